@@ -46,10 +46,8 @@ func (m Message) Type() uint8 { return m[6]&3<<2 | m[7]>>6 }
 // Low22 is the low 22 bits of the conversation.
 func (m Message) Low22() uint32 { return uint32(m[7]&0x3f)<<16 | uint32(m[8])<<8 | uint32(m[9]) }
 
-// AppendText appends the 19 symbols of the text form to b.
-func (m Message) AppendText(b []byte) ([]byte, error) { return m.append(b), nil }
-
-func (m Message) append(b []byte) []byte {
+// Text appends the 19 symbols of the text form to b.
+func (m Message) Text(b []byte) []byte {
 	for half := range 2 {
 		p := m[half*5:]
 		v := uint64(p[0])<<32 | uint64(p[1])<<24 | uint64(p[2])<<16 | uint64(p[3])<<8 | uint64(p[4])
@@ -63,7 +61,7 @@ func (m Message) append(b []byte) []byte {
 }
 
 // String is the text form, as BD8U-FCQJ-LDC5-L789.
-func (m Message) String() string { return string(m.append(make([]byte, 0, 19))) }
+func (m Message) String() string { return string(m.Text(make([]byte, 0, 19))) }
 
 var errMessageLength = errors.New("a message id has 19 characters, as BD8U-FCQJ-LDC5-L789")
 

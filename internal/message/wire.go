@@ -1,0 +1,189 @@
+package message
+
+import (
+	"encoding/binary"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/rialto-im/rialto/internal/id"
+)
+
+// Tags of the quick-path fields (field<<3 | wire type).
+const (
+	varint = 0
+	length = 2
+)
+
+func tag(field, typ uint64) byte { return byte(field<<3 | typ) }
+
+func appendVarintField(b []byte, field, v uint64) []byte {
+	if v == 0 {
+		return b
+	}
+	return binary.AppendUvarint(append(b, tag(field, varint)), v)
+}
+
+func uvarintLen(v uint64) int {
+	n := 1
+	for v >= 0x80 {
+		v >>= 7
+		n++
+	}
+	return n
+}
+
+func varintFieldLen(v uint64) int {
+	if v == 0 {
+		return 0
+	}
+	return 1 + uvarintLen(v)
+}
+
+// Stored is an entry in its place.
+type Stored struct {
+	Conversation id.Conversation
+	Seq          uint64
+	Counted      uint64
+	Entry        Entry
+}
+
+// AppendProto appends the protobuf of rialto.chat.v1.Message.
+func (s *Stored) AppendProto(b []byte) []byte {
+	b = appendVarintField(b, 1, uint64(s.Conversation))
+	b = appendVarintField(b, 2, s.Seq)
+	b = append(b, tag(3, length), 19)
+	b = s.Entry.ID.Text(b)
+	b = appendVarintField(b, 4, uint64(s.Entry.Sender))
+	b = appendVarintField(b, 5, uint64(s.Entry.Device))
+	b = appendVarintField(b, 6, s.Entry.ClientSeq)
+	b = appendVarintField(b, 7, uint64(s.Entry.ID.Ms()))
+	b = appendVarintField(b, 8, s.Counted)
+	b = append(b, tag(9, length))
+	b = binary.AppendUvarint(b, uint64(len(s.Entry.Content)))
+	return append(b, s.Entry.Content...)
+}
+
+// EventField numbers of rialto.chat.v1.Event's body.
+const (
+	FieldMessage      = 4
+	FieldConversation = 5
+	FieldMark         = 6
+	FieldRelation     = 7
+	FieldProfile      = 8
+)
+
+// AppendEventProto appends the protobuf of rialto.chat.v1.Event: position, prev, and body bytes that already are the body's
+// field (tag, length, value), as AppendBody makes.
+func AppendEventProto(b []byte, at Position, prev Position, body []byte) []byte {
+	b = appendVarintField(b, 1, uint64(at.Epoch()))
+	b = appendVarintField(b, 2, uint64(at))
+	b = appendVarintField(b, 3, uint64(prev))
+	return append(b, body...)
+}
+
+// EventLen is the length of what AppendEventProto appends.
+func EventLen(at, prev Position, body []byte) int {
+	return varintFieldLen(uint64(at.Epoch())) + varintFieldLen(uint64(at)) + varintFieldLen(uint64(prev)) + len(body)
+}
+
+// AppendBody appends one length-delimited field of an Event: tag, length, value.
+func AppendBody(b []byte, field int, value []byte) []byte {
+	b = append(b, tag(uint64(field), length))
+	b = binary.AppendUvarint(b, uint64(len(value)))
+	return append(b, value...)
+}
+
+// AppendLengthField appends field number, length and event, as inside a ServerFrame (4) or a SyncResponse (1).
+func AppendEventField(b []byte, field int, at, prev Position, body []byte) []byte {
+	b = append(b, tag(uint64(field), length))
+	b = binary.AppendUvarint(b, uint64(EventLen(at, prev, body)))
+	return AppendEventProto(b, at, prev, body)
+}
+
+// AppendReceiptProto appends a ServerFrame field 3 (receipts) for a stored draft. Refused drafts go through the generated code.
+func AppendReceiptProto(b []byte, d *Draft) []byte {
+	n := varintFieldLen(uint64(d.Conversation)) + varintFieldLen(d.ClientSeq) + 2 + 19 +
+		varintFieldLen(d.Seq) + varintFieldLen(uint64(d.ID.Ms())) + varintFieldLen(d.Counted)
+	if d.ClientMsgID != "" {
+		n += 1 + uvarintLen(uint64(len(d.ClientMsgID))) + len(d.ClientMsgID)
+	}
+	if d.Duplicate {
+		n += 2
+	}
+	b = append(b, tag(3, length))
+	b = binary.AppendUvarint(b, uint64(n))
+	b = appendVarintField(b, 1, uint64(d.Conversation))
+	b = appendVarintField(b, 2, d.ClientSeq)
+	if d.ClientMsgID != "" {
+		b = AppendBody(b, 3, []byte(d.ClientMsgID))
+	}
+	b = append(b, tag(4, length), 19)
+	b = d.ID.Text(b)
+	b = appendVarintField(b, 5, d.Seq)
+	b = appendVarintField(b, 6, uint64(d.ID.Ms()))
+	b = appendVarintField(b, 7, d.Counted)
+	if d.Duplicate {
+		b = append(b, tag(8, varint), 1)
+	}
+	return b
+}
+
+// TextOf gives the text of a Content that is one plain text field, without copying; ok is false for any other content.
+func TextOf(content []byte) (text []byte, ok bool) {
+	if len(content) == 0 || content[0] != tag(1, length) {
+		return nil, false
+	}
+	n, k := binary.Uvarint(content[1:])
+	if k <= 0 || uint64(len(content)-1-k) != n {
+		return nil, false
+	}
+	return content[1+k:], true
+}
+
+// AppendText appends a Content of one text.
+func AppendText(b []byte, text string) []byte {
+	b = append(b, tag(1, length))
+	b = binary.AppendUvarint(b, uint64(len(text)))
+	return append(b, text...)
+}
+
+// AppendJSONString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.
+func AppendJSONString(b []byte, s []byte) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			i++
+			switch {
+			case c == '"' || c == '\\':
+				b = append(b, '\\', c)
+			case c == '\n':
+				b = append(b, '\\', 'n')
+			case c < 0x20 || c == 0x7f:
+				b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+			default:
+				b = append(b, c)
+			}
+			continue
+		}
+		r, n := utf8.DecodeRune(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			b = append(b, "\ufffd"...)
+		case r == '\u2028' || r == '\u2029':
+			b = append(b, '\\', 'u', '2', '0', '2', hex[r&15])
+		default:
+			b = append(b, s[i:i+n]...)
+		}
+		i += n
+	}
+	return append(b, '"')
+}
+
+// AppendJSONID appends a 64-bit number as a JSON string.
+func AppendJSONID(b []byte, v uint64) []byte {
+	b = append(b, '"')
+	b = strconv.AppendUint(b, v, 10)
+	return append(b, '"')
+}
