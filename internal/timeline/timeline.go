@@ -65,7 +65,8 @@ func (t *Token) IsZero() bool {
 
 // Append is one entry to be appended, and afterwards its result. The caller owns it until Log.Append, and again from Done on.
 type Append struct {
-	Key     Key
+	Key Key
+	// Payload must not be changed or reused after Append: the log, its listener and readers may keep it.
 	Payload []byte
 	Token   Token
 	// Author, where not 0, has the entry remembered as the author's latest in Key (see LastBy).
@@ -127,8 +128,17 @@ type Record struct {
 type Commit struct {
 	Partition uint16
 	Record    uint64
-	// Appends of this record, as they were stored; valid only during the call.
-	Appends []*Append
+	// Entries of this record that carry, in order. The Append they came from may be in other use by now; the payload is
+	// never changed again, and may be kept.
+	Entries []Committed
+}
+
+// Committed is an appended entry in its place.
+type Committed struct {
+	Key     Key
+	Seq     uint64
+	Counted uint64
+	Payload []byte
 }
 
 // Post is one entry for a derived timeline, and afterwards its place.
