@@ -54,6 +54,9 @@ const (
 	formControl byte = 0x11
 )
 
+// IsControl tells whether a stored entry is a control entry.
+func IsControl(stored []byte) bool { return len(stored) > 0 && stored[0] == formControl }
+
 // ErrEntry: the bytes are not a stored entry.
 var ErrEntry = errors.New("not a stored message")
 
