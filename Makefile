@@ -1,0 +1,26 @@
+# Rialto. `make help` lists the targets.
+.DEFAULT_GOAL := help
+SHELL := bash
+DATA ?= data
+LISTEN ?= 127.0.0.1:7070
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
+
+build: ## build the binary to bin/rialto
+	@echo "== building bin/rialto"
+	@go build -trimpath -o bin/rialto ./cmd/rialto
+
+run: build ## build and serve on http://127.0.0.1:7070, data in ./data
+	@./bin/rialto serve --data $(DATA) --listen $(LISTEN)
+
+test: ## everything, as CI runs it
+	@scripts/test.sh
+
+test-long: ## the long forms: more cycles, fuzzing
+	@scripts/test-long.sh
+
+generate: ## make gen/ and sdk/ts/src/gen from api/
+	@scripts/generate.sh
+
+.PHONY: help build run test test-long generate

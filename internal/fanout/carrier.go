@@ -1,0 +1,306 @@
+package fanout
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/bus"
+	"github.com/rialto-im/rialto/internal/failpoint"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/message"
+	"github.com/rialto-im/rialto/internal/timeline"
+	"google.golang.org/protobuf/proto"
+)
+
+// carrier works the partitions that are its own, one after the other.
+type carrier struct {
+	worker *Worker
+	wake   chan struct{}
+	parts  []*part
+}
+
+// part is the progress of one partition.
+type part struct {
+	partition uint16
+
+	mu      sync.Mutex // guards the handed-over records
+	records []record   // in order, above seen
+	entries int        // in records
+	behind  bool       // the log has records that were not kept in memory
+	newest  uint64     // newest record known of
+
+	// Of the carrier's goroutine alone:
+	seen     uint64 // last record given to the lanes
+	inflight []*batch
+	saved    uint64 // last checkpoint written
+	settled  atomic.Uint64
+}
+
+type record struct {
+	seq     uint64
+	entries []timeline.Committed
+}
+
+func newCarrier(w *Worker, number uint16) *carrier {
+	c := &carrier{worker: w, wake: make(chan struct{}, 1)}
+	for p := number; p < timeline.Partitions; p += carriers {
+		c.parts = append(c.parts, &part{partition: p, behind: true})
+	}
+	return c
+}
+
+// start sets where each partition was at the last stop.
+func (c *carrier) start(ctx context.Context) error {
+	for _, p := range c.parts {
+		at, err := c.worker.deps.Log.Checkpoint(ctx, p.partition)
+		if err != nil {
+			return err
+		}
+		p.seen, p.saved = at, at
+		p.settled.Store(at)
+	}
+	return nil
+}
+
+func (c *carrier) poke() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// offer keeps the entries of a record while there is room; else the carrier will read them.
+func (c *carrier) offer(commit *timeline.Commit) {
+	for _, p := range c.parts {
+		if p.partition != commit.Partition {
+			continue
+		}
+		p.mu.Lock()
+		p.newest = max(p.newest, commit.Record)
+		if p.behind || p.entries+len(commit.Entries) > handedOver {
+			p.behind = true
+		} else {
+			p.records = append(p.records, record{commit.Record, commit.Entries})
+			p.entries += len(commit.Entries)
+		}
+		p.mu.Unlock()
+	}
+}
+
+func (c *carrier) idle() bool {
+	for _, p := range c.parts {
+		p.mu.Lock()
+		open := p.behind || len(p.records) > 0 || p.settled.Load() < p.newest
+		p.mu.Unlock()
+		if open {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *carrier) run(ctx context.Context) {
+	tick := time.NewTicker(idleCheckpoint)
+	defer tick.Stop()
+	wait := retryFirst
+	for {
+		failed := false
+		for _, p := range c.parts {
+			if err := c.carry(ctx, p); err != nil && ctx.Err() == nil {
+				failed = true
+				c.worker.deps.Logger.Warn("fan-out waits for the store", "partition", p.partition, "error", err)
+			}
+		}
+		if failed {
+			select {
+			case <-ctx.Done():
+			case <-time.After(wait):
+			}
+			wait = min(2*wait, retryMost)
+		} else {
+			wait = retryFirst
+			select {
+			case <-ctx.Done():
+			case <-c.wake:
+				continue
+			case <-tick.C:
+			}
+		}
+		for _, p := range c.parts {
+			if err := c.settle(ctx, p, 1); err != nil && ctx.Err() == nil {
+				c.worker.deps.Logger.Warn("fan-out cannot save its place", "partition", p.partition, "error", err)
+			}
+		}
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// carry gives all records above seen to the lanes.
+func (c *carrier) carry(ctx context.Context, p *part) error {
+	for {
+		p.mu.Lock()
+		records := p.records
+		p.records, p.entries = nil, 0
+		behind := p.behind
+		p.mu.Unlock()
+
+		for _, r := range records {
+			if r.seq <= p.seen {
+				continue // was read from the log before it was handed over
+			}
+			if r.seq != p.seen+1 {
+				behind = true // a hole: the log has what is missing
+				break
+			}
+			if err := c.hand(ctx, p, r.seq, r.entries); err != nil {
+				p.mu.Lock()
+				p.records, p.entries, p.behind = nil, 0, true
+				p.mu.Unlock()
+				return err
+			}
+		}
+		if !behind {
+			if len(records) == 0 {
+				return c.settle(ctx, p, checkpointEvery)
+			}
+			continue
+		}
+		if err := c.catchUp(ctx, p); err != nil {
+			p.mu.Lock()
+			p.behind = true
+			p.mu.Unlock()
+			return err
+		}
+	}
+}
+
+// catchUp reads from the log what was not handed over, until there is no more.
+func (c *carrier) catchUp(ctx context.Context, p *part) error {
+	for {
+		// What is committed from here on is handed over again; the log is read until it has nothing above.
+		p.mu.Lock()
+		p.behind = false
+		p.mu.Unlock()
+		records, err := c.worker.deps.Log.Records(ctx, p.partition, p.seen, 64)
+		if err != nil {
+			return err
+		}
+		if len(records) == 0 {
+			return nil
+		}
+		for _, r := range records {
+			entries, err := c.read(ctx, r)
+			if err != nil {
+				return err
+			}
+			if err := c.hand(ctx, p, r.Seq, entries); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (c *carrier) read(ctx context.Context, r timeline.Record) ([]timeline.Committed, error) {
+	entries, err := c.worker.deps.Log.Get(ctx, r.Refs)
+	if err != nil {
+		return nil, err
+	}
+	committed := make([]timeline.Committed, 0, len(entries))
+	for _, ref := range r.Refs {
+		for seq := ref.From; seq <= ref.To && len(entries) > 0; seq++ {
+			if entries[0].Seq != seq {
+				continue
+			}
+			committed = append(committed, timeline.Committed{Key: ref.Key, Seq: seq, Counted: entries[0].Counted, Payload: entries[0].Payload})
+			entries = entries[1:]
+		}
+	}
+	return committed, nil
+}
+
+// hand gives one record's entries to the lanes, with their audiences.
+func (c *carrier) hand(ctx context.Context, p *part, seq uint64, entries []timeline.Committed) error {
+	b := &batch{record: seq, items: make([]item, 0, len(entries))}
+	for i := range entries {
+		e := &entries[i]
+		conversation := id.Conversation(e.Key.ID)
+		audience, err := c.worker.deps.Chat.Audience(ctx, conversation, e.Seq)
+		if err != nil {
+			return err
+		}
+		it := item{kind: message.DeliverEntry, conversation: conversation, seq: e.Seq, counted: e.Counted, body: e.Payload, members: audience.Members, large: audience.Large}
+		b.items = append(b.items, it)
+		if message.IsControl(e.Payload) {
+			b.items = follow(b.items, it)
+		}
+	}
+	b.left.Store(bus.Lanes)
+	for _, l := range c.worker.lanes {
+		if err := l.put(ctx, b); err != nil {
+			return err
+		}
+	}
+	p.seen = seq
+	p.inflight = append(p.inflight, b)
+	c.worker.carried.Add(uint64(len(entries)))
+	if len(p.inflight) >= checkpointEvery {
+		return c.settle(ctx, p, checkpointEvery)
+	}
+	return nil
+}
+
+// follow adds what a control entry of a large conversation changes for the nodes: who follows it.
+func follow(items []item, of item) []item {
+	var e message.Entry
+	if e.Decode(of.body) != nil || !e.Control {
+		return items
+	}
+	var content chatv1.Content
+	if proto.Unmarshal(e.Content, &content) != nil {
+		return items
+	}
+	control := content.GetControl()
+	users := make([]id.User, len(control.GetUsers()))
+	for i, u := range control.GetUsers() {
+		users[i] = id.User(u)
+	}
+	switch control.GetAction() {
+	case chatv1.Control_ACTION_JOINED:
+		if of.large {
+			return append(items, item{kind: message.DeliverFollow, conversation: of.conversation, seq: of.seq, members: users})
+		}
+	case chatv1.Control_ACTION_LEFT, chatv1.Control_ACTION_REMOVED:
+		return append(items, item{kind: message.DeliverUnfollow, conversation: of.conversation, seq: of.seq, members: users})
+	case chatv1.Control_ACTION_LARGE:
+		return append(items, item{kind: message.DeliverFollow, conversation: of.conversation, seq: of.seq, members: of.members})
+	case chatv1.Control_ACTION_SMALL:
+		return append(items, item{kind: message.DeliverUnfollow, conversation: of.conversation, seq: of.seq, members: of.members})
+	}
+	return items
+}
+
+// settle forgets batches that both lanes have finished, in order, and saves the checkpoint when it moved by at least step.
+func (c *carrier) settle(ctx context.Context, p *part, step uint64) error {
+	n := 0
+	for n < len(p.inflight) && p.inflight[n].left.Load() == 0 {
+		p.settled.Store(p.inflight[n].record)
+		n++
+	}
+	p.inflight = p.inflight[:copy(p.inflight, p.inflight[n:])]
+	at := p.settled.Load()
+	if at < p.saved+step {
+		return nil
+	}
+	failpoint.Hit("fanout/before-checkpoint")
+	if err := c.worker.deps.Log.PutCheckpoint(ctx, p.partition, at); err != nil {
+		return err
+	}
+	failpoint.Hit("fanout/after-checkpoint")
+	p.saved = at
+	return nil
+}

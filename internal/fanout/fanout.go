@@ -1,0 +1,167 @@
+// Package fanout carries appended messages further: to the inboxes of a conversation's members and to the nodes where they are
+// connected.
+//
+// It owns the fan-out records' progress. Records of a partition are carried in order; the commit that wrote a record hands
+// its entries over in memory (Committed), and what was not handed over, or did not fit, is read from the log. Each step may
+// be repeated: after a crash the records above the checkpoint are carried again, and devices know entries by conversation
+// and seq. A checkpoint is written only after the inbox entries that it covers, into the same write-ahead log.
+//
+// Two kinds of goroutines do the work. A carrier finds the audience of each entry of its partitions; a lane appends to the
+// inboxes of its users and delivers to them. A user has one lane, so that what a device is pushed is in the order of its
+// inbox. Each queue is bounded: carriers stop at full lanes, and drop handed-over entries, which they then read from the log.
+//
+// It touches timeline, bus, and chat, inbox and presence by small interfaces. All methods may be called from many goroutines.
+package fanout
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/bus"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/message"
+	"github.com/rialto-im/rialto/internal/timeline"
+)
+
+// Audience of an entry.
+type Audience struct {
+	// Members who get the entry. Shared: never changed.
+	Members []id.User
+	// Large: the conversation's timeline is the only copy; members are reached through the nodes that follow it.
+	Large bool
+}
+
+// Chat says who gets an entry.
+type Chat interface {
+	Audience(ctx context.Context, conversation id.Conversation, seq uint64) (Audience, error)
+}
+
+// Presence says where users are.
+type Presence interface {
+	// Locate gives the nodes on which a user has connections. The slice is shared.
+	Locate(user id.User) []string
+	// Nodes gives all nodes with connections.
+	Nodes() []string
+}
+
+// Deps are what a Worker needs.
+type Deps struct {
+	Log      timeline.Log
+	Chat     Chat
+	Presence Presence
+	Bus      bus.Bus
+	Logger   *slog.Logger
+}
+
+// Worker carries the fan-out of a node.
+type Worker struct {
+	deps     Deps
+	carriers [carriers]*carrier
+	lanes    [bus.Lanes]*lane
+	carried  atomic.Uint64
+}
+
+const (
+	carriers = 2
+	// handedOver bounds the entries kept in memory for a partition; beyond, they are read from the log.
+	handedOver = 1 << 16
+	// laneQueue bounds the batches waiting for a lane; a carrier waits when it is full.
+	laneQueue = 256
+	// checkpointEvery so many records, or after idleCheckpoint.
+	checkpointEvery = 512
+	idleCheckpoint  = 100 * time.Millisecond
+	retryFirst      = 50 * time.Millisecond
+	retryMost       = 5 * time.Second
+)
+
+// New makes a worker; Run starts it.
+func New(deps Deps) *Worker {
+	w := &Worker{deps: deps}
+	for i := range w.carriers {
+		w.carriers[i] = newCarrier(w, uint16(i))
+	}
+	for i := range w.lanes {
+		w.lanes[i] = newLane(w, i)
+	}
+	return w
+}
+
+// Run carries until ctx ends; what was not carried then is carried at the next start.
+func (w *Worker) Run(ctx context.Context) error {
+	for _, c := range w.carriers {
+		if err := c.start(ctx); err != nil {
+			return err
+		}
+	}
+	var group sync.WaitGroup
+	for _, c := range w.carriers {
+		group.Go(func() { c.run(ctx) })
+	}
+	for _, l := range w.lanes {
+		group.Go(func() { l.run(ctx) })
+	}
+	group.Wait()
+	return nil
+}
+
+// Committed is the log's listener: it hands the entries of new records over. It never blocks.
+func (w *Worker) Committed(commits []timeline.Commit) {
+	for i := range commits {
+		w.carriers[commits[i].Partition%carriers].offer(&commits[i])
+	}
+	for _, c := range w.carriers {
+		c.poke()
+	}
+}
+
+// Idle tells whether all records handed over so far have been carried. For tests and a clean stop.
+func (w *Worker) Idle() bool {
+	for _, c := range w.carriers {
+		if !c.idle() {
+			return false
+		}
+	}
+	return true
+}
+
+// Carried is the number of entries carried since the start.
+func (w *Worker) Carried() uint64 { return w.carried.Load() }
+
+// Notify appends an event (a body as message.AppendBody makes) to users' inboxes and delivers it. It returns when all
+// is appended; the caller repeats it after an error, since the event's durable cause is the caller's.
+func (w *Worker) Notify(ctx context.Context, notices []Notice) error {
+	b := &batch{done: make(chan struct{}), items: make([]item, len(notices))}
+	for i, n := range notices {
+		b.items[i] = item{kind: message.DeliverEvent, body: n.Body, members: []id.User{n.User}}
+	}
+	b.left.Store(bus.Lanes)
+	for _, l := range w.lanes {
+		if err := l.put(ctx, b); err != nil {
+			return err
+		}
+	}
+	select {
+	case <-b.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Notice is an event for one user's stream.
+type Notice struct {
+	User id.User
+	Body []byte
+}
+
+// Transient delivers a ServerFrame's bytes to users who are connected; it may be lost.
+func (w *Worker) Transient(users []id.User, frame []byte) {
+	b := &batch{items: []item{{kind: message.DeliverFrame, body: frame, members: users}}}
+	b.left.Store(bus.Lanes)
+	for _, l := range w.lanes {
+		l.offer(b)
+	}
+}
