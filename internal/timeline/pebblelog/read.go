@@ -1,0 +1,242 @@
+package pebblelog
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/rialto-im/rialto/internal/timeline"
+)
+
+// open makes an iterator over [lower, upper) that shows nothing of k above its durable tail, limit.
+func (l *Log) open(k timeline.Key, lower, upper []byte) (it *pebble.Iterator, limit uint64, err error) {
+	limit = math.MaxUint64
+	if k.Kind == timeline.Conversation {
+		s := l.shardOf(k)
+		s.pendingMu.RLock()
+		defer s.pendingMu.RUnlock()
+		if t, ok := s.pending[k]; ok {
+			limit = t.Seq
+		}
+	}
+	it, err = l.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	return it, limit, err
+}
+
+func after(k timeline.Key) []byte {
+	return timelineKey(nil, rowEntry, timeline.Key{Kind: k.Kind, ID: k.ID + 1})
+}
+
+func seqOf(key []byte) uint64 { return binary.BigEndian.Uint64(key[10:]) }
+
+// entryOf copies the entry under the iterator.
+func entryOf(it *pebble.Iterator, arena *[]byte) (timeline.Entry, error) {
+	value, err := it.ValueAndErr()
+	if err != nil {
+		return timeline.Entry{}, err
+	}
+	start := len(*arena)
+	*arena = append(*arena, value...)
+	return decodeEntry(seqOf(it.Key()), (*arena)[start:len(*arena):len(*arena)])
+}
+
+// Read gives entries above after, rising.
+func (l *Log) Read(ctx context.Context, k timeline.Key, above uint64, limit int) ([]timeline.Entry, error) {
+	if above == math.MaxUint64 {
+		return nil, ctx.Err()
+	}
+	it, top, err := l.open(k, entryKey(nil, k, above+1), after(k))
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	var entries []timeline.Entry
+	var arena []byte
+	for ok := it.First(); ok && len(entries) < limit; ok = it.Next() {
+		if seqOf(it.Key()) > top {
+			break
+		}
+		e, err := entryOf(it, &arena)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+		if len(entries)%256 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	return entries, it.Error()
+}
+
+// ReadBack gives entries below before, falling.
+func (l *Log) ReadBack(ctx context.Context, k timeline.Key, before uint64, limit int) ([]timeline.Entry, error) {
+	upper := after(k)
+	if before != 0 {
+		upper = entryKey(nil, k, before)
+	}
+	it, top, err := l.open(k, entryKey(nil, k, 0), upper)
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	var entries []timeline.Entry
+	var arena []byte
+	for ok := it.Last(); ok && len(entries) < limit; ok = it.Prev() {
+		if seqOf(it.Key()) > top {
+			continue
+		}
+		e, err := entryOf(it, &arena)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+		if len(entries)%256 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	return entries, it.Error()
+}
+
+// Get gives the entries of refs, in the order of refs. It reads in the order of the keys, with one iterator.
+func (l *Log) Get(ctx context.Context, refs []timeline.Ref) ([]timeline.Entry, error) {
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	type want struct {
+		ref   timeline.Ref
+		first int // place of its first entry in found
+	}
+	wants := make([]want, 0, len(refs))
+	total := 0
+	for _, s := range l.shards {
+		s.pendingMu.RLock()
+	}
+	it, err := l.db.NewIter(&pebble.IterOptions{LowerBound: []byte{rowEntry}, UpperBound: []byte{rowEntry + 1}})
+	for _, r := range refs {
+		if t, ok := l.shardOf(r.Key).pending[r.Key]; ok && r.Key.Kind == timeline.Conversation {
+			r.To = min(r.To, t.Seq)
+		}
+		if r.From > r.To {
+			continue
+		}
+		wants = append(wants, want{r, total})
+		total += int(r.To - r.From + 1)
+	}
+	for _, s := range l.shards {
+		s.pendingMu.RUnlock()
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	slices.SortFunc(wants, func(a, b want) int {
+		if a.ref.Key != b.ref.Key {
+			if a.ref.Key.Kind != b.ref.Key.Kind {
+				return int(a.ref.Key.Kind) - int(b.ref.Key.Kind)
+			}
+			if a.ref.Key.ID < b.ref.Key.ID {
+				return -1
+			}
+			return 1
+		}
+		if a.ref.From < b.ref.From {
+			return -1
+		}
+		return 1
+	})
+	found := make([]timeline.Entry, total)
+	arena := make([]byte, 0, min(total*256, 1<<20))
+	var key []byte
+	for n, w := range wants {
+		for seq := w.ref.From; seq <= w.ref.To; seq++ {
+			key = entryKey(key[:0], w.ref.Key, seq)
+			at := it.Valid() && string(it.Key()) == string(key)
+			if !at && it.Valid() {
+				at = it.Next() && string(it.Key()) == string(key)
+			}
+			if !at && !(it.SeekGE(key) && string(it.Key()) == string(key)) {
+				continue
+			}
+			if cap(arena)-len(arena) < 1<<10 { // entries keep their piece of an arena; a new one is begun
+				arena = make([]byte, 0, 1<<20)
+			}
+			e, err := entryOf(it, &arena)
+			if err != nil {
+				return nil, err
+			}
+			found[w.first+int(seq-w.ref.From)] = e
+		}
+		if n%1024 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	return slices.DeleteFunc(found, func(e timeline.Entry) bool { return e.Seq == 0 }), it.Error()
+}
+
+// Tail of a timeline.
+func (l *Log) Tail(_ context.Context, k timeline.Key) (timeline.Tail, error) {
+	if k.Kind == timeline.Inbox {
+		return l.inboxTail(k)
+	}
+	s := l.shardOf(k)
+	s.pendingMu.RLock()
+	defer s.pendingMu.RUnlock()
+	if t, ok := s.pending[k]; ok {
+		return t, nil
+	}
+	return l.storedTail(k)
+}
+
+func (l *Log) storedTail(k timeline.Key) (timeline.Tail, error) {
+	var t timeline.Tail
+	v, ok, err := l.get(nil, timelineKey(nil, rowTail, k))
+	if err != nil || !ok {
+		return t, err
+	}
+	return t, uvarints(v, &t.Seq, &t.Counted, &t.Access)
+}
+
+// LastBy gives an author's latest entry.
+func (l *Log) LastBy(_ context.Context, k timeline.Key, author uint64) (seq, counted uint64, err error) {
+	v, ok, err := l.get(nil, authorKey(nil, k, author))
+	if err != nil || !ok {
+		return 0, 0, err
+	}
+	return seq, counted, uvarints(v, &seq, &counted)
+}
+
+// HighestCounter of a device.
+func (l *Log) HighestCounter(_ context.Context, sender, dev uint64) (uint64, error) {
+	return l.highestCounter(device{sender, dev})
+}
+
+func (l *Log) highestCounter(d device) (uint64, error) {
+	lower := tokenKey(nil, &timeline.Token{Sender: d.sender, Device: d.device, Counter: 1}, timeline.Key{})
+	upper := append(slices.Clone(lower[:17]), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
+	key, err := l.last(lower, upper)
+	if err != nil || key == nil {
+		return 0, err
+	}
+	return binary.BigEndian.Uint64(key[17:]), nil
+}
+
+// Keys gives keys of a kind, rising.
+func (l *Log) Keys(ctx context.Context, kind timeline.Kind, above uint64, limit int) ([]timeline.Key, error) {
+	row := byte(rowEntry)
+	it, err := l.db.NewIter(&pebble.IterOptions{LowerBound: []byte{row, byte(kind)}, UpperBound: []byte{row, byte(kind) + 1}})
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	var keys []timeline.Key
+	for len(keys) < limit && above != math.MaxUint64 && it.SeekGE(timelineKey(nil, row, timeline.Key{Kind: kind, ID: above + 1})) {
+		above = binary.BigEndian.Uint64(it.Key()[2:])
+		keys = append(keys, timeline.Key{Kind: kind, ID: above})
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	return keys, it.Error()
+}
