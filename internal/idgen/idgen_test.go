@@ -1,0 +1,87 @@
+package idgen_test
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/clock"
+	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/idgen"
+)
+
+type stepping struct {
+	mu   sync.Mutex
+	back time.Duration
+}
+
+func (s *stepping) Now() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Now().Add(-s.back)
+}
+
+func (s *stepping) step(d time.Duration) {
+	s.mu.Lock()
+	s.back += d
+	s.mu.Unlock()
+}
+
+func TestSnowflakesRiseThroughClockSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(365 * 26 * 24 * time.Hour) // the bubble begins in 2000
+		c := &stepping{}
+		g := idgen.NewSnowflake(c, 3)
+		last := uint64(0)
+		next := func() {
+			t.Helper()
+			v, err := g.Next()
+			if err != nil || v <= last || v>>12&0x3ff != 3 {
+				t.Fatalf("%d after %d, %v", v, last, err)
+			}
+			last = v
+		}
+		for range 10_000 {
+			next()
+		}
+		c.step(50 * time.Millisecond)
+		next()
+		c.step(time.Hour)
+		if _, err := g.Next(); !errs.Is(err, errs.Unavailable) {
+			t.Fatalf("after an hour back: %v", err)
+		}
+		time.Sleep(time.Hour + time.Second)
+		next()
+	})
+}
+
+func TestMessageIDsAreUnique(t *testing.T) {
+	g := idgen.NewMessages(clock.System{})
+	const each = 50_000
+	var wait sync.WaitGroup
+	var all [4][]string
+	for i := range all {
+		wait.Go(func() {
+			last := ""
+			for range each {
+				s := g.Next(1, 5).String()
+				if s <= last {
+					t.Errorf("%s after %s", s, last)
+				}
+				last = s
+				all[i] = append(all[i], s)
+			}
+		})
+	}
+	wait.Wait()
+	seen := map[string]bool{}
+	for _, ids := range all {
+		for _, s := range ids {
+			seen[s] = true
+		}
+	}
+	if len(seen) != len(all)*each {
+		t.Errorf("%d different ids of %d", len(seen), len(all)*each)
+	}
+}

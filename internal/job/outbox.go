@@ -1,0 +1,115 @@
+// Package job runs durable background work. So far: the outbox, by which a change of records and the events that it causes in
+// users' streams are committed together. Events are handed over in the order of their commits, at least once.
+package job
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/sqldb"
+)
+
+// Event for one user's stream: Body is one field of rialto.chat.v1.Event (message.AppendBody).
+type Event struct {
+	User id.User
+	Body []byte
+}
+
+// Outbox keeps events until they are handed over.
+type Outbox struct {
+	db     *sqldb.DB
+	logger *slog.Logger
+	wake   chan struct{}
+}
+
+const (
+	page       = 500
+	retryFirst = 50 * time.Millisecond
+	retryMost  = 5 * time.Second
+	look       = 2 * time.Second // also without a wake-up, for events whose writer died before it called Wake
+)
+
+// NewOutbox makes its table where it is missing.
+func NewOutbox(ctx context.Context, db *sqldb.DB, logger *slog.Logger) (*Outbox, error) {
+	o := &Outbox{db: db, logger: logger, wake: make(chan struct{}, 1)}
+	return o, db.Migrate(ctx, "job", []string{
+		`CREATE TABLE outbox (n INTEGER PRIMARY KEY, owner BIGINT NOT NULL, body BLOB NOT NULL)`,
+	})
+}
+
+// Put adds events in the caller's transaction. Call Wake after its commit.
+func (o *Outbox) Put(ctx context.Context, tx *sql.Tx, events ...Event) error {
+	for _, e := range events {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO outbox (owner, body) VALUES ($1, $2)`, int64(e.User), e.Body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Wake has Run look at once.
+func (o *Outbox) Wake() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run hands events to carry, in order, until ctx ends. carry is called again with the same events after an error.
+func (o *Outbox) Run(ctx context.Context, carry func(context.Context, []Event) error) error {
+	wait := retryFirst
+	for ctx.Err() == nil {
+		n, err := o.step(ctx, carry)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			o.logger.Warn("events wait in the outbox", "error", err)
+			sleep(ctx, nil, wait)
+			wait = min(2*wait, retryMost)
+		case n == 0:
+			wait = retryFirst
+			sleep(ctx, o.wake, look)
+		}
+	}
+	return nil
+}
+
+func sleep(ctx context.Context, wake <-chan struct{}, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-wake:
+	case <-t.C:
+	}
+}
+
+func (o *Outbox) step(ctx context.Context, carry func(context.Context, []Event) error) (int, error) {
+	rows, err := o.db.Read().QueryContext(ctx, `SELECT n, owner, body FROM outbox ORDER BY n LIMIT $1`, page)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	var events []Event
+	var last int64
+	for rows.Next() {
+		var e Event
+		if err := rows.Scan(&last, &e.User, &e.Body); err != nil {
+			return 0, err
+		}
+		events = append(events, e)
+	}
+	if err := rows.Err(); err != nil || len(events) == 0 {
+		return 0, err
+	}
+	if err := carry(ctx, events); err != nil {
+		return 0, err
+	}
+	// Rows are numbered in the order of commit, by the one writer: none below last can appear now.
+	return len(events), o.db.Write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM outbox WHERE n <= $1`, last)
+		return err
+	})
+}
