@@ -1,0 +1,144 @@
+// Package account owns users, their sessions and devices, and the graph between them: friends, blocks, follows.
+//
+// It may touch sqldb, job, idgen and auth. It promises that a change of the graph and the events that it causes in users' sync
+// streams are committed together, that a session that ended verifies nowhere from then on, and that answers to bad
+// credentials do not tell what was wrong. All methods may be called from many goroutines.
+package account
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/auth"
+	"github.com/rialto-im/rialto/internal/clock"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/job"
+	"github.com/rialto-im/rialto/internal/sqldb"
+)
+
+// Deps are what a Service needs.
+type Deps struct {
+	DB     *sqldb.DB
+	Outbox *job.Outbox
+	IDs    IDs
+	Clock  clock.Clock
+	Logger *slog.Logger
+	// SessionEnded is told of each session that ended, after the commit. May be nil.
+	SessionEnded func(ended Ended)
+	// AccessChanged is called before a block or unblock is answered: nobody admits the blocked user's messages after it
+	// returned. May be nil.
+	AccessChanged func(ctx context.Context, a, b id.User) error
+}
+
+// IDs makes record ids.
+type IDs interface{ Next() (uint64, error) }
+
+// Ended is a session that ended, and why.
+type Ended struct {
+	User    id.User
+	Session id.Session
+	Reason  string
+}
+
+// Config of accounts; the zero value is the documented default.
+type Config struct {
+	// DevicePolicy: many (default), one_per_type or single. A login beyond it ends the sessions it replaces.
+	DevicePolicy string
+	// Hashes that run at once, 19 MiB each; 0 is 4.
+	Hashes int
+	// LoginsPerMinute for one handle; 0 is 20.
+	LoginsPerMinute int
+}
+
+// Service is the room.
+type Service struct {
+	deps      Deps
+	config    Config
+	passwords *auth.Passwords
+	tokens    *auth.Tokens
+	refresh   []byte // key that derives each refresh token from the one before
+
+	mu       sync.Mutex // guards attempts and tickets
+	attempts map[string]*attempts
+	tickets  map[string]ticket
+}
+
+type attempts struct {
+	since time.Time
+	count int
+}
+
+type ticket struct {
+	caller id.Caller
+	ends   time.Time
+}
+
+var steps = []string{
+	`CREATE TABLE users (id BIGINT PRIMARY KEY, handle TEXT NOT NULL UNIQUE, display_name TEXT NOT NULL, bio TEXT NOT NULL DEFAULT '',
+		avatar BIGINT NOT NULL DEFAULT 0, password TEXT NOT NULL DEFAULT '', external_id TEXT UNIQUE, settings BLOB, created_ms BIGINT NOT NULL)`,
+	`CREATE TABLE sessions (id BIGINT PRIMARY KEY, owner BIGINT NOT NULL, device BIGINT NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL,
+		refresh BLOB NOT NULL UNIQUE, previous BLOB, rotated_ms BIGINT NOT NULL, created_ms BIGINT NOT NULL, used_ms BIGINT NOT NULL, ended_ms BIGINT NOT NULL DEFAULT 0)`,
+	`CREATE INDEX sessions_owner ON sessions (owner, ended_ms)`,
+	`CREATE TABLE refreshed (sum BLOB PRIMARY KEY, session BIGINT NOT NULL)`,
+	`CREATE TABLE devices (id BIGINT PRIMARY KEY, owner BIGINT NOT NULL)`,
+	`CREATE TABLE relations (owner BIGINT NOT NULL, other BIGINT NOT NULL, friend BIGINT NOT NULL DEFAULT 0, requested BIGINT NOT NULL DEFAULT 0,
+		asked BIGINT NOT NULL DEFAULT 0, blocked BIGINT NOT NULL DEFAULT 0, following BIGINT NOT NULL DEFAULT 0,
+		remark TEXT NOT NULL DEFAULT '', message TEXT NOT NULL DEFAULT '', PRIMARY KEY (owner, other))`,
+	`CREATE TABLE api_keys (sum BLOB PRIMARY KEY, name TEXT NOT NULL, created_ms BIGINT NOT NULL)`,
+	`CREATE TABLE secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL)`,
+}
+
+// New opens the room, and makes its signing keys at the first start.
+func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
+	if config.Hashes == 0 {
+		config.Hashes = 4
+	}
+	if config.LoginsPerMinute == 0 {
+		config.LoginsPerMinute = 20
+	}
+	switch config.DevicePolicy {
+	case "":
+		config.DevicePolicy = "many"
+	case "many", "one_per_type", "single":
+	default:
+		return nil, errors.New("device_policy is many, one_per_type or single")
+	}
+	if err := deps.DB.Migrate(ctx, "account", steps); err != nil {
+		return nil, err
+	}
+	s := &Service{deps: deps, config: config, passwords: auth.NewPasswords(config.Hashes), attempts: map[string]*attempts{}, tickets: map[string]ticket{}}
+	var err error
+	if s.refresh, err = s.secret(ctx, "refresh"); err != nil {
+		return nil, err
+	}
+	seed, err := s.secret(ctx, "access")
+	if err != nil {
+		return nil, err
+	}
+	s.tokens, err = auth.NewTokens(seed, deps.Clock)
+	return s, err
+}
+
+// Secret gives a secret of 32 bytes that is made at its first use and kept with the records.
+func (s *Service) Secret(ctx context.Context, name string) ([]byte, error) {
+	return s.secret(ctx, name)
+}
+
+func (s *Service) secret(ctx context.Context, name string) (value []byte, err error) {
+	fresh := make([]byte, 32)
+	rand.Read(fresh) //nolint:errcheck // never fails
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO secrets (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, fresh); err != nil {
+			return err
+		}
+		return tx.QueryRowContext(ctx, `SELECT value FROM secrets WHERE name = $1`, name).Scan(&value)
+	})
+	return value, err
+}
+
+func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }

@@ -1,0 +1,134 @@
+package account
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
+	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/id"
+	"google.golang.org/protobuf/proto"
+)
+
+const userColumns = `id, handle, display_name, avatar, bio`
+
+// GetUser gives one user.
+func (s *Service) GetUser(ctx context.Context, user id.User) (*accountv1.User, error) {
+	list, err := s.users(ctx, `SELECT `+userColumns+` FROM users WHERE id = $1`, int64(user))
+	if err == nil && len(list) == 0 {
+		err = errs.New(errs.NotFound, "no_user", "there is no such user")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
+}
+
+func (s *Service) users(ctx context.Context, query string, args ...any) ([]*accountv1.User, error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []*accountv1.User
+	for rows.Next() {
+		u := &accountv1.User{}
+		if err := rows.Scan(&u.Id, &u.Handle, &u.DisplayName, &u.Avatar, &u.Bio); err != nil {
+			return nil, err
+		}
+		list = append(list, u)
+	}
+	return list, rows.Err()
+}
+
+// GetUsers gives those of the ids and handles that exist.
+func (s *Service) GetUsers(ctx context.Context, r *accountv1.GetUsersRequest) ([]*accountv1.User, error) {
+	n := len(r.Users) + len(r.Handles)
+	if n == 0 || n > 200 {
+		return nil, errs.New(errs.Invalid, "bad_count", "ask for 1 to 200 users")
+	}
+	args := make([]any, 0, n)
+	for _, u := range r.Users {
+		args = append(args, int64(u))
+	}
+	for _, h := range r.Handles {
+		args = append(args, strings.ToLower(strings.TrimPrefix(h, "@")))
+	}
+	return s.users(ctx, `SELECT `+userColumns+` FROM users WHERE id IN (`+marks(len(r.Users), 1)+`) OR handle IN (`+marks(len(r.Handles), 1+len(r.Users))+`)`, args...)
+}
+
+// marks gives n placeholders from $first.
+func marks(n, first int) string {
+	var b strings.Builder
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('$')
+		b.WriteString(id.User(first + i).String())
+	}
+	return b.String()
+}
+
+// SearchUsers finds by handle or display name, not those who block the caller.
+func (s *Service) SearchUsers(ctx context.Context, c id.Caller, query string) ([]*accountv1.User, error) {
+	query = strings.TrimPrefix(strings.TrimSpace(query), "@")
+	if query == "" || utf8.RuneCountInString(query) > 64 || !utf8.ValidString(query) {
+		return nil, errs.New(errs.Invalid, "bad_query", "a search has 1 to 64 characters")
+	}
+	like := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(query)
+	return s.users(ctx, `SELECT `+userColumns+` FROM users u WHERE (handle LIKE $1 ESCAPE '\' OR display_name LIKE $2 ESCAPE '\')
+		AND NOT EXISTS (SELECT 1 FROM relations r WHERE r.owner = u.id AND r.other = $3 AND r.blocked = 1)
+		ORDER BY handle = $4 DESC, handle LIMIT 20`, strings.ToLower(like)+"%", "%"+like+"%", int64(c.User), strings.ToLower(query))
+}
+
+// UpdateProfile sets what is given.
+func (s *Service) UpdateProfile(ctx context.Context, c id.Caller, r *accountv1.UpdateProfileRequest) (*accountv1.User, error) {
+	u, err := s.GetUser(ctx, c.User)
+	if err != nil {
+		return nil, err
+	}
+	if r.DisplayName != nil {
+		if u.DisplayName, err = parseName(*r.DisplayName, 64); err != nil {
+			return nil, err
+		}
+	}
+	if r.Bio != nil {
+		if u.Bio = *r.Bio; utf8.RuneCountInString(u.Bio) > 500 || !utf8.ValidString(u.Bio) || strings.ContainsRune(u.Bio, 0) {
+			return nil, errs.New(errs.Invalid, "bad_bio", "a bio has at most 500 characters")
+		}
+	}
+	if r.Avatar != nil {
+		u.Avatar = *r.Avatar
+	}
+	return u, s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE users SET display_name = $1, bio = $2, avatar = $3 WHERE id = $4`, u.DisplayName, u.Bio, int64(u.Avatar), u.Id)
+		return err
+	})
+}
+
+// GetSettings of the caller.
+func (s *Service) GetSettings(ctx context.Context, c id.Caller) (*accountv1.Settings, error) {
+	var raw []byte
+	set := &accountv1.Settings{}
+	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT settings FROM users WHERE id = $1`, int64(c.User)).Scan(&raw)
+	return set, errors.Join(err, proto.Unmarshal(raw, set))
+}
+
+// UpdateSettings replaces the caller's settings.
+func (s *Service) UpdateSettings(ctx context.Context, c id.Caller, set *accountv1.Settings) (*accountv1.Settings, error) {
+	if set == nil || len(set.Locale) > 16 || len(set.Theme) > 16 {
+		return nil, errs.New(errs.Invalid, "bad_settings", "settings are missing or too long")
+	}
+	raw, err := proto.Marshal(set)
+	if err != nil {
+		return nil, err
+	}
+	return set, s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE users SET settings = $1 WHERE id = $2`, raw, int64(c.User))
+		return err
+	})
+}

@@ -1,0 +1,150 @@
+package account
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
+	"github.com/rialto-im/rialto/internal/auth"
+	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/sqldb"
+	"golang.org/x/text/unicode/norm"
+)
+
+var reserved = []string{"admin", "administrator", "root", "system", "rialto", "support", "help", "security", "moderator", "everyone", "all", "here"}
+
+// parseHandle gives the one form of a handle.
+func parseHandle(handle string) (string, error) {
+	h := strings.ToLower(strings.TrimPrefix(strings.TrimSpace(handle), "@"))
+	ok := len(h) >= 3 && len(h) <= 32
+	for i := 0; ok && i < len(h); i++ {
+		c := h[i]
+		ok = c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '.'
+	}
+	if !ok {
+		return "", errs.New(errs.Invalid, "bad_handle", "a handle has 3 to 32 characters of a-z, 0-9, _ and .")
+	}
+	if slices.Contains(reserved, h) {
+		return "", errs.New(errs.Invalid, "reserved_handle", "this handle is reserved; choose another")
+	}
+	return h, nil
+}
+
+// parseName gives a name's stored form: NFC, no control, bidi or invisible characters, something to see.
+func parseName(name string, most int) (string, error) {
+	name = strings.TrimSpace(norm.NFC.String(name))
+	seen := false
+	for _, r := range name {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == utf8.RuneError || r == '\u2028' || r == '\u2029' {
+			return "", errs.New(errs.Invalid, "bad_name", "a name must not have control or text-direction characters")
+		}
+		seen = seen || unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Mn, r)
+	}
+	if n := utf8.RuneCountInString(name); !seen || n > most {
+		return "", errs.New(errs.Invalid, "bad_name", "a name has 1 to 64 characters, and not only blanks")
+	}
+	return name, nil
+}
+
+func parsePassword(p string) error {
+	if n := utf8.RuneCountInString(p); n < 8 || n > 128 || len(p) > 512 || strings.ContainsRune(p, 0) || !utf8.ValidString(p) {
+		return errs.New(errs.Invalid, "bad_password", "a password has 8 to 128 characters")
+	}
+	return nil
+}
+
+// Register makes a user and a first session.
+func (s *Service) Register(ctx context.Context, r *accountv1.RegisterRequest) (*accountv1.Session, error) {
+	handle, err := parseHandle(r.Handle)
+	if err != nil {
+		return nil, err
+	}
+	if err := parsePassword(r.Password); err != nil {
+		return nil, err
+	}
+	if r.DisplayName == "" {
+		r.DisplayName = handle
+	}
+	name, err := parseName(r.DisplayName, 64)
+	if err != nil {
+		return nil, err
+	}
+	hash, err := s.passwords.Hash(ctx, r.Password)
+	if err != nil {
+		return nil, err
+	}
+	user, err := s.insertUser(ctx, handle, name, hash, "")
+	if err != nil {
+		return nil, err
+	}
+	return s.begin(ctx, user, r.Client)
+}
+
+func (s *Service) insertUser(ctx context.Context, handle, name, hash, external string) (id.User, error) {
+	user, err := s.deps.IDs.Next()
+	if err != nil {
+		return 0, err
+	}
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO users (id, handle, display_name, password, external_id, created_ms) VALUES ($1, $2, $3, $4, $5, $6)`,
+			int64(user), handle, name, hash, sql.NullString{String: external, Valid: external != ""}, s.nowMs())
+		return err
+	})
+	if sqldb.IsUnique(err) {
+		return 0, errs.New(errs.Conflict, "handle_taken", "this handle is taken; choose another")
+	}
+	return id.User(user), err
+}
+
+// PutUser makes or updates a user of the business server's own.
+func (s *Service) PutUser(ctx context.Context, r *accountv1.PutUserRequest) (*accountv1.User, error) {
+	if len(r.ExternalId) < 1 || len(r.ExternalId) > 128 {
+		return nil, errs.New(errs.Invalid, "bad_external_id", "an external id has 1 to 128 bytes")
+	}
+	var user id.User
+	var handle string
+	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT id, handle FROM users WHERE external_id = $1`, r.ExternalId).Scan(&user, &handle)
+	if err != nil && err != sql.ErrNoRows {
+		return nil, err
+	}
+	known := err == nil
+	if r.Handle != "" || !known {
+		if r.Handle == "" {
+			r.Handle = "u" + strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(auth.NewSecret("")))[:15]
+		}
+		if handle, err = parseHandle(r.Handle); err != nil {
+			return nil, err
+		}
+	}
+	name := ""
+	if r.DisplayName != "" || !known {
+		if r.DisplayName == "" {
+			r.DisplayName = handle
+		}
+		if name, err = parseName(r.DisplayName, 64); err != nil {
+			return nil, err
+		}
+	}
+	if !known {
+		if user, err = s.insertUser(ctx, handle, name, "", r.ExternalId); err != nil {
+			return nil, err
+		}
+		return s.GetUser(ctx, user)
+	}
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE users SET handle = $1, display_name = CASE WHEN $2 = '' THEN display_name ELSE $2 END WHERE id = $3`, handle, name, int64(user))
+		return err
+	})
+	if sqldb.IsUnique(err) {
+		return nil, errs.New(errs.Conflict, "handle_taken", "this handle is taken; choose another")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.GetUser(ctx, user)
+}
