@@ -1,0 +1,131 @@
+package chat
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/message"
+	"github.com/rialto-im/rialto/internal/timeline"
+	"google.golang.org/protobuf/proto"
+)
+
+// change appends the control entry that decide wants for the present state, in the conversation's order, and gives its seq. A
+// nil control means that nothing is to change: seq 0. When it returns, the entry is durable and the rows are projected.
+//
+// Drafts that arrive meanwhile wait, so that a sender's order is kept.
+func (s *Service) change(ctx context.Context, c id.Conversation, decide func(*state) (*chatv1.Control, error)) (uint64, error) {
+	r := s.room(c)
+	r.changing.Lock()
+	defer r.changing.Unlock()
+	for {
+		st, err := s.fill(ctx, r)
+		if err != nil {
+			return 0, err
+		}
+		control, err := decide(st)
+		if err != nil || control == nil {
+			return 0, err
+		}
+		seq, err := s.appendControl(ctx, r, st, control)
+		if errors.Is(err, timeline.ErrStale) {
+			r.mu.Lock()
+			r.state = nil // another node changed it
+			r.mu.Unlock()
+			continue
+		}
+		return seq, err
+	}
+}
+
+func (s *Service) appendControl(ctx context.Context, r *room, st *state, control *chatv1.Control) (uint64, error) {
+	control.PrevAccess = st.access
+	content, err := proto.Marshal(&chatv1.Content{Kind: &chatv1.Content_Control{Control: control}})
+	if err != nil {
+		return 0, err
+	}
+	e := message.Entry{ID: s.deps.MessageIDs.Next(uint8(st.kind), st.id), Sender: id.User(control.Actor), Control: true, Content: content}
+	a := &timeline.Append{Key: key(st.id), Payload: e.Append(nil), CheckAccess: true, IfAccess: st.access, SetAccess: true, Carry: true}
+	if control.Action == chatv1.Control_ACTION_CREATED {
+		sum := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("created"), uint64(st.id)))
+		copy(a.Token.Sum[:], sum[:])
+	}
+	// The relation of the two of a one-to-one conversation is looked up before the entry stands: from then on it holds.
+	next, users := st.apply(0, control)
+	related, err := s.withRelation(ctx, next)
+	if err != nil {
+		return 0, err
+	}
+
+	r.mu.Lock()
+	own := !r.busy // else a load is under way, which waits for changing and releases afterwards
+	r.busy = true
+	r.mu.Unlock()
+	done := make(chan struct{})
+	a.Done = func(a *timeline.Append) {
+		// In the log's order: who asks for the audience of this entry finds the state after it.
+		if a.Err == nil && !a.Duplicate {
+			next, users = st.apply(a.Seq, control)
+			next.blocked = related.blocked
+			r.mu.Lock()
+			r.state = next
+			r.mu.Unlock()
+		}
+		close(done)
+	}
+	s.deps.Log.Append(a)
+	<-done
+	if a.Duplicate { // created at an earlier try that did not come to its end
+		r.mu.Lock()
+		r.state = nil
+		r.mu.Unlock()
+		_, err := s.fill(ctx, r)
+		a.Err = err
+	}
+	if own {
+		s.release(r, nil)
+	}
+	if a.Err != nil {
+		return 0, a.Err
+	}
+	if a.Duplicate {
+		return a.Seq, nil
+	}
+	// The entry is the truth; should this fail, the next load applies it.
+	if err := s.project(context.WithoutCancel(ctx), next, users); err != nil {
+		s.deps.Logger.Warn("a change of a conversation waits for its projection", "conversation", st.id, "seq", a.Seq, "error", err)
+		r.mu.Lock()
+		r.state = nil
+		r.mu.Unlock()
+	}
+	return a.Seq, nil
+}
+
+// resize makes a group large or small when it passed the bound.
+func (s *Service) resize(ctx context.Context, c id.Conversation) error {
+	_, err := s.change(ctx, c, func(st *state) (*chatv1.Control, error) {
+		switch n := len(st.current); {
+		case st.large == 0 && n > s.config.LargeAbove:
+			return &chatv1.Control{Action: chatv1.Control_ACTION_LARGE}, nil
+		case st.large != 0 && n < s.config.LargeAbove*9/10:
+			return &chatv1.Control{Action: chatv1.Control_ACTION_SMALL}, nil
+		}
+		return nil, nil
+	})
+	return err
+}
+
+// AccessChanged makes every node look again at whether two users may write to each other, before it returns.
+func (s *Service) AccessChanged(ctx context.Context, a, b id.User) error {
+	c, err := s.findDirect(ctx, a, b)
+	if err != nil || c == 0 {
+		return err
+	}
+	_, err = s.change(ctx, c, func(st *state) (*chatv1.Control, error) {
+		return &chatv1.Control{Action: chatv1.Control_ACTION_ACCESS}, nil
+	})
+	return err
+}

@@ -1,0 +1,151 @@
+// Package chat owns conversations, their members, and each conversation's log.
+//
+// Membership is an interval of the log, set by control entries; the SQL rows are a projection of them, and what a crash left
+// out is applied at the next load. Every append is conditional on the version of the conversation's access list (the seq of
+// its last control entry that changed it), so that nobody admits a sender who was removed or blocked.
+//
+// It may touch timeline, sqldb and idgen, and account by the interface Relations. All methods may be called from many
+// goroutines. Submit does not block.
+package chat
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/rialto-im/rialto/internal/clock"
+	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/message"
+	"github.com/rialto-im/rialto/internal/sqldb"
+	"github.com/rialto-im/rialto/internal/timeline"
+)
+
+// Relations between users.
+type Relations interface {
+	Blocked(ctx context.Context, a, b id.User) (bool, error)
+	Friends(ctx context.Context, a, b id.User) (bool, error)
+	Exist(ctx context.Context, users []id.User) error
+}
+
+// MessageIDs makes the ids of messages.
+type MessageIDs interface {
+	Next(typ uint8, c id.Conversation) id.Message
+}
+
+// IDs makes record ids.
+type IDs interface{ Next() (uint64, error) }
+
+// Deps are what a Service needs.
+type Deps struct {
+	Log        timeline.Log
+	DB         *sqldb.DB
+	IDs        IDs
+	MessageIDs MessageIDs
+	Relations  Relations
+	Clock      clock.Clock
+	Logger     *slog.Logger
+	// Transient delivers a frame to users who are connected. May be nil.
+	Transient func(users []id.User, frame []byte)
+}
+
+// Config of chat; the zero value is the documented default.
+type Config struct {
+	// WhoMayWrite one-to-one: anyone (default) or friends. One who is blocked never may.
+	WhoMayWrite string
+	// LargeAbove so many members a group is read from its log alone; 0 is 500. It is small again at nine tenths.
+	LargeAbove int
+	// MostMembers of a group; 0 is 10,000.
+	MostMembers int
+}
+
+// Service is the room.
+type Service struct {
+	deps   Deps
+	config Config
+	loads  chan struct{} // bounds the loads at once
+
+	mu     sync.Mutex // guards rooms; held for look-ups only
+	rooms  map[id.Conversation]*room
+	typing typings
+}
+
+// cachedRooms bounds the conversations in memory; beyond it, idle ones are dropped.
+const cachedRooms = 200_000
+
+// New opens the room.
+func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
+	if config.LargeAbove == 0 {
+		config.LargeAbove = 500
+	}
+	if config.MostMembers == 0 {
+		config.MostMembers = 10_000
+	}
+	switch config.WhoMayWrite {
+	case "", "anyone":
+		config.WhoMayWrite = "anyone"
+	case "friends":
+	default:
+		return nil, errs.New(errs.Invalid, "bad_config", "who_may_write is anyone or friends")
+	}
+	s := &Service{deps: deps, config: config, loads: make(chan struct{}, 64), rooms: map[id.Conversation]*room{}}
+	s.typing.last = map[typingOf]int64{}
+	return s, deps.DB.Migrate(ctx, "chat", steps)
+}
+
+func key(c id.Conversation) timeline.Key {
+	return timeline.Key{Kind: timeline.Conversation, ID: uint64(c)}
+}
+
+// room is a conversation in memory.
+type room struct {
+	id id.Conversation
+
+	// changing serialises changes of the conversation and their projection. Taken before mu.
+	changing sync.Mutex
+
+	mu      sync.Mutex // guards all below
+	state   *state     // nil: not loaded. Never changed, only replaced.
+	busy    bool       // being loaded or changed: drafts wait
+	waiting []*message.Draft
+}
+
+// waitingMost bounds the drafts that wait for one conversation.
+const waitingMost = 4096
+
+func (s *Service) room(c id.Conversation) *room {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.rooms[c]
+	if r == nil {
+		if len(s.rooms) >= cachedRooms {
+			s.shrink()
+		}
+		r = &room{id: c}
+		s.rooms[c] = r
+	}
+	return r
+}
+
+func (s *Service) shrink() {
+	for c, r := range s.rooms {
+		if r.changing.TryLock() {
+			if r.mu.TryLock() {
+				if !r.busy {
+					// Whoever holds r still works with what it has: appends are checked by the log.
+					delete(s.rooms, c)
+				}
+				r.mu.Unlock()
+			}
+			r.changing.Unlock()
+		}
+		if len(s.rooms) <= cachedRooms/2 {
+			return
+		}
+	}
+}
+
+var (
+	errNoConversation = errs.New(errs.NotFound, "no_conversation", "there is no such conversation, or you are not in it")
+	errNotAllowed     = errs.New(errs.Denied, "not_allowed", "your role in this group does not allow it")
+)

@@ -1,0 +1,167 @@
+package chat
+
+import (
+	"context"
+	"slices"
+
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/message"
+	"github.com/rialto-im/rialto/internal/timeline"
+	"google.golang.org/protobuf/proto"
+)
+
+// History of a conversation, within what the caller may read. One who was never in it gets the answer of one that does not exist.
+func (s *Service) History(ctx context.Context, u id.User, r *chatv1.HistoryRequest) (*chatv1.HistoryResponse, error) {
+	c := id.Conversation(r.Conversation)
+	st, err := s.get(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	from, to, ok := st.may(u)
+	if !ok {
+		return nil, errNoConversation
+	}
+	if r.Before != 0 && r.After != 0 || r.TimeMs != 0 && r.Before+r.After != 0 || r.TimeMs < 0 {
+		return nil, errs.New(errs.Invalid, "bad_history", "give one of before, after and time_ms")
+	}
+	limit := pageSize(r.Limit)
+	after, forward := r.After, r.After != 0
+	if r.TimeMs != 0 {
+		if after, err = s.seqBefore(ctx, c, r.TimeMs); err != nil {
+			return nil, err
+		}
+		forward = true
+	}
+	var entries []timeline.Entry
+	if forward {
+		entries, err = s.deps.Log.Read(ctx, key(c), max(after, from-1), limit+1)
+		entries = slices.DeleteFunc(entries, func(e timeline.Entry) bool { return e.Seq > to })
+	} else {
+		before := r.Before
+		if to != 1<<64-1 && (before == 0 || before > to+1) {
+			before = to + 1
+		}
+		entries, err = s.deps.Log.ReadBack(ctx, key(c), before, limit+1)
+		entries = slices.DeleteFunc(entries, func(e timeline.Entry) bool { return e.Seq < from })
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := &chatv1.HistoryResponse{More: len(entries) > limit}
+	entries = entries[:min(len(entries), limit)]
+	if !forward {
+		slices.Reverse(entries)
+	}
+	for _, e := range entries {
+		m, err := View(c, &e)
+		if err != nil {
+			return nil, err
+		}
+		out.Messages = append(out.Messages, m)
+	}
+	return out, nil
+}
+
+// View gives an entry as members see it.
+func View(c id.Conversation, e *timeline.Entry) (*chatv1.Message, error) {
+	stored := message.Stored{Conversation: c, Seq: e.Seq, Counted: e.Counted}
+	if err := stored.Entry.Decode(e.Payload); err != nil {
+		return nil, err
+	}
+	m := &chatv1.Message{}
+	return m, proto.Unmarshal(stored.AppendProto(nil), m)
+}
+
+// seqBefore gives the last seq that was stored before a time. Ids' times rise with seqs but for a clock that stepped back.
+func (s *Service) seqBefore(ctx context.Context, c id.Conversation, ms int64) (uint64, error) {
+	tail, err := s.deps.Log.Tail(ctx, key(c))
+	if err != nil {
+		return 0, err
+	}
+	lo, hi := uint64(0), tail.Seq // seq lo is before, hi+1 is not
+	for lo < hi {
+		mid := lo + (hi-lo+1)/2
+		entries, err := s.deps.Log.Get(ctx, []timeline.Ref{{Key: key(c), From: mid, To: mid}})
+		if err != nil {
+			return 0, err
+		}
+		var e message.Entry
+		if len(entries) == 0 || e.Decode(entries[0].Payload) != nil {
+			return 0, errs.New(errs.Internal, "damaged", "the conversation is damaged; run rialto verify")
+		}
+		if e.ID.Ms() < ms {
+			lo = mid
+		} else {
+			hi = mid - 1
+		}
+	}
+	return lo, nil
+}
+
+// Membership of a user in a conversation.
+type Membership struct {
+	Conversation id.Conversation
+	Join, Leave  uint64
+	Large        bool
+}
+
+// Of gives all conversations that a user is, or was, in.
+func (s *Service) Of(ctx context.Context, u id.User) ([]Membership, error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT m.conversation, m.join_seq, m.leave_seq, c.large > 0 FROM members m JOIN conversations c ON c.id = m.conversation WHERE m.member = $1 ORDER BY m.conversation`, int64(u))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []Membership
+	for rows.Next() {
+		var m Membership
+		if err := rows.Scan(&m.Conversation, &m.Join, &m.Leave, &m.Large); err != nil {
+			return nil, err
+		}
+		list = append(list, m)
+	}
+	return list, rows.Err()
+}
+
+// Describe gives a conversation as one user sees it, but for what the inbox room adds: cursors, unread, last message.
+func (s *Service) Describe(ctx context.Context, u id.User, c id.Conversation) (*chatv1.Conversation, error) {
+	st, err := s.get(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	m, ok := st.members[u]
+	if !ok {
+		return nil, errNoConversation
+	}
+	v := &chatv1.Conversation{Id: uint64(c), Kind: st.kind, Title: st.title, Announcement: st.announcement, Avatar: st.avatar, JoinPolicy: st.policy,
+		MemberCount: uint32(len(st.current)), Role: m.role, JoinSeq: m.join, LeaveSeq: m.leave, Large: st.large != 0,
+		MutedAll: st.mutedAllMs > s.deps.Clock.Now().UnixMilli(), Dissolved: st.dissolved}
+	if st.kind == direct {
+		v.Peer = uint64(st.peer(u))
+	}
+	return v, nil
+}
+
+// Peer gives the other of a one-to-one conversation, 0 in a group.
+func (s *Service) Peer(ctx context.Context, u id.User, c id.Conversation) (id.User, error) {
+	st, err := s.get(ctx, c)
+	if err != nil || st.kind != direct {
+		return 0, err
+	}
+	return st.peer(u), nil
+}
+
+// May gives the seqs that a user may read.
+func (s *Service) May(ctx context.Context, u id.User, c id.Conversation) (from, to uint64, err error) {
+	st, err := s.get(ctx, c)
+	if err != nil {
+		return 0, 0, err
+	}
+	from, to, ok := st.may(u)
+	if !ok {
+		return 0, 0, errNoConversation
+	}
+	return from, to, nil
+}

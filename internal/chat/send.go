@@ -1,0 +1,326 @@
+package chat
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/message"
+	"github.com/rialto-im/rialto/internal/timeline"
+	"google.golang.org/protobuf/proto"
+)
+
+// Limits of messages.
+const (
+	MaxText     = 100_000 // characters (code points)
+	maxCustom   = 64 << 10
+	maxClientID = 64
+)
+
+// sending is a draft on its way through the log.
+type sending struct {
+	service *Service
+	room    *room
+	draft   *message.Draft
+	append  timeline.Append
+}
+
+var sendings = sync.Pool{New: func() any { return new(sending) }}
+
+// Submit stores a draft: Done is called when it is durable, or refused. It does not block.
+func (s *Service) Submit(d *message.Draft) {
+	if err := check(d); err != nil {
+		refuse(d, err)
+		return
+	}
+	s.submit(s.room(d.Conversation), d)
+}
+
+func refuse(d *message.Draft, err error) {
+	d.Err = err
+	d.Done(d)
+}
+
+func (s *Service) submit(r *room, d *message.Draft) {
+	r.mu.Lock()
+	if r.busy || r.state == nil {
+		s.wait(r, d)
+		return
+	}
+	if err := r.state.admits(d.Sender, s.deps.Clock.Now().UnixMilli()); err != nil {
+		r.mu.Unlock()
+		refuse(d, err)
+		return
+	}
+	// Under r.mu, so that a sender's drafts reach the log in their order.
+	s.append(r, d)
+	r.mu.Unlock()
+}
+
+// wait keeps a draft until the room is ready. The caller holds r.mu, which is released.
+func (s *Service) wait(r *room, d *message.Draft) {
+	if len(r.waiting) >= waitingMost {
+		r.mu.Unlock()
+		refuse(d, timeline.ErrBusy)
+		return
+	}
+	r.waiting = append(r.waiting, d)
+	first := !r.busy
+	r.busy = true
+	r.mu.Unlock()
+	if first {
+		go s.loadFor(r) // ends when the room is loaded; at most 64 load at once
+	}
+}
+
+func (s *Service) loadFor(r *room) {
+	s.loads <- struct{}{}
+	r.changing.Lock()
+	_, err := s.fill(context.Background(), r)
+	r.changing.Unlock()
+	<-s.loads
+	s.release(r, err)
+}
+
+// release lets the waiting drafts go on, in order.
+func (s *Service) release(r *room, err error) {
+	for {
+		r.mu.Lock()
+		waiting := r.waiting
+		r.waiting = nil
+		if len(waiting) == 0 {
+			r.busy = false
+			r.mu.Unlock()
+			return
+		}
+		now := s.deps.Clock.Now().UnixMilli()
+		refused := make([]error, len(waiting))
+		for i, d := range waiting {
+			if refused[i] = err; err == nil {
+				if r.state == nil {
+					refused[i] = timeline.ErrBusy
+				} else if refused[i] = r.state.admits(d.Sender, now); refused[i] == nil {
+					s.append(r, d)
+				}
+			}
+		}
+		r.mu.Unlock()
+		for i, d := range waiting {
+			if refused[i] != nil {
+				refuse(d, refused[i])
+			}
+		}
+	}
+}
+
+// append gives a draft to the log. The caller holds r.mu.
+func (s *Service) append(r *room, d *message.Draft) {
+	w := sendings.Get().(*sending)
+	w.service, w.room, w.draft = s, r, d
+	typ := uint8(r.state.kind)
+	d.ID = s.deps.MessageIDs.Next(typ, d.Conversation)
+	e := message.Entry{ID: d.ID, Sender: d.Sender, Device: d.Device, ClientSeq: d.ClientSeq, Content: d.Content}
+	w.append = timeline.Append{
+		Key: key(d.Conversation), Payload: e.Append(make([]byte, 0, len(d.Content)+40)), Token: tokenOf(d), Author: uint64(d.Sender),
+		Counts: true, CheckAccess: true, IfAccess: r.state.access, Carry: true, Done: sent, Context: w,
+	}
+	s.deps.Log.Append(&w.append)
+}
+
+func tokenOf(d *message.Draft) timeline.Token {
+	t := timeline.Token{Sender: uint64(d.Sender), Device: uint64(d.Device), Counter: d.ClientSeq}
+	if d.ClientSeq == 0 {
+		b := binary.BigEndian.AppendUint64(nil, uint64(d.Conversation))
+		b = binary.BigEndian.AppendUint64(b, uint64(d.Sender))
+		b = binary.BigEndian.AppendUint64(b, uint64(d.Device))
+		sum := sha256.Sum256(append(b, d.ClientMsgID...))
+		copy(t.Sum[:], sum[:])
+	}
+	return t
+}
+
+// sent is called by the log.
+func sent(a *timeline.Append) {
+	w := a.Context.(*sending)
+	s, r, d := w.service, w.room, w.draft
+	d.Seq, d.Counted, d.Duplicate, d.Err = a.Seq, a.Counted, a.Duplicate, a.Err
+	stored := a.Stored
+	*w = sending{}
+	sendings.Put(w)
+	if errors.Is(d.Err, timeline.ErrStale) {
+		s.again(r, d)
+		return
+	}
+	if d.Err == nil && d.Duplicate {
+		var e message.Entry
+		if err := e.Decode(stored); err != nil {
+			d.Err = err
+		} else if d.ID = e.ID; !bytes.Equal(e.Content, d.Content) {
+			d.Err = timeline.ErrIDReuse
+		}
+	}
+	d.Done(d)
+}
+
+// again puts a draft behind a fresh load of the room: another node changed the access list.
+func (s *Service) again(r *room, d *message.Draft) {
+	r.mu.Lock()
+	if !r.busy {
+		r.state = nil
+	}
+	s.wait(r, d)
+}
+
+// Send is Submit that waits. A context that ends leaves the outcome unknown.
+func (s *Service) Send(ctx context.Context, d *message.Draft) error {
+	done := make(chan struct{})
+	d.Done = func(*message.Draft) { close(done) }
+	s.Submit(d)
+	select {
+	case <-done:
+		return d.Err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+var (
+	errBlocked   = errs.New(errs.Denied, "blocked", "you cannot write to this user")
+	errMuted     = errs.New(errs.Denied, "muted", "you are muted in this group")
+	errDissolved = errs.New(errs.Denied, "dissolved", "this group was dissolved")
+)
+
+// admits tells whether a user may write.
+func (s *state) admits(u id.User, nowMs int64) error {
+	m, ok := s.members[u]
+	switch {
+	case !ok || m.leave != 0:
+		return errNoConversation
+	case s.dissolved:
+		return errDissolved
+	case s.blocked:
+		return errBlocked
+	case m.mutedUntilMs > nowMs, s.mutedAllMs > nowMs && m.role == chatv1.Role_ROLE_MEMBER:
+		return errMuted
+	}
+	return nil
+}
+
+var (
+	errNoID      = errs.New(errs.Invalid, "no_client_id", "give client_seq (a count, from 1) or client_msg_id (1 to 64 bytes), so that a retry is harmless")
+	errLong      = errs.New(errs.Invalid, "text_too_long", "a text has at most 100,000 characters; send it in parts, or as a file")
+	errText      = errs.New(errs.Invalid, "bad_text", "a text must be valid UTF-8 without U+0000")
+	errEmpty     = errs.New(errs.Invalid, "empty_text", "a text must have something to see")
+	errNoContent = errs.New(errs.Invalid, "no_content", "a message needs content of exactly one kind")
+)
+
+func check(d *message.Draft) error {
+	if d.ClientSeq == 0 && (d.ClientMsgID == "" || len(d.ClientMsgID) > maxClientID) || d.ClientSeq > 1<<63-1 {
+		return errNoID
+	}
+	if d.ClientSeq != 0 && d.ClientMsgID != "" {
+		return errs.New(errs.Invalid, "two_client_ids", "give client_seq or client_msg_id, not both")
+	}
+	if text, ok := message.TextOf(d.Content); ok {
+		return checkText(text)
+	}
+	return checkContent(d)
+}
+
+func checkText(text []byte) error {
+	if len(text) > 4*MaxText {
+		return errLong
+	}
+	visible, ascii := false, true
+	for _, c := range text {
+		if c >= utf8.RuneSelf {
+			ascii = false
+			break
+		}
+		if c == 0 {
+			return errText
+		}
+		visible = visible || c > ' ' && c != 0x7f
+	}
+	if !ascii {
+		if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
+			return errText
+		}
+		if len(text) > MaxText && utf8.RuneCount(text) > MaxText {
+			return errLong
+		}
+		visible = visible || bytes.ContainsFunc(text, func(r rune) bool {
+			return unicode.IsGraphic(r) && !unicode.IsSpace(r) && r != '\u2800' && r != '\u3164'
+		})
+	} else if len(text) > MaxText {
+		return errLong
+	}
+	if !visible {
+		return errEmpty
+	}
+	return nil
+}
+
+// checkContent checks what is not one plain text, and gives it the form that is stored.
+func checkContent(d *message.Draft) error {
+	var c chatv1.Content
+	if len(d.Content) == 0 || proto.Unmarshal(d.Content, &c) != nil || c.Kind == nil {
+		return errNoContent
+	}
+	long := func(texts ...string) bool {
+		for _, t := range texts {
+			if len(t) > 8000 || strings.ContainsRune(t, 0) {
+				return true
+			}
+		}
+		return false
+	}
+	bad := func(what string) error { return errs.New(errs.Invalid, "bad_content", what) }
+	media := func(m *chatv1.Media) error {
+		if m.GetUpload() == 0 || long(m.Name, m.MimeType, m.Caption) {
+			return bad("a file needs the id of its upload, a name and a caption of at most 2,000 characters")
+		}
+		return nil
+	}
+	var err error
+	switch k := c.Kind.(type) {
+	case *chatv1.Content_Text:
+		err = checkText([]byte(k.Text))
+	case *chatv1.Content_Image:
+		err = media(k.Image)
+	case *chatv1.Content_File:
+		err = media(k.File)
+	case *chatv1.Content_Voice:
+		err = media(k.Voice)
+	case *chatv1.Content_Video:
+		err = media(k.Video)
+	case *chatv1.Content_Location:
+		if l := k.Location; !(l.Latitude >= -90 && l.Latitude <= 90 && l.Longitude >= -180 && l.Longitude <= 180) || long(l.Label) {
+			err = bad("a location has a latitude of -90 to 90, a longitude of -180 to 180 and a label")
+		}
+	case *chatv1.Content_Card:
+		if long(k.Card.Title, k.Card.Text, k.Card.Url) || k.Card.Title == "" {
+			err = bad("a card needs a title; its texts have at most 2,000 characters")
+		}
+	case *chatv1.Content_Custom:
+		if len(k.Custom.Data) > maxCustom || long(k.Custom.Type) || k.Custom.Type == "" {
+			err = bad("a custom message needs a type and at most 64 KiB of data")
+		}
+	default:
+		err = bad("control entries are written by the server only")
+	}
+	if err != nil {
+		return err
+	}
+	d.Content, err = proto.MarshalOptions{Deterministic: true}.Marshal(&c)
+	return err
+}
