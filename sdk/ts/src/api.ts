@@ -1,0 +1,27 @@
+import type { DescMessage, DescMethodUnary, DescService, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+
+/** Invoke makes one call of the API. */
+export type Invoke = <I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  input: MessageInitShape<I>,
+) => Promise<MessageShape<O>>;
+
+/** The methods of a service as functions: api.chat.history({ conversation }). */
+export type ServiceClient<S extends DescService> = {
+  [M in keyof S["method"]]: S["method"][M] extends DescMethodUnary<infer I, infer O>
+    ? (input: MessageInitShape<I>) => Promise<MessageShape<O>>
+    : never;
+};
+
+export function serviceClient<S extends DescService>(service: S, invoke: Invoke): ServiceClient<S> {
+  const client: Record<string, unknown> = {};
+  for (const method of service.methods) {
+    if (method.methodKind !== "unary") continue;
+    client[method.localName] = (input: MessageInitShape<DescMessage>) => invoke(method, input);
+  }
+  return client as ServiceClient<S>;
+}
+
+export function methodPath(method: DescMethodUnary): string {
+  return `/${method.parent.typeName}/${method.name}`;
+}

@@ -1,0 +1,133 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { Invoke } from "./api.js";
+import { RialtoError } from "./errors.js";
+import { AccountService, type ClientSchema, type Session } from "./gen/rialto/account/v1/account_pb.js";
+import type { Store } from "./storage.js";
+
+/** Login is who is logged in on this device, and with which tokens. */
+export interface Login {
+  user: string;
+  device: string;
+  session: string;
+  handle: string;
+  accessToken: string;
+  expiresMs: number;
+  refreshToken: string;
+}
+
+export type ClientInfo = Omit<MessageInitShape<typeof ClientSchema>, "$typeName" | "device">;
+
+const sessionKey = "login";
+const deviceKey = (handle: string) => `device/${handle}`;
+/** An access token is renewed this long before it ends. */
+const renewBeforeMs = 60_000;
+
+export interface AuthDeps {
+  /** A call by HTTP with the given token, or none. */
+  invoke: (token?: string) => Invoke;
+  store: Store;
+  lockName: string;
+  now: () => number;
+  /** The login was ended by the server or in another tab. */
+  onEnded: () => void;
+}
+
+/**
+ * Auth owns the tokens. A refresh token is good once, so one refresh runs at a time: within this client by sharing the
+ * promise, and over the tabs of a browser by a Web Lock, under which the stored login is read again first.
+ */
+export class Auth {
+  private login: Login | undefined;
+  private refreshing: Promise<Login> | undefined;
+
+  constructor(private readonly deps: AuthDeps) {}
+
+  get current(): Login | undefined {
+    return this.login;
+  }
+
+  async load(): Promise<Login | undefined> {
+    this.login = await this.deps.store.get<Login>("meta", sessionKey);
+    return this.login;
+  }
+
+  async register(handle: string, password: string, displayName: string, info: ClientInfo): Promise<Login> {
+    const client = { ...info, device: "0" };
+    return this.keep(handle, await this.deps.invoke()(AccountService.method.register, { handle, password, displayName, client }));
+  }
+
+  async logIn(handle: string, password: string, info: ClientInfo): Promise<Login> {
+    const device = (await this.deps.store.get<string>("meta", deviceKey(handle))) ?? "0";
+    return this.keep(handle, await this.deps.invoke()(AccountService.method.login, { handle, password, client: { ...info, device } }));
+  }
+
+  /** Takes over a session that came from elsewhere, as by AdminService.CreateSession. */
+  adopt(session: Session, handle = ""): Promise<Login> {
+    return this.keep(handle, session);
+  }
+
+  private async keep(handle: string, s: Session): Promise<Login> {
+    this.login = {
+      user: s.user,
+      device: s.device,
+      session: s.session,
+      handle,
+      accessToken: s.accessToken,
+      expiresMs: s.expiresMs,
+      refreshToken: s.refreshToken,
+    };
+    await this.deps.store.write([
+      { table: "meta", key: sessionKey, value: this.login },
+      { table: "meta", key: deviceKey(handle), value: s.device },
+    ]);
+    return this.login;
+  }
+
+  /** An access token that is still good for a while, as far as the clocks agree. */
+  async token(): Promise<string> {
+    if (!this.login) throw new RialtoError("unauthenticated", "not logged in", "logged_out");
+    if (this.login.expiresMs - this.deps.now() > renewBeforeMs) return this.login.accessToken;
+    return (await this.refresh(this.login.accessToken)).accessToken;
+  }
+
+  /** Renews the login, unless that was done since `stale` was its access token. */
+  refresh(stale: string): Promise<Login> {
+    this.refreshing ??= this.locked(() => this.renew(stale)).finally(() => (this.refreshing = undefined));
+    return this.refreshing;
+  }
+
+  private async renew(stale: string): Promise<Login> {
+    const stored = await this.deps.store.get<Login>("meta", sessionKey);
+    if (!stored || (this.login && stored.user !== this.login.user)) {
+      this.end();
+      throw new RialtoError("unauthenticated", "logged out in another window", "logged_out");
+    }
+    if (stored.accessToken !== stale) return (this.login = stored);
+    try {
+      const s = await this.deps.invoke()(AccountService.method.refresh, { refreshToken: stored.refreshToken });
+      return await this.keep(stored.handle, s);
+    } catch (err) {
+      if (err instanceof RialtoError && (err.code === "unauthenticated" || err.code === "permission_denied")) {
+        await this.forget();
+        this.end();
+      }
+      throw err;
+    }
+  }
+
+  private locked<T>(work: () => Promise<T>): Promise<T> {
+    const locks = typeof navigator === "undefined" ? undefined : navigator.locks;
+    return locks ? (locks.request(this.deps.lockName, work) as Promise<T>) : work();
+  }
+
+  private end(): void {
+    this.login = undefined;
+    this.deps.onEnded();
+  }
+
+  /** Drops the login here; the device's number stays, for the next login. */
+  async forget(): Promise<void> {
+    this.login = undefined;
+    await this.deps.store.write([{ table: "meta", key: sessionKey }]);
+  }
+}

@@ -1,0 +1,27 @@
+/**
+ * RialtoError is every error that the server answers, and those of the way there. `code` is as in Connect; `reason` is a
+ * stable word for programs; `retryMs` above 0 says that the same request may succeed after that long.
+ */
+export class RialtoError extends Error {
+  readonly code: string;
+  readonly reason: string;
+  readonly retryMs: number;
+
+  constructor(code: string, message: string, reason = "", retryMs = 0) {
+    super(message);
+    this.name = "RialtoError";
+    this.code = code;
+    this.reason = reason;
+    this.retryMs = retryMs;
+  }
+}
+
+/** The server was not reached, or its answer was lost: whether the request took effect is not known. */
+export function isOffline(err: unknown): boolean {
+  return err instanceof RialtoError && err.code === "unavailable";
+}
+
+export function asError(err: unknown): RialtoError {
+  if (err instanceof RialtoError) return err;
+  return new RialtoError("unknown", err instanceof Error ? err.message : String(err));
+}

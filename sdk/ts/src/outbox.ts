@@ -1,0 +1,210 @@
+import type { Content } from "./gen/rialto/chat/v1/message_pb.js";
+import type { Receipt } from "./gen/rialto/gateway/v1/gateway_pb.js";
+import type { OutgoingMessage } from "./model.js";
+import { numberKey, type Store } from "./storage.js";
+
+export interface OutboxDeps {
+  store: Store;
+  /** The name of the device's counter in the store. */
+  counter: string;
+  /** Puts sends on the open connection; false where there is none. */
+  transmit: (sends: { conversation: string; clientSeq: bigint; content: Content }[]) => boolean;
+  now: () => number;
+  onChange: (conversation: string) => void;
+  /** The server has it; the outbox does not any more. */
+  onStored: (item: OutgoingMessage, receipt: StoredAs) => void;
+}
+
+/** Where the server stored a message. */
+export interface StoredAs {
+  id: string;
+  seq: number;
+  timeMs: number;
+  counted: number;
+}
+
+/** At most this many sends, and about this many characters, in one frame. */
+const frameSends = 50;
+const frameChars = 32_000;
+/** A send without receipt for this long on an open connection is repeated; that is harmless. */
+const receiptTimeoutMs = 20_000;
+
+/**
+ * Outbox is the send queue. A message gets its number, is stored on the device, is sent, and stays until a receipt says
+ * that the server stored it; after each reconnect all that are left go again, in order. The number makes repeats harmless.
+ */
+export class Outbox {
+  private items: OutgoingMessage[] = [];
+  /** When each was last put on the present connection. */
+  private readonly sentAt = new Map<number, number>();
+  /** Not before this time: the server asked to wait. */
+  private readonly heldUntil = new Map<number, number>();
+  /** Numbers up to here are used, as far as the server knows. */
+  private floor = 0;
+  /** Keeps the order in which sends were asked for, while numbers are drawn and stored. */
+  private tail: Promise<unknown> = Promise.resolve();
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly deps: OutboxDeps) {}
+
+  async load(): Promise<void> {
+    this.items = await this.deps.store.list<OutgoingMessage>("outbox");
+  }
+
+  get size(): number {
+    return this.items.length;
+  }
+
+  list(conversation: string): OutgoingMessage[] {
+    return this.items.filter((i) => i.conversation === conversation);
+  }
+
+  all(): readonly OutgoingMessage[] {
+    return this.items;
+  }
+
+  /** Resolves once the message is kept on the device. */
+  enqueue(conversation: string, content: Content): Promise<OutgoingMessage> {
+    const work = this.tail.then(async () => {
+      const clientSeq = await this.deps.store.count(this.deps.counter, this.floor);
+      const item: OutgoingMessage = { conversation, clientSeq, content, createdMs: this.deps.now() };
+      await this.deps.store.write([{ table: "outbox", key: numberKey(clientSeq), value: item }]);
+      this.items.push(item);
+      this.deps.onChange(conversation);
+      this.pump();
+      return item;
+    });
+    this.tail = work.catch(() => {});
+    return work;
+  }
+
+  /** A connection is open: `clientSeq` is the highest number that the server has of this device. */
+  opened(clientSeq: number): void {
+    this.floor = Math.max(this.floor, clientSeq);
+    this.sentAt.clear();
+    this.heldUntil.clear();
+    this.pump();
+  }
+
+  closed(): void {
+    this.sentAt.clear();
+    clearTimeout(this.timer);
+  }
+
+  /** Those that may go now, in order: never one before an earlier one of its conversation that has to wait. */
+  due(): OutgoingMessage[] {
+    const now = this.deps.now();
+    const waiting = new Set<string>();
+    const due: OutgoingMessage[] = [];
+    for (const item of this.items) {
+      if (item.failed || waiting.has(item.conversation)) continue;
+      if ((this.heldUntil.get(item.clientSeq) ?? 0) > now) waiting.add(item.conversation);
+      else if (now - (this.sentAt.get(item.clientSeq) ?? -Infinity) >= receiptTimeoutMs) due.push(item);
+    }
+    return due;
+  }
+
+  pump(): void {
+    let due = this.due();
+    while (due.length > 0) {
+      const batch: OutgoingMessage[] = [];
+      let chars = 0;
+      for (const item of due.slice(0, frameSends)) {
+        chars += item.content.kind.case === "text" ? item.content.kind.value.length : 500;
+        if (batch.length > 0 && chars > frameChars) break;
+        batch.push(item);
+      }
+      const sends = batch.map((i) => ({ conversation: i.conversation, clientSeq: BigInt(i.clientSeq), content: i.content }));
+      if (!this.deps.transmit(sends)) return;
+      const now = this.deps.now();
+      for (const item of batch) this.sentAt.set(item.clientSeq, now);
+      due = due.slice(batch.length);
+    }
+    this.arm();
+  }
+
+  private arm(): void {
+    clearTimeout(this.timer);
+    const now = this.deps.now();
+    let wait = Infinity;
+    for (const item of this.items) {
+      if (item.failed) continue;
+      const at = Math.max(this.heldUntil.get(item.clientSeq) ?? 0, (this.sentAt.get(item.clientSeq) ?? now) + receiptTimeoutMs);
+      const held = this.heldUntil.get(item.clientSeq);
+      wait = Math.min(wait, Math.max(0, (held && held > now ? held : at) - now));
+    }
+    if (wait < Infinity) this.timer = setTimeout(() => this.pump(), Math.max(50, wait));
+  }
+
+  async receipt(r: Receipt): Promise<void> {
+    const item = this.find(Number(r.clientSeq));
+    if (!item) return;
+    if (!r.error) return this.stored(item, { id: r.id, seq: Number(r.seq), timeMs: r.timeMs, counted: Number(r.counted) });
+    await this.refused(item, r.error);
+  }
+
+  /** Takes the answer to a send of this number, whichever way it came. */
+  async refused(item: OutgoingMessage, error: { code: string; reason: string; message: string; retryMs: number }): Promise<void> {
+    this.sentAt.delete(item.clientSeq);
+    if (error.retryMs > 0 || error.code === "unauthenticated") {
+      this.heldUntil.set(item.clientSeq, this.deps.now() + Math.max(error.retryMs, 500));
+      return this.arm();
+    }
+    if (error.reason === "id_reuse") return this.renumber(item);
+    const failed = { code: error.code, reason: error.reason, message: error.message };
+    await this.replace(item, { ...item, failed });
+  }
+
+  /** The server has the message: a receipt, or the message itself coming back in the stream. */
+  async stored(item: OutgoingMessage, as: StoredAs): Promise<void> {
+    this.take(item.clientSeq);
+    this.deps.onStored(item, as);
+    this.deps.onChange(item.conversation);
+    await this.deps.store.write([{ table: "outbox", key: numberKey(item.clientSeq) }]);
+  }
+
+  find(clientSeq: number): OutgoingMessage | undefined {
+    return this.items.find((i) => i.clientSeq === clientSeq);
+  }
+
+  /** Sends a refused message again, as a new one. */
+  async retry(clientSeq: number): Promise<void> {
+    const item = this.find(clientSeq);
+    if (item?.failed) await this.renumber(item);
+  }
+
+  /** Gives up a refused message. One that may be stored already cannot be taken back. */
+  async discard(clientSeq: number): Promise<void> {
+    const item = this.find(clientSeq);
+    if (!item?.failed) return;
+    this.take(clientSeq);
+    await this.deps.store.write([{ table: "outbox", key: numberKey(clientSeq) }]);
+    this.deps.onChange(item.conversation);
+  }
+
+  private renumber(item: OutgoingMessage): Promise<void> {
+    const work = this.tail.then(async () => {
+      const clientSeq = await this.deps.store.count(this.deps.counter, this.floor);
+      const { failed: _, ...rest } = item;
+      await this.replace(item, { ...rest, clientSeq });
+      this.pump();
+    });
+    this.tail = work.catch(() => {});
+    return work;
+  }
+
+  private async replace(item: OutgoingMessage, by: OutgoingMessage): Promise<void> {
+    this.take(item.clientSeq);
+    this.items.push(by);
+    this.items.sort((a, b) => a.clientSeq - b.clientSeq);
+    this.deps.onChange(item.conversation);
+    const ops = [{ table: "outbox" as const, key: numberKey(by.clientSeq), value: by }];
+    await this.deps.store.write(by.clientSeq === item.clientSeq ? ops : [{ table: "outbox", key: numberKey(item.clientSeq) }, ...ops]);
+  }
+
+  private take(clientSeq: number): void {
+    this.items = this.items.filter((i) => i.clientSeq !== clientSeq);
+    this.sentAt.delete(clientSeq);
+    this.heldUntil.delete(clientSeq);
+  }
+}
