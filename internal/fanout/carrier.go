@@ -229,11 +229,11 @@ func (c *carrier) hand(ctx context.Context, p *part, seq uint64, entries []timel
 	for i := range entries {
 		e := &entries[i]
 		conversation := id.Conversation(e.Key.ID)
-		audience, err := c.worker.deps.Chat.Audience(ctx, conversation, e.Seq)
+		members, large, err := c.worker.deps.Chat.Audience(ctx, conversation, e.Seq)
 		if err != nil {
 			return err
 		}
-		it := item{kind: message.DeliverEntry, conversation: conversation, seq: e.Seq, counted: e.Counted, body: e.Payload, members: audience.Members, large: audience.Large}
+		it := item{kind: message.DeliverEntry, conversation: conversation, seq: e.Seq, counted: e.Counted, body: e.Payload, members: members, large: large}
 		b.items = append(b.items, it)
 		if message.IsControl(e.Payload) {
 			b.items = follow(b.items, it)

@@ -26,17 +26,10 @@ import (
 	"github.com/rialto-im/rialto/internal/timeline"
 )
 
-// Audience of an entry.
-type Audience struct {
-	// Members who get the entry. Shared: never changed.
-	Members []id.User
-	// Large: the conversation's timeline is the only copy; members are reached through the nodes that follow it.
-	Large bool
-}
-
-// Chat says who gets an entry.
+// Chat says who gets an entry: the members, shared and never changed; large when the conversation's timeline is the only
+// copy and members are reached through the nodes that follow it.
 type Chat interface {
-	Audience(ctx context.Context, conversation id.Conversation, seq uint64) (Audience, error)
+	Audience(ctx context.Context, conversation id.Conversation, seq uint64) (members []id.User, large bool, err error)
 }
 
 // Presence says where users are.

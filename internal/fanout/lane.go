@@ -2,7 +2,6 @@ package fanout
 
 import (
 	"context"
-	"encoding/binary"
 	"sync/atomic"
 	"time"
 
@@ -112,18 +111,6 @@ func (l *lane) run(ctx context.Context) {
 	}
 }
 
-func refPayload(b []byte, it *item) []byte {
-	b = append(b, inboxRef)
-	b = binary.AppendUvarint(b, uint64(it.conversation))
-	return binary.AppendUvarint(b, it.seq)
-}
-
-// First byte of an inbox entry (docs/formats/inbox.md).
-const (
-	inboxRef   byte = 0
-	inboxEvent byte = 1
-)
-
 // post appends to the inboxes; false when ctx ended first.
 func (l *lane) post(ctx context.Context, batches []*batch) bool {
 	l.posts, l.arena = l.posts[:0], l.arena[:0]
@@ -140,9 +127,9 @@ func (l *lane) post(ctx context.Context, batches []*batch) bool {
 				}
 				if start == len(l.arena) {
 					if it.kind == message.DeliverEntry {
-						l.arena = refPayload(l.arena, it)
+						l.arena = message.AppendInboxRef(l.arena, it.conversation, it.seq)
 					} else {
-						l.arena = append(append(l.arena, inboxEvent), it.body...)
+						l.arena = message.AppendInboxEvent(l.arena, it.body)
 					}
 				}
 				l.posts = append(l.posts, timeline.Post{Key: timeline.Key{Kind: timeline.Inbox, ID: uint64(u)}, Payload: l.arena[start:len(l.arena):len(l.arena)]})
