@@ -93,7 +93,13 @@ func AppendBody(b []byte, field int, value []byte) []byte {
 	return append(b, value...)
 }
 
-// AppendLengthField appends field number, length and event, as inside a ServerFrame (4) or a SyncResponse (1).
+// EventFieldLen is the length of what AppendEventField appends, for fields below 16.
+func EventFieldLen(at, prev Position, body []byte) int {
+	n := EventLen(at, prev, body)
+	return 1 + uvarintLen(uint64(n)) + n
+}
+
+// AppendEventField appends field number, length and event, as inside a ServerFrame (4) or a SyncResponse (1).
 func AppendEventField(b []byte, field int, at, prev Position, body []byte) []byte {
 	b = append(b, tag(uint64(field), length))
 	b = binary.AppendUvarint(b, uint64(EventLen(at, prev, body)))

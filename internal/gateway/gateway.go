@@ -1,0 +1,286 @@
+// Package gateway is the door for sockets: it accepts WebSocket connections, authenticates them, decodes frames and hands them
+// to the rooms, and brings receipts and deliveries back.
+//
+// The protocol (conn.go and the files beside it) is pure: bytes go in, bytes come out. Two transports carry it. Plain connections live on an event
+// loop (poll_linux.go) with neither goroutine nor buffer while they are idle; connections whose TLS ends in this process,
+// and others without a file descriptor, have two goroutines (stream.go).
+//
+// What is to be sent gathers in the connection's buffer and leaves in one write when Flush is called: the log's listener
+// calls it after each batch, a delivery after each message of the bus. No store waits for a socket, and no socket for a
+// store: what a connection does not take in time is replaced by a hint to pull, and a connection that takes nothing at all
+// is closed.
+//
+// It may touch chat, inbox, presence and account by the small interfaces below, any other call through an Invoker, and the
+// bus. All exported methods may be called from many goroutines.
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	presencev1 "github.com/rialto-im/rialto/gen/rialto/presence/v1"
+	"github.com/rialto-im/rialto/internal/bus"
+	"github.com/rialto-im/rialto/internal/clock"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/message"
+)
+
+// Chat is what the door needs of conversations.
+type Chat interface {
+	// Submit stores a draft and calls its Done. It does not block.
+	Submit(d *message.Draft)
+	Typing(ctx context.Context, u id.User, c id.Conversation) error
+	HighestCounter(ctx context.Context, c id.Caller) (uint64, error)
+}
+
+// Inbox is what the door needs of the users' streams.
+type Inbox interface {
+	// AppendSync appends the protobuf of a SyncResponse to b.
+	AppendSync(ctx context.Context, b []byte, u id.User, after message.Position, limit int) ([]byte, error)
+	Tail(ctx context.Context, u id.User) (message.Position, error)
+	// Ack and Mark do not block.
+	Ack(c id.Caller, at message.Position)
+	Mark(u id.User, c id.Conversation, delivered, read uint64)
+	Large(ctx context.Context, u id.User) ([]id.Conversation, error)
+}
+
+// Presence is told who is connected.
+type Presence interface {
+	Connected(c id.Caller)
+	Disconnected(c id.Caller)
+	Active(u id.User)
+	Watch(ctx context.Context, u id.User, s id.Session, users []id.User) ([]*presencev1.Presence, error)
+}
+
+// Accounts authenticates.
+type Accounts interface {
+	Verify(ctx context.Context, token string) (id.Caller, error)
+	VerifyTicket(ctx context.Context, ticket string) (id.Caller, error)
+}
+
+// Invoker makes any call of the API: method as /rialto.chat.v1.ChatService/History, in and out as protobuf or JSON.
+type Invoker interface {
+	Invoke(ctx context.Context, c id.Caller, method string, in []byte, json bool) ([]byte, error)
+}
+
+// Deps are what a Server needs.
+type Deps struct {
+	Chat     Chat
+	Inbox    Inbox
+	Presence Presence
+	Accounts Accounts
+	Invoker  Invoker
+	Bus      bus.Bus
+	Clock    clock.Clock
+	Logger   *slog.Logger
+	// Node is this node's name.
+	Node string
+}
+
+// Config of the door; the zero value is the documented default.
+type Config struct {
+	// Origins besides the server's own from which browsers may connect, as https://app.example.com; * is any.
+	Origins []string
+	// MaxConnections of this node; 0 is 100,000. More are answered 503.
+	MaxConnections int
+	// Heartbeat that clients are asked for; 0 is 5 s.
+	Heartbeat time.Duration
+	// Grace of silence after which a connection is closed; 0 is 30 s.
+	Grace time.Duration
+	// AuthWithin so long the first frame must come where the handshake carried no credentials; 0 is 10 s.
+	AuthWithin time.Duration
+	// Loops of events; 0 is half the processors, at least one.
+	Loops int
+	// DrainOver so long reconnects are spread at a stop; 0 is 5 s.
+	DrainOver time.Duration
+}
+
+// Limits that are not configured.
+const (
+	maxFrame    = 1 << 20   // of a client's message, after decompression
+	maxPending  = 1 << 20   // bytes that wait for a connection; beyond, it is closed
+	hintPending = 256 << 10 // beyond, events are left out and a hint takes their place
+	maxInFlight = 1024      // sends without a receipt; beyond, no more is read
+	maxCalls    = 32        // calls and syncs at once on a connection
+	maxBad      = 10        // frames that cannot be decoded, before the connection is closed
+	maxSends    = 4096      // in one frame
+	callTime    = 30 * time.Second
+	stallTime   = 30 // seconds that a connection may take nothing of what waits for it
+	workers     = 128
+)
+
+// Server is the door for sockets of one node.
+type Server struct {
+	deps   Deps
+	config Config
+	hub    hub
+	wheel  wheel
+	flush  []*flusher
+	loops  []*loop
+	stats  Stats
+
+	now     atomic.Uint32 // seconds, by Run
+	work    chan struct{} // bounds the calls at once
+	serving sync.WaitGroup
+	ctx     context.Context // ends when Run does; calls under way end with it
+	stop    context.CancelFunc
+	next    atomic.Uint32
+
+	mu       sync.Mutex // guards draining and what depends on it: no connection is added after it was set
+	draining bool
+}
+
+// Stats count since the start, but Connections, which is now.
+type Stats struct {
+	Connections, Accepted, Refused, FramesIn, Sends, Receipts, Events, Hints, Slow, Silent, BytesIn, BytesOut atomic.Int64
+}
+
+// Stats of the door. The numbers may be read at any time.
+func (s *Server) Stats() *Stats { return &s.stats }
+
+// New makes a door; Run must be called for it to work.
+func New(deps Deps, config Config) (*Server, error) {
+	if config.MaxConnections == 0 {
+		config.MaxConnections = 100_000
+	}
+	if config.Heartbeat == 0 {
+		config.Heartbeat = 5 * time.Second
+	}
+	if config.Grace == 0 {
+		config.Grace = 30 * time.Second
+	}
+	if config.AuthWithin == 0 {
+		config.AuthWithin = 10 * time.Second
+	}
+	if config.Loops == 0 {
+		config.Loops = max(1, runtime.GOMAXPROCS(0)/2)
+	}
+	if config.DrainOver == 0 {
+		config.DrainOver = 5 * time.Second
+	}
+	if config.Grace < 2*config.Heartbeat || config.Grace > wheelSeconds/2*time.Second {
+		return nil, errors.New("gateway: grace must be at least two heartbeats, and at most a minute")
+	}
+	s := &Server{deps: deps, config: config, work: make(chan struct{}, workers)}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.hub.init()
+	s.now.Store(uint32(deps.Clock.Now().Unix()))
+	for range config.Loops {
+		s.flush = append(s.flush, newFlusher())
+		l, err := newLoop(s)
+		if err != nil {
+			return nil, err
+		}
+		s.loops = append(s.loops, l)
+	}
+	return s, nil
+}
+
+// Run works until ctx ends, and then closes what Drain has left. It returns when all goroutines of the door have.
+func (s *Server) Run(ctx context.Context) error {
+	var group sync.WaitGroup
+	var cancels []func()
+	for lane := range bus.Lanes {
+		d := &deliverer{server: s}
+		cancel, err := s.deps.Bus.Subscribe(bus.Node(s.deps.Node, lane), d.deliver)
+		if err != nil {
+			return err
+		}
+		cancels = append(cancels, cancel)
+	}
+	inner, stop := context.WithCancel(context.Background())
+	for _, f := range s.flush {
+		group.Go(func() { f.run(inner) })
+	}
+	for _, l := range s.loops {
+		group.Go(func() { l.run(inner) })
+	}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-tick.C:
+			s.tick()
+		case <-ctx.Done():
+		}
+	}
+	s.Drain()
+	for _, cancel := range cancels {
+		cancel()
+	}
+	s.finish()
+	s.stop()
+	s.serving.Wait()
+	stop()
+	for _, l := range s.loops {
+		l.wake()
+	}
+	group.Wait()
+	return nil
+}
+
+// finish gives connections that were told to go a moment to do so, and ends the rest.
+func (s *Server) finish() {
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for range 150 {
+		if s.stats.Connections.Load() == 0 {
+			return
+		}
+		<-look.C
+	}
+	for _, c := range s.wheel.all() {
+		c.end()
+	}
+	for range 150 {
+		if s.stats.Connections.Load() == 0 {
+			return
+		}
+		<-look.C
+	}
+}
+
+func (s *Server) tick() {
+	now := uint32(s.deps.Clock.Now().Unix())
+	s.now.Store(now)
+	s.wheel.turn(now, s.look)
+	s.Flush()
+}
+
+// Drain asks every connection to go elsewhere, at moments spread over the configured time, and accepts no more.
+func (s *Server) Drain() {
+	s.mu.Lock()
+	first := !s.draining
+	s.draining = true
+	s.mu.Unlock()
+	if !first {
+		return
+	}
+	for _, c := range s.wheel.all() {
+		c.bye(closeDrain, "draining", time.Duration(rand.Int64N(int64(s.config.DrainOver))))
+	}
+	s.Flush()
+}
+
+// EndSession closes the connections of a session, saying why.
+func (s *Server) EndSession(u id.User, session id.Session, reason string) {
+	s.hub.each(u, func(c *conn) {
+		if c.caller.Session == session {
+			c.bye(closeSession, reason, 0)
+		}
+	})
+	s.Flush()
+}
+
+// Flush has all that was gathered for connections written.
+func (s *Server) Flush() {
+	for _, f := range s.flush {
+		f.poke()
+	}
+}

@@ -1,0 +1,177 @@
+package gateway
+
+import (
+	"encoding/binary"
+	"sync"
+
+	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/message"
+)
+
+// The quick path: frames of nothing but sends, an acknowledgement and marks are decoded here without allocation. All others go
+// through the generated code (handle.go), which gives the same; a fuzz test compares the two.
+
+// Tags of a ClientFrame's fields that the quick path knows.
+const (
+	tagSends = 3<<3 | 2
+	tagAck   = 4<<3 | 2
+	tagMarks = 5<<3 | 2
+)
+
+var drafts = sync.Pool{New: func() any { return new(message.Draft) }}
+
+// quick handles a frame if it is simple; else it does nothing and ok is false.
+func (c *conn) quick(p []byte) (ok bool, err error) {
+	if len(p) == 0 || !c.isReady() {
+		return false, nil
+	}
+	sends := 0
+	for b := p; len(b) > 0; {
+		t := b[0]
+		v, rest, fine := field(b[1:])
+		if !fine {
+			return false, nil
+		}
+		b = rest
+		switch t {
+		case tagSends:
+			var s sendFields
+			if !s.decode(v) {
+				return false, nil
+			}
+			sends++
+		case tagAck, tagMarks:
+			var n [3]uint64
+			if !numbers(v, &n) {
+				return false, nil
+			}
+		default:
+			return false, nil
+		}
+	}
+	if sends > maxSends {
+		return false, errs.New(errs.Invalid, "too_many_sends", "a frame carries at most 4,096 sends")
+	}
+	for b := p; len(b) > 0; {
+		t := b[0]
+		v, rest, _ := field(b[1:])
+		b = rest
+		switch t {
+		case tagSends:
+			var s sendFields
+			s.decode(v)
+			d := drafts.Get().(*message.Draft)
+			content := append(d.Content[:0], s.content...)
+			*d = message.Draft{Conversation: id.Conversation(s.conversation), ClientSeq: s.clientSeq, ClientMsgID: string(s.clientMsgID), Content: content}
+			c.submit(d)
+		case tagAck:
+			var n [3]uint64
+			numbers(v, &n)
+			c.server.deps.Inbox.Ack(c.caller, message.Position(n[1]))
+		case tagMarks:
+			var n [3]uint64
+			numbers(v, &n)
+			c.server.deps.Inbox.Mark(c.caller.User, id.Conversation(n[0]), n[1], n[2])
+		}
+	}
+	return true, nil
+}
+
+// submit hands a draft to chat, and stops reading from one who has too many under way.
+func (c *conn) submit(d *message.Draft) {
+	d.Sender, d.Device, d.Done, d.Context = c.caller.User, c.caller.Device, stored, c
+	c.server.stats.Sends.Add(1)
+	if c.inFlight.Add(1) >= maxInFlight {
+		c.mu.Lock()
+		if !c.paused && !c.closing {
+			c.paused = true
+			c.via.read(c, false)
+		}
+		c.mu.Unlock()
+	}
+	c.server.deps.Chat.Submit(d)
+}
+
+// stored is every draft's Done.
+func stored(d *message.Draft) {
+	c := d.Context.(*conn)
+	c.receipt(d)
+	if d.Err != nil {
+		c.server.touch(c) // a refusal may come without a batch of the log
+	}
+	if cap(d.Content) <= 4096 {
+		drafts.Put(d)
+	}
+}
+
+// field splits a length-delimited value off b.
+func field(b []byte) (v, rest []byte, ok bool) {
+	n, k := binary.Uvarint(b)
+	if k <= 0 || n > uint64(len(b)-k) {
+		return nil, nil, false
+	}
+	return b[k : k+int(n)], b[k+int(n):], true
+}
+
+type sendFields struct {
+	conversation, clientSeq uint64
+	clientMsgID, content    []byte
+}
+
+// decode reads a Send whose fields come once each, in rising order.
+func (s *sendFields) decode(b []byte) bool {
+	last := byte(0)
+	for len(b) > 0 {
+		t := b[0]
+		if t <= last {
+			return false
+		}
+		last = t
+		b = b[1:]
+		switch t {
+		case 1 << 3, 2 << 3:
+			v, k := binary.Uvarint(b)
+			if k <= 0 {
+				return false
+			}
+			b = b[k:]
+			if t == 1<<3 {
+				s.conversation = v
+			} else {
+				s.clientSeq = v
+			}
+		case 3<<3 | 2, 4<<3 | 2:
+			v, rest, ok := field(b)
+			if !ok {
+				return false
+			}
+			b = rest
+			if t == 3<<3|2 {
+				s.clientMsgID = v
+			} else {
+				s.content = v
+			}
+		default:
+			return false
+		}
+	}
+	// An id of the client's is text, which the generated code checks.
+	return len(s.clientMsgID) == 0
+}
+
+// numbers reads a message of up to three varint fields, once each, in rising order.
+func numbers(b []byte, n *[3]uint64) bool {
+	last := byte(0)
+	for len(b) > 0 {
+		t := b[0]
+		v, k := binary.Uvarint(b[1:])
+		if k <= 0 || t&7 != 0 || t <= last || t > 3<<3 {
+			return false
+		}
+		last = t
+		n[t>>3-1] = v
+		b = b[1+k:]
+	}
+	return true
+}
