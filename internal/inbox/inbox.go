@@ -1,0 +1,140 @@
+// Package inbox owns each user's sync stream and the user's own view of conversations: pins, mutes, archives, drafts, and how
+// far the user has received and read.
+//
+// The stream is a derived timeline that fan-out writes; its entries are references to conversations' entries, or events. Counts
+// are never kept: unread is the running number at the conversation's tail less that at the read cursor, and what one sends
+// moves one's own cursor. A cursor only moves forward. A change of a user's view and the event that tells the user's other
+// devices are committed together.
+//
+// It may touch timeline, sqldb and job, and conversations by the interface Conversations. All methods may be called from many
+// goroutines; Ack and Mark do not block.
+package inbox
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/clock"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/job"
+	"github.com/rialto-im/rialto/internal/message"
+	"github.com/rialto-im/rialto/internal/sqldb"
+	"github.com/rialto-im/rialto/internal/timeline"
+)
+
+// Membership of a user in a conversation, as an interval of its log; Leave 0 for a member.
+type Membership struct {
+	Conversation id.Conversation
+	Join, Leave  uint64
+	Large        bool
+}
+
+// Conversations is what the room needs to know of conversations.
+type Conversations interface {
+	// Of gives all conversations that a user is, or was, in.
+	Of(ctx context.Context, u id.User) ([]Membership, error)
+	// Describe gives a conversation as a user sees it, but for what this room adds.
+	Describe(ctx context.Context, u id.User, c id.Conversation) (*chatv1.Conversation, error)
+	// Peer is the other of a one-to-one conversation, 0 in a group.
+	Peer(ctx context.Context, u id.User, c id.Conversation) (id.User, error)
+	// May gives the seqs that a user may read; NotFound for one who never was a member.
+	May(ctx context.Context, u id.User, c id.Conversation) (from, to uint64, err error)
+	// Audience gives the users who get the entry at seq.
+	Audience(ctx context.Context, c id.Conversation, seq uint64) (users []id.User, large bool, err error)
+}
+
+// Deps are what a Service needs.
+type Deps struct {
+	Log           timeline.Log
+	DB            *sqldb.DB
+	Outbox        *job.Outbox
+	Conversations Conversations
+	// HidesRead tells whether a user keeps to themselves how far they have read.
+	HidesRead func(ctx context.Context, u id.User) (bool, error)
+	Clock     clock.Clock
+	Logger    *slog.Logger
+}
+
+// Config of inboxes; the zero value is the documented default.
+type Config struct {
+	// KeepFor so long entries stay in the stream; 0 is 90 days. A device that was away for longer rebuilds its lists.
+	KeepFor time.Duration
+	// KeepEntries of one user; 0 is 200,000.
+	KeepEntries int
+}
+
+// Service is the room.
+type Service struct {
+	deps   Deps
+	config Config
+
+	mu    sync.Mutex // guards marks and acks
+	marks map[place]mark
+	acks  map[device]message.Position
+	wake  chan struct{}
+}
+
+type place struct {
+	user         id.User
+	conversation id.Conversation
+}
+
+type mark struct{ delivered, read uint64 }
+
+type device struct {
+	user   id.User
+	device id.Device
+}
+
+// queued bounds the marks and acknowledgements that wait. Over it new ones are left out: a later one of the same place says more.
+const queued = 1 << 17
+
+var steps = []string{
+	`CREATE TABLE views (owner BIGINT NOT NULL, conversation BIGINT NOT NULL, pinned BIGINT NOT NULL DEFAULT 0, muted BIGINT NOT NULL DEFAULT 0,
+		archived BIGINT NOT NULL DEFAULT 0, draft TEXT NOT NULL DEFAULT '', read_seq BIGINT NOT NULL DEFAULT 0, read_counted BIGINT NOT NULL DEFAULT 0,
+		delivered_seq BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (owner, conversation))`,
+	`CREATE INDEX views_conversation ON views (conversation, owner)`,
+	`CREATE TABLE device_cursors (owner BIGINT NOT NULL, device BIGINT NOT NULL, position BIGINT NOT NULL, PRIMARY KEY (owner, device))`,
+}
+
+// New opens the room.
+func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
+	if config.KeepFor == 0 {
+		config.KeepFor = 90 * 24 * time.Hour
+	}
+	if config.KeepEntries == 0 {
+		config.KeepEntries = 200_000
+	}
+	s := &Service{deps: deps, config: config, marks: map[place]mark{}, acks: map[device]message.Position{}, wake: make(chan struct{}, 1)}
+	return s, deps.DB.Migrate(ctx, "inbox", steps)
+}
+
+func inboxOf(u id.User) timeline.Key { return timeline.Key{Kind: timeline.Inbox, ID: uint64(u)} }
+
+func logOf(c id.Conversation) timeline.Key {
+	return timeline.Key{Kind: timeline.Conversation, ID: uint64(c)}
+}
+
+// Tail is the position of the newest event of a user's stream.
+func (s *Service) Tail(ctx context.Context, u id.User) (message.Position, error) {
+	tail, err := s.deps.Log.Tail(ctx, inboxOf(u))
+	return message.Position(tail.Seq), err
+}
+
+// Large gives the large groups that a user is in.
+func (s *Service) Large(ctx context.Context, u id.User) ([]id.Conversation, error) {
+	list, err := s.deps.Conversations.Of(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	var large []id.Conversation
+	for _, m := range list {
+		if m.Large && m.Leave == 0 {
+			large = append(large, m.Conversation)
+		}
+	}
+	return large, nil
+}

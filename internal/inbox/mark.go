@@ -1,0 +1,272 @@
+package inbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/job"
+	"github.com/rialto-im/rialto/internal/message"
+	"github.com/rialto-im/rialto/internal/timeline"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	gather    = 20 * time.Millisecond // so long marks gather before they are written together
+	together  = 500                   // marks in one transaction
+	ackEvery  = time.Second
+	trimEvery = time.Hour
+)
+
+// Ack notes that a device has all events to a position. It is written within about a second.
+func (s *Service) Ack(c id.Caller, at message.Position) {
+	if c.Device == 0 || at == 0 {
+		return
+	}
+	d := device{c.User, c.Device}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.acks[d]; ok || len(s.acks) < queued {
+		s.acks[d] = max(s.acks[d], at)
+	}
+}
+
+// Mark moves a user's cursors forward, soon. Marks of those who may not read are left out.
+func (s *Service) Mark(u id.User, c id.Conversation, delivered, read uint64) {
+	p := place{u, c}
+	s.mu.Lock()
+	m, ok := s.marks[p]
+	if ok || len(s.marks) < queued {
+		s.marks[p] = mark{max(m.delivered, delivered), max(m.read, read)}
+	}
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// MarkSync moves a user's cursors forward, and gives the user's view afterwards.
+func (s *Service) MarkSync(ctx context.Context, u id.User, c id.Conversation, delivered, read uint64) (*chatv1.ConversationState, error) {
+	r, err := s.resolve(ctx, place{u, c}, mark{delivered, read})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.write(ctx, []*resolved{r}); err != nil {
+		return nil, err
+	}
+	return s.state(ctx, u, c)
+}
+
+// Run writes marks and acknowledgements, and trims streams, until ctx ends. What waits then is written first.
+func (s *Service) Run(ctx context.Context) error {
+	acks, trims := time.NewTicker(ackEvery), time.NewTicker(trimEvery)
+	defer acks.Stop()
+	defer trims.Stop()
+	for {
+		select {
+		case <-s.wake:
+			pause(ctx, gather)
+			s.writeMarks(context.WithoutCancel(ctx))
+		case <-acks.C:
+			s.writeAcks(context.WithoutCancel(ctx))
+		case <-trims.C:
+			if err := s.trim(ctx); err != nil && ctx.Err() == nil {
+				s.deps.Logger.Warn("inboxes could not be trimmed", "error", err)
+			}
+		case <-ctx.Done():
+			s.writeMarks(context.WithoutCancel(ctx))
+			s.writeAcks(context.WithoutCancel(ctx))
+			return nil
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+func (s *Service) writeMarks(ctx context.Context) {
+	s.mu.Lock()
+	marks := s.marks
+	s.marks = map[place]mark{}
+	s.mu.Unlock()
+	var list []*resolved
+	for p, m := range marks {
+		r, err := s.resolve(ctx, p, m)
+		switch {
+		case err == nil:
+			list = append(list, r)
+		case !errs.Is(err, errs.NotFound):
+			s.deps.Logger.Warn("a mark is written later", "user", p.user, "conversation", p.conversation, "error", err)
+			s.back(p, m)
+		}
+	}
+	for len(list) > 0 {
+		n := min(len(list), together)
+		if err := s.write(ctx, list[:n]); err != nil {
+			s.deps.Logger.Warn("marks are written later", "marks", n, "error", err)
+			for _, r := range list[:n] {
+				s.back(r.place, r.mark)
+			}
+		}
+		list = list[n:]
+	}
+}
+
+// back has a mark written with the next ones.
+func (s *Service) back(p place, m mark) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.marks[p]
+	s.marks[p] = mark{max(m.delivered, o.delivered), max(m.read, o.read)}
+}
+
+// resolved is a mark within what its user may read, with the running number at it.
+type resolved struct {
+	place
+	mark
+	counted uint64
+	peer    id.User
+	hides   bool
+}
+
+func (s *Service) resolve(ctx context.Context, p place, m mark) (*resolved, error) {
+	from, to, err := s.deps.Conversations.May(ctx, p.user, p.conversation)
+	if err != nil {
+		return nil, err
+	}
+	tail, err := s.deps.Log.Tail(ctx, logOf(p.conversation))
+	if err != nil {
+		return nil, err
+	}
+	to = min(to, tail.Seq)
+	// What is read has been delivered.
+	r := &resolved{place: p, mark: mark{delivered: min(max(m.delivered, m.read), to), read: min(m.read, to)}}
+	if r.read < from {
+		r.read = 0
+	}
+	if r.delivered < from {
+		r.delivered = 0
+	}
+	if r.read != 0 {
+		if r.counted, err = s.countedAt(ctx, p.conversation, r.read); err != nil {
+			return nil, err
+		}
+	}
+	if r.peer, err = s.deps.Conversations.Peer(ctx, p.user, p.conversation); err != nil || r.peer == 0 {
+		return r, err
+	}
+	r.hides, err = s.deps.HidesRead(ctx, p.user)
+	return r, err
+}
+
+var errDamaged = errs.New(errs.Internal, "damaged", "the server's store is damaged; its operator must run rialto verify")
+
+// countedAt gives the running number at a seq.
+func (s *Service) countedAt(ctx context.Context, c id.Conversation, seq uint64) (uint64, error) {
+	entries, err := s.deps.Log.Get(ctx, []timeline.Ref{{Key: logOf(c), From: seq, To: seq}})
+	if err != nil {
+		return 0, err
+	}
+	if len(entries) != 1 {
+		return 0, errDamaged
+	}
+	return entries[0].Counted, nil
+}
+
+// write moves cursors and puts the events of it, in one transaction.
+func (s *Service) write(ctx context.Context, list []*resolved) error {
+	moved := false
+	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		moved = false
+		for _, r := range list {
+			var read, delivered uint64
+			err := tx.QueryRowContext(ctx, `SELECT read_seq, delivered_seq FROM views WHERE owner = $1 AND conversation = $2`, int64(r.user), int64(r.conversation)).Scan(&read, &delivered)
+			if err != nil && !errors.Is(err, sql.ErrNoRows) {
+				return err
+			}
+			if r.read <= read && r.delivered <= delivered {
+				continue
+			}
+			moved = true
+			if _, err := tx.ExecContext(ctx, `INSERT INTO views (owner, conversation, read_seq, read_counted, delivered_seq) VALUES ($1, $2, $3, $4, $5)
+				ON CONFLICT (owner, conversation) DO UPDATE SET read_counted = CASE WHEN $3 > views.read_seq THEN $4 ELSE views.read_counted END,
+				read_seq = CASE WHEN $3 > views.read_seq THEN $3 ELSE views.read_seq END, delivered_seq = CASE WHEN $5 > views.delivered_seq THEN $5 ELSE views.delivered_seq END`,
+				int64(r.user), int64(r.conversation), int64(r.read), int64(r.counted), int64(r.delivered)); err != nil {
+				return err
+			}
+			if err := s.tell(ctx, tx, r, max(read, r.read), max(delivered, r.delivered), r.read > read); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && moved {
+		s.deps.Outbox.Wake()
+	}
+	return err
+}
+
+// tell puts the events of moved cursors: to the user's own devices, and to the other of a one-to-one conversation.
+func (s *Service) tell(ctx context.Context, tx *sql.Tx, r *resolved, read, delivered uint64, readMoved bool) error {
+	if readMoved {
+		v, err := getView(ctx, tx, r.user, r.conversation)
+		if err != nil {
+			return err
+		}
+		if err := s.put(ctx, tx, r.user, message.FieldConversation, v.state); err != nil {
+			return err
+		}
+	}
+	if r.peer == 0 {
+		return nil
+	}
+	m := &chatv1.MemberMark{Conversation: uint64(r.conversation), User: uint64(r.user), DeliveredSeq: delivered, ReadSeq: read}
+	if r.hides {
+		m.ReadSeq = 0
+	}
+	return s.put(ctx, tx, r.peer, message.FieldMark, m)
+}
+
+func (s *Service) put(ctx context.Context, tx *sql.Tx, u id.User, field int, m proto.Message) error {
+	b, err := proto.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return s.deps.Outbox.Put(ctx, tx, job.Event{User: u, Body: message.AppendBody(nil, field, b)})
+}
+
+func (s *Service) writeAcks(ctx context.Context) {
+	s.mu.Lock()
+	acks := s.acks
+	s.acks = map[device]message.Position{}
+	s.mu.Unlock()
+	if len(acks) == 0 {
+		return
+	}
+	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		for d, at := range acks {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO device_cursors (owner, device, position) VALUES ($1, $2, $3)
+				ON CONFLICT (owner, device) DO UPDATE SET position = $3 WHERE device_cursors.position < $3`, int64(d.user), int64(d.device), int64(at)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		s.deps.Logger.Warn("devices' cursors are written later", "devices", len(acks), "error", err)
+		for d, at := range acks {
+			s.Ack(id.Caller{User: d.user, Device: d.device}, at)
+		}
+	}
+}

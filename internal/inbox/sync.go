@@ -1,0 +1,150 @@
+package inbox
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/message"
+	"github.com/rialto-im/rialto/internal/timeline"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	pageEvents  = 500
+	mostEvents  = 2000
+	mostPage    = 1 << 20 // bytes after which a page ends
+	fieldEvents = 1       // of SyncResponse
+	fieldNext   = 2
+	fieldMore   = 3
+	fieldReset  = 4
+	fieldLarge  = 5
+)
+
+// Sync gives what came after a device's position.
+func (s *Service) Sync(ctx context.Context, u id.User, r *chatv1.SyncRequest) (*chatv1.SyncResponse, error) {
+	b, err := s.AppendSync(ctx, nil, u, message.Position(r.GetAfter().GetSeq()), int(r.Limit))
+	if err != nil {
+		return nil, err
+	}
+	page := &chatv1.SyncResponse{}
+	return page, proto.Unmarshal(b, page)
+}
+
+// AppendSync appends the protobuf of a SyncResponse: the events after a position (0: from the beginning), at most limit (1 to
+// 2,000; 0 is 500) and about 1 MiB. Where the stream is not whole from there, it says reset and gives the tail. A position that
+// the stream does not have, below its tail, is that of an event which the disk lost and which was carried again since:
+// reading goes on behind it.
+func (s *Service) AppendSync(ctx context.Context, b []byte, u id.User, after message.Position, limit int) ([]byte, error) {
+	if limit == 0 {
+		limit = pageEvents
+	}
+	if limit < 1 || limit > mostEvents {
+		return nil, errs.New(errs.Invalid, "bad_limit", "a page of a sync has 1 to 2,000 events")
+	}
+	tail, err := s.deps.Log.Tail(ctx, inboxOf(u))
+	if err != nil {
+		return nil, err
+	}
+	if uint64(after) > tail.Seq {
+		return s.appendReset(ctx, b, u, tail)
+	}
+	entries, err := s.deps.Log.Read(ctx, inboxOf(u), uint64(after), limit)
+	if err != nil {
+		return nil, err
+	}
+	if tail.Head != 0 && uint64(after) < tail.Head && (len(entries) == 0 || entries[0].Prev != uint64(after)) {
+		return s.appendReset(ctx, b, u, tail)
+	}
+	b, taken, err := s.appendEvents(ctx, b, u, entries)
+	if err != nil {
+		return nil, err
+	}
+	next := after
+	if taken > 0 {
+		next = message.Position(entries[taken-1].Seq)
+	}
+	if more := uint64(next) < tail.Seq; more {
+		b = appendPosition(b, next)
+		return append(b, fieldMore<<3, 1), nil
+	}
+	b = appendPosition(b, next)
+	return s.appendLarge(ctx, b, u)
+}
+
+func appendPosition(b []byte, p message.Position) []byte {
+	var v []byte
+	if p != 0 {
+		v = binary.AppendUvarint(append(v, 1<<3), uint64(p.Epoch()))
+		v = binary.AppendUvarint(append(v, 2<<3), uint64(p))
+	}
+	return message.AppendBody(b, fieldNext, v)
+}
+
+func (s *Service) appendReset(ctx context.Context, b []byte, u id.User, tail timeline.Tail) ([]byte, error) {
+	b = append(appendPosition(b, message.Position(tail.Seq)), fieldReset<<3, 1)
+	return s.appendLarge(ctx, b, u)
+}
+
+// appendEvents appends entries as events, and says how many it took.
+func (s *Service) appendEvents(ctx context.Context, b []byte, u id.User, entries []timeline.Entry) ([]byte, int, error) {
+	refs := make([]timeline.Ref, 0, len(entries))
+	for i := range entries {
+		c, seq, _, err := message.DecodeInbox(entries[i].Payload)
+		if err != nil {
+			return nil, 0, fmt.Errorf("inbox of %v at %d: %w", u, entries[i].Seq, err)
+		}
+		if seq != 0 {
+			refs = append(refs, timeline.Ref{Key: logOf(c), From: seq, To: seq})
+		}
+	}
+	stored, err := s.deps.Log.Get(ctx, refs)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(stored) != len(refs) {
+		return nil, 0, errDamaged
+	}
+	start := len(b)
+	var scratch, body []byte
+	for i := range entries {
+		e := &entries[i]
+		c, seq, event, _ := message.DecodeInbox(e.Payload)
+		if seq != 0 {
+			m := message.Stored{Conversation: c, Seq: seq, Counted: stored[0].Counted}
+			if err := m.Entry.Decode(stored[0].Payload); err != nil {
+				return nil, 0, fmt.Errorf("conversation %v at %d: %w", c, seq, err)
+			}
+			stored = stored[1:]
+			scratch = m.AppendProto(scratch[:0])
+			body = message.AppendBody(body[:0], message.FieldMessage, scratch)
+			event = body
+		}
+		b = message.AppendEventField(b, fieldEvents, message.Position(e.Seq), message.Position(e.Prev), event)
+		if len(b)-start >= mostPage {
+			return b, i + 1, nil
+		}
+	}
+	return b, len(entries), nil
+}
+
+// appendLarge appends how far each of the user's large groups has come.
+func (s *Service) appendLarge(ctx context.Context, b []byte, u id.User) ([]byte, error) {
+	large, err := s.Large(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range large {
+		tail, err := s.deps.Log.Tail(ctx, logOf(c))
+		if err != nil {
+			return nil, err
+		}
+		v := binary.AppendUvarint([]byte{1 << 3}, uint64(c))
+		v = binary.AppendUvarint(append(v, 2<<3), tail.Seq)
+		b = message.AppendBody(b, fieldLarge, v)
+	}
+	return b, nil
+}
