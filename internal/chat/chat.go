@@ -45,6 +45,8 @@ type Deps struct {
 	Relations  Relations
 	Clock      clock.Clock
 	Logger     *slog.Logger
+	// Uploads tells whether a user may send an upload. May be nil: then all may.
+	Uploads func(ctx context.Context, u id.User, upload id.Upload) error
 	// Transient delivers a frame to users who are connected. May be nil.
 	Transient func(users []id.User, frame []byte)
 }

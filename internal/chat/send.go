@@ -52,8 +52,8 @@ func refuse(d *message.Draft, err error) {
 
 func (s *Service) submit(r *room, d *message.Draft) {
 	r.mu.Lock()
-	if r.busy || r.state == nil {
-		s.wait(r, d)
+	if r.busy || r.state == nil || d.Upload != 0 {
+		s.wait(r, d) // for the state, or until the upload was looked at
 		return
 	}
 	if err := r.state.admits(d.Sender, s.deps.Clock.Now().UnixMilli()); err != nil {
@@ -102,9 +102,14 @@ func (s *Service) release(r *room, err error) {
 			r.mu.Unlock()
 			return
 		}
+		r.mu.Unlock()
+		refused := s.checkUploads(waiting)
+		r.mu.Lock()
 		now := s.deps.Clock.Now().UnixMilli()
-		refused := make([]error, len(waiting))
 		for i, d := range waiting {
+			if refused[i] != nil {
+				continue
+			}
 			if refused[i] = err; err == nil {
 				if r.state == nil {
 					refused[i] = timeline.ErrBusy
@@ -120,6 +125,20 @@ func (s *Service) release(r *room, err error) {
 			}
 		}
 	}
+}
+
+// checkUploads gives for each draft why it is refused.
+func (s *Service) checkUploads(drafts []*message.Draft) []error {
+	refused := make([]error, len(drafts))
+	if s.deps.Uploads == nil {
+		return refused
+	}
+	for i, d := range drafts {
+		if d.Upload != 0 {
+			refused[i] = s.deps.Uploads(context.Background(), d.Sender, d.Upload)
+		}
+	}
+	return refused
 }
 
 // append gives a draft to the log. The caller holds r.mu.
@@ -289,6 +308,7 @@ func checkContent(d *message.Draft) error {
 		if m.GetUpload() == 0 || long(m.Name, m.MimeType, m.Caption) {
 			return bad("a file needs the id of its upload, a name and a caption of at most 2,000 characters")
 		}
+		d.Upload = id.Upload(m.Upload)
 		return nil
 	}
 	var err error

@@ -213,6 +213,8 @@ func (c *conn) invoke(ctx context.Context, request uint64, call *gatewayv1.Call)
 }
 
 func (c *conn) sync(ctx context.Context, request uint64, r *chatv1.SyncRequest) error {
+	// Asking with a position confirms all before it.
+	c.server.deps.Inbox.Ack(c.caller, message.Position(r.GetAfter().GetSeq()))
 	page, err := c.server.deps.Inbox.AppendSync(ctx, nil, c.caller.User, message.Position(r.GetAfter().GetSeq()), int(r.Limit))
 	if err != nil {
 		return err

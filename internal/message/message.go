@@ -27,6 +27,8 @@ type Draft struct {
 	Done    func(*Draft)
 	// Context is the door's own.
 	Context any
+	// Upload that the content names; set by chat.
+	Upload id.Upload
 
 	// Results.
 	ID        id.Message

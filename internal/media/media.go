@@ -1,0 +1,301 @@
+// Package media owns uploads: files that users send and show. A client gets a URL good for one file and a while, puts the
+// bytes there, and has the upload checked; what it says of a file's type and size counts for nothing, the bytes do.
+//
+// It may touch sqldb and blob, and conversations by the interface Reader. It promises that only one who may read a message
+// that names an upload, or anyone for a picture of a user or group, gets a URL to it; and that a browser that opens such a URL
+// runs nothing. All methods may be called from many goroutines.
+package media
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/blob"
+	"github.com/rialto-im/rialto/internal/clock"
+	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/sqldb"
+)
+
+// Deps are what a Service needs.
+type Deps struct {
+	DB    *sqldb.DB
+	Store blob.Store
+	IDs   interface{ Next() (uint64, error) }
+	// Message gives a message that a user may read.
+	Message func(ctx context.Context, u id.User, c id.Conversation, seq uint64) (*chatv1.Message, error)
+	// Secret signs URLs.
+	Secret []byte
+	Clock  clock.Clock
+	Logger *slog.Logger
+}
+
+// Config of files; the zero value is the documented default.
+type Config struct {
+	// MaxSize of a file in bytes; 0 is 100 MiB.
+	MaxSize uint64
+	// Origin from which files are served, as https://files.example.com; empty: the server's own.
+	Origin string
+}
+
+// Service is the room.
+type Service struct {
+	deps   Deps
+	config Config
+}
+
+const (
+	urlLife     = 15 * time.Minute
+	pictureLife = 24 * time.Hour
+	unfinished  = 24 * time.Hour // after which an upload that was not completed is dropped
+	prefix      = "/v1/media/"
+)
+
+var steps = []string{
+	`CREATE TABLE uploads (id BIGINT PRIMARY KEY, owner BIGINT NOT NULL, name TEXT NOT NULL, declared BIGINT NOT NULL, created_ms BIGINT NOT NULL,
+		stored BIGINT NOT NULL DEFAULT 0, complete BIGINT NOT NULL DEFAULT 0, mime_type TEXT NOT NULL DEFAULT '', width BIGINT NOT NULL DEFAULT 0, height BIGINT NOT NULL DEFAULT 0)`,
+	`CREATE INDEX uploads_unfinished ON uploads (complete, created_ms)`,
+}
+
+// New opens the room.
+func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
+	if config.MaxSize == 0 {
+		config.MaxSize = 100 << 20
+	}
+	return &Service{deps: deps, config: config}, deps.DB.Migrate(ctx, "media", steps)
+}
+
+func keyOf(u id.Upload) string {
+	s := u.String()
+	return fmt.Sprintf("media/%s/%s", s[max(0, len(s)-2):], s)
+}
+
+// upload is a row.
+type upload struct {
+	owner                    id.User
+	name, mime               string
+	declared                 int64
+	stored                   bool
+	complete                 int // 1: complete, 2: a picture that anyone may see
+	width, height, createdMs int64
+}
+
+var errNoUpload = errs.New(errs.NotFound, "no_upload", "there is no such upload, or it is not yours")
+
+func (s *Service) get(ctx context.Context, n id.Upload) (u upload, err error) {
+	err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT owner, name, declared, created_ms, stored, complete, mime_type, width, height FROM uploads WHERE id = $1`, int64(n)).
+		Scan(&u.owner, &u.name, &u.declared, &u.createdMs, &u.stored, &u.complete, &u.mime, &u.width, &u.height)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = errNoUpload
+	}
+	return u, err
+}
+
+// cleanName makes a file's name fit to be shown and saved.
+func cleanName(name string) string {
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	name = strings.Map(func(r rune) rune {
+		// Among the format characters are those that turn the direction of writing, and with it hide an extension.
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar || strings.ContainsRune(`<>:"|?*`, r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(name, ""))
+	name = strings.Trim(name, " .")
+	if len(name) > 200 { // keep the extension, which says what it is
+		dot := strings.LastIndexByte(name, '.')
+		ext := ""
+		if dot > 0 && len(name)-dot <= 16 {
+			ext = name[dot:]
+		}
+		name = strings.ToValidUTF8(name[:200-len(ext)], "") + ext
+	}
+	if name == "" {
+		name = "file"
+	}
+	return name
+}
+
+// CreateUpload gives a URL for a file's bytes.
+func (s *Service) CreateUpload(ctx context.Context, u id.User, r *chatv1.CreateUploadRequest) (*chatv1.CreateUploadResponse, error) {
+	if r.Size == 0 || r.Size > s.config.MaxSize {
+		return nil, errs.New(errs.Invalid, "bad_size", fmt.Sprintf("a file has 1 to %d bytes", s.config.MaxSize))
+	}
+	n, err := s.deps.IDs.Next()
+	if err != nil {
+		return nil, err
+	}
+	now := s.deps.Clock.Now()
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO uploads (id, owner, name, declared, created_ms) VALUES ($1, $2, $3, $4, $5)`, int64(n), int64(u), cleanName(r.Name), int64(r.Size), now.UnixMilli())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	ends := now.Add(urlLife)
+	return &chatv1.CreateUploadResponse{Upload: n, Url: s.sign("put", id.Upload(n), ends), ExpiresMs: ends.UnixMilli()}, nil
+}
+
+// sign makes a URL for one verb, one upload and a time.
+func (s *Service) sign(verb string, n id.Upload, ends time.Time) string {
+	exp := strconv.FormatInt(ends.Unix(), 10)
+	return s.config.Origin + prefix + n.String() + "?exp=" + exp + "&sig=" + s.signature(verb, n.String(), exp)
+}
+
+func (s *Service) signature(verb, n, exp string) string {
+	h := hmac.New(sha256.New, s.deps.Secret)
+	fmt.Fprintf(h, "%s %s %s", verb, n, exp)
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:18])
+}
+
+// CompleteUpload checks the bytes; from then on messages may name the upload. Again, it gives the same.
+func (s *Service) CompleteUpload(ctx context.Context, by id.User, n id.Upload) (*chatv1.Upload, error) {
+	u, err := s.get(ctx, n)
+	if err == nil && u.owner != by {
+		err = errNoUpload
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !u.stored {
+		return nil, errs.New(errs.Invalid, "not_uploaded", "put the file's bytes to the upload's URL first")
+	}
+	if u.complete == 0 {
+		if err := s.inspect(ctx, n, &u); err != nil {
+			return nil, err
+		}
+		err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, `UPDATE uploads SET complete = 1, mime_type = $1, width = $2, height = $3 WHERE id = $4`, u.mime, u.width, u.height, int64(n))
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return &chatv1.Upload{Upload: uint64(n), Name: u.name, MimeType: u.mime, Size: uint64(u.declared), Width: uint32(u.width), Height: uint32(u.height)}, nil
+}
+
+// Check tells whether a user may send an upload: one's own, complete.
+func (s *Service) Check(ctx context.Context, by id.User, n id.Upload) error {
+	u, err := s.get(ctx, n)
+	switch {
+	case err != nil:
+		return err
+	case u.owner != by:
+		return errNoUpload
+	case u.complete == 0:
+		return errs.New(errs.Invalid, "upload_not_complete", "call CompleteUpload before the upload is named")
+	}
+	return nil
+}
+
+// CheckPicture tells whether an upload can be a user's avatar: one's own, complete, an image.
+func (s *Service) CheckPicture(ctx context.Context, by id.User, n id.Upload) error {
+	if err := s.Check(ctx, by, n); err != nil {
+		return err
+	}
+	u, err := s.get(ctx, n)
+	if err != nil {
+		return err
+	}
+	if u.width == 0 {
+		return errs.New(errs.Invalid, "not_an_image", "a picture is a PNG, JPEG, GIF or WebP file")
+	}
+	// From now on anyone may see it.
+	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE uploads SET complete = 2 WHERE id = $1`, int64(n))
+		return err
+	})
+}
+
+// PictureURL is a URL of a picture. It stays the same for some hours, so that browsers keep the picture.
+func (s *Service) PictureURL(n id.Upload) string {
+	return s.sign("get", n, s.deps.Clock.Now().Truncate(pictureLife/2).Add(pictureLife))
+}
+
+// GetDownload gives a URL to one who may read a message that names the upload, or to anyone for a picture of a user or group.
+func (s *Service) GetDownload(ctx context.Context, by id.User, r *chatv1.GetDownloadRequest) (*chatv1.GetDownloadResponse, error) {
+	n := id.Upload(r.Upload)
+	ends := s.deps.Clock.Now().Add(urlLife)
+	out := &chatv1.GetDownloadResponse{Url: s.sign("get", n, ends), ExpiresMs: ends.UnixMilli()}
+	if r.Conversation == 0 && r.Seq == 0 {
+		var picture bool
+		err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT complete = 2 OR (complete = 1 AND owner = $1) FROM uploads WHERE id = $2`, int64(by), int64(n)).Scan(&picture)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && !picture {
+			return nil, errNoUpload
+		}
+		return out, err
+	}
+	m, err := s.deps.Message(ctx, by, id.Conversation(r.Conversation), r.Seq)
+	if err != nil {
+		return nil, err
+	}
+	for _, named := range []*chatv1.Media{m.Content.GetImage(), m.Content.GetFile(), m.Content.GetVoice(), m.Content.GetVideo()} {
+		if named.GetUpload() == uint64(n) && n != 0 {
+			return out, nil
+		}
+	}
+	if c := m.Content.GetControl(); c.GetUpload() == uint64(n) && n != 0 {
+		return out, nil
+	}
+	return nil, errNoUpload
+}
+
+// Run drops uploads that were never completed, until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	tick := time.NewTicker(time.Hour)
+	defer tick.Stop()
+	for {
+		if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
+			s.deps.Logger.Warn("unfinished uploads could not be dropped", "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (s *Service) sweep(ctx context.Context) error {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id FROM uploads WHERE complete = 0 AND created_ms < $1 LIMIT 1000`, s.deps.Clock.Now().Add(-unfinished).UnixMilli())
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var old []id.Upload
+	for rows.Next() {
+		var n id.Upload
+		if err := rows.Scan(&n); err != nil {
+			return err
+		}
+		old = append(old, n)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for _, n := range old {
+		if err := s.deps.Store.Delete(ctx, keyOf(n)); err != nil {
+			return err
+		}
+		if err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, `DELETE FROM uploads WHERE id = $1 AND complete = 0`, int64(n))
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package media
+
+import (
+	"bytes"
+	"context"
+	"crypto/subtle"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"image"
+	_ "image/gif" // the formats of pictures
+	_ "image/jpeg"
+	_ "image/png"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/id"
+	_ "golang.org/x/image/webp" // a format of pictures
+)
+
+// maxPixels of an image that is shown as one; more is a file.
+const maxPixels = 100_000_000
+
+// inspect finds a file's type and, of an image, its size in pixels.
+func (s *Service) inspect(ctx context.Context, n id.Upload, u *upload) error {
+	f, _, err := s.deps.Store.Open(ctx, keyOf(n))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head := make([]byte, 512)
+	k, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	u.mime, _, err = mime.ParseMediaType(http.DetectContentType(head[:k]))
+	if err != nil {
+		u.mime = "application/octet-stream"
+	}
+	if !strings.HasPrefix(u.mime, "image/") {
+		return nil
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if c, _, err := image.DecodeConfig(f); err == nil && c.Width > 0 && c.Height > 0 && int64(c.Width)*int64(c.Height) <= maxPixels {
+		u.width, u.height = int64(c.Width), int64(c.Height)
+	}
+	return nil
+}
+
+// shown are the types that a browser may show in place; all else is saved.
+var shown = map[string]bool{"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true, "audio/mpeg": true, "audio/wave": true,
+	"application/ogg": true, "audio/ogg": true, "video/mp4": true, "video/webm": true}
+
+// Handler takes and gives the bytes under /v1/media/.
+func (s *Service) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("PUT "+prefix+"{upload}", s.put)
+	mux.HandleFunc("GET "+prefix+"{upload}", s.give)
+	return mux
+}
+
+// signed checks a URL.
+func (s *Service) signed(verb string, r *http.Request) (id.Upload, error) {
+	name, q := r.PathValue("upload"), r.URL.Query()
+	exp, sig := q.Get("exp"), q.Get("sig")
+	if subtle.ConstantTimeCompare([]byte(sig), []byte(s.signature(verb, name, exp))) != 1 {
+		return 0, errs.New(errs.Denied, "bad_url", "this URL is not one that the server gave for this")
+	}
+	ends, err := strconv.ParseInt(exp, 10, 64)
+	if err != nil || s.deps.Clock.Now().Unix() >= ends {
+		return 0, errs.New(errs.Denied, "url_expired", "this URL has expired; ask for another")
+	}
+	n, err := strconv.ParseUint(name, 10, 63)
+	if err != nil {
+		return 0, errNoUpload
+	}
+	return id.Upload(n), nil
+}
+
+func (s *Service) put(w http.ResponseWriter, r *http.Request) {
+	n, err := s.signed("put", r)
+	if err == nil {
+		err = s.take(r.Context(), n, r)
+	}
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (s *Service) take(ctx context.Context, n id.Upload, r *http.Request) error {
+	u, err := s.get(ctx, n)
+	if err != nil {
+		return err
+	}
+	if u.stored { // a client that did not hear of it tries again
+		_, err := io.Copy(io.Discard, io.LimitReader(r.Body, u.declared+1))
+		return err
+	}
+	if r.ContentLength >= 0 && r.ContentLength != u.declared {
+		return errs.New(errs.Invalid, "wrong_size", "the file has not the size that was declared")
+	}
+	if err := s.deps.Store.Put(ctx, keyOf(n), r.Body, u.declared); err != nil {
+		return err
+	}
+	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE uploads SET stored = 1 WHERE id = $1`, int64(n))
+		return err
+	})
+}
+
+func (s *Service) give(w http.ResponseWriter, r *http.Request) {
+	n, err := s.signed("get", r)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	u, err := s.get(r.Context(), n)
+	if err == nil && u.complete == 0 {
+		err = errNoUpload
+	}
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	f, _, err := s.deps.Store.Open(r.Context(), keyOf(n))
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	defer f.Close()
+	h := w.Header()
+	disposition := "attachment"
+	if shown[u.mime] {
+		disposition = "inline"
+		h.Set("Content-Type", u.mime)
+	} else {
+		h.Set("Content-Type", "application/octet-stream")
+	}
+	h.Set("Content-Disposition", mime.FormatMediaType(disposition, map[string]string{"filename": u.name}))
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "same-site")
+	h.Set("Cache-Control", "private, max-age=43200, immutable")
+	h.Set("ETag", `"`+n.String()+`"`)
+	http.ServeContent(w, r, "", time.UnixMilli(u.createdMs), f)
+}
+
+var statuses = map[errs.Kind]int{errs.Invalid: 400, errs.NotFound: 404, errs.Conflict: 409, errs.Denied: 403, errs.Unauthenticated: 401, errs.Exhausted: 429, errs.Unavailable: 503}
+
+// fail answers an error, in Connect's form.
+func (s *Service) fail(w http.ResponseWriter, err error) {
+	e := errs.Of(err)
+	status, ok := statuses[e.Kind]
+	if !ok {
+		status = http.StatusInternalServerError
+		s.deps.Logger.Error("a file could not be served", "error", err)
+	}
+	body, jerr := json.Marshal(map[string]string{"code": e.Kind.String(), "reason": e.Reason, "message": e.Message})
+	if jerr != nil {
+		body = []byte("{}")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.Copy(w, bytes.NewReader(body)) // the client may have gone
+}
