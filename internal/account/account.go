@@ -48,11 +48,11 @@ type Ended struct {
 // Config of accounts; the zero value is the documented default.
 type Config struct {
 	// DevicePolicy: many (default), one_per_type or single. A login beyond it ends the sessions it replaces.
-	DevicePolicy string
+	DevicePolicy string `yaml:"device_policy"`
 	// Hashes that run at once, 19 MiB each; 0 is 4.
-	Hashes int
+	Hashes int `yaml:"hashes"`
 	// LoginsPerMinute for one handle; 0 is 20.
-	LoginsPerMinute int
+	LoginsPerMinute int `yaml:"logins_per_minute"`
 }
 
 // Service is the room.

@@ -369,12 +369,3 @@ func (s *Service) VerifyTicket(ctx context.Context, t string) (id.Caller, error)
 	}
 	return v.caller, s.live(ctx, v.caller)
 }
-
-// CreateKey makes an API key; it is shown this once.
-func (s *Service) CreateKey(ctx context.Context, name string) (string, error) {
-	key := auth.NewSecret("rk_")
-	return key, s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO api_keys (sum, name, created_ms) VALUES ($1, $2, $3)`, auth.Sum(key), name, s.nowMs())
-		return err
-	})
-}

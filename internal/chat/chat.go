@@ -54,11 +54,11 @@ type Deps struct {
 // Config of chat; the zero value is the documented default.
 type Config struct {
 	// WhoMayWrite one-to-one: anyone (default) or friends. One who is blocked never may.
-	WhoMayWrite string
+	WhoMayWrite string `yaml:"who_may_write"`
 	// LargeAbove so many members a group is read from its log alone; 0 is 500. It is small again at nine tenths.
-	LargeAbove int
+	LargeAbove int `yaml:"large_above"`
 	// MostMembers of a group; 0 is 10,000.
-	MostMembers int
+	MostMembers int `yaml:"most_members"`
 }
 
 // Service is the room.

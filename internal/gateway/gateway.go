@@ -86,19 +86,19 @@ type Deps struct {
 // Config of the door; the zero value is the documented default.
 type Config struct {
 	// Origins besides the server's own from which browsers may connect, as https://app.example.com; * is any.
-	Origins []string
+	Origins []string `yaml:"origins"`
 	// MaxConnections of this node; 0 is 100,000. More are answered 503.
-	MaxConnections int
+	MaxConnections int `yaml:"max_connections"`
 	// Heartbeat that clients are asked for; 0 is 5 s.
-	Heartbeat time.Duration
+	Heartbeat time.Duration `yaml:"heartbeat"`
 	// Grace of silence after which a connection is closed; 0 is 30 s.
-	Grace time.Duration
+	Grace time.Duration `yaml:"grace"`
 	// AuthWithin so long the first frame must come where the handshake carried no credentials; 0 is 10 s.
-	AuthWithin time.Duration
+	AuthWithin time.Duration `yaml:"auth_within"`
 	// Loops of events; 0 is half the processors, at least one.
-	Loops int
+	Loops int `yaml:"loops"`
 	// DrainOver so long reconnects are spread at a stop; 0 is 5 s.
-	DrainOver time.Duration
+	DrainOver time.Duration `yaml:"drain_over"`
 }
 
 // Limits that are not configured.

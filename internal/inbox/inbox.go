@@ -61,9 +61,9 @@ type Deps struct {
 // Config of inboxes; the zero value is the documented default.
 type Config struct {
 	// KeepFor so long entries stay in the stream; 0 is 90 days. A device that was away for longer rebuilds its lists.
-	KeepFor time.Duration
+	KeepFor time.Duration `yaml:"keep_for"`
 	// KeepEntries of one user; 0 is 200,000.
-	KeepEntries int
+	KeepEntries int `yaml:"keep_entries"`
 }
 
 // Service is the room.

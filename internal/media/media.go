@@ -44,9 +44,9 @@ type Deps struct {
 // Config of files; the zero value is the documented default.
 type Config struct {
 	// MaxSize of a file in bytes; 0 is 100 MiB.
-	MaxSize uint64
+	MaxSize uint64 `yaml:"max_size"`
 	// Origin from which files are served, as https://files.example.com; empty: the server's own.
-	Origin string
+	Origin string `yaml:"origin"`
 }
 
 // Service is the room.

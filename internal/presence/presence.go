@@ -36,9 +36,9 @@ type Deps struct {
 // Config of presence; the zero value is the documented default.
 type Config struct {
 	// Grace after a user's last connection broke, before others see it; 0 is 30 s.
-	Grace time.Duration
+	Grace time.Duration `yaml:"grace"`
 	// Every so often changes are pushed; 0 is 500 ms.
-	Every time.Duration
+	Every time.Duration `yaml:"every"`
 }
 
 const shardCount = 64

@@ -1,0 +1,206 @@
+// Package app is the site plan: it opens the engines, builds the rooms, runs them, and stops them from the top down. Nobody
+// imports it but the command and tests.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rialto-im/rialto/internal/account"
+	"github.com/rialto-im/rialto/internal/blob/diskblob"
+	"github.com/rialto-im/rialto/internal/bus/membus"
+	"github.com/rialto-im/rialto/internal/chat"
+	"github.com/rialto-im/rialto/internal/clock"
+	"github.com/rialto-im/rialto/internal/config"
+	"github.com/rialto-im/rialto/internal/fanout"
+	"github.com/rialto-im/rialto/internal/gateway"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/idgen"
+	"github.com/rialto-im/rialto/internal/inbox"
+	"github.com/rialto-im/rialto/internal/job"
+	"github.com/rialto-im/rialto/internal/lifecycle"
+	"github.com/rialto-im/rialto/internal/media"
+	"github.com/rialto-im/rialto/internal/presence"
+	"github.com/rialto-im/rialto/internal/rpc"
+	"github.com/rialto-im/rialto/internal/sqldb"
+	"github.com/rialto-im/rialto/internal/telemetry"
+	"github.com/rialto-im/rialto/internal/timeline"
+	"github.com/rialto-im/rialto/internal/timeline/pebblelog"
+)
+
+// Names in a data directory.
+const (
+	recordsFile  = "records.db"
+	timelinesDir = "timeline"
+	filesDir     = "blobs"
+)
+
+// stopTime that each part has to stop.
+const stopTime = 15 * time.Second
+
+// House is one node: everything in one process.
+type House struct {
+	config   *config.Config
+	logger   *slog.Logger
+	registry *prometheus.Registry
+	stack    *lifecycle.Stack
+	closers  []func() error // of the engines, in the order they were opened
+
+	dir      *dataDir
+	db       *sqldb.DB
+	log      timeline.Log
+	accounts *account.Service
+	chat     *chat.Service
+	inbox    *inbox.Service
+	presence *presence.Service
+	media    *media.Service
+	fanout   *fanout.Worker
+	gateway  *gateway.Server
+	rpc      *rpc.Server
+	outbox   *job.Outbox
+
+	listener, adminListener net.Listener
+}
+
+// Open opens the engines, builds the rooms, and starts all. The caller must Close it.
+func Open(ctx context.Context, c *config.Config, logger *slog.Logger) (_ *House, err error) {
+	h := &House{config: c, logger: logger, registry: telemetry.NewRegistry(), stack: lifecycle.New()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.Close())
+		}
+	}()
+	if err := h.engines(ctx); err != nil {
+		return nil, err
+	}
+	if err := h.rooms(ctx); err != nil {
+		return nil, err
+	}
+	h.measure()
+	return h, h.start(ctx)
+}
+
+func (h *House) engines(ctx context.Context) (err error) {
+	if h.dir, err = openDataDir(h.config.Data); err != nil {
+		return err
+	}
+	h.closers = append(h.closers, h.dir.Close)
+	if h.db, err = sqldb.Open(ctx, h.dir.join(recordsFile)); err != nil {
+		return err
+	}
+	h.closers = append(h.closers, h.db.Close)
+	log, err := pebblelog.Open(h.dir.join(timelinesDir), pebblelog.Options{Logger: h.logger, Listener: h.committed})
+	if err != nil {
+		return err
+	}
+	h.log = log
+	h.closers = append(h.closers, log.Close)
+	return nil
+}
+
+// committed is told of each batch of the log: receipts leave, and fan-out goes on. No append comes before all rooms stand.
+func (h *House) committed(commits []timeline.Commit) {
+	h.gateway.Flush()
+	h.fanout.Committed(commits)
+}
+
+func (h *House) rooms(ctx context.Context) (err error) {
+	node := "node-1"
+	system := clock.System{}
+	ids := idgen.NewSnowflake(system, 0)
+	if h.outbox, err = job.NewOutbox(ctx, h.db, h.logger); err != nil {
+		return err
+	}
+	h.accounts, err = account.New(ctx, account.Deps{DB: h.db, Outbox: h.outbox, IDs: ids, Clock: system, Logger: h.logger,
+		SessionEnded: func(e account.Ended) {
+			h.presence.LoggedOut(e.User)
+			h.gateway.EndSession(e.User, e.Session, e.Reason)
+		},
+		AccessChanged: func(ctx context.Context, a, b id.User) error { return h.chat.AccessChanged(ctx, a, b) },
+	}, h.config.Account)
+	if err != nil {
+		return err
+	}
+	store, err := diskblob.Open(h.dir.join(filesDir))
+	if err != nil {
+		return err
+	}
+	secret, err := h.accounts.Secret(ctx, "media")
+	if err != nil {
+		return err
+	}
+	h.media, err = media.New(ctx, media.Deps{DB: h.db, Store: store, IDs: ids, Message: h.message, Secret: secret, Clock: system, Logger: h.logger}, h.config.Media)
+	if err != nil {
+		return err
+	}
+	transient := func(users []id.User, frame []byte) { h.fanout.Transient(users, frame) }
+	h.chat, err = chat.New(ctx, chat.Deps{Log: h.log, DB: h.db, IDs: ids, MessageIDs: idgen.NewMessages(system), Relations: h.accounts,
+		Clock: system, Logger: h.logger, Uploads: h.media.Check, Transient: transient}, h.config.Chat)
+	if err != nil {
+		return err
+	}
+	h.presence, err = presence.New(ctx, presence.Deps{DB: h.db, Friends: h.accounts.Friends, Hides: h.hidesPresence, Transient: transient,
+		Clock: system, Logger: h.logger, Node: node}, h.config.Presence)
+	if err != nil {
+		return err
+	}
+	h.inbox, err = inbox.New(ctx, inbox.Deps{Log: h.log, DB: h.db, Outbox: h.outbox, Conversations: conversations{h.chat}, HidesRead: h.hidesRead,
+		Clock: system, Logger: h.logger}, h.config.Inbox)
+	if err != nil {
+		return err
+	}
+	bus := membus.New()
+	h.closers = append(h.closers, bus.Close)
+	h.fanout = fanout.New(fanout.Deps{Log: h.log, Chat: h.chat, Presence: h.presence, Bus: bus, Logger: h.logger})
+	h.rpc = rpc.New(rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Media: h.media, Logger: h.logger})
+	h.gateway, err = gateway.New(gateway.Deps{Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Accounts: h.accounts, Invoker: h.rpc, Bus: bus,
+		Clock: system, Logger: h.logger, Node: node}, h.config.Gateway)
+	return err
+}
+
+// start runs the rooms, and opens the doors last.
+func (h *House) start(ctx context.Context) error {
+	h.stack.Start("inbox", h.inbox.Run)
+	h.stack.Start("presence", h.presence.Run)
+	h.stack.Start("media", h.media.Run)
+	h.stack.Start("fanout", h.fanout.Run)
+	h.stack.Start("outbox", func(ctx context.Context) error { return h.outbox.Run(ctx, h.carry) })
+	h.stack.Start("gateway", h.gateway.Run)
+	return h.serve(ctx)
+}
+
+// carry brings the outbox's events to users' streams.
+func (h *House) carry(ctx context.Context, events []job.Event) error {
+	notices := make([]fanout.Notice, len(events))
+	for i, e := range events {
+		notices[i] = fanout.Notice{User: e.User, Body: e.Body}
+	}
+	return h.fanout.Notify(ctx, notices)
+}
+
+// Address on which the house listens.
+func (h *House) Address() net.Addr { return h.listener.Addr() }
+
+// AdminAddress for metrics, profiles and health.
+func (h *House) AdminAddress() net.Addr { return h.adminListener.Addr() }
+
+// Failed gives the error of a part that stopped by itself.
+func (h *House) Failed() <-chan error { return h.stack.Failed() }
+
+// Close drains the doors, stops the rooms and closes the engines.
+func (h *House) Close() error {
+	err := h.stack.Stop(stopTime)
+	for i := len(h.closers) - 1; i >= 0; i-- {
+		err = errors.Join(err, h.closers[i]())
+	}
+	h.closers = nil
+	if err != nil {
+		return fmt.Errorf("stopping: %w", err)
+	}
+	return nil
+}

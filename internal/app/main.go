@@ -1,0 +1,235 @@
+package app
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"github.com/rialto-im/rialto/internal/account"
+	"github.com/rialto-im/rialto/internal/clock"
+	"github.com/rialto-im/rialto/internal/config"
+	"github.com/rialto-im/rialto/internal/idgen"
+	"github.com/rialto-im/rialto/internal/job"
+	"github.com/rialto-im/rialto/internal/sqldb"
+	"github.com/rialto-im/rialto/internal/telemetry"
+)
+
+// Version of the build.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "rialto, of an unknown build"
+	}
+	version, revision := info.Main.Version, ""
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			revision = " " + s.Value[:min(12, len(s.Value))]
+		}
+	}
+	return "rialto " + version + revision + " " + info.GoVersion
+}
+
+// settings collects repeated --set flags.
+type settings []string
+
+func (s *settings) String() string { return strings.Join(*s, " ") }
+
+// Set adds one.
+func (s *settings) Set(v string) error {
+	*s = append(*s, v)
+	return nil
+}
+
+// flags of serve and check.
+type flags struct {
+	file, data, listen, admin string
+	set                       settings
+}
+
+func (f *flags) parse(name string, args []string, errOut io.Writer, more func(*flag.FlagSet)) (int, bool) {
+	fs := flag.NewFlagSet("rialto "+name, flag.ContinueOnError)
+	fs.SetOutput(errOut)
+	fs.StringVar(&f.file, "config", "", "configuration `file` (YAML)")
+	fs.StringVar(&f.data, "data", "", "data `directory` (default ./data)")
+	fs.StringVar(&f.listen, "listen", "", "`HOST:PORT` for the web app, the API and sockets (default 127.0.0.1:7070)")
+	fs.StringVar(&f.admin, "admin", "", "`HOST:PORT` for metrics, profiles and health (default: 127.0.0.1, one port above --listen)")
+	fs.Var(&f.set, "set", "any setting as `NAME=VALUE`, as gateway.heartbeat=10s; may be repeated")
+	if more != nil {
+		more(fs)
+	}
+	switch err := fs.Parse(args); {
+	case err == flag.ErrHelp:
+		return 0, false
+	case err != nil:
+		return 2, false
+	}
+	if fs.NArg() > 0 {
+		fmt.Fprintf(errOut, "rialto %s takes no argument %q; see --help\n", name, fs.Arg(0))
+		return 2, false
+	}
+	return 0, true
+}
+
+func (f *flags) load(environ []string) (*config.Config, error) {
+	set := f.set
+	for name, v := range map[string]string{"data": f.data, "listen": f.listen, "admin": f.admin} {
+		if v != "" {
+			set = append(set, name+"="+v)
+		}
+	}
+	return config.Load(f.file, environ, set)
+}
+
+// ServeMain is rialto serve: it runs a node until ctx ends. It exits 0 after a clean stop, 1 after a failure, 2 for a bad configuration.
+func ServeMain(ctx context.Context, args []string, out, errOut io.Writer) int {
+	var f flags
+	if code, ok := f.parse("serve", args, errOut, nil); !ok {
+		return code
+	}
+	c, err := f.load(os.Environ())
+	if err != nil {
+		fmt.Fprintf(errOut, "rialto: the configuration cannot be used:\n%v\n", err)
+		return 2
+	}
+	logger, err := telemetry.NewLogger(c.Log, errOut)
+	if err != nil {
+		fmt.Fprintln(errOut, "rialto:", err)
+		return 2
+	}
+	h, err := Open(ctx, c, logger)
+	if err != nil {
+		fmt.Fprintln(errOut, "rialto cannot start:", err)
+		return 1
+	}
+	scheme := "http"
+	if c.TLS.Cert != "" {
+		scheme = "https"
+	}
+	fmt.Fprintf(out, "Rialto is ready: %s://%s  (admin: http://%s, data: %s)\n", scheme, h.Address(), h.AdminAddress(), c.Data)
+	code := 0
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(out, "Rialto is stopping …")
+	case err := <-h.Failed():
+		fmt.Fprintln(errOut, "rialto failed:", err)
+		code = 1
+	}
+	if err := h.Close(); err != nil {
+		fmt.Fprintln(errOut, "rialto:", err)
+		code = 1
+	}
+	return code
+}
+
+// CheckMain is rialto check: it says every fault of the configuration. It exits 2 when there is one.
+func CheckMain(args []string, out, errOut io.Writer) int {
+	var f flags
+	reference := false
+	if code, ok := f.parse("check", args, errOut, func(fs *flag.FlagSet) {
+		fs.BoolVar(&reference, "reference", false, "print all settings")
+	}); !ok {
+		return code
+	}
+	if reference {
+		for _, n := range config.Names() {
+			fmt.Fprintln(out, n)
+		}
+		return 0
+	}
+	if _, err := f.load(os.Environ()); err != nil {
+		fmt.Fprintf(errOut, "rialto: the configuration cannot be used:\n%v\n", err)
+		return 2
+	}
+	fmt.Fprintln(out, "The configuration can be used.")
+	return 0
+}
+
+const adminUsage = `Usage:
+  rialto admin key create --data DIR --name NAME   make an API key for a business server; it is shown once
+  rialto admin key list   --data DIR               list the keys' names
+  rialto admin key revoke --data DIR --name NAME   end the keys of a name
+`
+
+// AdminMain is rialto admin. It works on a data directory, also while a server runs on it.
+func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
+	if len(args) < 2 || args[0] != "key" {
+		fmt.Fprint(errOut, adminUsage)
+		return 2
+	}
+	fs := flag.NewFlagSet("rialto admin key "+args[1], flag.ContinueOnError)
+	fs.SetOutput(errOut)
+	data := fs.String("data", "data", "data `directory`")
+	name := fs.String("name", "", "`name` of the key, for the list")
+	switch err := fs.Parse(args[2:]); {
+	case err == flag.ErrHelp:
+		return 0
+	case err != nil:
+		return 2
+	}
+	if err := adminKey(ctx, args[1], *data, *name, out); err != nil {
+		fmt.Fprintln(errOut, "rialto admin:", err)
+		return 1
+	}
+	return 0
+}
+
+func adminKey(ctx context.Context, verb, data, name string, out io.Writer) (err error) {
+	file := filepath.Join(data, recordsFile)
+	if _, err := os.Stat(file); err != nil {
+		return fmt.Errorf("there are no records in %s; give the --data of a server that has run once", data)
+	}
+	db, err := sqldb.Open(ctx, file)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := db.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	logger, err := telemetry.NewLogger(telemetry.Config{Level: "error"}, io.Discard)
+	if err != nil {
+		return err
+	}
+	outbox, err := job.NewOutbox(ctx, db, logger)
+	if err != nil {
+		return err
+	}
+	accounts, err := account.New(ctx, account.Deps{DB: db, Outbox: outbox, IDs: idgen.NewSnowflake(clock.System{}, 1), Clock: clock.System{}, Logger: logger}, account.Config{})
+	if err != nil {
+		return err
+	}
+	if name == "" && verb != "list" {
+		return fmt.Errorf("give the key a --name")
+	}
+	switch verb {
+	case "create":
+		key, err := accounts.CreateKey(ctx, name)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(out, key)
+	case "list":
+		keys, err := accounts.ListKeys(ctx)
+		if err != nil {
+			return err
+		}
+		for _, k := range keys {
+			fmt.Fprintln(out, k)
+		}
+	case "revoke":
+		n, err := accounts.RevokeKey(ctx, name)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%d keys ended\n", n)
+	default:
+		return fmt.Errorf("there is no %q; the verbs are create, list and revoke", verb)
+	}
+	return nil
+}

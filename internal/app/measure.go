@@ -1,0 +1,27 @@
+package app
+
+import (
+	"sync/atomic"
+
+	"github.com/rialto-im/rialto/internal/telemetry"
+)
+
+// measure registers the rooms' figures.
+func (h *House) measure() {
+	stats := h.gateway.Stats()
+	read := func(n *atomic.Int64) func() float64 { return func() float64 { return float64(n.Load()) } }
+	telemetry.Gauge(h.registry, "connections", "Open sockets.", read(&stats.Connections))
+	telemetry.Gauge(h.registry, "users_online", "Users who are online, or left a moment ago.", func() float64 { return float64(h.presence.Online()) })
+	telemetry.Count(h.registry, "connections_accepted_total", "Sockets accepted.", read(&stats.Accepted))
+	telemetry.Count(h.registry, "connections_refused_total", "Handshakes refused.", read(&stats.Refused))
+	telemetry.Count(h.registry, "frames_in_total", "Frames from clients.", read(&stats.FramesIn))
+	telemetry.Count(h.registry, "sends_total", "Messages that clients sent, with retries.", read(&stats.Sends))
+	telemetry.Count(h.registry, "receipts_total", "Sends answered.", read(&stats.Receipts))
+	telemetry.Count(h.registry, "events_total", "Events pushed to connections.", read(&stats.Events))
+	telemetry.Count(h.registry, "hints_total", "Times that a slow connection was told to pull.", read(&stats.Hints))
+	telemetry.Count(h.registry, "connections_slow_total", "Connections closed because they took nothing.", read(&stats.Slow))
+	telemetry.Count(h.registry, "connections_silent_total", "Connections closed because no heartbeat came.", read(&stats.Silent))
+	telemetry.Count(h.registry, "socket_bytes_in_total", "Bytes from sockets.", read(&stats.BytesIn))
+	telemetry.Count(h.registry, "socket_bytes_out_total", "Bytes to sockets.", read(&stats.BytesOut))
+	telemetry.Count(h.registry, "carried_total", "Entries carried by fan-out.", func() float64 { return float64(h.fanout.Carried()) })
+}

@@ -1,0 +1,20 @@
+// Package web holds the built web app. Without a build (npm run build) there is only a placeholder.
+package web
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed all:dist
+var dist embed.FS
+
+// Files gives the built app's files; built is false where it was not built.
+func Files() (files fs.FS, built bool) {
+	files, err := fs.Sub(dist, "dist")
+	if err != nil {
+		return dist, false
+	}
+	_, err = fs.Stat(files, "index.html")
+	return files, err == nil
+}
