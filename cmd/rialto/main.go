@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/rialto-im/rialto/internal/app"
+	"github.com/rialto-im/rialto/internal/bench"
 )
 
 type command struct {
@@ -24,6 +25,9 @@ func commands() []command {
 		}},
 		{"check", "check the configuration and say every fault; --reference prints all settings", func(_ context.Context, args []string) int {
 			return app.CheckMain(args, os.Stdout, os.Stderr)
+		}},
+		{"bench", "load a deployment and check every message: bench chat, bench idle", func(_ context.Context, args []string) int {
+			return bench.Main(args, os.Stdout, os.Stderr)
 		}},
 		{"admin", "administer: admin key create|list|revoke", func(ctx context.Context, args []string) int {
 			return app.AdminMain(ctx, args, os.Stdout, os.Stderr)

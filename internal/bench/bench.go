@@ -1,0 +1,45 @@
+// Package bench loads a deployment through its public doors and checks every message: that what was acknowledged arrives, once,
+// in one order, with the content that was sent.
+//
+// It is a client like any other: it takes events in the order of its stream, notices a gap by an event's predecessor, and
+// syncs. It costs as little as it can, so that the server is what is measured.
+package bench
+
+import (
+	"fmt"
+	"io"
+)
+
+const usage = `Usage:
+  rialto bench chat      --url URL [--pairs N | --groups N --group-size M] [--window N | --rate R] [--duration D] [--json] …
+  rialto bench idle      --url URL --connections N [--json] …
+  rialto bench reference --data DIR [--duration D] [--json]
+
+chat sends messages between pairs of users, or in groups, and checks each one.
+idle holds open connections and reports the server's memory for each.
+reference measures this machine's disk under Pebble, which chat's figures are compared with.
+
+rialto bench COMMAND --help shows the flags.
+`
+
+// Main runs the command. It exits 0 when all is well, 1 when a message was lost, doubled or out of order or the load could not
+// run, 2 for bad flags.
+func Main(args []string, out, errOut io.Writer) int {
+	if len(args) == 0 {
+		fmt.Fprint(errOut, usage)
+		return 2
+	}
+	switch args[0] {
+	case "chat":
+		return chatMain(args[1:], out, errOut)
+	case "idle":
+		return idleMain(args[1:], out, errOut)
+	case "reference":
+		return referenceMain(args[1:], out, errOut)
+	case "help", "-h", "--help":
+		fmt.Fprint(out, usage)
+		return 0
+	}
+	fmt.Fprintf(errOut, "rialto bench: there is no %q.\n\n%s", args[0], usage)
+	return 2
+}

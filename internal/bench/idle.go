@@ -1,0 +1,143 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"time"
+
+	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// idleResult of holding connections.
+type idleResult struct {
+	Connections int     `json:"connections"`
+	Users       int     `json:"users"`
+	BeforeKB    float64 `json:"rss_before_kb"`
+	AfterKB     float64 `json:"rss_after_kb"`
+	KBEach      float64 `json:"kb_per_connection"`
+}
+
+func idleMain(args []string, out, errOut io.Writer) int {
+	fs := flag.NewFlagSet("rialto bench idle", flag.ContinueOnError)
+	fs.SetOutput(errOut)
+	url := fs.String("url", "http://127.0.0.1:7070", "the deployment's `URL`")
+	key := fs.String("api-key", "", "API `key`, to make users faster than by registering")
+	count := fs.Int("connections", 1000, "`number` of connections, each of a user of its own")
+	hold := fs.Duration("hold", 10*time.Second, "how long to hold them before the memory is read")
+	pid := fs.String("pid", "", "the server's process; otherwise the one on this machine that listens on the URL's port")
+	asJSON := fs.Bool("json", false, "print the result as JSON")
+	switch err := fs.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return 2
+	}
+	if *count < 1 || fs.NArg() > 0 {
+		fmt.Fprintln(errOut, "rialto bench idle: --connections is at least 1, and there are no arguments")
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	start := time.Now()
+	d := newDeployment(*url, *key, func(format string, args ...any) {
+		fmt.Fprintf(errOut, "[%5.1fs] %s\n", time.Since(start).Seconds(), fmt.Sprintf(format, args...))
+	})
+	if *pid == "" {
+		*pid = listener(*url)
+	}
+	r, err := d.idle(ctx, *count, *hold, *pid)
+	if err != nil {
+		fmt.Fprintln(errOut, "rialto bench:", err)
+		return 1
+	}
+	if *asJSON {
+		b, err := json.Marshal(r)
+		if err != nil {
+			fmt.Fprintln(errOut, "rialto bench:", err)
+			return 1
+		}
+		fmt.Fprintln(out, string(b))
+		return 0
+	}
+	fmt.Fprintf(out, "%d idle connections: the server's memory went from %.0f to %.0f KB, %.2f KB for each connection\n", r.Connections, r.BeforeKB, r.AfterKB, r.KBEach)
+	return 0
+}
+
+func (d *deployment) idle(ctx context.Context, count int, hold time.Duration, pid string) (*idleResult, error) {
+	if pid == "" {
+		return nil, errors.New("no server of this machine listens on the URL's port; give --pid")
+	}
+	d.progress("making %d users", count)
+	users, err := d.users(ctx, count, 1)
+	if err != nil {
+		return nil, err
+	}
+	d.http.CloseIdleConnections()
+	pause(ctx, hold) // what making users took is given back
+	r := &idleResult{Connections: count, Users: count}
+	if r.BeforeKB, err = residentKB(pid); err != nil {
+		return nil, err
+	}
+	d.progress("opening %d connections", count)
+	socks := make([]*socket, count)
+	defer func() {
+		for _, s := range socks {
+			if s != nil {
+				_ = s.net.Close() // it may be closed already
+			}
+		}
+	}()
+	err = each(ctx, count, 16, func(ctx context.Context, i int) error {
+		s, err := dial(ctx, d.url, users[i].sessions[0].AccessToken, net.IPv4(127, 0, 0, byte(1+i/20_000)), 256)
+		if err != nil {
+			return err
+		}
+		socks[i] = s
+		_, err = s.next()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	ping, err := proto.Marshal(&gatewayv1.ClientFrame{Ping: &gatewayv1.Ping{}})
+	if err != nil {
+		return nil, err
+	}
+	d.progress("holding them for %v", hold)
+	for end := time.Now().Add(hold); time.Now().Before(end) && ctx.Err() == nil; pause(ctx, min(hold, 10*time.Second)) {
+		for _, s := range socks {
+			if err := s.write(ping); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if r.AfterKB, err = residentKB(pid); err != nil {
+		return nil, err
+	}
+	r.KBEach = (r.AfterKB - r.BeforeKB) / float64(count)
+	return r, ctx.Err()
+}
+
+// residentKB of a process.
+func residentKB(pid string) (float64, error) {
+	b, err := os.ReadFile("/proc/" + pid + "/status")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == "VmRSS:" {
+			return strconv.ParseFloat(f[1], 64)
+		}
+	}
+	return 0, errors.New("the process's memory cannot be read")
+}

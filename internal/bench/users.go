@@ -1,0 +1,163 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"connectrpc.com/connect"
+	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
+	"github.com/rialto-im/rialto/gen/rialto/account/v1/accountv1connect"
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/gen/rialto/chat/v1/chatv1connect"
+)
+
+// deployment under load.
+type deployment struct {
+	url      string
+	key      string // API key, or empty: users register themselves
+	run      string // makes this run's users its own
+	http     *http.Client
+	progress func(format string, args ...any)
+
+	accounts accountv1connect.AccountServiceClient
+	admin    accountv1connect.AdminServiceClient
+	chat     chatv1connect.ChatServiceClient
+}
+
+func newDeployment(url, key string, progress func(string, ...any)) *deployment {
+	d := &deployment{url: url, key: key, run: strconv.FormatInt(time.Now().UnixNano(), 36), progress: progress,
+		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: time.Minute}}
+	d.accounts = accountv1connect.NewAccountServiceClient(d.http, url)
+	d.admin = accountv1connect.NewAdminServiceClient(d.http, url)
+	d.chat = chatv1connect.NewChatServiceClient(d.http, url)
+	return d
+}
+
+// user with one session for each device.
+type user struct {
+	id       uint64
+	sessions []*accountv1.Session
+}
+
+func as[T any](token string, m *T) *connect.Request[T] {
+	r := connect.NewRequest(m)
+	r.Header().Set("Authorization", "Bearer "+token)
+	return r
+}
+
+// each calls do for 0 to n-1, some at once, and stops at the first error.
+func each(ctx context.Context, n, atOnce int, do func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(n, atOnce) {
+		group.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				if err := do(ctx, i); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	return context.Cause(ctx)
+}
+
+// users makes n users with so many devices each.
+func (d *deployment) users(ctx context.Context, n, devices int) ([]*user, error) {
+	list := make([]*user, n)
+	var made atomic.Int64
+	err := each(ctx, n, 16, func(ctx context.Context, i int) error {
+		u := &user{}
+		for dev := range devices {
+			s, err := d.session(ctx, i, dev)
+			if err != nil {
+				return err
+			}
+			u.id = s.User
+			u.sessions = append(u.sessions, s)
+		}
+		list[i] = u
+		if k := made.Add(1); k%500 == 0 {
+			d.progress("%d of %d users", k, n)
+		}
+		return nil
+	})
+	return list, err
+}
+
+const password = "only for this load test"
+
+func (d *deployment) session(ctx context.Context, i, device int) (*accountv1.Session, error) {
+	handle := fmt.Sprintf("b%s.%d", d.run, i)
+	client := &accountv1.Client{Name: "rialto bench", Type: "bench" + strconv.Itoa(device)}
+	if d.key != "" {
+		if device == 0 {
+			if _, err := d.admin.PutUser(ctx, as(d.key, &accountv1.PutUserRequest{ExternalId: handle, Handle: handle})); err != nil {
+				return nil, fmt.Errorf("making a user: %w", err)
+			}
+		}
+		s, err := d.admin.CreateSession(ctx, as(d.key, &accountv1.CreateSessionRequest{ExternalId: handle, Client: client}))
+		if err != nil {
+			return nil, fmt.Errorf("logging a user in: %w", err)
+		}
+		return s.Msg, nil
+	}
+	if device == 0 {
+		s, err := d.accounts.Register(ctx, connect.NewRequest(&accountv1.RegisterRequest{Handle: handle, Password: password, DisplayName: handle, Client: client}))
+		if err != nil {
+			return nil, fmt.Errorf("registering a user: %w", err)
+		}
+		return s.Msg, nil
+	}
+	s, err := d.accounts.Login(ctx, connect.NewRequest(&accountv1.LoginRequest{Handle: handle, Password: password, Client: client}))
+	if err != nil {
+		return nil, fmt.Errorf("logging a user in: %w", err)
+	}
+	return s.Msg, nil
+}
+
+// pair opens the one-to-one conversation of two users.
+func (d *deployment) pair(ctx context.Context, a, b *user) (*chatv1.Conversation, error) {
+	c, err := d.chat.OpenDirect(ctx, as(a.sessions[0].AccessToken, &chatv1.OpenDirectRequest{User: b.id}))
+	if err != nil {
+		return nil, fmt.Errorf("opening a conversation: %w", err)
+	}
+	return c.Msg, nil
+}
+
+// group makes a group of users; the first is its owner.
+func (d *deployment) group(ctx context.Context, members []*user) (*chatv1.Conversation, error) {
+	token := members[0].sessions[0].AccessToken
+	ids := make([]uint64, 0, len(members))
+	for _, m := range members[1:] {
+		ids = append(ids, m.id)
+	}
+	first := ids[:min(len(ids), 499)]
+	c, err := d.chat.CreateGroup(ctx, as(token, &chatv1.CreateGroupRequest{Title: "bench " + d.run, Members: first}))
+	if err != nil {
+		return nil, fmt.Errorf("making a group: %w", err)
+	}
+	for ids = ids[len(first):]; len(ids) > 0; {
+		k := min(len(ids), 500)
+		if _, err := d.chat.Invite(ctx, as(token, &chatv1.InviteRequest{Conversation: c.Msg.Id, Users: ids[:k]})); err != nil {
+			return nil, fmt.Errorf("inviting members: %w", err)
+		}
+		ids = ids[k:]
+	}
+	g, err := d.chat.GetConversation(ctx, as(token, &chatv1.GetConversationRequest{Conversation: c.Msg.Id}))
+	if err != nil {
+		return nil, fmt.Errorf("reading a group: %w", err)
+	}
+	return g.Msg, nil
+}
