@@ -27,6 +27,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/rialto-im/rialto/internal/timeline"
 )
@@ -60,6 +61,9 @@ const (
 	// cachedKeys bounds each shard's cache of tails, and of devices' highest counters.
 	cachedKeys = 1 << 18
 )
+
+// unpackedLevels from the top are not compressed.
+const unpackedLevels = 5
 
 // Log is a timeline.Log in Pebble.
 type Log struct {
@@ -148,17 +152,24 @@ func pebbleOptions(o Options) *pebble.Options {
 		FormatMajorVersion:          pebble.FormatNewest,
 		MemTableSize:                64 << 20,
 		MemTableStopWritesThreshold: 4,
-		L0CompactionThreshold:       4,
+		L0CompactionThreshold:       8,
 		L0StopWritesThreshold:       40,
-		LBaseMaxBytes:               256 << 20,
+		LBaseMaxBytes:               512 << 20,
 		MaxOpenFiles:                1000,
 		CacheSize:                   16 << 20,
 		Logger:                      pebbleLogger{o.Logger, o.Fatal},
 	}
 	p.CompactionConcurrencyRange = func() (int, int) { return 1, 2 }
+	// Fresh files are rewritten soon: packing them would cost more than it saves. What settles is packed.
 	for i := range p.Levels {
 		p.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 		p.Levels[i].BlockSize = 16 << 10
+		p.TargetFileSizes[i] = 16 << 20
+		if i < unpackedLevels {
+			p.Levels[i].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
+		} else {
+			p.Levels[i].Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression }
+		}
 	}
 	return p
 }
