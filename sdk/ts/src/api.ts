@@ -17,7 +17,7 @@ export function serviceClient<S extends DescService>(service: S, invoke: Invoke)
   const client: Record<string, unknown> = {};
   for (const method of service.methods) {
     if (method.methodKind !== "unary") continue;
-    client[method.localName] = (input: MessageInitShape<DescMessage>) => invoke(method, input);
+    client[method.localName] = (input: MessageInitShape<DescMessage>) => invoke(method as DescMethodUnary, input);
   }
   return client as ServiceClient<S>;
 }

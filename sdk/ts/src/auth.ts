@@ -67,20 +67,21 @@ export class Auth {
   }
 
   private async keep(handle: string, s: Session): Promise<Login> {
-    this.login = {
+    const login: Login = {
       user: s.user,
       device: s.device,
       session: s.session,
       handle,
       accessToken: s.accessToken,
-      expiresMs: s.expiresMs,
+      expiresMs: Number(s.expiresMs),
       refreshToken: s.refreshToken,
     };
     await this.deps.store.write([
-      { table: "meta", key: sessionKey, value: this.login },
+      { table: "meta", key: sessionKey, value: login },
       { table: "meta", key: deviceKey(handle), value: s.device },
     ]);
-    return this.login;
+    this.login = login;
+    return login;
   }
 
   /** An access token that is still good for a while, as far as the clocks agree. */

@@ -94,7 +94,7 @@ export function toMessage(m: MessagePb): ChatMessage {
     sender: m.sender,
     device: m.device,
     clientSeq: Number(m.clientSeq),
-    timeMs: m.timeMs,
+    timeMs: Number(m.timeMs),
     counted: Number(m.counted),
     content: m.content ?? ({ $typeName: "rialto.chat.v1.Content", kind: { case: undefined } } as Content),
   };
@@ -211,10 +211,10 @@ export function mergeState(c: ConversationView, s: ConversationState): Conversat
 export function isShown(m: ChatMessage): boolean {
   if (m.content.kind.case !== "control") return m.content.kind.case !== undefined;
   switch (m.content.kind.value.action) {
-    case Control_Action.ACTION_ACCESS:
-    case Control_Action.ACTION_LARGE:
-    case Control_Action.ACTION_SMALL:
-    case Control_Action.ACTION_UNSPECIFIED:
+    case Control_Action.ACCESS:
+    case Control_Action.LARGE:
+    case Control_Action.SMALL:
+    case Control_Action.UNSPECIFIED:
       return false;
     default:
       return true;
@@ -239,33 +239,33 @@ export function applyMessage(c: ConversationView, m: ChatMessage, me: string): C
 function applyControl(c: ConversationView, control: Control, seq: number, me: string): ConversationView {
   const mine = control.users.includes(me);
   switch (control.action) {
-    case Control_Action.ACTION_CREATED:
+    case Control_Action.CREATED:
       return { ...c, title: control.text || c.title, memberCount: Math.max(c.memberCount, control.users.length) };
-    case Control_Action.ACTION_JOINED:
+    case Control_Action.JOINED:
       return { ...c, memberCount: c.memberCount + control.users.length, ...(mine ? { leaveSeq: 0, joinSeq: seq } : {}) };
-    case Control_Action.ACTION_LEFT:
-    case Control_Action.ACTION_REMOVED:
+    case Control_Action.LEFT:
+    case Control_Action.REMOVED:
       return { ...c, memberCount: Math.max(0, c.memberCount - control.users.length), ...(mine ? { leaveSeq: seq, role: Role.UNSPECIFIED } : {}) };
-    case Control_Action.ACTION_ROLE:
+    case Control_Action.ROLE:
       return mine ? { ...c, role: control.role } : c;
-    case Control_Action.ACTION_RENAMED:
+    case Control_Action.RENAMED:
       return { ...c, title: control.text };
-    case Control_Action.ACTION_ANNOUNCED:
+    case Control_Action.ANNOUNCED:
       return { ...c, announcement: control.text };
-    case Control_Action.ACTION_MUTED:
-      return control.users.length === 0 ? { ...c, mutedAll: control.untilMs !== 0 } : c;
-    case Control_Action.ACTION_TRANSFERRED:
+    case Control_Action.MUTED:
+      return control.users.length === 0 ? { ...c, mutedAll: control.untilMs !== 0n } : c;
+    case Control_Action.TRANSFERRED:
       if (mine) return { ...c, role: Role.OWNER };
       return c.role === Role.OWNER ? { ...c, role: Role.MEMBER } : c;
-    case Control_Action.ACTION_DISSOLVED:
+    case Control_Action.DISSOLVED:
       return { ...c, dissolved: true };
-    case Control_Action.ACTION_JOIN_POLICY:
+    case Control_Action.JOIN_POLICY:
       return { ...c, joinPolicy: control.joinPolicy };
-    case Control_Action.ACTION_AVATAR:
+    case Control_Action.AVATAR:
       return { ...c, avatar: control.upload };
-    case Control_Action.ACTION_LARGE:
+    case Control_Action.LARGE:
       return { ...c, large: true };
-    case Control_Action.ACTION_SMALL:
+    case Control_Action.SMALL:
       return { ...c, large: false };
     default:
       return c;

@@ -139,7 +139,7 @@ export class Outbox {
   async receipt(r: Receipt): Promise<void> {
     const item = this.find(Number(r.clientSeq));
     if (!item) return;
-    if (!r.error) return this.stored(item, { id: r.id, seq: Number(r.seq), timeMs: r.timeMs, counted: Number(r.counted) });
+    if (!r.error) return this.stored(item, { id: r.id, seq: Number(r.seq), timeMs: Number(r.timeMs), counted: Number(r.counted) });
     await this.refused(item, r.error);
   }
 

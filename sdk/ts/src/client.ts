@@ -1,0 +1,519 @@
+import { create } from "@bufbuild/protobuf";
+import { serviceClient, type Invoke, type ServiceClient } from "./api.js";
+import { Auth, type ClientInfo, type Login } from "./auth.js";
+import { Backoff } from "./backoff.js";
+import { samePosition, type StreamPosition } from "./chain.js";
+import type { Format } from "./codec.js";
+import { Emitter } from "./emitter.js";
+import { RialtoError, asError, isOffline } from "./errors.js";
+import { AccountService, GraphService, type User as UserPb } from "./gen/rialto/account/v1/account_pb.js";
+import { ChatService } from "./gen/rialto/chat/v1/chat_pb.js";
+import { MediaService, type Upload } from "./gen/rialto/chat/v1/media_pb.js";
+import { ContentSchema, type Content } from "./gen/rialto/chat/v1/message_pb.js";
+import type { Hello, ServerFrame } from "./gen/rialto/gateway/v1/gateway_pb.js";
+import { PresenceService, Status } from "./gen/rialto/presence/v1/presence_pb.js";
+import { post } from "./http.js";
+import { indexedDBStorage } from "./indexeddb.js";
+import { Marks } from "./marks.js";
+import { badge, compareConversations, toUser, type ChatMessage, type ConversationView, type OutgoingMessage, type PendingSettings, type Relation, type User } from "./model.js";
+import { Outbox } from "./outbox.js";
+import { Replica } from "./replica.js";
+import { Socket, type SocketEnd, type SocketState, type WebSocketConstructor } from "./socket.js";
+import { memoryStorage, type Storage, type Store } from "./storage.js";
+import { putFile, type Progress } from "./upload.js";
+
+/** signed-out · connecting: first try · online · polling: no socket, but calls get through · offline. */
+export type ConnectionState = "signed-out" | "connecting" | "online" | "polling" | "offline";
+
+export interface PresenceView {
+  online: boolean;
+  lastActiveMs: number;
+}
+
+export interface ClientOptions {
+  /** Address of the deployment, as https://chat.example.com; in a browser, by default, the page's own. */
+  url?: string;
+  /** What the device keeps: IndexedDB in browsers, memory elsewhere, by default. */
+  storage?: Storage;
+  format?: Format;
+  /** What the session list shows of this device. */
+  info?: ClientInfo;
+  WebSocket?: WebSocketConstructor;
+  fetch?: typeof fetch;
+  now?: () => number;
+  random?: () => number;
+}
+
+export interface ClientEvents {
+  /** Something that snapshots show has changed. Comes at most once per turn of the event loop. */
+  change: undefined;
+  connection: ConnectionState;
+  /** A message of somebody else came in just now. */
+  message: ChatMessage;
+  /** The login ended: by this user elsewhere, by the server, or by a newer device. */
+  ended: { reason: string };
+}
+
+const retryPollMs = 5_000;
+const failuresBeforePolling = 3;
+const usersFreshMs = 8 * 3_600_000;
+const typingShownMs = 4_000;
+
+/**
+ * Client is one login on one device. It hides connecting, resending, syncing, gaps and storage: what it shows is what the
+ * server has, together with what the user did here and the server has not confirmed. Snapshots are replaced, never changed.
+ */
+export class Client {
+  readonly account: ServiceClient<typeof AccountService>;
+  readonly graph: ServiceClient<typeof GraphService>;
+  readonly chat: ServiceClient<typeof ChatService>;
+  readonly media: ServiceClient<typeof MediaService>;
+  readonly presenceApi: ServiceClient<typeof PresenceService>;
+
+  private readonly options: Required<Omit<ClientOptions, "storage">>;
+  private readonly storage: Storage;
+  private readonly emitter = new Emitter<ClientEvents>();
+  private auth!: Auth;
+  private socket: Socket | undefined;
+  private outbox: Outbox | undefined;
+  private replica: Replica | undefined;
+  private marks: Marks | undefined;
+  private store: Store | undefined;
+  private state: ConnectionState = "signed-out";
+  private pollTimer: ReturnType<typeof setTimeout> | undefined;
+  private readonly userCache = new Map<string, User>();
+  private readonly wantedUsers = new Set<string>();
+  private readonly presences = new Map<string, PresenceView>();
+  private readonly typings = new Map<string, Map<string, number>>();
+  private watched: string[] = [];
+  private changed = false;
+  private versionNumber = 0;
+  private readonly sorted = new Map<string, unknown>();
+
+  constructor(options: ClientOptions = {}) {
+    const g = globalThis as { location?: { origin: string }; WebSocket?: unknown };
+    this.options = {
+      url: (options.url ?? g.location?.origin ?? "http://127.0.0.1:7070").replace(/\/$/, ""),
+      format: options.format ?? "proto",
+      info: options.info ?? { name: "TypeScript SDK", type: "other" },
+      WebSocket: options.WebSocket ?? (g.WebSocket as WebSocketConstructor),
+      fetch: options.fetch ?? globalThis.fetch.bind(globalThis),
+      now: options.now ?? Date.now,
+      random: options.random ?? Math.random,
+    };
+    this.storage = options.storage ?? (typeof indexedDB === "undefined" ? memoryStorage() : indexedDBStorage());
+    const invoke: Invoke = (method, input) => this.invoke(method, input);
+    this.account = serviceClient(AccountService, invoke);
+    this.graph = serviceClient(GraphService, invoke);
+    this.chat = serviceClient(ChatService, invoke);
+    this.media = serviceClient(MediaService, invoke);
+    this.presenceApi = serviceClient(PresenceService, invoke);
+  }
+
+  // --- life ---
+
+  /** Goes on with the login that the device keeps, if there is one. Call once, before all else. */
+  async start(): Promise<boolean> {
+    const store = await this.storage.open("rialto");
+    this.auth = new Auth({
+      invoke: (token) => (method, input) => post(this.options.url, method, input, token, this.options.fetch),
+      store,
+      lockName: "rialto-refresh",
+      now: this.options.now,
+      onEnded: () => void this.ended("logged_out"),
+    });
+    const login = await this.auth.load();
+    if (login) await this.enter(login);
+    return login !== undefined;
+  }
+
+  async register(handle: string, password: string, displayName: string): Promise<void> {
+    await this.enter(await this.auth.register(handle, password, displayName, this.options.info));
+  }
+
+  async logIn(handle: string, password: string): Promise<void> {
+    await this.enter(await this.auth.logIn(handle, password, this.options.info));
+  }
+
+  /** Ends the session on the server, and forgets what the device keeps. Messages not yet sent are lost. */
+  async logOut(): Promise<void> {
+    try {
+      await this.account.logout({});
+    } catch (err) {
+      if (!isOffline(err) && asError(err).code !== "unauthenticated") throw err;
+    }
+    await this.store?.clear();
+    await this.auth.forget();
+    this.leave();
+  }
+
+  /** Closes the connection; what is kept stays for the next start. */
+  close(): void {
+    this.leave();
+  }
+
+  private async enter(login: Login): Promise<void> {
+    this.leave();
+    const store = await this.storage.open(`rialto-${login.user}`);
+    this.store = store;
+    const marks = new Marks(
+      (list, ack) => this.socket?.send({ marks: list, ack: ack && { epoch: ack.epoch, seq: BigInt(ack.seq) } }) ?? false,
+      this.options.now,
+    );
+    const replica = new Replica({ me: login.user, store, marks, api: this.chat, graph: this.graph, onChange: () => this.touch(), onMessage: (m) => this.emitter.emit("message", m), onRelation: () => this.touch(), onProfile: (u) => this.userCache.delete(u), ownStored: (m) => this.ownStored(m) });
+    const outbox = new Outbox({
+      store,
+      counter: `client_seq/${login.device}`,
+      transmit: (sends) => this.socket?.send({ sends }) ?? false,
+      now: this.options.now,
+      onChange: () => this.touch(),
+      onStored: (item, as) => replica.sent(item, as, login.device),
+    });
+    this.marks = marks;
+    this.replica = replica;
+    this.outbox = outbox;
+    await Promise.all([replica.load(), outbox.load()]);
+    for (const u of await store.list<User>("users")) this.userCache.set(u.id, u);
+    this.socket = new Socket({
+      url: this.options.url.replace(/^http/, "ws") + "/v1/socket",
+      format: this.options.format,
+      WebSocket: this.options.WebSocket,
+      ticket: async () => (await this.account.createTicket({})).ticket,
+      backoff: new Backoff(this.options.random, 500, 30_000),
+      random: this.options.random,
+      onState: (s, why) => this.onSocket(s, why),
+      onFrame: (f) => this.onFrame(f),
+    });
+    this.setState("connecting");
+    this.socket.start();
+    this.listenToBrowser(true);
+  }
+
+  private leave(): void {
+    this.listenToBrowser(false);
+    clearTimeout(this.pollTimer);
+    this.pollTimer = undefined;
+    this.socket?.stop();
+    this.marks?.stop();
+    this.outbox?.closed();
+    this.socket = this.outbox = this.replica = this.marks = this.store = undefined;
+    this.userCache.clear();
+    this.presences.clear();
+    this.typings.clear();
+    this.watched = [];
+    this.setState("signed-out");
+  }
+
+  private async ended(reason: string): Promise<void> {
+    this.leave();
+    this.emitter.emit("ended", { reason });
+  }
+
+  private readonly onlineAgain = () => this.socket?.wake();
+  private readonly offlineNow = () => this.socket?.probe();
+
+  private listenToBrowser(on: boolean): void {
+    if (typeof window === "undefined" || !window.addEventListener) return;
+    const change = on ? window.addEventListener : window.removeEventListener;
+    change.call(window, "online", this.onlineAgain);
+    change.call(window, "offline", this.offlineNow);
+  }
+
+  // --- calls ---
+
+  private readonly invoke: Invoke = async (method, input) => {
+    const token = await this.auth.token();
+    const call = (t: string) => post(this.options.url, method, input, t, this.options.fetch);
+    try {
+      return await call(token);
+    } catch (err) {
+      if (!(err instanceof RialtoError) || err.code !== "unauthenticated") throw err;
+      return call((await this.auth.refresh(token)).accessToken);
+    }
+  };
+
+  // --- the connection ---
+
+  private onSocket(s: SocketState, why: SocketEnd | undefined): void {
+    if (s !== "open") this.outbox?.closed();
+    if (s === "waiting") {
+      if (this.state !== "polling") this.setState("offline");
+      if ((this.socket?.failures ?? 0) >= failuresBeforePolling) this.pollTimer ??= setTimeout(() => void this.poll(), 0);
+    } else if (s === "connecting") this.setState("connecting");
+    else if (s === "stopped" && why) {
+      // Told to stay away: as a session that ended, or was replaced.
+      void this.auth.forget().then(() => this.ended(why.reason));
+    }
+  }
+
+  private onFrame(f: ServerFrame): void {
+    const { replica, outbox, marks } = this;
+    if (!replica || !outbox || !marks) return;
+    if (f.hello) void this.greeted(f.hello);
+    for (const r of f.receipts) void outbox.receipt(r);
+    if (f.events.length > 0) replica.pushed(f.events);
+    if (f.hint) void replica.sync();
+    if (f.typing) this.typed(f.typing.conversation, f.typing.user);
+    for (const p of f.presences) this.presences.set(p.user, { online: p.status === Status.ONLINE, lastActiveMs: Number(p.lastActiveMs) });
+    if (f.presences.length > 0) this.touch();
+  }
+
+  private async greeted(hello: Hello): Promise<void> {
+    const { replica, outbox, marks } = this;
+    if (!replica || !outbox || !marks) return;
+    clearTimeout(this.pollTimer);
+    this.pollTimer = undefined;
+    this.setState("online");
+    outbox.opened(Number(hello.clientSeq));
+    if (this.watched.length > 0) this.socket?.send({ watch: { users: this.watched } });
+    const tail: StreamPosition = { epoch: hello.tail?.epoch ?? 0, seq: Number(hello.tail?.seq ?? 0n) };
+    if (!replica.position || !samePosition(replica.position, tail)) await replica.sync();
+    else await replica.catchUpLarge();
+    marks.flush();
+    await replica.flushSettings();
+  }
+
+  /** Without a socket, calls may still get through. */
+  private async poll(): Promise<void> {
+    this.pollTimer = undefined;
+    const { replica, outbox, socket } = this;
+    if (!replica || !outbox || !socket || socket.state !== "waiting") return;
+    try {
+      await replica.sync(true);
+      this.setState("polling");
+      for (const item of outbox.due()) {
+        try {
+          const r = await this.chat.send({ conversation: item.conversation, clientSeq: BigInt(item.clientSeq), content: item.content });
+          await outbox.stored(item, { id: r.id, seq: Number(r.seq), timeMs: Number(r.timeMs), counted: Number(r.counted) });
+        } catch (err) {
+          const e = asError(err);
+          if (isOffline(e)) throw e;
+          await outbox.refused(item, e);
+        }
+      }
+    } catch {
+      if (this.state === "polling") this.setState("offline");
+    }
+    if (this.socket?.state === "waiting") this.pollTimer ??= setTimeout(() => void this.poll(), retryPollMs);
+  }
+
+  private setState(s: ConnectionState): void {
+    if (s === this.state) return;
+    this.state = s;
+    this.emitter.emit("connection", s);
+    this.touch();
+  }
+
+  // --- what a view reads ---
+
+  on<K extends keyof ClientEvents>(event: K, listener: (arg: ClientEvents[K]) => void): () => void {
+    return this.emitter.on(event, listener);
+  }
+
+  /** For React's useSyncExternalStore: subscribe with this, and read version() or any snapshot. */
+  readonly subscribe = (listener: () => void): (() => void) => this.emitter.on("change", listener);
+
+  /** Rises with each change. */
+  readonly version = (): number => this.versionNumber;
+
+  get connection(): ConnectionState {
+    return this.state;
+  }
+
+  /** When the next try to connect comes; 0 when none is planned. */
+  get retryAtMs(): number {
+    return this.socket?.retryAtMs ?? 0;
+  }
+
+  get me(): string {
+    return this.auth?.current?.user ?? "";
+  }
+
+  get login(): Login | undefined {
+    return this.auth?.current;
+  }
+
+  /** Pinned first, then the last active first. */
+  conversations(): readonly ConversationView[] {
+    return this.cached("conversations", () => [...(this.replica?.conversations.values() ?? [])].filter((c) => c.kind !== 0).sort(compareConversations));
+  }
+
+  conversation(id: string): ConversationView | undefined {
+    return this.replica?.conversations.get(id);
+  }
+
+  /** The loaded end of a conversation, in order. */
+  messages(conversation: string): readonly ChatMessage[] {
+    return this.replica?.log(conversation).messages ?? [];
+  }
+
+  /** What was sent here and is not stored yet, in order. */
+  outgoing(conversation: string): readonly OutgoingMessage[] {
+    return this.cached(`out/${conversation}`, () => this.outbox?.list(conversation) ?? []);
+  }
+
+  relations(): ReadonlyMap<string, Relation> {
+    return this.replica?.relations ?? new Map<string, Relation>();
+  }
+
+  badge(): number {
+    return badge(this.replica?.conversations.values() ?? []);
+  }
+
+  presence(user: string): PresenceView | undefined {
+    return this.presences.get(user);
+  }
+
+  /** Who is typing in a conversation now. */
+  typing(conversation: string): readonly string[] {
+    return this.cached(`typing/${conversation}`, () => [...(this.typings.get(conversation)?.keys() ?? [])]);
+  }
+
+  /** A user, as far as known; asks for one that is not, or no longer fresh. */
+  user(id: string): User | undefined {
+    const u = this.userCache.get(id);
+    if (id && id !== "0" && (!u || this.options.now() - u.fetchedMs > usersFreshMs)) this.wantUser(id);
+    return u;
+  }
+
+  private cached<T>(key: string, make: () => T): T {
+    if (!this.sorted.has(key)) this.sorted.set(key, make());
+    return this.sorted.get(key) as T;
+  }
+
+  private touch(): void {
+    this.sorted.clear();
+    this.versionNumber++;
+    if (this.changed) return;
+    this.changed = true;
+    queueMicrotask(() => {
+      this.changed = false;
+      this.emitter.emit("change", undefined);
+    });
+  }
+
+  // --- what a user does ---
+
+  /** Sends; resolves once the message is kept on the device. It goes out when it can, once. */
+  async send(conversation: string, content: Content["kind"]): Promise<OutgoingMessage> {
+    return this.must(this.outbox).enqueue(conversation, create(ContentSchema, { kind: content }));
+  }
+
+  sendText(conversation: string, text: string): Promise<OutgoingMessage> {
+    return this.send(conversation, { case: "text", value: text });
+  }
+
+  retry(clientSeq: number): Promise<void> {
+    return this.must(this.outbox).retry(clientSeq);
+  }
+
+  discard(clientSeq: number): Promise<void> {
+    return this.must(this.outbox).discard(clientSeq);
+  }
+
+  /** Uploads a file; the upload can then be sent, or made an avatar. */
+  async upload(file: Blob, name: string, progress?: Progress, signal?: AbortSignal): Promise<Upload> {
+    const slot = await this.media.createUpload({ name, mimeType: file.type, size: BigInt(file.size) });
+    await putFile(new URL(slot.url, this.options.url).href, file, this.options.fetch, progress, signal);
+    return this.media.completeUpload({ upload: slot.upload });
+  }
+
+  /** A URL for a file that a message names, good for some minutes. */
+  async download(m: { conversation: string; seq: number }, upload: string): Promise<string> {
+    const { url } = await this.media.getDownload({ upload, conversation: m.conversation, seq: BigInt(m.seq) });
+    return new URL(url, this.options.url).href;
+  }
+
+  /** Loads the end of a conversation, and keeps it whole from then on. */
+  open(conversation: string): Promise<void> {
+    return this.must(this.replica).open(conversation);
+  }
+
+  /** Loads older messages; false when there are none. */
+  older(conversation: string): Promise<boolean> {
+    return this.must(this.replica).older(conversation);
+  }
+
+  read(conversation: string, seq: number): void {
+    this.must(this.replica).read(conversation, seq);
+  }
+
+  configure(conversation: string, settings: PendingSettings): Promise<void> {
+    return this.must(this.replica).configure(conversation, settings);
+  }
+
+  /** The one-to-one conversation with a user, made where there is none. */
+  async openDirect(user: string): Promise<ConversationView> {
+    return this.must(this.replica).take(await this.chat.openDirect({ user }));
+  }
+
+  async createGroup(title: string, members: string[]): Promise<ConversationView> {
+    return this.must(this.replica).take(await this.chat.createGroup({ title, members, key: crypto.randomUUID() }));
+  }
+
+  tellTyping(conversation: string): void {
+    this.socket?.send({ typing: conversation });
+  }
+
+  /** Replaces the set of users whose presence is pushed. */
+  watch(users: readonly string[]): void {
+    const next = [...new Set(users)].sort().slice(0, 500);
+    if (next.length === this.watched.length && next.every((u, i) => u === this.watched[i])) return;
+    this.watched = next;
+    this.socket?.send({ watch: { users: next } });
+  }
+
+  /** Applies the answer of a graph call at once; the stream says the same a moment later. */
+  async relate(call: Promise<Parameters<Replica["takeRelation"]>[0]>): Promise<void> {
+    this.must(this.replica).takeRelation(await call);
+  }
+
+  /** Keeps users that came with another answer, as of a search. */
+  takeUsers(users: readonly UserPb[]): void {
+    const now = this.options.now();
+    for (const u of users) this.userCache.set(u.id, toUser(u, now));
+    if (users.length > 0) {
+      void this.store?.write(users.map((u) => ({ table: "users" as const, key: u.id, value: this.userCache.get(u.id) })));
+      this.touch();
+    }
+  }
+
+  private wantUser(id: string): void {
+    if (this.wantedUsers.size === 0) setTimeout(() => void this.fetchUsers(), 10);
+    this.wantedUsers.add(id);
+  }
+
+  private async fetchUsers(): Promise<void> {
+    const ids = [...this.wantedUsers].slice(0, 200);
+    this.wantedUsers.clear();
+    try {
+      this.takeUsers((await this.account.getUsers({ users: ids })).users);
+    } catch {
+      // Asked again when they are shown again.
+    }
+  }
+
+  private typed(conversation: string, user: string): void {
+    let of = this.typings.get(conversation);
+    if (!of) this.typings.set(conversation, (of = new Map()));
+    const at = this.options.now();
+    of.set(user, at);
+    setTimeout(() => {
+      if (of.get(user) === at) of.delete(user);
+      this.touch();
+    }, typingShownMs);
+    this.touch();
+  }
+
+  /** One of ours came back in the stream: the outbox need not wait for its receipt. */
+  private ownStored(m: ChatMessage): void {
+    if (m.device !== this.auth.current?.device || m.clientSeq === 0) return;
+    const item = this.outbox?.find(m.clientSeq);
+    if (item && item.conversation === m.conversation) void this.outbox?.stored(item, { id: m.id, seq: m.seq, timeMs: m.timeMs, counted: m.counted });
+  }
+
+  private must<T>(part: T | undefined): T {
+    if (!part) throw new RialtoError("unauthenticated", "not logged in", "logged_out");
+    return part;
+  }
+}

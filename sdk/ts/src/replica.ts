@@ -1,0 +1,428 @@
+import type { ServiceClient } from "./api.js";
+import { judge, type StreamPosition } from "./chain.js";
+import { asError, isOffline } from "./errors.js";
+import type { ChatService, Conversation, Event, Relation as RelationPb, SyncResponse } from "./gen/rialto/chat/v1/chat_pb.js";
+import type { GraphService } from "./gen/rialto/account/v1/account_pb.js";
+import { MessageLog } from "./log.js";
+import type { Marks } from "./marks.js";
+import { applyMessage, mergeConversation, mergeState, toMessage, toRelation, unknownConversation, type ChatMessage, type ConversationView, type OutgoingMessage, type PendingSettings, type Relation } from "./model.js";
+import type { StoredAs } from "./outbox.js";
+import { numberKey, type Op, type Store } from "./storage.js";
+
+export interface ReplicaDeps {
+  me: string;
+  store: Store;
+  marks: Marks;
+  api: ServiceClient<typeof ChatService>;
+  graph: ServiceClient<typeof GraphService>;
+  onChange: () => void;
+  onMessage: (m: ChatMessage) => void;
+  onRelation: () => void;
+  onProfile: (user: string) => void;
+  ownStored: (m: ChatMessage) => void;
+}
+
+const pageMessages = 50;
+const syncLimit = 1_000;
+const positionKey = "position";
+
+/**
+ * Replica is the device's copy of what the server has for its user. Events are taken in the order of the stream; where one
+ * is missing, and after each reconnect, the stream is synced. What events change and the position that they lead to are
+ * stored in one write, so that a crash of the page repeats events and never leaves one out.
+ */
+export class Replica {
+  readonly conversations = new Map<string, ConversationView>();
+  readonly relations = new Map<string, Relation>();
+  position: StreamPosition | undefined;
+
+  private readonly logs = new Map<string, MessageLog>();
+  private readonly opened = new Set<string>();
+  private readonly filling = new Map<string, Promise<void>>();
+  private readonly fetching = new Set<string>();
+  private syncing: Promise<void> | undefined;
+  /** A pushed event that came while the stream was synced, and was left to the sync. */
+  private missed: StreamPosition | undefined;
+  private writing: Promise<void> = Promise.resolve();
+
+  constructor(private readonly deps: ReplicaDeps) {}
+
+  async load(): Promise<void> {
+    const { store } = this.deps;
+    this.position = await store.get<StreamPosition>("meta", positionKey);
+    for (const c of await store.list<ConversationView>("conversations")) this.conversations.set(c.id, c);
+    for (const r of await store.list<Relation>("relations")) this.relations.set(r.user, r);
+  }
+
+  log(conversation: string): MessageLog {
+    let log = this.logs.get(conversation);
+    if (!log) this.logs.set(conversation, (log = new MessageLog()));
+    return log;
+  }
+
+  // --- the stream ---
+
+  /** Takes pushed events. One that does not follow what is here is left to a sync. */
+  pushed(events: readonly Event[]): void {
+    const ops: Op[] = [];
+    for (const e of events) {
+      const at = { epoch: e.epoch, seq: Number(e.seq) };
+      if (at.seq === 0) {
+        // A message of a large group: its place is that in the conversation.
+        if (e.body.case === "message") this.takeMessage(toMessage(e.body.value), ops, true);
+        continue;
+      }
+      if (this.syncing) {
+        this.missed = at;
+        continue;
+      }
+      const verdict = judge(this.position, { ...at, prev: Number(e.prev) });
+      if (verdict === "old") continue;
+      if (verdict === "gap") {
+        this.missed = at;
+        void this.sync();
+        continue;
+      }
+      this.takeEvent(e, ops, true);
+      this.position = at;
+    }
+    this.keep(ops);
+  }
+
+  /** Brings the copy up to the server's tail. Calls that come meanwhile share the one under way. */
+  sync(strict = false): Promise<void> {
+    this.syncing ??= this.pages().finally(() => (this.syncing = undefined));
+    return strict ? this.syncing : this.syncing.catch((err: unknown) => this.syncFailed(err));
+  }
+
+  private syncFailed(err: unknown): void {
+    const e = asError(err);
+    // Offline is no news: the next connection syncs. Anything else is tried again.
+    if (!isOffline(e) && e.code !== "unauthenticated") setTimeout(() => void this.sync(), Math.max(2_000, e.retryMs));
+  }
+
+  private async pages(): Promise<void> {
+    if (!this.position) await this.begin();
+    for (;;) {
+      const at = this.position ?? { epoch: 0, seq: 0 };
+      const page = await this.deps.api.sync({ after: { epoch: at.epoch, seq: BigInt(at.seq) }, limit: syncLimit });
+      const next = { epoch: page.next?.epoch ?? 0, seq: Number(page.next?.seq ?? 0n) };
+      if (page.reset) await this.rebuild(next);
+      else this.takePage(page, next);
+      if (page.more) continue;
+      await this.reach(page);
+      const { missed } = this;
+      this.missed = undefined;
+      if (!missed || (this.position && missed.seq <= this.position.seq)) return;
+    }
+  }
+
+  /** A device with nothing begins with the lists; the stream from where they were read tells the rest. */
+  private async begin(): Promise<void> {
+    const page = await this.deps.api.sync({ after: { epoch: 0, seq: 0n }, limit: 1 });
+    const next = { epoch: page.next?.epoch ?? 0, seq: Number(page.next?.seq ?? 0n) };
+    // Of a short stream the events themselves say all; relations come by them alone.
+    if (page.reset) await this.rebuild(next);
+    else this.takePage(page, next);
+  }
+
+  /** The stream is not whole from where we are: read the lists, and go on from next. */
+  private async rebuild(next: StreamPosition): Promise<void> {
+    const ops: Op[] = [{ table: "conversations", key: "*" }, { table: "messages", key: "*" }, { table: "relations", key: "*" }];
+    const fresh: Conversation[] = [];
+    for (let page = ""; ; ) {
+      const list = await this.deps.api.listConversations({ limit: 200, page });
+      fresh.push(...list.conversations);
+      if (!(page = list.next)) break;
+    }
+    const relations: Relation[] = [];
+    for (let page = ""; ; ) {
+      const list = await this.deps.graph.listRelations({ limit: 200, page });
+      relations.push(...list.relations.map(toRelation));
+      if (!(page = list.next)) break;
+    }
+    this.relations.clear();
+    for (const r of relations) {
+      this.relations.set(r.user, r);
+      ops.push({ table: "relations", key: r.user, value: r });
+    }
+    const known = new Map(this.conversations);
+    this.conversations.clear();
+    for (const log of this.logs.values()) log.clear();
+    for (const c of fresh) {
+      const v = mergeConversation(known.get(c.id), c);
+      this.conversations.set(c.id, v);
+      ops.push({ table: "conversations", key: c.id, value: v });
+    }
+    this.position = next;
+    this.keep(ops);
+    for (const id of this.opened) void this.fill(id);
+  }
+
+  private takePage(page: SyncResponse, next: StreamPosition): void {
+    const ops: Op[] = [];
+    for (const e of page.events) this.takeEvent(e, ops, false);
+    this.position = next;
+    this.keep(ops);
+  }
+
+  /** Large groups: how far each has come. */
+  private async reach(page: SyncResponse): Promise<void> {
+    const ops: Op[] = [];
+    for (const l of page.large) {
+      const c = this.conversations.get(l.conversation);
+      if (!c || Number(l.lastSeq) > c.lastSeq) await this.refetch(l.conversation, ops);
+      if (this.opened.has(l.conversation)) void this.fill(l.conversation);
+    }
+    this.keep(ops);
+  }
+
+  async catchUpLarge(): Promise<void> {
+    if ([...this.conversations.values()].some((c) => c.large)) await this.sync();
+  }
+
+  private takeEvent(e: Event, ops: Op[], live: boolean): void {
+    switch (e.body.case) {
+      case "message":
+        return this.takeMessage(toMessage(e.body.value), ops, live);
+      case "conversation": {
+        const s = e.body.value;
+        return this.put(mergeState(this.view(s.conversation), s), ops);
+      }
+      case "mark": {
+        const m = e.body.value;
+        const c = this.view(m.conversation);
+        return this.put({ ...c, peerDeliveredSeq: Math.max(c.peerDeliveredSeq, Number(m.deliveredSeq)), peerReadSeq: Math.max(c.peerReadSeq, Number(m.readSeq)) }, ops);
+      }
+      case "relation": {
+        const r = toRelation(e.body.value);
+        this.relations.set(r.user, r);
+        ops.push({ table: "relations", key: r.user, value: r });
+        return this.deps.onRelation();
+      }
+      case "profile":
+        return this.deps.onProfile(e.body.value.user);
+    }
+  }
+
+  private takeMessage(m: ChatMessage, ops: Op[], live: boolean): void {
+    const was = this.view(m.conversation);
+    const c = applyMessage(was, m, this.deps.me);
+    const fresh = m.seq > was.streamSeq;
+    this.put({ ...c, streamSeq: Math.max(c.streamSeq, m.seq) }, ops);
+    ops.push({ table: "messages", key: messageKey(m), value: m });
+    if (this.opened.has(m.conversation)) {
+      this.log(m.conversation).add(m);
+      if (m.seq > was.lastSeq + 1) void this.fill(m.conversation);
+    }
+    if (m.sender === this.deps.me) this.deps.ownStored(m);
+    else if (m.content.kind.case !== "control") {
+      if (!c.large) this.deps.marks.delivered(m.conversation, m.seq);
+      if (live && fresh) this.deps.onMessage(m);
+    }
+    // Events alone do not tell all of a conversation; who joined one asks for it.
+    const control = m.content.kind.case === "control";
+    if (c.kind === 0 || (control && m.seq > was.stateSeq)) this.wantConversation(m.conversation);
+  }
+
+  /** A message of this device is stored: shown in its place at once. */
+  sent(item: OutgoingMessage, as: StoredAs, device: string): void {
+    const ops: Op[] = [];
+    const m: ChatMessage = { conversation: item.conversation, seq: as.seq, id: as.id, sender: this.deps.me, device, clientSeq: item.clientSeq, timeMs: as.timeMs, counted: as.counted, content: item.content };
+    this.put(applyMessage(this.view(m.conversation), m, this.deps.me), ops);
+    ops.push({ table: "messages", key: messageKey(m), value: m });
+    if (this.opened.has(m.conversation)) {
+      this.log(m.conversation).add(m);
+      void this.fill(m.conversation);
+    }
+    this.keep(ops);
+  }
+
+  // --- conversations ---
+
+  private view(id: string): ConversationView {
+    return this.conversations.get(id) ?? unknownConversation(id);
+  }
+
+  private put(c: ConversationView, ops: Op[]): void {
+    this.conversations.set(c.id, c);
+    ops.push({ table: "conversations", key: c.id, value: c });
+  }
+
+  /** Takes an answer that describes a conversation. */
+  take(answer: Conversation): ConversationView {
+    const ops: Op[] = [];
+    this.put(mergeConversation(this.conversations.get(answer.id), answer), ops);
+    this.keep(ops);
+    return this.view(answer.id);
+  }
+
+  private async refetch(id: string, ops: Op[]): Promise<void> {
+    try {
+      this.put(mergeConversation(this.conversations.get(id), await this.deps.api.getConversation({ conversation: id })), ops);
+    } catch (err) {
+      if (isOffline(err)) throw err;
+    }
+  }
+
+  private wantConversation(id: string): void {
+    if (this.fetching.has(id)) return;
+    this.fetching.add(id);
+    setTimeout(() => {
+      this.fetching.delete(id);
+      const ops: Op[] = [];
+      this.refetch(id, ops).then(
+        () => this.keep(ops),
+        () => {}, // offline: the next sync's events ask again, or the list does
+      );
+    }, 20);
+  }
+
+  takeRelation(r: RelationPb): void {
+    const v = toRelation(r);
+    this.relations.set(v.user, v);
+    this.keep([{ table: "relations", key: v.user, value: v }]);
+  }
+
+  read(conversation: string, seq: number): void {
+    const c = this.view(conversation);
+    const to = Math.min(seq, c.lastSeq);
+    if (to <= c.readSeq) return;
+    const at = to === c.lastSeq ? c.lastCounted : (this.log(conversation).messages.find((m) => m.seq === to)?.counted ?? c.readCounted);
+    const ops: Op[] = [];
+    this.put({ ...c, readSeq: to, readCounted: Math.max(c.readCounted, at), readPending: true }, ops);
+    this.deps.marks.read(conversation, to);
+    this.keep(ops);
+  }
+
+  /** Sets at once here, and tells the server as soon as that is possible. */
+  async configure(conversation: string, settings: PendingSettings): Promise<void> {
+    const ops: Op[] = [];
+    const c = this.view(conversation);
+    this.put({ ...c, ...settings, pending: { ...c.pending, ...settings } }, ops);
+    this.keep(ops);
+    await this.tellSettings(conversation);
+  }
+
+  /** Tells what was set, or read, without a connection. */
+  async flushSettings(): Promise<void> {
+    for (const c of this.conversations.values()) {
+      if (Object.keys(c.pending).length > 0) await this.tellSettings(c.id);
+      if (c.readPending) this.deps.marks.read(c.id, c.readSeq);
+    }
+  }
+
+  private async tellSettings(id: string): Promise<void> {
+    const told = this.view(id).pending;
+    try {
+      const state = await this.deps.api.configure({ conversation: id, ...told });
+      const c = this.view(id);
+      const pending: PendingSettings = { ...c.pending };
+      for (const k of Object.keys(told) as (keyof PendingSettings)[]) if (pending[k] === told[k]) delete pending[k];
+      const ops: Op[] = [];
+      this.put(mergeState({ ...c, pending }, state), ops);
+      this.keep(ops);
+    } catch (err) {
+      if (isOffline(err)) return;
+      const ops: Op[] = [];
+      this.put({ ...this.view(id), pending: {} }, ops);
+      this.keep(ops);
+      throw err;
+    }
+  }
+
+  // --- history ---
+
+  /** Loads the end of a conversation and keeps it whole. */
+  async open(conversation: string): Promise<void> {
+    if (!this.opened.has(conversation)) {
+      this.opened.add(conversation);
+      const kept = await this.deps.store.list<ChatMessage>("messages", { lower: `${conversation}/`, upper: `${conversation}0`, reverse: true, limit: pageMessages });
+      const log = this.log(conversation);
+      let next = 0;
+      for (const m of kept) {
+        if (next !== 0 && m.seq !== next) break; // what lies behind a hole comes from the server
+        log.extend(m.seq);
+        log.add(m);
+        next = m.seq - 1;
+      }
+      this.deps.onChange();
+    }
+    await this.fill(conversation);
+  }
+
+  /** Fetches what is missing between the loaded end and the conversation's tail. */
+  private fill(conversation: string): Promise<void> {
+    let work = this.filling.get(conversation);
+    if (!work) {
+      work = this.fillNow(conversation)
+        .catch((err: unknown) => {
+          if (!isOffline(err)) console.warn("rialto: history", err);
+        })
+        .finally(() => this.filling.delete(conversation));
+      this.filling.set(conversation, work);
+    }
+    return work;
+  }
+
+  private async fillNow(conversation: string): Promise<void> {
+    const log = this.log(conversation);
+    const { lastSeq } = this.view(conversation);
+    if (log.messages.length === 0 || lastSeq - log.last > 400) {
+      log.clear();
+      const page = await this.deps.api.history({ conversation, limit: pageMessages });
+      return this.takeHistory(conversation, page.messages.map(toMessage));
+    }
+    for (let hole = log.hole(this.view(conversation).lastSeq); hole; hole = log.hole(this.view(conversation).lastSeq)) {
+      const page = await this.deps.api.history({ conversation, after: BigInt(hole.first - 1), limit: 200 });
+      const messages = page.messages.map(toMessage);
+      this.takeHistory(conversation, messages);
+      const reached = messages.at(-1)?.seq ?? hole.last;
+      log.void(hole.first, Math.min(hole.last, page.more ? reached : hole.last));
+    }
+  }
+
+  private takeHistory(conversation: string, messages: ChatMessage[]): void {
+    const log = this.log(conversation);
+    const ops: Op[] = [];
+    const first = messages[0];
+    if (first) log.extend(log.from === 0 ? first.seq : Math.min(first.seq, log.from));
+    for (const m of messages) {
+      log.add(m);
+      ops.push({ table: "messages", key: messageKey(m), value: m });
+    }
+    this.keep(ops);
+  }
+
+  async older(conversation: string): Promise<boolean> {
+    const log = this.log(conversation);
+    const c = this.view(conversation);
+    if (log.from === 0 || log.from <= Math.max(1, c.joinSeq)) return false;
+    const page = await this.deps.api.history({ conversation, before: BigInt(log.from), limit: pageMessages });
+    this.takeHistory(conversation, page.messages.map(toMessage));
+    return page.more;
+  }
+
+  // --- storage ---
+
+  /** Stores changes together with the position that they lead to. */
+  private keep(ops: Op[]): void {
+    this.deps.onChange();
+    if (this.position) {
+      ops.push({ table: "meta", key: positionKey, value: this.position });
+      const at = this.position;
+      this.writing = this.writing
+        .then(() => this.deps.store.write(ops))
+        .then(
+          () => this.deps.marks.acknowledge(at),
+          (err: unknown) => console.warn("rialto: the device could not store", err),
+        );
+      return;
+    }
+    this.writing = this.writing.then(() => this.deps.store.write(ops)).catch((err: unknown) => console.warn("rialto: the device could not store", err));
+  }
+}
+
+function messageKey(m: ChatMessage): string {
+  return `${m.conversation}/${numberKey(m.seq)}`;
+}
