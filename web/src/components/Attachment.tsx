@@ -1,0 +1,55 @@
+import type { ChatMessage, Media } from "@rialto-im/client";
+import { useEffect, useState } from "react";
+import { client, errorText } from "../client.js";
+import { bytes } from "../format.js";
+import { getLocale, useText } from "../i18n.js";
+import { FileIcon } from "./icons.js";
+
+/** A file in a message. Pictures show themselves; everything else is there to be downloaded. */
+export function Attachment({ m, kind, media }: { m: ChatMessage; kind: "image" | "file" | "voice" | "video"; media: Media }) {
+  const t = useText();
+  const [url, setUrl] = useState("");
+  const [error, setError] = useState("");
+  const shown = kind !== "file";
+  const { conversation, seq } = m;
+  const { upload } = media;
+  useEffect(() => {
+    if (!shown) return;
+    let stale = false;
+    client.download({ conversation, seq }, upload).then(
+      (u) => !stale && setUrl(u),
+      (err: unknown) => !stale && setError(errorText(err)),
+    );
+    return () => {
+      stale = true;
+    };
+  }, [shown, conversation, seq, upload]);
+
+  const save = async () => {
+    try {
+      const a = document.createElement("a");
+      a.href = await client.download(m, media.upload);
+      a.download = media.name;
+      a.click();
+    } catch (err) {
+      setError(errorText(err));
+    }
+  };
+
+  const ratio = media.width && media.height ? { aspectRatio: `${media.width} / ${media.height}`, width: Math.min(320, media.width) } : {};
+  return (
+    <figure className="attachment">
+      {kind === "image" && (url ? <a href={url} target="_blank" rel="noreferrer"><img src={url} alt={media.caption || media.name} style={ratio} data-testid="image" /></a> : <span className="placeholder" style={ratio} />)}
+      {kind === "video" && url && <video src={url} controls preload="metadata" />}
+      {kind === "voice" && url && <audio src={url} controls preload="metadata" />}
+      {kind === "file" && (
+        <button className="file" onClick={() => void save()} aria-label={`${t("download")} ${media.name}`}>
+          <FileIcon />
+          <span><b>{media.name}</b><small>{bytes(Number(media.size), getLocale())}</small></span>
+        </button>
+      )}
+      {media.caption && <figcaption dir="auto">{media.caption}</figcaption>}
+      {error && <p className="error">{error}</p>}
+    </figure>
+  );
+}

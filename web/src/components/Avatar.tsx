@@ -1,0 +1,21 @@
+import { useClient } from "../client.js";
+
+const hues = [168, 205, 250, 290, 330, 12, 38, 95];
+
+/** A picture, or the first letter of the name on a colour that belongs to the id. */
+export function Avatar({ id, name, url, size = 40, dot }: { id: string; name: string; url?: string | undefined; size?: number; dot?: boolean | undefined }) {
+  const hue = hues[Number(BigInt(id || "0") % BigInt(hues.length))] ?? 0;
+  const letter = [...(name || "?")][0]!.toUpperCase();
+  return (
+    <span className="avatar" style={{ width: size, height: size, fontSize: size * 0.42, ["--hue" as string]: hue }} aria-hidden="true">
+      {url ? <img src={url} alt="" width={size} height={size} /> : letter}
+      {dot !== undefined && <span className={dot ? "dot on" : "dot"} />}
+    </span>
+  );
+}
+
+export function UserAvatar({ user, size = 40, presence = false }: { user: string; size?: number; presence?: boolean }) {
+  const client = useClient();
+  const u = client.user(user);
+  return <Avatar id={user} name={u?.displayName ?? ""} url={u?.avatarUrl} size={size} dot={presence ? client.presence(user)?.online === true : undefined} />;
+}

@@ -1,0 +1,24 @@
+import { useEffect, useRef, type ReactNode } from "react";
+import { useText } from "../i18n.js";
+import { CloseIcon } from "./icons.js";
+
+/** A modal: the browser keeps the focus inside, and Escape closes it. */
+export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
+  const t = useText();
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const d = ref.current;
+    if (d && !d.open) d.showModal();
+  }, []);
+  return (
+    <dialog ref={ref} aria-label={title} onClose={onClose} onClick={(e) => e.target === ref.current && ref.current?.close()}>
+      <div className="dialog">
+        <header>
+          <h2>{title}</h2>
+          <button className="icon" aria-label={t("close")} onClick={() => ref.current?.close()}><CloseIcon /></button>
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,36 @@
+import { useState, type FormEvent } from "react";
+import { errorText, useClient } from "../client.js";
+import { useText } from "../i18n.js";
+import { Dialog } from "./Dialog.js";
+import { PickPeople } from "./PickPeople.js";
+
+export function NewGroup({ onClose, onMade }: { onClose: () => void; onMade: (id: string) => void }) {
+  const client = useClient();
+  const t = useText();
+  const [title, setTitle] = useState("");
+  const [picked, setPicked] = useState<string[]>([]);
+  const [error, setError] = useState("");
+  const submit = async (e: FormEvent) => {
+    e.preventDefault();
+    try {
+      const c = await client.createGroup(title, picked);
+      onMade(c.id);
+      onClose();
+    } catch (err) {
+      setError(errorText(err));
+    }
+  };
+  return (
+    <Dialog title={t("newGroup")} onClose={onClose}>
+      <form className="stack" onSubmit={submit}>
+        <label>
+          {t("groupTitle")}
+          <input required maxLength={100} value={title} onChange={(e) => setTitle(e.target.value)} autoFocus />
+        </label>
+        <PickPeople picked={picked} onChange={setPicked} />
+        {error && <p className="error" role="alert">{error}</p>}
+        <button className="primary">{t("create")}</button>
+      </form>
+    </Dialog>
+  );
+}

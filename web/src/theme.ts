@@ -1,0 +1,17 @@
+export type Theme = "auto" | "light" | "dark";
+
+export function getTheme(): Theme {
+  const t = localStorage.getItem("theme");
+  return t === "light" || t === "dark" ? t : "auto";
+}
+
+export function setTheme(t: Theme): void {
+  localStorage.setItem("theme", t);
+  applyTheme();
+}
+
+export function applyTheme(): void {
+  const t = getTheme();
+  if (t === "auto") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = t;
+}
