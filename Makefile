@@ -7,7 +7,10 @@ LISTEN ?= 127.0.0.1:7070
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
 
-build: ## build the binary to bin/rialto
+setup:
+	@scripts/setup.sh run
+
+build: setup ## build the web app and the binary, to bin/rialto
 	@echo "== building bin/rialto"
 	@go build -trimpath -o bin/rialto ./cmd/rialto
 
@@ -20,7 +23,10 @@ test: ## everything, as CI runs it
 test-long: ## the long forms: more cycles, fuzzing
 	@scripts/test-long.sh
 
+lint: ## staticcheck
+	@scripts/lint.sh
+
 generate: ## make gen/ and sdk/ts/src/gen from api/
 	@scripts/generate.sh
 
-.PHONY: help build run test test-long generate
+.PHONY: help setup build run test test-long lint generate

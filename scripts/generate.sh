@@ -3,5 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 (cd tools && GOBIN="$PWD/../bin" go install tool)
-[ -x sdk/ts/node_modules/.bin/buf ] || (cd sdk/ts && npm ci)
-cd api && PATH="$PWD/../bin:$PATH" ../sdk/ts/node_modules/.bin/buf generate
+[ -x sdk/ts/node_modules/.bin/protoc-gen-es ] || (cd sdk/ts && npm ci --no-fund --no-audit --loglevel=error)
+# buf has a package for each platform; a lock file would ask for all of them.
+buf=bin/buf/node_modules/.bin/buf
+[ -x "$buf" ] || npm install --prefix bin/buf --no-save --no-fund --no-audit --loglevel=error @bufbuild/buf@1.75.0
+cd api && PATH="$PWD/../bin:$PWD/../sdk/ts/node_modules/.bin:$PATH" "../$buf" generate

@@ -4,11 +4,32 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 stage() { printf '\n== %s (%ss)\n' "$1" "$SECONDS"; }
 
+stage "what is needed"
+scripts/setup.sh test
 stage "formatting"
 bad=$(git ls-files '*.go' | grep -v '^gen/' | xargs gofmt -l)
 if [ -n "$bad" ]; then echo "run gofmt -w on: $bad"; exit 1; fi
+stage "generated code is what api/ makes"
+scripts/generate.sh
+if [ -n "$(git status --porcelain gen sdk/ts/src/gen)" ]; then
+	git --no-pager diff --stat gen sdk/ts/src/gen
+	echo "run make generate, and commit what it made"; exit 1
+fi
 stage "vet"
 go vet ./...
-stage "tests, with the race detector"
+go vet -tags faults ./...
+stage "lint"
+scripts/lint.sh
+stage "Go tests, with the race detector"
 go test -race -timeout 15m ./...
+stage "the binary"
+make --no-print-directory build
+stage "TypeScript SDK"
+(cd sdk/ts && npm run --silent check && npm run --silent test && npm run --silent build)
+stage "TypeScript SDK against the real server"
+(cd sdk/ts && TEST_BINARY="$PWD/../../bin/rialto" npm run --silent test:integration)
+stage "web app"
+(cd web && npm run --silent check && npm run --silent test)
+stage "two browsers"
+TEST_BINARY="$PWD/bin/rialto" node web/e2e/run.mjs
 echo; echo "make test: all stages passed in ${SECONDS}s"

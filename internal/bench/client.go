@@ -51,7 +51,6 @@ type client struct {
 	stopped  bool
 	acked    uint32 // highest number that is acknowledged
 	lastSeq  uint64
-	refused  int
 
 	ack, delivery histogram
 	faults        faults

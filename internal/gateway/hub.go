@@ -116,13 +116,3 @@ func (s *largeShard) drop(c *conn, from id.Conversation) {
 		}
 	}
 }
-
-// eachLarge calls do for the connections that follow a conversation, under the shard's lock: do must not block.
-func (h *hub) eachLarge(of id.Conversation, do func(*conn)) {
-	s := h.conversation(of)
-	s.mu.RLock()
-	for _, c := range s.conns[of] {
-		do(c)
-	}
-	s.mu.RUnlock()
-}

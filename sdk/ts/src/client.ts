@@ -160,7 +160,7 @@ export class Client {
       (list, ack) => this.socket?.send({ marks: list, ack: ack && { epoch: ack.epoch, seq: BigInt(ack.seq) } }) ?? false,
       this.options.now,
     );
-    const replica = new Replica({ me: login.user, store, marks, api: this.chat, graph: this.graph, onChange: () => this.touch(), onMessage: (m) => this.emitter.emit("message", m), onRelation: () => this.touch(), onProfile: (u) => this.userCache.delete(u), ownStored: (m) => this.ownStored(m) });
+    const replica = new Replica({ me: login.user, store, marks, api: this.chat, graph: this.graph, onChange: () => this.touch(), onMessage: (m) => this.arrived(m), onRelation: () => this.touch(), onProfile: (u) => this.userCache.delete(u), ownStored: (m) => this.ownStored(m) });
     const outbox = new Outbox({
       store,
       counter: `client_seq/${login.device}`,
@@ -503,6 +503,11 @@ export class Client {
       this.touch();
     }, typingShownMs);
     this.touch();
+  }
+
+  private arrived(m: ChatMessage): void {
+    this.typings.get(m.conversation)?.delete(m.sender);
+    this.emitter.emit("message", m);
   }
 
   /** One of ours came back in the stream: the outbox need not wait for its receipt. */

@@ -1,0 +1,89 @@
+import { create } from "@bufbuild/protobuf";
+import { beforeEach, expect, test } from "vitest";
+import { ContentSchema } from "../../src/gen/rialto/chat/v1/message_pb.js";
+import { ReceiptSchema } from "../../src/gen/rialto/gateway/v1/gateway_pb.js";
+import type { OutgoingMessage } from "../../src/model.js";
+import { Outbox } from "../../src/outbox.js";
+import { memoryStorage, type Store } from "../../src/storage.js";
+
+let store: Store;
+let sent: bigint[];
+let stored: OutgoingMessage[];
+let connected: boolean;
+
+function outbox(): Outbox {
+  return new Outbox({
+    store,
+    counter: "client_seq/1",
+    transmit: (sends) => {
+      if (connected) sent.push(...sends.map((s) => s.clientSeq));
+      return connected;
+    },
+    now: () => 1_000_000,
+    onChange: () => {},
+    onStored: (item) => stored.push(item),
+  });
+}
+
+const text = (value: string) => create(ContentSchema, { kind: { case: "text", value } });
+const receipt = (clientSeq: number, error?: { code: string; reason: string; retryMs?: number }) =>
+  create(ReceiptSchema, { conversation: "7", clientSeq: BigInt(clientSeq), id: "x", seq: 5n, ...(error ? { error: { $typeName: "rialto.gateway.v1.Error", message: "no", retryMs: 0, ...error } } : {}) });
+
+beforeEach(async () => {
+  store = await memoryStorage().open("test");
+  sent = [];
+  stored = [];
+  connected = false;
+});
+
+test("what is sent without a connection goes out, in order, when there is one, and once more after each reconnect until its receipt", async () => {
+  const o = outbox();
+  await Promise.all([o.enqueue("7", text("a")), o.enqueue("7", text("b")), o.enqueue("8", text("c"))]);
+  expect(sent).toEqual([]);
+  connected = true;
+  o.opened(0);
+  expect(sent).toEqual([1n, 2n, 3n]);
+  await o.receipt(receipt(1));
+  o.closed();
+  o.opened(1);
+  expect(sent).toEqual([1n, 2n, 3n, 2n, 3n]);
+  expect(stored.map((i) => i.clientSeq)).toEqual([1]);
+  o.closed();
+});
+
+test("it survives a reload, and counts on above what the server has", async () => {
+  await outbox().enqueue("7", text("kept"));
+  const o = outbox();
+  await o.load();
+  expect(o.size).toBe(1);
+  connected = true;
+  o.opened(41);
+  expect((await o.enqueue("7", text("new"))).clientSeq).toBe(42);
+  expect(sent).toEqual([1n, 42n]);
+  o.closed();
+});
+
+test("a refusal for good is shown, and a retry by hand gets a number of its own", async () => {
+  connected = true;
+  const o = outbox();
+  o.opened(0);
+  await o.enqueue("7", text("too long"));
+  await o.receipt(receipt(1, { code: "invalid_argument", reason: "text_too_long" }));
+  expect(o.list("7")[0]?.failed?.reason).toBe("text_too_long");
+  await o.retry(1);
+  expect(o.list("7").map((i) => [i.clientSeq, i.failed])).toEqual([[2, undefined]]);
+  expect(sent).toEqual([1n, 2n]);
+  o.closed();
+});
+
+test("a refusal for now holds back what comes after in that conversation only", async () => {
+  connected = true;
+  const o = outbox();
+  o.opened(0);
+  await o.enqueue("7", text("a"));
+  await o.receipt(receipt(1, { code: "unavailable", reason: "busy", retryMs: 5_000 }));
+  await o.enqueue("7", text("b"));
+  await o.enqueue("8", text("c"));
+  expect(sent).toEqual([1n, 3n]);
+  o.closed();
+});
