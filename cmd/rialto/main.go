@@ -11,6 +11,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/app"
 	"github.com/rialto-im/rialto/internal/bench"
+	"github.com/rialto-im/rialto/internal/verify"
 )
 
 type command struct {
@@ -28,6 +29,9 @@ func commands() []command {
 		}},
 		{"bench", "load a deployment and check every message: bench chat, bench idle", func(_ context.Context, args []string) int {
 			return bench.Main(args, os.Stdout, os.Stderr)
+		}},
+		{"verify", "read a data directory and check every promise on it: rialto verify --data DIR", func(_ context.Context, args []string) int {
+			return verify.Main(args, os.Stdout, os.Stderr)
 		}},
 		{"admin", "administer: admin key create|list|revoke", func(ctx context.Context, args []string) int {
 			return app.AdminMain(ctx, args, os.Stdout, os.Stderr)

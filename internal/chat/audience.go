@@ -2,9 +2,13 @@ package chat
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
+	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/id"
 	"google.golang.org/protobuf/proto"
 )
@@ -15,7 +19,60 @@ func (s *Service) Audience(ctx context.Context, c id.Conversation, seq uint64) (
 	if err != nil {
 		return nil, false, err
 	}
-	return st.audience(seq), st.large != 0 && seq > st.large, nil
+	users, whole := st.audience(seq)
+	if !whole {
+		users, err = s.audienceThen(ctx, st, seq)
+	}
+	return users, st.large != 0 && seq > st.large, err
+}
+
+// audienceThen walks the control entries back from the state to seq, and undoes what they changed.
+func (s *Service) audienceThen(ctx context.Context, st *state, seq uint64) ([]id.User, error) {
+	in := make(map[id.User]bool, len(st.current))
+	for _, u := range st.current {
+		in[u] = true
+	}
+	for at := st.access; at >= seq && at != 0; {
+		control, err := s.control(ctx, st.id, at)
+		if err != nil {
+			return nil, err
+		}
+		switch control.Action {
+		case chatv1.Control_ACTION_LEFT, chatv1.Control_ACTION_REMOVED: // who leaves is told so: the interval holds the entry
+			for _, u := range control.Users {
+				in[id.User(u)] = true
+			}
+		case chatv1.Control_ACTION_JOINED, chatv1.Control_ACTION_CREATED:
+			for _, u := range control.Users {
+				if at > seq {
+					delete(in, id.User(u))
+				}
+			}
+		}
+		at = control.PrevAccess
+	}
+	return slices.Sorted(maps.Keys(in)), nil
+}
+
+// Applied returns when the control entry at seq is in the conversation's state here, so that Audience knows it. Who reads the
+// log finds an entry before its append is told so, and on another node at any time.
+func (s *Service) Applied(ctx context.Context, c id.Conversation, seq uint64) error {
+	st, err := s.get(ctx, c)
+	if err != nil || st.access >= seq {
+		return err
+	}
+	r := s.room(c)
+	r.changing.Lock() // a change that is under way comes to its end first
+	defer r.changing.Unlock()
+	r.mu.Lock()
+	if r.state != nil && r.state.access < seq {
+		r.state = nil
+	}
+	r.mu.Unlock()
+	if st, err = s.fill(ctx, r); err == nil && st.access < seq {
+		err = errs.New(errs.Internal, "damaged", "the conversation is damaged; run rialto verify")
+	}
+	return err
 }
 
 // HighestCounter of a device: its messages are counted on from there.

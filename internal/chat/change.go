@@ -47,23 +47,26 @@ func (s *Service) appendControl(ctx context.Context, r *room, st *state, control
 	if err != nil {
 		return 0, err
 	}
-	e := message.Entry{ID: s.deps.MessageIDs.Next(uint8(st.kind), st.id), Sender: id.User(control.Actor), Control: true, Content: content}
-	a := &timeline.Append{Key: key(st.id), Payload: e.Append(nil), CheckAccess: true, IfAccess: st.access, SetAccess: true, Carry: true}
+	a := &timeline.Append{Key: key(st.id), CheckAccess: true, IfAccess: st.access, SetAccess: true, Carry: true}
 	if control.Action == chatv1.Control_ACTION_CREATED {
 		sum := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("created"), uint64(st.id)))
 		copy(a.Token.Sum[:], sum[:])
 	}
 	// The relation of the two of a one-to-one conversation is looked up before the entry stands: from then on it holds.
-	next, users := st.apply(0, control)
-	related, err := s.withRelation(ctx, next)
+	related, err := s.withRelation(ctx, st)
 	if err != nil {
 		return 0, err
 	}
+	var next *state
+	var users []id.User
 
 	r.mu.Lock()
 	own := !r.busy // else a load is under way, which waits for changing and releases afterwards
 	r.busy = true
 	r.mu.Unlock()
+	// Drawn when no draft can come between: ids rise with seqs.
+	e := message.Entry{ID: s.deps.MessageIDs.Next(uint8(st.kind), st.id), Sender: id.User(control.Actor), Control: true, Content: content}
+	a.Payload = e.Append(nil)
 	done := make(chan struct{})
 	a.Done = func(a *timeline.Append) {
 		// In the log's order: who asks for the audience of this entry finds the state after it.
@@ -125,6 +128,10 @@ func (s *Service) AccessChanged(ctx context.Context, a, b id.User) error {
 		return err
 	}
 	_, err = s.change(ctx, c, func(st *state) (*chatv1.Control, error) {
+		if st.access == 0 {
+			// Its opening did not come to its end, or is under way: this ends it, so that whoever opens it looks again.
+			return created(a, b), nil
+		}
 		return &chatv1.Control{Action: chatv1.Control_ACTION_ACCESS}, nil
 	})
 	return err

@@ -12,6 +12,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rialto-im/rialto/internal/clock"
 	"github.com/rialto-im/rialto/internal/errs"
@@ -66,6 +67,7 @@ type Service struct {
 	deps   Deps
 	config Config
 	loads  chan struct{} // bounds the loads at once
+	cached int           // bounds rooms
 
 	mu     sync.Mutex // guards rooms; held for look-ups only
 	rooms  map[id.Conversation]*room
@@ -90,7 +92,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	default:
 		return nil, errs.New(errs.Invalid, "bad_config", "who_may_write is anyone or friends")
 	}
-	s := &Service{deps: deps, config: config, loads: make(chan struct{}, 64), rooms: map[id.Conversation]*room{}}
+	s := &Service{deps: deps, config: config, loads: make(chan struct{}, 64), cached: cachedRooms, rooms: map[id.Conversation]*room{}}
 	s.typing.last = map[typingOf]int64{}
 	return s, deps.DB.Migrate(ctx, "chat", steps)
 }
@@ -106,10 +108,20 @@ type room struct {
 	// changing serialises changes of the conversation and their projection. Taken before mu.
 	changing sync.Mutex
 
-	mu      sync.Mutex // guards all below
-	state   *state     // nil: not loaded. Never changed, only replaced.
-	busy    bool       // being loaded or changed: drafts wait
-	waiting []*message.Draft
+	mu       sync.Mutex       // guards all below but flying and held
+	state    *state           // nil: not loaded. Never changed, only replaced.
+	busy     bool             // being loaded or changed: drafts wait
+	gone     bool             // dropped from memory: take the conversation's new room
+	returned []*message.Draft // the log refused them as stale; they go before those that wait
+	waiting  []*message.Draft
+	// freshFrom is the least access version that the log has not refused yet.
+	freshFrom uint64
+	// flyingAt is the access version that the drafts now in the log's queue were given. Drafts of another version wait until
+	// those have landed: else one that comes back as stale would land behind its sender's next.
+	flyingAt uint64
+
+	flying atomic.Int64 // drafts in the log's queue
+	held   atomic.Bool  // release waits for flying to be 0; whoever sees that goes on
 }
 
 // waitingMost bounds the drafts that wait for one conversation.
@@ -120,7 +132,7 @@ func (s *Service) room(c id.Conversation) *room {
 	defer s.mu.Unlock()
 	r := s.rooms[c]
 	if r == nil {
-		if len(s.rooms) >= cachedRooms {
+		if len(s.rooms) >= s.cached {
 			s.shrink()
 		}
 		r = &room{id: c}
@@ -133,15 +145,16 @@ func (s *Service) shrink() {
 	for c, r := range s.rooms {
 		if r.changing.TryLock() {
 			if r.mu.TryLock() {
-				if !r.busy {
+				if !r.busy && r.flying.Load() == 0 {
 					// Whoever holds r still works with what it has: appends are checked by the log.
 					delete(s.rooms, c)
+					r.gone = true
 				}
 				r.mu.Unlock()
 			}
 			r.changing.Unlock()
 		}
-		if len(s.rooms) <= cachedRooms/2 {
+		if len(s.rooms) <= s.cached/2 {
 			return
 		}
 	}

@@ -59,7 +59,12 @@ func (s *Service) OpenDirect(ctx context.Context, a, b id.User) (id.Conversation
 			return 0, err
 		}
 	}
-	return c, s.create(ctx, c, &chatv1.Control{Action: chatv1.Control_ACTION_CREATED, Actor: uint64(a), Users: []uint64{uint64(a), uint64(b)}})
+	return c, s.create(ctx, c, created(a, b))
+}
+
+// created is the first entry of a one-to-one conversation.
+func created(a, b id.User) *chatv1.Control {
+	return &chatv1.Control{Action: chatv1.Control_ACTION_CREATED, Actor: uint64(a), Users: []uint64{uint64(a), uint64(b)}}
 }
 
 // create appends the first entry, unless it is there.
@@ -67,13 +72,13 @@ func (s *Service) create(ctx context.Context, c id.Conversation, control *chatv1
 	if st, err := s.get(ctx, c); err != nil || st.access != 0 {
 		return err
 	}
-	_, err := s.change(ctx, c, func(st *state) (*chatv1.Control, error) {
+	seq, err := s.change(ctx, c, func(st *state) (*chatv1.Control, error) {
 		if st.access != 0 {
 			return nil, nil
 		}
 		return control, nil
 	})
-	return err
+	return errors.Join(err, s.resizeAfter(ctx, c, seq))
 }
 
 func parseTitle(title string) (string, error) {
@@ -97,9 +102,15 @@ func (s *Service) CreateGroup(ctx context.Context, owner id.User, r *chatv1.Crea
 	if err != nil {
 		return 0, err
 	}
+	if err := s.full(&state{}, len(members)+1); err != nil {
+		return 0, err
+	}
 	policy := r.JoinPolicy
 	if policy == 0 {
 		policy = chatv1.JoinPolicy_JOIN_POLICY_INVITE
+	}
+	if policy < 1 || policy > 3 {
+		return 0, errJoinPolicy
 	}
 	n, err := s.deps.IDs.Next()
 	if err != nil {

@@ -23,7 +23,7 @@ func (s *Service) History(ctx context.Context, u id.User, r *chatv1.HistoryReque
 	if !ok {
 		return nil, errNoConversation
 	}
-	if r.Before != 0 && r.After != 0 || r.TimeMs != 0 && r.Before+r.After != 0 || r.TimeMs < 0 {
+	if r.Before != 0 && r.After != 0 || r.TimeMs != 0 && (r.Before != 0 || r.After != 0) || r.TimeMs < 0 {
 		return nil, errs.New(errs.Invalid, "bad_history", "give one of before, after and time_ms")
 	}
 	limit := pageSize(r.Limit)

@@ -272,6 +272,8 @@ func (s *Service) MuteMembers(ctx context.Context, c id.Conversation, by id.User
 	})
 }
 
+var errJoinPolicy = errs.New(errs.Invalid, "bad_join_policy", "a join policy is invite, open or approval")
+
 // UpdateGroup sets what is given, each as an entry of its own; it gives the seq of the last.
 func (s *Service) UpdateGroup(ctx context.Context, c id.Conversation, by id.User, r *chatv1.UpdateGroupRequest) (last uint64, err error) {
 	var controls []*chatv1.Control
@@ -293,7 +295,7 @@ func (s *Service) UpdateGroup(ctx context.Context, c id.Conversation, by id.User
 	}
 	if r.JoinPolicy != nil {
 		if *r.JoinPolicy < 1 || *r.JoinPolicy > 3 {
-			return 0, errs.New(errs.Invalid, "bad_join_policy", "a join policy is invite, open or approval")
+			return 0, errJoinPolicy
 		}
 		controls = append(controls, &chatv1.Control{Action: chatv1.Control_ACTION_JOIN_POLICY, JoinPolicy: *r.JoinPolicy})
 	}

@@ -42,7 +42,8 @@ func (s *Service) Submit(d *message.Draft) {
 		refuse(d, err)
 		return
 	}
-	s.submit(s.room(d.Conversation), d)
+	for !s.submit(s.room(d.Conversation), d) { //nolint:revive // the room was dropped from memory between the two
+	}
 }
 
 func refuse(d *message.Draft, err error) {
@@ -50,20 +51,31 @@ func refuse(d *message.Draft, err error) {
 	d.Done(d)
 }
 
-func (s *Service) submit(r *room, d *message.Draft) {
+// submit is false when the room is no longer the conversation's.
+func (s *Service) submit(r *room, d *message.Draft) bool {
 	r.mu.Lock()
-	if r.busy || r.state == nil || d.Upload != 0 {
+	if r.gone {
+		r.mu.Unlock()
+		return false
+	}
+	if r.busy || r.state == nil || d.Upload != 0 || r.away() {
 		s.wait(r, d) // for the state, or until the upload was looked at
-		return
+		return true
 	}
 	if err := r.state.admits(d.Sender, s.deps.Clock.Now().UnixMilli()); err != nil {
 		r.mu.Unlock()
 		refuse(d, err)
-		return
+		return true
 	}
 	// Under r.mu, so that a sender's drafts reach the log in their order.
 	s.append(r, d)
 	r.mu.Unlock()
+	return true
+}
+
+// away tells whether drafts with another access version than the present state's are in the log's queue. The caller holds r.mu.
+func (r *room) away() bool {
+	return r.flying.Load() > 0 && (r.state == nil || r.flyingAt != r.state.access)
 }
 
 // wait keeps a draft until the room is ready. The caller holds r.mu, which is released.
@@ -91,38 +103,59 @@ func (s *Service) loadFor(r *room) {
 	s.release(r, err)
 }
 
-// release lets the waiting drafts go on, in order.
+// release lets the waiting drafts go on, in order: first those that came back from the log.
 func (s *Service) release(r *room, err error) {
 	for {
 		r.mu.Lock()
-		waiting := r.waiting
-		r.waiting = nil
-		if len(waiting) == 0 {
+		if r.away() {
+			r.held.Store(true)
+			r.mu.Unlock()
+			if r.flying.Load() == 0 && r.held.CompareAndSwap(true, false) {
+				continue // the last landed in between
+			}
+			return
+		}
+		stale := r.state == nil || r.state.access < r.freshFrom
+		if stale && err == nil {
+			r.state = nil
+			r.mu.Unlock()
+			go s.loadFor(r) // goes on where this ends
+			return
+		}
+		drafts := append(r.returned, r.waiting...)
+		r.returned, r.waiting = nil, nil
+		if len(drafts) == 0 {
 			r.busy = false
 			r.mu.Unlock()
 			return
 		}
 		r.mu.Unlock()
-		refused := s.checkUploads(waiting)
-		r.mu.Lock()
-		now := s.deps.Clock.Now().UnixMilli()
-		for i, d := range waiting {
-			if refused[i] != nil {
-				continue
-			}
-			if refused[i] = err; err == nil {
-				if r.state == nil {
-					refused[i] = timeline.ErrBusy
-				} else if refused[i] = r.state.admits(d.Sender, now); refused[i] == nil {
-					s.append(r, d)
-				}
+		s.goOn(r, drafts, s.checkUploads(drafts), err)
+	}
+}
+
+// goOn appends the drafts that are not refused. They wait again where the state changed meanwhile.
+func (s *Service) goOn(r *room, drafts []*message.Draft, refused []error, err error) {
+	r.mu.Lock()
+	if err == nil && (r.state == nil || len(r.returned) > 0) {
+		r.waiting = append(drafts, r.waiting...)
+		r.mu.Unlock()
+		return
+	}
+	now := s.deps.Clock.Now().UnixMilli()
+	for i, d := range drafts {
+		if err != nil {
+			refused[i] = err
+		} else if refused[i] == nil {
+			if refused[i] = r.state.admits(d.Sender, now); refused[i] == nil {
+				s.append(r, d)
 			}
 		}
-		r.mu.Unlock()
-		for i, d := range waiting {
-			if refused[i] != nil {
-				refuse(d, refused[i])
-			}
+	}
+	r.mu.Unlock()
+	for i, d := range drafts {
+		if refused[i] != nil {
+			refuse(d, refused[i])
 		}
 	}
 }
@@ -152,6 +185,8 @@ func (s *Service) append(r *room, d *message.Draft) {
 		Key: key(d.Conversation), Payload: e.Append(make([]byte, 0, len(d.Content)+40)), Token: tokenOf(d), Author: uint64(d.Sender),
 		Counts: true, CheckAccess: true, IfAccess: r.state.access, Carry: true, Done: sent, Context: w,
 	}
+	r.flyingAt = r.state.access
+	r.flying.Add(1)
 	s.deps.Log.Append(&w.append)
 }
 
@@ -172,13 +207,15 @@ func sent(a *timeline.Append) {
 	w := a.Context.(*sending)
 	s, r, d := w.service, w.room, w.draft
 	d.Seq, d.Counted, d.Duplicate, d.Err = a.Seq, a.Counted, a.Duplicate, a.Err
-	stored := a.Stored
+	stored, access := a.Stored, a.IfAccess
 	*w = sending{}
 	sendings.Put(w)
 	if errors.Is(d.Err, timeline.ErrStale) {
-		s.again(r, d)
+		s.again(r, d, access)
+		s.landed(r)
 		return
 	}
+	s.landed(r)
 	if d.Err == nil && d.Duplicate {
 		var e message.Entry
 		if err := e.Decode(stored); err != nil {
@@ -190,13 +227,27 @@ func sent(a *timeline.Append) {
 	d.Done(d)
 }
 
-// again puts a draft behind a fresh load of the room: another node changed the access list.
-func (s *Service) again(r *room, d *message.Draft) {
+// landed counts a draft out of the log's queue.
+func (s *Service) landed(r *room) {
+	if r.flying.Add(-1) == 0 && r.held.CompareAndSwap(true, false) {
+		go s.loadFor(r) // ends when the room is loaded
+	}
+}
+
+// again has a draft wait for a fresh load of the room: another node changed the access list that it was admitted by.
+func (s *Service) again(r *room, d *message.Draft, access uint64) {
 	r.mu.Lock()
-	if !r.busy {
+	r.freshFrom = max(r.freshFrom, access+1)
+	r.returned = append(r.returned, d)
+	first := !r.busy
+	r.busy = true
+	if first && r.state != nil && r.state.access < r.freshFrom {
 		r.state = nil
 	}
-	s.wait(r, d)
+	r.mu.Unlock()
+	if first {
+		go s.loadFor(r) // ends when the room is loaded; at most 64 load at once
+	}
 }
 
 // Send is Submit that waits. A context that ends leaves the outcome unknown.
@@ -292,12 +343,13 @@ func checkText(text []byte) error {
 // checkContent checks what is not one plain text, and gives it the form that is stored.
 func checkContent(d *message.Draft) error {
 	var c chatv1.Content
-	if len(d.Content) == 0 || proto.Unmarshal(d.Content, &c) != nil || c.Kind == nil {
+	// What we do not know is dropped: it would pass every limit.
+	if len(d.Content) == 0 || (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(d.Content, &c) != nil || c.Kind == nil {
 		return errNoContent
 	}
 	long := func(texts ...string) bool {
 		for _, t := range texts {
-			if len(t) > 8000 || strings.ContainsRune(t, 0) {
+			if len(t) > 8000 || utf8.RuneCountInString(t) > 2000 || strings.ContainsRune(t, 0) {
 				return true
 			}
 		}

@@ -11,7 +11,8 @@ import (
 // member of a conversation, present or former.
 type member struct {
 	role         chatv1.Role
-	join, leave  uint64 // leave 0: a member now
+	first        uint64 // the seq of the first join, before join for one who left and came back
+	join, leave  uint64 // the last interval; leave 0: a member now
 	mutedUntilMs int64
 }
 
@@ -74,7 +75,11 @@ func (s *state) apply(seq uint64, c *chatv1.Control) (*state, []id.User) {
 	}
 	join := func(m *member) {
 		if m.join == 0 || m.leave != 0 {
-			*m = member{role: chatv1.Role_ROLE_MEMBER, join: seq}
+			first := m.first
+			if first == 0 {
+				first = seq
+			}
+			*m = member{role: chatv1.Role_ROLE_MEMBER, first: first, join: seq}
 		}
 	}
 	switch c.Action {
@@ -82,7 +87,7 @@ func (s *state) apply(seq uint64, c *chatv1.Control) (*state, []id.User) {
 		n.title, n.policy = c.Text, c.JoinPolicy
 		each(join)
 		if n.kind == chatv1.ConversationKind_CONVERSATION_KIND_GROUP {
-			n.members[id.User(c.Actor)] = member{role: chatv1.Role_ROLE_OWNER, join: seq}
+			n.members[id.User(c.Actor)] = member{role: chatv1.Role_ROLE_OWNER, first: seq, join: seq}
 			users = append(users, id.User(c.Actor))
 		}
 	case chatv1.Control_ACTION_JOINED:
@@ -100,7 +105,7 @@ func (s *state) apply(seq uint64, c *chatv1.Control) (*state, []id.User) {
 			}
 		}
 		m := n.members[users[0]]
-		m.role = chatv1.Role_ROLE_OWNER
+		m.role, m.mutedUntilMs = chatv1.Role_ROLE_OWNER, 0 // nobody could let an owner write again
 		n.members[users[0]] = m
 	case chatv1.Control_ACTION_RENAMED:
 		n.title = c.Text
@@ -126,19 +131,21 @@ func (s *state) apply(seq uint64, c *chatv1.Control) (*state, []id.User) {
 	return n, users
 }
 
-// audience of an entry: the members whose interval holds seq.
-func (s *state) audience(seq uint64) []id.User {
+// audience of an entry: the members whose interval holds seq. It is not whole where the interval of one who came back later
+// may have held seq: then the log knows.
+func (s *state) audience(seq uint64) (users []id.User, whole bool) {
 	if seq > s.changed {
-		return s.current
+		return s.current, true
 	}
-	var users []id.User
 	for u, m := range s.members {
 		if m.join <= seq && (m.leave == 0 || seq <= m.leave) {
 			users = append(users, u)
+		} else if m.first <= seq && seq < m.join {
+			return nil, false
 		}
 	}
 	slices.Sort(users)
-	return users
+	return users, true
 }
 
 // may gives the range of seqs that a user may read.

@@ -22,6 +22,7 @@ var steps = []string{
 		muted_until_ms BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (conversation, member))`,
 	`CREATE INDEX members_member ON members (member, conversation)`,
 	`CREATE TABLE join_requests (conversation BIGINT NOT NULL, member BIGINT NOT NULL, message TEXT NOT NULL, time_ms BIGINT NOT NULL, PRIMARY KEY (conversation, member))`,
+	`ALTER TABLE members ADD COLUMN first_seq BIGINT NOT NULL DEFAULT 1`,
 }
 
 // load reads a conversation's projection, and applies the control entries that it has not yet.
@@ -35,7 +36,7 @@ func (s *Service) load(ctx context.Context, c id.Conversation) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT member, role, join_seq, leave_seq, muted_until_ms FROM members WHERE conversation = $1`, int64(c))
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT member, role, first_seq, join_seq, leave_seq, muted_until_ms FROM members WHERE conversation = $1`, int64(c))
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +44,7 @@ func (s *Service) load(ctx context.Context, c id.Conversation) (*state, error) {
 	for rows.Next() {
 		var u id.User
 		var m member
-		if err := rows.Scan(&u, &m.role, &m.join, &m.leave, &m.mutedUntilMs); err != nil {
+		if err := rows.Scan(&u, &m.role, &m.first, &m.join, &m.leave, &m.mutedUntilMs); err != nil {
 			return nil, err
 		}
 		st.members[u] = m
@@ -91,14 +92,7 @@ func (s *Service) catchUp(ctx context.Context, st *state) (*state, error) {
 	}
 	var missing []step
 	for seq := tail.Access; seq > st.access; {
-		entries, err := s.deps.Log.Get(ctx, []timeline.Ref{{Key: key(st.id), From: seq, To: seq}})
-		if err != nil {
-			return nil, err
-		}
-		if len(entries) == 0 {
-			return nil, errors.New("a control entry is missing in the log; run rialto verify")
-		}
-		control, err := controlOf(entries[0].Payload)
+		control, err := s.control(ctx, st.id, seq)
 		if err != nil {
 			return nil, err
 		}
@@ -113,6 +107,18 @@ func (s *Service) catchUp(ctx context.Context, st *state) (*state, error) {
 		st = next
 	}
 	return st, nil
+}
+
+// control reads the control entry at seq.
+func (s *Service) control(ctx context.Context, c id.Conversation, seq uint64) (*chatv1.Control, error) {
+	entries, err := s.deps.Log.Get(ctx, []timeline.Ref{{Key: key(c), From: seq, To: seq}})
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) == 0 {
+		return nil, errors.New("a control entry is missing in the log; run rialto verify")
+	}
+	return controlOf(entries[0].Payload)
 }
 
 func controlOf(stored []byte) (*chatv1.Control, error) {
@@ -143,9 +149,9 @@ func (s *Service) project(ctx context.Context, st *state, users []id.User) error
 		}
 		for _, u := range users {
 			m := st.members[u]
-			if _, err := tx.ExecContext(ctx, `INSERT INTO members (conversation, member, role, join_seq, leave_seq, muted_until_ms) VALUES ($1, $2, $3, $4, $5, $6)
-				ON CONFLICT (conversation, member) DO UPDATE SET role = $3, join_seq = $4, leave_seq = $5, muted_until_ms = $6`,
-				int64(st.id), int64(u), m.role, int64(m.join), int64(m.leave), m.mutedUntilMs); err != nil {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO members (conversation, member, role, join_seq, leave_seq, muted_until_ms, first_seq) VALUES ($1, $2, $3, $4, $5, $6, $7)
+				ON CONFLICT (conversation, member) DO UPDATE SET role = $3, join_seq = $4, leave_seq = $5, muted_until_ms = $6, first_seq = $7`,
+				int64(st.id), int64(u), m.role, int64(m.join), int64(m.leave), m.mutedUntilMs, int64(m.first)); err != nil {
 				return err
 			}
 		}
@@ -183,6 +189,9 @@ func (s *Service) fill(ctx context.Context, r *room) (*state, error) {
 				delete(s.rooms, r.id) // names that nobody has take no memory
 			}
 			s.mu.Unlock()
+			r.mu.Lock()
+			r.gone = true
+			r.mu.Unlock()
 		}
 		return nil, err
 	}

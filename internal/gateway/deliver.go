@@ -5,6 +5,7 @@ import (
 
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
+	"github.com/rialto-im/rialto/internal/failpoint"
 	"github.com/rialto-im/rialto/internal/message"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -55,6 +56,7 @@ type deliverer struct {
 }
 
 func (d *deliverer) deliver(data []byte) {
+	failpoint.Hit("gateway/before-deliver")
 	s := d.server
 	for len(data) > 0 {
 		rest, err := d.next.Next(data)

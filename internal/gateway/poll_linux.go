@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/failpoint"
 	"golang.org/x/sys/unix"
 )
 
@@ -221,7 +222,9 @@ func (l *loop) write(c *conn) {
 		}
 		p := c.rest
 		c.mu.Unlock()
+		failpoint.Hit("gateway/before-write")
 		n, err := unix.Write(int(c.fd), p)
+		failpoint.Hit("gateway/after-write")
 		c.mu.Lock()
 		if n > 0 {
 			l.server.stats.BytesOut.Add(int64(n))

@@ -50,7 +50,11 @@ func (s *Service) AppendSync(ctx context.Context, b []byte, u id.User, after mes
 		return nil, err
 	}
 	if uint64(after) > tail.Seq {
-		return s.appendReset(ctx, b, u, tail)
+		if after.Epoch() >= s.deps.Log.Epoch() {
+			return s.appendReset(ctx, b, u, tail) // a position that this store never gave
+		}
+		// The disk lost the stream's end in an unclean stop. What was there is carried again, in this epoch.
+		return s.appendLarge(ctx, appendPosition(b, after), u)
 	}
 	entries, err := s.deps.Log.Read(ctx, inboxOf(u), uint64(after), limit)
 	if err != nil {

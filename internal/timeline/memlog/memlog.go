@@ -13,9 +13,13 @@ import (
 
 // Log is a timeline.Log in memory.
 type Log struct {
-	mu       sync.Mutex // guards all below, and is held while Done and the listener are called
 	listener timeline.Listener
+
+	mu       sync.Mutex // guards all below
+	idle     sync.Cond  // storing ended; on mu
 	closed   bool
+	queue    []*timeline.Append
+	storing  bool // a goroutine works the queue; it ends with it
 	lines    map[timeline.Key]*line
 	tokens   map[tokenIn]uint64
 	records  [timeline.Partitions][]timeline.Record
@@ -37,7 +41,9 @@ var _ timeline.Log = (*Log)(nil)
 
 // New gives an empty log. The listener may be nil.
 func New(listener timeline.Listener) *Log {
-	return &Log{listener: listener, lines: map[timeline.Key]*line{}, tokens: map[tokenIn]uint64{}}
+	l := &Log{listener: listener, lines: map[timeline.Key]*line{}, tokens: map[tokenIn]uint64{}}
+	l.idle.L = &l.mu
+	return l
 }
 
 func (l *Log) line(k timeline.Key) *line {
@@ -47,12 +53,51 @@ func (l *Log) line(k timeline.Key) *line {
 	return l.lines[k]
 }
 
-// Append stores entries.
+// Append takes entries over. Done is called from another goroutine, as the port says: callers may hold locks that their Done takes.
 func (l *Log) Append(entries ...*timeline.Append) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	var commits []timeline.Commit
+	if !l.closed {
+		l.queue = append(l.queue, entries...)
+		if !l.storing {
+			l.storing = true
+			go l.work()
+		}
+		l.mu.Unlock()
+		return
+	}
+	l.mu.Unlock()
 	for _, a := range entries {
+		a.Err = timeline.ErrClosed
+		a.Done(a)
+	}
+}
+
+// work stores what waits, batch by batch, until nothing does.
+func (l *Log) work() {
+	for {
+		l.mu.Lock()
+		if len(l.queue) == 0 {
+			l.storing = false
+			l.idle.Broadcast()
+			l.mu.Unlock()
+			return
+		}
+		batch := l.queue
+		l.queue = nil
+		commits := l.commit(batch)
+		l.mu.Unlock()
+		for _, a := range batch {
+			a.Done(a)
+		}
+		if l.listener != nil {
+			l.listener(commits)
+		}
+	}
+}
+
+// commit stores a batch, and sets every result. The caller holds mu.
+func (l *Log) commit(batch []*timeline.Append) (commits []timeline.Commit) {
+	for _, a := range batch {
 		a.Seq, a.Counted, a.Duplicate, a.Stored, a.Err = 0, 0, false, nil, nil
 		n := l.line(a.Key)
 		at := tokenIn{a.Key, a.Token}
@@ -63,8 +108,6 @@ func (l *Log) Append(entries ...*timeline.Append) {
 		}
 		seq, known := l.tokens[at]
 		switch {
-		case l.closed:
-			a.Err = timeline.ErrClosed
 		case known && !a.Token.IsZero():
 			e := n.entries[seq-1]
 			a.Seq, a.Counted, a.Duplicate, a.Stored = seq, e.Counted, true, e.Payload
@@ -74,12 +117,7 @@ func (l *Log) Append(entries ...*timeline.Append) {
 			commits = l.store(n, a, at, commits)
 		}
 	}
-	for _, a := range entries {
-		a.Done(a)
-	}
-	if l.listener != nil {
-		l.listener(commits)
-	}
+	return commits
 }
 
 func (l *Log) store(n *line, a *timeline.Append, at tokenIn, commits []timeline.Commit) []timeline.Commit {
@@ -272,10 +310,13 @@ func (l *Log) Keys(ctx context.Context, kind timeline.Kind, above uint64, limit 
 	return keys[:min(len(keys), limit)], ctx.Err()
 }
 
-// Close refuses what comes after.
+// Close refuses what comes after, and waits for what was taken over.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
+	for l.storing {
+		l.idle.Wait()
+	}
 	return nil
 }

@@ -73,6 +73,7 @@ type Log struct {
 	epoch   uint32
 	shards  [shards]*shard
 	full    atomic.Bool // the disk is under the reserve
+	loose   atomic.Bool // something was written without a sync
 
 	stripes [tailStripes]stripe
 	records [timeline.Partitions]recordState
@@ -276,7 +277,19 @@ func (l *Log) watchDisk() {
 			return
 		case <-tick.C:
 			l.checkFree()
+			l.syncLoose()
 		}
+	}
+}
+
+// syncLoose syncs what was written without a sync, about once a second: inbox entries and checkpoints would survive without
+// (their causes do), but after a crash of an idle server there would be much to repeat.
+func (l *Log) syncLoose() {
+	if !l.loose.Swap(false) || l.options.unsafeNoSync {
+		return
+	}
+	if err := l.db.LogData(nil, pebble.Sync); err != nil {
+		l.options.Logger.Warn("what was written could not be synced", "error", err)
 	}
 }
 

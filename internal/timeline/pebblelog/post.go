@@ -62,6 +62,7 @@ func (l *Log) Post(ctx context.Context, posts []timeline.Post) error {
 		l.forget(posts)
 		return err
 	}
+	l.loose.Store(true)
 	return nil
 }
 

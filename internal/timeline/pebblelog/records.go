@@ -65,5 +65,6 @@ func (l *Log) PutCheckpoint(_ context.Context, partition uint16, record uint64) 
 		err = b.DeleteRange(recordKey(nil, partition, 0), recordKey(nil, partition, record+1), nil)
 		state.deleted = record
 	}
+	l.loose.Store(true)
 	return errors.Join(err, b.Commit(pebble.NoSync))
 }

@@ -1,0 +1,200 @@
+package verify
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/message"
+	"github.com/rialto-im/rialto/internal/timeline"
+	"google.golang.org/protobuf/proto"
+)
+
+// interval of seqs in which a user was a member; to 0 is open.
+type interval struct{ from, to uint64 }
+
+// conversation as its log says.
+type conversation struct {
+	id     uint64
+	tail   uint64
+	access uint64
+	// of each user, rising.
+	members map[uint64][]interval
+	// large phases: from the entry after LARGE to SMALL; to 0 is open.
+	large []interval
+}
+
+func (v *conversation) where() string { return fmt.Sprintf("conversation %d", v.id) }
+
+func (v *conversation) isLarge(seq uint64) bool {
+	for _, l := range v.large {
+		if seq > l.from && (l.to == 0 || seq <= l.to) {
+			return true
+		}
+	}
+	return false
+}
+
+const page = 2000
+
+func (c *check) readConversations() error {
+	above := uint64(0)
+	for {
+		keys, err := c.log.Keys(c.ctx, timeline.Conversation, above, 1000)
+		if err != nil || len(keys) == 0 {
+			return err
+		}
+		for _, k := range keys {
+			if err := c.conversation(k); err != nil {
+				return err
+			}
+			above = k.ID
+		}
+	}
+}
+
+type sender struct{ user, device uint64 }
+
+// last of an author.
+type last struct{ seq, counted uint64 }
+
+func (c *check) conversation(k timeline.Key) error {
+	v := &conversation{id: k.ID, members: map[uint64][]interval{}}
+	c.conversations[k.ID] = v
+	c.report.Conversations++
+	tail, err := c.log.Tail(c.ctx, k)
+	if err != nil {
+		return err
+	}
+	var counted uint64
+	ids := map[id.Message]struct{}{}
+	tokens := map[[sha256.Size]byte]uint64{}
+	authors := map[uint64]last{}
+	highest := map[sender]uint64{}
+	for {
+		entries, err := c.log.Read(c.ctx, k, v.tail, page)
+		if err != nil {
+			return err
+		}
+		if len(entries) == 0 {
+			break
+		}
+		for i := range entries {
+			e := &entries[i]
+			c.report.Entries++
+			if e.Seq != v.tail+1 {
+				c.report.violate("sequence", v.where(), "seq %d is followed by %d", v.tail, e.Seq)
+			}
+			v.tail = e.Seq
+			var m message.Entry
+			if err := m.Decode(e.Payload); err != nil {
+				c.report.violate("sequence", v.where(), "entry %d cannot be read: %v", e.Seq, err)
+				continue
+			}
+			if !m.Control {
+				counted++
+			}
+			if e.Counted != counted {
+				c.report.violate("counts", v.where(), "entry %d has the running number %d instead of %d", e.Seq, e.Counted, counted)
+				counted = e.Counted
+			}
+			if _, ok := ids[m.ID]; ok {
+				c.report.violate("duplicate", v.where(), "entry %d repeats the id %v", e.Seq, m.ID)
+			}
+			ids[m.ID] = struct{}{}
+			if m.Control {
+				c.control(v, e.Seq, &m)
+				continue
+			}
+			authors[uint64(m.Sender)] = last{e.Seq, e.Counted}
+			if m.ClientSeq != 0 {
+				s := sender{uint64(m.Sender), uint64(m.Device)}
+				highest[s] = max(highest[s], m.ClientSeq)
+				sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %d", m.Sender, m.Device, m.ClientSeq))
+				if was, ok := tokens[sum]; ok {
+					c.report.violate("duplicate", v.where(), "entries %d and %d are one message of user %v", was, e.Seq, m.Sender)
+				}
+				tokens[sum] = e.Seq
+			}
+			if !v.member(uint64(m.Sender), e.Seq) {
+				c.report.violate("access", v.where(), "entry %d is of user %v, who was no member then", e.Seq, m.Sender)
+			}
+		}
+	}
+	if tail.Seq != v.tail || tail.Counted != counted || tail.Access != v.access {
+		c.report.violate("sequence", v.where(), "the tail says seq %d, counted %d, access %d; the entries say %d, %d, %d", tail.Seq, tail.Counted, tail.Access, v.tail, counted, v.access)
+	}
+	return c.marks(k, v, authors, highest)
+}
+
+// marks compares what is kept beside the entries.
+func (c *check) marks(k timeline.Key, v *conversation, authors map[uint64]last, highest map[sender]uint64) error {
+	for u, l := range authors {
+		seq, counted, err := c.log.LastBy(c.ctx, k, u)
+		if err != nil {
+			return err
+		}
+		if seq != l.seq || counted != l.counted {
+			c.report.violate("author", v.where(), "the last of user %d is kept as %d (%d), and is %d (%d)", u, seq, counted, l.seq, l.counted)
+		}
+	}
+	for s, n := range highest {
+		kept, err := c.log.HighestCounter(c.ctx, s.user, s.device)
+		if err != nil {
+			return err
+		}
+		if kept < n {
+			c.report.violate("duplicate", v.where(), "device %d of user %d has sent %d, and %d is kept as its highest", s.device, s.user, n, kept)
+		}
+	}
+	return nil
+}
+
+// control replays a change of the members.
+func (c *check) control(v *conversation, seq uint64, m *message.Entry) {
+	var content chatv1.Content
+	if err := proto.Unmarshal(m.Content, &content); err != nil || content.GetControl() == nil {
+		c.report.violate("access", v.where(), "entry %d is marked as a control entry, and is none", seq)
+		return
+	}
+	ctl := content.GetControl()
+	if ctl.PrevAccess != v.access {
+		c.report.violate("access", v.where(), "control entry %d follows %d, and says it follows %d", seq, v.access, ctl.PrevAccess)
+	}
+	v.access = seq
+	users := ctl.Users
+	switch ctl.Action {
+	case chatv1.Control_ACTION_CREATED, chatv1.Control_ACTION_JOINED:
+		if ctl.Action == chatv1.Control_ACTION_CREATED && ctl.Actor != 0 {
+			users = append(users, ctl.Actor)
+		}
+		for _, u := range users {
+			if list := v.members[u]; len(list) == 0 || list[len(list)-1].to != 0 {
+				v.members[u] = append(list, interval{from: seq})
+			}
+		}
+	case chatv1.Control_ACTION_LEFT, chatv1.Control_ACTION_REMOVED:
+		for _, u := range users {
+			if list := v.members[u]; len(list) > 0 && list[len(list)-1].to == 0 {
+				list[len(list)-1].to = seq
+			}
+		}
+	case chatv1.Control_ACTION_LARGE:
+		v.large = append(v.large, interval{from: seq})
+	case chatv1.Control_ACTION_SMALL:
+		if n := len(v.large); n > 0 {
+			v.large[n-1].to = seq
+		}
+	}
+}
+
+// member tells whether a user was a member when seq was stored.
+func (v *conversation) member(u, seq uint64) bool {
+	for _, i := range v.members[u] {
+		if seq >= i.from && (i.to == 0 || seq <= i.to) {
+			return true
+		}
+	}
+	return false
+}

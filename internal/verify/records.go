@@ -1,0 +1,120 @@
+package verify
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/timeline"
+	"google.golang.org/protobuf/proto"
+)
+
+// each calls do for each row of a query. A table that a fresh directory has not yet is empty.
+func (c *check) each(query string, do func(*sql.Rows) error) error {
+	rows, err := c.db.QueryContext(c.ctx, query)
+	if err != nil {
+		if strings.Contains(err.Error(), "no such table") {
+			return nil
+		}
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := do(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// members compares the rows with the log, for conversations whose rows are up to date.
+func (c *check) members() error {
+	current := map[uint64]bool{}
+	err := c.each(`SELECT id, applied FROM conversations`, func(r *sql.Rows) error {
+		var n, applied uint64
+		if err := r.Scan(&n, &applied); err != nil {
+			return err
+		}
+		v := c.conversations[n]
+		switch {
+		case v == nil && applied > 0:
+			c.report.violate("members", fmt.Sprintf("conversation %d", n), "the rows are of control entry %d, and there is no log", applied)
+		case v != nil && applied > v.access:
+			c.report.violate("members", v.where(), "the rows are of control entry %d, and the last is %d", applied, v.access)
+		case v != nil && applied == v.access:
+			current[n] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	counts := map[uint64]int{}
+	err = c.each(`SELECT conversation, member, join_seq, leave_seq FROM members`, func(r *sql.Rows) error {
+		var n, u, join, leave uint64
+		if err := r.Scan(&n, &u, &join, &leave); err != nil {
+			return err
+		}
+		if !current[n] {
+			return nil
+		}
+		counts[n]++
+		list := c.conversations[n].members[u]
+		if len(list) == 0 || list[len(list)-1] != (interval{join, leave}) {
+			c.report.violate("members", c.conversations[n].where(), "the rows say that user %d was a member from %d to %d; the log says %v", u, join, leave, list)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for n := range current {
+		if v := c.conversations[n]; counts[n] != len(v.members) {
+			c.report.violate("members", v.where(), "the rows have %d members, the log has %d", counts[n], len(v.members))
+		}
+	}
+	return nil
+}
+
+// cursors are never ahead of what they count, and events that wait can be read.
+func (c *check) cursors() error {
+	err := c.each(`SELECT owner, conversation, read_seq, read_counted, delivered_seq FROM views`, func(r *sql.Rows) error {
+		var u, n, read, counted, delivered uint64
+		if err := r.Scan(&u, &n, &read, &counted, &delivered); err != nil {
+			return err
+		}
+		where := fmt.Sprintf("user %d in conversation %d", u, n)
+		v := c.conversations[n]
+		if v == nil || read > v.tail || delivered > v.tail {
+			c.report.violate("cursors", where, "read %d and delivered %d are past the conversation's end", read, delivered)
+			return nil
+		}
+		if read == 0 {
+			return nil
+		}
+		entries, err := c.log.Get(c.ctx, []timeline.Ref{{Key: timeline.Key{Kind: timeline.Conversation, ID: n}, From: read, To: read}})
+		if err != nil {
+			return err
+		}
+		if len(entries) != 1 || entries[0].Counted != counted {
+			c.report.violate("cursors", where, "the cursor at %d has the running number %d", read, counted)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.each(`SELECT n, owner, body FROM outbox`, func(r *sql.Rows) error {
+		var n, u uint64
+		var body []byte
+		if err := r.Scan(&n, &u, &body); err != nil {
+			return err
+		}
+		var e chatv1.Event
+		if proto.Unmarshal(body, &e) != nil || e.Body == nil {
+			c.report.violate("records", fmt.Sprintf("user %d", u), "the waiting event %d cannot be read", n)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,127 @@
+package verify
+
+import (
+	"fmt"
+
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/message"
+	"github.com/rialto-im/rialto/internal/timeline"
+	"google.golang.org/protobuf/proto"
+)
+
+// inboxes checks every user's stream, and that each member has what was stored while they were one.
+func (c *check) inboxes() error {
+	wanted := map[uint64][]uint64{} // conversations of each user
+	for n, v := range c.conversations {
+		for u := range v.members {
+			wanted[u] = append(wanted[u], n)
+		}
+	}
+	above := uint64(0)
+	for {
+		keys, err := c.log.Keys(c.ctx, timeline.Inbox, above, 1000)
+		if err != nil {
+			return err
+		}
+		if len(keys) == 0 {
+			break
+		}
+		for _, k := range keys {
+			if err := c.inbox(k, wanted[k.ID]); err != nil {
+				return err
+			}
+			delete(wanted, k.ID)
+			above = k.ID
+		}
+	}
+	for u, list := range wanted {
+		c.missing(u, list, nil)
+	}
+	return nil
+}
+
+func (c *check) inbox(k timeline.Key, conversations []uint64) error {
+	where := fmt.Sprintf("stream of user %d", k.ID)
+	c.report.Inboxes++
+	tail, err := c.log.Tail(c.ctx, k)
+	if err != nil {
+		return err
+	}
+	seen := map[uint64]map[uint64]struct{}{}
+	highest := map[uint64]uint64{}
+	at := uint64(0)
+	for {
+		entries, err := c.log.Read(c.ctx, k, at, page)
+		if err != nil {
+			return err
+		}
+		if len(entries) == 0 {
+			break
+		}
+		for i := range entries {
+			e := &entries[i]
+			c.report.InboxEntries++
+			if at != 0 && e.Prev != at {
+				c.report.violate("inbox", where, "event %d says that it follows %d, and follows %d", e.Seq, e.Prev, at)
+			}
+			at = e.Seq
+			conversation, seq, event, err := message.DecodeInbox(e.Payload)
+			switch {
+			case err != nil:
+				c.report.violate("inbox", where, "event %d cannot be read: %v", e.Seq, err)
+			case seq == 0:
+				if proto.Unmarshal(event, &chatv1.Event{}) != nil {
+					c.report.violate("inbox", where, "event %d cannot be decoded", e.Seq)
+				}
+			default:
+				c.reference(where, k.ID, uint64(conversation), seq)
+				if seen[uint64(conversation)] == nil {
+					seen[uint64(conversation)] = map[uint64]struct{}{}
+				}
+				if _, again := seen[uint64(conversation)][seq]; !again && seq < highest[uint64(conversation)] {
+					c.report.violate("inbox", where, "entry %d of conversation %v comes after %d", seq, conversation, highest[uint64(conversation)])
+				}
+				seen[uint64(conversation)][seq] = struct{}{}
+				highest[uint64(conversation)] = max(highest[uint64(conversation)], seq)
+			}
+		}
+	}
+	if tail.Seq != at && tail.Seq != 0 {
+		c.report.violate("inbox", where, "the tail says %d, the last event is %d", tail.Seq, at)
+	}
+	if tail.Head == 0 { // of a trimmed stream the beginning is gone by intent
+		c.missing(k.ID, conversations, seen)
+	}
+	return nil
+}
+
+// reference checks that an event points to an entry that its user may read.
+func (c *check) reference(where string, u, conversation, seq uint64) {
+	v := c.conversations[conversation]
+	if v == nil || seq > v.tail {
+		c.report.violate("inbox", where, "entry %d of conversation %d does not exist", seq, conversation)
+		return
+	}
+	if !v.member(u, seq) {
+		c.report.violate("inbox", where, "entry %d of conversation %d was stored while the user was no member", seq, conversation)
+	}
+}
+
+// missing names what a member should have and has not.
+func (c *check) missing(u uint64, conversations []uint64, seen map[uint64]map[uint64]struct{}) {
+	for _, n := range conversations {
+		v := c.conversations[n]
+		for _, i := range v.members[u] {
+			to := i.to
+			if to == 0 {
+				to = v.tail
+			}
+			for seq := i.from; seq <= to; seq++ {
+				if _, ok := seen[n][seq]; ok || v.isLarge(seq) || c.isUncarried(n, seq) {
+					continue
+				}
+				c.report.violate("delivery", fmt.Sprintf("stream of user %d", u), "entry %d of conversation %d is missing", seq, n)
+			}
+		}
+	}
+}

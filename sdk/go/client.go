@@ -1,0 +1,259 @@
+// Package rialto is the Go client of Rialto: for bots, tools and services that chat as a user.
+//
+// A [Client] hides what a network does: it reconnects, with growing and random waits; it sends each message until the server
+// says that it is stored, and the server stores it once; it takes events in the order of the user's stream, notices a gap,
+// and syncs. What it must remember over a restart (session, position, unsent messages) is kept in a [Store].
+//
+//	c, err := rialto.New(rialto.Config{URL: "https://chat.example.com", Handler: func(e rialto.Event) { … }})
+//	err = c.Login(ctx, "alice", password)
+//	go c.Run(ctx)
+//	receipt, err := c.SendText(ctx, conversation, "hello")
+//
+// Any other call of the API is made with the generated clients that Account, Graph, Chat, Media and Presence give; they carry
+// the client's credentials. All methods may be called from many goroutines.
+package rialto
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
+	"github.com/rialto-im/rialto/gen/rialto/account/v1/accountv1connect"
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/gen/rialto/chat/v1/chatv1connect"
+	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
+	presencev1 "github.com/rialto-im/rialto/gen/rialto/presence/v1"
+	"github.com/rialto-im/rialto/gen/rialto/presence/v1/presencev1connect"
+)
+
+// Config of a client. URL is needed; the rest has defaults.
+type Config struct {
+	// URL of the deployment, as https://chat.example.com.
+	URL string
+	// Name and Type of this device in the session list; by default "Go SDK" and "server".
+	Name, Type string
+	// Store keeps what must outlive the process; by default memory, which does not.
+	Store Store
+	// Handler is called for each event, one at a time, in order. While it runs, the next ones wait: it must not wait for Send.
+	Handler func(Event)
+	// MaxWait bounds the wait before the next try to connect; by default 30 s.
+	MaxWait time.Duration
+	// HTTP makes calls; by default one with a timeout of 30 s.
+	HTTP *http.Client
+	// Logger is told of lost connections; by default nobody is.
+	Logger *slog.Logger
+}
+
+// Event is one of: a step of the user's stream, or something transient. Exactly one field is set, but for Live.
+type Event struct {
+	Message      *chatv1.Message
+	Conversation *chatv1.ConversationState // the user's own view changed
+	Mark         *chatv1.MemberMark        // the other's cursors moved
+	Relation     *chatv1.Relation
+	Profile      *chatv1.ProfileChange
+	// Reset: what came after the position is no longer whole; read ListConversations and History again.
+	Reset bool
+	// Typing and Presence are transient.
+	Typing   *gatewayv1.Typing
+	Presence *presencev1.Presence
+	// Online changed.
+	Online *bool
+	// Live: it was pushed just now, and not read by a sync.
+	Live bool
+}
+
+// ErrSignedOut: the client has no session, or it has ended.
+var ErrSignedOut = errors.New("rialto: signed out; log in again")
+
+// Client is one login on one device.
+type Client struct {
+	config Config
+	base   accountv1connect.AccountServiceClient // without credentials
+
+	account  accountv1connect.AccountServiceClient
+	graph    accountv1connect.GraphServiceClient
+	chat     chatv1connect.ChatServiceClient
+	media    chatv1connect.MediaServiceClient
+	presence presencev1connect.PresenceServiceClient
+
+	refreshing sync.Mutex // one refresh at a time: a refresh token is good once
+
+	mu      sync.Mutex // guards all below
+	state   State
+	waiters map[uint64]chan<- outcome // by client_seq
+	socket  *socket                   // nil while there is none
+	wake    chan struct{}             // closed and replaced when something was queued
+}
+
+type outcome struct {
+	receipt *gatewayv1.Receipt
+	err     error
+}
+
+// New makes a client, and loads what its store keeps.
+func New(config Config) (*Client, error) {
+	config.URL = strings.TrimRight(config.URL, "/")
+	if !strings.HasPrefix(config.URL, "http://") && !strings.HasPrefix(config.URL, "https://") {
+		return nil, errors.New("rialto: Config.URL must begin with http:// or https://")
+	}
+	if config.Name == "" {
+		config.Name = "Go SDK"
+	}
+	if config.Type == "" {
+		config.Type = "server"
+	}
+	if config.Store == nil {
+		config.Store = NewMemoryStore()
+	}
+	if config.Handler == nil {
+		config.Handler = func(Event) {}
+	}
+	if config.HTTP == nil {
+		config.HTTP = &http.Client{Timeout: 30 * time.Second}
+	}
+	if config.MaxWait <= 0 {
+		config.MaxWait = longestWait
+	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	c := &Client{config: config, waiters: map[uint64]chan<- outcome{}, wake: make(chan struct{})}
+	state, err := config.Store.Load()
+	if err != nil {
+		return nil, err
+	}
+	c.state = state
+	with := connect.WithInterceptors(connect.UnaryInterceptorFunc(c.authorize))
+	c.base = accountv1connect.NewAccountServiceClient(config.HTTP, config.URL)
+	c.account = accountv1connect.NewAccountServiceClient(config.HTTP, config.URL, with)
+	c.graph = accountv1connect.NewGraphServiceClient(config.HTTP, config.URL, with)
+	c.chat = chatv1connect.NewChatServiceClient(config.HTTP, config.URL, with)
+	c.media = chatv1connect.NewMediaServiceClient(config.HTTP, config.URL, with)
+	c.presence = presencev1connect.NewPresenceServiceClient(config.HTTP, config.URL, with)
+	return c, nil
+}
+
+// Account makes calls of AccountService as this client's user.
+func (c *Client) Account() accountv1connect.AccountServiceClient { return c.account }
+
+// Graph makes calls of GraphService as this client's user.
+func (c *Client) Graph() accountv1connect.GraphServiceClient { return c.graph }
+
+// Chat makes calls of ChatService as this client's user.
+func (c *Client) Chat() chatv1connect.ChatServiceClient { return c.chat }
+
+// Media makes calls of MediaService as this client's user.
+func (c *Client) Media() chatv1connect.MediaServiceClient { return c.media }
+
+// Presence makes calls of PresenceService as this client's user.
+func (c *Client) Presence() presencev1connect.PresenceServiceClient { return c.presence }
+
+// User is the id of the user who is logged in, 0 for none.
+func (c *Client) User() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state.User
+}
+
+// Register makes a user and logs in.
+func (c *Client) Register(ctx context.Context, handle, password, displayName string) error {
+	r, err := c.base.Register(ctx, connect.NewRequest(&accountv1.RegisterRequest{Handle: handle, Password: password, DisplayName: displayName, Client: c.client()}))
+	if err != nil {
+		return err
+	}
+	return c.Adopt(r.Msg)
+}
+
+// Login opens a session, on the device that the store knows.
+func (c *Client) Login(ctx context.Context, handle, password string) error {
+	r, err := c.base.Login(ctx, connect.NewRequest(&accountv1.LoginRequest{Handle: handle, Password: password, Client: c.client()}))
+	if err != nil {
+		return err
+	}
+	return c.Adopt(r.Msg)
+}
+
+func (c *Client) client() *accountv1.Client {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return &accountv1.Client{Name: c.config.Name, Type: c.config.Type, Device: c.state.Device}
+}
+
+// Adopt takes over a session that came from elsewhere, as from AdminService.CreateSession.
+func (c *Client) Adopt(s *accountv1.Session) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state.User != s.User || c.state.Device != s.Device { // another user's, or device's, position and messages are not ours
+		c.state = State{User: s.User, Device: s.Device}
+	}
+	c.state.Access, c.state.AccessEndsMs, c.state.Refresh = s.AccessToken, s.ExpiresMs, s.RefreshToken
+	return c.save()
+}
+
+// Logout ends the session, and forgets it here.
+func (c *Client) Logout(ctx context.Context) error {
+	if _, err := c.account.Logout(ctx, connect.NewRequest(&accountv1.LogoutRequest{})); err != nil && connect.CodeOf(err) != connect.CodeUnauthenticated {
+		return err
+	}
+	return c.forget()
+}
+
+func (c *Client) forget() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state.Access, c.state.Refresh = "", ""
+	return c.save()
+}
+
+// save keeps the state. The caller holds mu.
+func (c *Client) save() error { return c.config.Store.Save(c.state) }
+
+// authorize adds the access token to a call, and renews it when it has ended.
+func (c *Client) authorize(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
+		token, err := c.token(ctx, "")
+		if err != nil {
+			return nil, err
+		}
+		r.Header().Set("Authorization", "Bearer "+token)
+		res, err := next(ctx, r)
+		if connect.CodeOf(err) != connect.CodeUnauthenticated {
+			return res, err
+		}
+		if token, err = c.token(ctx, token); err != nil {
+			return nil, err
+		}
+		r.Header().Set("Authorization", "Bearer "+token)
+		return next(ctx, r)
+	}
+}
+
+// token gives an access token that is not the stale one.
+func (c *Client) token(ctx context.Context, stale string) (string, error) {
+	c.refreshing.Lock()
+	defer c.refreshing.Unlock()
+	c.mu.Lock()
+	access, ends, refresh := c.state.Access, c.state.AccessEndsMs, c.state.Refresh
+	c.mu.Unlock()
+	if access == "" {
+		return "", ErrSignedOut
+	}
+	if access != stale && time.Until(time.UnixMilli(ends)) > time.Minute {
+		return access, nil
+	}
+	r, err := c.base.Refresh(ctx, connect.NewRequest(&accountv1.RefreshRequest{RefreshToken: refresh}))
+	switch connect.CodeOf(err) {
+	case connect.CodeUnauthenticated, connect.CodePermissionDenied:
+		return "", errors.Join(ErrSignedOut, c.forget())
+	}
+	if err != nil {
+		return "", err
+	}
+	return r.Msg.AccessToken, c.Adopt(r.Msg)
+}

@@ -1,0 +1,401 @@
+package rialto
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/coder/websocket"
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	firstWait   = 250 * time.Millisecond
+	longestWait = 30 * time.Second
+	pollAfter   = 3 // failed connections, after which calls take the socket's place
+	answerTime  = 30 * time.Second
+	mostInFrame = 100
+	syncPage    = 1000
+)
+
+// errAgain: the server asked to come back later.
+var errAgain = errors.New("rialto: the server is busy")
+
+// Run keeps the connection, sends what waits and hands events over, until ctx ends or the session does (ErrSignedOut).
+func (c *Client) Run(ctx context.Context) error {
+	failures := 0
+	for ctx.Err() == nil {
+		began := time.Now()
+		opened, retry, err := c.serve(ctx)
+		if errors.Is(err, ErrSignedOut) {
+			return err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		if opened {
+			online := false
+			c.config.Handler(Event{Online: &online})
+			if time.Since(began) > 10*time.Second {
+				failures = 0
+			}
+		}
+		c.config.Logger.Info("connection lost", "error", err, "failures", failures)
+		if failures++; failures >= pollAfter && !opened {
+			c.poll(ctx)
+		}
+		// Full jitter: clients that lost one server at the same instant come back spread over time.
+		wait := retry + time.Duration(rand.Int64N(int64(min(c.config.MaxWait, firstWait<<min(failures, 10)))))
+		t := time.NewTimer(wait)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+		}
+	}
+	return ctx.Err()
+}
+
+// poll does by calls what a socket would.
+func (c *Client) poll(ctx context.Context) {
+	if err := c.sync(ctx); err != nil {
+		return
+	}
+	if err := c.sendByCall(ctx); err != nil {
+		c.config.Logger.Info("messages wait", "error", err)
+	}
+}
+
+// socket is an open connection.
+type socket struct {
+	conn *websocket.Conn
+	ctx  context.Context
+	fail context.CancelCauseFunc
+
+	mu    sync.Mutex // guards writing, and last
+	last  time.Time
+	heard chan struct{} // something came in
+}
+
+func (s *socket) write(f *gatewayv1.ClientFrame) {
+	b, err := proto.Marshal(f)
+	if err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.last = time.Now()
+		ctx, cancel := context.WithTimeout(s.ctx, answerTime)
+		defer cancel()
+		err = s.conn.Write(ctx, websocket.MessageBinary, b)
+	}
+	if err != nil {
+		s.fail(err)
+	}
+}
+
+// serve runs one connection. opened tells whether Hello came; retry is how long the server asks to stay away.
+func (c *Client) serve(ctx context.Context) (opened bool, retry time.Duration, err error) {
+	token, err := c.token(ctx, "")
+	if err != nil {
+		return false, 0, err
+	}
+	dial, cancelDial := context.WithTimeout(ctx, answerTime)
+	conn, res, err := websocket.Dial(dial, "ws"+strings.TrimPrefix(c.config.URL, "http")+"/v1/socket", &websocket.DialOptions{
+		Subprotocols: []string{"rialto.v1.proto"}, HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}})
+	cancelDial()
+	if err != nil {
+		if res != nil && res.StatusCode == http.StatusUnauthorized {
+			_, err = c.token(ctx, token)
+		}
+		return false, 0, err
+	}
+	conn.SetReadLimit(64 << 20)
+	sctx, fail := context.WithCancelCause(ctx)
+	s := &socket{conn: conn, ctx: sctx, fail: fail, last: time.Now(), heard: make(chan struct{}, 1)}
+	var group sync.WaitGroup
+	defer func() {
+		c.mu.Lock()
+		c.socket = nil
+		c.mu.Unlock()
+		fail(context.Canceled)
+		_ = conn.CloseNow() // it may be closed already
+		group.Wait()
+	}()
+	for {
+		kind, b, err := conn.Read(sctx)
+		if err != nil {
+			if cause := context.Cause(sctx); cause != nil && ctx.Err() == nil {
+				err = cause
+			}
+			return opened, retry, err
+		}
+		if kind != websocket.MessageBinary {
+			return opened, retry, errors.New("rialto: the server sent text")
+		}
+		var f gatewayv1.ServerFrame
+		if err := proto.Unmarshal(b, &f); err != nil {
+			return opened, retry, err
+		}
+		select {
+		case s.heard <- struct{}{}:
+		default:
+		}
+		if f.Bye != nil {
+			retry = time.Duration(f.Bye.RetryMs) * time.Millisecond
+			if f.Bye.Code >= 4100 && f.Bye.Code != 4103 {
+				return opened, 0, errors.Join(ErrSignedOut, errors.New(f.Bye.Reason), c.forget())
+			}
+			continue
+		}
+		if f.Hello != nil && !opened {
+			opened = true
+			if err := c.greeted(sctx, s, f.Hello, &group); err != nil {
+				return opened, retry, err
+			}
+			continue
+		}
+		if err := c.take(sctx, s, &f); err != nil {
+			return opened, retry, err
+		}
+	}
+}
+
+// greeted goes on after Hello: sync, outbox, heartbeat.
+func (c *Client) greeted(ctx context.Context, s *socket, h *gatewayv1.Hello, group *sync.WaitGroup) error {
+	c.mu.Lock()
+	c.state.ClientSeq = max(c.state.ClientSeq, h.ClientSeq)
+	behind := c.state.Seq != h.Tail.GetSeq() || c.state.Epoch != h.Tail.GetEpoch()
+	c.socket = s
+	c.mu.Unlock()
+	online := true
+	c.config.Handler(Event{Online: &online})
+	if behind {
+		if err := c.sync(ctx); err != nil {
+			return err
+		}
+	}
+	group.Go(func() { c.pump(s) })
+	group.Go(func() { s.beat(time.Duration(h.HeartbeatMs) * time.Millisecond) })
+	return nil
+}
+
+// pump puts the outbox on a connection: all of it at first, then what is added.
+func (c *Client) pump(s *socket) {
+	sent := uint64(0)
+	for s.ctx.Err() == nil {
+		c.mu.Lock()
+		wake := c.wake
+		f := &gatewayv1.ClientFrame{}
+		var bad error
+		for _, u := range c.state.Outbox {
+			if u.ClientSeq <= sent || len(f.Sends) >= mostInFrame {
+				continue
+			}
+			var content chatv1.Content
+			if bad = proto.Unmarshal(u.Content, &content); bad != nil {
+				break
+			}
+			f.Sends = append(f.Sends, &gatewayv1.Send{Conversation: u.Conversation, ClientSeq: u.ClientSeq, Content: &content})
+		}
+		c.mu.Unlock()
+		if bad != nil {
+			s.fail(bad)
+			return
+		}
+		if len(f.Sends) > 0 {
+			sent = f.Sends[len(f.Sends)-1].ClientSeq
+			s.write(f)
+			continue
+		}
+		select {
+		case <-wake:
+		case <-s.ctx.Done():
+		}
+	}
+}
+
+// beat sends a ping where nothing else was sent, and gives a connection up on which nothing comes back.
+func (s *socket) beat(every time.Duration) {
+	if every <= 0 {
+		every = 5 * time.Second
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	silent := 0
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-s.heard:
+			silent = 0
+		case <-tick.C:
+			if silent++; silent > 4 {
+				s.fail(errors.New("rialto: the server does not answer"))
+				return
+			}
+			s.write(&gatewayv1.ClientFrame{Ping: &gatewayv1.Ping{}})
+		}
+	}
+}
+
+// take handles one frame.
+func (c *Client) take(ctx context.Context, s *socket, f *gatewayv1.ServerFrame) error {
+	for _, r := range f.Receipts {
+		if err := c.receipt(r); err != nil {
+			return err
+		}
+	}
+	for _, e := range f.Events {
+		if err := c.pushed(ctx, e); err != nil {
+			return err
+		}
+	}
+	if n := len(f.Events); n > 0 && f.Events[n-1].Seq != 0 {
+		last := f.Events[n-1]
+		s.write(&gatewayv1.ClientFrame{Ack: &chatv1.Position{Epoch: last.Epoch, Seq: last.Seq}})
+	}
+	if f.Hint != nil {
+		if err := c.sync(ctx); err != nil {
+			return err
+		}
+	}
+	if f.Typing != nil {
+		c.config.Handler(Event{Typing: f.Typing, Live: true})
+	}
+	for _, p := range f.Presences {
+		c.config.Handler(Event{Presence: p, Live: true})
+	}
+	return nil
+}
+
+// pushed takes an event if it is the next one. Else something is missing before it, and the stream is synced.
+func (c *Client) pushed(ctx context.Context, e *chatv1.Event) error {
+	c.mu.Lock()
+	epoch, seq := c.state.Epoch, c.state.Seq
+	c.mu.Unlock()
+	switch {
+	case e.Seq == 0: // of a large group: its place is that in the conversation
+		return c.fill(ctx, e)
+	case e.Epoch < epoch || e.Epoch == epoch && e.Seq <= seq:
+		return nil
+	case e.Epoch != epoch && seq != 0, e.Prev != seq:
+		return c.sync(ctx)
+	}
+	return c.event(e, true)
+}
+
+// event hands one event over, and keeps the position behind it.
+func (c *Client) event(e *chatv1.Event, live bool) error {
+	out := Event{Message: e.GetMessage(), Conversation: e.GetConversation(), Mark: e.GetMark(), Relation: e.GetRelation(), Profile: e.GetProfile(), Live: live}
+	c.mu.Lock()
+	again := out.Message != nil && out.Message.Seq <= c.state.Seen[out.Message.Conversation]
+	c.mu.Unlock()
+	if !again { // after a crash of the server an entry may be in the stream twice
+		c.config.Handler(out)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m := out.Message; m != nil && !again {
+		if c.state.Seen == nil {
+			c.state.Seen = map[uint64]uint64{}
+		}
+		c.state.Seen[m.Conversation] = m.Seq
+	}
+	if e.Seq != 0 {
+		c.state.Epoch, c.state.Seq = e.Epoch, e.Seq
+	}
+	return c.save()
+}
+
+// sync reads the stream from the position on.
+func (c *Client) sync(ctx context.Context) error {
+	for {
+		c.mu.Lock()
+		after := &chatv1.Position{Epoch: c.state.Epoch, Seq: c.state.Seq}
+		c.mu.Unlock()
+		page, err := c.chat.Sync(ctx, connect.NewRequest(&chatv1.SyncRequest{After: after, Limit: syncPage}))
+		if err != nil {
+			return err
+		}
+		if page.Msg.Reset_ {
+			c.config.Handler(Event{Reset: true})
+		}
+		for _, e := range page.Msg.Events {
+			if err := c.event(e, false); err != nil {
+				return err
+			}
+		}
+		c.mu.Lock()
+		c.state.Epoch, c.state.Seq = page.Msg.Next.GetEpoch(), page.Msg.Next.GetSeq()
+		err = c.save()
+		c.mu.Unlock()
+		if err != nil || !page.Msg.More {
+			return errors.Join(err, c.fillLarge(ctx, page.Msg.Large))
+		}
+	}
+}
+
+// fillLarge reads what large groups have beyond what was handed over.
+func (c *Client) fillLarge(ctx context.Context, tails []*chatv1.LargeTail) error {
+	for _, t := range tails {
+		c.mu.Lock()
+		seen, known := c.state.Seen[t.Conversation]
+		if !known { // what came before this device is history, for those who ask for it
+			if c.state.Seen == nil {
+				c.state.Seen = map[uint64]uint64{}
+			}
+			c.state.Seen[t.Conversation] = t.LastSeq
+			seen = t.LastSeq
+		}
+		c.mu.Unlock()
+		if err := c.history(ctx, t.Conversation, seen, t.LastSeq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill takes a message of a large group, after those that are missing before it.
+func (c *Client) fill(ctx context.Context, e *chatv1.Event) error {
+	m := e.GetMessage()
+	if m == nil {
+		return nil
+	}
+	c.mu.Lock()
+	seen := c.state.Seen[m.Conversation]
+	c.mu.Unlock()
+	if seen != 0 && m.Seq > seen+1 {
+		if err := c.history(ctx, m.Conversation, seen, m.Seq-1); err != nil {
+			return err
+		}
+	}
+	return c.event(e, true)
+}
+
+func (c *Client) history(ctx context.Context, conversation, after, to uint64) error {
+	for after < to {
+		page, err := c.chat.History(ctx, connect.NewRequest(&chatv1.HistoryRequest{Conversation: conversation, After: max(after, 1), Limit: 200}))
+		if err != nil {
+			return err
+		}
+		for _, m := range page.Msg.Messages {
+			if m.Seq > to {
+				return nil
+			}
+			if err := c.event(&chatv1.Event{Body: &chatv1.Event_Message{Message: m}}, false); err != nil {
+				return err
+			}
+			after = m.Seq
+		}
+		if !page.Msg.More {
+			return nil
+		}
+	}
+	return nil
+}
