@@ -112,6 +112,7 @@ type room struct {
 	state    *state           // nil: not loaded. Never changed, only replaced.
 	busy     bool             // being loaded or changed: drafts wait
 	gone     bool             // dropped from memory: take the conversation's new room
+	doubted  bool             // the state refuses a draft: look whether it is the newest
 	returned []*message.Draft // the log refused them as stale; they go before those that wait
 	waiting  []*message.Draft
 	// freshFrom is the least access version that the log has not refused yet.

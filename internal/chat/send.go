@@ -62,9 +62,10 @@ func (s *Service) submit(r *room, d *message.Draft) bool {
 		s.wait(r, d) // for the state, or until the upload was looked at
 		return true
 	}
-	if err := r.state.admits(d.Sender, s.deps.Clock.Now().UnixMilli()); err != nil {
-		r.mu.Unlock()
-		refuse(d, err)
+	if r.state.admits(d.Sender, s.deps.Clock.Now().UnixMilli()) != nil {
+		// Who is let in is checked by the log. Who is not is refused only after a look whether another node has let him in.
+		r.doubted = true
+		s.wait(r, d)
 		return true
 	}
 	// Under r.mu, so that a sender's drafts reach the log in their order.
@@ -97,10 +98,34 @@ func (s *Service) wait(r *room, d *message.Draft) {
 func (s *Service) loadFor(r *room) {
 	s.loads <- struct{}{}
 	r.changing.Lock()
-	_, err := s.fill(context.Background(), r)
+	err := s.look(context.Background(), r)
+	if err == nil {
+		_, err = s.fill(context.Background(), r)
+	}
 	r.changing.Unlock()
 	<-s.loads
 	s.release(r, err)
+}
+
+// look drops a doubted state when the log knows a newer one. The caller holds changing.
+func (s *Service) look(ctx context.Context, r *room) error {
+	r.mu.Lock()
+	doubted := r.doubted && r.state != nil
+	r.doubted = false
+	r.mu.Unlock()
+	if !doubted {
+		return nil
+	}
+	tail, err := s.deps.Log.Tail(ctx, key(r.id))
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	if r.state != nil && r.state.access < tail.Access {
+		r.state = nil
+	}
+	r.mu.Unlock()
+	return nil
 }
 
 // release lets the waiting drafts go on, in order: first those that came back from the log.
@@ -306,6 +331,9 @@ func check(d *message.Draft) error {
 	return checkContent(d)
 }
 
+// blank are symbols and letters that show nothing.
+const blank = "\u115f\u1160\u2800\u3164\uffa0"
+
 func checkText(text []byte) error {
 	if len(text) > 4*MaxText {
 		return errLong
@@ -329,7 +357,7 @@ func checkText(text []byte) error {
 			return errLong
 		}
 		visible = visible || bytes.ContainsFunc(text, func(r rune) bool {
-			return unicode.IsGraphic(r) && !unicode.IsSpace(r) && r != '\u2800' && r != '\u3164'
+			return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !strings.ContainsRune(blank, r)
 		})
 	} else if len(text) > MaxText {
 		return errLong

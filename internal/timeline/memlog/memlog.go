@@ -15,15 +15,15 @@ import (
 type Log struct {
 	listener timeline.Listener
 
-	mu       sync.Mutex // guards all below
-	idle     sync.Cond  // storing ended; on mu
-	closed   bool
-	queue    []*timeline.Append
-	storing  bool // a goroutine works the queue; it ends with it
-	lines    map[timeline.Key]*line
-	tokens   map[tokenIn]uint64
-	records  [timeline.Partitions][]timeline.Record
-	saved    [timeline.Partitions]uint64
+	mu      sync.Mutex // guards all below
+	idle    sync.Cond  // storing ended; on mu
+	closed  bool
+	queue   []*timeline.Append
+	storing bool // a goroutine works the queue; it ends with it
+	lines   map[timeline.Key]*line
+	tokens  map[tokenIn]uint64
+	records [timeline.Partitions][]timeline.Record
+	saved   [timeline.Partitions]uint64
 }
 
 type line struct {

@@ -1,0 +1,206 @@
+package chat_test
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/chat"
+	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/idgen"
+	"github.com/rialto-im/rialto/internal/message"
+	"github.com/rialto-im/rialto/internal/sqldb"
+	"github.com/rialto-im/rialto/internal/timeline"
+	"github.com/rialto-im/rialto/internal/timeline/memlog"
+	"google.golang.org/protobuf/proto"
+)
+
+// testing.TB and *rapid.T have this in common.
+type tester interface {
+	Helper()
+	Fatalf(format string, args ...any)
+	Errorf(format string, args ...any)
+}
+
+// clockByHand moves when told.
+type clockByHand struct{ ms atomic.Int64 }
+
+func (c *clockByHand) Now() time.Time { return time.UnixMilli(c.ms.Load()) }
+
+// relations of users 1 to most.
+type relations struct {
+	most uint64
+
+	mu      sync.Mutex // guards all below
+	blocked map[[2]id.User]bool
+	friends map[[2]id.User]bool
+}
+
+func pairOf(a, b id.User) [2]id.User { return [2]id.User{min(a, b), max(a, b)} }
+
+func (r *relations) set(of map[[2]id.User]bool, a, b id.User, yes bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	of[pairOf(a, b)] = yes
+}
+
+func (r *relations) Blocked(_ context.Context, a, b id.User) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.blocked[pairOf(a, b)], nil
+}
+
+func (r *relations) Friends(_ context.Context, a, b id.User) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.friends[pairOf(a, b)], nil
+}
+
+func (r *relations) Exist(_ context.Context, users []id.User) error {
+	for _, u := range users {
+		if u == 0 || uint64(u) > r.most {
+			return errs.New(errs.NotFound, "no_user", "one of these users does not exist")
+		}
+	}
+	return nil
+}
+
+// house has what the nodes of a test share.
+type house struct {
+	path      string
+	log       timeline.Log
+	db        *sqldb.DB
+	clock     *clockByHand
+	relations *relations
+	ids       *idgen.Snowflake
+	messages  *idgen.Messages
+	config    chat.Config
+}
+
+func newHouse(t testing.TB, config chat.Config) *house {
+	t.Helper()
+	h := &house{path: filepath.Join(t.TempDir(), "records.db"), log: memlog.New(nil), config: config, clock: &clockByHand{},
+		relations: &relations{most: 1000, blocked: map[[2]id.User]bool{}, friends: map[[2]id.User]bool{}}}
+	h.clock.ms.Store(1_800_000_000_000)
+	h.messages = idgen.NewMessages(h.clock)
+	h.ids = idgen.NewSnowflake(steady{}, 1)
+	h.db = openDB(t, h.path)
+	return h
+}
+
+// steady is the machine's clock: record ids must not wait for the hand.
+type steady struct{}
+
+func (steady) Now() time.Time { return time.Now() }
+
+func openDB(t testing.TB, path string) *sqldb.DB {
+	t.Helper()
+	db, err := sqldb.Open(context.Background(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func (h *house) deps(db *sqldb.DB) chat.Deps {
+	return chat.Deps{Log: h.log, DB: db, IDs: h.ids, MessageIDs: h.messages, Relations: h.relations, Clock: h.clock, Logger: slog.New(slog.DiscardHandler)}
+}
+
+// node opens one more service on the same stores.
+func (h *house) node(t tester) *chat.Service { return h.nodeOn(t, h.db) }
+
+func (h *house) nodeOn(t tester, db *sqldb.DB) *chat.Service {
+	t.Helper()
+	s, err := chat.New(context.Background(), h.deps(db), h.config)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return s
+}
+
+// copyDB gives a copy of the records as they are now, as a backup has them.
+func (h *house) copyDB(t tester, to string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+h.path)
+	if err == nil {
+		_, err = db.Exec(`VACUUM INTO '` + to + `'`)
+		if err == nil {
+			err = db.Close()
+		}
+	}
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
+func draftOf(c id.Conversation, u id.User, n uint64, text string) *message.Draft {
+	return &message.Draft{Conversation: c, Sender: u, Device: id.Device(u) + 100, ClientSeq: n, Content: message.AppendText(nil, text)}
+}
+
+// reasonOf an error, "" for none.
+func reasonOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return errs.Of(err).Reason
+}
+
+// entry is one of a conversation's log, decoded.
+type entry struct {
+	message.Entry
+	seq, counted uint64
+	control      *chatv1.Control
+}
+
+func (h *house) entries(t tester, c id.Conversation) []entry {
+	t.Helper()
+	stored, err := h.log.Read(context.Background(), timeline.Key{Kind: timeline.Conversation, ID: uint64(c)}, 0, 1<<20)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	list := make([]entry, len(stored))
+	for i, e := range stored {
+		list[i].seq, list[i].counted = e.Seq, e.Counted
+		if err := list[i].Decode(e.Payload); err != nil {
+			t.Fatalf("%v", err)
+		}
+		if list[i].Control {
+			var content chatv1.Content
+			if err := proto.Unmarshal(list[i].Content, &content); err != nil {
+				t.Fatalf("%v", err)
+			}
+			list[i].control = content.GetControl()
+		}
+	}
+	return list
+}
+
+func (h *house) tail(t tester, c id.Conversation) timeline.Tail {
+	t.Helper()
+	tail, err := h.log.Tail(context.Background(), timeline.Key{Kind: timeline.Conversation, ID: uint64(c)})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return tail
+}
+
+func must(t tester, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
+var errForeign = errs.New(errs.NotFound, "foreign", "this is not your upload")

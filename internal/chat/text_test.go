@@ -1,0 +1,212 @@
+package chat_test
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/chat"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/message"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+)
+
+func contentOf(t tester, c *chatv1.Content) []byte {
+	t.Helper()
+	b, err := proto.Marshal(c)
+	must(t, err)
+	return b
+}
+
+func mediaContent(t tester, m *chatv1.Media) []byte {
+	return contentOf(t, &chatv1.Content{Kind: &chatv1.Content_File{File: m}})
+}
+
+func TestTexts(t *testing.T) {
+	ctx := context.Background()
+	h := newHouse(t, chat.Config{})
+	s := h.node(t)
+	c, err := s.OpenDirect(ctx, 1, 2)
+	must(t, err)
+	n := uint64(0)
+	for _, test := range []struct{ name, text, reason string }{
+		{"one letter", "a", ""},
+		{"100,000 letters", strings.Repeat("a", chat.MaxText), ""},
+		{"one letter more", strings.Repeat("a", chat.MaxText+1), "text_too_long"},
+		{"100,000 emoji", strings.Repeat("😀", chat.MaxText), ""},
+		{"one emoji more", strings.Repeat("😀", chat.MaxText+1), "text_too_long"},
+		{"100,001 of two bytes", strings.Repeat("é", chat.MaxText+1), "text_too_long"},
+		{"empty", "", "empty_text"},
+		{"spaces", " \t\r\n", "empty_text"},
+		{"Unicode spaces", "\u00a0\u2003\u3000\u2028", "empty_text"},
+		{"zero width", "\u200b\u200d\ufeff\u2060", "empty_text"},
+		{"blank letters", "\u3164\u2800\uffa0\u115f\u1160", "empty_text"},
+		{"a letter between zero widths", "\u200bx\u200b", ""},
+		{"a letter before zero widths", "x\u200b", ""},
+		{"U+0000", "a\x00b", "bad_text"},
+		{"U+0000 behind another script", "é\x00", "bad_text"},
+		{"a lone byte", "a\xff", "bad_text"},
+		{"a lone surrogate", "a\xed\xa0\x80", "bad_text"},
+		{"cut", "\xf0\x9f\x98", "bad_text"},
+		{"overlong", "\xc0\xaf", "bad_text"},
+		{"marks", "z" + strings.Repeat("\u0300", 10_000), ""},
+		{"direction overrides", "\u202egpj.exe", ""},
+		{"family of 1,000", strings.Repeat("👩\u200d", 1000), ""},
+		{"markup", "<script>alert(1)</script>", ""},
+		{"controls", "\x1b[31mred\r\n", ""},
+	} {
+		n++
+		d := draftOf(c, 1, n, test.text)
+		if err := s.Send(ctx, d); reasonOf(err) != test.reason {
+			t.Errorf("%s: %v, want %q", test.name, err, test.reason)
+			continue
+		}
+		if test.reason != "" {
+			continue
+		}
+		page, err := s.History(ctx, 2, &chatv1.HistoryRequest{Conversation: uint64(c), Limit: 1})
+		if err != nil || len(page.Messages) != 1 || page.Messages[0].Content.GetText() != test.text {
+			t.Errorf("%s: was not stored as it was (%v)", test.name, err)
+		}
+	}
+}
+
+func TestContents(t *testing.T) {
+	ctx := context.Background()
+	h := newHouse(t, chat.Config{})
+	deps := h.deps(h.db)
+	var asked []id.Upload
+	deps.Uploads = func(_ context.Context, u id.User, upload id.Upload) error {
+		asked = append(asked, upload)
+		if upload == 13 {
+			return errForeign
+		}
+		return nil
+	}
+	s, err := chat.New(ctx, deps, h.config)
+	must(t, err)
+	c, err := s.OpenDirect(ctx, 1, 2)
+	must(t, err)
+	text := func(s string) *chatv1.Content { return &chatv1.Content{Kind: &chatv1.Content_Text{Text: s}} }
+	file := func(m *chatv1.Media) *chatv1.Content { return &chatv1.Content{Kind: &chatv1.Content_File{File: m}} }
+	place := func(lat, lon float64, label string) *chatv1.Content {
+		return &chatv1.Content{Kind: &chatv1.Content_Location{Location: &chatv1.Location{Latitude: lat, Longitude: lon, Label: label}}}
+	}
+	custom := func(typ string, n int) *chatv1.Content {
+		return &chatv1.Content{Kind: &chatv1.Content_Custom{Custom: &chatv1.Custom{Type: typ, Data: make([]byte, n)}}}
+	}
+	card := func(title, text string) *chatv1.Content {
+		return &chatv1.Content{Kind: &chatv1.Content_Card{Card: &chatv1.Card{Title: title, Text: text}}}
+	}
+	n := uint64(0)
+	for _, test := range []struct {
+		name    string
+		content []byte
+		reason  string
+	}{
+		{"nothing", nil, "no_content"},
+		{"no kind", contentOf(t, &chatv1.Content{}), "no_content"},
+		{"not protobuf", []byte{0xff, 0xff}, "no_content"},
+		{"a text that says more than there is", []byte{10, 200, 'a'}, "no_content"},
+		{"two texts, the last one counts", append(contentOf(t, text("a")), contentOf(t, text(" "))...), "empty_text"},
+		{"an unknown kind", protowire.AppendBytes(protowire.AppendTag(nil, 77, protowire.BytesType), []byte("x")), "no_content"},
+		{"control", contentOf(t, &chatv1.Content{Kind: &chatv1.Content_Control{Control: &chatv1.Control{Action: chatv1.Control_ACTION_DISSOLVED}}}), "bad_content"},
+		{"file", contentOf(t, file(&chatv1.Media{Upload: 7, Name: "n", Caption: strings.Repeat("漢", 2000)})), ""},
+		{"file of another", contentOf(t, file(&chatv1.Media{Upload: 13, Name: "n"})), "foreign"},
+		{"file without upload", contentOf(t, file(&chatv1.Media{Name: "n"})), "bad_content"},
+		{"long caption", contentOf(t, file(&chatv1.Media{Upload: 7, Caption: strings.Repeat("a", 2001)})), "bad_content"},
+		{"U+0000 in a name", contentOf(t, file(&chatv1.Media{Upload: 7, Name: "a\x00"})), "bad_content"},
+		{"place", contentOf(t, place(90, -180, "pole")), ""},
+		{"NaN", contentOf(t, place(math.NaN(), 0, "")), "bad_content"},
+		{"NaN east", contentOf(t, place(0, math.NaN(), "")), "bad_content"},
+		{"infinity", contentOf(t, place(0, math.Inf(1), "")), "bad_content"},
+		{"beyond the pole", contentOf(t, place(90.0001, 0, "")), "bad_content"},
+		{"long label", contentOf(t, place(0, 0, strings.Repeat("a", 2001))), "bad_content"},
+		{"custom", contentOf(t, custom("t", 64<<10)), ""},
+		{"custom, a byte more", contentOf(t, custom("t", 64<<10+1)), "bad_content"},
+		{"custom without a type", contentOf(t, custom("", 1)), "bad_content"},
+		{"card", contentOf(t, card("t", "x")), ""},
+		{"card without a title", contentOf(t, card("", "x")), "bad_content"},
+		{"long card", contentOf(t, card("t", strings.Repeat("é", 2001))), "bad_content"},
+	} {
+		n++
+		d := draftOf(c, 1, n, "")
+		d.Content = test.content
+		if err := s.Send(ctx, d); reasonOf(err) != test.reason {
+			t.Errorf("%s: %v, want %q", test.name, err, test.reason)
+		}
+	}
+	if len(asked) != 2 || asked[0] != 7 || asked[1] != 13 {
+		t.Errorf("asked for uploads %v", asked)
+	}
+
+	// What the server does not know is not stored: it would pass every limit.
+	n++
+	d := draftOf(c, 1, n, "")
+	d.Content = protowire.AppendBytes(protowire.AppendTag(contentOf(t, card("t", "x")), 999, protowire.BytesType), make([]byte, 500_000))
+	must(t, s.Send(ctx, d))
+	log := h.entries(t, c)
+	if size := len(log[len(log)-1].Content); size > 100 {
+		t.Errorf("%d bytes were stored of a card and something unknown", size)
+	}
+}
+
+func TestClientIDs(t *testing.T) {
+	ctx := context.Background()
+	h := newHouse(t, chat.Config{})
+	s := h.node(t)
+	c, err := s.OpenDirect(ctx, 1, 2)
+	must(t, err)
+	for _, test := range []struct {
+		seq    uint64
+		id     string
+		reason string
+	}{
+		{0, "", "no_client_id"},
+		{1, "a", "two_client_ids"},
+		{1 << 63, "", "no_client_id"},
+		{math.MaxUint64, "", "no_client_id"},
+		{0, strings.Repeat("a", 65), "no_client_id"},
+		{0, strings.Repeat("a", 64), ""},
+		{1<<63 - 1, "", ""},
+	} {
+		d := draftOf(c, 1, test.seq, "x")
+		d.ClientMsgID = test.id
+		if err := s.Send(ctx, d); reasonOf(err) != test.reason {
+			t.Errorf("%d %q: %v, want %q", test.seq, test.id, err, test.reason)
+		}
+	}
+	other, err := s.CreateGroup(ctx, 1, &chatv1.CreateGroupRequest{Title: "g"})
+	must(t, err)
+	for name, set := range map[string]func(d *message.Draft){
+		"client_seq":    func(d *message.Draft) { d.ClientSeq = 500 },
+		"client_msg_id": func(d *message.Draft) { d.ClientSeq, d.ClientMsgID = 0, "order-1" },
+	} {
+		send := func(c id.Conversation, device id.Device, text string) *message.Draft {
+			d := draftOf(c, 1, 0, text)
+			set(d)
+			d.Device = device
+			_ = s.Send(ctx, d) // the draft has it
+			return d
+		}
+		first, again := send(c, 1, "hello"), send(c, 1, "hello")
+		if first.Err != nil || first.Duplicate || again.Err != nil || !again.Duplicate || again.Seq != first.Seq || again.ID != first.ID || again.Counted != first.Counted {
+			t.Errorf("%s: %+v and then %+v", name, first, again)
+		}
+		if d := send(c, 1, "other"); reasonOf(d.Err) != "id_reuse" {
+			t.Errorf("%s with another content: %v", name, d.Err)
+		}
+		if d := send(c, 2, "hello"); d.Err != nil || d.Duplicate {
+			t.Errorf("%s from another device: %+v", name, d)
+		}
+		if d := send(other, 1, "hello"); d.Err != nil || d.Duplicate {
+			t.Errorf("%s to another conversation: %+v", name, d)
+		}
+	}
+	if n, err := s.HighestCounter(ctx, id.Caller{User: 1, Device: 2}); err != nil || n != 500 {
+		t.Errorf("highest counter %d, %v", n, err)
+	}
+}
