@@ -11,6 +11,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/app"
 	"github.com/rialto-im/rialto/internal/bench"
+	"github.com/rialto-im/rialto/internal/terminal"
 	"github.com/rialto-im/rialto/internal/verify"
 )
 
@@ -26,6 +27,9 @@ func commands() []command {
 		}},
 		{"check", "check the configuration and say every fault; --reference prints all settings", func(_ context.Context, args []string) int {
 			return app.CheckMain(args, os.Stdout, os.Stderr)
+		}},
+		{"chat", "chat from the terminal", func(_ context.Context, args []string) int {
+			return terminal.Main(args, os.Stdin, os.Stdout, os.Stderr)
 		}},
 		{"bench", "load a deployment and check every message: bench chat, bench idle", func(_ context.Context, args []string) int {
 			return bench.Main(args, os.Stdout, os.Stderr)

@@ -42,7 +42,8 @@ type conn struct {
 	inFlight atomic.Int32  // sends without a receipt
 	calls    atomic.Int32
 
-	in inbound
+	reading sync.Mutex // guards in: the reading goroutine's, but for the moment after the first frame's authentication. Before mu.
+	in      inbound
 
 	mu      sync.Mutex // guards all below
 	out     *buffer    // nil while there is nothing to write

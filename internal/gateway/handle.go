@@ -138,15 +138,17 @@ func (c *conn) refuse(err error) {
 	c.server.touch(c)
 }
 
-// goOn handles what came with and after the auth frame, and reads on. Nobody else reads meanwhile.
+// goOn handles what came with and after the auth frame, and reads on.
 func (c *conn) goOn(f *gatewayv1.ClientFrame) {
+	c.reading.Lock() // until the reading goroutine has put away what came behind the auth frame
+	defer c.reading.Unlock()
 	if err := c.handle(f); err != nil {
 		c.fault(err)
 		return
 	}
 	held := c.in.partial
 	c.in.partial, c.in.need = nil, 0
-	c.read(held)
+	c.readMore(held)
 	c.mu.Lock()
 	c.relax()
 	c.mu.Unlock()

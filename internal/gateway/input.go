@@ -21,6 +21,13 @@ type inbound struct {
 
 // read takes bytes from the wire. It may change data, and keeps none of it. The caller is the reading goroutine.
 func (c *conn) read(data []byte) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	c.readMore(data)
+}
+
+// readMore is read for one who holds reading.
+func (c *conn) readMore(data []byte) {
 	now := c.server.now.Load()
 	c.server.stats.BytesIn.Add(int64(len(data)))
 	if c.last.Load() != now {

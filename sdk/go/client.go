@@ -161,6 +161,13 @@ func (c *Client) User() uint64 {
 	return c.state.User
 }
 
+// SignedIn tells whether the client has a session, as far as it knows.
+func (c *Client) SignedIn() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state.Access != ""
+}
+
 // Register makes a user and logs in.
 func (c *Client) Register(ctx context.Context, handle, password, displayName string) error {
 	r, err := c.base.Register(ctx, connect.NewRequest(&accountv1.RegisterRequest{Handle: handle, Password: password, DisplayName: displayName, Client: c.client()}))

@@ -3,6 +3,7 @@ package rialto
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"connectrpc.com/connect"
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
@@ -71,6 +72,25 @@ func (c *Client) enqueue(conversation uint64, content *chatv1.Content) (<-chan o
 	return done, nil
 }
 
+// Flush waits until nothing waits to be sent.
+func (c *Client) Flush(ctx context.Context) error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		c.mu.Lock()
+		n := len(c.state.Outbox)
+		c.mu.Unlock()
+		if n == 0 {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("rialto: %d messages are not sent yet; they are kept: %w", n, ctx.Err())
+		}
+	}
+}
+
 // receipt settles a message. A refusal that may pass leaves it in the outbox, to go out with the next connection.
 func (c *Client) receipt(r *gatewayv1.Receipt) error {
 	if e := r.Error; e != nil && e.RetryMs > 0 {
@@ -136,8 +156,8 @@ func (c *Client) sendByCall(ctx context.Context) error {
 		switch code := connect.CodeOf(err); {
 		case err == nil:
 			r.Id, r.Seq, r.TimeMs, r.Counted, r.Duplicate = res.Msg.Id, res.Msg.Seq, res.Msg.TimeMs, res.Msg.Counted, res.Msg.Duplicate
-		case code == connect.CodeUnavailable || code == connect.CodeUnauthenticated || code == connect.CodeUnknown || code == connect.CodeDeadlineExceeded:
-			return err
+		case !connect.IsWireError(err), code == connect.CodeUnavailable, code == connect.CodeUnauthenticated, code == connect.CodeInternal, code == connect.CodeUnknown:
+			return err // not the server's word on this message
 		default:
 			r.Error = &gatewayv1.Error{Code: code.String(), Reason: code.String(), Message: err.Error()}
 		}
