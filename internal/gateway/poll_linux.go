@@ -63,6 +63,9 @@ func (l *loop) adopt(c *conn, nc net.Conn, ahead []byte) error {
 	if len(ahead) > 0 {
 		c.read(ahead)
 	}
+	c.mu.Lock()
+	c.fd = int32(fd)
+	c.mu.Unlock()
 	l.mu.Lock()
 	if need := fd + 1; need > len(l.conns) {
 		l.conns = append(l.conns, make([]*conn, need-len(l.conns))...)
@@ -71,7 +74,6 @@ func (l *loop) adopt(c *conn, nc net.Conn, ahead []byte) error {
 	l.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.fd = int32(fd)
 	if err := unix.EpollCtl(l.fd, unix.EPOLL_CTL_ADD, fd, c.interest()); err != nil {
 		c.fd = -1
 		l.mu.Lock()
