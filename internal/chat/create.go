@@ -78,7 +78,8 @@ func (s *Service) create(ctx context.Context, c id.Conversation, control *chatv1
 		}
 		return control, nil
 	})
-	return errors.Join(err, s.resizeAfter(ctx, c, seq))
+	s.resizeAfter(ctx, c, seq)
+	return err
 }
 
 func parseTitle(title string) (string, error) {

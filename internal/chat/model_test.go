@@ -143,7 +143,9 @@ type run struct {
 	next  map[id.User]uint64
 }
 
-func (r *run) node() *chat.Service { return r.nodes[rapid.IntRange(0, len(r.nodes)-1).Draw(r.T, "node")] }
+func (r *run) node() *chat.Service {
+	return r.nodes[rapid.IntRange(0, len(r.nodes)-1).Draw(r.T, "node")]
+}
 func (r *run) user(what string) id.User {
 	return id.User(rapid.IntRange(1, modelUsers).Draw(r.T, what))
 }
@@ -632,4 +634,3 @@ func (r *run) verifyOld(t *testing.T, path string) {
 	}
 	must(r, db.Close())
 }
-
