@@ -29,13 +29,17 @@ type part struct {
 	mu      sync.Mutex // guards the handed-over records
 	records []record   // in order, above seen
 	entries int        // in records
+	bytes   int        // of their payloads
 	behind  bool       // the log has records that were not kept in memory
+	reading bool       // they are being read: more may be found
 	newest  uint64     // newest record known of
 
 	// Of the carrier's goroutine alone:
 	seen     uint64 // last record given to the lanes
 	inflight []*batch
-	saved    uint64 // last checkpoint written
+	saved    uint64        // last checkpoint written
+	wait     time.Duration // after the last failure; 0: it went well
+	again    time.Time     // when to try again
 	settled  atomic.Uint64
 }
 
@@ -78,13 +82,18 @@ func (c *carrier) offer(commit *timeline.Commit) {
 		if p.partition != commit.Partition {
 			continue
 		}
+		bytes := 0
+		for i := range commit.Entries {
+			bytes += len(commit.Entries[i].Payload)
+		}
 		p.mu.Lock()
 		p.newest = max(p.newest, commit.Record)
-		if p.behind || p.entries+len(commit.Entries) > handedOver {
+		if p.behind || p.entries+len(commit.Entries) > handedOver || p.bytes+bytes > handedOverBytes {
 			p.behind = true
 		} else {
 			p.records = append(p.records, record{commit.Record, commit.Entries})
 			p.entries += len(commit.Entries)
+			p.bytes += bytes
 		}
 		p.mu.Unlock()
 	}
@@ -93,7 +102,7 @@ func (c *carrier) offer(commit *timeline.Commit) {
 func (c *carrier) idle() bool {
 	for _, p := range c.parts {
 		p.mu.Lock()
-		open := p.behind || len(p.records) > 0 || p.settled.Load() < p.newest
+		open := p.behind || p.reading || len(p.records) > 0 || p.settled.Load() < p.newest
 		p.mu.Unlock()
 		if open {
 			return false
@@ -105,29 +114,15 @@ func (c *carrier) idle() bool {
 func (c *carrier) run(ctx context.Context) {
 	tick := time.NewTicker(idleCheckpoint)
 	defer tick.Stop()
-	wait := retryFirst
 	for {
-		failed := false
 		for _, p := range c.parts {
-			if err := c.carry(ctx, p); err != nil && ctx.Err() == nil {
-				failed = true
-				c.worker.deps.Logger.Warn("fan-out waits for the store", "partition", p.partition, "error", err)
-			}
+			c.try(ctx, p)
 		}
-		if failed {
-			select {
-			case <-ctx.Done():
-			case <-time.After(wait):
-			}
-			wait = min(2*wait, retryMost)
-		} else {
-			wait = retryFirst
-			select {
-			case <-ctx.Done():
-			case <-c.wake:
-				continue
-			case <-tick.C:
-			}
+		select {
+		case <-ctx.Done():
+		case <-c.wake:
+			continue
+		case <-tick.C:
 		}
 		for _, p := range c.parts {
 			if err := c.settle(ctx, p, 1); err != nil && ctx.Err() == nil {
@@ -140,12 +135,27 @@ func (c *carrier) run(ctx context.Context) {
 	}
 }
 
+// try carries a partition, unless it failed just now: the others do not wait for it.
+func (c *carrier) try(ctx context.Context, p *part) {
+	if p.wait > 0 && time.Now().Before(p.again) {
+		return
+	}
+	err := c.carry(ctx, p)
+	if err == nil || ctx.Err() != nil {
+		p.wait = 0
+		return
+	}
+	p.wait = min(max(2*p.wait, retryFirst), retryMost)
+	p.again = time.Now().Add(p.wait)
+	c.worker.deps.Logger.Warn("fan-out waits for the store", "partition", p.partition, "error", err)
+}
+
 // carry gives all records above seen to the lanes.
 func (c *carrier) carry(ctx context.Context, p *part) error {
 	for {
 		p.mu.Lock()
 		records := p.records
-		p.records, p.entries = nil, 0
+		p.records, p.entries, p.bytes = nil, 0, 0
 		behind := p.behind
 		p.mu.Unlock()
 
@@ -159,7 +169,7 @@ func (c *carrier) carry(ctx context.Context, p *part) error {
 			}
 			if err := c.hand(ctx, p, r.seq, r.entries); err != nil {
 				p.mu.Lock()
-				p.records, p.entries, p.behind = nil, 0, true
+				p.records, p.entries, p.bytes, p.behind = nil, 0, 0, true
 				p.mu.Unlock()
 				return err
 			}
@@ -181,10 +191,16 @@ func (c *carrier) carry(ctx context.Context, p *part) error {
 
 // catchUp reads from the log what was not handed over, until there is no more.
 func (c *carrier) catchUp(ctx context.Context, p *part) error {
+	defer func() {
+		p.mu.Lock()
+		p.reading = false
+		p.mu.Unlock()
+	}()
 	for {
 		// What is committed from here on is handed over again; the log is read until it has nothing above.
 		p.mu.Lock()
-		p.behind = false
+		p.behind, p.reading = false, true
+		p.newest = max(p.newest, p.seen)
 		p.mu.Unlock()
 		records, err := c.worker.deps.Log.Records(ctx, p.partition, p.seen, 64)
 		if err != nil {
@@ -229,13 +245,19 @@ func (c *carrier) hand(ctx context.Context, p *part, seq uint64, entries []timel
 	for i := range entries {
 		e := &entries[i]
 		conversation := id.Conversation(e.Key.ID)
+		control := message.IsControl(e.Payload)
+		if control {
+			if err := c.worker.deps.Chat.Applied(ctx, conversation, e.Seq); err != nil {
+				return err
+			}
+		}
 		members, large, err := c.worker.deps.Chat.Audience(ctx, conversation, e.Seq)
 		if err != nil {
 			return err
 		}
 		it := item{kind: message.DeliverEntry, conversation: conversation, seq: e.Seq, counted: e.Counted, body: e.Payload, members: members, large: large}
 		b.items = append(b.items, it)
-		if message.IsControl(e.Payload) {
+		if control {
 			b.items = follow(b.items, it)
 		}
 	}

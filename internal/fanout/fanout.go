@@ -30,6 +30,9 @@ import (
 // copy and members are reached through the nodes that follow it.
 type Chat interface {
 	Audience(ctx context.Context, conversation id.Conversation, seq uint64) (members []id.User, large bool, err error)
+	// Applied returns when Audience knows the control entry at seq. Entries may be read before the one who appended them has
+	// been told, and on any node.
+	Applied(ctx context.Context, conversation id.Conversation, seq uint64) error
 }
 
 // Presence says where users are.
@@ -59,8 +62,10 @@ type Worker struct {
 
 const (
 	carriers = 2
-	// handedOver bounds the entries kept in memory for a partition; beyond, they are read from the log.
-	handedOver = 1 << 16
+	// handedOver bounds the entries kept in memory for a partition, and handedOverBytes their payloads; beyond, they are read
+	// from the log.
+	handedOver      = 1 << 16
+	handedOverBytes = 8 << 20
 	// laneQueue bounds the batches waiting for a lane; a carrier waits when it is full.
 	laneQueue = 256
 	// checkpointEvery so many records, or after idleCheckpoint.
@@ -86,6 +91,9 @@ func New(deps Deps) *Worker {
 func (w *Worker) Run(ctx context.Context) error {
 	for _, c := range w.carriers {
 		if err := c.start(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
 			return err
 		}
 	}

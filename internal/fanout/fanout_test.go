@@ -1,0 +1,419 @@
+package fanout_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/fanout"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/message"
+	"github.com/rialto-im/rialto/internal/timeline"
+	"github.com/rialto-im/rialto/internal/timeline/memlog"
+	"github.com/rialto-im/rialto/internal/timeline/pebblelog"
+)
+
+func inMemory(l timeline.Listener) timeline.Log { return memlog.New(l) }
+
+func onDisk(t testing.TB) func(timeline.Listener) timeline.Log {
+	dir := t.TempDir()
+	return func(l timeline.Listener) timeline.Log {
+		log, err := pebblelog.Open(dir, pebblelog.Options{Listener: l, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+		must(t, err)
+		return log
+	}
+}
+
+// someConversations of 2 to 9 of 12 users.
+func (s *stage) someConversations() {
+	random := rand.New(rand.NewPCG(1, 2))
+	for c := id.Conversation(1); c <= 20; c++ {
+		users := random.Perm(12)[:2+random.IntN(8)]
+		for _, u := range users {
+			s.chat.of[c] = append(s.chat.of[c], id.User(u+1))
+		}
+		slices.Sort(s.chat.of[c])
+	}
+}
+
+// write appends n entries over the conversations from several goroutines, and waits until they are stored.
+func (s *stage) write(from, n int) {
+	var done, writers sync.WaitGroup
+	for w := range 4 {
+		writers.Go(func() {
+			for i := w; i < n; i += 4 {
+				s.append(id.Conversation(1+(from+i)%len(s.chat.of)), textEntry(fmt.Sprint(from+i)), &done)
+			}
+		})
+	}
+	writers.Wait()
+	done.Wait()
+}
+
+// check holds every inbox against the logs: each entry of each conversation of the user, in the conversation's order. With
+// again, an entry may be there more than once, as after a crash; what comes anew is still in order behind something known.
+func (s *stage) check(again bool) {
+	s.t.Helper()
+	ctx := context.Background()
+	for u := id.User(1); u <= 12; u++ {
+		entries, err := s.log.Read(ctx, inbox(u), 0, 1<<20)
+		must(s.t, err)
+		highest := map[id.Conversation]uint64{}
+		for _, e := range entries {
+			c, seq, _, err := message.DecodeInbox(e.Payload)
+			must(s.t, err)
+			if !slices.Contains(s.chat.of[c], u) {
+				s.t.Fatalf("%d has got an entry of %d", u, c)
+			}
+			switch {
+			case seq == highest[c]+1:
+				highest[c] = seq
+			case !again || seq > highest[c]:
+				s.t.Fatalf("%d has got %d of %d after %d", u, seq, c, highest[c])
+			}
+		}
+		for c, users := range s.chat.of {
+			tail, err := s.log.Tail(ctx, conversation(c))
+			must(s.t, err)
+			if slices.Contains(users, u) && highest[c] != tail.Seq {
+				s.t.Fatalf("%d has got %d of %d entries of %d", u, highest[c], tail.Seq, c)
+			}
+		}
+	}
+}
+
+// checkPushed holds the deliveries against the inboxes: to each node, each user's entries in the inbox's order, chained.
+func (s *stage) checkPushed() {
+	s.t.Helper()
+	type at struct {
+		node string
+		user id.User
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, count := map[at]message.Position{}, map[at]int{}
+	for _, g := range s.got {
+		for _, target := range g.Targets {
+			k := at{g.node, target.User}
+			if target.Prev != last[k] || target.At <= target.Prev {
+				s.t.Fatalf("%d at %s was given %d after %d, and the one before was %d", target.User, g.node, target.At, target.Prev, last[k])
+			}
+			last[k] = target.At
+			count[k]++
+			var e message.Entry
+			if err := e.Decode(g.Body); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+	}
+	for u := id.User(1); u <= 12; u++ {
+		entries, err := s.log.Read(context.Background(), inbox(u), 0, 1<<20)
+		must(s.t, err)
+		for _, node := range (places{}).Nodes() {
+			want := 0
+			if slices.Contains((places{}).Locate(u), node) {
+				want = len(entries)
+			}
+			if count[at{node, u}] != want {
+				s.t.Fatalf("%d at %s was given %d of %d", u, node, count[at{node, u}], want)
+			}
+		}
+	}
+}
+
+func TestEachEntryOnceInOrder(t *testing.T) {
+	for name, open := range map[string]func(timeline.Listener) timeline.Log{"memory": inMemory, "pebble": onDisk(t)} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, open)
+			s.someConversations()
+			s.start()
+			s.write(0, 4000)
+			s.settle()
+			s.check(false)
+			s.checkPushed()
+			if n := s.worker.Load().Carried(); n != 4000 {
+				t.Errorf("%d carried", n)
+			}
+			s.stop()
+			must(t, s.log.Close())
+			noneLeft(t)
+		})
+	}
+}
+
+// TestRestarts: workers are stopped at any time, also with queues full, and the next goes on from the checkpoints.
+func TestRestarts(t *testing.T) {
+	for name, open := range map[string]func(timeline.Listener) timeline.Log{"memory": inMemory, "pebble": onDisk(t)} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, open)
+			s.someConversations()
+			random := rand.New(rand.NewPCG(3, 4))
+			for round := range 8 {
+				s.start()
+				n := random.IntN(1500)
+				if round%2 == 0 {
+					var writing sync.WaitGroup
+					writing.Go(func() { s.write(round*2000, n) })
+					s.stop() // in the middle
+					writing.Wait()
+				} else {
+					s.write(round*2000, n)
+					s.stop()
+				}
+			}
+			s.write(50_000, 100) // with nobody told
+			s.start()
+			s.settle()
+			s.check(true)
+			s.stop()
+			must(t, s.log.Close())
+			noneLeft(t)
+		})
+	}
+}
+
+// TestEachFailureIsRetried: the store and the room above fail for a while, at each call that fan-out makes.
+func TestEachFailureIsRetried(t *testing.T) {
+	for name, fail := range map[string]func(*stage){
+		"post":       func(s *stage) { s.log.posts.Store(2) },
+		"records":    func(s *stage) { s.log.records.Store(5) },
+		"get":        func(s *stage) { s.log.gets.Store(5) },
+		"checkpoint": func(s *stage) { s.log.checkpoints.Store(5) },
+		"audience":   func(s *stage) { s.chat.fail.Store(5) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, inMemory)
+			s.someConversations()
+			s.write(0, 500) // to be read from the log
+			fail(s)
+			s.start()
+			s.write(500, 500)
+			s.settle()
+			fail(s)
+			s.write(1000, 500)
+			s.settle()
+			s.check(false)
+			s.checkPushed()
+			s.stop()
+			must(t, s.log.Close())
+		})
+	}
+}
+
+// TestBehind: more is committed than is kept in memory, with the lanes held; all of it comes, in order.
+func TestBehind(t *testing.T) {
+	s := newStage(t, inMemory)
+	s.chat.of[1], s.chat.of[2] = []id.User{1, 2, 3}, []id.User{2, 3, 4}
+	s.chat.fail.Store(1) // the partition waits at least once
+	s.start()
+	var done sync.WaitGroup
+	body := make([]byte, 100_000) // 200 of them are more than a partition keeps
+	for i := range 400 {
+		s.append(id.Conversation(1+i%2), textEntry(string(body)), &done)
+	}
+	done.Wait()
+	s.settle()
+	s.check(false)
+	s.checkPushed()
+	s.stop()
+	must(t, s.log.Close())
+}
+
+func TestNotify(t *testing.T) {
+	ctx := context.Background()
+	s := newStage(t, inMemory)
+	s.someConversations()
+	s.start()
+	s.log.posts.Store(1)
+	var notices []fanout.Notice
+	for i := range 100 {
+		notices = append(notices, fanout.Notice{User: id.User(1 + i%6), Body: message.AppendBody(nil, message.FieldRelation, []byte{byte(i)})})
+	}
+	must(t, s.worker.Load().Notify(ctx, notices))
+	must(t, s.worker.Load().Notify(ctx, nil))
+	next := map[id.User]int{}
+	for u := id.User(1); u <= 6; u++ {
+		entries, err := s.log.Read(ctx, inbox(u), 0, 1000)
+		must(t, err)
+		for _, e := range entries { // when Notify returned, all is appended
+			_, seq, body, err := message.DecodeInbox(e.Payload)
+			if want := int(u) - 1 + 6*next[u]; err != nil || seq != 0 || int(body[len(body)-1]) != want {
+				t.Fatalf("%d has got %v (%v), want %d", u, body, err, want)
+			}
+			next[u]++
+		}
+		if want := (100 - int(u) + 6) / 6; next[u] != want {
+			t.Errorf("%d has got %d of %d", u, next[u], want)
+		}
+	}
+	pushed := map[id.User]int{}
+	s.stop()
+	for _, g := range s.got {
+		if g.Kind != message.DeliverEvent || g.node != "a" && g.node != "b" {
+			t.Fatalf("%+v", g)
+		}
+		for _, target := range g.Targets {
+			pushed[target.User]++
+		}
+	}
+	for u := id.User(1); u <= 6; u++ {
+		if want := next[u] * len((places{}).Locate(u)); pushed[u] != want {
+			t.Errorf("%d was pushed %d of %d", u, pushed[u], want)
+		}
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	w := fanout.New(fanout.Deps{Log: s.log, Chat: s.chat, Presence: places{}, Bus: s.bus, Logger: slog.New(slog.DiscardHandler)})
+	if err := w.Notify(ended, notices); err == nil {
+		t.Error("nobody appended it, and Notify says so")
+	}
+	must(t, s.log.Close())
+	noneLeft(t)
+}
+
+// TestTransient: it reaches those who are connected, leaves nothing behind, and never waits.
+func TestTransient(t *testing.T) {
+	s := newStage(t, inMemory)
+	w := fanout.New(fanout.Deps{Log: s.log, Chat: s.chat, Presence: places{}, Bus: s.bus, Logger: slog.New(slog.DiscardHandler)})
+	for range 2000 { // nobody runs: it is dropped where there is no room
+		w.Transient([]id.User{2, 3}, []byte("x"))
+	}
+	s.start()
+	s.worker.Load().Transient([]id.User{1, 2, 3, 4, 6}, []byte("typing"))
+	// What is notified goes the same lanes, behind it.
+	must(t, s.worker.Load().Notify(context.Background(), []fanout.Notice{{User: 1, Body: []byte{1}}, {User: 2, Body: []byte{1}}, {User: 3, Body: []byte{1}}, {User: 4, Body: []byte{1}}}))
+	s.stop()
+	targets := map[string][]id.User{}
+	for _, g := range s.got {
+		if g.Kind != message.DeliverFrame {
+			continue
+		}
+		for _, target := range g.Targets {
+			if string(g.Body) != "typing" || target.At != 0 || target.Prev != 0 {
+				t.Errorf("%+v", g)
+			}
+			targets[g.node] = append(targets[g.node], target.User)
+		}
+	}
+	for _, users := range targets {
+		slices.Sort(users)
+	}
+	if fmt.Sprint(targets) != "map[a:[2 4 6] b:[3 6]]" {
+		t.Errorf("reached %v", targets)
+	}
+	if tail, err := s.log.Tail(context.Background(), inbox(6)); err != nil || tail.Seq != 0 {
+		t.Errorf("the inbox has %+v (%v)", tail, err)
+	}
+	must(t, s.log.Close())
+}
+
+// TestLarge: a large conversation writes no inbox; each node gets each entry once, in order, in one lane; who follows is told
+// in that order too.
+func TestLarge(t *testing.T) {
+	ctx := context.Background()
+	s := newStage(t, inMemory)
+	const c = 7
+	s.chat.of[c], s.chat.large[c] = []id.User{1, 2, 3, 4, 5, 6}, true
+	s.start()
+	var done sync.WaitGroup
+	s.append(c, textEntry("one"), &done)
+	s.append(c, controlEntry(t, chatv1.Control_ACTION_JOINED, 4, 6), &done)
+	s.append(c, textEntry("two"), &done)
+	s.append(c, controlEntry(t, chatv1.Control_ACTION_REMOVED, 6), &done)
+	s.append(c, textEntry("three"), &done)
+	done.Wait()
+	s.settle()
+	s.stop()
+	for u := id.User(1); u <= 6; u++ {
+		if tail, err := s.log.Tail(ctx, inbox(u)); err != nil || tail.Seq != 0 {
+			t.Errorf("the inbox of %d has %+v (%v)", u, tail, err)
+		}
+	}
+	if at, _ := s.chat.applied.Load(id.Conversation(c)); at != uint64(4) {
+		t.Errorf("the last control entry that chat was asked to know is %v", at)
+	}
+	lanes := map[int]bool{}
+	steps := map[string][]string{}
+	for _, g := range s.got {
+		lanes[g.lane] = true
+		step := fmt.Sprint(g.Kind, "@", g.Seq)
+		if g.Kind == message.DeliverEntry && (!g.Large || len(g.Targets) > 0 || g.Counted != g.Seq) {
+			t.Errorf("%+v", g)
+		}
+		for _, target := range g.Targets {
+			step += fmt.Sprint(" ", target.User)
+		}
+		steps[g.node] = append(steps[g.node], step)
+	}
+	if len(lanes) != 1 {
+		t.Errorf("lanes %v", lanes)
+	}
+	want := map[string][]string{"a": {"1@1", "1@2", "4@2 4 6", "1@3", "1@4", "5@4 6", "1@5"}, "b": {"1@1", "1@2", "4@2 6", "1@3", "1@4", "5@4 6", "1@5"}}
+	if fmt.Sprint(steps) != fmt.Sprint(want) {
+		t.Errorf("got\n%v, want\n%v", steps, want)
+	}
+	must(t, s.log.Close())
+}
+
+// TestOnePartitionFails: the audience of one conversation cannot be had; the other partitions go on.
+func TestOnePartitionFails(t *testing.T) {
+	s := newStage(t, inMemory)
+	s.someConversations()
+	broken := &brokenChat{members: s.chat, broken: 3}
+	w := fanout.New(fanout.Deps{Log: s.log, Chat: broken, Presence: places{}, Bus: s.bus, Logger: slog.New(slog.DiscardHandler)})
+	ctx, cancel := context.WithCancel(context.Background())
+	s.worker.Store(w)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := w.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	s.write(0, 200)
+	other := id.Conversation(1)
+	for conversation(other).Partition() == conversation(3).Partition() {
+		other++
+	}
+	var told sync.WaitGroup
+	s.append(other, textEntry("last"), &told)
+	told.Wait()
+	tail, err := s.log.Tail(ctx, conversation(other))
+	must(t, err)
+	for arrived := false; !arrived; {
+		entries, err := s.log.ReadBack(ctx, inbox(s.chat.of[other][0]), 0, 1000)
+		must(t, err)
+		for _, e := range entries {
+			c, seq, _, err := message.DecodeInbox(e.Payload)
+			must(t, err)
+			arrived = arrived || c == other && seq == tail.Seq
+		}
+	}
+	cancel()
+	<-done
+	s.worker.Store(nil)
+	s.start()
+	s.settle()
+	s.check(true)
+	s.stop()
+	must(t, s.log.Close())
+}
+
+type brokenChat struct {
+	*members
+	broken id.Conversation
+}
+
+func (b *brokenChat) Audience(ctx context.Context, c id.Conversation, seq uint64) ([]id.User, bool, error) {
+	if c == b.broken {
+		return nil, false, errBroken
+	}
+	return b.members.Audience(ctx, c, seq)
+}
