@@ -1,0 +1,4 @@
+package beside
+
+// N is a constant.
+const N = 1

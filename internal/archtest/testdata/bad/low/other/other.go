@@ -1,0 +1,2 @@
+// Package other has a name that another package has.
+package other

@@ -1,0 +1,2 @@
+// Package nowhere stands on no floor.
+package nowhere
