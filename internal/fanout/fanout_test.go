@@ -207,18 +207,39 @@ func TestEachFailureIsRetried(t *testing.T) {
 	}
 }
 
-// TestBehind: more is committed than is kept in memory, with the lanes held; all of it comes, in order.
+// TestBehind: while the carrier waits for an audience, more is committed than is kept in memory; all of it comes, in order.
 func TestBehind(t *testing.T) {
 	s := newStage(t, inMemory)
 	s.chat.of[1], s.chat.of[2] = []id.User{1, 2, 3}, []id.User{2, 3, 4}
-	s.chat.fail.Store(1) // the partition waits at least once
 	s.start()
+	s.settle()
+	gate := make(chan struct{})
+	s.chat.gate.Store(&gate)
 	var done sync.WaitGroup
-	body := make([]byte, 100_000) // 200 of them are more than a partition keeps
+	body := string(make([]byte, 100_000)) // 200 of them are more than a partition keeps
 	for i := range 400 {
-		s.append(id.Conversation(1+i%2), textEntry(string(body)), &done)
+		s.append(id.Conversation(1+i%2), textEntry(body), &done)
 	}
 	done.Wait()
+	s.chat.gate.Store(nil)
+	close(gate)
+	s.settle()
+	s.check(false)
+	s.checkPushed()
+	s.stop()
+	must(t, s.log.Close())
+}
+
+// TestNotTold: of many commits the worker is not told, as of another node's. It reads them when it is told of a later one.
+func TestNotTold(t *testing.T) {
+	s := newStage(t, inMemory)
+	s.someConversations()
+	s.start()
+	s.settle()
+	s.deaf.Store(true)
+	s.write(0, 2000)
+	s.deaf.Store(false)
+	s.write(2000, len(s.chat.of)) // to each of them
 	s.settle()
 	s.check(false)
 	s.checkPushed()

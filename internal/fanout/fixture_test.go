@@ -28,10 +28,14 @@ type members struct {
 	of      map[id.Conversation][]id.User
 	large   map[id.Conversation]bool
 	fail    atomic.Int64 // so many calls
-	applied sync.Map     // the highest control entry that was asked for, by conversation
+	gate    atomic.Pointer[chan struct{}]
+	applied sync.Map // the highest control entry that was asked for, by conversation
 }
 
 func (m *members) Audience(_ context.Context, c id.Conversation, _ uint64) ([]id.User, bool, error) {
+	if gate := m.gate.Load(); gate != nil {
+		<-*gate
+	}
 	if m.fail.Add(-1) >= 0 {
 		return nil, false, errBroken
 	}
@@ -105,6 +109,8 @@ type stage struct {
 	chat   *members
 	bus    *membus.Bus
 	worker atomic.Pointer[fanout.Worker] // nil: none is told of commits
+	deaf   atomic.Bool                   // of every second batch the worker is not told
+	calls  atomic.Int64
 	stop   func()
 
 	mu  sync.Mutex // guards got
@@ -114,7 +120,7 @@ type stage struct {
 func newStage(t testing.TB, open func(timeline.Listener) timeline.Log) *stage {
 	s := &stage{t: t, chat: &members{of: map[id.Conversation][]id.User{}, large: map[id.Conversation]bool{}}, bus: membus.New()}
 	s.log = &faulty{Log: open(func(c []timeline.Commit) {
-		if w := s.worker.Load(); w != nil {
+		if w := s.worker.Load(); w != nil && (!s.deaf.Load() || s.calls.Add(1)%2 == 0) {
 			w.Committed(c)
 		}
 	})}
