@@ -64,6 +64,8 @@ type Config struct {
 	KeepFor time.Duration `yaml:"keep_for"`
 	// KeepEntries of one user; 0 is 200,000.
 	KeepEntries int `yaml:"keep_entries"`
+	// NewDevice is given the whole stream where that has so many entries, and else told to read the lists; 0 is 10,000.
+	NewDevice int `yaml:"new_device"`
 }
 
 // Service is the room.
@@ -107,6 +109,9 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	}
 	if config.KeepEntries == 0 {
 		config.KeepEntries = 200_000
+	}
+	if config.NewDevice == 0 {
+		config.NewDevice = 10_000
 	}
 	s := &Service{deps: deps, config: config, marks: map[place]mark{}, acks: map[device]message.Position{}, wake: make(chan struct{}, 1)}
 	return s, deps.DB.Migrate(ctx, "inbox", steps)

@@ -52,8 +52,7 @@ func (s *Service) look(ctx context.Context, u id.User, m Membership, v view) (*r
 	if err := s.ahead(ctx, v, u, m.Conversation); err != nil {
 		return nil, err
 	}
-	// Joining is the first that one has read.
-	if v.state.ReadSeq < m.Join {
+	if v.state.ReadSeq < m.Join { // as shown does, for one whose entry is at hand
 		v.state.ReadSeq, v.state.ReadCounted = m.Join, entries[0].Counted
 	}
 	r.unread = r.last.Counted - min(r.last.Counted, v.state.ReadCounted)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
+	"sync"
 	"time"
 
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
@@ -17,8 +19,8 @@ import (
 
 const (
 	gather    = 20 * time.Millisecond // so long marks gather before they are written together
-	together  = 500                   // marks in one transaction
-	ackEvery  = time.Second
+	together  = 500                   // marks, or acknowledgements, in one transaction
+	ackEvery  = time.Second           // also: so long marks wait after a failure
 	trimEvery = time.Hour
 )
 
@@ -59,14 +61,17 @@ func (s *Service) MarkSync(ctx context.Context, u id.User, c id.Conversation, de
 	if err := s.write(ctx, []*resolved{r}); err != nil {
 		return nil, err
 	}
-	return s.state(ctx, u, c)
+	v, err := s.shown(ctx, s.deps.DB.Read(), u, c, r.from)
+	return v.state, err
 }
 
 // Run writes marks and acknowledgements, and trims streams, until ctx ends. What waits then is written first.
 func (s *Service) Run(ctx context.Context) error {
-	acks, trims := time.NewTicker(ackEvery), time.NewTicker(trimEvery)
+	var trimming sync.WaitGroup
+	defer trimming.Wait()
+	trimming.Go(func() { s.trimAll(ctx) }) // apart: it goes over all streams, and marks must not wait for that
+	acks := time.NewTicker(ackEvery)
 	defer acks.Stop()
-	defer trims.Stop()
 	for {
 		select {
 		case <-s.wake:
@@ -74,10 +79,7 @@ func (s *Service) Run(ctx context.Context) error {
 			s.writeMarks(context.WithoutCancel(ctx))
 		case <-acks.C:
 			s.writeAcks(context.WithoutCancel(ctx))
-		case <-trims.C:
-			if err := s.trim(ctx); err != nil && ctx.Err() == nil {
-				s.deps.Logger.Warn("inboxes could not be trimmed", "error", err)
-			}
+			s.writeMarks(context.WithoutCancel(ctx)) // those that came back after a failure
 		case <-ctx.Done():
 			s.writeMarks(context.WithoutCancel(ctx))
 			s.writeAcks(context.WithoutCancel(ctx))
@@ -106,9 +108,11 @@ func (s *Service) writeMarks(ctx context.Context) {
 		switch {
 		case err == nil:
 			list = append(list, r)
-		case !errs.Is(err, errs.NotFound):
+		case errs.Is(err, errs.Unavailable) || errs.Is(err, errs.Exhausted):
 			s.deps.Logger.Warn("a mark is written later", "user", p.user, "conversation", p.conversation, "error", err)
 			s.back(p, m)
+		case !errs.Is(err, errs.NotFound):
+			s.deps.Logger.Error("a mark was lost", "user", p.user, "conversation", p.conversation, "error", err)
 		}
 	}
 	for len(list) > 0 {
@@ -135,6 +139,7 @@ func (s *Service) back(p place, m mark) {
 type resolved struct {
 	place
 	mark
+	from    uint64 // the first that the user may read
 	counted uint64
 	peer    id.User
 	hides   bool
@@ -151,7 +156,7 @@ func (s *Service) resolve(ctx context.Context, p place, m mark) (*resolved, erro
 	}
 	to = min(to, tail.Seq)
 	// What is read has been delivered.
-	r := &resolved{place: p, mark: mark{delivered: min(max(m.delivered, m.read), to), read: min(m.read, to)}}
+	r := &resolved{place: p, from: from, mark: mark{delivered: min(max(m.delivered, m.read), to), read: min(m.read, to)}}
 	if r.read < from {
 		r.read = 0
 	}
@@ -220,7 +225,7 @@ func (s *Service) write(ctx context.Context, list []*resolved) error {
 // tell puts the events of moved cursors: to the user's own devices, and to the other of a one-to-one conversation.
 func (s *Service) tell(ctx context.Context, tx *sql.Tx, r *resolved, read, delivered uint64, readMoved bool) error {
 	if readMoved {
-		v, err := getView(ctx, tx, r.user, r.conversation)
+		v, err := s.shown(ctx, tx, r.user, r.conversation, r.from)
 		if err != nil {
 			return err
 		}
@@ -254,19 +259,45 @@ func (s *Service) writeAcks(ctx context.Context) {
 	if len(acks) == 0 {
 		return
 	}
-	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		for d, at := range acks {
+	list := make([]ack, 0, len(acks))
+	for d, at := range acks {
+		switch invented, err := s.invented(ctx, d.user, at); {
+		case err != nil:
+			s.deps.Logger.Warn("a device's cursor is written later", "user", d.user, "error", err)
+			s.Ack(id.Caller{User: d.user, Device: d.device}, at)
+		case !invented:
+			list = append(list, ack{d, at})
+		}
+	}
+	for some := range slices.Chunk(list, together) {
+		if err := s.putAcks(ctx, some); err != nil {
+			s.deps.Logger.Warn("devices' cursors are written later", "devices", len(some), "error", err)
+			for _, a := range some {
+				s.Ack(id.Caller{User: a.user, Device: a.device.device}, a.at)
+			}
+		}
+	}
+}
+
+type ack struct {
+	device
+	at message.Position
+}
+
+// invented tells whether a position was never given: one above the tail that no earlier epoch can have lost.
+func (s *Service) invented(ctx context.Context, u id.User, at message.Position) (bool, error) {
+	tail, err := s.Tail(ctx, u)
+	return at > tail && at.Epoch() >= s.deps.Log.Epoch(), err
+}
+
+func (s *Service) putAcks(ctx context.Context, acks []ack) error {
+	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		for _, a := range acks {
 			if _, err := tx.ExecContext(ctx, `INSERT INTO device_cursors (owner, device, position) VALUES ($1, $2, $3)
-				ON CONFLICT (owner, device) DO UPDATE SET position = $3 WHERE device_cursors.position < $3`, int64(d.user), int64(d.device), int64(at)); err != nil {
+				ON CONFLICT (owner, device) DO UPDATE SET position = $3 WHERE device_cursors.position < $3`, int64(a.user), int64(a.device.device), int64(a.at)); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	if err != nil {
-		s.deps.Logger.Warn("devices' cursors are written later", "devices", len(acks), "error", err)
-		for d, at := range acks {
-			s.Ack(id.Caller{User: d.user, Device: d.device}, at)
-		}
-	}
 }

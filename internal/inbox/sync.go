@@ -17,6 +17,7 @@ const (
 	pageEvents  = 500
 	mostEvents  = 2000
 	mostPage    = 1 << 20 // bytes after which a page ends
+	atOnce      = 128     // entries read at once: what a page does not take was read in vain, and entries may be large
 	fieldEvents = 1       // of SyncResponse
 	fieldNext   = 2
 	fieldMore   = 3
@@ -35,9 +36,9 @@ func (s *Service) Sync(ctx context.Context, u id.User, r *chatv1.SyncRequest) (*
 }
 
 // AppendSync appends the protobuf of a SyncResponse: the events after a position (0: from the beginning), at most limit (1 to
-// 2,000; 0 is 500) and about 1 MiB. Where the stream is not whole from there, it says reset and gives the tail. A position that
-// the stream does not have, below its tail, is that of an event which the disk lost and which was carried again since:
-// reading goes on behind it.
+// 2,000; 0 is 500) and about 1 MiB. Where the stream is not whole from there, or too long for a new device, it says reset and
+// gives the tail. A position that the stream does not have, below its tail, is that of an event which the disk lost and which
+// was carried again since: reading goes on behind it.
 func (s *Service) AppendSync(ctx context.Context, b []byte, u id.User, after message.Position, limit int) ([]byte, error) {
 	if limit == 0 {
 		limit = pageEvents
@@ -56,26 +57,42 @@ func (s *Service) AppendSync(ctx context.Context, b []byte, u id.User, after mes
 		// The disk lost the stream's end in an unclean stop. What was there is carried again, in this epoch.
 		return s.appendLarge(ctx, appendPosition(b, after), u)
 	}
-	entries, err := s.deps.Log.Read(ctx, inboxOf(u), uint64(after), limit)
-	if err != nil {
-		return nil, err
+	if after == 0 {
+		long, err := s.headFor(ctx, inboxOf(u), tail, s.config.NewDevice)
+		if err != nil {
+			return nil, err
+		}
+		if long != 0 {
+			return s.appendReset(ctx, b, u, tail)
+		}
 	}
-	if tail.Head != 0 && uint64(after) < tail.Head && (len(entries) == 0 || entries[0].Prev != uint64(after)) {
-		return s.appendReset(ctx, b, u, tail)
-	}
-	b, taken, err := s.appendEvents(ctx, b, u, entries)
-	if err != nil {
-		return nil, err
-	}
-	next := after
-	if taken > 0 {
-		next = message.Position(entries[taken-1].Seq)
-	}
-	if more := uint64(next) < tail.Seq; more {
-		b = appendPosition(b, next)
-		return append(b, fieldMore<<3, 1), nil
+	start, next := len(b), after
+	for limit > 0 && len(b)-start < mostPage {
+		ask := min(limit, atOnce)
+		entries, err := s.deps.Log.Read(ctx, inboxOf(u), uint64(next), ask)
+		if err != nil {
+			return nil, err
+		}
+		// An entry names the one before it. If that is above what the device has, yet was not read, it was trimmed.
+		if len(entries) > 0 && entries[0].Prev > uint64(next) || len(entries) == 0 && uint64(next) < tail.Seq {
+			return s.appendReset(ctx, b[:start], u, tail)
+		}
+		var taken int
+		if b, taken, err = s.appendEvents(ctx, b, u, entries, start+mostPage); err != nil {
+			return nil, err
+		}
+		if taken > 0 {
+			next = message.Position(entries[taken-1].Seq)
+		}
+		if len(entries) < ask {
+			break
+		}
+		limit -= taken
 	}
 	b = appendPosition(b, next)
+	if uint64(next) < tail.Seq {
+		return append(b, fieldMore<<3, 1), nil
+	}
 	return s.appendLarge(ctx, b, u)
 }
 
@@ -93,8 +110,8 @@ func (s *Service) appendReset(ctx context.Context, b []byte, u id.User, tail tim
 	return s.appendLarge(ctx, b, u)
 }
 
-// appendEvents appends entries as events, and says how many it took.
-func (s *Service) appendEvents(ctx context.Context, b []byte, u id.User, entries []timeline.Entry) ([]byte, int, error) {
+// appendEvents appends entries as events until b has end bytes, and says how many it took.
+func (s *Service) appendEvents(ctx context.Context, b []byte, u id.User, entries []timeline.Entry, end int) ([]byte, int, error) {
 	refs := make([]timeline.Ref, 0, len(entries))
 	for i := range entries {
 		c, seq, _, err := message.DecodeInbox(entries[i].Payload)
@@ -110,9 +127,8 @@ func (s *Service) appendEvents(ctx context.Context, b []byte, u id.User, entries
 		return nil, 0, err
 	}
 	if len(stored) != len(refs) {
-		return nil, 0, errDamaged
+		return nil, 0, s.dangling(ctx, u, refs)
 	}
-	start := len(b)
 	var scratch, body []byte
 	for i := range entries {
 		e := &entries[i]
@@ -128,11 +144,26 @@ func (s *Service) appendEvents(ctx context.Context, b []byte, u id.User, entries
 			event = body
 		}
 		b = message.AppendEventField(b, fieldEvents, message.Position(e.Seq), message.Position(e.Prev), event)
-		if len(b)-start >= mostPage {
+		if len(b) >= end {
 			return b, i + 1, nil
 		}
 	}
 	return b, len(entries), nil
+}
+
+// dangling names the first entry that an inbox refers to and no conversation has.
+func (s *Service) dangling(ctx context.Context, u id.User, refs []timeline.Ref) error {
+	for _, r := range refs {
+		found, err := s.deps.Log.Get(ctx, []timeline.Ref{r})
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			s.deps.Logger.Error("an inbox refers to an entry that is not there", "user", u, "conversation", id.Conversation(r.Key.ID), "seq", r.From)
+			break
+		}
+	}
+	return errDamaged
 }
 
 // appendLarge appends how far each of the user's large groups has come.

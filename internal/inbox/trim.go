@@ -2,12 +2,29 @@ package inbox
 
 import (
 	"context"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/message"
 	"github.com/rialto-im/rialto/internal/timeline"
 )
 
-// trim goes over all streams and drops what is too old or too much.
+// trimAll trims again and again, until ctx ends.
+func (s *Service) trimAll(ctx context.Context) {
+	tick := time.NewTicker(trimEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if err := s.trim(ctx); err != nil && ctx.Err() == nil {
+				s.deps.Logger.Warn("inboxes could not be trimmed", "error", err)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// trim goes over all streams and drops what is too old or too much. A stream that cannot be trimmed does not keep the others.
 func (s *Service) trim(ctx context.Context) error {
 	above := uint64(0)
 	for {
@@ -17,7 +34,10 @@ func (s *Service) trim(ctx context.Context) error {
 		}
 		for _, k := range keys {
 			if err := s.trimOne(ctx, k); err != nil {
-				return err
+				if ctx.Err() != nil {
+					return err
+				}
+				s.deps.Logger.Error("a user's stream was not trimmed", "user", k.ID, "error", err)
 			}
 			above = k.ID
 		}
@@ -29,38 +49,61 @@ func (s *Service) trimOne(ctx context.Context, key timeline.Key) error {
 	if err != nil {
 		return err
 	}
-	head := tail.Head
-	// Within an epoch positions count entries.
-	if n := tail.Seq & (1<<32 - 1); n > uint64(s.config.KeepEntries) {
-		head = max(head, tail.Seq-uint64(s.config.KeepEntries))
+	head, err := s.headFor(ctx, key, tail, s.config.KeepEntries)
+	if err != nil {
+		return err
 	}
+	head = max(head, tail.Head)
 	cutoff := s.deps.Clock.Now().Add(-s.config.KeepFor).UnixMilli()
-	for {
-		entries, err := s.deps.Log.Read(ctx, key, head-min(head, 1), 500)
+	for at := head - min(head, 1); ; {
+		entries, err := s.deps.Log.Read(ctx, key, at, atOnce)
 		if err != nil {
 			return err
 		}
-		old := 0
+		fresh := false
 		for i := range entries {
 			ms, err := s.timeOf(ctx, &entries[i])
 			if err != nil {
 				return err
 			}
-			if ms >= cutoff {
+			if fresh = ms >= cutoff; fresh {
 				break
 			}
-			if ms != 0 { // events between old messages go with them
-				old, head = i+1, entries[i].Seq+1
+			at = entries[i].Seq
+			if ms != 0 { // events have no time: those before an old message go with it
+				head = at + 1
 			}
 		}
-		if old < len(entries) || len(entries) == 0 {
+		if fresh || len(entries) < atOnce {
 			break
 		}
 	}
-	if head <= tail.Head || head > tail.Seq {
+	if head <= tail.Head {
 		return nil
 	}
-	return s.deps.Log.Trim(ctx, key, head)
+	return s.deps.Log.Trim(ctx, key, min(head, tail.Seq)) // the newest stays: it tells a device where the stream is
+}
+
+// headFor gives the head that leaves a stream with the newest keep entries, 0 where it has no more. Positions count the entries
+// of an epoch, and the first of an epoch names the last of the one before.
+func (s *Service) headFor(ctx context.Context, key timeline.Key, tail timeline.Tail, keep int) (uint64, error) {
+	left := uint64(keep)
+	for last := tail.Seq; last != 0 && last >= tail.Head; {
+		epoch, n := last>>32, last&(1<<32-1)
+		if n > left {
+			if head := last - left + 1; head > max(tail.Head, 1) {
+				return head, nil
+			}
+			return 0, nil
+		}
+		left -= n
+		first, err := s.deps.Log.Read(ctx, key, epoch<<32, 1)
+		if err != nil || len(first) == 0 {
+			return 0, err
+		}
+		last = first[0].Prev
+	}
+	return 0, nil
 }
 
 // timeOf an inbox entry's message, 0 of an event.
@@ -69,7 +112,7 @@ func (s *Service) timeOf(ctx context.Context, e *timeline.Entry) (int64, error) 
 	if err != nil || seq == 0 {
 		return 0, err
 	}
-	entries, err := s.deps.Log.Get(ctx, []timeline.Ref{{Key: timeline.Key{Kind: timeline.Conversation, ID: uint64(c)}, From: seq, To: seq}})
+	entries, err := s.deps.Log.Get(ctx, []timeline.Ref{{Key: logOf(c), From: seq, To: seq}})
 	if err != nil {
 		return 0, err
 	}

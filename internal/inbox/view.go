@@ -46,12 +46,19 @@ func (s *Service) ahead(ctx context.Context, v view, u id.User, c id.Conversatio
 	return nil
 }
 
-func (s *Service) state(ctx context.Context, u id.User, c id.Conversation) (*chatv1.ConversationState, error) {
-	v, err := getView(ctx, s.deps.DB.Read(), u, c)
+// shown is a view as its user sees it, in answers, lists and events alike: joining at from is the first that one has read, and
+// what one sent has been read.
+func (s *Service) shown(ctx context.Context, q querier, u id.User, c id.Conversation, from uint64) (view, error) {
+	v, err := getView(ctx, q, u, c)
 	if err != nil {
-		return nil, err
+		return v, err
 	}
-	return v.state, s.ahead(ctx, v, u, c)
+	if err := s.ahead(ctx, v, u, c); err != nil || v.state.ReadSeq >= from {
+		return v, err
+	}
+	v.state.ReadSeq = from
+	v.state.ReadCounted, err = s.countedAt(ctx, c, from)
+	return v, err
 }
 
 const maxDraft = 100_000
@@ -59,18 +66,21 @@ const maxDraft = 100_000
 // Configure sets pin, mute, archive and draft of a conversation; absent fields stay.
 func (s *Service) Configure(ctx context.Context, u id.User, r *chatv1.ConfigureRequest) (*chatv1.ConversationState, error) {
 	c := id.Conversation(r.Conversation)
-	if _, _, err := s.deps.Conversations.May(ctx, u, c); err != nil {
+	from, _, err := s.deps.Conversations.May(ctx, u, c)
+	if err != nil {
 		return nil, err
 	}
 	if d := r.GetDraft(); len(d) > 4*maxDraft || utf8.RuneCountInString(d) > maxDraft || strings.ContainsRune(d, 0) || !utf8.ValidString(d) {
 		return nil, errs.New(errs.Invalid, "bad_draft", "a draft has at most 100,000 characters of valid UTF-8, without U+0000")
 	}
-	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		v, err := getView(ctx, tx, u, c)
+	var now *chatv1.ConversationState
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		v, err := s.shown(ctx, tx, u, c, from)
 		if err != nil {
 			return err
 		}
 		st := v.state
+		now = st
 		if r.Pinned != nil {
 			st.Pinned = *r.Pinned
 		}
@@ -94,5 +104,5 @@ func (s *Service) Configure(ctx context.Context, u id.User, r *chatv1.ConfigureR
 		return nil, err
 	}
 	s.deps.Outbox.Wake()
-	return s.state(ctx, u, c)
+	return now, nil
 }
