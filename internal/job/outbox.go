@@ -87,29 +87,35 @@ func sleep(ctx context.Context, wake <-chan struct{}, d time.Duration) {
 }
 
 func (o *Outbox) step(ctx context.Context, carry func(context.Context, []Event) error) (int, error) {
-	rows, err := o.db.Read().QueryContext(ctx, `SELECT n, owner, body FROM outbox ORDER BY n LIMIT $1`, page)
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
-	var events []Event
-	var last int64
-	for rows.Next() {
-		var e Event
-		if err := rows.Scan(&last, &e.User, &e.Body); err != nil {
-			return 0, err
-		}
-		events = append(events, e)
-	}
-	if err := rows.Err(); err != nil || len(events) == 0 {
+	events, last, err := o.read(ctx)
+	if err != nil || len(events) == 0 {
 		return 0, err
 	}
 	if err := carry(ctx, events); err != nil {
 		return 0, err
 	}
 	// Rows are numbered in the order of commit, by the one writer: none below last can appear now.
+	// What was carried is forgotten also when ctx ends meanwhile.
+	ctx = context.WithoutCancel(ctx)
 	return len(events), o.db.Write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM outbox WHERE n <= $1`, last)
 		return err
 	})
+}
+
+// read gives the first page of events, and the number of its last.
+func (o *Outbox) read(ctx context.Context) (events []Event, last int64, err error) {
+	rows, err := o.db.Read().QueryContext(ctx, `SELECT n, owner, body FROM outbox ORDER BY n LIMIT $1`, page)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer rows.Close() // before the events are carried, which may take long
+	for rows.Next() {
+		var e Event
+		if err := rows.Scan(&last, &e.User, &e.Body); err != nil {
+			return nil, 0, err
+		}
+		events = append(events, e)
+	}
+	return events, last, rows.Err()
 }
