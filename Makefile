@@ -23,10 +23,13 @@ test: ## everything, as CI runs it
 test-long: ## the long forms: more cycles, fuzzing
 	@scripts/test-long.sh
 
+bench: build ## measure one node on this machine (five minutes)
+	@bench/run.sh
+
 lint: ## staticcheck
 	@scripts/lint.sh
 
 generate: ## make gen/ and sdk/ts/src/gen from api/
 	@scripts/generate.sh
 
-.PHONY: help setup build run test test-long lint generate
+.PHONY: help setup build run test test-long bench lint generate

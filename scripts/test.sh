@@ -21,7 +21,9 @@ go vet -tags faults ./...
 stage "lint"
 scripts/lint.sh
 stage "Go tests, with the race detector"
-go test -race -timeout 15m ./...
+go test -race -timeout 15m -skip '^TestPowerCut' ./...
+stage "a thousand power cuts"
+go test -timeout 10m -run '^TestPowerCut' ./internal/timeline/pebblelog
 stage "the binary"
 make --no-print-directory build
 stage "TypeScript SDK"

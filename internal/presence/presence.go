@@ -2,7 +2,7 @@
 //
 // It is soft state, in memory; only the time at which somebody was last active is kept, when they go. A connection that
 // breaks shows only after a grace period without another; a logout shows at once. Only friends see each other, and nobody
-// sees one who hides. Changes are pushed to watchers at most about twice a second for each user, whatever a network does.
+// sees one who hides. Changes are pushed to watchers at most once a second for each user, whatever a network does.
 //
 // It may touch sqldb. All methods may be called from many goroutines; Connected, Disconnected, LoggedOut, Active, Locate and
 // Nodes do not block.
@@ -11,7 +11,9 @@ package presence
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/clock"
@@ -37,7 +39,7 @@ type Deps struct {
 type Config struct {
 	// Grace after a user's last connection broke, before others see it; 0 is 30 s.
 	Grace time.Duration `yaml:"grace"`
-	// Every so often changes are pushed; 0 is 500 ms.
+	// Every so often changes are pushed; 0 is 1 s.
 	Every time.Duration `yaml:"every"`
 }
 
@@ -51,27 +53,37 @@ type Service struct {
 	shards [shardCount]shard
 
 	mu       sync.Mutex // guards all below; taken before a shard's
-	watchers map[id.User]map[id.Session]id.User
+	watchers map[id.User]map[id.Session]*watcher
 	watched  map[id.Session][]id.User
-	changed  map[id.User]struct{} // since the last push
-	leaving  []leaving            // in the order of their ends
+	changed  map[id.User]bool // since the last push; true: also in who may see it
+	leaving  []id.User        // each person whose field leaving is set, once
 }
 
 type shard struct {
-	mu      sync.RWMutex // guards persons
+	mu      sync.RWMutex // guards persons, and all of a person but active
 	persons map[id.User]*person
 }
 
 // person is somebody who is online, or was a moment ago.
 type person struct {
-	connections int32
-	active      int64 // second of the last frame
-	out         bool  // logged out: no grace
+	sessions []connected
+	active   atomic.Int64 // second of the last frame
+	until    int64        // without a connection: the nanosecond at which others see it
+	out      bool         // logged out: no grace
+	leaving  bool         // in Service.leaving
 }
 
-type leaving struct {
-	user id.User
-	at   time.Time
+// connected counts the connections of a session, which are more than one where a broken one was not noticed yet.
+type connected struct {
+	session id.Session
+	n       int32
+}
+
+// watcher is a session's interest in somebody.
+type watcher struct {
+	by     id.User
+	online bool // what it was told last
+	told   bool // by a push
 }
 
 var steps = []string{`CREATE TABLE last_active (owner BIGINT PRIMARY KEY, ms BIGINT NOT NULL)`}
@@ -82,9 +94,9 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 		config.Grace = 30 * time.Second
 	}
 	if config.Every == 0 {
-		config.Every = 500 * time.Millisecond
+		config.Every = time.Second
 	}
-	s := &Service{deps: deps, config: config, here: []string{deps.Node}, watchers: map[id.User]map[id.Session]id.User{}, watched: map[id.Session][]id.User{}, changed: map[id.User]struct{}{}}
+	s := &Service{deps: deps, config: config, here: []string{deps.Node}, watchers: map[id.User]map[id.Session]*watcher{}, watched: map[id.Session][]id.User{}, changed: map[id.User]bool{}}
 	for i := range s.shards {
 		s.shards[i].persons = map[id.User]*person{}
 	}
@@ -103,66 +115,95 @@ func (s *Service) Connected(c id.Caller) {
 		p = &person{}
 		sh.persons[c.User] = p
 	}
-	p.connections++
+	p.add(c.Session)
 	p.out = false
-	p.active = s.deps.Clock.Now().Unix()
+	p.active.Store(s.deps.Clock.Now().Unix())
 	sh.mu.Unlock()
 	if fresh {
-		s.change(c.User)
+		s.change(c.User, false)
 	}
+}
+
+func (p *person) add(session id.Session) {
+	for i := range p.sessions {
+		if p.sessions[i].session == session {
+			p.sessions[i].n++
+			return
+		}
+	}
+	// Most have one session: no room is kept for more.
+	p.sessions = append(p.sessions[:len(p.sessions):len(p.sessions)], connected{session, 1})
+}
+
+// drop takes one connection out, and tells whether it was there, and whether it was its session's last.
+func (p *person) drop(session id.Session) (known, last bool) {
+	for i := range p.sessions {
+		if p.sessions[i].session == session {
+			p.sessions[i].n--
+			if last = p.sessions[i].n == 0; last {
+				p.sessions = slices.Delete(p.sessions, i, i+1)
+			}
+			return true, last
+		}
+	}
+	return false, false
 }
 
 // Disconnected is told when a connection that Connected was told of is gone.
 func (s *Service) Disconnected(c id.Caller) {
-	s.unwatch(c.Session)
 	now := s.deps.Clock.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	sh := s.shard(c.User)
 	sh.mu.Lock()
+	defer sh.mu.Unlock()
 	p := sh.persons[c.User]
 	if p == nil {
-		sh.mu.Unlock()
 		return
 	}
-	p.connections--
-	last := p.connections == 0
-	at := now.Add(s.config.Grace)
-	if p.out {
-		at = now
-	}
-	sh.mu.Unlock()
+	known, last := p.drop(c.Session)
 	if last {
-		s.mu.Lock()
-		s.leaving = append(s.leaving, leaving{c.User, at})
-		s.mu.Unlock()
+		s.unwatch(c.Session)
+	}
+	if known && len(p.sessions) == 0 {
+		p.until = now.Add(s.config.Grace).UnixNano()
+		s.leave(c.User, p)
+	}
+}
+
+// leave has a person looked at when they may have to be shown as offline. The caller holds both locks.
+func (s *Service) leave(u id.User, p *person) {
+	if !p.leaving {
+		p.leaving = true
+		s.leaving = append(s.leaving, u)
 	}
 }
 
 // LoggedOut has a user shown offline as soon as no connection is left.
 func (s *Service) LoggedOut(u id.User) {
-	now := s.deps.Clock.Now()
 	sh := s.shard(u)
 	sh.mu.Lock()
-	p := sh.persons[u]
-	gone := p != nil && p.connections == 0
-	if p != nil {
-		p.out = true
-	}
-	sh.mu.Unlock()
-	if gone {
-		s.mu.Lock()
-		s.leaving = append(s.leaving, leaving{u, now})
-		s.mu.Unlock()
+	defer sh.mu.Unlock()
+	if p := sh.persons[u]; p != nil {
+		p.out = true // who has no connection any more is in leaving already
 	}
 }
 
 // Active is told of a user's frames, at most about once a second for each connection.
 func (s *Service) Active(u id.User) {
 	sh := s.shard(u)
-	sh.mu.Lock()
-	if p := sh.persons[u]; p != nil {
-		p.active = s.deps.Clock.Now().Unix()
-		p.out = false
+	sh.mu.RLock()
+	p, out := sh.persons[u], false
+	if p != nil {
+		p.active.Store(s.deps.Clock.Now().Unix())
+		out = p.out
 	}
+	sh.mu.RUnlock()
+	if !out {
+		return
+	}
+	sh.mu.Lock() // another device than the one that logged out
+	p.out = false
 	sh.mu.Unlock()
 }
 
@@ -171,7 +212,7 @@ func (s *Service) Locate(u id.User) []string {
 	sh := s.shard(u)
 	sh.mu.RLock()
 	p := sh.persons[u]
-	on := p != nil && p.connections > 0
+	on := p != nil && len(p.sessions) > 0
 	sh.mu.RUnlock()
 	if on {
 		return s.here
@@ -193,10 +234,13 @@ func (s *Service) Online() int {
 	return n
 }
 
-func (s *Service) change(u id.User) {
+// Changed has those who watch a user told, soon, if that is now seen in another way: also after settings or friends changed.
+func (s *Service) Changed(u id.User) { s.change(u, true) }
+
+func (s *Service) change(u id.User, all bool) {
 	s.mu.Lock()
 	if len(s.watchers[u]) > 0 {
-		s.changed[u] = struct{}{}
+		s.changed[u] = s.changed[u] || all
 	}
 	s.mu.Unlock()
 }

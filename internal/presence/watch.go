@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
@@ -63,7 +64,7 @@ func (s *Service) now(ctx context.Context, u id.User) (*presencev1.Presence, err
 	sh.mu.RLock()
 	p := sh.persons[u]
 	if p != nil {
-		v.Status, v.LastActiveMs = presencev1.Status_STATUS_ONLINE, p.active*1000
+		v.Status, v.LastActiveMs = presencev1.Status_STATUS_ONLINE, p.active.Load()*1000
 	}
 	sh.mu.RUnlock()
 	if p != nil {
@@ -76,28 +77,57 @@ func (s *Service) now(ctx context.Context, u id.User) (*presencev1.Presence, err
 	return v, err
 }
 
-// Watch replaces the set of users whose changes are pushed to a session, and gives their presence.
+// Watch replaces the set of users whose changes are pushed to a session, and gives their presence. It lasts until the session's
+// last connection is gone.
 func (s *Service) Watch(ctx context.Context, by id.User, session id.Session, users []id.User) ([]*presencev1.Presence, error) {
 	if len(users) > mostWatched {
 		return nil, errs.New(errs.Invalid, "too_many_users", "watch at most 500 users")
 	}
-	s.unwatch(session)
+	s.note(by, session, users)
+	// After it was noted, so that no change is missed between.
+	list, err := s.see(ctx, by, users)
+	if err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, u := range users {
+		w := s.watchers[u][session]
+		if w == nil {
+			continue
+		}
+		if w.told { // while it was looked at: this answer may be the older, and comes later
+			s.changed[u] = s.changed[u] // an entry, where there was none
+		}
+		w.online = list[i].Status == presencev1.Status_STATUS_ONLINE
+	}
+	return list, nil
+}
+
+// note replaces what a session watches; nothing for one that is gone.
+func (s *Service) note(by id.User, session id.Session, users []id.User) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unwatch(session)
+	sh := s.shard(by)
+	sh.mu.RLock()
+	p := sh.persons[by]
+	here := p != nil && slices.ContainsFunc(p.sessions, func(c connected) bool { return c.session == session })
+	sh.mu.RUnlock()
+	if !here || len(users) == 0 {
+		return
+	}
 	s.watched[session] = users
 	for _, u := range users {
 		if s.watchers[u] == nil {
-			s.watchers[u] = map[id.Session]id.User{}
+			s.watchers[u] = map[id.Session]*watcher{}
 		}
-		s.watchers[u][session] = by
+		s.watchers[u][session] = &watcher{by: by}
 	}
-	s.mu.Unlock()
-	// After it was noted, so that no change is missed between.
-	return s.see(ctx, by, users)
 }
 
+// unwatch forgets what a session watches. The caller holds mu.
 func (s *Service) unwatch(session id.Session) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, u := range s.watched[session] {
 		delete(s.watchers[u], session)
 		if len(s.watchers[u]) == 0 {
@@ -107,104 +137,102 @@ func (s *Service) unwatch(session id.Session) {
 	delete(s.watched, session)
 }
 
-// Run shows those who left as offline after their grace, and pushes changes, until ctx ends.
+// Run shows those who left as offline after their grace, and pushes changes, until ctx ends. Then it keeps when those who are
+// online were last active.
 func (s *Service) Run(ctx context.Context) error {
 	tick := time.NewTicker(s.config.Every)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			s.leave(ctx)
+			s.expire(ctx)
 			s.push(ctx)
 		case <-ctx.Done():
+			s.keep(context.WithoutCancel(ctx), s.everybody())
 			return nil
 		}
 	}
 }
 
-// leave takes out those whose grace is over.
-func (s *Service) leave(ctx context.Context) {
-	now := s.deps.Clock.Now()
-	s.mu.Lock()
-	var due []id.User
-	kept := s.leaving[:0]
-	for _, l := range s.leaving {
-		if l.at.After(now) {
-			kept = append(kept, l)
-		} else {
-			due = append(due, l.user)
+// lastActive of a user.
+type lastActive struct {
+	user id.User
+	ms   int64
+}
+
+func (s *Service) everybody() []lastActive {
+	var list []lastActive
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.RLock()
+		for u, p := range sh.persons {
+			list = append(list, lastActive{u, p.active.Load() * 1000})
 		}
+		sh.mu.RUnlock()
 	}
-	s.leaving = kept
-	s.mu.Unlock()
-	active := map[id.User]int64{}
-	for _, u := range due {
+	return list
+}
+
+// expire takes out those whose grace is over.
+func (s *Service) expire(ctx context.Context) {
+	now := s.deps.Clock.Now().UnixNano()
+	var gone []lastActive
+	s.mu.Lock()
+	kept := s.leaving[:0]
+	for _, u := range s.leaving {
 		sh := s.shard(u)
 		sh.mu.Lock()
-		// One who came back meanwhile, and left again, has another end.
-		if p := sh.persons[u]; p != nil && p.connections == 0 && (p.out || now.Unix()-p.active >= int64(s.config.Grace.Seconds())) {
-			active[u] = p.active * 1000
+		p := sh.persons[u]
+		switch {
+		case len(p.sessions) > 0: // came back
+			p.leaving = false
+		case p.out || p.until <= now:
+			gone = append(gone, lastActive{u, p.active.Load() * 1000})
 			delete(sh.persons, u)
+		default:
+			kept = append(kept, u)
 		}
 		sh.mu.Unlock()
 	}
-	if len(active) == 0 {
-		return
-	}
-	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		for u, ms := range active {
-			if _, err := tx.ExecContext(ctx, `INSERT INTO last_active (owner, ms) VALUES ($1, $2) ON CONFLICT (owner) DO UPDATE SET ms = $2`, int64(u), ms); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil && ctx.Err() == nil {
-		s.deps.Logger.Warn("times of last activity were lost", "users", len(active), "error", err)
-	}
-	for u := range active {
-		s.change(u)
+	s.leaving = kept
+	s.mu.Unlock()
+	s.keep(ctx, gone) // before others ask for it
+	for _, g := range gone {
+		s.change(g.user, false)
 	}
 }
 
-// push tells watchers what changed.
+// together bounds the rows of one transaction.
+const together = 500
+
+// keep stores when users were last active.
+func (s *Service) keep(ctx context.Context, list []lastActive) {
+	for some := range slices.Chunk(list, together) {
+		err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+			for _, l := range some {
+				if _, err := tx.ExecContext(ctx, `INSERT INTO last_active (owner, ms) VALUES ($1, $2) ON CONFLICT (owner) DO UPDATE SET ms = $2`, int64(l.user), l.ms); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil && ctx.Err() == nil {
+			s.deps.Logger.Warn("times of last activity were lost", "users", len(some), "error", err)
+		}
+	}
+}
+
+// push tells watchers what changed in what they may see.
 func (s *Service) push(ctx context.Context) {
 	s.mu.Lock()
-	if len(s.changed) == 0 {
-		s.mu.Unlock()
-		return
-	}
-	to := map[id.User][]id.User{}
-	for u := range s.changed {
-		seen := map[id.User]bool{}
-		for _, w := range s.watchers[u] {
-			if !seen[w] {
-				seen[w] = true
-				to[u] = append(to[u], w)
-			}
-		}
-	}
-	clear(s.changed)
+	changed := s.changed
+	s.changed = map[id.User]bool{}
 	s.mu.Unlock()
 	frames := map[id.User]*gatewayv1.ServerFrame{}
-	for u, watchers := range to {
-		v, err := s.now(ctx, u)
-		if err != nil {
-			s.deps.Logger.Warn("a change of presence was not pushed", "user", u, "error", err)
-			continue
-		}
-		for _, w := range watchers {
-			may, err := s.may(ctx, w, u)
-			if err != nil {
-				s.deps.Logger.Warn("a change of presence was not pushed", "user", u, "error", err)
-			}
-			if !may {
-				continue
-			}
-			if frames[w] == nil {
-				frames[w] = &gatewayv1.ServerFrame{}
-			}
-			frames[w].Presences = append(frames[w].Presences, v)
+	for u, all := range changed {
+		if err := s.tell(ctx, u, all, frames); err != nil && ctx.Err() == nil {
+			s.deps.Logger.Warn("a change of presence is pushed later", "user", u, "error", err)
+			s.Changed(u)
 		}
 	}
 	for w, f := range frames {
@@ -215,4 +243,63 @@ func (s *Service) push(ctx context.Context) {
 		}
 		s.deps.Transient([]id.User{w}, b)
 	}
+}
+
+// tell adds a user's presence to the frames of those who were told otherwise. Who may not see it any more is told offline once,
+// and nothing after: changes themselves are not for everyone. Where not all are asked for, only those are asked about who would
+// be told a change, since asking costs.
+func (s *Service) tell(ctx context.Context, u id.User, all bool, frames map[id.User]*gatewayv1.ServerFrame) error {
+	now, err := s.now(ctx, u)
+	if err != nil {
+		return err
+	}
+	hides, err := s.deps.Hides(ctx, u)
+	if err != nil {
+		return err
+	}
+	may := map[id.User]bool{}
+	is := now.Status == presencev1.Status_STATUS_ONLINE
+	for _, w := range s.watchersOf(u, func(w *watcher) bool { return all || w.online != is }) {
+		if may[w] = w == u; !may[w] && !hides {
+			if may[w], err = s.deps.Friends(ctx, w, u); err != nil {
+				return err
+			}
+		}
+	}
+	told := map[id.User]bool{}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.watchers[u] {
+		sees, known := may[w.by]
+		online := sees && is
+		if !known || w.online == online {
+			continue
+		}
+		w.online, w.told = online, true
+		if told[w.by] {
+			continue // a frame goes to all of a user's connections
+		}
+		told[w.by] = true
+		if frames[w.by] == nil {
+			frames[w.by] = &gatewayv1.ServerFrame{}
+		}
+		v := now
+		if !sees {
+			v = &presencev1.Presence{User: uint64(u), Status: presencev1.Status_STATUS_OFFLINE}
+		}
+		frames[w.by].Presences = append(frames[w.by].Presences, v)
+	}
+	return nil
+}
+
+func (s *Service) watchersOf(u id.User, which func(*watcher) bool) []id.User {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]id.User, 0, len(s.watchers[u]))
+	for _, w := range s.watchers[u] {
+		if which(w) && !slices.Contains(list, w.by) {
+			list = append(list, w.by)
+		}
+	}
+	return list
 }

@@ -1,8 +1,18 @@
 import { Client } from "@rialto-im/client";
 import { useSyncExternalStore } from "react";
+import { getLocale, translate, type Key } from "./i18n.js";
+import { Uploads, type PendingUpload } from "./uploads.js";
 
 /** The one client of this page. */
 export const client = new Client({ info: { name: browserName(), type: "web" } });
+
+/** The files on their way from this page. */
+export const uploads = new Uploads(client);
+client.on("connection", (s) => (s === "signed-out" ? uploads.clear() : s === "online" && uploads.wake()));
+
+export function useUploads(): readonly PendingUpload[] {
+  return useSyncExternalStore(uploads.subscribe, uploads.all);
+}
 
 function browserName(): string {
   const ua = navigator.userAgent;
@@ -17,7 +27,22 @@ export function useClient(): Client {
   return client;
 }
 
-/** What a view shows of an error. */
+const known: Record<string, Key> = {
+  bad_login: "errLogin",
+  handle_taken: "errHandleTaken",
+  reserved_handle: "errHandleTaken",
+  bad_handle: "errHandle",
+  bad_password: "errPassword",
+  blocked: "errBlocked",
+  unavailable: "errOffline",
+  resource_exhausted: "errTooMuch",
+  permission_denied: "errDenied",
+};
+
+/** What a view shows of an error: in one's own language where it is a common one, else as the server said it. */
 export function errorText(err: unknown): string {
-  return err instanceof Error ? err.message : String(err);
+  const { code = "", reason = "" } = err as { code?: string; reason?: string };
+  const key = known[reason] ?? known[code];
+  if (key) return translate(getLocale(), key);
+  return err instanceof Error ? err.message : (err as { message?: string }).message ?? String(err);
 }

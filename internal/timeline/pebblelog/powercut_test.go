@@ -335,7 +335,7 @@ func cutPower(t *testing.T, clones int, noSync bool) (violations []string) {
 			for range cutAppends - len(w.budget) {
 				w.budget <- struct{}{}
 			}
-			for reached := false; !reached; {
+			for reached := false; !reached && !t.Failed(); {
 				w.mu.Lock()
 				reached = len(w.acked) >= target
 				w.mu.Unlock()

@@ -17,5 +17,5 @@ export function Avatar({ id, name, url, size = 40, dot }: { id: string; name: st
 export function UserAvatar({ user, size = 40, presence = false }: { user: string; size?: number; presence?: boolean }) {
   const client = useClient();
   const u = client.user(user);
-  return <Avatar id={user} name={u?.displayName ?? ""} url={u?.avatarUrl} size={size} dot={presence ? client.presence(user)?.online === true : undefined} />;
+  return <Avatar id={user} name={u?.displayName ?? ""} url={u?.avatarUrl} size={size} dot={presence && client.connection === "online" ? client.presence(user)?.online === true : undefined} />;
 }

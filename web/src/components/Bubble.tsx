@@ -1,10 +1,12 @@
 import type { ChatMessage, ConversationView, OutgoingMessage } from "@rialto-im/client";
-import { useClient } from "../client.js";
+import { errorText, useClient } from "../client.js";
 import { clock, controlText, preview } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
+import { parts } from "../links.js";
 import { nameOf } from "../names.js";
 import { Attachment } from "./Attachment.js";
 import { UserAvatar } from "./Avatar.js";
+import { Readers } from "./Readers.js";
 
 export function Bubble({ c, m, joined }: { c: ConversationView; m: ChatMessage; joined: boolean }) {
   const client = useClient();
@@ -21,7 +23,7 @@ export function Bubble({ c, m, joined }: { c: ConversationView; m: ChatMessage; 
         <Body m={m} />
         <footer>
           <time dateTime={new Date(m.timeMs).toISOString()}>{clock(m.timeMs, getLocale())}</time>
-          {mine && <State c={c} seq={m.seq} />}
+          {mine && (group ? <Readers m={m} /> : <State c={c} seq={m.seq} />)}
         </footer>
       </div>
     </article>
@@ -34,7 +36,7 @@ function Body({ m }: { m: ChatMessage }) {
   const k = m.content.kind;
   switch (k.case) {
     case "text":
-      return <p className="text" dir="auto">{k.value}</p>;
+      return <p className="text" dir="auto">{parts(k.value).map((p, i) => (p.href ? <a key={i} href={p.href} target="_blank" rel="noopener noreferrer nofollow">{p.text}</a> : p.text))}</p>;
     case "image":
     case "file":
     case "voice":
@@ -45,7 +47,7 @@ function Body({ m }: { m: ChatMessage }) {
   }
 }
 
-/** Sent, delivered or read. In a group only that it was sent: who has read it is asked for. */
+/** Sent, delivered or read. */
 function State({ c, seq }: { c: ConversationView; seq: number }) {
   const t = useText();
   const state = c.peerReadSeq >= seq ? "read" : c.peerDeliveredSeq >= seq ? "delivered" : "sent";
@@ -63,7 +65,7 @@ export function OutgoingBubble({ o }: { o: OutgoingMessage }) {
         <footer>
           {o.failed ? (
             <span className="failed">
-              {t("failed", { why: o.failed.message })}{" "}
+              {t("failed", { why: errorText(o.failed) })}{" "}
               <button className="link" onClick={() => void client.retry(o.clientSeq)}>{t("retry")}</button>
               <button className="link" onClick={() => void client.discard(o.clientSeq)}>{t("discard")}</button>
             </span>

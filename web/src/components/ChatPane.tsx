@@ -8,6 +8,7 @@ import { Composer } from "./Composer.js";
 import { InfoPanel } from "./InfoPanel.js";
 import { BackIcon, InfoIcon } from "./icons.js";
 import { MessageList } from "./MessageList.js";
+import { UploadList } from "./UploadList.js";
 
 export function ChatPane({ id, onBack }: { id: string; onBack: () => void }) {
   const client = useClient();
@@ -21,7 +22,7 @@ export function ChatPane({ id, onBack }: { id: string; onBack: () => void }) {
   if (!c) return <main className="chat" />;
   const direct = c.peer !== "0" && c.peer !== "";
   const typing = client.typing(id);
-  const presence = direct ? client.presence(c.peer) : undefined;
+  const presence = direct && client.connection === "online" ? client.presence(c.peer) : undefined;
   const name = (u: string) => nameOf(client, u);
   const subtitle =
     typing.length > 0
@@ -35,7 +36,7 @@ export function ChatPane({ id, onBack }: { id: string; onBack: () => void }) {
             : "";
   const note = c.dissolved ? t("dissolvedNote") : c.leaveSeq > 0 ? t("leftNote") : "";
   return (
-    <main className="chat" aria-label={titleOf(client, c)}>
+    <main className={info ? "chat with-info" : "chat"} aria-label={titleOf(client, c)} onKeyDown={(e) => e.key === "Escape" && !e.defaultPrevented && !(e.target instanceof Element && e.target.closest("dialog")) && (info ? setInfo(false) : onBack())}>
       <header className="chat-head">
         <button className="icon back" aria-label={t("back")} onClick={onBack}><BackIcon /></button>
         {direct ? <UserAvatar user={c.peer} presence /> : <Avatar id={c.id} name={c.title} />}
@@ -47,6 +48,7 @@ export function ChatPane({ id, onBack }: { id: string; onBack: () => void }) {
       </header>
       {c.announcement && <p className="announcement"><b>{t("announcement")}</b> {c.announcement}</p>}
       <MessageList key={id} c={c} />
+      <UploadList conversation={id} />
       {note ? <p className="closed-note">{note}</p> : <Composer key={`c${id}`} c={c} />}
       {info && <InfoPanel c={c} onClose={() => setInfo(false)} />}
     </main>

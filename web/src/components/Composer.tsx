@@ -1,6 +1,6 @@
 import type { ConversationView } from "@rialto-im/client";
-import { useEffect, useRef, useState, type KeyboardEvent } from "react";
-import { client, errorText } from "../client.js";
+import { useCallback, useEffect, useRef, useState, type KeyboardEvent } from "react";
+import { client, errorText, uploads } from "../client.js";
 import { useText } from "../i18n.js";
 import { EmojiPicker } from "./EmojiPicker.js";
 import { ClipIcon, SendIcon, SmileIcon } from "./icons.js";
@@ -8,16 +8,10 @@ import { ClipIcon, SendIcon, SmileIcon } from "./icons.js";
 const draftAfterMs = 800;
 const typingEveryMs = 2_000;
 
-interface Upload {
-  name: string;
-  part: number;
-}
-
 export function Composer({ c }: { c: ConversationView }) {
   const t = useText();
   const [text, setText] = useState(c.draft);
   const [emoji, setEmoji] = useState(false);
-  const [uploads, setUploads] = useState<Upload[]>([]);
   const [error, setError] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
   const files = useRef<HTMLInputElement>(null);
@@ -25,19 +19,33 @@ export function Composer({ c }: { c: ConversationView }) {
   const latest = useRef(text);
   latest.current = text;
 
-  // The draft follows a moment after the last key, and when one turns to another chat.
+  // The draft follows a moment after the last key, and at once when one turns to another chat or leaves the page.
+  const keepDraft = useCallback(() => {
+    const known = client.conversation(c.id);
+    if (known && latest.current !== known.draft) void client.configure(c.id, { draft: latest.current }).catch(() => {});
+  }, [c.id]);
   useEffect(() => {
-    if (text === (client.conversation(c.id)?.draft ?? "")) return;
-    const timer = setTimeout(() => void client.configure(c.id, { draft: text }).catch(() => {}), draftAfterMs);
+    const timer = setTimeout(keepDraft, draftAfterMs);
     return () => clearTimeout(timer);
-  }, [text, c.id]);
-  useEffect(
-    () => () => {
-      const known = client.conversation(c.id);
-      if (known && latest.current !== known.draft) void client.configure(c.id, { draft: latest.current }).catch(() => {});
-    },
-    [c.id],
-  );
+  }, [text, keepDraft]);
+  useEffect(() => {
+    const hidden = () => document.visibilityState === "hidden" && keepDraft();
+    document.addEventListener("visibilitychange", hidden);
+    window.addEventListener("pagehide", keepDraft);
+    return () => {
+      document.removeEventListener("visibilitychange", hidden);
+      window.removeEventListener("pagehide", keepDraft);
+      keepDraft();
+    };
+  }, [keepDraft]);
+
+  // A draft written on another device shows here, unless one is writing.
+  const draftBefore = useRef(c.draft);
+  useEffect(() => {
+    if (latest.current === draftBefore.current && document.activeElement !== field.current) setText(c.draft);
+    draftBefore.current = c.draft;
+  }, [c.draft]);
+
   useEffect(() => {
     const el = field.current;
     if (!el) return;
@@ -63,7 +71,10 @@ export function Composer({ c }: { c: ConversationView }) {
       e.preventDefault();
       void send();
     }
-    if (e.key === "Escape") setEmoji(false);
+    if (e.key === "Escape" && emoji) {
+      e.preventDefault();
+      setEmoji(false);
+    }
   };
 
   const change = (value: string) => {
@@ -75,18 +86,8 @@ export function Composer({ c }: { c: ConversationView }) {
     }
   };
 
-  const attach = async (list: FileList | null) => {
-    for (const file of list ?? []) {
-      setUploads((u) => [...u, { name: file.name, part: 0 }]);
-      try {
-        const up = await client.upload(file, file.name, (sent, total) => setUploads((u) => u.map((x) => (x.name === file.name ? { ...x, part: sent / total } : x))));
-        const media = { $typeName: "rialto.chat.v1.Media" as const, upload: up.upload, name: up.name, mimeType: up.mimeType, size: up.size, width: up.width, height: up.height, durationMs: 0, caption: "" };
-        await client.send(c.id, up.width > 0 ? { case: "image", value: media } : { case: "file", value: media });
-      } catch (err) {
-        setError(`${file.name}: ${errorText(err)}`);
-      }
-      setUploads((u) => u.filter((x) => x.name !== file.name));
-    }
+  const attach = (list: FileList | null) => {
+    for (const file of list ?? []) uploads.add(c.id, file);
     if (files.current) files.current.value = "";
   };
 
@@ -105,18 +106,15 @@ export function Composer({ c }: { c: ConversationView }) {
       className="composer"
       onSubmit={(e) => { e.preventDefault(); void send(); }}
       onDragOver={(e) => e.preventDefault()}
-      onDrop={(e) => { e.preventDefault(); void attach(e.dataTransfer.files); }}
+      onDrop={(e) => { e.preventDefault(); attach(e.dataTransfer.files); }}
     >
-      {uploads.map((u) => (
-        <label key={u.name} className="upload">{t("uploading", { name: u.name })} <progress value={u.part} max={1} /></label>
-      ))}
       {error && <p className="error" role="alert">{error}</p>}
       {emoji && <EmojiPicker onPick={insert} onClose={() => { setEmoji(false); field.current?.focus(); }} />}
       <div className="composer-row">
-        <input ref={files} type="file" multiple hidden onChange={(e) => void attach(e.target.files)} data-testid="file" />
+        <input ref={files} type="file" multiple hidden onChange={(e) => attach(e.target.files)} data-testid="file" />
         <button type="button" className="icon" aria-label={t("attach")} title={t("attach")} onClick={() => files.current?.click()}><ClipIcon /></button>
         <button type="button" className="icon" aria-label={t("emoji")} title={t("emoji")} aria-expanded={emoji} onClick={() => setEmoji(!emoji)}><SmileIcon /></button>
-        <textarea ref={field} rows={1} autoFocus placeholder={t("writeMessage")} aria-label={t("writeMessage")} dir="auto" value={text} onChange={(e) => change(e.target.value)} onKeyDown={key} onPaste={(e) => { if (e.clipboardData.files.length > 0) void attach(e.clipboardData.files); }} data-testid="composer" />
+        <textarea ref={field} rows={1} autoFocus placeholder={t("writeMessage")} aria-label={t("writeMessage")} dir="auto" value={text} onChange={(e) => change(e.target.value)} onKeyDown={key} onPaste={(e) => { if (e.clipboardData.files.length > 0) attach(e.clipboardData.files); }} data-testid="composer" />
         <button className="icon send" aria-label={t("send")} title={t("send")} disabled={!text.trim()}><SendIcon /></button>
       </div>
     </form>

@@ -3,25 +3,33 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react
 import { useClient } from "../client.js";
 import { day, sameDay } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
+import { titleOf } from "../names.js";
+import { down, tail, up, within } from "../window.js";
 import { Bubble, OutgoingBubble } from "./Bubble.js";
 import { DownIcon } from "./icons.js";
 
 const nearEnd = 80;
+const nearEdge = 600;
 
-/** The messages of a conversation: stays at the end while one reads there, and keeps its place when older ones come in. */
+/**
+ * The messages of a conversation. Of thousands only a window is in the page, which follows the scrolling. It stays at the end
+ * while one reads there; elsewhere the row that one looks at keeps its place, whatever comes in or changes its size.
+ */
 export function MessageList({ c }: { c: ConversationView }) {
   const client = useClient();
   const t = useText();
   const box = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
-  const height = useRef(0);
+  const anchor = useRef<{ seq: string; top: number }>(undefined);
   const loading = useRef(false);
   const [more, setMore] = useState(true);
   const [away, setAway] = useState(false);
   const all = client.messages(c.id);
-  const messages = all.filter(isShown);
+  const shown = all.filter(isShown);
+  const [span, setSpan] = useState(() => tail(shown));
+  const { rows, above, below } = within(shown, span);
   const outgoing = client.outgoing(c.id);
-  const first = messages[0]?.seq ?? 0;
   const lastSeq = all.at(-1)?.seq ?? 0;
 
   // Where one was reading when this was opened, for the line that says what is new.
@@ -31,19 +39,27 @@ export function MessageList({ c }: { c: ConversationView }) {
     if (atEnd.current && document.visibilityState === "visible" && document.hasFocus()) client.read(c.id, lastSeq);
   }, [client, c.id, lastSeq]);
 
-  useLayoutEffect(() => {
+  /** Puts the view back to where one reads. */
+  const settle = useCallback(() => {
     const el = box.current;
     if (!el) return;
-    if (atEnd.current) el.scrollTop = el.scrollHeight;
-    seen();
-  }, [messages.length, outgoing.length, lastSeq, seen]);
+    if (atEnd.current) {
+      el.scrollTop = el.scrollHeight;
+      return;
+    }
+    const at = anchor.current;
+    const row = at && el.querySelector(`[data-row="${at.seq}"]`);
+    if (row) el.scrollTop += row.getBoundingClientRect().top - el.getBoundingClientRect().top - at.top;
+  }, []);
 
-  useLayoutEffect(() => {
-    const el = box.current;
-    // Older messages came in above: what was in view stays where it was.
-    if (el && height.current && !atEnd.current) el.scrollTop += el.scrollHeight - height.current;
-    height.current = 0;
-  }, [first]);
+  useLayoutEffect(settle, [settle, rows.length, rows[0]?.seq, outgoing.length, lastSeq]);
+  useLayoutEffect(seen, [seen]);
+  useEffect(() => {
+    const sizes = new ResizeObserver(settle);
+    sizes.observe(box.current!);
+    sizes.observe(content.current!);
+    return () => sizes.disconnect();
+  }, [settle]);
 
   useEffect(() => {
     window.addEventListener("focus", seen);
@@ -55,57 +71,79 @@ export function MessageList({ c }: { c: ConversationView }) {
   }, [seen]);
 
   const older = useCallback(async () => {
-    if (loading.current || !more || first === 0) return;
+    if (loading.current || !more || client.messages(c.id).length === 0) return;
     loading.current = true;
-    height.current = box.current?.scrollHeight ?? 0;
     try {
       if (!(await client.older(c.id))) setMore(false);
+      setSpan((s) => up(client.messages(c.id).filter(isShown), s));
     } catch {
       // Offline: scrolling again tries again.
     }
     loading.current = false;
-  }, [client, c.id, first, more]);
+  }, [client, c.id, more]);
 
   const scrolled = () => {
     const el = box.current;
     if (!el) return;
-    atEnd.current = el.scrollHeight - el.scrollTop - el.clientHeight < nearEnd;
+    const left = el.scrollHeight - el.scrollTop - el.clientHeight;
+    atEnd.current = below === 0 && left < nearEnd;
     setAway(!atEnd.current);
+    anchor.current = atEnd.current ? undefined : firstInView(el);
     if (atEnd.current) seen();
-    if (el.scrollTop < 200) void older();
+    if (el.scrollTop < nearEdge) {
+      if (above > 0) setSpan((s) => up(shown, s));
+      else void older();
+    } else if (left < nearEdge && below > 0) setSpan((s) => down(shown, s));
   };
 
+  // A list that does not fill its box cannot be scrolled: it is filled here.
   useEffect(() => {
     const el = box.current;
-    if (el && el.scrollHeight <= el.clientHeight) void older();
-  }, [messages.length, older]);
+    if (!el || el.scrollHeight > el.clientHeight) return;
+    if (above > 0) setSpan((s) => up(shown, s));
+    else void older();
+  }, [rows.length, above, older]);
 
   const toEnd = () => {
     atEnd.current = true;
     setAway(false);
-    box.current?.scrollTo({ top: box.current.scrollHeight, behavior: "smooth" });
+    setSpan(tail(shown));
+    settle();
+    seen();
   };
 
   return (
     <div className="messages-frame">
-      <div className="messages" ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-label={t("chats")} aria-live="polite" data-testid="messages">
-        <p className="beginning">{more && first > Math.max(1, c.joinSeq) ? t("older") : t("beginning")}</p>
-        {messages.map((m, i) => {
-          const before = messages[i - 1];
-          const newDay = !before || !sameDay(before.timeMs, m.timeMs);
-          return (
-            <div key={m.seq}>
-              {newDay && <h3 className="day">{day(m.timeMs, getLocale(), t)}</h3>}
-              {isFirstNew(before, m, readAtOpen, client.me) && <p className="new-line">{t("newMessages")}</p>}
-              <Bubble c={c} m={m} joined={!newDay && joins(before, m)} />
-            </div>
-          );
-        })}
-        {outgoing.map((o) => <OutgoingBubble key={`o${o.clientSeq}`} o={o} />)}
+      <div className="messages" ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-label={titleOf(client, c)} aria-live="off" data-testid="messages">
+        <div ref={content}>
+          <p className="beginning">{above > 0 || (more && (all[0]?.seq ?? 0) > Math.max(1, c.joinSeq)) ? t("older") : t("beginning")}</p>
+          {rows.map((m, i) => {
+            const before = rows[i - 1];
+            const newDay = !before || !sameDay(before.timeMs, m.timeMs);
+            return (
+              <div key={m.seq} data-row={m.seq}>
+                {newDay && <h3 className="day">{day(m.timeMs, getLocale(), t)}</h3>}
+                {isFirstNew(before, m, readAtOpen, client.me) && <p className="new-line">{t("newMessages")}</p>}
+                <Bubble c={c} m={m} joined={!newDay && joins(before, m)} />
+              </div>
+            );
+          })}
+          {below === 0 && outgoing.map((o) => <OutgoingBubble key={`o${o.clientSeq}`} o={o} />)}
+        </div>
       </div>
       {away && <button className="to-end" aria-label={t("toNewest")} title={t("toNewest")} onClick={toEnd}><DownIcon /></button>}
     </div>
   );
+}
+
+/** The first row that one sees, and how far below the upper edge it begins. */
+function firstInView(el: HTMLElement): { seq: string; top: number } | undefined {
+  const edge = el.getBoundingClientRect().top;
+  for (const row of el.querySelectorAll<HTMLElement>("[data-row]")) {
+    const r = row.getBoundingClientRect();
+    if (r.bottom > edge) return { seq: row.dataset["row"]!, top: r.top - edge };
+  }
+  return undefined;
 }
 
 function isFirstNew(before: ChatMessage | undefined, m: ChatMessage, readSeq: number, me: string): boolean {
