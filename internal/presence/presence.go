@@ -239,8 +239,11 @@ func (s *Service) Changed(u id.User) { s.change(u, true) }
 
 func (s *Service) change(u id.User, all bool) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if len(s.watchers[u]) > 0 {
-		s.changed[u] = s.changed[u] || all
+		s.note(u, all)
 	}
-	s.mu.Unlock()
 }
+
+// note has the next push look at a user. The caller holds mu.
+func (s *Service) note(u id.User, all bool) { s.changed[u] = s.changed[u] || all }

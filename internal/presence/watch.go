@@ -83,7 +83,7 @@ func (s *Service) Watch(ctx context.Context, by id.User, session id.Session, use
 	if len(users) > mostWatched {
 		return nil, errs.New(errs.Invalid, "too_many_users", "watch at most 500 users")
 	}
-	s.note(by, session, users)
+	s.follow(by, session, users)
 	// After it was noted, so that no change is missed between.
 	list, err := s.see(ctx, by, users)
 	if err != nil {
@@ -97,15 +97,15 @@ func (s *Service) Watch(ctx context.Context, by id.User, session id.Session, use
 			continue
 		}
 		if w.told { // while it was looked at: this answer may be the older, and comes later
-			s.changed[u] = s.changed[u] // an entry, where there was none
+			s.note(u, false)
 		}
 		w.online = list[i].Status == presencev1.Status_STATUS_ONLINE
 	}
 	return list, nil
 }
 
-// note replaces what a session watches; nothing for one that is gone.
-func (s *Service) note(by id.User, session id.Session, users []id.User) {
+// follow replaces what a session watches; nothing for one that is gone.
+func (s *Service) follow(by id.User, session id.Session, users []id.User) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unwatch(session)
