@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
-import { client, useClient } from "./client.js";
+import { client, errorText, useClient } from "./client.js";
+import { Announcer } from "./components/Announcer.js";
 import { Auth } from "./components/Auth.js";
 import { UserAvatar } from "./components/Avatar.js";
 import { Banner } from "./components/Banner.js";
@@ -24,6 +25,7 @@ function House() {
   const t = useText();
   const [tab, setTab] = useState<Tab>("chats");
   const [open, setOpen] = useState<string | undefined>();
+  const [problem, setProblem] = useState("");
   const badge = c.badge();
   const asked = [...c.relations().values()].filter((r) => r.asked && !r.friend && !r.blocked).length;
 
@@ -41,18 +43,25 @@ function House() {
     const token = /^#join=(.+)$/.exec(location.hash)?.[1];
     if (!token || c.connection !== "online") return;
     history.replaceState(null, "", location.pathname);
-    client.chat.join({ token }).then((r) => go(r.conversation), (err: unknown) => alert(String(err)));
+    client.chat.join({ token }).then((r) => go(r.conversation), (err: unknown) => setProblem(errorText(err)));
   }, [c.connection]);
 
   const go = (id: string) => {
     setOpen(id);
     setTab("chats");
   };
+  const back = () => {
+    const id = open;
+    setOpen(undefined);
+    requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-id="${id}"]`)?.focus());
+  };
   const tabs: [Tab, typeof ChatIcon, number][] = [["chats", ChatIcon, badge], ["people", PeopleIcon, asked], ["settings", GearIcon, 0]];
 
   return (
     <div className="app">
       <Banner />
+      <Announcer />
+      {problem && <p className="banner" role="alert">{problem} <button className="link" onClick={() => setProblem("")}>{t("close")}</button></p>}
       <div className={open ? "house has-chat" : "house"}>
         <nav className="rail" aria-label="Rialto">
           <UserAvatar user={c.me} size={36} />
@@ -66,7 +75,7 @@ function House() {
         {tab === "chats" && <ConversationList current={open} onOpen={setOpen} />}
         {tab === "people" && <People onOpen={go} />}
         {tab === "settings" && <Settings />}
-        {open ? <ChatPane id={open} onBack={() => setOpen(undefined)} /> : <main className="chat nothing"><img src="/icon.svg" alt="" width="72" height="72" /><p>{t("pickChat")}</p></main>}
+        {open ? <ChatPane id={open} onBack={back} /> : <main className="chat nothing"><img src="/icon.svg" alt="" width="72" height="72" /><p>{t("pickChat")}</p></main>}
       </div>
     </div>
   );

@@ -8,6 +8,9 @@ import { applyTheme } from "./theme.js";
 
 applyTheme();
 setLocale(getLocale());
+// The page itself starts without a network, too.
+if (import.meta.env.PROD && "serviceWorker" in navigator) navigator.serviceWorker.register("/sw.js").catch(() => {});
+
 await client.start();
 createRoot(document.getElementById("root")!).render(
   <StrictMode>

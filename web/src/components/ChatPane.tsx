@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useEffect, useState, type KeyboardEvent } from "react";
 import { useClient } from "../client.js";
 import { when } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
@@ -35,8 +35,13 @@ export function ChatPane({ id, onBack }: { id: string; onBack: () => void }) {
             ? t("lastSeen", { when: when(presence.lastActiveMs, getLocale(), t) })
             : "";
   const note = c.dissolved ? t("dissolvedNote") : c.leaveSeq > 0 ? t("leftNote") : "";
+  const key = (e: KeyboardEvent) => {
+    if (e.key !== "Escape" || e.defaultPrevented || e.nativeEvent.isComposing || (e.target as Element).closest("dialog")) return;
+    if (info) setInfo(false);
+    else onBack();
+  };
   return (
-    <main className={info ? "chat with-info" : "chat"} aria-label={titleOf(client, c)} onKeyDown={(e) => e.key === "Escape" && !e.defaultPrevented && !(e.target instanceof Element && e.target.closest("dialog")) && (info ? setInfo(false) : onBack())}>
+    <main className={info ? "chat with-info" : "chat"} aria-label={titleOf(client, c)} onKeyDown={key}>
       <header className="chat-head">
         <button className="icon back" aria-label={t("back")} onClick={onBack}><BackIcon /></button>
         {direct ? <UserAvatar user={c.peer} presence /> : <Avatar id={c.id} name={c.title} />}

@@ -17,10 +17,11 @@ export function ConversationList({ current, onOpen }: { current: string | undefi
   const list = client.conversations().filter((c) => !c.archived && (!wanted || titleOf(client, c).toLowerCase().includes(wanted)));
 
   const move = (e: KeyboardEvent<HTMLElement>) => {
-    if (e.key !== "ArrowDown" && e.key !== "ArrowUp") return;
+    if (!["ArrowDown", "ArrowUp", "Home", "End"].includes(e.key) || (e.target as Element).closest("dialog")) return;
     const items = [...e.currentTarget.querySelectorAll<HTMLElement>("button.row")];
     const at = items.indexOf(document.activeElement as HTMLElement);
-    const next = items[at + (e.key === "ArrowDown" ? 1 : -1)];
+    if (at < 0 && e.key !== "ArrowDown") return; // in the search field
+    const next = e.key === "Home" ? items[0] : e.key === "End" ? items.at(-1) : items[at + (e.key === "ArrowDown" ? 1 : -1)];
     if (next) {
       next.focus();
       e.preventDefault();
@@ -28,13 +29,13 @@ export function ConversationList({ current, onOpen }: { current: string | undefi
   };
 
   return (
-    <section className="pane-list" aria-label={t("chats")}>
+    <section className="pane-list" aria-label={t("chats")} onKeyDown={move}>
       <div className="list-head">
         <input type="search" placeholder={t("search")} aria-label={t("search")} value={query} onChange={(e) => setQuery(e.target.value)} />
         <button className="icon" aria-label={t("newGroup")} title={t("newGroup")} onClick={() => setMaking(true)}><PlusIcon /></button>
       </div>
       {list.length === 0 && <p className="empty">{t("noChats")}</p>}
-      <ul className="rows" onKeyDown={move}>
+      <ul className="rows">
         {list.map((c) => <Row key={c.id} c={c} current={c.id === current} onOpen={onOpen} />)}
       </ul>
       {making && <NewGroup onClose={() => setMaking(false)} onMade={onOpen} />}
@@ -56,7 +57,7 @@ function Row({ c, current, onOpen }: { c: ConversationView; current: boolean; on
   const by = !pending && last && group && last.content.kind.case !== "control" && last.sender !== client.me ? `${name(last.sender)}: ` : "";
   return (
     <li>
-      <button className={current ? "row current" : "row"} aria-current={current} onClick={() => onOpen(c.id)} data-testid="conversation">
+      <button className={current ? "row current" : "row"} aria-current={current} onClick={() => onOpen(c.id)} data-testid="conversation" data-id={c.id}>
         {group ? <Avatar id={c.id} name={c.title} size={44} /> : <UserAvatar user={c.peer} size={44} presence />}
         <span className="row-main">
           <span className="row-top">

@@ -9,7 +9,7 @@ export function Menu({ label, children }: { label: string; children: ReactNode }
     if (ref.current) ref.current.open = false;
   };
   const key = (e: KeyboardEvent) => {
-    if (!ref.current?.open) return;
+    if (!ref.current?.open || (e.target as Element).closest("dialog")) return;
     const items = [...ref.current.querySelectorAll<HTMLElement>("div > button")];
     const at = items.indexOf(document.activeElement as HTMLElement);
     if (e.key === "ArrowDown") items[(at + 1) % items.length]?.focus();

@@ -4,7 +4,7 @@ import { useClient } from "../client.js";
 import { day, sameDay } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
 import { titleOf } from "../names.js";
-import { down, tail, up, within } from "../window.js";
+import { down, sizes, tail, up, within } from "../window.js";
 import { Bubble, OutgoingBubble } from "./Bubble.js";
 import { DownIcon } from "./icons.js";
 
@@ -55,10 +55,10 @@ export function MessageList({ c }: { c: ConversationView }) {
   useLayoutEffect(settle, [settle, rows.length, rows[0]?.seq, outgoing.length, lastSeq]);
   useLayoutEffect(seen, [seen]);
   useEffect(() => {
-    const sizes = new ResizeObserver(settle);
-    sizes.observe(box.current!);
-    sizes.observe(content.current!);
-    return () => sizes.disconnect();
+    const watch = new ResizeObserver(settle);
+    watch.observe(box.current!);
+    watch.observe(content.current!);
+    return () => watch.disconnect();
   }, [settle]);
 
   useEffect(() => {
@@ -111,6 +111,15 @@ export function MessageList({ c }: { c: ConversationView }) {
     settle();
     seen();
   };
+
+  // What one sends oneself is shown, wherever one was reading.
+  const lastSent = outgoing.at(-1)?.clientSeq;
+  useLayoutEffect(() => {
+    if (lastSent !== undefined) toEnd();
+  }, [lastSent]);
+  useEffect(() => {
+    if (atEnd.current && rows.length > sizes.most) setSpan(tail(shown));
+  }, [rows.length]);
 
   return (
     <div className="messages-frame">

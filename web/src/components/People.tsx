@@ -4,6 +4,8 @@ import { errorText, useClient } from "../client.js";
 import { useText } from "../i18n.js";
 import { nameOf } from "../names.js";
 import { Avatar, UserAvatar } from "./Avatar.js";
+import { Confirm } from "./Confirm.js";
+import { Menu } from "./Menu.js";
 
 /** Finding people, requests, friends and those who are blocked. */
 export function People({ onOpen }: { onOpen: (conversation: string) => void }) {
@@ -86,9 +88,9 @@ export function People({ onOpen }: { onOpen: (conversation: string) => void }) {
           {friends.map((r) => (
             <Person key={r.user} r={r} presence>
               <button onClick={() => write(r.user)}>{t("message")}</button>
-              <Menu>
-                <button onClick={() => run(() => client.relate(client.graph.deleteFriend({ user: r.user })))}>{t("removeFriend")}</button>
-                <button onClick={() => run(() => client.relate(client.graph.block({ user: r.user })))}>{t("block")}</button>
+              <Menu label={nameOf(client, r.user)}>
+                <Confirm label={t("removeFriend")} question={t("sureUnfriend", { who: nameOf(client, r.user) })} onYes={() => void run(() => client.relate(client.graph.deleteFriend({ user: r.user })))} />
+                <Confirm label={t("block")} question={t("sureBlock", { who: nameOf(client, r.user) })} onYes={() => void run(() => client.relate(client.graph.block({ user: r.user })))} />
               </Menu>
             </Person>
           ))}
@@ -125,14 +127,5 @@ function Person({ r, presence = false, children }: { r: Relation; presence?: boo
       <span className="person-name">{nameOf(client, r.user)}<small>{r.message || (u ? `@${u.handle}` : "")}</small></span>
       {children}
     </div>
-  );
-}
-
-function Menu({ children }: { children: ReactNode }) {
-  return (
-    <details className="menu">
-      <summary aria-label="…">⋯</summary>
-      <div>{children}</div>
-    </details>
   );
 }
