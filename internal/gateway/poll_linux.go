@@ -274,3 +274,6 @@ func (l *loop) settle(c *conn) {
 	}
 	c.relax()
 }
+
+// discard closes a loop that was never run.
+func (l *loop) discard() { l.file.Close() }

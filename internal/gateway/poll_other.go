@@ -20,3 +20,5 @@ func (l *loop) adopt(*conn, net.Conn, []byte) error { return errors.ErrUnsupport
 func (l *loop) run(context.Context) {}
 
 func (l *loop) wake() {}
+
+func (l *loop) discard() {}

@@ -1,0 +1,267 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"testing"
+
+	"github.com/gobwas/ws"
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
+	presencev1 "github.com/rialto-im/rialto/gen/rialto/presence/v1"
+	"github.com/rialto-im/rialto/internal/bus/membus"
+	"github.com/rialto-im/rialto/internal/clock"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/message"
+	"google.golang.org/protobuf/proto"
+)
+
+// rooms write down what the door asks of them.
+type rooms struct{ asked []string }
+
+func (r *rooms) note(format string, args ...any) {
+	r.asked = append(r.asked, fmt.Sprintf(format, args...))
+}
+
+func (r *rooms) Submit(d *message.Draft) {
+	r.note("submit %v %d %q %x by %v on %v", d.Conversation, d.ClientSeq, d.ClientMsgID, d.Content, d.Sender, d.Device)
+}
+func (r *rooms) Typing(context.Context, id.User, id.Conversation) error    { return nil }
+func (r *rooms) HighestCounter(context.Context, id.Caller) (uint64, error) { return 0, nil }
+func (r *rooms) Tail(context.Context, id.User) (message.Position, error)   { return 0, nil }
+func (r *rooms) Large(context.Context, id.User) ([]id.Conversation, error) { return nil, nil }
+func (r *rooms) Connected(id.Caller)                                       {}
+func (r *rooms) Disconnected(id.Caller)                                    {}
+func (r *rooms) Active(id.User)                                            {}
+func (r *rooms) Verify(context.Context, string) (id.Caller, error)         { return id.Caller{}, nil }
+func (r *rooms) VerifyTicket(context.Context, string) (id.Caller, error)   { return id.Caller{}, nil }
+func (r *rooms) Ack(c id.Caller, at message.Position)                      { r.note("ack %v %d", c, at) }
+func (r *rooms) Mark(u id.User, c id.Conversation, d, read uint64) {
+	r.note("mark %v %v %d %d", u, c, d, read)
+}
+func (r *rooms) AppendSync(_ context.Context, b []byte, _ id.User, _ message.Position, _ int) ([]byte, error) {
+	return b, nil
+}
+func (r *rooms) Watch(context.Context, id.User, id.Session, []id.User) ([]*presencev1.Presence, error) {
+	return nil, nil
+}
+func (r *rooms) Invoke(context.Context, id.Caller, string, []byte, bool) ([]byte, error) {
+	return nil, nil
+}
+
+// deaf is a transport to nowhere.
+type deaf struct{}
+
+func (deaf) write(*conn)      {}
+func (deaf) read(*conn, bool) {}
+func (deaf) hangUp(*conn)     {}
+
+func bench(t testing.TB) (*conn, *rooms) {
+	t.Helper()
+	r := &rooms{}
+	s, err := New(Deps{Chat: r, Inbox: r, Presence: r, Accounts: r, Invoker: r, Bus: membus.New(), Clock: clock.System{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, Config{Loops: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // it was never run
+		for _, l := range s.loops {
+			l.discard()
+		}
+	})
+	c := &conn{server: s, via: deaf{}, frameAt: -1, fd: -1, caller: id.Caller{User: 7, Device: 8, Session: 9}}
+	c.ready = true
+	return c, r
+}
+
+func frames(f *testing.F) {
+	text := &chatv1.Content{Kind: &chatv1.Content_Text{Text: "hello 你好"}}
+	for _, m := range []*gatewayv1.ClientFrame{
+		{}, {Sends: []*gatewayv1.Send{{Conversation: 5, ClientSeq: 1, Content: text}, {Conversation: 1 << 62, ClientSeq: 2, Content: text}}},
+		{Ack: &chatv1.Position{Epoch: 1, Seq: 1<<32 + 7}, Marks: []*gatewayv1.Mark{{Conversation: 5, ReadSeq: 3}, {Conversation: 6, DeliveredSeq: 1, ReadSeq: 2}}},
+		{Sends: []*gatewayv1.Send{{Conversation: 5, ClientMsgId: "own", Content: text}}}, {Request: 4, Ping: &gatewayv1.Ping{RttMs: 3}},
+	} {
+		b, err := proto.Marshal(m)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+}
+
+// What the quick path takes, it takes as the generated code would; what it does not take, it leaves alone.
+func FuzzQuickPathIsTheSchema(f *testing.F) {
+	frames(f)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, quick := bench(t)
+		ok, err := c.quick(bytes.Clone(b))
+		if !ok {
+			if err == nil && len(quick.asked) > 0 {
+				t.Fatalf("it did %v, and then left the frame to others", quick.asked)
+			}
+			return
+		}
+		var frame gatewayv1.ClientFrame
+		if err := proto.Unmarshal(b, &frame); err != nil {
+			t.Fatalf("the quick path took what is no frame: %v", err)
+		}
+		// Fields of one kind keep their order; kinds are taken as they come, or in field order.
+		var want rooms
+		for _, s := range frame.Sends {
+			content, err := proto.Marshal(s.Content)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = content
+			want.note("submit %v %d %q", id.Conversation(s.Conversation), s.ClientSeq, s.ClientMsgId)
+		}
+		for _, m := range frame.Marks {
+			want.note("mark %v %v %d %d", id.User(7), id.Conversation(m.Conversation), m.DeliveredSeq, m.ReadSeq)
+		}
+		var got rooms
+		for _, prefix := range []string{"submit", "mark"} {
+			for _, a := range quick.asked {
+				if len(a) > len(prefix) && a[:len(prefix)] == prefix {
+					got.asked = append(got.asked, a)
+				}
+			}
+		}
+		if len(got.asked) != len(want.asked) {
+			t.Fatalf("did %v, want %v", got.asked, want.asked)
+		}
+		for i := range want.asked {
+			if len(got.asked[i]) < len(want.asked[i]) || got.asked[i][:len(want.asked[i])] != want.asked[i] {
+				t.Fatalf("did %v, want %v", got.asked[i], want.asked[i])
+			}
+		}
+	})
+}
+
+// No bytes break the door, in one piece or in many: the same frames are understood.
+func FuzzReadInPieces(f *testing.F) {
+	mask := func(op byte, payload []byte) []byte {
+		b := appendHeader(nil, op, len(payload), false)
+		b[1] |= maskBit
+		b = append(b, 1, 2, 3, 4)
+		start := len(b)
+		b = append(b, payload...)
+		unmask(b[start:], []byte{1, 2, 3, 4})
+		return b
+	}
+	send, err := proto.Marshal(&gatewayv1.ClientFrame{Sends: []*gatewayv1.Send{{Conversation: 5, ClientSeq: 1, Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: "x"}}}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(append(mask(opBinary, send), mask(opPing, nil)...), uint8(3))
+	f.Add(mask(opClose, []byte{3, 232}), uint8(1))
+	f.Add([]byte{0x82, 0xff, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff}, uint8(2))
+	f.Fuzz(func(t *testing.T, b []byte, step uint8) {
+		whole, one := bench(t)
+		whole.read(bytes.Clone(b))
+		pieces, many := bench(t)
+		size := int(step)%17 + 1
+		for rest := bytes.Clone(b); len(rest) > 0; {
+			n := min(size, len(rest))
+			pieces.read(rest[:n])
+			rest = rest[n:]
+		}
+		if fmt.Sprint(one.asked) != fmt.Sprint(many.asked) {
+			t.Fatalf("in one piece %v, in many %v", one.asked, many.asked)
+		}
+	})
+}
+
+// What a library writes, we read; and our headers are read by it.
+func FuzzFraming(f *testing.F) {
+	f.Add([]byte("hello"), []byte{1, 2, 3, 4}, uint8(2), true)
+	f.Add(make([]byte, 70_000), []byte{0, 0, 0, 0}, uint8(1), false)
+	f.Fuzz(func(t *testing.T, payload, mask []byte, op uint8, final bool) {
+		if len(mask) < 4 || len(payload) > maxFrame || op%3 == 0 && final {
+			return
+		}
+		frame := ws.NewFrame(ws.OpCode(op%3), final, bytes.Clone(payload))
+		var key [4]byte
+		copy(key[:], mask)
+		b, err := ws.CompileFrame(ws.MaskFrameWith(frame, key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var in inFrame
+		rest, ok, _, err := in.parse(b, false)
+		if err != nil || !ok || len(rest) != 0 || in.op != op%3 || in.final != final || !bytes.Equal(in.payload, payload) {
+			t.Fatalf("%v %v %d %+v", err, ok, len(rest), in)
+		}
+		h, err := ws.ReadHeader(bytes.NewReader(appendHeader(nil, opBinary, len(payload), false)))
+		if err != nil || h.Length != int64(len(payload)) || h.Masked || h.OpCode != ws.OpBinary || !h.Fin {
+			t.Fatalf("%v %+v", err, h)
+		}
+	})
+}
+
+func FuzzInflate(f *testing.F) {
+	if packed, ok := deflate(bytes.Repeat([]byte("rialto "), 1000)); ok {
+		f.Add(packed)
+	}
+	f.Add([]byte{0xff, 0, 1})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		out, err := inflate(b)
+		if err == nil && len(out) > maxFrame {
+			t.Fatalf("%d bytes came out", len(out))
+		}
+		packed, ok := deflate(b)
+		if !ok {
+			return
+		}
+		if back, err := inflate(packed); err != nil || !bytes.Equal(back, b) {
+			t.Fatalf("%v: %d bytes became %d", err, len(b), len(back))
+		}
+	})
+}
+
+// A bomb of 10 MB in 10 KB is refused at 1 MiB.
+func TestBombIsRefused(t *testing.T) {
+	packed, ok := deflate(make([]byte, 10<<20))
+	if !ok || len(packed) > 64<<10 {
+		t.Fatalf("%v: %d bytes", ok, len(packed))
+	}
+	if _, err := inflate(packed); err != errTooLarge {
+		t.Errorf("%v", err)
+	}
+}
+
+// Frames that gather are one frame with the shortest header, and large ones stand alone.
+func TestGatheredFramesAreWellFormed(t *testing.T) {
+	c, _ := bench(t)
+	var want []int
+	for i, n := range []int{10, 100, 1000, 70_000, 5, 59_000, 59_000} {
+		b := c.begin(n)
+		b.b = append(b.b, bytes.Repeat([]byte{byte(i)}, n)...)
+		want = append(want, n)
+	}
+	out := c.take()
+	r := bytes.NewReader(out.b)
+	total := 0
+	for r.Len() > 0 {
+		h, err := ws.ReadHeader(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		short := appendHeader(nil, opBinary, int(h.Length), false)
+		if got := out.b[int(r.Size())-r.Len()-len(short) : int(r.Size())-r.Len()]; !bytes.Equal(got, short) {
+			t.Errorf("a header of %x, want %x", got, short)
+		}
+		if _, err := r.Seek(h.Length, io.SeekCurrent); err != nil {
+			t.Fatal(err)
+		}
+		total += int(h.Length)
+	}
+	sum := 0
+	for _, n := range want {
+		sum += n
+	}
+	if total != sum {
+		t.Errorf("%d bytes came out, want %d", total, sum)
+	}
+}
