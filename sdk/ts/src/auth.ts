@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Invoke } from "./api.js";
-import { RialtoError } from "./errors.js";
+import { RialtoError, isOffline } from "./errors.js";
 import { AccountService, type ClientSchema, type Session } from "./gen/rialto/account/v1/account_pb.js";
 import type { Store } from "./storage.js";
 
@@ -105,14 +105,24 @@ export class Auth {
     }
     if (stored.accessToken !== stale) return (this.login = stored);
     try {
-      const s = await this.deps.invoke()(AccountService.method.refresh, { refreshToken: stored.refreshToken });
-      return await this.keep(stored.handle, s);
+      return await this.keep(stored.handle, await this.exchange(stored.refreshToken));
     } catch (err) {
       if (err instanceof RialtoError && (err.code === "unauthenticated" || err.code === "permission_denied")) {
         await this.forget();
         this.end();
       }
       throw err;
+    }
+  }
+
+  /** An answer that got lost has used the token up; the server gives it again for a few seconds, so ask again at once. */
+  private async exchange(refreshToken: string): Promise<Session> {
+    const call = () => this.deps.invoke()(AccountService.method.refresh, { refreshToken });
+    try {
+      return await call();
+    } catch (err) {
+      if (!isOffline(err)) throw err;
+      return call();
     }
   }
 

@@ -6,7 +6,7 @@ import { samePosition, type StreamPosition } from "./chain.js";
 import type { Format } from "./codec.js";
 import { Emitter } from "./emitter.js";
 import { RialtoError, asError, isOffline } from "./errors.js";
-import { AccountService, GraphService, type User as UserPb } from "./gen/rialto/account/v1/account_pb.js";
+import { AccountService, GraphService, type Session, type User as UserPb } from "./gen/rialto/account/v1/account_pb.js";
 import { ChatService } from "./gen/rialto/chat/v1/chat_pb.js";
 import { MediaService, type Upload } from "./gen/rialto/chat/v1/media_pb.js";
 import { ContentSchema, type Content } from "./gen/rialto/chat/v1/message_pb.js";
@@ -48,7 +48,10 @@ export interface ClientEvents {
   /** Something that snapshots show has changed. Comes at most once per turn of the event loop. */
   change: undefined;
   connection: ConnectionState;
-  /** A message of somebody else came in just now. */
+  /**
+   * A message of somebody else came by the stream: in order, once; also those sent while this device was away. Not what a new
+   * device, or one away for too long, finds in the lists that it starts with; and of large groups only what is pushed.
+   */
   message: ChatMessage;
   /** The login ended: by this user elsewhere, by the server, or by a newer device. */
   ended: { reason: string };
@@ -56,8 +59,15 @@ export interface ClientEvents {
 
 const retryPollMs = 5_000;
 const failuresBeforePolling = 3;
+/** Close codes with which the server forbids this socket, while the login is still good: calls go on by HTTP. */
+const socketRefused: readonly number[] = [4100, 4103];
 const usersFreshMs = 8 * 3_600_000;
 const typingShownMs = 4_000;
+
+/** The store's key of a device's count of messages. */
+function counterKey(device: string): string {
+  return `client_seq/${device}`;
+}
 
 /**
  * Client is one login on one device. It hides connecting, resending, syncing, gaps and storage: what it shows is what the
@@ -80,6 +90,10 @@ export class Client {
   private marks: Marks | undefined;
   private store: Store | undefined;
   private state: ConnectionState = "signed-out";
+  /** Which entry is the present one: what an earlier one still does must not go on. */
+  private entry = 0;
+  private leading = false;
+  private releaseLead: (() => void) | undefined;
   private pollTimer: ReturnType<typeof setTimeout> | undefined;
   private readonly userCache = new Map<string, User>();
   private readonly wantedUsers = new Set<string>();
@@ -135,6 +149,11 @@ export class Client {
     await this.enter(await this.auth.logIn(handle, password, this.options.info));
   }
 
+  /** Takes over a session that was made elsewhere, as by AdminService.CreateSession on one's own server. */
+  async adopt(session: Session): Promise<void> {
+    await this.enter(await this.auth.adopt(session));
+  }
+
   /** Ends the session on the server, and forgets what the device keeps. Messages not yet sent are lost. */
   async logOut(): Promise<void> {
     try {
@@ -142,9 +161,16 @@ export class Client {
     } catch (err) {
       if (!isOffline(err) && asError(err).code !== "unauthenticated") throw err;
     }
-    await this.store?.clear();
+    const { store, replica } = this;
+    const counter = counterKey(this.auth.current?.device ?? "");
     await this.auth.forget();
     this.leave();
+    await replica?.stop();
+    if (!store) return;
+    // The device's number stays, and with it the count: a number used twice would make the server take new for old.
+    const count = await store.get<number>("meta", counter);
+    await store.clear();
+    if (count !== undefined) await store.write([{ table: "meta", key: counter, value: count }]);
   }
 
   /** Closes the connection; what is kept stays for the next start. */
@@ -154,26 +180,30 @@ export class Client {
 
   private async enter(login: Login): Promise<void> {
     this.leave();
+    const entry = this.entry;
     const store = await this.storage.open(`rialto-${login.user}`);
-    this.store = store;
     const marks = new Marks(
       (list, ack) => this.socket?.send({ marks: list, ack: ack && { epoch: ack.epoch, seq: BigInt(ack.seq) } }) ?? false,
       this.options.now,
     );
-    const replica = new Replica({ me: login.user, store, marks, api: this.chat, graph: this.graph, onChange: () => this.touch(), onMessage: (m) => this.arrived(m), onRelation: () => this.touch(), onProfile: (u) => this.userCache.delete(u), ownStored: (m) => this.ownStored(m) });
+    const replica = new Replica({ me: login.user, store, marks, api: this.chat, graph: this.graph, onChange: () => this.touch(), onMessage: (m) => this.arrived(m), onRelation: () => this.touch(), onProfile: (u) => this.staleUser(u), ownStored: (m) => this.ownStored(m), leads: () => this.leading });
     const outbox = new Outbox({
       store,
-      counter: `client_seq/${login.device}`,
+      counter: counterKey(login.device),
       transmit: (sends) => this.socket?.send({ sends }) ?? false,
       now: this.options.now,
       onChange: () => this.touch(),
       onStored: (item, as) => replica.sent(item, as, login.device),
     });
+    await Promise.all([replica.load(), outbox.load()]);
+    const users = await store.list<User>("users");
+    if (entry !== this.entry) return;
+    this.store = store;
     this.marks = marks;
     this.replica = replica;
     this.outbox = outbox;
-    await Promise.all([replica.load(), outbox.load()]);
-    for (const u of await store.list<User>("users")) this.userCache.set(u.id, u);
+    for (const u of users) this.userCache.set(u.id, u);
+    this.takeLead(login.user);
     this.socket = new Socket({
       url: this.options.url.replace(/^http/, "ws") + "/v1/socket",
       format: this.options.format,
@@ -189,7 +219,34 @@ export class Client {
     this.listenToBrowser(true);
   }
 
+  /** Several windows on one store would overwrite each other's positions: one stores, and the next takes over when it goes. */
+  private takeLead(user: string): void {
+    const locks = typeof navigator === "undefined" ? undefined : navigator.locks;
+    this.leading = !this.storage.shared || !locks;
+    if (this.leading || !locks) return;
+    const { entry } = this;
+    const held = locks.request(`rialto-lead-${user}`, () => {
+      if (entry !== this.entry) return;
+      this.leading = true;
+      this.replica?.lead();
+      return new Promise<void>((resolve) => (this.releaseLead = resolve));
+    });
+    this.later(held);
+  }
+
+  /** Work that nobody waits for: its failure is told to the console, and never ends a process. */
+  private later(work: Promise<unknown> | undefined): void {
+    work?.catch((err: unknown) => {
+      if (!isOffline(err) && asError(err).code !== "unauthenticated") console.warn("rialto:", err);
+    });
+  }
+
   private leave(): void {
+    this.entry++;
+    this.leading = false;
+    this.releaseLead?.();
+    this.releaseLead = undefined;
+    this.later(this.replica?.stop());
     this.listenToBrowser(false);
     clearTimeout(this.pollTimer);
     this.pollTimer = undefined;
@@ -211,12 +268,19 @@ export class Client {
 
   private readonly onlineAgain = () => this.socket?.wake();
   private readonly offlineNow = () => this.socket?.probe();
+  private readonly shownAgain = () => {
+    if (document.visibilityState !== "visible") return;
+    this.socket?.wake();
+    this.socket?.probe();
+  };
 
   private listenToBrowser(on: boolean): void {
     if (typeof window === "undefined" || !window.addEventListener) return;
     const change = on ? window.addEventListener : window.removeEventListener;
     change.call(window, "online", this.onlineAgain);
     change.call(window, "offline", this.offlineNow);
+    // A window that slept may hold a connection that is long gone.
+    if (typeof document !== "undefined") (on ? document.addEventListener : document.removeEventListener).call(document, "visibilitychange", this.shownAgain);
   }
 
   // --- calls ---
@@ -235,22 +299,30 @@ export class Client {
   // --- the connection ---
 
   private onSocket(s: SocketState, why: SocketEnd | undefined): void {
-    if (s !== "open") this.outbox?.closed();
+    if (s !== "open") {
+      this.outbox?.closed();
+      this.marks?.closed();
+    }
     if (s === "waiting") {
       if (this.state !== "polling") this.setState("offline");
       if ((this.socket?.failures ?? 0) >= failuresBeforePolling) this.pollTimer ??= setTimeout(() => void this.poll(), 0);
     } else if (s === "connecting") this.setState("connecting");
     else if (s === "stopped" && why) {
+      if (socketRefused.includes(why.code)) {
+        this.setState("offline");
+        this.pollTimer ??= setTimeout(() => void this.poll(), 0);
+        return;
+      }
       // Told to stay away: as a session that ended, or was replaced.
-      void this.auth.forget().then(() => this.ended(why.reason));
+      this.later(this.auth.forget().then(() => this.ended(why.reason)));
     }
   }
 
   private onFrame(f: ServerFrame): void {
     const { replica, outbox, marks } = this;
     if (!replica || !outbox || !marks) return;
-    if (f.hello) void this.greeted(f.hello);
-    for (const r of f.receipts) void outbox.receipt(r);
+    if (f.hello) this.later(this.greeted(f.hello));
+    for (const r of f.receipts) this.later(outbox.receipt(r));
     if (f.events.length > 0) replica.pushed(f.events);
     if (f.hint) void replica.sync();
     if (f.typing) this.typed(f.typing.conversation, f.typing.user);
@@ -267,7 +339,7 @@ export class Client {
     outbox.opened(Number(hello.clientSeq));
     if (this.watched.length > 0) this.socket?.send({ watch: { users: this.watched } });
     const tail: StreamPosition = { epoch: hello.tail?.epoch ?? 0, seq: Number(hello.tail?.seq ?? 0n) };
-    if (!replica.position || !samePosition(replica.position, tail)) await replica.sync();
+    if (!replica.position || !samePosition(replica.position, tail)) await replica.sync(false, tail.epoch > 0 ? tail : undefined);
     else await replica.catchUpLarge();
     marks.flush();
     await replica.flushSettings();
@@ -276,12 +348,15 @@ export class Client {
   /** Without a socket, calls may still get through. */
   private async poll(): Promise<void> {
     this.pollTimer = undefined;
-    const { replica, outbox, socket } = this;
-    if (!replica || !outbox || !socket || socket.state !== "waiting") return;
+    const { replica, outbox, marks, socket } = this;
+    const without = () => socket !== undefined && socket === this.socket && (socket.state === "waiting" || socket.state === "stopped");
+    if (!replica || !outbox || !marks || !without()) return;
     try {
       await replica.sync(true);
+      if (!without()) return;
       this.setState("polling");
-      for (const item of outbox.due()) {
+      // Asked anew for each: one that has to wait holds back those behind it.
+      for (let item = outbox.due()[0]; item && without(); item = outbox.due()[0]) {
         try {
           const r = await this.chat.send({ conversation: item.conversation, clientSeq: BigInt(item.clientSeq), content: item.content });
           await outbox.stored(item, { id: r.id, seq: Number(r.seq), timeMs: Number(r.timeMs), counted: Number(r.counted) });
@@ -291,10 +366,25 @@ export class Client {
           await outbox.refused(item, e);
         }
       }
+      await replica.flushSettings();
+      await this.tellMarks(marks);
     } catch {
-      if (this.state === "polling") this.setState("offline");
+      if (this.state === "polling" && without()) this.setState("offline");
     }
-    if (this.socket?.state === "waiting") this.pollTimer ??= setTimeout(() => void this.poll(), retryPollMs);
+    if (without()) this.pollTimer ??= setTimeout(() => void this.poll(), retryPollMs * (0.8 + 0.4 * this.options.random()));
+  }
+
+  private async tellMarks(marks: Marks): Promise<void> {
+    const list = marks.takeAll();
+    for (let m = list.shift(); m; m = list.shift()) {
+      try {
+        await this.chat.mark(m);
+      } catch (err) {
+        if (!isOffline(err)) continue; // as of a conversation that is no more
+        for (const left of [m, ...list]) marks.putBack(left);
+        throw err;
+      }
+    }
   }
 
   private setState(s: ConnectionState): void {
@@ -473,9 +563,18 @@ export class Client {
     const now = this.options.now();
     for (const u of users) this.userCache.set(u.id, toUser(u, now));
     if (users.length > 0) {
-      void this.store?.write(users.map((u) => ({ table: "users" as const, key: u.id, value: this.userCache.get(u.id) })));
+      this.later(this.store?.write(users.map((u) => ({ table: "users" as const, key: u.id, value: this.userCache.get(u.id) }))));
       this.touch();
     }
+  }
+
+  /** What is known stays on view until the new profile is there. */
+  private staleUser(id: string): void {
+    const u = this.userCache.get(id);
+    if (!u) return;
+    const stale = { ...u, fetchedMs: 0 };
+    this.userCache.set(id, stale);
+    this.later(this.store?.write([{ table: "users", key: id, value: stale }]));
   }
 
   private wantUser(id: string): void {
@@ -514,7 +613,7 @@ export class Client {
   private ownStored(m: ChatMessage): void {
     if (m.device !== this.auth.current?.device || m.clientSeq === 0) return;
     const item = this.outbox?.find(m.clientSeq);
-    if (item && item.conversation === m.conversation) void this.outbox?.stored(item, { id: m.id, seq: m.seq, timeMs: m.timeMs, counted: m.counted });
+    if (item && item.conversation === m.conversation) this.later(this.outbox?.stored(item, { id: m.id, seq: m.seq, timeMs: m.timeMs, counted: m.counted }));
   }
 
   private must<T>(part: T | undefined): T {

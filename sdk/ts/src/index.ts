@@ -8,5 +8,5 @@ export type { Progress } from "./upload.js";
 export type { WebSocketConstructor, WebSocketLike } from "./socket.js";
 export { ConversationKind, type Conversation, type Member } from "./gen/rialto/chat/v1/chat_pb.js";
 export { Control_Action, JoinPolicy, Role, type Content, type Control, type Media } from "./gen/rialto/chat/v1/message_pb.js";
-export type { Settings, SessionInfo } from "./gen/rialto/account/v1/account_pb.js";
+export type { Session, Settings, SessionInfo } from "./gen/rialto/account/v1/account_pb.js";
 export type { Upload } from "./gen/rialto/chat/v1/media_pb.js";

@@ -7,6 +7,7 @@ import { memoryStorage, tables, type KeyRange, type Op, type Storage, type Store
 export function indexedDBStorage(factory: IDBFactory = indexedDB): Storage {
   const fallback = memoryStorage();
   return {
+    shared: true,
     async open(name) {
       try {
         return new IndexedDBStore(await openDatabase(factory, name));

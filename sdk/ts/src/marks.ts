@@ -1,5 +1,8 @@
 import type { StreamPosition } from "./chain.js";
 
+/** Longer than a dead connection can stay unnoticed. */
+const doubtMs = 60_000;
+
 export interface MarkUpdate {
   conversation: string;
   deliveredSeq: bigint;
@@ -12,6 +15,8 @@ export interface MarkUpdate {
  */
 export class Marks {
   private readonly pending = new Map<string, { delivered: number; read: number }>();
+  /** What went out lately on the present connection, which may die before the server reads it. */
+  private sent: { atMs: number; marks: MarkUpdate[] }[] = [];
   private ack: StreamPosition | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private lastMs = -Infinity;
@@ -62,8 +67,29 @@ export class Marks {
     }));
     if (!this.transmit(marks, this.ack)) return;
     this.lastMs = this.now();
+    this.sent = this.sent.filter((s) => this.lastMs - s.atMs < doubtMs);
+    this.sent.push({ atMs: this.lastMs, marks });
     this.pending.clear();
     this.ack = undefined;
+  }
+
+  /** The connection ended: what went out shortly before goes again on the next one. Cursors only grow, so that is harmless. */
+  closed(): void {
+    const now = this.now();
+    for (const s of this.sent.splice(0)) if (now - s.atMs < doubtMs) for (const m of s.marks) this.putBack(m);
+  }
+
+  /** Hands over what is pending, to be told by calls where there is no connection. */
+  takeAll(): MarkUpdate[] {
+    const marks = [...this.pending].map(([conversation, p]) => ({ conversation, deliveredSeq: BigInt(p.delivered), readSeq: BigInt(p.read) }));
+    this.pending.clear();
+    return marks;
+  }
+
+  putBack(m: MarkUpdate): void {
+    const p = this.entry(m.conversation);
+    p.delivered = Math.max(p.delivered, Number(m.deliveredSeq));
+    p.read = Math.max(p.read, Number(m.readSeq));
   }
 
   stop(): void {

@@ -1,7 +1,7 @@
 import type { ServiceClient } from "./api.js";
-import { judge, type StreamPosition } from "./chain.js";
+import { isAfter, judge, type StreamPosition } from "./chain.js";
 import { asError, isOffline } from "./errors.js";
-import type { ChatService, Conversation, Event, Relation as RelationPb, SyncResponse } from "./gen/rialto/chat/v1/chat_pb.js";
+import type { ChatService, Conversation, Event, HistoryResponse, Relation as RelationPb, SyncResponse } from "./gen/rialto/chat/v1/chat_pb.js";
 import type { GraphService } from "./gen/rialto/account/v1/account_pb.js";
 import { MessageLog } from "./log.js";
 import type { Marks } from "./marks.js";
@@ -20,11 +20,14 @@ export interface ReplicaDeps {
   onRelation: () => void;
   onProfile: (user: string) => void;
   ownStored: (m: ChatMessage) => void;
+  /** Whether this window is the one that stores what the stream brings: of several, one. */
+  leads: () => boolean;
 }
 
 const pageMessages = 50;
 const syncLimit = 1_000;
 const positionKey = "position";
+const retrySyncMs = 2_000;
 
 /**
  * Replica is the device's copy of what the server has for its user. Events are taken in the order of the stream; where one
@@ -44,6 +47,10 @@ export class Replica {
   /** A pushed event that came while the stream was synced, and was left to the sync. */
   private missed: StreamPosition | undefined;
   private writing: Promise<void> = Promise.resolve();
+  private retryTimer: ReturnType<typeof setTimeout> | undefined;
+  private stopped = false;
+  /** Pages of history fetched before they are asked for, by conversation. */
+  private readonly ahead = new Map<string, { before: number; page: Promise<HistoryResponse> }>();
 
   constructor(private readonly deps: ReplicaDeps) {}
 
@@ -52,6 +59,22 @@ export class Replica {
     this.position = await store.get<StreamPosition>("meta", positionKey);
     for (const c of await store.list<ConversationView>("conversations")) this.conversations.set(c.id, c);
     for (const r of await store.list<Relation>("relations")) this.relations.set(r.user, r);
+  }
+
+  /** Ends all that would go on by itself; resolves when what was taken is stored. */
+  stop(): Promise<void> {
+    this.stopped = true;
+    clearTimeout(this.retryTimer);
+    return this.writing;
+  }
+
+  /** This window became the one that stores: what it holds goes to the store as a whole. */
+  lead(): void {
+    if (!this.position) return;
+    const ops: Op[] = [];
+    for (const c of this.conversations.values()) ops.push({ table: "conversations", key: c.id, value: c });
+    for (const r of this.relations.values()) ops.push({ table: "relations", key: r.user, value: r });
+    this.keep(ops);
   }
 
   log(conversation: string): MessageLog {
@@ -73,13 +96,13 @@ export class Replica {
         continue;
       }
       if (this.syncing) {
-        this.missed = at;
+        this.miss(at);
         continue;
       }
       const verdict = judge(this.position, { ...at, prev: Number(e.prev) });
       if (verdict === "old") continue;
       if (verdict === "gap") {
-        this.missed = at;
+        this.miss(at);
         void this.sync();
         continue;
       }
@@ -89,41 +112,51 @@ export class Replica {
     this.keep(ops);
   }
 
-  /** Brings the copy up to the server's tail. Calls that come meanwhile share the one under way. */
-  sync(strict = false): Promise<void> {
-    this.syncing ??= this.pages().finally(() => (this.syncing = undefined));
+  private miss(at: StreamPosition): void {
+    if (!this.missed || isAfter(at, this.missed)) this.missed = at;
+  }
+
+  /**
+   * Brings the copy up to the server's tail. Calls that come meanwhile share the one under way. A device that has nothing
+   * begins with the lists where the tail is given: what they do not show yet comes after it.
+   */
+  sync(strict = false, tail?: StreamPosition): Promise<void> {
+    this.syncing ??= this.pages(tail).finally(() => (this.syncing = undefined));
     return strict ? this.syncing : this.syncing.catch((err: unknown) => this.syncFailed(err));
   }
 
   private syncFailed(err: unknown): void {
     const e = asError(err);
-    // Offline is no news: the next connection syncs. Anything else is tried again.
-    if (!isOffline(e) && e.code !== "unauthenticated") setTimeout(() => void this.sync(), Math.max(2_000, e.retryMs));
+    // Also where the server could not be reached: the connection may live on while calls fail, and nothing else would ask.
+    if (this.stopped || e.code === "unauthenticated") return;
+    clearTimeout(this.retryTimer);
+    this.retryTimer = setTimeout(() => void this.sync(), Math.max(retrySyncMs, e.retryMs));
   }
 
-  private async pages(): Promise<void> {
-    if (!this.position) await this.begin();
-    for (;;) {
+  private async pages(tail: StreamPosition | undefined): Promise<void> {
+    clearTimeout(this.retryTimer);
+    const known = this.position !== undefined;
+    if (!known) await (tail ? this.rebuild(tail) : this.begin());
+    while (!this.stopped) {
       const at = this.position ?? { epoch: 0, seq: 0 };
       const page = await this.deps.api.sync({ after: { epoch: at.epoch, seq: BigInt(at.seq) }, limit: syncLimit });
       const next = { epoch: page.next?.epoch ?? 0, seq: Number(page.next?.seq ?? 0n) };
       if (page.reset) await this.rebuild(next);
-      else this.takePage(page, next);
+      else this.takePage(page, next, known);
       if (page.more) continue;
       await this.reach(page);
       const { missed } = this;
       this.missed = undefined;
-      if (!missed || (this.position && missed.seq <= this.position.seq)) return;
+      if (!missed || (this.position && !isAfter(missed, this.position))) return;
     }
   }
 
-  /** A device with nothing begins with the lists; the stream from where they were read tells the rest. */
+  /** A device with nothing that does not know the tail begins at the stream's start. */
   private async begin(): Promise<void> {
     const page = await this.deps.api.sync({ after: { epoch: 0, seq: 0n }, limit: 1 });
     const next = { epoch: page.next?.epoch ?? 0, seq: Number(page.next?.seq ?? 0n) };
-    // Of a short stream the events themselves say all; relations come by them alone.
     if (page.reset) await this.rebuild(next);
-    else this.takePage(page, next);
+    else this.takePage(page, next, false);
   }
 
   /** The stream is not whole from where we are: read the lists, and go on from next. */
@@ -149,6 +182,7 @@ export class Replica {
     const known = new Map(this.conversations);
     this.conversations.clear();
     for (const log of this.logs.values()) log.clear();
+    this.ahead.clear();
     for (const c of fresh) {
       const v = mergeConversation(known.get(c.id), c);
       this.conversations.set(c.id, v);
@@ -159,9 +193,9 @@ export class Replica {
     for (const id of this.opened) void this.fill(id);
   }
 
-  private takePage(page: SyncResponse, next: StreamPosition): void {
+  private takePage(page: SyncResponse, next: StreamPosition, live: boolean): void {
     const ops: Op[] = [];
-    for (const e of page.events) this.takeEvent(e, ops, false);
+    for (const e of page.events) this.takeEvent(e, ops, live);
     this.position = next;
     this.keep(ops);
   }
@@ -270,6 +304,7 @@ export class Replica {
     this.fetching.add(id);
     setTimeout(() => {
       this.fetching.delete(id);
+      if (this.stopped) return;
       const ops: Op[] = [];
       this.refetch(id, ops).then(
         () => this.keep(ops),
@@ -398,9 +433,39 @@ export class Replica {
     const log = this.log(conversation);
     const c = this.view(conversation);
     if (log.from === 0 || log.from <= Math.max(1, c.joinSeq)) return false;
-    const page = await this.deps.api.history({ conversation, before: BigInt(log.from), limit: pageMessages });
+    const kept = await this.keptBefore(conversation, log.from);
+    if (kept.length > 0) {
+      this.takeHistory(conversation, kept);
+      return log.from > Math.max(1, c.joinSeq);
+    }
+    const page = await this.pageBefore(conversation, log.from);
     this.takeHistory(conversation, page.messages.map(toMessage));
+    if (page.more) this.fetchAhead(conversation, log.from);
+    else this.ahead.delete(conversation);
     return page.more;
+  }
+
+  /** What the device has right before a seq, without a hole, in rising order. */
+  private async keptBefore(conversation: string, seq: number): Promise<ChatMessage[]> {
+    await this.writing;
+    const kept = await this.deps.store.list<ChatMessage>("messages", { lower: `${conversation}/`, upper: messageKey({ conversation, seq }), reverse: true, limit: pageMessages });
+    const hole = kept.findIndex((m, i) => m.seq !== seq - 1 - i);
+    return (hole < 0 ? kept : kept.slice(0, hole)).reverse();
+  }
+
+  private pageBefore(conversation: string, before: number): Promise<HistoryResponse> {
+    const ready = this.ahead.get(conversation);
+    if (ready?.before === before) return ready.page;
+    return this.deps.api.history({ conversation, before: BigInt(before), limit: pageMessages });
+  }
+
+  /** Who scrolls back goes on scrolling: the next page is fetched while this one is read. */
+  private fetchAhead(conversation: string, before: number): void {
+    const page = this.deps.api.history({ conversation, before: BigInt(before), limit: pageMessages });
+    this.ahead.set(conversation, { before, page });
+    page.catch(() => {
+      if (this.ahead.get(conversation)?.page === page) this.ahead.delete(conversation);
+    });
   }
 
   // --- storage ---
@@ -408,6 +473,7 @@ export class Replica {
   /** Stores changes together with the position that they lead to. */
   private keep(ops: Op[]): void {
     this.deps.onChange();
+    if (this.stopped || !this.deps.leads()) return;
     if (this.position) {
       ops.push({ table: "meta", key: positionKey, value: this.position });
       const at = this.position;
@@ -423,6 +489,6 @@ export class Replica {
   }
 }
 
-function messageKey(m: ChatMessage): string {
+function messageKey(m: { conversation: string; seq: number }): string {
   return `${m.conversation}/${numberKey(m.seq)}`;
 }

@@ -39,6 +39,10 @@ export interface SocketEnd {
   stay: boolean;
 }
 
+/** A connection that held for this long counts as good: the next loss starts with short waits again. */
+const stableMs = 10_000;
+/** Close code: the credentials were not taken. The next try asks for a ticket, and so finds out whether the login is over. */
+const closeAuth = 4101;
 /** From the start of a try to Hello. */
 const openTimeoutMs = 15_000;
 /** From a ping to any frame at all. */
@@ -60,6 +64,9 @@ export class Socket {
   private byeEnd: SocketEnd | undefined;
   private rttMs = 0;
   private pingSentMs = 0;
+  private heardMs = 0;
+  private tries = 0;
+  private stableTimer: Timer;
   private retryTimer: Timer;
   private openTimer: Timer;
   private beatTimer: Timer;
@@ -75,7 +82,7 @@ export class Socket {
 
   /** Tries that failed since the connection was last open. */
   get failures(): number {
-    return this.deps.backoff.attempts;
+    return this.tries;
   }
 
   start(): void {
@@ -101,13 +108,17 @@ export class Socket {
 
   /** Finds out quickly whether an open connection is still there, as when the network seems gone. */
   probe(): void {
-    if (this.current === "open") this.ping(3_000);
+    if (this.current !== "open") return;
+    clearTimeout(this.deadTimer);
+    this.deadTimer = undefined;
+    this.ping(3_000);
   }
 
   send(frame: ClientFrameInit): boolean {
     if (this.current !== "open" || !this.ws) return false;
     this.ws.send(encodeFrame(this.deps.format, frame) as never);
-    this.armBeat();
+    // Where nothing was heard for a while the beat is not put off: it is what finds a dead path.
+    if (Date.now() - this.heardMs < this.heartbeatMs) this.armBeat();
     return true;
   }
 
@@ -126,7 +137,13 @@ export class Socket {
       return this.lost({ code: 0, reason: e.message, stay: e.code === "unauthenticated" }, e.retryMs);
     }
     if (stale()) return;
-    const ws = new this.deps.WebSocket(`${this.deps.url}?ticket=${encodeURIComponent(ticket)}`, [subprotocol(this.deps.format)]);
+    let ws: WebSocketLike;
+    try {
+      ws = new this.deps.WebSocket(`${this.deps.url}?ticket=${encodeURIComponent(ticket)}`, [subprotocol(this.deps.format)]);
+    } catch (err) {
+      // No WebSocket here (Node before 22), or forbidden by a policy of the page.
+      return this.lost({ code: 0, reason: asError(err).message, stay: false });
+    }
     this.ws = ws;
     this.byeRetryMs = 0;
     this.byeEnd = undefined;
@@ -138,13 +155,14 @@ export class Socket {
     ws.onerror = () => {};
     ws.onclose = (e: { code: number; reason: string }) => {
       if (ws !== this.ws) return;
-      this.lost(this.byeEnd ?? { code: e.code, reason: e.reason, stay: e.code >= 4100 && e.code <= 4199 }, this.byeRetryMs);
+      this.lost(this.byeEnd ?? { code: e.code, reason: e.reason, stay: staysAway(e.code) }, this.byeRetryMs);
     };
   }
 
   private receive(data: string | ArrayBuffer): void {
     clearTimeout(this.deadTimer);
     this.deadTimer = undefined;
+    this.heardMs = Date.now();
     let frame: ServerFrame;
     try {
       frame = decodeFrame(data);
@@ -154,7 +172,8 @@ export class Socket {
     if (frame.hello) {
       clearTimeout(this.openTimer);
       this.heartbeatMs = frame.hello.heartbeatMs || defaultHeartbeatMs;
-      this.deps.backoff.reset();
+      this.tries = 0;
+      this.stableTimer = setTimeout(() => this.deps.backoff.reset(), stableMs);
       this.setState("open");
       this.armBeat();
     }
@@ -164,21 +183,23 @@ export class Socket {
     }
     if (frame.bye) {
       this.byeRetryMs = frame.bye.retryMs;
-      this.byeEnd = { code: frame.bye.code, reason: frame.bye.reason, stay: frame.bye.code >= 4100 && frame.bye.code <= 4199 };
+      this.byeEnd = { code: frame.bye.code, reason: frame.bye.reason, stay: staysAway(frame.bye.code) };
     }
     this.deps.onFrame(frame);
   }
 
   private armBeat(): void {
     clearTimeout(this.beatTimer);
-    this.beatTimer = setTimeout(() => this.ping(answerTimeoutMs), this.heartbeatMs);
+    // Up to a fifth early, so that many clients do not beat in step.
+    this.beatTimer = setTimeout(() => this.ping(answerTimeoutMs), this.heartbeatMs * (1 - 0.2 * this.deps.random()));
   }
 
   private ping(withinMs: number): void {
     this.pingSentMs = Date.now();
+    this.armBeat();
     this.send({ ping: { rttMs: this.rttMs, retries: 0 } });
-    clearTimeout(this.deadTimer);
-    this.deadTimer = setTimeout(() => this.lost({ code: 0, reason: "no answer", stay: false }), withinMs);
+    // An earlier ping without answer keeps its time: repeating it must not put off the end.
+    this.deadTimer ??= setTimeout(() => this.lost({ code: 0, reason: "no answer", stay: false }), withinMs);
   }
 
   private lost(end: SocketEnd, retryMs = 0): void {
@@ -188,6 +209,7 @@ export class Socket {
       this.wanted = false;
       return this.setState("stopped", end);
     }
+    this.tries++;
     const wait = this.deps.backoff.next(retryMs);
     this.retryAtMs = Date.now() + wait;
     this.retryTimer = setTimeout(() => void this.connect(), wait);
@@ -196,8 +218,8 @@ export class Socket {
 
   private drop(): void {
     this.attempt++;
-    for (const t of [this.retryTimer, this.openTimer, this.beatTimer, this.deadTimer]) clearTimeout(t);
-    this.retryTimer = this.openTimer = this.beatTimer = this.deadTimer = undefined;
+    for (const t of [this.stableTimer, this.retryTimer, this.openTimer, this.beatTimer, this.deadTimer]) clearTimeout(t);
+    this.stableTimer = this.retryTimer = this.openTimer = this.beatTimer = this.deadTimer = undefined;
     this.pingSentMs = 0;
     const ws = this.ws;
     this.ws = undefined;
@@ -216,6 +238,10 @@ export class Socket {
     this.current = state;
     this.deps.onState(state, end);
   }
+}
+
+function staysAway(code: number): boolean {
+  return code >= 4100 && code <= 4199 && code !== closeAuth;
 }
 
 type Timer = ReturnType<typeof setTimeout> | undefined;

@@ -33,6 +33,8 @@ export interface Op {
 
 /** Storage opens stores by name: one for the session, one per user. */
 export interface Storage {
+  /** Set where several windows see the same stores: then one of them, by a Web Lock, keeps what the server says. */
+  readonly shared?: boolean;
   open(name: string): Promise<Store>;
 }
 
