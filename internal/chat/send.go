@@ -325,6 +325,9 @@ func check(d *message.Draft) error {
 	if d.ClientSeq != 0 && d.ClientMsgID != "" {
 		return errs.New(errs.Invalid, "two_client_ids", "give client_seq or client_msg_id, not both")
 	}
+	if d.ClientSeq != 0 && d.Device == 0 { // two senders that count apart would meet in one number, and one's message be lost
+		return errs.New(errs.Invalid, "no_device", "no device is known whose messages could be counted: give client_msg_id")
+	}
 	if text, ok := message.TextOf(d.Content); ok {
 		return checkText(text)
 	}

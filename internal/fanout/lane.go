@@ -42,11 +42,20 @@ type lane struct {
 	number  int
 	batches chan *batch
 
-	// Of the lane's goroutine alone, reused from batch to batch:
+	// Of the lane's goroutine alone, reused from round to round:
+	tasks []task
+	ends  []*batch // whose last item is among tasks
 	posts []timeline.Post
 	arena []byte
+	bytes int // of what tasks deliver, about
 	nodes map[string]*parcel
 	out   message.Delivery
+}
+
+// task is an item of the round, with the number of its posts.
+type task struct {
+	*item
+	posts int
 }
 
 // parcel is what goes to one node in one bus message.
@@ -79,63 +88,99 @@ func (l *lane) offer(b *batch) {
 	}
 }
 
-// together bounds the batches that are posted and sent as one.
-const together = 64
+// A round is what is posted and sent as one. It is bounded by batches, and, so that memory is, by posts and bytes.
+const (
+	together   = 64
+	roundPosts = 32 << 10
+	roundBytes = 4 << 20
+)
 
 func (l *lane) run(ctx context.Context) {
-	pending := make([]*batch, 0, together)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case b := <-l.batches:
-			pending = append(pending[:0], b)
+			if !l.add(ctx, b) {
+				return
+			}
 		}
 	more:
-		for len(pending) < together {
+		for len(l.ends) > 0 && len(l.ends) < together {
 			select {
 			case b := <-l.batches:
-				pending = append(pending, b)
+				if !l.add(ctx, b) {
+					return
+				}
 			default:
 				break more
 			}
 		}
-		if !l.post(ctx, pending) {
+		if !l.round(ctx) {
 			return
-		}
-		l.deliver(pending)
-		for i, b := range pending {
-			b.finish()
-			pending[i] = nil
 		}
 	}
 }
 
-// post appends to the inboxes; false when ctx ended first.
-func (l *lane) post(ctx context.Context, batches []*batch) bool {
-	l.posts, l.arena = l.posts[:0], l.arena[:0]
-	for _, b := range batches {
-		for i := range b.items {
-			it := &b.items[i]
-			if it.large || it.kind != message.DeliverEntry && it.kind != message.DeliverEvent {
-				continue
-			}
-			start := len(l.arena)
-			for _, u := range it.members {
-				if laneOf(uint64(u)) != l.number {
-					continue
-				}
-				if start == len(l.arena) {
-					if it.kind == message.DeliverEntry {
-						l.arena = message.AppendInboxRef(l.arena, it.conversation, it.seq)
-					} else {
-						l.arena = message.AppendInboxEvent(l.arena, it.body)
-					}
-				}
-				l.posts = append(l.posts, timeline.Post{Key: timeline.Key{Kind: timeline.Inbox, ID: uint64(u)}, Payload: l.arena[start:len(l.arena):len(l.arena)]})
+// add takes a batch's items into the round, and does the round when it is full; false when ctx ended first.
+func (l *lane) add(ctx context.Context, b *batch) bool {
+	for i := range b.items {
+		if len(l.posts) >= roundPosts || l.bytes >= roundBytes {
+			if !l.round(ctx) {
+				return false
 			}
 		}
+		it := &b.items[i]
+		before := len(l.posts)
+		if !it.large && it.placed() {
+			l.addPosts(it)
+		}
+		l.tasks = append(l.tasks, task{it, len(l.posts) - before})
+		l.bytes += len(it.body) + 16*len(it.members)
 	}
+	l.ends = append(l.ends, b)
+	return true
+}
+
+// placed tells whether the item gets a place in its users' streams.
+func (it *item) placed() bool {
+	return it.kind == message.DeliverEntry || it.kind == message.DeliverEvent
+}
+
+func (l *lane) addPosts(it *item) {
+	start := len(l.arena)
+	for _, u := range it.members {
+		if laneOf(uint64(u)) != l.number {
+			continue
+		}
+		if start == len(l.arena) {
+			if it.kind == message.DeliverEntry {
+				l.arena = message.AppendInboxRef(l.arena, it.conversation, it.seq)
+			} else {
+				l.arena = message.AppendInboxEvent(l.arena, it.body)
+			}
+		}
+		l.posts = append(l.posts, timeline.Post{Key: timeline.Key{Kind: timeline.Inbox, ID: uint64(u)}, Payload: l.arena[start:len(l.arena):len(l.arena)]})
+	}
+}
+
+// round posts and delivers what was added; false when ctx ended first.
+func (l *lane) round(ctx context.Context) bool {
+	if !l.post(ctx) {
+		return false
+	}
+	l.deliver()
+	for _, b := range l.ends {
+		b.finish()
+	}
+	clear(l.ends) // nothing of the round is kept alive
+	clear(l.tasks)
+	l.ends, l.tasks, l.posts, l.arena, l.bytes = l.ends[:0], l.tasks[:0], l.posts[:0], l.arena[:0], 0
+	return true
+}
+
+// post appends to the inboxes.
+func (l *lane) post(ctx context.Context) bool {
 	if len(l.posts) == 0 {
 		return true
 	}
@@ -159,47 +204,60 @@ func (l *lane) post(ctx context.Context, batches []*batch) bool {
 }
 
 // deliver sends each node what is for its users, in one bus message.
-func (l *lane) deliver(batches []*batch) {
+func (l *lane) deliver() {
 	next := 0
-	for _, b := range batches {
-		for i := range b.items {
-			it := &b.items[i]
-			if it.large && it.kind == message.DeliverEntry {
-				if laneOf(uint64(it.conversation)) == l.number {
-					l.large(it)
-				}
-				continue
+	for _, t := range l.tasks {
+		switch it := t.item; {
+		case it.large && it.kind == message.DeliverEntry:
+			if laneOf(uint64(it.conversation)) == l.number {
+				l.large(it)
 			}
-			placed := it.kind == message.DeliverEntry || it.kind == message.DeliverEvent
-			for _, u := range it.members {
-				if !placed && it.conversation != 0 {
-					// Who follows a large conversation changes in the order of the conversation's own lane.
-					if laneOf(uint64(it.conversation)) != l.number {
-						continue
-					}
-				} else if laneOf(uint64(u)) != l.number {
-					continue
-				}
-				t := message.Target{User: u}
-				if placed {
-					p := &l.posts[next]
-					next++
-					t.At, t.Prev = message.Position(p.Seq), message.Position(p.Prev)
-				}
-				for _, node := range l.worker.deps.Presence.Locate(u) {
-					p := l.parcel(node)
-					p.targets = append(p.targets, t)
-				}
+		case it.placed():
+			for i := range l.posts[next : next+t.posts] {
+				p := &l.posts[next+i]
+				l.target(message.Target{User: id.User(p.Key.ID), At: message.Position(p.Seq), Prev: message.Position(p.Prev)})
 			}
-			for _, p := range l.nodes {
-				if len(p.targets) > 0 {
-					l.out = message.Delivery{Kind: it.kind, Conversation: it.conversation, Seq: it.seq, Counted: it.counted, Body: it.body, Targets: p.targets}
-					p.data = l.out.Append(p.data)
-					p.targets = p.targets[:0]
-				}
-			}
+			next += t.posts
+			l.pack(it)
+		default:
+			l.targets(it)
+			l.pack(it)
 		}
 	}
+	l.publish()
+}
+
+// targets of what has no place in a stream. Who follows a large conversation changes in the order of the conversation's own lane.
+func (l *lane) targets(it *item) {
+	if it.conversation != 0 && laneOf(uint64(it.conversation)) != l.number {
+		return
+	}
+	for _, u := range it.members {
+		if it.conversation != 0 || laneOf(uint64(u)) == l.number {
+			l.target(message.Target{User: u})
+		}
+	}
+}
+
+func (l *lane) target(t message.Target) {
+	for _, node := range l.worker.deps.Presence.Locate(t.User) {
+		p := l.parcel(node)
+		p.targets = append(p.targets, t)
+	}
+}
+
+// pack puts an item into the parcels of the nodes that have targets of it.
+func (l *lane) pack(it *item) {
+	for _, p := range l.nodes {
+		if len(p.targets) > 0 {
+			l.out = message.Delivery{Kind: it.kind, Conversation: it.conversation, Seq: it.seq, Counted: it.counted, Body: it.body, Targets: p.targets}
+			p.data = l.out.Append(p.data)
+			p.targets = p.targets[:0]
+		}
+	}
+}
+
+func (l *lane) publish() {
 	for node, p := range l.nodes {
 		if len(p.data) == 0 {
 			continue
