@@ -145,6 +145,10 @@ type authorOf struct {
 // commit stores what can be stored of a batch, in one act, and sets every result.
 func (s *shard) commit(batch []*timeline.Append) *group {
 	g := &group{appends: batch}
+	if s.log.broken.Load() {
+		s.fail(batch, errBroken)
+		return g
+	}
 	if s.log.full.Load() {
 		s.fail(batch, timeline.ErrStorageFull)
 		return g
@@ -162,10 +166,9 @@ func (s *shard) commit(batch []*timeline.Append) *group {
 	g.commits = s.fill(f)
 	failpoint.Hit("timeline/before-commit")
 	if err := s.store(f, g.commits); err != nil {
-		s.fail(batch, errs.Wrap(errs.Unavailable, "storage", "the server could not store; try again", err))
+		s.log.broke(err)
+		s.fail(batch, errBroken)
 		g.commits = nil
-		clear(s.tails)
-		clear(s.highest)
 		return g
 	}
 	failpoint.Hit("timeline/after-sync-before-done")
@@ -372,13 +375,25 @@ func (s *shard) store(f *forming, commits []timeline.Commit) error {
 	}
 	s.pendingMu.Unlock()
 
-	err := s.rows.commit(s.log.db, s.log.write)
-
+	if err := s.rows.commit(s.log.db, s.log.write); err != nil {
+		return err // Pebble shows the batch, which may not be on the disk: readers stay behind it until the process ends
+	}
 	s.pendingMu.Lock()
 	s.pending = nil
 	clear(s.pendingRecords)
 	s.pendingMu.Unlock()
-	return err
+	return nil
+}
+
+// errBroken: a commit failed, and whether it is on the disk nobody knows.
+var errBroken = &errs.Error{Kind: errs.Unavailable, Reason: "storage", Message: "the server's disk failed; try again", Retry: 1e9}
+
+// broke ends the log after a failed commit. Pebble already shows what it could not sync, so a retry would be answered from
+// memory as if it were stored: nothing may be taken any more until the log is opened again, from what the disk has.
+func (l *Log) broke(err error) {
+	if !l.broken.Swap(true) {
+		pebbleLogger{l.options.Logger, l.options.Fatal}.Fatalf("commit: %v", err)
+	}
 }
 
 // rows are keys and values in one arena, to be sorted and put into a batch: sorted keys cost the memtable a third less.

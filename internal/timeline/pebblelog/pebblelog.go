@@ -73,6 +73,7 @@ type Log struct {
 	epoch   uint32
 	shards  [shards]*shard
 	full    atomic.Bool // the disk is under the reserve
+	broken  atomic.Bool // a commit failed: nothing is taken any more
 	loose   atomic.Bool // something was written without a sync
 
 	stripes [tailStripes]stripe

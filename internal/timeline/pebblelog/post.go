@@ -19,6 +19,9 @@ func (l *Log) Post(ctx context.Context, posts []timeline.Post) error {
 	if l.full.Load() {
 		return timeline.ErrStorageFull
 	}
+	if l.broken.Load() {
+		return errBroken
+	}
 	if l.options.ReadOnly {
 		return timeline.ErrClosed
 	}

@@ -23,8 +23,8 @@ const (
 	cutConversations = 6
 	cutWriters       = 8
 	cutClonesPerLife = 20
-	cutLives         = 5  // of one disk, before another takes its place
-	cutAppends       = 60 // for each cut
+	cutLives         = 2  // of one disk, before another takes its place
+	cutAppends       = 48 // for each cut
 	cutAtOnce        = 4  // appends that a writer makes together, at most
 	// Writers may hold appends of the budget that are not enough for what they make together: between two cuts no more is
 	// waited for than is sure to come.
@@ -50,6 +50,7 @@ type cutWorld struct {
 	work  chan struct{}
 
 	budget chan struct{} // of appends
+	look   chan struct{} // has something when an append was taken over, and so may be on its way to the disk
 }
 
 func (w *cutWorld) note(k timeline.Key, seq uint64, payload []byte) {
@@ -125,6 +126,12 @@ func (w *cutWorld) write(writer, from uint64, stop <-chan struct{}) (next uint64
 			batch[i] = a
 		}
 		w.log.Append(batch...)
+		for range batch {
+			select {
+			case w.look <- struct{}{}:
+			default:
+			}
+		}
 		group.Wait()
 	}
 }
@@ -136,7 +143,7 @@ func (w *cutWorld) read(stop <-chan struct{}) {
 		select {
 		case <-stop:
 			return
-		default:
+		case <-w.look:
 		}
 		k := cutKey(n % cutConversations)
 		tail, err := w.log.Tail(ctx, k)
@@ -299,12 +306,12 @@ func checkCut(fs vfs.FS, epoch uint32, seen []seenEntry, acked map[uint64]seenEn
 }
 
 func newCutWorld(t *testing.T) *cutWorld {
-	return &cutWorld{t: t, seen: map[timeline.Key]map[uint64]string{}, acked: map[uint64]seenEntry{}, work: make(chan struct{}, 1), budget: make(chan struct{}, cutAppends)}
+	return &cutWorld{t: t, seen: map[timeline.Key]map[uint64]string{}, acked: map[uint64]seenEntry{}, work: make(chan struct{}, 1), budget: make(chan struct{}, cutAppends), look: make(chan struct{}, 2)}
 }
 
 // cutPower runs lives of a log, cuts each off many times, and goes on from the last cut. It gives what was violated.
 func cutPower(t *testing.T, clones int, noSync bool) (violations []string) {
-	rng := rand.New(rand.NewPCG(11, 12))
+	rng := newRand()
 	fs := vfs.NewCrashableMem()
 	next := [cutWriters]uint64{}
 	w := newCutWorld(t)
@@ -370,6 +377,8 @@ func cutPower(t *testing.T, clones int, noSync bool) (violations []string) {
 	}
 	return violations
 }
+
+func newRand() *rand.Rand { return rand.New(rand.NewPCG(11, 12)) }
 
 func rngOf(rng *rand.Rand) *rand.Rand { return rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64())) }
 

@@ -1,0 +1,179 @@
+package pebblelog
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/timeline"
+	"golang.org/x/sys/unix"
+)
+
+// words is a log that many goroutines write.
+type words struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+func (w *words) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(b)
+}
+
+func (w *words) has(s string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Contains(w.text.String(), s)
+}
+
+func appendOne(l *Log, n uint64) *timeline.Append {
+	a := cutAppend(n)
+	done := make(chan struct{})
+	a.Done = func(*timeline.Append) { close(done) }
+	l.Append(a)
+	<-done
+	return a
+}
+
+// Under the reserve of free space writes are refused with a reason, reads go on, and with space again writes do too.
+func TestFullDisk(t *testing.T) {
+	ctx := context.Background()
+	free := atomic.Uint64{}
+	free.Store(1 << 30)
+	said := &words{}
+	l, err := Open("log", Options{FS: vfs.NewMem(), Free: func() (uint64, error) { return free.Load(), nil }, Reserve: 1 << 20, Logger: slog.New(slog.NewTextHandler(said, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	stored := appendOne(l, 0)
+	if stored.Err != nil {
+		t.Fatal(stored.Err)
+	}
+	free.Store(1<<20 - 1)
+	l.checkFree()
+	refused := appendOne(l, cutConversations)
+	if e := errs.Of(refused.Err); e.Kind != errs.Unavailable || e.Reason != "storage_full" || e.Retry == 0 || refused.Seq != 0 {
+		t.Errorf("a full disk answers %+v, seq %d", e, refused.Seq)
+	}
+	if err := l.Post(ctx, []timeline.Post{{Key: cutInbox(1), Payload: []byte("x")}}); errs.Of(err).Reason != "storage_full" {
+		t.Errorf("posting to a full disk: %v", err)
+	}
+	if got, err := l.Read(ctx, stored.Key, 0, 10); err != nil || len(got) != 1 {
+		t.Errorf("reading from a full disk: %v, %v", got, err)
+	}
+	if !said.has("the disk is full") {
+		t.Error("the operator is not told that the disk is full")
+	}
+	free.Store(1 << 30)
+	l.checkFree()
+	again := appendOne(l, cutConversations)
+	if again.Err != nil || again.Seq != 2 || again.Duplicate {
+		t.Errorf("with space again: seq %d, duplicate %v, %v", again.Seq, again.Duplicate, again.Err)
+	}
+	if !said.has("the disk has space again") {
+		t.Error("the operator is not told that the disk has space again")
+	}
+}
+
+// failing is a disk whose writes and syncs fail once it is broken: all, or those of the write-ahead log.
+func failing(fs vfs.FS, cause error) (vfs.FS, *atomic.Bool) {
+	broken := &atomic.Bool{}
+	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if !broken.Load() {
+			return nil
+		}
+		switch op.Kind {
+		case errorfs.OpFileWrite, errorfs.OpFileWriteAt, errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo, errorfs.OpCreate, errorfs.OpFilePreallocate:
+			return cause
+		}
+		return nil
+	})), broken
+}
+
+// A disk that breaks ends the process, with the reason in its log, and acknowledges nothing after it. What was acknowledged is
+// there when the disk is mended, and after a power cut too.
+func TestBrokenDisk(t *testing.T) {
+	for _, cause := range []error{unix.EIO, unix.ENOSPC} {
+		t.Run(cause.Error(), func(t *testing.T) {
+			disk := vfs.NewCrashableMem()
+			fs, broken := failing(disk, cause)
+			said := &words{}
+			var ended atomic.Int64 // how often the process would have ended
+			l, err := Open("log", Options{FS: fs, Logger: slog.New(slog.NewTextHandler(said, nil)), Fatal: func(string) { ended.Add(1) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			const before, after = 48, 50
+			acked := map[uint64]seenEntry{}
+			for n := range uint64(before) {
+				a := appendOne(l, n)
+				if a.Err != nil {
+					t.Fatal(a.Err)
+				}
+				acked[n] = seenEntry{a.Key, a.Seq, string(a.Payload)}
+			}
+			broken.Store(true)
+			for range 2 { // the second time as a retry
+				for n := uint64(before); n < before+after; n++ {
+					if a := appendOne(l, n); errs.Of(a.Err).Kind != errs.Unavailable {
+						t.Errorf("append %d on a broken disk: seq %d, duplicate %v, %v", n, a.Seq, a.Duplicate, a.Err)
+					}
+				}
+			}
+			if ended.Load() == 0 {
+				t.Error("the process would have gone on")
+			}
+			for n := range uint64(cutConversations) {
+				k := cutKey(n)
+				entries, err := l.Read(t.Context(), k, 0, 1<<20)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range entries {
+					if e.Seq > before/cutConversations {
+						t.Errorf("entry %d of %v is shown, and not stored", e.Seq, k)
+					}
+				}
+			}
+			if !said.has("the disk failed") || !said.has(cause.Error()) {
+				t.Errorf("the log does not say why: %s", said.text.String())
+			}
+			// The process is gone; its files are as they are, and as a power cut leaves them.
+			for _, percent := range []int{0, 100} {
+				found, err := checkCut(disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rngOf(newRand())}), 0, seenOf(acked), acked)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, v := range found {
+					t.Error(v)
+				}
+			}
+		})
+	}
+}
+
+func seenOf(acked map[uint64]seenEntry) (seen []seenEntry) {
+	for _, e := range acked {
+		seen = append(seen, e)
+	}
+	return seen
+}
+
+// A log that cannot be opened says so.
+func TestUnreadableDisk(t *testing.T) {
+	fs, broken := failing(vfs.NewMem(), unix.ENOSPC)
+	broken.Store(true)
+	if l, err := Open("log", Options{FS: fs}); err == nil {
+		t.Error(fmt.Errorf("a log on a full disk was opened: %w", l.Close()))
+	}
+}
