@@ -50,7 +50,8 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Event is one of: a step of the user's stream, or something transient. Exactly one field is set, but for Live.
+// Event is one of: a step of the user's stream, or something transient. Exactly one field is set, but for Live. Over a crash of
+// this process the last ones may come again.
 type Event struct {
 	Message      *chatv1.Message
 	Conversation *chatv1.ConversationState // the user's own view changed
@@ -64,6 +65,8 @@ type Event struct {
 	Presence *presencev1.Presence
 	// Online changed.
 	Online *bool
+	// Refused: a message that an earlier process had kept was refused; who waits in Send gets the refusal there.
+	Refused *gatewayv1.Receipt
 	// Live: it was pushed just now, and not read by a sync.
 	Live bool
 }
@@ -86,9 +89,11 @@ type Client struct {
 
 	mu      sync.Mutex // guards all below
 	state   State
-	waiters map[uint64]chan<- outcome // by client_seq
-	socket  *socket                   // nil while there is none
-	wake    chan struct{}             // closed and replaced when something was queued
+	waiters map[uint64]chan<- outcome  // by client_seq
+	socket  *socket                    // nil while there is none
+	wake    chan struct{}              // closed and replaced when something was queued
+	watch   []uint64                   // whose presence is wanted; nil before Watch
+	marks   map[uint64]*gatewayv1.Mark // the last of each conversation, for the next connection as well
 }
 
 type outcome struct {
@@ -123,7 +128,7 @@ func New(config Config) (*Client, error) {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Client{config: config, waiters: map[uint64]chan<- outcome{}, wake: make(chan struct{})}
+	c := &Client{config: config, waiters: map[uint64]chan<- outcome{}, wake: make(chan struct{}), marks: map[uint64]*gatewayv1.Mark{}}
 	state, err := config.Store.Load()
 	if err != nil {
 		return nil, err
@@ -197,7 +202,9 @@ func (c *Client) Adopt(s *accountv1.Session) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state.User != s.User || c.state.Device != s.Device { // another user's, or device's, position and messages are not ours
+		c.settle(ErrSignedOut)
 		c.state = State{User: s.User, Device: s.Device}
+		clear(c.marks)
 	}
 	c.state.Access, c.state.AccessEndsMs, c.state.Refresh = s.AccessToken, s.ExpiresMs, s.RefreshToken
 	return c.save()
@@ -215,7 +222,16 @@ func (c *Client) forget() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state.Access, c.state.Refresh = "", ""
+	c.settle(ErrSignedOut)
 	return c.save()
+}
+
+// settle tells all who wait for a receipt. The caller holds mu.
+func (c *Client) settle(err error) {
+	for n, w := range c.waiters {
+		delete(c.waiters, n)
+		w <- outcome{err: err}
+	}
 }
 
 // save keeps the state. The caller holds mu.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
@@ -22,27 +23,37 @@ const (
 	pollAfter   = 3 // failed connections, after which calls take the socket's place
 	answerTime  = 30 * time.Second
 	mostInFrame = 100
+	mostBytes   = 256 << 10 // of contents in a frame; the server takes 1 MiB
 	syncPage    = 1000
+
+	closeAuth    = 4101
+	closeSession = 4102
 )
+
+// ErrStayAway: the server does not understand this client; trying again would not help.
+var ErrStayAway = errors.New("rialto: the server refuses this client")
 
 // errAgain: the server asked to come back later.
 var errAgain = errors.New("rialto: the server is busy")
 
-// Run keeps the connection, sends what waits and hands events over, until ctx ends or the session does (ErrSignedOut).
+// Run keeps the connection, sends what waits and hands events over, until ctx ends, the session does (ErrSignedOut) or the server
+// refuses the client (ErrStayAway). One Run at a time.
 func (c *Client) Run(ctx context.Context) error {
 	failures := 0
 	for ctx.Err() == nil {
 		began := time.Now()
 		opened, retry, err := c.serve(ctx)
-		if errors.Is(err, ErrSignedOut) {
+		if opened {
+			online := false
+			c.config.Handler(Event{Online: &online})
+		}
+		if errors.Is(err, ErrSignedOut) || errors.Is(err, ErrStayAway) {
 			return err
 		}
 		if ctx.Err() != nil {
 			break
 		}
 		if opened {
-			online := false
-			c.config.Handler(Event{Online: &online})
 			if time.Since(began) > 10*time.Second {
 				failures = 0
 			}
@@ -79,17 +90,15 @@ type socket struct {
 	ctx  context.Context
 	fail context.CancelCauseFunc
 
-	mu    sync.Mutex // guards writing, and last
-	last  time.Time
 	heard chan struct{} // something came in
+
+	again   chan struct{} // a message is to be sent once more, at retryAt
+	retryAt atomic.Int64  // Unix ns
 }
 
 func (s *socket) write(f *gatewayv1.ClientFrame) {
 	b, err := proto.Marshal(f)
 	if err == nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.last = time.Now()
 		ctx, cancel := context.WithTimeout(s.ctx, answerTime)
 		defer cancel()
 		err = s.conn.Write(ctx, websocket.MessageBinary, b)
@@ -107,7 +116,7 @@ func (c *Client) serve(ctx context.Context) (opened bool, retry time.Duration, e
 	}
 	dial, cancelDial := context.WithTimeout(ctx, answerTime)
 	conn, res, err := websocket.Dial(dial, "ws"+strings.TrimPrefix(c.config.URL, "http")+"/v1/socket", &websocket.DialOptions{
-		Subprotocols: []string{"rialto.v1.proto"}, HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}})
+		HTTPClient: c.config.HTTP, Subprotocols: []string{"rialto.v1.proto"}, HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}})
 	cancelDial()
 	if err != nil {
 		if res != nil && res.StatusCode == http.StatusUnauthorized {
@@ -117,7 +126,7 @@ func (c *Client) serve(ctx context.Context) (opened bool, retry time.Duration, e
 	}
 	conn.SetReadLimit(64 << 20)
 	sctx, fail := context.WithCancelCause(ctx)
-	s := &socket{conn: conn, ctx: sctx, fail: fail, last: time.Now(), heard: make(chan struct{}, 1)}
+	s := &socket{conn: conn, ctx: sctx, fail: fail, heard: make(chan struct{}, 1), again: make(chan struct{}, 1)}
 	var group sync.WaitGroup
 	defer func() {
 		c.mu.Lock()
@@ -148,8 +157,8 @@ func (c *Client) serve(ctx context.Context) (opened bool, retry time.Duration, e
 		}
 		if f.Bye != nil {
 			retry = time.Duration(f.Bye.RetryMs) * time.Millisecond
-			if f.Bye.Code >= 4100 && f.Bye.Code != 4103 {
-				return opened, 0, errors.Join(ErrSignedOut, errors.New(f.Bye.Reason), c.forget())
+			if err := c.bye(ctx, f.Bye, token); err != nil {
+				return opened, retry, err
 			}
 			continue
 		}
@@ -166,13 +175,37 @@ func (c *Client) serve(ctx context.Context) (opened bool, retry time.Duration, e
 	}
 }
 
+// bye gives an error when the server wants this client to stay away.
+func (c *Client) bye(ctx context.Context, b *gatewayv1.Bye, token string) error {
+	switch reason := errors.New(b.Reason); {
+	case b.Code == closeAuth: // the token may only have ended
+		_, err := c.token(ctx, token)
+		return err
+	case b.Code == closeSession:
+		return errors.Join(ErrSignedOut, reason, c.forget())
+	case b.Code >= 4100 && b.Code < 4200:
+		return errors.Join(ErrStayAway, reason)
+	}
+	return nil
+}
+
 // greeted goes on after Hello: sync, outbox, heartbeat.
 func (c *Client) greeted(ctx context.Context, s *socket, h *gatewayv1.Hello, group *sync.WaitGroup) error {
 	c.mu.Lock()
 	c.state.ClientSeq = max(c.state.ClientSeq, h.ClientSeq)
 	behind := c.state.Seq != h.Tail.GetSeq() || c.state.Epoch != h.Tail.GetEpoch()
 	c.socket = s
+	first := &gatewayv1.ClientFrame{}
+	if c.watch != nil {
+		first.Watch = &gatewayv1.Watch{Users: c.watch}
+	}
+	for _, m := range c.marks {
+		first.Marks = append(first.Marks, m)
+	}
 	c.mu.Unlock()
+	if first.Watch != nil || first.Marks != nil {
+		s.write(first)
+	}
 	online := true
 	c.config.Handler(Event{Online: &online})
 	if behind {
@@ -188,14 +221,19 @@ func (c *Client) greeted(ctx context.Context, s *socket, h *gatewayv1.Hello, gro
 // pump puts the outbox on a connection: all of it at first, then what is added.
 func (c *Client) pump(s *socket) {
 	sent := uint64(0)
+	var late <-chan time.Time // when refused messages go out again
 	for s.ctx.Err() == nil {
+		size := 0
 		c.mu.Lock()
 		wake := c.wake
 		f := &gatewayv1.ClientFrame{}
 		var bad error
 		for _, u := range c.state.Outbox {
-			if u.ClientSeq <= sent || len(f.Sends) >= mostInFrame {
+			if u.ClientSeq <= sent {
 				continue
+			}
+			if size += len(u.Content); len(f.Sends) > 0 && size > mostBytes || len(f.Sends) >= mostInFrame {
+				break
 			}
 			var content chatv1.Content
 			if bad = proto.Unmarshal(u.Content, &content); bad != nil {
@@ -215,6 +253,10 @@ func (c *Client) pump(s *socket) {
 		}
 		select {
 		case <-wake:
+		case <-s.again:
+			late = time.After(time.Until(time.Unix(0, s.retryAt.Load())))
+		case <-late: // what is under way already is stored once all the same
+			sent, late = 0, nil
 		case <-s.ctx.Done():
 		}
 	}
@@ -247,12 +289,24 @@ func (s *socket) beat(every time.Duration) {
 // take handles one frame.
 func (c *Client) take(ctx context.Context, s *socket, f *gatewayv1.ServerFrame) error {
 	for _, r := range f.Receipts {
-		if err := c.receipt(r); err != nil {
+		err := c.receipt(r)
+		if errors.Is(err, errAgain) {
+			s.retryAt.Store(time.Now().Add(time.Duration(r.Error.RetryMs) * time.Millisecond).UnixNano())
+			select {
+			case s.again <- struct{}{}:
+			default:
+			}
+		} else if err != nil {
 			return err
 		}
 	}
 	for _, e := range f.Events {
 		if err := c.pushed(ctx, e); err != nil {
+			return err
+		}
+	}
+	if len(f.Events) > 0 {
+		if err := c.keep(); err != nil {
 			return err
 		}
 	}
@@ -287,11 +341,12 @@ func (c *Client) pushed(ctx context.Context, e *chatv1.Event) error {
 	case e.Epoch != epoch && seq != 0, e.Prev != seq:
 		return c.sync(ctx)
 	}
-	return c.event(e, true)
+	c.event(e, true)
+	return nil
 }
 
-// event hands one event over, and keeps the position behind it.
-func (c *Client) event(e *chatv1.Event, live bool) error {
+// event hands one event over, and moves the position behind it.
+func (c *Client) event(e *chatv1.Event, live bool) {
 	out := Event{Message: e.GetMessage(), Conversation: e.GetConversation(), Mark: e.GetMark(), Relation: e.GetRelation(), Profile: e.GetProfile(), Live: live}
 	c.mu.Lock()
 	again := out.Message != nil && out.Message.Seq <= c.state.Seen[out.Message.Conversation]
@@ -310,6 +365,12 @@ func (c *Client) event(e *chatv1.Event, live bool) error {
 	if e.Seq != 0 {
 		c.state.Epoch, c.state.Seq = e.Epoch, e.Seq
 	}
+}
+
+// keep saves the state after a frame or a page of events: a save for each would cost a sync of the disk for each.
+func (c *Client) keep() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.save()
 }
 
@@ -327,9 +388,7 @@ func (c *Client) sync(ctx context.Context) error {
 			c.config.Handler(Event{Reset: true})
 		}
 		for _, e := range page.Msg.Events {
-			if err := c.event(e, false); err != nil {
-				return err
-			}
+			c.event(e, false)
 		}
 		c.mu.Lock()
 		c.state.Epoch, c.state.Seq = page.Msg.Next.GetEpoch(), page.Msg.Next.GetSeq()
@@ -375,7 +434,8 @@ func (c *Client) fill(ctx context.Context, e *chatv1.Event) error {
 			return err
 		}
 	}
-	return c.event(e, true)
+	c.event(e, true)
+	return nil
 }
 
 func (c *Client) history(ctx context.Context, conversation, after, to uint64) error {
@@ -388,13 +448,11 @@ func (c *Client) history(ctx context.Context, conversation, after, to uint64) er
 			if m.Seq > to {
 				return nil
 			}
-			if err := c.event(&chatv1.Event{Body: &chatv1.Event_Message{Message: m}}, false); err != nil {
-				return err
-			}
+			c.event(&chatv1.Event{Body: &chatv1.Event_Message{Message: m}}, false)
 			after = m.Seq
 		}
-		if !page.Msg.More {
-			return nil
+		if err := c.keep(); err != nil || !page.Msg.More {
+			return err
 		}
 	}
 	return nil

@@ -96,6 +96,15 @@ func (c *Client) receipt(r *gatewayv1.Receipt) error {
 	if e := r.Error; e != nil && e.RetryMs > 0 {
 		return errAgain
 	}
+	refused, err := c.answered(r)
+	if refused {
+		c.config.Handler(Event{Refused: r})
+	}
+	return err
+}
+
+// answered takes a message from the outbox. refused tells that it was refused and nobody waits for it.
+func (c *Client) answered(r *gatewayv1.Receipt) (refused bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, u := range c.state.Outbox {
@@ -110,15 +119,24 @@ func (c *Client) receipt(r *gatewayv1.Receipt) error {
 				o = outcome{err: &SendError{r.Error.Code, r.Error.Reason, r.Error.Message}}
 			}
 			w <- o
+		} else {
+			refused = r.Error != nil
 		}
-		return c.save()
+		return refused, c.save()
 	}
-	return nil
+	return false, nil
 }
 
-// Mark moves this user's cursors in a conversation forward, soon.
+// Mark moves this user's cursors in a conversation forward: now, or with the next connection.
 func (c *Client) Mark(conversation, delivered, read uint64) {
-	c.write(&gatewayv1.ClientFrame{Marks: []*gatewayv1.Mark{{Conversation: conversation, DeliveredSeq: delivered, ReadSeq: read}}})
+	c.mu.Lock()
+	m := &gatewayv1.Mark{Conversation: conversation, DeliveredSeq: delivered, ReadSeq: read}
+	if was := c.marks[conversation]; was != nil {
+		m.DeliveredSeq, m.ReadSeq = max(was.DeliveredSeq, delivered), max(was.ReadSeq, read)
+	}
+	c.marks[conversation] = m
+	c.mu.Unlock()
+	c.write(&gatewayv1.ClientFrame{Marks: []*gatewayv1.Mark{m}})
 }
 
 // Typing tells the others of a conversation that the user types. It may be lost.
@@ -126,8 +144,11 @@ func (c *Client) Typing(conversation uint64) {
 	c.write(&gatewayv1.ClientFrame{Typing: conversation})
 }
 
-// Watch replaces the set of users whose presence is pushed: friends, at most 500.
+// Watch replaces the set of users whose presence is pushed: friends, at most 500. It holds for later connections too.
 func (c *Client) Watch(users ...uint64) {
+	c.mu.Lock()
+	c.watch = append([]uint64{}, users...)
+	c.mu.Unlock()
 	c.write(&gatewayv1.ClientFrame{Watch: &gatewayv1.Watch{Users: users}})
 }
 

@@ -1,0 +1,404 @@
+package rialto_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
+	rialto "github.com/rialto-im/rialto/sdk/go"
+	"google.golang.org/protobuf/proto"
+)
+
+// TestUnansweredMessagesGoOutAgain: two connections take messages and break without a word, the third answers.
+func TestUnansweredMessagesGoOutAgain(t *testing.T) {
+	var mu sync.Mutex
+	stored := map[uint64]string{}
+	s := start(t, &server{script: func(n int, c *conn) {
+		for got := 0; ; {
+			sends := c.sends()
+			if sends == nil {
+				return
+			}
+			mu.Lock()
+			for _, m := range sends {
+				if was, ok := stored[m.ClientSeq]; ok && was != m.Content.GetText() {
+					c.Errorf("message %d was %q and is now %q", m.ClientSeq, was, m.Content.GetText())
+				}
+				stored[m.ClientSeq] = m.Content.GetText()
+			}
+			mu.Unlock()
+			if got += len(sends); n < 3 && got >= 5 {
+				return
+			}
+			if n >= 3 {
+				c.store(sends)
+			}
+		}
+	}})
+	c, _ := s.client(nil)
+	run(t, c)
+	var waits []func(context.Context) (*gatewayv1.Receipt, error)
+	for i := range 20 {
+		waits = append(waits, c.Queue(7, &chatv1.Content{Kind: &chatv1.Content_Text{Text: fmt.Sprint("text ", i)}}))
+	}
+	for i, wait := range waits {
+		r, err := wait(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		mu.Lock()
+		if got := stored[r.ClientSeq]; got != fmt.Sprint("text ", i) {
+			t.Errorf("the receipt of text %d is for %q", i, got)
+		}
+		mu.Unlock()
+	}
+	if err := c.Flush(t.Context()); err != nil || len(stored) != 20 {
+		t.Errorf("%d messages stored, %v", len(stored), err)
+	}
+}
+
+// TestRefusals: one for good reaches the sender; one for now is sent again, on the same connection.
+func TestRefusals(t *testing.T) {
+	tries := 0
+	s := start(t, &server{script: func(_ int, c *conn) {
+		for sends := c.sends(); sends != nil; sends = c.sends() {
+			for _, m := range sends {
+				r := &gatewayv1.Receipt{ClientSeq: m.ClientSeq, Seq: 1}
+				switch m.Content.GetText() {
+				case "bad":
+					r.Error = &gatewayv1.Error{Code: "permission_denied", Reason: "blocked", Message: "no"}
+				case "busy":
+					if tries++; tries < 3 {
+						r.Error = &gatewayv1.Error{Code: "unavailable", Reason: "busy", RetryMs: 1}
+					}
+				}
+				c.write(&gatewayv1.ServerFrame{Receipts: []*gatewayv1.Receipt{r}})
+			}
+		}
+	}})
+	c, _ := s.client(nil)
+	run(t, c)
+	var refused *rialto.SendError
+	if _, err := c.SendText(t.Context(), 7, "bad"); !errors.As(err, &refused) || refused.Reason != "blocked" {
+		t.Errorf("a refusal gives %v", err)
+	}
+	if _, err := c.SendText(t.Context(), 7, "busy"); err != nil || tries != 3 {
+		t.Errorf("after %d tries: %v", tries, err)
+	}
+	if s.dials != 1 {
+		t.Errorf("it took %d connections", s.dials)
+	}
+}
+
+// TestFramesStaySmall: the server takes 1 MiB, and the fake as well.
+func TestFramesStaySmall(t *testing.T) {
+	s := start(t, &server{script: func(_ int, c *conn) {
+		for sends := c.sends(); sends != nil; sends = c.sends() {
+			c.store(sends)
+		}
+	}})
+	c, _ := s.client(nil)
+	for range 60 {
+		c.Queue(7, &chatv1.Content{Kind: &chatv1.Content_Text{Text: strings.Repeat("x", 100_000)}})
+	}
+	run(t, c)
+	if err := c.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s.dials != 1 {
+		t.Errorf("it took %d connections", s.dials)
+	}
+}
+
+// stream is a user's stream as a server has it.
+func stream(to uint64) func(*chatv1.Position) *chatv1.SyncResponse {
+	return func(after *chatv1.Position) *chatv1.SyncResponse {
+		r := &chatv1.SyncResponse{Next: &chatv1.Position{Epoch: 1, Seq: after.GetSeq()}}
+		for seq := after.GetSeq() + 1; seq <= to && len(r.Events) < 3; seq++ {
+			r.Events = append(r.Events, event(seq, seq-1))
+			r.Next.Seq = seq
+		}
+		r.More = r.Next.Seq < to
+		return r
+	}
+}
+
+// TestEachEventOnce: pushes come doubled, with holes, before and after a break of the connection; what is handed over is whole.
+func TestEachEventOnce(t *testing.T) {
+	const last = 40
+	s := start(t, &server{sync: stream(last), script: func(n int, c *conn) {
+		push := func(events ...*chatv1.Event) { c.write(&gatewayv1.ServerFrame{Events: events}) }
+		if n == 1 {
+			push(event(1, 0), event(2, 1))
+			push(event(2, 1))
+			push(event(1, 0))
+			push(event(5, 4)) // 3 and 4 are missing
+			push(event(4, 3))
+			return
+		}
+		push(event(last, last-1))
+		c.untilGone()
+	}})
+	c, events := s.client(nil)
+	run(t, c)
+	for want := uint64(1); want <= last; want++ {
+		if e := <-events; e.Message.GetSeq() != want {
+			t.Fatalf("%d came where %d was next", e.Message.GetSeq(), want)
+		}
+	}
+	if len(events) > 0 {
+		t.Errorf("%d more came", len(events))
+	}
+}
+
+// TestPositionOutlivesTheProcess: a second client on the same store goes on behind the first one's events.
+func TestPositionOutlivesTheProcess(t *testing.T) {
+	store := rialto.NewFileStore(filepath.Join(t.TempDir(), "sub", "state.json"))
+	to := uint64(7)
+	s := start(t, &server{tail: &chatv1.Position{Epoch: 1, Seq: 7}, script: func(_ int, c *conn) { c.untilGone() }})
+	s.sync = func(after *chatv1.Position) *chatv1.SyncResponse { return stream(to)(after) }
+	for first := uint64(1); first < 15; first += 7 {
+		c, events := s.client(store)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- c.Run(ctx) }()
+		for want := first; want < first+7; want++ {
+			if e := <-events; e.Message.GetSeq() != want {
+				t.Fatalf("%d came where %d was next", e.Message.GetSeq(), want)
+			}
+		}
+		if first == 1 { // what was sent while Run still ran is kept, and refused only in the next process
+			c.Queue(7, &chatv1.Content{Kind: &chatv1.Content_Text{Text: "kept"}})
+		}
+		for { // the page's position is kept a moment after its last event
+			state, err := store.Load()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if state.Seq == first+6 {
+				break
+			}
+		}
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		state, err := store.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(state.Outbox) != 1 || state.ClientSeq != 1 {
+			t.Errorf("the store has %+v", state)
+		}
+		s.mu.Lock()
+		to = 14
+		s.tail = &chatv1.Position{Epoch: 1, Seq: 14}
+		s.mu.Unlock()
+	}
+}
+
+// TestRefusalOfAKeptMessage has nobody who waits, and comes as an event.
+func TestRefusalOfAKeptMessage(t *testing.T) {
+	store := rialto.NewMemoryStore()
+	s := start(t, &server{script: func(_ int, c *conn) {
+		for sends := c.sends(); sends != nil; sends = c.sends() {
+			c.write(&gatewayv1.ServerFrame{Receipts: []*gatewayv1.Receipt{{ClientSeq: sends[0].ClientSeq, Error: &gatewayv1.Error{Reason: "not_member"}}}})
+		}
+	}})
+	before, _ := s.client(store)
+	before.Queue(7, &chatv1.Content{Kind: &chatv1.Content_Text{Text: "kept"}})
+	after, events := s.client(store)
+	run(t, after)
+	if e := <-events; e.Refused.GetError().GetReason() != "not_member" || e.Refused.ClientSeq != 1 {
+		t.Errorf("%v came", e)
+	}
+}
+
+// TestReset is handed over, and the position goes on where the server says.
+func TestReset(t *testing.T) {
+	s := start(t, &server{tail: &chatv1.Position{Epoch: 2, Seq: 500}, script: func(_ int, c *conn) {
+		e := event(501, 500)
+		e.Epoch = 2
+		c.write(&gatewayv1.ServerFrame{Events: []*chatv1.Event{e}})
+		c.untilGone()
+	}, sync: func(*chatv1.Position) *chatv1.SyncResponse {
+		return &chatv1.SyncResponse{Reset_: true, Next: &chatv1.Position{Epoch: 2, Seq: 500}}
+	}})
+	c, events := s.client(nil)
+	run(t, c)
+	if e := <-events; !e.Reset {
+		t.Errorf("%v came first", e)
+	}
+	if e := <-events; e.Message.GetSeq() != 501 || !e.Live {
+		t.Errorf("%v came then", e)
+	}
+}
+
+// TestLargeGroupIsPulled: a push that skips messages makes the client read them first.
+func TestLargeGroupIsPulled(t *testing.T) {
+	s := start(t, &server{script: func(_ int, c *conn) {
+		for _, seq := range []uint64{5, 6, 9, 8, 10} {
+			c.write(&gatewayv1.ServerFrame{Events: []*chatv1.Event{{Body: &chatv1.Event_Message{Message: message(9, seq)}}}})
+		}
+		c.untilGone()
+	}, history: func(r *chatv1.HistoryRequest) *chatv1.HistoryResponse {
+		return &chatv1.HistoryResponse{Messages: []*chatv1.Message{message(9, r.After+1)}, More: true}
+	}})
+	c, events := s.client(nil)
+	run(t, c)
+	for want := uint64(5); want <= 10; want++ {
+		if e := <-events; e.Message.GetSeq() != want {
+			t.Fatalf("%d came where %d was next", e.Message.GetSeq(), want)
+		}
+	}
+}
+
+// TestGoodbyes: which make a client sign out, stay away or come back.
+func TestGoodbyes(t *testing.T) {
+	for _, tc := range []struct {
+		code   uint32
+		want   error
+		signed bool
+	}{{4000, nil, true}, {4008, nil, true}, {4101, nil, true}, {4100, rialto.ErrStayAway, true}, {4103, rialto.ErrStayAway, true}, {4102, rialto.ErrSignedOut, false}} {
+		t.Run(fmt.Sprint(tc.code), func(t *testing.T) {
+			s := start(t, &server{script: func(n int, c *conn) {
+				sends := c.sends()
+				if n == 1 {
+					c.write(&gatewayv1.ServerFrame{Bye: &gatewayv1.Bye{Code: tc.code, Reason: "because"}})
+					return
+				}
+				c.store(sends)
+				c.untilGone()
+			}})
+			c, _ := s.client(nil)
+			wait := c.Queue(7, &chatv1.Content{Kind: &chatv1.Content_Text{Text: "hello"}})
+			ended := run(t, c)
+			if tc.want == nil {
+				if _, err := wait(t.Context()); err != nil {
+					t.Error(err)
+				}
+			} else if err := <-ended; !errors.Is(err, tc.want) {
+				t.Errorf("Run gave %v", err)
+			}
+			if c.SignedIn() != tc.signed {
+				t.Errorf("signed in: %v", c.SignedIn())
+			}
+			if !tc.signed {
+				if _, err := wait(t.Context()); !errors.Is(err, rialto.ErrSignedOut) {
+					t.Errorf("who waited got %v", err)
+				}
+			}
+		})
+	}
+}
+
+// TestWithoutSockets a client chats by calls.
+func TestWithoutSockets(t *testing.T) {
+	s := start(t, &server{refuse: 503, sync: stream(4)})
+	c, events := s.client(nil)
+	run(t, c)
+	if _, err := c.SendText(t.Context(), 7, "hello"); err != nil {
+		t.Error(err)
+	}
+	var refused *rialto.SendError
+	if _, err := c.SendText(t.Context(), 7, "forbidden"); !errors.As(err, &refused) || refused.Code != "permission_denied" {
+		t.Errorf("a refusal gives %v", err)
+	}
+	for want := uint64(1); want <= 4; want++ {
+		if e := <-events; e.Message.GetSeq() != want {
+			t.Fatalf("%d came where %d was next", e.Message.GetSeq(), want)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.calls) != 2 || s.calls[0].ClientSeq != 1 || s.calls[1].ClientSeq != 2 {
+		t.Errorf("the server got %v", s.calls)
+	}
+}
+
+// TestOneRefreshForMany: a refresh token is good once.
+func TestOneRefreshForMany(t *testing.T) {
+	s := start(t, &server{})
+	s.expires = time.Now()
+	c, _ := s.client(nil)
+	var group sync.WaitGroup
+	for range 20 {
+		group.Go(func() {
+			if _, err := c.Chat().GetConversation(t.Context(), connect.NewRequest(&chatv1.GetConversationRequest{Conversation: 7})); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if s.refreshes != 1 {
+		t.Errorf("%d refreshes", s.refreshes)
+	}
+}
+
+// TestWishesHoldOverConnections: what is watched and marked is said again to the next connection.
+func TestWishesHoldOverConnections(t *testing.T) {
+	said := make(chan *gatewayv1.ClientFrame, 10)
+	s := start(t, &server{script: func(n int, c *conn) {
+		said <- c.read()
+		if n == 2 {
+			c.untilGone()
+		}
+	}})
+	c, _ := s.client(nil)
+	c.Watch(4, 5)
+	c.Mark(7, 9, 3)
+	c.Mark(7, 2, 6)
+	run(t, c)
+	want := &gatewayv1.ClientFrame{Watch: &gatewayv1.Watch{Users: []uint64{4, 5}}, Marks: []*gatewayv1.Mark{{Conversation: 7, DeliveredSeq: 9, ReadSeq: 6}}}
+	for range 2 {
+		if f := <-said; !proto.Equal(f, want) {
+			t.Errorf("the client said %v", f)
+		}
+	}
+}
+
+// TestAnotherUser must not send or read on from where the last one was.
+func TestAnotherUser(t *testing.T) {
+	s := start(t, &server{})
+	store := rialto.NewMemoryStore()
+	c, _ := s.client(store)
+	wait := c.Queue(7, &chatv1.Content{Kind: &chatv1.Content_Text{Text: "of the first user"}})
+	other := s.session()
+	other.User = 99
+	if err := c.Adopt(other); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := wait(t.Context()); !errors.Is(err, rialto.ErrSignedOut) {
+		t.Errorf("who waited got %v", err)
+	}
+	if state, err := store.Load(); err != nil || state.User != 99 || len(state.Outbox) != 0 || state.ClientSeq != 0 {
+		t.Errorf("%+v, %v", state, err)
+	}
+}
+
+// TestFileStore gives back what it was given, and says whose fault a bad file is.
+func TestFileStore(t *testing.T) {
+	f := rialto.NewFileStore(filepath.Join(t.TempDir(), "state.json"))
+	want := rialto.State{User: 1, Device: 2, Epoch: 3, Seq: 4, ClientSeq: 5, Seen: map[uint64]uint64{6: 7}, Outbox: []rialto.Unsent{{ClientSeq: 5, Conversation: 6, Content: []byte{1, 2}}}}
+	for range 2 {
+		if err := f.Save(want); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := f.Load()
+	if err != nil || got.Seq != 4 || got.Seen[6] != 7 || !slices.Equal(got.Outbox[0].Content, []byte{1, 2}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := rialto.New(rialto.Config{URL: "chat.example.com"}); err == nil {
+		t.Error("an address without a scheme is taken")
+	}
+}

@@ -1,0 +1,245 @@
+package rialto_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/coder/websocket"
+	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
+	"github.com/rialto-im/rialto/gen/rialto/account/v1/accountv1connect"
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/gen/rialto/chat/v1/chatv1connect"
+	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
+	rialto "github.com/rialto-im/rialto/sdk/go"
+	"google.golang.org/protobuf/proto"
+)
+
+// server is a network and a server that do what a test says.
+type server struct {
+	accountv1connect.UnimplementedAccountServiceHandler
+	chatv1connect.UnimplementedChatServiceHandler
+	t   *testing.T
+	url string
+
+	// script serves the n-th connection, from 1; when it returns, the connection breaks.
+	script func(n int, c *conn)
+	// refuse answers each handshake with this status.
+	refuse int
+
+	mu        sync.Mutex // guards all below
+	dials     int
+	tail      *chatv1.Position
+	sync      func(after *chatv1.Position) *chatv1.SyncResponse
+	history   func(*chatv1.HistoryRequest) *chatv1.HistoryResponse
+	refreshes int
+	access    string
+	expires   time.Time
+	calls     []*chatv1.SendRequest
+	scripts   sync.WaitGroup
+}
+
+// conn is the server's end of a socket.
+type conn struct {
+	*testing.T
+	ctx context.Context
+	ws  *websocket.Conn
+}
+
+// read gives the next frame that is not only a ping, nil when the connection has ended.
+func (c *conn) read() *gatewayv1.ClientFrame {
+	for {
+		_, b, err := c.ws.Read(c.ctx)
+		if err != nil {
+			return nil
+		}
+		var f gatewayv1.ClientFrame
+		if err := proto.Unmarshal(b, &f); err != nil {
+			c.Error(err)
+			return nil
+		}
+		if f.Ping == nil {
+			return &f
+		}
+		c.write(&gatewayv1.ServerFrame{Request: f.Request, Pong: &gatewayv1.Pong{TimeMs: 1}})
+	}
+}
+
+// sends reads frames until one has messages.
+func (c *conn) sends() []*gatewayv1.Send {
+	for {
+		f := c.read()
+		if f == nil || len(f.Sends) > 0 {
+			return f.GetSends()
+		}
+	}
+}
+
+func (c *conn) write(f *gatewayv1.ServerFrame) {
+	b, err := proto.Marshal(f)
+	if err != nil {
+		c.Error(err)
+		return
+	}
+	_ = c.ws.Write(c.ctx, websocket.MessageBinary, b) // the client may have gone; its side is what is tested
+}
+
+func (c *conn) store(sends []*gatewayv1.Send) {
+	f := &gatewayv1.ServerFrame{}
+	for _, s := range sends {
+		f.Receipts = append(f.Receipts, &gatewayv1.Receipt{Conversation: s.Conversation, ClientSeq: s.ClientSeq, Seq: s.ClientSeq, Id: "m"})
+	}
+	c.write(f)
+}
+
+// until reads, and drops, what comes until the client goes.
+func (c *conn) untilGone() {
+	for c.read() != nil {
+	}
+}
+
+func start(t *testing.T, s *server) *server {
+	s.t, s.access, s.expires = t, "access0", time.Now().Add(time.Hour)
+	mux := http.NewServeMux()
+	mux.Handle(accountv1connect.NewAccountServiceHandler(s))
+	mux.Handle(chatv1connect.NewChatServiceHandler(s))
+	mux.HandleFunc("/v1/socket", s.socket)
+	h := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		s.scripts.Wait()
+		h.Close()
+	})
+	s.url = h.URL
+	return s
+}
+
+func (s *server) allowed(h http.Header) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return h.Get("Authorization") == "Bearer "+s.access
+}
+
+func (s *server) socket(w http.ResponseWriter, r *http.Request) {
+	if s.refuse != 0 {
+		w.WriteHeader(s.refuse)
+		return
+	}
+	if !s.allowed(r.Header) {
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	s.scripts.Add(1)
+	defer s.scripts.Done()
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{"rialto.v1.proto"}})
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	ws.SetReadLimit(1 << 20)
+	defer ws.CloseNow()
+	s.mu.Lock()
+	s.dials++
+	n, tail := s.dials, s.tail
+	s.mu.Unlock()
+	c := &conn{s.t, r.Context(), ws}
+	c.write(&gatewayv1.ServerFrame{Hello: &gatewayv1.Hello{User: 1, Device: 2, Tail: tail, HeartbeatMs: 5000}})
+	s.script(n, c)
+}
+
+func (s *server) session() *accountv1.Session {
+	return &accountv1.Session{User: 1, Device: 2, AccessToken: s.access, ExpiresMs: s.expires.UnixMilli(), RefreshToken: "refresh"}
+}
+
+func (s *server) Login(context.Context, *connect.Request[accountv1.LoginRequest]) (*connect.Response[accountv1.Session], error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return connect.NewResponse(s.session()), nil
+}
+
+func (s *server) Refresh(context.Context, *connect.Request[accountv1.RefreshRequest]) (*connect.Response[accountv1.Session], error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refreshes++
+	s.access, s.expires = s.access+"+", time.Now().Add(time.Hour)
+	return connect.NewResponse(s.session()), nil
+}
+
+func (s *server) GetConversation(_ context.Context, r *connect.Request[chatv1.GetConversationRequest]) (*connect.Response[chatv1.Conversation], error) {
+	if !s.allowed(r.Header()) {
+		return nil, connect.NewError(connect.CodeUnauthenticated, nil)
+	}
+	return connect.NewResponse(&chatv1.Conversation{Id: r.Msg.Conversation}), nil
+}
+
+func (s *server) Sync(_ context.Context, r *connect.Request[chatv1.SyncRequest]) (*connect.Response[chatv1.SyncResponse], error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sync == nil {
+		return connect.NewResponse(&chatv1.SyncResponse{Next: r.Msg.After}), nil
+	}
+	return connect.NewResponse(s.sync(r.Msg.After)), nil
+}
+
+func (s *server) History(_ context.Context, r *connect.Request[chatv1.HistoryRequest]) (*connect.Response[chatv1.HistoryResponse], error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return connect.NewResponse(s.history(r.Msg)), nil
+}
+
+func (s *server) Send(_ context.Context, r *connect.Request[chatv1.SendRequest]) (*connect.Response[chatv1.SendResponse], error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, r.Msg)
+	if r.Msg.Content.GetText() == "forbidden" {
+		return nil, connect.NewError(connect.CodePermissionDenied, nil)
+	}
+	return connect.NewResponse(&chatv1.SendResponse{Id: "m", Seq: uint64(len(s.calls))}), nil
+}
+
+// client is logged in and not running yet. Events come on the channel, connection changes left out.
+func (s *server) client(store rialto.Store) (*rialto.Client, <-chan rialto.Event) {
+	s.t.Helper()
+	events := make(chan rialto.Event, 10_000)
+	c, err := rialto.New(rialto.Config{URL: s.url, Store: store, MaxWait: time.Millisecond, Handler: func(e rialto.Event) {
+		if e.Online == nil {
+			events <- e
+		}
+	}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if !c.SignedIn() {
+		if err := c.Login(s.t.Context(), "alice", "a good password"); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return c, events
+}
+
+// run keeps a client going until the test ends, and gives what Run gave.
+func run(t *testing.T, c *rialto.Client) <-chan error {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended, left := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(left)
+		ended <- c.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-left
+	})
+	return ended
+}
+
+func message(conversation, seq uint64) *chatv1.Message {
+	return &chatv1.Message{Conversation: conversation, Seq: seq, Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: "hello"}}}
+}
+
+// event with the stream's seq as the message's.
+func event(seq, prev uint64) *chatv1.Event {
+	return &chatv1.Event{Epoch: 1, Seq: seq, Prev: prev, Body: &chatv1.Event_Message{Message: message(7, seq)}}
+}
