@@ -32,6 +32,7 @@ type sending struct {
 	room    *room
 	draft   *message.Draft
 	append  timeline.Append
+	list    [1]*timeline.Append // what Log.Append takes, without an allocation
 }
 
 var sendings = sync.Pool{New: func() any { return new(sending) }}
@@ -212,7 +213,8 @@ func (s *Service) append(r *room, d *message.Draft) {
 	}
 	r.flyingAt = r.state.access
 	r.flying.Add(1)
-	s.deps.Log.Append(&w.append)
+	w.list[0] = &w.append
+	s.deps.Log.Append(w.list[:]...)
 }
 
 func tokenOf(d *message.Draft) timeline.Token {

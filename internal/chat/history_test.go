@@ -1,0 +1,92 @@
+package chat_test
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/chat"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/timeline"
+	"github.com/rialto-im/rialto/internal/timeline/memlog"
+	"github.com/rialto-im/rialto/internal/timeline/pebblelog"
+)
+
+// TestHistoryAtTheEdges asks with the least and greatest numbers, on both logs.
+func TestHistoryAtTheEdges(t *testing.T) {
+	ctx := context.Background()
+	pebble, err := pebblelog.Open(t.TempDir(), pebblelog.Options{})
+	must(t, err)
+	t.Cleanup(func() { must(t, pebble.Close()) })
+	for name, log := range map[string]timeline.Log{"memory": memlog.New(nil), "pebble": pebble} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t, chat.Config{})
+			h.log = log
+			s := h.node(t)
+			c, err := s.CreateGroup(ctx, 1, &chatv1.CreateGroupRequest{Title: "g", Members: []uint64{2}})
+			must(t, err)
+			for n := range uint64(3) {
+				h.clock.ms.Add(10)
+				must(t, s.Send(ctx, draftOf(c, 1, n+1, "x")))
+			}
+			_, err = s.Leave(ctx, c, 2) // at 5
+			must(t, err)
+			must(t, s.Send(ctx, draftOf(c, 1, 4, "x")))
+			now := h.clock.ms.Load()
+			for _, test := range []struct {
+				name     string
+				u        id.User
+				q        *chatv1.HistoryRequest
+				from, to uint64
+				reason   string
+			}{
+				{"all", 1, &chatv1.HistoryRequest{}, 1, 6, ""},
+				{"all of one who left", 2, &chatv1.HistoryRequest{}, 1, 5, ""},
+				{"before the first", 1, &chatv1.HistoryRequest{Before: 1}, 1, 0, ""},
+				{"before the greatest", 1, &chatv1.HistoryRequest{Before: math.MaxUint64}, 1, 6, ""},
+				{"before the greatest, of one who left", 2, &chatv1.HistoryRequest{Before: math.MaxUint64}, 1, 5, ""},
+				{"after the last", 1, &chatv1.HistoryRequest{After: 6}, 1, 0, ""},
+				{"after the last of one who left", 2, &chatv1.HistoryRequest{After: 5}, 1, 0, ""},
+				{"after the greatest", 1, &chatv1.HistoryRequest{After: math.MaxUint64}, 1, 0, ""},
+				{"after a half of it", 1, &chatv1.HistoryRequest{After: 1 << 63}, 1, 0, ""},
+				{"a great limit", 1, &chatv1.HistoryRequest{Limit: math.MaxUint32}, 1, 6, ""},
+				{"from the first time", 1, &chatv1.HistoryRequest{TimeMs: 1}, 1, 6, ""},
+				{"from now", 1, &chatv1.HistoryRequest{TimeMs: now}, 4, 6, ""},
+				{"from now, of one who left", 2, &chatv1.HistoryRequest{TimeMs: now}, 4, 5, ""},
+				{"from the last time", 1, &chatv1.HistoryRequest{TimeMs: math.MaxInt64}, 1, 0, ""},
+				{"from a time before all", 1, &chatv1.HistoryRequest{TimeMs: -1}, 0, 0, "bad_history"},
+				{"both ways", 1, &chatv1.HistoryRequest{Before: 3, After: 1}, 0, 0, "bad_history"},
+				{"numbers that sum to nothing", 1, &chatv1.HistoryRequest{Before: math.MaxUint64, TimeMs: 1}, 0, 0, "bad_history"},
+				{"a stranger", 3, &chatv1.HistoryRequest{}, 0, 0, "no_conversation"},
+			} {
+				test.q.Conversation = uint64(c)
+				page, err := s.History(ctx, test.u, test.q)
+				if reasonOf(err) != test.reason {
+					t.Errorf("%s: %v, want %q", test.name, err, test.reason)
+				}
+				if err != nil {
+					continue
+				}
+				want := between(test.from, test.to)
+				if len(page.Messages) != len(want) || page.More {
+					t.Errorf("%s: %v, want %v", test.name, page, want)
+					continue
+				}
+				for i, m := range page.Messages {
+					if m.Seq != want[i] {
+						t.Errorf("%s: %d in place %d, want %v", test.name, m.Seq, i, want)
+					}
+				}
+			}
+			if _, err := s.History(ctx, 1, &chatv1.HistoryRequest{Conversation: 77}); reasonOf(err) != "no_conversation" {
+				t.Errorf("a conversation that is not: %v", err)
+			}
+			for _, page := range []string{"x", "-1", "18446744073709551615", "1 "} {
+				if _, err := s.ListMembers(ctx, c, 1, 1, page); reasonOf(err) != "bad_page" {
+					t.Errorf("page %q: %v", page, err)
+				}
+			}
+		})
+	}
+}
