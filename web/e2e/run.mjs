@@ -37,14 +37,21 @@ function freePort() {
 }
 
 async function startServer() {
-  server = spawn(binary, ["serve", "--data", dir, "--listen", `127.0.0.1:${port}`], { stdio: ["ignore", "pipe", "inherit"] });
-  await new Promise((resolve, reject) => {
-    server.stdout.once("data", resolve);
-    server.once("exit", (code) => reject(new Error(`the server ended with ${code}`)));
-  });
+  server = spawn(binary, ["serve", "--data", dir, "--listen", `127.0.0.1:${port}`], { stdio: ["ignore", "ignore", "inherit"] });
+  const ended = new Promise((_, reject) => server.once("exit", (code) => reject(new Error(`the server ended with ${code}`))));
+  await Promise.race([ready(), ended]);
+}
+
+async function ready() {
+  for (;;) {
+    const answer = await fetch(`${url}/healthz`).catch(() => undefined);
+    if (answer?.ok) return;
+    await new Promise((resolve) => setTimeout(resolve, 50)); // between one question and the next
+  }
 }
 
 function killServer() {
+  if (!server || server.exitCode !== null || server.signalCode !== null) return undefined;
   server.removeAllListeners("exit");
   const done = new Promise((resolve) => server.once("exit", resolve));
   server.kill("SIGKILL");
@@ -111,8 +118,12 @@ async function run(browser) {
   await bob.getByTestId("unread").filter({ hasText: "1" }).waitFor();
   await bob.getByTestId("conversation").click();
   await lastMessage(bob, "周末一起吃饭吗").waitFor();
-  await say(bob, "Yes! Где встречаемся? 👋🏽");
+  await bob.getByTestId("composer").pressSequentially("Yes!");
+  await alice.locator(".chat-title").filter({ hasText: "Bob is typing" }).waitFor();
+  await say(bob, "Yes! Где встречаемся? 👋🏽 https://example.com/карта");
   await lastMessage(alice, "Где встречаемся").waitFor();
+  await bob.locator('.text a[href^="https://example.com/"]').waitFor();
+  await alice.getByTestId("announcer").filter({ hasText: "Где встречаемся" }).waitFor({ state: "attached" });
   await alice.locator(".state.read").first().waitFor();
   await alice.locator(".dot.on").first().waitFor();
 
@@ -129,10 +140,21 @@ async function run(browser) {
   await say(alice, "written while the server was dead");
   await say(alice, "and another one");
   await alice.getByTestId("outgoing").nth(1).waitFor();
+  await alice.getByTestId("file").setInputFiles({ name: "notes 笔记.txt", mimeType: "text/plain", buffer: Buffer.from("kept until the network is back") });
+  await alice.getByTestId("uploads").filter({ hasText: "waits for the connection" }).waitFor();
   await shot(alice, "05-offline");
+  await bob.getByTestId("composer").fill("a half-written answer");
+  await bob.locator(".banner.offline").waitFor();
+  await bob.reload(); // the app and what the device has open without a network
+  await bob.getByTestId("conversation").filter({ hasText: "a half-written answer" }).click();
+  await lastMessage(bob, "Где встречаемся").waitFor();
+  assert.equal(await bob.getByTestId("composer").inputValue(), "a half-written answer");
+  await shot(bob, "10-offline-reloaded");
   await startServer();
   await lastMessage(bob, "and another one").waitFor();
   await alice.getByTestId("outgoing").first().waitFor({ state: "detached" });
+  await bob.getByRole("button", { name: "Download notes 笔记.txt" }).waitFor();
+  assert.equal(await bob.getByTestId("composer").inputValue(), "a half-written answer");
 
   step("a reload shows the same, in the same order");
   const before = await texts(bob);
@@ -149,6 +171,7 @@ async function run(browser) {
   await alice.locator("dialog input").first().fill("周末爬山");
   await alice.locator("dialog").getByRole("checkbox").first().check();
   await alice.locator("dialog").getByRole("button", { name: "Create" }).click();
+  await alice.getByRole("main", { name: "周末爬山" }).waitFor();
   await say(alice, "带上水和防晒霜 ☀️");
   await bob.getByTestId("conversation").filter({ hasText: "周末爬山" }).click();
   await lastMessage(bob, "防晒霜").waitFor();

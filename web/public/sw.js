@@ -2,7 +2,7 @@
 // from the network where there is one: a new version shows at the next load.
 const name = "rialto-app";
 
-self.addEventListener("install", (e) => e.waitUntil(self.skipWaiting()));
+self.addEventListener("install", (e) => e.waitUntil(first()));
 self.addEventListener("activate", (e) => e.waitUntil(self.clients.claim()));
 
 self.addEventListener("fetch", (e) => {
@@ -12,6 +12,13 @@ self.addEventListener("fetch", (e) => {
   if (request.mode === "navigate" && !url.pathname.startsWith("/v1/")) e.respondWith(page(request));
   else if (url.pathname.startsWith("/assets/") || url.pathname === "/icon.svg") e.respondWith(file(request));
 });
+
+/** The page that installs this came before it, so it is fetched once more. */
+async function first() {
+  const fresh = await fetch("/");
+  if (fresh.ok) await keep(await caches.open(name), fresh);
+  await self.skipWaiting();
+}
 
 async function page(request) {
   const cache = await caches.open(name);

@@ -1,5 +1,6 @@
 import { Client } from "@rialto-im/client";
 import { useSyncExternalStore } from "react";
+import { Drafts } from "./drafts.js";
 import { getLocale, translate, type Key } from "./i18n.js";
 import { Uploads, type PendingUpload } from "./uploads.js";
 
@@ -9,6 +10,9 @@ export const client = new Client({ info: { name: browserName(), type: "web" } })
 /** The files on their way from this page. */
 export const uploads = new Uploads(client);
 client.on("connection", (s) => (s === "signed-out" ? uploads.clear() : s === "online" && uploads.wake()));
+
+/** What is typed and not yet with the client. */
+export const drafts = new Drafts(client, localStorage);
 
 export function useUploads(): readonly PendingUpload[] {
   return useSyncExternalStore(uploads.subscribe, uploads.all);

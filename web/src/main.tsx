@@ -1,7 +1,7 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./App.js";
-import { client } from "./client.js";
+import { client, drafts } from "./client.js";
 import { getLocale, setLocale } from "./i18n.js";
 import "./style.css";
 import { applyTheme } from "./theme.js";
@@ -11,7 +11,7 @@ setLocale(getLocale());
 // The page itself starts without a network, too.
 if (import.meta.env.PROD && "serviceWorker" in navigator) navigator.serviceWorker.register("/sw.js").catch(() => {});
 
-await client.start();
+if (await client.start()) void drafts.restore();
 createRoot(document.getElementById("root")!).render(
   <StrictMode>
     <App />

@@ -1,6 +1,6 @@
 import type { ConversationView } from "@rialto-im/client";
 import { useCallback, useEffect, useRef, useState, type KeyboardEvent } from "react";
-import { client, errorText, uploads } from "../client.js";
+import { client, drafts, errorText, uploads } from "../client.js";
 import { useText } from "../i18n.js";
 import { EmojiPicker } from "./EmojiPicker.js";
 import { ClipIcon, SendIcon, SmileIcon } from "./icons.js";
@@ -22,7 +22,8 @@ export function Composer({ c }: { c: ConversationView }) {
   // The draft follows a moment after the last key, and at once when one turns to another chat or leaves the page.
   const keepDraft = useCallback(() => {
     const known = client.conversation(c.id);
-    if (known && latest.current !== known.draft) void client.configure(c.id, { draft: latest.current }).catch(() => {});
+    if (known?.draft === latest.current) drafts.release(c.id, latest.current);
+    else if (known) void drafts.keep(c.id, latest.current);
   }, [c.id]);
   useEffect(() => {
     const timer = setTimeout(keepDraft, draftAfterMs);
@@ -57,11 +58,13 @@ export function Composer({ c }: { c: ConversationView }) {
     const said = text.trim();
     if (!said) return;
     setText("");
+    drafts.hold(c.id, "");
     setError("");
     try {
       await client.sendText(c.id, said);
     } catch (err) {
       setText(said);
+      drafts.hold(c.id, said);
       setError(errorText(err));
     }
   };
@@ -79,6 +82,7 @@ export function Composer({ c }: { c: ConversationView }) {
 
   const change = (value: string) => {
     setText(value);
+    drafts.hold(c.id, value);
     const now = Date.now();
     if (value && now - typed.current > typingEveryMs) {
       typed.current = now;

@@ -10,14 +10,19 @@ export function NewGroup({ onClose, onMade }: { onClose: () => void; onMade: (id
   const [title, setTitle] = useState("");
   const [picked, setPicked] = useState<string[]>([]);
   const [error, setError] = useState("");
+  const [busy, setBusy] = useState(false);
   const submit = async (e: FormEvent) => {
     e.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    setError("");
     try {
       const c = await client.createGroup(title, picked);
       onMade(c.id);
       onClose();
     } catch (err) {
       setError(errorText(err));
+      setBusy(false);
     }
   };
   return (
@@ -29,7 +34,7 @@ export function NewGroup({ onClose, onMade }: { onClose: () => void; onMade: (id
         </label>
         <PickPeople picked={picked} onChange={setPicked} />
         {error && <p className="error" role="alert">{error}</p>}
-        <button className="primary">{t("create")}</button>
+        <button className="primary" disabled={busy}>{t("create")}</button>
       </form>
     </Dialog>
   );

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { Drafts } from "../src/drafts.js";
+
+function setUp(me = "7") {
+  const map = new Map<string, string>();
+  const kept = { get length() { return map.size; }, key: (i: number) => [...map.keys()][i] ?? null, getItem: (k: string) => map.get(k) ?? null, setItem: (k: string, v: string) => void map.set(k, v), removeItem: (k: string) => void map.delete(k) };
+  const told: string[] = [];
+  let during = () => {};
+  const port = { me, configure: async (c: string, s: { draft: string }) => { told.push(`${c}=${s.draft}`); during(); } };
+  return { map, told, drafts: new Drafts(port, kept), whileTelling: (f: () => void) => void (during = f) };
+}
+
+test("what was typed is held until the client has it", async () => {
+  const { map, told, drafts } = setUp();
+  drafts.hold("1", "he");
+  drafts.hold("1", "hello");
+  expect([...map.values()]).toEqual(["hello"]);
+  await drafts.keep("1", "hello");
+  expect(told).toEqual(["1=hello"]);
+  expect(map.size).toBe(0);
+});
+
+test("what is typed while the client is told stays held", async () => {
+  const { map, drafts, whileTelling } = setUp();
+  drafts.hold("1", "a");
+  whileTelling(() => drafts.hold("1", "ab"));
+  await drafts.keep("1", "a");
+  expect([...map.values()]).toEqual(["ab"]);
+});
+
+test("what a closed page left is handed over, of this user only, also that a draft was cleared", async () => {
+  const { map, told, drafts } = setUp();
+  map.set("theme", "dark");
+  map.set("draft/8/1", "of somebody else");
+  drafts.hold("1", "left");
+  drafts.hold("2", "");
+  await drafts.restore();
+  expect(told.sort()).toEqual(["1=left", "2="]);
+  expect([...map.keys()]).toEqual(["theme", "draft/8/1"]);
+});
