@@ -10,6 +10,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -53,7 +54,11 @@ type Config struct {
 	Hashes int `yaml:"hashes"`
 	// LoginsPerMinute for one handle; 0 is 20.
 	LoginsPerMinute int `yaml:"logins_per_minute"`
+	// Issuers of an app's own tokens, which are good here as well; users are made at first sight.
+	Issuers []Issuer `yaml:"issuers"`
 }
+
+const firstShards = 64
 
 // Service is the room.
 type Service struct {
@@ -62,6 +67,8 @@ type Service struct {
 	passwords *auth.Passwords
 	tokens    *auth.Tokens
 	refresh   []byte // key that derives each refresh token from the one before
+	issuers   *issuers
+	firsts    [firstShards]sync.Mutex // held while the first session of a foreign token is made
 
 	mu       sync.Mutex // guards attempts and tickets
 	attempts map[string]*attempts
@@ -91,6 +98,7 @@ var steps = []string{
 		remark TEXT NOT NULL DEFAULT '', message TEXT NOT NULL DEFAULT '', PRIMARY KEY (owner, other))`,
 	`CREATE TABLE api_keys (sum BLOB PRIMARY KEY, name TEXT NOT NULL, created_ms BIGINT NOT NULL)`,
 	`CREATE TABLE secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL)`,
+	`CREATE TABLE foreign_sessions (sum BLOB PRIMARY KEY, session BIGINT NOT NULL)`,
 }
 
 // New opens the room, and makes its signing keys at the first start.
@@ -108,11 +116,14 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	default:
 		return nil, errors.New("device_policy is many, one_per_type or single")
 	}
+	others, err := newIssuers(config.Issuers, deps.Clock)
+	if err != nil {
+		return nil, fmt.Errorf("account: %w", err)
+	}
 	if err := deps.DB.Migrate(ctx, "account", steps); err != nil {
 		return nil, err
 	}
-	s := &Service{deps: deps, config: config, passwords: auth.NewPasswords(config.Hashes), attempts: map[string]*attempts{}, tickets: map[string]ticket{}}
-	var err error
+	s := &Service{deps: deps, config: config, passwords: auth.NewPasswords(config.Hashes), issuers: others, attempts: map[string]*attempts{}, tickets: map[string]ticket{}}
 	if s.refresh, err = s.secret(ctx, "refresh"); err != nil {
 		return nil, err
 	}

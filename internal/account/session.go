@@ -312,7 +312,7 @@ func (s *Service) ListSessions(ctx context.Context, c id.Caller) ([]*accountv1.S
 	return list, rows.Err()
 }
 
-// Verify gives the caller of an access token or API key.
+// Verify gives the caller of an access token, of ours or of an issuer that the configuration names, or of an API key.
 func (s *Service) Verify(ctx context.Context, token string) (id.Caller, error) {
 	if strings.HasPrefix(token, "rk_") {
 		var one int
@@ -321,6 +321,13 @@ func (s *Service) Verify(ctx context.Context, token string) (id.Caller, error) {
 			return id.Caller{}, auth.ErrToken
 		}
 		return id.Caller{Server: true}, err
+	}
+	who, ours, err := s.issuers.verify(ctx, token)
+	if err != nil {
+		return id.Caller{}, err
+	}
+	if !ours {
+		return s.admitStranger(ctx, who)
 	}
 	c, err := s.tokens.Verify(token)
 	if err != nil {

@@ -1,0 +1,155 @@
+package account_test
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
+	"github.com/rialto-im/rialto/internal/account"
+	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/idgen"
+	"github.com/rialto-im/rialto/internal/job"
+	"github.com/rialto-im/rialto/internal/sqldb"
+)
+
+// clockByHand moves when told.
+type clockByHand struct {
+	mu  sync.Mutex // guards now
+	now time.Time
+}
+
+func (c *clockByHand) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clockByHand) move(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// room is an account room with its engines.
+type room struct {
+	*account.Service
+	t     *testing.T
+	db    *sqldb.DB
+	deps  account.Deps
+	clock *clockByHand
+
+	mu    sync.Mutex // guards ended
+	ended []account.Ended
+}
+
+func open(t *testing.T, config account.Config) *room {
+	t.Helper()
+	db, err := sqldb.Open(t.Context(), filepath.Join(t.TempDir(), "records.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	logger := slog.New(slog.DiscardHandler)
+	outbox, err := job.NewOutbox(t.Context(), db, logger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &room{t: t, db: db, clock: &clockByHand{now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}}
+	r.deps = account.Deps{DB: db, Outbox: outbox, IDs: idgen.NewSnowflake(r.clock, 1), Clock: r.clock, Logger: logger,
+		SessionEnded: func(e account.Ended) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.ended = append(r.ended, e)
+		}}
+	if r.Service, err = account.New(t.Context(), r.deps, config); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// told gives what was told of ended sessions since the last call.
+func (r *room) told() []account.Ended {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := r.ended
+	r.ended = nil
+	return list
+}
+
+const password = "a good password"
+
+func (r *room) register(handle string) (*accountv1.Session, id.Caller) {
+	r.t.Helper()
+	s, err := r.Register(r.t.Context(), &accountv1.RegisterRequest{Handle: handle, Password: password, Client: &accountv1.Client{Type: "web"}})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return s, callerOf(s)
+}
+
+func callerOf(s *accountv1.Session) id.Caller {
+	return id.Caller{User: id.User(s.User), Device: id.Device(s.Device), Session: id.Session(s.Session)}
+}
+
+func (r *room) login(handle string, c *accountv1.Client) *accountv1.Session {
+	r.t.Helper()
+	s, err := r.Login(r.t.Context(), &accountv1.LoginRequest{Handle: handle, Password: password, Client: c})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return s
+}
+
+// count runs a query that gives one number.
+func (r *room) count(query string, args ...any) (n int) {
+	r.t.Helper()
+	if err := r.db.Read().QueryRowContext(r.t.Context(), query, args...).Scan(&n); err != nil {
+		r.t.Fatal(err)
+	}
+	return n
+}
+
+// wants fails unless err has a kind and a reason.
+func wants(t *testing.T, what string, err error, kind errs.Kind, reason string) {
+	t.Helper()
+	if e := errs.Of(err); e == nil || e.Kind != kind || e.Reason != reason {
+		t.Errorf("%s: %v; want %s %s", what, err, kind, reason)
+	}
+}
+
+// events drops and gives what the outbox holds.
+func (r *room) events() (list []job.Event) {
+	r.t.Helper()
+	rows, err := r.db.Read().QueryContext(r.t.Context(), `SELECT owner, body FROM outbox ORDER BY n`)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var e job.Event
+		if err := rows.Scan(&e.User, &e.Body); err != nil {
+			r.t.Fatal(err)
+		}
+		list = append(list, e)
+	}
+	if err := rows.Err(); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := r.db.Write(r.t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(context.Background(), `DELETE FROM outbox`)
+		return err
+	}); err != nil {
+		r.t.Fatal(err)
+	}
+	return list
+}
