@@ -130,9 +130,6 @@ func (s *Server) messages() []method {
 
 func (s *Server) send(ctx context.Context, c id.Caller, r *chatv1.SendRequest) (*chatv1.SendResponse, error) {
 	d := &message.Draft{Conversation: id.Conversation(r.Conversation), Sender: c.User, Device: c.Device, ClientSeq: r.ClientSeq, ClientMsgID: r.ClientMsgId}
-	if c.Server && r.ClientSeq != 0 {
-		return nil, errs.New(errs.Invalid, "no_device", "a server has no device whose messages it counts: give client_msg_id")
-	}
 	if r.Content != nil {
 		var err error
 		if d.Content, err = (proto.MarshalOptions{Deterministic: true}).Marshal(r.Content); err != nil {
