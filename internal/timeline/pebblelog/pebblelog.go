@@ -266,7 +266,11 @@ func (l *Log) Close() error {
 		s.close()
 	}
 	l.wait.Wait()
-	return l.db.Close()
+	if l.options.ReadOnly {
+		return l.db.Close()
+	}
+	// What is only in the write-ahead log would be replayed at the next start.
+	return errors.Join(l.db.Flush(), l.db.Close())
 }
 
 func (l *Log) watchDisk() {
