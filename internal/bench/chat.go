@@ -144,10 +144,14 @@ func (l *load) run(ctx context.Context) (*result, error) {
 			}
 		})
 	}
+	beating, stop := context.WithCancel(ctx)
+	defer stop()
+	l.readers.Go(func() { l.beat(beating) })
 	l.send(ctx)
 	took := time.Since(begin)
 	acked, delivered := l.acked(), l.delivered()
 	l.settle(ctx)
+	stop()
 	r := l.result(took, acked, delivered)
 	if cpu != nil && r.Acked > 0 {
 		r.ServerCPU = cpu() * 1e6 / float64(r.Acked)
@@ -219,7 +223,7 @@ func (l *load) prepare(ctx context.Context) error {
 			r = l.rooms[c.pairs+g]
 			sends = i%c.devices == 0 && (u-2*c.pairs)%c.size < c.senders
 		}
-		cl.rooms[r.id] = &seen{room: r, last: r.base, from: map[uint32]uint32{}}
+		cl.rooms[r.id] = &seen{room: r, last: r.base, from: map[uint32]*got{}}
 		if sends {
 			cl.to = r
 		}
@@ -365,9 +369,35 @@ func (l *load) expected() (n uint64) {
 	return n
 }
 
-// settle waits until all is acknowledged and delivered, as long as something still moves.
+// beat keeps connections open that only listen.
+func (l *load) beat(ctx context.Context) {
+	for pause(ctx, 5*time.Second); ctx.Err() == nil; pause(ctx, 5*time.Second) {
+		l.ping(0)
+	}
+}
+
+// ping tells the server that the clients are there. The answer to a ping with nudge makes a client sync.
+func (l *load) ping(request uint64) {
+	for _, c := range l.clients {
+		if err := c.ask(&gatewayv1.ClientFrame{Request: request, Ping: &gatewayv1.Ping{}}); err != nil {
+			l.fail(err)
+		}
+	}
+}
+
+// settle waits until all is acknowledged and delivered. What a push may lose, the last one above all, is then synced.
 func (l *load) settle(ctx context.Context) {
-	end := time.Now().Add(l.config.drain)
+	if l.quiet(ctx, l.config.drain/2) {
+		return
+	}
+	l.deploy.progress("something is still missing; syncing")
+	l.ping(nudge)
+	l.quiet(ctx, l.config.drain/2)
+}
+
+// quiet waits until nothing is missing, at most so long.
+func (l *load) quiet(ctx context.Context, most time.Duration) bool {
+	end := time.Now().Add(most)
 	for ctx.Err() == nil && time.Now().Before(end) && l.failure() == nil {
 		waiting := 0
 		for _, c := range l.clients {
@@ -376,8 +406,9 @@ func (l *load) settle(ctx context.Context) {
 			c.writes.Unlock()
 		}
 		if waiting == 0 && l.delivered() >= l.expected() {
-			return
+			return true
 		}
 		pause(ctx, 20*time.Millisecond)
 	}
+	return false
 }

@@ -22,8 +22,36 @@ type room struct {
 // seen is what a client has of a conversation.
 type seen struct {
 	room *room
-	last uint64            // seq
-	from map[uint32]uint32 // highest number by sender
+	last uint64 // seq
+	from map[uint32]*got
+}
+
+// got is what came of one sender: message n is bit n.
+type got struct {
+	highest uint32
+	bits    []uint64
+}
+
+// add tells whether a message is new, and whether it is the next.
+func (g *got) add(n uint32) (fresh, next bool) {
+	for int(n/64) >= len(g.bits) {
+		g.bits = append(g.bits, 0)
+	}
+	bit := uint64(1) << (n % 64)
+	fresh, next = g.bits[n/64]&bit == 0, n == g.highest+1
+	g.bits[n/64] |= bit
+	g.highest = max(g.highest, n)
+	return fresh, next
+}
+
+// missing of the messages 1 to n.
+func (g *got) missing(n uint32) (count uint64) {
+	for i := uint32(1); i <= n; i++ {
+		if g == nil || int(i/64) >= len(g.bits) || g.bits[i/64]>>(i%64)&1 == 0 {
+			count++
+		}
+	}
+	return count
 }
 
 // client is one connection. All is of its reading goroutine, but for what is said.
@@ -103,6 +131,10 @@ func (c *client) take(p []byte) error {
 			}
 		case 5:
 			err = c.pulled(request, b)
+		case 7:
+			if request == nudge {
+				err = c.catchUp()
+			}
 		case 10:
 			err = c.sync()
 		case 12:
@@ -324,10 +356,18 @@ func (c *client) message(b []byte, large bool) error {
 		c.faults.damaged++
 		return nil
 	}
-	if number != s.from[sender]+1 {
+	g := s.from[sender]
+	if g == nil {
+		g = &got{}
+		s.from[sender] = g
+	}
+	switch fresh, next := g.add(number); {
+	case !fresh: // stored twice, each time in a place of its own
+		c.faults.duplicated++
+		return nil
+	case !next:
 		c.faults.reordered++
 	}
-	s.from[sender] = number
 	if sender != c.number {
 		c.delivered.Add(1)
 		c.delivery.add(time.Duration(time.Now().UnixNano() - ns))

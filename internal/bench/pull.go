@@ -17,6 +17,21 @@ func (c *client) ask(f *gatewayv1.ClientFrame) error {
 	return c.sock.write(b)
 }
 
+// nudge is the request number of a ping after which a client catches up.
+const nudge = 1
+
+// catchUp reads all that the client does not have.
+func (c *client) catchUp() error {
+	for _, s := range c.rooms {
+		if s.room.large {
+			if err := c.pull(s); err != nil {
+				return err
+			}
+		}
+	}
+	return c.sync()
+}
+
 // sync asks for what came after the client's position.
 func (c *client) sync() error {
 	if c.syncing {

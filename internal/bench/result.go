@@ -59,8 +59,8 @@ func (l *load) result(took time.Duration, acked, delivered uint64) *result {
 		r.Syncs += c.faults.syncs
 		for _, s := range c.rooms {
 			for _, o := range l.clients {
-				if o.to == s.room && s.from[o.number] < highest[o.number] {
-					r.Lost += uint64(highest[o.number] - s.from[o.number])
+				if o.to == s.room {
+					r.Lost += s.from[o.number].missing(highest[o.number])
 				}
 			}
 		}
