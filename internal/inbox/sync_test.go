@@ -1,0 +1,342 @@
+package inbox_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/inbox"
+	"github.com/rialto-im/rialto/internal/message"
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+)
+
+// device is a client of one user: what it has, and to where.
+type device struct {
+	at   uint64
+	has  map[string]int
+	lost bool // an unclean stop may have taken what it has from the disk
+}
+
+// item names what an event shows.
+func item(e *chatv1.Event) string {
+	switch b := e.Body.(type) {
+	case *chatv1.Event_Message:
+		return fmt.Sprintf("message %d of %d", b.Message.Seq, b.Message.Conversation)
+	case *chatv1.Event_Conversation:
+		return b.Conversation.Draft
+	}
+	return "nothing"
+}
+
+// stream is a user's stream and what must be in it.
+type stream struct {
+	*house
+	items    []string
+	payloads [][]byte
+	drafts   int
+}
+
+const reader id.User = 1
+
+func (s *stream) put(r tester, name string, payload []byte) {
+	s.items = append(s.items, name)
+	s.payloads = append(s.payloads, payload)
+	s.post(r, reader, payload)
+}
+
+func (s *stream) message(r tester, c id.Conversation) {
+	seq := s.send(r, 2, c, false)
+	s.put(r, fmt.Sprintf("message %d of %d", seq, c), message.AppendInboxRef(nil, c, seq))
+}
+
+func (s *stream) draft(r tester) {
+	s.drafts++
+	name := fmt.Sprintf("draft %d", s.drafts)
+	b, err := proto.Marshal(&chatv1.ConversationState{Conversation: 1, Draft: name})
+	if err != nil {
+		r.Fatalf("%v", err)
+	}
+	s.put(r, name, message.AppendInboxEvent(nil, message.AppendBody(nil, message.FieldConversation, b)))
+}
+
+// crash takes what was not synced, and carries it again, as fan-out does with records beyond its checkpoint.
+func (s *stream) crash(r tester) {
+	s.restart(true)
+	kept, err := s.log.Read(s.t.Context(), inboxOf(reader), 0, len(s.payloads)+1)
+	if err != nil {
+		r.Fatalf("%v", err)
+	}
+	tail, err := s.Tail(s.t.Context(), reader)
+	if err != nil {
+		r.Fatalf("%v", err)
+	}
+	from := 0
+	if len(kept) > 0 {
+		for i, p := range s.payloads {
+			if bytes.Equal(p, kept[len(kept)-1].Payload) {
+				from = i + 1
+			}
+		}
+	} else if tail != 0 {
+		from = len(s.payloads) // all trimmed
+	}
+	for _, p := range s.payloads[from:] {
+		s.post(r, reader, p)
+	}
+}
+
+// page syncs one page. It tells whether there is more.
+func (s *stream) page(r *rapid.T, d *device, limit uint32) bool {
+	page, err := s.Sync(s.t.Context(), reader, &chatv1.SyncRequest{After: &chatv1.Position{Epoch: uint32(d.at >> 32), Seq: d.at}, Limit: limit})
+	if err != nil {
+		r.Fatalf("after %x: %v", d.at, err)
+	}
+	if len(page.Events) > int(limit) || page.More && len(page.Events) == 0 {
+		r.Fatalf("%d events of at most %d, more %v", len(page.Events), limit, page.More)
+	}
+	if page.Reset_ {
+		if len(page.Events) != 0 {
+			r.Fatalf("a reset with %d events", len(page.Events))
+		}
+		for _, i := range s.items { // read from the lists
+			d.has[i]++
+		}
+	}
+	prev := d.at
+	for n, e := range page.Events {
+		if (n > 0 || !d.lost) && e.Prev != prev || e.Seq <= d.at || uint32(e.Seq>>32) != e.Epoch {
+			r.Fatalf("event %d of a page after %x is %x of epoch %d, after %x", n, d.at, e.Seq, e.Epoch, e.Prev)
+		}
+		prev = e.Seq
+		d.has[item(e)]++
+		if d.has[item(e)] > 1 && !d.lost {
+			r.Fatalf("%s came twice", item(e))
+		}
+	}
+	next := page.GetNext().GetSeq()
+	if len(page.Events) > 0 && next != prev || next < d.at {
+		r.Fatalf("next is %x after %x and %d events", next, d.at, len(page.Events))
+	}
+	d.at = next
+	return page.More
+}
+
+// Devices that come and go, whatever the stream suffers, end with all that was ever put into it.
+func TestDevicesConverge(t *testing.T) {
+	for _, pebble := range []bool{false, true} {
+		t.Run(fmt.Sprintf("pebble %v", pebble), func(t *testing.T) {
+			rapid.Check(t, func(r *rapid.T) { converge(t, r, pebble) })
+		})
+	}
+}
+
+func converge(t *testing.T, r *rapid.T, pebble bool) {
+	s := &stream{house: newHouse(t, pebble, inbox.Config{})}
+	devices := []*device{{has: map[string]int{}}, {has: map[string]int{}}, {has: map[string]int{}}}
+	trimmed := false
+	r.Repeat(map[string]func(*rapid.T){
+		"message": func(r *rapid.T) {
+			for range rapid.IntRange(1, 5).Draw(r, "n") {
+				s.message(r, id.Conversation(rapid.IntRange(1, 3).Draw(r, "conversation")))
+			}
+		},
+		"draft": func(r *rapid.T) { s.draft(r) },
+		"sync": func(r *rapid.T) {
+			s.page(r, devices[rapid.IntRange(0, 1).Draw(r, "device")], uint32(rapid.IntRange(1, 7).Draw(r, "limit")))
+		},
+		"trim": func(r *rapid.T) {
+			tail, err := s.Tail(t.Context(), reader)
+			if err != nil || tail == 0 {
+				return
+			}
+			trimmed = true
+			back := rapid.Uint64Range(0, 5).Draw(r, "back")
+			if err := s.log.Trim(t.Context(), inboxOf(reader), uint64(tail)-min(back, uint64(tail)&(1<<32-1))); err != nil {
+				r.Fatalf("%v", err)
+			}
+		},
+		"restart": func(*rapid.T) { s.restart(false) },
+		"crash": func(r *rapid.T) {
+			if s.fs == nil || trimmed { // what a trim left is not told from what was lost
+				return
+			}
+			s.crash(r)
+			for _, d := range devices {
+				d.lost = true
+			}
+		},
+	})
+	for _, d := range devices { // the last begins now
+		for n := 0; s.page(r, d, 5); n++ {
+			if n > len(s.items) {
+				r.Fatalf("pages without an end")
+			}
+		}
+		for _, i := range s.items {
+			if d.has[i] == 0 {
+				r.Errorf("%s is missing", i)
+			}
+		}
+		if d.at == 0 && len(s.items) > 0 {
+			r.Errorf("a device has no position")
+		}
+	}
+}
+
+func syncPage(t *testing.T, h *house, after uint64, limit uint32) *chatv1.SyncResponse {
+	t.Helper()
+	page, err := h.Sync(t.Context(), reader, &chatv1.SyncRequest{After: &chatv1.Position{Epoch: uint32(after >> 32), Seq: after}, Limit: limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page
+}
+
+func TestLimitsOfAPage(t *testing.T) {
+	s := &stream{house: newHouse(t, false, inbox.Config{})}
+	for range 600 {
+		s.message(t, 1)
+	}
+	if n := len(syncPage(t, s.house, 0, 0).Events); n != 500 {
+		t.Errorf("a page without a limit has %d events", n)
+	}
+	if p := syncPage(t, s.house, 0, 2000); len(p.Events) != 600 || p.More {
+		t.Errorf("a page of 2,000 has %d events, more %v", len(p.Events), p.More)
+	}
+	for _, limit := range []int{-1, 2001, 1 << 31} {
+		if _, err := s.AppendSync(t.Context(), nil, reader, 0, limit); errs.Of(err).Reason != "bad_limit" {
+			t.Errorf("a limit of %d: %v", limit, err)
+		}
+	}
+	b, err := s.AppendSync(t.Context(), []byte("before"), reader, 0, 1)
+	if err != nil || !bytes.HasPrefix(b, []byte("before")) {
+		t.Errorf("got %q, %v", b, err)
+	}
+}
+
+// A page ends at about 1 MiB, whatever its limit, and none stands still.
+func TestAPageIsBoundedInBytes(t *testing.T) {
+	s := &stream{house: newHouse(t, false, inbox.Config{})}
+	state, err := proto.Marshal(&chatv1.ConversationState{Conversation: 1, Draft: string(bytes.Repeat([]byte("x"), 400_000))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const events = 20
+	for range events {
+		s.post(t, reader, message.AppendInboxEvent(nil, message.AppendBody(nil, message.FieldConversation, state)))
+	}
+	got, at := 0, uint64(0)
+	for more := true; more; {
+		b, err := s.AppendSync(t.Context(), nil, reader, message.Position(at), 2000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(b) > 1<<20+len(state)+1000 {
+			t.Errorf("a page has %d bytes", len(b))
+		}
+		page := &chatv1.SyncResponse{}
+		if err := proto.Unmarshal(b, page); err != nil {
+			t.Fatal(err)
+		}
+		if len(page.Events) == 0 {
+			t.Fatal("an empty page with more to come")
+		}
+		got, at, more = got+len(page.Events), page.Next.Seq, page.More
+	}
+	if got != events {
+		t.Errorf("%d of %d events", got, events)
+	}
+}
+
+func TestPositionsThatWereNeverGiven(t *testing.T) {
+	s := &stream{house: newHouse(t, true, inbox.Config{})}
+	s.message(t, 1)
+	s.restart(false)
+	s.message(t, 1)
+	tail, err := s.Tail(t.Context(), reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, after := range []uint64{uint64(tail) + 1, 9 << 32, 1<<64 - 1} {
+		if p := syncPage(t, s.house, after, 0); !p.Reset_ || p.Next.Seq != uint64(tail) || p.More {
+			t.Errorf("after %x: %v", after, p)
+		}
+	}
+	// One of an earlier epoch that the disk lost goes on from there.
+	if p := syncPage(t, s.house, 1<<32+7, 0); p.Reset_ || len(p.Events) != 1 || p.Next.Seq != uint64(tail) {
+		t.Errorf("a lost position: %v", p)
+	}
+}
+
+func TestALongStreamIsNotForANewDevice(t *testing.T) {
+	for _, pebble := range []bool{false, true} {
+		s := &stream{house: newHouse(t, pebble, inbox.Config{NewDevice: 10})}
+		for n := range 10 {
+			if n%3 == 0 {
+				s.restart(false) // it is counted over epochs
+			}
+			s.message(t, 1)
+		}
+		first := syncPage(t, s.house, 0, 100)
+		if first.Reset_ || len(first.Events) != 10 {
+			t.Errorf("10 events: %v", first)
+		}
+		s.message(t, 1)
+		if p := syncPage(t, s.house, 0, 100); !p.Reset_ || p.Next.Seq <= first.Next.Seq {
+			t.Errorf("11 events: %v", p)
+		}
+		if p := syncPage(t, s.house, first.Events[0].Seq, 100); p.Reset_ || len(p.Events) != 10 {
+			t.Errorf("a device that has the first: %v", p)
+		}
+	}
+}
+
+func TestLargeGroupsComeWithTheLastPage(t *testing.T) {
+	s := &stream{house: newHouse(t, false, inbox.Config{})}
+	s.join(t, 7, reader, 2)
+	s.rooms.large[7] = true
+	s.join(t, 8, reader, 2)
+	s.rooms.large[8] = true
+	s.leave(t, 8, reader)
+	s.message(t, 1)
+	s.message(t, 1)
+	last := s.send(t, 2, 7, false)
+	first := syncPage(t, s.house, 0, 1)
+	if !first.More || len(first.Large) != 0 {
+		t.Errorf("the first page: %v", first)
+	}
+	p := syncPage(t, s.house, first.Next.Seq, 1)
+	if p.More || len(p.Large) != 1 || p.Large[0].Conversation != 7 || p.Large[0].LastSeq != last {
+		t.Errorf("the last page: %v", p)
+	}
+	if p := syncPage(t, s.house, p.Next.Seq, 1); len(p.Events) != 0 || len(p.Large) != 1 {
+		t.Errorf("an empty page: %v", p)
+	}
+}
+
+// What is named and not there is a fault of the store, never left out in silence.
+func TestADanglingReferenceIsAnError(t *testing.T) {
+	s := &stream{house: newHouse(t, false, inbox.Config{})}
+	s.message(t, 1)
+	s.post(t, reader, message.AppendInboxRef(nil, 1, 99))
+	s.message(t, 1)
+	if _, err := s.AppendSync(t.Context(), nil, reader, 0, 10); !errs.Is(err, errs.Internal) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What a page says of a message is what the log has.
+func TestMessagesAreWhole(t *testing.T) {
+	s := &stream{house: newHouse(t, true, inbox.Config{})}
+	s.message(t, 5)
+	m := syncPage(t, s.house, 0, 0).Events[0].GetMessage()
+	want := id.MessageOf(s.clock.Now().UnixMilli(), 1, 1, 5)
+	if m.GetConversation() != 5 || m.Seq != 1 || m.Counted != 1 || m.Sender != 2 || m.Device != 2 || m.Id != want.String() ||
+		m.TimeMs != want.Ms() || m.Content.GetText() != "hello" {
+		t.Errorf("got %v", m)
+	}
+}
