@@ -9,3 +9,9 @@ func CachedRooms(s *Service) int {
 	defer s.mu.Unlock()
 	return len(s.rooms)
 }
+
+// Check is what a draft must pass.
+var Check = check
+
+// WaitingMost bounds the drafts that wait for one conversation.
+const WaitingMost = waitingMost
