@@ -116,6 +116,9 @@ func (c *check) conversation(k timeline.Key) error {
 					c.report.violate("duplicate", v.where(), "entries %d and %d are one message of user %v", was, e.Seq, m.Sender)
 				}
 				tokens[sum] = e.Seq
+				if err := c.token(k, v, e.Seq, &m); err != nil {
+					return err
+				}
 			}
 			if !v.member(uint64(m.Sender), e.Seq) {
 				c.report.violate("access", v.where(), "entry %d is of user %v, who was no member then", e.Seq, m.Sender)
@@ -126,6 +129,18 @@ func (c *check) conversation(k timeline.Key) error {
 		c.report.violate("sequence", v.where(), "the tail says seq %d, counted %d, access %d; the entries say %d, %d, %d", tail.Seq, tail.Counted, tail.Access, v.tail, counted, v.access)
 	}
 	return c.marks(k, v, authors, highest)
+}
+
+// token checks that a retry of an entry would find it.
+func (c *check) token(k timeline.Key, v *conversation, seq uint64, m *message.Entry) error {
+	kept, err := c.log.TokenSeq(k, &timeline.Token{Sender: uint64(m.Sender), Device: uint64(m.Device), Counter: m.ClientSeq})
+	if err != nil {
+		return err
+	}
+	if kept != seq {
+		c.report.violate("duplicate", v.where(), "a retry of entry %d would find entry %d", seq, kept)
+	}
+	return nil
 }
 
 // marks compares what is kept beside the entries.

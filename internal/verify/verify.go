@@ -107,7 +107,7 @@ func (r *Report) print(out io.Writer) {
 // check is a directory being read.
 type check struct {
 	ctx    context.Context
-	log    timeline.Log
+	log    *pebblelog.Log
 	db     *sql.DB
 	report *Report
 

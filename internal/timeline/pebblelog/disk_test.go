@@ -62,10 +62,10 @@ func TestFullDisk(t *testing.T) {
 	free.Store(1<<20 - 1)
 	l.checkFree()
 	refused := appendOne(l, cutConversations)
-	if e := errs.Of(refused.Err); e.Kind != errs.Unavailable || e.Reason != "storage_full" || e.Retry == 0 || refused.Seq != 0 {
+	if e := errs.Of(refused.Err); e == nil || e.Kind != errs.Unavailable || e.Reason != "storage_full" || e.Retry == 0 || refused.Seq != 0 {
 		t.Errorf("a full disk answers %+v, seq %d", e, refused.Seq)
 	}
-	if err := l.Post(ctx, []timeline.Post{{Key: cutInbox(1), Payload: []byte("x")}}); errs.Of(err).Reason != "storage_full" {
+	if err := l.Post(ctx, []timeline.Post{{Key: cutInbox(1), Payload: []byte("x")}}); err != timeline.ErrStorageFull {
 		t.Errorf("posting to a full disk: %v", err)
 	}
 	if got, err := l.Read(ctx, stored.Key, 0, 10); err != nil || len(got) != 1 {
@@ -125,7 +125,7 @@ func TestBrokenDisk(t *testing.T) {
 			broken.Store(true)
 			for range 2 { // the second time as a retry
 				for n := uint64(before); n < before+after; n++ {
-					if a := appendOne(l, n); errs.Of(a.Err).Kind != errs.Unavailable {
+					if a := appendOne(l, n); !errs.Is(a.Err, errs.Unavailable) {
 						t.Errorf("append %d on a broken disk: seq %d, duplicate %v, %v", n, a.Seq, a.Duplicate, a.Err)
 					}
 				}

@@ -207,6 +207,11 @@ func (l *Log) LastBy(_ context.Context, k timeline.Key, author uint64) (seq, cou
 	return seq, counted, uvarints(v, &seq, &counted)
 }
 
+// TokenSeq gives the seq that is stored for a token in a key, 0 for none. It is for looking at a store that nobody writes.
+func (l *Log) TokenSeq(k timeline.Key, t *timeline.Token) (uint64, error) {
+	return l.getUvarint(tokenKey(nil, t, k))
+}
+
 // HighestCounter of a device.
 func (l *Log) HighestCounter(_ context.Context, sender, dev uint64) (uint64, error) {
 	return l.highestCounter(device{sender, dev})
