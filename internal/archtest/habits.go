@@ -50,6 +50,9 @@ func checkHabits(f file, law Law, report reporter) {
 		return
 	}
 	ast.Inspect(f.tree, func(n ast.Node) bool {
+		if d, ok := n.(*ast.FuncDecl); ok && strings.HasPrefix(d.Name.Name, "Benchmark") {
+			return false // it measures, and holds nothing: it may wait for a quiet machine
+		}
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
 			return true

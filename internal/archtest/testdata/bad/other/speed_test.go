@@ -1,0 +1,8 @@
+package other
+
+import (
+	"testing"
+	"time"
+)
+
+func BenchmarkNothing(*testing.B) { time.Sleep(time.Second) }
