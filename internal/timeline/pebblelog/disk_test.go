@@ -177,3 +177,5 @@ func TestUnreadableDisk(t *testing.T) {
 		t.Error(fmt.Errorf("a log on a full disk was opened: %w", l.Close()))
 	}
 }
+
+func quietLog() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -87,6 +87,9 @@ func decodeEntry(seq uint64, value []byte) (timeline.Entry, error) {
 	case formConversation:
 		e.Counted, e.Prev = v, seq-1
 	case formInbox:
+		if v == 0 || v > seq {
+			return timeline.Entry{}, errDamaged
+		}
 		e.Prev = seq - v
 	default:
 		return timeline.Entry{}, errDamaged

@@ -1,0 +1,235 @@
+package pebblelog
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/rialto-im/rialto/internal/timeline"
+	"pgregory.net/rapid"
+)
+
+// The rows of docs/formats/pebble.md. A change here is a change of the format: stored data must still be read.
+var goldenRows = []struct{ what, key, value string }{
+	{"author's latest", "6163000000000000004d0000000000000005", "0302"},
+	{"conversation entry", "6563000000000000004d0000000000000001", "01016f6e65"},
+	{"conversation entry", "6563000000000000004d0000000000000002", "010174776f"},
+	{"conversation entry", "6563000000000000004d0000000000000003", "01027468726565"},
+	{"inbox entry", "656900000000000000090000000100000001", "0281808080106d61696c"},
+	{"inbox entry", "656900000000000000090000000100000002", "02016d6f7265"},
+	{"token by counter", "6b0000000000000005000000000000000600000000000000" + "0763000000000000004d", "01"},
+	{"epoch", "6d65706f6368", "01"},
+	{"format", "6d666f726d6174", "01"},
+	{"checkpoint", "700008", "01"},
+	{"record", "7200080000000000000001", "634d0100"},
+	{"record", "7200080000000000000002", "634d0300"},
+	{"token by hash", "7301020300000000000000000000000000" + "63000000000000004d", "03"},
+	{"tail", "7463000000000000004d", "030202"},
+}
+
+// What the log writes is what the page says, byte for byte.
+func TestGoldenRows(t *testing.T) {
+	fs := vfs.NewMem()
+	l, err := Open("log", Options{FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := timeline.Key{Kind: timeline.Conversation, ID: 77}
+	for _, a := range []*timeline.Append{
+		{Key: k, Payload: []byte("one"), Counts: true, Carry: true, Author: 5, Token: timeline.Token{Sender: 5, Device: 6, Counter: 7}},
+		{Key: k, Payload: []byte("two"), SetAccess: true},
+		{Key: k, Payload: []byte("three"), Counts: true, Carry: true, Author: 5, Token: timeline.Token{Sender: 5, Device: 6, Sum: [16]byte{1, 2, 3}}},
+	} {
+		done := make(chan struct{})
+		a.Done = func(*timeline.Append) { close(done) }
+		l.Append(a)
+		if <-done; a.Err != nil {
+			t.Fatal(a.Err)
+		}
+	}
+	inbox := timeline.Key{Kind: timeline.Inbox, ID: 9}
+	for _, text := range []string{"mail", "more"} {
+		if err := l.Post(t.Context(), []timeline.Post{{Key: inbox, Payload: []byte(text)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.PutCheckpoint(t.Context(), k.Partition(), 1); err != nil {
+		t.Fatal(err)
+	}
+	it, err := l.db.NewIter(&pebble.IterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for ok := it.First(); ok; ok = it.Next() {
+		got = append(got, fmt.Sprintf("%x %x", it.Key(), it.Value()))
+	}
+	if err := it.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range max(len(got), len(goldenRows)) {
+		want, have := "nothing", "nothing"
+		if i < len(goldenRows) {
+			want = goldenRows[i].key + " " + goldenRows[i].value
+		}
+		if i < len(got) {
+			have = got[i]
+		}
+		if have != want {
+			t.Errorf("row %d is\n%s, want\n%s", i, have, want)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A directory of these bytes is read as it was meant.
+func TestGoldenRowsAreRead(t *testing.T) {
+	fs, ctx := vfs.NewMem(), t.Context()
+	db, err := pebble.Open("log", pebbleOptions(Options{FS: fs, Logger: quietLog(), Fatal: func(text string) { panic(text) }}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range goldenRows {
+		key, err1 := hex.DecodeString(r.key)
+		value, err2 := hex.DecodeString(r.value)
+		if err1 != nil || err2 != nil {
+			t.Fatal(r.what, err1, err2)
+		}
+		if err := db.Set(key, value, pebble.Sync); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Open("log", Options{FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	k, inbox := timeline.Key{Kind: timeline.Conversation, ID: 77}, timeline.Key{Kind: timeline.Inbox, ID: 9}
+	entries, err1 := l.Read(ctx, k, 0, 10)
+	mail, err2 := l.Read(ctx, inbox, 0, 10)
+	tail, err3 := l.Tail(ctx, k)
+	seq, counted, err4 := l.LastBy(ctx, k, 5)
+	highest, err5 := l.HighestCounter(ctx, 5, 6)
+	records, err6 := l.Records(ctx, k.Partition(), 0, 10)
+	at, err7 := l.Checkpoint(ctx, k.Partition())
+	byHash, err8 := l.TokenSeq(k, &timeline.Token{Sum: [16]byte{1, 2, 3}})
+	for i, err := range []error{err1, err2, err3, err4, err5, err6, err7, err8} {
+		if err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	const first = uint64(1)<<32 + 1
+	got := fmt.Sprintf("%v %v %+v %d %d %d %v %d %d %d", entries, mail, tail, seq, counted, highest, records, at, byHash, l.Epoch())
+	want := fmt.Sprintf("%v %v %+v %d %d %d %v %d %d %d",
+		[]timeline.Entry{{Seq: 1, Counted: 1, Payload: []byte("one")}, {Seq: 2, Counted: 1, Prev: 1, Payload: []byte("two")}, {Seq: 3, Counted: 2, Prev: 2, Payload: []byte("three")}},
+		[]timeline.Entry{{Seq: first, Payload: []byte("mail")}, {Seq: first + 1, Prev: first, Payload: []byte("more")}},
+		timeline.Tail{Seq: 3, Counted: 2, Access: 2}, 3, 2, 7,
+		[]timeline.Record{{Seq: 1, Refs: []timeline.Ref{{Key: k, From: 1, To: 1}}}, {Seq: 2, Refs: []timeline.Ref{{Key: k, From: 3, To: 3}}}}, 1, 3, 2)
+	if got != want {
+		t.Errorf("read\n%s, want\n%s", got, want)
+	}
+}
+
+// Data of a newer format is refused, and untouched.
+func TestNewerFormatIsRefused(t *testing.T) {
+	fs := vfs.NewMem()
+	db, err := pebble.Open("log", pebbleOptions(Options{FS: fs, Logger: quietLog(), Fatal: func(text string) { panic(text) }}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Set([]byte("mformat"), []byte{2}, pebble.Sync); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := Open("log", Options{FS: fs}); err == nil {
+		t.Error("a newer format was opened", l.Close())
+	}
+}
+
+// Refs are read as they were written, joined to runs.
+func TestRefsRoundTrip(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		var entries []timeline.Committed
+		at := map[timeline.Key]uint64{}
+		for range rapid.IntRange(1, 40).Draw(r, "entries") {
+			k := timeline.Key{Kind: timeline.Conversation, ID: rapid.Uint64().Draw(r, "id") >> rapid.IntRange(0, 63).Draw(r, "size")}
+			if len(entries) > 0 && rapid.Bool().Draw(r, "same") {
+				k = entries[len(entries)-1].Key
+			}
+			at[k] += uint64(rapid.IntRange(1, 2).Draw(r, "step"))
+			entries = append(entries, timeline.Committed{Key: k, Seq: at[k]})
+		}
+		refs, err := decodeRefs(appendRuns(nil, entries))
+		if err != nil {
+			r.Fatal(err)
+		}
+		var got []timeline.Committed
+		for i, ref := range refs {
+			if i > 0 && refs[i-1].Key == ref.Key && refs[i-1].To+1 == ref.From {
+				r.Fatalf("neighbours %v and %v are not joined", refs[i-1], ref)
+			}
+			for seq := ref.From; seq <= ref.To; seq++ {
+				got = append(got, timeline.Committed{Key: ref.Key, Seq: seq})
+			}
+		}
+		if fmt.Sprint(got) != fmt.Sprint(entries) {
+			r.Fatalf("wrote %v, read %v", entries, got)
+		}
+	})
+}
+
+// No stored bytes bring a decoder down, and what it accepts it writes again as the same value.
+func FuzzDecoders(f *testing.F) {
+	for _, r := range goldenRows {
+		b, err := hex.DecodeString(r.value)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(uint64(1)<<32+1, b)
+	}
+	f.Add(uint64(0), []byte{formInbox, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
+	f.Add(uint64(3), []byte{'c', 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 5})
+	f.Fuzz(func(t *testing.T, seq uint64, b []byte) {
+		if e, err := decodeEntry(seq, b); err == nil {
+			var again []byte
+			if b[0] == formConversation {
+				again = appendEntry(nil, e.Counted, e.Payload)
+			} else {
+				again = appendPost(nil, e.Seq, e.Prev, e.Payload)
+			}
+			back, err := decodeEntry(seq, again)
+			if err != nil || back.Seq != e.Seq || back.Prev != e.Prev || back.Counted != e.Counted || !bytes.Equal(back.Payload, e.Payload) {
+				t.Errorf("%x was read as %+v, and after writing as %+v, %v", b, e, back, err)
+			}
+		}
+		if refs, err := decodeRefs(b); err == nil {
+			var again []byte
+			for _, r := range refs {
+				if r.To < r.From {
+					t.Errorf("%x has the run %v", b, r)
+				}
+				again = appendRef(again, r)
+			}
+			back, err := decodeRefs(again)
+			if err != nil || fmt.Sprint(back) != fmt.Sprint(refs) {
+				t.Errorf("%x was read as %v, and after writing as %v, %v", b, refs, back, err)
+			}
+		}
+		var tail, back timeline.Tail
+		if err := uvarints(b, &tail.Seq, &tail.Counted, &tail.Access); err == nil {
+			if err := uvarints(appendTail(nil, &tail), &back.Seq, &back.Counted, &back.Access); err != nil || back != tail {
+				t.Errorf("%x was read as %+v, and after writing as %+v, %v", b, tail, back, err)
+			}
+		}
+	})
+}
