@@ -410,6 +410,11 @@ export class Client {
     return this.state;
   }
 
+  /** Whether what came in while this device was away is still being fetched. */
+  get catchingUp(): boolean {
+    return this.replica?.catchingUp ?? false;
+  }
+
   /** When the next try to connect comes; 0 when none is planned. */
   get retryAtMs(): number {
     return this.socket?.retryAtMs ?? 0;

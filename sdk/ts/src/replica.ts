@@ -112,6 +112,11 @@ export class Replica {
     this.keep(ops);
   }
 
+  /** Whether the copy is being brought up to the server's tail. */
+  get catchingUp(): boolean {
+    return this.syncing !== undefined;
+  }
+
   private miss(at: StreamPosition): void {
     if (!this.missed || isAfter(at, this.missed)) this.missed = at;
   }
@@ -121,7 +126,10 @@ export class Replica {
    * begins with the lists where the tail is given: what they do not show yet comes after it.
    */
   sync(strict = false, tail?: StreamPosition): Promise<void> {
-    this.syncing ??= this.pages(tail).finally(() => (this.syncing = undefined));
+    this.syncing ??= this.pages(tail).finally(() => {
+      this.syncing = undefined;
+      this.deps.onChange();
+    });
     return strict ? this.syncing : this.syncing.catch((err: unknown) => this.syncFailed(err));
   }
 
@@ -135,14 +143,15 @@ export class Replica {
 
   private async pages(tail: StreamPosition | undefined): Promise<void> {
     clearTimeout(this.retryTimer);
-    const known = this.position !== undefined;
-    if (!known) await (tail ? this.rebuild(tail) : this.begin());
+    // What comes after the lists is news also to a new device; a stream read from its start is not.
+    const live = this.position !== undefined || tail !== undefined;
+    if (!this.position) await (tail ? this.rebuild(tail, false) : this.begin());
     while (!this.stopped) {
       const at = this.position ?? { epoch: 0, seq: 0 };
       const page = await this.deps.api.sync({ after: { epoch: at.epoch, seq: BigInt(at.seq) }, limit: syncLimit });
       const next = { epoch: page.next?.epoch ?? 0, seq: Number(page.next?.seq ?? 0n) };
       if (page.reset) await this.rebuild(next);
-      else this.takePage(page, next, known);
+      else this.takePage(page, next, live);
       if (page.more) continue;
       await this.reach(page);
       const { missed } = this;
@@ -160,8 +169,9 @@ export class Replica {
   }
 
   /** The stream is not whole from where we are: read the lists, and go on from next. */
-  private async rebuild(next: StreamPosition): Promise<void> {
-    const ops: Op[] = [{ table: "conversations", key: "*" }, { table: "messages", key: "*" }, { table: "relations", key: "*" }];
+  private async rebuild(next: StreamPosition, drop = true): Promise<void> {
+    const ops: Op[] = [{ table: "conversations", key: "*" }, { table: "relations", key: "*" }];
+    if (drop) ops.push({ table: "messages", key: "*" });
     const fresh: Conversation[] = [];
     for (let page = ""; ; ) {
       const list = await this.deps.api.listConversations({ limit: 200, page });
@@ -181,7 +191,7 @@ export class Replica {
     }
     const known = new Map(this.conversations);
     this.conversations.clear();
-    for (const log of this.logs.values()) log.clear();
+    if (drop) for (const log of this.logs.values()) log.clear();
     this.ahead.clear();
     for (const c of fresh) {
       const v = mergeConversation(known.get(c.id), c);

@@ -1,0 +1,358 @@
+import "fake-indexeddb/auto";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { indexedDBStorage, memoryStorage, type Client, type ClientOptions, type Storage } from "../../src/index.js";
+import { FakeServer, bob, me, room, texts, until } from "./fake.js";
+
+let server: FakeServer;
+const clients: Client[] = [];
+
+beforeEach(async () => {
+  server = await FakeServer.start();
+});
+afterEach(async () => {
+  for (const c of clients.splice(0)) c.close();
+  await server.stop();
+});
+
+async function loggedIn(storage?: Storage, options?: ClientOptions): Promise<Client> {
+  const c = await server.loggedIn(storage, options);
+  clients.push(c);
+  return c;
+}
+
+async function started(storage: Storage): Promise<Client> {
+  const c = server.client(storage);
+  clients.push(c);
+  expect(await c.start()).toBe(true);
+  return c;
+}
+
+test("a lost receipt: the message goes again after the reconnect, and is there once", async () => {
+  const c = await loggedIn();
+  await c.open(room);
+  server.pushes = false;
+  server.beforeReceipt = () => {
+    server.beforeReceipt = undefined;
+    server.cut();
+    return true;
+  };
+  await c.sendText(room, "once");
+  await until(c, () => c.outgoing(room).length === 0 && c.messages(room).length === 1);
+  expect(texts(c.messages(room))).toEqual(["once"]);
+  expect(server.logs.get(room)).toHaveLength(1);
+  expect(server.handshakes).toBe(2);
+});
+
+test("one's own message is shown once, whether its push or its receipt comes first", async () => {
+  const c = await loggedIn();
+  await c.open(room);
+  server.beforeReceipt = () => true; // the push alone says that it is stored
+  await c.sendText(room, "a");
+  await until(c, () => c.outgoing(room).length === 0);
+  server.beforeReceipt = undefined;
+  server.pushes = false; // the receipt alone
+  await c.sendText(room, "b");
+  await until(c, () => c.outgoing(room).length === 0);
+  server.push(...server.stream);
+  server.pushes = true;
+  server.write("c");
+  await until(c, () => c.messages(room).length === 3);
+  expect(texts(c.messages(room))).toEqual(["a", "b", "c"]);
+});
+
+test("a push that was lost shows as a gap with the next, and is fetched", async () => {
+  const c = await loggedIn();
+  const heard: string[] = [];
+  c.on("message", (m) => heard.push(...texts([m])));
+  await c.open(room);
+  server.write("1");
+  server.pushes = false;
+  server.write("2");
+  server.write("3");
+  server.pushes = true;
+  server.write("4");
+  await until(c, () => c.messages(room).length === 4);
+  expect(texts(c.messages(room))).toEqual(["1", "2", "3", "4"]);
+  expect(heard).toEqual(["1", "2", "3", "4"]);
+});
+
+test("pushes out of order and repeated: each message once, in order", async () => {
+  const c = await loggedIn();
+  const heard: string[] = [];
+  c.on("message", (m) => heard.push(...texts([m])));
+  await c.open(room);
+  server.pushes = false;
+  const events = ["1", "2", "3", "4"].map((t) => server.write(t));
+  for (const i of [2, 0, 3, 3, 1, 0]) server.push(events[i]!);
+  await until(c, () => heard.length === 4);
+  server.pushes = true;
+  server.write("5");
+  await until(c, () => heard.length === 5);
+  expect(heard).toEqual(["1", "2", "3", "4", "5"]);
+  expect(texts(c.messages(room))).toEqual(heard);
+});
+
+test("a sync that the server refuses for now is asked again while the connection lives", async () => {
+  const c = await loggedIn();
+  let refusals = 1;
+  server.refuseCall = (name) => (name === "Sync" && refusals-- > 0 ? { code: "unavailable", reason: "busy" } : undefined);
+  server.pushes = false;
+  server.write("1");
+  server.pushes = true;
+  server.write("2");
+  await until(c, () => c.conversation(room)?.lastSeq === 2);
+  expect(server.handshakes).toBe(1);
+});
+
+test("a stream in a later epoch is synced, and goes on there", async () => {
+  const c = await loggedIn();
+  server.write("1");
+  await until(c, () => c.conversation(room)?.lastSeq === 1);
+  server.epoch = 2;
+  server.write("2");
+  server.write("3");
+  await until(c, () => c.conversation(room)?.lastSeq === 3);
+  expect(c.badge()).toBe(3);
+});
+
+test("reset: the lists are read anew, and what is no more is gone", async () => {
+  const storage = memoryStorage();
+  const c = await loggedIn(storage);
+  server.write("1");
+  server.conversations.set("8", { id: "8", kind: 2, title: "gone soon" });
+  server.logs.set("8", []);
+  server.write("in the other", bob, "8");
+  await until(c, () => c.conversations().length === 2);
+  c.close();
+  server.conversations.delete("8");
+  for (let i = 2; i <= 60; i++) server.write(String(i));
+  server.trimmed = 50;
+  const back = await started(storage);
+  await until(back, () => back.conversation(room)?.lastSeq === 60 && !back.conversation("8"));
+  expect(back.badge()).toBe(60);
+  await back.open(room);
+  while (await back.older(room));
+  expect(texts(back.messages(room))).toEqual(Array.from({ length: 60 }, (_, i) => String(i + 1)));
+  server.write("61");
+  await until(back, () => back.messages(room).at(-1)?.seq === 61);
+});
+
+test("reconnects as often as it is told to, and sends in order what was written meanwhile", async () => {
+  const c = await loggedIn();
+  server.sockets = false;
+  server.refuseCall = (name) => (name === "CreateTicket" ? undefined : { code: "unavailable", reason: "draining" });
+  server.close(4000, "draining");
+  await until(c, () => c.connection === "offline");
+  for (let i = 0; i < 30; i++) await c.sendText(room, String(i));
+  expect(c.outgoing(room)).toHaveLength(30);
+  server.refuseCall = undefined;
+  server.sockets = true;
+  await until(c, () => c.outgoing(room).length === 0);
+  expect(texts(server.logs.get(room)! as never)).toEqual(Array.from({ length: 30 }, (_, i) => String(i)));
+});
+
+test.each([
+  ["memory", () => memoryStorage()],
+  ["IndexedDB", () => indexedDBStorage(new IDBFactory())],
+])("the outbox survives a reload, in %s, and no number is used twice", async (_, make) => {
+  const storage = make();
+  const c = await loggedIn(storage);
+  await c.sendText(room, "first");
+  await until(c, () => c.outgoing(room).length === 0);
+  server.sockets = false;
+  server.refuseCall = () => ({ code: "unavailable", reason: "down" });
+  server.cut();
+  await until(c, () => c.connection === "offline");
+  await c.sendText(room, "written offline");
+  c.close();
+
+  const back = await started(storage);
+  expect(texts(back.outgoing(room))).toEqual(["written offline"]);
+  await back.sendText(room, "and another");
+  server.sockets = true;
+  server.refuseCall = undefined;
+  await until(back, () => back.connection === "online" && back.outgoing(room).length === 0);
+  expect(texts(server.logs.get(room)! as never)).toEqual(["first", "written offline", "and another"]);
+  expect(server.logs.get(room)!.map((m) => Number(m.clientSeq))).toEqual([1, 2, 3]);
+});
+
+test("an access token that ended is renewed once, for all calls that met it", async () => {
+  const c = await loggedIn();
+  const before = server.refreshes;
+  server.expire();
+  await Promise.all([c.chat.getConversation({ conversation: room }), c.chat.listConversations({}), c.account.createTicket({})]);
+  expect(server.refreshes).toBe(before + 1);
+  expect(c.connection).toBe("online");
+});
+
+test("a refresh whose answer got lost is asked again", async () => {
+  let lose = false;
+  const flaky: typeof fetch = async (input, init) => {
+    const res = await fetch(input, init);
+    if (!lose || !String(input).endsWith("/Login")) return res;
+    lose = false;
+    throw new TypeError("connection reset");
+  };
+  const c = await loggedIn(memoryStorage(), { fetch: flaky });
+  lose = true;
+  let once = true;
+  server.refuseCall = (name) => {
+    if (name !== "Refresh" || !once) return undefined;
+    once = false;
+    return { code: "unavailable", reason: "lost" };
+  };
+  server.expire();
+  await c.chat.getConversation({ conversation: room });
+  expect(server.calls.filter((n) => n === "Refresh")).toHaveLength(2);
+  expect(c.me).toBe(me);
+});
+
+test("a session that ended elsewhere ends here: nothing asks on", async () => {
+  const c = await loggedIn();
+  const ended: string[] = [];
+  c.on("ended", (e) => ended.push(e.reason));
+  server.expire(true);
+  await expect(c.chat.getConversation({ conversation: room })).rejects.toMatchObject({ code: "unauthenticated" });
+  await until(c, () => c.connection === "signed-out");
+  expect(ended).toEqual(["logged_out"]);
+  await expect(c.sendText(room, "no")).rejects.toMatchObject({ reason: "logged_out" });
+});
+
+test("told to stay away because the session ended, it does", async () => {
+  const storage = memoryStorage();
+  const c = await loggedIn(storage);
+  server.close(4102, "revoked");
+  await until(c, () => c.connection === "signed-out");
+  expect(server.handshakes).toBe(1);
+  expect(await server.client(storage).start()).toBe(false);
+});
+
+test("a socket that the server forbids costs the socket and not the login", async () => {
+  const storage = memoryStorage();
+  const c = await loggedIn(storage);
+  server.close(4103, "frame too large");
+  await until(c, () => c.connection === "polling");
+  expect(server.handshakes).toBe(1);
+  expect(c.me).toBe(me);
+});
+
+test("a refused message stays, says why, holds nothing back, and gets a new number when tried again", async () => {
+  const c = await loggedIn();
+  server.refuseSend = (s) => (s.clientSeq === 1n ? { code: "permission_denied", reason: "muted" } : undefined);
+  await c.sendText(room, "no");
+  await c.sendText(room, "yes");
+  await until(c, () => c.outgoing(room).length === 1 && c.outgoing(room)[0]!.failed !== undefined);
+  expect(c.outgoing(room)[0]).toMatchObject({ clientSeq: 1, failed: { code: "permission_denied", reason: "muted" } });
+  await c.retry(1);
+  await until(c, () => c.outgoing(room).length === 0);
+  expect(server.numbers).toEqual([1, 2, 3]);
+  expect(texts(server.logs.get(room)! as never)).toEqual(["yes", "no"]);
+});
+
+test("a hint that pushes were left out: the large group's messages are pulled", async () => {
+  server.conversations.set("9", { id: "9", kind: 2, title: "crowd", large: true });
+  server.logs.set("9", []);
+  server.store("9", { kind: { case: "text", value: "m1" } }, bob);
+  const c = await loggedIn();
+  await c.open("9");
+  await until(c, () => c.messages("9").length === 1);
+  for (let i = 2; i <= 80; i++) server.store("9", { kind: { case: "text", value: `m${i}` } }, bob);
+  server.large = [{ conversation: "9", lastSeq: 80n }];
+  server.send({ hint: { conversations: server.large } });
+  await until(c, () => c.messages("9").length === 80);
+  expect(c.messages("9").map((m) => m.seq)).toEqual(Array.from({ length: 80 }, (_, i) => i + 1));
+  expect(c.conversation("9")!.lastSeq).toBe(80);
+});
+
+test("without sockets it polls: what was written goes out by calls, and what came in is there", async () => {
+  const storage = memoryStorage();
+  const c = await loggedIn(storage);
+  server.sockets = false;
+  server.refuseCall = () => ({ code: "unavailable", reason: "down" });
+  server.cut();
+  await until(c, () => c.connection === "offline");
+  for (const t of ["a", "b"]) await c.sendText(room, t);
+  server.write("from bob");
+  c.close();
+  server.refuseCall = undefined;
+
+  const back = await started(storage);
+  await until(back, () => back.connection === "polling" && back.outgoing(room).length === 0 && back.conversation(room)!.lastSeq === 3);
+  expect(texts(server.logs.get(room)! as never)).toEqual(["from bob", "a", "b"]);
+  await server.until(() => server.marks.length > 0);
+  expect(server.marks[0]).toMatchObject({ conversation: room, deliveredSeq: 1n });
+});
+
+test("read marks go out together, and again after a connection that died with them", async () => {
+  const c = await loggedIn();
+  for (const t of ["1", "2", "3"]) server.write(t);
+  await until(c, () => c.badge() === 3);
+  c.read(room, 2);
+  c.read(room, 3);
+  expect(c.badge()).toBe(0);
+  const told = () => server.frames.filter((f) => f.marks.some((m) => m.readSeq === 3n)).length;
+  await server.until(() => told() === 1);
+  server.cut();
+  await server.until(() => told() === 2);
+  expect(server.frames.flatMap((f) => f.marks).some((m) => m.readSeq === 2n)).toBe(false);
+});
+
+test("after logging out nothing is kept but the count, and the next login counts on", async () => {
+  const storage = memoryStorage();
+  const c = await loggedIn(storage);
+  await c.sendText(room, "one");
+  await until(c, () => c.outgoing(room).length === 0);
+  await c.logOut();
+  const kept = await storage.open(`rialto-${me}`);
+  for (const table of ["conversations", "messages", "outbox", "users"] as const) expect(await kept.list(table)).toEqual([]);
+  server.beforeReceipt = () => true;
+  await c.logIn("me", "a good password");
+  expect((await c.sendText(room, "one")).clientSeq).toBe(2);
+});
+
+test("settings made offline show at once, and are told when there is a connection", async () => {
+  const c = await loggedIn();
+  server.write("1");
+  await until(c, () => c.conversation(room)?.lastSeq === 1);
+  server.sockets = false;
+  server.refuseCall = () => ({ code: "unavailable", reason: "down" });
+  server.cut();
+  await until(c, () => c.connection === "offline");
+  await c.configure(room, { pinned: true, draft: "half a" });
+  expect(c.conversation(room)).toMatchObject({ pinned: true, draft: "half a" });
+  server.sockets = true;
+  server.refuseCall = undefined;
+  await until(c, () => Object.keys(c.conversation(room)!.pending).length === 0);
+  expect(c.conversation(room)).toMatchObject({ pinned: true, draft: "half a" });
+  expect(server.calls).toContain("Configure");
+});
+
+test("older pages come in order, the next one fetched ahead", async () => {
+  for (let i = 1; i <= 170; i++) server.store(room, { kind: { case: "text", value: String(i) } }, bob);
+  const c = await loggedIn();
+  await c.open(room);
+  expect(c.messages(room)).toHaveLength(50);
+  expect(await c.older(room)).toBe(true);
+  await server.until(() => server.calls.filter((n) => n === "History").length === 3);
+  expect(await c.older(room)).toBe(true);
+  expect(await c.older(room)).toBe(false);
+  expect(c.messages(room).map((m) => m.seq)).toEqual(Array.from({ length: 170 }, (_, i) => i + 1));
+  expect(await c.older(room)).toBe(false);
+});
+
+test("what was loaded once is there without a server", async () => {
+  const storage = memoryStorage();
+  for (let i = 1; i <= 90; i++) server.store(room, { kind: { case: "text", value: String(i) } }, bob);
+  const c = await loggedIn(storage);
+  await c.open(room);
+  await c.older(room);
+  c.close();
+  server.sockets = false;
+  server.refuseCall = () => ({ code: "unavailable", reason: "down" });
+  const back = await started(storage);
+  await back.open(room);
+  expect(back.messages(room).map((m) => m.seq)).toEqual(Array.from({ length: 50 }, (_, i) => i + 41));
+  await back.older(room);
+  expect(back.messages(room)).toHaveLength(90);
+  expect(back.conversations().map((v) => v.title)).toEqual(["room"]);
+});
