@@ -63,7 +63,13 @@ func Check(root string, law Law) ([]string, error) {
 	return found, nil
 }
 
-// load parses all files that people write: not gen, testdata, node_modules or what begins with a dot.
+// isModule says that a folder is a module of its own, which no room can import.
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
+}
+
+// load parses all files that people write: not gen, testdata, node_modules, other modules or what begins with a dot.
 func load(root string, law Law) (files []file, err error) {
 	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -76,7 +82,7 @@ func load(root string, law Law) (files []file, err error) {
 		name := d.Name()
 		if d.IsDir() {
 			skip := name == "testdata" || name == "node_modules" || rel == "gen" || rel == "bin" || rel == "tools"
-			if rel != "." && (skip || strings.HasPrefix(name, ".")) {
+			if rel != "." && (skip || strings.HasPrefix(name, ".") || isModule(p)) {
 				return filepath.SkipDir
 			}
 			return nil

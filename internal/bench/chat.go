@@ -24,7 +24,7 @@ type chatConfig struct {
 	pairs, groups, size, senders int
 	devices, window, rate, bytes int
 	duration, drain              time.Duration
-	json, oneWay                 bool
+	json, oneWay, whole          bool
 	seed                         uint64
 }
 
@@ -42,6 +42,7 @@ func (c *chatConfig) parse(args []string, errOut io.Writer) (int, bool) {
 	fs.IntVar(&c.senders, "senders", 1, "members of each group who write")
 	fs.IntVar(&c.devices, "devices", 1, "devices of each user, each with a connection; the first writes")
 	fs.IntVar(&c.window, "window", 1, "messages that a sender has under way at once")
+	fs.BoolVar(&c.whole, "whole", false, "a message counts in --window until all have it, instead of until it is acknowledged; for one sender in each conversation")
 	fs.IntVar(&c.rate, "rate", 0, "messages a second of all senders together, whatever the answers (open loop), in place of --window")
 	fs.DurationVar(&c.duration, "duration", 10*time.Second, "how long to send")
 	fs.DurationVar(&c.drain, "drain", 30*time.Second, "how long to wait for what is under way afterwards")
@@ -68,6 +69,8 @@ func (c *chatConfig) parse(args []string, errOut io.Writer) (int, bool) {
 		fmt.Fprintln(errOut, "pairs, groups and rate are not negative, devices at least 1, window 1 to 512, duration positive")
 	case c.groups > 0 && (c.size < 2 || c.size > 10_000 || c.senders < 1 || c.senders > c.size):
 		fmt.Fprintln(errOut, "a group has 2 to 10,000 members, and 1 to all of them send")
+	case c.whole && (c.rate > 0 || c.senders > 1 || c.pairs > 0 && !c.oneWay):
+		fmt.Fprintln(errOut, "--whole goes with a window, and with one sender in each conversation: --one-way for pairs, --senders 1 for groups")
 	case c.bytes < headLength+1 || c.bytes > 100_000:
 		fmt.Fprintf(errOut, "a text has %d to 100,000 bytes\n", headLength+1)
 	default:
@@ -223,9 +226,11 @@ func (l *load) prepare(ctx context.Context) error {
 			r = l.rooms[c.pairs+g]
 			sends = i%c.devices == 0 && (u-2*c.pairs)%c.size < c.senders
 		}
+		r.listeners.Add(1)
 		cl.rooms[r.id] = &seen{room: r, last: r.base, from: map[uint32]*got{}}
 		if sends {
-			cl.to = r
+			cl.to, r.sender = r, cl
+			r.listeners.Add(-1)
 		}
 		l.clients[i] = cl
 		return nil

@@ -17,13 +17,35 @@ type room struct {
 	base  uint64 // its last seq before the load
 	large bool
 	acked atomic.Uint64
+
+	// With --whole: the one who sends, how many connections listen, and what they have got together.
+	sender    *client
+	listeners atomic.Int64
+	got       atomic.Uint64
+}
+
+// whole counts deliveries, and lets the sender go on for each message that has come to all.
+func (r *room) whole(more uint64) error {
+	k := uint64(r.listeners.Load())
+	now := r.got.Add(more)
+	done := now/k - (now-more)/k
+	if done == 0 {
+		return nil
+	}
+	r.sender.writes.Lock()
+	defer r.sender.writes.Unlock()
+	if r.sender.stopped {
+		return nil
+	}
+	return r.sender.send(int(done), time.Time{})
 }
 
 // seen is what a client has of a conversation.
 type seen struct {
-	room *room
-	last uint64 // seq
-	from map[uint32]*got
+	room  *room
+	last  uint64 // seq
+	fresh uint64 // messages of others in this frame
+	from  map[uint32]*got
 }
 
 // got is what came of one sender: message n is bit n.
@@ -159,6 +181,16 @@ func (c *client) take(p []byte) error {
 	if cur.bad {
 		return errWire
 	}
+	if c.load.config.whole {
+		for _, s := range c.rooms {
+			if s.fresh > 0 {
+				if err := s.room.whole(s.fresh); err != nil {
+					return err
+				}
+				s.fresh = 0
+			}
+		}
+	}
 	if c.position > c.unacked+1000 {
 		return c.acknowledge()
 	}
@@ -218,7 +250,7 @@ func (c *client) receipt(b []byte) error {
 
 // refill sends as many messages as the window has room for. The caller holds writes.
 func (c *client) refill() error {
-	if c.to == nil || c.stopped || c.load.config.rate > 0 {
+	if c.to == nil || c.stopped || c.load.config.rate > 0 || c.load.config.whole {
 		return nil
 	}
 	return c.send(c.load.config.window-c.waiting, time.Time{})
@@ -370,6 +402,7 @@ func (c *client) message(b []byte, large bool) error {
 	}
 	if sender != c.number {
 		c.delivered.Add(1)
+		s.fresh++
 		c.delivery.add(time.Duration(time.Now().UnixNano() - ns))
 	}
 	return nil

@@ -104,6 +104,7 @@ type stage struct {
 	t      testing.TB
 	log    *faulty
 	chat   *members
+	room   fanout.Chat // instead of chat, where it is not nil
 	bus    *membus.Bus
 	worker atomic.Pointer[fanout.Worker] // nil: none is told of commits
 	deaf   atomic.Bool                   // of every second batch the worker is not told
@@ -152,7 +153,11 @@ func (s *stage) take(node string, lane int, b []byte) {
 }
 
 func (s *stage) start() {
-	w := fanout.New(fanout.Deps{Log: s.log, Chat: s.chat, Presence: places{}, Bus: s.bus, Logger: slog.New(slog.DiscardHandler)})
+	var room fanout.Chat = s.chat
+	if s.room != nil {
+		room = s.room
+	}
+	w := fanout.New(fanout.Deps{Log: s.log, Chat: room, Presence: places{}, Bus: s.bus, Logger: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	s.worker.Store(w)

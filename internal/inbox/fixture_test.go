@@ -315,7 +315,7 @@ func (h *house) events(t tester) (list []told) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	end := job.Event{User: 1 << 40}
+	end := job.Event{User: 1 << 40, Body: []byte{}}
 	if err := h.db.Write(ctx, func(tx *sql.Tx) error { return h.outbox.Put(ctx, tx, end) }); err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -331,8 +331,8 @@ func (h *house) events(t tester) (list []told) {
 			list = append(list, told{e.User, v})
 		}
 		h.taken = len(events)
-		cancel() // so that they stay, and are given again
-		return nil
+		cancel()
+		return context.Canceled // so that they stay, and are given again
 	})
 	if err != nil {
 		t.Fatalf("%v", err)

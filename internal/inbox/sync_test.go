@@ -340,3 +340,31 @@ func TestMessagesAreWhole(t *testing.T) {
 		t.Errorf("got %v", m)
 	}
 }
+
+func TestAcknowledgementsMoveForward(t *testing.T) {
+	s := &stream{house: newHouse(t, true, inbox.Config{})}
+	for range 3 {
+		s.message(t, 1)
+	}
+	c := id.Caller{User: reader, Device: 5}
+	for _, step := range []struct{ ack, want message.Position }{
+		{1<<32 + 2, 1<<32 + 2},
+		{1<<32 + 1, 1<<32 + 2},
+		{1<<32 + 4, 1<<32 + 2}, // never given
+		{1 << 63, 1<<32 + 2},
+		{0, 1<<32 + 2},
+		{1<<32 + 3, 1<<32 + 3},
+	} {
+		s.Ack(c, step.ack)
+		s.run(t)()
+		if got, err := inbox.Cursor(t.Context(), s.Service, c); err != nil || got != step.want {
+			t.Errorf("after %x: %x, %v", step.ack, got, err)
+		}
+	}
+	s.Ack(id.Caller{User: reader}, 1<<32+1) // a server's key has no device
+	s.Ack(id.Caller{User: reader, Device: 6}, 1<<32+1)
+	s.run(t)()
+	if got, err := inbox.Cursor(t.Context(), s.Service, id.Caller{User: reader, Device: 6}); err != nil || got != 1<<32+1 {
+		t.Errorf("another device: %x, %v", got, err)
+	}
+}

@@ -1,0 +1,355 @@
+package account_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
+	"github.com/rialto-im/rialto/internal/account"
+	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/id"
+)
+
+func TestRegister(t *testing.T) {
+	r := open(t, account.Config{})
+	s, c := r.register("@Anna.1 ")
+	if got := r.verify(s.AccessToken); got != c {
+		t.Errorf("%+v, not %+v", got, c)
+	}
+	u, err := r.GetUser(t.Context(), c.User)
+	if err != nil || u.Handle != "anna.1" || u.DisplayName != "anna.1" {
+		t.Errorf("%v, %v", u, err)
+	}
+	for _, bad := range []struct{ what, handle, password, name, reason string }{
+		{"short handle", "ab", password, "", "bad_handle"},
+		{"long handle", strings.Repeat("a", 33), password, "", "bad_handle"},
+		{"blank in handle", "a b c", password, "", "bad_handle"},
+		{"letters that look alike", "аnna", password, "", "bad_handle"},
+		{"zero byte", "ann\x00", password, "", "bad_handle"},
+		{"SQL", "a';--", password, "", "bad_handle"},
+		{"bad UTF-8", "\xff\xfe\xfd", password, "", "bad_handle"},
+		{"reserved", "Admin", password, "", "reserved_handle"},
+		{"taken", "ANNA.1", password, "", "handle_taken"},
+		{"short password", "bert", "1234567", "", "bad_password"},
+		{"long password", "bert", strings.Repeat("x", 129), "", "bad_password"},
+		{"zero byte in password", "bert", "12345678\x00", "", "bad_password"},
+		{"bad UTF-8 in password", "bert", "12345678\xff", "", "bad_password"},
+		{"blank name", "bert", password, " \u3000 ", "bad_name"},
+		{"invisible name", "bert", password, "\u200b\u200b", "bad_name"},
+		{"only marks", "bert", password, "\u0301\u0301", "bad_name"},
+		{"bidi name", "bert", password, "a\u202eb", "bad_name"},
+		{"control", "bert", password, "a\x1b[31mb", "bad_name"},
+		{"line separator", "bert", password, "a\u2028b", "bad_name"},
+		{"long name", "bert", password, strings.Repeat("名", 65), "bad_name"},
+	} {
+		_, err := r.Register(t.Context(), &accountv1.RegisterRequest{Handle: bad.handle, Password: bad.password, DisplayName: bad.name})
+		if e := errs.Of(err); e == nil || e.Reason != bad.reason {
+			t.Errorf("%s: %v; want %s", bad.what, err, bad.reason)
+		}
+	}
+	if n := r.count(`SELECT count(*) FROM users`); n != 1 {
+		t.Errorf("%d users", n)
+	}
+	// Names have one form: e with an accent, in two characters or in one.
+	s, err = r.Register(t.Context(), &accountv1.RegisterRequest{Handle: "rene", Password: strings.Repeat("密", 8), DisplayName: " Rene\u0301 "})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u, err := r.GetUser(t.Context(), id.User(s.User)); err != nil || u.DisplayName != "Ren\u00e9" {
+		t.Errorf("%+q, %v", u.GetDisplayName(), err)
+	}
+}
+
+func TestOneHandleIsTakenOnce(t *testing.T) {
+	r := open(t, account.Config{})
+	var wait sync.WaitGroup
+	results := make([]error, 6)
+	for n := range results {
+		wait.Go(func() {
+			_, results[n] = r.Register(context.Background(), &accountv1.RegisterRequest{Handle: "wanted", Password: password})
+		})
+	}
+	wait.Wait()
+	won := 0
+	for _, err := range results {
+		if err == nil {
+			won++
+			continue
+		}
+		wants(t, "a loser", err, errs.Conflict, "handle_taken")
+	}
+	if won != 1 || r.count(`SELECT count(*) FROM users`) != 1 {
+		t.Errorf("%d registered", won)
+	}
+}
+
+func TestLoginsAreAnsweredAlikeAndBounded(t *testing.T) {
+	r := open(t, account.Config{LoginsPerMinute: 3})
+	r.register("anna")
+	try := func(handle, password string) error {
+		_, err := r.Login(t.Context(), &accountv1.LoginRequest{Handle: handle, Password: password})
+		return err
+	}
+	wrong, unknown := try("anna", "not the password"), try("nobody", "not the password")
+	if wrong == nil || unknown == nil || wrong.Error() != unknown.Error() {
+		t.Errorf("a wrong password: %v; an unknown handle: %v", wrong, unknown)
+	}
+	wants(t, "a wrong password", wrong, errs.Unauthenticated, "bad_login")
+	wants(t, "an empty password", try("anna", ""), errs.Unauthenticated, "bad_login")
+	if err := try("anna", password); err != nil {
+		t.Errorf("the third in a minute: %v", err)
+	}
+	wants(t, "the fourth", try("anna", password), errs.Exhausted, "too_many_logins")
+	_, err := r.Login(t.Context(), &accountv1.LoginRequest{Handle: " @ANNA", Password: password})
+	wants(t, "the fifth, written otherwise", err, errs.Exhausted, "too_many_logins")
+	r.clock.move(61 * time.Second)
+	if err := try("anna", password); err != nil {
+		t.Errorf("after a minute: %v", err)
+	}
+	// A user of the business server has no password, and the empty one is none.
+	if _, err := r.PutUser(t.Context(), &accountv1.PutUserRequest{ExternalId: "x", Handle: "external"}); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, "no password", try("external", ""), errs.Unauthenticated, "bad_login")
+}
+
+func refresh(r *room, token string) (*accountv1.Session, error) {
+	return r.Refresh(context.Background(), &accountv1.RefreshRequest{RefreshToken: token})
+}
+
+func TestRefreshRotatesAndAThiefEndsTheSession(t *testing.T) {
+	r := open(t, account.Config{})
+	s, c := r.register("anna")
+	other := r.login("anna", &accountv1.Client{Type: "phone"})
+	a, err := refresh(r, s.RefreshToken)
+	if err != nil || a.RefreshToken == s.RefreshToken || callerOf(a) != c {
+		t.Fatalf("%v, %v", a, err)
+	}
+	// Two tabs that refresh at once get the same.
+	b, err := refresh(r, s.RefreshToken)
+	if err != nil || b.RefreshToken != a.RefreshToken {
+		t.Errorf("%v, %v", b, err)
+	}
+	next, err := refresh(r, a.RefreshToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if told := r.told(); len(told) != 0 {
+		t.Errorf("told %v", told)
+	}
+	r.clock.move(time.Minute)
+	_, err = refresh(r, s.RefreshToken)
+	wants(t, "a token of two before", err, errs.Unauthenticated, "bad_refresh_token")
+	if told := r.told(); len(told) != 1 || told[0] != (account.Ended{User: c.User, Session: c.Session, Reason: "refresh_reused"}) {
+		t.Errorf("told %v", told)
+	}
+	_, err = refresh(r, next.RefreshToken)
+	wants(t, "the youngest of the family", err, errs.Unauthenticated, "bad_refresh_token")
+	_, err = r.Verify(t.Context(), next.AccessToken)
+	wants(t, "its access token", err, errs.Unauthenticated, "bad_token")
+	r.verify(other.AccessToken)
+	for what, bad := range map[string]string{"empty": "", "made up": "rr_" + strings.Repeat("A", 43), "long": strings.Repeat("x", 300), "an access token": other.AccessToken, "no text": "\xff\x00"} {
+		_, err := refresh(r, bad)
+		wants(t, what, err, errs.Unauthenticated, "bad_refresh_token")
+	}
+	if n := r.count(`SELECT count(*) FROM sessions WHERE refresh = $1 OR previous = $1`, []byte(next.RefreshToken)); n != 0 {
+		t.Error("the store has a token itself")
+	}
+}
+
+func TestDevicePolicies(t *testing.T) {
+	for policy, lost := range map[string][3]bool{"": {}, "many": {}, "one_per_type": {true, false, false}, "single": {true, true, false}} {
+		t.Run(policy, func(t *testing.T) {
+			r := open(t, account.Config{DevicePolicy: policy})
+			first, _ := r.register("anna")
+			stranger, _ := r.register("bert")
+			sessions := [3]*accountv1.Session{first, r.login("anna", &accountv1.Client{Type: "phone"}), r.login("anna", &accountv1.Client{Type: "web"})}
+			told := map[id.Session]string{}
+			for _, e := range r.told() {
+				told[e.Session] = e.Reason
+			}
+			for n, s := range sessions {
+				_, err := r.Verify(t.Context(), s.AccessToken)
+				if dead := err != nil; dead != lost[n] || (told[id.Session(s.Session)] == "replaced") != lost[n] {
+					t.Errorf("session %d: %v, told %q", n, err, told[id.Session(s.Session)])
+				}
+			}
+			r.verify(stranger.AccessToken)
+		})
+	}
+	if _, err := account.New(t.Context(), open(t, account.Config{}).deps, account.Config{DevicePolicy: "few"}); err == nil {
+		t.Error("a policy that there is not was accepted")
+	}
+}
+
+func TestADeviceKeepsItsNumberAndNobodyElses(t *testing.T) {
+	r := open(t, account.Config{})
+	first, c := r.register("anna")
+	again := r.login("anna", &accountv1.Client{Type: "web", Device: first.Device})
+	if again.Device != first.Device || again.Session == first.Session {
+		t.Errorf("%v, then %v", first, again)
+	}
+	// A device has one session.
+	if told := r.told(); len(told) != 1 || told[0].Session != c.Session || told[0].Reason != "replaced" {
+		t.Errorf("told %v", told)
+	}
+	bert, _ := r.register("bert")
+	stolen := r.login("bert", &accountv1.Client{Device: first.Device})
+	made := r.login("bert", &accountv1.Client{Device: 12345})
+	if stolen.Device == first.Device || made.Device == 12345 || stolen.Device == bert.Device {
+		t.Errorf("%v, %v", stolen, made)
+	}
+	r.verify(again.AccessToken)
+}
+
+func TestSessionsAreListedAndEnded(t *testing.T) {
+	r := open(t, account.Config{})
+	_, anna := r.register("anna")
+	phone := r.login("anna", &accountv1.Client{Name: "Telefon", Type: "phone"})
+	r.clock.move(time.Second)
+	tablet := r.login("anna", &accountv1.Client{Name: "平板", Type: "tablet"})
+	_, bert := r.register("bert")
+	list, err := r.ListSessions(t.Context(), callerOf(phone))
+	if err != nil || len(list) != 3 || list[0].Name != "平板" || list[0].Current {
+		t.Fatalf("%v, %v", list, err)
+	}
+	for _, i := range list {
+		if i.Current != (i.Session == phone.Session) {
+			t.Errorf("%v", i)
+		}
+	}
+	// Another's session is out of reach.
+	if err := r.RevokeSession(t.Context(), bert, anna.Session); err != nil {
+		t.Fatal(err)
+	}
+	if told := r.told(); len(told) != 0 {
+		t.Errorf("told %v", told)
+	}
+	if err := r.RevokeSession(t.Context(), anna, id.Session(phone.Session)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.Verify(t.Context(), phone.AccessToken)
+	wants(t, "a revoked session", err, errs.Unauthenticated, "bad_token")
+	_, err = refresh(r, phone.RefreshToken)
+	wants(t, "its refresh token", err, errs.Unauthenticated, "bad_refresh_token")
+	if err := r.Logout(t.Context(), anna, true); err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.Verify(t.Context(), tablet.AccessToken)
+	wants(t, "after logging out everywhere", err, errs.Unauthenticated, "bad_token")
+	if told := r.told(); len(told) != 3 {
+		t.Errorf("told %v", told)
+	}
+}
+
+func TestANewPasswordEndsTheOthers(t *testing.T) {
+	r := open(t, account.Config{})
+	first, c := r.register("anna")
+	other := r.login("anna", nil)
+	change := func(old, fresh string) error {
+		return r.ChangePassword(t.Context(), c, &accountv1.ChangePasswordRequest{OldPassword: old, NewPassword: fresh})
+	}
+	wants(t, "the wrong one", change("wrong password", "another password"), errs.Denied, "bad_password")
+	wants(t, "a short one", change(password, "short"), errs.Invalid, "bad_password")
+	if err := change(password, "another password"); err != nil {
+		t.Fatal(err)
+	}
+	r.verify(first.AccessToken)
+	_, err := r.Verify(t.Context(), other.AccessToken)
+	wants(t, "the other session", err, errs.Unauthenticated, "bad_token")
+	_, err = r.Login(t.Context(), &accountv1.LoginRequest{Handle: "anna", Password: password})
+	wants(t, "the old password", err, errs.Unauthenticated, "bad_login")
+	if _, err := r.Login(t.Context(), &accountv1.LoginRequest{Handle: "anna", Password: "another password"}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTicketsAreGoodOnceAndShortly(t *testing.T) {
+	r := open(t, account.Config{})
+	_, c := r.register("anna")
+	ticket := func() string {
+		k, err := r.CreateTicket(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k.Ticket
+	}
+	k := ticket()
+	if got, err := r.VerifyTicket(t.Context(), k); err != nil || got != c {
+		t.Errorf("%+v, %v", got, err)
+	}
+	_, err := r.VerifyTicket(t.Context(), k)
+	wants(t, "again", err, errs.Unauthenticated, "bad_token")
+	k = ticket()
+	r.clock.move(61 * time.Second)
+	_, err = r.VerifyTicket(t.Context(), k)
+	wants(t, "late", err, errs.Unauthenticated, "bad_token")
+	k = ticket()
+	if err := r.Logout(t.Context(), c, false); err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.VerifyTicket(t.Context(), k)
+	wants(t, "after the logout", err, errs.Unauthenticated, "bad_token")
+}
+
+func TestKeys(t *testing.T) {
+	r := open(t, account.Config{})
+	key, err := r.CreateKey(t.Context(), "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := r.verify(key); c != (id.Caller{Server: true}) {
+		t.Errorf("%+v", c)
+	}
+	for what, bad := range map[string]string{"empty": "rk_", "cut": key[:len(key)-1], "longer": key + "x", "upper case": strings.ToUpper(key)} {
+		_, err := r.Verify(t.Context(), bad)
+		wants(t, what, err, errs.Unauthenticated, "bad_token")
+	}
+	if names, err := r.ListKeys(t.Context()); err != nil || len(names) != 1 || names[0] != "shop" {
+		t.Errorf("%v, %v", names, err)
+	}
+	if n, err := r.RevokeKey(t.Context(), "shop"); err != nil || n != 1 {
+		t.Errorf("%d, %v", n, err)
+	}
+	_, err = r.Verify(t.Context(), key)
+	wants(t, "a revoked key", err, errs.Unauthenticated, "bad_token")
+}
+
+func TestUsersOfABusinessServer(t *testing.T) {
+	r := open(t, account.Config{})
+	put := func(external, handle, name string) (*accountv1.User, error) {
+		return r.PutUser(t.Context(), &accountv1.PutUserRequest{ExternalId: external, Handle: handle, DisplayName: name})
+	}
+	u, err := put("客户-1", "", "")
+	if err != nil || u.Handle == "" || u.DisplayName != u.Handle {
+		t.Fatalf("%v, %v", u, err)
+	}
+	same, err := put("客户-1", "customer.1", "客户")
+	if err != nil || same.Id != u.Id || same.Handle != "customer.1" || same.DisplayName != "客户" {
+		t.Errorf("%v, %v", same, err)
+	}
+	r.register("anna")
+	_, err = put("客户-1", "anna", "")
+	wants(t, "another's handle", err, errs.Conflict, "handle_taken")
+	_, err = put("", "", "")
+	wants(t, "no external id", err, errs.Invalid, "bad_external_id")
+	_, err = put(strings.Repeat("x", 129), "", "")
+	wants(t, "a long external id", err, errs.Invalid, "bad_external_id")
+	s, err := r.CreateSession(t.Context(), &accountv1.CreateSessionRequest{ExternalId: "客户-1"})
+	if err != nil || s.User != u.Id {
+		t.Fatalf("%v, %v", s, err)
+	}
+	r.verify(s.AccessToken)
+	for _, q := range []*accountv1.CreateSessionRequest{{}, {ExternalId: "nobody"}, {User: 77}} {
+		_, err := r.CreateSession(t.Context(), q)
+		wants(t, "nobody", err, errs.NotFound, "no_user")
+	}
+	var e *errs.Error
+	if _, err := r.CreateSession(t.Context(), &accountv1.CreateSessionRequest{User: u.Id, Client: &accountv1.Client{Name: strings.Repeat("n", 200)}}); !errors.As(err, &e) || e.Reason != "bad_client" {
+		t.Errorf("a client with a long name: %v", err)
+	}
+}

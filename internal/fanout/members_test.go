@@ -1,0 +1,167 @@
+package fanout_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/chat"
+	"github.com/rialto-im/rialto/internal/clock"
+	"github.com/rialto-im/rialto/internal/fanout"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/idgen"
+	"github.com/rialto-im/rialto/internal/message"
+	"github.com/rialto-im/rialto/internal/sqldb"
+	"github.com/rialto-im/rialto/internal/timeline"
+	"google.golang.org/protobuf/proto"
+)
+
+// anyone may do anything to anyone.
+type anyone struct{}
+
+func (anyone) Blocked(context.Context, id.User, id.User) (bool, error) { return false, nil }
+func (anyone) Friends(context.Context, id.User, id.User) (bool, error) { return false, nil }
+func (anyone) Exist(context.Context, []id.User) error                  { return nil }
+
+// TestMembersComeAndGo: members of real groups come, go and come back while they are written to, workers are stopped and
+// started, and the room starts again from its rows. Each inbox has exactly what was stored while its user was a member.
+func TestMembersComeAndGo(t *testing.T) {
+	for name, open := range map[string]func(timeline.Listener) timeline.Log{"memory": inMemory, "pebble": onDisk(t)} {
+		t.Run(name, func(t *testing.T) { testMembers(t, open) })
+	}
+}
+
+func testMembers(t *testing.T, open func(timeline.Listener) timeline.Log) {
+	ctx := context.Background()
+	s := newStage(t, open)
+	db, err := sqldb.Open(ctx, filepath.Join(t.TempDir(), "records.db"))
+	must(t, err)
+	deps := chat.Deps{Log: s.log, DB: db, IDs: idgen.NewSnowflake(clock.System{}, 0), MessageIDs: idgen.NewMessages(clock.System{}), Relations: anyone{}, Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler)}
+	room, err := chat.New(ctx, deps, chat.Config{})
+	must(t, err)
+	var groups []id.Conversation
+	for range 6 {
+		c, err := room.CreateGroup(ctx, 1, &chatv1.CreateGroupRequest{Title: "g", Members: []uint64{2, 3, 4, 5, 6, 7, 8}})
+		must(t, err)
+		groups = append(groups, c)
+	}
+	random := rand.New(rand.NewPCG(5, 6))
+	for round := range 6 {
+		s.run(room)
+		var deeds sync.WaitGroup
+		for k := range uint64(2) {
+			deeds.Go(func() { comeAndGo(t, room, groups, rand.New(rand.NewPCG(k, uint64(round)))) })
+		}
+		for u := id.User(1); u <= 8; u++ {
+			deeds.Go(func() {
+				for i := range uint64(60) {
+					d := &message.Draft{Conversation: groups[i%6], Sender: u, Device: 1, ClientSeq: uint64(round)*100 + i + 1, Content: message.AppendText(nil, "x")}
+					_ = room.Send(ctx, d) // one who is out is refused
+				}
+			})
+		}
+		if random.IntN(2) == 0 {
+			s.stop() // in the middle; the rest is carried by the next, after later changes
+			deeds.Wait()
+		} else {
+			deeds.Wait()
+			s.settle()
+			s.stop()
+		}
+		room, err = chat.New(ctx, deps, chat.Config{})
+		must(t, err)
+	}
+	s.run(room)
+	s.settle()
+	s.stop()
+	for _, c := range groups {
+		s.checkMembers(c)
+	}
+	must(t, s.log.Close())
+	must(t, db.Close())
+	noneLeft(t)
+}
+
+func comeAndGo(t *testing.T, room *chat.Service, groups []id.Conversation, random *rand.Rand) {
+	for range 40 {
+		c, u := groups[random.IntN(len(groups))], 2+random.Uint64N(7)
+		var err error
+		if random.IntN(2) == 0 {
+			_, err = room.Remove(context.Background(), c, 1, []uint64{u})
+		} else {
+			_, err = room.Invite(context.Background(), c, 1, []uint64{u})
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// run starts a worker with the real room.
+func (s *stage) run(room fanout.Chat) {
+	s.room = room
+	s.start()
+}
+
+// checkMembers replays a group's log, and holds the inboxes against it.
+func (s *stage) checkMembers(c id.Conversation) {
+	s.t.Helper()
+	ctx := context.Background()
+	log, err := s.log.Read(ctx, conversation(c), 0, 1<<20)
+	must(s.t, err)
+	want := map[id.User][]uint64{}
+	in := map[id.User]bool{1: true}
+	for _, stored := range log {
+		var e message.Entry
+		must(s.t, e.Decode(stored.Payload))
+		var content chatv1.Content
+		must(s.t, proto.Unmarshal(e.Content, &content))
+		var gone []id.User
+		for _, u := range content.GetControl().GetUsers() {
+			switch content.GetControl().Action {
+			case chatv1.Control_ACTION_CREATED, chatv1.Control_ACTION_JOINED:
+				in[id.User(u)] = true
+			case chatv1.Control_ACTION_REMOVED:
+				gone = append(gone, id.User(u))
+			}
+		}
+		for u := range in {
+			want[u] = append(want[u], stored.Seq)
+		}
+		for _, u := range gone {
+			delete(in, u)
+		}
+	}
+	for u := id.User(1); u <= 8; u++ {
+		entries, err := s.log.Read(ctx, inbox(u), 0, 1<<20)
+		must(s.t, err)
+		var got []uint64
+		for _, e := range entries {
+			if of, seq, _, err := message.DecodeInbox(e.Payload); err != nil {
+				s.t.Fatal(err)
+			} else if of == c && (len(got) == 0 || seq > got[len(got)-1]) {
+				got = append(got, seq)
+			} else if of == c && !slices.Contains(got, seq) {
+				s.t.Fatalf("%d has got %d of %v late", u, seq, c)
+			}
+		}
+		if !slices.Equal(got, want[u]) {
+			s.t.Fatalf("%d has got %d entries of %v, want %d; %s", u, len(got), c, len(want[u]), firstDifference(got, want[u]))
+		}
+	}
+}
+
+func firstDifference(a, b []uint64) string {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("%d where %d should be", a[i], b[i])
+		}
+	}
+	return "one is the beginning of the other"
+}

@@ -1,0 +1,333 @@
+package inbox_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/inbox"
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+)
+
+func (h *house) list(t tester, u id.User, limit uint32, page string) *chatv1.ListConversationsResponse {
+	t.Helper()
+	p, err := h.ListConversations(h.t.Context(), u, &chatv1.ListConversationsRequest{Limit: limit, Page: page})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return p
+}
+
+// recount is the model: it remembers all entries and marks, and counts.
+type recount struct {
+	*house
+	entries map[id.Conversation][]entry
+	read    map[place]uint64
+	muted   map[place]bool
+}
+
+type entry struct {
+	by     id.User // 0 of a control entry
+	counts bool
+}
+
+func (m *recount) add(r tester, c id.Conversation, e entry) {
+	m.entries[c] = append(m.entries[c], e)
+	if n := uint64(len(m.entries[c])); m.logEnd(r, c) != n {
+		r.Fatalf("the model is at %d, the log is not", n)
+	}
+}
+
+func (m *recount) logEnd(r tester, c id.Conversation) uint64 {
+	tail, err := m.log.Tail(m.t.Context(), logOf(c))
+	if err != nil {
+		r.Fatalf("%v", err)
+	}
+	return tail.Seq
+}
+
+// unread counts what others sent after what one has read.
+func (m *recount) unread(p place) (n uint64) {
+	in := m.rooms.members[p]
+	for i, e := range m.entries[p.conversation] {
+		seq := uint64(i + 1)
+		if in.leave != 0 && seq > in.leave {
+			break
+		}
+		switch {
+		case seq <= in.join || seq <= m.read[p] || e.by == p.user:
+			if e.by == p.user || seq <= m.read[p] || seq == in.join {
+				n = 0
+			}
+		case e.counts:
+			n++
+		}
+	}
+	return n
+}
+
+// Unread counts and badges equal a count by hand, whatever happened.
+func TestUnreadEqualsARecount(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		m := &recount{house: newHouse(t, false, inbox.Config{}), entries: map[id.Conversation][]entry{}, read: map[place]uint64{}, muted: map[place]bool{}}
+		const users, conversations = 3, 3
+		for c := range id.Conversation(conversations) {
+			m.join(r, c+1, 1, 2, 3)
+			m.add(r, c+1, entry{})
+		}
+		where := func(r *rapid.T) place {
+			return place{id.User(rapid.IntRange(1, users).Draw(r, "user")), id.Conversation(rapid.IntRange(1, conversations).Draw(r, "conversation"))}
+		}
+		r.Repeat(map[string]func(*rapid.T){
+			"send": func(r *rapid.T) {
+				p := where(r)
+				if m.rooms.members[p].leave == 0 {
+					m.send(r, p.user, p.conversation, false)
+					m.add(r, p.conversation, entry{p.user, true})
+				}
+			},
+			"control": func(r *rapid.T) {
+				p := where(r)
+				m.send(r, p.user, p.conversation, true)
+				m.add(r, p.conversation, entry{})
+			},
+			"leave or come back": func(r *rapid.T) {
+				p := where(r)
+				if m.rooms.members[p].leave == 0 {
+					m.leave(r, p.conversation, p.user)
+				} else {
+					m.join(r, p.conversation, p.user)
+				}
+				m.add(r, p.conversation, entry{})
+			},
+			"mark": func(r *rapid.T) {
+				p := where(r)
+				read := rapid.Uint64Range(0, m.logEnd(r, p.conversation)+3).Draw(r, "read")
+				if rapid.Bool().Draw(r, "wait") {
+					if _, err := m.MarkSync(t.Context(), p.user, p.conversation, 0, read); err != nil {
+						r.Fatalf("%v", err)
+					}
+				} else {
+					m.Mark(p.user, p.conversation, 0, read)
+					m.run(r)()
+				}
+				in := m.rooms.members[p]
+				to := m.logEnd(r, p.conversation)
+				if in.leave != 0 {
+					to = in.leave
+				}
+				m.read[p] = max(m.read[p], min(read, to))
+			},
+			"mute": func(r *rapid.T) {
+				p := where(r)
+				m.muted[p] = !m.muted[p]
+				if _, err := m.Configure(t.Context(), p.user, &chatv1.ConfigureRequest{Conversation: uint64(p.conversation), Muted: proto.Bool(m.muted[p])}); err != nil {
+					r.Fatalf("%v", err)
+				}
+			},
+			"": func(r *rapid.T) {
+				for u := range id.User(users) {
+					u++
+					list, badge := m.list(r, u, 0, ""), uint64(0)
+					if len(list.Conversations) != conversations {
+						r.Fatalf("user %v has %d conversations", u, len(list.Conversations))
+					}
+					for _, c := range list.Conversations {
+						p := place{u, id.Conversation(c.Id)}
+						want := m.unread(p)
+						if c.Unread != want {
+							r.Fatalf("user %v has %d unread in %d, counted %d", u, c.Unread, c.Id, want)
+						}
+						// A client counts in the same way, from the last message and its own state.
+						if got := c.LastMessage.Counted - min(c.LastMessage.Counted, c.State.ReadCounted); got != want || c.LastMessage.Seq != c.LastSeq {
+							r.Fatalf("a client of user %v counts %d in %d, not %d", u, got, c.Id, want)
+						}
+						if !m.muted[p] {
+							badge += want
+						}
+					}
+					if list.Badge != badge {
+						r.Fatalf("user %v has a badge of %d, counted %d", u, list.Badge, badge)
+					}
+				}
+			},
+		})
+	})
+}
+
+func ids(list *chatv1.ListConversationsResponse) (got []uint64) {
+	for _, c := range list.Conversations {
+		got = append(got, c.Id)
+	}
+	return got
+}
+
+func TestTheListIsInOrderAndInPages(t *testing.T) {
+	h := newHouse(t, false, inbox.Config{})
+	for c := range id.Conversation(7) {
+		h.join(t, c+1, ann, bob)
+	}
+	h.send(t, bob, 3, false)
+	for _, c := range []uint64{2, 5} {
+		if _, err := h.Configure(t.Context(), ann, &chatv1.ConfigureRequest{Conversation: c, Pinned: proto.Bool(true)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []uint64{5, 2, 3, 7, 6, 4, 1}
+	if got := ids(h.list(t, ann, 0, "")); !equal(got, want...) {
+		t.Errorf("got %v", got)
+	}
+	for limit := uint32(1); limit < 9; limit++ {
+		var got []uint64
+		for page := ""; ; {
+			p := h.list(t, ann, limit, page)
+			if got = append(got, ids(p)...); len(p.Conversations) > int(limit) || p.Badge != 1 {
+				t.Errorf("a page of %d: %v", limit, p)
+			}
+			if page = p.Next; page == "" {
+				break
+			}
+		}
+		if !equal(got, want...) {
+			t.Errorf("by %d: %v", limit, got)
+		}
+	}
+	for _, page := range []string{"x", "????", "AAAA", "AgAAAAAAAAAAAAAAAAAAAAA"} {
+		if _, err := h.ListConversations(t.Context(), ann, &chatv1.ListConversationsRequest{Page: page}); errs.Of(err).Reason != "bad_page" {
+			t.Errorf("page %q: %v", page, err)
+		}
+	}
+	if p := h.list(t, eve, 0, ""); len(p.Conversations) != 0 || p.Next != "" || p.Badge != 0 {
+		t.Errorf("of one who has none: %v", p)
+	}
+}
+
+// What nobody touched between two pages is on exactly one of them; what moved to the top is told by the stream.
+func TestPagesWhileTheListChanges(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		h := newHouse(t, false, inbox.Config{})
+		const conversations = 12
+		for c := range id.Conversation(conversations) {
+			h.join(r, c+1, ann, bob)
+		}
+		moved, seen := map[uint64]bool{}, map[uint64]int{}
+		for page := ""; ; {
+			p := h.list(r, ann, uint32(rapid.IntRange(1, 5).Draw(r, "limit")), page)
+			for _, c := range p.Conversations {
+				seen[c.Id]++
+			}
+			if page = p.Next; page == "" {
+				break
+			}
+			for range rapid.IntRange(0, 2).Draw(r, "changes") {
+				c := rapid.Uint64Range(1, conversations).Draw(r, "conversation")
+				moved[c] = true
+				if rapid.Bool().Draw(r, "pin") {
+					pin := rapid.Bool().Draw(r, "on")
+					if _, err := h.Configure(t.Context(), ann, &chatv1.ConfigureRequest{Conversation: c, Pinned: &pin}); err != nil {
+						r.Fatalf("%v", err)
+					}
+				} else {
+					h.send(r, bob, id.Conversation(c), false)
+				}
+			}
+		}
+		for c := range uint64(conversations) {
+			if c++; !moved[c] && seen[c] != 1 {
+				r.Errorf("conversation %d was listed %d times", c, seen[c])
+			}
+		}
+	})
+}
+
+func TestAFormerMemberSeesTheListAsItWas(t *testing.T) {
+	h := newHouse(t, true, inbox.Config{})
+	h.join(t, all, ann, bob)
+	h.send(t, bob, all, false)
+	h.leave(t, all, ann) // 3
+	h.send(t, bob, all, false)
+	c := h.list(t, ann, 0, "").Conversations[0]
+	if c.LastSeq != 3 || c.LastMessage.Seq != 3 || c.Unread != 1 || c.LeaveSeq != 3 {
+		t.Errorf("got %v", c)
+	}
+	if _, err := h.GetConversation(t.Context(), eve, all); !errs.Is(err, errs.NotFound) {
+		t.Errorf("a stranger: %v", err)
+	}
+}
+
+func TestWhatOneSendsOneHasRead(t *testing.T) {
+	h := newHouse(t, true, inbox.Config{})
+	h.open(t, duo, ann, bob)
+	h.send(t, bob, duo, false)
+	h.send(t, ann, duo, false)
+	h.send(t, bob, duo, false)
+	c, err := h.GetConversation(t.Context(), ann, duo)
+	if err != nil || c.State.ReadSeq != 3 || c.State.ReadCounted != 2 || c.Unread != 1 || c.Peer != uint64(bob) || c.PeerReadSeq != 4 {
+		t.Errorf("got %v, %v", c, err)
+	}
+}
+
+// trimmed gives how many entries of ann's stream are left after a round of trimming, and its tail.
+func trimmed(t *testing.T, h *house) (left int, tail uint64) {
+	t.Helper()
+	if err := inbox.Trim(t.Context(), h.Service); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := h.log.Read(t.Context(), inboxOf(reader), 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := h.Tail(t.Context(), reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries), uint64(at)
+}
+
+func TestStreamsAreTrimmed(t *testing.T) {
+	for _, pebble := range []bool{false, true} {
+		t.Run(fmt.Sprintf("pebble %v", pebble), func(t *testing.T) {
+			s := &stream{house: newHouse(t, pebble, inbox.Config{KeepEntries: 12, KeepFor: time.Hour})}
+			s.post(t, 99, []byte{0, 1, 5}) // of another user, and damaged: it keeps nobody's
+			s.clock.move(2 * time.Hour)
+			for n := range 20 {
+				if n%5 == 0 {
+					s.restart(false) // entries are counted over epochs
+				}
+				s.message(t, 1)
+			}
+			before, err := s.Tail(t.Context(), reader)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if left, tail := trimmed(t, s.house); left != 12 || tail != uint64(before) {
+				t.Errorf("%d are left, to %x of %x", left, tail, before)
+			}
+			if left, _ := trimmed(t, s.house); left != 12 {
+				t.Errorf("again: %d are left", left)
+			}
+			s.clock.move(50 * time.Minute)
+			s.draft(t)
+			s.message(t, 1)
+			s.clock.move(20 * time.Minute)
+			if left, _ := trimmed(t, s.house); left != 2 {
+				t.Errorf("after an hour %d are left", left)
+			}
+			s.clock.move(time.Hour)
+			left, tail := trimmed(t, s.house)
+			if left != 1 {
+				t.Errorf("after two hours %d are left", left)
+			}
+			if p := syncPage(t, s.house, uint64(before), 0); !p.Reset_ || p.Next.Seq != tail {
+				t.Errorf("a device from before: %v", p)
+			}
+			if p := syncPage(t, s.house, tail, 0); p.Reset_ || p.Next.Seq != tail {
+				t.Errorf("a device that has all: %v", p)
+			}
+		})
+	}
+}
