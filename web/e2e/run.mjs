@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
+import { byKeyboard, groupLife, readAll, writeMuch } from "./more.mjs";
 
 const binary = process.env.TEST_BINARY ?? fileURLToPath(new URL("../../bin/rialto", import.meta.url));
 const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
@@ -187,6 +188,27 @@ async function run(browser) {
   await shot(alice, "08-phone-chat");
   await alice.getByRole("button", { name: "返回" }).click();
   await shot(alice, "09-phone-list");
+  await alice.setViewportSize(options.viewport);
+  await alice.getByTestId("tab-settings").click();
+  await alice.getByTestId("language").selectOption("en");
+  await alice.locator(".settings input[type=file]").setInputFiles({ name: "me.png", mimeType: "image/png", buffer: await picture(alice) });
+  await alice.locator(".rail .avatar img").waitFor();
+  await alice.getByTestId("tab-chats").click();
+
+  step("a long history, from its end to its beginning");
+  const me = await alice.locator(".rail .avatar").getAttribute("data-user");
+  await writeMuch(url, "carol", "Carol", me);
+  await readAll(alice, "Carol");
+  await shot(alice, "12-long-history");
+
+  step("by keyboard alone");
+  const c = await browser.newContext(options);
+  const carol = await c.newPage();
+  await byKeyboard(carol, url, "carol", "typed by hand");
+  await lastMessage(alice, "typed by hand").waitFor();
+
+  step("the life of a group");
+  await groupLife({ alice, bob, carol, shot });
 }
 
 /** A small PNG, drawn in the browser. */

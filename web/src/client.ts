@@ -9,10 +9,24 @@ export const client = new Client({ info: { name: browserName(), type: "web" } })
 
 /** The files on their way from this page. */
 export const uploads = new Uploads(client);
-client.on("connection", (s) => (s === "signed-out" ? uploads.clear() : s === "online" && uploads.wake()));
+client.on("connection", (s) => {
+  if (s === "signed-out") uploads.clear();
+  if (s !== "online") return;
+  uploads.wake();
+  void drafts.restore();
+});
 
 /** What is typed and not yet with the client. */
-export const drafts = new Drafts(client, localStorage);
+export const drafts = new Drafts(
+  {
+    get me() {
+      return client.me;
+    },
+    configure: (c, s) => client.configure(c, s),
+    pending: (c) => client.conversation(c)?.pending.draft !== undefined,
+  },
+  localStorage,
+);
 
 export function useUploads(): readonly PendingUpload[] {
   return useSyncExternalStore(uploads.subscribe, uploads.all);

@@ -2,6 +2,8 @@
 export interface Port {
   readonly me: string;
   configure(conversation: string, settings: { draft: string }): Promise<void>;
+  /** The server has not confirmed the draft. */
+  pending(conversation: string): boolean;
 }
 
 type Kept = Pick<Storage, "length" | "key" | "getItem" | "setItem" | "removeItem">;
@@ -9,8 +11,8 @@ type Kept = Pick<Storage, "length" | "key" | "getItem" | "setItem" | "removeItem
 const prefix = "draft/";
 
 /**
- * Drafts holds what was typed last until the client has it. The client keeps drafts by itself, but a moment after the last
- * key, and not at once: a page that is closed in this moment would lose it.
+ * Drafts holds what was typed last until the server has it. The client keeps drafts by itself, but a moment after the last
+ * key, and its storage takes a while: a page that is closed in this moment would lose it.
  */
 export class Drafts {
   private readonly port: Port;
@@ -30,19 +32,19 @@ export class Drafts {
     }
   }
 
-  /** Hands the text to the client. What was typed meanwhile stays held. */
+  /** Hands the text to the client. It stays held without a network, and so does what was typed meanwhile. */
   async keep(conversation: string, text: string): Promise<void> {
     await this.port.configure(conversation, { draft: text }).catch(() => {}); // a draft is not worth an error
     this.release(conversation, text);
   }
 
-  /** The client has this text. */
+  /** Lets go of a text that the server has. */
   release(conversation: string, text: string): void {
     const key = this.key(conversation);
-    if (this.kept.getItem(key) === text) this.kept.removeItem(key);
+    if (!this.port.pending(conversation) && this.kept.getItem(key) === text) this.kept.removeItem(key);
   }
 
-  /** Hands over what a closed page left. */
+  /** Hands over what a closed page left, or what was typed without a network. */
   async restore(): Promise<void> {
     const mine = `${prefix}${this.port.me}/`;
     const left = Array.from({ length: this.kept.length }, (_, i) => this.kept.key(i) ?? "").filter((k) => k.startsWith(mine));

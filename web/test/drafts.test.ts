@@ -6,8 +6,9 @@ function setUp(me = "7") {
   const kept = { get length() { return map.size; }, key: (i: number) => [...map.keys()][i] ?? null, getItem: (k: string) => map.get(k) ?? null, setItem: (k: string, v: string) => void map.set(k, v), removeItem: (k: string) => void map.delete(k) };
   const told: string[] = [];
   let during = () => {};
-  const port = { me, configure: async (c: string, s: { draft: string }) => { told.push(`${c}=${s.draft}`); during(); } };
-  return { map, told, drafts: new Drafts(port, kept), whileTelling: (f: () => void) => void (during = f) };
+  const state = { offline: false };
+  const port = { me, configure: async (c: string, s: { draft: string }) => { told.push(`${c}=${s.draft}`); during(); }, pending: () => state.offline };
+  return { map, told, state, drafts: new Drafts(port, kept), whileTelling: (f: () => void) => void (during = f) };
 }
 
 test("what was typed is held until the client has it", async () => {
@@ -17,6 +18,18 @@ test("what was typed is held until the client has it", async () => {
   expect([...map.values()]).toEqual(["hello"]);
   await drafts.keep("1", "hello");
   expect(told).toEqual(["1=hello"]);
+  expect(map.size).toBe(0);
+});
+
+test("without a network it stays held, and is handed over again", async () => {
+  const { map, told, state, drafts } = setUp();
+  state.offline = true;
+  drafts.hold("1", "a");
+  await drafts.keep("1", "a");
+  expect([...map.values()]).toEqual(["a"]);
+  state.offline = false;
+  await drafts.restore();
+  expect(told).toEqual(["1=a", "1=a"]);
   expect(map.size).toBe(0);
 });
 

@@ -1,29 +1,32 @@
-import type { ChatMessage, Media } from "@rialto-im/client";
+import { isOffline, type ChatMessage, type Media } from "@rialto-im/client";
 import { useEffect, useState } from "react";
-import { client, errorText } from "../client.js";
+import { errorText, useClient } from "../client.js";
 import { bytes } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
-import { FileIcon } from "./icons.js";
+import { FileIcon, ImageIcon } from "./icons.js";
 
 /** A file in a message. Pictures show themselves; everything else is there to be downloaded. */
 export function Attachment({ m, kind, media }: { m: ChatMessage; kind: "image" | "file" | "voice" | "video"; media: Media }) {
+  const client = useClient();
   const t = useText();
+  const online = client.connection === "online" || client.connection === "polling";
   const [url, setUrl] = useState("");
   const [error, setError] = useState("");
   const shown = kind !== "file";
   const { conversation, seq } = m;
   const { upload } = media;
   useEffect(() => {
-    if (!shown) return;
+    if (!shown || url) return;
+    setError("");
     let stale = false;
     client.download({ conversation, seq }, upload).then(
       (u) => !stale && setUrl(u),
-      (err: unknown) => !stale && setError(errorText(err)),
+      (err: unknown) => !stale && !isOffline(err) && setError(errorText(err)), // without a network it waits for it
     );
     return () => {
       stale = true;
     };
-  }, [shown, conversation, seq, upload]);
+  }, [client, shown, url, conversation, seq, upload, online]);
 
   const save = async () => {
     try {
@@ -39,7 +42,7 @@ export function Attachment({ m, kind, media }: { m: ChatMessage; kind: "image" |
   const ratio = media.width && media.height ? { aspectRatio: `${media.width} / ${media.height}`, width: Math.min(320, media.width) } : {};
   return (
     <figure className="attachment">
-      {kind === "image" && (url ? <a href={url} target="_blank" rel="noreferrer"><img src={url} alt={media.caption || media.name} style={ratio} data-testid="image" /></a> : <span className="placeholder" style={ratio} />)}
+      {kind === "image" && (url ? <a href={url} target="_blank" rel="noreferrer"><img src={url} alt={media.caption || media.name} style={ratio} data-testid="image" /></a> : <span className="placeholder" style={ratio} role="img" aria-label={t("photo")}><ImageIcon /></span>)}
       {kind === "video" && url && <video src={url} controls preload="metadata" />}
       {kind === "voice" && url && <audio src={url} controls preload="metadata" />}
       {kind === "file" && (

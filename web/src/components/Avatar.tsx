@@ -7,7 +7,7 @@ export function Avatar({ id, name, url, size = 40, dot }: { id: string; name: st
   const hue = hues[Number((BigInt(id || "0") >> 22n) % BigInt(hues.length))] ?? 0; // the bits below count within a millisecond
   const letter = [...(name || "?")][0]!.toUpperCase();
   return (
-    <span className="avatar" style={{ width: size, height: size, fontSize: size * 0.42, ["--hue" as string]: hue }} aria-hidden="true">
+    <span className="avatar" style={{ width: size, height: size, fontSize: size * 0.42, ["--hue" as string]: hue }} aria-hidden="true" data-user={id}>
       {url ? <img src={url} alt="" width={size} height={size} /> : letter}
       {dot !== undefined && <span className={dot ? "dot on" : "dot"} />}
     </span>

@@ -19,7 +19,7 @@ export function Composer({ c }: { c: ConversationView }) {
   const latest = useRef(text);
   latest.current = text;
 
-  // The draft follows a moment after the last key, and at once when one turns to another chat or leaves the page.
+  // The draft follows a moment after the last key, and at once when one turns to another chat.
   const keepDraft = useCallback(() => {
     const known = client.conversation(c.id);
     if (known?.draft === latest.current) drafts.release(c.id, latest.current);
@@ -29,16 +29,7 @@ export function Composer({ c }: { c: ConversationView }) {
     const timer = setTimeout(keepDraft, draftAfterMs);
     return () => clearTimeout(timer);
   }, [text, keepDraft]);
-  useEffect(() => {
-    const hidden = () => document.visibilityState === "hidden" && keepDraft();
-    document.addEventListener("visibilitychange", hidden);
-    window.addEventListener("pagehide", keepDraft);
-    return () => {
-      document.removeEventListener("visibilitychange", hidden);
-      window.removeEventListener("pagehide", keepDraft);
-      keepDraft();
-    };
-  }, [keepDraft]);
+  useEffect(() => keepDraft, [keepDraft]);
 
   // A draft written on another device shows here, unless one is writing.
   const draftBefore = useRef(c.draft);

@@ -1,8 +1,9 @@
 import { useEffect, useRef, type ReactNode } from "react";
+import { createPortal } from "react-dom";
 import { useText } from "../i18n.js";
 import { CloseIcon } from "./icons.js";
 
-/** A modal: the browser keeps the focus inside, and Escape closes it. */
+/** A modal: the browser keeps the focus inside, and Escape closes it. It lies outside of what asked for it, which may be hidden. */
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
   const t = useText();
   const ref = useRef<HTMLDialogElement>(null);
@@ -10,7 +11,7 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
     const d = ref.current;
     if (d && !d.open) d.showModal();
   }, []);
-  return (
+  return createPortal(
     <dialog ref={ref} aria-label={title} onClose={onClose} onClick={(e) => e.target === ref.current && ref.current?.close()}>
       <div className="dialog">
         <header>
@@ -19,6 +20,7 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
         </header>
         {children}
       </div>
-    </dialog>
+    </dialog>,
+    document.body,
   );
 }

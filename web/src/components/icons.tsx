@@ -23,4 +23,5 @@ export const InfoIcon = icon(<><circle cx="12" cy="12" r="8.500" /><path d="M12 
 export const PinIcon = icon(<path d="M9 4h6l-1 6 3 3v2H7v-2l3-3zM12 15v5" />);
 export const BellOffIcon = icon(<path d="M6 16v-5a6 6 0 0 1 9.500-4.900M18 11v5H6M10 19.500a2 2 0 0 0 4 0M4 4l16 16" />);
 export const DownIcon = icon(<path d="M12 5v14M6 13l6 6 6-6" />);
+export const ImageIcon = icon(<><rect x="3.5" y="5" width="17" height="14" rx="2" /><circle cx="9" cy="10" r="1.5" /><path d="m4 17 5-4 3 2.500 4-4 4.500 4.500" /></>);
 export const FileIcon = icon(<path d="M7 3h7l4 4v14H7zM14 3v4h4" />);
