@@ -58,6 +58,23 @@ type Config struct {
 	Issuers []Issuer `yaml:"issuers"`
 }
 
+// Check finds what cannot be. It reads the files of keys that issuers name.
+func (c Config) Check() error {
+	_, err := newIssuers(c.Issuers, clock.System{})
+	if err != nil {
+		err = fmt.Errorf("account.issuers: %w", err)
+	}
+	return errors.Join(c.checkPolicy(), err)
+}
+
+func (c Config) checkPolicy() error {
+	switch c.DevicePolicy {
+	case "", "many", "one_per_type", "single":
+		return nil
+	}
+	return fmt.Errorf("account.device_policy is many, one_per_type or single, not %q", c.DevicePolicy)
+}
+
 const firstShards = 64
 
 // Service is the room.
@@ -109,16 +126,15 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if config.LoginsPerMinute == 0 {
 		config.LoginsPerMinute = 20
 	}
-	switch config.DevicePolicy {
-	case "":
+	if config.DevicePolicy == "" {
 		config.DevicePolicy = "many"
-	case "many", "one_per_type", "single":
-	default:
-		return nil, errors.New("device_policy is many, one_per_type or single")
+	}
+	if err := config.checkPolicy(); err != nil {
+		return nil, err
 	}
 	others, err := newIssuers(config.Issuers, deps.Clock)
 	if err != nil {
-		return nil, fmt.Errorf("account: %w", err)
+		return nil, fmt.Errorf("account.issuers: %w", err)
 	}
 	if err := deps.DB.Migrate(ctx, "account", steps); err != nil {
 		return nil, err

@@ -77,9 +77,9 @@ func (f *flags) parse(name string, args []string, errOut io.Writer, more func(*f
 
 func (f *flags) load(environ []string) (*config.Config, error) {
 	set := f.set
-	for name, v := range map[string]string{"data": f.data, "listen": f.listen, "admin": f.admin} {
-		if v != "" {
-			set = append(set, name+"="+v)
+	for _, v := range []struct{ name, text string }{{"data", f.data}, {"listen", f.listen}, {"admin", f.admin}} {
+		if v.text != "" {
+			set = append(set, v.name+"="+v.text)
 		}
 	}
 	return config.Load(f.file, environ, set)
@@ -136,9 +136,7 @@ func CheckMain(args []string, out, errOut io.Writer) int {
 		return code
 	}
 	if reference {
-		for _, n := range config.Names() {
-			fmt.Fprintln(out, n)
-		}
+		fmt.Fprint(out, config.Reference())
 		return 0
 	}
 	if _, err := f.load(os.Environ()); err != nil {

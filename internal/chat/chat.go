@@ -10,6 +10,7 @@ package chat
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -62,6 +63,15 @@ type Config struct {
 	MostMembers int `yaml:"most_members"`
 }
 
+// Check finds what cannot be.
+func (c Config) Check() error {
+	switch c.WhoMayWrite {
+	case "", "anyone", "friends":
+		return nil
+	}
+	return fmt.Errorf("chat.who_may_write is anyone or friends, not %q", c.WhoMayWrite)
+}
+
 // Service is the room.
 type Service struct {
 	deps   Deps
@@ -85,12 +95,11 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if config.MostMembers == 0 {
 		config.MostMembers = 10_000
 	}
-	switch config.WhoMayWrite {
-	case "", "anyone":
+	if config.WhoMayWrite == "" {
 		config.WhoMayWrite = "anyone"
-	case "friends":
-	default:
-		return nil, errs.New(errs.Invalid, "bad_config", "who_may_write is anyone or friends")
+	}
+	if err := config.Check(); err != nil {
+		return nil, err
 	}
 	s := &Service{deps: deps, config: config, loads: make(chan struct{}, 64), cached: cachedRooms, rooms: map[id.Conversation]*room{}}
 	s.typing.last = map[typingOf]int64{}

@@ -16,7 +16,7 @@ package gateway
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"runtime"
@@ -101,6 +101,37 @@ type Config struct {
 	DrainOver time.Duration `yaml:"drain_over"`
 }
 
+func (c Config) withDefaults() Config {
+	if c.MaxConnections == 0 {
+		c.MaxConnections = 100_000
+	}
+	if c.Heartbeat == 0 {
+		c.Heartbeat = 5 * time.Second
+	}
+	if c.Grace == 0 {
+		c.Grace = 30 * time.Second
+	}
+	if c.AuthWithin == 0 {
+		c.AuthWithin = 10 * time.Second
+	}
+	if c.Loops == 0 {
+		c.Loops = max(1, runtime.GOMAXPROCS(0)/2)
+	}
+	if c.DrainOver == 0 {
+		c.DrainOver = 5 * time.Second
+	}
+	return c
+}
+
+// Check finds what cannot be.
+func (c Config) Check() error {
+	c = c.withDefaults()
+	if c.Grace < 2*c.Heartbeat || c.Grace > wheelSeconds/2*time.Second {
+		return fmt.Errorf("gateway.grace (%v) is at least two of gateway.heartbeat (%v), and at most %v", c.Grace, c.Heartbeat, wheelSeconds/2*time.Second)
+	}
+	return nil
+}
+
 // Limits that are not configured.
 const (
 	maxFrame    = 1 << 20   // of a client's message, after decompression
@@ -146,26 +177,9 @@ func (s *Server) Stats() *Stats { return &s.stats }
 
 // New makes a door; Run must be called for it to work.
 func New(deps Deps, config Config) (*Server, error) {
-	if config.MaxConnections == 0 {
-		config.MaxConnections = 100_000
-	}
-	if config.Heartbeat == 0 {
-		config.Heartbeat = 5 * time.Second
-	}
-	if config.Grace == 0 {
-		config.Grace = 30 * time.Second
-	}
-	if config.AuthWithin == 0 {
-		config.AuthWithin = 10 * time.Second
-	}
-	if config.Loops == 0 {
-		config.Loops = max(1, runtime.GOMAXPROCS(0)/2)
-	}
-	if config.DrainOver == 0 {
-		config.DrainOver = 5 * time.Second
-	}
-	if config.Grace < 2*config.Heartbeat || config.Grace > wheelSeconds/2*time.Second {
-		return nil, errors.New("gateway: grace must be at least two heartbeats, and at most a minute")
+	config = config.withDefaults()
+	if err := config.Check(); err != nil {
+		return nil, err
 	}
 	s := &Server{deps: deps, config: config, work: make(chan struct{}, workers)}
 	s.ctx, s.stop = context.WithCancel(context.Background())
