@@ -13,10 +13,12 @@ import (
 const usage = `Usage:
   rialto bench chat      --url URL [--pairs N | --groups N --group-size M] [--window N | --rate R] [--duration D] [--json] …
   rialto bench idle      --url URL --connections N [--json] …
+  rialto bench catchup   --url URL --events N [--data DIR] [--json] …
   rialto bench reference --data DIR [--duration D] [--json]
 
 chat sends messages between pairs of users, or in groups, and checks each one.
 idle holds open connections and reports the server's memory for each.
+catchup measures how long a device takes that has missed many messages, beside reading as many bytes from Pebble alone.
 reference measures this machine's disk under Pebble, which chat's figures are compared with.
 
 rialto bench COMMAND --help shows the flags.
@@ -34,6 +36,8 @@ func Main(args []string, out, errOut io.Writer) int {
 		return chatMain(args[1:], out, errOut)
 	case "idle":
 		return idleMain(args[1:], out, errOut)
+	case "catchup":
+		return catchupMain(args[1:], out, errOut)
 	case "reference":
 		return referenceMain(args[1:], out, errOut)
 	case "help", "-h", "--help":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
 	"github.com/rialto-im/rialto/internal/errs"
@@ -17,7 +18,7 @@ const (
 	pageEvents  = 500
 	mostEvents  = 2000
 	mostPage    = 1 << 20 // bytes after which a page ends
-	atOnce      = 128     // entries read at once: what a page does not take was read in vain, and entries may be large
+	atOnce      = 64      // entries read at first: what a page does not take was read in vain, and entries may be large
 	fieldEvents = 1       // of SyncResponse
 	fieldNext   = 2
 	fieldMore   = 3
@@ -66,9 +67,14 @@ func (s *Service) AppendSync(ctx context.Context, b []byte, u id.User, after mes
 			return s.appendReset(ctx, b, u, tail)
 		}
 	}
-	start, next := len(b), after
+	start, next, count := len(b), after, 0
 	for limit > 0 && len(b)-start < mostPage {
 		ask := min(limit, atOnce)
+		if count > 0 { // as many as will fit, if they go on as they began
+			each := (len(b)-start)/count + 1
+			ask = min(limit, (mostPage-len(b)+start)/each+1)
+			b = slices.Grow(b, min(ask*each, mostPage))
+		}
 		entries, err := s.deps.Log.Read(ctx, inboxOf(u), uint64(next), ask)
 		if err != nil {
 			return nil, err
@@ -88,6 +94,7 @@ func (s *Service) AppendSync(ctx context.Context, b []byte, u id.User, after mes
 			break
 		}
 		limit -= taken
+		count += taken
 	}
 	b = appendPosition(b, next)
 	if uint64(next) < tail.Seq {

@@ -31,15 +31,35 @@ func after(k timeline.Key) []byte {
 
 func seqOf(key []byte) uint64 { return binary.BigEndian.Uint64(key[10:]) }
 
+// arena holds the bytes of entries that are read together. What has been given stays as it is.
+type arena struct {
+	free []byte
+	next int // size of the next piece
+}
+
+const (
+	firstPiece = 4 << 10
+	mostPiece  = 256 << 10
+)
+
+func (a *arena) copy(b []byte) []byte {
+	if len(b) > len(a.free) {
+		a.next = min(max(2*a.next, firstPiece), mostPiece)
+		a.free = make([]byte, max(a.next, len(b)))
+	}
+	n := copy(a.free, b)
+	out := a.free[:n:n]
+	a.free = a.free[n:]
+	return out
+}
+
 // entryOf copies the entry under the iterator.
-func entryOf(it *pebble.Iterator, arena *[]byte) (timeline.Entry, error) {
+func entryOf(it *pebble.Iterator, a *arena) (timeline.Entry, error) {
 	value, err := it.ValueAndErr()
 	if err != nil {
 		return timeline.Entry{}, err
 	}
-	start := len(*arena)
-	*arena = append(*arena, value...)
-	return decodeEntry(seqOf(it.Key()), (*arena)[start:len(*arena):len(*arena)])
+	return decodeEntry(seqOf(it.Key()), a.copy(value))
 }
 
 // Read gives entries above after, rising.
@@ -53,12 +73,12 @@ func (l *Log) Read(ctx context.Context, k timeline.Key, above uint64, limit int)
 	}
 	defer it.Close()
 	var entries []timeline.Entry
-	var arena []byte
+	var kept arena
 	for ok := it.First(); ok && len(entries) < limit; ok = it.Next() {
 		if seqOf(it.Key()) > top {
 			break
 		}
-		e, err := entryOf(it, &arena)
+		e, err := entryOf(it, &kept)
 		if err != nil {
 			return nil, err
 		}
@@ -82,12 +102,12 @@ func (l *Log) ReadBack(ctx context.Context, k timeline.Key, before uint64, limit
 	}
 	defer it.Close()
 	var entries []timeline.Entry
-	var arena []byte
+	var kept arena
 	for ok := it.Last(); ok && len(entries) < limit; ok = it.Prev() {
 		if seqOf(it.Key()) > top {
 			continue
 		}
-		e, err := entryOf(it, &arena)
+		e, err := entryOf(it, &kept)
 		if err != nil {
 			return nil, err
 		}
@@ -147,7 +167,7 @@ func (l *Log) Get(ctx context.Context, refs []timeline.Ref) ([]timeline.Entry, e
 		return 1
 	})
 	found := make([]timeline.Entry, total)
-	arena := make([]byte, 0, min(total*256, 1<<20))
+	var kept arena
 	var key []byte
 	for n, w := range wants {
 		for seq := w.ref.From; seq <= w.ref.To; seq++ {
@@ -159,10 +179,7 @@ func (l *Log) Get(ctx context.Context, refs []timeline.Ref) ([]timeline.Entry, e
 			if !at && !(it.SeekGE(key) && string(it.Key()) == string(key)) {
 				continue
 			}
-			if cap(arena)-len(arena) < 1<<10 { // entries keep their piece of an arena; a new one is begun
-				arena = make([]byte, 0, 1<<20)
-			}
-			e, err := entryOf(it, &arena)
+			e, err := entryOf(it, &kept)
 			if err != nil {
 				return nil, err
 			}
