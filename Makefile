@@ -29,7 +29,7 @@ bench: build ## measure one node on this machine (five minutes)
 lint: ## staticcheck
 	@scripts/lint.sh
 
-generate: ## make gen/ and sdk/ts/src/gen from api/
+generate: ## make gen/, sdk/ts/src/gen and docs/api.md from api/
 	@scripts/generate.sh
 
 .PHONY: help setup build run test test-long bench lint generate

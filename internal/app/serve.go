@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/rialto-im/rialto/gen/openapi"
 	"github.com/rialto-im/rialto/web"
 )
 
@@ -109,6 +110,9 @@ func (h *House) mux() http.Handler {
 			calls.ServeHTTP(w, r)
 		case strings.HasPrefix(p, "/v1/media/"):
 			files.ServeHTTP(w, r)
+		case p == "/v1/openapi.json":
+			w.Header().Set("Content-Type", "application/json")
+			http.ServeContent(w, r, "", time.Time{}, strings.NewReader(openapi.Document))
 		case p == "/healthz":
 			w.WriteHeader(http.StatusOK)
 			_, _ = w.Write([]byte("ok\n")) // the client may have gone

@@ -26,11 +26,13 @@ type User struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Handle is unique: 3 to 32 of a-z, 0-9, _ and .
-	Handle      string `protobuf:"bytes,2,opt,name=handle,proto3" json:"handle,omitempty"`
+	Handle string `protobuf:"bytes,2,opt,name=handle,proto3" json:"handle,omitempty"`
+	// DisplayName of 1 to 64 characters.
 	DisplayName string `protobuf:"bytes,3,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	// Avatar is an upload id; 0 for none.
 	Avatar uint64 `protobuf:"varint,4,opt,name=avatar,proto3" json:"avatar,omitempty"`
-	Bio    string `protobuf:"bytes,5,opt,name=bio,proto3" json:"bio,omitempty"`
+	// Bio of at most 500 characters.
+	Bio string `protobuf:"bytes,5,opt,name=bio,proto3" json:"bio,omitempty"`
 	// AvatarUrl is a URL good for a while.
 	AvatarUrl     string `protobuf:"bytes,6,opt,name=avatar_url,json=avatarUrl,proto3" json:"avatar_url,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -110,10 +112,12 @@ func (x *User) GetAvatarUrl() string {
 }
 
 type RegisterRequest struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Handle string                 `protobuf:"bytes,1,opt,name=handle,proto3" json:"handle,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Handle of 3 to 32 characters: a-z, 0-9, _ and .
+	Handle string `protobuf:"bytes,1,opt,name=handle,proto3" json:"handle,omitempty"`
 	// Password of 8 to 128 characters.
-	Password      string  `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
+	Password string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
+	// DisplayName of 1 to 64 characters; empty: the handle.
 	DisplayName   string  `protobuf:"bytes,3,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	Client        *Client `protobuf:"bytes,4,opt,name=client,proto3" json:"client,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -347,12 +351,14 @@ func (x *RefreshRequest) GetRefreshToken() string {
 }
 
 type Session struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	User        uint64                 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`
-	Device      uint64                 `protobuf:"varint,2,opt,name=device,proto3" json:"device,omitempty"`
-	AccessToken string                 `protobuf:"bytes,3,opt,name=access_token,json=accessToken,proto3" json:"access_token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	User  uint64                 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`
+	// Device to give at the next login on this installation.
+	Device      uint64 `protobuf:"varint,2,opt,name=device,proto3" json:"device,omitempty"`
+	AccessToken string `protobuf:"bytes,3,opt,name=access_token,json=accessToken,proto3" json:"access_token,omitempty"`
 	// ExpiresMs is when the access token ends (15 minutes).
-	ExpiresMs     int64  `protobuf:"varint,4,opt,name=expires_ms,json=expiresMs,proto3" json:"expires_ms,omitempty"`
+	ExpiresMs int64 `protobuf:"varint,4,opt,name=expires_ms,json=expiresMs,proto3" json:"expires_ms,omitempty"`
+	// RefreshToken for Refresh; used once.
 	RefreshToken  string `protobuf:"bytes,5,opt,name=refresh_token,json=refreshToken,proto3" json:"refresh_token,omitempty"`
 	Session       uint64 `protobuf:"varint,6,opt,name=session,proto3" json:"session,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -548,14 +554,17 @@ func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
 }
 
 type SessionInfo struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Session       uint64                 `protobuf:"varint,1,opt,name=session,proto3" json:"session,omitempty"`
-	Device        uint64                 `protobuf:"varint,2,opt,name=device,proto3" json:"device,omitempty"`
-	Name          string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	Type          string                 `protobuf:"bytes,4,opt,name=type,proto3" json:"type,omitempty"`
-	CreatedMs     int64                  `protobuf:"varint,5,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
-	UsedMs        int64                  `protobuf:"varint,6,opt,name=used_ms,json=usedMs,proto3" json:"used_ms,omitempty"`
-	Current       bool                   `protobuf:"varint,7,opt,name=current,proto3" json:"current,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Session uint64                 `protobuf:"varint,1,opt,name=session,proto3" json:"session,omitempty"`
+	Device  uint64                 `protobuf:"varint,2,opt,name=device,proto3" json:"device,omitempty"`
+	// Name and type as the client gave them.
+	Name      string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	Type      string `protobuf:"bytes,4,opt,name=type,proto3" json:"type,omitempty"`
+	CreatedMs int64  `protobuf:"varint,5,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
+	// UsedMs is when the session last got tokens.
+	UsedMs int64 `protobuf:"varint,6,opt,name=used_ms,json=usedMs,proto3" json:"used_ms,omitempty"`
+	// Current: the session that asks.
+	Current       bool `protobuf:"varint,7,opt,name=current,proto3" json:"current,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -764,9 +773,10 @@ func (*RevokeSessionResponse) Descriptor() ([]byte, []int) {
 }
 
 type ChangePasswordRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	OldPassword   string                 `protobuf:"bytes,1,opt,name=old_password,json=oldPassword,proto3" json:"old_password,omitempty"`
-	NewPassword   string                 `protobuf:"bytes,2,opt,name=new_password,json=newPassword,proto3" json:"new_password,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	OldPassword string                 `protobuf:"bytes,1,opt,name=old_password,json=oldPassword,proto3" json:"old_password,omitempty"`
+	// NewPassword of 8 to 128 characters.
+	NewPassword   string `protobuf:"bytes,2,opt,name=new_password,json=newPassword,proto3" json:"new_password,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -939,7 +949,7 @@ func (x *CreateTicketResponse) GetExpiresMs() int64 {
 	return 0
 }
 
-// GetUsers: at most 200 ids, or handles.
+// GetUsersRequest names 1 to 200 users, by id or handle.
 type GetUsersRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Users         []uint64               `protobuf:"varint,1,rep,packed,name=users,proto3" json:"users,omitempty"`
@@ -1125,10 +1135,13 @@ func (x *SearchUsersResponse) GetUsers() []*User {
 }
 
 type UpdateProfileRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	DisplayName   *string                `protobuf:"bytes,1,opt,name=display_name,json=displayName,proto3,oneof" json:"display_name,omitempty"`
-	Bio           *string                `protobuf:"bytes,2,opt,name=bio,proto3,oneof" json:"bio,omitempty"`
-	Avatar        *uint64                `protobuf:"varint,3,opt,name=avatar,proto3,oneof" json:"avatar,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// DisplayName of 1 to 64 characters, not only blanks.
+	DisplayName *string `protobuf:"bytes,1,opt,name=display_name,json=displayName,proto3,oneof" json:"display_name,omitempty"`
+	// Bio of at most 500 characters.
+	Bio *string `protobuf:"bytes,2,opt,name=bio,proto3,oneof" json:"bio,omitempty"`
+	// Avatar is a completed upload of the caller's own, a picture; 0 takes it away.
+	Avatar        *uint64 `protobuf:"varint,3,opt,name=avatar,proto3,oneof" json:"avatar,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1189,9 +1202,11 @@ type Settings struct {
 	// Locale as en or zh.
 	Locale string `protobuf:"bytes,1,opt,name=locale,proto3" json:"locale,omitempty"`
 	// Theme: auto, light or dark.
-	Theme         string `protobuf:"bytes,2,opt,name=theme,proto3" json:"theme,omitempty"`
-	HidePresence  bool   `protobuf:"varint,3,opt,name=hide_presence,json=hidePresence,proto3" json:"hide_presence,omitempty"`
-	HideRead      bool   `protobuf:"varint,4,opt,name=hide_read,json=hideRead,proto3" json:"hide_read,omitempty"`
+	Theme string `protobuf:"bytes,2,opt,name=theme,proto3" json:"theme,omitempty"`
+	// HidePresence: nobody sees whether the user is online.
+	HidePresence bool `protobuf:"varint,3,opt,name=hide_presence,json=hidePresence,proto3" json:"hide_presence,omitempty"`
+	// HideRead: nobody sees how far the user has read.
+	HideRead      bool `protobuf:"varint,4,opt,name=hide_read,json=hideRead,proto3" json:"hide_read,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1335,9 +1350,10 @@ func (x *UpdateSettingsRequest) GetSettings() *Settings {
 }
 
 type RequestFriendRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	User          uint64                 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`
-	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	User  uint64                 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`
+	// Message to the user, of at most 500 characters.
+	Message       string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1439,9 +1455,10 @@ func (x *AnswerFriendRequest) GetAccept() bool {
 }
 
 type RemarkFriendRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	User          uint64                 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`
-	Remark        string                 `protobuf:"bytes,2,opt,name=remark,proto3" json:"remark,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	User  uint64                 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`
+	// Remark of at most 64 characters.
+	Remark        string `protobuf:"bytes,2,opt,name=remark,proto3" json:"remark,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1711,9 +1728,11 @@ func (x *UnfollowRequest) GetUser() uint64 {
 }
 
 type ListRelationsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Limit         uint32                 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
-	Page          string                 `protobuf:"bytes,2,opt,name=page,proto3" json:"page,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Limit of 1 to 200; 0 means 200.
+	Limit uint32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Page is the next of the page before; empty for the first.
+	Page          string `protobuf:"bytes,2,opt,name=page,proto3" json:"page,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1763,9 +1782,10 @@ func (x *ListRelationsRequest) GetPage() string {
 }
 
 type ListRelationsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Relations     []*v1.Relation         `protobuf:"bytes,1,rep,name=relations,proto3" json:"relations,omitempty"`
-	Next          string                 `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Relations []*v1.Relation         `protobuf:"bytes,1,rep,name=relations,proto3" json:"relations,omitempty"`
+	// Next page's token; empty at the end.
+	Next          string `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1897,8 +1917,10 @@ func (x *SuggestFriendsResponse) GetSuggestions() []*SuggestFriendsResponse_Sugg
 type PutUserRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ExternalId is the business server's own id: 1 to 128 bytes.
-	ExternalId    string `protobuf:"bytes,1,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
-	Handle        string `protobuf:"bytes,2,opt,name=handle,proto3" json:"handle,omitempty"`
+	ExternalId string `protobuf:"bytes,1,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
+	// Handle; where it is empty, a new user gets one, and one who exists keeps theirs.
+	Handle string `protobuf:"bytes,2,opt,name=handle,proto3" json:"handle,omitempty"`
+	// DisplayName; where it is empty, a new user shows the handle, and one who exists keeps theirs.
 	DisplayName   string `protobuf:"bytes,3,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1956,10 +1978,11 @@ func (x *PutUserRequest) GetDisplayName() string {
 }
 
 type CreateSessionRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	ExternalId    string                 `protobuf:"bytes,1,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
-	User          uint64                 `protobuf:"varint,2,opt,name=user,proto3" json:"user,omitempty"`
-	Client        *Client                `protobuf:"bytes,3,opt,name=client,proto3" json:"client,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// ExternalId of the user, or user.
+	ExternalId    string  `protobuf:"bytes,1,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
+	User          uint64  `protobuf:"varint,2,opt,name=user,proto3" json:"user,omitempty"`
+	Client        *Client `protobuf:"bytes,3,opt,name=client,proto3" json:"client,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -82,21 +82,26 @@ type Conversation struct {
 	MemberCount  uint32     `protobuf:"varint,7,opt,name=member_count,json=memberCount,proto3" json:"member_count,omitempty"`
 	// Peer is the other user of a one-to-one conversation.
 	Peer uint64 `protobuf:"varint,8,opt,name=peer,proto3" json:"peer,omitempty"`
-	Role Role   `protobuf:"varint,9,opt,name=role,proto3,enum=rialto.chat.v1.Role" json:"role,omitempty"`
+	// Role of the caller.
+	Role Role `protobuf:"varint,9,opt,name=role,proto3,enum=rialto.chat.v1.Role" json:"role,omitempty"`
 	// LastSeq is the seq of the newest message that the caller may read.
 	LastSeq uint64 `protobuf:"varint,10,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
 	// JoinSeq is the seq from which on the caller may read.
-	JoinSeq     uint64             `protobuf:"varint,11,opt,name=join_seq,json=joinSeq,proto3" json:"join_seq,omitempty"`
-	LastMessage *Message           `protobuf:"bytes,12,opt,name=last_message,json=lastMessage,proto3" json:"last_message,omitempty"`
-	State       *ConversationState `protobuf:"bytes,13,opt,name=state,proto3" json:"state,omitempty"`
+	JoinSeq uint64 `protobuf:"varint,11,opt,name=join_seq,json=joinSeq,proto3" json:"join_seq,omitempty"`
+	// LastMessage is the entry at last_seq, a control entry among them.
+	LastMessage *Message `protobuf:"bytes,12,opt,name=last_message,json=lastMessage,proto3" json:"last_message,omitempty"`
+	// State is the caller's own.
+	State *ConversationState `protobuf:"bytes,13,opt,name=state,proto3" json:"state,omitempty"`
 	// Unread = messages that count after the caller's read cursor and are not the caller's own.
 	Unread uint64 `protobuf:"varint,14,opt,name=unread,proto3" json:"unread,omitempty"`
 	// Peer's cursors, in a one-to-one conversation.
 	PeerDeliveredSeq uint64 `protobuf:"varint,15,opt,name=peer_delivered_seq,json=peerDeliveredSeq,proto3" json:"peer_delivered_seq,omitempty"`
 	PeerReadSeq      uint64 `protobuf:"varint,16,opt,name=peer_read_seq,json=peerReadSeq,proto3" json:"peer_read_seq,omitempty"`
-	Large            bool   `protobuf:"varint,17,opt,name=large,proto3" json:"large,omitempty"`
-	MutedAll         bool   `protobuf:"varint,18,opt,name=muted_all,json=mutedAll,proto3" json:"muted_all,omitempty"`
-	Dissolved        bool   `protobuf:"varint,19,opt,name=dissolved,proto3" json:"dissolved,omitempty"`
+	// Large: it is not in the sync stream; see the protocol.
+	Large bool `protobuf:"varint,17,opt,name=large,proto3" json:"large,omitempty"`
+	// MutedAll: only admins may write.
+	MutedAll  bool `protobuf:"varint,18,opt,name=muted_all,json=mutedAll,proto3" json:"muted_all,omitempty"`
+	Dissolved bool `protobuf:"varint,19,opt,name=dissolved,proto3" json:"dissolved,omitempty"`
 	// LeaveSeq is the last seq that a former member may read; 0 for members.
 	LeaveSeq      uint64 `protobuf:"varint,20,opt,name=leave_seq,json=leaveSeq,proto3" json:"leave_seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -417,7 +422,8 @@ type CreateGroupRequest struct {
 	// Title of 1 to 100 characters.
 	Title string `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
 	// Members besides the caller, at most 499.
-	Members    []uint64   `protobuf:"varint,2,rep,packed,name=members,proto3" json:"members,omitempty"`
+	Members []uint64 `protobuf:"varint,2,rep,packed,name=members,proto3" json:"members,omitempty"`
+	// JoinPolicy; by default invite.
 	JoinPolicy JoinPolicy `protobuf:"varint,3,opt,name=join_policy,json=joinPolicy,proto3,enum=rialto.chat.v1.JoinPolicy" json:"join_policy,omitempty"`
 	// Key, where given, makes a retry harmless: at most 64 bytes, unique per caller.
 	Key           string `protobuf:"bytes,4,opt,name=key,proto3" json:"key,omitempty"`
@@ -644,11 +650,13 @@ func (x *ListConversationsResponse) GetBadge() uint64 {
 }
 
 type Member struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	User          uint64                 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`
-	Role          Role                   `protobuf:"varint,2,opt,name=role,proto3,enum=rialto.chat.v1.Role" json:"role,omitempty"`
-	JoinSeq       uint64                 `protobuf:"varint,3,opt,name=join_seq,json=joinSeq,proto3" json:"join_seq,omitempty"`
-	MutedUntilMs  int64                  `protobuf:"varint,4,opt,name=muted_until_ms,json=mutedUntilMs,proto3" json:"muted_until_ms,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	User  uint64                 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`
+	Role  Role                   `protobuf:"varint,2,opt,name=role,proto3,enum=rialto.chat.v1.Role" json:"role,omitempty"`
+	// JoinSeq is the entry by which the member came in.
+	JoinSeq uint64 `protobuf:"varint,3,opt,name=join_seq,json=joinSeq,proto3" json:"join_seq,omitempty"`
+	// MutedUntilMs: may not write before this time.
+	MutedUntilMs  int64 `protobuf:"varint,4,opt,name=muted_until_ms,json=mutedUntilMs,proto3" json:"muted_until_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -712,10 +720,12 @@ func (x *Member) GetMutedUntilMs() int64 {
 }
 
 type ListMembersRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Conversation  uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
-	Limit         uint32                 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
-	Page          string                 `protobuf:"bytes,3,opt,name=page,proto3" json:"page,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// Limit of 1 to 200; 0 means 50.
+	Limit uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Page is the next of the page before; empty for the first.
+	Page          string `protobuf:"bytes,3,opt,name=page,proto3" json:"page,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -772,9 +782,10 @@ func (x *ListMembersRequest) GetPage() string {
 }
 
 type ListMembersResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Members       []*Member              `protobuf:"bytes,1,rep,name=members,proto3" json:"members,omitempty"`
-	Next          string                 `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Members []*Member              `protobuf:"bytes,1,rep,name=members,proto3" json:"members,omitempty"`
+	// Next page's token; empty at the end.
+	Next          string `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -869,9 +880,10 @@ func (x *Change) GetSeq() uint64 {
 }
 
 type InviteRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Conversation  uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
-	Users         []uint64               `protobuf:"varint,2,rep,packed,name=users,proto3" json:"users,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// Users, at most 500.
+	Users         []uint64 `protobuf:"varint,2,rep,packed,name=users,proto3" json:"users,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -921,9 +933,10 @@ func (x *InviteRequest) GetUsers() []uint64 {
 }
 
 type RemoveRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Conversation  uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
-	Users         []uint64               `protobuf:"varint,2,rep,packed,name=users,proto3" json:"users,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// Users, at most 500.
+	Users         []uint64 `protobuf:"varint,2,rep,packed,name=users,proto3" json:"users,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1020,7 +1033,8 @@ type JoinRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Conversation uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
 	// Token of a join link; then conversation may be 0.
-	Token         string `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
+	Token string `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
+	// Message to the admins, of at most 500 characters, where joining needs approval.
 	Message       string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1078,9 +1092,10 @@ func (x *JoinRequest) GetMessage() string {
 }
 
 type JoinResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Joined        bool                   `protobuf:"varint,1,opt,name=joined,proto3" json:"joined,omitempty"`
-	Conversation  uint64                 `protobuf:"varint,2,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Joined: the caller is a member now; otherwise admins were asked.
+	Joined        bool   `protobuf:"varint,1,opt,name=joined,proto3" json:"joined,omitempty"`
+	Conversation  uint64 `protobuf:"varint,2,opt,name=conversation,proto3" json:"conversation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1543,9 +1558,11 @@ func (x *MuteMembersRequest) GetUntilMs() int64 {
 type UpdateGroupRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Conversation uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
-	Title        *string                `protobuf:"bytes,2,opt,name=title,proto3,oneof" json:"title,omitempty"`
+	// Title of 1 to 100 characters.
+	Title *string `protobuf:"bytes,2,opt,name=title,proto3,oneof" json:"title,omitempty"`
 	// Announcement of at most 2,000 characters.
-	Announcement  *string     `protobuf:"bytes,3,opt,name=announcement,proto3,oneof" json:"announcement,omitempty"`
+	Announcement *string `protobuf:"bytes,3,opt,name=announcement,proto3,oneof" json:"announcement,omitempty"`
+	// Avatar is a completed upload of the caller's own, a picture; 0 takes it away.
 	Avatar        *uint64     `protobuf:"varint,4,opt,name=avatar,proto3,oneof" json:"avatar,omitempty"`
 	JoinPolicy    *JoinPolicy `protobuf:"varint,5,opt,name=join_policy,json=joinPolicy,proto3,enum=rialto.chat.v1.JoinPolicy,oneof" json:"join_policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1943,10 +1960,12 @@ func (x *HistoryResponse) GetMore() bool {
 }
 
 type MarkRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Conversation  uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
-	DeliveredSeq  uint64                 `protobuf:"varint,2,opt,name=delivered_seq,json=deliveredSeq,proto3" json:"delivered_seq,omitempty"`
-	ReadSeq       uint64                 `protobuf:"varint,3,opt,name=read_seq,json=readSeq,proto3" json:"read_seq,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// DeliveredSeq: a device of the caller has all up to here. 0 leaves it.
+	DeliveredSeq uint64 `protobuf:"varint,2,opt,name=delivered_seq,json=deliveredSeq,proto3" json:"delivered_seq,omitempty"`
+	// ReadSeq: the caller has seen all up to here. 0 leaves it.
+	ReadSeq       uint64 `protobuf:"varint,3,opt,name=read_seq,json=readSeq,proto3" json:"read_seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2127,8 +2146,10 @@ type ListReadersRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Conversation uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
 	Seq          uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
-	Limit        uint32                 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
-	Page         string                 `protobuf:"bytes,4,opt,name=page,proto3" json:"page,omitempty"`
+	// Limit of 1 to 200; 0 means 50.
+	Limit uint32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Page is the next of the page before; empty for the first.
+	Page string `protobuf:"bytes,4,opt,name=page,proto3" json:"page,omitempty"`
 	// Unread: list those who have not.
 	Unread        bool `protobuf:"varint,5,opt,name=unread,proto3" json:"unread,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2201,9 +2222,10 @@ func (x *ListReadersRequest) GetUnread() bool {
 }
 
 type ListReadersResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Users         []uint64               `protobuf:"varint,1,rep,packed,name=users,proto3" json:"users,omitempty"`
-	Next          string                 `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Users []uint64               `protobuf:"varint,1,rep,packed,name=users,proto3" json:"users,omitempty"`
+	// Next page's token; empty at the end.
+	Next          string `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2440,9 +2462,10 @@ func (x *SyncResponse) GetLarge() []*LargeTail {
 }
 
 type LargeTail struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Conversation  uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
-	LastSeq       uint64                 `protobuf:"varint,2,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// LastSeq is the seq of the group's newest entry.
+	LastSeq       uint64 `protobuf:"varint,2,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2494,8 +2517,9 @@ func (x *LargeTail) GetLastSeq() uint64 {
 // Event is one step of a user's sync stream.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Epoch uint32                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	Seq   uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	// Epoch and seq are the position of this event. Both are 0 in a push of a large group's message, which is outside the stream.
+	Epoch uint32 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Seq   uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
 	// Prev is the seq of the event before this one in the stream: a device whose last is another has a gap, and syncs.
 	Prev uint64 `protobuf:"varint,3,opt,name=prev,proto3" json:"prev,omitempty"`
 	// Types that are valid to be assigned to Body:

@@ -107,22 +107,31 @@ const (
 
 // AccountServiceClient is a client for the rialto.account.v1.AccountService service.
 type AccountServiceClient interface {
+	// Register makes a user and a first session.
 	Register(context.Context, *connect.Request[v1.RegisterRequest]) (*connect.Response[v1.Session], error)
+	// Login opens a session with a password. It ends the session that the device had, and those that the server's device policy gives up for it.
 	Login(context.Context, *connect.Request[v1.LoginRequest]) (*connect.Response[v1.Session], error)
-	// Refresh gives new tokens; a refresh token used twice ends all sessions that came from it.
+	// Refresh gives new tokens for a refresh token. Each is used once; one that is shown again after more than 10 seconds ends its session.
 	Refresh(context.Context, *connect.Request[v1.RefreshRequest]) (*connect.Response[v1.Session], error)
 	// Logout ends the caller's session, or all of the user's.
 	Logout(context.Context, *connect.Request[v1.LogoutRequest]) (*connect.Response[v1.LogoutResponse], error)
+	// ListSessions gives the user's open sessions, for a page on which to end them.
 	ListSessions(context.Context, *connect.Request[v1.ListSessionsRequest]) (*connect.Response[v1.ListSessionsResponse], error)
+	// RevokeSession ends one of the user's sessions at once, with its connections.
 	RevokeSession(context.Context, *connect.Request[v1.RevokeSessionRequest]) (*connect.Response[v1.RevokeSessionResponse], error)
+	// ChangePassword sets a new password, and ends all of the user's sessions but this one.
 	ChangePassword(context.Context, *connect.Request[v1.ChangePasswordRequest]) (*connect.Response[v1.ChangePasswordResponse], error)
 	// CreateTicket gives a single-use ticket, good for 60 seconds, to open a socket with ?ticket=.
 	CreateTicket(context.Context, *connect.Request[v1.CreateTicketRequest]) (*connect.Response[v1.CreateTicketResponse], error)
+	// GetUsers gives those of the users who exist, in no order.
 	GetUsers(context.Context, *connect.Request[v1.GetUsersRequest]) (*connect.Response[v1.GetUsersResponse], error)
-	// SearchUsers finds by handle (prefix) or display name (words), at most 20.
+	// SearchUsers finds by the beginning of a handle or a part of a display name, at most 20, but none who blocks the caller.
 	SearchUsers(context.Context, *connect.Request[v1.SearchUsersRequest]) (*connect.Response[v1.SearchUsersResponse], error)
+	// UpdateProfile sets what is given; absent fields stay.
 	UpdateProfile(context.Context, *connect.Request[v1.UpdateProfileRequest]) (*connect.Response[v1.User], error)
+	// GetSettings gives what the user chose, the same on all devices.
 	GetSettings(context.Context, *connect.Request[v1.GetSettingsRequest]) (*connect.Response[v1.Settings], error)
+	// UpdateSettings replaces all settings.
 	UpdateSettings(context.Context, *connect.Request[v1.UpdateSettingsRequest]) (*connect.Response[v1.Settings], error)
 }
 
@@ -302,22 +311,31 @@ func (c *accountServiceClient) UpdateSettings(ctx context.Context, req *connect.
 
 // AccountServiceHandler is an implementation of the rialto.account.v1.AccountService service.
 type AccountServiceHandler interface {
+	// Register makes a user and a first session.
 	Register(context.Context, *connect.Request[v1.RegisterRequest]) (*connect.Response[v1.Session], error)
+	// Login opens a session with a password. It ends the session that the device had, and those that the server's device policy gives up for it.
 	Login(context.Context, *connect.Request[v1.LoginRequest]) (*connect.Response[v1.Session], error)
-	// Refresh gives new tokens; a refresh token used twice ends all sessions that came from it.
+	// Refresh gives new tokens for a refresh token. Each is used once; one that is shown again after more than 10 seconds ends its session.
 	Refresh(context.Context, *connect.Request[v1.RefreshRequest]) (*connect.Response[v1.Session], error)
 	// Logout ends the caller's session, or all of the user's.
 	Logout(context.Context, *connect.Request[v1.LogoutRequest]) (*connect.Response[v1.LogoutResponse], error)
+	// ListSessions gives the user's open sessions, for a page on which to end them.
 	ListSessions(context.Context, *connect.Request[v1.ListSessionsRequest]) (*connect.Response[v1.ListSessionsResponse], error)
+	// RevokeSession ends one of the user's sessions at once, with its connections.
 	RevokeSession(context.Context, *connect.Request[v1.RevokeSessionRequest]) (*connect.Response[v1.RevokeSessionResponse], error)
+	// ChangePassword sets a new password, and ends all of the user's sessions but this one.
 	ChangePassword(context.Context, *connect.Request[v1.ChangePasswordRequest]) (*connect.Response[v1.ChangePasswordResponse], error)
 	// CreateTicket gives a single-use ticket, good for 60 seconds, to open a socket with ?ticket=.
 	CreateTicket(context.Context, *connect.Request[v1.CreateTicketRequest]) (*connect.Response[v1.CreateTicketResponse], error)
+	// GetUsers gives those of the users who exist, in no order.
 	GetUsers(context.Context, *connect.Request[v1.GetUsersRequest]) (*connect.Response[v1.GetUsersResponse], error)
-	// SearchUsers finds by handle (prefix) or display name (words), at most 20.
+	// SearchUsers finds by the beginning of a handle or a part of a display name, at most 20, but none who blocks the caller.
 	SearchUsers(context.Context, *connect.Request[v1.SearchUsersRequest]) (*connect.Response[v1.SearchUsersResponse], error)
+	// UpdateProfile sets what is given; absent fields stay.
 	UpdateProfile(context.Context, *connect.Request[v1.UpdateProfileRequest]) (*connect.Response[v1.User], error)
+	// GetSettings gives what the user chose, the same on all devices.
 	GetSettings(context.Context, *connect.Request[v1.GetSettingsRequest]) (*connect.Response[v1.Settings], error)
+	// UpdateSettings replaces all settings.
 	UpdateSettings(context.Context, *connect.Request[v1.UpdateSettingsRequest]) (*connect.Response[v1.Settings], error)
 }
 
@@ -497,12 +515,19 @@ func (UnimplementedAccountServiceHandler) UpdateSettings(context.Context, *conne
 
 // GraphServiceClient is a client for the rialto.account.v1.GraphService service.
 type GraphServiceClient interface {
+	// RequestFriend asks a user to be friends. Where that user has asked the caller, they are friends at once.
 	RequestFriend(context.Context, *connect.Request[v1.RequestFriendRequest]) (*connect.Response[v11.Relation], error)
+	// AnswerFriend accepts or declines what a user asked. Who is declined sees the request gone.
 	AnswerFriend(context.Context, *connect.Request[v1.AnswerFriendRequest]) (*connect.Response[v11.Relation], error)
+	// RemarkFriend gives a friend a name that the caller alone sees; empty takes it away.
 	RemarkFriend(context.Context, *connect.Request[v1.RemarkFriendRequest]) (*connect.Response[v11.Relation], error)
+	// DeleteFriend ends a friendship, or takes a request back.
 	DeleteFriend(context.Context, *connect.Request[v1.DeleteFriendRequest]) (*connect.Response[v11.Relation], error)
+	// Block keeps a user from writing to the caller, from the moment of the answer on, and ends a friendship. The other is not told.
 	Block(context.Context, *connect.Request[v1.BlockRequest]) (*connect.Response[v11.Relation], error)
+	// Unblock lets a user write again. A friendship that was ended stays ended.
 	Unblock(context.Context, *connect.Request[v1.UnblockRequest]) (*connect.Response[v11.Relation], error)
+	// Follow and Unfollow are one's own; the other is not asked.
 	Follow(context.Context, *connect.Request[v1.FollowRequest]) (*connect.Response[v11.Relation], error)
 	Unfollow(context.Context, *connect.Request[v1.UnfollowRequest]) (*connect.Response[v11.Relation], error)
 	// ListRelations pages over all of the caller's relations.
@@ -651,12 +676,19 @@ func (c *graphServiceClient) SuggestFriends(ctx context.Context, req *connect.Re
 
 // GraphServiceHandler is an implementation of the rialto.account.v1.GraphService service.
 type GraphServiceHandler interface {
+	// RequestFriend asks a user to be friends. Where that user has asked the caller, they are friends at once.
 	RequestFriend(context.Context, *connect.Request[v1.RequestFriendRequest]) (*connect.Response[v11.Relation], error)
+	// AnswerFriend accepts or declines what a user asked. Who is declined sees the request gone.
 	AnswerFriend(context.Context, *connect.Request[v1.AnswerFriendRequest]) (*connect.Response[v11.Relation], error)
+	// RemarkFriend gives a friend a name that the caller alone sees; empty takes it away.
 	RemarkFriend(context.Context, *connect.Request[v1.RemarkFriendRequest]) (*connect.Response[v11.Relation], error)
+	// DeleteFriend ends a friendship, or takes a request back.
 	DeleteFriend(context.Context, *connect.Request[v1.DeleteFriendRequest]) (*connect.Response[v11.Relation], error)
+	// Block keeps a user from writing to the caller, from the moment of the answer on, and ends a friendship. The other is not told.
 	Block(context.Context, *connect.Request[v1.BlockRequest]) (*connect.Response[v11.Relation], error)
+	// Unblock lets a user write again. A friendship that was ended stays ended.
 	Unblock(context.Context, *connect.Request[v1.UnblockRequest]) (*connect.Response[v11.Relation], error)
+	// Follow and Unfollow are one's own; the other is not asked.
 	Follow(context.Context, *connect.Request[v1.FollowRequest]) (*connect.Response[v11.Relation], error)
 	Unfollow(context.Context, *connect.Request[v1.UnfollowRequest]) (*connect.Response[v11.Relation], error)
 	// ListRelations pages over all of the caller's relations.

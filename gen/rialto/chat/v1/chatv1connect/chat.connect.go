@@ -92,25 +92,35 @@ type ChatServiceClient interface {
 	OpenDirect(context.Context, *connect.Request[v1.OpenDirectRequest]) (*connect.Response[v1.Conversation], error)
 	// CreateGroup makes a group with the caller as owner.
 	CreateGroup(context.Context, *connect.Request[v1.CreateGroupRequest]) (*connect.Response[v1.Conversation], error)
+	// GetConversation gives one conversation as the caller sees it, also one that the caller has left.
 	GetConversation(context.Context, *connect.Request[v1.GetConversationRequest]) (*connect.Response[v1.Conversation], error)
 	// ListConversations gives the caller's conversations, pinned first, then the last changed first, in pages.
 	ListConversations(context.Context, *connect.Request[v1.ListConversationsRequest]) (*connect.Response[v1.ListConversationsResponse], error)
+	// ListMembers gives a conversation's members, by user id, in pages.
 	ListMembers(context.Context, *connect.Request[v1.ListMembersRequest]) (*connect.Response[v1.ListMembersResponse], error)
+	// Invite brings users into a group. Admins and the owner may, in an open group every member. Who is in already is left out.
 	Invite(context.Context, *connect.Request[v1.InviteRequest]) (*connect.Response[v1.Change], error)
+	// Remove takes members out. Admins remove members, the owner anyone.
 	Remove(context.Context, *connect.Request[v1.RemoveRequest]) (*connect.Response[v1.Change], error)
+	// Leave a group. Its owner transfers or dissolves it instead.
 	Leave(context.Context, *connect.Request[v1.LeaveRequest]) (*connect.Response[v1.Change], error)
 	// Join an open group, or ask to join one by approval, or with the token of a link.
 	Join(context.Context, *connect.Request[v1.JoinRequest]) (*connect.Response[v1.JoinResponse], error)
+	// ListJoinRequests gives admins the requests that wait, the oldest first, at most 200.
 	ListJoinRequests(context.Context, *connect.Request[v1.ListJoinRequestsRequest]) (*connect.Response[v1.ListJoinRequestsResponse], error)
+	// AnswerJoinRequest lets a user in, or not; admins may.
 	AnswerJoinRequest(context.Context, *connect.Request[v1.AnswerJoinRequestRequest]) (*connect.Response[v1.Change], error)
 	// CreateJoinLink gives a token with which others join; a new one ends the old one.
 	CreateJoinLink(context.Context, *connect.Request[v1.CreateJoinLinkRequest]) (*connect.Response[v1.CreateJoinLinkResponse], error)
+	// SetRole makes a member an admin, or an admin a member; the owner may.
 	SetRole(context.Context, *connect.Request[v1.SetRoleRequest]) (*connect.Response[v1.Change], error)
+	// Transfer gives the group to another member; the owner becomes an admin.
 	Transfer(context.Context, *connect.Request[v1.TransferRequest]) (*connect.Response[v1.Change], error)
 	// MuteMembers keeps members, or all but admins, from writing.
 	MuteMembers(context.Context, *connect.Request[v1.MuteMembersRequest]) (*connect.Response[v1.Change], error)
 	// UpdateGroup sets title, announcement, avatar or join policy; absent fields stay.
 	UpdateGroup(context.Context, *connect.Request[v1.UpdateGroupRequest]) (*connect.Response[v1.Change], error)
+	// Dissolve ends the group: nobody writes any more, all may read what there is. The owner may.
 	Dissolve(context.Context, *connect.Request[v1.DissolveRequest]) (*connect.Response[v1.Change], error)
 	// Send stores a message. The answer means: durably stored.
 	Send(context.Context, *connect.Request[v1.SendRequest]) (*connect.Response[v1.SendResponse], error)
@@ -426,25 +436,35 @@ type ChatServiceHandler interface {
 	OpenDirect(context.Context, *connect.Request[v1.OpenDirectRequest]) (*connect.Response[v1.Conversation], error)
 	// CreateGroup makes a group with the caller as owner.
 	CreateGroup(context.Context, *connect.Request[v1.CreateGroupRequest]) (*connect.Response[v1.Conversation], error)
+	// GetConversation gives one conversation as the caller sees it, also one that the caller has left.
 	GetConversation(context.Context, *connect.Request[v1.GetConversationRequest]) (*connect.Response[v1.Conversation], error)
 	// ListConversations gives the caller's conversations, pinned first, then the last changed first, in pages.
 	ListConversations(context.Context, *connect.Request[v1.ListConversationsRequest]) (*connect.Response[v1.ListConversationsResponse], error)
+	// ListMembers gives a conversation's members, by user id, in pages.
 	ListMembers(context.Context, *connect.Request[v1.ListMembersRequest]) (*connect.Response[v1.ListMembersResponse], error)
+	// Invite brings users into a group. Admins and the owner may, in an open group every member. Who is in already is left out.
 	Invite(context.Context, *connect.Request[v1.InviteRequest]) (*connect.Response[v1.Change], error)
+	// Remove takes members out. Admins remove members, the owner anyone.
 	Remove(context.Context, *connect.Request[v1.RemoveRequest]) (*connect.Response[v1.Change], error)
+	// Leave a group. Its owner transfers or dissolves it instead.
 	Leave(context.Context, *connect.Request[v1.LeaveRequest]) (*connect.Response[v1.Change], error)
 	// Join an open group, or ask to join one by approval, or with the token of a link.
 	Join(context.Context, *connect.Request[v1.JoinRequest]) (*connect.Response[v1.JoinResponse], error)
+	// ListJoinRequests gives admins the requests that wait, the oldest first, at most 200.
 	ListJoinRequests(context.Context, *connect.Request[v1.ListJoinRequestsRequest]) (*connect.Response[v1.ListJoinRequestsResponse], error)
+	// AnswerJoinRequest lets a user in, or not; admins may.
 	AnswerJoinRequest(context.Context, *connect.Request[v1.AnswerJoinRequestRequest]) (*connect.Response[v1.Change], error)
 	// CreateJoinLink gives a token with which others join; a new one ends the old one.
 	CreateJoinLink(context.Context, *connect.Request[v1.CreateJoinLinkRequest]) (*connect.Response[v1.CreateJoinLinkResponse], error)
+	// SetRole makes a member an admin, or an admin a member; the owner may.
 	SetRole(context.Context, *connect.Request[v1.SetRoleRequest]) (*connect.Response[v1.Change], error)
+	// Transfer gives the group to another member; the owner becomes an admin.
 	Transfer(context.Context, *connect.Request[v1.TransferRequest]) (*connect.Response[v1.Change], error)
 	// MuteMembers keeps members, or all but admins, from writing.
 	MuteMembers(context.Context, *connect.Request[v1.MuteMembersRequest]) (*connect.Response[v1.Change], error)
 	// UpdateGroup sets title, announcement, avatar or join policy; absent fields stay.
 	UpdateGroup(context.Context, *connect.Request[v1.UpdateGroupRequest]) (*connect.Response[v1.Change], error)
+	// Dissolve ends the group: nobody writes any more, all may read what there is. The owner may.
 	Dissolve(context.Context, *connect.Request[v1.DissolveRequest]) (*connect.Response[v1.Change], error)
 	// Send stores a message. The answer means: durably stored.
 	Send(context.Context, *connect.Request[v1.SendRequest]) (*connect.Response[v1.SendResponse], error)

@@ -31,6 +31,8 @@ export type User = Message<"rialto.account.v1.User"> & {
   handle: string;
 
   /**
+   * DisplayName of 1 to 64 characters.
+   *
    * @generated from field: string display_name = 3;
    */
   displayName: string;
@@ -43,6 +45,8 @@ export type User = Message<"rialto.account.v1.User"> & {
   avatar: string;
 
   /**
+   * Bio of at most 500 characters.
+   *
    * @generated from field: string bio = 5;
    */
   bio: string;
@@ -67,6 +71,8 @@ export const UserSchema: GenMessage<User> = /*@__PURE__*/
  */
 export type RegisterRequest = Message<"rialto.account.v1.RegisterRequest"> & {
   /**
+   * Handle of 3 to 32 characters: a-z, 0-9, _ and .
+   *
    * @generated from field: string handle = 1;
    */
   handle: string;
@@ -79,6 +85,8 @@ export type RegisterRequest = Message<"rialto.account.v1.RegisterRequest"> & {
   password: string;
 
   /**
+   * DisplayName of 1 to 64 characters; empty: the handle.
+   *
    * @generated from field: string display_name = 3;
    */
   displayName: string;
@@ -185,6 +193,8 @@ export type Session = Message<"rialto.account.v1.Session"> & {
   user: string;
 
   /**
+   * Device to give at the next login on this installation.
+   *
    * @generated from field: uint64 device = 2 [jstype = JS_STRING];
    */
   device: string;
@@ -202,6 +212,8 @@ export type Session = Message<"rialto.account.v1.Session"> & {
   expiresMs: bigint;
 
   /**
+   * RefreshToken for Refresh; used once.
+   *
    * @generated from field: string refresh_token = 5;
    */
   refreshToken: string;
@@ -277,6 +289,8 @@ export type SessionInfo = Message<"rialto.account.v1.SessionInfo"> & {
   device: string;
 
   /**
+   * Name and type as the client gave them.
+   *
    * @generated from field: string name = 3;
    */
   name: string;
@@ -292,11 +306,15 @@ export type SessionInfo = Message<"rialto.account.v1.SessionInfo"> & {
   createdMs: bigint;
 
   /**
+   * UsedMs is when the session last got tokens.
+   *
    * @generated from field: int64 used_ms = 6 [jstype = JS_NUMBER];
    */
   usedMs: bigint;
 
   /**
+   * Current: the session that asks.
+   *
    * @generated from field: bool current = 7;
    */
   current: boolean;
@@ -366,6 +384,8 @@ export type ChangePasswordRequest = Message<"rialto.account.v1.ChangePasswordReq
   oldPassword: string;
 
   /**
+   * NewPassword of 8 to 128 characters.
+   *
    * @generated from field: string new_password = 2;
    */
   newPassword: string;
@@ -427,7 +447,7 @@ export const CreateTicketResponseSchema: GenMessage<CreateTicketResponse> = /*@_
   messageDesc(file_rialto_account_v1_account, 16);
 
 /**
- * GetUsers: at most 200 ids, or handles.
+ * GetUsersRequest names 1 to 200 users, by id or handle.
  *
  * @generated from message rialto.account.v1.GetUsersRequest
  */
@@ -506,16 +526,22 @@ export const SearchUsersResponseSchema: GenMessage<SearchUsersResponse> = /*@__P
  */
 export type UpdateProfileRequest = Message<"rialto.account.v1.UpdateProfileRequest"> & {
   /**
+   * DisplayName of 1 to 64 characters, not only blanks.
+   *
    * @generated from field: optional string display_name = 1;
    */
   displayName?: string | undefined;
 
   /**
+   * Bio of at most 500 characters.
+   *
    * @generated from field: optional string bio = 2;
    */
   bio?: string | undefined;
 
   /**
+   * Avatar is a completed upload of the caller's own, a picture; 0 takes it away.
+   *
    * @generated from field: optional uint64 avatar = 3 [jstype = JS_STRING];
    */
   avatar?: string | undefined;
@@ -547,11 +573,15 @@ export type Settings = Message<"rialto.account.v1.Settings"> & {
   theme: string;
 
   /**
+   * HidePresence: nobody sees whether the user is online.
+   *
    * @generated from field: bool hide_presence = 3;
    */
   hidePresence: boolean;
 
   /**
+   * HideRead: nobody sees how far the user has read.
+   *
    * @generated from field: bool hide_read = 4;
    */
   hideRead: boolean;
@@ -604,6 +634,8 @@ export type RequestFriendRequest = Message<"rialto.account.v1.RequestFriendReque
   user: string;
 
   /**
+   * Message to the user, of at most 500 characters.
+   *
    * @generated from field: string message = 2;
    */
   message: string;
@@ -648,6 +680,8 @@ export type RemarkFriendRequest = Message<"rialto.account.v1.RemarkFriendRequest
   user: string;
 
   /**
+   * Remark of at most 64 characters.
+   *
    * @generated from field: string remark = 2;
    */
   remark: string;
@@ -750,11 +784,15 @@ export const UnfollowRequestSchema: GenMessage<UnfollowRequest> = /*@__PURE__*/
  */
 export type ListRelationsRequest = Message<"rialto.account.v1.ListRelationsRequest"> & {
   /**
+   * Limit of 1 to 200; 0 means 200.
+   *
    * @generated from field: uint32 limit = 1;
    */
   limit: number;
 
   /**
+   * Page is the next of the page before; empty for the first.
+   *
    * @generated from field: string page = 2;
    */
   page: string;
@@ -777,6 +815,8 @@ export type ListRelationsResponse = Message<"rialto.account.v1.ListRelationsResp
   relations: Relation[];
 
   /**
+   * Next page's token; empty at the end.
+   *
    * @generated from field: string next = 2;
    */
   next: string;
@@ -853,11 +893,15 @@ export type PutUserRequest = Message<"rialto.account.v1.PutUserRequest"> & {
   externalId: string;
 
   /**
+   * Handle; where it is empty, a new user gets one, and one who exists keeps theirs.
+   *
    * @generated from field: string handle = 2;
    */
   handle: string;
 
   /**
+   * DisplayName; where it is empty, a new user shows the handle, and one who exists keeps theirs.
+   *
    * @generated from field: string display_name = 3;
    */
   displayName: string;
@@ -875,6 +919,8 @@ export const PutUserRequestSchema: GenMessage<PutUserRequest> = /*@__PURE__*/
  */
 export type CreateSessionRequest = Message<"rialto.account.v1.CreateSessionRequest"> & {
   /**
+   * ExternalId of the user, or user.
+   *
    * @generated from field: string external_id = 1;
    */
   externalId: string;
@@ -904,6 +950,8 @@ export const CreateSessionRequestSchema: GenMessage<CreateSessionRequest> = /*@_
  */
 export const AccountService: GenService<{
   /**
+   * Register makes a user and a first session.
+   *
    * @generated from rpc rialto.account.v1.AccountService.Register
    */
   register: {
@@ -912,6 +960,8 @@ export const AccountService: GenService<{
     output: typeof SessionSchema;
   },
   /**
+   * Login opens a session with a password. It ends the session that the device had, and those that the server's device policy gives up for it.
+   *
    * @generated from rpc rialto.account.v1.AccountService.Login
    */
   login: {
@@ -920,7 +970,7 @@ export const AccountService: GenService<{
     output: typeof SessionSchema;
   },
   /**
-   * Refresh gives new tokens; a refresh token used twice ends all sessions that came from it.
+   * Refresh gives new tokens for a refresh token. Each is used once; one that is shown again after more than 10 seconds ends its session.
    *
    * @generated from rpc rialto.account.v1.AccountService.Refresh
    */
@@ -940,6 +990,8 @@ export const AccountService: GenService<{
     output: typeof LogoutResponseSchema;
   },
   /**
+   * ListSessions gives the user's open sessions, for a page on which to end them.
+   *
    * @generated from rpc rialto.account.v1.AccountService.ListSessions
    */
   listSessions: {
@@ -948,6 +1000,8 @@ export const AccountService: GenService<{
     output: typeof ListSessionsResponseSchema;
   },
   /**
+   * RevokeSession ends one of the user's sessions at once, with its connections.
+   *
    * @generated from rpc rialto.account.v1.AccountService.RevokeSession
    */
   revokeSession: {
@@ -956,6 +1010,8 @@ export const AccountService: GenService<{
     output: typeof RevokeSessionResponseSchema;
   },
   /**
+   * ChangePassword sets a new password, and ends all of the user's sessions but this one.
+   *
    * @generated from rpc rialto.account.v1.AccountService.ChangePassword
    */
   changePassword: {
@@ -974,6 +1030,8 @@ export const AccountService: GenService<{
     output: typeof CreateTicketResponseSchema;
   },
   /**
+   * GetUsers gives those of the users who exist, in no order.
+   *
    * @generated from rpc rialto.account.v1.AccountService.GetUsers
    */
   getUsers: {
@@ -982,7 +1040,7 @@ export const AccountService: GenService<{
     output: typeof GetUsersResponseSchema;
   },
   /**
-   * SearchUsers finds by handle (prefix) or display name (words), at most 20.
+   * SearchUsers finds by the beginning of a handle or a part of a display name, at most 20, but none who blocks the caller.
    *
    * @generated from rpc rialto.account.v1.AccountService.SearchUsers
    */
@@ -992,6 +1050,8 @@ export const AccountService: GenService<{
     output: typeof SearchUsersResponseSchema;
   },
   /**
+   * UpdateProfile sets what is given; absent fields stay.
+   *
    * @generated from rpc rialto.account.v1.AccountService.UpdateProfile
    */
   updateProfile: {
@@ -1000,6 +1060,8 @@ export const AccountService: GenService<{
     output: typeof UserSchema;
   },
   /**
+   * GetSettings gives what the user chose, the same on all devices.
+   *
    * @generated from rpc rialto.account.v1.AccountService.GetSettings
    */
   getSettings: {
@@ -1008,6 +1070,8 @@ export const AccountService: GenService<{
     output: typeof SettingsSchema;
   },
   /**
+   * UpdateSettings replaces all settings.
+   *
    * @generated from rpc rialto.account.v1.AccountService.UpdateSettings
    */
   updateSettings: {
@@ -1025,6 +1089,8 @@ export const AccountService: GenService<{
  */
 export const GraphService: GenService<{
   /**
+   * RequestFriend asks a user to be friends. Where that user has asked the caller, they are friends at once.
+   *
    * @generated from rpc rialto.account.v1.GraphService.RequestFriend
    */
   requestFriend: {
@@ -1033,6 +1099,8 @@ export const GraphService: GenService<{
     output: typeof RelationSchema;
   },
   /**
+   * AnswerFriend accepts or declines what a user asked. Who is declined sees the request gone.
+   *
    * @generated from rpc rialto.account.v1.GraphService.AnswerFriend
    */
   answerFriend: {
@@ -1041,6 +1109,8 @@ export const GraphService: GenService<{
     output: typeof RelationSchema;
   },
   /**
+   * RemarkFriend gives a friend a name that the caller alone sees; empty takes it away.
+   *
    * @generated from rpc rialto.account.v1.GraphService.RemarkFriend
    */
   remarkFriend: {
@@ -1049,6 +1119,8 @@ export const GraphService: GenService<{
     output: typeof RelationSchema;
   },
   /**
+   * DeleteFriend ends a friendship, or takes a request back.
+   *
    * @generated from rpc rialto.account.v1.GraphService.DeleteFriend
    */
   deleteFriend: {
@@ -1057,6 +1129,8 @@ export const GraphService: GenService<{
     output: typeof RelationSchema;
   },
   /**
+   * Block keeps a user from writing to the caller, from the moment of the answer on, and ends a friendship. The other is not told.
+   *
    * @generated from rpc rialto.account.v1.GraphService.Block
    */
   block: {
@@ -1065,6 +1139,8 @@ export const GraphService: GenService<{
     output: typeof RelationSchema;
   },
   /**
+   * Unblock lets a user write again. A friendship that was ended stays ended.
+   *
    * @generated from rpc rialto.account.v1.GraphService.Unblock
    */
   unblock: {
@@ -1073,6 +1149,8 @@ export const GraphService: GenService<{
     output: typeof RelationSchema;
   },
   /**
+   * Follow and Unfollow are one's own; the other is not asked.
+   *
    * @generated from rpc rialto.account.v1.GraphService.Follow
    */
   follow: {

@@ -63,6 +63,8 @@ export type Conversation = Message<"rialto.chat.v1.Conversation"> & {
   peer: string;
 
   /**
+   * Role of the caller.
+   *
    * @generated from field: rialto.chat.v1.Role role = 9;
    */
   role: Role;
@@ -82,11 +84,15 @@ export type Conversation = Message<"rialto.chat.v1.Conversation"> & {
   joinSeq: bigint;
 
   /**
+   * LastMessage is the entry at last_seq, a control entry among them.
+   *
    * @generated from field: rialto.chat.v1.Message last_message = 12;
    */
   lastMessage?: Message$1 | undefined;
 
   /**
+   * State is the caller's own.
+   *
    * @generated from field: rialto.chat.v1.ConversationState state = 13;
    */
   state?: ConversationState | undefined;
@@ -111,11 +117,15 @@ export type Conversation = Message<"rialto.chat.v1.Conversation"> & {
   peerReadSeq: bigint;
 
   /**
+   * Large: it is not in the sync stream; see the protocol.
+   *
    * @generated from field: bool large = 17;
    */
   large: boolean;
 
   /**
+   * MutedAll: only admins may write.
+   *
    * @generated from field: bool muted_all = 18;
    */
   mutedAll: boolean;
@@ -229,6 +239,8 @@ export type CreateGroupRequest = Message<"rialto.chat.v1.CreateGroupRequest"> & 
   members: string[];
 
   /**
+   * JoinPolicy; by default invite.
+   *
    * @generated from field: rialto.chat.v1.JoinPolicy join_policy = 3;
    */
   joinPolicy: JoinPolicy;
@@ -337,11 +349,15 @@ export type Member = Message<"rialto.chat.v1.Member"> & {
   role: Role;
 
   /**
+   * JoinSeq is the entry by which the member came in.
+   *
    * @generated from field: uint64 join_seq = 3;
    */
   joinSeq: bigint;
 
   /**
+   * MutedUntilMs: may not write before this time.
+   *
    * @generated from field: int64 muted_until_ms = 4 [jstype = JS_NUMBER];
    */
   mutedUntilMs: bigint;
@@ -364,11 +380,15 @@ export type ListMembersRequest = Message<"rialto.chat.v1.ListMembersRequest"> & 
   conversation: string;
 
   /**
+   * Limit of 1 to 200; 0 means 50.
+   *
    * @generated from field: uint32 limit = 2;
    */
   limit: number;
 
   /**
+   * Page is the next of the page before; empty for the first.
+   *
    * @generated from field: string page = 3;
    */
   page: string;
@@ -391,6 +411,8 @@ export type ListMembersResponse = Message<"rialto.chat.v1.ListMembersResponse"> 
   members: Member[];
 
   /**
+   * Next page's token; empty at the end.
+   *
    * @generated from field: string next = 2;
    */
   next: string;
@@ -432,6 +454,8 @@ export type InviteRequest = Message<"rialto.chat.v1.InviteRequest"> & {
   conversation: string;
 
   /**
+   * Users, at most 500.
+   *
    * @generated from field: repeated uint64 users = 2 [jstype = JS_STRING];
    */
   users: string[];
@@ -454,6 +478,8 @@ export type RemoveRequest = Message<"rialto.chat.v1.RemoveRequest"> & {
   conversation: string;
 
   /**
+   * Users, at most 500.
+   *
    * @generated from field: repeated uint64 users = 2 [jstype = JS_STRING];
    */
   users: string[];
@@ -500,6 +526,8 @@ export type JoinRequest = Message<"rialto.chat.v1.JoinRequest"> & {
   token: string;
 
   /**
+   * Message to the admins, of at most 500 characters, where joining needs approval.
+   *
    * @generated from field: string message = 3;
    */
   message: string;
@@ -517,6 +545,8 @@ export const JoinRequestSchema: GenMessage<JoinRequest> = /*@__PURE__*/
  */
 export type JoinResponse = Message<"rialto.chat.v1.JoinResponse"> & {
   /**
+   * Joined: the caller is a member now; otherwise admins were asked.
+   *
    * @generated from field: bool joined = 1;
    */
   joined: boolean;
@@ -748,6 +778,8 @@ export type UpdateGroupRequest = Message<"rialto.chat.v1.UpdateGroupRequest"> & 
   conversation: string;
 
   /**
+   * Title of 1 to 100 characters.
+   *
    * @generated from field: optional string title = 2;
    */
   title?: string | undefined;
@@ -760,6 +792,8 @@ export type UpdateGroupRequest = Message<"rialto.chat.v1.UpdateGroupRequest"> & 
   announcement?: string | undefined;
 
   /**
+   * Avatar is a completed upload of the caller's own, a picture; 0 takes it away.
+   *
    * @generated from field: optional uint64 avatar = 4 [jstype = JS_STRING];
    */
   avatar?: string | undefined;
@@ -950,11 +984,15 @@ export type MarkRequest = Message<"rialto.chat.v1.MarkRequest"> & {
   conversation: string;
 
   /**
+   * DeliveredSeq: a device of the caller has all up to here. 0 leaves it.
+   *
    * @generated from field: uint64 delivered_seq = 2;
    */
   deliveredSeq: bigint;
 
   /**
+   * ReadSeq: the caller has seen all up to here. 0 leaves it.
+   *
    * @generated from field: uint64 read_seq = 3;
    */
   readSeq: bigint;
@@ -1038,11 +1076,15 @@ export type ListReadersRequest = Message<"rialto.chat.v1.ListReadersRequest"> & 
   seq: bigint;
 
   /**
+   * Limit of 1 to 200; 0 means 50.
+   *
    * @generated from field: uint32 limit = 3;
    */
   limit: number;
 
   /**
+   * Page is the next of the page before; empty for the first.
+   *
    * @generated from field: string page = 4;
    */
   page: string;
@@ -1072,6 +1114,8 @@ export type ListReadersResponse = Message<"rialto.chat.v1.ListReadersResponse"> 
   users: string[];
 
   /**
+   * Next page's token; empty at the end.
+   *
    * @generated from field: string next = 2;
    */
   next: string;
@@ -1188,6 +1232,8 @@ export type LargeTail = Message<"rialto.chat.v1.LargeTail"> & {
   conversation: string;
 
   /**
+   * LastSeq is the seq of the group's newest entry.
+   *
    * @generated from field: uint64 last_seq = 2;
    */
   lastSeq: bigint;
@@ -1207,6 +1253,8 @@ export const LargeTailSchema: GenMessage<LargeTail> = /*@__PURE__*/
  */
 export type Event = Message<"rialto.chat.v1.Event"> & {
   /**
+   * Epoch and seq are the position of this event. Both are 0 in a push of a large group's message, which is outside the stream.
+   *
    * @generated from field: uint32 epoch = 1;
    */
   epoch: number;
@@ -1439,6 +1487,8 @@ export const ChatService: GenService<{
     output: typeof ConversationSchema;
   },
   /**
+   * GetConversation gives one conversation as the caller sees it, also one that the caller has left.
+   *
    * @generated from rpc rialto.chat.v1.ChatService.GetConversation
    */
   getConversation: {
@@ -1457,6 +1507,8 @@ export const ChatService: GenService<{
     output: typeof ListConversationsResponseSchema;
   },
   /**
+   * ListMembers gives a conversation's members, by user id, in pages.
+   *
    * @generated from rpc rialto.chat.v1.ChatService.ListMembers
    */
   listMembers: {
@@ -1465,6 +1517,8 @@ export const ChatService: GenService<{
     output: typeof ListMembersResponseSchema;
   },
   /**
+   * Invite brings users into a group. Admins and the owner may, in an open group every member. Who is in already is left out.
+   *
    * @generated from rpc rialto.chat.v1.ChatService.Invite
    */
   invite: {
@@ -1473,6 +1527,8 @@ export const ChatService: GenService<{
     output: typeof ChangeSchema;
   },
   /**
+   * Remove takes members out. Admins remove members, the owner anyone.
+   *
    * @generated from rpc rialto.chat.v1.ChatService.Remove
    */
   remove: {
@@ -1481,6 +1537,8 @@ export const ChatService: GenService<{
     output: typeof ChangeSchema;
   },
   /**
+   * Leave a group. Its owner transfers or dissolves it instead.
+   *
    * @generated from rpc rialto.chat.v1.ChatService.Leave
    */
   leave: {
@@ -1499,6 +1557,8 @@ export const ChatService: GenService<{
     output: typeof JoinResponseSchema;
   },
   /**
+   * ListJoinRequests gives admins the requests that wait, the oldest first, at most 200.
+   *
    * @generated from rpc rialto.chat.v1.ChatService.ListJoinRequests
    */
   listJoinRequests: {
@@ -1507,6 +1567,8 @@ export const ChatService: GenService<{
     output: typeof ListJoinRequestsResponseSchema;
   },
   /**
+   * AnswerJoinRequest lets a user in, or not; admins may.
+   *
    * @generated from rpc rialto.chat.v1.ChatService.AnswerJoinRequest
    */
   answerJoinRequest: {
@@ -1525,6 +1587,8 @@ export const ChatService: GenService<{
     output: typeof CreateJoinLinkResponseSchema;
   },
   /**
+   * SetRole makes a member an admin, or an admin a member; the owner may.
+   *
    * @generated from rpc rialto.chat.v1.ChatService.SetRole
    */
   setRole: {
@@ -1533,6 +1597,8 @@ export const ChatService: GenService<{
     output: typeof ChangeSchema;
   },
   /**
+   * Transfer gives the group to another member; the owner becomes an admin.
+   *
    * @generated from rpc rialto.chat.v1.ChatService.Transfer
    */
   transfer: {
@@ -1561,6 +1627,8 @@ export const ChatService: GenService<{
     output: typeof ChangeSchema;
   },
   /**
+   * Dissolve ends the group: nobody writes any more, all may read what there is. The owner may.
+   *
    * @generated from rpc rialto.chat.v1.ChatService.Dissolve
    */
   dissolve: {

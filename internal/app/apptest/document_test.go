@@ -1,0 +1,218 @@
+package apptest_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rialto-im/rialto/internal/app/apptest"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+)
+
+// document is the part of an OpenAPI document that the test reads.
+type document struct {
+	Paths map[string]struct {
+		Post *struct {
+			Security []map[string][]string `json:"security"`
+		} `json:"post"`
+	} `json:"paths"`
+}
+
+// TestTheServedDocumentIsOfThisServer holds the OpenAPI document to the calls that the contract has and to the credentials that
+// the server asks for.
+func TestTheServedDocumentIsOfThisServer(t *testing.T) {
+	h := apptest.Open(t, nil)
+	res, err := h.HTTP.Get(h.URL + "/v1/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.Body.Close() != nil || res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "application/json" {
+		t.Fatal(res.Status, res.Header, err)
+	}
+	var d document
+	var tree map[string]any
+	if err := json.Unmarshal(text, &d); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &tree); err != nil {
+		t.Fatal(err)
+	}
+	checkRefs(t, tree, tree)
+
+	contract := map[string]bool{}
+	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
+		for i := 0; strings.HasPrefix(string(f.Package()), "rialto.") && i < f.Services().Len(); i++ {
+			for s, j := f.Services().Get(i), 0; j < s.Methods().Len(); j++ {
+				contract["/"+string(s.FullName())+"/"+string(s.Methods().Get(j).Name())] = true
+			}
+		}
+		return true
+	})
+	alice := h.Register(t, "alice")
+	for _, name := range slices.Sorted(maps.Keys(d.Paths)) {
+		post := d.Paths[name].Post
+		if post == nil {
+			continue
+		}
+		if !contract[name] {
+			t.Errorf("the document has %s, which the contract has not", name)
+		}
+		delete(contract, name)
+		users := slices.ContainsFunc(post.Security, func(s map[string][]string) bool { _, ok := s["accessToken"]; return ok })
+		if got := tell(t, h, name, "") != "no_token"; got != (len(post.Security) == 0) {
+			t.Errorf("%s without a token: taken %v; the document says %v", name, got, post.Security)
+		}
+		if strings.HasSuffix(name, "/Logout") {
+			continue // it would end the session of the others
+		}
+		if got := tell(t, h, name, alice.AccessToken) != "no_key"; got != (users || len(post.Security) == 0) {
+			t.Errorf("%s with a user's token: taken %v; the document says %v", name, got, post.Security)
+		}
+	}
+	for name := range contract {
+		t.Errorf("the document lacks %s", name)
+	}
+}
+
+// tell makes an empty call, and gives the reason of its refusal, if it was refused.
+func tell(t *testing.T, h *apptest.House, name, token string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL+name, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := h.HTTP.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var failure struct {
+		Details []struct {
+			Debug struct {
+				Reason string `json:"reason"`
+			} `json:"debug"`
+		} `json:"details"`
+	}
+	if err := json.NewDecoder(res.Body).Decode(&failure); err != nil {
+		t.Fatalf("%s: %s: %v", name, res.Status, err)
+	}
+	if res.StatusCode == http.StatusOK || len(failure.Details) == 0 {
+		return ""
+	}
+	return failure.Details[0].Debug.Reason
+}
+
+// checkRefs finds references that lead nowhere.
+func checkRefs(t *testing.T, tree map[string]any, node any) {
+	switch n := node.(type) {
+	case map[string]any:
+		if to, ok := n["$ref"].(string); ok {
+			var at any = tree
+			for part := range strings.SplitSeq(strings.TrimPrefix(to, "#/"), "/") {
+				m, _ := at.(map[string]any)
+				at = m[part]
+			}
+			if at == nil {
+				t.Errorf("%s is nowhere", to)
+			}
+		}
+		for _, v := range n {
+			checkRefs(t, tree, v)
+		}
+	case []any:
+		for _, v := range n {
+			checkRefs(t, tree, v)
+		}
+	}
+}
+
+// TestTheProtocolPageHasTheContract holds the tables of calls and shapes in docs/protocol.md to api/.
+func TestTheProtocolPageHasTheContract(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/protocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, calls, _ := strings.Cut(string(page), "\n## All calls\n")
+	calls, shapes, _ := strings.Cut(calls, "\n### Shapes\n")
+	said := map[string]bool{}
+	service := ""
+	for line := range strings.Lines(calls) {
+		if strings.HasPrefix(line, "`/") {
+			service = strings.Trim(line, "`/\n")
+		} else if strings.HasPrefix(line, "| ") {
+			said[service+" "+strings.TrimSpace(line)] = true
+		}
+	}
+	for line := range strings.Lines(shapes) {
+		said[strings.TrimSpace(line)] = true
+	}
+	want := []string{}
+	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
+		for i := 0; strings.HasPrefix(string(f.Package()), "rialto.") && i < f.Services().Len(); i++ {
+			for s, j := f.Services().Get(i), 0; j < s.Methods().Len(); j++ {
+				m := s.Methods().Get(j)
+				answer := fieldsOf(m.Output())
+				if !strings.HasSuffix(string(m.Output().Name()), "Response") {
+					answer = "**" + string(m.Output().Name()) + "**"
+					want = append(want, shapeOf(m.Output())...)
+				} else {
+					want = append(want, shapesIn(m.Output())...)
+				}
+				want = append(append(want, shapesIn(m.Input())...), fmt.Sprintf("%s | %s | %s | %s |", s.FullName(), m.Name(), fieldsOf(m.Input()), answer))
+			}
+		}
+		return true
+	})
+	slices.Sort(want)
+	for _, line := range slices.Compact(want) {
+		if !said[line] {
+			t.Errorf("docs/protocol.md lacks the line %q", line)
+		}
+	}
+}
+
+// fieldsOf a message, as the page writes them.
+func fieldsOf(m protoreflect.MessageDescriptor) string {
+	var list []string
+	for i := range m.Fields().Len() {
+		f := m.Fields().Get(i)
+		text := f.JSONName()
+		if f.IsList() {
+			text += "[]"
+		}
+		if f.Message() != nil {
+			text += ": " + string(f.Message().Name())
+		} else if f.Enum() != nil {
+			text += ": " + string(f.Enum().Name())
+		}
+		list = append(list, text)
+	}
+	return cmp.Or(strings.Join(list, ", "), "–")
+}
+
+// shapesIn gives the lines of the messages in a message.
+func shapesIn(m protoreflect.MessageDescriptor) (lines []string) {
+	for i := range m.Fields().Len() {
+		if of := m.Fields().Get(i).Message(); of != nil {
+			lines = append(lines, shapeOf(of)...)
+		}
+	}
+	return lines
+}
+
+func shapeOf(m protoreflect.MessageDescriptor) []string {
+	return append(shapesIn(m), fmt.Sprintf("| %s | %s |", m.Name(), fieldsOf(m)))
+}

@@ -1,0 +1,90 @@
+// Command apidoc is a plugin of buf: it makes the OpenAPI document (form=openapi) or the reference in Markdown (form=reference)
+// of all services and messages of api/. What it says comes from the contract and its comments; what the contract cannot say,
+// such as addresses that are no calls, stands in openapi.go.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/compiler/protogen"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/pluginpb"
+)
+
+func main() {
+	var flags flag.FlagSet
+	form := flags.String("form", "openapi", "openapi or reference")
+	protogen.Options{ParamFunc: flags.Set}.Run(func(p *protogen.Plugin) error {
+		p.SupportedFeatures = uint64(pluginpb.CodeGeneratorResponse_FEATURE_PROTO3_OPTIONAL)
+		slices.SortFunc(p.Files, func(a, b *protogen.File) int { return strings.Compare(a.Desc.Path(), b.Desc.Path()) })
+		switch *form {
+		case "openapi":
+			return writeOpenAPI(p)
+		case "reference":
+			return writeReference(p)
+		}
+		return fmt.Errorf("form is openapi or reference, not %q", *form)
+	})
+}
+
+// text of a comment, as one line.
+func text(c protogen.CommentSet) string {
+	return strings.Join(strings.Fields(string(c.Leading)), " ")
+}
+
+// path of a call.
+func path(m *protogen.Method) string {
+	return fmt.Sprintf("/%s/%s", m.Parent.Desc.FullName(), m.Desc.Name())
+}
+
+// who may make a call; a test in internal/rpc holds it to what the server asks for.
+type who int
+
+const (
+	users who = iota
+	anyone
+	servers
+)
+
+func caller(m *protogen.Method) who {
+	switch m.Desc.FullName() {
+	case "rialto.account.v1.AccountService.Register", "rialto.account.v1.AccountService.Login", "rialto.account.v1.AccountService.Refresh":
+		return anyone
+	}
+	if m.Parent.Desc.FullName() == "rialto.account.v1.AdminService" {
+		return servers
+	}
+	return users
+}
+
+// messages of a file with those inside them, in the order of the source.
+func messages(list []*protogen.Message) (all []*protogen.Message) {
+	for _, m := range list {
+		all = append(append(all, m), messages(m.Messages)...)
+	}
+	return all
+}
+
+func enums(f *protogen.File) []*protogen.Enum {
+	all := f.Enums
+	for _, m := range messages(f.Messages) {
+		all = append(all, m.Enums...)
+	}
+	return all
+}
+
+// choice is the oneof that a field is part of, if it is a true one.
+func choice(f *protogen.Field) *protogen.Oneof {
+	if f.Oneof == nil || f.Oneof.Desc.IsSynthetic() {
+		return nil
+	}
+	return f.Oneof
+}
+
+// wellKnown messages have a JSON form of their own.
+func wellKnown(name protoreflect.FullName) bool {
+	return strings.HasPrefix(string(name), "google.protobuf.")
+}
