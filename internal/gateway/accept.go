@@ -111,7 +111,7 @@ func (s *Server) open(nc net.Conn, ahead []byte, caller id.Caller, json, packs b
 
 // admit checks what does not need a store.
 func (s *Server) admit(r *http.Request) error {
-	if r.Method != http.MethodGet {
+	if r.Method != http.MethodGet || !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		return errs.New(errs.Invalid, "not_a_socket", "open this address with a WebSocket client (GET)")
 	}
 	if origin := r.Header.Get("Origin"); origin != "" && !s.mayCome(origin, r.Host) {

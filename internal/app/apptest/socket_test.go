@@ -2,6 +2,7 @@ package apptest_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -179,6 +180,16 @@ func TestHandshakes(t *testing.T) {
 		if err != nil || status != c.status {
 			t.Errorf("%s: status %d (%v), want %d", c.name, status, err, c.status)
 		}
+	}
+	// Who asks without a WebSocket client is told, in the form of every other refusal.
+	res, err := h.HTTP.Get(h.URL + "/v1/socket")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var refusal struct{ Code, Reason string }
+	if err := json.NewDecoder(res.Body).Decode(&refusal); err != nil || res.StatusCode != 400 || refusal.Reason != "not_a_socket" {
+		t.Errorf("a plain GET: status %d, %v (%v)", res.StatusCode, refusal, err)
 	}
 }
 
