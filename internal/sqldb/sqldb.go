@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"sync"
 
 	"github.com/rialto-im/rialto/internal/errs"
@@ -136,22 +137,30 @@ func (d *DB) run() {
 }
 
 func (d *DB) commit(jobs []*job) {
-	err := d.transact(jobs)
-	if err == nil {
-		return
-	}
-	for _, j := range jobs {
-		if j.err == nil {
-			j.err = classify(err)
+	for len(jobs) > 0 {
+		broke, err := d.transact(jobs)
+		if err == nil {
+			return
 		}
+		if failure := classify(err); broke == nil || errs.Is(failure, errs.Unavailable) {
+			for _, j := range jobs {
+				if j.err == nil {
+					j.err = failure
+				}
+			}
+			return
+		}
+		// After some failures (a statement that is cancelled is one) SQLite undoes the whole transaction: the others go again.
+		jobs = slices.DeleteFunc(slices.Clone(jobs), func(j *job) bool { return j == broke })
 	}
 }
 
-func (d *DB) transact(jobs []*job) error {
+// transact runs jobs in one transaction, and sets the error of each. It names the one whose failure ended the transaction.
+func (d *DB) transact(jobs []*job) (broke *job, err error) {
 	ctx := context.Background()
 	tx, err := d.writer.BeginTx(ctx, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer tx.Rollback() //nolint:errcheck // after Commit it has nothing to do
 	for _, j := range jobs {
@@ -159,18 +168,23 @@ func (d *DB) transact(jobs []*job) error {
 			continue
 		}
 		if _, err := tx.ExecContext(ctx, "SAVEPOINT writer"); err != nil {
-			return err
+			return nil, err
 		}
+		failure := j.run(tx)
 		end := "RELEASE writer"
-		if j.err = j.run(tx); j.err != nil {
-			j.err = classify(j.err)
+		if failure != nil {
 			end = "ROLLBACK TO writer; RELEASE writer"
 		}
-		if _, err := tx.ExecContext(ctx, end); err != nil {
-			return err
+		_, err := tx.ExecContext(ctx, end)
+		if j.err = classify(failure); err == nil {
+			continue
 		}
+		if failure == nil {
+			failure, j.err = err, classify(err)
+		}
+		return j, failure
 	}
-	return tx.Commit()
+	return nil, tx.Commit()
 }
 
 func classify(err error) error {

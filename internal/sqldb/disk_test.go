@@ -1,0 +1,328 @@
+package sqldb_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/sqldb"
+	"golang.org/x/sys/unix"
+)
+
+func insert(db *sqldb.DB, t *testing.T, n int, name string) error {
+	return db.Write(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(t.Context(), `INSERT INTO things (n, name) VALUES ($1, $2)`, n, name)
+		return err
+	})
+}
+
+func stored(t *testing.T, db *sqldb.DB) map[int]bool {
+	t.Helper()
+	rows, err := db.Read().QueryContext(t.Context(), `SELECT n FROM things`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	all := map[int]bool{}
+	for rows.Next() {
+		var n int
+		if err := rows.Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		all[n] = true
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// What makes a commit durable is how the connection is set: no test that only ends the process would notice its lack.
+func TestEachCommitIsSynced(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "records.db"))
+	defer db.Close()
+	for pragma, want := range map[string]string{"synchronous": "2", "journal_mode": "wal", "foreign_keys": "1"} {
+		var got string
+		if err := db.Write(t.Context(), func(tx *sql.Tx) error { return tx.QueryRow("PRAGMA " + pragma).Scan(&got) }); err != nil || got != want {
+			t.Errorf("%s is %q (%v), and must be %s", pragma, got, err, want)
+		}
+	}
+}
+
+// meet has writers meet in few transactions while the disk is as it is, and gives the error of each.
+func meet(t *testing.T, db *sqldb.DB, from, count int, name string) []error {
+	outcome := make([]error, count)
+	var wait sync.WaitGroup
+	for i := range outcome {
+		wait.Go(func() { outcome[i] = insert(db, t, from+i, name) })
+	}
+	wait.Wait()
+	return outcome
+}
+
+// A disk that is full, or whose writes fail, is refused with its reason; what was answered well is stored and what was
+// refused is not; reads go on; and with space again all goes on.
+func TestDiskThatTakesNoMore(t *testing.T) {
+	// Bigger than any page that is there: each insert needs space.
+	name := strings.Repeat("x", 10_000)
+	for _, c := range []struct {
+		reason     string
+		shut, open func(t *testing.T, db *sqldb.DB, path string)
+	}{
+		{"storage_full", func(t *testing.T, db *sqldb.DB, _ string) { pages(t, db, 60) }, func(t *testing.T, db *sqldb.DB, _ string) { pages(t, db, 1<<30) }},
+		{"storage", func(t *testing.T, _ *sqldb.DB, path string) {
+			info, err := os.Stat(path + "-wal")
+			if err != nil {
+				t.Fatal(err)
+			}
+			sizeOfFiles(t, uint64(info.Size())+100_000)
+		}, func(t *testing.T, _ *sqldb.DB, _ string) { sizeOfFiles(t, unix.RLIM_INFINITY) }},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "records.db")
+			db := open(t, path)
+			defer db.Close()
+			if err := insert(db, t, 1, name); err != nil {
+				t.Fatal(err)
+			}
+			want := map[int]bool{1: true}
+			c.shut(t, db, path)
+			refused := 0
+			for round := range 3 {
+				for i, err := range meet(t, db, 100*(round+1), 60, name) {
+					e := errs.Of(err)
+					switch {
+					case err == nil:
+						want[100*(round+1)+i] = true
+					case e.Kind == errs.Unavailable && e.Reason == c.reason && e.Cause != nil:
+						refused++
+					default:
+						t.Errorf("a writer was answered %v", err)
+					}
+				}
+			}
+			if refused == 0 {
+				t.Error("nobody was refused")
+			}
+			if got := stored(t, db); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("stored %v, answered %v", got, want)
+			}
+			c.open(t, db, path)
+			for i, err := range meet(t, db, 1000, 20, name) {
+				if want[1000+i] = true; err != nil {
+					t.Errorf("with space again: %v", err)
+				}
+			}
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			db = open(t, path)
+			defer db.Close()
+			if got := stored(t, db); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("after a restart stored %v, answered %v", got, want)
+			}
+		})
+	}
+}
+
+// pages bounds the file as a full disk does.
+func pages(t *testing.T, db *sqldb.DB, most int) {
+	t.Helper()
+	if err := db.Write(t.Context(), func(tx *sql.Tx) error {
+		var got int
+		return tx.QueryRow(fmt.Sprintf("PRAGMA max_page_count = %d", most)).Scan(&got)
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sizeOfFiles has writes of this process beyond a size fail.
+func sizeOfFiles(t *testing.T, most uint64) {
+	t.Helper()
+	var now unix.Rlimit
+	if err := unix.Prlimit(0, unix.RLIMIT_FSIZE, nil, &now); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Prlimit(0, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: min(most, now.Max), Max: now.Max}, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Prlimit(0, unix.RLIMIT_FSIZE, &now, nil); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestDamagedFilesAreNotOpened(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "records.db")
+	db := open(t, path)
+	for n := range 200 {
+		if err := insert(db, t, n, "a name"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(b []byte) []byte{
+		"another's header": func(b []byte) []byte { copy(b, "SQLite format 2"); return b },
+		"no more than 100": func(b []byte) []byte { return b[:100] },
+		"half":             func(b []byte) []byte { return b[:len(b)/2] },
+		"a schema of zeros": func(b []byte) []byte {
+			clear(b[100:4096])
+			return b
+		},
+	} {
+		bad := filepath.Join(t.TempDir(), "records.db")
+		if err := os.WriteFile(bad, change(append([]byte(nil), good...)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		db, err := sqldb.Open(t.Context(), bad)
+		if err == nil {
+			t.Errorf("%s: the file was opened", name)
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		} else if !strings.Contains(err.Error(), bad) {
+			t.Errorf("%s: %v does not name the file", name, err)
+		}
+	}
+}
+
+func TestMigrationsThatFail(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "records.db")
+	db := open(t, path)
+	steps := []string{`CREATE TABLE others (n BIGINT PRIMARY KEY)`, `CREATE TABLE nonsense (`, `CREATE TABLE later (n BIGINT)`}
+	err := db.Migrate(t.Context(), "room", steps)
+	if err == nil || !strings.Contains(err.Error(), "migration 1 of room") {
+		t.Fatalf("the second step failed with %v", err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db = open(t, path)
+	defer db.Close()
+	steps[1] = `CREATE TABLE sense (n BIGINT)`
+	if err := db.Migrate(t.Context(), "room", steps); err != nil { // from where it stopped: the first step would fail now
+		t.Fatal(err)
+	}
+	if err := db.Migrate(t.Context(), "another room", steps[2:]); err == nil {
+		t.Error("another room's step of that number was taken for done")
+	}
+}
+
+// Writers are answered when the database closes under them: each was stored, or was told that it was not.
+func TestClosingAnswersEveryWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "records.db")
+	db := open(t, path)
+	outcome := make([]error, 300)
+	var wait, begun sync.WaitGroup
+	begun.Add(len(outcome) / 2)
+	for i := range outcome {
+		wait.Go(func() {
+			if i%2 == 0 {
+				begun.Done()
+			} else {
+				begun.Wait()
+			}
+			outcome[i] = insert(db, t, i, "")
+		})
+	}
+	begun.Wait()
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wait.Wait()
+	if err := insert(db, t, 1000, ""); !errs.Is(err, errs.Unavailable) {
+		t.Errorf("a closed database answers %v", err)
+	}
+	want := map[int]bool{}
+	for i, err := range outcome {
+		if err == nil {
+			want[i] = true
+		} else if e := errs.Of(err); e.Reason != "closing" {
+			t.Errorf("writer %d: %v", i, err)
+		}
+	}
+	db = open(t, path)
+	defer db.Close()
+	if got := stored(t, db); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("stored %v, answered %v", got, want)
+	}
+}
+
+func TestAWriterWhoHasGoneIsNotRun(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "records.db"))
+	defer db.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 20 { // it may be taken over, or not
+		if err := db.Write(ctx, func(tx *sql.Tx) error {
+			_, err := tx.Exec(`INSERT INTO things (n) VALUES (7)`)
+			return err
+		}); !errors.Is(err, context.Canceled) {
+			t.Errorf("one who had gone was answered %v", err)
+		}
+	}
+	if got := stored(t, db); len(got) != 0 {
+		t.Errorf("stored %v", got)
+	}
+}
+
+// One who goes while their statement runs ends it, and SQLite the transaction with it: the writers beside them see nothing of it.
+func TestAWriterWhoGoesDisturbsNobody(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "records.db"))
+	defer db.Close()
+	for round := range 5 {
+		hold := make(chan struct{})
+		var begun, wait sync.WaitGroup
+		begun.Add(11)
+		for i := range 10 {
+			wait.Go(func() {
+				begun.Done()
+				if err := db.Write(t.Context(), func(tx *sql.Tx) error {
+					<-hold
+					_, err := tx.Exec(`INSERT INTO things (n) VALUES ($1)`, 10*round+i)
+					return err
+				}); err != nil {
+					t.Errorf("a writer beside one who went: %v", err)
+				}
+			})
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		running := make(chan struct{})
+		wait.Go(func() {
+			begun.Done()
+			if err := db.Write(ctx, func(tx *sql.Tx) error {
+				close(running)
+				_, err := tx.ExecContext(ctx, `WITH RECURSIVE c(n) AS (SELECT 1000 UNION ALL SELECT n + 1 FROM c) INSERT INTO things (n) SELECT n FROM c`)
+				return err
+			}); err == nil {
+				t.Error("one who had gone was answered well")
+			}
+		})
+		begun.Wait()
+		close(hold)
+		<-running
+		for range 1000 {
+			runtime.Gosched() // into the statement, which has no end of its own
+		}
+		cancel()
+		wait.Wait()
+		if got := stored(t, db); len(got) != 10*(round+1) {
+			t.Errorf("%d rows after round %d", len(got), round)
+		}
+	}
+}
