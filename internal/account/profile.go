@@ -8,8 +8,11 @@ import (
 	"unicode/utf8"
 
 	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
 	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/job"
+	"github.com/rialto-im/rialto/internal/message"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -91,6 +94,7 @@ func (s *Service) UpdateProfile(ctx context.Context, c id.Caller, r *accountv1.U
 	if err != nil {
 		return nil, err
 	}
+	before := proto.CloneOf(u)
 	if r.DisplayName != nil {
 		if u.DisplayName, err = parseName(*r.DisplayName, 64); err != nil {
 			return nil, err
@@ -104,10 +108,42 @@ func (s *Service) UpdateProfile(ctx context.Context, c id.Caller, r *accountv1.U
 	if r.Avatar != nil {
 		u.Avatar = *r.Avatar
 	}
-	return u, s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE users SET display_name = $1, bio = $2, avatar = $3 WHERE id = $4`, u.DisplayName, u.Bio, int64(u.Avatar), u.Id)
+	if proto.Equal(u, before) {
+		return u, nil
+	}
+	return u, s.writeProfile(ctx, c.User, `UPDATE users SET display_name = $1, bio = $2, avatar = $3 WHERE id = $4`, u.DisplayName, u.Bio, int64(u.Avatar), u.Id)
+}
+
+// writeProfile changes a user's row, and tells the user's devices and friends by an event each.
+func (s *Service) writeProfile(ctx context.Context, user id.User, query string, args ...any) error {
+	raw, err := proto.Marshal(&chatv1.ProfileChange{User: uint64(user)})
+	if err != nil {
 		return err
+	}
+	body := message.AppendBody(nil, message.FieldProfile, raw)
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, query, args...); err != nil {
+			return err
+		}
+		events := []job.Event{{User: user, Body: body}}
+		rows, err := tx.QueryContext(ctx, `SELECT other FROM relations WHERE owner = $1 AND friend = 1 ORDER BY other`, int64(user))
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			e := job.Event{Body: body}
+			if err := rows.Scan(&e.User); err != nil {
+				return err
+			}
+			events = append(events, e)
+		}
+		return errors.Join(rows.Err(), s.deps.Outbox.Put(ctx, tx, events...))
 	})
+	if err == nil {
+		s.deps.Outbox.Wake()
+	}
+	return err
 }
 
 // GetSettings of the caller.

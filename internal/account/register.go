@@ -107,12 +107,12 @@ func (s *Service) PutUser(ctx context.Context, r *accountv1.PutUserRequest) (*ac
 		return nil, errs.New(errs.Invalid, "bad_external_id", "an external id has 1 to 128 bytes")
 	}
 	var user id.User
-	var handle string
-	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT id, handle FROM users WHERE external_id = $1`, r.ExternalId).Scan(&user, &handle)
+	var oldHandle, oldName string
+	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT id, handle, display_name FROM users WHERE external_id = $1`, r.ExternalId).Scan(&user, &oldHandle, &oldName)
 	if err != nil && err != sql.ErrNoRows {
 		return nil, err
 	}
-	known := err == nil
+	known, handle := err == nil, oldHandle
 	if r.Handle != "" || !known {
 		if r.Handle == "" {
 			r.Handle = "u" + strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(auth.NewSecret("")))[:15]
@@ -136,10 +136,10 @@ func (s *Service) PutUser(ctx context.Context, r *accountv1.PutUserRequest) (*ac
 		}
 		return s.GetUser(ctx, user)
 	}
-	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE users SET handle = $1, display_name = CASE WHEN $2 = '' THEN display_name ELSE $2 END WHERE id = $3`, handle, name, int64(user))
-		return err
-	})
+	if handle == oldHandle && (name == "" || name == oldName) {
+		return s.GetUser(ctx, user)
+	}
+	err = s.writeProfile(ctx, user, `UPDATE users SET handle = $1, display_name = CASE WHEN $2 = '' THEN display_name ELSE $2 END WHERE id = $3`, handle, name, int64(user))
 	if sqldb.IsUnique(err) {
 		return nil, errs.New(errs.Conflict, "handle_taken", "this handle is taken; choose another")
 	}
