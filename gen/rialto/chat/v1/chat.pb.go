@@ -421,7 +421,7 @@ type CreateGroupRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Title of 1 to 100 characters.
 	Title string `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
-	// Members besides the caller, at most 499.
+	// Members besides the caller, at most 500.
 	Members []uint64 `protobuf:"varint,2,rep,packed,name=members,proto3" json:"members,omitempty"`
 	// JoinPolicy; by default invite.
 	JoinPolicy JoinPolicy `protobuf:"varint,3,opt,name=join_policy,json=joinPolicy,proto3,enum=rialto.chat.v1.JoinPolicy" json:"join_policy,omitempty"`

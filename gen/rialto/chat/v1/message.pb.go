@@ -132,7 +132,8 @@ type Control_Action int32
 
 const (
 	Control_ACTION_UNSPECIFIED Control_Action = 0
-	// Created: users are the first members, text the title.
+	// Created: users are the two of a one-to-one conversation, or a group's first members besides its owner, who is actor; text is
+	// the title.
 	Control_ACTION_CREATED Control_Action = 1
 	// Joined: users came in.
 	Control_ACTION_JOINED Control_Action = 2
@@ -549,7 +550,7 @@ type Media struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Upload is the id that MediaService.CreateUpload gave.
 	Upload uint64 `protobuf:"varint,1,opt,name=upload,proto3" json:"upload,omitempty"`
-	// Name for display; the server sanitises it.
+	// Name for display. This and what follows is the sender's word; what is true stands in the download's headers.
 	Name     string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	MimeType string `protobuf:"bytes,3,opt,name=mime_type,json=mimeType,proto3" json:"mime_type,omitempty"`
 	Size     uint64 `protobuf:"varint,4,opt,name=size,proto3" json:"size,omitempty"`
@@ -770,7 +771,7 @@ func (x *Card) GetUrl() string {
 	return ""
 }
 
-// Custom is opaque to the server: at most 64 KiB.
+// Custom is opaque to the server: at most 64 KiB of data, and a type.
 type Custom struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Type          string                 `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`

@@ -232,7 +232,7 @@ export type CreateGroupRequest = Message<"rialto.chat.v1.CreateGroupRequest"> & 
   title: string;
 
   /**
-   * Members besides the caller, at most 499.
+   * Members besides the caller, at most 500.
    *
    * @generated from field: repeated uint64 members = 2 [jstype = JS_STRING];
    */

@@ -178,7 +178,7 @@ export type Media = Message$1<"rialto.chat.v1.Media"> & {
   upload: string;
 
   /**
-   * Name for display; the server sanitises it.
+   * Name for display. This and what follows is the sender's word; what is true stands in the download's headers.
    *
    * @generated from field: string name = 2;
    */
@@ -283,7 +283,7 @@ export const CardSchema: GenMessage<Card> = /*@__PURE__*/
   messageDesc(file_rialto_chat_v1_message, 4);
 
 /**
- * Custom is opaque to the server: at most 64 KiB.
+ * Custom is opaque to the server: at most 64 KiB of data, and a type.
  *
  * @generated from message rialto.chat.v1.Custom
  */
@@ -377,7 +377,8 @@ export enum Control_Action {
   UNSPECIFIED = 0,
 
   /**
-   * Created: users are the first members, text the title.
+   * Created: users are the two of a one-to-one conversation, or a group's first members besides its owner, who is actor; text is
+   * the title.
    *
    * @generated from enum value: ACTION_CREATED = 1;
    */
