@@ -153,6 +153,8 @@ func (s *shard) commit(batch []*timeline.Append) *group {
 		s.fail(batch, timeline.ErrStorageFull)
 		return g
 	}
+	shrink(s.tails, s.log.options.cachedKeys)
+	shrink(s.highest, s.log.options.cachedKeys)
 	f := &forming{touched: make(map[timeline.Key]timeline.Tail), authors: make(map[authorOf]*timeline.Append)}
 	for _, a := range batch {
 		a.Seq, a.Counted, a.Duplicate, a.Stored, a.Err = 0, 0, false, nil, nil
@@ -231,18 +233,18 @@ func (s *shard) tail(k timeline.Key) (*timeline.Tail, error) {
 	if err != nil {
 		return nil, err
 	}
-	shrink(s.tails)
 	s.tails[k] = &t
 	return &t, nil
 }
 
-// shrink drops half of a full cache; what is dropped is read again.
-func shrink[K comparable, V any](m map[K]V) {
-	if len(m) < cachedKeys {
+// shrink drops half of a cache with most keys; what is dropped is read again. It is for the time between batches: what a batch
+// has changed and not stored yet is in the cache only.
+func shrink[K comparable, V any](m map[K]V, most int) {
+	if len(m) < most {
 		return
 	}
 	for k := range m {
-		if delete(m, k); len(m) <= cachedKeys/2 {
+		if delete(m, k); len(m) <= most/2 {
 			return
 		}
 	}
@@ -258,7 +260,6 @@ func (s *shard) findToken(f *forming, a *timeline.Append) (bool, error) {
 			if highest, err = s.log.highestCounter(d); err != nil {
 				return false, err
 			}
-			shrink(s.highest)
 			s.highest[d] = highest
 		}
 		// A counter above all that this shard's keys have seen of the device is new without a look-up.

@@ -53,12 +53,14 @@ type Options struct {
 
 	// unsafeNoSync acknowledges before the sync. The power-cut test uses it to show that it would notice.
 	unsafeNoSync bool
+	// cachedKeys in place of the constant; tests make the caches small.
+	cachedKeys int
 }
 
 const (
 	shards      = 2
 	tailStripes = 64
-	// cachedKeys bounds each shard's cache of tails, and of devices' highest counters.
+	// cachedKeys bounds each cache of tails, and of devices' highest counters, between batches.
 	cachedKeys = 1 << 18
 )
 
@@ -111,6 +113,9 @@ func Open(dir string, options Options) (*Log, error) {
 	}
 	if options.FS == nil && options.Free == nil {
 		options.Free = func() (uint64, error) { return freeBytes(dir) }
+	}
+	if options.cachedKeys == 0 {
+		options.cachedKeys = cachedKeys
 	}
 	if options.Fatal == nil {
 		options.Fatal = func(string) { os.Exit(3) }

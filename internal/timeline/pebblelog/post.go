@@ -30,7 +30,9 @@ func (l *Log) Post(ctx context.Context, posts []timeline.Post) error {
 		held |= 1 << stripeOf(posts[i].Key)
 	}
 	for h := held; h != 0; h &= h - 1 { // rising, so that two posts never wait for each other
-		l.stripes[bits.TrailingZeros64(h)].mu.Lock()
+		s := &l.stripes[bits.TrailingZeros64(h)]
+		s.mu.Lock()
+		shrink(s.tails, l.options.cachedKeys)
 	}
 	defer func() {
 		for h := held; h != 0; h &= h - 1 {
@@ -50,7 +52,6 @@ func (l *Log) Post(ctx context.Context, posts []timeline.Post) error {
 				return err
 			}
 			prev = t.Seq
-			shrink(tails)
 		}
 		p.Prev = prev
 		p.Seq = max(prev, uint64(l.epoch)<<32) + 1
