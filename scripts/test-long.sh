@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The long forms: more power cuts and kills, and each fuzz target for a bounded time.
+# The long forms: more power cuts and kills, broken servers, and each fuzz target for a bounded time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 each=${FUZZ_TIME:-20s}
@@ -8,6 +8,8 @@ printf '\n== power cuts, the long form\n'
 POWER_CUTS=4000 go test -timeout 20m -run '^TestPowerCut' ./internal/timeline/pebblelog
 printf '\n== kills, the long form\n'
 KILL_CYCLES=600 go test -timeout 20m -run '^TestKilled' ./internal/faulttest
+printf '\n== mutants: does each broken server fail its tests\n'
+scripts/mutants.sh
 grep -rl --include='*_test.go' '^func Fuzz' . | grep -v node_modules | sort | while read -r file; do
 	for target in $(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$file"); do
 		printf '\n== fuzzing %s in %s for %s\n' "$target" "$(dirname "$file")" "$each"

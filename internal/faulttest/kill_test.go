@@ -235,12 +235,14 @@ func (c *chatters) until(acks int64, gone <-chan struct{}) bool {
 	return true
 }
 
-// settle waits until every device has all that is acknowledged, and nothing more comes.
+// settle waits until every device has all that is acknowledged, and nothing more comes; or nothing has come for so long that
+// what is missing is lost, which the history tells.
 func (c *chatters) settle(gone <-chan struct{}) {
-	tick := time.NewTicker(50 * time.Millisecond)
+	const look, enough, lost = 50 * time.Millisecond, 20, 400
+	tick := time.NewTicker(look)
 	defer tick.Stop()
 	quiet := 0
-	for last := -1; quiet < 20; {
+	for last := -1; quiet < enough || c.history.Missing() > 0 && quiet < lost; quiet++ {
 		select {
 		case <-gone:
 			c.t.Error("the server died by itself")
@@ -248,10 +250,8 @@ func (c *chatters) settle(gone <-chan struct{}) {
 		case <-tick.C:
 		}
 		acked, delivered := c.history.Count()
-		if now := acked + delivered; now != last || c.history.Missing() > 0 {
-			last, quiet = now, 0
-			continue
+		if now := acked + delivered; now != last {
+			last, quiet = now, -1
 		}
-		quiet++
 	}
 }

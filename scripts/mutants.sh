@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# Breaks the server in known ways, one at a time, and wants the tests to notice each. A mutant is a change of one source file by
+# sed, laid over the source at build time (go build -overlay); nothing in the tree is touched. A test suite that has never failed
+# proves nothing. With an argument, only mutants whose name matches it are tried.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+only=${1:-.}
+work=$(mktemp -d "${TMPDIR:-/tmp}/rialto-mutants-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+tried=0 alive=0
+
+not_a_mutant() {
+	echo "NOT A MUTANT  $1: $2"
+	alive=$((alive + 1))
+}
+
+# mutant NAME FILE SED TESTS PACKAGE...: one of the packages' tests of that name must fail with the change.
+mutant() {
+	local name=$1 file=$2 change=$3 tests=$4
+	shift 4
+	[[ $name =~ $only ]] || return 0
+	tried=$((tried + 1))
+	sed -E "$change" "$file" >"$work/mutant.go"
+	if cmp -s "$file" "$work/mutant.go"; then
+		not_a_mutant "$name" "the pattern finds nothing in $file"
+		return
+	fi
+	printf '{"Replace":{"%s":"%s"}}' "$PWD/$file" "$work/mutant.go" >"$work/overlay.json"
+	if ! go vet -overlay "$work/overlay.json" "./$(dirname "$file")" >"$work/log" 2>&1; then
+		not_a_mutant "$name" "it does not build"
+		cat "$work/log"
+		return
+	fi
+	local package flags began=$SECONDS
+	for package in "$@"; do
+		flags=()
+		if go list -deps -test "./$package" | grep -q '^pgregory.net/rapid$'; then
+			flags=(-args -rapid.nofailfile -rapid.shrinktime=1s) # what a mutant fails on is no example to keep
+		fi
+		if GOFLAGS="-overlay=$work/overlay.json" go test -count 1 -timeout 80s -run "$tests" "./$package" "${flags[@]}" >"$work/log" 2>&1; then
+			continue
+		fi
+		if grep -q '\[build failed\]\|\[setup failed\]\|no tests to run' "$work/log"; then
+			not_a_mutant "$name" "the tests of $package do not build"
+			cat "$work/log"
+			return
+		fi
+		echo "killed        $name: $package $(grep -m1 -oE -- '--- FAIL: [A-Za-z]+|panic: .*' "$work/log" || true) ($((SECONDS - began))s)"
+		return
+	done
+	echo "SURVIVED      $name"
+	alive=$((alive + 1))
+}
+
+log=internal/timeline/pebblelog
+export POWER_CUTS=${POWER_CUTS:-100} KILL_CYCLES=${KILL_CYCLES:-26}
+
+# What is acknowledged is on the disk, and nothing is shown before.
+mutant "acknowledge before the sync" $log/pebblelog.go 's/write: pebble\.Sync,/write: pebble.NoSync,/' 'PowerCut$' $log
+mutant "show entries before the sync" $log/read.go 's/limit = t\.Seq/limit = max(limit, t.Seq)/' NothingIsShown $log
+mutant "go on after a failed sync" $log/append.go 's/if !l\.broken\.Swap\(true\) \{/if l.broken.Load() {/' BrokenDisk $log
+mutant "commit records without a sync" internal/sqldb/sqldb.go 's/synchronous\(FULL\)/synchronous(OFF)/' . internal/sqldb
+mutant "answer before records are committed" internal/sqldb/sqldb.go 's/^\t\td\.commit\(jobs\)$/\t\tgo d.commit(jobs)/' . internal/sqldb
+mutant "keep what a refused writer wrote" internal/sqldb/sqldb.go 's/ROLLBACK TO writer; RELEASE writer/RELEASE writer/' . internal/sqldb
+
+# One message each, each with one number.
+mutant "forget retries at a restart" $log/append.go 's/seq, err := s\.log\.getUvarint\(key\)/seq, err := uint64(0), error(nil)/' 'PowerCut$' $log
+mutant "forget retries that meet their first" $log/append.go 's/first := f\.tokens\[string\(key\)\]; first != nil/first := f.tokens[string(key)]; first != nil \&\& first.Seq == 0/' 'Log|RetryStorm' $log internal/app/apptest
+mutant "take any counter as new" $log/append.go 's/a\.Token\.Counter > highest \{/a.Token.Counter > 0 {/' 'Log' $log
+mutant "use a number twice" $log/append.go 's/^\ttail\.Seq\+\+$/if tail.Seq%20 != 7 || a.SetAccess { tail.Seq++ }/' 'Log' $log
+mutant "start with the old epoch" $log/pebblelog.go 's/^\t\tl\.epoch\+\+$/\t\tl.epoch += 0/' 'PowerCut$' $log
+mutant "go on in the old epoch's numbers" $log/post.go 's/max\(prev, uint64\(l\.epoch\)<<32\)/prev/' 'PowerCut$|Log' $log
+mutant "trust the wall clock for ids" internal/idgen/snowflake.go 's/now > s\.last:/now != s.last:/; s/back > maxStepBack/back > 1000*time.Hour/; s/back > 0 \{/back > 1000*time.Hour {/' . internal/idgen
+mutant "trust the wall clock for messages' ids" internal/idgen/messages.go 's/max\(now, last\+1\)/now/' . internal/idgen
+
+# Each entry reaches everyone.
+mutant "lose one delivery in 10,000" internal/fanout/carrier.go 's/^\t\tconversation := id\.Conversation\(e\.Key\.ID\)$/&\n\t\tif e.Seq%10_000 == 3_000 {\n\t\t\tcontinue\n\t\t}/' Killed internal/faulttest
+mutant "save the place before the work" internal/fanout/carrier.go 's/p\.inflight\[n\]\.left\.Load\(\) == 0/p.inflight[n].left.Load() >= 0/' . internal/fanout
+mutant "forget events that could not be carried" internal/job/outbox.go 's/^\t\treturn 0, err$/\t\t_ = err/' Stopped internal/job
+mutant "name no predecessor" $log/keys.go 's/seq-prev\)/seq)/' Log $log
+mutant "push another predecessor" internal/gateway/conn.go 's/AppendEventField\(o\.b, 4, at, prev, /AppendEventField(o.b, 4, at, at, /' LeftOut internal/gateway
+mutant "leave out events without a hint" internal/gateway/conn.go 's/^\t\tc\.hint = true$/\t\tc.hint = false/' LeftOut internal/gateway
+
+# Who may, and what is counted.
+mutant "count one's own message as unread" internal/inbox/view.go 's/v\.state\.ReadSeq, v\.state\.ReadCounted = seq, counted$/v.state.ReadSeq, v.state.ReadCounted = seq, counted-1/' Unread internal/inbox
+mutant "let a cursor go back" internal/inbox/mark.go 's/r\.read <= read \&\& r\.delivered <= delivered/false/; s/WHEN \$3 > views\.read_seq THEN \$3/WHEN true THEN $3/' Unread internal/inbox
+mutant "look at blocks at the door only" internal/chat/send.go 's/case s\.blocked:/case s.blocked \&\& nowMs < 0:/' . internal/chat
+mutant "admit one who was removed" internal/chat/send.go 's/CheckAccess: true, IfAccess/CheckAccess: false, IfAccess/' . internal/chat
+mutant "show what was before the joining" internal/chat/history.go 's/max\(after, from-1\)/max(after, min(from, 1)-1)/; s/return e\.Seq < from/return e.Seq < min(from, 1)/' 'History|Model' internal/chat
+mutant "show what came after the leaving" internal/chat/history.go 's/return e\.Seq > to/return e.Seq > max(to, 1<<63)/; s/before = to \+ 1/before += 0 * to/' History internal/chat
+
+if [ $alive -gt 0 ]; then
+	echo "$alive of $tried mutants are alive, or are none"
+	exit 1
+fi
+echo "each of $tried mutants was killed, in ${SECONDS}s"
