@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 
@@ -21,15 +22,19 @@ func sent(t *testing.T, c *conn) (list []*gatewayv1.ServerFrame) {
 	}
 	defer out.free()
 	for r := bytes.NewReader(out.b); r.Len() > 0; {
-		h, err := ws.ReadFrame(r)
+		h, err := ws.ReadHeader(r)
 		if err != nil {
 			t.Fatal(err)
 		}
+		payload := make([]byte, h.Length)
+		if _, err := io.ReadFull(r, payload); err != nil {
+			t.Fatal(err)
+		}
 		f := &gatewayv1.ServerFrame{}
-		if h.Header.OpCode == ws.OpText {
-			err = protojson.Unmarshal(h.Payload, f)
+		if h.OpCode == ws.OpText {
+			err = protojson.Unmarshal(payload, f)
 		} else {
-			err = proto.Unmarshal(h.Payload, f)
+			err = proto.Unmarshal(payload, f)
 		}
 		if err != nil {
 			t.Fatal(err)
