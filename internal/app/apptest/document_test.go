@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -215,4 +216,32 @@ func shapesIn(m protoreflect.MessageDescriptor) (lines []string) {
 
 func shapeOf(m protoreflect.MessageDescriptor) []string {
 	return append(shapesIn(m), fmt.Sprintf("| %s | %s |", m.Name(), fieldsOf(m)))
+}
+
+// TestTheOperatorsPageHasEachFigure that the admin listener gives, and no other.
+func TestTheOperatorsPageHasEachFigure(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/operating/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := apptest.Open(t, nil)
+	res, err := http.Get("http://" + h.AdminAddress().String() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.Body.Close() != nil {
+		t.Fatal(err)
+	}
+	names := func(pattern string, text []byte) (list []string) {
+		for _, m := range regexp.MustCompile(pattern).FindAllSubmatch(text, -1) {
+			list = append(list, string(m[1]))
+		}
+		slices.Sort(list)
+		return slices.Compact(list)
+	}
+	given, said := names(`(?m)^# TYPE (rialto_\w+)`, text), names(`\b(rialto_\w+)`, page)
+	if !slices.Equal(given, said) {
+		t.Errorf("the server gives %v,\nthe page has %v", given, said)
+	}
 }
