@@ -2,12 +2,14 @@ package app
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/rialto-im/rialto/internal/account"
@@ -51,9 +53,8 @@ type flags struct {
 	set                       settings
 }
 
-func (f *flags) parse(name string, args []string, errOut io.Writer, more func(*flag.FlagSet)) (int, bool) {
+func (f *flags) parse(name, summary string, args []string, out, errOut io.Writer, more func(*flag.FlagSet)) (int, bool) {
 	fs := flag.NewFlagSet("rialto "+name, flag.ContinueOnError)
-	fs.SetOutput(errOut)
 	fs.StringVar(&f.file, "config", "", "configuration `file` (YAML)")
 	fs.StringVar(&f.data, "data", "", "data `directory` (default ./data)")
 	fs.StringVar(&f.listen, "listen", "", "`HOST:PORT` for the web app, the API and sockets (default 127.0.0.1:7070)")
@@ -62,14 +63,27 @@ func (f *flags) parse(name string, args []string, errOut io.Writer, more func(*f
 	if more != nil {
 		more(fs)
 	}
-	switch err := fs.Parse(args); {
-	case err == flag.ErrHelp:
+	return parse(fs, summary+`
+Settings come from the file, then the environment (RIALTO_GATEWAY_HEARTBEAT=10s), then flags; later ones win. rialto check
+--reference lists them.
+`, args, out, errOut)
+}
+
+// parse reads flags. Where it is not ok, the command ends with the code: 0 when help was asked for, 2 for what it does not know.
+func parse(fs *flag.FlagSet, summary string, args []string, out, errOut io.Writer) (code int, ok bool) {
+	fs.SetOutput(io.Discard) // else each mistake prints all flags
+	err := fs.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintf(out, "Usage: %s [flags]\n\n%s\nFlags:\n", fs.Name(), summary)
+		fs.SetOutput(out)
+		fs.PrintDefaults()
 		return 0, false
-	case err != nil:
-		return 2, false
 	}
-	if fs.NArg() > 0 {
-		fmt.Fprintf(errOut, "rialto %s takes no argument %q; see --help\n", name, fs.Arg(0))
+	if err == nil && fs.NArg() > 0 {
+		err = fmt.Errorf("it takes no argument %q", fs.Arg(0))
+	}
+	if err != nil {
+		fmt.Fprintf(errOut, "%s: %v; %s --help lists the flags\n", fs.Name(), err, fs.Name())
 		return 2, false
 	}
 	return 0, true
@@ -85,10 +99,19 @@ func (f *flags) load(environ []string) (*config.Config, error) {
 	return config.Load(f.file, environ, set)
 }
 
+const serveHelp = `serve runs a node until it gets SIGINT or SIGTERM. It then tells clients to come back, finishes what is under way and ends; a
+second signal ends it at once, and loses nothing that was acknowledged.
+Exit codes: 0 after a clean stop, 1 after a failure, 2 for a configuration that cannot be used.
+`
+
+const checkHelp = `check says every fault of the configuration that serve would have with the same flags, and starts nothing.
+Exit codes: 0 when it can be used, 2 when not.
+`
+
 // ServeMain is rialto serve: it runs a node until ctx ends. It exits 0 after a clean stop, 1 after a failure, 2 for a bad configuration.
 func ServeMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 	var f flags
-	if code, ok := f.parse("serve", args, errOut, nil); !ok {
+	if code, ok := f.parse("serve", serveHelp, args, out, errOut, nil); !ok {
 		return code
 	}
 	c, err := f.load(os.Environ())
@@ -103,6 +126,9 @@ func ServeMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 	}
 	h, err := Open(ctx, c, logger)
 	if err != nil {
+		if ctx.Err() != nil {
+			err = errors.New("it was stopped before it was ready")
+		}
 		fmt.Fprintln(errOut, "rialto cannot start:", err)
 		return 1
 	}
@@ -114,7 +140,7 @@ func ServeMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 	code := 0
 	select {
 	case <-ctx.Done():
-		fmt.Fprintln(out, "Rialto is stopping …")
+		fmt.Fprintln(out, "Rialto is stopping … (a second signal ends it at once)")
 	case err := <-h.Failed():
 		fmt.Fprintln(errOut, "rialto failed:", err)
 		code = 1
@@ -130,8 +156,8 @@ func ServeMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 func CheckMain(args []string, out, errOut io.Writer) int {
 	var f flags
 	reference := false
-	if code, ok := f.parse("check", args, errOut, func(fs *flag.FlagSet) {
-		fs.BoolVar(&reference, "reference", false, "print all settings")
+	if code, ok := f.parse("check", checkHelp, args, out, errOut, func(fs *flag.FlagSet) {
+		fs.BoolVar(&reference, "reference", false, "print all settings, with their defaults, and check nothing")
 	}); !ok {
 		return code
 	}
@@ -151,25 +177,38 @@ const adminUsage = `Usage:
   rialto admin key create --data DIR --name NAME   make an API key for a business server; it is shown once
   rialto admin key list   --data DIR               list the keys' names
   rialto admin key revoke --data DIR --name NAME   end the keys of a name
+
+They work on a data directory, also while a server runs on it.
+Exit codes: 0 when it is done, 1 after a failure, 2 for a command line that cannot be used.
 `
 
 // AdminMain is rialto admin. It works on a data directory, also while a server runs on it.
 func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
-	if len(args) < 2 || args[0] != "key" {
+	for _, a := range args[:min(2, len(args))] {
+		if a == "help" || a == "-h" || a == "-help" || a == "--help" {
+			fmt.Fprint(out, adminUsage)
+			return 0
+		}
+	}
+	if len(args) < 2 || args[0] != "key" || !slices.Contains([]string{"create", "list", "revoke"}, args[1]) {
 		fmt.Fprint(errOut, adminUsage)
 		return 2
 	}
-	fs := flag.NewFlagSet("rialto admin key "+args[1], flag.ContinueOnError)
-	fs.SetOutput(errOut)
+	verb := args[1]
+	fs := flag.NewFlagSet("rialto admin key "+verb, flag.ContinueOnError)
 	data := fs.String("data", "data", "data `directory`")
-	name := fs.String("name", "", "`name` of the key, for the list")
-	switch err := fs.Parse(args[2:]); {
-	case err == flag.ErrHelp:
-		return 0
-	case err != nil:
+	name := ""
+	if verb != "list" {
+		fs.StringVar(&name, "name", "", "`name` of the key, for the list; needed")
+	}
+	if code, ok := parse(fs, "It works also while a server runs on the directory.\n", args[2:], out, errOut); !ok {
+		return code
+	}
+	if name == "" && verb != "list" {
+		fmt.Fprintf(errOut, "rialto admin key %s: give the key's --name\n", verb)
 		return 2
 	}
-	if err := adminKey(ctx, args[1], *data, *name, out); err != nil {
+	if err := adminKey(ctx, verb, *data, name, out); err != nil {
 		fmt.Fprintln(errOut, "rialto admin:", err)
 		return 1
 	}
@@ -202,9 +241,6 @@ func adminKey(ctx context.Context, verb, data, name string, out io.Writer) (err 
 	if err != nil {
 		return err
 	}
-	if name == "" && verb != "list" {
-		return fmt.Errorf("give the key a --name")
-	}
 	switch verb {
 	case "create":
 		key, err := accounts.CreateKey(ctx, name)
@@ -225,9 +261,10 @@ func adminKey(ctx context.Context, verb, data, name string, out io.Writer) (err 
 		if err != nil {
 			return err
 		}
+		if n == 0 {
+			return fmt.Errorf("there is no key %q; rialto admin key list shows the names", name)
+		}
 		fmt.Fprintf(out, "%d keys ended\n", n)
-	default:
-		return fmt.Errorf("there is no %q; the verbs are create, list and revoke", verb)
 	}
 	return nil
 }

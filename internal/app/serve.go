@@ -4,14 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -34,8 +37,16 @@ func (h *House) serve(ctx context.Context) error {
 	return nil
 }
 
+// explainListen says which address, why, and what to do.
 func explainListen(name, address string, err error) error {
-	return &net.OpError{Op: name, Net: "tcp", Err: errors.New(address + ": " + err.Error() + "; choose another address with --" + name)}
+	why, do := err, "choose another address with --"+name
+	if call := (*os.SyscallError)(nil); errors.As(err, &call) {
+		why = call.Err
+	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		why, do = errors.New("another program has it"), "stop that, or choose another address with --"+name
+	}
+	return fmt.Errorf("%s: %s cannot be listened on: %w; %s", name, address, why, do)
 }
 
 // listenAdmin takes the configured address, or else the port above the listener's, or else a free one: two servers on one

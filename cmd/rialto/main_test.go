@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/coder/websocket"
+	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
+	"github.com/rialto-im/rialto/gen/rialto/account/v1/accountv1connect"
+)
+
+// TestMain is the command itself where a test started it.
+func TestMain(m *testing.M) {
+	if os.Getenv("BE_THE_COMMAND") != "" {
+		main()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func process(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(self, args...)
+	c.Env = append(os.Environ(), "BE_THE_COMMAND=1", "GORACE=atexit_sleep_ms=0")
+	c.Dir = t.TempDir()
+	return c
+}
+
+// run gives what a command says and its exit code.
+func run(t *testing.T, args ...string) (out, errOut string, code int) {
+	t.Helper()
+	c := process(t, args...)
+	var o, e strings.Builder
+	c.Stdout, c.Stderr = &o, &e
+	if exit := (*exec.ExitError)(nil); !errors.As(c.Run(), &exit) {
+		return o.String(), e.String(), 0
+	}
+	return o.String(), e.String(), c.ProcessState.ExitCode()
+}
+
+// TestEachCommandHelps on standard output, and says what to do about a flag that it does not know, on standard error.
+func TestEachCommandHelps(t *testing.T) {
+	all, _, code := run(t, "help")
+	if code != 0 || !strings.Contains(all, "Exit codes") {
+		t.Errorf("help: %d, %q", code, all)
+	}
+	if _, out, code := run(t); code != 2 || out != all {
+		t.Errorf("without a command: %d, %q", code, out)
+	}
+	if _, out, code := run(t, "nope"); code != 2 || !strings.Contains(out, `"nope"`) || !strings.Contains(out, "rialto help") {
+		t.Errorf("an unknown command: %d, %q", code, out)
+	}
+	for _, c := range commands() {
+		if !strings.Contains(all, "\n  "+c.name+" ") {
+			t.Errorf("help does not list %s", c.name)
+		}
+		for _, args := range [][]string{{c.name, "--help"}, {"help", c.name}} {
+			if out, errOut, code := run(t, args...); code != 0 || out+errOut == "" {
+				t.Errorf("%v: %d, %q, %q", args, code, out, errOut)
+			}
+		}
+		if _, out, code := run(t, c.name, "--nope"); code != 2 || out == "" {
+			t.Errorf("%s with an unknown flag: %d, %q", c.name, code, out)
+		}
+	}
+}
+
+// server is a rialto serve in a process of its own.
+type server struct {
+	*exec.Cmd
+	url     string
+	lines   *bufio.Scanner
+	waited  chan struct{} // closed when the process has ended
+	waitErr error
+}
+
+func serve(t *testing.T, data string) *server {
+	t.Helper()
+	s := &server{Cmd: process(t, "serve", "--data", data, "--listen", "127.0.0.1:0", "--set", "gateway.drain_over=10ms"), waited: make(chan struct{})}
+	out, in, err := os.Pipe() // not StdoutPipe, which Wait would close before the last line is read
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Stdout, s.Stderr, s.lines = in, t.Output(), bufio.NewScanner(out)
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	go func() {
+		s.waitErr = s.Wait()
+		close(s.waited)
+	}()
+	t.Cleanup(func() {
+		_ = s.Process.Kill() // it may have ended
+		<-s.waited
+		out.Close()
+	})
+	line := s.until(t, "is ready")
+	s.url = "http://" + strings.Fields(line[strings.Index(line, "http://")+7:])[0]
+	return s
+}
+
+// until reads lines until one has a word.
+func (s *server) until(t *testing.T, word string) string {
+	t.Helper()
+	for s.lines.Scan() {
+		if strings.Contains(s.lines.Text(), word) {
+			return s.lines.Text()
+		}
+	}
+	t.Fatalf("the server ended without %q", word)
+	return ""
+}
+
+// TestTheFirstSignalDrains: sockets are told to come back, and the process ends well.
+func TestTheFirstSignalDrains(t *testing.T) {
+	for _, sig := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
+		s := serve(t, filepath.Join(t.TempDir(), "data"))
+		r, err := accountv1connect.NewAccountServiceClient(http.DefaultClient, s.url).Register(t.Context(),
+			connect.NewRequest(&accountv1.RegisterRequest{Handle: "alice", Password: "a good password", DisplayName: "Alice"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, _, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(s.url, "http")+"/v1/socket", &websocket.DialOptions{
+			Subprotocols: []string{"rialto.v1.json"}, HTTPHeader: http.Header{"Authorization": {"Bearer " + r.Msg.AccessToken}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, hello, err := c.Read(t.Context()); err != nil || !strings.Contains(string(hello), "hello") {
+			t.Fatalf("%s, %v", hello, err)
+		}
+		if err := s.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		_, bye, err := c.Read(t.Context())
+		if err != nil || !strings.Contains(string(bye), "draining") {
+			t.Errorf("%v: the last frame was %s, %v", sig, bye, err)
+		}
+		if _, _, err = c.Read(t.Context()); websocket.CloseStatus(err) != 4000 {
+			t.Errorf("%v: the socket was closed with %v", sig, err)
+		}
+		if <-s.waited; s.waitErr != nil {
+			t.Errorf("%v: the server ended with %v", sig, s.waitErr)
+		}
+	}
+}
+
+// TestTheSecondSignalEnds a server that still waits for a call.
+func TestTheSecondSignalEnds(t *testing.T) {
+	s := serve(t, filepath.Join(t.TempDir(), "data"))
+	half, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer half.Close()
+	fmt.Fprint(half, "POST /rialto.account.v1.AccountService/Login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 10\r\n\r\n")
+	if line, err := bufio.NewReader(half).ReadString('\n'); err != nil || !strings.Contains(line, "100") { // the call has begun
+		t.Fatalf("%q, %v", line, err)
+	}
+	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	s.until(t, "is stopping")
+	again := time.NewTicker(5 * time.Millisecond) // the process hears it a moment after it said so
+	defer again.Stop()
+	for ended := false; !ended; {
+		select {
+		case <-s.waited:
+			ended = true
+		case <-again.C:
+			_ = s.Process.Signal(syscall.SIGTERM) // it may have ended
+		}
+	}
+	if status := s.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() {
+		t.Errorf("it ended by itself: %v", s.waitErr)
+	}
+}
+
+// TestASecondServer on the same directory, or address, is told whose it is and what to do.
+func TestASecondServer(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	s := serve(t, data)
+	_, out, code := run(t, "serve", "--data", data, "--listen", "127.0.0.1:0")
+	if code != 1 || !strings.Contains(out, data) || !strings.Contains(out, "in use by another rialto") || strings.Count(out, "\n") != 1 {
+		t.Errorf("the same directory: %d, %q", code, out)
+	}
+	address := strings.TrimPrefix(s.url, "http://")
+	_, out, code = run(t, "serve", "--data", filepath.Join(t.TempDir(), "other"), "--listen", address)
+	if code != 1 || !strings.Contains(out, address) || !strings.Contains(out, "another program has it") || !strings.Contains(out, "--listen") {
+		t.Errorf("the same address: %d, %q", code, out)
+	}
+	if r, err := http.Get(s.url + "/healthz"); err != nil || r.StatusCode != 200 {
+		t.Errorf("the first server is hurt: %v", err)
+	} else {
+		r.Body.Close()
+	}
+}
