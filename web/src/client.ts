@@ -1,7 +1,6 @@
 import { Client } from "@rialto-im/client";
 import { useSyncExternalStore } from "react";
 import { Drafts } from "./drafts.js";
-import { getLocale, translate, type Key } from "./i18n.js";
 import { Uploads, type PendingUpload } from "./uploads.js";
 
 /** The one client of this page. */
@@ -43,24 +42,4 @@ function browserName(): string {
 export function useClient(): Client {
   useSyncExternalStore(client.subscribe, client.version);
   return client;
-}
-
-const known: Record<string, Key> = {
-  bad_login: "errLogin",
-  handle_taken: "errHandleTaken",
-  reserved_handle: "errHandleTaken",
-  bad_handle: "errHandle",
-  bad_password: "errPassword",
-  blocked: "errBlocked",
-  unavailable: "errOffline",
-  resource_exhausted: "errTooMuch",
-  permission_denied: "errDenied",
-};
-
-/** What a view shows of an error: in one's own language where it is a common one, else as the server said it. */
-export function errorText(err: unknown): string {
-  const { code = "", reason = "" } = err as { code?: string; reason?: string };
-  const key = known[reason] ?? known[code];
-  if (key) return translate(getLocale(), key);
-  return err instanceof Error ? err.message : (err as { message?: string }).message ?? String(err);
 }

@@ -1,7 +1,10 @@
-import { Control_Action, type ChatMessage, type Control } from "@rialto-im/client";
+import { Control_Action, Role, type ChatMessage, type Control } from "@rialto-im/client";
 import type { Locale, Translate } from "./i18n.js";
 
-const tag = (l: Locale) => (l === "zh" ? "zh-CN" : "en");
+/** The form of times and numbers: that of one's own region where it speaks the language of the app, as 24 hours in en-GB. */
+export function tag(l: Locale, own: readonly string[] = typeof navigator === "undefined" ? [] : navigator.languages): string {
+  return own.find((o) => o.split("-")[0] === l) ?? (l === "zh" ? "zh-CN" : "en");
+}
 
 export function clock(ms: number, l: Locale): string {
   return new Intl.DateTimeFormat(tag(l), { hour: "2-digit", minute: "2-digit" }).format(ms);
@@ -58,13 +61,13 @@ export function controlText(c: Control, name: NameOf, t: Translate): string {
     case Control_Action.REMOVED:
       return t("removed", { who, users });
     case Control_Action.ROLE:
-      return t("roleChanged", { who, users });
+      return t(c.role === Role.ADMIN ? "madeAdmin" : "madeMember", { who, users });
     case Control_Action.RENAMED:
       return t("renamed", { who, text: c.text });
     case Control_Action.ANNOUNCED:
       return t("announced", { who, text: c.text });
     case Control_Action.MUTED:
-      return t("mutedBy", { who });
+      return t(c.users.length === 0 ? (c.untilMs > 0n ? "mutedAllBy" : "unmutedAllBy") : c.untilMs > 0n ? "mutedSome" : "unmutedSome", { who, users });
     case Control_Action.TRANSFERRED:
       return t("transferred", { users });
     case Control_Action.DISSOLVED:

@@ -19,6 +19,13 @@ export function tail(rows: readonly Row[], n = sizes.open): Span {
   return { low: rows[Math.max(0, rows.length - n)]?.seq ?? 0, high: Infinity };
 }
 
+/** The rows from some before a seq to as many after it as a list opens with. */
+export function around(rows: readonly Row[], seq: number, before = 20): Span {
+  const at = firstAt(rows, seq);
+  const to = at + sizes.open;
+  return { low: rows[Math.max(0, at - before)]?.seq ?? 0, high: to >= rows.length ? Infinity : rows[to]!.seq };
+}
+
 /** The rows within the span, with how many lie above and below it. */
 export function within<R extends Row>(rows: readonly R[], s: Span): { rows: readonly R[]; above: number; below: number } {
   const from = firstAt(rows, s.low);

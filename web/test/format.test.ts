@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bytes, day, when } from "../src/format.js";
+import { bytes, day, tag, when } from "../src/format.js";
 import { translate, type Translate } from "../src/i18n.js";
 
 const t: Translate = (key, values) => translate("en", key, values);
@@ -15,4 +15,10 @@ test("days have names where they are near", () => {
 test("sizes are short", () => {
   expect(bytes(999, "en")).toBe("999 B");
   expect(bytes(1_540_000, "en")).toBe("1.5 MB");
+});
+
+test("times have the form of one's own region", () => {
+  expect(tag("en", ["de", "en-GB", "en-US"])).toBe("en-GB");
+  expect(tag("zh", ["en-US", "zh-TW"])).toBe("zh-TW");
+  expect(tag("zh", ["en-US"])).toBe("zh-CN");
 });

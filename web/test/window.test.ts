@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { down, sizes, tail, up, within, type Span } from "../src/window.js";
+import { around, down, sizes, tail, up, within, type Span } from "../src/window.js";
 
 const rows = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => ({ seq: from + i }));
 
@@ -46,4 +46,12 @@ test("the row one looks at stays when the list grows on its side", () => {
     s = down(all, s);
     expect(within(all, s).rows).toContainEqual(bottom);
   }
+});
+
+test("a list opens around a row in its middle, and at the end it follows the end", () => {
+  const middle = within(rows(1, 1000), around(rows(1, 1000), 500));
+  expect(middle.rows[0]).toEqual({ seq: 480 });
+  expect(middle.rows.at(-1)).toEqual({ seq: 500 + sizes.open });
+  expect(around(rows(1, 1000), 990).high).toBe(Infinity);
+  expect(around(rows(1, 1000), 3).low).toBe(1);
 });

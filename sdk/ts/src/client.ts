@@ -305,6 +305,7 @@ export class Client {
     }
     if (s === "waiting") {
       if (this.state !== "polling") this.setState("offline");
+      this.touch(); // when the next try comes has changed
       if ((this.socket?.failures ?? 0) >= failuresBeforePolling) this.pollTimer ??= setTimeout(() => void this.poll(), 0);
     } else if (s === "connecting") this.setState("connecting");
     else if (s === "stopped" && why) {
@@ -544,6 +545,11 @@ export class Client {
 
   async createGroup(title: string, members: string[]): Promise<ConversationView> {
     return this.must(this.replica).take(await this.chat.createGroup({ title, members, key: crypto.randomUUID() }));
+  }
+
+  /** Tries to connect at once where the next try is planned for later. */
+  reconnect(): void {
+    this.socket?.wake();
   }
 
   tellTyping(conversation: string): void {

@@ -1,8 +1,10 @@
 import { isOffline, type ChatMessage, type Media } from "@rialto-im/client";
 import { useEffect, useState } from "react";
-import { errorText, useClient } from "../client.js";
+import { useClient } from "../client.js";
+import { errorText } from "../errors.js";
 import { bytes } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
+import { Dialog } from "./Dialog.js";
 import { FileIcon, ImageIcon } from "./icons.js";
 
 /** A file in a message. Pictures show themselves; everything else is there to be downloaded. */
@@ -12,6 +14,7 @@ export function Attachment({ m, kind, media }: { m: ChatMessage; kind: "image" |
   const online = client.connection === "online" || client.connection === "polling";
   const [url, setUrl] = useState("");
   const [error, setError] = useState("");
+  const [large, setLarge] = useState(false);
   const shown = kind !== "file";
   const { conversation, seq } = m;
   const { upload } = media;
@@ -42,16 +45,22 @@ export function Attachment({ m, kind, media }: { m: ChatMessage; kind: "image" |
   const ratio = media.width && media.height ? { aspectRatio: `${media.width} / ${media.height}`, width: Math.min(320, media.width) } : {};
   return (
     <figure className="attachment">
-      {kind === "image" && (url ? <a href={url} target="_blank" rel="noreferrer"><img src={url} alt={media.caption || media.name} style={ratio} data-testid="image" /></a> : <span className="placeholder" style={ratio} role="img" aria-label={t("photo")}><ImageIcon /></span>)}
+      {kind === "image" && (url ? <button className="picture" aria-label={t("openPicture", { name: media.caption || media.name })} onClick={() => setLarge(true)}><img src={url} alt="" style={ratio} data-testid="image" /></button> : <span className="placeholder" style={ratio} role="img" aria-label={t("photo")}><ImageIcon /></span>)}
       {kind === "video" && url && <video src={url} controls preload="metadata" />}
       {kind === "voice" && url && <audio src={url} controls preload="metadata" />}
       {kind === "file" && (
         <button className="file" onClick={() => void save()} aria-label={`${t("download")} ${media.name}`}>
           <FileIcon />
-          <span><b>{media.name}</b><small>{bytes(Number(media.size), getLocale())}</small></span>
+          <span><b><bdi>{media.name}</bdi></b><small>{bytes(Number(media.size), getLocale())}</small></span>
         </button>
       )}
       {media.caption && <figcaption dir="auto">{media.caption}</figcaption>}
+      {large && (
+        <Dialog title={media.name} wide onClose={() => setLarge(false)}>
+          <img src={url} alt={media.caption || media.name} />
+          <div className="buttons end"><button onClick={() => void save()}>{t("download")}</button></div>
+        </Dialog>
+      )}
       {error && <p className="error">{error}</p>}
     </figure>
   );

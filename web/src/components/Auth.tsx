@@ -1,6 +1,13 @@
 import { useState, type FormEvent } from "react";
-import { client, errorText } from "../client.js";
-import { getLocale, setLocale, useText } from "../i18n.js";
+import { client } from "../client.js";
+import { errorText } from "../errors.js";
+import { getLocale, setLocale, useText, type Key } from "../i18n.js";
+
+/** What a person is told of why they were signed out; of the rest, only that they were. */
+function why(reason: string): Key | undefined {
+  if (reason === "replaced") return "endedReplaced";
+  return reason === "revoked" ? "endedRevoked" : undefined;
+}
 
 export function Auth({ notice }: { notice?: string | undefined }) {
   const t = useText();
@@ -10,6 +17,7 @@ export function Auth({ notice }: { notice?: string | undefined }) {
   const [name, setName] = useState("");
   const [error, setError] = useState("");
   const [busy, setBusy] = useState(false);
+  const [plain, setPlain] = useState(false);
 
   const submit = async (e: FormEvent) => {
     e.preventDefault();
@@ -30,7 +38,7 @@ export function Auth({ notice }: { notice?: string | undefined }) {
         <img src="/icon.svg" alt="" width="48" height="48" />
         <h1>Rialto</h1>
         <p className="muted">{t("appTagline")}</p>
-        {notice && <p className="notice" role="status">{t("endedTitle")}: {notice}</p>}
+        {notice && <p className="notice" role="status">{t("endedTitle")}{why(notice) && `: ${t(why(notice)!)}`}</p>}
         <label>
           {t("handle")}
           <input name="handle" autoComplete="username" autoCapitalize="none" spellCheck={false} required autoFocus value={handle} onChange={(e) => setHandle(e.target.value)} aria-describedby={fresh ? "handle-hint" : undefined} />
@@ -44,9 +52,10 @@ export function Auth({ notice }: { notice?: string | undefined }) {
         )}
         <label>
           {t("password")}
-          <input name="password" type="password" autoComplete={fresh ? "new-password" : "current-password"} required value={password} onChange={(e) => setPassword(e.target.value)} aria-describedby={fresh ? "password-hint" : undefined} />
+          <input name="password" type={plain ? "text" : "password"} spellCheck={false} autoCapitalize="none" autoComplete={fresh ? "new-password" : "current-password"} required value={password} onChange={(e) => setPassword(e.target.value)} aria-describedby={fresh ? "password-hint" : undefined} />
           {fresh && <small id="password-hint">{t("passwordHint")}</small>}
         </label>
+        <label className="check"><input type="checkbox" checked={plain} onChange={(e) => setPlain(e.target.checked)} />{t("showPassword")}</label>
         {error && <p className="error" role="alert">{error}</p>}
         <button className="primary" disabled={busy}>{t(fresh ? "signUp" : "signIn")}</button>
         <button type="button" className="link" onClick={() => { setFresh(!fresh); setError(""); }}>{t(fresh ? "signInInstead" : "signUpInstead")}</button>

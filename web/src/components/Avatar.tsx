@@ -1,4 +1,5 @@
 import { useClient } from "../client.js";
+import { useText } from "../i18n.js";
 
 const hues = [168, 205, 250, 290, 330, 12, 38, 95];
 
@@ -9,13 +10,21 @@ export function Avatar({ id, name, url, size = 40, dot }: { id: string; name: st
   return (
     <span className="avatar" style={{ width: size, height: size, fontSize: size * 0.42, ["--hue" as string]: hue }} aria-hidden="true" data-user={id}>
       {url ? <img src={url} alt="" width={size} height={size} /> : letter}
-      {dot !== undefined && <span className={dot ? "dot on" : "dot"} />}
+      {dot && <span className="dot on" />}
     </span>
   );
 }
 
+/** A user's picture, with a dot while they are online. */
 export function UserAvatar({ user, size = 40, presence = false }: { user: string; size?: number; presence?: boolean }) {
   const client = useClient();
+  const t = useText();
   const u = client.user(user);
-  return <Avatar id={user} name={u?.displayName ?? ""} url={u?.avatarUrl} size={size} dot={presence && client.connection === "online" ? client.presence(user)?.online === true : undefined} />;
+  const online = presence && client.connection === "online" && client.presence(user)?.online === true;
+  return (
+    <>
+      <Avatar id={user} name={u?.displayName ?? ""} url={u?.avatarUrl} size={size} dot={online} />
+      {online && <span className="sr-only">{t("online")}</span>}
+    </>
+  );
 }

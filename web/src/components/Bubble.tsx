@@ -1,5 +1,6 @@
 import type { ChatMessage, ConversationView, OutgoingMessage } from "@rialto-im/client";
-import { errorText, useClient } from "../client.js";
+import { useClient } from "../client.js";
+import { errorText } from "../errors.js";
 import { clock, controlText, preview } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
 import { parts } from "../links.js";
@@ -19,7 +20,7 @@ export function Bubble({ c, m, joined }: { c: ConversationView; m: ChatMessage; 
     <article className={`msg ${mine ? "mine" : "theirs"} ${joined ? "joined" : ""}`} data-testid="message" data-seq={m.seq}>
       {!mine && group && <span className="msg-face">{!joined && <UserAvatar user={m.sender} size={32} />}</span>}
       <div className="bubble">
-        {!mine && group && !joined && <b className="from">{nameOf(client, m.sender)}</b>}
+        {!mine && group && !joined && <b className="from" dir="auto">{nameOf(client, m.sender)}</b>}
         <Body m={m} />
         <footer>
           <time dateTime={new Date(m.timeMs).toISOString()}>{clock(m.timeMs, getLocale())}</time>

@@ -1,18 +1,23 @@
 import type { ConversationView } from "@rialto-im/client";
 import { useCallback, useEffect, useRef, useState, type KeyboardEvent } from "react";
-import { client, drafts, errorText, uploads } from "../client.js";
+import { client, drafts, uploads } from "../client.js";
+import { errorText } from "../errors.js";
 import { useText } from "../i18n.js";
 import { EmojiPicker } from "./EmojiPicker.js";
 import { ClipIcon, SendIcon, SmileIcon } from "./icons.js";
 
 const draftAfterMs = 800;
 const typingEveryMs = 2_000;
+const mostChars = 100_000;
+/** A touch screen's keyboard covers half the chat and has Enter for new lines: it comes when one asks for it. */
+const touch = matchMedia("(pointer: coarse)").matches;
 
 export function Composer({ c }: { c: ConversationView }) {
   const t = useText();
   const [text, setText] = useState(c.draft);
   const [emoji, setEmoji] = useState(false);
   const [error, setError] = useState("");
+  const [over, setOver] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   const files = useRef<HTMLInputElement>(null);
   const typed = useRef(0);
@@ -48,6 +53,7 @@ export function Composer({ c }: { c: ConversationView }) {
   const send = async () => {
     const said = text.trim();
     if (!said) return;
+    if ([...said].length > mostChars) return setError(t("errTooLong"));
     setText("");
     drafts.hold(c.id, "");
     setError("");
@@ -61,7 +67,7 @@ export function Composer({ c }: { c: ConversationView }) {
   };
 
   const key = (e: KeyboardEvent) => {
-    if (e.key === "Enter" && !e.shiftKey && !e.nativeEvent.isComposing) {
+    if (e.key === "Enter" && !touch && !e.shiftKey && !e.nativeEvent.isComposing) {
       e.preventDefault();
       void send();
     }
@@ -73,6 +79,7 @@ export function Composer({ c }: { c: ConversationView }) {
 
   const change = (value: string) => {
     setText(value);
+    setError("");
     drafts.hold(c.id, value);
     const now = Date.now();
     if (value && now - typed.current > typingEveryMs) {
@@ -100,16 +107,18 @@ export function Composer({ c }: { c: ConversationView }) {
     <form
       className="composer"
       onSubmit={(e) => { e.preventDefault(); void send(); }}
-      onDragOver={(e) => e.preventDefault()}
-      onDrop={(e) => { e.preventDefault(); attach(e.dataTransfer.files); }}
+      onDragOver={(e) => { e.preventDefault(); setOver(true); }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(e) => { e.preventDefault(); setOver(false); attach(e.dataTransfer.files); }}
     >
+      {over && <p className="drop">{t("dropHere")}</p>}
       {error && <p className="error" role="alert">{error}</p>}
       {emoji && <EmojiPicker onPick={insert} onClose={() => { setEmoji(false); field.current?.focus(); }} />}
       <div className="composer-row">
         <input ref={files} type="file" multiple hidden onChange={(e) => attach(e.target.files)} data-testid="file" />
         <button type="button" className="icon" aria-label={t("attach")} title={t("attach")} onClick={() => files.current?.click()}><ClipIcon /></button>
         <button type="button" className="icon" aria-label={t("emoji")} title={t("emoji")} aria-expanded={emoji} onClick={() => setEmoji(!emoji)}><SmileIcon /></button>
-        <textarea ref={field} rows={1} autoFocus placeholder={t("writeMessage")} aria-label={t("writeMessage")} dir="auto" value={text} onChange={(e) => change(e.target.value)} onKeyDown={key} onPaste={(e) => { if (e.clipboardData.files.length > 0) attach(e.clipboardData.files); }} data-testid="composer" />
+        <textarea ref={field} rows={1} autoFocus={!touch} placeholder={t("writeMessage")} aria-label={t("writeMessage")} dir="auto" value={text} onChange={(e) => change(e.target.value)} onKeyDown={key} onPaste={(e) => { if (e.clipboardData.files.length > 0) attach(e.clipboardData.files); }} data-testid="composer" />
         <button className="icon send" aria-label={t("send")} title={t("send")} disabled={!text.trim()}><SendIcon /></button>
       </div>
     </form>

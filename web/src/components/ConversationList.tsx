@@ -8,13 +8,17 @@ import { Avatar, UserAvatar } from "./Avatar.js";
 import { BellOffIcon, PinIcon, PlusIcon } from "./icons.js";
 import { NewGroup } from "./NewGroup.js";
 
-export function ConversationList({ current, onOpen }: { current: string | undefined; onOpen: (id: string) => void }) {
+export function ConversationList({ current, onOpen, onPeople }: { current: string | undefined; onOpen: (id: string) => void; onPeople: () => void }) {
   const client = useClient();
   const t = useText();
   const [query, setQuery] = useState("");
   const [making, setMaking] = useState(false);
   const wanted = query.trim().toLowerCase();
-  const list = client.conversations().filter((c) => !c.archived && (!wanted || titleOf(client, c).toLowerCase().includes(wanted)));
+  const [away, setAway] = useState(false);
+  const all = client.conversations();
+  const matching = wanted ? all.filter((c) => titleOf(client, c).toLowerCase().includes(wanted)) : all;
+  const list = wanted ? matching : all.filter((c) => !c.archived);
+  const archived = all.filter((c) => c.archived);
 
   const move = (e: KeyboardEvent<HTMLElement>) => {
     if (!["ArrowDown", "ArrowUp", "Home", "End"].includes(e.key) || (e.target as Element).closest("dialog")) return;
@@ -34,10 +38,22 @@ export function ConversationList({ current, onOpen }: { current: string | undefi
         <input type="search" placeholder={t("search")} aria-label={t("search")} value={query} onChange={(e) => setQuery(e.target.value)} />
         <button className="icon" aria-label={t("newGroup")} title={t("newGroup")} onClick={() => setMaking(true)}><PlusIcon /></button>
       </div>
-      {list.length === 0 && <p className="empty">{t("noChats")}</p>}
+      {list.length === 0 && wanted && <p className="empty" role="status">{t("noMatch")}</p>}
+      {all.length === 0 && !wanted && (
+        <div className="empty">
+          <p>{t(client.catchingUp || client.connection === "connecting" ? "loading" : "noChats")}</p>
+          <button className="primary small" onClick={onPeople}>{t("goFind")}</button>
+        </div>
+      )}
       <ul className="rows">
         {list.map((c) => <Row key={c.id} c={c} current={c.id === current} onOpen={onOpen} />)}
       </ul>
+      {archived.length > 0 && !wanted && (
+        <>
+          <button className="link fold" aria-expanded={away} onClick={() => setAway(!away)}>{t("archived", { n: archived.length })}</button>
+          {away && <ul className="rows">{archived.map((c) => <Row key={c.id} c={c} current={c.id === current} onOpen={onOpen} />)}</ul>}
+        </>
+      )}
       {making && <NewGroup onClose={() => setMaking(false)} onMade={onOpen} />}
     </section>
   );
@@ -57,13 +73,13 @@ function Row({ c, current, onOpen }: { c: ConversationView; current: boolean; on
   const by = !pending && last && group && last.content.kind.case !== "control" && last.sender !== client.me ? `${name(last.sender)}: ` : "";
   return (
     <li>
-      <button className={current ? "row current" : "row"} aria-current={current} onClick={() => onOpen(c.id)} data-testid="conversation" data-id={c.id}>
+      <button className={current ? "row current" : "row"} aria-current={current || undefined} onClick={() => onOpen(c.id)} data-testid="conversation" data-id={c.id}>
         {group ? <Avatar id={c.id} name={c.title} size={44} /> : <UserAvatar user={c.peer} size={44} presence />}
         <span className="row-main">
           <span className="row-top">
-            <strong>{title}</strong>
-            {c.muted && <BellOffIcon />}
-            {c.pinned && <PinIcon />}
+            <strong><bdi>{title}</bdi></strong>
+            {c.muted && <><BellOffIcon /><span className="sr-only">{t("muted")}</span></>}
+            {c.pinned && <><PinIcon /><span className="sr-only">{t("pinned")}</span></>}
             <time>{last ? when(last.timeMs, getLocale(), t) : ""}</time>
           </span>
           <span className="row-bottom">
@@ -74,7 +90,7 @@ function Row({ c, current, onOpen }: { c: ConversationView; current: boolean; on
             ) : (
               <span>{by}{line}</span>
             )}
-            {n > 0 && <b className={c.muted ? "badge quiet" : "badge"} aria-label={`${n} ${t("newMessages")}`} data-testid="unread">{n > 999 ? "999+" : n}</b>}
+            {n > 0 && <b className={c.muted ? "badge quiet" : "badge"} aria-label={t("newCount", { n })} data-testid="unread">{n > 999 ? "999+" : n}</b>}
           </span>
         </span>
       </button>

@@ -4,7 +4,7 @@ import { useText } from "../i18n.js";
 import { CloseIcon } from "./icons.js";
 
 /** A modal: the browser keeps the focus inside, and Escape closes it. It lies outside of what asked for it, which may be hidden. */
-export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
+export function Dialog({ title, wide = false, onClose, children }: { title: string; wide?: boolean; onClose: () => void; children: ReactNode }) {
   const t = useText();
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {
@@ -12,11 +12,11 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
     if (d && !d.open) d.showModal();
   }, []);
   return createPortal(
-    <dialog ref={ref} aria-label={title} onClose={onClose} onClick={(e) => e.target === ref.current && ref.current?.close()}>
+    <dialog ref={ref} className={wide ? "wide" : undefined} aria-label={title} onClose={onClose} onClick={(e) => e.target === ref.current && ref.current?.close()}>
       <div className="dialog">
         <header>
           <h2>{title}</h2>
-          <button className="icon" aria-label={t("close")} onClick={() => ref.current?.close()}><CloseIcon /></button>
+          <button type="button" className="icon" aria-label={t("close")} title={t("close")} onClick={() => ref.current?.close()}><CloseIcon /></button>
         </header>
         {children}
       </div>

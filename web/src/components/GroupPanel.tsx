@@ -12,7 +12,7 @@ export type Run = (work: () => Promise<unknown>) => Promise<void>;
 const farFuture = 4_102_444_800_000n; // the year 2100: until somebody lifts it
 
 /** Members of a group, and what those who manage it may set. */
-export function GroupPanel({ c, run }: { c: ConversationView; run: Run }) {
+export function GroupPanel({ c, run, onOpen }: { c: ConversationView; run: Run; onOpen: (id: string) => void }) {
   const client = useClient();
   const t = useText();
   const [members, setMembers] = useState<Member[]>([]);
@@ -34,11 +34,11 @@ export function GroupPanel({ c, run }: { c: ConversationView; run: Run }) {
   return (
     <>
       {manages && <Facts key={`${c.title}\n${c.announcement}`} c={c} run={run} />}
-      {manages && <Doors c={c} run={run} members={members} />}
+      {manages && <Doors key={c.joinPolicy} c={c} run={run} members={members} />}
       {manages && c.joinPolicy === JoinPolicy.APPROVAL && <JoinRequests c={c} run={run} />}
       <h4>{t("members", { n: members.length || c.memberCount })}</h4>
       <ul className="members">
-        {members.map((m) => <MemberRow key={m.user} c={c} m={m} run={run} manages={manages} />)}
+        {members.map((m) => <MemberRow key={m.user} c={c} m={m} run={run} manages={manages} onOpen={onOpen} />)}
       </ul>
       <div className="buttons">
         {c.leaveSeq === 0 && !c.dissolved && c.role !== Role.OWNER && <Confirm label={t("leave")} question={t("sureLeave")} onYes={() => void run(() => client.chat.leave({ conversation: c.id }))} />}
@@ -76,9 +76,10 @@ function Doors({ c, run, members }: { c: ConversationView; run: Run; members: Me
   const t = useText();
   const [inviting, setInviting] = useState<string[] | undefined>();
   const [link, setLink] = useState("");
+  // Where an admin accepts those who ask, the link must not let them in at once, as one with a token does.
+  const asks = c.joinPolicy === JoinPolicy.APPROVAL;
   const makeLink = async () => {
-    const { token } = await client.chat.createJoinLink({ conversation: c.id });
-    const made = `${location.origin}/#join=${token}`;
+    const made = `${location.origin}/#${asks ? `group=${c.id}` : `join=${(await client.chat.createJoinLink({ conversation: c.id })).token}`}`;
     setLink(made);
     await navigator.clipboard?.writeText(made).catch(() => {}); // it is shown as well
   };
@@ -96,7 +97,7 @@ function Doors({ c, run, members }: { c: ConversationView; run: Run; members: Me
         <button onClick={() => run(makeLink)}>{t("joinLink")}</button>
         <button onClick={() => run(() => client.chat.muteMembers({ conversation: c.id, untilMs: c.mutedAll ? 0n : farFuture }))}>{t(c.mutedAll ? "unmuteAll" : "muteAll")}</button>
       </div>
-      {link && <label>{t("shareLink")}<input readOnly value={link} onFocus={(e) => e.target.select()} data-testid="join-link" /></label>}
+      {link && <label>{t(asks ? "askToJoinLink" : "shareLink")}<input readOnly value={link} onFocus={(e) => e.target.select()} data-testid="join-link" /></label>}
       {inviting && (
         <form className="stack" onSubmit={invite}>
           <PickPeople picked={inviting} onChange={setInviting} without={members.map((m) => m.user)} />

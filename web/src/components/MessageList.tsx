@@ -1,15 +1,17 @@
-import { isShown, type ChatMessage, type ConversationView } from "@rialto-im/client";
+import { isShown, unread, type ChatMessage, type ConversationView } from "@rialto-im/client";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { useClient } from "../client.js";
 import { day, sameDay } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
 import { titleOf } from "../names.js";
-import { down, sizes, tail, up, within } from "../window.js";
+import { around, down, sizes, tail, up, within } from "../window.js";
 import { Bubble, OutgoingBubble } from "./Bubble.js";
 import { DownIcon } from "./icons.js";
 
 const nearEnd = 80;
 const nearEdge = 600;
+/** So many new messages may not fit a screen, and so many are not loaded only to see where they begin. */
+const worthJump = { least: 8, most: 2_000 };
 
 /**
  * The messages of a conversation. Of thousands only a window is in the page, which follows the scrolling. It stays at the end
@@ -32,8 +34,10 @@ export function MessageList({ c }: { c: ConversationView }) {
   const outgoing = client.outgoing(c.id);
   const lastSeq = all.at(-1)?.seq ?? 0;
 
-  // Where one was reading when this was opened, for the line that says what is new.
+  // Where one was reading when this was opened, for the line that says what is new, and for the way there.
   const [readAtOpen] = useState(c.readSeq);
+  const [newAtOpen, setNewAtOpen] = useState(() => unread(c));
+  const n = unread(c);
 
   const seen = useCallback(() => {
     if (atEnd.current && document.visibilityState === "visible" && document.hasFocus()) client.read(c.id, lastSeq);
@@ -52,7 +56,7 @@ export function MessageList({ c }: { c: ConversationView }) {
     if (row) el.scrollTop += row.getBoundingClientRect().top - el.getBoundingClientRect().top - at.top;
   }, []);
 
-  useLayoutEffect(settle, [settle, rows.length, rows[0]?.seq, outgoing.length, lastSeq]);
+  useLayoutEffect(settle, [settle, rows.length, rows[0]?.seq, outgoing.length, lastSeq, span]);
   useLayoutEffect(seen, [seen]);
   useEffect(() => {
     const watch = new ResizeObserver(settle);
@@ -88,8 +92,10 @@ export function MessageList({ c }: { c: ConversationView }) {
     const left = el.scrollHeight - el.scrollTop - el.clientHeight;
     atEnd.current = below === 0 && left < nearEnd;
     setAway(!atEnd.current);
-    anchor.current = atEnd.current ? undefined : firstInView(el);
+    const first = firstInView(el);
+    anchor.current = atEnd.current ? undefined : first;
     if (atEnd.current) seen();
+    if (first && Number(first.seq) <= readAtOpen + 1) setNewAtOpen(0);
     if (el.scrollTop < nearEdge) {
       if (above > 0) setSpan((s) => up(shown, s));
       else void older();
@@ -112,6 +118,23 @@ export function MessageList({ c }: { c: ConversationView }) {
     seen();
   };
 
+  const toFirstNew = async () => {
+    try {
+      while ((client.messages(c.id)[0]?.seq ?? 0) > readAtOpen + 1 && (await client.older(c.id)));
+    } catch {
+      return; // offline: the way stays open
+    }
+    setNewAtOpen(0);
+    const known = client.messages(c.id).filter(isShown);
+    const first = known.find((m) => m.seq > readAtOpen);
+    if (!first) return;
+    atEnd.current = false;
+    setAway(true);
+    anchor.current = { seq: String(first.seq), top: 24 };
+    setSpan(around(known, first.seq));
+    box.current?.focus();
+  };
+
   // What one sends oneself is shown, wherever one was reading.
   const lastSent = outgoing.at(-1)?.clientSeq;
   useLayoutEffect(() => {
@@ -124,8 +147,8 @@ export function MessageList({ c }: { c: ConversationView }) {
   return (
     <div className="messages-frame">
       <div className="messages" ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-label={titleOf(client, c)} aria-live="off" data-testid="messages">
-        <div ref={content}>
-          <p className="beginning">{above > 0 || (more && (all[0]?.seq ?? 0) > Math.max(1, c.joinSeq)) ? t("older") : t("beginning")}</p>
+        <div ref={content} className="content">
+          {all.length > 0 && <p className="beginning">{above > 0 || (more && all[0]!.seq > Math.max(1, c.joinSeq)) ? <button className="link" onClick={() => (above > 0 ? setSpan(up(shown, span)) : void older())}>{t("older")}</button> : t("beginning")}</p>}
           {rows.map((m, i) => {
             const before = rows[i - 1];
             const newDay = !before || !sameDay(before.timeMs, m.timeMs);
@@ -140,7 +163,8 @@ export function MessageList({ c }: { c: ConversationView }) {
           {below === 0 && outgoing.map((o) => <OutgoingBubble key={`o${o.clientSeq}`} o={o} />)}
         </div>
       </div>
-      {away && <button className="to-end" aria-label={t("toNewest")} title={t("toNewest")} onClick={toEnd}><DownIcon /></button>}
+      {newAtOpen >= worthJump.least && newAtOpen <= worthJump.most && <button className="to-new" title={t("toFirstNew")} onClick={() => void toFirstNew()}>↑ {t("newCount", { n: newAtOpen })}</button>}
+      {away && <button className="to-end" aria-label={t("toNewest")} title={t("toNewest")} onClick={toEnd}><DownIcon />{n > 0 && <b className="badge">{n > 99 ? "99+" : n}</b>}</button>}
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import { useState, type FormEvent } from "react";
-import { errorText, useClient } from "../client.js";
+import { useClient } from "../client.js";
+import { errorText } from "../errors.js";
 import { useText } from "../i18n.js";
 import { Dialog } from "./Dialog.js";
 import { PickPeople } from "./PickPeople.js";

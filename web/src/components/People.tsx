@@ -1,42 +1,28 @@
 import type { Relation, User } from "@rialto-im/client";
 import { useEffect, useState, type ReactNode } from "react";
-import { errorText, useClient } from "../client.js";
+import { useClient } from "../client.js";
+import { errorText } from "../errors.js";
 import { useText } from "../i18n.js";
 import { nameOf } from "../names.js";
-import { Avatar, UserAvatar } from "./Avatar.js";
+import { UserAvatar } from "./Avatar.js";
 import { Confirm } from "./Confirm.js";
 import { Menu } from "./Menu.js";
+
+type Run = (work: () => Promise<unknown>) => Promise<void>;
+interface Suggested {
+  user: string;
+  mutual: number;
+}
+
+const afterKeyMs = 250;
 
 /** Finding people, requests, friends and those who are blocked. */
 export function People({ onOpen }: { onOpen: (conversation: string) => void }) {
   const client = useClient();
   const t = useText();
   const [query, setQuery] = useState("");
-  const [found, setFound] = useState<User[] | undefined>();
   const [error, setError] = useState("");
-
-  useEffect(() => {
-    const q = query.trim();
-    setFound(undefined);
-    if (q.length < 2) return;
-    let stale = false;
-    const timer = setTimeout(() => {
-      client.account.searchUsers({ query: q }).then(
-        (r) => {
-          if (stale) return;
-          client.takeUsers(r.users);
-          setFound(r.users.filter((u) => u.id !== client.me).map((u) => ({ ...u, fetchedMs: Date.now() })));
-        },
-        (err: unknown) => !stale && setError(errorText(err)),
-      );
-    }, 250);
-    return () => {
-      stale = true;
-      clearTimeout(timer);
-    };
-  }, [query, client]);
-
-  const run = async (work: () => Promise<void>) => {
+  const run: Run = async (work) => {
     setError("");
     try {
       await work();
@@ -44,11 +30,14 @@ export function People({ onOpen }: { onOpen: (conversation: string) => void }) {
       setError(errorText(err));
     }
   };
+  const found = useSearch(query, setError);
+  const suggested = useSuggested();
   const write = (user: string) => run(async () => onOpen((await client.openDirect(user)).id));
   const relations = [...client.relations().values()];
   const asked = relations.filter((r) => r.asked && !r.friend && !r.blocked);
   const friends = relations.filter((r) => r.friend && !r.blocked);
   const blocked = relations.filter((r) => r.blocked);
+  const maybe = suggested.filter((s) => !client.relations().has(s.user));
 
   return (
     <section className="pane-list" aria-label={t("people")}>
@@ -57,55 +46,112 @@ export function People({ onOpen }: { onOpen: (conversation: string) => void }) {
       </div>
       {error && <p className="error" role="alert">{error}</p>}
       <div className="rows">
-        {found && (
-          <Section title={t("findPeople")}>
-            {found.length === 0 && <p className="empty">{t("nobody")}</p>}
-            {found.map((u) => {
-              const r = client.relations().get(u.id);
-              return (
-                <div className="person" key={u.id} data-testid="person">
-                  <Avatar id={u.id} name={u.displayName} url={u.avatarUrl} />
-                  <span className="person-name">{u.displayName}<small>@{u.handle}</small></span>
-                  {!r?.friend && (r?.requested ? <span className="muted">{t("requested")}</span> : <button onClick={() => run(() => client.relate(client.graph.requestFriend({ user: u.id })))}>{t("addFriend")}</button>)}
-                  <button onClick={() => write(u.id)}>{t("message")}</button>
-                </div>
-              );
-            })}
+        {found ? (
+          <Section title={t("results")}>
+            <div role="status">{found.length === 0 && <p className="empty">{t("nobody")}</p>}</div>
+            {found.map((u) => <Person key={u.id} user={u.id}><Deeds user={u.id} run={run} write={write} /></Person>)}
           </Section>
-        )}
-        {asked.length > 0 && (
-          <Section title={t("requests")}>
-            {asked.map((r) => (
-              <Person key={r.user} r={r}>
-                <button className="primary small" onClick={() => run(() => client.relate(client.graph.answerFriend({ user: r.user, accept: true })))}>{t("accept")}</button>
-                <button onClick={() => run(() => client.relate(client.graph.answerFriend({ user: r.user, accept: false })))}>{t("decline")}</button>
-              </Person>
-            ))}
-          </Section>
-        )}
-        <Section title={t("friends")}>
-          {friends.length === 0 && <p className="empty">{t("noFriends")}</p>}
-          {friends.map((r) => (
-            <Person key={r.user} r={r} presence>
-              <button onClick={() => write(r.user)}>{t("message")}</button>
-              <Menu label={nameOf(client, r.user)}>
-                <Confirm label={t("removeFriend")} question={t("sureUnfriend", { who: nameOf(client, r.user) })} onYes={() => void run(() => client.relate(client.graph.deleteFriend({ user: r.user })))} />
-                <Confirm label={t("block")} question={t("sureBlock", { who: nameOf(client, r.user) })} onYes={() => void run(() => client.relate(client.graph.block({ user: r.user })))} />
-              </Menu>
-            </Person>
-          ))}
-        </Section>
-        {blocked.length > 0 && (
-          <Section title={t("blocked")}>
-            {blocked.map((r) => (
-              <Person key={r.user} r={r}>
-                <button onClick={() => run(() => client.relate(client.graph.unblock({ user: r.user })))}>{t("unblock")}</button>
-              </Person>
-            ))}
-          </Section>
+        ) : (
+          <>
+            {asked.length > 0 && (
+              <Section title={t("requests")}>
+                {asked.map((r) => <Person key={r.user} user={r.user} message={r.message}><Deeds user={r.user} run={run} write={write} /></Person>)}
+              </Section>
+            )}
+            <Section title={t("friends")}>
+              {friends.length === 0 && <p className="empty">{t("howToFind")}</p>}
+              {friends.map((r) => <Person key={r.user} user={r.user} presence><Deeds user={r.user} run={run} write={write} /></Person>)}
+            </Section>
+            {maybe.length > 0 && (
+              <Section title={t("suggestions")}>
+                {maybe.map((s) => <Person key={s.user} user={s.user} small={t("mutual", { n: s.mutual })}><Deeds user={s.user} run={run} write={write} /></Person>)}
+              </Section>
+            )}
+            {blocked.length > 0 && (
+              <Section title={t("blocked")}>
+                {blocked.map((r) => <Person key={r.user} user={r.user}><Deeds user={r.user} run={run} write={write} /></Person>)}
+              </Section>
+            )}
+          </>
         )}
       </div>
     </section>
+  );
+}
+
+/** Users that a query finds, a moment after the last key; nothing while there is no query. */
+function useSearch(query: string, onError: (text: string) => void): User[] | undefined {
+  const client = useClient();
+  const [found, setFound] = useState<User[] | undefined>();
+  useEffect(() => {
+    const q = query.trim();
+    if (!q) return setFound(undefined);
+    let stale = false;
+    const timer = setTimeout(() => {
+      client.account.searchUsers({ query: q }).then(
+        (r) => {
+          if (stale) return;
+          client.takeUsers(r.users);
+          setFound(r.users.filter((u) => u.id !== client.me).map((u) => ({ ...u, fetchedMs: Date.now() })));
+        },
+        (err: unknown) => !stale && onError(errorText(err)),
+      );
+    }, afterKeyMs);
+    return () => {
+      stale = true;
+      clearTimeout(timer);
+    };
+  }, [query, client]);
+  return found;
+}
+
+/** Friends of friends. Nice to have: without a network there are none. */
+function useSuggested(): Suggested[] {
+  const client = useClient();
+  const [list, setList] = useState<Suggested[]>([]);
+  useEffect(() => {
+    let stale = false;
+    client.graph.suggestFriends({}).then(
+      (r) => {
+        const known = r.suggestions.flatMap((s) => (s.user ? [{ user: s.user, mutual: s.mutualFriends }] : []));
+        client.takeUsers(known.map((s) => s.user));
+        if (!stale) setList(known.map((s) => ({ user: s.user.id, mutual: s.mutual })));
+      },
+      () => {},
+    );
+    return () => {
+      stale = true;
+    };
+  }, [client]);
+  return list;
+}
+
+/** What one can do with a person, as one stands with them. */
+function Deeds({ user, run, write }: { user: string; run: Run; write: (user: string) => void }) {
+  const client = useClient();
+  const t = useText();
+  const { graph } = client;
+  const r: Relation | undefined = client.relations().get(user);
+  const who = nameOf(client, user);
+  const answer = (accept: boolean) => run(() => client.relate(graph.answerFriend({ user, accept })));
+  if (r?.blocked) return <button onClick={() => run(() => client.relate(graph.unblock({ user })))}>{t("unblock")}</button>;
+  if (r?.asked && !r.friend) {
+    return (
+      <>
+        <button className="primary small" onClick={() => answer(true)}>{t("accept")}</button>
+        <button onClick={() => answer(false)}>{t("decline")}</button>
+      </>
+    );
+  }
+  return (
+    <>
+      {!r?.friend && (r?.requested ? <span className="muted">{t("requested")}</span> : <button onClick={() => run(() => client.relate(graph.requestFriend({ user })))}>{t("addFriend")}</button>)}
+      <button onClick={() => write(user)}>{t("message")}</button>
+      <Menu label={who}>
+        {r?.friend && <Confirm label={t("removeFriend")} question={t("sureUnfriend", { who })} onYes={() => void run(() => client.relate(graph.deleteFriend({ user })))} />}
+        <Confirm label={t("block")} question={t("sureBlock", { who })} onYes={() => void run(() => client.relate(graph.block({ user })))} />
+      </Menu>
+    </>
   );
 }
 
@@ -118,14 +164,15 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-function Person({ r, presence = false, children }: { r: Relation; presence?: boolean; children: ReactNode }) {
+function Person({ user, message, small, presence = false, children }: { user: string; message?: string; small?: string; presence?: boolean; children: ReactNode }) {
   const client = useClient();
-  const u = client.user(r.user);
+  const handle = client.user(user)?.handle;
   return (
     <div className="person" data-testid="person">
-      <UserAvatar user={r.user} presence={presence} />
-      <span className="person-name">{nameOf(client, r.user)}<small>{r.message || (u ? `@${u.handle}` : "")}</small></span>
+      <UserAvatar user={user} presence={presence} />
+      <span className="person-name"><bdi className="name">{nameOf(client, user)}</bdi><small>{small ?? (handle ? `@${handle}` : "")}</small></span>
       {children}
+      {message && <p className="person-message" dir="auto">{message}</p>}
     </div>
   );
 }

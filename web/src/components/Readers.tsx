@@ -1,6 +1,7 @@
 import type { ChatMessage } from "@rialto-im/client";
 import { useState } from "react";
-import { errorText, useClient } from "../client.js";
+import { useClient } from "../client.js";
+import { errorText } from "../errors.js";
 import { useText } from "../i18n.js";
 import { nameOf } from "../names.js";
 

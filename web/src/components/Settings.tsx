@@ -1,10 +1,13 @@
 import type { SessionInfo, Settings as SettingsPb } from "@rialto-im/client";
 import { useEffect, useState, type FormEvent } from "react";
-import { errorText, useClient } from "../client.js";
+import { useClient } from "../client.js";
+import { errorText } from "../errors.js";
 import { when } from "../format.js";
 import { getLocale, setLocale, useText } from "../i18n.js";
 import { getTheme, setTheme, type Theme } from "../theme.js";
 import { UserAvatar } from "./Avatar.js";
+import { Confirm } from "./Confirm.js";
+import { Password } from "./Password.js";
 
 export function Settings() {
   const client = useClient();
@@ -24,8 +27,9 @@ export function Settings() {
       <Profile run={run} />
       <Appearance />
       <Privacy run={run} />
+      <Password />
       <Sessions run={run} />
-      <button className="danger" onClick={() => run(() => client.logOut())}>{t("signOut")}</button>
+      <Confirm label={t("signOut")} question={t("sureSignOut")} onYes={() => void run(() => client.logOut())} />
     </section>
   );
 }
@@ -38,12 +42,15 @@ function Profile({ run }: { run: Run }) {
   const me = client.user(client.me);
   const [name, setName] = useState<string | undefined>();
   const [bio, setBio] = useState<string | undefined>();
+  const [saved, setSaved] = useState(false);
   const save = (e: FormEvent) => {
     e.preventDefault();
+    setSaved(false);
     void run(async () => {
       client.takeUsers([await client.account.updateProfile({ displayName: name, bio })]);
       setName(undefined);
       setBio(undefined);
+      setSaved(true);
     });
   };
   const picture = (file: File | undefined) =>
@@ -57,13 +64,14 @@ function Profile({ run }: { run: Run }) {
       <h3>{t("profile")}</h3>
       <div className="profile-head">
         <UserAvatar user={client.me} size={64} />
-        <div><b>{me?.displayName}</b><small className="muted">@{me?.handle}</small>
+        <div><b className="name">{me?.displayName}</b><small className="muted">@{me?.handle}</small>
           <label className="file-button">{t("changePicture")}<input type="file" accept="image/png,image/jpeg,image/gif,image/webp" onChange={(e) => void picture(e.target.files?.[0])} /></label>
         </div>
       </div>
       <label>{t("displayName")}<input value={name ?? me?.displayName ?? ""} maxLength={64} onChange={(e) => setName(e.target.value)} /></label>
-      <label>{t("bio")}<textarea rows={2} value={bio ?? me?.bio ?? ""} onChange={(e) => setBio(e.target.value)} /></label>
+      <label>{t("bio")}<textarea rows={2} maxLength={500} dir="auto" value={bio ?? me?.bio ?? ""} onChange={(e) => setBio(e.target.value)} /></label>
       <button disabled={name === undefined && bio === undefined}>{t("save")}</button>
+      <p className="muted" role="status">{saved && name === undefined && bio === undefined && t("saved")}</p>
     </form>
   );
 }
@@ -129,7 +137,7 @@ function Sessions({ run }: { run: Run }) {
         {list.map((s) => (
           <li key={s.session} className="person">
             <span className="person-name">{s.name || s.type}<small>{s.current ? t("thisDevice") : when(Number(s.usedMs), getLocale(), t)}</small></span>
-            {!s.current && <button onClick={() => run(async () => { await client.account.revokeSession({ session: s.session }); await load(); })}>{t("endSession")}</button>}
+            {!s.current && <Confirm label={t("endSession")} question={t("sureEndSession", { who: s.name || s.type })} onYes={() => void run(async () => { await client.account.revokeSession({ session: s.session }); await load(); })} />}
           </li>
         ))}
       </ul>

@@ -1,4 +1,5 @@
-import { errorText, uploads, useUploads } from "../client.js";
+import { uploads, useUploads } from "../client.js";
+import { errorText } from "../errors.js";
 import { bytes } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
 import { CloseIcon, FileIcon } from "./icons.js";

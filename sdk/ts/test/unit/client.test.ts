@@ -356,3 +356,15 @@ test("what was loaded once is there without a server", async () => {
   expect(back.messages(room)).toHaveLength(90);
   expect(back.conversations().map((v) => v.title)).toEqual(["room"]);
 });
+
+test("told to wait for an hour, one can still ask for a try at once", async () => {
+  const c = await loggedIn();
+  await until(c, () => c.connection === "online");
+  server.refuseCall = (name) => (name === "CreateTicket" ? { code: "unavailable", reason: "full", retryMs: 3_600_000 } : undefined);
+  server.cut();
+  await until(c, () => c.retryAtMs > Date.now() + 3_000_000);
+  server.refuseCall = undefined;
+  c.reconnect();
+  await until(c, () => c.connection === "online");
+  expect(server.handshakes).toBe(2);
+});

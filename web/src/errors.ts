@@ -1,0 +1,40 @@
+import { getLocale, translate, type Key } from "./i18n.js";
+
+/** Refusals that a person meets, by the server's reason or code. The others are shown as the server says them. */
+const known: Record<string, Key> = {
+  bad_login: "errLogin",
+  too_many_logins: "errLogins",
+  handle_taken: "errHandleTaken",
+  reserved_handle: "errHandleTaken",
+  bad_handle: "errHandle",
+  bad_password: "errPassword",
+  bad_name: "errName",
+  bad_bio: "errBio",
+  bad_title: "errTitle",
+  bad_announcement: "errAnnouncement",
+  bad_link: "errLink",
+  blocked: "errBlocked",
+  muted: "errMuted",
+  dissolved: "dissolvedNote",
+  owner_stays: "errOwnerStays",
+  group_full: "errGroupFull",
+  no_conversation: "errGone",
+  no_friend: "errNotFriend",
+  text_too_long: "errTooLong",
+  no_file: "errFileGone",
+  no_upload: "errFileGone",
+  bad_size: "errFileSize",
+  not_an_image: "errNotImage",
+  unavailable: "errOffline",
+  resource_exhausted: "errTooMuch",
+  permission_denied: "errDenied",
+  internal: "errServer",
+};
+
+/** What a view shows of an error: in one's own language where it is a common one, else as the server said it. */
+export function errorText(err: unknown): string {
+  const { code = "", reason = "" } = err as { code?: string; reason?: string };
+  const key = known[reason] ?? known[code];
+  if (key) return translate(getLocale(), key);
+  return err instanceof Error ? err.message : (err as { message?: string }).message ?? String(err);
+}
