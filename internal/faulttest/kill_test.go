@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -18,7 +16,6 @@ import (
 	"connectrpc.com/connect"
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
 	"github.com/rialto-im/rialto/internal/history"
-	"github.com/rialto-im/rialto/internal/verify"
 	rialto "github.com/rialto-im/rialto/sdk/go"
 )
 
@@ -63,7 +60,7 @@ func newChatters(t *testing.T, url string) *chatters {
 	ctx := t.Context()
 	for i := range 4 {
 		m := &member{device: fmt.Sprintf("device %d", i)}
-		client, err := rialto.New(rialto.Config{URL: url, MaxWait: 20 * time.Millisecond, Handler: func(e rialto.Event) { c.delivered(m, e) }, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+		client, err := rialto.New(rialto.Config{URL: url, MaxWait: 20 * time.Millisecond, Handler: func(e rialto.Event) { c.delivered(m, e) }, Logger: quiet()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,13 +206,7 @@ func TestKilledAnywhere(t *testing.T) {
 		t.Error(v)
 	}
 	p.stop()
-	report, err := verify.Run(context.Background(), p.dir, t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, v := range report.Violations {
-		t.Error(v)
-	}
+	p.verify()
 	if acked < total {
 		t.Errorf("only %d messages were acknowledged in %d cycles", acked, total)
 	}

@@ -2,7 +2,10 @@ package faulttest
 
 import (
 	"bufio"
+	"context"
 	"fmt"
+	"io"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -11,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/rialto-im/rialto/internal/verify"
 )
 
 var binary = sync.OnceValues(func() (string, error) {
@@ -81,7 +86,7 @@ func (p *process) start(failpoint string) bool {
 	}
 	p.cmd = exec.Command(path, append([]string{"serve", "--data", p.dir, "--listen", fmt.Sprintf("127.0.0.1:%d", p.port), "--set", "log.level=warn"}, p.args...)...)
 	p.cmd.Env = append(os.Environ(), "RIALTO_FAILPOINT="+failpoint)
-	p.cmd.Stderr = p.log
+	p.cmd.Stderr = struct{ io.Writer }{p.log} // through a pipe: the log is told also when the server cannot write a file
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		p.t.Fatal(err)
@@ -126,3 +131,17 @@ func (p *process) stop() {
 	}
 	<-p.gone
 }
+
+// verify finds nothing wrong in the directory of a server that is stopped.
+func (p *process) verify() {
+	p.t.Helper()
+	report, err := verify.Run(context.Background(), p.dir, p.t.Logf)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, v := range report.Violations {
+		p.t.Error(v)
+	}
+}
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
