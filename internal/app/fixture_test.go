@@ -1,0 +1,119 @@
+package app
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rialto-im/rialto/internal/config"
+	rialto "github.com/rialto-im/rialto/sdk/go"
+)
+
+// page is written by many and read by the test.
+type page struct {
+	mu   sync.Mutex // guards text
+	text strings.Builder
+}
+
+func (p *page) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(b)
+}
+
+func (p *page) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.String()
+}
+
+func configure(t *testing.T, data string, set ...string) *config.Config {
+	t.Helper()
+	c, err := config.Load("", nil, append([]string{"data=" + data, "listen=127.0.0.1:0", "gateway.drain_over=10ms"}, set...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// open starts a house that logs all to a page. It is closed with the test, where the test has not closed it.
+func open(t *testing.T, set ...string) (*House, *page) {
+	t.Helper()
+	log := &page{}
+	h, err := Open(t.Context(), configure(t, filepath.Join(t.TempDir(), "data"), set...), slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return h, log
+}
+
+func url(h *House) string { return "http://" + h.Address().String() }
+
+// client of a house, not logged in. It runs, once started, until the test ends; its events are dropped.
+func client(t *testing.T, h *House) *rialto.Client {
+	t.Helper()
+	c, err := rialto.New(rialto.Config{URL: url(h)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// running keeps a client's connection until the test ends.
+func running(t *testing.T, c *rialto.Client) {
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		_ = c.Run(ctx) // the house may have gone
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-left
+	})
+}
+
+func get(t *testing.T, address string) (int, string) {
+	t.Helper()
+	r, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode, string(b)
+}
+
+// noneLeft fails when goroutines of this repository are left behind.
+func noneLeft(t *testing.T) {
+	t.Helper()
+	var left string
+	for range 1000 {
+		buf := make([]byte, 1<<20)
+		left = ""
+		for _, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+			if strings.Contains(g, "rialto/internal/") && !strings.Contains(g, "testing.tRunner") && !strings.Contains(g, "testing.(*T).Run") {
+				left = g
+			}
+		}
+		if left == "" {
+			return
+		}
+		runtime.Gosched()
+	}
+	t.Errorf("left behind: %s", left)
+}

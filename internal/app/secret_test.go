@@ -1,0 +1,127 @@
+package app
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	rialto "github.com/rialto-im/rialto/sdk/go"
+)
+
+// canary is in each text and each secret below, and must be in no line of the log.
+const canary = "canary4tweets"
+
+// talk makes calls with the canary wherever a text or a secret may be, and tells how many failed.
+func talk(t *testing.T, h *House, alice *rialto.Client, bob, conversation, group uint64) (calls, failed int) {
+	did := func(err error) {
+		calls++
+		if err != nil {
+			failed++
+			if strings.Contains(err.Error(), canary) {
+				t.Errorf("an answer repeats what it was sent: %v", err)
+			}
+		}
+	}
+	ctx := t.Context()
+	text := &chatv1.Content{Kind: &chatv1.Content_Text{Text: canary}}
+	word := canary
+	did(client(t, h).Login(ctx, "alice", canary+" wrong"))
+	did(client(t, h).Login(ctx, "alice", canary+" password"))
+	did(client(t, h).Register(ctx, "alice", canary+" password", canary))
+	_, err := alice.Account().ChangePassword(ctx, connect.NewRequest(&accountv1.ChangePasswordRequest{OldPassword: canary + " wrong", NewPassword: canary + " other"}))
+	did(err)
+	_, err = alice.Account().UpdateProfile(ctx, connect.NewRequest(&accountv1.UpdateProfileRequest{DisplayName: &word, Bio: &word}))
+	did(err)
+	_, err = alice.Account().SearchUsers(ctx, connect.NewRequest(&accountv1.SearchUsersRequest{Query: canary}))
+	did(err)
+	_, err = alice.Graph().RequestFriend(ctx, connect.NewRequest(&accountv1.RequestFriendRequest{User: bob, Message: canary}))
+	did(err)
+	_, err = alice.Graph().RemarkFriend(ctx, connect.NewRequest(&accountv1.RemarkFriendRequest{User: bob, Remark: canary}))
+	did(err)
+	_, err = alice.Chat().Send(ctx, connect.NewRequest(&chatv1.SendRequest{Conversation: conversation, ClientMsgId: canary, Content: text}))
+	did(err)
+	_, err = alice.Chat().Send(ctx, connect.NewRequest(&chatv1.SendRequest{Conversation: 1, ClientMsgId: canary, Content: text}))
+	did(err)
+	_, err = alice.Chat().Configure(ctx, connect.NewRequest(&chatv1.ConfigureRequest{Conversation: conversation, Draft: &word}))
+	did(err)
+	_, err = alice.Chat().UpdateGroup(ctx, connect.NewRequest(&chatv1.UpdateGroupRequest{Conversation: group, Title: &word, Announcement: &word}))
+	did(err)
+	_, err = alice.Chat().CreateGroup(ctx, connect.NewRequest(&chatv1.CreateGroupRequest{Title: canary, Key: canary}))
+	did(err)
+	_, err = alice.Chat().Join(ctx, connect.NewRequest(&chatv1.JoinRequest{Token: canary, Message: canary}))
+	did(err)
+	_, err = alice.Media().CreateUpload(ctx, connect.NewRequest(&chatv1.CreateUploadRequest{Name: canary, MimeType: "text/plain", Size: 5}))
+	did(err)
+	for _, path := range []string{"/v1/socket?ticket=" + canary, "/v1/socket?token=" + canary, "/v1/media/" + canary, "/v1/media/5?sig=" + canary, "/rialto.chat.v1.ChatService/" + canary, "/" + canary} {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, url(h)+path, strings.NewReader(canary))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+canary)
+		r.Header.Set("Cookie", "rialto_access="+canary)
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+	}
+	return calls, failed
+}
+
+// TestTheLogHasNoSecrets nor texts: not when all goes well, not for what is refused, not when the stores are broken.
+func TestTheLogHasNoSecrets(t *testing.T) {
+	h, log := open(t)
+	var secrets []string
+	var people [2]*rialto.Client
+	for i, handle := range []string{"alice", "bob"} {
+		store := rialto.NewMemoryStore()
+		c, err := rialto.New(rialto.Config{URL: url(h), Store: store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Register(t.Context(), handle, canary+" password", handle); err != nil {
+			t.Fatal(err)
+		}
+		state, err := store.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		people[i], secrets = c, append(secrets, state.Access, state.Refresh)
+		running(t, c)
+	}
+	alice, bob := people[0], people[1]
+	direct, err := alice.Chat().OpenDirect(t.Context(), connect.NewRequest(&chatv1.OpenDirectRequest{User: bob.User()}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, err := alice.Chat().CreateGroup(t.Context(), connect.NewRequest(&chatv1.CreateGroupRequest{Title: canary, Members: []uint64{bob.User()}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := alice.SendText(t.Context(), direct.Msg.Id, canary); err != nil {
+		t.Fatal(err)
+	}
+	if calls, failed := talk(t, h, alice, bob.User(), direct.Msg.Id, group.Msg.Id); failed > calls/2 {
+		t.Errorf("%d of %d calls failed: this tells little", failed, calls)
+	}
+	if err := h.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if calls, failed := talk(t, h, alice, bob.User(), direct.Msg.Id, group.Msg.Id); failed < calls-2 {
+		t.Errorf("%d of %d calls failed on broken stores", failed, calls)
+	}
+	_ = h.Close() // its records are closed already
+	if !strings.Contains(log.String(), "a call failed") {
+		t.Error("the broken store is not in the log")
+	}
+	for line := range strings.Lines(log.String()) {
+		for _, secret := range append(secrets, canary) {
+			if strings.Contains(line, secret) {
+				t.Errorf("the log has a secret: %s", line)
+			}
+		}
+	}
+}

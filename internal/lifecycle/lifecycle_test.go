@@ -1,0 +1,125 @@
+package lifecycle_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/lifecycle"
+)
+
+// record is what parts did, in order.
+type record struct {
+	mu    sync.Mutex // guards deeds
+	deeds []string
+}
+
+func (r *record) did(what string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.deeds = append(r.deeds, what)
+}
+
+// part runs until its context ends, and then takes a while.
+func (r *record) part(name string, takes time.Duration, err error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		r.did("+" + name)
+		<-ctx.Done()
+		time.Sleep(takes)
+		r.did("-" + name)
+		return err
+	}
+}
+
+// TestPartsStopFromTheTop: each one has ended before the one below it is told to.
+func TestPartsStopFromTheTop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := &record{}, lifecycle.New()
+		for i, name := range []string{"a", "b", "c", "d"} {
+			s.Start(name, r.part(name, time.Duration(4-i)*time.Second, nil))
+			synctest.Wait()
+		}
+		if err := s.Stop(time.Minute); err != nil {
+			t.Error(err)
+		}
+		if want := []string{"+a", "+b", "+c", "+d", "-d", "-c", "-b", "-a"}; !slices.Equal(r.deeds, want) {
+			t.Errorf("%v", r.deeds)
+		}
+		if err := s.Stop(time.Minute); err != nil || len(r.deeds) != 8 {
+			t.Errorf("stopped again: %v, %v", err, r.deeds)
+		}
+		select {
+		case err := <-s.Failed():
+			t.Errorf("a stop is no failure: %v", err)
+		default:
+		}
+	})
+}
+
+// TestAPartThatEndsByItself is told once, by name; the others run on until they are stopped.
+func TestAPartThatEndsByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := errors.New("broken")
+		r, s := &record{}, lifecycle.New()
+		s.Start("below", r.part("below", 0, nil))
+		s.Start("fails", func(context.Context) error { return broken })
+		synctest.Wait()
+		s.Start("returns", func(context.Context) error { return nil })
+		s.Start("above", r.part("above", 0, nil))
+		synctest.Wait()
+		err := <-s.Failed()
+		if !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "fails: ") {
+			t.Errorf("failed with %v", err)
+		}
+		if slices.Contains(r.deeds, "-below") || slices.Contains(r.deeds, "-above") {
+			t.Errorf("others stopped before they were told to: %v", r.deeds)
+		}
+		if err := s.Stop(time.Minute); !errors.Is(err, broken) {
+			t.Errorf("stopping gives %v", err)
+		}
+		if want := []string{"-above", "-below"}; !slices.Equal(r.deeds[2:], want) {
+			t.Errorf("%v", r.deeds)
+		}
+	})
+}
+
+// TestOneThatReturnsNothing before it was asked to has failed all the same.
+func TestOneThatReturnsNothing(t *testing.T) {
+	s := lifecycle.New()
+	s.Start("door", func(context.Context) error { return nil })
+	if err := <-s.Failed(); !strings.HasPrefix(err.Error(), "door: ") {
+		t.Errorf("failed with %v", err)
+	}
+	if err := s.Stop(time.Minute); err != nil {
+		t.Errorf("stopping gives %v", err)
+	}
+}
+
+// TestAPartThatHangs is named and left behind; the ones below it are stopped nevertheless, and what they say is kept.
+func TestAPartThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := &record{}, lifecycle.New()
+		unsaved := errors.New("unsaved")
+		s.Start("store", r.part("store", 0, unsaved))
+		s.Start("hangs", r.part("hangs", time.Hour, nil))
+		s.Start("slow", r.part("slow", 9*time.Second, nil))
+		synctest.Wait()
+		began := time.Now()
+		err := s.Stop(10 * time.Second)
+		if took := time.Since(began); took != 19*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if !errors.Is(err, unsaved) || !strings.Contains(err.Error(), "hangs did not stop within 10s") || strings.Contains(err.Error(), "slow") {
+			t.Errorf("stopping gives %v", err)
+		}
+		if want := []string{"-slow", "-store"}; !slices.Equal(r.deeds[3:], want) {
+			t.Errorf("%v", r.deeds)
+		}
+		time.Sleep(time.Hour) // no goroutine may outlive the bubble
+	})
+}
