@@ -25,6 +25,12 @@ func (r *record) did(what string) {
 	r.deeds = append(r.deeds, what)
 }
 
+func (r *record) all() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.deeds)
+}
+
 // part runs until its context ends, and then takes a while.
 func (r *record) part(name string, takes time.Duration, err error) func(context.Context) error {
 	return func(ctx context.Context) error {
@@ -47,11 +53,11 @@ func TestPartsStopFromTheTop(t *testing.T) {
 		if err := s.Stop(time.Minute); err != nil {
 			t.Error(err)
 		}
-		if want := []string{"+a", "+b", "+c", "+d", "-d", "-c", "-b", "-a"}; !slices.Equal(r.deeds, want) {
-			t.Errorf("%v", r.deeds)
+		if want := []string{"+a", "+b", "+c", "+d", "-d", "-c", "-b", "-a"}; !slices.Equal(r.all(), want) {
+			t.Errorf("%v", r.all())
 		}
-		if err := s.Stop(time.Minute); err != nil || len(r.deeds) != 8 {
-			t.Errorf("stopped again: %v, %v", err, r.deeds)
+		if err := s.Stop(time.Minute); err != nil || len(r.all()) != 8 {
+			t.Errorf("stopped again: %v, %v", err, r.all())
 		}
 		select {
 		case err := <-s.Failed():
@@ -76,14 +82,14 @@ func TestAPartThatEndsByItself(t *testing.T) {
 		if !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "fails: ") {
 			t.Errorf("failed with %v", err)
 		}
-		if slices.Contains(r.deeds, "-below") || slices.Contains(r.deeds, "-above") {
-			t.Errorf("others stopped before they were told to: %v", r.deeds)
+		if slices.Contains(r.all(), "-below") || slices.Contains(r.all(), "-above") {
+			t.Errorf("others stopped before they were told to: %v", r.all())
 		}
 		if err := s.Stop(time.Minute); !errors.Is(err, broken) {
 			t.Errorf("stopping gives %v", err)
 		}
-		if want := []string{"-above", "-below"}; !slices.Equal(r.deeds[2:], want) {
-			t.Errorf("%v", r.deeds)
+		if want := []string{"-above", "-below"}; !slices.Equal(r.all()[2:], want) {
+			t.Errorf("%v", r.all())
 		}
 	})
 }
@@ -117,8 +123,8 @@ func TestAPartThatHangs(t *testing.T) {
 		if !errors.Is(err, unsaved) || !strings.Contains(err.Error(), "hangs did not stop within 10s") || strings.Contains(err.Error(), "slow") {
 			t.Errorf("stopping gives %v", err)
 		}
-		if want := []string{"-slow", "-store"}; !slices.Equal(r.deeds[3:], want) {
-			t.Errorf("%v", r.deeds)
+		if want := []string{"-slow", "-store"}; !slices.Equal(r.all()[3:], want) {
+			t.Errorf("%v", r.all())
 		}
 		time.Sleep(time.Hour) // no goroutine may outlive the bubble
 	})
