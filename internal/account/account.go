@@ -34,6 +34,8 @@ type Deps struct {
 	// AccessChanged is called before a block or unblock is answered: nobody admits the blocked user's messages after it
 	// returned. May be nil.
 	AccessChanged func(ctx context.Context, a, b id.User) error
+	// FriendshipChanged is called before the beginning or the end of a friendship is answered. May be nil.
+	FriendshipChanged func(ctx context.Context, a, b id.User) error
 }
 
 // IDs makes record ids.

@@ -54,6 +54,7 @@ func (s *Service) change(ctx context.Context, a, b id.User, change func(mine, th
 		return nil, err
 	}
 	var mine *chatv1.Relation
+	friendship := false
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		var err error
 		if mine, err = getRelation(ctx, tx, a, b); err != nil {
@@ -63,10 +64,11 @@ func (s *Service) change(ctx context.Context, a, b id.User, change func(mine, th
 		if err != nil {
 			return err
 		}
-		mineBefore, theirsBefore := proto.Clone(mine), proto.Clone(theirs)
+		mineBefore, theirsBefore := proto.CloneOf(mine), proto.CloneOf(theirs)
 		if err := change(mine, theirs); err != nil {
 			return err
 		}
+		friendship = mine.Friend != mineBefore.Friend
 		if !proto.Equal(mine, mineBefore) {
 			err = s.putRelation(ctx, tx, a, mine)
 		}
@@ -79,6 +81,9 @@ func (s *Service) change(ctx context.Context, a, b id.User, change func(mine, th
 		return nil, err
 	}
 	s.deps.Outbox.Wake()
+	if friendship && s.deps.FriendshipChanged != nil {
+		return mine, s.deps.FriendshipChanged(ctx, a, b)
+	}
 	return mine, nil
 }
 

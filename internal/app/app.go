@@ -121,7 +121,8 @@ func (h *House) rooms(ctx context.Context) (err error) {
 			h.presence.LoggedOut(e.User)
 			h.gateway.EndSession(e.User, e.Session, e.Reason)
 		},
-		AccessChanged: func(ctx context.Context, a, b id.User) error { return h.chat.AccessChanged(ctx, a, b) },
+		AccessChanged:     func(ctx context.Context, a, b id.User) error { return h.chat.AccessChanged(ctx, a, b) },
+		FriendshipChanged: func(ctx context.Context, a, b id.User) error { return h.chat.FriendshipChanged(ctx, a, b) },
 	}, h.config.Account)
 	if err != nil {
 		return err

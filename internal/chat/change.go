@@ -59,6 +59,7 @@ func (s *Service) appendControl(ctx context.Context, r *room, st *state, control
 	}
 	var next *state
 	var users []id.User
+	defer s.settling.begin()()
 
 	r.mu.Lock()
 	own := !r.busy // else a load is under way, which waits for changing and releases afterwards
@@ -119,6 +120,14 @@ func (s *Service) resize(ctx context.Context, c id.Conversation) error {
 		return nil, nil
 	})
 	return err
+}
+
+// FriendshipChanged is AccessChanged where only friends may write to each other.
+func (s *Service) FriendshipChanged(ctx context.Context, a, b id.User) error {
+	if s.config.WhoMayWrite != "friends" {
+		return nil
+	}
+	return s.AccessChanged(ctx, a, b)
 }
 
 // AccessChanged makes every node look again at whether two users may write to each other, before it returns.

@@ -82,6 +82,8 @@ type Service struct {
 	mu     sync.Mutex // guards rooms; held for look-ups only
 	rooms  map[id.Conversation]*room
 	typing typings
+
+	settling settling
 }
 
 // cachedRooms bounds the conversations in memory; beyond it, idle ones are dropped.

@@ -34,27 +34,33 @@ func (s *Service) History(ctx context.Context, u id.User, r *chatv1.HistoryReque
 		}
 		forward = true
 	}
-	var entries []timeline.Entry
+	p := page{limit: limit, from: from, to: to}
 	if forward {
-		entries, err = s.deps.Log.Read(ctx, key(c), max(after, from-1), limit+1)
-		entries = slices.DeleteFunc(entries, func(e timeline.Entry) bool { return e.Seq > to })
+		at := max(after, from-1)
+		err = p.fill(func(n int) ([]timeline.Entry, error) {
+			if k := len(p.entries); k > 0 {
+				at = p.entries[k-1].Seq
+			}
+			return s.deps.Log.Read(ctx, key(c), at, n)
+		})
 	} else {
-		before := r.Before
-		if to != 1<<64-1 && (before == 0 || before > to+1) {
-			before = to + 1
+		at := r.Before
+		if to != 1<<64-1 && (at == 0 || at > to+1) {
+			at = to + 1
 		}
-		entries, err = s.deps.Log.ReadBack(ctx, key(c), before, limit+1)
-		entries = slices.DeleteFunc(entries, func(e timeline.Entry) bool { return e.Seq < from })
+		err = p.fill(func(n int) ([]timeline.Entry, error) {
+			if k := len(p.entries); k > 0 {
+				at = p.entries[k-1].Seq
+			}
+			return s.deps.Log.ReadBack(ctx, key(c), at, n)
+		})
+		slices.Reverse(p.entries)
 	}
 	if err != nil {
 		return nil, err
 	}
-	out := &chatv1.HistoryResponse{More: len(entries) > limit}
-	entries = entries[:min(len(entries), limit)]
-	if !forward {
-		slices.Reverse(entries)
-	}
-	for _, e := range entries {
+	out := &chatv1.HistoryResponse{More: p.more}
+	for _, e := range p.entries {
 		m, err := View(c, &e)
 		if err != nil {
 			return nil, err
@@ -62,6 +68,46 @@ func (s *Service) History(ctx context.Context, u id.User, r *chatv1.HistoryReque
 		out.Messages = append(out.Messages, m)
 	}
 	return out, nil
+}
+
+const (
+	mostPage  = 1 << 20 // bytes of messages after which a page ends
+	firstRead = 16      // entries read at first: what a page does not take was read in vain, and entries may be large
+)
+
+// page of entries from seq from to seq to.
+type page struct {
+	limit    int
+	from, to uint64
+	entries  []timeline.Entry
+	size     int
+	more     bool
+}
+
+// fill takes what read gives, n entries at once, until there is enough or no more.
+func (p *page) fill(read func(n int) ([]timeline.Entry, error)) error {
+	for n := min(p.limit+1, firstRead); ; {
+		got, err := read(n)
+		if err != nil {
+			return err
+		}
+		for _, e := range got {
+			switch {
+			case e.Seq < p.from || e.Seq > p.to:
+				return nil
+			case len(p.entries) == p.limit || p.size >= mostPage:
+				p.more = true
+				return nil
+			}
+			p.entries = append(p.entries, e)
+			p.size += len(e.Payload)
+		}
+		if len(got) < n {
+			return nil
+		}
+		each := p.size/len(p.entries) + 1
+		n = min(p.limit+1-len(p.entries), max(mostPage-p.size, 0)/each+1)
+	}
 }
 
 // View gives an entry as members see it.
@@ -109,6 +155,9 @@ type Membership struct {
 
 // Of gives all conversations that a user is, or was, in.
 func (s *Service) Of(ctx context.Context, u id.User) ([]Membership, error) {
+	if err := s.settling.wait(ctx); err != nil {
+		return nil, err
+	}
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT m.conversation, m.join_seq, m.leave_seq, c.large > 0 FROM members m JOIN conversations c ON c.id = m.conversation WHERE m.member = $1 ORDER BY m.conversation`, int64(u))
 	if err != nil {
 		return nil, err

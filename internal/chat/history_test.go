@@ -3,6 +3,8 @@ package chat_test
 import (
 	"context"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
@@ -11,6 +13,7 @@ import (
 	"github.com/rialto-im/rialto/internal/timeline"
 	"github.com/rialto-im/rialto/internal/timeline/memlog"
 	"github.com/rialto-im/rialto/internal/timeline/pebblelog"
+	"google.golang.org/protobuf/proto"
 )
 
 // TestHistoryAtTheEdges asks with the least and greatest numbers, on both logs.
@@ -88,5 +91,47 @@ func TestHistoryAtTheEdges(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Long messages make short pages: a page ends by its bytes too, whichever way one reads, and nothing is left out between them.
+func TestPagesAreBoundedInBytes(t *testing.T) {
+	ctx := context.Background()
+	h := newHouse(t, chat.Config{})
+	s := h.node(t)
+	c, err := s.OpenDirect(ctx, 1, 2)
+	must(t, err)
+	for n := range uint64(20) {
+		must(t, s.Send(ctx, draftOf(c, 1, n+1, strings.Repeat("字", 100_000))))
+	}
+	for _, forward := range []bool{true, false} {
+		var seqs []uint64
+		q := &chatv1.HistoryRequest{Conversation: uint64(c), Limit: 200}
+		if forward {
+			q.After = 1
+		}
+		for more := true; more; {
+			page, err := s.History(ctx, 2, q)
+			must(t, err)
+			if size := proto.Size(page); size > 1<<20+310_000 || len(page.Messages) == 0 {
+				t.Fatalf("a page of %d bytes, %d messages", size, len(page.Messages))
+			}
+			var part []uint64
+			for _, m := range page.Messages {
+				part = append(part, m.Seq)
+			}
+			if more = page.More; forward {
+				seqs, q.After = append(seqs, part...), part[len(part)-1]
+			} else {
+				seqs, q.Before = append(part, seqs...), part[0]
+			}
+		}
+		want := between(1, 21)
+		if forward {
+			want = between(2, 21)
+		}
+		if !slices.Equal(seqs, want) {
+			t.Errorf("forward %v: %v", forward, seqs)
+		}
 	}
 }

@@ -40,6 +40,7 @@ type conn struct {
 
 	last     atomic.Uint32 // second of the last input
 	inFlight atomic.Int32  // sends without a receipt
+	underWay atomic.Int64  // bytes of them
 	calls    atomic.Int32
 
 	reading sync.Mutex // guards in: the reading goroutine's, but for the moment after the first frame's authentication. Before mu.
@@ -51,8 +52,14 @@ type conn struct {
 	rest    []byte     // of restOf: what the socket did not take yet
 	restOf  *buffer
 	stalled uint32 // second since which rest has not moved, 0 without rest
+	answers int    // bytes of answers to calls that were put since nothing waited
 	large   []id.Conversation
+	left    []id.Conversation // large ones that were left while the connection was greeted
 	flags
+
+	door    sync.Mutex // guards inside and outside, and is held while the rooms are told. Before mu and the hub's.
+	inside  bool       // the rooms know the connection
+	outside bool       // it is over: they must not get to know it any more
 }
 
 type flags struct {
@@ -90,11 +97,19 @@ func (c *conn) pending() int {
 // mergeMost bounds a frame into which receipts and events are put together.
 const mergeMost = 60_000
 
-// begin makes place for a field of n bytes in the frame that is open. The caller holds mu.
-func (c *conn) begin(n int) *buffer {
+// open makes a buffer where there is none. The caller holds mu.
+func (c *conn) open() {
 	if c.out == nil {
+		if len(c.rest) == 0 {
+			c.answers = 0
+		}
 		c.out, c.frameAt = buffers.Get().(*buffer), -1
 	}
+}
+
+// begin makes place for a field of n bytes in the frame that is open. The caller holds mu.
+func (c *conn) begin(n int) *buffer {
+	c.open()
 	if c.frameAt >= 0 && len(c.out.b)-c.frameAt+n > mergeMost {
 		c.seal()
 	}
@@ -128,9 +143,7 @@ func (c *conn) seal() {
 
 // alone appends a whole frame. The caller holds mu.
 func (c *conn) alone(op byte, payload []byte) {
-	if c.out == nil {
-		c.out, c.frameAt = buffers.Get().(*buffer), -1
-	}
+	c.open()
 	c.seal()
 	if c.deflate && len(payload) >= deflateFrom && op < 8 {
 		if packed, ok := deflate(payload); ok {
@@ -147,8 +160,8 @@ func (c *conn) queue() {
 		c.queued = true
 		c.server.flush[c.shard].add(c)
 	}
-	if c.pending() > maxPending && !c.closing {
-		// Receipts and answers, which cannot be left out, to one who asks and does not listen.
+	if c.pending()-c.answers > maxPending && !c.closing {
+		// Receipts and such, which cannot be left out, to one who sends and does not listen.
 		c.server.stats.Slow.Add(1)
 		c.closing = true
 		c.hungUp = true
@@ -159,6 +172,7 @@ func (c *conn) queue() {
 // receipt answers a send that is stored or refused.
 func (c *conn) receipt(d *message.Draft) {
 	c.inFlight.Add(-1)
+	c.underWay.Add(-int64(d.Cost))
 	c.server.stats.Receipts.Add(1)
 	if d.Err != nil || c.json {
 		c.frame(&gatewayv1.ServerFrame{Receipts: []*gatewayv1.Receipt{receiptOf(d)}})
@@ -274,6 +288,27 @@ func (c *conn) raw(op byte, b []byte) {
 	c.queue()
 }
 
+// errUnread answers calls of one who does not take the answers.
+var errUnread = &errs.Error{Kind: errs.Exhausted, Reason: "unread_answers", Message: "read the answers that wait before asking for more", Retry: 1e9}
+
+// answer puts the answer to a call, however long, unless earlier ones wait.
+func (c *conn) answer(request uint64, op byte, b []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closing {
+		return
+	}
+	if c.pending() > maxPending {
+		op, b = c.encode(&gatewayv1.ServerFrame{Request: request, Error: errorOf(errUnread)})
+		c.alone(op, b)
+	} else {
+		before := c.pending()
+		c.alone(op, b)
+		c.answers += c.pending() - before
+	}
+	c.queue()
+}
+
 // bye says why, and closes. What waits is still written.
 func (c *conn) bye(code uint16, reason string, retry time.Duration) {
 	op, b := c.encode(&gatewayv1.ServerFrame{Bye: &gatewayv1.Bye{Code: uint32(code), Reason: reason, RetryMs: uint32(retry.Milliseconds())}})
@@ -324,7 +359,7 @@ func (c *conn) take() *buffer {
 
 // relax reads on where reading was stopped and there is room again. The caller holds mu.
 func (c *conn) relax() {
-	if c.paused && c.ready && !c.closing && c.inFlight.Load() < maxInFlight/2 && c.pending() < hintPending {
+	if c.paused && c.ready && !c.closing && c.inFlight.Load() < maxInFlight/2 && c.underWay.Load() < maxUnderWay/2 && c.pending() < hintPending {
 		c.paused = false
 		c.via.read(c, true)
 	}
@@ -336,7 +371,6 @@ func (c *conn) closed() {
 	c.closing, c.gone = true, true
 	large := c.large
 	c.large = nil
-	known := c.caller.User != 0
 	if c.out != nil {
 		c.out.free()
 		c.out = nil
@@ -348,25 +382,42 @@ func (c *conn) closed() {
 		s.drop(c, l)
 		s.mu.Unlock()
 	}
-	if known {
+	c.door.Lock()
+	c.outside = true
+	if c.inside {
 		c.server.hub.remove(c)
 		c.server.deps.Presence.Disconnected(c.caller)
 	}
+	c.door.Unlock()
 	c.server.stats.Connections.Add(-1)
+}
+
+// enter makes the connection known to the rooms, unless it is over.
+func (c *conn) enter() bool {
+	c.door.Lock()
+	defer c.door.Unlock()
+	if c.outside {
+		return false
+	}
+	c.inside = true
+	c.server.hub.add(c)
+	c.server.deps.Presence.Connected(c.caller)
+	return true
 }
 
 // greet makes an authenticated connection known, and says Hello. Events that come meanwhile wait for the sync that Hello's
 // tail leads to.
 func (c *conn) greet(ctx context.Context) error {
 	s := c.server
-	s.hub.add(c)
-	s.deps.Presence.Connected(c.caller)
+	if !c.enter() {
+		return nil
+	}
 	large, err := s.deps.Inbox.Large(ctx, c.caller.User)
 	if err != nil {
 		return err
 	}
 	for _, l := range large {
-		s.hub.follow(c, l)
+		s.hub.follow(c, l, false)
 	}
 	counter, err := s.deps.Chat.HighestCounter(ctx, c.caller)
 	if err != nil {
@@ -389,7 +440,7 @@ func (c *conn) greet(ctx context.Context) error {
 		}
 		if !c.closing {
 			c.alone(op, b)
-			c.ready = true
+			c.ready, c.left = true, nil
 			c.hint = c.missed
 			c.queue()
 		}

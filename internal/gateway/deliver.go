@@ -158,7 +158,7 @@ func (d *deliverer) follow() {
 		d.server.hub.each(t.User, func(c *conn) { conns = append(conns, c) })
 		for _, c := range conns {
 			if d.next.Kind == message.DeliverFollow {
-				d.server.hub.follow(c, d.next.Conversation)
+				d.server.hub.follow(c, d.next.Conversation, true)
 			} else {
 				d.server.hub.unfollow(c, d.next.Conversation)
 			}

@@ -135,9 +135,10 @@ func (c Config) Check() error {
 // Limits that are not configured.
 const (
 	maxFrame    = 1 << 20   // of a client's message, after decompression
-	maxPending  = 1 << 20   // bytes that wait for a connection; beyond, it is closed
+	maxPending  = 1 << 20   // bytes that wait for a connection; beyond, calls are refused, and for small frames it is closed
 	hintPending = 256 << 10 // beyond, events are left out and a hint takes their place
 	maxInFlight = 1024      // sends without a receipt; beyond, no more is read
+	maxUnderWay = 1 << 20   // bytes of them, likewise
 	maxCalls    = 32        // calls and syncs at once on a connection
 	maxBad      = 10        // frames that cannot be decoded, before the connection is closed
 	maxSends    = 4096      // in one frame

@@ -207,10 +207,11 @@ func (c *conn) invoke(ctx context.Context, request uint64, call *gatewayv1.Call)
 	if c.json {
 		b := append([]byte(`{"request":`), message.AppendJSONID(nil, request)...)
 		b = append(append(append(b, `,"result":{"body":`...), out...), "}}"...)
-		c.raw(opText, b)
+		c.answer(request, opText, b)
 		return nil
 	}
-	c.frame(&gatewayv1.ServerFrame{Request: request, Result: &gatewayv1.Result{Payload: out}})
+	op, b := c.encode(&gatewayv1.ServerFrame{Request: request, Result: &gatewayv1.Result{Payload: out}})
+	c.answer(request, op, b)
 	return nil
 }
 
@@ -226,14 +227,15 @@ func (c *conn) sync(ctx context.Context, request uint64, r *chatv1.SyncRequest) 
 		if err := proto.Unmarshal(page, f.Sync); err != nil {
 			return err
 		}
-		c.frame(f)
+		op, b := c.encode(f)
+		c.answer(request, op, b)
 		return nil
 	}
 	b, err := proto.Marshal(&gatewayv1.ServerFrame{Request: request})
 	if err != nil {
 		return err
 	}
-	c.raw(opBinary, message.AppendBody(b, 12, page))
+	c.answer(request, opBinary, message.AppendBody(b, 12, page))
 	return nil
 }
 

@@ -76,13 +76,17 @@ func (h *hub) each(u id.User, do func(*conn)) {
 	s.mu.RUnlock()
 }
 
-// follow adds a connection to a large conversation.
-func (h *hub) follow(c *conn, to id.Conversation) {
+// follow adds a connection to a large conversation: because its user came to be in it now, or was in it when the connection was
+// greeted. What was left since then counts more than the latter.
+func (h *hub) follow(c *conn, to id.Conversation, now bool) {
 	s := h.conversation(to)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.mu.Lock() // after the shard's, as where events are put
-	fresh := !c.gone && !slices.Contains(c.large, to)
+	if now {
+		c.left = slices.DeleteFunc(c.left, func(l id.Conversation) bool { return l == to })
+	}
+	fresh := !c.gone && !slices.Contains(c.large, to) && !slices.Contains(c.left, to)
 	if fresh {
 		c.large = append(c.large, to)
 	}
@@ -99,6 +103,9 @@ func (h *hub) unfollow(c *conn, from id.Conversation) {
 	c.mu.Lock()
 	if i := slices.Index(c.large, from); i >= 0 {
 		c.large = slices.Delete(c.large, i, i+1)
+	}
+	if !c.ready {
+		c.left = append(c.left, from)
 	}
 	c.mu.Unlock()
 	s.drop(c, from)

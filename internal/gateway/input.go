@@ -64,7 +64,7 @@ func (c *conn) keep(rest []byte) {
 		n := copy(c.in.partial[:cap(c.in.partial)], rest)
 		c.in.partial = c.in.partial[:n]
 	default:
-		c.in.partial = append(make([]byte, 0, max(c.in.need, 2*len(rest))), rest...)
+		c.in.partial = append([]byte(nil), rest...) // grows by what comes, whatever length was announced
 	}
 }
 

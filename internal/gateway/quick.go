@@ -82,7 +82,8 @@ func (c *conn) quick(p []byte) (ok bool, err error) {
 func (c *conn) submit(d *message.Draft) {
 	d.Sender, d.Device, d.Done, d.Context = c.caller.User, c.caller.Device, stored, c
 	c.server.stats.Sends.Add(1)
-	if c.inFlight.Add(1) >= maxInFlight {
+	d.Cost = len(d.Content)
+	if n, size := c.inFlight.Add(1), c.underWay.Add(int64(d.Cost)); n >= maxInFlight || size >= maxUnderWay {
 		c.mu.Lock()
 		if !c.paused && !c.closing {
 			c.paused = true

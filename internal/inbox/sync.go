@@ -18,7 +18,7 @@ const (
 	pageEvents  = 500
 	mostEvents  = 2000
 	mostPage    = 1 << 20 // bytes after which a page ends
-	atOnce      = 64      // entries read at first: what a page does not take was read in vain, and entries may be large
+	atOnce      = 16      // entries read at first: what a page does not take was read in vain, and entries may be large
 	fieldEvents = 1       // of SyncResponse
 	fieldNext   = 2
 	fieldMore   = 3

@@ -27,6 +27,8 @@ type Draft struct {
 	Done    func(*Draft)
 	// Context is the door's own.
 	Context any
+	// Cost is what the door counts as under way until Done, in bytes.
+	Cost int
 	// Upload that the content names; set by chat.
 	Upload id.Upload
 

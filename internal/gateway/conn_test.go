@@ -1,0 +1,124 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"testing"
+
+	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/message"
+	"google.golang.org/protobuf/proto"
+)
+
+// A long answer is one answer: whoever reads it may go on asking. Whoever does not is told so, and keeps the connection.
+func TestLongAnswersPassOneByOne(t *testing.T) {
+	c, _ := bench(t)
+	long, err := proto.Marshal(&gatewayv1.ServerFrame{Request: 1, Result: &gatewayv1.Result{Payload: make([]byte, 3*maxPending)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round := range 3 {
+		c.answer(1, opBinary, long)
+		c.answer(2, opBinary, long)
+		if c.hungUp {
+			t.Fatalf("round %d: cut off", round)
+		}
+		if most := 3*maxPending + 1000; c.pending() > most {
+			t.Errorf("round %d: %d bytes wait", round, c.pending())
+		}
+		list := sent(t, c)
+		if len(list) != 2 || list[0].Result == nil || list[1].Request != 2 || list[1].GetError().GetReason() != "unread_answers" || list[1].Error.RetryMs == 0 {
+			t.Fatalf("round %d: %d frames, %v", round, len(list), list[len(list)-1].GetError())
+		}
+	}
+}
+
+func (h *hub) knows(c *conn) (yes bool) {
+	h.each(c.caller.User, func(o *conn) { yes = yes || o == c })
+	return yes
+}
+
+// A connection that ends while its credentials are looked at leaves nothing behind.
+func TestOneWhoIsGoneIsNotMadeKnown(t *testing.T) {
+	c, _ := bench(t)
+	if !c.enter() || !c.server.hub.knows(c) {
+		t.Error("a living one is not known")
+	}
+	c.closed()
+	if c.server.hub.knows(c) {
+		t.Error("known after its end")
+	}
+	c, _ = bench(t)
+	c.closed()
+	if err := c.greet(t.Context()); err != nil || c.server.hub.knows(c) {
+		t.Errorf("known although over: %v", err)
+	}
+}
+
+// What a user leaves while a connection is greeted is left, also when the list of the user's conversations was read before.
+func TestLeavingDuringTheGreeting(t *testing.T) {
+	c, _ := bench(t)
+	c.ready = false
+	h := &c.server.hub
+	for _, step := range []struct {
+		name string
+		do   func()
+		want []id.Conversation
+	}{
+		{"left before it was followed", func() { h.unfollow(c, 5); h.follow(c, 5, false); h.follow(c, 6, false) }, []id.Conversation{6}},
+		{"came back", func() { h.follow(c, 5, true) }, []id.Conversation{6, 5}},
+		{"left after", func() { h.unfollow(c, 6); h.follow(c, 6, false) }, []id.Conversation{5}},
+	} {
+		if step.do(); !slices.Equal(c.large, step.want) {
+			t.Errorf("%s: follows %v, want %v", step.name, c.large, step.want)
+		}
+	}
+}
+
+// The length that a frame announces costs nothing until it comes.
+func TestAnnouncedLengthsAreNotAllocated(t *testing.T) {
+	c, _ := bench(t)
+	head := binary.BigEndian.AppendUint64([]byte{0x82, 0xff}, maxFrame)
+	c.read(bytes.Clone(append(head, 1, 2, 3, 4)))
+	if n := cap(c.in.partial); n == 0 || n > 100 {
+		t.Errorf("%d bytes for 14", n)
+	}
+	whole := make([]byte, maxFrame)
+	for rest := whole; len(rest) > 0; rest = rest[min(len(rest), 1000):] {
+		c.read(bytes.Clone(rest[:min(len(rest), 1000)]))
+	}
+	if len(c.in.partial) != 0 || c.server.stats.FramesIn.Load() != 1 {
+		t.Errorf("%d bytes are left of a whole frame, %d frames came", len(c.in.partial), c.server.stats.FramesIn.Load())
+	}
+}
+
+// What one connection has under way is bounded by bytes too: beyond, nothing more is read until the receipts are out.
+func TestLargeSendsPauseTheirSender(t *testing.T) {
+	c, _ := bench(t)
+	var under []*message.Draft
+	for range 10 {
+		d := &message.Draft{Content: make([]byte, maxUnderWay/4)}
+		c.submit(d)
+		under = append(under, d)
+		if c.paused {
+			break
+		}
+	}
+	if len(under) != 4 {
+		t.Fatalf("paused after %d", len(under))
+	}
+	for i, d := range under {
+		d.Content = nil // chat may give it another form
+		c.receipt(d)
+		c.take()
+		c.relax()
+		if c.paused != (i < 2) {
+			t.Errorf("after %d receipts: paused %v", i+1, c.paused)
+		}
+	}
+	if c.underWay.Load() != 0 || c.inFlight.Load() != 0 {
+		t.Errorf("%d bytes and %d sends are under way for ever", c.underWay.Load(), c.inFlight.Load())
+	}
+}
