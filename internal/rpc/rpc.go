@@ -97,7 +97,7 @@ func New(deps Deps) *Server {
 	s := &Server{deps: deps, methods: map[string]method{}, mux: http.NewServeMux()}
 	for _, m := range slices.Concat(s.accounts(), s.graph(), s.admin(), s.chats(), s.media()) {
 		s.methods[m.name] = m
-		s.mux.Handle("POST "+m.name, m.handler)
+		s.mux.Handle("POST "+m.name, s.bound(m))
 	}
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -143,25 +143,28 @@ func call[Req, Res any, PReq wire[Req], PRes wire[Res]](s *Server, name string, 
 		defer cancel()
 		return do(ctx, c, r)
 	}
-	handler := connect.NewUnaryHandler(name, func(ctx context.Context, r *connect.Request[Req]) (*connect.Response[Res], error) {
+	handler := connect.NewUnaryHandler(name, func(ctx context.Context, r *connect.Request[envelope[Req, PReq]]) (*connect.Response[Res], error) {
 		c, err := s.caller(ctx, who, r.Header())
+		if err == nil {
+			err = r.Msg.fault
+		}
 		if err != nil {
 			return nil, s.failure(name, err)
 		}
-		res, err := guarded(ctx, c, r.Msg)
+		res, err := guarded(ctx, c, &r.Msg.request)
 		if err != nil {
 			return nil, s.failure(name, err)
 		}
 		return connect.NewResponse(res), nil
-	}, connect.WithReadMaxBytes(maxRequest))
+	}, s.options(name)...)
 	invoke := func(ctx context.Context, c id.Caller, in []byte, json bool) ([]byte, error) {
 		var r Req
+		decode := decodeProto
 		if json {
-			if err := protojson.Unmarshal(in, PReq(&r)); err != nil {
-				return nil, errs.Wrap(errs.Invalid, "bad_json", "the body is not a request of this call: "+err.Error(), err)
-			}
-		} else if err := proto.Unmarshal(in, PReq(&r)); err != nil {
-			return nil, errs.Wrap(errs.Invalid, "bad_payload", "the payload is not a request of this call", err)
+			decode = decodeJSON
+		}
+		if err := decode(in, PReq(&r), false); err != nil {
+			return nil, err
 		}
 		res, err := guarded(ctx, c, &r)
 		if err != nil {
@@ -224,6 +227,9 @@ func (s *Server) failure(name string, err error) error {
 	detail, derr := connect.NewErrorDetail(&gatewayv1.Error{Code: e.Kind.String(), Reason: e.Reason, Message: e.Message, RetryMs: uint32(e.Retry.Milliseconds())})
 	if derr == nil {
 		out.AddDetail(detail)
+	}
+	if e.Retry > 0 {
+		out.Meta().Set("Retry-After", strconv.Itoa(int((e.Retry+time.Second-1)/time.Second)))
 	}
 	return out
 }
