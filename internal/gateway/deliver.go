@@ -32,15 +32,21 @@ func (p *payload) asJSON() []byte {
 	return p.json
 }
 
+// appendEventJSON leaves out what is zero, as the JSON form of protobuf does: a large group's message has no place in a stream.
 func appendEventJSON(b []byte, at, prev message.Position, body *payload) []byte {
-	b = append(b, `{"events":[{"epoch":`...)
-	b = strconv.AppendUint(b, uint64(at.Epoch()), 10)
-	b = append(b, `,"seq":`...)
-	b = message.AppendJSONID(b, uint64(at))
-	b = append(b, `,"prev":`...)
-	b = message.AppendJSONID(b, uint64(prev))
+	b = append(b, `{"events":[{`...)
+	if at != 0 {
+		b = strconv.AppendUint(append(b, `"epoch":`...), uint64(at.Epoch()), 10)
+		b = message.AppendJSONID(append(b, `,"seq":`...), uint64(at))
+		if prev != 0 {
+			b = message.AppendJSONID(append(b, `,"prev":`...), uint64(prev))
+		}
+	}
 	if j := body.asJSON(); len(j) > 0 {
-		b = append(append(b, ','), j...)
+		if at != 0 {
+			b = append(b, ',')
+		}
+		b = append(b, j...)
 	}
 	return append(b, "}]}"...)
 }
