@@ -6,8 +6,10 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"math"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -24,6 +26,7 @@ const (
 	MaxText     = 100_000 // characters (code points)
 	maxCustom   = 64 << 10
 	maxClientID = 64
+	loadTime    = 30 * time.Second // for reading a room; then the drafts that wait are refused
 )
 
 // sending is a draft on its way through the log.
@@ -98,13 +101,18 @@ func (s *Service) wait(r *room, d *message.Draft) {
 
 func (s *Service) loadFor(r *room) {
 	s.loads <- struct{}{}
+	ctx, cancel := context.WithTimeout(context.Background(), loadTime)
+	defer cancel()
 	r.changing.Lock()
-	err := s.look(context.Background(), r)
+	err := s.look(ctx, r)
 	if err == nil {
-		_, err = s.fill(context.Background(), r)
+		_, err = s.fill(ctx, r)
 	}
 	r.changing.Unlock()
 	<-s.loads
+	if ctx.Err() != nil {
+		err = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "the server is busy; try again", Retry: 1e9, Cause: err}
+	}
 	s.release(r, err)
 }
 
@@ -180,9 +188,41 @@ func (s *Service) goOn(r *room, drafts []*message.Draft, refused []error, err er
 	}
 	r.mu.Unlock()
 	for i, d := range drafts {
-		if refused[i] != nil {
-			refuse(d, refused[i])
+		switch {
+		case refused[i] == nil:
+		case err != nil:
+			refuse(d, err)
+		default:
+			s.refuseNew(d, refused[i])
 		}
+	}
+}
+
+// refuseNew refuses a draft unless it is a retry of what is stored, which has its answer whatever changed since.
+func (s *Service) refuseNew(d *message.Draft, why error) {
+	s.deps.Log.Append(&timeline.Append{Key: key(d.Conversation), Token: tokenOf(d), CheckAccess: true, IfAccess: noAccess, Done: func(a *timeline.Append) {
+		if errors.Is(a.Err, timeline.ErrStale) {
+			a.Err = why
+		}
+		answer(d, a)
+		d.Done(d)
+	}})
+}
+
+// noAccess is the access version of no conversation: the log knows the token, or stores nothing.
+const noAccess = math.MaxUint64
+
+// answer sets a draft's results.
+func answer(d *message.Draft, a *timeline.Append) {
+	d.Seq, d.Counted, d.Duplicate, d.Err = a.Seq, a.Counted, a.Duplicate, a.Err
+	if d.Err != nil || !d.Duplicate {
+		return
+	}
+	var e message.Entry
+	if err := e.Decode(a.Stored); err != nil {
+		d.Err = err
+	} else if d.ID = e.ID; !bytes.Equal(e.Content, d.Content) {
+		d.Err = timeline.ErrIDReuse
 	}
 }
 
@@ -192,9 +232,11 @@ func (s *Service) checkUploads(drafts []*message.Draft) []error {
 	if s.deps.Uploads == nil {
 		return refused
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), loadTime)
+	defer cancel()
 	for i, d := range drafts {
 		if d.Upload != 0 {
-			refused[i] = s.deps.Uploads(context.Background(), d.Sender, d.Upload)
+			refused[i] = s.deps.Uploads(ctx, d.Sender, d.Upload)
 		}
 	}
 	return refused
@@ -233,8 +275,8 @@ func tokenOf(d *message.Draft) timeline.Token {
 func sent(a *timeline.Append) {
 	w := a.Context.(*sending)
 	s, r, d := w.service, w.room, w.draft
-	d.Seq, d.Counted, d.Duplicate, d.Err = a.Seq, a.Counted, a.Duplicate, a.Err
-	stored, access := a.Stored, a.IfAccess
+	answer(d, a)
+	access := a.IfAccess
 	*w = sending{}
 	sendings.Put(w)
 	if errors.Is(d.Err, timeline.ErrStale) {
@@ -243,14 +285,6 @@ func sent(a *timeline.Append) {
 		return
 	}
 	s.landed(r)
-	if d.Err == nil && d.Duplicate {
-		var e message.Entry
-		if err := e.Decode(stored); err != nil {
-			d.Err = err
-		} else if d.ID = e.ID; !bytes.Equal(e.Content, d.Content) {
-			d.Err = timeline.ErrIDReuse
-		}
-	}
 	d.Done(d)
 }
 
