@@ -492,6 +492,8 @@ export const GetUsersResponseSchema: GenMessage<GetUsersResponse> = /*@__PURE__*
  */
 export type SearchUsersRequest = Message<"rialto.account.v1.SearchUsersRequest"> & {
   /**
+   * Query of 1 to 64 characters.
+   *
    * @generated from field: string query = 1;
    */
   query: string;
