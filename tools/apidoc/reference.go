@@ -16,8 +16,8 @@ All calls of the API and all messages, by their names in JSON. How they are used
 lists the reasons of errors. The same as an OpenAPI document: [openapi.json](../gen/openapi/openapi.json), which a running server
 has at ` + "`/v1/openapi.json`" + `.
 
-A 64-bit integer is a string in JSON. A field that is zero or empty is absent. `+"`user`, `conversation`, `device`, `session`, `upload`"+` and
-`+"`avatar`"+` (an upload) are ids; what ends in `+"`Ms`"+` is in milliseconds, and a time is since 1970.
+A 64-bit integer is a string in JSON. A field that is zero or empty is absent. ` + "`user`, `conversation`, `device`, `session`, `upload`" + ` and
+` + "`avatar`" + ` (an upload) are ids; what ends in ` + "`Ms`" + ` is in milliseconds, and a time is since 1970.
 `
 
 func writeReference(p *protogen.Plugin) error {
