@@ -16,7 +16,7 @@ export async function call(url, method, body, token) {
 export const count = 400;
 
 /** Somebody who wrote a lot while the other was away. */
-export async function writeMuch(url, handle, name, to) {
+export async function writeMuch(url, handle, name, to, count) {
   const me = await call(url, "account.v1.AccountService/Register", { handle, password: "a good password", displayName: name });
   const { conversation } = await call(url, "chat.v1.ChatService/OpenDirect", { user: to }, me.accessToken).then((c) => ({ conversation: c.id }));
   for (let n = 1; n <= count; n++) {
@@ -61,8 +61,29 @@ export async function readAll(page, name) {
     assert.ok(drift < 60, `the view moved by ${drift} pixels`); // the heading of the day may go
   }
   assert.equal(seen.size, count);
-  await page.getByRole("button", { name: /To the newest message|跳到最新消息/ }).click();
+  await page.getByRole("button", { name: "To the newest message" }).click();
   await page.locator('[data-testid="message"] .text').getByText(`line ${count}`, { exact: true }).waitFor();
+}
+
+/** Opens a chat with more new messages than fit: the way to the first is one click, and a growing field keeps the view at the end. */
+export async function jumpToNew(page, name, count) {
+  await page.getByTestId("conversation").filter({ hasText: name }).click();
+  await page.getByRole("button", { name: `↑ ${count} new messages` }).click();
+  await inView(page, "line 1");
+  await page.getByRole("button", { name: "To the newest message" }).click();
+  await inView(page, `line ${count}`);
+  await page.getByTestId("composer").fill(Array.from({ length: 12 }, (_, i) => `row ${i}`).join("\n"));
+  await inView(page, `line ${count}`);
+  assert.equal(await page.getByRole("button", { name: "To the newest message" }).count(), 0);
+  await page.getByTestId("composer").fill("");
+}
+
+function inView(page, text) {
+  return page.waitForFunction((wanted) => {
+    const box = document.querySelector('[data-testid="messages"]').getBoundingClientRect();
+    const p = [...document.querySelectorAll('[data-testid="message"] .text')].find((e) => e.textContent === wanted)?.getBoundingClientRect();
+    return p && p.top >= box.top && p.bottom <= box.bottom;
+  }, text);
 }
 
 /** Logging in, choosing a chat, writing and leaving it, without a mouse. */

@@ -10,7 +10,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
-import { byKeyboard, groupLife, readAll, writeMuch } from "./more.mjs";
+import { accessible } from "./axe.mjs";
+import { byKeyboard, count, groupLife, jumpToNew, readAll, writeMuch } from "./more.mjs";
 
 const binary = process.env.TEST_BINARY ?? fileURLToPath(new URL("../../bin/rialto", import.meta.url));
 const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
@@ -83,7 +84,9 @@ async function say(page, text) {
   await page.keyboard.press("Enter");
 }
 
+/** A picture of what one sees; what stands in the way of a screen reader or of weak eyes is an error. */
 async function shot(page, name) {
+  await accessible(page, name);
   await page.screenshot({ path: join(shots, `${name}.png`) });
 }
 
@@ -195,9 +198,12 @@ async function run(browser) {
 
   step("a long history, from its end to its beginning");
   const me = await alice.locator(".rail .avatar").getAttribute("data-user");
-  await writeMuch(url, "carol", "Carol", me);
+  await writeMuch(url, "carol", "Carol", me, count);
   await readAll(alice, "Carol");
   await shot(alice, "12-long-history");
+  await writeMuch(url, "dave", "Dave", me, 60);
+  await jumpToNew(alice, "Dave", 60);
+  await alice.getByTestId("conversation").filter({ hasText: "Carol" }).click();
 
   step("by keyboard alone");
   const c = await browser.newContext(options);

@@ -69,17 +69,18 @@ function House() {
 
   return (
     <div className="app">
-      <h1 className="sr-only">Rialto</h1>
       <Banner />
       <Announcer />
       {said && <p className="banner" role={said.problem ? "alert" : "status"}>{said.text} <button className="link" onClick={() => setSaid(undefined)}>{t("close")}</button></p>}
       <div className={open ? "house has-chat" : "house"}>
         <nav className="rail" aria-label="Rialto">
+          <h1 className="sr-only">Rialto</h1>
           <UserAvatar user={c.me} size={36} />
           {tabs.map(([id, Icon, n]) => (
-            <button key={id} className={tab === id ? "icon current" : "icon"} aria-label={n > 0 ? `${t(id)} (${n})` : t(id)} title={t(id)} aria-current={tab === id ? "page" : undefined} onClick={() => setTab(id)} data-testid={`tab-${id}`}>
+            <button key={id} className={tab === id ? "icon current" : "icon"} title={t(id)} aria-current={tab === id ? "page" : undefined} onClick={() => setTab(id)} data-testid={`tab-${id}`}>
               <Icon />
-              {n > 0 && <b className="badge" aria-hidden="true">{n > 99 ? "99+" : n}</b>}
+              <span className="sr-only">{t(id)}</span>
+              {n > 0 && <b className="badge">{n > 99 ? "99+" : n}</b>}
             </button>
           ))}
         </nav>

@@ -43,3 +43,9 @@ export function useClient(): Client {
   useSyncExternalStore(client.subscribe, client.version);
   return client;
 }
+
+/** Whether calls get through now. */
+export function useOnline(): boolean {
+  const { connection } = useClient();
+  return connection === "online" || connection === "polling";
+}

@@ -1,6 +1,6 @@
 import { isOffline, type ChatMessage, type Media } from "@rialto-im/client";
 import { useEffect, useState } from "react";
-import { useClient } from "../client.js";
+import { useClient, useOnline } from "../client.js";
 import { errorText } from "../errors.js";
 import { bytes } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
@@ -11,7 +11,7 @@ import { FileIcon, ImageIcon } from "./icons.js";
 export function Attachment({ m, kind, media }: { m: ChatMessage; kind: "image" | "file" | "voice" | "video"; media: Media }) {
   const client = useClient();
   const t = useText();
-  const online = client.connection === "online" || client.connection === "polling";
+  const online = useOnline();
   const [url, setUrl] = useState("");
   const [error, setError] = useState("");
   const [large, setLarge] = useState(false);
@@ -49,7 +49,8 @@ export function Attachment({ m, kind, media }: { m: ChatMessage; kind: "image" |
       {kind === "video" && url && <video src={url} controls preload="metadata" />}
       {kind === "voice" && url && <audio src={url} controls preload="metadata" />}
       {kind === "file" && (
-        <button className="file" onClick={() => void save()} aria-label={`${t("download")} ${media.name}`}>
+        <button className="file" onClick={() => void save()} title={t("download")}>
+          <i className="sr-only">{t("download")} </i>
           <FileIcon />
           <span><b><bdi>{media.name}</bdi></b><small>{bytes(Number(media.size), getLocale())}</small></span>
         </button>

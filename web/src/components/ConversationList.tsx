@@ -88,7 +88,7 @@ function Row({ c, current, onOpen }: { c: ConversationView; current: boolean; on
             ) : c.draft && !current ? (
               <span><em className="draft">{t("draft")}</em> {c.draft}</span>
             ) : (
-              <span>{by}{line}</span>
+              <span>{pending?.failed && <em className="draft">{t("notSent")} </em>}{by}<bdi>{line}</bdi></span>
             )}
             {n > 0 && <b className={c.muted ? "badge quiet" : "badge"} aria-label={t("newCount", { n })} data-testid="unread">{n > 999 ? "999+" : n}</b>}
           </span>

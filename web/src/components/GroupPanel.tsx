@@ -1,6 +1,6 @@
 import { JoinPolicy, Role, type ConversationView, type Member } from "@rialto-im/client";
 import { useCallback, useEffect, useState, type FormEvent } from "react";
-import { useClient } from "../client.js";
+import { useClient, useOnline } from "../client.js";
 import { useText, type Key } from "../i18n.js";
 import { Confirm } from "./Confirm.js";
 import { JoinRequests } from "./JoinRequests.js";
@@ -17,6 +17,7 @@ export function GroupPanel({ c, run, onOpen }: { c: ConversationView; run: Run; 
   const t = useText();
   const [members, setMembers] = useState<Member[]>([]);
   const manages = (c.role === Role.ADMIN || c.role === Role.OWNER) && !c.dissolved;
+  const online = useOnline();
   const load = useCallback(async () => {
     const all: Member[] = [];
     for (let page = ""; ; ) {
@@ -27,9 +28,9 @@ export function GroupPanel({ c, run, onOpen }: { c: ConversationView; run: Run; 
     setMembers(all);
   }, [client, c.id]);
   useEffect(() => {
-    if (c.leaveSeq === 0) void run(load);
+    if (online && c.leaveSeq === 0) void run(load);
     // The list is read again when the conversation says that it changed.
-  }, [load, c.stateSeq, c.leaveSeq]);
+  }, [load, online, c.stateSeq, c.leaveSeq]);
 
   return (
     <>

@@ -1,10 +1,13 @@
 import type { ConversationView } from "@rialto-im/client";
 import { useCallback, useEffect, useState } from "react";
-import { useClient } from "../client.js";
+import { useClient, useOnline } from "../client.js";
 import { useText } from "../i18n.js";
 import { nameOf } from "../names.js";
 import { UserAvatar } from "./Avatar.js";
 import type { Run } from "./GroupPanel.js";
+
+/** No event tells of a request: while an admin looks, they are asked for again and again. */
+const everyMs = 5_000;
 
 interface Asking {
   user: string;
@@ -17,9 +20,13 @@ export function JoinRequests({ c, run }: { c: ConversationView; run: Run }) {
   const t = useText();
   const [list, setList] = useState<Asking[]>([]);
   const load = useCallback(async () => setList((await client.chat.listJoinRequests({ conversation: c.id })).requests), [client, c.id]);
+  const online = useOnline();
   useEffect(() => {
+    if (!online) return;
     void run(load);
-  }, [load, c.stateSeq]);
+    const timer = setInterval(() => void load().catch(() => {}), everyMs);
+    return () => clearInterval(timer);
+  }, [load, online, c.stateSeq]);
   const answer = (user: string, accept: boolean) =>
     run(async () => {
       await client.chat.answerJoinRequest({ conversation: c.id, user, accept });
@@ -33,7 +40,7 @@ export function JoinRequests({ c, run }: { c: ConversationView; run: Run }) {
         {list.map((r) => (
           <li key={r.user} className="person">
             <UserAvatar user={r.user} size={32} />
-            <span className="person-name">{nameOf(client, r.user)}<small>{r.message}</small></span>
+            <span className="person-name"><bdi className="name">{nameOf(client, r.user)}</bdi><small dir="auto">{r.message}</small></span>
             <button className="primary small" onClick={() => answer(r.user, true)}>{t("accept")}</button>
             <button onClick={() => answer(r.user, false)}>{t("decline")}</button>
           </li>

@@ -24,6 +24,7 @@ export function MessageList({ c }: { c: ConversationView }) {
   const content = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
   const anchor = useRef<{ seq: string; top: number }>(undefined);
+  const settled = useRef("");
   const loading = useRef(false);
   const [more, setMore] = useState(true);
   const [away, setAway] = useState(false);
@@ -47,13 +48,11 @@ export function MessageList({ c }: { c: ConversationView }) {
   const settle = useCallback(() => {
     const el = box.current;
     if (!el) return;
-    if (atEnd.current) {
-      el.scrollTop = el.scrollHeight;
-      return;
-    }
+    settled.current = sizeOf(el);
     const at = anchor.current;
     const row = at && el.querySelector(`[data-row="${at.seq}"]`);
-    if (row) el.scrollTop += row.getBoundingClientRect().top - el.getBoundingClientRect().top - at.top;
+    if (atEnd.current) el.scrollTop = el.scrollHeight;
+    else if (row) el.scrollTop += row.getBoundingClientRect().top - el.getBoundingClientRect().top - at.top;
   }, []);
 
   useLayoutEffect(settle, [settle, rows.length, rows[0]?.seq, outgoing.length, lastSeq, span]);
@@ -89,6 +88,8 @@ export function MessageList({ c }: { c: ConversationView }) {
   const scrolled = () => {
     const el = box.current;
     if (!el) return;
+    // A field below that grows, or a picture that comes in, moves the view as well: that is nobody's scrolling.
+    if (settled.current !== sizeOf(el)) return settle();
     const left = el.scrollHeight - el.scrollTop - el.clientHeight;
     atEnd.current = below === 0 && left < nearEnd;
     setAway(!atEnd.current);
@@ -164,9 +165,14 @@ export function MessageList({ c }: { c: ConversationView }) {
         </div>
       </div>
       {newAtOpen >= worthJump.least && newAtOpen <= worthJump.most && <button className="to-new" title={t("toFirstNew")} onClick={() => void toFirstNew()}>↑ {t("newCount", { n: newAtOpen })}</button>}
-      {away && <button className="to-end" aria-label={t("toNewest")} title={t("toNewest")} onClick={toEnd}><DownIcon />{n > 0 && <b className="badge">{n > 99 ? "99+" : n}</b>}</button>}
+      {away && <button className="to-end" title={t("toNewest")} onClick={toEnd}><DownIcon /><span className="sr-only">{t("toNewest")}</span>{n > 0 && <b className="badge">{n > 99 ? "99+" : n}</b>}</button>}
     </div>
   );
+}
+
+/** Changes with each change of what there is to scroll. */
+function sizeOf(el: HTMLElement): string {
+  return `${el.clientWidth} ${el.clientHeight} ${el.scrollHeight}`;
 }
 
 /** The first row that one sees, and how far below the upper edge it begins. */

@@ -27,7 +27,7 @@ export function Password() {
   };
   return (
     <form className="stack" onSubmit={change}>
-      <h3>{t("changePassword")}</h3>
+      <h2>{t("changePassword")}</h2>
       <input type="text" hidden readOnly autoComplete="username" value={client.user(client.me)?.handle ?? ""} />
       <label>{t("passwordOld")}<input type="password" autoComplete="current-password" value={old} onChange={(e) => setOld(e.target.value)} /></label>
       <label>{t("password2")}<input type="password" autoComplete="new-password" value={fresh} onChange={(e) => setFresh(e.target.value)} aria-describedby="new-password-hint" /><small id="new-password-hint">{t("passwordHint")}</small></label>

@@ -158,7 +158,7 @@ function Deeds({ user, run, write }: { user: string; run: Run; write: (user: str
 function Section({ title, children }: { title: string; children: ReactNode }) {
   return (
     <section className="people">
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       {children}
     </section>
   );

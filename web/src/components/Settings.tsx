@@ -1,6 +1,6 @@
 import type { SessionInfo, Settings as SettingsPb } from "@rialto-im/client";
 import { useEffect, useState, type FormEvent } from "react";
-import { useClient } from "../client.js";
+import { useClient, useOnline } from "../client.js";
 import { errorText } from "../errors.js";
 import { when } from "../format.js";
 import { getLocale, setLocale, useText } from "../i18n.js";
@@ -61,7 +61,7 @@ function Profile({ run }: { run: Run }) {
     });
   return (
     <form className="stack" onSubmit={save}>
-      <h3>{t("profile")}</h3>
+      <h2>{t("profile")}</h2>
       <div className="profile-head">
         <UserAvatar user={client.me} size={64} />
         <div><b className="name">{me?.displayName}</b><small className="muted">@{me?.handle}</small>
@@ -108,9 +108,10 @@ function Privacy({ run }: { run: Run }) {
   const client = useClient();
   const t = useText();
   const [s, setS] = useState<SettingsPb | undefined>();
+  const online = useOnline();
   useEffect(() => {
-    void run(async () => setS(await client.account.getSettings({})));
-  }, [client]);
+    if (online) void run(async () => setS(await client.account.getSettings({})));
+  }, [client, online]);
   const change = (part: Partial<Pick<SettingsPb, "hidePresence" | "hideRead">>) => {
     if (s) void run(async () => setS(await client.account.updateSettings({ settings: { ...s, ...part } })));
   };
@@ -127,12 +128,13 @@ function Sessions({ run }: { run: Run }) {
   const t = useText();
   const [list, setList] = useState<SessionInfo[]>([]);
   const load = async () => setList((await client.account.listSessions({})).sessions);
+  const online = useOnline();
   useEffect(() => {
-    void run(load);
-  }, [client]);
+    if (online) void run(load);
+  }, [client, online]);
   return (
     <div className="stack">
-      <h3>{t("sessions")}</h3>
+      <h2>{t("sessions")}</h2>
       <ul className="members">
         {list.map((s) => (
           <li key={s.session} className="person">

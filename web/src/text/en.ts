@@ -207,4 +207,6 @@ export const en = {
   errLogins: "Too many tries. Wait a minute, then try again.",
   errNotFriend: "This person is not a friend any more.",
   errServer: "The server failed. Try again in a moment.",
+  notSent: "Not sent:",
+  allIn: "All your friends are in this group.",
 };

@@ -209,4 +209,6 @@ export const zh: Record<Key, string> = {
   errLogins: "尝试次数过多，请等一分钟再试。",
   errNotFriend: "对方已不是你的好友。",
   errServer: "服务器出错，请稍后再试。",
+  notSent: "未发送：",
+  allIn: "你的好友都已在群里。",
 };
