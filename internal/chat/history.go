@@ -71,8 +71,8 @@ func (s *Service) History(ctx context.Context, u id.User, r *chatv1.HistoryReque
 }
 
 const (
-	mostPage  = 1 << 20 // bytes of messages after which a page ends
-	firstRead = 16      // entries read at first: what a page does not take was read in vain, and entries may be large
+	mostPage = 1 << 20 // bytes of messages after which a page ends
+	atOnce   = 16      // entries read at once: what a page does not take was read in vain, and entries may be large
 )
 
 // page of entries from seq from to seq to.
@@ -86,7 +86,8 @@ type page struct {
 
 // fill takes what read gives, n entries at once, until there is enough or no more.
 func (p *page) fill(read func(n int) ([]timeline.Entry, error)) error {
-	for n := min(p.limit+1, firstRead); ; {
+	for {
+		n := min(p.limit+1-len(p.entries), atOnce)
 		got, err := read(n)
 		if err != nil {
 			return err
@@ -105,8 +106,6 @@ func (p *page) fill(read func(n int) ([]timeline.Entry, error)) error {
 		if len(got) < n {
 			return nil
 		}
-		each := p.size/len(p.entries) + 1
-		n = min(p.limit+1-len(p.entries), max(mostPage-p.size, 0)/each+1)
 	}
 }
 

@@ -3,6 +3,7 @@ package inbox
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -18,7 +19,8 @@ const (
 	pageEvents  = 500
 	mostEvents  = 2000
 	mostPage    = 1 << 20 // bytes after which a page ends
-	atOnce      = 16      // entries read at first: what a page does not take was read in vain, and entries may be large
+	mostRead    = 4 << 20 // bytes that are read at once
+	atOnce      = 64      // entries read at first: what a page does not take was read in vain, and entries may be large
 	fieldEvents = 1       // of SyncResponse
 	fieldNext   = 2
 	fieldMore   = 3
@@ -90,7 +92,7 @@ func (s *Service) AppendSync(ctx context.Context, b []byte, u id.User, after mes
 		if taken > 0 {
 			next = message.Position(entries[taken-1].Seq)
 		}
-		if len(entries) < ask {
+		if len(entries) < ask && taken == len(entries) {
 			break
 		}
 		limit -= taken
@@ -129,7 +131,10 @@ func (s *Service) appendEvents(ctx context.Context, b []byte, u id.User, entries
 			refs = append(refs, timeline.Ref{Key: logOf(c), From: seq, To: seq})
 		}
 	}
-	stored, err := s.deps.Log.Get(ctx, refs)
+	stored, err := s.deps.Log.GetMost(ctx, refs, mostRead)
+	if errors.Is(err, timeline.ErrTooMuch) { // longer ones than those before
+		return s.appendEvents(ctx, b, u, entries[:(len(entries)+3)/4], end)
+	}
 	if err != nil {
 		return nil, 0, err
 	}

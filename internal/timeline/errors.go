@@ -10,6 +10,8 @@ var (
 	ErrIDReuse = errs.New(errs.Conflict, "id_reuse", "this client message id was used for another message; use a new one")
 	// ErrBusy: the append queue is full.
 	ErrBusy = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "the server is busy; try again", Retry: 200e6}
+	// ErrTooMuch: the entries asked for have more bytes than the caller wants at once; ask for fewer.
+	ErrTooMuch = errs.New(errs.Exhausted, "too_much", "ask for less at once")
 	// ErrClosed: the log is closing.
 	ErrClosed = &errs.Error{Kind: errs.Unavailable, Reason: "closing", Message: "the server is stopping; reconnect", Retry: 1e9}
 	// ErrStorageFull: the disk is full; nothing was stored.

@@ -159,6 +159,8 @@ type Log interface {
 	ReadBack(ctx context.Context, key Key, before uint64, limit int) ([]Entry, error)
 	// Get gives the entries of refs of any keys, in the order of refs (From to To each). Absent ones are left out.
 	Get(ctx context.Context, refs []Ref) ([]Entry, error)
+	// GetMost is Get that gives up with ErrTooMuch beyond so many bytes of payload; one entry is never too much.
+	GetMost(ctx context.Context, refs []Ref, bytes int) ([]Entry, error)
 	Tail(ctx context.Context, key Key) (Tail, error)
 	// LastBy gives seq and counted of the author's latest entry, 0 for none.
 	LastBy(ctx context.Context, key Key, author uint64) (seq, counted uint64, err error)

@@ -198,6 +198,17 @@ func (l *Log) Get(ctx context.Context, refs []timeline.Ref) ([]timeline.Entry, e
 	return all, ctx.Err()
 }
 
+// GetMost is Get within a bound.
+func (l *Log) GetMost(ctx context.Context, refs []timeline.Ref, bytes int) ([]timeline.Entry, error) {
+	all, err := l.Get(ctx, refs)
+	for i := range all {
+		if bytes -= len(all[i].Payload); bytes < 0 && len(all) > 1 {
+			return nil, timeline.ErrTooMuch
+		}
+	}
+	return all, err
+}
+
 // Tail of a timeline.
 func (l *Log) Tail(ctx context.Context, k timeline.Key) (timeline.Tail, error) {
 	l.mu.Lock()

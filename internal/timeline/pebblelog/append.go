@@ -17,9 +17,10 @@ import (
 type shard struct {
 	log *Log
 
-	mu     sync.Mutex // guards queue and closed
+	mu     sync.Mutex // guards queue, size and closed
 	more   sync.Cond  // queue or closed changed; on mu
 	queue  []*timeline.Append
+	size   int // bytes of payloads in queue
 	closed bool
 
 	// done has batches that are durable, for the completion goroutine: two may wait.
@@ -30,6 +31,7 @@ type shard struct {
 	pendingMu      sync.RWMutex
 	pending        map[timeline.Key]timeline.Tail
 	pendingRecords map[uint16]uint64
+	stored         chan struct{} // closed when that batch is synced; replaced under pendingMu
 
 	// Of the commit goroutine alone:
 	tails   map[timeline.Key]*timeline.Tail
@@ -74,8 +76,12 @@ func (s *shard) add(entries []*timeline.Append) {
 	s.mu.Lock()
 	err := timeline.ErrClosed
 	if !s.closed && !s.log.options.ReadOnly {
-		if len(s.queue)+len(entries) <= s.log.options.Queue {
-			s.queue = append(s.queue, entries...)
+		size := s.size
+		for _, a := range entries {
+			size += len(a.Payload)
+		}
+		if len(s.queue)+len(entries) <= s.log.options.Queue && (size <= s.log.options.QueueBytes || len(s.queue) == 0) {
+			s.queue, s.size = append(s.queue, entries...), size
 			s.more.Signal()
 			s.mu.Unlock()
 			return
@@ -108,7 +114,7 @@ func (s *shard) commitLoop() {
 			return
 		}
 		batch := s.queue
-		s.queue = nil
+		s.queue, s.size = nil, 0
 		s.mu.Unlock()
 		s.done <- s.commit(batch)
 	}
@@ -370,7 +376,7 @@ func appendRuns(b []byte, entries []timeline.Committed) []byte {
 // store commits the rows with one sync. Readers are kept behind it until it returns.
 func (s *shard) store(f *forming, commits []timeline.Commit) error {
 	s.pendingMu.Lock()
-	s.pending = f.touched
+	s.pending, s.stored = f.touched, make(chan struct{})
 	for _, c := range commits {
 		s.pendingRecords[c.Partition] = c.Record - 1
 	}
@@ -381,6 +387,7 @@ func (s *shard) store(f *forming, commits []timeline.Commit) error {
 	}
 	s.pendingMu.Lock()
 	s.pending = nil
+	close(s.stored)
 	clear(s.pendingRecords)
 	s.pendingMu.Unlock()
 	return nil

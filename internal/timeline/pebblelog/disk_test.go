@@ -35,6 +35,18 @@ func (w *words) has(s string) bool {
 	return strings.Contains(w.text.String(), s)
 }
 
+// watched is a disk that counts writes and syncs.
+func watched(fs vfs.FS) (vfs.FS, *atomic.Int64) {
+	n := &atomic.Int64{}
+	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		switch op.Kind {
+		case errorfs.OpFileWrite, errorfs.OpFileWriteAt, errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo, errorfs.OpCreate:
+			n.Add(1)
+		}
+		return nil
+	})), n
+}
+
 func appendOne(l *Log, n uint64) *timeline.Append {
 	a := cutAppend(n)
 	done := make(chan struct{})
@@ -50,7 +62,8 @@ func TestFullDisk(t *testing.T) {
 	free := atomic.Uint64{}
 	free.Store(1 << 30)
 	said := &words{}
-	l, err := Open("log", Options{FS: vfs.NewMem(), Free: func() (uint64, error) { return free.Load(), nil }, Reserve: 1 << 20, Logger: slog.New(slog.NewTextHandler(said, nil))})
+	fs, writes := watched(vfs.NewMem())
+	l, err := Open("log", Options{FS: fs, Free: func() (uint64, error) { return free.Load(), nil }, Reserve: 1 << 20, Logger: slog.New(slog.NewTextHandler(said, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,14 +72,30 @@ func TestFullDisk(t *testing.T) {
 	if stored.Err != nil {
 		t.Fatal(stored.Err)
 	}
+	if err := l.Post(ctx, []timeline.Post{{Key: cutInbox(1), Payload: []byte("x")}}); err != nil {
+		t.Fatal(err)
+	}
+	l.syncLoose() // what Pebble would write by itself is written
+	l.loose.Store(true)
 	free.Store(1<<20 - 1)
 	l.checkFree()
+	before := writes.Load()
 	refused := appendOne(l, cutConversations)
 	if e := errs.Of(refused.Err); e == nil || e.Kind != errs.Unavailable || e.Reason != "storage_full" || e.Retry == 0 || refused.Seq != 0 {
 		t.Errorf("a full disk answers %+v, seq %d", e, refused.Seq)
 	}
 	if err := l.Post(ctx, []timeline.Post{{Key: cutInbox(1), Payload: []byte("x")}}); err != timeline.ErrStorageFull {
 		t.Errorf("posting to a full disk: %v", err)
+	}
+	l.syncLoose()
+	if err := l.PutCheckpoint(ctx, stored.Key.Partition(), 1); err != nil {
+		t.Errorf("a checkpoint on a full disk: %v", err)
+	}
+	if err := l.Trim(ctx, cutInbox(1), uint64(l.Epoch())<<32+2); err != timeline.ErrStorageFull {
+		t.Errorf("trimming on a full disk: %v", err)
+	}
+	if n := writes.Load() - before; n != 0 {
+		t.Errorf("%d writes to a full disk: one that finds no space ends the process", n)
 	}
 	if got, err := l.Read(ctx, stored.Key, 0, 10); err != nil || len(got) != 1 {
 		t.Errorf("reading from a full disk: %v, %v", got, err)

@@ -42,6 +42,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Queue bounds the appends that wait in a shard; 0 is 65,536. Over it, timeline.ErrBusy.
 	Queue int
+	// QueueBytes bounds their payloads; 0 is 32 MiB. A batch has no more, and one more waits while it commits.
+	QueueBytes int
 	// Reserve of free disk, in bytes, under which writes are refused; 0 is 64 MiB.
 	Reserve uint64
 	// Free tells the free bytes of the disk; nil asks the machine (only where FS is nil).
@@ -107,6 +109,9 @@ func Open(dir string, options Options) (*Log, error) {
 	}
 	if options.Queue == 0 {
 		options.Queue = 1 << 16
+	}
+	if options.QueueBytes == 0 {
+		options.QueueBytes = 32 << 20
 	}
 	if options.Reserve == 0 {
 		options.Reserve = 64 << 20
@@ -295,7 +300,8 @@ func (l *Log) watchDisk() {
 // syncLoose syncs what was written without a sync, about once a second: inbox entries and checkpoints would survive without
 // (their causes do), but after a crash of an idle server there would be much to repeat.
 func (l *Log) syncLoose() {
-	if !l.loose.Swap(false) || l.options.unsafeNoSync {
+	// Its mark in the write-ahead log takes space, and a write that finds none ends the process.
+	if l.full.Load() || l.options.unsafeNoSync || !l.loose.Swap(false) {
 		return
 	}
 	if err := l.db.LogData(nil, pebble.Sync); err != nil {

@@ -95,6 +95,9 @@ func (l *Log) inboxTail(k timeline.Key) (timeline.Tail, error) {
 
 // Trim drops a derived timeline's entries below head.
 func (l *Log) Trim(_ context.Context, k timeline.Key, head uint64) error {
+	if l.full.Load() {
+		return timeline.ErrStorageFull
+	}
 	s := &l.stripes[stripeOf(k)]
 	s.mu.Lock()
 	defer s.mu.Unlock()

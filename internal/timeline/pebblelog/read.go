@@ -119,8 +119,13 @@ func (l *Log) ReadBack(ctx context.Context, k timeline.Key, before uint64, limit
 	return entries, it.Error()
 }
 
-// Get gives the entries of refs, in the order of refs. It reads in the order of the keys, with one iterator.
+// Get gives the entries of refs, in the order of refs.
 func (l *Log) Get(ctx context.Context, refs []timeline.Ref) ([]timeline.Entry, error) {
+	return l.GetMost(ctx, refs, math.MaxInt)
+}
+
+// GetMost is Get within a bound. It reads in the order of the keys, with one iterator.
+func (l *Log) GetMost(ctx context.Context, refs []timeline.Ref, bytes int) ([]timeline.Entry, error) {
 	if len(refs) == 0 {
 		return nil, nil
 	}
@@ -169,8 +174,10 @@ func (l *Log) Get(ctx context.Context, refs []timeline.Ref) ([]timeline.Entry, e
 	found := make([]timeline.Entry, total)
 	var kept arena
 	var key []byte
+	got := 0
 	for n, w := range wants {
-		for seq := w.ref.From; seq <= w.ref.To; seq++ {
+		for i := range w.ref.To - w.ref.From + 1 {
+			seq := w.ref.From + i
 			key = entryKey(key[:0], w.ref.Key, seq)
 			at := it.Valid() && string(it.Key()) == string(key)
 			if !at && it.Valid() {
@@ -183,7 +190,11 @@ func (l *Log) Get(ctx context.Context, refs []timeline.Ref) ([]timeline.Entry, e
 			if err != nil {
 				return nil, err
 			}
-			found[w.first+int(seq-w.ref.From)] = e
+			got++
+			if bytes -= len(e.Payload); bytes < 0 && got > 1 {
+				return nil, timeline.ErrTooMuch
+			}
+			found[w.first+int(i)] = e
 		}
 		if n%1024 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -215,13 +226,28 @@ func (l *Log) storedTail(k timeline.Key) (timeline.Tail, error) {
 	return t, uvarints(v, &t.Seq, &t.Counted, &t.Access)
 }
 
-// LastBy gives an author's latest entry.
-func (l *Log) LastBy(_ context.Context, k timeline.Key, author uint64) (seq, counted uint64, err error) {
+// LastBy gives an author's latest entry. Where that is in the batch now in commit, it waits for its sync.
+func (l *Log) LastBy(ctx context.Context, k timeline.Key, author uint64) (seq, counted uint64, err error) {
+	s := l.shardOf(k)
+	s.pendingMu.RLock()
+	tail, touched := s.pending[k]
+	stored := s.stored
 	v, ok, err := l.get(nil, authorKey(nil, k, author))
-	if err != nil || !ok {
+	s.pendingMu.RUnlock()
+	if err == nil && ok {
+		err = uvarints(v, &seq, &counted)
+	}
+	if err != nil {
 		return 0, 0, err
 	}
-	return seq, counted, uvarints(v, &seq, &counted)
+	if touched && seq > tail.Seq {
+		select {
+		case <-stored:
+		case <-ctx.Done():
+			return 0, 0, ctx.Err()
+		}
+	}
+	return seq, counted, nil
 }
 
 // TokenSeq gives the seq that is stored for a token in a key, 0 for none. It is for looking at a store that nobody writes.
@@ -229,7 +255,7 @@ func (l *Log) TokenSeq(k timeline.Key, t *timeline.Token) (uint64, error) {
 	return l.getUvarint(tokenKey(nil, t, k))
 }
 
-// HighestCounter of a device.
+// HighestCounter of a device. It may count what is not synced yet: a number that is left out does no harm.
 func (l *Log) HighestCounter(_ context.Context, sender, dev uint64) (uint64, error) {
 	return l.highestCounter(device{sender, dev})
 }

@@ -53,8 +53,12 @@ func (l *Log) Checkpoint(_ context.Context, partition uint16) (uint64, error) {
 	return l.getUvarint(checkpointKey(nil, partition))
 }
 
-// PutCheckpoint says how far a partition was carried, without a sync.
+// PutCheckpoint says how far a partition was carried, without a sync. On a full disk it is left out: what is carried again
+// does no harm.
 func (l *Log) PutCheckpoint(_ context.Context, partition uint16, record uint64) error {
+	if l.full.Load() {
+		return nil
+	}
 	state := &l.records[partition]
 	state.mu.Lock()
 	defer state.mu.Unlock()

@@ -1,7 +1,10 @@
 package pebblelog
 
 import (
+	"context"
+	"errors"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -70,6 +73,11 @@ func TestNothingIsShownBeforeItsSync(t *testing.T) {
 		check("Records", uint64(len(records)), err)
 	}
 	look(1)
+	ended, end := context.WithCancel(ctx)
+	end()
+	if seq, _, err := l.LastBy(ended, key, second.Author); !errors.Is(err, context.Canceled) {
+		t.Errorf("LastBy shows %d, %v, before its sync", seq, err)
+	}
 	select {
 	case <-done:
 		t.Error("acknowledged before its sync")
@@ -83,4 +91,56 @@ func TestNothingIsShownBeforeItsSync(t *testing.T) {
 		t.Errorf("after the sync: %+v, the listener was told of %+v", second, c)
 	}
 	look(2)
+	if seq, _, err := l.LastBy(ctx, key, second.Author); seq != 2 || err != nil {
+		t.Errorf("LastBy shows %d, %v, after the sync", seq, err)
+	}
+}
+
+// While the disk takes its time, what waits is bounded by its bytes too; one that alone has more passes.
+func TestTheQueueIsBoundedInBytes(t *testing.T) {
+	fs, shut, open := gated(vfs.NewMem())
+	l, err := Open("log", Options{FS: fs, QueueBytes: 10_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	shut.Store(true)
+	var group sync.WaitGroup
+	var taken, refused atomic.Int64
+	put := func(n uint64, size int) {
+		a := cutAppend(n * cutConversations) // of one conversation
+		a.Payload = make([]byte, size)
+		a.Done = func(a *timeline.Append) {
+			switch a.Err {
+			case nil:
+				taken.Add(int64(size))
+			case timeline.ErrBusy:
+				refused.Add(1)
+			default:
+				t.Error(a.Err)
+			}
+			group.Done()
+		}
+		group.Add(1)
+		l.Append(a)
+	}
+	put(0, 100_000)
+	s := l.shardOf(cutKey(0))
+	for { // until its commit is under way
+		s.mu.Lock()
+		n := len(s.queue)
+		s.mu.Unlock()
+		if n == 0 {
+			break
+		}
+		runtime.Gosched()
+	}
+	for n := range uint64(100) {
+		put(n+1, 1000)
+	}
+	close(open)
+	group.Wait()
+	if taken.Load() != 110_000 || refused.Load() != 90 {
+		t.Errorf("%d bytes were taken, %d appends refused", taken.Load(), refused.Load())
+	}
 }

@@ -5,6 +5,7 @@ package timelinetest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -325,6 +326,16 @@ func testModel(t *testing.T, r *rapid.T, open Open) {
 			want, _ := model.Get(ctx, refs)
 			got, err := l.Get(ctx, refs)
 			same(r, "get", got, want, err)
+			most := rapid.IntRange(0, 40).Draw(r, "most")
+			want, wantErr := model.GetMost(ctx, refs, most)
+			got, err = l.GetMost(ctx, refs, most)
+			if wantErr != nil {
+				if !errors.Is(err, wantErr) {
+					r.Fatalf("%d bytes of %v: %d entries, %v, want %v", most, refs, len(got), err, wantErr)
+				}
+				return
+			}
+			same(r, "get most", got, want, err)
 		},
 	})
 }
