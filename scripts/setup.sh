@@ -43,6 +43,9 @@ fi
 
 packages=()
 command -v "${CHROMIUM:-chromium}" >/dev/null || [ -x "${CHROMIUM:-/usr/bin/chromium}" ] || packages+=(chromium)
+for tool in curl jq openssl; do # the documents' samples use them
+	command -v "$tool" >/dev/null || packages+=("$tool")
+done
 if [ ${#packages[@]} -gt 0 ]; then
 	root=""
 	[ "$(id -u)" = 0 ] || root=sudo

@@ -30,6 +30,8 @@ stage "TypeScript SDK"
 (cd sdk/ts && npm run --silent check && npm run --silent test && npm run --silent build)
 stage "TypeScript SDK against the real server"
 (cd sdk/ts && TEST_BINARY="$PWD/../../bin/rialto" npm run --silent test:integration)
+stage "the documents' samples"
+scripts/samples.sh
 stage "web app"
 (cd web && npm run --silent check && npm run --silent test)
 stage "two browsers"
