@@ -62,8 +62,14 @@ func TestOpenDirectByMany(t *testing.T) {
 	if len(log) != 1+len(got) || log[0].control.GetAction() != chatv1.Control_ACTION_CREATED || len(log[0].control.Users) != 2 {
 		t.Errorf("%d entries, the first %v", len(log), log[0].control)
 	}
-	if peer, err := nodes[0].Peer(ctx, 1, got[0]); err != nil || peer != 2 {
-		t.Errorf("the peer is %d (%v)", peer, err)
+	h.relations.set(h.relations.blocked, 1, 2, true)
+	for _, blocked := range []bool{false, true} {
+		if blocked {
+			must(t, nodes[0].AccessChanged(ctx, 1, 2))
+		}
+		if peer, apart, err := nodes[0].Peer(ctx, 1, got[0]); err != nil || peer != 2 || apart != blocked {
+			t.Errorf("the peer is %d, apart %v (%v)", peer, apart, err)
+		}
 	}
 }
 

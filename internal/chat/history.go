@@ -192,13 +192,14 @@ func (s *Service) Describe(ctx context.Context, u id.User, c id.Conversation) (*
 	return v, nil
 }
 
-// Peer gives the other of a one-to-one conversation, 0 in a group.
-func (s *Service) Peer(ctx context.Context, u id.User, c id.Conversation) (id.User, error) {
+// Peer gives the other of a one-to-one conversation, 0 in a group, and whether the two are kept apart: they may not write to each
+// other.
+func (s *Service) Peer(ctx context.Context, u id.User, c id.Conversation) (peer id.User, apart bool, err error) {
 	st, err := s.get(ctx, c)
 	if err != nil || st.kind != direct {
-		return 0, err
+		return 0, false, err
 	}
-	return st.peer(u), nil
+	return st.peer(u), st.blocked, nil
 }
 
 // May gives the seqs that a user may read.

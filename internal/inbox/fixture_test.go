@@ -63,6 +63,7 @@ type rooms struct {
 	members map[place]interval
 	direct  map[id.Conversation][2]id.User
 	large   map[id.Conversation]bool
+	apart   map[id.Conversation]bool
 	failing error
 }
 
@@ -100,10 +101,16 @@ func (r *rooms) peer(u id.User, c id.Conversation) id.User {
 	return pair[0]
 }
 
-func (r *rooms) Peer(_ context.Context, u id.User, c id.Conversation) (id.User, error) {
+func (r *rooms) Peer(_ context.Context, u id.User, c id.Conversation) (id.User, bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.peer(u, c), r.failing
+	return r.peer(u, c), r.apart[c], r.failing
+}
+
+func (r *rooms) setApart(c id.Conversation, yes bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.apart[c] = yes
 }
 
 func (r *rooms) May(_ context.Context, u id.User, c id.Conversation) (from, to uint64, err error) {
@@ -156,7 +163,7 @@ type house struct {
 
 func newHouse(t testing.TB, pebble bool, config inbox.Config) *house {
 	t.Helper()
-	h := &house{t: t, rooms: &rooms{members: map[place]interval{}, direct: map[id.Conversation][2]id.User{}, large: map[id.Conversation]bool{}},
+	h := &house{t: t, rooms: &rooms{members: map[place]interval{}, direct: map[id.Conversation][2]id.User{}, large: map[id.Conversation]bool{}, apart: map[id.Conversation]bool{}},
 		clock: &clockByHand{ms: 1_800_000_000_000}, config: config, hidden: map[id.User]bool{}}
 	db, err := sqldb.Open(t.Context(), filepath.Join(t.TempDir(), "records.db"))
 	if err != nil {

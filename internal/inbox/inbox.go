@@ -38,8 +38,9 @@ type Conversations interface {
 	Of(ctx context.Context, u id.User) ([]Membership, error)
 	// Describe gives a conversation as a user sees it, but for what this room adds.
 	Describe(ctx context.Context, u id.User, c id.Conversation) (*chatv1.Conversation, error)
-	// Peer is the other of a one-to-one conversation, 0 in a group.
-	Peer(ctx context.Context, u id.User, c id.Conversation) (id.User, error)
+	// Peer is the other of a one-to-one conversation, 0 in a group; apart: the two may not write to each other, as where one has
+	// blocked the other, and neither learns how far the other has come.
+	Peer(ctx context.Context, u id.User, c id.Conversation) (peer id.User, apart bool, err error)
 	// May gives the seqs that a user may read; NotFound for one who never was a member.
 	May(ctx context.Context, u id.User, c id.Conversation) (from, to uint64, err error)
 	// Audience gives the users who get the entry at seq.

@@ -74,10 +74,10 @@ func (s *Service) finish(ctx context.Context, u id.User, r *row) (*chatv1.Conver
 		return nil, err
 	}
 	c.LastSeq, c.State, c.Unread = r.last.Seq, r.view.state, r.unread
-	if c.Peer == 0 {
-		return c, nil
+	peer, apart, err := s.deps.Conversations.Peer(ctx, u, r.Conversation)
+	if err != nil || peer == 0 || apart {
+		return c, err
 	}
-	peer := id.User(c.Peer)
 	v, err := getView(ctx, s.deps.DB.Read(), peer, r.Conversation)
 	if err != nil {
 		return nil, err

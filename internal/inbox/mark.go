@@ -141,7 +141,7 @@ type resolved struct {
 	mark
 	from    uint64 // the first that the user may read
 	counted uint64
-	peer    id.User
+	peer    id.User // who is told; 0: nobody
 	hides   bool
 }
 
@@ -168,8 +168,13 @@ func (s *Service) resolve(ctx context.Context, p place, m mark) (*resolved, erro
 			return nil, err
 		}
 	}
-	if r.peer, err = s.deps.Conversations.Peer(ctx, p.user, p.conversation); err != nil || r.peer == 0 {
+	var apart bool
+	if r.peer, apart, err = s.deps.Conversations.Peer(ctx, p.user, p.conversation); err != nil || r.peer == 0 {
 		return r, err
+	}
+	if apart {
+		r.peer = 0 // is not told
+		return r, nil
 	}
 	r.hides, err = s.deps.HidesRead(ctx, p.user)
 	return r, err

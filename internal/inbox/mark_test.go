@@ -108,6 +108,24 @@ func TestOneWhoHidesTellsOnlyWhatIsDelivered(t *testing.T) {
 	}
 }
 
+// One of whom the other is kept apart by a block learns nothing of their reading: neither by an event nor from the list.
+func TestMarksAreNotToldAcrossABlock(t *testing.T) {
+	h := settled(t)
+	h.markSync(t, ann, duo, 2, 2)
+	h.events(t)
+	h.rooms.setApart(duo, true)
+	st := h.markSync(t, ann, duo, 4, 3)
+	same(t, "blocked", h.events(t), stateTo(ann, st))
+	for _, u := range []id.User{ann, bob} {
+		if c, err := h.GetConversation(t.Context(), u, duo); err != nil || c.PeerDeliveredSeq != 0 || c.PeerReadSeq != 0 {
+			t.Errorf("the list of %v: %v, %v", u, c, err)
+		}
+	}
+	h.rooms.setApart(duo, false)
+	h.markSync(t, ann, duo, 5, 0)
+	same(t, "unblocked", h.events(t), markTo(bob, duo, ann, 5, 3))
+}
+
 func TestMarksOfThoseWhoMayNotRead(t *testing.T) {
 	h := settled(t)
 	if _, err := h.MarkSync(t.Context(), eve, duo, 1, 1); !errs.Is(err, errs.NotFound) {

@@ -1,0 +1,72 @@
+package apptest_test
+
+import (
+	"testing"
+
+	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/app/apptest"
+	"google.golang.org/protobuf/proto"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func befriend(t *testing.T, h *apptest.House, a, b *apptest.Person) {
+	t.Helper()
+	_, err := h.Graph().RequestFriend(t.Context(), apptest.As(a, &accountv1.RequestFriendRequest{User: b.User}))
+	must(t, err)
+	_, err = h.Graph().AnswerFriend(t.Context(), apptest.As(b, &accountv1.AnswerFriendRequest{User: a.User, Accept: true}))
+	must(t, err)
+}
+
+// streamOf gives a person's whole stream, up to the event of a draft that is made for it: what was caused before it is in it.
+func streamOf(t *testing.T, p *apptest.Person, conversation uint64, mark string) []*chatv1.Event {
+	t.Helper()
+	_, err := p.House.Chat().Configure(t.Context(), apptest.As(p, &chatv1.ConfigureRequest{Conversation: conversation, Draft: proto.String(mark)}))
+	must(t, err)
+	for {
+		r, err := p.House.Chat().Sync(t.Context(), apptest.As(p, &chatv1.SyncRequest{Limit: 2000}))
+		must(t, err)
+		for _, e := range r.Msg.Events {
+			if e.GetConversation().GetDraft() == mark {
+				return r.Msg.Events
+			}
+		}
+	}
+}
+
+// One who is blocked learns nothing more of the other's reading.
+func TestABlockKeepsMarks(t *testing.T) {
+	h := apptest.Open(t, nil)
+	ann, bob := h.Register(t, "anna"), h.Register(t, "bobo")
+	c := h.Direct(t, ann, bob)
+	for _, text := range []string{"one", "two", "three"} { // 2, 3 and 4
+		h.Send(t, bob, c, text, text)
+	}
+	read := func(seq uint64) {
+		t.Helper()
+		_, err := h.Chat().Mark(t.Context(), apptest.As(ann, &chatv1.MarkRequest{Conversation: c, ReadSeq: seq}))
+		must(t, err)
+	}
+	read(2)
+	_, err := h.Graph().Block(t.Context(), apptest.As(ann, &accountv1.BlockRequest{User: bob.User}))
+	must(t, err)
+	read(3)
+	_, err = h.Graph().Unblock(t.Context(), apptest.As(ann, &accountv1.UnblockRequest{User: bob.User}))
+	must(t, err)
+	read(4)
+	var told []uint64
+	for _, e := range streamOf(t, bob, c, "end") {
+		if m := e.GetMark(); m != nil {
+			told = append(told, m.ReadSeq)
+		}
+	}
+	if len(told) != 2 || told[0] != 2 || told[1] != 4 {
+		t.Errorf("the blocked one was told that the other has read to %v, want 2 and 4", told)
+	}
+}
