@@ -1,4 +1,4 @@
-// Package web holds the built web app. Without a build (npm run build) there is only a placeholder.
+// Package web holds the built web app. Without a build (npm run build) there is only a page that says how to make one.
 package web
 
 import (
@@ -6,7 +6,7 @@ import (
 	"io/fs"
 )
 
-//go:embed all:dist
+//go:embed all:dist notbuilt.html
 var dist embed.FS
 
 // Files gives the built app's files; built is false where it was not built.
@@ -17,4 +17,13 @@ func Files() (files fs.FS, built bool) {
 	}
 	_, err = fs.Stat(files, "index.html")
 	return files, err == nil
+}
+
+// NotBuilt gives the page to show where the app was not built.
+func NotBuilt() []byte {
+	page, err := dist.ReadFile("notbuilt.html")
+	if err != nil {
+		return []byte(err.Error()) // it is embedded: it cannot be missing
+	}
+	return page
 }

@@ -153,11 +153,6 @@ func (h *House) cors(next http.Handler) http.Handler {
 	})
 }
 
-const notBuilt = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Rialto</title>
-<body><h1>Rialto is running</h1><p>This binary was built without the web app. To build it, install Node 20 and run <code>make build</code>.</p>
-<p>The API and the socket work: see docs/protocol.md.</p></body></html>
-`
-
 // app serves the web app. Its paths are the app's own: what is no file is its page.
 func app() http.Handler {
 	files, built := web.Files()
@@ -173,7 +168,7 @@ func app() http.Handler {
 		}
 		if !built {
 			h.Set("Content-Type", "text/html; charset=utf-8")
-			_, _ = w.Write([]byte(notBuilt)) // the client may have gone
+			_, _ = w.Write(web.NotBuilt()) // the client may have gone
 			return
 		}
 		name := strings.TrimPrefix(r.URL.Path, "/")
