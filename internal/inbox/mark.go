@@ -215,7 +215,8 @@ func (s *Service) write(ctx context.Context, list []*resolved) error {
 				int64(r.user), int64(r.conversation), int64(r.read), int64(r.counted), int64(r.delivered)); err != nil {
 				return err
 			}
-			if err := s.tell(ctx, tx, r, max(read, r.read), max(delivered, r.delivered), r.read > read); err != nil {
+			now := mark{max(delivered, r.delivered), max(read, r.read)}
+			if err := s.tell(ctx, tx, r, now, now.delivered > delivered, now.read > read); err != nil {
 				return err
 			}
 		}
@@ -228,7 +229,8 @@ func (s *Service) write(ctx context.Context, list []*resolved) error {
 }
 
 // tell puts the events of moved cursors: to the user's own devices, and to the other of a one-to-one conversation.
-func (s *Service) tell(ctx context.Context, tx *sql.Tx, r *resolved, read, delivered uint64, readMoved bool) error {
+// One who hides does not tell when they read either.
+func (s *Service) tell(ctx context.Context, tx *sql.Tx, r *resolved, now mark, deliveredMoved, readMoved bool) error {
 	if readMoved {
 		v, err := s.shown(ctx, tx, r.user, r.conversation, r.from)
 		if err != nil {
@@ -238,10 +240,10 @@ func (s *Service) tell(ctx context.Context, tx *sql.Tx, r *resolved, read, deliv
 			return err
 		}
 	}
-	if r.peer == 0 {
+	if r.peer == 0 || r.hides && !deliveredMoved {
 		return nil
 	}
-	m := &chatv1.MemberMark{Conversation: uint64(r.conversation), User: uint64(r.user), DeliveredSeq: delivered, ReadSeq: read}
+	m := &chatv1.MemberMark{Conversation: uint64(r.conversation), User: uint64(r.user), DeliveredSeq: now.delivered, ReadSeq: now.read}
 	if r.hides {
 		m.ReadSeq = 0
 	}

@@ -106,6 +106,10 @@ func TestOneWhoHidesTellsOnlyWhatIsDelivered(t *testing.T) {
 	if err != nil || c.PeerReadSeq != 0 || c.PeerDeliveredSeq != 3 {
 		t.Errorf("got %v, %v", c, err)
 	}
+	h.markSync(t, ann, duo, 5, 0)
+	same(t, "delivered", h.events(t), markTo(bob, duo, ann, 5, 0))
+	st = h.markSync(t, ann, duo, 0, 5) // the moment of it is not told either
+	same(t, "read", h.events(t), stateTo(ann, st))
 }
 
 // One of whom the other is kept apart by a block learns nothing of their reading: neither by an event nor from the list.
