@@ -13,7 +13,8 @@ import (
 
 // Store keeps files.
 type Store interface {
-	// Put stores exactly size bytes of r under key, in place of what was there.
+	// Put stores exactly size bytes of r under key, in place of what was there. Where r has more or fewer, or fails, what was
+	// there stays. A store may refuse a key that begins with another and a slash.
 	Put(ctx context.Context, key string, r io.Reader, size int64) error
 	// Open gives a file for reading, and its size.
 	Open(ctx context.Context, key string) (io.ReadSeekCloser, int64, error)
@@ -25,7 +26,7 @@ type Store interface {
 var (
 	ErrNotFound = errs.New(errs.NotFound, "no_file", "there is no such file")
 	ErrSize     = errs.New(errs.Invalid, "wrong_size", "the file has not the size that was declared")
-	ErrKey      = errs.New(errs.Invalid, "bad_key", "a key has 1 to 200 of a-z, 0-9, - and /, and no empty part")
+	ErrKey      = errs.New(errs.Invalid, "bad_key", "a key has 1 to 200 of a-z, 0-9, - and /, no empty part, and no other key for a folder")
 )
 
 // ValidKey tells whether a key is one: 1 to 200 of a-z, 0-9, - and /, and no empty part.

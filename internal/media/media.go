@@ -66,6 +66,7 @@ var steps = []string{
 	`CREATE TABLE uploads (id BIGINT PRIMARY KEY, owner BIGINT NOT NULL, name TEXT NOT NULL, declared BIGINT NOT NULL, created_ms BIGINT NOT NULL,
 		stored BIGINT NOT NULL DEFAULT 0, complete BIGINT NOT NULL DEFAULT 0, mime_type TEXT NOT NULL DEFAULT '', width BIGINT NOT NULL DEFAULT 0, height BIGINT NOT NULL DEFAULT 0)`,
 	`CREATE INDEX uploads_unfinished ON uploads (complete, created_ms)`,
+	`ALTER TABLE uploads ADD COLUMN attempts BIGINT NOT NULL DEFAULT 0`,
 }
 
 // New opens the room.
@@ -76,9 +77,14 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	return &Service{deps: deps, config: config}, deps.DB.Migrate(ctx, "media", steps)
 }
 
-func keyOf(u id.Upload) string {
+// keyOf the bytes that an attempt at an upload stores. Each attempt has its own, so that none changes what another has stored.
+func keyOf(u id.Upload, attempt int64) string {
 	s := u.String()
-	return fmt.Sprintf("media/%s/%s", s[max(0, len(s)-2):], s)
+	key := fmt.Sprintf("media/%s/%s", s[max(0, len(s)-2):], s)
+	if attempt > 1 {
+		key += "-" + strconv.FormatInt(attempt, 10)
+	}
+	return key
 }
 
 // upload is a row.
@@ -86,8 +92,8 @@ type upload struct {
 	owner                    id.User
 	name, mime               string
 	declared                 int64
-	stored                   bool
-	complete                 int // 1: complete, 2: a picture that anyone may see
+	stored                   int64 // the attempt that stored the bytes; 0: none
+	complete                 int   // 1: complete, 2: a picture that anyone may see, -1: being dropped
 	width, height, createdMs int64
 }
 
@@ -96,10 +102,24 @@ var errNoUpload = errs.New(errs.NotFound, "no_upload", "there is no such upload,
 func (s *Service) get(ctx context.Context, n id.Upload) (u upload, err error) {
 	err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT owner, name, declared, created_ms, stored, complete, mime_type, width, height FROM uploads WHERE id = $1`, int64(n)).
 		Scan(&u.owner, &u.name, &u.declared, &u.createdMs, &u.stored, &u.complete, &u.mime, &u.width, &u.height)
-	if errors.Is(err, sql.ErrNoRows) {
+	if errors.Is(err, sql.ErrNoRows) || err == nil && u.complete < 0 {
 		err = errNoUpload
 	}
 	return u, err
+}
+
+// set changes an upload's row, and tells whether the condition held.
+func (s *Service) set(ctx context.Context, query string, args ...any) (did bool, err error) {
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		done, err := tx.ExecContext(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		n, err := done.RowsAffected()
+		did = n > 0
+		return err
+	})
+	return did, err
 }
 
 // cleanName makes a file's name fit to be shown and saved.
@@ -169,17 +189,18 @@ func (s *Service) CompleteUpload(ctx context.Context, by id.User, n id.Upload) (
 	if err != nil {
 		return nil, err
 	}
-	if !u.stored {
+	if u.stored == 0 {
 		return nil, errs.New(errs.Invalid, "not_uploaded", "put the file's bytes to the upload's URL first")
 	}
 	if u.complete == 0 {
 		if err := s.inspect(ctx, n, &u); err != nil {
 			return nil, err
 		}
-		err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, `UPDATE uploads SET complete = 1, mime_type = $1, width = $2, height = $3 WHERE id = $4`, u.mime, u.width, u.height, int64(n))
-			return err
-		})
+		// Another call may have been first, and have made it a picture since; or it is being dropped.
+		did, err := s.set(ctx, `UPDATE uploads SET complete = 1, mime_type = $1, width = $2, height = $3 WHERE id = $4 AND complete = 0`, u.mime, u.width, u.height, int64(n))
+		if err == nil && !did {
+			u, err = s.get(ctx, n)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -214,10 +235,8 @@ func (s *Service) CheckPicture(ctx context.Context, by id.User, n id.Upload) err
 		return errs.New(errs.Invalid, "not_an_image", "a picture is a PNG, JPEG, GIF or WebP file")
 	}
 	// From now on anyone may see it.
-	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE uploads SET complete = 2 WHERE id = $1`, int64(n))
-		return err
-	})
+	_, err = s.set(ctx, `UPDATE uploads SET complete = 2 WHERE id = $1`, int64(n))
+	return err
 }
 
 // PictureURL is a URL of a picture. It stays the same for some hours, so that browsers keep the picture.
@@ -270,30 +289,43 @@ func (s *Service) Run(ctx context.Context) error {
 }
 
 func (s *Service) sweep(ctx context.Context) error {
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id FROM uploads WHERE complete = 0 AND created_ms < $1 LIMIT 1000`, s.deps.Clock.Now().Add(-unfinished).UnixMilli())
+	type dropped struct {
+		id       id.Upload
+		attempts int64
+	}
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, attempts FROM uploads WHERE complete <= 0 AND created_ms < $1 LIMIT 1000`, s.deps.Clock.Now().Add(-unfinished).UnixMilli())
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	var old []id.Upload
+	var old []dropped
 	for rows.Next() {
-		var n id.Upload
-		if err := rows.Scan(&n); err != nil {
+		var d dropped
+		if err := rows.Scan(&d.id, &d.attempts); err != nil {
 			return err
 		}
-		old = append(old, n)
+		old = append(old, d)
 	}
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	for _, n := range old {
-		if err := s.deps.Store.Delete(ctx, keyOf(n)); err != nil {
+	for _, d := range old {
+		// From here on it is completed no more, and its bytes can go; the row goes last, so that none of them stays behind.
+		if _, err := s.set(ctx, `UPDATE uploads SET complete = -1 WHERE id = $1 AND complete = 0`, int64(d.id)); err != nil {
 			return err
 		}
-		if err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, `DELETE FROM uploads WHERE id = $1 AND complete = 0`, int64(n))
-			return err
-		}); err != nil {
+		if _, err := s.get(ctx, d.id); !errors.Is(err, errNoUpload) {
+			if err != nil {
+				return err
+			}
+			continue // completed a moment ago
+		}
+		for attempt := range max(d.attempts, 1) {
+			if err := s.deps.Store.Delete(ctx, keyOf(d.id, attempt+1)); err != nil {
+				return err
+			}
+		}
+		if _, err := s.set(ctx, `DELETE FROM uploads WHERE id = $1 AND complete = -1`, int64(d.id)); err != nil {
 			return err
 		}
 	}

@@ -26,9 +26,15 @@ import (
 // maxPixels of an image that is shown as one; more is a file.
 const maxPixels = 100_000_000
 
+// timeFor so many bytes, at the slowest.
+func timeFor(bytes int64) time.Duration {
+	const slowest = 16 << 10 // bytes a second
+	return time.Minute + time.Duration(bytes/slowest)*time.Second
+}
+
 // inspect finds a file's type and, of an image, its size in pixels.
 func (s *Service) inspect(ctx context.Context, n id.Upload, u *upload) error {
-	f, _, err := s.deps.Store.Open(ctx, keyOf(n))
+	f, _, err := s.deps.Store.Open(ctx, keyOf(n, u.stored))
 	if err != nil {
 		return err
 	}
@@ -50,6 +56,8 @@ func (s *Service) inspect(ctx context.Context, n id.Upload, u *upload) error {
 	}
 	if c, _, err := image.DecodeConfig(f); err == nil && c.Width > 0 && c.Height > 0 && int64(c.Width)*int64(c.Height) <= maxPixels {
 		u.width, u.height = int64(c.Width), int64(c.Height)
+	} else if shown[u.mime] {
+		u.mime = "application/octet-stream" // nobody's browser shall unpack it
 	}
 	return nil
 }
@@ -87,7 +95,7 @@ func (s *Service) signed(verb string, r *http.Request) (id.Upload, error) {
 func (s *Service) put(w http.ResponseWriter, r *http.Request) {
 	n, err := s.signed("put", r)
 	if err == nil {
-		err = s.take(r.Context(), n, r)
+		err = s.take(w, r, n)
 	}
 	if err != nil {
 		s.fail(w, err)
@@ -96,25 +104,42 @@ func (s *Service) put(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (s *Service) take(ctx context.Context, n id.Upload, r *http.Request) error {
+func (s *Service) take(w http.ResponseWriter, r *http.Request, n id.Upload) error {
+	ctx := r.Context()
 	u, err := s.get(ctx, n)
 	if err != nil {
 		return err
 	}
-	if u.stored { // a client that did not hear of it tries again
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(timeFor(u.declared))) // see give
+	if u.stored > 0 {                                                                      // a client that did not hear of it tries again
 		_, err := io.Copy(io.Discard, io.LimitReader(r.Body, u.declared+1))
 		return err
 	}
 	if r.ContentLength >= 0 && r.ContentLength != u.declared {
 		return errs.New(errs.Invalid, "wrong_size", "the file has not the size that was declared")
 	}
-	if err := s.deps.Store.Put(ctx, keyOf(n), r.Body, u.declared); err != nil {
+	var attempt int64
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx, `UPDATE uploads SET attempts = attempts + 1 WHERE id = $1 RETURNING attempts`, int64(n)).Scan(&attempt)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		err = errNoUpload
+	}
+	if err != nil {
 		return err
 	}
-	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE uploads SET stored = 1 WHERE id = $1`, int64(n))
+	if err := s.deps.Store.Put(ctx, keyOf(n, attempt), r.Body, u.declared); err != nil {
 		return err
-	})
+	}
+	first, err := s.set(ctx, `UPDATE uploads SET stored = $1 WHERE id = $2 AND stored = 0 AND complete = 0`, attempt, int64(n))
+	if err != nil || first {
+		return err // after an error nobody knows which attempt is stored; the sweep finds them all
+	}
+	if err := s.deps.Store.Delete(ctx, keyOf(n, attempt)); err != nil {
+		return err
+	}
+	_, err = s.get(ctx, n) // another attempt was first, or the upload is gone
+	return err
 }
 
 func (s *Service) give(w http.ResponseWriter, r *http.Request) {
@@ -131,12 +156,17 @@ func (s *Service) give(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, err)
 		return
 	}
-	f, _, err := s.deps.Store.Open(r.Context(), keyOf(n))
+	f, _, err := s.deps.Store.Open(r.Context(), keyOf(n, u.stored))
 	if err != nil {
 		s.fail(w, err)
 		return
 	}
 	defer f.Close()
+	// A writer without deadlines, as a recorder in a test, has no slow client either.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeFor(u.declared)))
+	if strings.Contains(r.Header.Get("Range"), ",") {
+		r.Header.Del("Range") // many small parts cost more than the whole
+	}
 	h := w.Header()
 	disposition := "attachment"
 	if shown[u.mime] {

@@ -108,10 +108,18 @@ func syncDirs(root, dir string) error {
 }
 
 func classify(err error) error {
+	if inTheWay(err) {
+		return blob.ErrKey
+	}
 	if errors.Is(err, syscall.ENOSPC) {
 		return &errs.Error{Kind: errs.Unavailable, Reason: "storage_full", Message: "the server's disk is full; nothing was stored; the operator must free space", Retry: 30e9, Cause: err}
 	}
 	return err
+}
+
+// inTheWay tells whether one key is, or needs, a folder where another is, or needs, a file.
+func inTheWay(err error) bool {
+	return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, fs.ErrExist)
 }
 
 // Open opens a file.
@@ -120,7 +128,7 @@ func (s *Store) Open(_ context.Context, key string) (io.ReadSeekCloser, int64, e
 		return nil, 0, blob.ErrKey
 	}
 	f, err := os.Open(s.path(key))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || inTheWay(err) {
 		return nil, 0, blob.ErrNotFound
 	}
 	if err != nil {
@@ -142,7 +150,7 @@ func (s *Store) Delete(_ context.Context, key string) error {
 		return blob.ErrKey
 	}
 	err := os.Remove(s.path(key))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || inTheWay(err) {
 		return nil
 	}
 	return err
