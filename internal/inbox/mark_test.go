@@ -243,7 +243,7 @@ func TestANewMemberHasReadTheJoining(t *testing.T) {
 }
 
 func TestReaders(t *testing.T) {
-	h := newHouse(t, false, inbox.Config{})
+	h := newHouse(t, true, inbox.Config{})
 	const members = 7 // user 1 sends
 	users := make([]id.User, members)
 	for i := range users {
@@ -295,7 +295,9 @@ func TestReaders(t *testing.T) {
 	refused(2, &chatv1.ListReadersRequest{Seq: seq}, errs.Denied)
 	refused(8, &chatv1.ListReadersRequest{Seq: seq}, errs.NotFound) // joined later
 	refused(9, &chatv1.ListReadersRequest{Seq: seq}, errs.NotFound)
-	refused(1, &chatv1.ListReadersRequest{Seq: 99}, errs.NotFound)
+	for _, beyond := range []uint64{99, 1 << 63, 1<<64 - 1} {
+		refused(1, &chatv1.ListReadersRequest{Seq: beyond}, errs.NotFound)
+	}
 	refused(1, &chatv1.ListReadersRequest{}, errs.NotFound)
 	refused(1, &chatv1.ListReadersRequest{Seq: seq, Page: "x"}, errs.Invalid)
 }

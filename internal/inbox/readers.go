@@ -26,7 +26,11 @@ func (s *Service) ListReaders(ctx context.Context, u id.User, q *chatv1.ListRead
 	if err != nil {
 		return nil, err
 	}
-	if q.Seq < from || q.Seq > to {
+	tail, err := s.deps.Log.Tail(ctx, logOf(c))
+	if err != nil {
+		return nil, err
+	}
+	if q.Seq < from || q.Seq > min(to, tail.Seq) { // a seq is the log's own from here on, and so small
 		return nil, errs.New(errs.NotFound, "no_message", "there is no such message, or you may not read it")
 	}
 	entries, err := s.deps.Log.Get(ctx, []timeline.Ref{{Key: logOf(c), From: q.Seq, To: q.Seq}})
