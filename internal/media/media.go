@@ -45,6 +45,8 @@ type Deps struct {
 type Config struct {
 	// MaxSize of a file in bytes; 0 is 100 MiB.
 	MaxSize uint64 `yaml:"max_size"`
+	// Quota of one user's files, in bytes; 0 is 10 GiB.
+	Quota uint64 `yaml:"quota"`
 	// Origin from which files are served, as https://files.example.com; empty: the server's own.
 	Origin string `yaml:"origin"`
 }
@@ -59,6 +61,7 @@ const (
 	urlLife     = 15 * time.Minute
 	pictureLife = 24 * time.Hour
 	unfinished  = 24 * time.Hour // after which an upload that was not completed is dropped
+	openMost    = 500            // uploads of a user that are not complete
 	prefix      = "/v1/media/"
 )
 
@@ -67,12 +70,16 @@ var steps = []string{
 		stored BIGINT NOT NULL DEFAULT 0, complete BIGINT NOT NULL DEFAULT 0, mime_type TEXT NOT NULL DEFAULT '', width BIGINT NOT NULL DEFAULT 0, height BIGINT NOT NULL DEFAULT 0)`,
 	`CREATE INDEX uploads_unfinished ON uploads (complete, created_ms)`,
 	`ALTER TABLE uploads ADD COLUMN attempts BIGINT NOT NULL DEFAULT 0`,
+	`CREATE INDEX uploads_owner ON uploads (owner, complete, declared)`,
 }
 
 // New opens the room.
 func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if config.MaxSize == 0 {
 		config.MaxSize = 100 << 20
+	}
+	if config.Quota == 0 {
+		config.Quota = 10 << 30
 	}
 	return &Service{deps: deps, config: config}, deps.DB.Migrate(ctx, "media", steps)
 }
@@ -158,6 +165,9 @@ func (s *Service) CreateUpload(ctx context.Context, u id.User, r *chatv1.CreateU
 	}
 	now := s.deps.Clock.Now()
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		if err := s.admit(ctx, tx, u, r.Size); err != nil {
+			return err
+		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO uploads (id, owner, name, declared, created_ms) VALUES ($1, $2, $3, $4, $5)`, int64(n), int64(u), cleanName(r.Name), int64(r.Size), now.UnixMilli())
 		return err
 	})
@@ -166,6 +176,21 @@ func (s *Service) CreateUpload(ctx context.Context, u id.User, r *chatv1.CreateU
 	}
 	ends := now.Add(urlLife)
 	return &chatv1.CreateUploadResponse{Upload: n, Url: s.sign("put", id.Upload(n), ends), ExpiresMs: ends.UnixMilli()}, nil
+}
+
+// admit holds a user to the quota. What is not complete counts as it was declared.
+func (s *Service) admit(ctx context.Context, tx *sql.Tx, u id.User, size uint64) error {
+	var used, open uint64
+	err := tx.QueryRowContext(ctx, `SELECT CAST(coalesce(sum(declared), 0) AS BIGINT), coalesce(sum(CASE WHEN complete = 0 THEN 1 ELSE 0 END), 0) FROM uploads WHERE owner = $1 AND complete >= 0`, int64(u)).Scan(&used, &open)
+	switch {
+	case err != nil:
+		return err
+	case size > s.config.Quota || used > s.config.Quota-size:
+		return errs.New(errs.Exhausted, "quota", fmt.Sprintf("your files have %d bytes; together they may have %d", used, s.config.Quota))
+	case open >= openMost:
+		return errs.New(errs.Exhausted, "quota", fmt.Sprintf("%d uploads are not complete; complete them, or wait a day", openMost))
+	}
+	return nil
 }
 
 // sign makes a URL for one verb, one upload and a time.

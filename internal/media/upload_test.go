@@ -325,3 +325,38 @@ func TestADiskThatFailsIsNoFault(t *testing.T) {
 type errReader struct{}
 
 func (errReader) Read([]byte) (int, error) { return 0, errors.New("the client is gone") }
+
+func TestQuota(t *testing.T) {
+	r := open(t, media.Config{Quota: 100})
+	create := func(u id.User, size uint64) error {
+		_, err := r.CreateUpload(t.Context(), u, &chatv1.CreateUploadRequest{Size: size})
+		return err
+	}
+	wants(t, "at once", create(alice, 101), errs.Exhausted, "quota")
+	r.upload("a", bytes.Repeat([]byte("a"), 60))
+	if err := create(alice, 40); err != nil { // to the last byte, complete or not
+		t.Fatal(err)
+	}
+	wants(t, "one more", create(alice, 1), errs.Exhausted, "quota")
+	if err := create(bob, 100); err != nil {
+		t.Errorf("another user: %v", err)
+	}
+	r.clock.ms.Add(25 * time.Hour.Milliseconds())
+	if err := r.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, "after the unfinished one was dropped", create(alice, 41), errs.Exhausted, "quota")
+	for range 40 {
+		if err := create(alice, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wants(t, "in small parts", create(alice, 1), errs.Exhausted, "quota")
+
+	many := open(t, media.Config{})
+	for range 500 {
+		many.create(alice, "a", 1)
+	}
+	_, err := many.CreateUpload(t.Context(), alice, &chatv1.CreateUploadRequest{Size: 1})
+	wants(t, "too many that are not complete", err, errs.Exhausted, "quota")
+}
