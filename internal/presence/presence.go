@@ -1,7 +1,8 @@
 // Package presence knows who is connected to this node, since when others were not, and who watches whom.
 //
 // It is soft state, in memory; only the time at which somebody was last active is kept, when they go. A connection that
-// breaks shows only after a grace period without another; a logout shows at once. Only friends see each other, and nobody
+// breaks shows only after a grace period without another, which runs from the last frame: who notices a break late has not to be
+// waited for twice. A logout shows at once. Only friends see each other, and nobody
 // sees one who hides. Changes are pushed to watchers at most once a second for each user, whatever a network does.
 //
 // It may touch sqldb. All methods may be called from many goroutines; Connected, Disconnected, LoggedOut, Active, Locate and
@@ -37,7 +38,8 @@ type Deps struct {
 
 // Config of presence; the zero value is the documented default.
 type Config struct {
-	// Grace after a user's last connection broke, before others see it; 0 is 30 s.
+	// Grace after a user's last frame, where the last connection broke, before others see it; 0 is 30 s. As long as a connection is
+	// open its user is online: one that breaks without a sign is closed after gateway.grace.
 	Grace time.Duration `yaml:"grace"`
 	// Every so often changes are pushed; 0 is 1 s.
 	Every time.Duration `yaml:"every"`
@@ -68,7 +70,7 @@ type shard struct {
 type person struct {
 	sessions []connected
 	active   atomic.Int64 // second of the last frame
-	until    int64        // without a connection: the nanosecond at which others see it
+	until    int64        // without a connection: the second at which others see it
 	out      bool         // logged out: no grace
 	leaving  bool         // in Service.leaving
 }
@@ -151,7 +153,6 @@ func (p *person) drop(session id.Session) (known, last bool) {
 
 // Disconnected is told when a connection that Connected was told of is gone.
 func (s *Service) Disconnected(c id.Caller) {
-	now := s.deps.Clock.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sh := s.shard(c.User)
@@ -166,7 +167,7 @@ func (s *Service) Disconnected(c id.Caller) {
 		s.unwatch(c.Session)
 	}
 	if known && len(p.sessions) == 0 {
-		p.until = now.Add(s.config.Grace).UnixNano()
+		p.until = p.active.Load() + int64(s.config.Grace.Seconds())
 		s.leave(c.User, p)
 	}
 }

@@ -174,20 +174,39 @@ func TestABrokenConnectionShowsAfterItsGrace(t *testing.T) {
 		w.Connected(one)
 		pass(time.Second)
 		w.wants(t, push{2, 1, online})
+		pass(10 * time.Second)
+		w.Active(1)
 		w.Disconnected(one)
 		if w.Locate(1) != nil {
 			t.Error("one without a connection was located")
 		}
-		pass(29 * time.Second)
+		pass(28 * time.Second)
 		w.wants(t)
 		if got := w.status(t, 2, 1); got != online {
 			t.Errorf("within the grace: %v", got)
 		}
-		pass(2 * time.Second)
+		pass(3 * time.Second)
 		w.wants(t, push{2, 1, offline})
 		if got := w.status(t, 2, 1); got != offline {
 			t.Errorf("after the grace: %v", got)
 		}
+	})
+}
+
+// A break without a sign is noticed when the grace of silence is over: then there is no other to wait for.
+func TestABreakThatIsNoticedLateShowsAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		one, two := caller(1, 10), caller(2, 20)
+		w.Connected(two)
+		w.Connected(one)
+		w.watch(t, two, 1)
+		pass(40 * time.Second)
+		w.Active(1) // the last frame
+		pass(30 * time.Second)
+		w.wants(t)
+		w.Disconnected(one)
+		pass(time.Second)
+		w.wants(t, push{2, 1, offline})
 	})
 }
 
@@ -203,15 +222,16 @@ func TestAFlapShowsNothing(t *testing.T) {
 			w.Connected(caller(1, 10))
 			pass(time.Second)
 		}
-		// The grace begins at the last break: not at one before, nor at the last frame.
+		// The grace begins at the last frame, not at a break before.
 		w.Disconnected(caller(1, 10))
 		pass(10 * time.Second)
 		w.Connected(caller(1, 10))
 		pass(19 * time.Second)
+		w.Active(1)
 		w.Disconnected(caller(1, 10))
-		pass(29 * time.Second)
+		pass(28 * time.Second)
 		w.wants(t)
-		pass(2 * time.Second)
+		pass(3 * time.Second)
 		w.wants(t, push{2, 1, offline})
 	})
 }

@@ -175,7 +175,7 @@ func (s *Service) everybody() []lastActive {
 
 // expire takes out those whose grace is over.
 func (s *Service) expire(ctx context.Context) {
-	now := s.deps.Clock.Now().UnixNano()
+	now := s.deps.Clock.Now().Unix()
 	var gone []lastActive
 	s.mu.Lock()
 	kept := s.leaving[:0]
