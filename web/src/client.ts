@@ -1,6 +1,7 @@
 import { Client } from "@rialto-im/client";
 import { useSyncExternalStore } from "react";
 import { Drafts } from "./drafts.js";
+import { kept } from "./kept.js";
 import { Uploads, type PendingUpload } from "./uploads.js";
 
 /** The one client of this page. */
@@ -24,7 +25,7 @@ export const drafts = new Drafts(
     configure: (c, s) => client.configure(c, s),
     pending: (c) => client.conversation(c)?.pending.draft !== undefined,
   },
-  localStorage,
+  kept,
 );
 
 export function useUploads(): readonly PendingUpload[] {

@@ -1,3 +1,5 @@
+import type { Kept } from "./kept.js";
+
 /** What drafts need of the client. */
 export interface Port {
   readonly me: string;
@@ -5,8 +7,6 @@ export interface Port {
   /** The server has not confirmed the draft. */
   pending(conversation: string): boolean;
 }
-
-type Kept = Pick<Storage, "length" | "key" | "getItem" | "setItem" | "removeItem">;
 
 const prefix = "draft/";
 

@@ -10,6 +10,11 @@ export function clock(ms: number, l: Locale): string {
   return new Intl.DateTimeFormat(tag(l), { hour: "2-digit", minute: "2-digit" }).format(ms);
 }
 
+/** A time in full. */
+export function moment(ms: number, l: Locale): string {
+  return new Intl.DateTimeFormat(tag(l), { dateStyle: "full", timeStyle: "medium" }).format(ms);
+}
+
 function dayOf(ms: number): number {
   const d = new Date(ms);
   return new Date(d.getFullYear(), d.getMonth(), d.getDate()).getTime();

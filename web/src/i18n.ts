@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { kept } from "./kept.js";
 import { en } from "./text/en.js";
 import { zh } from "./text/zh.js";
 
@@ -11,8 +12,8 @@ let locale: Locale = read();
 const listeners = new Set<() => void>();
 
 function read(): Locale {
-  const kept = typeof localStorage === "undefined" ? null : localStorage.getItem("locale");
-  if (kept === "en" || kept === "zh") return kept;
+  const chosen = kept.getItem("locale");
+  if (chosen === "en" || chosen === "zh") return chosen;
   return typeof navigator !== "undefined" && navigator.language.startsWith("zh") ? "zh" : "en";
 }
 
@@ -22,7 +23,7 @@ export function getLocale(): Locale {
 
 export function setLocale(l: Locale): void {
   locale = l;
-  localStorage.setItem("locale", l);
+  kept.setItem("locale", l);
   document.documentElement.lang = l === "zh" ? "zh-CN" : "en";
   for (const f of listeners) f();
 }

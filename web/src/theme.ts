@@ -1,12 +1,14 @@
+import { kept } from "./kept.js";
+
 export type Theme = "auto" | "light" | "dark";
 
 export function getTheme(): Theme {
-  const t = localStorage.getItem("theme");
+  const t = kept.getItem("theme");
   return t === "light" || t === "dark" ? t : "auto";
 }
 
 export function setTheme(t: Theme): void {
-  localStorage.setItem("theme", t);
+  kept.setItem("theme", t);
   applyTheme();
 }
 

@@ -1,4 +1,4 @@
-import { useState, type FormEvent } from "react";
+import { useRef, useState, type FormEvent } from "react";
 import { client } from "../client.js";
 import { errorText } from "../errors.js";
 import { getLocale, setLocale, useText, type Key } from "../i18n.js";
@@ -17,6 +17,7 @@ export function Auth({ notice }: { notice?: string | undefined }) {
   const [name, setName] = useState("");
   const [error, setError] = useState("");
   const [busy, setBusy] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
   const [plain, setPlain] = useState(false);
 
   const submit = async (e: FormEvent) => {
@@ -29,12 +30,14 @@ export function Auth({ notice }: { notice?: string | undefined }) {
     } catch (err) {
       setError(errorText(err));
       setBusy(false);
+      const wrong = /password/.test((err as { reason?: string }).reason ?? "") ? "password" : "handle";
+      form.current?.querySelector<HTMLInputElement>(`input[name=${wrong}]`)?.focus();
     }
   };
 
   return (
     <main className="auth">
-      <form className="card" onSubmit={submit} aria-label={t(fresh ? "signUp" : "signIn")}>
+      <form className="card" ref={form} onSubmit={submit} aria-label={t(fresh ? "signUp" : "signIn")}>
         <img src="/icon.svg" alt="" width="48" height="48" />
         <h1>Rialto</h1>
         <p className="muted">{t("appTagline")}</p>

@@ -8,19 +8,20 @@ const patienceMs = 1_000;
 export function Banner() {
   const client = useClient();
   const t = useText();
-  const { connection } = client;
+  const { connection, catchingUp } = client;
+  const busy = connection === "connecting" || (connection === "online" && catchingUp);
   const [slow, setSlow] = useState(false);
   useEffect(() => {
     setSlow(false);
-    if (connection !== "connecting") return;
+    if (!busy) return;
     const timer = setTimeout(() => setSlow(true), patienceMs);
     return () => clearTimeout(timer);
-  }, [connection]);
-  const text = connection === "offline" ? t("offlineBanner") : connection === "polling" ? t("pollingBanner") : connection === "connecting" && slow ? t("connecting") : "";
+  }, [busy]);
+  const text = connection === "offline" ? t("offlineBanner") : connection === "polling" ? t("pollingBanner") : busy && slow ? t(connection === "online" ? "catchingUp" : "connecting") : "";
   return (
     <div role="status" aria-live="polite">
       {text && (
-        <div className={`banner ${connection}`} data-testid="banner">
+        <div className={`banner ${busy ? "connecting" : connection}`} data-testid="banner">
           {text} {connection === "offline" && <button className="link" onClick={() => client.reconnect()}>{t("tryNow")}</button>}
         </div>
       )}

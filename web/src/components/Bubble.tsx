@@ -1,7 +1,7 @@
 import type { ChatMessage, ConversationView, OutgoingMessage } from "@rialto-im/client";
 import { useClient } from "../client.js";
 import { errorText } from "../errors.js";
-import { clock, controlText, preview } from "../format.js";
+import { clock, controlText, moment, preview } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
 import { parts } from "../links.js";
 import { nameOf } from "../names.js";
@@ -23,7 +23,7 @@ export function Bubble({ c, m, joined }: { c: ConversationView; m: ChatMessage; 
         {!mine && group && !joined && <b className="from" dir="auto">{nameOf(client, m.sender)}</b>}
         <Body m={m} />
         <footer>
-          <time dateTime={new Date(m.timeMs).toISOString()}>{clock(m.timeMs, getLocale())}</time>
+          <time dateTime={new Date(m.timeMs).toISOString()} title={moment(m.timeMs, getLocale())}>{clock(m.timeMs, getLocale())}</time>
           {mine && (group ? <Readers m={m} /> : <State c={c} seq={m.seq} />)}
         </footer>
       </div>

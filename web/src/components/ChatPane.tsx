@@ -1,6 +1,6 @@
 import { Role, type Client, type ConversationView } from "@rialto-im/client";
-import { useEffect, useRef, useState, type KeyboardEvent } from "react";
-import { useClient } from "../client.js";
+import { useEffect, useRef, useState, type DragEvent, type KeyboardEvent } from "react";
+import { uploads, useClient } from "../client.js";
 import { when } from "../format.js";
 import { getLocale, useText, type Translate } from "../i18n.js";
 import { nameOf, titleOf } from "../names.js";
@@ -15,6 +15,7 @@ export function ChatPane({ id, onBack, onOpen }: { id: string; onBack: () => voi
   const client = useClient();
   const t = useText();
   const [info, setInfo] = useState(false);
+  const [over, setOver] = useState(false);
   const infoButton = useRef<HTMLButtonElement>(null);
   const c = client.conversation(id);
   useEffect(() => {
@@ -33,8 +34,18 @@ export function ChatPane({ id, onBack, onOpen }: { id: string; onBack: () => voi
     else onBack();
   };
   const note = noteOf(client, c, t);
+  const drag = (e: DragEvent) => {
+    if (note || !e.dataTransfer.types.includes("Files")) return;
+    e.preventDefault();
+    setOver(true);
+  };
+  const drop = (e: DragEvent) => {
+    setOver(false);
+    if (!note) for (const file of e.dataTransfer.files) uploads.add(id, file);
+  };
+  const dragLeft = (e: DragEvent) => !e.currentTarget.contains(e.relatedTarget as Node | null) && setOver(false);
   return (
-    <main className={info ? "chat with-info" : "chat"} aria-label={titleOf(client, c)} onKeyDown={key}>
+    <main className={info ? "chat with-info" : "chat"} aria-label={titleOf(client, c)} onKeyDown={key} onDragOver={drag} onDragLeave={dragLeft} onDrop={drop}>
       <header className="chat-head">
         {back}
         {isDirect(c) ? <UserAvatar user={c.peer} presence /> : <Avatar id={c.id} name={c.title} />}
@@ -51,6 +62,7 @@ export function ChatPane({ id, onBack, onOpen }: { id: string; onBack: () => voi
       )}
       <MessageList key={id} c={c} />
       <UploadList conversation={id} />
+      {over && <p className="drop">{t("dropHere")}</p>}
       {note ? <p className="closed-note">{note}</p> : <Composer key={`c${id}`} c={c} />}
       {info && <InfoPanel c={c} onClose={closeInfo} onOpen={onOpen} />}
     </main>

@@ -17,7 +17,6 @@ export function Composer({ c }: { c: ConversationView }) {
   const [text, setText] = useState(c.draft);
   const [emoji, setEmoji] = useState(false);
   const [error, setError] = useState("");
-  const [over, setOver] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   const files = useRef<HTMLInputElement>(null);
   const typed = useRef(0);
@@ -107,11 +106,7 @@ export function Composer({ c }: { c: ConversationView }) {
     <form
       className="composer"
       onSubmit={(e) => { e.preventDefault(); void send(); }}
-      onDragOver={(e) => { e.preventDefault(); setOver(true); }}
-      onDragLeave={() => setOver(false)}
-      onDrop={(e) => { e.preventDefault(); setOver(false); attach(e.dataTransfer.files); }}
     >
-      {over && <p className="drop">{t("dropHere")}</p>}
       {error && <p className="error" role="alert">{error}</p>}
       {emoji && <EmojiPicker onPick={insert} onClose={() => { setEmoji(false); field.current?.focus(); }} />}
       <div className="composer-row">

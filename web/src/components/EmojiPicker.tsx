@@ -1,7 +1,12 @@
 import { useEffect, useRef, type KeyboardEvent } from "react";
 import { useText } from "../i18n.js";
 
-const emoji = [..."😀😄😅😂🙂😉😊😍😘🤗🤔😐😴😭😡🥳😎🤝👍👎👏🙏💪👀❤️🔥🎉✨🌟☀️🌧️🌈🍀🍎🍜🍵🎂🚲🚀🏠📷🎵📚💡✅❌❓⏰💬🐼🐱🐶"];
+const emoji = [
+  ..."😀😄😁😅😂🤣🙂🙃😉😊😇😍🥰😘😋😜🤪🤗🤭🤫🤔🤨😐😑😏🙄😬😌😔😴🤒🤧🥵🥶🤯🥳😎🤓😕😮😳🥺😢😭😱😤😡🤬💀💩🤡👻🤖",
+  ..."👍👎👌✌️🤞🤙👋👏🙌🤝🙏💪✍️👀🧠💃🕺🙋🤷🤦❤️🧡💛💚💙💜🖤💔💯💥🔥🎉✨🌟",
+  ..."☀️⛅🌧️❄️🌈🌙🌊🍀🌹🌻🐼🐱🐶🦊🐷🐔🐟🦋🍎🍌🍉🍓🥑🍞🍕🍔🍜🍚🥟🍣🍰🎂🍵☕🍺🥂",
+  ..."⚽🏀🏓🎮🎵🎬📷✈️🚗🚲🚄🚀🏠🏖️⛰️🎁🧧🏮📚💡📎📌📅⏰💰💬✅❌❓❗",
+];
 const list = joinMarks(emoji);
 
 /** Variation selectors belong to the character before them. */

@@ -149,6 +149,7 @@ export function MessageList({ c }: { c: ConversationView }) {
     <div className="messages-frame">
       <div className="messages" ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-label={titleOf(client, c)} aria-live="off" data-testid="messages">
         <div ref={content} className="content">
+          {all.length === 0 && c.lastSeq > 0 && <p className="beginning">{t("loading")}</p>}
           {all.length > 0 && <p className="beginning">{above > 0 || (more && all[0]!.seq > Math.max(1, c.joinSeq)) ? <button className="link" onClick={() => (above > 0 ? setSpan(up(shown, span)) : void older())}>{t("older")}</button> : t("beginning")}</p>}
           {rows.map((m, i) => {
             const before = rows[i - 1];

@@ -209,4 +209,8 @@ export const en = {
   errServer: "The server failed. Try again in a moment.",
   notSent: "Not sent:",
   allIn: "All your friends are in this group.",
+  catchingUp: "Catching up…",
+  errApp: "Something went wrong in the app. What you wrote is kept; load the page again.",
+  errStorage: "The app could not start: this browser does not let it keep anything. Allow site data for this address, then load the page again.",
+  reload: "Load again",
 };

@@ -211,4 +211,8 @@ export const zh: Record<Key, string> = {
   errServer: "服务器出错，请稍后再试。",
   notSent: "未发送：",
   allIn: "你的好友都已在群里。",
+  catchingUp: "正在同步消息…",
+  errApp: "应用出错了。你写的内容已保留，请重新加载页面。",
+  errStorage: "应用无法启动：浏览器不允许保存数据。请允许此网址保存网站数据，然后重新加载页面。",
+  reload: "重新加载",
 };
