@@ -7,4 +7,6 @@ cd "$(dirname "$0")/.."
 # buf has a package for each platform; a lock file would ask for all of them.
 buf=bin/buf/node_modules/.bin/buf
 [ -x "$buf" ] || npm install --prefix bin/buf --no-save --no-fund --no-audit --loglevel=error @bufbuild/buf@1.75.0
-cd api && PATH="$PWD/../bin:$PWD/../sdk/ts/node_modules/.bin:$PATH" "../$buf" generate
+cd api
+"../$buf" lint
+PATH="$PWD/../bin:$PWD/../sdk/ts/node_modules/.bin:$PATH" "../$buf" generate
