@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -196,6 +197,62 @@ func seenOf(acked map[uint64]seenEntry) (seen []seenEntry) {
 		seen = append(seen, e)
 	}
 	return seen
+}
+
+// A disk that fills up while Pebble tidies neither keeps a processor busy, nor holds up readers or the end; what is stored
+// is there afterwards. A log is not opened on a disk that cannot take what its write-ahead log holds.
+func TestNoSpaceToTidy(t *testing.T) {
+	full, tries := atomic.Bool{}, atomic.Int64{}
+	disk := vfs.NewMem()
+	fs := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if !full.Load() || op.Kind != errorfs.OpCreate || !strings.HasSuffix(op.Path, ".sst") {
+			return nil
+		}
+		tries.Add(1)
+		return unix.ENOSPC
+	}))
+	free := atomic.Uint64{}
+	free.Store(1 << 30)
+	options := Options{FS: fs, Free: func() (uint64, error) { return free.Load(), nil }, Logger: quietLog()}
+	l, err := Open("log", options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := appendOne(l, 0)
+	if a.Err != nil {
+		t.Fatal(a.Err)
+	}
+	full.Store(true)
+	free.Store(0)
+	l.checkFree()
+	if _, err := l.db.AsyncFlush(); err != nil {
+		t.Fatal(err)
+	}
+	for tries.Load() == 0 {
+		runtime.Gosched()
+	}
+	if got, err := l.Read(t.Context(), a.Key, 0, 10); err != nil || len(got) != 1 {
+		t.Errorf("reading meanwhile: %v, %v", got, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if n := tries.Load(); n > 100 {
+		t.Errorf("it was tried %d times", n)
+	}
+	free.Store(leastFree)
+	if l, err := Open("log", options); err == nil || !strings.Contains(err.Error(), "8 MiB free, and 9 MiB are needed") {
+		t.Errorf("opened on a disk that is too small: %v, %v", l, err)
+	}
+	full.Store(false)
+	free.Store(1 << 30)
+	if l, err = Open("log", options); err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if got, err := l.Read(t.Context(), a.Key, 0, 10); err != nil || len(got) != 1 {
+		t.Errorf("with space again: %v, %v", got, err)
+	}
 }
 
 // A log that cannot be opened says so.

@@ -129,7 +129,12 @@ func Open(dir string, options Options) (*Log, error) {
 	if options.unsafeNoSync {
 		l.write = pebble.NoSync
 	}
-	db, err := pebble.Open(dir, pebbleOptions(options))
+	if err := room(dir, options); err != nil {
+		return nil, fmt.Errorf("timelines in %s: %w", dir, err)
+	}
+	p := pebbleOptions(options)
+	p.EventListener = background(options, l.stop)
+	db, err := pebble.Open(dir, p)
 	if err != nil {
 		return nil, fmt.Errorf("timelines in %s: %w", dir, err)
 	}
@@ -278,6 +283,9 @@ func (l *Log) Close() error {
 	l.wait.Wait()
 	if l.options.ReadOnly {
 		return l.db.Close()
+	}
+	if l.full.Load() {
+		return l.db.Close() // flushing would wait for space
 	}
 	// What is only in the write-ahead log would be replayed at the next start.
 	return errors.Join(l.db.Flush(), l.db.Close())
