@@ -36,6 +36,8 @@ type Deps struct {
 	AccessChanged func(ctx context.Context, a, b id.User) error
 	// FriendshipChanged is called before the beginning or the end of a friendship is answered. May be nil.
 	FriendshipChanged func(ctx context.Context, a, b id.User) error
+	// SettingsChanged is told of a user whose settings changed, after the commit. May be nil.
+	SettingsChanged func(user id.User)
 }
 
 // IDs makes record ids.

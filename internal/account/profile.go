@@ -163,8 +163,12 @@ func (s *Service) UpdateSettings(ctx context.Context, c id.Caller, set *accountv
 	if err != nil {
 		return nil, err
 	}
-	return set, s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE users SET settings = $1 WHERE id = $2`, raw, int64(c.User))
 		return err
 	})
+	if err == nil && s.deps.SettingsChanged != nil {
+		s.deps.SettingsChanged(c.User)
+	}
+	return set, err
 }

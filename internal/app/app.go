@@ -121,8 +121,13 @@ func (h *House) rooms(ctx context.Context) (err error) {
 			h.presence.LoggedOut(e.User)
 			h.gateway.EndSession(e.User, e.Session, e.Reason)
 		},
-		AccessChanged:     func(ctx context.Context, a, b id.User) error { return h.chat.AccessChanged(ctx, a, b) },
-		FriendshipChanged: func(ctx context.Context, a, b id.User) error { return h.chat.FriendshipChanged(ctx, a, b) },
+		AccessChanged: func(ctx context.Context, a, b id.User) error { return h.chat.AccessChanged(ctx, a, b) },
+		FriendshipChanged: func(ctx context.Context, a, b id.User) error {
+			h.presence.Changed(a) // to b, and the other way round: friends see each other
+			h.presence.Changed(b)
+			return h.chat.FriendshipChanged(ctx, a, b)
+		},
+		SettingsChanged: func(u id.User) { h.presence.Changed(u) },
 	}, h.config.Account)
 	if err != nil {
 		return err

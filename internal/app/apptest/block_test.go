@@ -1,11 +1,16 @@
 package apptest_test
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
+	presencev1 "github.com/rialto-im/rialto/gen/rialto/presence/v1"
 	"github.com/rialto-im/rialto/internal/app/apptest"
+	"github.com/rialto-im/rialto/internal/config"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -38,6 +43,48 @@ func streamOf(t *testing.T, p *apptest.Person, conversation uint64, mark string)
 			}
 		}
 	}
+}
+
+// Presence ends for those who watch when the friendship does, by a block too, and when one hides: not when one leaves.
+func TestPresenceEndsWithTheFriendship(t *testing.T) {
+	h := apptest.Open(t, func(c *config.Config) { c.Presence.Every = 10 * time.Millisecond })
+	ann, bob := h.Register(t, "anna"), h.Register(t, "bobo")
+	befriend(t, h, ann, bob)
+	a, _ := ann.Socket(t, "rialto.v1.proto")
+	b, _ := bob.Socket(t, "rialto.v1.proto")
+	a.Write(&gatewayv1.ClientFrame{Request: 1, Watch: &gatewayv1.Watch{Users: []uint64{bob.User}}})
+	b.Write(&gatewayv1.ClientFrame{Request: 1, Watch: &gatewayv1.Watch{Users: []uint64{ann.User}}})
+	shows := func(s *apptest.Socket, of *apptest.Person, status presencev1.Status) {
+		t.Helper()
+		s.Until(func(f *gatewayv1.ServerFrame) bool {
+			return slices.ContainsFunc(f.Presences, func(p *presencev1.Presence) bool {
+				return p.User == of.User && p.Status == status && (status != presencev1.Status_STATUS_OFFLINE || p.LastActiveMs == 0)
+			})
+		})
+	}
+	const offline, online = presencev1.Status_STATUS_OFFLINE, presencev1.Status_STATUS_ONLINE
+	shows(a, bob, online)
+	shows(b, ann, online)
+	hide := func(yes bool) {
+		t.Helper()
+		_, err := h.Accounts().UpdateSettings(t.Context(), apptest.As(ann, &accountv1.UpdateSettingsRequest{Settings: &accountv1.Settings{HidePresence: yes}}))
+		must(t, err)
+	}
+	hide(true)
+	shows(b, ann, offline)
+	hide(false)
+	shows(b, ann, online)
+	_, err := h.Graph().DeleteFriend(t.Context(), apptest.As(bob, &accountv1.DeleteFriendRequest{User: ann.User}))
+	must(t, err)
+	shows(a, bob, offline)
+	shows(b, ann, offline)
+	befriend(t, h, ann, bob)
+	shows(a, bob, online)
+	shows(b, ann, online)
+	_, err = h.Graph().Block(t.Context(), apptest.As(ann, &accountv1.BlockRequest{User: bob.User}))
+	must(t, err)
+	shows(a, bob, offline)
+	shows(b, ann, offline)
 }
 
 // One who is blocked learns nothing more of the other's reading.
