@@ -108,18 +108,18 @@ type ticket struct {
 
 var steps = []string{
 	`CREATE TABLE users (id BIGINT PRIMARY KEY, handle TEXT NOT NULL UNIQUE, display_name TEXT NOT NULL, bio TEXT NOT NULL DEFAULT '',
-		avatar BIGINT NOT NULL DEFAULT 0, password TEXT NOT NULL DEFAULT '', external_id TEXT UNIQUE, settings BLOB, created_ms BIGINT NOT NULL)`,
+		avatar BIGINT NOT NULL DEFAULT 0, password TEXT NOT NULL DEFAULT '', external_id TEXT UNIQUE, settings {bytes}, created_ms BIGINT NOT NULL)`,
 	`CREATE TABLE sessions (id BIGINT PRIMARY KEY, owner BIGINT NOT NULL, device BIGINT NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL,
-		refresh BLOB NOT NULL UNIQUE, previous BLOB, rotated_ms BIGINT NOT NULL, created_ms BIGINT NOT NULL, used_ms BIGINT NOT NULL, ended_ms BIGINT NOT NULL DEFAULT 0)`,
+		refresh {bytes} NOT NULL UNIQUE, previous {bytes}, rotated_ms BIGINT NOT NULL, created_ms BIGINT NOT NULL, used_ms BIGINT NOT NULL, ended_ms BIGINT NOT NULL DEFAULT 0)`,
 	`CREATE INDEX sessions_owner ON sessions (owner, ended_ms)`,
-	`CREATE TABLE refreshed (sum BLOB PRIMARY KEY, session BIGINT NOT NULL)`,
+	`CREATE TABLE refreshed (sum {bytes} PRIMARY KEY, session BIGINT NOT NULL)`,
 	`CREATE TABLE devices (id BIGINT PRIMARY KEY, owner BIGINT NOT NULL)`,
-	`CREATE TABLE relations (owner BIGINT NOT NULL, other BIGINT NOT NULL, friend BIGINT NOT NULL DEFAULT 0, requested BIGINT NOT NULL DEFAULT 0,
-		asked BIGINT NOT NULL DEFAULT 0, blocked BIGINT NOT NULL DEFAULT 0, following BIGINT NOT NULL DEFAULT 0,
+	`CREATE TABLE relations (owner BIGINT NOT NULL, other BIGINT NOT NULL, friend BOOLEAN NOT NULL DEFAULT FALSE, requested BOOLEAN NOT NULL DEFAULT FALSE,
+		asked BOOLEAN NOT NULL DEFAULT FALSE, blocked BOOLEAN NOT NULL DEFAULT FALSE, following BOOLEAN NOT NULL DEFAULT FALSE,
 		remark TEXT NOT NULL DEFAULT '', message TEXT NOT NULL DEFAULT '', PRIMARY KEY (owner, other))`,
-	`CREATE TABLE api_keys (sum BLOB PRIMARY KEY, name TEXT NOT NULL, created_ms BIGINT NOT NULL)`,
-	`CREATE TABLE secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL)`,
-	`CREATE TABLE foreign_sessions (sum BLOB PRIMARY KEY, session BIGINT NOT NULL)`,
+	`CREATE TABLE api_keys (sum {bytes} PRIMARY KEY, name TEXT NOT NULL, created_ms BIGINT NOT NULL)`,
+	`CREATE TABLE secrets (name TEXT PRIMARY KEY, value {bytes} NOT NULL)`,
+	`CREATE TABLE foreign_sessions (sum {bytes} PRIMARY KEY, session BIGINT NOT NULL)`,
 }
 
 // New opens the room, and makes its signing keys at the first start.

@@ -203,7 +203,7 @@ func (s *Service) ListRelations(ctx context.Context, owner id.User, limit uint32
 		}
 	}
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT `+relationColumns+` FROM relations WHERE owner = $1 AND other > $2
-		AND friend + requested + asked + blocked + following > 0 ORDER BY other LIMIT $3`, int64(owner), int64(after), limit+1)
+		AND (friend OR requested OR asked OR blocked OR following) ORDER BY other LIMIT $3`, int64(owner), int64(after), limit+1)
 	if err != nil {
 		return nil, err
 	}
@@ -226,10 +226,10 @@ func (s *Service) ListRelations(ctx context.Context, owner id.User, limit uint32
 // SuggestFriends by mutual friends.
 func (s *Service) SuggestFriends(ctx context.Context, a id.User) (*accountv1.SuggestFriendsResponse, error) {
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT u.id, u.handle, u.display_name, u.avatar, u.bio, count(*) AS mutual
-		FROM relations m JOIN relations f ON f.owner = m.other AND f.friend = 1 JOIN users u ON u.id = f.other
-		WHERE m.owner = $1 AND m.friend = 1 AND u.id <> $1
-		AND NOT EXISTS (SELECT 1 FROM relations r WHERE r.owner = $1 AND r.other = u.id AND r.friend + r.requested + r.blocked > 0)
-		AND NOT EXISTS (SELECT 1 FROM relations r WHERE r.owner = u.id AND r.other = $1 AND r.blocked = 1)
+		FROM relations m JOIN relations f ON f.owner = m.other AND f.friend JOIN users u ON u.id = f.other
+		WHERE m.owner = $1 AND m.friend AND u.id <> $1
+		AND NOT EXISTS (SELECT 1 FROM relations r WHERE r.owner = $1 AND r.other = u.id AND (r.friend OR r.requested OR r.blocked))
+		AND NOT EXISTS (SELECT 1 FROM relations r WHERE r.owner = u.id AND r.other = $1 AND r.blocked)
 		GROUP BY u.id, u.handle, u.display_name, u.avatar, u.bio ORDER BY mutual DESC, u.id LIMIT 20`, int64(a))
 	if err != nil {
 		return nil, err
@@ -249,12 +249,12 @@ func (s *Service) SuggestFriends(ctx context.Context, a id.User) (*accountv1.Sug
 
 // Blocked tells whether either of two users has blocked the other.
 func (s *Service) Blocked(ctx context.Context, a, b id.User) (bool, error) {
-	return s.exists(ctx, `SELECT 1 FROM relations WHERE ((owner = $1 AND other = $2) OR (owner = $2 AND other = $1)) AND blocked = 1`, a, b)
+	return s.exists(ctx, `SELECT 1 FROM relations WHERE ((owner = $1 AND other = $2) OR (owner = $2 AND other = $1)) AND blocked`, a, b)
 }
 
 // Friends tells whether two users are friends.
 func (s *Service) Friends(ctx context.Context, a, b id.User) (bool, error) {
-	return s.exists(ctx, `SELECT 1 FROM relations WHERE owner = $1 AND other = $2 AND friend = 1`, a, b)
+	return s.exists(ctx, `SELECT 1 FROM relations WHERE owner = $1 AND other = $2 AND friend`, a, b)
 }
 
 func (s *Service) exists(ctx context.Context, query string, a, b id.User) (bool, error) {

@@ -84,7 +84,7 @@ func (s *Service) SearchUsers(ctx context.Context, c id.Caller, query string) ([
 	}
 	like := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(query)
 	return s.users(ctx, `SELECT `+userColumns+` FROM users u WHERE (handle LIKE $1 ESCAPE '\' OR display_name LIKE $2 ESCAPE '\')
-		AND NOT EXISTS (SELECT 1 FROM relations r WHERE r.owner = u.id AND r.other = $3 AND r.blocked = 1)
+		AND NOT EXISTS (SELECT 1 FROM relations r WHERE r.owner = u.id AND r.other = $3 AND r.blocked)
 		ORDER BY handle = $4 DESC, handle LIMIT 20`, strings.ToLower(like)+"%", "%"+like+"%", int64(c.User), strings.ToLower(query))
 }
 
@@ -126,7 +126,7 @@ func (s *Service) writeProfile(ctx context.Context, user id.User, query string, 
 			return err
 		}
 		events := []job.Event{{User: user, Body: body}}
-		rows, err := tx.QueryContext(ctx, `SELECT other FROM relations WHERE owner = $1 AND friend = 1 ORDER BY other`, int64(user))
+		rows, err := tx.QueryContext(ctx, `SELECT other FROM relations WHERE owner = $1 AND friend ORDER BY other`, int64(user))
 		if err != nil {
 			return err
 		}

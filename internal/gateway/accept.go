@@ -114,6 +114,11 @@ func (s *Server) admit(r *http.Request) error {
 	if r.Method != http.MethodGet || !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		return errs.New(errs.Invalid, "not_a_socket", "open this address with a WebSocket client (GET)")
 	}
+	for _, name := range []string{"token", "access_token", "authorization"} {
+		if r.URL.Query().Has(name) {
+			return errs.New(errs.Invalid, "token_in_url", "addresses end up in logs: send the token in the Authorization header or in the first frame, or get a ticket")
+		}
+	}
 	if origin := r.Header.Get("Origin"); origin != "" && !s.mayCome(origin, r.Host) {
 		return errs.New(errs.Denied, "origin", "pages from "+origin+" may not connect; add the origin to gateway.origins")
 	}
@@ -156,6 +161,9 @@ func (s *Server) credentials(r *http.Request) (id.Caller, error) {
 	} else if ticket := r.URL.Query().Get("ticket"); ticket != "" {
 		caller, err = s.deps.Accounts.VerifyTicket(r.Context(), ticket)
 	} else if cookie, cerr := r.Cookie(cookieName); cerr == nil {
+		if r.Header.Get("Origin") == "" { // it was checked where it is given
+			return caller, errs.New(errs.Denied, "origin", "a cookie counts only with the Origin header of a page")
+		}
 		caller, err = s.deps.Accounts.Verify(r.Context(), cookie.Value)
 	} else {
 		return id.Caller{}, nil

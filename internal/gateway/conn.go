@@ -412,6 +412,10 @@ func (c *conn) greet(ctx context.Context) error {
 	if !c.enter() {
 		return nil
 	}
+	// A session that ended before this connection was known has not closed it.
+	if err := s.deps.Accounts.Live(ctx, c.caller); err != nil {
+		return err
+	}
 	large, err := s.deps.Inbox.Large(ctx, c.caller.User)
 	if err != nil {
 		return err

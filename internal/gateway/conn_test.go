@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gobwas/ws"
 	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/message"
@@ -120,5 +121,82 @@ func TestLargeSendsPauseTheirSender(t *testing.T) {
 	}
 	if c.underWay.Load() != 0 || c.inFlight.Load() != 0 {
 		t.Errorf("%d bytes and %d sends are under way for ever", c.underWay.Load(), c.inFlight.Load())
+	}
+}
+
+func TestCloseFramesAreAnswered(t *testing.T) {
+	for _, test := range []struct {
+		payload string
+		want    uint16
+	}{
+		{"", 1000}, {"\x03\xe8", 1000}, {"\x03\xe8bye", 1000}, {"\x10\x04", 4100}, {"\x0b\xb8", 3000},
+		{"\x03", 1002}, {"\x00\x00", 1002}, {"\x03\xec", 1002}, {"\x03\xed", 1002}, {"\x03\xee", 1002}, {"\x03\xf7", 1002}, {"\x07\xd0", 1002}, {"\xff\xff", 1002}, {"\x13\x88", 1002},
+		{"\x03\xe8\xff\xfe", 1007},
+	} {
+		if got := closeAnswer([]byte(test.payload)); got != test.want {
+			t.Errorf("%x is answered %d, want %d", test.payload, got, test.want)
+		}
+	}
+}
+
+// masked is a client's frame with a zero mask.
+func masked(head byte, payload string) []byte {
+	return append([]byte{head, 0x80 | byte(len(payload)), 0, 0, 0, 0}, payload...)
+}
+
+// Frames that carry nothing are counted by the second, and a message has so many parts.
+func TestFloodsEnd(t *testing.T) {
+	for name, test := range map[string]struct {
+		frame []byte
+		after int
+		code  uint32
+	}{
+		"pings":  {masked(0x89, ""), maxEmpty, closeFlood},
+		"pongs":  {masked(0x8a, "x"), maxEmpty, closeFlood},
+		"empty":  {masked(0x82, ""), maxEmpty, closeFlood},
+		"parts":  {masked(0x00, ""), maxParts - 1, closeTooLarge},
+		"absurd": {masked(0x82, "\xff\xff"), maxBad - 1, closeProtocol},
+		"type":   {masked(0x81, "{}"), maxBad - 1, closeProtocol},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, _ := bench(t)
+			if name == "parts" {
+				c.read(masked(0x02, ""))
+			}
+			var bye *gatewayv1.Bye
+			n := 0
+			for ; bye == nil && n < 2*maxEmpty; n++ {
+				c.read(bytes.Clone(test.frame))
+				if c.out == nil {
+					continue
+				}
+				out := c.take()
+				for r := bytes.NewReader(out.b); r.Len() > 0; {
+					f, err := ws.ReadFrame(r)
+					if err != nil {
+						t.Fatal(err)
+					}
+					var frame gatewayv1.ServerFrame
+					if f.Header.OpCode == ws.OpBinary && proto.Unmarshal(f.Payload, &frame) == nil && frame.Bye != nil {
+						bye = frame.Bye
+					}
+				}
+				out.free()
+			}
+			if bye.GetCode() != test.code || n != test.after+1 {
+				t.Errorf("after %d frames: %v, want %d after %d", n, bye, test.code, test.after+1)
+			}
+		})
+	}
+	c, _ := bench(t)
+	for range 5 {
+		for range maxEmpty {
+			c.read(masked(0x89, ""))
+		}
+		c.take()
+		c.server.now.Add(1)
+	}
+	if c.closing {
+		t.Error("closed for as many as are allowed, in five seconds")
 	}
 }

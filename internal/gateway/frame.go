@@ -45,7 +45,8 @@ type inFrame struct {
 
 var (
 	errFraming  = errors.New("the WebSocket framing is broken")
-	errTooLarge = errors.New("a frame is larger than 1 MiB")
+	errTooLarge = errors.New("a message is larger than 1 MiB, or in more than 64 parts")
+	errFlood    = errors.New("more than 1,000 frames a second that carry nothing")
 )
 
 // parse takes one frame off b. ok is false when b does not hold a whole one yet; need is then how many bytes it takes in

@@ -37,6 +37,7 @@ func (r *rooms) Connected(id.Caller)                                       {}
 func (r *rooms) Disconnected(id.Caller)                                    {}
 func (r *rooms) Active(id.User)                                            {}
 func (r *rooms) Verify(context.Context, string) (id.Caller, error)         { return id.Caller{}, nil }
+func (r *rooms) Live(context.Context, id.Caller) error                     { return nil }
 func (r *rooms) VerifyTicket(context.Context, string) (id.Caller, error)   { return id.Caller{}, nil }
 func (r *rooms) Ack(c id.Caller, at message.Position)                      { r.note("ack %v %d", c, at) }
 func (r *rooms) Mark(u id.User, c id.Conversation, d, read uint64) {

@@ -62,6 +62,8 @@ type Presence interface {
 type Accounts interface {
 	Verify(ctx context.Context, token string) (id.Caller, error)
 	VerifyTicket(ctx context.Context, ticket string) (id.Caller, error)
+	// Live tells whether a caller's session still goes on: nil, or why not.
+	Live(ctx context.Context, c id.Caller) error
 }
 
 // Invoker makes any call of the API: method as /rialto.chat.v1.ChatService/History, in and out as protobuf or JSON.
@@ -142,6 +144,9 @@ const (
 	maxCalls    = 32        // calls and syncs at once on a connection
 	maxBad      = 10        // frames that cannot be decoded, before the connection is closed
 	maxSends    = 4096      // in one frame
+	maxParts    = 64        // of a fragmented message
+	maxEmpty    = 1000      // frames a second that carry nothing
+	maxDepth    = 32        // of JSON
 	callTime    = 30 * time.Second
 	stallTime   = 30 // seconds that a connection may take nothing of what waits for it
 	workers     = 128

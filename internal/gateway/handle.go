@@ -22,7 +22,7 @@ func positionOf(p message.Position) *chatv1.Position {
 func (c *conn) decode(p []byte) (*gatewayv1.ClientFrame, error) {
 	f := &gatewayv1.ClientFrame{}
 	if c.json {
-		if err := protojson.Unmarshal(p, f); err != nil {
+		if err := (protojson.UnmarshalOptions{RecursionLimit: maxDepth}).Unmarshal(p, f); err != nil {
 			return nil, errs.Wrap(errs.Invalid, "bad_json", "this is not a ClientFrame in JSON: "+err.Error(), err)
 		}
 		return f, nil

@@ -16,7 +16,10 @@ type inbound struct {
 	parts   []byte // the parts of a fragmented message so far
 	op      byte   // of that message, 0 without one
 	packed  bool
-	bad     int // frames that could not be decoded
+	count   int    // of those parts
+	bad     int    // frames that could not be decoded
+	second  uint32 // in which there were so many frames with nothing in them
+	empty   int
 }
 
 // read takes bytes from the wire. It may change data, and keeps none of it. The caller is the reading goroutine.
@@ -104,19 +107,18 @@ func (c *conn) frames(b []byte) (rest []byte, err error) {
 func (c *conn) take1(f *inFrame) error {
 	switch f.op {
 	case opPing:
+		if err := c.idle(); err != nil {
+			return err
+		}
 		c.raw(opPong, f.payload)
 		c.server.touch(c)
 		return nil
 	case opPong:
-		return nil
+		return c.idle()
 	case opClose:
 		c.mu.Lock()
 		if !c.closing {
-			code := uint16(1000)
-			if len(f.payload) >= 2 {
-				code = binary.BigEndian.Uint16(f.payload)
-			}
-			c.close(code, "")
+			c.close(closeAnswer(f.payload), "")
 		}
 		c.mu.Unlock()
 		c.server.touch(c)
@@ -134,7 +136,7 @@ func (c *conn) take1(f *inFrame) error {
 		}
 		c.in.op, c.in.packed = f.op, f.packed
 	}
-	if len(c.in.parts)+len(f.payload) > maxFrame {
+	if c.in.count++; len(c.in.parts)+len(f.payload) > maxFrame || c.in.count > maxParts {
 		return errTooLarge
 	}
 	c.in.parts = append(c.in.parts, f.payload...)
@@ -142,8 +144,37 @@ func (c *conn) take1(f *inFrame) error {
 		return nil
 	}
 	parts, op, packed := c.in.parts, c.in.op, c.in.packed
-	c.in.parts, c.in.op = nil, 0
+	c.in.parts, c.in.op, c.in.count = nil, 0, 0
 	return c.message(op, packed, parts)
+}
+
+// idle counts frames that carry nothing, of which an honest client has a few a second.
+func (c *conn) idle() error {
+	if now := c.server.now.Load(); c.in.second != now {
+		c.in.second, c.in.empty = now, 0
+	}
+	if c.in.empty++; c.in.empty > maxEmpty {
+		return errFlood
+	}
+	return nil
+}
+
+// closeAnswer is the code that answers a close frame: the client's own, if it may be sent.
+func closeAnswer(p []byte) uint16 {
+	if len(p) == 0 {
+		return 1000
+	}
+	code := uint16(0)
+	if len(p) >= 2 {
+		code = binary.BigEndian.Uint16(p)
+	}
+	switch {
+	case !utf8.Valid(p[min(len(p), 2):]):
+		return 1007
+	case code >= 1000 && code <= 1003, code >= 1007 && code <= 1014, code >= 3000 && code < 5000:
+		return code
+	}
+	return 1002
 }
 
 // touch has what was put for c outside of a batch written soon.
@@ -151,6 +182,11 @@ func (s *Server) touch(c *conn) { s.flush[c.shard].poke() }
 
 // message handles one whole message of the client.
 func (c *conn) message(op byte, packed bool, p []byte) (err error) {
+	if len(p) == 0 {
+		if err := c.idle(); err != nil {
+			return err
+		}
+	}
 	if packed {
 		if p, err = inflate(p); err != nil {
 			return err
@@ -161,7 +197,7 @@ func (c *conn) message(op byte, packed bool, p []byte) (err error) {
 		if c.json {
 			want = "text messages"
 		}
-		return errs.New(errs.Invalid, "wrong_type", "this subprotocol takes "+want+" only")
+		return c.misread(errs.New(errs.Invalid, "wrong_type", "this subprotocol takes "+want+" only"))
 	}
 	c.server.stats.FramesIn.Add(1)
 	if !c.json {
@@ -169,18 +205,23 @@ func (c *conn) message(op byte, packed bool, p []byte) (err error) {
 			return err
 		}
 	} else if !utf8.Valid(p) {
-		return errs.New(errs.Invalid, "bad_json", "text messages must be UTF-8")
+		return c.misread(errs.New(errs.Invalid, "bad_json", "text messages must be UTF-8"))
 	}
 	frame, err := c.decode(p)
 	if err != nil {
-		if c.in.bad++; c.in.bad >= maxBad {
-			return errs.New(errs.Invalid, "bad_frame", "too many frames could not be decoded")
-		}
-		c.frame(&gatewayv1.ServerFrame{Error: errorOf(err)})
-		c.server.touch(c)
-		return nil
+		return c.misread(err)
 	}
 	return c.handle(frame)
+}
+
+// misread answers a frame that could not be decoded; too many of them end the connection.
+func (c *conn) misread(err error) error {
+	if c.in.bad++; c.in.bad >= maxBad {
+		return errs.New(errs.Invalid, "bad_frame", "too many frames could not be decoded")
+	}
+	c.frame(&gatewayv1.ServerFrame{Error: errorOf(err)})
+	c.server.touch(c)
+	return nil
 }
 
 // fault closes a connection whose client broke the protocol.
@@ -189,6 +230,8 @@ func (c *conn) fault(err error) {
 	switch {
 	case errors.Is(err, errTooLarge):
 		code, reason = closeTooLarge, err.Error()
+	case errors.Is(err, errFlood):
+		code, reason = closeFlood, err.Error()
 	case errors.Is(err, errFraming):
 		reason = err.Error()
 	case errs.Is(err, errs.Unauthenticated):

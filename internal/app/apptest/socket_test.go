@@ -165,7 +165,9 @@ func TestHandshakes(t *testing.T) {
 		status                int
 	}{
 		{"a token in the header", "", "rialto.v1.proto", http.Header{"Authorization": {"Bearer " + alice.AccessToken}}, 101},
-		{"a token in the cookie", "", "rialto.v1.json", http.Header{"Cookie": {"rialto_access=" + alice.AccessToken}}, 101},
+		{"a token in the cookie of a page of ours", "", "rialto.v1.json", http.Header{"Cookie": {"rialto_access=" + alice.AccessToken}, "Origin": {h.URL}}, 101},
+		{"a token in the cookie of who knows", "", "rialto.v1.json", http.Header{"Cookie": {"rialto_access=" + alice.AccessToken}}, 403},
+		{"a token in the address", "?token=" + alice.AccessToken, "rialto.v1.json", nil, 400},
 		{"no subprotocol is JSON", "", "", http.Header{"Authorization": {"Bearer " + alice.AccessToken}}, 101},
 		{"a ticket", "?ticket=" + spent, "rialto.v1.json", nil, 101},
 		{"a ticket twice", "?ticket=" + spent, "rialto.v1.json", nil, 401},
@@ -240,16 +242,22 @@ func TestBadFrames(t *testing.T) {
 			name, protocol string
 			kind           websocket.MessageType
 			payload        []byte
+			times          int // until the connection is closed
 			code           int
 		}{
-			{"text in the protobuf form", "rialto.v1.proto", websocket.MessageText, []byte("{}"), 4100},
-			{"bytes in the JSON form", "rialto.v1.json", websocket.MessageBinary, []byte{1}, 4100},
-			{"a frame over 1 MiB", "rialto.v1.proto", websocket.MessageBinary, make([]byte, 1<<20+1), 4103},
-			{"JSON that is not UTF-8", "rialto.v1.json", websocket.MessageText, []byte{'"', 0xff, '"'}, 4100},
+			{"text in the protobuf form", "rialto.v1.proto", websocket.MessageText, []byte("{}"), 10, 4100},
+			{"bytes in the JSON form", "rialto.v1.json", websocket.MessageBinary, []byte{1}, 10, 4100},
+			{"a frame over 1 MiB", "rialto.v1.proto", websocket.MessageBinary, make([]byte, 1<<20+1), 1, 4103},
+			{"JSON that is not UTF-8", "rialto.v1.json", websocket.MessageText, []byte{'"', 0xff, '"'}, 10, 4100},
 		} {
 			s, _ := alice.Socket(t, c.protocol)
-			if err := s.Conn.Write(t.Context(), c.kind, c.payload); err != nil {
-				t.Logf("%s: %v", c.name, err) // it may be closed before all is written
+			for n := range c.times {
+				if err := s.Conn.Write(t.Context(), c.kind, c.payload); err != nil {
+					t.Logf("%s: %v", c.name, err) // it may be closed before all is written
+				}
+				if n < c.times-1 {
+					s.Until(func(f *gatewayv1.ServerFrame) bool { return f.Error != nil })
+				}
 			}
 			if code, _ := s.CloseCode(); code != c.code {
 				t.Errorf("%s: closed with %d, want %d", c.name, code, c.code)
