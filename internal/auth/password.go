@@ -11,8 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
+	"github.com/rialto-im/rialto/internal/errs"
 	"golang.org/x/crypto/argon2"
+	"golang.org/x/text/unicode/norm"
 )
 
 // Argon2id's parameters: OWASP's minimum. Raising them rehashes at the next login.
@@ -22,26 +25,45 @@ const (
 	argonThreads = 1
 )
 
+// waitingMost for each that runs: with some 30 ms for a hash, those at the end wait a few seconds.
+const waitingMost = 64
+
 // Passwords hashes and checks passwords. So many run at once that memory stays bounded: each takes 19 MiB.
 type Passwords struct {
-	slots chan struct{}
-	decoy string
+	slots   chan struct{}
+	waiting chan struct{} // those who run, and those who wait
+	decoy   string
 }
 
-// NewPasswords lets n hashes run at once; others wait.
+// ErrBusy is the answer to those who would wait too long.
+var ErrBusy = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "the server is busy; try again", Retry: 2 * time.Second}
+
+// NewPasswords lets n hashes run at once; others wait, up to a bound, and then fail with ErrBusy.
 func NewPasswords(n int) *Passwords {
-	p := &Passwords{slots: make(chan struct{}, n)}
+	p := &Passwords{slots: make(chan struct{}, n), waiting: make(chan struct{}, n*waitingMost)}
 	p.decoy = hash("a password that nobody has")
 	return p
 }
 
+// enter waits for a slot; leave gives it back.
 func (p *Passwords) enter(ctx context.Context) error {
+	select {
+	case p.waiting <- struct{}{}:
+	default:
+		return ErrBusy
+	}
 	select {
 	case p.slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
+		<-p.waiting
 		return ctx.Err()
 	}
+}
+
+func (p *Passwords) leave() {
+	<-p.slots
+	<-p.waiting
 }
 
 // Hash gives the PHC string of a password.
@@ -49,14 +71,17 @@ func (p *Passwords) Hash(ctx context.Context, password string) (string, error) {
 	if err := p.enter(ctx); err != nil {
 		return "", err
 	}
-	defer func() { <-p.slots }()
+	defer p.leave()
 	return hash(password), nil
 }
+
+// form of a password that is hashed. One keyboard makes é of one character, another of two; nobody sees which.
+func form(password string) []byte { return norm.NFC.Bytes([]byte(password)) }
 
 func hash(password string) string {
 	var salt [16]byte
 	rand.Read(salt[:]) //nolint:errcheck // never fails
-	sum := argon2.IDKey([]byte(password), salt[:], argonTime, argonMemory, argonThreads, 32)
+	sum := argon2.IDKey(form(password), salt[:], argonTime, argonMemory, argonThreads, 32)
 	e := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads, e.EncodeToString(salt[:]), e.EncodeToString(sum))
 }
@@ -67,7 +92,7 @@ func (p *Passwords) Check(ctx context.Context, phc, password string) (ok, rehash
 	if err := p.enter(ctx); err != nil {
 		return false, false, err
 	}
-	defer func() { <-p.slots }()
+	defer p.leave()
 	known := phc != ""
 	if !known {
 		phc = p.decoy
@@ -85,7 +110,7 @@ func (p *Passwords) Check(ctx context.Context, phc, password string) (ok, rehash
 	if err := errors.Join(err1, err2); err != nil {
 		return false, false, err
 	}
-	got := argon2.IDKey([]byte(password), salt, time, memory, uint8(threads), uint32(len(want)))
+	got := argon2.IDKey(form(password), salt, time, memory, uint8(threads), uint32(len(want)))
 	ok = subtle.ConstantTimeCompare(got, want) == 1 && known
 	return ok, memory != argonMemory || time != argonTime || threads != argonThreads, nil
 }
