@@ -8,6 +8,14 @@ printf '\n== power cuts, the long form\n'
 POWER_CUTS=4000 go test -timeout 20m -run '^TestPowerCut' ./internal/timeline/pebblelog
 printf '\n== kills, the long form\n'
 KILL_CYCLES=600 go test -timeout 20m -run '^TestKilled' ./internal/faulttest
+printf '\n== a disk that fills up\n'
+if unshare --mount --map-root-user true; then
+	disk=$(mktemp -d)
+	unshare --mount --map-root-user sh -c "mount -t tmpfs -o size=192m tmpfs '$disk' && SMALL_DISK='$disk' go test -count 1 -tags smalldisk -run '^TestTheDiskIsFull' ./internal/faulttest"
+	rmdir "$disk"
+else
+	echo "not run: this machine lets nobody mount a small disk"
+fi
 printf '\n== mutants: does each broken server fail its tests\n'
 scripts/mutants.sh
 grep -rl --include='*_test.go' '^func Fuzz' . | grep -v node_modules | sort | while read -r file; do
