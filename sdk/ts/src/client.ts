@@ -156,10 +156,15 @@ export class Client {
 
   /** Ends the session on the server, and forgets what the device keeps. Messages not yet sent are lost. */
   async logOut(): Promise<void> {
+    // Before the server ends it with the session, which would look like an end that came from elsewhere.
+    this.socket?.stop();
     try {
       await this.account.logout({});
     } catch (err) {
-      if (!isOffline(err) && asError(err).code !== "unauthenticated") throw err;
+      if (!isOffline(err) && asError(err).code !== "unauthenticated") {
+        this.socket?.start();
+        throw err;
+      }
     }
     const { store, replica } = this;
     const counter = counterKey(this.auth.current?.device ?? "");

@@ -13,7 +13,7 @@ export function Confirm({ label, question, onYes }: { label: string; question: s
         <Dialog title={label} onClose={() => setAsking(false)}>
           <p>{question}</p>
           <div className="buttons end">
-            <button type="button" autoFocus onClick={() => setAsking(false)}>{t("cancel")}</button>
+            <button type="button" data-first onClick={() => setAsking(false)}>{t("cancel")}</button>
             <button type="button" className="primary danger-fill" onClick={() => { setAsking(false); onYes(); }}>{label}</button>
           </div>
         </Dialog>

@@ -9,7 +9,9 @@ export function Dialog({ title, wide = false, onClose, children }: { title: stri
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const d = ref.current;
-    if (d && !d.open) d.showModal();
+    if (!d || d.open) return;
+    d.showModal();
+    d.querySelector<HTMLElement>("[data-first]")?.focus(); // else it is the button that closes
   }, []);
   return createPortal(
     <dialog ref={ref} className={wide ? "wide" : undefined} aria-label={title} onClose={onClose} onClick={(e) => e.target === ref.current && ref.current?.close()}>

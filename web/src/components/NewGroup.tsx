@@ -31,7 +31,7 @@ export function NewGroup({ onClose, onMade }: { onClose: () => void; onMade: (id
       <form className="stack" onSubmit={submit}>
         <label>
           {t("groupTitle")}
-          <input required maxLength={100} value={title} onChange={(e) => setTitle(e.target.value)} autoFocus />
+          <input required maxLength={100} value={title} onChange={(e) => setTitle(e.target.value)} data-first />
         </label>
         <PickPeople picked={picked} onChange={setPicked} />
         {error && <p className="error" role="alert">{error}</p>}

@@ -1,6 +1,7 @@
 import "fake-indexeddb/auto";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { indexedDBStorage, memoryStorage, type Client, type ClientOptions, type Storage } from "../../src/index.js";
+import { WebSocket } from "ws";
+import { indexedDBStorage, memoryStorage, type Client, type ClientOptions, type Storage, type WebSocketConstructor } from "../../src/index.js";
 import { FakeServer, bob, me, room, texts, until } from "./fake.js";
 
 let server: FakeServer;
@@ -367,4 +368,29 @@ test("told to wait for an hour, one can still ask for a try at once", async () =
   c.reconnect();
   await until(c, () => c.connection === "online");
   expect(server.handshakes).toBe(2);
+});
+
+test("a log-out of one's own is not told as an end from elsewhere, though the server closes the socket first", async () => {
+  let socket: WebSocket | undefined;
+  class Watched extends WebSocket {
+    constructor(url: string, protocols: string[]) {
+      super(url, protocols);
+      socket = this;
+    }
+  }
+  const fetchAfterClose: typeof fetch = async (input, init) => {
+    if (String(input).endsWith("/Logout")) {
+      const closed = new Promise((resolve) => (socket!.readyState === WebSocket.CLOSED ? resolve(undefined) : socket!.addEventListener("close", resolve)));
+      server.close(4102, "logged_out");
+      await closed;
+    }
+    return fetch(input, init);
+  };
+  const c = await loggedIn(memoryStorage(), { fetch: fetchAfterClose, WebSocket: Watched as unknown as WebSocketConstructor });
+  await until(c, () => c.connection === "online");
+  const ended: string[] = [];
+  c.on("ended", ({ reason }) => ended.push(reason));
+  await c.logOut();
+  expect(c.connection).toBe("signed-out");
+  expect(ended).toEqual([]);
 });
