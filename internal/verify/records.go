@@ -10,14 +10,18 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// each calls do for each row of a query. A table that a fresh directory has not yet is empty.
+// each calls do for each row of a query. A table that a fresh directory has not yet is empty; where there are conversations
+// there are all tables.
 func (c *check) each(query string, do func(*sql.Rows) error) error {
 	rows, err := c.db.QueryContext(c.ctx, query)
 	if err != nil {
-		if strings.Contains(err.Error(), "no such table") {
-			return nil
+		if !strings.Contains(err.Error(), "no such table") {
+			return err
 		}
-		return err
+		if len(c.conversations) > 0 {
+			c.report.violate("records", "the records' file", "%d conversations are stored, and there is %v", len(c.conversations), err)
+		}
+		return nil
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -26,6 +30,20 @@ func (c *check) each(query string, do func(*sql.Rows) error) error {
 		}
 	}
 	return rows.Err()
+}
+
+// file has SQLite look for damage. Its pages have no checksums: a changed letter of a name is not found.
+func (c *check) file() error {
+	return c.each(`PRAGMA integrity_check(20)`, func(r *sql.Rows) error {
+		var found string
+		if err := r.Scan(&found); err != nil {
+			return err
+		}
+		if found != "ok" {
+			c.report.violate("records", "the records' file", "%s", found)
+		}
+		return nil
+	})
 }
 
 // members compares the rows with the log, for conversations whose rows are up to date.

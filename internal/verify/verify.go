@@ -140,7 +140,7 @@ func Run(ctx context.Context, dir string, progress func(format string, args ...a
 	for _, step := range []struct {
 		name string
 		run  func() error
-	}{{"fan-out records", c.records}, {"conversations", c.readConversations}, {"members", c.members}, {"streams", c.inboxes}, {"cursors", c.cursors}} {
+	}{{"the records' file", c.file}, {"fan-out records", c.records}, {"conversations", c.readConversations}, {"members", c.members}, {"streams", c.inboxes}, {"cursors", c.cursors}} {
 		progress("reading %s …", step.name)
 		if err := step.run(); err != nil {
 			return nil, fmt.Errorf("reading %s: %w", step.name, err)

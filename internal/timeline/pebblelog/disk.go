@@ -59,9 +59,13 @@ const (
 	pauseOther = 50 * time.Millisecond
 )
 
-// background is told of such failures.
+// background is told of such failures, and of damage that a reader met: the reader is answered with an error, and everything
+// else goes on, where Pebble by itself would end the process.
 func background(o Options, stop <-chan struct{}) *pebble.EventListener {
-	return &pebble.EventListener{BackgroundError: func(err error) {
+	damaged := func(i pebble.DataCorruptionInfo) {
+		o.Logger.Error("a file of the timelines is damaged: run rialto verify, and restore a backup", "file", i.Path, "error", i.Details)
+	}
+	return &pebble.EventListener{DataCorruption: damaged, BackgroundError: func(err error) {
 		pause := pauseOther
 		if errors.Is(err, unix.ENOSPC) {
 			pause = pauseFull
