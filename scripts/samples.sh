@@ -59,3 +59,15 @@ for language in TypeScript Go; do
 	call chat.v1.ChatService/History "{\"conversation\":\"$chat\"}" "$token" | grep -q "hello from $language" || { echo "the readme's $language sent nothing"; exit 1; }
 	echo "README.md: $language sent its message"
 done
+
+# The example client: what one sends the other prints, once, also when it asks again.
+example() { timeout 60 node --no-warnings --experimental-websocket "$root/docs/examples/client.mjs" "$address" "$@"; }
+printf 'one by the example\ntwo by the example\n' | example bob1 "battery staple" "$chat" >/dev/null
+example alice1 "correct horse" "$chat" </dev/null >first
+example alice1 "correct horse" "$chat" </dev/null >second
+if [ "$(grep -o '[a-z]* by the example' first | paste -sd, )" != "one by the example,two by the example" ] || [ -s second ]; then
+	cat first second
+	echo "docs/examples/client.mjs did not show what was sent, or twice"
+	exit 1
+fi
+echo "docs/examples/client.mjs: sent and shown"
