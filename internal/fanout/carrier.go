@@ -245,11 +245,14 @@ func (c *carrier) hand(ctx context.Context, p *part, seq uint64, entries []timel
 	for i := range entries {
 		e := &entries[i]
 		conversation := id.Conversation(e.Key.ID)
-		control := message.IsControl(e.Payload)
-		if control {
+		control := controlOf(e.Payload)
+		if control != nil {
 			if err := c.worker.deps.Chat.Applied(ctx, conversation, e.Seq); err != nil {
 				return err
 			}
+		}
+		if control.GetAction() == chatv1.Control_ACTION_ACCESS {
+			continue // for nodes alone: it says nothing to members, and is not to tell that there was a block
 		}
 		members, large, err := c.worker.deps.Chat.Audience(ctx, conversation, e.Seq)
 		if err != nil {
@@ -257,9 +260,7 @@ func (c *carrier) hand(ctx context.Context, p *part, seq uint64, entries []timel
 		}
 		it := item{kind: message.DeliverEntry, conversation: conversation, seq: e.Seq, counted: e.Counted, body: e.Payload, members: members, large: large}
 		b.items = append(b.items, it)
-		if control {
-			b.items = follow(b.items, it)
-		}
+		b.items = follow(b.items, it, control)
 	}
 	b.left.Store(bus.Lanes)
 	for _, l := range c.worker.lanes {
@@ -276,17 +277,21 @@ func (c *carrier) hand(ctx context.Context, p *part, seq uint64, entries []timel
 	return nil
 }
 
-// follow adds what a control entry of a large conversation changes for the nodes: who follows it.
-func follow(items []item, of item) []item {
+// controlOf gives what a control entry says, nil for any other.
+func controlOf(stored []byte) *chatv1.Control {
 	var e message.Entry
-	if e.Decode(of.body) != nil || !e.Control {
-		return items
+	if !message.IsControl(stored) || e.Decode(stored) != nil {
+		return nil
 	}
 	var content chatv1.Content
-	if proto.Unmarshal(e.Content, &content) != nil {
-		return items
+	if proto.Unmarshal(e.Content, &content) != nil || content.GetControl() == nil {
+		return &chatv1.Control{} // of no action that we know
 	}
-	control := content.GetControl()
+	return content.GetControl()
+}
+
+// follow adds what a control entry of a large conversation changes for the nodes: who follows it.
+func follow(items []item, of item, control *chatv1.Control) []item {
 	users := make([]id.User, len(control.GetUsers()))
 	for i, u := range control.GetUsers() {
 		users[i] = id.User(u)

@@ -383,6 +383,52 @@ func TestLarge(t *testing.T) {
 	must(t, s.log.Close())
 }
 
+// TestAccessIsNotTold: the entry that has nodes look again at who may write reaches them, and nobody's stream or device.
+func TestAccessIsNotTold(t *testing.T) {
+	s := newStage(t, inMemory)
+	const c = 7
+	s.chat.of[c] = []id.User{4, 6}
+	s.start()
+	var done sync.WaitGroup
+	s.append(c, textEntry("one"), &done)
+	s.append(c, controlEntry(t, chatv1.Control_ACTION_ACCESS), &done)
+	s.append(c, textEntry("two"), &done)
+	done.Wait()
+	s.settle()
+	s.stop()
+	if at, _ := s.chat.applied.Load(id.Conversation(c)); at != uint64(2) {
+		t.Errorf("the last control entry that chat was asked to know is %v", at)
+	}
+	for u, posts := range s.posted(4, 6) {
+		if !slices.Equal(posts, []uint64{1, 3}) {
+			t.Errorf("the stream of %d has %v", u, posts)
+		}
+	}
+	for _, g := range s.got {
+		if g.Seq == 2 {
+			t.Errorf("delivered %+v", g)
+		}
+	}
+	must(t, s.log.Close())
+}
+
+// posted gives the seqs that users' streams have.
+func (s *stage) posted(users ...id.User) map[id.User][]uint64 {
+	s.t.Helper()
+	posts := map[id.User][]uint64{}
+	for _, u := range users {
+		entries, err := s.log.Read(context.Background(), inbox(u), 0, 1000)
+		must(s.t, err)
+		posts[u] = []uint64{}
+		for _, e := range entries {
+			_, seq, _, err := message.DecodeInbox(e.Payload)
+			must(s.t, err)
+			posts[u] = append(posts[u], seq)
+		}
+	}
+	return posts
+}
+
 // TestOnePartitionFails: the audience of one conversation cannot be had; the other partitions go on.
 func TestOnePartitionFails(t *testing.T) {
 	s := newStage(t, inMemory)

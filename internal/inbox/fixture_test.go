@@ -257,6 +257,21 @@ func (h *house) send(t tester, u id.User, c id.Conversation, control bool) uint6
 	return a.Seq
 }
 
+// access appends the control entry of a block, or of its end.
+func (h *house) access(t tester, c id.Conversation) {
+	t.Helper()
+	h.clock.move(time.Millisecond)
+	content, err := proto.Marshal(&chatv1.Content{Kind: &chatv1.Content_Control{Control: &chatv1.Control{Action: chatv1.Control_ACTION_ACCESS}}})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	e := message.Entry{ID: id.MessageOf(h.clock.Now().UnixMilli(), 1, 1, c), Control: true, Content: content}
+	a := &timeline.Append{Key: logOf(c), Payload: e.Append(nil)}
+	if timelinetest.Append(h.log, a); a.Err != nil {
+		t.Fatalf("%v", a.Err)
+	}
+}
+
 // join and leave are control entries, and intervals from and to them.
 func (h *house) join(t tester, c id.Conversation, users ...id.User) {
 	t.Helper()

@@ -19,7 +19,7 @@ import (
 type row struct {
 	Membership
 	view   view
-	last   timeline.Entry // the newest that the user may read; Seq 0 when there is none
+	last   timeline.Entry // the newest that the user may read and is told of
 	lastMs int64
 	unread uint64
 }
@@ -43,7 +43,9 @@ func (s *Service) look(ctx context.Context, u id.User, m Membership, v view) (*r
 	if len(entries) != 2 {
 		return nil, errDamaged
 	}
-	r.last = entries[1]
+	if r.last, err = s.told(ctx, m.Conversation, entries[1]); err != nil {
+		return nil, err
+	}
 	var e message.Entry
 	if err := e.Decode(r.last.Payload); err != nil {
 		return nil, err
@@ -57,6 +59,35 @@ func (s *Service) look(ctx context.Context, u id.User, m Membership, v view) (*r
 	}
 	r.unread = r.last.Counted - min(r.last.Counted, v.state.ReadCounted)
 	return r, nil
+}
+
+// told gives the newest entry, from one backwards, that members are told of. Entries of access are not: they count nothing, say
+// nothing, and are not to tell of a block by moving a conversation up.
+func (s *Service) told(ctx context.Context, c id.Conversation, e timeline.Entry) (timeline.Entry, error) {
+	if !isAccess(e.Payload) {
+		return e, nil
+	}
+	for n := atOnce; ; n *= 2 {
+		entries, err := s.deps.Log.ReadBack(ctx, logOf(c), e.Seq, n)
+		if err != nil {
+			return e, err
+		}
+		for i := range entries {
+			if e = entries[i]; !isAccess(e.Payload) {
+				return e, nil
+			}
+		}
+		if len(entries) < n {
+			return e, errDamaged // a conversation begins with another
+		}
+	}
+}
+
+func isAccess(stored []byte) bool {
+	var e message.Entry
+	var content chatv1.Content
+	return message.IsControl(stored) && e.Decode(stored) == nil && proto.Unmarshal(e.Content, &content) == nil &&
+		content.GetControl().GetAction() == chatv1.Control_ACTION_ACCESS
 }
 
 // finish describes a row.

@@ -259,6 +259,34 @@ func TestAFormerMemberSeesTheListAsItWas(t *testing.T) {
 	}
 }
 
+// A block shows in nobody's list: not as the last message, not by the conversation's place, not in the count.
+func TestABlockDoesNotShowInTheList(t *testing.T) {
+	h := newHouse(t, true, inbox.Config{})
+	h.open(t, 20, ann, bob)
+	h.open(t, 21, ann, eve)
+	check := func(blocks int, seq, unread uint64) {
+		t.Helper()
+		for range blocks {
+			h.access(t, 20)
+		}
+		p := h.list(t, ann, 0, "")
+		if got := ids(p); !equal(got, 21, 20) {
+			t.Fatalf("after %d blocks the order is %v", blocks, got)
+		}
+		if c := p.Conversations[1]; c.LastSeq != seq || c.LastMessage.Seq != seq || c.Unread != unread || p.Badge != unread {
+			t.Errorf("after %d blocks: %v", blocks, c)
+		}
+	}
+	check(1, 1, 0)
+	h.send(t, bob, 20, false) // 3
+	h.send(t, eve, 21, false)
+	h.markSync(t, ann, 21, 0, 2)
+	check(0, 3, 1)
+	check(40, 3, 1)
+	h.markSync(t, ann, 20, 0, 1<<63) // on an entry of access
+	check(1, 3, 0)
+}
+
 func TestWhatOneSendsOneHasRead(t *testing.T) {
 	h := newHouse(t, true, inbox.Config{})
 	h.open(t, duo, ann, bob)

@@ -23,6 +23,8 @@ type conversation struct {
 	members map[uint64][]interval
 	// large phases: from the entry after LARGE to SMALL; to 0 is open.
 	large []interval
+	// untold entries, of access: in no stream.
+	untold map[uint64]struct{}
 }
 
 func (v *conversation) where() string { return fmt.Sprintf("conversation %d", v.id) }
@@ -60,7 +62,7 @@ type sender struct{ user, device uint64 }
 type last struct{ seq, counted uint64 }
 
 func (c *check) conversation(k timeline.Key) error {
-	v := &conversation{id: k.ID, members: map[uint64][]interval{}}
+	v := &conversation{id: k.ID, members: map[uint64][]interval{}, untold: map[uint64]struct{}{}}
 	c.conversations[k.ID] = v
 	c.report.Conversations++
 	tail, err := c.log.Tail(c.ctx, k)
@@ -195,6 +197,8 @@ func (c *check) control(v *conversation, seq uint64, m *message.Entry) {
 				list[len(list)-1].to = seq
 			}
 		}
+	case chatv1.Control_ACTION_ACCESS:
+		v.untold[seq] = struct{}{}
 	case chatv1.Control_ACTION_LARGE:
 		v.large = append(v.large, interval{from: seq})
 	case chatv1.Control_ACTION_SMALL:

@@ -117,7 +117,8 @@ func (c *check) missing(u uint64, conversations []uint64, seen map[uint64]map[ui
 				to = v.tail
 			}
 			for seq := i.from; seq <= to; seq++ {
-				if _, ok := seen[n][seq]; ok || v.isLarge(seq) || c.isUncarried(n, seq) {
+				_, untold := v.untold[seq]
+				if _, ok := seen[n][seq]; ok || untold || v.isLarge(seq) || c.isUncarried(n, seq) {
 					continue
 				}
 				c.report.violate("delivery", fmt.Sprintf("stream of user %d", u), "entry %d of conversation %d is missing", seq, n)

@@ -238,6 +238,39 @@ func TestHealthyDirectoryPasses(t *testing.T) {
 	}
 }
 
+// An entry of access is in no stream; what comes after it is.
+func TestAnEntryOfAccessIsNotMissed(t *testing.T) {
+	dir := healthy(t)
+	log, err := pebblelog.Open(filepath.Join(dir, "timeline"), pebblelog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &writer{t: t, log: log, access: 6, seq: last, sent: map[uint64]uint64{1: 2}}
+	w.control(chatv1.Control_ACTION_ACCESS, 0)
+	w.message(1)
+	for _, seq := range []uint64{last, last + 2} {
+		for u := uint64(1); u <= 2; u++ {
+			if err := log.Post(t.Context(), []timeline.Post{{Key: timeline.Key{Kind: timeline.Inbox, ID: u}, Payload: message.AppendInboxRef(nil, group, seq)}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := log.PutCheckpoint(t.Context(), groupKey.Partition(), last+2); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, dir, `UPDATE conversations SET applied = 9`)
+	r := run(t, dir)
+	for _, v := range r.Violations {
+		t.Error(v)
+	}
+	if r.Entries != last+2 || r.Uncarried != 0 {
+		t.Errorf("read %+v", r)
+	}
+}
+
 // Each kind of damage is found, under its rule.
 func TestDamageIsFound(t *testing.T) {
 	spoil := func(do func(t *testing.T, db *pebble.DB)) func(*testing.T, string) {
