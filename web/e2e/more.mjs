@@ -124,7 +124,24 @@ export async function byKeyboard(page, url, handle, text) {
   }
 }
 
-/** A group is renamed, announces, is joined by its link, makes an admin, loses a member, and is left. */
+/** Who signs out leaves nothing on the device; who signs in again has it all. */
+export async function signOutAndIn(page, handle, name, before) {
+  await page.getByTestId("conversation").filter({ hasText: name }).click();
+  await page.getByTestId("composer").fill("not for others to see");
+  await page.getByTestId("tab-settings").click();
+  await page.locator(".settings > button").last().click();
+  await page.locator("dialog").getByRole("button", { name: "Sign out" }).click();
+  await page.locator("input[name=handle]").fill(handle);
+  assert.equal(await page.evaluate(() => Object.keys(localStorage).filter((k) => k.startsWith("draft/")).length), 0);
+  await page.locator("input[name=password]").fill("a good password");
+  await page.keyboard.press("Enter");
+  await page.getByTestId("conversation").filter({ hasText: name }).click();
+  const texts = page.locator('[data-testid="message"] .text');
+  await page.waitForFunction((n) => document.querySelectorAll('[data-testid="message"] .text').length === n, before.length);
+  assert.deepEqual(await texts.allInnerTexts(), before);
+}
+
+/** A group is renamed, announces, is joined by its link and after being asked, makes an admin, loses a member, and is left. */
 export async function groupLife({ alice, bob, carol, shot }) {
   await alice.getByTestId("conversation").filter({ hasText: "周末爬山" }).click();
   await alice.getByRole("button", { name: "About this chat" }).click();
@@ -148,8 +165,21 @@ export async function groupLife({ alice, bob, carol, shot }) {
   await member("Carol").getByRole("button", { name: "Remove" }).click();
   await alice.locator("dialog").getByRole("button", { name: "Remove" }).click();
   await carol.locator(".closed-note").waitFor();
+  await panel.getByLabel("Who may join").selectOption({ label: "Anybody, after approval" });
+  await panel.getByRole("button", { name: "Join link" }).click();
+  await panel.getByText("asks to join").waitFor();
+  await carol.goto(await alice.getByTestId("join-link").inputValue());
+  await carol.getByText("Your request was sent").waitFor();
+  await alice.getByRole("button", { name: "About this chat" }).click();
+  await alice.getByRole("button", { name: "About this chat" }).click(); // the requests are read anew
+  await panel.getByRole("button", { name: "Accept" }).click();
+  await carol.getByTestId("conversation").filter({ hasText: "周日爬山" }).click();
+  await carol.getByTestId("composer").waitFor();
+  await panel.getByRole("button", { name: "Only admins write" }).click();
+  await carol.locator(".closed-note").waitFor();
+  await shot(alice, "13-group-open-by-approval");
   await bob.getByRole("button", { name: "Leave group" }).click();
   await bob.locator("dialog").getByRole("button", { name: "Leave group" }).click();
   await bob.locator(".closed-note").waitFor();
-  await alice.getByText("1 member", { exact: true }).first().waitFor();
+  await alice.getByText("2 members", { exact: true }).first().waitFor();
 }

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 import { accessible } from "./axe.mjs";
-import { byKeyboard, count, groupLife, jumpToNew, readAll, writeMuch } from "./more.mjs";
+import { byKeyboard, count, groupLife, jumpToNew, readAll, signOutAndIn, writeMuch } from "./more.mjs";
 
 const binary = process.env.TEST_BINARY ?? fileURLToPath(new URL("../../bin/rialto", import.meta.url));
 const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
@@ -213,6 +213,9 @@ async function run(browser) {
 
   step("the life of a group");
   await groupLife({ alice, bob, carol, shot });
+
+  step("signing out, and in again");
+  await signOutAndIn(bob, "bob", "Alice", before);
 }
 
 /** A small PNG, drawn in the browser. */

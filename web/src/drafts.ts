@@ -51,6 +51,12 @@ export class Drafts {
     await Promise.all(left.map((k) => this.keep(k.slice(mine.length), this.kept.getItem(k) ?? "")));
   }
 
+  /** Forgets everything, as at a log-out. */
+  clear(): void {
+    const held = Array.from({ length: this.kept.length }, (_, i) => this.kept.key(i) ?? "").filter((k) => k.startsWith(prefix));
+    for (const k of held) this.kept.removeItem(k);
+  }
+
   private key(conversation: string): string {
     return `${prefix}${this.port.me}/${conversation}`;
   }

@@ -56,6 +56,7 @@ type NameOf = (user: string) => string;
 export function controlText(c: Control, name: NameOf, t: Translate): string {
   const who = name(c.actor);
   const users = c.users.map(name).join(", ");
+  const them = c.users.map((u) => (name(u) === t("you") ? t("youObject") : name(u))).join(", ");
   switch (c.action) {
     case Control_Action.CREATED:
       return c.text ? t("createdGroup", { who, text: c.text }) : t("startedChat");
@@ -64,17 +65,17 @@ export function controlText(c: Control, name: NameOf, t: Translate): string {
     case Control_Action.LEFT:
       return t("left", { users });
     case Control_Action.REMOVED:
-      return t("removed", { who, users });
+      return t("removed", { who, users: them });
     case Control_Action.ROLE:
-      return t(c.role === Role.ADMIN ? "madeAdmin" : "madeMember", { who, users });
+      return t(c.role === Role.ADMIN ? "madeAdmin" : "madeMember", { who, users: them });
     case Control_Action.RENAMED:
       return t("renamed", { who, text: c.text });
     case Control_Action.ANNOUNCED:
       return t("announced", { who, text: c.text });
     case Control_Action.MUTED:
-      return t(c.users.length === 0 ? (c.untilMs > 0n ? "mutedAllBy" : "unmutedAllBy") : c.untilMs > 0n ? "mutedSome" : "unmutedSome", { who, users });
+      return t(c.users.length === 0 ? (c.untilMs > 0n ? "mutedAllBy" : "unmutedAllBy") : c.untilMs > 0n ? "mutedSome" : "unmutedSome", { who, users: them });
     case Control_Action.TRANSFERRED:
-      return t("transferred", { users });
+      return t("transferred", { users: them });
     case Control_Action.DISSOLVED:
       return t("dissolvedBy", { who });
     case Control_Action.JOIN_POLICY:

@@ -51,3 +51,12 @@ test("what a closed page left is handed over, of this user only, also that a dra
   expect(told.sort()).toEqual(["1=left", "2="]);
   expect([...map.keys()]).toEqual(["theme", "draft/8/1"]);
 });
+
+test("a log-out forgets every draft, and nothing else", () => {
+  const { map, drafts } = setUp();
+  map.set("theme", "dark");
+  drafts.hold("1", "a");
+  drafts.hold("2", "b");
+  drafts.clear();
+  expect([...map.keys()]).toEqual(["theme"]);
+});

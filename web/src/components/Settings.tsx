@@ -1,6 +1,6 @@
 import type { SessionInfo, Settings as SettingsPb } from "@rialto-im/client";
 import { useEffect, useState, type FormEvent } from "react";
-import { useClient, useOnline } from "../client.js";
+import { drafts, useClient, useOnline } from "../client.js";
 import { errorText } from "../errors.js";
 import { when } from "../format.js";
 import { getLocale, setLocale, useText } from "../i18n.js";
@@ -29,7 +29,7 @@ export function Settings() {
       <Privacy run={run} />
       <Password />
       <Sessions run={run} />
-      <Confirm label={t("signOut")} question={t("sureSignOut")} onYes={() => void run(() => client.logOut())} />
+      <Confirm label={t("signOut")} question={t("sureSignOut")} onYes={() => void run(() => client.logOut().then(() => drafts.clear()))} />
     </section>
   );
 }

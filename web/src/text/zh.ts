@@ -70,6 +70,7 @@ export const zh: Record<Key, string> = {
   muted: "已设免打扰",
   draft: "草稿：",
   you: "你",
+  youObject: "你",
   photo: "图片",
   file: "文件",
   voice: "语音",
