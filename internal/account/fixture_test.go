@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/rialto-im/rialto/internal/idgen"
 	"github.com/rialto-im/rialto/internal/job"
 	"github.com/rialto-im/rialto/internal/sqldb"
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
 )
 
 // clockByHand moves when told.
@@ -50,7 +50,7 @@ type room struct {
 
 func open(t *testing.T, config account.Config) *room {
 	t.Helper()
-	db, err := sqldb.Open(t.Context(), filepath.Join(t.TempDir(), "records.db"))
+	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
 	if err != nil {
 		t.Fatal(err)
 	}

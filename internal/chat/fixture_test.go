@@ -2,9 +2,7 @@ package chat_test
 
 import (
 	"context"
-	"database/sql"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,6 +15,7 @@ import (
 	"github.com/rialto-im/rialto/internal/idgen"
 	"github.com/rialto-im/rialto/internal/message"
 	"github.com/rialto-im/rialto/internal/sqldb"
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/timeline"
 	"github.com/rialto-im/rialto/internal/timeline/memlog"
 	"google.golang.org/protobuf/proto"
@@ -74,7 +73,7 @@ func (r *relations) Exist(_ context.Context, users []id.User) error {
 
 // house has what the nodes of a test share.
 type house struct {
-	path      string
+	place     string
 	log       timeline.Log
 	db        *sqldb.DB
 	clock     *clockByHand
@@ -86,12 +85,12 @@ type house struct {
 
 func newHouse(t testing.TB, config chat.Config) *house {
 	t.Helper()
-	h := &house{path: filepath.Join(t.TempDir(), "records.db"), log: memlog.New(nil), config: config, clock: &clockByHand{},
+	h := &house{place: sqltest.Place(t), log: memlog.New(nil), config: config, clock: &clockByHand{},
 		relations: &relations{most: 1000, blocked: map[[2]id.User]bool{}, friends: map[[2]id.User]bool{}}}
 	h.clock.ms.Store(1_800_000_000_000)
 	h.messages = idgen.NewMessages(h.clock)
 	h.ids = idgen.NewSnowflake(steady{}, 1)
-	h.db = openDB(t, h.path)
+	h.db = openDB(t, h.place)
 	return h
 }
 
@@ -100,9 +99,9 @@ type steady struct{}
 
 func (steady) Now() time.Time { return time.Now() }
 
-func openDB(t testing.TB, path string) *sqldb.DB {
+func openDB(t testing.TB, place string) *sqldb.DB {
 	t.Helper()
-	db, err := sqldb.Open(context.Background(), path)
+	db, err := sqldb.Open(context.Background(), place)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,21 +127,6 @@ func (h *house) nodeOn(t tester, db *sqldb.DB) *chat.Service {
 		t.Fatalf("%v", err)
 	}
 	return s
-}
-
-// copyDB gives a copy of the records as they are now, as a backup has them.
-func (h *house) copyDB(t tester, to string) {
-	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+h.path)
-	if err == nil {
-		_, err = db.Exec(`VACUUM INTO '` + to + `'`)
-		if err == nil {
-			err = db.Close()
-		}
-	}
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
 }
 
 func draftOf(c id.Conversation, u id.User, n uint64, text string) *message.Draft {

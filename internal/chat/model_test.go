@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/chat"
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/message"
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
 	"pgregory.net/rapid"
 )
 
@@ -581,7 +581,6 @@ func TestGroupAsModel(t *testing.T) {
 	ctx := context.Background()
 	h := newHouse(t, chat.Config{LargeAbove: largeAbove})
 	nodes := []*chat.Service{h.node(t), h.node(t)}
-	dir, copies := t.TempDir(), 0
 	rapid.Check(t, func(rt *rapid.T) {
 		h.relations.mu.Lock()
 		clear(h.relations.blocked)
@@ -596,13 +595,12 @@ func TestGroupAsModel(t *testing.T) {
 			r.next[u] = uint64(c)
 		}
 		deeds := []func(*rapid.T){r.send, r.send, r.send, r.invite, r.invite, r.remove, r.leave, r.join, r.join, r.answer, r.roles, r.transfer, r.mute, r.update, r.link, r.block, r.dissolve}
-		old := filepath.Join(dir, fmt.Sprint(copies, ".db"))
-		copies++
+		old := ""
 		n := rapid.IntRange(1, 40).Draw(rt, "deeds")
 		at := rapid.IntRange(0, n-1).Draw(rt, "copy at")
 		for i := range n {
 			if i == at {
-				h.copyDB(rt, old)
+				old = sqltest.Copy(t, h.place)
 			}
 			h.clock.ms.Add(int64(rapid.IntRange(0, 5).Draw(rt, "later")))
 			deeds[rapid.IntRange(0, len(deeds)-1).Draw(rt, "deed")](rt)
@@ -617,8 +615,8 @@ func TestGroupAsModel(t *testing.T) {
 }
 
 // verifyOld opens a service on an older copy of the rows. What it projects from the log is what the rows say now.
-func (r *run) verifyOld(t *testing.T, path string) {
-	db := openDB(t, path)
+func (r *run) verifyOld(t *testing.T, place string) {
+	db := openDB(t, place)
 	s := r.h.nodeOn(r, db)
 	r.verify("with older rows", s)
 	r.verify("with older rows, the second time", r.h.nodeOn(r, db))

@@ -15,7 +15,7 @@ import (
 
 var steps = []string{
 	`CREATE TABLE conversations (id BIGINT PRIMARY KEY, kind BIGINT NOT NULL, title TEXT NOT NULL DEFAULT '', announcement TEXT NOT NULL DEFAULT '',
-		avatar BIGINT NOT NULL DEFAULT 0, join_policy BIGINT NOT NULL DEFAULT 1, muted_all_ms BIGINT NOT NULL DEFAULT 0, dissolved BIGINT NOT NULL DEFAULT 0,
+		avatar BIGINT NOT NULL DEFAULT 0, join_policy BIGINT NOT NULL DEFAULT 1, muted_all_ms BIGINT NOT NULL DEFAULT 0, dissolved BOOLEAN NOT NULL DEFAULT FALSE,
 		large BIGINT NOT NULL DEFAULT 0, lo BIGINT, hi BIGINT, creator BIGINT, create_key TEXT, link TEXT UNIQUE, applied BIGINT NOT NULL DEFAULT 0,
 		UNIQUE (lo, hi), UNIQUE (creator, create_key))`,
 	`CREATE TABLE members (conversation BIGINT NOT NULL, member BIGINT NOT NULL, role BIGINT NOT NULL, join_seq BIGINT NOT NULL, leave_seq BIGINT NOT NULL DEFAULT 0,

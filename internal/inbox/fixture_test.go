@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/rialto-im/rialto/internal/job"
 	"github.com/rialto-im/rialto/internal/message"
 	"github.com/rialto-im/rialto/internal/sqldb"
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/timeline"
 	"github.com/rialto-im/rialto/internal/timeline/memlog"
 	"github.com/rialto-im/rialto/internal/timeline/pebblelog"
@@ -165,7 +165,7 @@ func newHouse(t testing.TB, pebble bool, config inbox.Config) *house {
 	t.Helper()
 	h := &house{t: t, rooms: &rooms{members: map[place]interval{}, direct: map[id.Conversation][2]id.User{}, large: map[id.Conversation]bool{}, apart: map[id.Conversation]bool{}},
 		clock: &clockByHand{ms: 1_800_000_000_000}, config: config, hidden: map[id.User]bool{}}
-	db, err := sqldb.Open(t.Context(), filepath.Join(t.TempDir(), "records.db"))
+	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
 	if err != nil {
 		t.Fatal(err)
 	}

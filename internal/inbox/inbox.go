@@ -96,8 +96,8 @@ type device struct {
 const queued = 1 << 17
 
 var steps = []string{
-	`CREATE TABLE views (owner BIGINT NOT NULL, conversation BIGINT NOT NULL, pinned BIGINT NOT NULL DEFAULT 0, muted BIGINT NOT NULL DEFAULT 0,
-		archived BIGINT NOT NULL DEFAULT 0, draft TEXT NOT NULL DEFAULT '', read_seq BIGINT NOT NULL DEFAULT 0, read_counted BIGINT NOT NULL DEFAULT 0,
+	`CREATE TABLE views (owner BIGINT NOT NULL, conversation BIGINT NOT NULL, pinned BOOLEAN NOT NULL DEFAULT FALSE, muted BOOLEAN NOT NULL DEFAULT FALSE,
+		archived BOOLEAN NOT NULL DEFAULT FALSE, draft TEXT NOT NULL DEFAULT '', read_seq BIGINT NOT NULL DEFAULT 0, read_counted BIGINT NOT NULL DEFAULT 0,
 		delivered_seq BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (owner, conversation))`,
 	`CREATE INDEX views_conversation ON views (conversation, owner)`,
 	`CREATE TABLE device_cursors (owner BIGINT NOT NULL, device BIGINT NOT NULL, position BIGINT NOT NULL, PRIMARY KEY (owner, device))`,

@@ -36,7 +36,7 @@ const (
 func NewOutbox(ctx context.Context, db *sqldb.DB, logger *slog.Logger) (*Outbox, error) {
 	o := &Outbox{db: db, logger: logger, wake: make(chan struct{}, 1)}
 	return o, db.Migrate(ctx, "job", []string{
-		`CREATE TABLE outbox (n INTEGER PRIMARY KEY, owner BIGINT NOT NULL, body BLOB NOT NULL)`,
+		`CREATE TABLE outbox (n {number}, owner BIGINT NOT NULL, body {bytes} NOT NULL)`,
 	})
 }
 

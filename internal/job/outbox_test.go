@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/job"
 	"github.com/rialto-im/rialto/internal/sqldb"
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
 )
 
 var errBroken = errors.New("broken by the test")
@@ -26,7 +26,7 @@ func must(t testing.TB, err error) {
 
 func open(t testing.TB) (*sqldb.DB, *job.Outbox) {
 	t.Helper()
-	db, err := sqldb.Open(context.Background(), filepath.Join(t.TempDir(), "records.db"))
+	db, err := sqldb.Open(context.Background(), sqltest.Place(t))
 	must(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {

@@ -27,6 +27,7 @@ import (
 	"github.com/rialto-im/rialto/internal/idgen"
 	"github.com/rialto-im/rialto/internal/media"
 	"github.com/rialto-im/rialto/internal/sqldb"
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
 )
 
 // clockByHand moves when told.
@@ -91,7 +92,7 @@ const (
 func open(t *testing.T, config media.Config) *room {
 	t.Helper()
 	dir := t.TempDir()
-	db, err := sqldb.Open(t.Context(), filepath.Join(dir, "records.db"))
+	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -20,6 +19,7 @@ import (
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/presence"
 	"github.com/rialto-im/rialto/internal/sqldb"
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 )
@@ -98,7 +98,7 @@ func (w *world) fail(err error) {
 // bubble runs a test in faked time, with the room running.
 func bubble(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "records.db")
+	path := sqltest.Place(t)
 	synctest.Test(t, func(t *testing.T) {
 		w, stop := open(t, path)
 		defer stop()
@@ -377,7 +377,7 @@ func TestAFailedCheckIsAskedAgain(t *testing.T) {
 }
 
 func TestLastActiveIsKept(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "records.db")
+	path := sqltest.Place(t)
 	synctest.Test(t, func(t *testing.T) {
 		w, stop := open(t, path)
 		w.Connected(caller(1, 10))
@@ -443,7 +443,7 @@ func TestWatchersEndUpRight(t *testing.T) {
 			return step{id.User(rapid.IntRange(1, users).Draw(r, "user")), rapid.IntRange(0, 6).Draw(r, "deed"),
 				time.Duration(rapid.IntRange(1, 20_000).Draw(r, "ms")) * time.Millisecond}
 		}), 1, 40).Draw(r, "steps")
-		path := filepath.Join(t.TempDir(), fmt.Sprintf("%p.db", r))
+		path := sqltest.Place(t)
 		var faults []string // of the bubble, whose goroutine is not that of r
 		synctest.Test(t, func(t *testing.T) {
 			w, stop := open(t, path)
@@ -508,7 +508,7 @@ func TestWatchersEndUpRight(t *testing.T) {
 
 // BenchmarkMemory tells the bytes per user who is online (BAR-A6 counts them in).
 func BenchmarkMemory(b *testing.B) {
-	db, err := sqldb.Open(b.Context(), filepath.Join(b.TempDir(), "records.db"))
+	db, err := sqldb.Open(b.Context(), sqltest.Place(b))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,0 +1,110 @@
+package sqldb
+
+import (
+	"context"
+	"slices"
+
+	"github.com/rialto-im/rialto/internal/errs"
+)
+
+const (
+	together = 128 // bounds the writers that share a transaction
+	tries    = 20  // of a transaction that met another node's
+)
+
+func (d *DB) run() {
+	defer close(d.ended)
+	for {
+		var jobs []*job
+		select {
+		case j := <-d.jobs:
+			jobs = append(jobs, j)
+		case <-d.stop:
+			for {
+				select {
+				case j := <-d.jobs:
+					j.err = errClosed
+					close(j.done)
+				default:
+					return
+				}
+			}
+		}
+	more:
+		for len(jobs) < together {
+			select {
+			case j := <-d.jobs:
+				jobs = append(jobs, j)
+			default:
+				break more
+			}
+		}
+		d.commit(jobs)
+		for _, j := range jobs {
+			close(j.done)
+		}
+	}
+}
+
+func (d *DB) commit(jobs []*job) {
+	for met := 0; len(jobs) > 0; {
+		broke, err := d.transact(jobs)
+		if err == nil {
+			return
+		}
+		if isConflict(err) && met < tries { // nothing of it is stored: all go again, and see what the other has stored
+			met++
+			continue
+		}
+		if failure := classify(err); broke == nil || errs.Is(failure, errs.Unavailable) {
+			for _, j := range jobs {
+				if j.err == nil {
+					j.err = failure
+				}
+			}
+			return
+		}
+		// After some failures (a statement that is cancelled is one) the database undoes the whole transaction: the others go again.
+		jobs = slices.DeleteFunc(slices.Clone(jobs), func(j *job) bool { return j == broke })
+	}
+}
+
+// transact runs jobs in one transaction, and sets the error of each. It names the one whose failure ended the transaction.
+func (d *DB) transact(jobs []*job) (broke *job, err error) {
+	ctx := context.Background()
+	if d.dialect.limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d.dialect.limit)
+		defer cancel()
+	}
+	tx, err := d.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Rollback() //nolint:errcheck // after Commit it has nothing to do
+	for _, j := range jobs {
+		if j.err = j.ctx.Err(); j.err != nil {
+			continue
+		}
+		if _, err := tx.ExecContext(ctx, "SAVEPOINT writer"); err != nil {
+			return nil, err
+		}
+		failure := j.run(tx)
+		if isConflict(failure) {
+			return nil, failure
+		}
+		end := "RELEASE writer"
+		if failure != nil {
+			end = "ROLLBACK TO writer; RELEASE writer"
+		}
+		_, err := tx.ExecContext(ctx, end)
+		if j.err = classify(failure); err == nil {
+			continue
+		}
+		if failure == nil {
+			failure, j.err = err, classify(err)
+		}
+		return j, failure
+	}
+	return nil, tx.Commit()
+}

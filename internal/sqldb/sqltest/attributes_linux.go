@@ -1,0 +1,6 @@
+package sqltest
+
+import "syscall"
+
+// attributes have a child end with this process, also when that is killed.
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT} }
