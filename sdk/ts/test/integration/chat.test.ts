@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { Client, memoryStorage, type ChatMessage, type WebSocketConstructor } from "../../src/index.js";
@@ -115,4 +117,19 @@ test("a group: invite, rename, leave; a refused message stays and says why", asy
   await bob.sendText(group, "may I?");
   await until(bob, () => bob.outgoing(group)[0]?.failed !== undefined);
   expect(bob.outgoing(group)[0]!.failed!.code).toBe("not_found");
+});
+
+test("the example of a bot answers", async () => {
+  const bot = spawn(process.execPath, ["examples/echo.mjs"], { env: { ...process.env, SERVER: server.url }, stdio: ["ignore", "pipe", "inherit"] });
+  try {
+    for await (const line of createInterface({ input: bot.stdout })) if (line === "online") break;
+    const alice = await signUp("alice");
+    const { users } = await alice.account.getUsers({ handles: ["echo"] });
+    const conversation = (await alice.openDirect(users[0]!.id)).id;
+    await alice.open(conversation);
+    await alice.sendText(conversation, "is anybody there?");
+    await until(alice, () => texts(alice.messages(conversation)).includes("You said: is anybody there?"));
+  } finally {
+    bot.kill();
+  }
 });
