@@ -91,8 +91,9 @@ type Service struct {
 	issuers   *issuers
 	firsts    [firstShards]sync.Mutex // held while the first session of a foreign token is made
 
-	mu       sync.Mutex // guards attempts and tickets
+	mu       sync.Mutex // guards all below
 	attempts map[string]*attempts
+	cleaned  time.Time // when attempts were gone through
 	tickets  map[string]ticket
 }
 

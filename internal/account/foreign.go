@@ -53,7 +53,7 @@ func (s *Service) beginForeign(ctx context.Context, sum []byte, who stranger, de
 	if err != nil {
 		return id.Caller{}, err
 	}
-	session, err := s.begin(ctx, user, &accountv1.Client{Device: uint64(device)})
+	session, err := s.begin(ctx, user, "", &accountv1.Client{Device: uint64(device)})
 	if err != nil {
 		return id.Caller{}, err
 	}

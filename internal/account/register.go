@@ -40,10 +40,10 @@ func parseName(name string, most int) (string, error) {
 	name = strings.TrimSpace(norm.NFC.String(name))
 	seen := false
 	for _, r := range name {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == utf8.RuneError || r == '\u2028' || r == '\u2029' {
-			return "", errs.New(errs.Invalid, "bad_name", "a name must not have control or text-direction characters")
+		if unicode.IsControl(r) || r == utf8.RuneError || r == '\u2028' || r == '\u2029' || hidden(r) {
+			return "", errs.New(errs.Invalid, "bad_name", "a name must not have control, text-direction or invisible characters")
 		}
-		seen = seen || unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Mn, r)
+		seen = seen || unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Mn, r) && !blank(r)
 	}
 	if n := utf8.RuneCountInString(name); !seen || n > most {
 		return "", errs.New(errs.Invalid, "bad_name", "a name has 1 to 64 characters, and not only blanks")
@@ -51,8 +51,27 @@ func parseName(name string, most int) (string, error) {
 	return name, nil
 }
 
+// hidden characters change what others look like, or nothing. The joiners make emoji and letters of several scripts, tags make
+// flags, and some signs are seen.
+func hidden(r rune) bool {
+	joins := r == '\u200c' || r == '\u200d' || r >= '\U000e0020' && r <= '\U000e007f'
+	return unicode.Is(unicode.Cf, r) && !joins && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+}
+
+// blank characters are letters and symbols by their kind, and nothing to the eye.
+func blank(r rune) bool {
+	return strings.ContainsRune("\u115f\u1160\u3164\uffa0\u2800\U0001d159", r)
+}
+
+// maxPassword in bytes: 128 characters in their longest form.
+const maxPassword = 2048
+
+// parsePassword counts characters in the form that is hashed.
 func parsePassword(p string) error {
-	if n := utf8.RuneCountInString(p); n < 8 || n > 128 || len(p) > 512 || strings.ContainsRune(p, 0) || !utf8.ValidString(p) {
+	if len(p) > maxPassword || !utf8.ValidString(p) || strings.ContainsRune(p, 0) {
+		p = ""
+	}
+	if n := utf8.RuneCountInString(norm.NFC.String(p)); n < 8 || n > 128 {
 		return errs.New(errs.Invalid, "bad_password", "a password has 8 to 128 characters")
 	}
 	return nil
@@ -82,7 +101,7 @@ func (s *Service) Register(ctx context.Context, r *accountv1.RegisterRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	return s.begin(ctx, user, r.Client)
+	return s.begin(ctx, user, hash, r.Client)
 }
 
 func (s *Service) insertUser(ctx context.Context, handle, name, hash, external string) (id.User, error) {

@@ -21,12 +21,14 @@ const refreshGrace = 10 * time.Second
 
 const ticketLife = time.Minute
 
+const attemptsMost = 100_000 // handles whose logins are counted
+
 var errLogin = errs.New(errs.Unauthenticated, "bad_login", "handle or password is wrong")
 
 // Login opens a session with a password. Unknown handles and wrong passwords are answered alike.
 func (s *Service) Login(ctx context.Context, r *accountv1.LoginRequest) (*accountv1.Session, error) {
 	handle := strings.ToLower(strings.TrimPrefix(strings.TrimSpace(r.Handle), "@"))
-	if len(handle) > 64 || len(r.Password) > 512 {
+	if len(handle) > 64 || len(r.Password) > maxPassword {
 		return nil, errLogin
 	}
 	if err := s.admit(handle); err != nil {
@@ -46,24 +48,28 @@ func (s *Service) Login(ctx context.Context, r *accountv1.LoginRequest) (*accoun
 		return nil, errLogin
 	}
 	if rehash {
-		if err := s.setPassword(ctx, user, r.Password); err != nil {
+		if phc, err = s.rehash(ctx, user, phc, r.Password); err != nil {
 			return nil, err
 		}
 	}
-	return s.begin(ctx, user, r.Client)
+	return s.begin(ctx, user, phc, r.Client)
 }
 
-// admit counts logins by handle, known or not.
+// admit counts logins by handle, known or not. Where more are counted than memory is for, others wait.
 func (s *Service) admit(handle string) error {
 	now := s.deps.Clock.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.attempts) > 100_000 {
+	if len(s.attempts) >= attemptsMost && now.Sub(s.cleaned) > time.Second {
+		s.cleaned = now
 		for h, a := range s.attempts {
 			if now.Sub(a.since) > time.Minute {
 				delete(s.attempts, h)
 			}
 		}
+	}
+	if len(s.attempts) >= attemptsMost && s.attempts[handle] == nil {
+		return &errs.Error{Kind: errs.Exhausted, Reason: "too_many_logins", Message: "too many logins; wait a minute", Retry: time.Minute}
 	}
 	a := s.attempts[handle]
 	if a == nil || now.Sub(a.since) > time.Minute {
@@ -76,32 +82,44 @@ func (s *Service) admit(handle string) error {
 	return nil
 }
 
-func (s *Service) setPassword(ctx context.Context, user id.User, password string) error {
-	hash, err := s.passwords.Hash(ctx, password)
+// rehash stores a password's hash with the parameters of now, in place of the one that was checked.
+func (s *Service) rehash(ctx context.Context, user id.User, old, password string) (phc string, err error) {
+	if phc, err = s.passwords.Hash(ctx, password); err != nil {
+		return "", err
+	}
+	return phc, s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return setPassword(ctx, tx, user, old, phc, errLogin) })
+}
+
+// setPassword replaces the hash that was checked, or fails with gone where another took its place meanwhile.
+func setPassword(ctx context.Context, tx *sql.Tx, user id.User, old, phc string, gone error) error {
+	done, err := tx.ExecContext(ctx, `UPDATE users SET password = $1 WHERE id = $2 AND password = $3`, phc, int64(user), old)
 	if err != nil {
 		return err
 	}
-	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE users SET password = $1 WHERE id = $2`, hash, int64(user))
-		return err
-	})
+	if n, err := done.RowsAffected(); err != nil || n == 0 {
+		return errors.Join(err, gone)
+	}
+	return nil
 }
+
+var errNoUser = errs.New(errs.NotFound, "no_user", "there is no such user; make it with PutUser")
 
 // CreateSession opens a session for a user whom the business server has authenticated.
 func (s *Service) CreateSession(ctx context.Context, r *accountv1.CreateSessionRequest) (*accountv1.Session, error) {
 	var user id.User
 	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT id FROM users WHERE id = $1 OR external_id = $2`, int64(r.User), sql.NullString{String: r.ExternalId, Valid: r.ExternalId != ""}).Scan(&user)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, errs.New(errs.NotFound, "no_user", "there is no such user; make it with PutUser")
+		return nil, errNoUser
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s.begin(ctx, user, r.Client)
+	return s.begin(ctx, user, "", r.Client)
 }
 
-// begin opens a session on a device, and ends those that the device policy gives up for it.
-func (s *Service) begin(ctx context.Context, user id.User, c *accountv1.Client) (*accountv1.Session, error) {
+// begin opens a session on a device, and ends those that the device policy gives up for it. phc is the password's hash that was
+// checked for it, which must be so still: a new password ends all that the old one opened. Empty: none was.
+func (s *Service) begin(ctx context.Context, user id.User, phc string, c *accountv1.Client) (*accountv1.Session, error) {
 	if c == nil {
 		c = &accountv1.Client{}
 	}
@@ -126,6 +144,9 @@ func (s *Service) begin(ctx context.Context, user id.User, c *accountv1.Client) 
 	var ended []Ended
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		ended = ended[:0]
+		if err := s.still(ctx, tx, user, phc); err != nil {
+			return err
+		}
 		var owner int64
 		err := tx.QueryRowContext(ctx, `SELECT owner FROM devices WHERE id = $1`, int64(device)).Scan(&owner)
 		if errors.Is(err, sql.ErrNoRows) || err == nil && owner != int64(user) {
@@ -154,6 +175,19 @@ func (s *Service) begin(ctx context.Context, user id.User, c *accountv1.Client) 
 	}
 	s.tell(ended)
 	return s.session(id.Caller{User: user, Device: id.Device(device), Session: id.Session(session)}, token)
+}
+
+// still fails where a password is another now than the one that was checked.
+func (s *Service) still(ctx context.Context, tx *sql.Tx, user id.User, phc string) error {
+	if phc == "" {
+		return nil
+	}
+	var one int
+	err := tx.QueryRowContext(ctx, `SELECT 1 FROM users WHERE id = $1 AND password = $2`, int64(user), phc).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return errLogin
+	}
+	return err
 }
 
 // endSessions of user $1 at time $2 that are open and match where.
@@ -284,13 +318,26 @@ func (s *Service) ChangePassword(ctx context.Context, c id.Caller, r *accountv1.
 	if err != nil {
 		return err
 	}
+	wrong := errs.New(errs.Denied, "bad_password", "the old password is wrong")
 	if !ok {
-		return errs.New(errs.Denied, "bad_password", "the old password is wrong")
+		return wrong
 	}
-	if err := s.setPassword(ctx, c.User, r.NewPassword); err != nil {
+	fresh, err := s.passwords.Hash(ctx, r.NewPassword)
+	if err != nil {
 		return err
 	}
-	return s.end(ctx, c.User, "password_changed", `id <> $3`, int64(c.Session))
+	var ended []Ended
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
+		if err := setPassword(ctx, tx, c.User, phc, fresh, wrong); err != nil {
+			return err
+		}
+		ended, err = endSessions(ctx, tx, "password_changed", `id <> $3`, int64(c.User), s.nowMs(), int64(c.Session))
+		return err
+	})
+	if err == nil {
+		s.tell(ended)
+	}
+	return err
 }
 
 // ListSessions that are open, the latest used first.
@@ -349,8 +396,11 @@ func (s *Service) Live(ctx context.Context, c id.Caller) error {
 	return err
 }
 
-// CreateTicket gives a single-use ticket for the caller.
+// CreateTicket gives a single-use ticket for the caller, who has a session: a socket is one's.
 func (s *Service) CreateTicket(_ context.Context, c id.Caller) (*accountv1.CreateTicketResponse, error) {
+	if c.Session == 0 {
+		return nil, errs.New(errs.Invalid, "no_session", "an API key opens no socket; make a session with AdminService/CreateSession")
+	}
 	t, now := auth.NewSecret("rt_"), s.deps.Clock.Now()
 	ends := now.Add(ticketLife)
 	s.mu.Lock()

@@ -31,6 +31,8 @@ type row struct {
 	request func(o thing) proto.Message
 	// Reasons of refusal; "" is an answer. Who is refused is told the same of what there is and of what there is not.
 	owner, member, former, stranger string
+	// Server's reason, in anybody's name, where it is another.
+	server string
 }
 
 // own calls speak of the caller only, or of what all users may see.
@@ -41,12 +43,12 @@ const none = "no_conversation"
 
 // all are answered with the same reason.
 func all(reason string, request func(o thing) proto.Message) row {
-	return row{request, reason, reason, reason, reason}
+	return row{request: request, owner: reason, member: reason, former: reason, stranger: reason}
 }
 
 // in a conversation: the owner is answered, members and former members with these reasons; strangers learn nothing.
 func in(member, former string, request func(o thing) proto.Message) row {
-	return row{request, "", member, former, none}
+	return row{request: request, member: member, former: former, stranger: none}
 }
 
 // the owner's reason is another.
@@ -87,10 +89,10 @@ func ofAccounts() map[string]row {
 		accounts + "ChangePassword": all("bad_password", func(thing) proto.Message {
 			return &accountv1.ChangePasswordRequest{OldPassword: "a wrong one", NewPassword: "a good password"}
 		}),
-		accounts + "CreateTicket":   own(func(thing) proto.Message { return &accountv1.CreateTicketRequest{} }),
+		accounts + "CreateTicket":   {request: func(thing) proto.Message { return &accountv1.CreateTicketRequest{} }, server: "no_session"},
 		accounts + "GetUsers":       user(func(u uint64) proto.Message { return &accountv1.GetUsersRequest{Users: []uint64{u}} }),
 		accounts + "SearchUsers":    own(func(thing) proto.Message { return &accountv1.SearchUsersRequest{Query: "a"} }),
-		accounts + "UpdateProfile":  {func(o thing) proto.Message { return &accountv1.UpdateProfileRequest{Avatar: &o.upload} }, "", "no_upload", "no_upload", "no_upload"},
+		accounts + "UpdateProfile":  all("no_upload", func(o thing) proto.Message { return &accountv1.UpdateProfileRequest{Avatar: &o.upload} }).ownerGets(""),
 		accounts + "GetSettings":    own(func(thing) proto.Message { return &accountv1.GetSettingsRequest{} }),
 		accounts + "UpdateSettings": own(func(thing) proto.Message { return &accountv1.UpdateSettingsRequest{Settings: &accountv1.Settings{}} }),
 
@@ -164,7 +166,7 @@ func ofMessages() map[string]row {
 		chats + "Sync": own(func(thing) proto.Message { return &chatv1.SyncRequest{} }),
 
 		medias + "CreateUpload":   own(func(thing) proto.Message { return &chatv1.CreateUploadRequest{Name: "x", Size: 1} }),
-		medias + "CompleteUpload": {func(o thing) proto.Message { return &chatv1.CompleteUploadRequest{Upload: o.upload} }, "", "no_upload", "no_upload", "no_upload"},
+		medias + "CompleteUpload": all("no_upload", func(o thing) proto.Message { return &chatv1.CompleteUploadRequest{Upload: o.upload} }).ownerGets(""),
 		medias + "GetDownload": in("", "", func(o thing) proto.Message {
 			return &chatv1.GetDownloadRequest{Upload: o.upload, Conversation: o.conversation, Seq: o.seq}
 		}),
@@ -291,10 +293,13 @@ func TestWhoMayDoWhat(t *testing.T) {
 	p := people{h.person("alice"), h.person("bob"), h.person("carol"), h.person("dave")}
 	rows, calls := matrix(), h.Calls()
 	for n, name := range slices.Sorted(maps.Keys(rows)) {
-		row := rows[name]
 		for _, server := range []bool{false, true} {
 			if calls[name] != "users" {
 				continue
+			}
+			row := rows[name]
+			if server && row.server != "" {
+				row = all(row.server, row.request)
 			}
 			as := func(person string) []string {
 				s := h.sessionFor(name, person)
