@@ -216,6 +216,12 @@ func (l *Log) begin() error {
 			return err
 		}
 	}
+	if format == 0 && !l.options.ReadOnly {
+		// A store begins in Pebble's oldest format, whose write-ahead log does not show damage in its middle. The next one does.
+		if err := l.db.Flush(); err != nil {
+			return err
+		}
+	}
 	for p := range l.records {
 		at, err := l.getUvarint(checkpointKey(nil, uint16(p)))
 		if err != nil {
