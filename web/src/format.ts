@@ -50,6 +50,12 @@ export function bytes(n: number, l: Locale): string {
   return `${new Intl.NumberFormat(tag(l), { maximumFractionDigits: n < 10 && i > 0 ? 1 : 0 }).format(n)} ${units[i]}`;
 }
 
+/** A few emoji and nothing else: they are shown large. */
+export function isEmoji(text: string): boolean {
+  if (text.length > 40 || !/^(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\p{Regional_Indicator}|[\u200d\ufe0f])+$/u.test(text)) return false;
+  return [...new Intl.Segmenter().segment(text)].length <= 3;
+}
+
 type NameOf = (user: string) => string;
 
 /** What a control entry says to a person. */

@@ -1,6 +1,6 @@
 import { Control_Action, Role, type Control } from "@rialto-im/client";
 import { expect, test } from "vitest";
-import { bytes, controlText, day, tag, when } from "../src/format.js";
+import { bytes, controlText, day, isEmoji, tag, when } from "../src/format.js";
 import { translate, type Translate } from "../src/i18n.js";
 
 const t: Translate = (key, values) => translate("en", key, values);
@@ -33,4 +33,9 @@ test("changes of a group are told in whole sentences, also to those whom they to
   expect(said({ action: Control_Action.MUTED, untilMs: 1n })).toBe("Alice let only admins write");
   expect(said({ action: Control_Action.MUTED, users: ["2"], untilMs: 0n })).toBe("Alice let you write again");
   expect(said({ action: Control_Action.TRANSFERRED, users: ["2"] })).toBe("The owner is now you");
+});
+
+test("a few emoji alone are shown large", () => {
+  for (const text of ["👍", "👋🏽", "❤️", "👩‍👩‍👧‍👦🇨🇳🎉"]) expect(isEmoji(text), text).toBe(true);
+  for (const text of ["", "12", "👍 ", "ok👍", "👍👍👍👍"]) expect(isEmoji(text), text).toBe(false);
 });

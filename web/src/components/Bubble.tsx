@@ -1,7 +1,7 @@
 import type { ChatMessage, ConversationView, OutgoingMessage } from "@rialto-im/client";
 import { useClient } from "../client.js";
 import { errorText } from "../errors.js";
-import { clock, controlText, moment, preview } from "../format.js";
+import { clock, controlText, isEmoji, moment, preview } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
 import { parts } from "../links.js";
 import { nameOf } from "../names.js";
@@ -37,7 +37,7 @@ function Body({ m }: { m: ChatMessage }) {
   const k = m.content.kind;
   switch (k.case) {
     case "text":
-      return <p className="text" dir="auto">{parts(k.value).map((p, i) => (p.href ? <a key={i} href={p.href} target="_blank" rel="noopener noreferrer nofollow">{p.text}</a> : p.text))}</p>;
+      return <p className={isEmoji(k.value) ? "text big" : "text"} dir="auto">{parts(k.value).map((p, i) => (p.href ? <a key={i} href={p.href} target="_blank" rel="noopener noreferrer nofollow">{p.text}</a> : p.text))}</p>;
     case "image":
     case "file":
     case "voice":

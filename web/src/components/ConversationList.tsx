@@ -18,6 +18,8 @@ export function ConversationList({ current, onOpen, onPeople }: { current: strin
   const all = client.conversations();
   const matching = wanted ? all.filter((c) => titleOf(client, c).toLowerCase().includes(wanted)) : all;
   const list = wanted ? matching : all.filter((c) => !c.archived);
+  // Tab comes to one row, and goes on to the chat; the arrow keys lead to the others.
+  const entry = list.some((c) => c.id === current) ? current : list[0]?.id;
   const archived = all.filter((c) => c.archived);
 
   const move = (e: KeyboardEvent<HTMLElement>) => {
@@ -46,12 +48,12 @@ export function ConversationList({ current, onOpen, onPeople }: { current: strin
         </div>
       )}
       <ul className="rows">
-        {list.map((c) => <Row key={c.id} c={c} current={c.id === current} onOpen={onOpen} />)}
+        {list.map((c) => <Row key={c.id} c={c} current={c.id === current} reached={c.id === entry} onOpen={onOpen} />)}
       </ul>
       {archived.length > 0 && !wanted && (
         <>
           <button className="link fold" aria-expanded={away} onClick={() => setAway(!away)}>{t("archived", { n: archived.length })}</button>
-          {away && <ul className="rows">{archived.map((c) => <Row key={c.id} c={c} current={c.id === current} onOpen={onOpen} />)}</ul>}
+          {away && <ul className="rows">{archived.map((c) => <Row key={c.id} c={c} current={c.id === current} reached onOpen={onOpen} />)}</ul>}
         </>
       )}
       {making && <NewGroup onClose={() => setMaking(false)} onMade={onOpen} />}
@@ -59,7 +61,7 @@ export function ConversationList({ current, onOpen, onPeople }: { current: strin
   );
 }
 
-function Row({ c, current, onOpen }: { c: ConversationView; current: boolean; onOpen: (id: string) => void }) {
+function Row({ c, current, reached, onOpen }: { c: ConversationView; current: boolean; reached: boolean; onOpen: (id: string) => void }) {
   const client = useClient();
   const t = useText();
   const title = titleOf(client, c);
@@ -73,7 +75,7 @@ function Row({ c, current, onOpen }: { c: ConversationView; current: boolean; on
   const by = !pending && last && group && last.content.kind.case !== "control" && last.sender !== client.me ? `${name(last.sender)}: ` : "";
   return (
     <li>
-      <button className={current ? "row current" : "row"} aria-current={current || undefined} onClick={() => onOpen(c.id)} data-testid="conversation" data-id={c.id}>
+      <button className={current ? "row current" : "row"} tabIndex={reached ? 0 : -1} aria-current={current || undefined} onClick={() => onOpen(c.id)} data-testid="conversation" data-id={c.id}>
         {group ? <Avatar id={c.id} name={c.title} size={44} /> : <UserAvatar user={c.peer} size={44} presence />}
         <span className="row-main">
           <span className="row-top">

@@ -19,6 +19,7 @@ function joinMarks(chars: string[]): string[] {
   return out;
 }
 
+/** A grid of emoji: the arrow keys move in it, Tab goes past it. */
 export function EmojiPicker({ onPick, onClose }: { onPick: (emoji: string) => void; onClose: () => void }) {
   const t = useText();
   const ref = useRef<HTMLDivElement>(null);
@@ -35,8 +36,8 @@ export function EmojiPicker({ onPick, onClose }: { onPick: (emoji: string) => vo
   };
   return (
     <div className="emoji" role="group" aria-label={t("emoji")} ref={ref} onKeyDown={key}>
-      {list.map((e) => (
-        <button type="button" key={e} onClick={() => onPick(e)}>{e}</button>
+      {list.map((e, i) => (
+        <button type="button" key={e} tabIndex={i === 0 ? 0 : -1} onClick={() => onPick(e)}>{e}</button>
       ))}
     </div>
   );
