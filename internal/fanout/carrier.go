@@ -290,18 +290,25 @@ func controlOf(stored []byte) *chatv1.Control {
 	return content.GetControl()
 }
 
-// follow adds what a control entry of a large conversation changes for the nodes: who follows it.
+// follow adds what a control entry of a large conversation changes for the nodes: who follows it. To those who come or go, the
+// entry is told in their streams too: else a device that is away would not learn of it, and of a new group not even one that is
+// there.
 func follow(items []item, of item, control *chatv1.Control) []item {
 	users := make([]id.User, len(control.GetUsers()))
 	for i, u := range control.GetUsers() {
 		users[i] = id.User(u)
 	}
+	own := of
+	own.large, own.members = false, users
 	switch control.GetAction() {
 	case chatv1.Control_ACTION_JOINED:
 		if of.large {
-			return append(items, item{kind: message.DeliverFollow, conversation: of.conversation, seq: of.seq, members: users})
+			return append(items, own, item{kind: message.DeliverFollow, conversation: of.conversation, seq: of.seq, members: users})
 		}
 	case chatv1.Control_ACTION_LEFT, chatv1.Control_ACTION_REMOVED:
+		if of.large {
+			items = append(items, own)
+		}
 		return append(items, item{kind: message.DeliverUnfollow, conversation: of.conversation, seq: of.seq, members: users})
 	case chatv1.Control_ACTION_LARGE:
 		return append(items, item{kind: message.DeliverFollow, conversation: of.conversation, seq: of.seq, members: of.members})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -335,10 +336,9 @@ func TestTransient(t *testing.T) {
 	must(t, s.log.Close())
 }
 
-// TestLarge: a large conversation writes no inbox; each node gets each entry once, in order, in one lane; who follows is told
-// in that order too.
+// TestLarge: a large conversation writes no inbox but of those who come or go; each node gets each entry once, in order, in one
+// lane; who follows is told in that order too.
 func TestLarge(t *testing.T) {
-	ctx := context.Background()
 	s := newStage(t, inMemory)
 	const c = 7
 	s.chat.of[c], s.chat.large[c] = []id.User{1, 2, 3, 4, 5, 6}, true
@@ -352,20 +352,26 @@ func TestLarge(t *testing.T) {
 	done.Wait()
 	s.settle()
 	s.stop()
-	for u := id.User(1); u <= 6; u++ {
-		if tail, err := s.log.Tail(ctx, inbox(u)); err != nil || tail.Seq != 0 {
-			t.Errorf("the inbox of %d has %+v (%v)", u, tail, err)
-		}
+	posted := s.posted(1, 2, 3, 4, 5, 6)
+	if want := map[id.User][]uint64{1: {}, 2: {}, 3: {}, 4: {2}, 5: {}, 6: {2, 4}}; !maps.EqualFunc(posted, want, slices.Equal) {
+		t.Errorf("the inboxes have %v, want %v", posted, want)
 	}
 	if at, _ := s.chat.applied.Load(id.Conversation(c)); at != uint64(4) {
 		t.Errorf("the last control entry that chat was asked to know is %v", at)
 	}
 	lanes := map[int]bool{}
 	steps := map[string][]string{}
+	told := map[string]int{} // of streams
 	for _, g := range s.got {
+		if g.Kind == message.DeliverEntry && !g.Large {
+			for _, target := range g.Targets {
+				told[fmt.Sprintf("%s%d@%d %v", g.node, target.User, g.Seq, target.At != 0)]++
+			}
+			continue
+		}
 		lanes[g.lane] = true
 		step := fmt.Sprint(g.Kind, "@", g.Seq)
-		if g.Kind == message.DeliverEntry && (!g.Large || len(g.Targets) > 0 || g.Counted != g.Seq) {
+		if g.Kind == message.DeliverEntry && (len(g.Targets) > 0 || g.Counted != g.Seq) {
 			t.Errorf("%+v", g)
 		}
 		for _, target := range g.Targets {
@@ -379,6 +385,9 @@ func TestLarge(t *testing.T) {
 	want := map[string][]string{"a": {"1@1", "1@2", "4@2 4 6", "1@3", "1@4", "5@4 6", "1@5"}, "b": {"1@1", "1@2", "4@2 6", "1@3", "1@4", "5@4 6", "1@5"}}
 	if fmt.Sprint(steps) != fmt.Sprint(want) {
 		t.Errorf("got\n%v, want\n%v", steps, want)
+	}
+	if want := map[string]int{"a4@2 true": 1, "a6@2 true": 1, "b6@2 true": 1, "a6@4 true": 1, "b6@4 true": 1}; !maps.Equal(told, want) {
+		t.Errorf("told %v, want %v", told, want)
 	}
 	must(t, s.log.Close())
 }
