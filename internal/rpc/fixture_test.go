@@ -53,7 +53,7 @@ func (c conversations) Of(ctx context.Context, u id.User) (list []inbox.Membersh
 // house is the door with all rooms behind it.
 type house struct {
 	*rpc.Server
-	t        *testing.T
+	t        testing.TB
 	clock    *clockByHand
 	accounts *account.Service
 	chat     *chat.Service
@@ -62,7 +62,7 @@ type house struct {
 	sessions map[string]person
 }
 
-func newHouse(t *testing.T) *house {
+func newHouse(t testing.TB) *house {
 	t.Helper()
 	dir := t.TempDir()
 	db, err := sqldb.Open(t.Context(), filepath.Join(dir, "records.db"))
@@ -164,7 +164,7 @@ func (h *house) sessionFor(call, name string) person {
 }
 
 // pixel is an image.
-func pixel(t *testing.T) []byte {
+func pixel(t testing.TB) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 1, 1))); err != nil {

@@ -255,6 +255,29 @@ func TestErrorsSayWhatTheProtocolSays(t *testing.T) {
 	}
 }
 
+// TestBadLoginsAreAnsweredAlike: byte for byte, whatever was wrong.
+func TestBadLoginsAreAnsweredAlike(t *testing.T) {
+	h := newHouse(t)
+	h.person("external") // without a password
+	if got := h.call(accounts+"Register", &accountv1.RegisterRequest{Handle: "anna", Password: "a good password"}); got.status != http.StatusOK {
+		t.Fatal(got)
+	}
+	var first answer
+	for n, login := range []*accountv1.LoginRequest{{Handle: "anna", Password: "a wrong password"}, {Handle: "nobody", Password: "a wrong password"}, {Handle: "external", Password: "a wrong password"}, {Handle: "external"},
+		{Handle: "anna"}, {Handle: "anna", Password: "a good password\x00"}, {Handle: "anna", Password: strings.Repeat("x", 500_000)}, {Handle: strings.Repeat("x", 500_000)}, {}, {Handle: "an\x00na", Password: "a good password"}, {Handle: "admin", Password: "admin"}, {Handle: "anna' --"}} {
+		got := h.call(accounts+"Login", login)
+		if n == 0 {
+			first = got
+		}
+		if got.status != http.StatusUnauthorized || got.reason() != "bad_login" || got.body != first.body || fmt.Sprint(got.header) != fmt.Sprint(first.header) {
+			t.Errorf("%.60s: %d %v %s", login, got.status, got.header, got.body)
+		}
+	}
+	if got := h.call(accounts+"Login", &accountv1.LoginRequest{Handle: "anna", Password: "a good password"}); got.status != http.StatusOK {
+		t.Errorf("the control: %d %s", got.status, got.body)
+	}
+}
+
 // TestSocketAndPostAnswerAlike makes each call in both ways.
 func TestSocketAndPostAnswerAlike(t *testing.T) {
 	h := newHouse(t)
