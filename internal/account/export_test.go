@@ -1,7 +1,19 @@
 package account
 
+import "crypto"
+
 // Admit counts a login.
 func (s *Service) Admit(handle string) error { return s.admit(handle) }
 
 // AttemptsMost are the handles whose logins are counted.
 const AttemptsMost = attemptsMost
+
+// ParseKeys reads a JWK set, and gives its keys by "kid alg".
+func ParseKeys(raw []byte) (map[string]crypto.PublicKey, error) {
+	keys, err := parseKeys(raw)
+	out := map[string]crypto.PublicKey{}
+	for name, key := range keys {
+		out[name.kid+" "+name.alg] = key
+	}
+	return out, err
+}

@@ -39,7 +39,7 @@ func (c *clockByHand) move(d time.Duration) {
 // room is an account room with its engines.
 type room struct {
 	*account.Service
-	t     *testing.T
+	t     testing.TB
 	db    *sqldb.DB
 	deps  account.Deps
 	clock *clockByHand
@@ -48,7 +48,7 @@ type room struct {
 	ended []account.Ended
 }
 
-func open(t *testing.T, config account.Config) *room {
+func open(t testing.TB, config account.Config) *room {
 	t.Helper()
 	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
 	if err != nil {

@@ -62,7 +62,7 @@ func (r *room) verify(token string) id.Caller {
 	return c
 }
 
-func openShared(t *testing.T) *room {
+func openShared(t testing.TB) *room {
 	return open(t, account.Config{Issuers: []account.Issuer{{Name: "shop", Audience: "chat", Secret: shared}}})
 }
 
