@@ -365,9 +365,9 @@ func (s *Service) Verify(ctx context.Context, token string) (id.Caller, error) {
 		var one int
 		err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT 1 FROM api_keys WHERE sum = $1`, auth.Sum(token)).Scan(&one)
 		if errors.Is(err, sql.ErrNoRows) {
-			return id.Caller{}, auth.ErrToken
+			err = auth.ErrToken
 		}
-		return id.Caller{Server: true}, err
+		return id.Caller{Server: err == nil}, err
 	}
 	who, ours, err := s.issuers.verify(ctx, token)
 	if err != nil {
@@ -380,7 +380,10 @@ func (s *Service) Verify(ctx context.Context, token string) (id.Caller, error) {
 	if err != nil {
 		return id.Caller{}, err
 	}
-	return c, s.Live(ctx, c)
+	if err := s.Live(ctx, c); err != nil {
+		return id.Caller{}, err
+	}
+	return c, nil
 }
 
 // Live tells whether a caller's session still goes on. One without a session has nothing that could end.
@@ -428,5 +431,8 @@ func (s *Service) VerifyTicket(ctx context.Context, t string) (id.Caller, error)
 	if !ok || s.deps.Clock.Now().After(v.ends) {
 		return id.Caller{}, auth.ErrToken
 	}
-	return v.caller, s.Live(ctx, v.caller)
+	if err := s.Live(ctx, v.caller); err != nil {
+		return id.Caller{}, err
+	}
+	return v.caller, nil
 }
