@@ -1,6 +1,7 @@
 import { Client } from "@rialto-im/client";
 import { useSyncExternalStore } from "react";
 import { Drafts } from "./drafts.js";
+import { Frames } from "./frames.js";
 import { kept } from "./kept.js";
 import { Uploads, type PendingUpload } from "./uploads.js";
 
@@ -28,6 +29,9 @@ export const drafts = new Drafts(
   kept,
 );
 
+/** Many changes between two frames, as of a burst of messages, are one to the views. */
+const frames = new Frames(client.subscribe);
+
 export function useUploads(): readonly PendingUpload[] {
   return useSyncExternalStore(uploads.subscribe, uploads.all);
 }
@@ -39,9 +43,9 @@ function browserName(): string {
   return `${browser} · ${system}`;
 }
 
-/** Renders again with each change of what the client shows. */
+/** Renders again when what the client shows has changed. */
 export function useClient(): Client {
-  useSyncExternalStore(client.subscribe, client.version);
+  useSyncExternalStore(frames.subscribe, frames.shown);
   return client;
 }
 

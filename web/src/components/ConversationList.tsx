@@ -1,10 +1,10 @@
-import { unread, type ConversationView } from "@rialto-im/client";
-import { useState, type KeyboardEvent } from "react";
+import { unread, type Client, type ConversationView, type User } from "@rialto-im/client";
+import { memo, useCallback, useRef, useState, type KeyboardEvent } from "react";
 import { useClient } from "../client.js";
 import { preview, when } from "../format.js";
-import { getLocale, useText } from "../i18n.js";
+import { getLocale, useText, type Translate } from "../i18n.js";
 import { nameOf, titleOf } from "../names.js";
-import { Avatar, UserAvatar } from "./Avatar.js";
+import { Avatar } from "./Avatar.js";
 import { BellOffIcon, PinIcon, PlusIcon } from "./icons.js";
 import { NewGroup } from "./NewGroup.js";
 
@@ -21,6 +21,10 @@ export function ConversationList({ current, onOpen, onPeople }: { current: strin
   // Tab comes to one row, and goes on to the chat; the arrow keys lead to the others.
   const entry = list.some((c) => c.id === current) ? current : list[0]?.id;
   const archived = all.filter((c) => c.archived);
+
+  const latest = useRef(onOpen);
+  latest.current = onOpen;
+  const opens = useCallback((id: string) => latest.current(id), []);
 
   const move = (e: KeyboardEvent<HTMLElement>) => {
     if (!["ArrowDown", "ArrowUp", "Home", "End"].includes(e.key) || (e.target as Element).closest("dialog")) return;
@@ -48,12 +52,12 @@ export function ConversationList({ current, onOpen, onPeople }: { current: strin
         </div>
       )}
       <ul className="rows">
-        {list.map((c) => <Row key={c.id} c={c} current={c.id === current} reached={c.id === entry} onOpen={onOpen} />)}
+        {list.map((c) => <Row key={c.id} {...rowOf(client, c, t)} current={c.id === current} reached={c.id === entry} onOpen={opens} />)}
       </ul>
       {archived.length > 0 && !wanted && (
         <>
           <button className="link fold" aria-expanded={away} onClick={() => setAway(!away)}>{t("archived", { n: archived.length })}</button>
-          {away && <ul className="rows">{archived.map((c) => <Row key={c.id} c={c} current={c.id === current} reached onOpen={onOpen} />)}</ul>}
+          {away && <ul className="rows">{archived.map((c) => <Row key={c.id} {...rowOf(client, c, t)} current={c.id === current} reached onOpen={opens} />)}</ul>}
         </>
       )}
       {making && <NewGroup onClose={() => setMaking(false)} onMade={onOpen} />}
@@ -61,36 +65,65 @@ export function ConversationList({ current, onOpen, onPeople }: { current: strin
   );
 }
 
-function Row({ c, current, reached, onOpen }: { c: ConversationView; current: boolean; reached: boolean; onOpen: (id: string) => void }) {
-  const client = useClient();
-  const t = useText();
-  const title = titleOf(client, c);
-  const n = unread(c);
-  const last = c.lastMessage;
+/** What a row shows beside its conversation: compared, so that only rows that changed are rendered again. */
+interface RowProps {
+  c: ConversationView;
+  title: string;
+  user: User | undefined;
+  online: boolean;
+  /** Who is typing. */
+  typing: string;
+  /** Whose message the last one is, in a group. */
+  by: string;
+  line: string;
+  failed: boolean;
+  time: string;
+  current: boolean;
+  reached: boolean;
+  onOpen: (id: string) => void;
+}
+
+function rowOf(client: Client, c: ConversationView, t: Translate): Omit<RowProps, "current" | "reached" | "onOpen"> {
   const name = (u: string) => nameOf(client, u, t);
-  const typing = client.typing(c.id);
   const group = c.peer === "0" || c.peer === "";
+  const last = c.lastMessage;
   const pending = client.outgoing(c.id).at(-1);
-  const line = pending ? preview(pending, name, t) : last ? preview(last, name, t) : "";
-  const by = !pending && last && group && last.content.kind.case !== "control" && last.sender !== client.me ? `${name(last.sender)}: ` : "";
+  return {
+    c,
+    title: titleOf(client, c),
+    user: group ? undefined : client.user(c.peer),
+    online: !group && client.connection === "online" && client.presence(c.peer)?.online === true,
+    typing: client.typing(c.id).map(name).join(", "),
+    by: !pending && last && group && last.content.kind.case !== "control" && last.sender !== client.me ? `${name(last.sender)}: ` : "",
+    line: pending ? preview(pending, name, t) : last ? preview(last, name, t) : "",
+    failed: pending?.failed !== undefined,
+    time: last ? when(last.timeMs, getLocale(), t) : "",
+  };
+}
+
+const Row = memo(function Row({ c, title, user, online, typing, by, line, failed, time, current, reached, onOpen }: RowProps) {
+  const t = useText();
+  const n = unread(c);
+  const group = c.peer === "0" || c.peer === "";
   return (
     <li>
       <button className={current ? "row current" : "row"} tabIndex={reached ? 0 : -1} aria-current={current || undefined} onClick={() => onOpen(c.id)} data-testid="conversation" data-id={c.id}>
-        {group ? <Avatar id={c.id} name={c.title} size={44} /> : <UserAvatar user={c.peer} size={44} presence />}
+        {group ? <Avatar id={c.id} name={c.title} size={44} /> : <Avatar id={c.peer} name={user?.displayName ?? ""} url={user?.avatarUrl} size={44} dot={online} />}
+        {online && <span className="sr-only">{t("online")}</span>}
         <span className="row-main">
           <span className="row-top">
             <strong><bdi>{title}</bdi></strong>
             {c.muted && <><BellOffIcon /><span className="sr-only">{t("muted")}</span></>}
             {c.pinned && <><PinIcon /><span className="sr-only">{t("pinned")}</span></>}
-            <time>{last ? when(last.timeMs, getLocale(), t) : ""}</time>
+            <time>{time}</time>
           </span>
           <span className="row-bottom">
-            {typing.length > 0 ? (
-              <em>{t("typing", { who: typing.map(name).join(", ") })}</em>
+            {typing ? (
+              <em>{t("typing", { who: typing })}</em>
             ) : c.draft && !current ? (
-              <span><em className="draft">{t("draft")}</em> {c.draft}</span>
+              <span><em className="draft">{t("draft")}</em> {c.draft.slice(0, 200)}</span>
             ) : (
-              <span>{pending?.failed && <em className="draft">{t("notSent")} </em>}{by}<bdi>{line}</bdi></span>
+              <span>{failed && <em className="draft">{t("notSent")} </em>}{by}<bdi>{line}</bdi></span>
             )}
             {n > 0 && <b className={c.muted ? "badge quiet" : "badge"} aria-label={t("newCount", { n })} data-testid="unread">{n > 999 ? "999+" : n}</b>}
           </span>
@@ -98,4 +131,4 @@ function Row({ c, current, reached, onOpen }: { c: ConversationView; current: bo
       </button>
     </li>
   );
-}
+});

@@ -5,7 +5,7 @@ import { day, sameDay } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
 import { titleOf } from "../names.js";
 import { around, down, sizes, tail, up, within } from "../window.js";
-import { Bubble, OutgoingBubble } from "./Bubble.js";
+import { Bubble, OutgoingBubble, bubbleOf } from "./Bubble.js";
 import { DownIcon } from "./icons.js";
 
 const nearEnd = 80;
@@ -158,7 +158,7 @@ export function MessageList({ c }: { c: ConversationView }) {
               <div key={m.seq} data-row={m.seq}>
                 {newDay && <h3 className="day">{day(m.timeMs, getLocale(), t)}</h3>}
                 {isFirstNew(before, m, readAtOpen, client.me) && <p className="new-line">{t("newMessages")}</p>}
-                <Bubble c={c} m={m} joined={!newDay && joins(before, m)} />
+                <Bubble {...bubbleOf(client, c, m, !newDay && joins(before, m), t)} />
               </div>
             );
           })}
