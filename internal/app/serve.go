@@ -138,9 +138,12 @@ func (h *House) cors(next http.Handler) http.Handler {
 	origins := h.config.Gateway.Origins
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin := r.Header.Get("Origin")
+		if len(origins) > 0 {
+			w.Header().Add("Vary", "Origin") // also where there is none: a browser keeps a picture, and asks for it otherwise later
+		}
 		if origin != "" && (slices.Contains(origins, origin) || slices.Contains(origins, "*")) {
 			w.Header().Set("Access-Control-Allow-Origin", origin)
-			w.Header().Add("Vary", "Origin")
+			w.Header().Set("Access-Control-Expose-Headers", "Retry-After")
 			if r.Method == http.MethodOptions {
 				w.Header().Set("Access-Control-Allow-Methods", "GET, POST, PUT")
 				w.Header().Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Connect-Protocol-Version, Connect-Timeout-Ms, Rialto-User")
