@@ -88,9 +88,10 @@ type Append struct {
 	// Results, set when Done is called.
 	Seq     uint64
 	Counted uint64
-	// Duplicate: the token was stored before; Seq, Counted and Stored are the first time's.
+	// Duplicate: the token was stored before; Seq, Counted and Stored are the first time's. Of an entry that expired since,
+	// Seq alone is known.
 	Duplicate bool
-	Stored    []byte // the stored payload, when Duplicate
+	Stored    []byte // the stored payload, when Duplicate; nil: it expired
 	Err       error
 }
 
@@ -108,7 +109,8 @@ type Tail struct {
 	Counted uint64
 	// Access is the seq of the last entry with SetAccess.
 	Access uint64
-	// Head is the seq of the oldest entry not trimmed (inboxes), 0 where nothing was trimmed.
+	// Head is the seq below which entries were trimmed (inboxes), or have expired but for those that were kept
+	// (conversations); 0 where nothing was.
 	Head uint64
 }
 
@@ -162,6 +164,10 @@ type Log interface {
 	// GetMost is Get that gives up with ErrTooMuch beyond so many bytes of payload; one entry is never too much.
 	GetMost(ctx context.Context, refs []Ref, bytes int) ([]Entry, error)
 	Tail(ctx context.Context, key Key) (Tail, error)
+	// Expire drops a conversation's entries below head, but for those at keep (seqs, rising), without a sync. What was kept
+	// below an earlier head stays. Tokens and authors stay as well: a retry of an entry that expired stores nothing. A head
+	// above the tail's next is that.
+	Expire(ctx context.Context, key Key, head uint64, keep []uint64) error
 	// LastBy gives seq and counted of the author's latest entry, 0 for none.
 	LastBy(ctx context.Context, key Key, author uint64) (seq, counted uint64, err error)
 	// HighestCounter of a device's tokens, 0 for none.

@@ -4,6 +4,7 @@ package memlog
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -51,6 +52,15 @@ func (l *Log) line(k timeline.Key) *line {
 		l.lines[k] = &line{authors: map[uint64]timeline.Entry{}}
 	}
 	return l.lines[k]
+}
+
+// at gives the entry at a seq; one that expired is empty.
+func (n *line) at(seq uint64) timeline.Entry {
+	i, found := slices.BinarySearchFunc(n.entries, seq, func(e timeline.Entry, seq uint64) int { return cmp.Compare(e.Seq, seq) })
+	if !found {
+		return timeline.Entry{}
+	}
+	return n.entries[i]
 }
 
 // Append takes entries over. Done is called from another goroutine, as the port says: callers may hold locks that their Done takes.
@@ -109,7 +119,7 @@ func (l *Log) commit(batch []*timeline.Append) (commits []timeline.Commit) {
 		seq, known := l.tokens[at]
 		switch {
 		case known && !a.Token.IsZero():
-			e := n.entries[seq-1]
+			e := n.at(seq)
 			a.Seq, a.Counted, a.Duplicate, a.Stored = seq, e.Counted, true, e.Payload
 		case a.CheckAccess && n.tail.Access != a.IfAccess:
 			a.Err = timeline.ErrStale
@@ -270,6 +280,23 @@ func (l *Log) Trim(ctx context.Context, k timeline.Key, head uint64) error {
 	n := l.line(k)
 	n.tail.Head = max(n.tail.Head, head)
 	n.entries = slices.DeleteFunc(n.entries, func(e timeline.Entry) bool { return e.Seq < head })
+	return ctx.Err()
+}
+
+// Expire drops a conversation's entries below head but for those kept.
+func (l *Log) Expire(ctx context.Context, k timeline.Key, head uint64, keep []uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.line(k)
+	old := n.tail.Head
+	if head = min(head, n.tail.Seq+1); head <= max(old, 1) {
+		return ctx.Err()
+	}
+	n.tail.Head = head
+	n.entries = slices.DeleteFunc(n.entries, func(e timeline.Entry) bool {
+		_, kept := slices.BinarySearch(keep, e.Seq)
+		return e.Seq >= old && e.Seq < head && !kept
+	})
 	return ctx.Err()
 }
 

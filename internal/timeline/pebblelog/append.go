@@ -295,7 +295,11 @@ func (s *shard) findToken(f *forming, a *timeline.Append) (bool, error) {
 		return false, err
 	}
 	if !ok {
-		return false, errDamaged
+		if head, err := s.log.head(a.Key); err != nil || seq >= head {
+			return false, errors.Join(err, errDamaged)
+		}
+		a.Seq, a.Duplicate = seq, true
+		return true, nil
 	}
 	e, err := decodeEntry(seq, value)
 	if err != nil {

@@ -18,8 +18,11 @@ var goldenRows = []struct{ what, key, value string }{
 	{"conversation entry", "6563000000000000004d0000000000000001", "01016f6e65"},
 	{"conversation entry", "6563000000000000004d0000000000000002", "010174776f"},
 	{"conversation entry", "6563000000000000004d0000000000000003", "01027468726565"},
+	{"conversation entry", "6563000000000000004e0000000000000001", "01006e616d65"},
+	{"conversation entry", "6563000000000000004e0000000000000003", "01026e6577"},
 	{"inbox entry", "656900000000000000090000000100000001", "0281808080106d61696c"},
 	{"inbox entry", "656900000000000000090000000100000002", "02016d6f7265"},
+	{"head of a conversation", "6863000000000000004e", "03"},
 	{"token by counter", "6b0000000000000005000000000000000600000000000000" + "0763000000000000004d", "01"},
 	{"epoch", "6d65706f6368", "01"},
 	{"format", "6d666f726d6174", "01"},
@@ -28,6 +31,7 @@ var goldenRows = []struct{ what, key, value string }{
 	{"record", "7200080000000000000002", "634d0300"},
 	{"token by hash", "7301020300000000000000000000000000" + "63000000000000004d", "03"},
 	{"tail", "7463000000000000004d", "030202"},
+	{"tail", "7463000000000000004e", "030201"},
 }
 
 // What the log writes is what the page says, byte for byte.
@@ -37,11 +41,14 @@ func TestGoldenRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := timeline.Key{Kind: timeline.Conversation, ID: 77}
+	k, old := timeline.Key{Kind: timeline.Conversation, ID: 77}, timeline.Key{Kind: timeline.Conversation, ID: 78}
 	for _, a := range []*timeline.Append{
 		{Key: k, Payload: []byte("one"), Counts: true, Carry: true, Author: 5, Token: timeline.Token{Sender: 5, Device: 6, Counter: 7}},
 		{Key: k, Payload: []byte("two"), SetAccess: true},
 		{Key: k, Payload: []byte("three"), Counts: true, Carry: true, Author: 5, Token: timeline.Token{Sender: 5, Device: 6, Sum: [16]byte{1, 2, 3}}},
+		{Key: old, Payload: []byte("name"), SetAccess: true},
+		{Key: old, Payload: []byte("old"), Counts: true},
+		{Key: old, Payload: []byte("new"), Counts: true},
 	} {
 		done := make(chan struct{})
 		a.Done = func(*timeline.Append) { close(done) }
@@ -49,6 +56,9 @@ func TestGoldenRows(t *testing.T) {
 		if <-done; a.Err != nil {
 			t.Fatal(a.Err)
 		}
+	}
+	if err := l.Expire(t.Context(), old, 3, []uint64{1}); err != nil {
+		t.Fatal(err)
 	}
 	inbox := timeline.Key{Kind: timeline.Inbox, ID: 9}
 	for _, text := range []string{"mail", "more"} {
@@ -121,18 +131,20 @@ func TestGoldenRowsAreRead(t *testing.T) {
 	records, err6 := l.Records(ctx, k.Partition(), 0, 10)
 	at, err7 := l.Checkpoint(ctx, k.Partition())
 	byHash, err8 := l.TokenSeq(k, &timeline.Token{Sum: [16]byte{1, 2, 3}})
-	for i, err := range []error{err1, err2, err3, err4, err5, err6, err7, err8} {
+	expired, err9 := l.Tail(ctx, timeline.Key{Kind: timeline.Conversation, ID: 78})
+	for i, err := range []error{err1, err2, err3, err4, err5, err6, err7, err8, err9} {
 		if err != nil {
 			t.Fatal(i, err)
 		}
 	}
 	const first = uint64(1)<<32 + 1
-	got := fmt.Sprintf("%v %v %+v %d %d %d %v %d %d %d", entries, mail, tail, seq, counted, highest, records, at, byHash, l.Epoch())
-	want := fmt.Sprintf("%v %v %+v %d %d %d %v %d %d %d",
+	got := fmt.Sprintf("%v %v %+v %d %d %d %v %d %d %d %+v", entries, mail, tail, seq, counted, highest, records, at, byHash, l.Epoch(), expired)
+	want := fmt.Sprintf("%v %v %+v %d %d %d %v %d %d %d %+v",
 		[]timeline.Entry{{Seq: 1, Counted: 1, Payload: []byte("one")}, {Seq: 2, Counted: 1, Prev: 1, Payload: []byte("two")}, {Seq: 3, Counted: 2, Prev: 2, Payload: []byte("three")}},
 		[]timeline.Entry{{Seq: first, Payload: []byte("mail")}, {Seq: first + 1, Prev: first, Payload: []byte("more")}},
 		timeline.Tail{Seq: 3, Counted: 2, Access: 2}, 3, 2, 7,
-		[]timeline.Record{{Seq: 1, Refs: []timeline.Ref{{Key: k, From: 1, To: 1}}}, {Seq: 2, Refs: []timeline.Ref{{Key: k, From: 3, To: 3}}}}, 1, 3, 2)
+		[]timeline.Record{{Seq: 1, Refs: []timeline.Ref{{Key: k, From: 1, To: 1}}}, {Seq: 2, Refs: []timeline.Ref{{Key: k, From: 3, To: 3}}}}, 1, 3, 2,
+		timeline.Tail{Seq: 3, Counted: 2, Access: 1, Head: 3})
 	if got != want {
 		t.Errorf("read\n%s, want\n%s", got, want)
 	}

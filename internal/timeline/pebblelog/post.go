@@ -86,7 +86,7 @@ func (l *Log) inboxTail(k timeline.Key) (timeline.Tail, error) {
 	if key != nil {
 		t.Seq = seqOf(key)
 	}
-	if t.Head, err = l.getUvarint(timelineKey(nil, rowHead, k)); err != nil {
+	if t.Head, err = l.head(k); err != nil {
 		return t, err
 	}
 	t.Seq = max(t.Seq, t.Head-min(t.Head, 1))
@@ -101,7 +101,7 @@ func (l *Log) Trim(_ context.Context, k timeline.Key, head uint64) error {
 	s := &l.stripes[stripeOf(k)]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	old, err := l.getUvarint(timelineKey(nil, rowHead, k))
+	old, err := l.head(k)
 	if err != nil || head <= old {
 		return err
 	}

@@ -208,6 +208,15 @@ func (l *Log) Tail(_ context.Context, k timeline.Key) (timeline.Tail, error) {
 	if k.Kind == timeline.Inbox {
 		return l.inboxTail(k)
 	}
+	t, err := l.durableTail(k)
+	if err == nil {
+		t.Head, err = l.head(k)
+	}
+	return t, err
+}
+
+// durableTail of a conversation, without its head.
+func (l *Log) durableTail(k timeline.Key) (timeline.Tail, error) {
 	s := l.shardOf(k)
 	s.pendingMu.RLock()
 	defer s.pendingMu.RUnlock()
@@ -216,6 +225,9 @@ func (l *Log) Tail(_ context.Context, k timeline.Key) (timeline.Tail, error) {
 	}
 	return l.storedTail(k)
 }
+
+// head of a timeline, 0 where nothing was trimmed or expired.
+func (l *Log) head(k timeline.Key) (uint64, error) { return l.getUvarint(timelineKey(nil, rowHead, k)) }
 
 func (l *Log) storedTail(k timeline.Key) (timeline.Tail, error) {
 	var t timeline.Tail

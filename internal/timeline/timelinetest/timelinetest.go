@@ -25,6 +25,7 @@ func Run(t *testing.T, open Open) {
 	t.Run("append is conditional on the access version", func(t *testing.T) { testAccess(t, open) })
 	t.Run("records name every carried entry", func(t *testing.T) { testRecords(t, open) })
 	t.Run("posts chain", func(t *testing.T) { testPosts(t, open) })
+	t.Run("what expires is gone and nothing else", func(t *testing.T) { testExpire(t, open) })
 	t.Run("a closed log refuses", func(t *testing.T) {
 		l := open(t, nil)
 		if err := l.Close(); err != nil {
@@ -244,6 +245,67 @@ func testPosts(t *testing.T, open Open) {
 	}
 }
 
+func testExpire(t *testing.T, open Open) {
+	l := open(t, nil)
+	defer l.Close()
+	ctx, k := context.Background(), conversation(1)
+	token := func(n uint64) timeline.Token { return timeline.Token{Sender: 7, Device: 8, Counter: n} }
+	for n := range uint64(8) {
+		for _, key := range []timeline.Key{k, conversation(2)} {
+			must(t, Append(l, &timeline.Append{Key: key, Payload: fmt.Append(nil, n+1), Token: token(n + 1), Author: 5 + n%2, Counts: n != 0, SetAccess: n == 0}).Err)
+		}
+	}
+	seqs := func(key timeline.Key) string {
+		t.Helper()
+		entries, err := l.Read(ctx, key, 0, 100)
+		must(t, err)
+		var s []uint64
+		for _, e := range entries {
+			s = append(s, e.Seq)
+		}
+		return fmt.Sprint(s)
+	}
+	for _, step := range []struct {
+		head uint64
+		keep []uint64
+		want string
+		at   uint64
+	}{
+		{0, nil, "[1 2 3 4 5 6 7 8]", 0},
+		{1, nil, "[1 2 3 4 5 6 7 8]", 0},
+		{4, []uint64{1, 3}, "[1 3 4 5 6 7 8]", 4},
+		{3, nil, "[1 3 4 5 6 7 8]", 4}, // a head never goes back
+		{6, []uint64{7}, "[1 3 6 7 8]", 6},
+		{100, nil, "[1 3]", 9},
+	} {
+		must(t, l.Expire(ctx, k, step.head, step.keep))
+		tail, err := l.Tail(ctx, k)
+		must(t, err)
+		if got := seqs(k); got != step.want || (tail != timeline.Tail{Seq: 8, Counted: 7, Access: 1, Head: step.at}) {
+			t.Fatalf("below %d, but %v: %s are left, the tail is %+v", step.head, step.keep, got, tail)
+		}
+	}
+	if got := seqs(conversation(2)); got != "[1 2 3 4 5 6 7 8]" {
+		t.Errorf("another conversation has %s", got)
+	}
+	// A retry of what has expired stores nothing, of what was kept finds it; and the conversation goes on.
+	if a := Append(l, &timeline.Append{Key: k, Payload: []byte("2"), Token: token(2), Counts: true}); a.Err != nil || !a.Duplicate || a.Seq != 2 || a.Stored != nil {
+		t.Errorf("the retry of one that expired: %+v", a)
+	}
+	if a := Append(l, &timeline.Append{Key: k, Payload: []byte("3"), Token: token(3), Counts: true}); a.Err != nil || !a.Duplicate || a.Seq != 3 || string(a.Stored) != "3" || a.Counted != 2 {
+		t.Errorf("the retry of one that was kept: %+v", a)
+	}
+	if a := Append(l, &timeline.Append{Key: k, Payload: []byte("9"), Token: token(9), Counts: true}); a.Err != nil || a.Duplicate || a.Seq != 9 || a.Counted != 8 {
+		t.Errorf("after all has expired: %+v", a)
+	}
+	if seq, counted, err := l.LastBy(ctx, k, 6); err != nil || seq != 8 || counted != 7 {
+		t.Errorf("the last by one whose entries expired: %d, %d, %v", seq, counted, err)
+	}
+	if got := seqs(k); got != "[1 3 9]" {
+		t.Errorf("at the end there are %s", got)
+	}
+}
+
 func same(t *rapid.T, what string, got, want []timeline.Entry, err error) {
 	if err != nil {
 		t.Fatal(err)
@@ -301,6 +363,17 @@ func testModel(t *testing.T, r *rapid.T, open Open) {
 			}
 			must(t, model.Trim(ctx, k, head))
 			must(t, l.Trim(ctx, k, head))
+		},
+		"expire": func(r *rapid.T) {
+			k, head := key.Draw(r, "key"), rapid.Uint64Range(0, 9).Draw(r, "head")
+			var keep []uint64
+			for seq := range uint64(10) {
+				if rapid.IntRange(0, 2).Draw(r, "kept") == 0 {
+					keep = append(keep, seq)
+				}
+			}
+			must(t, model.Expire(ctx, k, head, keep))
+			must(t, l.Expire(ctx, k, head, keep))
 		},
 		"": func(r *rapid.T) {
 			for i := range uint64(3) {

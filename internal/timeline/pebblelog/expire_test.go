@@ -1,0 +1,84 @@
+package pebblelog
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/rialto-im/rialto/internal/timeline"
+)
+
+// A power cut may bring back what expired, as a whole step of it; it never takes what was not to expire, and a retry of what
+// expired stores nothing.
+func TestPowerCutWhileEntriesExpire(t *testing.T) {
+	const entries, each = 40, 7
+	rng, ctx := newRand(), t.Context()
+	key := cutKey(0)
+	seqs := func(l *Log) string {
+		t.Helper()
+		found, err := l.Read(ctx, key, 0, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []uint64
+		for _, e := range found {
+			list = append(list, e.Seq)
+		}
+		return fmt.Sprint(list)
+	}
+	after, lost := 0, 0
+	for range 20 {
+		fs := vfs.NewCrashableMem()
+		l, err := Open("log", Options{FS: fs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range uint64(entries) {
+			if a := appendOne(l, n*cutConversations); a.Err != nil {
+				t.Fatal(a.Err)
+			}
+		}
+		left := map[uint64]string{0: seqs(l)} // by head
+		newest := uint64(0)
+		for head := uint64(each); head <= entries; head += each {
+			if err := l.Expire(ctx, key, head, []uint64{head - 3}); err != nil {
+				t.Fatal(err)
+			}
+			newest, left[head] = head, seqs(l)
+			if rng.IntN(4) == 0 {
+				l.syncLoose() // as about once a second
+			}
+		}
+		clone := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rngOf(rng)})
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if l, err = Open("log", Options{FS: clone}); err != nil {
+			t.Fatal(err)
+		}
+		tail, err := l.Tail(ctx, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tail.Head == newest {
+			after++
+		} else {
+			lost++
+		}
+		if want, ok := left[tail.Head]; !ok || seqs(l) != want || tail.Seq != entries {
+			t.Fatalf("after the cut the tail is %+v, and there are %s, want %s", tail, seqs(l), want)
+		}
+		if a := appendOne(l, cutConversations); a.Err != nil || !a.Duplicate || a.Seq != 2 || (a.Stored == nil) != (tail.Head > 2) {
+			t.Fatalf("a retry with the head at %d: %+v", tail.Head, a)
+		}
+		if err := l.Expire(ctx, timeline.Key{Kind: timeline.Conversation, ID: 12345}, 5, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after == 0 || lost == 0 {
+		t.Errorf("%d cuts kept all, %d lost some: both should have come", after, lost)
+	}
+}
