@@ -43,6 +43,7 @@ fi
 
 packages=()
 command -v "${CHROMIUM:-chromium}" >/dev/null || [ -x "${CHROMIUM:-/usr/bin/chromium}" ] || packages+=(chromium)
+command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || packages+=(postgresql)
 for tool in curl jq openssl; do # the documents' samples use them
 	command -v "$tool" >/dev/null || packages+=("$tool")
 done

@@ -2,6 +2,7 @@
 # Everything that must hold, in stages; stops at the first that does not.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+export RIALTO_TEST_ALL=1 # a test that something is missing for fails, instead of being skipped
 stage() { printf '\n== %s (%ss)\n' "$1" "$SECONDS"; }
 
 stage "what is needed"
@@ -22,6 +23,8 @@ stage "lint"
 scripts/lint.sh
 stage "Go tests, with the race detector"
 go test -race -timeout 15m -skip '^TestPowerCut' ./...
+stage "rooms with their records in PostgreSQL"
+go run ./internal/sqldb/sqltest/withpostgres go test -timeout 10m ./internal/{account,chat,inbox,job,media,presence}
 stage "a thousand power cuts"
 go test -timeout 10m -run '^TestPowerCut' ./internal/timeline/pebblelog
 stage "the binary"

@@ -1,5 +1,6 @@
 // Package job runs durable background work. So far: the outbox, by which a change of records and the events that it causes in
-// users' streams are committed together. Events are handed over in the order of their commits, at least once.
+// users' streams are committed together. Events are handed over at least once, those of one node in the order of its commits.
+// Where several write, those on the same rows as well: change the rows first, then Put.
 package job
 
 import (
@@ -87,35 +88,47 @@ func sleep(ctx context.Context, wake <-chan struct{}, d time.Duration) {
 }
 
 func (o *Outbox) step(ctx context.Context, carry func(context.Context, []Event) error) (int, error) {
-	events, last, err := o.read(ctx)
+	events, numbers, err := o.read(ctx)
 	if err != nil || len(events) == 0 {
 		return 0, err
 	}
 	if err := carry(ctx, events); err != nil {
 		return 0, err
 	}
-	// Rows are numbered in the order of commit, by the one writer: none below last can appear now.
 	// What was carried is forgotten also when ctx ends meanwhile.
 	ctx = context.WithoutCancel(ctx)
 	return len(events), o.db.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `DELETE FROM outbox WHERE n <= $1`, last)
-		return err
+		for _, s := range numbers {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM outbox WHERE n >= $1 AND n <= $2`, s.first, s.last); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
-// read gives the first page of events, and the number of its last.
-func (o *Outbox) read(ctx context.Context) (events []Event, last int64, err error) {
+// span of numbers without a hole: a row whose number was drawn early, on another node, may be seen late.
+type span struct{ first, last int64 }
+
+// read gives the first page of events, and their numbers.
+func (o *Outbox) read(ctx context.Context) (events []Event, numbers []span, err error) {
 	rows, err := o.db.Read().QueryContext(ctx, `SELECT n, owner, body FROM outbox ORDER BY n LIMIT $1`, page)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	defer rows.Close() // before the events are carried, which may take long
 	for rows.Next() {
 		var e Event
-		if err := rows.Scan(&last, &e.User, &e.Body); err != nil {
-			return nil, 0, err
+		var n int64
+		if err := rows.Scan(&n, &e.User, &e.Body); err != nil {
+			return nil, nil, err
 		}
 		events = append(events, e)
+		if k := len(numbers); k > 0 && numbers[k-1].last == n-1 {
+			numbers[k-1].last = n
+		} else {
+			numbers = append(numbers, span{n, n})
+		}
 	}
-	return events, last, rows.Err()
+	return events, numbers, rows.Err()
 }

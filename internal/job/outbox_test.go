@@ -160,6 +160,36 @@ func TestCarriedAgain(t *testing.T) {
 	}
 }
 
+// TestLateNumbers: rows that are seen only while later ones are carried are carried as well.
+func TestLateNumbers(t *testing.T) {
+	db, o := open(t)
+	at := func(n int) {
+		t.Helper()
+		must(t, db.Write(context.Background(), func(tx *sql.Tx) error {
+			_, err := tx.Exec(`INSERT INTO outbox (n, owner, body) VALUES ($1, 1, $2)`, n, fmt.Append(nil, n))
+			return err
+		}))
+	}
+	for _, n := range []int{10, 11, 13} {
+		at(n)
+	}
+	got := ""
+	for _, events := range carried(t, o, 5, func(call int) error {
+		if call == 1 {
+			at(9)
+			at(12)
+		}
+		return nil
+	}) {
+		for _, e := range events {
+			got += string(e.Body) + " "
+		}
+	}
+	if got != "10 11 13 9 12 " || waiting(t, db) != 0 {
+		t.Errorf("%s, and %d wait", got, waiting(t, db))
+	}
+}
+
 // TestStopped: what is being carried when it stops is not forgotten.
 func TestStopped(t *testing.T) {
 	db, o := open(t)

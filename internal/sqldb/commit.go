@@ -47,13 +47,15 @@ func (d *DB) run() {
 }
 
 func (d *DB) commit(jobs []*job) {
+	alone := slices.ContainsFunc(jobs, func(j *job) bool { return j.alone })
 	for met := 0; len(jobs) > 0; {
-		broke, err := d.transact(jobs)
+		broke, err := d.transact(jobs, alone)
 		if err == nil {
 			return
 		}
 		if isConflict(err) && met < tries { // nothing of it is stored: all go again, and see what the other has stored
 			met++
+			alone = true // else another that is faster could be first again and again
 			continue
 		}
 		if failure := classify(err); broke == nil || errs.Is(failure, errs.Unavailable) {
@@ -70,8 +72,11 @@ func (d *DB) commit(jobs []*job) {
 }
 
 // transact runs jobs in one transaction, and sets the error of each. It names the one whose failure ended the transaction.
-func (d *DB) transact(jobs []*job) (broke *job, err error) {
-	ctx := context.Background()
+func (d *DB) transact(jobs []*job, alone bool) (broke *job, err error) {
+	ctx, begin := context.Background(), d.dialect.beside
+	if alone {
+		begin = d.dialect.alone
+	}
 	if d.dialect.limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, d.dialect.limit)
@@ -86,9 +91,10 @@ func (d *DB) transact(jobs []*job) (broke *job, err error) {
 		if j.err = j.ctx.Err(); j.err != nil {
 			continue
 		}
-		if _, err := tx.ExecContext(ctx, "SAVEPOINT writer"); err != nil {
+		if _, err := tx.ExecContext(ctx, begin+"SAVEPOINT writer"); err != nil {
 			return nil, err
 		}
+		begin = ""
 		failure := j.run(tx)
 		if isConflict(failure) {
 			return nil, failure

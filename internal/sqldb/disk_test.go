@@ -201,9 +201,10 @@ func TestDamagedFilesAreNotOpened(t *testing.T) {
 	}
 }
 
-func TestMigrationsThatFail(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "records.db")
-	db := open(t, path)
+func TestMigrationsThatFail(t *testing.T) { onBoth(t, testMigrationsThatFail) }
+
+func testMigrationsThatFail(t *testing.T, place string) {
+	db := open(t, place)
 	steps := []string{`CREATE TABLE others (n BIGINT PRIMARY KEY)`, `CREATE TABLE nonsense (`, `CREATE TABLE later (n BIGINT)`}
 	err := db.Migrate(t.Context(), "room", steps)
 	if err == nil || !strings.Contains(err.Error(), "migration 1 of room") {
@@ -212,7 +213,7 @@ func TestMigrationsThatFail(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	db = open(t, path)
+	db = open(t, place)
 	defer db.Close()
 	steps[1] = `CREATE TABLE sense (n BIGINT)`
 	if err := db.Migrate(t.Context(), "room", steps); err != nil { // from where it stopped: the first step would fail now
@@ -224,9 +225,10 @@ func TestMigrationsThatFail(t *testing.T) {
 }
 
 // Writers are answered when the database closes under them: each was stored, or was told that it was not.
-func TestClosingAnswersEveryWriter(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "records.db")
-	db := open(t, path)
+func TestClosingAnswersEveryWriter(t *testing.T) { onBoth(t, testClosing) }
+
+func testClosing(t *testing.T, place string) {
+	db := open(t, place)
 	outcome := make([]error, 300)
 	var wait, begun sync.WaitGroup
 	begun.Add(len(outcome) / 2)
@@ -256,7 +258,7 @@ func TestClosingAnswersEveryWriter(t *testing.T) {
 			t.Errorf("writer %d: %v", i, err)
 		}
 	}
-	db = open(t, path)
+	db = open(t, place)
 	defer db.Close()
 	if got := stored(t, db); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("stored %v, answered %v", got, want)
@@ -281,9 +283,11 @@ func TestAWriterWhoHasGoneIsNotRun(t *testing.T) {
 	}
 }
 
-// One who goes while their statement runs ends it, and SQLite the transaction with it: the writers beside them see nothing of it.
-func TestAWriterWhoGoesDisturbsNobody(t *testing.T) {
-	db := open(t, filepath.Join(t.TempDir(), "records.db"))
+// One who goes while their statement runs ends it, and the transaction with it: the writers beside them see nothing of it.
+func TestAWriterWhoGoesDisturbsNobody(t *testing.T) { onBoth(t, testAWriterWhoGoes) }
+
+func testAWriterWhoGoes(t *testing.T, place string) {
+	db := open(t, place)
 	defer db.Close()
 	for round := range 5 {
 		hold := make(chan struct{})

@@ -37,17 +37,18 @@ type DB struct {
 type dialect struct {
 	// words that stand for the neutral ones of migrations.
 	words *strings.Replacer
-	// alone is run before a migration, so that no other node makes it at the same time; may be empty.
-	alone string
+	// beside and alone begin a transaction that runs beside other nodes', or while no other does. Empty where there is one node.
+	beside, alone string
 	// limit of a transaction's time, 0 for none.
 	limit time.Duration
 }
 
 type job struct {
-	ctx  context.Context
-	run  func(tx *sql.Tx) error
-	err  error
-	done chan struct{}
+	ctx   context.Context
+	alone bool // no other node writes meanwhile
+	run   func(tx *sql.Tx) error
+	err   error
+	done  chan struct{}
 }
 
 // Writers that wait beyond this are held until there is room, or their context ends.
@@ -77,11 +78,14 @@ func (d *DB) Read() *sql.DB { return d.reader }
 // Write runs fn in a transaction and returns when that is durable, or fn's error when it is rolled back. fn may run again
 // after a failed commit, and must not call Write.
 func (d *DB) Write(ctx context.Context, fn func(tx *sql.Tx) error) error {
-	j := &job{ctx: ctx, run: fn, done: make(chan struct{})}
+	return d.write(&job{ctx: ctx, run: fn, done: make(chan struct{})})
+}
+
+func (d *DB) write(j *job) error {
 	select {
 	case d.jobs <- j:
-	case <-ctx.Done():
-		return ctx.Err()
+	case <-j.ctx.Done():
+		return j.ctx.Err()
 	case <-d.stop:
 		return errClosed
 	}
@@ -111,12 +115,7 @@ func (d *DB) Close() error {
 // {bytes} is the type of columns that hold bytes, and {number} that of a primary key that the database numbers, rising.
 func (d *DB) Migrate(ctx context.Context, room string, steps []string) error {
 	for i, step := range steps {
-		err := d.Write(ctx, func(tx *sql.Tx) error {
-			if d.dialect.alone != "" {
-				if _, err := tx.ExecContext(ctx, d.dialect.alone); err != nil {
-					return err
-				}
-			}
+		err := d.write(&job{ctx: ctx, alone: true, done: make(chan struct{}), run: func(tx *sql.Tx) error {
 			var done int
 			if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM migrations WHERE room = $1 AND step = $2`, room, i).Scan(&done); err != nil || done > 0 {
 				return err
@@ -126,7 +125,7 @@ func (d *DB) Migrate(ctx context.Context, room string, steps []string) error {
 			}
 			_, err := tx.ExecContext(ctx, `INSERT INTO migrations (room, step) VALUES ($1, $2)`, room, i)
 			return err
-		})
+		}})
 		if err != nil {
 			return fmt.Errorf("migration %d of %s: %w", i, room, err)
 		}

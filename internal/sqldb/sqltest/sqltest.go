@@ -115,7 +115,7 @@ func Copy(t testing.TB, place string) string {
 	}
 	if _, err := c.Exec(ctx, `DO $$ DECLARE t text; BEGIN FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = '`+from.Query().Get("search_path")+`' LOOP
 		EXECUTE format('CREATE TABLE %1$I (LIKE %2$I.%1$I INCLUDING ALL)', t, '`+from.Query().Get("search_path")+`');
-		EXECUTE format('INSERT INTO %1$I OVERRIDING SYSTEM VALUE SELECT * FROM %2$I.%1$I', t, '`+from.Query().Get("search_path")+`');
+		EXECUTE format('INSERT INTO %1$I SELECT * FROM %2$I.%1$I', t, '`+from.Query().Get("search_path")+`');
 	END LOOP; END $$`); err != nil {
 		t.Fatal(err)
 	}
