@@ -313,46 +313,56 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
+// sweep drops what is unfinished for too long, page by page.
 func (s *Service) sweep(ctx context.Context) error {
-	type dropped struct {
-		id       id.Upload
-		attempts int64
+	for {
+		old, err := s.old(ctx)
+		if err != nil || len(old) == 0 {
+			return err
+		}
+		for _, d := range old {
+			if err := s.drop(ctx, d); err != nil {
+				return err
+			}
+		}
 	}
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, attempts FROM uploads WHERE complete <= 0 AND created_ms < $1 LIMIT 1000`, s.deps.Clock.Now().Add(-unfinished).UnixMilli())
+}
+
+// abandoned is an upload that is to be dropped.
+type abandoned struct {
+	id       id.Upload
+	attempts int64
+}
+
+func (s *Service) old(ctx context.Context) (old []abandoned, err error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, attempts FROM uploads WHERE complete <= 0 AND created_ms < $1 LIMIT 100`, s.deps.Clock.Now().Add(-unfinished).UnixMilli())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer rows.Close()
-	var old []dropped
 	for rows.Next() {
-		var d dropped
-		if err := rows.Scan(&d.id, &d.attempts); err != nil {
-			return err
+		var a abandoned
+		if err := rows.Scan(&a.id, &a.attempts); err != nil {
+			return nil, err
 		}
-		old = append(old, d)
+		old = append(old, a)
 	}
-	if err := rows.Err(); err != nil {
+	return old, rows.Err()
+}
+
+func (s *Service) drop(ctx context.Context, a abandoned) error {
+	// From here on it is completed no more, and its bytes can go; the row goes last, so that none of them stays behind.
+	if _, err := s.set(ctx, `UPDATE uploads SET complete = -1 WHERE id = $1 AND complete = 0`, int64(a.id)); err != nil {
 		return err
 	}
-	for _, d := range old {
-		// From here on it is completed no more, and its bytes can go; the row goes last, so that none of them stays behind.
-		if _, err := s.set(ctx, `UPDATE uploads SET complete = -1 WHERE id = $1 AND complete = 0`, int64(d.id)); err != nil {
-			return err
-		}
-		if _, err := s.get(ctx, d.id); !errors.Is(err, errNoUpload) {
-			if err != nil {
-				return err
-			}
-			continue // completed a moment ago
-		}
-		for attempt := range max(d.attempts, 1) {
-			if err := s.deps.Store.Delete(ctx, keyOf(d.id, attempt+1)); err != nil {
-				return err
-			}
-		}
-		if _, err := s.set(ctx, `DELETE FROM uploads WHERE id = $1 AND complete = -1`, int64(d.id)); err != nil {
+	if _, err := s.get(ctx, a.id); !errors.Is(err, errNoUpload) {
+		return err // nil: it was completed a moment ago
+	}
+	for attempt := range max(a.attempts, 1) {
+		if err := s.deps.Store.Delete(ctx, keyOf(a.id, attempt+1)); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err := s.set(ctx, `DELETE FROM uploads WHERE id = $1 AND complete = -1`, int64(a.id))
+	return err
 }

@@ -199,6 +199,9 @@ func (s *Service) fail(w http.ResponseWriter, err error) {
 		body = []byte("{}")
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if e.Retry > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int((e.Retry+time.Second-1)/time.Second)))
+	}
 	w.WriteHeader(status)
 	_, _ = io.Copy(w, bytes.NewReader(body)) // the client may have gone
 }

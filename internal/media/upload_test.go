@@ -13,6 +13,7 @@ import (
 	"time"
 
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/blob"
 	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/media"
@@ -310,7 +311,49 @@ func TestDownloadsOfMessages(t *testing.T) {
 	}
 }
 
-func TestADiskThatFailsIsNoFault(t *testing.T) {
+func TestManyUnfinishedUploadsAreDropped(t *testing.T) {
+	r := open(t, media.Config{})
+	for range 120 {
+		r.create(alice, "a", 1)
+	}
+	kept := r.upload("kept", []byte("kept"))
+	r.clock.ms.Add(25 * time.Hour.Milliseconds())
+	if err := r.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var left int
+	if err := r.deps.DB.Read().QueryRowContext(t.Context(), `SELECT count(*) FROM uploads`).Scan(&left); err != nil || left != 1 {
+		t.Errorf("%d stay, %v", left, err)
+	}
+	if err := r.Check(t.Context(), alice, id.Upload(kept.Upload)); err != nil {
+		t.Error(err)
+	}
+}
+
+// full is a store on a disk without room.
+type full struct{ blob.Store }
+
+func (full) Put(context.Context, string, io.Reader, int64) error {
+	return &errs.Error{Kind: errs.Unavailable, Reason: "storage_full", Message: "the server's disk is full", Retry: 30 * time.Second}
+}
+
+func TestAFullDisk(t *testing.T) {
+	r := open(t, media.Config{})
+	up := r.create(alice, "a", 3)
+	disk := r.store.Store
+	r.store.Store = full{disk}
+	w := r.put(up.Url, []byte("abc"))
+	refused(t, "a full disk", w, http.StatusServiceUnavailable, "storage_full")
+	if w.Header().Get("Retry-After") != "30" {
+		t.Errorf("%v", w.Header())
+	}
+	r.store.Store = disk // there is room again
+	if w := r.put(up.Url, []byte("abc")); w.Code != http.StatusNoContent {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestAClientThatBreaksOff(t *testing.T) {
 	r := open(t, media.Config{})
 	up := r.create(alice, "a", 3)
 	broken := io.MultiReader(strings.NewReader("a"), errReader{})
