@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -12,42 +11,157 @@ import (
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
 )
 
-var errNoChat = errors.New("no chat is open; /open one first")
+var (
+	errNoChat  = errors.New("no chat is open; /open one first")
+	errNoGroup = errors.New("the open chat is no group")
+	errLeave   = errors.New("the user leaves")
+)
 
-// do carries out a line; done tells that the user leaves.
-func (s *screen) do(ctx context.Context, line string) (done bool, err error) {
-	if !strings.HasPrefix(line, "/") {
-		return false, s.send(ctx, line)
+// command that begins with a slash.
+type command struct {
+	name, args, about string
+	run               func(s *screen, ctx context.Context, rest string) error
+}
+
+// section of the help.
+type section struct {
+	title    string
+	commands []command
+}
+
+func sections() []section {
+	return []section{
+		{"Chats", []command{
+			{"chats", "", "list your chats: number, unread, pinned (^), muted (-)", (*screen).listChats},
+			{"open", "N | @handle | title", "open a chat", (*screen).openChat},
+			{"close", "", "close it; messages are then not marked as read", (*screen).closeChat},
+			{"history", "[N]", "show its last N messages (20)", (*screen).history},
+			{"more", "[N]", "show N older ones (20)", (*screen).more},
+			{"readers", "[SEQ]", "who has read your last message, or the one at SEQ", (*screen).readers},
+			{"file", "PATH [caption]", "send a file or an image", (*screen).sendFile},
+			{"save", "SEQ [PATH]", "save the file of the message at SEQ", (*screen).saveFile},
+			{"pin", "", "keep the chat at the top; /unpin", configure(func(r *chatv1.ConfigureRequest) { r.Pinned = yes() })},
+			{"unpin", "", "", configure(func(r *chatv1.ConfigureRequest) { r.Pinned = no() })},
+			{"mute", "", "do not show its messages while it is not open; /unmute", configure(func(r *chatv1.ConfigureRequest) { r.Muted = yes() })},
+			{"unmute", "", "", configure(func(r *chatv1.ConfigureRequest) { r.Muted = no() })},
+			{"archive", "", "take it off the list; /unarchive, /chats all", configure(func(r *chatv1.ConfigureRequest) { r.Archived = yes() })},
+			{"unarchive", "", "", configure(func(r *chatv1.ConfigureRequest) { r.Archived = no() })},
+		}},
+		{"People", []command{
+			{"find", "WORDS", "find people by name or handle", (*screen).find},
+			{"who", "@handle", "show somebody's profile, and whether they are online", (*screen).who},
+			{"friends", "", "list friends, requests and blocks", (*screen).friends},
+			{"add", "@handle [message]", "ask somebody to be your friend", (*screen).addFriend},
+			{"accept", "@handle", "accept a request; /decline", answer(true)},
+			{"decline", "@handle", "", answer(false)},
+			{"unfriend", "@handle", "end a friendship", (*screen).unfriend},
+			{"remark", "@handle [name]", "call a friend by a name of your own", (*screen).remark},
+			{"block", "@handle", "let somebody write to you no more; /unblock", (*screen).block},
+			{"unblock", "@handle", "", (*screen).unblock},
+		}},
+		{"Groups", []command{
+			{"group", "TITLE @a @b", "make a group", (*screen).group},
+			{"info", "", "title, announcement, size, who may join", (*screen).info},
+			{"members", "", "list the members", (*screen).members},
+			{"invite", "@a @b", "bring people in", (*screen).invite},
+			{"remove", "@a @b", "take people out", (*screen).remove},
+			{"leave", "", "leave the group", (*screen).leave},
+			{"rename", "TITLE", "change the title", (*screen).rename},
+			{"announce", "[TEXT]", "put an announcement up, or take it down", (*screen).announce},
+			{"role", "@handle admin | member", "change a member's role", (*screen).role},
+			{"transfer", "@handle", "make somebody the owner", (*screen).transfer},
+			{"silence", "@handle | all [TIME]", "let nobody, or somebody, write for a time (1h); /unsilence", (*screen).silence},
+			{"unsilence", "@handle | all", "", (*screen).unsilence},
+			{"policy", "invite | open | approval", "who may join", (*screen).policy},
+			{"link", "", "make a code to join with; the one before ends", (*screen).link},
+			{"join", "CODE [message]", "join with a code, or a group's id", (*screen).join},
+			{"requests", "", "list who asks to join; /admit, /refuse", (*screen).requests},
+			{"admit", "@handle", "", admit(true)},
+			{"refuse", "@handle", "", admit(false)},
+			{"dissolve", "yes", "end the group for all", (*screen).dissolve},
+		}},
+		{"You", []command{
+			{"me", "", "show your profile and settings", (*screen).me},
+			{"name", "NAME", "change the name that others see", (*screen).myName},
+			{"bio", "[TEXT]", "change what your profile says", (*screen).bio},
+			{"avatar", "PATH", "change your picture", (*screen).avatar},
+			{"hide", "presence | read [off]", "hide when you are online, or what you have read", (*screen).hide},
+			{"password", "", "change your password", (*screen).password},
+			{"sessions", "", "list where you are signed in; /revoke N ends one", (*screen).listSessions},
+			{"revoke", "N", "", (*screen).revoke},
+			{"logout", "[all]", "end the session here, or everywhere", (*screen).logout},
+			{"quit", "", "leave; you stay signed in", func(s *screen, ctx context.Context, _ string) error {
+				if err := s.finish(ctx); err != nil {
+					return err
+				}
+				return errLeave
+			}},
+			{"help", "", "show this", func(s *screen, _ context.Context, _ string) error {
+				s.say("%s", strings.TrimRight(help(), "\n"))
+				return nil
+			}},
+		}},
 	}
-	verb, rest, _ := strings.Cut(line, " ")
-	rest = strings.TrimSpace(rest)
-	switch verb {
-	case "/help":
-		s.say("%s", help)
-	case "/quit", "/exit":
-		return true, s.finish(ctx)
-	case "/logout":
-		return true, s.client.Logout(ctx)
-	case "/chats":
-		err = s.listChats(ctx)
-	case "/open":
-		err = s.openChat(ctx, rest)
-	case "/history":
-		err = s.history(ctx, rest)
-	case "/find":
-		err = s.find(ctx, rest)
-	case "/friends":
-		err = s.friends(ctx)
-	case "/add", "/accept", "/decline", "/block", "/unblock":
-		err = s.relate(ctx, verb, rest)
-	case "/group":
-		err = s.group(ctx, rest)
-	case "/invite", "/leave", "/members":
-		err = s.inGroup(ctx, verb, rest)
-	default:
-		err = fmt.Errorf("there is no %s; /help lists the commands", verb)
+}
+
+func yes() *bool { b := true; return &b }
+
+func no() *bool { return new(bool) }
+
+func help() string {
+	var b strings.Builder
+	b.WriteString("A line goes to the open chat. One that ends with \\ goes on in the next one;\none that begins with // sends a text that begins with /.\n")
+	for _, part := range sections() {
+		fmt.Fprintf(&b, "\n%s\n", part.title)
+		for _, c := range part.commands {
+			if c.about != "" {
+				fmt.Fprintf(&b, "  %-32s %s\n", strings.TrimRight("/"+c.name+" "+c.args, " "), c.about)
+			}
+		}
 	}
-	return false, err
+	return b.String()
+}
+
+// do carries out a line; errLeave says that the user leaves.
+func (s *screen) do(ctx context.Context, line string) error {
+	if text, goesOn := strings.CutSuffix(line, "\\"); goesOn {
+		s.begun += text + "\n"
+		return nil
+	}
+	line, s.begun = s.begun+line, ""
+	switch {
+	case strings.TrimSpace(line) == "":
+		return nil
+	case strings.HasPrefix(line, "//"):
+		return s.send(ctx, line[1:])
+	case !strings.HasPrefix(line, "/"):
+		return s.send(ctx, line)
+	}
+	if s.keyed {
+		s.say("> %s", plain(line))
+	}
+	word, rest, _ := strings.Cut(line[1:], " ")
+	near := ""
+	for _, part := range sections() {
+		for _, c := range part.commands {
+			if c.name == word || c.name == "quit" && word == "exit" {
+				return c.run(s, ctx, strings.TrimSpace(rest))
+			}
+			if near == "" && word != "" && (strings.HasPrefix(c.name, word) || strings.HasPrefix(word, c.name)) {
+				near = "/" + c.name + "? "
+			}
+		}
+	}
+	return fmt.Errorf("there is no /%s; %s/help lists the commands", plain(word), near)
+}
+
+// call makes a call of the API.
+func call[Req, Res any](ctx context.Context, method func(context.Context, *connect.Request[Req]) (*connect.Response[Res], error), r *Req) (*Res, error) {
+	res, err := method(ctx, connect.NewRequest(r))
+	if err != nil {
+		return nil, err
+	}
+	return res.Msg, nil
 }
 
 // current gives the open chat.
@@ -60,251 +174,53 @@ func (s *screen) current() (*chatv1.Conversation, error) {
 	return s.open, nil
 }
 
-// send queues a line. That it is stored shows by its coming back; a refusal is said.
-func (s *screen) send(ctx context.Context, text string) error {
+// currentGroup gives the open chat, if it is a group.
+func (s *screen) currentGroup() (*chatv1.Conversation, error) {
 	c, err := s.current()
-	if err != nil {
-		return err
+	if err == nil && c.Kind != chatv1.ConversationKind_CONVERSATION_KIND_GROUP {
+		err = errNoGroup
 	}
-	wait := s.client.Queue(c.Id, &chatv1.Content{Kind: &chatv1.Content_Text{Text: text}})
-	go func() { // ends with the receipt, or with ctx
-		if _, err := wait(ctx); err != nil && ctx.Err() == nil {
-			s.say("! not sent: %s", explain(err))
-		}
-	}()
-	return nil
+	return c, err
 }
 
-func (s *screen) listChats(ctx context.Context) error {
-	r, err := s.client.Chat().ListConversations(ctx, connect.NewRequest(&chatv1.ListConversationsRequest{Limit: 50}))
+// usersOf finds all users whose handles a text names.
+func (s *screen) usersOf(ctx context.Context, text string) ([]uint64, error) {
+	handles := strings.Fields(strings.ReplaceAll(text, "@", " "))
+	if len(handles) == 0 {
+		return nil, errors.New("give a handle, as @alice")
+	}
+	r, err := call(ctx, s.client.Account().GetUsers, &accountv1.GetUsersRequest{Handles: handles})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.mu.Lock()
-	s.chats = r.Msg.Conversations
-	s.mu.Unlock()
-	if len(r.Msg.Conversations) == 0 {
-		s.say("No chats yet. /find somebody, and /open @handle.")
-	}
-	for i, c := range r.Msg.Conversations {
-		unread := ""
-		if c.Unread > 0 {
-			unread = fmt.Sprintf("  (%d new)", c.Unread)
-		}
-		s.say("%3d  %s%s", i+1, plain(s.title(ctx, c)), unread)
-	}
-	return nil
-}
-
-// userOf finds a user by handle.
-func (s *screen) userOf(ctx context.Context, handle string) (uint64, error) {
-	handle = strings.TrimPrefix(handle, "@")
-	if handle == "" {
-		return 0, errors.New("give a handle, as @alice")
-	}
-	r, err := s.client.Account().GetUsers(ctx, connect.NewRequest(&accountv1.GetUsersRequest{Handles: []string{handle}}))
-	if err != nil {
-		return 0, err
-	}
-	if len(r.Msg.Users) != 1 {
-		return 0, fmt.Errorf("there is no user @%s", handle)
-	}
-	s.keepName(r.Msg.Users[0])
-	return r.Msg.Users[0].Id, nil
-}
-
-func (s *screen) openChat(ctx context.Context, which string) error {
-	var c *chatv1.Conversation
-	if n, err := strconv.Atoi(which); err == nil {
-		s.mu.Lock()
-		if n >= 1 && n <= len(s.chats) {
-			c = s.chats[n-1]
-		}
-		s.mu.Unlock()
-		if c == nil {
-			return errors.New("there is no such number; /chats lists them")
-		}
-	} else {
-		u, err := s.userOf(ctx, which)
-		if err != nil {
-			return err
-		}
-		r, err := s.client.Chat().OpenDirect(ctx, connect.NewRequest(&chatv1.OpenDirectRequest{User: u}))
-		if err != nil {
-			return err
-		}
-		c = r.Msg
-	}
-	s.mu.Lock()
-	s.open = c
-	s.mu.Unlock()
-	s.say("--- %s ---", plain(s.title(ctx, c)))
-	return s.history(ctx, "")
-}
-
-func (s *screen) history(ctx context.Context, count string) error {
-	c, err := s.current()
-	if err != nil {
-		return err
-	}
-	n := 20
-	if count != "" {
-		if n, err = strconv.Atoi(count); err != nil || n < 1 || n > 200 {
-			return errors.New("give a number of messages, 1 to 200")
-		}
-	}
-	r, err := s.client.Chat().History(ctx, connect.NewRequest(&chatv1.HistoryRequest{Conversation: c.Id, Limit: uint32(n)}))
-	if err != nil {
-		return err
-	}
-	for _, m := range r.Msg.Messages {
-		s.say("%s", s.line(ctx, m))
-	}
-	if k := len(r.Msg.Messages); k > 0 {
-		s.client.Mark(c.Id, r.Msg.Messages[k-1].Seq, r.Msg.Messages[k-1].Seq)
-	}
-	return nil
-}
-
-func (s *screen) find(ctx context.Context, words string) error {
-	r, err := s.client.Account().SearchUsers(ctx, connect.NewRequest(&accountv1.SearchUsersRequest{Query: words}))
-	if err != nil {
-		return err
-	}
-	if len(r.Msg.Users) == 0 {
-		s.say("Nobody found.")
-	}
-	for _, u := range r.Msg.Users {
+	found := map[string]uint64{}
+	for _, u := range r.Users {
 		s.keepName(u)
-		s.say("  @%s  %s", u.Handle, plain(u.DisplayName))
+		found[u.Handle] = u.Id
 	}
-	return nil
+	users := make([]uint64, len(handles))
+	for i, h := range handles {
+		if users[i] = found[strings.ToLower(h)]; users[i] == 0 {
+			return nil, fmt.Errorf("there is no user @%s", plain(h))
+		}
+	}
+	return users, nil
 }
 
-func (s *screen) friends(ctx context.Context) error {
-	page := ""
-	none := true
-	for {
-		r, err := s.client.Graph().ListRelations(ctx, connect.NewRequest(&accountv1.ListRelationsRequest{Limit: 200, Page: page}))
-		if err != nil {
-			return err
-		}
-		ids := make([]uint64, len(r.Msg.Relations))
-		for i, rel := range r.Msg.Relations {
-			ids[i] = rel.User
-		}
-		handles := map[uint64]string{}
-		if len(ids) > 0 {
-			users, err := s.client.Account().GetUsers(ctx, connect.NewRequest(&accountv1.GetUsersRequest{Users: ids}))
-			if err != nil {
-				return err
-			}
-			for _, u := range users.Msg.Users {
-				s.keepName(u)
-				handles[u.Id] = u.Handle
-			}
-		}
-		for _, rel := range r.Msg.Relations {
-			state := "friend"
-			switch {
-			case rel.Blocked:
-				state = "blocked"
-			case rel.Friend:
-			case rel.Asked:
-				state = "wants to be your friend"
-			case rel.Requested:
-				state = "asked"
-			default:
-				continue
-			}
-			none = false
-			s.say("  @%s  %s  (%s)", handles[rel.User], plain(s.name(ctx, rel.User)), state)
-		}
-		if page = r.Msg.Next; page == "" {
-			break
-		}
-	}
-	if none {
-		s.say("No friends yet.")
-	}
-	return nil
-}
-
-func (s *screen) relate(ctx context.Context, verb, handle string) error {
-	u, err := s.userOf(ctx, handle)
+// userOf finds one user, and gives what follows the handle.
+func (s *screen) userOf(ctx context.Context, text string) (user uint64, rest string, err error) {
+	handle, rest, _ := strings.Cut(text, " ")
+	users, err := s.usersOf(ctx, handle)
 	if err != nil {
-		return err
+		return 0, "", err
 	}
-	g := s.client.Graph()
-	switch verb {
-	case "/add":
-		_, err = g.RequestFriend(ctx, connect.NewRequest(&accountv1.RequestFriendRequest{User: u}))
-	case "/accept", "/decline":
-		_, err = g.AnswerFriend(ctx, connect.NewRequest(&accountv1.AnswerFriendRequest{User: u, Accept: verb == "/accept"}))
-	case "/block":
-		_, err = g.Block(ctx, connect.NewRequest(&accountv1.BlockRequest{User: u}))
-	case "/unblock":
-		_, err = g.Unblock(ctx, connect.NewRequest(&accountv1.UnblockRequest{User: u}))
-	}
+	return users[0], strings.TrimSpace(rest), nil
+}
+
+// done says so, if it is.
+func (s *screen) done(err error) error {
 	if err == nil {
 		s.say("Done.")
 	}
 	return err
-}
-
-func (s *screen) group(ctx context.Context, rest string) error {
-	var title []string
-	var members []uint64
-	for _, w := range strings.Fields(rest) {
-		if !strings.HasPrefix(w, "@") {
-			title = append(title, w)
-			continue
-		}
-		u, err := s.userOf(ctx, w)
-		if err != nil {
-			return err
-		}
-		members = append(members, u)
-	}
-	r, err := s.client.Chat().CreateGroup(ctx, connect.NewRequest(&chatv1.CreateGroupRequest{Title: strings.Join(title, " "), Members: members}))
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	s.open = r.Msg
-	s.mu.Unlock()
-	s.say("--- %s ---", plain(r.Msg.Title))
-	return nil
-}
-
-func (s *screen) inGroup(ctx context.Context, verb, handle string) error {
-	c, err := s.current()
-	if err != nil {
-		return err
-	}
-	switch verb {
-	case "/invite":
-		u, err := s.userOf(ctx, handle)
-		if err != nil {
-			return err
-		}
-		_, err = s.client.Chat().Invite(ctx, connect.NewRequest(&chatv1.InviteRequest{Conversation: c.Id, Users: []uint64{u}}))
-		return err
-	case "/leave":
-		_, err := s.client.Chat().Leave(ctx, connect.NewRequest(&chatv1.LeaveRequest{Conversation: c.Id}))
-		return err
-	}
-	page := ""
-	for {
-		r, err := s.client.Chat().ListMembers(ctx, connect.NewRequest(&chatv1.ListMembersRequest{Conversation: c.Id, Limit: 200, Page: page}))
-		if err != nil {
-			return err
-		}
-		for _, m := range r.Msg.Members {
-			s.say("  %s  (%s)", plain(s.name(ctx, m.User)), strings.ToLower(strings.TrimPrefix(m.Role.String(), "ROLE_")))
-		}
-		if page = r.Msg.Next; page == "" {
-			return nil
-		}
-	}
 }

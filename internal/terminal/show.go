@@ -4,131 +4,355 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"connectrpc.com/connect"
-	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	presencev1 "github.com/rialto-im/rialto/gen/rialto/presence/v1"
 	rialto "github.com/rialto-im/rialto/sdk/go"
+	"google.golang.org/protobuf/proto"
 )
+
+// typingEvery so often the others are told that the user types, and typing is shown.
+const typingEvery = 4 * time.Second
 
 // explain gives the part of an error that helps a person.
 func explain(err error) string {
 	var c *connect.Error
 	if errors.As(err, &c) {
-		return c.Message()
+		if connect.IsWireError(err) || c.Code() != connect.CodeUnavailable {
+			return plain(c.Message())
+		}
+		return "the server cannot be reached: " + plain(c.Message())
 	}
-	var s *rialto.SendError
-	if errors.As(err, &s) {
-		return s.Message
+	var refused *rialto.SendError
+	if errors.As(err, &refused) {
+		return plain(refused.Message)
 	}
-	return err.Error()
+	if errors.Is(err, rialto.ErrSignedOut) {
+		return "your session has ended; start again to log in"
+	}
+	return plain(err.Error())
 }
 
-// name of a user, asked for once.
-func (s *screen) name(ctx context.Context, user uint64) string {
-	if user == s.client.User() {
-		return "you"
-	}
-	s.mu.Lock()
-	n, ok := s.names[user]
-	s.mu.Unlock()
-	if ok {
-		return n
-	}
-	r, err := s.client.Account().GetUsers(ctx, connect.NewRequest(&accountv1.GetUsersRequest{Users: []uint64{user}}))
-	if err != nil || len(r.Msg.Users) != 1 {
-		return fmt.Sprint(user)
-	}
-	s.keepName(r.Msg.Users[0])
-	return r.Msg.Users[0].DisplayName
-}
-
-func (s *screen) keepName(u *accountv1.User) {
-	s.mu.Lock()
-	s.names[u.Id] = u.DisplayName
-	s.mu.Unlock()
-}
-
-func (s *screen) title(ctx context.Context, c *chatv1.Conversation) string {
-	if c.Peer != 0 {
-		return s.name(ctx, c.Peer)
-	}
-	return c.Title
-}
-
-// plain leaves control characters out: a message must not steer the terminal.
+// plain leaves out what would steer the terminal: control characters, and those that turn the direction of text around.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+		switch {
+		case r == '\u2028' || r == '\u2029':
+			return '\n'
+		case r < ' ' && r != '\n' && r != '\t', r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
 			return -1
 		}
 		return r
 	}, text)
 }
 
+// oneLine of a text that was made plain.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// indented has its further lines stand under the first one: a text cannot look like a message of somebody else.
+func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n         ") }
+
+// clip cuts a line to so many characters.
+func clip(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return text
+}
+
+// sayAll writes lines that came from a map, in order.
+func (s *screen) sayAll(lines []string) {
+	slices.Sort(lines)
+	for _, l := range lines {
+		s.say("%s", l)
+	}
+}
+
+func (s *screen) title(ctx context.Context, c *chatv1.Conversation) string {
+	if c.Peer != 0 {
+		return s.name(ctx, c.Peer)
+	}
+	return oneLine(plain(c.Title))
+}
+
 // line of a message.
 func (s *screen) line(ctx context.Context, m *chatv1.Message) string {
 	at := time.UnixMilli(m.TimeMs).Format("15:04")
-	c := m.Content
-	what := ""
-	switch k := c.GetKind().(type) {
+	what := "[a message that this client cannot show]"
+	switch k := m.Content.GetKind().(type) {
 	case *chatv1.Content_Text:
 		what = k.Text
-	case *chatv1.Content_Image:
-		what = "[image " + k.Image.Name + "] " + k.Image.Caption
-	case *chatv1.Content_File:
-		what = "[file " + k.File.Name + "] " + k.File.Caption
+	case *chatv1.Content_Location:
+		what = fmt.Sprintf("[location %.5f, %.5f] %s", k.Location.Latitude, k.Location.Longitude, k.Location.Label)
+	case *chatv1.Content_Card:
+		what = strings.TrimSpace(fmt.Sprintf("[card] %s %s %s", k.Card.Title, k.Card.Text, k.Card.Url))
 	case *chatv1.Content_Control:
-		return fmt.Sprintf("%s  * %s", at, plain(s.control(ctx, k.Control)))
+		return fmt.Sprintf("%s  * %s", at, s.control(ctx, k.Control))
 	default:
-		what = "[a message that this client cannot show]"
+		if f := mediaOf(m.Content); f != nil {
+			kind := "file"
+			if m.Content.GetImage() != nil {
+				kind = "image"
+			}
+			what = strings.TrimSpace(fmt.Sprintf("[%s %s, %s; /save %d] %s", kind, f.Name, size(f.Size), m.Seq, f.Caption))
+		}
 	}
-	return fmt.Sprintf("%s  %s: %s", at, plain(s.name(ctx, m.Sender)), plain(what))
+	return fmt.Sprintf("%s  %s: %s", at, s.name(ctx, m.Sender), indented(plain(what)))
 }
 
-func (s *screen) control(ctx context.Context, c *chatv1.Control) string {
-	users := make([]string, len(c.Users))
-	for i, u := range c.Users {
-		users[i] = s.name(ctx, u)
+func size(n uint64) string {
+	switch {
+	case n < 10<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 10<<20:
+		return fmt.Sprintf("%d KiB", n>>10)
 	}
-	action := strings.ToLower(strings.TrimPrefix(c.Action.String(), "ACTION_"))
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", s.name(ctx, c.Actor), strings.ReplaceAll(action, "_", " "), strings.Join(users, ", "), c.Text))
+	return fmt.Sprintf("%d MiB", n>>20)
+}
+
+// control says what a control entry did; empty where it is of no interest to people.
+func (s *screen) control(ctx context.Context, c *chatv1.Control) string {
+	names := make([]string, len(c.Users))
+	for i, u := range c.Users {
+		names[i] = s.name(ctx, u)
+	}
+	actor, users, text := s.name(ctx, c.Actor), strings.Join(names, ", "), indented(plain(c.Text))
+	switch c.Action {
+	case chatv1.Control_ACTION_CREATED:
+		if text == "" {
+			return "" // one-to-one
+		}
+		return fmt.Sprintf("%s made the group %q with %s", actor, oneLine(text), users)
+	case chatv1.Control_ACTION_JOINED:
+		if len(c.Users) == 1 && c.Users[0] == c.Actor {
+			return actor + " joined"
+		}
+		return fmt.Sprintf("%s brought in %s", actor, users)
+	case chatv1.Control_ACTION_LEFT:
+		return users + " left"
+	case chatv1.Control_ACTION_REMOVED:
+		return fmt.Sprintf("%s took out %s", actor, users)
+	case chatv1.Control_ACTION_ROLE:
+		return fmt.Sprintf("%s: now %s (by %s)", users, roleName(c.Role), actor)
+	case chatv1.Control_ACTION_RENAMED:
+		return fmt.Sprintf("%s named the group %q", actor, oneLine(text))
+	case chatv1.Control_ACTION_ANNOUNCED:
+		if text == "" {
+			return actor + " took the announcement down"
+		}
+		return fmt.Sprintf("%s announced: %s", actor, text)
+	case chatv1.Control_ACTION_MUTED:
+		if users == "" {
+			users = "all but admins"
+		}
+		if c.UntilMs == 0 {
+			return fmt.Sprintf("%s let %s write again", actor, users)
+		}
+		return fmt.Sprintf("%s silenced %s until %s", actor, users, time.UnixMilli(c.UntilMs).Format("2 January, 15:04"))
+	case chatv1.Control_ACTION_TRANSFERRED:
+		return fmt.Sprintf("the group now belongs to %s", users)
+	case chatv1.Control_ACTION_DISSOLVED:
+		return actor + " ended the group"
+	case chatv1.Control_ACTION_JOIN_POLICY:
+		return "joining is now by " + policyName(c.JoinPolicy)
+	case chatv1.Control_ACTION_AVATAR:
+		return actor + " changed the group's picture"
+	}
+	return ""
 }
 
 // show writes what came in.
 func (s *screen) show(ctx context.Context, e rialto.Event) {
 	switch {
-	case e.Online != nil && !*e.Online:
-		s.say("* offline; what you write is kept and sent when the connection is back")
 	case e.Online != nil:
-		s.say("* online")
-	case e.Relation != nil && e.Relation.Asked && !e.Relation.Friend:
-		s.say("* %s wants to be your friend: /friends, /accept", plain(s.name(ctx, e.Relation.User)))
-	case e.Message != nil && e.Live:
-		m := e.Message
+		s.showOnline(ctx, *e.Online)
+	case e.Message != nil:
+		s.showMessage(ctx, e.Message)
+	case e.Mark != nil:
+		s.showMark(e.Mark)
+	case e.Typing != nil:
+		s.showTyping(ctx, e.Typing.Conversation, e.Typing.User)
+	case e.Presence != nil:
+		s.showPresence(ctx, e.Presence)
+	case e.Relation != nil:
+		s.showRelation(ctx, e.Relation)
+	case e.Conversation != nil:
+		s.configured(e.Conversation)
+	case e.Profile != nil:
 		s.mu.Lock()
-		here := s.open != nil && s.open.Id == m.Conversation
+		delete(s.people, e.Profile.User)
 		s.mu.Unlock()
-		switch {
-		case here:
-			s.say("%s", s.line(ctx, m))
-			if m.Sender != s.client.User() {
-				s.client.Mark(m.Conversation, m.Seq, m.Seq)
-			}
-		case m.Sender != s.client.User() && m.Content.GetControl() == nil:
-			s.say("[%s] %s", plain(s.where(ctx, m.Conversation)), s.line(ctx, m))
-			s.client.Mark(m.Conversation, m.Seq, 0)
+	case e.Refused != nil:
+		s.say("! a message from before was not sent: %s", plain(e.Refused.Error.GetMessage()))
+	case e.Reset:
+		if err := s.readChats(ctx); err != nil {
+			s.say("! %s", explain(err))
 		}
 	}
 }
 
-// where names a conversation.
-func (s *screen) where(ctx context.Context, id uint64) string {
-	r, err := s.client.Chat().GetConversation(ctx, connect.NewRequest(&chatv1.GetConversationRequest{Conversation: id}))
-	if err != nil {
-		return fmt.Sprint(id)
+// configured keeps the user's own view of a chat. Others may be reading the chat, so it is replaced.
+func (s *screen) configured(state *chatv1.ConversationState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.chats[state.Conversation]
+	if was == nil {
+		return
 	}
-	return s.title(ctx, r.Msg)
+	c := proto.Clone(was).(*chatv1.Conversation)
+	c.State = state
+	s.chats[c.Id] = c
+	if s.open != nil && s.open.Id == c.Id {
+		s.open = c
+	}
+}
+
+func (s *screen) showOnline(ctx context.Context, online bool) {
+	s.mu.Lock()
+	first, begun := !s.wasOnline, s.begunWell
+	s.online = online
+	s.wasOnline = s.wasOnline || online
+	s.mu.Unlock()
+	switch {
+	case !online:
+		s.say("* offline; what you write is kept, and sent when the connection is back")
+	case !first:
+		s.say("* online")
+	}
+	if online && !begun { // the server was away at the start
+		if err := s.begin(ctx); err != nil {
+			s.say("! %s", explain(err))
+		}
+	}
+}
+
+// showMessage writes a message of the open chat, and a line about one of another chat, unless that is muted.
+func (s *screen) showMessage(ctx context.Context, m *chatv1.Message) {
+	own := m.Sender == s.client.User()
+	s.mu.Lock()
+	here := s.open != nil && s.open.Id == m.Conversation
+	old := here && m.Seq <= s.shown || m.Seq <= s.before[m.Conversation]
+	if here && !old {
+		s.shown = m.Seq
+	}
+	if s.oldest == 0 && here {
+		s.oldest = m.Seq
+	}
+	c := s.chats[m.Conversation]
+	delete(s.typing, m.Sender)
+	s.mu.Unlock()
+	if k := m.Content.GetControl(); k != nil || c == nil { // the title or the people may be others now
+		if fresh, err := call(ctx, s.client.Chat().GetConversation, &chatv1.GetConversationRequest{Conversation: m.Conversation}); err == nil {
+			c = fresh
+			s.refresh(ctx, fresh, here)
+		}
+	}
+	switch {
+	case here && old:
+	case here:
+		s.put(ctx, m)
+		s.client.Mark(m.Conversation, m.Seq, m.Seq)
+	case own || old:
+		if !own {
+			s.client.Mark(m.Conversation, m.Seq, 0)
+		}
+	default:
+		s.client.Mark(m.Conversation, m.Seq, 0)
+		if c == nil || c.State.GetMuted() || m.Content.GetControl() != nil && s.control(ctx, m.Content.GetControl()) == "" {
+			return
+		}
+		s.say("[%s] %s", s.title(ctx, c), s.line(ctx, m))
+	}
+}
+
+// refresh keeps what a chat is now.
+func (s *screen) refresh(ctx context.Context, c *chatv1.Conversation, here bool) {
+	s.mu.Lock()
+	if s.chats[c.Id] == nil {
+		s.list = append(s.list, c.Id)
+	}
+	s.chats[c.Id] = c
+	if here && s.open != nil && s.open.Id == c.Id {
+		s.open = c
+	}
+	s.mu.Unlock()
+	if here {
+		s.console.Prompt(clip(s.title(ctx, c), 20) + "> ")
+	}
+}
+
+// showPresence tells that the other one of the open chat came or went.
+func (s *screen) showPresence(ctx context.Context, p *presencev1.Presence) {
+	online := p.Status == presencev1.Status_STATUS_ONLINE
+	s.mu.Lock()
+	was, known := s.present[p.User]
+	s.present[p.User] = online
+	here := s.open != nil && s.open.Peer == p.User && known && was != online
+	s.mu.Unlock()
+	if here {
+		s.say("* %s is %s", s.name(ctx, p.User), presenceWord(online))
+	}
+}
+
+// showMark tells once that the other one has, or has read, the last own message.
+func (s *screen) showMark(m *chatv1.MemberMark) {
+	s.mu.Lock()
+	here := s.open != nil && s.open.Id == m.Conversation && s.open.Peer == m.User && s.mine > 0
+	read := here && m.ReadSeq >= s.mine && s.read < s.mine
+	delivered := here && !read && m.DeliveredSeq >= s.mine && s.delivered < s.mine && s.read < s.mine
+	if here {
+		s.delivered, s.read = max(s.delivered, m.DeliveredSeq), max(s.read, m.ReadSeq)
+	}
+	s.mu.Unlock()
+	switch {
+	case read:
+		s.say("       (read)")
+	case delivered:
+		s.say("       (delivered)")
+	}
+}
+
+func (s *screen) showTyping(ctx context.Context, conversation, user uint64) {
+	s.mu.Lock()
+	here := s.open != nil && s.open.Id == conversation && user != s.client.User() && time.Since(s.typing[user]) > typingEvery
+	if here {
+		s.typing[user] = time.Now()
+	}
+	s.mu.Unlock()
+	if here {
+		s.say("* %s is typing …", s.name(ctx, user))
+	}
+}
+
+func (s *screen) showRelation(ctx context.Context, r *chatv1.Relation) {
+	s.mu.Lock()
+	was := s.relations[r.User]
+	s.relations[r.User] = r
+	s.mu.Unlock()
+	switch {
+	case r.Blocked:
+	case r.Asked && !r.Friend && !was.GetAsked():
+		name := s.name(ctx, r.User)
+		s.say("* %s wants to be your friend: /accept @%s, or /decline. %s", name, s.handle(r.User), oneLine(plain(r.Message)))
+	case r.Friend && !was.GetFriend():
+		s.say("* %s and you are friends now", s.name(ctx, r.User))
+	}
+}
+
+// pressed is told of each key: the others of the open chat see that the user types a message.
+func (s *screen) pressed(first string) {
+	s.mu.Lock()
+	c := s.open
+	due := c != nil && first != "" && first != "/" && s.online && time.Since(s.typed) > typingEvery
+	if due {
+		s.typed = time.Now()
+	}
+	s.mu.Unlock()
+	if due {
+		go s.client.Typing(c.Id) // ends when it is written, or the connection is given up
+	}
 }

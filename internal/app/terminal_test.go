@@ -1,0 +1,344 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/terminal"
+)
+
+// seat is a person at rialto chat: what it writes is read as it comes.
+type seat struct {
+	t     *testing.T
+	name  string
+	state string
+	keys  *io.PipeWriter
+	left  chan int
+
+	mu   sync.Mutex // guards all below
+	cond *sync.Cond
+	text string
+	read int // of text, by sees
+	late bool
+}
+
+func (s *seat) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text += string(b)
+	s.cond.Broadcast()
+	return len(b), nil
+}
+
+// sit starts rialto chat.
+func sit(t *testing.T, name string, args ...string) *seat {
+	in, keys := io.Pipe()
+	s := &seat{t: t, name: name, keys: keys, left: make(chan int, 1)}
+	s.cond = sync.NewCond(&s.mu)
+	go func() {
+		code := terminal.Main(args, in, s, s)
+		in.Close()
+		s.left <- code
+	}()
+	t.Cleanup(func() {
+		keys.Close()
+		<-s.left
+		if t.Failed() {
+			t.Logf("%s's screen:\n%s", name, s.text)
+		}
+	})
+	return s
+}
+
+func (s *seat) types(lines ...string) {
+	s.t.Helper()
+	for _, l := range lines {
+		if _, err := io.WriteString(s.keys, l+"\n"); err != nil {
+			s.t.Fatalf("%s cannot type %q: %v", s.name, l, err)
+		}
+	}
+}
+
+// sees waits for texts, each behind the one before, and gives the line of the last one.
+func (s *seat) sees(texts ...string) (line string) {
+	s.t.Helper()
+	watch := time.AfterFunc(time.Minute, func() { // only a test that hangs comes here
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.late = true
+		s.cond.Broadcast()
+	})
+	defer watch.Stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, want := range texts {
+		for !strings.Contains(s.text[s.read:], want) {
+			if s.late {
+				s.t.Fatalf("%s does not see %q", s.name, want)
+			}
+			s.cond.Wait()
+		}
+		at := s.read + strings.Index(s.text[s.read:], want)
+		s.read = at + len(want)
+		start := strings.LastIndex(s.text[:at], "\n") + 1
+		line, _, _ = strings.Cut(s.text[start:], "\n")
+	}
+	return line
+}
+
+// seesNot fails when a text came; it looks at what was written up to now.
+func (s *seat) seesNot(text string) {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if strings.Contains(s.text, text) {
+		s.t.Errorf("%s sees %q", s.name, text)
+	}
+}
+
+// leaves ends the input, as a script does.
+func (s *seat) leaves() int {
+	s.keys.Close()
+	code := <-s.left
+	s.left <- code
+	return code
+}
+
+// newcomers sign up at a house.
+func newcomers(t *testing.T, h *House, names ...string) []*seat {
+	seats := make([]*seat, len(names))
+	for i, name := range names {
+		state := filepath.Join(t.TempDir(), name+".json")
+		seats[i] = sit(t, name, "--url", url(h), "--state", state, "--register", "--handle", strings.ToLower(name))
+		seats[i].state = state
+		seats[i].types(name, "a good password")
+		seats[i].sees("Name", "Password", "Signed in")
+	}
+	return seats
+}
+
+func TestTwoPeopleInTerminals(t *testing.T) {
+	h, _ := open(t, "presence.every=10ms", "presence.grace=10ms")
+	people := newcomers(t, h, "Alice", "Bob")
+	alice, bob := people[0], people[1]
+	alice.types("hello?")
+	alice.sees("! no chat is open; /open one first")
+	alice.types("/find bo")
+	alice.sees("@bob  Bob")
+	alice.types("/add @bob we met yesterday")
+	alice.sees("Done.")
+	bob.sees("* Alice wants to be your friend: /accept @alice, or /decline. we met yesterday")
+	bob.types("/accept alice")
+	bob.sees("Done.")
+	alice.sees("* Bob and you are friends now")
+
+	alice.types("/open @bob", "hello 👋 你好")
+	alice.sees("--- Bob ---", "you: hello 👋 你好")
+	bob.sees("[Alice]", "Alice: hello 👋 你好")
+	alice.sees("(delivered)")
+	bob.types("/chats")
+	bob.sees("  1 ", "Alice  (1 new)", "1 unread")
+	bob.types("/open 1")
+	bob.sees("--- Alice ---", "Alice: hello 👋 你好")
+	alice.sees("(read)")
+	bob.types(`two\`, "lines", "//help is a command")
+	alice.sees("Bob: two\n         lines", "Bob: /help is a command")
+
+	alice.types("/pin", "/mute", "/chats")
+	alice.sees("Done.", "Done.", "  1 ^-* Bob  ")
+	alice.types("/unmute", "/unpin", "/archive", "/chats")
+	alice.sees("Done.", "Done.", "Done.", "and 1 more: /chats all")
+	alice.types("/unarchive", "/close", "/remark @bob Bobby", "/who @bob")
+	alice.sees("Done.", "Done.", "@bob  Bob", "online", "friend")
+	bob.types("are you there?")
+	alice.sees("[Bobby]", "Bobby: are you there?")
+	alice.types("/open bobb", "/readers")
+	alice.sees("--- Bobby ---", "(read)", "read: Bobby")
+
+	if code := bob.leaves(); code != 0 {
+		t.Errorf("bob leaves with %d", code)
+	}
+	alice.sees("* Bobby is offline")
+	alice.types("while you were away")
+	alice.sees("you: while you were away")
+	bob = sit(t, "Bob again", "--url", url(h), "--state", bob.state)
+	bob.sees("Signed in", "  1 ", "Alice  (1 new)  ")
+	alice.sees("* Bobby is online")
+	bob.types("/open 1")
+	bob.sees("you: are you there?", "Alice: while you were away")
+	alice.sees("(read)")
+
+	alice.types("/block @bob")
+	alice.sees("Done.")
+	bob.types("and now?")
+	bob.sees("! not sent: ")
+	alice.types("/unblock @bob")
+	alice.sees("Done.")
+	bob.types("and then?")
+	alice.sees("Bob: and then?")
+	alice.seesNot("and now?")
+	alice.types("/hide presence", "/me", "/name Alice L.", "/bio hi", "/me")
+	alice.sees("Done.", "when you are online is hidden", "Done.", "Done.", "@alice  Alice L.", "hi")
+	alice.types("/sessions", "/histroy", "/hist", "/open", "/history x", "/logout")
+	alice.sees("Terminal", "(here)", "there is no /histroy; /help", "there is no /hist; /history? /help", "give a handle", "1 to 200")
+	if code := alice.leaves(); code != 0 {
+		t.Errorf("alice leaves with %d", code)
+	}
+}
+
+func TestAGroupInTerminals(t *testing.T) {
+	h, _ := open(t)
+	people := newcomers(t, h, "Alice", "Bob", "Carol", "Dave")
+	alice, bob, carol, dave := people[0], people[1], people[2], people[3]
+	alice.types("/group The walkers @bob @carol")
+	alice.sees("--- The walkers ---", `you made the group "The walkers" with`)
+	bob.sees("[The walkers]", `Alice made the group "The walkers" with`)
+	bob.types("/chats", "/open walk", "who comes along?")
+	bob.sees("--- The walkers ---")
+	alice.sees("Bob: who comes along?")
+	carol.sees("[The walkers]", "Bob: who comes along?")
+
+	bob.types("/rename Bob's", "/remove @carol")
+	bob.sees("! ", "! ")
+	alice.types("/role @bob admin", "/rename The runners", "/announce Sundays\\", "at nine", "/announce Sundays, at nine")
+	bob.sees("you: now admin (by Alice)", `Alice named the group "The runners"`)
+	alice.types("/info", "/members")
+	bob.sees("Alice announced: Sundays\n         at nine", "Alice announced: Sundays, at nine")
+	alice.sees("The runners, 3 members; you are owner; joining is by invitation", "announcement: Sundays, at nine", "@bob  Bob  (admin)")
+	bob.types("/invite @dave", "/silence @carol 2h")
+	dave.sees("[The runners]", "Bob brought in you")
+	carol.types("/open The r", "may I?")
+	carol.sees("--- The runners ---", "announcement: Sundays", "! not sent: ")
+	bob.types("/unsilence @carol", "/silence all")
+	carol.sees("Bob let you write again", "Bob silenced all but admins")
+	bob.types("/unsilence all", "/remove @dave")
+	dave.sees("Bob took out you")
+	bob.types("/link")
+	code := strings.TrimSpace(strings.TrimPrefix(bob.sees("others join with /join "), "  others join with /join "))
+	dave.types("/join " + code)
+	dave.sees("--- The runners ---", "you joined")
+	dave.types("/leave", "/join "+code)
+	carol.sees("Dave left", "Dave joined")
+
+	alice.types("/policy approval", "/info", "/remove @dave")
+	_, group, _ := strings.Cut(alice.sees("joining is by approval; id "), "; id ")
+	dave.sees("Alice took out you")
+	dave.types("/join "+group+" let me in", "/close")
+	dave.sees("You have asked to join")
+	alice.types("/requests", "/admit @dave")
+	alice.sees("@dave  Dave  let me in")
+	dave.sees("[The runners]", "brought in you")
+	alice.types("/transfer @bob")
+	bob.sees("the group now belongs to you")
+	alice.types("/dissolve yes")
+	alice.sees("! your role")
+	bob.types("/dissolve", "/dissolve yes")
+	bob.sees("say /dissolve yes", "Done.")
+	carol.sees("Bob ended the group")
+}
+
+// TestFilesInTerminals go from disk to disk, and a name that a stranger chose stays in the folder.
+func TestFilesInTerminals(t *testing.T) {
+	h, _ := open(t)
+	people := newcomers(t, h, "Alice", "Bob")
+	alice, bob := people[0], people[1]
+	dir := t.TempDir()
+	content := strings.Repeat("a line of text\n", 200_000)
+	from, to := filepath.Join(dir, "my notes.txt"), filepath.Join(dir, "copy.txt")
+	if err := os.WriteFile(from, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	alice.types("/open @bob", fmt.Sprintf("/file %q read this", from))
+	alice.sees("* my notes.txt: 100 %", "[file my notes.txt, 2929 KiB; /save ", "read this")
+	bob.types("/open @alice")
+	line := bob.sees("/save ")
+	_, seq, _ := strings.Cut(line, "/save ")
+	seq, _, _ = strings.Cut(seq, "]")
+	bob.types("/save "+seq+" "+to, "/save "+seq+" "+to, "/save 999", "/save x")
+	bob.sees("* saved as "+to, "! ", "exists", "! that message has no file", "! give the number")
+	if got, err := os.ReadFile(to); err != nil || string(got) != content {
+		t.Errorf("%d bytes came, %v", len(got), err)
+	}
+	alice.types("/file "+dir, "/file", "/file "+filepath.Join(dir, "none"))
+	alice.sees("is empty, or no file", "give a path", "no such file")
+}
+
+// TestATerminalWithoutItsServer keeps what is typed, over its own end as well, and sends it once.
+func TestATerminalWithoutItsServer(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	house := func(listen string) *House {
+		h, err := Open(t.Context(), configure(t, data, "listen="+listen), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	h := house("127.0.0.1:0")
+	people := newcomers(t, h, "Alice", "Bob")
+	alice, bob := people[0], people[1]
+	alice.types("/open @bob", "first")
+	bob.sees("[Alice]", "Alice: first")
+	address := h.Address().String()
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	alice.sees("* offline; what you write is kept")
+	alice.types("second", "/history")
+	alice.sees("(waits)  you: second", "! the server cannot be reached")
+	if code := alice.leaves(); code != 0 {
+		t.Errorf("alice leaves with %d", code)
+	}
+	alice.sees("what is not sent yet goes out when you come back")
+	alice = sit(t, "Alice again", "--url", "http://"+address, "--state", alice.state) // the server is away at its start, too
+	alice.sees("Signed in", "! the server cannot be reached")
+	h = house(address)
+	defer func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	bob.sees("* online", "Alice: second")
+	alice.sees("  1 ", "Bob  ")
+	alice.types("/open @bob", "third")
+	alice.sees("you: first", "you: second", "you: third")
+	bob.sees("Alice: third")
+	bob.mu.Lock()
+	defer bob.mu.Unlock()
+	if n := strings.Count(bob.text, "second"); n != 1 {
+		t.Errorf("bob sees it %d times", n)
+	}
+}
+
+// TestASessionThatIsEndedElsewhere ends the terminal with a word, and the next start asks for the password.
+func TestASessionThatIsEndedElsewhere(t *testing.T) {
+	h, _ := open(t)
+	alice := newcomers(t, h, "Alice")[0]
+	other := sit(t, "Alice elsewhere", "--url", url(h), "--state", filepath.Join(t.TempDir(), "other.json"), "--handle", "@Alice")
+	other.types("a wrong password")
+	other.sees("Password: rialto chat: ")
+	if code := <-other.left; code != 1 {
+		t.Errorf("a wrong password ends it with %d", code)
+	}
+	other.left <- 1
+	other = sit(t, "Alice elsewhere", "--url", url(h), "--state", filepath.Join(t.TempDir(), "other.json"), "--handle", "@Alice")
+	other.types("a good password")
+	other.sees("Signed in")
+	other.types("/password", "a good password", "a better password", "a better password", "/sessions")
+	other.sees("Done.", "(here)")
+	other.types("/logout all")
+	alice.sees("your session has ended; start again to log in")
+	if code := <-alice.left; code != 1 {
+		t.Errorf("an ended session ends the terminal with %d", code)
+	}
+	alice.left <- 1
+	again := sit(t, "Alice again", "--url", url(h), "--state", alice.state, "--handle", "alice")
+	again.types("a better password")
+	again.sees("Password: ", "Signed in")
+}

@@ -1,0 +1,88 @@
+package rialto
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"connectrpc.com/connect"
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+)
+
+// Upload puts a file of size bytes (1 byte to 100 MiB, unless the server says otherwise) on the server, and gives what the server
+// found in it, which messages name. mimeType may be empty. It takes as long as body and the network do: bound it with ctx. A retry
+// needs the body from its beginning. A refusal is a *SendError, or an error of Connect.
+func (c *Client) Upload(ctx context.Context, name, mimeType string, size int64, body io.Reader) (*chatv1.Upload, error) {
+	made, err := c.media.CreateUpload(ctx, connect.NewRequest(&chatv1.CreateUploadRequest{Name: name, MimeType: mimeType, Size: uint64(max(size, 0))}))
+	if err != nil {
+		return nil, err
+	}
+	put, err := http.NewRequestWithContext(ctx, http.MethodPut, c.absolute(made.Msg.Url), io.NopCloser(body))
+	if err != nil {
+		return nil, err
+	}
+	put.ContentLength = size
+	res, err := c.files().Do(put)
+	if err != nil {
+		return nil, err
+	}
+	if err := finish(res); err != nil {
+		return nil, err
+	}
+	done, err := c.media.CompleteUpload(ctx, connect.NewRequest(&chatv1.CompleteUploadRequest{Upload: made.Msg.Upload}))
+	if err != nil {
+		return nil, err
+	}
+	return done.Msg, nil
+}
+
+// Download gives the bytes of a file that the message at a seq of a conversation names. The caller closes them.
+func (c *Client) Download(ctx context.Context, upload, conversation, seq uint64) (io.ReadCloser, error) {
+	made, err := c.media.GetDownload(ctx, connect.NewRequest(&chatv1.GetDownloadRequest{Upload: upload, Conversation: conversation, Seq: seq}))
+	if err != nil {
+		return nil, err
+	}
+	get, err := http.NewRequestWithContext(ctx, http.MethodGet, c.absolute(made.Msg.Url), nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.files().Do(get)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode != http.StatusOK {
+		return nil, finish(res)
+	}
+	return res.Body, nil
+}
+
+func (c *Client) absolute(url string) string {
+	if strings.HasPrefix(url, "/") {
+		return c.config.URL + url
+	}
+	return url
+}
+
+// files is the client of calls without its timeout, which would cut long files.
+func (c *Client) files() *http.Client {
+	h := *c.config.HTTP
+	h.Timeout = 0
+	return &h
+}
+
+// finish reads and closes an answer that has no file. A refusal is a *SendError, as for messages.
+func finish(res *http.Response) error {
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, 4<<10))
+	if err != nil || res.StatusCode < 300 {
+		return err
+	}
+	var refusal struct{ Code, Reason, Message string }
+	if json.Unmarshal(text, &refusal) != nil || refusal.Code == "" {
+		return fmt.Errorf("rialto: the file was answered with %s", res.Status)
+	}
+	return &SendError{refusal.Code, refusal.Reason, refusal.Message}
+}
