@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -141,7 +140,7 @@ func FuzzKeyboard(f *testing.F) {
 				return
 			}
 			if i := strings.IndexFunc(line, func(r rune) bool { return r < ' ' && r != '\n' }); i >= 0 {
-				t.Error(fmt.Sprintf("%q came from %q", line, keys))
+				t.Errorf("%q came from %q", line, keys)
 			}
 		}
 	})
