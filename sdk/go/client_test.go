@@ -243,6 +243,34 @@ func TestReset(t *testing.T) {
 	}
 }
 
+// TestReadsOnWhileTheServerDoesNot: a server that stops reading, because it is not read from fast enough, is read from all the
+// same, while messages and marks wait to be written: else both would wait for ever.
+func TestReadsOnWhileTheServerDoesNot(t *testing.T) {
+	const messages, size, pushed = 200, 100_000, 300
+	resume := make(chan struct{})
+	s := start(t, &server{script: func(_ int, c *conn) {
+		c.sends() // and no more: the rest fills what lies between
+		for seq := uint64(1); seq <= pushed; seq++ {
+			c.write(&gatewayv1.ServerFrame{Events: []*chatv1.Event{event(seq, seq-1)}})
+		}
+		<-resume
+		c.untilGone()
+	}})
+	c, events := s.client(nil)
+	text := &chatv1.Content{Kind: &chatv1.Content_Text{Text: strings.Repeat("x", size)}}
+	for range messages {
+		c.Queue(7, text)
+	}
+	run(t, c)
+	defer close(resume)
+	for want := uint64(1); want <= pushed; want++ {
+		if e := <-events; e.Message.GetSeq() != want {
+			t.Fatalf("%v came where %d was next", e, want)
+		}
+		c.Mark(7, want, want)
+	}
+}
+
 // TestLargeGroupIsPulled: a push that skips messages makes the client read them first.
 func TestLargeGroupIsPulled(t *testing.T) {
 	s := start(t, &server{script: func(_ int, c *conn) {

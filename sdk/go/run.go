@@ -94,8 +94,61 @@ type socket struct {
 
 	again   chan struct{} // a message is to be sent once more, at retryAt
 	retryAt atomic.Int64  // Unix ns
+
+	more  chan struct{} // something is in queue
+	mu    sync.Mutex    // guards queue
+	queue []*gatewayv1.ClientFrame
 }
 
+// mostQueued frames; a server that takes none of so many is given up.
+const mostQueued = 4096
+
+// put has a frame written soon. It does not wait for the server: one who reads must not, as a server that is not read from
+// does not read either.
+func (s *socket) put(f *gatewayv1.ClientFrame) {
+	s.mu.Lock()
+	if n := len(s.queue); n > 0 && isAck(s.queue[n-1]) && isAck(f) {
+		s.queue[n-1] = f
+	} else {
+		s.queue = append(s.queue, f)
+	}
+	over := len(s.queue) > mostQueued
+	s.mu.Unlock()
+	if over {
+		s.fail(errors.New("rialto: the server takes nothing"))
+	}
+	select {
+	case s.more <- struct{}{}:
+	default:
+	}
+}
+
+// isAck tells whether a frame says no more than where the client is: the next such says all that it does.
+func isAck(f *gatewayv1.ClientFrame) bool {
+	return f.Ack != nil && len(f.Sends) == 0 && len(f.Marks) == 0 && f.Watch == nil && f.Typing == 0 && f.Ping == nil
+}
+
+// writing writes what was put.
+func (s *socket) writing() {
+	for s.ctx.Err() == nil {
+		s.mu.Lock()
+		queue := s.queue
+		s.queue = nil
+		s.mu.Unlock()
+		for _, f := range queue {
+			s.write(f)
+		}
+		if len(queue) > 0 {
+			continue
+		}
+		select {
+		case <-s.more:
+		case <-s.ctx.Done():
+		}
+	}
+}
+
+// write waits until the network has taken a frame.
 func (s *socket) write(f *gatewayv1.ClientFrame) {
 	b, err := proto.Marshal(f)
 	if err == nil {
@@ -126,8 +179,9 @@ func (c *Client) serve(ctx context.Context) (opened bool, retry time.Duration, e
 	}
 	conn.SetReadLimit(64 << 20)
 	sctx, fail := context.WithCancelCause(ctx)
-	s := &socket{conn: conn, ctx: sctx, fail: fail, heard: make(chan struct{}, 1), again: make(chan struct{}, 1)}
+	s := &socket{conn: conn, ctx: sctx, fail: fail, heard: make(chan struct{}, 1), again: make(chan struct{}, 1), more: make(chan struct{}, 1)}
 	var group sync.WaitGroup
+	group.Go(s.writing)
 	defer func() {
 		c.mu.Lock()
 		c.socket = nil
@@ -204,7 +258,7 @@ func (c *Client) greeted(ctx context.Context, s *socket, h *gatewayv1.Hello, gro
 	}
 	c.mu.Unlock()
 	if first.Watch != nil || first.Marks != nil {
-		s.write(first)
+		s.put(first)
 	}
 	online := true
 	c.config.Handler(Event{Online: &online})
@@ -281,7 +335,7 @@ func (s *socket) beat(every time.Duration) {
 				s.fail(errors.New("rialto: the server does not answer"))
 				return
 			}
-			s.write(&gatewayv1.ClientFrame{Ping: &gatewayv1.Ping{}})
+			s.put(&gatewayv1.ClientFrame{Ping: &gatewayv1.Ping{}})
 		}
 	}
 }
@@ -312,7 +366,7 @@ func (c *Client) take(ctx context.Context, s *socket, f *gatewayv1.ServerFrame) 
 	}
 	if n := len(f.Events); n > 0 && f.Events[n-1].Seq != 0 {
 		last := f.Events[n-1]
-		s.write(&gatewayv1.ClientFrame{Ack: &chatv1.Position{Epoch: last.Epoch, Seq: last.Seq}})
+		s.put(&gatewayv1.ClientFrame{Ack: &chatv1.Position{Epoch: last.Epoch, Seq: last.Seq}})
 	}
 	if f.Hint != nil {
 		if err := c.sync(ctx); err != nil {

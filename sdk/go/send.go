@@ -158,7 +158,7 @@ func (c *Client) write(f *gatewayv1.ClientFrame) {
 	s := c.socket
 	c.mu.Unlock()
 	if s != nil {
-		s.write(f)
+		s.put(f)
 	}
 }
 
