@@ -173,7 +173,8 @@ func (s *Service) Of(ctx context.Context, u id.User) ([]Membership, error) {
 	return list, rows.Err()
 }
 
-// Describe gives a conversation as one user sees it, but for what the inbox room adds: cursors, unread, last message.
+// Describe gives a conversation as one user sees it, but for what the inbox room adds: cursors, unread, last message. One who left
+// sees it as it was then.
 func (s *Service) Describe(ctx context.Context, u id.User, c id.Conversation) (*chatv1.Conversation, error) {
 	st, err := s.get(ctx, c)
 	if err != nil {
@@ -183,9 +184,13 @@ func (s *Service) Describe(ctx context.Context, u id.User, c id.Conversation) (*
 	if !ok {
 		return nil, errNoConversation
 	}
-	v := &chatv1.Conversation{Id: uint64(c), Kind: st.kind, Title: st.title, Announcement: st.announcement, Avatar: st.avatar, JoinPolicy: st.policy,
-		MemberCount: uint32(len(st.current)), Role: m.role, JoinSeq: m.join, LeaveSeq: m.leave, Large: st.large != 0,
-		MutedAll: st.mutedAllMs > s.deps.Clock.Now().UnixMilli(), Dissolved: st.dissolved}
+	v := st.shown()
+	if m.leave != 0 {
+		v = proto.CloneOf(m.left)
+	} else {
+		v.MutedAll = st.mutedAllMs > s.deps.Clock.Now().UnixMilli()
+	}
+	v.Role, v.JoinSeq, v.LeaveSeq = m.role, m.join, m.leave
 	if st.kind == direct {
 		v.Peer = uint64(st.peer(u))
 	}

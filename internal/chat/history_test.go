@@ -135,3 +135,40 @@ func TestPagesAreBoundedInBytes(t *testing.T) {
 		}
 	}
 }
+
+// What changes in a group after one left is not theirs to see, on the node where it was and on one that reads the rows.
+func TestOneWhoLeftSeesTheGroupAsItWas(t *testing.T) {
+	ctx := context.Background()
+	h := newHouse(t, chat.Config{})
+	s := h.node(t)
+	c, err := s.CreateGroup(ctx, 1, &chatv1.CreateGroupRequest{Title: "g", Members: []uint64{2, 3, 4}})
+	must(t, err)
+	update := func(title, announcement string, avatar uint64) {
+		t.Helper()
+		_, err := s.UpdateGroup(ctx, c, 1, &chatv1.UpdateGroupRequest{Title: &title, Announcement: &announcement, Avatar: &avatar})
+		must(t, err)
+	}
+	update("then", "for all", 5)
+	_, err = s.Leave(ctx, c, 2)
+	must(t, err)
+	then, err := s.Describe(ctx, 2, c)
+	must(t, err)
+	if then.Title != "then" || then.Announcement != "for all" || then.Avatar != 5 || then.MemberCount != 3 {
+		t.Errorf("one who just left sees %v", then)
+	}
+	update("now", "for those who stayed", 6)
+	_, err = s.Leave(ctx, c, 3)
+	must(t, err)
+	_, err = s.MuteMembers(ctx, c, 1, &chatv1.MuteMembersRequest{UntilMs: math.MaxInt64})
+	must(t, err)
+	_, err = s.Dissolve(ctx, c, 1)
+	must(t, err)
+	for name, node := range map[string]*chat.Service{"here": s, "from the rows": h.node(t)} {
+		if later, err := node.Describe(ctx, 2, c); err != nil || !proto.Equal(later, then) {
+			t.Errorf("%s: one who left sees %v (%v), then %v", name, later, err, then)
+		}
+		if v, err := node.Describe(ctx, 4, c); err != nil || v.Title != "now" || v.MemberCount != 2 || !v.Dissolved || !v.MutedAll {
+			t.Errorf("%s: a member sees %v (%v)", name, v, err)
+		}
+	}
+}

@@ -24,6 +24,15 @@ type span struct {
 	role        chatv1.Role
 	join, leave uint64
 	mutedUntil  int64
+	left        shown // by one who left
+}
+
+// shown is what members see of a group.
+type shown struct {
+	title            string
+	policy           chatv1.JoinPolicy
+	members          int
+	large, dissolved bool
 }
 
 // model is what a group should be, kept simply.
@@ -87,8 +96,17 @@ func (m *model) leave(users ...id.User) {
 			s.leave = seq
 			m.members[u] = s
 		}
+		for _, u := range users {
+			s := m.members[u]
+			s.left = m.shown()
+			m.members[u] = s
+		}
 	})
 	m.resize()
+}
+
+func (m *model) shown() shown {
+	return shown{m.title, m.policy, len(m.current()), m.large, m.dissolved}
 }
 
 func (m *model) resize() {
@@ -473,9 +491,12 @@ func (r *run) verifyUser(name string, s *chat.Service, u id.User) {
 		r.expect(name+" history", err, "no_conversation")
 		return
 	}
-	if err != nil || got.Title != r.m.title || got.JoinPolicy != r.m.policy || got.Large != r.m.large || got.Dissolved != r.m.dissolved ||
-		got.MutedAll != (r.m.mutedAll > r.h.clock.ms.Load()) || int(got.MemberCount) != len(r.m.current()) || got.JoinSeq != want.join || got.LeaveSeq != want.leave ||
-		want.leave == 0 && got.Role != want.role {
+	see, muted := r.m.shown(), r.m.mutedAll > r.h.clock.ms.Load()
+	if want.leave != 0 {
+		see, muted = want.left, false
+	}
+	if err != nil || (shown{got.Title, got.JoinPolicy, int(got.MemberCount), got.Large, got.Dissolved}) != see || got.MutedAll != muted ||
+		got.JoinSeq != want.join || got.LeaveSeq != want.leave || want.leave == 0 && got.Role != want.role {
 		r.Fatalf("%s: %d sees %v (%v), want %+v in %+v", name, u, got, err, want, r.m)
 	}
 	from, to := want.join, want.leave

@@ -14,6 +14,8 @@ type member struct {
 	first        uint64 // the seq of the first join, before join for one who left and came back
 	join, leave  uint64 // the last interval; leave 0: a member now
 	mutedUntilMs int64
+	// left is the conversation as it was when one left; nil for a member. It is shared, and never changed.
+	left *chatv1.Conversation
 }
 
 // state of a conversation after its control entry at access. It is never changed; apply gives a new one.
@@ -128,7 +130,17 @@ func (s *state) apply(seq uint64, c *chatv1.Control) (*state, []id.User) {
 		n.large = 0
 	}
 	n.settle()
+	if c.Action == chatv1.Control_ACTION_LEFT || c.Action == chatv1.Control_ACTION_REMOVED {
+		now := n.shown()
+		each(func(m *member) { m.left = now })
+	}
 	return n, users
+}
+
+// shown is what all members see alike, and those who leave keep.
+func (s *state) shown() *chatv1.Conversation {
+	return &chatv1.Conversation{Id: uint64(s.id), Kind: s.kind, Title: s.title, Announcement: s.announcement, Avatar: s.avatar, JoinPolicy: s.policy,
+		MemberCount: uint32(len(s.current)), Large: s.large != 0, Dissolved: s.dissolved}
 }
 
 // audience of an entry: the members whose interval holds seq. It is not whole where the interval of one who came back later

@@ -23,6 +23,7 @@ var steps = []string{
 	`CREATE INDEX members_member ON members (member, conversation)`,
 	`CREATE TABLE join_requests (conversation BIGINT NOT NULL, member BIGINT NOT NULL, message TEXT NOT NULL, time_ms BIGINT NOT NULL, PRIMARY KEY (conversation, member))`,
 	`ALTER TABLE members ADD COLUMN first_seq BIGINT NOT NULL DEFAULT 1`,
+	`ALTER TABLE members ADD COLUMN seen_last {bytes}`, // of one who left: a Conversation, as it was then
 }
 
 // load reads a conversation's projection, and applies the control entries that it has not yet.
@@ -36,7 +37,7 @@ func (s *Service) load(ctx context.Context, c id.Conversation) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT member, role, first_seq, join_seq, leave_seq, muted_until_ms FROM members WHERE conversation = $1`, int64(c))
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT member, role, first_seq, join_seq, leave_seq, muted_until_ms, seen_last FROM members WHERE conversation = $1`, int64(c))
 	if err != nil {
 		return nil, err
 	}
@@ -44,8 +45,15 @@ func (s *Service) load(ctx context.Context, c id.Conversation) (*state, error) {
 	for rows.Next() {
 		var u id.User
 		var m member
-		if err := rows.Scan(&u, &m.role, &m.first, &m.join, &m.leave, &m.mutedUntilMs); err != nil {
+		var left []byte
+		if err := rows.Scan(&u, &m.role, &m.first, &m.join, &m.leave, &m.mutedUntilMs, &left); err != nil {
 			return nil, err
+		}
+		if m.leave != 0 {
+			m.left = &chatv1.Conversation{Id: uint64(c), Kind: st.kind}
+			if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(left, m.left); err != nil {
+				return nil, err
+			}
 		}
 		st.members[u] = m
 	}
@@ -149,9 +157,16 @@ func (s *Service) project(ctx context.Context, st *state, users []id.User) error
 		}
 		for _, u := range users {
 			m := st.members[u]
-			if _, err := tx.ExecContext(ctx, `INSERT INTO members (conversation, member, role, join_seq, leave_seq, muted_until_ms, first_seq) VALUES ($1, $2, $3, $4, $5, $6, $7)
-				ON CONFLICT (conversation, member) DO UPDATE SET role = $3, join_seq = $4, leave_seq = $5, muted_until_ms = $6, first_seq = $7`,
-				int64(st.id), int64(u), m.role, int64(m.join), int64(m.leave), m.mutedUntilMs, int64(m.first)); err != nil {
+			var left []byte
+			if m.left != nil {
+				var err error
+				if left, err = proto.Marshal(m.left); err != nil {
+					return err
+				}
+			}
+			if _, err := tx.ExecContext(ctx, `INSERT INTO members (conversation, member, role, join_seq, leave_seq, muted_until_ms, first_seq, seen_last) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+				ON CONFLICT (conversation, member) DO UPDATE SET role = $3, join_seq = $4, leave_seq = $5, muted_until_ms = $6, first_seq = $7, seen_last = $8`,
+				int64(st.id), int64(u), m.role, int64(m.join), int64(m.leave), m.mutedUntilMs, int64(m.first), left); err != nil {
 				return err
 			}
 		}
