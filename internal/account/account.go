@@ -121,6 +121,8 @@ var steps = []string{
 	`CREATE TABLE api_keys (sum {bytes} PRIMARY KEY, name TEXT NOT NULL, created_ms BIGINT NOT NULL)`,
 	`CREATE TABLE secrets (name TEXT PRIMARY KEY, value {bytes} NOT NULL)`,
 	`CREATE TABLE foreign_sessions (sum {bytes} PRIMARY KEY, session BIGINT NOT NULL)`,
+	`ALTER TABLE users ADD COLUMN folded TEXT NOT NULL DEFAULT ''`,
+	`UPDATE users SET folded = lower(display_name)`,
 }
 
 // New opens the room, and makes its signing keys at the first start.

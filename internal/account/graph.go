@@ -95,7 +95,7 @@ func beFriends(mine, theirs *chatv1.Relation) {
 
 // RequestFriend asks b to be a friend of a; where b has asked a, they are friends. One who is blocked sees his request wait.
 func (s *Service) RequestFriend(ctx context.Context, a, b id.User, text string) (*chatv1.Relation, error) {
-	if utf8.RuneCountInString(text) > 500 || !utf8.ValidString(text) {
+	if utf8.RuneCountInString(text) > 500 || !storable(text) {
 		return nil, errs.New(errs.Invalid, "bad_message", "a request's message has at most 500 characters")
 	}
 	return s.change(ctx, a, b, func(mine, theirs *chatv1.Relation) error {

@@ -277,14 +277,14 @@ func TestSuggestionsByMutualFriends(t *testing.T) {
 
 func TestSearch(t *testing.T) {
 	r := open(t, account.Config{})
-	for handle, name := range map[string]string{"wang_xm": "王小明", "li.xm": "李小明", "percent": "100% sure", "under": "a_b", "anna": "Anna Müller", "annabel": "Belle"} {
+	for handle, name := range map[string]string{"wang_xm": "王小明", "li.xm": "李小明", "percent": "100% sure", "under": "a_b", "anna": "Anna Müller", "annabel": "Belle", "ecole": "ÉCOLE Groß"} {
 		if _, err := r.PutUser(t.Context(), &accountv1.PutUserRequest{ExternalId: handle, Handle: handle, DisplayName: name}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for query, want := range map[string]string{
 		"小明": "li.xm wang_xm", "王": "wang_xm", "ANNA": "anna annabel", "@anna": "anna annabel", "nna": "anna", "%": "percent", "_": "under wang_xm",
-		"müller": "anna", `\`: "", "' OR 1=1 --": "", "wang_": "wang_xm", "wangx": "",
+		"müller": "anna", "MÜLLER": "anna", "e\u0301cole": "ecole", "gross": "ecole", `\`: "", "' OR 1=1 --": "", "wang_": "wang_xm", "wangx": "",
 	} {
 		found, err := r.SearchUsers(t.Context(), id.Caller{}, query)
 		if err != nil {

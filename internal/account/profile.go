@@ -13,14 +13,25 @@ import (
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/job"
 	"github.com/rialto-im/rialto/internal/message"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
 	"google.golang.org/protobuf/proto"
 )
 
 const userColumns = `id, handle, display_name, avatar, bio`
 
+// querier is a transaction, or the pool for reading.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
 // GetUser gives one user.
 func (s *Service) GetUser(ctx context.Context, user id.User) (*accountv1.User, error) {
-	list, err := s.users(ctx, `SELECT `+userColumns+` FROM users WHERE id = $1`, int64(user))
+	return getUser(ctx, s.deps.DB.Read(), user)
+}
+
+func getUser(ctx context.Context, q querier, user id.User) (*accountv1.User, error) {
+	list, err := listUsers(ctx, q, `SELECT `+userColumns+` FROM users WHERE id = $1`, int64(user))
 	if err == nil && len(list) == 0 {
 		err = errs.New(errs.NotFound, "no_user", "there is no such user")
 	}
@@ -30,8 +41,8 @@ func (s *Service) GetUser(ctx context.Context, user id.User) (*accountv1.User, e
 	return list[0], nil
 }
 
-func (s *Service) users(ctx context.Context, query string, args ...any) ([]*accountv1.User, error) {
-	rows, err := s.deps.DB.Read().QueryContext(ctx, query, args...)
+func listUsers(ctx context.Context, q querier, query string, args ...any) ([]*accountv1.User, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -54,13 +65,26 @@ func (s *Service) GetUsers(ctx context.Context, r *accountv1.GetUsersRequest) ([
 		return nil, errs.New(errs.Invalid, "bad_count", "ask for 1 to 200 users")
 	}
 	args := make([]any, 0, n)
+	var where []string
 	for _, u := range r.Users {
 		args = append(args, int64(u))
 	}
-	for _, h := range r.Handles {
-		args = append(args, strings.ToLower(strings.TrimPrefix(h, "@")))
+	if ids := len(args); ids > 0 {
+		where = append(where, `id IN (`+marks(ids, 1)+`)`)
 	}
-	return s.users(ctx, `SELECT `+userColumns+` FROM users WHERE id IN (`+marks(len(r.Users), 1)+`) OR handle IN (`+marks(len(r.Handles), 1+len(r.Users))+`)`, args...)
+	ids := len(args)
+	for _, h := range r.Handles {
+		if storable(h) { // else nobody has it
+			args = append(args, strings.ToLower(strings.TrimPrefix(h, "@")))
+		}
+	}
+	if handles := len(args) - ids; handles > 0 {
+		where = append(where, `handle IN (`+marks(handles, 1+ids)+`)`)
+	}
+	if len(where) == 0 {
+		return nil, nil
+	}
+	return listUsers(ctx, s.deps.DB.Read(), `SELECT `+userColumns+` FROM users WHERE `+strings.Join(where, ` OR `), args...)
 }
 
 // marks gives n placeholders from $first.
@@ -76,53 +100,68 @@ func marks(n, first int) string {
 	return b.String()
 }
 
+// storable tells whether a text can be in the records: PostgreSQL takes neither U+0000 nor what is not UTF-8.
+func storable(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
+
+// fold gives the form of a name in which it is found, whatever its case.
+func fold(name string) string { return norm.NFC.String(cases.Fold().String(norm.NFC.String(name))) }
+
 // SearchUsers finds by handle or display name, not those who block the caller.
 func (s *Service) SearchUsers(ctx context.Context, c id.Caller, query string) ([]*accountv1.User, error) {
 	query = strings.TrimPrefix(strings.TrimSpace(query), "@")
-	if query == "" || utf8.RuneCountInString(query) > 64 || !utf8.ValidString(query) {
+	if query == "" || utf8.RuneCountInString(query) > 64 || !storable(query) {
 		return nil, errs.New(errs.Invalid, "bad_query", "a search has 1 to 64 characters")
 	}
-	like := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(query)
-	return s.users(ctx, `SELECT `+userColumns+` FROM users u WHERE (handle LIKE $1 ESCAPE '\' OR display_name LIKE $2 ESCAPE '\')
+	like := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(fold(query))
+	return listUsers(ctx, s.deps.DB.Read(), `SELECT `+userColumns+` FROM users u WHERE (handle LIKE $1 ESCAPE '\' OR folded LIKE $2 ESCAPE '\')
 		AND NOT EXISTS (SELECT 1 FROM relations r WHERE r.owner = u.id AND r.other = $3 AND r.blocked)
-		ORDER BY handle = $4 DESC, handle LIMIT 20`, strings.ToLower(like)+"%", "%"+like+"%", int64(c.User), strings.ToLower(query))
+		ORDER BY handle = $4 DESC, handle LIMIT 20`, like+"%", "%"+like+"%", int64(c.User), fold(query))
 }
 
 // UpdateProfile sets what is given.
 func (s *Service) UpdateProfile(ctx context.Context, c id.Caller, r *accountv1.UpdateProfileRequest) (*accountv1.User, error) {
-	u, err := s.GetUser(ctx, c.User)
-	if err != nil {
-		return nil, err
-	}
-	before := proto.CloneOf(u)
+	var name string
 	if r.DisplayName != nil {
-		if u.DisplayName, err = parseName(*r.DisplayName, 64); err != nil {
+		var err error
+		if name, err = parseName(*r.DisplayName, 64); err != nil {
 			return nil, err
 		}
 	}
-	if r.Bio != nil {
-		if u.Bio = *r.Bio; utf8.RuneCountInString(u.Bio) > 500 || !utf8.ValidString(u.Bio) || strings.ContainsRune(u.Bio, 0) {
-			return nil, errs.New(errs.Invalid, "bad_bio", "a bio has at most 500 characters")
+	if r.Bio != nil && (utf8.RuneCountInString(*r.Bio) > 500 || !storable(*r.Bio)) {
+		return nil, errs.New(errs.Invalid, "bad_bio", "a bio has at most 500 characters")
+	}
+	return s.changeUser(ctx, c.User, func(u *accountv1.User) {
+		if r.DisplayName != nil {
+			u.DisplayName = name
 		}
-	}
-	if r.Avatar != nil {
-		u.Avatar = *r.Avatar
-	}
-	if proto.Equal(u, before) {
-		return u, nil
-	}
-	return u, s.writeProfile(ctx, c.User, `UPDATE users SET display_name = $1, bio = $2, avatar = $3 WHERE id = $4`, u.DisplayName, u.Bio, int64(u.Avatar), u.Id)
+		if r.Bio != nil {
+			u.Bio = *r.Bio
+		}
+		if r.Avatar != nil {
+			u.Avatar = *r.Avatar
+		}
+	})
 }
 
-// writeProfile changes a user's row, and tells the user's devices and friends by an event each.
-func (s *Service) writeProfile(ctx context.Context, user id.User, query string, args ...any) error {
+// changeUser changes a user's row, and tells the user's devices and friends by an event each, unless all is as it was.
+func (s *Service) changeUser(ctx context.Context, user id.User, change func(u *accountv1.User)) (*accountv1.User, error) {
 	raw, err := proto.Marshal(&chatv1.ProfileChange{User: uint64(user)})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	body := message.AppendBody(nil, message.FieldProfile, raw)
+	var u *accountv1.User
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, query, args...); err != nil {
+		var err error
+		if u, err = getUser(ctx, tx, user); err != nil {
+			return err
+		}
+		before := proto.CloneOf(u)
+		if change(u); proto.Equal(u, before) {
+			return nil
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE users SET handle = $1, display_name = $2, folded = $3, bio = $4, avatar = $5 WHERE id = $6`,
+			u.Handle, u.DisplayName, fold(u.DisplayName), u.Bio, int64(u.Avatar), int64(user)); err != nil {
 			return err
 		}
 		events := []job.Event{{User: user, Body: body}}
@@ -140,10 +179,11 @@ func (s *Service) writeProfile(ctx context.Context, user id.User, query string, 
 		}
 		return errors.Join(rows.Err(), s.deps.Outbox.Put(ctx, tx, events...))
 	})
-	if err == nil {
-		s.deps.Outbox.Wake()
+	if err != nil {
+		return nil, err
 	}
-	return err
+	s.deps.Outbox.Wake()
+	return u, nil
 }
 
 // GetSettings of the caller.

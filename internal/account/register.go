@@ -1,8 +1,10 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"strings"
 	"unicode"
@@ -90,6 +92,9 @@ func (s *Service) Register(ctx context.Context, r *accountv1.RegisterRequest) (*
 		r.DisplayName = handle
 	}
 	name, err := parseName(r.DisplayName, 64)
+	if err == nil {
+		err = checkClient(r.Client) // before there is a user
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -110,8 +115,8 @@ func (s *Service) insertUser(ctx context.Context, handle, name, hash, external s
 		return 0, err
 	}
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO users (id, handle, display_name, password, external_id, created_ms) VALUES ($1, $2, $3, $4, $5, $6)`,
-			int64(user), handle, name, hash, sql.NullString{String: external, Valid: external != ""}, s.nowMs())
+		_, err := tx.ExecContext(ctx, `INSERT INTO users (id, handle, display_name, folded, password, external_id, created_ms) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			int64(user), handle, name, fold(name), hash, sql.NullString{String: external, Valid: external != ""}, s.nowMs())
 		return err
 	})
 	if sqldb.IsUnique(err) {
@@ -122,16 +127,15 @@ func (s *Service) insertUser(ctx context.Context, handle, name, hash, external s
 
 // PutUser makes or updates a user of the business server's own.
 func (s *Service) PutUser(ctx context.Context, r *accountv1.PutUserRequest) (*accountv1.User, error) {
-	if len(r.ExternalId) < 1 || len(r.ExternalId) > 128 {
+	if len(r.ExternalId) < 1 || len(r.ExternalId) > 128 || !storable(r.ExternalId) {
 		return nil, errs.New(errs.Invalid, "bad_external_id", "an external id has 1 to 128 bytes")
 	}
 	var user id.User
-	var oldHandle, oldName string
-	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT id, handle, display_name FROM users WHERE external_id = $1`, r.ExternalId).Scan(&user, &oldHandle, &oldName)
-	if err != nil && err != sql.ErrNoRows {
+	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT id FROM users WHERE external_id = $1`, r.ExternalId).Scan(&user)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
-	known, handle := err == nil, oldHandle
+	known, handle := err == nil, ""
 	if r.Handle != "" || !known {
 		if r.Handle == "" {
 			r.Handle = "u" + strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(auth.NewSecret("")))[:15]
@@ -155,15 +159,11 @@ func (s *Service) PutUser(ctx context.Context, r *accountv1.PutUserRequest) (*ac
 		}
 		return s.GetUser(ctx, user)
 	}
-	if handle == oldHandle && (name == "" || name == oldName) {
-		return s.GetUser(ctx, user)
-	}
-	err = s.writeProfile(ctx, user, `UPDATE users SET handle = $1, display_name = CASE WHEN $2 = '' THEN display_name ELSE $2 END WHERE id = $3`, handle, name, int64(user))
+	u, err := s.changeUser(ctx, user, func(u *accountv1.User) {
+		u.Handle, u.DisplayName = cmp.Or(handle, u.Handle), cmp.Or(name, u.DisplayName)
+	})
 	if sqldb.IsUnique(err) {
 		return nil, errs.New(errs.Conflict, "handle_taken", "this handle is taken; choose another")
 	}
-	if err != nil {
-		return nil, err
-	}
-	return s.GetUser(ctx, user)
+	return u, err
 }

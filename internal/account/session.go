@@ -28,7 +28,7 @@ var errLogin = errs.New(errs.Unauthenticated, "bad_login", "handle or password i
 // Login opens a session with a password. Unknown handles and wrong passwords are answered alike.
 func (s *Service) Login(ctx context.Context, r *accountv1.LoginRequest) (*accountv1.Session, error) {
 	handle := strings.ToLower(strings.TrimPrefix(strings.TrimSpace(r.Handle), "@"))
-	if len(handle) > 64 || len(r.Password) > maxPassword {
+	if len(handle) > 64 || len(r.Password) > maxPassword || !storable(handle) {
 		return nil, errLogin
 	}
 	if err := s.admit(handle); err != nil {
@@ -107,6 +107,9 @@ var errNoUser = errs.New(errs.NotFound, "no_user", "there is no such user; make 
 // CreateSession opens a session for a user whom the business server has authenticated.
 func (s *Service) CreateSession(ctx context.Context, r *accountv1.CreateSessionRequest) (*accountv1.Session, error) {
 	var user id.User
+	if !storable(r.ExternalId) {
+		return nil, errNoUser
+	}
 	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT id FROM users WHERE id = $1 OR external_id = $2`, int64(r.User), sql.NullString{String: r.ExternalId, Valid: r.ExternalId != ""}).Scan(&user)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errNoUser
@@ -117,16 +120,23 @@ func (s *Service) CreateSession(ctx context.Context, r *accountv1.CreateSessionR
 	return s.begin(ctx, user, "", r.Client)
 }
 
+func checkClient(c *accountv1.Client) error {
+	if len(c.GetName()) > 128 || len(c.GetType()) > 32 || !storable(c.GetName()) || !storable(c.GetType()) {
+		return errs.New(errs.Invalid, "bad_client", "a client's name has at most 128 bytes, its type 32")
+	}
+	return nil
+}
+
 // begin opens a session on a device, and ends those that the device policy gives up for it. phc is the password's hash that was
 // checked for it, which must be so still: a new password ends all that the old one opened. Empty: none was.
 func (s *Service) begin(ctx context.Context, user id.User, phc string, c *accountv1.Client) (*accountv1.Session, error) {
 	if c == nil {
 		c = &accountv1.Client{}
 	}
-	name, typ := c.Name, c.Type
-	if len(name) > 128 || len(typ) > 32 {
-		return nil, errs.New(errs.Invalid, "bad_client", "a client's name has at most 128 bytes, its type 32")
+	if err := checkClient(c); err != nil {
+		return nil, err
 	}
+	name, typ := c.Name, c.Type
 	if typ == "" {
 		typ = "other"
 	}

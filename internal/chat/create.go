@@ -82,6 +82,9 @@ func (s *Service) create(ctx context.Context, c id.Conversation, control *chatv1
 	return err
 }
 
+// storable tells whether a text can be in the records: PostgreSQL takes neither U+0000 nor what is not UTF-8.
+func storable(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
+
 func parseTitle(title string) (string, error) {
 	title = strings.TrimSpace(title)
 	if n := utf8.RuneCountInString(title); n < 1 || n > 100 || checkText([]byte(title)) != nil {
@@ -96,7 +99,7 @@ func (s *Service) CreateGroup(ctx context.Context, owner id.User, r *chatv1.Crea
 	if err != nil {
 		return 0, err
 	}
-	if len(r.Key) > 64 {
+	if len(r.Key) > 64 || !storable(r.Key) {
 		return 0, errs.New(errs.Invalid, "bad_key", "a key has at most 64 bytes")
 	}
 	members, err := s.invited(ctx, owner, r.Members)

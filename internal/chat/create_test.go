@@ -136,6 +136,7 @@ func TestCreateGroup(t *testing.T) {
 		{"U+0000", &chatv1.CreateGroupRequest{Title: "a\x00"}, "bad_title"},
 		{"bad UTF-8", &chatv1.CreateGroupRequest{Title: "a\xff"}, "bad_title"},
 		{"a long key", &chatv1.CreateGroupRequest{Title: "g", Key: strings.Repeat("k", 65)}, "bad_key"},
+		{"U+0000 in a key", &chatv1.CreateGroupRequest{Title: "g", Key: "k\x00"}, "bad_key"},
 		{"nobody's policy", &chatv1.CreateGroupRequest{Title: "g", JoinPolicy: 4}, "bad_join_policy"},
 		{"a policy below all", &chatv1.CreateGroupRequest{Title: "g", JoinPolicy: -1}, "bad_join_policy"},
 		{"one who is not", &chatv1.CreateGroupRequest{Title: "g", Members: []uint64{2, 5000}}, "no_user"},
@@ -145,6 +146,20 @@ func TestCreateGroup(t *testing.T) {
 	} {
 		if _, err := s.CreateGroup(ctx, 1, test.r); reasonOf(err) != test.reason {
 			t.Errorf("%s: %v, want %q", test.name, err, test.reason)
+		}
+	}
+}
+
+func TestBadJoinRequests(t *testing.T) {
+	s := newHouse(t, chat.Config{}).node(t)
+	c, err := s.CreateGroup(t.Context(), 1, &chatv1.CreateGroupRequest{Title: "g", JoinPolicy: chatv1.JoinPolicy_JOIN_POLICY_APPROVAL})
+	must(t, err)
+	for _, test := range []struct{ token, message, reason string }{
+		{"none", "", "bad_link"}, {"\x00", "", "bad_link"}, {"\xff", "", "bad_link"},
+		{"", "\x00", "bad_message"}, {"", "\xff", "bad_message"}, {"", strings.Repeat("字", 501), "bad_message"}, {"", strings.Repeat("字", 500), ""},
+	} {
+		if _, _, err := s.Join(t.Context(), 2, &chatv1.JoinRequest{Conversation: uint64(c), Token: test.token, Message: test.message}); reasonOf(err) != test.reason {
+			t.Errorf("%q %.20q: %v, want %q", test.token, test.message, err, test.reason)
 		}
 	}
 }

@@ -117,19 +117,24 @@ func (s *Service) Leave(ctx context.Context, c id.Conversation, u id.User) (uint
 	return seq, err
 }
 
+var errLink = errs.New(errs.NotFound, "bad_link", "this link is not valid any more")
+
 // Join an open group or by a link; or ask to, by approval.
 func (s *Service) Join(ctx context.Context, u id.User, r *chatv1.JoinRequest) (joined bool, c id.Conversation, err error) {
 	c = id.Conversation(r.Conversation)
+	if !storable(r.Token) {
+		return false, 0, errLink
+	}
 	if r.Token != "" {
 		err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT id FROM conversations WHERE link = $1`, r.Token).Scan(&c)
 		if errors.Is(err, sql.ErrNoRows) {
-			return false, 0, errs.New(errs.NotFound, "bad_link", "this link is not valid any more")
+			return false, 0, errLink
 		}
 		if err != nil {
 			return false, 0, err
 		}
 	}
-	if utf8.RuneCountInString(r.Message) > 500 || !utf8.ValidString(r.Message) {
+	if utf8.RuneCountInString(r.Message) > 500 || !storable(r.Message) {
 		return false, 0, errs.New(errs.Invalid, "bad_message", "a request's message has at most 500 characters")
 	}
 	asked := false
