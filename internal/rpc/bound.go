@@ -11,8 +11,10 @@ import (
 	"github.com/rialto-im/rialto/internal/errs"
 )
 
-// bodyTime in which a request's body has come. After it the connection ends, so it is more than callTime.
-const bodyTime = time.Minute
+const (
+	bodyTime   = time.Minute     // in which a request's body has come; after it the connection ends, so it is more than callTime
+	answerTime = 2 * time.Minute // in which the answer has gone, from the request's beginning
+)
 
 var errTooLarge = errs.New(errs.Invalid, "request_too_large", "a request has at most 1 MiB, unpacked")
 
@@ -31,7 +33,8 @@ func (s *Server) bound(m method) http.Handler {
 	tooLarge := s.failure(m.name, errTooLarge)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A writer without deadlines, as a recorder in a test, has no slow client either.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime))
+		connection, now := http.NewResponseController(w), time.Now()
+		_, _ = connection.SetReadDeadline(now.Add(bodyTime)), connection.SetWriteDeadline(now.Add(answerTime))
 		most := int64(maxRequest)
 		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
 			most += 5 // before each message

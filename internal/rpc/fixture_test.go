@@ -53,6 +53,7 @@ func (c conversations) Of(ctx context.Context, u id.User) (list []inbox.Membersh
 // house is the door with all rooms behind it.
 type house struct {
 	*rpc.Server
+	deps     rpc.Deps
 	t        testing.TB
 	clock    *clockByHand
 	accounts *account.Service
@@ -105,7 +106,8 @@ func newHouse(t testing.TB) *house {
 	must(err)
 	seen, err := presence.New(t.Context(), presence.Deps{DB: db, Friends: h.accounts.Friends, Hides: no, Clock: h.clock, Logger: logger, Node: "node-1"}, presence.Config{})
 	must(err)
-	h.Server = rpc.New(rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: in, Presence: seen, Media: h.media, Logger: logger})
+	h.deps = rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: in, Presence: seen, Media: h.media, Logger: logger}
+	h.Server = rpc.New(h.deps)
 	h.key, err = h.accounts.CreateKey(t.Context(), "shop")
 	must(err)
 	return h

@@ -287,6 +287,16 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
+// TestAUserIsNobodyElse: the header by which a server names a user means nothing beside a user's own token.
+func TestAUserIsNobodyElse(t *testing.T) {
+	h := newHouse(t)
+	alice, bob := h.person("alice"), h.person("bob")
+	got := h.call(accounts+"ListSessions", &accountv1.ListSessionsRequest{}, bearer(alice.AccessToken), fmt.Sprint("Rialto-User: ", bob.User))
+	if got.status != http.StatusOK || !strings.Contains(got.body, fmt.Sprint(alice.Session.Session)) || strings.Contains(got.body, fmt.Sprint(bob.Session.Session)) {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
+
 // TestWhoMayDoWhat makes each call as stranger, former member, member and owner, by their tokens and by a server in their names.
 func TestWhoMayDoWhat(t *testing.T) {
 	h := newHouse(t)

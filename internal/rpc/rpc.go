@@ -141,7 +141,8 @@ func call[Req, Res any, PReq wire[Req], PRes wire[Res]](s *Server, name string, 
 		}()
 		ctx, cancel := context.WithTimeout(ctx, callTime)
 		defer cancel()
-		return do(ctx, c, r)
+		res, err = do(ctx, c, r)
+		return res, timely(err)
 	}
 	handler := connect.NewUnaryHandler(name, func(ctx context.Context, r *connect.Request[envelope[Req, PReq]]) (*connect.Response[Res], error) {
 		c, err := s.caller(ctx, who, r.Header())
@@ -214,12 +215,17 @@ var codes = map[errs.Kind]connect.Code{errs.Internal: connect.CodeInternal, errs
 	errs.Conflict: connect.CodeAlreadyExists, errs.Denied: connect.CodePermissionDenied, errs.Unauthenticated: connect.CodeUnauthenticated,
 	errs.Exhausted: connect.CodeResourceExhausted, errs.Unavailable: connect.CodeUnavailable}
 
+// timely gives the end of a call's time its reason.
+func timely(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return &errs.Error{Kind: errs.Unavailable, Reason: "timeout", Message: "the call took too long; a retry is harmless", Retry: time.Second, Cause: err}
+	}
+	return err
+}
+
 // failure gives an error its code, and its reason as a detail. What is our fault is logged, once.
 func (s *Server) failure(name string, err error) error {
-	e := errs.Of(err)
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		e = &errs.Error{Kind: errs.Unavailable, Reason: "timeout", Message: "the call took too long; a retry is harmless", Retry: time.Second, Cause: err}
-	}
+	e := errs.Of(timely(err))
 	if e.Kind == errs.Internal {
 		s.deps.Logger.Error("a call failed", "method", name, "error", err)
 	}
