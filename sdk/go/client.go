@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
@@ -34,36 +35,44 @@ import (
 
 // Config of a client. URL is needed; the rest has defaults.
 type Config struct {
-	// URL of the deployment, as https://chat.example.com.
+	// URL of the deployment, as https://chat.example.com, without a path. Tokens and passwords go there: http is for the own machine.
 	URL string
-	// Name and Type of this device in the session list; by default "Go SDK" and "server".
+	// Name and Type of this device in the session list; by default "Go SDK" and "server". Where the deployment allows one device
+	// per type, a login ends the session of the one before of the same Type: web, phone, tablet, desktop, terminal or server.
 	Name, Type string
-	// Store keeps what must outlive the process; by default memory, which does not.
+	// Store keeps what must outlive the process; by default memory, which does not. It belongs to one client at a time.
 	Store Store
-	// Handler is called for each event, one at a time, in order. While it runs, the next ones wait: it must not wait for Send.
+	// Handler is called for each event, one at a time, in order, from the goroutine of Run. While it runs, the next ones wait: it
+	// must not wait for Send, and what takes long is better done elsewhere. The client takes an event as seen when it returns.
 	Handler func(Event)
 	// MaxWait bounds the wait before the next try to connect; by default 30 s.
 	MaxWait time.Duration
-	// HTTP makes calls; by default one with a timeout of 30 s.
+	// HTTP makes calls, opens sockets and carries files, which its timeout does not bound; by default one with a timeout of 30 s.
 	HTTP *http.Client
-	// Logger is told of lost connections; by default nobody is.
+	// Logger is told of lost connections, and never of texts or tokens; by default nobody is.
 	Logger *slog.Logger
 }
 
 // Event is one of: a step of the user's stream, or something transient. Exactly one field is set, but for Live. Over a crash of
-// this process the last ones may come again.
+// this process the last ones may come again. What it points to may be kept, and must not be changed.
 type Event struct {
-	Message      *chatv1.Message
-	Conversation *chatv1.ConversationState // the user's own view changed
-	Mark         *chatv1.MemberMark        // the other's cursors moved
-	Relation     *chatv1.Relation
-	Profile      *chatv1.ProfileChange
+	// Message is new in a conversation of the user, one's own included; its seq is one more than that of the conversation's last,
+	// unless the user was away from it. Its content may be a kind that this version does not know: then Content.Kind is nil.
+	Message *chatv1.Message
+	// Conversation: the user's own view of a conversation changed, here or on another device: pin, mute, draft, read cursor.
+	Conversation *chatv1.ConversationState
+	// Mark: the other one of a one-to-one conversation has, or has read, all messages up to a seq.
+	Mark *chatv1.MemberMark
+	// Relation to another user, as it is now: friend, request, block.
+	Relation *chatv1.Relation
+	// Profile of a friend, or one's own, changed; Account().GetUsers reads it.
+	Profile *chatv1.ProfileChange
 	// Reset: what came after the position is no longer whole; read ListConversations and History again.
 	Reset bool
-	// Typing and Presence are transient.
+	// Typing and Presence are transient: they may be lost.
 	Typing   *gatewayv1.Typing
 	Presence *presencev1.Presence
-	// Online changed.
+	// Online: the socket opened, or broke. While it is false, messages are kept, and may still go out by calls.
 	Online *bool
 	// Refused: a message that an earlier process had kept was refused; who waits in Send gets the refusal there.
 	Refused *gatewayv1.Receipt
@@ -85,6 +94,7 @@ type Client struct {
 	media    chatv1connect.MediaServiceClient
 	presence presencev1connect.PresenceServiceClient
 
+	running    atomic.Bool
 	refreshing sync.Mutex // one refresh at a time: a refresh token is good once
 
 	mu      sync.Mutex // guards all below
@@ -101,7 +111,8 @@ type outcome struct {
 	err     error
 }
 
-// New makes a client, and loads what its store keeps.
+// New makes a client, and loads what its store keeps. It fails for a URL without http:// or https://, and where the store does.
+// It opens no connection: Run does.
 func New(config Config) (*Client, error) {
 	config.URL = strings.TrimRight(config.URL, "/")
 	if !strings.HasPrefix(config.URL, "http://") && !strings.HasPrefix(config.URL, "https://") {
@@ -166,14 +177,15 @@ func (c *Client) User() uint64 {
 	return c.state.User
 }
 
-// SignedIn tells whether the client has a session, as far as it knows.
+// SignedIn tells whether the client has a session, as far as it knows: whether the server ended it shows with the next call.
 func (c *Client) SignedIn() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state.Access != ""
 }
 
-// Register makes a user and logs in.
+// Register makes a user and logs in. handle is unique: 3 to 32 of a-z, 0-9, _ and . ; password has 8 to 128 characters,
+// displayName 1 to 64. Reason of the error says which is wrong, or taken.
 func (c *Client) Register(ctx context.Context, handle, password, displayName string) error {
 	r, err := c.base.Register(ctx, connect.NewRequest(&accountv1.RegisterRequest{Handle: handle, Password: password, DisplayName: displayName, Client: c.client()}))
 	if err != nil {
@@ -182,7 +194,9 @@ func (c *Client) Register(ctx context.Context, handle, password, displayName str
 	return c.Adopt(r.Msg)
 }
 
-// Login opens a session, on the device that the store knows.
+// Login opens a session, on the device that the store knows: a device that logs in again as the same user goes on at its place in
+// the stream, with the messages that it had not sent. Another user's state is dropped. The error does not tell whether the handle
+// or the password was wrong; too many tries are answered with too_many_logins.
 func (c *Client) Login(ctx context.Context, handle, password string) error {
 	r, err := c.base.Login(ctx, connect.NewRequest(&accountv1.LoginRequest{Handle: handle, Password: password, Client: c.client()}))
 	if err != nil {
@@ -197,7 +211,8 @@ func (c *Client) client() *accountv1.Client {
 	return &accountv1.Client{Name: c.config.Name, Type: c.config.Type, Device: c.state.Device}
 }
 
-// Adopt takes over a session that came from elsewhere, as from AdminService.CreateSession.
+// Adopt takes over a session that came from elsewhere, as from AdminService.CreateSession, in place of Login. The error is the
+// store's.
 func (c *Client) Adopt(s *accountv1.Session) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -210,7 +225,8 @@ func (c *Client) Adopt(s *accountv1.Session) error {
 	return c.save()
 }
 
-// Logout ends the session, and forgets it here.
+// Logout ends the session, and forgets it here; Run returns ErrSignedOut, and so does who waits in Send. Without the server it is an
+// error, and the session stays. What had not been sent is kept for the same user's next login.
 func (c *Client) Logout(ctx context.Context) error {
 	if _, err := c.account.Logout(ctx, connect.NewRequest(&accountv1.LogoutRequest{})); err != nil && connect.CodeOf(err) != connect.CodeUnauthenticated {
 		return err

@@ -246,7 +246,7 @@ func TestReset(t *testing.T) {
 // TestReadsOnWhileTheServerDoesNot: a server that stops reading, because it is not read from fast enough, is read from all the
 // same, while messages and marks wait to be written: else both would wait for ever.
 func TestReadsOnWhileTheServerDoesNot(t *testing.T) {
-	const messages, size, pushed = 200, 100_000, 300
+	const messages, size, pushed = 200, 100_000, 20_000
 	resume := make(chan struct{})
 	s := start(t, &server{script: func(_ int, c *conn) {
 		c.sends() // and no more: the rest fills what lies between
@@ -267,7 +267,9 @@ func TestReadsOnWhileTheServerDoesNot(t *testing.T) {
 		if e := <-events; e.Message.GetSeq() != want {
 			t.Fatalf("%v came where %d was next", e, want)
 		}
-		c.Mark(7, want, want)
+		if want%10 == 0 {
+			c.Mark(7, want, want)
+		}
 	}
 }
 

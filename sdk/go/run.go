@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,7 +25,9 @@ const (
 	answerTime  = 30 * time.Second
 	mostInFrame = 100
 	mostBytes   = 256 << 10 // of contents in a frame; the server takes 1 MiB
-	syncPage    = 1000
+
+	marksInFrame = 1000
+	syncPage     = 1000
 
 	closeAuth    = 4101
 	closeSession = 4102
@@ -36,9 +39,15 @@ var ErrStayAway = errors.New("rialto: the server refuses this client")
 // errAgain: the server asked to come back later.
 var errAgain = errors.New("rialto: the server is busy")
 
-// Run keeps the connection, sends what waits and hands events over, until ctx ends, the session does (ErrSignedOut) or the server
-// refuses the client (ErrStayAway). One Run at a time.
+// Run keeps the connection, sends what waits and hands events over to Config.Handler, until ctx ends (its error), the session
+// does (ErrSignedOut) or the server refuses the client (ErrStayAway). It comes back from all else by itself, after a random wait
+// that grows to Config.MaxWait, and makes plain calls where sockets do not open. When it returns, its goroutines have ended. One
+// Run at a time: a second one is an error. It may be called again, also after another login.
 func (c *Client) Run(ctx context.Context) error {
+	if !c.running.CompareAndSwap(false, true) {
+		return errors.New("rialto: Run is running already")
+	}
+	defer c.running.Store(false)
 	failures := 0
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -175,7 +184,12 @@ func (c *Client) serve(ctx context.Context) (opened bool, retry time.Duration, e
 		if res != nil && res.StatusCode == http.StatusUnauthorized {
 			_, err = c.token(ctx, token)
 		}
-		return false, 0, err
+		if res != nil && res.StatusCode == http.StatusServiceUnavailable {
+			if s, serr := strconv.Atoi(res.Header.Get("Retry-After")); serr == nil {
+				retry = min(time.Duration(s)*time.Second, c.config.MaxWait)
+			}
+		}
+		return false, retry, err
 	}
 	conn.SetReadLimit(64 << 20)
 	sctx, fail := context.WithCancelCause(ctx)

@@ -2,6 +2,7 @@ package rialto
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,27 +12,73 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// SendError is a refusal by the server.
+// Limits of the outbox.
+const (
+	// MostQueued is how many messages may wait to be sent at once.
+	MostQueued = 10_000
+	// MostContent is the size of one message's content as protobuf, in bytes; the server takes no frame over 1 MiB.
+	MostContent = 1<<20 - 1<<10
+)
+
+// ErrQueueFull: MostQueued messages wait already. Wait for some of them, as with Flush.
+var ErrQueueFull = errors.New("rialto: too many messages wait to be sent")
+
+// SendError is a refusal by the server: the message is not stored, will not be, and is not kept.
 type SendError struct {
-	// Code as in Connect; Reason is a stable word for programs.
+	// Code as in Connect, as permission_denied; Reason is a stable word for programs, as blocked (all are in docs/protocol.md);
+	// Message is for people.
 	Code, Reason, Message string
 }
 
 func (e *SendError) Error() string { return fmt.Sprintf("rialto: %s: %s", e.Reason, e.Message) }
 
-// SendText sends a text and waits until it is stored.
+// Reason gives the stable word of an error that a call of the API or a send returned, as not_found or blocked; it is empty for
+// errors that the server did not give, as those of the network.
+func Reason(err error) string {
+	var refused *SendError
+	if errors.As(err, &refused) {
+		return refused.Reason
+	}
+	if d := detail(err); d != nil {
+		return d.Reason
+	}
+	return ""
+}
+
+// detail of an error of a call, nil where the server gave none.
+func detail(err error) *gatewayv1.Error {
+	var c *connect.Error
+	if !errors.As(err, &c) {
+		return nil
+	}
+	for _, d := range c.Details() {
+		if v, err := d.Value(); err == nil {
+			if e, ok := v.(*gatewayv1.Error); ok {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+// SendText sends a text of 1 to 100,000 characters and waits until it is stored, as Send does.
 func (c *Client) SendText(ctx context.Context, conversation uint64, text string) (*gatewayv1.Receipt, error) {
 	return c.Send(ctx, conversation, &chatv1.Content{Kind: &chatv1.Content_Text{Text: text}})
 }
 
 // Send keeps a message and sends it until the server says that it is stored, over any number of connections; Run must be
-// running. When ctx ends first, the message is still sent later. A refusal is a *SendError.
+// running. The receipt has the message's id, its seq in the conversation and the server's time. The server stores it once,
+// however often it was sent.
+//
+// When ctx ends first, the error is ctx's and the message is still sent later. A refusal is a *SendError; errors of the store,
+// ErrSignedOut and ErrQueueFull mean that nothing was kept. It must not be called from Config.Handler, which holds up the receipt.
 func (c *Client) Send(ctx context.Context, conversation uint64, content *chatv1.Content) (*gatewayv1.Receipt, error) {
 	return c.Queue(conversation, content)(ctx)
 }
 
 // Queue keeps a message to be sent, after those that were queued before it, and gives a function that waits for its receipt as
-// Send does.
+// Send does; it may be called once, or never. When Queue returns, the message is in the store. It may be called from
+// Config.Handler, and before Run.
 func (c *Client) Queue(conversation uint64, content *chatv1.Content) (wait func(context.Context) (*gatewayv1.Receipt, error)) {
 	done, err := c.enqueue(conversation, content)
 	return func(ctx context.Context) (*gatewayv1.Receipt, error) {
@@ -52,11 +99,17 @@ func (c *Client) enqueue(conversation uint64, content *chatv1.Content) (<-chan o
 	if err != nil {
 		return nil, err
 	}
+	if len(b) > MostContent {
+		return nil, &SendError{connect.CodeInvalidArgument.String(), "content_too_large", fmt.Sprintf("a message has at most %d bytes", MostContent)}
+	}
 	done := make(chan outcome, 1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state.Access == "" {
 		return nil, ErrSignedOut
+	}
+	if len(c.state.Outbox) >= MostQueued {
+		return nil, ErrQueueFull
 	}
 	c.state.ClientSeq++
 	u := Unsent{ClientSeq: c.state.ClientSeq, Conversation: conversation, Content: b}
@@ -72,7 +125,7 @@ func (c *Client) enqueue(conversation uint64, content *chatv1.Content) (<-chan o
 	return done, nil
 }
 
-// Flush waits until nothing waits to be sent.
+// Flush waits until nothing waits to be sent, or until ctx ends; what waits then is still kept, and sent later.
 func (c *Client) Flush(ctx context.Context) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -127,7 +180,9 @@ func (c *Client) answered(r *gatewayv1.Receipt) (refused bool, err error) {
 	return false, nil
 }
 
-// Mark moves this user's cursors in a conversation forward: now, or with the next connection.
+// Mark moves this user's cursors in a conversation forward, to the seqs of the last message that this device has and of the last
+// that the user has read: now, or with the next connection of this process. Cursors never go back; 0 leaves one where it is. It
+// may be called from Config.Handler.
 func (c *Client) Mark(conversation, delivered, read uint64) {
 	c.mu.Lock()
 	m := &gatewayv1.Mark{Conversation: conversation, DeliveredSeq: delivered, ReadSeq: read}
@@ -139,12 +194,14 @@ func (c *Client) Mark(conversation, delivered, read uint64) {
 	c.write(&gatewayv1.ClientFrame{Marks: []*gatewayv1.Mark{m}})
 }
 
-// Typing tells the others of a conversation that the user types. It may be lost.
+// Typing tells the others of a conversation that the user types. It may be lost, and is dropped without a connection. Call it
+// every few seconds while that lasts, not for each key.
 func (c *Client) Typing(conversation uint64) {
 	c.write(&gatewayv1.ClientFrame{Typing: conversation})
 }
 
-// Watch replaces the set of users whose presence is pushed: friends, at most 500. It holds for later connections too.
+// Watch replaces the set of users whose presence is pushed, at once and at each change: at most 500. Those whom the user may not
+// see are offline. It holds for later connections of this process too.
 func (c *Client) Watch(users ...uint64) {
 	c.mu.Lock()
 	c.watch = append([]uint64{}, users...)
@@ -180,7 +237,9 @@ func (c *Client) sendByCall(ctx context.Context) error {
 		case !connect.IsWireError(err), code == connect.CodeUnavailable, code == connect.CodeUnauthenticated, code == connect.CodeInternal, code == connect.CodeUnknown:
 			return err // not the server's word on this message
 		default:
-			r.Error = &gatewayv1.Error{Code: code.String(), Reason: code.String(), Message: err.Error()}
+			if r.Error = detail(err); r.Error == nil {
+				r.Error = &gatewayv1.Error{Code: code.String(), Reason: code.String(), Message: err.Error()}
+			}
 		}
 		if err := c.receipt(r); err != nil {
 			return err
