@@ -166,6 +166,7 @@ export async function groupLife({ alice, bob, carol, shot }) {
   await alice.locator("dialog").getByRole("button", { name: "Remove" }).click();
   await carol.locator(".closed-note").waitFor();
   await panel.getByLabel("Who may join").selectOption({ label: "Anybody, after approval" });
+  await alice.getByText("You changed how people join").last().waitFor();
   await panel.getByRole("button", { name: "Join link" }).click();
   await panel.getByText("asks to join").waitFor();
   await carol.goto(await alice.getByTestId("join-link").inputValue());

@@ -1,5 +1,6 @@
 import { isShown, unread, type ChatMessage, type ConversationView } from "@rialto-im/client";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { flushSync } from "react-dom";
 import { useClient } from "../client.js";
 import { day, sameDay } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
@@ -130,9 +131,12 @@ export function MessageList({ c }: { c: ConversationView }) {
     const first = known.find((m) => m.seq > readAtOpen);
     if (!first) return;
     atEnd.current = false;
-    setAway(true);
     anchor.current = { seq: String(first.seq), top: 24 };
-    setSpan(around(known, first.seq));
+    // At once: an event of the scrolling before would say that one is still at the end.
+    flushSync(() => {
+      setAway(true);
+      setSpan(around(known, first.seq));
+    });
     box.current?.focus();
   };
 
