@@ -432,3 +432,78 @@ func TestFileStore(t *testing.T) {
 		t.Error("an address without a scheme is taken")
 	}
 }
+
+// TestRefusalsOfCalls have the server's word; one for now leaves the message to be sent again.
+func TestRefusalsOfCalls(t *testing.T) {
+	s := start(t, &server{refuse: 503})
+	c, _ := s.client(nil)
+	run(t, c)
+	var refused *rialto.SendError
+	if _, err := c.SendText(t.Context(), 7, "blocked"); !errors.As(err, &refused) || refused.Reason != "blocked" || refused.Message != "no" || rialto.Reason(err) != "blocked" {
+		t.Errorf("a refusal gives %v", err)
+	}
+	if _, err := c.SendText(t.Context(), 7, "busy"); err != nil {
+		t.Errorf("one that was refused for now: %v", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.calls); n < 3 || s.calls[n-1].Content.GetText() != "busy" || s.calls[n-2].Content.GetText() != "busy" {
+		t.Errorf("the server got %v", s.calls)
+	}
+}
+
+// TestOneRunAtATime: two would send and hand over each for itself.
+func TestOneRunAtATime(t *testing.T) {
+	s := start(t, &server{script: func(_ int, c *conn) {
+		for sends := c.sends(); sends != nil; sends = c.sends() {
+			c.store(sends)
+		}
+	}})
+	c, _ := s.client(nil)
+	for range 2 { // it may run again after its end
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- c.Run(ctx) }()
+		if _, err := c.SendText(t.Context(), 7, "hello"); err != nil {
+			t.Error(err)
+		}
+		if err := c.Run(t.Context()); err == nil || errors.Is(err, context.Canceled) {
+			t.Errorf("a second one: %v", err)
+		}
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("it ended with %v", err)
+		}
+	}
+}
+
+// TestMarksOfManyConversations come in frames that the server takes.
+func TestMarksOfManyConversations(t *testing.T) {
+	const many = 2500
+	said := make(chan map[uint64]bool, 1)
+	s := start(t, &server{script: func(_ int, c *conn) {
+		marked := map[uint64]bool{}
+		for len(marked) < many {
+			f := c.read()
+			if f == nil {
+				return
+			}
+			if len(f.Marks) > 1000 {
+				t.Errorf("%d marks in a frame", len(f.Marks))
+			}
+			for _, m := range f.Marks {
+				marked[m.Conversation] = true
+			}
+		}
+		said <- marked
+		c.untilGone()
+	}})
+	c, _ := s.client(nil)
+	for n := range uint64(many) {
+		c.Mark(n+1, 1, 1)
+	}
+	run(t, c)
+	if marked := <-said; len(marked) != many {
+		t.Errorf("%d marks came", len(marked))
+	}
+}

@@ -2,6 +2,7 @@ package rialto_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -197,7 +198,21 @@ func (s *server) Send(_ context.Context, r *connect.Request[chatv1.SendRequest])
 	if r.Msg.Content.GetText() == "forbidden" {
 		return nil, connect.NewError(connect.CodePermissionDenied, nil)
 	}
+	if r.Msg.Content.GetText() == "blocked" {
+		return nil, refusal(connect.CodePermissionDenied, &gatewayv1.Error{Code: "permission_denied", Reason: "blocked", Message: "no"})
+	}
+	if n := len(s.calls); r.Msg.Content.GetText() == "busy" && (n < 2 || s.calls[n-2].ClientSeq != r.Msg.ClientSeq) { // once
+		return nil, refusal(connect.CodeResourceExhausted, &gatewayv1.Error{Code: "resource_exhausted", Reason: "busy", Message: "later", RetryMs: 1})
+	}
 	return connect.NewResponse(&chatv1.SendResponse{Id: "m", Seq: uint64(len(s.calls))}), nil
+}
+
+func refusal(code connect.Code, e *gatewayv1.Error) error {
+	err := connect.NewError(code, errors.New(e.Message))
+	if d, derr := connect.NewErrorDetail(e); derr == nil {
+		err.AddDetail(d)
+	}
+	return err
 }
 
 // client is logged in and not running yet. Events come on the channel, connection changes left out.

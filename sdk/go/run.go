@@ -48,6 +48,11 @@ func (c *Client) Run(ctx context.Context) error {
 		return errors.New("rialto: Run is running already")
 	}
 	defer c.running.Store(false)
+	defer func() { // what was handed over by a frame that was cut short does not come again
+		if err := c.keep(); err != nil {
+			c.config.Logger.Warn("the state could not be kept", "error", err)
+		}
+	}()
 	failures := 0
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -271,8 +276,10 @@ func (c *Client) greeted(ctx context.Context, s *socket, h *gatewayv1.Hello, gro
 		first.Marks = append(first.Marks, m)
 	}
 	c.mu.Unlock()
-	if first.Watch != nil || first.Marks != nil {
-		s.put(first)
+	for first.Watch != nil || len(first.Marks) > 0 {
+		n := min(len(first.Marks), marksInFrame)
+		s.put(&gatewayv1.ClientFrame{Watch: first.Watch, Marks: first.Marks[:n]})
+		first.Watch, first.Marks = nil, first.Marks[n:]
 	}
 	online := true
 	c.config.Handler(Event{Online: &online})
