@@ -1,0 +1,247 @@
+package apptest_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/gobwas/ws"
+	"github.com/rialto-im/rialto/internal/app/apptest"
+)
+
+// wire is a socket on which a test writes bytes of its own making.
+type wire struct {
+	net.Conn
+	in *bufio.Reader
+}
+
+func dialWire(t *testing.T, p *apptest.Person, protocol string) *wire {
+	t.Helper()
+	d := ws.Dialer{Protocols: []string{protocol}, TLSConfig: p.House.TLS,
+		Header: ws.HandshakeHeaderHTTP(http.Header{"Authorization": {"Bearer " + p.AccessToken}})}
+	conn, in, _, err := d.Dial(t.Context(), "ws"+strings.TrimPrefix(p.House.URL, "http")+"/v1/socket")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if in == nil {
+		in = bufio.NewReader(conn)
+	}
+	return &wire{conn, in}
+}
+
+// next gives the next frame.
+func (w *wire) next() (ws.Header, []byte, error) {
+	h, err := ws.ReadHeader(w.in)
+	if err != nil {
+		return h, nil, err
+	}
+	b := make([]byte, h.Length)
+	_, err = io.ReadFull(w.in, b)
+	return h, b, err
+}
+
+// closed reads to the end, and gives the code of the close frame, 0 where there was none.
+func (w *wire) closed() int {
+	code := 0
+	for {
+		h, b, err := w.next()
+		if err != nil {
+			return code
+		}
+		if h.OpCode == ws.OpClose && len(b) >= 2 {
+			code = int(binary.BigEndian.Uint16(b))
+		}
+	}
+}
+
+// frame makes a client's frame; bits are the first byte's.
+func frame(bits byte, payload []byte) []byte {
+	b := []byte{bits}
+	switch n := len(payload); {
+	case n < 126:
+		b = append(b, 0x80|byte(n))
+	case n < 1<<16:
+		b = binary.BigEndian.AppendUint16(append(b, 0x80|126), uint16(n))
+	default:
+		b = binary.BigEndian.AppendUint64(append(b, 0x80|127), uint64(n))
+	}
+	b = append(b, 0, 0, 0, 0) // a mask that changes nothing
+	return append(b, payload...)
+}
+
+// declared is the beginning of a frame that says to be so long.
+func declared(bits byte, n uint64) []byte {
+	return append(binary.BigEndian.AppendUint64([]byte{bits, 0x80 | 127}, n), 0, 0, 0, 0)
+}
+
+const (
+	final  = 0x80
+	text   = 1
+	binry  = 2
+	end    = 8
+	ping   = 9
+	packed = 0x40
+)
+
+// A client that breaks the framing is closed with a code that says stay away, and nobody else notices.
+func TestBrokenFraming(t *testing.T) {
+	part := bytes.Repeat([]byte{'x'}, 100_000)
+	many := func(n int, piece []byte) []byte {
+		b := frame(text, piece)
+		return append(b, bytes.Repeat(frame(0, piece), n)...)
+	}
+	closing := func(code uint16, reason string) []byte {
+		return frame(final|end, append(binary.BigEndian.AppendUint16(nil, code), reason...))
+	}
+	both(t, func(t *testing.T, h *apptest.House) {
+		alice := h.Register(t, "alice")
+		other := dialWire(t, h.Register(t, "bob"), "rialto.v1.json")
+		for _, c := range []struct {
+			name  string
+			bytes []byte
+			code  int
+		}{
+			{"no mask", []byte{final | text, 2, '{', '}'}, 4100},
+			{"a reserved bit", frame(final|0x20|text, []byte("{}")), 4100},
+			{"packed, and that was not agreed", frame(final|packed|text, []byte("{}")), 4100},
+			{"a reserved opcode", frame(final|3, nil), 4100},
+			{"a reserved control opcode", frame(final|11, nil), 4100},
+			{"a ping in pieces", frame(ping, nil), 4100},
+			{"a long ping", frame(final|ping, make([]byte, 126)), 4100},
+			{"a continuation of nothing", frame(final, []byte("{}")), 4100},
+			{"a message inside another", append(frame(text, []byte("{")), frame(final|text, []byte("}"))...), 4100},
+			{"2^63 bytes", declared(final|text, 1<<63), 4103},
+			{"2^64-1 bytes", declared(final|text, 1<<64-1), 4103},
+			{"a byte more than 1 MiB", declared(final|text, 1<<20+1), 4103},
+			{"pieces that sum to more than 1 MiB", many(10, part), 4103},
+			{"pieces without end", many(1000, nil), 4103},
+			{"a close of one byte", frame(final|end, []byte{3}), 1002},
+			{"a close with a code that nobody may send", closing(1006, ""), 1002},
+			{"a close with a code of no meaning", closing(999, ""), 1002},
+			{"a close whose reason is not UTF-8", closing(1000, "\xff"), 1007},
+			{"a good close", closing(1000, "bye"), 1000},
+			{"a close without a code", frame(final|end, nil), 1000},
+			{"another's close", closing(4321, ""), 4321},
+		} {
+			w := dialWire(t, alice, "rialto.v1.json")
+			if _, err := w.Write(c.bytes); err != nil {
+				t.Logf("%s: %v", c.name, err) // it may be closed before all is written
+			}
+			if code := w.closed(); code != c.code {
+				t.Errorf("%s: closed with %d, want %d", c.name, code, c.code)
+			}
+		}
+		if _, err := other.Write(frame(final|text, []byte(`{"request":"7","ping":{}}`))); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			_, b, err := other.next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(b, []byte("pong")) {
+				break
+			}
+		}
+	})
+}
+
+// The same bytes mean the same however the network cuts them: a byte at a time, and all at once; also with pings between the
+// pieces of a message.
+func TestFramesByteByByte(t *testing.T) {
+	both(t, func(t *testing.T, h *apptest.House) {
+		alice := h.Register(t, "alice")
+		var all []byte
+		for n := range 3 {
+			whole := fmt.Appendf(nil, `{"request":"%d","ping":{}}`, n+1)
+			all = append(all, frame(text, whole[:9])...)
+			all = append(all, frame(final|ping, []byte("between"))...)
+			all = append(all, frame(0, nil)...)
+			all = append(all, frame(final, whole[9:])...)
+		}
+		for _, size := range []int{1, 2, 7, len(all)} {
+			w := dialWire(t, alice, "rialto.v1.json")
+			for rest := all; len(rest) > 0; {
+				n := min(size, len(rest))
+				if _, err := w.Write(rest[:n]); err != nil {
+					t.Fatal(err)
+				}
+				rest = rest[n:]
+			}
+			pongs, answers := 0, ""
+			for pongs < 3 || len(answers) < 3 {
+				h, b, err := w.next()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if h.OpCode == ws.OpPong && string(b) == "between" {
+					pongs++
+				}
+				if i := bytes.Index(b, []byte(`"request":"`)); i >= 0 {
+					answers += string(b[i+11 : i+12])
+				}
+			}
+			if answers != "123" || pongs != 3 {
+				t.Errorf("in pieces of %d: %d pongs, answers %s", size, pongs, answers)
+			}
+		}
+	})
+}
+
+// JSON that is too deep, too much or not JSON is answered bad_json, at once, and the connection stays good.
+func TestBadJSON(t *testing.T) {
+	h := apptest.Open(t, nil)
+	alice := h.Register(t, "alice")
+	deep := func(n int) string {
+		return `{"call":{"method":"x","body":{"a":` + strings.Repeat(`{"a":`, n) + `1` + strings.Repeat(`}`, n) + `}}}`
+	}
+	for _, c := range []struct{ name, frame string }{
+		{"nothing", ""},
+		{"a word", "null"},
+		{"a number", "1"},
+		{"half of it", `{"ping":`},
+		{"two", `{"ping":{}} {"ping":{}}`},
+		{"10,000 deep", deep(10_000)},
+		{"1,000 deep", deep(1000)},
+		{"10,000 brackets", strings.Repeat("[", 10_000)},
+		{"one key twice", `{"request":"1","request":"2","ping":{}}`},
+		{"one key twice inside", `{"call":{"method":"x","body":{"a":1,"a":2}}}`},
+		{"two of one choice", `{"sends":[{"conversation":"1","content":{"text":"x","media":{}}}]}`},
+		{"more than a number can be", `{"request":1e999}`},
+		{"more than 64 bits", `{"request":"18446744073709551616"}`},
+		{"less than nothing", `{"request":"-1"}`},
+		{"a part of one", `{"request":1.5}`},
+		{"no number", `{"request":NaN}`},
+		{"half a surrogate pair", `{"sends":[{"conversation":"1","clientMsgId":"\ud83d"}]}`},
+		{"the other half", `{"sends":[{"conversation":"1","clientMsgId":"\ude00x"}]}`},
+		{"a raw control character", "{\"sends\":[{\"clientMsgId\":\"\x01\"}]}"},
+		{"a field of no meaning", `{"neverHeardOf":1}`},
+		{"a list where one is", `{"ping":[{}]}`},
+	} {
+		w := dialWire(t, alice, "rialto.v1.json")
+		if _, err := w.Write(append(frame(final|text, []byte(c.frame)), frame(final|text, []byte(`{"request":"42","ping":{}}`))...)); err != nil {
+			t.Fatal(err)
+		}
+		refused := false
+		for {
+			_, b, err := w.next()
+			if err != nil {
+				t.Fatalf("%s: %v", c.name, err)
+			}
+			refused = refused || bytes.Contains(b, []byte("bad_json"))
+			if bytes.Contains(b, []byte(`"pong"`)) {
+				break
+			}
+		}
+		if !refused {
+			t.Errorf("%s was not answered bad_json", c.name)
+		}
+	}
+}
