@@ -13,13 +13,13 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/rialto-im/rialto/internal/auth"
 	"github.com/rialto-im/rialto/internal/clock"
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/job"
 	"github.com/rialto-im/rialto/internal/sqldb"
+	"github.com/rialto-im/rialto/internal/webhook"
 )
 
 // Deps are what a Service needs.
@@ -60,6 +60,8 @@ type Config struct {
 	LoginsPerMinute int `yaml:"logins_per_minute"`
 	// Issuers of an app's own tokens, which are good here as well; users are made at first sight.
 	Issuers []Issuer `yaml:"issuers"`
+	// CodeWebhook sends the codes of logins without a password (docs/operating/webhooks.md). Without it there are none.
+	CodeWebhook webhook.Config `yaml:"code_webhook"`
 }
 
 // Check finds what cannot be. It reads the files of keys that issuers name.
@@ -68,7 +70,11 @@ func (c Config) Check() error {
 	if err != nil {
 		err = fmt.Errorf("account.issuers: %w", err)
 	}
-	return errors.Join(c.checkPolicy(), err)
+	hook := c.CodeWebhook.Check()
+	if hook != nil {
+		hook = fmt.Errorf("account.code_webhook: %w", hook)
+	}
+	return errors.Join(c.checkPolicy(), hook, err)
 }
 
 func (c Config) checkPolicy() error {
@@ -89,22 +95,12 @@ type Service struct {
 	tokens    *auth.Tokens
 	refresh   []byte // key that derives each refresh token from the one before
 	issuers   *issuers
+	codes     *webhook.Hook           // sends login codes; may be nil
+	codeWake  chan struct{}           // there are codes to send
 	firsts    [firstShards]sync.Mutex // held while the first session of a foreign token is made
 
-	mu       sync.Mutex // guards all below
-	attempts map[string]*attempts
-	cleaned  time.Time // when attempts were gone through
-	tickets  map[string]ticket
-}
-
-type attempts struct {
-	since time.Time
-	count int
-}
-
-type ticket struct {
-	caller id.Caller
-	ends   time.Time
+	logins  *limit // by handle
+	tickets tickets
 }
 
 var steps = []string{
@@ -123,6 +119,12 @@ var steps = []string{
 	`CREATE TABLE foreign_sessions (sum {bytes} PRIMARY KEY, session BIGINT NOT NULL)`,
 	`ALTER TABLE users ADD COLUMN folded TEXT NOT NULL DEFAULT ''`,
 	`UPDATE users SET folded = lower(display_name)`,
+	`ALTER TABLE refreshed ADD COLUMN spent_ms BIGINT NOT NULL DEFAULT 0`,
+	`CREATE INDEX refreshed_spent ON refreshed (spent_ms)`,
+	`CREATE INDEX sessions_ended ON sessions (ended_ms)`,
+	`CREATE INDEX sessions_device ON sessions (device)`,
+	`CREATE INDEX foreign_sessions_session ON foreign_sessions (session)`,
+	`CREATE TABLE login_codes (owner BIGINT PRIMARY KEY, made_ms BIGINT NOT NULL, tries BIGINT NOT NULL DEFAULT 0, sent BOOLEAN NOT NULL DEFAULT FALSE)`,
 }
 
 // New opens the room, and makes its signing keys at the first start.
@@ -146,7 +148,11 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if err := deps.DB.Migrate(ctx, "account", steps); err != nil {
 		return nil, err
 	}
-	s := &Service{deps: deps, config: config, passwords: auth.NewPasswords(config.Hashes), issuers: others, attempts: map[string]*attempts{}, tickets: map[string]ticket{}}
+	s := &Service{deps: deps, config: config, passwords: auth.NewPasswords(config.Hashes), issuers: others, logins: newLimit(config.LoginsPerMinute)}
+	s.codeWake = make(chan struct{}, 1)
+	if config.CodeWebhook.Set() {
+		s.codes = webhook.New(config.CodeWebhook, deps.Clock)
+	}
 	if s.refresh, err = s.secret(ctx, "refresh"); err != nil {
 		return nil, err
 	}

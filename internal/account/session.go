@@ -19,10 +19,6 @@ import (
 // refreshGrace: two tabs that refresh at once get the same child.
 const refreshGrace = 10 * time.Second
 
-const ticketLife = time.Minute
-
-const attemptsMost = 100_000 // handles whose logins are counted
-
 var errLogin = errs.New(errs.Unauthenticated, "bad_login", "handle or password is wrong")
 
 // Login opens a session with a password. Unknown handles and wrong passwords are answered alike.
@@ -53,33 +49,6 @@ func (s *Service) Login(ctx context.Context, r *accountv1.LoginRequest) (*accoun
 		}
 	}
 	return s.begin(ctx, user, phc, r.Client)
-}
-
-// admit counts logins by handle, known or not. Where more are counted than memory is for, others wait.
-func (s *Service) admit(handle string) error {
-	now := s.deps.Clock.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.attempts) >= attemptsMost && now.Sub(s.cleaned) > time.Second {
-		s.cleaned = now
-		for h, a := range s.attempts {
-			if now.Sub(a.since) > time.Minute {
-				delete(s.attempts, h)
-			}
-		}
-	}
-	if len(s.attempts) >= attemptsMost && s.attempts[handle] == nil {
-		return &errs.Error{Kind: errs.Exhausted, Reason: "too_many_logins", Message: "too many logins; wait a minute", Retry: time.Minute}
-	}
-	a := s.attempts[handle]
-	if a == nil || now.Sub(a.since) > time.Minute {
-		a = &attempts{since: now}
-		s.attempts[handle] = a
-	}
-	if a.count++; a.count > s.config.LoginsPerMinute {
-		return &errs.Error{Kind: errs.Exhausted, Reason: "too_many_logins", Message: "too many logins; wait a minute", Retry: time.Minute}
-	}
-	return nil
 }
 
 // rehash stores a password's hash with the parameters of now, in place of the one that was checked.
@@ -258,7 +227,7 @@ func (s *Service) Refresh(ctx context.Context, r *accountv1.RefreshRequest) (*ac
 		err := tx.QueryRowContext(ctx, `UPDATE sessions SET previous = refresh, refresh = $1, rotated_ms = $2, used_ms = $2 WHERE refresh = $3 AND ended_ms = 0 RETURNING owner, device, id`,
 			auth.Sum(next), now, sum).Scan(&c.User, &c.Device, &c.Session)
 		if err == nil {
-			_, err = tx.ExecContext(ctx, `INSERT INTO refreshed (sum, session) VALUES ($1, $2)`, sum, int64(c.Session))
+			_, err = tx.ExecContext(ctx, `INSERT INTO refreshed (sum, session, spent_ms) VALUES ($1, $2, $3)`, sum, int64(c.Session), now)
 			return err
 		}
 		if !errors.Is(err, sql.ErrNoRows) {
@@ -407,42 +376,4 @@ func (s *Service) Live(ctx context.Context, c id.Caller) error {
 		return auth.ErrToken
 	}
 	return err
-}
-
-// CreateTicket gives a single-use ticket for the caller, who has a session: a socket is one's.
-func (s *Service) CreateTicket(_ context.Context, c id.Caller) (*accountv1.CreateTicketResponse, error) {
-	if c.Session == 0 {
-		return nil, errs.New(errs.Invalid, "no_session", "an API key opens no socket; make a session with AdminService/CreateSession")
-	}
-	t, now := auth.NewSecret("rt_"), s.deps.Clock.Now()
-	ends := now.Add(ticketLife)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.tickets) > 100_000 {
-		for k, v := range s.tickets {
-			if now.After(v.ends) {
-				delete(s.tickets, k)
-			}
-		}
-		if len(s.tickets) > 100_000 {
-			return nil, &errs.Error{Kind: errs.Exhausted, Reason: "busy", Message: "too many tickets are open; try again", Retry: time.Second}
-		}
-	}
-	s.tickets[t] = ticket{c, ends}
-	return &accountv1.CreateTicketResponse{Ticket: t, ExpiresMs: ends.UnixMilli()}, nil
-}
-
-// VerifyTicket gives the caller of a ticket, once.
-func (s *Service) VerifyTicket(ctx context.Context, t string) (id.Caller, error) {
-	s.mu.Lock()
-	v, ok := s.tickets[t]
-	delete(s.tickets, t)
-	s.mu.Unlock()
-	if !ok || s.deps.Clock.Now().After(v.ends) {
-		return id.Caller{}, auth.ErrToken
-	}
-	if err := s.Live(ctx, v.caller); err != nil {
-		return id.Caller{}, err
-	}
-	return v.caller, nil
 }

@@ -146,7 +146,7 @@ func (h *House) rooms(ctx context.Context) (err error) {
 	}
 	transient := func(users []id.User, frame []byte) { h.fanout.Transient(users, frame) }
 	h.chat, err = chat.New(ctx, chat.Deps{Log: h.log, DB: h.db, IDs: ids, MessageIDs: idgen.NewMessages(system), Relations: h.accounts,
-		Clock: system, Logger: h.logger, Uploads: h.media.Check, Transient: transient}, h.config.Chat)
+		Clock: system, Logger: h.logger, Uploads: h.media.Check, Transient: transient, ExternalIDs: h.accounts.ExternalIDs}, h.config.Chat)
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (h *House) rooms(ctx context.Context) (err error) {
 	bus := membus.New()
 	h.closers = append(h.closers, bus.Close)
 	h.fanout = fanout.New(fanout.Deps{Log: h.log, Chat: h.chat, Presence: h.presence, Bus: bus, Logger: h.logger})
-	h.rpc = rpc.New(rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Media: h.media, Logger: h.logger})
+	h.rpc = rpc.New(rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Media: h.media, Proxied: h.config.Plaintext, Clock: system, Logger: h.logger})
 	h.gateway, err = gateway.New(gateway.Deps{Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Accounts: h.accounts, Invoker: h.rpc, Bus: bus,
 		Clock: system, Logger: h.logger, Node: node}, h.config.Gateway)
 	return err
@@ -175,6 +175,7 @@ func (h *House) start(ctx context.Context) error {
 	h.stack.Start("presence", h.presence.Run)
 	h.stack.Start("media", h.media.Run)
 	h.stack.Start("fanout", h.fanout.Run)
+	h.stack.Start("codes", h.accounts.RunCodes)
 	h.stack.Start("outbox", func(ctx context.Context) error { return h.outbox.Run(ctx, h.carry) })
 	h.stack.Start("gateway", h.gateway.Run)
 	return h.serve(ctx)

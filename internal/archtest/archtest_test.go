@@ -14,7 +14,7 @@ import (
 func house() archtest.Law {
 	rooms := [][]string{
 		{"errs", "id", "clock", "lifecycle", "auth", "telemetry", "message", "failpoint", "history", "archtest"},
-		{"sqldb", "timeline", "bus", "blob"},
+		{"sqldb", "timeline", "bus", "blob", "webhook"},
 		{"idgen", "job", "cache"},
 		{"chat", "inbox", "presence", "account", "media"},
 		{"fanout"},

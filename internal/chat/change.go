@@ -73,7 +73,7 @@ func (s *Service) appendControl(ctx context.Context, r *room, st *state, control
 		// In the log's order: who asks for the audience of this entry finds the state after it.
 		if a.Err == nil && !a.Duplicate {
 			next, users = st.apply(a.Seq, control)
-			next.blocked = related.blocked
+			next.blocked, next.unknown, next.relatedMs = related.blocked, related.unknown, related.relatedMs
 			r.mu.Lock()
 			r.state = next
 			r.mu.Unlock()

@@ -10,10 +10,12 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/clock"
 	"github.com/rialto-im/rialto/internal/errs"
@@ -21,6 +23,7 @@ import (
 	"github.com/rialto-im/rialto/internal/message"
 	"github.com/rialto-im/rialto/internal/sqldb"
 	"github.com/rialto-im/rialto/internal/timeline"
+	"github.com/rialto-im/rialto/internal/webhook"
 )
 
 // Relations between users.
@@ -51,25 +54,44 @@ type Deps struct {
 	Uploads func(ctx context.Context, u id.User, upload id.Upload) error
 	// Transient delivers a frame to users who are connected. May be nil.
 	Transient func(users []id.User, frame []byte)
+	// ExternalIDs gives the ids that the app knows users by, "" for none. May be nil; for the relation webhook.
+	ExternalIDs func(ctx context.Context, users []id.User) ([]string, error)
 }
 
 // Config of chat; the zero value is the documented default.
 type Config struct {
-	// WhoMayWrite one-to-one: anyone (default) or friends. One who is blocked never may.
+	// WhoMayWrite one-to-one: anyone (default), friends, or webhook: whom relation_webhook allows. One who is blocked never may.
 	WhoMayWrite string `yaml:"who_may_write"`
+	// RelationWebhook is asked whether two users may write to each other (docs/operating/webhooks.md).
+	RelationWebhook webhook.Config `yaml:"relation_webhook"`
+	// RelationFor so long its answer holds; 0 is 1 minute.
+	RelationFor time.Duration `yaml:"relation_for"`
 	// LargeAbove so many members a group is read from its log alone; 0 is 500. It is small again at nine tenths.
 	LargeAbove int `yaml:"large_above"`
 	// MostMembers of a group; 0 is 10,000.
 	MostMembers int `yaml:"most_members"`
+	// Retention of messages: forever (default), company (180 days), private (7 days), or a number of days as 90d. A conversation
+	// may have a shorter one of its own. What has expired is gone for good.
+	Retention string `yaml:"retention"`
 }
 
 // Check finds what cannot be.
 func (c Config) Check() error {
-	switch c.WhoMayWrite {
-	case "", "anyone", "friends":
-		return nil
+	if err := c.RelationWebhook.Check(); err != nil {
+		return fmt.Errorf("chat.relation_webhook: %w", err)
 	}
-	return fmt.Errorf("chat.who_may_write is anyone or friends, not %q", c.WhoMayWrite)
+	if _, err := parseRetention(c.Retention); err != nil {
+		return err
+	}
+	switch c.WhoMayWrite {
+	case "", "anyone", "friends", "webhook":
+	default:
+		return fmt.Errorf("chat.who_may_write is anyone, friends or webhook, not %q", c.WhoMayWrite)
+	}
+	if (c.WhoMayWrite == "webhook") != c.RelationWebhook.Set() {
+		return errors.New("chat.who_may_write is webhook if there is a chat.relation_webhook, and only then")
+	}
+	return nil
 }
 
 // Service is the room.
@@ -78,12 +100,16 @@ type Service struct {
 	config Config
 	loads  chan struct{} // bounds the loads at once
 	cached int           // bounds rooms
+	days   uint32        // the deployment's retention; 0: for ever
+	some   atomic.Bool   // there may be a conversation with a retention of its own
 
 	mu     sync.Mutex // guards rooms; held for look-ups only
 	rooms  map[id.Conversation]*room
 	typing typings
 
 	settling settling
+	hook     *webhook.Hook // asked who may write; may be nil
+	asking   chan struct{} // bounds those who ask it
 }
 
 // cachedRooms bounds the conversations in memory; beyond it, idle ones are dropped.
@@ -97,15 +123,24 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if config.MostMembers == 0 {
 		config.MostMembers = 10_000
 	}
+	if config.RelationFor == 0 {
+		config.RelationFor = time.Minute
+	}
 	if config.WhoMayWrite == "" {
 		config.WhoMayWrite = "anyone"
 	}
 	if err := config.Check(); err != nil {
 		return nil, err
 	}
-	s := &Service{deps: deps, config: config, loads: make(chan struct{}, 64), cached: cachedRooms, rooms: map[id.Conversation]*room{}}
+	s := &Service{deps: deps, config: config, loads: make(chan struct{}, 64), asking: make(chan struct{}, 32), cached: cachedRooms, rooms: map[id.Conversation]*room{}}
+	if config.RelationWebhook.Set() {
+		s.hook = webhook.New(config.RelationWebhook, deps.Clock)
+	}
 	s.typing.last = map[typingOf]int64{}
-	return s, deps.DB.Migrate(ctx, "chat", steps)
+	if err := deps.DB.Migrate(ctx, "chat", steps); err != nil {
+		return nil, err
+	}
+	return s, s.beginRetention(ctx)
 }
 
 func key(c id.Conversation) timeline.Key {
@@ -124,6 +159,7 @@ type room struct {
 	busy     bool             // being loaded or changed: drafts wait
 	gone     bool             // dropped from memory: take the conversation's new room
 	doubted  bool             // the state refuses a draft: look whether it is the newest
+	horizon  horizon          // the oldest entry that is kept
 	returned []*message.Draft // the log refused them as stale; they go before those that wait
 	waiting  []*message.Draft
 	// freshFrom is the least access version that the log has not refused yet.

@@ -19,9 +19,9 @@ func (s *Service) History(ctx context.Context, u id.User, r *chatv1.HistoryReque
 	if err != nil {
 		return nil, err
 	}
-	from, to, ok := st.may(u)
-	if !ok {
-		return nil, errNoConversation
+	from, to, err := s.readable(ctx, st, u)
+	if err != nil {
+		return nil, err
 	}
 	if r.Before != 0 && r.After != 0 || r.TimeMs != 0 && (r.Before != 0 || r.After != 0) || r.TimeMs < 0 {
 		return nil, errs.New(errs.Invalid, "bad_history", "give one of before, after and time_ms")
@@ -29,7 +29,7 @@ func (s *Service) History(ctx context.Context, u id.User, r *chatv1.HistoryReque
 	limit := pageSize(r.Limit)
 	after, forward := r.After, r.After != 0
 	if r.TimeMs != 0 {
-		if after, err = s.seqBefore(ctx, c, r.TimeMs); err != nil {
+		if after, err = s.seqBefore(ctx, c, from, r.TimeMs); err != nil {
 			return nil, err
 		}
 		forward = true
@@ -119,32 +119,6 @@ func View(c id.Conversation, e *timeline.Entry) (*chatv1.Message, error) {
 	return m, proto.Unmarshal(stored.AppendProto(nil), m)
 }
 
-// seqBefore gives the last seq that was stored before a time. Ids' times rise with seqs but for a clock that stepped back.
-func (s *Service) seqBefore(ctx context.Context, c id.Conversation, ms int64) (uint64, error) {
-	tail, err := s.deps.Log.Tail(ctx, key(c))
-	if err != nil {
-		return 0, err
-	}
-	lo, hi := uint64(0), tail.Seq // seq lo is before, hi+1 is not
-	for lo < hi {
-		mid := lo + (hi-lo+1)/2
-		entries, err := s.deps.Log.Get(ctx, []timeline.Ref{{Key: key(c), From: mid, To: mid}})
-		if err != nil {
-			return 0, err
-		}
-		var e message.Entry
-		if len(entries) == 0 || e.Decode(entries[0].Payload) != nil {
-			return 0, errs.New(errs.Internal, "damaged", "the conversation is damaged; run rialto verify")
-		}
-		if e.ID.Ms() < ms {
-			lo = mid
-		} else {
-			hi = mid - 1
-		}
-	}
-	return lo, nil
-}
-
 // Membership of a user in a conversation.
 type Membership struct {
 	Conversation id.Conversation
@@ -152,25 +126,40 @@ type Membership struct {
 	Large        bool
 }
 
-// Of gives all conversations that a user is, or was, in.
+// Of gives all conversations that a user is, or was, in. Where messages expire, Join is the first that may be read.
 func (s *Service) Of(ctx context.Context, u id.User) ([]Membership, error) {
 	if err := s.settling.wait(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT m.conversation, m.join_seq, m.leave_seq, c.large > 0 FROM members m JOIN conversations c ON c.id = m.conversation WHERE m.member = $1 ORDER BY m.conversation`, int64(u))
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT m.conversation, m.join_seq, m.leave_seq, c.large > 0, c.retention FROM members m JOIN conversations c ON c.id = m.conversation WHERE m.member = $1 ORDER BY m.conversation`, int64(u))
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	var list []Membership
+	var expire []int // places in list
 	for rows.Next() {
 		var m Membership
-		if err := rows.Scan(&m.Conversation, &m.Join, &m.Leave, &m.Large); err != nil {
+		var days uint32
+		if err := rows.Scan(&m.Conversation, &m.Join, &m.Leave, &m.Large, &days); err != nil {
 			return nil, err
+		}
+		if s.keptDays(days) != 0 {
+			expire = append(expire, len(list))
 		}
 		list = append(list, m)
 	}
-	return list, rows.Err()
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	for _, i := range expire {
+		first, err := s.Kept(ctx, list[i].Conversation)
+		if err != nil {
+			return nil, err
+		}
+		list[i].Join = max(list[i].Join, first)
+	}
+	return list, nil
 }
 
 // Describe gives a conversation as one user sees it, but for what the inbox room adds: cursors, unread, last message. One who left
@@ -190,7 +179,11 @@ func (s *Service) Describe(ctx context.Context, u id.User, c id.Conversation) (*
 	} else {
 		v.MutedAll = st.mutedAllMs > s.deps.Clock.Now().UnixMilli()
 	}
-	v.Role, v.JoinSeq, v.LeaveSeq = m.role, m.join, m.leave
+	v.KeptDays = s.keptDays(v.RetentionDays)
+	v.Role, v.LeaveSeq = m.role, m.leave
+	if v.JoinSeq, _, err = s.readable(ctx, st, u); err != nil {
+		return nil, err
+	}
 	if st.kind == direct {
 		v.Peer = uint64(st.peer(u))
 	}
@@ -207,15 +200,11 @@ func (s *Service) Peer(ctx context.Context, u id.User, c id.Conversation) (peer 
 	return st.peer(u), st.blocked, nil
 }
 
-// May gives the seqs that a user may read.
+// May gives the seqs that a user may read, of what is kept. From is above to where nothing is.
 func (s *Service) May(ctx context.Context, u id.User, c id.Conversation) (from, to uint64, err error) {
 	st, err := s.get(ctx, c)
 	if err != nil {
 		return 0, 0, err
 	}
-	from, to, ok := st.may(u)
-	if !ok {
-		return 0, 0, errNoConversation
-	}
-	return from, to, nil
+	return s.readable(ctx, st, u)
 }

@@ -62,6 +62,9 @@ func (s *Service) submit(r *room, d *message.Draft) bool {
 		r.mu.Unlock()
 		return false
 	}
+	if !r.busy && s.outdated(r.state) {
+		r.state = nil
+	}
 	if r.busy || r.state == nil || d.Upload != 0 || r.away() {
 		s.wait(r, d) // for the state, or until the upload was looked at
 		return true
@@ -218,6 +221,10 @@ func answer(d *message.Draft, a *timeline.Append) {
 	if d.Err != nil || !d.Duplicate {
 		return
 	}
+	if a.Stored == nil {
+		d.Err = errExpired
+		return
+	}
 	var e message.Entry
 	if err := e.Decode(a.Stored); err != nil {
 		d.Err = err
@@ -327,6 +334,7 @@ func (s *Service) Send(ctx context.Context, d *message.Draft) error {
 var (
 	errBlocked   = errs.New(errs.Denied, "blocked", "you cannot write to this user")
 	errMuted     = errs.New(errs.Denied, "muted", "you are muted in this group")
+	errExpired   = errs.New(errs.Conflict, "expired", "this message was stored, and has expired since")
 	errDissolved = errs.New(errs.Denied, "dissolved", "this group was dissolved")
 )
 
@@ -340,6 +348,8 @@ func (s *state) admits(u id.User, nowMs int64) error {
 		return errDissolved
 	case s.blocked:
 		return errBlocked
+	case s.unknown != nil:
+		return s.unknown
 	case m.mutedUntilMs > nowMs, s.mutedAllMs > nowMs && m.role == chatv1.Role_ROLE_MEMBER:
 		return errMuted
 	}

@@ -31,7 +31,11 @@ type state struct {
 	large        uint64  // seq of the entry from which on the log is the only copy; 0: by inbox
 	lo, hi       id.User // of a one-to-one conversation
 	blocked      bool    // one of the two has blocked the other, or they may not write by policy
+	unknown      error   // why nobody knows whether they may write; then they may not, for now
+	relatedMs    int64   // when the webhook was asked; 0 where it is not
 	access       uint64
+	retention    uint32 // days that messages are kept, set for this conversation; 0: none was
+	head         uint64 // of the log, when the state was loaded, or later
 
 	members map[id.User]member
 	current []id.User // those who are members now, rising; shared with readers
@@ -128,6 +132,8 @@ func (s *state) apply(seq uint64, c *chatv1.Control) (*state, []id.User) {
 		n.large = seq
 	case chatv1.Control_ACTION_SMALL:
 		n.large = 0
+	case chatv1.Control_ACTION_RETENTION:
+		n.retention = c.RetentionDays
 	}
 	n.settle()
 	if c.Action == chatv1.Control_ACTION_LEFT || c.Action == chatv1.Control_ACTION_REMOVED {
@@ -140,7 +146,7 @@ func (s *state) apply(seq uint64, c *chatv1.Control) (*state, []id.User) {
 // shown is what all members see alike, and those who leave keep.
 func (s *state) shown() *chatv1.Conversation {
 	return &chatv1.Conversation{Id: uint64(s.id), Kind: s.kind, Title: s.title, Announcement: s.announcement, Avatar: s.avatar, JoinPolicy: s.policy,
-		MemberCount: uint32(len(s.current)), Large: s.large != 0, Dissolved: s.dissolved}
+		MemberCount: uint32(len(s.current)), Large: s.large != 0, Dissolved: s.dissolved, RetentionDays: s.retention}
 }
 
 // audience of an entry: the members whose interval holds seq. It is not whole where the interval of one who came back later

@@ -24,13 +24,15 @@ var steps = []string{
 	`CREATE TABLE join_requests (conversation BIGINT NOT NULL, member BIGINT NOT NULL, message TEXT NOT NULL, time_ms BIGINT NOT NULL, PRIMARY KEY (conversation, member))`,
 	`ALTER TABLE members ADD COLUMN first_seq BIGINT NOT NULL DEFAULT 1`,
 	`ALTER TABLE members ADD COLUMN seen_last {bytes}`, // of one who left: a Conversation, as it was then
+	`ALTER TABLE conversations ADD COLUMN retention BIGINT NOT NULL DEFAULT 0`,
+	`CREATE INDEX conversations_retention ON conversations (id) WHERE retention > 0`,
 }
 
 // load reads a conversation's projection, and applies the control entries that it has not yet.
 func (s *Service) load(ctx context.Context, c id.Conversation) (*state, error) {
 	st := &state{id: c, members: map[id.User]member{}}
-	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT kind, title, announcement, avatar, join_policy, muted_all_ms, dissolved, large, coalesce(lo, 0), coalesce(hi, 0), applied
-		FROM conversations WHERE id = $1`, int64(c)).Scan(&st.kind, &st.title, &st.announcement, &st.avatar, &st.policy, &st.mutedAllMs, &st.dissolved, &st.large, &st.lo, &st.hi, &st.access)
+	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT kind, title, announcement, avatar, join_policy, muted_all_ms, dissolved, large, retention, coalesce(lo, 0), coalesce(hi, 0), applied
+		FROM conversations WHERE id = $1`, int64(c)).Scan(&st.kind, &st.title, &st.announcement, &st.avatar, &st.policy, &st.mutedAllMs, &st.dissolved, &st.large, &st.retention, &st.lo, &st.hi, &st.access)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errNoConversation
 	}
@@ -84,7 +86,11 @@ func (s *Service) withRelation(ctx context.Context, st *state) (*state, error) {
 		blocked = !friends
 	}
 	n := *st
-	n.blocked = blocked
+	n.blocked, n.unknown, n.relatedMs = blocked, nil, 0
+	if s.hook != nil && !blocked {
+		n.relatedMs = s.deps.Clock.Now().UnixMilli()
+		n.blocked, n.unknown = s.askRelation(ctx, st.lo, st.hi)
+	}
 	return &n, nil
 }
 
@@ -94,6 +100,7 @@ func (s *Service) catchUp(ctx context.Context, st *state) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
+	st.head = tail.Head
 	type step struct {
 		seq     uint64
 		control *chatv1.Control
@@ -108,6 +115,9 @@ func (s *Service) catchUp(ctx context.Context, st *state) (*state, error) {
 		seq = control.PrevAccess
 	}
 	for _, m := range slices.Backward(missing) {
+		if m.control.Action == chatv1.Control_ACTION_RETENTION {
+			s.some.Store(true) // it may be another node's
+		}
 		next, users := st.apply(m.seq, m.control)
 		if err := s.project(ctx, next, users); err != nil {
 			return nil, err
@@ -147,8 +157,8 @@ func controlOf(stored []byte) (*chatv1.Control, error) {
 // project writes the rows of a state; repeated, it changes nothing.
 func (s *Service) project(ctx context.Context, st *state, users []id.User) error {
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		done, err := tx.ExecContext(ctx, `UPDATE conversations SET title = $1, announcement = $2, avatar = $3, join_policy = $4, muted_all_ms = $5, dissolved = $6, large = $7, applied = $8
-			WHERE id = $9 AND applied < $8`, st.title, st.announcement, int64(st.avatar), st.policy, st.mutedAllMs, st.dissolved, st.large, int64(st.access), int64(st.id))
+		done, err := tx.ExecContext(ctx, `UPDATE conversations SET title = $1, announcement = $2, avatar = $3, join_policy = $4, muted_all_ms = $5, dissolved = $6, large = $7, applied = $8,
+			retention = $10 WHERE id = $9 AND applied < $8`, st.title, st.announcement, int64(st.avatar), st.policy, st.mutedAllMs, st.dissolved, st.large, int64(st.access), int64(st.id), st.retention)
 		if err != nil {
 			return err
 		}

@@ -19,6 +19,12 @@ func (s *Server) accounts() []method {
 		call(s, accountv1connect.AccountServiceLoginProcedure, anyone, func(ctx context.Context, _ id.Caller, r *accountv1.LoginRequest) (*accountv1.Session, error) {
 			return a.Login(ctx, r)
 		}),
+		call(s, accountv1connect.AccountServiceRequestCodeProcedure, anyone, func(ctx context.Context, _ id.Caller, r *accountv1.RequestCodeRequest) (*accountv1.RequestCodeResponse, error) {
+			return &accountv1.RequestCodeResponse{}, a.RequestCode(ctx, r.Handle)
+		}),
+		call(s, accountv1connect.AccountServiceLoginWithCodeProcedure, anyone, func(ctx context.Context, _ id.Caller, r *accountv1.LoginWithCodeRequest) (*accountv1.Session, error) {
+			return a.LoginWithCode(ctx, r)
+		}),
 		call(s, accountv1connect.AccountServiceRefreshProcedure, anyone, func(ctx context.Context, _ id.Caller, r *accountv1.RefreshRequest) (*accountv1.Session, error) {
 			return a.Refresh(ctx, r)
 		}),

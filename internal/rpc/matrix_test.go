@@ -82,6 +82,8 @@ func ofAccounts() map[string]row {
 	return map[string]row{
 		accounts + "Register":      own(func(thing) proto.Message { return &accountv1.RegisterRequest{} }),
 		accounts + "Login":         own(func(thing) proto.Message { return &accountv1.LoginRequest{} }),
+		accounts + "RequestCode":   own(func(thing) proto.Message { return &accountv1.RequestCodeRequest{} }),
+		accounts + "LoginWithCode": own(func(thing) proto.Message { return &accountv1.LoginWithCodeRequest{} }),
 		accounts + "Refresh":       own(func(thing) proto.Message { return &accountv1.RefreshRequest{} }),
 		accounts + "Logout":        own(func(thing) proto.Message { return &accountv1.LogoutRequest{} }),
 		accounts + "ListSessions":  own(func(thing) proto.Message { return &accountv1.ListSessionsRequest{} }),
@@ -146,6 +148,9 @@ func ofGroups() map[string]row {
 		chats + "MuteMembers": in(denied, none, func(o thing) proto.Message { return &chatv1.MuteMembersRequest{Conversation: o.conversation} }),
 		chats + "UpdateGroup": in(denied, none, func(o thing) proto.Message {
 			return &chatv1.UpdateGroupRequest{Conversation: o.conversation, Title: proto.String("x")}
+		}),
+		chats + "SetRetention": in(denied, none, func(o thing) proto.Message {
+			return &chatv1.SetRetentionRequest{Conversation: o.conversation, Days: 90}
 		}),
 		chats + "Dissolve": in(denied, none, func(o thing) proto.Message { return &chatv1.DissolveRequest{Conversation: o.conversation} }),
 	}
@@ -347,7 +352,7 @@ func TestOneWhoIsBlocked(t *testing.T) {
 	p := people{h.person("alice"), h.person("bob"), h.person("carol"), h.person("dave")}
 	rows, calls := matrix(), h.Calls()
 	refused := map[string]string{
-		chats + "Send": "blocked", chats + "CreateGroup": "blocked", chats + "Invite": "blocked", graphs + "Follow": "blocked",
+		chats + "Send": "blocked", chats + "SetRetention": "blocked", chats + "CreateGroup": "blocked", chats + "Invite": "blocked", graphs + "Follow": "blocked",
 	}
 	o := h.thing(p, "other")
 	for n, name := range slices.Sorted(maps.Keys(rows)) {

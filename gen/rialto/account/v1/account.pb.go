@@ -306,6 +306,147 @@ func (x *LoginRequest) GetClient() *Client {
 	return nil
 }
 
+type RequestCodeRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Handle        string                 `protobuf:"bytes,1,opt,name=handle,proto3" json:"handle,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RequestCodeRequest) Reset() {
+	*x = RequestCodeRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RequestCodeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RequestCodeRequest) ProtoMessage() {}
+
+func (x *RequestCodeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RequestCodeRequest.ProtoReflect.Descriptor instead.
+func (*RequestCodeRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *RequestCodeRequest) GetHandle() string {
+	if x != nil {
+		return x.Handle
+	}
+	return ""
+}
+
+type RequestCodeResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RequestCodeResponse) Reset() {
+	*x = RequestCodeResponse{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RequestCodeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RequestCodeResponse) ProtoMessage() {}
+
+func (x *RequestCodeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RequestCodeResponse.ProtoReflect.Descriptor instead.
+func (*RequestCodeResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{5}
+}
+
+type LoginWithCodeRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Handle string                 `protobuf:"bytes,1,opt,name=handle,proto3" json:"handle,omitempty"`
+	// Code of six digits.
+	Code          string  `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	Client        *Client `protobuf:"bytes,3,opt,name=client,proto3" json:"client,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoginWithCodeRequest) Reset() {
+	*x = LoginWithCodeRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoginWithCodeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoginWithCodeRequest) ProtoMessage() {}
+
+func (x *LoginWithCodeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoginWithCodeRequest.ProtoReflect.Descriptor instead.
+func (*LoginWithCodeRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *LoginWithCodeRequest) GetHandle() string {
+	if x != nil {
+		return x.Handle
+	}
+	return ""
+}
+
+func (x *LoginWithCodeRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *LoginWithCodeRequest) GetClient() *Client {
+	if x != nil {
+		return x.Client
+	}
+	return nil
+}
+
 type RefreshRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	RefreshToken  string                 `protobuf:"bytes,1,opt,name=refresh_token,json=refreshToken,proto3" json:"refresh_token,omitempty"`
@@ -315,7 +456,7 @@ type RefreshRequest struct {
 
 func (x *RefreshRequest) Reset() {
 	*x = RefreshRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[4]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -327,7 +468,7 @@ func (x *RefreshRequest) String() string {
 func (*RefreshRequest) ProtoMessage() {}
 
 func (x *RefreshRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[4]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -340,7 +481,7 @@ func (x *RefreshRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefreshRequest.ProtoReflect.Descriptor instead.
 func (*RefreshRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{4}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RefreshRequest) GetRefreshToken() string {
@@ -367,7 +508,7 @@ type Session struct {
 
 func (x *Session) Reset() {
 	*x = Session{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[5]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -379,7 +520,7 @@ func (x *Session) String() string {
 func (*Session) ProtoMessage() {}
 
 func (x *Session) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[5]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -392,7 +533,7 @@ func (x *Session) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Session.ProtoReflect.Descriptor instead.
 func (*Session) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{5}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Session) GetUser() uint64 {
@@ -446,7 +587,7 @@ type LogoutRequest struct {
 
 func (x *LogoutRequest) Reset() {
 	*x = LogoutRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[6]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -458,7 +599,7 @@ func (x *LogoutRequest) String() string {
 func (*LogoutRequest) ProtoMessage() {}
 
 func (x *LogoutRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[6]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -471,7 +612,7 @@ func (x *LogoutRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogoutRequest.ProtoReflect.Descriptor instead.
 func (*LogoutRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{6}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *LogoutRequest) GetAll() bool {
@@ -489,7 +630,7 @@ type LogoutResponse struct {
 
 func (x *LogoutResponse) Reset() {
 	*x = LogoutResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[7]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -501,7 +642,7 @@ func (x *LogoutResponse) String() string {
 func (*LogoutResponse) ProtoMessage() {}
 
 func (x *LogoutResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[7]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -514,7 +655,7 @@ func (x *LogoutResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogoutResponse.ProtoReflect.Descriptor instead.
 func (*LogoutResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{7}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{10}
 }
 
 type ListSessionsRequest struct {
@@ -525,7 +666,7 @@ type ListSessionsRequest struct {
 
 func (x *ListSessionsRequest) Reset() {
 	*x = ListSessionsRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[8]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -537,7 +678,7 @@ func (x *ListSessionsRequest) String() string {
 func (*ListSessionsRequest) ProtoMessage() {}
 
 func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[8]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -550,7 +691,7 @@ func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{8}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{11}
 }
 
 type SessionInfo struct {
@@ -571,7 +712,7 @@ type SessionInfo struct {
 
 func (x *SessionInfo) Reset() {
 	*x = SessionInfo{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[9]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -583,7 +724,7 @@ func (x *SessionInfo) String() string {
 func (*SessionInfo) ProtoMessage() {}
 
 func (x *SessionInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[9]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -596,7 +737,7 @@ func (x *SessionInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionInfo.ProtoReflect.Descriptor instead.
 func (*SessionInfo) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{9}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SessionInfo) GetSession() uint64 {
@@ -657,7 +798,7 @@ type ListSessionsResponse struct {
 
 func (x *ListSessionsResponse) Reset() {
 	*x = ListSessionsResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[10]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -669,7 +810,7 @@ func (x *ListSessionsResponse) String() string {
 func (*ListSessionsResponse) ProtoMessage() {}
 
 func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[10]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -682,7 +823,7 @@ func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{10}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListSessionsResponse) GetSessions() []*SessionInfo {
@@ -701,7 +842,7 @@ type RevokeSessionRequest struct {
 
 func (x *RevokeSessionRequest) Reset() {
 	*x = RevokeSessionRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[11]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -713,7 +854,7 @@ func (x *RevokeSessionRequest) String() string {
 func (*RevokeSessionRequest) ProtoMessage() {}
 
 func (x *RevokeSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[11]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -726,7 +867,7 @@ func (x *RevokeSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeSessionRequest.ProtoReflect.Descriptor instead.
 func (*RevokeSessionRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{11}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RevokeSessionRequest) GetSession() uint64 {
@@ -744,7 +885,7 @@ type RevokeSessionResponse struct {
 
 func (x *RevokeSessionResponse) Reset() {
 	*x = RevokeSessionResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[12]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -756,7 +897,7 @@ func (x *RevokeSessionResponse) String() string {
 func (*RevokeSessionResponse) ProtoMessage() {}
 
 func (x *RevokeSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[12]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -769,7 +910,7 @@ func (x *RevokeSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeSessionResponse.ProtoReflect.Descriptor instead.
 func (*RevokeSessionResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{12}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{15}
 }
 
 type ChangePasswordRequest struct {
@@ -783,7 +924,7 @@ type ChangePasswordRequest struct {
 
 func (x *ChangePasswordRequest) Reset() {
 	*x = ChangePasswordRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[13]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -795,7 +936,7 @@ func (x *ChangePasswordRequest) String() string {
 func (*ChangePasswordRequest) ProtoMessage() {}
 
 func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[13]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -808,7 +949,7 @@ func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordRequest.ProtoReflect.Descriptor instead.
 func (*ChangePasswordRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{13}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ChangePasswordRequest) GetOldPassword() string {
@@ -833,7 +974,7 @@ type ChangePasswordResponse struct {
 
 func (x *ChangePasswordResponse) Reset() {
 	*x = ChangePasswordResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[14]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -845,7 +986,7 @@ func (x *ChangePasswordResponse) String() string {
 func (*ChangePasswordResponse) ProtoMessage() {}
 
 func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[14]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -858,7 +999,7 @@ func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordResponse.ProtoReflect.Descriptor instead.
 func (*ChangePasswordResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{14}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{17}
 }
 
 type CreateTicketRequest struct {
@@ -869,7 +1010,7 @@ type CreateTicketRequest struct {
 
 func (x *CreateTicketRequest) Reset() {
 	*x = CreateTicketRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[15]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -881,7 +1022,7 @@ func (x *CreateTicketRequest) String() string {
 func (*CreateTicketRequest) ProtoMessage() {}
 
 func (x *CreateTicketRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[15]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -894,7 +1035,7 @@ func (x *CreateTicketRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTicketRequest.ProtoReflect.Descriptor instead.
 func (*CreateTicketRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{15}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{18}
 }
 
 type CreateTicketResponse struct {
@@ -907,7 +1048,7 @@ type CreateTicketResponse struct {
 
 func (x *CreateTicketResponse) Reset() {
 	*x = CreateTicketResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[16]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -919,7 +1060,7 @@ func (x *CreateTicketResponse) String() string {
 func (*CreateTicketResponse) ProtoMessage() {}
 
 func (x *CreateTicketResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[16]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -932,7 +1073,7 @@ func (x *CreateTicketResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTicketResponse.ProtoReflect.Descriptor instead.
 func (*CreateTicketResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{16}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CreateTicketResponse) GetTicket() string {
@@ -960,7 +1101,7 @@ type GetUsersRequest struct {
 
 func (x *GetUsersRequest) Reset() {
 	*x = GetUsersRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[17]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -972,7 +1113,7 @@ func (x *GetUsersRequest) String() string {
 func (*GetUsersRequest) ProtoMessage() {}
 
 func (x *GetUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[17]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -985,7 +1126,7 @@ func (x *GetUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUsersRequest.ProtoReflect.Descriptor instead.
 func (*GetUsersRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{17}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetUsersRequest) GetUsers() []uint64 {
@@ -1011,7 +1152,7 @@ type GetUsersResponse struct {
 
 func (x *GetUsersResponse) Reset() {
 	*x = GetUsersResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[18]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1023,7 +1164,7 @@ func (x *GetUsersResponse) String() string {
 func (*GetUsersResponse) ProtoMessage() {}
 
 func (x *GetUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[18]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1036,7 +1177,7 @@ func (x *GetUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUsersResponse.ProtoReflect.Descriptor instead.
 func (*GetUsersResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{18}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetUsersResponse) GetUsers() []*User {
@@ -1056,7 +1197,7 @@ type SearchUsersRequest struct {
 
 func (x *SearchUsersRequest) Reset() {
 	*x = SearchUsersRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[19]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1068,7 +1209,7 @@ func (x *SearchUsersRequest) String() string {
 func (*SearchUsersRequest) ProtoMessage() {}
 
 func (x *SearchUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[19]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1081,7 +1222,7 @@ func (x *SearchUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchUsersRequest.ProtoReflect.Descriptor instead.
 func (*SearchUsersRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{19}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SearchUsersRequest) GetQuery() string {
@@ -1100,7 +1241,7 @@ type SearchUsersResponse struct {
 
 func (x *SearchUsersResponse) Reset() {
 	*x = SearchUsersResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[20]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1112,7 +1253,7 @@ func (x *SearchUsersResponse) String() string {
 func (*SearchUsersResponse) ProtoMessage() {}
 
 func (x *SearchUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[20]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1125,7 +1266,7 @@ func (x *SearchUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchUsersResponse.ProtoReflect.Descriptor instead.
 func (*SearchUsersResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{20}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SearchUsersResponse) GetUsers() []*User {
@@ -1149,7 +1290,7 @@ type UpdateProfileRequest struct {
 
 func (x *UpdateProfileRequest) Reset() {
 	*x = UpdateProfileRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[21]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1161,7 +1302,7 @@ func (x *UpdateProfileRequest) String() string {
 func (*UpdateProfileRequest) ProtoMessage() {}
 
 func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[21]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1174,7 +1315,7 @@ func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProfileRequest.ProtoReflect.Descriptor instead.
 func (*UpdateProfileRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{21}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *UpdateProfileRequest) GetDisplayName() string {
@@ -1214,7 +1355,7 @@ type Settings struct {
 
 func (x *Settings) Reset() {
 	*x = Settings{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[22]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1226,7 +1367,7 @@ func (x *Settings) String() string {
 func (*Settings) ProtoMessage() {}
 
 func (x *Settings) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[22]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1239,7 +1380,7 @@ func (x *Settings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settings.ProtoReflect.Descriptor instead.
 func (*Settings) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{22}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Settings) GetLocale() string {
@@ -1278,7 +1419,7 @@ type GetSettingsRequest struct {
 
 func (x *GetSettingsRequest) Reset() {
 	*x = GetSettingsRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[23]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1290,7 +1431,7 @@ func (x *GetSettingsRequest) String() string {
 func (*GetSettingsRequest) ProtoMessage() {}
 
 func (x *GetSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[23]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1303,7 +1444,7 @@ func (x *GetSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSettingsRequest.ProtoReflect.Descriptor instead.
 func (*GetSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{23}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{26}
 }
 
 type UpdateSettingsRequest struct {
@@ -1315,7 +1456,7 @@ type UpdateSettingsRequest struct {
 
 func (x *UpdateSettingsRequest) Reset() {
 	*x = UpdateSettingsRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[24]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1327,7 +1468,7 @@ func (x *UpdateSettingsRequest) String() string {
 func (*UpdateSettingsRequest) ProtoMessage() {}
 
 func (x *UpdateSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[24]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1340,7 +1481,7 @@ func (x *UpdateSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSettingsRequest.ProtoReflect.Descriptor instead.
 func (*UpdateSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{24}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *UpdateSettingsRequest) GetSettings() *Settings {
@@ -1361,7 +1502,7 @@ type RequestFriendRequest struct {
 
 func (x *RequestFriendRequest) Reset() {
 	*x = RequestFriendRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[25]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1373,7 +1514,7 @@ func (x *RequestFriendRequest) String() string {
 func (*RequestFriendRequest) ProtoMessage() {}
 
 func (x *RequestFriendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[25]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1386,7 +1527,7 @@ func (x *RequestFriendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestFriendRequest.ProtoReflect.Descriptor instead.
 func (*RequestFriendRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{25}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *RequestFriendRequest) GetUser() uint64 {
@@ -1413,7 +1554,7 @@ type AnswerFriendRequest struct {
 
 func (x *AnswerFriendRequest) Reset() {
 	*x = AnswerFriendRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[26]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1425,7 +1566,7 @@ func (x *AnswerFriendRequest) String() string {
 func (*AnswerFriendRequest) ProtoMessage() {}
 
 func (x *AnswerFriendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[26]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1438,7 +1579,7 @@ func (x *AnswerFriendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerFriendRequest.ProtoReflect.Descriptor instead.
 func (*AnswerFriendRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{26}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *AnswerFriendRequest) GetUser() uint64 {
@@ -1466,7 +1607,7 @@ type RemarkFriendRequest struct {
 
 func (x *RemarkFriendRequest) Reset() {
 	*x = RemarkFriendRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[27]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1478,7 +1619,7 @@ func (x *RemarkFriendRequest) String() string {
 func (*RemarkFriendRequest) ProtoMessage() {}
 
 func (x *RemarkFriendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[27]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1491,7 +1632,7 @@ func (x *RemarkFriendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemarkFriendRequest.ProtoReflect.Descriptor instead.
 func (*RemarkFriendRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{27}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RemarkFriendRequest) GetUser() uint64 {
@@ -1517,7 +1658,7 @@ type DeleteFriendRequest struct {
 
 func (x *DeleteFriendRequest) Reset() {
 	*x = DeleteFriendRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[28]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1529,7 +1670,7 @@ func (x *DeleteFriendRequest) String() string {
 func (*DeleteFriendRequest) ProtoMessage() {}
 
 func (x *DeleteFriendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[28]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1542,7 +1683,7 @@ func (x *DeleteFriendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteFriendRequest.ProtoReflect.Descriptor instead.
 func (*DeleteFriendRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{28}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *DeleteFriendRequest) GetUser() uint64 {
@@ -1561,7 +1702,7 @@ type BlockRequest struct {
 
 func (x *BlockRequest) Reset() {
 	*x = BlockRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[29]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1573,7 +1714,7 @@ func (x *BlockRequest) String() string {
 func (*BlockRequest) ProtoMessage() {}
 
 func (x *BlockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[29]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1586,7 +1727,7 @@ func (x *BlockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockRequest.ProtoReflect.Descriptor instead.
 func (*BlockRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{29}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *BlockRequest) GetUser() uint64 {
@@ -1605,7 +1746,7 @@ type UnblockRequest struct {
 
 func (x *UnblockRequest) Reset() {
 	*x = UnblockRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[30]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1617,7 +1758,7 @@ func (x *UnblockRequest) String() string {
 func (*UnblockRequest) ProtoMessage() {}
 
 func (x *UnblockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[30]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1630,7 +1771,7 @@ func (x *UnblockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnblockRequest.ProtoReflect.Descriptor instead.
 func (*UnblockRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{30}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *UnblockRequest) GetUser() uint64 {
@@ -1649,7 +1790,7 @@ type FollowRequest struct {
 
 func (x *FollowRequest) Reset() {
 	*x = FollowRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[31]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1661,7 +1802,7 @@ func (x *FollowRequest) String() string {
 func (*FollowRequest) ProtoMessage() {}
 
 func (x *FollowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[31]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1674,7 +1815,7 @@ func (x *FollowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FollowRequest.ProtoReflect.Descriptor instead.
 func (*FollowRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{31}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *FollowRequest) GetUser() uint64 {
@@ -1693,7 +1834,7 @@ type UnfollowRequest struct {
 
 func (x *UnfollowRequest) Reset() {
 	*x = UnfollowRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[32]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1705,7 +1846,7 @@ func (x *UnfollowRequest) String() string {
 func (*UnfollowRequest) ProtoMessage() {}
 
 func (x *UnfollowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[32]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1718,7 +1859,7 @@ func (x *UnfollowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnfollowRequest.ProtoReflect.Descriptor instead.
 func (*UnfollowRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{32}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *UnfollowRequest) GetUser() uint64 {
@@ -1740,7 +1881,7 @@ type ListRelationsRequest struct {
 
 func (x *ListRelationsRequest) Reset() {
 	*x = ListRelationsRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[33]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1752,7 +1893,7 @@ func (x *ListRelationsRequest) String() string {
 func (*ListRelationsRequest) ProtoMessage() {}
 
 func (x *ListRelationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[33]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1765,7 +1906,7 @@ func (x *ListRelationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRelationsRequest.ProtoReflect.Descriptor instead.
 func (*ListRelationsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{33}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ListRelationsRequest) GetLimit() uint32 {
@@ -1793,7 +1934,7 @@ type ListRelationsResponse struct {
 
 func (x *ListRelationsResponse) Reset() {
 	*x = ListRelationsResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[34]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1805,7 +1946,7 @@ func (x *ListRelationsResponse) String() string {
 func (*ListRelationsResponse) ProtoMessage() {}
 
 func (x *ListRelationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[34]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1818,7 +1959,7 @@ func (x *ListRelationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRelationsResponse.ProtoReflect.Descriptor instead.
 func (*ListRelationsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{34}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ListRelationsResponse) GetRelations() []*v1.Relation {
@@ -1843,7 +1984,7 @@ type SuggestFriendsRequest struct {
 
 func (x *SuggestFriendsRequest) Reset() {
 	*x = SuggestFriendsRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[35]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1855,7 +1996,7 @@ func (x *SuggestFriendsRequest) String() string {
 func (*SuggestFriendsRequest) ProtoMessage() {}
 
 func (x *SuggestFriendsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[35]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1868,7 +2009,7 @@ func (x *SuggestFriendsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestFriendsRequest.ProtoReflect.Descriptor instead.
 func (*SuggestFriendsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{35}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{38}
 }
 
 type SuggestFriendsResponse struct {
@@ -1880,7 +2021,7 @@ type SuggestFriendsResponse struct {
 
 func (x *SuggestFriendsResponse) Reset() {
 	*x = SuggestFriendsResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[36]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1892,7 +2033,7 @@ func (x *SuggestFriendsResponse) String() string {
 func (*SuggestFriendsResponse) ProtoMessage() {}
 
 func (x *SuggestFriendsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[36]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1905,7 +2046,7 @@ func (x *SuggestFriendsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestFriendsResponse.ProtoReflect.Descriptor instead.
 func (*SuggestFriendsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{36}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SuggestFriendsResponse) GetSuggestions() []*SuggestFriendsResponse_Suggestion {
@@ -1929,7 +2070,7 @@ type PutUserRequest struct {
 
 func (x *PutUserRequest) Reset() {
 	*x = PutUserRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[37]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1941,7 +2082,7 @@ func (x *PutUserRequest) String() string {
 func (*PutUserRequest) ProtoMessage() {}
 
 func (x *PutUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[37]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1954,7 +2095,7 @@ func (x *PutUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutUserRequest.ProtoReflect.Descriptor instead.
 func (*PutUserRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{37}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *PutUserRequest) GetExternalId() string {
@@ -1990,7 +2131,7 @@ type CreateSessionRequest struct {
 
 func (x *CreateSessionRequest) Reset() {
 	*x = CreateSessionRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[38]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2002,7 +2143,7 @@ func (x *CreateSessionRequest) String() string {
 func (*CreateSessionRequest) ProtoMessage() {}
 
 func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[38]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2015,7 +2156,7 @@ func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSessionRequest.ProtoReflect.Descriptor instead.
 func (*CreateSessionRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{38}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *CreateSessionRequest) GetExternalId() string {
@@ -2049,7 +2190,7 @@ type SuggestFriendsResponse_Suggestion struct {
 
 func (x *SuggestFriendsResponse_Suggestion) Reset() {
 	*x = SuggestFriendsResponse_Suggestion{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[39]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2061,7 +2202,7 @@ func (x *SuggestFriendsResponse_Suggestion) String() string {
 func (*SuggestFriendsResponse_Suggestion) ProtoMessage() {}
 
 func (x *SuggestFriendsResponse_Suggestion) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[39]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2074,7 +2215,7 @@ func (x *SuggestFriendsResponse_Suggestion) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use SuggestFriendsResponse_Suggestion.ProtoReflect.Descriptor instead.
 func (*SuggestFriendsResponse_Suggestion) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{36, 0}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{39, 0}
 }
 
 func (x *SuggestFriendsResponse_Suggestion) GetUser() *User {
@@ -2116,6 +2257,13 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\fLoginRequest\x12\x16\n" +
 	"\x06handle\x18\x01 \x01(\tR\x06handle\x12\x1a\n" +
 	"\bpassword\x18\x02 \x01(\tR\bpassword\x121\n" +
+	"\x06client\x18\x03 \x01(\v2\x19.rialto.account.v1.ClientR\x06client\",\n" +
+	"\x12RequestCodeRequest\x12\x16\n" +
+	"\x06handle\x18\x01 \x01(\tR\x06handle\"\x15\n" +
+	"\x13RequestCodeResponse\"u\n" +
+	"\x14LoginWithCodeRequest\x12\x16\n" +
+	"\x06handle\x18\x01 \x01(\tR\x06handle\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\tR\x04code\x121\n" +
 	"\x06client\x18\x03 \x01(\v2\x19.rialto.account.v1.ClientR\x06client\"5\n" +
 	"\x0eRefreshRequest\x12#\n" +
 	"\rrefresh_token\x18\x01 \x01(\tR\frefreshToken\"\xc6\x01\n" +
@@ -2219,10 +2367,13 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\vexternal_id\x18\x01 \x01(\tR\n" +
 	"externalId\x12\x16\n" +
 	"\x04user\x18\x02 \x01(\x04B\x020\x01R\x04user\x121\n" +
-	"\x06client\x18\x03 \x01(\v2\x19.rialto.account.v1.ClientR\x06client2\xfa\b\n" +
+	"\x06client\x18\x03 \x01(\v2\x19.rialto.account.v1.ClientR\x06client2\xae\n" +
+	"\n" +
 	"\x0eAccountService\x12J\n" +
 	"\bRegister\x12\".rialto.account.v1.RegisterRequest\x1a\x1a.rialto.account.v1.Session\x12D\n" +
-	"\x05Login\x12\x1f.rialto.account.v1.LoginRequest\x1a\x1a.rialto.account.v1.Session\x12H\n" +
+	"\x05Login\x12\x1f.rialto.account.v1.LoginRequest\x1a\x1a.rialto.account.v1.Session\x12\\\n" +
+	"\vRequestCode\x12%.rialto.account.v1.RequestCodeRequest\x1a&.rialto.account.v1.RequestCodeResponse\x12T\n" +
+	"\rLoginWithCode\x12'.rialto.account.v1.LoginWithCodeRequest\x1a\x1a.rialto.account.v1.Session\x12H\n" +
 	"\aRefresh\x12!.rialto.account.v1.RefreshRequest\x1a\x1a.rialto.account.v1.Session\x12M\n" +
 	"\x06Logout\x12 .rialto.account.v1.LogoutRequest\x1a!.rialto.account.v1.LogoutResponse\x12_\n" +
 	"\fListSessions\x12&.rialto.account.v1.ListSessionsRequest\x1a'.rialto.account.v1.ListSessionsResponse\x12b\n" +
@@ -2261,116 +2412,124 @@ func file_rialto_account_v1_account_proto_rawDescGZIP() []byte {
 	return file_rialto_account_v1_account_proto_rawDescData
 }
 
-var file_rialto_account_v1_account_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
+var file_rialto_account_v1_account_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_rialto_account_v1_account_proto_goTypes = []any{
 	(*User)(nil),                              // 0: rialto.account.v1.User
 	(*RegisterRequest)(nil),                   // 1: rialto.account.v1.RegisterRequest
 	(*Client)(nil),                            // 2: rialto.account.v1.Client
 	(*LoginRequest)(nil),                      // 3: rialto.account.v1.LoginRequest
-	(*RefreshRequest)(nil),                    // 4: rialto.account.v1.RefreshRequest
-	(*Session)(nil),                           // 5: rialto.account.v1.Session
-	(*LogoutRequest)(nil),                     // 6: rialto.account.v1.LogoutRequest
-	(*LogoutResponse)(nil),                    // 7: rialto.account.v1.LogoutResponse
-	(*ListSessionsRequest)(nil),               // 8: rialto.account.v1.ListSessionsRequest
-	(*SessionInfo)(nil),                       // 9: rialto.account.v1.SessionInfo
-	(*ListSessionsResponse)(nil),              // 10: rialto.account.v1.ListSessionsResponse
-	(*RevokeSessionRequest)(nil),              // 11: rialto.account.v1.RevokeSessionRequest
-	(*RevokeSessionResponse)(nil),             // 12: rialto.account.v1.RevokeSessionResponse
-	(*ChangePasswordRequest)(nil),             // 13: rialto.account.v1.ChangePasswordRequest
-	(*ChangePasswordResponse)(nil),            // 14: rialto.account.v1.ChangePasswordResponse
-	(*CreateTicketRequest)(nil),               // 15: rialto.account.v1.CreateTicketRequest
-	(*CreateTicketResponse)(nil),              // 16: rialto.account.v1.CreateTicketResponse
-	(*GetUsersRequest)(nil),                   // 17: rialto.account.v1.GetUsersRequest
-	(*GetUsersResponse)(nil),                  // 18: rialto.account.v1.GetUsersResponse
-	(*SearchUsersRequest)(nil),                // 19: rialto.account.v1.SearchUsersRequest
-	(*SearchUsersResponse)(nil),               // 20: rialto.account.v1.SearchUsersResponse
-	(*UpdateProfileRequest)(nil),              // 21: rialto.account.v1.UpdateProfileRequest
-	(*Settings)(nil),                          // 22: rialto.account.v1.Settings
-	(*GetSettingsRequest)(nil),                // 23: rialto.account.v1.GetSettingsRequest
-	(*UpdateSettingsRequest)(nil),             // 24: rialto.account.v1.UpdateSettingsRequest
-	(*RequestFriendRequest)(nil),              // 25: rialto.account.v1.RequestFriendRequest
-	(*AnswerFriendRequest)(nil),               // 26: rialto.account.v1.AnswerFriendRequest
-	(*RemarkFriendRequest)(nil),               // 27: rialto.account.v1.RemarkFriendRequest
-	(*DeleteFriendRequest)(nil),               // 28: rialto.account.v1.DeleteFriendRequest
-	(*BlockRequest)(nil),                      // 29: rialto.account.v1.BlockRequest
-	(*UnblockRequest)(nil),                    // 30: rialto.account.v1.UnblockRequest
-	(*FollowRequest)(nil),                     // 31: rialto.account.v1.FollowRequest
-	(*UnfollowRequest)(nil),                   // 32: rialto.account.v1.UnfollowRequest
-	(*ListRelationsRequest)(nil),              // 33: rialto.account.v1.ListRelationsRequest
-	(*ListRelationsResponse)(nil),             // 34: rialto.account.v1.ListRelationsResponse
-	(*SuggestFriendsRequest)(nil),             // 35: rialto.account.v1.SuggestFriendsRequest
-	(*SuggestFriendsResponse)(nil),            // 36: rialto.account.v1.SuggestFriendsResponse
-	(*PutUserRequest)(nil),                    // 37: rialto.account.v1.PutUserRequest
-	(*CreateSessionRequest)(nil),              // 38: rialto.account.v1.CreateSessionRequest
-	(*SuggestFriendsResponse_Suggestion)(nil), // 39: rialto.account.v1.SuggestFriendsResponse.Suggestion
-	(*v1.Relation)(nil),                       // 40: rialto.chat.v1.Relation
+	(*RequestCodeRequest)(nil),                // 4: rialto.account.v1.RequestCodeRequest
+	(*RequestCodeResponse)(nil),               // 5: rialto.account.v1.RequestCodeResponse
+	(*LoginWithCodeRequest)(nil),              // 6: rialto.account.v1.LoginWithCodeRequest
+	(*RefreshRequest)(nil),                    // 7: rialto.account.v1.RefreshRequest
+	(*Session)(nil),                           // 8: rialto.account.v1.Session
+	(*LogoutRequest)(nil),                     // 9: rialto.account.v1.LogoutRequest
+	(*LogoutResponse)(nil),                    // 10: rialto.account.v1.LogoutResponse
+	(*ListSessionsRequest)(nil),               // 11: rialto.account.v1.ListSessionsRequest
+	(*SessionInfo)(nil),                       // 12: rialto.account.v1.SessionInfo
+	(*ListSessionsResponse)(nil),              // 13: rialto.account.v1.ListSessionsResponse
+	(*RevokeSessionRequest)(nil),              // 14: rialto.account.v1.RevokeSessionRequest
+	(*RevokeSessionResponse)(nil),             // 15: rialto.account.v1.RevokeSessionResponse
+	(*ChangePasswordRequest)(nil),             // 16: rialto.account.v1.ChangePasswordRequest
+	(*ChangePasswordResponse)(nil),            // 17: rialto.account.v1.ChangePasswordResponse
+	(*CreateTicketRequest)(nil),               // 18: rialto.account.v1.CreateTicketRequest
+	(*CreateTicketResponse)(nil),              // 19: rialto.account.v1.CreateTicketResponse
+	(*GetUsersRequest)(nil),                   // 20: rialto.account.v1.GetUsersRequest
+	(*GetUsersResponse)(nil),                  // 21: rialto.account.v1.GetUsersResponse
+	(*SearchUsersRequest)(nil),                // 22: rialto.account.v1.SearchUsersRequest
+	(*SearchUsersResponse)(nil),               // 23: rialto.account.v1.SearchUsersResponse
+	(*UpdateProfileRequest)(nil),              // 24: rialto.account.v1.UpdateProfileRequest
+	(*Settings)(nil),                          // 25: rialto.account.v1.Settings
+	(*GetSettingsRequest)(nil),                // 26: rialto.account.v1.GetSettingsRequest
+	(*UpdateSettingsRequest)(nil),             // 27: rialto.account.v1.UpdateSettingsRequest
+	(*RequestFriendRequest)(nil),              // 28: rialto.account.v1.RequestFriendRequest
+	(*AnswerFriendRequest)(nil),               // 29: rialto.account.v1.AnswerFriendRequest
+	(*RemarkFriendRequest)(nil),               // 30: rialto.account.v1.RemarkFriendRequest
+	(*DeleteFriendRequest)(nil),               // 31: rialto.account.v1.DeleteFriendRequest
+	(*BlockRequest)(nil),                      // 32: rialto.account.v1.BlockRequest
+	(*UnblockRequest)(nil),                    // 33: rialto.account.v1.UnblockRequest
+	(*FollowRequest)(nil),                     // 34: rialto.account.v1.FollowRequest
+	(*UnfollowRequest)(nil),                   // 35: rialto.account.v1.UnfollowRequest
+	(*ListRelationsRequest)(nil),              // 36: rialto.account.v1.ListRelationsRequest
+	(*ListRelationsResponse)(nil),             // 37: rialto.account.v1.ListRelationsResponse
+	(*SuggestFriendsRequest)(nil),             // 38: rialto.account.v1.SuggestFriendsRequest
+	(*SuggestFriendsResponse)(nil),            // 39: rialto.account.v1.SuggestFriendsResponse
+	(*PutUserRequest)(nil),                    // 40: rialto.account.v1.PutUserRequest
+	(*CreateSessionRequest)(nil),              // 41: rialto.account.v1.CreateSessionRequest
+	(*SuggestFriendsResponse_Suggestion)(nil), // 42: rialto.account.v1.SuggestFriendsResponse.Suggestion
+	(*v1.Relation)(nil),                       // 43: rialto.chat.v1.Relation
 }
 var file_rialto_account_v1_account_proto_depIdxs = []int32{
 	2,  // 0: rialto.account.v1.RegisterRequest.client:type_name -> rialto.account.v1.Client
 	2,  // 1: rialto.account.v1.LoginRequest.client:type_name -> rialto.account.v1.Client
-	9,  // 2: rialto.account.v1.ListSessionsResponse.sessions:type_name -> rialto.account.v1.SessionInfo
-	0,  // 3: rialto.account.v1.GetUsersResponse.users:type_name -> rialto.account.v1.User
-	0,  // 4: rialto.account.v1.SearchUsersResponse.users:type_name -> rialto.account.v1.User
-	22, // 5: rialto.account.v1.UpdateSettingsRequest.settings:type_name -> rialto.account.v1.Settings
-	40, // 6: rialto.account.v1.ListRelationsResponse.relations:type_name -> rialto.chat.v1.Relation
-	39, // 7: rialto.account.v1.SuggestFriendsResponse.suggestions:type_name -> rialto.account.v1.SuggestFriendsResponse.Suggestion
-	2,  // 8: rialto.account.v1.CreateSessionRequest.client:type_name -> rialto.account.v1.Client
-	0,  // 9: rialto.account.v1.SuggestFriendsResponse.Suggestion.user:type_name -> rialto.account.v1.User
-	1,  // 10: rialto.account.v1.AccountService.Register:input_type -> rialto.account.v1.RegisterRequest
-	3,  // 11: rialto.account.v1.AccountService.Login:input_type -> rialto.account.v1.LoginRequest
-	4,  // 12: rialto.account.v1.AccountService.Refresh:input_type -> rialto.account.v1.RefreshRequest
-	6,  // 13: rialto.account.v1.AccountService.Logout:input_type -> rialto.account.v1.LogoutRequest
-	8,  // 14: rialto.account.v1.AccountService.ListSessions:input_type -> rialto.account.v1.ListSessionsRequest
-	11, // 15: rialto.account.v1.AccountService.RevokeSession:input_type -> rialto.account.v1.RevokeSessionRequest
-	13, // 16: rialto.account.v1.AccountService.ChangePassword:input_type -> rialto.account.v1.ChangePasswordRequest
-	15, // 17: rialto.account.v1.AccountService.CreateTicket:input_type -> rialto.account.v1.CreateTicketRequest
-	17, // 18: rialto.account.v1.AccountService.GetUsers:input_type -> rialto.account.v1.GetUsersRequest
-	19, // 19: rialto.account.v1.AccountService.SearchUsers:input_type -> rialto.account.v1.SearchUsersRequest
-	21, // 20: rialto.account.v1.AccountService.UpdateProfile:input_type -> rialto.account.v1.UpdateProfileRequest
-	23, // 21: rialto.account.v1.AccountService.GetSettings:input_type -> rialto.account.v1.GetSettingsRequest
-	24, // 22: rialto.account.v1.AccountService.UpdateSettings:input_type -> rialto.account.v1.UpdateSettingsRequest
-	25, // 23: rialto.account.v1.GraphService.RequestFriend:input_type -> rialto.account.v1.RequestFriendRequest
-	26, // 24: rialto.account.v1.GraphService.AnswerFriend:input_type -> rialto.account.v1.AnswerFriendRequest
-	27, // 25: rialto.account.v1.GraphService.RemarkFriend:input_type -> rialto.account.v1.RemarkFriendRequest
-	28, // 26: rialto.account.v1.GraphService.DeleteFriend:input_type -> rialto.account.v1.DeleteFriendRequest
-	29, // 27: rialto.account.v1.GraphService.Block:input_type -> rialto.account.v1.BlockRequest
-	30, // 28: rialto.account.v1.GraphService.Unblock:input_type -> rialto.account.v1.UnblockRequest
-	31, // 29: rialto.account.v1.GraphService.Follow:input_type -> rialto.account.v1.FollowRequest
-	32, // 30: rialto.account.v1.GraphService.Unfollow:input_type -> rialto.account.v1.UnfollowRequest
-	33, // 31: rialto.account.v1.GraphService.ListRelations:input_type -> rialto.account.v1.ListRelationsRequest
-	35, // 32: rialto.account.v1.GraphService.SuggestFriends:input_type -> rialto.account.v1.SuggestFriendsRequest
-	37, // 33: rialto.account.v1.AdminService.PutUser:input_type -> rialto.account.v1.PutUserRequest
-	38, // 34: rialto.account.v1.AdminService.CreateSession:input_type -> rialto.account.v1.CreateSessionRequest
-	5,  // 35: rialto.account.v1.AccountService.Register:output_type -> rialto.account.v1.Session
-	5,  // 36: rialto.account.v1.AccountService.Login:output_type -> rialto.account.v1.Session
-	5,  // 37: rialto.account.v1.AccountService.Refresh:output_type -> rialto.account.v1.Session
-	7,  // 38: rialto.account.v1.AccountService.Logout:output_type -> rialto.account.v1.LogoutResponse
-	10, // 39: rialto.account.v1.AccountService.ListSessions:output_type -> rialto.account.v1.ListSessionsResponse
-	12, // 40: rialto.account.v1.AccountService.RevokeSession:output_type -> rialto.account.v1.RevokeSessionResponse
-	14, // 41: rialto.account.v1.AccountService.ChangePassword:output_type -> rialto.account.v1.ChangePasswordResponse
-	16, // 42: rialto.account.v1.AccountService.CreateTicket:output_type -> rialto.account.v1.CreateTicketResponse
-	18, // 43: rialto.account.v1.AccountService.GetUsers:output_type -> rialto.account.v1.GetUsersResponse
-	20, // 44: rialto.account.v1.AccountService.SearchUsers:output_type -> rialto.account.v1.SearchUsersResponse
-	0,  // 45: rialto.account.v1.AccountService.UpdateProfile:output_type -> rialto.account.v1.User
-	22, // 46: rialto.account.v1.AccountService.GetSettings:output_type -> rialto.account.v1.Settings
-	22, // 47: rialto.account.v1.AccountService.UpdateSettings:output_type -> rialto.account.v1.Settings
-	40, // 48: rialto.account.v1.GraphService.RequestFriend:output_type -> rialto.chat.v1.Relation
-	40, // 49: rialto.account.v1.GraphService.AnswerFriend:output_type -> rialto.chat.v1.Relation
-	40, // 50: rialto.account.v1.GraphService.RemarkFriend:output_type -> rialto.chat.v1.Relation
-	40, // 51: rialto.account.v1.GraphService.DeleteFriend:output_type -> rialto.chat.v1.Relation
-	40, // 52: rialto.account.v1.GraphService.Block:output_type -> rialto.chat.v1.Relation
-	40, // 53: rialto.account.v1.GraphService.Unblock:output_type -> rialto.chat.v1.Relation
-	40, // 54: rialto.account.v1.GraphService.Follow:output_type -> rialto.chat.v1.Relation
-	40, // 55: rialto.account.v1.GraphService.Unfollow:output_type -> rialto.chat.v1.Relation
-	34, // 56: rialto.account.v1.GraphService.ListRelations:output_type -> rialto.account.v1.ListRelationsResponse
-	36, // 57: rialto.account.v1.GraphService.SuggestFriends:output_type -> rialto.account.v1.SuggestFriendsResponse
-	0,  // 58: rialto.account.v1.AdminService.PutUser:output_type -> rialto.account.v1.User
-	5,  // 59: rialto.account.v1.AdminService.CreateSession:output_type -> rialto.account.v1.Session
-	35, // [35:60] is the sub-list for method output_type
-	10, // [10:35] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	2,  // 2: rialto.account.v1.LoginWithCodeRequest.client:type_name -> rialto.account.v1.Client
+	12, // 3: rialto.account.v1.ListSessionsResponse.sessions:type_name -> rialto.account.v1.SessionInfo
+	0,  // 4: rialto.account.v1.GetUsersResponse.users:type_name -> rialto.account.v1.User
+	0,  // 5: rialto.account.v1.SearchUsersResponse.users:type_name -> rialto.account.v1.User
+	25, // 6: rialto.account.v1.UpdateSettingsRequest.settings:type_name -> rialto.account.v1.Settings
+	43, // 7: rialto.account.v1.ListRelationsResponse.relations:type_name -> rialto.chat.v1.Relation
+	42, // 8: rialto.account.v1.SuggestFriendsResponse.suggestions:type_name -> rialto.account.v1.SuggestFriendsResponse.Suggestion
+	2,  // 9: rialto.account.v1.CreateSessionRequest.client:type_name -> rialto.account.v1.Client
+	0,  // 10: rialto.account.v1.SuggestFriendsResponse.Suggestion.user:type_name -> rialto.account.v1.User
+	1,  // 11: rialto.account.v1.AccountService.Register:input_type -> rialto.account.v1.RegisterRequest
+	3,  // 12: rialto.account.v1.AccountService.Login:input_type -> rialto.account.v1.LoginRequest
+	4,  // 13: rialto.account.v1.AccountService.RequestCode:input_type -> rialto.account.v1.RequestCodeRequest
+	6,  // 14: rialto.account.v1.AccountService.LoginWithCode:input_type -> rialto.account.v1.LoginWithCodeRequest
+	7,  // 15: rialto.account.v1.AccountService.Refresh:input_type -> rialto.account.v1.RefreshRequest
+	9,  // 16: rialto.account.v1.AccountService.Logout:input_type -> rialto.account.v1.LogoutRequest
+	11, // 17: rialto.account.v1.AccountService.ListSessions:input_type -> rialto.account.v1.ListSessionsRequest
+	14, // 18: rialto.account.v1.AccountService.RevokeSession:input_type -> rialto.account.v1.RevokeSessionRequest
+	16, // 19: rialto.account.v1.AccountService.ChangePassword:input_type -> rialto.account.v1.ChangePasswordRequest
+	18, // 20: rialto.account.v1.AccountService.CreateTicket:input_type -> rialto.account.v1.CreateTicketRequest
+	20, // 21: rialto.account.v1.AccountService.GetUsers:input_type -> rialto.account.v1.GetUsersRequest
+	22, // 22: rialto.account.v1.AccountService.SearchUsers:input_type -> rialto.account.v1.SearchUsersRequest
+	24, // 23: rialto.account.v1.AccountService.UpdateProfile:input_type -> rialto.account.v1.UpdateProfileRequest
+	26, // 24: rialto.account.v1.AccountService.GetSettings:input_type -> rialto.account.v1.GetSettingsRequest
+	27, // 25: rialto.account.v1.AccountService.UpdateSettings:input_type -> rialto.account.v1.UpdateSettingsRequest
+	28, // 26: rialto.account.v1.GraphService.RequestFriend:input_type -> rialto.account.v1.RequestFriendRequest
+	29, // 27: rialto.account.v1.GraphService.AnswerFriend:input_type -> rialto.account.v1.AnswerFriendRequest
+	30, // 28: rialto.account.v1.GraphService.RemarkFriend:input_type -> rialto.account.v1.RemarkFriendRequest
+	31, // 29: rialto.account.v1.GraphService.DeleteFriend:input_type -> rialto.account.v1.DeleteFriendRequest
+	32, // 30: rialto.account.v1.GraphService.Block:input_type -> rialto.account.v1.BlockRequest
+	33, // 31: rialto.account.v1.GraphService.Unblock:input_type -> rialto.account.v1.UnblockRequest
+	34, // 32: rialto.account.v1.GraphService.Follow:input_type -> rialto.account.v1.FollowRequest
+	35, // 33: rialto.account.v1.GraphService.Unfollow:input_type -> rialto.account.v1.UnfollowRequest
+	36, // 34: rialto.account.v1.GraphService.ListRelations:input_type -> rialto.account.v1.ListRelationsRequest
+	38, // 35: rialto.account.v1.GraphService.SuggestFriends:input_type -> rialto.account.v1.SuggestFriendsRequest
+	40, // 36: rialto.account.v1.AdminService.PutUser:input_type -> rialto.account.v1.PutUserRequest
+	41, // 37: rialto.account.v1.AdminService.CreateSession:input_type -> rialto.account.v1.CreateSessionRequest
+	8,  // 38: rialto.account.v1.AccountService.Register:output_type -> rialto.account.v1.Session
+	8,  // 39: rialto.account.v1.AccountService.Login:output_type -> rialto.account.v1.Session
+	5,  // 40: rialto.account.v1.AccountService.RequestCode:output_type -> rialto.account.v1.RequestCodeResponse
+	8,  // 41: rialto.account.v1.AccountService.LoginWithCode:output_type -> rialto.account.v1.Session
+	8,  // 42: rialto.account.v1.AccountService.Refresh:output_type -> rialto.account.v1.Session
+	10, // 43: rialto.account.v1.AccountService.Logout:output_type -> rialto.account.v1.LogoutResponse
+	13, // 44: rialto.account.v1.AccountService.ListSessions:output_type -> rialto.account.v1.ListSessionsResponse
+	15, // 45: rialto.account.v1.AccountService.RevokeSession:output_type -> rialto.account.v1.RevokeSessionResponse
+	17, // 46: rialto.account.v1.AccountService.ChangePassword:output_type -> rialto.account.v1.ChangePasswordResponse
+	19, // 47: rialto.account.v1.AccountService.CreateTicket:output_type -> rialto.account.v1.CreateTicketResponse
+	21, // 48: rialto.account.v1.AccountService.GetUsers:output_type -> rialto.account.v1.GetUsersResponse
+	23, // 49: rialto.account.v1.AccountService.SearchUsers:output_type -> rialto.account.v1.SearchUsersResponse
+	0,  // 50: rialto.account.v1.AccountService.UpdateProfile:output_type -> rialto.account.v1.User
+	25, // 51: rialto.account.v1.AccountService.GetSettings:output_type -> rialto.account.v1.Settings
+	25, // 52: rialto.account.v1.AccountService.UpdateSettings:output_type -> rialto.account.v1.Settings
+	43, // 53: rialto.account.v1.GraphService.RequestFriend:output_type -> rialto.chat.v1.Relation
+	43, // 54: rialto.account.v1.GraphService.AnswerFriend:output_type -> rialto.chat.v1.Relation
+	43, // 55: rialto.account.v1.GraphService.RemarkFriend:output_type -> rialto.chat.v1.Relation
+	43, // 56: rialto.account.v1.GraphService.DeleteFriend:output_type -> rialto.chat.v1.Relation
+	43, // 57: rialto.account.v1.GraphService.Block:output_type -> rialto.chat.v1.Relation
+	43, // 58: rialto.account.v1.GraphService.Unblock:output_type -> rialto.chat.v1.Relation
+	43, // 59: rialto.account.v1.GraphService.Follow:output_type -> rialto.chat.v1.Relation
+	43, // 60: rialto.account.v1.GraphService.Unfollow:output_type -> rialto.chat.v1.Relation
+	37, // 61: rialto.account.v1.GraphService.ListRelations:output_type -> rialto.account.v1.ListRelationsResponse
+	39, // 62: rialto.account.v1.GraphService.SuggestFriends:output_type -> rialto.account.v1.SuggestFriendsResponse
+	0,  // 63: rialto.account.v1.AdminService.PutUser:output_type -> rialto.account.v1.User
+	8,  // 64: rialto.account.v1.AdminService.CreateSession:output_type -> rialto.account.v1.Session
+	38, // [38:65] is the sub-list for method output_type
+	11, // [11:38] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_rialto_account_v1_account_proto_init() }
@@ -2378,14 +2537,14 @@ func file_rialto_account_v1_account_proto_init() {
 	if File_rialto_account_v1_account_proto != nil {
 		return
 	}
-	file_rialto_account_v1_account_proto_msgTypes[21].OneofWrappers = []any{}
+	file_rialto_account_v1_account_proto_msgTypes[24].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_account_v1_account_proto_rawDesc), len(file_rialto_account_v1_account_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   40,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   3,
 		},

@@ -86,9 +86,10 @@ type Conversation struct {
 	Role Role `protobuf:"varint,9,opt,name=role,proto3,enum=rialto.chat.v1.Role" json:"role,omitempty"`
 	// LastSeq is the seq of the newest message that the caller may read.
 	LastSeq uint64 `protobuf:"varint,10,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
-	// JoinSeq is the seq from which on the caller may read.
+	// JoinSeq is the seq from which on the caller may read: since joining, and of that what has not expired. It is last_seq + 1 where
+	// all has.
 	JoinSeq uint64 `protobuf:"varint,11,opt,name=join_seq,json=joinSeq,proto3" json:"join_seq,omitempty"`
-	// LastMessage is the entry at last_seq, a control entry among them.
+	// LastMessage is the entry at last_seq, a control entry among them; absent where it has expired.
 	LastMessage *Message `protobuf:"bytes,12,opt,name=last_message,json=lastMessage,proto3" json:"last_message,omitempty"`
 	// State is the caller's own.
 	State *ConversationState `protobuf:"bytes,13,opt,name=state,proto3" json:"state,omitempty"`
@@ -103,7 +104,11 @@ type Conversation struct {
 	MutedAll  bool `protobuf:"varint,18,opt,name=muted_all,json=mutedAll,proto3" json:"muted_all,omitempty"`
 	Dissolved bool `protobuf:"varint,19,opt,name=dissolved,proto3" json:"dissolved,omitempty"`
 	// LeaveSeq is the last seq that a former member may read; 0 for members.
-	LeaveSeq      uint64 `protobuf:"varint,20,opt,name=leave_seq,json=leaveSeq,proto3" json:"leave_seq,omitempty"`
+	LeaveSeq uint64 `protobuf:"varint,20,opt,name=leave_seq,json=leaveSeq,proto3" json:"leave_seq,omitempty"`
+	// RetentionDays that were set for this conversation; 0: none were.
+	RetentionDays uint32 `protobuf:"varint,21,opt,name=retention_days,json=retentionDays,proto3" json:"retention_days,omitempty"`
+	// KeptDays: for so many days messages are kept, by the conversation's setting or the server's; 0: for ever.
+	KeptDays      uint32 `protobuf:"varint,22,opt,name=kept_days,json=keptDays,proto3" json:"kept_days,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -274,6 +279,20 @@ func (x *Conversation) GetDissolved() bool {
 func (x *Conversation) GetLeaveSeq() uint64 {
 	if x != nil {
 		return x.LeaveSeq
+	}
+	return 0
+}
+
+func (x *Conversation) GetRetentionDays() uint32 {
+	if x != nil {
+		return x.RetentionDays
+	}
+	return 0
+}
+
+func (x *Conversation) GetKeptDays() uint32 {
+	if x != nil {
+		return x.KeptDays
 	}
 	return 0
 }
@@ -1634,6 +1653,59 @@ func (x *UpdateGroupRequest) GetJoinPolicy() JoinPolicy {
 	return JoinPolicy_JOIN_POLICY_UNSPECIFIED
 }
 
+type SetRetentionRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// Days of 1 to 36,500, and no more than the server keeps messages; 0: as the server keeps them.
+	Days          uint32 `protobuf:"varint,2,opt,name=days,proto3" json:"days,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetRetentionRequest) Reset() {
+	*x = SetRetentionRequest{}
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetRetentionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetRetentionRequest) ProtoMessage() {}
+
+func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetRetentionRequest.ProtoReflect.Descriptor instead.
+func (*SetRetentionRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *SetRetentionRequest) GetConversation() uint64 {
+	if x != nil {
+		return x.Conversation
+	}
+	return 0
+}
+
+func (x *SetRetentionRequest) GetDays() uint32 {
+	if x != nil {
+		return x.Days
+	}
+	return 0
+}
+
 type DissolveRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Conversation  uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
@@ -1643,7 +1715,7 @@ type DissolveRequest struct {
 
 func (x *DissolveRequest) Reset() {
 	*x = DissolveRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[25]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1655,7 +1727,7 @@ func (x *DissolveRequest) String() string {
 func (*DissolveRequest) ProtoMessage() {}
 
 func (x *DissolveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[25]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1668,7 +1740,7 @@ func (x *DissolveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DissolveRequest.ProtoReflect.Descriptor instead.
 func (*DissolveRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{25}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *DissolveRequest) GetConversation() uint64 {
@@ -1692,7 +1764,7 @@ type SendRequest struct {
 
 func (x *SendRequest) Reset() {
 	*x = SendRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[26]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1704,7 +1776,7 @@ func (x *SendRequest) String() string {
 func (*SendRequest) ProtoMessage() {}
 
 func (x *SendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[26]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1717,7 +1789,7 @@ func (x *SendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendRequest.ProtoReflect.Descriptor instead.
 func (*SendRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{26}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SendRequest) GetConversation() uint64 {
@@ -1762,7 +1834,7 @@ type SendResponse struct {
 
 func (x *SendResponse) Reset() {
 	*x = SendResponse{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[27]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1774,7 +1846,7 @@ func (x *SendResponse) String() string {
 func (*SendResponse) ProtoMessage() {}
 
 func (x *SendResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[27]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1787,7 +1859,7 @@ func (x *SendResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendResponse.ProtoReflect.Descriptor instead.
 func (*SendResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{27}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SendResponse) GetId() string {
@@ -1842,7 +1914,7 @@ type HistoryRequest struct {
 
 func (x *HistoryRequest) Reset() {
 	*x = HistoryRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[28]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1854,7 +1926,7 @@ func (x *HistoryRequest) String() string {
 func (*HistoryRequest) ProtoMessage() {}
 
 func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[28]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1867,7 +1939,7 @@ func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryRequest.ProtoReflect.Descriptor instead.
 func (*HistoryRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{28}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *HistoryRequest) GetConversation() uint64 {
@@ -1917,7 +1989,7 @@ type HistoryResponse struct {
 
 func (x *HistoryResponse) Reset() {
 	*x = HistoryResponse{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[29]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1929,7 +2001,7 @@ func (x *HistoryResponse) String() string {
 func (*HistoryResponse) ProtoMessage() {}
 
 func (x *HistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[29]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1942,7 +2014,7 @@ func (x *HistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryResponse.ProtoReflect.Descriptor instead.
 func (*HistoryResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{29}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *HistoryResponse) GetMessages() []*Message {
@@ -1972,7 +2044,7 @@ type MarkRequest struct {
 
 func (x *MarkRequest) Reset() {
 	*x = MarkRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[30]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1984,7 +2056,7 @@ func (x *MarkRequest) String() string {
 func (*MarkRequest) ProtoMessage() {}
 
 func (x *MarkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[30]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1997,7 +2069,7 @@ func (x *MarkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkRequest.ProtoReflect.Descriptor instead.
 func (*MarkRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{30}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *MarkRequest) GetConversation() uint64 {
@@ -2030,7 +2102,7 @@ type MarkResponse struct {
 
 func (x *MarkResponse) Reset() {
 	*x = MarkResponse{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[31]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2042,7 +2114,7 @@ func (x *MarkResponse) String() string {
 func (*MarkResponse) ProtoMessage() {}
 
 func (x *MarkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[31]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2055,7 +2127,7 @@ func (x *MarkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkResponse.ProtoReflect.Descriptor instead.
 func (*MarkResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{31}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *MarkResponse) GetState() *ConversationState {
@@ -2079,7 +2151,7 @@ type ConfigureRequest struct {
 
 func (x *ConfigureRequest) Reset() {
 	*x = ConfigureRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[32]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2091,7 +2163,7 @@ func (x *ConfigureRequest) String() string {
 func (*ConfigureRequest) ProtoMessage() {}
 
 func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[32]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2104,7 +2176,7 @@ func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureRequest.ProtoReflect.Descriptor instead.
 func (*ConfigureRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{32}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ConfigureRequest) GetConversation() uint64 {
@@ -2158,7 +2230,7 @@ type ListReadersRequest struct {
 
 func (x *ListReadersRequest) Reset() {
 	*x = ListReadersRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[33]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2170,7 +2242,7 @@ func (x *ListReadersRequest) String() string {
 func (*ListReadersRequest) ProtoMessage() {}
 
 func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[33]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2183,7 +2255,7 @@ func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReadersRequest.ProtoReflect.Descriptor instead.
 func (*ListReadersRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{33}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ListReadersRequest) GetConversation() uint64 {
@@ -2232,7 +2304,7 @@ type ListReadersResponse struct {
 
 func (x *ListReadersResponse) Reset() {
 	*x = ListReadersResponse{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[34]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2244,7 +2316,7 @@ func (x *ListReadersResponse) String() string {
 func (*ListReadersResponse) ProtoMessage() {}
 
 func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[34]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2257,7 +2329,7 @@ func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReadersResponse.ProtoReflect.Descriptor instead.
 func (*ListReadersResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{34}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListReadersResponse) GetUsers() []uint64 {
@@ -2285,7 +2357,7 @@ type Position struct {
 
 func (x *Position) Reset() {
 	*x = Position{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[35]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2297,7 +2369,7 @@ func (x *Position) String() string {
 func (*Position) ProtoMessage() {}
 
 func (x *Position) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[35]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2310,7 +2382,7 @@ func (x *Position) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Position.ProtoReflect.Descriptor instead.
 func (*Position) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{35}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Position) GetEpoch() uint32 {
@@ -2339,7 +2411,7 @@ type SyncRequest struct {
 
 func (x *SyncRequest) Reset() {
 	*x = SyncRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[36]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2351,7 +2423,7 @@ func (x *SyncRequest) String() string {
 func (*SyncRequest) ProtoMessage() {}
 
 func (x *SyncRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[36]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2364,7 +2436,7 @@ func (x *SyncRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncRequest.ProtoReflect.Descriptor instead.
 func (*SyncRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{36}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *SyncRequest) GetAfter() *Position {
@@ -2398,7 +2470,7 @@ type SyncResponse struct {
 
 func (x *SyncResponse) Reset() {
 	*x = SyncResponse{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[37]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2410,7 +2482,7 @@ func (x *SyncResponse) String() string {
 func (*SyncResponse) ProtoMessage() {}
 
 func (x *SyncResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[37]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2423,7 +2495,7 @@ func (x *SyncResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncResponse.ProtoReflect.Descriptor instead.
 func (*SyncResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{37}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *SyncResponse) GetEvents() []*Event {
@@ -2472,7 +2544,7 @@ type LargeTail struct {
 
 func (x *LargeTail) Reset() {
 	*x = LargeTail{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[38]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2484,7 +2556,7 @@ func (x *LargeTail) String() string {
 func (*LargeTail) ProtoMessage() {}
 
 func (x *LargeTail) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[38]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2497,7 +2569,7 @@ func (x *LargeTail) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LargeTail.ProtoReflect.Descriptor instead.
 func (*LargeTail) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{38}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *LargeTail) GetConversation() uint64 {
@@ -2536,7 +2608,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[39]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2548,7 +2620,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[39]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2561,7 +2633,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{39}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Event) GetEpoch() uint32 {
@@ -2687,7 +2759,7 @@ type MemberMark struct {
 
 func (x *MemberMark) Reset() {
 	*x = MemberMark{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[40]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2699,7 +2771,7 @@ func (x *MemberMark) String() string {
 func (*MemberMark) ProtoMessage() {}
 
 func (x *MemberMark) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[40]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2712,7 +2784,7 @@ func (x *MemberMark) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberMark.ProtoReflect.Descriptor instead.
 func (*MemberMark) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{40}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *MemberMark) GetConversation() uint64 {
@@ -2764,7 +2836,7 @@ type Relation struct {
 
 func (x *Relation) Reset() {
 	*x = Relation{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[41]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2776,7 +2848,7 @@ func (x *Relation) String() string {
 func (*Relation) ProtoMessage() {}
 
 func (x *Relation) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[41]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2789,7 +2861,7 @@ func (x *Relation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Relation.ProtoReflect.Descriptor instead.
 func (*Relation) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{41}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Relation) GetUser() uint64 {
@@ -2857,7 +2929,7 @@ type ProfileChange struct {
 
 func (x *ProfileChange) Reset() {
 	*x = ProfileChange{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[42]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2869,7 +2941,7 @@ func (x *ProfileChange) String() string {
 func (*ProfileChange) ProtoMessage() {}
 
 func (x *ProfileChange) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[42]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2882,7 +2954,7 @@ func (x *ProfileChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileChange.ProtoReflect.Descriptor instead.
 func (*ProfileChange) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{42}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ProfileChange) GetUser() uint64 {
@@ -2903,7 +2975,7 @@ type ListJoinRequestsResponse_Request struct {
 
 func (x *ListJoinRequestsResponse_Request) Reset() {
 	*x = ListJoinRequestsResponse_Request{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[43]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2915,7 +2987,7 @@ func (x *ListJoinRequestsResponse_Request) String() string {
 func (*ListJoinRequestsResponse_Request) ProtoMessage() {}
 
 func (x *ListJoinRequestsResponse_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[43]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2956,7 +3028,7 @@ var File_rialto_chat_v1_chat_proto protoreflect.FileDescriptor
 
 const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\n" +
-	"\x19rialto/chat/v1/chat.proto\x12\x0erialto.chat.v1\x1a\x1crialto/chat/v1/message.proto\"\xd3\x05\n" +
+	"\x19rialto/chat/v1/chat.proto\x12\x0erialto.chat.v1\x1a\x1crialto/chat/v1/message.proto\"\x97\x06\n" +
 	"\fConversation\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x124\n" +
 	"\x04kind\x18\x02 \x01(\x0e2 .rialto.chat.v1.ConversationKindR\x04kind\x12\x14\n" +
@@ -2979,7 +3051,9 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\x05large\x18\x11 \x01(\bR\x05large\x12\x1b\n" +
 	"\tmuted_all\x18\x12 \x01(\bR\bmutedAll\x12\x1c\n" +
 	"\tdissolved\x18\x13 \x01(\bR\tdissolved\x12\x1b\n" +
-	"\tleave_seq\x18\x14 \x01(\x04R\bleaveSeq\"\xd9\x01\n" +
+	"\tleave_seq\x18\x14 \x01(\x04R\bleaveSeq\x12%\n" +
+	"\x0eretention_days\x18\x15 \x01(\rR\rretentionDays\x12\x1b\n" +
+	"\tkept_days\x18\x16 \x01(\rR\bkeptDays\"\xd9\x01\n" +
 	"\x11ConversationState\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x16\n" +
 	"\x06pinned\x18\x02 \x01(\bR\x06pinned\x12\x14\n" +
@@ -3071,7 +3145,10 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\x06_titleB\x0f\n" +
 	"\r_announcementB\t\n" +
 	"\a_avatarB\x0e\n" +
-	"\f_join_policy\"9\n" +
+	"\f_join_policy\"Q\n" +
+	"\x13SetRetentionRequest\x12&\n" +
+	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x12\n" +
+	"\x04days\x18\x02 \x01(\rR\x04days\"9\n" +
 	"\x0fDissolveRequest\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\"\xab\x01\n" +
 	"\vSendRequest\x12&\n" +
@@ -3165,7 +3242,7 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\x10ConversationKind\x12!\n" +
 	"\x1dCONVERSATION_KIND_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18CONVERSATION_KIND_DIRECT\x10\x01\x12\x1b\n" +
-	"\x17CONVERSATION_KIND_GROUP\x10\x022\x8d\x0e\n" +
+	"\x17CONVERSATION_KIND_GROUP\x10\x022\xda\x0e\n" +
 	"\vChatService\x12M\n" +
 	"\n" +
 	"OpenDirect\x12!.rialto.chat.v1.OpenDirectRequest\x1a\x1c.rialto.chat.v1.Conversation\x12O\n" +
@@ -3183,7 +3260,8 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\aSetRole\x12\x1e.rialto.chat.v1.SetRoleRequest\x1a\x16.rialto.chat.v1.Change\x12C\n" +
 	"\bTransfer\x12\x1f.rialto.chat.v1.TransferRequest\x1a\x16.rialto.chat.v1.Change\x12I\n" +
 	"\vMuteMembers\x12\".rialto.chat.v1.MuteMembersRequest\x1a\x16.rialto.chat.v1.Change\x12I\n" +
-	"\vUpdateGroup\x12\".rialto.chat.v1.UpdateGroupRequest\x1a\x16.rialto.chat.v1.Change\x12C\n" +
+	"\vUpdateGroup\x12\".rialto.chat.v1.UpdateGroupRequest\x1a\x16.rialto.chat.v1.Change\x12K\n" +
+	"\fSetRetention\x12#.rialto.chat.v1.SetRetentionRequest\x1a\x16.rialto.chat.v1.Change\x12C\n" +
 	"\bDissolve\x12\x1f.rialto.chat.v1.DissolveRequest\x1a\x16.rialto.chat.v1.Change\x12A\n" +
 	"\x04Send\x12\x1b.rialto.chat.v1.SendRequest\x1a\x1c.rialto.chat.v1.SendResponse\x12J\n" +
 	"\aHistory\x12\x1e.rialto.chat.v1.HistoryRequest\x1a\x1f.rialto.chat.v1.HistoryResponse\x12A\n" +
@@ -3205,7 +3283,7 @@ func file_rialto_chat_v1_chat_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_chat_v1_chat_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rialto_chat_v1_chat_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_rialto_chat_v1_chat_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_rialto_chat_v1_chat_proto_goTypes = []any{
 	(ConversationKind)(0),                    // 0: rialto.chat.v1.ConversationKind
 	(*Conversation)(nil),                     // 1: rialto.chat.v1.Conversation
@@ -3233,55 +3311,56 @@ var file_rialto_chat_v1_chat_proto_goTypes = []any{
 	(*TransferRequest)(nil),                  // 23: rialto.chat.v1.TransferRequest
 	(*MuteMembersRequest)(nil),               // 24: rialto.chat.v1.MuteMembersRequest
 	(*UpdateGroupRequest)(nil),               // 25: rialto.chat.v1.UpdateGroupRequest
-	(*DissolveRequest)(nil),                  // 26: rialto.chat.v1.DissolveRequest
-	(*SendRequest)(nil),                      // 27: rialto.chat.v1.SendRequest
-	(*SendResponse)(nil),                     // 28: rialto.chat.v1.SendResponse
-	(*HistoryRequest)(nil),                   // 29: rialto.chat.v1.HistoryRequest
-	(*HistoryResponse)(nil),                  // 30: rialto.chat.v1.HistoryResponse
-	(*MarkRequest)(nil),                      // 31: rialto.chat.v1.MarkRequest
-	(*MarkResponse)(nil),                     // 32: rialto.chat.v1.MarkResponse
-	(*ConfigureRequest)(nil),                 // 33: rialto.chat.v1.ConfigureRequest
-	(*ListReadersRequest)(nil),               // 34: rialto.chat.v1.ListReadersRequest
-	(*ListReadersResponse)(nil),              // 35: rialto.chat.v1.ListReadersResponse
-	(*Position)(nil),                         // 36: rialto.chat.v1.Position
-	(*SyncRequest)(nil),                      // 37: rialto.chat.v1.SyncRequest
-	(*SyncResponse)(nil),                     // 38: rialto.chat.v1.SyncResponse
-	(*LargeTail)(nil),                        // 39: rialto.chat.v1.LargeTail
-	(*Event)(nil),                            // 40: rialto.chat.v1.Event
-	(*MemberMark)(nil),                       // 41: rialto.chat.v1.MemberMark
-	(*Relation)(nil),                         // 42: rialto.chat.v1.Relation
-	(*ProfileChange)(nil),                    // 43: rialto.chat.v1.ProfileChange
-	(*ListJoinRequestsResponse_Request)(nil), // 44: rialto.chat.v1.ListJoinRequestsResponse.Request
-	(JoinPolicy)(0),                          // 45: rialto.chat.v1.JoinPolicy
-	(Role)(0),                                // 46: rialto.chat.v1.Role
-	(*Message)(nil),                          // 47: rialto.chat.v1.Message
-	(*Content)(nil),                          // 48: rialto.chat.v1.Content
+	(*SetRetentionRequest)(nil),              // 26: rialto.chat.v1.SetRetentionRequest
+	(*DissolveRequest)(nil),                  // 27: rialto.chat.v1.DissolveRequest
+	(*SendRequest)(nil),                      // 28: rialto.chat.v1.SendRequest
+	(*SendResponse)(nil),                     // 29: rialto.chat.v1.SendResponse
+	(*HistoryRequest)(nil),                   // 30: rialto.chat.v1.HistoryRequest
+	(*HistoryResponse)(nil),                  // 31: rialto.chat.v1.HistoryResponse
+	(*MarkRequest)(nil),                      // 32: rialto.chat.v1.MarkRequest
+	(*MarkResponse)(nil),                     // 33: rialto.chat.v1.MarkResponse
+	(*ConfigureRequest)(nil),                 // 34: rialto.chat.v1.ConfigureRequest
+	(*ListReadersRequest)(nil),               // 35: rialto.chat.v1.ListReadersRequest
+	(*ListReadersResponse)(nil),              // 36: rialto.chat.v1.ListReadersResponse
+	(*Position)(nil),                         // 37: rialto.chat.v1.Position
+	(*SyncRequest)(nil),                      // 38: rialto.chat.v1.SyncRequest
+	(*SyncResponse)(nil),                     // 39: rialto.chat.v1.SyncResponse
+	(*LargeTail)(nil),                        // 40: rialto.chat.v1.LargeTail
+	(*Event)(nil),                            // 41: rialto.chat.v1.Event
+	(*MemberMark)(nil),                       // 42: rialto.chat.v1.MemberMark
+	(*Relation)(nil),                         // 43: rialto.chat.v1.Relation
+	(*ProfileChange)(nil),                    // 44: rialto.chat.v1.ProfileChange
+	(*ListJoinRequestsResponse_Request)(nil), // 45: rialto.chat.v1.ListJoinRequestsResponse.Request
+	(JoinPolicy)(0),                          // 46: rialto.chat.v1.JoinPolicy
+	(Role)(0),                                // 47: rialto.chat.v1.Role
+	(*Message)(nil),                          // 48: rialto.chat.v1.Message
+	(*Content)(nil),                          // 49: rialto.chat.v1.Content
 }
 var file_rialto_chat_v1_chat_proto_depIdxs = []int32{
 	0,  // 0: rialto.chat.v1.Conversation.kind:type_name -> rialto.chat.v1.ConversationKind
-	45, // 1: rialto.chat.v1.Conversation.join_policy:type_name -> rialto.chat.v1.JoinPolicy
-	46, // 2: rialto.chat.v1.Conversation.role:type_name -> rialto.chat.v1.Role
-	47, // 3: rialto.chat.v1.Conversation.last_message:type_name -> rialto.chat.v1.Message
+	46, // 1: rialto.chat.v1.Conversation.join_policy:type_name -> rialto.chat.v1.JoinPolicy
+	47, // 2: rialto.chat.v1.Conversation.role:type_name -> rialto.chat.v1.Role
+	48, // 3: rialto.chat.v1.Conversation.last_message:type_name -> rialto.chat.v1.Message
 	2,  // 4: rialto.chat.v1.Conversation.state:type_name -> rialto.chat.v1.ConversationState
-	45, // 5: rialto.chat.v1.CreateGroupRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
+	46, // 5: rialto.chat.v1.CreateGroupRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
 	1,  // 6: rialto.chat.v1.ListConversationsResponse.conversations:type_name -> rialto.chat.v1.Conversation
-	46, // 7: rialto.chat.v1.Member.role:type_name -> rialto.chat.v1.Role
+	47, // 7: rialto.chat.v1.Member.role:type_name -> rialto.chat.v1.Role
 	8,  // 8: rialto.chat.v1.ListMembersResponse.members:type_name -> rialto.chat.v1.Member
-	44, // 9: rialto.chat.v1.ListJoinRequestsResponse.requests:type_name -> rialto.chat.v1.ListJoinRequestsResponse.Request
-	46, // 10: rialto.chat.v1.SetRoleRequest.role:type_name -> rialto.chat.v1.Role
-	45, // 11: rialto.chat.v1.UpdateGroupRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
-	48, // 12: rialto.chat.v1.SendRequest.content:type_name -> rialto.chat.v1.Content
-	47, // 13: rialto.chat.v1.HistoryResponse.messages:type_name -> rialto.chat.v1.Message
+	45, // 9: rialto.chat.v1.ListJoinRequestsResponse.requests:type_name -> rialto.chat.v1.ListJoinRequestsResponse.Request
+	47, // 10: rialto.chat.v1.SetRoleRequest.role:type_name -> rialto.chat.v1.Role
+	46, // 11: rialto.chat.v1.UpdateGroupRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
+	49, // 12: rialto.chat.v1.SendRequest.content:type_name -> rialto.chat.v1.Content
+	48, // 13: rialto.chat.v1.HistoryResponse.messages:type_name -> rialto.chat.v1.Message
 	2,  // 14: rialto.chat.v1.MarkResponse.state:type_name -> rialto.chat.v1.ConversationState
-	36, // 15: rialto.chat.v1.SyncRequest.after:type_name -> rialto.chat.v1.Position
-	40, // 16: rialto.chat.v1.SyncResponse.events:type_name -> rialto.chat.v1.Event
-	36, // 17: rialto.chat.v1.SyncResponse.next:type_name -> rialto.chat.v1.Position
-	39, // 18: rialto.chat.v1.SyncResponse.large:type_name -> rialto.chat.v1.LargeTail
-	47, // 19: rialto.chat.v1.Event.message:type_name -> rialto.chat.v1.Message
+	37, // 15: rialto.chat.v1.SyncRequest.after:type_name -> rialto.chat.v1.Position
+	41, // 16: rialto.chat.v1.SyncResponse.events:type_name -> rialto.chat.v1.Event
+	37, // 17: rialto.chat.v1.SyncResponse.next:type_name -> rialto.chat.v1.Position
+	40, // 18: rialto.chat.v1.SyncResponse.large:type_name -> rialto.chat.v1.LargeTail
+	48, // 19: rialto.chat.v1.Event.message:type_name -> rialto.chat.v1.Message
 	2,  // 20: rialto.chat.v1.Event.conversation:type_name -> rialto.chat.v1.ConversationState
-	41, // 21: rialto.chat.v1.Event.mark:type_name -> rialto.chat.v1.MemberMark
-	42, // 22: rialto.chat.v1.Event.relation:type_name -> rialto.chat.v1.Relation
-	43, // 23: rialto.chat.v1.Event.profile:type_name -> rialto.chat.v1.ProfileChange
+	42, // 21: rialto.chat.v1.Event.mark:type_name -> rialto.chat.v1.MemberMark
+	43, // 22: rialto.chat.v1.Event.relation:type_name -> rialto.chat.v1.Relation
+	44, // 23: rialto.chat.v1.Event.profile:type_name -> rialto.chat.v1.ProfileChange
 	3,  // 24: rialto.chat.v1.ChatService.OpenDirect:input_type -> rialto.chat.v1.OpenDirectRequest
 	4,  // 25: rialto.chat.v1.ChatService.CreateGroup:input_type -> rialto.chat.v1.CreateGroupRequest
 	5,  // 26: rialto.chat.v1.ChatService.GetConversation:input_type -> rialto.chat.v1.GetConversationRequest
@@ -3298,38 +3377,40 @@ var file_rialto_chat_v1_chat_proto_depIdxs = []int32{
 	23, // 37: rialto.chat.v1.ChatService.Transfer:input_type -> rialto.chat.v1.TransferRequest
 	24, // 38: rialto.chat.v1.ChatService.MuteMembers:input_type -> rialto.chat.v1.MuteMembersRequest
 	25, // 39: rialto.chat.v1.ChatService.UpdateGroup:input_type -> rialto.chat.v1.UpdateGroupRequest
-	26, // 40: rialto.chat.v1.ChatService.Dissolve:input_type -> rialto.chat.v1.DissolveRequest
-	27, // 41: rialto.chat.v1.ChatService.Send:input_type -> rialto.chat.v1.SendRequest
-	29, // 42: rialto.chat.v1.ChatService.History:input_type -> rialto.chat.v1.HistoryRequest
-	31, // 43: rialto.chat.v1.ChatService.Mark:input_type -> rialto.chat.v1.MarkRequest
-	33, // 44: rialto.chat.v1.ChatService.Configure:input_type -> rialto.chat.v1.ConfigureRequest
-	34, // 45: rialto.chat.v1.ChatService.ListReaders:input_type -> rialto.chat.v1.ListReadersRequest
-	37, // 46: rialto.chat.v1.ChatService.Sync:input_type -> rialto.chat.v1.SyncRequest
-	1,  // 47: rialto.chat.v1.ChatService.OpenDirect:output_type -> rialto.chat.v1.Conversation
-	1,  // 48: rialto.chat.v1.ChatService.CreateGroup:output_type -> rialto.chat.v1.Conversation
-	1,  // 49: rialto.chat.v1.ChatService.GetConversation:output_type -> rialto.chat.v1.Conversation
-	7,  // 50: rialto.chat.v1.ChatService.ListConversations:output_type -> rialto.chat.v1.ListConversationsResponse
-	10, // 51: rialto.chat.v1.ChatService.ListMembers:output_type -> rialto.chat.v1.ListMembersResponse
-	11, // 52: rialto.chat.v1.ChatService.Invite:output_type -> rialto.chat.v1.Change
-	11, // 53: rialto.chat.v1.ChatService.Remove:output_type -> rialto.chat.v1.Change
-	11, // 54: rialto.chat.v1.ChatService.Leave:output_type -> rialto.chat.v1.Change
-	16, // 55: rialto.chat.v1.ChatService.Join:output_type -> rialto.chat.v1.JoinResponse
-	18, // 56: rialto.chat.v1.ChatService.ListJoinRequests:output_type -> rialto.chat.v1.ListJoinRequestsResponse
-	11, // 57: rialto.chat.v1.ChatService.AnswerJoinRequest:output_type -> rialto.chat.v1.Change
-	21, // 58: rialto.chat.v1.ChatService.CreateJoinLink:output_type -> rialto.chat.v1.CreateJoinLinkResponse
-	11, // 59: rialto.chat.v1.ChatService.SetRole:output_type -> rialto.chat.v1.Change
-	11, // 60: rialto.chat.v1.ChatService.Transfer:output_type -> rialto.chat.v1.Change
-	11, // 61: rialto.chat.v1.ChatService.MuteMembers:output_type -> rialto.chat.v1.Change
-	11, // 62: rialto.chat.v1.ChatService.UpdateGroup:output_type -> rialto.chat.v1.Change
-	11, // 63: rialto.chat.v1.ChatService.Dissolve:output_type -> rialto.chat.v1.Change
-	28, // 64: rialto.chat.v1.ChatService.Send:output_type -> rialto.chat.v1.SendResponse
-	30, // 65: rialto.chat.v1.ChatService.History:output_type -> rialto.chat.v1.HistoryResponse
-	32, // 66: rialto.chat.v1.ChatService.Mark:output_type -> rialto.chat.v1.MarkResponse
-	2,  // 67: rialto.chat.v1.ChatService.Configure:output_type -> rialto.chat.v1.ConversationState
-	35, // 68: rialto.chat.v1.ChatService.ListReaders:output_type -> rialto.chat.v1.ListReadersResponse
-	38, // 69: rialto.chat.v1.ChatService.Sync:output_type -> rialto.chat.v1.SyncResponse
-	47, // [47:70] is the sub-list for method output_type
-	24, // [24:47] is the sub-list for method input_type
+	26, // 40: rialto.chat.v1.ChatService.SetRetention:input_type -> rialto.chat.v1.SetRetentionRequest
+	27, // 41: rialto.chat.v1.ChatService.Dissolve:input_type -> rialto.chat.v1.DissolveRequest
+	28, // 42: rialto.chat.v1.ChatService.Send:input_type -> rialto.chat.v1.SendRequest
+	30, // 43: rialto.chat.v1.ChatService.History:input_type -> rialto.chat.v1.HistoryRequest
+	32, // 44: rialto.chat.v1.ChatService.Mark:input_type -> rialto.chat.v1.MarkRequest
+	34, // 45: rialto.chat.v1.ChatService.Configure:input_type -> rialto.chat.v1.ConfigureRequest
+	35, // 46: rialto.chat.v1.ChatService.ListReaders:input_type -> rialto.chat.v1.ListReadersRequest
+	38, // 47: rialto.chat.v1.ChatService.Sync:input_type -> rialto.chat.v1.SyncRequest
+	1,  // 48: rialto.chat.v1.ChatService.OpenDirect:output_type -> rialto.chat.v1.Conversation
+	1,  // 49: rialto.chat.v1.ChatService.CreateGroup:output_type -> rialto.chat.v1.Conversation
+	1,  // 50: rialto.chat.v1.ChatService.GetConversation:output_type -> rialto.chat.v1.Conversation
+	7,  // 51: rialto.chat.v1.ChatService.ListConversations:output_type -> rialto.chat.v1.ListConversationsResponse
+	10, // 52: rialto.chat.v1.ChatService.ListMembers:output_type -> rialto.chat.v1.ListMembersResponse
+	11, // 53: rialto.chat.v1.ChatService.Invite:output_type -> rialto.chat.v1.Change
+	11, // 54: rialto.chat.v1.ChatService.Remove:output_type -> rialto.chat.v1.Change
+	11, // 55: rialto.chat.v1.ChatService.Leave:output_type -> rialto.chat.v1.Change
+	16, // 56: rialto.chat.v1.ChatService.Join:output_type -> rialto.chat.v1.JoinResponse
+	18, // 57: rialto.chat.v1.ChatService.ListJoinRequests:output_type -> rialto.chat.v1.ListJoinRequestsResponse
+	11, // 58: rialto.chat.v1.ChatService.AnswerJoinRequest:output_type -> rialto.chat.v1.Change
+	21, // 59: rialto.chat.v1.ChatService.CreateJoinLink:output_type -> rialto.chat.v1.CreateJoinLinkResponse
+	11, // 60: rialto.chat.v1.ChatService.SetRole:output_type -> rialto.chat.v1.Change
+	11, // 61: rialto.chat.v1.ChatService.Transfer:output_type -> rialto.chat.v1.Change
+	11, // 62: rialto.chat.v1.ChatService.MuteMembers:output_type -> rialto.chat.v1.Change
+	11, // 63: rialto.chat.v1.ChatService.UpdateGroup:output_type -> rialto.chat.v1.Change
+	11, // 64: rialto.chat.v1.ChatService.SetRetention:output_type -> rialto.chat.v1.Change
+	11, // 65: rialto.chat.v1.ChatService.Dissolve:output_type -> rialto.chat.v1.Change
+	29, // 66: rialto.chat.v1.ChatService.Send:output_type -> rialto.chat.v1.SendResponse
+	31, // 67: rialto.chat.v1.ChatService.History:output_type -> rialto.chat.v1.HistoryResponse
+	33, // 68: rialto.chat.v1.ChatService.Mark:output_type -> rialto.chat.v1.MarkResponse
+	2,  // 69: rialto.chat.v1.ChatService.Configure:output_type -> rialto.chat.v1.ConversationState
+	36, // 70: rialto.chat.v1.ChatService.ListReaders:output_type -> rialto.chat.v1.ListReadersResponse
+	39, // 71: rialto.chat.v1.ChatService.Sync:output_type -> rialto.chat.v1.SyncResponse
+	48, // [48:72] is the sub-list for method output_type
+	24, // [24:48] is the sub-list for method input_type
 	24, // [24:24] is the sub-list for extension type_name
 	24, // [24:24] is the sub-list for extension extendee
 	0,  // [0:24] is the sub-list for field type_name
@@ -3342,8 +3423,8 @@ func file_rialto_chat_v1_chat_proto_init() {
 	}
 	file_rialto_chat_v1_message_proto_init()
 	file_rialto_chat_v1_chat_proto_msgTypes[24].OneofWrappers = []any{}
-	file_rialto_chat_v1_chat_proto_msgTypes[32].OneofWrappers = []any{}
-	file_rialto_chat_v1_chat_proto_msgTypes[39].OneofWrappers = []any{
+	file_rialto_chat_v1_chat_proto_msgTypes[33].OneofWrappers = []any{}
+	file_rialto_chat_v1_chat_proto_msgTypes[40].OneofWrappers = []any{
 		(*Event_Message)(nil),
 		(*Event_Conversation)(nil),
 		(*Event_Mark)(nil),
@@ -3356,7 +3437,7 @@ func file_rialto_chat_v1_chat_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_chat_v1_chat_proto_rawDesc), len(file_rialto_chat_v1_chat_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   44,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

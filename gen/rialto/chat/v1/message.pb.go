@@ -162,6 +162,8 @@ const (
 	Control_ACTION_LARGE Control_Action = 14
 	// Small: from here on again by inbox.
 	Control_ACTION_SMALL Control_Action = 15
+	// Retention: messages are now kept for retention_days (0: as the server keeps them).
+	Control_ACTION_RETENTION Control_Action = 16
 )
 
 // Enum value maps for Control_Action.
@@ -183,6 +185,7 @@ var (
 		13: "ACTION_AVATAR",
 		14: "ACTION_LARGE",
 		15: "ACTION_SMALL",
+		16: "ACTION_RETENTION",
 	}
 	Control_Action_value = map[string]int32{
 		"ACTION_UNSPECIFIED": 0,
@@ -201,6 +204,7 @@ var (
 		"ACTION_AVATAR":      13,
 		"ACTION_LARGE":       14,
 		"ACTION_SMALL":       15,
+		"ACTION_RETENTION":   16,
 	}
 )
 
@@ -837,6 +841,7 @@ type Control struct {
 	Upload     uint64                 `protobuf:"varint,8,opt,name=upload,proto3" json:"upload,omitempty"`
 	// PrevAccess is the seq of the control entry before this one that changed who may read or write.
 	PrevAccess    uint64 `protobuf:"varint,9,opt,name=prev_access,json=prevAccess,proto3" json:"prev_access,omitempty"`
+	RetentionDays uint32 `protobuf:"varint,10,opt,name=retention_days,json=retentionDays,proto3" json:"retention_days,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -934,6 +939,13 @@ func (x *Control) GetPrevAccess() uint64 {
 	return 0
 }
 
+func (x *Control) GetRetentionDays() uint32 {
+	if x != nil {
+		return x.RetentionDays
+	}
+	return 0
+}
+
 var File_rialto_chat_v1_message_proto protoreflect.FileDescriptor
 
 const file_rialto_chat_v1_message_proto_rawDesc = "" +
@@ -981,7 +993,7 @@ const file_rialto_chat_v1_message_proto_rawDesc = "" +
 	"\x03url\x18\x03 \x01(\tR\x03url\"0\n" +
 	"\x06Custom\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x12\n" +
-	"\x04data\x18\x02 \x01(\fR\x04data\"\x98\x05\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\"\xd5\x05\n" +
 	"\aControl\x126\n" +
 	"\x06action\x18\x01 \x01(\x0e2\x1e.rialto.chat.v1.Control.ActionR\x06action\x12\x18\n" +
 	"\x05actor\x18\x02 \x01(\x04B\x020\x01R\x05actor\x12\x18\n" +
@@ -993,7 +1005,9 @@ const file_rialto_chat_v1_message_proto_rawDesc = "" +
 	"joinPolicy\x12\x1a\n" +
 	"\x06upload\x18\b \x01(\x04B\x020\x01R\x06upload\x12\x1f\n" +
 	"\vprev_access\x18\t \x01(\x04R\n" +
-	"prevAccess\"\xc9\x02\n" +
+	"prevAccess\x12%\n" +
+	"\x0eretention_days\x18\n" +
+	" \x01(\rR\rretentionDays\"\xdf\x02\n" +
 	"\x06Action\x12\x16\n" +
 	"\x12ACTION_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eACTION_CREATED\x10\x01\x12\x11\n" +
@@ -1011,7 +1025,8 @@ const file_rialto_chat_v1_message_proto_rawDesc = "" +
 	"\rACTION_ACCESS\x10\f\x12\x11\n" +
 	"\rACTION_AVATAR\x10\r\x12\x10\n" +
 	"\fACTION_LARGE\x10\x0e\x12\x10\n" +
-	"\fACTION_SMALL\x10\x0f*M\n" +
+	"\fACTION_SMALL\x10\x0f\x12\x14\n" +
+	"\x10ACTION_RETENTION\x10\x10*M\n" +
 	"\x04Role\x12\x14\n" +
 	"\x10ROLE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vROLE_MEMBER\x10\x01\x12\x0e\n" +

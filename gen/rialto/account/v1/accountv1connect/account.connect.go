@@ -42,6 +42,12 @@ const (
 	AccountServiceRegisterProcedure = "/rialto.account.v1.AccountService/Register"
 	// AccountServiceLoginProcedure is the fully-qualified name of the AccountService's Login RPC.
 	AccountServiceLoginProcedure = "/rialto.account.v1.AccountService/Login"
+	// AccountServiceRequestCodeProcedure is the fully-qualified name of the AccountService's
+	// RequestCode RPC.
+	AccountServiceRequestCodeProcedure = "/rialto.account.v1.AccountService/RequestCode"
+	// AccountServiceLoginWithCodeProcedure is the fully-qualified name of the AccountService's
+	// LoginWithCode RPC.
+	AccountServiceLoginWithCodeProcedure = "/rialto.account.v1.AccountService/LoginWithCode"
 	// AccountServiceRefreshProcedure is the fully-qualified name of the AccountService's Refresh RPC.
 	AccountServiceRefreshProcedure = "/rialto.account.v1.AccountService/Refresh"
 	// AccountServiceLogoutProcedure is the fully-qualified name of the AccountService's Logout RPC.
@@ -111,6 +117,11 @@ type AccountServiceClient interface {
 	Register(context.Context, *connect.Request[v1.RegisterRequest]) (*connect.Response[v1.Session], error)
 	// Login opens a session with a password. It ends the session that the device had, and those that the server's device policy gives up for it.
 	Login(context.Context, *connect.Request[v1.LoginRequest]) (*connect.Response[v1.Session], error)
+	// RequestCode has a code for LoginWithCode sent to a user, where the server can (account.code_webhook). The answer is the same
+	// for a handle that nobody has. At most one code a minute is sent.
+	RequestCode(context.Context, *connect.Request[v1.RequestCodeRequest]) (*connect.Response[v1.RequestCodeResponse], error)
+	// LoginWithCode is Login with a code that was sent: good for 10 minutes, for one login, and dead after 5 wrong ones.
+	LoginWithCode(context.Context, *connect.Request[v1.LoginWithCodeRequest]) (*connect.Response[v1.Session], error)
 	// Refresh gives new tokens for a refresh token. Each is used once; one that is shown again after more than 10 seconds ends its session.
 	Refresh(context.Context, *connect.Request[v1.RefreshRequest]) (*connect.Response[v1.Session], error)
 	// Logout ends the caller's session, or all of the user's.
@@ -156,6 +167,18 @@ func NewAccountServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			httpClient,
 			baseURL+AccountServiceLoginProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("Login")),
+			connect.WithClientOptions(opts...),
+		),
+		requestCode: connect.NewClient[v1.RequestCodeRequest, v1.RequestCodeResponse](
+			httpClient,
+			baseURL+AccountServiceRequestCodeProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("RequestCode")),
+			connect.WithClientOptions(opts...),
+		),
+		loginWithCode: connect.NewClient[v1.LoginWithCodeRequest, v1.Session](
+			httpClient,
+			baseURL+AccountServiceLoginWithCodeProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("LoginWithCode")),
 			connect.WithClientOptions(opts...),
 		),
 		refresh: connect.NewClient[v1.RefreshRequest, v1.Session](
@@ -231,6 +254,8 @@ func NewAccountServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 type accountServiceClient struct {
 	register       *connect.Client[v1.RegisterRequest, v1.Session]
 	login          *connect.Client[v1.LoginRequest, v1.Session]
+	requestCode    *connect.Client[v1.RequestCodeRequest, v1.RequestCodeResponse]
+	loginWithCode  *connect.Client[v1.LoginWithCodeRequest, v1.Session]
 	refresh        *connect.Client[v1.RefreshRequest, v1.Session]
 	logout         *connect.Client[v1.LogoutRequest, v1.LogoutResponse]
 	listSessions   *connect.Client[v1.ListSessionsRequest, v1.ListSessionsResponse]
@@ -252,6 +277,16 @@ func (c *accountServiceClient) Register(ctx context.Context, req *connect.Reques
 // Login calls rialto.account.v1.AccountService.Login.
 func (c *accountServiceClient) Login(ctx context.Context, req *connect.Request[v1.LoginRequest]) (*connect.Response[v1.Session], error) {
 	return c.login.CallUnary(ctx, req)
+}
+
+// RequestCode calls rialto.account.v1.AccountService.RequestCode.
+func (c *accountServiceClient) RequestCode(ctx context.Context, req *connect.Request[v1.RequestCodeRequest]) (*connect.Response[v1.RequestCodeResponse], error) {
+	return c.requestCode.CallUnary(ctx, req)
+}
+
+// LoginWithCode calls rialto.account.v1.AccountService.LoginWithCode.
+func (c *accountServiceClient) LoginWithCode(ctx context.Context, req *connect.Request[v1.LoginWithCodeRequest]) (*connect.Response[v1.Session], error) {
+	return c.loginWithCode.CallUnary(ctx, req)
 }
 
 // Refresh calls rialto.account.v1.AccountService.Refresh.
@@ -315,6 +350,11 @@ type AccountServiceHandler interface {
 	Register(context.Context, *connect.Request[v1.RegisterRequest]) (*connect.Response[v1.Session], error)
 	// Login opens a session with a password. It ends the session that the device had, and those that the server's device policy gives up for it.
 	Login(context.Context, *connect.Request[v1.LoginRequest]) (*connect.Response[v1.Session], error)
+	// RequestCode has a code for LoginWithCode sent to a user, where the server can (account.code_webhook). The answer is the same
+	// for a handle that nobody has. At most one code a minute is sent.
+	RequestCode(context.Context, *connect.Request[v1.RequestCodeRequest]) (*connect.Response[v1.RequestCodeResponse], error)
+	// LoginWithCode is Login with a code that was sent: good for 10 minutes, for one login, and dead after 5 wrong ones.
+	LoginWithCode(context.Context, *connect.Request[v1.LoginWithCodeRequest]) (*connect.Response[v1.Session], error)
 	// Refresh gives new tokens for a refresh token. Each is used once; one that is shown again after more than 10 seconds ends its session.
 	Refresh(context.Context, *connect.Request[v1.RefreshRequest]) (*connect.Response[v1.Session], error)
 	// Logout ends the caller's session, or all of the user's.
@@ -356,6 +396,18 @@ func NewAccountServiceHandler(svc AccountServiceHandler, opts ...connect.Handler
 		AccountServiceLoginProcedure,
 		svc.Login,
 		connect.WithSchema(accountServiceMethods.ByName("Login")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceRequestCodeHandler := connect.NewUnaryHandler(
+		AccountServiceRequestCodeProcedure,
+		svc.RequestCode,
+		connect.WithSchema(accountServiceMethods.ByName("RequestCode")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceLoginWithCodeHandler := connect.NewUnaryHandler(
+		AccountServiceLoginWithCodeProcedure,
+		svc.LoginWithCode,
+		connect.WithSchema(accountServiceMethods.ByName("LoginWithCode")),
 		connect.WithHandlerOptions(opts...),
 	)
 	accountServiceRefreshHandler := connect.NewUnaryHandler(
@@ -430,6 +482,10 @@ func NewAccountServiceHandler(svc AccountServiceHandler, opts ...connect.Handler
 			accountServiceRegisterHandler.ServeHTTP(w, r)
 		case AccountServiceLoginProcedure:
 			accountServiceLoginHandler.ServeHTTP(w, r)
+		case AccountServiceRequestCodeProcedure:
+			accountServiceRequestCodeHandler.ServeHTTP(w, r)
+		case AccountServiceLoginWithCodeProcedure:
+			accountServiceLoginWithCodeHandler.ServeHTTP(w, r)
 		case AccountServiceRefreshProcedure:
 			accountServiceRefreshHandler.ServeHTTP(w, r)
 		case AccountServiceLogoutProcedure:
@@ -467,6 +523,14 @@ func (UnimplementedAccountServiceHandler) Register(context.Context, *connect.Req
 
 func (UnimplementedAccountServiceHandler) Login(context.Context, *connect.Request[v1.LoginRequest]) (*connect.Response[v1.Session], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.Login is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) RequestCode(context.Context, *connect.Request[v1.RequestCodeRequest]) (*connect.Response[v1.RequestCodeResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.RequestCode is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) LoginWithCode(context.Context, *connect.Request[v1.LoginWithCodeRequest]) (*connect.Response[v1.Session], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.LoginWithCode is not implemented"))
 }
 
 func (UnimplementedAccountServiceHandler) Refresh(context.Context, *connect.Request[v1.RefreshRequest]) (*connect.Response[v1.Session], error) {

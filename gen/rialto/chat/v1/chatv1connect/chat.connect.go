@@ -70,6 +70,9 @@ const (
 	ChatServiceMuteMembersProcedure = "/rialto.chat.v1.ChatService/MuteMembers"
 	// ChatServiceUpdateGroupProcedure is the fully-qualified name of the ChatService's UpdateGroup RPC.
 	ChatServiceUpdateGroupProcedure = "/rialto.chat.v1.ChatService/UpdateGroup"
+	// ChatServiceSetRetentionProcedure is the fully-qualified name of the ChatService's SetRetention
+	// RPC.
+	ChatServiceSetRetentionProcedure = "/rialto.chat.v1.ChatService/SetRetention"
 	// ChatServiceDissolveProcedure is the fully-qualified name of the ChatService's Dissolve RPC.
 	ChatServiceDissolveProcedure = "/rialto.chat.v1.ChatService/Dissolve"
 	// ChatServiceSendProcedure is the fully-qualified name of the ChatService's Send RPC.
@@ -120,6 +123,9 @@ type ChatServiceClient interface {
 	MuteMembers(context.Context, *connect.Request[v1.MuteMembersRequest]) (*connect.Response[v1.Change], error)
 	// UpdateGroup sets title, announcement, avatar or join policy; absent fields stay.
 	UpdateGroup(context.Context, *connect.Request[v1.UpdateGroupRequest]) (*connect.Response[v1.Change], error)
+	// SetRetention says for how many days a conversation's messages are kept: either of the two of a one-to-one conversation may,
+	// in a group admins and the owner. It holds at once, for the messages that are there as well; what has expired is gone for good.
+	SetRetention(context.Context, *connect.Request[v1.SetRetentionRequest]) (*connect.Response[v1.Change], error)
 	// Dissolve ends the group: nobody writes any more, all may read what there is. The owner may.
 	Dissolve(context.Context, *connect.Request[v1.DissolveRequest]) (*connect.Response[v1.Change], error)
 	// Send stores a message. The answer means: durably stored.
@@ -243,6 +249,12 @@ func NewChatServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(chatServiceMethods.ByName("UpdateGroup")),
 			connect.WithClientOptions(opts...),
 		),
+		setRetention: connect.NewClient[v1.SetRetentionRequest, v1.Change](
+			httpClient,
+			baseURL+ChatServiceSetRetentionProcedure,
+			connect.WithSchema(chatServiceMethods.ByName("SetRetention")),
+			connect.WithClientOptions(opts...),
+		),
 		dissolve: connect.NewClient[v1.DissolveRequest, v1.Change](
 			httpClient,
 			baseURL+ChatServiceDissolveProcedure,
@@ -306,6 +318,7 @@ type chatServiceClient struct {
 	transfer          *connect.Client[v1.TransferRequest, v1.Change]
 	muteMembers       *connect.Client[v1.MuteMembersRequest, v1.Change]
 	updateGroup       *connect.Client[v1.UpdateGroupRequest, v1.Change]
+	setRetention      *connect.Client[v1.SetRetentionRequest, v1.Change]
 	dissolve          *connect.Client[v1.DissolveRequest, v1.Change]
 	send              *connect.Client[v1.SendRequest, v1.SendResponse]
 	history           *connect.Client[v1.HistoryRequest, v1.HistoryResponse]
@@ -395,6 +408,11 @@ func (c *chatServiceClient) UpdateGroup(ctx context.Context, req *connect.Reques
 	return c.updateGroup.CallUnary(ctx, req)
 }
 
+// SetRetention calls rialto.chat.v1.ChatService.SetRetention.
+func (c *chatServiceClient) SetRetention(ctx context.Context, req *connect.Request[v1.SetRetentionRequest]) (*connect.Response[v1.Change], error) {
+	return c.setRetention.CallUnary(ctx, req)
+}
+
 // Dissolve calls rialto.chat.v1.ChatService.Dissolve.
 func (c *chatServiceClient) Dissolve(ctx context.Context, req *connect.Request[v1.DissolveRequest]) (*connect.Response[v1.Change], error) {
 	return c.dissolve.CallUnary(ctx, req)
@@ -464,6 +482,9 @@ type ChatServiceHandler interface {
 	MuteMembers(context.Context, *connect.Request[v1.MuteMembersRequest]) (*connect.Response[v1.Change], error)
 	// UpdateGroup sets title, announcement, avatar or join policy; absent fields stay.
 	UpdateGroup(context.Context, *connect.Request[v1.UpdateGroupRequest]) (*connect.Response[v1.Change], error)
+	// SetRetention says for how many days a conversation's messages are kept: either of the two of a one-to-one conversation may,
+	// in a group admins and the owner. It holds at once, for the messages that are there as well; what has expired is gone for good.
+	SetRetention(context.Context, *connect.Request[v1.SetRetentionRequest]) (*connect.Response[v1.Change], error)
 	// Dissolve ends the group: nobody writes any more, all may read what there is. The owner may.
 	Dissolve(context.Context, *connect.Request[v1.DissolveRequest]) (*connect.Response[v1.Change], error)
 	// Send stores a message. The answer means: durably stored.
@@ -583,6 +604,12 @@ func NewChatServiceHandler(svc ChatServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(chatServiceMethods.ByName("UpdateGroup")),
 		connect.WithHandlerOptions(opts...),
 	)
+	chatServiceSetRetentionHandler := connect.NewUnaryHandler(
+		ChatServiceSetRetentionProcedure,
+		svc.SetRetention,
+		connect.WithSchema(chatServiceMethods.ByName("SetRetention")),
+		connect.WithHandlerOptions(opts...),
+	)
 	chatServiceDissolveHandler := connect.NewUnaryHandler(
 		ChatServiceDissolveProcedure,
 		svc.Dissolve,
@@ -659,6 +686,8 @@ func NewChatServiceHandler(svc ChatServiceHandler, opts ...connect.HandlerOption
 			chatServiceMuteMembersHandler.ServeHTTP(w, r)
 		case ChatServiceUpdateGroupProcedure:
 			chatServiceUpdateGroupHandler.ServeHTTP(w, r)
+		case ChatServiceSetRetentionProcedure:
+			chatServiceSetRetentionHandler.ServeHTTP(w, r)
 		case ChatServiceDissolveProcedure:
 			chatServiceDissolveHandler.ServeHTTP(w, r)
 		case ChatServiceSendProcedure:
@@ -744,6 +773,10 @@ func (UnimplementedChatServiceHandler) MuteMembers(context.Context, *connect.Req
 
 func (UnimplementedChatServiceHandler) UpdateGroup(context.Context, *connect.Request[v1.UpdateGroupRequest]) (*connect.Response[v1.Change], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.ChatService.UpdateGroup is not implemented"))
+}
+
+func (UnimplementedChatServiceHandler) SetRetention(context.Context, *connect.Request[v1.SetRetentionRequest]) (*connect.Response[v1.Change], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.ChatService.SetRetention is not implemented"))
 }
 
 func (UnimplementedChatServiceHandler) Dissolve(context.Context, *connect.Request[v1.DissolveRequest]) (*connect.Response[v1.Change], error) {

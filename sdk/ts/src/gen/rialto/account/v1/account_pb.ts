@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/account/v1/account.proto.
  */
 export const file_rialto_account_v1_account: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yaWFsdG8vYWNjb3VudC92MS9hY2NvdW50LnByb3RvEhFyaWFsdG8uYWNjb3VudC52MSJxCgRVc2VyEg4KAmlkGAEgASgEQgIwARIOCgZoYW5kbGUYAiABKAkSFAoMZGlzcGxheV9uYW1lGAMgASgJEhIKBmF2YXRhchgEIAEoBEICMAESCwoDYmlvGAUgASgJEhIKCmF2YXRhcl91cmwYBiABKAkidAoPUmVnaXN0ZXJSZXF1ZXN0Eg4KBmhhbmRsZRgBIAEoCRIQCghwYXNzd29yZBgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSKQoGY2xpZW50GAQgASgLMhkucmlhbHRvLmFjY291bnQudjEuQ2xpZW50IjgKBkNsaWVudBIMCgRuYW1lGAEgASgJEgwKBHR5cGUYAiABKAkSEgoGZGV2aWNlGAMgASgEQgIwASJbCgxMb2dpblJlcXVlc3QSDgoGaGFuZGxlGAEgASgJEhAKCHBhc3N3b3JkGAIgASgJEikKBmNsaWVudBgDIAEoCzIZLnJpYWx0by5hY2NvdW50LnYxLkNsaWVudCInCg5SZWZyZXNoUmVxdWVzdBIVCg1yZWZyZXNoX3Rva2VuGAEgASgJIokBCgdTZXNzaW9uEhAKBHVzZXIYASABKARCAjABEhIKBmRldmljZRgCIAEoBEICMAESFAoMYWNjZXNzX3Rva2VuGAMgASgJEhYKCmV4cGlyZXNfbXMYBCABKANCAjACEhUKDXJlZnJlc2hfdG9rZW4YBSABKAkSEwoHc2Vzc2lvbhgGIAEoBEICMAEiHAoNTG9nb3V0UmVxdWVzdBILCgNhbGwYASABKAgiEAoOTG9nb3V0UmVzcG9uc2UiFQoTTGlzdFNlc3Npb25zUmVxdWVzdCKQAQoLU2Vzc2lvbkluZm8SEwoHc2Vzc2lvbhgBIAEoBEICMAESEgoGZGV2aWNlGAIgASgEQgIwARIMCgRuYW1lGAMgASgJEgwKBHR5cGUYBCABKAkSFgoKY3JlYXRlZF9tcxgFIAEoA0ICMAISEwoHdXNlZF9tcxgGIAEoA0ICMAISDwoHY3VycmVudBgHIAEoCCJIChRMaXN0U2Vzc2lvbnNSZXNwb25zZRIwCghzZXNzaW9ucxgBIAMoCzIeLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb25JbmZvIisKFFJldm9rZVNlc3Npb25SZXF1ZXN0EhMKB3Nlc3Npb24YASABKARCAjABIhcKFVJldm9rZVNlc3Npb25SZXNwb25zZSJDChVDaGFuZ2VQYXNzd29yZFJlcXVlc3QSFAoMb2xkX3Bhc3N3b3JkGAEgASgJEhQKDG5ld19wYXNzd29yZBgCIAEoCSIYChZDaGFuZ2VQYXNzd29yZFJlc3BvbnNlIhUKE0NyZWF0ZVRpY2tldFJlcXVlc3QiPgoUQ3JlYXRlVGlja2V0UmVzcG9uc2USDgoGdGlja2V0GAEgASgJEhYKCmV4cGlyZXNfbXMYAiABKANCAjACIjUKD0dldFVzZXJzUmVxdWVzdBIRCgV1c2VycxgBIAMoBEICMAESDwoHaGFuZGxlcxgCIAMoCSI6ChBHZXRVc2Vyc1Jlc3BvbnNlEiYKBXVzZXJzGAEgAygLMhcucmlhbHRvLmFjY291bnQudjEuVXNlciIjChJTZWFyY2hVc2Vyc1JlcXVlc3QSDQoFcXVlcnkYASABKAkiPQoTU2VhcmNoVXNlcnNSZXNwb25zZRImCgV1c2VycxgBIAMoCzIXLnJpYWx0by5hY2NvdW50LnYxLlVzZXIigAEKFFVwZGF0ZVByb2ZpbGVSZXF1ZXN0EhkKDGRpc3BsYXlfbmFtZRgBIAEoCUgAiAEBEhAKA2JpbxgCIAEoCUgBiAEBEhcKBmF2YXRhchgDIAEoBEICMAFIAogBAUIPCg1fZGlzcGxheV9uYW1lQgYKBF9iaW9CCQoHX2F2YXRhciJTCghTZXR0aW5ncxIOCgZsb2NhbGUYASABKAkSDQoFdGhlbWUYAiABKAkSFQoNaGlkZV9wcmVzZW5jZRgDIAEoCBIRCgloaWRlX3JlYWQYBCABKAgiFAoSR2V0U2V0dGluZ3NSZXF1ZXN0IkYKFVVwZGF0ZVNldHRpbmdzUmVxdWVzdBItCghzZXR0aW5ncxgBIAEoCzIbLnJpYWx0by5hY2NvdW50LnYxLlNldHRpbmdzIjkKFFJlcXVlc3RGcmllbmRSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABEg8KB21lc3NhZ2UYAiABKAkiNwoTQW5zd2VyRnJpZW5kUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwARIOCgZhY2NlcHQYAiABKAgiNwoTUmVtYXJrRnJpZW5kUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwARIOCgZyZW1hcmsYAiABKAkiJwoTRGVsZXRlRnJpZW5kUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIgCgxCbG9ja1JlcXVlc3QSEAoEdXNlchgBIAEoBEICMAEiIgoOVW5ibG9ja1JlcXVlc3QSEAoEdXNlchgBIAEoBEICMAEiIQoNRm9sbG93UmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIjCg9VbmZvbGxvd1JlcXVlc3QSEAoEdXNlchgBIAEoBEICMAEiMwoUTGlzdFJlbGF0aW9uc1JlcXVlc3QSDQoFbGltaXQYASABKA0SDAoEcGFnZRgCIAEoCSJSChVMaXN0UmVsYXRpb25zUmVzcG9uc2USKwoJcmVsYXRpb25zGAEgAygLMhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SDAoEbmV4dBgCIAEoCSIXChVTdWdnZXN0RnJpZW5kc1JlcXVlc3QisAEKFlN1Z2dlc3RGcmllbmRzUmVzcG9uc2USSQoLc3VnZ2VzdGlvbnMYASADKAsyNC5yaWFsdG8uYWNjb3VudC52MS5TdWdnZXN0RnJpZW5kc1Jlc3BvbnNlLlN1Z2dlc3Rpb24aSwoKU3VnZ2VzdGlvbhIlCgR1c2VyGAEgASgLMhcucmlhbHRvLmFjY291bnQudjEuVXNlchIWCg5tdXR1YWxfZnJpZW5kcxgCIAEoDSJLCg5QdXRVc2VyUmVxdWVzdBITCgtleHRlcm5hbF9pZBgBIAEoCRIOCgZoYW5kbGUYAiABKAkSFAoMZGlzcGxheV9uYW1lGAMgASgJImgKFENyZWF0ZVNlc3Npb25SZXF1ZXN0EhMKC2V4dGVybmFsX2lkGAEgASgJEhAKBHVzZXIYAiABKARCAjABEikKBmNsaWVudBgDIAEoCzIZLnJpYWx0by5hY2NvdW50LnYxLkNsaWVudDL6CAoOQWNjb3VudFNlcnZpY2USSgoIUmVnaXN0ZXISIi5yaWFsdG8uYWNjb3VudC52MS5SZWdpc3RlclJlcXVlc3QaGi5yaWFsdG8uYWNjb3VudC52MS5TZXNzaW9uEkQKBUxvZ2luEh8ucmlhbHRvLmFjY291bnQudjEuTG9naW5SZXF1ZXN0GhoucmlhbHRvLmFjY291bnQudjEuU2Vzc2lvbhJICgdSZWZyZXNoEiEucmlhbHRvLmFjY291bnQudjEuUmVmcmVzaFJlcXVlc3QaGi5yaWFsdG8uYWNjb3VudC52MS5TZXNzaW9uEk0KBkxvZ291dBIgLnJpYWx0by5hY2NvdW50LnYxLkxvZ291dFJlcXVlc3QaIS5yaWFsdG8uYWNjb3VudC52MS5Mb2dvdXRSZXNwb25zZRJfCgxMaXN0U2Vzc2lvbnMSJi5yaWFsdG8uYWNjb3VudC52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GicucmlhbHRvLmFjY291bnQudjEuTGlzdFNlc3Npb25zUmVzcG9uc2USYgoNUmV2b2tlU2Vzc2lvbhInLnJpYWx0by5hY2NvdW50LnYxLlJldm9rZVNlc3Npb25SZXF1ZXN0GigucmlhbHRvLmFjY291bnQudjEuUmV2b2tlU2Vzc2lvblJlc3BvbnNlEmUKDkNoYW5nZVBhc3N3b3JkEigucmlhbHRvLmFjY291bnQudjEuQ2hhbmdlUGFzc3dvcmRSZXF1ZXN0GikucmlhbHRvLmFjY291bnQudjEuQ2hhbmdlUGFzc3dvcmRSZXNwb25zZRJfCgxDcmVhdGVUaWNrZXQSJi5yaWFsdG8uYWNjb3VudC52MS5DcmVhdGVUaWNrZXRSZXF1ZXN0GicucmlhbHRvLmFjY291bnQudjEuQ3JlYXRlVGlja2V0UmVzcG9uc2USUwoIR2V0VXNlcnMSIi5yaWFsdG8uYWNjb3VudC52MS5HZXRVc2Vyc1JlcXVlc3QaIy5yaWFsdG8uYWNjb3VudC52MS5HZXRVc2Vyc1Jlc3BvbnNlElwKC1NlYXJjaFVzZXJzEiUucmlhbHRvLmFjY291bnQudjEuU2VhcmNoVXNlcnNSZXF1ZXN0GiYucmlhbHRvLmFjY291bnQudjEuU2VhcmNoVXNlcnNSZXNwb25zZRJRCg1VcGRhdGVQcm9maWxlEicucmlhbHRvLmFjY291bnQudjEuVXBkYXRlUHJvZmlsZVJlcXVlc3QaFy5yaWFsdG8uYWNjb3VudC52MS5Vc2VyElEKC0dldFNldHRpbmdzEiUucmlhbHRvLmFjY291bnQudjEuR2V0U2V0dGluZ3NSZXF1ZXN0GhsucmlhbHRvLmFjY291bnQudjEuU2V0dGluZ3MSVwoOVXBkYXRlU2V0dGluZ3MSKC5yaWFsdG8uYWNjb3VudC52MS5VcGRhdGVTZXR0aW5nc1JlcXVlc3QaGy5yaWFsdG8uYWNjb3VudC52MS5TZXR0aW5nczK/BgoMR3JhcGhTZXJ2aWNlElIKDVJlcXVlc3RGcmllbmQSJy5yaWFsdG8uYWNjb3VudC52MS5SZXF1ZXN0RnJpZW5kUmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uElAKDEFuc3dlckZyaWVuZBImLnJpYWx0by5hY2NvdW50LnYxLkFuc3dlckZyaWVuZFJlcXVlc3QaGC5yaWFsdG8uY2hhdC52MS5SZWxhdGlvbhJQCgxSZW1hcmtGcmllbmQSJi5yaWFsdG8uYWNjb3VudC52MS5SZW1hcmtGcmllbmRSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SUAoMRGVsZXRlRnJpZW5kEiYucmlhbHRvLmFjY291bnQudjEuRGVsZXRlRnJpZW5kUmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uEkIKBUJsb2NrEh8ucmlhbHRvLmFjY291bnQudjEuQmxvY2tSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SRgoHVW5ibG9jaxIhLnJpYWx0by5hY2NvdW50LnYxLlVuYmxvY2tSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SRAoGRm9sbG93EiAucmlhbHRvLmFjY291bnQudjEuRm9sbG93UmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uEkgKCFVuZm9sbG93EiIucmlhbHRvLmFjY291bnQudjEuVW5mb2xsb3dSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SYgoNTGlzdFJlbGF0aW9ucxInLnJpYWx0by5hY2NvdW50LnYxLkxpc3RSZWxhdGlvbnNSZXF1ZXN0GigucmlhbHRvLmFjY291bnQudjEuTGlzdFJlbGF0aW9uc1Jlc3BvbnNlEmUKDlN1Z2dlc3RGcmllbmRzEigucmlhbHRvLmFjY291bnQudjEuU3VnZ2VzdEZyaWVuZHNSZXF1ZXN0GikucmlhbHRvLmFjY291bnQudjEuU3VnZ2VzdEZyaWVuZHNSZXNwb25zZTKrAQoMQWRtaW5TZXJ2aWNlEkUKB1B1dFVzZXISIS5yaWFsdG8uYWNjb3VudC52MS5QdXRVc2VyUmVxdWVzdBoXLnJpYWx0by5hY2NvdW50LnYxLlVzZXISVAoNQ3JlYXRlU2Vzc2lvbhInLnJpYWx0by5hY2NvdW50LnYxLkNyZWF0ZVNlc3Npb25SZXF1ZXN0GhoucmlhbHRvLmFjY291bnQudjEuU2Vzc2lvbkI9WjtnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vZ2VuL3JpYWx0by9hY2NvdW50L3YxO2FjY291bnR2MWIGcHJvdG8z", [file_rialto_chat_v1_chat]);
+  fileDesc("Ch9yaWFsdG8vYWNjb3VudC92MS9hY2NvdW50LnByb3RvEhFyaWFsdG8uYWNjb3VudC52MSJxCgRVc2VyEg4KAmlkGAEgASgEQgIwARIOCgZoYW5kbGUYAiABKAkSFAoMZGlzcGxheV9uYW1lGAMgASgJEhIKBmF2YXRhchgEIAEoBEICMAESCwoDYmlvGAUgASgJEhIKCmF2YXRhcl91cmwYBiABKAkidAoPUmVnaXN0ZXJSZXF1ZXN0Eg4KBmhhbmRsZRgBIAEoCRIQCghwYXNzd29yZBgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSKQoGY2xpZW50GAQgASgLMhkucmlhbHRvLmFjY291bnQudjEuQ2xpZW50IjgKBkNsaWVudBIMCgRuYW1lGAEgASgJEgwKBHR5cGUYAiABKAkSEgoGZGV2aWNlGAMgASgEQgIwASJbCgxMb2dpblJlcXVlc3QSDgoGaGFuZGxlGAEgASgJEhAKCHBhc3N3b3JkGAIgASgJEikKBmNsaWVudBgDIAEoCzIZLnJpYWx0by5hY2NvdW50LnYxLkNsaWVudCIkChJSZXF1ZXN0Q29kZVJlcXVlc3QSDgoGaGFuZGxlGAEgASgJIhUKE1JlcXVlc3RDb2RlUmVzcG9uc2UiXwoUTG9naW5XaXRoQ29kZVJlcXVlc3QSDgoGaGFuZGxlGAEgASgJEgwKBGNvZGUYAiABKAkSKQoGY2xpZW50GAMgASgLMhkucmlhbHRvLmFjY291bnQudjEuQ2xpZW50IicKDlJlZnJlc2hSZXF1ZXN0EhUKDXJlZnJlc2hfdG9rZW4YASABKAkiiQEKB1Nlc3Npb24SEAoEdXNlchgBIAEoBEICMAESEgoGZGV2aWNlGAIgASgEQgIwARIUCgxhY2Nlc3NfdG9rZW4YAyABKAkSFgoKZXhwaXJlc19tcxgEIAEoA0ICMAISFQoNcmVmcmVzaF90b2tlbhgFIAEoCRITCgdzZXNzaW9uGAYgASgEQgIwASIcCg1Mb2dvdXRSZXF1ZXN0EgsKA2FsbBgBIAEoCCIQCg5Mb2dvdXRSZXNwb25zZSIVChNMaXN0U2Vzc2lvbnNSZXF1ZXN0IpABCgtTZXNzaW9uSW5mbxITCgdzZXNzaW9uGAEgASgEQgIwARISCgZkZXZpY2UYAiABKARCAjABEgwKBG5hbWUYAyABKAkSDAoEdHlwZRgEIAEoCRIWCgpjcmVhdGVkX21zGAUgASgDQgIwAhITCgd1c2VkX21zGAYgASgDQgIwAhIPCgdjdXJyZW50GAcgASgIIkgKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEjAKCHNlc3Npb25zGAEgAygLMh4ucmlhbHRvLmFjY291bnQudjEuU2Vzc2lvbkluZm8iKwoUUmV2b2tlU2Vzc2lvblJlcXVlc3QSEwoHc2Vzc2lvbhgBIAEoBEICMAEiFwoVUmV2b2tlU2Vzc2lvblJlc3BvbnNlIkMKFUNoYW5nZVBhc3N3b3JkUmVxdWVzdBIUCgxvbGRfcGFzc3dvcmQYASABKAkSFAoMbmV3X3Bhc3N3b3JkGAIgASgJIhgKFkNoYW5nZVBhc3N3b3JkUmVzcG9uc2UiFQoTQ3JlYXRlVGlja2V0UmVxdWVzdCI+ChRDcmVhdGVUaWNrZXRSZXNwb25zZRIOCgZ0aWNrZXQYASABKAkSFgoKZXhwaXJlc19tcxgCIAEoA0ICMAIiNQoPR2V0VXNlcnNSZXF1ZXN0EhEKBXVzZXJzGAEgAygEQgIwARIPCgdoYW5kbGVzGAIgAygJIjoKEEdldFVzZXJzUmVzcG9uc2USJgoFdXNlcnMYASADKAsyFy5yaWFsdG8uYWNjb3VudC52MS5Vc2VyIiMKElNlYXJjaFVzZXJzUmVxdWVzdBINCgVxdWVyeRgBIAEoCSI9ChNTZWFyY2hVc2Vyc1Jlc3BvbnNlEiYKBXVzZXJzGAEgAygLMhcucmlhbHRvLmFjY291bnQudjEuVXNlciKAAQoUVXBkYXRlUHJvZmlsZVJlcXVlc3QSGQoMZGlzcGxheV9uYW1lGAEgASgJSACIAQESEAoDYmlvGAIgASgJSAGIAQESFwoGYXZhdGFyGAMgASgEQgIwAUgCiAEBQg8KDV9kaXNwbGF5X25hbWVCBgoEX2Jpb0IJCgdfYXZhdGFyIlMKCFNldHRpbmdzEg4KBmxvY2FsZRgBIAEoCRINCgV0aGVtZRgCIAEoCRIVCg1oaWRlX3ByZXNlbmNlGAMgASgIEhEKCWhpZGVfcmVhZBgEIAEoCCIUChJHZXRTZXR0aW5nc1JlcXVlc3QiRgoVVXBkYXRlU2V0dGluZ3NSZXF1ZXN0Ei0KCHNldHRpbmdzGAEgASgLMhsucmlhbHRvLmFjY291bnQudjEuU2V0dGluZ3MiOQoUUmVxdWVzdEZyaWVuZFJlcXVlc3QSEAoEdXNlchgBIAEoBEICMAESDwoHbWVzc2FnZRgCIAEoCSI3ChNBbnN3ZXJGcmllbmRSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABEg4KBmFjY2VwdBgCIAEoCCI3ChNSZW1hcmtGcmllbmRSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABEg4KBnJlbWFyaxgCIAEoCSInChNEZWxldGVGcmllbmRSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABIiAKDEJsb2NrUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIiCg5VbmJsb2NrUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIhCg1Gb2xsb3dSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABIiMKD1VuZm9sbG93UmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIzChRMaXN0UmVsYXRpb25zUmVxdWVzdBINCgVsaW1pdBgBIAEoDRIMCgRwYWdlGAIgASgJIlIKFUxpc3RSZWxhdGlvbnNSZXNwb25zZRIrCglyZWxhdGlvbnMYASADKAsyGC5yaWFsdG8uY2hhdC52MS5SZWxhdGlvbhIMCgRuZXh0GAIgASgJIhcKFVN1Z2dlc3RGcmllbmRzUmVxdWVzdCKwAQoWU3VnZ2VzdEZyaWVuZHNSZXNwb25zZRJJCgtzdWdnZXN0aW9ucxgBIAMoCzI0LnJpYWx0by5hY2NvdW50LnYxLlN1Z2dlc3RGcmllbmRzUmVzcG9uc2UuU3VnZ2VzdGlvbhpLCgpTdWdnZXN0aW9uEiUKBHVzZXIYASABKAsyFy5yaWFsdG8uYWNjb3VudC52MS5Vc2VyEhYKDm11dHVhbF9mcmllbmRzGAIgASgNIksKDlB1dFVzZXJSZXF1ZXN0EhMKC2V4dGVybmFsX2lkGAEgASgJEg4KBmhhbmRsZRgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkiaAoUQ3JlYXRlU2Vzc2lvblJlcXVlc3QSEwoLZXh0ZXJuYWxfaWQYASABKAkSEAoEdXNlchgCIAEoBEICMAESKQoGY2xpZW50GAMgASgLMhkucmlhbHRvLmFjY291bnQudjEuQ2xpZW50Mq4KCg5BY2NvdW50U2VydmljZRJKCghSZWdpc3RlchIiLnJpYWx0by5hY2NvdW50LnYxLlJlZ2lzdGVyUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24SRAoFTG9naW4SHy5yaWFsdG8uYWNjb3VudC52MS5Mb2dpblJlcXVlc3QaGi5yaWFsdG8uYWNjb3VudC52MS5TZXNzaW9uElwKC1JlcXVlc3RDb2RlEiUucmlhbHRvLmFjY291bnQudjEuUmVxdWVzdENvZGVSZXF1ZXN0GiYucmlhbHRvLmFjY291bnQudjEuUmVxdWVzdENvZGVSZXNwb25zZRJUCg1Mb2dpbldpdGhDb2RlEicucmlhbHRvLmFjY291bnQudjEuTG9naW5XaXRoQ29kZVJlcXVlc3QaGi5yaWFsdG8uYWNjb3VudC52MS5TZXNzaW9uEkgKB1JlZnJlc2gSIS5yaWFsdG8uYWNjb3VudC52MS5SZWZyZXNoUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24STQoGTG9nb3V0EiAucmlhbHRvLmFjY291bnQudjEuTG9nb3V0UmVxdWVzdBohLnJpYWx0by5hY2NvdW50LnYxLkxvZ291dFJlc3BvbnNlEl8KDExpc3RTZXNzaW9ucxImLnJpYWx0by5hY2NvdW50LnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QaJy5yaWFsdG8uYWNjb3VudC52MS5MaXN0U2Vzc2lvbnNSZXNwb25zZRJiCg1SZXZva2VTZXNzaW9uEicucmlhbHRvLmFjY291bnQudjEuUmV2b2tlU2Vzc2lvblJlcXVlc3QaKC5yaWFsdG8uYWNjb3VudC52MS5SZXZva2VTZXNzaW9uUmVzcG9uc2USZQoOQ2hhbmdlUGFzc3dvcmQSKC5yaWFsdG8uYWNjb3VudC52MS5DaGFuZ2VQYXNzd29yZFJlcXVlc3QaKS5yaWFsdG8uYWNjb3VudC52MS5DaGFuZ2VQYXNzd29yZFJlc3BvbnNlEl8KDENyZWF0ZVRpY2tldBImLnJpYWx0by5hY2NvdW50LnYxLkNyZWF0ZVRpY2tldFJlcXVlc3QaJy5yaWFsdG8uYWNjb3VudC52MS5DcmVhdGVUaWNrZXRSZXNwb25zZRJTCghHZXRVc2VycxIiLnJpYWx0by5hY2NvdW50LnYxLkdldFVzZXJzUmVxdWVzdBojLnJpYWx0by5hY2NvdW50LnYxLkdldFVzZXJzUmVzcG9uc2USXAoLU2VhcmNoVXNlcnMSJS5yaWFsdG8uYWNjb3VudC52MS5TZWFyY2hVc2Vyc1JlcXVlc3QaJi5yaWFsdG8uYWNjb3VudC52MS5TZWFyY2hVc2Vyc1Jlc3BvbnNlElEKDVVwZGF0ZVByb2ZpbGUSJy5yaWFsdG8uYWNjb3VudC52MS5VcGRhdGVQcm9maWxlUmVxdWVzdBoXLnJpYWx0by5hY2NvdW50LnYxLlVzZXISUQoLR2V0U2V0dGluZ3MSJS5yaWFsdG8uYWNjb3VudC52MS5HZXRTZXR0aW5nc1JlcXVlc3QaGy5yaWFsdG8uYWNjb3VudC52MS5TZXR0aW5ncxJXCg5VcGRhdGVTZXR0aW5ncxIoLnJpYWx0by5hY2NvdW50LnYxLlVwZGF0ZVNldHRpbmdzUmVxdWVzdBobLnJpYWx0by5hY2NvdW50LnYxLlNldHRpbmdzMr8GCgxHcmFwaFNlcnZpY2USUgoNUmVxdWVzdEZyaWVuZBInLnJpYWx0by5hY2NvdW50LnYxLlJlcXVlc3RGcmllbmRSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SUAoMQW5zd2VyRnJpZW5kEiYucmlhbHRvLmFjY291bnQudjEuQW5zd2VyRnJpZW5kUmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uElAKDFJlbWFya0ZyaWVuZBImLnJpYWx0by5hY2NvdW50LnYxLlJlbWFya0ZyaWVuZFJlcXVlc3QaGC5yaWFsdG8uY2hhdC52MS5SZWxhdGlvbhJQCgxEZWxldGVGcmllbmQSJi5yaWFsdG8uYWNjb3VudC52MS5EZWxldGVGcmllbmRSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SQgoFQmxvY2sSHy5yaWFsdG8uYWNjb3VudC52MS5CbG9ja1JlcXVlc3QaGC5yaWFsdG8uY2hhdC52MS5SZWxhdGlvbhJGCgdVbmJsb2NrEiEucmlhbHRvLmFjY291bnQudjEuVW5ibG9ja1JlcXVlc3QaGC5yaWFsdG8uY2hhdC52MS5SZWxhdGlvbhJECgZGb2xsb3cSIC5yaWFsdG8uYWNjb3VudC52MS5Gb2xsb3dSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SSAoIVW5mb2xsb3cSIi5yaWFsdG8uYWNjb3VudC52MS5VbmZvbGxvd1JlcXVlc3QaGC5yaWFsdG8uY2hhdC52MS5SZWxhdGlvbhJiCg1MaXN0UmVsYXRpb25zEicucmlhbHRvLmFjY291bnQudjEuTGlzdFJlbGF0aW9uc1JlcXVlc3QaKC5yaWFsdG8uYWNjb3VudC52MS5MaXN0UmVsYXRpb25zUmVzcG9uc2USZQoOU3VnZ2VzdEZyaWVuZHMSKC5yaWFsdG8uYWNjb3VudC52MS5TdWdnZXN0RnJpZW5kc1JlcXVlc3QaKS5yaWFsdG8uYWNjb3VudC52MS5TdWdnZXN0RnJpZW5kc1Jlc3BvbnNlMqsBCgxBZG1pblNlcnZpY2USRQoHUHV0VXNlchIhLnJpYWx0by5hY2NvdW50LnYxLlB1dFVzZXJSZXF1ZXN0GhcucmlhbHRvLmFjY291bnQudjEuVXNlchJUCg1DcmVhdGVTZXNzaW9uEicucmlhbHRvLmFjY291bnQudjEuQ3JlYXRlU2Vzc2lvblJlcXVlc3QaGi5yaWFsdG8uYWNjb3VudC52MS5TZXNzaW9uQj1aO2dpdGh1Yi5jb20vcmlhbHRvLWltL3JpYWx0by9nZW4vcmlhbHRvL2FjY291bnQvdjE7YWNjb3VudHYxYgZwcm90bzM", [file_rialto_chat_v1_chat]);
 
 /**
  * @generated from message rialto.account.v1.User
@@ -167,6 +167,65 @@ export const LoginRequestSchema: GenMessage<LoginRequest> = /*@__PURE__*/
   messageDesc(file_rialto_account_v1_account, 3);
 
 /**
+ * @generated from message rialto.account.v1.RequestCodeRequest
+ */
+export type RequestCodeRequest = Message<"rialto.account.v1.RequestCodeRequest"> & {
+  /**
+   * @generated from field: string handle = 1;
+   */
+  handle: string;
+};
+
+/**
+ * Describes the message rialto.account.v1.RequestCodeRequest.
+ * Use `create(RequestCodeRequestSchema)` to create a new message.
+ */
+export const RequestCodeRequestSchema: GenMessage<RequestCodeRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 4);
+
+/**
+ * @generated from message rialto.account.v1.RequestCodeResponse
+ */
+export type RequestCodeResponse = Message<"rialto.account.v1.RequestCodeResponse"> & {
+};
+
+/**
+ * Describes the message rialto.account.v1.RequestCodeResponse.
+ * Use `create(RequestCodeResponseSchema)` to create a new message.
+ */
+export const RequestCodeResponseSchema: GenMessage<RequestCodeResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 5);
+
+/**
+ * @generated from message rialto.account.v1.LoginWithCodeRequest
+ */
+export type LoginWithCodeRequest = Message<"rialto.account.v1.LoginWithCodeRequest"> & {
+  /**
+   * @generated from field: string handle = 1;
+   */
+  handle: string;
+
+  /**
+   * Code of six digits.
+   *
+   * @generated from field: string code = 2;
+   */
+  code: string;
+
+  /**
+   * @generated from field: rialto.account.v1.Client client = 3;
+   */
+  client?: Client | undefined;
+};
+
+/**
+ * Describes the message rialto.account.v1.LoginWithCodeRequest.
+ * Use `create(LoginWithCodeRequestSchema)` to create a new message.
+ */
+export const LoginWithCodeRequestSchema: GenMessage<LoginWithCodeRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 6);
+
+/**
  * @generated from message rialto.account.v1.RefreshRequest
  */
 export type RefreshRequest = Message<"rialto.account.v1.RefreshRequest"> & {
@@ -181,7 +240,7 @@ export type RefreshRequest = Message<"rialto.account.v1.RefreshRequest"> & {
  * Use `create(RefreshRequestSchema)` to create a new message.
  */
 export const RefreshRequestSchema: GenMessage<RefreshRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 4);
+  messageDesc(file_rialto_account_v1_account, 7);
 
 /**
  * @generated from message rialto.account.v1.Session
@@ -229,7 +288,7 @@ export type Session = Message<"rialto.account.v1.Session"> & {
  * Use `create(SessionSchema)` to create a new message.
  */
 export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 5);
+  messageDesc(file_rialto_account_v1_account, 8);
 
 /**
  * @generated from message rialto.account.v1.LogoutRequest
@@ -246,7 +305,7 @@ export type LogoutRequest = Message<"rialto.account.v1.LogoutRequest"> & {
  * Use `create(LogoutRequestSchema)` to create a new message.
  */
 export const LogoutRequestSchema: GenMessage<LogoutRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 6);
+  messageDesc(file_rialto_account_v1_account, 9);
 
 /**
  * @generated from message rialto.account.v1.LogoutResponse
@@ -259,7 +318,7 @@ export type LogoutResponse = Message<"rialto.account.v1.LogoutResponse"> & {
  * Use `create(LogoutResponseSchema)` to create a new message.
  */
 export const LogoutResponseSchema: GenMessage<LogoutResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 7);
+  messageDesc(file_rialto_account_v1_account, 10);
 
 /**
  * @generated from message rialto.account.v1.ListSessionsRequest
@@ -272,7 +331,7 @@ export type ListSessionsRequest = Message<"rialto.account.v1.ListSessionsRequest
  * Use `create(ListSessionsRequestSchema)` to create a new message.
  */
 export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 8);
+  messageDesc(file_rialto_account_v1_account, 11);
 
 /**
  * @generated from message rialto.account.v1.SessionInfo
@@ -325,7 +384,7 @@ export type SessionInfo = Message<"rialto.account.v1.SessionInfo"> & {
  * Use `create(SessionInfoSchema)` to create a new message.
  */
 export const SessionInfoSchema: GenMessage<SessionInfo> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 9);
+  messageDesc(file_rialto_account_v1_account, 12);
 
 /**
  * @generated from message rialto.account.v1.ListSessionsResponse
@@ -342,7 +401,7 @@ export type ListSessionsResponse = Message<"rialto.account.v1.ListSessionsRespon
  * Use `create(ListSessionsResponseSchema)` to create a new message.
  */
 export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 10);
+  messageDesc(file_rialto_account_v1_account, 13);
 
 /**
  * @generated from message rialto.account.v1.RevokeSessionRequest
@@ -359,7 +418,7 @@ export type RevokeSessionRequest = Message<"rialto.account.v1.RevokeSessionReque
  * Use `create(RevokeSessionRequestSchema)` to create a new message.
  */
 export const RevokeSessionRequestSchema: GenMessage<RevokeSessionRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 11);
+  messageDesc(file_rialto_account_v1_account, 14);
 
 /**
  * @generated from message rialto.account.v1.RevokeSessionResponse
@@ -372,7 +431,7 @@ export type RevokeSessionResponse = Message<"rialto.account.v1.RevokeSessionResp
  * Use `create(RevokeSessionResponseSchema)` to create a new message.
  */
 export const RevokeSessionResponseSchema: GenMessage<RevokeSessionResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 12);
+  messageDesc(file_rialto_account_v1_account, 15);
 
 /**
  * @generated from message rialto.account.v1.ChangePasswordRequest
@@ -396,7 +455,7 @@ export type ChangePasswordRequest = Message<"rialto.account.v1.ChangePasswordReq
  * Use `create(ChangePasswordRequestSchema)` to create a new message.
  */
 export const ChangePasswordRequestSchema: GenMessage<ChangePasswordRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 13);
+  messageDesc(file_rialto_account_v1_account, 16);
 
 /**
  * @generated from message rialto.account.v1.ChangePasswordResponse
@@ -409,7 +468,7 @@ export type ChangePasswordResponse = Message<"rialto.account.v1.ChangePasswordRe
  * Use `create(ChangePasswordResponseSchema)` to create a new message.
  */
 export const ChangePasswordResponseSchema: GenMessage<ChangePasswordResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 14);
+  messageDesc(file_rialto_account_v1_account, 17);
 
 /**
  * @generated from message rialto.account.v1.CreateTicketRequest
@@ -422,7 +481,7 @@ export type CreateTicketRequest = Message<"rialto.account.v1.CreateTicketRequest
  * Use `create(CreateTicketRequestSchema)` to create a new message.
  */
 export const CreateTicketRequestSchema: GenMessage<CreateTicketRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 15);
+  messageDesc(file_rialto_account_v1_account, 18);
 
 /**
  * @generated from message rialto.account.v1.CreateTicketResponse
@@ -444,7 +503,7 @@ export type CreateTicketResponse = Message<"rialto.account.v1.CreateTicketRespon
  * Use `create(CreateTicketResponseSchema)` to create a new message.
  */
 export const CreateTicketResponseSchema: GenMessage<CreateTicketResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 16);
+  messageDesc(file_rialto_account_v1_account, 19);
 
 /**
  * GetUsersRequest names 1 to 200 users, by id or handle.
@@ -468,7 +527,7 @@ export type GetUsersRequest = Message<"rialto.account.v1.GetUsersRequest"> & {
  * Use `create(GetUsersRequestSchema)` to create a new message.
  */
 export const GetUsersRequestSchema: GenMessage<GetUsersRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 17);
+  messageDesc(file_rialto_account_v1_account, 20);
 
 /**
  * @generated from message rialto.account.v1.GetUsersResponse
@@ -485,7 +544,7 @@ export type GetUsersResponse = Message<"rialto.account.v1.GetUsersResponse"> & {
  * Use `create(GetUsersResponseSchema)` to create a new message.
  */
 export const GetUsersResponseSchema: GenMessage<GetUsersResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 18);
+  messageDesc(file_rialto_account_v1_account, 21);
 
 /**
  * @generated from message rialto.account.v1.SearchUsersRequest
@@ -504,7 +563,7 @@ export type SearchUsersRequest = Message<"rialto.account.v1.SearchUsersRequest">
  * Use `create(SearchUsersRequestSchema)` to create a new message.
  */
 export const SearchUsersRequestSchema: GenMessage<SearchUsersRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 19);
+  messageDesc(file_rialto_account_v1_account, 22);
 
 /**
  * @generated from message rialto.account.v1.SearchUsersResponse
@@ -521,7 +580,7 @@ export type SearchUsersResponse = Message<"rialto.account.v1.SearchUsersResponse
  * Use `create(SearchUsersResponseSchema)` to create a new message.
  */
 export const SearchUsersResponseSchema: GenMessage<SearchUsersResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 20);
+  messageDesc(file_rialto_account_v1_account, 23);
 
 /**
  * @generated from message rialto.account.v1.UpdateProfileRequest
@@ -554,7 +613,7 @@ export type UpdateProfileRequest = Message<"rialto.account.v1.UpdateProfileReque
  * Use `create(UpdateProfileRequestSchema)` to create a new message.
  */
 export const UpdateProfileRequestSchema: GenMessage<UpdateProfileRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 21);
+  messageDesc(file_rialto_account_v1_account, 24);
 
 /**
  * @generated from message rialto.account.v1.Settings
@@ -594,7 +653,7 @@ export type Settings = Message<"rialto.account.v1.Settings"> & {
  * Use `create(SettingsSchema)` to create a new message.
  */
 export const SettingsSchema: GenMessage<Settings> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 22);
+  messageDesc(file_rialto_account_v1_account, 25);
 
 /**
  * @generated from message rialto.account.v1.GetSettingsRequest
@@ -607,7 +666,7 @@ export type GetSettingsRequest = Message<"rialto.account.v1.GetSettingsRequest">
  * Use `create(GetSettingsRequestSchema)` to create a new message.
  */
 export const GetSettingsRequestSchema: GenMessage<GetSettingsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 23);
+  messageDesc(file_rialto_account_v1_account, 26);
 
 /**
  * @generated from message rialto.account.v1.UpdateSettingsRequest
@@ -624,7 +683,7 @@ export type UpdateSettingsRequest = Message<"rialto.account.v1.UpdateSettingsReq
  * Use `create(UpdateSettingsRequestSchema)` to create a new message.
  */
 export const UpdateSettingsRequestSchema: GenMessage<UpdateSettingsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 24);
+  messageDesc(file_rialto_account_v1_account, 27);
 
 /**
  * @generated from message rialto.account.v1.RequestFriendRequest
@@ -648,7 +707,7 @@ export type RequestFriendRequest = Message<"rialto.account.v1.RequestFriendReque
  * Use `create(RequestFriendRequestSchema)` to create a new message.
  */
 export const RequestFriendRequestSchema: GenMessage<RequestFriendRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 25);
+  messageDesc(file_rialto_account_v1_account, 28);
 
 /**
  * @generated from message rialto.account.v1.AnswerFriendRequest
@@ -670,7 +729,7 @@ export type AnswerFriendRequest = Message<"rialto.account.v1.AnswerFriendRequest
  * Use `create(AnswerFriendRequestSchema)` to create a new message.
  */
 export const AnswerFriendRequestSchema: GenMessage<AnswerFriendRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 26);
+  messageDesc(file_rialto_account_v1_account, 29);
 
 /**
  * @generated from message rialto.account.v1.RemarkFriendRequest
@@ -694,7 +753,7 @@ export type RemarkFriendRequest = Message<"rialto.account.v1.RemarkFriendRequest
  * Use `create(RemarkFriendRequestSchema)` to create a new message.
  */
 export const RemarkFriendRequestSchema: GenMessage<RemarkFriendRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 27);
+  messageDesc(file_rialto_account_v1_account, 30);
 
 /**
  * @generated from message rialto.account.v1.DeleteFriendRequest
@@ -711,7 +770,7 @@ export type DeleteFriendRequest = Message<"rialto.account.v1.DeleteFriendRequest
  * Use `create(DeleteFriendRequestSchema)` to create a new message.
  */
 export const DeleteFriendRequestSchema: GenMessage<DeleteFriendRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 28);
+  messageDesc(file_rialto_account_v1_account, 31);
 
 /**
  * @generated from message rialto.account.v1.BlockRequest
@@ -728,7 +787,7 @@ export type BlockRequest = Message<"rialto.account.v1.BlockRequest"> & {
  * Use `create(BlockRequestSchema)` to create a new message.
  */
 export const BlockRequestSchema: GenMessage<BlockRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 29);
+  messageDesc(file_rialto_account_v1_account, 32);
 
 /**
  * @generated from message rialto.account.v1.UnblockRequest
@@ -745,7 +804,7 @@ export type UnblockRequest = Message<"rialto.account.v1.UnblockRequest"> & {
  * Use `create(UnblockRequestSchema)` to create a new message.
  */
 export const UnblockRequestSchema: GenMessage<UnblockRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 30);
+  messageDesc(file_rialto_account_v1_account, 33);
 
 /**
  * @generated from message rialto.account.v1.FollowRequest
@@ -762,7 +821,7 @@ export type FollowRequest = Message<"rialto.account.v1.FollowRequest"> & {
  * Use `create(FollowRequestSchema)` to create a new message.
  */
 export const FollowRequestSchema: GenMessage<FollowRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 31);
+  messageDesc(file_rialto_account_v1_account, 34);
 
 /**
  * @generated from message rialto.account.v1.UnfollowRequest
@@ -779,7 +838,7 @@ export type UnfollowRequest = Message<"rialto.account.v1.UnfollowRequest"> & {
  * Use `create(UnfollowRequestSchema)` to create a new message.
  */
 export const UnfollowRequestSchema: GenMessage<UnfollowRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 32);
+  messageDesc(file_rialto_account_v1_account, 35);
 
 /**
  * @generated from message rialto.account.v1.ListRelationsRequest
@@ -805,7 +864,7 @@ export type ListRelationsRequest = Message<"rialto.account.v1.ListRelationsReque
  * Use `create(ListRelationsRequestSchema)` to create a new message.
  */
 export const ListRelationsRequestSchema: GenMessage<ListRelationsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 33);
+  messageDesc(file_rialto_account_v1_account, 36);
 
 /**
  * @generated from message rialto.account.v1.ListRelationsResponse
@@ -829,7 +888,7 @@ export type ListRelationsResponse = Message<"rialto.account.v1.ListRelationsResp
  * Use `create(ListRelationsResponseSchema)` to create a new message.
  */
 export const ListRelationsResponseSchema: GenMessage<ListRelationsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 34);
+  messageDesc(file_rialto_account_v1_account, 37);
 
 /**
  * @generated from message rialto.account.v1.SuggestFriendsRequest
@@ -842,7 +901,7 @@ export type SuggestFriendsRequest = Message<"rialto.account.v1.SuggestFriendsReq
  * Use `create(SuggestFriendsRequestSchema)` to create a new message.
  */
 export const SuggestFriendsRequestSchema: GenMessage<SuggestFriendsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 35);
+  messageDesc(file_rialto_account_v1_account, 38);
 
 /**
  * @generated from message rialto.account.v1.SuggestFriendsResponse
@@ -859,7 +918,7 @@ export type SuggestFriendsResponse = Message<"rialto.account.v1.SuggestFriendsRe
  * Use `create(SuggestFriendsResponseSchema)` to create a new message.
  */
 export const SuggestFriendsResponseSchema: GenMessage<SuggestFriendsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 36);
+  messageDesc(file_rialto_account_v1_account, 39);
 
 /**
  * @generated from message rialto.account.v1.SuggestFriendsResponse.Suggestion
@@ -881,7 +940,7 @@ export type SuggestFriendsResponse_Suggestion = Message<"rialto.account.v1.Sugge
  * Use `create(SuggestFriendsResponse_SuggestionSchema)` to create a new message.
  */
 export const SuggestFriendsResponse_SuggestionSchema: GenMessage<SuggestFriendsResponse_Suggestion> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 36, 0);
+  messageDesc(file_rialto_account_v1_account, 39, 0);
 
 /**
  * @generated from message rialto.account.v1.PutUserRequest
@@ -914,7 +973,7 @@ export type PutUserRequest = Message<"rialto.account.v1.PutUserRequest"> & {
  * Use `create(PutUserRequestSchema)` to create a new message.
  */
 export const PutUserRequestSchema: GenMessage<PutUserRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 37);
+  messageDesc(file_rialto_account_v1_account, 40);
 
 /**
  * @generated from message rialto.account.v1.CreateSessionRequest
@@ -943,7 +1002,7 @@ export type CreateSessionRequest = Message<"rialto.account.v1.CreateSessionReque
  * Use `create(CreateSessionRequestSchema)` to create a new message.
  */
 export const CreateSessionRequestSchema: GenMessage<CreateSessionRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 38);
+  messageDesc(file_rialto_account_v1_account, 41);
 
 /**
  * AccountService: users, their sessions and profiles. Register, Login and Refresh need no token.
@@ -969,6 +1028,27 @@ export const AccountService: GenService<{
   login: {
     methodKind: "unary";
     input: typeof LoginRequestSchema;
+    output: typeof SessionSchema;
+  },
+  /**
+   * RequestCode has a code for LoginWithCode sent to a user, where the server can (account.code_webhook). The answer is the same
+   * for a handle that nobody has. At most one code a minute is sent.
+   *
+   * @generated from rpc rialto.account.v1.AccountService.RequestCode
+   */
+  requestCode: {
+    methodKind: "unary";
+    input: typeof RequestCodeRequestSchema;
+    output: typeof RequestCodeResponseSchema;
+  },
+  /**
+   * LoginWithCode is Login with a code that was sent: good for 10 minutes, for one login, and dead after 5 wrong ones.
+   *
+   * @generated from rpc rialto.account.v1.AccountService.LoginWithCode
+   */
+  loginWithCode: {
+    methodKind: "unary";
+    input: typeof LoginWithCodeRequestSchema;
     output: typeof SessionSchema;
   },
   /**

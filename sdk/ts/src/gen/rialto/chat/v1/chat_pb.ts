@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/chat/v1/chat.proto.
  */
 export const file_rialto_chat_v1_chat: GenFile = /*@__PURE__*/
-  fileDesc("ChlyaWFsdG8vY2hhdC92MS9jaGF0LnByb3RvEg5yaWFsdG8uY2hhdC52MSKUBAoMQ29udmVyc2F0aW9uEg4KAmlkGAEgASgEQgIwARIuCgRraW5kGAIgASgOMiAucmlhbHRvLmNoYXQudjEuQ29udmVyc2F0aW9uS2luZBINCgV0aXRsZRgDIAEoCRIUCgxhbm5vdW5jZW1lbnQYBCABKAkSEgoGYXZhdGFyGAUgASgEQgIwARIvCgtqb2luX3BvbGljeRgGIAEoDjIaLnJpYWx0by5jaGF0LnYxLkpvaW5Qb2xpY3kSFAoMbWVtYmVyX2NvdW50GAcgASgNEhAKBHBlZXIYCCABKARCAjABEiIKBHJvbGUYCSABKA4yFC5yaWFsdG8uY2hhdC52MS5Sb2xlEhAKCGxhc3Rfc2VxGAogASgEEhAKCGpvaW5fc2VxGAsgASgEEi0KDGxhc3RfbWVzc2FnZRgMIAEoCzIXLnJpYWx0by5jaGF0LnYxLk1lc3NhZ2USMAoFc3RhdGUYDSABKAsyIS5yaWFsdG8uY2hhdC52MS5Db252ZXJzYXRpb25TdGF0ZRIOCgZ1bnJlYWQYDiABKAQSGgoScGVlcl9kZWxpdmVyZWRfc2VxGA8gASgEEhUKDXBlZXJfcmVhZF9zZXEYECABKAQSDQoFbGFyZ2UYESABKAgSEQoJbXV0ZWRfYWxsGBIgASgIEhEKCWRpc3NvbHZlZBgTIAEoCBIRCglsZWF2ZV9zZXEYFCABKAQilQEKEUNvbnZlcnNhdGlvblN0YXRlEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESDgoGcGlubmVkGAIgASgIEg0KBW11dGVkGAMgASgIEhAKCGFyY2hpdmVkGAQgASgIEg0KBWRyYWZ0GAUgASgJEhAKCHJlYWRfc2VxGAYgASgEEhQKDHJlYWRfY291bnRlZBgHIAEoBCIlChFPcGVuRGlyZWN0UmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASJ2ChJDcmVhdGVHcm91cFJlcXVlc3QSDQoFdGl0bGUYASABKAkSEwoHbWVtYmVycxgCIAMoBEICMAESLwoLam9pbl9wb2xpY3kYAyABKA4yGi5yaWFsdG8uY2hhdC52MS5Kb2luUG9saWN5EgsKA2tleRgEIAEoCSIyChZHZXRDb252ZXJzYXRpb25SZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAEiNwoYTGlzdENvbnZlcnNhdGlvbnNSZXF1ZXN0Eg0KBWxpbWl0GAEgASgNEgwKBHBhZ2UYAiABKAkibQoZTGlzdENvbnZlcnNhdGlvbnNSZXNwb25zZRIzCg1jb252ZXJzYXRpb25zGAEgAygLMhwucmlhbHRvLmNoYXQudjEuQ29udmVyc2F0aW9uEgwKBG5leHQYAiABKAkSDQoFYmFkZ2UYAyABKAQibAoGTWVtYmVyEhAKBHVzZXIYASABKARCAjABEiIKBHJvbGUYAiABKA4yFC5yaWFsdG8uY2hhdC52MS5Sb2xlEhAKCGpvaW5fc2VxGAMgASgEEhoKDm11dGVkX3VudGlsX21zGAQgASgDQgIwAiJLChJMaXN0TWVtYmVyc1JlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARINCgVsaW1pdBgCIAEoDRIMCgRwYWdlGAMgASgJIkwKE0xpc3RNZW1iZXJzUmVzcG9uc2USJwoHbWVtYmVycxgBIAMoCzIWLnJpYWx0by5jaGF0LnYxLk1lbWJlchIMCgRuZXh0GAIgASgJIhUKBkNoYW5nZRILCgNzZXEYASABKAQiPAoNSW52aXRlUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhEKBXVzZXJzGAIgAygEQgIwASI8Cg1SZW1vdmVSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEQoFdXNlcnMYAiADKARCAjABIigKDExlYXZlUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABIkcKC0pvaW5SZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESDQoFdG9rZW4YAiABKAkSDwoHbWVzc2FnZRgDIAEoCSI4CgxKb2luUmVzcG9uc2USDgoGam9pbmVkGAEgASgIEhgKDGNvbnZlcnNhdGlvbhgCIAEoBEICMAEiMwoXTGlzdEpvaW5SZXF1ZXN0c1JlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwASKhAQoYTGlzdEpvaW5SZXF1ZXN0c1Jlc3BvbnNlEkIKCHJlcXVlc3RzGAEgAygLMjAucmlhbHRvLmNoYXQudjEuTGlzdEpvaW5SZXF1ZXN0c1Jlc3BvbnNlLlJlcXVlc3QaQQoHUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwARIPCgdtZXNzYWdlGAIgASgJEhMKB3RpbWVfbXMYAyABKANCAjACIlYKGEFuc3dlckpvaW5SZXF1ZXN0UmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhAKBHVzZXIYAiABKARCAjABEg4KBmFjY2VwdBgDIAEoCCIxChVDcmVhdGVKb2luTGlua1JlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwASInChZDcmVhdGVKb2luTGlua1Jlc3BvbnNlEg0KBXRva2VuGAEgASgJImAKDlNldFJvbGVSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEAoEdXNlchgCIAEoBEICMAESIgoEcm9sZRgDIAEoDjIULnJpYWx0by5jaGF0LnYxLlJvbGUiPQoPVHJhbnNmZXJSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEAoEdXNlchgCIAEoBEICMAEiVwoSTXV0ZU1lbWJlcnNSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEQoFdXNlcnMYAiADKARCAjABEhQKCHVudGlsX21zGAMgASgDQgIwAiLiAQoSVXBkYXRlR3JvdXBSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEgoFdGl0bGUYAiABKAlIAIgBARIZCgxhbm5vdW5jZW1lbnQYAyABKAlIAYgBARIXCgZhdmF0YXIYBCABKARCAjABSAKIAQESNAoLam9pbl9wb2xpY3kYBSABKA4yGi5yaWFsdG8uY2hhdC52MS5Kb2luUG9saWN5SAOIAQFCCAoGX3RpdGxlQg8KDV9hbm5vdW5jZW1lbnRCCQoHX2F2YXRhckIOCgxfam9pbl9wb2xpY3kiKwoPRGlzc29sdmVSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAEifAoLU2VuZFJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARISCgpjbGllbnRfc2VxGAIgASgEEhUKDWNsaWVudF9tc2dfaWQYAyABKAkSKAoHY29udGVudBgEIAEoCzIXLnJpYWx0by5jaGF0LnYxLkNvbnRlbnQiYAoMU2VuZFJlc3BvbnNlEgoKAmlkGAEgASgJEgsKA3NlcRgCIAEoBBITCgd0aW1lX21zGAMgASgDQgIwAhIPCgdjb3VudGVkGAQgASgEEhEKCWR1cGxpY2F0ZRgFIAEoCCJtCg5IaXN0b3J5UmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEg4KBmJlZm9yZRgCIAEoBBINCgVhZnRlchgDIAEoBBITCgd0aW1lX21zGAQgASgDQgIwAhINCgVsaW1pdBgFIAEoDSJKCg9IaXN0b3J5UmVzcG9uc2USKQoIbWVzc2FnZXMYASADKAsyFy5yaWFsdG8uY2hhdC52MS5NZXNzYWdlEgwKBG1vcmUYAiABKAgiUAoLTWFya1JlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIVCg1kZWxpdmVyZWRfc2VxGAIgASgEEhAKCHJlYWRfc2VxGAMgASgEIkAKDE1hcmtSZXNwb25zZRIwCgVzdGF0ZRgBIAEoCzIhLnJpYWx0by5jaGF0LnYxLkNvbnZlcnNhdGlvblN0YXRlIqwBChBDb25maWd1cmVSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEwoGcGlubmVkGAIgASgISACIAQESEgoFbXV0ZWQYAyABKAhIAYgBARIVCghhcmNoaXZlZBgEIAEoCEgCiAEBEhIKBWRyYWZ0GAUgASgJSAOIAQFCCQoHX3Bpbm5lZEIICgZfbXV0ZWRCCwoJX2FyY2hpdmVkQggKBl9kcmFmdCJoChJMaXN0UmVhZGVyc1JlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARILCgNzZXEYAiABKAQSDQoFbGltaXQYAyABKA0SDAoEcGFnZRgEIAEoCRIOCgZ1bnJlYWQYBSABKAgiNgoTTGlzdFJlYWRlcnNSZXNwb25zZRIRCgV1c2VycxgBIAMoBEICMAESDAoEbmV4dBgCIAEoCSImCghQb3NpdGlvbhINCgVlcG9jaBgBIAEoDRILCgNzZXEYAiABKAQiRQoLU3luY1JlcXVlc3QSJwoFYWZ0ZXIYASABKAsyGC5yaWFsdG8uY2hhdC52MS5Qb3NpdGlvbhINCgVsaW1pdBgCIAEoDSKkAQoMU3luY1Jlc3BvbnNlEiUKBmV2ZW50cxgBIAMoCzIVLnJpYWx0by5jaGF0LnYxLkV2ZW50EiYKBG5leHQYAiABKAsyGC5yaWFsdG8uY2hhdC52MS5Qb3NpdGlvbhIMCgRtb3JlGAMgASgIEg0KBXJlc2V0GAQgASgIEigKBWxhcmdlGAUgAygLMhkucmlhbHRvLmNoYXQudjEuTGFyZ2VUYWlsIjcKCUxhcmdlVGFpbBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhAKCGxhc3Rfc2VxGAIgASgEIqwCCgVFdmVudBINCgVlcG9jaBgBIAEoDRILCgNzZXEYAiABKAQSDAoEcHJldhgDIAEoBBIqCgdtZXNzYWdlGAQgASgLMhcucmlhbHRvLmNoYXQudjEuTWVzc2FnZUgAEjkKDGNvbnZlcnNhdGlvbhgFIAEoCzIhLnJpYWx0by5jaGF0LnYxLkNvbnZlcnNhdGlvblN0YXRlSAASKgoEbWFyaxgGIAEoCzIaLnJpYWx0by5jaGF0LnYxLk1lbWJlck1hcmtIABIsCghyZWxhdGlvbhgHIAEoCzIYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uSAASMAoHcHJvZmlsZRgIIAEoCzIdLnJpYWx0by5jaGF0LnYxLlByb2ZpbGVDaGFuZ2VIAEIGCgRib2R5ImEKCk1lbWJlck1hcmsSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIQCgR1c2VyGAIgASgEQgIwARIVCg1kZWxpdmVyZWRfc2VxGAMgASgEEhAKCHJlYWRfc2VxGAQgASgEIpMBCghSZWxhdGlvbhIQCgR1c2VyGAEgASgEQgIwARIOCgZmcmllbmQYAiABKAgSEQoJcmVxdWVzdGVkGAMgASgIEg0KBWFza2VkGAQgASgIEg8KB2Jsb2NrZWQYBSABKAgSEQoJZm9sbG93aW5nGAYgASgIEg4KBnJlbWFyaxgHIAEoCRIPCgdtZXNzYWdlGAggASgJIiEKDVByb2ZpbGVDaGFuZ2USEAoEdXNlchgBIAEoBEICMAEqcAoQQ29udmVyc2F0aW9uS2luZBIhCh1DT05WRVJTQVRJT05fS0lORF9VTlNQRUNJRklFRBAAEhwKGENPTlZFUlNBVElPTl9LSU5EX0RJUkVDVBABEhsKF0NPTlZFUlNBVElPTl9LSU5EX0dST1VQEAIyjQ4KC0NoYXRTZXJ2aWNlEk0KCk9wZW5EaXJlY3QSIS5yaWFsdG8uY2hhdC52MS5PcGVuRGlyZWN0UmVxdWVzdBocLnJpYWx0by5jaGF0LnYxLkNvbnZlcnNhdGlvbhJPCgtDcmVhdGVHcm91cBIiLnJpYWx0by5jaGF0LnYxLkNyZWF0ZUdyb3VwUmVxdWVzdBocLnJpYWx0by5jaGF0LnYxLkNvbnZlcnNhdGlvbhJXCg9HZXRDb252ZXJzYXRpb24SJi5yaWFsdG8uY2hhdC52MS5HZXRDb252ZXJzYXRpb25SZXF1ZXN0GhwucmlhbHRvLmNoYXQudjEuQ29udmVyc2F0aW9uEmgKEUxpc3RDb252ZXJzYXRpb25zEigucmlhbHRvLmNoYXQudjEuTGlzdENvbnZlcnNhdGlvbnNSZXF1ZXN0GikucmlhbHRvLmNoYXQudjEuTGlzdENvbnZlcnNhdGlvbnNSZXNwb25zZRJWCgtMaXN0TWVtYmVycxIiLnJpYWx0by5jaGF0LnYxLkxpc3RNZW1iZXJzUmVxdWVzdBojLnJpYWx0by5jaGF0LnYxLkxpc3RNZW1iZXJzUmVzcG9uc2USPwoGSW52aXRlEh0ucmlhbHRvLmNoYXQudjEuSW52aXRlUmVxdWVzdBoWLnJpYWx0by5jaGF0LnYxLkNoYW5nZRI/CgZSZW1vdmUSHS5yaWFsdG8uY2hhdC52MS5SZW1vdmVSZXF1ZXN0GhYucmlhbHRvLmNoYXQudjEuQ2hhbmdlEj0KBUxlYXZlEhwucmlhbHRvLmNoYXQudjEuTGVhdmVSZXF1ZXN0GhYucmlhbHRvLmNoYXQudjEuQ2hhbmdlEkEKBEpvaW4SGy5yaWFsdG8uY2hhdC52MS5Kb2luUmVxdWVzdBocLnJpYWx0by5jaGF0LnYxLkpvaW5SZXNwb25zZRJlChBMaXN0Sm9pblJlcXVlc3RzEicucmlhbHRvLmNoYXQudjEuTGlzdEpvaW5SZXF1ZXN0c1JlcXVlc3QaKC5yaWFsdG8uY2hhdC52MS5MaXN0Sm9pblJlcXVlc3RzUmVzcG9uc2USVQoRQW5zd2VySm9pblJlcXVlc3QSKC5yaWFsdG8uY2hhdC52MS5BbnN3ZXJKb2luUmVxdWVzdFJlcXVlc3QaFi5yaWFsdG8uY2hhdC52MS5DaGFuZ2USXwoOQ3JlYXRlSm9pbkxpbmsSJS5yaWFsdG8uY2hhdC52MS5DcmVhdGVKb2luTGlua1JlcXVlc3QaJi5yaWFsdG8uY2hhdC52MS5DcmVhdGVKb2luTGlua1Jlc3BvbnNlEkEKB1NldFJvbGUSHi5yaWFsdG8uY2hhdC52MS5TZXRSb2xlUmVxdWVzdBoWLnJpYWx0by5jaGF0LnYxLkNoYW5nZRJDCghUcmFuc2ZlchIfLnJpYWx0by5jaGF0LnYxLlRyYW5zZmVyUmVxdWVzdBoWLnJpYWx0by5jaGF0LnYxLkNoYW5nZRJJCgtNdXRlTWVtYmVycxIiLnJpYWx0by5jaGF0LnYxLk11dGVNZW1iZXJzUmVxdWVzdBoWLnJpYWx0by5jaGF0LnYxLkNoYW5nZRJJCgtVcGRhdGVHcm91cBIiLnJpYWx0by5jaGF0LnYxLlVwZGF0ZUdyb3VwUmVxdWVzdBoWLnJpYWx0by5jaGF0LnYxLkNoYW5nZRJDCghEaXNzb2x2ZRIfLnJpYWx0by5jaGF0LnYxLkRpc3NvbHZlUmVxdWVzdBoWLnJpYWx0by5jaGF0LnYxLkNoYW5nZRJBCgRTZW5kEhsucmlhbHRvLmNoYXQudjEuU2VuZFJlcXVlc3QaHC5yaWFsdG8uY2hhdC52MS5TZW5kUmVzcG9uc2USSgoHSGlzdG9yeRIeLnJpYWx0by5jaGF0LnYxLkhpc3RvcnlSZXF1ZXN0Gh8ucmlhbHRvLmNoYXQudjEuSGlzdG9yeVJlc3BvbnNlEkEKBE1hcmsSGy5yaWFsdG8uY2hhdC52MS5NYXJrUmVxdWVzdBocLnJpYWx0by5jaGF0LnYxLk1hcmtSZXNwb25zZRJQCglDb25maWd1cmUSIC5yaWFsdG8uY2hhdC52MS5Db25maWd1cmVSZXF1ZXN0GiEucmlhbHRvLmNoYXQudjEuQ29udmVyc2F0aW9uU3RhdGUSVgoLTGlzdFJlYWRlcnMSIi5yaWFsdG8uY2hhdC52MS5MaXN0UmVhZGVyc1JlcXVlc3QaIy5yaWFsdG8uY2hhdC52MS5MaXN0UmVhZGVyc1Jlc3BvbnNlEkEKBFN5bmMSGy5yaWFsdG8uY2hhdC52MS5TeW5jUmVxdWVzdBocLnJpYWx0by5jaGF0LnYxLlN5bmNSZXNwb25zZUI3WjVnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vZ2VuL3JpYWx0by9jaGF0L3YxO2NoYXR2MWIGcHJvdG8z", [file_rialto_chat_v1_message]);
+  fileDesc("ChlyaWFsdG8vY2hhdC92MS9jaGF0LnByb3RvEg5yaWFsdG8uY2hhdC52MSK/BAoMQ29udmVyc2F0aW9uEg4KAmlkGAEgASgEQgIwARIuCgRraW5kGAIgASgOMiAucmlhbHRvLmNoYXQudjEuQ29udmVyc2F0aW9uS2luZBINCgV0aXRsZRgDIAEoCRIUCgxhbm5vdW5jZW1lbnQYBCABKAkSEgoGYXZhdGFyGAUgASgEQgIwARIvCgtqb2luX3BvbGljeRgGIAEoDjIaLnJpYWx0by5jaGF0LnYxLkpvaW5Qb2xpY3kSFAoMbWVtYmVyX2NvdW50GAcgASgNEhAKBHBlZXIYCCABKARCAjABEiIKBHJvbGUYCSABKA4yFC5yaWFsdG8uY2hhdC52MS5Sb2xlEhAKCGxhc3Rfc2VxGAogASgEEhAKCGpvaW5fc2VxGAsgASgEEi0KDGxhc3RfbWVzc2FnZRgMIAEoCzIXLnJpYWx0by5jaGF0LnYxLk1lc3NhZ2USMAoFc3RhdGUYDSABKAsyIS5yaWFsdG8uY2hhdC52MS5Db252ZXJzYXRpb25TdGF0ZRIOCgZ1bnJlYWQYDiABKAQSGgoScGVlcl9kZWxpdmVyZWRfc2VxGA8gASgEEhUKDXBlZXJfcmVhZF9zZXEYECABKAQSDQoFbGFyZ2UYESABKAgSEQoJbXV0ZWRfYWxsGBIgASgIEhEKCWRpc3NvbHZlZBgTIAEoCBIRCglsZWF2ZV9zZXEYFCABKAQSFgoOcmV0ZW50aW9uX2RheXMYFSABKA0SEQoJa2VwdF9kYXlzGBYgASgNIpUBChFDb252ZXJzYXRpb25TdGF0ZRIYCgxjb252ZXJzYXRpb24YASABKARCAjABEg4KBnBpbm5lZBgCIAEoCBINCgVtdXRlZBgDIAEoCBIQCghhcmNoaXZlZBgEIAEoCBINCgVkcmFmdBgFIAEoCRIQCghyZWFkX3NlcRgGIAEoBBIUCgxyZWFkX2NvdW50ZWQYByABKAQiJQoRT3BlbkRpcmVjdFJlcXVlc3QSEAoEdXNlchgBIAEoBEICMAEidgoSQ3JlYXRlR3JvdXBSZXF1ZXN0Eg0KBXRpdGxlGAEgASgJEhMKB21lbWJlcnMYAiADKARCAjABEi8KC2pvaW5fcG9saWN5GAMgASgOMhoucmlhbHRvLmNoYXQudjEuSm9pblBvbGljeRILCgNrZXkYBCABKAkiMgoWR2V0Q29udmVyc2F0aW9uUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABIjcKGExpc3RDb252ZXJzYXRpb25zUmVxdWVzdBINCgVsaW1pdBgBIAEoDRIMCgRwYWdlGAIgASgJIm0KGUxpc3RDb252ZXJzYXRpb25zUmVzcG9uc2USMwoNY29udmVyc2F0aW9ucxgBIAMoCzIcLnJpYWx0by5jaGF0LnYxLkNvbnZlcnNhdGlvbhIMCgRuZXh0GAIgASgJEg0KBWJhZGdlGAMgASgEImwKBk1lbWJlchIQCgR1c2VyGAEgASgEQgIwARIiCgRyb2xlGAIgASgOMhQucmlhbHRvLmNoYXQudjEuUm9sZRIQCghqb2luX3NlcRgDIAEoBBIaCg5tdXRlZF91bnRpbF9tcxgEIAEoA0ICMAIiSwoSTGlzdE1lbWJlcnNSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESDQoFbGltaXQYAiABKA0SDAoEcGFnZRgDIAEoCSJMChNMaXN0TWVtYmVyc1Jlc3BvbnNlEicKB21lbWJlcnMYASADKAsyFi5yaWFsdG8uY2hhdC52MS5NZW1iZXISDAoEbmV4dBgCIAEoCSIVCgZDaGFuZ2USCwoDc2VxGAEgASgEIjwKDUludml0ZVJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIRCgV1c2VycxgCIAMoBEICMAEiPAoNUmVtb3ZlUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhEKBXVzZXJzGAIgAygEQgIwASIoCgxMZWF2ZVJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwASJHCgtKb2luUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEg0KBXRva2VuGAIgASgJEg8KB21lc3NhZ2UYAyABKAkiOAoMSm9pblJlc3BvbnNlEg4KBmpvaW5lZBgBIAEoCBIYCgxjb252ZXJzYXRpb24YAiABKARCAjABIjMKF0xpc3RKb2luUmVxdWVzdHNSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAEioQEKGExpc3RKb2luUmVxdWVzdHNSZXNwb25zZRJCCghyZXF1ZXN0cxgBIAMoCzIwLnJpYWx0by5jaGF0LnYxLkxpc3RKb2luUmVxdWVzdHNSZXNwb25zZS5SZXF1ZXN0GkEKB1JlcXVlc3QSEAoEdXNlchgBIAEoBEICMAESDwoHbWVzc2FnZRgCIAEoCRITCgd0aW1lX21zGAMgASgDQgIwAiJWChhBbnN3ZXJKb2luUmVxdWVzdFJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIQCgR1c2VyGAIgASgEQgIwARIOCgZhY2NlcHQYAyABKAgiMQoVQ3JlYXRlSm9pbkxpbmtSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAEiJwoWQ3JlYXRlSm9pbkxpbmtSZXNwb25zZRINCgV0b2tlbhgBIAEoCSJgCg5TZXRSb2xlUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhAKBHVzZXIYAiABKARCAjABEiIKBHJvbGUYAyABKA4yFC5yaWFsdG8uY2hhdC52MS5Sb2xlIj0KD1RyYW5zZmVyUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhAKBHVzZXIYAiABKARCAjABIlcKEk11dGVNZW1iZXJzUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhEKBXVzZXJzGAIgAygEQgIwARIUCgh1bnRpbF9tcxgDIAEoA0ICMAIi4gEKElVwZGF0ZUdyb3VwUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhIKBXRpdGxlGAIgASgJSACIAQESGQoMYW5ub3VuY2VtZW50GAMgASgJSAGIAQESFwoGYXZhdGFyGAQgASgEQgIwAUgCiAEBEjQKC2pvaW5fcG9saWN5GAUgASgOMhoucmlhbHRvLmNoYXQudjEuSm9pblBvbGljeUgDiAEBQggKBl90aXRsZUIPCg1fYW5ub3VuY2VtZW50QgkKB19hdmF0YXJCDgoMX2pvaW5fcG9saWN5Ij0KE1NldFJldGVudGlvblJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIMCgRkYXlzGAIgASgNIisKD0Rpc3NvbHZlUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABInwKC1NlbmRSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEgoKY2xpZW50X3NlcRgCIAEoBBIVCg1jbGllbnRfbXNnX2lkGAMgASgJEigKB2NvbnRlbnQYBCABKAsyFy5yaWFsdG8uY2hhdC52MS5Db250ZW50ImAKDFNlbmRSZXNwb25zZRIKCgJpZBgBIAEoCRILCgNzZXEYAiABKAQSEwoHdGltZV9tcxgDIAEoA0ICMAISDwoHY291bnRlZBgEIAEoBBIRCglkdXBsaWNhdGUYBSABKAgibQoOSGlzdG9yeVJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIOCgZiZWZvcmUYAiABKAQSDQoFYWZ0ZXIYAyABKAQSEwoHdGltZV9tcxgEIAEoA0ICMAISDQoFbGltaXQYBSABKA0iSgoPSGlzdG9yeVJlc3BvbnNlEikKCG1lc3NhZ2VzGAEgAygLMhcucmlhbHRvLmNoYXQudjEuTWVzc2FnZRIMCgRtb3JlGAIgASgIIlAKC01hcmtSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESFQoNZGVsaXZlcmVkX3NlcRgCIAEoBBIQCghyZWFkX3NlcRgDIAEoBCJACgxNYXJrUmVzcG9uc2USMAoFc3RhdGUYASABKAsyIS5yaWFsdG8uY2hhdC52MS5Db252ZXJzYXRpb25TdGF0ZSKsAQoQQ29uZmlndXJlUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhMKBnBpbm5lZBgCIAEoCEgAiAEBEhIKBW11dGVkGAMgASgISAGIAQESFQoIYXJjaGl2ZWQYBCABKAhIAogBARISCgVkcmFmdBgFIAEoCUgDiAEBQgkKB19waW5uZWRCCAoGX211dGVkQgsKCV9hcmNoaXZlZEIICgZfZHJhZnQiaAoSTGlzdFJlYWRlcnNSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESCwoDc2VxGAIgASgEEg0KBWxpbWl0GAMgASgNEgwKBHBhZ2UYBCABKAkSDgoGdW5yZWFkGAUgASgIIjYKE0xpc3RSZWFkZXJzUmVzcG9uc2USEQoFdXNlcnMYASADKARCAjABEgwKBG5leHQYAiABKAkiJgoIUG9zaXRpb24SDQoFZXBvY2gYASABKA0SCwoDc2VxGAIgASgEIkUKC1N5bmNSZXF1ZXN0EicKBWFmdGVyGAEgASgLMhgucmlhbHRvLmNoYXQudjEuUG9zaXRpb24SDQoFbGltaXQYAiABKA0ipAEKDFN5bmNSZXNwb25zZRIlCgZldmVudHMYASADKAsyFS5yaWFsdG8uY2hhdC52MS5FdmVudBImCgRuZXh0GAIgASgLMhgucmlhbHRvLmNoYXQudjEuUG9zaXRpb24SDAoEbW9yZRgDIAEoCBINCgVyZXNldBgEIAEoCBIoCgVsYXJnZRgFIAMoCzIZLnJpYWx0by5jaGF0LnYxLkxhcmdlVGFpbCI3CglMYXJnZVRhaWwSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIQCghsYXN0X3NlcRgCIAEoBCKsAgoFRXZlbnQSDQoFZXBvY2gYASABKA0SCwoDc2VxGAIgASgEEgwKBHByZXYYAyABKAQSKgoHbWVzc2FnZRgEIAEoCzIXLnJpYWx0by5jaGF0LnYxLk1lc3NhZ2VIABI5Cgxjb252ZXJzYXRpb24YBSABKAsyIS5yaWFsdG8uY2hhdC52MS5Db252ZXJzYXRpb25TdGF0ZUgAEioKBG1hcmsYBiABKAsyGi5yaWFsdG8uY2hhdC52MS5NZW1iZXJNYXJrSAASLAoIcmVsYXRpb24YByABKAsyGC5yaWFsdG8uY2hhdC52MS5SZWxhdGlvbkgAEjAKB3Byb2ZpbGUYCCABKAsyHS5yaWFsdG8uY2hhdC52MS5Qcm9maWxlQ2hhbmdlSABCBgoEYm9keSJhCgpNZW1iZXJNYXJrEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEAoEdXNlchgCIAEoBEICMAESFQoNZGVsaXZlcmVkX3NlcRgDIAEoBBIQCghyZWFkX3NlcRgEIAEoBCKTAQoIUmVsYXRpb24SEAoEdXNlchgBIAEoBEICMAESDgoGZnJpZW5kGAIgASgIEhEKCXJlcXVlc3RlZBgDIAEoCBINCgVhc2tlZBgEIAEoCBIPCgdibG9ja2VkGAUgASgIEhEKCWZvbGxvd2luZxgGIAEoCBIOCgZyZW1hcmsYByABKAkSDwoHbWVzc2FnZRgIIAEoCSIhCg1Qcm9maWxlQ2hhbmdlEhAKBHVzZXIYASABKARCAjABKnAKEENvbnZlcnNhdGlvbktpbmQSIQodQ09OVkVSU0FUSU9OX0tJTkRfVU5TUEVDSUZJRUQQABIcChhDT05WRVJTQVRJT05fS0lORF9ESVJFQ1QQARIbChdDT05WRVJTQVRJT05fS0lORF9HUk9VUBACMtoOCgtDaGF0U2VydmljZRJNCgpPcGVuRGlyZWN0EiEucmlhbHRvLmNoYXQudjEuT3BlbkRpcmVjdFJlcXVlc3QaHC5yaWFsdG8uY2hhdC52MS5Db252ZXJzYXRpb24STwoLQ3JlYXRlR3JvdXASIi5yaWFsdG8uY2hhdC52MS5DcmVhdGVHcm91cFJlcXVlc3QaHC5yaWFsdG8uY2hhdC52MS5Db252ZXJzYXRpb24SVwoPR2V0Q29udmVyc2F0aW9uEiYucmlhbHRvLmNoYXQudjEuR2V0Q29udmVyc2F0aW9uUmVxdWVzdBocLnJpYWx0by5jaGF0LnYxLkNvbnZlcnNhdGlvbhJoChFMaXN0Q29udmVyc2F0aW9ucxIoLnJpYWx0by5jaGF0LnYxLkxpc3RDb252ZXJzYXRpb25zUmVxdWVzdBopLnJpYWx0by5jaGF0LnYxLkxpc3RDb252ZXJzYXRpb25zUmVzcG9uc2USVgoLTGlzdE1lbWJlcnMSIi5yaWFsdG8uY2hhdC52MS5MaXN0TWVtYmVyc1JlcXVlc3QaIy5yaWFsdG8uY2hhdC52MS5MaXN0TWVtYmVyc1Jlc3BvbnNlEj8KBkludml0ZRIdLnJpYWx0by5jaGF0LnYxLkludml0ZVJlcXVlc3QaFi5yaWFsdG8uY2hhdC52MS5DaGFuZ2USPwoGUmVtb3ZlEh0ucmlhbHRvLmNoYXQudjEuUmVtb3ZlUmVxdWVzdBoWLnJpYWx0by5jaGF0LnYxLkNoYW5nZRI9CgVMZWF2ZRIcLnJpYWx0by5jaGF0LnYxLkxlYXZlUmVxdWVzdBoWLnJpYWx0by5jaGF0LnYxLkNoYW5nZRJBCgRKb2luEhsucmlhbHRvLmNoYXQudjEuSm9pblJlcXVlc3QaHC5yaWFsdG8uY2hhdC52MS5Kb2luUmVzcG9uc2USZQoQTGlzdEpvaW5SZXF1ZXN0cxInLnJpYWx0by5jaGF0LnYxLkxpc3RKb2luUmVxdWVzdHNSZXF1ZXN0GigucmlhbHRvLmNoYXQudjEuTGlzdEpvaW5SZXF1ZXN0c1Jlc3BvbnNlElUKEUFuc3dlckpvaW5SZXF1ZXN0EigucmlhbHRvLmNoYXQudjEuQW5zd2VySm9pblJlcXVlc3RSZXF1ZXN0GhYucmlhbHRvLmNoYXQudjEuQ2hhbmdlEl8KDkNyZWF0ZUpvaW5MaW5rEiUucmlhbHRvLmNoYXQudjEuQ3JlYXRlSm9pbkxpbmtSZXF1ZXN0GiYucmlhbHRvLmNoYXQudjEuQ3JlYXRlSm9pbkxpbmtSZXNwb25zZRJBCgdTZXRSb2xlEh4ucmlhbHRvLmNoYXQudjEuU2V0Um9sZVJlcXVlc3QaFi5yaWFsdG8uY2hhdC52MS5DaGFuZ2USQwoIVHJhbnNmZXISHy5yaWFsdG8uY2hhdC52MS5UcmFuc2ZlclJlcXVlc3QaFi5yaWFsdG8uY2hhdC52MS5DaGFuZ2USSQoLTXV0ZU1lbWJlcnMSIi5yaWFsdG8uY2hhdC52MS5NdXRlTWVtYmVyc1JlcXVlc3QaFi5yaWFsdG8uY2hhdC52MS5DaGFuZ2USSQoLVXBkYXRlR3JvdXASIi5yaWFsdG8uY2hhdC52MS5VcGRhdGVHcm91cFJlcXVlc3QaFi5yaWFsdG8uY2hhdC52MS5DaGFuZ2USSwoMU2V0UmV0ZW50aW9uEiMucmlhbHRvLmNoYXQudjEuU2V0UmV0ZW50aW9uUmVxdWVzdBoWLnJpYWx0by5jaGF0LnYxLkNoYW5nZRJDCghEaXNzb2x2ZRIfLnJpYWx0by5jaGF0LnYxLkRpc3NvbHZlUmVxdWVzdBoWLnJpYWx0by5jaGF0LnYxLkNoYW5nZRJBCgRTZW5kEhsucmlhbHRvLmNoYXQudjEuU2VuZFJlcXVlc3QaHC5yaWFsdG8uY2hhdC52MS5TZW5kUmVzcG9uc2USSgoHSGlzdG9yeRIeLnJpYWx0by5jaGF0LnYxLkhpc3RvcnlSZXF1ZXN0Gh8ucmlhbHRvLmNoYXQudjEuSGlzdG9yeVJlc3BvbnNlEkEKBE1hcmsSGy5yaWFsdG8uY2hhdC52MS5NYXJrUmVxdWVzdBocLnJpYWx0by5jaGF0LnYxLk1hcmtSZXNwb25zZRJQCglDb25maWd1cmUSIC5yaWFsdG8uY2hhdC52MS5Db25maWd1cmVSZXF1ZXN0GiEucmlhbHRvLmNoYXQudjEuQ29udmVyc2F0aW9uU3RhdGUSVgoLTGlzdFJlYWRlcnMSIi5yaWFsdG8uY2hhdC52MS5MaXN0UmVhZGVyc1JlcXVlc3QaIy5yaWFsdG8uY2hhdC52MS5MaXN0UmVhZGVyc1Jlc3BvbnNlEkEKBFN5bmMSGy5yaWFsdG8uY2hhdC52MS5TeW5jUmVxdWVzdBocLnJpYWx0by5jaGF0LnYxLlN5bmNSZXNwb25zZUI3WjVnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vZ2VuL3JpYWx0by9jaGF0L3YxO2NoYXR2MWIGcHJvdG8z", [file_rialto_chat_v1_message]);
 
 /**
  * @generated from message rialto.chat.v1.Conversation
@@ -77,14 +77,15 @@ export type Conversation = Message<"rialto.chat.v1.Conversation"> & {
   lastSeq: bigint;
 
   /**
-   * JoinSeq is the seq from which on the caller may read.
+   * JoinSeq is the seq from which on the caller may read: since joining, and of that what has not expired. It is last_seq + 1 where
+   * all has.
    *
    * @generated from field: uint64 join_seq = 11;
    */
   joinSeq: bigint;
 
   /**
-   * LastMessage is the entry at last_seq, a control entry among them.
+   * LastMessage is the entry at last_seq, a control entry among them; absent where it has expired.
    *
    * @generated from field: rialto.chat.v1.Message last_message = 12;
    */
@@ -141,6 +142,20 @@ export type Conversation = Message<"rialto.chat.v1.Conversation"> & {
    * @generated from field: uint64 leave_seq = 20;
    */
   leaveSeq: bigint;
+
+  /**
+   * RetentionDays that were set for this conversation; 0: none were.
+   *
+   * @generated from field: uint32 retention_days = 21;
+   */
+  retentionDays: number;
+
+  /**
+   * KeptDays: for so many days messages are kept, by the conversation's setting or the server's; 0: for ever.
+   *
+   * @generated from field: uint32 kept_days = 22;
+   */
+  keptDays: number;
 };
 
 /**
@@ -812,6 +827,30 @@ export const UpdateGroupRequestSchema: GenMessage<UpdateGroupRequest> = /*@__PUR
   messageDesc(file_rialto_chat_v1_chat, 24);
 
 /**
+ * @generated from message rialto.chat.v1.SetRetentionRequest
+ */
+export type SetRetentionRequest = Message<"rialto.chat.v1.SetRetentionRequest"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * Days of 1 to 36,500, and no more than the server keeps messages; 0: as the server keeps them.
+   *
+   * @generated from field: uint32 days = 2;
+   */
+  days: number;
+};
+
+/**
+ * Describes the message rialto.chat.v1.SetRetentionRequest.
+ * Use `create(SetRetentionRequestSchema)` to create a new message.
+ */
+export const SetRetentionRequestSchema: GenMessage<SetRetentionRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 25);
+
+/**
  * @generated from message rialto.chat.v1.DissolveRequest
  */
 export type DissolveRequest = Message<"rialto.chat.v1.DissolveRequest"> & {
@@ -826,7 +865,7 @@ export type DissolveRequest = Message<"rialto.chat.v1.DissolveRequest"> & {
  * Use `create(DissolveRequestSchema)` to create a new message.
  */
 export const DissolveRequestSchema: GenMessage<DissolveRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 25);
+  messageDesc(file_rialto_chat_v1_chat, 26);
 
 /**
  * @generated from message rialto.chat.v1.SendRequest
@@ -862,7 +901,7 @@ export type SendRequest = Message<"rialto.chat.v1.SendRequest"> & {
  * Use `create(SendRequestSchema)` to create a new message.
  */
 export const SendRequestSchema: GenMessage<SendRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 26);
+  messageDesc(file_rialto_chat_v1_chat, 27);
 
 /**
  * @generated from message rialto.chat.v1.SendResponse
@@ -901,7 +940,7 @@ export type SendResponse = Message<"rialto.chat.v1.SendResponse"> & {
  * Use `create(SendResponseSchema)` to create a new message.
  */
 export const SendResponseSchema: GenMessage<SendResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 27);
+  messageDesc(file_rialto_chat_v1_chat, 28);
 
 /**
  * @generated from message rialto.chat.v1.HistoryRequest
@@ -946,7 +985,7 @@ export type HistoryRequest = Message<"rialto.chat.v1.HistoryRequest"> & {
  * Use `create(HistoryRequestSchema)` to create a new message.
  */
 export const HistoryRequestSchema: GenMessage<HistoryRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 28);
+  messageDesc(file_rialto_chat_v1_chat, 29);
 
 /**
  * @generated from message rialto.chat.v1.HistoryResponse
@@ -972,7 +1011,7 @@ export type HistoryResponse = Message<"rialto.chat.v1.HistoryResponse"> & {
  * Use `create(HistoryResponseSchema)` to create a new message.
  */
 export const HistoryResponseSchema: GenMessage<HistoryResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 29);
+  messageDesc(file_rialto_chat_v1_chat, 30);
 
 /**
  * @generated from message rialto.chat.v1.MarkRequest
@@ -1003,7 +1042,7 @@ export type MarkRequest = Message<"rialto.chat.v1.MarkRequest"> & {
  * Use `create(MarkRequestSchema)` to create a new message.
  */
 export const MarkRequestSchema: GenMessage<MarkRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 30);
+  messageDesc(file_rialto_chat_v1_chat, 31);
 
 /**
  * @generated from message rialto.chat.v1.MarkResponse
@@ -1020,7 +1059,7 @@ export type MarkResponse = Message<"rialto.chat.v1.MarkResponse"> & {
  * Use `create(MarkResponseSchema)` to create a new message.
  */
 export const MarkResponseSchema: GenMessage<MarkResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 31);
+  messageDesc(file_rialto_chat_v1_chat, 32);
 
 /**
  * @generated from message rialto.chat.v1.ConfigureRequest
@@ -1059,7 +1098,7 @@ export type ConfigureRequest = Message<"rialto.chat.v1.ConfigureRequest"> & {
  * Use `create(ConfigureRequestSchema)` to create a new message.
  */
 export const ConfigureRequestSchema: GenMessage<ConfigureRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 32);
+  messageDesc(file_rialto_chat_v1_chat, 33);
 
 /**
  * @generated from message rialto.chat.v1.ListReadersRequest
@@ -1102,7 +1141,7 @@ export type ListReadersRequest = Message<"rialto.chat.v1.ListReadersRequest"> & 
  * Use `create(ListReadersRequestSchema)` to create a new message.
  */
 export const ListReadersRequestSchema: GenMessage<ListReadersRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 33);
+  messageDesc(file_rialto_chat_v1_chat, 34);
 
 /**
  * @generated from message rialto.chat.v1.ListReadersResponse
@@ -1126,7 +1165,7 @@ export type ListReadersResponse = Message<"rialto.chat.v1.ListReadersResponse"> 
  * Use `create(ListReadersResponseSchema)` to create a new message.
  */
 export const ListReadersResponseSchema: GenMessage<ListReadersResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 34);
+  messageDesc(file_rialto_chat_v1_chat, 35);
 
 /**
  * Position of a device in its user's sync stream.
@@ -1150,7 +1189,7 @@ export type Position = Message<"rialto.chat.v1.Position"> & {
  * Use `create(PositionSchema)` to create a new message.
  */
 export const PositionSchema: GenMessage<Position> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 35);
+  messageDesc(file_rialto_chat_v1_chat, 36);
 
 /**
  * @generated from message rialto.chat.v1.SyncRequest
@@ -1176,7 +1215,7 @@ export type SyncRequest = Message<"rialto.chat.v1.SyncRequest"> & {
  * Use `create(SyncRequestSchema)` to create a new message.
  */
 export const SyncRequestSchema: GenMessage<SyncRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 36);
+  messageDesc(file_rialto_chat_v1_chat, 37);
 
 /**
  * @generated from message rialto.chat.v1.SyncResponse
@@ -1220,7 +1259,7 @@ export type SyncResponse = Message<"rialto.chat.v1.SyncResponse"> & {
  * Use `create(SyncResponseSchema)` to create a new message.
  */
 export const SyncResponseSchema: GenMessage<SyncResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 37);
+  messageDesc(file_rialto_chat_v1_chat, 38);
 
 /**
  * @generated from message rialto.chat.v1.LargeTail
@@ -1244,7 +1283,7 @@ export type LargeTail = Message<"rialto.chat.v1.LargeTail"> & {
  * Use `create(LargeTailSchema)` to create a new message.
  */
 export const LargeTailSchema: GenMessage<LargeTail> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 38);
+  messageDesc(file_rialto_chat_v1_chat, 39);
 
 /**
  * Event is one step of a user's sync stream.
@@ -1320,7 +1359,7 @@ export type Event = Message<"rialto.chat.v1.Event"> & {
  * Use `create(EventSchema)` to create a new message.
  */
 export const EventSchema: GenMessage<Event> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 39);
+  messageDesc(file_rialto_chat_v1_chat, 40);
 
 /**
  * @generated from message rialto.chat.v1.MemberMark
@@ -1352,7 +1391,7 @@ export type MemberMark = Message<"rialto.chat.v1.MemberMark"> & {
  * Use `create(MemberMarkSchema)` to create a new message.
  */
 export const MemberMarkSchema: GenMessage<MemberMark> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 40);
+  messageDesc(file_rialto_chat_v1_chat, 41);
 
 /**
  * Relation between the owner of the stream and a user, as it is now.
@@ -1414,7 +1453,7 @@ export type Relation = Message<"rialto.chat.v1.Relation"> & {
  * Use `create(RelationSchema)` to create a new message.
  */
 export const RelationSchema: GenMessage<Relation> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 41);
+  messageDesc(file_rialto_chat_v1_chat, 42);
 
 /**
  * @generated from message rialto.chat.v1.ProfileChange
@@ -1431,7 +1470,7 @@ export type ProfileChange = Message<"rialto.chat.v1.ProfileChange"> & {
  * Use `create(ProfileChangeSchema)` to create a new message.
  */
 export const ProfileChangeSchema: GenMessage<ProfileChange> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 42);
+  messageDesc(file_rialto_chat_v1_chat, 43);
 
 /**
  * @generated from enum rialto.chat.v1.ConversationKind
@@ -1624,6 +1663,17 @@ export const ChatService: GenService<{
   updateGroup: {
     methodKind: "unary";
     input: typeof UpdateGroupRequestSchema;
+    output: typeof ChangeSchema;
+  },
+  /**
+   * SetRetention says for how many days a conversation's messages are kept: either of the two of a one-to-one conversation may,
+   * in a group admins and the owner. It holds at once, for the messages that are there as well; what has expired is gone for good.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.SetRetention
+   */
+  setRetention: {
+    methodKind: "unary";
+    input: typeof SetRetentionRequestSchema;
     output: typeof ChangeSchema;
   },
   /**
