@@ -106,7 +106,7 @@ func newHouse(t testing.TB) *house {
 	must(err)
 	seen, err := presence.New(t.Context(), presence.Deps{DB: db, Friends: h.accounts.Friends, Hides: no, Clock: h.clock, Logger: logger, Node: "node-1"}, presence.Config{})
 	must(err)
-	h.deps = rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: in, Presence: seen, Media: h.media, Logger: logger}
+	h.deps = rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: in, Presence: seen, Media: h.media, Clock: h.clock, Logger: logger}
 	h.Server = rpc.New(h.deps)
 	h.key, err = h.accounts.CreateKey(t.Context(), "shop")
 	must(err)

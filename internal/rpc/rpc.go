@@ -9,6 +9,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -16,11 +17,13 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/gen/rialto/account/v1/accountv1connect"
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
 	presencev1 "github.com/rialto-im/rialto/gen/rialto/presence/v1"
 	"github.com/rialto-im/rialto/internal/account"
 	"github.com/rialto-im/rialto/internal/chat"
+	"github.com/rialto-im/rialto/internal/clock"
 	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/id"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -60,7 +63,10 @@ type Deps struct {
 	Inbox    Inbox
 	Presence Presence
 	Media    Media
-	Logger   *slog.Logger
+	// Proxied says that all requests come through a proxy, which says in X-Forwarded-For where they come from.
+	Proxied bool
+	Clock   clock.Clock // nil: the machine's
+	Logger  *slog.Logger
 }
 
 const (
@@ -87,14 +93,19 @@ type method struct {
 
 // Server is the door.
 type Server struct {
-	deps    Deps
-	methods map[string]method
-	mux     *http.ServeMux
+	deps      Deps
+	methods   map[string]method
+	mux       *http.ServeMux
+	strangers *strangers
 }
 
 // New makes a door.
 func New(deps Deps) *Server {
-	s := &Server{deps: deps, methods: map[string]method{}, mux: http.NewServeMux()}
+	if deps.Clock == nil {
+		deps.Clock = clock.System{}
+	}
+	s := &Server{deps: deps, methods: map[string]method{}, mux: http.NewServeMux(),
+		strangers: &strangers{proxied: deps.Proxied, clock: deps.Clock, counts: map[netip.Prefix]*attempts{}}}
 	for _, m := range slices.Concat(s.accounts(), s.graph(), s.admin(), s.chats(), s.media()) {
 		s.methods[m.name] = m
 		s.mux.Handle("POST "+m.name, s.bound(m))
@@ -130,6 +141,9 @@ type wire[T any] interface {
 	proto.Message
 }
 
+// costly are the calls without credentials that make something each time: they count also when they are right.
+var costly = map[string]bool{accountv1connect.AccountServiceRegisterProcedure: true, "/rialto.account.v1.AccountService/RequestCode": true}
+
 // call makes a method of a function.
 func call[Req, Res any, PReq wire[Req], PRes wire[Res]](s *Server, name string, who who, do func(ctx context.Context, c id.Caller, r *Req) (*Res, error)) method {
 	guarded := func(ctx context.Context, c id.Caller, r *Req) (res *Res, err error) {
@@ -149,12 +163,19 @@ func call[Req, Res any, PReq wire[Req], PRes wire[Res]](s *Server, name string, 
 		if err == nil {
 			err = r.Msg.fault
 		}
+		right := func() {}
+		if err == nil && who == anyone {
+			right, err = s.strangers.enter(r.Peer().Addr, r.Header())
+		}
 		if err != nil {
 			return nil, s.failure(name, err)
 		}
 		res, err := guarded(ctx, c, &r.Msg.request)
 		if err != nil {
 			return nil, s.failure(name, err)
+		}
+		if !costly[name] {
+			right()
 		}
 		return connect.NewResponse(res), nil
 	}, s.options(name)...)

@@ -1,0 +1,105 @@
+package rpc
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/clock"
+	"github.com/rialto-im/rialto/internal/errs"
+)
+
+const (
+	perAddress    = 100 // attempts of one network address in a window
+	window        = time.Minute
+	addressesMost = 100_000
+)
+
+// strangers counts what those attempt who have no credentials yet: wrong passwords over many handles, and registrations. A login
+// that is right does not count, since many people may have one address.
+type strangers struct {
+	proxied bool
+	clock   clock.Clock
+
+	mu      sync.Mutex // guards all below
+	counts  map[netip.Prefix]*attempts
+	cleaned time.Time
+}
+
+type attempts struct {
+	since time.Time
+	n     int
+}
+
+// enter counts an attempt, or refuses it; back takes it back.
+func (s *strangers) enter(peer string, h http.Header) (back func(), err error) {
+	from, ok := s.from(peer, h)
+	if !ok {
+		return func() {}, nil
+	}
+	now := s.clock.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clean(now)
+	a := s.counts[from]
+	if a == nil || now.Sub(a.since) >= window {
+		if a == nil && len(s.counts) >= addressesMost {
+			return func() {}, nil // so many at once are no one's guesses; handles are still counted by themselves
+		}
+		a = &attempts{since: now}
+		s.counts[from] = a
+	}
+	if a.n >= perAddress {
+		return nil, &errs.Error{Kind: errs.Exhausted, Reason: "too_many_logins", Message: "too many logins; wait a minute", Retry: window}
+	}
+	a.n++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		a.n--
+	}, nil
+}
+
+// clean forgets old counts where there are many. The caller holds mu.
+func (s *strangers) clean(now time.Time) {
+	if len(s.counts) < addressesMost || now.Sub(s.cleaned) < time.Second {
+		return
+	}
+	s.cleaned = now
+	for k, a := range s.counts {
+		if now.Sub(a.since) >= window {
+			delete(s.counts, k)
+		}
+	}
+}
+
+// from gives the network that a request comes from: an address, or the part of an IPv6 address that one customer is given. What a
+// proxy says is believed of one on this machine, or where the operator said that there is one. Programs on this machine are
+// not counted.
+func (s *strangers) from(peer string, h http.Header) (netip.Prefix, bool) {
+	at, err := netip.ParseAddrPort(peer)
+	if err != nil {
+		return netip.Prefix{}, false
+	}
+	address := at.Addr().Unmap()
+	if address.IsLoopback() || s.proxied {
+		said := h.Values("X-Forwarded-For")
+		if len(said) == 0 {
+			return netip.Prefix{}, false
+		}
+		last := said[len(said)-1] // those before it may be anybody's words
+		last = strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
+		if address, err = netip.ParseAddr(last); err != nil {
+			return netip.Prefix{}, false
+		}
+		address = address.Unmap()
+	}
+	bits := 32
+	if address.Is6() {
+		bits = 64
+	}
+	p, err := address.WithZone("").Prefix(bits)
+	return p, err == nil
+}
