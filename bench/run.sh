@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Measures one node on this machine: the server on cores 0 and 1, the load on 2 and 3. Takes about five minutes, and needs bin/rialto
-# (make build). Each row alternates with the reference of the same disk; three rounds.
+# Measures one node on this machine: the server on cores 0 and 1, the load on 2 and 3. Takes about ten minutes, and needs
+# bin/rialto (make build). Each row alternates with its reference on the same cores and disk; the table at the end has medians.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rounds=${ROUNDS:-3}
 data=$(mktemp -d "${TMPDIR:-/tmp}/rialto-bench-XXXXXX")
 port=${PORT:-7170}
+peer=$((port + 10))
 url=http://127.0.0.1:$port
-server=""
-trap '[ -z "$server" ] || kill -9 $server 2>/dev/null; rm -rf "$data"' EXIT
+server="" nats=""
+trap '[ -z "$server$nats" ] || kill -9 $server $nats 2>/dev/null; rm -rf "$data"' EXIT
+ulimit -n "$(ulimit -Hn)"
 
 start() {
 	GOMAXPROCS=2 taskset -c 0,1 bin/rialto serve --data "$data/$1" --listen "127.0.0.1:$port" --set log.level=warn >"$data/out" 2>&1 &
@@ -18,27 +20,63 @@ start() {
 stop() { kill $server; wait $server || true; server=""; }
 load() { GOMAXPROCS=2 taskset -c 2,3 bin/rialto bench "$@" 2>/dev/null; }
 number() { sed "s/.*\"$1\":\([0-9.]*\).*/\1/"; }
-show() { printf '%-44s %s\n' "$1" "$2"; }
+calc() { awk "BEGIN{printf \"$1\", $2}"; }
+# row NAME VALUE: is printed, and kept for the medians.
+row() {
+	printf '%-46s %s\n' "$1" "$2"
+	printf '%s\t%s\n' "$1" "$2" >>"$data/rows"
+}
 
+# chat NAME FLAG...: one-to-one rows, beside $base records/s.
+chat() {
+	local name=$1 j; shift
+	j=$(load chat --url "$url" --pairs 100 --duration 10s --json "$@")
+	rate=$(number acked_per_s <<<"$j")
+	row "$name: acked/s" "$rate"
+	row "$name: ratio to Pebble Sync" "$(calc %.2f "$rate/$base")"
+	row "$name: ack p50, ms" "$(number ack_p50_ms <<<"$j")"
+	row "$name: ack p99, ms" "$(number ack_p99_ms <<<"$j")"
+	row "$name: server CPU s per million" "$(number server_cpu_s_per_million <<<"$j")"
+	row "$name: lost, doubled, reordered" "$(calc %d "$(number lost <<<"$j")+$(number duplicated <<<"$j")+$(number reordered <<<"$j")")"
+}
+
+(cd bench/peers && go build -o ../../bin/peers .)
 for round in $(seq "$rounds"); do
-	echo "== round $round"
+	echo "== round $round of $rounds"
 	r=$(GOMAXPROCS=2 taskset -c 0,1 bin/rialto bench reference --data "$data/reference" --duration 5s --json)
-	base=$(number pebble_records_per_s <<<"$r")
-	show "reference: Pebble Sync, 64 writers, batch 1" "$base/s, fdatasync p50 $(number fdatasync_p50_ms <<<"$r") ms"
+	base=$(number pebble_records_per_s <<<"$r") sync=$(number fdatasync_p50_ms <<<"$r")
+	row "reference: Pebble Sync, 64 writers, records/s" "$base"
+	row "reference: fdatasync p50, ms" "$sync"
 	start "round$round"
-	for w in 16 1; do
-		j=$(load chat --url "$url" --pairs 100 --window $w --duration 10s --json)
-		show "1:1, 100 pairs, W=$w" "$(number acked_per_s <<<"$j")/s (ratio $(awk "BEGIN{printf \"%.2f\", $(number acked_per_s <<<"$j")/$base}")), ack p50 $(number ack_p50_ms <<<"$j") p99 $(number ack_p99_ms <<<"$j") ms, CPU $(number server_cpu_s_per_million <<<"$j") s/M, lost $(number lost <<<"$j")"
-		rate=$(number acked_per_s <<<"$j")
-	done
-	j=$(load chat --url "$url" --pairs 100 --rate "$(awk "BEGIN{printf \"%d\", $rate/2}")" --duration 10s --json)
-	show "1:1 at half of that rate, open loop" "delivery p50 $(number delivery_p50_ms <<<"$j") p99 $(number delivery_p99_ms <<<"$j") ms"
+	chat "1:1, W=16" --window 16
+	chat "1:1, W=1" --window 1
+	j=$(load chat --url "$url" --pairs 100 --rate "$(calc %d "$rate/2")" --duration 10s --json)
+	row "1:1, open loop at half: delivery p50, ms" "$(number delivery_p50_ms <<<"$j")"
+	row "1:1, open loop at half: delivery p99, ms" "$(number delivery_p99_ms <<<"$j")"
+	row "1:1, open loop at half: p50 in syncs" "$(calc %.1f "$(number delivery_p50_ms <<<"$j")/$sync")"
+	row "1:1, open loop at half: p99 in syncs" "$(calc %.1f "$(number delivery_p99_ms <<<"$j")/$sync")"
+	GOMAXPROCS=2 taskset -c 0,1 bin/peers serve --listen "127.0.0.1:$peer" &
+	nats=$!
+	until (exec 3<>"/dev/tcp/127.0.0.1/$peer") 2>/dev/null; do :; done
 	for w in 8 32; do
-		j=$(load chat --url "$url" --groups 1 --group-size 1000 --window $w --duration 8s --json)
-		show "1 to 1,000 online, $w in flight" "$(number delivered_per_s <<<"$j") deliveries/s"
+		n=$(GOMAXPROCS=2 taskset -c 2,3 bin/peers fanout --to "127.0.0.1:$peer" --members 1000 --window $w --duration 6s | number delivered_per_s)
+		j=$(load chat --url "$url" --groups 1 --group-size 1001 --window $w --whole --duration 6s --json)
+		d=$(number delivered_per_s <<<"$j")
+		row "1 to 1,000, $w in flight: NATS, deliveries/s" "$n"
+		row "1 to 1,000, $w in flight: deliveries/s" "$d"
+		row "1 to 1,000, $w in flight: ratio to NATS" "$(calc %.2f "$d/$n")"
+		row "1 to 1,000, $w in flight: CPU s per million" "$(calc %.2f "$(number server_cpu_s_per_million <<<"$j")*$(number acked <<<"$j")/$(number delivered <<<"$j")")"
+		fan=$d
 	done
-	j=$(load chat --url "$url" --groups 20 --group-size 100 --window 4 --duration 8s --json)
-	show "20 groups of 100, inbox fan-out" "$(number delivered_per_s <<<"$j") deliveries/s"
+	kill $nats; wait $nats || true; nats=""
+	key=$(bin/rialto admin key create --data "$data/round$round" --name bench)
+	j=$(load chat --url "$url" --api-key "$key" --groups 100 --group-size 100 --window 4 --duration 8s --json)
+	d=$(number delivered_per_s <<<"$j")
+	row "100 groups of 100, by inbox: deliveries/s" "$d"
+	row "100 groups of 100: ratio to 1 to 1,000" "$(calc %.2f "$d/$fan")"
+	j=$(load catchup --url "$url" --data "$data/reference" --json)
+	row "50,000 events behind, ms" "$(number catchup_ms <<<"$j")"
+	row "50,000 events behind: ratio to Pebble alone" "$(calc %.1f "$(number catchup_ms <<<"$j")/$(number reference_ms <<<"$j")")"
 	stop
 	bin/rialto verify --data "$data/round$round" 2>/dev/null
 	rm -rf "$data/round$round"
@@ -46,5 +84,11 @@ done
 
 start idle
 key=$(bin/rialto admin key create --data "$data/idle" --name bench)
-load idle --url "$url" --api-key "$key" --connections "${CONNECTIONS:-15000}"
+j=$(load idle --url "$url" --api-key "$key" --connections "${CONNECTIONS:-15000}" --json)
+row "$(number connections <<<"$j") idle connections: KB each" "$(number kb_per_connection <<<"$j")"
 stop
+
+printf '\n%-46s %s\n' "medians of $rounds rounds" ""
+cut -f1 "$data/rows" | awk '!seen[$0]++' | while read -r name; do
+	awk -F'\t' -v n="$name" '$1 == n {print $2}' "$data/rows" | sort -g | awk -v n="$name" '{v[NR] = $1} END {printf "%-46s %s\n", n, v[int((NR + 1) / 2)]}'
+done
