@@ -2,13 +2,52 @@ package rialto_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
+	"os"
+	"path/filepath"
 
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
 	rialto "github.com/rialto-im/rialto/sdk/go"
 )
 
-// A bot that answers every text, also those that came while it was away.
+// exampleServer stands for a deployment: it stores what it is sent, and gives it back as events.
+func exampleServer() (url string, stop func()) {
+	s := &server{script: func(_ int, c *conn) {
+		for sends := c.sends(); sends != nil; sends = c.sends() {
+			for _, m := range sends {
+				r := &gatewayv1.Receipt{Conversation: m.Conversation, ClientSeq: m.ClientSeq, Seq: m.ClientSeq}
+				if m.Content.GetText() == "" {
+					r.Error = &gatewayv1.Error{Code: "invalid_argument", Reason: "empty_text", Message: "a text has at least one character"}
+					c.write(&gatewayv1.ServerFrame{Receipts: []*gatewayv1.Receipt{r}})
+					continue
+				}
+				e := event(m.ClientSeq, m.ClientSeq-1)
+				e.GetMessage().Content, e.GetMessage().Sender = m.Content, 1
+				c.write(&gatewayv1.ServerFrame{Receipts: []*gatewayv1.Receipt{r}, Events: []*chatv1.Event{e}})
+			}
+		}
+	}}
+	stop = s.open()
+	return s.url, stop
+}
+
+// running is what a program does beside its own work: it keeps the connection.
+func running(c *rialto.Client) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- c.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			log.Print(err) // as rialto.ErrSignedOut
+		}
+	}
+}
+
+// A bot that answers every text, also those that came while it was away. It runs until it is signed out.
 func Example() {
 	ctx := context.Background()
 	incoming := make(chan rialto.Event, 100)
@@ -20,7 +59,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if c.User() == 0 {
+	if !c.SignedIn() {
 		if err := c.Login(ctx, "echo", "a good password"); err != nil {
 			log.Fatal(err)
 		}
@@ -39,4 +78,107 @@ func Example() {
 	if err := c.Run(ctx); err != nil {
 		log.Fatal(err)
 	}
+}
+
+// A message is stored when SendText returns, and comes back as an event: that is what a program shows.
+func ExampleClient_SendText() {
+	url, stopServer := exampleServer()
+	defer stopServer()
+	shown := make(chan string)
+	c, err := rialto.New(rialto.Config{URL: url, Handler: func(e rialto.Event) {
+		if e.Message != nil {
+			shown <- e.Message.Content.GetText()
+		}
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	if err := c.Login(ctx, "alice", "a good password"); err != nil {
+		log.Fatal(err)
+	}
+	defer running(c)()
+	receipt, err := c.SendText(ctx, 7, "hello")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("stored at", receipt.Seq)
+	fmt.Println(<-shown)
+	// Output:
+	// stored at 1
+	// hello
+}
+
+// Without a connection, messages are kept in order, and go out when there is one.
+func ExampleClient_Queue() {
+	url, stopServer := exampleServer()
+	defer stopServer()
+	c, err := rialto.New(rialto.Config{URL: url})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	if err := c.Login(ctx, "alice", "a good password"); err != nil {
+		log.Fatal(err)
+	}
+	first := c.Queue(7, &chatv1.Content{Kind: &chatv1.Content_Text{Text: "one"}})
+	second := c.Queue(7, &chatv1.Content{Kind: &chatv1.Content_Text{Text: "two"}})
+	defer running(c)()
+	for _, wait := range []func(context.Context) (*gatewayv1.Receipt, error){first, second} {
+		receipt, err := wait(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("stored at", receipt.Seq)
+	}
+	// Output:
+	// stored at 1
+	// stored at 2
+}
+
+// Programs act on the reason of an error, which stays the same; its message is for people.
+func ExampleReason() {
+	url, stopServer := exampleServer()
+	defer stopServer()
+	c, err := rialto.New(rialto.Config{URL: url})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	if err := c.Login(ctx, "alice", "a good password"); err != nil {
+		log.Fatal(err)
+	}
+	defer running(c)()
+	_, err = c.SendText(ctx, 7, "")
+	fmt.Println(rialto.Reason(err))
+	// Output: empty_text
+}
+
+// With a FileStore a program that starts again goes on as the same device, at its place in the user's stream.
+func ExampleNewFileStore() {
+	dir, err := os.MkdirTemp("", "rialto-example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	url, stopServer := exampleServer()
+	defer stopServer()
+	ctx := context.Background()
+	for range 2 {
+		c, err := rialto.New(rialto.Config{URL: url, Store: rialto.NewFileStore(filepath.Join(dir, "bot.json"))})
+		if err != nil {
+			log.Fatal(err)
+		}
+		if !c.SignedIn() {
+			fmt.Println("logging in")
+			if err := c.Login(ctx, "bot", "a good password"); err != nil {
+				log.Fatal(err)
+			}
+		}
+		fmt.Println("user", c.User())
+	}
+	// Output:
+	// logging in
+	// user 1
+	// user 1
 }

@@ -104,18 +104,24 @@ func (c *conn) untilGone() {
 }
 
 func start(t *testing.T, s *server) *server {
-	s.t, s.access, s.expires = t, "access0", time.Now().Add(time.Hour)
+	s.t = t
+	t.Cleanup(s.open())
+	return s
+}
+
+// open listens, and gives what closes it.
+func (s *server) open() (stop func()) {
+	s.access, s.expires = "access0", time.Now().Add(time.Hour)
 	mux := http.NewServeMux()
 	mux.Handle(accountv1connect.NewAccountServiceHandler(s))
 	mux.Handle(chatv1connect.NewChatServiceHandler(s))
 	mux.HandleFunc("/v1/socket", s.socket)
 	h := httptest.NewServer(mux)
-	t.Cleanup(func() {
+	s.url = h.URL
+	return func() {
 		s.scripts.Wait()
 		h.Close()
-	})
-	s.url = h.URL
-	return s
+	}
 }
 
 func (s *server) allowed(h http.Header) bool {

@@ -364,15 +364,13 @@ func (s *socket) beat(every time.Duration) {
 // take handles one frame.
 func (c *Client) take(ctx context.Context, s *socket, f *gatewayv1.ServerFrame) error {
 	for _, r := range f.Receipts {
-		err := c.receipt(r)
-		if errors.Is(err, errAgain) {
-			s.retryAt.Store(time.Now().Add(time.Duration(r.Error.RetryMs) * time.Millisecond).UnixNano())
-			select {
-			case s.again <- struct{}{}:
-			default:
-			}
-		} else if err != nil {
-			return err
+		if c.receipt(r) == nil {
+			continue
+		}
+		s.retryAt.Store(time.Now().Add(time.Duration(r.Error.RetryMs) * time.Millisecond).UnixNano())
+		select {
+		case s.again <- struct{}{}:
+		default:
 		}
 	}
 	for _, e := range f.Events {
@@ -380,7 +378,7 @@ func (c *Client) take(ctx context.Context, s *socket, f *gatewayv1.ServerFrame) 
 			return err
 		}
 	}
-	if len(f.Events) > 0 {
+	if len(f.Events)+len(f.Receipts) > 0 {
 		if err := c.keep(); err != nil {
 			return err
 		}

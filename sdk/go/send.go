@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"connectrpc.com/connect"
@@ -149,22 +150,26 @@ func (c *Client) receipt(r *gatewayv1.Receipt) error {
 	if e := r.Error; e != nil && e.RetryMs > 0 {
 		return errAgain
 	}
-	refused, err := c.answered(r)
-	if refused {
+	if c.answered(r) {
 		c.config.Handler(Event{Refused: r})
 	}
-	return err
+	return nil
 }
 
-// answered takes a message from the outbox. refused tells that it was refused and nobody waits for it.
-func (c *Client) answered(r *gatewayv1.Receipt) (refused bool, err error) {
+// answered takes a message from the outbox. refused tells that it was refused and nobody waits for it. The caller keeps the
+// state, once for many; what a crash brings back is sent again, and answered as before.
+func (c *Client) answered(r *gatewayv1.Receipt) (refused bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, u := range c.state.Outbox {
 		if u.ClientSeq != r.ClientSeq {
 			continue
 		}
-		c.state.Outbox = append(c.state.Outbox[:i:i], c.state.Outbox[i+1:]...)
+		if i == 0 {
+			c.state.Outbox = c.state.Outbox[1:]
+		} else {
+			c.state.Outbox = slices.Delete(c.state.Outbox, i, i+1)
+		}
 		if w := c.waiters[r.ClientSeq]; w != nil {
 			delete(c.waiters, r.ClientSeq)
 			o := outcome{receipt: r}
@@ -175,9 +180,9 @@ func (c *Client) answered(r *gatewayv1.Receipt) (refused bool, err error) {
 		} else {
 			refused = r.Error != nil
 		}
-		return refused, c.save()
+		break
 	}
-	return false, nil
+	return refused
 }
 
 // Mark moves this user's cursors in a conversation forward, to the seqs of the last message that this device has and of the last
@@ -242,6 +247,9 @@ func (c *Client) sendByCall(ctx context.Context) error {
 			}
 		}
 		if err := c.receipt(r); err != nil {
+			return err
+		}
+		if err := c.keep(); err != nil {
 			return err
 		}
 	}
