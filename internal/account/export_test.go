@@ -1,6 +1,9 @@
 package account
 
-import "crypto"
+import (
+	"context"
+	"crypto"
+)
 
 // Admit counts a login.
 func (s *Service) Admit(handle string) error { return s.admit(handle) }
@@ -17,3 +20,9 @@ func ParseKeys(raw []byte) (map[string]crypto.PublicKey, error) {
 	}
 	return out, err
 }
+
+// Purge drops once what is dead.
+func (s *Service) Purge(ctx context.Context) error { return s.purge(ctx) }
+
+// TicketsMost are the tickets that are made in the life of one.
+const TicketsMost = ticketsMost

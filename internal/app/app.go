@@ -175,6 +175,7 @@ func (h *House) start(ctx context.Context) error {
 	h.stack.Start("presence", h.presence.Run)
 	h.stack.Start("media", h.media.Run)
 	h.stack.Start("fanout", h.fanout.Run)
+	h.stack.Start("accounts", h.accounts.Run)
 	h.stack.Start("codes", h.accounts.RunCodes)
 	h.stack.Start("outbox", func(ctx context.Context) error { return h.outbox.Run(ctx, h.carry) })
 	h.stack.Start("gateway", h.gateway.Run)
