@@ -23,14 +23,9 @@ type strangers struct {
 	proxied bool
 	clock   clock.Clock
 
-	mu      sync.Mutex // guards all below
-	counts  map[netip.Prefix]*attempts
-	cleaned time.Time
-}
-
-type attempts struct {
-	since time.Time
-	n     int
+	mu     sync.Mutex // guards all below
+	since  time.Time  // the window's beginning
+	counts map[netip.Prefix]int
 }
 
 // enter counts an attempt, or refuses it; back takes it back.
@@ -42,37 +37,23 @@ func (s *strangers) enter(peer string, h http.Header) (back func(), err error) {
 	now := s.clock.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.clean(now)
-	a := s.counts[from]
-	if a == nil || now.Sub(a.since) >= window {
-		if a == nil && len(s.counts) >= addressesMost {
-			return func() {}, nil // so many at once are no one's guesses; handles are still counted by themselves
-		}
-		a = &attempts{since: now}
-		s.counts[from] = a
+	if now.Sub(s.since) >= window {
+		s.since, s.counts = now, map[netip.Prefix]int{} // a new map, not one emptied: nobody waits for that
 	}
-	if a.n >= perAddress {
+	n, known := s.counts[from]
+	switch {
+	case n >= perAddress:
 		return nil, &errs.Error{Kind: errs.Exhausted, Reason: "too_many_logins", Message: "too many logins; wait a minute", Retry: window}
+	case !known && len(s.counts) >= addressesMost:
+		return func() {}, nil // so many at once are no one's guesses; handles are counted by themselves
 	}
-	a.n++
+	counts := s.counts
+	counts[from]++
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		a.n--
+		counts[from]--
 	}, nil
-}
-
-// clean forgets old counts where there are many. The caller holds mu.
-func (s *strangers) clean(now time.Time) {
-	if len(s.counts) < addressesMost || now.Sub(s.cleaned) < time.Second {
-		return
-	}
-	s.cleaned = now
-	for k, a := range s.counts {
-		if now.Sub(a.since) >= window {
-			delete(s.counts, k)
-		}
-	}
 }
 
 // from gives the network that a request comes from: an address, or the part of an IPv6 address that one customer is given. What a

@@ -73,6 +73,7 @@ func TestGuessesOfOneAddress(t *testing.T) {
 
 // TestWhoseGuessesTheyAre: the client behind a proxy that is known to be one, and never what a client says of itself.
 func TestWhoseGuessesTheyAre(t *testing.T) {
+	h := newHouse(t)
 	for name, c := range map[string]struct {
 		proxied bool
 		// peer and what it says: the same for all, or with %d for another each time.
@@ -93,9 +94,8 @@ func TestWhoseGuessesTheyAre(t *testing.T) {
 		"a word that is no address":           {false, "127.0.0.1:80", "unknown", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
 			h.deps.Proxied = c.proxied
-			h.Server = rpc.New(h.deps)
+			h.Server = rpc.New(h.deps) // which has counted nothing
 			var got answer
 			for n := range 102 {
 				with := func(s string) string {

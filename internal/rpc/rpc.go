@@ -105,7 +105,7 @@ func New(deps Deps) *Server {
 		deps.Clock = clock.System{}
 	}
 	s := &Server{deps: deps, methods: map[string]method{}, mux: http.NewServeMux(),
-		strangers: &strangers{proxied: deps.Proxied, clock: deps.Clock, counts: map[netip.Prefix]*attempts{}}}
+		strangers: &strangers{proxied: deps.Proxied, clock: deps.Clock, counts: map[netip.Prefix]int{}}}
 	for _, m := range slices.Concat(s.accounts(), s.graph(), s.admin(), s.chats(), s.media()) {
 		s.methods[m.name] = m
 		s.mux.Handle("POST "+m.name, s.bound(m))
