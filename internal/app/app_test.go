@@ -270,3 +270,27 @@ func TestServeSaysWhatIsWrong(t *testing.T) {
 		noneLeft(t)
 	}
 }
+
+// TestAPanicIsInTheLog, at the level that everybody reads, and ends one request only.
+func TestAPanicIsInTheLog(t *testing.T) {
+	h, log := open(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.run("other", l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/bad" {
+			panic("out of order")
+		}
+	}), false)
+	if r, err := http.Get("http://" + l.Addr().String() + "/bad"); err == nil {
+		r.Body.Close()
+		t.Errorf("it is answered %s", r.Status)
+	}
+	if code, _ := get(t, "http://"+l.Addr().String()+"/good"); code != 200 {
+		t.Errorf("the next request is answered %d", code)
+	}
+	if !regexp.MustCompile(`level=ERROR msg="a request panicked" detail=".*out of order`).MatchString(log.String()) {
+		t.Errorf("the log has %s", log)
+	}
+}

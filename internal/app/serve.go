@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -79,7 +80,7 @@ func (h *House) run(name string, l net.Listener, handler http.Handler, tls bool)
 	protocols.SetHTTP2(tls)
 	protocols.SetUnencryptedHTTP2(!tls) // gRPC without TLS
 	server := &http.Server{Handler: handler, Protocols: protocols, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(h.logger.Handler(), slog.LevelDebug)}
+		MaxHeaderBytes: 64 << 10, ErrorLog: log.New(complaints{h.logger}, "", 0)}
 	h.stack.Start(name, func(ctx context.Context) error {
 		served := make(chan error, 1)
 		go func() { // ends when the server is shut down
@@ -105,6 +106,19 @@ func (h *House) run(name string, l net.Listener, handler http.Handler, tls bool)
 		}
 		return err
 	})
+}
+
+// complaints of an HTTP server: what clients do wrong is for those who look closely, a panic of ours is for everyone.
+type complaints struct{ logger *slog.Logger }
+
+func (c complaints) Write(b []byte) (int, error) {
+	text := strings.TrimSpace(string(b))
+	if strings.Contains(text, "panic serving") {
+		c.logger.Error("a request panicked", "detail", text)
+	} else {
+		c.logger.Debug("a connection failed", "detail", text)
+	}
+	return len(b), nil
 }
 
 // mux is the public door.
