@@ -10,8 +10,8 @@ import (
 // Trim is one round of trimming, which else comes every hour.
 func Trim(ctx context.Context, s *Service) error { return s.trim(ctx) }
 
-// Cursor that is stored of a device, 0 for none.
-func Cursor(ctx context.Context, s *Service, c id.Caller) (at message.Position, err error) {
-	err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT coalesce(max(position), 0) FROM device_cursors WHERE owner = $1 AND device = $2`, int64(c.User), int64(c.Device)).Scan(&at)
+// Confirmed is how far a user's stream was gone over, 0 for not at all.
+func Confirmed(ctx context.Context, s *Service, u id.User) (at message.Position, err error) {
+	err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT coalesce(max(position), 0) FROM confirmed WHERE owner = $1`, int64(u)).Scan(&at)
 	return at, err
 }

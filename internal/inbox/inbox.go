@@ -76,7 +76,7 @@ type Service struct {
 
 	mu    sync.Mutex // guards marks and acks
 	marks map[place]mark
-	acks  map[device]message.Position
+	acks  map[id.User]message.Position // the highest of a user's devices
 	wake  chan struct{}
 }
 
@@ -87,11 +87,6 @@ type place struct {
 
 type mark struct{ delivered, read uint64 }
 
-type device struct {
-	user   id.User
-	device id.Device
-}
-
 // queued bounds the marks and acknowledgements that wait. Over it new ones are left out: a later one of the same place says more.
 const queued = 1 << 17
 
@@ -101,6 +96,8 @@ var steps = []string{
 		delivered_seq BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (owner, conversation))`,
 	`CREATE INDEX views_conversation ON views (conversation, owner)`,
 	`CREATE TABLE device_cursors (owner BIGINT NOT NULL, device BIGINT NOT NULL, position BIGINT NOT NULL, PRIMARY KEY (owner, device))`,
+	`DROP TABLE device_cursors`,
+	`CREATE TABLE confirmed (owner BIGINT PRIMARY KEY, position BIGINT NOT NULL)`,
 }
 
 // New opens the room.
@@ -114,7 +111,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if config.NewDevice == 0 {
 		config.NewDevice = 10_000
 	}
-	s := &Service{deps: deps, config: config, marks: map[place]mark{}, acks: map[device]message.Position{}, wake: make(chan struct{}, 1)}
+	s := &Service{deps: deps, config: config, marks: map[place]mark{}, acks: map[id.User]message.Position{}, wake: make(chan struct{}, 1)}
 	return s, deps.DB.Migrate(ctx, "inbox", steps)
 }
 

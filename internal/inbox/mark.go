@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -19,23 +18,10 @@ import (
 
 const (
 	gather    = 20 * time.Millisecond // so long marks gather before they are written together
-	together  = 500                   // marks, or acknowledgements, in one transaction
+	together  = 500                   // marks, or places of streams, in one transaction
 	ackEvery  = time.Second           // also: so long marks wait after a failure
 	trimEvery = time.Hour
 )
-
-// Ack notes that a device has all events to a position. It is written within about a second.
-func (s *Service) Ack(c id.Caller, at message.Position) {
-	if c.Device == 0 || at == 0 {
-		return
-	}
-	d := device{c.User, c.Device}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.acks[d]; ok || len(s.acks) < queued {
-		s.acks[d] = max(s.acks[d], at)
-	}
-}
 
 // Mark moves a user's cursors forward, soon. Marks of those who may not read are left out.
 func (s *Service) Mark(u id.User, c id.Conversation, delivered, read uint64) {
@@ -256,55 +242,4 @@ func (s *Service) put(ctx context.Context, tx *sql.Tx, u id.User, field int, m p
 		return err
 	}
 	return s.deps.Outbox.Put(ctx, tx, job.Event{User: u, Body: message.AppendBody(nil, field, b)})
-}
-
-func (s *Service) writeAcks(ctx context.Context) {
-	s.mu.Lock()
-	acks := s.acks
-	s.acks = map[device]message.Position{}
-	s.mu.Unlock()
-	if len(acks) == 0 {
-		return
-	}
-	list := make([]ack, 0, len(acks))
-	for d, at := range acks {
-		switch invented, err := s.invented(ctx, d.user, at); {
-		case err != nil:
-			s.deps.Logger.Warn("a device's cursor is written later", "user", d.user, "error", err)
-			s.Ack(id.Caller{User: d.user, Device: d.device}, at)
-		case !invented:
-			list = append(list, ack{d, at})
-		}
-	}
-	for some := range slices.Chunk(list, together) {
-		if err := s.putAcks(ctx, some); err != nil {
-			s.deps.Logger.Warn("devices' cursors are written later", "devices", len(some), "error", err)
-			for _, a := range some {
-				s.Ack(id.Caller{User: a.user, Device: a.device.device}, a.at)
-			}
-		}
-	}
-}
-
-type ack struct {
-	device
-	at message.Position
-}
-
-// invented tells whether a position was never given: one above the tail that no earlier epoch can have lost.
-func (s *Service) invented(ctx context.Context, u id.User, at message.Position) (bool, error) {
-	tail, err := s.Tail(ctx, u)
-	return at > tail && at.Epoch() >= s.deps.Log.Epoch(), err
-}
-
-func (s *Service) putAcks(ctx context.Context, acks []ack) error {
-	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		for _, a := range acks {
-			if _, err := tx.ExecContext(ctx, `INSERT INTO device_cursors (owner, device, position) VALUES ($1, $2, $3)
-				ON CONFLICT (owner, device) DO UPDATE SET position = $3 WHERE device_cursors.position < $3`, int64(a.user), int64(a.device.device), int64(a.at)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }

@@ -28,9 +28,11 @@ const (
 	fieldLarge  = 5
 )
 
-// Sync gives what came after a device's position.
-func (s *Service) Sync(ctx context.Context, u id.User, r *chatv1.SyncRequest) (*chatv1.SyncResponse, error) {
-	b, err := s.AppendSync(ctx, nil, u, message.Position(r.GetAfter().GetSeq()), int(r.Limit))
+// Sync gives what came after a device's position, and acknowledges that.
+func (s *Service) Sync(ctx context.Context, c id.Caller, r *chatv1.SyncRequest) (*chatv1.SyncResponse, error) {
+	after := message.Position(r.GetAfter().GetSeq())
+	s.Ack(c, after)
+	b, err := s.AppendSync(ctx, nil, c.User, after, int(r.Limit))
 	if err != nil {
 		return nil, err
 	}

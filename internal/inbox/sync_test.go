@@ -91,7 +91,7 @@ func (s *stream) crash(r tester) {
 
 // page syncs one page. It tells whether there is more.
 func (s *stream) page(r *rapid.T, d *device, limit uint32) bool {
-	page, err := s.Sync(s.t.Context(), reader, &chatv1.SyncRequest{After: &chatv1.Position{Epoch: uint32(d.at >> 32), Seq: d.at}, Limit: limit})
+	page, err := s.Sync(s.t.Context(), id.Caller{User: reader}, &chatv1.SyncRequest{After: &chatv1.Position{Epoch: uint32(d.at >> 32), Seq: d.at}, Limit: limit})
 	if err != nil {
 		r.Fatalf("after %x: %v", d.at, err)
 	}
@@ -189,7 +189,7 @@ func converge(t *testing.T, r *rapid.T, pebble bool) {
 
 func syncPage(t *testing.T, h *house, after uint64, limit uint32) *chatv1.SyncResponse {
 	t.Helper()
-	page, err := h.Sync(t.Context(), reader, &chatv1.SyncRequest{After: &chatv1.Position{Epoch: uint32(after >> 32), Seq: after}, Limit: limit})
+	page, err := h.Sync(t.Context(), id.Caller{User: reader}, &chatv1.SyncRequest{After: &chatv1.Position{Epoch: uint32(after >> 32), Seq: after}, Limit: limit})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,33 +338,5 @@ func TestMessagesAreWhole(t *testing.T) {
 	if m.GetConversation() != 5 || m.Seq != 1 || m.Counted != 1 || m.Sender != 2 || m.Device != 2 || m.Id != want.String() ||
 		m.TimeMs != want.Ms() || m.Content.GetText() != "hello" {
 		t.Errorf("got %v", m)
-	}
-}
-
-func TestAcknowledgementsMoveForward(t *testing.T) {
-	s := &stream{house: newHouse(t, true, inbox.Config{})}
-	for range 3 {
-		s.message(t, 1)
-	}
-	c := id.Caller{User: reader, Device: 5}
-	for _, step := range []struct{ ack, want message.Position }{
-		{1<<32 + 2, 1<<32 + 2},
-		{1<<32 + 1, 1<<32 + 2},
-		{1<<32 + 4, 1<<32 + 2}, // never given
-		{1 << 63, 1<<32 + 2},
-		{0, 1<<32 + 2},
-		{1<<32 + 3, 1<<32 + 3},
-	} {
-		s.Ack(c, step.ack)
-		s.run(t)()
-		if got, err := inbox.Cursor(t.Context(), s.Service, c); err != nil || got != step.want {
-			t.Errorf("after %x: %x, %v", step.ack, got, err)
-		}
-	}
-	s.Ack(id.Caller{User: reader}, 1<<32+1) // a server's key has no device
-	s.Ack(id.Caller{User: reader, Device: 6}, 1<<32+1)
-	s.run(t)()
-	if got, err := inbox.Cursor(t.Context(), s.Service, id.Caller{User: reader, Device: 6}); err != nil || got != 1<<32+1 {
-		t.Errorf("another device: %x, %v", got, err)
 	}
 }

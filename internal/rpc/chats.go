@@ -123,7 +123,7 @@ func (s *Server) messages() []method {
 			return in.ListReaders(ctx, c.User, r)
 		}),
 		call(s, chatv1connect.ChatServiceSyncProcedure, users, func(ctx context.Context, c id.Caller, r *chatv1.SyncRequest) (*chatv1.SyncResponse, error) {
-			return in.Sync(ctx, c.User, r)
+			return in.Sync(ctx, c, r)
 		}),
 	}
 }

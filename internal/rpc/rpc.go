@@ -32,7 +32,7 @@ import (
 
 // Inbox is what the door needs of the inbox room.
 type Inbox interface {
-	Sync(ctx context.Context, u id.User, r *chatv1.SyncRequest) (*chatv1.SyncResponse, error)
+	Sync(ctx context.Context, c id.Caller, r *chatv1.SyncRequest) (*chatv1.SyncResponse, error)
 	MarkSync(ctx context.Context, u id.User, c id.Conversation, delivered, read uint64) (*chatv1.ConversationState, error)
 	Configure(ctx context.Context, u id.User, r *chatv1.ConfigureRequest) (*chatv1.ConversationState, error)
 	GetConversation(ctx context.Context, u id.User, c id.Conversation) (*chatv1.Conversation, error)
