@@ -51,7 +51,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	nc, rw, shake, err := up.Upgrade(r, w)
 	if err != nil {
 		s.stats.Refused.Add(1)
-		return // it has answered, or there is nobody to answer
+		if nc != nil { // it has answered, and left the connection to us
+			_ = nc.Close() // there is nobody to tell
+		}
+		return
 	}
 	var ahead []byte
 	if n := rw.Reader.Buffered(); n > 0 {
