@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
@@ -22,6 +24,8 @@ const (
 	duplicateTable       = "42P07"
 )
 
+const transactionLimit = 30 * time.Second
+
 func isPostgres(where string) bool {
 	return strings.HasPrefix(where, "postgres://") || strings.HasPrefix(where, "postgresql://")
 }
@@ -31,6 +35,13 @@ func openPostgres(ctx context.Context, url string) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("records in PostgreSQL: %w", err) // it leaves the password out
 	}
+	// Who goes in the middle of a statement has the server stop it: it would go on, with its locks. Should that not come through,
+	// the server looks itself, every few seconds, whether anybody is there.
+	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: time.Second}
+	}
+	config.RuntimeParams["client_connection_check_interval"] = "2000"
+	config.RuntimeParams["statement_timeout"] = strconv.FormatInt(transactionLimit.Milliseconds(), 10)
 	// Nothing may weaken these, but for a superuser who says so in a transaction.
 	write, read := config.Copy(), config.Copy()
 	write.RuntimeParams["default_transaction_isolation"] = "serializable"
@@ -43,7 +54,7 @@ func openPostgres(ctx context.Context, url string) (*DB, error) {
 		// in the order in which they were asked for.
 		beside: `LOCK TABLE migrations IN ROW SHARE MODE; `,
 		alone:  `LOCK TABLE migrations IN EXCLUSIVE MODE; `,
-		limit:  30 * time.Second,
+		limit:  transactionLimit,
 	}}
 	d.writer.SetMaxOpenConns(1)
 	d.reader.SetMaxOpenConns(8)

@@ -78,7 +78,7 @@ func TestPostgresConnections(t *testing.T) {
 			t.Errorf("%s is %q (%v), and must be %s", name, got, err, want)
 		}
 	}
-	// A connection that the server ends: who wrote on it is told, those beside them are not, and others go on.
+	// A connection that the server ends: who wrote on it is told, and those who come after go on.
 	hold := make(chan struct{})
 	var begun, wait sync.WaitGroup
 	begun.Add(6)
@@ -86,8 +86,8 @@ func TestPostgresConnections(t *testing.T) {
 		wait.Go(func() {
 			begun.Done()
 			<-hold
-			if err := insert(db, t, i, "beside"); err != nil {
-				t.Errorf("a writer beside one whose connection ended: %v", err)
+			if err := insert(db, t, i, "after"); err != nil {
+				t.Errorf("a writer after one whose connection ended: %v", err)
 			}
 		})
 	}

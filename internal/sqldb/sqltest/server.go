@@ -29,7 +29,8 @@ const install = "apt-get install postgresql, or scripts/setup.sh test"
 // Find looks for the programs. Its error names what is missing.
 func Find() (*Programs, error) {
 	p := &Programs{}
-	for name, at := range map[string]*string{"initdb": &p.initdb, "postgres": &p.postgres} {
+	for i, at := range []*string{&p.initdb, &p.postgres} {
+		name := []string{"initdb", "postgres"}[i]
 		path, err := exec.LookPath(name)
 		if err != nil { // where Debian keeps it, the newest
 			found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name) // the pattern is a good one
