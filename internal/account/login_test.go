@@ -124,6 +124,29 @@ func TestALoginDoesNotOutliveItsPassword(t *testing.T) {
 	}
 }
 
+// TestOnePasswordIsReplacedOnce: of those who change it at once, all knowing the old one, one does.
+func TestOnePasswordIsReplacedOnce(t *testing.T) {
+	r := open(t, account.Config{})
+	_, c := r.register("anna")
+	results := make([]error, 4)
+	var wait sync.WaitGroup
+	for n := range results {
+		wait.Go(func() {
+			results[n] = r.ChangePassword(t.Context(), c, &accountv1.ChangePasswordRequest{OldPassword: password, NewPassword: fmt.Sprint("new password ", n)})
+		})
+	}
+	wait.Wait()
+	for n, err := range results {
+		_, lerr := r.Login(t.Context(), &accountv1.LoginRequest{Handle: "anna", Password: fmt.Sprint("new password ", n)})
+		if (err == nil) != (lerr == nil) {
+			t.Errorf("a change was answered %v, the login with it %v", err, lerr)
+		}
+		if err != nil {
+			wants(t, "one who was late", err, errs.Denied, "bad_password")
+		}
+	}
+}
+
 // TestOldHashesAreRenewed: at a login that is right, once.
 func TestOldHashesAreRenewed(t *testing.T) {
 	r := open(t, account.Config{})
