@@ -64,6 +64,7 @@ type rooms struct {
 	direct  map[id.Conversation][2]id.User
 	large   map[id.Conversation]bool
 	apart   map[id.Conversation]bool
+	kept    map[id.Conversation]uint64 // the first seq that is kept, of those where not all are
 	failing error
 }
 
@@ -74,7 +75,7 @@ func (r *rooms) Of(_ context.Context, u id.User) (list []inbox.Membership, err e
 	defer r.mu.Unlock()
 	for p, in := range r.members {
 		if p.user == u {
-			list = append(list, inbox.Membership{Conversation: p.conversation, Join: in.join, Leave: in.leave, Large: r.large[p.conversation]})
+			list = append(list, inbox.Membership{Conversation: p.conversation, Join: max(in.join, r.kept[p.conversation]), Leave: in.leave, Large: r.large[p.conversation]})
 		}
 	}
 	return list, r.failing
@@ -87,7 +88,7 @@ func (r *rooms) Describe(_ context.Context, u id.User, c id.Conversation) (*chat
 	if !ok {
 		return nil, errNoConversation
 	}
-	return &chatv1.Conversation{Id: uint64(c), JoinSeq: in.join, LeaveSeq: in.leave, Peer: uint64(r.peer(u, c))}, r.failing
+	return &chatv1.Conversation{Id: uint64(c), JoinSeq: max(in.join, r.kept[c]), LeaveSeq: in.leave, Peer: uint64(r.peer(u, c))}, r.failing
 }
 
 func (r *rooms) peer(u id.User, c id.Conversation) id.User {
@@ -123,7 +124,13 @@ func (r *rooms) May(_ context.Context, u id.User, c id.Conversation) (from, to u
 	if in.leave == 0 {
 		in.leave = 1<<64 - 1
 	}
-	return in.join, in.leave, r.failing
+	return max(in.join, r.kept[c]), in.leave, r.failing
+}
+
+func (r *rooms) Kept(_ context.Context, c id.Conversation) (uint64, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.kept[c], r.failing
 }
 
 func (r *rooms) Audience(_ context.Context, c id.Conversation, seq uint64) (users []id.User, large bool, err error) {
@@ -163,7 +170,8 @@ type house struct {
 
 func newHouse(t testing.TB, pebble bool, config inbox.Config) *house {
 	t.Helper()
-	h := &house{t: t, rooms: &rooms{members: map[place]interval{}, direct: map[id.Conversation][2]id.User{}, large: map[id.Conversation]bool{}, apart: map[id.Conversation]bool{}},
+	h := &house{t: t, rooms: &rooms{members: map[place]interval{}, direct: map[id.Conversation][2]id.User{}, large: map[id.Conversation]bool{}, apart: map[id.Conversation]bool{},
+		kept: map[id.Conversation]uint64{}},
 		clock: &clockByHand{ms: 1_800_000_000_000}, config: config, hidden: map[id.User]bool{}}
 	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
 	if err != nil {
@@ -298,6 +306,29 @@ func (h *house) open(t tester, c id.Conversation, a, b id.User) {
 	h.rooms.mu.Lock()
 	defer h.rooms.mu.Unlock()
 	h.rooms.direct[c] = [2]id.User{a, b}
+}
+
+// expire lets what is below first expire; gone: it was removed as well.
+func (h *house) expire(t tester, c id.Conversation, first uint64, gone bool) {
+	t.Helper()
+	if gone {
+		entries, err := h.log.Read(context.Background(), logOf(c), 0, 1000)
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		var keep []uint64
+		for _, e := range entries {
+			if message.IsControl(e.Payload) {
+				keep = append(keep, e.Seq)
+			}
+		}
+		if err := h.log.Expire(context.Background(), logOf(c), first, keep); err != nil {
+			t.Fatalf("%v", err)
+		}
+	}
+	h.rooms.mu.Lock()
+	defer h.rooms.mu.Unlock()
+	h.rooms.kept[c] = first
 }
 
 // post puts payloads into a user's stream.

@@ -25,7 +25,8 @@ import (
 	"github.com/rialto-im/rialto/internal/timeline"
 )
 
-// Membership of a user in a conversation, as an interval of its log; Leave 0 for a member.
+// Membership of a user in a conversation, as an interval of its log; Leave 0 for a member. Where messages expire, Join is the first
+// that is kept.
 type Membership struct {
 	Conversation id.Conversation
 	Join, Leave  uint64
@@ -41,8 +42,11 @@ type Conversations interface {
 	// Peer is the other of a one-to-one conversation, 0 in a group; apart: the two may not write to each other, as where one has
 	// blocked the other, and neither learns how far the other has come.
 	Peer(ctx context.Context, u id.User, c id.Conversation) (peer id.User, apart bool, err error)
-	// May gives the seqs that a user may read; NotFound for one who never was a member.
+	// May gives the seqs that a user may read, of what is kept: from is above to where nothing is; NotFound for one who never was a member.
 	May(ctx context.Context, u id.User, c id.Conversation) (from, to uint64, err error)
+	// Kept gives the seq of the oldest entry that a conversation's retention leaves, the tail's next where it leaves none; 0 where
+	// messages are kept for ever. What is below the Head of its log is not kept either.
+	Kept(ctx context.Context, c id.Conversation) (first uint64, err error)
 	// Audience gives the users who get the entry at seq.
 	Audience(ctx context.Context, c id.Conversation, seq uint64) (users []id.User, large bool, err error)
 }

@@ -17,53 +17,89 @@ import (
 
 // row is a conversation in a user's list, before it is described.
 type row struct {
-	Membership
-	view   view
-	last   timeline.Entry // the newest that the user may read and is told of
-	lastMs int64
-	unread uint64
+	Membership // Join: the first that is kept, where that is later
+	view       view
+	last       timeline.Entry // the newest that the user may read and is told of; Seq 0 where there is none
+	lastMs     int64
+	unread     uint64
 }
 
 // look finds what the list needs of one conversation.
 func (s *Service) look(ctx context.Context, u id.User, m Membership, v view) (*row, error) {
-	r := &row{Membership: m, view: v}
-	to := m.Leave
-	if to == 0 {
-		to = 1<<64 - 1
-	}
-	tail, err := s.deps.Log.Tail(ctx, logOf(m.Conversation))
+	log := logOf(m.Conversation)
+	tail, err := s.deps.Log.Tail(ctx, log)
 	if err != nil {
 		return nil, err
 	}
-	to = min(to, tail.Seq)
-	entries, err := s.deps.Log.Get(ctx, []timeline.Ref{{Key: logOf(m.Conversation), From: m.Join, To: m.Join}, {Key: logOf(m.Conversation), From: to, To: to}})
+	to := tail.Seq
+	if m.Leave != 0 {
+		to = min(to, m.Leave)
+	}
+	m.Join = max(m.Join, tail.Head)
+	r := &row{Membership: m, view: v}
+	if err := s.ahead(ctx, v, u, m.Conversation); err != nil {
+		return nil, err
+	}
+	if m.Join > to { // all has expired
+		if m.Leave == 0 {
+			v.raise(m.Join-1, tail.Counted)
+		}
+		r.lastMs, err = s.begun(ctx, m.Conversation)
+		return r, err
+	}
+	entries, err := s.deps.Log.Get(ctx, []timeline.Ref{{Key: log, From: m.Join, To: m.Join}, {Key: log, From: to, To: to}})
 	if err != nil {
 		return nil, err
 	}
 	if len(entries) != 2 {
-		return nil, errDamaged
+		if err := s.expired(ctx, m.Conversation, m.Join); err != nil {
+			return nil, err
+		}
+		return s.look(ctx, u, m, v) // with the log's new head
 	}
-	if r.last, err = s.told(ctx, m.Conversation, entries[1]); err != nil {
+	v.raise(start(&entries[0])) // as shown does, for one whose entry is at hand
+	if r.last, err = s.told(ctx, m.Conversation, entries[1], m.Join); err != nil {
 		return nil, err
+	}
+	if r.last.Seq == 0 {
+		r.lastMs, err = s.begun(ctx, m.Conversation)
+		return r, err
 	}
 	var e message.Entry
 	if err := e.Decode(r.last.Payload); err != nil {
 		return nil, err
 	}
 	r.lastMs = e.ID.Ms()
-	if err := s.ahead(ctx, v, u, m.Conversation); err != nil {
-		return nil, err
-	}
-	if v.state.ReadSeq < m.Join { // as shown does, for one whose entry is at hand
-		v.state.ReadSeq, v.state.ReadCounted = m.Join, entries[0].Counted
-	}
 	r.unread = r.last.Counted - min(r.last.Counted, v.state.ReadCounted)
 	return r, nil
 }
 
-// told gives the newest entry, from one backwards, that members are told of. Entries of access are not: they count nothing, say
-// nothing, and are not to tell of a block by moving a conversation up.
-func (s *Service) told(ctx context.Context, c id.Conversation, e timeline.Entry) (timeline.Entry, error) {
+// expired is nil where the log's entries from seq on expired a moment ago; that one is missing for any other reason is damage.
+func (s *Service) expired(ctx context.Context, c id.Conversation, seq uint64) error {
+	tail, err := s.deps.Log.Tail(ctx, logOf(c))
+	if err == nil && tail.Head <= seq {
+		err = errDamaged
+	}
+	return err
+}
+
+// begun gives the time of a conversation's first entry, which never expires. A conversation with nothing to show has its place
+// in the list by it.
+func (s *Service) begun(ctx context.Context, c id.Conversation) (int64, error) {
+	entries, err := s.deps.Log.Get(ctx, []timeline.Ref{{Key: logOf(c), From: 1, To: 1}})
+	if err != nil {
+		return 0, err
+	}
+	var e message.Entry
+	if len(entries) == 0 || e.Decode(entries[0].Payload) != nil {
+		return 0, errDamaged
+	}
+	return e.ID.Ms(), nil
+}
+
+// told gives the newest entry, from one backwards to seq from, that members are told of; one with Seq 0 where there is none. Entries
+// of access are not told: they count nothing, say nothing, and are not to tell of a block by moving a conversation up.
+func (s *Service) told(ctx context.Context, c id.Conversation, e timeline.Entry, from uint64) (timeline.Entry, error) {
 	if !isAccess(e.Payload) {
 		return e, nil
 	}
@@ -73,11 +109,17 @@ func (s *Service) told(ctx context.Context, c id.Conversation, e timeline.Entry)
 			return e, err
 		}
 		for i := range entries {
-			if e = entries[i]; !isAccess(e.Payload) {
+			if e = entries[i]; e.Seq < from {
+				return timeline.Entry{}, nil
+			}
+			if !isAccess(e.Payload) {
 				return e, nil
 			}
 		}
 		if len(entries) < n {
+			if from > 1 {
+				return timeline.Entry{}, nil
+			}
 			return e, errDamaged // a conversation begins with another
 		}
 	}
@@ -96,15 +138,18 @@ func (s *Service) finish(ctx context.Context, u id.User, r *row) (*chatv1.Conver
 	if err != nil {
 		return nil, err
 	}
-	m := message.Stored{Conversation: r.Conversation, Seq: r.last.Seq, Counted: r.last.Counted}
-	if err := m.Entry.Decode(r.last.Payload); err != nil {
-		return nil, err
+	c.LastSeq, c.State, c.Unread = r.Join-1, r.view.state, r.unread
+	if r.last.Seq != 0 {
+		m := message.Stored{Conversation: r.Conversation, Seq: r.last.Seq, Counted: r.last.Counted}
+		if err := m.Entry.Decode(r.last.Payload); err != nil {
+			return nil, err
+		}
+		c.LastMessage = &chatv1.Message{}
+		if err := proto.Unmarshal(m.AppendProto(nil), c.LastMessage); err != nil {
+			return nil, err
+		}
+		c.LastSeq = r.last.Seq
 	}
-	c.LastMessage = &chatv1.Message{}
-	if err := proto.Unmarshal(m.AppendProto(nil), c.LastMessage); err != nil {
-		return nil, err
-	}
-	c.LastSeq, c.State, c.Unread = r.last.Seq, r.view.state, r.unread
 	peer, apart, err := s.deps.Conversations.Peer(ctx, u, r.Conversation)
 	if err != nil || peer == 0 || apart {
 		return c, err

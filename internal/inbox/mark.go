@@ -175,7 +175,10 @@ func (s *Service) countedAt(ctx context.Context, c id.Conversation, seq uint64) 
 		return 0, err
 	}
 	if len(entries) != 1 {
-		return 0, errDamaged
+		if err := s.expired(ctx, c, seq); err != nil {
+			return 0, err
+		}
+		return 0, errs.New(errs.NotFound, "no_message", "this message has expired")
 	}
 	return entries[0].Counted, nil
 }

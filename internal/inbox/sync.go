@@ -121,15 +121,24 @@ func (s *Service) appendReset(ctx context.Context, b []byte, u id.User, tail tim
 	return s.appendLarge(ctx, b, u)
 }
 
-// appendEvents appends entries as events until b has end bytes, and says how many it took.
+// appendEvents appends entries as events until b has end bytes, and says how many it took. One whose message has expired has no
+// body: the stream stays a chain.
 func (s *Service) appendEvents(ctx context.Context, b []byte, u id.User, entries []timeline.Entry, end int) ([]byte, int, error) {
 	refs := make([]timeline.Ref, 0, len(entries))
+	kept := kept{}
 	for i := range entries {
 		c, seq, _, err := message.DecodeInbox(entries[i].Payload)
 		if err != nil {
 			return nil, 0, fmt.Errorf("inbox of %v at %d: %w", u, entries[i].Seq, err)
 		}
-		if seq != 0 {
+		if seq == 0 {
+			continue
+		}
+		first, err := s.keptOf(ctx, kept, c)
+		if err != nil {
+			return nil, 0, err
+		}
+		if seq >= first {
 			refs = append(refs, timeline.Ref{Key: logOf(c), From: seq, To: seq})
 		}
 	}
@@ -141,13 +150,15 @@ func (s *Service) appendEvents(ctx context.Context, b []byte, u id.User, entries
 		return nil, 0, err
 	}
 	if len(stored) != len(refs) {
-		return nil, 0, s.dangling(ctx, u, refs)
+		if stored, err = s.left(ctx, u, kept, refs); err != nil {
+			return nil, 0, err
+		}
 	}
 	var scratch, body []byte
 	for i := range entries {
 		e := &entries[i]
 		c, seq, event, _ := message.DecodeInbox(e.Payload)
-		if seq != 0 {
+		if seq >= max(kept[c], 1) {
 			m := message.Stored{Conversation: c, Seq: seq, Counted: stored[0].Counted}
 			if err := m.Entry.Decode(stored[0].Payload); err != nil {
 				return nil, 0, fmt.Errorf("conversation %v at %d: %w", c, seq, err)
@@ -165,20 +176,60 @@ func (s *Service) appendEvents(ctx context.Context, b []byte, u id.User, entries
 	return b, len(entries), nil
 }
 
-// dangling names the first entry that an inbox refers to and no conversation has.
-func (s *Service) dangling(ctx context.Context, u id.User, refs []timeline.Ref) error {
+// kept has the first seq that is kept, of conversations that were asked for.
+type kept map[id.Conversation]uint64
+
+func (s *Service) keptOf(ctx context.Context, k kept, c id.Conversation) (uint64, error) {
+	first, ok := k[c]
+	if !ok {
+		var err error
+		if first, err = s.deps.Conversations.Kept(ctx, c); err != nil && !errs.Is(err, errs.NotFound) {
+			return 0, err
+		}
+		k[c] = first
+	}
+	return first, nil
+}
+
+// left reads what is there of refs, where not all is: the others are below their logs' heads, which k then knows. An entry that
+// an inbox refers to and no conversation has is damage.
+func (s *Service) left(ctx context.Context, u id.User, k kept, refs []timeline.Ref) (stored []timeline.Entry, err error) {
 	for _, r := range refs {
+		c := id.Conversation(r.Key.ID)
+		if r.From < k[c] {
+			continue
+		}
 		found, err := s.deps.Log.Get(ctx, []timeline.Ref{r})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if len(found) == 0 {
-			s.deps.Logger.Error("an inbox refers to an entry that is not there", "user", u, "conversation", id.Conversation(r.Key.ID), "seq", r.From)
-			break
+			tail, err := s.deps.Log.Tail(ctx, r.Key)
+			if err != nil {
+				return nil, err
+			}
+			if r.From >= tail.Head {
+				s.deps.Logger.Error("an inbox refers to an entry that is not there", "user", u, "conversation", c, "seq", r.From)
+				return nil, errDamaged
+			}
+			k[c] = tail.Head
 		}
 	}
-	return errDamaged
+	for _, r := range refs {
+		if r.From < k[id.Conversation(r.Key.ID)] {
+			continue
+		}
+		found, err := s.deps.Log.Get(ctx, []timeline.Ref{r})
+		if err != nil || len(found) == 0 {
+			return nil, errors.Join(err, errAgain)
+		}
+		stored = append(stored, found...)
+	}
+	return stored, nil
 }
+
+// errAgain: the log's beginning moved while it was read.
+var errAgain = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "the server is busy; try again", Retry: 1e8}
 
 // appendLarge appends how far each of the user's large groups has come.
 func (s *Service) appendLarge(ctx context.Context, b []byte, u id.User) ([]byte, error) {

@@ -106,7 +106,7 @@ func (s *Service) headFor(ctx context.Context, key timeline.Key, tail timeline.T
 	return 0, nil
 }
 
-// timeOf an inbox entry's message, 0 of an event.
+// timeOf an inbox entry's message, 0 of an event. Of a message that expired it may be too late.
 func (s *Service) timeOf(ctx context.Context, e *timeline.Entry) (int64, error) {
 	c, seq, _, err := message.DecodeInbox(e.Payload)
 	if err != nil || seq == 0 {
@@ -116,8 +116,14 @@ func (s *Service) timeOf(ctx context.Context, e *timeline.Entry) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
-	if len(entries) != 1 {
-		return 0, errDamaged
+	if len(entries) == 0 {
+		if err := s.expired(ctx, c, seq); err != nil {
+			return 0, err
+		}
+		// It is older than what came after it. Where nothing did, nobody knows.
+		if entries, err = s.deps.Log.Read(ctx, logOf(c), seq, 1); err != nil || len(entries) == 0 {
+			return 0, err
+		}
 	}
 	var m message.Entry
 	if err := m.Decode(entries[0].Payload); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/message"
+	"github.com/rialto-im/rialto/internal/timeline"
 )
 
 // view is a user's row of a conversation.
@@ -46,8 +47,8 @@ func (s *Service) ahead(ctx context.Context, v view, u id.User, c id.Conversatio
 	return nil
 }
 
-// shown is a view as its user sees it, in answers, lists and events alike: joining at from is the first that one has read, and
-// what one sent has been read.
+// shown is a view as its user sees it, in answers, lists and events alike: joining at from is the first that one has read, what is
+// before the first that is kept counts as read, and so does what one sent.
 func (s *Service) shown(ctx context.Context, q querier, u id.User, c id.Conversation, from uint64) (view, error) {
 	v, err := getView(ctx, q, u, c)
 	if err != nil {
@@ -56,9 +57,46 @@ func (s *Service) shown(ctx context.Context, q querier, u id.User, c id.Conversa
 	if err := s.ahead(ctx, v, u, c); err != nil || v.state.ReadSeq >= from {
 		return v, err
 	}
-	v.state.ReadSeq = from
-	v.state.ReadCounted, err = s.countedAt(ctx, c, from)
-	return v, err
+	for {
+		entries, err := s.deps.Log.Get(ctx, []timeline.Ref{{Key: logOf(c), From: from, To: from}})
+		if err != nil {
+			return v, err
+		}
+		if len(entries) > 0 {
+			v.raise(start(&entries[0]))
+			return v, nil
+		}
+		tail, err := s.deps.Log.Tail(ctx, logOf(c))
+		switch {
+		case err != nil:
+			return v, err
+		case from > tail.Seq: // all has expired
+			v.raise(from-1, tail.Counted)
+			return v, nil
+		case from >= tail.Head:
+			return v, errDamaged
+		}
+		from = tail.Head // has expired a moment ago
+	}
+}
+
+// start gives what counts as read for one who may read from an entry on: the entry itself where it counts nothing, as the one by
+// which one joined.
+func start(e *timeline.Entry) (seq, counted uint64) {
+	switch {
+	case !message.IsControl(e.Payload):
+		return e.Seq - 1, e.Counted - 1
+	case isAccess(e.Payload): // is not told
+		return e.Seq - 1, e.Counted
+	}
+	return e.Seq, e.Counted
+}
+
+// raise moves the read cursor to at least seq.
+func (v view) raise(seq, counted uint64) {
+	if v.state.ReadSeq < seq {
+		v.state.ReadSeq, v.state.ReadCounted = seq, counted
+	}
 }
 
 const maxDraft = 100_000

@@ -50,6 +50,9 @@ func (s *Server) conversations() []method {
 			}
 			return changed(h.UpdateGroup(ctx, id.Conversation(r.Conversation), c.User, r))
 		}),
+		call(s, chatv1connect.ChatServiceSetRetentionProcedure, users, func(ctx context.Context, c id.Caller, r *chatv1.SetRetentionRequest) (*chatv1.Change, error) {
+			return changed(h.SetRetention(ctx, id.Conversation(r.Conversation), c.User, r.Days))
+		}),
 		call(s, chatv1connect.ChatServiceDissolveProcedure, users, func(ctx context.Context, c id.Caller, r *chatv1.DissolveRequest) (*chatv1.Change, error) {
 			return changed(h.Dissolve(ctx, id.Conversation(r.Conversation), c.User))
 		}),
