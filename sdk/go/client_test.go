@@ -433,6 +433,31 @@ func TestFileStore(t *testing.T) {
 	}
 }
 
+// TestAnEndInTheMiddleOfAFrame: what was handed over before it does not come again.
+func TestAnEndInTheMiddleOfAFrame(t *testing.T) {
+	asked, release := make(chan struct{}, 1), make(chan struct{})
+	s := start(t, &server{tail: &chatv1.Position{}, script: func(_ int, c *conn) {
+		c.write(&gatewayv1.ServerFrame{Events: []*chatv1.Event{event(1, 0), event(2, 1), event(5, 4)}})
+		c.untilGone()
+	}, sync: func(*chatv1.Position) *chatv1.SyncResponse {
+		asked <- struct{}{}
+		<-release
+		return &chatv1.SyncResponse{}
+	}})
+	store := rialto.NewMemoryStore()
+	c, events := s.client(store)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- c.Run(ctx) }()
+	<-asked
+	cancel()
+	<-ended
+	close(release)
+	if state, err := store.Load(); err != nil || state.Seq != 2 || state.Seen[7] != 2 || len(events) != 2 {
+		t.Errorf("%d events were handed over, and %+v is kept, %v", len(events), state, err)
+	}
+}
+
 // TestRefusalsOfCalls have the server's word; one for now leaves the message to be sent again.
 func TestRefusalsOfCalls(t *testing.T) {
 	s := start(t, &server{refuse: 503})
