@@ -253,8 +253,13 @@ func logOf(c id.Conversation) timeline.Key {
 // send appends a user's message to a conversation; a control entry where control is set.
 func (h *house) send(t tester, u id.User, c id.Conversation, control bool) uint64 {
 	t.Helper()
+	return h.say(t, u, c, "hello", control)
+}
+
+func (h *house) say(t tester, u id.User, c id.Conversation, text string, control bool) uint64 {
+	t.Helper()
 	h.clock.move(time.Millisecond)
-	e := message.Entry{ID: id.MessageOf(h.clock.Now().UnixMilli(), 1, 1, c), Sender: u, Device: id.Device(u), Control: control, Content: message.AppendText(nil, "hello")}
+	e := message.Entry{ID: id.MessageOf(h.clock.Now().UnixMilli(), 1, 1, c), Sender: u, Device: id.Device(u), Control: control, Content: message.AppendText(nil, text)}
 	a := &timeline.Append{Key: logOf(c), Payload: e.Append(nil), Author: uint64(u), Counts: !control}
 	if control {
 		a.Author = 0

@@ -3,6 +3,7 @@ package inbox
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"encoding/base64"
 	"encoding/binary"
 	"slices"
@@ -14,6 +15,10 @@ import (
 	"github.com/rialto-im/rialto/internal/timeline"
 	"google.golang.org/protobuf/proto"
 )
+
+// atHand so long drafts (in characters) and last messages (in bytes) are kept while the list is put in order; longer ones are read
+// for the page alone.
+const atHand = 1000
 
 // row is a conversation in a user's list, before it is described.
 type row struct {
@@ -138,7 +143,28 @@ func (s *Service) finish(ctx context.Context, u id.User, r *row) (*chatv1.Conver
 	if err != nil {
 		return nil, err
 	}
+	if r.view.left {
+		v, err := getView(ctx, s.deps.DB.Read(), u, r.Conversation)
+		if err != nil {
+			return nil, err
+		}
+		r.view.state.Draft = v.state.Draft
+	}
 	c.LastSeq, c.State, c.Unread = r.Join-1, r.view.state, r.unread
+	if r.last.Seq != 0 && r.last.Payload == nil {
+		entries, err := s.deps.Log.Get(ctx, []timeline.Ref{{Key: logOf(r.Conversation), From: r.last.Seq, To: r.last.Seq}})
+		if err != nil {
+			return nil, err
+		}
+		if len(entries) == 0 {
+			if err := s.expired(ctx, r.Conversation, r.last.Seq); err != nil {
+				return nil, err
+			}
+			r.last.Seq = 0
+		} else {
+			r.last = entries[0]
+		}
+	}
 	if r.last.Seq != 0 {
 		m := message.Stored{Conversation: r.Conversation, Seq: r.last.Seq, Counted: r.last.Counted}
 		if err := m.Entry.Decode(r.last.Payload); err != nil {
@@ -260,12 +286,17 @@ func (s *Service) ListConversations(ctx context.Context, u id.User, q *chatv1.Li
 		rows = rows[:limit]
 		out.Next = token(rows[limit-1])
 	}
-	for _, r := range rows {
+	size := 0
+	for i, r := range rows {
 		c, err := s.finish(ctx, u, r)
 		if err != nil {
 			return nil, err
 		}
 		out.Conversations = append(out.Conversations, c)
+		if size += proto.Size(c); size >= mostPage && i < len(rows)-1 {
+			out.Next = token(r)
+			break
+		}
 	}
 	return out, nil
 }
@@ -290,13 +321,17 @@ func (s *Service) rows(ctx context.Context, u id.User) ([]*row, error) {
 		if err != nil {
 			return nil, err
 		}
+		if len(r.last.Payload) > atHand {
+			r.last.Payload = nil // finish reads it again, for those of a page
+		}
 		rows = append(rows, r)
 	}
 	return rows, nil
 }
 
 func (s *Service) views(ctx context.Context, u id.User) (map[id.Conversation]view, error) {
-	found, err := s.deps.DB.Read().QueryContext(ctx, `SELECT conversation, pinned, muted, archived, draft, read_seq, read_counted, delivered_seq FROM views WHERE owner = $1`, int64(u))
+	found, err := s.deps.DB.Read().QueryContext(ctx, `SELECT conversation, pinned, muted, archived, CASE WHEN length(draft) <= $1 THEN draft END, read_seq, read_counted, delivered_seq
+		FROM views WHERE owner = $2`, atHand, int64(u))
 	if err != nil {
 		return nil, err
 	}
@@ -305,9 +340,11 @@ func (s *Service) views(ctx context.Context, u id.User) (map[id.Conversation]vie
 	for found.Next() {
 		v := view{state: &chatv1.ConversationState{}}
 		st := v.state
-		if err := found.Scan(&st.Conversation, &st.Pinned, &st.Muted, &st.Archived, &st.Draft, &st.ReadSeq, &st.ReadCounted, &v.delivered); err != nil {
+		var draft sql.NullString
+		if err := found.Scan(&st.Conversation, &st.Pinned, &st.Muted, &st.Archived, &draft, &st.ReadSeq, &st.ReadCounted, &v.delivered); err != nil {
 			return nil, err
 		}
+		st.Draft, v.left = draft.String, !draft.Valid
 		views[id.Conversation(st.Conversation)] = v
 	}
 	return views, found.Err()

@@ -2,6 +2,7 @@ package inbox_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -357,5 +358,38 @@ func TestStreamsAreTrimmed(t *testing.T) {
 				t.Errorf("a device that has all: %v", p)
 			}
 		})
+	}
+}
+
+// TestLongListsAreShortPages: a page ends by its bytes too, and long drafts and messages are whole in it.
+func TestLongListsAreShortPages(t *testing.T) {
+	h := newHouse(t, true, inbox.Config{})
+	const chats = 12
+	long := strings.Repeat("字", 100_000)
+	for n := range uint64(chats) {
+		c := id.Conversation(100 + n)
+		h.open(t, c, ann, id.User(1000+n))
+		h.say(t, ann, c, long, false)
+		if _, err := h.Configure(t.Context(), ann, &chatv1.ConfigureRequest{Conversation: uint64(c), Draft: &long}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := map[uint64]bool{}
+	pages := 0
+	for page, more := "", true; more; pages++ {
+		p := h.list(t, ann, 200, page)
+		if size := proto.Size(p); size > 2<<20 {
+			t.Fatalf("a page of %d bytes", size)
+		}
+		for _, c := range p.Conversations {
+			if seen[c.Id] || c.State.Draft != long || c.LastMessage.GetContent().GetText() != long {
+				t.Errorf("%d: seen %v, a draft of %d bytes, a message of %d", c.Id, seen[c.Id], len(c.State.Draft), len(c.LastMessage.GetContent().GetText()))
+			}
+			seen[c.Id] = true
+		}
+		page, more = p.Next, p.Next != ""
+	}
+	if len(seen) != chats || pages < 3 {
+		t.Errorf("%d of %d conversations in %d pages", len(seen), chats, pages)
 	}
 }

@@ -18,6 +18,7 @@ import (
 type view struct {
 	state     *chatv1.ConversationState
 	delivered uint64
+	left      bool // its draft is long, and was left where it is
 }
 
 type querier interface {
