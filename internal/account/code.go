@@ -60,7 +60,7 @@ func (s *Service) RequestCode(ctx context.Context, handle string) error {
 		return errNoCodes
 	}
 	handle = foldHandle(handle)
-	if len(handle) > 64 {
+	if len(handle) > 64 || !storable(handle) {
 		return nil
 	}
 	if err := s.admit(handle); err != nil {
@@ -85,7 +85,7 @@ func (s *Service) RequestCode(ctx context.Context, handle string) error {
 // LoginWithCode opens a session with a code that was sent.
 func (s *Service) LoginWithCode(ctx context.Context, r *accountv1.LoginWithCodeRequest) (*accountv1.Session, error) {
 	handle := foldHandle(r.Handle)
-	if len(handle) > 64 || len(r.Code) > 16 {
+	if len(handle) > 64 || len(r.Code) > 16 || !storable(handle) {
 		return nil, errCode
 	}
 	if err := s.admit(handle); err != nil {

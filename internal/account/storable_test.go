@@ -17,6 +17,8 @@ func TestTextsThatRecordsCannotHold(t *testing.T) {
 		client := &accountv1.Client{Name: bad}
 		_, err := r.Login(ctx, &accountv1.LoginRequest{Handle: bad, Password: password})
 		wants(t, "a login", err, errs.Unauthenticated, "bad_login")
+		_, err = r.LoginWithCode(ctx, &accountv1.LoginWithCodeRequest{Handle: bad, Code: "123456"})
+		wants(t, "a login with a code", err, errs.Unauthenticated, "bad_code")
 		_, err = r.Register(ctx, &accountv1.RegisterRequest{Handle: "nobody", Password: password, Client: client})
 		wants(t, "a client's name", err, errs.Invalid, "bad_client")
 		_, err = r.CreateSession(ctx, &accountv1.CreateSessionRequest{User: uint64(p[0]), Client: &accountv1.Client{Type: bad}})

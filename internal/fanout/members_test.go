@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/rialto-im/rialto/internal/idgen"
 	"github.com/rialto-im/rialto/internal/message"
 	"github.com/rialto-im/rialto/internal/sqldb"
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/timeline"
 	"google.golang.org/protobuf/proto"
 )
@@ -40,7 +40,7 @@ func TestMembersComeAndGo(t *testing.T) {
 func testMembers(t *testing.T, open func(timeline.Listener) timeline.Log) {
 	ctx := context.Background()
 	s := newStage(t, open)
-	db, err := sqldb.Open(ctx, filepath.Join(t.TempDir(), "records.db"))
+	db, err := sqldb.Open(ctx, sqltest.Place(t))
 	must(t, err)
 	deps := chat.Deps{Log: s.log, DB: db, IDs: idgen.NewSnowflake(clock.System{}, 0), MessageIDs: idgen.NewMessages(clock.System{}), Relations: anyone{}, Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler)}
 	room, err := chat.New(ctx, deps, chat.Config{})

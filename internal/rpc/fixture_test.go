@@ -29,6 +29,7 @@ import (
 	"github.com/rialto-im/rialto/internal/presence"
 	"github.com/rialto-im/rialto/internal/rpc"
 	"github.com/rialto-im/rialto/internal/sqldb"
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/timeline/memlog"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -66,7 +67,7 @@ type house struct {
 func newHouse(t testing.TB) *house {
 	t.Helper()
 	dir := t.TempDir()
-	db, err := sqldb.Open(t.Context(), filepath.Join(dir, "records.db"))
+	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
 	if err != nil {
 		t.Fatal(err)
 	}
