@@ -83,11 +83,16 @@ mutant "leave out events without a hint" internal/gateway/conn.go 's/^\t\tc\.hin
 
 # Who may, and what is counted.
 mutant "count one's own message as unread" internal/inbox/view.go 's/v\.state\.ReadSeq, v\.state\.ReadCounted = seq, counted$/v.state.ReadSeq, v.state.ReadCounted = seq, counted-1/' Unread internal/inbox
-mutant "let a cursor go back" internal/inbox/mark.go 's/r\.read <= read \&\& r\.delivered <= delivered/false/; s/WHEN \$3 > views\.read_seq THEN \$3/WHEN true THEN $3/' Unread internal/inbox
+mutant "let a cursor go back" internal/inbox/mark.go 's/r\.read <= read \&\& r\.delivered <= delivered/false/; s/WHEN \$3 > views\.read_seq THEN \$3/WHEN true THEN $3/' 'Unread|Forward' internal/inbox
 mutant "look at blocks at the door only" internal/chat/send.go 's/case s\.blocked:/case s.blocked \&\& nowMs < 0:/' . internal/chat
 mutant "admit one who was removed" internal/chat/send.go 's/CheckAccess: true, IfAccess/CheckAccess: false, IfAccess/' . internal/chat
-mutant "show what was before the joining" internal/chat/history.go 's/max\(after, from-1\)/max(after, min(from, 1)-1)/; s/return e\.Seq < from/return e.Seq < min(from, 1)/' 'History|Model' internal/chat
-mutant "show what came after the leaving" internal/chat/history.go 's/return e\.Seq > to/return e.Seq > max(to, 1<<63)/; s/before = to \+ 1/before += 0 * to/' History internal/chat
+mutant "show what was before the joining" internal/chat/history.go 's/max\(after, from-1\)/max(after, min(from, 1)-1)/; s/e\.Seq < p\.from/e.Seq < min(p.from, 1)/' 'History|Model' internal/chat
+mutant "show what came after the leaving" internal/chat/history.go 's/e\.Seq > p\.to/e.Seq > max(p.to, 1<<63)/; s/at = to \+ 1/at += 0 * to/' History internal/chat
+mutant "tell of reading across a block" internal/inbox/mark.go 's/if apart \{/if apart \&\& r == nil {/' Block internal/inbox
+mutant "tell when one read who hides it" internal/inbox/mark.go 's/r\.hides \&\& !deliveredMoved/r == nil/' Hides internal/inbox
+mutant "tell of a block" internal/fanout/carrier.go 's/== chatv1\.Control_ACTION_ACCESS \{/== 99 {/' Access internal/fanout
+mutant "tell nobody that they are in a large group" internal/fanout/carrier.go 's/append\(items, own, item/append(items, item/' Large internal/fanout
+mutant "show a group to those who left it" internal/chat/history.go 's/v = proto\.CloneOf\(m\.left\)/_ = proto.CloneOf(m.left)/' 'Left' internal/chat
 
 if [ $alive -gt 0 ]; then
 	echo "$alive of $tried mutants are alive, or are none"
