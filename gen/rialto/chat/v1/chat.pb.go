@@ -70,6 +70,7 @@ func (ConversationKind) EnumDescriptor() ([]byte, []int) {
 	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{0}
 }
 
+// Conversation as the caller sees it: one who left sees it as it was then.
 type Conversation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -84,7 +85,7 @@ type Conversation struct {
 	Peer uint64 `protobuf:"varint,8,opt,name=peer,proto3" json:"peer,omitempty"`
 	// Role of the caller.
 	Role Role `protobuf:"varint,9,opt,name=role,proto3,enum=rialto.chat.v1.Role" json:"role,omitempty"`
-	// LastSeq is the seq of the newest message that the caller may read.
+	// LastSeq is the seq of the newest message that the caller may read; entries of access are passed over.
 	LastSeq uint64 `protobuf:"varint,10,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
 	// JoinSeq is the seq from which on the caller may read: since joining, and of that what has not expired. It is last_seq + 1 where
 	// all has.
@@ -95,7 +96,7 @@ type Conversation struct {
 	State *ConversationState `protobuf:"bytes,13,opt,name=state,proto3" json:"state,omitempty"`
 	// Unread = messages that count after the caller's read cursor and are not the caller's own.
 	Unread uint64 `protobuf:"varint,14,opt,name=unread,proto3" json:"unread,omitempty"`
-	// Peer's cursors, in a one-to-one conversation.
+	// Peer's cursors, in a one-to-one conversation; 0 while one of the two has blocked the other.
 	PeerDeliveredSeq uint64 `protobuf:"varint,15,opt,name=peer_delivered_seq,json=peerDeliveredSeq,proto3" json:"peer_delivered_seq,omitempty"`
 	PeerReadSeq      uint64 `protobuf:"varint,16,opt,name=peer_read_seq,json=peerReadSeq,proto3" json:"peer_read_seq,omitempty"`
 	// Large: it is not in the sync stream; see the protocol.

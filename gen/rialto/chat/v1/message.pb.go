@@ -154,7 +154,8 @@ const (
 	Control_ACTION_DISSOLVED   Control_Action = 10
 	// Join policy is now join_policy.
 	Control_ACTION_JOIN_POLICY Control_Action = 11
-	// Access: who may write changed (a block in a one-to-one conversation). Says no more; clients ignore it.
+	// Access: here it changed who may write (a block in a one-to-one conversation). Says no more, and is in histories only: in no
+	// stream, and never a last message. Show nothing for it.
 	Control_ACTION_ACCESS Control_Action = 12
 	// Avatar: upload is the new picture.
 	Control_ACTION_AVATAR Control_Action = 13

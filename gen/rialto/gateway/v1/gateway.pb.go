@@ -33,7 +33,7 @@ type ClientFrame struct {
 	Auth *Auth `protobuf:"bytes,2,opt,name=auth,proto3" json:"auth,omitempty"`
 	// Sends are stored in the order given. Each is answered by a receipt.
 	Sends []*Send `protobuf:"bytes,3,rep,name=sends,proto3" json:"sends,omitempty"`
-	// Ack: the device has all events up to this position.
+	// Ack: the device has all events up to this position; messages of one-to-one conversations among them have been delivered.
 	Ack   *v1.Position `protobuf:"bytes,4,opt,name=ack,proto3" json:"ack,omitempty"`
 	Marks []*Mark      `protobuf:"bytes,5,rep,name=marks,proto3" json:"marks,omitempty"`
 	// Typing in this conversation.

@@ -138,7 +138,7 @@ type ChatServiceClient interface {
 	Configure(context.Context, *connect.Request[v1.ConfigureRequest]) (*connect.Response[v1.ConversationState], error)
 	// ListReaders says who has read a message and who has not; only its sender may ask.
 	ListReaders(context.Context, *connect.Request[v1.ListReadersRequest]) (*connect.Response[v1.ListReadersResponse], error)
-	// Sync gives what came after a device's position, in pages. Asking with a position confirms all before it.
+	// Sync gives what came after a device's position, in pages. Asking with a position confirms all before it, as an ack does.
 	Sync(context.Context, *connect.Request[v1.SyncRequest]) (*connect.Response[v1.SyncResponse], error)
 }
 
@@ -497,7 +497,7 @@ type ChatServiceHandler interface {
 	Configure(context.Context, *connect.Request[v1.ConfigureRequest]) (*connect.Response[v1.ConversationState], error)
 	// ListReaders says who has read a message and who has not; only its sender may ask.
 	ListReaders(context.Context, *connect.Request[v1.ListReadersRequest]) (*connect.Response[v1.ListReadersResponse], error)
-	// Sync gives what came after a device's position, in pages. Asking with a position confirms all before it.
+	// Sync gives what came after a device's position, in pages. Asking with a position confirms all before it, as an ack does.
 	Sync(context.Context, *connect.Request[v1.SyncRequest]) (*connect.Response[v1.SyncResponse], error)
 }
 

@@ -458,7 +458,8 @@ export enum Control_Action {
   JOIN_POLICY = 11,
 
   /**
-   * Access: who may write changed (a block in a one-to-one conversation). Says no more; clients ignore it.
+   * Access: here it changed who may write (a block in a one-to-one conversation). Says no more, and is in histories only: in no
+   * stream, and never a last message. Show nothing for it.
    *
    * @generated from enum value: ACTION_ACCESS = 12;
    */

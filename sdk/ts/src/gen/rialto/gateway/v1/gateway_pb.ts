@@ -47,7 +47,7 @@ export type ClientFrame = Message<"rialto.gateway.v1.ClientFrame"> & {
   sends: Send[];
 
   /**
-   * Ack: the device has all events up to this position.
+   * Ack: the device has all events up to this position; messages of one-to-one conversations among them have been delivered.
    *
    * @generated from field: rialto.chat.v1.Position ack = 4;
    */
