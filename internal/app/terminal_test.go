@@ -1,11 +1,15 @@
 package app
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -175,6 +179,10 @@ func TestTwoPeopleInTerminals(t *testing.T) {
 	bob.sees("you: are you there?", "Alice: while you were away")
 	alice.sees("(read)")
 
+	alice.types("/keep", "/keep 30")
+	alice.sees("! say for how many days", "Done.")
+	bob.sees("Alice let messages be kept for 30 days")
+
 	alice.types("/block @bob")
 	alice.sees("Done.")
 	bob.types("and now?")
@@ -341,4 +349,27 @@ func TestASessionThatIsEndedElsewhere(t *testing.T) {
 	again := sit(t, "Alice again", "--url", url(h), "--state", alice.state, "--handle", "alice")
 	again.types("a better password")
 	again.sees("Password: ", "Signed in")
+}
+
+// TestALoginByACode that the operator's server sends.
+func TestALoginByACode(t *testing.T) {
+	sent := make(chan string, 10)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var body struct{ Code string }
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+		sent <- body.Code
+	}))
+	t.Cleanup(hook.Close)
+	h, log := open(t, "account.code_webhook.url="+hook.URL, "account.code_webhook.secret="+strings.Repeat(canary, 4))
+	newcomers(t, h, "Alice")
+	again := sit(t, "Alice elsewhere", "--url", url(h), "--state", filepath.Join(t.TempDir(), "other.json"), "--handle", "alice", "--code")
+	again.sees("Code that was sent to you: ")
+	code := <-sent
+	again.types(code)
+	again.sees("Signed in")
+	if text := log.String(); regexp.MustCompile(`\b`+code+`\b`).MatchString(text) || strings.Contains(text, canary) {
+		t.Errorf("the log has the code, or the secret: %s", text)
+	}
 }

@@ -400,6 +400,20 @@ func configure(set func(*chatv1.ConfigureRequest)) func(*screen, context.Context
 	}
 }
 
+// keep sets for how long the messages of the open chat are kept.
+func (s *screen) keep(ctx context.Context, rest string) error {
+	c, err := s.current()
+	if err != nil {
+		return err
+	}
+	days, err := strconv.ParseUint(rest, 10, 32)
+	if rest != "default" && (err != nil || days == 0) {
+		return errors.New("say for how many days, as /keep 30; /keep default leaves it to the server; what is older is gone for good")
+	}
+	_, err = call(ctx, s.client.Chat().SetRetention, &chatv1.SetRetentionRequest{Conversation: c.Id, Days: uint32(days)})
+	return s.done(err)
+}
+
 func (s *screen) readers(ctx context.Context, rest string) error {
 	c, err := s.current()
 	if err != nil {

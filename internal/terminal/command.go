@@ -40,6 +40,7 @@ func sections() []section {
 			{"readers", "[SEQ]", "who has read your last message, or the one at SEQ", (*screen).readers},
 			{"file", "PATH [caption]", "send a file or an image", (*screen).sendFile},
 			{"save", "SEQ [PATH]", "save the file of the message at SEQ", (*screen).saveFile},
+			{"keep", "DAYS | default", "for how many days its messages are kept", (*screen).keep},
 			{"pin", "", "keep the chat at the top; /unpin", configure(func(r *chatv1.ConfigureRequest) { r.Pinned = yes() })},
 			{"unpin", "", "", configure(func(r *chatv1.ConfigureRequest) { r.Pinned = no() })},
 			{"mute", "", "do not show its messages while it is not open; /unmute", configure(func(r *chatv1.ConfigureRequest) { r.Muted = yes() })},

@@ -161,6 +161,11 @@ func (s *screen) control(ctx context.Context, c *chatv1.Control) string {
 		return "joining is now by " + policyName(c.JoinPolicy)
 	case chatv1.Control_ACTION_AVATAR:
 		return actor + " changed the group's picture"
+	case chatv1.Control_ACTION_RETENTION:
+		if c.RetentionDays == 0 {
+			return actor + " let messages be kept as the server keeps them"
+		}
+		return fmt.Sprintf("%s let messages be kept for %d days", actor, c.RetentionDays)
 	}
 	return ""
 }

@@ -73,6 +73,16 @@ func (s *screen) signIn(ctx context.Context, o options) (err error) {
 		}
 		o.handle = strings.TrimPrefix(o.handle, "@")
 	}
+	if o.code && !o.register {
+		if err := s.client.RequestCode(ctx, o.handle); err != nil {
+			return err
+		}
+		code, err := s.console.Ask("Code that was sent to you: ", false)
+		if err != nil {
+			return err
+		}
+		return s.client.LoginWithCode(ctx, o.handle, code)
+	}
 	name := o.handle
 	if o.register {
 		if name, err = s.console.Ask("Name that others see: ", false); err != nil {

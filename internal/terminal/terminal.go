@@ -24,7 +24,7 @@ import (
 // options of a run.
 type options struct {
 	url, handle, state string
-	register           bool
+	register, code     bool
 }
 
 // Main is rialto chat. It exits 0 when the user leaves, 1 after an error, 2 for bad flags.
@@ -35,6 +35,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	fs.StringVar(&o.url, "url", "http://127.0.0.1:7070", "the deployment's `URL`")
 	fs.StringVar(&o.handle, "handle", "", "your `handle`; asked for where it is not given and no session is kept")
 	fs.BoolVar(&o.register, "register", false, "make an account")
+	fs.BoolVar(&o.code, "code", false, "log in by a code that is sent to you, where the deployment can, in place of the password")
 	fs.StringVar(&o.state, "state", "", "`file` that keeps session, position and unsent messages; default: one for each server and handle, in your configuration directory")
 	err := fs.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {

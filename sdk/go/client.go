@@ -205,6 +205,22 @@ func (c *Client) Login(ctx context.Context, handle, password string) error {
 	return c.Adopt(r.Msg)
 }
 
+// RequestCode has a code for LoginWithCode sent to a user, where the deployment can. The answer is the same for a handle that
+// nobody has. At most one code a minute is sent.
+func (c *Client) RequestCode(ctx context.Context, handle string) error {
+	_, err := c.base.RequestCode(ctx, connect.NewRequest(&accountv1.RequestCodeRequest{Handle: handle}))
+	return err
+}
+
+// LoginWithCode is Login with a code of six digits that was sent: good for 10 minutes, for one login.
+func (c *Client) LoginWithCode(ctx context.Context, handle, code string) error {
+	r, err := c.base.LoginWithCode(ctx, connect.NewRequest(&accountv1.LoginWithCodeRequest{Handle: handle, Code: code, Client: c.client()}))
+	if err != nil {
+		return err
+	}
+	return c.Adopt(r.Msg)
+}
+
 func (c *Client) client() *accountv1.Client {
 	c.mu.Lock()
 	defer c.mu.Unlock()
