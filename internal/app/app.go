@@ -46,6 +46,7 @@ const stopTime = 15 * time.Second
 // House is one node: everything in one process.
 type House struct {
 	config   *config.Config
+	clock    clock.Clock
 	logger   *slog.Logger
 	registry *prometheus.Registry
 	stack    *lifecycle.Stack
@@ -68,8 +69,13 @@ type House struct {
 }
 
 // Open opens the engines, builds the rooms, and starts all. The caller must Close it.
-func Open(ctx context.Context, c *config.Config, logger *slog.Logger) (_ *House, err error) {
-	h := &House{config: c, logger: logger, registry: telemetry.NewRegistry(), stack: lifecycle.New()}
+func Open(ctx context.Context, c *config.Config, logger *slog.Logger) (*House, error) {
+	return OpenAt(ctx, c, logger, clock.System{})
+}
+
+// OpenAt is Open with a clock that a test moves.
+func OpenAt(ctx context.Context, c *config.Config, logger *slog.Logger, now clock.Clock) (_ *House, err error) {
+	h := &House{config: c, clock: now, logger: logger, registry: telemetry.NewRegistry(), stack: lifecycle.New()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.Close())
@@ -111,7 +117,7 @@ func (h *House) committed(commits []timeline.Commit) {
 
 func (h *House) rooms(ctx context.Context) (err error) {
 	node := "node-1"
-	system := clock.System{}
+	system := h.clock
 	ids := idgen.NewSnowflake(system, 0)
 	if h.outbox, err = job.NewOutbox(ctx, h.db, h.logger); err != nil {
 		return err
@@ -171,6 +177,7 @@ func (h *House) rooms(ctx context.Context) (err error) {
 
 // start runs the rooms, and opens the doors last.
 func (h *House) start(ctx context.Context) error {
+	h.stack.Start("chat", h.chat.Run)
 	h.stack.Start("inbox", h.inbox.Run)
 	h.stack.Start("presence", h.presence.Run)
 	h.stack.Start("media", h.media.Run)

@@ -18,6 +18,7 @@ type interval struct{ from, to uint64 }
 type conversation struct {
 	id     uint64
 	tail   uint64
+	head   uint64 // below it, what counts has expired
 	access uint64
 	// of each user, rising.
 	members map[uint64][]interval
@@ -69,6 +70,10 @@ func (c *check) conversation(k timeline.Key) error {
 	if err != nil {
 		return err
 	}
+	v.head = tail.Head
+	if v.head > tail.Seq+1 {
+		c.report.violate("sequence", v.where(), "entries below %d have expired, and the tail is %d", v.head, tail.Seq)
+	}
 	var counted uint64
 	ids := map[id.Message]struct{}{}
 	tokens := map[[sha256.Size]byte]uint64{}
@@ -85,6 +90,8 @@ func (c *check) conversation(k timeline.Key) error {
 		for i := range entries {
 			e := &entries[i]
 			c.report.Entries++
+			// What expired is missing: each of it counted, and was below the head.
+			counted += c.gone(v, e.Seq)
 			if e.Seq != v.tail+1 {
 				c.report.violate("sequence", v.where(), "seq %d is followed by %d", v.tail, e.Seq)
 			}
@@ -96,6 +103,9 @@ func (c *check) conversation(k timeline.Key) error {
 			}
 			if !m.Control {
 				counted++
+				if e.Seq < v.head {
+					c.report.violate("sequence", v.where(), "message %d is below the head, %d, and has not expired", e.Seq, v.head)
+				}
 			}
 			if e.Counted != counted {
 				c.report.violate("counts", v.where(), "entry %d has the running number %d instead of %d", e.Seq, e.Counted, counted)
@@ -127,10 +137,23 @@ func (c *check) conversation(k timeline.Key) error {
 			}
 		}
 	}
+	counted += c.gone(v, tail.Seq+1)
 	if tail.Seq != v.tail || tail.Counted != counted || tail.Access != v.access {
 		c.report.violate("sequence", v.where(), "the tail says seq %d, counted %d, access %d; the entries say %d, %d, %d", tail.Seq, tail.Counted, tail.Access, v.tail, counted, v.access)
 	}
 	return c.marks(k, v, authors, highest)
+}
+
+// gone passes over what has expired between the last entry and the one at next, and says how many those are.
+func (c *check) gone(v *conversation, next uint64) uint64 {
+	end := min(next, v.head)
+	if end <= v.tail+1 {
+		return 0
+	}
+	n := end - v.tail - 1
+	v.tail += n
+	c.report.Expired += n
+	return n
 }
 
 // token checks that a retry of an entry would find it.

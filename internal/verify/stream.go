@@ -118,7 +118,8 @@ func (c *check) missing(u uint64, conversations []uint64, seen map[uint64]map[ui
 			}
 			for seq := i.from; seq <= to; seq++ {
 				_, untold := v.untold[seq]
-				if _, ok := seen[n][seq]; ok || untold || v.isLarge(seq) || c.isUncarried(n, seq) {
+				// What has expired is missed by nobody.
+				if _, ok := seen[n][seq]; ok || seq < v.head || untold || v.isLarge(seq) || c.isUncarried(n, seq) {
 					continue
 				}
 				c.report.violate("delivery", fmt.Sprintf("stream of user %d", u), "entry %d of conversation %d is missing", seq, n)

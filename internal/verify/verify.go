@@ -36,6 +36,7 @@ type Violation struct {
 type Report struct {
 	Conversations int         `json:"conversations"`
 	Entries       uint64      `json:"entries"`
+	Expired       uint64      `json:"expired"`
 	Inboxes       int         `json:"inboxes"`
 	InboxEntries  uint64      `json:"inbox_entries"`
 	Uncarried     uint64      `json:"uncarried"`
@@ -92,7 +93,7 @@ func Main(args []string, out, errOut io.Writer) int {
 }
 
 func (r *Report) print(out io.Writer) {
-	fmt.Fprintf(out, "%d conversations with %d entries, %d streams with %d entries, %d entries not carried yet\n", r.Conversations, r.Entries, r.Inboxes, r.InboxEntries, r.Uncarried)
+	fmt.Fprintf(out, "%d conversations with %d entries, %d more have expired, %d streams with %d entries, %d entries not carried yet\n", r.Conversations, r.Entries, r.Expired, r.Inboxes, r.InboxEntries, r.Uncarried)
 	for _, v := range r.Violations {
 		fmt.Fprintf(out, "VIOLATED %s, %s: %s\n", v.Rule, v.Where, v.What)
 	}

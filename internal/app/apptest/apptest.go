@@ -25,6 +25,7 @@ import (
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
 	"github.com/rialto-im/rialto/gen/rialto/chat/v1/chatv1connect"
 	"github.com/rialto-im/rialto/internal/app"
+	"github.com/rialto-im/rialto/internal/clock"
 	"github.com/rialto-im/rialto/internal/config"
 )
 
@@ -40,6 +41,12 @@ type House struct {
 // Open starts a house that is closed with the test. change may be nil.
 func Open(t *testing.T, change func(*config.Config)) *House {
 	t.Helper()
+	return OpenAt(t, clock.System{}, change)
+}
+
+// OpenAt is Open with a clock that the test moves.
+func OpenAt(t *testing.T, now clock.Clock, change func(*config.Config)) *House {
+	t.Helper()
 	c, err := config.Load("", nil, []string{"data=" + filepath.Join(t.TempDir(), "data"), "listen=127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +54,7 @@ func Open(t *testing.T, change func(*config.Config)) *House {
 	if change != nil {
 		change(c)
 	}
-	h, err := app.Open(t.Context(), c, slog.New(slog.NewTextHandler(logTo(t), &slog.HandlerOptions{Level: slog.LevelWarn})))
+	h, err := app.OpenAt(t.Context(), c, slog.New(slog.NewTextHandler(logTo(t), &slog.HandlerOptions{Level: slog.LevelWarn})), now)
 	if err != nil {
 		t.Fatal(err)
 	}
