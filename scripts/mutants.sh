@@ -34,7 +34,7 @@ mutant() {
 	local package flags began=$SECONDS
 	for package in "$@"; do
 		flags=()
-		if go list -deps -test "./$package" | grep -q '^pgregory.net/rapid$'; then
+		if go list -deps -test "./$package" | grep '^pgregory.net/rapid$' >/dev/null; then
 			flags=(-args -rapid.nofailfile -rapid.shrinktime=1s) # what a mutant fails on is no example to keep
 		fi
 		if GOFLAGS="-overlay=$work/overlay.json" go test -count 1 -timeout 80s -run "$tests" "./$package" "${flags[@]}" >"$work/log" 2>&1; then
@@ -59,9 +59,10 @@ export POWER_CUTS=${POWER_CUTS:-100} KILL_CYCLES=${KILL_CYCLES:-26}
 mutant "acknowledge before the sync" $log/pebblelog.go 's/write: pebble\.Sync,/write: pebble.NoSync,/' 'PowerCut$' $log
 mutant "show entries before the sync" $log/read.go 's/limit = t\.Seq/limit = max(limit, t.Seq)/' NothingIsShown $log
 mutant "go on after a failed sync" $log/append.go 's/if !l\.broken\.Swap\(true\) \{/if l.broken.Load() {/' BrokenDisk $log
-mutant "commit records without a sync" internal/sqldb/sqldb.go 's/synchronous\(FULL\)/synchronous(OFF)/' . internal/sqldb
-mutant "answer before records are committed" internal/sqldb/sqldb.go 's/^\t\td\.commit\(jobs\)$/\t\tgo d.commit(jobs)/' . internal/sqldb
-mutant "keep what a refused writer wrote" internal/sqldb/sqldb.go 's/ROLLBACK TO writer; RELEASE writer/RELEASE writer/' . internal/sqldb
+mutant "commit records without a sync" internal/sqldb/sqlite.go 's/synchronous\(FULL\)/synchronous(OFF)/' . internal/sqldb
+mutant "answer before records are committed" internal/sqldb/commit.go 's/^\t\td\.commit\(jobs\)$/\t\tgo d.commit(jobs)/' . internal/sqldb
+mutant "let one who goes undo the others" internal/sqldb/commit.go 's/broke == nil \|\| errs\.Is/broke != nil || errs.Is/' Disturbs internal/sqldb
+mutant "keep what a refused writer wrote" internal/sqldb/commit.go 's/ROLLBACK TO writer; RELEASE writer/RELEASE writer/' . internal/sqldb
 
 # One message each, each with one number.
 mutant "forget retries at a restart" $log/append.go 's/seq, err := s\.log\.getUvarint\(key\)/seq, err := uint64(0), error(nil)/' 'PowerCut$' $log
