@@ -12,7 +12,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -128,7 +127,7 @@ func (r *referenceResult) syncs(name string) (err error) {
 			return err
 		}
 		start := time.Now()
-		if err := syscall.Fdatasync(int(f.Fd())); err != nil {
+		if err := datasync(f); err != nil {
 			return err
 		}
 		times = append(times, time.Since(start))
