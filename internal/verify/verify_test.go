@@ -238,30 +238,72 @@ func TestHealthyDirectoryPasses(t *testing.T) {
 	}
 }
 
-// An entry of access is in no stream; what comes after it is.
-func TestAnEntryOfAccessIsNotMissed(t *testing.T) {
-	dir := healthy(t)
+// further adds entries to a healthy directory, posts each to users' streams, and has all of it carried.
+func further(t *testing.T, dir string, add func(w *writer, post func(users ...uint64))) {
+	t.Helper()
 	log, err := pebblelog.Open(filepath.Join(dir, "timeline"), pebblelog.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &writer{t: t, log: log, access: 6, seq: last, sent: map[uint64]uint64{1: 2}}
-	w.control(chatv1.Control_ACTION_ACCESS, 0)
-	w.message(1)
-	for _, seq := range []uint64{last, last + 2} {
-		for u := uint64(1); u <= 2; u++ {
-			if err := log.Post(t.Context(), []timeline.Post{{Key: timeline.Key{Kind: timeline.Inbox, ID: u}, Payload: message.AppendInboxRef(nil, group, seq)}}); err != nil {
+	w := &writer{t: t, log: log, access: 6, seq: last, sent: map[uint64]uint64{1: 2, 2: 2, 3: 1}}
+	post := func(users ...uint64) {
+		for _, u := range users {
+			if err := log.Post(t.Context(), []timeline.Post{{Key: timeline.Key{Kind: timeline.Inbox, ID: u}, Payload: message.AppendInboxRef(nil, group, w.seq)}}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if err := log.PutCheckpoint(t.Context(), groupKey.Partition(), last+2); err != nil {
+	post(1, 2) // entry 8
+	add(w, post)
+	if err := log.PutCheckpoint(t.Context(), groupKey.Partition(), w.seq); err != nil {
 		t.Fatal(err)
 	}
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	execute(t, dir, `UPDATE conversations SET applied = 9`)
+	execute(t, dir, `UPDATE conversations SET applied = $1`, w.access)
+}
+
+// Of a large group, one who joins it or leaves has the entry of that in the stream, and of others nobody has.
+func TestComingAndGoingInALargeGroup(t *testing.T) {
+	for missing, want := range map[uint64]int{0: 0, 10: 1, 12: 1, 13: 0} {
+		dir := healthy(t)
+		further(t, dir, func(w *writer, post func(users ...uint64)) {
+			tell := func(users ...uint64) {
+				if w.seq != missing {
+					post(users...)
+				}
+			}
+			w.control(chatv1.Control_ACTION_LARGE, 0)
+			tell(1, 2)
+			w.control(chatv1.Control_ACTION_JOINED, 1, 3)
+			tell(3)
+			w.message(3)
+			w.control(chatv1.Control_ACTION_REMOVED, 1, 3)
+			tell(3)
+			w.message(1)
+		})
+		execute(t, dir, `UPDATE members SET join_seq = 10, leave_seq = 12 WHERE member = 3`)
+		r := run(t, dir)
+		for _, v := range r.Violations {
+			if v.Rule != "delivery" {
+				t.Error(v)
+			}
+		}
+		if len(r.Violations) != want {
+			t.Errorf("without entry %d in the stream: %v", missing, r.Violations)
+		}
+	}
+}
+
+// An entry of access is in no stream; what comes after it is.
+func TestAnEntryOfAccessIsNotMissed(t *testing.T) {
+	dir := healthy(t)
+	further(t, dir, func(w *writer, post func(users ...uint64)) {
+		w.control(chatv1.Control_ACTION_ACCESS, 0)
+		w.message(1)
+		post(1, 2)
+	})
 	r := run(t, dir)
 	for _, v := range r.Violations {
 		t.Error(v)
