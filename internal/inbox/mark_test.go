@@ -125,6 +125,12 @@ func TestMarksAreNotToldAcrossABlock(t *testing.T) {
 			t.Errorf("the list of %v: %v, %v", u, c, err)
 		}
 	}
+	for _, unread := range []bool{false, true} {
+		p, err := h.ListReaders(t.Context(), bob, &chatv1.ListReadersRequest{Conversation: uint64(duo), Seq: 3, Unread: unread})
+		if err != nil || len(p.Users) == 1 != unread {
+			t.Errorf("unread %v: %v, %v", unread, p, err)
+		}
+	}
 	h.rooms.setApart(duo, false)
 	h.markSync(t, ann, duo, 5, 0)
 	same(t, "unblocked", h.events(t), markTo(bob, duo, ann, 5, 3))

@@ -55,15 +55,21 @@ func (s *Service) ListReaders(ctx context.Context, u id.User, q *chatv1.ListRead
 	if err != nil {
 		return nil, err
 	}
+	_, apart, err := s.deps.Conversations.Peer(ctx, u, c)
+	if err != nil {
+		return nil, err
+	}
 	out := &chatv1.ListReadersResponse{}
 	limit := pageSize(q.Limit)
 	for _, m := range members {
 		if m == u || uint64(m) <= after {
 			continue
 		}
-		read, err := s.hasRead(ctx, m, c, cursors[m], q.Seq)
-		if err != nil {
-			return nil, err
+		read := false // as far as one is told from whom the other is kept apart
+		if !apart {
+			if read, err = s.hasRead(ctx, m, c, cursors[m], q.Seq); err != nil {
+				return nil, err
+			}
 		}
 		if read == q.Unread {
 			continue
