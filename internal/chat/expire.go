@@ -34,6 +34,9 @@ func (s *Service) Run(ctx context.Context) error {
 
 // expire goes over all conversations that do not keep their messages for ever. One that fails does not keep the others.
 func (s *Service) expire(ctx context.Context) error {
+	if err := s.lookForSome(ctx); err != nil {
+		return err
+	}
 	query := `SELECT id, retention FROM conversations WHERE id > $1 ORDER BY id LIMIT $2`
 	if s.days == 0 {
 		query = `SELECT id, retention FROM conversations WHERE id > $1 AND retention > 0 ORDER BY id LIMIT $2`

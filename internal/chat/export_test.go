@@ -1,5 +1,7 @@
 package chat
 
+import "context"
+
 // SetCached bounds the conversations in memory, before the first use.
 func SetCached(s *Service, n int) { s.cached = n }
 
@@ -9,6 +11,15 @@ func CachedRooms(s *Service) int {
 	defer s.mu.Unlock()
 	return len(s.rooms)
 }
+
+// Expire removes what has expired, as Run does now and then.
+func Expire(ctx context.Context, s *Service) error { return s.expire(ctx) }
+
+// ParseRetention gives the days of a setting.
+var ParseRetention = parseRetention
+
+// ExpirePage is how many entries are removed at once.
+const ExpirePage = expirePage
 
 // Check is what a draft must pass.
 var Check = check

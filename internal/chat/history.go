@@ -153,7 +153,11 @@ func (s *Service) Of(ctx context.Context, u id.User) ([]Membership, error) {
 		return nil, err
 	}
 	for _, i := range expire {
-		first, err := s.Kept(ctx, list[i].Conversation)
+		st, err := s.get(ctx, list[i].Conversation)
+		if err != nil {
+			return nil, err
+		}
+		first, err := s.kept(ctx, st)
 		if err != nil {
 			return nil, err
 		}

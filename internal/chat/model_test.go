@@ -18,6 +18,7 @@ import (
 const (
 	modelUsers = 7
 	largeAbove = 4
+	dayMs      = 24 * 60 * 60 * 1000
 )
 
 type span struct {
@@ -48,6 +49,10 @@ type model struct {
 	large        bool
 	asked        map[id.User]bool
 	link         string
+	retention    uint32
+	ms           []int64 // when each seq was stored
+	head         uint64  // below it, messages were removed
+	carried      uint64  // by fan-out, to here
 	sent         map[id.User][]*message.Draft
 }
 
@@ -123,6 +128,22 @@ func (m *model) update(u id.User, do func(*span)) {
 		do(&s)
 		m.members[u] = s
 	})
+}
+
+// stored notes when the newest were.
+func (m *model) stored(nowMs int64) {
+	for uint64(len(m.ms)) < m.seq {
+		m.ms = append(m.ms, nowMs)
+	}
+}
+
+// kept is the first seq that has not expired.
+func (m *model) kept(nowMs int64) uint64 {
+	first := uint64(1)
+	for m.retention != 0 && first <= m.seq && m.ms[first-1] < nowMs-int64(m.retention)*dayMs {
+		first++
+	}
+	return max(first, m.head)
 }
 
 // writes says why a user may not write.
@@ -227,6 +248,9 @@ func (r *run) again(u id.User, s *chat.Service, first *message.Draft) {
 	if rapid.Bool().Draw(r.T, "other") {
 		d.Content = message.AppendText(nil, "other")
 		want = "id_reuse"
+	}
+	if first.Seq < r.m.head {
+		want = "expired"
 	}
 	if r.expect("retry", s.Send(context.Background(), d), want) && (!d.Duplicate || d.Seq != first.Seq || d.ID != first.ID || d.Counted != first.Counted) {
 		r.Fatalf("a retry gave %+v, the first time %+v", d, first)
@@ -454,6 +478,28 @@ func (r *run) block(t *rapid.T) {
 	r.h.relations.set(r.h.relations.blocked, a, b, rapid.Bool().Draw(t, "blocked"))
 }
 
+func (r *run) retain(t *rapid.T) {
+	by, days := r.user("by"), uint32(rapid.IntRange(0, 3).Draw(t, "days"))
+	seq, err := r.node().SetRetention(context.Background(), r.c, by, days)
+	r.changed("retain", seq, err, r.m.acts(by, chatv1.Role_ROLE_ADMIN), func() {
+		if r.m.retention != days {
+			r.m.change(func(uint64) { r.m.retention = days })
+		}
+	})
+}
+
+// expire has a node remove what has expired, of what fan-out has carried.
+func (r *run) expire(t *rapid.T) {
+	if rapid.Bool().Draw(t, "carried") {
+		r.h.carry(r)
+		r.m.carried = r.m.seq
+	}
+	must(r, chat.Expire(context.Background(), r.node()))
+	r.m.head = max(r.m.head, min(r.m.kept(r.h.clock.ms.Load()), r.m.carried+1))
+}
+
+func (r *run) sleep(t *rapid.T) { r.h.clock.ms.Add(rapid.Int64Range(1, dayMs).Draw(t, "asleep")) }
+
 func (r *run) dissolve(t *rapid.T) {
 	if rapid.IntRange(0, 5).Draw(t, "really") > 0 {
 		return
@@ -467,6 +513,9 @@ func (r *run) dissolve(t *rapid.T) {
 func (r *run) verify(name string, s *chat.Service) {
 	ctx := context.Background()
 	must(r, s.Applied(ctx, r.c, 1))
+	if first, err := s.Kept(ctx, r.c); err != nil || first != 0 && first != r.m.kept(r.h.clock.ms.Load()) || first == 0 && r.m.retention != 0 {
+		r.Fatalf("%s: kept from %d (%v), want %d", name, first, err, r.m.kept(r.h.clock.ms.Load()))
+	}
 	for seq := uint64(1); seq <= r.m.seq; seq++ {
 		users, large, err := s.Audience(ctx, r.c, seq)
 		if err != nil || !slices.Equal(users, r.m.audience[seq]) {
@@ -491,15 +540,16 @@ func (r *run) verifyUser(name string, s *chat.Service, u id.User) {
 		r.expect(name+" history", err, "no_conversation")
 		return
 	}
+	first := r.m.kept(r.h.clock.ms.Load())
 	see, muted := r.m.shown(), r.m.mutedAll > r.h.clock.ms.Load()
 	if want.leave != 0 {
 		see, muted = want.left, false
 	}
 	if err != nil || (shown{got.Title, got.JoinPolicy, int(got.MemberCount), got.Large, got.Dissolved}) != see || got.MutedAll != muted ||
-		got.JoinSeq != want.join || got.LeaveSeq != want.leave || want.leave == 0 && got.Role != want.role {
+		got.JoinSeq != max(want.join, first) || got.LeaveSeq != want.leave || want.leave == 0 && (got.Role != want.role || got.RetentionDays != r.m.retention) {
 		r.Fatalf("%s: %d sees %v (%v), want %+v in %+v", name, u, got, err, want, r.m)
 	}
-	from, to := want.join, want.leave
+	from, to := max(want.join, first), want.leave
 	if to == 0 {
 		to = r.m.seq
 	}
@@ -579,6 +629,9 @@ func (r *run) verifyTimes(s *chat.Service) {
 	must(r, err)
 	last := int64(0)
 	for _, e := range r.h.entries(r, r.c) {
+		if e.seq < r.m.head && e.control == nil {
+			r.Fatalf("message %d is below the head, %d", e.seq, r.m.head)
+		}
 		if e.ID.Ms() < last {
 			r.Fatalf("the id of %d is older than the one before", e.seq)
 		}
@@ -594,7 +647,7 @@ func (r *run) verifyTimes(s *chat.Service) {
 	}
 }
 
-// TestGroupAsModel does random deeds through two nodes, and compares these, one that loads from the rows, and one that has an
+// TestGroupAsModel does random deeds through two nodes, and lets messages expire, and compares these, one that loads from the rows, and one that has an
 // older copy of the rows and so replays the log, with a simple model.
 func TestGroupAsModel(t *testing.T) {
 	ctx := context.Background()
@@ -610,10 +663,13 @@ func TestGroupAsModel(t *testing.T) {
 			members: map[id.User]span{1: {role: chatv1.Role_ROLE_OWNER, join: 1}, 2: {role: chatv1.Role_ROLE_MEMBER, join: 1}, 3: {role: chatv1.Role_ROLE_MEMBER, join: 1}},
 			texts:   map[uint64]string{}, audience: map[uint64][]id.User{1: {1, 2, 3}}}
 		r := &run{T: rt, h: h, nodes: nodes, c: c, m: m, next: map[id.User]uint64{}}
+		h.carry(rt)
+		m.carried = 1
+		m.stored(h.clock.ms.Load())
 		for u := range r.next {
 			r.next[u] = uint64(c)
 		}
-		deeds := []func(*rapid.T){r.send, r.send, r.send, r.invite, r.invite, r.remove, r.leave, r.join, r.join, r.answer, r.roles, r.transfer, r.mute, r.update, r.link, r.block, r.dissolve}
+		deeds := []func(*rapid.T){r.send, r.send, r.send, r.invite, r.invite, r.remove, r.leave, r.join, r.join, r.answer, r.roles, r.transfer, r.mute, r.update, r.link, r.block, r.dissolve, r.retain, r.retain, r.sleep, r.expire}
 		old := ""
 		n := rapid.IntRange(1, 40).Draw(rt, "deeds")
 		at := rapid.IntRange(0, n-1).Draw(rt, "copy at")
@@ -623,6 +679,7 @@ func TestGroupAsModel(t *testing.T) {
 			}
 			h.clock.ms.Add(int64(rapid.IntRange(0, 5).Draw(rt, "later")))
 			deeds[rapid.IntRange(0, len(deeds)-1).Draw(rt, "deed")](rt)
+			m.stored(h.clock.ms.Load())
 		}
 		for i, s := range nodes {
 			r.verify(fmt.Sprint("node ", i), s)

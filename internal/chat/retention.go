@@ -46,9 +46,16 @@ func (s *Service) beginRetention(ctx context.Context) (err error) {
 	if s.days, err = parseRetention(s.config.Retention); err != nil {
 		return err
 	}
+	return s.lookForSome(ctx)
+}
+
+// lookForSome finds whether any conversation has a retention of its own: another node may have set the first.
+func (s *Service) lookForSome(ctx context.Context) error {
 	some := false
-	err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM conversations WHERE retention > 0)`).Scan(&some)
-	s.some.Store(some)
+	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM conversations WHERE retention > 0)`).Scan(&some)
+	if some {
+		s.some.Store(true)
+	}
 	return err
 }
 
@@ -108,11 +115,19 @@ func (s *Service) Kept(ctx context.Context, c id.Conversation) (uint64, error) {
 
 func (s *Service) kept(ctx context.Context, st *state) (uint64, error) {
 	first := max(st.head, 1)
+	if s.days == 0 && !s.some.Load() {
+		return first, nil // nothing expires any more
+	}
+	tail, err := s.deps.Log.Tail(ctx, key(st.id))
+	if err != nil {
+		return 0, err
+	}
+	first = max(first, tail.Head) // any node removes
 	days := s.keptDays(st.retention)
 	if days == 0 {
 		return first, nil
 	}
-	cut := s.deps.Clock.Now().UnixMilli() - int64(days)*dayMs
+	cut := s.cut(days)
 	r := s.room(st.id)
 	r.mu.Lock()
 	h := r.horizon

@@ -66,6 +66,9 @@ func (s *Service) load(ctx context.Context, c id.Conversation) (*state, error) {
 	if st, err = s.catchUp(ctx, st); err != nil {
 		return nil, err
 	}
+	if st.retention != 0 {
+		s.some.Store(true) // another node may have set it
+	}
 	return s.withRelation(ctx, st)
 }
 
@@ -115,9 +118,6 @@ func (s *Service) catchUp(ctx context.Context, st *state) (*state, error) {
 		seq = control.PrevAccess
 	}
 	for _, m := range slices.Backward(missing) {
-		if m.control.Action == chatv1.Control_ACTION_RETENTION {
-			s.some.Store(true) // it may be another node's
-		}
 		next, users := st.apply(m.seq, m.control)
 		if err := s.project(ctx, next, users); err != nil {
 			return nil, err

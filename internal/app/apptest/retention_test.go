@@ -194,7 +194,7 @@ func TestRetentionOfTheDeployment(t *testing.T) {
 		t.Errorf("not removed yet, and with the deployment's seven days again: %s", left())
 	}
 	now.move(2 * day)
-	ann, bob = h.Login(t, "anna"), h.Login(t, "bobo")
+	bob = h.Login(t, "bobo")
 	if got := left(); got != "[second]" {
 		t.Errorf("after eight days: %s", got)
 	}

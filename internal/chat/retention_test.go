@@ -1,0 +1,192 @@
+package chat_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/chat"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/timeline"
+)
+
+func TestRetentionSetting(t *testing.T) {
+	for text, days := range map[string]uint32{"": 0, "forever": 0, "company": 180, "private": 7, "1d": 1, "90d": 90, "36500d": 36_500} {
+		if got, err := chat.ParseRetention(text); err != nil || got != days {
+			t.Errorf("%q is %d days, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"0d", "d", "90", "-1d", "+1d", "1.5d", "36501d", "4294967297d", "1D", " 7d", "Forever", "90days"} {
+		if days, err := chat.ParseRetention(text); err == nil {
+			t.Errorf("%q was taken as %d days", text, days)
+		}
+		if err := (chat.Config{Retention: text}).Check(); err == nil {
+			t.Errorf("a configuration with %q passed", text)
+		}
+	}
+}
+
+// seqsOf what a user reads.
+func seqsOf(t *testing.T, s *chat.Service, u id.User, c id.Conversation) (seqs []uint64) {
+	t.Helper()
+	page, err := s.History(context.Background(), u, &chatv1.HistoryRequest{Conversation: uint64(c), Limit: 200})
+	must(t, err)
+	for _, m := range page.Messages {
+		seqs = append(seqs, m.Seq)
+	}
+	return seqs
+}
+
+// Either of two sets it, unless they are kept apart; whoever sets it is named, and to set it again changes nothing.
+func TestRetentionOfTwo(t *testing.T) {
+	ctx, h := context.Background(), newHouse(t, chat.Config{Retention: "30d"})
+	s := h.node(t)
+	c, err := s.OpenDirect(ctx, 1, 2)
+	must(t, err)
+	for _, try := range []struct {
+		by   id.User
+		days uint32
+		want string
+		seq  uint64
+	}{{2, 5, "", 2}, {1, 5, "", 0}, {1, 30, "", 3}, {1, 31, "bad_retention", 0}, {3, 5, "no_conversation", 0}, {2, 0, "", 4}} {
+		if seq, err := s.SetRetention(ctx, c, try.by, try.days); reasonOf(err) != try.want || seq != try.seq {
+			t.Errorf("%d sets %d days: at %d, %v", try.by, try.days, seq, err)
+		}
+	}
+	h.relations.set(h.relations.blocked, 1, 2, true)
+	must(t, s.AccessChanged(ctx, 1, 2))
+	if _, err := s.SetRetention(ctx, c, 2, 1); reasonOf(err) != "blocked" {
+		t.Errorf("one who was blocked takes the messages away: %v", err)
+	}
+	list := h.entries(t, c)
+	if e := list[1]; e.control.GetAction() != chatv1.Control_ACTION_RETENTION || e.control.Actor != 2 || e.control.RetentionDays != 5 {
+		t.Errorf("the entry of the change is %v", e.control)
+	}
+}
+
+// What a deployment kept longer before, and what was removed, is told apart: a longer time brings back what is still there.
+func TestLongerRetentionBringsBackWhatIsThere(t *testing.T) {
+	ctx, h := context.Background(), newHouse(t, chat.Config{})
+	s := h.node(t)
+	c, err := s.OpenDirect(ctx, 1, 2)
+	must(t, err)
+	send := func(n uint64) {
+		t.Helper()
+		must(t, s.Send(ctx, draftOf(c, 1, n, "x")))
+	}
+	send(1) // at 2, day 0
+	h.clock.ms.Add(dayMs)
+	send(2) // at 3, day 1
+	h.clock.ms.Add(dayMs)
+	send(3) // at 4, day 2
+	h.carry(t)
+	set := func(days uint32, want ...uint64) {
+		t.Helper()
+		_, err := s.SetRetention(ctx, c, 1, days)
+		must(t, err)
+		if got := seqsOf(t, s, 2, c); !slices.Equal(got, want) {
+			t.Errorf("with %d days: %v, want %v", days, got, want)
+		}
+	}
+	h.clock.ms.Add(1)
+	set(1, 4, 5)
+	set(2, 3, 4, 5, 6)
+	set(0, 1, 2, 3, 4, 5, 6, 7)
+	set(2, 3, 4, 5, 6, 7, 8)
+	must(t, chat.Expire(ctx, s))
+	set(0, 3, 4, 5, 6, 7, 8, 9)
+	if got := seqsOf(t, h.node(t), 2, c); !slices.Equal(got, between(3, 9)) {
+		t.Errorf("after a restart: %v", got)
+	}
+	// To the millisecond: a message is kept for its days, and no longer.
+	set(1, 4, 5, 6, 7, 8, 9, 10)
+	h.clock.ms.Add(dayMs - 1)
+	if got := seqsOf(t, s, 2, c); !slices.Equal(got, between(4, 10)) {
+		t.Errorf("a day after: %v", got)
+	}
+	h.clock.ms.Add(1)
+	if got := seqsOf(t, s, 2, c); !slices.Equal(got, between(5, 10)) {
+		t.Errorf("a day and a millisecond after: %v", got)
+	}
+}
+
+// What fan-out has not carried waits, however old; then all goes, in as many steps as it takes, and a conversation whose messages
+// are kept for ever keeps them.
+func TestExpireWaitsForFanout(t *testing.T) {
+	const many = 2*chat.ExpirePage + 20
+	ctx, h := context.Background(), newHouse(t, chat.Config{})
+	s := h.node(t)
+	var list [2]id.Conversation
+	for i := range list {
+		var err error
+		list[i], err = s.OpenDirect(ctx, 1, id.User(2+i))
+		must(t, err)
+	}
+	_, err := s.SetRetention(ctx, list[0], 1, 1)
+	must(t, err)
+	n := uint64(0)
+	for range many {
+		for _, c := range list {
+			n++
+			must(t, s.Send(ctx, draftOf(c, 1, n, "x")))
+		}
+	}
+	h.clock.ms.Add(2 * dayMs)
+	stored := func() string { return fmt.Sprint(len(h.entries(t, list[0])), len(h.entries(t, list[1]))) }
+	must(t, chat.Expire(ctx, s))
+	if got, want := stored(), fmt.Sprint(many+2, many+1); got != want {
+		t.Fatalf("before anything was carried %s entries are left, want %s", got, want)
+	}
+	h.carry(t)
+	n++
+	must(t, s.Send(ctx, draftOf(list[0], 1, n, "not carried")))
+	h.clock.ms.Add(2 * dayMs)
+	must(t, chat.Expire(ctx, s))
+	tail := h.tail(t, list[0])
+	if got, want := stored(), fmt.Sprint(3, many+1); got != want || tail.Head != tail.Seq {
+		t.Errorf("%s entries are left, want %s; the tail is %+v", got, want, tail)
+	}
+	if got := seqsOf(t, s, 2, list[0]); len(got) != 0 {
+		t.Errorf("old messages are read: %v", got)
+	}
+	// The retry of one that was removed stores nothing.
+	d := draftOf(list[0], 1, 1, "x")
+	if err := s.Send(ctx, d); reasonOf(err) != "expired" {
+		t.Errorf("the retry of a removed message: %+v, %v", d, err)
+	}
+	if now := h.tail(t, list[0]); now != tail {
+		t.Errorf("the retry changed the tail from %+v to %+v", tail, now)
+	}
+}
+
+// A clock that is set back brings nothing into question, and does not have more removed.
+func TestClockSetBackWhileMessagesExpire(t *testing.T) {
+	ctx, h := context.Background(), newHouse(t, chat.Config{Retention: "1d"})
+	s := h.node(t)
+	c, err := s.OpenDirect(ctx, 1, 2)
+	must(t, err)
+	for n := range uint64(6) {
+		must(t, s.Send(ctx, draftOf(c, 1, n+1, "x")))
+		h.clock.ms.Add(dayMs / 2)
+	}
+	h.carry(t)
+	before := seqsOf(t, s, 2, c)
+	h.clock.ms.Add(-10 * dayMs)
+	must(t, chat.Expire(ctx, s))
+	if head := h.tail(t, c).Head; head != 0 {
+		t.Errorf("below %d messages were removed", head)
+	}
+	if got := seqsOf(t, s, 2, c); !slices.Equal(got, before) {
+		t.Errorf("with the clock set back %v are read, before it %v", got, before)
+	}
+	if got := seqsOf(t, h.node(t), 2, c); !slices.Equal(got, between(1, 7)) {
+		t.Errorf("after a restart: %v", got)
+	}
+	entries, err := h.log.Read(ctx, timeline.Key{Kind: timeline.Conversation, ID: uint64(c)}, 0, 100)
+	must(t, err)
+	if len(entries) != 7 {
+		t.Errorf("%d entries are left", len(entries))
+	}
+}
