@@ -130,22 +130,6 @@ func (m *model) update(u id.User, do func(*span)) {
 	})
 }
 
-// stored notes when the newest were.
-func (m *model) stored(nowMs int64) {
-	for uint64(len(m.ms)) < m.seq {
-		m.ms = append(m.ms, nowMs)
-	}
-}
-
-// kept is the first seq that has not expired.
-func (m *model) kept(nowMs int64) uint64 {
-	first := uint64(1)
-	for m.retention != 0 && first <= m.seq && m.ms[first-1] < nowMs-int64(m.retention)*dayMs {
-		first++
-	}
-	return max(first, m.head)
-}
-
 // writes says why a user may not write.
 func (m *model) writes(u id.User, now int64) string {
 	switch s := m.members[u]; {
@@ -477,28 +461,6 @@ func (r *run) block(t *rapid.T) {
 	a, b := r.user("a"), r.user("b")
 	r.h.relations.set(r.h.relations.blocked, a, b, rapid.Bool().Draw(t, "blocked"))
 }
-
-func (r *run) retain(t *rapid.T) {
-	by, days := r.user("by"), uint32(rapid.IntRange(0, 3).Draw(t, "days"))
-	seq, err := r.node().SetRetention(context.Background(), r.c, by, days)
-	r.changed("retain", seq, err, r.m.acts(by, chatv1.Role_ROLE_ADMIN), func() {
-		if r.m.retention != days {
-			r.m.change(func(uint64) { r.m.retention = days })
-		}
-	})
-}
-
-// expire has a node remove what has expired, of what fan-out has carried.
-func (r *run) expire(t *rapid.T) {
-	if rapid.Bool().Draw(t, "carried") {
-		r.h.carry(r)
-		r.m.carried = r.m.seq
-	}
-	must(r, chat.Expire(context.Background(), r.node()))
-	r.m.head = max(r.m.head, min(r.m.kept(r.h.clock.ms.Load()), r.m.carried+1))
-}
-
-func (r *run) sleep(t *rapid.T) { r.h.clock.ms.Add(rapid.Int64Range(1, dayMs).Draw(t, "asleep")) }
 
 func (r *run) dissolve(t *rapid.T) {
 	if rapid.IntRange(0, 5).Draw(t, "really") > 0 {

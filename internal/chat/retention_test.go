@@ -10,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/chat"
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/timeline"
+	"pgregory.net/rapid"
 )
 
 func TestRetentionSetting(t *testing.T) {
@@ -190,3 +191,41 @@ func TestClockSetBackWhileMessagesExpire(t *testing.T) {
 		t.Errorf("%d entries are left", len(entries))
 	}
 }
+
+// stored notes when the newest were.
+func (m *model) stored(nowMs int64) {
+	for uint64(len(m.ms)) < m.seq {
+		m.ms = append(m.ms, nowMs)
+	}
+}
+
+// kept is the first seq that has not expired.
+func (m *model) kept(nowMs int64) uint64 {
+	first := uint64(1)
+	for m.retention != 0 && first <= m.seq && m.ms[first-1] < nowMs-int64(m.retention)*dayMs {
+		first++
+	}
+	return max(first, m.head)
+}
+
+func (r *run) retain(t *rapid.T) {
+	by, days := r.user("by"), uint32(rapid.IntRange(0, 3).Draw(t, "days"))
+	seq, err := r.node().SetRetention(context.Background(), r.c, by, days)
+	r.changed("retain", seq, err, r.m.acts(by, chatv1.Role_ROLE_ADMIN), func() {
+		if r.m.retention != days {
+			r.m.change(func(uint64) { r.m.retention = days })
+		}
+	})
+}
+
+// expire has a node remove what has expired, of what fan-out has carried.
+func (r *run) expire(t *rapid.T) {
+	if rapid.Bool().Draw(t, "carried") {
+		r.h.carry(r)
+		r.m.carried = r.m.seq
+	}
+	must(r, chat.Expire(context.Background(), r.node()))
+	r.m.head = max(r.m.head, min(r.m.kept(r.h.clock.ms.Load()), r.m.carried+1))
+}
+
+func (r *run) sleep(t *rapid.T) { r.h.clock.ms.Add(rapid.Int64Range(1, dayMs).Draw(t, "asleep")) }

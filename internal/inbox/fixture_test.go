@@ -333,7 +333,7 @@ func (h *house) expire(t tester, c id.Conversation, first uint64, gone bool) {
 	}
 	h.rooms.mu.Lock()
 	defer h.rooms.mu.Unlock()
-	h.rooms.kept[c] = first
+	h.rooms.kept[c] = max(first, h.rooms.kept[c])
 }
 
 // post puts payloads into a user's stream.

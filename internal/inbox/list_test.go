@@ -59,6 +59,9 @@ func (m *recount) unread(p place) (n uint64) {
 		if in.leave != 0 && seq > in.leave {
 			break
 		}
+		if seq < m.rooms.kept[p.conversation] {
+			continue
+		}
 		switch {
 		case seq <= in.join || seq <= m.read[p] || e.by == p.user:
 			if e.by == p.user || seq <= m.read[p] || seq == in.join {
@@ -123,6 +126,10 @@ func TestUnreadEqualsARecount(t *testing.T) {
 				}
 				m.read[p] = max(m.read[p], min(read, to))
 			},
+			"expire": func(r *rapid.T) {
+				c := where(r).conversation
+				m.expire(r, c, rapid.Uint64Range(1, m.logEnd(r, c)+1).Draw(r, "first"), rapid.Bool().Draw(r, "gone"))
+			},
 			"mute": func(r *rapid.T) {
 				p := where(r)
 				m.muted[p] = !m.muted[p]
@@ -142,6 +149,14 @@ func TestUnreadEqualsARecount(t *testing.T) {
 						want := m.unread(p)
 						if c.Unread != want {
 							r.Fatalf("user %v has %d unread in %d, counted %d", u, c.Unread, c.Id, want)
+						}
+						if in, kept := m.rooms.members[p], m.rooms.kept[p.conversation]; c.LastMessage == nil {
+							if want != 0 || kept <= m.logEnd(r, p.conversation) && (in.leave == 0 || kept <= in.leave) {
+								r.Fatalf("user %v sees no last message in %d, which is kept from %d", u, c.Id, kept)
+							}
+							continue
+						} else if c.LastMessage.Seq < kept {
+							r.Fatalf("user %v sees message %d of %d, which is kept from %d", u, c.LastMessage.Seq, c.Id, kept)
 						}
 						// A client counts in the same way, from the last message and its own state.
 						if got := c.LastMessage.Counted - min(c.LastMessage.Counted, c.State.ReadCounted); got != want || c.LastMessage.Seq != c.LastSeq {

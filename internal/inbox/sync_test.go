@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"testing"
+	"time"
 
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
 	"github.com/rialto-im/rialto/internal/errs"
@@ -112,6 +113,12 @@ func (s *stream) page(r *rapid.T, d *device, limit uint32) bool {
 			r.Fatalf("event %d of a page after %x is %x of epoch %d, after %x", n, d.at, e.Seq, e.Epoch, e.Prev)
 		}
 		prev = e.Seq
+		if m := e.GetMessage(); m != nil && m.Seq < s.rooms.kept[id.Conversation(m.Conversation)] {
+			r.Fatalf("%s has expired", item(e))
+		}
+		if e.Body == nil {
+			continue // of one that has
+		}
 		d.has[item(e)]++
 		if d.has[item(e)] > 1 && !d.lost {
 			r.Fatalf("%s came twice", item(e))
@@ -159,6 +166,14 @@ func converge(t *testing.T, r *rapid.T, pebble bool) {
 				r.Fatalf("%v", err)
 			}
 		},
+		"expire": func(r *rapid.T) {
+			c := id.Conversation(rapid.IntRange(1, 3).Draw(r, "conversation"))
+			log, err := s.log.Tail(t.Context(), logOf(c))
+			if err != nil {
+				r.Fatalf("%v", err)
+			}
+			s.expire(r, c, rapid.Uint64Range(1, log.Seq+1).Draw(r, "first"), rapid.Bool().Draw(r, "gone"))
+		},
 		"restart": func(*rapid.T) { s.restart(false) },
 		"crash": func(r *rapid.T) {
 			if s.fs == nil || trimmed { // what a trim left is not told from what was lost
@@ -177,6 +192,11 @@ func converge(t *testing.T, r *rapid.T, pebble bool) {
 			}
 		}
 		for _, i := range s.items {
+			var seq uint64
+			var c id.Conversation
+			if _, err := fmt.Sscanf(i, "message %d of %d", &seq, &c); err == nil && seq < s.rooms.kept[c] {
+				continue // has expired
+			}
 			if d.has[i] == 0 {
 				r.Errorf("%s is missing", i)
 			}
@@ -326,6 +346,64 @@ func TestADanglingReferenceIsAnError(t *testing.T) {
 	s.message(t, 1)
 	if _, err := s.AppendSync(t.Context(), nil, reader, 0, 10); !errs.Is(err, errs.Internal) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// An expired message leaves its event without a body, and those around it as they are, whether it was removed or not. What is
+// missing above is a fault as before, and the readers of an expired message are nobody's to know.
+func TestEventsOfExpiredMessages(t *testing.T) {
+	for _, gone := range []bool{false, true} {
+		s := &stream{house: newHouse(t, false, inbox.Config{})}
+		s.open(t, 1, 1, 2)
+		for range 3 {
+			s.message(t, 1)
+			s.message(t, 2)
+		}
+		s.expire(t, 1, 4, gone) // entries 2 and 3, which are the first two messages
+		var got []string
+		prev := uint64(0)
+		for _, e := range syncPage(t, s.house, 0, 0).Events {
+			if e.Prev != prev {
+				t.Errorf("gone %v: %x follows %x, not %x", gone, e.Seq, e.Prev, prev)
+			}
+			prev = e.Seq
+			got = append(got, item(e))
+		}
+		if want := "[nothing message 1 of 2 nothing message 2 of 2 message 4 of 1 message 3 of 2]"; fmt.Sprint(got) != want {
+			t.Errorf("gone %v: %v, want %s", gone, got, want)
+		}
+		for seq, want := range map[uint64]errs.Kind{3: errs.NotFound, 4: errs.Denied} {
+			if _, err := s.ListReaders(t.Context(), reader, &chatv1.ListReadersRequest{Conversation: 1, Seq: seq}); !errs.Is(err, want) {
+				t.Errorf("gone %v: the readers of %d: %v, want %v", gone, seq, err, want)
+			}
+		}
+		// A mark that comes too late moves nothing.
+		st, err := s.MarkSync(t.Context(), reader, 1, 3, 3)
+		if err != nil || st.ReadSeq != 3 || st.ReadCounted != 2 {
+			t.Errorf("gone %v: after a mark of what expired the state is %v, %v", gone, st, err)
+		}
+		s.post(t, reader, message.AppendInboxRef(nil, 1, 9))
+		if _, err := s.AppendSync(t.Context(), nil, reader, 0, 10); !errs.Is(err, errs.Internal) {
+			t.Errorf("gone %v: an entry that never was: %v", gone, err)
+		}
+	}
+}
+
+// A stream whose oldest messages were removed is trimmed all the same.
+func TestStreamsOfExpiredMessagesAreTrimmed(t *testing.T) {
+	s := &stream{house: newHouse(t, true, inbox.Config{KeepFor: time.Hour})}
+	for range 5 {
+		s.message(t, 1)
+	}
+	s.clock.move(2 * time.Hour)
+	s.expire(t, 1, 6, true)
+	if left, _ := trimmed(t, s.house); left != 5 {
+		t.Errorf("%d are left while nobody knows how old they are", left)
+	}
+	s.message(t, 1)
+	s.clock.move(2 * time.Hour)
+	if left, _ := trimmed(t, s.house); left != 1 {
+		t.Errorf("%d are left, of which the newest is old", left)
 	}
 }
 
