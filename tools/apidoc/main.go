@@ -51,7 +51,8 @@ const (
 
 func caller(m *protogen.Method) who {
 	switch m.Desc.FullName() {
-	case "rialto.account.v1.AccountService.Register", "rialto.account.v1.AccountService.Login", "rialto.account.v1.AccountService.Refresh":
+	case "rialto.account.v1.AccountService.Register", "rialto.account.v1.AccountService.Login", "rialto.account.v1.AccountService.RequestCode",
+		"rialto.account.v1.AccountService.LoginWithCode", "rialto.account.v1.AccountService.Refresh":
 		return anyone
 	}
 	if m.Parent.Desc.FullName() == "rialto.account.v1.AdminService" {
