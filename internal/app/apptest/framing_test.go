@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coder/websocket"
 	"github.com/gobwas/ws"
 	"github.com/rialto-im/rialto/internal/app/apptest"
 )
@@ -243,5 +244,32 @@ func TestBadJSON(t *testing.T) {
 		if !refused {
 			t.Errorf("%s was not answered bad_json", c.name)
 		}
+	}
+}
+
+// A message whose content is no content is refused by itself: the messages beside it in the frame are stored.
+func TestAContentThatIsNone(t *testing.T) {
+	h := apptest.Open(t, nil)
+	alice, bob := h.Register(t, "alice"), h.Register(t, "bob")
+	c := h.Direct(t, alice, bob)
+	s, _ := alice.Socket(t, "rialto.v1.proto")
+	send := func(seq byte, content ...byte) []byte {
+		b := append(binary.AppendUvarint([]byte{1 << 3}, c), 2<<3, seq, 4<<3|2, byte(len(content)))
+		b = append(b, content...)
+		return append([]byte{3<<3 | 2, byte(len(b))}, b...)
+	}
+	f := append(send(1, 0xbd), send(2, 0x0a, 1, 'x')...)
+	f = append(f, send(3, 0x0a, 5, 'x')...)
+	if err := s.Conn.Write(t.Context(), websocket.MessageBinary, f); err != nil {
+		t.Fatal(err)
+	}
+	reasons := map[uint64]string{}
+	for len(reasons) < 3 {
+		for _, r := range s.Read().Receipts {
+			reasons[r.ClientSeq] = r.Error.GetReason()
+		}
+	}
+	if reasons[1] != "no_content" || reasons[2] != "" || reasons[3] != "no_content" {
+		t.Errorf("%v", reasons)
 	}
 }
