@@ -154,6 +154,9 @@ func TestUnreadEqualsARecount(t *testing.T) {
 							if want != 0 || kept <= m.logEnd(r, p.conversation) && (in.leave == 0 || kept <= in.leave) {
 								r.Fatalf("user %v sees no last message in %d, which is kept from %d", u, c.Id, kept)
 							}
+							if tail, err := m.log.Tail(t.Context(), logOf(p.conversation)); err != nil || in.leave == 0 && (c.State.ReadCounted != tail.Counted || c.State.ReadSeq < c.LastSeq) {
+								r.Fatalf("user %v has read %v of %d, which is empty, and %d count: %v", u, c.State, c.Id, tail.Counted, err)
+							}
 							continue
 						} else if c.LastMessage.Seq < kept {
 							r.Fatalf("user %v sees message %d of %d, which is kept from %d", u, c.LastMessage.Seq, c.Id, kept)

@@ -313,6 +313,36 @@ func TestAnEntryOfAccessIsNotMissed(t *testing.T) {
 	}
 }
 
+// expire lets what counts below head expire, as a server does.
+func expire(t *testing.T, dir string, head uint64, keep ...uint64) {
+	t.Helper()
+	log, err := pebblelog.Open(filepath.Join(dir, "timeline"), pebblelog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Expire(t.Context(), groupKey, head, keep); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What has expired is missed by nobody, also where it was never carried, and where nothing but changes is left.
+func TestWhatHasExpiredIsNotMissed(t *testing.T) {
+	for head, expired := range map[uint64]uint64{2: 0, 3: 1, 6: 3, 8: 4, 9: 5} {
+		dir := healthy(t)
+		expire(t, dir, head, 1, 4, 6)
+		r := run(t, dir)
+		for _, v := range r.Violations {
+			t.Errorf("below %d: %v", head, v)
+		}
+		if r.Expired != expired || r.Entries != last-expired {
+			t.Errorf("below %d: read %+v", head, r)
+		}
+	}
+}
+
 // Each kind of damage is found, under its rule.
 func TestDamageIsFound(t *testing.T) {
 	spoil := func(do func(t *testing.T, db *pebble.DB)) func(*testing.T, string) {
@@ -325,6 +355,23 @@ func TestDamageIsFound(t *testing.T) {
 		name, rule string
 		damage     func(t *testing.T, dir string)
 	}{
+		{"a change has expired", "access", func(t *testing.T, dir string) { expire(t, dir, 6, 1) }},
+		{"a change has expired as if it counted", "counts", func(t *testing.T, dir string) { expire(t, dir, 6, 1) }},
+		{"an entry above what expired is lost", "sequence", func(t *testing.T, dir string) {
+			expire(t, dir, 4, 1)
+			raw(t, dir, func(db *pebble.DB) { drop(t, db, entry(5)) })
+		}},
+		{"the last entry is lost, and the others expired", "sequence", func(t *testing.T, dir string) {
+			expire(t, dir, 8, 1, 4, 6)
+			raw(t, dir, func(db *pebble.DB) { drop(t, db, entry(last)) })
+		}},
+		{"an entry came back", "sequence", func(t *testing.T, dir string) {
+			var kept []byte
+			raw(t, dir, func(db *pebble.DB) { kept = get(t, db, entry(3)) })
+			expire(t, dir, 4, 1)
+			raw(t, dir, func(db *pebble.DB) { set(t, db, entry(3), kept) })
+		}},
+		{"more has expired than there was", "sequence", spoil(func(t *testing.T, db *pebble.DB) { set(t, db, key('h', 'c', group), uvarints(10)) })},
 		{"an entry in the middle is lost", "sequence", spoil(func(t *testing.T, db *pebble.DB) { drop(t, db, entry(3)) })},
 		{"the last entry is lost", "sequence", spoil(func(t *testing.T, db *pebble.DB) { drop(t, db, entry(last)) })},
 		{"an entry is garbage", "sequence", spoil(func(t *testing.T, db *pebble.DB) { set(t, db, entry(3), []byte{1, 2, 0xff, 0xff}) })},
