@@ -2,7 +2,7 @@
 # Everything that must hold, in stages; stops at the first that does not.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export RIALTO_TEST_ALL=1 # a test that something is missing for fails, instead of being skipped
+export TEST_ALL=1 # a test that something is missing for fails, instead of being skipped
 stage() { printf '\n== %s (%ss)\n' "$1" "$SECONDS"; }
 
 stage "what is needed"

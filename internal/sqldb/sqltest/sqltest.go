@@ -19,7 +19,7 @@ const (
 	// Records is the variable that names the server of PostgreSQL on which a run keeps its records; unset: in SQLite.
 	Records = "RIALTO_TEST_RECORDS"
 	// All is the variable that, set, makes a failure of a test that cannot run here.
-	All = "RIALTO_TEST_ALL"
+	All = "TEST_ALL"
 )
 
 // Place is one for sqldb.Open, empty, and dropped after the test.
