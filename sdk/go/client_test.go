@@ -160,6 +160,25 @@ func TestEachEventOnce(t *testing.T) {
 	}
 }
 
+// TestEventsWithoutABody: a message that has expired leaves its place in the stream, of which the handler is not told.
+func TestEventsWithoutABody(t *testing.T) {
+	empty := func(seq uint64) *chatv1.Event { return &chatv1.Event{Epoch: 1, Seq: seq, Prev: seq - 1} }
+	s := start(t, &server{sync: func(after *chatv1.Position) *chatv1.SyncResponse {
+		return &chatv1.SyncResponse{Next: &chatv1.Position{Epoch: 1, Seq: 3}, Events: []*chatv1.Event{empty(1), event(2, 1), empty(3)}[min(after.GetSeq(), 3):]}
+	}, script: func(_ int, c *conn) {
+		c.write(&gatewayv1.ServerFrame{Events: []*chatv1.Event{event(4, 3)}}) // has the client sync
+		c.write(&gatewayv1.ServerFrame{Events: []*chatv1.Event{event(4, 3), empty(5), event(6, 5)}})
+		c.untilGone()
+	}})
+	c, events := s.client(nil)
+	run(t, c)
+	for _, want := range []uint64{2, 4, 6} {
+		if e := <-events; e.Message.GetSeq() != want {
+			t.Fatalf("%+v came where %d was next", e, want)
+		}
+	}
+}
+
 // TestPositionOutlivesTheProcess: a second client on the same store goes on behind the first one's events.
 func TestPositionOutlivesTheProcess(t *testing.T) {
 	store := rialto.NewFileStore(filepath.Join(t.TempDir(), "sub", "state.json"))

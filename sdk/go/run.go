@@ -424,7 +424,9 @@ func (c *Client) event(e *chatv1.Event, live bool) {
 	c.mu.Lock()
 	again := out.Message != nil && out.Message.Seq <= c.state.Seen[out.Message.Conversation]
 	c.mu.Unlock()
-	if !again { // after a crash of the server an entry may be in the stream twice
+	// After a crash of the server an entry may be in the stream twice. An event without a body is of a message that has expired, or
+	// of a later version.
+	if !again && e.Body != nil {
 		c.config.Handler(out)
 	}
 	c.mu.Lock()

@@ -62,6 +62,10 @@ export interface ConversationView {
   large: boolean;
   mutedAll: boolean;
   dissolved: boolean;
+  /** Days that messages are kept, as set for this conversation; 0: as the server keeps them. */
+  retentionDays: number;
+  /** For so many days messages are kept; 0: for ever. */
+  keptDays: number;
   pinned: boolean;
   muted: boolean;
   archived: boolean;
@@ -129,6 +133,8 @@ export function unknownConversation(id: string): ConversationView {
     large: false,
     mutedAll: false,
     dissolved: false,
+    retentionDays: 0,
+    keptDays: 0,
     pinned: false,
     muted: false,
     archived: false,
@@ -180,6 +186,8 @@ export function mergeConversation(old: ConversationView | undefined, c: Conversa
     large: c.large,
     mutedAll: c.mutedAll,
     dissolved: c.dissolved,
+    retentionDays: c.retentionDays,
+    keptDays: c.keptDays,
     peerDeliveredSeq: Math.max(was.peerDeliveredSeq, Number(c.peerDeliveredSeq)),
     peerReadSeq: Math.max(was.peerReadSeq, Number(c.peerReadSeq)),
     stateSeq: Math.max(was.stateSeq, lastSeq),
@@ -188,6 +196,7 @@ export function mergeConversation(old: ConversationView | undefined, c: Conversa
     fresh.lastSeq = lastSeq;
     fresh.lastCounted = Math.max(was.lastCounted, readCounted + Number(c.unread), last?.counted ?? 0);
     if (last && isShown(last)) fresh.lastMessage = last;
+    if (fresh.lastMessage && fresh.lastMessage.seq < fresh.joinSeq) delete fresh.lastMessage; // it has expired
   }
   return c.state ? mergeState(fresh, c.state) : fresh;
 }
@@ -259,6 +268,8 @@ function applyControl(c: ConversationView, control: Control, seq: number, me: st
       return c.role === Role.OWNER ? { ...c, role: Role.MEMBER } : c;
     case Control_Action.DISSOLVED:
       return { ...c, dissolved: true };
+    case Control_Action.RETENTION:
+      return { ...c, retentionDays: control.retentionDays };
     case Control_Action.JOIN_POLICY:
       return { ...c, joinPolicy: control.joinPolicy };
     case Control_Action.AVATAR:

@@ -28,6 +28,7 @@ const pageMessages = 50;
 const syncLimit = 1_000;
 const positionKey = "position";
 const retrySyncMs = 2_000;
+const dayMs = 24 * 60 * 60 * 1_000;
 
 /**
  * Replica is the device's copy of what the server has for its user. Events are taken in the order of the stream; where one
@@ -382,7 +383,7 @@ export class Replica {
   async open(conversation: string): Promise<void> {
     if (!this.opened.has(conversation)) {
       this.opened.add(conversation);
-      const kept = await this.deps.store.list<ChatMessage>("messages", { lower: `${conversation}/`, upper: `${conversation}0`, reverse: true, limit: pageMessages });
+      const kept = this.unexpired(conversation, await this.deps.store.list<ChatMessage>("messages", { lower: `${conversation}/`, upper: `${conversation}0`, reverse: true, limit: pageMessages }));
       const log = this.log(conversation);
       let next = 0;
       for (const m of kept) {
@@ -458,9 +459,20 @@ export class Replica {
   /** What the device has right before a seq, without a hole, in rising order. */
   private async keptBefore(conversation: string, seq: number): Promise<ChatMessage[]> {
     await this.writing;
-    const kept = await this.deps.store.list<ChatMessage>("messages", { lower: `${conversation}/`, upper: messageKey({ conversation, seq }), reverse: true, limit: pageMessages });
+    const stored = await this.deps.store.list<ChatMessage>("messages", { lower: `${conversation}/`, upper: messageKey({ conversation, seq }), reverse: true, limit: pageMessages });
+    const kept = this.unexpired(conversation, stored);
     const hole = kept.findIndex((m, i) => m.seq !== seq - 1 - i);
     return (hole < 0 ? kept : kept.slice(0, hole)).reverse();
+  }
+
+  /** Of stored messages, the newest first, those that have not expired. What has goes from the device, with all before it. */
+  private unexpired(conversation: string, stored: ChatMessage[]): ChatMessage[] {
+    const { keptDays } = this.view(conversation);
+    const cut = Date.now() - keptDays * dayMs;
+    const old = keptDays === 0 ? -1 : stored.findIndex((m) => m.timeMs < cut);
+    if (old < 0) return stored;
+    this.keep([{ table: "messages", key: `${conversation}/`, upper: messageKey({ conversation, seq: stored[old]!.seq + 1 }) }]);
+    return stored.slice(0, old);
   }
 
   private pageBefore(conversation: string, before: number): Promise<HistoryResponse> {

@@ -394,3 +394,25 @@ test("a log-out of one's own is not told as an end from elsewhere, though the se
   expect(c.connection).toBe("signed-out");
   expect(ended).toEqual([]);
 });
+
+test("what has expired goes from the device as well", async () => {
+  const storage = memoryStorage();
+  Object.assign(server.conversations.get(room)!, { keptDays: 2 });
+  const now = BigInt(Date.now());
+  for (let i = 1; i <= 60; i++) {
+    const m = server.store(room, { kind: { case: "text", value: String(i) } }, bob);
+    m.timeMs = now - BigInt(i <= 25 ? 49 : 47) * 3_600_000n;
+  }
+  const c = await loggedIn(storage);
+  await c.open(room);
+  await c.older(room);
+  c.close();
+  server.sockets = false;
+  server.refuseCall = () => ({ code: "unavailable", reason: "down" });
+  const back = await started(storage);
+  await back.open(room);
+  expect(back.messages(room).map((m) => m.seq)).toEqual(Array.from({ length: 35 }, (_, i) => i + 26));
+  back.close();
+  const kept = await storage.open(`rialto-${me}`);
+  expect((await kept.list<{ seq: number }>("messages")).map((m) => m.seq)).toEqual(Array.from({ length: 35 }, (_, i) => i + 26));
+});

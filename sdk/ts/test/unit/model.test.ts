@@ -1,8 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
+import { ConversationSchema } from "../../src/gen/rialto/chat/v1/chat_pb.js";
 import { ContentSchema, Control_Action } from "../../src/gen/rialto/chat/v1/message_pb.js";
 import { MessageLog } from "../../src/log.js";
-import { applyMessage, badge, isShown, unknownConversation, unread, type ChatMessage } from "../../src/model.js";
+import { applyMessage, badge, isShown, mergeConversation, unknownConversation, unread, type ChatMessage } from "../../src/model.js";
 
 function message(seq: number, counted: number, sender: string, control?: Control_Action): ChatMessage {
   const kind = control === undefined ? { case: "text" as const, value: `m${seq}` } : { case: "control" as const, value: { action: control } };
@@ -17,6 +18,16 @@ test("unread is a subtraction: own messages read, repeats and disorder change no
   expect(unread(c)).toBe(0);
   c = applyMessage(c, message(5, 4, "bob"), "me");
   expect([unread(c), badge([c, { ...c, muted: true }])]).toEqual([1, 1]);
+});
+
+test("a conversation whose messages have expired shows none, and counts none", () => {
+  let c = unknownConversation("7");
+  for (const m of [message(1, 0, "0", Control_Action.CREATED), message(2, 1, "bob"), message(3, 2, "bob")]) c = applyMessage(c, m, "me");
+  const answer = create(ConversationSchema, { id: "7", joinSeq: 4n, lastSeq: 3n, keptDays: 7, state: { conversation: "7", readSeq: 3n, readCounted: 2n } });
+  c = mergeConversation(c, answer);
+  expect([c.lastMessage, unread(c), c.keptDays, c.joinSeq]).toEqual([undefined, 0, 7, 4]);
+  c = mergeConversation(applyMessage(c, message(4, 3, "bob"), "me"), answer); // an answer from before
+  expect([c.lastMessage?.seq, unread(c)]).toEqual([4, 1]);
 });
 
 test("entries that only steer are not shown", () => {
