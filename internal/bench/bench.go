@@ -6,6 +6,9 @@
 package bench
 
 import (
+	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 )
@@ -46,4 +49,33 @@ func Main(args []string, out, errOut io.Writer) int {
 	}
 	fmt.Fprintf(errOut, "rialto bench: there is no %q.\n\n%s", args[0], usage)
 	return 2
+}
+
+// parse reads a command's flags; go on where ok, else exit with code.
+func parse(fs *flag.FlagSet, args []string) (code int, ok bool) {
+	switch err := fs.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return 0, false
+	case err != nil:
+		return 2, false
+	}
+	return 0, true
+}
+
+// report prints what came of a command, as JSON or in words, and gives its exit code.
+func report(out, errOut io.Writer, result any, err error, asJSON bool, words func()) int {
+	var b []byte
+	if err == nil && asJSON {
+		b, err = json.Marshal(result)
+	}
+	switch {
+	case err != nil:
+		fmt.Fprintln(errOut, "rialto bench:", err)
+		return 1
+	case asJSON:
+		fmt.Fprintln(out, string(b))
+	default:
+		words()
+	}
+	return 0
 }

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -41,11 +40,8 @@ func catchupMain(args []string, out, errOut io.Writer) int {
 	rounds := fs.Int("rounds", 5, "how often to catch up, and to take the reference")
 	data := fs.String("data", "", "`directory` on the disk to take the reference on; what is written is removed. Without it there is none")
 	asJSON := fs.Bool("json", false, "print the result as JSON")
-	switch err := fs.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
+	if code, ok := parse(fs, args); !ok {
+		return code
 	}
 	if *count < 1 || *count > 1_000_000 || *rounds < 1 || fs.NArg() > 0 {
 		fmt.Fprintln(errOut, "rialto bench catchup: --events is 1 to 1,000,000, --rounds at least 1, and there are no arguments")
@@ -58,25 +54,13 @@ func catchupMain(args []string, out, errOut io.Writer) int {
 		fmt.Fprintf(errOut, "[%5.1fs] %s\n", time.Since(start).Seconds(), fmt.Sprintf(format, args...))
 	})
 	r, err := d.catchup(ctx, *count, *rounds, *data)
-	if err != nil {
-		fmt.Fprintln(errOut, "rialto bench:", err)
-		return 1
-	}
-	if *asJSON {
-		b, err := json.Marshal(r)
-		if err != nil {
-			fmt.Fprintln(errOut, "rialto bench:", err)
-			return 1
+	return report(out, errOut, r, err, *asJSON, func() {
+		fmt.Fprintf(out, "%d events in %d pages, %d bytes: %.0f ms", r.Events, r.Pages, r.Bytes, r.CatchupMS)
+		if r.ReferenceMS > 0 {
+			fmt.Fprintf(out, "; the same from Pebble alone: %.0f ms (ratio %.2f)", r.ReferenceMS, r.CatchupMS/r.ReferenceMS)
 		}
-		fmt.Fprintln(out, string(b))
-		return 0
-	}
-	fmt.Fprintf(out, "%d events in %d pages, %d bytes: %.0f ms", r.Events, r.Pages, r.Bytes, r.CatchupMS)
-	if r.ReferenceMS > 0 {
-		fmt.Fprintf(out, "; the same from Pebble alone: %.0f ms (ratio %.2f)", r.ReferenceMS, r.CatchupMS/r.ReferenceMS)
-	}
-	fmt.Fprintln(out)
-	return 0
+		fmt.Fprintln(out)
+	})
 }
 
 func (d *deployment) catchup(ctx context.Context, count, rounds int, data string) (_ *catchupResult, err error) {

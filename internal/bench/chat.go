@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -50,11 +49,8 @@ func (c *chatConfig) parse(args []string, errOut io.Writer) (int, bool) {
 	fs.StringVar(&c.text, "text", "", "`file` of text to send; otherwise Debian's fortune packages, or sentences of our own")
 	fs.Uint64Var(&c.seed, "seed", 1, "seed of what is chosen at random")
 	fs.BoolVar(&c.json, "json", false, "print the result as JSON")
-	switch err := fs.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0, false
-	case err != nil:
-		return 2, false
+	if code, ok := parse(fs, args); !ok {
+		return code, false
 	}
 	if c.pairs == 0 && c.groups == 0 {
 		c.pairs = 100
@@ -106,24 +102,11 @@ func chatMain(args []string, out, errOut io.Writer) int {
 	}
 	l := &load{config: c, deploy: newDeployment(c.url, c.key, progress)}
 	r, err := l.run(ctx)
-	if err != nil {
-		fmt.Fprintln(errOut, "rialto bench:", err)
-		return 1
+	code := report(out, errOut, r, err, c.json, func() { r.print(out) })
+	if err == nil && !r.sound() {
+		code = 1
 	}
-	if c.json {
-		b, err := json.Marshal(r)
-		if err != nil {
-			fmt.Fprintln(errOut, "rialto bench:", err)
-			return 1
-		}
-		fmt.Fprintln(out, string(b))
-	} else {
-		r.print(out)
-	}
-	if !r.sound() {
-		return 1
-	}
-	return 0
+	return code
 }
 
 func (l *load) run(ctx context.Context) (*result, error) {

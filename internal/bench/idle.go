@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -36,11 +35,8 @@ func idleMain(args []string, out, errOut io.Writer) int {
 	hold := fs.Duration("hold", 10*time.Second, "how long to hold them before the memory is read")
 	pid := fs.String("pid", "", "the server's process; otherwise the one on this machine that listens on the URL's port")
 	asJSON := fs.Bool("json", false, "print the result as JSON")
-	switch err := fs.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
+	if code, ok := parse(fs, args); !ok {
+		return code
 	}
 	if *count < 1 || fs.NArg() > 0 {
 		fmt.Fprintln(errOut, "rialto bench idle: --connections is at least 1, and there are no arguments")
@@ -56,21 +52,9 @@ func idleMain(args []string, out, errOut io.Writer) int {
 		*pid = listener(*url)
 	}
 	r, err := d.idle(ctx, *count, *hold, *pid)
-	if err != nil {
-		fmt.Fprintln(errOut, "rialto bench:", err)
-		return 1
-	}
-	if *asJSON {
-		b, err := json.Marshal(r)
-		if err != nil {
-			fmt.Fprintln(errOut, "rialto bench:", err)
-			return 1
-		}
-		fmt.Fprintln(out, string(b))
-		return 0
-	}
-	fmt.Fprintf(out, "%d idle connections: the server's memory went from %.0f to %.0f KB, %.2f KB for each connection\n", r.Connections, r.BeforeKB, r.AfterKB, r.KBEach)
-	return 0
+	return report(out, errOut, r, err, *asJSON, func() {
+		fmt.Fprintf(out, "%d idle connections: the server's memory went from %.0f to %.0f KB, %.2f KB for each connection\n", r.Connections, r.BeforeKB, r.AfterKB, r.KBEach)
+	})
 }
 
 func (d *deployment) idle(ctx context.Context, count int, hold time.Duration, pid string) (*idleResult, error) {

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -32,32 +31,17 @@ func referenceMain(args []string, out, errOut io.Writer) int {
 	dir := fs.String("data", "", "`directory` on the disk to measure; what is written is removed")
 	duration := fs.Duration("duration", 5*time.Second, "how long to write")
 	asJSON := fs.Bool("json", false, "print the result as JSON")
-	switch err := fs.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
+	if code, ok := parse(fs, args); !ok {
+		return code
 	}
 	if *dir == "" || fs.NArg() > 0 {
 		fmt.Fprintln(errOut, "rialto bench reference: give --data, and no arguments")
 		return 2
 	}
 	r, err := reference(*dir, *duration)
-	if err != nil {
-		fmt.Fprintln(errOut, "rialto bench:", err)
-		return 1
-	}
-	if *asJSON {
-		b, err := json.Marshal(r)
-		if err != nil {
-			fmt.Fprintln(errOut, "rialto bench:", err)
-			return 1
-		}
-		fmt.Fprintln(out, string(b))
-		return 0
-	}
-	fmt.Fprintf(out, "Pebble with Sync, 64 writers, batches of 1: %.0f records/s; fdatasync p50 %.3f ms, p99 %.3f ms\n", r.RecordsPerS, r.SyncP50, r.SyncP99)
-	return 0
+	return report(out, errOut, r, err, *asJSON, func() {
+		fmt.Fprintf(out, "Pebble with Sync, 64 writers, batches of 1: %.0f records/s; fdatasync p50 %.3f ms, p99 %.3f ms\n", r.RecordsPerS, r.SyncP50, r.SyncP99)
+	})
 }
 
 func reference(parent string, duration time.Duration) (_ *referenceResult, err error) {
