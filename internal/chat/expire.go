@@ -139,7 +139,7 @@ func (s *Service) expireSome(ctx context.Context, c id.Conversation) (more bool,
 	if err != nil {
 		return false, err
 	}
-	head := start
+	head, newest := start, int64(0)
 	var keep []uint64
 	for i := range entries {
 		e := &entries[i]
@@ -153,10 +153,15 @@ func (s *Service) expireSome(ctx context.Context, c id.Conversation) (more bool,
 		if message.IsControl(e.Payload) {
 			keep = append(keep, e.Seq)
 		}
-		head = e.Seq + 1
+		head, newest = e.Seq+1, max(newest, at)
 	}
 	if head == start {
 		return false, nil
+	}
+	if s.deps.Expired != nil {
+		if err := s.deps.Expired(ctx, c, newest+1); err != nil {
+			return false, err
+		}
 	}
 	// Readers look no further back before the entries go.
 	n := *st

@@ -267,7 +267,7 @@ func TestOrderWhileLoadingAndChanging(t *testing.T) {
 	ctx := context.Background()
 	h := newHouse(t, chat.Config{})
 	deps := h.deps(h.db)
-	deps.Uploads = func(context.Context, id.User, id.Upload) error { return nil }
+	deps.Uploads = func(context.Context, id.User, id.Conversation, id.Upload) error { return nil }
 	a, err := chat.New(ctx, deps, h.config)
 	must(t, err)
 	chat.SetCached(a, 2)

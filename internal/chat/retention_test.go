@@ -10,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/chat"
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/timeline"
+	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 )
 
@@ -159,6 +160,59 @@ func TestExpireWaitsForFanout(t *testing.T) {
 	}
 	if now := h.tail(t, list[0]); now != tail {
 		t.Errorf("the retry changed the tail from %+v to %+v", tail, now)
+	}
+}
+
+// Who keeps the files is told in time: which conversation a file is sent to, by those alone who may write there, and before
+// messages are removed, of when the newest of them was. Where that fails, they stay.
+func TestFilesAreToldOfMessages(t *testing.T) {
+	ctx, h := context.Background(), newHouse(t, chat.Config{Retention: "1d"})
+	deps := h.deps(h.db)
+	var told []string
+	fails := false
+	deps.Uploads = func(_ context.Context, u id.User, c id.Conversation, upload id.Upload) error {
+		told = append(told, fmt.Sprintf("%d sends %d to %d", u, upload, c))
+		return nil
+	}
+	deps.Expired = func(_ context.Context, c id.Conversation, beforeMs int64) error {
+		if fails {
+			return errForeign
+		}
+		told = append(told, fmt.Sprintf("%d to %d, with %d stored", c, beforeMs, len(h.entries(t, c))))
+		return nil
+	}
+	s, err := chat.New(ctx, deps, h.config)
+	must(t, err)
+	c, err := s.OpenDirect(ctx, 1, 2)
+	must(t, err)
+	send := func(u id.User, n uint64) error {
+		content, err := proto.Marshal(&chatv1.Content{Kind: &chatv1.Content_File{File: &chatv1.Media{Upload: 70 + n}}})
+		must(t, err)
+		d := draftOf(c, u, n, "")
+		d.Content = content
+		return s.Send(ctx, d)
+	}
+	must(t, send(1, 1))
+	h.clock.ms.Add(10)
+	must(t, send(2, 1))
+	newest := h.clock.ms.Load()
+	if err := send(3, 1); reasonOf(err) != "no_conversation" {
+		t.Errorf("a stranger sends a file: %v", err)
+	}
+	h.carry(t)
+	h.clock.ms.Add(dayMs)
+	must(t, send(1, 2))
+	h.clock.ms.Add(1)
+	fails = true
+	must(t, chat.Expire(ctx, s))
+	if head := h.tail(t, c).Head; head != 0 {
+		t.Errorf("messages were removed below %d, and their files not", head)
+	}
+	fails = false
+	must(t, chat.Expire(ctx, s))
+	want := fmt.Sprint([]string{fmt.Sprintf("1 sends 71 to %d", c), fmt.Sprintf("2 sends 71 to %d", c), fmt.Sprintf("1 sends 72 to %d", c), fmt.Sprintf("%d to %d, with 4 stored", c, newest+1)})
+	if got := fmt.Sprint(told); got != want {
+		t.Errorf("told %v, want %v", got, want)
 	}
 }
 

@@ -167,7 +167,7 @@ func (s *Service) release(r *room, err error) {
 			return
 		}
 		r.mu.Unlock()
-		s.goOn(r, drafts, s.checkUploads(drafts), err)
+		s.goOn(r, drafts, s.checkUploads(r, drafts, err), err)
 	}
 }
 
@@ -233,17 +233,27 @@ func answer(d *message.Draft, a *timeline.Append) {
 	}
 }
 
-// checkUploads gives for each draft why it is refused.
-func (s *Service) checkUploads(drafts []*message.Draft) []error {
+// checkUploads gives for each draft why it is refused. Where err refuses all, and for those who may not write, nothing is asked.
+func (s *Service) checkUploads(r *room, drafts []*message.Draft, err error) []error {
 	refused := make([]error, len(drafts))
-	if s.deps.Uploads == nil {
+	if s.deps.Uploads == nil || err != nil {
 		return refused
 	}
+	r.mu.Lock()
+	st := r.state
+	r.mu.Unlock()
+	now := s.deps.Clock.Now().UnixMilli()
 	ctx, cancel := context.WithTimeout(context.Background(), loadTime)
 	defer cancel()
 	for i, d := range drafts {
-		if d.Upload != 0 {
-			refused[i] = s.deps.Uploads(ctx, d.Sender, d.Upload)
+		if d.Upload == 0 {
+			continue
+		}
+		if st != nil {
+			refused[i] = st.admits(d.Sender, now)
+		}
+		if refused[i] == nil {
+			refused[i] = s.deps.Uploads(ctx, d.Sender, d.Conversation, d.Upload)
 		}
 	}
 	return refused

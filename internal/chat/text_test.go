@@ -79,7 +79,7 @@ func TestContents(t *testing.T) {
 	h := newHouse(t, chat.Config{})
 	deps := h.deps(h.db)
 	var asked []id.Upload
-	deps.Uploads = func(_ context.Context, u id.User, upload id.Upload) error {
+	deps.Uploads = func(_ context.Context, u id.User, _ id.Conversation, upload id.Upload) error {
 		asked = append(asked, upload)
 		if upload == 13 {
 			return errForeign

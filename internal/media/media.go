@@ -71,6 +71,8 @@ var steps = []string{
 	`CREATE INDEX uploads_unfinished ON uploads (complete, created_ms)`,
 	`ALTER TABLE uploads ADD COLUMN attempts BIGINT NOT NULL DEFAULT 0`,
 	`CREATE INDEX uploads_owner ON uploads (owner, complete, declared)`,
+	`CREATE TABLE upload_uses (upload BIGINT NOT NULL, conversation BIGINT NOT NULL, used_ms BIGINT NOT NULL, PRIMARY KEY (upload, conversation))`,
+	`CREATE INDEX upload_uses_conversation ON upload_uses (conversation, used_ms)`,
 }
 
 // New opens the room.

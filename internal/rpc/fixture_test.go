@@ -100,7 +100,7 @@ func newHouse(t testing.TB) *house {
 	h.media, err = media.New(t.Context(), media.Deps{DB: db, Store: files, IDs: ids, Message: h.message, Secret: []byte("of URLs"), Clock: h.clock, Logger: logger}, media.Config{})
 	must(err)
 	h.chat, err = chat.New(t.Context(), chat.Deps{Log: log, DB: db, IDs: ids, MessageIDs: idgen.NewMessages(h.clock), Relations: h.accounts,
-		Clock: h.clock, Logger: logger, Uploads: h.media.Check}, chat.Config{})
+		Clock: h.clock, Logger: logger, Uploads: h.media.Use, Expired: h.media.Expired}, chat.Config{})
 	must(err)
 	no := func(context.Context, id.User) (bool, error) { return false, nil }
 	in, err := inbox.New(t.Context(), inbox.Deps{Log: log, DB: db, Outbox: outbox, Conversations: conversations{h.chat}, HidesRead: no, Clock: h.clock, Logger: logger}, inbox.Config{})
