@@ -86,6 +86,8 @@ export function controlText(c: Control, name: NameOf, t: Translate): string {
       return t("dissolvedBy", { who });
     case Control_Action.JOIN_POLICY:
       return t("policyChanged", { who });
+    case Control_Action.RETENTION:
+      return c.retentionDays === 0 ? t("keptAsServer", { who }) : t("keptFor", { who, n: c.retentionDays });
     case Control_Action.AVATAR:
       return t("avatarChanged", { who });
     default:

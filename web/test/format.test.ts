@@ -25,13 +25,16 @@ test("times have the form of one's own region", () => {
 });
 
 test("changes of a group are told in whole sentences, also to those whom they touch", () => {
-  const control = (part: Partial<Control>) => ({ $typeName: "rialto.chat.v1.Control", action: 0, actor: "1", users: [], text: "", role: 0, untilMs: 0n, ...part }) as Control;
+  const control = (part: Partial<Control>) => ({ $typeName: "rialto.chat.v1.Control", action: 0, actor: "1", users: [], text: "", role: 0, untilMs: 0n, retentionDays: 0, ...part }) as Control;
   const said = (part: Partial<Control>) => controlText(control(part), (u) => ({ "1": "Alice", "2": "You", "3": "Bob" })[u] ?? "?", t);
   expect(said({ action: Control_Action.ROLE, users: ["2"], role: Role.ADMIN })).toBe("Alice made you an admin");
   expect(said({ action: Control_Action.ROLE, users: ["3"], role: Role.MEMBER })).toBe("Alice made Bob a member again");
   expect(said({ action: Control_Action.JOINED, users: ["2", "3"] })).toBe("You, Bob joined");
   expect(said({ action: Control_Action.MUTED, untilMs: 1n })).toBe("Alice let only admins write");
   expect(said({ action: Control_Action.MUTED, users: ["2"], untilMs: 0n })).toBe("Alice let you write again");
+  expect(said({ action: Control_Action.RETENTION, retentionDays: 7 })).toBe("Alice has messages kept for 7 days");
+  expect(said({ action: Control_Action.RETENTION, retentionDays: 1 })).toBe("Alice has messages kept for 1 day");
+  expect(said({ action: Control_Action.RETENTION })).toContain("as long as the server");
   expect(said({ action: Control_Action.TRANSFERRED, users: ["2"] })).toBe("The owner is now you");
 });
 
