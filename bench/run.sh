@@ -19,7 +19,7 @@ start() {
 }
 stop() { kill $server; wait $server || true; server=""; }
 load() { GOMAXPROCS=2 taskset -c 2,3 bin/rialto bench "$@" 2>/dev/null; }
-number() { sed "s/.*\"$1\":\([0-9.]*\).*/\1/"; }
+number() { sed "s/.*\"$1\":\(-\{0,1\}[0-9.]*\).*/\1/"; }
 calc() { awk "BEGIN{printf \"$1\", $2}"; }
 # row NAME VALUE: is printed, and kept for the medians.
 row() {
