@@ -23,5 +23,6 @@ func (h *House) measure() {
 	telemetry.Count(h.registry, "connections_silent_total", "Connections closed because no heartbeat came.", read(&stats.Silent))
 	telemetry.Count(h.registry, "socket_bytes_in_total", "Bytes from sockets.", read(&stats.BytesIn))
 	telemetry.Count(h.registry, "socket_bytes_out_total", "Bytes to sockets.", read(&stats.BytesOut))
+	telemetry.Count(h.registry, "expired_total", "Messages removed after their time.", func() float64 { return float64(h.chat.Removed()) })
 	telemetry.Count(h.registry, "carried_total", "Entries carried by fan-out.", func() float64 { return float64(h.fanout.Carried()) })
 }

@@ -104,6 +104,8 @@ type Service struct {
 	cached int           // bounds rooms
 	days   uint32        // the deployment's retention; 0: for ever
 	some   atomic.Bool   // there may be a conversation with a retention of its own
+	// removed messages, since the start.
+	removed atomic.Uint64
 
 	mu     sync.Mutex // guards rooms; held for look-ups only
 	rooms  map[id.Conversation]*room

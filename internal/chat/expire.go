@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/message"
 	"github.com/rialto-im/rialto/internal/timeline"
@@ -21,8 +22,12 @@ func (s *Service) Run(ctx context.Context) error {
 	tick := time.NewTicker(expireEvery)
 	defer tick.Stop()
 	for {
+		before := s.Removed()
 		if err := s.expire(ctx); err != nil && ctx.Err() == nil {
 			s.deps.Logger.Warn("expired messages could not be removed", "error", err)
+		}
+		if n := s.Removed() - before; n > 0 {
+			s.deps.Logger.Info("expired messages were removed", "messages", n)
 		}
 		select {
 		case <-tick.C:
@@ -31,6 +36,9 @@ func (s *Service) Run(ctx context.Context) error {
 		}
 	}
 }
+
+// Removed counts the messages that were removed since the start.
+func (s *Service) Removed() uint64 { return s.removed.Load() }
 
 // expire goes over all conversations that do not keep their messages for ever. One that fails does not keep the others.
 func (s *Service) expire(ctx context.Context) error {
@@ -48,7 +56,7 @@ func (s *Service) expire(ctx context.Context) error {
 		}
 		for _, l := range list {
 			if err := s.expireOne(ctx, l.conversation, l.days); err != nil {
-				if ctx.Err() != nil {
+				if ctx.Err() != nil || errs.Is(err, errs.Unavailable) { // as on a full disk: so it would be with each
 					return err
 				}
 				s.deps.Logger.Error("a conversation's expired messages were not removed", "conversation", l.conversation, "error", err)
@@ -172,6 +180,7 @@ func (s *Service) expireSome(ctx context.Context, c id.Conversation) (more bool,
 	if err := s.deps.Log.Expire(ctx, key(c), head, keep); err != nil {
 		return false, err
 	}
+	s.removed.Add(head - start - uint64(len(keep)))
 	return head == start+expirePage, nil
 }
 

@@ -153,6 +153,9 @@ func TestExpireWaitsForFanout(t *testing.T) {
 	if got := seqsOf(t, s, 2, list[0]); len(got) != 0 {
 		t.Errorf("old messages are read: %v", got)
 	}
+	if n := s.Removed(); n != many {
+		t.Errorf("%d are counted as removed, of %d", n, many)
+	}
 	// The retry of one that was removed stores nothing.
 	d := draftOf(list[0], 1, 1, "x")
 	if err := s.Send(ctx, d); reasonOf(err) != "expired" {
