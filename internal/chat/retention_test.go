@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
 	"github.com/rialto-im/rialto/internal/chat"
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/timeline"
+	"github.com/rialto-im/rialto/internal/timeline/pebblelog"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 )
@@ -216,6 +218,61 @@ func TestFilesAreToldOfMessages(t *testing.T) {
 	want := fmt.Sprint([]string{fmt.Sprintf("1 sends 71 to %d", c), fmt.Sprintf("2 sends 71 to %d", c), fmt.Sprintf("1 sends 72 to %d", c), fmt.Sprintf("%d to %d, with 4 stored", c, newest+1)})
 	if got := fmt.Sprint(told); got != want {
 		t.Errorf("told %v, want %v", got, want)
+	}
+}
+
+// Messages expire and are removed while they are read, in both directions and by time: what is read is one run of seqs, up to the
+// end that there was.
+func TestHistoryWhileMessagesExpire(t *testing.T) {
+	ctx, h := context.Background(), newHouse(t, chat.Config{Retention: "1d"})
+	log, err := pebblelog.Open(t.TempDir(), pebblelog.Options{})
+	must(t, err)
+	defer func() { must(t, log.Close()) }()
+	h.log = log
+	nodes := []*chat.Service{h.node(t), h.node(t)}
+	c, err := nodes[0].OpenDirect(ctx, 1, 2)
+	must(t, err)
+	const messages = 400
+	for n := range uint64(messages) {
+		h.clock.ms.Add(1000)
+		must(t, nodes[0].Send(ctx, draftOf(c, 1, n+1, "x")))
+	}
+	newest := h.clock.ms.Load()
+	h.carry(t)
+	h.clock.ms.Store(newest - messages*1000 + dayMs)
+	ended := make(chan struct{})
+	var readers sync.WaitGroup
+	for i, q := range []*chatv1.HistoryRequest{{}, {After: 1}, {TimeMs: 1}, {TimeMs: newest}, {Before: messages}} {
+		readers.Go(func() {
+			q := proto.CloneOf(q)
+			q.Conversation, q.Limit = uint64(c), 200
+			for {
+				page, err := nodes[i%2].History(ctx, 2, q)
+				if err != nil {
+					t.Errorf("%v: %v", q, err)
+					return
+				}
+				for k, m := range page.Messages {
+					if k > 0 && m.Seq != page.Messages[k-1].Seq+1 {
+						t.Errorf("%v: %d after %d", q, m.Seq, page.Messages[k-1].Seq)
+					}
+				}
+				select {
+				case <-ended:
+					return
+				default:
+				}
+			}
+		})
+	}
+	for range messages / 10 {
+		h.clock.ms.Add(10_000)
+		must(t, chat.Expire(ctx, nodes[0]))
+	}
+	close(ended)
+	readers.Wait()
+	if tail := h.tail(t, c); tail.Head < messages-20 {
+		t.Errorf("what is left begins at %d", tail.Head)
 	}
 }
 

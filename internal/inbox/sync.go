@@ -194,7 +194,8 @@ func (s *Service) keptOf(ctx context.Context, k kept, c id.Conversation) (uint64
 // left reads what is there of refs, where not all is: the others are below their logs' heads, which k then knows. An entry that
 // an inbox refers to and no conversation has is damage.
 func (s *Service) left(ctx context.Context, u id.User, k kept, refs []timeline.Ref) (stored []timeline.Entry, err error) {
-	for _, r := range refs {
+	for i := 0; i < len(refs); i++ {
+		r := refs[i]
 		c := id.Conversation(r.Key.ID)
 		if r.From < k[c] {
 			continue
@@ -203,33 +204,22 @@ func (s *Service) left(ctx context.Context, u id.User, k kept, refs []timeline.R
 		if err != nil {
 			return nil, err
 		}
-		if len(found) == 0 {
-			tail, err := s.deps.Log.Tail(ctx, r.Key)
-			if err != nil {
-				return nil, err
-			}
-			if r.From >= tail.Head {
-				s.deps.Logger.Error("an inbox refers to an entry that is not there", "user", u, "conversation", c, "seq", r.From)
-				return nil, errDamaged
-			}
-			k[c] = tail.Head
-		}
-	}
-	for _, r := range refs {
-		if r.From < k[id.Conversation(r.Key.ID)] {
+		if len(found) > 0 {
+			stored = append(stored, found...)
 			continue
 		}
-		found, err := s.deps.Log.Get(ctx, []timeline.Ref{r})
-		if err != nil || len(found) == 0 {
-			return nil, errors.Join(err, errAgain)
+		tail, err := s.deps.Log.Tail(ctx, r.Key)
+		if err != nil {
+			return nil, err
 		}
-		stored = append(stored, found...)
+		if r.From >= tail.Head {
+			s.deps.Logger.Error("an inbox refers to an entry that is not there", "user", u, "conversation", c, "seq", r.From)
+			return nil, errDamaged
+		}
+		k[c], stored, i = tail.Head, nil, -1 // those before it may be below as well: once more
 	}
 	return stored, nil
 }
-
-// errAgain: the log's beginning moved while it was read.
-var errAgain = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "the server is busy; try again", Retry: 1e8}
 
 // appendLarge appends how far each of the user's large groups has come.
 func (s *Service) appendLarge(ctx context.Context, b []byte, u id.User) ([]byte, error) {

@@ -3,6 +3,7 @@ package inbox_test
 import (
 	"bytes"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -386,6 +387,63 @@ func TestEventsOfExpiredMessages(t *testing.T) {
 		if _, err := s.AppendSync(t.Context(), nil, reader, 0, 10); !errs.Is(err, errs.Internal) {
 			t.Errorf("gone %v: an entry that never was: %v", gone, err)
 		}
+	}
+}
+
+// Messages expire and are removed while they are read: nobody gets an error, or an event out of its place.
+func TestReadingWhileMessagesExpire(t *testing.T) {
+	for _, pebble := range []bool{false, true} {
+		s := &stream{house: newHouse(t, pebble, inbox.Config{})}
+		s.open(t, 1, 1, 2)
+		const messages = 300
+		for range messages {
+			s.message(t, 1)
+		}
+		ended := make(chan struct{})
+		var readers sync.WaitGroup
+		read := func(what string, do func() error) {
+			readers.Go(func() {
+				for {
+					if err := do(); err != nil {
+						t.Errorf("pebble %v: %s: %v", pebble, what, err)
+						return
+					}
+					select {
+					case <-ended:
+						return
+					default:
+					}
+				}
+			})
+		}
+		read("sync", func() error {
+			page, err := s.Sync(t.Context(), id.Caller{User: reader}, &chatv1.SyncRequest{Limit: 2000})
+			if err == nil && len(page.Events) != messages {
+				err = fmt.Errorf("%d events", len(page.Events))
+			}
+			return err
+		})
+		read("list", func() error {
+			list, err := s.ListConversations(t.Context(), 2, &chatv1.ListConversationsRequest{})
+			if err == nil && list.Badge != 0 {
+				err = fmt.Errorf("%d unread of what one sent", list.Badge)
+			}
+			return err
+		})
+		read("conversation", func() error {
+			_, err := s.GetConversation(t.Context(), reader, 1)
+			return err
+		})
+		read("settings", func() error {
+			_, err := s.Configure(t.Context(), reader, &chatv1.ConfigureRequest{Conversation: 1})
+			return err
+		})
+		for first := uint64(2); first <= messages+2; first += 7 {
+			s.expire(t, 1, first, true)
+		}
+		s.expire(t, 1, messages+2, true)
+		close(ended)
+		readers.Wait()
 	}
 }
 
