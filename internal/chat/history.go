@@ -34,7 +34,7 @@ func (s *Service) History(ctx context.Context, u id.User, r *chatv1.HistoryReque
 		}
 		forward = true
 	}
-	p := page{limit: limit, from: from, to: to}
+	p := page{forward: forward, limit: limit, from: from, to: to}
 	if forward {
 		at := max(after, from-1)
 		err = p.fill(func(n int) ([]timeline.Entry, error) {
@@ -77,6 +77,7 @@ const (
 
 // page of entries from seq from to seq to.
 type page struct {
+	forward  bool
 	limit    int
 	from, to uint64
 	entries  []timeline.Entry
@@ -98,6 +99,12 @@ func (p *page) fill(read func(n int) ([]timeline.Entry, error)) error {
 				return nil
 			case len(p.entries) == p.limit || p.size >= mostPage:
 				p.more = true
+				return nil
+			}
+			// What lies before a hole expired while it was read.
+			if k := len(p.entries); k > 0 && p.forward && e.Seq != p.entries[k-1].Seq+1 {
+				p.entries, p.size = p.entries[:0], 0
+			} else if k > 0 && !p.forward && e.Seq != p.entries[k-1].Seq-1 {
 				return nil
 			}
 			p.entries = append(p.entries, e)
