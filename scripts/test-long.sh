@@ -11,7 +11,7 @@ KILL_CYCLES=600 go test -timeout 20m -run '^TestKilled' ./internal/faulttest
 printf '\n== a disk that fills up\n'
 if unshare --mount --map-root-user true; then
 	disk=$(mktemp -d)
-	unshare --mount --map-root-user sh -c "mount -t tmpfs -o size=192m tmpfs '$disk' && SMALL_DISK='$disk' go test -count 1 -tags smalldisk -run '^TestTheDiskIsFull' ./internal/faulttest"
+	unshare --mount --map-root-user sh -c "mount -t tmpfs -o size=512m tmpfs '$disk' && SMALL_DISK='$disk' go test -count 1 -timeout 5m -tags smalldisk -run '^TestTheDiskIsFull' ./internal/faulttest"
 	rmdir "$disk"
 else
 	echo "not run: this machine lets nobody mount a small disk"

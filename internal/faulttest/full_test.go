@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The test needs a directory that is a file system of its own, of 128 MiB or so: scripts/test-long.sh mounts one.
+// The test needs a directory that is a file system of its own, of 512 MiB or so (two write-ahead logs of full length have 140): scripts/test-long.sh mounts one.
 
 // ballast fills the disk but for so many bytes.
 func ballast(t *testing.T, path string, free int) {
