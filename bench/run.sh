@@ -48,13 +48,13 @@ for round in $(seq "$rounds"); do
 	row "reference: Pebble Sync, 64 writers, records/s" "$base"
 	row "reference: fdatasync p50, ms" "$sync"
 	start "round$round"
-	chat "1:1, W=16" --window 16
-	chat "1:1, W=1" --window 1
+	chat "1:1, W=1" --window 1 # before W=16, which leaves compactions to be done
 	j=$(load chat --url "$url" --pairs 100 --rate "$(calc %d "$rate/2")" --duration 10s --json)
 	row "1:1, open loop at half: delivery p50, ms" "$(number delivery_p50_ms <<<"$j")"
 	row "1:1, open loop at half: delivery p99, ms" "$(number delivery_p99_ms <<<"$j")"
 	row "1:1, open loop at half: p50 in syncs" "$(calc %.1f "$(number delivery_p50_ms <<<"$j")/$sync")"
 	row "1:1, open loop at half: p99 in syncs" "$(calc %.1f "$(number delivery_p99_ms <<<"$j")/$sync")"
+	chat "1:1, W=16" --window 16
 	GOMAXPROCS=2 taskset -c 0,1 bin/peers serve --listen "127.0.0.1:$peer" &
 	nats=$!
 	until (exec 3<>"/dev/tcp/127.0.0.1/$peer") 2>/dev/null; do :; done
