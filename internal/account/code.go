@@ -69,7 +69,9 @@ func (s *Service) RequestCode(ctx context.Context, handle string) error {
 	now := s.nowMs()
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO login_codes (owner, made_ms) SELECT id, $1 FROM users WHERE handle = $2
-			ON CONFLICT (owner) DO UPDATE SET made_ms = excluded.made_ms, tries = 0, sent = FALSE WHERE login_codes.made_ms <= $3`, now, handle, now-codeEvery.Milliseconds())
+			ON CONFLICT (owner) DO UPDATE SET made_ms = excluded.made_ms, sent = FALSE,
+				tries = CASE WHEN login_codes.made_ms > $4 THEN login_codes.tries ELSE 0 END WHERE login_codes.made_ms <= $3`,
+			now, handle, now-codeEvery.Milliseconds(), now-codeLife.Milliseconds())
 		return err
 	})
 	if err != nil {

@@ -100,9 +100,7 @@ const mergeMost = 60_000
 // open makes a buffer where there is none. The caller holds mu.
 func (c *conn) open() {
 	if c.out == nil {
-		if len(c.rest) == 0 {
-			c.answers = 0
-		}
+		c.answers = min(c.answers, len(c.rest))
 		c.out, c.frameAt = buffers.Get().(*buffer), -1
 	}
 }

@@ -91,22 +91,25 @@ func (s *Service) goOver(ctx context.Context, u id.User, at message.Position) (p
 	if err != nil && !errors.Is(err, sql.ErrNoRows) || at <= from {
 		return p, err
 	}
-	entries, err := s.deps.Log.Read(ctx, inboxOf(u), uint64(from), ackedAtOnce)
-	if err != nil {
-		return p, err
-	}
-	p.to = at
-	if len(entries) == ackedAtOnce {
-		p.to = min(at, message.Position(entries[len(entries)-1].Seq))
-	}
 	seqs := map[id.Conversation]span{}
-	for i := range entries {
-		if message.Position(entries[i].Seq) > at {
-			break
+	for p.to = from; p.to < at && p.read < ackedAtOnce; { // few at once: events may be large
+		entries, err := s.deps.Log.Read(ctx, inboxOf(u), uint64(p.to), atOnce)
+		if err != nil {
+			return p, err
 		}
-		p.read++
-		if c, seq, _, err := message.DecodeInbox(entries[i].Payload); err == nil && seq != 0 { // what is damaged, a sync tells
-			seqs[c] = seqs[c].with(seq)
+		for i := range entries {
+			if message.Position(entries[i].Seq) > at {
+				entries = entries[:i]
+				break
+			}
+			p.read++
+			p.to = message.Position(entries[i].Seq)
+			if c, seq, _, err := message.DecodeInbox(entries[i].Payload); err == nil && seq != 0 { // what is damaged, a sync tells
+				seqs[c] = seqs[c].with(seq)
+			}
+		}
+		if len(entries) < atOnce {
+			p.to = at
 		}
 	}
 	for _, c := range slices.Sorted(maps.Keys(seqs)) {

@@ -108,7 +108,7 @@ func (s *Service) told(ctx context.Context, c id.Conversation, e timeline.Entry,
 	if !isAccess(e.Payload) {
 		return e, nil
 	}
-	for n := atOnce; ; n *= 2 {
+	for n := fewAtOnce; ; {
 		entries, err := s.deps.Log.ReadBack(ctx, logOf(c), e.Seq, n)
 		if err != nil {
 			return e, err

@@ -20,6 +20,7 @@ const (
 	mostEvents  = 2000
 	mostPage    = 1 << 20 // bytes after which a page ends
 	mostRead    = 4 << 20 // bytes that are read at once
+	fewAtOnce   = 16      // entries read at once where they may be large, and none is looked for that is far
 	atOnce      = 64      // entries read at first: what a page does not take was read in vain, and entries may be large
 	fieldEvents = 1       // of SyncResponse
 	fieldNext   = 2

@@ -28,6 +28,7 @@ type Outbox struct {
 
 const (
 	page       = 500
+	pageBytes  = 1 << 20 // of events, after which a page ends
 	retryFirst = 50 * time.Millisecond
 	retryMost  = 5 * time.Second
 	look       = 2 * time.Second // also without a wake-up, for events whose writer died before it called Wake
@@ -117,13 +118,15 @@ func (o *Outbox) read(ctx context.Context) (events []Event, numbers []span, err 
 		return nil, nil, err
 	}
 	defer rows.Close() // before the events are carried, which may take long
-	for rows.Next() {
+	size := 0
+	for size < pageBytes && rows.Next() {
 		var e Event
 		var n int64
 		if err := rows.Scan(&n, &e.User, &e.Body); err != nil {
 			return nil, nil, err
 		}
 		events = append(events, e)
+		size += len(e.Body)
 		if k := len(numbers); k > 0 && numbers[k-1].last == n-1 {
 			numbers[k-1].last = n
 		} else {

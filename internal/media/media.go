@@ -262,7 +262,10 @@ func (s *Service) CheckPicture(ctx context.Context, by id.User, n id.Upload) err
 		return errs.New(errs.Invalid, "not_an_image", "a picture is a PNG, JPEG, GIF or WebP file")
 	}
 	// From now on anyone may see it.
-	_, err = s.set(ctx, `UPDATE uploads SET complete = 2 WHERE id = $1`, int64(n))
+	did, err := s.set(ctx, `UPDATE uploads SET complete = 2 WHERE id = $1 AND complete > 0`, int64(n))
+	if err == nil && !did {
+		err = errNoUpload // it expired meanwhile
+	}
 	return err
 }
 
