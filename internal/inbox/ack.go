@@ -93,7 +93,8 @@ func (s *Service) goOver(ctx context.Context, u id.User, at message.Position) (p
 	}
 	seqs := map[id.Conversation]span{}
 	for p.to = from; p.to < at && p.read < ackedAtOnce; { // few at once: events may be large
-		entries, err := s.deps.Log.Read(ctx, inboxOf(u), uint64(p.to), atOnce)
+		ask := min(atOnce, ackedAtOnce-p.read)
+		entries, err := s.deps.Log.Read(ctx, inboxOf(u), uint64(p.to), ask)
 		if err != nil {
 			return p, err
 		}
@@ -108,7 +109,7 @@ func (s *Service) goOver(ctx context.Context, u id.User, at message.Position) (p
 				seqs[c] = seqs[c].with(seq)
 			}
 		}
-		if len(entries) < atOnce {
+		if len(entries) < ask {
 			p.to = at
 		}
 	}
