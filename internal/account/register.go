@@ -22,7 +22,7 @@ var reserved = []string{"admin", "administrator", "root", "system", "rialto", "s
 
 // parseHandle gives the one form of a handle.
 func parseHandle(handle string) (string, error) {
-	h := strings.ToLower(strings.TrimPrefix(strings.TrimSpace(handle), "@"))
+	h := foldHandle(handle)
 	ok := len(h) >= 3 && len(h) <= 32
 	for i := 0; ok && i < len(h); i++ {
 		c := h[i]

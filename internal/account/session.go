@@ -23,7 +23,7 @@ var errLogin = errs.New(errs.Unauthenticated, "bad_login", "handle or password i
 
 // Login opens a session with a password. Unknown handles and wrong passwords are answered alike.
 func (s *Service) Login(ctx context.Context, r *accountv1.LoginRequest) (*accountv1.Session, error) {
-	handle := strings.ToLower(strings.TrimPrefix(strings.TrimSpace(r.Handle), "@"))
+	handle := foldHandle(r.Handle)
 	if len(handle) > 64 || len(r.Password) > maxPassword || !storable(handle) {
 		return nil, errLogin
 	}

@@ -136,18 +136,11 @@ func (d *deployment) greet(ctx context.Context, u *user) (*socket, *chatv1.Posit
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := s.next()
+	hello, err := s.hello()
 	if err != nil {
 		return nil, nil, err
 	}
-	var f gatewayv1.ServerFrame
-	if err := proto.Unmarshal(p, &f); err != nil {
-		return nil, nil, err
-	}
-	if f.Hello == nil {
-		return nil, nil, fmt.Errorf("the first frame is not Hello: %v", &f)
-	}
-	return s, f.Hello.Tail, nil
+	return s, hello.Tail, nil
 }
 
 // catchUp asks for page after page from a position, and counts what came.

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
-	"google.golang.org/protobuf/proto"
 )
 
 type chatConfig struct {
@@ -234,22 +233,15 @@ func (l *load) connect(ctx context.Context, i int, u *user, device int) (*client
 	if err != nil {
 		return nil, err
 	}
-	p, err := sock.next()
+	hello, err := sock.hello()
 	if err != nil {
 		return nil, err
-	}
-	var f gatewayv1.ServerFrame
-	if err := proto.Unmarshal(p, &f); err != nil {
-		return nil, err
-	}
-	if f.Hello == nil {
-		return nil, fmt.Errorf("the first frame is not Hello: %v", &f)
 	}
 	slots := 1024
 	if l.config.rate > 0 {
 		slots = 1 << 16
 	}
-	c := &client{load: l, sock: sock, number: uint32(i), user: u, rooms: map[uint64]*seen{}, pulling: map[uint64]bool{}, position: f.Hello.Tail.GetSeq(), unacked: f.Hello.Tail.GetSeq(), seqBase: f.Hello.ClientSeq}
+	c := &client{load: l, sock: sock, number: uint32(i), user: u, rooms: map[uint64]*seen{}, pulling: map[uint64]bool{}, position: hello.Tail.GetSeq(), unacked: hello.Tail.GetSeq(), seqBase: hello.ClientSeq}
 	c.inFlight = make([]time.Time, slots)
 	return c, nil
 }

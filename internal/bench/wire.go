@@ -12,6 +12,8 @@ import (
 	"net/url"
 
 	"github.com/gobwas/ws"
+	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // socket is a lean WebSocket client of the protobuf subprotocol.
@@ -114,6 +116,22 @@ func (s *socket) next() ([]byte, error) {
 			return nil, errClosed
 		}
 	}
+}
+
+// hello reads the first frame.
+func (s *socket) hello() (*gatewayv1.Hello, error) {
+	p, err := s.next()
+	if err != nil {
+		return nil, err
+	}
+	var f gatewayv1.ServerFrame
+	if err := proto.Unmarshal(p, &f); err != nil {
+		return nil, err
+	}
+	if f.Hello == nil {
+		return nil, fmt.Errorf("the first frame is not Hello: %v", &f)
+	}
+	return f.Hello, nil
 }
 
 func (s *socket) payload(n int) ([]byte, error) {
