@@ -289,15 +289,21 @@ func TestAWriterWhoGoesDisturbsNobody(t *testing.T) { onBoth(t, testAWriterWhoGo
 func testAWriterWhoGoes(t *testing.T, place string) {
 	db := open(t, place)
 	defer db.Close()
-	for round := range 5 {
-		hold := make(chan struct{})
-		var begun, wait sync.WaitGroup
-		begun.Add(11)
+	alone := errors.New("nobody else is in the transaction")
+	for round, gone := 0, false; !gone; round++ {
+		var (
+			mu   sync.Mutex // guards met
+			met  = map[*sql.Tx]bool{}
+			wait sync.WaitGroup
+		)
+		hold, running, went := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 		for i := range 10 {
 			wait.Go(func() {
-				begun.Done()
 				if err := db.Write(t.Context(), func(tx *sql.Tx) error {
 					<-hold
+					mu.Lock()
+					met[tx] = true
+					mu.Unlock()
 					_, err := tx.Exec(`INSERT INTO things (n) VALUES ($1)`, 10*round+i)
 					return err
 				}); err != nil {
@@ -306,27 +312,57 @@ func testAWriterWhoGoes(t *testing.T, place string) {
 			})
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		running := make(chan struct{})
 		wait.Go(func() {
-			begun.Done()
-			if err := db.Write(ctx, func(tx *sql.Tx) error {
+			went <- db.Write(ctx, func(tx *sql.Tx) error {
+				<-hold
+				mu.Lock()
+				ok := met[tx]
+				mu.Unlock()
+				if !ok {
+					return alone
+				}
 				close(running)
-				_, err := tx.ExecContext(ctx, `WITH RECURSIVE c(n) AS (SELECT 1000 UNION ALL SELECT n + 1 FROM c) INSERT INTO things (n) SELECT n FROM c`)
+				_, err := tx.ExecContext(ctx, `WITH RECURSIVE c(n) AS (SELECT 100000 UNION ALL SELECT n + 1 FROM c) INSERT INTO things (n) SELECT n FROM c`)
 				return err
-			}); err == nil {
+			})
+		})
+		runtime.Gosched()
+		close(hold)
+		select {
+		case <-running:
+			for !endlessUnderWay(t, db, place) {
+				runtime.Gosched()
+			}
+			gone = true
+			cancel()
+			if err := <-went; err == nil {
 				t.Error("one who had gone was answered well")
 			}
-		})
-		begun.Wait()
-		close(hold)
-		<-running
-		for range 1000 {
-			runtime.Gosched() // into the statement, which has no end of its own
+		case err := <-went:
+			if !errors.Is(err, alone) {
+				t.Fatal(err)
+			}
 		}
 		cancel()
 		wait.Wait()
 		if got := stored(t, db); len(got) != 10*(round+1) {
-			t.Errorf("%d rows after round %d", len(got), round)
+			t.Fatalf("%d rows are stored after round %d, not those of the ten others", len(got), round)
 		}
 	}
+}
+
+// endlessUnderWay tells whether the statement that has no end of its own is being run.
+func endlessUnderWay(t *testing.T, db *sqldb.DB, place string) bool {
+	if strings.HasPrefix(place, "postgres") {
+		var n int
+		if err := db.Read().QueryRowContext(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'WITH RECURSIVE c(n)%'`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n > 0
+	}
+	wal, err := os.Stat(place + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wal.Size() > 1<<20 // its pages no longer fit in memory
 }
