@@ -134,6 +134,8 @@ func Open(dir string, options Options) (*Log, error) {
 	}
 	p := pebbleOptions(options)
 	p.EventListener = background(options, l.stop)
+	compactions := newCompactions()
+	p.Experimental.CompactionScheduler = compactions
 	db, err := pebble.Open(dir, p)
 	if err != nil {
 		return nil, fmt.Errorf("timelines in %s: %w", dir, err)
@@ -151,6 +153,7 @@ func Open(dir string, options Options) (*Log, error) {
 	if options.ReadOnly {
 		return l, nil
 	}
+	l.wait.Go(func() { compactions.run(l.stop) })
 	for _, s := range l.shards {
 		l.wait.Go(s.commitLoop)
 		l.wait.Go(s.completeLoop)
