@@ -9,7 +9,8 @@ import (
 )
 
 // Expire drops a conversation's entries below head but for those kept, without a sync: what a power cut brings back expires
-// again. The head is in the same batch, so an entry that is gone is always below it.
+// again. The head is in the same batch, so an entry that is gone is always below it. On a full disk it goes on while half of
+// the reserve is free: it gives space back.
 func (l *Log) Expire(ctx context.Context, k timeline.Key, head uint64, keep []uint64) error {
 	switch {
 	case ctx.Err() != nil:
@@ -18,7 +19,7 @@ func (l *Log) Expire(ctx context.Context, k timeline.Key, head uint64, keep []ui
 		return timeline.ErrClosed
 	case l.broken.Load():
 		return errBroken
-	case l.full.Load():
+	case l.full.Load() && l.free() < l.options.Reserve/2:
 		return timeline.ErrStorageFull
 	}
 	tail, err := l.durableTail(k)
@@ -56,4 +57,27 @@ func (l *Log) Expire(ctx context.Context, k timeline.Key, head uint64, keep []ui
 	}
 	l.loose.Store(true)
 	return b.Commit(pebble.NoSync)
+}
+
+// free bytes of the disk; 0 where nobody knows.
+func (l *Log) free() uint64 {
+	free, err := l.options.Free()
+	if err != nil {
+		return 0
+	}
+	return free
+}
+
+// giveBack has what was expired on a full disk leave it: Pebble drops whole tables once the removal is in a table itself, and
+// as nothing is written, it would not be for long. done is closed when it is; nil where there is nothing to do, or not the room.
+func (l *Log) giveBack() (done <-chan struct{}) {
+	if !l.full.Load() || !l.loose.Load() || l.free() < leastFree+l.db.Metrics().WAL.Size {
+		return nil
+	}
+	l.loose.Store(false)
+	done, err := l.db.AsyncFlush()
+	if err != nil {
+		l.options.Logger.Warn("what has expired could not be tidied away", "error", err)
+	}
+	return done
 }

@@ -2,6 +2,7 @@ package pebblelog
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -80,5 +81,61 @@ func TestPowerCutWhileEntriesExpire(t *testing.T) {
 	}
 	if after == 0 || lost == 0 {
 		t.Errorf("%d cuts kept all, %d lost some: both should have come", after, lost)
+	}
+}
+
+// On a full disk entries expire still, and the space is given back: else it would stay full.
+func TestEntriesExpireOnAFullDisk(t *testing.T) {
+	const reserve, entries = 64 << 20, 400
+	ctx, free := t.Context(), atomic.Uint64{}
+	free.Store(1 << 30)
+	l, err := Open("log", Options{FS: vfs.NewMem(), Free: func() (uint64, error) { return free.Load(), nil }, Reserve: reserve})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	key := cutKey(0)
+	for n := range uint64(entries) {
+		if a := appendOne(l, n*cutConversations); a.Err != nil {
+			t.Fatal(a.Err)
+		}
+	}
+	if err := l.db.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	l.syncLoose()
+	expire := func(head uint64, wants error) {
+		t.Helper()
+		if err := l.Expire(ctx, key, head, nil); err != wants {
+			t.Errorf("expiring to %d: %v, want %v", head, err, wants)
+		}
+	}
+	free.Store(reserve/2 - 1)
+	l.checkFree()
+	if a := appendOne(l, 0); a.Err != timeline.ErrStorageFull {
+		t.Fatalf("the disk is not full: %v", a.Err)
+	}
+	expire(entries/2, timeline.ErrStorageFull)
+	if l.giveBack() != nil {
+		t.Error("with nothing to give back, a full disk is written to")
+	}
+	free.Store(reserve / 2)
+	expire(entries/2, nil)
+	free.Store(leastFree)
+	if l.giveBack() != nil {
+		t.Error("without the room for it, a table is written")
+	}
+	free.Store(reserve / 2)
+	before := l.db.Metrics().Flush.Count
+	done := l.giveBack()
+	if done == nil {
+		t.Fatal("the space is not given back")
+	}
+	<-done
+	if after := l.db.Metrics().Flush.Count; after != before+1 {
+		t.Errorf("%d tables were written, want 1", after-before)
+	}
+	if left, err := l.Read(ctx, key, 0, 1000); err != nil || len(left) != entries/2+1 || left[0].Seq != entries/2 {
+		t.Errorf("%d are left, %v", len(left), err)
 	}
 }

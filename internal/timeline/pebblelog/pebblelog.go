@@ -310,6 +310,7 @@ func (l *Log) watchDisk() {
 		case <-tick.C:
 			l.checkFree()
 			l.syncLoose()
+			l.giveBack() // watched by nobody: the space is, at each tick
 		}
 	}
 }
