@@ -32,8 +32,16 @@ stop
 started "start, with $acked messages, after a stop"
 stop -KILL
 started "start, with $acked messages, after kill -9"
+bin/rialto bench chat --url "$url" --pairs 100 --window 16 --duration 8s --json >/dev/null 2>&1 &
+load=$!
+sleep 6
+stop -KILL
+kill $load 2>/dev/null; wait $load 2>/dev/null || true
+started "start, after kill -9 under load"
 sleep 20 # compaction
 stop
+bin/rialto verify --data "$data/d" 2>/dev/null >"$data/report"
+acked=$(sed -n 's/.*with \([0-9]*\) entries, .*expired.*/\1/p' "$data/report")
 bytes=$(du -sb "$data/d/timeline" | cut -f1)
 printf '%-44s %s bytes\n' "on disk for each message of 200 bytes" $((bytes / acked))
-bin/rialto verify --data "$data/d" 2>/dev/null
+cat "$data/report"
