@@ -41,7 +41,6 @@ type conn struct {
 	last     atomic.Uint32 // second of the last input
 	inFlight atomic.Int32  // sends without a receipt
 	underWay atomic.Int64  // bytes of them
-	calls    atomic.Int32
 
 	reading sync.Mutex // guards in: the reading goroutine's, but for the moment after the first frame's authentication. Before mu.
 	in      inbound
@@ -53,6 +52,7 @@ type conn struct {
 	restOf  *buffer
 	stalled uint32 // second since which rest has not moved, 0 without rest
 	answers int    // bytes of answers to calls that were put since nothing waited
+	running *running
 	large   []id.Conversation
 	left    []id.Conversation // large ones that were left while the connection was greeted
 	flags
@@ -369,6 +369,9 @@ func (c *conn) closed() {
 	c.closing, c.gone = true, true
 	large := c.large
 	c.large = nil
+	if c.running != nil {
+		c.running.end()
+	}
 	if c.out != nil {
 		c.out.free()
 		c.out = nil

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"io"
 	"slices"
@@ -203,5 +204,56 @@ func TestFloodsEnd(t *testing.T) {
 	}
 	if c.closing {
 		t.Error("closed for as many as are allowed, in five seconds")
+	}
+}
+
+// Calls end with their connection, and an idle connection keeps nothing of them. As many as a connection may have wait at once.
+func TestCallsEndWithTheirConnection(t *testing.T) {
+	c, r := bench(t)
+	begun, ended, answer := make(chan struct{}), make(chan error, maxCalls), make(chan struct{})
+	r.invoke = func(ctx context.Context) error {
+		begun <- struct{}{}
+		select {
+		case <-answer:
+			return nil
+		case <-ctx.Done():
+			ended <- ctx.Err()
+			return ctx.Err()
+		}
+	}
+	call := func() {
+		t.Helper()
+		if err := c.handle(&gatewayv1.ClientFrame{Request: 1, Call: &gatewayv1.Call{Method: "/x"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		call()
+		<-begun
+		answer <- struct{}{}
+		c.server.serving.Wait()
+		if list := sent(t, c); c.running != nil || len(list) != 1 || list[0].Result == nil {
+			t.Fatalf("after its answer a call is kept, or its answer is %v", list)
+		}
+	}
+	for range maxCalls {
+		call()
+		<-begun
+	}
+	call()
+	if list := sent(t, c); len(list) != 1 || list[0].GetError().GetReason() != "too_many_calls" {
+		t.Errorf("one call too many: %v", list)
+	}
+	c.closed()
+	for range maxCalls {
+		if err := <-ended; err != context.Canceled {
+			t.Errorf("a call of a connection that is over ended by %v", err)
+		}
+	}
+	c.server.serving.Wait()
+	call() // what came in the same read as the end begins no more
+	c.server.serving.Wait()
+	if c.running != nil {
+		t.Error("calls are kept for ever")
 	}
 }

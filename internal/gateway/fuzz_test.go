@@ -23,6 +23,7 @@ import (
 type rooms struct {
 	asked    []string
 	contents [][]byte // of what was submitted
+	invoke   func(context.Context) error
 }
 
 func (r *rooms) note(format string, args ...any) {
@@ -53,7 +54,10 @@ func (r *rooms) AppendSync(_ context.Context, b []byte, _ id.User, _ message.Pos
 func (r *rooms) Watch(context.Context, id.User, id.Session, []id.User) ([]*presencev1.Presence, error) {
 	return nil, nil
 }
-func (r *rooms) Invoke(context.Context, id.Caller, string, []byte, bool) ([]byte, error) {
+func (r *rooms) Invoke(ctx context.Context, _ id.Caller, _ string, _ []byte, _ bool) ([]byte, error) {
+	if r.invoke != nil {
+		return nil, r.invoke(ctx)
+	}
 	return nil, nil
 }
 

@@ -105,26 +105,40 @@ func (c *conn) authenticate(f *gatewayv1.ClientFrame) error {
 	}
 	token := f.Auth.AccessToken
 	f.Auth = nil
+	under, _ := c.enterCall() // the first on this connection
+	if under == nil {
+		return nil
+	}
 	c.server.serving.Go(func() {
-		ctx, cancel := context.WithTimeout(c.server.ctx, callTime)
-		defer cancel()
-		caller, err := c.server.deps.Accounts.Verify(ctx, token)
-		if err == nil && caller.User == 0 {
-			err = errs.New(errs.Unauthenticated, "no_user", "a socket belongs to a user; use a user's token")
-		}
-		if err == nil {
-			c.mu.Lock()
-			c.caller = caller
-			c.mu.Unlock()
-			err = c.greet(ctx)
-		}
-		if err != nil {
+		err := c.welcome(under, token)
+		over := under.Err() != nil
+		c.leaveCall()
+		switch {
+		case over: // nobody is left to be told
+		case err != nil:
 			c.refuse(err)
-			return
+		default:
+			c.goOn(f)
 		}
-		c.goOn(f)
 	})
 	return nil
+}
+
+// welcome greets the one that a token names.
+func (c *conn) welcome(under context.Context, token string) error {
+	ctx, cancel := context.WithTimeout(under, callTime)
+	defer cancel()
+	caller, err := c.server.deps.Accounts.Verify(ctx, token)
+	if err == nil && caller.User == 0 {
+		err = errs.New(errs.Unauthenticated, "no_user", "a socket belongs to a user; use a user's token")
+	}
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.caller = caller
+	c.mu.Unlock()
+	return c.greet(ctx)
 }
 
 // refuse closes a connection that could not be greeted.
@@ -161,14 +175,16 @@ func (c *conn) call(request uint64, do func(context.Context) error) {
 		c.frame(&gatewayv1.ServerFrame{Request: request, Error: errorOf(err)})
 		c.server.touch(c)
 	}
-	if c.calls.Add(1) > maxCalls {
-		c.calls.Add(-1)
+	under, full := c.enterCall()
+	if full {
 		fail(&errs.Error{Kind: errs.Exhausted, Reason: "too_many_calls", Message: "at most 32 calls at once on a connection; wait for answers", Retry: 1e9})
+	}
+	if under == nil {
 		return
 	}
 	c.server.serving.Go(func() {
-		defer c.calls.Add(-1)
-		ctx, cancel := context.WithTimeout(c.server.ctx, callTime)
+		defer c.leaveCall()
+		ctx, cancel := context.WithTimeout(under, callTime)
 		defer cancel()
 		select {
 		case c.server.work <- struct{}{}:
@@ -179,7 +195,7 @@ func (c *conn) call(request uint64, do func(context.Context) error) {
 		defer func() { <-c.server.work }()
 		err := do(ctx)
 		if err != nil {
-			if e := errs.Of(err); e.Kind == errs.Internal {
+			if e := errs.Of(err); e.Kind == errs.Internal && under.Err() == nil {
 				c.server.deps.Logger.Error("a call on a socket failed", "user", c.caller.User, "error", err)
 			}
 			fail(err)

@@ -16,10 +16,10 @@ type inbound struct {
 	parts   []byte // the parts of a fragmented message so far
 	op      byte   // of that message, 0 without one
 	packed  bool
-	count   int    // of those parts
-	bad     int    // frames that could not be decoded
+	count   uint8  // of those parts
+	bad     uint8  // frames that could not be decoded
 	second  uint32 // in which there were so many frames with nothing in them
-	empty   int
+	empty   uint16
 }
 
 // read takes bytes from the wire. It may change data, and keeps none of it. The caller is the reading goroutine.
