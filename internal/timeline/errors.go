@@ -1,6 +1,13 @@
 package timeline
 
-import "github.com/rialto-im/rialto/internal/errs"
+import (
+	"errors"
+
+	"github.com/rialto-im/rialto/internal/errs"
+)
+
+// ErrTaken: another log took the partition; what was to be written there is now that one's work.
+var ErrTaken = errors.New("another node works this partition now")
 
 // Errors that Append's Done may carry besides the store's own.
 var (

@@ -8,6 +8,8 @@
 //   - A token is unique in its key: appending it again answers with the stored entry and stores nothing.
 //   - The fan-out record of an entry is in the same commit, in the timeline of its partition.
 //   - Derived timelines (inboxes) are written by Post without a sync: each entry must have a durable cause that repeats it.
+//   - Several processes may each have a log on one store, where its engine is made for that. Anyone appends; a partition's
+//     inboxes are written by the log that took it last.
 //
 // All methods may be called from many goroutines.
 package timeline
@@ -34,7 +36,7 @@ type Key struct {
 // Partitions is the number of fan-out partitions, fixed when a store is created.
 const Partitions = 16
 
-// Partition of a key's fan-out records.
+// Partition of a key: where a conversation's fan-out records are, and whose log may post to an inbox.
 func (k Key) Partition() uint16 { return uint16(mix(k.ID) % Partitions) }
 
 func mix(x uint64) uint64 { // splitmix64's finalizer
@@ -45,7 +47,13 @@ func mix(x uint64) uint64 { // splitmix64's finalizer
 	return x ^ x>>31
 }
 
-// Hash spreads keys over shards; the same in every process.
+// Shards is the number of logical shards that stores of many machines are laid out in: a key's stays what it is when shards move.
+const Shards = 1024
+
+// Shard of a key. Those of one partition are Shard modulo Partitions, so a partition is on one machine with its keys.
+func (k Key) Shard() uint16 { return uint16(mix(k.ID) % Shards) }
+
+// Hash spreads keys over the parts of a process; the same in every process.
 func (k Key) Hash() uint64 { return mix(k.ID ^ uint64(k.Kind)<<56) }
 
 // Token makes a retry harmless. The zero Token is none.
@@ -126,7 +134,8 @@ type Record struct {
 	Refs []Ref
 }
 
-// Commit is told to a Listener after each batch: the record of each partition with its appends, in order.
+// Commit is told to a Listener after each batch of its own log: the record of each partition with its appends, in order. Where
+// other processes append as well, the numbers that are missing are their records'.
 type Commit struct {
 	Partition uint16
 	Record    uint64
@@ -173,10 +182,15 @@ type Log interface {
 	// HighestCounter of a device's tokens, 0 for none.
 	HighestCounter(ctx context.Context, sender, device uint64) (uint64, error)
 
-	// Epoch of the derived timelines: greater at every start. Seqs that Post gives have it in their upper 32 bits (the
-	// lower count up from 1 in each epoch and key).
+	// Epoch of the derived timelines: greater after whatever may have lost a part of them, which in one process is every stop.
+	// Seqs that Post gives have it in their upper 32 bits (the lower count up from 1 in each epoch and key).
 	Epoch() uint32
-	// Post appends to derived timelines, in order, without a sync.
+	// Take makes this log the one that posts to the inboxes of a partition and moves its checkpoint, until another log on the
+	// same store takes it: from then on this one's Post and PutCheckpoint there fail with ErrTaken. It returns when nothing that
+	// an earlier one wrote can come any more. Where one process alone writes the store, every log has all partitions.
+	Take(ctx context.Context, partition uint16) error
+	// Post appends to derived timelines, in order, without a sync. Posts that failed may be there nevertheless, where the store
+	// is on another machine: posted again, they have two places.
 	Post(ctx context.Context, posts []Post) error
 	// Trim drops a derived timeline's entries below head.
 	Trim(ctx context.Context, key Key, head uint64) error

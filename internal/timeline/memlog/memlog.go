@@ -255,6 +255,9 @@ func (l *Log) HighestCounter(ctx context.Context, sender, device uint64) (uint64
 // Epoch is always 1.
 func (l *Log) Epoch() uint32 { return 1 }
 
+// Take has nothing to do: every partition is this log's.
+func (l *Log) Take(ctx context.Context, _ uint16) error { return ctx.Err() }
+
 // Post appends to derived timelines.
 func (l *Log) Post(ctx context.Context, posts []timeline.Post) error {
 	l.mu.Lock()

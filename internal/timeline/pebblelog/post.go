@@ -11,6 +11,9 @@ import (
 
 func stripeOf(k timeline.Key) uint { return uint(k.Hash() % tailStripes) }
 
+// Take has nothing to do: one process alone has the store open, so every partition is this log's.
+func (l *Log) Take(ctx context.Context, _ uint16) error { return ctx.Err() }
+
 // Post appends to derived timelines, without a sync.
 func (l *Log) Post(ctx context.Context, posts []timeline.Post) error {
 	if err := ctx.Err(); err != nil {

@@ -19,7 +19,14 @@ import (
 type Open func(t testing.TB, listener timeline.Listener) timeline.Log
 
 // Run holds a log to its promises.
-func Run(t *testing.T, open Open) {
+func Run(t *testing.T, fresh Open) {
+	open := func(t testing.TB, listener timeline.Listener) timeline.Log {
+		l := fresh(t, listener)
+		for p := range uint16(timeline.Partitions) {
+			must(t, l.Take(context.Background(), p))
+		}
+		return l
+	}
 	t.Run("order without a gap from many goroutines", func(t *testing.T) { testOrder(t, open) })
 	t.Run("a retry is harmless", func(t *testing.T) { testTokens(t, open) })
 	t.Run("append is conditional on the access version", func(t *testing.T) { testAccess(t, open) })
