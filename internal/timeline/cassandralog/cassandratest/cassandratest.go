@@ -1,0 +1,127 @@
+// Package cassandratest starts a real Cassandra of one or more nodes on loopback addresses, from its published Maven artifacts.
+// For tests only.
+//
+// The artifacts are fetched once, by Maven with its own settings, into the user's cache directory. Each node has a small heap and
+// its data in a temporary directory. Nodes end with the process that started them, also when that is killed (on Linux).
+package cassandratest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+)
+
+// Cluster is a private one.
+type Cluster struct {
+	// Hosts are the nodes' addresses, 127.0.0.1 and up; clients connect to Port.
+	Hosts []string
+	Port  int
+
+	storage int // the port between nodes
+	jars    string
+	java    string
+	dir     string
+	say     io.Writer
+	nodes   []*node
+}
+
+// Start brings up a cluster of so many nodes, each of which owns an equal part of the ring, and returns when all serve. It says
+// on say what it does. A context that ends before stops it.
+func Start(ctx context.Context, nodes int, say io.Writer) (c *Cluster, err error) {
+	c = &Cluster{say: say}
+	if c.java, c.jars, err = artifacts(ctx, say); err != nil {
+		return nil, err
+	}
+	if c.dir, err = os.MkdirTemp("", "rialto-cassandra-"); err != nil {
+		return nil, err
+	}
+	for i := range nodes {
+		c.Hosts = append(c.Hosts, "127.0.0."+strconv.Itoa(i+1))
+	}
+	if c.Port, c.storage, err = c.ports(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(c.dir))
+	}
+	for i, host := range c.Hosts {
+		part := uint64(math.MaxUint64)/uint64(nodes)*uint64(i) + 1
+		c.nodes = append(c.nodes, &node{cluster: c, host: host, token: int64(part - 1<<63), dir: fmt.Sprintf("%s/%d", c.dir, i+1)})
+	}
+	fmt.Fprintf(say, "starting %d nodes of Cassandra %s\n", nodes, version)
+	if err := c.each(func(n *node) error { return n.start(ctx) }); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	fmt.Fprintln(say, "Cassandra serves")
+	return c, nil
+}
+
+// each does something with all nodes at once.
+func (c *Cluster) each(do func(*node) error) error {
+	failed := make([]error, len(c.nodes))
+	var wait sync.WaitGroup
+	for i, n := range c.nodes {
+		wait.Go(func() { failed[i] = do(n) })
+	}
+	wait.Wait()
+	return errors.Join(failed...)
+}
+
+// ports that are free on all addresses.
+func (c *Cluster) ports() (client, storage int, err error) {
+	for range 20 {
+		var found []int
+		var held []net.Listener
+		for len(found) < 2 {
+			l, err := net.Listen("tcp", c.Hosts[0]+":0")
+			if err != nil {
+				return 0, 0, err
+			}
+			held = append(held, l)
+			port := l.Addr().(*net.TCPAddr).Port
+			free := true
+			for _, h := range c.Hosts[1:] {
+				other, err := net.Listen("tcp", net.JoinHostPort(h, strconv.Itoa(port)))
+				if err != nil {
+					free = false
+					break
+				}
+				held = append(held, other)
+			}
+			if !free {
+				break
+			}
+			found = append(found, port)
+		}
+		for _, l := range held {
+			_ = l.Close()
+		}
+		if len(found) == 2 {
+			return found[0], found[1], nil
+		}
+	}
+	return 0, 0, errors.New("no port is free on all of Cassandra's addresses")
+}
+
+// Kill ends a node (from 0) at once, as a power cut of its machine would; its data stays.
+func (c *Cluster) Kill(i int) error { return c.nodes[i].kill() }
+
+// Restart starts a node that was killed, and returns when it serves.
+func (c *Cluster) Restart(ctx context.Context, i int) error { return c.nodes[i].start(ctx) }
+
+// Logs gives the last lines of each node's log, for a test that failed.
+func (c *Cluster) Logs() string {
+	text := ""
+	for _, n := range c.nodes {
+		text += fmt.Sprintf("== Cassandra on %s\n%s", n.host, n.lastWords())
+	}
+	return text
+}
+
+// Stop ends all nodes and removes all of them.
+func (c *Cluster) Stop() error {
+	return errors.Join(c.each(func(n *node) error { return n.kill() }), os.RemoveAll(c.dir))
+}
