@@ -3,6 +3,7 @@ package media_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"image"
 	"image/gif"
 	"image/jpeg"
@@ -40,6 +41,7 @@ type store struct {
 	blob.Store
 	mu             sync.Mutex // guards all below
 	opening, putIn func()
+	stuck          string // the end of a key that cannot be deleted
 }
 
 func (s *store) take(hook *func()) {
@@ -63,6 +65,16 @@ func (s *store) Put(ctx context.Context, key string, r io.Reader, size int64) er
 		s.take(&s.putIn)
 	}
 	return err
+}
+
+func (s *store) Delete(ctx context.Context, key string) error {
+	s.mu.Lock()
+	stuck := s.stuck != "" && strings.HasSuffix(key, s.stuck)
+	s.mu.Unlock()
+	if stuck {
+		return errors.New("this file cannot be deleted")
+	}
+	return s.Store.Delete(ctx, key)
 }
 
 func (s *store) before(hook *func(), do func()) {

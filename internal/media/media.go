@@ -318,19 +318,33 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// sweep drops what is unfinished for too long, page by page.
+// sweep drops what is unfinished for too long, page by page. One that cannot be dropped does not keep the others; it is tried
+// again by the next sweep.
 func (s *Service) sweep(ctx context.Context) error {
-	for {
-		old, err := s.old(ctx)
-		if err != nil || len(old) == 0 {
+	failed, first := 0, error(nil)
+	for after := id.Upload(0); ; {
+		old, err := s.old(ctx, after)
+		if err != nil {
 			return err
 		}
+		if len(old) == 0 {
+			break
+		}
 		for _, d := range old {
-			if err := s.drop(ctx, d); err != nil {
-				return err
+			after = d.id
+			if err := s.drop(ctx, d); ctx.Err() != nil {
+				return ctx.Err()
+			} else if err != nil {
+				if failed++; first == nil {
+					first = fmt.Errorf("upload %d: %w", d.id, err)
+				}
 			}
 		}
 	}
+	if failed > 0 {
+		return fmt.Errorf("%d uploads stay; the first: %w", failed, first)
+	}
+	return nil
 }
 
 // abandoned is an upload that is to be dropped.
@@ -339,8 +353,8 @@ type abandoned struct {
 	attempts int64
 }
 
-func (s *Service) old(ctx context.Context) (old []abandoned, err error) {
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, attempts FROM uploads WHERE complete <= 0 AND created_ms < $1 LIMIT 100`, s.deps.Clock.Now().Add(-unfinished).UnixMilli())
+func (s *Service) old(ctx context.Context, after id.Upload) (old []abandoned, err error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, attempts FROM uploads WHERE complete <= 0 AND created_ms < $1 AND id > $2 ORDER BY id LIMIT 100`, s.deps.Clock.Now().Add(-unfinished).UnixMilli(), int64(after))
 	if err != nil {
 		return nil, err
 	}

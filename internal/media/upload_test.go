@@ -311,6 +311,48 @@ func TestDownloadsOfMessages(t *testing.T) {
 	}
 }
 
+// A file that cannot be deleted is reported, and neither keeps the others nor is forgotten.
+func TestAFileThatCannotBeDeleted(t *testing.T) {
+	r, ctx := open(t, media.Config{}), t.Context()
+	var stuck uint64
+	for i := range 250 { // of more than one page
+		up := r.create(alice, "a", 1)
+		if i == 0 {
+			stuck = up.Upload
+		}
+		if i%50 == 0 {
+			if w := r.put(up.Url, []byte("a")); w.Code != http.StatusNoContent {
+				t.Fatal(w.Code, w.Body)
+			}
+		}
+	}
+	r.clock.ms.Add(25 * time.Hour.Milliseconds())
+	left := func() (n int) {
+		t.Helper()
+		if err := r.deps.DB.Read().QueryRowContext(ctx, `SELECT count(*) FROM uploads`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	r.store.mu.Lock()
+	r.store.stuck = id.Upload(stuck).String()
+	r.store.mu.Unlock()
+	for range 2 {
+		if err := r.Sweep(ctx); err == nil || !strings.Contains(err.Error(), "1 uploads stay") || !strings.Contains(err.Error(), r.store.stuck) {
+			t.Errorf("a sweep that left one says %v", err)
+		}
+		if left() != 1 || r.files() != 1 {
+			t.Errorf("%d uploads and %d files are left, want the one that cannot be deleted", left(), r.files())
+		}
+	}
+	r.store.mu.Lock()
+	r.store.stuck = ""
+	r.store.mu.Unlock()
+	if err := r.Sweep(ctx); err != nil || left() != 0 || r.files() != 0 {
+		t.Errorf("later %d uploads and %d files are left, %v", left(), r.files(), err)
+	}
+}
+
 func TestManyUnfinishedUploadsAreDropped(t *testing.T) {
 	r := open(t, media.Config{})
 	for range 120 {
