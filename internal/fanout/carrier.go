@@ -221,19 +221,28 @@ func (c *carrier) catchUp(ctx context.Context, p *part) error {
 	}
 }
 
+// read gives a record's entries. Those that are no more are left out.
 func (c *carrier) read(ctx context.Context, r timeline.Record) ([]timeline.Committed, error) {
+	all := uint64(0)
+	for _, ref := range r.Refs {
+		all += ref.To - ref.From + 1
+	}
 	entries, err := c.worker.deps.Log.Get(ctx, r.Refs)
 	if err != nil {
 		return nil, err
 	}
 	committed := make([]timeline.Committed, 0, len(entries))
+	whole := uint64(len(entries)) == all
 	for _, ref := range r.Refs {
-		for seq := ref.From; seq <= ref.To && len(entries) > 0; seq++ {
-			if entries[0].Seq != seq {
-				continue
-			}
-			committed = append(committed, timeline.Committed{Key: ref.Key, Seq: seq, Counted: entries[0].Counted, Payload: entries[0].Payload})
-			entries = entries[1:]
+		of := entries
+		if whole {
+			n := ref.To - ref.From + 1
+			of, entries = entries[:n], entries[n:]
+		} else if of, err = c.worker.deps.Log.Get(ctx, []timeline.Ref{ref}); err != nil {
+			return nil, err // by itself: entries do not say whose they are, and the next one's may have the seq of one that is missing
+		}
+		for i := range of {
+			committed = append(committed, timeline.Committed{Key: ref.Key, Seq: of[i].Seq, Counted: of[i].Counted, Payload: of[i].Payload})
 		}
 	}
 	return committed, nil
