@@ -50,9 +50,10 @@ type Deps struct {
 	Relations  Relations
 	Clock      clock.Clock
 	Logger     *slog.Logger
-	// Uploads tells whether a user may send an upload to a conversation, and notes that they do. May be nil: then all may.
-	Uploads func(ctx context.Context, u id.User, c id.Conversation, upload id.Upload) error
-	// Expired is told before a conversation's messages from before a time are removed. May be nil.
+	// Uploads tells for each why by[i] may not send uploads[i] to a conversation, and notes that the others do. May be nil: then
+	// all may.
+	Uploads func(ctx context.Context, c id.Conversation, by []id.User, uploads []id.Upload) (refused []error)
+	// Expired is told that a conversation's messages from before a time are removed, and again at each look. May be nil.
 	Expired func(ctx context.Context, c id.Conversation, beforeMs int64) error
 	// Transient delivers a frame to users who are connected. May be nil.
 	Transient func(users []id.User, frame []byte)

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/errs"
@@ -89,23 +90,36 @@ func (s *Service) retentions(ctx context.Context, query string, above id.Convers
 }
 
 // expireOne removes what has expired of a conversation, in steps. The rows say whether it is worth a look, the state how many
-// days it is.
+// days it is. Whoever keeps the files is told each time, so that an end in between does no harm.
 func (s *Service) expireOne(ctx context.Context, c id.Conversation, days uint32) error {
-	tail, err := s.deps.Log.Tail(ctx, key(c))
+	cut := s.cut(s.keptDays(days))
+	oldest, err := s.oldest(ctx, c)
 	if err != nil {
 		return err
 	}
-	oldest, err := s.deps.Log.Read(ctx, key(c), max(tail.Head, 1)-1, 1)
-	if err != nil || len(oldest) == 0 {
-		return err
-	}
-	if at, err := timeOf(&oldest[0]); err != nil || at >= s.cut(s.keptDays(days)) {
-		return err
-	}
-	for more := true; more && err == nil; {
+	for more := oldest < cut; more && err == nil; {
 		more, err = s.expireSome(ctx, c)
 	}
-	return err
+	if err != nil || s.deps.Expired == nil {
+		return err
+	}
+	if oldest, err = s.oldest(ctx, c); err != nil {
+		return err
+	}
+	return s.deps.Expired(ctx, c, min(oldest, cut))
+}
+
+// oldest is the time of the oldest entry that has not expired, far in the future where there is none.
+func (s *Service) oldest(ctx context.Context, c id.Conversation) (ms int64, err error) {
+	tail, err := s.deps.Log.Tail(ctx, key(c))
+	if err != nil {
+		return 0, err
+	}
+	entries, err := s.deps.Log.Read(ctx, key(c), max(tail.Head, 1)-1, 1)
+	if err != nil || len(entries) == 0 {
+		return math.MaxInt64, err
+	}
+	return timeOf(&entries[0])
 }
 
 // cut is the time before which messages that are kept for so many days have expired.
@@ -147,7 +161,7 @@ func (s *Service) expireSome(ctx context.Context, c id.Conversation) (more bool,
 	if err != nil {
 		return false, err
 	}
-	head, newest := start, int64(0)
+	head := start
 	var keep []uint64
 	for i := range entries {
 		e := &entries[i]
@@ -161,15 +175,10 @@ func (s *Service) expireSome(ctx context.Context, c id.Conversation) (more bool,
 		if message.IsControl(e.Payload) {
 			keep = append(keep, e.Seq)
 		}
-		head, newest = e.Seq+1, max(newest, at)
+		head = e.Seq + 1
 	}
 	if head == start {
 		return false, nil
-	}
-	if s.deps.Expired != nil {
-		if err := s.deps.Expired(ctx, c, newest+1); err != nil {
-			return false, err
-		}
 	}
 	// Readers look no further back before the entries go.
 	n := *st

@@ -267,7 +267,9 @@ func TestOrderWhileLoadingAndChanging(t *testing.T) {
 	ctx := context.Background()
 	h := newHouse(t, chat.Config{})
 	deps := h.deps(h.db)
-	deps.Uploads = func(context.Context, id.User, id.Conversation, id.Upload) error { return nil }
+	deps.Uploads = func(_ context.Context, _ id.Conversation, by []id.User, _ []id.Upload) []error {
+		return make([]error, len(by))
+	}
 	a, err := chat.New(ctx, deps, h.config)
 	must(t, err)
 	chat.SetCached(a, 2)

@@ -245,6 +245,9 @@ func (s *Service) checkUploads(r *room, drafts []*message.Draft, err error) []er
 	now := s.deps.Clock.Now().UnixMilli()
 	ctx, cancel := context.WithTimeout(context.Background(), loadTime)
 	defer cancel()
+	var asked []int // of drafts
+	var by []id.User
+	var uploads []id.Upload
 	for i, d := range drafts {
 		if d.Upload == 0 {
 			continue
@@ -253,8 +256,14 @@ func (s *Service) checkUploads(r *room, drafts []*message.Draft, err error) []er
 			refused[i] = st.admits(d.Sender, now)
 		}
 		if refused[i] == nil {
-			refused[i] = s.deps.Uploads(ctx, d.Sender, d.Conversation, d.Upload)
+			asked, by, uploads = append(asked, i), append(by, d.Sender), append(uploads, d.Upload)
 		}
+	}
+	if len(asked) == 0 {
+		return refused
+	}
+	for i, err := range s.deps.Uploads(ctx, r.id, by, uploads) { // at once: the others of the room wait meanwhile
+		refused[asked[i]] = err
 	}
 	return refused
 }

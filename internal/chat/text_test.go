@@ -3,6 +3,7 @@ package chat_test
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,17 +75,78 @@ func TestTexts(t *testing.T) {
 	}
 }
 
+// Uploads of all drafts that wait are looked at in one go: the rest of the room waits meanwhile.
+func TestUploadsAreLookedAtTogether(t *testing.T) {
+	const many = 100
+	ctx, h := context.Background(), newHouse(t, chat.Config{})
+	deps := h.deps(h.db)
+	looks, looking, goOn := []int{}, make(chan struct{}), make(chan struct{})
+	deps.Uploads = func(_ context.Context, _ id.Conversation, by []id.User, uploads []id.Upload) []error {
+		if looks = append(looks, len(uploads)); len(looks) == 1 {
+			close(looking)
+			<-goOn
+		}
+		refused := make([]error, len(by))
+		for i := range by {
+			if by[i] == 2 {
+				refused[i] = errForeign
+			}
+		}
+		return refused
+	}
+	s, err := chat.New(ctx, deps, h.config)
+	must(t, err)
+	c, err := s.OpenDirect(ctx, 1, 2)
+	must(t, err)
+	file := contentOf(t, &chatv1.Content{Kind: &chatv1.Content_File{File: &chatv1.Media{Upload: 7}}})
+	done := make(chan *message.Draft, 3*many)
+	submit := func(u id.User, n uint64, content []byte) {
+		d := draftOf(c, u, n, "text")
+		if content != nil {
+			d.Content = content
+		}
+		d.Done = func(d *message.Draft) { done <- d }
+		s.Submit(d)
+	}
+	submit(1, 1, file)
+	<-looking
+	for n := range uint64(many) {
+		submit(1, 2+2*n, file)
+		submit(1, 3+2*n, nil)
+		submit(2, 1+n, file)
+	}
+	close(goOn)
+	seqs := map[uint64]uint64{} // of what user 1 sent
+	for range 1 + 3*many {
+		if d := <-done; d.Sender == 2 && reasonOf(d.Err) != "foreign" || d.Sender == 1 && d.Err != nil {
+			t.Fatalf("%d of %d: %v", d.ClientSeq, d.Sender, d.Err)
+		} else if d.Sender == 1 {
+			seqs[d.ClientSeq] = d.Seq
+		}
+	}
+	if !slices.Equal(looks, []int{1, 2 * many}) {
+		t.Errorf("looks at %v uploads", looks)
+	}
+	for n, seq := range seqs {
+		if seq != n+1 { // after the entry that made the conversation
+			t.Errorf("the %d. message of a sender is at %d", n, seq)
+		}
+	}
+}
+
 func TestContents(t *testing.T) {
 	ctx := context.Background()
 	h := newHouse(t, chat.Config{})
 	deps := h.deps(h.db)
 	var asked []id.Upload
-	deps.Uploads = func(_ context.Context, u id.User, _ id.Conversation, upload id.Upload) error {
-		asked = append(asked, upload)
-		if upload == 13 {
-			return errForeign
+	deps.Uploads = func(_ context.Context, _ id.Conversation, _ []id.User, uploads []id.Upload) (refused []error) {
+		for _, upload := range uploads {
+			asked = append(asked, upload)
+			if refused = append(refused, nil); upload == 13 {
+				refused[len(refused)-1] = errForeign
+			}
 		}
-		return nil
+		return refused
 	}
 	s, err := chat.New(ctx, deps, h.config)
 	must(t, err)

@@ -73,6 +73,8 @@ var steps = []string{
 	`CREATE INDEX uploads_owner ON uploads (owner, complete, declared)`,
 	`CREATE TABLE upload_uses (upload BIGINT NOT NULL, conversation BIGINT NOT NULL, used_ms BIGINT NOT NULL, PRIMARY KEY (upload, conversation))`,
 	`CREATE INDEX upload_uses_conversation ON upload_uses (conversation, used_ms)`,
+	// Of uploads from before there were uses, some uses are not known: those are not traced, and stay.
+	`ALTER TABLE uploads ADD COLUMN traced BIGINT NOT NULL DEFAULT 0`,
 }
 
 // New opens the room.
@@ -170,7 +172,7 @@ func (s *Service) CreateUpload(ctx context.Context, u id.User, r *chatv1.CreateU
 		if err := s.admit(ctx, tx, u, r.Size); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO uploads (id, owner, name, declared, created_ms) VALUES ($1, $2, $3, $4, $5)`, int64(n), int64(u), cleanName(r.Name), int64(r.Size), now.UnixMilli())
+		_, err := tx.ExecContext(ctx, `INSERT INTO uploads (id, owner, name, declared, created_ms, traced) VALUES ($1, $2, $3, $4, $5, 1)`, int64(n), int64(u), cleanName(r.Name), int64(r.Size), now.UnixMilli())
 		return err
 	})
 	if err != nil {
