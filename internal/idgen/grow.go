@@ -1,0 +1,171 @@
+package idgen
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rialto-im/rialto/internal/errs"
+)
+
+// slack is how many numbers the old stores may still give while the set grows, before they wait for its end.
+const slack = 10_000_000
+
+// GrowMultiPrimary adds stores to a set of multi-primary ids: it is given all of them, the old ones and the empty ones, and all
+// must answer. Ids are given meanwhile. It goes from generation to generation:
+//
+//  1. All old stores agree on a ceiling that none has passed. They go on below it, N by N.
+//  2. Only when all have, the new stores get their places, above the ceiling, still closed.
+//  3. Each old store goes on above the ceiling, M by M; then the new ones are opened.
+//
+// A number up to the ceiling is told apart by its remainder by N, one above by its remainder by M. If it is interrupted it is
+// called again and goes on. Nodes that do not know the new stores yet go on with the old ones. A set is not made smaller, and a
+// store that was lost is not replaced by an empty one, which would begin anew with numbers that the lost one gave: the others go
+// on without it.
+func GrowMultiPrimary(ctx context.Context, stores []Records) error {
+	g := growth{stores: make([]counters, len(stores)), layouts: make([]layout, len(stores))}
+	if len(stores) > storesMost {
+		return errs.New(errs.Invalid, "bad_config", "multi-primary ids take 1 to 64 stores")
+	}
+	for i, db := range stores {
+		var err error
+		if g.stores[i], err = openCounters(ctx, db); err == nil {
+			g.layouts[i], err = g.stores[i].layout(ctx)
+		}
+		if err != nil {
+			return errs.Wrap(errs.Unavailable, "ids_unavailable", "all stores of multi-primary ids must answer while the set grows", fmt.Errorf("store %d: %w", i, err))
+		}
+	}
+	if err := g.plan(ctx); err != nil {
+		return err
+	}
+	return g.carryOut(ctx)
+}
+
+// growth is under way from one generation to the next.
+type growth struct {
+	stores  []counters
+	layouts []layout
+	to      int64 // generation
+	ceiling uint64
+}
+
+func (g *growth) plan(ctx context.Context) error {
+	if err := apartIn(g.layouts); err != nil {
+		return err
+	}
+	var lo, hi layout // of the lowest and the highest generation
+	known, highest := uint64(0), uint64(0)
+	for i, l := range g.layouts {
+		last, err := g.stores[i].highest(ctx)
+		if err != nil {
+			return err
+		}
+		highest = max(highest, last)
+		if l.stride == 0 {
+			continue
+		}
+		if known == 0 || l.generation < lo.generation {
+			lo = l
+		}
+		if l.generation > hi.generation {
+			hi = l
+		}
+		known++
+	}
+	m := uint64(len(g.layouts))
+	switch {
+	case known == 0:
+		return errs.New(errs.Invalid, "bad_config", "none of the stores is set up for multi-primary ids; there is nothing to grow")
+	case hi.generation > lo.generation || hi.stride == m && known == m: // it was begun, or is done
+		if hi.stride != m {
+			return errs.New(errs.Invalid, "bad_config", fmt.Sprintf("a growth to %d stores was begun; finish it with those", hi.stride))
+		}
+		g.to, g.ceiling = hi.generation, hi.above
+		return nil
+	case known != lo.stride || m < known:
+		return errs.New(errs.Invalid, "bad_config", fmt.Sprintf("a set grows with all of its %d stores; %d of them are here", lo.stride, known))
+	}
+	g.to, g.ceiling = lo.generation+1, highest+slack
+	agreed := uint64(0)
+	for _, l := range g.layouts {
+		if l.ceiling < most {
+			agreed = max(agreed, l.ceiling)
+		}
+	}
+	if agreed > 0 { // another growth has begun, and may be under way: it is the same one then
+		g.ceiling = agreed
+	}
+	return nil
+}
+
+func (g *growth) carryOut(ctx context.Context) error {
+	for i, l := range g.layouts {
+		if l.stride == 0 || l.generation == g.to {
+			continue
+		}
+		capped := l
+		capped.ceiling = g.ceiling
+		if err := g.stores[i].relay(ctx, l, capped); err != nil {
+			return err
+		}
+		g.layouts[i] = capped
+	}
+	if err := g.placeNew(ctx); err != nil {
+		return err
+	}
+	for i, l := range g.layouts {
+		to := layout{generation: g.to, place: l.place, stride: uint64(len(g.layouts)), above: g.ceiling, ceiling: most}
+		if l == to || g.isNew(l) {
+			continue
+		}
+		if err := g.stores[i].relay(ctx, l, to); err != nil {
+			return err
+		}
+	}
+	for i, l := range g.layouts {
+		if !g.isNew(l) {
+			continue
+		}
+		to := l
+		to.ceiling = most
+		if err := g.stores[i].relay(ctx, l, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isNew tells a store that is placed and closed.
+func (g *growth) isNew(l layout) bool {
+	return l.generation == g.to && l.ceiling == l.above && l.above == g.ceiling
+}
+
+// placeNew gives the stores that have none the places that are free.
+func (g *growth) placeNew(ctx context.Context) error {
+	taken := map[uint64]bool{}
+	for _, l := range g.layouts {
+		if l.stride > 0 {
+			taken[l.place] = true
+		}
+	}
+	free := uint64(0)
+	for i, l := range g.layouts {
+		if l.stride > 0 {
+			continue
+		}
+		for taken[free] {
+			free++
+		}
+		taken[free] = true
+		want := layout{generation: g.to, place: free, stride: uint64(len(g.layouts)), above: g.ceiling, ceiling: g.ceiling}
+		stored, err := g.stores[i].place(ctx, want)
+		if err != nil {
+			return err
+		}
+		if stored != want {
+			return errs.New(errs.Conflict, "growing", "the stores of multi-primary ids changed meanwhile; grow them again")
+		}
+		g.layouts[i] = stored
+	}
+	return nil
+}
