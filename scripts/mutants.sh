@@ -71,7 +71,7 @@ mutant "take any counter as new" $log/append.go 's/a\.Token\.Counter > highest \
 mutant "use a number twice" $log/append.go 's/^\ttail\.Seq\+\+$/if tail.Seq%20 != 7 || a.SetAccess { tail.Seq++ }/' 'Log' $log
 mutant "start with the old epoch" $log/pebblelog.go 's/^\t\tl\.epoch\+\+$/\t\tl.epoch += 0/' 'PowerCut$' $log
 mutant "go on in the old epoch's numbers" $log/post.go 's/max\(prev, uint64\(l\.epoch\)<<32\)/prev/' 'PowerCut$|Log' $log
-mutant "trust the wall clock for ids" internal/idgen/snowflake.go 's/now > s\.last:/now != s.last:/; s/back > maxStepBack/back > 1000*time.Hour/; s/back > 0 \{/back > 1000*time.Hour {/' . internal/idgen
+mutant "trust the wall clock for ids" internal/idgen/flake.go 's/now > at:/now != at:/; s/ms < began \{/ms < began-3_600_000_000 {/' . internal/idgen
 mutant "trust the wall clock for messages' ids" internal/idgen/messages.go 's/max\(now, last\+1\)/now/' . internal/idgen
 
 # Each entry reaches everyone.

@@ -41,7 +41,9 @@ type Deps struct {
 }
 
 // IDs makes record ids.
-type IDs interface{ Next() (uint64, error) }
+type IDs interface {
+	Next(ctx context.Context) (uint64, error)
+}
 
 // Ended is a session that ended, and why.
 type Ended struct {

@@ -65,7 +65,11 @@ func open(t testing.TB, config account.Config) *room {
 		t.Fatal(err)
 	}
 	r := &room{t: t, db: db, clock: &clockByHand{now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}}
-	r.deps = account.Deps{DB: db, Outbox: outbox, IDs: idgen.NewSnowflake(r.clock, 1), Clock: r.clock, Logger: logger,
+	ids, err := idgen.NewSnowflake(t.Context(), idgen.Fixed(r.clock, 1), idgen.SnowflakeConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.deps = account.Deps{DB: db, Outbox: outbox, IDs: ids, Clock: r.clock, Logger: logger,
 		SessionEnded: func(e account.Ended) {
 			r.mu.Lock()
 			defer r.mu.Unlock()

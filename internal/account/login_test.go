@@ -1,6 +1,7 @@
 package account_test
 
 import (
+	"context"
 	"database/sql"
 	"encoding/base64"
 	"fmt"
@@ -91,7 +92,7 @@ type atNext struct {
 	do func()
 }
 
-func (a *atNext) Next() (uint64, error) {
+func (a *atNext) Next(ctx context.Context) (uint64, error) {
 	a.mu.Lock()
 	do := a.do
 	a.do = nil
@@ -99,7 +100,7 @@ func (a *atNext) Next() (uint64, error) {
 	if do != nil {
 		do()
 	}
-	return a.IDs.Next()
+	return a.IDs.Next(ctx)
 }
 
 // TestALoginDoesNotOutliveItsPassword: between the check of a password and the session, another password took its place.

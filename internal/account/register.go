@@ -110,7 +110,7 @@ func (s *Service) Register(ctx context.Context, r *accountv1.RegisterRequest) (*
 }
 
 func (s *Service) insertUser(ctx context.Context, handle, name, hash, external string) (id.User, error) {
-	user, err := s.deps.IDs.Next()
+	user, err := s.deps.IDs.Next(ctx)
 	if err != nil {
 		return 0, err
 	}

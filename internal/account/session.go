@@ -109,12 +109,12 @@ func (s *Service) begin(ctx context.Context, user id.User, phc string, c *accoun
 	if typ == "" {
 		typ = "other"
 	}
-	session, err := s.deps.IDs.Next()
+	session, err := s.deps.IDs.Next(ctx)
 	if err != nil {
 		return nil, err
 	}
 	device := c.Device
-	fresh, err := s.deps.IDs.Next()
+	fresh, err := s.deps.IDs.Next(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -55,6 +55,7 @@ type House struct {
 	dir      *dataDir
 	db       *sqldb.DB
 	log      timeline.Log
+	leases   *idgen.Leases
 	accounts *account.Service
 	chat     *chat.Service
 	inbox    *inbox.Service
@@ -118,7 +119,10 @@ func (h *House) committed(commits []timeline.Commit) {
 func (h *House) rooms(ctx context.Context) (err error) {
 	node := "node-1"
 	system := h.clock
-	ids := idgen.NewSnowflake(system, 0)
+	ids, messages, err := h.generators(ctx)
+	if err != nil {
+		return err
+	}
 	if h.outbox, err = job.NewOutbox(ctx, h.db, h.logger); err != nil {
 		return err
 	}
@@ -151,7 +155,7 @@ func (h *House) rooms(ctx context.Context) (err error) {
 		return err
 	}
 	transient := func(users []id.User, frame []byte) { h.fanout.Transient(users, frame) }
-	h.chat, err = chat.New(ctx, chat.Deps{Log: h.log, DB: h.db, IDs: ids, MessageIDs: idgen.NewMessages(system), Relations: h.accounts,
+	h.chat, err = chat.New(ctx, chat.Deps{Log: h.log, DB: h.db, IDs: ids, MessageIDs: messages, Relations: h.accounts,
 		Clock: system, Logger: h.logger, Uploads: h.media.Use, Expired: h.media.Expired, Transient: transient, ExternalIDs: h.accounts.ExternalIDs}, h.config.Chat)
 	if err != nil {
 		return err
@@ -177,6 +181,7 @@ func (h *House) rooms(ctx context.Context) (err error) {
 
 // start runs the rooms, and opens the doors last.
 func (h *House) start(ctx context.Context) error {
+	h.stack.Start("ids", h.leases.Run)
 	h.stack.Start("chat", h.chat.Run)
 	h.stack.Start("inbox", h.inbox.Run)
 	h.stack.Start("presence", h.presence.Run)

@@ -15,7 +15,6 @@ import (
 	"github.com/rialto-im/rialto/internal/account"
 	"github.com/rialto-im/rialto/internal/clock"
 	"github.com/rialto-im/rialto/internal/config"
-	"github.com/rialto-im/rialto/internal/idgen"
 	"github.com/rialto-im/rialto/internal/job"
 	"github.com/rialto-im/rialto/internal/sqldb"
 	"github.com/rialto-im/rialto/internal/telemetry"
@@ -237,7 +236,7 @@ func adminKey(ctx context.Context, verb, data, name string, out io.Writer) (err 
 	if err != nil {
 		return err
 	}
-	accounts, err := account.New(ctx, account.Deps{DB: db, Outbox: outbox, IDs: idgen.NewSnowflake(clock.System{}, 1), Clock: clock.System{}, Logger: logger}, account.Config{})
+	accounts, err := account.New(ctx, account.Deps{DB: db, Outbox: outbox, Clock: clock.System{}, Logger: logger}, account.Config{})
 	if err != nil {
 		return err
 	}

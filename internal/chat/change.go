@@ -66,7 +66,14 @@ func (s *Service) appendControl(ctx context.Context, r *room, st *state, control
 	r.busy = true
 	r.mu.Unlock()
 	// Drawn when no draft can come between: ids rise with seqs.
-	e := message.Entry{ID: s.deps.MessageIDs.Next(uint8(st.kind), st.id), Sender: id.User(control.Actor), Control: true, Content: content}
+	number, err := s.deps.MessageIDs.Next(uint8(st.kind), st.id)
+	if err != nil {
+		if own {
+			s.release(r, nil)
+		}
+		return 0, err
+	}
+	e := message.Entry{ID: number, Sender: id.User(control.Actor), Control: true, Content: content}
 	a.Payload = e.Append(nil)
 	done := make(chan struct{})
 	a.Done = func(a *timeline.Append) {

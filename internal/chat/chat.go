@@ -35,11 +35,13 @@ type Relations interface {
 
 // MessageIDs makes the ids of messages.
 type MessageIDs interface {
-	Next(typ uint8, c id.Conversation) id.Message
+	Next(typ uint8, c id.Conversation) (id.Message, error)
 }
 
 // IDs makes record ids.
-type IDs interface{ Next() (uint64, error) }
+type IDs interface {
+	Next(ctx context.Context) (uint64, error)
+}
 
 // Deps are what a Service needs.
 type Deps struct {

@@ -45,7 +45,7 @@ func (s *Service) OpenDirect(ctx context.Context, a, b id.User) (id.Conversation
 		if blocked, err := s.deps.Relations.Blocked(ctx, a, b); err != nil || blocked {
 			return 0, errors.Join(err, errBlocked)
 		}
-		n, err := s.deps.IDs.Next()
+		n, err := s.deps.IDs.Next(ctx)
 		if err != nil {
 			return 0, err
 		}
@@ -116,7 +116,7 @@ func (s *Service) CreateGroup(ctx context.Context, owner id.User, r *chatv1.Crea
 	if policy < 1 || policy > 3 {
 		return 0, errJoinPolicy
 	}
-	n, err := s.deps.IDs.Next()
+	n, err := s.deps.IDs.Next(ctx)
 	if err != nil {
 		return 0, err
 	}

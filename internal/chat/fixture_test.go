@@ -88,9 +88,14 @@ func newHouse(t testing.TB, config chat.Config) *house {
 	h := &house{place: sqltest.Place(t), log: memlog.New(nil), config: config, clock: &clockByHand{},
 		relations: &relations{most: 1000, blocked: map[[2]id.User]bool{}, friends: map[[2]id.User]bool{}}}
 	h.clock.ms.Store(1_800_000_000_000)
-	h.messages = idgen.NewMessages(h.clock)
-	h.ids = idgen.NewSnowflake(steady{}, 1)
 	h.db = openDB(t, h.place)
+	var err error
+	if h.messages, err = idgen.NewMessages(context.Background(), idgen.Fixed(h.clock, 0), idgen.MessagesConfig{}); err != nil {
+		t.Fatal(err)
+	}
+	if h.ids, err = idgen.NewSnowflake(context.Background(), idgen.Fixed(steady{}, 1), idgen.SnowflakeConfig{}); err != nil {
+		t.Fatal(err)
+	}
 	return h
 }
 

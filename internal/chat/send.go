@@ -76,8 +76,11 @@ func (s *Service) submit(r *room, d *message.Draft) bool {
 		return true
 	}
 	// Under r.mu, so that a sender's drafts reach the log in their order.
-	s.append(r, d)
+	err := s.append(r, d)
 	r.mu.Unlock()
+	if err != nil {
+		s.refuseNew(d, err)
+	}
 	return true
 }
 
@@ -185,7 +188,7 @@ func (s *Service) goOn(r *room, drafts []*message.Draft, refused []error, err er
 			refused[i] = err
 		} else if refused[i] == nil {
 			if refused[i] = r.state.admits(d.Sender, now); refused[i] == nil {
-				s.append(r, d)
+				refused[i] = s.append(r, d)
 			}
 		}
 	}
@@ -268,12 +271,13 @@ func (s *Service) checkUploads(r *room, drafts []*message.Draft, err error) []er
 	return refused
 }
 
-// append gives a draft to the log. The caller holds r.mu.
-func (s *Service) append(r *room, d *message.Draft) {
+// append gives a draft to the log. It fails where there is no id for it. The caller holds r.mu.
+func (s *Service) append(r *room, d *message.Draft) (err error) {
+	if d.ID, err = s.deps.MessageIDs.Next(uint8(r.state.kind), d.Conversation); err != nil {
+		return err
+	}
 	w := sendings.Get().(*sending)
 	w.service, w.room, w.draft = s, r, d
-	typ := uint8(r.state.kind)
-	d.ID = s.deps.MessageIDs.Next(typ, d.Conversation)
 	e := message.Entry{ID: d.ID, Sender: d.Sender, Device: d.Device, ClientSeq: d.ClientSeq, Content: d.Content}
 	w.append = timeline.Append{
 		Key: key(d.Conversation), Payload: e.Append(make([]byte, 0, len(d.Content)+40)), Token: tokenOf(d), Author: uint64(d.Sender),
@@ -283,6 +287,7 @@ func (s *Service) append(r *room, d *message.Draft) {
 	r.flying.Add(1)
 	w.list[0] = &w.append
 	s.deps.Log.Append(w.list[:]...)
+	return nil
 }
 
 func tokenOf(d *message.Draft) timeline.Token {

@@ -42,7 +42,11 @@ func testMembers(t *testing.T, open func(timeline.Listener) timeline.Log) {
 	s := newStage(t, open)
 	db, err := sqldb.Open(ctx, sqltest.Place(t))
 	must(t, err)
-	deps := chat.Deps{Log: s.log, DB: db, IDs: idgen.NewSnowflake(clock.System{}, 0), MessageIDs: idgen.NewMessages(clock.System{}), Relations: anyone{}, Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler)}
+	ids, err := idgen.NewSnowflake(ctx, idgen.Fixed(clock.System{}, 0), idgen.SnowflakeConfig{})
+	must(t, err)
+	messages, err := idgen.NewMessages(ctx, idgen.Fixed(clock.System{}, 0), idgen.MessagesConfig{})
+	must(t, err)
+	deps := chat.Deps{Log: s.log, DB: db, IDs: ids, MessageIDs: messages, Relations: anyone{}, Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler)}
 	room, err := chat.New(ctx, deps, chat.Config{})
 	must(t, err)
 	var groups []id.Conversation

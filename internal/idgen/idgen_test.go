@@ -28,15 +28,33 @@ func (s *stepping) step(d time.Duration) {
 	s.mu.Unlock()
 }
 
+func snowflake(t testing.TB, c clock.Clock, worker uint64) *idgen.Snowflake {
+	t.Helper()
+	g, err := idgen.NewSnowflake(t.Context(), idgen.Fixed(c, worker), idgen.SnowflakeConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func messages(t testing.TB, c clock.Clock) *idgen.Messages {
+	t.Helper()
+	g, err := idgen.NewMessages(t.Context(), idgen.Fixed(c, 0), idgen.MessagesConfig{Ranges: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
 func TestSnowflakesRiseThroughClockSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(365 * 26 * 24 * time.Hour) // the bubble begins in 2000
 		c := &stepping{}
-		g := idgen.NewSnowflake(c, 3)
+		g := snowflake(t, c, 3)
 		last := uint64(0)
 		next := func() {
 			t.Helper()
-			v, err := g.Next()
+			v, err := g.Next(t.Context())
 			if err != nil || v <= last || v>>12&0x3ff != 3 {
 				t.Fatalf("%d after %d, %v", v, last, err)
 			}
@@ -48,7 +66,7 @@ func TestSnowflakesRiseThroughClockSteps(t *testing.T) {
 		c.step(50 * time.Millisecond)
 		next()
 		c.step(time.Hour)
-		if _, err := g.Next(); !errs.Is(err, errs.Unavailable) {
+		if _, err := g.Next(t.Context()); !errs.Is(err, errs.Unavailable) {
 			t.Fatalf("after an hour back: %v", err)
 		}
 		time.Sleep(time.Hour + time.Second)
@@ -57,7 +75,7 @@ func TestSnowflakesRiseThroughClockSteps(t *testing.T) {
 }
 
 func TestMessageIDsAreUnique(t *testing.T) {
-	g := idgen.NewMessages(clock.System{})
+	g := messages(t, clock.System{})
 	const each = 50_000
 	var wait sync.WaitGroup
 	var all [4][]string
@@ -65,9 +83,10 @@ func TestMessageIDsAreUnique(t *testing.T) {
 		wait.Go(func() {
 			last := ""
 			for range each {
-				s := g.Next(1, 5).String()
-				if s <= last {
-					t.Errorf("%s after %s", s, last)
+				m, err := g.Next(1, 5)
+				s := m.String()
+				if err != nil || s <= last {
+					t.Errorf("%s after %s, %v", s, last, err)
 				}
 				last = s
 				all[i] = append(all[i], s)

@@ -17,14 +17,14 @@ func TestSnowflakesOfManyAskers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(365 * 40 * 24 * time.Hour) // the bubble begins in 2000
 		const askers, each, worker = 8, 5000, 1023
-		g := idgen.NewSnowflake(clock.System{}, worker)
+		g := snowflake(t, clock.System{}, worker)
 		began := time.Now().UnixMilli()
 		all := make([][]uint64, askers)
 		var wait sync.WaitGroup
 		for i := range all {
 			wait.Go(func() {
 				for range each {
-					v, err := g.Next()
+					v, err := g.Next(t.Context())
 					if err != nil {
 						t.Error(err)
 						return
@@ -61,11 +61,10 @@ func TestSnowflakesOfManyAskers(t *testing.T) {
 	})
 }
 
-// A worker's number that is too large does not change the time.
+// A worker's number that is too large is refused: cut, it would be another's.
 func TestSnowflakesOfAWorkerTooFar(t *testing.T) {
-	v, err := idgen.NewSnowflake(clock.System{}, 1024+7).Next()
-	if err != nil || v>>12&0x3ff != 7 || int64(v>>22)+idgen.Epoch > time.Now().UnixMilli() {
-		t.Errorf("%d, %v", v, err)
+	if _, err := idgen.NewSnowflake(t.Context(), idgen.Fixed(clock.System{}, 1024+7), idgen.SnowflakeConfig{}); err == nil {
+		t.Error("a worker of 1,031 in 10 bits")
 	}
 }
 
@@ -73,13 +72,13 @@ func TestSnowflakesOfAWorkerTooFar(t *testing.T) {
 func TestMessageIDsRiseThroughClockSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &stepping{}
-		g := idgen.NewMessages(c)
+		g := messages(t, c)
 		var last id.Message
 		next := func() {
 			t.Helper()
-			m := g.Next(2, 77)
-			if m.String() <= last.String() || m.Type() != 2 || m.Low22() != 77 {
-				t.Fatalf("%s of type %d after %s", m, m.Type(), last)
+			m, err := g.Next(2, 77)
+			if err != nil || m.String() <= last.String() || m.Type() != 2 || m.Low22() != 77 {
+				t.Fatalf("%s of type %d after %s, %v", m, m.Type(), last, err)
 			}
 			last = m
 		}

@@ -1,30 +1,117 @@
 package idgen
 
 import (
-	"sync/atomic"
+	"context"
+	"fmt"
+	"math/bits"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/clock"
+	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/id"
 )
 
-// Messages makes readable message ids. Time and spin together only rise: when the clock stands or steps back, or a
-// millisecond's 4,096 spins are used up, they run ahead of it.
-type Messages struct {
-	clock clock.Clock
-	last  atomic.Uint64 // milliseconds<<12 | spin
+const (
+	spinBits    = 12
+	messageTime = 42
+	// shortWait is how long a message waits for its id where the store is slow: senders hold their conversation meanwhile.
+	shortWait = 500 * time.Millisecond
+	// againAfter a wait in vain the next one may wait.
+	againAfter = 2 * time.Second
+)
+
+// MessagesConfig of a generator. Generators of one name, on all nodes, make ids that differ.
+type MessagesConfig struct {
+	Name string // default "message"
+	// Ranges is into how many equal parts the 4,096 spins of a millisecond are divided, a power of two to 4,096: as many
+	// generators may there be. It is fixed when the first one starts. Default 8.
+	Ranges uint64
 }
 
-// NewMessages makes a generator.
-func NewMessages(c clock.Clock) *Messages { return &Messages{clock: c} }
+// Messages makes readable message ids. Time and spin together only rise: when the clock stands or steps back, or a
+// millisecond's spins are used up, they run ahead of it.
+type Messages struct {
+	lease *lease
+	clock clock.Clock
+	bits  uint8 // of the spin that count; those above are the range
+}
 
-// Next gives the id of a message of a conversation.
-func (m *Messages) Next(typ uint8, c id.Conversation) id.Message {
-	now := uint64(m.clock.Now().UnixMilli()) << 12
+// NewMessages leases a range of spins.
+func NewMessages(ctx context.Context, leases *Leases, c MessagesConfig) (*Messages, error) {
+	if c.Name == "" {
+		c.Name = "message"
+	}
+	if c.Ranges == 0 {
+		c.Ranges = 8
+	}
+	if c.Ranges > 1<<spinBits || bits.OnesCount64(c.Ranges) != 1 {
+		return nil, fmt.Errorf("%d ranges of spins: it is a power of two, 1 to 4,096", c.Ranges)
+	}
+	m := &Messages{clock: leases.clock, bits: spinBits - uint8(bits.TrailingZeros64(c.Ranges))}
+	var err error
+	m.lease, err = leases.hold(ctx, c.Name, c.Ranges, counting{unit: 1, bits: m.bits, time: messageTime})
+	return m, err
+}
+
+var errType = errs.New(errs.Invalid, "bad_type", "a conversation's type is 0 to 15")
+
+// Next gives the id of a message of a conversation. It fails with Unavailable where the store does not extend the lease.
+func (m *Messages) Next(typ uint8, c id.Conversation) (id.Message, error) {
+	if typ > 15 {
+		return id.Message{}, errType
+	}
+	l := m.lease
 	for {
-		last := m.last.Load()
+		now := uint64(m.clock.Now().UnixMilli()) << m.bits
+		g := l.grant.Load()
+		if g == nil {
+			if err := m.more(nil); err != nil {
+				return id.Message{}, err
+			}
+			continue
+		}
+		last := g.last.Load()
 		next := max(now, last+1)
-		if m.last.CompareAndSwap(last, next) {
-			return id.MessageOf(int64(next>>12), uint16(next&0xfff), typ, c)
+		ms := int64(next >> m.bits)
+		if ms >= g.to.Load() || last == spent {
+			if err := m.more(g); err != nil {
+				return id.Message{}, err
+			}
+			continue
+		}
+		if g.last.CompareAndSwap(last, next) {
+			return id.MessageOf(ms, uint16(g.slot<<m.bits|next&(1<<m.bits-1)), typ, c), nil
 		}
 	}
+}
+
+// more waits for a longer lease, but not long: where the store did not answer in time, who comes next does not wait for it.
+func (m *Messages) more(g *grant) error {
+	l := m.lease
+	if at := l.stalled.Load(); at != 0 {
+		if since := m.clock.Now().UnixMilli() - at; since >= 0 && since < againAfter.Milliseconds() {
+			return errWait(nil)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), shortWait)
+	defer cancel()
+	need := max(m.clock.Now().UnixMilli(), 1)
+	if g != nil {
+		need = max(need, g.to.Load())
+		// A clock that stepped back, or more ids than there are: the mark goes on no faster than time.
+		if d := time.Duration(need-m.clock.Now().UnixMilli())*time.Millisecond + margin - ahead; d > 0 {
+			t := time.NewTimer(min(d, margin))
+			<-t.C
+		}
+	}
+	err := l.extend(ctx, need)
+	if ctx.Err() != nil {
+		l.stalled.Store(m.clock.Now().UnixMilli())
+	}
+	return err
+}
+
+// YearsLeft until the ids' time has no more bits.
+func (m *Messages) YearsLeft() float64 {
+	return time.UnixMilli(m.lease.end()).Sub(m.clock.Now()).Hours() / 24 / 365.2425
 }

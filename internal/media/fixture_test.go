@@ -120,7 +120,11 @@ func open(t *testing.T, config media.Config) *room {
 	}
 	r.clock.ms.Store(1_800_000_000_000)
 	r.store = &store{Store: disk}
-	r.deps = media.Deps{DB: db, Store: r.store, IDs: idgen.NewSnowflake(r.clock, 1), Message: r.message, Secret: []byte("of URLs"), Clock: r.clock, Logger: slog.New(slog.DiscardHandler)}
+	ids, err := idgen.NewSnowflake(t.Context(), idgen.Fixed(r.clock, 1), idgen.SnowflakeConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.deps = media.Deps{DB: db, Store: r.store, IDs: ids, Message: r.message, Secret: []byte("of URLs"), Clock: r.clock, Logger: slog.New(slog.DiscardHandler)}
 	if r.Service, err = media.New(t.Context(), r.deps, config); err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,9 @@ import (
 type Deps struct {
 	DB    *sqldb.DB
 	Store blob.Store
-	IDs   interface{ Next() (uint64, error) }
+	IDs   interface {
+		Next(ctx context.Context) (uint64, error)
+	}
 	// Message gives a message that a user may read.
 	Message func(ctx context.Context, u id.User, c id.Conversation, seq uint64) (*chatv1.Message, error)
 	// Secret signs URLs.
@@ -163,7 +165,7 @@ func (s *Service) CreateUpload(ctx context.Context, u id.User, r *chatv1.CreateU
 	if r.Size == 0 || r.Size > s.config.MaxSize {
 		return nil, errs.New(errs.Invalid, "bad_size", fmt.Sprintf("a file has 1 to %d bytes", s.config.MaxSize))
 	}
-	n, err := s.deps.IDs.Next()
+	n, err := s.deps.IDs.Next(ctx)
 	if err != nil {
 		return nil, err
 	}

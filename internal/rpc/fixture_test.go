@@ -91,7 +91,10 @@ func newHouse(t testing.TB) *house {
 	}
 	outbox, err := job.NewOutbox(t.Context(), db, logger)
 	must(err)
-	ids := idgen.NewSnowflake(h.clock, 1)
+	ids, err := idgen.NewSnowflake(t.Context(), idgen.Fixed(h.clock, 1), idgen.SnowflakeConfig{})
+	must(err)
+	messages, err := idgen.NewMessages(t.Context(), idgen.Fixed(h.clock, 0), idgen.MessagesConfig{})
+	must(err)
 	h.accounts, err = account.New(t.Context(), account.Deps{DB: db, Outbox: outbox, IDs: ids, Clock: h.clock, Logger: logger,
 		AccessChanged: func(ctx context.Context, a, b id.User) error { return h.chat.AccessChanged(ctx, a, b) }}, account.Config{})
 	must(err)
@@ -99,7 +102,7 @@ func newHouse(t testing.TB) *house {
 	must(err)
 	h.media, err = media.New(t.Context(), media.Deps{DB: db, Store: files, IDs: ids, Message: h.message, Secret: []byte("of URLs"), Clock: h.clock, Logger: logger}, media.Config{})
 	must(err)
-	h.chat, err = chat.New(t.Context(), chat.Deps{Log: log, DB: db, IDs: ids, MessageIDs: idgen.NewMessages(h.clock), Relations: h.accounts,
+	h.chat, err = chat.New(t.Context(), chat.Deps{Log: log, DB: db, IDs: ids, MessageIDs: messages, Relations: h.accounts,
 		Clock: h.clock, Logger: logger, Uploads: h.media.Use, Expired: h.media.Expired}, chat.Config{})
 	must(err)
 	no := func(context.Context, id.User) (bool, error) { return false, nil }
