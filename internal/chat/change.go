@@ -5,8 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"time"
 
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/message"
 	"github.com/rialto-im/rialto/internal/timeline"
@@ -76,19 +78,34 @@ func (s *Service) appendControl(ctx context.Context, r *room, st *state, control
 	e := message.Entry{ID: number, Sender: id.User(control.Actor), Control: true, Content: content}
 	a.Payload = e.Append(nil)
 	done := make(chan struct{})
+	late := false // guarded by r.mu: nobody waits for the entry any more
 	a.Done = func(a *timeline.Append) {
-		// In the log's order: who asks for the audience of this entry finds the state after it.
+		var n *state
+		var changed []id.User
 		if a.Err == nil && !a.Duplicate {
-			next, users = st.apply(a.Seq, control)
-			next.blocked, next.unknown, next.relatedMs = related.blocked, related.unknown, related.relatedMs
-			r.mu.Lock()
-			r.state = next
-			r.mu.Unlock()
+			n, changed = st.apply(a.Seq, control)
+			n.blocked, n.unknown, n.relatedMs = related.blocked, related.unknown, related.relatedMs
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		switch {
+		case n == nil:
+		case late:
+			if r.state != nil && r.state.access < n.access {
+				r.state = nil // whoever asks next finds the entry in the log
+			}
+		default: // in the log's order: who asks for the audience of this entry finds the state after it
+			next, users, r.state = n, changed, n
 		}
 		close(done)
 	}
 	s.deps.Log.Append(a)
-	<-done
+	if !s.landedInTime(r, done, &late) {
+		if own {
+			s.release(r, nil) // should the entry come, those that it comes before are refused by the log, and look again
+		}
+		return 0, errNoAnswer
+	}
 	if a.Duplicate { // created at an earlier try that did not come to its end
 		r.mu.Lock()
 		r.state = nil
@@ -113,6 +130,31 @@ func (s *Service) appendControl(ctx context.Context, r *room, st *state, control
 		r.mu.Unlock()
 	}
 	return a.Seq, nil
+}
+
+// appendMost bounds the wait for a control entry: those who look at all conversations of a user wait for it too.
+const appendMost = 10 * time.Second
+
+var errNoAnswer = &errs.Error{Kind: errs.Unavailable, Reason: "no_answer", Message: "the store has not answered in time; the change may still be made: look, and try again", Retry: 1e9}
+
+// landedInTime waits until the entry is stored, or refused. Where that takes too long it is late, and false.
+func (s *Service) landedInTime(r *room, done <-chan struct{}, late *bool) bool {
+	timer := time.NewTimer(s.appendMost)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	select {
+	case <-done: // in between
+		return true
+	default:
+		*late = true
+		return false
+	}
 }
 
 // resize makes a group large or small when it passed the bound.

@@ -105,8 +105,10 @@ type Service struct {
 	config Config
 	loads  chan struct{} // bounds the loads at once
 	cached int           // bounds rooms
-	days   uint32        // the deployment's retention; 0: for ever
-	some   atomic.Bool   // there may be a conversation with a retention of its own
+	// appendMost bounds the wait for a control entry.
+	appendMost time.Duration
+	days       uint32      // the deployment's retention; 0: for ever
+	some       atomic.Bool // there may be a conversation with a retention of its own
 	// removed messages, since the start.
 	removed atomic.Uint64
 
@@ -139,7 +141,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if err := config.Check(); err != nil {
 		return nil, err
 	}
-	s := &Service{deps: deps, config: config, loads: make(chan struct{}, 64), asking: make(chan struct{}, 32), cached: cachedRooms, rooms: map[id.Conversation]*room{}}
+	s := &Service{deps: deps, config: config, loads: make(chan struct{}, 64), asking: make(chan struct{}, 32), cached: cachedRooms, appendMost: appendMost, rooms: map[id.Conversation]*room{}}
 	if config.RelationWebhook.Set() {
 		s.hook = webhook.New(config.RelationWebhook, deps.Clock)
 	}

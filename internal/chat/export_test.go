@@ -1,9 +1,15 @@
 package chat
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // SetCached bounds the conversations in memory, before the first use.
 func SetCached(s *Service, n int) { s.cached = n }
+
+// SetAppendMost bounds the wait for a control entry, before the first use.
+func SetAppendMost(s *Service, most time.Duration) { s.appendMost = most }
 
 // CachedRooms counts them.
 func CachedRooms(s *Service) int {
