@@ -1,0 +1,84 @@
+package idgen
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/clock"
+)
+
+// ULID makes ULIDs: 48 bits of milliseconds and 80 random ones, of which the highest 22 count within the millisecond, from a
+// random place. They rise within a generator, as bytes and as texts.
+type ULID struct{ moments moments }
+
+// NewULID makes a generator.
+func NewULID(c clock.Clock) *ULID { return &ULID{moments{clock: c}} }
+
+// Next gives a ULID. It does not fail; the error is there for the day when 48 bits of milliseconds are over.
+func (u *ULID) Next() (v [16]byte, err error) {
+	ms, count, random := u.moments.next()
+	binary.BigEndian.PutUint64(v[:], ms<<16|count>>6)
+	binary.BigEndian.PutUint64(v[8:], count<<58|random>>6)
+	return v, endOf48(ms)
+}
+
+const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+// ULIDText appends the text form, 26 symbols of Crockford's base 32, as 01ARZ3NDEKTSV4RRFFQ69G5FAV, to b.
+func ULIDText(b []byte, v [16]byte) []byte {
+	hi, lo := binary.BigEndian.Uint64(v[:]), binary.BigEndian.Uint64(v[8:])
+	for i := 125; i >= 0; i -= 5 {
+		var d uint64
+		switch {
+		case i >= 64:
+			d = hi >> (i - 64)
+		case i > 59:
+			d = hi<<(64-i) | lo>>i
+		default:
+			d = lo >> i
+		}
+		b = append(b, crockford[d&31])
+	}
+	return b
+}
+
+// ULIDParts is what a ULID says. Others' generators have random bits where ours counts.
+type ULIDParts struct {
+	Time          time.Time
+	Count, Random uint64 // 22 and 58 bits
+}
+
+// ParseULID reads the text form, in either case. The error names the first offending character, counted from 1.
+func ParseULID(s string) (v [16]byte, p ULIDParts, err error) {
+	if len(s) != 26 {
+		return v, p, fmt.Errorf("a ULID has 26 characters, as 01ARZ3NDEKTSV4RRFFQ69G5FAV, and this has %d", len(s))
+	}
+	var hi, lo uint64
+	for i := range len(s) {
+		d, ok := crockfordDigit(s[i])
+		if !ok {
+			return v, p, fmt.Errorf("character %d of a ULID is %q, not one of %s", i+1, s[i], crockford)
+		}
+		if i == 0 && d > 7 {
+			return v, p, fmt.Errorf("character 1 of a ULID is %q: it has 128 bits, and begins with 0 to 7", s[i])
+		}
+		hi, lo = hi<<5|lo>>59, lo<<5|d
+	}
+	p = ULIDParts{Time: time.UnixMilli(int64(hi >> 16)).UTC(), Count: hi&0xffff<<6 | lo>>58, Random: lo & (1<<58 - 1)}
+	binary.BigEndian.PutUint64(v[:], hi)
+	binary.BigEndian.PutUint64(v[8:], lo)
+	return v, p, nil
+}
+
+func crockfordDigit(c byte) (uint64, bool) {
+	if c >= 'a' && c <= 'z' {
+		c -= 0x20
+	}
+	for i := range len(crockford) {
+		if crockford[i] == c {
+			return uint64(i), true
+		}
+	}
+	return 0, false
+}
