@@ -1,0 +1,237 @@
+package pglog_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/timeline"
+	"github.com/rialto-im/rialto/internal/timeline/pglog"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t testing.TB, place string, options pglog.Options) *pglog.Log {
+	t.Helper()
+	l, err := pglog.Open(t.Context(), place, options)
+	must(t, err)
+	return l
+}
+
+// logged is where a test finds what a log warns of.
+type logged struct {
+	mu   sync.Mutex // guards text
+	text strings.Builder
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func (l *logged) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
+// place is an empty schema; its connections go by the name that it gives.
+func place(t testing.TB) (address, name string) {
+	t.Helper()
+	address = sqltest.Schema(t, sqltest.Postgres(t))
+	u, err := url.Parse(address)
+	must(t, err)
+	q := u.Query()
+	name = q.Get("search_path")
+	q.Set("application_name", name)
+	u.RawQuery = q.Encode()
+	return u.String(), name
+}
+
+func session(t testing.TB, address string) *pgx.Conn {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), address)
+	must(t, err)
+	t.Cleanup(func() { _ = c.Close(context.Background()) })
+	return c
+}
+
+func conversation(id uint64) timeline.Key { return timeline.Key{Kind: timeline.Conversation, ID: id} }
+func inbox(id uint64) timeline.Key        { return timeline.Key{Kind: timeline.Inbox, ID: id} }
+
+func token(device, n uint64) timeline.Token {
+	return timeline.Token{Sender: 7, Device: device, Counter: n}
+}
+
+// read gives all payloads of a key, and wants its seqs to be without a gap.
+func read(t testing.TB, l timeline.Log, k timeline.Key) []string {
+	t.Helper()
+	entries, err := l.Read(context.Background(), k, 0, 1<<20)
+	must(t, err)
+	texts := make([]string, len(entries))
+	for i, e := range entries {
+		texts[i] = string(e.Payload)
+		if e.Seq != uint64(i+1) {
+			t.Fatalf("%v: entry %d has seq %d", k, i+1, e.Seq)
+		}
+	}
+	return texts
+}
+
+// What a proxy does with the next batch that comes by.
+type fate int
+
+const (
+	pass         fate = iota
+	loseAnswer        // it is stored, and the answer is lost with the connection
+	loseQuestion      // the connection is lost before it came there
+	comeLate          // the connection is lost, and the batch arrives later, at release
+)
+
+// proxy stands between a log and PostgreSQL.
+type proxy struct {
+	t        testing.TB
+	listener net.Listener
+	server   string // its socket file
+	wait     sync.WaitGroup
+
+	mu    sync.Mutex // guards what follows
+	next  fate
+	met   int // batches that did not pass
+	late  net.Conn
+	batch []byte
+}
+
+// between gives a proxy, and the address that leads through it.
+func between(t testing.TB, address string) (*proxy, string) {
+	t.Helper()
+	u, err := url.Parse(address)
+	must(t, err)
+	q := u.Query()
+	p := &proxy{t: t, server: q.Get("host") + "/.s.PGSQL.5432"}
+	p.listener, err = net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	q.Del("host")
+	q.Set("sslmode", "disable")
+	u.Host, u.RawQuery = p.listener.Addr().String(), q.Encode()
+	p.wait.Go(func() {
+		for {
+			client, err := p.listener.Accept()
+			if err != nil {
+				return
+			}
+			p.wait.Go(func() { p.serve(client) })
+		}
+	})
+	t.Cleanup(func() { _ = p.listener.Close() })
+	return p, u.String()
+}
+
+func (p *proxy) serve(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("unix", p.server)
+	if err != nil {
+		p.t.Error(err)
+		return
+	}
+	var back sync.WaitGroup
+	lost := make(chan struct{}) // the answer is not for the client
+	back.Go(func() {
+		b := make([]byte, 1<<16)
+		for {
+			n, err := server.Read(b)
+			select {
+			case <-lost:
+				if bytes.HasSuffix(b[:n], []byte("Z\x00\x00\x00\x05I")) { // ready for the next: it is committed
+					_ = client.Close()
+				}
+			default:
+				_, _ = client.Write(b[:n])
+			}
+			if err != nil {
+				_ = client.Close()
+				return
+			}
+		}
+	})
+	b := make([]byte, 1<<16)
+	for {
+		n, err := client.Read(b)
+		switch p.fateOf(b[:n], server) {
+		case loseAnswer:
+			close(lost)
+		case loseQuestion:
+			_ = server.Close()
+		case comeLate:
+			_ = client.Close()
+			back.Wait() // ends with release
+			return
+		}
+		if err == nil {
+			_, err = server.Write(b[:n])
+		}
+		if err != nil {
+			_ = server.Close()
+			back.Wait()
+			return
+		}
+	}
+}
+
+func (p *proxy) fateOf(b []byte, server net.Conn) fate {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.next == pass || !bytes.Contains(b, []byte("\x00store\x00")) {
+		return pass
+	}
+	f := p.next
+	p.next = pass
+	p.met++
+	if f == comeLate {
+		p.late, p.batch = server, bytes.Clone(b)
+	}
+	return f
+}
+
+// release sends the batch that came late.
+func (p *proxy) release() {
+	p.mu.Lock()
+	late, batch := p.late, p.batch
+	p.mu.Unlock()
+	if _, err := late.Write(batch); err != nil {
+		p.t.Error(err)
+	}
+	// A goodbye behind it: the server has done all before it ends the connection.
+	if _, err := late.Write([]byte("X\x00\x00\x00\x04")); err != nil {
+		p.t.Error(err)
+	}
+}
+
+func (p *proxy) let(f fate) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.next = f
+}
+
+// settled waits for the end of a connection whose batch came late.
+func (p *proxy) settled() {
+	if err := p.listener.Close(); err != nil {
+		p.t.Error(err)
+	}
+	p.wait.Wait()
+}

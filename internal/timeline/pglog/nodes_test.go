@@ -1,0 +1,350 @@
+package pglog_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rialto-im/rialto/internal/timeline"
+	"github.com/rialto-im/rialto/internal/timeline/pglog"
+	"github.com/rialto-im/rialto/internal/timeline/timelinetest"
+)
+
+// follow reads keys as they grow, and wants never to see a number before the one below it.
+func follow(t *testing.T, l timeline.Log, keys uint64, stop <-chan struct{}) {
+	at := make([]uint64, keys+1)
+	for last := false; ; {
+		for k := uint64(1); k <= keys; k++ {
+			entries, err := l.Read(context.Background(), conversation(k), at[k], 1000)
+			if err != nil {
+				t.Errorf("reading: %v", err)
+				return
+			}
+			for _, e := range entries {
+				if e.Seq != at[k]+1 {
+					t.Errorf("conversation %d shows %d after %d", k, e.Seq, at[k])
+					return
+				}
+				at[k] = e.Seq
+			}
+		}
+		if last {
+			return
+		}
+		select {
+		case <-stop:
+			last = true
+		default:
+		}
+	}
+}
+
+func TestTwoNodesAppendToTheSame(t *testing.T) {
+	address, _ := place(t)
+	const writers, each, keys = 8, 60, 3
+	nodes := []*pglog.Log{open(t, address, pglog.Options{}), open(t, address, pglog.Options{})}
+	stop := make(chan struct{})
+	var reading, writing sync.WaitGroup
+	reading.Go(func() { follow(t, nodes[0], keys, stop) })
+	var stored atomic.Int64
+	for w := range uint64(writers) {
+		writing.Go(func() {
+			for i := range uint64(each) {
+				// Each message goes to both nodes at once: a client that tries again elsewhere.
+				text := fmt.Sprintf("%d/%d", w, i)
+				var both sync.WaitGroup
+				var got [2]*timeline.Append
+				for n, l := range nodes {
+					both.Go(func() {
+						got[n] = timelinetest.Append(l, &timeline.Append{Key: conversation(i%keys + 1), Payload: []byte(text), Token: token(w, i+1), Counts: true, Author: w, Carry: true})
+					})
+				}
+				both.Wait()
+				a, b := got[0], got[1]
+				if a.Err != nil || b.Err != nil || a.Seq != b.Seq || a.Counted != b.Counted || a.Duplicate == b.Duplicate || string(a.Stored)+string(b.Stored) != text {
+					t.Errorf("%s: %+v and %+v", text, a, b)
+				}
+				stored.Add(1)
+			}
+		})
+	}
+	writing.Wait()
+	close(stop)
+	reading.Wait()
+	total, named := 0, 0
+	for k := range uint64(keys) {
+		texts := read(t, nodes[1], conversation(k+1))
+		total += len(texts)
+		slices.Sort(texts)
+		if n := len(slices.Compact(texts)); n != len(texts) {
+			t.Errorf("conversation %d has %d entries twice", k+1, len(texts)-n)
+		}
+	}
+	if total != writers*each {
+		t.Errorf("%d entries of %d", total, writers*each)
+	}
+	for p := range uint16(timeline.Partitions) {
+		records, err := nodes[0].Records(t.Context(), p, 0, 10_000)
+		must(t, err)
+		for i, r := range records {
+			if r.Seq != uint64(i+1) {
+				t.Fatalf("partition %d: record %d is at %d", p, r.Seq, i)
+			}
+			for _, ref := range r.Refs {
+				named += int(ref.To - ref.From + 1)
+			}
+		}
+	}
+	if named != total {
+		t.Errorf("records name %d entries of %d", named, total)
+	}
+	must(t, nodes[0].Close())
+	must(t, nodes[1].Close())
+}
+
+// TestNobodyWaitsForEver: batches of four nodes over any keys meet, and none is undone because of another.
+func TestNobodyWaitsForEver(t *testing.T) {
+	address, _ := place(t)
+	var warned logged
+	var wait sync.WaitGroup
+	for range 4 {
+		l := open(t, address, pglog.Options{Logger: warned.logger()})
+		wait.Go(func() {
+			var inFlight sync.WaitGroup
+			for range 150 {
+				batch := make([]*timeline.Append, 1+rand.IntN(20))
+				for i := range batch {
+					inFlight.Add(1)
+					batch[i] = &timeline.Append{Key: conversation(1 + rand.Uint64N(40)), Payload: []byte("x"), Author: 1 + rand.Uint64N(3), Carry: rand.IntN(3) > 0,
+						Token: token(1+rand.Uint64N(3), 1+rand.Uint64N(300)), Done: func(a *timeline.Append) {
+							if a.Err != nil {
+								t.Errorf("%+v", a)
+							}
+							inFlight.Done()
+						}}
+				}
+				l.Append(batch...)
+				must(t, l.Expire(context.Background(), batch[0].Key, 1+rand.Uint64N(5), nil))
+			}
+			inFlight.Wait()
+			must(t, l.Close())
+		})
+	}
+	wait.Wait()
+	if text := warned.String(); text != "" {
+		t.Error(text)
+	}
+}
+
+// TestConnectionsEndAtRandom: nothing that was acknowledged is lost, and nothing is there twice.
+func TestConnectionsEndAtRandom(t *testing.T) {
+	address, name := place(t)
+	nodes := []*pglog.Log{open(t, address, pglog.Options{}), open(t, address, pglog.Options{})}
+	admin := session(t, address)
+	const writers, each, keys = 8, 120, 4
+	var writing sync.WaitGroup
+	var acknowledged [writers][each]*timeline.Append
+	var killed atomic.Int64
+	again := make(chan struct{}, writers*each) // every tenth acknowledgement ends a connection that others use
+	for w := range uint64(writers) {
+		writing.Go(func() {
+			for i := range uint64(each) {
+				a := &timeline.Append{Key: conversation(i%keys + 1), Payload: fmt.Appendf(nil, "%d/%d", w, i), Counts: true, Carry: true}
+				if i%3 > 0 {
+					a.Token = token(w, i+1)
+				}
+				acknowledged[w][i] = timelinetest.Append(nodes[(w+i)%2], a)
+				if (w+i)%10 == 0 {
+					again <- struct{}{}
+				}
+			}
+		})
+	}
+	var ending sync.WaitGroup
+	ending.Go(func() {
+		for range again {
+			var n int64
+			err := admin.QueryRow(context.Background(), `SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity
+				WHERE application_name = $1 AND pid <> pg_backend_pid() AND query LIKE '%WITH a AS (%' ORDER BY state, random() LIMIT 1) them`, name).Scan(&n)
+			if err != nil {
+				t.Errorf("ending connections: %v", err)
+			}
+			killed.Add(n)
+		}
+	})
+	writing.Wait()
+	close(again)
+	ending.Wait()
+	t.Logf("%d connections were ended", killed.Load())
+	texts := map[uint64][]string{}
+	total := 0
+	for k := range uint64(keys) {
+		texts[k+1] = read(t, nodes[0], conversation(k+1))
+		total += len(texts[k+1])
+	}
+	if total != writers*each || killed.Load() < 10 {
+		t.Errorf("%d entries of %d, after %d connections ended", total, writers*each, killed.Load())
+	}
+	for w := range acknowledged {
+		for i, a := range acknowledged[w] {
+			if a.Err != nil || a.Seq == 0 || a.Duplicate || texts[a.Key.ID][a.Seq-1] != fmt.Sprintf("%d/%d", w, i) {
+				t.Errorf("%d/%d: %+v", w, i, a)
+			}
+		}
+	}
+	must(t, nodes[0].Close())
+	must(t, nodes[1].Close())
+}
+
+// TestAnAnswerIsLost: the outcome of a transaction whose connection ended is found, with the numbers that it gave.
+func TestAnAnswerIsLost(t *testing.T) {
+	address, _ := place(t)
+	through, way := between(t, address)
+	var told []timeline.Commit
+	l := open(t, way, pglog.Options{Listener: func(c []timeline.Commit) { told = append(told, c...) }})
+	other := open(t, address, pglog.Options{})
+	k := conversation(1)
+	for i := range 3 { // so that each way has its connection
+		timelinetest.Append(l, &timeline.Append{Key: k, Payload: fmt.Append(nil, "before", i), Token: token(1, uint64(i+1)), Carry: true})
+	}
+	for n, f := range []fate{loseAnswer, loseQuestion, comeLate} {
+		through.let(f)
+		var wait sync.WaitGroup
+		batch := []*timeline.Append{
+			{Key: k, Payload: fmt.Append(nil, "with a token", f), Token: token(2, uint64(n+1)), Counts: true, Carry: true},
+			{Key: k, Payload: fmt.Append(nil, "without a token", f), Counts: true, Carry: true},
+			{Key: k, Payload: []byte("again"), Token: token(1, 2), Carry: true},
+			{Key: k, Payload: []byte("stale"), CheckAccess: true, IfAccess: 99, Carry: true},
+		}
+		for _, a := range batch {
+			wait.Add(1)
+			a.Done = func(*timeline.Append) { wait.Done() }
+		}
+		l.Append(batch...)
+		wait.Wait()
+		if f == comeLate {
+			through.release()
+		}
+		first := uint64(4 + 2*n)
+		a, b, again, stale := batch[0], batch[1], batch[2], batch[3]
+		if a.Err != nil || a.Duplicate || a.Seq != first || a.Counted != uint64(2*n+1) || b.Err != nil || b.Seq != first+1 || b.Counted != uint64(2*n+2) {
+			t.Errorf("%d: %+v, %+v", f, a, b)
+		}
+		if again.Err != nil || !again.Duplicate || again.Seq != 2 || string(again.Stored) != "before1" || !errors.Is(stale.Err, timeline.ErrStale) {
+			t.Errorf("%d: %+v, %+v", f, again, stale)
+		}
+	}
+	must(t, l.Close())
+	through.settled()
+	if got := strings.Join(read(t, other, k), " "); got != "before0 before1 before2 with a token1 without a token1 with a token2 without a token2 with a token3 without a token3" {
+		t.Errorf("there are: %s", got)
+	}
+	records, err := other.Records(t.Context(), k.Partition(), 0, 100)
+	must(t, err)
+	if len(records) != len(told) || through.met != 3 {
+		t.Fatalf("%d records, %d commits were told, %d batches were met", len(records), len(told), through.met)
+	}
+	for i, c := range told {
+		ref := records[i].Refs[0]
+		if c.Record != records[i].Seq || c.Partition != k.Partition() || c.Entries[0].Seq != ref.From || len(c.Entries) != int(ref.To-ref.From+1) {
+			t.Errorf("told %+v, stored %+v", c, records[i])
+		}
+	}
+	must(t, other.Close())
+}
+
+// TestNothingIsAcknowledgedThatIsNotCommitted: the transaction fails at its end, when all its statements have gone well.
+func TestNothingIsAcknowledgedThatIsNotCommitted(t *testing.T) {
+	address, _ := place(t)
+	l := open(t, address, pglog.Options{})
+	admin := session(t, address)
+	_, err := admin.Exec(t.Context(), `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE check_violation; END $$;
+		CREATE CONSTRAINT TRIGGER at_the_end AFTER INSERT ON log_entries DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.payload = 'bad') EXECUTE FUNCTION refuse()`)
+	must(t, err)
+	for i, text := range []string{"good", "bad", "good"} {
+		a := timelinetest.Append(l, &timeline.Append{Key: conversation(1), Payload: []byte(text), Token: token(1, uint64(i+1))})
+		if (a.Err != nil) != (text == "bad") || a.Err == nil && a.Seq != uint64(len(read(t, l, conversation(1)))) {
+			t.Errorf("%s: %+v", text, a)
+		}
+	}
+	if texts := read(t, l, conversation(1)); len(texts) != 2 {
+		t.Errorf("%v", texts)
+	}
+	must(t, l.Close())
+}
+
+func TestAnOldTermIsRefused(t *testing.T) {
+	address, _ := place(t)
+	older, newer := open(t, address, pglog.Options{}), open(t, address, pglog.Options{})
+	ctx, k := context.Background(), inbox(5)
+	elsewhere := inbox(6)
+	for elsewhere.Partition() == k.Partition() {
+		elsewhere.ID++
+	}
+	post := func(l *pglog.Log, keys ...timeline.Key) error {
+		var posts []timeline.Post
+		for _, k := range keys {
+			posts = append(posts, timeline.Post{Key: k, Payload: []byte("x")})
+		}
+		return l.Post(ctx, posts)
+	}
+	if err := post(older, k); !errors.Is(err, timeline.ErrTaken) {
+		t.Errorf("without a term: %v", err)
+	}
+	must(t, older.Take(ctx, k.Partition()))
+	must(t, older.Take(ctx, elsewhere.Partition()))
+	must(t, post(older, k, elsewhere))
+	must(t, older.PutCheckpoint(ctx, k.Partition(), 1))
+
+	// It posts all the time while the other takes over: from then on nothing of it comes.
+	var wait sync.WaitGroup
+	begun := make(chan struct{})
+	wait.Go(func() {
+		for i := 0; ; i++ {
+			err := post(older, k)
+			if i == 5 {
+				close(begun)
+			}
+			if err != nil {
+				if !errors.Is(err, timeline.ErrTaken) || i < 5 {
+					t.Errorf("post %d: %v", i, err)
+				}
+				return
+			}
+		}
+	})
+	<-begun
+	must(t, newer.Take(ctx, k.Partition()))
+	at, err := newer.Tail(ctx, k)
+	must(t, err)
+	wait.Wait()
+	then, err := newer.Tail(ctx, k)
+	must(t, err)
+	if at != then {
+		t.Errorf("at the take-over the tail was %+v, and then %+v", at, then)
+	}
+	if err := post(older, elsewhere, k); !errors.Is(err, timeline.ErrTaken) {
+		t.Errorf("the older posts to both: %v", err)
+	}
+	if err := older.PutCheckpoint(ctx, k.Partition(), 9); !errors.Is(err, timeline.ErrTaken) {
+		t.Errorf("the older moves the checkpoint: %v", err)
+	}
+	must(t, post(newer, k))
+	must(t, newer.PutCheckpoint(ctx, k.Partition(), 2))
+	must(t, post(older, elsewhere))
+	tail, err := newer.Tail(ctx, elsewhere)
+	must(t, err)
+	checkpoint, err := older.Checkpoint(ctx, k.Partition())
+	must(t, err)
+	if tail.Seq != uint64(older.Epoch())<<32+2 || checkpoint != 2 {
+		t.Errorf("elsewhere %+v, the checkpoint is %d", tail, checkpoint)
+	}
+	must(t, older.Close())
+	must(t, newer.Close())
+}

@@ -1,0 +1,167 @@
+// Package pglog keeps timelines in PostgreSQL, for any number of nodes at once. No node owns a conversation: all append, and the
+// database decides.
+//
+// Appends of a node meet in four committers, by partition. A committer takes what is pending and sends it as one transaction
+// in one round trip: it locks the tails of the batch's partitions, in order, then looks for tokens, compares access versions,
+// gives numbers and writes entries, tokens, authors, tails and fan-out records. Whoever holds a partition's tail is alone with
+// all its conversations until the commit, so nothing that was looked at changes meanwhile, records commit in their order, and
+// locks are taken in one order by all. PostgreSQL shows a commit when it is durable, and not before.
+//
+// A connection that ends in a commit leaves open whether that took place. Each committer has a row that its transactions lock
+// first and leave their results in. With a new connection it ends the row: that waits for the transaction, if it is under way,
+// keeps it from ever running, if it is not, and tells what it did.
+//
+// Inboxes and checkpoints of a partition are written by the log that took it last: each write is conditional on the partition's
+// term, which taking it raises.
+//
+// The tables are drawn in docs/formats/postgres.md. All methods may be called from many goroutines.
+package pglog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/rialto-im/rialto/internal/timeline"
+)
+
+// Options of a Log; the zero value is the documented default.
+type Options struct {
+	// Listener is told of each batch of this log; may be nil.
+	Listener timeline.Listener
+	// Logger for what is tried again; nil discards.
+	Logger *slog.Logger
+	// Queue bounds the appends that wait in a committer; 0 is 65,536. Over it, timeline.ErrBusy.
+	Queue int
+	// QueueBytes bounds their payloads; 0 is 32 MiB.
+	QueueBytes int
+	// Patience with a database that does not answer; 0 is 10 seconds. After it, appends are refused.
+	Patience time.Duration
+	// Readers bounds the connections for reading; 0 is 8. Writers bounds those for inboxes; 0 is 4. Appends have four more.
+	Readers, Writers int
+}
+
+const committers = 4
+
+// Log is a timeline.Log in PostgreSQL.
+type Log struct {
+	options Options
+	config  *pgx.ConnConfig // of connections that write
+	epoch   uint32
+	terms   [timeline.Partitions]atomic.Int64 // of those that this log took; 0: none
+
+	committers  [committers]*committer
+	read, write *pgxpool.Pool
+	wait        sync.WaitGroup
+}
+
+var _ timeline.Log = (*Log)(nil)
+
+// Open opens, or creates, the log in the database at a URL, as postgres://user@host/name. Its tables are in the first schema of
+// the URL's search_path.
+func Open(ctx context.Context, url string, options Options) (*Log, error) {
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	if options.Queue == 0 {
+		options.Queue = 1 << 16
+	}
+	if options.QueueBytes == 0 {
+		options.QueueBytes = 32 << 20
+	}
+	if options.Patience == 0 {
+		options.Patience = 10 * time.Second
+	}
+	if options.Readers == 0 {
+		options.Readers = 8
+	}
+	if options.Writers == 0 {
+		options.Writers = 4
+	}
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("timelines in PostgreSQL: %w", err) // it leaves the password out
+	}
+	l := &Log{options: options, config: writing(config.ConnConfig, options)}
+	if err := l.begin(ctx, config); err != nil {
+		return nil, fmt.Errorf("timelines in PostgreSQL at %s: %w", config.ConnConfig.Host, err)
+	}
+	for i := range l.committers {
+		c := newCommitter(l, i)
+		l.committers[i] = c
+		l.wait.Go(c.commitLoop)
+		l.wait.Go(c.completeLoop)
+	}
+	return l, nil
+}
+
+// writing is how connections are that write. A statement_timeout would also end the wait of a commit for a standby, and that
+// commit would count as done.
+func writing(c *pgx.ConnConfig, o Options) *pgx.ConnConfig {
+	c = c.Copy()
+	milliseconds := strconv.FormatInt(o.Patience.Milliseconds(), 10)
+	for name, value := range map[string]string{
+		"synchronous_commit":                  "on",
+		"default_transaction_isolation":       "read committed",
+		"default_transaction_read_only":       "off",
+		"statement_timeout":                   "0",
+		"lock_timeout":                        milliseconds,
+		"idle_in_transaction_session_timeout": milliseconds, // a node that stops in the middle of sending holds locks
+		"jit":                                 "off",
+		// Statements are few, and each looks up rows by key: tables that were small when a plan was made grow.
+		"plan_cache_mode":  "force_generic_plan",
+		"enable_seqscan":   "off",
+		"enable_mergejoin": "off",
+	} {
+		c.RuntimeParams[name] = value
+	}
+	return c
+}
+
+func (l *Log) begin(ctx context.Context, config *pgxpool.Config) error {
+	c, err := pgx.ConnectConfig(ctx, l.config)
+	if err != nil {
+		return err
+	}
+	l.epoch, err = migrate(ctx, c)
+	if err = errors.Join(err, c.Close(ctx)); err != nil {
+		return err
+	}
+	pool := func(conn *pgx.ConnConfig, most int) *pgxpool.Pool {
+		p := config.Copy()
+		p.ConnConfig, p.MaxConns = conn, int32(most)
+		var made *pgxpool.Pool
+		if err == nil {
+			made, err = pgxpool.NewWithConfig(ctx, p)
+		}
+		return made
+	}
+	reading := config.ConnConfig.Copy()
+	reading.RuntimeParams["default_transaction_read_only"] = "on"
+	reading.RuntimeParams["default_transaction_isolation"] = "read committed"
+	reading.RuntimeParams["enable_seqscan"] = "off"
+	reading.RuntimeParams["jit"] = "off"
+	l.read, l.write = pool(reading, l.options.Readers), pool(l.config, l.options.Writers)
+	return err
+}
+
+// Epoch of the derived timelines: as many as the database has lost commits.
+func (l *Log) Epoch() uint32 { return l.epoch }
+
+// Close stops taking appends, waits for those taken over, and ends the connections.
+func (l *Log) Close() error {
+	for _, c := range l.committers {
+		c.close()
+	}
+	l.wait.Wait()
+	l.read.Close()
+	l.write.Close()
+	return nil
+}

@@ -1,0 +1,17 @@
+package pglog_test
+
+import (
+	"testing"
+
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/timeline"
+	"github.com/rialto-im/rialto/internal/timeline/pglog"
+	"github.com/rialto-im/rialto/internal/timeline/timelinetest"
+)
+
+func TestLog(t *testing.T) {
+	server := sqltest.Postgres(t)
+	timelinetest.Run(t, func(t testing.TB, listener timeline.Listener) timeline.Log {
+		return open(t, sqltest.Schema(t, server), pglog.Options{Listener: listener})
+	})
+}

@@ -1,0 +1,164 @@
+package pglog
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"net"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/timeline"
+)
+
+// session is a committer's connection, and its row among the writers.
+type session struct {
+	conn   *connection
+	writer int64 // 0: none
+	batch  int64 // the last that was sent
+	down   bool  // the database did not answer for as long as our patience
+
+	doubt  *group // was sent, and whether it is stored is open
+	stored *left  // what is known of it, now that it is known to be stored
+
+	arguments arguments
+	parts     []byte
+}
+
+// left are the results that a transaction left in its writer's row.
+type left struct{ seqs, records []uint64 }
+
+// connection to the database that never asks it to cancel anything: a commit that waits for a standby would end its wait, and
+// count as done.
+type connection struct{ *pgconn.PgConn }
+
+var binaryFormat = []int16{1}
+
+const connectTime = 5 * time.Second
+
+var errCancel = errors.New("appends are not cancelled")
+
+func (c *committer) connect() error {
+	ctx, cancel := context.WithTimeout(context.Background(), connectTime)
+	defer cancel()
+	config := c.log.config.Config.Copy()
+	var connected atomic.Bool
+	dial := config.DialFunc
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if connected.Load() {
+			return nil, errCancel
+		}
+		return dial(ctx, network, address)
+	}
+	conn, err := pgconn.ConnectConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	connected.Store(true)
+	c.conn = &connection{conn}
+	if err := c.begin(ctx); err != nil {
+		c.conn.drop()
+		return err
+	}
+	return nil
+}
+
+// begin ends the last writer, after which its batch is stored or will never be, and makes another.
+func (c *committer) begin(ctx context.Context) error {
+	if c.writer != 0 {
+		// The row stays: should this answer be lost as well, it is asked again. Open removes rows that are old.
+		r := c.conn.ExecParams(ctx, `UPDATE log_writers SET ended = true WHERE writer = $1::BIGINT RETURNING batch, seqs, records`, [][]byte{int8Value(c.writer)}, []uint32{typeInt8}, binaryFormat, binaryFormat).Read()
+		if r.Err != nil {
+			return r.Err
+		}
+		if len(r.Rows) > 0 && c.doubt != nil && string(r.Rows[0][0]) == string(int8Value(c.batch)) {
+			c.stored = &left{numbers(r.Rows[0][1]), numbers(r.Rows[0][2])}
+		}
+		c.writer = 0
+	}
+	made := c.conn.ExecParams(ctx, `INSERT INTO log_writers (batch, used, seqs, records) VALUES (0, now(), '{}', '{}') RETURNING writer`, nil, nil, nil, binaryFormat).Read()
+	if made.Err != nil {
+		return made.Err
+	}
+	for name, statement := range map[string]string{"writer": lockWriter, "tails": lockTails, "store": storeBatch} {
+		if _, err := c.conn.Prepare(ctx, name, statement, nil); err != nil {
+			return err
+		}
+	}
+	c.writer, c.batch = int64(be(made.Rows[0][0])), 0
+	return nil
+}
+
+// leave takes the writer's row away at the end.
+func (c *committer) leave() {
+	if c.conn == nil || c.conn.IsClosed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), connectTime)
+	defer cancel()
+	r := c.conn.ExecParams(ctx, `DELETE FROM log_writers WHERE writer = $1::BIGINT`, [][]byte{int8Value(c.writer)}, []uint32{typeInt8}, binaryFormat, nil).Read()
+	if err := errors.Join(r.Err, c.conn.Close(ctx)); err != nil {
+		c.log.options.Logger.Debug("a writer's row was left", "error", err)
+	}
+}
+
+// deadline by which the database answers; 0: none.
+func (c *connection) deadline(in time.Duration) {
+	var at time.Time
+	if in > 0 {
+		at = time.Now().Add(3 * in) // a wait for locks is less
+	}
+	_ = c.Conn().SetDeadline(at) // of a connection that ended: the next use says so
+}
+
+// drop ends a connection of which nothing more is to be expected.
+func (c *connection) drop() {
+	_ = c.Conn().Close() // it may have ended by itself
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = c.Close(ctx)
+}
+
+// undone tells that PostgreSQL itself said so: an error that ended the transaction, and not the connection.
+func undone(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && (e.SeverityUnlocalized == "ERROR" || e.Severity == "ERROR")
+}
+
+func code(err error) string {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// Codes that PostgreSQL gives its errors.
+const (
+	divisionByZero = "22012" // the writer has ended, or the partition is taken
+	diskFull       = "53100"
+)
+
+// again tells that a batch may go well at another try.
+func again(err error) bool {
+	switch c := code(err); {
+	case c == "", c == divisionByZero:
+		return true
+	case strings.HasPrefix(c, "42"), strings.HasPrefix(c, "22"), strings.HasPrefix(c, "23"), c == diskFull:
+		return false
+	}
+	return true // locks, connections, a server that starts or stops
+}
+
+// refusal is what callers are told.
+func refusal(err error) error {
+	if code(err) == diskFull {
+		return timeline.ErrStorageFull
+	}
+	return errs.Wrap(errs.Unavailable, "storage", "the server cannot reach its database; try again", err)
+}
+
+func be(b []byte) uint64 { return binary.BigEndian.Uint64(b) }
