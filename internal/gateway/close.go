@@ -5,6 +5,7 @@ const (
 	closeDrain  = 4000 // the node stops: reconnect elsewhere
 	closeSlow   = 4008 // the connection took nothing for too long
 	closeSilent = 4009 // no heartbeat
+	closeTorn   = 4010 // a message began, and did not come whole in time
 	closeFlood  = 4029 // too many frames that carry nothing
 
 	closeProtocol = 4100 // frames that cannot be decoded

@@ -39,6 +39,7 @@ type conn struct {
 	next    *conn // of the same user; guarded by the hub
 
 	last     atomic.Uint32 // second of the last input
+	begun    atomic.Uint32 // second since which a message has not come whole, 0 without one
 	inFlight atomic.Int32  // sends without a receipt
 	underWay atomic.Int64  // bytes of them
 
@@ -359,6 +360,9 @@ func (c *conn) take() *buffer {
 func (c *conn) relax() {
 	if c.paused && c.ready && !c.closing && c.inFlight.Load() < maxInFlight/2 && c.underWay.Load() < maxUnderWay/2 && c.pending() < hintPending {
 		c.paused = false
+		if begun := c.begun.Load(); begun != 0 { // we did not read: the time begins again
+			c.begun.CompareAndSwap(begun, c.server.now.Load())
+		}
 		c.via.read(c, true)
 	}
 }

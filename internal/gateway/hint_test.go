@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// sent reads what a connection is to write now.
+// sent reads what a connection is to write now, but for control frames.
 func sent(t *testing.T, c *conn) (list []*gatewayv1.ServerFrame) {
 	t.Helper()
 	out := c.take()
@@ -29,6 +29,9 @@ func sent(t *testing.T, c *conn) (list []*gatewayv1.ServerFrame) {
 		payload := make([]byte, h.Length)
 		if _, err := io.ReadFull(r, payload); err != nil {
 			t.Fatal(err)
+		}
+		if h.OpCode.IsControl() {
+			continue
 		}
 		f := &gatewayv1.ServerFrame{}
 		if h.OpCode == ws.OpText {

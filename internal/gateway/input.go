@@ -20,6 +20,8 @@ type inbound struct {
 	bad     uint8  // frames that could not be decoded
 	second  uint32 // in which there were so many frames with nothing in them
 	empty   uint16
+	fresh   bool  // a message came whole in this read
+	brought uint8 // times leastBytes of the message under way
 }
 
 // read takes bytes from the wire. It may change data, and keeps none of it. The caller is the reading goroutine.
@@ -43,10 +45,12 @@ func (c *conn) readMore(data []byte) {
 	if len(c.in.partial) > 0 {
 		c.in.partial = append(c.in.partial, data...)
 		if len(c.in.partial) < c.in.need {
+			c.waitForRest(now)
 			return
 		}
 		whole = c.in.partial
 	}
+	c.in.fresh = false
 	rest, err := c.frames(whole)
 	if err != nil {
 		c.fault(err)
@@ -54,6 +58,27 @@ func (c *conn) readMore(data []byte) {
 		return
 	}
 	c.keep(rest)
+	c.waitForRest(now)
+}
+
+const (
+	leastBytes = 16 << 10 // must come of a message that has begun, or its rest,
+	slowTime   = 30       // in so many seconds
+)
+
+// waitForRest notes since when a message has begun, and has not brought what it must.
+func (c *conn) waitForRest(now uint32) {
+	if c.in.op == 0 && len(c.in.partial) == 0 || !c.isReady() { // who is not greeted yet has a time for that
+		c.begun.Store(0)
+		c.in.brought = 0
+		return
+	}
+	brought := uint8(min((len(c.in.parts)+len(c.in.partial))/leastBytes, 255))
+	if c.in.fresh || c.begun.Load() == 0 || brought > c.in.brought {
+		c.in.brought = brought
+		c.begun.Store(now)
+	}
+	c.in.fresh = false
 }
 
 // keep has the incomplete rest wait for more. An idle connection keeps nothing.
@@ -132,6 +157,7 @@ func (c *conn) take1(f *inFrame) error {
 			return errFraming
 		}
 		if f.final {
+			c.in.fresh = true
 			return c.message(f.op, f.packed, f.payload)
 		}
 		c.in.op, c.in.packed = f.op, f.packed
@@ -144,7 +170,7 @@ func (c *conn) take1(f *inFrame) error {
 		return nil
 	}
 	parts, op, packed := c.in.parts, c.in.op, c.in.packed
-	c.in.parts, c.in.op, c.in.count = nil, 0, 0
+	c.in.parts, c.in.op, c.in.count, c.in.fresh = nil, 0, 0, true
 	return c.message(op, packed, parts)
 }
 

@@ -61,9 +61,9 @@ func (w *wheel) all() (list []*conn) {
 func (s *Server) look(c *conn, now uint32) uint32 {
 	grace := uint32(s.config.Grace.Seconds())
 	c.mu.Lock()
-	gone, closing, ready, stalled := c.gone, c.closing, c.ready, c.stalled
+	gone, closing, ready, stalled, paused := c.gone, c.closing, c.ready, c.stalled, c.paused
 	c.mu.Unlock()
-	last := c.last.Load()
+	last, begun := c.last.Load(), c.begun.Load()
 	switch {
 	case gone:
 		return 0
@@ -81,11 +81,19 @@ func (s *Server) look(c *conn, now uint32) uint32 {
 		s.stats.Silent.Add(1)
 		c.bye(closeSilent, "no heartbeat came", 0)
 		return now + 2
+	case begun != 0 && !paused && now >= begun+slowTime:
+		s.stats.Slow.Add(1)
+		c.bye(closeTorn, "a message did not come whole in time", 0)
+		return now + 2
 	case !ready:
 		return c.opened + uint32(s.config.AuthWithin.Seconds())
 	case stalled != 0:
 		return now + 5
 	}
-	// A connection that stalls is seen at its next heartbeat's look at the latest.
-	return last + grace
+	// A connection that stalls, or whose message does, is seen at its next heartbeat's look at the latest.
+	next := last + grace
+	if begun != 0 {
+		next = min(next, max(begun+slowTime, now+5))
+	}
+	return next
 }
