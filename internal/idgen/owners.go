@@ -69,8 +69,6 @@ const (
 	sectionQueue = 1024 // that wait to be raised; for one beyond, who comes to its bound waits
 )
 
-var errLapsed = errs.New(errs.Unavailable, "sequence_elsewhere", "another node gives this sequence now; try again")
-
 func newOwners(store counters, deps CounterDeps, c SequencesConfig) (*owners, error) {
 	if c.Lease == 0 {
 		c.Lease = 10 * time.Second

@@ -63,6 +63,7 @@ type Segment struct {
 	step  uint64
 	least uint64    // the tag's own step
 	since time.Time // when the range in use began to be used
+	ended *numbers  // the last that came to its end
 }
 
 // numbers are a range. What all callers write lies in a cache line of its own.
@@ -195,16 +196,14 @@ func (g *Segment) promote(used *numbers) bool {
 	if g.using.Load() != used {
 		return true
 	}
+	if g.ended != used && used.count > 0 { // before the next one is fetched, if it was not
+		g.ended, g.step = used, adapt(g.step, g.least, g.all.stepMost, g.all.clock.Now().Sub(g.since))
+	}
 	if g.next == nil {
 		return false
 	}
-	now := g.all.clock.Now()
-	if used.count > 0 {
-		g.step = adapt(g.step, g.least, g.all.stepMost, now.Sub(g.since))
-	}
-	g.since = now
 	g.using.Store(g.next)
-	g.next = nil
+	g.next, g.since = nil, g.all.clock.Now()
 	return true
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -67,12 +68,11 @@ func decimal(n uint64) string { return strconv.FormatUint(n, 10) }
 // complete gives the tag with what stands for 0, or tells what is wrong with it.
 func (t Tag) complete() (Tag, error) {
 	steps := map[string]uint64{SchemeSequence: 10_000, SchemeRule: 100}
-	known := strings.Join(Schemes(), ", ")
 	switch {
 	case !tagName.MatchString(t.Name):
 		return t, badTag("a tag's name has 1 to 64 characters of a-z, 0-9, _, - and .")
-	case !strings.Contains(", "+known+",", ", "+t.Scheme+","):
-		return t, badTag("a tag's scheme is one of " + known)
+	case !slices.Contains(Schemes(), t.Scheme):
+		return t, badTag("a tag's scheme is one of " + strings.Join(Schemes(), ", "))
 	case !utf8.ValidString(t.Description) || strings.Contains(t.Description, "\x00") || utf8.RuneCountInString(t.Description) > descriptionMost:
 		return t, badTag("a tag's description is a text of at most 500 characters")
 	case t.Step > stepMost:

@@ -1,0 +1,242 @@
+package idgen_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/clock"
+	"github.com/rialto-im/rialto/internal/idgen"
+	"github.com/rialto-im/rialto/internal/sqldb"
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
+)
+
+// askers are the goroutines that the bars name.
+const askers = 8
+
+// perSecond has the askers share b.N deeds, each a run of them, and reports the rate.
+func perSecond(b *testing.B, run func(asker, n int) error) {
+	var wait sync.WaitGroup
+	b.ResetTimer()
+	for i := range askers {
+		wait.Go(func() {
+			if err := run(i, b.N/askers+1); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "million/s")
+}
+
+// alongside runs a part while the benchmark does.
+func alongside(b *testing.B, run func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx) }()
+	b.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			b.Error(err)
+		}
+	})
+}
+
+// BenchmarkSegments is BAR-I2: one tag, one number at a call.
+func BenchmarkSegments(b *testing.B) {
+	way := &breaking{db: store(b)}
+	if _, err := benchTags(b, way).PutTag(b.Context(), idgen.Tag{Name: "a", Scheme: idgen.SchemeSegment}); err != nil {
+		b.Fatal(err)
+	}
+	s, err := idgen.NewSegments(b.Context(), counterDeps(way, clock.System{}), idgen.SegmentsConfig{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	alongside(b, s.Run)
+	g, err := s.Of(b.Context(), "a")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for range 30_000_000 { // until the step has come to what the demand takes
+		if _, err := g.Next(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	way.writes.Store(0)
+	perSecond(b, func(_, n int) error {
+		for range n {
+			if _, err := g.Next(b.Context()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	b.ReportMetric(float64(way.writes.Load()), "refills")
+}
+
+// BenchmarkSegmentWait is what a caller waits while seven others ask as fast as they can, in nanoseconds.
+func BenchmarkSegmentWait(b *testing.B) {
+	db := store(b)
+	if _, err := benchTags(b, db).PutTag(b.Context(), idgen.Tag{Name: "a", Scheme: idgen.SchemeSegment}); err != nil {
+		b.Fatal(err)
+	}
+	s, err := idgen.NewSegments(b.Context(), counterDeps(db, clock.System{}), idgen.SegmentsConfig{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	alongside(b, s.Run)
+	g, err := s.Of(b.Context(), "a")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for range 30_000_000 {
+		if _, err := g.Next(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	var all [askers][]time.Duration
+	perSecond(b, func(asker, n int) error {
+		waits := make([]time.Duration, 0, n)
+		for range n {
+			began := time.Now()
+			if _, err := g.Next(b.Context()); err != nil {
+				return err
+			}
+			waits = append(waits, time.Since(began))
+		}
+		all[asker] = waits
+		return nil
+	})
+	waits := slices.Concat(all[:]...)
+	slices.Sort(waits)
+	b.ReportMetric(float64(waits[len(waits)/2]), "p50-ns")
+	b.ReportMetric(float64(waits[len(waits)*999/1000]), "p99.9-ns")
+	b.ReportMetric(float64(waits[len(waits)-1]), "max-ns")
+}
+
+func benchTags(b *testing.B, db idgen.Records) *idgen.Tags {
+	tags, err := idgen.NewTags(b.Context(), counterDeps(db, clock.System{}))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return tags
+}
+
+func benchSequences(b *testing.B, db idgen.Records) (*idgen.Sequences, *idgen.Sequence) {
+	s, err := idgen.NewSequences(b.Context(), counterDeps(db, clock.System{}), idgen.SequencesConfig{Node: "a", Own: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	q, err := s.Of(b.Context(), "a")
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s, q
+}
+
+// BenchmarkSequences is BAR-I3: a million keys, one number at a call, and how many bounds were stored for 10,000 numbers of a
+// section.
+func BenchmarkSequences(b *testing.B) {
+	way := &breaking{db: store(b)}
+	if _, err := benchTags(b, way).PutTag(b.Context(), idgen.Tag{Name: "a", Scheme: idgen.SchemeSequence}); err != nil {
+		b.Fatal(err)
+	}
+	s, q := benchSequences(b, way)
+	alongside(b, s.Run)
+	const keys = 1_000_000
+	for key := range uint64(keys) {
+		if _, err := q.Next(b.Context(), key); err != nil {
+			b.Fatal(err)
+		}
+	}
+	before := way.writes.Load()
+	perSecond(b, func(asker, n int) error {
+		x := uint64(asker) + 1
+		for range n {
+			x ^= x << 13
+			x ^= x >> 7
+			x ^= x << 17
+			if _, err := q.Next(b.Context(), x%keys); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	b.ReportMetric(float64(way.writes.Load()-before)/(float64(b.N)/10_000/10), "stored/10,000-of-a-section")
+}
+
+// BenchmarkSequencesHotKeys has each asker raise a key of its own, all in one section: bounds must rise as fast.
+func BenchmarkSequencesHotKeys(b *testing.B) {
+	way := &breaking{db: store(b)}
+	if _, err := benchTags(b, way).PutTag(b.Context(), idgen.Tag{Name: "a", Scheme: idgen.SchemeSequence}); err != nil {
+		b.Fatal(err)
+	}
+	s, q := benchSequences(b, way)
+	alongside(b, s.Run)
+	var highest atomic.Uint64
+	perSecond(b, func(asker, n int) error {
+		var v uint64
+		var err error
+		for range n {
+			if v, err = q.Next(b.Context(), uint64(asker)*5000); err != nil {
+				return err
+			}
+		}
+		for old := highest.Load(); old < v && !highest.CompareAndSwap(old, v); old = highest.Load() {
+		}
+		return nil
+	})
+	b.ReportMetric(float64(way.writes.Load())/(float64(highest.Load())/10_000), "stored/10,000")
+}
+
+// BenchmarkSequencesRestart is BAR-I6: from opening the store, after ten million keys were given, to the first number, and to one
+// of each section.
+func BenchmarkSequencesRestart(b *testing.B) {
+	const keys, section = 10_000_000, 100_000
+	place := sqltest.Place(b)
+	db, err := sqldb.Open(b.Context(), place)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := benchTags(b, db).PutTag(b.Context(), idgen.Tag{Name: "a", Scheme: idgen.SchemeSequence}); err != nil {
+		b.Fatal(err)
+	}
+	_, q := benchSequences(b, db)
+	for key := range uint64(keys) {
+		if _, err := q.Next(b.Context(), key); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		b.Fatal(err)
+	}
+	var first, each time.Duration
+	b.ResetTimer()
+	for range b.N {
+		began := time.Now()
+		db, err := sqldb.Open(b.Context(), place)
+		if err != nil {
+			b.Fatal(err)
+		}
+		_, q := benchSequences(b, db)
+		if _, err := q.Next(b.Context(), 1); err != nil {
+			b.Fatal(err)
+		}
+		first = max(first, time.Since(began))
+		for key := uint64(0); key < keys; key += section {
+			if _, err := q.Next(b.Context(), key); err != nil {
+				b.Fatal(err)
+			}
+		}
+		each = max(each, time.Since(began))
+		if err := db.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(first.Seconds()*1000, "first-ms")
+	b.ReportMetric(each.Seconds()*1000, "all-sections-ms")
+}
