@@ -37,6 +37,9 @@ func commands() []command {
 		{"verify", "read a data directory and check every promise on it: rialto verify --data DIR", func(args []string) int {
 			return verify.Main(args, os.Stdout, os.Stderr)
 		}},
+		{"id", "make ids, explain them, measure them: rialto id next --scheme snowflake --count 10", func(args []string) int {
+			return untilSignal(func(ctx context.Context) int { return app.IDMain(ctx, args, os.Stdout, os.Stderr) })
+		}},
 		{"admin", "administer: admin key create|list|revoke", func(args []string) int {
 			return untilSignal(func(ctx context.Context) int { return app.AdminMain(ctx, args, os.Stdout, os.Stderr) })
 		}},

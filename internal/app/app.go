@@ -56,6 +56,7 @@ type House struct {
 	db       *sqldb.DB
 	log      timeline.Log
 	leases   *idgen.Leases
+	ids      *idgen.Service
 	accounts *account.Service
 	chat     *chat.Service
 	inbox    *inbox.Service
@@ -170,10 +171,14 @@ func (h *House) rooms(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	h.ids, err = idgen.NewService(ctx, idgen.ServiceDeps{DB: h.db, Leases: h.leases, Clock: system, Logger: h.logger}, idgen.ServiceConfig{Node: node, Own: true})
+	if err != nil {
+		return err
+	}
 	bus := membus.New()
 	h.closers = append(h.closers, bus.Close)
 	h.fanout = fanout.New(fanout.Deps{Log: h.log, Chat: h.chat, Presence: h.presence, Bus: bus, Logger: h.logger})
-	h.rpc = rpc.New(rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Media: h.media, Proxied: h.config.Plaintext, Clock: system, Logger: h.logger})
+	h.rpc = rpc.New(rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Media: h.media, IDs: h.ids, Proxied: h.config.Plaintext, Clock: system, Logger: h.logger})
 	h.gateway, err = gateway.New(gateway.Deps{Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Accounts: h.accounts, Invoker: h.rpc, Bus: bus,
 		Clock: system, Logger: h.logger, Node: node}, h.config.Gateway)
 	return err
@@ -181,7 +186,8 @@ func (h *House) rooms(ctx context.Context) (err error) {
 
 // start runs the rooms, and opens the doors last.
 func (h *House) start(ctx context.Context) error {
-	h.stack.Start("ids", h.leases.Run)
+	h.stack.Start("leases", h.leases.Run)
+	h.stack.Start("ids", h.ids.Run)
 	h.stack.Start("chat", h.chat.Run)
 	h.stack.Start("inbox", h.inbox.Run)
 	h.stack.Start("presence", h.presence.Run)

@@ -14,6 +14,13 @@ type dataDir struct {
 	lock *os.File
 }
 
+// inUseError says that another process holds a directory.
+type inUseError struct{ path string }
+
+func (e *inUseError) Error() string {
+	return fmt.Sprintf("the data directory %s is in use by another rialto; stop it, or choose another --data", e.path)
+}
+
 // openDataDir makes the directory where it is missing, for its owner alone, and locks it: two servers on one directory would
 // ruin it.
 func openDataDir(path string) (*dataDir, error) {
@@ -27,7 +34,7 @@ func openDataDir(path string) (*dataDir, error) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		lock.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("the data directory %s is in use by another rialto; stop it, or choose another --data", path)
+			return nil, &inUseError{path}
 		}
 		return nil, fmt.Errorf("the data directory cannot be locked: %w", err)
 	}

@@ -1,6 +1,3 @@
-// Package idgen makes ids. Snowflakes and sonyflakes are numbers that rise with time; readable ids are those of messages; UUIDv7
-// and ULID need nobody's leave. Where an id holds a worker's number, that is leased (lease.go), and no two ids are ever the same:
-// not after a crash, not from a process that slept, not when clocks step. All methods may be called from many goroutines.
 package idgen
 
 import (

@@ -110,7 +110,9 @@ func newHouse(t testing.TB) *house {
 	must(err)
 	seen, err := presence.New(t.Context(), presence.Deps{DB: db, Friends: h.accounts.Friends, Hides: no, Clock: h.clock, Logger: logger, Node: "node-1"}, presence.Config{})
 	must(err)
-	h.deps = rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: in, Presence: seen, Media: h.media, Clock: h.clock, Logger: logger}
+	service, err := idgen.NewService(t.Context(), idgen.ServiceDeps{DB: db, Leases: idgen.Fixed(h.clock, 2), Clock: h.clock, Logger: logger}, idgen.ServiceConfig{Node: "node-1", Own: true})
+	must(err)
+	h.deps = rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: in, Presence: seen, Media: h.media, IDs: service, Clock: h.clock, Logger: logger}
 	h.Server = rpc.New(h.deps)
 	h.key, err = h.accounts.CreateKey(t.Context(), "shop")
 	must(err)

@@ -12,6 +12,7 @@ import (
 
 	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	idv1 "github.com/rialto-im/rialto/gen/rialto/id/v1"
 	presencev1 "github.com/rialto-im/rialto/gen/rialto/presence/v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -64,12 +65,13 @@ const (
 	chats     = "/rialto.chat.v1.ChatService/"
 	medias    = "/rialto.chat.v1.MediaService/"
 	presences = "/rialto.presence.v1.PresenceService/"
+	ids       = "/rialto.id.v1.IDService/"
 )
 
 // matrix has a row for each call. A new call takes its place here.
 func matrix() map[string]row {
 	m := map[string]row{}
-	for _, part := range []map[string]row{ofAccounts(), ofGroups(), ofMessages()} {
+	for _, part := range []map[string]row{ofAccounts(), ofGroups(), ofMessages(), ofIDs()} {
 		maps.Copy(m, part)
 	}
 	return m
@@ -175,6 +177,20 @@ func ofMessages() map[string]row {
 		medias + "GetDownload": in("", "", func(o thing) proto.Message {
 			return &chatv1.GetDownloadRequest{Upload: o.upload, Conversation: o.conversation, Seq: o.seq}
 		}),
+	}
+}
+
+func ofIDs() map[string]row {
+	return map[string]row{
+		ids + "Next":    own(func(thing) proto.Message { return &idv1.NextRequest{Tag: "segment", Count: 1} }),
+		ids + "Explain": own(func(thing) proto.Message { return &idv1.ExplainRequest{Id: "1"} }),
+		ids + "Ping":    own(func(thing) proto.Message { return &idv1.PingRequest{} }),
+		ids + "PutTag": own(func(thing) proto.Message {
+			return &idv1.PutTagRequest{Tag: &idv1.Tag{Name: "orders", Scheme: "segment"}}
+		}),
+		ids + "GetTag":    own(func(thing) proto.Message { return &idv1.GetTagRequest{Name: "segment"} }),
+		ids + "ListTags":  own(func(thing) proto.Message { return &idv1.ListTagsRequest{} }),
+		ids + "DeleteTag": own(func(thing) proto.Message { return &idv1.DeleteTagRequest{Name: "orders"} }),
 	}
 }
 

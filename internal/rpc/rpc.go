@@ -63,6 +63,7 @@ type Deps struct {
 	Inbox    Inbox
 	Presence Presence
 	Media    Media
+	IDs      IDs
 	// Proxied says that all requests come through a proxy, which says in X-Forwarded-For where they come from.
 	Proxied bool
 	Clock   clock.Clock // nil: the machine's
@@ -106,7 +107,7 @@ func New(deps Deps) *Server {
 	}
 	s := &Server{deps: deps, methods: map[string]method{}, mux: http.NewServeMux(),
 		strangers: &strangers{proxied: deps.Proxied, clock: deps.Clock, counts: map[netip.Prefix]int{}}}
-	for _, m := range slices.Concat(s.accounts(), s.graph(), s.admin(), s.chats(), s.media()) {
+	for _, m := range slices.Concat(s.accounts(), s.graph(), s.admin(), s.chats(), s.media(), s.ids()) {
 		s.methods[m.name] = m
 		s.mux.Handle("POST "+m.name, s.bound(m))
 	}
