@@ -73,8 +73,9 @@ type Server struct {
 	ended chan error
 }
 
-// Start makes a server with an empty database, and returns when it answers. It forgets all at a power cut: it is for tests.
-func (p *Programs) Start(ctx context.Context) (s *Server, err error) {
+// Start makes a server with an empty database, and returns when it answers. It forgets all at a power cut: it is for tests. Further
+// settings, as "fsync=on", weigh more than its own.
+func (p *Programs) Start(ctx context.Context, settings ...string) (s *Server, err error) {
 	s = &Server{ended: make(chan error, 1)}
 	if s.dir, err = os.MkdirTemp("", "rialto-postgres-"); err != nil {
 		return nil, err
@@ -83,7 +84,7 @@ func (p *Programs) Start(ctx context.Context) (s *Server, err error) {
 		err = os.Chown(s.dir, int(p.as.Uid), int(p.as.Gid))
 	}
 	if err == nil {
-		err = p.launch(ctx, s)
+		err = p.launch(ctx, s, settings)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("a private server of PostgreSQL: %w", err), os.RemoveAll(s.dir))
@@ -92,7 +93,7 @@ func (p *Programs) Start(ctx context.Context) (s *Server, err error) {
 	return s, nil
 }
 
-func (p *Programs) launch(ctx context.Context, s *Server) error {
+func (p *Programs) launch(ctx context.Context, s *Server, settings []string) error {
 	data := filepath.Join(s.dir, "data")
 	args := []string{"--pgdata", data, "--username", "rialto", "--auth", "trust", "--encoding", "UTF8", "--no-sync"}
 	out, err := exec.CommandContext(ctx, p.postgres, "--version").Output()
@@ -108,8 +109,11 @@ func (p *Programs) launch(ctx context.Context, s *Server) error {
 	if out, err := p.command(ctx, s.dir, p.initdb, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
-	s.cmd = p.command(context.Background(), s.dir, p.postgres, "-D", data, "-c", "listen_addresses=", "-c", "unix_socket_directories="+s.dir,
-		"-c", "fsync=off", "-c", "max_connections=600", "-c", "shared_buffers=32MB")
+	args = []string{"-D", data}
+	for _, setting := range append([]string{"listen_addresses=", "unix_socket_directories=" + s.dir, "fsync=off", "max_connections=600", "shared_buffers=32MB"}, settings...) {
+		args = append(args, "-c", setting)
+	}
+	s.cmd = p.command(context.Background(), s.dir, p.postgres, args...)
 	log, err := s.cmd.StderrPipe()
 	if err != nil {
 		return err
