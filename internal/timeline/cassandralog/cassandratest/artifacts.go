@@ -2,7 +2,6 @@ package cassandratest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -53,12 +52,12 @@ func artifacts(ctx context.Context, say io.Writer) (java, jars string, err error
 	fetch := exec.CommandContext(ctx, maven, "--batch-mode", "--quiet", "dependency:copy-dependencies", "-DoutputDirectory=jars", "-DincludeScope=runtime")
 	fetch.Dir = dir
 	if out, err := fetch.CombinedOutput(); err != nil {
-		return "", "", fmt.Errorf("Maven could not fetch Cassandra: %w\n%s", err, out)
+		return "", "", fmt.Errorf("fetching Cassandra by Maven: %w\n%s", err, out)
 	}
 	// Whole or not at all; another process may have been quicker.
 	err = os.Rename(filepath.Join(dir, "jars"), jars)
 	if _, there := os.Stat(jars); there == nil {
 		err = nil
 	}
-	return java, jars, errors.Join(err)
+	return java, jars, err
 }

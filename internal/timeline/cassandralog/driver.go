@@ -1,0 +1,67 @@
+package cassandralog
+
+import (
+	"context"
+	"errors"
+
+	"github.com/apache/cassandra-gocql-driver/v2"
+)
+
+// query is one statement with its context; at QUORUM, where nothing else is said.
+type query struct {
+	*gocql.Query
+	ctx context.Context
+}
+
+func (l *Log) query(ctx context.Context, statement string, values ...any) query {
+	return query{l.session.Query(statement, values...), ctx}
+}
+
+// at sets how a read is made: serial ones complete what is under way.
+func (q query) at(serial bool) query {
+	if serial {
+		q.Consistency(gocql.Serial)
+	}
+	return q
+}
+
+func (q query) Exec() error          { return q.ExecContext(q.ctx) }
+func (q query) Iter() *gocql.Iter    { return q.IterContext(q.ctx) }
+func (q query) Scan(to ...any) error { return q.ScanContext(q.ctx, to...) }
+func (q query) CAS() (bool, error)   { return q.MapScanCASContext(q.ctx, map[string]any{}) }
+
+// scanSeq reads one number, 0 where there is none.
+func (q query) scanSeq() (uint64, error) {
+	var n int64
+	err := q.Scan(&n)
+	return uint64(n), notFoundIsNone(err)
+}
+
+func notFoundIsNone(err error) error {
+	if errors.Is(err, gocql.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// batch is a batch of statements for one partition, with its context.
+type batch struct {
+	*gocql.Batch
+	ctx context.Context
+}
+
+func (l *Log) batch(ctx context.Context) batch {
+	return batch{l.session.Batch(gocql.UnloggedBatch), ctx}
+}
+
+func (b batch) Exec() error { return b.ExecContext(b.ctx) }
+
+// apply tells whether a conditional batch was applied. After an error nobody knows; and where it was not, an earlier try of the
+// driver's may have been.
+func (b batch) apply() (bool, error) {
+	applied, iter, err := b.MapExecCASContext(b.ctx, map[string]any{})
+	if iter != nil {
+		err = errors.Join(err, iter.Close())
+	}
+	return applied && err == nil, err
+}

@@ -1,0 +1,101 @@
+package cassandralog
+
+import (
+	"context"
+	"errors"
+
+	"github.com/rialto-im/rialto/internal/timeline"
+)
+
+// Expire drops a conversation's entries below head but for those kept. The head of a segment moves in the batch that drops its
+// entries, the newest segment's first: what is gone is always below a head.
+func (l *Log) Expire(ctx context.Context, k timeline.Key, head uint64, keep []uint64) error {
+	return l.dropBelow(ctx, k, head, keep)
+}
+
+// Trim drops an inbox's entries below head.
+func (l *Log) Trim(ctx context.Context, k timeline.Key, head uint64) error {
+	return l.dropBelow(ctx, k, head, nil)
+}
+
+// writable gives the state of the segment that takes appends; version 0 where the timeline has none.
+func (l *Log) writable(ctx context.Context, k timeline.Key) (state, error) {
+	s, err := l.newest(ctx, k)
+	if err == nil && s.sealed {
+		s, err = l.roll(ctx, k, s)
+	}
+	return s, err
+}
+
+// dropBelow drops from the newest segment back to the first that has nothing more to drop: so one that was broken off goes on where
+// it was.
+func (l *Log) dropBelow(ctx context.Context, k timeline.Key, head uint64, keep []uint64) error {
+	if head <= 1 {
+		return ctx.Err()
+	}
+	var s state
+	for sealed := true; sealed; {
+		var err error
+		if s, err = l.writable(ctx, k); err != nil || s.version == 0 {
+			return err
+		}
+		head = min(head, s.tail.Seq+1)
+		if sealed, err = l.drop(ctx, k, s, head, keep, true); err != nil {
+			return err
+		}
+	}
+	firsts, err := l.firsts(ctx, k, false)
+	if err != nil {
+		return err
+	}
+	for segment := s.segment; segment > 0; segment-- {
+		end := min(head, firsts[segment])
+		older, err := l.readState(ctx, k, segment-1, false)
+		if err != nil || older.tail.Head >= end && end == firsts[segment] {
+			return err
+		}
+		if _, err := l.drop(ctx, k, older, end, keep, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drop drops a segment's entries below head, in one conditional batch. The newest segment may be sealed meanwhile, and then the
+// next one is to have the head first.
+func (l *Log) drop(ctx context.Context, k timeline.Key, s state, head uint64, keep []uint64, newest bool) (sealed bool, err error) {
+	for {
+		if newest && s.sealed {
+			return true, nil
+		}
+		if head <= s.tail.Head {
+			return false, nil
+		}
+		after := s
+		after.tail.Head = head
+		b := l.batch(ctx)
+		l.move(b, k, &s, &after)
+		from := s.tail.Head
+		for _, seq := range keep {
+			if seq < from || seq >= head {
+				continue
+			}
+			if from < seq {
+				b.Query(deleteRange, l.in(k, s.segment, int64(from), int64(seq))...)
+			}
+			from = seq + 1
+		}
+		if from < head {
+			b.Query(deleteRange, l.in(k, s.segment, int64(from), int64(head))...)
+		}
+		applied, err := b.apply()
+		if applied {
+			return false, nil
+		}
+		again, readErr := l.readState(ctx, k, s.segment, err != nil)
+		if err := errors.Join(err, readErr); err != nil {
+			return false, err
+		}
+		s = again
+	}
+}

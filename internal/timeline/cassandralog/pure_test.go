@@ -1,0 +1,86 @@
+package cassandralog
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rialto-im/rialto/internal/timeline"
+	"pgregory.net/rapid"
+)
+
+func TestRefsComeBack(t *testing.T) {
+	golden := []byte{'c', 0x96, 1, 2, 3, 0xac, 2, 'c', 7, 0, 0, 4}
+	want := []ref{{timeline.Key{Kind: timeline.Conversation, ID: 150}, 2, 3, 300}, {timeline.Key{Kind: timeline.Conversation, ID: 7}, 0, 0, 4}}
+	got, err := decodeRefs(golden)
+	if err != nil || !slices.Equal(got, want) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if b := want[1].append(want[0].append(nil)); !slices.Equal(b, golden) {
+		t.Errorf("%x", b)
+	}
+	for n := range golden {
+		if got, err := decodeRefs(golden[:n]); err == nil && len(got) != 0 && n != 7 {
+			t.Errorf("%d bytes are %+v", n, got)
+		}
+	}
+}
+
+func TestTokensComeBack(t *testing.T) {
+	token := timeline.Token{Sender: 1, Device: 1 << 63, Counter: 300, Sum: [16]byte{9}}
+	d, counter, ok := counterOf(tokenBytes(&token))
+	if !ok || d != (device{1, 1 << 63}) || counter != 300 {
+		t.Errorf("%v %d %v", d, counter, ok)
+	}
+	token.Counter = 0
+	if _, _, ok := counterOf(tokenBytes(&token)); ok {
+		t.Error("a sum is taken for a counter")
+	}
+}
+
+func TestSegmentOfASeq(t *testing.T) {
+	for seq, want := range map[uint64]uint64{0: 0, 1: 0, 9: 0, 10: 1, 11: 1, 20: 2, 1 << 40: 2} {
+		if got := segmentOf([]uint64{0, 10, 20}, seq); got != want {
+			t.Errorf("%d is in segment %d, not in %d", seq, got, want)
+		}
+	}
+}
+
+// TestWhole: what is read of a conversation as it is is whole, and what lacks any entry above the head is not.
+func TestWhole(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		first := rapid.Uint64Range(1, 3).Draw(r, "first")
+		at := state{version: 1, first: first}
+		at.tail.Seq = first - 1 + rapid.Uint64Range(0, 8).Draw(r, "entries")
+		at.tail.Head = rapid.Uint64Range(0, at.tail.Seq+1).Draw(r, "head")
+		s := span{from: rapid.Uint64Range(0, 12).Draw(r, "from"), to: rapid.Uint64Range(0, 12).Draw(r, "to"), limit: rapid.IntRange(1, 10).Draw(r, "limit"), back: rapid.Bool().Draw(r, "back")}
+		var entries []timeline.Entry
+		for seq := first; seq <= at.tail.Seq; seq++ {
+			if seq >= s.from && seq <= s.to && (seq >= at.tail.Head || rapid.Bool().Draw(r, "kept")) {
+				entries = append(entries, timeline.Entry{Seq: seq, Prev: seq - 1})
+			}
+		}
+		if s.back {
+			slices.Reverse(entries)
+		}
+		beyond := entries[min(len(entries), s.limit):]
+		entries = entries[:len(entries)-len(beyond)]
+		k := timeline.Key{Kind: timeline.Conversation, ID: 1}
+		if !whole(k, entries, &at, s) {
+			r.Fatalf("%+v of %+v, %+v", entries, at, s)
+		}
+		if len(entries) == 0 {
+			return
+		}
+		i := rapid.IntRange(0, len(entries)-1).Draw(r, "lost")
+		if entries[i].Seq < at.tail.Head {
+			return
+		}
+		lost := slices.Delete(slices.Clone(entries), i, i+1)
+		if len(beyond) > 0 { // the limit is filled by the next one
+			lost = append(lost, beyond[0])
+		}
+		if whole(k, lost, &at, s) {
+			r.Fatalf("without the one at %d: %+v of %+v, %+v", i, lost, at, s)
+		}
+	})
+}

@@ -1,0 +1,238 @@
+package cassandralog
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/rialto-im/rialto/internal/timeline"
+)
+
+// span of seqs to be read, from, to and those between, at most limit of them; falling where back is set.
+type span struct {
+	from, to uint64
+	limit    int
+	back     bool
+}
+
+// rows reads a span of one segment, rising or falling.
+func (l *Log) rows(ctx context.Context, k timeline.Key, segment uint64, s span, serial bool) ([]timeline.Entry, error) {
+	statement := selectEntries
+	if s.back {
+		statement = selectBack
+	}
+	var entries []timeline.Entry
+	var seq, counted, prev int64
+	var payload []byte
+	it := l.query(ctx, statement, l.in(k, segment, int64(s.from), int64(min(s.to, math.MaxInt64)), min(s.limit, math.MaxInt32))...).at(serial).Iter()
+	for it.Scan(&seq, &counted, &prev, &payload) {
+		entries = append(entries, timeline.Entry{Seq: uint64(seq), Counted: uint64(counted), Prev: uint64(prev), Payload: payload})
+		payload = nil // it is the reader's own
+	}
+	return entries, it.Close()
+}
+
+// read reads a span of one segment, whole, and its state: what is read at a quorum may lack a batch that is half spread, and what
+// came after it not. That is seen, and read again serially.
+func (l *Log) read(ctx context.Context, k timeline.Key, segment uint64, s span) (entries []timeline.Entry, at state, err error) {
+	err = eachOf(2, func(i int) (err error) {
+		if i == 0 {
+			entries, err = l.rows(ctx, k, segment, s, false)
+		} else {
+			at, err = l.readState(ctx, k, segment, false)
+		}
+		return err
+	})
+	if err == nil && !whole(k, entries, &at, s) {
+		if at, err = l.readState(ctx, k, segment, true); err == nil {
+			entries, err = l.rows(ctx, k, segment, s, true)
+		}
+	}
+	return entries, at, err
+}
+
+// whole tells whether entries have all of a span that they must have: each conversation's seq from the head to the tail, and each
+// inbox entry's predecessor.
+func whole(k timeline.Key, entries []timeline.Entry, at *state, s span) bool {
+	low, high := max(s.from, at.tail.Head, at.first), min(s.to, at.tail.Seq)
+	if at.version == 0 || low > high {
+		return true
+	}
+	n := len(entries)
+	if n == 0 {
+		return s.limit == 0 || k.Kind == timeline.Inbox && (s.to < at.tail.Seq || at.first > at.tail.Seq)
+	}
+	rising := entries
+	if s.back {
+		rising = slices.Clone(entries)
+		slices.Reverse(rising)
+	}
+	if k.Kind == timeline.Inbox {
+		for i := 1; i < n; i++ {
+			if rising[i].Prev != rising[i-1].Seq {
+				return false
+			}
+		}
+		return rising[n-1].Seq == at.tail.Seq || s.to < at.tail.Seq || !s.back && n == s.limit || rising[n-1].Seq > at.tail.Seq
+	}
+	// What is below the head is what was kept.
+	i := 0
+	for i < n && rising[i].Seq < low {
+		i++
+	}
+	if i == n {
+		return n == s.limit && !s.back
+	}
+	if (i > 0 || !s.back || n < s.limit) && rising[i].Seq != low {
+		return false
+	}
+	for ; i < n-1; i++ {
+		if rising[i+1].Seq != rising[i].Seq+1 {
+			return false
+		}
+	}
+	return rising[n-1].Seq >= high || !s.back && n == s.limit
+}
+
+// Read gives entries above after, rising.
+func (l *Log) Read(ctx context.Context, k timeline.Key, after uint64, limit int) ([]timeline.Entry, error) {
+	if after >= math.MaxInt64 || limit <= 0 {
+		return nil, ctx.Err()
+	}
+	firsts, err := l.firsts(ctx, k, false)
+	if err != nil {
+		return nil, err
+	}
+	var all []timeline.Entry
+	for segment := segmentOf(firsts, after+1); ; segment++ {
+		entries, at, err := l.read(ctx, k, segment, span{from: after + 1, to: math.MaxInt64, limit: limit - len(all)})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, entries...)
+		if len(all) >= limit || !at.sealed {
+			return all, nil
+		}
+		if int(segment)+1 >= len(firsts) {
+			if firsts, err = l.firsts(ctx, k, true); err != nil || int(segment)+1 >= len(firsts) {
+				return all, err
+			}
+		}
+	}
+}
+
+// ReadBack gives entries below before, falling.
+func (l *Log) ReadBack(ctx context.Context, k timeline.Key, before uint64, limit int) ([]timeline.Entry, error) {
+	if before == 1 || limit <= 0 {
+		return nil, ctx.Err()
+	}
+	to := min(before-1, math.MaxInt64) // 0 becomes the most
+	newest, err := l.newest(ctx, k)
+	if err != nil || newest.version == 0 {
+		return nil, err
+	}
+	firsts, err := l.firsts(ctx, k, false)
+	if err != nil {
+		return nil, err
+	}
+	var all []timeline.Entry
+	for segment := int64(min(segmentOf(firsts, to), newest.segment)); segment >= 0 && len(all) < limit; segment-- {
+		entries, _, err := l.read(ctx, k, uint64(segment), span{from: 0, to: to, limit: limit - len(all), back: true})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, entries...)
+	}
+	return all, nil
+}
+
+// Get gives the entries of refs, in the order of refs.
+func (l *Log) Get(ctx context.Context, refs []timeline.Ref) ([]timeline.Entry, error) {
+	return l.GetMost(ctx, refs, math.MaxInt)
+}
+
+// GetMost is Get within a bound.
+func (l *Log) GetMost(ctx context.Context, refs []timeline.Ref, bytes int) ([]timeline.Entry, error) {
+	var all []timeline.Entry
+	for group := range slices.Chunk(refs, together) {
+		found := make([][]timeline.Entry, len(group))
+		err := eachOf(len(group), func(i int) (err error) {
+			found[i], err = l.get(ctx, group[i])
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, entries := range found {
+			for i := range entries {
+				bytes -= len(entries[i].Payload)
+			}
+			all = append(all, entries...)
+		}
+		if bytes < 0 && len(all) > 1 {
+			return nil, timeline.ErrTooMuch
+		}
+	}
+	return all, nil
+}
+
+// get reads one ref, which may lie over several segments.
+func (l *Log) get(ctx context.Context, r timeline.Ref) ([]timeline.Entry, error) {
+	firsts, err := l.firsts(ctx, r.Key, false)
+	if err != nil {
+		return nil, err
+	}
+	var all []timeline.Entry
+	for segment := segmentOf(firsts, r.From); ; segment++ {
+		entries, at, err := l.read(ctx, r.Key, segment, span{from: r.From, to: r.To, limit: math.MaxInt32})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, entries...)
+		if !at.sealed || at.tail.Seq >= r.To {
+			return all, nil
+		}
+		if int(segment)+1 >= len(firsts) {
+			if firsts, err = l.firsts(ctx, r.Key, true); err != nil || int(segment)+1 >= len(firsts) {
+				return all, err
+			}
+		}
+	}
+}
+
+// Tail of a timeline.
+func (l *Log) Tail(ctx context.Context, k timeline.Key) (timeline.Tail, error) {
+	s, err := l.newest(ctx, k)
+	return s.tail, err
+}
+
+// knownBuckets spread the list of timelines over the cluster.
+const knownBuckets = 16
+
+func (l *Log) putKnown(ctx context.Context, k timeline.Key) error {
+	return l.query(ctx, insertKnown, l.options.Store, int8(k.Kind), int16(k.Hash()%knownBuckets), int64(k.ID)).Exec()
+}
+
+// Keys gives keys of a kind, rising. One is known a moment before it has its first entry.
+func (l *Log) Keys(ctx context.Context, kind timeline.Kind, above uint64, limit int) ([]timeline.Key, error) {
+	if above >= math.MaxInt64 {
+		return nil, ctx.Err()
+	}
+	found := make([][]timeline.Key, knownBuckets)
+	err := eachOf(knownBuckets, func(i int) error {
+		var n int64
+		it := l.query(ctx, selectKnown, l.options.Store, int8(kind), int16(i), int64(above), min(limit, math.MaxInt32)).Iter()
+		for it.Scan(&n) {
+			found[i] = append(found[i], timeline.Key{Kind: kind, ID: uint64(n)})
+		}
+		return it.Close()
+	})
+	keys := slices.Concat(found...)
+	slices.SortFunc(keys, func(a, b timeline.Key) int {
+		if a.ID < b.ID {
+			return -1
+		}
+		return 1
+	})
+	return keys[:min(len(keys), limit)], err
+}

@@ -1,0 +1,240 @@
+package cassandralog
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/timeline"
+)
+
+// recordRow is a record as it is stored.
+type recordRow struct {
+	seq     uint64
+	refs    []ref
+	dropped []int64
+}
+
+// lookAgain after so long at a batch that has not come.
+const lookAgain = 20 * time.Millisecond
+
+// Records of a partition above a seq. It waits for batches that are named by the first record and under way; one that does not
+// come in Options.VoidAfter is made impossible, and left out.
+func (l *Log) Records(ctx context.Context, partition uint16, after uint64, limit int) ([]timeline.Record, error) {
+	began := time.Now() // by this machine's own count of time: no two clocks are compared
+	for {
+		records, waits, err := l.settledRecords(ctx, partition, after, limit, time.Since(began) > l.options.VoidAfter)
+		if err != nil || len(records) > 0 || !waits {
+			return records, err
+		}
+		if err := pause(ctx, lookAgain); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// settledRecords gives records to the first that names a batch which has not come; waits tells of such a one. With void that batch
+// is made impossible.
+func (l *Log) settledRecords(ctx context.Context, partition uint16, after uint64, limit int, void bool) (records []timeline.Record, waits bool, err error) {
+	rows, err := l.recordRows(ctx, partition, after, limit)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, row := range rows {
+		found := make([][]timeline.Ref, len(row.refs))
+		missing := make([]bool, len(row.refs))
+		err := eachOf(len(row.refs), func(i int) error {
+			r := row.refs[i]
+			if slices.Contains(row.dropped, int64(r.stamp)) {
+				return nil
+			}
+			runs, there, err := l.batchOf(ctx, r, false)
+			for err == nil && !there && void {
+				var never bool
+				if never, err = l.void(ctx, r); never || err != nil {
+					return err
+				}
+				runs, there, err = l.batchOf(ctx, r, true)
+			}
+			found[i], missing[i] = runs, !there
+			return err
+		})
+		if err != nil {
+			return nil, false, err
+		}
+		if slices.Contains(missing, true) {
+			return records, true, nil
+		}
+		void = false // that was for the first; those after it have their own time
+		records = append(records, timeline.Record{Seq: row.seq, Refs: slices.Concat(found...)})
+	}
+	return records, false, nil
+}
+
+// recordRows reads records in order, without a hole.
+func (l *Log) recordRows(ctx context.Context, partition uint16, after uint64, limit int) (rows []recordRow, err error) {
+	for len(rows) < limit {
+		bucket := bucketOf(after + 1)
+		most := min(limit-len(rows), int((bucket+1)*bucketRecords-after))
+		part, err := l.bucketRows(ctx, partition, bucket, after, most, false)
+		if err != nil {
+			return nil, err
+		}
+		for i := range part {
+			if part[i].seq != after+uint64(i)+1 { // one that comes before is half spread
+				if part, err = l.bucketRows(ctx, partition, bucket, after, most, true); err != nil {
+					return nil, err
+				}
+				break
+			}
+		}
+		rows = append(rows, part...)
+		if len(part) < most {
+			return rows, nil
+		}
+		after = part[len(part)-1].seq
+	}
+	return rows, nil
+}
+
+func (l *Log) bucketRows(ctx context.Context, partition uint16, bucket, after uint64, limit int, serial bool) (rows []recordRow, err error) {
+	var seq int64
+	var refs []byte
+	var dropped []int64
+	it := l.query(ctx, selectRecords, l.options.Store, int16(partition), int64(bucket), int64(after), limit).at(serial).Iter()
+	for it.Scan(&seq, &refs, &dropped) {
+		row := recordRow{seq: uint64(seq), dropped: dropped}
+		if row.refs, err = decodeRefs(refs); err != nil {
+			return nil, errors.Join(err, it.Close())
+		}
+		rows, refs, dropped = append(rows, row), nil, nil
+	}
+	return rows, it.Close()
+}
+
+// batchOf finds the entries of a record's batch; runs of those that are carried.
+func (l *Log) batchOf(ctx context.Context, r ref, serial bool) (runs []timeline.Ref, there bool, err error) {
+	var seq, stamp int64
+	at := r.base
+	q := l.query(ctx, selectStamps, l.in(r.key, r.segment, int64(r.base))...).at(serial)
+	q.PageSize(batchEntries)
+	it := q.Iter()
+	for it.Scan(&seq, &stamp) {
+		if at++; uint64(seq) != at && !serial { // a batch half spread comes before
+			return nil, false, it.Close()
+		}
+		if uint64(stamp)&^1 != r.stamp {
+			if there {
+				break
+			}
+			continue
+		}
+		there = true
+		if stamp&1 == 0 {
+			continue
+		}
+		if n := len(runs) - 1; n >= 0 && runs[n].To+1 == uint64(seq) {
+			runs[n].To++
+		} else {
+			runs = append(runs, timeline.Ref{Key: r.key, From: uint64(seq), To: uint64(seq)})
+		}
+	}
+	return runs, there, it.Close()
+}
+
+// void makes a record's batch impossible: it moves the version of the segment that the batch is for, and its count of voids, which
+// the batch's log does not expect. False where the segment changed meanwhile: look again.
+func (l *Log) void(ctx context.Context, r ref) (never bool, err error) {
+	s, err := l.readState(ctx, r.key, r.segment, true)
+	if err != nil {
+		return false, err
+	}
+	if _, there, err := l.batchOf(ctx, r, true); err != nil || there {
+		return false, err
+	}
+	if s.sealed {
+		return true, nil
+	}
+	after := s
+	after.voids++
+	if s.version == 0 {
+		after.first = 1
+	}
+	b := l.batch(ctx)
+	l.move(b, r.key, &s, &after)
+	applied, err := b.apply()
+	if applied {
+		l.options.Logger.Warn("a record was given up: its log stopped, or could not reach the store", "conversation", r.key.ID)
+	}
+	return applied, err
+}
+
+// Checkpoint of a partition.
+func (l *Log) Checkpoint(ctx context.Context, partition uint16) (uint64, error) {
+	_, _, record, err := l.readPartition(ctx, partition, false)
+	return record, err
+}
+
+func (l *Log) readPartition(ctx context.Context, partition uint16, serial bool) (term, holder, record uint64, err error) {
+	var a, b, c int64
+	err = l.query(ctx, selectPartition, l.options.Store, int16(partition)).at(serial).Scan(&a, &b, &c)
+	return uint64(a), uint64(b), uint64(c), notFoundIsNone(err)
+}
+
+// Take makes this log the one that posts to the inboxes of a partition and moves its checkpoint. A post of an earlier one's that is
+// under way may still come, to an inbox that this one has not written yet: before all that it writes there.
+func (l *Log) Take(ctx context.Context, partition uint16) error {
+	holder := newStamp()
+	begun, err := l.query(ctx, beginPartition, l.options.Store, int16(partition)).CAS()
+	if err != nil {
+		return err
+	}
+	term := uint64(0)
+	for {
+		if !begun {
+			if term, _, _, err = l.readPartition(ctx, partition, true); err != nil {
+				return err
+			}
+		}
+		begun = false
+		applied, err := l.query(ctx, takePartition, int64(term+1), int64(holder), l.options.Store, int16(partition), int64(term)).CAS()
+		if err != nil {
+			now, by, _, again := l.readPartition(ctx, partition, true)
+			if again != nil {
+				return errors.Join(err, again)
+			}
+			applied = by == holder && now == term+1
+		}
+		if applied {
+			l.terms[partition].Store(term + 1)
+			return nil
+		}
+	}
+}
+
+// PutCheckpoint says how far a partition was carried, and drops the buckets of records that lie below.
+func (l *Log) PutCheckpoint(ctx context.Context, partition uint16, record uint64) error {
+	term := l.terms[partition].Load()
+	if term == 0 {
+		return timeline.ErrTaken
+	}
+	_, _, before, err := l.readPartition(ctx, partition, false)
+	if err != nil {
+		return err
+	}
+	applied, err := l.query(ctx, moveCheckpoint, int64(record), l.options.Store, int16(partition), int64(term)).CAS()
+	if err != nil {
+		return err // it may have moved, which is as true
+	}
+	if !applied {
+		l.terms[partition].CompareAndSwap(term, 0)
+		return timeline.ErrTaken
+	}
+	for bucket := bucketOf(before + 1); bucket < bucketOf(record+1); bucket++ {
+		if err := l.query(ctx, deleteBucket, l.options.Store, int16(partition), int64(bucket)).Exec(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,260 @@
+package cassandralog
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/rialto-im/rialto/internal/timeline"
+)
+
+// state of a segment: its static columns.
+type state struct {
+	segment uint64
+	version uint64 // moves with each change; 0: the segment is not there
+	first   uint64 // the least seq that it may have
+	tail    timeline.Tail
+	size    uint64 // bytes of payload
+	voids   uint64 // records that were given up
+	term    uint64 // of the log that posted last (inboxes)
+	sealed  bool   // takes no more; the next segment goes on
+}
+
+// next is what the following segment begins as.
+func (s *state) next() state {
+	return state{segment: s.segment + 1, first: s.tail.Seq + 1, tail: s.tail, term: s.term}
+}
+
+func (l *Log) in(k timeline.Key, segment uint64, more ...any) []any {
+	return append([]any{l.options.Store, int8(k.Kind), int64(k.ID), int64(segment)}, more...)
+}
+
+// readState reads a segment's state.
+func (l *Log) readState(ctx context.Context, k timeline.Key, segment uint64, serial bool) (state, error) {
+	s := state{segment: segment}
+	var version, first, seq, counted, access, head, size, voids, term int64
+	err := l.query(ctx, selectState, l.in(k, segment)...).at(serial).Scan(&version, &first, &seq, &counted, &access, &head, &size, &voids, &term, &s.sealed)
+	err = notFoundIsNone(err)
+	s.version, s.first, s.size, s.voids, s.term = uint64(version), uint64(first), uint64(size), uint64(voids), uint64(term)
+	s.tail = timeline.Tail{Seq: uint64(seq), Counted: uint64(counted), Access: uint64(access), Head: uint64(head)}
+	return s, err
+}
+
+// move adds to a batch that the state goes from old to s, if old is what is there.
+func (l *Log) move(b batch, k timeline.Key, old, s *state) {
+	s.version = old.version + 1
+	args := append([]any{int64(s.version), int64(s.first), int64(s.tail.Seq), int64(s.tail.Counted), int64(s.tail.Access), int64(s.tail.Head),
+		int64(s.size), int64(s.voids), int64(s.term), s.sealed}, l.in(k, s.segment)...)
+	if old.version == 0 {
+		b.Query(beginState, args...)
+		return
+	}
+	b.Query(moveState, append(args, int64(old.version))...)
+}
+
+// newest gives the state of the newest segment: one that takes appends, or that was sealed and not followed yet.
+func (l *Log) newest(ctx context.Context, k timeline.Key) (state, error) {
+	firsts, err := l.firsts(ctx, k, false)
+	if err != nil {
+		return state{}, err
+	}
+	for {
+		at := uint64(len(firsts) - 1)
+		s, err := l.readState(ctx, k, at, false)
+		if err != nil {
+			return s, err
+		}
+		if s.version == 0 && at > 0 { // it was announced, and is not there yet
+			return l.readState(ctx, k, at-1, false)
+		}
+		if !s.sealed {
+			return s, nil
+		}
+		if firsts, err = l.firsts(ctx, k, true); err != nil || uint64(len(firsts)-1) == at {
+			return s, err
+		}
+	}
+}
+
+// firsts gives the least seq of each segment, by number; the cached ones where they are not to be read again.
+func (l *Log) firsts(ctx context.Context, k timeline.Key, again bool) ([]uint64, error) {
+	if !again {
+		if firsts := l.cache.firsts(k); firsts != nil {
+			return firsts, nil
+		}
+	}
+	firsts := []uint64{0}
+	var segment, first int64
+	it := l.query(ctx, selectRoots, l.options.Store, int8(k.Kind), int64(k.ID)).Iter()
+	for it.Scan(&segment, &first) && segment == int64(len(firsts)) {
+		firsts = append(firsts, uint64(first))
+	}
+	if err := it.Close(); err != nil {
+		return nil, err
+	}
+	l.cache.setFirsts(k, firsts)
+	return firsts, nil
+}
+
+// segmentOf a seq: the last that begins at or below it.
+func segmentOf(firsts []uint64, seq uint64) uint64 {
+	at := len(firsts) - 1
+	for at > 0 && firsts[at] > seq {
+		at--
+	}
+	return uint64(at)
+}
+
+// roll makes the segment after a sealed one, and gives its state as it is. All who find a sealed one may do it at once.
+func (l *Log) roll(ctx context.Context, k timeline.Key, sealed state) (state, error) {
+	next := sealed.next()
+	if k.Kind == timeline.Conversation {
+		if err := l.carryPast(ctx, k, sealed.segment); err != nil {
+			return next, err
+		}
+	}
+	// The root is there before the segment's first entry can be.
+	if err := l.query(ctx, insertRoot, append(l.in(k, next.segment), int64(next.first))...).Exec(); err != nil {
+		return next, err
+	}
+	b := l.batch(ctx)
+	l.move(b, k, &state{}, &next)
+	applied, err := b.apply()
+	if err == nil && !applied || err != nil {
+		next, err = l.readState(ctx, k, next.segment, err != nil)
+	}
+	if err == nil && next.version == 0 {
+		err = errors.New("the segment could not be made")
+	}
+	if err == nil {
+		_, err = l.firsts(ctx, k, true)
+	}
+	return next, err
+}
+
+// carryPast writes what a sealed segment knows of devices' counters and of authors to where it is found without asking each
+// segment. It is complete before the next segment takes anything.
+func (l *Log) carryPast(ctx context.Context, k timeline.Key, segment uint64) error {
+	if _, err := l.readState(ctx, k, segment, true); err != nil { // the batch that sealed it is with a quorum from here on
+		return err
+	}
+	highest := map[device]uint64{}
+	var tok []byte
+	it := l.query(ctx, selectTokens, l.in(k, segment)...).Iter()
+	for it.Scan(&tok) {
+		if d, counter, ok := counterOf(tok); ok {
+			highest[d] = max(highest[d], counter)
+		}
+	}
+	if err := it.Close(); err != nil {
+		return err
+	}
+	b := l.batch(ctx)
+	flush := func(most int) error {
+		if len(b.Entries) <= most {
+			return nil
+		}
+		err := b.Exec()
+		b = l.batch(ctx)
+		return err
+	}
+	for d, counter := range highest {
+		b.Query(insertPastCounter, int64(counter), int64(counter), l.options.Store, int64(k.ID), int64(d.sender), int64(d.device))
+		if err := flush(100); err != nil {
+			return err
+		}
+	}
+	if err := flush(0); err != nil {
+		return err
+	}
+	var author, seq, counted int64
+	it = l.query(ctx, selectAuthors, l.in(k, segment)...).Iter()
+	for it.Scan(&author, &seq, &counted) {
+		b.Query(insertPastAuthor, seq, seq, counted, l.options.Store, int64(k.ID), author)
+		if err := flush(100); err != nil {
+			return errors.Join(err, it.Close())
+		}
+	}
+	return errors.Join(it.Close(), flush(0))
+}
+
+// cachedKeys bounds what is known of keys.
+const cachedKeys = 1 << 17
+
+// cache has what was last seen of keys. All of it is checked by the store when it is used.
+type cache struct {
+	mu    sync.Mutex // guards all below
+	known map[timeline.Key]*known
+	// counters that devices are said to have.
+	counters map[device]uint64
+	most     int
+}
+
+type known struct {
+	firsts []uint64
+	state  state // version 0: not known
+}
+
+// of gives what is known of a key; the caller holds mu.
+func (c *cache) of(k timeline.Key) *known {
+	n := c.known[k]
+	if n == nil {
+		if len(c.known) >= c.most {
+			for other := range c.known {
+				if delete(c.known, other); len(c.known) <= c.most/2 {
+					break
+				}
+			}
+		}
+		n = &known{}
+		c.known[k] = n
+	}
+	return n
+}
+
+func (c *cache) firsts(k timeline.Key) []uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := c.known[k]; n != nil {
+		return n.firsts
+	}
+	return nil
+}
+
+func (c *cache) setFirsts(k timeline.Key, firsts []uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := c.of(k); len(firsts) > len(n.firsts) {
+		n.firsts = firsts
+	}
+}
+
+func (c *cache) state(k timeline.Key) state {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := c.known[k]; n != nil {
+		return n.state
+	}
+	return state{}
+}
+
+func (c *cache) setState(k timeline.Key, s state) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.of(k).state = s
+}
+
+func (c *cache) counter(d device) uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.counters[d]
+}
+
+func (c *cache) setCounter(d device, counter uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.counters) >= c.most {
+		clear(c.counters)
+	}
+	c.counters[d] = max(c.counters[d], counter)
+}
