@@ -179,11 +179,9 @@ func (e *explainer) number() {
 		timely, counted = "", ""
 	}
 	counts := []string{SchemeSegment, SchemeSequence, SchemeMultiPrimary}
-	if v > 0 && (e.scheme == "" || slices.Contains(counts, e.scheme)) {
-		for _, scheme := range counts {
-			if e.scheme == "" || e.scheme == scheme {
-				e.add(scheme, time.Time{}, counted, "number", v)
-			}
+	for _, scheme := range counts {
+		if e.wants(scheme, true) {
+			e.add(scheme, time.Time{}, counted, "number", v)
 		}
 	}
 	if p, err := ParseSnowflake(v); e.wants(SchemeSnowflake, err == nil) {
@@ -192,7 +190,6 @@ func (e *explainer) number() {
 	if p, err := ParseSonyflake(v); e.wants(SchemeSonyflake, err == nil) {
 		e.add(SchemeSonyflake, p.Time, timely, "sequence", p.Sequence, "machine", p.Machine)
 	}
-	e.refuse(badID("0 is no id"))
 }
 
 // number reads decimal digits.
@@ -206,6 +203,9 @@ func number(text string) (uint64, error) {
 	v, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
 		return 0, badID("%s is more than the largest id, 9223372036854775807", text)
+	}
+	if v == 0 {
+		return 0, badID("0 is no id")
 	}
 	return v, nil
 }

@@ -1,0 +1,124 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"testing"
+
+	"connectrpc.com/connect"
+	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
+	idv1 "github.com/rialto-im/rialto/gen/rialto/id/v1"
+	"github.com/rialto-im/rialto/gen/rialto/id/v1/idv1connect"
+	rialto "github.com/rialto-im/rialto/sdk/go"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+func key(t *testing.T, h *House) string {
+	t.Helper()
+	k, err := h.accounts.CreateKey(t.Context(), "tests")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// withKey sends a key with each request.
+func withKey(key string) connect.ClientOption {
+	return connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
+		return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
+			r.Header().Set("Authorization", "Bearer "+key)
+			return next(ctx, r)
+		}
+	}))
+}
+
+// TestIDsOverEachProtocol on one listener without TLS: each gets ids that go on behind the others', and its errors with reasons.
+func TestIDsOverEachProtocol(t *testing.T) {
+	h, _ := open(t)
+	k := key(t, h)
+	plain := &http.Client{Transport: &http.Transport{}}
+	unencrypted := new(http.Protocols)
+	unencrypted.SetUnencryptedHTTP2(true)
+	h2c := &http.Client{Transport: &http.Transport{Protocols: unencrypted}}
+	t.Cleanup(plain.CloseIdleConnections)
+	t.Cleanup(h2c.CloseIdleConnections)
+	last := uint64(0)
+	took := func(how string, numbers []uint64, err error) {
+		t.Helper()
+		if err != nil || len(numbers) != 3 || !slices.IsSorted(numbers) || numbers[0] <= last {
+			t.Fatalf("%s after %d: %v, %v", how, last, numbers, err)
+		}
+		last = numbers[2]
+	}
+	good, bad := &idv1.NextRequest{Tag: "segment", Count: 3}, &idv1.NextRequest{Tag: "segment", Count: -1}
+	for how, client := range map[string]idv1connect.IDServiceClient{
+		"Connect":                    idv1connect.NewIDServiceClient(plain, url(h), withKey(k)),
+		"Connect with JSON":          idv1connect.NewIDServiceClient(plain, url(h), withKey(k), connect.WithProtoJSON()),
+		"Connect over HTTP/2":        idv1connect.NewIDServiceClient(h2c, url(h), withKey(k)),
+		"gRPC":                       idv1connect.NewIDServiceClient(h2c, url(h), withKey(k), connect.WithGRPC()),
+		"gRPC-Web":                   idv1connect.NewIDServiceClient(plain, url(h), withKey(k), connect.WithGRPCWeb()),
+		"gRPC-Web with gzip":         idv1connect.NewIDServiceClient(plain, url(h), withKey(k), connect.WithGRPCWeb(), connect.WithSendGzip()),
+		"gRPC-Web with HTTP/2, gzip": idv1connect.NewIDServiceClient(h2c, url(h), withKey(k), connect.WithGRPCWeb(), connect.WithSendGzip()),
+	} {
+		r, err := client.Next(t.Context(), connect.NewRequest(good))
+		if err != nil {
+			t.Fatalf("%s: %v", how, err)
+		}
+		took(how, r.Msg.Numbers, nil)
+		if _, err := client.Next(t.Context(), connect.NewRequest(bad)); connect.CodeOf(err) != connect.CodeInvalidArgument || rialto.Reason(err) != "bad_batch" {
+			t.Errorf("%s refuses with %v", how, err)
+		}
+	}
+
+	// A gRPC client that is not Connect's.
+	conn, err := grpc.NewClient(h.Address().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+k)
+	out := &idv1.NextResponse{}
+	err = conn.Invoke(ctx, idv1connect.IDServiceNextProcedure, good, out)
+	took("grpc-go", out.Numbers, err)
+	err = conn.Invoke(ctx, idv1connect.IDServiceNextProcedure, bad, out)
+	details := status.Convert(err).Details()
+	if status.Code(err) != codes.InvalidArgument || len(details) != 1 || details[0].(*gatewayv1.Error).Reason != "bad_batch" {
+		t.Errorf("grpc-go is refused with %v, %v", err, details)
+	}
+	if err := conn.Invoke(t.Context(), idv1connect.IDServiceNextProcedure, good, out); status.Code(err) != codes.Unauthenticated {
+		t.Errorf("grpc-go without a key: %v", err)
+	}
+
+	// curl: numbers are texts.
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url(h)+idv1connect.IDServiceNextProcedure, bytes.NewReader([]byte(`{"tag":"segment","count":3}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer "+k)
+	r, err := plain.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	var numbers []uint64
+	var texts struct{ Numbers []string }
+	if err := json.NewDecoder(r.Body).Decode(&texts); err != nil || len(texts.Numbers) != 3 {
+		t.Fatalf("%v, %v", texts, err)
+	}
+	for _, s := range texts.Numbers {
+		var n uint64
+		if err := json.Unmarshal([]byte(s), &n); err != nil {
+			t.Fatal(err)
+		}
+		numbers = append(numbers, n)
+	}
+	took("JSON", numbers, nil)
+}

@@ -1,0 +1,347 @@
+package idgen_test
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	idv1 "github.com/rialto-im/rialto/gen/rialto/id/v1"
+	"github.com/rialto-im/rialto/internal/clock"
+	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/idgen"
+	"github.com/rialto-im/rialto/internal/sqldb"
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
+	"pgregory.net/rapid"
+)
+
+func openDB(t *testing.T) *sqldb.DB {
+	t.Helper()
+	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func serviceOn(t *testing.T, db idgen.Records, c clock.Clock, worker uint64) *idgen.Service {
+	t.Helper()
+	s, err := idgen.NewService(t.Context(), idgen.ServiceDeps{DB: db, Leases: idgen.Fixed(c, worker), Clock: c, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}, idgen.ServiceConfig{Node: "a", Own: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// reasonOf an error, "" for none.
+func reasonOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return errs.Of(err).Reason
+}
+
+// TestEachSchemeGivesAndIsExplained: what Next gives of a scheme rises, is of the count asked for, and Explain knows it.
+func TestEachSchemeGivesAndIsExplained(t *testing.T) {
+	s := serviceOn(t, openDB(t), clock.System{}, 3)
+	for _, scheme := range idgen.Schemes() {
+		last := ""
+		for _, count := range []int64{1, 7, 300} {
+			r, err := s.Next(t.Context(), &idv1.NextRequest{Tag: scheme, Count: count, Key: 5, Type: 2})
+			if err != nil {
+				t.Fatalf("%s: %v", scheme, err)
+			}
+			list := r.Texts
+			for _, n := range r.Numbers {
+				list = append(list, fmt.Sprintf("%019d", n)) // sorts as the number
+			}
+			if len(list) != int(count) {
+				t.Fatalf("%s: %d ids, not %d", scheme, len(list), count)
+			}
+			for _, id := range list {
+				if id <= last {
+					t.Fatalf("%s: %s after %s", scheme, id, last)
+				}
+				last = id
+			}
+			id := strings.TrimLeft(list[0], "0")
+			if len(r.Texts) > 0 {
+				id = r.Texts[0]
+			}
+			for _, hint := range []string{"", scheme} {
+				e, err := s.Explain(t.Context(), &idv1.ExplainRequest{Id: id, Scheme: hint})
+				if err != nil {
+					t.Fatalf("%s with the hint %q: %v", id, hint, err)
+				}
+				at := slices.IndexFunc(e.Readings, func(r *idv1.Reading) bool { return r.Scheme == scheme })
+				if at < 0 || e.Readings[at].Doubt != "" || hint != "" && len(e.Readings) != 1 {
+					t.Errorf("%s is of %s, and with the hint %q it is %v", id, scheme, hint, e.Readings)
+				}
+			}
+		}
+	}
+}
+
+// TestWhatNextRefuses: counts, tags and types that are none.
+func TestWhatNextRefuses(t *testing.T) {
+	s := serviceOn(t, openDB(t), clock.System{}, 0)
+	for _, tc := range []struct {
+		r    *idv1.NextRequest
+		want string
+	}{
+		{&idv1.NextRequest{Tag: "snowflake"}, "bad_batch"},
+		{&idv1.NextRequest{Tag: "snowflake", Count: -1}, "bad_batch"},
+		{&idv1.NextRequest{Tag: "snowflake", Count: 10_001}, "bad_batch"},
+		{&idv1.NextRequest{Tag: "snowflake", Count: 1 << 62}, "bad_batch"},
+		{&idv1.NextRequest{Tag: "nope", Count: 1}, "no_tag"},
+		{&idv1.NextRequest{Tag: "", Count: 1}, "no_tag"},
+		{&idv1.NextRequest{Tag: strings.Repeat("x", 1000) + "\x00", Count: 1}, "no_tag"},
+		{&idv1.NextRequest{Tag: "readable", Count: 1, Type: 16}, "bad_type"},
+		{&idv1.NextRequest{Tag: "readable", Count: 1, Type: 1 << 31}, "bad_type"},
+		{&idv1.NextRequest{Tag: "segment", Count: 10_000}, ""},
+	} {
+		if _, err := s.Next(t.Context(), tc.r); reasonOf(err) != tc.want {
+			t.Errorf("%.100v: %v; want %q", tc.r, err, tc.want)
+		}
+	}
+}
+
+// TestTags are put, changed, listed in pages, deleted and put again, and never give a number twice.
+func TestTags(t *testing.T) {
+	db := openDB(t)
+	c := &stepping{}
+	s, other := serviceOn(t, db, c, 0), serviceOn(t, db, c, 1)
+	put := func(name, scheme string, step uint64) error {
+		_, err := s.PutTag(t.Context(), &idv1.Tag{Name: name, Scheme: scheme, Step: step})
+		return err
+	}
+	next := func(on *idgen.Service, tag string) (uint64, error) {
+		r, err := on.Next(t.Context(), &idv1.NextRequest{Tag: tag, Count: 1})
+		if err != nil {
+			return 0, err
+		}
+		return r.Numbers[0], nil
+	}
+	if err := put("orders", "segment", 10); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[uint64]bool{}
+	take := func(on *idgen.Service) {
+		t.Helper()
+		v, err := next(on, "orders")
+		if err != nil || seen[v] {
+			t.Fatalf("%d, %v, after %v", v, err, seen)
+		}
+		seen[v] = true
+	}
+	for range 15 {
+		take(s)
+		take(other)
+	}
+	for what, err := range map[string]error{"another scheme": put("orders", "sequence", 10), "a bad name": put("Orders!", "segment", 10), "no scheme": put("bills", "", 0),
+		"a built-in one": put("segment", "segment", 5)} {
+		if err == nil {
+			t.Errorf("%s is taken", what)
+		}
+	}
+	if _, err := s.PutTag(t.Context(), nil); reasonOf(err) != "bad_tag" {
+		t.Errorf("no tag at all: %v", err)
+	}
+	if _, err := s.DeleteTag(t.Context(), "snowflake"); reasonOf(err) != "built_in_tag" {
+		t.Errorf("a built-in tag is deleted: %v", err)
+	}
+	for _, want := range []bool{true, false} {
+		if r, err := s.DeleteTag(t.Context(), "orders"); err != nil || r.Deleted != want {
+			t.Errorf("%v, %v", r, err)
+		}
+	}
+	if _, err := next(s, "orders"); reasonOf(err) != "no_tag" {
+		t.Errorf("a deleted tag gives: %v", err)
+	}
+	if _, err := s.GetTag(t.Context(), "orders"); reasonOf(err) != "no_tag" {
+		t.Errorf("a deleted tag is there: %v", err)
+	}
+	c.step(-11 * time.Second) // the clock goes on
+	if _, err := next(other, "orders"); reasonOf(err) != "no_tag" {
+		t.Errorf("after a while another node gives of a deleted tag: %v", err)
+	}
+	if err := put("orders", "segment", 10); err != nil {
+		t.Fatal(err)
+	}
+	for range 15 {
+		take(s)
+		take(other)
+	}
+	g, err := s.GetTag(t.Context(), "orders")
+	if err != nil || g.BuiltIn || g.Step != 10 || g.Last < uint64(len(seen)) {
+		t.Errorf("%v, %v", g, err)
+	}
+	want := append(idgen.Schemes(), "orders")
+	slices.Sort(want)
+	for limit := range uint32(14) {
+		var names []string
+		for r := (&idv1.ListTagsRequest{Limit: limit}); ; {
+			p, err := s.ListTags(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, tag := range p.Tags {
+				names = append(names, tag.Name)
+				if tag.BuiltIn != (tag.Name != "orders") || tag.Name != "orders" && tag.Scheme != tag.Name {
+					t.Errorf("%v", tag)
+				}
+			}
+			if r.Page = p.Next; p.Next == "" {
+				break
+			}
+		}
+		if !slices.Equal(names, want) {
+			t.Errorf("in pages of %d: %v", limit, names)
+		}
+	}
+}
+
+// TestTagsOfEachScheme: a tag may be of any scheme, and gives its ids.
+func TestTagsOfEachScheme(t *testing.T) {
+	s := serviceOn(t, openDB(t), clock.System{}, 0)
+	for _, scheme := range idgen.Schemes() {
+		tag := &idv1.Tag{Name: "my." + scheme, Scheme: scheme}
+		if scheme == idgen.SchemeRule {
+			tag.Rule = &idv1.Rule{Prefix: "A/", Zone: "Asia/Shanghai", Digits: 4}
+		}
+		stored, err := s.PutTag(t.Context(), tag)
+		if err != nil || stored.Scheme != scheme || stored.GetRule().GetZone() != tag.GetRule().GetZone() {
+			t.Fatalf("%v, %v", stored, err)
+		}
+		r, err := s.Next(t.Context(), &idv1.NextRequest{Tag: tag.Name, Count: 2})
+		if err != nil || len(r.Numbers)+len(r.Texts) != 2 {
+			t.Errorf("%s: %v, %v", tag.Name, r, err)
+		}
+		if scheme == idgen.SchemeRule && r.Texts[1] != "A/0002" {
+			t.Errorf("%v", r)
+		}
+	}
+}
+
+// TestTagsWithoutRecords: what a node knows it goes on giving while the records are away.
+func TestTagsWithoutRecords(t *testing.T) {
+	db := &breaking{db: openDB(t)}
+	c := &stepping{}
+	s := serviceOn(t, db, c, 0)
+	if _, err := s.PutTag(t.Context(), &idv1.Tag{Name: "orders", Scheme: "segment"}); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(tag string) error {
+		_, err := s.Next(t.Context(), &idv1.NextRequest{Tag: tag, Count: 10})
+		return err
+	}
+	if err := ask("orders"); err != nil {
+		t.Fatal(err)
+	}
+	db.away.Store(true)
+	c.step(-time.Minute)
+	for range 90 { // a step of 1,000
+		if err := ask("orders"); err != nil {
+			t.Fatalf("%v", err)
+		}
+	}
+	for _, scheme := range []string{"snowflake", "uuidv7"} {
+		if err := ask(scheme); err != nil {
+			t.Errorf("%s: %v", scheme, err)
+		}
+	}
+	for _, tag := range []string{"orders", "unknown"} {
+		var err error
+		for range 20 {
+			if err = ask(tag); err != nil {
+				break
+			}
+		}
+		if !errs.Is(err, errs.Unavailable) {
+			t.Errorf("%s: %v", tag, err)
+		}
+	}
+}
+
+// TestExplain: readings and refusals, by hand.
+func TestExplain(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	rules := []idgen.Tag{{Name: "bills", Scheme: "rule", Rule: idgen.Rule{Prefix: "INV-", Date: "YYYYMMDD", Digits: 6}}, {Name: "plain", Scheme: "rule", Rule: idgen.Rule{Digits: 5}}}
+	for _, tc := range []struct{ id, scheme, want string }{
+		{"249858855004012544", "", "snowflake segment? sequence? multiprimary? sonyflake?"},
+		{"249858855004012544", "snowflake", "snowflake"},
+		{"1234", "", "segment sequence multiprimary snowflake? sonyflake?"},
+		{"01234", "", "rule segment sequence multiprimary snowflake? sonyflake?"},
+		{"1234", "sequence", "sequence"},
+		{"INV-20261121000042", "", "rule"},
+		{"BD8U-FCQJ-LDC5-L789", "", "readable"},
+		{"017f22e2-79b0-7cc3-98c4-dc0c0c07398f", "", "uuidv7"},
+		{"01ARZ3NDEKTSV4RRFFQ69G5FAV", "", "ulid"},
+		{"9223372036854775807", "multiprimary", "multiprimary"},
+
+		{"", "", "bad_id: 1 to 100"},
+		{strings.Repeat("1", 101), "", "bad_id: 1 to 100"},
+		{"9223372036854775808", "", "bad_id: 9223372036854775807"},
+		{"0", "", "bad_id: 0 is no id"},
+		{"-1", "", "bad_id: character 1 is '-'"},
+		{"12 34", "", "bad_id: character 3 is ' '"},
+		{"12é4", "", "bad_id: character 3 is 'é'"},
+		{"12\xff", "", "bad_id: character 3"},
+		{"BD8U-FCQJ-LDC5-L780", "", "bad_id: character 19"},
+		{"BD8U-FCQJ-LDC5-L78", "readable", "bad_id: 19 characters"},
+		{"017f22e2-79b0-4cc3-98c4-dc0c0c07398f", "", "bad_id: not of version 7"},
+		{"017f22e2-79b0-7cc3-98c4-dc0c0c0739xf", "", "bad_id: character 35"},
+		{"01ARZ3NDEKTSV4RRFFQ69G5FAU", "", "bad_id: character 26"},
+		{"INV-2026112100004x", "", "bad_id: character 18"},
+		{"INV-20261341000042", "", "bad_id: character 5"},
+		{"XYZ-1", "rule", "bad_id: no tag here"},
+		{"1234", "uuidv7", "bad_id: 36 characters"},
+		{"1", "nope", "bad_scheme: snowflake"},
+	} {
+		readings, err := idgen.Explain(tc.id, tc.scheme, rules, now)
+		got := reasonOf(err)
+		if err != nil {
+			_, words, _ := strings.Cut(tc.want, ": ")
+			if !strings.HasPrefix(tc.want, got) || !strings.Contains(errs.Of(err).Message, words) && words != "" {
+				t.Errorf("%q as %q: %v; want %s", tc.id, tc.scheme, err, tc.want)
+			}
+			continue
+		}
+		var list []string
+		for _, r := range readings {
+			word := r.Scheme
+			if r.Doubt != "" {
+				word += "?"
+			}
+			list = append(list, word)
+		}
+		if strings.Join(list, " ") != tc.want {
+			t.Errorf("%q as %q: %v; want %s", tc.id, tc.scheme, list, tc.want)
+		}
+	}
+}
+
+// TestExplainTakesAnything: no text is too strange, and what is refused is refused for a reason.
+func TestExplainTakesAnything(t *testing.T) {
+	schemes := append(idgen.Schemes(), "")
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[0-9A-Za-z-]{1,40}`), rapid.StringN(36, 36, -1), rapid.StringN(26, 26, -1), rapid.StringMatching(`[0-9]{1,22}`)).Draw(t, "id")
+		scheme := rapid.SampledFrom(schemes).Draw(t, "scheme")
+		readings, err := idgen.Explain(text, scheme, nil, time.Now())
+		if (err == nil) == (len(readings) == 0) || err != nil && reasonOf(err) != "bad_id" {
+			t.Fatalf("%v, %v", readings, err)
+		}
+		for _, r := range readings {
+			if scheme != "" && r.Scheme != scheme {
+				t.Fatalf("%v is not of %s", r, scheme)
+			}
+		}
+	})
+}
