@@ -143,6 +143,9 @@ func (t *turn) do(ctx context.Context, need func() bool, visit func(context.Cont
 	}
 	t.failed, t.wait = err, min(max(2*t.wait, retryFirst), retryMost)
 	t.until = t.steady.now() + t.wait
+	if errs.Of(err).Reason == "ids_unavailable" { // of another turn, in this one
+		return err
+	}
 	return &errs.Error{Kind: errs.Unavailable, Reason: "ids_unavailable", Message: noStore, Retry: t.wait, Cause: err}
 }
 
@@ -151,7 +154,7 @@ const noStore = "the numbers in reserve are used up, and the record store does n
 // ours tells an answer of the counters from a failure of the store.
 func ours(err error) bool {
 	e := errs.Of(err)
-	return e.Kind != errs.Internal && (e.Kind != errs.Unavailable || e.Reason == "sequence_elsewhere")
+	return e.Kind != errs.Internal && (e.Kind != errs.Unavailable || e.Reason == "sequence_elsewhere" || e.Reason == "closing")
 }
 
 func usedUp(message string) error { return errs.New(errs.Exhausted, "ids_used_up", message) }

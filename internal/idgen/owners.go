@@ -136,7 +136,7 @@ func (o *owners) renewOnce(ctx context.Context) error {
 		}
 		h := o.held.Load()
 		steady, wall := o.steady.now(), o.clock.Now() // before it is stored: others see it later
-		all, alive, err := o.store.renew(ctx, h.name, !h.entered.Load())
+		all, alive, err := o.store.renew(ctx, h.name, !h.entered.Load(), o.dead)
 		if err != nil {
 			return err
 		}

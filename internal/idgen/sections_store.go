@@ -11,8 +11,9 @@ import (
 // heartbeats tells how often each holder has renewed, by name.
 type heartbeats map[string]int64
 
-// renew counts a holder's beat up and reads all. False: another has declared the holder dead. A holder that begins is entered.
-func (c counters) renew(ctx context.Context, holder string, begins bool) (all heartbeats, alive bool, err error) {
+// renew counts a holder's beat up and reads all, of which those who are dead go. False: another has declared the holder dead. A
+// holder that begins is entered.
+func (c counters) renew(ctx context.Context, holder string, begins bool, dead func(other string, beat int64) bool) (all heartbeats, alive bool, err error) {
 	err = c.db.Write(ctx, func(tx *sql.Tx) error {
 		alive = true
 		statement := `UPDATE id_holders SET beat = beat + 1 WHERE holder = $1`
@@ -28,9 +29,21 @@ func (c counters) renew(ctx context.Context, holder string, begins bool) (all he
 			return err
 		}
 		all, err = beats(ctx, tx)
+		for other, beat := range all {
+			if err == nil && other != holder && dead(other, beat) {
+				delete(all, other)
+				err = bury(ctx, tx, other)
+			}
+		}
 		return err
 	})
 	return all, alive, err
+}
+
+// bury declares a holder dead: it cannot renew any more, and its sections are anybody's.
+func bury(ctx context.Context, tx *sql.Tx, holder string) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM id_holders WHERE holder = $1`, holder)
+	return err
 }
 
 func beats(ctx context.Context, tx *sql.Tx) (heartbeats, error) {
@@ -53,10 +66,7 @@ func beats(ctx context.Context, tx *sql.Tx) (heartbeats, error) {
 
 // release ends a holder: its sections are anybody's.
 func (c counters) release(ctx context.Context, holder string) error {
-	return c.db.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `DELETE FROM id_holders WHERE holder = $1`, holder)
-		return err
-	})
+	return c.db.Write(ctx, func(tx *sql.Tx) error { return bury(ctx, tx, holder) })
 }
 
 // owned is a section as a holder got it.
@@ -97,7 +107,7 @@ func (c counters) acquire(ctx context.Context, tag string, section uint64, holde
 				o.other, o.beat = other, beat
 				return nil
 			}
-			if _, err := tx.ExecContext(ctx, `DELETE FROM id_holders WHERE holder = $1`, other); err != nil {
+			if err := bury(ctx, tx, other); err != nil {
 				return err
 			}
 		}
