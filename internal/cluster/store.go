@@ -1,0 +1,156 @@
+package cluster
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/rialto-im/rialto/internal/sqldb"
+)
+
+var steps = []string{
+	`CREATE TABLE cluster_nodes (name TEXT PRIMARY KEY, incarnation BIGINT NOT NULL, beat BIGINT NOT NULL, since BIGINT NOT NULL)`,
+	`CREATE TABLE cluster_parts (kind TEXT NOT NULL, number BIGINT NOT NULL, node TEXT NOT NULL, term BIGINT NOT NULL, PRIMARY KEY (kind, number))`,
+}
+
+// records is the store in the records' database.
+type records struct{ db *sqldb.DB }
+
+func (r records) beat(ctx context.Context, m member, first bool) (state, error) {
+	var s state
+	err := r.db.Write(ctx, func(tx *sql.Tx) error {
+		s = state{members: map[string]member{}, parts: map[part]holding{}}
+		if err := put(ctx, tx, m, first); err != nil {
+			return err
+		}
+		return s.read(ctx, tx)
+	})
+	return s, err
+}
+
+// put writes a node's row. The last process that came with a name has it.
+func put(ctx context.Context, tx *sql.Tx, m member, first bool) error {
+	if first {
+		_, err := tx.ExecContext(ctx, `INSERT INTO cluster_nodes (name, incarnation, beat, since) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (name) DO UPDATE SET incarnation = $2, beat = $3, since = $4`, m.Name, int64(m.incarnation), int64(m.beat), m.Since)
+		return err
+	}
+	done, err := tx.ExecContext(ctx, `INSERT INTO cluster_nodes (name, incarnation, beat, since) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (name) DO UPDATE SET beat = $3 WHERE cluster_nodes.incarnation = $2`, m.Name, int64(m.incarnation), int64(m.beat), m.Since)
+	if err != nil {
+		return err
+	}
+	if n, err := done.RowsAffected(); err != nil || n > 0 {
+		return err
+	}
+	return errOther
+}
+
+func (s *state) read(ctx context.Context, tx *sql.Tx) error {
+	nodes, err := tx.QueryContext(ctx, `SELECT name, incarnation, beat, since FROM cluster_nodes`)
+	if err != nil {
+		return err
+	}
+	defer nodes.Close()
+	for nodes.Next() {
+		var m member
+		if err := nodes.Scan(&m.Name, &m.incarnation, &m.beat, &m.Since); err != nil {
+			return err
+		}
+		s.members[m.Name] = m
+	}
+	if err := nodes.Err(); err != nil {
+		return err
+	}
+	parts, err := tx.QueryContext(ctx, `SELECT kind, number, node, term FROM cluster_parts`)
+	if err != nil {
+		return err
+	}
+	defer parts.Close()
+	for parts.Next() {
+		var p part
+		var h holding
+		if err := parts.Scan(&p.kind, &p.number, &h.node, &h.term); err != nil {
+			return err
+		}
+		s.parts[p] = h
+	}
+	return parts.Err()
+}
+
+func (r records) apply(ctx context.Context, changes []change) (made []bool, err error) {
+	err = r.db.Write(ctx, func(tx *sql.Tx) error {
+		made = make([]bool, len(changes))
+		for i, c := range changes {
+			done, err := tx.ExecContext(ctx, `INSERT INTO cluster_parts (kind, number, node, term) VALUES ($1, $2, $3, $4 + 1)
+				ON CONFLICT (kind, number) DO UPDATE SET node = $3, term = $4 + 1 WHERE cluster_parts.term = $4`, c.kind, c.number, c.to, int64(c.term))
+			if err != nil {
+				return err
+			}
+			n, err := done.RowsAffected()
+			if err != nil {
+				return err
+			}
+			made[i] = n > 0
+		}
+		return nil
+	})
+	return made, err
+}
+
+func (r records) leave(ctx context.Context, m member) error {
+	return r.db.Write(ctx, func(tx *sql.Tx) error {
+		done, err := tx.ExecContext(ctx, `DELETE FROM cluster_nodes WHERE name = $1 AND incarnation = $2`, m.Name, int64(m.incarnation))
+		if err != nil {
+			return err
+		}
+		if n, err := done.RowsAffected(); err != nil || n == 0 {
+			return err // its name, and so its parts, are another's
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE cluster_parts SET node = '', term = term + 1 WHERE node = $1`, m.Name)
+		return err
+	})
+}
+
+func (r records) forget(ctx context.Context, dead []member) error {
+	if len(dead) == 0 {
+		return nil
+	}
+	return r.db.Write(ctx, func(tx *sql.Tx) error {
+		for _, m := range dead {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM cluster_nodes WHERE name = $1 AND incarnation = $2 AND beat = $3`, m.Name, int64(m.incarnation), int64(m.beat)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// alone is the store of a node that has no others: what it has locked nobody else can have.
+type alone struct {
+	member member
+	parts  map[part]holding
+}
+
+func (a *alone) beat(_ context.Context, m member, _ bool) (state, error) {
+	a.member = m
+	s := state{members: map[string]member{m.Name: m}, parts: map[part]holding{}}
+	for p, h := range a.parts {
+		s.parts[p] = h
+	}
+	return s, nil
+}
+
+func (a *alone) apply(_ context.Context, changes []change) ([]bool, error) {
+	made := make([]bool, len(changes))
+	if a.parts == nil {
+		a.parts = map[part]holding{}
+	}
+	for i, c := range changes {
+		a.parts[c.part], made[i] = holding{c.to, c.term + 1}, true
+	}
+	return made, nil
+}
+
+func (*alone) leave(context.Context, member) error { return nil }
+
+func (*alone) forget(context.Context, []member) error { return nil }
