@@ -74,6 +74,20 @@ mutant "go on in the old epoch's numbers" $log/post.go 's/max\(prev, uint64\(l\.
 mutant "trust the wall clock for ids" internal/idgen/flake.go 's/now > at:/now != at:/; s/ms < began \{/ms < began-3_600_000_000 {/' . internal/idgen
 mutant "trust the wall clock for messages' ids" internal/idgen/messages.go 's/max\(now, last\+1\)/now/' . internal/idgen
 
+# The same in PostgreSQL, where several nodes write.
+pg=internal/timeline/pglog
+mutant "acknowledge before the commit" $pg/commit.go 's/^\t\terr = r\.read\(statement, .*$/&\n\t\tif statement == 2 \&\& err == nil {\n\t\t\t_ = p.Close()\n\t\t\treturn r, nil\n\t\t}/' NotCommitted $pg
+mutant "append without the partition's tail" $pg/commit.go 's/ ORDER BY partition FOR UPDATE`/ ORDER BY partition`/' 'TwoNodes' $pg
+mutant "lock tails in any order" $pg/commit.go 's/ ORDER BY partition FOR UPDATE`/ ORDER BY random() FOR UPDATE`/' 'WaitsForEver' $pg
+mutant "take any token as new" $pg/commit.go 's/^\t\tcoalesce\(k\.seq, s\.seq\) IS NULL AND /\t\t/; s/INSERT INTO log_(tokens|sums) (.*)$/INSERT INTO log_\1 \2/; s/AND counter IS NOT NULL/& AND stored IS NULL/' 'Log|TwoNodes' $pg
+mutant "take a token above the highest as new" $pg/commit.go 's/ON k\.sender = u\.sender AND/ON u.counter <= (SELECT max(counter) - 1 FROM log_tokens h WHERE h.sender = u.sender AND h.device = u.device) AND k.sender = u.sender AND/' 'Log|TwoNodes' $pg
+mutant "look at the access version of any time" $pg/commit.go 's/u\.if_access = coalesce\(t\.access, 0\)/u.if_access <= coalesce(t.access, 0)/' 'Log' $pg
+mutant "send again what may be stored" $pg/session.go 's/^\t\t\tc\.stored = \&left.*$/\t\t\t_ = c.stored/' 'AnswerIsLost' $pg
+mutant "let a transaction come late" $pg/commit.go 's/ AND NOT ended FOR UPDATE/ FOR UPDATE/' 'AnswerIsLost' $pg
+mutant "post in an old term" $pg/post.go 's/ AND t\.term = u\.term$/ AND t.term >= u.term/' 'OldTerm' $pg
+mutant "take a partition while one posts" $pg/post.go 's/ORDER BY t\.partition FOR SHARE OF t\)/ORDER BY t.partition)/' 'OldTerm' $pg
+mutant "commit without a sync" $pg/pglog.go 's/"synchronous_commit": +"on"/"synchronous_commit": "off"/' 'Durable' $pg
+
 # Each entry reaches everyone.
 mutant "lose one delivery in 10,000" internal/fanout/carrier.go 's/^\t\tconversation := id\.Conversation\(e\.Key\.ID\)$/&\n\t\tif e.Seq%10_000 == 3_000 {\n\t\t\tcontinue\n\t\t}/' Killed internal/faulttest
 mutant "save the place before the work" internal/fanout/carrier.go 's/p\.inflight\[n\]\.left\.Load\(\) == 0/p.inflight[n].left.Load() >= 0/' . internal/fanout

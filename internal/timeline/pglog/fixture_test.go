@@ -101,6 +101,7 @@ const (
 	loseAnswer        // it is stored, and the answer is lost with the connection
 	loseQuestion      // the connection is lost before it came there
 	comeLate          // the connection is lost, and the batch arrives later, at release
+	away              // as loseQuestion, for all that come
 )
 
 // proxy stands between a log and PostgreSQL.
@@ -200,8 +201,11 @@ func (p *proxy) fateOf(b []byte, server net.Conn) fate {
 		return pass
 	}
 	f := p.next
-	p.next = pass
 	p.met++
+	if f == away {
+		return loseQuestion
+	}
+	p.next = pass
 	if f == comeLate {
 		p.late, p.batch = server, bytes.Clone(b)
 	}
@@ -220,6 +224,13 @@ func (p *proxy) release() {
 	if _, err := late.Write([]byte("X\x00\x00\x00\x04")); err != nil {
 		p.t.Error(err)
 	}
+}
+
+// refused gives how many batches did not pass.
+func (p *proxy) refused() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.met
 }
 
 func (p *proxy) let(f fate) {

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/timeline"
 	"github.com/rialto-im/rialto/internal/timeline/pglog"
 	"github.com/rialto-im/rialto/internal/timeline/timelinetest"
@@ -247,8 +250,8 @@ func TestAnAnswerIsLost(t *testing.T) {
 	}
 	records, err := other.Records(t.Context(), k.Partition(), 0, 100)
 	must(t, err)
-	if len(records) != len(told) || through.met != 3 {
-		t.Fatalf("%d records, %d commits were told, %d batches were met", len(records), len(told), through.met)
+	if len(records) != len(told) || through.refused() != 3 {
+		t.Fatalf("%d records, %d commits were told, %d batches were met", len(records), len(told), through.refused())
 	}
 	for i, c := range told {
 		ref := records[i].Refs[0]
@@ -280,7 +283,7 @@ func TestNothingIsAcknowledgedThatIsNotCommitted(t *testing.T) {
 }
 
 func TestAnOldTermIsRefused(t *testing.T) {
-	address, _ := place(t)
+	address, name := place(t)
 	older, newer := open(t, address, pglog.Options{}), open(t, address, pglog.Options{})
 	ctx, k := context.Background(), inbox(5)
 	elsewhere := inbox(6)
@@ -302,33 +305,34 @@ func TestAnOldTermIsRefused(t *testing.T) {
 	must(t, post(older, k, elsewhere))
 	must(t, older.PutCheckpoint(ctx, k.Partition(), 1))
 
-	// It posts all the time while the other takes over: from then on nothing of it comes.
-	var wait sync.WaitGroup
-	begun := make(chan struct{})
-	wait.Go(func() {
-		for i := 0; ; i++ {
-			err := post(older, k)
-			if i == 5 {
-				close(begun)
-			}
-			if err != nil {
-				if !errors.Is(err, timeline.ErrTaken) || i < 5 {
-					t.Errorf("post %d: %v", i, err)
-				}
-				return
-			}
-		}
-	})
-	<-begun
-	must(t, newer.Take(ctx, k.Partition()))
-	at, err := newer.Tail(ctx, k)
+	// The other takes it while a post is in the middle of its transaction: it gets it when that has ended.
+	c, held := session(t, address), session(t, address)
+	_, err := c.Exec(ctx, `CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(hashtext(current_schema())); RETURN NULL; END $$;
+		CREATE TRIGGER hold AFTER INSERT ON log_posts EXECUTE FUNCTION hold()`)
 	must(t, err)
-	wait.Wait()
-	then, err := newer.Tail(ctx, k)
+	_, err = held.Exec(ctx, `SELECT pg_advisory_lock(hashtext(current_schema()))`)
 	must(t, err)
-	if at != then {
-		t.Errorf("at the take-over the tail was %+v, and then %+v", at, then)
+	waits := func(statement string) bool {
+		var n int
+		must(t, c.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock' AND query LIKE '%' || $2 || '%'`, name, statement).Scan(&n))
+		return n > 0
 	}
+	posted, taken := make(chan error, 1), make(chan error, 1)
+	go func() { posted <- post(older, k) }()
+	for !waits("INTO log_posts") {
+		runtime.Gosched()
+	}
+	go func() { taken <- newer.Take(ctx, k.Partition()) }()
+	for len(taken) == 0 && !waits("UPDATE log_terms") {
+		runtime.Gosched()
+	}
+	if len(taken) > 0 {
+		t.Error("the partition was taken while a post was under way")
+	}
+	_, err = held.Exec(ctx, `SELECT pg_advisory_unlock(hashtext(current_schema()))`)
+	must(t, err)
+	must(t, <-posted)
+	must(t, <-taken)
 	if err := post(older, elsewhere, k); !errors.Is(err, timeline.ErrTaken) {
 		t.Errorf("the older posts to both: %v", err)
 	}
@@ -347,4 +351,41 @@ func TestAnOldTermIsRefused(t *testing.T) {
 	}
 	must(t, older.Close())
 	must(t, newer.Close())
+}
+
+// TestTheDatabaseIsAway: appends are tried again for as long as the log is patient, then refused, and taken when it is back.
+func TestTheDatabaseIsAway(t *testing.T) {
+	address, _ := place(t)
+	through, way := between(t, address)
+	l := open(t, way, pglog.Options{Patience: 200 * time.Millisecond, Queue: 2})
+	k := conversation(1)
+	through.let(away)
+	for range 2 {
+		if a := timelinetest.Append(l, &timeline.Append{Key: k, Payload: []byte("lost"), Token: token(1, 1)}); !errs.Is(a.Err, errs.Unavailable) || a.Seq != 0 {
+			t.Fatalf("%+v", a)
+		}
+	}
+	if through.refused() < 3 {
+		t.Errorf("it was tried %d times", through.refused())
+	}
+	var wait sync.WaitGroup
+	wait.Add(4)
+	batch := make([]*timeline.Append, 4)
+	for i := range batch {
+		batch[i] = &timeline.Append{Key: k, Done: func(*timeline.Append) { wait.Done() }}
+	}
+	l.Append(batch...) // more than may wait
+	wait.Wait()
+	if batch[0].Err != timeline.ErrBusy || batch[3].Err != timeline.ErrBusy {
+		t.Errorf("%v, %v", batch[0].Err, batch[3].Err)
+	}
+	through.let(pass)
+	if a := timelinetest.Append(l, &timeline.Append{Key: k, Payload: []byte("back"), Token: token(1, 1)}); a.Err != nil || a.Seq != 1 || a.Duplicate {
+		t.Errorf("%+v", a)
+	}
+	if texts := read(t, l, k); len(texts) != 1 || texts[0] != "back" {
+		t.Errorf("%q", texts)
+	}
+	must(t, l.Close())
+	through.settled()
 }
