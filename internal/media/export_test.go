@@ -1,6 +1,11 @@
 package media
 
-import "context"
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+)
 
 // Sweep drops what was never completed, once.
 func (s *Service) Sweep(ctx context.Context) error { return s.sweep(ctx) }
@@ -13,3 +18,16 @@ const Slack = slack
 
 // Steps of the room's tables.
 func Steps() []string { return steps }
+
+// Cut gives what is kept of an image, and what was found out on the way.
+func Cut(file []byte, mime string) (kept []byte, frames int, turned, changed bool, err error) {
+	c, err := cutImage(bytes.NewReader(file), mime)
+	if err != nil {
+		return nil, 0, false, false, err
+	}
+	kept, err = io.ReadAll(&cutFile{file: bytes.NewReader(file), pieces: c.pieces})
+	if err == nil && int64(len(kept)) != c.size {
+		err = fmt.Errorf("%d bytes were announced, and %d came", c.size, len(kept))
+	}
+	return kept, c.frames, c.turned, c.changed(int64(len(file))), err
+}

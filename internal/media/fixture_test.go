@@ -42,6 +42,7 @@ type store struct {
 	mu             sync.Mutex // guards all below
 	opening, putIn func()
 	stuck          string // the end of a key that cannot be deleted
+	full           error  // of Put
 }
 
 func (s *store) take(hook *func()) {
@@ -60,11 +61,23 @@ func (s *store) Open(ctx context.Context, key string) (io.ReadSeekCloser, int64,
 }
 
 func (s *store) Put(ctx context.Context, key string, r io.Reader, size int64) error {
-	err := s.Store.Put(ctx, key, r, size)
+	s.mu.Lock()
+	err := s.full
+	s.mu.Unlock()
+	if err == nil {
+		err = s.Store.Put(ctx, key, r, size)
+	}
 	if err == nil {
 		s.take(&s.putIn)
 	}
 	return err
+}
+
+// fail has files refused; nil: no more.
+func (s *store) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.full = err
 }
 
 func (s *store) Delete(ctx context.Context, key string) error {

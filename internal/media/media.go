@@ -224,19 +224,38 @@ func (s *Service) CompleteUpload(ctx context.Context, by id.User, n id.Upload) (
 		return nil, errs.New(errs.Invalid, "not_uploaded", "put the file's bytes to the upload's URL first")
 	}
 	if u.complete == 0 {
-		if err := s.inspect(ctx, n, &u); err != nil {
-			return nil, err
-		}
-		// Another call may have been first, and have made it a picture since; or it is being dropped.
-		did, err := s.set(ctx, `UPDATE uploads SET complete = 1, mime_type = $1, width = $2, height = $3 WHERE id = $4 AND complete = 0`, u.mime, u.width, u.height, int64(n))
-		if err == nil && !did {
-			u, err = s.get(ctx, n)
-		}
-		if err != nil {
+		if u, err = s.complete(ctx, n, u); err != nil {
 			return nil, err
 		}
 	}
 	return &chatv1.Upload{Upload: uint64(n), Name: u.name, MimeType: u.mime, Size: uint64(u.declared), Width: uint32(u.width), Height: uint32(u.height)}, nil
+}
+
+// complete looks at the bytes, and makes the upload complete. Another call may be first, and have made it a picture since; or it
+// is being dropped.
+func (s *Service) complete(ctx context.Context, n id.Upload, was upload) (upload, error) {
+	u := was
+	if err := s.inspect(ctx, n, &u); err != nil {
+		if now, gerr := s.get(ctx, n); gerr == nil && now.complete > 0 {
+			return now, nil
+		}
+		return u, err
+	}
+	did, err := s.set(ctx, `UPDATE uploads SET complete = 1, mime_type = $1, width = $2, height = $3, stored = $4, declared = $5 WHERE id = $6 AND complete = 0`, u.mime, u.width, u.height, u.stored, u.declared, int64(n))
+	if err != nil {
+		return u, err // nobody knows which bytes are the upload's; the sweep finds them all
+	}
+	cut, unused := u.stored != was.stored, was.stored
+	if !did {
+		unused = u.stored
+		u, err = s.get(ctx, n)
+	}
+	if cut {
+		if derr := s.deps.Store.Delete(ctx, keyOf(n, unused)); derr != nil {
+			s.deps.Logger.Warn("bytes that are not used stay until their upload is dropped", "upload", n, "error", derr)
+		}
+	}
+	return u, err
 }
 
 // Check tells whether a user may send an upload: one's own, complete.

@@ -23,8 +23,10 @@ import (
 	_ "golang.org/x/image/webp" // a format of pictures
 )
 
-// maxPixels of an image that is shown as one; more is a file.
-const maxPixels = 100_000_000
+const (
+	maxPixels    = 40_000_000  // of an image that is shown as one; more is a file
+	maxAnimation = 100_000_000 // pixels of all its frames, likewise
+)
 
 // timeFor so many bytes, at the slowest.
 func timeFor(bytes int64) time.Duration {
@@ -32,9 +34,9 @@ func timeFor(bytes int64) time.Duration {
 	return time.Minute + time.Duration(bytes/slowest)*time.Second
 }
 
-// inspect finds a file's type and, of an image, its size in pixels.
+// inspect finds a file's type and, of an image, its size in pixels, and cuts out of an image what only tells of it.
 func (s *Service) inspect(ctx context.Context, n id.Upload, u *upload) error {
-	f, _, err := s.deps.Store.Open(ctx, keyOf(n, u.stored))
+	f, size, err := s.deps.Store.Open(ctx, keyOf(n, u.stored))
 	if err != nil {
 		return err
 	}
@@ -48,18 +50,50 @@ func (s *Service) inspect(ctx context.Context, n id.Upload, u *upload) error {
 	if err != nil {
 		u.mime = "application/octet-stream"
 	}
-	if !strings.HasPrefix(u.mime, "image/") {
+	if cuts[u.mime] == nil {
 		return nil
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	if c, _, err := image.DecodeConfig(f); err == nil && c.Width > 0 && c.Height > 0 && int64(c.Width)*int64(c.Height) <= maxPixels {
-		u.width, u.height = int64(c.Width), int64(c.Height)
-	} else if shown[u.mime] {
+	config, _, bad := image.DecodeConfig(f)
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	kept, err := cutImage(f, u.mime)
+	if err != nil {
+		return err
+	}
+	pixels := int64(config.Width) * int64(config.Height)
+	if bad == nil && config.Width > 0 && config.Height > 0 && pixels <= maxPixels && pixels*int64(max(kept.frames, 1)) <= maxAnimation {
+		u.width, u.height = int64(config.Width), int64(config.Height)
+	} else {
 		u.mime = "application/octet-stream" // nobody's browser shall unpack it
 	}
-	return nil
+	if kept.turned {
+		u.width, u.height = u.height, u.width
+	}
+	if !kept.changed(size) {
+		return nil
+	}
+	// As another attempt: what is read is never changed.
+	attempt, err := s.attempt(ctx, n)
+	if err != nil {
+		return err
+	}
+	u.stored, u.declared = attempt, kept.size
+	return s.deps.Store.Put(ctx, keyOf(n, attempt), &cutFile{file: f, pieces: kept.pieces}, kept.size)
+}
+
+// attempt begins one at storing an upload's bytes.
+func (s *Service) attempt(ctx context.Context, n id.Upload) (attempt int64, err error) {
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx, `UPDATE uploads SET attempts = attempts + 1 WHERE id = $1 RETURNING attempts`, int64(n)).Scan(&attempt)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		err = errNoUpload
+	}
+	return attempt, err
 }
 
 // shown are the types that a browser may show in place; all else is saved.
@@ -118,13 +152,7 @@ func (s *Service) take(w http.ResponseWriter, r *http.Request, n id.Upload) erro
 	if r.ContentLength >= 0 && r.ContentLength != u.declared {
 		return errs.New(errs.Invalid, "wrong_size", "the file has not the size that was declared")
 	}
-	var attempt int64
-	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		return tx.QueryRowContext(ctx, `UPDATE uploads SET attempts = attempts + 1 WHERE id = $1 RETURNING attempts`, int64(n)).Scan(&attempt)
-	})
-	if errors.Is(err, sql.ErrNoRows) {
-		err = errNoUpload
-	}
+	attempt, err := s.attempt(ctx, n)
 	if err != nil {
 		return err
 	}

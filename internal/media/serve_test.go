@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/media"
 )
@@ -118,24 +119,21 @@ func TestTypesComeFromTheBytes(t *testing.T) {
 	for what, c := range map[string]struct {
 		name, body, found, served string
 	}{
-		"text":                {"a.txt", "hello", "text/plain", ""},
-		"a page":              {"a.jpg", "<!DOCTYPE html><script>alert(1)</script>", "text/html", ""},
-		"a page, late":        {"a.png", strings.Repeat(" ", 300) + "<html>", "text/html", ""},
-		"a script":            {"a.png", "alert(document.cookie)", "text/plain", ""},
-		"SVG":                 {"a.svg", `<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>`, "text/plain", ""},
-		"SVG as XML":          {"a.png", `<?xml version="1.0"?><svg onload="alert(1)"/>`, "text/xml", ""},
-		"PDF":                 {"a.png", "%PDF-1.7 app.alert(1)", "application/pdf", ""},
-		"zip":                 {"a.jpg", zip, "application/zip", ""},
-		"a program":           {"a.gif", "\x7fELF\x02\x01\x01\x00", "application/octet-stream", ""},
-		"one byte":            {"a", "\x00", "application/octet-stream", ""},
-		"PNG":                 {"a.html", string(png), "image/png", "image/png"},
-		"GIF with an archive": {"a.jar", string(gif) + zip, "image/gif", "image/gif"},
-		"JPEG with PHP":       {"a.php", string(picture(t, "jpeg", 4, 4)) + "<?php system($_GET[0]);", "image/jpeg", "image/jpeg"},
-		"the name of GIF":     {"a.gif", "GIF89a/*<svg/onload=alert(1)>*/=alert(1);", "", ""},
-		"half a PNG":          {"a.png", string(png[:20]), "application/octet-stream", ""},
-		"icon":                {"a.ico", "\x00\x00\x01\x00\x01\x00", "image/x-icon", ""},
-		"MP4":                 {"a.mp4", "\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00mp42isom", "video/mp4", "video/mp4"},
-		"a playlist":          {"a.mp4", "#EXTM3U\n#EXTINF:1,\nfile:///etc/passwd\n", "text/plain", ""},
+		"text":         {"a.txt", "hello", "text/plain", ""},
+		"a page":       {"a.jpg", "<!DOCTYPE html><script>alert(1)</script>", "text/html", ""},
+		"a page, late": {"a.png", strings.Repeat(" ", 300) + "<html>", "text/html", ""},
+		"a script":     {"a.png", "alert(document.cookie)", "text/plain", ""},
+		"SVG":          {"a.svg", `<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>`, "text/plain", ""},
+		"SVG as XML":   {"a.png", `<?xml version="1.0"?><svg onload="alert(1)"/>`, "text/xml", ""},
+		"PDF":          {"a.png", "%PDF-1.7 app.alert(1)", "application/pdf", ""},
+		"zip":          {"a.jpg", zip, "application/zip", ""},
+		"a program":    {"a.gif", "\x7fELF\x02\x01\x01\x00", "application/octet-stream", ""},
+		"one byte":     {"a", "\x00", "application/octet-stream", ""},
+		"PNG":          {"a.html", string(png), "image/png", "image/png"},
+		"GIF":          {"a.html", string(gif), "image/gif", "image/gif"},
+		"icon":         {"a.ico", "\x00\x00\x01\x00\x01\x00", "image/x-icon", ""},
+		"MP4":          {"a.mp4", "\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00mp42isom", "video/mp4", "video/mp4"},
+		"a playlist":   {"a.mp4", "#EXTM3U\n#EXTINF:1,\nfile:///etc/passwd\n", "text/plain", ""},
 	} {
 		u := r.upload(c.name, []byte(c.body))
 		if c.found != "" && u.MimeType != c.found {
@@ -157,21 +155,48 @@ func TestTypesComeFromTheBytes(t *testing.T) {
 	}
 }
 
+// What is no image from its beginning to its end is none, or not more than that.
+func TestImagesThatAreMoreOrLess(t *testing.T) {
+	r := open(t, media.Config{})
+	for what, body := range map[string]string{"the name of GIF": "GIF89a/*<svg/onload=alert(1)>*/=alert(1);", "half a PNG": string(picture(t, "png", 4, 4)[:20]), "the name of JPEG": "\xff\xd8\xff\xe0 and a text"} {
+		up := r.create(alice, "a", len(body))
+		if w := r.put(up.Url, []byte(body)); w.Code != http.StatusNoContent {
+			t.Fatal(w.Code, w.Body)
+		}
+		_, err := r.CompleteUpload(t.Context(), alice, id.Upload(up.Upload))
+		wants(t, what, err, errs.Invalid, "bad_image")
+	}
+	for format, more := range map[string]string{"gif": "PK\x03\x04\x14", "jpeg": "<?php system($_GET[0]);", "png": "<script>alert(1)</script>"} {
+		body := string(picture(t, format, 4, 4))
+		u := r.upload("a.html", []byte(body+more))
+		if w := r.ask(http.MethodGet, r.url(u.Upload), nil); w.Body.String() != body || u.Size != uint64(len(body)) || w.Header().Get("Content-Type") != "image/"+format {
+			t.Errorf("%s with %q: %v, %d bytes", format, more, u, w.Body.Len())
+		}
+	}
+}
+
 // TestPixelBombs: a small file that says it is a huge picture is a file, which no browser unpacks.
 func TestPixelBombs(t *testing.T) {
-	header := func(width, height uint32) string {
-		chunk := binary.BigEndian.AppendUint32([]byte("IHDR"), width)
-		chunk = append(binary.BigEndian.AppendUint32(chunk, height), 8, 2, 0, 0, 0)
-		return "\x89PNG\r\n\x1a\n\x00\x00\x00\x0d" + string(binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk)))
+	chunk := func(name string, data ...byte) string {
+		c := append([]byte(name), data...)
+		return string(binary.BigEndian.AppendUint32(nil, uint32(len(data)))) + string(c) + string(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(c)))
 	}
+	header := func(width, height uint32) string {
+		size := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, width), height)
+		return "\x89PNG\r\n\x1a\n" + chunk("IHDR", append(size, 8, 2, 0, 0, 0)...)
+	}
+	end := chunk("IDAT") + chunk("IEND")
 	r := open(t, media.Config{})
 	for what, body := range map[string]string{
-		"PNG":            header(50_000, 50_000),
-		"PNG, one line":  header(2_000_000_000, 1),
-		"PNG, no pixels": header(0, 0),
-		"GIF":            "GIF89a\xff\xff\xff\xff\x00\x00\x00;",
-		"JPEG":           "\xff\xd8\xff\xc0\x00\x0b\x08\xff\xff\xff\xff\x01\x01\x11\x00",
-		"WebP":           "RIFF\x16\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff",
+		"PNG":                  header(50_000, 50_000) + end,
+		"PNG, one line":        header(2_000_000_000, 1) + end,
+		"PNG, no pixels":       header(0, 0) + end,
+		"PNG, a line too much": header(8000, 5001) + end,
+		"PNG, many frames":     header(5000, 1000) + strings.Repeat(chunk("fcTL", make([]byte, 26)...), 21) + end,
+		"GIF":                  "GIF89a\xff\xff\xff\xff\x00\x00\x00;",
+		"GIF, many frames":     "GIF89a\x88\x13\xe8\x03\x80\x00\x00\x00\x00\x00\xff\xff\xff" + strings.Repeat(",\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00", 21) + ";",
+		"JPEG":                 "\xff\xd8\xff\xc0\x00\x0b\x08\xff\xff\xff\xff\x01\x01\x11\x00\xff\xd9",
+		"WebP":                 "RIFF\x16\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff",
 	} {
 		u := r.upload("x.png", []byte(body))
 		w := r.ask(http.MethodGet, r.url(u.Upload), nil)
@@ -182,8 +207,13 @@ func TestPixelBombs(t *testing.T) {
 			t.Errorf("%s is an avatar", what)
 		}
 	}
-	if u := r.upload("x.png", []byte(header(10_000, 10_000))); u.Width != 10_000 {
-		t.Errorf("the largest: %v", u)
+	for what, body := range map[string]string{
+		"the largest":     header(8000, 5000) + end,
+		"the most frames": header(5000, 1000) + strings.Repeat(chunk("fcTL", make([]byte, 26)...), 20) + end,
+	} {
+		if u := r.upload("x.png", []byte(body)); u.Width == 0 || u.MimeType != "image/png" {
+			t.Errorf("%s: %v", what, u)
+		}
 	}
 }
 

@@ -25,6 +25,7 @@ const known: Record<string, Key> = {
   no_upload: "errFileGone",
   bad_size: "errFileSize",
   not_an_image: "errNotImage",
+  bad_image: "errBadImage",
   unavailable: "errOffline",
   resource_exhausted: "errTooMuch",
   permission_denied: "errDenied",

@@ -206,6 +206,7 @@ export const en = {
   errGone: "This chat does not exist, or you are not in it.",
   errFileGone: "This file is no longer there.",
   errNotImage: "A picture is a PNG, JPEG, GIF or WebP file.",
+  errBadImage: "This picture is damaged. Open it in a photo app and save it again, or send it packed, as a file.",
   errFileSize: "The file is empty or too large.",
   errOldPassword: "The current password is wrong.",
   errLogins: "Too many tries. Wait a minute, then try again.",

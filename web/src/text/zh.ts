@@ -208,6 +208,7 @@ export const zh: Record<Key, string> = {
   errGone: "该聊天不存在，或你不在其中。",
   errFileGone: "文件已不存在。",
   errNotImage: "头像须为 PNG、JPEG、GIF 或 WebP 图片。",
+  errBadImage: "这张图片已损坏。请用图片软件打开后重新保存，或者打包后作为文件发送。",
   errFileSize: "文件为空，或者太大。",
   errOldPassword: "当前密码不正确。",
   errLogins: "尝试次数过多，请等一分钟再试。",
