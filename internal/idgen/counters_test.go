@@ -4,7 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"flag"
 	"log/slog"
+	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +18,7 @@ import (
 	"github.com/rialto-im/rialto/internal/idgen"
 	"github.com/rialto-im/rialto/internal/sqldb"
 	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
+	"pgregory.net/rapid"
 )
 
 var errAway = errors.New("the store is away")
@@ -26,7 +30,11 @@ type breaking struct {
 	mute   atomic.Bool // what is written is stored, and the answer is lost
 	writes atomic.Int64
 	before func() // something happens while a write is on its way
+	left   int    // writes until it goes away; 0: it stays
 }
+
+// leave has the store go away after n more writes.
+func (b *breaking) leave(n int) { b.left = n }
 
 func (b *breaking) Migrate(ctx context.Context, room string, steps []string) error {
 	if b.away.Load() {
@@ -58,6 +66,10 @@ func (b *breaking) Write(ctx context.Context, fn func(tx *sql.Tx) error) error {
 		before()
 	}
 	b.writes.Add(1)
+	if b.left > 0 {
+		b.left--
+		b.away.Store(b.left == 0)
+	}
 	if err := b.db.Write(ctx, fn); err != nil {
 		return err
 	}
@@ -104,6 +116,30 @@ func counterDeps(db idgen.Records, c clock.Clock) idgen.CounterDeps {
 	return idgen.CounterDeps{DB: db, Clock: c, Logger: slog.New(slog.DiscardHandler)}
 }
 
+// schedules tries a property so often, or with COUNTER_SCHEDULES, a number, so many times that share of it.
+func schedules(t *testing.T, short int, share float64, property func(*rapid.T)) {
+	t.Helper()
+	checks := flag.Lookup("rapid.checks")
+	before := checks.Value.String()
+	defer func() {
+		if err := checks.Value.Set(before); err != nil {
+			t.Error(err)
+		}
+	}()
+	n := short
+	if long := os.Getenv("COUNTER_SCHEDULES"); long != "" {
+		all, err := strconv.Atoi(long)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n = int(float64(all) * share)
+	}
+	if err := checks.Value.Set(strconv.Itoa(n)); err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, property)
+}
+
 // fataler is a test, or a try of a property.
 type fataler interface {
 	Helper()
@@ -129,6 +165,15 @@ func tagsOf(t fataler, db idgen.Records) *idgen.Tags {
 		t.Fatal(err)
 	}
 	return tags
+}
+
+// write runs one statement.
+func write(t fataler, db *sqldb.DB, statement string) error {
+	t.Helper()
+	return db.Write(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(t.Context(), statement)
+		return err
+	})
 }
 
 func hasReason(err error, kind errs.Kind, reason string) bool {

@@ -82,7 +82,7 @@ func TestSegmentsOfManyAskers(t *testing.T) {
 func TestSegmentsModel(t *testing.T) {
 	db := store(t)
 	tries := 0
-	rapid.Check(t, func(t *rapid.T) {
+	schedules(t, 30, 0.2, func(t *rapid.T) {
 		tries++
 		tag := "t" + string(rune('a'+tries%26)) // used again: numbers go on
 		put(t, db, idgen.Tag{Name: tag, Scheme: idgen.SchemeSegment, Step: rapid.Uint64Range(1, 40).Draw(t, "step")})

@@ -73,7 +73,7 @@ type deed struct {
 // answers, and while their clocks step and time goes by. No key's number is ever given again, or goes back, whoever gives it.
 func TestSequencesModel(t *testing.T) {
 	place, tries, given := sqltest.Place(t), uint64(0), 0
-	rapid.Check(t, func(r *rapid.T) {
+	schedules(t, 60, 1, func(r *rapid.T) {
 		deeds := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) deed {
 			return deed{
 				what: rapid.SampledFrom([]string{"next", "next", "next", "next", "peek", "time", "time", "step", "away", "mute", "crash", "stop"}).Draw(r, "what"),
@@ -107,7 +107,7 @@ func TestSequencesModel(t *testing.T) {
 			r.Fatal(fault)
 		}
 	})
-	if given < 100 {
+	if given < 60 {
 		t.Errorf("only %d were given", given)
 	}
 }
