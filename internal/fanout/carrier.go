@@ -124,13 +124,20 @@ func (c *carrier) run(ctx context.Context) {
 			continue
 		case <-tick.C:
 		}
-		for _, p := range c.parts {
-			if err := c.settle(ctx, p, 1); err != nil && ctx.Err() == nil {
-				c.worker.deps.Logger.Warn("fan-out cannot save its place", "partition", p.partition, "error", err)
-			}
-		}
+		c.save(ctx)
 		if ctx.Err() != nil {
 			return
+		}
+	}
+}
+
+// save saves each partition's place: also at the end, so that the next start carries nothing again.
+func (c *carrier) save(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+	defer cancel()
+	for _, p := range c.parts {
+		if err := c.settle(ctx, p, 1); err != nil {
+			c.worker.deps.Logger.Warn("fan-out cannot save its place", "partition", p.partition, "error", err)
 		}
 	}
 }

@@ -71,6 +71,7 @@ const (
 	// checkpointEvery so many records, or after idleCheckpoint.
 	checkpointEvery = 512
 	idleCheckpoint  = 100 * time.Millisecond
+	saveTime        = 5 * time.Second // for the last ones
 	retryFirst      = 50 * time.Millisecond
 	retryMost       = 5 * time.Second
 )

@@ -23,7 +23,7 @@ const (
 	storeBatch = `
 WITH a AS (
 	SELECT u.*, coalesce(t.seq, 0) AS tail, coalesce(t.counted, 0) AS before, coalesce(k.seq, s.seq) AS stored,
-		coalesce(k.seq, s.seq) IS NULL AND (u.if_access < 0 OR u.if_access = coalesce(t.access, 0)) AS fresh
+		coalesce(k.seq, s.seq) IS NULL AND (u.if_access IS NULL OR u.if_access = coalesce(t.access, 0)) AS fresh
 	FROM unnest($1::BIGINT[], $2::SMALLINT[], $3::SMALLINT[], $4::BYTEA[], $5::BIGINT[], $6::BIGINT[], $7::BIGINT[], $8::UUID[],
 			$9::BIGINT[], $10::BOOLEAN[], $11::BIGINT[], $12::BOOLEAN[], $13::BOOLEAN[]) WITH ORDINALITY
 		AS u(id, shard, partition, payload, sender, device, counter, sum, author, counts, if_access, set_access, carry, place)

@@ -52,9 +52,6 @@ func int8Value(v int64) []byte { return binary.BigEndian.AppendUint64(nil, uint6
 // arguments of the statement that appends, reused from batch to batch.
 type arguments [13][]byte
 
-// none stands for no condition on the access version.
-const none = 1<<64 - 1 // -1
-
 func (p *arguments) fill(sent []*timeline.Append) {
 	for i, of := range [len(p)]uint32{typeInt8, typeInt2, typeInt2, typeBytes, typeInt8, typeInt8, typeInt8, typeUUID, typeInt8, typeBool, typeInt8, typeBool, typeBool} {
 		if cap(p[i]) > 8<<20 {
@@ -79,9 +76,9 @@ func (p *arguments) fill(sent []*timeline.Append) {
 		p[8] = appendInt8(p[8], a.Author)
 		p[9] = appendBool(p[9], a.Counts)
 		if a.CheckAccess {
-			p[10] = appendInt8(p[10], a.IfAccess)
+			p[10] = appendInt8(p[10], uint64(bounded(a.IfAccess))) // callers ask with what cannot be
 		} else {
-			p[10] = appendInt8(p[10], none)
+			p[10] = appendNull(p[10])
 		}
 		p[11], p[12] = appendBool(p[11], a.SetAccess), appendBool(p[12], a.Carry)
 	}

@@ -151,8 +151,10 @@ func testAccess(t *testing.T, open Open) {
 	if a := Append(l, &timeline.Append{Key: k, SetAccess: true, CheckAccess: true, Author: 5}); a.Err != nil || a.Seq != 1 {
 		t.Fatalf("%+v", a)
 	}
-	if a := Append(l, &timeline.Append{Key: k, CheckAccess: true}); a.Err != timeline.ErrStale || a.Seq != 0 {
-		t.Fatalf("%+v", a)
+	for _, other := range []uint64{0, 2, 1<<63 - 1, 1<<64 - 1} {
+		if a := Append(l, &timeline.Append{Key: k, CheckAccess: true, IfAccess: other}); a.Err != timeline.ErrStale || a.Seq != 0 {
+			t.Fatalf("%d: %+v", other, a)
+		}
 	}
 	if a := Append(l, &timeline.Append{Key: k, CheckAccess: true, IfAccess: 1, Author: 6, Counts: true}); a.Err != nil || a.Seq != 2 {
 		t.Fatalf("%+v", a)
