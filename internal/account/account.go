@@ -103,6 +103,7 @@ type Service struct {
 
 	logins  *limit // by handle
 	tickets tickets
+	keys    knownKeys
 }
 
 var steps = []string{

@@ -319,6 +319,50 @@ func TestKeys(t *testing.T) {
 	wants(t, "a revoked key", err, errs.Unauthenticated, "bad_token")
 }
 
+// TestKnownKeys: a key that another process revokes is good for less than a second more, and one that is known stays good for ten
+// minutes while the records are away.
+func TestKnownKeys(t *testing.T) {
+	r := open(t, account.Config{})
+	other, err := account.New(t.Context(), r.deps, account.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	revoked, err := r.CreateKey(t.Context(), "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := r.CreateKey(t.Context(), "office")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.verify(revoked)
+	if _, err := other.RevokeKey(t.Context(), "shop"); err != nil {
+		t.Fatal(err)
+	}
+	r.clock.move(time.Second)
+	for range 2 {
+		_, err = r.Verify(t.Context(), revoked)
+		wants(t, "a key that another process revoked", err, errs.Unauthenticated, "bad_token")
+	}
+	r.verify(kept)
+	if err := r.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []time.Duration{0, 5 * time.Second, 9*time.Minute + 54*time.Second} {
+		r.clock.move(d)
+		if c := r.verify(kept); c != (id.Caller{Server: true}) {
+			t.Errorf("the records are away for %v: %+v", d, c)
+		}
+	}
+	r.clock.move(time.Second)
+	if _, err := r.Verify(t.Context(), kept); err == nil {
+		t.Error("after ten minutes nobody knows whether the key is good, and it is taken")
+	}
+	if _, err := r.Verify(t.Context(), revoked); err == nil || errs.Of(err).Reason == "bad_token" {
+		t.Errorf("a key that nobody knows: %v", err)
+	}
+}
+
 func TestUsersOfABusinessServer(t *testing.T) {
 	r := open(t, account.Config{})
 	put := func(external, handle, name string) (*accountv1.User, error) {

@@ -24,6 +24,7 @@ const usage = `Usage:
   rialto id next    --scheme NAME [--count N]    print ids, one per line; --tag NAME for those of a tag
   rialto id explain ID [--scheme NAME]           give an id's parts
   rialto id tag     put NAME --scheme NAME | list | delete NAME
+  rialto id bench   [--url URL --key KEY]        measure how many ids come, and what they cost
 
 Schemes: snowflake, sonyflake, segment, multiprimary, sequence, readable, uuidv7, ulid, rule.
 
@@ -58,6 +59,8 @@ func Main(ctx context.Context, args []string, out, errOut io.Writer, open Open) 
 		return c.explain(ctx, args[1:])
 	case "tag":
 		return c.tag(ctx, args[1:])
+	case "bench":
+		return c.bench(ctx, args[1:])
 	case "help", "-h", "-help", "--help":
 		fmt.Fprint(out, usage)
 		return 0
@@ -124,7 +127,11 @@ func (c *command) parse(fs *flag.FlagSet, args []string, form, about string, wan
 
 // with gives the service to do, and says what went wrong.
 func (c *command) with(ctx context.Context, do func(ids IDs) error) int {
-	err := c.using(ctx, do)
+	return c.said(c.using(ctx, do))
+}
+
+// said says what went wrong, and gives the exit code.
+func (c *command) said(err error) int {
 	if err == nil {
 		return 0
 	}
@@ -170,7 +177,7 @@ func (c *command) client() (idv1connect.IDServiceClient, error) {
 		return nil, errors.New("--url begins with http:// or https://")
 	}
 	transport := &http.Transport{MaxIdleConnsPerHost: 256}
-	return idv1connect.NewIDServiceClient(&http.Client{Transport: transport}, strings.TrimRight(c.url, "/"), connect.WithAcceptCompression("gzip", nil, nil),
+	return idv1connect.NewIDServiceClient(&http.Client{Transport: transport}, strings.TrimRight(c.url, "/"),
 		connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
 			return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
 				r.Header().Set("Authorization", "Bearer "+key)

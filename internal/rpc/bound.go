@@ -3,11 +3,13 @@ package rpc
 import (
 	"compress/gzip"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/gen/rialto/id/v1/idv1connect"
 	"github.com/rialto-im/rialto/internal/errs"
 )
 
@@ -21,8 +23,12 @@ var errTooLarge = errs.New(errs.Invalid, "request_too_large", "a request has at 
 // options of a call's handler.
 func (s *Server) options(name string) []connect.HandlerOption {
 	tooLarge := s.failure(name, errTooLarge)
+	least := 0
+	if strings.HasPrefix(name, "/"+idv1connect.IDServiceName+"/") {
+		least = math.MaxInt // numbers do not get much smaller, and a gzip takes longer than all the rest of a call
+	}
 	return []connect.HandlerOption{
-		connect.WithReadMaxBytes(maxRequest), connect.WithCodec(protoCodec{}), connect.WithCodec(jsonCodec{"json"}), connect.WithCodec(jsonCodec{"json; charset=utf-8"}),
+		connect.WithCompressMinBytes(least), connect.WithReadMaxBytes(maxRequest), connect.WithCodec(protoCodec{}), connect.WithCodec(jsonCodec{"json"}), connect.WithCodec(jsonCodec{"json; charset=utf-8"}),
 		connect.WithCompression("gzip", func() connect.Decompressor { return &unzip{tooLarge: tooLarge} }, func() connect.Compressor { return gzip.NewWriter(io.Discard) }),
 	}
 }

@@ -1,0 +1,80 @@
+package idcli
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"connectrpc.com/connect"
+	idv1 "github.com/rialto-im/rialto/gen/rialto/id/v1"
+	"github.com/rialto-im/rialto/gen/rialto/id/v1/idv1connect"
+)
+
+// network measures a server: batches, and single calls beside calls that do nothing.
+func (b *bench) network(ctx context.Context, client idv1connect.IDServiceClient, connections int) error {
+	next := func(tag string, count int64) func(context.Context, int) error {
+		return func(ctx context.Context, _ int) error {
+			_, err := client.Next(ctx, connect.NewRequest(&idv1.NextRequest{Tag: tag, Count: count}))
+			return err
+		}
+	}
+	ping := func(ctx context.Context, _ int) error {
+		_, err := client.Ping(ctx, connect.NewRequest(&idv1.PingRequest{}))
+		return err
+	}
+	b.say("batches of 1,000 over the network")
+	// First for a moment, so that the tag's step is what the demand takes.
+	if _, err := rate(ctx, b.duration/3, connections, 1000, next("segment", 1000)); err != nil {
+		return err
+	}
+	v, err := b.rate(ctx, connections, 1000, next("segment", 1000))
+	if err != nil {
+		return err
+	}
+	b.add("I5", "segments, batches of 1,000", v/1e6, "million/s")
+
+	b.say("single calls beside empty ones")
+	empty, single, err := inTurns(ctx, b.duration, connections, ping, next("segment", 1))
+	if err != nil {
+		return err
+	}
+	b.add("I5", "empty calls", empty, "per s")
+	b.add("I5", "single calls", single, "per s")
+	b.add("I5", "single calls to empty ones, in turns", single/empty, "")
+
+	b.say("how long a call takes")
+	began, calls := time.Now(), 0
+	for time.Since(began) < b.duration/3 {
+		if err := next("segment", 1)(ctx, 0); err != nil {
+			return err
+		}
+		calls++
+	}
+	b.add("I5", "one call after the other", time.Since(began).Seconds()*1e6/float64(calls), "µs each")
+	return nil
+}
+
+// inTurns has callers do two things in turns, since machines are not as quick at one time as at another, and gives of each how often
+// all of them would do it in a second.
+func inTurns(ctx context.Context, duration time.Duration, callers int, things ...func(context.Context, int) error) (first, second float64, err error) {
+	const each = 16 // of one thing, before the other
+	var spent [2]atomic.Int64
+	var done [2]atomic.Int64
+	_, err = rate(ctx, duration, callers, each, func(ctx context.Context, caller int) error {
+		for i, do := range things {
+			began := time.Now()
+			for range each {
+				if err := do(ctx, caller); err != nil {
+					return err
+				}
+			}
+			spent[i].Add(int64(time.Since(began)))
+			done[i].Add(each)
+		}
+		return nil
+	})
+	perSecond := func(i int) float64 {
+		return float64(done[i].Load()) * float64(callers) / time.Duration(spent[i].Load()).Seconds()
+	}
+	return perSecond(0), perSecond(1), err
+}
