@@ -73,6 +73,11 @@ mutant "start with the old epoch" $log/pebblelog.go 's/^\t\tl\.epoch\+\+$/\t\tl.
 mutant "go on in the old epoch's numbers" $log/post.go 's/max\(prev, uint64\(l\.epoch\)<<32\)/prev/' 'PowerCut$|Log' $log
 mutant "trust the wall clock for ids" internal/idgen/flake.go 's/now > at:/now != at:/; s/ms < began \{/ms < began-3_600_000_000 {/' . internal/idgen
 mutant "trust the wall clock for messages' ids" internal/idgen/messages.go 's/max\(now, last\+1\)/now/' . internal/idgen
+mutant "begin a lease below its mark" internal/idgen/take.go 's/max\(now, old\.Mark, /max(now, /' AnySchedule internal/idgen
+mutant "give ids beyond the mark" internal/idgen/flake.go 's/end > g\.to\.Load\(\)/end > g.to.Load()+5000/' AnySchedule internal/idgen
+mutant "give messages' ids beyond the mark" internal/idgen/messages.go 's/ms >= g\.to\.Load\(\)/ms >= g.to.Load()+5000/' AnySchedule internal/idgen
+mutant "go on with the number of a copied disk" internal/idgen/take.go 's/r\.Machine == mine \&\& \(!l/(!l/' AnySchedule internal/idgen
+mutant "keep a number that was refused" internal/idgen/lease.go 's/^\t\tif mine \{$/\t\tif mine || err == nil {/' AnySchedule internal/idgen
 
 # The same in PostgreSQL, where several nodes write.
 pg=internal/timeline/pglog

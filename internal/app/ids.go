@@ -19,7 +19,7 @@ func (h *House) generators(ctx context.Context) (*idgen.Snowflake, *idgen.Messag
 	if err != nil {
 		return nil, nil, err
 	}
-	ids, err := idgen.NewSnowflake(ctx, h.leases, idgen.SnowflakeConfig{Name: "record"})
+	ids, err := idgen.NewSnowflake(ctx, h.leases, idgen.SnowflakeConfig{})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -24,7 +24,7 @@ const (
 type MessagesConfig struct {
 	Name string // default "message"
 	// Ranges is into how many equal parts the 4,096 spins of a millisecond are divided, a power of two to 4,096: as many
-	// generators may there be. It is fixed when the first one starts. Default 8.
+	// generators may there be. It is fixed when the first one starts. Default 16, or 64 where nodes share the database.
 	Ranges uint64
 }
 
@@ -42,7 +42,10 @@ func NewMessages(ctx context.Context, leases *Leases, c MessagesConfig) (*Messag
 		c.Name = "message"
 	}
 	if c.Ranges == 0 {
-		c.Ranges = 8
+		c.Ranges = 16
+		if leases.fixed == nil && !leases.config.Own {
+			c.Ranges = 64
+		}
 	}
 	if c.Ranges > 1<<spinBits || bits.OnesCount64(c.Ranges) != 1 {
 		return nil, fmt.Errorf("%d ranges of spins: it is a power of two, 1 to 4,096", c.Ranges)
@@ -60,27 +63,33 @@ func (m *Messages) Next(typ uint8, c id.Conversation) (id.Message, error) {
 	if typ > 15 {
 		return id.Message{}, errType
 	}
-	l := m.lease
 	for {
-		now := uint64(m.clock.Now().UnixMilli()) << m.bits
-		g := l.grant.Load()
+		ms, spin, g := m.try()
 		if g == nil {
-			if err := m.more(nil); err != nil {
-				return id.Message{}, err
-			}
-			continue
+			return id.MessageOf(ms, spin, typ, c), nil
+		}
+		if err := m.more(g); err != nil {
+			return id.Message{}, err
+		}
+	}
+}
+
+// try takes the next time and spin. It gives the grant that is too short where there is none.
+func (m *Messages) try() (ms int64, spin uint16, short *grant) {
+	now := uint64(m.clock.Now().UnixMilli()) << m.bits
+	for {
+		g := m.lease.grant.Load()
+		if g == nil {
+			return 0, 0, &grant{}
 		}
 		last := g.last.Load()
 		next := max(now, last+1)
 		ms := int64(next >> m.bits)
 		if ms >= g.to.Load() || last == spent {
-			if err := m.more(g); err != nil {
-				return id.Message{}, err
-			}
-			continue
+			return 0, 0, g
 		}
 		if g.last.CompareAndSwap(last, next) {
-			return id.MessageOf(ms, uint16(g.slot<<m.bits|next&(1<<m.bits-1)), typ, c), nil
+			return ms, uint16(g.slot<<m.bits | next&(1<<m.bits-1)), nil
 		}
 	}
 }
@@ -96,8 +105,8 @@ func (m *Messages) more(g *grant) error {
 	ctx, cancel := context.WithTimeout(context.Background(), shortWait)
 	defer cancel()
 	need := max(m.clock.Now().UnixMilli(), 1)
-	if g != nil {
-		need = max(need, g.to.Load())
+	if to := g.to.Load(); to != 0 {
+		need = max(need, to)
 		// A clock that stepped back, or more ids than there are: the mark goes on no faster than time.
 		if d := time.Duration(need-m.clock.Now().UnixMilli())*time.Millisecond + margin - ahead; d > 0 {
 			t := time.NewTimer(min(d, margin))

@@ -117,7 +117,7 @@ func (s *Service) lease(ctx context.Context) error {
 			return err
 		},
 		func() (err error) {
-			s.readable, err = NewMessages(ctx, s.deps.Leases, MessagesConfig{Name: SchemeReadable})
+			s.readable, err = NewMessages(ctx, s.deps.Leases, MessagesConfig{})
 			return err
 		})
 }

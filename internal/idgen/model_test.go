@@ -1,0 +1,342 @@
+package idgen_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/idgen"
+)
+
+// rows keeps leases in memory. Its next writes may fail, stored or not.
+type rows struct {
+	rand   *rand.Rand
+	sizes  map[string]uint64
+	stored map[string]map[uint64]idgen.Worker
+	faults int // of the next calls
+}
+
+var errStore = errors.New("the store is out of reach")
+
+func newRows(r *rand.Rand) *rows {
+	return &rows{rand: r, sizes: map[string]uint64{}, stored: map[string]map[uint64]idgen.Worker{}}
+}
+
+// copy is what a copied disk has.
+func (s *rows) copy() *rows {
+	c := newRows(s.rand)
+	maps.Copy(c.sizes, s.sizes)
+	for pool, of := range s.stored {
+		c.stored[pool] = maps.Clone(of)
+	}
+	return c
+}
+
+func (s *rows) fails() bool {
+	s.faults--
+	return s.faults >= 0
+}
+
+func (s *rows) Pool(_ context.Context, name string, size uint64) error {
+	if s.fails() {
+		return errStore
+	}
+	if old, ok := s.sizes[name]; ok && old != size {
+		return errors.New("of another size")
+	}
+	s.sizes[name] = size
+	return nil
+}
+
+func (s *rows) List(_ context.Context, pool string) (list []idgen.Worker, err error) {
+	if s.fails() {
+		return nil, errStore
+	}
+	for _, w := range s.stored[pool] {
+		list = append(list, w)
+	}
+	return list, nil
+}
+
+func (s *rows) Get(_ context.Context, pool string, slot uint64) (idgen.Worker, error) {
+	if s.fails() {
+		return idgen.Worker{}, errStore
+	}
+	w := s.stored[pool][slot]
+	w.Slot = slot
+	return w, nil
+}
+
+func (s *rows) Put(_ context.Context, pool string, old, next idgen.Worker) (bool, error) {
+	fails := s.fails()
+	if fails && s.rand.IntN(2) == 0 {
+		return false, errStore
+	}
+	if s.stored[pool] == nil {
+		s.stored[pool] = map[uint64]idgen.Worker{}
+	}
+	w, ok := s.stored[pool][old.Slot]
+	same := ok == (old.Term != 0) && (!ok || w.Term == old.Term && w.Token == old.Token)
+	if same {
+		s.stored[pool][old.Slot] = next
+	}
+	if fails {
+		return false, errStore
+	}
+	return same, nil
+}
+
+// hand is a clock of one machine: the world's time and how far it is off.
+type hand struct {
+	world *int64 // milliseconds since 1970
+	off   int64
+	most  *int64 // that any clock ever said
+}
+
+func (h *hand) Now() time.Time {
+	ms := *h.world + h.off
+	*h.most = max(*h.most, ms)
+	return time.UnixMilli(ms)
+}
+
+// process is a server, and its place.
+type process struct {
+	name    string // of its machine and its copy of the store
+	own     bool
+	store   *rows
+	cloned  bool // there is a copy of its store: of a second one nothing is promised
+	clock   *hand
+	leases  *idgen.Leases
+	flakes  *idgen.Snowflake
+	readers *idgen.Messages
+	last    [2]number // ids of its generators so far
+	wakes   int64     // a snapshot of a running process, which wakes at this time of its clock
+}
+
+// number is an id as bytes, in order: one of a message, or of eight bytes.
+type number [10]byte
+
+// issued is a number of a kind.
+type issued struct {
+	kind int
+	id   number
+}
+
+// world is one random schedule.
+type world struct {
+	t         testing.TB
+	rand      *rand.Rand
+	seed      uint64
+	now, most int64
+	layout    idgen.Layout
+	ranges    uint64
+	all       []*process
+	seen      map[issued]*process
+	tokens    int
+	names     int
+	told      []func() string
+}
+
+func (w *world) note(format string, args ...any) {
+	w.told = append(w.told, func() string { return fmt.Sprintf(format, args...) })
+}
+
+func (w *world) fail(format string, args ...any) {
+	for _, s := range w.told[max(0, len(w.told)-60):] {
+		w.t.Log(s())
+	}
+	w.t.Fatalf("schedule %d: %s", w.seed, fmt.Sprintf(format, args...))
+}
+
+func (w *world) token() string {
+	w.tokens++
+	return strconv.Itoa(w.tokens)
+}
+
+func (w *world) name() string {
+	w.names++
+	return fmt.Sprintf("machine %d of %d", w.names, w.seed)
+}
+
+// start is the beginning of a process at a place. It may fail, and is tried again at the next chance.
+func (w *world) start(p *process) {
+	ctx := context.Background()
+	p.leases, p.flakes, p.readers, p.last = nil, nil, nil, [2]number{}
+	leases := idgen.NewLeasesOn(p.store, p.clock, slog.New(slog.DiscardHandler), idgen.LeaseConfig{Machine: p.name, Own: p.own}, w.token)
+	flakes, err := idgen.NewSnowflake(ctx, leases, idgen.SnowflakeConfig{Layout: w.layout})
+	if err == nil {
+		var readers *idgen.Messages
+		if readers, err = idgen.NewMessages(ctx, leases, idgen.MessagesConfig{Ranges: w.ranges}); err == nil {
+			p.leases, p.flakes, p.readers = leases, flakes, readers
+		}
+	}
+	w.note("%s starts at %d: %v", p.name, p.clock.Now().UnixMilli(), err)
+}
+
+// issue asks for ids, and checks each.
+func (w *world) issue(p *process, n int) {
+	ctx := context.Background()
+	if p.leases == nil || p.clock.Now().UnixMilli() < p.wakes {
+		return
+	}
+	p.wakes = 0
+	for range n {
+		if w.rand.IntN(2) == 0 {
+			v, ok, err := p.flakes.TryNext(ctx)
+			if parts, perr := w.layout.Parse(v); ok && (perr != nil || parts.Time.UnixMilli() > w.most+idgen.MaxLead.Milliseconds()+idgen.Margin.Milliseconds()) {
+				w.fail("%s gave %+v where no clock was past %d, %v", p.name, parts, w.most, perr)
+			}
+			var n number
+			binary.BigEndian.PutUint64(n[:], v)
+			w.check(p, 0, n, ok, err)
+		} else {
+			m, ok, err := p.readers.TryNext(ctx, 1, id.Conversation(w.rand.Uint64N(2)<<22|5)) // two that share their bits
+			w.check(p, 1, number(m), ok, err)
+		}
+	}
+}
+
+func (w *world) check(p *process, kind int, v number, ok bool, err error) {
+	if err != nil && !errs.Is(err, errs.Unavailable) {
+		w.fail("%s: %v", p.name, err)
+	}
+	if !ok {
+		return
+	}
+	if other := w.seen[issued{kind, v}]; other != nil {
+		w.fail("%s gave %x, which %s gave before", p.name, v, other.name)
+	}
+	w.seen[issued{kind, v}] = p
+	if bytes.Compare(v[:], p.last[kind][:]) <= 0 {
+		w.fail("%s gave %x after %x", p.name, v, p.last[kind])
+	}
+	p.last[kind] = v
+}
+
+// span of 1 ms to 1 h, each size as likely.
+func (w *world) span() int64 {
+	return int64(1) << w.rand.IntN(22) * (1000 + w.rand.Int64N(1000)) / 1000
+}
+
+func (w *world) act() {
+	p := w.all[w.rand.IntN(len(w.all))]
+	switch w.rand.IntN(20) {
+	case 0, 1, 2, 3, 4:
+		w.issue(p, 1+w.rand.IntN(12))
+	case 5, 6:
+		w.issue(p, 1+w.rand.IntN(60)) // more than its milliseconds have
+	case 7, 8:
+		w.now += w.rand.Int64N(4)
+	case 9:
+		w.now += w.span() / 8
+	case 10:
+		step := w.span()
+		if w.rand.IntN(2) == 0 {
+			step = -step
+		}
+		p.clock.off += step
+		w.note("the clock of %s steps by %d ms", p.name, step)
+	case 11, 12, 13:
+		if p.leases != nil {
+			p.leases.Renew(context.Background())
+		}
+	case 14:
+		w.note("%s is killed", p.name)
+		w.start(p)
+	case 15:
+		if p.leases != nil && p.wakes == 0 {
+			err := p.leases.Release(context.Background())
+			w.note("%s stops, %v", p.name, err)
+		}
+		w.start(p)
+	case 16:
+		p.store.faults = w.rand.IntN(4)
+	case 17, 18:
+		w.multiply(p)
+	case 19:
+		if p.leases == nil {
+			w.start(p)
+		}
+	}
+}
+
+// multiply adds a node, a copy of a disk, or a snapshot of memory that wakes when its lease is over.
+func (w *world) multiply(p *process) {
+	if len(w.all) > 5 {
+		return
+	}
+	c := &process{name: w.name(), own: p.own, store: p.store, clock: &hand{world: &w.now, most: &w.most, off: p.clock.off}}
+	switch {
+	case p.own && p.cloned:
+		return
+	case p.own:
+		p.cloned = true
+		c.store = p.store.copy()
+		w.note("the disk of %s is copied to %s", p.name, c.name)
+		w.start(c)
+	case w.rand.IntN(2) == 0:
+		w.start(c)
+	case p.leases != nil && p.wakes == 0:
+		c.name, c.last = p.name, p.last
+		c.wakes = w.most + idgen.MaxLead.Milliseconds() + w.span()
+		c.leases, c.flakes, c.readers = idgen.Frozen(p.leases, p.flakes, p.readers, c.clock)
+		w.note("%s is copied as it runs; the copy wakes at %d", p.name, c.wakes)
+	default:
+		return
+	}
+	w.all = append(w.all, c)
+}
+
+// Whatever clocks, disks, kills and copies do: no two ids are the same, and those of a generator rise.
+func TestIDsInAnySchedule(t *testing.T) {
+	schedules := 10_000
+	if s := os.Getenv("ID_SCHEDULES"); s != "" {
+		var err error
+		if schedules, err = strconv.Atoi(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var given atomic.Int64
+	t.Cleanup(func() {
+		if n := given.Load(); n < int64(50*schedules) {
+			t.Errorf("%d ids in %d schedules: too little was tried", n, schedules)
+		}
+	})
+	const parts = 8
+	for part := range parts {
+		t.Run(strconv.Itoa(part), func(t *testing.T) {
+			t.Parallel()
+			for seed := part; seed < schedules; seed += parts {
+				given.Add(int64(schedule(t, uint64(seed))))
+			}
+		})
+	}
+}
+
+func schedule(t testing.TB, seed uint64) int {
+	r := rand.New(rand.NewPCG(seed, 1))
+	w := &world{t: t, rand: r, seed: seed, now: 1_800_000_000_000, seen: map[issued]*process{}, ranges: 4 << r.IntN(8),
+		layout: idgen.Layout{TimeBits: 42, WorkerBits: 2 + uint8(r.IntN(4)), SequenceBits: 3, Unit: time.Millisecond}}
+	if r.IntN(4) == 0 {
+		w.layout.Unit = 10 * time.Millisecond
+	}
+	p := &process{name: w.name(), own: r.IntN(2) == 0, store: newRows(r), clock: &hand{world: &w.now, most: &w.most}}
+	w.all = []*process{p}
+	w.start(p)
+	for range 60 {
+		w.act()
+	}
+	return len(w.seen)
+}
