@@ -93,6 +93,20 @@ mutant "post in an old term" $pg/post.go 's/ AND t\.term = u\.term$/ AND t.term 
 mutant "take a partition while one posts" $pg/post.go 's/ORDER BY t\.partition FOR SHARE OF t\)/ORDER BY t.partition)/' 'OldTerm' $pg
 mutant "commit without a sync" $pg/pglog.go 's/"synchronous_commit": +"on"/"synchronous_commit": "off"/' 'Durable' $pg
 
+# Counters: no number twice, none back.
+ids=internal/idgen
+mutant "begin a sequence below its bound" $ids/sections_store.go 's/o\.start, o\.step, o\.term = uint64\(start\), /o.start, o.step, o.term = max(uint64(start), t.Step)-t.Step, /' 'Sequence|Owner|Bound' $ids
+mutant "raise a bound that is another's" $ids/sections_store.go 's/term = \$4 AND bound >= \$5 AND bound <= \$6/$4 + $5 + $6 > 0/' Bound $ids
+mutant "take a sequence over at once" $ids/owners.go 's/return o\.config\.Own \|\| o\.left\(holder, beat\) <= 0/return o.config.Own || o.left(holder, beat) <= o.config.Lease/' 'Sequence|Owner' $ids
+mutant "give a sequence without a lease" $ids/owners.go 's/int64\(o\.steady\.now\(\)\) < h\.until\.Load\(\)/h.until.Load() > 0/' 'Sequence|Owner|Wall' $ids
+mutant "give a sequence after a sleep" $ids/owners.go 's/o\.clock\.Now\(\)\.UnixNano\(\) < h\.wall\.Load\(\)/h.wall.Load() > 0/' Wall $ids
+mutant "give a number of two ranges" $ids/counters_store.go 's/first = t\.Last \+ 1/first = max(t.Last, 1)/' Segment $ids
+mutant "forget what a deleted tag gave" $ids/tags.go 's/deleted = FALSE WHERE/deleted = FALSE, last = 0 WHERE/' Segment $ids
+mutant "wrap a rule's digits" $ids/counters_store.go 's/most-min\(uint64\(last\), most\)/most/; s/first = uint64\(last\) \+ 1/first = uint64(last)%most + 1/' 'Rule|Day' $ids
+mutant "let a day go back" $ids/rules.go 's/case back <= r\.back:/case back <= 0:/' 'Rule|Day' $ids
+mutant "grow stores that have not agreed" $ids/grow.go 's/^\t\tcapped\.ceiling = g\.ceiling$/\t\tcapped.ceiling = most/' Growth $ids
+mutant "forget what a node's other stores gave" $ids/primaries_store.go 's/max\(uint64\(last\), l\.above, above\)/max(uint64(last), l.above, min(above, 0))/' MultiPrimary $ids
+
 # Each entry reaches everyone.
 mutant "lose one delivery in 10,000" internal/fanout/carrier.go 's/^\t\tconversation := id\.Conversation\(e\.Key\.ID\)$/&\n\t\tif e.Seq%10_000 == 3_000 {\n\t\t\tcontinue\n\t\t}/' Killed internal/faulttest
 mutant "save the place before the work" internal/fanout/carrier.go 's/p\.inflight\[n\]\.left\.Load\(\) == 0/p.inflight[n].left.Load() >= 0/' . internal/fanout

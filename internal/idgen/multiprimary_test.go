@@ -192,6 +192,70 @@ func TestStoresAreSetUpTogether(t *testing.T) {
 	}
 }
 
+// TestAGrowthIsInterrupted between two stores: the one that has not gone on gives nothing above the ceiling, where its numbers
+// would meet those of others; called again it goes on.
+func TestAGrowthIsInterrupted(t *testing.T) {
+	stores := []*sqldb.DB{store(t), store(t), store(t)}
+	all := ways(stores, 2)
+	m, err := primaries(t, 0, all...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := idcheck.Set[uint64]{}
+	give := func(m *idgen.MultiPrimary, n int) []uint64 {
+		t.Helper()
+		got, err := take(t, m, n)
+		if err == nil {
+			err = seen.Add(got...)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	give(m, 100)
+	growing := ways(stores, 3)
+	growing[1].leave(2) // it is looked at, and agrees
+	if err := idgen.GrowMultiPrimary(t.Context(), records(growing)); !errs.Is(err, errs.Internal) {
+		t.Fatal(err)
+	}
+	if got := give(m, 100); got[1]-got[0] != 3 || got[0] < 10_000_000 {
+		t.Fatalf("the first store gives %d, %d", got[0], got[1])
+	}
+	all[0].away.Store(true)
+	if got, err := take(t, m, 1); !hasReason(err, errs.Unavailable, "ids_unavailable") {
+		t.Fatalf("the second store gives %d, %v", got, err)
+	}
+	fresh, err := primaries(t, 1, all...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := give(fresh, 100); got[1]-got[0] != 2 {
+		t.Fatalf("the second store gives %d, %d", got[0], got[1])
+	}
+	if err := idgen.GrowMultiPrimary(t.Context(), records(ways(stores, 3))); err != nil {
+		t.Fatal(err)
+	}
+	all[0].away.Store(false)
+	for first := range 3 {
+		more, err := primaries(t, first, ways(stores, 3)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range []*idgen.MultiPrimary{m, fresh, more} {
+			if got := give(m, 100); got[1]-got[0] != 3 {
+				t.Fatalf("%d, %d", got[0], got[1])
+			}
+		}
+	}
+	if err := idgen.GrowMultiPrimary(t.Context(), records(ways(stores, 2))); !hasReason(err, errs.Invalid, "bad_config") {
+		t.Errorf("it grew smaller: %v", err)
+	}
+	if err := idgen.GrowMultiPrimary(t.Context(), records(ways(stores, 3))); err != nil {
+		t.Errorf("it is done: %v", err)
+	}
+}
+
 // TestMultiPrimaryModel: nodes take numbers while stores go, come back and lose answers, and while the set grows from two to
 // three to five stores, each growth interrupted at any place; nodes that know only the old stores go on. No number comes twice,
 // and those of a node rise.
