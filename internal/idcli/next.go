@@ -3,13 +3,16 @@ package idcli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	idv1 "github.com/rialto-im/rialto/gen/rialto/id/v1"
 	"github.com/rialto-im/rialto/internal/clock"
+	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/idgen"
 )
 
@@ -59,7 +62,7 @@ func (c *command) print(ctx context.Context, ids IDs, r *idv1.NextRequest, count
 	for r.Count = 0; count > 0; count -= r.Count {
 		// One at first: it is out soon, and what is wrong is told soon.
 		r.Count = min(count, max(r.Count, 1)*10, batch)
-		got, err := ids.Next(ctx, r)
+		got, err := patiently(ctx, func() (*idv1.NextResponse, error) { return ids.Next(ctx, r) })
 		if err != nil {
 			return err
 		}
@@ -80,6 +83,28 @@ func (c *command) print(ctx context.Context, ids IDs, r *idv1.NextRequest, count
 		}
 	}
 	return nil
+}
+
+// patience with what will be over soon, as a clock that stepped back a little.
+const patience = 10 * time.Second
+
+// patiently asks again as long as the answer is to come again, and soon.
+func patiently(ctx context.Context, ask func() (*idv1.NextResponse, error)) (*idv1.NextResponse, error) {
+	for waited := time.Duration(0); ; {
+		got, err := ask()
+		e := (*errs.Error)(nil)
+		if !errors.As(err, &e) || e.Retry <= 0 || waited+e.Retry > patience {
+			return got, err
+		}
+		waited += e.Retry
+		again := time.NewTimer(e.Retry)
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			again.Stop()
+			return nil, err
+		}
+	}
 }
 
 // pure gives the ids of schemes that need no records.

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rialto-im/rialto/internal/idgen/idcheck"
+)
+
+// TestKilledWhileItGivesIDs: a process that prints ids is killed again and again, wherever it is, and started anew on the same
+// directory. What it printed never comes twice, and never steps back.
+func TestKilledWhileItGivesIDs(t *testing.T) {
+	schemes := []string{"snowflake", "sonyflake", "segment", "multiprimary", "sequence", "readable", "rule"}
+	cycles := 56
+	if n, err := strconv.Atoi(os.Getenv("ID_KILL_CYCLES")); err == nil {
+		cycles = n
+	}
+	for i, scheme := range schemes {
+		t.Run(scheme, func(t *testing.T) {
+			t.Parallel()
+			data := filepath.Join(t.TempDir(), "data")
+			rng := rand.New(rand.NewPCG(7, uint64(i)))
+			var all idcheck.Checker[string]
+			for cycle := range (cycles + len(schemes) - 1) / len(schemes) {
+				// Before the first id, in the first batches, or far behind them.
+				after := rng.IntN([]int{1, 30, 300, 30_000}[rng.IntN(4)])
+				ids, errOut := killed(t, data, scheme, after)
+				if len(ids) < after {
+					t.Fatalf("cycle %d: it ended by itself after %d ids: %s", cycle, len(ids), errOut)
+				}
+				if err := all.Round(ids); err != nil {
+					t.Fatalf("cycle %d: %v", cycle, err)
+				}
+			}
+			if all.Count == 0 {
+				t.Error("there was nothing to check")
+			}
+			t.Logf("%d ids", all.Count)
+		})
+	}
+}
+
+// killed prints ids of a scheme, is killed when so many have come, and gives all that were printed to their end, so that they sort
+// as they are meant to.
+func killed(t *testing.T, data, scheme string, after int) (ids []string, errOut string) {
+	t.Helper()
+	c := process(t, "id", "next", "--scheme", scheme, "--data", data, "--count", "1000000000")
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	var said strings.Builder
+	c.Stdout, c.Stderr = in, &said
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	kill := func() {
+		if err := c.Process.Kill(); err != nil {
+			t.Log(err) // it has ended, which is found out
+		}
+	}
+	if after == 0 {
+		kill()
+	}
+	for lines := bufio.NewReader(out); ; {
+		line, err := lines.ReadString('\n')
+		if err == io.EOF { // a line that is cut was not given
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id := strings.TrimSuffix(line, "\n"); strings.Trim(id, "0123456789") == "" {
+			ids = append(ids, fmt.Sprintf("%019s", id))
+		} else {
+			ids = append(ids, id)
+		}
+		if len(ids) == after {
+			kill()
+		}
+	}
+	_ = c.Wait() // it was killed
+	return ids, said.String()
+}
