@@ -2,6 +2,7 @@ package idgen_test
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -193,6 +194,14 @@ func BenchmarkSequencesHotKeys(b *testing.B) {
 	b.ReportMetric(float64(way.writes.Load())/(float64(highest.Load())/10_000), "stored/10,000")
 }
 
+// heap is the bytes that are in use.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
 // BenchmarkSequencesRestart is BAR-I6: from opening the store, after ten million keys were given, to the first number, and to one
 // of each section.
 func BenchmarkSequencesRestart(b *testing.B) {
@@ -205,12 +214,15 @@ func BenchmarkSequencesRestart(b *testing.B) {
 	if _, err := benchTags(b, db).PutTag(b.Context(), idgen.Tag{Name: "a", Scheme: idgen.SchemeSequence}); err != nil {
 		b.Fatal(err)
 	}
+	before := heap()
 	_, q := benchSequences(b, db)
 	for key := range uint64(keys) {
 		if _, err := q.Next(b.Context(), key); err != nil {
 			b.Fatal(err)
 		}
 	}
+	held := heap() - before
+	runtime.KeepAlive(q)
 	if err := db.Close(); err != nil {
 		b.Fatal(err)
 	}
@@ -237,6 +249,7 @@ func BenchmarkSequencesRestart(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+	b.ReportMetric(float64(held)/keys, "bytes/key")
 	b.ReportMetric(first.Seconds()*1000, "first-ms")
 	b.ReportMetric(each.Seconds()*1000, "all-sections-ms")
 }

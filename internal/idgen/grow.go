@@ -60,7 +60,7 @@ func (g *growth) plan(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		highest = max(highest, last)
+		highest = max(highest, last, l.above)
 		if l.stride == 0 {
 			continue
 		}

@@ -256,6 +256,37 @@ func TestAGrowthIsInterrupted(t *testing.T) {
 	}
 }
 
+// TestASetGrowsTwice although it gave nothing between, and was interrupted.
+func TestASetGrowsTwice(t *testing.T) {
+	stores := []*sqldb.DB{store(t), store(t), store(t), store(t)}
+	if _, err := primaries(t, 0, ways(stores, 2)...); err != nil {
+		t.Fatal(err)
+	}
+	if err := idgen.GrowMultiPrimary(t.Context(), records(ways(stores, 3))); err != nil {
+		t.Fatal(err)
+	}
+	m, err := primaries(t, 2, ways(stores, 3)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	growing := ways(stores, 4)
+	growing[2].leave(1) // before it agrees
+	if err := idgen.GrowMultiPrimary(t.Context(), records(growing)); !errs.Is(err, errs.Internal) {
+		t.Fatal(err)
+	}
+	before, err := take(t, m, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := idgen.GrowMultiPrimary(t.Context(), records(ways(stores, 4))); err != nil {
+		t.Fatal(err)
+	}
+	after, err := take(t, m, 100)
+	if err != nil || after[1]-after[0] != 4 || after[0] <= before[99] {
+		t.Fatalf("%d after %d, %v", after[:2], before[99], err)
+	}
+}
+
 // TestMultiPrimaryModel: nodes take numbers while stores go, come back and lose answers, and while the set grows from two to
 // three to five stores, each growth interrupted at any place; nodes that know only the old stores go on. No number comes twice,
 // and those of a node rise.

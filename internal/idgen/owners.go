@@ -1,10 +1,12 @@
 package idgen
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,8 +27,9 @@ type SequencesConfig struct {
 	Lease time.Duration
 	// Margin is how much earlier an owner that could not renew stops by itself. 0: 2 s.
 	Margin time.Duration
-	// PagesMost bounds the memory, in pages of 8 KiB, each for 1,024 adjacent keys. A section counts as one more. 0: 16,384, for
-	// 16 million keys.
+	// PagesMost bounds the memory, in pages of 8 KiB, each for 1,024 adjacent keys. A section counts as one more. Beyond it
+	// sections that were not used lately are forgotten, and begin above their bounds when they are used again. 0: 16,384, for 16
+	// million dense keys.
 	PagesMost int64
 }
 
@@ -57,6 +60,7 @@ type owners struct {
 	leases *turn
 	over   bool // of the one who has that turn: Run has ended
 	pages  atomic.Int64
+	round  atomic.Int64 // of making room
 	wanted chan *section
 
 	mu   sync.Mutex // guards what is below
@@ -212,9 +216,8 @@ func (o *owners) acquire(ctx context.Context, s *shard, tag string, number, keys
 			}
 			continue
 		}
-		if o.pages.Add(1) > o.config.PagesMost {
-			o.pages.Add(-1)
-			return nil, errMemory
+		if err := o.makeRoom(nil); err != nil {
+			return nil, err
 		}
 		c := &section{tag: tag, number: number, term: got.term, start: got.start, holding: h, raising: newTurn(), made: 1,
 			pages: make([]atomic.Pointer[page], (keys+pageKeys-1)/pageKeys)}
@@ -228,25 +231,54 @@ func (o *owners) acquire(ctx context.Context, s *shard, tag string, number, keys
 	}
 }
 
-var errMemory = errs.New(errs.Exhausted, "sequence_memory", "this node has as many sequences as its memory is set for; spread them over more nodes, or raise the bound")
+var errMemory = errs.New(errs.Exhausted, "sequence_memory", "this node's memory for sequences is too small for one section; raise its bound")
 
 // makePage makes room for keys of a section.
 func (o *owners) makePage(c *section, n uint64) error {
+	if err := o.makeRoom(c); err != nil {
+		return err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pages[n].Load() != nil || c.closed.Load() {
-		return nil
-	}
-	if o.pages.Add(1) > o.config.PagesMost {
 		o.pages.Add(-1)
-		return errMemory
+		return nil
 	}
 	c.made++
 	c.pages[n].Store(new(page))
 	return nil
 }
 
-// drop gives the memory of a section back that is owned no more.
+// makeRoom counts one more page. Where there are too many, it forgets sections other than c, those first that were not used for
+// longest, until a sixteenth is free: then it need not be done each time.
+func (o *owners) makeRoom(c *section) error {
+	if o.pages.Add(1) <= o.config.PagesMost {
+		return nil
+	}
+	o.mu.Lock()
+	var others []*section
+	for other := range o.open {
+		if other != c {
+			others = append(others, other)
+		}
+	}
+	o.mu.Unlock()
+	slices.SortFunc(others, func(a, b *section) int { return cmp.Compare(a.used.Load(), b.used.Load()) })
+	o.round.Add(1)
+	for _, other := range others {
+		if o.pages.Load() <= o.config.PagesMost-o.config.PagesMost/16 {
+			break
+		}
+		o.drop(other)
+	}
+	if o.pages.Load() <= o.config.PagesMost {
+		return nil
+	}
+	o.pages.Add(-1)
+	return errMemory
+}
+
+// drop forgets a section, which can be had again above its bound only.
 func (o *owners) drop(c *section) {
 	o.mu.Lock()
 	s := o.open[c]

@@ -10,7 +10,7 @@ import (
 // Sequences keeps a counter for each key of a tag in memory, and in the record store only one bound for each section of adjacent
 // keys: no key's counter is above its section's bound. A section has one owner at a time. Whoever takes one over, or starts
 // again, begins above its bound: numbers are skipped, and none is given twice or goes back. Keys should be dense, as user
-// numbers from a segment: a section is held whole.
+// numbers from a segment: then a key takes 8 bytes. Each of few keys far apart takes a section and a page of its own.
 //
 // Two things keep owners apart. Each change of a bound names the term in which its owner got the section, so that two never
 // give one number, whatever their clocks do. And an owner that could not renew stops a margin before another may take over, so
@@ -51,9 +51,10 @@ type section struct {
 	start   uint64 // all numbers given are above
 	holding *holding
 	bound   atomic.Uint64
-	closed  atomic.Bool // another owns it
-	asked   atomic.Bool // for a higher bound, early
-	last    atomic.Bool // the bound is the tag's maximum
+	closed  atomic.Bool  // another owns it, or this node forgot it
+	used    atomic.Int64 // in which round of making room, at last
+	asked   atomic.Bool  // for a higher bound, early
+	last    atomic.Bool  // the bound is the tag's maximum
 
 	raising *turn
 	tried   uint64 // the highest bound that may be stored; of the one who has the turn
@@ -178,6 +179,9 @@ func (q *Sequence) section(ctx context.Context, key uint64) (*section, error) {
 	s := &q.shards[number%shards]
 	c := (*s.sections.Load())[number]
 	if c != nil && q.owners.owns(c) {
+		if round := q.owners.round.Load(); c.used.Load() != round { // mostly it is, and nothing is written
+			c.used.Store(round)
+		}
 		return c, nil
 	}
 	err := s.opening.do(ctx, func() bool {
@@ -216,6 +220,9 @@ func (s *shard) remove(c *section) {
 	delete(sections, c.number)
 	s.sections.Store(&sections)
 }
+
+// Pages is how many pages of 8 KiB this node's sequences take, of at most PagesMost.
+func (s *Sequences) Pages() int64 { return s.owners.pages.Load() }
 
 // Owner gives the node that owns a key's section, "" if none does.
 func (q *Sequence) Owner(ctx context.Context, key uint64) (node string, err error) {

@@ -91,7 +91,7 @@ func TestSequencesModel(t *testing.T) {
 			put(t, db, idgen.Tag{Name: "s", Scheme: idgen.SchemeSequence, Step: 10, SectionKeys: 1000})
 			w := &seqWorld{db: db, nodes: make([]*seqNode, 3), highest: map[uint64]uint64{}, first: tries * 10_000}
 			for i := range w.nodes {
-				w.nodes[i] = newSeqNode(t, db, idgen.SequencesConfig{})
+				w.nodes[i] = newSeqNode(t, db, idgen.SequencesConfig{PagesMost: int64(i) * 3}) // the second has room for one section
 			}
 			for _, d := range deeds {
 				if fault = w.do(t, d); fault != "" {
@@ -398,32 +398,53 @@ func TestBoundsAreStoredSeldom(t *testing.T) {
 	})
 }
 
-// TestSequencesAreBoundedInMemory, and give back what they own no more.
+// TestSequencesAreBoundedInMemory: however many keys there are, and however far apart, a node holds so many pages, and forgets
+// others; what it forgot goes on above what was given. What it owns no more it gives back.
 func TestSequencesAreBoundedInMemory(t *testing.T) {
 	bubble(t, func(t *testing.T, db *sqldb.DB) {
 		put(t, db, idgen.Tag{Name: "s", Scheme: idgen.SchemeSequence, SectionKeys: 10_240})
 		ctx := t.Context()
-		n := newSeqNode(t, db, idgen.SequencesConfig{PagesMost: 22}) // two sections of ten pages
-		fill := func(first uint64) {
+		const most = 22 // two sections of ten pages
+		n := newSeqNode(t, db, idgen.SequencesConfig{PagesMost: most})
+		last := map[uint64]uint64{}
+		next := func(n *seqNode, key uint64) {
 			t.Helper()
-			for key := first; key < first+2*10_240; key++ {
-				if _, err := n.Next(ctx, key); err != nil {
-					t.Fatalf("key %d: %v", key, err)
-				}
+			v, err := n.Next(ctx, key)
+			if err != nil || v <= last[key] || n.all.Pages() > most {
+				t.Fatalf("key %d: %d after %d with %d pages, %v", key, v, last[key], n.all.Pages(), err)
+			}
+			last[key] = v
+		}
+		for range 2 {
+			for key := uint64(0); key < 2*10_240; key++ {
+				next(n, key)
 			}
 		}
-		fill(0)
-		if _, err := n.Next(ctx, 1<<63); !hasReason(err, errs.Exhausted, "sequence_memory") {
-			t.Fatal(err)
+		if last[5] != 2 || n.all.Pages() != most {
+			t.Fatalf("what fits was not held: %d, with %d pages", last[5], n.all.Pages())
+		}
+		next(n, 1<<50) // one of the two goes
+		next(n, 5)
+		before := last[5]
+		for range 2 {
+			for i := range uint64(100) {
+				next(n, 1<<50+i<<20)
+				next(n, 5) // which is used, and stays
+			}
+		}
+		if last[5] != before+200 {
+			t.Errorf("what was used all the time was forgotten: %d after %d", last[5], before)
 		}
 		time.Sleep(2 * lease)
-		other := newSeqNode(t, db, idgen.SequencesConfig{Own: true})
-		if _, err := other.Next(ctx, 0); err != nil { // n is dead
-			t.Fatal(err)
+		other := newSeqNode(t, db, idgen.SequencesConfig{Own: true, PagesMost: most})
+		next(other, 5) // n is dead, and owns nothing
+		next(n, 1<<40)
+		if got := n.all.Pages(); got != 2 {
+			t.Errorf("%d pages for one key", got)
 		}
-		fill(50 * 10_240)
-		if _, err := n.Next(ctx, 1<<63); !hasReason(err, errs.Exhausted, "sequence_memory") {
-			t.Fatal(err)
+		small := newSeqNode(t, db, idgen.SequencesConfig{Own: true, PagesMost: 1})
+		if _, err := small.Next(ctx, 5); !hasReason(err, errs.Exhausted, "sequence_memory") {
+			t.Error(err)
 		}
 	})
 }
