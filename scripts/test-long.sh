@@ -8,6 +8,9 @@ printf '\n== power cuts, the long form\n'
 POWER_CUTS=4000 go test -timeout 20m -run '^TestPowerCut' ./internal/timeline/pebblelog
 printf '\n== kills, the long form\n'
 KILL_CYCLES=600 go test -timeout 20m -run '^TestKilled' ./internal/faulttest
+printf '\n== ids: a thousand kills, and a thousand million side by side\n'
+ID_KILL_CYCLES=1000 go test -timeout 5m -run '^TestKilledWhileItGivesIDs' ./cmd/rialto
+ID_COUNT=1000000000 go test -timeout 10m -run '^TestVeryManyIDs' ./internal/idgen
 printf '\n== a disk that fills up\n'
 if unshare --mount --map-root-user true; then
 	disk=$(mktemp -d)

@@ -12,24 +12,8 @@ import (
 	"github.com/rialto-im/rialto/internal/clock"
 	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/idgen"
-	"github.com/rialto-im/rialto/internal/sqldb"
-	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
 	"pgregory.net/rapid"
 )
-
-func openDB(t *testing.T) *sqldb.DB {
-	t.Helper()
-	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
-}
 
 func serviceOn(t *testing.T, db idgen.Records, c clock.Clock, worker uint64) *idgen.Service {
 	t.Helper()
@@ -50,7 +34,7 @@ func reasonOf(err error) string {
 
 // TestEachSchemeGivesAndIsExplained: what Next gives of a scheme rises, is of the count asked for, and Explain knows it.
 func TestEachSchemeGivesAndIsExplained(t *testing.T) {
-	s := serviceOn(t, openDB(t), clock.System{}, 3)
+	s := serviceOn(t, store(t), clock.System{}, 3)
 	for _, scheme := range idgen.Schemes() {
 		last := ""
 		for _, count := range []int64{1, 7, 300} {
@@ -91,7 +75,7 @@ func TestEachSchemeGivesAndIsExplained(t *testing.T) {
 
 // TestWhatNextRefuses: counts, tags and types that are none.
 func TestWhatNextRefuses(t *testing.T) {
-	s := serviceOn(t, openDB(t), clock.System{}, 0)
+	s := serviceOn(t, store(t), clock.System{}, 0)
 	for _, tc := range []struct {
 		r    *idv1.NextRequest
 		want string
@@ -115,7 +99,7 @@ func TestWhatNextRefuses(t *testing.T) {
 
 // TestTags are put, changed, listed in pages, deleted and put again, and never give a number twice.
 func TestTags(t *testing.T) {
-	db := openDB(t)
+	db := store(t)
 	c := &stepping{}
 	s, other := serviceOn(t, db, c, 0), serviceOn(t, db, c, 1)
 	put := func(name, scheme string, step uint64) error {
@@ -210,7 +194,7 @@ func TestTags(t *testing.T) {
 
 // TestTagsOfEachScheme: a tag may be of any scheme, and gives its ids.
 func TestTagsOfEachScheme(t *testing.T) {
-	s := serviceOn(t, openDB(t), clock.System{}, 0)
+	s := serviceOn(t, store(t), clock.System{}, 0)
 	for _, scheme := range idgen.Schemes() {
 		tag := &idv1.Tag{Name: "my." + scheme, Scheme: scheme}
 		if scheme == idgen.SchemeRule {
@@ -232,7 +216,7 @@ func TestTagsOfEachScheme(t *testing.T) {
 
 // TestTagsWithoutRecords: what a node knows it goes on giving while the records are away.
 func TestTagsWithoutRecords(t *testing.T) {
-	db := &breaking{db: openDB(t)}
+	db := &breaking{db: store(t)}
 	c := &stepping{}
 	s := serviceOn(t, db, c, 0)
 	if _, err := s.PutTag(t.Context(), &idv1.Tag{Name: "orders", Scheme: "segment"}); err != nil {
