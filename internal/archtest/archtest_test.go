@@ -49,7 +49,7 @@ func house() archtest.Law {
 			"web":               {},
 			"internal/bench":    {"gen", "sdk/go"},
 			"internal/terminal": {"gen", "sdk/go"},
-			"internal/bus":      {},
+			"internal/bus":      {"internal/errs"},
 			"internal/archtest": {},
 		},
 		// Failpoints count their hits for the whole process, in builds for tests only.

@@ -126,7 +126,7 @@ func newStage(t testing.TB, open func(timeline.Listener) timeline.Log) *stage {
 	})}
 	for _, node := range places.Nodes(places{}) {
 		for lane := range bus.Lanes {
-			_, err := s.bus.Subscribe(bus.Node(node, lane), func(b []byte) { s.take(node, lane, b) })
+			_, err := s.bus.Subscribe(bus.Node(node, lane), func(b []byte) { s.take(node, lane, b) }, nil)
 			must(t, err)
 		}
 	}

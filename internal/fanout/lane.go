@@ -248,10 +248,10 @@ func (l *lane) target(t message.Target) {
 
 // pack puts an item into the parcels of the nodes that have targets of it.
 func (l *lane) pack(it *item) {
-	for _, p := range l.nodes {
+	for node, p := range l.nodes {
 		if len(p.targets) > 0 {
 			l.out = message.Delivery{Kind: it.kind, Conversation: it.conversation, Seq: it.seq, Counted: it.counted, Body: it.body, Targets: p.targets}
-			p.data = l.out.Append(p.data)
+			l.load(node, p)
 			p.targets = p.targets[:0]
 		}
 	}
@@ -262,9 +262,7 @@ func (l *lane) publish() {
 		if len(p.data) == 0 {
 			continue
 		}
-		if err := l.worker.deps.Bus.Publish(bus.Node(node, l.number), p.data); err != nil {
-			l.worker.deps.Logger.Warn("a delivery was lost on the bus; devices will find the gap", "node", node, "error", err)
-		}
+		l.send(node, p.data)
 		if cap(p.data) > 4<<20 {
 			p.data = nil
 		}
@@ -276,7 +274,23 @@ func (l *lane) large(it *item) {
 	for _, node := range l.worker.deps.Presence.Nodes() {
 		p := l.parcel(node)
 		l.out = message.Delivery{Kind: it.kind, Large: true, Conversation: it.conversation, Seq: it.seq, Counted: it.counted, Body: it.body}
-		p.data = l.out.Append(p.data)
+		l.load(node, p)
+	}
+}
+
+// load puts the delivery at hand into a parcel. One that gets too large for the bus leaves in parts.
+func (l *lane) load(node string, p *parcel) {
+	before := len(p.data)
+	p.data = l.out.Append(p.data)
+	if before > 0 && len(p.data) > bus.MaxData {
+		l.send(node, p.data[:before])
+		p.data = append(p.data[:0], p.data[before:]...)
+	}
+}
+
+func (l *lane) send(node string, data []byte) {
+	if err := l.worker.deps.Bus.Publish(bus.Node(node, l.number), data); err != nil {
+		l.worker.deps.Logger.Warn("a delivery was lost on the bus; devices will find the gap", "node", node, "error", err)
 	}
 }
 

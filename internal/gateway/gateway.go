@@ -208,7 +208,7 @@ func (s *Server) Run(ctx context.Context) error {
 	var cancels []func()
 	for lane := range bus.Lanes {
 		d := &deliverer{server: s}
-		cancel, err := s.deps.Bus.Subscribe(bus.Node(s.deps.Node, lane), d.deliver)
+		cancel, err := s.deps.Bus.Subscribe(bus.Node(s.deps.Node, lane), d.deliver, nil)
 		if err != nil {
 			return err
 		}

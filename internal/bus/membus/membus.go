@@ -1,16 +1,22 @@
 // Package membus is the bus inside one process: Publish runs the subscribers' handlers, on the publisher's goroutine, so
-// that nothing is queued or lost, and a slow handler slows its publisher.
+// that nothing is queued or lost, and a slow handler slows its publisher. It never tells a subscriber that it missed something.
 package membus
 
 import (
 	"slices"
 	"sync"
+
+	"github.com/rialto-im/rialto/internal/bus"
 )
 
-// Bus inside one process. The zero value is ready.
+// Bus inside one process.
 type Bus struct {
-	mu   sync.RWMutex // guards subs; the subscribers' slices are replaced, never changed
-	subs map[string][]*subscriber
+	mu         sync.RWMutex // guards what follows; the slices are replaced, never changed
+	subs       map[string][]*subscriber
+	responders map[string][]*responder
+	closed     bool
+
+	working sync.WaitGroup // requests; begun under mu while not closed
 }
 
 type subscriber struct {
@@ -19,13 +25,21 @@ type subscriber struct {
 }
 
 // New gives an empty bus.
-func New() *Bus { return &Bus{subs: map[string][]*subscriber{}} }
+func New() *Bus {
+	return &Bus{subs: map[string][]*subscriber{}, responders: map[string][]*responder{}}
+}
 
 // Publish runs the handlers of subject.
 func (b *Bus) Publish(subject string, data []byte) error {
+	if err := bus.Check(subject, data); err != nil {
+		return err
+	}
 	b.mu.RLock()
-	subs := b.subs[subject]
+	subs, closed := b.subs[subject], b.closed
 	b.mu.RUnlock()
+	if closed {
+		return bus.ErrClosed
+	}
 	for _, s := range subs {
 		s.mu.Lock()
 		s.handle(data)
@@ -35,22 +49,39 @@ func (b *Bus) Publish(subject string, data []byte) error {
 }
 
 // Subscribe adds a handler.
-func (b *Bus) Subscribe(subject string, handle func([]byte)) (func(), error) {
+func (b *Bus) Subscribe(subject string, handle func([]byte), _ func()) (func(), error) {
 	s := &subscriber{handle: handle}
+	return add(b, b.subs, subject, s)
+}
+
+// add puts one into the subject's list of those, and gives what takes it out.
+func add[T any](b *Bus, lists map[string][]*T, subject string, one *T) (func(), error) {
+	if err := bus.Check(subject, nil); err != nil {
+		return nil, err
+	}
 	b.mu.Lock()
-	b.subs[subject] = append(slices.Clone(b.subs[subject]), s)
-	b.mu.Unlock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, bus.ErrClosed
+	}
+	lists[subject] = append(slices.Clone(lists[subject]), one)
 	return func() {
 		b.mu.Lock()
-		b.subs[subject] = slices.DeleteFunc(slices.Clone(b.subs[subject]), func(o *subscriber) bool { return o == s })
-		b.mu.Unlock()
+		defer b.mu.Unlock()
+		lists[subject] = slices.DeleteFunc(slices.Clone(lists[subject]), func(o *T) bool { return o == one })
+		if len(lists[subject]) == 0 {
+			delete(lists, subject)
+		}
 	}, nil
 }
 
-// Close drops all subscribers.
+// Close drops all subscribers and responders, and waits for requests that are worked at.
 func (b *Bus) Close() error {
 	b.mu.Lock()
+	b.closed = true
 	clear(b.subs)
+	clear(b.responders)
 	b.mu.Unlock()
+	b.working.Wait()
 	return nil
 }

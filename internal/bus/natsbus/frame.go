@@ -1,0 +1,47 @@
+package natsbus
+
+import (
+	"encoding/binary"
+
+	"github.com/rialto-im/rialto/internal/bus"
+)
+
+// The first byte of what travels. A later version adds kinds; whoever does not know one takes it for a hole.
+const (
+	kindMessage  byte = 1  // then a stream, a number, data
+	kindMark     byte = 2  // then a stream and the number of its last message
+	kindRequest  byte = 16 // then data
+	kindAnswer   byte = 17 // then data
+	kindBusy     byte = 18
+	kindTooLarge byte = 19
+)
+
+// headSize is what a frame adds to data, at most.
+const headSize = 1 + 8 + 8
+
+// largest frame.
+const largest = headSize + bus.MaxData
+
+// frame is a message or a mark.
+type frame struct {
+	kind   byte
+	stream uint64 // drawn at random by its publisher, for one subject
+	number uint64 // counts up from 1
+	data   []byte // of the bytes it was read from
+}
+
+func (f frame) append(b []byte) []byte {
+	b = append(b, f.kind)
+	b = binary.BigEndian.AppendUint64(b, f.stream)
+	b = binary.BigEndian.AppendUint64(b, f.number)
+	return append(b, f.data...)
+}
+
+func parse(b []byte) (f frame, ok bool) {
+	if len(b) < headSize {
+		return frame{}, false
+	}
+	f = frame{kind: b[0], stream: binary.BigEndian.Uint64(b[1:]), number: binary.BigEndian.Uint64(b[9:]), data: b[headSize:]}
+	ok = f.number > 0 && (f.kind == kindMessage || f.kind == kindMark && len(f.data) == 0)
+	return f, ok
+}

@@ -1,0 +1,174 @@
+package natsbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/rialto-im/rialto/internal/bus"
+	"github.com/rialto-im/rialto/internal/errs"
+)
+
+const (
+	// maxStreams is how many subjects one publisher may have within forgetAfter. Each costs a mark a second, so they must be few.
+	maxStreams = 16_384
+	// forgetAfter is how long a stream is marked after its last message.
+	forgetAfter = 10 * time.Minute
+	// keepBuffer is the largest buffer that a stream keeps.
+	keepBuffer = 64 << 10
+)
+
+var errSubjects = errs.New(errs.Exhausted, "bus_subjects", "this node spoke on 16,384 subjects within ten minutes; subjects name nodes and partitions, not users")
+
+// streams are this publisher's, one for each subject that it speaks on.
+type streams struct {
+	mu sync.RWMutex // guards of
+	of map[string]*stream
+}
+
+// stream numbers the messages of one subject.
+type stream struct {
+	mu     sync.Mutex // guards what follows, and keeps numbers and sending in one order
+	id     uint64
+	number uint64 // of the last message
+	spoke  time.Time
+	gone   bool // forgotten: take another
+	buffer []byte
+}
+
+func newStreams() streams { return streams{of: map[string]*stream{}} }
+
+// Publish numbers data and sends it.
+func (b *Bus) Publish(subject string, data []byte) error {
+	if err := bus.Check(subject, data); err != nil {
+		return err
+	}
+	if b.closed.Load() {
+		return bus.ErrClosed
+	}
+	s, err := b.streams.lock(subject)
+	if err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	s.number++
+	s.spoke = time.Now()
+	return b.send(subject, s, frame{kind: kindMessage, stream: s.id, number: s.number, data: data})
+}
+
+// lock gives the subject's stream, locked.
+func (t *streams) lock(subject string) (*stream, error) {
+	for {
+		t.mu.RLock()
+		s := t.of[subject]
+		t.mu.RUnlock()
+		if s == nil {
+			var err error
+			if s, err = t.add(subject); err != nil {
+				return nil, err
+			}
+		}
+		s.mu.Lock()
+		if !s.gone {
+			return s, nil
+		}
+		s.mu.Unlock()
+	}
+}
+
+func (t *streams) add(subject string) (*stream, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.of[subject]; s != nil {
+		return s, nil
+	}
+	if len(t.of) >= maxStreams {
+		return nil, errSubjects
+	}
+	s := &stream{id: rand.Uint64(), spoke: time.Now()}
+	t.of[subject] = s
+	return s, nil
+}
+
+// send sends a frame of a stream whose lock is held. The connection copies it.
+func (b *Bus) send(subject string, s *stream, f frame) error {
+	s.buffer = f.append(s.buffer[:0])
+	err := b.conn.Publish(b.subjectOf(message, subject), s.buffer)
+	if cap(s.buffer) > keepBuffer {
+		s.buffer = nil
+	}
+	return classify(err)
+}
+
+// Two spaces of subjects, so that no request meets a subscriber.
+const (
+	message = ".m."
+	request = ".r."
+)
+
+func (b *Bus) subjectOf(space, subject string) string { return b.config.Prefix + space + subject }
+
+func classify(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrConnectionDraining):
+		return bus.ErrClosed
+	case errors.Is(err, nats.ErrMaxPayload):
+		return fmt.Errorf("%w: the NATS server takes less: set its max_payload to at least %d", bus.ErrTooLarge, largest)
+	}
+	return fmt.Errorf("%w: %w", bus.ErrDown, err)
+}
+
+// markStreams says how far each stream has come, until ctx ends: that is how a subscriber finds a hole after which nothing
+// follows. A subject on which nothing was said for long is forgotten; its next message begins another stream.
+func (b *Bus) markStreams(ctx context.Context) {
+	tick := time.NewTicker(b.config.Mark)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			for subject, s := range b.streams.list() {
+				if !b.mark(subject, s, now) {
+					b.streams.forget(subject)
+				}
+			}
+		}
+	}
+}
+
+// mark is false for a stream that is over. A mark that cannot be sent is a mark lost: the next one says the same.
+func (b *Bus) mark(subject string, s *stream, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gone = now.Sub(s.spoke) > forgetAfter; s.gone {
+		return false
+	}
+	if s.number > 0 && b.conn.IsConnected() {
+		_ = b.send(subject, s, frame{kind: kindMark, stream: s.id, number: s.number})
+	}
+	return true
+}
+
+func (t *streams) list() map[string]*stream {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	list := make(map[string]*stream, len(t.of))
+	for subject, s := range t.of {
+		list[subject] = s
+	}
+	return list
+}
+
+func (t *streams) forget(subject string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.of, subject)
+}

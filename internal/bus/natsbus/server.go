@@ -1,0 +1,145 @@
+package natsbus
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+const (
+	// user of the routes between servers, and of the connection to the one in this process.
+	user = "rialto"
+	// startWait is how long a server may take until it listens.
+	startWait = 10 * time.Second
+)
+
+// startServer starts the server in this process. No client reaches it from outside; other servers do, at Listen.
+func startServer(deps Deps, config Config) (*server.Server, error) {
+	options := &server.Options{
+		ServerName: deps.Node, DontListen: true, NoSigs: true, NoLog: true,
+		MaxPayload: 2 << 20, PingInterval: pingEvery, MaxPingsOut: 2, WriteDeadline: 2 * pingEvery,
+		Username: user, Password: config.Secret,
+	}
+	if config.Listen != "" {
+		if err := cluster(options, config); err != nil {
+			return nil, err
+		}
+	}
+	s, err := server.NewServer(options)
+	if err != nil {
+		return nil, fmt.Errorf("the bus's server: %w", err)
+	}
+	failed := make(chan string, 1)
+	s.SetLoggerV2(&logger{deps.Logger, failed}, false, false, false)
+	s.Start()
+	for deadline := time.Now().Add(startWait); !s.ReadyForConnections(50 * time.Millisecond); {
+		var why string
+		select {
+		case why = <-failed:
+		default:
+			if time.Now().Before(deadline) {
+				continue
+			}
+			why = "it is not ready after " + startWait.String()
+		}
+		s.Shutdown()
+		return nil, errors.New("the bus's server cannot start at " + config.Listen + ": " + why)
+	}
+	return s, nil
+}
+
+// cluster sets what the servers of the nodes need to find and trust each other.
+func cluster(options *server.Options, config Config) error {
+	host, port, err := hostPort(config.Listen)
+	if err != nil {
+		return fmt.Errorf("the bus's listen: %w", err)
+	}
+	if port == 0 {
+		port = server.RANDOM_PORT
+	}
+	c := &options.Cluster
+	// One connection to each peer, so that what one node sends keeps its order through every change of routes.
+	*c = server.ClusterOpts{Name: config.Prefix, Host: host, Port: port, Advertise: config.Advertise, Username: user, Password: config.Secret, AuthTimeout: 5, PoolSize: -1,
+		Compression: server.CompressionOpts{Mode: server.CompressionOff}}
+	if config.TLS.set() {
+		if c.TLSConfig, err = config.TLS.load(); err != nil {
+			return err
+		}
+		if len(c.TLSConfig.Certificates) == 0 || c.TLSConfig.RootCAs == nil {
+			return errors.New("the bus's tls: a cluster needs cert, key and ca")
+		}
+		c.TLSTimeout = 5
+	}
+	for _, p := range config.Peers {
+		if _, _, err := hostPort(p); err != nil {
+			return fmt.Errorf("the bus's peers: %w", err)
+		}
+		options.Routes = append(options.Routes, &url.URL{Scheme: "nats-route", User: url.UserPassword(user, config.Secret), Host: p})
+	}
+	return nil
+}
+
+func hostPort(address string) (string, int, error) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0, err
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return "", 0, fmt.Errorf("%s has no port from 0 to 65535", address)
+	}
+	return host, int(port), nil
+}
+
+// peers counts the other servers that s has a route to.
+func peers(s *server.Server) int {
+	if s == nil {
+		return 0
+	}
+	list, err := s.Routez(nil)
+	if err != nil {
+		return 0
+	}
+	names := map[string]bool{}
+	for _, r := range list.Routes {
+		names[r.RemoteID] = true
+	}
+	return len(names)
+}
+
+// logger gives the server's words to the node's log, under one message.
+type logger struct {
+	out    *slog.Logger
+	failed chan string // takes the first failure that ends the server
+}
+
+func (l *logger) Noticef(format string, args ...any) {
+	l.out.Debug("the bus's server", "says", fmt.Sprintf(format, args...))
+}
+
+func (l *logger) Warnf(format string, args ...any) {
+	l.out.Warn("the bus's server warns", "says", fmt.Sprintf(format, args...))
+}
+
+func (l *logger) Errorf(format string, args ...any) {
+	l.out.Warn("the bus's server has a fault", "says", fmt.Sprintf(format, args...))
+}
+
+func (l *logger) Fatalf(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	l.out.Error("the bus's server failed", "says", text)
+	select {
+	case l.failed <- text:
+	default:
+	}
+}
+
+func (l *logger) Debugf(string, ...any) {}
+
+func (l *logger) Tracef(string, ...any) {}
