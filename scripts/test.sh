@@ -23,8 +23,8 @@ stage "lint"
 scripts/lint.sh
 stage "Go tests, with the race detector"
 go test -race -timeout 15m -skip '^TestPowerCut' ./...
-stage "rooms with their records in PostgreSQL"
-go run ./internal/sqldb/sqltest/withpostgres go test -timeout 10m ./internal/{account,chat,fanout,idgen,inbox,job,media,presence,rpc}
+stage "rooms with their records in PostgreSQL, and houses with all they have"
+go run ./internal/sqldb/sqltest/withpostgres go test -timeout 10m ./internal/{account,chat,fanout,idgen,inbox,job,media,presence,rpc,app/apptest}
 stage "a thousand power cuts"
 go test -timeout 10m -run '^TestPowerCut' ./internal/timeline/pebblelog
 stage "the binary"

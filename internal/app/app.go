@@ -31,6 +31,7 @@ import (
 	"github.com/rialto-im/rialto/internal/telemetry"
 	"github.com/rialto-im/rialto/internal/timeline"
 	"github.com/rialto-im/rialto/internal/timeline/pebblelog"
+	"github.com/rialto-im/rialto/internal/timeline/pglog"
 )
 
 // Names in a data directory.
@@ -38,6 +39,7 @@ const (
 	recordsFile  = "records.db"
 	timelinesDir = "timeline"
 	filesDir     = "blobs"
+	lockFile     = "LOCK"
 )
 
 // stopTime that each part has to stop.
@@ -98,16 +100,38 @@ func (h *House) engines(ctx context.Context) (err error) {
 		return err
 	}
 	h.closers = append(h.closers, h.dir.Close)
-	if h.db, err = sqldb.Open(ctx, h.dir.join(recordsFile)); err != nil {
+	records := h.dir.join(recordsFile)
+	if h.config.Postgres != "" {
+		records = h.config.Postgres
+	}
+	if h.db, err = sqldb.Open(ctx, records); err != nil {
 		return err
 	}
 	h.closers = append(h.closers, h.db.Close)
-	log, err := pebblelog.Open(h.dir.join(timelinesDir), pebblelog.Options{Logger: h.logger, Listener: h.committed})
-	if err != nil {
-		return err
+	return h.timelines(ctx)
+}
+
+// timelines opens the log, and takes all of its partitions: this node alone carries.
+func (h *House) timelines(ctx context.Context) error {
+	if h.config.Postgres == "" {
+		log, err := pebblelog.Open(h.dir.join(timelinesDir), pebblelog.Options{Logger: h.logger, Listener: h.committed})
+		if err != nil {
+			return err
+		}
+		h.log = log
+	} else {
+		log, err := pglog.Open(ctx, h.config.Postgres, pglog.Options{Logger: h.logger, Listener: h.committed})
+		if err != nil {
+			return err
+		}
+		h.log = log
 	}
-	h.log = log
-	h.closers = append(h.closers, log.Close)
+	h.closers = append(h.closers, h.log.Close)
+	for p := range uint16(timeline.Partitions) {
+		if err := h.log.Take(ctx, p); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

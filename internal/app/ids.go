@@ -9,13 +9,18 @@ import (
 	"github.com/rialto-im/rialto/internal/idgen"
 )
 
-// generators of the rooms' records and messages, with numbers leased for this copy of the data directory.
+// generators of the rooms' records and messages, with numbers leased for this copy of the data directory, or for this node where
+// the database is shared.
 func (h *House) generators(ctx context.Context) (*idgen.Snowflake, *idgen.Messages, error) {
-	machine, err := fingerprint(h.dir.path, recordsFile)
+	own, file := h.config.Postgres == "", recordsFile
+	if !own {
+		file = lockFile
+	}
+	machine, err := fingerprint(h.dir.path, file)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the data directory: %w", err)
 	}
-	h.leases, err = idgen.NewLeases(ctx, idgen.LeaseDeps{DB: h.db, Clock: h.clock, Logger: h.logger}, idgen.LeaseConfig{Machine: machine, Own: true})
+	h.leases, err = idgen.NewLeases(ctx, idgen.LeaseDeps{DB: h.db, Clock: h.clock, Logger: h.logger}, idgen.LeaseConfig{Machine: machine, Own: own})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -177,11 +177,11 @@ const adminUsage = `Usage:
   rialto admin key list   --data DIR               list the keys' names
   rialto admin key revoke --data DIR --name NAME   end the keys of a name
 
-They work on a data directory, also while a server runs on it.
+They work on a data directory, or with --postgres ADDRESS on that database, also while a server runs on it.
 Exit codes: 0 when it is done, 1 after a failure, 2 for a command line that cannot be used.
 `
 
-// AdminMain is rialto admin. It works on a data directory, also while a server runs on it.
+// AdminMain is rialto admin. It works on a data directory or a database, also while a server runs on it.
 func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 	for _, a := range args[:min(2, len(args))] {
 		if a == "help" || a == "-h" || a == "-help" || a == "--help" {
@@ -196,6 +196,7 @@ func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 	verb := args[1]
 	fs := flag.NewFlagSet("rialto admin key "+verb, flag.ContinueOnError)
 	data := fs.String("data", "data", "data `directory`")
+	postgres := fs.String("postgres", "", "`address` of the database, where the server keeps its records there")
 	name := ""
 	if verb != "list" {
 		fs.StringVar(&name, "name", "", "`name` of the key, for the list; needed")
@@ -207,19 +208,23 @@ func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 		fmt.Fprintf(errOut, "rialto admin key %s: give the key's --name\n", verb)
 		return 2
 	}
-	if err := adminKey(ctx, verb, *data, name, out); err != nil {
+	records := *postgres
+	if records == "" {
+		records = filepath.Join(*data, recordsFile)
+		if _, err := os.Stat(records); err != nil {
+			fmt.Fprintf(errOut, "rialto admin: there are no records in %s; give the --data of a server that has run once\n", *data)
+			return 1
+		}
+	}
+	if err := adminKey(ctx, verb, records, name, out); err != nil {
 		fmt.Fprintln(errOut, "rialto admin:", err)
 		return 1
 	}
 	return 0
 }
 
-func adminKey(ctx context.Context, verb, data, name string, out io.Writer) (err error) {
-	file := filepath.Join(data, recordsFile)
-	if _, err := os.Stat(file); err != nil {
-		return fmt.Errorf("there are no records in %s; give the --data of a server that has run once", data)
-	}
-	db, err := sqldb.Open(ctx, file)
+func adminKey(ctx context.Context, verb, records, name string, out io.Writer) (err error) {
+	db, err := sqldb.Open(ctx, records)
 	if err != nil {
 		return err
 	}

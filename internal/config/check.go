@@ -19,6 +19,9 @@ func (c *Config) check(fields settable) (faults []error) {
 		c.Listen = "127.0.0.1:7070"
 	}
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if c.Postgres != "" && !isPostgres(c.Postgres) {
+		fault("postgres: give the database's address as postgres://user@host/name") // without what is there: it may have a password
+	}
 	if public, err := reachable(c.Listen); err != nil {
 		fault("listen: %w", err)
 	} else if public && c.TLS.Cert == "" && !c.Plaintext {
@@ -67,6 +70,11 @@ func reachable(address string) (bool, error) {
 		return false, fmt.Errorf("the port of %q is not a number of 0 to 65535", address)
 	}
 	return host != "localhost" && !net.ParseIP(host).IsLoopback(), nil
+}
+
+func isPostgres(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql")
 }
 
 func isOrigin(text string) bool {

@@ -24,6 +24,9 @@ import (
 type Config struct {
 	// Data directory; default ./data.
 	Data string `yaml:"data"`
+	// Postgres is the address of a database, as postgres://user@host/name: users' records and messages are kept there, and the
+	// data directory has the files alone. Default none: all is in the data directory. One server uses it at a time.
+	Postgres string `yaml:"postgres"`
 	// Listen address of the web app, the API and sockets; default 127.0.0.1:7070.
 	Listen string `yaml:"listen"`
 	// Admin address for metrics, profiles and health; default 127.0.0.1, one port above listen, or a free one where that is

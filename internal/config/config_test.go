@@ -139,6 +139,8 @@ func TestFaults(t *testing.T) {
 		{set: []string{"gateway.grace=5m"}, want: []string{"gateway.grace", "at most"}},
 		{set: []string{"gateway.origins=example.com"}, want: []string{"gateway.origins", "https://"}},
 		{set: []string{"gateway.origins=https://x/"}, want: []string{"gateway.origins", "https://"}},
+		{set: []string{"postgres=mysql://rialto:" + canary + "@localhost/rialto"}, want: []string{"postgres", "postgres://user@host/name"}},
+		{environ: []string{"RIALTO_POSTGRES=postgres://rialto:" + canary + "@[localhost/rialto"}, want: []string{"postgres", "postgres://user@host/name"}},
 		{set: []string{"media.origin=https://files.example.com/path"}, want: []string{"media.origin"}},
 	} {
 		path := ""

@@ -158,7 +158,7 @@ func (c *check) gone(v *conversation, next uint64) uint64 {
 
 // token checks that a retry of an entry would find it.
 func (c *check) token(k timeline.Key, v *conversation, seq uint64, m *message.Entry) error {
-	kept, err := c.log.TokenSeq(k, &timeline.Token{Sender: uint64(m.Sender), Device: uint64(m.Device), Counter: m.ClientSeq})
+	kept, err := c.log.TokenSeq(c.ctx, k, &timeline.Token{Sender: uint64(m.Sender), Device: uint64(m.Device), Counter: m.ClientSeq})
 	if err != nil {
 		return err
 	}

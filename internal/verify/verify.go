@@ -1,5 +1,5 @@
-// Package verify reads a data directory that no server uses, and checks on it what Rialto promises: that each conversation is
-// one gap-free sequence with right counts, that nothing is stored twice, that what members were sent is in their streams,
+// Package verify reads a data directory that no server uses, or a PostgreSQL as it is at one moment, whoever uses it, and checks
+// there what Rialto promises: that each conversation is one gap-free sequence with right counts, that nothing is stored twice, that what members were sent is in their streams,
 // that the rows say what the log says, and that no cursor is ahead of what it counts.
 //
 // It changes nothing. It trusts neither the rooms' code nor their caches: membership is replayed from the control entries.
@@ -60,6 +60,7 @@ func Main(args []string, out, errOut io.Writer) int {
 	fs := flag.NewFlagSet("rialto verify", flag.ContinueOnError)
 	fs.SetOutput(errOut)
 	data := fs.String("data", "data", "data `directory` of a server that is stopped")
+	postgres := fs.String("postgres", "", "in place of a directory: `address` of the database, as postgres://user@host/name; servers may run")
 	asJSON := fs.Bool("json", false, "print the report as JSON")
 	switch err := fs.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
@@ -71,7 +72,11 @@ func Main(args []string, out, errOut io.Writer) int {
 		fmt.Fprintf(errOut, "rialto verify takes no argument %q; give --data DIR\n", fs.Arg(0))
 		return 2
 	}
-	r, err := Run(context.Background(), *data, func(format string, args ...any) { fmt.Fprintf(errOut, format+"\n", args...) })
+	run, place := Run, *data
+	if *postgres != "" {
+		run, place = RunPostgres, *postgres
+	}
+	r, err := run(context.Background(), place, func(format string, args ...any) { fmt.Fprintf(errOut, format+"\n", args...) })
 	if err != nil {
 		fmt.Fprintln(errOut, "rialto verify:", err)
 		return 2
@@ -105,11 +110,29 @@ func (r *Report) print(out io.Writer) {
 	}
 }
 
-// check is a directory being read.
+// store is what is read of a log.
+type store interface {
+	Keys(ctx context.Context, kind timeline.Kind, above uint64, limit int) ([]timeline.Key, error)
+	Tail(ctx context.Context, key timeline.Key) (timeline.Tail, error)
+	Read(ctx context.Context, key timeline.Key, after uint64, limit int) ([]timeline.Entry, error)
+	Get(ctx context.Context, refs []timeline.Ref) ([]timeline.Entry, error)
+	TokenSeq(ctx context.Context, key timeline.Key, t *timeline.Token) (uint64, error)
+	LastBy(ctx context.Context, key timeline.Key, author uint64) (seq, counted uint64, err error)
+	HighestCounter(ctx context.Context, sender, device uint64) (uint64, error)
+	Records(ctx context.Context, partition uint16, after uint64, limit int) ([]timeline.Record, error)
+	Checkpoint(ctx context.Context, partition uint16) (uint64, error)
+}
+
+// querier is a database, or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// check is a place being read.
 type check struct {
 	ctx    context.Context
-	log    *pebblelog.Log
-	db     *sql.DB
+	log    store
+	db     querier
 	report *Report
 
 	conversations map[uint64]*conversation
@@ -137,14 +160,22 @@ func Run(ctx context.Context, dir string, progress func(format string, args ...a
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	c := &check{ctx: ctx, log: log, db: db, report: &Report{}, conversations: map[uint64]*conversation{}, uncarried: map[uint64][]timeline.Ref{}}
-	for _, step := range []struct {
-		name string
-		run  func() error
-	}{{"the records' file", c.file}, {"fan-out records", c.records}, {"conversations", c.readConversations}, {"members", c.members}, {"streams", c.inboxes}, {"cursors", c.cursors}} {
-		progress("reading %s …", step.name)
-		if err := step.run(); err != nil {
-			return nil, fmt.Errorf("reading %s: %w", step.name, err)
+	c := &check{ctx: ctx, log: log, db: db}
+	return c.run(progress, step{"the records' file", c.file})
+}
+
+// step of a check.
+type step struct {
+	name string
+	run  func() error
+}
+
+func (c *check) run(progress func(format string, args ...any), first ...step) (*Report, error) {
+	c.report, c.conversations, c.uncarried = &Report{}, map[uint64]*conversation{}, map[uint64][]timeline.Ref{}
+	for _, s := range append(first, step{"fan-out records", c.records}, step{"conversations", c.readConversations}, step{"members", c.members}, step{"streams", c.inboxes}, step{"cursors", c.cursors}) {
+		progress("reading %s …", s.name)
+		if err := s.run(); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", s.name, err)
 		}
 	}
 	return c.report, nil

@@ -72,10 +72,27 @@ func (w *writer) append(e *message.Entry) {
 // healthy makes a directory in which every promise holds; of it entry 8 is not carried yet.
 func healthy(t *testing.T) string {
 	t.Helper()
-	ctx, dir := t.Context(), t.TempDir()
+	dir := t.TempDir()
 	log, err := pebblelog.Open(filepath.Join(dir, "timeline"), pebblelog.Options{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	fill(t, log)
+	if err := os.WriteFile(filepath.Join(dir, "LOCK"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	records(t, "BLOB", func(statement string, args ...any) { execute(t, dir, statement, args...) })
+	return dir
+}
+
+// fill writes the timelines, and closes them.
+func fill(t *testing.T, log timeline.Log) {
+	t.Helper()
+	ctx := t.Context()
+	for p := range uint16(timeline.Partitions) {
+		if err := log.Take(ctx, p); err != nil {
+			t.Fatal(err)
+		}
 	}
 	w := &writer{t: t, log: log, sent: map[uint64]uint64{}}
 	w.control(chatv1.Control_ACTION_CREATED, 1, 1, 2)
@@ -103,22 +120,23 @@ func healthy(t *testing.T) string {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "LOCK"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+}
+
+// records writes the rooms' rows.
+func records(t *testing.T, bytes string, do func(statement string, args ...any)) {
+	t.Helper()
 	event, err := proto.Marshal(&chatv1.Event{Body: &chatv1.Event_Message{Message: &chatv1.Message{Seq: 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	execute(t, dir, `CREATE TABLE conversations (id BIGINT, applied BIGINT)`)
-	execute(t, dir, `CREATE TABLE members (conversation BIGINT, member BIGINT, join_seq BIGINT, leave_seq BIGINT)`)
-	execute(t, dir, `CREATE TABLE views (owner BIGINT, conversation BIGINT, read_seq BIGINT, read_counted BIGINT, delivered_seq BIGINT)`)
-	execute(t, dir, `CREATE TABLE outbox (n BIGINT, owner BIGINT, body BLOB)`)
-	execute(t, dir, `INSERT INTO conversations VALUES (77, 6)`)
-	execute(t, dir, `INSERT INTO members VALUES (77, 1, 1, 0), (77, 2, 1, 0), (77, 3, 4, 6)`)
-	execute(t, dir, `INSERT INTO views VALUES (1, 77, 7, 4, 7), (2, 77, 0, 0, 8)`)
-	execute(t, dir, `INSERT INTO outbox VALUES (1, 1, $1)`, event)
-	return dir
+	do(`CREATE TABLE conversations (id BIGINT, applied BIGINT)`)
+	do(`CREATE TABLE members (conversation BIGINT, member BIGINT, join_seq BIGINT, leave_seq BIGINT)`)
+	do(`CREATE TABLE views (owner BIGINT, conversation BIGINT, read_seq BIGINT, read_counted BIGINT, delivered_seq BIGINT)`)
+	do(`CREATE TABLE outbox (n BIGINT, owner BIGINT, body ` + bytes + `)`)
+	do(`INSERT INTO conversations VALUES (77, 6)`)
+	do(`INSERT INTO members VALUES (77, 1, 1, 0), (77, 2, 1, 0), (77, 3, 4, 6)`)
+	do(`INSERT INTO views VALUES (1, 77, 7, 4, 7), (2, 77, 0, 0, 8)`)
+	do(`INSERT INTO outbox VALUES (1, 1, $1)`, event)
 }
 
 func execute(t *testing.T, dir, statement string, args ...any) {

@@ -27,6 +27,7 @@ import (
 	"github.com/rialto-im/rialto/internal/app"
 	"github.com/rialto-im/rialto/internal/clock"
 	"github.com/rialto-im/rialto/internal/config"
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
 )
 
 // House is a running node.
@@ -38,7 +39,7 @@ type House struct {
 	TLS *tls.Config
 }
 
-// Open starts a house that is closed with the test. change may be nil.
+// Open starts a house that is closed with the test: on a data directory, or where the run says so on PostgreSQL. change may be nil.
 func Open(t *testing.T, change func(*config.Config)) *House {
 	t.Helper()
 	return OpenAt(t, clock.System{}, change)
@@ -50,6 +51,9 @@ func OpenAt(t *testing.T, now clock.Clock, change func(*config.Config)) *House {
 	c, err := config.Load("", nil, []string{"data=" + filepath.Join(t.TempDir(), "data"), "listen=127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if sqltest.OnPostgres() {
+		c.Postgres = sqltest.Place(t)
 	}
 	if change != nil {
 		change(c)

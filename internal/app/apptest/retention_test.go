@@ -2,6 +2,7 @@ package apptest_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -57,8 +58,12 @@ func upload(t *testing.T, p *apptest.Person, text string) uint64 {
 // all that it promises.
 func TestMessagesExpire(t *testing.T) {
 	ctx, now, data := t.Context(), &clockByHand{}, filepath.Join(t.TempDir(), "data")
+	postgres := ""
 	open := func() *apptest.House {
-		return apptest.OpenAt(t, now, func(c *config.Config) { c.Data = data })
+		return apptest.OpenAt(t, now, func(c *config.Config) {
+			postgres = cmp.Or(postgres, c.Postgres) // the first time's
+			c.Data, c.Postgres = data, postgres
+		})
 	}
 	h := open()
 	ann, bob := h.Register(t, "anna"), h.Register(t, "bobo")
@@ -148,7 +153,11 @@ func TestMessagesExpire(t *testing.T) {
 	}
 	look("what has expired is gone", "new", last)
 	must(t, h.Close())
-	report, err := verify.Run(ctx, data, func(string, ...any) {})
+	run, place := verify.Run, data
+	if postgres != "" {
+		run, place = verify.RunPostgres, postgres
+	}
+	report, err := run(ctx, place, func(string, ...any) {})
 	must(t, err)
 	if len(report.Violations) > 0 || report.Expired != 2 {
 		t.Errorf("verify finds %+v", report)

@@ -130,7 +130,7 @@ func TestGoldenRowsAreRead(t *testing.T) {
 	highest, err5 := l.HighestCounter(ctx, 5, 6)
 	records, err6 := l.Records(ctx, k.Partition(), 0, 10)
 	at, err7 := l.Checkpoint(ctx, k.Partition())
-	byHash, err8 := l.TokenSeq(k, &timeline.Token{Sum: [16]byte{1, 2, 3}})
+	byHash, err8 := l.TokenSeq(t.Context(), k, &timeline.Token{Sum: [16]byte{1, 2, 3}})
 	expired, err9 := l.Tail(ctx, timeline.Key{Kind: timeline.Conversation, ID: 78})
 	for i, err := range []error{err1, err2, err3, err4, err5, err6, err7, err8, err9} {
 		if err != nil {

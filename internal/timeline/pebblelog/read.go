@@ -263,7 +263,7 @@ func (l *Log) LastBy(ctx context.Context, k timeline.Key, author uint64) (seq, c
 }
 
 // TokenSeq gives the seq that is stored for a token in a key, 0 for none. It is for looking at a store that nobody writes.
-func (l *Log) TokenSeq(k timeline.Key, t *timeline.Token) (uint64, error) {
+func (l *Log) TokenSeq(_ context.Context, k timeline.Key, t *timeline.Token) (uint64, error) {
 	return l.getUvarint(tokenKey(nil, t, k))
 }
 

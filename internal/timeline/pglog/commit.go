@@ -279,7 +279,7 @@ func (c *committer) recall(g *group) error {
 			refs, at = append(refs, timeline.Ref{Key: a.Key, From: seq, To: seq}), append(at, i)
 			continue
 		}
-		seq, err := c.log.tokenSeq(ctx, a)
+		seq, err := c.log.TokenSeq(ctx, a.Key, &a.Token)
 		if err != nil {
 			return err
 		}

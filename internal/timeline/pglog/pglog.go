@@ -52,12 +52,14 @@ const committers = 4
 
 // Log is a timeline.Log in PostgreSQL.
 type Log struct {
+	reader
 	options Options
 	config  *pgx.ConnConfig // of connections that write
 	epoch   uint32
 	terms   [timeline.Partitions]atomic.Int64 // of those that this log took; 0: none
 
-	committers  [committers]*committer
+	committers [committers]*committer
+	// pools of connections: read has those of reader.
 	read, write *pgxpool.Pool
 	wait        sync.WaitGroup
 }
@@ -143,13 +145,18 @@ func (l *Log) begin(ctx context.Context, config *pgxpool.Config) error {
 		}
 		return made
 	}
-	reading := config.ConnConfig.Copy()
-	reading.RuntimeParams["default_transaction_read_only"] = "on"
-	reading.RuntimeParams["default_transaction_isolation"] = "read committed"
-	reading.RuntimeParams["enable_seqscan"] = "off"
-	reading.RuntimeParams["jit"] = "off"
-	l.read, l.write = pool(reading, l.options.Readers), pool(l.config, l.options.Writers)
+	l.read, l.write = pool(reading(config.ConnConfig), l.options.Readers), pool(l.config, l.options.Writers)
+	l.reader = reader{l.read}
 	return err
+}
+
+// reading is how connections are that read.
+func reading(c *pgx.ConnConfig) *pgx.ConnConfig {
+	c = c.Copy()
+	for name, value := range map[string]string{"default_transaction_read_only": "on", "default_transaction_isolation": "read committed", "enable_seqscan": "off", "jit": "off"} {
+		c.RuntimeParams[name] = value
+	}
+	return c
 }
 
 // Epoch of the derived timelines: as many as the database has lost commits.

@@ -10,16 +10,16 @@ import (
 )
 
 // Statements for the entries of a kind.
-type reading struct{ forward, back, refs, keys string }
+type kindReads struct{ forward, back, refs, keys string }
 
 var (
 	conversations = readings("log_entries", "counted", "seq - 1", "log_tails")
 	inboxes       = readings("log_posts", "0::BIGINT", "prev", "log_inboxes")
 )
 
-func readings(table, counted, prev, tails string) reading {
+func readings(table, counted, prev, tails string) kindReads {
 	columns := `seq, ` + counted + `, ` + prev + `, payload`
-	return reading{
+	return kindReads{
 		forward: `SELECT ` + columns + ` FROM ` + table + ` WHERE id = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
 		back:    `SELECT ` + columns + ` FROM ` + table + ` WHERE id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`,
 		// Entries to the first that is too much, which the first of all is not.
@@ -32,12 +32,21 @@ func readings(table, counted, prev, tails string) reading {
 	}
 }
 
-func of(k timeline.Kind) reading {
+func of(k timeline.Kind) kindReads {
 	if k == timeline.Inbox {
 		return inboxes
 	}
 	return conversations
 }
+
+// querier is a pool, or a transaction.
+type querier interface {
+	Query(ctx context.Context, statement string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, statement string, args ...any) pgx.Row
+}
+
+// reader is the part of a log that reads.
+type reader struct{ db querier }
 
 func entryOf(row pgx.CollectableRow) (e timeline.Entry, err error) {
 	err = row.Scan(&e.Seq, &e.Counted, &e.Prev, &e.Payload)
@@ -47,8 +56,8 @@ func entryOf(row pgx.CollectableRow) (e timeline.Entry, err error) {
 // bounded is a seq as PostgreSQL has them.
 func bounded(seq uint64) int64 { return int64(min(seq, math.MaxInt64)) }
 
-func (l *Log) entries(ctx context.Context, statement string, k timeline.Key, seq uint64, limit int) ([]timeline.Entry, error) {
-	rows, err := l.read.Query(ctx, statement, int64(k.ID), bounded(seq), limit)
+func (s reader) entries(ctx context.Context, statement string, k timeline.Key, seq uint64, limit int) ([]timeline.Entry, error) {
+	rows, err := s.db.Query(ctx, statement, int64(k.ID), bounded(seq), limit)
 	if err != nil {
 		return nil, failed(ctx, err)
 	}
@@ -68,26 +77,26 @@ func failed(ctx context.Context, err error) error {
 }
 
 // Read gives entries above after, rising.
-func (l *Log) Read(ctx context.Context, k timeline.Key, after uint64, limit int) ([]timeline.Entry, error) {
-	return l.entries(ctx, of(k.Kind).forward, k, after, limit)
+func (s reader) Read(ctx context.Context, k timeline.Key, after uint64, limit int) ([]timeline.Entry, error) {
+	return s.entries(ctx, of(k.Kind).forward, k, after, limit)
 }
 
 // ReadBack gives entries below before, falling.
-func (l *Log) ReadBack(ctx context.Context, k timeline.Key, before uint64, limit int) ([]timeline.Entry, error) {
+func (s reader) ReadBack(ctx context.Context, k timeline.Key, before uint64, limit int) ([]timeline.Entry, error) {
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	return l.entries(ctx, of(k.Kind).back, k, before, limit)
+	return s.entries(ctx, of(k.Kind).back, k, before, limit)
 }
 
 // Get gives the entries of refs.
-func (l *Log) Get(ctx context.Context, refs []timeline.Ref) ([]timeline.Entry, error) {
-	return l.GetMost(ctx, refs, -1)
+func (s reader) Get(ctx context.Context, refs []timeline.Ref) ([]timeline.Entry, error) {
+	return s.GetMost(ctx, refs, -1)
 }
 
 // GetMost is Get within a bound of bytes; below 0 it is none.
-func (l *Log) GetMost(ctx context.Context, refs []timeline.Ref, bytes int) ([]timeline.Entry, error) {
-	found, err := l.getAll(ctx, refs, bytes)
+func (s reader) GetMost(ctx context.Context, refs []timeline.Ref, bytes int) ([]timeline.Entry, error) {
+	found, err := s.getAll(ctx, refs, bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +118,7 @@ type found struct {
 }
 
 // getAll gives the entries of refs in their order: all, or those to the first that is beyond a bound of bytes.
-func (l *Log) getAll(ctx context.Context, refs []timeline.Ref, bytes int) (all []found, err error) {
+func (s reader) getAll(ctx context.Context, refs []timeline.Ref, bytes int) (all []found, err error) {
 	for len(refs) > 0 { // refs of one kind, as a rule
 		n := 1
 		for n < len(refs) && refs[n].Key.Kind == refs[0].Key.Kind {
@@ -119,7 +128,7 @@ func (l *Log) getAll(ctx context.Context, refs []timeline.Ref, bytes int) (all [
 		if len(all) > 0 {
 			first = all[len(all)-1].ref + 1
 		}
-		some, err := l.getSome(ctx, refs[:n], first, bytes)
+		some, err := s.getSome(ctx, refs[:n], first, bytes)
 		if err != nil {
 			return nil, err
 		}
@@ -128,12 +137,12 @@ func (l *Log) getAll(ctx context.Context, refs []timeline.Ref, bytes int) (all [
 	return all, nil
 }
 
-func (l *Log) getSome(ctx context.Context, refs []timeline.Ref, first, bytes int) ([]found, error) {
+func (s reader) getSome(ctx context.Context, refs []timeline.Ref, first, bytes int) ([]found, error) {
 	ids, lowest, highest := make([]int64, len(refs)), make([]int64, len(refs)), make([]int64, len(refs))
 	for i, r := range refs {
 		ids[i], lowest[i], highest[i] = int64(r.Key.ID), bounded(r.From), bounded(r.To)
 	}
-	rows, err := l.read.Query(ctx, of(refs[0].Key.Kind).refs, ids, lowest, highest, bytes)
+	rows, err := s.db.Query(ctx, of(refs[0].Key.Kind).refs, ids, lowest, highest, bytes)
 	if err != nil {
 		return nil, failed(ctx, err)
 	}
@@ -146,20 +155,20 @@ func (l *Log) getSome(ctx context.Context, refs []timeline.Ref, first, bytes int
 }
 
 // Tail of a timeline.
-func (l *Log) Tail(ctx context.Context, k timeline.Key) (t timeline.Tail, err error) {
+func (s reader) Tail(ctx context.Context, k timeline.Key) (t timeline.Tail, err error) {
 	statement := `SELECT coalesce(t.seq, 0), coalesce(t.counted, 0), coalesce(t.access, 0), coalesce(h.head, 0)
 		FROM (SELECT $1::BIGINT AS id) k LEFT JOIN log_tails t ON t.id = k.id LEFT JOIN log_heads h ON h.kind = $2 AND h.id = k.id`
 	if k.Kind == timeline.Inbox {
 		statement = `SELECT coalesce(t.seq, 0), 0::BIGINT, 0::BIGINT, coalesce(h.head, 0)
 		FROM (SELECT $1::BIGINT AS id) k LEFT JOIN log_inboxes t ON t.id = k.id LEFT JOIN log_heads h ON h.kind = $2 AND h.id = k.id`
 	}
-	err = l.read.QueryRow(ctx, statement, int64(k.ID), int16(k.Kind)).Scan(&t.Seq, &t.Counted, &t.Access, &t.Head)
+	err = s.db.QueryRow(ctx, statement, int64(k.ID), int16(k.Kind)).Scan(&t.Seq, &t.Counted, &t.Access, &t.Head)
 	return t, failed(ctx, err)
 }
 
 // LastBy gives an author's latest entry.
-func (l *Log) LastBy(ctx context.Context, k timeline.Key, author uint64) (seq, counted uint64, err error) {
-	err = l.read.QueryRow(ctx, `SELECT seq, counted FROM log_authors WHERE id = $1 AND author = $2`, int64(k.ID), int64(author)).Scan(&seq, &counted)
+func (s reader) LastBy(ctx context.Context, k timeline.Key, author uint64) (seq, counted uint64, err error) {
+	err = s.db.QueryRow(ctx, `SELECT seq, counted FROM log_authors WHERE id = $1 AND author = $2`, int64(k.ID), int64(author)).Scan(&seq, &counted)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, 0, nil
 	}
@@ -167,20 +176,20 @@ func (l *Log) LastBy(ctx context.Context, k timeline.Key, author uint64) (seq, c
 }
 
 // HighestCounter of a device.
-func (l *Log) HighestCounter(ctx context.Context, sender, device uint64) (highest uint64, err error) {
-	err = l.read.QueryRow(ctx, `SELECT coalesce(max(counter), 0) FROM log_tokens WHERE sender = $1 AND device = $2`, int64(sender), int64(device)).Scan(&highest)
+func (s reader) HighestCounter(ctx context.Context, sender, device uint64) (highest uint64, err error) {
+	err = s.db.QueryRow(ctx, `SELECT coalesce(max(counter), 0) FROM log_tokens WHERE sender = $1 AND device = $2`, int64(sender), int64(device)).Scan(&highest)
 	return highest, failed(ctx, err)
 }
 
-// tokenSeq gives the seq that is stored for an append's token, 0 for none.
-func (l *Log) tokenSeq(ctx context.Context, a *timeline.Append) (seq uint64, err error) {
-	switch t := &a.Token; {
+// TokenSeq gives the seq that is stored for a token in a key, 0 for none.
+func (s reader) TokenSeq(ctx context.Context, k timeline.Key, t *timeline.Token) (seq uint64, err error) {
+	switch {
 	case t.IsZero():
 		return 0, nil
 	case t.Counter != 0:
-		err = l.read.QueryRow(ctx, `SELECT seq FROM log_tokens WHERE sender = $1 AND device = $2 AND counter = $3 AND id = $4`, int64(t.Sender), int64(t.Device), int64(t.Counter), int64(a.Key.ID)).Scan(&seq)
+		err = s.db.QueryRow(ctx, `SELECT seq FROM log_tokens WHERE sender = $1 AND device = $2 AND counter = $3 AND id = $4`, int64(t.Sender), int64(t.Device), int64(t.Counter), int64(k.ID)).Scan(&seq)
 	default:
-		err = l.read.QueryRow(ctx, `SELECT seq FROM log_sums WHERE id = $1 AND sum = $2`, int64(a.Key.ID), t.Sum).Scan(&seq)
+		err = s.db.QueryRow(ctx, `SELECT seq FROM log_sums WHERE id = $1 AND sum = $2`, int64(k.ID), t.Sum).Scan(&seq)
 	}
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, nil
@@ -189,8 +198,8 @@ func (l *Log) tokenSeq(ctx context.Context, a *timeline.Append) (seq uint64, err
 }
 
 // Keys gives keys of a kind with entries, rising.
-func (l *Log) Keys(ctx context.Context, kind timeline.Kind, above uint64, limit int) ([]timeline.Key, error) {
-	rows, err := l.read.Query(ctx, of(kind).keys, bounded(above), limit)
+func (s reader) Keys(ctx context.Context, kind timeline.Kind, above uint64, limit int) ([]timeline.Key, error) {
+	rows, err := s.db.Query(ctx, of(kind).keys, bounded(above), limit)
 	if err != nil {
 		return nil, failed(ctx, err)
 	}

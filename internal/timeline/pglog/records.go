@@ -8,8 +8,8 @@ import (
 )
 
 // Records of a partition above a seq.
-func (l *Log) Records(ctx context.Context, partition uint16, above uint64, limit int) ([]timeline.Record, error) {
-	rows, err := l.read.Query(ctx, `SELECT seq, ids, firsts, lasts FROM log_records WHERE partition = $1 AND seq > $2 ORDER BY seq LIMIT $3`, int16(partition), bounded(above), limit)
+func (s reader) Records(ctx context.Context, partition uint16, above uint64, limit int) ([]timeline.Record, error) {
+	rows, err := s.db.Query(ctx, `SELECT seq, ids, firsts, lasts FROM log_records WHERE partition = $1 AND seq > $2 ORDER BY seq LIMIT $3`, int16(partition), bounded(above), limit)
 	if err != nil {
 		return nil, failed(ctx, err)
 	}
@@ -28,8 +28,8 @@ func (l *Log) Records(ctx context.Context, partition uint16, above uint64, limit
 }
 
 // Checkpoint of a partition.
-func (l *Log) Checkpoint(ctx context.Context, partition uint16) (at uint64, err error) {
-	err = l.read.QueryRow(ctx, `SELECT record FROM log_checkpoints WHERE partition = $1`, int16(partition)).Scan(&at)
+func (s reader) Checkpoint(ctx context.Context, partition uint16) (at uint64, err error) {
+	err = s.db.QueryRow(ctx, `SELECT record FROM log_checkpoints WHERE partition = $1`, int16(partition)).Scan(&at)
 	return at, failed(ctx, err)
 }
 

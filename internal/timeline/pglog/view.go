@@ -1,0 +1,46 @@
+package pglog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// View is a log as it was at one moment, for looking only, whoever writes meanwhile. One goroutine at a time may use it.
+type View struct {
+	reader
+	conn     *pgx.Conn
+	snapshot string
+}
+
+// OpenView opens the log in a database as it is now.
+func OpenView(ctx context.Context, url string) (*View, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("timelines in PostgreSQL: %w", err) // it leaves the password out
+	}
+	c, err := pgx.ConnectConfig(ctx, reading(config))
+	if err != nil {
+		return nil, fmt.Errorf("timelines in PostgreSQL at %s: %w", config.Host, err)
+	}
+	v := &View{reader: reader{c}, conn: c}
+	var version int
+	if _, err = c.Exec(ctx, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`); err == nil {
+		err = c.QueryRow(ctx, `SELECT version, pg_export_snapshot() FROM log_meta`).Scan(&version, &v.snapshot)
+	}
+	switch {
+	case err != nil:
+		return nil, errors.Join(fmt.Errorf("timelines in PostgreSQL at %s: has a server run there? %w", config.Host, err), c.Close(ctx))
+	case version != len(steps):
+		return nil, errors.Join(fmt.Errorf("the tables are of version %d, this rialto knows %d", version, len(steps)), c.Close(ctx))
+	}
+	return v, nil
+}
+
+// Snapshot names the moment, for SET TRANSACTION SNAPSHOT in another connection, until Close.
+func (v *View) Snapshot() string { return v.snapshot }
+
+// Close ends the connection.
+func (v *View) Close() error { return v.conn.Close(context.Background()) }

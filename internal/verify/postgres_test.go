@@ -1,0 +1,68 @@
+package verify_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/timeline/pglog"
+	"github.com/rialto-im/rialto/internal/verify"
+)
+
+// TestPostgres: what holds passes, and each damage is found.
+func TestPostgres(t *testing.T) {
+	ctx, server := t.Context(), sqltest.Postgres(t)
+	for _, damage := range []struct{ statement, rule string }{
+		{`SELECT 1`, ""},
+		{`DELETE FROM log_entries WHERE seq = 3`, "sequence"},
+		{`UPDATE log_tails SET counted = counted + 1`, "sequence"},
+		{`DELETE FROM log_tokens WHERE seq = 2`, "duplicate"},
+		{`UPDATE log_authors SET seq = 3 WHERE author = 1`, "author"},
+		{`DELETE FROM log_posts WHERE id = 2 AND seq % 65536 = 4`, "delivery"},
+		{`UPDATE log_posts SET prev = 9 WHERE id = 2 AND seq % 65536 = 4`, "inbox"},
+		{`DELETE FROM log_records`, "delivery"},
+		{`UPDATE members SET leave_seq = 0`, "members"},
+		{`UPDATE views SET read_seq = 9`, "cursors"},
+	} {
+		place := sqltest.Schema(t, server)
+		log, err := pglog.Open(ctx, place, pglog.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fill(t, log)
+		c, err := pgx.Connect(ctx, place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		do := func(statement string, args ...any) {
+			t.Helper()
+			if _, err := c.Exec(ctx, statement, args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		records(t, "BYTEA", do)
+		// A transaction that is not committed is not seen, and nobody waits for it.
+		if damage.rule == "" {
+			do(`BEGIN; DELETE FROM log_entries; DELETE FROM members`)
+		}
+		do(damage.statement)
+		r, err := verify.RunPostgres(ctx, place, t.Logf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := ""
+		for _, v := range r.Violations {
+			found += v.Rule + " "
+		}
+		if !strings.Contains(found, damage.rule) || damage.rule == "" && (found != "" || r.Conversations != 1 || r.Entries != last || r.Inboxes != 3 || r.InboxEntries != 17 || r.Uncarried != 1) {
+			t.Errorf("%s: %+v", damage.statement, r)
+		}
+		if err := c.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := verify.RunPostgres(ctx, sqltest.Schema(t, server), t.Logf); err == nil || !strings.Contains(err.Error(), "has a server run there?") {
+		t.Errorf("an empty database: %v", err)
+	}
+}
