@@ -97,30 +97,34 @@ func (f *flake) try(n uint64) (first, got uint64, _ need, _ error) {
 			return 0, 0, need{lease: max(f.clock.Now().UnixMilli(), 1)}, nil
 		}
 		last := g.last.Load() // before the clock: what others took meanwhile is no step back
-		if last == spent {
-			continue
-		}
-		ms := f.now(g)
-		now := uint64(ms-l.epoch) / uint64(l.unit)
-		at := last >> l.bits
-		if began := l.epoch + int64(at)*l.unit; ms < began {
-			return f.late(time.Duration(began-ms) * time.Millisecond)
-		}
-		switch {
-		case now > at:
-			first = now << l.bits
-		case (last+1)>>l.bits > at:
-			return 0, 0, need{wait: f.rest()}, nil
-		default:
-			first = last + 1
-		}
-		if end := l.epoch + int64(now+1)*l.unit; end > g.to.Load() {
-			return 0, 0, need{lease: end - 1}, nil
-		}
-		got = min(n, (now+1)<<l.bits-first)
-		if g.last.CompareAndSwap(last, first+got-1) {
-			sequence := first & (1<<l.bits - 1)
-			return now<<f.timeShift | g.slot<<f.workerShift | sequence<<f.sequenceShift, got, need{}, nil
+		for ms := f.now(g); last != spent; {
+			at := last >> l.bits
+			if began := l.epoch + int64(at)*l.unit; ms < began {
+				return f.late(time.Duration(began-ms) * time.Millisecond)
+			}
+			now := uint64(ms - l.epoch)
+			if l.unit > 1 { // a division costs as much as all the rest
+				now /= uint64(l.unit)
+			}
+			switch {
+			case now > at:
+				first = now << l.bits
+			case (last+1)>>l.bits > at:
+				return 0, 0, need{wait: f.rest()}, nil
+			default:
+				first = last + 1
+			}
+			if end := l.epoch + int64(now+1)*l.unit; end > g.to.Load() {
+				return 0, 0, need{lease: end - 1}, nil
+			}
+			got = min(n, (now+1)<<l.bits-first)
+			if g.last.CompareAndSwap(last, first+got-1) {
+				sequence := first & (1<<l.bits - 1)
+				return now<<f.timeShift | g.slot<<f.workerShift | sequence<<f.sequenceShift, got, need{}, nil
+			}
+			if last = g.last.Load(); last>>l.bits > now { // others are past our look at the clock
+				ms = f.now(g)
+			}
 		}
 	}
 }
