@@ -10,3 +10,5 @@ export { ConversationKind, type Conversation, type Member } from "./gen/rialto/c
 export { Control_Action, JoinPolicy, Role, type Content, type Control, type Media } from "./gen/rialto/chat/v1/message_pb.js";
 export type { Session, Settings, SessionInfo } from "./gen/rialto/account/v1/account_pb.js";
 export type { Upload } from "./gen/rialto/chat/v1/media_pb.js";
+export { Ids, type IdsOptions } from "./ids.js";
+export type { Reading } from "./gen/rialto/id/v1/id_pb.js";
