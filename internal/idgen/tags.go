@@ -43,7 +43,7 @@ type Tag struct {
 	// Step is how many numbers are taken from the store at once, 1 to 10,000,000; a segment's least. 0: 1,000, of sequences
 	// 10,000, of rules 100.
 	Step uint64
-	// Maximum is the last number, at most 2^63-1, which 0 stands for. Of a rule: of a day.
+	// Maximum is the last number of a segment, of each key of a sequence, or of a rule's day, at most 2^63-1, which 0 stands for.
 	Maximum uint64
 	// SectionKeys is how many adjacent keys of a sequence share a bound, 1,000 to 1,000,000. 0: 100,000.
 	SectionKeys uint64
