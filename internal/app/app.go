@@ -181,7 +181,7 @@ func (h *House) rooms(ctx context.Context) (err error) {
 	}
 	transient := func(users []id.User, frame []byte) { h.fanout.Transient(users, frame) }
 	h.chat, err = chat.New(ctx, chat.Deps{Log: h.log, DB: h.db, IDs: ids, MessageIDs: messages, Relations: h.accounts,
-		Clock: system, Logger: h.logger, Uploads: h.media.Use, Expired: h.media.Expired, Transient: transient, ExternalIDs: h.accounts.ExternalIDs}, h.config.Chat)
+		Clock: system, Logger: h.logger, Uploads: h.media.Use, Expired: h.media.Expired, Outbox: h.outbox, Transient: transient, ExternalIDs: h.accounts.ExternalIDs}, h.config.Chat)
 	if err != nil {
 		return err
 	}

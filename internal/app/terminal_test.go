@@ -201,6 +201,29 @@ func TestTwoPeopleInTerminals(t *testing.T) {
 	}
 }
 
+// A friend request that came while one was away, or between the start of the terminal and its connection, is told.
+func TestARequestThatCameBefore(t *testing.T) {
+	h, _ := open(t)
+	people := newcomers(t, h, "Alice", "Bob")
+	alice, bob, state := people[0], people[1], people[1].state
+	if code := bob.leaves(); code != 0 {
+		t.Errorf("bob leaves with %d", code)
+	}
+	alice.types("/add @bob we met yesterday")
+	alice.sees("Done.")
+	for range 2 { // until it is answered
+		bob = sit(t, "Bob again", "--url", url(h), "--state", state)
+		bob.sees("Signed in", "* Alice wants to be your friend: /accept @alice, or /decline. we met yesterday")
+		if code := bob.leaves(); code != 0 {
+			t.Errorf("bob leaves with %d", code)
+		}
+	}
+	bob = sit(t, "Bob again", "--url", url(h), "--state", state)
+	bob.types("/accept @alice")
+	bob.sees("Done.")
+	alice.sees("* Bob and you are friends now")
+}
+
 func TestAGroupInTerminals(t *testing.T) {
 	h, _ := open(t)
 	people := newcomers(t, h, "Alice", "Bob", "Carol", "Dave")
@@ -222,6 +245,7 @@ func TestAGroupInTerminals(t *testing.T) {
 	alice.sees("The runners, 3 members; you are owner; joining is by invitation", "announcement: Sundays, at nine", "@bob  Bob  (admin)")
 	bob.types("/invite @dave", "/silence @carol 2h")
 	dave.sees("[The runners]", "Bob brought in you")
+	carol.sees("[The runners]", "Bob silenced you") // from here on she knows the new name
 	carol.types("/open The r", "may I?")
 	carol.sees("--- The runners ---", "announcement: Sundays", "! not sent: ")
 	bob.types("/unsilence @carol", "/silence all")
@@ -234,12 +258,14 @@ func TestAGroupInTerminals(t *testing.T) {
 	dave.sees("--- The runners ---", "you joined")
 	dave.types("/leave", "/join "+code)
 	carol.sees("Dave left", "Dave joined")
+	dave.sees("Done.", "--- The runners ---", "you joined")
 
 	alice.types("/policy approval", "/info", "/remove @dave")
 	_, group, _ := strings.Cut(alice.sees("joining is by approval; id "), "; id ")
 	dave.sees("Alice took out you")
 	dave.types("/join "+group+" let me in", "/close")
 	dave.sees("You have asked to join")
+	alice.sees("* Dave asks to join The runners: /requests")
 	alice.types("/requests", "/admit @dave")
 	alice.sees("@dave  Dave  let me in")
 	dave.sees("[The runners]", "brought in you")

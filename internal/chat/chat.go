@@ -4,7 +4,7 @@
 // out is applied at the next load. Every append is conditional on the version of the conversation's access list (the seq of
 // its last control entry that changed it), so that nobody admits a sender who was removed or blocked.
 //
-// It may touch timeline, sqldb and idgen, and account by the interface Relations. All methods may be called from many
+// It may touch timeline, sqldb, idgen and job, and account by the interface Relations. All methods may be called from many
 // goroutines. Submit does not block.
 package chat
 
@@ -20,6 +20,7 @@ import (
 	"github.com/rialto-im/rialto/internal/clock"
 	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/job"
 	"github.com/rialto-im/rialto/internal/message"
 	"github.com/rialto-im/rialto/internal/sqldb"
 	"github.com/rialto-im/rialto/internal/timeline"
@@ -57,6 +58,8 @@ type Deps struct {
 	Uploads func(ctx context.Context, c id.Conversation, by []id.User, uploads []id.Upload) (refused []error)
 	// Expired is told that a conversation's messages from before a time are removed, and again at each look. May be nil.
 	Expired func(ctx context.Context, c id.Conversation, beforeMs int64) error
+	// Outbox takes what admins are told of requests to join. May be nil: then they are not.
+	Outbox *job.Outbox
 	// Transient delivers a frame to users who are connected. May be nil.
 	Transient func(users []id.User, frame []byte)
 	// ExternalIDs gives the ids that the app knows users by, "" for none. May be nil; for the relation webhook.

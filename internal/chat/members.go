@@ -137,9 +137,9 @@ func (s *Service) Join(ctx context.Context, u id.User, r *chatv1.JoinRequest) (j
 	if utf8.RuneCountInString(r.Message) > 500 || !storable(r.Message) {
 		return false, 0, errs.New(errs.Invalid, "bad_message", "a request's message has at most 500 characters")
 	}
-	asked := false
+	var asked *state
 	seq, err := s.change(ctx, c, func(st *state) (*chatv1.Control, error) {
-		asked = false
+		asked = nil
 		switch {
 		case st.kind != group || st.access == 0:
 			return nil, errNoConversation
@@ -150,20 +150,16 @@ func (s *Service) Join(ctx context.Context, u id.User, r *chatv1.JoinRequest) (j
 		case r.Token != "" || st.policy == chatv1.JoinPolicy_JOIN_POLICY_OPEN:
 			return &chatv1.Control{Action: chatv1.Control_ACTION_JOINED, Actor: uint64(u), Users: []uint64{uint64(u)}}, s.full(st, 1)
 		case st.policy == chatv1.JoinPolicy_JOIN_POLICY_APPROVAL:
-			asked = true
+			asked = st
 			return nil, nil
 		}
 		return nil, errNoConversation
 	})
-	if err != nil || !asked {
+	if err != nil || asked == nil {
 		s.resizeAfter(ctx, c, seq)
 		return err == nil, c, err
 	}
-	return false, c, s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO join_requests (conversation, member, message, time_ms) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (conversation, member) DO UPDATE SET message = $3`, int64(c), int64(u), r.Message, s.deps.Clock.Now().UnixMilli())
-		return err
-	})
+	return false, c, s.ask(ctx, asked, u, r.Message)
 }
 
 func (s *Service) admin(ctx context.Context, c id.Conversation, by id.User) error {
@@ -177,51 +173,6 @@ func (s *Service) admin(ctx context.Context, c id.Conversation, by id.User) erro
 		return errNotAllowed
 	}
 	return nil
-}
-
-// ListJoinRequests that wait, the oldest first, at most 200.
-func (s *Service) ListJoinRequests(ctx context.Context, c id.Conversation, by id.User) (*chatv1.ListJoinRequestsResponse, error) {
-	if err := s.admin(ctx, c, by); err != nil {
-		return nil, err
-	}
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT member, message, time_ms FROM join_requests WHERE conversation = $1 ORDER BY time_ms, member LIMIT 200`, int64(c))
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	out := &chatv1.ListJoinRequestsResponse{}
-	for rows.Next() {
-		q := &chatv1.ListJoinRequestsResponse_Request{}
-		if err := rows.Scan(&q.User, &q.Message, &q.TimeMs); err != nil {
-			return nil, err
-		}
-		out.Requests = append(out.Requests, q)
-	}
-	return out, rows.Err()
-}
-
-// AnswerJoinRequest lets a user in, or not.
-func (s *Service) AnswerJoinRequest(ctx context.Context, c id.Conversation, by, u id.User, accept bool) (seq uint64, err error) {
-	if err := s.admin(ctx, c, by); err != nil {
-		return 0, err
-	}
-	var one int
-	err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT 1 FROM join_requests WHERE conversation = $1 AND member = $2`, int64(c), int64(u)).Scan(&one)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, errs.New(errs.NotFound, "no_request", "there is no request of this user")
-	}
-	if err != nil {
-		return 0, err
-	}
-	if accept {
-		if seq, err = s.Invite(ctx, c, by, []uint64{uint64(u)}); err != nil {
-			return 0, err
-		}
-	}
-	return seq, s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `DELETE FROM join_requests WHERE conversation = $1 AND member = $2`, int64(c), int64(u))
-		return err
-	})
 }
 
 // CreateJoinLink gives a new link, and ends the old one.

@@ -70,6 +70,7 @@ const (
 	FieldMark         = 6
 	FieldRelation     = 7
 	FieldProfile      = 8
+	FieldJoinRequests = 9
 )
 
 // AppendEventProto appends the protobuf of rialto.chat.v1.Event: position, prev, and body bytes that already are the body's

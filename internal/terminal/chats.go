@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,8 +33,21 @@ func (s *screen) begin(ctx context.Context) error {
 		s.before[id] = c.LastSeq
 	}
 	s.begunWell = true
+	var asking []*chatv1.Relation
+	for _, r := range s.relations {
+		if asks(r) {
+			asking = append(asking, r)
+		}
+	}
 	s.mu.Unlock()
-	return s.listChats(ctx, "")
+	if err := s.listChats(ctx, ""); err != nil {
+		return err
+	}
+	slices.SortFunc(asking, func(a, b *chatv1.Relation) int { return cmp.Compare(a.User, b.User) })
+	for _, r := range asking { // their events say nothing new any more
+		s.sayAsked(ctx, r)
+	}
+	return nil
 }
 
 // readChats reads the whole list, and the names in it.

@@ -191,12 +191,24 @@ func (s *screen) show(ctx context.Context, e rialto.Event) {
 		s.mu.Lock()
 		delete(s.people, e.Profile.User)
 		s.mu.Unlock()
+	case e.JoinRequests != nil:
+		s.showRequest(ctx, e.JoinRequests)
 	case e.Refused != nil:
 		s.say("! a message from before was not sent: %s", plain(e.Refused.Error.GetMessage()))
 	case e.Reset:
 		if err := s.readChats(ctx); err != nil {
 			s.say("! %s", explain(err))
 		}
+	}
+}
+
+// showRequest tells an admin who wants to join.
+func (s *screen) showRequest(ctx context.Context, r *chatv1.JoinRequests) {
+	s.mu.Lock()
+	c := s.chats[r.Conversation]
+	s.mu.Unlock()
+	if r.User != 0 && c != nil {
+		s.say("* %s asks to join %s: /requests", s.name(ctx, r.User), s.title(ctx, c))
 	}
 }
 
@@ -340,12 +352,19 @@ func (s *screen) showRelation(ctx context.Context, r *chatv1.Relation) {
 	s.mu.Unlock()
 	switch {
 	case r.Blocked:
-	case r.Asked && !r.Friend && !was.GetAsked():
-		name := s.name(ctx, r.User)
-		s.say("* %s wants to be your friend: /accept @%s, or /decline. %s", name, s.handle(r.User), oneLine(plain(r.Message)))
+	case asks(r) && !was.GetAsked():
+		s.sayAsked(ctx, r)
 	case r.Friend && !was.GetFriend():
 		s.say("* %s and you are friends now", s.name(ctx, r.User))
 	}
+}
+
+// asks tells whether somebody waits for an answer.
+func asks(r *chatv1.Relation) bool { return r.Asked && !r.Friend && !r.Blocked }
+
+func (s *screen) sayAsked(ctx context.Context, r *chatv1.Relation) {
+	name := s.name(ctx, r.User)
+	s.say("* %s wants to be your friend: /accept @%s, or /decline. %s", name, s.handle(r.User), oneLine(plain(r.Message)))
 }
 
 // pressed is told of each key: the others of the open chat see that the user types a message.

@@ -67,6 +67,8 @@ type Event struct {
 	Relation *chatv1.Relation
 	// Profile of a friend, or one's own, changed; Account().GetUsers reads it.
 	Profile *chatv1.ProfileChange
+	// JoinRequests: somebody asked to join a group that the user manages, or was answered; Chat().ListJoinRequests reads them.
+	JoinRequests *chatv1.JoinRequests
 	// Reset: what came after the position is no longer whole; read ListConversations and History again.
 	Reset bool
 	// Typing and Presence are transient: they may be lost.

@@ -420,7 +420,7 @@ func (c *Client) pushed(ctx context.Context, e *chatv1.Event) error {
 
 // event hands one event over, and moves the position behind it.
 func (c *Client) event(e *chatv1.Event, live bool) {
-	out := Event{Message: e.GetMessage(), Conversation: e.GetConversation(), Mark: e.GetMark(), Relation: e.GetRelation(), Profile: e.GetProfile(), Live: live}
+	out := Event{Message: e.GetMessage(), Conversation: e.GetConversation(), Mark: e.GetMark(), Relation: e.GetRelation(), Profile: e.GetProfile(), JoinRequests: e.GetJoinRequests(), Live: live}
 	c.mu.Lock()
 	again := out.Message != nil && out.Message.Seq <= c.state.Seen[out.Message.Conversation]
 	c.mu.Unlock()

@@ -15,7 +15,7 @@ import { PresenceService, Status } from "./gen/rialto/presence/v1/presence_pb.js
 import { post } from "./http.js";
 import { indexedDBStorage } from "./indexeddb.js";
 import { Marks } from "./marks.js";
-import { badge, compareConversations, toUser, type ChatMessage, type ConversationView, type OutgoingMessage, type PendingSettings, type Relation, type User } from "./model.js";
+import { badge, compareConversations, toUser, type ChatMessage, type ConversationView, type JoinRequests, type OutgoingMessage, type PendingSettings, type Relation, type User } from "./model.js";
 import { Outbox } from "./outbox.js";
 import { Replica } from "./replica.js";
 import { Socket, type SocketEnd, type SocketState, type WebSocketConstructor } from "./socket.js";
@@ -53,6 +53,8 @@ export interface ClientEvents {
    * device, or one away for too long, finds in the lists that it starts with; and of large groups only what is pushed.
    */
   message: ChatMessage;
+  /** Somebody asked to join a group that this user manages, or was answered. */
+  joinRequests: JoinRequests;
   /** The login ended: by this user elsewhere, by the server, or by a newer device. */
   ended: { reason: string };
 }
@@ -191,7 +193,7 @@ export class Client {
       (list, ack) => this.socket?.send({ marks: list, ack: ack && { epoch: ack.epoch, seq: BigInt(ack.seq) } }) ?? false,
       this.options.now,
     );
-    const replica = new Replica({ me: login.user, store, marks, api: this.chat, graph: this.graph, onChange: () => this.touch(), onMessage: (m) => this.arrived(m), onRelation: () => this.touch(), onProfile: (u) => this.staleUser(u), ownStored: (m) => this.ownStored(m), leads: () => this.leading });
+    const replica = new Replica({ me: login.user, store, marks, api: this.chat, graph: this.graph, onChange: () => this.touch(), onMessage: (m) => this.arrived(m), onRelation: () => this.touch(), onProfile: (u) => this.staleUser(u), onJoinRequests: (r) => this.emitter.emit("joinRequests", r), ownStored: (m) => this.ownStored(m), leads: () => this.leading });
     const outbox = new Outbox({
       store,
       counter: counterKey(login.device),

@@ -3,7 +3,7 @@ export { Client, type ClientEvents, type ClientOptions, type ConnectionState, ty
 export { RialtoError, asError, isOffline } from "./errors.js";
 export { indexedDBStorage } from "./indexeddb.js";
 export { memoryStorage, type Storage, type Store } from "./storage.js";
-export { isShown, unread, type ChatMessage, type ConversationView, type OutgoingMessage, type PendingSettings, type Relation, type User } from "./model.js";
+export { isShown, unread, type ChatMessage, type ConversationView, type JoinRequests, type OutgoingMessage, type PendingSettings, type Relation, type User } from "./model.js";
 export type { Progress } from "./upload.js";
 export type { WebSocketConstructor, WebSocketLike } from "./socket.js";
 export { ConversationKind, type Conversation, type Member } from "./gen/rialto/chat/v1/chat_pb.js";

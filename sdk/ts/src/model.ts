@@ -85,6 +85,13 @@ export interface ConversationView {
 
 export type Relation = Omit<RelationPb, "$typeName" | "$unknown">;
 
+/** JoinRequests of a group changed: who asked, empty ("0") where one was answered, and how many wait. */
+export interface JoinRequests {
+  conversation: string;
+  user: string;
+  waiting: number;
+}
+
 export interface User extends Omit<UserPb, "$typeName" | "$unknown"> {
   /** When it was fetched: avatar URLs end after a while. */
   fetchedMs: number;

@@ -5,7 +5,7 @@ import type { ChatService, Conversation, Event, HistoryResponse, Relation as Rel
 import type { GraphService } from "./gen/rialto/account/v1/account_pb.js";
 import { MessageLog } from "./log.js";
 import type { Marks } from "./marks.js";
-import { applyMessage, mergeConversation, mergeState, toMessage, toRelation, unknownConversation, type ChatMessage, type ConversationView, type OutgoingMessage, type PendingSettings, type Relation } from "./model.js";
+import { applyMessage, mergeConversation, mergeState, toMessage, toRelation, unknownConversation, type ChatMessage, type ConversationView, type JoinRequests, type OutgoingMessage, type PendingSettings, type Relation } from "./model.js";
 import type { StoredAs } from "./outbox.js";
 import { numberKey, type Op, type Store } from "./storage.js";
 
@@ -19,6 +19,7 @@ export interface ReplicaDeps {
   onMessage: (m: ChatMessage) => void;
   onRelation: () => void;
   onProfile: (user: string) => void;
+  onJoinRequests: (r: JoinRequests) => void;
   ownStored: (m: ChatMessage) => void;
   /** Whether this window is the one that stores what the stream brings: of several, one. */
   leads: () => boolean;
@@ -247,6 +248,10 @@ export class Replica {
       }
       case "profile":
         return this.deps.onProfile(e.body.value.user);
+      case "joinRequests": {
+        const { conversation, waiting, user } = e.body.value;
+        return this.deps.onJoinRequests({ conversation, waiting, user });
+      }
     }
   }
 

@@ -6,9 +6,6 @@ import { nameOf } from "../names.js";
 import { UserAvatar } from "./Avatar.js";
 import type { Run } from "./GroupPanel.js";
 
-/** No event tells of a request: while an admin looks, they are asked for again and again. */
-const everyMs = 5_000;
-
 interface Asking {
   user: string;
   message: string;
@@ -24,9 +21,10 @@ export function JoinRequests({ c, run }: { c: ConversationView; run: Run }) {
   useEffect(() => {
     if (!online) return;
     void run(load);
-    const timer = setInterval(() => void load().catch(() => {}), everyMs);
-    return () => clearInterval(timer);
-  }, [load, online, c.stateSeq]);
+    return client.on("joinRequests", (r) => {
+      if (r.conversation === c.id) void run(load);
+    });
+  }, [client, load, online, c.id, c.stateSeq]);
   const answer = (user: string, accept: boolean) =>
     run(async () => {
       await client.chat.answerJoinRequest({ conversation: c.id, user, accept });

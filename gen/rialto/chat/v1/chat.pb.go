@@ -2602,6 +2602,7 @@ type Event struct {
 	//	*Event_Mark
 	//	*Event_Relation
 	//	*Event_Profile
+	//	*Event_JoinRequests
 	Body          isEvent_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2710,6 +2711,15 @@ func (x *Event) GetProfile() *ProfileChange {
 	return nil
 }
 
+func (x *Event) GetJoinRequests() *JoinRequests {
+	if x != nil {
+		if x, ok := x.Body.(*Event_JoinRequests); ok {
+			return x.JoinRequests
+		}
+	}
+	return nil
+}
+
 type isEvent_Body interface {
 	isEvent_Body()
 }
@@ -2738,6 +2748,11 @@ type Event_Profile struct {
 	Profile *ProfileChange `protobuf:"bytes,8,opt,name=profile,proto3,oneof"`
 }
 
+type Event_JoinRequests struct {
+	// Somebody asked to join a group that one manages, or was answered.
+	JoinRequests *JoinRequests `protobuf:"bytes,9,opt,name=join_requests,json=joinRequests,proto3,oneof"`
+}
+
 func (*Event_Message) isEvent_Body() {}
 
 func (*Event_Conversation) isEvent_Body() {}
@@ -2747,6 +2762,71 @@ func (*Event_Mark) isEvent_Body() {}
 func (*Event_Relation) isEvent_Body() {}
 
 func (*Event_Profile) isEvent_Body() {}
+
+func (*Event_JoinRequests) isEvent_Body() {}
+
+// JoinRequests of a group are told to its admins as they change; ListJoinRequests gives them.
+type JoinRequests struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// Waiting requests, this one among them.
+	Waiting uint32 `protobuf:"varint,2,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	// User who asked; 0 where one was answered.
+	User          uint64 `protobuf:"varint,3,opt,name=user,proto3" json:"user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JoinRequests) Reset() {
+	*x = JoinRequests{}
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JoinRequests) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JoinRequests) ProtoMessage() {}
+
+func (x *JoinRequests) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JoinRequests.ProtoReflect.Descriptor instead.
+func (*JoinRequests) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *JoinRequests) GetConversation() uint64 {
+	if x != nil {
+		return x.Conversation
+	}
+	return 0
+}
+
+func (x *JoinRequests) GetWaiting() uint32 {
+	if x != nil {
+		return x.Waiting
+	}
+	return 0
+}
+
+func (x *JoinRequests) GetUser() uint64 {
+	if x != nil {
+		return x.User
+	}
+	return 0
+}
 
 type MemberMark struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2760,7 +2840,7 @@ type MemberMark struct {
 
 func (x *MemberMark) Reset() {
 	*x = MemberMark{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[41]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2772,7 +2852,7 @@ func (x *MemberMark) String() string {
 func (*MemberMark) ProtoMessage() {}
 
 func (x *MemberMark) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[41]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2785,7 +2865,7 @@ func (x *MemberMark) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberMark.ProtoReflect.Descriptor instead.
 func (*MemberMark) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{41}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *MemberMark) GetConversation() uint64 {
@@ -2837,7 +2917,7 @@ type Relation struct {
 
 func (x *Relation) Reset() {
 	*x = Relation{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[42]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2849,7 +2929,7 @@ func (x *Relation) String() string {
 func (*Relation) ProtoMessage() {}
 
 func (x *Relation) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[42]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2862,7 +2942,7 @@ func (x *Relation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Relation.ProtoReflect.Descriptor instead.
 func (*Relation) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{42}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Relation) GetUser() uint64 {
@@ -2930,7 +3010,7 @@ type ProfileChange struct {
 
 func (x *ProfileChange) Reset() {
 	*x = ProfileChange{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[43]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2942,7 +3022,7 @@ func (x *ProfileChange) String() string {
 func (*ProfileChange) ProtoMessage() {}
 
 func (x *ProfileChange) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[43]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2955,7 +3035,7 @@ func (x *ProfileChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileChange.ProtoReflect.Descriptor instead.
 func (*ProfileChange) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{43}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ProfileChange) GetUser() uint64 {
@@ -2976,7 +3056,7 @@ type ListJoinRequestsResponse_Request struct {
 
 func (x *ListJoinRequestsResponse_Request) Reset() {
 	*x = ListJoinRequestsResponse_Request{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[44]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2988,7 +3068,7 @@ func (x *ListJoinRequestsResponse_Request) String() string {
 func (*ListJoinRequestsResponse_Request) ProtoMessage() {}
 
 func (x *ListJoinRequestsResponse_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[44]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3212,7 +3292,7 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\x05large\x18\x05 \x03(\v2\x19.rialto.chat.v1.LargeTailR\x05large\"N\n" +
 	"\tLargeTail\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x19\n" +
-	"\blast_seq\x18\x02 \x01(\x04R\alastSeq\"\xee\x02\n" +
+	"\blast_seq\x18\x02 \x01(\x04R\alastSeq\"\xb3\x03\n" +
 	"\x05Event\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\rR\x05epoch\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x12\n" +
@@ -3221,8 +3301,13 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\fconversation\x18\x05 \x01(\v2!.rialto.chat.v1.ConversationStateH\x00R\fconversation\x120\n" +
 	"\x04mark\x18\x06 \x01(\v2\x1a.rialto.chat.v1.MemberMarkH\x00R\x04mark\x126\n" +
 	"\brelation\x18\a \x01(\v2\x18.rialto.chat.v1.RelationH\x00R\brelation\x129\n" +
-	"\aprofile\x18\b \x01(\v2\x1d.rialto.chat.v1.ProfileChangeH\x00R\aprofileB\x06\n" +
-	"\x04body\"\x8c\x01\n" +
+	"\aprofile\x18\b \x01(\v2\x1d.rialto.chat.v1.ProfileChangeH\x00R\aprofile\x12C\n" +
+	"\rjoin_requests\x18\t \x01(\v2\x1c.rialto.chat.v1.JoinRequestsH\x00R\fjoinRequestsB\x06\n" +
+	"\x04body\"h\n" +
+	"\fJoinRequests\x12&\n" +
+	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x18\n" +
+	"\awaiting\x18\x02 \x01(\rR\awaiting\x12\x16\n" +
+	"\x04user\x18\x03 \x01(\x04B\x020\x01R\x04user\"\x8c\x01\n" +
 	"\n" +
 	"MemberMark\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x16\n" +
@@ -3284,7 +3369,7 @@ func file_rialto_chat_v1_chat_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_chat_v1_chat_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rialto_chat_v1_chat_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
+var file_rialto_chat_v1_chat_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
 var file_rialto_chat_v1_chat_proto_goTypes = []any{
 	(ConversationKind)(0),                    // 0: rialto.chat.v1.ConversationKind
 	(*Conversation)(nil),                     // 1: rialto.chat.v1.Conversation
@@ -3328,93 +3413,95 @@ var file_rialto_chat_v1_chat_proto_goTypes = []any{
 	(*SyncResponse)(nil),                     // 39: rialto.chat.v1.SyncResponse
 	(*LargeTail)(nil),                        // 40: rialto.chat.v1.LargeTail
 	(*Event)(nil),                            // 41: rialto.chat.v1.Event
-	(*MemberMark)(nil),                       // 42: rialto.chat.v1.MemberMark
-	(*Relation)(nil),                         // 43: rialto.chat.v1.Relation
-	(*ProfileChange)(nil),                    // 44: rialto.chat.v1.ProfileChange
-	(*ListJoinRequestsResponse_Request)(nil), // 45: rialto.chat.v1.ListJoinRequestsResponse.Request
-	(JoinPolicy)(0),                          // 46: rialto.chat.v1.JoinPolicy
-	(Role)(0),                                // 47: rialto.chat.v1.Role
-	(*Message)(nil),                          // 48: rialto.chat.v1.Message
-	(*Content)(nil),                          // 49: rialto.chat.v1.Content
+	(*JoinRequests)(nil),                     // 42: rialto.chat.v1.JoinRequests
+	(*MemberMark)(nil),                       // 43: rialto.chat.v1.MemberMark
+	(*Relation)(nil),                         // 44: rialto.chat.v1.Relation
+	(*ProfileChange)(nil),                    // 45: rialto.chat.v1.ProfileChange
+	(*ListJoinRequestsResponse_Request)(nil), // 46: rialto.chat.v1.ListJoinRequestsResponse.Request
+	(JoinPolicy)(0),                          // 47: rialto.chat.v1.JoinPolicy
+	(Role)(0),                                // 48: rialto.chat.v1.Role
+	(*Message)(nil),                          // 49: rialto.chat.v1.Message
+	(*Content)(nil),                          // 50: rialto.chat.v1.Content
 }
 var file_rialto_chat_v1_chat_proto_depIdxs = []int32{
 	0,  // 0: rialto.chat.v1.Conversation.kind:type_name -> rialto.chat.v1.ConversationKind
-	46, // 1: rialto.chat.v1.Conversation.join_policy:type_name -> rialto.chat.v1.JoinPolicy
-	47, // 2: rialto.chat.v1.Conversation.role:type_name -> rialto.chat.v1.Role
-	48, // 3: rialto.chat.v1.Conversation.last_message:type_name -> rialto.chat.v1.Message
+	47, // 1: rialto.chat.v1.Conversation.join_policy:type_name -> rialto.chat.v1.JoinPolicy
+	48, // 2: rialto.chat.v1.Conversation.role:type_name -> rialto.chat.v1.Role
+	49, // 3: rialto.chat.v1.Conversation.last_message:type_name -> rialto.chat.v1.Message
 	2,  // 4: rialto.chat.v1.Conversation.state:type_name -> rialto.chat.v1.ConversationState
-	46, // 5: rialto.chat.v1.CreateGroupRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
+	47, // 5: rialto.chat.v1.CreateGroupRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
 	1,  // 6: rialto.chat.v1.ListConversationsResponse.conversations:type_name -> rialto.chat.v1.Conversation
-	47, // 7: rialto.chat.v1.Member.role:type_name -> rialto.chat.v1.Role
+	48, // 7: rialto.chat.v1.Member.role:type_name -> rialto.chat.v1.Role
 	8,  // 8: rialto.chat.v1.ListMembersResponse.members:type_name -> rialto.chat.v1.Member
-	45, // 9: rialto.chat.v1.ListJoinRequestsResponse.requests:type_name -> rialto.chat.v1.ListJoinRequestsResponse.Request
-	47, // 10: rialto.chat.v1.SetRoleRequest.role:type_name -> rialto.chat.v1.Role
-	46, // 11: rialto.chat.v1.UpdateGroupRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
-	49, // 12: rialto.chat.v1.SendRequest.content:type_name -> rialto.chat.v1.Content
-	48, // 13: rialto.chat.v1.HistoryResponse.messages:type_name -> rialto.chat.v1.Message
+	46, // 9: rialto.chat.v1.ListJoinRequestsResponse.requests:type_name -> rialto.chat.v1.ListJoinRequestsResponse.Request
+	48, // 10: rialto.chat.v1.SetRoleRequest.role:type_name -> rialto.chat.v1.Role
+	47, // 11: rialto.chat.v1.UpdateGroupRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
+	50, // 12: rialto.chat.v1.SendRequest.content:type_name -> rialto.chat.v1.Content
+	49, // 13: rialto.chat.v1.HistoryResponse.messages:type_name -> rialto.chat.v1.Message
 	2,  // 14: rialto.chat.v1.MarkResponse.state:type_name -> rialto.chat.v1.ConversationState
 	37, // 15: rialto.chat.v1.SyncRequest.after:type_name -> rialto.chat.v1.Position
 	41, // 16: rialto.chat.v1.SyncResponse.events:type_name -> rialto.chat.v1.Event
 	37, // 17: rialto.chat.v1.SyncResponse.next:type_name -> rialto.chat.v1.Position
 	40, // 18: rialto.chat.v1.SyncResponse.large:type_name -> rialto.chat.v1.LargeTail
-	48, // 19: rialto.chat.v1.Event.message:type_name -> rialto.chat.v1.Message
+	49, // 19: rialto.chat.v1.Event.message:type_name -> rialto.chat.v1.Message
 	2,  // 20: rialto.chat.v1.Event.conversation:type_name -> rialto.chat.v1.ConversationState
-	42, // 21: rialto.chat.v1.Event.mark:type_name -> rialto.chat.v1.MemberMark
-	43, // 22: rialto.chat.v1.Event.relation:type_name -> rialto.chat.v1.Relation
-	44, // 23: rialto.chat.v1.Event.profile:type_name -> rialto.chat.v1.ProfileChange
-	3,  // 24: rialto.chat.v1.ChatService.OpenDirect:input_type -> rialto.chat.v1.OpenDirectRequest
-	4,  // 25: rialto.chat.v1.ChatService.CreateGroup:input_type -> rialto.chat.v1.CreateGroupRequest
-	5,  // 26: rialto.chat.v1.ChatService.GetConversation:input_type -> rialto.chat.v1.GetConversationRequest
-	6,  // 27: rialto.chat.v1.ChatService.ListConversations:input_type -> rialto.chat.v1.ListConversationsRequest
-	9,  // 28: rialto.chat.v1.ChatService.ListMembers:input_type -> rialto.chat.v1.ListMembersRequest
-	12, // 29: rialto.chat.v1.ChatService.Invite:input_type -> rialto.chat.v1.InviteRequest
-	13, // 30: rialto.chat.v1.ChatService.Remove:input_type -> rialto.chat.v1.RemoveRequest
-	14, // 31: rialto.chat.v1.ChatService.Leave:input_type -> rialto.chat.v1.LeaveRequest
-	15, // 32: rialto.chat.v1.ChatService.Join:input_type -> rialto.chat.v1.JoinRequest
-	17, // 33: rialto.chat.v1.ChatService.ListJoinRequests:input_type -> rialto.chat.v1.ListJoinRequestsRequest
-	19, // 34: rialto.chat.v1.ChatService.AnswerJoinRequest:input_type -> rialto.chat.v1.AnswerJoinRequestRequest
-	20, // 35: rialto.chat.v1.ChatService.CreateJoinLink:input_type -> rialto.chat.v1.CreateJoinLinkRequest
-	22, // 36: rialto.chat.v1.ChatService.SetRole:input_type -> rialto.chat.v1.SetRoleRequest
-	23, // 37: rialto.chat.v1.ChatService.Transfer:input_type -> rialto.chat.v1.TransferRequest
-	24, // 38: rialto.chat.v1.ChatService.MuteMembers:input_type -> rialto.chat.v1.MuteMembersRequest
-	25, // 39: rialto.chat.v1.ChatService.UpdateGroup:input_type -> rialto.chat.v1.UpdateGroupRequest
-	26, // 40: rialto.chat.v1.ChatService.SetRetention:input_type -> rialto.chat.v1.SetRetentionRequest
-	27, // 41: rialto.chat.v1.ChatService.Dissolve:input_type -> rialto.chat.v1.DissolveRequest
-	28, // 42: rialto.chat.v1.ChatService.Send:input_type -> rialto.chat.v1.SendRequest
-	30, // 43: rialto.chat.v1.ChatService.History:input_type -> rialto.chat.v1.HistoryRequest
-	32, // 44: rialto.chat.v1.ChatService.Mark:input_type -> rialto.chat.v1.MarkRequest
-	34, // 45: rialto.chat.v1.ChatService.Configure:input_type -> rialto.chat.v1.ConfigureRequest
-	35, // 46: rialto.chat.v1.ChatService.ListReaders:input_type -> rialto.chat.v1.ListReadersRequest
-	38, // 47: rialto.chat.v1.ChatService.Sync:input_type -> rialto.chat.v1.SyncRequest
-	1,  // 48: rialto.chat.v1.ChatService.OpenDirect:output_type -> rialto.chat.v1.Conversation
-	1,  // 49: rialto.chat.v1.ChatService.CreateGroup:output_type -> rialto.chat.v1.Conversation
-	1,  // 50: rialto.chat.v1.ChatService.GetConversation:output_type -> rialto.chat.v1.Conversation
-	7,  // 51: rialto.chat.v1.ChatService.ListConversations:output_type -> rialto.chat.v1.ListConversationsResponse
-	10, // 52: rialto.chat.v1.ChatService.ListMembers:output_type -> rialto.chat.v1.ListMembersResponse
-	11, // 53: rialto.chat.v1.ChatService.Invite:output_type -> rialto.chat.v1.Change
-	11, // 54: rialto.chat.v1.ChatService.Remove:output_type -> rialto.chat.v1.Change
-	11, // 55: rialto.chat.v1.ChatService.Leave:output_type -> rialto.chat.v1.Change
-	16, // 56: rialto.chat.v1.ChatService.Join:output_type -> rialto.chat.v1.JoinResponse
-	18, // 57: rialto.chat.v1.ChatService.ListJoinRequests:output_type -> rialto.chat.v1.ListJoinRequestsResponse
-	11, // 58: rialto.chat.v1.ChatService.AnswerJoinRequest:output_type -> rialto.chat.v1.Change
-	21, // 59: rialto.chat.v1.ChatService.CreateJoinLink:output_type -> rialto.chat.v1.CreateJoinLinkResponse
-	11, // 60: rialto.chat.v1.ChatService.SetRole:output_type -> rialto.chat.v1.Change
-	11, // 61: rialto.chat.v1.ChatService.Transfer:output_type -> rialto.chat.v1.Change
-	11, // 62: rialto.chat.v1.ChatService.MuteMembers:output_type -> rialto.chat.v1.Change
-	11, // 63: rialto.chat.v1.ChatService.UpdateGroup:output_type -> rialto.chat.v1.Change
-	11, // 64: rialto.chat.v1.ChatService.SetRetention:output_type -> rialto.chat.v1.Change
-	11, // 65: rialto.chat.v1.ChatService.Dissolve:output_type -> rialto.chat.v1.Change
-	29, // 66: rialto.chat.v1.ChatService.Send:output_type -> rialto.chat.v1.SendResponse
-	31, // 67: rialto.chat.v1.ChatService.History:output_type -> rialto.chat.v1.HistoryResponse
-	33, // 68: rialto.chat.v1.ChatService.Mark:output_type -> rialto.chat.v1.MarkResponse
-	2,  // 69: rialto.chat.v1.ChatService.Configure:output_type -> rialto.chat.v1.ConversationState
-	36, // 70: rialto.chat.v1.ChatService.ListReaders:output_type -> rialto.chat.v1.ListReadersResponse
-	39, // 71: rialto.chat.v1.ChatService.Sync:output_type -> rialto.chat.v1.SyncResponse
-	48, // [48:72] is the sub-list for method output_type
-	24, // [24:48] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	43, // 21: rialto.chat.v1.Event.mark:type_name -> rialto.chat.v1.MemberMark
+	44, // 22: rialto.chat.v1.Event.relation:type_name -> rialto.chat.v1.Relation
+	45, // 23: rialto.chat.v1.Event.profile:type_name -> rialto.chat.v1.ProfileChange
+	42, // 24: rialto.chat.v1.Event.join_requests:type_name -> rialto.chat.v1.JoinRequests
+	3,  // 25: rialto.chat.v1.ChatService.OpenDirect:input_type -> rialto.chat.v1.OpenDirectRequest
+	4,  // 26: rialto.chat.v1.ChatService.CreateGroup:input_type -> rialto.chat.v1.CreateGroupRequest
+	5,  // 27: rialto.chat.v1.ChatService.GetConversation:input_type -> rialto.chat.v1.GetConversationRequest
+	6,  // 28: rialto.chat.v1.ChatService.ListConversations:input_type -> rialto.chat.v1.ListConversationsRequest
+	9,  // 29: rialto.chat.v1.ChatService.ListMembers:input_type -> rialto.chat.v1.ListMembersRequest
+	12, // 30: rialto.chat.v1.ChatService.Invite:input_type -> rialto.chat.v1.InviteRequest
+	13, // 31: rialto.chat.v1.ChatService.Remove:input_type -> rialto.chat.v1.RemoveRequest
+	14, // 32: rialto.chat.v1.ChatService.Leave:input_type -> rialto.chat.v1.LeaveRequest
+	15, // 33: rialto.chat.v1.ChatService.Join:input_type -> rialto.chat.v1.JoinRequest
+	17, // 34: rialto.chat.v1.ChatService.ListJoinRequests:input_type -> rialto.chat.v1.ListJoinRequestsRequest
+	19, // 35: rialto.chat.v1.ChatService.AnswerJoinRequest:input_type -> rialto.chat.v1.AnswerJoinRequestRequest
+	20, // 36: rialto.chat.v1.ChatService.CreateJoinLink:input_type -> rialto.chat.v1.CreateJoinLinkRequest
+	22, // 37: rialto.chat.v1.ChatService.SetRole:input_type -> rialto.chat.v1.SetRoleRequest
+	23, // 38: rialto.chat.v1.ChatService.Transfer:input_type -> rialto.chat.v1.TransferRequest
+	24, // 39: rialto.chat.v1.ChatService.MuteMembers:input_type -> rialto.chat.v1.MuteMembersRequest
+	25, // 40: rialto.chat.v1.ChatService.UpdateGroup:input_type -> rialto.chat.v1.UpdateGroupRequest
+	26, // 41: rialto.chat.v1.ChatService.SetRetention:input_type -> rialto.chat.v1.SetRetentionRequest
+	27, // 42: rialto.chat.v1.ChatService.Dissolve:input_type -> rialto.chat.v1.DissolveRequest
+	28, // 43: rialto.chat.v1.ChatService.Send:input_type -> rialto.chat.v1.SendRequest
+	30, // 44: rialto.chat.v1.ChatService.History:input_type -> rialto.chat.v1.HistoryRequest
+	32, // 45: rialto.chat.v1.ChatService.Mark:input_type -> rialto.chat.v1.MarkRequest
+	34, // 46: rialto.chat.v1.ChatService.Configure:input_type -> rialto.chat.v1.ConfigureRequest
+	35, // 47: rialto.chat.v1.ChatService.ListReaders:input_type -> rialto.chat.v1.ListReadersRequest
+	38, // 48: rialto.chat.v1.ChatService.Sync:input_type -> rialto.chat.v1.SyncRequest
+	1,  // 49: rialto.chat.v1.ChatService.OpenDirect:output_type -> rialto.chat.v1.Conversation
+	1,  // 50: rialto.chat.v1.ChatService.CreateGroup:output_type -> rialto.chat.v1.Conversation
+	1,  // 51: rialto.chat.v1.ChatService.GetConversation:output_type -> rialto.chat.v1.Conversation
+	7,  // 52: rialto.chat.v1.ChatService.ListConversations:output_type -> rialto.chat.v1.ListConversationsResponse
+	10, // 53: rialto.chat.v1.ChatService.ListMembers:output_type -> rialto.chat.v1.ListMembersResponse
+	11, // 54: rialto.chat.v1.ChatService.Invite:output_type -> rialto.chat.v1.Change
+	11, // 55: rialto.chat.v1.ChatService.Remove:output_type -> rialto.chat.v1.Change
+	11, // 56: rialto.chat.v1.ChatService.Leave:output_type -> rialto.chat.v1.Change
+	16, // 57: rialto.chat.v1.ChatService.Join:output_type -> rialto.chat.v1.JoinResponse
+	18, // 58: rialto.chat.v1.ChatService.ListJoinRequests:output_type -> rialto.chat.v1.ListJoinRequestsResponse
+	11, // 59: rialto.chat.v1.ChatService.AnswerJoinRequest:output_type -> rialto.chat.v1.Change
+	21, // 60: rialto.chat.v1.ChatService.CreateJoinLink:output_type -> rialto.chat.v1.CreateJoinLinkResponse
+	11, // 61: rialto.chat.v1.ChatService.SetRole:output_type -> rialto.chat.v1.Change
+	11, // 62: rialto.chat.v1.ChatService.Transfer:output_type -> rialto.chat.v1.Change
+	11, // 63: rialto.chat.v1.ChatService.MuteMembers:output_type -> rialto.chat.v1.Change
+	11, // 64: rialto.chat.v1.ChatService.UpdateGroup:output_type -> rialto.chat.v1.Change
+	11, // 65: rialto.chat.v1.ChatService.SetRetention:output_type -> rialto.chat.v1.Change
+	11, // 66: rialto.chat.v1.ChatService.Dissolve:output_type -> rialto.chat.v1.Change
+	29, // 67: rialto.chat.v1.ChatService.Send:output_type -> rialto.chat.v1.SendResponse
+	31, // 68: rialto.chat.v1.ChatService.History:output_type -> rialto.chat.v1.HistoryResponse
+	33, // 69: rialto.chat.v1.ChatService.Mark:output_type -> rialto.chat.v1.MarkResponse
+	2,  // 70: rialto.chat.v1.ChatService.Configure:output_type -> rialto.chat.v1.ConversationState
+	36, // 71: rialto.chat.v1.ChatService.ListReaders:output_type -> rialto.chat.v1.ListReadersResponse
+	39, // 72: rialto.chat.v1.ChatService.Sync:output_type -> rialto.chat.v1.SyncResponse
+	49, // [49:73] is the sub-list for method output_type
+	25, // [25:49] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_rialto_chat_v1_chat_proto_init() }
@@ -3431,6 +3518,7 @@ func file_rialto_chat_v1_chat_proto_init() {
 		(*Event_Mark)(nil),
 		(*Event_Relation)(nil),
 		(*Event_Profile)(nil),
+		(*Event_JoinRequests)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -3438,7 +3526,7 @@ func file_rialto_chat_v1_chat_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_chat_v1_chat_proto_rawDesc), len(file_rialto_chat_v1_chat_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   45,
+			NumMessages:   46,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

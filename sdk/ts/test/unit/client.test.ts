@@ -1,7 +1,9 @@
 import "fake-indexeddb/auto";
+import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { indexedDBStorage, memoryStorage, type Client, type ClientOptions, type Storage, type WebSocketConstructor } from "../../src/index.js";
+import { indexedDBStorage, memoryStorage, type Client, type ClientOptions, type JoinRequests, type Storage, type WebSocketConstructor } from "../../src/index.js";
+import { JoinRequestsSchema } from "../../src/gen/rialto/chat/v1/chat_pb.js";
 import { FakeServer, bob, me, room, texts, until } from "./fake.js";
 
 let server: FakeServer;
@@ -415,4 +417,17 @@ test("what has expired goes from the device as well", async () => {
   back.close();
   const kept = await storage.open(`rialto-${me}`);
   expect((await kept.list<{ seq: number }>("messages")).map((m) => m.seq)).toEqual(Array.from({ length: 35 }, (_, i) => i + 26));
+});
+
+test("requests to join are told, by a push and by a sync", async () => {
+  const c = await loggedIn();
+  const told: JoinRequests[] = [];
+  c.on("joinRequests", (r) => told.push(r));
+  server.event({ case: "joinRequests", value: create(JoinRequestsSchema, { conversation: room, waiting: 1, user: bob }) });
+  await until(c, () => told.length === 1);
+  server.pushes = false;
+  server.event({ case: "joinRequests", value: create(JoinRequestsSchema, { conversation: room, waiting: 0 }) });
+  server.cut();
+  await until(c, () => told.length === 2);
+  expect(told).toEqual([{ conversation: room, waiting: 1, user: bob }, { conversation: room, waiting: 0, user: "0" }]);
 });
