@@ -23,6 +23,9 @@ test: ## everything, as CI runs it
 test-long: ## the long forms: more cycles, fuzzing
 	@scripts/test-long.sh
 
+test-cluster: ## on clusters of real engines: a part of test-long
+	@scripts/test-cluster.sh
+
 bench: build ## measure one node on this machine (five minutes)
 	@bench/run.sh
 
@@ -32,4 +35,4 @@ lint: ## staticcheck
 generate: ## make gen/, sdk/ts/src/gen and docs/api.md from api/
 	@scripts/generate.sh
 
-.PHONY: help setup build run test test-long bench lint generate
+.PHONY: help setup build run test test-long test-cluster bench lint generate

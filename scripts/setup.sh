@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Brings what the project needs and is not here: setup.sh run (for make run) or setup.sh test (for make test). It says what it
-# does, and what is missing where it cannot help.
+# Brings what the project needs and is not here: setup.sh run (for make run), setup.sh test (for make test) or setup.sh cluster (for
+# make test-cluster). It says what it does, and what is missing where it cannot help.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -39,7 +39,7 @@ if [ ! -f web/dist/index.html ] || [ -n "$(find web/src web/public web/index.htm
 	touch web/dist/index.html
 fi
 
-[ "${1:-run}" = test ] || exit 0
+[ "${1:-run}" != run ] || exit 0
 
 packages=()
 command -v "${CHROMIUM:-chromium}" >/dev/null || [ -x "${CHROMIUM:-/usr/bin/chromium}" ] || packages+=(chromium)
@@ -47,6 +47,10 @@ command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/
 for tool in curl jq openssl; do # the documents' samples use them
 	command -v "$tool" >/dev/null || packages+=("$tool")
 done
+if [ "$1" = cluster ]; then # Cassandra runs on Java, and comes by Maven
+	command -v java >/dev/null || packages+=(default-jre-headless)
+	command -v mvn >/dev/null || packages+=(maven)
+fi
 if [ ${#packages[@]} -gt 0 ]; then
 	root=""
 	[ "$(id -u)" = 0 ] || root=sudo

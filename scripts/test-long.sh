@@ -19,6 +19,8 @@ if unshare --mount --map-root-user true; then
 else
 	echo "not run: this machine lets nobody mount a small disk"
 fi
+printf '\n== clusters of real engines\n'
+scripts/test-cluster.sh
 printf '\n== mutants: does each broken server fail its tests\n'
 scripts/mutants.sh
 # fuzz TARGET FOLDER: what fails without an input to show for it is Go's own fuzzing running late, and is run once more.

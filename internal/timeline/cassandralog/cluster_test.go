@@ -37,7 +37,7 @@ func run(m *testing.M) int {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	var err error
-	if cluster, err = cassandratest.Start(ctx, nodes(), os.Stdout); err != nil {
+	if cluster, err = cassandratest.Start(ctx, cassandratest.Config{Nodes: nodes(), Say: os.Stdout}); err != nil {
 		fmt.Println(err)
 		return 1
 	}

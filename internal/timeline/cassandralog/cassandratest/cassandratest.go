@@ -2,10 +2,11 @@
 // For tests only.
 //
 // The artifacts are fetched once, by Maven with its own settings, into the user's cache directory. Each node has a small heap and
-// its data in a temporary directory. Nodes end with the process that started them, also when that is killed (on Linux).
+// its data in a temporary directory, in memory where that can be. Nodes end with the process that started them, also when that is killed (on Linux).
 package cassandratest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +14,10 @@ import (
 	"math"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
+	"syscall"
 )
 
 // Cluster is a private one.
@@ -27,18 +30,29 @@ type Cluster struct {
 	jars    string
 	java    string
 	dir     string
-	say     io.Writer
+	sync    string // lines of the settings
 	nodes   []*node
 }
 
-// Start brings up a cluster of so many nodes, each of which owns an equal part of the ring, and returns when all serve. It says
-// on say what it does. A context that ends before stops it.
-func Start(ctx context.Context, nodes int, say io.Writer) (c *Cluster, err error) {
-	c = &Cluster{say: say}
+// Config of a cluster.
+type Config struct {
+	// Nodes, on 127.0.0.1 and up; 0 is 1.
+	Nodes int
+	// CommitLogSync is lines of the nodes' settings; "" is commitlog_sync: batch.
+	CommitLogSync string
+	// Say is told what is done.
+	Say io.Writer
+}
+
+// Start brings up a cluster, of which each node owns an equal part of the ring, and returns when all serve. A context that ends
+// before stops it.
+func Start(ctx context.Context, config Config) (c *Cluster, err error) {
+	nodes, say := max(config.Nodes, 1), config.Say
+	c = &Cluster{sync: cmp.Or(config.CommitLogSync, "commitlog_sync: batch")}
 	if c.java, c.jars, err = artifacts(ctx, say); err != nil {
 		return nil, err
 	}
-	if c.dir, err = os.MkdirTemp("", "rialto-cassandra-"); err != nil {
+	if c.dir, err = directory(); err != nil {
 		return nil, err
 	}
 	for i := range nodes {
@@ -57,6 +71,25 @@ func Start(ctx context.Context, nodes int, say io.Writer) (c *Cluster, err error
 	}
 	fmt.Fprintln(say, "Cassandra serves")
 	return c, nil
+}
+
+// directory for the nodes' data: in memory, where the machine has such a place. A node that is killed leaves what it wrote to the
+// system, so that a sync changes nothing that these tests see, and three nodes that sync each write for itself would slow down all.
+// What a process that was killed left there goes first.
+func directory() (string, error) {
+	memory := "/dev/shm"
+	left, _ := filepath.Glob(filepath.Join(memory, "rialto-cassandra-*")) // the pattern is a good one
+	for _, dir := range left {
+		var pid int
+		if n, _ := fmt.Sscanf(filepath.Base(dir), "rialto-cassandra-%d-", &pid); n == 1 && syscall.Kill(pid, 0) == syscall.ESRCH {
+			_ = os.RemoveAll(dir) // another user's stays
+		}
+	}
+	name := fmt.Sprintf("rialto-cassandra-%d-", os.Getpid())
+	if dir, err := os.MkdirTemp(memory, name); err == nil {
+		return dir, nil
+	}
+	return os.MkdirTemp("", name)
 }
 
 // each does something with all nodes at once.

@@ -116,7 +116,7 @@ num_tokens: 1
 initial_token: %d
 auto_bootstrap: false
 partitioner: org.apache.cassandra.dht.Murmur3Partitioner
-seed_provider: [{class_name: org.apache.cassandra.locator.SimpleSeedProvider, parameters: [{seeds: "%s:%d"}]}]
+seed_provider: [{class_name: org.apache.cassandra.locator.SimpleSeedProvider, parameters: [{seeds: "%s"}]}]
 listen_address: %s
 rpc_address: %s
 native_transport_port: %d
@@ -127,7 +127,7 @@ commitlog_directory: commitlog
 saved_caches_directory: caches
 hints_directory: hints
 cdc_raw_directory: cdc
-commitlog_sync: batch
+%s
 paxos_variant: v2
 commitlog_segment_size: 8MiB
 commitlog_total_space: 64MiB
@@ -138,13 +138,13 @@ key_cache_size: 4MiB
 row_cache_size: 0MiB
 counter_cache_size: 0MiB
 concurrent_reads: 16
-concurrent_writes: 32
+concurrent_writes: 64
 concurrent_compactors: 1
 read_request_timeout: 5s
 write_request_timeout: 5s
 cas_contention_timeout: 2s
 auto_snapshot: false
-`, n.token, n.cluster.Hosts[0], n.cluster.storage, n.host, n.host, n.cluster.Port, n.cluster.storage)
+`, n.token, n.seeds(), n.host, n.host, n.cluster.Port, n.cluster.storage, n.cluster.sync)
 	if err := os.MkdirAll(n.dir, 0o755); err != nil {
 		return err
 	}
@@ -158,11 +158,11 @@ const logging = `<configuration><appender name="out" class="ch.qos.logback.core.
 <root level="INFO"><appender-ref ref="out"/></root></configuration>
 `
 
-// arguments of java. What is exported and opened is what Cassandra's own start script opens on Java 17.
+// arguments of java: the quick compiler, since a node lives for minutes. What is exported and opened is what Cassandra's own start script opens on Java 17.
 func (n *node) arguments() []string {
 	agent, _ := filepath.Glob(filepath.Join(n.cluster.jars, "jamm-*.jar")) // the pattern is a good one
 	args := []string{
-		"-Xms320m", "-Xmx320m", "-Xss384k", "-XX:MaxDirectMemorySize=96m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError",
+		"-Xms320m", "-Xmx320m", "-Xss384k", "-XX:MaxDirectMemorySize=96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError",
 		"-Djava.security.manager=allow", "-Djdk.attach.allowAttachSelf=true", "-Dio.netty.tryReflectionSetAccessible=true",
 		"-Djava.io.tmpdir=" + n.dir, "-Dcassandra.storagedir=" + n.dir,
 		"-Dcassandra.config=file://" + n.dir + "/cassandra.yaml", "-Dlogback.configurationFile=file://" + n.dir + "/logback.xml",
@@ -179,4 +179,13 @@ func (n *node) arguments() []string {
 		args = append(args, "--add-opens", p+"=ALL-UNNAMED")
 	}
 	return append(args, "-cp", filepath.Join(n.cluster.jars, "*"), "org.apache.cassandra.service.CassandraDaemon")
+}
+
+// seeds are all nodes: one that is slow to start keeps no other from starting.
+func (n *node) seeds() string {
+	at := make([]string, len(n.cluster.Hosts))
+	for i, h := range n.cluster.Hosts {
+		at[i] = fmt.Sprintf("%s:%d", h, n.cluster.storage)
+	}
+	return strings.Join(at, ",")
 }

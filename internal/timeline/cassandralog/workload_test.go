@@ -1,0 +1,227 @@
+//go:build cluster
+
+package cassandralog
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rialto-im/rialto/internal/timeline"
+	"github.com/rialto-im/rialto/internal/timeline/timelinetest"
+)
+
+func conversation(id int) timeline.Key {
+	return timeline.Key{Kind: timeline.Conversation, ID: uint64(id + 1)}
+}
+
+// workload has writers that append to a few conversations through several logs, and try again until they are answered; each
+// message twice now and then; and readers that follow.
+type workload struct {
+	t    *testing.T
+	logs []*Log
+	keys int
+
+	mu    sync.Mutex
+	acked map[string]timeline.Entry // by payload, with its conversation
+	count atomic.Int64              // of those acknowledged
+	fails atomic.Int64              // answers that were an error
+}
+
+// write has so many writers append so many messages each; at is called after each acknowledgement with how many there are.
+func (w *workload) write(writers, each int, at func(acked int64)) {
+	w.acked = map[string]timeline.Entry{}
+	ctx, cancel := context.WithCancel(w.t.Context())
+	defer cancel()
+	var writing, reading sync.WaitGroup
+	for i := range w.keys {
+		reading.Go(func() { w.follow(ctx, w.logs[i%len(w.logs)], conversation(i)) })
+	}
+	for writer := range writers {
+		writing.Go(func() {
+			r := rand.New(rand.NewPCG(7, uint64(writer)))
+			for n := range each {
+				w.send(r, writer, n)
+				at(w.count.Add(1))
+			}
+		})
+	}
+	writing.Wait()
+	cancel()
+	reading.Wait()
+}
+
+func (w *workload) send(r *rand.Rand, writer, n int) {
+	k, text := conversation(r.IntN(w.keys)), fmt.Sprintf("%d/%d", writer, n)
+	again := r.IntN(5) == 0
+	for w.t.Context().Err() == nil {
+		a := &timeline.Append{Key: k, Payload: []byte(text), Carry: true, Counts: true, Author: uint64(writer + 1),
+			Token: timeline.Token{Sender: uint64(writer + 1), Device: 1, Counter: uint64(n + 1)}}
+		if timelinetest.Append(w.logs[r.IntN(len(w.logs))], a); a.Err != nil {
+			w.fails.Add(1)
+			continue
+		}
+		if a.Duplicate && string(a.Stored) != text {
+			w.t.Errorf("%s is %q", text, a.Stored)
+		}
+		w.mu.Lock()
+		at := fmt.Sprintf("%d %s", k.ID, text)
+		if before, ok := w.acked[at]; ok && before.Seq != a.Seq {
+			w.t.Errorf("%s was acknowledged at %d and at %d", at, before.Seq, a.Seq)
+		}
+		w.acked[at] = timeline.Entry{Seq: a.Seq, Counted: a.Counted}
+		w.mu.Unlock()
+		if !again {
+			return
+		}
+		again = false
+	}
+}
+
+// follow reads a conversation as it grows: each entry after the one before it, and none that Tail has told of is missing.
+func (w *workload) follow(ctx context.Context, l *Log, k timeline.Key) {
+	at := uint64(0)
+	for ctx.Err() == nil {
+		tail, err := l.Tail(ctx, k)
+		if err != nil {
+			continue // the store may be away for a moment
+		}
+		entries, err := l.Read(ctx, k, at, 10)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if e.Seq != at+1 {
+				w.t.Errorf("conversation %d: %d was read after %d", k.ID, e.Seq, at)
+			}
+			at = e.Seq
+		}
+		if len(entries) < 10 && at < tail.Seq {
+			w.t.Errorf("conversation %d: the tail was %d, but reading ends at %d", k.ID, tail.Seq, at)
+		}
+	}
+}
+
+// check reads all that is stored: without a gap, nothing twice, all that was acknowledged in its place, and each entry in one record.
+func (w *workload) check() {
+	t, ctx := w.t, w.t.Context()
+	t.Helper()
+	for i, l := range w.logs {
+		found := 0
+		for key := range w.keys {
+			k := conversation(key)
+			entries, err := l.Read(ctx, k, 0, 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n, e := range entries {
+				at := fmt.Sprintf("%d %s", k.ID, e.Payload)
+				if e.Seq != uint64(n+1) || e.Counted != e.Seq {
+					t.Fatalf("log %d: place %d of conversation %d has %+v", i, n+1, k.ID, e)
+				}
+				if acked, ok := w.acked[at]; !ok || acked.Seq != e.Seq {
+					t.Errorf("log %d: %s is at %d, acknowledged at %d", i, at, e.Seq, acked.Seq)
+				}
+			}
+			found += len(entries)
+		}
+		if found != len(w.acked) {
+			t.Errorf("log %d: %d entries, acknowledged %d", i, found, len(w.acked))
+		}
+	}
+	named := map[timeline.Ref]int{}
+	for p := range uint16(timeline.Partitions) {
+		at := uint64(0)
+		for {
+			records, err := w.logs[0].Records(ctx, p, at, 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(records) == 0 {
+				break
+			}
+			for _, r := range records {
+				if r.Seq != at+1 {
+					t.Errorf("partition %d: record %d after %d", p, r.Seq, at)
+				}
+				at = r.Seq
+				for _, f := range r.Refs {
+					for seq := f.From; seq <= f.To; seq++ {
+						named[timeline.Ref{Key: f.Key, From: seq}]++
+					}
+				}
+			}
+		}
+	}
+	if len(named) != len(w.acked) {
+		t.Errorf("records name %d entries of %d", len(named), len(w.acked))
+	}
+	for r, n := range named {
+		if n != 1 {
+			t.Errorf("%+v is in %d records", r, n)
+		}
+	}
+}
+
+// several opens so many logs on one store.
+func several(t *testing.T, n int, o Options) []*Log {
+	t.Helper()
+	logs := make([]*Log, n)
+	for i := range logs {
+		logs[i] = open(t, o)
+		t.Cleanup(func() {
+			if err := logs[i].Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	return logs
+}
+
+func TestManyLogsOnOneStore(t *testing.T) {
+	o := options(0)
+	o.SegmentEntries = 30
+	w := &workload{t: t, logs: several(t, 3, o), keys: 3}
+	w.write(9, 40, func(int64) {})
+	w.check()
+	if n := w.fails.Load(); n != 0 {
+		t.Errorf("%d appends failed", n)
+	}
+}
+
+// TestANodeIsKilled under load, twice, another each time: at QUORUM of three nothing that was acknowledged is lost, none is there
+// twice, and appends go on.
+func TestANodeIsKilled(t *testing.T) {
+	if nodes() < 3 {
+		t.Fatal("it takes three nodes")
+	}
+	o := options(0)
+	o.SegmentEntries = 60
+	w := &workload{t: t, logs: several(t, 2, o), keys: 8}
+	next := make(chan struct{}, 4) // has one for each 150 messages: more than the faults take
+	var faults sync.WaitGroup
+	faults.Go(func() {
+		for _, do := range []func() error{
+			func() error { return cluster.Kill(2) },
+			func() error { return cluster.Restart(context.Background(), 2) },
+			func() error { return cluster.Kill(1) },
+			func() error { return cluster.Restart(context.Background(), 1) },
+		} {
+			<-next
+			if err := do(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	w.write(16, 50, func(acked int64) {
+		if acked%150 == 0 && acked <= 600 {
+			next <- struct{}{}
+		}
+	})
+	faults.Wait()
+	w.check()
+	t.Logf("%d acknowledged, %d tries failed", len(w.acked), w.fails.Load())
+}

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Tests on clusters of real engines: three nodes of Cassandra, on 127.0.0.1 to 127.0.0.3, for all of its tests.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/setup.sh cluster
+printf '\n== timelines in Cassandra, three nodes, one of which is killed\n'
+go test -race -count 1 -timeout 10m -tags cluster ./internal/timeline/cassandralog -rapid.checks=10
+echo; echo "make test-cluster: passed in ${SECONDS}s"
