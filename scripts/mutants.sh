@@ -95,13 +95,13 @@ mutant "commit without a sync" $pg/pglog.go 's/"synchronous_commit": +"on"/"sync
 
 # Counters: no number twice, none back.
 ids=internal/idgen
-mutant "begin a sequence below its bound" $ids/sections_store.go 's/o\.start, o\.step, o\.term = uint64\(start\), /o.start, o.step, o.term = max(uint64(start), t.Step)-t.Step, /' 'Sequence|Owner|Bound' $ids
+mutant "begin a sequence below its bound" $ids/sections_store.go 's/= max\(uint64\(start\), t\.Last\), /= max(uint64(start), t.Step)-t.Step, /' 'Sequence|Owner|Bound' $ids
 mutant "raise a bound that is another's" $ids/sections_store.go 's/term = \$4 AND bound >= \$5 AND bound <= \$6/$4 + $5 + $6 > 0/' Bound $ids
 mutant "take a sequence over at once" $ids/owners.go 's/return o\.config\.Own \|\| o\.left\(holder, beat\) <= 0/return o.config.Own || o.left(holder, beat) <= o.config.Lease/' 'Sequence|Owner' $ids
 mutant "give a sequence without a lease" $ids/owners.go 's/int64\(o\.steady\.now\(\)\) < h\.until\.Load\(\)/h.until.Load() > 0/' 'Sequence|Owner|Wall' $ids
 mutant "give a sequence after a sleep" $ids/owners.go 's/o\.clock\.Now\(\)\.UnixNano\(\) < h\.wall\.Load\(\)/h.wall.Load() > 0/' Wall $ids
 mutant "give a number of two ranges" $ids/counters_store.go 's/first = t\.Last \+ 1/first = max(t.Last, 1)/' Segment $ids
-mutant "forget what a deleted tag gave" $ids/tags.go 's/deleted = FALSE WHERE/deleted = FALSE, last = 0 WHERE/' Segment $ids
+mutant "forget what a deleted tag gave" $ids/tags.go 's/last := max\(t\.Last, old\.Last\)/last := t.Last/; s/if last > old\.Last \{/if last > 1<<62 {/' Segment $ids
 mutant "wrap a rule's digits" $ids/counters_store.go 's/most-min\(uint64\(last\), most\)/most/; s/first = uint64\(last\) \+ 1/first = uint64(last)%most + 1/' 'Rule|Day' $ids
 mutant "let a day go back" $ids/rules.go 's/case back <= r\.back:/case back <= 0:/' 'Rule|Day' $ids
 mutant "grow stores that have not agreed" $ids/grow.go 's/^\t\tcapped\.ceiling = g\.ceiling$/\t\tcapped.ceiling = most/' Growth $ids

@@ -202,6 +202,8 @@ func TestATagIsBounded(t *testing.T) {
 		"a segment's keys":   {Name: "a", Scheme: idgen.SchemeSegment, SectionKeys: 1000},
 		"few keys":           {Name: "a", Scheme: idgen.SchemeSequence, SectionKeys: 999},
 		"many keys":          {Name: "a", Scheme: idgen.SchemeSequence, SectionKeys: 1_000_001},
+		"a rule's last":      {Name: "a", Scheme: idgen.SchemeRule, Rule: good, Last: 1},
+		"a last too far":     {Name: "a", Scheme: idgen.SchemeSegment, Maximum: 9, Last: 10},
 		"a segment's rule":   {Name: "a", Scheme: idgen.SchemeSegment, Rule: good},
 		"no digits":          rule(func(r *idgen.Rule) { r.Digits = 0 }),
 		"19 digits":          rule(func(r *idgen.Rule) { r.Digits = 19 }),
@@ -235,7 +237,7 @@ func TestTagsAreKept(t *testing.T) {
 		{Name: "c", Scheme: idgen.SchemeRule, Step: 100, Maximum: 1<<63 - 1, Rule: idgen.Rule{Prefix: "C", Date: "YYMMDD", Zone: "Asia/Tokyo", Digits: 18}},
 	}
 	for _, tag := range want {
-		given := idgen.Tag{Name: tag.Name, Scheme: tag.Scheme, Description: tag.Description, Rule: tag.Rule, Last: 77}
+		given := idgen.Tag{Name: tag.Name, Scheme: tag.Scheme, Description: tag.Description, Rule: tag.Rule}
 		if got, err := tags.PutTag(ctx, given); err != nil || got != tag {
 			t.Fatalf("%+v became %+v: %v", given, got, err)
 		}
@@ -283,6 +285,37 @@ func TestTagsAreKept(t *testing.T) {
 		t.Errorf("%+v, %v", page, err)
 	}
 	fixed()
+}
+
+// TestATagIsPutPastNumbers that were given: what is held in reserve of a segment comes first, and a sequence's owners go on above.
+func TestATagIsPutPastNumbers(t *testing.T) {
+	db := store(t)
+	ctx := t.Context()
+	put(t, db, idgen.Tag{Name: "g", Scheme: idgen.SchemeSegment}, idgen.Tag{Name: "s", Scheme: idgen.SchemeSequence}, idgen.Tag{Name: "new", Scheme: idgen.SchemeSegment, Last: 500})
+	n := newSeqNode(t, db, idgen.SequencesConfig{})
+	if v, err := n.Next(ctx, 5); err != nil || v != 1 {
+		t.Fatalf("%d, %v", v, err)
+	}
+	put(t, db, idgen.Tag{Name: "g", Scheme: idgen.SchemeSegment, Last: 5000}, idgen.Tag{Name: "s", Scheme: idgen.SchemeSequence, Last: 700_000})
+	put(t, db, idgen.Tag{Name: "g", Scheme: idgen.SchemeSegment}, idgen.Tag{Name: "s", Scheme: idgen.SchemeSequence, Last: 7}) // never back
+	if _, err := tagsOf(t, db).PutTag(ctx, idgen.Tag{Name: "g", Scheme: idgen.SchemeSegment, Maximum: 4999}); !hasReason(err, errs.Invalid, "bad_tag") {
+		t.Error(err)
+	}
+	dst := make([]uint64, 1)
+	for tag, want := range map[string]uint64{"g": 5001, "new": 501} {
+		if err := segments(t, db, clock.System{}, 0).Fill(ctx, tag, dst); err != nil || dst[0] != want {
+			t.Errorf("%s: %d, %v", tag, dst[0], err)
+		}
+	}
+	for _, node := range []*seqNode{n, newSeqNode(t, db, idgen.SequencesConfig{Own: true})} {
+		v, err := node.NextN(ctx, 5, 10_000) // beyond the bound that it knows
+		if err != nil || v < 700_001 {
+			t.Errorf("%d, %v", v, err)
+		}
+		if v, err := node.Next(ctx, 999_999); err != nil || v < 700_001 {
+			t.Errorf("another section: %d, %v", v, err)
+		}
+	}
 }
 
 // TestRulesStayApart: no two tags can give one text, also not one that was deleted.

@@ -84,8 +84,8 @@ func FuzzRule(f *testing.F) {
 	})
 }
 
-// at makes a bubble's time one in the year 2026.
-func at(t *testing.T, text string) {
+// wakeAt makes a bubble's time one in the year 2026.
+func wakeAt(t *testing.T, text string) {
 	t.Helper()
 	when, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -111,7 +111,7 @@ func TestADayBeginsAtItsZonesMidnight(t *testing.T) {
 	bubble(t, func(t *testing.T, db *sqldb.DB) {
 		put(t, db, idgen.Tag{Name: "a", Scheme: idgen.SchemeRule, Step: 10, Rule: idgen.Rule{Prefix: "S", Date: "YYYYMMDD", Zone: "Asia/Shanghai", Digits: 4}},
 			idgen.Tag{Name: "b", Scheme: idgen.SchemeRule, Step: 10, Rule: idgen.Rule{Prefix: "N", Digits: 4}})
-		at(t, "2026-11-21T15:59:59Z")
+		wakeAt(t, "2026-11-21T15:59:59Z")
 		c := &stepping{}
 		r := rules(t, db, c)
 		step := func(tag, want string) {
@@ -143,7 +143,7 @@ func TestADayBeginsAtItsZonesMidnight(t *testing.T) {
 func TestADaysDigitsEnd(t *testing.T) {
 	bubble(t, func(t *testing.T, db *sqldb.DB) {
 		put(t, db, idgen.Tag{Name: "a", Scheme: idgen.SchemeRule, Step: 40, Rule: idgen.Rule{Prefix: "A", Date: "YYMMDD", Digits: 2}})
-		at(t, "2026-11-21T12:00:00Z")
+		wakeAt(t, "2026-11-21T12:00:00Z")
 		r := rules(t, db, clock.System{})
 		if ids := nextRule(t, r, "a", 95); ids[0] != "A26112101" || ids[94] != "A26112195" {
 			t.Fatal(ids)
@@ -170,7 +170,7 @@ func TestADaysDigitsEnd(t *testing.T) {
 		for range 400 {
 			time.Sleep(100 * 365 * 24 * time.Hour / 400)
 		}
-		at(t, "2126-11-21T12:00:00Z")
+		wakeAt(t, "2126-11-21T12:00:00Z")
 		used(1)
 		for _, n := range []int{0, -1, 10_001} {
 			if _, err := r.Next(t.Context(), "a", n); !hasReason(err, errs.Invalid, "bad_batch") {

@@ -111,7 +111,7 @@ func (c counters) acquire(ctx context.Context, tag string, section uint64, holde
 				return err
 			}
 		}
-		o.start, o.step, o.term = uint64(start), t.Step, o.term+1
+		o.start, o.step, o.term = max(uint64(start), t.Last), t.Step, o.term+1
 		if o.start >= t.Maximum {
 			return usedUp("a sequence of the tag " + tag + " has come to the tag's maximum, " + decimal(t.Maximum))
 		}

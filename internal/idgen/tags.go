@@ -49,7 +49,9 @@ type Tag struct {
 	SectionKeys uint64
 	// Rule is the form of a rule's ids.
 	Rule Rule
-	// Last number that a node has taken of a segment. For reading only.
+	// Last number that a node has taken of a segment. Put, it only rises: numbers of the segment, or of each key of the
+	// sequence, up to it are taken as given, as after the records were restored from a backup. A segment's reserves on nodes that
+	// run are given first.
 	Last uint64
 }
 
@@ -79,6 +81,8 @@ func (t Tag) complete() (Tag, error) {
 		return t, badTag("a tag's step is 1 to 10,000,000")
 	case t.Maximum > most:
 		return t, badTag("a tag's maximum is at most 9,223,372,036,854,775,807")
+	case t.Last > 0 && t.Scheme != SchemeSegment && t.Scheme != SchemeSequence:
+		return t, badTag("only a segment, or a sequence, is put past numbers that were given")
 	case t.SectionKeys != 0 && (t.Scheme != SchemeSequence || t.SectionKeys < 1000 || t.SectionKeys > 1_000_000):
 		return t, badTag("a section has 1,000 to 1,000,000 keys; only sequences have sections")
 	case t.Scheme != SchemeRule && t.Rule != Rule{}:
@@ -95,6 +99,9 @@ func (t Tag) complete() (Tag, error) {
 	}
 	if t.Scheme == SchemeSequence && t.SectionKeys == 0 {
 		t.SectionKeys = 100_000
+	}
+	if t.Last > t.Maximum {
+		return t, badTag("a tag's maximum is not below its last number")
 	}
 	if t.Scheme == SchemeRule {
 		return t, t.Rule.check()
@@ -171,17 +178,24 @@ func (s *Tags) PutTag(ctx context.Context, t Tag) (Tag, error) {
 		old, _, err := scanTag(tx.QueryRowContext(ctx, `SELECT `+tagColumns+` FROM id_tags WHERE name = $1`, t.Name))
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
-			t.Last = 0
 			return insertTag(ctx, tx, t)
 		case err != nil:
 			return err
 		case old.Scheme != t.Scheme || old.SectionKeys != t.SectionKeys || old.Rule != t.Rule:
 			return errs.New(errs.Conflict, "tag_fixed", "a tag of this name is, or was, of scheme "+old.Scheme+"; scheme, section and rule of a tag never change: take another name")
-		case t.Maximum < old.Last:
-			return badTag("numbers up to " + decimal(old.Last) + " are given; the maximum cannot be below")
 		}
-		t.Last = old.Last
-		_, err = tx.ExecContext(ctx, `UPDATE id_tags SET description = $1, step = $2, maximum = $3, deleted = FALSE WHERE name = $4`, t.Description, int64(t.Step), int64(t.Maximum), t.Name)
+		last := max(t.Last, old.Last)
+		if t.Maximum < last {
+			return badTag("numbers up to " + decimal(last) + " are given; the maximum cannot be below")
+		}
+		if last > old.Last {
+			if err := disown(ctx, tx, t.Name); err != nil {
+				return err
+			}
+		}
+		t.Last = last
+		_, err = tx.ExecContext(ctx, `UPDATE id_tags SET description = $1, step = $2, maximum = $3, deleted = FALSE, last = $4 WHERE name = $5`,
+			t.Description, int64(t.Step), int64(t.Maximum), int64(t.Last), t.Name)
 		return err
 	})
 	if err != nil {
@@ -203,8 +217,8 @@ func insertTag(ctx context.Context, tx *sql.Tx, t Tag) error {
 			return err
 		}
 	}
-	_, err := tx.ExecContext(ctx, `INSERT INTO id_tags (`+tagColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, FALSE)`,
-		t.Name, t.Scheme, t.Description, int64(t.Step), int64(t.Maximum), int64(t.SectionKeys), t.Rule.Prefix, t.Rule.Date, t.Rule.Zone, t.Rule.Digits)
+	_, err := tx.ExecContext(ctx, `INSERT INTO id_tags (`+tagColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, FALSE)`,
+		t.Name, t.Scheme, t.Description, int64(t.Step), int64(t.Maximum), int64(t.SectionKeys), t.Rule.Prefix, t.Rule.Date, t.Rule.Zone, t.Rule.Digits, int64(t.Last))
 	return err
 }
 
@@ -238,8 +252,12 @@ func (s *Tags) DeleteTag(ctx context.Context, name string) error {
 		if n, err := done.RowsAffected(); err != nil || n == 0 {
 			return errors.Join(err, noTag(name))
 		}
-		// Who owns a section of it cannot raise its bound any more, and finds that the tag is gone.
-		_, err = tx.ExecContext(ctx, `UPDATE id_sections SET term = term + 1, holder = '' WHERE tag = $1`, name)
-		return err
+		return disown(ctx, tx, name)
 	})
+}
+
+// disown ends the terms of a sequence's sections: their owners cannot raise bounds any more, and look at the tag again.
+func disown(ctx context.Context, tx *sql.Tx, name string) error {
+	_, err := tx.ExecContext(ctx, `UPDATE id_sections SET term = term + 1, holder = '' WHERE tag = $1`, name)
+	return err
 }
