@@ -1,7 +1,9 @@
 package idgen_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,10 +16,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// at is a clock that stands for ever.
-type at int64
+// standing is a clock that stands for ever.
+type standing int64
 
-func (a at) Now() time.Time { return time.UnixMilli(int64(a)) }
+func (a standing) Now() time.Time { return time.UnixMilli(int64(a)) }
 
 // What is no layout is refused, and the message says why.
 func TestWhatIsNoLayout(t *testing.T) {
@@ -115,7 +117,7 @@ func TestFill(t *testing.T) {
 func TestTimesBeyondTheBits(t *testing.T) {
 	l := idgen.Layout{TimeBits: 41, WorkerBits: 10, SequenceBits: 12}
 	const end = idgen.Epoch + 1<<41
-	for _, ms := range []at{idgen.Epoch - 1, end, end + 1<<41} {
+	for _, ms := range []standing{idgen.Epoch - 1, end, end + 1<<41} {
 		if _, err := idgen.NewSnowflake(t.Context(), idgen.Fixed(ms, 0), idgen.SnowflakeConfig{Layout: l}); err == nil {
 			t.Errorf("it starts at %d", ms)
 		}
@@ -134,7 +136,7 @@ func TestTimesBeyondTheBits(t *testing.T) {
 	if v, err := g.Next(t.Context()); errs.Of(err).Reason != "ids_ended" {
 		t.Errorf("%d, %v", v, err)
 	}
-	if years := snowflake(t, at(end-1<<40), 0).YearsLeft(); years < 34.8 || years > 34.9 {
+	if years := snowflake(t, standing(end-1<<40), 0).YearsLeft(); years < 34.8 || years > 34.9 {
 		t.Errorf("%v years are left of half of 69.7", years)
 	}
 	const messagesEnd = 1 << 42
@@ -147,6 +149,27 @@ func TestTimesBeyondTheBits(t *testing.T) {
 	}
 	if v, err := m.Next(1, 1); errs.Of(err).Reason != "ids_ended" {
 		t.Errorf("%s, %v", v, err)
+	}
+}
+
+// UUIDs and ULIDs end in 2159: they do not begin again.
+func TestMomentsBeyondTheBits(t *testing.T) {
+	c := newByHand()
+	for name, next := range map[string]func() ([16]byte, error){"uuidv7": idgen.NewUUIDv7(c).Next, "ulid": idgen.NewULID(c).Next} {
+		const end = 1577836800000 + 1<<42
+		c.ms.Store(end - 1)
+		first, err := next()
+		if ms := int64(binary.BigEndian.Uint64(first[:]) >> 16); err != nil || ms != end-1 {
+			t.Errorf("%s: the last millisecond is %d, %v", name, ms, err)
+		}
+		c.ms.Store(end)
+		if v, err := next(); errs.Of(err).Reason != "ids_ended" {
+			t.Errorf("%s: %x, %v", name, v, err)
+		}
+		c.ms.Store(0) // as good as 2020
+		if v, err := next(); err != nil || bytes.Compare(v[:], first[:]) <= 0 {
+			t.Errorf("%s: %x after %x, %v", name, v, first, err)
+		}
 	}
 }
 
@@ -166,7 +189,7 @@ func TestRangesOfSpins(t *testing.T) {
 	const ranges = 64
 	seen := map[id.Message]bool{}
 	for slot := range uint64(ranges) {
-		m, err := idgen.NewMessages(t.Context(), idgen.Fixed(at(1_800_000_000_000), slot), idgen.MessagesConfig{Ranges: ranges})
+		m, err := idgen.NewMessages(t.Context(), idgen.Fixed(standing(1_800_000_000_000), slot), idgen.MessagesConfig{Ranges: ranges})
 		if err != nil {
 			t.Fatal(err)
 		}

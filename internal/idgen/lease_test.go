@@ -158,6 +158,44 @@ func TestACopiedDiskHasOtherNumbers(t *testing.T) {
 	}
 }
 
+// A database that moves from machine to machine has at last no number left that was never used: then the one left longest ago is
+// taken, if that was long ago.
+func TestNumbersLeftLongAgo(t *testing.T) {
+	c := newByHand()
+	db := database(t, sqltest.Place(t))
+	start := func(machine string) (*idgen.Messages, error) {
+		l, err := idgen.NewLeases(t.Context(), idgen.LeaseDeps{DB: db, Clock: c, Logger: slog.New(slog.DiscardHandler)}, idgen.LeaseConfig{Machine: machine, Own: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return idgen.NewMessages(t.Context(), l, idgen.MessagesConfig{Ranges: 2})
+	}
+	spin := func(m *idgen.Messages, err error) uint16 {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := m.Next(1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.Spin() / 2048
+	}
+	first := spin(start("a"))
+	c.move(time.Hour)
+	second := spin(start("b"))
+	c.move(idgen.Forgotten)
+	if _, err := start("c"); err != nil || first == second {
+		t.Fatalf("ranges %d and %d, and then %v", first, second, err)
+	}
+	if _, err := start("d"); errs.Of(err).Reason != "no_worker" {
+		t.Errorf("the second was left a short time ago: %v", err)
+	}
+	if third := spin(start("c")); third != first {
+		t.Errorf("the third has range %d", third)
+	}
+}
+
 // Copies of one image, on machines of their own, rarely meet: they do not all take the next number.
 func TestCopiesOfOneImageSpread(t *testing.T) {
 	c := newByHand()

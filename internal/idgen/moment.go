@@ -23,13 +23,16 @@ const (
 	momentEpoch = 1577836800000 // 2020-01-01: 42 bits last until 2159
 )
 
-// next gives milliseconds since 1970, a count of 22 bits, and 64 random bits.
-func (m *moments) next() (ms, count, random uint64) {
+// next gives milliseconds since 1970, a count of 22 bits, and 64 random bits. It fails when the milliseconds have no more bits.
+func (m *moments) next() (ms, count, random uint64, err error) {
 	// What the clock says before 2020 is as good as 2020: uniqueness does not hang on it.
 	now := uint64(max(m.clock.Now().UnixMilli()-momentEpoch, 0))
 	for {
 		last := m.last.Load()
 		next := last + 1
+		if now>>(64-momentBits) != 0 || next == 0 {
+			return 0, 0, 0, errEnded(counting{epoch: momentEpoch, unit: 1, time: 64 - momentBits})
+		}
 		fresh := now > last>>momentBits
 		if fresh {
 			var b [16]byte
@@ -38,7 +41,7 @@ func (m *moments) next() (ms, count, random uint64) {
 			next = now<<momentBits | binary.LittleEndian.Uint64(b[:8])>>(64-momentBits+1)
 		}
 		if m.last.CompareAndSwap(last, next) {
-			return next>>momentBits + momentEpoch, next & (1<<momentBits - 1), rand.Uint64() ^ m.salt.Load()
+			return next>>momentBits + momentEpoch, next & (1<<momentBits - 1), rand.Uint64() ^ m.salt.Load(), nil
 		}
 	}
 }

@@ -15,12 +15,15 @@ type ULID struct{ moments moments }
 // NewULID makes a generator.
 func NewULID(c clock.Clock) *ULID { return &ULID{moments{clock: c}} }
 
-// Next gives a ULID. It does not fail; the error is there for the day when 48 bits of milliseconds are over.
+// Next gives a ULID. It fails after 2159, when the milliseconds that are counted have no more bits.
 func (u *ULID) Next() (v [16]byte, err error) {
-	ms, count, random := u.moments.next()
+	ms, count, random, err := u.moments.next()
+	if err != nil {
+		return v, err
+	}
 	binary.BigEndian.PutUint64(v[:], ms<<16|count>>6)
 	binary.BigEndian.PutUint64(v[8:], count<<58|random>>6)
-	return v, endOf48(ms)
+	return v, nil
 }
 
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"

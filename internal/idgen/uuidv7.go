@@ -16,21 +16,15 @@ type UUIDv7 struct{ moments moments }
 // NewUUIDv7 makes a generator.
 func NewUUIDv7(c clock.Clock) *UUIDv7 { return &UUIDv7{moments{clock: c}} }
 
-// Next gives a UUID. It does not fail; the error is there for the day when 48 bits of milliseconds are over.
+// Next gives a UUID. It fails after 2159, when the milliseconds that are counted have no more bits.
 func (u *UUIDv7) Next() (v [16]byte, err error) {
-	ms, count, random := u.moments.next()
+	ms, count, random, err := u.moments.next()
+	if err != nil {
+		return v, err
+	}
 	binary.BigEndian.PutUint64(v[:], ms<<16|7<<12|count>>10)
 	binary.BigEndian.PutUint64(v[8:], 2<<62|count&(1<<10-1)<<52|random>>12)
-	return v, endOf48(ms)
-}
-
-var errMomentsEnded = errEnded(counting{unit: 1, time: 48})
-
-func endOf48(ms uint64) error {
-	if ms>>48 != 0 {
-		return errMomentsEnded
-	}
-	return nil
+	return v, nil
 }
 
 // UUIDText appends the text form, as 017f22e2-79b0-7cc3-98c4-dc0c0c07398f, to b.
