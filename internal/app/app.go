@@ -195,7 +195,8 @@ func (h *House) rooms(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	h.ids, err = idgen.NewService(ctx, idgen.ServiceDeps{DB: h.db, Leases: h.leases, Clock: system, Logger: h.logger}, idgen.ServiceConfig{Node: node, Own: true})
+	h.ids, err = idgen.NewService(ctx, idgen.ServiceDeps{DB: h.db, Leases: h.leases, Primaries: h.primaries(), Clock: system, Logger: h.logger},
+		idgen.ServiceConfig{Node: node, Own: h.config.Postgres == ""})
 	if err != nil {
 		return err
 	}

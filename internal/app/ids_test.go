@@ -4,14 +4,19 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"log/slog"
 	"net/http"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"connectrpc.com/connect"
 	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
 	idv1 "github.com/rialto-im/rialto/gen/rialto/id/v1"
 	"github.com/rialto-im/rialto/gen/rialto/id/v1/idv1connect"
+	"github.com/rialto-im/rialto/internal/idgen/idcheck"
 	rialto "github.com/rialto-im/rialto/sdk/go"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -121,4 +126,38 @@ func TestIDsOverEachProtocol(t *testing.T) {
 		numbers = append(numbers, n)
 	}
 	took("JSON", numbers, nil)
+}
+
+// TestPrimaries: multi-primary ids come from the databases that the configuration names, go on while one of them is gone, also over a
+// restart, and when there are more of them.
+func TestPrimaries(t *testing.T) {
+	dir := t.TempDir()
+	a, b, c := filepath.Join(dir, "a.db"), filepath.Join(dir, "b.db"), filepath.Join(dir, "c.db")
+	seen := idcheck.Set[uint64]{}
+	take := func(primaries ...string) {
+		t.Helper()
+		h, err := Open(t.Context(), configure(t, filepath.Join(dir, "data"), "ids.primaries="+strings.Join(primaries, ",")), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := h.ids.Next(t.Context(), &idv1.NextRequest{Tag: "multiprimary", Count: 100})
+		if err == nil {
+			err = seen.Add(r.Numbers...)
+		}
+		if err = errors.Join(err, h.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take(a, b)
+	take(b, a)
+	// A place in which there can be no database.
+	take(filepath.Join(dir, "gone", "a.db"), b)
+	take(a, filepath.Join(dir, "gone", "b.db"))
+	var out, errOut strings.Builder
+	if code := IDMain(t.Context(), []string{"grow", a, b, c}, &out, &errOut); code != 0 || out.String() != "3 databases give multi-primary ids\n" {
+		t.Fatalf("%d, %s, %s", code, &out, &errOut)
+	}
+	take(a, b)
+	take(c, b, a)
+	take(c, filepath.Join(dir, "gone", "b.db"), filepath.Join(dir, "gone", "a.db"))
 }

@@ -24,5 +24,7 @@ func (h *House) measure() {
 	telemetry.Count(h.registry, "socket_bytes_in_total", "Bytes from sockets.", read(&stats.BytesIn))
 	telemetry.Count(h.registry, "socket_bytes_out_total", "Bytes to sockets.", read(&stats.BytesOut))
 	telemetry.Count(h.registry, "expired_total", "Messages removed after their time.", func() float64 { return float64(h.chat.Removed()) })
+	telemetry.Count(h.registry, "ids_given_total", "Ids that the id service gave.", func() float64 { return float64(h.ids.Given()) })
+	telemetry.Gauge(h.registry, "ids_years_left", "Years until the time of a scheme of ids has no more bits.", h.ids.YearsLeft)
 	telemetry.Count(h.registry, "carried_total", "Entries carried by fan-out.", func() float64 { return float64(h.fanout.Carried()) })
 }

@@ -84,7 +84,7 @@ func isOrigin(text string) bool {
 
 // checkRooms asks each room about its own.
 func (c *Config) checkRooms() (faults []error) {
-	for _, err := range []error{c.Account.Check(), c.Chat.Check(), c.Gateway.Check()} {
+	for _, err := range []error{c.Account.Check(), c.Chat.Check(), c.Gateway.Check(), c.IDs.Check()} {
 		if err != nil {
 			faults = append(faults, err)
 		}

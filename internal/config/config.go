@@ -14,6 +14,7 @@ import (
 	"github.com/rialto-im/rialto/internal/account"
 	"github.com/rialto-im/rialto/internal/chat"
 	"github.com/rialto-im/rialto/internal/gateway"
+	"github.com/rialto-im/rialto/internal/idgen"
 	"github.com/rialto-im/rialto/internal/inbox"
 	"github.com/rialto-im/rialto/internal/media"
 	"github.com/rialto-im/rialto/internal/presence"
@@ -46,6 +47,7 @@ type Config struct {
 	Presence presence.Config  `yaml:"presence"`
 	Media    media.Config     `yaml:"media"`
 	Gateway  gateway.Config   `yaml:"gateway"`
+	IDs      idgen.Config     `yaml:"ids"`
 }
 
 // TLS files, in PEM.

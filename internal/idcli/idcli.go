@@ -25,6 +25,7 @@ const usage = `Usage:
   rialto id explain ID [--scheme NAME]           give an id's parts
   rialto id tag     put NAME --scheme NAME | list | delete NAME
   rialto id bench   [--url URL --key KEY]        measure how many ids come, and what they cost
+  rialto id grow    DATABASE DATABASE …          add databases to those of multi-primary ids
 
 Schemes: snowflake, sonyflake, segment, multiprimary, sequence, readable, uuidv7, ulid, rule.
 
@@ -59,6 +60,8 @@ func Main(ctx context.Context, args []string, out, errOut io.Writer, open Open) 
 		return c.explain(ctx, args[1:])
 	case "tag":
 		return c.tag(ctx, args[1:])
+	case "grow":
+		return c.grow(ctx, args[1:])
 	case "bench":
 		return c.bench(ctx, args[1:])
 	case "help", "-h", "-help", "--help":

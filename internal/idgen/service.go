@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -28,6 +29,26 @@ type ServiceDeps struct {
 	Logger    *slog.Logger
 }
 
+// Config of the id service.
+type Config struct {
+	// Primaries are the databases of multi-primary ids, each by itself: addresses as postgres://user@host/name, or files of SQLite.
+	// All must answer at the first start; after that any one is enough. Default none: the records alone.
+	Primaries []string `yaml:"primaries"`
+}
+
+// Check finds what cannot be.
+func (c Config) Check() error {
+	for i, where := range c.Primaries {
+		if where == "" || slices.Contains(c.Primaries[:i], where) {
+			return fmt.Errorf("ids.primaries are %d different databases", len(c.Primaries))
+		}
+	}
+	if len(c.Primaries) > storesMost {
+		return fmt.Errorf("ids.primaries are at most %d databases", storesMost)
+	}
+	return nil
+}
+
 // ServiceConfig of the service.
 type ServiceConfig struct {
 	// Node is this node's name.
@@ -49,6 +70,8 @@ type Service struct {
 	primaries *MultiPrimary
 	sequences *Sequences
 	rules     *Rules
+
+	given atomic.Uint64
 
 	mu   sync.Mutex // held by those who change tags
 	tags atomic.Pointer[map[string]known]
@@ -155,6 +178,9 @@ func (s *Service) Next(ctx context.Context, r *idv1.NextRequest) (*idv1.NextResp
 		return nil, err
 	}
 	out, err := s.next(ctx, t, r)
+	if err == nil {
+		s.given.Add(uint64(r.Count))
+	}
 	if errs.Is(err, errs.NotFound) { // another node deleted it
 		s.forget(r.Tag)
 	}
@@ -218,6 +244,14 @@ func (s *Service) read(n int, r *idv1.NextRequest) ([]string, error) {
 		list[i] = m.String()
 	}
 	return list, nil
+}
+
+// Given is how many ids were given since the start.
+func (s *Service) Given() uint64 { return s.given.Load() }
+
+// YearsLeft until the time of one of the schemes has no more bits.
+func (s *Service) YearsLeft() float64 {
+	return min(s.snowflake.YearsLeft(), s.sonyflake.YearsLeft(), s.readable.YearsLeft())
 }
 
 // find gives a tag, as it was a moment ago. Where the records do not answer, what was known holds on.
