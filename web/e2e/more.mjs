@@ -171,11 +171,19 @@ export async function groupLife({ alice, bob, carol, shot }) {
   await panel.getByText("asks to join").waitFor();
   await carol.goto(await alice.getByTestId("join-link").inputValue());
   await carol.getByText("Your request was sent").waitFor();
-  await alice.getByRole("button", { name: "About this chat" }).click();
-  await alice.getByRole("button", { name: "About this chat" }).click(); // the requests are read anew
-  await panel.getByRole("button", { name: "Accept" }).click();
+  await panel.getByRole("button", { name: "Accept" }).click(); // the panel was open: it is told
   await carol.getByTestId("conversation").filter({ hasText: "周日爬山" }).click();
   await carol.getByTestId("composer").waitFor();
+  await panel.getByTestId("retention").selectOption({ label: "for 30 days" });
+  await panel.getByRole("button", { name: "Keep for a shorter time" }).click();
+  await alice.locator("dialog").getByText("no way back").waitFor();
+  await shot(alice, "14-shorter-retention");
+  await alice.locator("dialog").getByRole("button", { name: "Keep for a shorter time" }).click();
+  await alice.getByText(/kept for 30 days/).last().waitFor();
+  await carol.getByText(/kept for 30 days/).last().waitFor();
+  await panel.getByTestId("retention").selectOption({ label: "for 90 days" }); // longer: nothing is lost, nothing is asked
+  await panel.getByRole("button", { name: "Save" }).last().click();
+  await carol.getByText(/kept for 90 days/).last().waitFor();
   await panel.getByRole("button", { name: "Only admins write" }).click();
   await carol.locator(".closed-note").waitFor();
   await shot(alice, "13-group-open-by-approval");

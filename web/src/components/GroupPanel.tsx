@@ -6,6 +6,7 @@ import { Confirm } from "./Confirm.js";
 import { JoinRequests } from "./JoinRequests.js";
 import { MemberRow } from "./MemberRow.js";
 import { PickPeople } from "./PickPeople.js";
+import { Retention } from "./Retention.js";
 
 export type Run = (work: () => Promise<unknown>) => Promise<void>;
 
@@ -36,6 +37,7 @@ export function GroupPanel({ c, run, onOpen }: { c: ConversationView; run: Run; 
     <>
       {manages && <Facts key={`${c.title}\n${c.announcement}`} c={c} run={run} />}
       {manages && <Doors key={c.joinPolicy} c={c} run={run} members={members} />}
+      {manages && <Retention key={c.retentionDays} c={c} run={run} />}
       {manages && c.joinPolicy === JoinPolicy.APPROVAL && <JoinRequests c={c} run={run} />}
       <h4>{t("members", { n: members.length || c.memberCount })}</h4>
       <ul className="members">

@@ -8,6 +8,7 @@ import { Avatar, UserAvatar } from "./Avatar.js";
 import { Confirm } from "./Confirm.js";
 import { GroupPanel, type Run } from "./GroupPanel.js";
 import { CloseIcon } from "./icons.js";
+import { Retention } from "./Retention.js";
 
 /** What there is to know and to set about a conversation. */
 export function InfoPanel({ c, onClose, onOpen }: { c: ConversationView; onClose: () => void; onOpen: (id: string) => void }) {
@@ -40,6 +41,7 @@ export function InfoPanel({ c, onClose, onOpen }: { c: ConversationView; onClose
         <button onClick={() => run(() => client.configure(c.id, { muted: !c.muted }))}>{t(c.muted ? "unmute" : "mute")}</button>
         <button onClick={() => run(() => client.configure(c.id, { archived: !c.archived }))}>{t(c.archived ? "unarchive" : "archive")}</button>
       </div>
+      {direct && <Retention key={c.retentionDays} c={c} run={run} />}
       {direct ? <Peer user={c.peer} run={run} /> : <GroupPanel c={c} run={run} onOpen={onOpen} />}
     </aside>
   );
