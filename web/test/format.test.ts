@@ -32,8 +32,8 @@ test("changes of a group are told in whole sentences, also to those whom they to
   expect(said({ action: Control_Action.JOINED, users: ["2", "3"] })).toBe("You, Bob joined");
   expect(said({ action: Control_Action.MUTED, untilMs: 1n })).toBe("Alice let only admins write");
   expect(said({ action: Control_Action.MUTED, users: ["2"], untilMs: 0n })).toBe("Alice let you write again");
-  expect(said({ action: Control_Action.RETENTION, retentionDays: 7 })).toBe("Alice has messages kept for 7 days");
-  expect(said({ action: Control_Action.RETENTION, retentionDays: 1 })).toBe("Alice has messages kept for 1 day");
+  expect(said({ action: Control_Action.RETENTION, retentionDays: 7 })).toBe("Alice set messages to be kept for 7 days");
+  expect(said({ action: Control_Action.RETENTION, retentionDays: 1 })).toBe("Alice set messages to be kept for 1 day");
   expect(said({ action: Control_Action.RETENTION })).toContain("as long as the server");
   expect(said({ action: Control_Action.TRANSFERRED, users: ["2"] })).toBe("The owner is now you");
 });
