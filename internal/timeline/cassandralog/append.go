@@ -153,5 +153,5 @@ func (l *Log) commit(k timeline.Key, batch []*timeline.Append) {
 	if f.claim != nil && !f.used && err == nil {
 		f.abandon(ctx)
 	}
-	f.claim.finish(f.carried)
+	f.claim.end(f.carried, f.attempt != nil)
 }

@@ -206,7 +206,7 @@ func (f *forming) search(ctx context.Context, find func(*timeline.Append) (uint6
 		}
 		a.Seq, a.Duplicate, found[i] = seq, true, true
 		if len(entries) > 0 {
-			a.Counted, a.Stored = entries[0].Counted, entries[0].Payload
+			a.Counted, a.Stored = entries[0].Counted, append([]byte{}, entries[0].Payload...) // never nil: that would say it expired
 		}
 		return nil
 	})

@@ -63,7 +63,8 @@ type claim struct {
 // record is one that is stored, until its listener is told.
 type record struct {
 	seq     uint64
-	left    int // claims that have not finished
+	left    int  // claims that have not finished
+	unknown bool // what became of a batch nobody knows: the listener is not told, and who follows it reads the record
 	entries []timeline.Committed
 }
 
@@ -136,7 +137,10 @@ func (c *claim) drop(ctx context.Context) error {
 
 // finish says what the batch brought, and tells the listener when that was the last of its record and of all before it. Of no claim
 // it does nothing.
-func (c *claim) finish(entries []timeline.Committed) {
+func (c *claim) finish(entries []timeline.Committed) { c.end(entries, false) }
+
+// end is finish, or says that what became of the batch is unknown.
+func (c *claim) end(entries []timeline.Committed, unknown bool) {
 	if c == nil {
 		return
 	}
@@ -144,11 +148,12 @@ func (c *claim) finish(entries []timeline.Committed) {
 	r.tellMu.Lock()
 	defer r.tellMu.Unlock()
 	c.record.entries = append(c.record.entries, entries...)
+	c.record.unknown = c.record.unknown || unknown
 	c.record.left--
 	for len(r.told) > 0 && r.told[0].left == 0 {
 		first := r.told[0]
 		r.told = r.told[1:]
-		if r.log.options.Listener != nil {
+		if r.log.options.Listener != nil && !first.unknown {
 			r.log.options.Listener([]timeline.Commit{{Partition: r.partition, Record: first.seq, Entries: first.entries}})
 		}
 	}

@@ -231,3 +231,25 @@ func TestAClusterThatAcknowledgesTooEarly(t *testing.T) {
 	must(t, timelinetest.Append(l, &timeline.Append{Key: conversation(0)}).Err)
 	must(t, l.Close())
 }
+
+// TestWhatNobodyKnowsIsNotTold: an append that is given up without knowing what became of it leaves a hole in what the listener is
+// told, so that who follows it reads the record.
+func TestWhatNobodyKnowsIsNotTold(t *testing.T) {
+	o := options(0)
+	var told []uint64
+	o.Listener = func(commits []timeline.Commit) { told = append(told, commits[0].Record) }
+	l, k := several(t, 1, o)[0], conversation(0)
+	for i, unknown := range []bool{false, true, false} {
+		a := &timeline.Append{Key: k, Carry: true}
+		f := newForming(l, k, []*timeline.Append{a})
+		must(t, f.refresh(t.Context()))
+		must(t, f.prepare(t.Context(), f.open))
+		f.claim.end(nil, unknown)
+		if seq := f.claim.record.seq; seq != uint64(i+1) {
+			t.Fatalf("record %d", seq)
+		}
+	}
+	if got := fmt.Sprint(told); got != "[1 3]" {
+		t.Error(got)
+	}
+}

@@ -41,7 +41,7 @@ func (l *Log) tokenIn(ctx context.Context, k timeline.Key, segment uint64, token
 // the highest that they have of its device is in none of them.
 func (l *Log) tokenBefore(ctx context.Context, k timeline.Key, segment uint64, t *timeline.Token) (uint64, error) {
 	if t.Counter != 0 && segment > 0 {
-		highest, err := l.query(ctx, selectPastCounter, l.options.Store, int64(k.ID), int64(t.Sender), int64(t.Device)).scanSeq()
+		highest, err := l.pastCounter(ctx, k, segment, device{t.Sender, t.Device})
 		if err != nil || t.Counter > highest {
 			return 0, err
 		}
@@ -54,6 +54,18 @@ func (l *Log) tokenBefore(ctx context.Context, k timeline.Key, segment uint64, t
 		}
 	}
 	return 0, nil
+}
+
+// pastCounter gives the highest counter that the segments below one have of a device. It never changes, and is kept.
+func (l *Log) pastCounter(ctx context.Context, k timeline.Key, segment uint64, d device) (uint64, error) {
+	if highest, ok := l.cache.past(k, segment, d); ok {
+		return highest, nil
+	}
+	highest, err := l.query(ctx, selectPastCounter, l.options.Store, int64(k.ID), int64(d.sender), int64(d.device)).scanSeq()
+	if err == nil {
+		l.cache.setPast(k, segment, d, highest)
+	}
+	return highest, err
 }
 
 // putDevices says, before entries are stored, how far their devices have counted: what is said too high does no harm.

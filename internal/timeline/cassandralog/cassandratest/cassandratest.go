@@ -145,6 +145,13 @@ func (c *Cluster) Kill(i int) error { return c.nodes[i].kill() }
 // Restart starts a node that was killed, and returns when it serves.
 func (c *Cluster) Restart(ctx context.Context, i int) error { return c.nodes[i].start(ctx) }
 
+// Pause stops a node where it is, as a long collection of garbage or a machine without power for its processor does; Resume lets it
+// go on.
+func (c *Cluster) Pause(i int) error { return c.nodes[i].cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Resume lets a node that was paused go on.
+func (c *Cluster) Resume(i int) error { return c.nodes[i].cmd.Process.Signal(syscall.SIGCONT) }
+
 // Logs gives the last lines of each node's log, for a test that failed.
 func (c *Cluster) Logs() string {
 	text := ""
