@@ -31,6 +31,7 @@ type row struct {
 type bench struct {
 	progress io.Writer
 	duration time.Duration
+	keys     uint64 // of sequences, at a restart
 	rows     []row
 }
 
@@ -40,13 +41,14 @@ func (c *command) bench(ctx context.Context, args []string) int {
 	c.server(fs)
 	b := &bench{progress: c.errOut}
 	fs.DurationVar(&b.duration, "duration", 3*time.Second, "how `long` to measure each row")
+	fs.Uint64Var(&b.keys, "keys", 10_000_000, "how `many` keys sequences have at a restart")
 	connections := fs.Int("connections", 16, "how `many` connections, over the network")
 	asJSON := fs.Bool("json", false, "print the result as JSON")
 	if _, code, ok := c.parse(fs, args, "[flags]", benchAbout, 0); !ok {
 		return code
 	}
-	if b.duration <= 0 || *connections < 1 || *connections > 1024 {
-		fmt.Fprintf(c.errOut, "%s: --duration is more than 0, and --connections 1 to 1,024\n", c.name)
+	if b.duration <= 0 || b.keys < 1 || *connections < 1 || *connections > 1024 {
+		fmt.Fprintf(c.errOut, "%s: --duration and --keys are more than 0, and --connections 1 to 1,024\n", c.name)
 		return 2
 	}
 	measure := func() error { return b.local(ctx) }
@@ -87,8 +89,8 @@ func figure(v float64) string {
 
 func (b *bench) say(what string) { fmt.Fprintln(b.progress, "measuring", what, "…") }
 
-func (b *bench) add(row_, what string, value float64, unit string) {
-	b.rows = append(b.rows, row{row_, what, value, unit})
+func (b *bench) add(name, what string, value float64, unit string) {
+	b.rows = append(b.rows, row{name, what, value, unit})
 }
 
 // rate has callers do a thing, which gives so many ids at a time, for the bench's time, and says how many ids came in a second.

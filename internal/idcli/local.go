@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -175,7 +176,6 @@ func (b *bench) segments(ctx context.Context, deps idgen.CounterDeps) error {
 
 const (
 	someKeys = 1_000_000
-	allKeys  = 10_000_000
 	section  = 100_000
 )
 
@@ -216,8 +216,8 @@ func (b *bench) sequences(ctx context.Context, deps idgen.CounterDeps, way *coun
 		}
 		b.add("I3", "sequences of 1 million keys, 8 goroutines", v/1e6, "million/s")
 		b.add("I3", "bounds stored for 10,000 numbers of a section", float64(way.writes.Load()-before)/float64(issued)*10_000, "")
-		b.say("a restart with 10 million keys")
-		for key := uint64(0); key < allKeys; key++ {
+		b.say("a restart")
+		for key := uint64(0); key < b.keys; key++ {
 			if _, err := q.Next(ctx, key); err != nil {
 				return err
 			}
@@ -229,15 +229,15 @@ func (b *bench) sequences(ctx context.Context, deps idgen.CounterDeps, way *coun
 	}
 	began := time.Now()
 	return open(func(q *idgen.Sequence) error {
-		for key := uint64(0); key < allKeys; key += section {
+		for key := uint64(0); key < b.keys; key += section {
 			if _, err := q.Next(ctx, key); err != nil {
 				return err
 			}
 			if key == 0 {
-				b.add("I6", "restart with 10 million keys, to the first number", time.Since(began).Seconds(), "s")
+				b.add("I6", fmt.Sprintf("restart with %d keys, to the first number", b.keys), time.Since(began).Seconds(), "s")
 			}
 		}
-		b.add("I6", "to a number in each of its 100 sections", time.Since(began).Seconds(), "s")
+		b.add("I6", "to a number in each of its sections", time.Since(began).Seconds(), "s")
 		return nil
 	})
 }
