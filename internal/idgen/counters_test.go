@@ -182,7 +182,8 @@ func hasReason(err error, kind errs.Kind, reason string) bool {
 
 // TestATagIsBounded: what cannot be is refused with a reason, and nothing is stored.
 func TestATagIsBounded(t *testing.T) {
-	tags := tagsOf(t, store(t))
+	db := store(t)
+	tags, generators := tagsOf(t, db), segments(t, db, clock.System{}, 0)
 	good := idgen.Rule{Prefix: "ORD", Date: "YYYYMMDD", Digits: 6}
 	rule := func(change func(*idgen.Rule)) idgen.Tag {
 		r := good
@@ -217,8 +218,22 @@ func TestATagIsBounded(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := tags.GetTag(t.Context(), "a"); !hasReason(err, errs.NotFound, "no_tag") {
-		t.Error(err)
+	for _, name := range []string{"a", "", "\x00", "\xff", "A", strings.Repeat("a", 65)} {
+		if _, err := tags.GetTag(t.Context(), name); !hasReason(err, errs.NotFound, "no_tag") {
+			t.Errorf("%q: %v", name, err)
+		}
+		if err := tags.DeleteTag(t.Context(), name); !hasReason(err, errs.NotFound, "no_tag") {
+			t.Errorf("%q: %v", name, err)
+		}
+		if err := generators.Fill(t.Context(), name, make([]uint64, 1)); !hasReason(err, errs.NotFound, "no_tag") {
+			t.Errorf("%q: %v", name, err)
+		}
+		if name == "a" || name == "" {
+			continue
+		}
+		if _, err := tags.ListTags(t.Context(), name, 10); !hasReason(err, errs.Invalid, "bad_tag_page") {
+			t.Errorf("after %q: %v", name, err)
+		}
 	}
 	for _, limit := range []int{0, -1, 1001} {
 		if _, err := tags.ListTags(t.Context(), "", limit); !hasReason(err, errs.Invalid, "bad_tag_page") {

@@ -181,8 +181,11 @@ func (d *days) take(n int) []string {
 	return ids
 }
 
-// tag reads a tag of a scheme.
+// tag reads a tag of a scheme, or of any.
 func (c counters) tag(ctx context.Context, name, scheme string) (Tag, error) {
+	if !tagName.MatchString(name) {
+		return Tag{}, noTag(name)
+	}
 	t, deleted, err := scanTag(c.db.Read().QueryRowContext(ctx, `SELECT `+tagColumns+` FROM id_tags WHERE name = $1`, name))
 	return live(t, deleted, err, name, scheme)
 }

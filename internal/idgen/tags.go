@@ -135,6 +135,9 @@ func noTag(name string) error {
 
 // liveTag reads a tag of a scheme in a transaction.
 func liveTag(ctx context.Context, tx *sql.Tx, name, scheme string) (Tag, error) {
+	if !tagName.MatchString(name) {
+		return Tag{}, noTag(name)
+	}
 	t, deleted, err := scanTag(tx.QueryRowContext(ctx, `SELECT `+tagColumns+` FROM id_tags WHERE name = $1`, name))
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return t, err // as it is: the store looks for conflicts in it
@@ -149,8 +152,8 @@ func (s *Tags) GetTag(ctx context.Context, name string) (Tag, error) {
 
 // ListTags gives a page of at most limit tags by name, those after a name.
 func (s *Tags) ListTags(ctx context.Context, after string, limit int) (tags []Tag, err error) {
-	if limit < 1 || limit > 1000 {
-		return nil, errs.New(errs.Invalid, "bad_tag_page", "a page has 1 to 1,000 tags")
+	if limit < 1 || limit > 1000 || after != "" && !tagName.MatchString(after) {
+		return nil, errs.New(errs.Invalid, "bad_tag_page", "a page has 1 to 1,000 tags, and begins after the name of one")
 	}
 	rows, err := s.store.db.Read().QueryContext(ctx, `SELECT `+tagColumns+` FROM id_tags WHERE name > $1 AND NOT deleted ORDER BY name LIMIT $2`, after, limit)
 	if err != nil {
@@ -244,6 +247,9 @@ func apart(ctx context.Context, tx *sql.Tx, r Rule) error {
 // DeleteTag ends a tag. A node goes on giving what it holds in reserve of it, unless it is told to Forget it. The tag can be made
 // anew, and goes on where it was.
 func (s *Tags) DeleteTag(ctx context.Context, name string) error {
+	if !tagName.MatchString(name) {
+		return noTag(name)
+	}
 	return s.store.db.Write(ctx, func(tx *sql.Tx) error {
 		done, err := tx.ExecContext(ctx, `UPDATE id_tags SET deleted = TRUE WHERE name = $1 AND NOT deleted`, name)
 		if err != nil {
