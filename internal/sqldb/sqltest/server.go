@@ -67,16 +67,18 @@ func version(path string) int {
 
 // Server is a private one, which listens on nothing but a socket file in a folder of its own.
 type Server struct {
-	URL   string
-	dir   string
-	cmd   *exec.Cmd
-	ended chan error
+	URL      string
+	programs *Programs
+	args     []string
+	dir      string
+	cmd      *exec.Cmd
+	ended    chan error
 }
 
 // Start makes a server with an empty database, and returns when it answers. It forgets all at a power cut: it is for tests. Further
 // settings, as "fsync=on", weigh more than its own.
 func (p *Programs) Start(ctx context.Context, settings ...string) (s *Server, err error) {
-	s = &Server{ended: make(chan error, 1)}
+	s = &Server{programs: p, ended: make(chan error, 1)}
 	if s.dir, err = os.MkdirTemp("", "rialto-postgres-"); err != nil {
 		return nil, err
 	}
@@ -109,16 +111,29 @@ func (p *Programs) launch(ctx context.Context, s *Server, settings []string) err
 	if out, err := p.command(ctx, s.dir, p.initdb, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
-	args = []string{"-D", data}
+	s.args = []string{"-D", data}
 	for _, setting := range append([]string{"listen_addresses=", "unix_socket_directories=" + s.dir, "fsync=off", "max_connections=600", "shared_buffers=32MB"}, settings...) {
-		args = append(args, "-c", setting)
+		s.args = append(s.args, "-c", setting)
 	}
-	s.cmd = p.command(context.Background(), s.dir, p.postgres, args...)
+	return s.run(ctx)
+}
+
+func (s *Server) run(ctx context.Context) error {
+	s.cmd = s.programs.command(context.Background(), s.dir, s.programs.postgres, s.args...)
 	log, err := s.cmd.StderrPipe()
 	if err != nil {
 		return err
 	}
 	return s.await(ctx, log)
+}
+
+// Crash ends the server in the middle of what it does, and starts it again, with what it had written to its files.
+func (s *Server) Crash(ctx context.Context) error {
+	err := s.cmd.Process.Signal(syscall.SIGQUIT)
+	if err = errors.Join(err, <-s.ended); err != nil {
+		return err
+	}
+	return s.run(ctx)
 }
 
 // command runs in the server's folder, with nothing of this process' surroundings.

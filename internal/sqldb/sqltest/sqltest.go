@@ -68,6 +68,12 @@ func Postgres(t testing.TB) string {
 	if server := os.Getenv(Records); server != "" {
 		return server
 	}
+	return Private(t).URL
+}
+
+// Private starts a server for this test alone, with further settings, as "fsync=on". Without PostgreSQL it does as Postgres.
+func Private(t testing.TB, settings ...string) *Server {
+	t.Helper()
 	programs, err := Find()
 	if err != nil {
 		if os.Getenv(All) != "" {
@@ -75,7 +81,7 @@ func Postgres(t testing.TB) string {
 		}
 		t.Skip(err)
 	}
-	s, err := programs.Start(t.Context())
+	s, err := programs.Start(t.Context(), settings...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +90,7 @@ func Postgres(t testing.TB) string {
 			t.Error(err)
 		}
 	})
-	return s.URL
+	return s
 }
 
 // Copy gives another place with the records of a place as they are now, as a backup has them.

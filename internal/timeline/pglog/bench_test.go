@@ -20,19 +20,7 @@ import (
 func BenchmarkAppend(b *testing.B) {
 	for _, setting := range []string{"fsync=on", "fsync=off"} {
 		b.Run(setting, func(b *testing.B) {
-			programs, err := sqltest.Find()
-			if err != nil {
-				b.Fatal(err)
-			}
-			server, err := programs.Start(b.Context(), setting, "shared_buffers=512MB", "max_wal_size=4GB")
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.Cleanup(func() {
-				if err := server.Stop(); err != nil {
-					b.Error(err)
-				}
-			})
+			server := sqltest.Private(b, setting, "shared_buffers=512MB", "max_wal_size=4GB")
 			for _, waiting := range []int{256, 2048} {
 				b.Run(fmt.Sprintf("waiting=%d", waiting), func(b *testing.B) { compare(b, server.URL, waiting) })
 			}

@@ -30,6 +30,14 @@ func open(t testing.TB, place string, options pglog.Options) *pglog.Log {
 	return l
 }
 
+// check is must for other goroutines than the test's.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // logged is where a test finds what a log warns of.
 type logged struct {
 	mu   sync.Mutex // guards text

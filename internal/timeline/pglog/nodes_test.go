@@ -1,12 +1,15 @@
 package pglog_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +17,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/timeline"
 	"github.com/rialto-im/rialto/internal/timeline/pglog"
 	"github.com/rialto-im/rialto/internal/timeline/timelinetest"
@@ -133,10 +137,10 @@ func TestNobodyWaitsForEver(t *testing.T) {
 						}}
 				}
 				l.Append(batch...)
-				must(t, l.Expire(context.Background(), batch[0].Key, 1+rand.Uint64N(5), nil))
+				check(t, l.Expire(context.Background(), batch[0].Key, 1+rand.Uint64N(5), nil))
 			}
 			inFlight.Wait()
-			must(t, l.Close())
+			check(t, l.Close())
 		})
 	}
 	wait.Wait()
@@ -145,16 +149,15 @@ func TestNobodyWaitsForEver(t *testing.T) {
 	}
 }
 
-// TestConnectionsEndAtRandom: nothing that was acknowledged is lost, and nothing is there twice.
-func TestConnectionsEndAtRandom(t *testing.T) {
-	address, name := place(t)
+// disturbed appends from many goroutines by two nodes, while something is done again and again (at every tenth acknowledgement, or
+// as often as there is time for); then nothing that was acknowledged may be lost, or be there twice.
+func disturbed(t *testing.T, address string, disturb func()) {
+	const writers, keys = 8, 4
+	each := 120 * longer(t)
 	nodes := []*pglog.Log{open(t, address, pglog.Options{}), open(t, address, pglog.Options{})}
-	admin := session(t, address)
-	const writers, each, keys = 8, 120, 4
 	var writing sync.WaitGroup
-	var acknowledged [writers][each]*timeline.Append
-	var killed atomic.Int64
-	again := make(chan struct{}, writers*each) // every tenth acknowledgement ends a connection that others use
+	var acknowledged [writers][]*timeline.Append
+	again := make(chan struct{}, writers*each)
 	for w := range uint64(writers) {
 		writing.Go(func() {
 			for i := range uint64(each) {
@@ -162,47 +165,80 @@ func TestConnectionsEndAtRandom(t *testing.T) {
 				if i%3 > 0 {
 					a.Token = token(w, i+1)
 				}
-				acknowledged[w][i] = timelinetest.Append(nodes[(w+i)%2], a)
+				acknowledged[w] = append(acknowledged[w], timelinetest.Append(nodes[(w+i)%2], a))
 				if (w+i)%10 == 0 {
 					again <- struct{}{}
 				}
 			}
 		})
 	}
-	var ending sync.WaitGroup
-	ending.Go(func() {
+	var disturbing sync.WaitGroup
+	disturbing.Go(func() {
 		for range again {
-			var n int64
-			err := admin.QueryRow(context.Background(), `SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity
-				WHERE application_name = $1 AND pid <> pg_backend_pid() AND query LIKE '%WITH a AS (%' ORDER BY state, random() LIMIT 1) them`, name).Scan(&n)
-			if err != nil {
-				t.Errorf("ending connections: %v", err)
-			}
-			killed.Add(n)
+			disturb()
 		}
 	})
 	writing.Wait()
 	close(again)
-	ending.Wait()
-	t.Logf("%d connections were ended", killed.Load())
+	disturbing.Wait()
 	texts := map[uint64][]string{}
 	total := 0
 	for k := range uint64(keys) {
 		texts[k+1] = read(t, nodes[0], conversation(k+1))
 		total += len(texts[k+1])
 	}
-	if total != writers*each || killed.Load() < 10 {
-		t.Errorf("%d entries of %d, after %d connections ended", total, writers*each, killed.Load())
+	if total != writers*each {
+		t.Errorf("%d entries of %d", total, writers*each)
 	}
 	for w := range acknowledged {
 		for i, a := range acknowledged[w] {
 			if a.Err != nil || a.Seq == 0 || a.Duplicate || texts[a.Key.ID][a.Seq-1] != fmt.Sprintf("%d/%d", w, i) {
-				t.Errorf("%d/%d: %+v", w, i, a)
+				t.Fatalf("%d/%d: %+v", w, i, a)
 			}
 		}
 	}
 	must(t, nodes[0].Close())
 	must(t, nodes[1].Close())
+}
+
+// longer than a usual run, by the factor that the environment says.
+func longer(t *testing.T) int {
+	n, err := strconv.Atoi(cmp.Or(os.Getenv("PGLOG_LONGER"), "1"))
+	must(t, err)
+	return n
+}
+
+func TestConnectionsEndAtRandom(t *testing.T) {
+	address, name := place(t)
+	admin := session(t, address)
+	killed := 0
+	disturbed(t, address, func() {
+		var n int
+		err := admin.QueryRow(context.Background(), `SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity
+			WHERE application_name = $1 AND pid <> pg_backend_pid() AND query LIKE '%WITH a AS (%' ORDER BY state, random() LIMIT 1) them`, name).Scan(&n)
+		if err != nil {
+			t.Errorf("ending connections: %v", err)
+		}
+		killed += n
+	})
+	if killed < 10 {
+		t.Errorf("%d connections were ended", killed)
+	}
+}
+
+// TestPostgreSQLEndsInTheMiddle of what it does, and comes back.
+func TestPostgreSQLEndsInTheMiddle(t *testing.T) {
+	server := sqltest.Private(t, "fsync=on")
+	crashes, asked := 0, 0
+	disturbed(t, server.URL, func() {
+		if asked++; asked%24 == 0 {
+			crashes++
+			check(t, server.Crash(context.Background()))
+		}
+	})
+	if crashes < 4 {
+		t.Errorf("it ended %d times", crashes)
+	}
 }
 
 // TestAnAnswerIsLost: the outcome of a transaction whose connection ended is found, with the numbers that it gave.
