@@ -118,6 +118,9 @@ func (b *Bus) Request(ctx context.Context, subject string, data []byte) ([]byte,
 
 // finish has responders take no more, and waits for what they work at.
 func (b *Bus) finish(ctx context.Context, responders []*responder) error {
+	if !b.conn.IsConnected() {
+		b.conn.Close() // nothing can be drained
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -17,6 +18,10 @@ const (
 	user = "rialto"
 	// startWait is how long a server may take until it listens.
 	startWait = 10 * time.Second
+	startPoll = 5 * time.Millisecond
+	// noPort is none that could be listened on, for clients. DontListen says so better, but with it nats-server 2.15 never listens
+	// for other servers either: those wait for the clients' port, which they go on without only once opening it has failed.
+	noPort = 1 << 16
 )
 
 // startServer starts the server in this process. No client reaches it from outside; other servers do, at Listen.
@@ -27,6 +32,7 @@ func startServer(deps Deps, config Config) (*server.Server, error) {
 		Username: user, Password: config.Secret,
 	}
 	if config.Listen != "" {
+		options.DontListen, options.Host, options.Port = false, "127.0.0.1", noPort
 		if err := cluster(options, config); err != nil {
 			return nil, err
 		}
@@ -38,17 +44,18 @@ func startServer(deps Deps, config Config) (*server.Server, error) {
 	failed := make(chan string, 1)
 	s.SetLoggerV2(&logger{deps.Logger, failed}, false, false, false)
 	s.Start()
-	for deadline := time.Now().Add(startWait); !s.ReadyForConnections(50 * time.Millisecond); {
+	for deadline := time.Now().Add(startWait); config.Listen != "" && s.ClusterAddr() == nil; {
 		var why string
 		select {
 		case why = <-failed:
-		default:
+		case <-time.After(startPoll):
 			if time.Now().Before(deadline) {
 				continue
 			}
 			why = "it is not ready after " + startWait.String()
 		}
 		s.Shutdown()
+		s.WaitForShutdown()
 		return nil, errors.New("the bus's server cannot start at " + config.Listen + ": " + why)
 	}
 	return s, nil
@@ -133,6 +140,9 @@ func (l *logger) Errorf(format string, args ...any) {
 
 func (l *logger) Fatalf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
+	if strings.Contains(text, ":"+strconv.Itoa(noPort)) {
+		return // as it should be
+	}
 	l.out.Error("the bus's server failed", "says", text)
 	select {
 	case l.failed <- text:

@@ -1,0 +1,272 @@
+package natsbus_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/bus"
+	"github.com/rialto-im/rialto/internal/bus/natsbus"
+)
+
+const secret = "a secret of the cluster"
+
+// member of a cluster under test: what it hears on its own subject.
+type member struct {
+	*natsbus.Bus
+	name   string
+	heard  chan string
+	missed chan struct{}
+}
+
+func join(t *testing.T, name string, config natsbus.Config) *member {
+	t.Helper()
+	config.Secret, config.Mark = secret, 20*time.Millisecond
+	m := &member{Bus: start(t, name, config), name: name, heard: make(chan string, 10_000), missed: make(chan struct{}, 10_000)}
+	m.listen(t)
+	return m
+}
+
+func (m *member) listen(t *testing.T) {
+	t.Helper()
+	_, err := m.Subscribe(bus.Node(m.name, 0), func(data []byte) { m.heard <- string(data) }, func() { m.missed <- struct{}{} })
+	must(t, err)
+	_, err = m.Respond(m.name, func(data []byte) []byte { return append([]byte(m.name+" says "), data...) })
+	must(t, err)
+}
+
+// reaches waits until m knows that other listens.
+func (m *member) reaches(t *testing.T, other *member) {
+	t.Helper()
+	until(t, m.name+" reaches "+other.name, func() bool {
+		answer, err := m.Request(t.Context(), other.name, []byte("hello"))
+		return err == nil && string(answer) == other.name+" says hello"
+	})
+}
+
+// send messages that all arrive, in order.
+func (m *member) send(t *testing.T, other *member, what string) {
+	t.Helper()
+	for i := range 100 {
+		must(t, m.Publish(bus.Node(other.name, 0), fmt.Appendf(nil, "%s %d", what, i)))
+	}
+	for i := range 100 {
+		if got, want := <-other.heard, fmt.Sprintf("%s %d", what, i); got != want {
+			t.Fatalf("%s hears %q, not %q", other.name, got, want)
+		}
+	}
+}
+
+func TestThreeNodes(t *testing.T) {
+	loopback := natsbus.Config{Listen: "127.0.0.1:0"}
+	a := join(t, "a", loopback)
+	b := join(t, "b", natsbus.Config{Listen: "127.0.0.1:0", Peers: []string{a.Addr()}})
+	c := join(t, "c", natsbus.Config{Listen: "127.0.0.1:0", Peers: []string{a.Addr()}}) // it learns of b from a
+	all := []*member{a, b, c}
+	everyone := func() {
+		t.Helper()
+		for _, from := range all {
+			for _, to := range all {
+				from.reaches(t, to)
+				from.send(t, to, from.name+" to "+to.name)
+			}
+		}
+		until(t, "each has two peers", func() bool { return a.Stats().Peers == 2 && b.Stats().Peers == 2 && c.Stats().Peers == 2 })
+	}
+	everyone()
+	for _, m := range all {
+		if at := m.Clients(); at != nil {
+			t.Errorf("%s listens for clients at %v", m.name, at)
+		}
+		if len(m.missed) > 0 {
+			t.Errorf("%s is told that it misses something", m.name)
+		}
+	}
+	// The first node ends, by whom the others have met.
+	place := a.Addr()
+	a.Kill()
+	until(t, "the others know", func() bool { return b.Stats().Peers == 1 && c.Stats().Peers == 1 })
+	b.send(t, c, "without a")
+	c.send(t, b, "without a, back")
+	if _, err := b.Request(t.Context(), "a", nil); !errors.Is(err, bus.ErrNoResponder) {
+		t.Errorf("a request to a node that is gone: %v", err)
+	}
+	must(t, b.Publish(bus.Node("a", 0), []byte("lost")))
+	must(t, a.Close())
+	// It comes back at its place: it is reached, and told that it has missed something, though nothing more is said.
+	a = join(t, "a", natsbus.Config{Listen: place, Peers: []string{b.Addr(), c.Addr(), place}})
+	all[0] = a
+	<-a.missed
+	everyone()
+	if len(b.missed)+len(c.missed) > 0 {
+		t.Error("those that stayed are told that they miss something")
+	}
+}
+
+// cable carries connections to an address, until it is cut.
+type cable struct {
+	listener net.Listener
+	to       string
+
+	mu    sync.Mutex // guards what follows
+	cut   bool
+	ended sync.WaitGroup
+	conns map[net.Conn]bool
+}
+
+func lay(t *testing.T, to string) *cable {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	c := &cable{listener: l, to: to, conns: map[net.Conn]bool{}}
+	c.ended.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.ended.Go(func() { c.carry(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		must(t, l.Close())
+		c.set(true)
+		c.ended.Wait()
+	})
+	return c
+}
+
+func (c *cable) carry(near net.Conn) {
+	defer near.Close()
+	far, err := net.Dial("tcp", c.to)
+	if err != nil {
+		return
+	}
+	defer far.Close()
+	c.mu.Lock()
+	cut := c.cut
+	c.conns[near], c.conns[far] = true, true
+	c.mu.Unlock()
+	if cut {
+		return
+	}
+	c.ended.Go(func() {
+		_, _ = io.Copy(far, near)
+		_ = far.Close()
+	})
+	_, _ = io.Copy(near, far)
+}
+
+func (c *cable) set(cut bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cut = cut
+	if cut {
+		for conn := range c.conns {
+			_ = conn.Close()
+		}
+		clear(c.conns)
+	}
+}
+
+// TestARouteBreaks while the last message is on its way to a node that lives: it is told, though nothing more is said.
+func TestARouteBreaks(t *testing.T) {
+	a := join(t, "a", natsbus.Config{Listen: "127.0.0.1:0"})
+	wire := lay(t, a.Addr())
+	b := join(t, "b", natsbus.Config{Listen: "127.0.0.1:0", Peers: []string{wire.listener.Addr().String()}})
+	a.reaches(t, b)
+	a.send(t, b, "before")
+	if len(b.missed) > 0 {
+		t.Error("it is told before anything is missing")
+	}
+	wire.set(true)
+	until(t, "the route is gone", func() bool { return a.Stats().Peers == 0 })
+	must(t, a.Publish(bus.Node("b", 0), []byte("lost")))
+	wire.set(false)
+	<-b.missed
+	a.reaches(t, b)
+	a.send(t, b, "after")
+	if len(b.missed) > 0 || b.Stats().Holes != 1 {
+		t.Errorf("it is told %d times of one hole", b.Stats().Holes)
+	}
+}
+
+// TestStrangers: a node with another secret is refused.
+func TestStrangers(t *testing.T) {
+	said := make(lines, 1000)
+	a, err := open("a", natsbus.Config{Listen: "127.0.0.1:0", Secret: secret}, said)
+	must(t, err)
+	defer a.Close()
+	b := start(t, "b", natsbus.Config{Listen: "127.0.0.1:0", Secret: secret + "?", Peers: []string{a.Addr()}})
+	said.await(t, "authentication error")
+	if a.Stats().Peers+b.Stats().Peers != 0 {
+		t.Error("it is a peer")
+	}
+}
+
+// TestCertificates: nodes with certificates of one authority meet; one of another is refused, and one without any.
+func TestCertificates(t *testing.T) {
+	ours, theirs := authority(t), authority(t)
+	node := func(files natsbus.TLS, peers ...string) natsbus.Config {
+		return natsbus.Config{Listen: "127.0.0.1:0", TLS: files, Peers: peers}
+	}
+	said := make(lines, 10_000)
+	config := node(ours)
+	config.Secret = secret
+	a, err := open("a", config, said)
+	must(t, err)
+	defer a.Close()
+	b := join(t, "b", node(ours, a.Addr()))
+	until(t, "they are peers", func() bool { return a.Stats().Peers == 1 && b.Stats().Peers == 1 })
+	for name, files := range map[string]natsbus.TLS{"another authority": theirs, "no tls": {}, "another's certificate": {Cert: theirs.Cert, Key: theirs.Key, CA: ours.CA}} {
+		config := node(files, a.Addr())
+		config.Secret = secret
+		stranger, err := open("stranger", config, said)
+		must(t, err)
+		said.await(t, "TLS")
+		if stranger.Stats().Peers != 0 {
+			t.Errorf("%s: it is a peer", name)
+		}
+		must(t, stranger.Close())
+		for len(said) > 0 {
+			<-said
+		}
+	}
+	if got := a.Stats().Peers; got != 1 {
+		t.Errorf("a has %d peers", got)
+	}
+}
+
+// authority makes one, and a certificate of it for loopback.
+func authority(t *testing.T) natsbus.TLS {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name, kind string, der []byte) string {
+		path := filepath.Join(dir, name)
+		must(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
+		return path
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(t, err)
+	ca := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, key.Public(), key)
+	must(t, err)
+	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+	der, err := x509.CreateCertificate(rand.Reader, leaf, ca, key.Public(), key)
+	must(t, err)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	must(t, err)
+	return natsbus.TLS{Cert: write("cert.pem", "CERTIFICATE", der), Key: write("key.pem", "PRIVATE KEY", private), CA: write("ca.pem", "CERTIFICATE", caDER)}
+}
