@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the samples of the readme and of docs/getting-started.md, as they stand, against a new server of bin/rialto. Only the
+# Runs the samples of the readme, of docs/getting-started.md and of docs/ids.md, as they stand, against a new server of bin/rialto. Only the
 # address is another, and wscat, which waits for a person, is left out. The SDK in sdk/ts must have been built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,7 +21,7 @@ server=$!
 read -r line <ready || { cat log; exit 1; }
 address=$(grep -oE 'http://[0-9.:]+' <<<"$line" | head -1)
 
-for page in README.md README.zh.md docs/getting-started.md; do
+for page in README.md README.zh.md docs/getting-started.md docs/ids.md; do
 	commands=$(blocks sh "$root/$page" | sed "s|http://127.0.0.1:7070|$address|g; /wscat/d")
 	# The two readmes have the same commands: their users' handles are other ones.
 	[ "$page" != README.zh.md ] || commands=$(sed -E 's/"(alice|bob|carol)1"/"\1zh"/g' <<<"$commands")
