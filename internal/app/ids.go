@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"github.com/rialto-im/rialto/internal/idgen"
@@ -24,12 +25,17 @@ func (h *House) generators(ctx context.Context) (*idgen.Snowflake, *idgen.Messag
 	if err != nil {
 		return nil, nil, err
 	}
+	// Side by side, so that their writes meet in a commit.
+	var messages *idgen.Messages
+	var merr error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		messages, merr = idgen.NewMessages(ctx, h.leases, idgen.MessagesConfig{})
+	}()
 	ids, err := idgen.NewSnowflake(ctx, h.leases, idgen.SnowflakeConfig{})
-	if err != nil {
-		return nil, nil, err
-	}
-	messages, err := idgen.NewMessages(ctx, h.leases, idgen.MessagesConfig{})
-	return ids, messages, err
+	<-done
+	return ids, messages, errors.Join(err, merr)
 }
 
 // digest of what tells one machine, or one copy of a file, from another.

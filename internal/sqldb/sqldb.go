@@ -111,24 +111,32 @@ func (d *DB) Close() error {
 	return errors.Join(d.reader.Close(), d.writer.Close())
 }
 
-// Migrate brings a room's tables up to date: steps run once each, in order, and are never changed afterwards. In a step,
-// {bytes} is the type of columns that hold bytes, and {number} that of a primary key that the database numbers, rising.
+// Migrate brings a room's tables up to date: steps run once each, in order, and are never changed afterwards. Those that are missing
+// run in one transaction. In a step, {bytes} is the type of columns that hold bytes, and {number} that of a primary key that the
+// database numbers, rising.
 func (d *DB) Migrate(ctx context.Context, room string, steps []string) error {
-	for i, step := range steps {
-		err := d.write(&job{ctx: ctx, alone: true, done: make(chan struct{}), run: func(tx *sql.Tx) error {
+	var at int
+	err := d.write(&job{ctx: ctx, alone: true, done: make(chan struct{}), run: func(tx *sql.Tx) error {
+		for i, step := range steps {
+			at = i
 			var done int
-			if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM migrations WHERE room = $1 AND step = $2`, room, i).Scan(&done); err != nil || done > 0 {
+			if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM migrations WHERE room = $1 AND step = $2`, room, i).Scan(&done); err != nil {
 				return err
+			}
+			if done > 0 {
+				continue
 			}
 			if _, err := tx.ExecContext(ctx, d.dialect.words.Replace(step)); err != nil {
 				return err
 			}
-			_, err := tx.ExecContext(ctx, `INSERT INTO migrations (room, step) VALUES ($1, $2)`, room, i)
-			return err
-		}})
-		if err != nil {
-			return fmt.Errorf("migration %d of %s: %w", i, room, err)
+			if _, err := tx.ExecContext(ctx, `INSERT INTO migrations (room, step) VALUES ($1, $2)`, room, i); err != nil {
+				return err
+			}
 		}
+		return nil
+	}})
+	if err != nil {
+		return fmt.Errorf("migration %d of %s: %w", at, room, err)
 	}
 	return nil
 }
