@@ -119,7 +119,7 @@ func (c *committer) try(g *group) error {
 	c.arguments.fill(g.sent)
 	c.parts = appendNumbers(c.parts, typeInt2, partitions)
 	writer := int8Value(c.writer)
-	c.conn.deadline(c.log.options.Patience)
+	c.conn.deadline(c.log.options.Patience / 2)
 	p := c.conn.StartPipeline(context.Background())
 	p.SendQueryPrepared("writer", [][]byte{writer}, binaryFormat, binaryFormat)
 	p.SendQueryPrepared("tails", [][]byte{c.parts}, binaryFormat, binaryFormat)

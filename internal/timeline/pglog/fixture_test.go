@@ -109,6 +109,7 @@ const (
 	loseAnswer        // it is stored, and the answer is lost with the connection
 	loseQuestion      // the connection is lost before it came there
 	comeLate          // the connection is lost, and the batch arrives later, at release
+	silent            // nothing comes there, and no answer
 	away              // as loseQuestion, for all that come
 )
 
@@ -186,6 +187,8 @@ func (p *proxy) serve(client net.Conn) {
 			close(lost)
 		case loseQuestion:
 			_ = server.Close()
+		case silent:
+			n = 0
 		case comeLate:
 			_ = client.Close()
 			back.Wait() // ends with release

@@ -246,13 +246,13 @@ func TestAnAnswerIsLost(t *testing.T) {
 	address, _ := place(t)
 	through, way := between(t, address)
 	var told []timeline.Commit
-	l := open(t, way, pglog.Options{Listener: func(c []timeline.Commit) { told = append(told, c...) }})
+	l := open(t, way, pglog.Options{Patience: 3 * time.Second, Listener: func(c []timeline.Commit) { told = append(told, c...) }})
 	other := open(t, address, pglog.Options{})
 	k := conversation(1)
 	for i := range 3 { // so that each way has its connection
 		timelinetest.Append(l, &timeline.Append{Key: k, Payload: fmt.Append(nil, "before", i), Token: token(1, uint64(i+1)), Carry: true})
 	}
-	for n, f := range []fate{loseAnswer, loseQuestion, comeLate} {
+	for n, f := range []fate{loseAnswer, loseQuestion, comeLate, silent} {
 		through.let(f)
 		var wait sync.WaitGroup
 		batch := []*timeline.Append{
@@ -281,12 +281,12 @@ func TestAnAnswerIsLost(t *testing.T) {
 	}
 	must(t, l.Close())
 	through.settled()
-	if got := strings.Join(read(t, other, k), " "); got != "before0 before1 before2 with a token1 without a token1 with a token2 without a token2 with a token3 without a token3" {
+	if got := strings.Join(read(t, other, k), " "); got != "before0 before1 before2 with a token1 without a token1 with a token2 without a token2 with a token3 without a token3 with a token4 without a token4" {
 		t.Errorf("there are: %s", got)
 	}
 	records, err := other.Records(t.Context(), k.Partition(), 0, 100)
 	must(t, err)
-	if len(records) != len(told) || through.refused() != 3 {
+	if len(records) != len(told) || through.refused() != 4 {
 		t.Fatalf("%d records, %d commits were told, %d batches were met", len(records), len(told), through.refused())
 	}
 	for i, c := range told {

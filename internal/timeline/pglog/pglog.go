@@ -42,7 +42,8 @@ type Options struct {
 	Queue int
 	// QueueBytes bounds their payloads; 0 is 32 MiB.
 	QueueBytes int
-	// Patience with a database that does not answer; 0 is 10 seconds. After it, appends are refused.
+	// Patience with a database that does not answer; 0 is 10 seconds. After it appends are
+	// refused; a connection that is silent for half of it is given up.
 	Patience time.Duration
 	// Readers bounds the connections for reading; 0 is 8. Writers bounds those for inboxes; 0 is 4. Appends have four more.
 	Readers, Writers int
@@ -108,14 +109,14 @@ func Open(ctx context.Context, url string, options Options) (*Log, error) {
 // commit would count as done.
 func writing(c *pgx.ConnConfig, o Options) *pgx.ConnConfig {
 	c = c.Copy()
-	milliseconds := strconv.FormatInt(o.Patience.Milliseconds(), 10)
+	milliseconds := func(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }
 	for name, value := range map[string]string{
 		"synchronous_commit":                  "on",
 		"default_transaction_isolation":       "read committed",
 		"default_transaction_read_only":       "off",
 		"statement_timeout":                   "0",
-		"lock_timeout":                        milliseconds,
-		"idle_in_transaction_session_timeout": milliseconds, // a node that stops in the middle of sending holds locks
+		"lock_timeout":                        milliseconds(o.Patience / 4), // before the connection is given up
+		"idle_in_transaction_session_timeout": milliseconds(o.Patience),     // a node that stops in the middle of sending holds locks
 		"jit":                                 "off",
 		// Statements are few, and each looks up rows by key: tables that were small when a plan was made grow.
 		"plan_cache_mode":  "force_generic_plan",

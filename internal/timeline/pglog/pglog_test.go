@@ -12,6 +12,6 @@ import (
 func TestLog(t *testing.T) {
 	server := sqltest.Postgres(t)
 	timelinetest.Run(t, func(t testing.TB, listener timeline.Listener) timeline.Log {
-		return open(t, sqltest.Schema(t, server), pglog.Options{Listener: listener})
+		return open(t, sqltest.Schema(t, server), pglog.Options{Listener: listener, Readers: 1, Writers: 1})
 	})
 }

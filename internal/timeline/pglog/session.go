@@ -109,7 +109,7 @@ func (c *committer) leave() {
 func (c *connection) deadline(in time.Duration) {
 	var at time.Time
 	if in > 0 {
-		at = time.Now().Add(3 * in) // a wait for locks is less
+		at = time.Now().Add(in)
 	}
 	_ = c.Conn().SetDeadline(at) // of a connection that ended: the next use says so
 }
