@@ -74,21 +74,27 @@ func protoOf(m any) (proto.Message, error) {
 }
 
 // Marshal gives an answer's bytes.
-func (protoCodec) Marshal(m any) ([]byte, error) {
-	p, err := protoOf(m)
-	if err != nil {
-		return nil, err
-	}
-	return proto.Marshal(p)
-}
+func (c protoCodec) Marshal(m any) ([]byte, error) { return c.MarshalAppend(nil, m) }
 
 // Marshal gives an answer's JSON.
-func (jsonCodec) Marshal(m any) ([]byte, error) {
+func (c jsonCodec) Marshal(m any) ([]byte, error) { return c.MarshalAppend(nil, m) }
+
+// MarshalAppend appends an answer's bytes to a buffer that Connect uses again.
+func (protoCodec) MarshalAppend(b []byte, m any) ([]byte, error) {
 	p, err := protoOf(m)
 	if err != nil {
 		return nil, err
 	}
-	return protojson.Marshal(p)
+	return proto.MarshalOptions{}.MarshalAppend(b, p)
+}
+
+// MarshalAppend appends an answer's JSON to a buffer that Connect uses again.
+func (jsonCodec) MarshalAppend(b []byte, m any) ([]byte, error) {
+	p, err := protoOf(m)
+	if err != nil {
+		return nil, err
+	}
+	return protojson.MarshalOptions{}.MarshalAppend(b, p)
 }
 
 // Unmarshal reads a request, or a message of the protocol itself.
