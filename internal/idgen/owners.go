@@ -48,6 +48,12 @@ type sighting struct {
 	since time.Duration
 }
 
+// wish for a section's bound to be raised above what it was.
+type wish struct {
+	section *section
+	above   uint64
+}
+
 // owners owns sections for a node.
 type owners struct {
 	store  counters
@@ -61,7 +67,7 @@ type owners struct {
 	over   bool // of the one who has that turn: Run has ended
 	pages  atomic.Int64
 	round  atomic.Int64 // of making room
-	wanted chan *section
+	wanted chan wish
 
 	mu   sync.Mutex // guards what is below
 	seen map[string]sighting
@@ -87,7 +93,7 @@ func newOwners(store counters, deps CounterDeps, c SequencesConfig) (*owners, er
 		return nil, errs.New(errs.Invalid, "bad_config", "the lease of sequences must be at least twice its margin")
 	}
 	o := &owners{store: store, clock: deps.Clock, logger: deps.Logger, config: c, steady: newSteady(), leases: newTurn(),
-		wanted: make(chan *section, sectionQueue), seen: map[string]sighting{}, open: map[*section]*shard{}}
+		wanted: make(chan wish, sectionQueue), seen: map[string]sighting{}, open: map[*section]*shard{}}
 	o.begin()
 	return o, nil
 }
@@ -295,10 +301,10 @@ func (o *owners) drop(c *section) {
 	c.made = 0
 }
 
-// want has Run raise a section's bound.
-func (o *owners) want(c *section) {
+// want has Run raise a section's bound, if that is still what it was.
+func (o *owners) want(c *section, bound uint64) {
 	select {
-	case o.wanted <- c:
+	case o.wanted <- wish{c, bound}:
 	default:
 		c.asked.Store(false)
 	}
@@ -372,8 +378,9 @@ func (o *owners) raiseWanted(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case c := <-o.wanted:
-			err := o.raise(ctx, c, c.bound.Load()+1)
+		case w := <-o.wanted:
+			c := w.section
+			err := o.raise(ctx, c, w.above+1)
 			c.asked.Store(false)
 			if err != nil && ctx.Err() == nil && !errs.Is(err, errs.Exhausted) {
 				o.logger.Warn("a sequence's bound could not be raised; the numbers below it are given", "tag", c.tag, "section", c.number, "error", err)

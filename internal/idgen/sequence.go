@@ -166,7 +166,7 @@ func (q *Sequence) next(ctx context.Context, key, n uint64) (uint64, error) {
 				continue
 			}
 			if bound-last < c.step.Load()/10 && !c.last.Load() && c.asked.CompareAndSwap(false, true) {
-				q.owners.want(c)
+				q.owners.want(c, bound)
 			}
 			return c.start + at + 1, nil
 		}
