@@ -83,6 +83,7 @@ type Bus struct {
 	dropped    uint64 // by subscriptions that have been cancelled
 
 	working sync.WaitGroup // requests that are worked at; none begins once all responders have ended
+	asking  sync.WaitGroup // requests that wait for their answers; begun under mu while not closed
 
 	received, holes, odd, reconnects atomic.Uint64
 }

@@ -83,9 +83,10 @@ func (b *Bus) Request(ctx context.Context, subject string, data []byte) ([]byte,
 	if err := bus.Check(subject, data); err != nil {
 		return nil, err
 	}
-	if b.closed.Load() {
+	if !b.ask() {
 		return nil, bus.ErrClosed
 	}
+	defer b.asking.Done()
 	if !b.conn.IsConnected() {
 		return nil, bus.ErrDown // what waits for the connection would be asked too late
 	}
@@ -116,7 +117,18 @@ func (b *Bus) Request(ctx context.Context, subject string, data []byte) ([]byte,
 	return nil, bus.ErrNoAnswer // of a later version
 }
 
-// finish has responders take no more, and waits for what they work at.
+// ask notes a request that Close waits for; false once it has begun.
+func (b *Bus) ask() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed.Load() {
+		return false
+	}
+	b.asking.Add(1)
+	return true
+}
+
+// finish has responders take no more, and waits for what they work at, and for answers to what was asked here.
 func (b *Bus) finish(ctx context.Context, responders []*responder) error {
 	if !b.conn.IsConnected() {
 		b.conn.Close() // nothing can be drained
@@ -129,6 +141,7 @@ func (b *Bus) finish(ctx context.Context, responders []*responder) error {
 			<-r.ended
 		}
 		b.working.Wait()
+		b.asking.Wait()
 	}()
 	select {
 	case <-done:
