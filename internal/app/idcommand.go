@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/clock"
@@ -33,7 +35,7 @@ type idDir struct {
 	closers []func() error
 }
 
-// openIDs opens the id service of a data directory, which is this process's alone meanwhile.
+// openIDs opens the id service of a data directory, which is this process's alone meanwhile, or of a database, which it shares.
 func openIDs(ctx context.Context, path string, errOut io.Writer) (_ *idDir, err error) {
 	d := &idDir{stack: lifecycle.New()}
 	defer func() {
@@ -41,15 +43,13 @@ func openIDs(ctx context.Context, path string, errOut io.Writer) (_ *idDir, err 
 			err = errors.Join(err, d.Close())
 		}
 	}()
-	dir, err := waitForDataDir(ctx, path)
-	if inUse := (*inUseError)(nil); errors.As(err, &inUse) {
-		return nil, fmt.Errorf("the data directory %s is in use by another rialto; where that is a server, ask it: --url and --key", path)
+	records, own := path, !strings.Contains(path, "://")
+	if own {
+		if records, err = d.lock(ctx, path); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	d.closers = append(d.closers, dir.Close)
-	db, err := sqldb.Open(ctx, dir.join(recordsFile))
+	db, err := sqldb.Open(ctx, records)
 	if err != nil {
 		return nil, err
 	}
@@ -58,21 +58,37 @@ func openIDs(ctx context.Context, path string, errOut io.Writer) (_ *idDir, err 
 	if err != nil {
 		return nil, err
 	}
-	machine, err := fingerprint(dir.path, recordsFile)
+	machine, err := os.Hostname()
+	if own {
+		machine, err = fingerprint(path, recordsFile)
+	}
 	if err != nil {
 		return nil, err
 	}
-	leases, err := idgen.NewLeases(ctx, idgen.LeaseDeps{DB: db, Clock: clock.System{}, Logger: logger}, idgen.LeaseConfig{Machine: machine, Own: true})
+	leases, err := idgen.NewLeases(ctx, idgen.LeaseDeps{DB: db, Clock: clock.System{}, Logger: logger}, idgen.LeaseConfig{Machine: machine, Own: own})
 	if err != nil {
 		return nil, err
 	}
-	d.service, err = idgen.NewService(ctx, idgen.ServiceDeps{DB: db, Leases: leases, Clock: clock.System{}, Logger: logger}, idgen.ServiceConfig{Node: "rialto id", Own: true})
+	d.service, err = idgen.NewService(ctx, idgen.ServiceDeps{DB: db, Leases: leases, Clock: clock.System{}, Logger: logger}, idgen.ServiceConfig{Node: "rialto id", Own: own})
 	if err != nil {
 		return nil, err
 	}
 	d.stack.Start("leases", leases.Run)
 	d.stack.Start("ids", d.service.Run)
 	return d, nil
+}
+
+// lock holds a data directory, and gives the place of its records.
+func (d *idDir) lock(ctx context.Context, path string) (records string, err error) {
+	dir, err := waitForDataDir(ctx, path)
+	if inUse := (*inUseError)(nil); errors.As(err, &inUse) {
+		return "", fmt.Errorf("the data directory %s is in use by another rialto; where that is a server, ask it: --url and --key", path)
+	}
+	if err != nil {
+		return "", err
+	}
+	d.closers = append(d.closers, dir.Close)
+	return dir.join(recordsFile), nil
 }
 
 // waitForDataDir waits a little where another has the directory: rialto id is often run by many at once, and soon over.

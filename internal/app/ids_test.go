@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 	idv1 "github.com/rialto-im/rialto/gen/rialto/id/v1"
 	"github.com/rialto-im/rialto/gen/rialto/id/v1/idv1connect"
 	"github.com/rialto-im/rialto/internal/idgen/idcheck"
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
 	rialto "github.com/rialto-im/rialto/sdk/go"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -160,4 +162,57 @@ func TestPrimaries(t *testing.T) {
 	take(a, b)
 	take(c, b, a)
 	take(c, filepath.Join(dir, "gone", "b.db"), filepath.Join(dir, "gone", "a.db"))
+}
+
+// TestIDsOfADatabase: rialto id gives ids of PostgreSQL beside a server that does, and none of them twice.
+func TestIDsOfADatabase(t *testing.T) {
+	address := sqltest.Schema(t, sqltest.Postgres(t))
+	h, _ := open(t, "postgres="+address)
+	for _, scheme := range []string{"snowflake", "sonyflake", "segment", "multiprimary", "readable", "rule"} {
+		seen := idcheck.Set[string]{}
+		for range 2 {
+			r, err := h.ids.Next(t.Context(), &idv1.NextRequest{Tag: scheme, Count: 100, Key: 7, Type: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range r.Numbers {
+				r.Texts = append(r.Texts, strconv.FormatUint(n, 10))
+			}
+			var out, errOut strings.Builder
+			if code := IDMain(t.Context(), []string{"next", "--postgres", address, "--scheme", scheme, "--count", "100", "--for", "7"}, &out, &errOut); code != 0 {
+				t.Fatalf("%s: %s", scheme, &errOut)
+			}
+			if err := errors.Join(seen.Add(r.Texts...), seen.Add(strings.Fields(out.String())...)); err != nil || len(seen)%200 != 0 {
+				t.Errorf("%s: %d, %v", scheme, len(seen), err)
+			}
+		}
+	}
+}
+
+// TestADirectoryThatAServerHas is not for rialto id, which says whom to ask; afterwards it goes on behind what the server gave.
+func TestADirectoryThatAServerHas(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	h, err := Open(t.Context(), configure(t, data), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := func(ctx context.Context) (string, string, int) {
+		var out, errOut strings.Builder
+		code := IDMain(ctx, []string{"next", "--scheme", "sequence", "--for", "5", "--data", data}, &out, &errOut)
+		return strings.TrimSpace(out.String()), errOut.String(), code
+	}
+	r, err := h.ids.Next(t.Context(), &idv1.NextRequest{Tag: "sequence", Key: 5, Count: 77})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, errOut, code := next(t.Context()); code != 1 || !strings.Contains(errOut, "--url") || !strings.Contains(errOut, data) {
+		t.Errorf("%d, %s", code, errOut)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	out, errOut, code := next(t.Context())
+	if n, err := strconv.ParseUint(out, 10, 64); code != 0 || err != nil || n <= r.Numbers[76] {
+		t.Errorf("%d after %d: %d, %s", n, r.Numbers[76], code, errOut)
+	}
 }

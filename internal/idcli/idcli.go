@@ -29,8 +29,8 @@ const usage = `Usage:
 
 Schemes: snowflake, sonyflake, segment, multiprimary, sequence, readable, uuidv7, ulid, rule.
 
-Ids come from a data directory (--data, as of serve), which no server may have open, or from a running server (--url and --key).
-uuidv7 and ulid need neither. rialto id COMMAND --help shows the flags.
+Ids come from a data directory (--data, as of serve), which no server may have open; from PostgreSQL (--postgres), also beside servers;
+or from a running server (--url and --key). uuidv7 and ulid need neither. rialto id COMMAND --help shows the flags.
 Exit codes: 0 when it is done, 1 after a failure, 2 for a command line that cannot be used.
 `
 
@@ -43,7 +43,7 @@ type IDs interface {
 	DeleteTag(ctx context.Context, name string) (*idv1.DeleteTagResponse, error)
 }
 
-// Open opens the id service of a data directory, which it makes where it is missing.
+// Open opens the id service of a data directory, which it makes where it is missing, or of a database by its address.
 type Open func(ctx context.Context, dir string) (ids IDs, closeIDs func() error, err error)
 
 // Main runs the command.
@@ -86,6 +86,13 @@ func (c *command) flags(name string) *flag.FlagSet {
 	c.name = "rialto id " + name
 	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	fs.StringVar(&c.data, "data", "data", "data `directory`, made where it is missing")
+	fs.Func("postgres", "in place of a directory: `address` of the database, as postgres://user@host/name; servers may run", func(address string) error {
+		if !strings.HasPrefix(address, "postgres://") && !strings.HasPrefix(address, "postgresql://") {
+			return errors.New("it begins with postgres://")
+		}
+		c.data = address
+		return nil
+	})
 	c.server(fs)
 	return fs
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	idv1 "github.com/rialto-im/rialto/gen/rialto/id/v1"
 	"github.com/rialto-im/rialto/internal/clock"
@@ -325,6 +326,28 @@ func TestExplainTakesAnything(t *testing.T) {
 		for _, r := range readings {
 			if scheme != "" && r.Scheme != scheme {
 				t.Fatalf("%v is not of %s", r, scheme)
+			}
+		}
+	})
+}
+
+// FuzzExplain: whatever is asked, it is explained or refused for a reason, and what an error shows can be shown.
+func FuzzExplain(f *testing.F) {
+	for _, seed := range []string{"249858855004012544", "BD8U-FCQJ-LDC5-L789", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "INV-20261121000042", "12\xff", ""} {
+		f.Add(seed, "")
+		f.Add(seed, "rule")
+	}
+	rules := []idgen.Tag{{Name: "bills", Scheme: "rule", Rule: idgen.Rule{Prefix: "INV-", Date: "YYYYMMDD", Zone: "Europe/Berlin", Digits: 6}}}
+	f.Fuzz(func(t *testing.T, text, scheme string) {
+		readings, err := idgen.Explain(text, scheme, rules, time.Unix(1_800_000_000, 0))
+		if (err == nil) == (len(readings) == 0) || err != nil && (errs.Of(err).Kind != errs.Invalid || len(err.Error()) > 1000) {
+			t.Fatalf("%q as %q: %v, %v", text, scheme, readings, err)
+		}
+		for _, r := range readings {
+			for _, p := range r.Parts {
+				if !utf8.ValidString(p.Value) {
+					t.Fatalf("%q: %v", text, r)
+				}
 			}
 		}
 	})
