@@ -50,6 +50,30 @@ func compare(b *testing.B, server string, waiting int) {
 	b.ReportMetric(bare.Seconds()/acked.Seconds(), "ratio")
 }
 
+// BenchmarkNodes compares nodes that append to the same conversations with one alone, as many messages in all.
+func BenchmarkNodes(b *testing.B) {
+	server := sqltest.Private(b, "fsync=on", "shared_buffers=512MB", "max_wal_size=4GB")
+	const waiting = 2048
+	var took [5]time.Duration
+	n := max(b.N/rounds, 4*waiting)
+	for range rounds {
+		for _, nodes := range []int{1, 2, 4} {
+			l := newLoad(b, sqltest.Schema(b, server.URL))
+			var wait sync.WaitGroup
+			began := time.Now()
+			for range nodes {
+				wait.Go(func() { l.log(b, n/nodes, waiting/nodes) })
+			}
+			wait.Wait()
+			took[nodes] += time.Since(began)
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(n*rounds)/took[1].Seconds(), "one/s")
+	b.ReportMetric(float64(n*rounds)/took[2].Seconds(), "two/s")
+	b.ReportMetric(float64(n*rounds)/took[4].Seconds(), "four/s")
+}
+
 // load is one way's tables, and its place in the messages.
 type load struct {
 	url     string
