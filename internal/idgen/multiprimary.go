@@ -77,6 +77,11 @@ func NewMultiPrimary(ctx context.Context, deps MultiPrimaryDeps, config MultiPri
 	begun := slices.ContainsFunc(layouts, func(l layout) bool { return l.ceiling > 0 })
 	half := slices.ContainsFunc(layouts, func(l layout) bool { return l.stride > 0 && l.ceiling == 0 })
 	if begun && (!half || len(failures) > 0) {
+		for i, l := range layouts {
+			if l.ceiling == 0 {
+				m.logger.Warn("a store of multi-primary ids does not answer, or is not set up with the others; it is left out", "store", i)
+			}
+		}
 		return m, nil
 	}
 	if len(failures) > 0 {
@@ -89,8 +94,10 @@ func NewMultiPrimary(ctx context.Context, deps MultiPrimaryDeps, config MultiPri
 func (m *MultiPrimary) open(ctx context.Context, p *primary) (l layout, err error) {
 	ctx, cancel := context.WithTimeout(ctx, m.patience)
 	defer cancel()
-	if _, err = openCounters(ctx, p.store.db); err == nil {
-		l, err = p.store.layout(ctx)
+	if l, err = p.store.layout(ctx); err != nil { // perhaps it has no tables yet
+		if _, err = openCounters(ctx, p.store.db); err == nil {
+			l, err = p.store.layout(ctx)
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
