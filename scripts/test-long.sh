@@ -11,6 +11,8 @@ KILL_CYCLES=600 go test -timeout 20m -run '^TestKilled' ./internal/faulttest
 printf '\n== ids: a thousand kills, and a thousand million side by side\n'
 ID_KILL_CYCLES=1000 go test -timeout 5m -run '^TestKilledWhileItGivesIDs' ./cmd/rialto
 ID_COUNT=1000000000 go test -timeout 10m -run '^TestVeryManyIDs' ./internal/idgen
+printf '\n== ids: clocks and leases, the long form\n'
+ID_SCHEDULES=300000 go test -timeout 15m -run '^TestIDsInAnySchedule' ./internal/idgen
 printf '\n== ids: counters through crashes, takeovers and outages\n'
 COUNTER_SCHEDULES=5000 go test -timeout 15m -run 'Model$' ./internal/idgen
 printf '\n== a disk that fills up\n'

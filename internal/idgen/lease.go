@@ -20,9 +20,10 @@ import (
 // only. So no two holders ever share a number and a time, whoever is paused, cloned, or late: nothing here waits for a lease
 // to run out in order to be right, only in order to be polite.
 const (
-	// ahead of the clock is where a mark is put, and renewEvery how often.
+	// ahead of the clock is where a mark is put, renewEvery how often, and retryEvery where that failed.
 	ahead      = 3 * time.Second
 	renewEvery = time.Second
+	retryEvery = 250 * time.Millisecond
 	// margin is what a mark is raised by at least, where the ids are ahead of the clock.
 	margin = 100 * time.Millisecond
 	// maxLead by which the ids of a process may be ahead of its clock because those of the one before it were.
@@ -268,36 +269,47 @@ func (l *lease) stall(err error) error {
 	return errWait(err)
 }
 
-// Run renews the leases until ctx ends, and then gives them back.
+// Run renews the leases until ctx ends, and then gives them back. What could not be given back is taken for that of a killed
+// process, which does no harm.
 func (l *Leases) Run(ctx context.Context) error {
-	t := time.NewTicker(renewEvery)
+	t := time.NewTimer(renewEvery)
 	defer t.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return l.Release(context.WithoutCancel(ctx))
+			if err := l.Release(context.WithoutCancel(ctx)); err != nil {
+				l.logger.Warn("worker numbers could not be given back", "error", err)
+			}
+			return nil
 		case <-t.C:
 		}
-		l.renew(ctx)
+		if l.renew(ctx) {
+			t.Reset(renewEvery)
+		} else {
+			t.Reset(retryEvery)
+		}
 	}
 }
 
-// renew renews all, at once: they meet in one commit.
-func (l *Leases) renew(ctx context.Context) {
+// renew renews all, at once: they meet in one commit. It tells whether all were.
+func (l *Leases) renew(ctx context.Context) bool {
 	l.mu.Lock()
 	held := l.held
 	l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
 	var wait sync.WaitGroup
+	var failed atomic.Bool
 	for _, le := range held {
 		wait.Go(func() {
 			if err := le.refresh(ctx); err != nil && ctx.Err() == nil {
+				failed.Store(true)
 				l.logger.Warn("a worker number could not be renewed; ids run out", "pool", le.pool, "error", err)
 			}
 		})
 	}
 	wait.Wait()
+	return !failed.Load()
 }
 
 // refresh renews, whatever is left.

@@ -6,10 +6,12 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/errs"
@@ -278,6 +280,44 @@ func TestACopiedProcessIsRefused(t *testing.T) {
 		twin.draw(t, seen, 10)
 		c.move(time.Second)
 	}
+}
+
+// Run keeps the mark ahead of the clock, through faults of the store, so that no id waits; when it ends the mark is where ids ended.
+func TestRunRenews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(365 * 30 * 24 * time.Hour)
+		store := newRows(rand.New(rand.NewPCG(3, 3)))
+		tokens := 0
+		l := idgen.NewLeasesOn(store, &stepping{}, slog.New(slog.DiscardHandler), own, func() string { tokens++; return strconv.Itoa(tokens) })
+		g, err := idgen.NewSnowflake(t.Context(), l, idgen.SnowflakeConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- l.Run(ctx) }()
+		for i := range 60 {
+			time.Sleep(500 * time.Millisecond)
+			synctest.Wait()
+			if i%8 == 0 {
+				store.fault(1 + i%3)
+			}
+			if _, ok, err := g.TryNext(t.Context()); !ok || err != nil {
+				t.Fatalf("after %d half seconds: %v", i, err)
+			}
+			if left := time.Until(time.UnixMilli(store.row("snowflake", 0).Mark)); i%8 > 3 && (left < idgen.Ahead-2*time.Second || left > idgen.Ahead) {
+				t.Fatalf("the mark is %v ahead", left)
+			}
+		}
+		store.fault(0)
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if w := store.row("snowflake", 0); w.Token != "" || w.Mark != time.Now().UnixMilli()+1 {
+			t.Errorf("the row says %+v at %d", w, time.Now().UnixMilli())
+		}
+	})
 }
 
 // Where the store is gone, ids go on to the mark, and no further.

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 
 // rows keeps leases in memory. Its next writes may fail, stored or not.
 type rows struct {
+	mu     sync.Mutex // guards all
 	rand   *rand.Rand
 	sizes  map[string]uint64
 	stored map[string]map[uint64]idgen.Worker
@@ -44,12 +46,27 @@ func (s *rows) copy() *rows {
 	return c
 }
 
+// row is what is stored, and fault has the next calls fail.
+func (s *rows) row(pool string, slot uint64) idgen.Worker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stored[pool][slot]
+}
+
+func (s *rows) fault(calls int) {
+	s.mu.Lock()
+	s.faults = calls
+	s.mu.Unlock()
+}
+
 func (s *rows) fails() bool {
 	s.faults--
 	return s.faults >= 0
 }
 
 func (s *rows) Pool(_ context.Context, name string, size uint64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.fails() {
 		return errStore
 	}
@@ -61,6 +78,8 @@ func (s *rows) Pool(_ context.Context, name string, size uint64) error {
 }
 
 func (s *rows) List(_ context.Context, pool string) (list []idgen.Worker, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.fails() {
 		return nil, errStore
 	}
@@ -71,6 +90,8 @@ func (s *rows) List(_ context.Context, pool string) (list []idgen.Worker, err er
 }
 
 func (s *rows) Get(_ context.Context, pool string, slot uint64) (idgen.Worker, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.fails() {
 		return idgen.Worker{}, errStore
 	}
@@ -80,6 +101,8 @@ func (s *rows) Get(_ context.Context, pool string, slot uint64) (idgen.Worker, e
 }
 
 func (s *rows) Put(_ context.Context, pool string, old, next idgen.Worker) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	fails := s.fails()
 	if fails && s.rand.IntN(2) == 0 {
 		return false, errStore
@@ -262,7 +285,7 @@ func (w *world) act() {
 		}
 		w.start(p)
 	case 16:
-		p.store.faults = w.rand.IntN(4)
+		p.store.fault(w.rand.IntN(4))
 	case 17, 18:
 		w.multiply(p)
 	case 19:

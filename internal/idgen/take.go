@@ -22,7 +22,7 @@ func (l *lease) take(ctx context.Context) error {
 		now := l.leases.clock.Now().UnixMilli()
 		old, err := l.choose(rows, now)
 		if err != nil {
-			return err
+			return l.stall(err)
 		}
 		// Times start above the mark, above our own ids of another number, and not before the clock.
 		from := max(now, old.Mark, l.seen, l.epoch+l.unit)
