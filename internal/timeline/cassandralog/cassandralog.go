@@ -64,6 +64,9 @@ type Options struct {
 	Patience time.Duration
 	// VoidAfter so long a record without its entries is given up; 0 is 1 s.
 	VoidAfter time.Duration
+
+	// observer is told of each statement; tests count them.
+	observer gocql.QueryObserver
 }
 
 func (o *Options) defaults() {

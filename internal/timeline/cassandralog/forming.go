@@ -308,7 +308,7 @@ func (l *Log) seal(s *state) {
 // read first completes what is under way, or makes sure that it never will be.
 func (f *forming) settle(ctx context.Context, serial bool) error {
 	a := f.attempt
-	stamp, err := f.log.query(ctx, selectStamp, f.log.in(f.key, a.before.segment, int64(a.accepted[0].Seq))...).at(serial).scanSeq()
+	stamp, err := f.log.stampAt(ctx, f.key, a.before.segment, a.accepted[0].Seq, serial)
 	if err != nil {
 		return err
 	}

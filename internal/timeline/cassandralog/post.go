@@ -166,7 +166,7 @@ func (p *posting) place() state {
 
 // settle finds out whether what was tried was applied, as forming.settle does.
 func (p *posting) settle(ctx context.Context, serial bool) (done bool, err error) {
-	stamp, err := p.log.query(ctx, selectStamp, p.log.in(p.key, p.before.segment, int64(p.posts[0].Seq))...).at(serial).scanSeq()
+	stamp, err := p.log.stampAt(ctx, p.key, p.before.segment, p.posts[0].Seq, serial)
 	if err != nil {
 		return false, err
 	}

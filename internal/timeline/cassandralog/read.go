@@ -15,37 +15,44 @@ type span struct {
 	back     bool
 }
 
-// rows reads a span of one segment, rising or falling.
-func (l *Log) rows(ctx context.Context, k timeline.Key, segment uint64, s span, serial bool) ([]timeline.Entry, error) {
+// rows reads a span of one segment, rising or falling. With parts, some entries lack what they must have.
+func (l *Log) rows(ctx context.Context, k timeline.Key, segment uint64, s span, serial bool) (entries []timeline.Entry, parts bool, err error) {
 	statement := selectEntries
 	if s.back {
 		statement = selectBack
 	}
-	var entries []timeline.Entry
-	var seq, counted, prev int64
+	var seq, prev int64
+	var counted *int64
 	var payload []byte
 	it := l.query(ctx, statement, l.in(k, segment, int64(s.from), int64(min(s.to, math.MaxInt64)), min(s.limit, math.MaxInt32))...).at(serial).Iter()
 	for it.Scan(&seq, &counted, &prev, &payload) {
-		entries = append(entries, timeline.Entry{Seq: uint64(seq), Counted: uint64(counted), Prev: uint64(prev), Payload: payload})
-		payload = nil // it is the reader's own
+		e := timeline.Entry{Seq: uint64(seq), Prev: uint64(prev), Payload: payload}
+		if counted == nil {
+			parts = true
+		} else {
+			e.Counted = uint64(*counted)
+		}
+		entries = append(entries, e)
+		payload, counted = nil, nil // they are the reader's own
 	}
-	return entries, it.Close()
+	return entries, parts, it.Close()
 }
 
 // read reads a span of one segment, whole, and its state: what is read at a quorum may lack a batch that is half spread, and what
 // came after it not. That is seen, and read again serially.
 func (l *Log) read(ctx context.Context, k timeline.Key, segment uint64, s span) (entries []timeline.Entry, at state, err error) {
+	var parts bool
 	err = eachOf(2, func(i int) (err error) {
 		if i == 0 {
-			entries, err = l.rows(ctx, k, segment, s, false)
+			entries, parts, err = l.rows(ctx, k, segment, s, false)
 		} else {
 			at, err = l.readState(ctx, k, segment, false)
 		}
 		return err
 	})
-	if err == nil && !whole(k, entries, &at, s) {
+	if err == nil && (parts || !whole(k, entries, &at, s)) {
 		if at, err = l.readState(ctx, k, segment, true); err == nil {
-			entries, err = l.rows(ctx, k, segment, s, true)
+			entries, _, err = l.rows(ctx, k, segment, s, true)
 		}
 	}
 	return entries, at, err

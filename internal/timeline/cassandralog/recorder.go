@@ -252,8 +252,11 @@ func (r *recorder) store(ctx context.Context, stamp uint64, refs []byte, doubt *
 }
 
 func (r *recorder) isAt(ctx context.Context, seq, stamp uint64, serial bool) (bool, error) {
-	found, err := r.log.query(ctx, selectRecord, r.log.options.Store, int16(r.partition), int64(bucketOf(seq)), int64(seq)).at(serial).scanSeq()
-	return found == stamp, err
+	var found int64
+	var refs []byte
+	var dropped []int64
+	err := r.log.query(ctx, selectRecord, r.log.options.Store, int16(r.partition), int64(bucketOf(seq)), int64(seq)).at(serial).Scan(&found, &refs, &dropped)
+	return uint64(found) == stamp, notFoundIsNone(err)
 }
 
 // findNext sets next to the seq of the next record.

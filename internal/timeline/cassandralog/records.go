@@ -99,11 +99,11 @@ func (l *Log) recordRows(ctx context.Context, partition uint16, after uint64, li
 }
 
 func (l *Log) bucketRows(ctx context.Context, partition uint16, bucket, after uint64, limit int, serial bool) (rows []recordRow, err error) {
-	var seq int64
+	var seq, stamp int64
 	var refs []byte
 	var dropped []int64
 	it := l.query(ctx, selectRecords, l.options.Store, int16(partition), int64(bucket), int64(after), limit).at(serial).Iter()
-	for it.Scan(&seq, &refs, &dropped) {
+	for it.Scan(&seq, &stamp, &refs, &dropped) {
 		row := recordRow{seq: uint64(seq), dropped: dropped}
 		if row.refs, err = decodeRefs(refs); err != nil {
 			return nil, errors.Join(err, it.Close())
@@ -113,16 +113,24 @@ func (l *Log) bucketRows(ctx context.Context, partition uint16, bucket, after ui
 	return rows, it.Close()
 }
 
-// batchOf finds the entries of a record's batch; runs of those that are carried.
+// batchOf finds the entries of a record's batch; runs of those that are carried. Where it meets a batch half spread, it reads serially.
 func (l *Log) batchOf(ctx context.Context, r ref, serial bool) (runs []timeline.Ref, there bool, err error) {
-	var seq, stamp int64
+	var seq int64
+	var known *int64
 	at := r.base
 	q := l.query(ctx, selectStamps, l.in(r.key, r.segment, int64(r.base))...).at(serial)
 	q.PageSize(batchEntries)
 	it := q.Iter()
-	for it.Scan(&seq, &stamp) {
-		if at++; uint64(seq) != at && !serial { // a batch half spread comes before
-			return nil, false, it.Close()
+	for it.Scan(&seq, &known) {
+		if at++; !serial && !there && (uint64(seq) != at || known == nil) {
+			if err := it.Close(); err != nil {
+				return nil, false, err
+			}
+			return l.batchOf(ctx, r, true)
+		}
+		stamp := int64(0)
+		if known != nil {
+			stamp = *known
 		}
 		if uint64(stamp)&^1 != r.stamp {
 			if there {

@@ -46,7 +46,7 @@ func connect(ctx context.Context, o Options) (*gocql.Session, error) {
 		return nil, err
 	}
 	config.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy()) // one is for one session
-	config.Keyspace = o.Keyspace
+	config.Keyspace, config.QueryObserver = o.Keyspace, o.observer
 	s, err := config.CreateSession()
 	if err != nil {
 		return nil, err

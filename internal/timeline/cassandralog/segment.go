@@ -139,8 +139,9 @@ func (l *Log) carryPast(ctx context.Context, k timeline.Key, segment uint64) err
 	}
 	highest := map[device]uint64{}
 	var tok []byte
+	var prev int64
 	it := l.query(ctx, selectTokens, l.in(k, segment)...).Iter()
-	for it.Scan(&tok) {
+	for it.Scan(&tok, &prev) {
 		if d, counter, ok := counterOf(tok); ok {
 			highest[d] = max(highest[d], counter)
 		}
@@ -175,4 +176,19 @@ func (l *Log) carryPast(ctx context.Context, k timeline.Key, segment uint64) err
 		}
 	}
 	return errors.Join(it.Close(), flush(0))
+}
+
+// stampAt gives the stamp of an entry, 0 where there is none.
+func (l *Log) stampAt(ctx context.Context, k timeline.Key, segment, seq uint64, serial bool) (uint64, error) {
+	var stamp *int64
+	err := l.query(ctx, selectStamp, l.in(k, segment, int64(seq))...).at(serial).Scan(&stamp)
+	switch {
+	case err != nil:
+		return 0, notFoundIsNone(err)
+	case stamp != nil:
+		return uint64(*stamp), nil
+	case serial:
+		return 0, nil
+	}
+	return l.stampAt(ctx, k, segment, seq, true) // a part of an entry
 }

@@ -7,9 +7,11 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/apache/cassandra-gocql-driver/v2"
 	"github.com/rialto-im/rialto/internal/timeline"
 	"github.com/rialto-im/rialto/internal/timeline/cassandralog/cassandratest"
 	"github.com/rialto-im/rialto/internal/timeline/timelinetest"
@@ -19,6 +21,26 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestManyOpenAnEmptyClusterAtOnce, as the nodes of a new deployment do.
+func TestManyOpenAnEmptyClusterAtOnce(t *testing.T) {
+	o := options(0)
+	o.Keyspace = "fresh"
+	logs := make([]*Log, 3)
+	must(t, eachOf(len(logs), func(i int) (err error) {
+		logs[i], err = Open(t.Context(), o)
+		return err
+	}))
+	must(t, eachOf(len(logs), func(i int) error {
+		return timelinetest.Append(logs[i], &timeline.Append{Key: conversation(0), Carry: true}).Err
+	}))
+	for _, l := range logs {
+		if tail, err := l.Tail(t.Context(), conversation(0)); err != nil || tail.Seq != 3 {
+			t.Errorf("%+v, %v", tail, err)
+		}
+		must(t, l.Close())
 	}
 }
 
@@ -230,6 +252,72 @@ func TestAClusterThatAcknowledgesTooEarly(t *testing.T) {
 	must(t, err)
 	must(t, timelinetest.Append(l, &timeline.Append{Key: conversation(0)}).Err)
 	must(t, l.Close())
+}
+
+// counting counts statements.
+type counting struct {
+	mu sync.Mutex
+	of map[string]int
+}
+
+func (c *counting) ObserveQuery(_ context.Context, q gocql.ObservedQuery) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.of[q.Statement]++
+}
+
+func (c *counting) take(statement string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.of[statement]
+	c.of[statement] = 0
+	return n
+}
+
+// TestWhatLacksSomethingIsReadAgain: replicas that are behind show what comes after and not what comes before. Here all of them lack it,
+// so that the second look, which is serial, finds no more.
+func TestWhatLacksSomethingIsReadAgain(t *testing.T) {
+	o, asked := options(0), &counting{of: map[string]int{}}
+	o.observer = asked
+	l, k, box, ctx := several(t, 1, o)[0], conversation(0), timeline.Key{Kind: timeline.Inbox, ID: 1}, t.Context()
+	must(t, l.Take(ctx, box.Partition()))
+	for range 3 {
+		must(t, timelinetest.Append(l, &timeline.Append{Key: k, Payload: []byte("x"), Carry: true}).Err)
+		must(t, l.Post(ctx, []timeline.Post{{Key: box, Payload: []byte("x")}}))
+	}
+	looks := func(what, statement string, read func() error, want int) {
+		t.Helper()
+		asked.take(statement)
+		must(t, read())
+		if n := asked.take(statement); n != want {
+			t.Errorf("%s: asked %d times, want %d", what, n, want)
+		}
+	}
+	all := func(want int) {
+		t.Helper()
+		looks("read", selectEntries, func() error { _, err := l.Read(ctx, k, 0, 10); return err }, want)
+		looks("read some", selectEntries, func() error { _, err := l.Read(ctx, k, 0, 2); return err }, want)
+		looks("back", selectBack, func() error { _, err := l.ReadBack(ctx, k, 0, 10); return err }, want)
+		looks("get", selectEntries, func() error { _, err := l.Get(ctx, []timeline.Ref{{Key: k, From: 2, To: 2}}); return err }, want)
+		looks("inbox", selectEntries, func() error { _, err := l.Read(ctx, box, 0, 10); return err }, want)
+		looks("records", selectRecords, func() error { _, err := l.Records(ctx, k.Partition(), 0, 10); return err }, want)
+	}
+	all(1)
+	// A part of an entry, as the repair of a read for other columns leaves it.
+	part := `INSERT INTO segments (store, kind, id, segment, part, seq, tok, stamp) VALUES (?, ?, ?, ?, 0, 1, 0x, 2)`
+	other := conversation(5)
+	must(t, timelinetest.Append(l, &timeline.Append{Key: other, Payload: []byte("x")}).Err)
+	must(t, l.query(ctx, `DELETE counted, payload FROM segments`+inSegment+` AND part = 0 AND seq = 1 AND tok = 0x`, l.in(other, 0)...).Exec())
+	must(t, l.query(ctx, part, l.in(other, 0)...).Exec())
+	looks("a part", selectEntries, func() error { _, err := l.Read(ctx, other, 0, 10); return err }, 2)
+	drop := `DELETE FROM segments` + inSegment + ` AND part = 0 AND seq = ?`
+	must(t, l.query(ctx, drop, l.in(k, 0, int64(2))...).Exec())
+	must(t, l.query(ctx, drop, l.in(box, 0, int64(1<<32+2))...).Exec())
+	must(t, l.query(ctx, `DELETE FROM records`+inBucket+` AND seq = 2`, o.Store, int16(k.Partition()), int64(0)).Exec())
+	all(2)
+	must(t, l.query(ctx, drop, l.in(k, 0, int64(3))...).Exec()) // the newest: the tail tells of it
+	looks("end", selectEntries, func() error { _, err := l.Read(ctx, k, 2, 10); return err }, 2)
+	looks("end", selectBack, func() error { _, err := l.ReadBack(ctx, k, 0, 1); return err }, 2)
 }
 
 // TestWhatNobodyKnowsIsNotTold: an append that is given up without knowing what became of it leaves a hole in what the listener is

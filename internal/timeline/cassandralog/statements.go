@@ -3,6 +3,10 @@ package cassandralog
 // Parts of a segment's rows: 0 are entries, at their seq; 1 are tokens, at seq 0 and their bytes; 2 are authors, each at the seq that is
 // the author's number. Of tokens and authors, prev is the entry's seq.
 
+// What is read at a quorum, and only some of the replicas have, is written to the others: the row, but of its columns only those that
+// were asked for. So who asks for other columns of a row must know a part of it when it sees one (a column that is always set is
+// null), or all ask for the same ones.
+
 const (
 	inSegment = ` WHERE store = ? AND kind = ? AND id = ? AND segment = ?`
 
@@ -23,7 +27,7 @@ const (
 	selectEntries = `SELECT seq, counted, prev, payload FROM segments` + inSegment + ` AND part = 0 AND seq >= ? AND seq <= ? LIMIT ?`
 	selectBack    = `SELECT seq, counted, prev, payload FROM segments` + inSegment + ` AND part = 0 AND seq >= ? AND seq <= ? ORDER BY part DESC, seq DESC, tok DESC LIMIT ?`
 	selectToken   = `SELECT prev FROM segments` + inSegment + ` AND part = 1 AND seq = 0 AND tok = ?`
-	selectTokens  = `SELECT tok FROM segments` + inSegment + ` AND part = 1 AND seq = 0`
+	selectTokens  = `SELECT tok, prev FROM segments` + inSegment + ` AND part = 1 AND seq = 0`
 	selectAuthor  = `SELECT prev, counted FROM segments` + inSegment + ` AND part = 2 AND seq = ? AND tok = 0x`
 	selectAuthors = `SELECT seq, prev, counted FROM segments` + inSegment + ` AND part = 2`
 
@@ -46,8 +50,8 @@ const (
 	beginRecordTail  = `UPDATE records SET tail = ?` + inBucket + ` IF tail = null`
 	moveRecordTail   = `UPDATE records SET tail = ?` + inBucket + ` IF tail = ?`
 	insertRecord     = `INSERT INTO records (store, part, bucket, seq, stamp, refs) VALUES (?, ?, ?, ?, ?, ?)`
-	selectRecord     = `SELECT stamp FROM records` + inBucket + ` AND seq = ?`
-	selectRecords    = `SELECT seq, refs, dropped FROM records` + inBucket + ` AND seq > ? LIMIT ?`
+	selectRecord     = `SELECT stamp, refs, dropped FROM records` + inBucket + ` AND seq = ?`
+	selectRecords    = `SELECT seq, stamp, refs, dropped FROM records` + inBucket + ` AND seq > ? LIMIT ?`
 	dropRef          = `UPDATE records SET dropped = dropped + ?` + inBucket + ` AND seq = ?`
 	deleteBucket     = `DELETE FROM records` + inBucket
 
