@@ -106,7 +106,7 @@ func rate(ctx context.Context, duration time.Duration, callers, ids int, do func
 	began := time.Now()
 	for caller := range callers {
 		wait.Go(func() {
-			for time.Since(began) < duration && failed.Load() == nil {
+			for once := true; once || time.Since(began) < duration && failed.Load() == nil; once = false {
 				n := 1
 				if ids == 1 {
 					n = look

@@ -48,8 +48,12 @@ func newShell(t *testing.T) *shell {
 
 func (s *shell) service() *idgen.Service {
 	s.Helper()
-	service, err := idgen.NewService(s.Context(), idgen.ServiceDeps{DB: s.db, Leases: idgen.Fixed(clock.System{}, 1), Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler)},
-		idgen.ServiceConfig{Node: "a", Own: true})
+	logger := slog.New(slog.DiscardHandler)
+	leases, err := idgen.NewLeases(s.Context(), idgen.LeaseDeps{DB: s.db, Clock: clock.System{}, Logger: logger}, idgen.LeaseConfig{Machine: "a", Own: true})
+	if err != nil {
+		s.Fatal(err)
+	}
+	service, err := idgen.NewService(s.Context(), idgen.ServiceDeps{DB: s.db, Leases: leases, Clock: clock.System{}, Logger: logger}, idgen.ServiceConfig{Node: "a", Own: true})
 	if err != nil {
 		s.Fatal(err)
 	}

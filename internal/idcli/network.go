@@ -44,7 +44,7 @@ func (b *bench) network(ctx context.Context, client idv1connect.IDServiceClient,
 
 	b.say("how long a call takes")
 	began, calls := time.Now(), 0
-	for time.Since(began) < b.duration/3 {
+	for calls == 0 || time.Since(began) < b.duration/3 {
 		if err := next("segment", 1)(ctx, 0); err != nil {
 			return err
 		}
