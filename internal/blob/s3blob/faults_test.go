@@ -54,6 +54,7 @@ func same(t *testing.T, s *s3blob.Store, key string, want []byte) {
 
 // TestLargeFiles go in parts; what fails leaves neither a file nor parts that somebody pays for.
 func TestLargeFiles(t *testing.T) {
+	t.Parallel()
 	server := s3test.Start(t)
 	bucket := server.Bucket(t)
 	s := open(t, config(server, bucket))
@@ -117,6 +118,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // TestPrefix: the bucket's other objects are apart.
 func TestPrefix(t *testing.T) {
+	t.Parallel()
 	server := s3test.Start(t)
 	bucket := server.Bucket(t)
 	c := config(server, bucket)
@@ -133,6 +135,7 @@ func TestPrefix(t *testing.T) {
 
 // TestReplaced: whoever reads a file that is replaced gets the old one's bytes, or an error; never a mixture.
 func TestReplaced(t *testing.T) {
+	t.Parallel()
 	server := s3test.Start(t)
 	s := open(t, config(server, server.Bucket(t)))
 	old := content(4 << 20)
@@ -150,6 +153,7 @@ func TestReplaced(t *testing.T) {
 
 // TestWrongConfig says what to do.
 func TestWrongConfig(t *testing.T) {
+	t.Parallel()
 	server := s3test.Start(t)
 	bucket := server.Bucket(t)
 	no := filepath.Join(t.TempDir(), "no.pem")
@@ -216,6 +220,7 @@ func behind(t *testing.T) (*faulty, *s3blob.Store) {
 
 // TestPassingFaults are not noticed: requests that fail once are repeated, and answers that break off go on.
 func TestPassingFaults(t *testing.T) {
+	t.Parallel()
 	front, s := behind(t)
 	value := content(8<<20 + 100_000)
 	front.set(func(n int64, w http.ResponseWriter, r *http.Request) bool {
@@ -261,6 +266,7 @@ func (s *short) Write(p []byte) (int, error) {
 
 // TestLastingFaults end: each deed gives up after some tries, says that it may be tried again, and stored nothing.
 func TestLastingFaults(t *testing.T) {
+	t.Parallel()
 	front, s := behind(t)
 	must(t, s.Put(t.Context(), "there", bytes.NewReader(content(100_000)), 100_000))
 	f, _, err := s.Open(t.Context(), "there")
@@ -292,6 +298,7 @@ func TestLastingFaults(t *testing.T) {
 
 // TestEachAnswerBreaksOff: reading ends with an error where nothing more comes, and never with fewer bytes as if that were all.
 func TestEachAnswerBreaksOff(t *testing.T) {
+	t.Parallel()
 	front, s := behind(t)
 	must(t, s.Put(t.Context(), "a", bytes.NewReader(content(100_000)), 100_000))
 	front.set(func(_ int64, w http.ResponseWriter, r *http.Request) bool {

@@ -23,6 +23,7 @@ func open(t *testing.T, config s3blob.Config) *s3blob.Store {
 }
 
 func TestStore(t *testing.T) {
+	t.Parallel()
 	server := s3test.Start(t)
 	blobtest.Run(t, func(t *testing.T) blob.Store { return open(t, config(server, server.Bucket(t))) })
 }

@@ -60,7 +60,11 @@ func (b *Bus) connect() error {
 		nats.ReconnectBufSize(waitBuffer), nats.IgnoreAuthErrorAbort(),
 		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(1), nats.FlusherTimeout(2 * pingEvery), nats.ReconnectOnFlusherError(),
 		nats.DrainTimeout(b.config.Drain),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+		nats.DisconnectErrHandler(func(c *nats.Conn, err error) {
+			if b.closed.Load() {
+				c.Close() // nothing can be drained any more
+				return
+			}
 			if err != nil {
 				b.deps.Logger.Warn("the bus lost its connection, and tries again", "error", err)
 			}
