@@ -57,34 +57,34 @@ const (
 	keyAway = 10 * time.Minute
 )
 
-// knownKeys are those that were found, by their sums, and when.
+// knownKeys are those that were found, and when.
 type knownKeys struct {
 	mu    sync.Mutex // guards found
 	found map[string]time.Time
 }
 
 // age of what is known of a key; none is known where not ok.
-func (k *knownKeys) age(sum string, now time.Time) (age time.Duration, ok bool) {
+func (k *knownKeys) age(key string, now time.Time) (age time.Duration, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	at, ok := k.found[sum]
+	at, ok := k.found[key]
 	age = now.Sub(at)
 	return age, ok && age >= 0 // a clock that stepped back knows nothing
 }
 
-func (k *knownKeys) put(sum string, now time.Time) {
+func (k *knownKeys) put(key string, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.found == nil {
 		k.found = map[string]time.Time{}
 	}
-	k.found[sum] = now
+	k.found[key] = now
 }
 
-func (k *knownKeys) drop(sum string) {
+func (k *knownKeys) drop(key string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	delete(k.found, sum)
+	delete(k.found, key)
 }
 
 func (k *knownKeys) dropAll() {
@@ -95,18 +95,17 @@ func (k *knownKeys) dropAll() {
 
 // verifyKey tells whether an API key is one of ours.
 func (s *Service) verifyKey(ctx context.Context, key string) (id.Caller, error) {
-	sum := auth.Sum(key)
 	now := s.deps.Clock.Now()
-	age, known := s.keys.age(string(sum), now)
+	age, known := s.keys.age(key, now)
 	if known && age < keyFresh {
 		return id.Caller{Server: true}, nil
 	}
 	var one int
-	switch err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT 1 FROM api_keys WHERE sum = $1`, sum).Scan(&one); {
+	switch err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT 1 FROM api_keys WHERE sum = $1`, auth.Sum(key)).Scan(&one); {
 	case err == nil:
-		s.keys.put(string(sum), now)
+		s.keys.put(key, now)
 	case errors.Is(err, sql.ErrNoRows):
-		s.keys.drop(string(sum))
+		s.keys.drop(key)
 		return id.Caller{}, auth.ErrToken
 	case !known || age >= keyAway:
 		return id.Caller{}, err
