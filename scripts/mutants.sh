@@ -128,6 +128,18 @@ mutant "tell of a block" internal/fanout/carrier.go 's/== chatv1\.Control_ACTION
 mutant "tell nobody that they are in a large group" internal/fanout/carrier.go 's/append\(items, own, item/append(items, item/' Large internal/fanout
 mutant "show a group to those who left it" internal/chat/history.go 's/v = proto\.CloneOf\(m\.left\)/_ = proto.CloneOf(m.left)/' 'Left' internal/chat
 
+# What the bus loses is told, and files are whole.
+nats=internal/bus/natsbus s3=internal/blob/s3blob
+mutant "tell of no hole" $nats/subscribe.go 's/return f\.number > last\+1/return false/' 'Hole|Slow' $nats
+mutant "number with holes" $nats/publish.go 's/^\ts\.number\+\+$/\ts.number += 2/' 'Bus|ThreeNodes' $nats
+mutant "send too large a parcel" internal/fanout/lane.go 's/before > 0 \&\& len/before > 1<<40 \&\& len/' Behind internal/fanout
+mutant "let any certificate in" $nats/connect.go 's/tls\.RequireAndVerifyClientCert/tls.NoClientCert/' Certificates $nats
+mutant "end with answers under way" $nats/request.go 's/^\t\tb\.working\.Wait\(\)$//' TwoNodes $nats
+mutant "store a file that is too long" $s3/put.go 's/return blob\.ErrSize$/return nil/' 'Store|Large' $s3
+mutant "leave parts" $s3/put.go 's/^\t\tif err == nil \{$/\t\tif err == nil || upload != "" {/' Large $s3
+mutant "mix two versions of a file" $s3/read.go 's/options\.SetMatchETag\(f\.etag\)/options.SetMatchETag("*")/' Replaced $s3
+mutant "take a broken answer for the end" $s3/read.go 's/^\t\terr = io\.ErrUnexpectedEOF$/\t\treturn 0, io.EOF/; s/for range tries/for range 1/' 'BreaksOff|Passing' $s3
+
 if [ $alive -gt 0 ]; then
 	echo "$alive of $tried mutants are alive, or are none"
 	exit 1
