@@ -47,6 +47,38 @@ func TestKilledWhileItGivesIDs(t *testing.T) {
 	}
 }
 
+// TestASignalStopsIDs between two batches, in order: what is printed is whole, and the next process goes on without a wait.
+func TestASignalStopsIDs(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	for _, scheme := range []string{"segment", "snowflake", "uuidv7"} {
+		c := process(t, "id", "next", "--scheme", scheme, "--data", data, "--count", "1000000000")
+		out, err := c.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said strings.Builder
+		c.Stderr = &said
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewReader(out)
+		if _, err := lines.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		rest, err := io.ReadAll(lines)
+		if err != nil || !strings.HasSuffix(string(rest), "\n") {
+			t.Errorf("%s: %v, it ends with %q", scheme, err, rest[max(len(rest)-30, 0):])
+		}
+		_ = c.Wait() // with exit code 1
+		if c.ProcessState.ExitCode() != 1 || said.String() != "rialto id next: stopped\n" {
+			t.Errorf("%s: %v, %q", scheme, c.ProcessState, &said)
+		}
+	}
+}
+
 // killed prints ids of a scheme, is killed when so many have come, and gives all that were printed to their end, so that they sort
 // as they are meant to.
 func killed(t *testing.T, data, scheme string, after int) (ids []string, errOut string) {

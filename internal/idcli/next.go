@@ -62,8 +62,14 @@ func (c *command) print(ctx context.Context, ids IDs, r *idv1.NextRequest, count
 	for r.Count = 0; count > 0; count -= r.Count {
 		// One at first: it is out soon, and what is wrong is told soon.
 		r.Count = min(count, max(r.Count, 1)*10, batch)
+		if ctx.Err() != nil {
+			return errors.New("stopped")
+		}
 		got, err := patiently(ctx, func() (*idv1.NextResponse, error) { return ids.Next(ctx, r) })
 		if err != nil {
+			if ctx.Err() != nil {
+				return errors.New("stopped")
+			}
 			return err
 		}
 		for _, n := range got.Numbers {
