@@ -33,7 +33,7 @@ type member struct {
 
 func join(t *testing.T, name string, config natsbus.Config) *member {
 	t.Helper()
-	config.Secret, config.Mark = secret, 20*time.Millisecond
+	config.Secret, config.Tally = secret, 20*time.Millisecond
 	m := &member{Bus: start(t, name, config), name: name, heard: make(chan string, 10_000), missed: make(chan struct{}, 10_000)}
 	m.listen(t)
 	return m

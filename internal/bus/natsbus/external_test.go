@@ -73,7 +73,7 @@ func TestExternalRestarts(t *testing.T) {
 	address, port := url(s), s.Addr().(*net.TCPAddr).Port
 	end(s)
 	again := func(o *server.Options) { o.Port = port }
-	config := natsbus.Config{URL: address, Mark: 20 * time.Millisecond}
+	config := natsbus.Config{URL: address, Tally: 20 * time.Millisecond}
 	a, b := start(t, "a", config), start(t, "b", config)
 	heard, missed := make(chan string, 10), make(chan struct{}, 10)
 	_, err := b.Subscribe("s", func(data []byte) { heard <- string(data) }, func() { missed <- struct{}{} })

@@ -8,8 +8,8 @@ import (
 
 // The first byte of what travels. A later version adds kinds; whoever does not know one takes it for a hole.
 const (
-	kindMessage  byte = 1  // then a stream, a number, data
-	kindMark     byte = 2  // then a stream and the number of its last message
+	kindMessage  byte = 1  // then a series, a number, data
+	kindTally    byte = 2  // then a series and the number of its last message
 	kindRequest  byte = 16 // then data
 	kindAnswer   byte = 17 // then data
 	kindBusy     byte = 18
@@ -22,17 +22,17 @@ const headSize = 1 + 8 + 8
 // largest frame.
 const largest = headSize + bus.MaxData
 
-// frame is a message or a mark.
+// frame is a message or a tally.
 type frame struct {
 	kind   byte
-	stream uint64 // drawn at random by its publisher, for one subject
+	series uint64 // drawn at random by its publisher, for one subject
 	number uint64 // counts up from 1
 	data   []byte // of the bytes it was read from
 }
 
 func (f frame) append(b []byte) []byte {
 	b = append(b, f.kind)
-	b = binary.BigEndian.AppendUint64(b, f.stream)
+	b = binary.BigEndian.AppendUint64(b, f.series)
 	b = binary.BigEndian.AppendUint64(b, f.number)
 	return append(b, f.data...)
 }
@@ -41,7 +41,7 @@ func parse(b []byte) (f frame, ok bool) {
 	if len(b) < headSize {
 		return frame{}, false
 	}
-	f = frame{kind: b[0], stream: binary.BigEndian.Uint64(b[1:]), number: binary.BigEndian.Uint64(b[9:]), data: b[headSize:]}
-	ok = f.number > 0 && (f.kind == kindMessage || f.kind == kindMark && len(f.data) == 0)
+	f = frame{kind: b[0], series: binary.BigEndian.Uint64(b[1:]), number: binary.BigEndian.Uint64(b[9:]), data: b[headSize:]}
+	ok = f.number > 0 && (f.kind == kindMessage || f.kind == kindTally && len(f.data) == 0)
 	return f, ok
 }

@@ -12,15 +12,15 @@ import (
 // TestGoldenFrames: the form on the wire, which other releases read.
 func TestGoldenFrames(t *testing.T) {
 	for text, want := range map[string]frame{
-		"01" + "0102030405060708" + "000000000000012c" + "6869": {kind: kindMessage, stream: 0x0102030405060708, number: 300, data: []byte("hi")},
-		"02" + "ffffffffffffffff" + "0000000000000001":          {kind: kindMark, stream: 1<<64 - 1, number: 1},
+		"01" + "0102030405060708" + "000000000000012c" + "6869": {kind: kindMessage, series: 0x0102030405060708, number: 300, data: []byte("hi")},
+		"02" + "ffffffffffffffff" + "0000000000000001":          {kind: kindTally, series: 1<<64 - 1, number: 1},
 	} {
 		b, err := hex.DecodeString(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, ok := parse(b)
-		if !ok || got.kind != want.kind || got.stream != want.stream || got.number != want.number || !bytes.Equal(got.data, want.data) {
+		if !ok || got.kind != want.kind || got.series != want.series || got.number != want.number || !bytes.Equal(got.data, want.data) {
 			t.Errorf("%s is %+v, %v", text, got, ok)
 		}
 		if made := want.append(nil); !bytes.Equal(made, b) {
@@ -31,8 +31,8 @@ func TestGoldenFrames(t *testing.T) {
 
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte{})
-	f.Add(frame{kind: kindMessage, stream: 1, number: 2, data: []byte("x")}.append(nil))
-	f.Add(frame{kind: kindMark, stream: 1, number: 2}.append(nil))
+	f.Add(frame{kind: kindMessage, series: 1, number: 2, data: []byte("x")}.append(nil))
+	f.Add(frame{kind: kindTally, series: 1, number: 2}.append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if got, ok := parse(b); ok && !bytes.Equal(got.append(nil), b) {
 			t.Errorf("%x is read as %+v", b, got)
@@ -41,7 +41,7 @@ func FuzzFrames(f *testing.F) {
 }
 
 // TestEachHoleIsTold: of what some publishers send, some is lost. A subscriber is told before it hears what follows a loss, or by the
-// mark after it, and never where nothing was lost.
+// tally after it, and never where nothing was lost.
 func TestEachHoleIsTold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		told := 0
@@ -52,9 +52,9 @@ func TestEachHoleIsTold(t *testing.T) {
 		var lost [publishers]bool // something since what was heard last
 		for range rapid.IntRange(1, 60).Draw(t, "frames") {
 			p := rapid.IntRange(0, publishers-1).Draw(t, "publisher")
-			f := frame{kind: kindMessage, stream: uint64(p + 1), data: []byte{byte(p)}}
-			if number[p] > 0 && rapid.Bool().Draw(t, "a mark") {
-				f.kind, f.data = kindMark, nil
+			f := frame{kind: kindMessage, series: uint64(p + 1), data: []byte{byte(p)}}
+			if number[p] > 0 && rapid.Bool().Draw(t, "a tally") {
+				f.kind, f.data = kindTally, nil
 			} else {
 				number[p]++
 			}
@@ -81,7 +81,7 @@ func TestOddMessages(t *testing.T) {
 	b := &Bus{}
 	told := 0
 	s := &subscription{bus: b, last: map[uint64]uint64{}, handle: func([]byte) { t.Error("it is handled") }, missed: func() { told++ }}
-	for _, odd := range [][]byte{nil, {kindMessage}, frame{kind: 3, stream: 1, number: 1}.append(nil), frame{kind: kindMessage, stream: 1}.append(nil)} {
+	for _, odd := range [][]byte{nil, {kindMessage}, frame{kind: 3, series: 1, number: 1}.append(nil), frame{kind: kindMessage, series: 1}.append(nil)} {
 		s.receive(&nats.Msg{Data: odd})
 	}
 	if told != 4 || b.odd.Load() != 4 {
@@ -94,8 +94,8 @@ func TestManyPublishers(t *testing.T) {
 	heard, told := 0, 0
 	s := &subscription{bus: &Bus{}, last: map[uint64]uint64{}, handle: func([]byte) { heard++ }, missed: func() { told++ }}
 	const many = maxFollowed * 2
-	for stream := range uint64(many) {
-		s.receive(&nats.Msg{Data: frame{kind: kindMessage, stream: stream, number: 1}.append(nil)})
+	for series := range uint64(many) {
+		s.receive(&nats.Msg{Data: frame{kind: kindMessage, series: series, number: 1}.append(nil)})
 	}
 	if heard != many || told != 0 || len(s.last) > maxFollowed {
 		t.Errorf("heard %d, told %d times, remembers %d", heard, told, len(s.last))

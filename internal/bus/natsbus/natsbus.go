@@ -58,24 +58,24 @@ type Config struct {
 	// PendingMessages and PendingBytes are what may wait for one subscriber. Defaults 65,536 and 32 MiB.
 	PendingMessages int
 	PendingBytes    int
-	// Mark is how often a publisher says how far it has come, as small messages. Default 1 s.
-	Mark time.Duration
+	// Tally is how often a publisher says how far it has come, as small messages. Default 1 s.
+	Tally time.Duration
 	// Drain is how long Close waits for what is under way. Default 5 s.
 	Drain time.Duration
 }
 
 // Bus by NATS.
 type Bus struct {
-	deps   Deps
-	config Config
-	server *server.Server // nil with an external one
-	conn   *nats.Conn
-	ended  chan struct{} // closed when conn has ended for good
-	stop   context.CancelFunc
-	marks  sync.WaitGroup // the goroutine that says how far the streams have come
+	deps    Deps
+	config  Config
+	server  *server.Server // nil with an external one
+	conn    *nats.Conn
+	ended   chan struct{} // closed when conn has ended for good
+	stop    context.CancelFunc
+	tallies sync.WaitGroup // the goroutine that says how far the series have come
 
-	streams streams
-	closed  atomic.Bool // changed under mu
+	subjects subjects
+	closed   atomic.Bool // changed under mu
 
 	mu         sync.Mutex // guards what follows
 	subs       map[*subscription]bool
@@ -104,12 +104,12 @@ func New(deps Deps, config Config) (*Bus, error) {
 	config.Prefix = cmp.Or(config.Prefix, "rialto")
 	config.PendingMessages = cmp.Or(config.PendingMessages, 65_536)
 	config.PendingBytes = cmp.Or(config.PendingBytes, 32<<20)
-	config.Mark = cmp.Or(config.Mark, time.Second)
+	config.Tally = cmp.Or(config.Tally, time.Second)
 	config.Drain = cmp.Or(config.Drain, 5*time.Second)
 	if err := config.check(); err != nil {
 		return nil, err
 	}
-	b := &Bus{deps: deps, config: config, ended: make(chan struct{}), streams: newStreams(), subs: map[*subscription]bool{}, responders: map[*responder]bool{}}
+	b := &Bus{deps: deps, config: config, ended: make(chan struct{}), subjects: newSubjects(), subs: map[*subscription]bool{}, responders: map[*responder]bool{}}
 	if config.URL == "" {
 		s, err := startServer(deps, config)
 		if err != nil {
@@ -123,7 +123,7 @@ func New(deps Deps, config Config) (*Bus, error) {
 	}
 	var ctx context.Context
 	ctx, b.stop = context.WithCancel(context.Background())
-	b.marks.Go(func() { b.markStreams(ctx) })
+	b.tallies.Go(func() { b.tallyAll(ctx) })
 	return b, nil
 }
 
@@ -140,7 +140,7 @@ func (c Config) check() error {
 	fault(c.Listen == "" && (len(c.Peers) > 0 || c.Advertise != ""), "the bus has peers or advertise but no listen: set the address where other nodes reach this one")
 	fault(c.Listen != "" && len(c.Secret) < 16, "the bus listens for other nodes: set a secret of at least 16 characters, the same on all")
 	fault(!bus.ValidSubject(c.Prefix), "the bus's prefix %q is no subject: use letters, digits, - and _", c.Prefix)
-	fault(c.PendingMessages < 0 || c.PendingBytes < 0 || c.Mark < 0 || c.Drain < 0, "a bound or a time of the bus is negative")
+	fault(c.PendingMessages < 0 || c.PendingBytes < 0 || c.Tally < 0 || c.Drain < 0, "a bound or a time of the bus is negative")
 	return errors.Join(faults...)
 }
 
@@ -179,7 +179,7 @@ func (b *Bus) Close() error {
 	responders := slices.Collect(maps.Keys(b.responders))
 	b.mu.Unlock()
 	b.stop()
-	b.marks.Wait()
+	b.tallies.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), b.config.Drain)
 	defer cancel()
 	err := b.finish(ctx, responders)

@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// maxStreams is how many subjects one publisher may have within forgetAfter. Each costs a mark a second, so they must be few.
-	maxStreams = 16_384
-	// forgetAfter is how long a stream is marked after its last message.
+	// maxSubjects is how many subjects one publisher may have within forgetAfter. Each costs a tally a second, so they must be few.
+	maxSubjects = 16_384
+	// forgetAfter is how long a series is tallied after its last message.
 	forgetAfter = 10 * time.Minute
-	// keepBuffer is the largest buffer that a stream keeps.
+	// keepBuffer is the largest buffer that a series keeps.
 	keepBuffer = 64 << 10
 )
 
 var errSubjects = errs.New(errs.Exhausted, "bus_subjects", "this node spoke on 16,384 subjects within ten minutes; subjects name nodes and partitions, not users")
 
-// streams are this publisher's, one for each subject that it speaks on.
-type streams struct {
+// subjects are those that this publisher speaks on.
+type subjects struct {
 	mu sync.RWMutex // guards of
-	of map[string]*stream
+	of map[string]*series
 }
 
-// stream numbers the messages of one subject.
-type stream struct {
+// series numbers the messages of one subject.
+type series struct {
 	mu     sync.Mutex // guards what follows, and keeps numbers and sending in one order
 	id     uint64
 	number uint64 // of the last message
@@ -41,7 +41,7 @@ type stream struct {
 	buffer []byte
 }
 
-func newStreams() streams { return streams{of: map[string]*stream{}} }
+func newSubjects() subjects { return subjects{of: map[string]*series{}} }
 
 // Publish numbers data and sends it.
 func (b *Bus) Publish(subject string, data []byte) error {
@@ -51,18 +51,18 @@ func (b *Bus) Publish(subject string, data []byte) error {
 	if b.closed.Load() {
 		return bus.ErrClosed
 	}
-	s, err := b.streams.lock(subject)
+	s, err := b.subjects.lock(subject)
 	if err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
 	s.number++
 	s.spoke = time.Now()
-	return b.send(subject, s, frame{kind: kindMessage, stream: s.id, number: s.number, data: data})
+	return b.send(subject, s, frame{kind: kindMessage, series: s.id, number: s.number, data: data})
 }
 
-// lock gives the subject's stream, locked.
-func (t *streams) lock(subject string) (*stream, error) {
+// lock gives the subject's series, locked.
+func (t *subjects) lock(subject string) (*series, error) {
 	for {
 		t.mu.RLock()
 		s := t.of[subject]
@@ -81,22 +81,22 @@ func (t *streams) lock(subject string) (*stream, error) {
 	}
 }
 
-func (t *streams) add(subject string) (*stream, error) {
+func (t *subjects) add(subject string) (*series, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if s := t.of[subject]; s != nil {
 		return s, nil
 	}
-	if len(t.of) >= maxStreams {
+	if len(t.of) >= maxSubjects {
 		return nil, errSubjects
 	}
-	s := &stream{id: rand.Uint64(), spoke: time.Now()}
+	s := &series{id: rand.Uint64(), spoke: time.Now()}
 	t.of[subject] = s
 	return s, nil
 }
 
-// send sends a frame of a stream whose lock is held. The connection copies it.
-func (b *Bus) send(subject string, s *stream, f frame) error {
+// send sends a frame of a series whose lock is held. The connection copies it.
+func (b *Bus) send(subject string, s *series, f frame) error {
 	s.buffer = f.append(s.buffer[:0])
 	err := b.conn.Publish(b.subjectOf(message, subject), s.buffer)
 	if cap(s.buffer) > keepBuffer {
@@ -125,49 +125,53 @@ func classify(err error) error {
 	return fmt.Errorf("%w: %w", bus.ErrDown, err)
 }
 
-// markStreams says how far each stream has come, until ctx ends: that is how a subscriber finds a hole after which nothing
-// follows. A subject on which nothing was said for long is forgotten; its next message begins another stream.
-func (b *Bus) markStreams(ctx context.Context) {
-	tick := time.NewTicker(b.config.Mark)
+// tallyAll says how far each series has come, until ctx ends: that is how a subscriber finds a hole after which nothing
+// follows. A subject on which nothing was said for long is forgotten; its next message begins another series.
+func (b *Bus) tallyAll(ctx context.Context) {
+	tick := time.NewTicker(b.config.Tally)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			for subject, s := range b.streams.list() {
-				if !b.mark(subject, s, now) {
-					b.streams.forget(subject)
-				}
-			}
+			b.tallyOnce(now)
 		}
 	}
 }
 
-// mark is false for a stream that is over. A mark that cannot be sent is a mark lost: the next one says the same.
-func (b *Bus) mark(subject string, s *stream, now time.Time) bool {
+func (b *Bus) tallyOnce(now time.Time) {
+	for subject, s := range b.subjects.list() {
+		if !b.tally(subject, s, now) {
+			b.subjects.forget(subject)
+		}
+	}
+}
+
+// tally is false for a series that is over. A tally that cannot be sent is a tally lost: the next one says the same.
+func (b *Bus) tally(subject string, s *series, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gone = now.Sub(s.spoke) > forgetAfter; s.gone {
 		return false
 	}
 	if s.number > 0 && b.conn.IsConnected() {
-		_ = b.send(subject, s, frame{kind: kindMark, stream: s.id, number: s.number})
+		_ = b.send(subject, s, frame{kind: kindTally, series: s.id, number: s.number})
 	}
 	return true
 }
 
-func (t *streams) list() map[string]*stream {
+func (t *subjects) list() map[string]*series {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	list := make(map[string]*stream, len(t.of))
+	list := make(map[string]*series, len(t.of))
 	for subject, s := range t.of {
 		list[subject] = s
 	}
 	return list
 }
 
-func (t *streams) forget(subject string) {
+func (t *subjects) forget(subject string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.of, subject)

@@ -11,7 +11,7 @@ import (
 func TestSlowSubscriber(t *testing.T) {
 	for name, config := range map[string]natsbus.Config{"by number": {PendingMessages: 10}, "by bytes": {PendingBytes: 20_000}} {
 		t.Run(name, func(t *testing.T) {
-			config.Mark = 20 * time.Millisecond
+			config.Tally = 20 * time.Millisecond
 			b := start(t, "n", config)
 			began, release, heard, missed := make(chan struct{}), make(chan struct{}), make(chan byte, 100), make(chan struct{}, 100)
 			_, err := b.Subscribe("s", func(data []byte) {

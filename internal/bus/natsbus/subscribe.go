@@ -9,7 +9,7 @@ import (
 	"github.com/rialto-im/rialto/internal/bus"
 )
 
-// maxFollowed is how many streams a subscription remembers. Each start of each publisher is one; beyond, all are forgotten,
+// maxFollowed is how many series a subscription remembers. Each start of each publisher is one; beyond, all are forgotten,
 // which looks like one hole in each that goes on.
 const maxFollowed = 4096
 
@@ -22,7 +22,7 @@ type subscription struct {
 	over    atomic.Bool // cancelled
 	suspect atomic.Bool // the connection was lost: something may be missing
 
-	last map[uint64]uint64 // the last number heard of each stream; used by the subscription's own goroutine only
+	last map[uint64]uint64 // the last number heard of each series; used by the subscription's own goroutine only
 }
 
 // Subscribe listens on subject. It returns when the server knows; other nodes' servers know a moment later.
@@ -94,18 +94,18 @@ func (s *subscription) receive(m *nats.Msg) {
 
 // follow notes a frame's number, and tells whether one before it is missing.
 func (s *subscription) follow(f frame) bool {
-	last, known := s.last[f.stream]
+	last, known := s.last[f.series]
 	if !known && len(s.last) >= maxFollowed {
 		clear(s.last)
 	}
-	s.last[f.stream] = max(last, f.number)
-	if f.kind == kindMark {
+	s.last[f.series] = max(last, f.number)
+	if f.kind == kindTally {
 		return f.number > last
 	}
 	return f.number > last+1
 }
 
-// suspectAll has each subscriber told with the next message or mark.
+// suspectAll has each subscriber told with the next message or tally.
 func (b *Bus) suspectAll() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
