@@ -41,6 +41,9 @@ fi
 
 [ "${1:-run}" != run ] || exit 0
 
+echo "== the S3 server for tests is built, if it is not yet (two minutes)"
+(cd internal/blob/s3blob/s3test/server && go tool -n versitygw >/dev/null)
+
 packages=()
 command -v "${CHROMIUM:-chromium}" >/dev/null || [ -x "${CHROMIUM:-/usr/bin/chromium}" ] || packages+=(chromium)
 command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || packages+=(postgresql)
