@@ -43,7 +43,7 @@ func (c *command) bench(ctx context.Context, args []string) int {
 	b := &bench{progress: c.errOut}
 	fs.DurationVar(&b.duration, "duration", 3*time.Second, "how `long` to measure each row")
 	fs.Uint64Var(&b.keys, "keys", 10_000_000, "how `many` keys sequences have at a restart")
-	connections := fs.Int("connections", 16, "how `many` connections, over the network")
+	connections := fs.Int("connections", 64, "how `many` connections, over the network")
 	asJSON := fs.Bool("json", false, "print the result as JSON")
 	if _, code, ok := c.parse(fs, args, "[flags]", benchAbout, 0); !ok {
 		return code
