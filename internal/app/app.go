@@ -16,6 +16,7 @@ import (
 	"github.com/rialto-im/rialto/internal/bus/membus"
 	"github.com/rialto-im/rialto/internal/chat"
 	"github.com/rialto-im/rialto/internal/clock"
+	"github.com/rialto-im/rialto/internal/cluster"
 	"github.com/rialto-im/rialto/internal/config"
 	"github.com/rialto-im/rialto/internal/fanout"
 	"github.com/rialto-im/rialto/internal/gateway"
@@ -63,6 +64,7 @@ type House struct {
 	chat     *chat.Service
 	inbox    *inbox.Service
 	presence *presence.Service
+	cluster  *cluster.Service
 	media    *media.Service
 	fanout   *fanout.Worker
 	gateway  *gateway.Server
@@ -127,11 +129,6 @@ func (h *House) timelines(ctx context.Context) error {
 		h.log = log
 	}
 	h.closers = append(h.closers, h.log.Close)
-	for p := range uint16(timeline.Partitions) {
-		if err := h.log.Take(ctx, p); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
@@ -202,7 +199,11 @@ func (h *House) rooms(ctx context.Context) (err error) {
 	}
 	bus := membus.New()
 	h.closers = append(h.closers, bus.Close)
-	h.fanout = fanout.New(fanout.Deps{Log: h.log, Chat: h.chat, Presence: h.presence, Bus: bus, Logger: h.logger})
+	h.fanout = fanout.New(fanout.Deps{Log: h.log, Chat: h.chat, Presence: h.presence, Bus: bus, Logger: h.logger, Node: node})
+	carry := cluster.Work{Kind: "carry", Parts: timeline.Partitions, Begin: h.fanout.Begin, End: h.fanout.End}
+	if h.cluster, err = cluster.New(ctx, cluster.Deps{Logger: h.logger, Work: []cluster.Work{carry}}, cluster.Config{Node: node}); err != nil {
+		return err
+	}
 	h.rpc = rpc.New(rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Media: h.media, IDs: h.ids, Proxied: h.config.Plaintext, Clock: system, Logger: h.logger})
 	h.gateway, err = gateway.New(gateway.Deps{Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Accounts: h.accounts, Invoker: h.rpc, Bus: bus,
 		Clock: system, Logger: h.logger, Node: node}, h.config.Gateway)
@@ -217,6 +218,7 @@ func (h *House) start(ctx context.Context) error {
 	h.stack.Start("inbox", h.inbox.Run)
 	h.stack.Start("presence", h.presence.Run)
 	h.stack.Start("media", h.media.Run)
+	h.stack.Start("cluster", h.cluster.Run)
 	h.stack.Start("fanout", h.fanout.Run)
 	h.stack.Start("accounts", h.accounts.Run)
 	h.stack.Start("codes", h.accounts.RunCodes)

@@ -2,12 +2,12 @@ package fanout
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
-	"github.com/rialto-im/rialto/internal/bus"
 	"github.com/rialto-im/rialto/internal/failpoint"
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/message"
@@ -26,7 +26,10 @@ type carrier struct {
 type part struct {
 	partition uint16
 
-	mu      sync.Mutex // guards the handed-over records
+	mu      sync.Mutex // guards all to newest
+	life    uint64     // counts how often it was begun here
+	begun   bool       // and not ended since
+	open    bool       // taken, in this life: records are kept
 	records []record   // in order, above seen
 	entries int        // in records
 	bytes   int        // of their payloads
@@ -35,11 +38,14 @@ type part struct {
 	newest  uint64     // newest record known of
 
 	// Of the carrier's goroutine alone:
+	lives    uint64 // the life in which it was taken, 0: it is not
 	seen     uint64 // last record given to the lanes
 	inflight []*batch
 	saved    uint64        // last checkpoint written
 	wait     time.Duration // after the last failure; 0: it went well
 	again    time.Time     // when to try again
+	looked   time.Time     // when the log was read
+	took     time.Time     // when it was taken
 	settled  atomic.Uint64
 }
 
@@ -51,23 +57,73 @@ type record struct {
 func newCarrier(w *Worker, number uint16) *carrier {
 	c := &carrier{worker: w, wake: make(chan struct{}, 1)}
 	for p := number; p < timeline.Partitions; p += carriers {
-		c.parts = append(c.parts, &part{partition: p, behind: true})
+		c.parts = append(c.parts, &part{partition: p})
 	}
 	return c
 }
 
-// start sets where each partition was at the last stop.
-func (c *carrier) start(ctx context.Context) error {
-	for _, p := range c.parts {
-		at, err := c.worker.deps.Log.Checkpoint(ctx, p.partition)
-		if err != nil {
-			return err
-		}
-		p.seen, p.saved = at, at
-		p.settled.Store(at)
-	}
-	return nil
+// begin and end are told whether the partition is this node's.
+func (p *part) begin() {
+	p.mu.Lock()
+	p.life++
+	p.begun = true
+	p.mu.Unlock()
 }
+
+func (p *part) end() {
+	p.mu.Lock()
+	p.begun = false
+	p.mu.Unlock()
+}
+
+// take makes the partition this node's in the log as well, and goes to where it was left. It tells whether there is work to do.
+func (c *carrier) take(ctx context.Context, p *part) (bool, error) {
+	p.mu.Lock()
+	life, begun := p.life, p.begun
+	open := p.open && begun && p.lives == life
+	p.mu.Unlock()
+	if open {
+		return true, nil
+	}
+	p.close()
+	if !begun || p.lives == life && time.Since(p.took) < takeAgain {
+		return false, nil
+	}
+	p.took = time.Now()
+	if err := c.worker.deps.Log.Take(ctx, p.partition); err != nil {
+		return false, err
+	}
+	at, err := c.worker.deps.Log.Checkpoint(ctx, p.partition)
+	if err != nil {
+		return false, err
+	}
+	p.lives, p.seen, p.saved = life, at, at
+	p.settled.Store(at)
+	p.mu.Lock()
+	p.open, p.behind, p.newest = true, true, at
+	p.mu.Unlock()
+	return true, nil
+}
+
+// lose is told when another node has taken the partition in the log. This node takes it again, a bit later, if it still has it then:
+// the other one may have been late.
+func (p *part) lose() {
+	p.mu.Lock()
+	p.open = false
+	p.mu.Unlock()
+}
+
+// close forgets the work at hand.
+func (p *part) close() {
+	p.inflight = nil
+	p.mu.Lock()
+	p.open, p.behind = false, false
+	p.drop()
+	p.mu.Unlock()
+}
+
+// drop forgets the handed-over records. The caller holds mu.
+func (p *part) drop() { p.records, p.entries, p.bytes = nil, 0, 0 }
 
 func (c *carrier) poke() {
 	select {
@@ -87,8 +143,12 @@ func (c *carrier) offer(commit *timeline.Commit) {
 			bytes += len(commit.Entries[i].Payload)
 		}
 		p.mu.Lock()
+		if !p.open { // it will be read when it is taken
+			p.mu.Unlock()
+			continue
+		}
 		p.newest = max(p.newest, commit.Record)
-		if p.behind || p.entries+len(commit.Entries) > handedOver || p.bytes+bytes > handedOverBytes {
+		if p.behind || len(commit.Entries) == 0 || p.entries+len(commit.Entries) > handedOver || p.bytes+bytes > handedOverBytes {
 			p.behind = true
 		} else {
 			p.records = append(p.records, record{commit.Record, commit.Entries})
@@ -102,9 +162,9 @@ func (c *carrier) offer(commit *timeline.Commit) {
 func (c *carrier) idle() bool {
 	for _, p := range c.parts {
 		p.mu.Lock()
-		open := p.behind || p.reading || len(p.records) > 0 || p.settled.Load() < p.newest
+		busy := p.begun && (!p.open || p.behind || p.reading || len(p.records) > 0 || p.settled.Load() < p.newest)
 		p.mu.Unlock()
-		if open {
+		if busy {
 			return false
 		}
 	}
@@ -124,37 +184,68 @@ func (c *carrier) run(ctx context.Context) {
 			continue
 		case <-tick.C:
 		}
-		c.save(ctx)
+		for _, p := range c.parts {
+			c.save(ctx, p)
+		}
 		if ctx.Err() != nil {
 			return
 		}
 	}
 }
 
-// save saves each partition's place: also at the end, so that the next start carries nothing again.
-func (c *carrier) save(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
-	defer cancel()
-	for _, p := range c.parts {
-		if err := c.settle(ctx, p, 1); err != nil {
-			c.worker.deps.Logger.Warn("fan-out cannot save its place", "partition", p.partition, "error", err)
-		}
+// save saves a partition's place: also at the end, so that the next start carries nothing again. It has the log read from time to
+// time: where other nodes append, what they tell may be lost.
+func (c *carrier) save(ctx context.Context, p *part) {
+	if !p.held() {
+		return
 	}
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+	defer cancel()
+	if err := c.settle(within, p, 1); err != nil {
+		c.failed(p, "fan-out cannot save its place", err)
+	}
+	if c.worker.deps.Holder != nil && time.Since(p.looked) > lookEvery {
+		p.mu.Lock()
+		p.behind = p.open
+		p.mu.Unlock()
+	}
+}
+
+// held tells whether the partition is taken.
+func (p *part) held() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.open
+}
+
+// failed closes a partition that another node has taken; else it says why nothing goes on.
+func (c *carrier) failed(p *part, what string, err error) {
+	if errors.Is(err, timeline.ErrTaken) {
+		p.close()
+		return
+	}
+	c.worker.deps.Logger.Warn(what, "partition", p.partition, "error", err)
 }
 
 // try carries a partition, unless it failed just now: the others do not wait for it.
 func (c *carrier) try(ctx context.Context, p *part) {
-	if p.wait > 0 && time.Now().Before(p.again) {
+	open, err := c.take(ctx, p)
+	if open && p.wait > 0 && time.Now().Before(p.again) {
 		return
 	}
-	err := c.carry(ctx, p)
+	if open {
+		err = c.carry(ctx, p)
+	}
 	if err == nil || ctx.Err() != nil {
 		p.wait = 0
 		return
 	}
 	p.wait = min(max(2*p.wait, retryFirst), retryMost)
+	if errors.Is(err, errMoving) || errors.Is(err, errNobody) || errors.Is(err, errFull) {
+		p.wait = retryFirst // it is soon over
+	}
 	p.again = time.Now().Add(p.wait)
-	c.worker.deps.Logger.Warn("fan-out waits for the store", "partition", p.partition, "error", err)
+	c.failed(p, "fan-out waits", err)
 }
 
 // carry gives all records above seen to the lanes.
@@ -162,7 +253,7 @@ func (c *carrier) carry(ctx context.Context, p *part) error {
 	for {
 		p.mu.Lock()
 		records := p.records
-		p.records, p.entries, p.bytes = nil, 0, 0
+		p.drop()
 		behind := p.behind
 		p.mu.Unlock()
 
@@ -176,7 +267,8 @@ func (c *carrier) carry(ctx context.Context, p *part) error {
 			}
 			if err := c.hand(ctx, p, r.seq, r.entries); err != nil {
 				p.mu.Lock()
-				p.records, p.entries, p.bytes, p.behind = nil, 0, 0, true
+				p.drop()
+				p.behind = true
 				p.mu.Unlock()
 				return err
 			}
@@ -209,6 +301,7 @@ func (c *carrier) catchUp(ctx context.Context, p *part) error {
 		p.behind, p.reading = false, true
 		p.newest = max(p.newest, p.seen)
 		p.mu.Unlock()
+		p.looked = time.Now()
 		records, err := c.worker.deps.Log.Records(ctx, p.partition, p.seen, 64)
 		if err != nil {
 			return err
@@ -257,6 +350,14 @@ func (c *carrier) read(ctx context.Context, r timeline.Record) ([]timeline.Commi
 
 // hand gives one record's entries to the lanes, with their audiences.
 func (c *carrier) hand(ctx context.Context, p *part, seq uint64, entries []timeline.Committed) error {
+	if len(p.inflight) >= mostInflight {
+		if err := c.settle(ctx, p, checkpointEvery); err != nil {
+			return err
+		}
+		if len(p.inflight) >= mostInflight {
+			return errFull
+		}
+	}
 	b := &batch{record: seq, items: make([]item, 0, len(entries))}
 	for i := range entries {
 		e := &entries[i]
@@ -278,11 +379,8 @@ func (c *carrier) hand(ctx context.Context, p *part, seq uint64, entries []timel
 		b.items = append(b.items, it)
 		b.items = follow(b.items, it, control)
 	}
-	b.left.Store(bus.Lanes)
-	for _, l := range c.worker.lanes {
-		if err := l.put(ctx, b); err != nil {
-			return err
-		}
+	if err := c.worker.give(ctx, b); err != nil {
+		return err
 	}
 	p.seen = seq
 	p.inflight = append(p.inflight, b)
@@ -334,7 +432,7 @@ func follow(items []item, of item, control *chatv1.Control) []item {
 	return items
 }
 
-// settle forgets batches that both lanes have finished, in order, and saves the checkpoint when it moved by at least step.
+// settle forgets batches that are done, in order, and saves the checkpoint when it moved by at least step.
 func (c *carrier) settle(ctx context.Context, p *part, step uint64) error {
 	n := 0
 	for n < len(p.inflight) && p.inflight[n].left.Load() == 0 {

@@ -10,6 +10,11 @@
 // inboxes of its users and delivers to them. A user has one lane, so that what a device is pushed is in the order of its
 // inbox. Each queue is bounded: carriers stop at full lanes, and drop handed-over entries, which they then read from the log.
 //
+// Where there are several nodes, a partition is carried by the node that has it (Begin, End), which has its users' inboxes as well.
+// What is carried for users of other nodes is given to those, and done when they have stored it; while partitions move, what was
+// given to the wrong node waits, and all for those users behind it, so that each user's stream stays in order. What another node
+// appended is told on the bus, and else found in the log, which is read every second.
+//
 // It touches timeline, bus, and chat, inbox and presence by small interfaces. All methods may be called from many goroutines.
 package fanout
 
@@ -50,6 +55,10 @@ type Deps struct {
 	Presence Presence
 	Bus      bus.Bus
 	Logger   *slog.Logger
+	// Node is this node's name. Holder gives the node that has a partition, "" for none; nil where no other node is, and this one
+	// has all that it was told to begin.
+	Node   string
+	Holder func(partition uint16) string
 }
 
 // Worker carries the fan-out of a node.
@@ -57,6 +66,9 @@ type Worker struct {
 	deps     Deps
 	carriers [carriers]*carrier
 	lanes    [bus.Lanes]*lane
+	others   others
+	flight   flight
+	strays   strays
 	carried  atomic.Uint64
 }
 
@@ -74,6 +86,12 @@ const (
 	saveTime        = 5 * time.Second // for the last ones
 	retryFirst      = 50 * time.Millisecond
 	retryMost       = 5 * time.Second
+	// takeAgain so long after a partition was taken, and lost to another node which does not have it.
+	takeAgain = 500 * time.Millisecond
+	// mostInflight bounds the records of a partition that are not done.
+	mostInflight = 4 * checkpointEvery
+	// lookEvery so often the log is read for what other nodes have appended: what they tell on the bus may be lost.
+	lookEvery = time.Second
 )
 
 // New makes a worker; Run starts it.
@@ -85,19 +103,38 @@ func New(deps Deps) *Worker {
 	for i := range w.lanes {
 		w.lanes[i] = newLane(w, i)
 	}
+	w.strays.worker = w
+	w.others.worker, w.others.to = w, map[string]*other{}
 	return w
+}
+
+// Begin has the worker carry a partition, and post to its inboxes, until End.
+func (w *Worker) Begin(partition int) {
+	w.part(partition).begin()
+	w.carriers[partition%carriers].poke()
+}
+
+// End is told when the partition is this node's no longer.
+func (w *Worker) End(partition int) {
+	w.part(partition).end()
+	w.carriers[partition%carriers].poke()
+}
+
+func (w *Worker) part(partition int) *part {
+	return w.carriers[partition%carriers].parts[partition/carriers]
 }
 
 // Run carries until ctx ends; what was not carried then is carried at the next start.
 func (w *Worker) Run(ctx context.Context) error {
-	for _, c := range w.carriers {
-		if err := c.start(ctx); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-			return err
-		}
+	w.others.start(ctx)
+	defer w.others.stop()
+	w.strays.start(ctx)
+	defer w.strays.stop()
+	deaf, err := w.listen(ctx)
+	if err != nil {
+		return err
 	}
+	defer deaf()
 	var group sync.WaitGroup
 	for _, c := range w.carriers {
 		group.Go(func() { c.run(ctx) })
@@ -109,10 +146,12 @@ func (w *Worker) Run(ctx context.Context) error {
 	return nil
 }
 
-// Committed is the log's listener: it hands the entries of new records over. It never blocks.
+// Committed is the log's listener: it hands the entries of new records over, to another node where that has the partition. It
+// never blocks.
 func (w *Worker) Committed(commits []timeline.Commit) {
 	for i := range commits {
 		w.carriers[commits[i].Partition%carriers].offer(&commits[i])
+		w.tell(&commits[i])
 	}
 	for _, c := range w.carriers {
 		c.poke()
@@ -139,11 +178,8 @@ func (w *Worker) Notify(ctx context.Context, notices []Notice) error {
 	for i, n := range notices {
 		b.items[i] = item{kind: message.DeliverEvent, body: n.Body, members: []id.User{n.User}}
 	}
-	b.left.Store(bus.Lanes)
-	for _, l := range w.lanes {
-		if err := l.put(ctx, b); err != nil {
-			return err
-		}
+	if err := w.give(ctx, b); err != nil {
+		return err
 	}
 	select {
 	case <-b.done:
@@ -161,9 +197,5 @@ type Notice struct {
 
 // Transient delivers a ServerFrame's bytes to users who are connected; it may be lost.
 func (w *Worker) Transient(users []id.User, frame []byte) {
-	b := &batch{items: []item{{kind: message.DeliverFrame, body: frame, members: users}}}
-	b.left.Store(bus.Lanes)
-	for _, l := range w.lanes {
-		l.offer(b)
-	}
+	w.offer(&batch{items: []item{{kind: message.DeliverFrame, body: frame, members: users}}})
 }

@@ -444,6 +444,9 @@ func TestOnePartitionFails(t *testing.T) {
 	s.someConversations()
 	broken := &brokenChat{members: s.chat, broken: 3}
 	w := fanout.New(fanout.Deps{Log: s.log, Chat: broken, Presence: places{}, Bus: s.bus, Logger: slog.New(slog.DiscardHandler)})
+	for p := range timeline.Partitions {
+		w.Begin(p)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.worker.Store(w)
 	done := make(chan struct{})

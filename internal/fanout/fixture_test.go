@@ -158,6 +158,9 @@ func (s *stage) start() {
 		room = s.room
 	}
 	w := fanout.New(fanout.Deps{Log: s.log, Chat: room, Presence: places{}, Bus: s.bus, Logger: slog.New(slog.DiscardHandler)})
+	for p := range timeline.Partitions {
+		w.Begin(p)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	s.worker.Store(w)

@@ -2,7 +2,7 @@ package fanout
 
 import (
 	"context"
-	"sync/atomic"
+	"errors"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/bus"
@@ -11,30 +11,6 @@ import (
 	"github.com/rialto-im/rialto/internal/message"
 	"github.com/rialto-im/rialto/internal/timeline"
 )
-
-// item is one thing for some users.
-type item struct {
-	kind         message.DeliveryKind
-	large        bool
-	conversation id.Conversation
-	seq, counted uint64
-	body         []byte
-	members      []id.User
-}
-
-// batch is given to every lane; each takes the users that are its own.
-type batch struct {
-	record uint64
-	items  []item
-	left   atomic.Int32 // lanes not yet done
-	done   chan struct{}
-}
-
-func (b *batch) finish() {
-	if b.left.Add(-1) == 0 && b.done != nil {
-		close(b.done)
-	}
-}
 
 // lane appends to the inboxes of its users, and delivers to them.
 type lane struct {
@@ -55,6 +31,7 @@ type lane struct {
 // task is an item of the round, with the number of its posts.
 type task struct {
 	*item
+	of    *batch
 	posts int
 }
 
@@ -101,7 +78,7 @@ func (l *lane) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case b := <-l.batches:
-			if !l.add(ctx, b) {
+			if !l.take(ctx, b) {
 				return
 			}
 		}
@@ -109,7 +86,7 @@ func (l *lane) run(ctx context.Context) {
 		for len(l.ends) > 0 && len(l.ends) < together {
 			select {
 			case b := <-l.batches:
-				if !l.add(ctx, b) {
+				if !l.take(ctx, b) {
 					return
 				}
 			default:
@@ -122,8 +99,18 @@ func (l *lane) run(ctx context.Context) {
 	}
 }
 
-// add takes a batch's items into the round, and does the round when it is full; false when ctx ended first.
-func (l *lane) add(ctx context.Context, b *batch) bool {
+// take takes a batch's items into the round, and does the round when it is full; false when ctx ended first.
+func (l *lane) take(ctx context.Context, b *batch) bool {
+	caught := l.worker.strays.catch(b)
+	if caught != nil && len(l.tasks) > 0 { // the round may stray as well, and was before
+		if !l.round(ctx) {
+			return false
+		}
+		caught = l.worker.strays.catch(b)
+	}
+	if caught != nil {
+		l.worker.strays.add(b, b.items, caught, func(u id.User) bool { return l.owns(b, u) })
+	}
 	for i := range b.items {
 		if len(l.posts) >= roundPosts || l.bytes >= roundBytes {
 			if !l.round(ctx) {
@@ -132,25 +119,25 @@ func (l *lane) add(ctx context.Context, b *batch) bool {
 		}
 		it := &b.items[i]
 		before := len(l.posts)
-		if !it.large && it.placed() {
-			l.addPosts(it)
+		if it.placed() {
+			l.addPosts(b, it, caught)
 		}
-		l.tasks = append(l.tasks, task{it, len(l.posts) - before})
+		l.tasks = append(l.tasks, task{it, b, len(l.posts) - before})
 		l.bytes += len(it.body) + 16*len(it.members)
 	}
 	l.ends = append(l.ends, b)
 	return true
 }
 
-// placed tells whether the item gets a place in its users' streams.
-func (it *item) placed() bool {
-	return it.kind == message.DeliverEntry || it.kind == message.DeliverEvent
+// owns tells whether a user of a batch is this lane's.
+func (l *lane) owns(b *batch, u id.User) bool {
+	return laneOf(uint64(u)) == l.number && b.at(l.worker.deps.Node, u)
 }
 
-func (l *lane) addPosts(it *item) {
+func (l *lane) addPosts(b *batch, it *item, caught *[timeline.Partitions]bool) {
 	start := len(l.arena)
 	for _, u := range it.members {
-		if laneOf(uint64(u)) != l.number {
+		if !l.owns(b, u) || caught != nil && caught[partitionOf(u)] {
 			continue
 		}
 		if start == len(l.arena) {
@@ -185,22 +172,75 @@ func (l *lane) post(ctx context.Context) bool {
 		return true
 	}
 	failpoint.Hit("inbox/before-post")
+	err := l.store(ctx, l.posts)
+	if errors.Is(err, timeline.ErrTaken) {
+		err = l.storeApart(ctx)
+	}
+	if err != nil {
+		return false
+	}
+	failpoint.Hit("inbox/after-post")
+	return true
+}
+
+// store posts until the log has taken it, or ctx ends, or another node has taken a partition of it.
+func (l *lane) store(ctx context.Context, posts []timeline.Post) error {
 	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
-		err := l.worker.deps.Log.Post(ctx, l.posts)
-		if err == nil {
-			failpoint.Hit("inbox/after-post")
-			return true
+		err := l.worker.deps.Log.Post(ctx, posts)
+		if err == nil || errors.Is(err, timeline.ErrTaken) {
+			return err
 		}
 		if ctx.Err() != nil {
-			return false
+			return ctx.Err()
 		}
-		l.worker.deps.Logger.Warn("inboxes wait for the store", "entries", len(l.posts), "error", err)
+		l.worker.deps.Logger.Warn("inboxes wait for the store", "entries", len(posts), "error", err)
 		select {
 		case <-ctx.Done():
-			return false
+			return ctx.Err()
 		case <-time.After(wait):
 		}
 	}
+}
+
+// storeApart posts partition by partition. What is for one that another node has taken strays from here to there.
+func (l *lane) storeApart(ctx context.Context) error {
+	var of [timeline.Partitions][]int
+	for i := range l.posts {
+		p := l.posts[i].Key.Partition()
+		of[p] = append(of[p], i)
+	}
+	var lost [timeline.Partitions]bool
+	for p, indexes := range of {
+		posts := make([]timeline.Post, len(indexes))
+		for n, i := range indexes {
+			posts[n] = timeline.Post{Key: l.posts[i].Key, Payload: l.posts[i].Payload}
+		}
+		err := error(nil)
+		if len(posts) > 0 {
+			err = l.store(ctx, posts)
+		}
+		if lost[p] = errors.Is(err, timeline.ErrTaken); err != nil && !lost[p] {
+			return err
+		}
+		for n, i := range indexes {
+			l.posts[i].Seq, l.posts[i].Prev = posts[n].Seq, posts[n].Prev
+			if lost[p] {
+				l.posts[i].Seq = 0
+			}
+		}
+		if lost[p] {
+			l.worker.part(p).lose()
+		}
+	}
+	for n := 0; n < len(l.tasks); {
+		b := l.tasks[n].of
+		var items []item
+		for ; n < len(l.tasks) && l.tasks[n].of == b; n++ {
+			items = append(items, *l.tasks[n].item)
+		}
+		l.worker.strays.add(b, items, &lost, func(u id.User) bool { return l.owns(b, u) })
+	}
+	return nil
 }
 
 // deliver sends each node what is for its users, in one bus message.
@@ -215,12 +255,15 @@ func (l *lane) deliver() {
 		case it.placed():
 			for i := range l.posts[next : next+t.posts] {
 				p := &l.posts[next+i]
+				if p.Seq == 0 {
+					continue // it strays
+				}
 				l.target(message.Target{User: id.User(p.Key.ID), At: message.Position(p.Seq), Prev: message.Position(p.Prev)})
 			}
 			next += t.posts
 			l.pack(it)
 		default:
-			l.targets(it)
+			l.targets(t.of, it)
 			l.pack(it)
 		}
 	}
@@ -228,12 +271,12 @@ func (l *lane) deliver() {
 }
 
 // targets of what has no place in a stream. Who follows a large conversation changes in the order of the conversation's own lane.
-func (l *lane) targets(it *item) {
+func (l *lane) targets(b *batch, it *item) {
 	if it.conversation != 0 && laneOf(uint64(it.conversation)) != l.number {
 		return
 	}
 	for _, u := range it.members {
-		if it.conversation != 0 || laneOf(uint64(u)) == l.number {
+		if it.conversation != 0 && b.at(l.worker.deps.Node, u) || it.conversation == 0 && l.owns(b, u) {
 			l.target(message.Target{User: u})
 		}
 	}

@@ -65,6 +65,11 @@ func (d *Delivery) Append(b []byte) []byte {
 	return b
 }
 
+// Size is at least the length of what Append appends.
+func (d *Delivery) Size() int {
+	return 1 + 5*binary.MaxVarintLen64 + len(d.Body) + 3*binary.MaxVarintLen64*len(d.Targets)
+}
+
 // Next reads the first delivery of b into d, whose Targets are reused, and gives what follows it. Body aliases b.
 func (d *Delivery) Next(b []byte) (rest []byte, err error) {
 	if len(b) == 0 {
