@@ -2,7 +2,7 @@
 # The long forms: more power cuts and kills, broken servers, and each fuzz target for a bounded time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-each=${FUZZ_TIME:-20s}
+each=${FUZZ_TIME:-10s}
 scripts/setup.sh test
 printf '\n== power cuts, the long form\n'
 POWER_CUTS=4000 go test -timeout 20m -run '^TestPowerCut' ./internal/timeline/pebblelog
