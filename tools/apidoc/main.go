@@ -55,7 +55,8 @@ func caller(m *protogen.Method) who {
 		"rialto.account.v1.AccountService.LoginWithCode", "rialto.account.v1.AccountService.Refresh":
 		return anyone
 	}
-	if m.Parent.Desc.FullName() == "rialto.account.v1.AdminService" {
+	switch m.Parent.Desc.FullName() {
+	case "rialto.account.v1.AdminService", "rialto.id.v1.IDService":
 		return servers
 	}
 	return users
