@@ -66,6 +66,30 @@ func BenchmarkSnowflake(b *testing.B) {
 	}
 }
 
+// BenchmarkSnowflakesAtOnce has the code's limit where 100 are asked for at once.
+func BenchmarkSnowflakesAtOnce(b *testing.B) {
+	ctx := b.Context()
+	g, err := idgen.NewSnowflake(ctx, idgen.Fixed(clock.System{}, 1), idgen.SnowflakeConfig{Layout: idgen.Layout{TimeBits: 39, WorkerBits: 2, SequenceBits: 22}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	lists := make(chan []uint64, askers)
+	for range askers {
+		lists <- make([]uint64, 100)
+	}
+	const calls = 1 << 12
+	var all time.Duration
+	turns := max(b.N/calls/100, 1)
+	for range turns {
+		all += turn(b, askers, calls, func() error {
+			list := <-lists
+			defer func() { lists <- list }()
+			return g.Fill(ctx, list)
+		})
+	}
+	b.ReportMetric(float64(turns*calls*100)/all.Seconds()/1e6, "million/s")
+}
+
 // BenchmarkText has ours beside others, in turns of a few milliseconds, and reports the quickest turn of each: so a noisy machine
 // disturbs all alike.
 func BenchmarkText(b *testing.B) {

@@ -43,6 +43,9 @@ func (l *Leases) Renew(ctx context.Context) {
 
 // TryNext is Next that never waits: it extends the lease once where that is short, and tells whether there is an id.
 func (f *flake) TryNext(ctx context.Context) (uint64, bool, error) {
+	if v, ok := f.quick(); ok {
+		return v, true, nil
+	}
 	for range 2 {
 		v, got, need, err := f.try(1)
 		if got > 0 || err != nil {

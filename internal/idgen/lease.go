@@ -107,7 +107,8 @@ type grant struct {
 	last atomic.Uint64
 }
 
-const spent = ^uint64(0)
+// spent is the place of a grant that is over, and all above it.
+const spent = 1 << 63
 
 // counting is what a generator's place counts.
 type counting struct {

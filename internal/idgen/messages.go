@@ -85,7 +85,7 @@ func (m *Messages) try() (ms int64, spin uint16, short *grant) {
 		last := g.last.Load()
 		next := max(now, last+1)
 		ms := int64(next >> m.bits)
-		if ms >= g.to.Load() || last == spent {
+		if ms >= g.to.Load() || last >= spent {
 			return 0, 0, g
 		}
 		if g.last.CompareAndSwap(last, next) {

@@ -355,6 +355,9 @@ func schedule(t testing.TB, seed uint64) int {
 	if r.IntN(4) == 0 {
 		w.layout.Unit = 10 * time.Millisecond
 	}
+	if r.IntN(4) == 0 {
+		w.layout.SequenceBits = 16 // these are given by additions
+	}
 	p := &process{name: w.name(), own: r.IntN(2) == 0, store: newRows(r), clock: &hand{world: &w.now, most: &w.most}}
 	w.all = []*process{p}
 	w.start(p)
