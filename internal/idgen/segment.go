@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/clock"
+	"github.com/rialto-im/rialto/internal/errs"
 )
 
 // SegmentsConfig of the ranges that a node takes.
@@ -114,6 +115,17 @@ func (s *Segments) Forget(tag string) {
 	defer s.mu.Unlock()
 	tags := maps.Clone(*s.tags.Load())
 	delete(tags, tag)
+	s.tags.Store(&tags)
+}
+
+// drop is Forget, unless the tag was opened anew meanwhile.
+func (s *Segments) drop(g *Segment) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tags := maps.Clone(*s.tags.Load())
+	if tags[g.tag] == g {
+		delete(tags, g.tag)
+	}
 	s.tags.Store(&tags)
 }
 
@@ -268,7 +280,10 @@ func (s *Segments) fetch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case g := <-s.wanted:
-			if err := g.fetch.do(ctx, g.wants, g.fetchNext); err != nil && ctx.Err() == nil {
+			err := g.fetch.do(ctx, g.wants, g.fetchNext)
+			if errs.Is(err, errs.NotFound) { // another node deleted it
+				s.drop(g)
+			} else if err != nil && ctx.Err() == nil && !errs.Is(err, errs.Exhausted) { // who comes to a maximum is told
 				s.logger.Warn("the next segment cannot be fetched; what is held is given", "tag", g.tag, "error", err)
 			}
 		}

@@ -2,6 +2,8 @@ package idgen_test
 
 import (
 	"context"
+	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -286,4 +288,44 @@ func TestADeletedSegmentIsForgotten(t *testing.T) {
 	if err := s.Fill(t.Context(), "a", dst); err != nil || dst[0] != 101 {
 		t.Fatalf("%d, %v", dst[0], err)
 	}
+}
+
+// TestWhatHasEndedIsNotTriedAgain: a segment that another node deleted is forgotten, and one at its maximum is no news each second.
+func TestWhatHasEndedIsNotTriedAgain(t *testing.T) {
+	bubble(t, func(t *testing.T, db *sqldb.DB) {
+		put(t, db, idgen.Tag{Name: "deleted", Scheme: idgen.SchemeSegment, Step: 100})
+		put(t, db, idgen.Tag{Name: "full", Scheme: idgen.SchemeSegment, Step: 100, Maximum: 100})
+		log := &strings.Builder{}
+		deps := counterDeps(db, clock.System{})
+		deps.Logger = slog.New(slog.NewTextHandler(log, nil))
+		s, err := idgen.NewSegments(t.Context(), deps, idgen.SegmentsConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tag := range []string{"deleted", "full"} {
+			if err := s.Fill(t.Context(), tag, make([]uint64, 5)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := tagsOf(t, db).DeleteTag(t.Context(), "deleted"); err != nil {
+			t.Fatal(err)
+		}
+		for _, tag := range []string{"deleted", "full"} {
+			if err := s.Fill(t.Context(), tag, make([]uint64, 10)); err != nil { // what is held is given
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Run(ctx) }()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if err := s.Fill(t.Context(), "deleted", make([]uint64, 1)); !hasReason(err, errs.NotFound, "no_tag") {
+			t.Error(err)
+		}
+		cancel()
+		if err := <-ended; err != nil || log.Len() > 0 {
+			t.Errorf("%v; %s", err, log)
+		}
+	})
 }
