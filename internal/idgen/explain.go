@@ -64,7 +64,7 @@ func Explain(text, scheme string, rules []Tag, now time.Time) ([]*idv1.Reading, 
 	switch {
 	case len(e.readings) == 0 && (scheme == SchemeRule):
 		e.refuse(badID("no tag here has a rule that makes such an id"))
-	case e.wants(SchemeReadable, len(text) == 19 && strings.Count(text, "-") == 3):
+	case e.wants(SchemeReadable, len(text) == 19 && strings.Contains(text, "-")):
 		e.readable()
 	case e.wants(SchemeUUIDv7, len(text) == 36):
 		e.uuid()

@@ -280,6 +280,7 @@ func TestExplain(t *testing.T) {
 		{"12é4", "", "bad_id: character 3 is 'é'"},
 		{"12\xff", "", "bad_id: character 3"},
 		{"BD8U-FCQJ-LDC5-L780", "", "bad_id: character 19"},
+		{"BD8U-FCQJ_LDC5-L789", "", "bad_id: character 10"},
 		{"BD8U-FCQJ-LDC5-L78", "readable", "bad_id: 19 characters"},
 		{"017f22e2-79b0-4cc3-98c4-dc0c0c07398f", "", "bad_id: not of version 7"},
 		{"017f22e2-79b0-7cc3-98c4-dc0c0c0739xf", "", "bad_id: character 35"},
