@@ -17,6 +17,7 @@ import (
 	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
 	idv1 "github.com/rialto-im/rialto/gen/rialto/id/v1"
 	"github.com/rialto-im/rialto/gen/rialto/id/v1/idv1connect"
+	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/idgen/idcheck"
 	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
 	rialto "github.com/rialto-im/rialto/sdk/go"
@@ -162,6 +163,61 @@ func TestPrimaries(t *testing.T) {
 	take(a, b)
 	take(c, b, a)
 	take(c, filepath.Join(dir, "gone", "b.db"), filepath.Join(dir, "gone", "a.db"))
+}
+
+// TestPrimariesElsewhere: who does not know of the databases that the configuration names is refused, and databases that do not know of
+// what the records gave are; else ids would come again.
+func TestPrimariesElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	data, a, b := filepath.Join(dir, "data"), filepath.Join(dir, "a.db"), filepath.Join(dir, "b.db")
+	seen := idcheck.Set[uint64]{}
+	take := func(data string, settings ...string) error {
+		t.Helper()
+		h, err := Open(t.Context(), configure(t, data, settings...), slog.New(slog.DiscardHandler))
+		if err != nil {
+			return err
+		}
+		r, err := h.ids.Next(t.Context(), &idv1.NextRequest{Tag: "multiprimary", Count: 100})
+		if err == nil {
+			err = seen.Add(r.Numbers...)
+		}
+		return errors.Join(err, h.Close())
+	}
+	// A start before there was the setting does no harm.
+	h, err := Open(t.Context(), configure(t, data), slog.New(slog.DiscardHandler))
+	if err == nil {
+		err = h.Close()
+	}
+	if err = errors.Join(err, take(data, "ids.primaries="+a+","+b), take(data, "ids.primaries="+b+","+a)); err != nil {
+		t.Fatal(err)
+	}
+	if err := take(data); errs.Of(err).Reason != "primaries_elsewhere" {
+		t.Errorf("without the setting: %v", err)
+	}
+	var out, errOut strings.Builder
+	if code := IDMain(t.Context(), []string{"next", "--data", data, "--scheme", "multiprimary"}, &out, &errOut); code != 1 || !strings.Contains(errOut.String(), "ids.primaries") {
+		t.Errorf("rialto id next: %d, %s, %s", code, &out, &errOut)
+	}
+	other, records := filepath.Join(dir, "other"), filepath.Join(dir, "other", recordsFile)
+	c, d := filepath.Join(dir, "c.db"), filepath.Join(dir, "d.db")
+	seen = idcheck.Set[uint64]{}
+	if err := take(other); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		for _, where := range []string{c + "," + d, c} {
+			if err := take(other, "ids.primaries="+where); errs.Of(err).Reason != "bad_config" {
+				t.Errorf("%s: %v", where, err)
+			}
+		}
+	}
+	e := filepath.Join(dir, "e.db")
+	if code := IDMain(t.Context(), []string{"grow", records, e}, &out, &errOut); code != 0 {
+		t.Fatal(errOut.String())
+	}
+	if err := take(other, "ids.primaries="+records+","+e); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestIDsOfADatabase: rialto id gives ids of PostgreSQL beside a server that does, and none of them twice.

@@ -15,6 +15,9 @@ import (
 // MultiPrimaryDeps of multi-primary ids. The order of the stores does not matter once they are set up.
 type MultiPrimaryDeps struct {
 	Stores []Records
+	// Home are the node's own records, which give such ids where no stores are named: they leave it to Stores, so that nobody who
+	// does not know of those begins anew. nil: there are none.
+	Home   Records
 	Logger *slog.Logger
 }
 
@@ -82,12 +85,38 @@ func NewMultiPrimary(ctx context.Context, deps MultiPrimaryDeps, config MultiPri
 				m.logger.Warn("a store of multi-primary ids does not answer, or is not set up with the others; it is left out", "store", i)
 			}
 		}
-		return m, nil
+		return m, leave(ctx, deps.Home, layouts, false)
 	}
 	if len(failures) > 0 {
 		return nil, errs.Wrap(errs.Unavailable, "ids_unavailable", "all stores of multi-primary ids must answer when they are set up", errors.Join(failures...))
 	}
-	return m, m.setUp(ctx)
+	if err := leave(ctx, deps.Home, layouts, !begun); err != nil {
+		return nil, err
+	}
+	layouts, err := m.setUp(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return m, leave(ctx, deps.Home, layouts, false)
+}
+
+// leave has a node's records leave ids to stores among which they are not. Fresh stores have no layout yet.
+func leave(ctx context.Context, home Records, stores []layout, fresh bool) error {
+	if home == nil {
+		return nil
+	}
+	c := counters{home}
+	own, err := c.layout(ctx)
+	if err != nil {
+		return err
+	}
+	several := slices.ContainsFunc(stores, func(l layout) bool { return l.stride > 1 })
+	unknown := slices.ContainsFunc(stores, func(l layout) bool { return l.stride == 0 }) // it may be the records
+	alone := own.stride == 1 && own.ceiling > 0
+	if own != retired && (alone && (several || fresh) || own.stride == 0 && !unknown) {
+		return c.retire(ctx)
+	}
+	return nil
 }
 
 // open makes a store's tables where they are missing, and reads its layout.
@@ -107,19 +136,19 @@ func (m *MultiPrimary) open(ctx context.Context, p *primary) (l layout, err erro
 
 // setUp gives each store its place, and opens all when all have one of their own: nodes that do so at once, with the stores in
 // another order, find out before a number is given.
-func (m *MultiPrimary) setUp(ctx context.Context) error {
+func (m *MultiPrimary) setUp(ctx context.Context) ([]layout, error) {
 	layouts := make([]layout, len(m.stores))
 	for i, p := range m.stores {
 		var err error
 		if layouts[i], err = p.store.place(ctx, layout{generation: 1, place: uint64(i), stride: uint64(len(m.stores))}); err != nil {
-			return err
+			return nil, err
 		}
 		if layouts[i].stride != uint64(len(m.stores)) {
-			return errs.New(errs.Invalid, "bad_config", "the stores of multi-primary ids were set up with others; add stores by growing the set")
+			return nil, errs.New(errs.Invalid, "bad_config", "the stores of multi-primary ids were set up with others; add stores by growing the set")
 		}
 	}
 	if err := apartIn(layouts); err != nil {
-		return err
+		return nil, err
 	}
 	for i, p := range m.stores {
 		if layouts[i].ceiling > 0 {
@@ -128,15 +157,18 @@ func (m *MultiPrimary) setUp(ctx context.Context) error {
 		to := layouts[i]
 		to.ceiling = most
 		if err := p.store.relay(ctx, layouts[i], to); err != nil {
-			return err
+			return nil, err
 		}
 		p.alive = true
 	}
-	return nil
+	return layouts, nil
 }
 
 // apartIn refuses stores of which two have one place.
 func apartIn(layouts []layout) error {
+	if len(layouts) > 1 && slices.Contains(layouts, retired) {
+		return errs.New(errs.Invalid, "bad_config", "one of the stores left multi-primary ids to others, for good; take another database in its place")
+	}
 	places := map[layout]bool{}
 	for _, l := range layouts {
 		at := layout{generation: l.generation, place: l.place}
@@ -170,6 +202,9 @@ func (m *MultiPrimary) Fill(ctx context.Context, tag string, dst []uint64) error
 			from, stride, err := m.ask(ctx, p, tag, len(dst), above)
 			if ctx.Err() != nil {
 				return errors.Join(ctx.Err(), err)
+			}
+			if errors.Is(err, errElsewhere) {
+				return err
 			}
 			m.note(at, err == nil)
 			if err != nil {

@@ -17,6 +17,9 @@ type layout struct {
 	ceiling       uint64
 }
 
+// retired is the layout of records that leave multi-primary ids to other stores, for good.
+var retired = layout{generation: 1, stride: 1, above: most, ceiling: most}
+
 func readLayout(r row) (l layout, err error) {
 	var place, stride, above, ceiling int64
 	err = r.Scan(&l.generation, &place, &stride, &above, &ceiling)
@@ -83,12 +86,34 @@ func (c counters) highest(ctx context.Context) (last uint64, err error) {
 	return last, err
 }
 
+var errElsewhere = errs.New(errs.Unavailable, "primaries_elsewhere", "multi-primary ids come from the databases that ids.primaries of the servers names; ask a server that has this setting")
+
+// retire has a store give none from now on, unless it has given some, which the others would repeat.
+func (c counters) retire(ctx context.Context) error {
+	return c.db.Write(ctx, func(tx *sql.Tx) error {
+		last, err := lastPlace(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if last > 0 {
+			return errs.New(errs.Invalid, "bad_config", "multi-primary ids were given from the records already, and other databases would give them again: add those with rialto id grow, and name the records' database in ids.primaries too")
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO id_primary (one, `+layoutColumns+`) VALUES (0, $1, $2, $3, $4, $5)
+			ON CONFLICT (one) DO UPDATE SET generation = $1, place = $2, stride = $3, above = $4, ceiling = $5`,
+			retired.generation, int64(retired.place), int64(retired.stride), int64(retired.above), int64(retired.ceiling))
+		return err
+	})
+}
+
 // takePlaces takes n numbers of a tag above a number: from, from+stride and so on.
 func (c counters) takePlaces(ctx context.Context, tag string, n, above uint64) (from, stride uint64, err error) {
 	err = c.db.Write(ctx, func(tx *sql.Tx) error {
 		l, err := readLayout(tx.QueryRowContext(ctx, `SELECT `+layoutColumns+` FROM id_primary WHERE one = 0`))
 		if err != nil {
 			return err
+		}
+		if l == retired {
+			return errElsewhere
 		}
 		if l.ceiling == l.above {
 			return errs.New(errs.Unavailable, "ids_unavailable", "this store is not set up for multi-primary ids; grow the set by it")

@@ -122,7 +122,7 @@ func NewService(ctx context.Context, deps ServiceDeps, config ServiceConfig) (_ 
 	if s.sequences, err = NewSequences(ctx, counting, SequencesConfig{Node: config.Node, Own: config.Own}); err != nil {
 		return nil, err
 	}
-	if s.primaries, err = NewMultiPrimary(ctx, MultiPrimaryDeps{Stores: deps.primaries(), Logger: deps.Logger}, MultiPrimaryConfig{}); err != nil {
+	if s.primaries, err = NewMultiPrimary(ctx, deps.primaries(), MultiPrimaryConfig{}); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -156,11 +156,11 @@ func together(parts ...func() error) error {
 	return errors.Join(failures...)
 }
 
-func (d ServiceDeps) primaries() []Records {
+func (d ServiceDeps) primaries() MultiPrimaryDeps {
 	if len(d.Primaries) > 0 {
-		return d.Primaries
+		return MultiPrimaryDeps{Stores: d.Primaries, Home: d.DB, Logger: d.Logger}
 	}
-	return []Records{d.DB}
+	return MultiPrimaryDeps{Stores: []Records{d.DB}, Logger: d.Logger}
 }
 
 // Run fetches what will be needed and renews what is held, until ctx ends. The leases have a Run of their own.
