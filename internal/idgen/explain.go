@@ -17,13 +17,14 @@ import (
 // Explain gives the parts of an id, in each way in which it can be read, the likeliest first.
 func (s *Service) Explain(ctx context.Context, r *idv1.ExplainRequest) (*idv1.ExplainResponse, error) {
 	var rules []Tag
+	var away error
 	if r.Scheme == "" || r.Scheme == SchemeRule {
-		var err error
-		if rules, err = s.ruled(ctx); err != nil {
-			return nil, err
-		}
+		rules, away = s.ruled(ctx)
 	}
 	readings, err := Explain(r.Id, r.Scheme, rules, s.deps.Clock.Now())
+	if err != nil && away != nil { // perhaps a rule would have told; the other ids need no records
+		return nil, errs.Wrap(errs.Unavailable, "ids_unavailable", "the record store does not answer; try again", away)
+	}
 	return &idv1.ExplainResponse{Readings: readings}, err
 }
 

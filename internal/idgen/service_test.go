@@ -255,6 +255,19 @@ func TestTagsWithoutRecords(t *testing.T) {
 	}
 }
 
+// TestExplainWithoutRecords: only an id that may be of a rule needs them.
+func TestExplainWithoutRecords(t *testing.T) {
+	way := &breaking{db: store(t)}
+	s := serviceOn(t, way, clock.System{}, 0)
+	way.away.Store(true)
+	for id, want := range map[string]string{"249858855004012544": "", "BD8U-FCQJ-LDC5-L789": "", "RULE-20261121000000001": "ids_unavailable"} {
+		r, err := s.Explain(t.Context(), &idv1.ExplainRequest{Id: id})
+		if reasonOf(err) != want || (err == nil) != (len(r.GetReadings()) > 0) {
+			t.Errorf("%s: %v, %v", id, r, err)
+		}
+	}
+}
+
 // TestExplain: readings and refusals, by hand.
 func TestExplain(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
