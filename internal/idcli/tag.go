@@ -47,6 +47,7 @@ func (c *command) putTag(ctx context.Context, args []string) int {
 	fs.StringVar(&t.Description, "description", "", "what the tag is for, in a `text` of at most 500 characters")
 	fs.Uint64Var(&t.Step, "step", 0, "so `many` numbers are taken from the records at once, at least (default 1,000; of sequences 10,000, of rules 100)")
 	fs.Uint64Var(&t.Maximum, "maximum", 0, "the last `number`; of a rule, of each day (default 9223372036854775807)")
+	fs.Uint64Var(&t.Last, "last", 0, "go on behind this `number`, as after a backup was restored (segment, sequence); it never goes back")
 	fs.Uint64Var(&t.SectionKeys, "section-keys", 0, "so `many` keys of a sequence share a bound in the records (default 100,000)")
 	fs.StringVar(&rule.Prefix, "prefix", "", "a rule's `prefix`")
 	fs.StringVar(&rule.Date, "date", "", "a rule's date: `form` YYYYMMDD, YYYY-MM-DD, YYMMDD or YYDDD; none: the number never begins again")

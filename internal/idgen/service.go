@@ -307,7 +307,7 @@ func (s *Service) PutTag(ctx context.Context, t *idv1.Tag) (*idv1.Tag, error) {
 	if err := own(t.GetName()); err != nil {
 		return nil, err
 	}
-	stored, err := s.store.PutTag(ctx, Tag{Name: t.GetName(), Scheme: t.GetScheme(), Description: t.GetDescription(), Step: t.GetStep(), Maximum: t.GetMaximum(), SectionKeys: t.GetSectionKeys(),
+	stored, err := s.store.PutTag(ctx, Tag{Name: t.GetName(), Scheme: t.GetScheme(), Description: t.GetDescription(), Step: t.GetStep(), Maximum: t.GetMaximum(), SectionKeys: t.GetSectionKeys(), Last: t.GetLast(),
 		Rule: Rule{Prefix: t.GetRule().GetPrefix(), Date: t.GetRule().GetDate(), Zone: t.GetRule().GetZone(), Digits: int(t.GetRule().GetDigits())}})
 	if err != nil {
 		return nil, err

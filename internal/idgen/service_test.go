@@ -215,6 +215,26 @@ func TestTagsOfEachScheme(t *testing.T) {
 	}
 }
 
+// TestATagIsPutPastWhatWasGiven, as after a backup was restored, and never back.
+func TestATagIsPutPastWhatWasGiven(t *testing.T) {
+	s := serviceOn(t, store(t), clock.System{}, 0)
+	for _, scheme := range []string{"segment", "sequence"} {
+		for _, last := range []uint64{0, 5_000, 40} {
+			if _, err := s.PutTag(t.Context(), &idv1.Tag{Name: scheme + "s", Scheme: scheme, Last: last}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := &idv1.NextRequest{Tag: scheme + "s", Count: 1}
+		if scheme == "sequence" {
+			r.Key = 7
+		}
+		got, err := s.Next(t.Context(), r)
+		if err != nil || got.Numbers[0] <= 5_000 {
+			t.Errorf("%s: %v, %v", scheme, got, err)
+		}
+	}
+}
+
 // TestTagsWithoutRecords: what a node knows it goes on giving while the records are away.
 func TestTagsWithoutRecords(t *testing.T) {
 	db := &breaking{db: store(t)}

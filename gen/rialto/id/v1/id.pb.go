@@ -459,7 +459,8 @@ type Tag struct {
 	SectionKeys uint64 `protobuf:"varint,6,opt,name=section_keys,json=sectionKeys,proto3" json:"section_keys,omitempty"`
 	// Rule of scheme rule.
 	Rule *Rule `protobuf:"bytes,7,opt,name=rule,proto3" json:"rule,omitempty"`
-	// Last number that was taken from the records for a segment: those given are at most it. It is only read.
+	// Last number that was taken from the records for a segment: those given are at most it. Put higher, it moves a segment, or all
+	// keys of a sequence, past what was given since a backup that was restored; it never moves back.
 	Last uint64 `protobuf:"varint,8,opt,name=last,proto3" json:"last,omitempty"`
 	// BuiltIn tags cannot be put or deleted. It is only read.
 	BuiltIn       bool `protobuf:"varint,9,opt,name=built_in,json=builtIn,proto3" json:"built_in,omitempty"`

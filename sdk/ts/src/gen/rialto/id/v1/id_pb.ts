@@ -266,7 +266,8 @@ export type Tag = Message<"rialto.id.v1.Tag"> & {
   rule?: Rule | undefined;
 
   /**
-   * Last number that was taken from the records for a segment: those given are at most it. It is only read.
+   * Last number that was taken from the records for a segment: those given are at most it. Put higher, it moves a segment, or all
+   * keys of a sequence, past what was given since a backup that was restored; it never moves back.
    *
    * @generated from field: uint64 last = 8 [jstype = JS_STRING];
    */
