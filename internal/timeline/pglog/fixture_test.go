@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/timeline"
 	"github.com/rialto-im/rialto/internal/timeline/pglog"
@@ -90,6 +91,9 @@ func token(device, n uint64) timeline.Token {
 func read(t testing.TB, l timeline.Log, k timeline.Key) []string {
 	t.Helper()
 	entries, err := l.Read(context.Background(), k, 0, 1<<20)
+	for tries := 0; errs.Is(err, errs.Unavailable) && tries < 100; tries++ { // pooled connections to a database that ended meanwhile
+		entries, err = l.Read(context.Background(), k, 0, 1<<20)
+	}
 	must(t, err)
 	texts := make([]string, len(entries))
 	for i, e := range entries {
