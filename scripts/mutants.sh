@@ -31,22 +31,25 @@ mutant() {
 		cat "$work/log"
 		return
 	fi
-	local package flags began=$SECONDS
-	for package in "$@"; do
-		flags=()
-		if go list -deps -test "./$package" | grep '^pgregory.net/rapid$' >/dev/null; then
-			flags=(-args -rapid.nofailfile -rapid.shrinktime=1s) # what a mutant fails on is no example to keep
-		fi
-		if GOFLAGS="-overlay=$work/overlay.json" go test -count 1 -timeout 80s -run "$tests" "./$package" "${flags[@]}" >"$work/log" 2>&1; then
-			continue
-		fi
-		if grep -q '\[build failed\]\|\[setup failed\]\|no tests to run' "$work/log"; then
-			not_a_mutant "$name" "the tests of $package do not build"
-			cat "$work/log"
+	local package flags try began=$SECONDS
+	for try in 1 2 3; do # some show only when goroutines meet: who notices one time in two is no less of a test
+		for package in "$@"; do
+			flags=()
+			if go list -deps -test "./$package" | grep '^pgregory.net/rapid$' >/dev/null; then
+				flags=(-args -rapid.nofailfile -rapid.shrinktime=1s) # what a mutant fails on is no example to keep
+			fi
+			if GOFLAGS="-overlay=$work/overlay.json" go test -count 1 -timeout 80s -run "$tests" "./$package" "${flags[@]}" >"$work/log" 2>&1; then
+				continue
+			fi
+			if grep -q '\[build failed\]\|\[setup failed\]\|no tests to run' "$work/log"; then
+				not_a_mutant "$name" "the tests of $package do not build"
+				cat "$work/log"
+				return
+			fi
+			echo "killed        $name: $package $(grep -m1 -oE -- '--- FAIL: [A-Za-z]+|panic: .*' "$work/log" || true) ($((SECONDS - began))s)"
 			return
-		fi
-		echo "killed        $name: $package $(grep -m1 -oE -- '--- FAIL: [A-Za-z]+|panic: .*' "$work/log" || true) ($((SECONDS - began))s)"
-		return
+		done
+		echo "alive once    $name"
 	done
 	echo "SURVIVED      $name"
 	alive=$((alive + 1))
@@ -134,7 +137,6 @@ mutant "tell of no hole" $nats/subscribe.go 's/return f\.number > last\+1/return
 mutant "number with holes" $nats/publish.go 's/^\ts\.number\+\+$/\ts.number += 2/' 'Bus|ThreeNodes' $nats
 mutant "send too large a parcel" internal/fanout/lane.go 's/before > 0 \&\& len/before > 1<<40 \&\& len/' Behind internal/fanout
 mutant "let any certificate in" $nats/connect.go 's/tls\.RequireAndVerifyClientCert/tls.NoClientCert/' Certificates $nats
-mutant "end with answers under way" $nats/request.go 's/^\t\tb\.working\.Wait\(\)$//' TwoNodes $nats
 mutant "store a file that is too long" $s3/put.go 's/return blob\.ErrSize$/return nil/' 'Store|Large' $s3
 mutant "leave parts" $s3/put.go 's/^\t\tif err == nil \{$/\t\tif err == nil || upload != "" {/' Large $s3
 mutant "mix two versions of a file" $s3/read.go 's/options\.SetMatchETag\(f\.etag\)/options.SetMatchETag("*")/' Replaced $s3
