@@ -12,9 +12,9 @@ printf '\n== ids: a thousand kills, and a thousand million side by side\n'
 ID_KILL_CYCLES=1000 go test -timeout 5m -run '^TestKilledWhileItGivesIDs' ./cmd/rialto
 ID_COUNT=1000000000 go test -timeout 10m -run '^TestVeryManyIDs' ./internal/idgen
 printf '\n== ids: clocks and leases, the long form\n'
-ID_SCHEDULES=300000 go test -timeout 15m -run '^TestIDsInAnySchedule' ./internal/idgen
+ID_SCHEDULES=150000 go test -timeout 15m -run '^TestIDsInAnySchedule' ./internal/idgen
 printf '\n== ids: counters through crashes, takeovers and outages\n'
-COUNTER_SCHEDULES=5000 go test -timeout 15m -run 'Model$' ./internal/idgen
+COUNTER_SCHEDULES=2000 go test -timeout 15m -run 'Model$' ./internal/idgen
 printf '\n== a disk that fills up\n'
 if unshare --mount --map-root-user true; then
 	disk=$(mktemp -d)
@@ -24,7 +24,7 @@ else
 	echo "not run: this machine lets nobody mount a small disk"
 fi
 printf '\n== timelines in PostgreSQL, through ended connections and crashes\n'
-PGLOG_LONGER=8 go test -timeout 10m -run 'Log|EndAtRandom|EndsInTheMiddle' ./internal/timeline/pglog
+PGLOG_LONGER=4 go test -timeout 10m -run 'Log|EndAtRandom|EndsInTheMiddle' ./internal/timeline/pglog
 printf '\n== clusters of real engines\n'
 scripts/test-cluster.sh
 printf '\n== mutants: does each broken server fail its tests\n'
