@@ -10,7 +10,6 @@ import (
 	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/idgen"
 	"github.com/rialto-im/rialto/internal/idgen/idcheck"
-	"github.com/rialto-im/rialto/internal/sqldb"
 	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
 )
 
@@ -24,13 +23,8 @@ func TestManyNodesAtOnce(t *testing.T) {
 	giver := map[uint64]int{}
 	var wait sync.WaitGroup
 	for node := range nodes {
+		db := database(t, place) // one after the other: SQLite has a new file's opening alone
 		wait.Go(func() {
-			db, err := sqldb.Open(t.Context(), place)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer db.Close()
 			tags, err := idgen.NewTags(t.Context(), counterDeps(db, clock.System{}))
 			if err != nil {
 				t.Error(err)
