@@ -113,7 +113,7 @@ func (h *House) engines(ctx context.Context) (err error) {
 	return h.timelines(ctx)
 }
 
-// timelines opens the log, and takes all of its partitions: this node alone carries.
+// timelines opens the log.
 func (h *House) timelines(ctx context.Context) error {
 	if h.config.Postgres == "" {
 		log, err := pebblelog.Open(h.dir.join(timelinesDir), pebblelog.Options{Logger: h.logger, Listener: h.committed})
@@ -201,7 +201,11 @@ func (h *House) rooms(ctx context.Context) (err error) {
 	h.closers = append(h.closers, bus.Close)
 	h.fanout = fanout.New(fanout.Deps{Log: h.log, Chat: h.chat, Presence: h.presence, Bus: bus, Logger: h.logger, Node: node})
 	carry := cluster.Work{Kind: "carry", Parts: timeline.Partitions, Begin: h.fanout.Begin, End: h.fanout.End}
-	if h.cluster, err = cluster.New(ctx, cluster.Deps{Logger: h.logger, Work: []cluster.Work{carry}}, cluster.Config{Node: node}); err != nil {
+	var shared *sqldb.DB // where another server could begin on the same database: it gets the name, and this one stops
+	if h.config.Postgres != "" {
+		shared = h.db
+	}
+	if h.cluster, err = cluster.New(ctx, cluster.Deps{DB: shared, Logger: h.logger, Work: []cluster.Work{carry}}, cluster.Config{Node: node}); err != nil {
 		return err
 	}
 	h.rpc = rpc.New(rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Media: h.media, IDs: h.ids, Proxied: h.config.Plaintext, Clock: system, Logger: h.logger})
