@@ -29,6 +29,9 @@ func (it *item) placed() bool {
 	return it.kind == message.DeliverEntry && !it.large || it.kind == message.DeliverEvent
 }
 
+// followed tells whether the item is for whoever follows its conversation: no member is named.
+func (it *item) followed() bool { return it.large && it.kind == message.DeliverEntry }
+
 // batch is given to every lane, and to every other node that has users of it; each takes the users that are its own.
 type batch struct {
 	record uint64
@@ -96,8 +99,8 @@ func (w *Worker) nodes(b *batch) (nodes []string, parts []uint16) {
 	}
 	var seen [timeline.Partitions]bool
 	for i := range b.items {
-		if it := &b.items[i]; it.large && it.kind == message.DeliverEntry {
-			continue // for whoever follows
+		if b.items[i].followed() {
+			continue
 		}
 		for _, u := range b.items[i].members {
 			p := partitionOf(u)

@@ -248,7 +248,7 @@ func (l *lane) deliver() {
 	next := 0
 	for _, t := range l.tasks {
 		switch it := t.item; {
-		case it.large && it.kind == message.DeliverEntry:
+		case it.followed():
 			if laneOf(uint64(it.conversation)) == l.number {
 				l.large(it)
 			}

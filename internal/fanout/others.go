@@ -191,7 +191,7 @@ func (t *other) pack(parcels [][]byte, b *batch) [][]byte {
 	}
 	for i := range b.items {
 		it := &b.items[i]
-		if it.large && it.kind == message.DeliverEntry {
+		if it.followed() {
 			continue
 		}
 		targets = targets[:0]
