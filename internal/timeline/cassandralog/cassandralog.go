@@ -147,7 +147,7 @@ const format = 1
 // beginEpoch checks the format, and reads the epoch of the derived timelines. They are stored at a quorum like all else, so it
 // stays what it is until an operator who restores a backup moves it.
 func (l *Log) beginEpoch(ctx context.Context) error {
-	if _, err := l.query(ctx, insertMeta, l.options.Store, format, 1).CAS(); err != nil {
+	if _, err := l.query(ctx, insertMeta, l.options.Store, format, 1).repeatable().CAS(); err != nil {
 		return err
 	}
 	var found, epoch int

@@ -57,7 +57,7 @@ func options(store int32) Options {
 	if store == 0 {
 		store = stores.Add(1)
 	}
-	o := Options{Hosts: cluster.Hosts, Port: cluster.Port, Keyspace: "timelines", Replicas: len(cluster.Hosts), Store: store, VoidAfter: 300 * time.Millisecond}
+	o := Options{Hosts: cluster.Hosts, Port: cluster.Port, Keyspace: "timelines", Replicas: len(cluster.Hosts), Store: store, VoidAfter: 300 * time.Millisecond, Patience: time.Minute}
 	if os.Getenv("CASSANDRA_LOG") != "" {
 		o.Logger = slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}

@@ -25,10 +25,20 @@ func (q query) at(serial bool) query {
 	return q
 }
 
-func (q query) Exec() error          { return q.ExecContext(q.ctx) }
-func (q query) Iter() *gocql.Iter    { return q.IterContext(q.ctx) }
-func (q query) Scan(to ...any) error { return q.ScanContext(q.ctx, to...) }
-func (q query) CAS() (bool, error)   { return q.MapScanCASContext(q.ctx, map[string]any{}) }
+// repeatable has the driver try again, a few times and on other nodes, what was not answered in time: it does the same twice as once.
+func (q query) repeatable() query {
+	q.Idempotent(true)
+	return q
+}
+
+// Reads, and writes without a condition, are repeatable.
+
+func (q query) Exec() error          { return q.repeatable().ExecContext(q.ctx) }
+func (q query) Iter() *gocql.Iter    { return q.repeatable().IterContext(q.ctx) }
+func (q query) Scan(to ...any) error { return q.repeatable().ScanContext(q.ctx, to...) }
+
+// CAS is tried once, unless it was said to be repeatable.
+func (q query) CAS() (bool, error) { return q.MapScanCASContext(q.ctx, map[string]any{}) }
 
 // scanSeq reads one number, 0 where there is none.
 func (q query) scanSeq() (uint64, error) {

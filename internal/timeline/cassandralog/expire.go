@@ -64,7 +64,7 @@ func (l *Log) dropBelow(ctx context.Context, k timeline.Key, head uint64, keep [
 // drop drops a segment's entries below head, in one conditional batch. The newest segment may be sealed meanwhile, and then the
 // next one is to have the head first.
 func (l *Log) drop(ctx context.Context, k timeline.Key, s state, head uint64, keep []uint64, newest bool) (sealed bool, err error) {
-	for {
+	for tries := 5; ; {
 		if newest && s.sealed {
 			return true, nil
 		}
@@ -93,8 +93,11 @@ func (l *Log) drop(ctx context.Context, k timeline.Key, s state, head uint64, ke
 			return false, nil
 		}
 		again, readErr := l.readState(ctx, k, s.segment, err != nil)
-		if err := errors.Join(err, readErr); err != nil {
-			return false, err
+		if err != nil {
+			tries--
+		}
+		if readErr != nil || tries == 0 {
+			return false, errors.Join(err, readErr)
 		}
 		s = again
 	}

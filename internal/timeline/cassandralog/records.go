@@ -194,7 +194,7 @@ func (l *Log) readPartition(ctx context.Context, partition uint16, serial bool) 
 // under way may still come, to an inbox that this one has not written yet: before all that it writes there.
 func (l *Log) Take(ctx context.Context, partition uint16) error {
 	holder := newStamp()
-	begun, err := l.query(ctx, beginPartition, l.options.Store, int16(partition)).CAS()
+	begun, err := l.query(ctx, beginPartition, l.options.Store, int16(partition)).repeatable().CAS()
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func (l *Log) PutCheckpoint(ctx context.Context, partition uint16, record uint64
 	if err != nil {
 		return err
 	}
-	applied, err := l.query(ctx, moveCheckpoint, int64(record), l.options.Store, int16(partition), int64(term)).CAS()
+	applied, err := l.query(ctx, moveCheckpoint, int64(record), l.options.Store, int16(partition), int64(term)).repeatable().CAS()
 	if err != nil {
 		return err // it may have moved, which is as true
 	}

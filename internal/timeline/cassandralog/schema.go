@@ -34,6 +34,7 @@ func connect(ctx context.Context, o Options) (*gocql.Session, error) {
 	config.Port = o.Port
 	config.Consistency, config.SerialConsistency = gocql.Quorum, gocql.Serial
 	config.Timeout, config.ConnectTimeout = 6*time.Second, 6*time.Second
+	config.RetryPolicy = &gocql.ExponentialBackoffRetryPolicy{NumRetries: 4, Min: 50 * time.Millisecond, Max: time.Second} // of what is repeatable
 	config.MaxPreparedStmts = 2000
 	config.NumConns = 4
 	config.ReconnectInterval = 2 * time.Second

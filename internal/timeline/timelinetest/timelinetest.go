@@ -189,15 +189,17 @@ func testRecords(t *testing.T, open Open) {
 	}
 	wait.Wait()
 	ctx, named := context.Background(), 0
+	entriesOf := map[uint16]map[uint64]int{} // by partition and record
 	for p := range uint16(timeline.Partitions) {
-		records, err := l.Records(ctx, p, 0, entries)
-		must(t, err)
+		records := allRecords(t, l, p)
+		entriesOf[p] = map[uint64]int{}
 		for i, r := range records {
 			if r.Seq != uint64(i+1) {
 				t.Fatalf("partition %d: record %d is at %d", p, r.Seq, i)
 			}
 			got, err := l.Get(ctx, r.Refs)
 			must(t, err)
+			entriesOf[p][r.Seq] = len(got)
 			named += len(got)
 		}
 		if len(records) > 1 {
@@ -217,15 +219,29 @@ func testRecords(t *testing.T, open Open) {
 	must(t, l.Close()) // the listener has been told all
 	told := 0
 	for p, commits := range heard {
-		for i, c := range commits {
-			if c.Record != uint64(i+1) {
-				t.Errorf("partition %d: told record %d as number %d", p, c.Record, i+1)
+		last := uint64(0) // a record that was given up has no entries, and nobody is told of it
+		for _, c := range commits {
+			if c.Record <= last || len(c.Entries) != entriesOf[p][c.Record] {
+				t.Errorf("partition %d: told %d entries of record %d, which has %d, after record %d", p, len(c.Entries), c.Record, entriesOf[p][c.Record], last)
 			}
+			last = c.Record
 			told += len(c.Entries)
 		}
 	}
 	if told != named {
 		t.Errorf("the listener was told %d entries of %d", told, named)
+	}
+}
+
+// allRecords of a partition, however many the log gives at a time.
+func allRecords(t *testing.T, l timeline.Log, partition uint16) (all []timeline.Record) {
+	for {
+		some, err := l.Records(context.Background(), partition, uint64(len(all)), 100)
+		must(t, err)
+		if len(some) == 0 {
+			return all
+		}
+		all = append(all, some...)
 	}
 }
 

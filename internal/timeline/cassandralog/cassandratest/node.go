@@ -142,7 +142,7 @@ concurrent_writes: 64
 concurrent_compactors: 1
 read_request_timeout: 5s
 write_request_timeout: 5s
-cas_contention_timeout: 2s
+cas_contention_timeout: 5s
 auto_snapshot: false
 `, n.token, n.seeds(), n.host, n.host, n.cluster.Port, n.cluster.storage, n.cluster.sync)
 	if err := os.MkdirAll(n.dir, 0o755); err != nil {
@@ -155,7 +155,7 @@ auto_snapshot: false
 
 const logging = `<configuration><appender name="out" class="ch.qos.logback.core.ConsoleAppender"><encoder>
 <pattern>%level %d{HH:mm:ss.SSS} %logger{0} %msg%n%ex{3}</pattern></encoder></appender>
-<root level="INFO"><appender-ref ref="out"/></root></configuration>
+<logger name="org.apache.cassandra.service.CassandraDaemon" level="INFO"/><root level="WARN"><appender-ref ref="out"/></root></configuration>
 `
 
 // arguments of java: the quick compiler, since a node lives for minutes. What is exported and opened is what Cassandra's own start script opens on Java 17.
