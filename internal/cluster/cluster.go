@@ -33,6 +33,8 @@ type Node struct {
 	Name string
 	// Since when it runs, in milliseconds since 1970.
 	Since int64
+	// Address at which the other nodes reach its bus; "" where they do not have to.
+	Address string
 }
 
 // Work is shared in numbered parts. The functions are called one at a time by Run, and must not block: beats would wait.
@@ -52,12 +54,17 @@ type Deps struct {
 	Logger *slog.Logger
 	// Work that is shared. All nodes of one version share the same.
 	Work []Work
+	// Met is called by Run with the nodes that live, this one among them, when they are others than before; it must not block. May
+	// be nil.
+	Met func(nodes []Node)
 }
 
 // Config of a node's place among others; the zero value is the documented default.
 type Config struct {
 	// Node is the node's name, without dots or spaces; needed.
 	Node string `yaml:"-"`
+	// Address at which other nodes reach this one's bus.
+	Address string `yaml:"-"`
 	// Every so often a node beats; 0 is 1 s.
 	Every time.Duration `yaml:"every"`
 	// Patience with a node that does not beat, before others take its parts; 0 is 5 s, and it is at least four of Every.
@@ -152,7 +159,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	var incarnation [8]byte
 	rand.Read(incarnation[:]) //nolint:errcheck // it never fails
 	s := &Service{deps: deps, config: config, seen: map[string]*sighting{}, mine: map[part]bool{}, known: map[part]string{}}
-	s.me = member{Node: Node{Name: config.Node, Since: time.Now().UnixMilli()}, incarnation: binary.BigEndian.Uint64(incarnation[:]) >> 1}
+	s.me = member{Node: Node{Name: config.Node, Since: time.Now().UnixMilli(), Address: config.Address}, incarnation: binary.BigEndian.Uint64(incarnation[:]) >> 1}
 	s.shown.Store(&shown{})
 	if deps.DB == nil {
 		s.store = &alone{}
@@ -302,7 +309,11 @@ func (s *Service) show(now state, live []string) {
 			next.holders[p] = h.node
 		}
 	}
+	before := s.shown.Load()
 	s.shown.Store(next)
+	if s.deps.Met != nil && !slices.Equal(before.nodes, next.nodes) {
+		s.deps.Met(next.nodes)
+	}
 	for _, w := range s.deps.Work {
 		for number := range w.Parts {
 			p := part{w.Kind, number}

@@ -126,6 +126,7 @@ type world struct {
 // actor is a node that runs.
 type actor struct {
 	*Service
+	met  []Node // last; of Run's goroutine, and the test's while that waits
 	stop context.CancelFunc
 	done chan struct{}
 }
@@ -153,13 +154,15 @@ func (w *world) join() {
 			}
 			delete(w.works, p)
 		}}
-	s, err := New(w.t.Context(), Deps{Work: []Work{work}, Logger: slog.New(slog.DiscardHandler)}, Config{Node: name})
+	a := &actor{done: make(chan struct{})}
+	met := func(nodes []Node) { a.met = nodes }
+	s, err := New(w.t.Context(), Deps{Work: []Work{work}, Met: met, Logger: slog.New(slog.DiscardHandler)}, Config{Node: name, Address: name + ":1"})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	s.store = at{w.table, name}
 	ctx, stop := context.WithCancel(w.t.Context())
-	a := &actor{s, stop, make(chan struct{})}
+	a.Service, a.stop = s, stop
 	go func() {
 		defer close(a.done)
 		if err := s.Run(ctx); err != nil {
@@ -203,6 +206,9 @@ func (w *world) settled() {
 	for name, n := range w.nodes {
 		if len(n.Nodes()) != len(w.nodes) {
 			w.t.Errorf("%s sees %v", name, n.Nodes())
+		}
+		if !slices.Equal(n.met, n.Nodes()) || slices.ContainsFunc(n.met, func(o Node) bool { return o.Address != o.Name+":1" }) {
+			w.t.Errorf("%s was told of %v, and sees %v", name, n.met, n.Nodes())
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 var steps = []string{
 	`CREATE TABLE cluster_nodes (name TEXT PRIMARY KEY, incarnation BIGINT NOT NULL, beat BIGINT NOT NULL, since BIGINT NOT NULL)`,
 	`CREATE TABLE cluster_parts (kind TEXT NOT NULL, number BIGINT NOT NULL, node TEXT NOT NULL, term BIGINT NOT NULL, PRIMARY KEY (kind, number))`,
+	`ALTER TABLE cluster_nodes ADD COLUMN address TEXT NOT NULL DEFAULT ''`,
 }
 
 // records is the store in the records' database.
@@ -30,12 +31,12 @@ func (r records) beat(ctx context.Context, m member, first bool) (state, error) 
 // put writes a node's row. The last process that came with a name has it.
 func put(ctx context.Context, tx *sql.Tx, m member, first bool) error {
 	if first {
-		_, err := tx.ExecContext(ctx, `INSERT INTO cluster_nodes (name, incarnation, beat, since) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (name) DO UPDATE SET incarnation = $2, beat = $3, since = $4`, m.Name, int64(m.incarnation), int64(m.beat), m.Since)
+		_, err := tx.ExecContext(ctx, `INSERT INTO cluster_nodes (name, incarnation, beat, since, address) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (name) DO UPDATE SET incarnation = $2, beat = $3, since = $4, address = $5`, m.Name, int64(m.incarnation), int64(m.beat), m.Since, m.Address)
 		return err
 	}
-	done, err := tx.ExecContext(ctx, `INSERT INTO cluster_nodes (name, incarnation, beat, since) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (name) DO UPDATE SET beat = $3 WHERE cluster_nodes.incarnation = $2`, m.Name, int64(m.incarnation), int64(m.beat), m.Since)
+	done, err := tx.ExecContext(ctx, `INSERT INTO cluster_nodes (name, incarnation, beat, since, address) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (name) DO UPDATE SET beat = $3 WHERE cluster_nodes.incarnation = $2`, m.Name, int64(m.incarnation), int64(m.beat), m.Since, m.Address)
 	if err != nil {
 		return err
 	}
@@ -46,14 +47,14 @@ func put(ctx context.Context, tx *sql.Tx, m member, first bool) error {
 }
 
 func (s *state) read(ctx context.Context, tx *sql.Tx) error {
-	nodes, err := tx.QueryContext(ctx, `SELECT name, incarnation, beat, since FROM cluster_nodes`)
+	nodes, err := tx.QueryContext(ctx, `SELECT name, incarnation, beat, since, address FROM cluster_nodes`)
 	if err != nil {
 		return err
 	}
 	defer nodes.Close()
 	for nodes.Next() {
 		var m member
-		if err := nodes.Scan(&m.Name, &m.incarnation, &m.beat, &m.Since); err != nil {
+		if err := nodes.Scan(&m.Name, &m.incarnation, &m.beat, &m.Since, &m.Address); err != nil {
 			return err
 		}
 		s.members[m.Name] = m

@@ -31,7 +31,7 @@ func TestRecordsAsTable(t *testing.T) {
 			model := newTable()
 			r := rand.New(rand.NewPCG(7, 7))
 			for i := range 400 {
-				m := member{Node: Node{Name: fmt.Sprint("n", r.IntN(3)), Since: int64(i)}, incarnation: uint64(r.IntN(2)), beat: uint64(i)}
+				m := member{Node: Node{Name: fmt.Sprint("n", r.IntN(3)), Since: int64(i), Address: fmt.Sprint("10.0.0.", i)}, incarnation: uint64(r.IntN(2)), beat: uint64(i)}
 				is, as := store(records{db}), store(at{model, m.Name})
 				what := ""
 				var got, want any
@@ -41,7 +41,7 @@ func TestRecordsAsTable(t *testing.T) {
 					first := r.IntN(3) == 0
 					what = fmt.Sprintf("beat %+v %v", m, first)
 					if old, ok := model.members[m.Name]; ok && !first {
-						m.Since = old.Since // it does not change while a process runs
+						m.Node = old.Node // it does not change while a process runs
 					}
 					got, gotErr = is.beat(ctx, m, first)
 					want, wantErr = as.beat(ctx, m, first)
