@@ -1,6 +1,36 @@
 package sqltest
 
-import "syscall"
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
 
 // attributes have a child end with this process, also when that is killed.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT} }
+
+// children of a process.
+func children(pid int) ([]int, error) {
+	paths, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return nil, err
+	}
+	var found []int
+	for _, path := range paths {
+		stat, err := os.ReadFile(path)
+		if err != nil { // it has ended
+			continue
+		}
+		// 12 (name, which may have anything in it) S 1 …
+		words := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+		if len(words) < 2 || string(words[1]) != strconv.Itoa(pid) {
+			continue
+		}
+		if child, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			found = append(found, child)
+		}
+	}
+	return found, nil
+}

@@ -20,8 +20,8 @@ import (
 
 // Programs of PostgreSQL, and as whom they run.
 type Programs struct {
-	initdb, postgres string
-	as               *syscall.Credential // nil: as this process
+	initdb, postgres, copy string
+	as                     *syscall.Credential // nil: as this process
 }
 
 const install = "apt-get install postgresql, or scripts/setup.sh test"
@@ -29,8 +29,8 @@ const install = "apt-get install postgresql, or scripts/setup.sh test"
 // Find looks for the programs. Its error names what is missing.
 func Find() (*Programs, error) {
 	p := &Programs{}
-	for i, at := range []*string{&p.initdb, &p.postgres} {
-		name := []string{"initdb", "postgres"}[i]
+	for i, at := range []*string{&p.initdb, &p.postgres, &p.copy} {
+		name := []string{"initdb", "postgres", "pg_basebackup"}[i]
 		path, err := exec.LookPath(name)
 		if err != nil { // where Debian keeps it, the newest
 			found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name) // the pattern is a good one
@@ -71,22 +71,26 @@ type Server struct {
 	programs *Programs
 	args     []string
 	dir      string
-	cmd      *exec.Cmd
-	ended    chan error
+
+	host, port string // of one of a pair
+
+	// Of each run:
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when the process is gone
+	err   error         // of waiting for it, once ended
+	quiet chan struct{} // closed when all its children are gone as well
 }
 
 // Start makes a server with an empty database, and returns when it answers. It forgets all at a power cut: it is for tests. Further
 // settings, as "fsync=on", weigh more than its own.
 func (p *Programs) Start(ctx context.Context, settings ...string) (s *Server, err error) {
-	s = &Server{programs: p, ended: make(chan error, 1)}
-	if s.dir, err = os.MkdirTemp("", "rialto-postgres-"); err != nil {
+	s = &Server{programs: p}
+	if s.dir, err = p.folder(""); err != nil {
 		return nil, err
 	}
-	if p.as != nil {
-		err = os.Chown(s.dir, int(p.as.Uid), int(p.as.Gid))
-	}
-	if err == nil {
-		err = p.launch(ctx, s, settings)
+	if err = p.initialize(ctx, s.dir); err == nil {
+		s.args = arguments(s.dir, settings)
+		err = s.run(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("a private server of PostgreSQL: %w", err), os.RemoveAll(s.dir))
@@ -95,9 +99,18 @@ func (p *Programs) Start(ctx context.Context, settings ...string) (s *Server, er
 	return s, nil
 }
 
-func (p *Programs) launch(ctx context.Context, s *Server, settings []string) error {
-	data := filepath.Join(s.dir, "data")
-	args := []string{"--pgdata", data, "--username", "rialto", "--auth", "trust", "--encoding", "UTF8", "--no-sync"}
+// folder for servers, in one that their user can reach; "" is the one for passing files.
+func (p *Programs) folder(in string) (string, error) {
+	dir, err := os.MkdirTemp(in, "rialto-postgres-")
+	if err == nil && p.as != nil {
+		err = os.Chown(dir, int(p.as.Uid), int(p.as.Gid))
+	}
+	return dir, err
+}
+
+// initialize makes the files of an empty database in a folder.
+func (p *Programs) initialize(ctx context.Context, dir string) error {
+	args := []string{"--pgdata", filepath.Join(dir, "data"), "--username", "rialto", "--auth", "trust", "--encoding", "UTF8", "--no-sync"}
 	out, err := exec.CommandContext(ctx, p.postgres, "--version").Output()
 	if err != nil {
 		return err
@@ -108,14 +121,19 @@ func (p *Programs) launch(ctx context.Context, s *Server, settings []string) err
 	} else {
 		args = append(args, "--locale", "C")
 	}
-	if out, err := p.command(ctx, s.dir, p.initdb, args...).CombinedOutput(); err != nil {
+	if out, err := p.command(ctx, dir, p.initdb, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
-	s.args = []string{"-D", data}
-	for _, setting := range append([]string{"listen_addresses=", "unix_socket_directories=" + s.dir, "fsync=off", "max_connections=600", "shared_buffers=32MB"}, settings...) {
-		s.args = append(s.args, "-c", setting)
+	return nil
+}
+
+// arguments of a server in a folder. What is set later weighs more.
+func arguments(dir string, settings []string) []string {
+	args := []string{"-D", filepath.Join(dir, "data")}
+	for _, setting := range append([]string{"listen_addresses=", "unix_socket_directories=" + dir, "fsync=off", "max_connections=600", "shared_buffers=32MB"}, settings...) {
+		args = append(args, "-c", setting)
 	}
-	return s.run(ctx)
+	return args
 }
 
 func (s *Server) run(ctx context.Context) error {
@@ -129,8 +147,7 @@ func (s *Server) run(ctx context.Context) error {
 
 // Crash ends the server in the middle of what it does, and starts it again, with what it had written to its files.
 func (s *Server) Crash(ctx context.Context) error {
-	err := s.cmd.Process.Signal(syscall.SIGQUIT)
-	if err = errors.Join(err, <-s.ended); err != nil {
+	if err := s.end(); err != nil {
 		return err
 	}
 	return s.run(ctx)
@@ -146,30 +163,34 @@ func (p *Programs) command(ctx context.Context, dir, name string, args ...string
 }
 
 // await starts the server and returns when it is ready.
-func (s *Server) await(ctx context.Context, log io.Reader) error {
+func (s *Server) await(ctx context.Context, log io.ReadCloser) error {
 	started := make(chan error, 1)
+	s.ended, s.quiet, s.err = make(chan struct{}), make(chan struct{}), nil
 	go func() { // owned by the server: it ends with it
+		defer close(s.ended)
 		// The server is told when the thread that started it ends: this one stays.
 		runtime.LockOSThread()
 		err := s.cmd.Start()
 		started <- err
 		if err == nil {
-			_, err = s.cmd.Process.Wait()
+			_, s.err = s.cmd.Process.Wait()
 		}
-		s.ended <- err
 	}()
 	if err := <-started; err != nil {
+		close(s.quiet)
 		return err
 	}
 	ready := make(chan string, 2)
-	go func() { // ends when the server has closed its log
+	go func() { // ends when the server and its children have closed the log
+		defer close(s.quiet)
+		defer log.Close()
 		var said strings.Builder
 		lines := bufio.NewScanner(log)
 		for lines.Scan() {
 			if said.Len() < 1<<16 {
 				said.WriteString(lines.Text() + "\n")
 			}
-			if strings.Contains(lines.Text(), "ready to accept connections") {
+			if strings.Contains(lines.Text(), "ready to accept") {
 				ready <- ""
 				break
 			}
@@ -191,10 +212,35 @@ func (s *Server) await(ctx context.Context, log io.Reader) error {
 }
 
 // Stop ends the server and removes all of it.
-func (s *Server) Stop() error {
-	err := s.cmd.Process.Signal(syscall.SIGQUIT) // at once: nobody needs what it has
+func (s *Server) Stop() error { return errors.Join(s.end(), os.RemoveAll(s.dir)) }
+
+// end is at once: nobody needs what it has.
+func (s *Server) end() error {
+	if s.cmd == nil || s.cmd.Process == nil {
+		return nil
+	}
+	err := s.cmd.Process.Signal(syscall.SIGQUIT)
 	if errors.Is(err, os.ErrProcessDone) {
 		err = nil
 	}
-	return errors.Join(err, <-s.ended, os.RemoveAll(s.dir))
+	<-s.ended
+	<-s.quiet
+	return errors.Join(err, s.err)
+}
+
+// signal goes to the server and all its children. It is held first, so that none is born meanwhile.
+func (s *Server) signal(then syscall.Signal) error {
+	if err := s.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	them, err := children(s.cmd.Process.Pid)
+	if err != nil {
+		return err
+	}
+	for _, pid := range them {
+		if err := syscall.Kill(pid, then); err != nil && !errors.Is(err, syscall.ESRCH) { // it has ended, and is still to be waited for
+			return err
+		}
+	}
+	return s.cmd.Process.Signal(then)
 }

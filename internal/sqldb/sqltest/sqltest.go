@@ -1,5 +1,11 @@
 // Package sqltest gives tests a records' database: SQLite, or PostgreSQL where the run is told so, so that a room's tests run
 // unchanged on both. It also starts a private server of PostgreSQL. For tests only.
+//
+// StartPair starts a primary with the standby that its commits wait for, and needs no test around it: a program that does harm to a
+// cluster uses it as well. Pair.URL names both servers and is what nodes are given; Primary().Kill (as kill -9, children and all), Pause,
+// Resume and Restart (as what it was) are what happens to a server; Promote and Rejoin are what an operator does about it. With
+// PairOptions.Listen both listen on a port, else on socket files alone. Stop ends and removes all; the servers end with the process that
+// started them in any case, unless they are paused.
 package sqltest
 
 import (
@@ -74,14 +80,7 @@ func Postgres(t testing.TB) string {
 // Private starts a server for this test alone, with further settings, as "fsync=on". Without PostgreSQL it does as Postgres.
 func Private(t testing.TB, settings ...string) *Server {
 	t.Helper()
-	programs, err := Find()
-	if err != nil {
-		if os.Getenv(All) != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	s, err := programs.Start(t.Context(), settings...)
+	s, err := programs(t).Start(t.Context(), settings...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,6 +90,19 @@ func Private(t testing.TB, settings ...string) *Server {
 		}
 	})
 	return s
+}
+
+// programs of PostgreSQL, where they are.
+func programs(t testing.TB) *Programs {
+	t.Helper()
+	p, err := Find()
+	if err != nil {
+		if os.Getenv(All) != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	return p
 }
 
 // Copy gives another place with the records of a place as they are now, as a backup has them.
