@@ -11,6 +11,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/app"
 	"github.com/rialto-im/rialto/internal/bench"
+	"github.com/rialto-im/rialto/internal/plan"
 	"github.com/rialto-im/rialto/internal/terminal"
 	"github.com/rialto-im/rialto/internal/verify"
 )
@@ -36,6 +37,9 @@ func commands() []command {
 		}},
 		{"verify", "read a data directory and check every promise on it: rialto verify --data DIR", func(args []string) int {
 			return verify.Main(args, os.Stdout, os.Stderr)
+		}},
+		{"plan", "count what a deployment needs: rialto plan --daily-users 50m", func(args []string) int {
+			return plan.Main(args, os.Stdout, os.Stderr)
 		}},
 		{"id", "make ids, explain them, measure them: rialto id next --scheme snowflake --count 10", func(args []string) int {
 			return untilSignal(func(ctx context.Context) int { return app.IDMain(ctx, args, os.Stdout, os.Stderr) })

@@ -1,0 +1,131 @@
+package plan
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// made of the number that the page has, where the figure is not that number.
+func made(f Figure, said float64) float64 {
+	switch f.Name {
+	case "cpu_entry": // of two cores
+		return rounded(2e6 / said)
+	case "cassandra_append": // of four cores
+		return rounded(4e6 / said)
+	}
+	return said
+}
+
+// TestFiguresAreThoseOfThePage: whoever measures anew and writes it into docs/performance.md must say it here too.
+func TestFiguresAreThoseOfThePage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/performance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, f := range Figures() {
+		if f.row == "" {
+			continue
+		}
+		found++
+		line := ""
+		for l := range strings.Lines(string(page)) {
+			if strings.HasPrefix(l, "| "+f.row+" |") {
+				line = l
+			}
+		}
+		if !strings.Contains(line, f.quote) {
+			t.Errorf("%s: docs/performance.md has no row %q with %q, but %q", f.Name, f.row, f.quote, line)
+		}
+		number := strings.ReplaceAll(strings.Fields(f.quote)[0], ",", "")
+		if said, err := strconv.ParseFloat(number, 64); err != nil || made(f, said) != f.Value {
+			t.Errorf("%s is %v, and the page says %q (%v)", f.Name, f.Value, f.quote, err)
+		}
+	}
+	if found < 12 {
+		t.Errorf("%d figures are of the page", found)
+	}
+	bus, err := os.ReadFile("../../docs/decisions/0032-bus-by-nats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(bus), "7 µs to another one") || byName(Figures())["cpu_bus"] != 7 {
+		t.Error("the figure of the bus is not that of its decision")
+	}
+}
+
+func TestEachFigureIsUsedAndNamedOnce(t *testing.T) {
+	in := Defaults()
+	in.DailyUsers, in.Users = 60e6, 200e6
+	names := map[string]bool{}
+	for i, f := range Figures() {
+		if names[f.Name] || f.What == "" || f.From == "" || f.Value <= 0 {
+			t.Errorf("%+v", f)
+		}
+		names[f.Name] = true
+		matters := false
+		for _, e := range []Engine{Embedded, Postgres, Cassandra} {
+			in.Engine = e
+			before := Make(in, Figures())
+			other := Figures()
+			other[i].Value *= 7
+			after := Make(in, other)
+			after.Figures, before.Figures = nil, nil
+			differs := !sameText(before, after)
+			if differs && !f.counts(e) {
+				t.Errorf("%s counts for %s too", f.Name, e)
+			}
+			matters = matters || differs
+		}
+		if !matters {
+			t.Errorf("no plan depends on %s", f.Name)
+		}
+	}
+}
+
+func sameText(a, b *Plan) bool {
+	var x, y strings.Builder
+	a.print(&x)
+	b.print(&y)
+	return x.String() == y.String()
+}
+
+func TestMeasuredFigures(t *testing.T) {
+	for name, c := range map[string]struct {
+		text, figure, fault string
+		value               float64
+	}{
+		"idle":     {`{"connections":40000,"users":40000,"rss_before_kb":1,"rss_after_kb":2,"kb_per_connection":1.25}`, "kb_connection", "", 1.25},
+		"tried":    {`{"connections":40000,"kb_per_connection":1.25}`, "connections_tried", "", 40_000},
+		"chat":     {`{"acked":1000,"delivered":1000,"server_cpu_s_per_million":19.5}`, "cpu_message", "", 19.5},
+		"far away": {`{"acked":1000,"delivered":1000,"server_cpu_s_per_million":0}`, "", "run rialto bench chat on the server's machine", 0},
+		"groups":   {`{"acked":1000,"delivered":99000,"server_cpu_s_per_million":190}`, "", "of groups", 0},
+		"noise":    {`{"connections":10,"kb_per_connection":-3}`, "", "is above 0", 0},
+		"other":    {`{"events":50000}`, "", "not of rialto bench chat or idle", 0},
+		"broken":   {`{"acked"`, "", "not what rialto bench prints", 0},
+	} {
+		file := filepath.Join(t.TempDir(), "bench.json")
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		figures := Figures()
+		err := measured(figures, file)
+		if c.fault != "" {
+			if err == nil || !strings.Contains(err.Error(), c.fault) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err != nil || byName(figures)[c.figure] != c.value {
+			t.Errorf("%s: %v, %v", name, err, byName(figures)[c.figure])
+		}
+		for _, f := range figures {
+			if f.Name == c.figure && f.From != "bench.json" {
+				t.Errorf("%s is said to be of %s", f.Name, f.From)
+			}
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package plan
+
+import (
+	"math"
+
+	"github.com/rialto-im/rialto/internal/timeline"
+)
+
+const (
+	partitions = timeline.Partitions
+	// inboxDays that entries of inboxes are kept by default (inbox.keep_for).
+	inboxDays = 90
+	// full is how far disks are filled: compaction, vacuum and growth need the rest.
+	full = 0.7
+	// fullCassandra leaves the room that a compaction of the largest tables takes.
+	fullCassandra = 0.5
+	copies        = 3 // of Cassandra
+)
+
+// store counts bytes that are kept: messages as long as they are, and entries of inboxes.
+func (c *count) store() {
+	section, in := "Storage", c.in
+	each, entry := c.by["stored_message"], c.by["stored_entry"]
+	further := true // entries beyond the two that are in the figure
+	switch c.plan.Engine {
+	case Postgres:
+		each, entry, further = c.by["postgres_bytes_message"], c.by["postgres_bytes_entry"], false
+	case Cassandra:
+		each, entry, further = c.by["cassandra_bytes_message"], c.by["cassandra_bytes_entry"], false
+	}
+	each += max(in.Bytes, 100) - 200
+	daily := in.DailyUsers * in.Messages
+	entries := (1-in.Groups-in.Large)*2 + in.Groups*in.GroupSize
+	if further {
+		entries = in.Groups * in.GroupSize
+	}
+	messages := daily * in.Retention * each
+	inboxes := daily * min(in.Retention, inboxDays) * entries * entry
+	records := in.Users * c.by["bytes_user"]
+	c.stored = messages + inboxes + records
+	c.line(section, "messages", messages, "B", words("%v a day × %v days × %v bytes, for texts of %v", daily, in.Retention, each, in.Bytes))
+	c.line(section, "inboxes", inboxes, "B", words("%v a day × %v days × %v entries × %v bytes%v", daily, min(in.Retention, inboxDays), entries, entry, alone(further)))
+	c.line(section, "records", records, "B", words("%v users × %v bytes: accounts, sessions, friends, members, cursors", in.Users, c.by["bytes_user"]))
+	c.plan.FileBytes = daily * in.Attachments * in.FileSize * in.Retention
+	c.line(section, "files", c.plan.FileBytes, "B", words("%v of messages × %v × %v days", percent(in.Attachments), bytesWord(in.FileSize), in.Retention))
+}
+
+func alone(further bool) string {
+	if further {
+		return "; those of messages to one are in the figure of messages"
+	}
+	return ""
+}
+
+// engine counts the machines below the nodes.
+func (c *count) engine() {
+	switch c.plan.Engine {
+	case Embedded:
+		c.plan.StoredBytes = c.stored
+		c.line("Engine", "disk of the node", c.stored+c.plan.FileBytes, "B", words("timelines, records and files; a disk of %v is filled to %v", bytesWord(c.in.Disk), percent((c.stored+c.plan.FileBytes)/c.in.Disk)))
+		if c.stored+c.plan.FileBytes > c.in.Disk*full {
+			c.fits = false
+			c.warn(words("the disk of one node is too small: %v are kept, and %v may be filled to %v; take a larger one, files on S3, or --engine postgres",
+				bytesWord(c.stored+c.plan.FileBytes), bytesWord(c.in.Disk), percent(full)))
+		}
+	case Postgres:
+		c.postgres(c.load.messages, c.load.entries, c.stored)
+	case Cassandra:
+		c.cassandra()
+		c.postgres(0, 0, c.in.Users*c.by["bytes_user"])
+	}
+}
+
+// postgres has a primary that all is written to, and standbys.
+func (c *count) postgres(messages, entries, bytes float64) {
+	const section = "PostgreSQL"
+	in := c.in
+	standbys := 1.0
+	if in.Zones > 2 {
+		standbys = 2
+	}
+	cores := (messages*c.by["postgres_message"] + entries*c.by["postgres_entry"]) / 1e6
+	share := cores / (in.DBCores * in.Use)
+	disk := bytes / (in.DBDisk * full)
+	c.plan.PostgresNodes = int(1 + standbys)
+	c.plan.StoredBytes += bytes * (1 + standbys)
+	if messages > 0 {
+		c.line(section, "CPU of the primary", cores, "cores", words("%v CPU s a million messages, %v a million entries; %v of %v cores used would be full: %v", c.by["postgres_message"], c.by["postgres_entry"], percent(in.Use), in.DBCores, percent(share)))
+	}
+	c.line(section, "disk of each", bytes, "B", words("of %v, to be filled to %v: %v of that", bytesWord(in.DBDisk), percent(full), percent(disk)))
+	c.line(section, "servers", 1+standbys, "", "a primary, a standby that is written to before an acknowledgement"+map[bool]string{true: ", another one so that a lost zone leaves two", false: ""}[standbys > 1])
+	if most := max(share, disk); most > 1 {
+		c.fits = false
+		c.warn(words("one PostgreSQL cannot carry this: %v; at the same habits it carries %v daily users, from there take --engine cassandra", reason(share, disk), in.DailyUsers/most))
+	}
+	if messages > c.by["postgres_tried"] {
+		c.warn(words("%v messages/s are more than the %v that were measured on one PostgreSQL with four shared cores: measure yours first", messages, c.by["postgres_tried"]))
+	}
+}
+
+func reason(share, disk float64) string {
+	if share > disk {
+		return words("its processors would be at %v of what they may", percent(share))
+	}
+	return words("its disk would be at %v of what it may", percent(disk))
+}
+
+// batches that are conditional, a second: of messages, of their records, and of inboxes.
+func (c *count) batches() float64 {
+	return c.load.messages*(1+1/c.by["cassandra_per_record"]) + c.load.entries
+}
+
+func (c *count) cassandra() {
+	const section = "Cassandra"
+	in := c.in
+	bytes := (c.stored - in.Users*c.by["bytes_user"]) * copies
+	c.plan.StoredBytes += bytes
+	each := c.by["cassandra_append"] / (1 + 1/c.by["cassandra_per_record"])
+	cores := c.batches() * each / 1e6
+	byCPU, byDisk := cores/(in.Cores*in.Use), bytes/(in.Disk*fullCassandra)
+	least := max(copies, math.Ceil(byCPU-1e-9))
+	n := max(withSpare(least, in.Zones, in.Spare), in.Zones*math.Ceil(byDisk/in.Zones-1e-9)) // each disk keeps what it has while others are lost
+	c.plan.CassandraNodes = int(n)
+	c.line(section, "CPU", cores, "cores", words("%v conditional batches/s (each message, each %v messages' record, each entry) × %v CPU s a million, all copies; asks for %v", c.batches(), c.by["cassandra_per_record"], each, nodesWord(byCPU)))
+	c.line(section, "disk", bytes, "B", words("%v copies; a disk of %v in each, to be filled to %v; asks for %v", float64(copies), bytesWord(in.Disk), percent(fullCassandra), nodesWord(byDisk)))
+	c.line(section, "nodes", n, "", words("%v carry the peak; a zone, or %v, may be lost; and all have the disk", nodesWord(least), nodesWord(in.Spare)))
+	c.warn(words("records stay in one PostgreSQL, and what users read moves a cursor there, up to %v a second before those of one moment are put together: that is not measured", c.load.deliveries))
+	if byCPU > copies {
+		c.warn("the figure of Cassandra is of three small nodes that shared four busy cores with the load, minutes after their start: it is far too high for a machine of its own. Measure yours, and give it with --figure cassandra_append=…")
+	}
+}
