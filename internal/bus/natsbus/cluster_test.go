@@ -1,6 +1,8 @@
 package natsbus_test
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -13,6 +15,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -33,7 +36,7 @@ type member struct {
 
 func join(t *testing.T, name string, config natsbus.Config) *member {
 	t.Helper()
-	config.Secret, config.Tally = secret, 20*time.Millisecond
+	config.Secret, config.Tally = cmp.Or(config.Secret, secret), 20*time.Millisecond
 	m := &member{Bus: start(t, name, config), name: name, heard: make(chan string, 10_000), missed: make(chan struct{}, 10_000)}
 	m.listen(t)
 	return m
@@ -112,6 +115,64 @@ func TestThreeNodes(t *testing.T) {
 	everyone()
 	if len(b.missed)+len(c.missed) > 0 {
 		t.Error("those that stayed are told that they miss something")
+	}
+}
+
+// TestJoin has nodes that know of nobody at first, trust each other by what they all know, and are told of each other as they come
+// and go. One that knows something else is left out.
+func TestJoin(t *testing.T) {
+	shared := bytes.Repeat([]byte{7}, 32)
+	config := func(shared []byte) natsbus.Config {
+		secret, identity, err := natsbus.Identity(shared, []string{"127.0.0.1"})
+		must(t, err)
+		return natsbus.Config{Listen: "127.0.0.1:0", Secret: secret, Identity: identity}
+	}
+	var all []*member
+	everyone := func() {
+		t.Helper()
+		var at []string
+		for _, m := range all {
+			at = append(at, m.Addr())
+		}
+		for i, m := range all {
+			must(t, m.Join(at[:i]))
+		}
+		for _, from := range all {
+			for _, to := range all {
+				from.reaches(t, to)
+			}
+		}
+		until(t, "each has all others as peers", func() bool {
+			return !slices.ContainsFunc(all, func(m *member) bool { return m.Stats().Peers != len(all)-1 })
+		})
+		all[0].send(t, all[1], "to the second")
+		all[1].send(t, all[0], "to the first")
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		all = append(all, join(t, name, config(shared)))
+		if len(all) > 1 {
+			everyone()
+		}
+	}
+	must(t, all[0].Close())
+	all = append(all[1:], join(t, "a", config(shared))) // at another address than before
+	everyone()
+	stranger := join(t, "stranger", config(bytes.Repeat([]byte{8}, 32)))
+	must(t, stranger.Join([]string{all[0].Addr()}))
+	must(t, all[0].Join([]string{stranger.Addr()}))
+	all[0].send(t, all[1], "beside a stranger")
+	if n := stranger.Stats().Peers; n != 0 {
+		t.Errorf("a stranger has %d peers", n)
+	}
+	if err := all[0].Join([]string{"nowhere"}); err == nil {
+		t.Error("an address without a port was taken")
+	}
+	must(t, all[0].Close())
+	if err := all[0].Join(nil); !errors.Is(err, bus.ErrClosed) {
+		t.Errorf("one that is closed joins: %v", err)
+	}
+	if _, _, err := natsbus.Identity(shared[1:], nil); err == nil {
+		t.Error("a short secret was taken")
 	}
 }
 

@@ -12,6 +12,7 @@ package natsbus
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -54,6 +55,8 @@ type Config struct {
 	Secret string
 	// TLS between nodes, or to the external server.
 	TLS TLS
+	// Identity between nodes, as the function of that name gives it, where TLS has no files.
+	Identity *tls.Config
 
 	// PendingMessages and PendingBytes are what may wait for one subscriber. Defaults 65,536 and 32 MiB.
 	PendingMessages int
@@ -68,13 +71,15 @@ type Config struct {
 type Bus struct {
 	deps    Deps
 	config  Config
-	server  *server.Server // nil with an external one
+	server  *server.Server  // nil with an external one
+	options *server.Options // that the server has; guarded by joining
 	conn    *nats.Conn
 	ended   chan struct{} // closed when conn has ended for good
 	stop    context.CancelFunc
 	tallies sync.WaitGroup // the goroutine that says how far the series have come
 
 	subjects subjects
+	joining  sync.Mutex  // one Join at a time
 	closed   atomic.Bool // changed under mu
 
 	mu         sync.Mutex // guards what follows
@@ -111,11 +116,11 @@ func New(deps Deps, config Config) (*Bus, error) {
 	}
 	b := &Bus{deps: deps, config: config, ended: make(chan struct{}), subjects: newSubjects(), subs: map[*subscription]bool{}, responders: map[*responder]bool{}}
 	if config.URL == "" {
-		s, err := startServer(deps, config)
+		s, options, err := startServer(deps, config)
 		if err != nil {
 			return nil, err
 		}
-		b.server = s
+		b.server, b.options = s, options
 	}
 	if err := b.connect(); err != nil {
 		b.shutdown()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/rialto-im/rialto/internal/bus"
 )
 
 const (
@@ -25,21 +26,22 @@ const (
 )
 
 // startServer starts the server in this process. No client reaches it from outside; other servers do, at Listen.
-func startServer(deps Deps, config Config) (*server.Server, error) {
+func startServer(deps Deps, config Config) (*server.Server, *server.Options, error) {
 	options := &server.Options{
 		ServerName: deps.Node, DontListen: true, NoSigs: true, NoLog: true,
 		MaxPayload: 2 << 20, PingInterval: pingEvery, MaxPingsOut: 2, WriteDeadline: 2 * pingEvery,
-		Username: user, Password: config.Secret,
+		// As a list: the single user's connections would end whenever Join changes the options.
+		Users: []*server.User{{Username: user, Password: config.Secret}},
 	}
 	if config.Listen != "" {
 		options.DontListen, options.Host, options.Port = false, "127.0.0.1", noPort
 		if err := cluster(options, config); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	s, err := server.NewServer(options)
 	if err != nil {
-		return nil, fmt.Errorf("the bus's server: %w", err)
+		return nil, nil, fmt.Errorf("the bus's server: %w", err)
 	}
 	failed := make(chan string, 1)
 	s.SetLoggerV2(&logger{deps.Logger, failed}, false, false, false)
@@ -56,9 +58,45 @@ func startServer(deps Deps, config Config) (*server.Server, error) {
 		}
 		s.Shutdown()
 		s.WaitForShutdown()
-		return nil, errors.New("the bus's server cannot start at " + config.Listen + ": " + why)
+		return nil, nil, errors.New("the bus's server cannot start at " + config.Listen + ": " + why)
 	}
-	return s, nil
+	return s, options, nil
+}
+
+// Join has the server in this process connect with those at addresses, host:port each, and with no others that it was told of
+// before; those that it has met by way of them stay. Of two nodes one is enough to be told of the other: where both connect at once,
+// one of the two connections is given up, and what was on it is lost.
+func (b *Bus) Join(peers []string) error {
+	if b.server == nil {
+		return errors.New("the bus has an external server: there is nobody to join")
+	}
+	routes, err := routesTo(peers, b.config.Secret)
+	if err != nil {
+		return err
+	}
+	b.joining.Lock()
+	defer b.joining.Unlock()
+	if b.closed.Load() {
+		return bus.ErrClosed
+	}
+	options := *b.options
+	options.Routes = routes
+	if err := b.server.ReloadOptions(&options); err != nil {
+		return fmt.Errorf("the bus cannot join others: %w", err)
+	}
+	b.options = &options
+	return nil
+}
+
+func routesTo(peers []string, secret string) ([]*url.URL, error) {
+	var routes []*url.URL
+	for _, p := range peers {
+		if _, _, err := hostPort(p); err != nil {
+			return nil, fmt.Errorf("the bus's peers: %w", err)
+		}
+		routes = append(routes, &url.URL{Scheme: "nats-route", User: url.UserPassword(user, secret), Host: p})
+	}
+	return routes, nil
 }
 
 // cluster sets what the servers of the nodes need to find and trust each other.
@@ -74,22 +112,19 @@ func cluster(options *server.Options, config Config) error {
 	// One connection to each peer, so that what one node sends keeps its order through every change of routes.
 	*c = server.ClusterOpts{Name: config.Prefix, Host: host, Port: port, Advertise: config.Advertise, Username: user, Password: config.Secret, AuthTimeout: 5, PoolSize: -1,
 		Compression: server.CompressionOpts{Mode: server.CompressionOff}}
-	if config.TLS.set() {
+	if c.TLSConfig = config.Identity; config.TLS.set() {
 		if c.TLSConfig, err = config.TLS.load(); err != nil {
 			return err
 		}
 		if len(c.TLSConfig.Certificates) == 0 || c.TLSConfig.RootCAs == nil {
 			return errors.New("the bus's tls: a cluster needs cert, key and ca")
 		}
+	}
+	if c.TLSConfig != nil {
 		c.TLSTimeout = 5
 	}
-	for _, p := range config.Peers {
-		if _, _, err := hostPort(p); err != nil {
-			return fmt.Errorf("the bus's peers: %w", err)
-		}
-		options.Routes = append(options.Routes, &url.URL{Scheme: "nats-route", User: url.UserPassword(user, config.Secret), Host: p})
-	}
-	return nil
+	options.Routes, err = routesTo(config.Peers, config.Secret)
+	return err
 }
 
 func hostPort(address string) (string, int, error) {
