@@ -1,0 +1,240 @@
+package main
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
+	"github.com/moby/buildkit/frontend/dockerfile/instructions"
+	"github.com/moby/buildkit/frontend/dockerfile/parser"
+	"github.com/rialto-im/rialto/deploy/nodetest"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// build packs the server, and gives the tar and the digest that was printed.
+func build(t *testing.T) (file, digest string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "rialto.tar")
+	var out, errOut strings.Builder
+	if code := run([]string{"-binary", nodetest.Static(t), "-out", file}, &out, &errOut); code != 0 {
+		t.Fatal(code, errOut.String())
+	}
+	return file, strings.TrimSpace(out.String())
+}
+
+// extract writes a tar below a directory, as an engine does.
+func extract(t *testing.T, from io.Reader, to string) {
+	t.Helper()
+	r := tar.NewReader(from)
+	for {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		must(t, err)
+		path := filepath.Join(to, h.Name)
+		if h.Typeflag == tar.TypeDir {
+			must(t, os.MkdirAll(path, 0o755))
+		} else {
+			body, err := io.ReadAll(r)
+			must(t, err)
+			must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			must(t, os.WriteFile(path, body, 0o644))
+		}
+		if os.Getuid() == 0 {
+			must(t, os.Chown(path, h.Uid, h.Gid))
+		}
+		must(t, os.Chmod(path, h.FileInfo().Mode()))
+	}
+}
+
+// open reads a layout with the library that registries' tools use.
+func open(t *testing.T, file string) (v1.Image, v1.Hash) {
+	t.Helper()
+	dir := t.TempDir()
+	f, err := os.Open(file)
+	must(t, err)
+	defer f.Close()
+	extract(t, f, dir)
+	path, err := layout.FromPath(dir)
+	must(t, err)
+	top, err := path.ImageIndex()
+	must(t, err)
+	list, err := top.IndexManifest()
+	must(t, err)
+	if len(list.Manifests) != 1 {
+		t.Fatalf("%d images", len(list.Manifests))
+	}
+	image, err := path.Image(list.Manifests[0].Digest)
+	must(t, err)
+	return image, list.Manifests[0].Digest
+}
+
+// TestTheSameInputGivesTheSameBytes: who builds the image again can compare.
+func TestTheSameInputGivesTheSameBytes(t *testing.T) {
+	first, digest := build(t)
+	second, again := build(t)
+	a, err := os.ReadFile(first)
+	must(t, err)
+	b, err := os.ReadFile(second)
+	must(t, err)
+	if digest != again || !slices.Equal(a, b) {
+		t.Errorf("%s, and then %s", digest, again)
+	}
+}
+
+// TestOthersCanReadTheImage: digests, sizes and media types are what the specification says.
+func TestOthersCanReadTheImage(t *testing.T) {
+	file, digest := build(t)
+	image, listed := open(t, file)
+	must(t, validate.Image(image))
+	if computed, err := image.Digest(); err != nil || computed.String() != digest || listed != computed {
+		t.Errorf("printed %s, listed %s, is %s, %v", digest, listed, computed, err)
+	}
+}
+
+// TestTheImageStarts: its files alone, as its own user, with its own command, are a server that stops when told.
+func TestTheImageStarts(t *testing.T) {
+	file, _ := build(t)
+	image, _ := open(t, file)
+	root := t.TempDir()
+	must(t, os.Chmod(root, 0o755)) // the user of the image passes through; so must it through what is above
+	must(t, os.Chmod(filepath.Dir(root), 0o755))
+	files := mutate.Extract(image)
+	defer files.Close()
+	extract(t, files, root)
+	config, err := image.ConfigFile()
+	must(t, err)
+	var id uint32
+	if _, err := fmt.Sscanf(config.Config.User, "%d:%d", &id, &id); err != nil || id == 0 {
+		t.Fatalf("user %s: %v", config.Config.User, err)
+	}
+	attributes := &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: id, Gid: id}, Pdeathsig: syscall.SIGKILL}
+	if us := os.Getuid(); us != 0 { // in a name space of one's own everyone may
+		attributes.Cloneflags, attributes.Credential.NoSetGroups = syscall.CLONE_NEWUSER, true
+		attributes.UidMappings = []syscall.SysProcIDMap{{ContainerID: int(id), HostID: us, Size: 1}}
+		attributes.GidMappings = []syscall.SysProcIDMap{{ContainerID: int(id), HostID: os.Getgid(), Size: 1}}
+	}
+	args := append(slices.Clone(config.Config.Entrypoint), config.Config.Cmd...)
+	cmd := &exec.Cmd{Path: args[0], Args: append(args, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"), Dir: config.Config.WorkingDir, Env: config.Config.Env, SysProcAttr: attributes}
+	n := nodetest.Start(t, cmd)
+	for _, url := range []string{n.URL + "/healthz", n.Admin + "/readyz"} {
+		if status, body := nodetest.Answer(t, url); status != 200 {
+			t.Errorf("%s: %d %s", url, status, body)
+		}
+	}
+	info, err := os.Stat(filepath.Join(root, dataDir, "records.db"))
+	must(t, err)
+	if owner := info.Sys().(*syscall.Stat_t).Uid; os.Getuid() == 0 && owner != id {
+		t.Errorf("the records are of %d", owner)
+	}
+	n.Signal(syscall.SIGTERM)
+	if code := n.Ended(); code != 0 {
+		t.Errorf("it ended with %d", code)
+	}
+}
+
+// TestWhatCannotStartIsRefused, before it is in an image.
+func TestWhatCannotStartIsRefused(t *testing.T) {
+	note := filepath.Join(t.TempDir(), "note")
+	must(t, os.WriteFile(note, []byte("no program, and no certificate"), 0o644))
+	shell, err := exec.LookPath("sh")
+	must(t, err)
+	to := filepath.Join(t.TempDir(), "out.tar")
+	for want, args := range map[string][]string{
+		"no program":                       {"-binary", note, "-out", to},
+		"needs a loader":                   {"-binary", shell, "-out", to},
+		"no certificates":                  {"-binary", nodetest.Static(t), "-certs", note, "-out", to},
+		"no architecture":                  {"-binary", nodetest.Static(t), "-arch", "mips", "-out", to},
+		"give -binary, and one of -out an": {"-binary", note},
+	} {
+		var errOut strings.Builder
+		if code := run(args, io.Discard, &errOut); code == 0 || !strings.Contains(errOut.String(), want) {
+			t.Errorf("%v: %d %s", args, code, &errOut)
+		}
+	}
+	if left, err := os.ReadDir(filepath.Dir(to)); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+// TestTheDockerfileSaysTheSame as the image that is built without it.
+func TestTheDockerfileSaysTheSame(t *testing.T) {
+	f, err := os.Open("../Dockerfile")
+	must(t, err)
+	defer f.Close()
+	tree, err := parser.Parse(f)
+	must(t, err)
+	stages, _, err := instructions.Parse(tree.AST, nil)
+	must(t, err)
+	said := settings{ExposedPorts: map[string]struct{}{}, Volumes: map[string]struct{}{}}
+	var copied []string
+	for _, c := range stages[len(stages)-1].Commands {
+		switch c := c.(type) {
+		case *instructions.UserCommand:
+			said.User = c.User
+		case *instructions.EnvCommand:
+			for _, e := range c.Env {
+				said.Env = append(said.Env, e.String())
+			}
+		case *instructions.WorkdirCommand:
+			said.WorkingDir = c.Path
+		case *instructions.ExposeCommand:
+			for _, p := range c.Ports {
+				said.ExposedPorts[p] = struct{}{}
+			}
+		case *instructions.VolumeCommand:
+			for _, v := range c.Volumes {
+				said.Volumes[v] = struct{}{}
+			}
+		case *instructions.StopSignalCommand:
+			said.StopSignal = c.Signal
+		case *instructions.EntrypointCommand:
+			said.Entrypoint = c.CmdLine
+		case *instructions.CmdCommand:
+			said.Cmd = c.CmdLine
+		case *instructions.CopyCommand:
+			copied = append(copied, fmt.Sprint(c.DestPath, " ", c.Chown, " ", c.Chmod))
+		default:
+			t.Errorf("%v is not compared", c)
+		}
+	}
+	want := container()
+	if fmt.Sprint(said) != fmt.Sprint(want) {
+		t.Errorf("the Dockerfile has\n%v, the image\n%v", said, want)
+	}
+	if got := []string{"/etc  ", "/usr  ", "/tmp  1777", "/" + dataDir + " 65532:65532 0700"}; !slices.Equal(copied, got) {
+		t.Errorf("copied: %q", copied)
+	}
+	layers, err := rootfs(nodetest.Static(t), "/etc/ssl/certs/ca-certificates.crt")
+	must(t, err)
+	tops := map[string]bool{}
+	for _, layer := range layers {
+		for _, e := range layer {
+			top, _, _ := strings.Cut(e.name, "/")
+			tops[top] = true
+		}
+	}
+	if got := slices.Sorted(maps.Keys(tops)); !slices.Equal(got, []string{"etc", "tmp", "usr", "var"}) {
+		t.Errorf("the image has %v, of which the Dockerfile copies four", got)
+	}
+}

@@ -1,0 +1,79 @@
+// Command image packs the server into a container image without a container engine: an OCI image layout in one tar, which engines load
+// and registries take. The same input gives the same bytes, so that anyone can build the image again and compare its digest.
+//
+//	cd deploy && go run ./image -binary ../bin/rialto-linux-amd64 -out ../dist/rialto.tar
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+func run(args []string, out, errOut io.Writer) int {
+	fs := flag.NewFlagSet("image", flag.ContinueOnError)
+	fs.SetOutput(errOut)
+	binary := fs.String("binary", "", "the static `file` of rialto for Linux; needed")
+	certs := fs.String("certs", "/etc/ssl/certs/ca-certificates.crt", "`file` of the authorities that the server believes (PEM)")
+	arch := fs.String("arch", "amd64", "architecture that the binary is for: amd64 or arm64")
+	name := fs.String("name", "rialto:latest", "`name:tag` under which an engine loads it")
+	to := fs.String("out", "", "tar `file` of the image layout")
+	root := fs.String("root", "", "`directory` to write the image's files to, instead of a layout: for the Dockerfile")
+	if err := fs.Parse(args); err != nil {
+		return 2
+	}
+	if *binary == "" || (*to == "") == (*root == "") || fs.NArg() > 0 {
+		fmt.Fprintln(errOut, "image: give -binary, and one of -out and -root")
+		return 2
+	}
+	layers, err := rootfs(*binary, *certs)
+	if err != nil {
+		fmt.Fprintln(errOut, "image:", err)
+		return 1
+	}
+	if *root != "" {
+		if err := unpack(layers, *root); err != nil {
+			fmt.Fprintln(errOut, "image:", err)
+			return 1
+		}
+		return 0
+	}
+	digest, err := write(*to, layers, *arch, *name)
+	if err != nil {
+		fmt.Fprintln(errOut, "image:", err)
+		return 1
+	}
+	fmt.Fprintln(out, digest)
+	return 0
+}
+
+// write makes the file whole or not at all.
+func write(to string, layers [][]entry, arch, name string) (digest string, err error) {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return "", err
+	}
+	f, err := os.CreateTemp(filepath.Dir(to), ".image-*")
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	if digest, err = pack(f, layers, arch, name); err != nil {
+		return "", err
+	}
+	if err := f.Chmod(0o644); err != nil {
+		return "", err
+	}
+	if err := f.Close(); err != nil {
+		return "", err
+	}
+	return digest, os.Rename(f.Name(), to)
+}

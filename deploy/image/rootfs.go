@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Who the server is in its container. The number, not the name, is what Kubernetes can check for not being root.
+const (
+	user    = 65532
+	dataDir = "var/lib/rialto"
+	program = "usr/local/bin/rialto"
+)
+
+// entry of the image's root.
+type entry struct {
+	name string // without a slash at its ends
+	mode fs.FileMode
+	id   int // of owner and group
+	body []byte
+}
+
+// rootfs is what the image holds, in two layers: one that hardly ever changes, and the binary.
+func rootfs(binary, certs string) ([][]entry, error) {
+	authorities, err := os.ReadFile(certs)
+	if err != nil {
+		return nil, err
+	}
+	if block, _ := pem.Decode(authorities); block == nil || block.Type != "CERTIFICATE" {
+		return nil, fmt.Errorf("%s has no certificates; the server could call no https address", certs)
+	}
+	server, err := os.ReadFile(binary)
+	if err != nil {
+		return nil, err
+	}
+	if err := static(server); err != nil {
+		return nil, fmt.Errorf("%s: %w", binary, err)
+	}
+	const dir = fs.ModeDir | 0o755
+	return [][]entry{{
+		{name: "etc", mode: dir},
+		{name: "etc/group", mode: 0o644, body: fmt.Appendf(nil, "root:x:0:\nrialto:x:%d:\n", user)},
+		{name: "etc/passwd", mode: 0o644, body: fmt.Appendf(nil, "root:x:0:0:root:/:/sbin/nologin\nrialto:x:%d:%[1]d:Rialto:/%s:/sbin/nologin\n", user, dataDir)},
+		{name: "etc/rialto", mode: dir},
+		{name: "etc/ssl", mode: dir},
+		{name: "etc/ssl/certs", mode: dir},
+		{name: "etc/ssl/certs/ca-certificates.crt", mode: 0o644, body: authorities},
+		{name: "tmp", mode: fs.ModeDir | fs.ModeSticky | 0o777},
+		{name: "usr", mode: dir},
+		{name: "usr/local", mode: dir},
+		{name: "usr/local/bin", mode: dir},
+		{name: "var", mode: dir},
+		{name: "var/lib", mode: dir},
+		{name: dataDir, mode: fs.ModeDir | 0o700, id: user},
+	}, {
+		{name: program, mode: 0o755, body: server},
+	}}, nil
+}
+
+// static says why a program would not start where there is nothing but itself.
+func static(program []byte) error {
+	f, err := elf.NewFile(bytes.NewReader(program))
+	if err != nil {
+		return fmt.Errorf("it is no program for Linux: %w", err)
+	}
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			return errors.New("it needs a loader and libraries that the image has not; build it with CGO_ENABLED=0")
+		}
+	}
+	return nil
+}
+
+// unpack writes the files below a directory. Owners are set where the one who asks may.
+func unpack(layers [][]entry, root string) error {
+	for _, layer := range layers {
+		for _, e := range layer {
+			path := filepath.Join(root, e.name)
+			var err error
+			if e.mode.IsDir() {
+				err = os.MkdirAll(path, 0o755)
+			} else {
+				err = os.WriteFile(path, e.body, 0o644)
+			}
+			if err == nil && os.Getuid() == 0 {
+				err = os.Chown(path, e.id, e.id)
+			}
+			if err == nil {
+				err = os.Chmod(path, e.mode) // after the owner, which takes bits away
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+// Package nodetest runs the server's static binary, as it is in the image, for the tests of what is deployed. For tests only.
+package nodetest
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Binary is the variable that names the static binary; unset: it is built, once.
+const Binary = "STATIC_BINARY"
+
+// Patience with what a busy machine does late.
+const Patience = 2 * time.Minute
+
+// Root of the repository, from a folder two below it.
+const Root = "../.."
+
+var built = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv(Binary); path != "" {
+		return path, nil
+	}
+	path, err := filepath.Abs(filepath.Join(Root, "bin/rialto-static"))
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command("go", "build", "-trimpath", "-o", path, "./cmd/rialto")
+	cmd.Dir, cmd.Env = Root, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return path, nil
+})
+
+// Static gives the path of the static binary.
+func Static(t testing.TB) string {
+	t.Helper()
+	path, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Node is a server that runs.
+type Node struct {
+	URL, Admin string
+	t          testing.TB
+	cmd        *exec.Cmd
+	gone       chan struct{} // closed when the process has ended, and its output been read
+	err        error         // how it ended; read after gone
+	log        *os.File
+}
+
+// Start runs a command that serves, until it is ready. It is killed with the test, if it has not ended.
+func Start(t testing.TB, cmd *exec.Cmd) *Node {
+	t.Helper()
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = log
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	n := &Node{t: t, cmd: cmd, gone: make(chan struct{}), log: log}
+	lines := make(chan string, 16)
+	go func() { // ends with the process
+		defer close(n.gone)
+		in := bufio.NewScanner(out)
+		for in.Scan() {
+			select {
+			case lines <- in.Text():
+			default: // nobody looks any more
+			}
+		}
+		n.err = cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		<-n.gone
+		if t.Failed() {
+			text, err := os.ReadFile(log.Name())
+			t.Logf("server: %s %v", text[max(0, len(text)-4000):], err)
+		}
+		log.Close()
+	})
+	ready := regexp.MustCompile(`is ready: (\S+)  \(admin: (\S+),`)
+	for late := time.After(Patience); ; {
+		select {
+		case line := <-lines:
+			if m := ready.FindStringSubmatch(line); m != nil {
+				n.URL, n.Admin = m[1], m[2]
+				return n
+			}
+		case <-n.gone:
+			t.Fatalf("the server ended: %v", n.err)
+		case <-late:
+			t.Fatal("the server is not ready")
+		}
+	}
+}
+
+// Signal the process.
+func (n *Node) Signal(s syscall.Signal) {
+	n.t.Helper()
+	if err := n.cmd.Process.Signal(s); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// Ended waits for the end, and gives the exit code.
+func (n *Node) Ended() int {
+	n.t.Helper()
+	select {
+	case <-n.gone:
+		return n.cmd.ProcessState.ExitCode()
+	case <-time.After(Patience):
+		n.t.Fatal("the server does not end")
+		return 0
+	}
+}
+
+// Answer of a GET: its status and body.
+func Answer(t testing.TB, url string) (int, string) {
+	t.Helper()
+	r, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode, strings.TrimSpace(string(body))
+}
