@@ -178,7 +178,7 @@ func (h *House) rooms(ctx context.Context) (err error) {
 	}
 	transient := func(users []id.User, frame []byte) { h.fanout.Transient(users, frame) }
 	h.chat, err = chat.New(ctx, chat.Deps{Log: h.log, DB: h.db, IDs: ids, MessageIDs: messages, Relations: h.accounts,
-		Clock: system, Logger: h.logger, Uploads: h.media.Use, Expired: h.media.Expired, Outbox: h.outbox, Transient: transient, ExternalIDs: h.accounts.ExternalIDs}, h.config.Chat)
+		Clock: system, Logger: h.logger, Alone: h.config.Postgres == "", Uploads: h.media.Use, Expired: h.media.Expired, Outbox: h.outbox, Transient: transient, ExternalIDs: h.accounts.ExternalIDs}, h.config.Chat)
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,10 @@ func (h *House) rooms(ctx context.Context) (err error) {
 	bus := membus.New()
 	h.closers = append(h.closers, bus.Close)
 	h.fanout = fanout.New(fanout.Deps{Log: h.log, Chat: h.chat, Presence: h.presence, Bus: bus, Logger: h.logger, Node: node})
-	carry := cluster.Work{Kind: "carry", Parts: timeline.Partitions, Begin: h.fanout.Begin, End: h.fanout.End}
+	carry := cluster.Work{Kind: "carry", Parts: timeline.Partitions, End: h.fanout.End, Begin: func(part int) {
+		h.chat.Carries(part)
+		h.fanout.Begin(part)
+	}}
 	var shared *sqldb.DB // where another server could begin on the same database: it gets the name, and this one stops
 	if h.config.Postgres != "" {
 		shared = h.db

@@ -15,7 +15,7 @@ import (
 
 // Audience gives the users who get the entry at seq, and whether the conversation is large. The slice is shared.
 func (s *Service) Audience(ctx context.Context, c id.Conversation, seq uint64) (users []id.User, large bool, err error) {
-	st, err := s.get(ctx, c)
+	st, err := s.carried(ctx, c)
 	if err != nil {
 		return nil, false, err
 	}
@@ -54,14 +54,21 @@ func (s *Service) audienceThen(ctx context.Context, st *state, seq uint64) ([]id
 	return slices.Sorted(maps.Keys(in)), nil
 }
 
-// Applied returns when the control entry at seq is in the conversation's state here, so that Audience knows it. Who reads the
-// log finds an entry before its append is told so, and on another node at any time.
+// Applied returns when the control entry at seq is in the conversation's state here, so that Audience knows it, and in the rows, so
+// that who hears of it finds it in lists, on any node. Who reads the log finds an entry before its append is told so, and on another
+// node at any time.
 func (s *Service) Applied(ctx context.Context, c id.Conversation, seq uint64) error {
 	st, err := s.get(ctx, c)
-	if err != nil || st.access >= seq {
+	if err != nil {
 		return err
 	}
 	r := s.room(c)
+	r.mu.Lock()
+	known := st.access >= seq && (s.deps.Alone || r.settling == 0)
+	r.mu.Unlock()
+	if known {
+		return nil
+	}
 	r.changing.Lock() // a change that is under way comes to its end first
 	defer r.changing.Unlock()
 	r.mu.Lock()
@@ -106,7 +113,7 @@ func (t *typings) admit(of typingOf, nowMs int64) bool {
 
 // Typing tells the other members of a small conversation, at most once a second.
 func (s *Service) Typing(ctx context.Context, u id.User, c id.Conversation) error {
-	st, err := s.get(ctx, c)
+	st, err := s.current(ctx, c)
 	if err != nil {
 		return err
 	}

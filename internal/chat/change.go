@@ -29,7 +29,12 @@ func (s *Service) change(ctx context.Context, c id.Conversation, decide func(*st
 			return 0, err
 		}
 		control, err := decide(st)
-		if err != nil || control == nil {
+		if err != nil || control == nil { // no append tells whether the state was the newest
+			if newer, nerr := s.newer(ctx, r); nerr == nil && newer {
+				continue
+			} else if err == nil {
+				err = nerr
+			}
 			return 0, err
 		}
 		seq, err := s.appendControl(ctx, r, st, control)
@@ -96,6 +101,7 @@ func (s *Service) appendControl(ctx context.Context, r *room, st *state, control
 			}
 		default: // in the log's order: who asks for the audience of this entry finds the state after it
 			next, users, r.state = n, changed, n
+			r.settling = n.access
 		}
 		close(done)
 	}
@@ -123,13 +129,16 @@ func (s *Service) appendControl(ctx context.Context, r *room, st *state, control
 		return a.Seq, nil
 	}
 	// The entry is the truth; should this fail, the next load applies it.
-	if err := s.project(context.WithoutCancel(ctx), next, users); err != nil {
+	err = s.project(context.WithoutCancel(ctx), next, users)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.settling = 0
+	if err != nil {
+		// Lists would not know of it yet, on any node: it is not answered as made.
 		s.deps.Logger.Warn("a change of a conversation waits for its projection", "conversation", st.id, "seq", a.Seq, "error", err)
-		r.mu.Lock()
 		r.state = nil
-		r.mu.Unlock()
 	}
-	return a.Seq, nil
+	return a.Seq, err
 }
 
 // appendMost bounds the wait for a control entry: those who look at all conversations of a user wait for it too.

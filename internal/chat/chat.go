@@ -53,6 +53,10 @@ type Deps struct {
 	Relations  Relations
 	Clock      clock.Clock
 	Logger     *slog.Logger
+	// Alone: no other process writes to the log and the records, so that what is in memory is the newest.
+	Alone bool
+	// Mine tells whether this node removes what has expired of a partition's conversations. May be nil: then it does.
+	Mine func(partition uint16) bool
 	// Uploads tells for each why by[i] may not send uploads[i] to a conversation, and notes that the others do. May be nil: then
 	// all may.
 	Uploads func(ctx context.Context, c id.Conversation, by []id.User, uploads []id.Upload) (refused []error)
@@ -114,6 +118,7 @@ type Service struct {
 	some       atomic.Bool // there may be a conversation with a retention of its own
 	// removed messages, since the start.
 	removed atomic.Uint64
+	turns   [timeline.Partitions]atomic.Uint64 // how often this node began to carry each partition
 
 	mu     sync.Mutex // guards rooms; held for look-ups only
 	rooms  map[id.Conversation]*room
@@ -172,6 +177,8 @@ type room struct {
 	gone     bool             // dropped from memory: take the conversation's new room
 	doubted  bool             // the state refuses a draft: look whether it is the newest
 	horizon  horizon          // the oldest entry that is kept
+	checked  checked          // when the state was compared with the log
+	settling uint64           // the access version whose rows are being written; 0: none
 	returned []*message.Draft // the log refused them as stale; they go before those that wait
 	waiting  []*message.Draft
 	// freshFrom is the least access version that the log has not refused yet.

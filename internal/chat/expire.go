@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/errs"
@@ -20,6 +21,11 @@ const (
 
 // Run removes what has expired, until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	if !s.deps.Alone {
+		looking.Go(func() { s.lookAgain(ctx) })
+	}
 	tick := time.NewTicker(expireEvery)
 	defer tick.Stop()
 	for {
@@ -56,13 +62,16 @@ func (s *Service) expire(ctx context.Context) error {
 			return err
 		}
 		for _, l := range list {
+			above = l.conversation
+			if s.deps.Mine != nil && !s.deps.Mine(key(l.conversation).Partition()) {
+				continue
+			}
 			if err := s.expireOne(ctx, l.conversation, l.days); err != nil {
 				if ctx.Err() != nil || errs.Is(err, errs.Unavailable) { // as on a full disk: so it would be with each
 					return err
 				}
 				s.deps.Logger.Error("a conversation's expired messages were not removed", "conversation", l.conversation, "error", err)
 			}
-			above = l.conversation
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 // History of a conversation, within what the caller may read. One who was never in it gets the answer of one that does not exist.
 func (s *Service) History(ctx context.Context, u id.User, r *chatv1.HistoryRequest) (*chatv1.HistoryResponse, error) {
 	c := id.Conversation(r.Conversation)
-	st, err := s.get(ctx, c)
+	st, err := s.current(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (s *Service) Of(ctx context.Context, u id.User) ([]Membership, error) {
 		return nil, err
 	}
 	for _, i := range expire {
-		st, err := s.get(ctx, list[i].Conversation)
+		st, err := s.current(ctx, list[i].Conversation)
 		if err != nil {
 			return nil, err
 		}
@@ -176,7 +176,7 @@ func (s *Service) Of(ctx context.Context, u id.User) ([]Membership, error) {
 // Describe gives a conversation as one user sees it, but for what the inbox room adds: cursors, unread, last message. One who left
 // sees it as it was then.
 func (s *Service) Describe(ctx context.Context, u id.User, c id.Conversation) (*chatv1.Conversation, error) {
-	st, err := s.get(ctx, c)
+	st, err := s.current(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func (s *Service) Describe(ctx context.Context, u id.User, c id.Conversation) (*
 // Peer gives the other of a one-to-one conversation, 0 in a group, and whether the two are kept apart: they may not write to each
 // other.
 func (s *Service) Peer(ctx context.Context, u id.User, c id.Conversation) (peer id.User, apart bool, err error) {
-	st, err := s.get(ctx, c)
+	st, err := s.recent(ctx, c)
 	if err != nil || st.kind != direct {
 		return 0, false, err
 	}
@@ -213,7 +213,7 @@ func (s *Service) Peer(ctx context.Context, u id.User, c id.Conversation) (peer 
 
 // May gives the seqs that a user may read, of what is kept. From is above to where nothing is.
 func (s *Service) May(ctx context.Context, u id.User, c id.Conversation) (from, to uint64, err error) {
-	st, err := s.get(ctx, c)
+	st, err := s.current(ctx, c)
 	if err != nil {
 		return 0, 0, err
 	}

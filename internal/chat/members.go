@@ -59,11 +59,11 @@ func (s *Service) Invite(ctx context.Context, c id.Conversation, by id.User, lis
 		if st.policy != chatv1.JoinPolicy_JOIN_POLICY_OPEN && st.role(by) < roleAdmin {
 			return nil, errNotAllowed
 		}
-		users = slices.DeleteFunc(users, func(u id.User) bool { return st.role(u) != 0 })
-		if len(users) == 0 {
+		fresh := slices.DeleteFunc(slices.Clone(users), func(u id.User) bool { return st.role(u) != 0 }) // in this state: there may be another
+		if len(fresh) == 0 {
 			return nil, nil
 		}
-		return &chatv1.Control{Action: chatv1.Control_ACTION_JOINED, Users: raw(users)}, s.full(st, len(users))
+		return &chatv1.Control{Action: chatv1.Control_ACTION_JOINED, Users: raw(fresh)}, s.full(st, len(fresh))
 	})
 	s.resizeAfter(ctx, c, seq)
 	return seq, err
@@ -163,7 +163,7 @@ func (s *Service) Join(ctx context.Context, u id.User, r *chatv1.JoinRequest) (j
 }
 
 func (s *Service) admin(ctx context.Context, c id.Conversation, by id.User) error {
-	st, err := s.get(ctx, c)
+	st, err := s.current(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -279,7 +279,7 @@ func (s *Service) Dissolve(ctx context.Context, c id.Conversation, by id.User) (
 
 // ListMembers in pages, by user id.
 func (s *Service) ListMembers(ctx context.Context, c id.Conversation, by id.User, limit uint32, page string) (*chatv1.ListMembersResponse, error) {
-	st, err := s.get(ctx, c)
+	st, err := s.current(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -100,7 +100,7 @@ func (s *Service) AnswerJoinRequest(ctx context.Context, c id.Conversation, by, 
 			return 0, err
 		}
 	}
-	st, err := s.get(ctx, c)
+	st, err := s.current(ctx, c)
 	if err != nil {
 		return 0, err
 	}

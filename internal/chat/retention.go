@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
 	"github.com/rialto-im/rialto/internal/errs"
@@ -59,6 +60,22 @@ func (s *Service) lookForSome(ctx context.Context) error {
 	return err
 }
 
+// lookAgain whether another node has set the first retention, until ctx ends.
+func (s *Service) lookAgain(ctx context.Context) {
+	tick := time.NewTicker(recentFor)
+	defer tick.Stop()
+	for !s.some.Load() { // it stays so
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if err := s.lookForSome(ctx); err != nil && ctx.Err() == nil {
+			s.deps.Logger.Warn("whether any conversation has a retention of its own is not known", "error", err)
+		}
+	}
+}
+
 // keptDays of a conversation that has its own setting, or 0. The deployment's is the longest. 0 is for ever.
 func (s *Service) keptDays(own uint32) uint32 {
 	if own == 0 || s.days != 0 && own > s.days {
@@ -106,7 +123,7 @@ func (s *Service) Kept(ctx context.Context, c id.Conversation) (uint64, error) {
 	if s.days == 0 && !s.some.Load() {
 		return 0, nil
 	}
-	st, err := s.get(ctx, c)
+	st, err := s.recent(ctx, c)
 	if err != nil {
 		return 0, err
 	}

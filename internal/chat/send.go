@@ -65,14 +65,11 @@ func (s *Service) submit(r *room, d *message.Draft) bool {
 	if !r.busy && s.outdated(r.state) {
 		r.state = nil
 	}
-	if r.busy || r.state == nil || d.Upload != 0 || r.away() {
+	// Who is let in is checked by the log. Who is not is refused only after a look whether another node has let him in.
+	refused := r.state != nil && r.state.admits(d.Sender, s.deps.Clock.Now().UnixMilli()) != nil
+	r.doubted = r.doubted || refused
+	if r.busy || r.state == nil || d.Upload != 0 || refused || r.away() {
 		s.wait(r, d) // for the state, or until the upload was looked at
-		return true
-	}
-	if r.state.admits(d.Sender, s.deps.Clock.Now().UnixMilli()) != nil {
-		// Who is let in is checked by the log. Who is not is refused only after a look whether another node has let him in.
-		r.doubted = true
-		s.wait(r, d)
 		return true
 	}
 	// Under r.mu, so that a sender's drafts reach the log in their order.

@@ -1,0 +1,295 @@
+package chat_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/chat"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/sqldb"
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/timeline"
+	"github.com/rialto-im/rialto/internal/timeline/pglog"
+)
+
+// cluster opens nodes that share nothing but a database of PostgreSQL: each has its own connections, log and memory.
+func cluster(t *testing.T, n int, config chat.Config) (*house, []*chat.Service) {
+	t.Helper()
+	h := newHouse(t, config)
+	h.place = sqltest.Schema(t, sqltest.Postgres(t))
+	nodes := make([]*chat.Service, n)
+	for i := range nodes {
+		db, err := sqldb.Open(t.Context(), h.place)
+		must(t, err)
+		log, err := pglog.Open(t.Context(), h.place, pglog.Options{})
+		must(t, err)
+		t.Cleanup(func() {
+			if err := log.Close(); err != nil {
+				t.Error(err)
+			}
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		h.log = log
+		nodes[i] = h.nodeOn(t, db)
+	}
+	return h, nodes
+}
+
+// warm has a node know a conversation as it is now.
+func warm(t *testing.T, s *chat.Service, c id.Conversation, users ...id.User) {
+	t.Helper()
+	for _, u := range users {
+		_, err := s.History(t.Context(), u, &chatv1.HistoryRequest{Conversation: uint64(c)})
+		must(t, err)
+		_, _, err = s.Audience(t.Context(), c, 1)
+		must(t, err)
+	}
+}
+
+// texts that a user reads in a conversation.
+func texts(t *testing.T, s *chat.Service, c id.Conversation, u id.User) (list []string) {
+	t.Helper()
+	page, err := s.History(t.Context(), u, &chatv1.HistoryRequest{Conversation: uint64(c), Limit: 200})
+	must(t, err)
+	for _, m := range page.Messages {
+		if text := m.Content.GetText(); text != "" {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// What one node has answered holds on another from then on, which knows the conversation as it was before.
+func TestWhatANodeAnsweredHoldsOnOthers(t *testing.T) {
+	ctx := context.Background()
+	h, nodes := cluster(t, 2, chat.Config{})
+	a, b := nodes[0], nodes[1]
+	mine := uint64(0)
+	send := func(s *chat.Service, c id.Conversation, u id.User, text string) error {
+		mine++
+		return s.Send(ctx, draftOf(c, u, mine, text))
+	}
+	newGroup := func(t *testing.T) id.Conversation {
+		c, err := a.CreateGroup(ctx, 1, &chatv1.CreateGroupRequest{Title: "before", Members: []uint64{2, 3}})
+		must(t, err)
+		must(t, send(a, c, 1, "one"))
+		warm(t, b, c, 1, 2, 3)
+		return c
+	}
+	t.Run("removal", func(t *testing.T) {
+		c := newGroup(t)
+		at, err := a.Remove(ctx, c, 1, []uint64{3})
+		must(t, err)
+		must(t, send(a, c, 1, "two"))
+		if got := texts(t, b, c, 3); !slices.Equal(got, []string{"one"}) {
+			t.Errorf("one who was removed reads %q", got)
+		}
+		if _, to, err := b.May(ctx, 3, c); err != nil || to != at {
+			t.Errorf("may read to %d (%v), left at %d", to, err, at)
+		}
+		if d, err := b.Describe(ctx, 3, c); err != nil || d.LeaveSeq != at {
+			t.Errorf("is shown %v (%v)", d, err)
+		}
+		for what, err := range map[string]error{"types": b.Typing(ctx, 3, c), "writes": send(b, c, 3, "three"),
+			"lists members": func() error { _, err := b.ListMembers(ctx, c, 3, 0, ""); return err }()} {
+			if reasonOf(err) != "no_conversation" {
+				t.Errorf("one who was removed %s: %v", what, err)
+			}
+		}
+		list, err := b.Of(ctx, 3)
+		must(t, err)
+		if i := slices.IndexFunc(list, func(m chat.Membership) bool { return m.Conversation == c }); i < 0 || list[i].Leave != at {
+			t.Errorf("its list says %v, left at %d", list, at)
+		}
+	})
+	t.Run("return", func(t *testing.T) {
+		c := newGroup(t)
+		_, err := a.Remove(ctx, c, 1, []uint64{3})
+		must(t, err)
+		must(t, send(a, c, 1, "two"))
+		warm(t, b, c, 3)
+		_, err = a.Invite(ctx, c, 1, []uint64{3})
+		must(t, err)
+		must(t, send(a, c, 1, "three"))
+		if got := texts(t, b, c, 3); !slices.Equal(got, []string{"three"}) {
+			t.Errorf("one who came back reads %q", got)
+		}
+		must(t, b.Typing(ctx, 3, c))
+		must(t, send(b, c, 3, "four"))
+	})
+	t.Run("rename", func(t *testing.T) {
+		c, title := newGroup(t), "after"
+		_, err := a.UpdateGroup(ctx, c, 1, &chatv1.UpdateGroupRequest{Title: &title})
+		must(t, err)
+		if d, err := b.Describe(ctx, 2, c); err != nil || d.Title != title {
+			t.Errorf("%v (%v)", d, err)
+		}
+	})
+	t.Run("role", func(t *testing.T) {
+		c := newGroup(t)
+		if _, err := b.CreateJoinLink(ctx, c, 2); reasonOf(err) != "not_allowed" {
+			t.Errorf("a member: %v", err)
+		}
+		_, err := a.SetRole(ctx, c, 1, 2, chatv1.Role_ROLE_ADMIN)
+		must(t, err)
+		_, err = b.CreateJoinLink(ctx, c, 2)
+		must(t, err)
+		_, err = b.Remove(ctx, c, 2, []uint64{3}) // was refused by what b knew before
+		must(t, err)
+		_, err = a.SetRole(ctx, c, 1, 2, chatv1.Role_ROLE_MEMBER)
+		must(t, err)
+		if _, err := b.ListJoinRequests(ctx, c, 2); reasonOf(err) != "not_allowed" {
+			t.Errorf("one who was an admin: %v", err)
+		}
+	})
+	t.Run("what there is nothing to do about", func(t *testing.T) {
+		c := newGroup(t)
+		_, err := a.Remove(ctx, c, 1, []uint64{3})
+		must(t, err)
+		if seq, err := b.Invite(ctx, c, 1, []uint64{3}); err != nil || seq == 0 {
+			t.Errorf("one who b believes is a member was invited at %d (%v)", seq, err)
+		}
+	})
+	t.Run("mute", func(t *testing.T) {
+		c := newGroup(t)
+		mute := func(until int64) {
+			_, err := a.MuteMembers(ctx, c, 1, &chatv1.MuteMembersRequest{Users: []uint64{3}, UntilMs: until})
+			must(t, err)
+		}
+		mute(h.clock.Now().UnixMilli() + 1e6)
+		if err := send(b, c, 3, "muted"); reasonOf(err) != "muted" {
+			t.Errorf("muted elsewhere: %v", err)
+		}
+		mute(0)
+		picture := draftOf(c, 3, 1000, "")
+		picture.Content = mediaContent(t, &chatv1.Media{Upload: 7, Name: "n"})
+		if err := b.Send(ctx, picture); err != nil {
+			t.Errorf("let write elsewhere: %v", err)
+		}
+		must(t, send(b, c, 3, "again"))
+	})
+	t.Run("block", func(t *testing.T) {
+		c, err := a.OpenDirect(ctx, 4, 5)
+		must(t, err)
+		warm(t, b, c, 4, 5)
+		h.relations.set(h.relations.blocked, 4, 5, true)
+		must(t, a.AccessChanged(ctx, 4, 5))
+		if err := send(b, c, 5, "blocked"); reasonOf(err) != "blocked" {
+			t.Errorf("one who was blocked elsewhere writes: %v", err)
+		}
+		if err := b.Typing(ctx, 5, c); reasonOf(err) != "blocked" {
+			t.Errorf("one who was blocked elsewhere types: %v", err)
+		}
+		_, _, err = b.May(ctx, 4, c)
+		must(t, err)
+		if _, apart, err := b.Peer(ctx, 4, c); err != nil || !apart {
+			t.Errorf("they are kept apart: %v (%v)", apart, err)
+		}
+	})
+	t.Run("retention", func(t *testing.T) {
+		c := newGroup(t)
+		h.clock.ms.Add(3 * 24 * 3_600_000)
+		must(t, send(a, c, 1, "two"))
+		_, err := a.SetRetention(ctx, c, 1, 1)
+		must(t, err)
+		if got := texts(t, b, c, 2); !slices.Equal(got, []string{"two"}) {
+			t.Errorf("where messages are kept for a day, %q is read", got)
+		}
+		if _, err := b.SetRetention(ctx, c, 2, 0); reasonOf(err) != "not_allowed" {
+			t.Errorf("a member sets it: %v", err)
+		}
+	})
+}
+
+// A node that begins to carry a partition gives entries to those who are members by then, whatever it knew of them before.
+func TestCarryingBegins(t *testing.T) {
+	ctx := context.Background()
+	_, nodes := cluster(t, 2, chat.Config{})
+	a, b := nodes[0], nodes[1]
+	c, err := a.CreateGroup(ctx, 1, &chatv1.CreateGroupRequest{Title: "g", Members: []uint64{2, 3}})
+	must(t, err)
+	part := int(timeline.Key{Kind: timeline.Conversation, ID: uint64(c)}.Partition())
+	want := []id.User{1, 2, 3}
+	for i := range uint64(4) {
+		warm(t, b, c, 1)
+		if i%2 == 0 { // b carries it no longer, and is not told what passes
+			want = []id.User{1, 2}
+			_, err = a.Remove(ctx, c, 1, []uint64{3})
+		} else {
+			want = []id.User{1, 2, 3}
+			_, err = a.Invite(ctx, c, 1, []uint64{3})
+		}
+		must(t, err)
+		d := draftOf(c, 1, i+1, "x")
+		must(t, a.Send(ctx, d))
+		b.Carries(part)
+		got, _, err := b.Audience(ctx, c, d.Seq)
+		if err != nil || !slices.Equal(got, want) {
+			t.Fatalf("the entry at %d goes to %v (%v), not to %v", d.Seq, got, err, want)
+		}
+	}
+}
+
+// Who hears of a change finds it in lists, on any node: what is applied is in the rows.
+func TestWhatIsAppliedIsInTheRows(t *testing.T) {
+	ctx := context.Background()
+	h, nodes := cluster(t, 2, chat.Config{})
+	a, b := nodes[0], nodes[1]
+	c, err := a.CreateGroup(ctx, 1, &chatv1.CreateGroupRequest{Title: "g"})
+	must(t, err)
+	for u := uint64(2); u < 42; u++ {
+		before := h.tail(t, c).Access
+		done := make(chan error, 1)
+		go func() {
+			_, err := a.Invite(ctx, c, 1, []uint64{u})
+			done <- err
+		}()
+		at := before
+		for at == before { // the entry is there: fan-out of a reads it
+			at = h.tail(t, c).Access
+		}
+		must(t, a.Applied(ctx, c, at))
+		list, err := b.Of(ctx, id.User(u))
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%d, who was told, is in %v (%v)", u, list, err)
+		}
+		must(t, <-done)
+	}
+}
+
+// Members come and go through all nodes, and each looks at all nodes, at once, whether it may read: what was answered holds.
+func TestMembershipHoldsOnAllNodes(t *testing.T) {
+	ctx := context.Background()
+	_, nodes := cluster(t, 3, chat.Config{})
+	c, err := nodes[0].CreateGroup(ctx, 1, &chatv1.CreateGroupRequest{Title: "g"})
+	must(t, err)
+	var wait sync.WaitGroup
+	for u := uint64(2); u < 8; u++ {
+		wait.Go(func() {
+			for i := range 20 {
+				in := i%2 == 0
+				change := nodes[(int(u)+i)%3].Remove
+				if in {
+					change = nodes[(int(u)+i)%3].Invite
+				}
+				if _, err := change(ctx, c, 1, []uint64{u}); err != nil {
+					t.Errorf("%v", err)
+					return
+				}
+				for n, s := range nodes {
+					_, err := s.ListMembers(ctx, c, id.User(u), 0, "")
+					if got := reasonOf(err); in && err != nil || !in && got != "no_conversation" {
+						t.Errorf("user %d, member %v, on node %d: %v", u, in, n, err)
+						return
+					}
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
