@@ -35,6 +35,8 @@ type Node struct {
 	Since int64
 	// Address at which the other nodes reach its bus; "" where they do not have to.
 	Address string
+	// Version that it runs.
+	Version
 }
 
 // Work is shared in numbered parts. The functions are called one at a time by Run, and must not block: beats would wait.
@@ -65,6 +67,8 @@ type Config struct {
 	Node string `yaml:"-"`
 	// Address at which other nodes reach this one's bus.
 	Address string `yaml:"-"`
+	// Version of this build; the zero Version is that.
+	Version Version `yaml:"-"`
 	// Every so often a node beats; 0 is 1 s.
 	Every time.Duration `yaml:"every"`
 	// Patience with a node that does not beat, before others take its parts; 0 is 5 s, and it is at least four of Every.
@@ -110,6 +114,7 @@ type holding struct {
 type state struct {
 	members map[string]member
 	parts   map[part]holding
+	agreed  int // the protocol that all nodes speak
 }
 
 // change of a part's holder: it happens only where the term is still as it was.
@@ -127,6 +132,10 @@ type store interface {
 	apply(ctx context.Context, changes []change) ([]bool, error)
 	// leave drops m's row.
 	leave(ctx context.Context, m member) error
+	// peek gives all, and changes nothing.
+	peek(ctx context.Context) (state, error)
+	// agree makes this the protocol where it is higher than the one before, and each row's node speaks it; and says whether it did.
+	agree(ctx context.Context, protocol int) (bool, error)
 	// forget drops the rows of the dead, where they have not beaten since.
 	forget(ctx context.Context, dead []member) error
 }
@@ -141,11 +150,13 @@ type sighting struct {
 type shown struct {
 	nodes   []Node
 	holders map[part]string
+	agreed  int
 }
 
 var errOther = errors.New("another process has this node's name; give each node a name of its own")
 
-// New makes the tables where they are missing. Nothing is shared before Run.
+// New makes the tables where they are missing. It fails where a node lives that this build cannot work with, or where the nodes
+// use what it does not know; which to upgrade first is in the error. Nothing is shared before Run.
 func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if config.Every == 0 {
 		config.Every = time.Second
@@ -156,17 +167,23 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if config.Node == "" || config.Patience < 4*config.Every {
 		return nil, fmt.Errorf("cluster: a node has a name, and patience (%v) for four beats (of %v)", config.Patience, config.Every)
 	}
+	if config.Version == (Version{}) {
+		config.Version = thisBuild()
+	}
 	var incarnation [8]byte
 	rand.Read(incarnation[:]) //nolint:errcheck // it never fails
 	s := &Service{deps: deps, config: config, seen: map[string]*sighting{}, mine: map[part]bool{}, known: map[part]string{}}
-	s.me = member{Node: Node{Name: config.Node, Since: time.Now().UnixMilli(), Address: config.Address}, incarnation: binary.BigEndian.Uint64(incarnation[:]) >> 1}
+	s.me = member{Node: Node{Name: config.Node, Since: time.Now().UnixMilli(), Address: config.Address, Version: config.Version}, incarnation: binary.BigEndian.Uint64(incarnation[:]) >> 1}
 	s.shown.Store(&shown{})
 	if deps.DB == nil {
 		s.store = &alone{}
 		return s, nil
 	}
 	s.store = records{deps.DB}
-	return s, deps.DB.Migrate(ctx, "cluster", steps)
+	if err := deps.DB.Migrate(ctx, "cluster", steps); err != nil {
+		return nil, err
+	}
+	return s, s.meet(ctx)
 }
 
 // Nodes that live, by name.
@@ -177,7 +194,8 @@ func (s *Service) Holder(kind string, number int) string {
 	return s.shown.Load().holders[part{kind, number}]
 }
 
-// Run beats until ctx ends, and gives all parts up then. It fails where another process takes the node's name.
+// Run beats until ctx ends, and gives all parts up then. It fails where another process takes the node's name, and where the nodes
+// go on to a release that this one cannot work with.
 func (s *Service) Run(ctx context.Context) error {
 	defer s.leave()
 	tick := time.NewTicker(s.config.Every)
@@ -190,7 +208,7 @@ func (s *Service) Run(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, errOther):
+		case errors.Is(err, errOther) || errors.Is(err, errVersion):
 			return err
 		case err != nil:
 			s.deps.Logger.Warn("this node could not be seen by the others", "error", err)
@@ -227,6 +245,12 @@ func (s *Service) round(ctx context.Context, first bool) error {
 	}
 	s.until = began.Add(s.config.Patience * 3 / 4) // others count from when they see the beat, which is later
 	live, dead := s.look(now, time.Now())
+	if err := s.check(now, live); err != nil {
+		return err
+	}
+	if err := s.agree(ctx, &now); err != nil {
+		return err
+	}
 	if err := s.spread(ctx, now, live); err != nil {
 		return err
 	}
@@ -300,7 +324,7 @@ func (s *Service) spread(ctx context.Context, now state, live []string) error {
 
 // show tells other goroutines, and the works, who has what.
 func (s *Service) show(now state, live []string) {
-	next := &shown{holders: map[part]string{}}
+	next := &shown{holders: map[part]string{}, agreed: now.agreed}
 	for _, name := range live {
 		next.nodes = append(next.nodes, now.members[name].Node)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -18,6 +19,7 @@ type table struct {
 	mu      sync.Mutex // guards all
 	members map[string]member
 	parts   map[part]holding
+	agreed  int
 	away    map[string]bool // nodes that cannot reach it
 }
 
@@ -54,14 +56,39 @@ func (a at) beat(ctx context.Context, m member, first bool) (state, error) {
 		return state{}, errOther
 	}
 	a.members[m.Name] = m
-	s := state{members: map[string]member{}, parts: map[part]holding{}}
-	for k, v := range a.members {
-		s.members[k] = v
+	return a.state(), nil
+}
+
+// state is a copy; a.mu is locked.
+func (a at) state() state {
+	return state{maps.Clone(a.members), maps.Clone(a.parts), a.agreed}
+}
+
+func (a at) peek(ctx context.Context) (state, error) {
+	if err := a.reach(ctx); err != nil {
+		return state{}, err
 	}
-	for k, v := range a.parts {
-		s.parts[k] = v
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.state(), nil
+}
+
+func (a at) agree(ctx context.Context, protocol int) (bool, error) {
+	if err := a.reach(ctx); err != nil {
+		return false, err
 	}
-	return s, nil
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if protocol <= a.agreed {
+		return false, nil
+	}
+	for _, m := range a.members {
+		if m.Speaks < protocol {
+			return false, nil
+		}
+	}
+	a.agreed = protocol
+	return true, nil
 }
 
 func (a at) apply(ctx context.Context, changes []change) ([]bool, error) {
@@ -129,11 +156,19 @@ type actor struct {
 	met  []Node // last; of Run's goroutine, and the test's while that waits
 	stop context.CancelFunc
 	done chan struct{}
+	err  error // of its end; after done
 }
 
 const testParts = 16
 
 func (w *world) join() {
+	if err := w.joinAs(Version{}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// joinAs a release.
+func (w *world) joinAs(v Version) error {
 	w.named++
 	name := fmt.Sprintf("node-%d", w.named)
 	work := Work{Kind: "carry", Parts: testParts,
@@ -156,20 +191,24 @@ func (w *world) join() {
 		}}
 	a := &actor{done: make(chan struct{})}
 	met := func(nodes []Node) { a.met = nodes }
-	s, err := New(w.t.Context(), Deps{Work: []Work{work}, Met: met, Logger: slog.New(slog.DiscardHandler)}, Config{Node: name, Address: name + ":1"})
+	s, err := New(w.t.Context(), Deps{Work: []Work{work}, Met: met, Logger: slog.New(slog.DiscardHandler)}, Config{Node: name, Address: name + ":1", Version: v})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	s.store = at{w.table, name}
+	if err := s.meet(w.t.Context()); err != nil {
+		return err
+	}
 	ctx, stop := context.WithCancel(w.t.Context())
 	a.Service, a.stop = s, stop
 	go func() {
 		defer close(a.done)
-		if err := s.Run(ctx); err != nil {
-			w.t.Error(err)
+		if a.err = s.Run(ctx); a.err != nil && !errors.Is(a.err, errVersion) {
+			w.t.Error(a.err)
 		}
 	}()
 	w.nodes[name] = a
+	return nil
 }
 
 // stop one node, which says so if it can.

@@ -11,6 +11,11 @@ var steps = []string{
 	`CREATE TABLE cluster_nodes (name TEXT PRIMARY KEY, incarnation BIGINT NOT NULL, beat BIGINT NOT NULL, since BIGINT NOT NULL)`,
 	`CREATE TABLE cluster_parts (kind TEXT NOT NULL, number BIGINT NOT NULL, node TEXT NOT NULL, term BIGINT NOT NULL, PRIMARY KEY (kind, number))`,
 	`ALTER TABLE cluster_nodes ADD COLUMN address TEXT NOT NULL DEFAULT ''`,
+	`ALTER TABLE cluster_nodes ADD COLUMN build TEXT NOT NULL DEFAULT ''`,
+	`ALTER TABLE cluster_nodes ADD COLUMN speaks BIGINT NOT NULL DEFAULT 1`,
+	`ALTER TABLE cluster_nodes ADD COLUMN understands BIGINT NOT NULL DEFAULT 1`,
+	`CREATE TABLE cluster_agreed (id BIGINT PRIMARY KEY, protocol BIGINT NOT NULL)`,
+	`INSERT INTO cluster_agreed (id, protocol) VALUES (1, 0)`,
 }
 
 // records is the store in the records' database.
@@ -30,13 +35,14 @@ func (r records) beat(ctx context.Context, m member, first bool) (state, error) 
 
 // put writes a node's row. The last process that came with a name has it.
 func put(ctx context.Context, tx *sql.Tx, m member, first bool) error {
+	insert := `INSERT INTO cluster_nodes (name, incarnation, beat, since, address, build, speaks, understands) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		ON CONFLICT (name) DO UPDATE SET `
+	row := []any{m.Name, int64(m.incarnation), int64(m.beat), m.Since, m.Address, m.Release, m.Speaks, m.Understands}
 	if first {
-		_, err := tx.ExecContext(ctx, `INSERT INTO cluster_nodes (name, incarnation, beat, since, address) VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT (name) DO UPDATE SET incarnation = $2, beat = $3, since = $4, address = $5`, m.Name, int64(m.incarnation), int64(m.beat), m.Since, m.Address)
+		_, err := tx.ExecContext(ctx, insert+`incarnation = $2, beat = $3, since = $4, address = $5, build = $6, speaks = $7, understands = $8`, row...)
 		return err
 	}
-	done, err := tx.ExecContext(ctx, `INSERT INTO cluster_nodes (name, incarnation, beat, since, address) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (name) DO UPDATE SET beat = $3 WHERE cluster_nodes.incarnation = $2`, m.Name, int64(m.incarnation), int64(m.beat), m.Since, m.Address)
+	done, err := tx.ExecContext(ctx, insert+`beat = $3 WHERE cluster_nodes.incarnation = $2`, row...)
 	if err != nil {
 		return err
 	}
@@ -47,14 +53,14 @@ func put(ctx context.Context, tx *sql.Tx, m member, first bool) error {
 }
 
 func (s *state) read(ctx context.Context, tx *sql.Tx) error {
-	nodes, err := tx.QueryContext(ctx, `SELECT name, incarnation, beat, since, address FROM cluster_nodes`)
+	nodes, err := tx.QueryContext(ctx, `SELECT name, incarnation, beat, since, address, build, speaks, understands FROM cluster_nodes`)
 	if err != nil {
 		return err
 	}
 	defer nodes.Close()
 	for nodes.Next() {
 		var m member
-		if err := nodes.Scan(&m.Name, &m.incarnation, &m.beat, &m.Since, &m.Address); err != nil {
+		if err := nodes.Scan(&m.Name, &m.incarnation, &m.beat, &m.Since, &m.Address, &m.Release, &m.Speaks, &m.Understands); err != nil {
 			return err
 		}
 		s.members[m.Name] = m
@@ -75,7 +81,34 @@ func (s *state) read(ctx context.Context, tx *sql.Tx) error {
 		}
 		s.parts[p] = h
 	}
-	return parts.Err()
+	if err := parts.Err(); err != nil {
+		return err
+	}
+	return tx.QueryRowContext(ctx, `SELECT protocol FROM cluster_agreed WHERE id = 1`).Scan(&s.agreed)
+}
+
+func (r records) peek(ctx context.Context) (s state, err error) {
+	err = r.db.Write(ctx, func(tx *sql.Tx) error { // from the primary
+		s = state{members: map[string]member{}, parts: map[part]holding{}}
+		return s.read(ctx, tx)
+	})
+	return s, err
+}
+
+// agree looks at the rows in the transaction that moves the protocol. Transactions are serializable: a node of an older release
+// that joins meanwhile either is seen here, or sees what was agreed.
+func (r records) agree(ctx context.Context, protocol int) (made bool, err error) {
+	err = r.db.Write(ctx, func(tx *sql.Tx) error {
+		done, err := tx.ExecContext(ctx, `UPDATE cluster_agreed SET protocol = $1 WHERE id = 1 AND protocol < $1
+			AND NOT EXISTS (SELECT 1 FROM cluster_nodes WHERE speaks < $1)`, protocol)
+		if err != nil {
+			return err
+		}
+		n, err := done.RowsAffected()
+		made = n > 0
+		return err
+	})
+	return made, err
 }
 
 func (r records) apply(ctx context.Context, changes []change) (made []bool, err error) {
@@ -129,12 +162,13 @@ func (r records) forget(ctx context.Context, dead []member) error {
 // alone is the store of a node that has no others: what it has locked nobody else can have.
 type alone struct {
 	member member
+	agreed int
 	parts  map[part]holding
 }
 
 func (a *alone) beat(_ context.Context, m member, _ bool) (state, error) {
 	a.member = m
-	s := state{members: map[string]member{m.Name: m}, parts: map[part]holding{}}
+	s := state{members: map[string]member{m.Name: m}, parts: map[part]holding{}, agreed: a.agreed}
 	for p, h := range a.parts {
 		s.parts[p] = h
 	}
@@ -150,6 +184,13 @@ func (a *alone) apply(_ context.Context, changes []change) ([]bool, error) {
 		a.parts[c.part], made[i] = holding{c.to, c.term + 1}, true
 	}
 	return made, nil
+}
+
+func (a *alone) peek(context.Context) (state, error) { return state{agreed: a.agreed}, nil }
+
+func (a *alone) agree(_ context.Context, protocol int) (bool, error) {
+	a.agreed = protocol
+	return true, nil
 }
 
 func (*alone) leave(context.Context, member) error { return nil }

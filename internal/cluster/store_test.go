@@ -31,12 +31,13 @@ func TestRecordsAsTable(t *testing.T) {
 			model := newTable()
 			r := rand.New(rand.NewPCG(7, 7))
 			for i := range 400 {
-				m := member{Node: Node{Name: fmt.Sprint("n", r.IntN(3)), Since: int64(i), Address: fmt.Sprint("10.0.0.", i)}, incarnation: uint64(r.IntN(2)), beat: uint64(i)}
+				m := member{Node: Node{Name: fmt.Sprint("n", r.IntN(3)), Since: int64(i), Address: fmt.Sprint("10.0.0.", i),
+					Version: Version{fmt.Sprint("v", i), 1 + r.IntN(2) + i/150, 1 + r.IntN(2)}}, incarnation: uint64(r.IntN(2)), beat: uint64(i)}
 				is, as := store(records{db}), store(at{model, m.Name})
 				what := ""
 				var got, want any
 				var gotErr, wantErr error
-				switch r.IntN(10) {
+				switch r.IntN(12) {
 				case 0, 1, 2, 3, 4:
 					first := r.IntN(3) == 0
 					what = fmt.Sprintf("beat %+v %v", m, first)
@@ -57,6 +58,15 @@ func TestRecordsAsTable(t *testing.T) {
 				case 8:
 					what = fmt.Sprintf("leave %+v", m)
 					gotErr, wantErr = is.leave(ctx, m), as.leave(ctx, m)
+				case 9:
+					what = "peek"
+					got, gotErr = is.peek(ctx)
+					want, wantErr = as.peek(ctx)
+				case 10:
+					protocol := r.IntN(4)
+					what = fmt.Sprintf("agree %d", protocol)
+					got, gotErr = is.agree(ctx, protocol)
+					want, wantErr = as.agree(ctx, protocol)
 				default:
 					if old, ok := model.members[m.Name]; ok && r.IntN(2) == 0 {
 						m = old
