@@ -13,7 +13,7 @@ import (
 // house is the law of this repository. A new room takes its place here first.
 func house() archtest.Law {
 	rooms := [][]string{
-		{"errs", "id", "clock", "lifecycle", "auth", "telemetry", "message", "failpoint", "history", "archtest", "sqldb/sqltest"},
+		{"errs", "id", "clock", "lifecycle", "auth", "telemetry", "message", "failpoint", "history", "archtest", "sqldb/sqltest", "sqldb/pglink"},
 		{"sqldb", "timeline", "bus", "blob", "webhook"},
 		{"idgen", "job", "cache", "cluster"},
 		{"chat", "inbox", "presence", "account", "media"},

@@ -2,9 +2,12 @@ package sqldb
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"slices"
 
 	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/sqldb/pglink"
 )
 
 const (
@@ -82,9 +85,21 @@ func (d *DB) transact(jobs []*job, alone bool) (broke *job, err error) {
 		ctx, cancel = context.WithTimeout(ctx, d.dialect.limit)
 		defer cancel()
 	}
-	tx, err := d.writer.BeginTx(ctx, nil)
+	conn, err := d.writer.Conn(ctx)
 	if err != nil {
-		return nil, err
+		return nil, d.unreached(err)
+	}
+	var link *pglink.Link
+	defer func() { leave(conn, link) }()
+	if d.dialect.hold != nil {
+		if link, err = d.dialect.hold(conn); err != nil {
+			return nil, err
+		}
+		link.Deadline(d.dialect.limit)
+	}
+	tx, err := conn.BeginTx(context.Background(), nil) // its commit has this context
+	if err != nil {
+		return nil, orLost(link, err)
 	}
 	defer tx.Rollback() //nolint:errcheck // after Commit it has nothing to do
 	for _, j := range jobs {
@@ -92,10 +107,13 @@ func (d *DB) transact(jobs []*job, alone bool) (broke *job, err error) {
 			continue
 		}
 		if _, err := tx.ExecContext(ctx, begin+"SAVEPOINT writer"); err != nil {
-			return nil, err
+			return nil, orLost(link, err)
 		}
 		begin = ""
 		failure := j.run(tx)
+		if j.ctx.Err() == nil {
+			failure = orLost(link, failure)
+		}
 		if isConflict(failure) {
 			return nil, failure
 		}
@@ -104,6 +122,7 @@ func (d *DB) transact(jobs []*job, alone bool) (broke *job, err error) {
 			end = "ROLLBACK TO writer; RELEASE writer"
 		}
 		_, err := tx.ExecContext(ctx, end)
+		err = orLost(link, err)
 		if j.err = classify(failure); err == nil {
 			continue
 		}
@@ -112,5 +131,16 @@ func (d *DB) transact(jobs []*job, alone bool) (broke *job, err error) {
 		}
 		return j, failure
 	}
-	return nil, tx.Commit()
+	return nil, d.end(tx, link)
+}
+
+// leave gives a connection back, or ends one that cannot be trusted further.
+func leave(conn *sql.Conn, link *pglink.Link) {
+	if link != nil {
+		link.Deadline(0)
+		if link.Unconfirmed() {
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // which ends it
+		}
+	}
+	_ = conn.Close() // one that has ended is not given back
 }

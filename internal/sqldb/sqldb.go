@@ -11,21 +11,26 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/sqldb/pglink"
 )
 
 // DB is an open database.
 type DB struct {
 	writer, reader *sql.DB
 	dialect        dialect
+	patience       time.Duration  // with a commit
+	closers        []func() error // of what else there is
 
 	jobs  chan *job
 	stop  chan struct{}
@@ -41,6 +46,8 @@ type dialect struct {
 	beside, alone string
 	// limit of a transaction's time, 0 for none.
 	limit time.Duration
+	// hold gives what is known of a connection; nil where there is nothing to know.
+	hold func(*sql.Conn) (*pglink.Link, error)
 }
 
 type job struct {
@@ -54,14 +61,33 @@ type job struct {
 // Writers that wait beyond this are held until there is room, or their context ends.
 const queue = 1024
 
-// Open opens, or creates, the database file at a path; or opens a database of PostgreSQL, given by a URL as
-// postgres://user@host/name. Its schema is the first of the URL's search_path.
-func Open(ctx context.Context, where string) (*DB, error) {
-	open := openSQLite
-	if isPostgres(where) {
-		open = openPostgres
+// Options of a DB; the zero value is the documented default. They are for PostgreSQL.
+type Options struct {
+	// Patience with a commit that waits for its standby; 0 is 10 seconds. After it the writers are told that nobody knows whether it
+	// is stored, and those who come then are refused until it is.
+	Patience time.Duration
+	// Every is how often the servers of an address that names several are asked which is the primary; 0 is 2 seconds.
+	Every time.Duration
+	// Logger for what an operator should know of the servers; nil discards.
+	Logger *slog.Logger
+}
+
+// Open is OpenWith the defaults.
+func Open(ctx context.Context, where string) (*DB, error) { return OpenWith(ctx, where, Options{}) }
+
+// OpenWith opens, or creates, the database file at a path; or opens a database of PostgreSQL, given by a URL as
+// postgres://user@host/name. Its schema is the first of the URL's search_path. A URL that names several hosts leads to whichever of them
+// is the primary, also when that changes.
+func OpenWith(ctx context.Context, where string, o Options) (d *DB, err error) {
+	o.Patience, o.Every = cmp.Or(o.Patience, 10*time.Second), cmp.Or(o.Every, 2*time.Second)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	d, err := open(ctx, where)
+	if isPostgres(where) {
+		d, err = openPostgres(ctx, where, o)
+	} else {
+		d, err = openSQLite(ctx, where)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +134,11 @@ var errClosed = &errs.Error{Kind: errs.Unavailable, Reason: "closing", Message: 
 func (d *DB) Close() error {
 	d.once.Do(func() { close(d.stop) })
 	<-d.ended
-	return errors.Join(d.reader.Close(), d.writer.Close())
+	err := errors.Join(d.reader.Close(), d.writer.Close())
+	for _, close := range d.closers {
+		err = errors.Join(err, close())
+	}
+	return err
 }
 
 // Migrate brings a room's tables up to date: steps run once each, in order, and are never changed afterwards. Those that are missing

@@ -27,7 +27,7 @@ func TestEachStatementIsTaken(t *testing.T) {
 	var rooms []*source
 	total := 0
 	for _, d := range dirs {
-		if !d.IsDir() || d.Name() == "sqldb" {
+		if !d.IsDir() || d.Name() == "sqldb" || slices.Contains([]string{"move", "chaos"}, d.Name()) { // which speak to each in its own words
 			continue
 		}
 		s := readSource(t, d.Name())
@@ -95,6 +95,9 @@ func readSource(t *testing.T, room string) *source {
 					s.constants[spec.Names[0].Name] = unquoted(lit)
 				}
 			}
+			if name, begins := beginning(n); begins != "" {
+				s.constants[name] = begins
+			}
 			return true
 		})
 	}
@@ -102,6 +105,19 @@ func readSource(t *testing.T, room string) *source {
 		ast.Inspect(f, func(n ast.Node) bool { return s.look(set, n) })
 	}
 	return s
+}
+
+// beginning of statements that a function keeps in a variable: it ends with a space.
+func beginning(n ast.Node) (name, text string) {
+	a, ok := n.(*ast.AssignStmt)
+	if !ok || a.Tok != token.DEFINE || len(a.Lhs) != 1 {
+		return "", ""
+	}
+	lit, ok := a.Rhs[0].(*ast.BasicLit)
+	if !ok || lit.Kind != token.STRING || !strings.HasSuffix(unquoted(lit), " ") {
+		return "", ""
+	}
+	return a.Lhs[0].(*ast.Ident).Name, unquoted(lit)
 }
 
 func unquoted(lit *ast.BasicLit) string {
@@ -125,6 +141,9 @@ func (s *source) look(set *token.FileSet, n ast.Node) bool {
 			s.migrations = append(s.migrations, steps)
 			return false
 		}
+	}
+	if _, begins := beginning(n); begins != "" {
+		return false
 	}
 	e, ok := n.(ast.Expr)
 	if !ok {
