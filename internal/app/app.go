@@ -12,8 +12,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rialto-im/rialto/internal/account"
-	"github.com/rialto-im/rialto/internal/blob/diskblob"
-	"github.com/rialto-im/rialto/internal/bus/membus"
+	"github.com/rialto-im/rialto/internal/blob"
+	"github.com/rialto-im/rialto/internal/bus"
+	"github.com/rialto-im/rialto/internal/bus/natsbus"
 	"github.com/rialto-im/rialto/internal/chat"
 	"github.com/rialto-im/rialto/internal/clock"
 	"github.com/rialto-im/rialto/internal/cluster"
@@ -31,8 +32,6 @@ import (
 	"github.com/rialto-im/rialto/internal/sqldb"
 	"github.com/rialto-im/rialto/internal/telemetry"
 	"github.com/rialto-im/rialto/internal/timeline"
-	"github.com/rialto-im/rialto/internal/timeline/pebblelog"
-	"github.com/rialto-im/rialto/internal/timeline/pglog"
 )
 
 // Names in a data directory.
@@ -55,9 +54,13 @@ type House struct {
 	stack    *lifecycle.Stack
 	closers  []func() error // of the engines, in the order they were opened
 
+	node     string // its name
 	dir      *dataDir
 	db       *sqldb.DB
 	log      timeline.Log
+	files    blob.Store
+	bus      bus.Bus
+	nats     *natsbus.Bus // the bus, where there are other nodes, or could be
 	leases   *idgen.Leases
 	ids      *idgen.Service
 	accounts *account.Service
@@ -97,41 +100,6 @@ func OpenAt(ctx context.Context, c *config.Config, logger *slog.Logger, now cloc
 	return h, h.start(ctx)
 }
 
-func (h *House) engines(ctx context.Context) (err error) {
-	if h.dir, err = openDataDir(h.config.Data); err != nil {
-		return err
-	}
-	h.closers = append(h.closers, h.dir.Close)
-	records := h.dir.join(recordsFile)
-	if h.config.Postgres != "" {
-		records = h.config.Postgres
-	}
-	if h.db, err = sqldb.Open(ctx, records); err != nil {
-		return err
-	}
-	h.closers = append(h.closers, h.db.Close)
-	return h.timelines(ctx)
-}
-
-// timelines opens the log.
-func (h *House) timelines(ctx context.Context) error {
-	if h.config.Postgres == "" {
-		log, err := pebblelog.Open(h.dir.join(timelinesDir), pebblelog.Options{Logger: h.logger, Listener: h.committed})
-		if err != nil {
-			return err
-		}
-		h.log = log
-	} else {
-		log, err := pglog.Open(ctx, h.config.Postgres, pglog.Options{Logger: h.logger, Listener: h.committed})
-		if err != nil {
-			return err
-		}
-		h.log = log
-	}
-	h.closers = append(h.closers, h.log.Close)
-	return nil
-}
-
 // committed is told of each batch of the log: receipts leave, and fan-out goes on. No append comes before all rooms stand.
 func (h *House) committed(commits []timeline.Commit) {
 	h.gateway.Flush()
@@ -139,7 +107,6 @@ func (h *House) committed(commits []timeline.Commit) {
 }
 
 func (h *House) rooms(ctx context.Context) (err error) {
-	node := "node-1"
 	system := h.clock
 	ids, messages, err := h.generators(ctx)
 	if err != nil {
@@ -164,15 +131,14 @@ func (h *House) rooms(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	store, err := diskblob.Open(h.dir.join(filesDir))
-	if err != nil {
+	if err := h.connect(ctx); err != nil {
 		return err
 	}
 	secret, err := h.accounts.Secret(ctx, "media")
 	if err != nil {
 		return err
 	}
-	h.media, err = media.New(ctx, media.Deps{DB: h.db, Store: store, IDs: ids, Message: h.message, Secret: secret, Clock: system, Logger: h.logger}, h.config.Media)
+	h.media, err = media.New(ctx, media.Deps{DB: h.db, Store: h.files, IDs: ids, Message: h.message, Secret: secret, Clock: system, Logger: h.logger}, h.config.Media)
 	if err != nil {
 		return err
 	}
@@ -183,7 +149,7 @@ func (h *House) rooms(ctx context.Context) (err error) {
 		return err
 	}
 	h.presence, err = presence.New(ctx, presence.Deps{DB: h.db, Friends: h.accounts.Friends, Hides: h.hidesPresence, Transient: transient,
-		Clock: system, Logger: h.logger, Node: node}, h.config.Presence)
+		Clock: system, Logger: h.logger, Node: h.node}, h.config.Presence)
 	if err != nil {
 		return err
 	}
@@ -193,27 +159,25 @@ func (h *House) rooms(ctx context.Context) (err error) {
 		return err
 	}
 	h.ids, err = idgen.NewService(ctx, idgen.ServiceDeps{DB: h.db, Leases: h.leases, Primaries: h.primaries(), Clock: system, Logger: h.logger},
-		idgen.ServiceConfig{Node: node, Own: h.config.Postgres == ""})
+		idgen.ServiceConfig{Node: h.node, Own: !h.config.Clustered()})
 	if err != nil {
 		return err
 	}
-	bus := membus.New()
-	h.closers = append(h.closers, bus.Close)
-	h.fanout = fanout.New(fanout.Deps{Log: h.log, Chat: h.chat, Presence: h.presence, Bus: bus, Logger: h.logger, Node: node})
-	carry := cluster.Work{Kind: "carry", Parts: timeline.Partitions, End: h.fanout.End, Begin: func(part int) {
+	deps := fanout.Deps{Log: h.log, Chat: h.chat, Presence: h.presence, Bus: h.bus, Logger: h.logger, Node: h.node}
+	if h.config.Clustered() {
+		deps.Holder = h.holder
+	}
+	h.fanout = fanout.New(deps)
+	carries := cluster.Work{Kind: carry, Parts: timeline.Partitions, End: h.fanout.End, Begin: func(part int) {
 		h.chat.Carries(part)
 		h.fanout.Begin(part)
 	}}
-	var shared *sqldb.DB // where another server could begin on the same database: it gets the name, and this one stops
-	if h.config.Postgres != "" {
-		shared = h.db
-	}
-	if h.cluster, err = cluster.New(ctx, cluster.Deps{DB: shared, Logger: h.logger, Work: []cluster.Work{carry}}, cluster.Config{Node: node}); err != nil {
+	if err := h.join(ctx, carries); err != nil {
 		return err
 	}
 	h.rpc = rpc.New(rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Media: h.media, IDs: h.ids, Proxied: h.config.Plaintext, Clock: system, Logger: h.logger})
-	h.gateway, err = gateway.New(gateway.Deps{Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Accounts: h.accounts, Invoker: h.rpc, Bus: bus,
-		Clock: system, Logger: h.logger, Node: node}, h.config.Gateway)
+	h.gateway, err = gateway.New(gateway.Deps{Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Accounts: h.accounts, Invoker: h.rpc, Bus: h.bus,
+		Clock: system, Logger: h.logger, Node: h.node}, h.config.Gateway)
 	return err
 }
 

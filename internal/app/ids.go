@@ -13,7 +13,7 @@ import (
 // generators of the rooms' records and messages, with numbers leased for this copy of the data directory, or for this node where
 // the database is shared.
 func (h *House) generators(ctx context.Context) (*idgen.Snowflake, *idgen.Messages, error) {
-	own, file := h.config.Postgres == "", recordsFile
+	own, file := !h.config.Clustered(), recordsFile
 	if !own {
 		file = lockFile
 	}

@@ -9,6 +9,7 @@ import (
 // measure registers the rooms' figures.
 func (h *House) measure() {
 	stats := h.gateway.Stats()
+	h.measureNodes()
 	read := func(n *atomic.Int64) func() float64 { return func() float64 { return float64(n.Load()) } }
 	telemetry.Gauge(h.registry, "connections", "Open sockets.", read(&stats.Connections))
 	telemetry.Gauge(h.registry, "users_online", "Users who are online, or left a moment ago.", func() float64 { return float64(h.presence.Online()) })

@@ -27,7 +27,7 @@ func TestAHouseOnPostgreSQL(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range names {
-		if n.Name() != filesDir && n.Name() != lockFile {
+		if n.Name() != filesDir && n.Name() != lockFile && n.Name() != nodeFile {
 			t.Errorf("the directory has %s", n.Name())
 		}
 	}

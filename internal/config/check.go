@@ -19,9 +19,7 @@ func (c *Config) check(fields settable) (faults []error) {
 		c.Listen = "127.0.0.1:7070"
 	}
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	if c.Postgres != "" && !isPostgres(c.Postgres) {
-		fault("postgres: give the database's address as postgres://user@host/name") // without what is there: it may have a password
-	}
+	c.checkEngines(fault)
 	if public, err := reachable(c.Listen); err != nil {
 		fault("listen: %w", err)
 	} else if public && c.TLS.Cert == "" && !c.Plaintext {

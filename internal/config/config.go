@@ -13,6 +13,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/account"
 	"github.com/rialto-im/rialto/internal/chat"
+	"github.com/rialto-im/rialto/internal/cluster"
 	"github.com/rialto-im/rialto/internal/gateway"
 	"github.com/rialto-im/rialto/internal/idgen"
 	"github.com/rialto-im/rialto/internal/inbox"
@@ -25,9 +26,17 @@ import (
 type Config struct {
 	// Data directory; default ./data.
 	Data string `yaml:"data"`
-	// Postgres is the address of a database, as postgres://user@host/name: users' records and messages are kept there, and the
-	// data directory has the files alone. Default none: all is in the data directory. One server uses it at a time.
+	// Node is this node's name, one among those of its cluster; default is the host's name with a few letters that are kept in the
+	// data directory.
+	Node string `yaml:"node"`
+	// Postgres is the address of a database, as postgres://user@host/name: users' records and messages are kept there. All nodes
+	// with the same one are a cluster. Default none: all is in the data directory.
 	Postgres string `yaml:"postgres"`
+	// PostgresReplicas are addresses of databases that follow the one of postgres, for reads that may be a moment late. Default none.
+	PostgresReplicas []string `yaml:"postgres_replicas"`
+	// Roles of this node: gateway (sockets), api (calls, files, the web app), worker (carries messages); default all. In a cluster
+	// some nodes may have some and others others.
+	Roles []string `yaml:"roles"`
 	// Listen address of the web app, the API and sockets; default 127.0.0.1:7070.
 	Listen string `yaml:"listen"`
 	// Admin address for metrics, profiles and health; default 127.0.0.1, one port above listen, or a free one where that is
@@ -39,6 +48,11 @@ type Config struct {
 	Plaintext bool `yaml:"plaintext"`
 	// TLS of the listener. Connections whose TLS ends in a proxy are cheaper.
 	TLS TLS `yaml:"tls"`
+
+	Bus       Bus            `yaml:"bus"`
+	Cluster   cluster.Config `yaml:"cluster"`
+	Cassandra Cassandra      `yaml:"cassandra"`
+	S3        S3             `yaml:"s3"`
 
 	Log      telemetry.Config `yaml:"log"`
 	Account  account.Config   `yaml:"account"`
@@ -135,6 +149,9 @@ func fieldsOf(c *Config) settable {
 func (s *settable) collect(v reflect.Value, prefix string) {
 	for i := range v.NumField() {
 		name := prefix + v.Type().Field(i).Tag.Get("yaml")
+		if name == prefix+"-" {
+			continue // it is no setting
+		}
 		if v.Field(i).Kind() == reflect.Struct {
 			s.collect(v.Field(i), name+".")
 			continue

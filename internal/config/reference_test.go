@@ -55,6 +55,9 @@ func describe(t *testing.T, b *strings.Builder, v reflect.Type, prefix string) {
 	for i := range v.NumField() {
 		f := v.Field(i)
 		name, doc := prefix+f.Tag.Get("yaml"), said[v.Name()+"."+f.Name]
+		if name == prefix+"-" {
+			continue
+		}
 		if f.Type.Kind() == reflect.Struct {
 			describe(t, b, f.Type, name+".")
 			continue

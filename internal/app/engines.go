@@ -1,0 +1,81 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rialto-im/rialto/internal/blob"
+	"github.com/rialto-im/rialto/internal/blob/diskblob"
+	"github.com/rialto-im/rialto/internal/blob/s3blob"
+	"github.com/rialto-im/rialto/internal/sqldb"
+	"github.com/rialto-im/rialto/internal/timeline"
+	"github.com/rialto-im/rialto/internal/timeline/cassandralog"
+	"github.com/rialto-im/rialto/internal/timeline/pebblelog"
+	"github.com/rialto-im/rialto/internal/timeline/pglog"
+)
+
+// engines opens what keeps the data: records, timelines and files.
+func (h *House) engines(ctx context.Context) (err error) {
+	if h.dir, err = openDataDir(h.config.Data); err != nil {
+		return err
+	}
+	h.closers = append(h.closers, h.dir.Close)
+	if h.node = h.config.Node; h.node == "" {
+		if h.node, err = h.dir.nodeName(); err != nil {
+			return err
+		}
+	}
+	records := h.config.Postgres
+	if records == "" {
+		records = h.dir.join(recordsFile)
+	}
+	if h.db, err = sqldb.Open(ctx, records); err != nil {
+		return err
+	}
+	h.closers = append(h.closers, h.db.Close)
+	if h.log, err = h.timelines(ctx); err != nil {
+		return err
+	}
+	h.closers = append(h.closers, h.log.Close)
+	h.files, err = h.openFiles(ctx)
+	return err
+}
+
+func (h *House) timelines(ctx context.Context) (timeline.Log, error) {
+	switch c := h.config.Cassandra; {
+	case len(c.Hosts) > 0:
+		log, err := cassandralog.Open(ctx, cassandralog.Options{Hosts: c.Hosts, Port: c.Port, User: c.User, Password: c.Password, Keyspace: c.Keyspace,
+			Replicas: c.Replicas, Store: int32(c.Store), AllowPeriodicSync: c.PeriodicSync, Logger: h.logger, Listener: h.committed})
+		if err != nil {
+			return nil, fmt.Errorf("the timelines in Cassandra: %w", err)
+		}
+		return log, nil
+	case h.config.Postgres != "":
+		log, err := pglog.Open(ctx, h.config.Postgres, pglog.Options{Logger: h.logger, Listener: h.committed})
+		if err != nil {
+			return nil, err // an interface that is nil, not one of a nil *Log
+		}
+		return log, nil
+	}
+	log, err := pebblelog.Open(h.dir.join(timelinesDir), pebblelog.Options{Logger: h.logger, Listener: h.committed})
+	if err != nil {
+		return nil, err
+	}
+	return log, nil
+}
+
+func (h *House) openFiles(ctx context.Context) (blob.Store, error) {
+	if c := h.config.S3; c.Endpoint != "" {
+		store, err := s3blob.Open(ctx, s3blob.Config{Endpoint: c.Endpoint, Region: c.Region, Bucket: c.Bucket, Prefix: c.Prefix,
+			AccessKey: c.AccessKey, SecretKey: c.SecretKey, CA: c.CA})
+		if err != nil {
+			return nil, err
+		}
+		return store, nil
+	}
+	store, err := diskblob.Open(h.dir.join(filesDir))
+	if err != nil {
+		return nil, err
+	}
+	return store, nil
+}
