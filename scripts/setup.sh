@@ -47,9 +47,10 @@ echo "== the S3 server for tests is built, if it is not yet (two minutes)"
 packages=()
 command -v "${CHROMIUM:-chromium}" >/dev/null || [ -x "${CHROMIUM:-/usr/bin/chromium}" ] || packages+=(chromium)
 command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || packages+=(postgresql)
-for tool in curl jq openssl; do # the documents' samples use them
+for tool in curl jq openssl haproxy; do # the documents' samples use them, and the tests of deploy/ the last
 	command -v "$tool" >/dev/null || packages+=("$tool")
 done
+command -v systemd-analyze >/dev/null || packages+=(systemd)
 if [ "$1" = cluster ]; then # Cassandra runs on Java, and comes by Maven
 	command -v java >/dev/null || packages+=(default-jre-headless)
 	command -v mvn >/dev/null || packages+=(maven)
