@@ -19,7 +19,7 @@ func house() archtest.Law {
 		{"chat", "inbox", "presence", "account", "media"},
 		{"fanout"},
 		{"gateway", "rpc"},
-		{"config", "bench", "verify", "terminal", "idcli", "plan"},
+		{"config", "bench", "verify", "move", "terminal", "idcli", "chaos", "plan"},
 		{"app", "faulttest"},
 	}
 	floors := map[string]int{"sdk/go": 0, "web": 0, "cmd/rialto": len(rooms)}

@@ -10,8 +10,6 @@ type Clock interface {
 	Now() time.Time
 }
 
-// System is the machine's clock.
+// System is the machine's clock. In a build with the tag faults it is ahead of that by as many nanoseconds as the file says that
+// the environment variable CHAOS_CLOCK names.
 type System struct{}
-
-// Now is time.Now.
-func (System) Now() time.Time { return time.Now() }

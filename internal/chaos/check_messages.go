@@ -1,0 +1,283 @@
+package chaos
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/history"
+)
+
+// lost is INV1: what was acknowledged is in the log, and every device of every member has it in the end.
+func lost(m *material) *Verdict {
+	v := verdict("INV1", "acknowledged is never lost")
+	acked, unknown, recovered := 0, 0, 0
+	in := map[string]bool{}
+	for _, c := range m.logs {
+		for _, e := range c.entries {
+			in[e.text] = true
+		}
+	}
+	for _, t := range m.texts() {
+		switch _, stored := m.begun(t); {
+		case stored != never:
+			acked++
+			if !in[t] {
+				v.violate("%q was acknowledged at %s and is in no history", t, at(stored))
+			}
+		default:
+			unknown++
+			if in[t] {
+				recovered++
+			}
+		}
+	}
+	shown, devices := m.shown(FDeliver), 0
+	for proc, user := range m.about.Owners {
+		devices++
+		for _, c := range m.conversations() {
+			for _, e := range c.entries {
+				if e.text != "" && c.member(user, e.seq) && !shown[proc][place{c.id, e.seq}] {
+					_, stored := m.begun(e.text)
+					v.violate("%s never showed %q (%d:%d), acknowledged at %s", proc, e.text, c.id, e.seq, at(stored))
+				}
+			}
+		}
+	}
+	v.What = fmt.Sprintf("%d acknowledged messages, %d devices; of %d others %d are stored as well", acked, devices, unknown, recovered)
+	return v
+}
+
+// place of an entry.
+type place struct{ conv, seq uint64 }
+
+// shown gives what each device has seen by events of a kind.
+func (m *material) shown(f string) map[string]map[place]bool {
+	all := map[string]map[place]bool{}
+	for proc := range m.about.Owners {
+		all[proc] = map[place]bool{}
+	}
+	for _, e := range m.events {
+		if e.F == f && all[e.Proc] != nil {
+			all[e.Proc][place{e.Conv, e.Seq}] = true
+		}
+	}
+	return all
+}
+
+// invented is INV2: whatever anyone reads was sent, by that user, to that conversation, and not refused.
+func invented(m *material) *Verdict {
+	v := verdict("INV2", "nothing is invented")
+	seen := 0
+	for _, e := range m.events {
+		if e.Text == "" || e.Type == Invoke || e.F != FLog && e.F != FZero && e.F != FDeliver && e.F != FRead {
+			continue
+		}
+		seen++
+		tries := m.sends[e.Text]
+		switch {
+		case len(tries) == 0:
+			v.violate("%s read %q (%d:%d), which nobody sent", e.Proc, e.Text, e.Conv, e.Seq)
+		case tries[0].User != e.From || tries[0].Conv != e.Conv:
+			v.violate("%s read %q as of %d in %d; it was sent by %d to %d", e.Proc, e.Text, e.From, e.Conv, tries[0].User, tries[0].Conv)
+		case tries[0].begin > e.T:
+			v.violate("%s read %q at %s, before it was sent", e.Proc, e.Text, at(e.T))
+		}
+	}
+	for _, c := range m.conversations() {
+		for _, e := range c.entries {
+			tries := m.sends[e.text]
+			if len(tries) > 0 && !slices.ContainsFunc(tries, func(o operation) bool { return o.how != Fail }) {
+				v.violate("%q is stored at %d:%d; every try of it was refused: %s", e.text, c.id, e.seq, tries[0].Err)
+			}
+		}
+	}
+	v.What = fmt.Sprintf("%d readings of messages", seen)
+	return v
+}
+
+// doubled is INV3: a message is stored once, every answer to it is the same, and no device shows it twice.
+func doubled(m *material) *Verdict {
+	v := verdict("INV3", "nothing is stored or shown twice")
+	where := map[string]place{}
+	for _, c := range m.conversations() {
+		for _, e := range c.entries {
+			if was, ok := where[e.text]; e.text != "" && ok {
+				v.violate("%q is stored at %d:%d and at %d:%d", e.text, was.conv, was.seq, c.id, e.seq)
+			}
+			where[e.text] = place{c.id, e.seq}
+		}
+	}
+	answers := 0
+	for _, t := range m.texts() {
+		var first *operation
+		for i, o := range m.sends[t] {
+			if o.how != Ok {
+				continue
+			}
+			answers++
+			if first == nil {
+				first = &m.sends[t][i]
+			} else if first.ID != o.ID || first.Seq != o.Seq {
+				v.violate("%q was answered with %s, %d by %s and with %s, %d by %s", t, first.ID, first.Seq, first.Node, o.ID, o.Seq, o.Node)
+			}
+		}
+	}
+	type showing struct {
+		proc string
+		at   place
+	}
+	once := map[showing]bool{}
+	for _, e := range m.events {
+		if e.F == FDeliver {
+			s := showing{e.Proc, place{e.Conv, e.Seq}}
+			if once[s] {
+				v.violate("%s showed %d:%d (%q) twice", e.Proc, e.Conv, e.Seq, e.Text)
+			}
+			once[s] = true
+		}
+	}
+	v.What = fmt.Sprintf("%d receipts, %d showings", answers, len(once))
+	return v
+}
+
+// sameOrder is INV4: a place holds one message, whoever says so and wherever.
+func sameOrder(m *material) *Verdict {
+	v := verdict("INV4", "one order for all")
+	type holder struct {
+		id, text string
+		by       string
+	}
+	holds := map[place]holder{}
+	said := 0
+	for _, e := range m.events {
+		if e.Conv == 0 || e.Seq == 0 || e.Type == Invoke || e.ID == "" {
+			continue
+		}
+		said++
+		now := holder{e.ID, e.Text, fmt.Sprintf("%s by %s at %s", e.Proc, e.Node, at(e.T))}
+		was, ok := holds[place{e.Conv, e.Seq}]
+		switch {
+		case !ok:
+			holds[place{e.Conv, e.Seq}] = now
+		case was.id != now.id || was.text != now.text:
+			v.violate("%d:%d is %s %q for %s, and %s %q for %s", e.Conv, e.Seq, was.id, was.text, was.by, now.id, now.text, now.by)
+		}
+	}
+	v.What = fmt.Sprintf("%d statements on %d places", said, len(holds))
+	return v
+}
+
+// gapFree is INV5: histories have no hole, and streams of conversations that nobody joins or leaves neither. The latter, and the
+// order in which each sender's messages are shown, is judged by package history.
+func gapFree(m *material) *Verdict {
+	v := verdict("INV5", "no gap")
+	entries := 0
+	for _, c := range m.conversations() {
+		for i, e := range c.entries {
+			entries++
+			if e.seq != uint64(i)+1 {
+				v.violate("in %d, %d comes after %d", c.id, e.seq, i)
+				break
+			}
+		}
+	}
+	h := m.streams()
+	acked, delivered := h.Count()
+	for _, found := range h.Check() {
+		v.violate("%s", found)
+	}
+	v.What = fmt.Sprintf("%d entries of %d histories; %d messages in %d deliveries of fixed conversations", entries, len(m.logs), acked, delivered)
+	return v
+}
+
+// streams tells package history of conversations that nobody joins or leaves, and of senders who wait for each receipt.
+func (m *material) streams() *history.History {
+	h := history.New()
+	for proc, user := range m.about.Owners {
+		for _, c := range m.logs {
+			if m.about.Fixed[c.id] && c.member(user, 1) {
+				h.Member(c.id, proc)
+			}
+		}
+	}
+	procs, counts, names := map[string]uint64{}, map[string]int{}, map[string]history.Message{}
+	for _, o := range m.ops {
+		if _, isDevice := m.about.Owners[o.Proc]; o.F != FSend || !m.about.Fixed[o.Conv] || names[o.Text].N != 0 {
+			continue
+		} else if !isDevice { // tries of one message overtake each other: each message is a sender
+			procs[o.Text] = uint64(len(procs) + 1)
+			names[o.Text] = history.Message{Conversation: o.Conv, Sender: procs[o.Text], N: 1}
+		} else {
+			key := fmt.Sprint(o.Proc, o.Conv)
+			if procs[key] == 0 {
+				procs[key] = uint64(len(procs) + 1)
+			}
+			counts[key]++
+			names[o.Text] = history.Message{Conversation: o.Conv, Sender: procs[key], N: counts[key]}
+		}
+		h.Sent(names[o.Text])
+	}
+	for _, o := range m.ops {
+		if n := names[o.Text]; n.N != 0 && o.how == Ok && o.F == FSend {
+			h.Acked(n, history.Place{ID: o.ID, Seq: o.Seq})
+		}
+	}
+	for _, e := range m.events {
+		if n := names[e.Text]; e.F == FDeliver && m.about.Fixed[e.Conv] && e.Text != "" {
+			h.Delivered(e.Proc, history.Delivery{Message: n, Place: history.Place{ID: e.ID, Seq: e.Seq}})
+		}
+	}
+	return h
+}
+
+// realTime is INV6: what was acknowledged before another was sent stands before it, and a reading has all that was acknowledged
+// before it began.
+func realTime(m *material) *Verdict {
+	v := verdict("INV6", "real-time order")
+	type bound struct{ acked []operation }
+	newest := map[uint64]*bound{} // of each conversation, by time of acknowledgement
+	sends, reads := 0, 0
+	for _, c := range m.conversations() {
+		// In order of places: nothing may have been acknowledged before one that stands earlier was sent.
+		latest, by := time.Duration(-1), ""
+		for _, e := range c.entries {
+			begin, stored := m.begun(e.text)
+			if e.text == "" || begin == never {
+				continue
+			}
+			sends++
+			if stored < latest {
+				v.violate("in %d, %q stands behind %q, which was sent at %s, after the former was acknowledged at %s", c.id, e.text, by, at(latest), at(stored))
+			}
+			if begin > latest {
+				latest, by = begin, e.text
+			}
+		}
+		newest[c.id] = &bound{}
+	}
+	for _, o := range m.acknowledged() {
+		if b := newest[o.Conv]; b != nil {
+			if n := len(b.acked); n == 0 || b.acked[n-1].Seq < o.Seq {
+				b.acked = append(b.acked, o)
+			}
+		}
+	}
+	for _, o := range m.ops {
+		b := newest[o.Conv]
+		if o.F != FRead || o.how != Ok || b == nil || !m.about.Fixed[o.Conv] {
+			continue
+		}
+		reads++
+		for i := len(b.acked) - 1; i >= 0; i-- {
+			if b.acked[i].end < o.begin {
+				if a := b.acked[i]; a.Seq > o.Seq {
+					v.violate("%s read %d by %s from %s on and saw %d as its last; %q at %d had been acknowledged to %s at %s", o.Proc, o.Conv, o.Node, at(o.begin), o.Seq, a.Text, a.Seq, a.Proc, at(a.end))
+				}
+				break
+			}
+		}
+	}
+	v.What = fmt.Sprintf("%d messages, %d readings", sends, reads)
+	return v
+}

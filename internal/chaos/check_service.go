@@ -1,0 +1,153 @@
+package chaos
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// fault that was in force, by the record of the run.
+type fault struct {
+	text       string
+	begin, end time.Duration
+}
+
+func (m *material) faults() []fault { return faultsOf(m.events) }
+
+func faultsOf(events []Event) (list []fault) {
+	open := map[uint64]int{}
+	for _, e := range events {
+		switch {
+		case e.F != FFault:
+		case e.Type == Invoke:
+			open[e.Op] = len(list)
+			list = append(list, fault{e.Text, e.T, never})
+		default:
+			if i, ok := open[e.Op]; ok {
+				list[i].end = e.T
+			}
+		}
+	}
+	return list
+}
+
+// stage gives when the run came to a stage; never where it did not.
+func stage(events []Event, name string) time.Duration {
+	for _, e := range events {
+		if e.F == FStage && e.Text == name {
+			return e.T
+		}
+	}
+	return never
+}
+
+// available is INV17: while one node is down, the others serve, but for the time that it takes to notice.
+func available(m *material) *Verdict {
+	v := verdict("INV17", "availability while one node is down")
+	faults := m.faults()
+	ops, bad, windows := 0, 0, 0
+	for _, f := range faults {
+		words := append(strings.Fields(f.text), "")
+		kind, node := words[0], words[1]
+		if len(m.about.Nodes) < 2 || !slices.Contains([]string{Kill, Stop, Pause}, kind) || !slices.Contains(m.about.Nodes, node) {
+			continue
+		}
+		alone := true
+		for _, g := range faults {
+			alone = alone && (g == f || g.end < f.begin || g.begin > f.end)
+		}
+		from := f.begin + m.about.Settle
+		if !alone || f.end <= from {
+			continue
+		}
+		windows++
+		for _, o := range m.ops {
+			if o.F != FProbe && o.F != FSend || !strings.HasPrefix(o.Proc, "probe.") || o.Node == node || o.begin < from || o.begin+callTime > f.end {
+				continue
+			}
+			ops++
+			if o.how != Ok {
+				bad++
+				if bad <= mostFound {
+					v.Found = append(v.Found, fmt.Sprintf("%s by %s at %s, while %s was in force: %s", o.F, o.Node, at(o.begin), f.text, o.Err))
+				}
+			}
+		}
+	}
+	v.What = fmt.Sprintf("%d calls of the others in %d windows that began %v after a node went; %d failed", ops, windows, m.about.Settle, bad)
+	switch {
+	case windows == 0:
+		v.State, v.What = NotChecked, "at no time one node alone was down for long enough, with others to serve"
+	case bad*1000 > ops:
+		v.State = Violated
+	}
+	return v
+}
+
+// live is INV18: when all faults are over, all comes to rest: nothing waits to be sent, everything is delivered, presence is right,
+// and receipts are as quick as before.
+func live(m *material) *Verdict {
+	v := verdict("INV18", "liveness after the faults")
+	healed, rest, calm := stage(m.events, Healed), stage(m.events, AtRest), stage(m.events, Faults)
+	if rest == never {
+		v.violate("it did not come to rest in the time that it had")
+	}
+	for _, o := range m.ops {
+		if _, device := m.about.Owners[o.Proc]; device && o.F == FSend && o.end == never && o.how == Info {
+			v.violate("%s still waits for a receipt of %q, sent at %s", o.Proc, o.Text, at(o.begin))
+		}
+	}
+	seen := 0
+	for _, e := range m.events {
+		if e.F == FSeen {
+			seen++
+			if (e.N == 1) != (e.Text == "online") {
+				v.violate("%s shows user %d as online: %v; it is %s", e.Node, e.Other, e.N == 1, e.Text)
+			}
+		}
+	}
+	var before, after []time.Duration
+	if healed != never {
+		before, after = m.receipts(0, calm), m.receipts(healed+m.about.Back, never)
+	}
+	if len(before) > 20 && len(after) > 20 {
+		was, is := percentile(before, 0.99), percentile(after, 0.99)
+		if limit := max(2*was, slowReceipt); is > limit {
+			v.violate("99 of 100 receipts came within %v before the faults, and within %v after them", was, is)
+		}
+		v.What = fmt.Sprintf("99 of 100 receipts within %v before the faults, %v after; ", was.Round(time.Millisecond), is.Round(time.Millisecond))
+	}
+	v.What += fmt.Sprintf("%d answers on presence", seen)
+	return v
+}
+
+// slowReceipt is what a noisy machine does by itself.
+const slowReceipt = 750 * time.Millisecond
+
+// receipts gives the latencies of devices' sends that began in a time.
+func (m *material) receipts(from, to time.Duration) (list []time.Duration) {
+	for _, o := range m.ops {
+		if _, device := m.about.Owners[o.Proc]; device && o.F == FSend && o.how == Ok && o.begin >= from && o.begin < to {
+			list = append(list, o.end-o.begin)
+		}
+	}
+	return list
+}
+
+// percentile of some durations, 0 of none.
+func percentile(list []time.Duration, p float64) time.Duration {
+	if len(list) == 0 {
+		return 0
+	}
+	list = slices.Sorted(slices.Values(list))
+	return list[min(len(list)-1, int(p*float64(len(list))))]
+}
+
+// at is a time of the run, for people.
+func at(t time.Duration) string {
+	if t == never {
+		return "never"
+	}
+	return fmt.Sprintf("%.3fs", t.Seconds())
+}
