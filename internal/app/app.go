@@ -148,8 +148,9 @@ func (h *House) rooms(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	h.presence, err = presence.New(ctx, presence.Deps{DB: h.db, Friends: h.accounts.Friends, Hides: h.hidesPresence, Transient: transient,
-		Clock: system, Logger: h.logger, Node: h.node}, h.config.Presence)
+	h.presence, err = presence.New(ctx, presence.Deps{DB: h.db, Friends: h.accounts.Friends, Hides: h.hidesPresence,
+		Transient: func(users []id.User, frame []byte) { h.gateway.Transient(users, frame) },
+		Clock:     system, Logger: h.logger, Node: h.node, Cluster: h.neighbours()}, h.config.Presence)
 	if err != nil {
 		return err
 	}
@@ -163,21 +164,24 @@ func (h *House) rooms(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	deps := fanout.Deps{Log: h.log, Chat: h.chat, Presence: h.presence, Bus: h.bus, Logger: h.logger, Node: h.node}
+	deps := fanout.Deps{Log: h.log, Chat: h.chat, Presence: h.presence, Bus: h.bus, Logger: h.logger, Node: h.node, Taken: h.presence.Begin}
 	if h.config.Clustered() {
 		deps.Holder = h.holder
 	}
 	h.fanout = fanout.New(deps)
-	carries := cluster.Work{Kind: carry, Parts: timeline.Partitions, End: h.fanout.End, Begin: func(part int) {
+	carries := cluster.Work{Kind: carry, Parts: timeline.Partitions, Moved: h.presence.Moved, Begin: func(part int) {
 		h.chat.Carries(part)
 		h.fanout.Begin(part)
+	}, End: func(part int) {
+		h.fanout.End(part)
+		h.presence.End(part)
 	}}
 	if err := h.join(ctx, carries); err != nil {
 		return err
 	}
 	h.rpc = rpc.New(rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Media: h.media, IDs: h.ids, Proxied: h.config.Plaintext, Clock: system, Logger: h.logger})
 	h.gateway, err = gateway.New(gateway.Deps{Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Accounts: h.accounts, Invoker: h.rpc, Bus: h.bus,
-		Clock: system, Logger: h.logger, Node: h.node}, h.config.Gateway)
+		Clock: system, Logger: h.logger, Node: h.node, Partition: partition}, h.config.Gateway)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/rialto-im/rialto/internal/bus/membus"
 	"github.com/rialto-im/rialto/internal/bus/natsbus"
 	"github.com/rialto-im/rialto/internal/cluster"
+	"github.com/rialto-im/rialto/internal/presence"
 	"github.com/rialto-im/rialto/internal/sqldb"
 	"github.com/rialto-im/rialto/internal/telemetry"
 	"github.com/rialto-im/rialto/internal/timeline"
@@ -143,6 +144,26 @@ func (h *House) met(nodes []cluster.Node) {
 
 // holder of a partition, as this node saw it last.
 func (h *House) holder(partition uint16) string { return h.cluster.Holder(carry, int(partition)) }
+
+// neighbours are the other nodes, as presence needs them; nil where there can be none.
+func (h *House) neighbours() *presence.Cluster {
+	if !h.config.Clustered() {
+		return nil
+	}
+	return &presence.Cluster{Bus: h.bus, Partition: partition, Partitions: timeline.Partitions,
+		Holder:  func(p int) string { return h.holder(uint16(p)) },
+		Recheck: func(p int) { h.gateway.Recheck(p) },
+		Nodes: func() []string {
+			var names []string
+			for _, n := range h.cluster.Nodes() {
+				names = append(names, n.Name)
+			}
+			return names
+		}}
+}
+
+// partition of a user's inbox, or a conversation.
+func partition(of uint64) int { return int(timeline.Key{ID: of}.Partition()) }
 
 // held is how many partitions are some node's.
 func (h *House) held() float64 {

@@ -101,6 +101,9 @@ func (c *carrier) take(ctx context.Context, p *part) (bool, error) {
 	p.settled.Store(at)
 	p.mu.Lock()
 	p.open, p.behind, p.newest = true, true, at
+	if p.begun && p.life == life && c.worker.deps.Taken != nil {
+		c.worker.deps.Taken(int(p.partition)) // before End returns, or not at all
+	}
 	p.mu.Unlock()
 	return true, nil
 }

@@ -44,8 +44,9 @@ type Chat interface {
 type Presence interface {
 	// Locate gives the nodes on which a user has connections. The slice is shared.
 	Locate(user id.User) []string
-	// Nodes gives all nodes with connections.
-	Nodes() []string
+	// Followers gives the nodes on which connections follow a large conversation, where this node has its partition. The slice is
+	// shared.
+	Followers(conversation id.Conversation) []string
 }
 
 // Deps are what a Worker needs.
@@ -59,6 +60,9 @@ type Deps struct {
 	// has all that it was told to begin.
 	Node   string
 	Holder func(partition uint16) string
+	// Taken is called when a partition was taken in the log, each time: from then on nobody else delivers what is in its users'
+	// streams. It is not called after End. It must not block, nor call the worker; may be nil.
+	Taken func(partition int)
 }
 
 // Worker carries the fan-out of a node.

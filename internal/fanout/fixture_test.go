@@ -58,6 +58,8 @@ func (places) Locate(u id.User) []string {
 
 func (places) Nodes() []string { return []string{"a", "b"} }
 
+func (places) Followers(id.Conversation) []string { return []string{"a", "b"} }
+
 // faulty is a log whose calls fail so many times.
 type faulty struct {
 	timeline.Log

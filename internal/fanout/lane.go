@@ -3,6 +3,7 @@ package fanout
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/bus"
@@ -26,6 +27,8 @@ type lane struct {
 	bytes int // of what tasks deliver, about
 	nodes map[string]*parcel
 	out   message.Delivery
+	// fresh are the nodes that this round tells to follow a conversation: presence does not know it yet.
+	fresh map[id.Conversation][]string
 }
 
 // task is an item of the round, with the number of its posts.
@@ -42,7 +45,7 @@ type parcel struct {
 }
 
 func newLane(w *Worker, number int) *lane {
-	return &lane{worker: w, number: number, batches: make(chan *batch, laneQueue), nodes: map[string]*parcel{}}
+	return &lane{worker: w, number: number, batches: make(chan *batch, laneQueue), nodes: map[string]*parcel{}, fresh: map[id.Conversation][]string{}}
 }
 
 func laneOf(n uint64) int { return int(timeline.Key{ID: n}.Hash() >> 32 % bus.Lanes) }
@@ -264,10 +267,24 @@ func (l *lane) deliver() {
 			l.pack(it)
 		default:
 			l.targets(t.of, it)
+			l.follow(it)
 			l.pack(it)
 		}
 	}
 	l.publish()
+	clear(l.fresh)
+}
+
+// follow notes the nodes that an item tells to follow its conversation.
+func (l *lane) follow(it *item) {
+	if it.kind != message.DeliverFollow {
+		return
+	}
+	for node, p := range l.nodes {
+		if len(p.targets) > 0 {
+			l.fresh[it.conversation] = append(l.fresh[it.conversation], node)
+		}
+	}
 }
 
 // targets of what has no place in a stream. Who follows a large conversation changes in the order of the conversation's own lane.
@@ -314,7 +331,13 @@ func (l *lane) publish() {
 }
 
 func (l *lane) large(it *item) {
-	for _, node := range l.worker.deps.Presence.Nodes() {
+	nodes := l.worker.deps.Presence.Followers(it.conversation)
+	if fresh := l.fresh[it.conversation]; len(fresh) > 0 {
+		nodes = slices.Concat(nodes, fresh)
+		slices.Sort(nodes)
+		nodes = slices.Compact(nodes)
+	}
+	for _, node := range nodes {
 		p := l.parcel(node)
 		l.out = message.Delivery{Kind: it.kind, Large: true, Conversation: it.conversation, Seq: it.seq, Counted: it.counted, Body: it.body}
 		l.load(node, p)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,8 +52,9 @@ type conn struct {
 	frameAt int        // start of the frame that is still open in out, -1 without one
 	rest    []byte     // of restOf: what the socket did not take yet
 	restOf  *buffer
-	stalled uint32 // second since which rest has not moved, 0 without rest
-	answers int    // bytes of answers to calls that were put since nothing waited
+	stalled uint32           // second since which rest has not moved, 0 without rest
+	answers int              // bytes of answers to calls that were put since nothing waited
+	at      message.Position // the newest event of its stream that it was pushed, or told of
 	running *running
 	large   []id.Conversation
 	left    []id.Conversation // large ones that were left while the connection was greeted
@@ -207,6 +209,7 @@ func errorOf(err error) *gatewayv1.Error {
 func (c *conn) event(at, prev message.Position, body *payload) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.at = max(c.at, at) // by a hint at least
 	if !c.admits() {
 		return
 	}
@@ -251,6 +254,36 @@ func (c *conn) admits() bool {
 	}
 	c.server.stats.Events.Add(1)
 	return true
+}
+
+// hintNow has the client pull. It gets what waits first.
+func (c *conn) hintNow() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.putHint()
+}
+
+// behind has the client pull, where it was not pushed what is at a position.
+func (c *conn) behind(at message.Position) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ready && c.at < at {
+		c.at = at
+		c.putHint()
+	}
+}
+
+// putHint has the next that is written be a hint. The caller holds mu.
+func (c *conn) putHint() {
+	switch {
+	case c.closing || c.hint:
+	case !c.ready:
+		c.missed = true
+	default:
+		c.hint = true
+		c.server.stats.Hints.Add(1)
+		c.queue()
+	}
 }
 
 // encode gives a frame's bytes in the connection's form.
@@ -384,7 +417,7 @@ func (c *conn) closed() {
 	for _, l := range large {
 		s := c.server.hub.conversation(l)
 		s.mu.Lock()
-		s.drop(c, l)
+		c.server.hub.drop(s, c, l)
 		s.mu.Unlock()
 	}
 	c.door.Lock()
@@ -417,6 +450,8 @@ func (c *conn) greet(ctx context.Context) error {
 	if !c.enter() {
 		return nil
 	}
+	// From here on what is delivered to the user comes here: what came before is in what is read below.
+	s.deps.Presence.Announced(ctx, c.caller.User)
 	// A session that ended before this connection was known has not closed it.
 	if err := s.deps.Accounts.Live(ctx, c.caller); err != nil {
 		return err
@@ -425,8 +460,8 @@ func (c *conn) greet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, l := range large {
-		s.hub.follow(c, l, false)
+	if err := c.followAll(ctx, large); err != nil {
+		return err
 	}
 	counter, err := s.deps.Chat.HighestCounter(ctx, c.caller)
 	if err != nil {
@@ -449,11 +484,39 @@ func (c *conn) greet(ctx context.Context) error {
 		}
 		if !c.closing {
 			c.alone(op, b)
-			c.ready, c.left = true, nil
+			c.ready, c.left, c.at = true, nil, max(c.at, tail)
 			c.hint = c.missed
 			c.queue()
 		}
 		c.mu.Unlock()
 		return nil
 	}
+}
+
+// followTime bounds how long a connection waits for its large conversations.
+const followTime = 3 * time.Second
+
+// followAll has the connection follow its user's large conversations. Their messages come from here on; those before are in the
+// sync that follows Hello.
+func (c *conn) followAll(ctx context.Context, large []id.Conversation) error {
+	s := c.server
+	var fresh []id.Conversation
+	for _, l := range large {
+		if s.hub.follow(c, l, 0) {
+			fresh = append(fresh, l)
+		}
+	}
+	within, cancel := context.WithTimeout(ctx, followTime)
+	defer cancel()
+	for _, l := range large {
+		if !s.deps.Presence.Followed(within, l) || !slices.Contains(fresh, l) {
+			continue // of what is not known to come yet, the check takes all for missed
+		}
+		tail, err := s.deps.Inbox.LargeTail(ctx, l)
+		if err != nil {
+			return err
+		}
+		s.hub.known(l, tail)
+	}
+	return nil
 }

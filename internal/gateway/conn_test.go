@@ -70,9 +70,9 @@ func TestLeavingDuringTheGreeting(t *testing.T) {
 		do   func()
 		want []id.Conversation
 	}{
-		{"left before it was followed", func() { h.unfollow(c, 5); h.follow(c, 5, false); h.follow(c, 6, false) }, []id.Conversation{6}},
-		{"came back", func() { h.follow(c, 5, true) }, []id.Conversation{6, 5}},
-		{"left after", func() { h.unfollow(c, 6); h.follow(c, 6, false) }, []id.Conversation{5}},
+		{"left before it was followed", func() { h.unfollow(c, 5); h.follow(c, 5, 0); h.follow(c, 6, 0) }, []id.Conversation{6}},
+		{"came back", func() { h.follow(c, 5, 1) }, []id.Conversation{6, 5}},
+		{"left after", func() { h.unfollow(c, 6); h.follow(c, 6, 0) }, []id.Conversation{5}},
 	} {
 		if step.do(); !slices.Equal(c.large, step.want) {
 			t.Errorf("%s: follows %v, want %v", step.name, c.large, step.want)

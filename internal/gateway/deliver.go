@@ -6,6 +6,7 @@ import (
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
 	"github.com/rialto-im/rialto/internal/failpoint"
+	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/message"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -105,7 +106,12 @@ func (d *deliverer) entry() {
 	s := d.server.hub.conversation(n.Conversation)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	for _, c := range s.conns[n.Conversation] {
+	r := s.rooms[n.Conversation]
+	if r == nil {
+		return
+	}
+	r.reach(n.Seq)
+	for _, c := range r.conns {
 		if c.json {
 			c.event(0, 0, &d.body)
 		} else {
@@ -124,6 +130,17 @@ func (d *deliverer) events() {
 		}
 		s.mu.RUnlock()
 	}
+}
+
+// Transient gives a ServerFrame's bytes to users who are connected to this node.
+func (s *Server) Transient(users []id.User, frame []byte) {
+	d := deliverer{server: s}
+	d.next.Body = frame
+	for _, u := range users {
+		d.next.Targets = append(d.next.Targets, message.Target{User: u})
+	}
+	d.frame()
+	s.Flush()
 }
 
 // frame gives a transient frame to all targets; connections with much waiting do without.
@@ -164,7 +181,9 @@ func (d *deliverer) follow() {
 		d.server.hub.each(t.User, func(c *conn) { conns = append(conns, c) })
 		for _, c := range conns {
 			if d.next.Kind == message.DeliverFollow {
-				d.server.hub.follow(c, d.next.Conversation, true)
+				if d.server.hub.follow(c, d.next.Conversation, max(d.next.Seq, 1)) {
+					d.server.check.follow(d.next.Conversation)
+				}
 			} else {
 				d.server.hub.unfollow(c, d.next.Conversation)
 			}

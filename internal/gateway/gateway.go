@@ -48,14 +48,27 @@ type Inbox interface {
 	Ack(c id.Caller, at message.Position)
 	Mark(u id.User, c id.Conversation, delivered, read uint64)
 	Large(ctx context.Context, u id.User) ([]id.Conversation, error)
+	// LargeTail is the seq of a large group's newest entry.
+	LargeTail(ctx context.Context, c id.Conversation) (uint64, error)
 }
 
-// Presence is told who is connected.
+// Presence is told who is connected, and which large conversations are followed here.
 type Presence interface {
 	Connected(c id.Caller)
+	// Announced returns when deliveries to the user come to this node, or after a while: then Recheck is called later.
+	Announced(ctx context.Context, u id.User)
 	Disconnected(c id.Caller)
 	Active(u id.User)
 	Watch(ctx context.Context, u id.User, s id.Session, users []id.User) ([]*presencev1.Presence, error)
+	Followers
+}
+
+// Followers is told which large conversations have connections that follow them here. The methods may be called from many goroutines.
+type Followers interface {
+	// Follow does not block.
+	Follow(c id.Conversation, on bool)
+	// Followed returns as Announced does, and tells whether the conversation's messages come to this node.
+	Followed(ctx context.Context, c id.Conversation) bool
 }
 
 // Accounts authenticates.
@@ -83,6 +96,8 @@ type Deps struct {
 	Logger   *slog.Logger
 	// Node is this node's name.
 	Node string
+	// Partition of a user or a conversation, as Recheck names it; nil where all are in 0.
+	Partition func(of uint64) int
 }
 
 // Config of the door; the zero value is the documented default.
@@ -101,6 +116,8 @@ type Config struct {
 	Loops int `yaml:"loops"`
 	// DrainOver so long reconnects are spread at a stop; 0 is 5 s.
 	DrainOver time.Duration `yaml:"drain_over"`
+	// CheckEvery so often each connection is compared with what is stored, since the last that was pushed may be lost; 0 is 5 min.
+	CheckEvery time.Duration `yaml:"check_every"`
 }
 
 func (c Config) withDefaults() Config {
@@ -121,6 +138,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.DrainOver == 0 {
 		c.DrainOver = 5 * time.Second
+	}
+	if c.CheckEvery == 0 {
+		c.CheckEvery = 5 * time.Minute
 	}
 	return c
 }
@@ -161,6 +181,7 @@ type Server struct {
 	flush  []*flusher
 	loops  []*loop
 	stats  Stats
+	check  *checker
 
 	now     atomic.Uint32 // seconds, by Run
 	work    chan struct{} // bounds the calls at once
@@ -189,7 +210,8 @@ func New(deps Deps, config Config) (*Server, error) {
 	}
 	s := &Server{deps: deps, config: config, work: make(chan struct{}, workers)}
 	s.ctx, s.stop = context.WithCancel(context.Background())
-	s.hub.init()
+	s.hub.init(deps.Presence)
+	s.check = newChecker(s)
 	s.now.Store(uint32(deps.Clock.Now().Unix()))
 	for range config.Loops {
 		s.flush = append(s.flush, newFlusher())
@@ -208,7 +230,7 @@ func (s *Server) Run(ctx context.Context) error {
 	var cancels []func()
 	for lane := range bus.Lanes {
 		d := &deliverer{server: s}
-		cancel, err := s.deps.Bus.Subscribe(bus.Node(s.deps.Node, lane), d.deliver, nil)
+		cancel, err := s.deps.Bus.Subscribe(bus.Node(s.deps.Node, lane), d.deliver, s.check.all)
 		if err != nil {
 			return err
 		}
@@ -221,6 +243,7 @@ func (s *Server) Run(ctx context.Context) error {
 	for _, l := range s.loops {
 		group.Go(func() { l.run(inner) })
 	}
+	group.Go(func() { s.check.run(inner) })
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for ctx.Err() == nil {

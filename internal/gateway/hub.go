@@ -3,6 +3,7 @@ package gateway
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rialto-im/rialto/internal/id"
 )
@@ -11,8 +12,9 @@ const hubShards = 64
 
 // hub knows the node's connections by user, and by the large conversations that they follow.
 type hub struct {
-	users [hubShards]userShard
-	large [hubShards]largeShard
+	users     [hubShards]userShard
+	large     [hubShards]largeShard
+	followers Followers
 }
 
 type userShard struct {
@@ -21,14 +23,27 @@ type userShard struct {
 }
 
 type largeShard struct {
-	mu    sync.RWMutex // guards conns and the slices in it
-	conns map[id.Conversation][]*conn
+	mu    sync.RWMutex // guards rooms and all in them, but at; held while followers are told
+	rooms map[id.Conversation]*room
 }
 
-func (h *hub) init() {
+// room is a large conversation that connections here follow.
+type room struct {
+	conns []*conn
+	at    atomic.Uint64 // the newest seq that was delivered here, or that those who came had in their syncs; 0: not known
+}
+
+// reach notes that seq was delivered.
+func (r *room) reach(seq uint64) {
+	for at := r.at.Load(); at < seq && !r.at.CompareAndSwap(at, seq); at = r.at.Load() {
+	}
+}
+
+func (h *hub) init(followers Followers) {
+	h.followers = followers
 	for i := range hubShards {
 		h.users[i].first = map[id.User]*conn{}
-		h.large[i].conns = map[id.Conversation][]*conn{}
+		h.large[i].rooms = map[id.Conversation]*room{}
 	}
 }
 
@@ -76,14 +91,15 @@ func (h *hub) each(u id.User, do func(*conn)) {
 	s.mu.RUnlock()
 }
 
-// follow adds a connection to a large conversation: because its user came to be in it now, or was in it when the connection was
-// greeted. What was left since then counts more than the latter.
-func (h *hub) follow(c *conn, to id.Conversation, now bool) {
+// follow adds a connection to a large conversation: because its user came to be in it now, by the entry at seq, or, where that is 0,
+// was in it when the connection was greeted. What was left since then counts more than the latter. It tells whether the
+// conversation had no followers here before. What overtook the news that one came is hinted at.
+func (h *hub) follow(c *conn, to id.Conversation, seq uint64) (first bool) {
 	s := h.conversation(to)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.mu.Lock() // after the shard's, as where events are put
-	if now {
+	if seq > 0 {
 		c.left = slices.DeleteFunc(c.left, func(l id.Conversation) bool { return l == to })
 	}
 	fresh := !c.gone && !slices.Contains(c.large, to) && !slices.Contains(c.left, to)
@@ -91,9 +107,20 @@ func (h *hub) follow(c *conn, to id.Conversation, now bool) {
 		c.large = append(c.large, to)
 	}
 	c.mu.Unlock()
-	if fresh {
-		s.conns[to] = append(s.conns[to], c)
+	if !fresh {
+		return false
 	}
+	r := s.rooms[to]
+	if first = r == nil; first {
+		r = &room{}
+		r.at.Store(seq)
+		s.rooms[to] = r
+		h.followers.Follow(to, true)
+	} else if seq > 0 && r.at.Load() > seq {
+		c.hintNow()
+	}
+	r.conns = append(r.conns, c)
+	return first
 }
 
 func (h *hub) unfollow(c *conn, from id.Conversation) {
@@ -108,18 +135,31 @@ func (h *hub) unfollow(c *conn, from id.Conversation) {
 		c.left = append(c.left, from)
 	}
 	c.mu.Unlock()
-	s.drop(c, from)
+	h.drop(s, c, from)
 }
 
-func (s *largeShard) drop(c *conn, from id.Conversation) {
-	list := s.conns[from]
-	if i := slices.Index(list, c); i >= 0 {
-		last := len(list) - 1
-		list[i], list[last] = list[last], nil
-		if last == 0 {
-			delete(s.conns, from)
-		} else {
-			s.conns[from] = list[:last]
+// drop takes a connection out of a conversation. The caller holds the shard's lock.
+func (h *hub) drop(s *largeShard, c *conn, from id.Conversation) {
+	r := s.rooms[from]
+	if r == nil {
+		return
+	}
+	if i := slices.Index(r.conns, c); i >= 0 {
+		last := len(r.conns) - 1
+		r.conns[i], r.conns[last] = r.conns[last], nil
+		if r.conns = r.conns[:last]; last == 0 {
+			delete(s.rooms, from)
+			h.followers.Follow(from, false)
 		}
+	}
+}
+
+// known notes how far a conversation was when those who follow it were greeted, where nothing else says how far they are.
+func (h *hub) known(c id.Conversation, seq uint64) {
+	s := h.conversation(c)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if r := s.rooms[c]; r != nil {
+		r.at.CompareAndSwap(0, seq)
 	}
 }

@@ -131,6 +131,12 @@ func (s *Service) Tail(ctx context.Context, u id.User) (message.Position, error)
 	return message.Position(tail.Seq), err
 }
 
+// LargeTail is the seq of a conversation's newest entry.
+func (s *Service) LargeTail(ctx context.Context, c id.Conversation) (uint64, error) {
+	tail, err := s.deps.Log.Tail(ctx, logOf(c))
+	return tail.Seq, err
+}
+
 // Large gives the large groups that a user is in.
 func (s *Service) Large(ctx context.Context, u id.User) ([]id.Conversation, error) {
 	list, err := s.deps.Conversations.Of(ctx, u)

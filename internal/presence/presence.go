@@ -1,12 +1,18 @@
-// Package presence knows who is connected to this node, since when others were not, and who watches whom.
+// Package presence knows who is connected to which node, since when others were not, who watches whom, and which nodes follow
+// which large conversations.
 //
 // It is soft state, in memory; only the time at which somebody was last active is kept, when they go. A connection that
 // breaks shows only after a grace period without another, which runs from the last frame: who notices a break late has not to be
 // waited for twice. A logout shows at once. Only friends see each other, and nobody
 // sees one who hides. Changes are pushed to watchers at most once a second for each user, whatever a network does.
 //
-// It may touch sqldb. All methods may be called from many goroutines; Connected, Disconnected, LoggedOut, Active, Locate and
-// Nodes do not block.
+// Where there are several nodes, each knows its own connections: that is the truth. The node that has a user's partition is the
+// user's home: it is told which nodes have connections of the user, and which watch the user, and is asked by them. The one that
+// has a conversation's partition is told which nodes follow it. What homes know is made again from what nodes tell them whenever
+// they, the partitions or the nodes come or go (announce.go, home.go). A user whose home is this node costs no message.
+//
+// It may touch sqldb and the bus. All methods may be called from many goroutines; all but Get, Watch, Announced, Followed and Run
+// do not block.
 package presence
 
 import (
@@ -17,6 +23,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/bus"
 	"github.com/rialto-im/rialto/internal/clock"
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/sqldb"
@@ -29,11 +36,28 @@ type Deps struct {
 	Friends func(ctx context.Context, a, b id.User) (bool, error)
 	// Hides tells whether a user hides.
 	Hides func(ctx context.Context, u id.User) (bool, error)
-	// Transient delivers the bytes of a ServerFrame to users who are connected.
+	// Transient delivers the bytes of a ServerFrame to users who are connected to this node.
 	Transient func(users []id.User, frame []byte)
 	Clock     clock.Clock
 	Logger    *slog.Logger
-	Node      string
+	// Node is this node's name. Cluster is nil where no other node is.
+	Node    string
+	Cluster *Cluster
+}
+
+// Cluster is what a Service needs to know of other nodes.
+type Cluster struct {
+	Bus bus.Bus
+	// Partition of a user or a conversation, 0 to Partitions-1.
+	Partition  func(of uint64) int
+	Partitions int
+	// Holder gives the node that has a partition, "" for none.
+	Holder func(partition int) string
+	// Nodes that live, as far as this one knows.
+	Nodes func() []string
+	// Recheck is called after a home has been told all that this node has of a partition, where it did not know it before: what
+	// was delivered meanwhile may have passed this node's connections. It must not block.
+	Recheck func(partition int)
 }
 
 // Config of presence; the zero value is the documented default.
@@ -53,12 +77,20 @@ type Service struct {
 	config Config
 	here   []string // this node, as Locate gives it
 	shards [shardCount]shard
+	sets   sets
+	parts  []*part // of the partitions; none where no other node is
 
-	mu       sync.Mutex // guards all below; taken before a shard's
+	followed sync.RWMutex // guards follows
+	follows  map[id.Conversation]bool
+
+	// Locks are taken in this order: a home's, mu, a shard's, an edge's.
+	mu       sync.Mutex // guards all below
 	watchers map[id.User]map[id.Session]*watcher
 	watched  map[id.Session][]id.User
-	changed  map[id.User]bool // since the last push; true: also in who may see it
-	leaving  []id.User        // each person whose field leaving is set, once
+	changed  map[id.User]bool  // since the last push; true: also in who may see it
+	leaving  []id.User         // each person whose field leaving is set, once
+	seen     map[id.User]sight // of those who are watched here and have their home elsewhere
+	left     []lastActive      // of those who had their home here until now
 }
 
 type shard struct {
@@ -66,14 +98,18 @@ type shard struct {
 	persons map[id.User]*person
 }
 
-// person is somebody who is online, or was a moment ago.
+// person is somebody who is online, or was a moment ago: here, or at home here.
 type person struct {
-	sessions []connected
-	active   atomic.Int64 // second of the last frame
-	until    int64        // without a connection: the second at which others see it
-	out      bool         // logged out: no grace
-	leaving  bool         // in Service.leaving
+	sessions []connected   // to this node
+	away     *nodes        // with connections, as they told this one, the user's home
+	active   atomic.Uint32 // second of the last frame
+	until    uint32        // without a connection: the second at which others see it
+	out      bool          // logged out: no grace
+	leaving  bool          // in Service.leaving
 }
+
+// gone tells whether no connection is left.
+func (p *person) gone() bool { return len(p.sessions) == 0 && p.away == nil }
 
 // connected counts the connections of a session, which are more than one where a broken one was not noticed yet.
 type connected struct {
@@ -98,9 +134,15 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if config.Every == 0 {
 		config.Every = time.Second
 	}
-	s := &Service{deps: deps, config: config, here: []string{deps.Node}, watchers: map[id.User]map[id.Session]*watcher{}, watched: map[id.Session][]id.User{}, changed: map[id.User]bool{}}
+	s := &Service{deps: deps, config: config, here: []string{deps.Node}, watchers: map[id.User]map[id.Session]*watcher{}, watched: map[id.Session][]id.User{}, changed: map[id.User]bool{},
+		seen: map[id.User]sight{}, follows: map[id.Conversation]bool{}, sets: sets{own: deps.Node}}
 	for i := range s.shards {
 		s.shards[i].persons = map[id.User]*person{}
+	}
+	if c := deps.Cluster; c != nil {
+		for number := range c.Partitions {
+			s.parts = append(s.parts, newPart(number))
+		}
 	}
 	return s, deps.DB.Migrate(ctx, "presence", steps)
 }
@@ -117,14 +159,22 @@ func (s *Service) Connected(c id.Caller) {
 		p = &person{}
 		sh.persons[c.User] = p
 	}
+	first := len(p.sessions) == 0
 	p.add(c.Session)
 	p.out = false
-	p.active.Store(s.deps.Clock.Now().Unix())
+	p.active.Store(s.now())
 	sh.mu.Unlock()
+	if first {
+		s.tellHome(key{aboutUser, uint64(c.User)})
+	}
 	if fresh {
 		s.change(c.User, false)
 	}
 }
+
+func (s *Service) now() uint32 { return uint32(s.deps.Clock.Now().Unix()) }
+
+func (s *Service) grace() uint32 { return uint32(s.config.Grace.Seconds()) }
 
 func (p *person) add(session id.Session) {
 	for i := range p.sessions {
@@ -153,6 +203,13 @@ func (p *person) drop(session id.Session) (known, last bool) {
 
 // Disconnected is told when a connection that Connected was told of is gone.
 func (s *Service) Disconnected(c id.Caller) {
+	if s.disconnect(c) {
+		s.tellHome(key{aboutUser, uint64(c.User)})
+	}
+}
+
+// disconnect tells whether it was the user's last connection here.
+func (s *Service) disconnect(c id.Caller) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sh := s.shard(c.User)
@@ -160,16 +217,20 @@ func (s *Service) Disconnected(c id.Caller) {
 	defer sh.mu.Unlock()
 	p := sh.persons[c.User]
 	if p == nil {
-		return
+		return false
 	}
 	known, last := p.drop(c.Session)
 	if last {
 		s.unwatch(c.Session)
 	}
-	if known && len(p.sessions) == 0 {
-		p.until = p.active.Load() + int64(s.config.Grace.Seconds())
+	if !known || len(p.sessions) > 0 {
+		return false
+	}
+	p.until = p.active.Load() + s.grace()
+	if p.away == nil {
 		s.leave(c.User, p)
 	}
+	return true
 }
 
 // leave has a person looked at when they may have to be shown as offline. The caller holds both locks.
@@ -180,7 +241,7 @@ func (s *Service) leave(u id.User, p *person) {
 	}
 }
 
-// LoggedOut has a user shown offline as soon as no connection is left.
+// LoggedOut has a user shown offline as soon as no connection is left. Where there are several nodes, each is told.
 func (s *Service) LoggedOut(u id.User) {
 	sh := s.shard(u)
 	sh.mu.Lock()
@@ -196,7 +257,7 @@ func (s *Service) Active(u id.User) {
 	sh.mu.RLock()
 	p, out := sh.persons[u], false
 	if p != nil {
-		p.active.Store(s.deps.Clock.Now().Unix())
+		p.active.Store(s.now())
 		out = p.out
 	}
 	sh.mu.RUnlock()
@@ -208,37 +269,60 @@ func (s *Service) Active(u id.User) {
 	sh.mu.Unlock()
 }
 
-// Locate gives the nodes on which a user has connections. The slice is shared.
+// Locate gives the nodes on which a user has connections, where this node is the user's home. The slice is shared.
 func (s *Service) Locate(u id.User) []string {
 	sh := s.shard(u)
 	sh.mu.RLock()
+	defer sh.mu.RUnlock()
 	p := sh.persons[u]
-	on := p != nil && len(p.sessions) > 0
-	sh.mu.RUnlock()
-	if on {
-		return s.here
+	if p == nil {
+		return nil
 	}
-	return nil
+	return s.list(p.away, len(p.sessions) > 0)
 }
 
-// Nodes gives all nodes with connections.
-func (s *Service) Nodes() []string { return s.here }
-
-// Online is the number of users who are online.
+// Online is the number of users who are connected to this node, or were a moment ago.
 func (s *Service) Online() int {
 	n := 0
 	for i := range s.shards {
-		s.shards[i].mu.RLock()
-		n += len(s.shards[i].persons)
-		s.shards[i].mu.RUnlock()
+		sh := &s.shards[i]
+		sh.mu.RLock()
+		n += len(sh.persons)
+		if s.parts != nil {
+			for _, p := range sh.persons {
+				if p.away != nil && len(p.sessions) == 0 {
+					n--
+				}
+			}
+		}
+		sh.mu.RUnlock()
 	}
 	return n
 }
 
 // Changed has those who watch a user told, soon, if that is now seen in another way: also after settings or friends changed.
-func (s *Service) Changed(u id.User) { s.change(u, true) }
+func (s *Service) Changed(u id.User) {
+	if s.parts == nil {
+		s.change(u, true)
+	} else {
+		s.tellHome(key{aboutSight, uint64(u)})
+	}
+}
 
+// change has the user's watchers looked at, where this node is the user's home.
 func (s *Service) change(u id.User, all bool) {
+	if s.parts != nil {
+		h := &s.part(uint64(u)).home
+		h.mu.Lock()
+		if h.life != 0 && h.watching[u] != nil {
+			h.changed[u] = h.changed[u] || all
+		}
+		is := h.life != 0
+		h.mu.Unlock()
+		if !is {
+			return // they are told by the home
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.watchers[u]) > 0 {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
@@ -29,16 +30,24 @@ func (s *Service) Get(ctx context.Context, by id.User, users []id.User) ([]*pres
 
 func (s *Service) see(ctx context.Context, by id.User, users []id.User) ([]*presencev1.Presence, error) {
 	list := make([]*presencev1.Presence, len(users))
+	var visible []id.User
+	var at []int // in list
 	for i, u := range users {
 		list[i] = &presencev1.Presence{User: uint64(u), Status: presencev1.Status_STATUS_OFFLINE}
 		may, err := s.may(ctx, by, u)
 		if err != nil {
 			return nil, err
 		}
-		if !may {
-			continue
+		if may {
+			visible, at = append(visible, u), append(at, i)
 		}
-		if list[i], err = s.now(ctx, u); err != nil {
+	}
+	sights, err := s.sights(ctx, visible)
+	if err != nil {
+		return nil, err
+	}
+	for n, u := range visible {
+		if list[at[n]], err = s.show(ctx, u, sights[n]); err != nil {
 			return nil, err
 		}
 	}
@@ -57,17 +66,11 @@ func (s *Service) may(ctx context.Context, by, u id.User) (bool, error) {
 	return !hides, err
 }
 
-// now gives a user's presence to those who may see it.
-func (s *Service) now(ctx context.Context, u id.User) (*presencev1.Presence, error) {
+// show gives a user's presence to those who may see it.
+func (s *Service) show(ctx context.Context, u id.User, is sight) (*presencev1.Presence, error) {
 	v := &presencev1.Presence{User: uint64(u), Status: presencev1.Status_STATUS_OFFLINE}
-	sh := s.shard(u)
-	sh.mu.RLock()
-	p := sh.persons[u]
-	if p != nil {
-		v.Status, v.LastActiveMs = presencev1.Status_STATUS_ONLINE, p.active.Load()*1000
-	}
-	sh.mu.RUnlock()
-	if p != nil {
+	if is.online {
+		v.Status, v.LastActiveMs = presencev1.Status_STATUS_ONLINE, is.ms
 		return v, nil
 	}
 	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT ms FROM last_active WHERE owner = $1`, int64(u)).Scan(&v.LastActiveMs)
@@ -121,6 +124,7 @@ func (s *Service) follow(by id.User, session id.Session, users []id.User) {
 	for _, u := range users {
 		if s.watchers[u] == nil {
 			s.watchers[u] = map[id.Session]*watcher{}
+			s.tellHome(key{aboutWatch, uint64(u)})
 		}
 		s.watchers[u][session] = &watcher{by: by}
 	}
@@ -132,6 +136,8 @@ func (s *Service) unwatch(session id.Session) {
 		delete(s.watchers[u], session)
 		if len(s.watchers[u]) == 0 {
 			delete(s.watchers, u)
+			delete(s.seen, u)
+			s.tellHome(key{aboutWatch, uint64(u)})
 		}
 	}
 	delete(s.watched, session)
@@ -140,12 +146,24 @@ func (s *Service) unwatch(session id.Session) {
 // Run shows those who left as offline after their grace, and pushes changes, until ctx ends. Then it keeps when those who are
 // online were last active.
 func (s *Service) Run(ctx context.Context) error {
+	deaf, err := s.listen()
+	if err != nil {
+		return err
+	}
+	defer deaf()
+	var group sync.WaitGroup
+	defer group.Wait()
+	for _, p := range s.parts {
+		group.Go(func() { s.announcing(ctx, p) })
+	}
 	tick := time.NewTicker(s.config.Every)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
+			s.lookAround()
 			s.expire(ctx)
+			s.tellWatchers()
 			s.push(ctx)
 		case <-ctx.Done():
 			s.keep(context.WithoutCancel(ctx), s.everybody())
@@ -166,7 +184,7 @@ func (s *Service) everybody() []lastActive {
 		sh := &s.shards[i]
 		sh.mu.RLock()
 		for u, p := range sh.persons {
-			list = append(list, lastActive{u, p.active.Load() * 1000})
+			list = append(list, lastActive{u, int64(p.active.Load()) * 1000})
 		}
 		sh.mu.RUnlock()
 	}
@@ -175,19 +193,20 @@ func (s *Service) everybody() []lastActive {
 
 // expire takes out those whose grace is over.
 func (s *Service) expire(ctx context.Context) {
-	now := s.deps.Clock.Now().Unix()
-	var gone []lastActive
+	now := s.now()
 	s.mu.Lock()
+	left, gone := s.left, []lastActive(nil)
+	s.left = nil
 	kept := s.leaving[:0]
 	for _, u := range s.leaving {
 		sh := s.shard(u)
 		sh.mu.Lock()
 		p := sh.persons[u]
 		switch {
-		case len(p.sessions) > 0: // came back
+		case !p.gone(): // came back
 			p.leaving = false
-		case p.out || p.until <= now:
-			gone = append(gone, lastActive{u, p.active.Load() * 1000})
+		case (p.out || p.until <= now) && s.told(u):
+			gone = append(gone, lastActive{u, int64(p.active.Load()) * 1000})
 			delete(sh.persons, u)
 		default:
 			kept = append(kept, u)
@@ -196,10 +215,24 @@ func (s *Service) expire(ctx context.Context) {
 	}
 	s.leaving = kept
 	s.mu.Unlock()
-	s.keep(ctx, gone) // before others ask for it
+	if s.parts != nil { // of others it is kept by their home
+		gone = slices.DeleteFunc(gone, func(g lastActive) bool { return s.part(uint64(g.user)).home.lives() == 0 })
+	}
+	s.keep(ctx, append(left, gone...)) // before others ask for it
 	for _, g := range gone {
 		s.change(g.user, false)
 	}
+}
+
+// told tells whether a user's home knows that they have left.
+func (s *Service) told(u id.User) bool {
+	if s.parts == nil {
+		return true
+	}
+	e := &s.part(uint64(u)).edge
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return !e.waits(key{aboutUser, uint64(u)})
 }
 
 // together bounds the rows of one transaction.
@@ -210,7 +243,7 @@ func (s *Service) keep(ctx context.Context, list []lastActive) {
 	for some := range slices.Chunk(list, together) {
 		err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 			for _, l := range some {
-				if _, err := tx.ExecContext(ctx, `INSERT INTO last_active (owner, ms) VALUES ($1, $2) ON CONFLICT (owner) DO UPDATE SET ms = $2`, int64(l.user), l.ms); err != nil {
+				if _, err := tx.ExecContext(ctx, `INSERT INTO last_active (owner, ms) VALUES ($1, $2) ON CONFLICT (owner) DO UPDATE SET ms = CASE WHEN last_active.ms < $2 THEN $2 ELSE last_active.ms END`, int64(l.user), l.ms); err != nil {
 					return err
 				}
 			}
@@ -232,7 +265,7 @@ func (s *Service) push(ctx context.Context) {
 	for u, all := range changed {
 		if err := s.tell(ctx, u, all, frames); err != nil && ctx.Err() == nil {
 			s.deps.Logger.Warn("a change of presence is pushed later", "user", u, "error", err)
-			s.Changed(u)
+			s.again(u, true)
 		}
 	}
 	for w, f := range frames {
@@ -249,7 +282,14 @@ func (s *Service) push(ctx context.Context) {
 // and nothing after: changes themselves are not for everyone. Where not all are asked for, only those are asked about who would
 // be told a change, since asking costs.
 func (s *Service) tell(ctx context.Context, u id.User, all bool, frames map[id.User]*gatewayv1.ServerFrame) error {
-	now, err := s.now(ctx, u)
+	is, here := s.sightHere(u)
+	if !is.known {
+		if here {
+			s.again(u, all)
+		}
+		return nil // what the home tells brings this again
+	}
+	now, err := s.show(ctx, u, is)
 	if err != nil {
 		return err
 	}
@@ -258,8 +298,7 @@ func (s *Service) tell(ctx context.Context, u id.User, all bool, frames map[id.U
 		return err
 	}
 	may := map[id.User]bool{}
-	is := now.Status == presencev1.Status_STATUS_ONLINE
-	for _, w := range s.watchersOf(u, func(w *watcher) bool { return all || w.online != is }) {
+	for _, w := range s.watchersOf(u, func(w *watcher) bool { return all || w.online != is.online }) {
 		if may[w] = w == u; !may[w] && !hides {
 			if may[w], err = s.deps.Friends(ctx, w, u); err != nil {
 				return err
@@ -271,7 +310,7 @@ func (s *Service) tell(ctx context.Context, u id.User, all bool, frames map[id.U
 	defer s.mu.Unlock()
 	for _, w := range s.watchers[u] {
 		sees, known := may[w.by]
-		online := sees && is
+		online := sees && is.online
 		if !known || w.online == online {
 			continue
 		}
@@ -290,6 +329,15 @@ func (s *Service) tell(ctx context.Context, u id.User, all bool, frames map[id.U
 		frames[w.by].Presences = append(frames[w.by].Presences, v)
 	}
 	return nil
+}
+
+// again has a user looked at at the next push.
+func (s *Service) again(u id.User, all bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.watchers[u]) > 0 {
+		s.note(u, all)
+	}
 }
 
 func (s *Service) watchersOf(u id.User, which func(*watcher) bool) []id.User {
