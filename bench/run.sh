@@ -37,7 +37,7 @@ chat() {
 	row "$name: ack p50, ms" "$(number ack_p50_ms <<<"$j")"
 	row "$name: ack p99, ms" "$(number ack_p99_ms <<<"$j")"
 	row "$name: server CPU s per million" "$(number server_cpu_s_per_million <<<"$j")"
-	row "$name: lost, doubled, reordered" "$(calc %d "$(number lost <<<"$j")+$(number duplicated <<<"$j")+$(number reordered <<<"$j")")"
+	row "$name: lost, doubled, reordered" "$(calc %d "$(number lost <<<"$j")+$(number duplicated <<<"$j")+$(number repeated <<<"$j")+$(number reordered <<<"$j")")"
 }
 
 (cd bench/peers && go build -o ../../bin/peers .)

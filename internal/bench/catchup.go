@@ -82,7 +82,7 @@ func (d *deployment) catchup(ctx context.Context, count, rounds int, data string
 	d.progress("sending %d messages to one who is away", count)
 	text := strings.Repeat("0123456789", 20)
 	err = each(ctx, count, 64, func(ctx context.Context, i int) error {
-		_, err := d.chat.Send(ctx, as(users[0].sessions[0].AccessToken, &chatv1.SendRequest{Conversation: c.Id, ClientSeq: uint64(i + 1), Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: text}}}))
+		_, err := d.doors[0].chat.Send(ctx, as(users[0].sessions[0].AccessToken, &chatv1.SendRequest{Conversation: c.Id, ClientSeq: uint64(i + 1), Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: text}}}))
 		return err
 	})
 	if err != nil {
@@ -132,7 +132,7 @@ func (d *deployment) catchup(ctx context.Context, count, rounds int, data string
 
 // greet opens a user's socket and gives where the stream is.
 func (d *deployment) greet(ctx context.Context, u *user) (*socket, *chatv1.Position, error) {
-	s, err := dial(ctx, d.url, u.sessions[0].AccessToken, nil, 1<<20)
+	s, err := dial(ctx, d.doors[0].url, u.sessions[0].AccessToken, nil, 1<<20)
 	if err != nil {
 		return nil, nil, err
 	}

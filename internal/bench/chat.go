@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/url"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -31,7 +30,7 @@ var errReset = errors.New("the server could not give the stream whole (reset)")
 func (c *chatConfig) parse(args []string, errOut io.Writer) (int, bool) {
 	fs := flag.NewFlagSet("rialto bench chat", flag.ContinueOnError)
 	fs.SetOutput(errOut)
-	fs.StringVar(&c.url, "url", "http://127.0.0.1:7070", "the deployment's `URL`")
+	fs.StringVar(&c.url, "url", "http://127.0.0.1:7070", "the deployment's `URL`, or those of its nodes with commas between them: each user's devices, and the two of a pair, are on different ones")
 	fs.StringVar(&c.key, "api-key", "", "API `key`, to make users faster than by registering; see rialto admin key create")
 	fs.IntVar(&c.pairs, "pairs", 0, "`number` of pairs of users who write to each other (default 100 without --groups)")
 	fs.BoolVar(&c.oneWay, "one-way", false, "only one of each pair writes")
@@ -54,12 +53,11 @@ func (c *chatConfig) parse(args []string, errOut io.Writer) (int, bool) {
 	if c.pairs == 0 && c.groups == 0 {
 		c.pairs = 100
 	}
-	u, err := url.Parse(c.url)
-	switch {
+	switch err := checkURLs(c.url); {
 	case fs.NArg() > 0:
 		fmt.Fprintf(errOut, "rialto bench chat takes no argument %q\n", fs.Arg(0))
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		fmt.Fprintf(errOut, "--url: %q is not an address like http://127.0.0.1:7070\n", c.url)
+	case err != nil:
+		fmt.Fprintf(errOut, "--url: %v\n", err)
 	case c.pairs < 0 || c.groups < 0 || c.devices < 1 || c.window < 1 || c.window > 512 || c.rate < 0 || c.duration <= 0:
 		fmt.Fprintln(errOut, "pairs, groups and rate are not negative, devices at least 1, window 1 to 512, duration positive")
 	case c.groups > 0 && (c.size < 2 || c.size > 10_000 || c.senders < 1 || c.senders > c.size):
@@ -120,7 +118,7 @@ func (l *load) run(ctx context.Context) (*result, error) {
 	}
 	defer l.hangUp()
 	l.deploy.progress("%d connections in %d conversations; sending for %v", len(l.clients), len(l.rooms), l.config.duration)
-	cpu := serverCPU(l.config.url)
+	cpu := serverCPU(urls(l.config.url))
 	begin := time.Now()
 	for _, c := range l.clients {
 		l.readers.Go(func() {
@@ -229,7 +227,8 @@ func (l *load) connect(ctx context.Context, i int, u *user, device int) (*client
 	if len(l.clients) > 20_000 {
 		from = net.IPv4(127, 0, 0, byte(2+i/20_000))
 	}
-	sock, err := dial(ctx, l.config.url, u.sessions[device].AccessToken, from, buffer)
+	at := doorOf(i/l.config.devices, device, len(l.deploy.doors))
+	sock, err := dial(ctx, l.deploy.doors[at].url, u.sessions[device].AccessToken, from, buffer)
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +240,7 @@ func (l *load) connect(ctx context.Context, i int, u *user, device int) (*client
 	if l.config.rate > 0 {
 		slots = 1 << 16
 	}
-	c := &client{load: l, sock: sock, number: uint32(i), user: u, rooms: map[uint64]*seen{}, pulling: map[uint64]bool{}, position: hello.Tail.GetSeq(), unacked: hello.Tail.GetSeq(), seqBase: hello.ClientSeq}
+	c := &client{load: l, sock: sock, number: uint32(i), door: at, user: u, rooms: map[uint64]*seen{}, pulling: map[uint64]bool{}, position: hello.Tail.GetSeq(), unacked: hello.Tail.GetSeq(), seqBase: hello.ClientSeq}
 	c.inFlight = make([]time.Time, slots)
 	return c, nil
 }

@@ -36,7 +36,7 @@ func newStage(t *testing.T, large bool) *stage {
 		t.Fatal(err)
 	}
 	r := &room{id: 77, base: 1, large: large}
-	s := &stage{&load{config: chatConfig{window: 4, pairs: 1}, corpus: texts, rooms: []*room{r}}, t, &sink{}, r}
+	s := &stage{&load{deploy: &deployment{}, config: chatConfig{window: 4, pairs: 1}, corpus: texts, rooms: []*room{r}}, t, &sink{}, r}
 	for i := range 2 {
 		c := &client{load: s.load, sock: &socket{net: &sink{}}, number: uint32(i), rooms: map[uint64]*seen{}, pulling: map[uint64]bool{}, inFlight: make([]time.Time, 64)}
 		c.rooms[r.id] = &seen{room: r, last: r.base, from: map[uint32]*got{}}
@@ -97,10 +97,10 @@ func TestFindsFaults(t *testing.T) {
 		{"last lost", []step{{2, 1}, {3, 2}}, result{Lost: 1}},
 		{"first lost", []step{{3, 2}, {4, 3}}, result{Lost: 1, Gaps: 1, Reordered: 1}},
 		{"one lost between", []step{{2, 1}, {4, 3}}, result{Lost: 1, Gaps: 1, Reordered: 1}},
-		{"doubled place", []step{{2, 1}, {2, 1}, {3, 2}, {4, 3}}, result{Duplicated: 1}},
+		{"doubled place", []step{{2, 1}, {2, 1}, {3, 2}, {4, 3}}, result{Repeated: 1}},
 		{"stored twice", []step{{2, 1}, {3, 1}, {4, 2}, {5, 3}}, result{Duplicated: 1}},
 		{"stored in another order", []step{{2, 2}, {3, 1}, {4, 3}}, result{Reordered: 2}},
-		{"delivered in another order", []step{{3, 2}, {2, 1}, {4, 3}}, result{Lost: 1, Gaps: 1, Reordered: 1, Duplicated: 1}},
+		{"delivered in another order", []step{{3, 2}, {2, 1}, {4, 3}}, result{Lost: 1, Gaps: 1, Reordered: 1, Repeated: 1}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := newStage(t, false)
@@ -109,10 +109,10 @@ func TestFindsFaults(t *testing.T) {
 				s.give(1, s.event(uint64(i+1), s.message(m.seq, m.n)))
 			}
 			r := s.result(time.Second, 3, 3)
-			if r.Lost != tc.want.Lost || r.Duplicated != tc.want.Duplicated || r.Reordered != tc.want.Reordered || r.Gaps != tc.want.Gaps || r.Damaged != 0 {
+			if r.Lost != tc.want.Lost || r.Duplicated != tc.want.Duplicated || r.Repeated != tc.want.Repeated || r.Reordered != tc.want.Reordered || r.Gaps != tc.want.Gaps || r.Damaged != 0 {
 				t.Errorf("found %+v", r)
 			}
-			if r.sound() != (tc.want == result{}) {
+			if want := tc.want.Lost+tc.want.Duplicated+tc.want.Repeated+tc.want.Reordered+tc.want.Gaps == 0; r.sound() != want {
 				t.Errorf("sound: %v", r.sound())
 			}
 		})

@@ -81,6 +81,7 @@ type client struct {
 	load   *load
 	sock   *socket
 	number uint32 // as sender
+	door   int    // of the deployment's
 	user   *user
 	writes sync.Mutex // guards writing on sock, and all of the sending side
 	rooms  map[uint64]*seen
@@ -107,7 +108,7 @@ type client struct {
 }
 
 // faults found by one client.
-type faults struct{ duplicated, reordered, gaps, damaged, syncs uint64 }
+type faults struct{ duplicated, repeated, reordered, gaps, damaged, syncs uint64 }
 
 // run reads until the connection ends.
 func (c *client) run() error {
@@ -367,7 +368,7 @@ func (c *client) message(b []byte, large bool) error {
 	switch {
 	case seq <= s.last:
 		if !large { // what is pushed may meet what was pulled
-			c.faults.duplicated++
+			c.faults.repeated++
 		}
 		return nil
 	case seq != s.last+1 && large:

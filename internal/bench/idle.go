@@ -82,7 +82,7 @@ func (d *deployment) idle(ctx context.Context, count int, hold time.Duration, pi
 		}
 	}()
 	err = each(ctx, count, 16, func(ctx context.Context, i int) error {
-		s, err := dial(ctx, d.url, users[i].sessions[0].AccessToken, net.IPv4(127, 0, 0, byte(1+i/20_000)), 256)
+		s, err := dial(ctx, d.doors[0].url, users[i].sessions[0].AccessToken, net.IPv4(127, 0, 0, byte(1+i/20_000)), 256)
 		if err != nil {
 			return err
 		}

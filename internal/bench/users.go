@@ -11,36 +11,30 @@ import (
 
 	"connectrpc.com/connect"
 	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
-	"github.com/rialto-im/rialto/gen/rialto/account/v1/accountv1connect"
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
-	"github.com/rialto-im/rialto/gen/rialto/chat/v1/chatv1connect"
 )
 
 // deployment under load.
 type deployment struct {
-	url      string
+	doors    []*door
 	key      string // API key, or empty: users register themselves
 	run      string // makes this run's users its own
 	http     *http.Client
 	progress func(format string, args ...any)
-
-	accounts accountv1connect.AccountServiceClient
-	admin    accountv1connect.AdminServiceClient
-	chat     chatv1connect.ChatServiceClient
 }
 
+// newDeployment of one address, or of several with commas between them.
 func newDeployment(url, key string, progress func(string, ...any)) *deployment {
-	d := &deployment{url: url, key: key, run: strconv.FormatInt(time.Now().UnixNano(), 36), progress: progress,
+	d := &deployment{key: key, run: strconv.FormatInt(time.Now().UnixNano(), 36), progress: progress,
 		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: time.Minute}}
-	d.accounts = accountv1connect.NewAccountServiceClient(d.http, url)
-	d.admin = accountv1connect.NewAdminServiceClient(d.http, url)
-	d.chat = chatv1connect.NewChatServiceClient(d.http, url)
+	d.doors = doors(d.http, url)
 	return d
 }
 
 // user with one session for each device.
 type user struct {
 	id       uint64
+	door     *door // of its first device, and of its calls
 	sessions []*accountv1.Session
 }
 
@@ -78,7 +72,7 @@ func (d *deployment) users(ctx context.Context, n, devices int) ([]*user, error)
 	list := make([]*user, n)
 	var made atomic.Int64
 	err := each(ctx, n, 16, func(ctx context.Context, i int) error {
-		u := &user{}
+		u := &user{door: d.doorOf(i, 0)}
 		for dev := range devices {
 			s, err := d.session(ctx, i, dev)
 			if err != nil {
@@ -100,27 +94,28 @@ const password = "only for this load test"
 
 func (d *deployment) session(ctx context.Context, i, device int) (*accountv1.Session, error) {
 	handle := fmt.Sprintf("b%s.%d", d.run, i)
+	at := d.doorOf(i, device)
 	client := &accountv1.Client{Name: "rialto bench", Type: "bench" + strconv.Itoa(device)}
 	if d.key != "" {
 		if device == 0 {
-			if _, err := d.admin.PutUser(ctx, as(d.key, &accountv1.PutUserRequest{ExternalId: handle, Handle: handle})); err != nil {
+			if _, err := at.admin.PutUser(ctx, as(d.key, &accountv1.PutUserRequest{ExternalId: handle, Handle: handle})); err != nil {
 				return nil, fmt.Errorf("making a user: %w", err)
 			}
 		}
-		s, err := d.admin.CreateSession(ctx, as(d.key, &accountv1.CreateSessionRequest{ExternalId: handle, Client: client}))
+		s, err := at.admin.CreateSession(ctx, as(d.key, &accountv1.CreateSessionRequest{ExternalId: handle, Client: client}))
 		if err != nil {
 			return nil, fmt.Errorf("logging a user in: %w", err)
 		}
 		return s.Msg, nil
 	}
 	if device == 0 {
-		s, err := d.accounts.Register(ctx, connect.NewRequest(&accountv1.RegisterRequest{Handle: handle, Password: password, DisplayName: handle, Client: client}))
+		s, err := at.accounts.Register(ctx, connect.NewRequest(&accountv1.RegisterRequest{Handle: handle, Password: password, DisplayName: handle, Client: client}))
 		if err != nil {
 			return nil, fmt.Errorf("registering a user: %w", err)
 		}
 		return s.Msg, nil
 	}
-	s, err := d.accounts.Login(ctx, connect.NewRequest(&accountv1.LoginRequest{Handle: handle, Password: password, Client: client}))
+	s, err := at.accounts.Login(ctx, connect.NewRequest(&accountv1.LoginRequest{Handle: handle, Password: password, Client: client}))
 	if err != nil {
 		return nil, fmt.Errorf("logging a user in: %w", err)
 	}
@@ -129,7 +124,7 @@ func (d *deployment) session(ctx context.Context, i, device int) (*accountv1.Ses
 
 // pair opens the one-to-one conversation of two users.
 func (d *deployment) pair(ctx context.Context, a, b *user) (*chatv1.Conversation, error) {
-	c, err := d.chat.OpenDirect(ctx, as(a.sessions[0].AccessToken, &chatv1.OpenDirectRequest{User: b.id}))
+	c, err := a.door.chat.OpenDirect(ctx, as(a.sessions[0].AccessToken, &chatv1.OpenDirectRequest{User: b.id}))
 	if err != nil {
 		return nil, fmt.Errorf("opening a conversation: %w", err)
 	}
@@ -144,18 +139,18 @@ func (d *deployment) group(ctx context.Context, members []*user) (*chatv1.Conver
 		ids = append(ids, m.id)
 	}
 	first := ids[:min(len(ids), 499)]
-	c, err := d.chat.CreateGroup(ctx, as(token, &chatv1.CreateGroupRequest{Title: "bench " + d.run, Members: first}))
+	c, err := members[0].door.chat.CreateGroup(ctx, as(token, &chatv1.CreateGroupRequest{Title: "bench " + d.run, Members: first}))
 	if err != nil {
 		return nil, fmt.Errorf("making a group: %w", err)
 	}
 	for ids = ids[len(first):]; len(ids) > 0; {
 		k := min(len(ids), 500)
-		if _, err := d.chat.Invite(ctx, as(token, &chatv1.InviteRequest{Conversation: c.Msg.Id, Users: ids[:k]})); err != nil {
+		if _, err := members[0].door.chat.Invite(ctx, as(token, &chatv1.InviteRequest{Conversation: c.Msg.Id, Users: ids[:k]})); err != nil {
 			return nil, fmt.Errorf("inviting members: %w", err)
 		}
 		ids = ids[k:]
 	}
-	g, err := d.chat.GetConversation(ctx, as(token, &chatv1.GetConversationRequest{Conversation: c.Msg.Id}))
+	g, err := members[0].door.chat.GetConversation(ctx, as(token, &chatv1.GetConversationRequest{Conversation: c.Msg.Id}))
 	if err != nil {
 		return nil, fmt.Errorf("reading a group: %w", err)
 	}
