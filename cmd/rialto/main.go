@@ -41,6 +41,9 @@ func commands() []command {
 		{"plan", "count what a deployment needs: rialto plan --daily-users 50m", func(args []string) int {
 			return plan.Main(args, os.Stdout, os.Stderr)
 		}},
+		{"move", "bring a data directory into shared engines: rialto move --data DIR --to-postgres ADDRESS", func(args []string) int {
+			return untilSignal(func(ctx context.Context) int { return app.MoveMain(ctx, args, os.Stdout, os.Stderr) })
+		}},
 		{"id", "make ids, explain them, measure them: rialto id next --scheme snowflake --count 10", func(args []string) int {
 			return untilSignal(func(ctx context.Context) int { return app.IDMain(ctx, args, os.Stdout, os.Stderr) })
 		}},

@@ -7,6 +7,8 @@ import (
 	"github.com/rialto-im/rialto/internal/blob"
 	"github.com/rialto-im/rialto/internal/blob/diskblob"
 	"github.com/rialto-im/rialto/internal/blob/s3blob"
+	"github.com/rialto-im/rialto/internal/config"
+	"github.com/rialto-im/rialto/internal/move"
 	"github.com/rialto-im/rialto/internal/sqldb"
 	"github.com/rialto-im/rialto/internal/timeline"
 	"github.com/rialto-im/rialto/internal/timeline/cassandralog"
@@ -28,11 +30,19 @@ func (h *House) engines(ctx context.Context) (err error) {
 	records := h.config.Postgres
 	if records == "" {
 		records = h.dir.join(recordsFile)
+		if err := move.CheckSource(h.dir.path); err != nil {
+			return err
+		}
 	}
 	if h.db, err = sqldb.Open(ctx, records); err != nil {
 		return err
 	}
 	h.closers = append(h.closers, h.db.Close)
+	if h.config.Postgres != "" {
+		if err := move.CheckTarget(ctx, h.db.Read()); err != nil {
+			return err
+		}
+	}
 	if h.log, err = h.timelines(ctx); err != nil {
 		return err
 	}
@@ -42,10 +52,11 @@ func (h *House) engines(ctx context.Context) (err error) {
 }
 
 func (h *House) timelines(ctx context.Context) (timeline.Log, error) {
-	switch c := h.config.Cassandra; {
-	case len(c.Hosts) > 0:
-		log, err := cassandralog.Open(ctx, cassandralog.Options{Hosts: c.Hosts, Port: c.Port, User: c.User, Password: c.Password, Keyspace: c.Keyspace,
-			Replicas: c.Replicas, Store: int32(c.Store), AllowPeriodicSync: c.PeriodicSync, Logger: h.logger, Listener: h.committed})
+	switch {
+	case len(h.config.Cassandra.Hosts) > 0:
+		o := cassandraOf(h.config)
+		o.Logger, o.Listener = h.logger, h.committed
+		log, err := cassandralog.Open(ctx, o)
 		if err != nil {
 			return nil, fmt.Errorf("the timelines in Cassandra: %w", err)
 		}
@@ -64,10 +75,22 @@ func (h *House) timelines(ctx context.Context) (timeline.Log, error) {
 	return log, nil
 }
 
+// cassandraOf is what a configuration says of Cassandra.
+func cassandraOf(config *config.Config) cassandralog.Options {
+	c := config.Cassandra
+	return cassandralog.Options{Hosts: c.Hosts, Port: c.Port, User: c.User, Password: c.Password, Keyspace: c.Keyspace, Replicas: c.Replicas,
+		Store: int32(c.Store), AllowPeriodicSync: c.PeriodicSync}
+}
+
+// s3Of is what a configuration says of S3.
+func s3Of(config *config.Config) s3blob.Config {
+	c := config.S3
+	return s3blob.Config{Endpoint: c.Endpoint, Region: c.Region, Bucket: c.Bucket, Prefix: c.Prefix, AccessKey: c.AccessKey, SecretKey: c.SecretKey, CA: c.CA}
+}
+
 func (h *House) openFiles(ctx context.Context) (blob.Store, error) {
-	if c := h.config.S3; c.Endpoint != "" {
-		store, err := s3blob.Open(ctx, s3blob.Config{Endpoint: c.Endpoint, Region: c.Region, Bucket: c.Bucket, Prefix: c.Prefix,
-			AccessKey: c.AccessKey, SecretKey: c.SecretKey, CA: c.CA})
+	if h.config.S3.Endpoint != "" {
+		store, err := s3blob.Open(ctx, s3Of(h.config))
 		if err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/rialto-im/rialto/internal/idcli"
 	"github.com/rialto-im/rialto/internal/idgen"
 	"github.com/rialto-im/rialto/internal/lifecycle"
+	"github.com/rialto-im/rialto/internal/move"
 	"github.com/rialto-im/rialto/internal/sqldb"
 	"github.com/rialto-im/rialto/internal/telemetry"
 )
@@ -88,7 +89,7 @@ func (d *idDir) lock(ctx context.Context, path string) (records string, err erro
 		return "", err
 	}
 	d.closers = append(d.closers, dir.Close)
-	return dir.join(recordsFile), nil
+	return dir.join(recordsFile), move.CheckSource(path)
 }
 
 // waitForDataDir waits a little where another has the directory: rialto id is often run by many at once, and soon over.

@@ -16,6 +16,7 @@ import (
 	"github.com/rialto-im/rialto/internal/clock"
 	"github.com/rialto-im/rialto/internal/config"
 	"github.com/rialto-im/rialto/internal/job"
+	"github.com/rialto-im/rialto/internal/move"
 	"github.com/rialto-im/rialto/internal/sqldb"
 	"github.com/rialto-im/rialto/internal/telemetry"
 )
@@ -213,6 +214,10 @@ func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 		records = filepath.Join(*data, recordsFile)
 		if _, err := os.Stat(records); err != nil {
 			fmt.Fprintf(errOut, "rialto admin: there are no records in %s; give the --data of a server that has run once\n", *data)
+			return 1
+		}
+		if err := move.CheckSource(*data); err != nil {
+			fmt.Fprintln(errOut, "rialto admin:", err)
 			return 1
 		}
 	}

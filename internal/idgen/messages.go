@@ -39,12 +39,12 @@ type Messages struct {
 // NewMessages leases a range of spins.
 func NewMessages(ctx context.Context, leases *Leases, c MessagesConfig) (*Messages, error) {
 	if c.Name == "" {
-		c.Name = "message"
+		c.Name = messagePool
 	}
 	if c.Ranges == 0 {
-		c.Ranges = 16
+		c.Ranges = ownRanges
 		if leases.fixed == nil && !leases.config.Own {
-			c.Ranges = 64
+			c.Ranges = sharedRanges
 		}
 	}
 	if c.Ranges > 1<<spinBits || bits.OnesCount64(c.Ranges) != 1 {

@@ -1,0 +1,218 @@
+package apptest_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/gen/rialto/chat/v1/chatv1connect"
+	"github.com/rialto-im/rialto/internal/app"
+	"github.com/rialto-im/rialto/internal/app/apptest"
+	"github.com/rialto-im/rialto/internal/blob/s3blob/s3test"
+	"github.com/rialto-im/rialto/internal/config"
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/verify"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+)
+
+// moved runs rialto move.
+func moved(t *testing.T, args ...string) (code int, said string) {
+	t.Helper()
+	var out bytes.Buffer
+	code = app.MoveMain(t.Context(), args, &out, &out)
+	return code, out.String()
+}
+
+// seen is all that a device sees of a house: its stream from a position, its list, each history.
+func seen(t *testing.T, p *apptest.Person, after *chatv1.Position, conversations ...uint64) []string {
+	t.Helper()
+	ctx, calls := t.Context(), p.House.Chat()
+	var all []string
+	say := func(m proto.Message) {
+		b, err := prototext.MarshalOptions{}.Marshal(m)
+		must(t, err)
+		all = append(all, strings.Join(strings.Fields(string(b)), " ")) // its spaces are drawn at random
+	}
+	r, err := calls.Sync(ctx, apptest.As(p, &chatv1.SyncRequest{After: after, Limit: 2000}))
+	must(t, err)
+	if r.Msg.Reset_ || r.Msg.More {
+		t.Fatalf("a device at %v is told %v", after, r.Msg)
+	}
+	for _, e := range r.Msg.Events {
+		say(e)
+	}
+	list, err := calls.ListConversations(ctx, apptest.As(p, &chatv1.ListConversationsRequest{}))
+	must(t, err)
+	say(list.Msg)
+	for _, c := range conversations {
+		h, err := calls.History(ctx, apptest.As(p, &chatv1.HistoryRequest{Conversation: c, Limit: 200}))
+		must(t, err)
+		say(h.Msg)
+	}
+	return all
+}
+
+func download(t *testing.T, p *apptest.Person, upload, conversation, seq uint64) string {
+	t.Helper()
+	r, err := chatv1connect.NewMediaServiceClient(p.House.HTTP, p.House.URL).GetDownload(t.Context(), apptest.As(p, &chatv1.GetDownloadRequest{Upload: upload, Conversation: conversation, Seq: seq}))
+	must(t, err)
+	answer, err := http.Get(p.House.URL + r.Msg.Url)
+	must(t, err)
+	defer answer.Body.Close()
+	b, err := io.ReadAll(answer.Body)
+	must(t, err)
+	return string(b)
+}
+
+// settle waits until all that was sent to people is in their streams, and gives where those end.
+func settle(t *testing.T, conversation uint64, people ...*apptest.Person) (ends []*chatv1.Position) {
+	t.Helper()
+	for _, p := range people {
+		events := streamOf(t, p, conversation, "settled")
+		last := events[len(events)-1]
+		ends = append(ends, &chatv1.Position{Epoch: last.Epoch, Seq: last.Seq})
+	}
+	return ends
+}
+
+// A house moves from its directory into shared engines: nobody misses anything, and nobody sees anything twice.
+func TestAHouseMoves(t *testing.T) {
+	ctx, data, address, s3 := t.Context(), filepath.Join(t.TempDir(), "data"), sqltest.Schema(t, sqltest.Postgres(t)), s3test.Start(t)
+	bucket := s3.Bucket(t)
+	embedded := func(c *config.Config) { c.Data, c.Postgres = data, "" }
+	h := apptest.Open(t, embedded)
+	ann, bob, cem := h.Register(t, "anna"), h.Register(t, "bobo"), h.Register(t, "cemo")
+	people := []*apptest.Person{ann, bob, cem}
+	direct, group := h.Direct(t, ann, bob), h.Group(t, people...)
+	file := upload(t, ann, "a file that moves")
+	withFile, err := h.Chat().Send(ctx, apptest.As(ann, &chatv1.SendRequest{Conversation: direct, ClientMsgId: "file", Content: &chatv1.Content{Kind: &chatv1.Content_File{File: &chatv1.Media{Upload: file}}}}))
+	must(t, err)
+	h.Send(t, bob, group, "0", "before")
+	settle(t, group, people...)
+	old := settle(t, group, people...) // positions of devices that were away since
+	for i := range 30 {
+		h.Send(t, people[i%3], group, fmt.Sprint("g", i), fmt.Sprint("to all ", i))
+		h.Send(t, people[i%2], direct, fmt.Sprint("d", i), fmt.Sprint("to one ", i))
+	}
+	_, err = h.Chat().Mark(ctx, apptest.As(bob, &chatv1.MarkRequest{Conversation: direct, ReadSeq: 9}))
+	must(t, err)
+	_, err = h.Chat().Remove(ctx, apptest.As(ann, &chatv1.RemoveRequest{Conversation: group, Users: []uint64{cem.User}}))
+	must(t, err)
+	again := h.Send(t, ann, group, "again", "sent before the move")
+	settle(t, direct, ann, bob)
+	settle(t, group, people...)
+	var before [][]string
+	for i, p := range people {
+		before = append(before, seen(t, p, nil, group), seen(t, p, old[i], group))
+	}
+	must(t, h.Close())
+
+	target := []string{"--data", data, "--to-postgres", address, "--to-s3", s3.Endpoint + "/" + bucket + "/files", "--set", "s3.access_key=" + s3.AccessKey, "--set", "s3.secret_key=" + s3.SecretKey}
+	if code, said := moved(t, target...); code != 0 || !strings.Contains(said, "both sides are equal") {
+		t.Fatalf("exit %d: %s", code, said)
+	}
+	if code, said := moved(t, append(target, "--verify-only")...); code != 0 {
+		t.Errorf("verifying again: exit %d: %s", code, said)
+	}
+	c, err := config.Load("", nil, []string{"data=" + data, "listen=127.0.0.1:0"})
+	must(t, err)
+	if _, err := app.Open(ctx, c, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "was moved to") {
+		t.Errorf("a server on the directory: %v", err)
+	}
+
+	h = apptest.Open(t, func(c *config.Config) {
+		c.Data, c.Postgres = filepath.Join(t.TempDir(), "other"), address
+		c.S3.Endpoint, c.S3.Bucket, c.S3.Prefix, c.S3.AccessKey, c.S3.SecretKey = s3.Endpoint, bucket, "files", s3.AccessKey, s3.SecretKey
+	})
+	var after [][]string
+	for i, p := range people {
+		p.House = h // with the tokens that they have
+		after = append(after, seen(t, p, nil, group), seen(t, p, old[i], group))
+	}
+	for i := range before {
+		if !slices.Equal(after[i], before[i]) {
+			t.Errorf("device %d of person %d sees\n%s\nand saw\n%s", i%2, i/2, strings.Join(after[i], "\n"), strings.Join(before[i], "\n"))
+		}
+	}
+	if text := download(t, bob, file, direct, withFile.Msg.Seq); text != "a file that moves" {
+		t.Errorf("the file is %q", text)
+	}
+	if r := h.Send(t, ann, group, "again", "sent before the move"); r.Seq != again.Seq || r.Id != again.Id || !r.Duplicate {
+		t.Errorf("sent again it is %v, and was %v", r, again)
+	}
+	fresh := h.Send(t, bob, group, "new", "after the move")
+	if fresh.Seq != again.Seq+1 || fresh.Id <= again.Id {
+		t.Errorf("the next message is %v after %v", fresh, again)
+	}
+	settle(t, group, ann)
+	// What a device gets that was away over the move: all, once, in one chain.
+	r, err := h.Chat().Sync(ctx, apptest.As(ann, &chatv1.SyncRequest{After: old[0], Limit: 2000}))
+	must(t, err)
+	prev, times := old[0].Seq, 0
+	for _, e := range r.Msg.Events {
+		if e.Prev != prev {
+			t.Errorf("event %d follows %d, not %d", e.Seq, e.Prev, prev)
+		}
+		if prev = e.Seq; e.GetMessage().GetContent().GetText() == "after the move" {
+			times++
+		}
+	}
+	if times != 1 {
+		t.Errorf("the new message came %d times", times)
+	}
+	if report, err := verify.RunPostgres(ctx, address, t.Logf); err != nil || len(report.Violations) > 0 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	must(t, h.Close())
+
+	// Back to the directory, as it was.
+	if code, said := moved(t, "--data", data, "--undo"); code != 0 {
+		t.Errorf("undo: exit %d: %s", code, said)
+	}
+	ann.House = apptest.Open(t, embedded)
+	if got := seen(t, ann, nil, group); !slices.Equal(got, before[0]) {
+		t.Errorf("back in the directory she sees %s", strings.Join(got, "\n"))
+	}
+}
+
+// The tables that a move makes are those that the rooms make.
+func TestMovedTables(t *testing.T) {
+	data, server := filepath.Join(t.TempDir(), "data"), sqltest.Postgres(t)
+	h := apptest.Open(t, func(c *config.Config) { c.Data, c.Postgres = data, "" })
+	must(t, h.Close())
+	native := sqltest.Schema(t, server)
+	h = apptest.Open(t, func(c *config.Config) { c.Postgres = native })
+	must(t, h.Close())
+	address := sqltest.Schema(t, server)
+	if code, said := moved(t, "--data", data, "--to-postgres", address); code != 0 || !strings.Contains(said, "files stay in") {
+		t.Fatalf("exit %d: %s", code, said)
+	}
+	made, want := schema(t, address), schema(t, native)
+	got := slices.DeleteFunc(made, func(line string) bool { return strings.HasPrefix(line, "move") })
+	want = slices.DeleteFunc(want, func(line string) bool { return strings.HasPrefix(line, "cluster_") }) // of nodes that are several
+	if !slices.Equal(got, want) {
+		t.Errorf("a move makes\n%s\nthe rooms\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func schema(t *testing.T, address string) []string {
+	c, err := pgx.Connect(t.Context(), address)
+	must(t, err)
+	defer c.Close(t.Context())
+	rows, err := c.Query(t.Context(), `
+		SELECT concat_ws(' ', table_name, column_name, data_type, is_nullable, column_default, is_identity, ordinal_position) FROM information_schema.columns WHERE table_schema = current_schema()
+		UNION ALL SELECT concat(tablename, ' ', replace(indexdef, current_schema() || '.', '')) FROM pg_indexes WHERE schemaname = current_schema() ORDER BY 1`)
+	must(t, err)
+	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	must(t, err)
+	return list
+}

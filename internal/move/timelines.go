@@ -1,0 +1,73 @@
+package move
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/rialto-im/rialto/internal/timeline"
+	"github.com/rialto-im/rialto/internal/timeline/pglog"
+)
+
+// sink takes the rows of timelines.
+type sink interface {
+	// store stores rows of one part; tx is the one in which the move notes that it has.
+	store(ctx context.Context, tx pgx.Tx, rows []timeline.Row) error
+	// open gives the log for reading.
+	open(ctx context.Context) (reader, error)
+	close() error
+}
+
+// reader is a log as it is compared.
+type reader interface {
+	Keys(ctx context.Context, kind timeline.Kind, above uint64, limit int) ([]timeline.Key, error)
+	Tail(ctx context.Context, key timeline.Key) (timeline.Tail, error)
+	Read(ctx context.Context, key timeline.Key, after uint64, limit int) ([]timeline.Entry, error)
+	TokenSeqs(ctx context.Context, tokens []timeline.Stored) ([]uint64, error)
+	LastsBy(ctx context.Context, authors []timeline.Writer) ([]timeline.Place, error)
+	HighestCounters(ctx context.Context, devices []timeline.Device) ([]uint64, error)
+	Records(ctx context.Context, partition uint16, after uint64, limit int) ([]timeline.Record, error)
+	Checkpoint(ctx context.Context, partition uint16) (uint64, error)
+	Close() error
+}
+
+// counter is a reader that counts its tokens and authors.
+type counter interface {
+	Stored(ctx context.Context) (tokens, authors uint64, err error)
+}
+
+func sinkName(Options) string { return "PostgreSQL" }
+
+func openSink(ctx context.Context, o Options, pool *pgxpool.Pool) (sink, error) {
+	if o.Cassandra != nil {
+		return nil, errors.New("timelines are not moved into Cassandra yet; move them into PostgreSQL")
+	}
+	s := &postgresSink{options: o}
+	log, err := s.log(ctx) // it makes the tables
+	if err != nil {
+		return nil, err
+	}
+	return s, log.Close()
+}
+
+// postgresSink has timelines beside the records.
+type postgresSink struct{ options Options }
+
+func (s *postgresSink) log(ctx context.Context) (*pglog.Log, error) {
+	return pglog.Open(ctx, s.options.Postgres, pglog.Options{Logger: s.options.Logger, Readers: lanes})
+}
+
+func (s *postgresSink) store(ctx context.Context, tx pgx.Tx, rows []timeline.Row) error {
+	return pglog.Import(ctx, tx, rows)
+}
+
+func (s *postgresSink) open(ctx context.Context) (reader, error) {
+	log, err := s.log(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return log, nil
+}
+
+func (s *postgresSink) close() error { return nil }

@@ -1,0 +1,101 @@
+package pglog
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/rialto-im/rialto/internal/timeline"
+)
+
+// Look-ups of many at once, each in one round trip.
+
+// number is what was found for one of those that were asked for, by its place among them, from 1.
+type number struct {
+	Place        int
+	Seq, Counted uint64
+}
+
+func (s reader) look(ctx context.Context, n int, statement string, args ...any) ([]timeline.Place, error) {
+	places := make([]timeline.Place, n)
+	rows, err := s.db.Query(ctx, statement, args...)
+	if err != nil {
+		return nil, failed(ctx, err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[number])
+	for _, f := range found {
+		places[f.Place-1] = timeline.Place{Seq: f.Seq, Counted: f.Counted}
+	}
+	return places, failed(ctx, err)
+}
+
+// TokenSeqs gives the seqs that are stored for tokens, 0 for none.
+func (s reader) TokenSeqs(ctx context.Context, tokens []timeline.Stored) ([]uint64, error) {
+	var senders, devices, counters, ids, sumIDs, at, sumAt []int64
+	var sums [][16]byte
+	for i, t := range tokens {
+		switch {
+		case t.Token.IsZero():
+		case t.Token.Counter != 0:
+			senders, devices, counters = append(senders, int64(t.Token.Sender)), append(devices, int64(t.Token.Device)), append(counters, int64(t.Token.Counter))
+			ids, at = append(ids, int64(t.Key.ID)), append(at, int64(i+1))
+		default:
+			sums, sumIDs, sumAt = append(sums, t.Token.Sum), append(sumIDs, int64(t.Key.ID)), append(sumAt, int64(i+1))
+		}
+	}
+	seqs := make([]uint64, len(tokens))
+	if len(ids) > 0 {
+		found, err := s.look(ctx, len(tokens), `SELECT u.place, k.seq, 0::BIGINT FROM unnest($1::BIGINT[], $2::BIGINT[], $3::BIGINT[], $4::BIGINT[], $5::BIGINT[]) AS u(sender, device, counter, id, place)
+			JOIN log_tokens k ON k.sender = u.sender AND k.device = u.device AND k.counter = u.counter AND k.id = u.id`, senders, devices, counters, ids, at)
+		if err != nil {
+			return nil, err
+		}
+		for i, f := range found {
+			seqs[i] = f.Seq
+		}
+	}
+	if len(sums) > 0 {
+		found, err := s.look(ctx, len(tokens), `SELECT u.place, k.seq, 0::BIGINT FROM unnest($1::BIGINT[], $2::UUID[], $3::BIGINT[]) AS u(id, sum, place)
+			JOIN log_sums k ON k.id = u.id AND k.sum = u.sum`, sumIDs, sums, sumAt)
+		if err != nil {
+			return nil, err
+		}
+		for i, f := range found {
+			seqs[i] = max(seqs[i], f.Seq)
+		}
+	}
+	return seqs, nil
+}
+
+// LastsBy gives each author's latest entry, the zero place for none.
+func (s reader) LastsBy(ctx context.Context, authors []timeline.Writer) ([]timeline.Place, error) {
+	ids, by := make([]int64, len(authors)), make([]int64, len(authors))
+	for i, a := range authors {
+		ids[i], by[i] = int64(a.Key.ID), int64(a.Author)
+	}
+	return s.look(ctx, len(authors), `SELECT u.place, a.seq, a.counted FROM unnest($1::BIGINT[], $2::BIGINT[]) WITH ORDINALITY AS u(id, author, place)
+		JOIN log_authors a ON a.id = u.id AND a.author = u.author`, ids, by)
+}
+
+// HighestCounters of devices, 0 for none.
+func (s reader) HighestCounters(ctx context.Context, devices []timeline.Device) ([]uint64, error) {
+	senders, numbers := make([]int64, len(devices)), make([]int64, len(devices))
+	for i, d := range devices {
+		senders[i], numbers[i] = int64(d.Sender), int64(d.Device)
+	}
+	found, err := s.look(ctx, len(devices), `SELECT u.place, coalesce(k.counter, 0), 0::BIGINT FROM unnest($1::BIGINT[], $2::BIGINT[]) WITH ORDINALITY AS u(sender, device, place)
+		CROSS JOIN LATERAL (SELECT max(counter) AS counter FROM log_tokens t WHERE t.sender = u.sender AND t.device = u.device) k`, senders, numbers)
+	if err != nil {
+		return nil, err
+	}
+	counters := make([]uint64, len(devices))
+	for i, f := range found {
+		counters[i] = f.Seq
+	}
+	return counters, nil
+}
+
+// Stored counts the tokens, by counter or by hash, and the authors' rows.
+func (s reader) Stored(ctx context.Context) (tokens, authors uint64, err error) {
+	err = s.db.QueryRow(ctx, `SELECT (SELECT count(*) FROM log_tokens) + (SELECT count(*) FROM log_sums), (SELECT count(*) FROM log_authors)`).Scan(&tokens, &authors)
+	return tokens, authors, failed(ctx, err)
+}
