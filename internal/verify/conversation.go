@@ -45,8 +45,11 @@ func (c *check) readConversations() error {
 	above := uint64(0)
 	for {
 		keys, err := c.log.Keys(c.ctx, timeline.Conversation, above, 1000)
-		if err != nil || len(keys) == 0 {
+		if err != nil {
 			return err
+		}
+		if len(keys) == 0 {
+			return c.later.all(c)
 		}
 		for _, k := range keys {
 			if err := c.conversation(k); err != nil {
@@ -56,11 +59,6 @@ func (c *check) readConversations() error {
 		}
 	}
 }
-
-type sender struct{ user, device uint64 }
-
-// last of an author.
-type last struct{ seq, counted uint64 }
 
 func (c *check) conversation(k timeline.Key) error {
 	v := &conversation{id: k.ID, members: map[uint64][]interval{}, untold: map[uint64]struct{}{}}
@@ -77,15 +75,12 @@ func (c *check) conversation(k timeline.Key) error {
 	var counted uint64
 	ids := map[id.Message]struct{}{}
 	tokens := map[[sha256.Size]byte]uint64{}
-	authors := map[uint64]last{}
-	highest := map[sender]uint64{}
+	authors := map[uint64]timeline.Place{}
+	highest := map[timeline.Device]uint64{}
 	for {
 		entries, err := c.log.Read(c.ctx, k, v.tail, page)
 		if err != nil {
 			return err
-		}
-		if len(entries) == 0 {
-			break
 		}
 		for i := range entries {
 			e := &entries[i]
@@ -119,16 +114,17 @@ func (c *check) conversation(k timeline.Key) error {
 				c.control(v, e.Seq, &m)
 				continue
 			}
-			authors[uint64(m.Sender)] = last{e.Seq, e.Counted}
+			authors[uint64(m.Sender)] = timeline.Place{Seq: e.Seq, Counted: e.Counted}
 			if m.ClientSeq != 0 {
-				s := sender{uint64(m.Sender), uint64(m.Device)}
+				s := timeline.Device{Sender: uint64(m.Sender), Device: uint64(m.Device)}
 				highest[s] = max(highest[s], m.ClientSeq)
 				sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %d", m.Sender, m.Device, m.ClientSeq))
 				if was, ok := tokens[sum]; ok {
 					c.report.violate("duplicate", v.where(), "entries %d and %d are one message of user %v", was, e.Seq, m.Sender)
 				}
 				tokens[sum] = e.Seq
-				if err := c.token(k, v, e.Seq, &m); err != nil {
+				t := timeline.Token{Sender: uint64(m.Sender), Device: uint64(m.Device), Counter: m.ClientSeq}
+				if err := c.later.token(c, retry{v, e.Seq, timeline.Stored{Key: k, Token: t}}); err != nil {
 					return err
 				}
 			}
@@ -136,12 +132,25 @@ func (c *check) conversation(k timeline.Key) error {
 				c.report.violate("access", v.where(), "entry %d is of user %v, who was no member then", e.Seq, m.Sender)
 			}
 		}
+		if len(entries) < page {
+			break
+		}
 	}
 	counted += c.gone(v, tail.Seq+1)
 	if tail.Seq != v.tail || tail.Counted != counted || tail.Access != v.access {
 		c.report.violate("sequence", v.where(), "the tail says seq %d, counted %d, access %d; the entries say %d, %d, %d", tail.Seq, tail.Counted, tail.Access, v.tail, counted, v.access)
 	}
-	return c.marks(k, v, authors, highest)
+	for u, l := range authors {
+		if err := c.later.author(c, author{v, timeline.Writer{Key: k, Author: u}, l}); err != nil {
+			return err
+		}
+	}
+	for d, n := range highest {
+		if err := c.later.device(c, device{v, d, n}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // gone passes over what has expired between the last entry and the one at next, and says how many those are.
@@ -154,41 +163,6 @@ func (c *check) gone(v *conversation, next uint64) uint64 {
 	v.tail += n
 	c.report.Expired += n
 	return n
-}
-
-// token checks that a retry of an entry would find it.
-func (c *check) token(k timeline.Key, v *conversation, seq uint64, m *message.Entry) error {
-	kept, err := c.log.TokenSeq(c.ctx, k, &timeline.Token{Sender: uint64(m.Sender), Device: uint64(m.Device), Counter: m.ClientSeq})
-	if err != nil {
-		return err
-	}
-	if kept != seq {
-		c.report.violate("duplicate", v.where(), "a retry of entry %d would find entry %d", seq, kept)
-	}
-	return nil
-}
-
-// marks compares what is kept beside the entries.
-func (c *check) marks(k timeline.Key, v *conversation, authors map[uint64]last, highest map[sender]uint64) error {
-	for u, l := range authors {
-		seq, counted, err := c.log.LastBy(c.ctx, k, u)
-		if err != nil {
-			return err
-		}
-		if seq != l.seq || counted != l.counted {
-			c.report.violate("author", v.where(), "the last of user %d is kept as %d (%d), and is %d (%d)", u, seq, counted, l.seq, l.counted)
-		}
-	}
-	for s, n := range highest {
-		kept, err := c.log.HighestCounter(c.ctx, s.user, s.device)
-		if err != nil {
-			return err
-		}
-		if kept < n {
-			c.report.violate("duplicate", v.where(), "device %d of user %d has sent %d, and %d is kept as its highest", s.device, s.user, n, kept)
-		}
-	}
-	return nil
 }
 
 // control replays a change of the members.

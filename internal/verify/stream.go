@@ -55,9 +55,6 @@ func (c *check) inbox(k timeline.Key, conversations []uint64) error {
 		if err != nil {
 			return err
 		}
-		if len(entries) == 0 {
-			break
-		}
 		for i := range entries {
 			e := &entries[i]
 			c.report.InboxEntries++
@@ -84,6 +81,9 @@ func (c *check) inbox(k timeline.Key, conversations []uint64) error {
 				seen[uint64(conversation)][seq] = struct{}{}
 				highest[uint64(conversation)] = max(highest[uint64(conversation)], seq)
 			}
+		}
+		if len(entries) < page {
+			break
 		}
 	}
 	if tail.Seq != at && tail.Seq != 0 {

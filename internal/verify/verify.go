@@ -116,9 +116,9 @@ type store interface {
 	Tail(ctx context.Context, key timeline.Key) (timeline.Tail, error)
 	Read(ctx context.Context, key timeline.Key, after uint64, limit int) ([]timeline.Entry, error)
 	Get(ctx context.Context, refs []timeline.Ref) ([]timeline.Entry, error)
-	TokenSeq(ctx context.Context, key timeline.Key, t *timeline.Token) (uint64, error)
-	LastBy(ctx context.Context, key timeline.Key, author uint64) (seq, counted uint64, err error)
-	HighestCounter(ctx context.Context, sender, device uint64) (uint64, error)
+	TokenSeqs(ctx context.Context, tokens []timeline.Stored) ([]uint64, error)
+	LastsBy(ctx context.Context, authors []timeline.Writer) ([]timeline.Place, error)
+	HighestCounters(ctx context.Context, devices []timeline.Device) ([]uint64, error)
 	Records(ctx context.Context, partition uint16, after uint64, limit int) ([]timeline.Record, error)
 	Checkpoint(ctx context.Context, partition uint16) (uint64, error)
 }
@@ -138,6 +138,7 @@ type check struct {
 	conversations map[uint64]*conversation
 	// uncarried entries: those of fan-out records above the checkpoints.
 	uncarried map[uint64][]timeline.Ref
+	later     later
 }
 
 // Run checks a directory. progress is told what is being read.
