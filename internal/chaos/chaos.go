@@ -25,6 +25,8 @@ type Config struct {
 	Dir string
 	// Binary of the server, built with the tag faults; by default it is built from this source.
 	Binary string
+	// Database of the cluster, which the caller closes; by default one is started, and closed.
+	Database *Postgres
 	// Seed of the schedule and of what users do; by default 1.
 	Seed uint64
 	// Nodes of the cluster; by default 3.
@@ -41,6 +43,8 @@ type Config struct {
 	Settle time.Duration
 	// Rest is how long all may take to come to rest at the end; by default 2 minutes.
 	Rest time.Duration
+	// Noise is what a receipt may take on this machine without any fault; by default 750 ms.
+	Noise time.Duration
 	// Settings more for the nodes, as "chat.large_above=20".
 	Settings []string
 	// Say is told how far the run is; by default nobody.
@@ -53,6 +57,7 @@ func (c *Config) defaults() {
 	c.Over, c.Every, c.Longest = orElse(c.Over, 3*time.Minute), orElse(c.Every, 15*time.Second), orElse(c.Longest, 20*time.Second)
 	c.Rate = orElse(c.Rate, 1)
 	c.Calm, c.Settle, c.Rest = orElse(c.Calm, 10*time.Second), orElse(c.Settle, 10*time.Second), orElse(c.Rest, 2*time.Minute)
+	c.Noise = orElse(c.Noise, 750*time.Millisecond)
 	if c.Say == nil {
 		c.Say = func(string, ...any) {}
 	}
@@ -90,11 +95,13 @@ func Run(ctx context.Context, c Config) (_ *Report, err error) {
 		defer os.Remove(c.Binary) //nolint:errcheck // it is large, and can be built again
 	}
 	c.Say("starting PostgreSQL and %d nodes", c.Nodes)
-	database, err := OpenPostgres(ctx)
-	if err != nil {
-		return nil, err
+	database := c.Database
+	if database == nil {
+		if database, err = OpenPostgres(ctx); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, database.Close()) }()
 	}
-	defer func() { err = errors.Join(err, database.Close()) }()
 	cluster, err := OpenCluster(ctx, c.Binary, nodes, database, c.Nodes, append(nodeSettings(), c.Settings...))
 	if err != nil {
 		return nil, err
@@ -179,7 +186,7 @@ func (c *Config) perform(ctx context.Context, cluster *Cluster, database *Postgr
 
 // about tells the checkers what the events do not.
 func (t *town) about(c Config) About {
-	a := About{Fixed: map[uint64]bool{}, Large: map[uint64]bool{}, Direct: map[uint64]bool{}, Owners: map[string]uint64{}, Settle: c.Settle, Back: 3 * c.Calm}
+	a := About{Fixed: map[uint64]bool{}, Large: map[uint64]bool{}, Direct: map[uint64]bool{}, Owners: map[string]uint64{}, Settle: c.Settle, Back: 3 * c.Calm, Noise: c.Noise}
 	for _, r := range t.everyRoom {
 		a.Fixed[r.id], a.Large[r.id], a.Direct[r.id] = r.fixed, r.large, r.direct
 	}

@@ -100,8 +100,18 @@ type About struct {
 	Owners map[string]uint64
 	Nodes  []string
 	// Settle is how long the others may take to notice that a node has gone, Back how long all may take, after the last fault, to be
-	// as quick as before.
-	Settle, Back time.Duration
+	// as quick as before. Noise is what a receipt may take without any fault.
+	Settle, Back, Noise time.Duration
+}
+
+// devices in order.
+func (a About) devices() []string {
+	list := make([]string, 0, len(a.Owners))
+	for proc := range a.Owners {
+		list = append(list, proc)
+	}
+	slices.Sort(list)
+	return list
 }
 
 // material of the checkers: a history, put in order.

@@ -113,7 +113,7 @@ func live(m *material) *Verdict {
 	}
 	if len(before) > 20 && len(after) > 20 {
 		was, is := percentile(before, 0.99), percentile(after, 0.99)
-		if limit := max(2*was, slowReceipt); is > limit {
+		if limit := max(2*was, m.about.Noise); is > limit {
 			v.violate("99 of 100 receipts came within %v before the faults, and within %v after them", was, is)
 		}
 		v.What = fmt.Sprintf("99 of 100 receipts within %v before the faults, %v after; ", was.Round(time.Millisecond), is.Round(time.Millisecond))
@@ -121,9 +121,6 @@ func live(m *material) *Verdict {
 	v.What += fmt.Sprintf("%d answers on presence", seen)
 	return v
 }
-
-// slowReceipt is what a noisy machine does by itself.
-const slowReceipt = 750 * time.Millisecond
 
 // receipts gives the latencies of devices' sends that began in a time.
 func (m *material) receipts(from, to time.Duration) (list []time.Duration) {

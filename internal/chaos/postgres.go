@@ -25,10 +25,20 @@ func OpenPostgres(ctx context.Context) (*Postgres, error) {
 	if err != nil {
 		return nil, err
 	}
-	pair, err := programs.StartPair(ctx, "", sqltest.PairOptions{Listen: "127.0.0.1", Settings: []string{"fsync=on", "commit_siblings=0"}})
+	pair, err := programs.StartPair(ctx, "", PairOptions())
 	if err != nil {
 		return nil, err
 	}
+	return NewPostgres(pair)
+}
+
+// PairOptions of a pair for NewPostgres.
+func PairOptions() sqltest.PairOptions {
+	return sqltest.PairOptions{Listen: "127.0.0.1", Settings: []string{"fsync=on", "commit_siblings=0"}}
+}
+
+// NewPostgres takes a pair, which nobody else uses from then on.
+func NewPostgres(pair *sqltest.Pair) (*Postgres, error) {
 	p := &Postgres{pair: pair}
 	for _, s := range []*sqltest.Server{pair.Primary(), pair.Standby()} {
 		u, err := url.Parse(s.URL)

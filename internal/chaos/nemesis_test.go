@@ -1,0 +1,61 @@
+package chaos_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/chaos"
+)
+
+// A schedule is the same each time for one seed and another for another, lies within its time, has no two faults on one thing at once,
+// and is quiet now and then.
+func TestSchedules(t *testing.T) {
+	seen := map[string]bool{}
+	pairs := 0
+	var before []chaos.Fault
+	for seed := range uint64(50) {
+		plan := chaos.Plan{Seed: seed, Nodes: 3, Over: 20 * time.Minute, Every: 20 * time.Second, Longest: 40 * time.Second}
+		list := chaos.Schedule(plan)
+		if !slices.Equal(list, chaos.Schedule(plan)) {
+			t.Fatalf("seed %d gives two schedules", seed)
+		}
+		if slices.Equal(list, before) {
+			t.Fatalf("seed %d gives the schedule of the one before", seed)
+		}
+		before = list
+		busyUntil, quiet := time.Duration(0), time.Duration(0)
+		for i, f := range list {
+			seen[f.Kind] = true
+			if f.At < 0 || f.At+f.For > plan.Over || f.For <= 0 || f.Node < 0 || f.Node > 2 {
+				t.Fatalf("seed %d: %v", seed, f)
+			}
+			if i > 0 && f.At == list[i-1].At {
+				pairs++
+				if f.Kind == list[i-1].Kind && f.Node == list[i-1].Node {
+					t.Fatalf("seed %d: %v beside %v", seed, f, list[i-1])
+				}
+			} else if f.At < busyUntil {
+				t.Fatalf("seed %d: %v begins before the one before has ended", seed, f)
+			}
+			if f.At-busyUntil >= 20*time.Second {
+				quiet = f.At
+			}
+			if f.At-quiet > 5*time.Minute {
+				t.Fatalf("seed %d: no quiet from %v to %v", seed, quiet, f.At)
+			}
+			busyUntil = max(busyUntil, f.At+f.For)
+		}
+	}
+	if len(seen) != 21 || pairs == 0 {
+		t.Errorf("%d kinds of faults, %d pairs", len(seen), pairs)
+	}
+}
+
+func TestOnlySomeKinds(t *testing.T) {
+	for _, f := range chaos.Schedule(chaos.Plan{Seed: 3, Nodes: 1, Over: 10 * time.Minute, Every: 10 * time.Second, Longest: 10 * time.Second, Only: []string{chaos.Kill, chaos.BaseSlow}}) {
+		if f.Kind != chaos.Kill && f.Kind != chaos.BaseSlow {
+			t.Errorf("%v", f)
+		}
+	}
+}
