@@ -15,7 +15,7 @@ func house() archtest.Law {
 	rooms := [][]string{
 		{"errs", "id", "clock", "lifecycle", "auth", "telemetry", "message", "failpoint", "history", "archtest", "sqldb/sqltest", "sqldb/pglink"},
 		{"sqldb", "timeline", "bus", "blob", "webhook"},
-		{"idgen", "job", "cache", "cluster"},
+		{"idgen", "job", "cache", "cluster", "news"},
 		{"chat", "inbox", "presence", "account", "media"},
 		{"fanout"},
 		{"gateway", "rpc"},
