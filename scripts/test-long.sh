@@ -24,7 +24,7 @@ else
 	echo "not run: this machine lets nobody mount a small disk"
 fi
 printf '\n== timelines in PostgreSQL, through ended connections and crashes\n'
-PGLOG_LONGER=4 go test -timeout 10m -run 'Log|EndAtRandom|EndsInTheMiddle' ./internal/timeline/pglog
+PGLOG_LONGER=4 go test -timeout 10m -run 'Log|EndAtRandom|EndsInTheMiddle|Failover' ./internal/timeline/pglog
 printf '\n== clusters of real engines\n'
 scripts/test-cluster.sh
 printf '\n== mutants: does each broken server fail its tests\n'

@@ -142,7 +142,7 @@ func (s *source) look(set *token.FileSet, n ast.Node) bool {
 			return false
 		}
 	}
-	if _, begins := beginning(n); begins != "" {
+	if lit, ok := n.(*ast.BasicLit); ok && strings.HasSuffix(unquoted(lit), " ") { // it goes on where it is used
 		return false
 	}
 	e, ok := n.(ast.Expr)

@@ -74,8 +74,10 @@ func (f *Fence) check(ctx context.Context, conn *pgconn.PgConn, l *Link) error {
 	}
 	l.reign, l.alone = s.reign, strings.TrimSpace(s.names) == ""
 	if through := f.through.Load(); !l.alone && s.start != "" && (through == nil || *through != s.start) {
+		ctx, cancel := context.WithTimeout(ctx, perHost)
+		defer cancel()
 		if _, err := conn.Exec(ctx, comeThrough).ReadAll(); err != nil {
-			return fmt.Errorf("%s has started, and its standby does not take what it commits: %w", where, err)
+			return fmt.Errorf("%s has started, and its standby does not take what it commits: %v", where, err) // a wrapped timeout would be shown without the words
 		}
 		if l.unconfirmed.Load() {
 			return fmt.Errorf("%s has started, and its commit did not wait for the standby", where)

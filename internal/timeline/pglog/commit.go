@@ -105,6 +105,9 @@ func (c *committer) commit(g *group) {
 
 // try sends a batch, unless it is found that it was stored by an earlier try.
 func (c *committer) try(g *group) error {
+	if c.conn != nil && c.conn.link.Stale() {
+		c.conn.drop()
+	}
 	if c.conn == nil || c.conn.IsClosed() {
 		if err := c.connect(); err != nil {
 			return err
@@ -119,12 +122,15 @@ func (c *committer) try(g *group) error {
 	c.arguments.fill(g.sent)
 	c.parts = appendNumbers(c.parts, typeInt2, partitions)
 	writer := int8Value(c.writer)
-	c.conn.deadline(c.log.options.Patience / 2)
+	c.conn.link.Deadline(c.log.options.Patience / 2)
 	p := c.conn.StartPipeline(context.Background())
 	p.SendQueryPrepared("writer", [][]byte{writer}, binaryFormat, binaryFormat)
 	p.SendQueryPrepared("tails", [][]byte{c.parts}, binaryFormat, binaryFormat)
 	p.SendQueryPrepared("store", append(c.arguments[:], writer, int8Value(c.batch), c.parts), binaryFormat, binaryFormat)
 	results, err := c.exchange(p, len(g.sent))
+	if err == nil && c.conn.link.Unconfirmed() {
+		err = errUnconfirmed
+	}
 	if err != nil {
 		if !undone(err) {
 			c.doubt = g
@@ -134,7 +140,7 @@ func (c *committer) try(g *group) error {
 		}
 		return err
 	}
-	c.conn.deadline(0)
+	c.conn.link.Deadline(0)
 	return c.settle(g, partitions, results)
 }
 

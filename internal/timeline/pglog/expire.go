@@ -42,18 +42,20 @@ func (l *Log) Trim(ctx context.Context, k timeline.Key, head uint64) error {
 
 // moveHead holds a timeline's head while entries below the new one are dropped.
 func (l *Log) moveHead(ctx context.Context, k timeline.Key, drop func(tx pgx.Tx, old uint64) (uint64, error)) error {
-	err := pgx.BeginFunc(ctx, l.write, func(tx pgx.Tx) error {
-		var old uint64
-		err := tx.QueryRow(ctx, `INSERT INTO log_heads AS h (kind, id, head) VALUES ($1, $2, 0) ON CONFLICT (kind, id) DO UPDATE SET head = h.head RETURNING head`, int16(k.Kind), int64(k.ID)).Scan(&old)
-		if err != nil {
+	err := l.writes(ctx, readPatience*l.options.Patience, func(c *pgx.Conn) error {
+		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+			var old uint64
+			err := tx.QueryRow(ctx, `INSERT INTO log_heads AS h (kind, id, head) VALUES ($1, $2, 0) ON CONFLICT (kind, id) DO UPDATE SET head = h.head RETURNING head`, int16(k.Kind), int64(k.ID)).Scan(&old)
+			if err != nil {
+				return err
+			}
+			head, err := drop(tx, old)
+			if err != nil || head == old {
+				return err
+			}
+			_, err = tx.Exec(ctx, `UPDATE log_heads SET head = $3 WHERE kind = $1 AND id = $2`, int16(k.Kind), int64(k.ID), bounded(head))
 			return err
-		}
-		head, err := drop(tx, old)
-		if err != nil || head == old {
-			return err
-		}
-		_, err = tx.Exec(ctx, `UPDATE log_heads SET head = $3 WHERE kind = $1 AND id = $2`, int16(k.Kind), int64(k.ID), bounded(head))
-		return err
+		})
 	})
 	return failed(ctx, err)
 }

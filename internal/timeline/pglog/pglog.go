@@ -29,6 +29,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/rialto-im/rialto/internal/sqldb/pglink"
 	"github.com/rialto-im/rialto/internal/timeline"
 )
 
@@ -45,17 +46,23 @@ type Options struct {
 	// Patience with a database that does not answer; 0 is 10 seconds. After it appends are
 	// refused; a connection that is silent for half of it is given up.
 	Patience time.Duration
+	// Every is how often the servers of an address that names several are asked which is the primary; 0 is 2 seconds.
+	Every time.Duration
 	// Readers bounds the connections for reading; 0 is 8. Writers bounds those for inboxes; 0 is 4. Appends have four more.
 	Readers, Writers int
 }
 
 const committers = 4
 
+// Reading, and dropping what has expired, may take as much longer than our patience with other statements.
+const readPatience = 6
+
 // Log is a timeline.Log in PostgreSQL.
 type Log struct {
 	reader
 	options Options
 	config  *pgx.ConnConfig // of connections that write
+	fence   *pglink.Fence
 	epoch   uint32
 	terms   [timeline.Partitions]atomic.Int64 // of those that this log took; 0: none
 
@@ -63,12 +70,13 @@ type Log struct {
 	// pools of connections: read has those of reader.
 	read, write *pgxpool.Pool
 	wait        sync.WaitGroup
+	stop        context.CancelFunc // of watching the servers
 }
 
 var _ timeline.Log = (*Log)(nil)
 
 // Open opens, or creates, the log in the database at a URL, as postgres://user@host/name. Its tables are in the first schema of
-// the URL's search_path.
+// the URL's search_path. A URL that names several hosts leads to whichever of them is the primary, also when that changes.
 func Open(ctx context.Context, url string, options Options) (*Log, error) {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
@@ -88,14 +96,20 @@ func Open(ctx context.Context, url string, options Options) (*Log, error) {
 	if options.Writers == 0 {
 		options.Writers = 4
 	}
+	if options.Every == 0 {
+		options.Every = 2 * time.Second
+	}
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("timelines in PostgreSQL: %w", err) // it leaves the password out
 	}
-	l := &Log{options: options, config: writing(config.ConnConfig, options)}
+	l := &Log{options: options, config: writing(config.ConnConfig, options), fence: pglink.New(&config.ConnConfig.Config)}
 	if err := l.begin(ctx, config); err != nil {
 		return nil, fmt.Errorf("timelines in PostgreSQL at %s: %w", config.ConnConfig.Host, err)
 	}
+	watching, stop := context.WithCancel(context.Background())
+	l.stop = stop
+	l.wait.Go(func() { l.fence.Watch(watching, &config.ConnConfig.Config, options.Every, options.Logger) })
 	for i := range l.committers {
 		c := newCommitter(l, i)
 		l.committers[i] = c
@@ -111,7 +125,6 @@ func writing(c *pgx.ConnConfig, o Options) *pgx.ConnConfig {
 	c = c.Copy()
 	milliseconds := func(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }
 	for name, value := range map[string]string{
-		"synchronous_commit":                  "on",
 		"default_transaction_isolation":       "read committed",
 		"default_transaction_read_only":       "off",
 		"statement_timeout":                   "0",
@@ -129,26 +142,71 @@ func writing(c *pgx.ConnConfig, o Options) *pgx.ConnConfig {
 }
 
 func (l *Log) begin(ctx context.Context, config *pgxpool.Config) error {
-	c, err := pgx.ConnectConfig(ctx, l.config)
+	l.fence.Survey(ctx, &config.ConnConfig.Config)
+	first := l.config.Copy()
+	l.fence.Ready(&first.Config, false)
+	c, err := pgx.ConnectConfig(ctx, first)
 	if err != nil {
 		return err
 	}
+	if l.fence.Several() && pglink.Of(c.PgConn()).Alone() {
+		l.options.Logger.Warn("commits wait for no standby (synchronous_standby_names is empty): when the primary is lost, so may be what was acknowledged last")
+	}
 	l.epoch, err = migrate(ctx, c)
+	if err == nil && pglink.Of(c.PgConn()).Unconfirmed() {
+		err = errUnconfirmed
+	}
 	if err = errors.Join(err, c.Close(ctx)); err != nil {
 		return err
 	}
-	pool := func(conn *pgx.ConnConfig, most int) *pgxpool.Pool {
-		p := config.Copy()
-		p.ConnConfig, p.MaxConns = conn, int32(most)
-		var made *pgxpool.Pool
-		if err == nil {
-			made, err = pgxpool.NewWithConfig(ctx, p)
-		}
-		return made
+	l.read, err = l.pool(ctx, config, reading(config.ConnConfig), l.options.Readers, true)
+	if err == nil {
+		l.write, err = l.pool(ctx, config, l.config, l.options.Writers, false)
 	}
-	l.read, l.write = pool(reading(config.ConnConfig), l.options.Readers), pool(l.config, l.options.Writers)
 	l.reader = reader{l.read}
 	return err
+}
+
+// pool of connections to the primary. Those to a server that another has followed are used no more, and what is under way on them ends.
+func (l *Log) pool(ctx context.Context, config *pgxpool.Config, conn *pgx.ConnConfig, most int, mayCancel bool) (*pgxpool.Pool, error) {
+	p := config.Copy()
+	p.ConnConfig, p.MaxConns = conn, int32(most)
+	p.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
+		l.fence.Ready(&c.Config, mayCancel)
+		return nil
+	}
+	p.PrepareConn = func(_ context.Context, c *pgx.Conn) (bool, error) {
+		link := pglink.Of(c.PgConn())
+		link.Deadline(readPatience * l.options.Patience)
+		return !link.Stale(), nil
+	}
+	p.AfterRelease = func(c *pgx.Conn) bool {
+		link := pglink.Of(c.PgConn())
+		link.Deadline(0)
+		return !link.Unconfirmed()
+	}
+	return pgxpool.NewWithConfig(ctx, p)
+}
+
+var errUnconfirmed = errors.New("the wait of a commit for the standby was cancelled")
+
+// writes runs what writes outside of the committers, for as long as the patience lasts. It fails also where the server says that the commit
+// did not wait for its standby.
+func (l *Log) writes(ctx context.Context, patience time.Duration, do func(c *pgx.Conn) error) error {
+	c, err := l.write.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Release()
+	link := pglink.Of(c.Conn().PgConn())
+	link.Deadline(patience)
+	if err := do(c.Conn()); err != nil {
+		return err
+	}
+	if link.Unconfirmed() {
+		return errUnconfirmed
+	}
+	return nil
 }
 
 // reading is how connections are that read.
@@ -168,6 +226,7 @@ func (l *Log) Close() error {
 	for _, c := range l.committers {
 		c.close()
 	}
+	l.stop()
 	l.wait.Wait()
 	l.read.Close()
 	l.write.Close()

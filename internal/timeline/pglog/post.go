@@ -54,7 +54,8 @@ func (l *Log) Post(ctx context.Context, posts []timeline.Post) error {
 		lines, err = pgx.CollectRows(rows, pgx.RowToStructByPos[postLine])
 		return err
 	})
-	if err := l.write.SendBatch(ctx, &b.queued).Close(); err != nil {
+	err := l.writes(ctx, l.options.Patience, func(c *pgx.Conn) error { return c.SendBatch(ctx, &b.queued).Close() })
+	if err != nil {
 		if code(err) == divisionByZero {
 			return timeline.ErrTaken
 		}

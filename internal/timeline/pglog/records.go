@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/rialto-im/rialto/internal/timeline"
 )
 
@@ -35,14 +36,11 @@ func (s reader) Checkpoint(ctx context.Context, partition uint16) (at uint64, er
 
 // PutCheckpoint says how far a partition was carried, and drops the records to there.
 func (l *Log) PutCheckpoint(ctx context.Context, partition uint16, record uint64) error {
-	done, err := l.write.Exec(ctx, `
-WITH term AS (
-	SELECT FROM log_terms WHERE partition = $1 AND term = $2 FOR SHARE
-), carried AS (
-	DELETE FROM log_records WHERE partition = $1 AND seq <= $3 AND EXISTS (SELECT FROM term)
-)
-UPDATE log_checkpoints SET record = greatest(record, $3) WHERE partition = $1 AND EXISTS (SELECT FROM term)`,
-		int16(partition), l.terms[partition].Load(), bounded(record))
+	var done pgconn.CommandTag
+	err := l.writes(ctx, l.options.Patience, func(c *pgx.Conn) (err error) {
+		done, err = c.Exec(ctx, putCheckpoint, int16(partition), l.terms[partition].Load(), bounded(record))
+		return err
+	})
 	if err != nil {
 		return failed(ctx, err)
 	}
@@ -52,10 +50,20 @@ UPDATE log_checkpoints SET record = greatest(record, $3) WHERE partition = $1 AN
 	return nil
 }
 
+const putCheckpoint = `
+WITH term AS (
+	SELECT FROM log_terms WHERE partition = $1 AND term = $2 FOR SHARE
+), carried AS (
+	DELETE FROM log_records WHERE partition = $1 AND seq <= $3 AND EXISTS (SELECT FROM term)
+)
+UPDATE log_checkpoints SET record = greatest(record, $3) WHERE partition = $1 AND EXISTS (SELECT FROM term)`
+
 // Take raises the term of a partition. It waits for what is being written in the term before.
 func (l *Log) Take(ctx context.Context, partition uint16) error {
 	var term int64
-	err := l.write.QueryRow(ctx, `UPDATE log_terms SET term = term + 1 WHERE partition = $1 RETURNING term`, int16(partition)).Scan(&term)
+	err := l.writes(ctx, l.options.Patience, func(c *pgx.Conn) error {
+		return c.QueryRow(ctx, `UPDATE log_terms SET term = term + 1 WHERE partition = $1 RETURNING term`, int16(partition)).Scan(&term)
+	})
 	if err != nil {
 		return failed(ctx, err)
 	}

@@ -1,16 +1,17 @@
 package pglog
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
-	"net"
+	"math/rand/v2"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/sqldb/pglink"
 	"github.com/rialto-im/rialto/internal/timeline"
 )
 
@@ -33,33 +34,26 @@ type left struct{ seqs, records []uint64 }
 
 // connection to the database that never asks it to cancel anything: a commit that waits for a standby would end its wait, and
 // count as done.
-type connection struct{ *pgconn.PgConn }
+type connection struct {
+	*pgconn.PgConn
+	link *pglink.Link
+}
 
 var binaryFormat = []int16{1}
 
-const connectTime = 5 * time.Second
-
-var errCancel = errors.New("appends are not cancelled")
+const connectTime = 5 * time.Second // with one server; with each of several it is less
 
 func (c *committer) connect() error {
-	ctx, cancel := context.WithTimeout(context.Background(), connectTime)
-	defer cancel()
 	config := c.log.config.Config.Copy()
-	var connected atomic.Bool
-	dial := config.DialFunc
-	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		if connected.Load() {
-			return nil, errCancel
-		}
-		return dial(ctx, network, address)
-	}
-	conn, err := pgconn.ConnectConfig(ctx, config)
+	c.log.fence.Ready(config, false)
+	config.ConnectTimeout = min(cmp.Or(config.ConnectTimeout, connectTime), connectTime)
+	conn, err := pgconn.ConnectConfig(context.Background(), config)
 	if err != nil {
 		return err
 	}
-	connected.Store(true)
-	c.conn = &connection{conn}
-	if err := c.begin(ctx); err != nil {
+	c.conn = &connection{conn, pglink.Of(conn)}
+	c.conn.link.Deadline(connectTime)
+	if err := c.begin(context.Background()); err != nil {
 		c.conn.drop()
 		return err
 	}
@@ -74,21 +68,29 @@ func (c *committer) begin(ctx context.Context) error {
 		if r.Err != nil {
 			return r.Err
 		}
+		if c.conn.link.Unconfirmed() { // and so may be what the row tells
+			return errUnconfirmed
+		}
 		if len(r.Rows) > 0 && c.doubt != nil && string(r.Rows[0][0]) == string(int8Value(c.batch)) {
 			c.stored = &left{numbers(r.Rows[0][1]), numbers(r.Rows[0][2])}
 		}
 		c.writer = 0
 	}
-	made := c.conn.ExecParams(ctx, `INSERT INTO log_writers (batch, used, seqs, records) VALUES (0, now(), '{}', '{}') RETURNING writer`, nil, nil, nil, binaryFormat).Read()
-	if made.Err != nil {
+	// Batches are counted from anywhere: should a row have been lost with a primary, another's of the same number tells nothing of them.
+	from := rand.Int64N(1 << 62)
+	made := c.conn.ExecParams(ctx, `INSERT INTO log_writers (batch, used, seqs, records) VALUES ($1::BIGINT, now(), '{}', '{}') RETURNING writer`, [][]byte{int8Value(from)}, []uint32{typeInt8}, binaryFormat, binaryFormat).Read()
+	switch {
+	case made.Err != nil:
 		return made.Err
+	case c.conn.link.Unconfirmed():
+		return errUnconfirmed
 	}
 	for name, statement := range map[string]string{"writer": lockWriter, "tails": lockTails, "store": storeBatch} {
 		if _, err := c.conn.Prepare(ctx, name, statement, nil); err != nil {
 			return err
 		}
 	}
-	c.writer, c.batch = int64(be(made.Rows[0][0])), 0
+	c.writer, c.batch = int64(be(made.Rows[0][0])), from
 	return nil
 }
 
@@ -105,17 +107,9 @@ func (c *committer) leave() {
 	}
 }
 
-// deadline by which the database answers; 0: none.
-func (c *connection) deadline(in time.Duration) {
-	var at time.Time
-	if in > 0 {
-		at = time.Now().Add(in)
-	}
-	_ = c.Conn().SetDeadline(at) // of a connection that ended: the next use says so
-}
-
 // drop ends a connection of which nothing more is to be expected.
 func (c *connection) drop() {
+	c.link.Deadline(0)
 	_ = c.Conn().Close() // it may have ended by itself
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

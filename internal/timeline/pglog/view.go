@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/rialto-im/rialto/internal/sqldb/pglink"
 )
 
 // View is a log as it was at one moment, for looking only, whoever writes meanwhile. One goroutine at a time may use it.
@@ -21,7 +22,10 @@ func OpenView(ctx context.Context, url string) (*View, error) {
 	if err != nil {
 		return nil, fmt.Errorf("timelines in PostgreSQL: %w", err) // it leaves the password out
 	}
-	c, err := pgx.ConnectConfig(ctx, reading(config))
+	fence, read := pglink.New(&config.Config), reading(config)
+	fence.Survey(ctx, &config.Config)
+	fence.Ready(&read.Config, true)
+	c, err := pgx.ConnectConfig(ctx, read)
 	if err != nil {
 		return nil, fmt.Errorf("timelines in PostgreSQL at %s: %w", config.Host, err)
 	}
