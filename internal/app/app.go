@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -75,6 +76,7 @@ type House struct {
 	outbox   *job.Outbox
 
 	listener, adminListener net.Listener
+	leaving                 atomic.Bool
 }
 
 // Open opens the engines, builds the rooms, and starts all. The caller must Close it.
@@ -220,8 +222,12 @@ func (h *House) AdminAddress() net.Addr { return h.adminListener.Addr() }
 // Failed gives the error of a part that stopped by itself.
 func (h *House) Failed() <-chan error { return h.stack.Failed() }
 
-// Close drains the doors, stops the rooms and closes the engines.
+// Close says that the node is not ready, and stop_after later drains the doors, stops the rooms and closes the engines.
 func (h *House) Close() error {
+	h.leaving.Store(true)
+	if h.listener != nil {
+		time.Sleep(h.config.StopAfter)
+	}
 	err := h.stack.Stop(stopTime)
 	for i := len(h.closers) - 1; i >= 0; i-- {
 		err = errors.Join(err, h.closers[i]())

@@ -9,6 +9,7 @@ import (
 	"github.com/rialto-im/rialto/internal/bus/membus"
 	"github.com/rialto-im/rialto/internal/bus/natsbus"
 	"github.com/rialto-im/rialto/internal/cluster"
+	"github.com/rialto-im/rialto/internal/config"
 	"github.com/rialto-im/rialto/internal/presence"
 	"github.com/rialto-im/rialto/internal/sqldb"
 	"github.com/rialto-im/rialto/internal/telemetry"
@@ -120,7 +121,7 @@ func (h *House) join(ctx context.Context, works ...cluster.Work) (err error) {
 		shared = h.db
 	}
 	set := h.config.Cluster
-	set.Node, set.Address = h.node, h.busAddress()
+	set.Node, set.Address, set.Idle = h.node, h.busAddress(), !h.config.Has(config.RoleWorker)
 	h.cluster, err = cluster.New(ctx, cluster.Deps{DB: shared, Logger: h.logger, Work: works, Met: h.met}, set)
 	return err
 }

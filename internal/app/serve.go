@@ -20,6 +20,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/rialto-im/rialto/gen/openapi"
+	"github.com/rialto-im/rialto/internal/config"
 	"github.com/rialto-im/rialto/web"
 )
 
@@ -129,6 +130,11 @@ func (h *House) mux() http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		switch p := r.URL.Path; {
+		case p == "/healthz":
+			w.WriteHeader(http.StatusOK)
+			_, _ = w.Write([]byte("ok\n")) // the client may have gone
+		case !h.config.Has(config.RoleGateway) && p == "/v1/socket", !h.config.Has(config.RoleAPI) && p != "/v1/socket":
+			http.Error(w, "this node does not serve this; its roles are "+strings.Join(h.config.Roles, ", "), http.StatusNotFound)
 		case p == "/v1/socket":
 			h.gateway.ServeHTTP(w, r)
 		case strings.HasPrefix(p, "/rialto."):
@@ -138,9 +144,6 @@ func (h *House) mux() http.Handler {
 		case p == "/v1/openapi.json":
 			w.Header().Set("Content-Type", "application/json")
 			http.ServeContent(w, r, "", time.Time{}, strings.NewReader(openapi.Document))
-		case p == "/healthz":
-			w.WriteHeader(http.StatusOK)
-			_, _ = w.Write([]byte("ok\n")) // the client may have gone
 		default:
 			page.ServeHTTP(w, r)
 		}
@@ -210,9 +213,14 @@ func (h *House) adminMux() http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		state := map[string]any{"ready": true, "connections": h.gateway.Stats().Connections.Load()}
+		state := map[string]any{"ready": true, "node": h.node, "connections": h.gateway.Stats().Connections.Load()}
+		if h.leaving.Load() {
+			state["ready"], state["leaving"] = false, true
+		}
 		if err := h.db.Read().PingContext(r.Context()); err != nil {
 			state["ready"], state["records"] = false, err.Error()
+		}
+		if state["ready"] == false {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 		_ = json.NewEncoder(w).Encode(state) // the client may have gone

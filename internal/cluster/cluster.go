@@ -35,6 +35,8 @@ type Node struct {
 	Since int64
 	// Address at which the other nodes reach its bus; "" where they do not have to.
 	Address string
+	// Idle: it takes no parts.
+	Idle bool
 	// Version that it runs.
 	Version
 }
@@ -67,6 +69,8 @@ type Config struct {
 	Node string `yaml:"-"`
 	// Address at which other nodes reach this one's bus.
 	Address string `yaml:"-"`
+	// Idle: the node takes no parts.
+	Idle bool `yaml:"-"`
 	// Version of this build; the zero Version is that.
 	Version Version `yaml:"-"`
 	// Every so often a node beats; 0 is 1 s.
@@ -173,7 +177,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	var incarnation [8]byte
 	rand.Read(incarnation[:]) //nolint:errcheck // it never fails
 	s := &Service{deps: deps, config: config, seen: map[string]*sighting{}, mine: map[part]bool{}, known: map[part]string{}}
-	s.me = member{Node: Node{Name: config.Node, Since: time.Now().UnixMilli(), Address: config.Address, Version: config.Version}, incarnation: binary.BigEndian.Uint64(incarnation[:]) >> 1}
+	s.me = member{Node: Node{Name: config.Node, Since: time.Now().UnixMilli(), Address: config.Address, Idle: config.Idle, Version: config.Version}, incarnation: binary.BigEndian.Uint64(incarnation[:]) >> 1}
 	s.shown.Store(&shown{})
 	if deps.DB == nil {
 		s.store = &alone{}
@@ -286,8 +290,9 @@ func (s *Service) look(now state, at time.Time) (live []string, dead []member) {
 // own and nobody's, or a dead node's.
 func (s *Service) spread(ctx context.Context, now state, live []string) error {
 	var changes []change
+	workers := slices.DeleteFunc(slices.Clone(live), func(name string) bool { return now.members[name].Idle })
 	for _, w := range s.deps.Work {
-		for number, belongs := range spread(w.Kind, w.Parts, live) {
+		for number, belongs := range spread(w.Kind, w.Parts, workers) {
 			p := part{w.Kind, number}
 			h := now.parts[p]
 			ours := h.node == s.me.Name

@@ -143,6 +143,7 @@ type world struct {
 	t     *testing.T
 	table *table
 	nodes map[string]*actor
+	idle  bool // the next to join takes no parts
 	named int
 
 	mu     sync.Mutex // guards works
@@ -191,7 +192,7 @@ func (w *world) joinAs(v Version) error {
 		}}
 	a := &actor{done: make(chan struct{})}
 	met := func(nodes []Node) { a.met = nodes }
-	s, err := New(w.t.Context(), Deps{Work: []Work{work}, Met: met, Logger: slog.New(slog.DiscardHandler)}, Config{Node: name, Address: name + ":1", Version: v})
+	s, err := New(w.t.Context(), Deps{Work: []Work{work}, Met: met, Logger: slog.New(slog.DiscardHandler)}, Config{Node: name, Address: name + ":1", Idle: w.idle, Version: v})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -330,6 +331,30 @@ func TestNobodyIsMovedForNothing(t *testing.T) {
 		for n := range w.nodes {
 			w.stop(n)
 		}
+	})
+}
+
+// TestIdleNodesTakeNoParts, also not those of the last worker that goes; they see who has what.
+func TestIdleNodesTakeNoParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t, table: newTable(), nodes: map[string]*actor{}, works: map[int]string{}}
+		w.join()
+		w.idle = true
+		w.join()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		for p := range testParts {
+			if h := w.nodes["node-2"].Holder("carry", p); h != "node-1" {
+				t.Errorf("part %d is %q's", p, h)
+			}
+		}
+		w.stop("node-1")
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if len(w.works) > 0 {
+			t.Errorf("parts are worked: %v", w.works)
+		}
+		w.stop("node-2")
 	})
 }
 

@@ -16,6 +16,7 @@ var steps = []string{
 	`ALTER TABLE cluster_nodes ADD COLUMN understands BIGINT NOT NULL DEFAULT 1`,
 	`CREATE TABLE cluster_agreed (id BIGINT PRIMARY KEY, protocol BIGINT NOT NULL)`,
 	`INSERT INTO cluster_agreed (id, protocol) VALUES (1, 0)`,
+	`ALTER TABLE cluster_nodes ADD COLUMN idle BOOLEAN NOT NULL DEFAULT FALSE`,
 }
 
 // records is the store in the records' database.
@@ -35,11 +36,11 @@ func (r records) beat(ctx context.Context, m member, first bool) (state, error) 
 
 // put writes a node's row. The last process that came with a name has it.
 func put(ctx context.Context, tx *sql.Tx, m member, first bool) error {
-	insert := `INSERT INTO cluster_nodes (name, incarnation, beat, since, address, build, speaks, understands) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+	insert := `INSERT INTO cluster_nodes (name, incarnation, beat, since, address, build, speaks, understands, idle) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (name) DO UPDATE SET `
-	row := []any{m.Name, int64(m.incarnation), int64(m.beat), m.Since, m.Address, m.Release, m.Speaks, m.Understands}
+	row := []any{m.Name, int64(m.incarnation), int64(m.beat), m.Since, m.Address, m.Release, m.Speaks, m.Understands, m.Idle}
 	if first {
-		_, err := tx.ExecContext(ctx, insert+`incarnation = $2, beat = $3, since = $4, address = $5, build = $6, speaks = $7, understands = $8`, row...)
+		_, err := tx.ExecContext(ctx, insert+`incarnation = $2, beat = $3, since = $4, address = $5, build = $6, speaks = $7, understands = $8, idle = $9`, row...)
 		return err
 	}
 	done, err := tx.ExecContext(ctx, insert+`beat = $3 WHERE cluster_nodes.incarnation = $2`, row...)
@@ -53,14 +54,14 @@ func put(ctx context.Context, tx *sql.Tx, m member, first bool) error {
 }
 
 func (s *state) read(ctx context.Context, tx *sql.Tx) error {
-	nodes, err := tx.QueryContext(ctx, `SELECT name, incarnation, beat, since, address, build, speaks, understands FROM cluster_nodes`)
+	nodes, err := tx.QueryContext(ctx, `SELECT name, incarnation, beat, since, address, build, speaks, understands, idle FROM cluster_nodes`)
 	if err != nil {
 		return err
 	}
 	defer nodes.Close()
 	for nodes.Next() {
 		var m member
-		if err := nodes.Scan(&m.Name, &m.incarnation, &m.beat, &m.Since, &m.Address, &m.Release, &m.Speaks, &m.Understands); err != nil {
+		if err := nodes.Scan(&m.Name, &m.incarnation, &m.beat, &m.Since, &m.Address, &m.Release, &m.Speaks, &m.Understands, &m.Idle); err != nil {
 			return err
 		}
 		s.members[m.Name] = m

@@ -10,6 +10,7 @@ import (
 	"os"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/account"
 	"github.com/rialto-im/rialto/internal/chat"
@@ -48,6 +49,10 @@ type Config struct {
 	Plaintext bool `yaml:"plaintext"`
 	// TLS of the listener. Connections whose TLS ends in a proxy are cheaper.
 	TLS TLS `yaml:"tls"`
+
+	// StopAfter so long after the signal to stop the node goes on, while /readyz says that it is not ready any more: the time that a
+	// load balancer in front needs to see that. Default 0.
+	StopAfter time.Duration `yaml:"stop_after"`
 
 	Bus       Bus            `yaml:"bus"`
 	Cluster   cluster.Config `yaml:"cluster"`

@@ -1,5 +1,5 @@
 // Package apptest starts a whole house in a test, on a directory of its own, and gives what tests need to walk in by the public
-// doors. Scenarios are written once, against a House.
+// doors. Scenarios are written once, against a House: of one node, or where the run says so of several, which take turns.
 package apptest
 
 import (
@@ -30,11 +30,12 @@ import (
 	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
 )
 
-// House is a running node.
+// House is a running node, with the others where it has several.
 type House struct {
 	*app.House
-	URL  string
-	HTTP *http.Client
+	Others []*app.House
+	URL    string
+	HTTP   *http.Client
 	// TLS of clients; nil for a plain house.
 	TLS *tls.Config
 }
@@ -62,12 +63,17 @@ func OpenAt(t *testing.T, now clock.Clock, change func(*config.Config)) *House {
 	if err != nil {
 		t.Fatal(err)
 	}
+	all := &House{House: h, URL: "http://" + h.Address().String()}
 	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
+		if err := all.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return &House{House: h, URL: "http://" + h.Address().String(), HTTP: http.DefaultClient}
+	for i := 2; i <= nodes(t); i++ {
+		all.join(t, now, c, i)
+	}
+	all.HTTP = all.inTurns(http.DefaultClient)
+	return all
 }
 
 // OpenTLS starts a house whose TLS ends in its own process.
@@ -77,8 +83,9 @@ func OpenTLS(t *testing.T) *House {
 	h := Open(t, func(c *config.Config) { c.TLS.Cert, c.TLS.Key = cert, key })
 	h.URL = "https://" + h.Address().String()
 	h.TLS = &tls.Config{RootCAs: pool}
-	h.HTTP = &http.Client{Transport: &http.Transport{TLSClientConfig: h.TLS}}
-	t.Cleanup(h.HTTP.CloseIdleConnections)
+	plain := &http.Client{Transport: &http.Transport{TLSClientConfig: h.TLS}}
+	t.Cleanup(plain.CloseIdleConnections)
+	h.HTTP = h.inTurns(plain)
 	return h
 }
 
