@@ -21,7 +21,7 @@ import (
 const Binary = "STATIC_BINARY"
 
 // Patience with what a busy machine does late.
-const Patience = 2 * time.Minute
+const Patience = time.Minute
 
 // Root of the repository, from a folder two below it.
 const Root = "../.."
@@ -148,4 +148,33 @@ func Answer(t testing.TB, url string) (int, string) {
 		t.Fatal(err)
 	}
 	return r.StatusCode, strings.TrimSpace(string(body))
+}
+
+// Postgres starts a private server of PostgreSQL for the test, and gives its address.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	cmd := exec.Command("go", "run", "./internal/sqldb/sqltest/withpostgres", "sh", "-c", `echo "$RIALTO_TEST_RECORDS"; cat`)
+	cmd.Dir, cmd.Stderr = Root, t.Output()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close() // ends cat, and then the server
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal("PostgreSQL did not start: ", err)
+	}
+	return strings.TrimSpace(line)
 }
