@@ -47,10 +47,12 @@ func Figures() []Figure {
 		{"postgres_bytes_message", 485, "bytes", "PostgreSQL: on disk for a message of 200 bytes, with indexes", "", "PostgreSQL, a message of 200 bytes", "485 bytes"},
 		{"postgres_bytes_entry", 123, "bytes", "PostgreSQL: on disk for an entry of an inbox", "", "PostgreSQL, an entry of an inbox, 256 at once", "123 bytes"},
 		{"postgres_tried", 41_000, "messages/s", "PostgreSQL: messages stored a second, as measured", "", "2,048 in flight, 260 in a batch, fsync on", "41,000"},
-		{"client_message", 10, "CPU s/million", "a node, for giving a message to PostgreSQL", "", "PostgreSQL, a message of 200 bytes", "10 CPU s of the node"},
-		{"client_entry", 9, "CPU s/million", "a node, for giving an entry to PostgreSQL", "", "PostgreSQL, an entry of an inbox, 256 at once", "9 CPU s of the node"},
-		{"cassandra_append", rounded(4e6 / 393), "CPU s/million", "Cassandra: a message stored on three nodes, with its share of a record", "", "appends at QUORUM of three, 3.2 to a record", "393 acknowledged/s"},
-		{"cassandra_per_record", 3.2, "", "Cassandra: messages for each record", "", "appends at QUORUM of three, 3.2 to a record", "3.2 to a record"},
+		{"postgres_client_message", 10, "CPU s/million", "a node, for giving a message to PostgreSQL", "", "PostgreSQL, a message of 200 bytes", "10 CPU s of the node"},
+		{"postgres_client_entry", 9, "CPU s/million", "a node, for giving an entry to PostgreSQL", "", "PostgreSQL, an entry of an inbox, 256 at once", "9 CPU s of the node"},
+		{"cassandra_message", 10_800, "CPU s/million", "Cassandra: a message stored, all three copies", "", "Cassandra, a message of 200 bytes, three nodes", "10,800 CPU s per million"},
+		{"cassandra_entry", 14_500, "CPU s/million", "Cassandra: an entry of an inbox, all three copies", "", "Cassandra, an entry of an inbox, three nodes", "14,500 CPU s per million"},
+		{"cassandra_client_message", 340, "CPU s/million", "a node, for giving a message to Cassandra", "", "Cassandra, a message of 200 bytes, three nodes", "340 CPU s of the node"},
+		{"cassandra_client_entry", 660, "CPU s/million", "a node, for giving an entry to Cassandra", "", "Cassandra, an entry of an inbox, three nodes", "660 CPU s of the node"},
 
 		{Name: "cpu_bus", Value: 7, Unit: "CPU s/million", What: "nodes, for a message on the bus, both ends", From: "docs/decisions/0032-bus-by-nats.md: 7 µs a message"},
 		{Name: "memory_caches", Value: 1000, Unit: "MB", What: "a node's caches, and queues that fill", From: assumed + "the bounds of the queues in docs/architecture.md come to a few hundred"},
@@ -62,13 +64,12 @@ func Figures() []Figure {
 		{Name: "stored_entry", Value: 25, Unit: "bytes", What: "embedded: on disk for each further entry of an inbox", From: assumed + "18 of key and 12 of value before compression"},
 		{Name: "cassandra_bytes_message", Value: 485, Unit: "bytes", What: "Cassandra: a message of 200 bytes, one copy", From: assumed + "as in PostgreSQL"},
 		{Name: "cassandra_bytes_entry", Value: 123, Unit: "bytes", What: "Cassandra: an entry of an inbox, one copy", From: assumed + "as in PostgreSQL"},
-		{Name: "client_batch", Value: 100, Unit: "CPU s/million", What: "a node, for a conditional batch to Cassandra", From: assumed + "a request of the driver"},
 		{Name: "bytes_user", Value: 4000, Unit: "bytes", What: "records of a user", From: assumed + "some twenty rows with their indexes"},
 	}
 	for i := range f {
 		if f[i].row != "" {
 			on := machine
-			if f[i].counts(Postgres) != f[i].counts(Cassandra) || strings.HasPrefix(f[i].Name, "client_") {
+			if f[i].counts(Postgres) != f[i].counts(Cassandra) {
 				on = wholeMachine
 			}
 			f[i].From = "docs/performance.md, " + f[i].row + ": " + f[i].quote + "; " + on
@@ -79,7 +80,7 @@ func Figures() []Figure {
 
 // counts tells whether plans with an engine use a figure.
 func (f Figure) counts(e Engine) bool {
-	for prefix, of := range map[string]Engine{"cassandra_": Cassandra, "client_batch": Cassandra, "postgres_": Postgres, "stored_": Embedded} {
+	for prefix, of := range map[string]Engine{"cassandra_": Cassandra, "postgres_": Postgres, "stored_": Embedded} {
 		if strings.HasPrefix(f.Name, prefix) {
 			return e == of
 		}

@@ -10,11 +10,8 @@ import (
 
 // made of the number that the page has, where the figure is not that number.
 func made(f Figure, said float64) float64 {
-	switch f.Name {
-	case "cpu_entry": // of two cores
+	if f.Name == "cpu_entry" { // of two cores
 		return rounded(2e6 / said)
-	case "cassandra_append": // of four cores
-		return rounded(4e6 / said)
 	}
 	return said
 }

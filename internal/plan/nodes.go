@@ -12,9 +12,9 @@ func (c *count) cpu(n float64) float64 {
 	cores += l.largeDeliveries * c.by["cpu_large"]
 	switch c.plan.Engine {
 	case Postgres:
-		cores += l.messages*c.by["client_message"] + l.entries*c.by["client_entry"]
+		cores += l.messages*c.by["postgres_client_message"] + l.entries*c.by["postgres_client_entry"]
 	case Cassandra:
-		cores += c.batches() * c.by["client_batch"]
+		cores += l.messages*c.by["cassandra_client_message"] + l.entries*c.by["cassandra_client_entry"]
 	}
 	cores += c.bus(n) * c.by["cpu_bus"]
 	return cores / 1e6
@@ -108,6 +108,9 @@ func (c *count) doubts() {
 	if n > partitions {
 		c.warn(words("messages are carried in %v partitions, so %v of %v nodes carry them and write inboxes, %v entries/s each; the others hold connections and take what is sent",
 			float64(partitions), float64(partitions), n, c.load.entries/partitions))
+	}
+	if each := c.load.entries * c.by[string(c.plan.Engine)+"_client_entry"] / 1e6 / min(n, partitions); each > c.in.Cores*c.in.Use {
+		c.warn(words("the %v nodes that write inboxes would need %v cores each for that alone, and may use %v: this load cannot be spread further yet", min(n, partitions), each, c.in.Cores*c.in.Use))
 	}
 	if n > 3 {
 		c.warn(words("clusters were tried with three nodes; each of %v is connected with each other", n))

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -51,10 +50,10 @@ func BenchmarkPostgres(b *testing.B) {
 	}
 	for i, s := range stages {
 		n := float64(b.N * (i + 1))
-		cpu, own, began := treeCPU(b, server), treeCPU(b, os.Getpid()), time.Now()
+		cpu, own, began := processCPU(b, server, 4)+childrenCPU(b, server), processCPU(b, os.Getpid(), 2), time.Now()
 		s.do()
-		b.ReportMetric((treeCPU(b, server)-cpu)/n*1e6, "CPU-s/million-"+s.name)
-		b.ReportMetric((treeCPU(b, os.Getpid())-own)/n*1e6, "client-CPU-s/million-"+s.name)
+		b.ReportMetric((processCPU(b, server, 4)+childrenCPU(b, server)-cpu)/n*1e6, "CPU-s/million-"+s.name)
+		b.ReportMetric((processCPU(b, os.Getpid(), 2)-own)/n*1e6, "client-CPU-s/million-"+s.name)
 		b.ReportMetric(n/time.Since(began).Seconds(), s.name+"/s")
 		b.ReportMetric(float64(size(b, db, s.tables))/n, "bytes/"+s.name)
 	}
@@ -153,45 +152,4 @@ func postmaster(b *testing.B, db *sqldb.DB) int {
 		b.Fatal(err)
 	}
 	return parent
-}
-
-// stat of a process from its state on: 1 is the parent, 11 to 14 are the ticks of itself and of children that ended.
-func stat(b *testing.B, pid int) []string {
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	return strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-}
-
-// treeCPU is the CPU seconds of a process, without those of children that live unless it is a postmaster.
-func treeCPU(b *testing.B, pid int) (seconds float64) {
-	add := func(fields []string, of int) {
-		for _, f := range fields[11 : 11+of] {
-			n, err := strconv.ParseFloat(f, 64)
-			if err != nil {
-				b.Fatal(err)
-			}
-			seconds += n / 100
-		}
-	}
-	if pid == os.Getpid() {
-		add(stat(b, pid), 2)
-		return seconds
-	}
-	add(stat(b, pid), 4)
-	all, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, file := range all {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue // it has ended
-		}
-		if f := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:])); f[1] == strconv.Itoa(pid) {
-			add(f, 2)
-		}
-	}
-	return seconds
 }

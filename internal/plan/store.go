@@ -105,27 +105,21 @@ func reason(share, disk float64) string {
 	return words("its disk would be at %v of what it may", percent(disk))
 }
 
-// batches that are conditional, a second: of messages, of their records, and of inboxes.
-func (c *count) batches() float64 {
-	return c.load.messages*(1+1/c.by["cassandra_per_record"]) + c.load.entries
-}
-
 func (c *count) cassandra() {
 	const section = "Cassandra"
 	in := c.in
 	bytes := (c.stored - in.Users*c.by["bytes_user"]) * copies
 	c.plan.StoredBytes += bytes
-	each := c.by["cassandra_append"] / (1 + 1/c.by["cassandra_per_record"])
-	cores := c.batches() * each / 1e6
+	cores := (c.load.messages*c.by["cassandra_message"] + c.load.entries*c.by["cassandra_entry"]) / 1e6
 	byCPU, byDisk := cores/(in.Cores*in.Use), bytes/(in.Disk*fullCassandra)
 	least := max(copies, math.Ceil(byCPU-1e-9))
 	n := max(withSpare(least, in.Zones, in.Spare), in.Zones*math.Ceil(byDisk/in.Zones-1e-9)) // each disk keeps what it has while others are lost
 	c.plan.CassandraNodes = int(n)
-	c.line(section, "CPU", cores, "cores", words("%v conditional batches/s (each message, each %v messages' record, each entry) × %v CPU s a million, all copies; asks for %v", c.batches(), c.by["cassandra_per_record"], each, nodesWord(byCPU)))
+	c.line(section, "CPU", cores, "cores", words("%v CPU s a million messages, %v a million entries, all copies; asks for %v", c.by["cassandra_message"], c.by["cassandra_entry"], nodesWord(byCPU)))
 	c.line(section, "disk", bytes, "B", words("%v copies; a disk of %v in each, to be filled to %v; asks for %v", float64(copies), bytesWord(in.Disk), percent(fullCassandra), nodesWord(byDisk)))
 	c.line(section, "nodes", n, "", words("%v carry the peak; a zone, or %v, may be lost; and all have the disk", nodesWord(least), nodesWord(in.Spare)))
 	c.warn(words("records stay in one PostgreSQL, and what users read moves a cursor there, up to %v a second before those of one moment are put together: that is not measured", c.load.deliveries))
 	if byCPU > copies {
-		c.warn("the figure of Cassandra is of three small nodes that shared four busy cores with the load, minutes after their start: it is far too high for a machine of its own. Measure yours, and give it with --figure cassandra_append=…")
+		c.warn("the figures of Cassandra are of three small nodes that shared four busy cores, a minute after their start: they are far too high for machines of its own. Measure yours, and give them with --figure cassandra_message=… and cassandra_entry=…")
 	}
 }
