@@ -5,6 +5,7 @@ cd "$(dirname "$0")/.."
 mkdir -p bin
 CGO_ENABLED=0 go build -trimpath -o bin/rialto-static ./cmd/rialto
 export STATIC_BINARY=$PWD/bin/rialto-static
+(cd tools && GOBIN="$PWD/../bin" go install honnef.co/go/tools/cmd/staticcheck)
 cd deploy
 go vet ./...
 ../bin/staticcheck ./...

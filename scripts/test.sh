@@ -30,6 +30,8 @@ stage "a thousand power cuts"
 go test -timeout 10m -run '^TestPowerCut' ./internal/timeline/pebblelog
 stage "the binary"
 make --no-print-directory build
+stage "what is deployed: the image, Compose, systemd, Helm, HAProxy"
+scripts/deploy-test.sh
 stage "TypeScript SDK"
 (cd sdk/ts && npm run --silent check && npm run --silent test && npm run --silent build)
 stage "TypeScript SDK against the real server"
