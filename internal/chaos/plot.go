@@ -20,6 +20,9 @@ func (r *Report) chart(events []Event) *chart {
 	for _, s := range c.Series {
 		s.draw(ops, length)
 	}
+	shown := &series{F: FDeliver, Name: "from sending to showing", Class: "d"}
+	shown.draw(showings(events, ops), length)
+	c.Series = append(c.Series, shown)
 	for _, f := range []string{FJoin, FLeave, FInvite, FKick, FBlock, FUnblock, FMark, FCursor, FWrite, FProfile} {
 		s := &series{F: f, Name: f}
 		s.draw(ops, length)
@@ -43,6 +46,23 @@ func (r *Report) chart(events []Event) *chart {
 	return c
 }
 
+// showings are as operations that begin with a message's first sending, and end as another's device shows it.
+func showings(events []Event, ops []operation) (list []operation) {
+	begun := map[string]time.Duration{}
+	for _, o := range ops {
+		if _, ok := begun[o.Text]; o.F == FSend && !ok {
+			begun[o.Text] = o.begin
+		}
+	}
+	for _, e := range events {
+		if begin, ok := begun[e.Text]; e.F == FDeliver && ok && e.User != e.From {
+			list = append(list, operation{Event: e, begin: begin, end: e.T, how: Ok})
+		}
+	}
+	return list
+}
+
+// niceStep between the times under a plot.
 func niceStep(length time.Duration) time.Duration {
 	for _, s := range []time.Duration{5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute} {
 		if length/s <= 12 {

@@ -123,6 +123,18 @@ func (p *Process) Gone() <-chan struct{} {
 	return p.gone
 }
 
+// ExitCode of the process that ran last, once it is gone; -1 where a signal ended it, or none ran.
+func (p *Process) ExitCode() int {
+	gone := p.Gone()
+	if gone == nil {
+		return -1
+	}
+	<-gone
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cmd.ProcessState.ExitCode()
+}
+
 // Signal sends a signal to the process; one that has ended is left alone.
 func (p *Process) Signal(s os.Signal) error {
 	p.mu.Lock()

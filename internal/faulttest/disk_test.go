@@ -23,10 +23,10 @@ import (
 func (p *process) limit(size uint64) {
 	p.t.Helper()
 	var now unix.Rlimit
-	if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, nil, &now); err != nil {
+	if err := unix.Prlimit(p.PID(), unix.RLIMIT_FSIZE, nil, &now); err != nil {
 		p.t.Fatal(err)
 	}
-	if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: min(size, now.Max), Max: now.Max}, nil); err != nil {
+	if err := unix.Prlimit(p.PID(), unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: min(size, now.Max), Max: now.Max}, nil); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -60,7 +60,7 @@ func TestTheDiskFails(t *testing.T) {
 		}
 		p.limit(1)
 		<-p.gone
-		if code := p.cmd.ProcessState.ExitCode(); code != 3 {
+		if code := p.ExitCode(); code != 3 {
 			t.Errorf("the server ended with %d, want 3", code)
 		}
 		if !p.start("") {

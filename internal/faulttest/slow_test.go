@@ -20,7 +20,7 @@ import (
 // mostMemory that the server has held at any time since its start, in MiB.
 func (p *process) mostMemory() int {
 	p.t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
 	if err != nil {
 		p.t.Fatal(err)
 	}
