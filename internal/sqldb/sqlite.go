@@ -52,7 +52,7 @@ func full(err error) error {
 }
 
 func failing(err error) error {
-	return errs.Wrap(errs.Unavailable, "storage", "the server could not store; try again", err)
+	return &errs.Error{Kind: errs.Unavailable, Reason: "storage", Message: "the server could not store; try again", Retry: 1e9, Cause: err}
 }
 
 // IsUnique tells whether err says that a row with such a key exists.

@@ -147,12 +147,12 @@ func again(err error) bool {
 	return true // locks, connections, a server that starts or stops
 }
 
-// refusal is what callers are told.
+// refusal is what callers are told. They are to try again: a message may be stored already, whose sender was not told.
 func refusal(err error) error {
 	if code(err) == diskFull {
 		return timeline.ErrStorageFull
 	}
-	return errs.Wrap(errs.Unavailable, "storage", "the server cannot reach its database; try again", err)
+	return &errs.Error{Kind: errs.Unavailable, Reason: "storage", Message: "the server cannot reach its database; try again", Retry: time.Second, Cause: err}
 }
 
 func be(b []byte) uint64 { return binary.BigEndian.Uint64(b) }
