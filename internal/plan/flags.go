@@ -86,9 +86,9 @@ Flags:
 
 // request is a command line.
 type request struct {
-	input           Input
-	figures         []Figure
-	json, listsOnly bool
+	input                Input
+	figures              []Figure
+	json, svg, listsOnly bool
 }
 
 // Main runs the command. It exits 0 when it has counted, 1 where a file of measurements cannot be used, 2 for bad flags.
@@ -106,6 +106,9 @@ func Main(args []string, out, errOut io.Writer) int {
 		return 2
 	case r.listsOnly:
 		printFigures(out, r.figures)
+		return 0
+	case r.svg:
+		fmt.Fprint(out, chart(r.input, r.figures))
 		return 0
 	}
 	p := Make(r.input, r.figures)
@@ -145,6 +148,7 @@ func parse(args []string, out io.Writer) (*request, error) {
 		return nil
 	})
 	fs.BoolVar(&r.json, "json", false, "print the plan as JSON")
+	fs.BoolVar(&r.svg, "svg", false, "draw machines and storage by daily users, as SVG")
 	fs.BoolVar(&r.listsOnly, "figures", false, "list the figures that plans are counted with, and where they were measured")
 	err := fs.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {

@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -80,6 +81,28 @@ func TestThePageShowsWhatIsPrinted(t *testing.T) {
 		row := fmt.Sprintf("| %s | %s | %d | %d | %d | %sB | %sB |\n", size, p.Engine, p.Nodes, p.PostgresNodes, p.CassandraNodes, number(p.StoredBytes), number(p.FileBytes))
 		if !strings.Contains(string(page), row) {
 			t.Errorf("docs/operating/capacity.md does not have: %s", row)
+		}
+	}
+}
+
+// TestTheChartIsThePages: rialto plan --svg > docs/operating/capacity.svg draws it anew.
+func TestTheChartIsThePages(t *testing.T) {
+	want, err := os.ReadFile("../../docs/operating/capacity.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, got, errOut := run("--svg")
+	if code != 0 || got != string(want) {
+		t.Errorf("docs/operating/capacity.svg is another one than rialto plan --svg draws: %d %s", code, errOut)
+	}
+	if err := xml.Unmarshal([]byte(got), new(struct{})); err != nil {
+		t.Errorf("it is no XML: %v", err)
+	}
+	// One that has nothing of a sort, and one where all is of one engine, are drawn too.
+	for _, args := range []string{"--messages 0 --attachments 0", "--engine embedded", "--engine cassandra --daily-users 7"} {
+		code, got, _ := run(append(strings.Fields(args), "--svg")...)
+		if err := xml.Unmarshal([]byte(got), new(struct{})); code != 0 || err != nil || strings.Contains(got, "NaN") || strings.Contains(got, "Inf") {
+			t.Errorf("%s: %d, %v\n%s", args, code, err, got)
 		}
 	}
 }
