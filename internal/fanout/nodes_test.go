@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/rialto-im/rialto/internal/bus"
+	"github.com/rialto-im/rialto/internal/bus/bustest"
 	"github.com/rialto-im/rialto/internal/fanout"
 	"github.com/rialto-im/rialto/internal/message"
 	"github.com/rialto-im/rialto/internal/timeline"
@@ -58,32 +58,6 @@ func (f fenced) PutCheckpoint(ctx context.Context, p uint16, at uint64) error {
 	return f.Log.PutCheckpoint(ctx, p, at)
 }
 
-// lossy is a bus that loses some of what is published, and of requests either the question or the answer.
-type lossy struct {
-	bus.Bus
-	n *atomic.Uint64
-}
-
-func (l lossy) lose() bool { return l.n.Add(1)%7 == 3 }
-
-func (l lossy) Publish(subject string, data []byte) error {
-	if l.lose() {
-		return nil
-	}
-	return l.Bus.Publish(subject, data)
-}
-
-func (l lossy) Request(ctx context.Context, subject string, data []byte) ([]byte, error) {
-	if l.lose() {
-		return nil, bus.ErrNoAnswer
-	}
-	answer, err := l.Bus.Request(ctx, subject, data)
-	if l.lose() {
-		return nil, bus.ErrNoAnswer
-	}
-	return answer, err
-}
-
 // workers of several nodes on one store. What each believes about who has what is its own.
 type workers struct {
 	*stage
@@ -110,7 +84,7 @@ func newWorkers(t *testing.T, n int) *workers {
 			held[p].Store(new(string))
 		}
 		w.names, w.held = append(w.names, name), append(w.held, held)
-		w.workers = append(w.workers, fanout.New(fanout.Deps{Log: fenced{shared, name}, Chat: w.chat, Presence: places{}, Bus: lossy{w.bus, &lost},
+		w.workers = append(w.workers, fanout.New(fanout.Deps{Log: fenced{shared, name}, Chat: w.chat, Presence: places{}, Bus: &bustest.Lossy{Bus: w.bus, Lose: func() bool { return lost.Add(1)%7 == 3 }},
 			Logger: slog.New(slog.DiscardHandler), Node: name, Holder: func(p uint16) string { return *held[p].Load() }}))
 	}
 	for _, worker := range w.workers {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 
 	"github.com/gobwas/ws"
@@ -24,6 +25,8 @@ type rooms struct {
 	asked    []string
 	contents [][]byte // of what was submitted
 	invoke   func(context.Context) error
+	tail     atomic.Uint64 // of each stream, and each large conversation
+	follows  []string
 }
 
 func (r *rooms) note(format string, args ...any) {
@@ -34,21 +37,27 @@ func (r *rooms) Submit(d *message.Draft) {
 	r.contents = append(r.contents, bytes.Clone(d.Content))
 	r.note("submit %v %d %q %x by %v on %v", d.Conversation, d.ClientSeq, d.ClientMsgID, d.Content, d.Sender, d.Device)
 }
-func (r *rooms) Typing(context.Context, id.User, id.Conversation) error     { return nil }
-func (r *rooms) HighestCounter(context.Context, id.Caller) (uint64, error)  { return 0, nil }
-func (r *rooms) Tail(context.Context, id.User) (message.Position, error)    { return 0, nil }
-func (r *rooms) Large(context.Context, id.User) ([]id.Conversation, error)  { return nil, nil }
-func (r *rooms) Connected(id.Caller)                                        {}
-func (r *rooms) LargeTail(context.Context, id.Conversation) (uint64, error) { return 0, nil }
-func (r *rooms) Announced(context.Context, id.User)                         {}
-func (r *rooms) Follow(id.Conversation, bool)                               {}
-func (r *rooms) Followed(context.Context, id.Conversation) bool             { return true }
-func (r *rooms) Disconnected(id.Caller)                                     {}
-func (r *rooms) Active(id.User)                                             {}
-func (r *rooms) Verify(context.Context, string) (id.Caller, error)          { return id.Caller{}, nil }
-func (r *rooms) Live(context.Context, id.Caller) error                      { return nil }
-func (r *rooms) VerifyTicket(context.Context, string) (id.Caller, error)    { return id.Caller{}, nil }
-func (r *rooms) Ack(c id.Caller, at message.Position)                       { r.note("ack %v %d", c, at) }
+func (r *rooms) Typing(context.Context, id.User, id.Conversation) error    { return nil }
+func (r *rooms) HighestCounter(context.Context, id.Caller) (uint64, error) { return 0, nil }
+func (r *rooms) Large(context.Context, id.User) ([]id.Conversation, error) { return nil, nil }
+func (r *rooms) Connected(id.Caller)                                       {}
+func (r *rooms) Announced(context.Context, id.User)                        {}
+func (r *rooms) Followed(context.Context, id.Conversation) bool            { return true }
+func (r *rooms) Disconnected(id.Caller)                                    {}
+func (r *rooms) Active(id.User)                                            {}
+func (r *rooms) Verify(context.Context, string) (id.Caller, error)         { return id.Caller{}, nil }
+func (r *rooms) Live(context.Context, id.Caller) error                     { return nil }
+func (r *rooms) VerifyTicket(context.Context, string) (id.Caller, error)   { return id.Caller{}, nil }
+func (r *rooms) Ack(c id.Caller, at message.Position)                      { r.note("ack %v %d", c, at) }
+func (r *rooms) Tail(context.Context, id.User) (message.Position, error) {
+	return message.Position(r.tail.Load()), nil
+}
+func (r *rooms) LargeTail(context.Context, id.Conversation) (uint64, error) {
+	return r.tail.Load(), nil
+}
+func (r *rooms) Follow(c id.Conversation, on bool) {
+	r.follows = append(r.follows, fmt.Sprint(c, " ", on))
+}
 func (r *rooms) Mark(u id.User, c id.Conversation, d, read uint64) {
 	r.note("mark %v %v %d %d", u, c, d, read)
 }

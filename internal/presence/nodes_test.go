@@ -1,0 +1,486 @@
+package presence_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/bus"
+	"github.com/rialto-im/rialto/internal/bus/bustest"
+	"github.com/rialto-im/rialto/internal/bus/membus"
+	"github.com/rialto-im/rialto/internal/clock"
+	"github.com/rialto-im/rialto/internal/errs"
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/presence"
+	"github.com/rialto-im/rialto/internal/sqldb"
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
+	"pgregory.net/rapid"
+)
+
+const partitions = 4
+
+func partition(of uint64) int { return int(of % partitions) }
+
+// member is a node of a test.
+type member struct {
+	*world
+	name     string
+	stop     func()
+	sessions map[id.User]int // connections
+	follows  map[id.Conversation]bool
+	rechecks [partitions]atomic.Int64
+}
+
+// members are nodes that share partitions, a database, and a bus.
+type members struct {
+	t    *testing.T
+	db   *sqldb.DB
+	bus  bus.Bus
+	live map[string]*member
+
+	mu     sync.Mutex // guards what follows
+	holder [partitions]string
+	begun  [partitions]string
+	names  []string
+}
+
+// gather runs a test with nodes, in faked time.
+func gather(t *testing.T, over func(bus.Bus) bus.Bus, test func(m *members)) {
+	t.Helper()
+	path := sqltest.Place(t)
+	synctest.Test(t, func(t *testing.T) {
+		db, err := sqldb.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &members{t: t, db: db, bus: over(membus.New()), live: map[string]*member{}}
+		test(m)
+		for _, name := range slices.Clone(m.names) {
+			m.kill(name)
+		}
+		if err := errors.Join(m.bus.Close(), db.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func reliable(b bus.Bus) bus.Bus { return b }
+
+// join starts a node; it has no partitions.
+func (m *members) join(name string) *member {
+	n := &member{name: name, sessions: map[id.User]int{}, follows: map[id.Conversation]bool{},
+		world: &world{db: m.db, apart: map[id.User]bool{}, hidden: map[id.User]bool{}}}
+	c := &presence.Cluster{Bus: m.bus, Partition: partition, Partitions: partitions, Holder: m.holds, Nodes: m.nodes,
+		Recheck: func(p int) { n.rechecks[p].Add(1) }}
+	var err error
+	n.Service, err = presence.New(m.t.Context(), presence.Deps{DB: m.db, Friends: n.friends, Hides: n.hides, Transient: n.transient,
+		Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler), Node: name, Cluster: c}, presence.Config{})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	n.stop = func() {
+		cancel()
+		if err := <-ended; err != nil {
+			m.t.Error(err)
+		}
+	}
+	m.live[name] = n
+	m.mu.Lock()
+	m.names = append(m.names, name)
+	m.mu.Unlock()
+	return n
+}
+
+func (m *members) holds(p int) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.holder[p]
+}
+
+func (m *members) nodes() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.names)
+}
+
+// kill ends a node without a word to the others.
+func (m *members) kill(name string) {
+	n := m.live[name]
+	n.stop()
+	delete(m.live, name)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.names = slices.DeleteFunc(m.names, func(o string) bool { return o == name })
+	for p := range partitions {
+		if m.begun[p] == name {
+			m.begun[p] = ""
+		}
+		if m.holder[p] == name {
+			m.holder[p] = ""
+		}
+	}
+}
+
+// move gives a partition to a node. Whether the nodes are told of it, they find out.
+func (m *members) move(p int, to string, told bool) {
+	m.mu.Lock()
+	from := m.begun[p]
+	m.begun[p], m.holder[p] = to, to
+	m.mu.Unlock()
+	if from != "" {
+		m.live[from].End(p)
+	}
+	if told {
+		for _, n := range m.live {
+			n.Moved(p, to)
+		}
+	}
+	m.live[to].Begin(p)
+}
+
+func (m *members) homeOf(of uint64) *member { return m.live[m.holds(partition(of))] }
+
+func (n *member) connect(u id.User) {
+	n.Connected(caller(u, id.Session(u)*10))
+	n.sessions[u]++
+}
+
+func (n *member) disconnect(u id.User) {
+	if n.sessions[u] > 0 {
+		n.Disconnected(caller(u, id.Session(u)*10))
+		n.sessions[u]--
+	}
+}
+
+// where gives the nodes on which something is.
+func (m *members) where(is func(*member) bool) []string {
+	var list []string
+	for name, n := range m.live {
+		if is(n) {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
+
+// wrong tells where what homes know is not what is.
+func (m *members) wrong(users int) (faults []string) {
+	for u := id.User(1); u <= id.User(users); u++ {
+		want := m.where(func(n *member) bool { return n.sessions[u] > 0 })
+		if got := sorted(m.homeOf(uint64(u)).Locate(u)); !slices.Equal(got, want) {
+			faults = append(faults, fmt.Sprintf("user %v is located on %v, and is on %v", u, got, want))
+		}
+		c := id.Conversation(u)
+		want = m.where(func(n *member) bool { return n.follows[c] })
+		if got := sorted(m.homeOf(uint64(c)).Followers(c)); !slices.Equal(got, want) {
+			faults = append(faults, fmt.Sprintf("conversation %v is followed on %v, and on %v", c, got, want))
+		}
+	}
+	return faults
+}
+
+type deed struct {
+	what, node, user, part int
+	wait                   time.Duration
+	yes                    bool
+}
+
+var deeds = rapid.Custom(func(r *rapid.T) deed {
+	return deed{rapid.IntRange(0, 9).Draw(r, "deed"), rapid.IntRange(0, 2).Draw(r, "node"), rapid.IntRange(1, 8).Draw(r, "user"),
+		rapid.IntRange(0, partitions-1).Draw(r, "part"), time.Duration(rapid.OneOf(rapid.IntRange(1, 3000), rapid.Just(45_000)).Draw(r, "ms")) * time.Millisecond, rapid.Bool().Draw(r, "yes")}
+})
+
+// do does one deed; shown is what node 0's watcher was told last.
+func (m *members) do(d deed) {
+	name := fmt.Sprint("n", d.node)
+	n := m.live[name]
+	u := id.User(d.user)
+	switch {
+	case n == nil && d.what != 9:
+		m.join(name)
+	case d.what <= 2:
+		n.connect(u)
+	case d.what <= 4:
+		n.disconnect(u)
+	case d.what == 5:
+		c := id.Conversation(u)
+		if n.follows[c] != d.yes {
+			n.follows[c] = d.yes
+			n.Follow(c, d.yes)
+		}
+	case d.what == 6:
+		m.move(d.part, name, d.yes)
+	case d.what == 7 && d.node > 0 && d.yes: // the first one's watcher stays
+		m.kill(name)
+	default:
+		pass(d.wait)
+	}
+}
+
+// Whatever moves, is lost or comes back, homes end up knowing exactly who is connected to which node, and which nodes follow what; and
+// watchers end up told what is.
+func TestHomesEndUpRight(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		list := rapid.SliceOfN(deeds, 5, 60).Draw(r, "deeds")
+		often, seed := rapid.IntRange(2, 9).Draw(r, "loses one of"), rapid.Uint64().Draw(r, "seed")
+		var faults []string
+		gather(t, func(b bus.Bus) bus.Bus {
+			var mu sync.Mutex // guards dice
+			dice := rand.New(rand.NewPCG(seed, 7))
+			return &bustest.Lossy{Bus: b, Late: 700 * time.Millisecond, Lose: func() bool {
+				mu.Lock()
+				defer mu.Unlock()
+				return dice.IntN(often) == 0
+			}}
+		}, func(m *members) {
+			first := m.join("n0")
+			for p := range partitions {
+				m.move(p, "n0", true)
+			}
+			watcher := caller(100, 1000)
+			first.Connected(watcher)
+			shown := map[id.User]any{}
+			list8 := []id.User{1, 2, 3, 4, 5, 6, 7, 8}
+			pass(time.Second)
+			for _, p := range first.watch(m.t, watcher, list8...) {
+				shown[id.User(p.User)] = p.Status
+			}
+			for _, d := range list {
+				m.do(d)
+				for _, p := range first.told() {
+					shown[id.User(p.user)] = p.status
+				}
+			}
+			for p := range partitions {
+				if m.holds(p) == "" {
+					m.move(p, "n0", false)
+				}
+			}
+			pass(90 * time.Second)
+			faults = m.wrong(8)
+			for _, p := range first.told() {
+				shown[id.User(p.user)] = p.status
+			}
+			for _, u := range list8 {
+				want := offline
+				if len(m.where(func(n *member) bool { return n.sessions[u] > 0 })) > 0 {
+					want = online
+				}
+				if shown[u] != want {
+					faults = append(faults, fmt.Sprintf("user %v is shown %v, want %v", u, shown[u], want))
+				}
+			}
+		})
+		for _, f := range faults {
+			r.Error(f)
+		}
+	})
+}
+
+// three nodes, of which each has some partitions: n1 has that of user 1, n2 that of user 2.
+func three(m *members) (a, b, c *member) {
+	a, b, c = m.join("n0"), m.join("n1"), m.join("n2")
+	for p, name := range []string{"n0", "n1", "n2", "n0"} {
+		m.move(p, name, true)
+	}
+	pass(15 * time.Second)
+	return a, b, c
+}
+
+// A connection is greeted when its home knows it: what is delivered from then on comes.
+func TestAnnouncedMeansLocated(t *testing.T) {
+	gather(t, reliable, func(m *members) {
+		a, b, _ := three(m)
+		a.connect(1)
+		a.Announced(m.t.Context(), 1)
+		if got := b.Locate(1); !slices.Equal(got, []string{"n0"}) {
+			m.t.Errorf("located on %v", got)
+		}
+		a.Follow(5, true)
+		a.follows[5] = true
+		if !a.Followed(m.t.Context(), 5) || !slices.Equal(b.Followers(5), []string{"n0"}) {
+			m.t.Errorf("followed on %v", b.Followers(5))
+		}
+		b.connect(1)
+		if got := sorted(b.Locate(1)); !slices.Equal(got, []string{"n0", "n1"}) {
+			m.t.Errorf("located on %v", got)
+		}
+	})
+}
+
+// A home that is away holds nobody up for long; who was greeted meanwhile is rechecked when it is there, and when it is another.
+func TestAHomeThatIsAwayCostsLatency(t *testing.T) {
+	gather(t, reliable, func(m *members) {
+		a, _, _ := three(m)
+		m.kill("n1")
+		began, before := time.Now(), a.rechecks[1].Load()
+		a.connect(1)
+		a.Announced(m.t.Context(), 1)
+		if took := time.Since(began); took < time.Second || took > 3*time.Second {
+			m.t.Errorf("it took %v", took)
+		}
+		if _, err := a.Get(m.t.Context(), 9, []id.User{5}); !errs.Is(err, errs.Unavailable) {
+			m.t.Errorf("one whose home is away is said to be something: %v", err)
+		}
+		if a.rechecks[1].Load() != before {
+			m.t.Error("rechecked without a home")
+		}
+		m.move(1, "n2", false)
+		pass(2 * time.Second)
+		if got := m.homeOf(1).Locate(1); !slices.Equal(got, []string{"n0"}) || a.rechecks[1].Load() == before {
+			m.t.Errorf("located on %v, rechecked %d times", got, a.rechecks[1].Load()-before)
+		}
+		before = a.rechecks[1].Load()
+		m.move(1, "n0", false) // to one's own
+		pass(2 * time.Second)
+		if got := a.Locate(1); !slices.Equal(got, []string{"n0"}) || a.rechecks[1].Load() == before {
+			m.t.Errorf("located on %v, rechecked %d times", got, a.rechecks[1].Load()-before)
+		}
+	})
+}
+
+// Friends on different nodes, and with homes on others, see each other as on one.
+func TestFriendsOnOtherNodesAreSeen(t *testing.T) {
+	gather(t, reliable, func(m *members) {
+		a, b, c := three(m)
+		two := caller(2, 20)
+		b.Connected(two)
+		if got := b.watch(m.t, two, 1, 4)[0].Status; got != offline {
+			m.t.Errorf("before: %v", got)
+		}
+		c.connect(1)
+		pass(3 * time.Second)
+		b.wants(m.t, push{2, 1, online})
+		c.connect(4) // of whom n0 is home
+		pass(3 * time.Second)
+		b.wants(m.t, push{2, 4, online})
+		for _, n := range []*member{a, b, c} {
+			if n.status(m.t, 9, 1) != online || n.status(m.t, 9, 4) != online || n.status(m.t, 9, 5) != offline {
+				m.t.Errorf("%s does not see who is online", n.name)
+			}
+		}
+		c.Active(1)
+		c.disconnect(1)
+		a.connect(1) // goes on elsewhere within the grace
+		pass(40 * time.Second)
+		b.wants(m.t)
+		for _, n := range m.live {
+			n.LoggedOut(1)
+		}
+		a.disconnect(1)
+		pass(3 * time.Second)
+		b.wants(m.t, push{2, 1, offline})
+
+		b.set(b.hidden, 4, true)
+		a.Changed(4) // told on another node than the watcher's
+		pass(3 * time.Second)
+		b.wants(m.t, push{2, 4, offline})
+	})
+}
+
+// The users of a node that dies have their grace, wherever their homes are, and are shown offline if they do not come back.
+func TestTheUsersOfADeadNodeHaveTheirGrace(t *testing.T) {
+	gather(t, reliable, func(m *members) {
+		a, b, c := three(m)
+		two := caller(2, 20)
+		b.Connected(two)
+		for _, u := range []id.User{1, 4, 6, 5} { // homes on n1, n0, and on n2 itself
+			c.connect(u)
+		}
+		b.watch(m.t, two, 1, 4, 5, 6)
+		pass(3 * time.Second)
+		b.told()
+		m.kill("n2")
+		pass(5 * time.Second) // the patience of the cluster
+		m.move(2, "n0", true)
+		a.connect(1)
+		pass(20 * time.Second)
+		b.wants(m.t)
+		pass(20 * time.Second)
+		got := b.told()
+		slices.SortFunc(got, func(a, b push) int { return int(a.user) - int(b.user) })
+		if want := []push{{2, 4, offline}, {2, 5, offline}, {2, 6, offline}}; !slices.Equal(got, want) {
+			m.t.Errorf("told %v, want %v", got, want)
+		}
+	})
+}
+
+// A restarted node is a new one: what it was connected to before is gone.
+func TestARestartedNodeHasNothing(t *testing.T) {
+	gather(t, reliable, func(m *members) {
+		_, b, _ := three(m)
+		m.live["n0"].connect(1)
+		pass(time.Second)
+		if len(b.Locate(1)) != 1 {
+			m.t.Fatal("not located")
+		}
+		m.kill("n0")
+		m.join("n0") // before anyone noticed
+		for _, p := range []int{0, 3} {
+			m.move(p, "n0", true)
+		}
+		pass(3 * time.Second)
+		if got := b.Locate(1); got != nil {
+			m.t.Errorf("located on %v", got)
+		}
+	})
+}
+
+// What was told too late is no longer so: another announcement has taken its place.
+func TestAnAnnouncementThatComesLateCountsForNothing(t *testing.T) {
+	var lose atomic.Bool
+	gather(t, func(b bus.Bus) bus.Bus {
+		return &bustest.Lossy{Bus: b, Late: 500 * time.Millisecond, Lose: func() bool { return lose.Swap(false) }}
+	}, func(m *members) {
+		a, b, _ := three(m)
+		lose.Store(true)
+		a.connect(1)
+		a.Announced(m.t.Context(), 1)
+		a.disconnect(1)
+		a.Announced(m.t.Context(), 1)
+		if lose.Load() || b.Locate(1) != nil {
+			m.t.Fatalf("located on %v; the announcement that was lost: %v", b.Locate(1), !lose.Load())
+		}
+		pass(time.Second) // the lost one comes
+		if got := b.Locate(1); got != nil {
+			m.t.Errorf("located on %v", got)
+		}
+	})
+}
+
+// A home that was another's for a while knows nothing of before.
+func TestAHomeThatComesBackBeginsAnew(t *testing.T) {
+	gather(t, reliable, func(m *members) {
+		a, b, _ := three(m)
+		a.connect(1)
+		a.Follow(5, true)
+		pass(time.Second)
+		m.move(1, "n2", true)
+		pass(time.Second)
+		a.disconnect(1)
+		a.Follow(5, false)
+		pass(time.Minute)
+		m.move(1, "n1", true)
+		pass(3 * time.Second)
+		if got, followers := b.Locate(1), b.Followers(5); got != nil || followers != nil {
+			m.t.Errorf("located on %v, followed on %v", got, followers)
+		}
+		if got := b.status(m.t, 9, 1); got != offline {
+			m.t.Errorf("it is %v", got)
+		}
+	})
+}
