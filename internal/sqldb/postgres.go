@@ -29,6 +29,7 @@ const (
 	diskFull             = "53100"
 	ioError              = "58030"
 	duplicateTable       = "42P07"
+	duplicateType        = "42710"
 	lockTimeout          = "55P03"
 )
 
@@ -74,7 +75,7 @@ func openPostgres(ctx context.Context, url string, o Options) (*DB, error) {
 	d.reader.SetMaxOpenConns(8)
 	d.reader.SetMaxIdleConns(4)
 	for range tries { // two nodes that make it at once meet, in spite of IF NOT EXISTS
-		if _, err = d.writer.ExecContext(ctx, migrations); !IsUnique(err) && code(err) != duplicateTable {
+		if _, err = d.writer.ExecContext(ctx, migrations); !IsUnique(err) && code(err) != duplicateTable && code(err) != duplicateType { // a table has a type
 			break
 		}
 	}
@@ -83,6 +84,12 @@ func openPostgres(ctx context.Context, url string, o Options) (*DB, error) {
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("records in PostgreSQL at %s: %w", config.Host, err), d.reader.Close(), d.writer.Close())
+	}
+	if err := d.openReplicas(fence, o); err != nil {
+		for _, end := range append(d.closers, d.reader.Close, d.writer.Close) {
+			err = errors.Join(err, end())
+		}
+		return nil, err
 	}
 	watching, stop := context.WithCancel(context.Background())
 	var watch sync.WaitGroup

@@ -31,6 +31,7 @@ type DB struct {
 	dialect        dialect
 	patience       time.Duration  // with a commit
 	closers        []func() error // of what else there is
+	replicas       replicas
 
 	jobs  chan *job
 	stop  chan struct{}
@@ -68,6 +69,13 @@ type Options struct {
 	Patience time.Duration
 	// Every is how often the servers of an address that names several are asked which is the primary; 0 is 2 seconds.
 	Every time.Duration
+	// Replicas are URLs of servers that follow the primary, one each, for Follow and Lagging.
+	Replicas []string
+	// Lag is how much a replica may be behind for a read that allows it; 0 is a second. One that is away or behind is tried again after
+	// as long.
+	Lag time.Duration
+	// Wait is how long a read waits for a replica to come so far before it goes to the primary; 0 is 50 milliseconds.
+	Wait time.Duration
 	// Logger for what an operator should know of the servers; nil discards.
 	Logger *slog.Logger
 }
@@ -79,6 +87,7 @@ func Open(ctx context.Context, where string) (*DB, error) { return OpenWith(ctx,
 // postgres://user@host/name. Its schema is the first of the URL's search_path. A URL that names several hosts leads to whichever of them
 // is the primary, also when that changes.
 func OpenWith(ctx context.Context, where string, o Options) (d *DB, err error) {
+	o.Lag, o.Wait = cmp.Or(o.Lag, time.Second), cmp.Or(o.Wait, 50*time.Millisecond)
 	o.Patience, o.Every = cmp.Or(o.Patience, 10*time.Second), cmp.Or(o.Every, 2*time.Second)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -98,7 +107,7 @@ func OpenWith(ctx context.Context, where string, o Options) (d *DB, err error) {
 
 const migrations = `CREATE TABLE IF NOT EXISTS migrations (room TEXT NOT NULL, step BIGINT NOT NULL, PRIMARY KEY (room, step))`
 
-// Read is the pool for reading. What Write returned is seen.
+// Read is the pool for reading, of the primary. What Write returned is seen.
 func (d *DB) Read() *sql.DB { return d.reader }
 
 // Write runs fn in a transaction and returns when that is durable, or fn's error when it is rolled back. fn may run again

@@ -230,6 +230,20 @@ func (c *limited) SetDeadline(t time.Time) error      { return c.Conn.SetDeadlin
 func (c *limited) SetReadDeadline(t time.Time) error  { return c.Conn.SetReadDeadline(c.within(t)) }
 func (c *limited) SetWriteDeadline(t time.Time) error { return c.Conn.SetWriteDeadline(c.within(t)) }
 
+// Timeline of the newest primary that was seen; 0 where none was.
+func (f *Fence) Timeline() uint64 {
+	if seen := f.seen.Load(); seen != nil {
+		return seen.timeline
+	}
+	return 0
+}
+
+// Follows tells whether a standby that is on a timeline of a system has all that the primary had when it began to be it.
+func (f *Fence) Follows(system string, timeline uint64) bool {
+	seen := f.seen.Load()
+	return seen == nil || seen.system == system && timeline >= seen.timeline
+}
+
 // raise takes note of a primary, and refuses one that another has followed.
 func (f *Fence) raise(r reign, where string) error {
 	for {
