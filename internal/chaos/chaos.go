@@ -31,7 +31,7 @@ type Config struct {
 	Seed uint64
 	// Nodes of the cluster; by default 3.
 	Nodes int
-	// Over so long faults happen; by default 3 minutes. Every and Longest as in Plan, by default 15 s and 20 s.
+	// Over so long faults happen; by default 3 minutes. Every and Longest as in Plan, by default 15 s and 30 s.
 	Over, Every, Longest time.Duration
 	// Only faults of these kinds.
 	Only []string
@@ -54,7 +54,7 @@ type Config struct {
 func (c *Config) defaults() {
 	c.Seed = orElse(c.Seed, 1)
 	c.Nodes = orElse(c.Nodes, 3)
-	c.Over, c.Every, c.Longest = orElse(c.Over, 3*time.Minute), orElse(c.Every, 15*time.Second), orElse(c.Longest, 20*time.Second)
+	c.Over, c.Every, c.Longest = orElse(c.Over, 3*time.Minute), orElse(c.Every, 15*time.Second), orElse(c.Longest, 30*time.Second)
 	c.Rate = orElse(c.Rate, 1)
 	c.Calm, c.Settle, c.Rest = orElse(c.Calm, 10*time.Second), orElse(c.Settle, 10*time.Second), orElse(c.Rest, 2*time.Minute)
 	c.Noise = orElse(c.Noise, 750*time.Millisecond)

@@ -85,8 +85,8 @@ func available(m *material) *Verdict {
 	return v
 }
 
-// live is INV18: when all faults are over, all comes to rest: nothing waits to be sent, everything is delivered, presence is right,
-// and receipts are as quick as before.
+// live is INV18: when all faults are over, all comes to rest: nothing waits to be sent, nothing was refused that may be
+// sent, everything is delivered, presence is right, and receipts are as quick as before.
 func live(m *material) *Verdict {
 	v := verdict("INV18", "liveness after the faults")
 	healed, rest, calm := stage(m.events, Healed), stage(m.events, AtRest), stage(m.events, Faults)
@@ -96,6 +96,8 @@ func live(m *material) *Verdict {
 	for _, o := range m.ops {
 		if _, device := m.about.Owners[o.Proc]; device && o.F == FSend && o.end == never && o.how == Info {
 			v.violate("%s still waits for a receipt of %q, sent at %s", o.Proc, o.Text, at(o.begin))
+		} else if device && o.F == FSend && o.how == Fail {
+			v.violate("%s, which may write, was refused %q at %s: %s", o.Proc, o.Text, at(o.end), o.Err)
 		}
 	}
 	seen := 0

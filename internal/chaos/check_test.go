@@ -92,7 +92,7 @@ func good() *tape {
 	p.read(alice, direct, 3, bob, "b1")
 	// The block, and what is refused meanwhile.
 	p.done(chaos.FBlock, bob, alice)
-	p.end(p.begin(chaos.Event{F: chaos.FSend, Proc: proc(alice), User: alice, Conv: direct, Text: "a2"}), chaos.Fail)
+	p.end(p.begin(chaos.Event{F: chaos.FSend, Proc: "other/4", User: alice, Conv: direct, Text: "a2"}), chaos.Fail)
 	p.done(chaos.FUnblock, bob, alice)
 	// The group.
 	p.send(alice, open, 2, "g1")
@@ -267,6 +267,9 @@ func TestBadRuns(t *testing.T) {
 		}},
 		{"INV18", "a message that waits for ever", func(p *tape) {
 			p.begin(chaos.Event{F: chaos.FSend, Proc: proc(alice), User: alice, Conv: direct, Text: "waits"})
+		}},
+		{"INV18", "a refusal where there is no reason for one", func(p *tape) {
+			p.end(p.begin(chaos.Event{F: chaos.FSend, Proc: proc(alice), User: alice, Conv: direct, Text: "why"}), chaos.Fail)
 		}},
 		{"INV18", "no rest", func(p *tape) {
 			for i := range p.events {

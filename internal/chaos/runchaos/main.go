@@ -31,7 +31,7 @@ func run(args []string) int {
 	fs.IntVar(&c.Nodes, "nodes", 3, "of the cluster")
 	fs.DurationVar(&c.Over, "for", 3*time.Minute, "how long faults happen")
 	fs.DurationVar(&c.Every, "every", 15*time.Second, "the time between faults, about")
-	fs.DurationVar(&c.Longest, "longest", 20*time.Second, "how long a fault lasts at most")
+	fs.DurationVar(&c.Longest, "longest", 30*time.Second, "how long a fault lasts at most")
 	fs.DurationVar(&c.Calm, "calm", 10*time.Second, "before the faults; four times that after them")
 	fs.Float64Var(&c.Rate, "rate", 1, "of what users do: 1 is about 60 messages in a second")
 	only := fs.String("only", "", "faults of these `kinds` alone, separated by commas")
