@@ -177,10 +177,22 @@ func (h *House) held() float64 {
 	return float64(n)
 }
 
+// own is how many partitions this node works.
+func (h *House) own() float64 {
+	n := 0
+	for p := range timeline.Partitions {
+		if h.holder(uint16(p)) == h.node {
+			n++
+		}
+	}
+	return float64(n)
+}
+
 // measureNodes registers the figures of the cluster.
 func (h *House) measureNodes() {
 	telemetry.Gauge(h.registry, "nodes", "Nodes that live, as this one sees it.", func() float64 { return float64(len(h.cluster.Nodes())) })
 	telemetry.Gauge(h.registry, "partitions_held", "Partitions that some node works; below all of them, messages wait.", h.held)
+	telemetry.Gauge(h.registry, "partitions", "Partitions that this node works.", h.own)
 	if h.nats == nil {
 		return
 	}

@@ -69,8 +69,11 @@ func OpenAt(t *testing.T, now clock.Clock, change func(*config.Config)) *House {
 			t.Error(err)
 		}
 	})
-	for i := 2; i <= nodes(t); i++ {
-		all.join(t, now, c, i)
+	if n := nodes(t); n > 1 && c.Clustered() {
+		for i := 2; i <= n; i++ {
+			all.join(t, now, c, i)
+		}
+		all.settle(t)
 	}
 	all.HTTP = all.inTurns(http.DefaultClient)
 	return all

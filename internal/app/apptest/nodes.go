@@ -1,6 +1,7 @@
 package apptest
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -8,13 +9,16 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/app"
 	"github.com/rialto-im/rialto/internal/clock"
 	"github.com/rialto-im/rialto/internal/config"
 	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/timeline"
 )
 
 // Nodes is the variable that says how many nodes a house has; unset: one. More share the records that the run keeps in PostgreSQL,
@@ -39,7 +43,11 @@ func (h *House) join(t *testing.T, now clock.Clock, first *config.Config, i int)
 	c := *first
 	c.Data, c.Node = fmt.Sprint(first.Data, "-", i), ""
 	// The files are on a disk that all nodes see.
-	if err := errors.Join(os.MkdirAll(c.Data, 0o700), os.Symlink(filepath.Join(first.Data, "blobs"), filepath.Join(c.Data, "blobs"))); err != nil {
+	files := filepath.Join(c.Data, "blobs")
+	if err := os.MkdirAll(c.Data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(first.Data, "blobs"), files); err != nil && !errors.Is(err, os.ErrExist) {
 		t.Fatal(err)
 	}
 	n, err := app.OpenAt(t.Context(), &c, slog.New(slog.NewTextHandler(logTo(t), &slog.HandlerOptions{Level: slog.LevelWarn})), now)
@@ -47,6 +55,49 @@ func (h *House) join(t *testing.T, now clock.Clock, first *config.Config, i int)
 		t.Fatal(err)
 	}
 	h.Others = append(h.Others, n)
+}
+
+// settle waits until the nodes have shared the work, so that none of it moves under a test that does not expect that.
+func (h *House) settle(t *testing.T) {
+	t.Helper()
+	all := append([]*app.House{h.House}, h.Others...)
+	share := (timeline.Partitions + len(all) - 1) / len(all)
+	for end := time.Now().Add(time.Minute); ; {
+		settled := true
+		for _, n := range all {
+			settled = settled && figure(t, n, "nodes") >= len(all) && figure(t, n, "bus_peers") >= len(all)-1 &&
+				figure(t, n, "partitions_held") == timeline.Partitions && figure(t, n, "partitions") <= share
+		}
+		if settled {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("the nodes have not shared the work in a minute")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// figure of a node, as its metrics have it.
+func figure(t *testing.T, n *app.House, name string) int {
+	t.Helper()
+	r, err := http.Get("http://" + n.AdminAddress().String() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	lines := bufio.NewScanner(r.Body)
+	for lines.Scan() {
+		if text, ok := strings.CutPrefix(lines.Text(), "rialto_"+name+" "); ok {
+			v, err := strconv.Atoi(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v
+		}
+	}
+	t.Fatalf("there is no figure %s: %v", name, lines.Err())
+	return 0
 }
 
 // Close stops all nodes.

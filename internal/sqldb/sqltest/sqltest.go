@@ -23,7 +23,7 @@ import (
 
 const (
 	// Records is the variable that names the server of PostgreSQL on which a run keeps its records; unset: in SQLite.
-	Records = "RIALTO_TEST_RECORDS"
+	Records = "TEST_RECORDS"
 	// All is the variable that, set, makes a failure of a test that cannot run here.
 	All = "TEST_ALL"
 )
