@@ -84,7 +84,7 @@ func (s *Service) GetUsers(ctx context.Context, r *accountv1.GetUsersRequest) ([
 	if len(where) == 0 {
 		return nil, nil
 	}
-	return listUsers(ctx, s.deps.DB.Read(), `SELECT `+userColumns+` FROM users WHERE `+strings.Join(where, ` OR `), args...)
+	return listUsers(ctx, s.deps.DB.Follow(ctx), `SELECT `+userColumns+` FROM users WHERE `+strings.Join(where, ` OR `), args...)
 }
 
 // marks gives n placeholders from $first.

@@ -34,7 +34,7 @@ func (h *House) engines(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if h.db, err = sqldb.Open(ctx, records); err != nil {
+	if h.db, err = sqldb.OpenWith(ctx, records, sqldb.Options{Replicas: h.config.PostgresReplicas, Logger: h.logger}); err != nil {
 		return err
 	}
 	h.closers = append(h.closers, h.db.Close)

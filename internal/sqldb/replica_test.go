@@ -25,6 +25,7 @@ func from(t *testing.T, r sqldb.Reader) (replica bool, n int) {
 // TestReadsFollowWrites: what is acknowledged is in the next read that follows, on each node, from a replica that has it or from the
 // primary.
 func TestReadsFollowWrites(t *testing.T) {
+	t.Parallel()
 	p := sqltest.PairOf(t, sqltest.PairOptions{})
 	ctx, replicas := t.Context(), []string{p.Standby().URL}
 	writer := numbers(t, p.URL, sqldb.Options{})

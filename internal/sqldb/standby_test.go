@@ -70,6 +70,7 @@ const waits = `SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'Syn
 // TestTheStandbyIsAway: no commit is acknowledged without it, whatever ends the wait; nothing of it is shown; and those who give up are
 // not more and more connections at the server.
 func TestTheStandbyIsAway(t *testing.T) {
+	t.Parallel()
 	p := sqltest.PairOf(t, sqltest.PairOptions{})
 	ctx := t.Context()
 	// What would end a wait, hide that it was ended, or do without.
@@ -118,6 +119,7 @@ func TestTheStandbyIsAway(t *testing.T) {
 
 // TestRecordsFailOver: the primary is killed under load, again and again, and nothing that was acknowledged is missing.
 func TestRecordsFailOver(t *testing.T) {
+	t.Parallel()
 	p := sqltest.PairOf(t, sqltest.PairOptions{})
 	nodes := []*sqldb.DB{numbers(t, p.URL, sqldb.Options{Patience: 2 * time.Second, Every: 100 * time.Millisecond}), numbers(t, p.URL, sqldb.Options{Patience: 2 * time.Second, Every: 100 * time.Millisecond})}
 	var mu sync.Mutex // guards acknowledged

@@ -37,6 +37,7 @@ const (
 
 // TestTheStandbyIsAway: nothing is acknowledged without it, and nothing shown; what was refused is stored once when it is asked for again.
 func TestTheStandbyIsAway(t *testing.T) {
+	t.Parallel()
 	p := sqltest.PairOf(t, sqltest.PairOptions{})
 	ctx := t.Context()
 	for _, setting := range []string{"statement_timeout = '100ms'", "client_min_messages = 'error'", "synchronous_commit = 'local'"} {
@@ -304,6 +305,7 @@ func (l *load) verifyCarried(entries int) {
 
 // TestFailover: the primary is killed or paused under load, the standby promoted, and what was the primary believes to be it for a while.
 func TestFailover(t *testing.T) {
+	t.Parallel()
 	p := sqltest.PairOf(t, sqltest.PairOptions{})
 	options := pglog.Options{Patience: 4 * time.Second, Every: 100 * time.Millisecond}
 	l := &load{t: t, nodes: []*pglog.Log{open(t, p.URL, options), open(t, p.URL, options)}, acks: make(chan struct{}, 1), stop: make(chan struct{}),
@@ -357,6 +359,7 @@ func TestFailover(t *testing.T) {
 
 // TestANodeThatStartsTakesNoOldPrimary, though it is named first and takes connections: the other server says that it was promoted since.
 func TestANodeThatStartsTakesNoOldPrimary(t *testing.T) {
+	t.Parallel()
 	p := sqltest.PairOf(t, sqltest.PairOptions{})
 	ctx := t.Context()
 	l := open(t, p.URL, pglog.Options{})
