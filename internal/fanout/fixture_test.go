@@ -107,6 +107,7 @@ type stage struct {
 	log    *faulty
 	chat   *members
 	room   fanout.Chat // instead of chat, where it is not nil
+	where  fanout.Presence
 	bus    *membus.Bus
 	worker atomic.Pointer[fanout.Worker] // nil: none is told of commits
 	deaf   atomic.Bool                   // of every second batch the worker is not told
@@ -120,7 +121,7 @@ type stage struct {
 }
 
 func newStage(t testing.TB, open func(timeline.Listener) timeline.Log) *stage {
-	s := &stage{t: t, chat: &members{of: map[id.Conversation][]id.User{}, large: map[id.Conversation]bool{}}, bus: membus.New()}
+	s := &stage{t: t, chat: &members{of: map[id.Conversation][]id.User{}, large: map[id.Conversation]bool{}}, where: places{}, bus: membus.New()}
 	s.log = &faulty{Log: open(func(c []timeline.Commit) {
 		if w := s.worker.Load(); w != nil && (!s.deaf.Load() || s.calls.Add(1)%2 == 0) {
 			w.Committed(c)
@@ -159,7 +160,7 @@ func (s *stage) start() {
 	if s.room != nil {
 		room = s.room
 	}
-	w := fanout.New(fanout.Deps{Log: s.log, Chat: room, Presence: places{}, Bus: s.bus, Logger: slog.New(slog.DiscardHandler)})
+	w := fanout.New(fanout.Deps{Log: s.log, Chat: room, Presence: s.where, Bus: s.bus, Logger: slog.New(slog.DiscardHandler)})
 	for p := range timeline.Partitions {
 		w.Begin(p)
 	}
