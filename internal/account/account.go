@@ -18,6 +18,7 @@ import (
 	"github.com/rialto-im/rialto/internal/clock"
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/job"
+	"github.com/rialto-im/rialto/internal/news"
 	"github.com/rialto-im/rialto/internal/sqldb"
 	"github.com/rialto-im/rialto/internal/webhook"
 )
@@ -29,14 +30,24 @@ type Deps struct {
 	IDs    IDs
 	Clock  clock.Clock
 	Logger *slog.Logger
-	// SessionEnded is told of each session that ended, after the commit. May be nil.
+	// Alone: no other process has the database, so that what is in memory is all there is.
+	Alone bool
+	// News tells the other nodes, whose rooms call what follows as well (Told). May be nil: then they are not told.
+	News *news.Service
+	// Nodes counts the nodes that live; limits are divided among them. May be nil: one.
+	Nodes func() int
+	// Mine tells whether this node drops what is dead. May be nil: then it does.
+	Mine func() bool
+	// SessionEnded is told of each session that ended, on any node, after the commit; perhaps twice. May be nil.
 	SessionEnded func(ended Ended)
 	// AccessChanged is called before a block or unblock is answered: nobody admits the blocked user's messages after it
 	// returned. May be nil.
 	AccessChanged func(ctx context.Context, a, b id.User) error
 	// FriendshipChanged is called before the beginning or the end of a friendship is answered. May be nil.
 	FriendshipChanged func(ctx context.Context, a, b id.User) error
-	// SettingsChanged is told of a user whose settings changed, after the commit. May be nil.
+	// FriendshipElsewhere is told of a friendship that began or ended on another node, after the commit. May be nil.
+	FriendshipElsewhere func(a, b id.User)
+	// SettingsChanged is told of a user whose settings changed, on any node, after the commit. May be nil.
 	SettingsChanged func(user id.User)
 }
 
@@ -128,6 +139,9 @@ var steps = []string{
 	`CREATE INDEX sessions_device ON sessions (device)`,
 	`CREATE INDEX foreign_sessions_session ON foreign_sessions (session)`,
 	`CREATE TABLE login_codes (owner BIGINT PRIMARY KEY, made_ms BIGINT NOT NULL, tries BIGINT NOT NULL DEFAULT 0, sent BOOLEAN NOT NULL DEFAULT FALSE)`,
+	`CREATE TABLE taken_tickets (name {bytes} PRIMARY KEY, taken_ms BIGINT NOT NULL)`,
+	`CREATE INDEX taken_tickets_taken ON taken_tickets (taken_ms)`,
+	`ALTER TABLE login_codes ADD COLUMN claimed_ms BIGINT NOT NULL DEFAULT 0`,
 }
 
 // New opens the room, and makes its signing keys at the first start.

@@ -24,6 +24,8 @@ const (
 	codeTries = 5
 	codePage  = 32 // codes that are sent at once
 	codeRetry = 5 * time.Second
+	// codeClaim so long no other node sends what one began to send: longer than the webhook may take.
+	codeClaim = 70 * time.Second
 )
 
 var (
@@ -69,7 +71,7 @@ func (s *Service) RequestCode(ctx context.Context, handle string) error {
 	now := s.nowMs()
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO login_codes (owner, made_ms) SELECT id, $1 FROM users WHERE handle = $2
-			ON CONFLICT (owner) DO UPDATE SET made_ms = excluded.made_ms, sent = FALSE,
+			ON CONFLICT (owner) DO UPDATE SET made_ms = excluded.made_ms, sent = FALSE, claimed_ms = 0,
 				tries = CASE WHEN login_codes.made_ms > $4 THEN login_codes.tries ELSE 0 END WHERE login_codes.made_ms <= $3`,
 			now, handle, now-codeEvery.Milliseconds(), now-codeLife.Milliseconds())
 		return err
@@ -137,7 +139,7 @@ func (s *Service) RunCodes(ctx context.Context) error {
 			s.deps.Logger.Error("login codes cannot be read", "error", err)
 		}
 		var again <-chan time.Time
-		if left || err != nil {
+		if left || err != nil || !s.deps.Alone { // also what a node that died was asked for
 			again = time.After(codeRetry)
 		}
 		select {
@@ -170,12 +172,23 @@ func (s *Service) sendCodes(ctx context.Context) (left bool, err error) {
 		return false, err
 	}
 	for _, c := range list {
+		mine, err := s.claimCode(ctx, c)
+		if err != nil {
+			return true, err
+		}
+		if !mine {
+			left = true // another node sends it; should it end in the middle, one of us does
+			continue
+		}
 		if err := s.codes.Call(ctx, &c.told, nil); err != nil {
 			s.deps.Logger.Warn("a login code could not be sent", "user", c.user, "error", err)
 			left = true
+			if err := s.unclaimCode(ctx, c); err != nil {
+				return true, err
+			}
 			continue
 		}
-		err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, `UPDATE login_codes SET sent = TRUE WHERE owner = $1 AND made_ms = $2`, int64(c.user), c.madeMs)
 			return err
 		})
@@ -184,6 +197,36 @@ func (s *Service) sendCodes(ctx context.Context) (left bool, err error) {
 		}
 	}
 	return left || len(list) == codePage, nil
+}
+
+// claimCode tells whether this node is to send a code: no other has begun to a moment ago.
+func (s *Service) claimCode(ctx context.Context, c unsent) (mine bool, err error) {
+	if s.deps.Alone {
+		return true, nil
+	}
+	now := s.nowMs()
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		done, err := tx.ExecContext(ctx, `UPDATE login_codes SET claimed_ms = $1 WHERE owner = $2 AND made_ms = $3 AND NOT sent AND (claimed_ms <= $4 OR claimed_ms > $5)`,
+			now, int64(c.user), c.madeMs, now-codeClaim.Milliseconds(), now+codeClaim.Milliseconds())
+		if err != nil {
+			return err
+		}
+		n, err := done.RowsAffected()
+		mine = n > 0
+		return err
+	})
+	return mine, err
+}
+
+// unclaimCode has a code that could not be sent tried again, by any node.
+func (s *Service) unclaimCode(ctx context.Context, c unsent) error {
+	if s.deps.Alone {
+		return nil
+	}
+	return s.deps.DB.Write(context.WithoutCancel(ctx), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE login_codes SET claimed_ms = 0 WHERE owner = $1 AND made_ms = $2`, int64(c.user), c.madeMs)
+		return err
+	})
 }
 
 func (s *Service) unsentCodes(ctx context.Context, now int64) (list []unsent, err error) {

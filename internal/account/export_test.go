@@ -26,3 +26,6 @@ func (s *Service) Purge(ctx context.Context) error { return s.purge(ctx) }
 
 // TicketsMost are the tickets that are made in the life of one.
 const TicketsMost = ticketsMost
+
+// Share of a limit that is one node's.
+var Share = share

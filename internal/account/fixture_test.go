@@ -50,7 +50,19 @@ type room struct {
 
 func open(t testing.TB, config account.Config) *room {
 	t.Helper()
-	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
+	return openOn(t, sqltest.Place(t), 1, config, nil)
+}
+
+// openAlone opens a room that has its records for itself.
+func openAlone(t testing.TB, config account.Config) *room {
+	t.Helper()
+	return openOn(t, sqltest.Place(t), 1, config, func(d *account.Deps) { d.Alone = true })
+}
+
+// openOn opens a room on records that others may have open as well, each as another worker.
+func openOn(t testing.TB, place string, worker uint64, config account.Config, change func(*account.Deps)) *room {
+	t.Helper()
+	db, err := sqldb.Open(t.Context(), place)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +77,7 @@ func open(t testing.TB, config account.Config) *room {
 		t.Fatal(err)
 	}
 	r := &room{t: t, db: db, clock: &clockByHand{now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}}
-	ids, err := idgen.NewSnowflake(t.Context(), idgen.Fixed(r.clock, 1), idgen.SnowflakeConfig{})
+	ids, err := idgen.NewSnowflake(t.Context(), idgen.Fixed(r.clock, worker), idgen.SnowflakeConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,6 +87,9 @@ func open(t testing.TB, config account.Config) *room {
 			defer r.mu.Unlock()
 			r.ended = append(r.ended, e)
 		}}
+	if change != nil {
+		change(&r.deps)
+	}
 	if r.Service, err = account.New(t.Context(), r.deps, config); err != nil {
 		t.Fatal(err)
 	}

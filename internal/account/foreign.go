@@ -19,18 +19,21 @@ func (s *Service) admitStranger(ctx context.Context, who stranger) (id.Caller, e
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s%s", len(who.external), who.external, who.device))
 	c, ended, err := s.foreignSession(ctx, sum[:])
 	if errors.Is(err, sql.ErrNoRows) || err == nil && ended > 0 {
-		// Requests that come together with a first token make one session.
+		// Requests that come together with a first token make one session: those of one node wait for each other, and where several
+		// nodes are asked the first to commit has made it.
 		lock := &s.firsts[sum[0]%firstShards]
 		lock.Lock()
 		defer lock.Unlock()
-		c, ended, err = s.foreignSession(ctx, sum[:])
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			c, err = s.beginForeign(ctx, sum[:], who, 0)
-		case err == nil && ended > 0 && who.issued.UnixMilli() <= ended:
-			return id.Caller{}, auth.ErrToken // what was logged out comes back with a new token only
-		case err == nil && ended > 0:
-			c, err = s.beginForeign(ctx, sum[:], who, c.Device)
+		for try := 0; try == 0 || errors.Is(err, errNotFirst); try++ {
+			c, ended, err = s.foreignSession(ctx, sum[:])
+			switch {
+			case errors.Is(err, sql.ErrNoRows):
+				c, err = s.beginForeign(ctx, sum[:], who, id.Caller{})
+			case err == nil && ended > 0 && who.issued.UnixMilli() <= ended:
+				return id.Caller{}, auth.ErrToken // what was logged out comes back with a new token only
+			case err == nil && ended > 0:
+				c, err = s.beginForeign(ctx, sum[:], who, c)
+			}
 		}
 	}
 	if err != nil {
@@ -48,19 +51,29 @@ func (s *Service) foreignSession(ctx context.Context, sum []byte) (c id.Caller, 
 	return c, ended, err
 }
 
-func (s *Service) beginForeign(ctx context.Context, sum []byte, who stranger, device id.Device) (id.Caller, error) {
+// errNotFirst says that another node made the session.
+var errNotFirst = errors.New("another was first")
+
+// beginForeign makes a session in the place of the one before, the zero Caller's where there is none.
+func (s *Service) beginForeign(ctx context.Context, sum []byte, who stranger, before id.Caller) (id.Caller, error) {
 	user, err := s.foreignUser(ctx, who)
 	if err != nil {
 		return id.Caller{}, err
 	}
-	session, err := s.begin(ctx, user, "", &accountv1.Client{Device: uint64(device)})
+	session, err := s.beginWith(ctx, user, "", &accountv1.Client{Device: uint64(before.Device)}, func(tx *sql.Tx, session id.Session) error {
+		done, err := tx.ExecContext(ctx, `INSERT INTO foreign_sessions (sum, session) VALUES ($1, $2)
+			ON CONFLICT (sum) DO UPDATE SET session = $2 WHERE foreign_sessions.session = $3`, sum, int64(session), int64(before.Session))
+		if err != nil {
+			return err
+		}
+		if n, err := done.RowsAffected(); err != nil || n == 0 {
+			return errors.Join(err, errNotFirst)
+		}
+		return nil
+	})
 	if err != nil {
 		return id.Caller{}, err
 	}
-	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO foreign_sessions (sum, session) VALUES ($1, $2) ON CONFLICT (sum) DO UPDATE SET session = $2`, sum, int64(session.Session))
-		return err
-	})
 	return id.Caller{User: user, Device: id.Device(session.Device), Session: id.Session(session.Session)}, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/job"
 	"github.com/rialto-im/rialto/internal/message"
+	"github.com/rialto-im/rialto/internal/news"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -75,12 +76,18 @@ func (s *Service) change(ctx context.Context, a, b id.User, change func(mine, th
 		if err == nil && !proto.Equal(theirs, theirsBefore) {
 			err = s.putRelation(ctx, tx, b, theirs)
 		}
+		if err == nil && friendship {
+			err = s.put(ctx, tx, news.Item{Kind: friendshipNews, User: a, Other: uint64(b)})
+		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.deps.Outbox.Wake()
+	if friendship {
+		s.sent()
+	}
 	if friendship && s.deps.FriendshipChanged != nil {
 		return mine, s.deps.FriendshipChanged(ctx, a, b)
 	}

@@ -21,15 +21,27 @@ const attemptsMost = 100_000
 
 func newLimit(most int) *limit { return &limit{most: most, counts: map[string]int{}} }
 
-// take counts a deed, and tells whether it is within the limit.
-func (l *limit) take(key string, now time.Time) bool {
+// shareLeast of a limit is a node's, however many nodes there are: people would be refused before those who guess.
+const shareLeast = 5
+
+// share of a limit that is one node's. Whoever spreads deeds over all nodes has the limit, rounded up to so many for each node, or
+// shareLeast for each node where that is more.
+func share(most, nodes int) int {
+	if nodes < 2 {
+		return most
+	}
+	return min(most, max((most+nodes-1)/nodes, shareLeast))
+}
+
+// take counts a deed, and tells whether it is within this node's share of the limit, of so many nodes.
+func (l *limit) take(key string, now time.Time, nodes int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now.Sub(l.since) > time.Minute {
 		l.since, l.counts = now, map[string]int{} // a new map, not one emptied: nobody waits for that
 	}
 	n, known := l.counts[key]
-	if n >= l.most || !known && len(l.counts) >= attemptsMost {
+	if n >= share(l.most, nodes) || !known && len(l.counts) >= attemptsMost {
 		return false
 	}
 	l.counts[key] = n + 1
@@ -40,7 +52,11 @@ var errLogins = &errs.Error{Kind: errs.Exhausted, Reason: "too_many_logins", Mes
 
 // admit counts logins by handle, known or not.
 func (s *Service) admit(handle string) error {
-	if !s.logins.take(handle, s.deps.Clock.Now()) {
+	nodes := 1
+	if s.deps.Nodes != nil {
+		nodes = s.deps.Nodes()
+	}
+	if !s.logins.take(handle, s.deps.Clock.Now(), nodes) {
 		return errLogins
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/job"
 	"github.com/rialto-im/rialto/internal/message"
+	"github.com/rialto-im/rialto/internal/news"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 	"google.golang.org/protobuf/proto"
@@ -204,11 +205,14 @@ func (s *Service) UpdateSettings(ctx context.Context, c id.Caller, set *accountv
 		return nil, err
 	}
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE users SET settings = $1 WHERE id = $2`, raw, int64(c.User))
-		return err
+		if _, err := tx.ExecContext(ctx, `UPDATE users SET settings = $1 WHERE id = $2`, raw, int64(c.User)); err != nil {
+			return err
+		}
+		return s.put(ctx, tx, news.Item{Kind: settingsNews, User: c.User})
 	})
-	if err == nil && s.deps.SettingsChanged != nil {
-		s.deps.SettingsChanged(c.User)
+	if err == nil {
+		s.sent()
+		s.tellSettings(c.User)
 	}
 	return set, err
 }

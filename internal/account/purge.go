@@ -24,8 +24,10 @@ func (s *Service) Run(ctx context.Context) error {
 	tick := time.NewTicker(purgeEvery)
 	defer tick.Stop()
 	for {
-		if err := s.purge(ctx); err != nil && ctx.Err() == nil {
-			s.deps.Logger.Warn("dead sessions could not be dropped", "error", err)
+		if s.deps.Mine == nil || s.deps.Mine() {
+			if err := s.purge(ctx); err != nil && ctx.Err() == nil {
+				s.deps.Logger.Warn("dead sessions could not be dropped", "error", err)
+			}
 		}
 		select {
 		case <-tick.C:
@@ -36,7 +38,7 @@ func (s *Service) Run(ctx context.Context) error {
 }
 
 func (s *Service) purge(ctx context.Context) error {
-	for _, some := range []func(context.Context, *sql.Tx, int64) (int, error){dropSessions, dropSpent} {
+	for _, some := range []func(context.Context, *sql.Tx, int64) (int, error){dropSessions, dropSpent, dropTaken} {
 		for n := purgeBatch; n == purgeBatch; {
 			if err := ctx.Err(); err != nil {
 				return err

@@ -104,7 +104,7 @@ func TestSpentTokensAreForgotten(t *testing.T) {
 
 // TestTicketsAreBounded: very many have others wait for at most a life; each that was given is good all its life.
 func TestTicketsAreBounded(t *testing.T) {
-	r := open(t, account.Config{})
+	r := openAlone(t, account.Config{})
 	_, c := r.register("anna")
 	first := ""
 	for n := range account.TicketsMost {

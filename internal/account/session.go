@@ -99,6 +99,11 @@ func checkClient(c *accountv1.Client) error {
 // begin opens a session on a device, and ends those that the device policy gives up for it. phc is the password's hash that was
 // checked for it, which must be so still: a new password ends all that the old one opened. Empty: none was.
 func (s *Service) begin(ctx context.Context, user id.User, phc string, c *accountv1.Client) (*accountv1.Session, error) {
+	return s.beginWith(ctx, user, phc, c, nil)
+}
+
+// beginWith is begin with a change in the same transaction. It may be nil.
+func (s *Service) beginWith(ctx context.Context, user id.User, phc string, c *accountv1.Client, with func(tx *sql.Tx, session id.Session) error) (*accountv1.Session, error) {
 	if c == nil {
 		c = &accountv1.Client{}
 	}
@@ -142,11 +147,14 @@ func (s *Service) begin(ctx context.Context, user id.User, phc string, c *accoun
 		case "one_per_type":
 			where, args = `(device = $3 OR type = $4)`, append(args, typ)
 		}
-		if ended, err = endSessions(ctx, tx, "replaced", where, args...); err != nil {
+		if ended, err = s.endSessions(ctx, tx, "replaced", where, args...); err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `INSERT INTO sessions (id, owner, device, name, type, refresh, rotated_ms, created_ms, used_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $7)`,
 			int64(session), int64(user), int64(device), name, typ, auth.Sum(token), now)
+		if err == nil && with != nil {
+			err = with(tx, id.Session(session))
+		}
 		return err
 	})
 	if err != nil {
@@ -170,7 +178,7 @@ func (s *Service) still(ctx context.Context, tx *sql.Tx, user id.User, phc strin
 }
 
 // endSessions of user $1 at time $2 that are open and match where.
-func endSessions(ctx context.Context, tx *sql.Tx, reason, where string, args ...any) ([]Ended, error) {
+func (s *Service) endSessions(ctx context.Context, tx *sql.Tx, reason, where string, args ...any) ([]Ended, error) {
 	rows, err := tx.QueryContext(ctx, `UPDATE sessions SET ended_ms = $2 WHERE owner = $1 AND ended_ms = 0 AND `+where+` RETURNING owner, id`, args...)
 	if err != nil {
 		return nil, err
@@ -184,16 +192,10 @@ func endSessions(ctx context.Context, tx *sql.Tx, reason, where string, args ...
 		}
 		ended = append(ended, e)
 	}
-	return ended, rows.Err()
-}
-
-func (s *Service) tell(ended []Ended) {
-	if s.deps.SessionEnded == nil {
-		return
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, err
 	}
-	for _, e := range ended {
-		s.deps.SessionEnded(e)
-	}
+	return ended, s.putEnded(ctx, tx, ended)
 }
 
 func (s *Service) session(c id.Caller, refresh string) (*accountv1.Session, error) {
@@ -245,7 +247,7 @@ func (s *Service) Refresh(ctx context.Context, r *accountv1.RefreshRequest) (*ac
 			return nil
 		}
 		if err == nil {
-			ended, err = endSessions(ctx, tx, "refresh_reused", `id = $3`, user, now, session)
+			ended, err = s.endSessions(ctx, tx, "refresh_reused", `id = $3`, user, now, session)
 		}
 		return err
 	})
@@ -272,7 +274,7 @@ func (s *Service) RevokeSession(ctx context.Context, c id.Caller, session id.Ses
 func (s *Service) end(ctx context.Context, user id.User, reason, where string, args ...any) error {
 	var ended []Ended
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
-		ended, err = endSessions(ctx, tx, reason, where, append([]any{int64(user), s.nowMs()}, args...)...)
+		ended, err = s.endSessions(ctx, tx, reason, where, append([]any{int64(user), s.nowMs()}, args...)...)
 		return err
 	})
 	if err == nil {
@@ -310,7 +312,7 @@ func (s *Service) ChangePassword(ctx context.Context, c id.Caller, r *accountv1.
 		if err := setPassword(ctx, tx, c.User, phc, fresh, wrong); err != nil {
 			return err
 		}
-		ended, err = endSessions(ctx, tx, "password_changed", `id <> $3`, int64(c.User), s.nowMs(), int64(c.Session))
+		ended, err = s.endSessions(ctx, tx, "password_changed", `id <> $3`, int64(c.User), s.nowMs(), int64(c.Session))
 		return err
 	})
 	if err == nil {

@@ -269,7 +269,11 @@ func TestANewPasswordEndsTheOthers(t *testing.T) {
 }
 
 func TestTicketsAreGoodOnceAndShortly(t *testing.T) {
-	r := open(t, account.Config{})
+	t.Run("one of several", func(t *testing.T) { testTickets(t, open(t, account.Config{})) })
+	t.Run("alone", func(t *testing.T) { testTickets(t, openAlone(t, account.Config{})) })
+}
+
+func testTickets(t *testing.T, r *room) {
 	_, c := r.register("anna")
 	ticket := func() string {
 		k, err := r.CreateTicket(t.Context(), c)

@@ -28,6 +28,7 @@ import (
 	"github.com/rialto-im/rialto/internal/job"
 	"github.com/rialto-im/rialto/internal/lifecycle"
 	"github.com/rialto-im/rialto/internal/media"
+	"github.com/rialto-im/rialto/internal/news"
 	"github.com/rialto-im/rialto/internal/presence"
 	"github.com/rialto-im/rialto/internal/rpc"
 	"github.com/rialto-im/rialto/internal/sqldb"
@@ -74,6 +75,7 @@ type House struct {
 	gateway  *gateway.Server
 	rpc      *rpc.Server
 	outbox   *job.Outbox
+	news     *news.Service
 
 	listener, adminListener net.Listener
 	leaving                 atomic.Bool
@@ -117,7 +119,11 @@ func (h *House) rooms(ctx context.Context) (err error) {
 	if h.outbox, err = job.NewOutbox(ctx, h.db, h.logger); err != nil {
 		return err
 	}
+	if err := h.hear(ctx); err != nil {
+		return err
+	}
 	h.accounts, err = account.New(ctx, account.Deps{DB: h.db, Outbox: h.outbox, IDs: ids, Clock: system, Logger: h.logger,
+		Alone: !h.config.Clustered(), News: h.news, Nodes: func() int { return len(h.cluster.Nodes()) }, Mine: h.first,
 		SessionEnded: func(e account.Ended) {
 			h.presence.LoggedOut(e.User)
 			h.gateway.EndSession(e.User, e.Session, e.Reason)
@@ -127,6 +133,10 @@ func (h *House) rooms(ctx context.Context) (err error) {
 			h.presence.Changed(a) // to b, and the other way round: friends see each other
 			h.presence.Changed(b)
 			return h.chat.FriendshipChanged(ctx, a, b)
+		},
+		FriendshipElsewhere: func(a, b id.User) {
+			h.presence.Changed(a)
+			h.presence.Changed(b)
 		},
 		SettingsChanged: func(u id.User) { h.presence.Changed(u) },
 	}, h.config.Account)
@@ -146,7 +156,7 @@ func (h *House) rooms(ctx context.Context) (err error) {
 	}
 	transient := func(users []id.User, frame []byte) { h.fanout.Transient(users, frame) }
 	h.chat, err = chat.New(ctx, chat.Deps{Log: h.log, DB: h.db, IDs: ids, MessageIDs: messages, Relations: h.accounts,
-		Clock: system, Logger: h.logger, Alone: h.config.Postgres == "", Uploads: h.media.Use, Expired: h.media.Expired, Outbox: h.outbox, Transient: transient, ExternalIDs: h.accounts.ExternalIDs}, h.config.Chat)
+		Clock: system, Logger: h.logger, Alone: !h.config.Clustered(), Mine: h.mine, Uploads: h.media.Use, Expired: h.media.Expired, Outbox: h.outbox, Transient: transient, ExternalIDs: h.accounts.ExternalIDs}, h.config.Chat)
 	if err != nil {
 		return err
 	}
@@ -197,6 +207,7 @@ func (h *House) start(ctx context.Context) error {
 	h.stack.Start("media", h.media.Run)
 	h.stack.Start("cluster", h.cluster.Run)
 	h.stack.Start("fanout", h.fanout.Run)
+	h.stack.Start("news", h.listen)
 	h.stack.Start("accounts", h.accounts.Run)
 	h.stack.Start("codes", h.accounts.RunCodes)
 	h.stack.Start("outbox", func(ctx context.Context) error { return h.outbox.Run(ctx, h.carry) })
