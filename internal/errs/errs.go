@@ -5,6 +5,8 @@ package errs
 
 import (
 	"errors"
+	"io"
+	"net"
 	"time"
 )
 
@@ -59,7 +61,8 @@ func Wrap(kind Kind, reason, message string, cause error) *Error {
 	return &Error{Kind: kind, Reason: reason, Message: message, Cause: cause}
 }
 
-// Of finds the Error in err's chain. An error without one is Internal, with a message that gives nothing away; nil stays nil.
+// Of finds the Error in err's chain. Without one, an error of the network, as of an engine that is away, is Unavailable, and any other
+// Internal, with messages that give nothing away; nil stays nil.
 func Of(err error) *Error {
 	if err == nil {
 		return nil
@@ -68,7 +71,16 @@ func Of(err error) *Error {
 	if errors.As(err, &e) {
 		return e
 	}
+	if away(err) {
+		return &Error{Kind: Unavailable, Reason: "storage", Message: "the server cannot reach its stores at the moment; try again", Retry: time.Second, Cause: err}
+	}
 	return &Error{Kind: Internal, Reason: "internal", Message: "the server failed; try again", Cause: err}
+}
+
+// away tells that somebody could not be reached, or went while they were asked.
+func away(err error) bool {
+	var network net.Error
+	return errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // Is tells whether err is of a kind.

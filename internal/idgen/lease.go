@@ -374,8 +374,8 @@ func errEnded(c counting) error {
 
 // errWait is a store's failure; what the store says of itself stays.
 func errWait(err error) error {
-	if errs.Is(err, errs.Unavailable) {
-		return errs.Of(err)
+	if e := (*errs.Error)(nil); errors.As(err, &e) && e.Kind == errs.Unavailable {
+		return e
 	}
 	return &errs.Error{Kind: errs.Unavailable, Reason: "ids_wait", Message: "the server could not lease ids in time; try again", Retry: 200 * time.Millisecond, Cause: err}
 }
