@@ -76,6 +76,7 @@ type House struct {
 	rpc      *rpc.Server
 	outbox   *job.Outbox
 	news     *news.Service
+	turn     *job.Turn // at the outbox
 
 	listener, adminListener net.Listener
 	leaving                 atomic.Bool
@@ -188,7 +189,7 @@ func (h *House) rooms(ctx context.Context) (err error) {
 		h.fanout.End(part)
 		h.presence.End(part)
 	}}
-	if err := h.join(ctx, carries); err != nil {
+	if err := h.join(ctx, carries, h.share()); err != nil {
 		return err
 	}
 	h.rpc = rpc.New(rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Media: h.media, IDs: h.ids, Proxied: h.config.Plaintext, Clock: system, Logger: h.logger})
@@ -210,7 +211,7 @@ func (h *House) start(ctx context.Context) error {
 	h.stack.Start("news", h.listen)
 	h.stack.Start("accounts", h.accounts.Run)
 	h.stack.Start("codes", h.accounts.RunCodes)
-	h.stack.Start("outbox", func(ctx context.Context) error { return h.outbox.Run(ctx, h.carry) })
+	h.stack.Start("outbox", h.post)
 	h.stack.Start("gateway", h.gateway.Run)
 	return h.serve(ctx)
 }

@@ -1,6 +1,6 @@
 // Package job runs durable background work. So far: the outbox, by which a change of records and the events that it causes in
 // users' streams are committed together. Events are handed over at least once, those of one node in the order of its commits.
-// Where several write, those on the same rows as well: change the rows first, then Put.
+// Where several write, those on the same rows as well: change the rows first, then Put. One node at a time hands them over (Turn).
 package job
 
 import (
@@ -39,6 +39,7 @@ func NewOutbox(ctx context.Context, db *sqldb.DB, logger *slog.Logger) (*Outbox,
 	o := &Outbox{db: db, logger: logger, wake: make(chan struct{}, 1)}
 	return o, db.Migrate(ctx, "job", []string{
 		`CREATE TABLE outbox (n {number}, owner BIGINT NOT NULL, body {bytes} NOT NULL)`,
+		`CREATE TABLE outbox_turn (one BIGINT PRIMARY KEY, node TEXT NOT NULL, token TEXT NOT NULL)`,
 	})
 }
 
@@ -53,12 +54,7 @@ func (o *Outbox) Put(ctx context.Context, tx *sql.Tx, events ...Event) error {
 }
 
 // Wake has Run look at once.
-func (o *Outbox) Wake() {
-	select {
-	case o.wake <- struct{}{}:
-	default:
-	}
-}
+func (o *Outbox) Wake() { poke(o.wake) }
 
 // Run hands events to carry, in order, until ctx ends. carry is called again with the same events after an error.
 func (o *Outbox) Run(ctx context.Context, carry func(context.Context, []Event) error) error {

@@ -1,0 +1,181 @@
+package job
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"sync/atomic"
+	"time"
+)
+
+// Where several nodes share an outbox, one of them carries, so that a user's events come in their order. Which one, the cluster says:
+// Begin and End. Since that is told at any time, also in the middle of a step, a row says whose step may be under way: who comes next waits
+// until the one before has come to its end, or does not live any more.
+//
+// A node that was taken for dead and was only paused may hand events over a second time, behind later ones: it asks before each step
+// whether the row is still its own, and what it had begun by then it ends.
+
+const (
+	takeEvery = 50 * time.Millisecond // so often the next one looks whether the one before has ended
+	lookOften = 500 * time.Millisecond
+	hintEvery = 10 * time.Millisecond // wake-ups gather for so long before another node is told
+	leaveTime = 5 * time.Second       // that a step may go on for when the node stops
+)
+
+// Turn is a node's place among those that share an outbox.
+type Turn struct {
+	node      string
+	alive     func(node string) bool
+	elsewhere func()
+	token     string // of this process
+
+	on      atomic.Bool
+	changed chan struct{}
+	heard   chan struct{}
+}
+
+// NewTurn of a node. alive tells whether a node lives, elsewhere tells the others that there are events (Heard), which may be lost; it may
+// be nil. Neither may block.
+func NewTurn(node string, alive func(node string) bool, elsewhere func()) *Turn {
+	if elsewhere == nil {
+		elsewhere = func() {}
+	}
+	return &Turn{node: node, alive: alive, elsewhere: elsewhere, token: rand.Text(), changed: make(chan struct{}, 1), heard: make(chan struct{}, 1)}
+}
+
+// Begin is called when it is this node's turn, End when it is no longer. They are made for cluster.Work with one part.
+func (t *Turn) Begin(int) { t.set(true) }
+
+// End of the turn. A step that is under way comes to its end.
+func (t *Turn) End(int) { t.set(false) }
+
+func (t *Turn) set(on bool) {
+	t.on.Store(on)
+	poke(t.changed)
+}
+
+// Heard is told that another node has put events.
+func (t *Turn) Heard() { poke(t.heard) }
+
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// RunInTurn is Run for one of several nodes.
+func (o *Outbox) RunInTurn(ctx context.Context, t *Turn, carry func(context.Context, []Event) error) error {
+	for ctx.Err() == nil {
+		if t.on.Load() {
+			o.turn(ctx, t, carry)
+			continue
+		}
+		select {
+		case <-o.wake:
+			t.elsewhere()
+			sleep(ctx, t.changed, hintEvery)
+		case <-t.heard: // by the one whose turn it is
+		case <-t.changed:
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// turn carries while it is this node's turn.
+func (o *Outbox) turn(ctx context.Context, t *Turn, carry func(context.Context, []Event) error) {
+	// A step is not cut off by the end of ctx at once: what is handed over half would come again, behind what comes next.
+	under, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(leaveTime, cancel) })()
+	wait, taken := retryFirst, false
+	for t.on.Load() && ctx.Err() == nil {
+		n, err := 0, error(nil)
+		if !taken {
+			taken, err = o.take(under, t)
+		}
+		if taken && err == nil {
+			n, err = o.stepOf(under, t, carry)
+		}
+		switch {
+		case errors.Is(err, errTaken):
+			taken = false
+		case err != nil && under.Err() != nil: // cut off in the middle: the row stays this node's until it is gone
+			return
+		case err != nil:
+			o.logger.Warn("events wait in the outbox", "error", err)
+			sleep(ctx, nil, wait)
+			wait = min(2*wait, retryMost)
+		case !taken:
+			sleep(ctx, t.changed, takeEvery)
+		case n == 0:
+			wait = retryFirst
+			o.idle(ctx, t)
+		}
+	}
+	if taken {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
+		defer cancel()
+		if err := o.giveUp(end, t); err != nil {
+			o.logger.Warn("who carries the outbox next waits until this node is gone, or has its turn again", "error", err)
+		}
+	}
+}
+
+// idle until there may be events.
+func (o *Outbox) idle(ctx context.Context, t *Turn) {
+	timer := time.NewTimer(lookOften)
+	defer timer.Stop()
+	select {
+	case <-o.wake:
+	case <-t.heard:
+	case <-t.changed:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+var errTaken = errors.New("another node carries")
+
+// stepOf is step, for the one whose row it is.
+func (o *Outbox) stepOf(ctx context.Context, t *Turn, carry func(context.Context, []Event) error) (int, error) {
+	return o.step(ctx, func(ctx context.Context, events []Event) error {
+		var token string
+		if err := o.db.Read().QueryRowContext(ctx, `SELECT token FROM outbox_turn`).Scan(&token); err != nil {
+			return err
+		}
+		if token != t.token {
+			return errTaken
+		}
+		return carry(ctx, events)
+	})
+}
+
+// take makes the row this process's, unless another node that lives may still be in a step. A process of this node's name that had it is
+// gone.
+func (o *Outbox) take(ctx context.Context, t *Turn) (taken bool, err error) {
+	err = o.db.Write(ctx, func(tx *sql.Tx) error {
+		taken = false
+		var node, token string
+		err := tx.QueryRowContext(ctx, `SELECT node, token FROM outbox_turn`).Scan(&node, &token)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if node != "" && node != t.node && t.alive(node) {
+			return nil
+		}
+		taken = true
+		_, err = tx.ExecContext(ctx, `INSERT INTO outbox_turn (one, node, token) VALUES (1, $1, $2) ON CONFLICT (one) DO UPDATE SET node = $1, token = $2`, t.node, t.token)
+		return err
+	})
+	return taken && err == nil, err
+}
+
+func (o *Outbox) giveUp(ctx context.Context, t *Turn) error {
+	return o.db.Write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE outbox_turn SET node = '', token = '' WHERE token = $1`, t.token)
+		return err
+	})
+}
