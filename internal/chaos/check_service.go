@@ -42,47 +42,68 @@ func stage(events []Event, name string) time.Duration {
 	return never
 }
 
-// available is INV17: while one node is down, the others serve, but for the time that it takes to notice.
+// available is INV17: while one node is down, and the others have noticed, they serve, and what is stored is shown soon.
 func available(m *material) *Verdict {
 	v := verdict("INV17", "availability while one node is down")
+	ops, bad, shown, windows := 0, 0, 0, m.downs()
+	for _, w := range windows {
+		for _, o := range m.ops {
+			if o.F != FProbe && o.F != FSend || !strings.HasPrefix(o.Proc, "probe.") || o.Node == w.node || o.begin < w.begin || o.begin+callTime > w.end {
+				continue
+			}
+			ops++
+			if o.how != Ok {
+				bad++
+				if len(v.Found) < mostFound {
+					v.Found = append(v.Found, fmt.Sprintf("%s by %s at %s, while %s was in force: %s", o.F, o.Node, at(o.begin), w.text, o.Err))
+				}
+			}
+		}
+	}
+	if bad*1000 > ops {
+		v.State = Violated
+	}
+	for _, e := range m.events {
+		if e.F != FDeliver || e.Text == "" {
+			continue
+		}
+		_, stored := m.begun(e.Text)
+		for _, w := range windows {
+			if stored >= w.begin && stored+m.about.Settle <= w.end {
+				if shown++; e.T-stored > m.about.Settle {
+					v.violate("%s showed %q, acknowledged at %s, at %s, while %s was in force", e.Proc, e.Text, at(stored), at(e.T), w.text)
+				}
+			}
+		}
+	}
+	v.What = fmt.Sprintf("%d calls of the others in %d windows that began %v after a node went, %d failed; %d showings", ops, len(windows), m.about.Settle, bad, shown)
+	if ops == 0 {
+		v.State, v.What = NotChecked, "at no time one node alone was down for long enough, with others to serve"
+	}
+	return v
+}
+
+// down is a time in which one node alone was down, and nothing else was broken.
+type down struct {
+	fault
+	node string
+}
+
+// downs gives those times, from when the others have noticed.
+func (m *material) downs() (list []down) {
 	faults := m.faults()
-	ops, bad, windows := 0, 0, 0
 	for _, f := range faults {
 		words := append(strings.Fields(f.text), "")
 		kind, node := words[0], words[1]
 		if len(m.about.Nodes) < 2 || !slices.Contains([]string{Kill, Stop, Pause}, kind) || !slices.Contains(m.about.Nodes, node) {
 			continue
 		}
-		alone := true
-		for _, g := range faults {
-			alone = alone && (g == f || g.end < f.begin || g.begin > f.end)
-		}
-		from := f.begin + m.about.Settle
-		if !alone || f.end <= from {
-			continue
-		}
-		windows++
-		for _, o := range m.ops {
-			if o.F != FProbe && o.F != FSend || !strings.HasPrefix(o.Proc, "probe.") || o.Node == node || o.begin < from || o.begin+callTime > f.end {
-				continue
-			}
-			ops++
-			if o.how != Ok {
-				bad++
-				if bad <= mostFound {
-					v.Found = append(v.Found, fmt.Sprintf("%s by %s at %s, while %s was in force: %s", o.F, o.Node, at(o.begin), f.text, o.Err))
-				}
-			}
+		alone := !slices.ContainsFunc(faults, func(g fault) bool { return g != f && g.end >= f.begin && g.begin <= f.end })
+		if f.begin += m.about.Settle; alone && f.end > f.begin {
+			list = append(list, down{f, node})
 		}
 	}
-	v.What = fmt.Sprintf("%d calls of the others in %d windows that began %v after a node went; %d failed", ops, windows, m.about.Settle, bad)
-	switch {
-	case windows == 0:
-		v.State, v.What = NotChecked, "at no time one node alone was down for long enough, with others to serve"
-	case bad*1000 > ops:
-		v.State = Violated
-	}
-	return v
+	return list
 }
 
 // live is INV18: when all faults are over, all comes to rest: nothing waits to be sent, nothing was refused that may be

@@ -262,6 +262,15 @@ func TestBadRuns(t *testing.T) {
 			p.register(chaos.FProfile, "x")
 		}},
 		{"INV17", "others fail while a node is down", func(p *tape) { p.kill(3, 4) }},
+		{"INV17", "shown late while a node is down", func(p *tape) {
+			f := p.begin(chaos.Event{F: chaos.FFault, Proc: "nemesis", Text: "pause n2 for 1m0s"})
+			p.now += time.Second
+			p.send(alice, open, 6, "late")
+			p.now += time.Second
+			p.give(bob, open, 6, alice, "late")
+			p.now += time.Minute
+			p.end(f, chaos.Ok)
+		}},
 		{"INV18", "presence that stays wrong", func(p *tape) {
 			p.note(chaos.Event{F: chaos.FSeen, Other: carol, N: 1, Text: "offline", Node: "n3"})
 		}},
