@@ -153,7 +153,7 @@ func Answer(t testing.TB, url string) (int, string) {
 // Postgres starts a private server of PostgreSQL for the test, and gives its address.
 func Postgres(t testing.TB) string {
 	t.Helper()
-	cmd := exec.Command("go", "run", "./internal/sqldb/sqltest/withpostgres", "sh", "-c", `echo "$RIALTO_TEST_RECORDS"; cat`)
+	cmd := exec.Command("go", "run", "./internal/sqldb/sqltest/withpostgres", "sh", "-c", `echo "$TEST_RECORDS"; cat`)
 	cmd.Dir, cmd.Stderr = Root, t.Output()
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -173,8 +173,8 @@ func Postgres(t testing.TB) string {
 		}
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal("PostgreSQL did not start: ", err)
+	if err != nil || !strings.HasPrefix(line, "postgres://") {
+		t.Fatalf("PostgreSQL did not start, or its address is not told: %q %v", line, err)
 	}
 	return strings.TrimSpace(line)
 }
