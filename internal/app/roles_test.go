@@ -1,0 +1,129 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	neturl "net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/blob/s3blob/s3test"
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
+	rialto "github.com/rialto-im/rialto/sdk/go"
+)
+
+// TestRolesApart: one node holds the sockets, another answers calls, a third carries the messages; a message goes from a call to a
+// socket through all of them. A node does not serve what is not its role.
+func TestRolesApart(t *testing.T) {
+	address, s3 := sqltest.Schema(t, sqltest.Postgres(t)), s3test.Start(t)
+	shared := []string{"postgres=" + address, "s3.endpoint=" + s3.Endpoint, "s3.bucket=" + s3.Bucket(t), "s3.access_key=" + s3.AccessKey, "s3.secret_key=" + s3.SecretKey}
+	nodes := map[string]*House{}
+	for _, role := range []string{"worker", "gateway", "api"} {
+		h, err := Open(t.Context(), configure(t, filepath.Join(t.TempDir(), "data"), append(shared, "roles="+role, "node="+role)...), slog.New(slog.NewTextHandler(t.Output(), nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := h.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		nodes[role] = h
+	}
+	for role, h := range nodes {
+		if code, _ := get(t, url(h)+"/healthz"); code != http.StatusOK {
+			t.Errorf("%s: health is %d", role, code)
+		}
+		if code, text := get(t, url(h)+"/v1/openapi.json"); (code == http.StatusOK) != (role == "api") || role != "api" && !strings.Contains(text, role) {
+			t.Errorf("%s: calls are answered with %d, %.100q", role, code, text)
+		}
+		if code, _ := get(t, url(h)+"/v1/socket"); (code == http.StatusNotFound) != (role != "gateway") {
+			t.Errorf("%s: sockets are answered with %d", role, code)
+		}
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(time.Minute); nodes["worker"].own() < nodes["worker"].held() || nodes["gateway"].held() < 16; {
+		if now := <-tick.C; now.After(end) {
+			t.Fatalf("the worker has %v partitions of %v", nodes["worker"].own(), nodes["gateway"].held())
+		}
+	}
+	if nodes["api"].own()+nodes["gateway"].own() > 0 {
+		t.Error("a node that is no worker has partitions")
+	}
+	throughAll(t, nodes)
+}
+
+// throughAll has a message go from a call to a socket. A proxy in front sends each to whom it is for.
+func throughAll(t *testing.T, nodes map[string]*House) {
+	to := func(role string) *httputil.ReverseProxy {
+		u, err := neturl.Parse(url(nodes[role]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return httputil.NewSingleHostReverseProxy(u)
+	}
+	sockets, calls := to("gateway"), to("api")
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/socket" {
+			sockets.ServeHTTP(w, r)
+		} else {
+			calls.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(front.Close)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	events := make(chan rialto.Event, 100)
+	open := func(name string) *rialto.Client {
+		c, err := rialto.New(rialto.Config{URL: front.URL, Handler: func(e rialto.Event) {
+			if name == "bobo" {
+				events <- e
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Register(ctx, name, "a good password", name); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	anna, bobo := open("anna"), open("bobo")
+	running(t, bobo)
+	running(t, anna)
+	for e := range events {
+		if e.Online != nil && *e.Online {
+			break
+		}
+	}
+	direct, err := anna.Chat().OpenDirect(ctx, connect.NewRequest(&chatv1.OpenDirectRequest{User: bobo.User()}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		if _, err := anna.SendText(ctx, direct.Msg.Id, fmt.Sprint("through three nodes ", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := 0; i < 20; {
+		select {
+		case e := <-events:
+			if text := e.Message.GetContent().GetText(); text == fmt.Sprint("through three nodes ", i) {
+				i++
+			} else if text != "" {
+				t.Fatalf("message %d is %q", i, text)
+			}
+		case <-ctx.Done():
+			t.Fatalf("%d messages came", i)
+		}
+	}
+}
