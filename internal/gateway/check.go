@@ -14,7 +14,8 @@ import (
 // bus, a partition that moved, a conversation that is newly followed), and, slowly, everywhere.
 type checker struct {
 	server *Server
-	wake   chan struct{}
+	wake   chan struct{} // every or parts
+	came   chan struct{} // fresh
 
 	mu    sync.Mutex // guards what follows
 	every bool       // all are due
@@ -26,19 +27,19 @@ const (
 	// checkDoubt: who is behind at one look, and still at one so much later, has missed something; else it was under way.
 	checkDoubt = time.Second
 	// checkPace bounds how many tails are read, in so long.
-	checkPace  = 200
+	checkPace  = 100
 	checkPause = 50 * time.Millisecond
 	// checkSlices that a slow round over all connections is cut into.
 	checkSlices = hubShards
 )
 
 func newChecker(s *Server) *checker {
-	return &checker{server: s, wake: make(chan struct{}, 1), parts: map[int]bool{}, fresh: map[id.Conversation]bool{}}
+	return &checker{server: s, wake: make(chan struct{}, 1), came: make(chan struct{}, 1), parts: map[int]bool{}, fresh: map[id.Conversation]bool{}}
 }
 
-func (k *checker) poke() {
+func poke(c chan struct{}) {
 	select {
-	case k.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -48,7 +49,7 @@ func (k *checker) all() {
 	k.mu.Lock()
 	k.every = true
 	k.mu.Unlock()
-	k.poke()
+	poke(k.wake)
 }
 
 // Recheck has the connections of a partition's users, and its large conversations, compared with what is stored, soon.
@@ -56,7 +57,7 @@ func (s *Server) Recheck(partition int) {
 	s.check.mu.Lock()
 	s.check.parts[partition] = true
 	s.check.mu.Unlock()
-	s.check.poke()
+	poke(s.check.wake)
 }
 
 // follow has a conversation compared as soon as it is known that it is followed here.
@@ -64,23 +65,31 @@ func (k *checker) follow(c id.Conversation) {
 	k.mu.Lock()
 	k.fresh[c] = true
 	k.mu.Unlock()
-	k.poke()
+	poke(k.came)
 }
 
 // take gives what is due.
-func (k *checker) take() (which func(of uint64) bool, fresh map[id.Conversation]bool) {
+func (k *checker) take() (which func(of uint64) bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	every, parts := k.every, k.parts
-	fresh = k.fresh
-	k.every, k.parts, k.fresh = false, map[int]bool{}, map[id.Conversation]bool{}
+	k.every, k.parts = false, map[int]bool{}
 	switch {
 	case every:
-		which = func(uint64) bool { return true }
+		return func(uint64) bool { return true }
 	case len(parts) > 0:
-		which = func(of uint64) bool { return parts[k.server.partition(of)] }
+		return func(of uint64) bool { return parts[k.server.partition(of)] }
 	}
-	return which, fresh
+	return func(uint64) bool { return false }
+}
+
+// takeFresh gives what is newly followed.
+func (k *checker) takeFresh() map[id.Conversation]bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	fresh := k.fresh
+	k.fresh = map[id.Conversation]bool{}
+	return fresh
 }
 
 func (s *Server) partition(of uint64) int {
@@ -90,7 +99,11 @@ func (s *Server) partition(of uint64) int {
 	return s.deps.Partition(of)
 }
 
+// run compares until ctx ends. What is newly followed does not wait for the rest.
 func (k *checker) run(ctx context.Context) {
+	var fresh sync.WaitGroup
+	defer fresh.Wait()
+	fresh.Go(func() { k.runFresh(ctx) })
 	tick := time.NewTicker(k.server.config.CheckEvery / checkSlices)
 	defer tick.Stop()
 	slice := 0
@@ -103,17 +116,30 @@ func (k *checker) run(ctx context.Context) {
 			l.slice(ctx, slice, func(uint64) bool { return true })
 			slice = (slice + 1) % checkSlices
 		case <-k.wake:
-			which, fresh := k.take()
-			l.fresh(ctx, fresh)
-			for i := 0; which != nil && i < checkSlices; i++ {
+			which := k.take()
+			for i := range checkSlices {
 				l.slice(ctx, i, which)
+				l.judge(time.Now().Add(-checkDoubt))
 			}
 		}
-		l.judge(ctx)
+		l.wait(ctx)
 	}
 }
 
-// look is one look at some connections and conversations, of which some are behind.
+func (k *checker) runFresh(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.came:
+			l := look{server: k.server}
+			l.fresh(ctx, k.takeFresh())
+			l.wait(ctx)
+		}
+	}
+}
+
+// look is one look at some connections and conversations, of which some are behind: the earliest first.
 type look struct {
 	server *Server
 	users  []lateUser
@@ -122,11 +148,13 @@ type look struct {
 }
 
 type lateUser struct {
+	at   time.Time
 	user id.User
 	tail message.Position
 }
 
 type lateRoom struct {
+	at           time.Time
 	conversation id.Conversation
 	tail         uint64
 }
@@ -204,7 +232,7 @@ func (l *look) user(ctx context.Context, u id.User) {
 		c.mu.Unlock()
 	})
 	if late {
-		l.users = append(l.users, lateUser{u, tail})
+		l.users = append(l.users, lateUser{time.Now(), u, tail})
 	}
 }
 
@@ -220,7 +248,7 @@ func (l *look) room(ctx context.Context, c id.Conversation) {
 	late := r != nil && r.at.Load() < tail
 	s.mu.RUnlock()
 	if late {
-		l.rooms = append(l.rooms, lateRoom{c, tail})
+		l.rooms = append(l.rooms, lateRoom{time.Now(), c, tail})
 	}
 }
 
@@ -230,20 +258,29 @@ func (l *look) failed(ctx context.Context, err error) {
 	}
 }
 
-// judge has those pull that were behind, and are so still.
-func (l *look) judge(ctx context.Context) {
+// wait judges the rest.
+func (l *look) wait(ctx context.Context) {
 	if len(l.users) == 0 && len(l.rooms) == 0 {
 		return
 	}
 	select {
 	case <-ctx.Done():
-		return
 	case <-time.After(checkDoubt):
+		l.judge(time.Now())
 	}
-	for _, late := range l.users {
+}
+
+// judge has those pull that were behind at a time, and are so still.
+func (l *look) judge(at time.Time) {
+	n := 0
+	for ; n < len(l.users) && !l.users[n].at.After(at); n++ {
+		late := l.users[n]
 		l.server.hub.each(late.user, func(c *conn) { c.behind(late.tail) })
 	}
-	for _, late := range l.rooms {
+	l.users = l.users[n:]
+	m := 0
+	for ; m < len(l.rooms) && !l.rooms[m].at.After(at); m++ {
+		late := l.rooms[m]
 		s := l.server.hub.conversation(late.conversation)
 		s.mu.RLock()
 		if r := s.rooms[late.conversation]; r != nil && r.at.Load() < late.tail {
@@ -254,5 +291,8 @@ func (l *look) judge(ctx context.Context) {
 		}
 		s.mu.RUnlock()
 	}
-	l.server.Flush()
+	l.rooms = l.rooms[m:]
+	if n+m > 0 {
+		l.server.Flush()
+	}
 }
