@@ -98,6 +98,7 @@ func TestMeasuredFigures(t *testing.T) {
 		"idle":     {`{"connections":40000,"users":40000,"rss_before_kb":1,"rss_after_kb":2,"kb_per_connection":1.25}`, "kb_connection", "", 1.25},
 		"tried":    {`{"connections":40000,"kb_per_connection":1.25}`, "connections_tried", "", 40_000},
 		"chat":     {`{"acked":1000,"delivered":1000,"server_cpu_s_per_million":19.5}`, "cpu_message", "", 19.5},
+		"cluster":  {`{"acked":1000,"delivered":1000,"server_cpu_s_per_million":195,"nodes":[{"url":"a"},{"url":"b"}]}`, "cluster_message", "", 195},
 		"far away": {`{"acked":1000,"delivered":1000,"server_cpu_s_per_million":0}`, "", "run rialto bench chat on the server's machine", 0},
 		"groups":   {`{"acked":1000,"delivered":99000,"server_cpu_s_per_million":190}`, "", "of groups", 0},
 		"noise":    {`{"connections":10,"kb_per_connection":-3}`, "", "is above 0", 0},

@@ -7,7 +7,7 @@ import (
 // cpu of all nodes in cores, while there are n of them.
 func (c *count) cpu(n float64) float64 {
 	l := c.load
-	cores := l.messages * c.by["cpu_message"]
+	cores := l.messages * c.perMessage()
 	cores += c.further() * c.by["cpu_entry"]
 	cores += l.largeDeliveries * c.by["cpu_large"]
 	switch c.plan.Engine {
@@ -18,6 +18,22 @@ func (c *count) cpu(n float64) float64 {
 	}
 	cores += c.bus(n) * c.by["cpu_bus"]
 	return cores / 1e6
+}
+
+// perMessage is the CPU that a message to one costs: with several nodes it goes over the bus, and batches are smaller.
+func (c *count) perMessage() float64 {
+	if c.plan.Engine == Embedded {
+		return c.by["cpu_message"]
+	}
+	return c.by["cluster_message"]
+}
+
+// shared engines ask for more.
+func (c *count) shared() string {
+	if c.plan.Engine == Embedded {
+		return ""
+	}
+	return words(", %v a million messages of the bus, and %v and %v for giving messages and entries to the engine", c.by["cpu_bus"], c.by[string(c.plan.Engine)+"_client_message"], c.by[string(c.plan.Engine)+"_client_entry"])
 }
 
 // further work of inboxes, beyond the two entries and two deliveries that a message to one has.
@@ -50,8 +66,8 @@ func (c *count) nodes() {
 		kb := c.by["kb_connection"] + c.by["kb_socket"]
 		room := in.Memory*in.Use - each*1e6
 		asks = []ask{
-			{"CPU", words("%v CPU s a million messages, %v entries more, %v in large groups, %v by bus, and the engine's client; ÷ %v of %v cores",
-				c.by["cpu_message"], c.by["cpu_entry"], c.by["cpu_large"], c.by["cpu_bus"], percent(in.Use), in.Cores), cores, "cores", cores / (in.Cores * in.Use)},
+			{"CPU", words("%v CPU s a million messages, %v a million entries more, %v in large groups%v; ÷ %v of %v cores",
+				c.perMessage(), c.by["cpu_entry"], c.by["cpu_large"], c.shared(), percent(in.Use), in.Cores), cores, "cores", cores / (in.Cores * in.Use)},
 			{"memory of connections", words("%v KB each in the process, %v KB in the kernel; a node has %v of %v, less %v MB of its own", c.by["kb_connection"], c.by["kb_socket"], percent(in.Use), bytesWord(in.Memory), each),
 				l.connections * kb * 1e3, "B", l.connections * kb * 1e3 / max(room, 1)},
 			{"connections", words("%v on a node at most", in.Connections), l.connections, "", l.connections / in.Connections},

@@ -165,6 +165,9 @@ func distinct(n, draws float64) float64 {
 
 // bus is how many messages a second go between n nodes, if no batch carried two of them.
 func (c *count) bus(n float64) float64 {
+	if c.plan.Engine == Embedded {
+		return 0
+	}
 	l, in := c.load, c.in
 	online := in.Online * in.Devices
 	gives := l.direct*distinct(n, 2) + l.small*distinct(n, in.GroupSize)
