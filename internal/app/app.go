@@ -151,7 +151,7 @@ func (h *House) rooms(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	h.media, err = media.New(ctx, media.Deps{DB: h.db, Store: h.files, IDs: ids, Message: h.message, Secret: secret, Clock: system, Logger: h.logger}, h.config.Media)
+	h.media, err = media.New(ctx, media.Deps{DB: h.db, Store: h.files, IDs: ids, Message: h.message, Mine: h.first, Secret: secret, Clock: system, Logger: h.logger}, h.config.Media)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (h *House) rooms(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	h.inbox, err = inbox.New(ctx, inbox.Deps{Log: h.log, DB: h.db, Outbox: h.outbox, Conversations: conversations{h.chat}, HidesRead: h.hidesRead,
+	h.inbox, err = inbox.New(ctx, inbox.Deps{Log: h.log, DB: h.db, Outbox: h.outbox, Conversations: conversations{h.chat}, HidesRead: h.hidesRead, Mine: h.mine,
 		Clock: system, Logger: h.logger}, h.config.Inbox)
 	if err != nil {
 		return err
@@ -192,7 +192,8 @@ func (h *House) rooms(ctx context.Context) (err error) {
 	if err := h.join(ctx, carries, h.share()); err != nil {
 		return err
 	}
-	h.rpc = rpc.New(rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Media: h.media, IDs: h.ids, Proxied: h.config.Plaintext, Clock: system, Logger: h.logger})
+	h.rpc = rpc.New(rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Media: h.media, IDs: h.ids, Proxied: h.config.Plaintext,
+		Nodes: func() int { return len(h.cluster.Nodes()) }, Clock: system, Logger: h.logger})
 	h.gateway, err = gateway.New(gateway.Deps{Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Accounts: h.accounts, Invoker: h.rpc, Bus: h.bus,
 		Clock: system, Logger: h.logger, Node: h.node, Partition: partition}, h.config.Gateway)
 	return err

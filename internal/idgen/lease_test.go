@@ -3,6 +3,7 @@ package idgen_test
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -157,6 +158,27 @@ func TestACopiedDiskHasOtherNumbers(t *testing.T) {
 		twin.draw(t, seen, 100)
 		original.draw(t, seen, 100)
 		c.move(500 * time.Millisecond)
+	}
+}
+
+// Nodes of a shared database have another name at each start, as those of an orchestrator do: the numbers that killed ones left are given
+// again, and do not run out.
+func TestNamesThatChangeUseUpNoNumbers(t *testing.T) {
+	c := newByHand()
+	db := database(t, sqltest.Place(t))
+	for n := range 50 {
+		l, err := idgen.NewLeases(t.Context(), idgen.LeaseDeps{DB: db, Clock: c, Logger: slog.New(slog.DiscardHandler)}, idgen.LeaseConfig{Machine: fmt.Sprint("node-", n)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := idgen.NewMessages(t.Context(), l, idgen.MessagesConfig{Ranges: 4})
+		if err != nil {
+			t.Fatalf("node %d has no number: %v", n, err)
+		}
+		if _, err := m.Next(1, 1); err != nil {
+			t.Fatal(err)
+		}
+		c.move(20 * time.Second) // it is killed
 	}
 }
 

@@ -59,8 +59,10 @@ type Deps struct {
 	Conversations Conversations
 	// HidesRead tells whether a user keeps to themselves how far they have read.
 	HidesRead func(ctx context.Context, u id.User) (bool, error)
-	Clock     clock.Clock
-	Logger    *slog.Logger
+	// Mine tells whether this node trims the streams of a partition. May be nil: then it does.
+	Mine   func(partition uint16) bool
+	Clock  clock.Clock
+	Logger *slog.Logger
 }
 
 // Config of inboxes; the zero value is the documented default.

@@ -33,13 +33,16 @@ func (s *Service) trim(ctx context.Context) error {
 			return err
 		}
 		for _, k := range keys {
+			above = k.ID
+			if s.deps.Mine != nil && !s.deps.Mine(k.Partition()) {
+				continue
+			}
 			if err := s.trimOne(ctx, k); err != nil {
 				if ctx.Err() != nil {
 					return err
 				}
 				s.deps.Logger.Error("a user's stream was not trimmed", "user", k.ID, "error", err)
 			}
-			above = k.ID
 		}
 	}
 }

@@ -8,3 +8,6 @@ func (s *Server) Calls() map[string]string {
 	}
 	return list
 }
+
+// Share of an address's attempts that is one node's.
+func Share(nodes int) int { return (&strangers{nodes: func() int { return nodes }}).share() }

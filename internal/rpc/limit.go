@@ -13,6 +13,7 @@ import (
 
 const (
 	perAddress    = 100 // attempts of one network address in a window
+	leastShare    = 20  // of one node, however many there are
 	window        = time.Minute
 	addressesMost = 100_000
 )
@@ -22,6 +23,7 @@ const (
 type strangers struct {
 	proxied bool
 	clock   clock.Clock
+	nodes   func() int // nil: one
 
 	mu     sync.Mutex // guards all below
 	since  time.Time  // the window's beginning
@@ -42,7 +44,7 @@ func (s *strangers) enter(peer string, h http.Header) (back func(), err error) {
 	}
 	n, known := s.counts[from]
 	switch {
-	case n >= perAddress:
+	case n >= s.share():
 		return nil, &errs.Error{Kind: errs.Exhausted, Reason: "too_many_logins", Message: "too many logins; wait a minute", Retry: window}
 	case !known && len(s.counts) >= addressesMost:
 		return func() {}, nil // so many at once are no one's guesses; handles are counted by themselves
@@ -54,6 +56,16 @@ func (s *strangers) enter(peer string, h http.Header) (back func(), err error) {
 		defer s.mu.Unlock()
 		counts[from]--
 	}, nil
+}
+
+// share of an address's attempts that is this node's. Whoever comes through all nodes has perAddress, rounded up to so many for each
+// node, or leastShare for each where that is more.
+func (s *strangers) share() int {
+	if s.nodes == nil {
+		return perAddress
+	}
+	n := max(s.nodes(), 1)
+	return max((perAddress+n-1)/n, leastShare)
 }
 
 // from gives the network that a request comes from: an address, or the part of an IPv6 address that one customer is given. What a

@@ -116,3 +116,12 @@ func TestWhoseGuessesTheyAre(t *testing.T) {
 		})
 	}
 }
+
+// Who guesses through all nodes has the limit once, rounded up for each node.
+func TestGuessesOverManyNodes(t *testing.T) {
+	for nodes, want := range map[int]int{1: 100, 3: 34, 30: 20} {
+		if got := rpc.Share(nodes); got != want {
+			t.Errorf("of %d nodes each admits %d guesses of an address, want %d", nodes, got, want)
+		}
+	}
+}

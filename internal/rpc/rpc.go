@@ -66,8 +66,10 @@ type Deps struct {
 	IDs      IDs
 	// Proxied says that all requests come through a proxy, which says in X-Forwarded-For where they come from.
 	Proxied bool
-	Clock   clock.Clock // nil: the machine's
-	Logger  *slog.Logger
+	// Nodes counts the nodes that live; the limit of an address is divided among them. May be nil: one.
+	Nodes  func() int
+	Clock  clock.Clock // nil: the machine's
+	Logger *slog.Logger
 }
 
 const (
@@ -106,7 +108,7 @@ func New(deps Deps) *Server {
 		deps.Clock = clock.System{}
 	}
 	s := &Server{deps: deps, methods: map[string]method{}, mux: http.NewServeMux(),
-		strangers: &strangers{proxied: deps.Proxied, clock: deps.Clock, counts: map[netip.Prefix]int{}}}
+		strangers: &strangers{proxied: deps.Proxied, clock: deps.Clock, nodes: deps.Nodes, counts: map[netip.Prefix]int{}}}
 	for _, m := range slices.Concat(s.accounts(), s.graph(), s.admin(), s.chats(), s.media(), s.ids()) {
 		s.methods[m.name] = m
 		s.mux.Handle("POST "+m.name, s.bound(m))
