@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -160,11 +161,13 @@ func TestWhatCannotStartIsRefused(t *testing.T) {
 	shell, err := exec.LookPath("sh")
 	must(t, err)
 	to := filepath.Join(t.TempDir(), "out.tar")
+	other := map[string]string{"amd64": "arm64", "arm64": "amd64"}[runtime.GOARCH]
 	for want, args := range map[string][]string{
 		"no program":                       {"-binary", note, "-out", to},
 		"needs a loader":                   {"-binary", shell, "-out", to},
 		"no certificates":                  {"-binary", nodetest.Static(t), "-certs", note, "-out", to},
 		"no architecture":                  {"-binary", nodetest.Static(t), "-arch", "mips", "-out", to},
+		"it is for EM_":                    {"-binary", nodetest.Static(t), "-arch", other, "-out", to},
 		"give -binary, and one of -out an": {"-binary", note},
 	} {
 		var errOut strings.Builder
@@ -225,7 +228,7 @@ func TestTheDockerfileSaysTheSame(t *testing.T) {
 	if got := []string{"/etc  ", "/usr  ", "/tmp  1777", "/" + dataDir + " 65532:65532 0700"}; !slices.Equal(copied, got) {
 		t.Errorf("copied: %q", copied)
 	}
-	layers, err := rootfs(nodetest.Static(t), "/etc/ssl/certs/ca-certificates.crt")
+	layers, err := rootfs(nodetest.Static(t), "/etc/ssl/certs/ca-certificates.crt", runtime.GOARCH)
 	must(t, err)
 	tops := map[string]bool{}
 	for _, layer := range layers {

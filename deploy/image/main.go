@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -19,7 +20,7 @@ func run(args []string, out, errOut io.Writer) int {
 	fs.SetOutput(errOut)
 	binary := fs.String("binary", "", "the static `file` of rialto for Linux; needed")
 	certs := fs.String("certs", "/etc/ssl/certs/ca-certificates.crt", "`file` of the authorities that the server believes (PEM)")
-	arch := fs.String("arch", "amd64", "architecture that the binary is for: amd64 or arm64")
+	arch := fs.String("arch", runtime.GOARCH, "architecture that the binary is for: amd64 or arm64")
 	name := fs.String("name", "rialto:latest", "`name:tag` under which an engine loads it")
 	to := fs.String("out", "", "tar `file` of the image layout")
 	root := fs.String("root", "", "`directory` to write the image's files to, instead of a layout: for the Dockerfile")
@@ -30,7 +31,7 @@ func run(args []string, out, errOut io.Writer) int {
 		fmt.Fprintln(errOut, "image: give -binary, and one of -out and -root")
 		return 2
 	}
-	layers, err := rootfs(*binary, *certs)
+	layers, err := rootfs(*binary, *certs, *arch)
 	if err != nil {
 		fmt.Fprintln(errOut, "image:", err)
 		return 1

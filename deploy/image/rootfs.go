@@ -27,7 +27,7 @@ type entry struct {
 }
 
 // rootfs is what the image holds, in two layers: one that hardly ever changes, and the binary.
-func rootfs(binary, certs string) ([][]entry, error) {
+func rootfs(binary, certs, arch string) ([][]entry, error) {
 	authorities, err := os.ReadFile(certs)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func rootfs(binary, certs string) ([][]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := static(server); err != nil {
+	if err := static(server, arch); err != nil {
 		return nil, fmt.Errorf("%s: %w", binary, err)
 	}
 	const dir = fs.ModeDir | 0o755
@@ -63,11 +63,19 @@ func rootfs(binary, certs string) ([][]entry, error) {
 	}}, nil
 }
 
-// static says why a program would not start where there is nothing but itself.
-func static(program []byte) error {
+// static says why a program would not start on a machine of that architecture, where there is nothing but itself.
+func static(program []byte, arch string) error {
+	machines := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
+	want, ok := machines[arch]
+	if !ok {
+		return fmt.Errorf("%s is no architecture that is known here: amd64 or arm64", arch)
+	}
 	f, err := elf.NewFile(bytes.NewReader(program))
 	if err != nil {
 		return fmt.Errorf("it is no program for Linux: %w", err)
+	}
+	if f.Machine != want {
+		return fmt.Errorf("it is for %v, not for %s", f.Machine, arch)
 	}
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
