@@ -139,7 +139,10 @@ func (f *flight) enter(b *batch, s *strays) error {
 		}
 	}
 	for _, p := range b.parts {
-		f.at[p] = b.places[p]
+		// A stray goes first, and what is still on its way to where the partition was comes after it: nothing new may go before that.
+		if b.given == nil {
+			f.at[p] = b.places[p]
+		}
 		f.out[p]++
 	}
 	b.flight = f
