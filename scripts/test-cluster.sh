@@ -5,4 +5,6 @@ cd "$(dirname "$0")/.."
 scripts/setup.sh cluster
 printf '\n== timelines in Cassandra, three nodes, one of which is killed\n'
 go test -race -count 1 -timeout 10m -tags cluster ./internal/timeline/cassandralog -rapid.checks=10
+printf '\n== a directory moves into Cassandra\n'
+go test -race -count 1 -timeout 5m -tags cluster -run 'Cassandra$' ./internal/move ./internal/verify
 echo; echo "make test-cluster: passed in ${SECONDS}s"

@@ -144,7 +144,14 @@ func (m *mover) compareKind(ctx context.Context, log reader, kind timeline.Kind)
 			known[k] = true
 		}
 		for _, k := range there {
-			if !known[k] {
+			if known[k] {
+				continue
+			}
+			entries, err := log.Read(ctx, k, 0, 1) // Cassandra knows also those of which nothing is left
+			if err != nil {
+				return err
+			}
+			if len(entries) > 0 {
 				m.report.differ("%s is in the target only", nameOf(k))
 			}
 		}
@@ -355,6 +362,11 @@ func (m *mover) comparePartitions(ctx context.Context, log reader) error {
 			if err != nil {
 				return err
 			}
+			if m.Cassandra != nil {
+				if err := m.asCassandraHas(ctx, mine, theirs); err != nil {
+					return err
+				}
+			}
 			if !slices.EqualFunc(mine, theirs, func(a, b timeline.Record) bool { return a.Seq == b.Seq && slices.Equal(a.Refs, b.Refs) }) {
 				m.report.differ("partition %d: records above %d differ", p, at)
 			}
@@ -365,4 +377,37 @@ func (m *mover) comparePartitions(ctx context.Context, log reader) error {
 		}
 	}
 	return nil
+}
+
+// asCassandraHas brings records of both sides to one form: Cassandra names what has not expired, in a run for each segment.
+func (m *mover) asCassandraHas(ctx context.Context, mine, theirs []timeline.Record) error {
+	for i := range mine {
+		var there []timeline.Ref
+		for _, r := range mine[i].Refs {
+			entries, err := m.source.log.Get(ctx, []timeline.Ref{r})
+			if err != nil {
+				return err
+			}
+			for _, e := range entries {
+				there = append(there, timeline.Ref{Key: r.Key, From: e.Seq, To: e.Seq})
+			}
+		}
+		mine[i].Refs = joined(there)
+	}
+	for i := range theirs {
+		theirs[i].Refs = joined(theirs[i].Refs)
+	}
+	return nil
+}
+
+// joined are runs of one timeline that follow each other, as one.
+func joined(refs []timeline.Ref) (runs []timeline.Ref) {
+	for _, r := range refs {
+		if n := len(runs) - 1; n >= 0 && runs[n].Key == r.Key && runs[n].To+1 == r.From {
+			runs[n].To = r.To
+		} else {
+			runs = append(runs, r)
+		}
+	}
+	return runs
 }

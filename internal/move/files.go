@@ -119,6 +119,9 @@ func (m *mover) compareFiles(ctx context.Context) error {
 		return err
 	}
 	if m.target.files.store == nil {
+		if len(keys) == 0 {
+			return nil
+		}
 		m.report.note("%d files stay in %s: the server needs that directory as its data directory", len(keys), m.Data)
 		return nil
 	}

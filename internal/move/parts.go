@@ -20,9 +20,12 @@ type part struct {
 // parts of the whole move, with where each is.
 func (m *mover) parts(ctx context.Context) (parts []*part, err error) {
 	m.Say("counting what there is to move …")
-	for i, p := range pebblelog.Parts() {
-		stage := 0
-		if i > 1 { // Cassandra lays out what belongs to entries by where they are
+	for _, p := range pebblelog.Parts() {
+		stage := 2 // Cassandra lays out what belongs to entries by where they are
+		switch p.Name {
+		case "conversations", "inboxes":
+			stage = 0
+		case "tails":
 			stage = 1
 		}
 		one := &part{name: "timelines/" + p.Name, stage: stage, run: m.moveTimelines(p)}
@@ -71,13 +74,19 @@ func (m *mover) batch(p *part, store func(ctx context.Context, tx pgx.Tx, rows [
 
 // add takes one row of the source, at a place, which is so many of the target.
 func (b *batch[T]) add(ctx context.Context, place []byte, size int, rows ...T) error {
-	b.rows, b.size, b.moved = append(b.rows, rows...), b.size+size, b.moved+1
-	b.place = append(b.place[:0], place...)
-	if len(b.rows) < b.mover.Batch && b.size < batchBytes {
+	b.put(place, size, rows...)
+	if !b.full() {
 		return nil
 	}
 	return b.flush(ctx, false)
 }
+
+func (b *batch[T]) put(place []byte, size int, rows ...T) {
+	b.rows, b.size, b.moved = append(b.rows, rows...), b.size+size, b.moved+1
+	b.place = append(b.place[:0], place...)
+}
+
+func (b *batch[T]) full() bool { return len(b.rows) >= b.mover.Batch || b.size >= batchBytes }
 
 func (b *batch[T]) end(ctx context.Context) error { return b.flush(ctx, true) }
 
@@ -105,8 +114,19 @@ func (b *batch[T]) flush(ctx context.Context, last bool) error {
 func (m *mover) moveTimelines(p pebblelog.Part) func(ctx context.Context, one *part) error {
 	return func(ctx context.Context, one *part) error {
 		b := &batch[timeline.Row]{mover: m, part: one, store: m.target.sink.store}
+		whole := m.Cassandra != nil && p.Name == "inboxes" // it takes each at once
 		err := m.source.log.Export(ctx, p, one.state.place, func(place []byte, r timeline.Row) error {
-			return b.add(ctx, place, len(r.Entry.Payload)+64*len(r.Record.Refs), r)
+			size := len(r.Entry.Payload) + 64*len(r.Record.Refs)
+			if !whole {
+				return b.add(ctx, place, size, r)
+			}
+			if b.full() && b.rows[len(b.rows)-1].Key != r.Key {
+				if err := b.flush(ctx, false); err != nil {
+					return err
+				}
+			}
+			b.put(place, size, r)
+			return nil
 		})
 		if err != nil {
 			return err

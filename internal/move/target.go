@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rialto-im/rialto/internal/failpoint"
-	"github.com/rialto-im/rialto/internal/timeline/pglog"
 )
 
 // The move's own tables. moves says what is moved here; its row stays, and is open until all was compared. move_parts has how far
@@ -72,7 +72,7 @@ func openTarget(ctx context.Context, o Options, s *source) (_ *target, err error
 	if err := t.begin(ctx, s); err != nil {
 		return nil, fmt.Errorf("the target, %s: %w", t.name(), err)
 	}
-	t.sink, err = openSink(ctx, o, t.pool)
+	t.sink, err = openSink(ctx, o)
 	return t, err
 }
 
@@ -87,14 +87,12 @@ func (t *target) hold(ctx context.Context) (err error) {
 	if t.lock, err = pgx.ConnectConfig(ctx, t.config.ConnConfig); err != nil {
 		return err
 	}
-	var mine bool
-	if err := t.lock.QueryRow(ctx, `SELECT pg_try_advisory_lock(hashtext('rialto move ' || current_schema()))`).Scan(&mine); err != nil {
-		return err
-	}
-	if !mine {
+	// One that was killed a moment ago may not have gone yet.
+	_, err = t.lock.Exec(ctx, `SET lock_timeout = '10s'; SELECT pg_advisory_lock(hashtext('rialto move ' || current_schema()))`)
+	if refused := (*pgconn.PgError)(nil); errors.As(err, &refused) && refused.Code == "55P03" {
 		return errors.New("another move into it is under way")
 	}
-	return nil
+	return err
 }
 
 // begin takes an empty target, or goes on with one.
@@ -114,6 +112,9 @@ func (t *target) begin(ctx context.Context, s *source) error {
 		}
 		if len(names) > 0 {
 			return fmt.Errorf("it is not empty: it has the tables %s; give a database, or a schema (search_path), that nobody has used", strings.Join(names[:min(len(names), 5)], ", "))
+		}
+		if err := checkEmpty(ctx, t.options); err != nil {
+			return err
 		}
 		if _, err := tx.Exec(ctx, makeState); err != nil {
 			return err
@@ -224,10 +225,8 @@ func (t *target) end(ctx context.Context, epoch uint32) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL synchronous_commit = on`); err != nil { // what was committed before is durable with it
 			return err
 		}
-		if t.options.Cassandra == nil {
-			if err := pglog.EndImport(ctx, tx, epoch+1); err != nil {
-				return err
-			}
+		if err := t.sink.end(ctx, tx, epoch+1); err != nil {
+			return err
 		}
 		_, err := tx.Exec(ctx, `UPDATE moves SET ended = now()`)
 		failpoint.Hit("move/before-end")

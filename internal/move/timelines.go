@@ -2,10 +2,9 @@ package move
 
 import (
 	"context"
-	"errors"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rialto-im/rialto/internal/timeline"
 	"github.com/rialto-im/rialto/internal/timeline/pglog"
 )
@@ -16,6 +15,8 @@ type sink interface {
 	store(ctx context.Context, tx pgx.Tx, rows []timeline.Row) error
 	// open gives the log for reading.
 	open(ctx context.Context) (reader, error)
+	// end has inboxes go on in an epoch.
+	end(ctx context.Context, tx pgx.Tx, epoch uint32) error
 	close() error
 }
 
@@ -37,11 +38,16 @@ type counter interface {
 	Stored(ctx context.Context) (tokens, authors uint64, err error)
 }
 
-func sinkName(Options) string { return "PostgreSQL" }
+func sinkName(o Options) string {
+	if o.Cassandra == nil {
+		return "PostgreSQL"
+	}
+	return fmt.Sprintf("Cassandra, keyspace %q, store %d", o.Cassandra.Keyspace, o.Cassandra.Store)
+}
 
-func openSink(ctx context.Context, o Options, pool *pgxpool.Pool) (sink, error) {
+func openSink(ctx context.Context, o Options) (sink, error) {
 	if o.Cassandra != nil {
-		return nil, errors.New("timelines are not moved into Cassandra yet; move them into PostgreSQL")
+		return openCassandra(ctx, o)
 	}
 	s := &postgresSink{options: o}
 	log, err := s.log(ctx) // it makes the tables
@@ -68,6 +74,10 @@ func (s *postgresSink) open(ctx context.Context) (reader, error) {
 		return nil, err
 	}
 	return log, nil
+}
+
+func (s *postgresSink) end(ctx context.Context, tx pgx.Tx, epoch uint32) error {
+	return pglog.EndImport(ctx, tx, epoch)
 }
 
 func (s *postgresSink) close() error { return nil }

@@ -1,6 +1,7 @@
-// Package verify reads a data directory that no server uses, or a PostgreSQL as it is at one moment, whoever uses it, and checks
-// there what Rialto promises: that each conversation is one gap-free sequence with right counts, that nothing is stored twice, that what members were sent is in their streams,
-// that the rows say what the log says, and that no cursor is ahead of what it counts.
+// Package verify reads a data directory that no server uses, or a PostgreSQL as it is at one moment, whoever uses it, or a PostgreSQL
+// and a Cassandra, and checks there what Rialto promises: that each conversation is one gap-free sequence with right counts, that
+// nothing is stored twice, that what members were sent is in their streams, that the rows say what the log says, and that no
+// cursor is ahead of what it counts.
 //
 // It changes nothing. It trusts neither the rooms' code nor their caches: membership is replayed from the control entries.
 package verify
@@ -61,6 +62,8 @@ func Main(args []string, out, errOut io.Writer) int {
 	fs.SetOutput(errOut)
 	data := fs.String("data", "data", "data `directory` of a server that is stopped")
 	postgres := fs.String("postgres", "", "in place of a directory: `address` of the database, as postgres://user@host/name; servers may run")
+	var cassandra cassandraFlags
+	cassandra.add(fs)
 	asJSON := fs.Bool("json", false, "print the report as JSON")
 	switch err := fs.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
@@ -75,6 +78,15 @@ func Main(args []string, out, errOut io.Writer) int {
 	run, place := Run, *data
 	if *postgres != "" {
 		run, place = RunPostgres, *postgres
+	}
+	if cassandra.hosts != "" {
+		if *postgres == "" {
+			fmt.Fprintln(errOut, "rialto verify: --cassandra has the timelines alone; give --postgres ADDRESS for the records")
+			return 2
+		}
+		run = func(ctx context.Context, url string, progress func(string, ...any)) (*Report, error) {
+			return RunCassandra(ctx, url, cassandra.options(), progress)
+		}
 	}
 	r, err := run(context.Background(), place, func(format string, args ...any) { fmt.Fprintf(errOut, format+"\n", args...) })
 	if err != nil {

@@ -492,7 +492,7 @@ func TestExitCodes(t *testing.T) {
 	if code, _, said := call("--data", t.TempDir()); code != 2 || said == "" {
 		t.Errorf("no data directory: exit %d, %s", code, said)
 	}
-	for _, args := range [][]string{{"--nonsense"}, {"more"}} {
+	for _, args := range [][]string{{"--nonsense"}, {"more"}, {"--cassandra", "127.0.0.1"}} {
 		if code, _, said := call(args...); code != 2 || said == "" {
 			t.Errorf("%v: exit %d, %s", args, code, said)
 		}

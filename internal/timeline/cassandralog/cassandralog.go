@@ -65,6 +65,8 @@ type Options struct {
 	// VoidAfter so long a record without its entries is given up; 0 is 1 s.
 	VoidAfter time.Duration
 
+	// view makes nothing where it is not there.
+	view bool
 	// observer is told of each statement; tests count them.
 	observer gocql.QueryObserver
 }

@@ -75,6 +75,9 @@ func makeTables(ctx context.Context, config gocql.ClusterConfig, o Options) erro
 	if have >= len(tables) {
 		return nil
 	}
+	if o.view {
+		return fmt.Errorf("the keyspace %s has not the tables: has a server run there?", o.Keyspace)
+	}
 	statements := []string{fmt.Sprintf(`CREATE KEYSPACE IF NOT EXISTS %s WITH replication = {'class': 'NetworkTopologyStrategy', 'replication_factor': %d}`, o.Keyspace, o.Replicas)}
 	for _, t := range tables {
 		// Two nodes that make a table at the same time must make the same one: its id comes from its name.

@@ -1,0 +1,58 @@
+package verify
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"flag"
+	"os"
+	"strings"
+
+	"github.com/rialto-im/rialto/internal/timeline/cassandralog"
+)
+
+// cassandraFlags say where timelines are that are not beside the records.
+type cassandraFlags struct {
+	hosts, keyspace, user string
+	port, store           int
+}
+
+// passwordVariable is where the password is, which others on the machine would see among the arguments: the one of the setting.
+const passwordVariable = "RIALTO_CASSANDRA_PASSWORD"
+
+func (f *cassandraFlags) add(fs *flag.FlagSet) {
+	fs.StringVar(&f.hosts, "cassandra", "", "`HOSTS` of Cassandra, with commas between, where the timelines are there and --postgres has the records; servers should be stopped")
+	fs.IntVar(&f.port, "cassandra-port", 0, "`port` of all its nodes (default 9042)")
+	fs.StringVar(&f.keyspace, "cassandra-keyspace", "", "`keyspace` (default rialto)")
+	fs.IntVar(&f.store, "cassandra-store", 0, "`number` of the store in the keyspace")
+	fs.StringVar(&f.user, "cassandra-user", "", "`name` of a user, whose password is in "+passwordVariable)
+}
+
+func (f *cassandraFlags) options() cassandralog.Options {
+	return cassandralog.Options{Hosts: strings.Split(f.hosts, ","), Port: f.port, Keyspace: f.keyspace, Store: int32(f.store), User: f.user, Password: os.Getenv(passwordVariable),
+		AllowPeriodicSync: true} // nothing is written
+}
+
+// RunCassandra checks timelines in Cassandra with their records in a PostgreSQL. The records are those of one moment, before the
+// timelines; what servers do meanwhile may be seen in parts, and then looks broken.
+func RunCassandra(ctx context.Context, url string, options cassandralog.Options, progress func(format string, args ...any)) (_ *Report, err error) {
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Rollback()                                                                  //nolint:errcheck // nothing was written
+	if _, err := tx.ExecContext(ctx, `SELECT count(*) FROM conversations`); err != nil { // the moment is that of the first look
+		return nil, err
+	}
+	log, err := cassandralog.OpenView(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	return (&check{ctx: ctx, log: log, db: tx}).run(progress)
+}
