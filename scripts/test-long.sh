@@ -27,6 +27,11 @@ printf '\n== timelines in PostgreSQL, through ended connections and crashes\n'
 PGLOG_LONGER=4 go test -timeout 10m -run 'Log|EndAtRandom|EndsInTheMiddle|Failover' ./internal/timeline/pglog
 printf '\n== clusters of real engines\n'
 scripts/test-cluster.sh
+printf '\n== chaos: nodes, PostgreSQL and the ways between them are broken\n'
+CHAOS_DIR=$(mktemp -d)
+export CHAOS_DIR
+scripts/chaos.sh 1 5 --for 45s --every 5s --longest 10s --calm 4s
+rm -rf "$CHAOS_DIR"
 printf '\n== mutants: does each broken server fail its tests\n'
 scripts/mutants.sh
 # fuzz TARGET FOLDER: what fails without an input to show for it is Go's own fuzzing running late, and is run once more.
