@@ -33,7 +33,10 @@ const (
 	lockTimeout          = "55P03"
 )
 
-const transactionLimit = 30 * time.Second
+const (
+	transactionLimit = 30 * time.Second
+	readLimit        = 10 * time.Minute
+)
 
 func isPostgres(where string) bool {
 	return strings.HasPrefix(where, "postgres://") || strings.HasPrefix(where, "postgresql://")
@@ -70,7 +73,7 @@ func openPostgres(ctx context.Context, url string, o Options) (*DB, error) {
 		hold:   hold,
 	}, patience: o.Patience}
 	d.writer = connections(fence, write, stdlib.OptionAfterConnect(afterTheLast(rand.Int64(), o.Patience)))
-	d.reader = connections(fence, read)
+	d.reader = connections(fence, read, stdlib.OptionAfterConnect(bounded))
 	d.writer.SetMaxOpenConns(1)
 	d.reader.SetMaxOpenConns(8)
 	d.reader.SetMaxIdleConns(4)
@@ -105,12 +108,22 @@ func connections(fence *pglink.Fence, config *pgx.ConnConfig, more ...stdlib.Opt
 			fence.Ready(&c.Config, true)
 			return nil
 		}),
-		stdlib.OptionResetSession(func(_ context.Context, c *pgx.Conn) error {
+		stdlib.OptionResetSession(func(ctx context.Context, c *pgx.Conn) error {
 			if pglink.Of(c.PgConn()).Stale() {
 				return driver.ErrBadConn
 			}
+			if config.RuntimeParams["default_transaction_read_only"] == "on" {
+				return bounded(ctx, c)
+			}
 			return nil
 		}))...)
+}
+
+// bounded has a connection for reading end where the server is one that another has followed, also while it is used; and after a time in
+// which nothing is read that is read at once.
+func bounded(_ context.Context, c *pgx.Conn) error {
+	pglink.Of(c.PgConn()).Deadline(readLimit)
+	return nil
 }
 
 // afterTheLast has a connection for writing wait for the one before it, whose commit may still wait for a standby: else each that is

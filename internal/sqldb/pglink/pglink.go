@@ -31,8 +31,9 @@ type Fence struct {
 	serves  atomic.Int64           // index of the host that was the primary last
 	through atomic.Pointer[string] // the start of a server through which a commit has come since
 
-	mu   sync.Mutex     // guards busy
+	mu   sync.Mutex     // guards busy and most
 	busy map[*Link]bool // those with a deadline
+	most int            // of busy, when it is looked through
 }
 
 // reign of a primary: a promotion begins a new one.
@@ -138,6 +139,7 @@ type Link struct {
 	ready       atomic.Bool // connected
 	sealed      atomic.Bool
 	unconfirmed atomic.Bool
+	mu          sync.Mutex   // held while until and the deadline of the connection change together
 	until       atomic.Int64 // in ns since 1970, when it ends in any case; 0: never
 }
 
@@ -178,21 +180,44 @@ func (l *Link) Deadline(in time.Duration) {
 		return
 	}
 	l.end(time.Now().Add(in))
-	l.fence.mu.Lock()
-	l.fence.busy[l] = true
-	l.fence.mu.Unlock()
+	l.fence.note(l)
 	if l.Stale() {
 		l.end(time.Unix(1, 0))
 	}
 }
 
+// gone tells that the connection was closed, to any goroutine.
+func (l *Link) gone() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.conn.Conn().SetDeadline(time.Unix(0, l.until.Load())) != nil
+}
+
 func (l *Link) end(at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if at.IsZero() {
 		l.until.Store(0)
 	} else {
 		l.until.Store(at.UnixNano())
 	}
 	_ = l.conn.Conn().SetDeadline(at) // of a connection that ended: the next use says so
+}
+
+// note that a connection has a deadline. Those that were ended without taking it back are forgotten.
+func (f *Fence) note(l *Link) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.busy[l] = true
+	if len(f.busy) < f.most {
+		return
+	}
+	for l := range f.busy {
+		if l.gone() {
+			delete(f.busy, l)
+		}
+	}
+	f.most = max(2*len(f.busy), 64)
 }
 
 func (f *Fence) forget(l *Link) {

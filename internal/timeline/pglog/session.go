@@ -68,15 +68,12 @@ func (c *committer) begin(ctx context.Context) error {
 		if r.Err != nil {
 			return r.Err
 		}
-		if c.conn.link.Unconfirmed() { // and so may be what the row tells
-			return errUnconfirmed
-		}
 		if len(r.Rows) > 0 && c.doubt != nil && string(r.Rows[0][0]) == string(int8Value(c.batch)) {
 			c.stored = &left{numbers(r.Rows[0][1]), numbers(r.Rows[0][2])}
 		}
 		c.writer = 0
 	}
-	// Batches are counted from anywhere: should a row have been lost with a primary, another's of the same number tells nothing of them.
+	// What the old row tells is on the standby when this commit is. Batches are counted from anywhere: should a row have been lost with a primary, another's of the same number tells nothing of them.
 	from := rand.Int64N(1 << 62)
 	made := c.conn.ExecParams(ctx, `INSERT INTO log_writers (batch, used, seqs, records) VALUES ($1::BIGINT, now(), '{}', '{}') RETURNING writer`, [][]byte{int8Value(from)}, []uint32{typeInt8}, binaryFormat, binaryFormat).Read()
 	switch {
