@@ -167,6 +167,7 @@ func (s *Service) announcing(ctx context.Context, p *part) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	wait := time.Duration(0)
+	asked := time.Now()
 	for {
 		wake := e.wake
 		if wait > 0 {
@@ -178,6 +179,9 @@ func (s *Service) announcing(ctx context.Context, p *part) {
 		case <-e.moved:
 		case <-wake:
 		case <-timer.C:
+		}
+		if time.Since(asked) >= announceEvery {
+			asked = time.Now()
 			e.again()
 		}
 		err := s.announceAll(ctx, p)

@@ -484,3 +484,35 @@ func TestAHomeThatComesBackBeginsAnew(t *testing.T) {
 		}
 	})
 }
+
+// More than one announcement carries comes in several, and a home that has not been told all yet does not say who is offline.
+func TestManyAreToldInSeveralAnnouncements(t *testing.T) {
+	gather(t, reliable, func(m *members) {
+		a, b, c := three(m)
+		const users = 5_000
+		for n := range id.User(users) {
+			a.connect(1 + partitions*n)
+		}
+		pass(5 * time.Second)
+		check := func() {
+			m.t.Helper()
+			for n := range id.User(users) {
+				u := 1 + partitions*n
+				if got := m.homeOf(1).Locate(u); len(got) != 1 || got[0] != "n0" {
+					m.t.Fatalf("user %v is located on %v", u, got)
+				}
+			}
+		}
+		check()
+		before := a.rechecks[1].Load()
+		m.move(1, "n2", true)
+		pass(5 * time.Second)
+		check()
+		if a.rechecks[1].Load() == before {
+			m.t.Error("not rechecked")
+		}
+		if b.status(m.t, 2, 1) != online || c.status(m.t, 2, 5) != online || c.Online() != 0 || a.Online() != users {
+			m.t.Errorf("%d and %d are here", a.Online(), c.Online())
+		}
+	})
+}

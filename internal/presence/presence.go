@@ -272,13 +272,14 @@ func (s *Service) Active(u id.User) {
 // Locate gives the nodes on which a user has connections, where this node is the user's home. The slice is shared.
 func (s *Service) Locate(u id.User) []string {
 	sh := s.shard(u)
+	var away *nodes
+	here := false
 	sh.mu.RLock()
-	defer sh.mu.RUnlock()
-	p := sh.persons[u]
-	if p == nil {
-		return nil
+	if p := sh.persons[u]; p != nil {
+		away, here = p.away, len(p.sessions) > 0
 	}
-	return s.list(p.away, len(p.sessions) > 0)
+	sh.mu.RUnlock()
+	return s.list(away, here)
 }
 
 // Online is the number of users who are connected to this node, or were a moment ago.

@@ -534,3 +534,28 @@ func heap() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
+
+// BenchmarkConnect is what a connection, its location and its end cost a node alone.
+func BenchmarkConnect(b *testing.B) {
+	db, err := sqldb.Open(b.Context(), sqltest.Place(b))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	s, err := presence.New(b.Context(), presence.Deps{DB: db, Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler)}, presence.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	n := id.User(0)
+	for b.Loop() {
+		n = n%10_000 + 1
+		c := caller(n, id.Session(n))
+		s.Connected(c)
+		s.Active(n)
+		if len(s.Locate(n)) != 1 {
+			b.Fatal("not located")
+		}
+		s.Disconnected(c)
+	}
+}

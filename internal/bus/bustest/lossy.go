@@ -18,8 +18,37 @@ type Lossy struct {
 	// Late is how long a question is on its way that its asker takes for lost; 0: it never comes.
 	Late time.Duration
 
-	mu     sync.Mutex // guards missed
+	mu     sync.Mutex // guards what follows
 	missed map[string][]*func()
+	late   map[*time.Timer]bool // questions on their way
+}
+
+// Close drops what is on its way.
+func (l *Lossy) Close() error {
+	l.mu.Lock()
+	for t := range l.late {
+		t.Stop()
+	}
+	l.late = nil
+	l.mu.Unlock()
+	return l.Bus.Close()
+}
+
+// delay has a question come late. Nobody waits for its answer.
+func (l *Lossy) delay(subject string, data []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.late == nil {
+		l.late = map[*time.Timer]bool{}
+	}
+	var t *time.Timer
+	t = time.AfterFunc(l.Late, func() {
+		l.mu.Lock()
+		delete(l.late, t)
+		l.mu.Unlock()
+		_, _ = l.Bus.Request(context.Background(), subject, data) // it fails where the bus is closed
+	})
+	l.late[t] = true
 }
 
 // Publish loses, and tells that it did.
@@ -60,8 +89,7 @@ func (l *Lossy) Subscribe(subject string, handle func([]byte), missed func()) (f
 func (l *Lossy) Request(ctx context.Context, subject string, data []byte) ([]byte, error) {
 	if l.Lose() {
 		if l.Late > 0 {
-			late := slices.Clone(data)
-			time.AfterFunc(l.Late, func() { _, _ = l.Bus.Request(context.Background(), subject, late) }) // nobody waits for it
+			l.delay(subject, slices.Clone(data))
 		}
 		return nil, bus.ErrNoAnswer
 	}
