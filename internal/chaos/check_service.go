@@ -63,11 +63,21 @@ func available(m *material) *Verdict {
 	if bad*1000 > ops {
 		v.State = Violated
 	}
+	connected := map[string]time.Duration{}
 	for _, e := range m.events {
+		if e.F == FOnline {
+			connected[e.Proc] = e.T
+			if e.N == 0 {
+				connected[e.Proc] = never
+			}
+		}
 		if e.F != FDeliver || e.Text == "" {
 			continue
 		}
 		_, stored := m.begun(e.Text)
+		if connected[e.Proc] > stored { // it was with the node that went, or tried that one again, as clients choose by chance
+			continue
+		}
 		for _, w := range windows {
 			if stored >= w.begin && stored+m.about.Settle <= w.end {
 				if shown++; e.T-stored > m.about.Settle {
