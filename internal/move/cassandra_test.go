@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -65,15 +66,15 @@ func TestMoveIntoCassandra(t *testing.T) {
 	want := ofDirectory(t, dir)
 	engine := cassandralog.Options{Hosts: cluster.Hosts, Port: cluster.Port, Keyspace: "moved", Replicas: 1, Store: 5, SegmentEntries: 1000, Patience: time.Minute}
 	o := Options{Data: dir, Postgres: address, Cassandra: &engine, Batch: 700}
-	left := 0
+	var left atomic.Int64
 	o.interrupt = func(string) error {
-		if left--; left < 0 {
+		if left.Add(-1) < 0 {
 			return errStopped
 		}
 		return nil
 	}
 	for n := 0; ; n++ {
-		left = 15
+		left.Store(15)
 		r, err := Run(ctx, o)
 		if errors.Is(err, errStopped) && n < 100 {
 			continue
