@@ -66,6 +66,8 @@ mutant "commit records without a sync" internal/sqldb/sqlite.go 's/synchronous\(
 mutant "answer before records are committed" internal/sqldb/commit.go 's/^\t\td\.commit\(jobs\)$/\t\tgo d.commit(jobs)/' . internal/sqldb
 mutant "let one who goes undo the others" internal/sqldb/commit.go 's/broke == nil \|\| errs\.Is/broke != nil || errs.Is/' Disturbs internal/sqldb
 mutant "keep what a refused writer wrote" internal/sqldb/commit.go 's/ROLLBACK TO writer; RELEASE writer/RELEASE writer/' . internal/sqldb
+mutant "cancel a commit that waits for the standby" internal/sqldb/postgres.go 's/l\.Seal\(true\)/l.Seal(false)/' StandbyIsAway internal/sqldb
+mutant "take a cancelled wait for a commit" internal/sqldb/pglink/pglink.go 's/l\.unconfirmed\.Store\(true\)/l.unconfirmed.Store(false)/' StandbyIsAway internal/sqldb
 
 # One message each, each with one number.
 mutant "forget retries at a restart" $log/append.go 's/seq, err := s\.log\.getUvarint\(key\)/seq, err := uint64(0), error(nil)/' 'PowerCut$' $log
