@@ -23,8 +23,8 @@ const (
 func (s *Service) Run(ctx context.Context) error {
 	tick := time.NewTicker(purgeEvery)
 	defer tick.Stop()
-	for {
-		if s.deps.Mine == nil || s.deps.Mine() {
+	for first := true; ; first = false { // at its start a node does not know yet what is its own
+		if first || s.deps.Mine == nil || s.deps.Mine() {
 			if err := s.purge(ctx); err != nil && ctx.Err() == nil {
 				s.deps.Logger.Warn("dead sessions could not be dropped", "error", err)
 			}

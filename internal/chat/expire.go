@@ -28,9 +28,9 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	tick := time.NewTicker(expireEvery)
 	defer tick.Stop()
-	for {
+	for mine := func(uint16) bool { return true }; ; mine = s.mine { // at its start a node does not know yet what is its own
 		before := s.Removed()
-		if err := s.expire(ctx); err != nil && ctx.Err() == nil {
+		if err := s.expire(ctx, mine); err != nil && ctx.Err() == nil {
 			s.deps.Logger.Warn("expired messages could not be removed", "error", err)
 		}
 		if n := s.Removed() - before; n > 0 {
@@ -44,11 +44,14 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
+// mine tells whether this node removes what has expired of a partition's conversations.
+func (s *Service) mine(partition uint16) bool { return s.deps.Mine == nil || s.deps.Mine(partition) }
+
 // Removed counts the messages that were removed since the start.
 func (s *Service) Removed() uint64 { return s.removed.Load() }
 
 // expire goes over all conversations that do not keep their messages for ever. One that fails does not keep the others.
-func (s *Service) expire(ctx context.Context) error {
+func (s *Service) expire(ctx context.Context, mine func(partition uint16) bool) error {
 	if err := s.lookForSome(ctx); err != nil {
 		return err
 	}
@@ -63,7 +66,7 @@ func (s *Service) expire(ctx context.Context) error {
 		}
 		for _, l := range list {
 			above = l.conversation
-			if s.deps.Mine != nil && !s.deps.Mine(key(l.conversation).Partition()) {
+			if !mine(key(l.conversation).Partition()) {
 				continue
 			}
 			if err := s.expireOne(ctx, l.conversation, l.days); err != nil {

@@ -19,7 +19,7 @@ func CachedRooms(s *Service) int {
 }
 
 // Expire removes what has expired, as Run does now and then.
-func Expire(ctx context.Context, s *Service) error { return s.expire(ctx) }
+func Expire(ctx context.Context, s *Service) error { return s.expire(ctx, s.mine) }
 
 // ParseRetention gives the days of a setting.
 var ParseRetention = parseRetention

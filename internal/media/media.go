@@ -331,8 +331,8 @@ func (s *Service) GetDownload(ctx context.Context, by id.User, r *chatv1.GetDown
 func (s *Service) Run(ctx context.Context) error {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()
-	for {
-		if s.deps.Mine == nil || s.deps.Mine() {
+	for first := true; ; first = false { // at its start a node does not know yet what is its own
+		if first || s.deps.Mine == nil || s.deps.Mine() {
 			if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
 				s.deps.Logger.Warn("unfinished uploads could not be dropped", "error", err)
 			}
