@@ -72,18 +72,24 @@ func (h *House) busAddress() string {
 
 // outward is this machine's address on the way to a database: others who reach that one are on the same side.
 func outward(database string) string {
-	host := ""
-	if c, err := pgconn.ParseConfig(database); err == nil {
-		host = c.Host
+	c, err := pgconn.ParseConfig(database)
+	if err != nil {
+		return "127.0.0.1" // it is open by now: this is not reached
 	}
-	// No packet is sent: to connect a datagram socket is only to choose its route.
-	if c, err := net.Dial("udp", net.JoinHostPort(host, "9")); err == nil && host != "" {
-		defer c.Close()
-		if a, ok := c.LocalAddr().(*net.UDPAddr); ok {
-			return a.IP.String()
+	hosts := []string{c.Host}
+	for _, f := range c.Fallbacks {
+		hosts = append(hosts, f.Host)
+	}
+	for _, host := range hosts {
+		// No packet is sent: to connect a datagram socket is only to choose its route.
+		if c, err := net.Dial("udp", net.JoinHostPort(host, "9")); err == nil {
+			defer c.Close()
+			if a, ok := c.LocalAddr().(*net.UDPAddr); ok {
+				return a.IP.String()
+			}
 		}
 	}
-	return "127.0.0.1"
+	return "127.0.0.1" // a database by a socket file: its nodes are on this machine
 }
 
 // ownHosts are the names and addresses by which others may reach this node.

@@ -119,6 +119,7 @@ type Service struct {
 	// removed messages, since the start.
 	removed atomic.Uint64
 	turns   [timeline.Partitions]atomic.Uint64 // how often this node began to carry each partition
+	taken   chan struct{}                      // one of them, or more, since Run looked
 
 	mu     sync.Mutex // guards rooms; held for look-ups only
 	rooms  map[id.Conversation]*room
@@ -149,7 +150,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if err := config.Check(); err != nil {
 		return nil, err
 	}
-	s := &Service{deps: deps, config: config, loads: make(chan struct{}, 64), asking: make(chan struct{}, 32), cached: cachedRooms, appendMost: appendMost, rooms: map[id.Conversation]*room{}}
+	s := &Service{deps: deps, config: config, loads: make(chan struct{}, 64), asking: make(chan struct{}, 32), taken: make(chan struct{}, 1), cached: cachedRooms, appendMost: appendMost, rooms: map[id.Conversation]*room{}}
 	if config.RelationWebhook.Set() {
 		s.hook = webhook.New(config.RelationWebhook, deps.Clock)
 	}

@@ -14,8 +14,9 @@ import (
 
 const (
 	expireEvery = time.Hour
-	expirePage  = 500 // entries removed at once, while changes of the conversation wait
-	expireRooms = 500 // conversations looked up at once
+	expireTaken = 5 * time.Second // after partitions were taken: what their earlier node may not have done
+	expirePage  = 500             // entries removed at once, while changes of the conversation wait
+	expireRooms = 500             // conversations looked up at once
 	backlog     = 1000
 )
 
@@ -38,7 +39,14 @@ func (s *Service) Run(ctx context.Context) error {
 		}
 		select {
 		case <-tick.C:
+		case <-s.taken:
+			select {
+			case <-time.After(expireTaken): // more may come together
+			case <-ctx.Done():
+			}
 		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
 			return nil
 		}
 	}

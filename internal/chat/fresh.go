@@ -20,8 +20,17 @@ import (
 const recentFor = 2 * time.Second
 
 // Carries has this node look again at what it knows of a partition's conversations before it says who gets their entries. It is
-// called when the node begins to carry the partition, before it does.
-func (s *Service) Carries(partition int) { s.turns[partition].Add(1) }
+// called when the node begins to carry the partition, before it does. What has expired there is removed soon.
+func (s *Service) Carries(partition int) {
+	s.turns[partition].Add(1)
+	if s.deps.Alone {
+		return // it had the partition before
+	}
+	select {
+	case s.taken <- struct{}{}:
+	default:
+	}
+}
 
 // checked is when a state was found to be the newest.
 type checked struct {
