@@ -26,6 +26,9 @@ stage "Go tests, with the race detector"
 go test -race -timeout 15m -skip '^TestPowerCut' ./...
 stage "rooms with their records in PostgreSQL, and houses with all they have"
 go run ./internal/sqldb/sqltest/withpostgres go test -timeout 10m ./internal/{account,chat,fanout,idgen,inbox,job,media,presence,rpc,app/apptest}
+stage "houses of three nodes"
+# Those that are left out start nodes of their own.
+TEST_NODES=3 go run ./internal/sqldb/sqltest/withpostgres go test -timeout 10m -skip 'TwoReleases|OverTwoNodes|Move' ./internal/app/apptest
 stage "a thousand power cuts"
 go test -timeout 10m -run '^TestPowerCut' ./internal/timeline/pebblelog
 stage "the binary"

@@ -76,6 +76,7 @@ type House struct {
 	rpc      *rpc.Server
 	outbox   *job.Outbox
 	news     *news.Service
+	behind   behind
 	turn     *job.Turn // at the outbox
 
 	listener, adminListener net.Listener
@@ -89,7 +90,7 @@ func Open(ctx context.Context, c *config.Config, logger *slog.Logger) (*House, e
 
 // OpenAt is Open with a clock that a test moves.
 func OpenAt(ctx context.Context, c *config.Config, logger *slog.Logger, now clock.Clock) (_ *House, err error) {
-	h := &House{config: c, clock: now, logger: logger, registry: telemetry.NewRegistry(), stack: lifecycle.New()}
+	h := &House{config: c, clock: now, logger: logger, registry: telemetry.NewRegistry(), stack: lifecycle.New(), behind: make(behind, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.Close())

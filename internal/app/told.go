@@ -2,9 +2,13 @@ package app
 
 import (
 	"context"
+	"log/slog"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/cluster"
+	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/job"
 	"github.com/rialto-im/rialto/internal/news"
 )
@@ -18,7 +22,8 @@ const (
 // hear has this node told of what happens on others.
 func (h *House) hear(ctx context.Context) (err error) {
 	h.news, err = news.New(ctx, news.Deps{DB: h.db, Logger: h.logger, Alone: !h.config.Clustered(),
-		Tell: func(i news.Item) { h.accounts.Told(i) },
+		Tell:   func(i news.Item) { h.accounts.Told(i) },
+		Missed: h.behind.poke,
 		Hint: func() { _ = h.bus.Publish(newsSubject, nil) },
 	})
 	return err
@@ -31,7 +36,63 @@ func (h *House) listen(ctx context.Context) error {
 		return err
 	}
 	defer cancel()
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	looking.Go(func() { h.behind.run(ctx, h.endSessions, h.logger) })
 	return h.news.Run(ctx)
+}
+
+// endSessions closes the connections of sessions that have ended without this node having been told.
+func (h *House) endSessions(ctx context.Context) error {
+	callers := h.gateway.Callers()
+	sessions := make([]id.Session, len(callers))
+	for i, c := range callers {
+		sessions[i] = c.Session
+	}
+	over, err := h.accounts.Over(ctx, sessions)
+	if err != nil {
+		return err
+	}
+	for _, c := range callers {
+		if slices.Contains(over, c.Session) {
+			h.gateway.EndSession(c.User, c.Session, "revoked")
+		}
+	}
+	return nil
+}
+
+// behind says that this node was away for longer than what happened is kept to be told.
+type behind chan struct{}
+
+func (b behind) poke() {
+	select {
+	case b <- struct{}{}:
+	default:
+	}
+}
+
+// lookAgain so long after what was missed could not be looked up.
+const lookAgain = 5 * time.Second
+
+// run has what was missed looked up, until it is, until ctx ends.
+func (b behind) run(ctx context.Context, look func(context.Context) error, logger *slog.Logger) {
+	for {
+		select {
+		case <-b:
+		case <-ctx.Done():
+			return
+		}
+		err := look(ctx)
+		if err == nil || ctx.Err() != nil {
+			continue
+		}
+		logger.Warn("what ended on other nodes is looked up later", "error", err)
+		b.poke()
+		select {
+		case <-time.After(lookAgain):
+		case <-ctx.Done():
+		}
+	}
 }
 
 // share has the outbox carried by one node at a time.

@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -319,6 +320,25 @@ func (s *Server) EndSession(u id.User, session id.Session, reason string) {
 		}
 	})
 	s.Flush()
+}
+
+// Callers are those with connections, once for each session.
+func (s *Server) Callers() []id.Caller {
+	var list []id.Caller
+	for i := range s.hub.users {
+		shard := &s.hub.users[i]
+		shard.mu.RLock()
+		for _, first := range shard.first {
+			from := len(list)
+			for c := first; c != nil; c = c.next {
+				if !slices.ContainsFunc(list[from:], func(o id.Caller) bool { return o.Session == c.caller.Session }) {
+					list = append(list, c.caller)
+				}
+			}
+		}
+		shard.mu.RUnlock()
+	}
+	return list
 }
 
 // Flush has all that was gathered for connections written.
