@@ -24,7 +24,7 @@ func (h *House) hear(ctx context.Context) (err error) {
 	h.news, err = news.New(ctx, news.Deps{DB: h.db, Logger: h.logger, Alone: !h.config.Clustered(),
 		Tell:   func(i news.Item) { h.accounts.Told(i) },
 		Missed: h.behind.poke,
-		Hint: func() { _ = h.bus.Publish(newsSubject, nil) },
+		Hint:   func() { _ = h.bus.Publish(newsSubject, nil) },
 	})
 	return err
 }
