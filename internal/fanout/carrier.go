@@ -1,8 +1,10 @@
 package fanout
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,6 +47,7 @@ type part struct {
 	wait     time.Duration // after the last failure; 0: it went well
 	again    time.Time     // when to try again
 	looked   time.Time     // when the log was read
+	hole     time.Time     // since when a record is missing below those handed over; zero: none is
 	took     time.Time     // when it was taken
 	settled  atomic.Uint64
 }
@@ -260,14 +263,20 @@ func (c *carrier) carry(ctx context.Context, p *part) error {
 		behind := p.behind
 		p.mu.Unlock()
 
-		for _, r := range records {
+		slices.SortStableFunc(records, func(a, b record) int { return cmp.Compare(a.seq, b.seq) }) // of each node they came in order
+		for i, r := range records {
 			if r.seq <= p.seen {
 				continue // was read from the log before it was handed over
 			}
 			if r.seq != p.seen+1 {
-				behind = true // a hole: the log has what is missing
+				if !behind && p.await() {
+					p.putBack(records[i:])
+					return c.settle(ctx, p, checkpointEvery)
+				}
+				behind = true // the log has what is missing
 				break
 			}
+			p.hole = time.Time{}
 			if err := c.hand(ctx, p, r.seq, r.entries); err != nil {
 				p.mu.Lock()
 				p.drop()
@@ -291,64 +300,28 @@ func (c *carrier) carry(ctx context.Context, p *part) error {
 	}
 }
 
-// catchUp reads from the log what was not handed over, until there is no more.
-func (c *carrier) catchUp(ctx context.Context, p *part) error {
-	defer func() {
-		p.mu.Lock()
-		p.reading = false
-		p.mu.Unlock()
-	}()
-	for {
-		// What is committed from here on is handed over again; the log is read until it has nothing above.
-		p.mu.Lock()
-		p.behind, p.reading = false, true
-		p.newest = max(p.newest, p.seen)
-		p.mu.Unlock()
-		p.looked = time.Now()
-		records, err := c.worker.deps.Log.Records(ctx, p.partition, p.seen, 64)
-		if err != nil {
-			return err
-		}
-		if len(records) == 0 {
-			return nil
-		}
-		for _, r := range records {
-			entries, err := c.read(ctx, r)
-			if err != nil {
-				return err
-			}
-			if err := c.hand(ctx, p, r.Seq, entries); err != nil {
-				return err
-			}
-		}
+// await tells whether to wait a moment for a record that is missing: what another node has appended may be on its way.
+func (p *part) await() bool {
+	if p.hole.IsZero() {
+		p.hole = time.Now()
 	}
+	return time.Since(p.hole) < holeWait
 }
 
-// read gives a record's entries. Those that are no more are left out.
-func (c *carrier) read(ctx context.Context, r timeline.Record) ([]timeline.Committed, error) {
-	all := uint64(0)
-	for _, ref := range r.Refs {
-		all += ref.To - ref.From + 1
+// putBack keeps records that were taken for later.
+func (p *part) putBack(records []record) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.behind { // they are read from the log
+		return
 	}
-	entries, err := c.worker.deps.Log.Get(ctx, r.Refs)
-	if err != nil {
-		return nil, err
-	}
-	committed := make([]timeline.Committed, 0, len(entries))
-	whole := uint64(len(entries)) == all
-	for _, ref := range r.Refs {
-		of := entries
-		if whole {
-			n := ref.To - ref.From + 1
-			of, entries = entries[:n], entries[n:]
-		} else if of, err = c.worker.deps.Log.Get(ctx, []timeline.Ref{ref}); err != nil {
-			return nil, err // by itself: entries do not say whose they are, and the next one's may have the seq of one that is missing
-		}
-		for i := range of {
-			committed = append(committed, timeline.Committed{Key: ref.Key, Seq: of[i].Seq, Counted: of[i].Counted, Payload: of[i].Payload})
+	for _, r := range records {
+		p.entries += len(r.entries)
+		for i := range r.entries {
+			p.bytes += len(r.entries[i].Payload)
 		}
 	}
-	return committed, nil
+	p.records = append(records, p.records...)
 }
 
 // hand gives one record's entries to the lanes, with their audiences.

@@ -87,6 +87,13 @@ func (l *faulty) Get(ctx context.Context, refs []timeline.Ref) ([]timeline.Entry
 	return l.Log.Get(ctx, refs)
 }
 
+func (l *faulty) GetMost(ctx context.Context, refs []timeline.Ref, bytes int) ([]timeline.Entry, error) {
+	if l.gets.Add(-1) >= 0 {
+		return nil, errBroken
+	}
+	return l.Log.GetMost(ctx, refs, bytes)
+}
+
 func (l *faulty) PutCheckpoint(ctx context.Context, p uint16, at uint64) error {
 	if l.checkpoints.Add(-1) >= 0 {
 		return errBroken
@@ -112,6 +119,8 @@ type stage struct {
 	worker atomic.Pointer[fanout.Worker] // nil: none is told of commits
 	deaf   atomic.Bool                   // of every second batch the worker is not told
 	calls  atomic.Int64
+	turns  atomic.Bool       // of every two batches the worker is told the later first
+	held   []timeline.Commit // of the log's one goroutine
 	stop   func()
 
 	count *atomic.Int64 // where it is not nil, deliveries' bytes are counted and not kept
@@ -123,6 +132,7 @@ type stage struct {
 func newStage(t testing.TB, open func(timeline.Listener) timeline.Log) *stage {
 	s := &stage{t: t, chat: &members{of: map[id.Conversation][]id.User{}, large: map[id.Conversation]bool{}}, where: places{}, bus: membus.New()}
 	s.log = &faulty{Log: open(func(c []timeline.Commit) {
+		c = s.inTurns(c)
 		if w := s.worker.Load(); w != nil && (!s.deaf.Load() || s.calls.Add(1)%2 == 0) {
 			w.Committed(c)
 		}
@@ -134,6 +144,17 @@ func newStage(t testing.TB, open func(timeline.Listener) timeline.Log) *stage {
 		}
 	}
 	return s
+}
+
+// inTurns holds a batch back until there is another.
+func (s *stage) inTurns(c []timeline.Commit) []timeline.Commit {
+	if s.held == nil && s.turns.Load() {
+		s.held = slices.Clone(c)
+		return nil
+	}
+	c = append(slices.Clone(c), s.held...)
+	s.held = nil
+	return c
 }
 
 func (s *stage) take(node string, lane int, b []byte) {
