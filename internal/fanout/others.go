@@ -132,6 +132,12 @@ func (t *other) send(ctx context.Context, batches []*batch, parcels [][]byte) bo
 	w := t.worker
 	var lost [timeline.Partitions]bool
 	for wait := retryFirst; len(parcels) > 0; {
+		if t.moved(batches) { // without asking a node that may not be there to answer
+			for p := range lost {
+				lost[p] = true
+			}
+			break
+		}
 		within, cancel := context.WithTimeout(ctx, postTime)
 		answer, err := w.deps.Bus.Request(within, postSubject(t.node), parcels[0])
 		cancel()
@@ -149,7 +155,7 @@ func (t *other) send(ctx context.Context, batches []*batch, parcels [][]byte) bo
 			return false
 		}
 		w.deps.Logger.Warn("another node does not take what is for its users", "node", t.node, "batches", len(batches), "error", err)
-		if errors.Is(err, errMoving) || t.moved(batches) {
+		if errors.Is(err, errMoving) {
 			for p := range lost {
 				lost[p] = true
 			}

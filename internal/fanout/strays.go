@@ -147,7 +147,10 @@ func (s *strays) lead(ctx context.Context, p uint16) {
 			}
 			continue
 		}
-		s.worker.deps.Logger.Warn("what is for users who moved waits", "partition", p, "error", err)
+		if err == nil {
+			err = errMoving // who has the partition does not know yet
+		}
+		s.worker.deps.Logger.Debug("what is for users who moved waits", "partition", p, "error", err)
 		select {
 		case <-ctx.Done():
 			return
