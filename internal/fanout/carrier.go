@@ -46,7 +46,7 @@ type part struct {
 	saved    uint64        // last checkpoint written
 	wait     time.Duration // after the last failure; 0: it went well
 	again    time.Time     // when to try again
-	looked   time.Time     // when the log was read
+	looked   time.Time     // when the log was read, or the last record came
 	hole     time.Time     // since when a record is missing below those handed over; zero: none is
 	took     time.Time     // when it was taken
 	settled  atomic.Uint64
@@ -277,6 +277,7 @@ func (c *carrier) carry(ctx context.Context, p *part) error {
 				break
 			}
 			p.hole = time.Time{}
+			p.looked = time.Now()
 			if err := c.hand(ctx, p, r.seq, r.entries); err != nil {
 				p.mu.Lock()
 				p.drop()

@@ -8,6 +8,9 @@ import (
 	"github.com/rialto-im/rialto/internal/timeline"
 )
 
+// catchUpPage is how many records are read at once.
+const catchUpPage = 64
+
 // catchUp reads from the log what was not handed over, until there is no more.
 func (c *carrier) catchUp(ctx context.Context, p *part) error {
 	defer func() {
@@ -22,7 +25,7 @@ func (c *carrier) catchUp(ctx context.Context, p *part) error {
 		p.newest = max(p.newest, p.seen)
 		p.mu.Unlock()
 		p.looked = time.Now()
-		records, err := c.worker.deps.Log.Records(ctx, p.partition, p.seen, 64)
+		records, err := c.worker.deps.Log.Records(ctx, p.partition, p.seen, catchUpPage)
 		if err != nil {
 			return err
 		}
@@ -44,6 +47,9 @@ func (c *carrier) catchUp(ctx context.Context, p *part) error {
 			if err := c.hand(ctx, p, r.Seq, entries); err != nil {
 				return err
 			}
+		}
+		if len(records) < catchUpPage && c.worker.deps.Holder != nil {
+			return nil // what came after it was read is handed over, or shows as a hole, or is found by looking
 		}
 	}
 }

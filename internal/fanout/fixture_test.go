@@ -119,9 +119,11 @@ type stage struct {
 	worker atomic.Pointer[fanout.Worker] // nil: none is told of commits
 	deaf   atomic.Bool                   // of every second batch the worker is not told
 	calls  atomic.Int64
-	turns  atomic.Bool       // of every two batches the worker is told the later first
-	held   []timeline.Commit // of the log's one goroutine
+	turns  atomic.Bool // of every two batches the worker is told the later first
 	stop   func()
+
+	holding sync.Mutex        // guards held
+	held    []timeline.Commit // back
 
 	count *atomic.Int64 // where it is not nil, deliveries' bytes are counted and not kept
 
@@ -148,12 +150,16 @@ func newStage(t testing.TB, open func(timeline.Listener) timeline.Log) *stage {
 
 // inTurns holds a batch back until there is another.
 func (s *stage) inTurns(c []timeline.Commit) []timeline.Commit {
+	s.holding.Lock()
+	defer s.holding.Unlock()
 	if s.held == nil && s.turns.Load() {
 		s.held = slices.Clone(c)
 		return nil
 	}
-	c = append(slices.Clone(c), s.held...)
-	s.held = nil
+	if s.held != nil {
+		c = append(slices.Clone(c), s.held...)
+		s.held = nil
+	}
 	return c
 }
 
