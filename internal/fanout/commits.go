@@ -7,34 +7,60 @@ import (
 	"github.com/rialto-im/rialto/internal/timeline"
 )
 
-// tell hands a commit of this node to the node that carries its partition. It may be lost: that node looks itself from time to time.
-func (w *Worker) tell(c *timeline.Commit) {
+// tell hands commits of this node to the nodes that carry their partitions, in one message for each. It may be lost: they look
+// themselves from time to time.
+func (w *Worker) tell(commits []timeline.Commit) {
 	if w.deps.Holder == nil {
 		return
 	}
-	node := w.deps.Holder(c.Partition)
-	if node == "" || node == w.deps.Node {
-		return
+	parcels := map[string][]byte{}
+	for i := range commits {
+		c := &commits[i]
+		node := w.deps.Holder(c.Partition)
+		if node == "" || node == w.deps.Node {
+			continue
+		}
+		data := appendCommit(nil, c)
+		if len(data)+binary.MaxVarintLen64 > bus.MaxData {
+			data = appendCommit(nil, &timeline.Commit{Partition: c.Partition, Record: c.Record}) // it has to be read there
+		}
+		if len(parcels[node])+len(data)+binary.MaxVarintLen64 > bus.MaxData {
+			w.publishCommits(node, parcels[node])
+			parcels[node] = nil
+		}
+		parcels[node] = append(binary.AppendUvarint(parcels[node], uint64(len(data))), data...)
 	}
-	data := appendCommit(nil, c)
-	if len(data) > bus.MaxData {
-		data = appendCommit(nil, &timeline.Commit{Partition: c.Partition, Record: c.Record}) // it has to be read there
-	}
-	if err := w.deps.Bus.Publish(commitSubject(node), data); err != nil {
-		w.deps.Logger.Debug("a commit was not told", "node", node, "error", err)
+	for node, data := range parcels {
+		w.publishCommits(node, data)
 	}
 }
 
-// told takes what another node has committed.
-func (w *Worker) told(data []byte) {
-	c, ok := decodeCommit(append([]byte(nil), data...))
-	if !ok {
-		w.deps.Logger.Error("a commit that was told cannot be read")
-		return
+func (w *Worker) publishCommits(node string, data []byte) {
+	if err := w.deps.Bus.Publish(commitSubject(node), data); err != nil {
+		w.deps.Logger.Debug("commits were not told", "node", node, "error", err)
 	}
-	carrier := w.carriers[c.Partition%carriers]
-	carrier.offer(&c)
-	carrier.poke()
+}
+
+// told takes what another node has committed, each commit behind its length.
+func (w *Worker) told(data []byte) {
+	data = append([]byte(nil), data...)
+	for len(data) > 0 {
+		size, n := binary.Uvarint(data)
+		if n <= 0 || size > uint64(len(data)-n) {
+			w.deps.Logger.Error("commits that were told cannot be read")
+			break
+		}
+		c, ok := decodeCommit(data[n : n+int(size) : n+int(size)])
+		data = data[n+int(size):]
+		if !ok {
+			w.deps.Logger.Error("a commit that was told cannot be read")
+			continue
+		}
+		w.carriers[c.Partition%carriers].offer(&c)
+	}
+	for _, c := range w.carriers {
+		c.poke()
+	}
 }
 
 func appendCommit(b []byte, c *timeline.Commit) []byte {

@@ -158,8 +158,8 @@ func (w *Worker) Run(ctx context.Context) error {
 func (w *Worker) Committed(commits []timeline.Commit) {
 	for i := range commits {
 		w.carriers[commits[i].Partition%carriers].offer(&commits[i])
-		w.tell(&commits[i])
 	}
+	w.tell(commits)
 	for _, c := range w.carriers {
 		c.poke()
 	}
