@@ -87,10 +87,12 @@ type Service struct {
 	me     member
 
 	// Of Run's goroutine alone:
-	seen  map[string]*sighting
-	mine  map[part]bool // begun
-	until time.Time     // the parts are ours to then, unless there is another beat
-	known map[part]string
+	seen   map[string]*sighting
+	looked time.Time     // last
+	mine   map[part]bool // begun
+	until  time.Time     // the parts are ours to then, unless there is another beat
+	known  map[part]string
+	met    []Node // as Met was told
 
 	shown atomic.Pointer[shown]
 }
@@ -255,6 +257,7 @@ func (s *Service) round(ctx context.Context, first bool) error {
 	if err := s.agree(ctx, &now); err != nil {
 		return err
 	}
+	s.see(now, live) // who begins a part may ask who lives
 	if err := s.spread(ctx, now, live); err != nil {
 		return err
 	}
@@ -264,6 +267,13 @@ func (s *Service) round(ctx context.Context, first bool) error {
 
 // look tells the living from the dead.
 func (s *Service) look(now state, at time.Time) (live []string, dead []member) {
+	if at.Sub(s.looked) > s.config.Patience/2 {
+		// While this node saw nothing, it may be that nobody could beat: that says nothing of the others.
+		for _, o := range s.seen {
+			o.at = at
+		}
+	}
+	s.looked = at
 	for name, m := range now.members {
 		o := s.seen[name]
 		if o == nil || o.incarnation != m.incarnation || o.beat != m.beat {
@@ -327,8 +337,8 @@ func (s *Service) spread(ctx context.Context, now state, live []string) error {
 	return nil
 }
 
-// show tells other goroutines, and the works, who has what.
-func (s *Service) show(now state, live []string) {
+// see tells other goroutines who lives and who has what.
+func (s *Service) see(now state, live []string) {
 	next := &shown{holders: map[part]string{}, agreed: now.agreed}
 	for _, name := range live {
 		next.nodes = append(next.nodes, now.members[name].Node)
@@ -338,9 +348,15 @@ func (s *Service) show(now state, live []string) {
 			next.holders[p] = h.node
 		}
 	}
-	before := s.shown.Load()
 	s.shown.Store(next)
-	if s.deps.Met != nil && !slices.Equal(before.nodes, next.nodes) {
+}
+
+// show tells other goroutines, and the works, who has what.
+func (s *Service) show(now state, live []string) {
+	s.see(now, live)
+	next := s.shown.Load()
+	if s.deps.Met != nil && !slices.Equal(s.met, next.nodes) {
+		s.met = next.nodes
 		s.deps.Met(next.nodes)
 	}
 	for _, w := range s.deps.Work {

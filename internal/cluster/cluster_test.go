@@ -334,6 +334,47 @@ func TestNobodyIsMovedForNothing(t *testing.T) {
 	})
 }
 
+// TestNobodyDiesOfAnOutage: the store is away for all nodes. The first that reaches it again does not take the others, who could not
+// beat, for dead.
+func TestNobodyDiesOfAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t, table: newTable(), nodes: map[string]*actor{}, works: map[int]string{}}
+		for range 3 {
+			w.join()
+		}
+		time.Sleep(10*time.Second + time.Millisecond)
+		synctest.Wait()
+		for n := range w.nodes {
+			w.reach(n, false)
+		}
+		time.Sleep(30 * time.Second)
+		w.reach("node-1", true)
+		time.Sleep(3500 * time.Millisecond)
+		synctest.Wait()
+		if n := len(w.nodes["node-1"].Nodes()); n != 3 {
+			t.Errorf("the first that comes back sees %d nodes", n)
+		}
+		w.mu.Lock()
+		for p, node := range w.works {
+			if node != "node-1" {
+				t.Errorf("part %d is worked by %s, who cannot reach the store", p, node)
+			}
+		}
+		if n := len(w.works); n > (testParts+2)/3 {
+			t.Errorf("the first that comes back has taken %d parts of %d", n, testParts)
+		}
+		w.mu.Unlock()
+		w.reach("node-2", true)
+		w.reach("node-3", true)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		w.settled()
+		for n := range w.nodes {
+			w.stop(n)
+		}
+	})
+}
+
 // TestIdleNodesTakeNoParts, also not those of the last worker that goes; they see who has what.
 func TestIdleNodesTakeNoParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
