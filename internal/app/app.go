@@ -178,15 +178,15 @@ func (h *House) rooms(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	deps := fanout.Deps{Log: h.log, Chat: h.chat, Presence: h.presence, Bus: h.bus, Logger: h.logger, Node: h.node, Taken: h.presence.Begin}
+	deps := fanout.Deps{Log: h.log, Chat: h.chat, Presence: h.presence, Bus: h.bus, Logger: h.logger, Node: h.node, Taken: func(part int) {
+		h.chat.Carries(part)
+		h.presence.Begin(part)
+	}}
 	if h.config.Clustered() {
 		deps.Holder = h.holder
 	}
 	h.fanout = fanout.New(deps)
-	carries := cluster.Work{Kind: carry, Parts: timeline.Partitions, Moved: h.presence.Moved, Begin: func(part int) {
-		h.chat.Carries(part)
-		h.fanout.Begin(part)
-	}, End: func(part int) {
+	carries := cluster.Work{Kind: carry, Parts: timeline.Partitions, Moved: h.presence.Moved, Begin: h.fanout.Begin, End: func(part int) {
 		h.fanout.End(part)
 		h.presence.End(part)
 	}}

@@ -20,7 +20,7 @@ import (
 const recentFor = 2 * time.Second
 
 // Carries has this node look again at what it knows of a partition's conversations before it says who gets their entries. It is
-// called when the node begins to carry the partition, before it does. What has expired there is removed soon.
+// called when the node has taken the partition in the log, before it carries anything. What has expired there is removed soon.
 func (s *Service) Carries(partition int) {
 	s.turns[partition].Add(1)
 	if s.deps.Alone {

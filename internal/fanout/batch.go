@@ -36,13 +36,15 @@ func (it *item) followed() bool { return it.large && it.kind == message.DeliverE
 type batch struct {
 	record uint64
 	items  []item
-	places *places       // nil: all users are this node's
-	parts  []uint16      // partitions of the users, where there are places
-	flight *flight       // counts the batch in those; may be nil
-	left   atomic.Int32  // lanes and nodes not yet done
-	given  *given        // may be nil
-	parent *batch        // of which this is a stray part; else nil
-	done   chan struct{} // may be nil
+	places *places      // nil: all users are this node's
+	parts  []uint16     // partitions of the users, where there are places
+	flight *flight      // counts the batch in those; may be nil
+	left   atomic.Int32 // lanes and nodes not yet done
+	given  *given       // may be nil
+	// abandoned: nobody waits for it any more, and who gave it gives it again.
+	abandoned atomic.Bool
+	parent    *batch        // of which this is a stray part; else nil
+	done      chan struct{} // may be nil
 }
 
 // given are the partitions of a batch that it could not be stored for. Who gave it sees to that: another node, or who leads strays.

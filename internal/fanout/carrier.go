@@ -32,6 +32,7 @@ type part struct {
 	life    uint64     // counts how often it was begun here
 	begun   bool       // and not ended since
 	open    bool       // taken, in this life: records are kept
+	takes   uint64     // counts how often it was taken
 	records []record   // in order, above seen
 	entries int        // in records
 	bytes   int        // of their payloads
@@ -46,6 +47,7 @@ type part struct {
 	saved    uint64        // last checkpoint written
 	wait     time.Duration // after the last failure; 0: it went well
 	again    time.Time     // when to try again
+	failedIn uint64        // the life of the last failure
 	looked   time.Time     // when the log was read, or the last record came
 	hole     time.Time     // since when a record is missing below those handed over; zero: none is
 	took     time.Time     // when it was taken
@@ -103,20 +105,36 @@ func (c *carrier) take(ctx context.Context, p *part) (bool, error) {
 	p.lives, p.seen, p.saved = life, at, at
 	p.settled.Store(at)
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.begun || p.life != life {
+		return false, nil // it ended meanwhile
+	}
 	p.open, p.behind, p.newest = true, true, at
-	if p.begun && p.life == life && c.worker.deps.Taken != nil {
+	p.takes++
+	if c.worker.deps.Taken != nil {
 		c.worker.deps.Taken(int(p.partition)) // before End returns, or not at all
 	}
-	p.mu.Unlock()
 	return true, nil
 }
 
-// lose is told when another node has taken the partition in the log. This node takes it again, a bit later, if it still has it then:
-// the other one may have been late.
-func (p *part) lose() {
+// taken counts how often the partition was taken.
+func (p *part) taken() uint64 {
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.takes
+}
+
+// lose is told when another node has taken the partition in the log, after this one had so many times. This node takes it again, a
+// bit later, if it still has it then: the other one may have been late. It tells whether the partition is lost: not where it was
+// taken again since.
+func (p *part) lose(takes uint64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.takes != takes {
+		return false
+	}
 	p.open = false
-	p.mu.Unlock()
+	return true
 }
 
 // close forgets the work at hand.
@@ -235,10 +253,13 @@ func (c *carrier) failed(p *part, what string, err error) {
 
 // try carries a partition, unless it failed just now: the others do not wait for it.
 func (c *carrier) try(ctx context.Context, p *part) {
-	open, err := c.take(ctx, p)
-	if open && p.wait > 0 && time.Now().Before(p.again) {
+	p.mu.Lock()
+	life := p.life
+	p.mu.Unlock()
+	if p.wait > 0 && p.failedIn == life && time.Now().Before(p.again) {
 		return
 	}
+	open, err := c.take(ctx, p)
 	if open {
 		err = c.carry(ctx, p)
 	}
@@ -250,13 +271,17 @@ func (c *carrier) try(ctx context.Context, p *part) {
 	if errors.Is(err, errMoving) || errors.Is(err, errNobody) || errors.Is(err, errFull) {
 		p.wait = retryFirst // it is soon over
 	}
-	p.again = time.Now().Add(p.wait)
+	p.again, p.failedIn = time.Now().Add(p.wait), life
 	c.failed(p, "fan-out waits", err)
 }
 
-// carry gives all records above seen to the lanes.
+// carry gives all records above seen to the lanes, or as many as it can in its turn.
 func (c *carrier) carry(ctx context.Context, p *part) error {
-	for {
+	for began := time.Now(); ; {
+		if time.Since(began) > turnTime { // the other partitions wait
+			c.poke()
+			return c.settle(ctx, p, checkpointEvery)
+		}
 		p.mu.Lock()
 		records := p.records
 		p.drop()
@@ -269,7 +294,7 @@ func (c *carrier) carry(ctx context.Context, p *part) error {
 				continue // was read from the log before it was handed over
 			}
 			if r.seq != p.seen+1 {
-				if !behind && p.await() {
+				if !behind && c.await(p) {
 					p.putBack(records[i:])
 					return c.settle(ctx, p, checkpointEvery)
 				}
@@ -292,7 +317,7 @@ func (c *carrier) carry(ctx context.Context, p *part) error {
 			}
 			continue
 		}
-		if err := c.catchUp(ctx, p); err != nil {
+		if err := c.catchUp(ctx, p, began); err != nil {
 			p.mu.Lock()
 			p.behind = true
 			p.mu.Unlock()
@@ -302,9 +327,10 @@ func (c *carrier) carry(ctx context.Context, p *part) error {
 }
 
 // await tells whether to wait a moment for a record that is missing: what another node has appended may be on its way.
-func (p *part) await() bool {
+func (c *carrier) await(p *part) bool {
 	if p.hole.IsZero() {
 		p.hole = time.Now()
+		time.AfterFunc(holeWait, c.poke)
 	}
 	return time.Since(p.hole) < holeWait
 }

@@ -11,18 +11,21 @@ import (
 // catchUpPage is how many records are read at once.
 const catchUpPage = 64
 
-// catchUp reads from the log what was not handed over, until there is no more.
-func (c *carrier) catchUp(ctx context.Context, p *part) error {
+// catchUp reads from the log what was not handed over, until there is no more, or its turn is over.
+func (c *carrier) catchUp(ctx context.Context, p *part, began time.Time) error {
 	defer func() {
 		p.mu.Lock()
+		p.newest = max(p.newest, p.seen)
 		p.reading = false
 		p.mu.Unlock()
 	}()
+	p.hole = time.Time{}
 	for {
 		// What is committed from here on is handed over again; the log is read until it has nothing above.
 		p.mu.Lock()
 		p.behind, p.reading = false, true
 		p.newest = max(p.newest, p.seen)
+		known := p.newest
 		p.mu.Unlock()
 		p.looked = time.Now()
 		records, err := c.worker.deps.Log.Records(ctx, p.partition, p.seen, catchUpPage)
@@ -30,7 +33,6 @@ func (c *carrier) catchUp(ctx context.Context, p *part) error {
 			return err
 		}
 		if len(records) == 0 {
-			p.hole = time.Time{}
 			return nil
 		}
 		all, err := c.readAll(ctx, records)
@@ -48,7 +50,13 @@ func (c *carrier) catchUp(ctx context.Context, p *part) error {
 				return err
 			}
 		}
-		if len(records) < catchUpPage && c.worker.deps.Holder != nil {
+		if time.Since(began) > turnTime {
+			p.mu.Lock()
+			p.behind = true
+			p.mu.Unlock()
+			return nil
+		}
+		if len(records) < catchUpPage && p.seen >= known && c.worker.deps.Holder != nil {
 			return nil // what came after it was read is handed over, or shows as a hole, or is found by looking
 		}
 	}

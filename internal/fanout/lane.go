@@ -104,6 +104,10 @@ func (l *lane) run(ctx context.Context) {
 
 // take takes a batch's items into the round, and does the round when it is full; false when ctx ended first.
 func (l *lane) take(ctx context.Context, b *batch) bool {
+	if b.abandoned.Load() {
+		b.finish()
+		return true
+	}
 	caught := l.worker.strays.catch(b)
 	if caught != nil && len(l.tasks) > 0 { // the round may stray as well, and was before
 		if !l.round(ctx) {
@@ -218,11 +222,11 @@ func (l *lane) storeApart(ctx context.Context) error {
 		for n, i := range indexes {
 			posts[n] = timeline.Post{Key: l.posts[i].Key, Payload: l.posts[i].Payload}
 		}
-		err := error(nil)
+		var err error
 		if len(posts) > 0 {
-			err = l.store(ctx, posts)
+			lost[p], err = l.storeHere(ctx, l.worker.part(p), posts)
 		}
-		if lost[p] = errors.Is(err, timeline.ErrTaken); err != nil && !lost[p] {
+		if err != nil {
 			return err
 		}
 		for n, i := range indexes {
@@ -230,9 +234,6 @@ func (l *lane) storeApart(ctx context.Context) error {
 			if lost[p] {
 				l.posts[i].Seq = 0
 			}
-		}
-		if lost[p] {
-			l.worker.part(p).lose()
 		}
 	}
 	for n := 0; n < len(l.tasks); {
@@ -244,6 +245,19 @@ func (l *lane) storeApart(ctx context.Context) error {
 		l.worker.strays.add(b, items, &lost, func(u id.User) bool { return l.owns(b, u) })
 	}
 	return nil
+}
+
+// storeHere posts to one partition, and tells whether another node has it.
+func (l *lane) storeHere(ctx context.Context, p *part, posts []timeline.Post) (lost bool, err error) {
+	for {
+		takes := p.taken()
+		if err := l.store(ctx, posts); !errors.Is(err, timeline.ErrTaken) {
+			return false, err
+		}
+		if p.lose(takes) {
+			return true, nil
+		}
+	}
 }
 
 // deliver sends each node what is for its users, in one bus message.

@@ -272,6 +272,7 @@ func (w *Worker) given(ctx context.Context, data []byte) []byte {
 	b.left.Store(bus.Lanes)
 	for _, l := range w.lanes { // wherever the users are now
 		if l.put(ctx, b) != nil {
+			b.abandoned.Store(true)
 			return nil
 		}
 	}
@@ -285,6 +286,7 @@ func (w *Worker) given(ctx context.Context, data []byte) []byte {
 		}
 		return answer
 	case <-ctx.Done():
+		b.abandoned.Store(true)
 		return nil
 	}
 }
