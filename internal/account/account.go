@@ -45,7 +45,7 @@ type Deps struct {
 	AccessChanged func(ctx context.Context, a, b id.User) error
 	// FriendshipChanged is called before the beginning or the end of a friendship is answered. May be nil.
 	FriendshipChanged func(ctx context.Context, a, b id.User) error
-	// FriendshipElsewhere is told of a friendship that began or ended on another node, after the commit. May be nil.
+	// FriendshipElsewhere is told of a friendship that began or ended on any node, after the commit. May be nil.
 	FriendshipElsewhere func(a, b id.User)
 	// SettingsChanged is told of a user whose settings changed, on any node, after the commit. May be nil.
 	SettingsChanged func(user id.User)

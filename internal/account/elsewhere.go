@@ -8,14 +8,15 @@ import (
 	"github.com/rialto-im/rialto/internal/news"
 )
 
-// Kinds of what the other nodes are told.
+// Kinds of what the nodes are told.
 const (
 	endedNews      = "session_ended"
 	friendshipNews = "friendship"
 	settingsNews   = "settings"
 )
 
-// Told is called with what another node's room tells: this node's connections, and what is kept in memory, follow.
+// Told is called with what a node's room tells: this node's connections, and what is kept in memory, follow. What this node did is told
+// too: where nobody knew whether its commit was stored, nothing else tells.
 func (s *Service) Told(i news.Item) {
 	switch i.Kind {
 	case endedNews:

@@ -39,7 +39,8 @@ type Deps struct {
 	Logger *slog.Logger
 	// Alone: no other process is on the database. Nothing is stored, or told.
 	Alone bool
-	// Tell is called with the items of other nodes, one at a time. It must not block.
+	// Tell is called with the items of all nodes, one at a time: with its own too, since whoever put one does not act where its commit
+	// was not answered, and it may be stored all the same. It must not block.
 	Tell func(Item)
 	// Missed is called where items may have been dropped before they were read: what they would have said must be looked up. It
 	// must not block. May be nil.
@@ -66,7 +67,7 @@ const (
 // Service is the room.
 type Service struct {
 	deps   Deps
-	origin int64 // of this process's rows
+	origin int64 // of this process's rows, for who looks into the table
 	wake   chan struct{}
 
 	// Of New, and then of Run's goroutine alone:

@@ -42,11 +42,11 @@ func (s *Service) miss(why string) {
 	}
 }
 
-const columns = `SELECT n, origin, kind, owner, other, body FROM news WHERE `
+const columns = `SELECT n, kind, owner, other, body FROM news WHERE `
 
 // readNew tells a page of rows above the highest number that was seen, and notes which numbers are missing between them.
 func (s *Service) readNew(ctx context.Context, at time.Time, tell func(Item)) (int, error) {
-	return s.rows(ctx, columns+`n > $1 ORDER BY n LIMIT `+strconv.Itoa(page), []any{s.last}, func(n int64, i Item, own bool) {
+	return s.rows(ctx, columns+`n > $1 ORDER BY n LIMIT `+strconv.Itoa(page), []any{s.last}, func(n int64, i Item) {
 		from := s.last + 1
 		if s.last == 0 {
 			from = n - before
@@ -58,9 +58,7 @@ func (s *Service) readNew(ctx context.Context, at time.Time, tell func(Item)) (i
 			s.holes[missing] = at
 		}
 		s.last = n
-		if !own {
-			tell(i)
-		}
+		tell(i)
 	})
 }
 
@@ -79,11 +77,9 @@ func (s *Service) readHoles(ctx context.Context, at time.Time, tell func(Item)) 
 		for i, n := range some {
 			marks[i], args[i] = "$"+strconv.Itoa(i+1), n
 		}
-		if _, err := s.rows(ctx, columns+`n IN (`+strings.Join(marks, ",")+`) ORDER BY n`, args, func(n int64, i Item, own bool) {
+		if _, err := s.rows(ctx, columns+`n IN (`+strings.Join(marks, ",")+`) ORDER BY n`, args, func(n int64, i Item) {
 			delete(s.holes, n)
-			if !own {
-				tell(i)
-			}
+			tell(i)
 		}); err != nil {
 			return err
 		}
@@ -100,19 +96,19 @@ func (s *Service) readHoles(ctx context.Context, at time.Time, tell func(Item)) 
 	return nil
 }
 
-func (s *Service) rows(ctx context.Context, query string, args []any, each func(n int64, i Item, own bool)) (count int, err error) {
+func (s *Service) rows(ctx context.Context, query string, args []any, each func(n int64, i Item)) (count int, err error) {
 	rows, err := s.deps.DB.Read().QueryContext(ctx, query, args...)
 	if err != nil {
 		return 0, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var n, origin int64
+		var n int64
 		var i Item
-		if err := rows.Scan(&n, &origin, &i.Kind, &i.User, &i.Other, &i.Text); err != nil {
+		if err := rows.Scan(&n, &i.Kind, &i.User, &i.Other, &i.Text); err != nil {
 			return count, err
 		}
-		each(n, i, origin == s.origin)
+		each(n, i)
 		count++
 	}
 	return count, rows.Err()
