@@ -102,7 +102,14 @@ func (f *Fence) Ready(c *pgconn.Config, mayCancel bool) {
 			l.unconfirmed.Store(true)
 		}
 	}
-	c.RuntimeParams = with(c.RuntimeParams, map[string]string{"synchronous_commit": "on", "client_min_messages": "warning"})
+	c.RuntimeParams = with(c.RuntimeParams, map[string]string{
+		"synchronous_commit": "on", "client_min_messages": "warning",
+		// The server ends a connection whose other end is silent, after half a minute at most: by itself it would keep it for hours, with
+		// the locks of a session, and the next connection that writes would wait for them. Over a socket file it takes these, and has
+		// no use for them.
+		"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3", // where nothing is under way
+		"tcp_user_timeout": "30000", // ms, where an answer is
+	})
 }
 
 func with(params, more map[string]string) map[string]string {

@@ -108,6 +108,12 @@ func TestTwoPrimaries(t *testing.T) {
 	if pglink.Of(old).Stale() || pglink.Of(old).Alone() {
 		t.Error("the primary is stale, or its commits wait for nobody")
 	}
+	// The server tells what its socket has: should the network drop all, it ends a connection, with its locks, before hours have passed.
+	for name, want := range map[string]string{"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3", "tcp_user_timeout": "30000"} {
+		if got := value(t, old, "SHOW "+name); got != want {
+			t.Errorf("%s is %s, and must be %s", name, got, want)
+		}
+	}
 	must(t, p.Promote(t.Context()))
 	pglink.Of(under).Deadline(time.Hour)
 	ended := make(chan error, 1)
