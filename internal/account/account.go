@@ -43,7 +43,7 @@ type Deps struct {
 	// AccessChanged is called before a block or unblock is answered: nobody admits the blocked user's messages after it
 	// returned. May be nil.
 	AccessChanged func(ctx context.Context, a, b id.User) error
-	// FriendshipChanged is called before the beginning or the end of a friendship is answered. May be nil.
+	// FriendshipChanged is called before the beginning or the end of a friendship is answered, also one of an earlier call. May be nil.
 	FriendshipChanged func(ctx context.Context, a, b id.User) error
 	// FriendshipElsewhere is told of a friendship that began or ended on any node, after the commit. May be nil.
 	FriendshipElsewhere func(a, b id.User)

@@ -88,10 +88,16 @@ func (s *Service) change(ctx context.Context, a, b id.User, change func(mine, th
 	if friendship {
 		s.sent()
 	}
-	if friendship && s.deps.FriendshipChanged != nil {
-		return mine, s.deps.FriendshipChanged(ctx, a, b)
-	}
 	return mine, nil
+}
+
+// enforce has a friendship that began or ended hold before that is answered. It is called where nothing changed as well: a call before
+// this one may have stored the change, and failed here.
+func (s *Service) enforce(ctx context.Context, a, b id.User) error {
+	if s.deps.FriendshipChanged == nil {
+		return nil
+	}
+	return s.deps.FriendshipChanged(ctx, a, b)
 }
 
 func beFriends(mine, theirs *chatv1.Relation) {
@@ -105,7 +111,7 @@ func (s *Service) RequestFriend(ctx context.Context, a, b id.User, text string) 
 	if utf8.RuneCountInString(text) > 500 || !storable(text) {
 		return nil, errs.New(errs.Invalid, "bad_message", "a request's message has at most 500 characters")
 	}
-	return s.change(ctx, a, b, func(mine, theirs *chatv1.Relation) error {
+	r, err := s.change(ctx, a, b, func(mine, theirs *chatv1.Relation) error {
 		switch {
 		case mine.Friend:
 		case mine.Blocked:
@@ -120,11 +126,15 @@ func (s *Service) RequestFriend(ctx context.Context, a, b id.User, text string) 
 		}
 		return nil
 	})
+	if err == nil && r.Friend {
+		err = s.enforce(ctx, a, b)
+	}
+	return r, err
 }
 
 // AnswerFriend accepts or declines what b asked.
 func (s *Service) AnswerFriend(ctx context.Context, a, b id.User, accept bool) (*chatv1.Relation, error) {
-	return s.change(ctx, a, b, func(mine, theirs *chatv1.Relation) error {
+	r, err := s.change(ctx, a, b, func(mine, theirs *chatv1.Relation) error {
 		switch {
 		case mine.Friend && accept:
 		case !mine.Asked:
@@ -137,6 +147,10 @@ func (s *Service) AnswerFriend(ctx context.Context, a, b id.User, accept bool) (
 		}
 		return nil
 	})
+	if err == nil && r.Friend {
+		err = s.enforce(ctx, a, b)
+	}
+	return r, err
 }
 
 // RemarkFriend names a friend.
@@ -158,10 +172,14 @@ func (s *Service) RemarkFriend(ctx context.Context, a, b id.User, remark string)
 
 // DeleteFriend ends a friendship, or takes a request back.
 func (s *Service) DeleteFriend(ctx context.Context, a, b id.User) (*chatv1.Relation, error) {
-	return s.change(ctx, a, b, func(mine, theirs *chatv1.Relation) error {
+	r, err := s.change(ctx, a, b, func(mine, theirs *chatv1.Relation) error {
 		unfriend(mine, theirs)
 		return nil
 	})
+	if err == nil {
+		err = s.enforce(ctx, a, b)
+	}
+	return r, err
 }
 
 func unfriend(mine, theirs *chatv1.Relation) {
@@ -172,14 +190,18 @@ func unfriend(mine, theirs *chatv1.Relation) {
 
 // SetBlock blocks or unblocks b. After it returned, no message of b to a is admitted. Blocking ends a friendship.
 func (s *Service) SetBlock(ctx context.Context, a, b id.User, blocked bool) (*chatv1.Relation, error) {
+	ended := false
 	r, err := s.change(ctx, a, b, func(mine, theirs *chatv1.Relation) error {
-		mine.Blocked = blocked
+		mine.Blocked, ended = blocked, blocked && mine.Friend
 		if blocked {
 			unfriend(mine, theirs)
 			theirs.Following = false
 		}
 		return nil
 	})
+	if err == nil && ended {
+		err = s.enforce(ctx, a, b)
+	}
 	if err == nil && s.deps.AccessChanged != nil {
 		err = s.deps.AccessChanged(ctx, a, b)
 	}

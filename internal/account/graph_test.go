@@ -13,6 +13,7 @@ import (
 	"github.com/rialto-im/rialto/internal/account"
 	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -90,6 +91,43 @@ func TestFriends(t *testing.T) {
 	wants(t, "a long message", err, errs.Invalid, "bad_message")
 	if n := len(r.events()); n != 0 {
 		t.Errorf("%d events of what was refused", n)
+	}
+}
+
+// A friendship that began or ended is answered when that holds everywhere. Where it could not be made to, the change is stored already,
+// and who tries again is not answered either before it does.
+func TestAFriendshipHoldsBeforeItIsAnswered(t *testing.T) {
+	fails := false
+	held := 0
+	r := openOn(t, sqltest.Place(t), 1, account.Config{}, func(d *account.Deps) {
+		d.FriendshipChanged = func(context.Context, id.User, id.User) error {
+			if fails {
+				return errors.New("a store is away")
+			}
+			held++
+			return nil
+		}
+	})
+	p := r.people(2)
+	a, b := p[0], p[1]
+	ask := func(x, y id.User) func() (*chatv1.Relation, error) {
+		return func() (*chatv1.Relation, error) { return r.RequestFriend(t.Context(), x, y, "") }
+	}
+	accept := func() (*chatv1.Relation, error) { return r.AnswerFriend(t.Context(), b, a, true) }
+	remove := func() (*chatv1.Relation, error) { return r.DeleteFriend(t.Context(), a, b) }
+	for _, step := range []struct {
+		what  string
+		call  func() (*chatv1.Relation, error)
+		holds bool
+	}{{"ask", ask(a, b), false}, {"accept", accept, true}, {"remove", remove, true}, {"ask again", ask(a, b), false}, {"ask back", ask(b, a), true}} {
+		fails, held = step.holds, 0
+		if _, err := step.call(); (err != nil) != step.holds {
+			t.Errorf("%s: %v, though what follows from it failed: %v", step.what, err, step.holds)
+		}
+		fails = false
+		if _, err := step.call(); err != nil || (held == 1) != step.holds {
+			t.Errorf("%s once more: %v, made to hold %d times", step.what, err, held)
+		}
 	}
 }
 
