@@ -3,6 +3,7 @@ package cassandralog
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -89,12 +90,32 @@ func makeTables(ctx context.Context, config gocql.ClusterConfig, o Options) erro
 		statements = append(statements, fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s.%s (%s) WITH ID = %s`, o.Keyspace, t[0], t[1], id))
 	}
 	for _, statement := range statements {
-		if err := s.Query(statement).ExecContext(ctx); err != nil {
+		if err := makeOne(ctx, s, statement); err != nil {
 			return fmt.Errorf("making the tables: %w", err)
 		}
 	}
 	return s.AwaitSchemaAgreement(ctx)
 }
+
+// makeOne makes one thing where it is not there. A node that has not heard yet of what another made before, as where a cluster has
+// just started, says that it cannot: it is asked again.
+func makeOne(ctx context.Context, s *gocql.Session, statement string) error {
+	for tries := 1; ; tries++ {
+		err := s.Query(statement).ExecContext(ctx)
+		if err == nil || tries == schemaTries || ctx.Err() != nil {
+			return err
+		}
+		if agreed := s.AwaitSchemaAgreement(ctx); agreed != nil {
+			return errors.Join(err, agreed)
+		}
+		if paused := pause(ctx, time.Second); paused != nil {
+			return err
+		}
+	}
+}
+
+// schemaTries of a statement that makes something, a second apart.
+const schemaTries = 20
 
 // checkSettings refuses a node that acknowledges before its commit log is synced.
 func checkSettings(ctx context.Context, s *gocql.Session, o Options) error {
