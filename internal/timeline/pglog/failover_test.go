@@ -103,6 +103,38 @@ func TestTheStandbyIsAway(t *testing.T) {
 	must(t, patient.Close())
 }
 
+// TestWhatIsNotOnTheStandbyIsNotRecalled: a committer that has found its batch in the primary, and lost that before the standby had
+// either, asks the next one anew.
+func TestWhatIsNotOnTheStandbyIsNotRecalled(t *testing.T) {
+	t.Parallel()
+	p := sqltest.PairOf(t, sqltest.PairOptions{})
+	ctx, k := t.Context(), conversation(1)
+	l := open(t, p.URL, pglog.Options{Patience: time.Minute, Every: 100 * time.Millisecond})
+	if a := timelinetest.Append(l, &timeline.Append{Key: k, Payload: []byte("first"), Token: token(1, 1)}); a.Err != nil {
+		t.Fatal(a.Err)
+	}
+	must(t, p.Standby().Kill())
+	appended := make(chan *timeline.Append, 1)
+	go func() {
+		appended <- timelinetest.Append(l, &timeline.Append{Key: k, Payload: []byte("second"), Token: token(1, 2)})
+	}()
+	admin := session(t, p.Primary().URL)
+	until(t, admin, waits)
+	until(t, admin, cancel) // the batch is stored here, and its answer is none
+	until(t, admin, cancel+` AND query LIKE 'UPDATE log_writers %'`)
+	until(t, admin, waits+` AND query LIKE 'INSERT INTO log_writers %'`) // by whom the batch was found
+	must(t, p.Primary().Kill())
+	must(t, p.Standby().Restart(ctx))
+	must(t, p.Promote(ctx))
+	if a := <-appended; a.Err != nil || a.Seq != 2 {
+		t.Errorf("%+v", a)
+	}
+	if texts := read(t, l, k); len(texts) != 2 {
+		t.Errorf("it was acknowledged, and there is %q", texts)
+	}
+	must(t, l.Close())
+}
+
 // load of a failover: what was appended and posted, and what of it was acknowledged.
 type load struct {
 	t       *testing.T

@@ -60,20 +60,22 @@ func (c *committer) connect() error {
 	return nil
 }
 
-// begin ends the last writer, after which its batch is stored or will never be, and makes another.
+// begin ends the last writer, after which its batch is stored or will never be, and makes another. What it found counts when that is
+// confirmed: the standby then has the batch as well. Until then the last writer stays, for the next connection to ask, which may lead to
+// another primary.
 func (c *committer) begin(ctx context.Context) error {
+	stored := c.stored // confirmed, and not told yet
 	if c.writer != 0 {
 		// The row stays: should this answer be lost as well, it is asked again. Open removes rows that are old.
 		r := c.conn.ExecParams(ctx, `UPDATE log_writers SET ended = true WHERE writer = $1::BIGINT RETURNING batch, seqs, records`, [][]byte{int8Value(c.writer)}, []uint32{typeInt8}, binaryFormat, binaryFormat).Read()
 		if r.Err != nil {
 			return r.Err
 		}
-		if len(r.Rows) > 0 && c.doubt != nil && string(r.Rows[0][0]) == string(int8Value(c.batch)) {
-			c.stored = &left{numbers(r.Rows[0][1]), numbers(r.Rows[0][2])}
+		if len(r.Rows) > 0 && c.doubt != nil && stored == nil && string(r.Rows[0][0]) == string(int8Value(c.batch)) {
+			stored = &left{numbers(r.Rows[0][1]), numbers(r.Rows[0][2])}
 		}
-		c.writer = 0
 	}
-	// What the old row tells is on the standby when this commit is. Batches are counted from anywhere: should a row have been lost with a primary, another's of the same number tells nothing of them.
+	// Batches are counted from anywhere: should a row have been lost with a primary, another's of the same number tells nothing of them.
 	from := rand.Int64N(1 << 62)
 	made := c.conn.ExecParams(ctx, `INSERT INTO log_writers (batch, used, seqs, records) VALUES ($1::BIGINT, now(), '{}', '{}') RETURNING writer`, [][]byte{int8Value(from)}, []uint32{typeInt8}, binaryFormat, binaryFormat).Read()
 	switch {
@@ -87,7 +89,7 @@ func (c *committer) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	c.writer, c.batch = int64(be(made.Rows[0][0])), from
+	c.stored, c.writer, c.batch = stored, int64(be(made.Rows[0][0])), from
 	return nil
 }
 
