@@ -29,6 +29,7 @@ type Turn struct {
 	alive     func(node string) bool
 	elsewhere func()
 	token     string // of this process
+	owes      bool   // the row may be this process's; of RunInTurn's goroutine alone
 
 	on      atomic.Bool
 	changed chan struct{}
@@ -67,9 +68,19 @@ func poke(c chan struct{}) {
 
 // RunInTurn is Run for one of several nodes.
 func (o *Outbox) RunInTurn(ctx context.Context, t *Turn, carry func(context.Context, []Event) error) error {
+	wait := retryFirst
 	for ctx.Err() == nil {
 		if t.on.Load() {
 			o.turn(ctx, t, carry)
+			wait = retryFirst
+			continue
+		}
+		if t.owes { // nobody carries before it is given up: the others wait for this node as long as it lives
+			sleep(ctx, t.changed, wait)
+			wait = min(2*wait, retryMost)
+			if !t.on.Load() {
+				o.leave(ctx, t)
+			}
 			continue
 		}
 		select {
@@ -94,6 +105,7 @@ func (o *Outbox) turn(ctx context.Context, t *Turn, carry func(context.Context, 
 	for t.on.Load() && ctx.Err() == nil {
 		n, err := 0, error(nil)
 		if !taken {
+			t.owes = true // whether or not it is known to be stored
 			taken, err = o.take(under, t)
 		}
 		if taken && err == nil {
@@ -115,13 +127,20 @@ func (o *Outbox) turn(ctx context.Context, t *Turn, carry func(context.Context, 
 			o.idle(ctx, t)
 		}
 	}
-	if taken {
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
-		defer cancel()
-		if err := o.giveUp(end, t); err != nil {
-			o.logger.Warn("who carries the outbox next waits until this node is gone, or has its turn again", "error", err)
-		}
+	if t.owes {
+		o.leave(ctx, t)
 	}
+}
+
+// leave gives the row up, also when ctx ends.
+func (o *Outbox) leave(ctx context.Context, t *Turn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
+	defer cancel()
+	if err := o.giveUp(ctx, t); err != nil {
+		o.logger.Warn("who carries the outbox next waits until this node can say that it has ended, or is gone", "error", err)
+		return
+	}
+	t.owes = false
 }
 
 // idle until there may be events.
@@ -173,6 +192,7 @@ func (o *Outbox) take(ctx context.Context, t *Turn) (taken bool, err error) {
 	return taken && err == nil, err
 }
 
+// giveUp of a row that may be this process's. It can be called again.
 func (o *Outbox) giveUp(ctx context.Context, t *Turn) error {
 	return o.db.Write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE outbox_turn SET node = '', token = '' WHERE token = $1`, t.token)

@@ -2,6 +2,7 @@ package job_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"log/slog"
 	"math/rand/v2"
@@ -242,4 +243,49 @@ func TestANodeStops(t *testing.T) {
 	if got := s.events[1]; got[0] != 0 || got[1] != 1 {
 		t.Errorf("told %v", got)
 	}
+}
+
+// warned is a log that tells of each warning.
+type warned struct {
+	slog.Handler
+	told chan string
+}
+
+func (w warned) Enabled(context.Context, slog.Level) bool { return true }
+
+func (w warned) Handle(_ context.Context, r slog.Record) error {
+	select {
+	case w.told <- r.Message:
+	default:
+	}
+	return nil
+}
+
+// A node that cannot say that its turn has ended says it as soon as it can: the next one waits for that as long as the first lives.
+func TestATurnThatCannotBeGivenUp(t *testing.T) {
+	s := share(t, 2)
+	log := warned{slog.DiscardHandler, make(chan string, 1)}
+	var err error
+	s.boxes[0], err = job.NewOutbox(t.Context(), s.dbs[0], slog.New(log))
+	must(t, err)
+	change := func(statement string) {
+		must(t, s.dbs[1].Write(t.Context(), func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(t.Context(), statement)
+			return err
+		}))
+	}
+	change(`ALTER TABLE outbox_turn ADD CONSTRAINT held CHECK (node <> '')`)
+	defer s.run(0, nil)()
+	defer s.run(1, nil)()
+	s.turns[0].Begin(0)
+	put(t, s.dbs[0], s.boxes[0], event(1, 0))
+	s.boxes[0].Wake()
+	s.until(1, 1)
+	s.turns[0].End(0)
+	<-log.told
+	s.turns[1].Begin(0)
+	change(`ALTER TABLE outbox_turn DROP CONSTRAINT held`)
+	put(t, s.dbs[1], s.boxes[1], event(1, 1))
+	s.boxes[1].Wake()
+	s.until(1, 2)
 }
