@@ -61,7 +61,8 @@ func (d *DB) commit(jobs []*job) {
 			alone = true // else another that is faster could be first again and again
 			continue
 		}
-		if failure := classify(err); broke == nil || errs.Is(failure, errs.Unavailable) {
+		// One whose own time is over is no sign of a database that is away, though it looks like one.
+		if failure := classify(err); broke == nil || errs.Is(failure, errs.Unavailable) && broke.ctx.Err() == nil {
 			for _, j := range jobs {
 				if j.err == nil {
 					j.err = failure

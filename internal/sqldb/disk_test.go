@@ -284,9 +284,30 @@ func TestAWriterWhoHasGoneIsNotRun(t *testing.T) {
 }
 
 // One who goes while their statement runs ends it, and the transaction with it: the writers beside them see nothing of it.
-func TestAWriterWhoGoesDisturbsNobody(t *testing.T) { onBoth(t, testAWriterWhoGoes) }
+func TestAWriterWhoGoesDisturbsNobody(t *testing.T) {
+	onBoth(t, func(t *testing.T, place string) {
+		testAWriterWhoGoes(t, place, func(ctx context.Context) context.Context { return ctx })
+	})
+}
 
-func testAWriterWhoGoes(t *testing.T, place string) {
+// Nor of one whose time is over, which looks like a network that is away.
+func TestAWriterWhoseTimeIsOverDisturbsNobody(t *testing.T) {
+	onBoth(t, func(t *testing.T, place string) {
+		testAWriterWhoGoes(t, place, func(ctx context.Context) context.Context { return over{ctx} })
+	})
+}
+
+// over says of a context that ended that its time was over.
+type over struct{ context.Context }
+
+func (o over) Err() error {
+	if o.Context.Err() != nil {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+func testAWriterWhoGoes(t *testing.T, place string, as func(context.Context) context.Context) {
 	db := open(t, place)
 	defer db.Close()
 	alone := errors.New("nobody else is in the transaction")
@@ -312,6 +333,7 @@ func testAWriterWhoGoes(t *testing.T, place string) {
 			})
 		}
 		ctx, cancel := context.WithCancel(t.Context())
+		ctx = as(ctx)
 		wait.Go(func() {
 			went <- db.Write(ctx, func(tx *sql.Tx) error {
 				<-hold
