@@ -1,6 +1,7 @@
 package inbox_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/inbox"
+	"github.com/rialto-im/rialto/internal/timeline"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 )
@@ -333,6 +335,31 @@ func trimmed(t *testing.T, h *house) (left int, tail uint64) {
 		t.Fatal(err)
 	}
 	return len(entries), uint64(at)
+}
+
+// away is a log that answers nobody who asks about one stream.
+type away struct {
+	timeline.Log
+	asked int
+}
+
+func (a *away) Tail(context.Context, timeline.Key) (timeline.Tail, error) {
+	a.asked++
+	return timeline.Tail{}, errs.New(errs.Unavailable, "storage", "the store is away")
+}
+
+// A store that is away is not asked for each stream: what one waits for, another would too.
+func TestTrimmingEndsWhereTheLogIsAway(t *testing.T) {
+	s := &stream{house: newHouse(t, false, inbox.Config{KeepEntries: 1})}
+	for u := range id.User(3) {
+		s.post(t, u+1, []byte{0, 1, 5})
+	}
+	log := &away{Log: s.log}
+	s.log = log
+	s.start()
+	if err := inbox.Trim(t.Context(), s.Service); !errs.Is(err, errs.Unavailable) || log.asked != 1 {
+		t.Errorf("a log that is away was asked %d times: %v", log.asked, err)
+	}
 }
 
 func TestStreamsAreTrimmed(t *testing.T) {

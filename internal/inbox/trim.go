@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/message"
 	"github.com/rialto-im/rialto/internal/timeline"
 )
@@ -24,7 +25,8 @@ func (s *Service) trimAll(ctx context.Context) {
 	}
 }
 
-// trim goes over all streams and drops what is too old or too much. A stream that cannot be trimmed does not keep the others.
+// trim goes over all streams and drops what is too old or too much. A stream that cannot be trimmed does not keep the others; a store
+// that is away keeps them all: to ask it for each would have it answer nothing else when it comes back.
 func (s *Service) trim(ctx context.Context) error {
 	above := uint64(0)
 	for {
@@ -38,7 +40,7 @@ func (s *Service) trim(ctx context.Context) error {
 				continue
 			}
 			if err := s.trimOne(ctx, k); err != nil {
-				if ctx.Err() != nil {
+				if ctx.Err() != nil || errs.Is(err, errs.Unavailable) {
 					return err
 				}
 				s.deps.Logger.Error("a user's stream was not trimmed", "user", k.ID, "error", err)
