@@ -58,13 +58,10 @@ func (s *Service) audienceThen(ctx context.Context, st *state, seq uint64) ([]id
 // that who hears of it finds it in lists, on any node. Who reads the log finds an entry before its append is told so, and on another
 // node at any time.
 func (s *Service) Applied(ctx context.Context, c id.Conversation, seq uint64) error {
-	st, err := s.get(ctx, c)
-	if err != nil {
-		return err
-	}
 	r := s.room(c)
 	r.mu.Lock()
-	known := st.access >= seq && (s.deps.Alone || r.settling == 0)
+	// Of the state that is there now: one whose rows could not be written is dropped, and who holds it yet cannot tell.
+	known := r.state != nil && r.state.access >= seq && (s.deps.Alone || r.settling == 0)
 	r.mu.Unlock()
 	if known {
 		return nil
@@ -76,7 +73,8 @@ func (s *Service) Applied(ctx context.Context, c id.Conversation, seq uint64) er
 		r.state = nil
 	}
 	r.mu.Unlock()
-	if st, err = s.fill(ctx, r); err == nil && st.access < seq {
+	st, err := s.fill(ctx, r)
+	if err == nil && st.access < seq {
 		err = errs.New(errs.Internal, "damaged", "the conversation is damaged; run rialto verify")
 	}
 	return err
