@@ -17,7 +17,7 @@ func Begin(ctx context.Context, s *Service) error {
 
 // Age has all that s did have happened so much earlier.
 func Age(s *Service, d time.Duration) {
-	s.read, s.trimAt = s.read.Add(-d), s.trimAt.Add(-d)
+	s.read, s.trimAt, s.later.at = s.read.Add(-d), s.trimAt.Add(-d), s.later.at.Add(-d)
 	for i := range s.marks {
 		s.marks[i].at = s.marks[i].at.Add(-d)
 	}

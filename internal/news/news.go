@@ -3,9 +3,9 @@
 //
 // It owns one table in the records' database. An item is a row, committed with the change that it tells of, so that a node which
 // crashes behind its commit still tells; every node reads what is new each second, or sooner when it is woken. PostgreSQL numbers
-// rows when they are written and not when they are committed, so a number that is missing is asked for again until no transaction
-// can be open any more that has it. A node that could not read for so long that rows may have been dropped is told that it
-// missed some.
+// rows when they are written and not when they are committed, so a number that is missing is asked for again until all transactions
+// have ended that can have it: a commit may wait for its standby for as long as that is away. A node that could not read for so long
+// that rows may have been dropped is told that it missed some.
 //
 // A process that has the database for itself writes nothing and reads nothing.
 //
@@ -55,7 +55,8 @@ const (
 	trimEvery = time.Minute
 	// keptFor so long a row is kept, by the clock of the node that drops it.
 	keptFor = 10 * time.Minute
-	// openFor is longer than any transaction of the records is open (sqldb): a number that is missing for so long is nobody's.
+	// openFor is longer than a transaction of the records is open whose commit waits for nothing (sqldb): what is missing for so long may
+	// be nobody's.
 	openFor = 3 * time.Minute
 	// before the first number that a node sees so many may be missing; mostHoles are asked for again.
 	before    = 64
@@ -73,12 +74,13 @@ type Service struct {
 	// Of New, and then of Run's goroutine alone:
 	last   int64               // the highest number that was seen
 	holes  map[int64]time.Time // numbers below that were not, and since when they are missing
-	marks  []mark              // how far was read, each minute
+	later  later               // by which those are known that nobody has
+	marks  []mark              // how far was read without any missing, each minute
 	read   time.Time           // when the last reading began that came to its end
 	trimAt time.Time
 }
 
-// mark is how far was read at a time.
+// mark is how far was read at a time, without any missing.
 type mark struct {
 	last int64
 	at   time.Time
@@ -101,7 +103,7 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 	return s, s.round(ctx, func(Item) {})
 }
 
-// Put adds items in the caller's transaction. Call Sent after its commit.
+// Put adds items in the caller's transaction, after what they tell of was changed in it. Call Sent after its commit.
 func (s *Service) Put(ctx context.Context, tx *sql.Tx, items ...Item) error {
 	if s.deps.Alone {
 		return nil

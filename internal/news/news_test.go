@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/news"
@@ -132,12 +133,55 @@ func TestCommitsOutOfOrder(t *testing.T) {
 	if news.Missing(reader.Service) == 0 {
 		t.Error("a number that may come yet is not asked for")
 	}
-	news.Age(reader.Service, news.OpenFor+1)
-	wants(t, "the reader", reader.heard())
-	if n := news.Missing(reader.Service); n != 0 {
-		t.Errorf("%d numbers that nobody has are asked for still", n)
-	}
+	reader.forgets()
 	wants(t, "one who begins now", open(t, place, false).heard())
+}
+
+// forgets reads until no number is asked for again any more.
+func (n *node) forgets() {
+	n.t.Helper()
+	news.Age(n.Service, news.OpenFor+1)
+	for news.Missing(n.Service) > 0 { // other tests on this server may have transactions open
+		if n.t.Context().Err() != nil {
+			n.t.Fatalf("%d numbers that nobody has are asked for still", news.Missing(n.Service))
+		}
+		wants(n.t, "one who asks for what nobody has", n.heard())
+	}
+}
+
+// A commit may wait for longer than a row is kept. What it stores is told to all then, and kept for them like any other.
+func TestACommitThatWaitsIsAwaited(t *testing.T) {
+	place := sqltest.Schema(t, sqltest.Postgres(t))
+	a, b, reader, other := open(t, place, false), open(t, place, false), open(t, place, false), open(t, place, false)
+	must(t, a.put(1, nil, nil, nil))
+	begun, hold, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() { done <- a.put(2, begun, hold, nil) }()
+	<-begun
+	must(t, b.put(3, nil, nil, nil))
+	wants(t, "the reader", reader.heard(), 1, 3)
+	wants(t, "the other", other.heard(), 1, 3)
+	pass := func(d time.Duration) {
+		for ; d >= 0; d -= news.TrimEvery {
+			news.Age(reader.Service, news.TrimEvery)
+			news.Age(other.Service, news.TrimEvery)
+			wants(t, "the reader", reader.heard())
+		}
+	}
+	pass(2 * news.KeptFor)
+	close(hold)
+	must(t, <-done)
+	wants(t, "the reader, of what is stored at last", reader.heard(), 2)
+	pass(news.KeptFor - 2*news.TrimEvery)
+	wants(t, "who reads a little later", other.heard(), 2)
+	if n := news.Missing(reader.Service); n != 0 {
+		t.Errorf("%d numbers are asked for still", n)
+	}
+	pass(2 * news.KeptFor)
+	var rows int
+	must(t, reader.db.Read().QueryRowContext(t.Context(), `SELECT count(*) FROM news`).Scan(&rows))
+	if rows != 0 {
+		t.Errorf("%d rows are never dropped", rows)
+	}
 }
 
 // All write at once, and each is told all that was committed, its own too: nobody may have answered a commit.

@@ -3,6 +3,7 @@ package news
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,8 +20,16 @@ func (s *Service) round(ctx context.Context, tell func(Item)) error {
 	if away := max(began.Sub(s.read), began.Round(0).Sub(s.read.Round(0))); !s.read.IsZero() && away > keptFor/2 {
 		s.miss("this node could not read for too long")
 	}
-	if err := s.readHoles(ctx, began, tell); err != nil {
+	// Looked at before the numbers are asked for: what was stored by then is found.
+	ended, err := s.ended(ctx)
+	if err != nil {
 		return err
+	}
+	if err := s.readHoles(ctx, tell); err != nil {
+		return err
+	}
+	if ended {
+		s.forget()
 	}
 	for {
 		n, err := s.readNew(ctx, began, tell)
@@ -32,7 +41,11 @@ func (s *Service) round(ctx context.Context, tell func(Item)) error {
 		}
 	}
 	s.read = began
-	return s.trim(ctx, began)
+	if began.Before(s.trimAt) {
+		return nil
+	}
+	s.trimAt = began.Add(trimEvery)
+	return errors.Join(s.begin(ctx, began), s.trim(ctx, began))
 }
 
 func (s *Service) miss(why string) {
@@ -52,6 +65,7 @@ func (s *Service) readNew(ctx context.Context, at time.Time, tell func(Item)) (i
 			from = n - before
 		}
 		if n-from > mostHoles {
+			s.miss("too many numbers are missing at once")
 			from = n - mostHoles
 		}
 		for missing := max(from, 1); missing < n; missing++ {
@@ -62,8 +76,8 @@ func (s *Service) readNew(ctx context.Context, at time.Time, tell func(Item)) (i
 	})
 }
 
-// readHoles tells the rows whose numbers were missing, and forgets those that are nobody's.
-func (s *Service) readHoles(ctx context.Context, at time.Time, tell func(Item)) error {
+// readHoles tells the rows whose numbers were missing.
+func (s *Service) readHoles(ctx context.Context, tell func(Item)) error {
 	if len(s.holes) == 0 {
 		return nil
 	}
@@ -82,11 +96,6 @@ func (s *Service) readHoles(ctx context.Context, at time.Time, tell func(Item)) 
 			tell(i)
 		}); err != nil {
 			return err
-		}
-	}
-	for n, since := range s.holes {
-		if at.Sub(since) > openFor {
-			delete(s.holes, n)
 		}
 	}
 	if len(s.holes) > mostHoles {
@@ -114,13 +123,65 @@ func (s *Service) rows(ctx context.Context, query string, args []any, each func(
 	return count, rows.Err()
 }
 
-// trim drops what this node has seen for long enough, now and then.
-func (s *Service) trim(ctx context.Context, now time.Time) error {
-	if now.Before(s.trimAt) {
+// later is a transaction that began when some numbers were found missing already: when all that began before it have ended, those that
+// are missing still are nobody's. A transaction draws a number behind its first change, and so has its own place among them by then.
+type later struct {
+	begun int64     // its place; 0: there is none
+	at    time.Time // the reading by which they were found
+}
+
+// begin has such a transaction where numbers are missing for long: as they do for ever whose transactions were undone, and for as long as
+// the standby is away whose commits wait for it. SQLite, where a process is alone, has no such statements.
+func (s *Service) begin(ctx context.Context, now time.Time) error {
+	old := false
+	for _, since := range s.holes {
+		old = old || now.Sub(since) > openFor
+	}
+	if !old || s.later.begun != 0 {
 		return nil
 	}
-	s.trimAt = now.Add(trimEvery)
-	s.marks = append(s.marks, mark{s.last, now})
+	var begun int64
+	if err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx, `/* PostgreSQL */ SELECT txid_current()`).Scan(&begun)
+	}); err != nil {
+		return err
+	}
+	s.later = later{begun, now}
+	return nil
+}
+
+// ended tells whether all transactions have that began before s.later.
+func (s *Service) ended(ctx context.Context) (bool, error) {
+	if s.later.begun == 0 {
+		return false, nil
+	}
+	var oldest int64
+	err := s.deps.DB.Read().QueryRowContext(ctx, `/* PostgreSQL */ SELECT txid_snapshot_xmin(txid_current_snapshot())`).Scan(&oldest)
+	return oldest >= s.later.begun, err
+}
+
+// forget the numbers that were missing when s.later began.
+func (s *Service) forget() {
+	for n, since := range s.holes {
+		if !since.After(s.later.at) {
+			delete(s.holes, n)
+		}
+	}
+	s.later = later{}
+}
+
+// whole is the number up to which none is missing.
+func (s *Service) whole() int64 {
+	n := s.last
+	for missing := range s.holes {
+		n = min(n, missing-1)
+	}
+	return n
+}
+
+// trim drops what this node has seen for long enough. What is stored late is there for as long, to all, behind those that came before it.
+func (s *Service) trim(ctx context.Context, now time.Time) error {
+	s.marks = append(s.marks, mark{s.whole(), now})
 	old := int64(0)
 	for len(s.marks) > 0 && now.Sub(s.marks[0].at) >= keptFor {
 		old, s.marks = s.marks[0].last, s.marks[1:]
