@@ -16,11 +16,13 @@ import (
 const usage = `Usage:
   rialto bench chat      --url URL [--pairs N | --groups N --group-size M] [--window N | --rate R] [--duration D] [--json] …
   rialto bench idle      --url URL --connections N [--json] …
+  rialto bench away      --url URL,URL --clients N --for D [--json] …
   rialto bench catchup   --url URL --events N [--data DIR] [--json] …
   rialto bench reference --data DIR [--duration D] [--json]
 
 chat sends messages between pairs of users, or in groups, and checks each one.
 idle holds open connections and reports the server's memory for each.
+away holds clients of the SDK, and measures how long those are away that lose their connection while you stop a node.
 catchup measures how long a device takes that has missed many messages, beside reading as many bytes from Pebble alone.
 reference measures this machine's disk under Pebble, which chat's figures are compared with.
 
@@ -39,6 +41,8 @@ func Main(args []string, out, errOut io.Writer) int {
 		return chatMain(args[1:], out, errOut)
 	case "idle":
 		return idleMain(args[1:], out, errOut)
+	case "away":
+		return awayMain(args[1:], out, errOut)
 	case "catchup":
 		return catchupMain(args[1:], out, errOut)
 	case "reference":
