@@ -2,6 +2,7 @@ package pglog_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -131,6 +132,57 @@ func TestWhatIsNotOnTheStandbyIsNotRecalled(t *testing.T) {
 	}
 	if texts := read(t, l, k); len(texts) != 2 {
 		t.Errorf("it was acknowledged, and there is %q", texts)
+	}
+	must(t, l.Close())
+}
+
+// TestFewWaitForTheStandby: what is tried while it is away is given up, and does not become more and more connections at the server.
+func TestFewWaitForTheStandby(t *testing.T) {
+	t.Parallel()
+	p := sqltest.PairOf(t, sqltest.PairOptions{})
+	ctx := t.Context()
+	l := open(t, p.URL, pglog.Options{Patience: time.Second, Writers: 1})
+	post := func(u uint64) error { return l.Post(ctx, []timeline.Post{{Key: inbox(u), Payload: []byte("x")}}) }
+	for err := post(1); err != nil; err = post(1) { // Take and Post; a slow machine needs some
+		if !errs.Is(err, errs.Unavailable) && !errors.Is(err, timeline.ErrTaken) {
+			t.Fatal(err)
+		}
+		for p := range uint16(timeline.Partitions) {
+			if err := l.Take(ctx, p); err != nil && !errs.Is(err, errs.Unavailable) {
+				t.Fatal(err)
+			}
+		}
+	}
+	admin := session(t, p.Primary().URL)
+	must(t, p.Standby().Pause())
+	for u := uint64(2); u < 12; u++ { // each of its own, which waits for no other's row
+		if err := post(u); !errs.Is(err, errs.Unavailable) {
+			t.Errorf("a post without the standby: %v", err)
+		}
+	}
+	until(t, admin, `SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%log_inboxes%'`)
+	var waiting int
+	must(t, admin.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%log_inboxes%'`).Scan(&waiting))
+	if waiting > 2 {
+		t.Errorf("%d posts wait at the server", waiting)
+	}
+	for range 3 { // the first of this committer: it has no writer yet
+		if a := timelinetest.Append(l, &timeline.Append{Key: conversation(1), Payload: []byte("x")}); !errs.Is(a.Err, errs.Unavailable) {
+			t.Errorf("an append without the standby: %+v", a)
+		}
+	}
+	until(t, admin, `SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE 'INSERT INTO log_writers %'`)
+	must(t, p.Standby().Resume())
+	for err := post(20); err != nil; err = post(20) {
+		if !errs.Is(err, errs.Unavailable) {
+			t.Fatal(err)
+		}
+	}
+	for a := (&timeline.Append{Err: timeline.ErrBusy}); a.Err != nil; {
+		a = timelinetest.Append(l, &timeline.Append{Key: conversation(1), Payload: []byte("y"), Token: token(1, 1)})
+		if a.Err != nil && !errs.Is(a.Err, errs.Unavailable) {
+			t.Fatal(a.Err)
+		}
 	}
 	must(t, l.Close())
 }

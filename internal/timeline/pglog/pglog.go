@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -161,7 +162,7 @@ func (l *Log) begin(ctx context.Context, config *pgxpool.Config) error {
 	}
 	l.read, err = l.pool(ctx, config, reading(config.ConnConfig), l.options.Readers, true)
 	if err == nil {
-		l.write, err = l.pool(ctx, config, l.config, l.options.Writers, false)
+		l.write, err = l.pool(ctx, bounding(config, l.options.Writers), l.config, l.options.Writers, false)
 	}
 	l.reader = reader{l.read}
 	return err
@@ -187,6 +188,27 @@ func (l *Log) pool(ctx context.Context, config *pgxpool.Config, conn *pgx.ConnCo
 	}
 	return pgxpool.NewWithConfig(ctx, p)
 }
+
+// bounding has each connection for inboxes hold one of a few places at the server, and refuses one more. A connection that is given up in a
+// commit that waits for its standby stays at the server, and its place with it, for as long as the standby is away: else each write that is
+// tried meanwhile would be one more there, until the server takes no connections. There are twice as many places as connections: all may be
+// given up once, as in a network that loses all, and new ones take their places at once.
+func bounding(config *pgxpool.Config, most int) *pgxpool.Config {
+	config = config.Copy()
+	first := rand.Int64N(1 << 62) // of this log alone
+	take := fmt.Sprintf(`SELECT FROM generate_series(%d, %d) place WHERE pg_try_advisory_lock(place) LIMIT 1`, first, first+int64(2*most)-1)
+	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+		pglink.Of(c.PgConn()).Deadline(connectTime)
+		tag, err := c.Exec(ctx, take)
+		if err == nil && tag.RowsAffected() == 0 {
+			err = errWaiting
+		}
+		return err
+	}
+	return config
+}
+
+var errWaiting = errors.New("as many writes as may be wait for the standby, each at a connection that was given up")
 
 var errUnconfirmed = errors.New("the wait of a commit for the standby was cancelled")
 

@@ -2,6 +2,7 @@ package pglog
 
 import (
 	"errors"
+	"math/rand/v2"
 	"sync"
 
 	"github.com/rialto-im/rialto/internal/failpoint"
@@ -48,7 +49,7 @@ type following struct{ a, first *timeline.Append }
 
 func newCommitter(l *Log, number int) *committer {
 	c := &committer{log: l, number: number, done: make(chan *group, 2)}
-	c.more.L = &c.mu
+	c.more.L, c.lock = &c.mu, rand.Int64()
 	return c
 }
 

@@ -18,6 +18,7 @@ import (
 // session is a committer's connection, and its row among the writers.
 type session struct {
 	conn   *connection
+	lock   int64 // number of the lock that makes one writer at a time
 	writer int64 // 0: none
 	batch  int64 // the last that was sent
 	down   bool  // the database did not answer for as long as our patience
@@ -60,6 +61,10 @@ func (c *committer) connect() error {
 	return nil
 }
 
+// makeWriter waits for one of this committer that is under way: where the connection is given up while that waits for the standby, the next
+// one is not one more that waits there. Batches, and what ends a writer, wait in the same way for its row.
+const makeWriter = `INSERT INTO log_writers (batch, used, seqs, records) SELECT $1::BIGINT, now(), '{}', '{}' FROM pg_advisory_xact_lock($2::BIGINT) RETURNING writer`
+
 // begin ends the last writer, after which its batch is stored or will never be, and makes another. What it found counts when that is
 // confirmed: the standby then has the batch as well. Until then the last writer stays, for the next connection to ask, which may lead to
 // another primary.
@@ -77,7 +82,7 @@ func (c *committer) begin(ctx context.Context) error {
 	}
 	// Batches are counted from anywhere: should a row have been lost with a primary, another's of the same number tells nothing of them.
 	from := rand.Int64N(1 << 62)
-	made := c.conn.ExecParams(ctx, `INSERT INTO log_writers (batch, used, seqs, records) VALUES ($1::BIGINT, now(), '{}', '{}') RETURNING writer`, [][]byte{int8Value(from)}, []uint32{typeInt8}, binaryFormat, binaryFormat).Read()
+	made := c.conn.ExecParams(ctx, makeWriter, [][]byte{int8Value(from), int8Value(c.lock)}, []uint32{typeInt8, typeInt8}, binaryFormat, binaryFormat).Read()
 	switch {
 	case made.Err != nil:
 		return made.Err
