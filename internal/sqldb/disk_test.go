@@ -14,6 +14,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/sqldb"
+	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
 	"golang.org/x/sys/unix"
 )
 
@@ -284,15 +285,10 @@ func TestAWriterWhoHasGoneIsNotRun(t *testing.T) {
 }
 
 // One who goes while their statement runs ends it, and the transaction with it: the writers beside them see nothing of it.
+// Nor of one whose time is over, which looks like a database that is away.
 func TestAWriterWhoGoesDisturbsNobody(t *testing.T) {
-	onBoth(t, func(t *testing.T, place string) {
-		testAWriterWhoGoes(t, place, func(ctx context.Context) context.Context { return ctx })
-	})
-}
-
-// Nor of one whose time is over, which looks like a network that is away.
-func TestAWriterWhoseTimeIsOverDisturbsNobody(t *testing.T) {
-	onBoth(t, func(t *testing.T, place string) {
+	testAWriterWhoGoes(t, sqltest.Schema(t, sqltest.Postgres(t)), func(ctx context.Context) context.Context { return ctx })
+	onBoth(t, func(t *testing.T, place string) { // each takes long on SQLite, with the race detector
 		testAWriterWhoGoes(t, place, func(ctx context.Context) context.Context { return over{ctx} })
 	})
 }
