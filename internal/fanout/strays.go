@@ -93,7 +93,9 @@ func (s *strays) addPart(b *batch, items []item, p uint16, of func(id.User) bool
 	part := &batch{parent: b}
 	for _, it := range items {
 		if !it.placed() {
-			continue // it is for who is connected now; who connects elsewhere asks there
+			// It is for who is connected now, and is not given away: who is connected is compared with the rows when the node that has
+			// the partition now has come to know them (the gateway's Recheck), and who connects later asks them.
+			continue
 		}
 		members := it.members
 		it.members = nil

@@ -20,13 +20,21 @@ import (
 // checked has a connection known, whose stream and large conversation 5 are at 10, and the checker running, in faked time.
 func checked(t *testing.T, test func(c *conn, r *rooms)) {
 	t.Helper()
+	checkedAs(t, func(*conn, *rooms) {}, test)
+}
+
+// checkedAs has the rooms made ready before the checker runs.
+func checkedAs(t *testing.T, ready, test func(c *conn, r *rooms)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c, r := bench(t)
 		r.tail.Store(10)
+		r.in(5)
 		ctx, cancel := context.WithCancel(t.Context())
 		c.enter()
 		c.at = 10
 		c.server.hub.follow(c, 5, 10)
+		ready(c, r)
 		done := make(chan struct{})
 		go func() { defer close(done); c.server.check.run(ctx) }()
 		test(c, r)
@@ -148,6 +156,7 @@ func TestARecheckIsOfAPartition(t *testing.T) {
 func TestWhatOvertakesAFollowIsHintedAt(t *testing.T) {
 	checked(t, func(c *conn, r *rooms) {
 		follow := func(of id.Conversation, seq uint64) {
+			r.in(append(slices.Clone(r.rows()), of)...)
 			d := deliverer{server: c.server}
 			d.deliver((&message.Delivery{Kind: message.DeliverFollow, Conversation: of, Seq: seq, Targets: []message.Target{{User: c.caller.User}}}).Append(nil))
 		}

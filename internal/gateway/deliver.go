@@ -102,6 +102,15 @@ func (d *deliverer) entry() {
 		d.events()
 		return
 	}
+	d.large()
+	if m.Entry.Control {
+		d.changed(m.Entry.Content)
+	}
+}
+
+// large gives an entry of a large conversation to who follows it here.
+func (d *deliverer) large() {
+	n := &d.next
 	d.shared = message.AppendEventField(d.shared[:0], 4, 0, 0, d.body.proto)
 	s := d.server.hub.conversation(n.Conversation)
 	s.mu.RLock()
@@ -116,6 +125,24 @@ func (d *deliverer) entry() {
 			c.event(0, 0, &d.body)
 		} else {
 			c.events(d.shared)
+		}
+	}
+}
+
+// changed has users compared who came or went by a control entry of a large conversation. That they follow it, or do no longer, is
+// told by their homes, and may be lost; whoever has its messages has this entry as well, and the rows knew before it was sent.
+func (d *deliverer) changed(content []byte) {
+	var m chatv1.Content
+	if proto.Unmarshal(content, &m) != nil {
+		return // of a later version
+	}
+	control := m.GetControl()
+	switch control.GetAction() {
+	case chatv1.Control_ACTION_JOINED, chatv1.Control_ACTION_LEFT, chatv1.Control_ACTION_REMOVED:
+		for _, u := range control.GetUsers() {
+			if d.server.hub.has(id.User(u)) {
+				d.server.check.user(id.User(u))
+			}
 		}
 	}
 }

@@ -27,6 +27,9 @@ type rooms struct {
 	invoke   func(context.Context) error
 	tail     atomic.Uint64 // of each stream, and each large conversation
 	follows  []string
+	large    atomic.Pointer[[]id.Conversation] // that each is in
+	list     func(context.Context, id.User) ([]id.Conversation, error)
+	read     func(context.Context, id.User) (message.Position, error)
 }
 
 func (r *rooms) note(format string, args ...any) {
@@ -39,17 +42,33 @@ func (r *rooms) Submit(d *message.Draft) {
 }
 func (r *rooms) Typing(context.Context, id.User, id.Conversation) error    { return nil }
 func (r *rooms) HighestCounter(context.Context, id.Caller) (uint64, error) { return 0, nil }
-func (r *rooms) Large(context.Context, id.User) ([]id.Conversation, error) { return nil, nil }
-func (r *rooms) Connected(id.Caller)                                       {}
-func (r *rooms) Announced(context.Context, id.User)                        {}
-func (r *rooms) Followed(context.Context, id.Conversation) bool            { return true }
-func (r *rooms) Disconnected(id.Caller)                                    {}
-func (r *rooms) Active(id.User)                                            {}
-func (r *rooms) Verify(context.Context, string) (id.Caller, error)         { return id.Caller{}, nil }
-func (r *rooms) Live(context.Context, id.Caller) error                     { return nil }
-func (r *rooms) VerifyTicket(context.Context, string) (id.Caller, error)   { return id.Caller{}, nil }
-func (r *rooms) Ack(c id.Caller, at message.Position)                      { r.note("ack %v %d", c, at) }
-func (r *rooms) Tail(context.Context, id.User) (message.Position, error) {
+func (r *rooms) Large(ctx context.Context, u id.User) ([]id.Conversation, error) {
+	if r.list != nil {
+		return r.list(ctx, u)
+	}
+	return r.rows(), nil
+}
+
+func (r *rooms) rows() []id.Conversation {
+	if list := r.large.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+func (r *rooms) in(list ...id.Conversation)                              { r.large.Store(&list) }
+func (r *rooms) Connected(id.Caller)                                     {}
+func (r *rooms) Announced(context.Context, id.User)                      {}
+func (r *rooms) Followed(context.Context, id.Conversation) bool          { return true }
+func (r *rooms) Disconnected(id.Caller)                                  {}
+func (r *rooms) Active(id.User)                                          {}
+func (r *rooms) Verify(context.Context, string) (id.Caller, error)       { return id.Caller{}, nil }
+func (r *rooms) Live(context.Context, id.Caller) error                   { return nil }
+func (r *rooms) VerifyTicket(context.Context, string) (id.Caller, error) { return id.Caller{}, nil }
+func (r *rooms) Ack(c id.Caller, at message.Position)                    { r.note("ack %v %d", c, at) }
+func (r *rooms) Tail(ctx context.Context, u id.User) (message.Position, error) {
+	if r.read != nil {
+		return r.read(ctx, u)
+	}
 	return message.Position(r.tail.Load()), nil
 }
 func (r *rooms) LargeTail(context.Context, id.Conversation) (uint64, error) {

@@ -91,6 +91,35 @@ func (h *hub) each(u id.User, do func(*conn)) {
 	s.mu.RUnlock()
 }
 
+// has tells whether a user has connections.
+func (h *hub) has(u id.User) bool {
+	s := h.user(u)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.first[u] != nil
+}
+
+// slice gives the users and the large conversations of one of hubShards.
+func (h *hub) slice(i int, which func(of uint64) bool) (users []id.User, rooms []id.Conversation) {
+	s := &h.users[i]
+	s.mu.RLock()
+	for u := range s.first {
+		if which(uint64(u)) {
+			users = append(users, u)
+		}
+	}
+	s.mu.RUnlock()
+	large := &h.large[i]
+	large.mu.RLock()
+	for c := range large.rooms {
+		if which(uint64(c)) {
+			rooms = append(rooms, c)
+		}
+	}
+	large.mu.RUnlock()
+	return users, rooms
+}
+
 // follow adds a connection to a large conversation: because its user came to be in it now, by the entry at seq, or, where that is 0,
 // was in it when the connection was greeted. What was left since then counts more than the latter. It tells whether the
 // conversation had no followers here before. What overtook the news that one came is hinted at.
@@ -100,16 +129,32 @@ func (h *hub) follow(c *conn, to id.Conversation, seq uint64) (first bool) {
 	defer s.mu.Unlock()
 	c.mu.Lock() // after the shard's, as where events are put
 	if seq > 0 {
+		c.news++
 		c.left = slices.DeleteFunc(c.left, func(l id.Conversation) bool { return l == to })
 	}
-	fresh := !c.gone && !slices.Contains(c.large, to) && !slices.Contains(c.left, to)
-	if fresh {
-		c.large = append(c.large, to)
-	}
+	fresh := c.takeUp(to)
 	c.mu.Unlock()
-	if !fresh {
+	return fresh && h.join(s, c, to, seq)
+}
+
+// takeUp notes that a connection follows a conversation, unless it does, or must not. The caller holds c.mu.
+func (c *conn) takeUp(to id.Conversation) (fresh bool) {
+	if c.gone || slices.Contains(c.large, to) || slices.Contains(c.left, to) {
 		return false
 	}
+	c.large = append(c.large, to)
+	return true
+}
+
+// giveUp notes that it does no longer. The caller holds c.mu.
+func (c *conn) giveUp(from id.Conversation) {
+	if i := slices.Index(c.large, from); i >= 0 {
+		c.large = slices.Delete(c.large, i, i+1)
+	}
+}
+
+// join puts a connection into a conversation. The caller holds the shard's lock.
+func (h *hub) join(s *largeShard, c *conn, to id.Conversation, seq uint64) (first bool) {
 	r := s.rooms[to]
 	if first = r == nil; first {
 		r = &room{}
@@ -123,14 +168,14 @@ func (h *hub) follow(c *conn, to id.Conversation, seq uint64) (first bool) {
 	return first
 }
 
+// unfollow takes a connection out of a large conversation that its user has left.
 func (h *hub) unfollow(c *conn, from id.Conversation) {
 	s := h.conversation(from)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.mu.Lock()
-	if i := slices.Index(c.large, from); i >= 0 {
-		c.large = slices.Delete(c.large, i, i+1)
-	}
+	c.news++
+	c.giveUp(from)
 	if !c.ready {
 		c.left = append(c.left, from)
 	}
