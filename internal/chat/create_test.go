@@ -3,6 +3,7 @@ package chat_test
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -229,6 +230,23 @@ func TestResize(t *testing.T) {
 	_, err = s.Invite(ctx, c, 1, users(501, 501))
 	must(t, err)
 	size("501", true, chatv1.Control_ACTION_LARGE)
+	// largeTo holds what any node reads of the rows, as soon as the change is answered, to who is in the large group.
+	largeTo := func(what string, yes, no []id.User) {
+		t.Helper()
+		for _, node := range []*chat.Service{s, h.node(t)} {
+			for _, u := range yes {
+				if list, err := node.LargeOf(ctx, u); err != nil || !slices.Equal(list, []id.Conversation{c}) {
+					t.Fatalf("%s: %d is in %v (%v)", what, u, list, err)
+				}
+			}
+			for _, u := range no {
+				if list, err := node.LargeOf(ctx, u); err != nil || len(list) != 0 {
+					t.Fatalf("%s: %d is in %v (%v)", what, u, list, err)
+				}
+			}
+		}
+	}
+	largeTo("501", []id.User{1, 500, 501}, []id.User{502})
 	must(t, s.Send(ctx, draftOf(c, 501, 1, "x")))
 	if _, large, err := s.Audience(ctx, c, h.tail(t, c).Seq); err != nil || !large {
 		t.Fatalf("a message of a large group goes by inbox (%v)", err)
@@ -238,8 +256,10 @@ func TestResize(t *testing.T) {
 	if got, err := s.Describe(ctx, 1, c); err != nil || !got.Large || got.MemberCount != 450 {
 		t.Fatalf("%v (%v)", got, err)
 	}
+	largeTo("450", []id.User{1, 450}, []id.User{451, 501})
 	_, err = s.Leave(ctx, c, 450)
 	must(t, err)
+	largeTo("449", nil, []id.User{1, 450})
 	size("449", false, chatv1.Control_ACTION_SMALL)
 	list, err := h.node(t).Of(ctx, 2)
 	if err != nil || len(list) != 1 || list[0].Large {

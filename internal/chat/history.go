@@ -173,6 +173,27 @@ func (s *Service) Of(ctx context.Context, u id.User) ([]Membership, error) {
 	return list, nil
 }
 
+// LargeOf gives the large groups that a user is in. It asks for nothing but the rows: doors compare each connection with them.
+func (s *Service) LargeOf(ctx context.Context, u id.User) ([]id.Conversation, error) {
+	if err := s.settling.wait(ctx); err != nil {
+		return nil, err
+	}
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT m.conversation FROM members m JOIN conversations c ON c.id = m.conversation WHERE m.member = $1 AND m.leave_seq = 0 AND c.large > 0`, int64(u))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []id.Conversation
+	for rows.Next() {
+		var c id.Conversation
+		if err := rows.Scan(&c); err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	return list, rows.Err()
+}
+
 // Describe gives a conversation as one user sees it, but for what the inbox room adds: cursors, unread, last message. One who left
 // sees it as it was then.
 func (s *Service) Describe(ctx context.Context, u id.User, c id.Conversation) (*chatv1.Conversation, error) {

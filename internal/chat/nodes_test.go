@@ -259,6 +259,40 @@ func TestWhatIsAppliedIsInTheRows(t *testing.T) {
 	}
 }
 
+// Nor is a reading of the large groups that somebody is in older than what fan-out has told of them, also where the node is alone
+// and fan-out does not wait for the rows.
+func TestLargeOfIsNoOlderThanWhatIsApplied(t *testing.T) {
+	ctx := context.Background()
+	h := newHouse(t, chat.Config{LargeAbove: 3})
+	deps := h.deps(h.db)
+	deps.Alone = true
+	s, err := chat.New(ctx, deps, h.config)
+	must(t, err)
+	c, err := s.CreateGroup(ctx, 1, &chatv1.CreateGroupRequest{Title: "g", Members: between(2, 5)})
+	must(t, err)
+	for u := uint64(6); u < 46; u++ {
+		for _, change := range []func() error{
+			func() error { _, err := s.Invite(ctx, c, 1, []uint64{u}); return err },
+			func() error { _, err := s.Remove(ctx, c, 1, []uint64{u}); return err },
+		} {
+			was, err := s.LargeOf(ctx, id.User(u))
+			must(t, err)
+			before := h.tail(t, c).Access
+			done := make(chan error, 1)
+			go func() { done <- change() }()
+			at := before
+			for at == before {
+				at = h.tail(t, c).Access
+			}
+			must(t, s.Applied(ctx, c, at))
+			if is, err := s.LargeOf(ctx, id.User(u)); err != nil || len(is) != 1-len(was) {
+				t.Fatalf("%d, who was told, is in %v, and was in %v (%v)", u, is, was, err)
+			}
+			must(t, <-done)
+		}
+	}
+}
+
 // Members come and go through all nodes, and each looks at all nodes, at once, whether it may read: what was answered holds.
 func TestMembershipHoldsOnAllNodes(t *testing.T) {
 	ctx := context.Background()

@@ -81,6 +81,17 @@ func (r *rooms) Of(_ context.Context, u id.User) (list []inbox.Membership, err e
 	return list, r.failing
 }
 
+func (r *rooms) LargeOf(_ context.Context, u id.User) (list []id.Conversation, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for p, in := range r.members {
+		if p.user == u && r.large[p.conversation] && in.leave == 0 {
+			list = append(list, p.conversation)
+		}
+	}
+	return list, r.failing
+}
+
 func (r *rooms) Describe(_ context.Context, u id.User, c id.Conversation) (*chatv1.Conversation, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -37,6 +37,8 @@ type Membership struct {
 type Conversations interface {
 	// Of gives all conversations that a user is, or was, in.
 	Of(ctx context.Context, u id.User) ([]Membership, error)
+	// LargeOf gives the large groups that a user is in.
+	LargeOf(ctx context.Context, u id.User) ([]id.Conversation, error)
 	// Describe gives a conversation as a user sees it, but for what this room adds.
 	Describe(ctx context.Context, u id.User, c id.Conversation) (*chatv1.Conversation, error)
 	// Peer is the other of a one-to-one conversation, 0 in a group; apart: the two may not write to each other, as where one has
@@ -141,15 +143,5 @@ func (s *Service) LargeTail(ctx context.Context, c id.Conversation) (uint64, err
 
 // Large gives the large groups that a user is in.
 func (s *Service) Large(ctx context.Context, u id.User) ([]id.Conversation, error) {
-	list, err := s.deps.Conversations.Of(ctx, u)
-	if err != nil {
-		return nil, err
-	}
-	var large []id.Conversation
-	for _, m := range list {
-		if m.Large && m.Leave == 0 {
-			large = append(large, m.Conversation)
-		}
-	}
-	return large, nil
+	return s.deps.Conversations.LargeOf(ctx, u)
 }
