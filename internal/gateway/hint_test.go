@@ -16,7 +16,9 @@ import (
 // sent reads what a connection is to write now, but for control frames.
 func sent(t *testing.T, c *conn) (list []*gatewayv1.ServerFrame) {
 	t.Helper()
+	c.mu.Lock()
 	out := c.take()
+	c.mu.Unlock()
 	if out == nil {
 		return nil
 	}

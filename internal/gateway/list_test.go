@@ -58,8 +58,8 @@ func TestLostNewsOfLargeConversations(t *testing.T) {
 		look func(s *Server)
 		soon time.Duration
 	}{
-		"hole":  {func(s *Server) { s.check.all() }, 2 * time.Second},
-		"move":  {func(s *Server) { s.Recheck(0) }, 2 * time.Second},
+		"hole":  {func(s *Server) { s.check.all() }, 4 * time.Second},
+		"move":  {func(s *Server) { s.Recheck(0) }, 4 * time.Second},
 		"round": {func(*Server) {}, 6 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
