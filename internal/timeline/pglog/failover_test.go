@@ -2,190 +2,19 @@ package pglog_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/timeline"
 	"github.com/rialto-im/rialto/internal/timeline/pglog"
 	"github.com/rialto-im/rialto/internal/timeline/timelinetest"
 )
-
-// until a question is answered with true.
-func until(t *testing.T, c *pgx.Conn, question string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for yes := false; !yes; runtime.Gosched() {
-		if err := c.QueryRow(ctx, question).Scan(&yes); err != nil {
-			t.Fatalf("%s: %v", question, err)
-		}
-	}
-}
-
-const (
-	waits  = `SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND backend_type = 'client backend'`
-	cancel = `SELECT coalesce(bool_or(pg_cancel_backend(pid)), false) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND backend_type = 'client backend'`
-)
-
-// TestTheStandbyIsAway: nothing is acknowledged without it, and nothing shown; what was refused is stored once when it is asked for again.
-func TestTheStandbyIsAway(t *testing.T) {
-	t.Parallel()
-	p := sqltest.PairOf(t, sqltest.PairOptions{})
-	ctx := t.Context()
-	for _, setting := range []string{"statement_timeout = '100ms'", "client_min_messages = 'error'", "synchronous_commit = 'local'"} {
-		must(t, p.Primary().Exec(ctx, "ALTER ROLE rialto SET "+setting))
-	}
-	hasty, patient := open(t, p.URL, pglog.Options{Patience: 2 * time.Second}), open(t, p.URL, pglog.Options{Patience: time.Minute})
-	admin := session(t, p.Primary().URL)
-	_, err := admin.Exec(ctx, `SET statement_timeout = 0`)
-	must(t, err)
-	k := conversation(1)
-	first := &timeline.Append{Key: k, Payload: []byte("first"), Token: token(1, 1)}
-	if timelinetest.Append(hasty, first); first.Err != nil {
-		t.Fatal(first.Err)
-	}
-	must(t, hasty.Take(ctx, inbox(1).Partition()))
-
-	must(t, p.Standby().Pause())
-	if err := hasty.Take(ctx, inbox(1).Partition()); !errs.Is(err, errs.Unavailable) {
-		t.Errorf("a term without the standby: %v", err)
-	}
-	if a := timelinetest.Append(hasty, &timeline.Append{Key: k, Payload: []byte("second"), Token: token(1, 2)}); !errs.Is(a.Err, errs.Unavailable) {
-		t.Errorf("without the standby: %+v", a)
-	}
-	var term int
-	must(t, admin.QueryRow(ctx, `SELECT term FROM log_terms WHERE partition = $1`, int16(inbox(1).Partition())).Scan(&term))
-	if texts := read(t, patient, k); len(texts) != 1 || term != 2 {
-		t.Errorf("what the standby does not have is shown: %q, term %d", texts, term)
-	}
-	must(t, p.Standby().Resume())
-	if a := timelinetest.Append(patient, &timeline.Append{Key: k, Payload: []byte("second"), Token: token(1, 2)}); a.Err != nil || a.Seq != 2 || !a.Duplicate {
-		t.Errorf("again: %+v", a)
-	}
-
-	// An operator cancels the wait, and PostgreSQL answers that it is committed.
-	must(t, patient.Take(ctx, inbox(1).Partition()))
-	must(t, p.Standby().Pause())
-	posted, appended := make(chan error, 1), make(chan *timeline.Append, 1)
-	go func() { posted <- patient.Post(ctx, []timeline.Post{{Key: inbox(1), Payload: []byte("x")}}) }()
-	until(t, admin, waits)
-	until(t, admin, cancel)
-	if err := <-posted; !errs.Is(err, errs.Unavailable) {
-		t.Errorf("a post whose wait was cancelled: %v", err)
-	}
-	go func() {
-		appended <- timelinetest.Append(patient, &timeline.Append{Key: k, Payload: []byte("third")})
-	}()
-	until(t, admin, waits)
-	until(t, admin, cancel)
-	until(t, admin, waits) // for what asks what became of it
-	until(t, admin, cancel)
-	until(t, admin, waits)
-	if len(appended) > 0 {
-		t.Errorf("it was acknowledged: %+v", <-appended)
-	}
-	must(t, p.Standby().Resume())
-	if a := <-appended; a.Err != nil || a.Seq != 3 {
-		t.Errorf("a lost answer: %+v", a)
-	}
-	if texts := read(t, hasty, k); len(texts) != 3 {
-		t.Errorf("%q", texts)
-	}
-	must(t, hasty.Close())
-	must(t, patient.Close())
-}
-
-// TestWhatIsNotOnTheStandbyIsNotRecalled: a committer that has found its batch in the primary, and lost that before the standby had
-// either, asks the next one anew.
-func TestWhatIsNotOnTheStandbyIsNotRecalled(t *testing.T) {
-	t.Parallel()
-	p := sqltest.PairOf(t, sqltest.PairOptions{})
-	ctx, k := t.Context(), conversation(1)
-	l := open(t, p.URL, pglog.Options{Patience: time.Minute, Every: 100 * time.Millisecond})
-	if a := timelinetest.Append(l, &timeline.Append{Key: k, Payload: []byte("first"), Token: token(1, 1)}); a.Err != nil {
-		t.Fatal(a.Err)
-	}
-	must(t, p.Standby().Kill())
-	appended := make(chan *timeline.Append, 1)
-	go func() {
-		appended <- timelinetest.Append(l, &timeline.Append{Key: k, Payload: []byte("second"), Token: token(1, 2)})
-	}()
-	admin := session(t, p.Primary().URL)
-	until(t, admin, waits)
-	until(t, admin, cancel) // the batch is stored here, and its answer is none
-	until(t, admin, cancel+` AND query LIKE 'UPDATE log_writers %'`)
-	until(t, admin, waits+` AND query LIKE 'INSERT INTO log_writers %'`) // by whom the batch was found
-	must(t, p.Primary().Kill())
-	must(t, p.Standby().Restart(ctx))
-	must(t, p.Promote(ctx))
-	if a := <-appended; a.Err != nil || a.Seq != 2 {
-		t.Errorf("%+v", a)
-	}
-	if texts := read(t, l, k); len(texts) != 2 {
-		t.Errorf("it was acknowledged, and there is %q", texts)
-	}
-	must(t, l.Close())
-}
-
-// TestFewWaitForTheStandby: what is tried while it is away is given up, and does not become more and more connections at the server.
-func TestFewWaitForTheStandby(t *testing.T) {
-	t.Parallel()
-	p := sqltest.PairOf(t, sqltest.PairOptions{})
-	ctx := t.Context()
-	l := open(t, p.URL, pglog.Options{Patience: time.Second, Writers: 1})
-	post := func(u uint64) error { return l.Post(ctx, []timeline.Post{{Key: inbox(u), Payload: []byte("x")}}) }
-	for err := post(1); err != nil; err = post(1) { // Take and Post; a slow machine needs some
-		if !errs.Is(err, errs.Unavailable) && !errors.Is(err, timeline.ErrTaken) {
-			t.Fatal(err)
-		}
-		for p := range uint16(timeline.Partitions) {
-			if err := l.Take(ctx, p); err != nil && !errs.Is(err, errs.Unavailable) {
-				t.Fatal(err)
-			}
-		}
-	}
-	admin := session(t, p.Primary().URL)
-	must(t, p.Standby().Pause())
-	for u := uint64(2); u < 12; u++ { // each of its own, which waits for no other's row
-		if err := post(u); !errs.Is(err, errs.Unavailable) {
-			t.Errorf("a post without the standby: %v", err)
-		}
-	}
-	until(t, admin, `SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%log_inboxes%'`)
-	var waiting int
-	must(t, admin.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%log_inboxes%'`).Scan(&waiting))
-	if waiting > 2 {
-		t.Errorf("%d posts wait at the server", waiting)
-	}
-	for range 3 { // the first of this committer: it has no writer yet
-		if a := timelinetest.Append(l, &timeline.Append{Key: conversation(1), Payload: []byte("x")}); !errs.Is(a.Err, errs.Unavailable) {
-			t.Errorf("an append without the standby: %+v", a)
-		}
-	}
-	until(t, admin, `SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE 'INSERT INTO log_writers %'`)
-	must(t, p.Standby().Resume())
-	for err := post(20); err != nil; err = post(20) {
-		if !errs.Is(err, errs.Unavailable) {
-			t.Fatal(err)
-		}
-	}
-	for a := (&timeline.Append{Err: timeline.ErrBusy}); a.Err != nil; {
-		a = timelinetest.Append(l, &timeline.Append{Key: conversation(1), Payload: []byte("y"), Token: token(1, 1)})
-		if a.Err != nil && !errs.Is(a.Err, errs.Unavailable) {
-			t.Fatal(a.Err)
-		}
-	}
-	must(t, l.Close())
-}
 
 // load of a failover: what was appended and posted, and what of it was acknowledged.
 type load struct {
