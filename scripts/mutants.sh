@@ -92,11 +92,11 @@ mutant "lock tails in any order" $pg/commit.go 's/ ORDER BY partition FOR UPDATE
 mutant "take any token as new" $pg/commit.go 's/^\t\tcoalesce\(k\.seq, s\.seq\) IS NULL AND /\t\t/; s/INSERT INTO log_(tokens|sums) (.*)$/INSERT INTO log_\1 \2/; s/AND counter IS NOT NULL/& AND stored IS NULL/' 'Log|TwoNodes' $pg
 mutant "take a token above the highest as new" $pg/commit.go 's/ON k\.sender = u\.sender AND/ON u.counter <= (SELECT max(counter) - 1 FROM log_tokens h WHERE h.sender = u.sender AND h.device = u.device) AND k.sender = u.sender AND/' 'Log|TwoNodes' $pg
 mutant "look at the access version of any time" $pg/commit.go 's/u\.if_access = coalesce\(t\.access, 0\)/u.if_access <= coalesce(t.access, 0)/' 'Log' $pg
-mutant "send again what may be stored" $pg/session.go 's/^\t\t\tc\.stored = \&left.*$/\t\t\t_ = c.stored/' 'AnswerIsLost' $pg
+mutant "send again what may be stored" $pg/session.go 's/^\t\t\tstored = \&left.*$/\t\t\t_ = stored/' 'AnswerIsLost' $pg
 mutant "let a transaction come late" $pg/commit.go 's/ AND NOT ended FOR UPDATE/ FOR UPDATE/' 'AnswerIsLost' $pg
 mutant "post in an old term" $pg/post.go 's/ AND t\.term = u\.term$/ AND t.term >= u.term/' 'OldTerm' $pg
 mutant "take a partition while one posts" $pg/post.go 's/ORDER BY t\.partition FOR SHARE OF t\)/ORDER BY t.partition)/' 'OldTerm' $pg
-mutant "commit without a sync" $pg/pglog.go 's/"synchronous_commit": +"on"/"synchronous_commit": "off"/' 'Durable' $pg
+mutant "commit without a sync" internal/sqldb/pglink/pglink.go 's/"synchronous_commit": +"on"/"synchronous_commit": "off"/' 'Durable' $pg
 
 # Counters: no number twice, none back.
 ids=internal/idgen
