@@ -172,22 +172,15 @@ func (h *House) neighbours() *presence.Cluster {
 // partition of a user's inbox, or a conversation.
 func partition(of uint64) int { return int(timeline.Key{ID: of}.Partition()) }
 
-// held is how many partitions are some node's.
-func (h *House) held() float64 {
-	n := 0
-	for p := range timeline.Partitions {
-		if h.holder(uint16(p)) != "" {
-			n++
-		}
-	}
-	return float64(n)
-}
+// held is how many partitions are some node's, and own how many are this one's.
+func (h *House) held() float64 { return h.partitions(func(node string) bool { return node != "" }) }
+func (h *House) own() float64  { return h.partitions(func(node string) bool { return node == h.node }) }
 
-// own is how many partitions this node works.
-func (h *House) own() float64 {
+// partitions counts those with such a holder.
+func (h *House) partitions(such func(node string) bool) float64 {
 	n := 0
 	for p := range timeline.Partitions {
-		if h.holder(uint16(p)) == h.node {
+		if such(h.holder(uint16(p))) {
 			n++
 		}
 	}

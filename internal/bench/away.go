@@ -46,10 +46,7 @@ func awayMain(args []string, out, errOut io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	start := time.Now()
-	d := newDeployment(*url, *key, func(format string, args ...any) {
-		fmt.Fprintf(errOut, "[%5.1fs] %s\n", time.Since(start).Seconds(), fmt.Sprintf(format, args...))
-	})
+	d := newDeployment(*url, *key, progressTo(errOut))
 	r, err := d.away(ctx, *clients, *hold)
 	return report(out, errOut, r, err, *asJSON, func() {
 		fmt.Fprintf(out, "%d of %d clients lost their connection; they were away for %.0f ms (half of them), %.0f ms (99 of 100), %.0f ms (the last), and %d still are\n",

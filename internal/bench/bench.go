@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"time"
 )
 
 const usage = `Usage:
@@ -64,6 +65,14 @@ func parse(fs *flag.FlagSet, args []string) (code int, ok bool) {
 		return 2, false
 	}
 	return 0, true
+}
+
+// progressTo says what is done, and how long after the start.
+func progressTo(out io.Writer) func(format string, args ...any) {
+	start := time.Now()
+	return func(format string, args ...any) {
+		fmt.Fprintf(out, "[%5.1fs] %s\n", time.Since(start).Seconds(), fmt.Sprintf(format, args...))
+	}
 }
 
 // report prints what came of a command, as JSON or in words, and gives its exit code.

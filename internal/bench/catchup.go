@@ -49,10 +49,7 @@ func catchupMain(args []string, out, errOut io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	start := time.Now()
-	d := newDeployment(*url, "", func(format string, args ...any) {
-		fmt.Fprintf(errOut, "[%5.1fs] %s\n", time.Since(start).Seconds(), fmt.Sprintf(format, args...))
-	})
+	d := newDeployment(*url, "", progressTo(errOut))
 	r, err := d.catchup(ctx, *count, *rounds, *data)
 	return report(out, errOut, r, err, *asJSON, func() {
 		fmt.Fprintf(out, "%d events in %d pages, %d bytes: %.0f ms", r.Events, r.Pages, r.Bytes, r.CatchupMS)

@@ -93,10 +93,7 @@ func chatMain(args []string, out, errOut io.Writer) int {
 	debug.SetGCPercent(400)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	start := time.Now()
-	progress := func(format string, args ...any) {
-		fmt.Fprintf(errOut, "[%5.1fs] %s\n", time.Since(start).Seconds(), fmt.Sprintf(format, args...))
-	}
+	progress := progressTo(errOut)
 	l := &load{config: c, deploy: newDeployment(c.url, c.key, progress)}
 	r, err := l.run(ctx)
 	code := report(out, errOut, r, err, c.json, func() { r.print(out) })

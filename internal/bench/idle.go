@@ -44,10 +44,7 @@ func idleMain(args []string, out, errOut io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	start := time.Now()
-	d := newDeployment(*url, *key, func(format string, args ...any) {
-		fmt.Fprintf(errOut, "[%5.1fs] %s\n", time.Since(start).Seconds(), fmt.Sprintf(format, args...))
-	})
+	d := newDeployment(*url, *key, progressTo(errOut))
 	if *pid == "" {
 		*pid = listener(*url)
 	}
