@@ -27,5 +27,6 @@ func (h *House) measure() {
 	telemetry.Count(h.registry, "expired_total", "Messages removed after their time.", func() float64 { return float64(h.chat.Removed()) })
 	telemetry.Count(h.registry, "ids_given_total", "Ids that the id service gave.", func() float64 { return float64(h.ids.Given()) })
 	telemetry.Gauge(h.registry, "ids_years_left", "Years until the time of a scheme of ids has no more bits.", h.ids.YearsLeft)
+	telemetry.Count(h.registry, "deliveries_unknown_total", "Deliveries of other nodes of a kind that this release does not know.", func() float64 { return float64(uint64(stats.Unknown.Load()) + h.fanout.Unknown()) })
 	telemetry.Count(h.registry, "carried_total", "Entries carried by fan-out.", func() float64 { return float64(h.fanout.Carried()) })
 }

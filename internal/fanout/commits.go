@@ -2,8 +2,10 @@ package fanout
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/rialto-im/rialto/internal/bus"
+	"github.com/rialto-im/rialto/internal/message"
 	"github.com/rialto-im/rialto/internal/timeline"
 )
 
@@ -43,15 +45,9 @@ func (w *Worker) publishCommits(node string, data []byte) {
 
 // told takes what another node has committed, each commit behind its length.
 func (w *Worker) told(data []byte) {
-	data = append([]byte(nil), data...)
-	for len(data) > 0 {
-		size, n := binary.Uvarint(data)
-		if n <= 0 || size > uint64(len(data)-n) {
-			w.deps.Logger.Error("commits that were told cannot be read")
-			break
-		}
-		c, ok := decodeCommit(data[n : n+int(size) : n+int(size)])
-		data = data[n+int(size):]
+	data = slices.Clone(data)
+	for f := message.FieldsOf(data); len(f.Left()) > 0; {
+		c, ok := decodeCommit(f.Bytes())
 		if !ok {
 			w.deps.Logger.Error("a commit that was told cannot be read")
 			continue
@@ -78,30 +74,15 @@ func appendCommit(b []byte, c *timeline.Commit) []byte {
 }
 
 func decodeCommit(b []byte) (c timeline.Commit, ok bool) {
-	next := func() uint64 {
-		v, n := binary.Uvarint(b)
-		if n <= 0 {
-			ok, b = false, nil
-			return 0
-		}
-		b = b[n:]
-		return v
-	}
-	ok = true
-	partition := next()
-	c.Record = next()
-	if !ok || partition >= timeline.Partitions {
+	f := message.FieldsOf(b)
+	partition := f.Uvarint()
+	c.Record = f.Uvarint()
+	if partition >= timeline.Partitions {
 		return c, false
 	}
 	c.Partition = uint16(partition)
-	for len(b) > 0 {
-		e := timeline.Committed{Key: timeline.Key{Kind: timeline.Conversation, ID: next()}, Seq: next(), Counted: next()}
-		size := next()
-		if !ok || size > uint64(len(b)) {
-			return c, false
-		}
-		e.Payload, b = b[:size:size], b[size:]
-		c.Entries = append(c.Entries, e)
+	for len(f.Left()) > 0 {
+		c.Entries = append(c.Entries, timeline.Committed{Key: timeline.Key{Kind: timeline.Conversation, ID: f.Uvarint()}, Seq: f.Uvarint(), Counted: f.Uvarint(), Payload: f.Bytes()})
 	}
-	return c, true
+	return c, !f.Bad()
 }

@@ -74,6 +74,7 @@ type Worker struct {
 	flight   flight
 	strays   strays
 	carried  atomic.Uint64
+	unknown  atomic.Uint64
 }
 
 const (
@@ -179,6 +180,9 @@ func (w *Worker) Idle() bool {
 
 // Carried is the number of entries carried since the start.
 func (w *Worker) Carried() uint64 { return w.carried.Load() }
+
+// Unknown is the number of things that other nodes gave and told since the start, of kinds that this release does not know.
+func (w *Worker) Unknown() uint64 { return w.unknown.Load() }
 
 // Notify appends an event (a body as message.AppendBody makes) to users' inboxes and delivers it. It returns when all
 // is appended; the caller repeats it after an error, since the event's durable cause is the caller's.

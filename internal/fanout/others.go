@@ -3,6 +3,7 @@ package fanout
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -261,8 +262,8 @@ func (w *Worker) listen(ctx context.Context) (stop func(), err error) {
 
 // given stores what another node carried for this node's users, and answers when it is.
 func (w *Worker) given(ctx context.Context, data []byte) []byte {
-	items, err := unpack(data)
-	if err != nil {
+	items, err := w.unpack(data)
+	if err != nil { // not even what can be read is stored: it all comes again, until this node can, or the users are another's
 		w.deps.Logger.Error("what another node gave cannot be read", "error", err)
 		return nil
 	}
@@ -293,10 +294,9 @@ func (w *Worker) given(ctx context.Context, data []byte) []byte {
 
 // heard is transient what given is durable.
 func (w *Worker) heard(data []byte) {
-	items, err := unpack(data)
-	if err != nil {
-		w.deps.Logger.Error("what another node told cannot be read", "error", err)
-		return
+	items, err := w.unpack(data)
+	if errors.Is(err, message.ErrDelivery) {
+		w.deps.Logger.Error("part of what another node told cannot be read", "error", err)
 	}
 	b := &batch{items: items}
 	b.left.Store(bus.Lanes)
@@ -305,13 +305,18 @@ func (w *Worker) heard(data []byte) {
 	}
 }
 
-// unpack copies items out of data.
-func unpack(data []byte) (items []item, err error) {
-	data = append([]byte(nil), data...)
+// unpack copies items out of data: those that can be read, with an error of one that cannot.
+func (w *Worker) unpack(data []byte) (items []item, failed error) {
+	data = slices.Clone(data)
 	var d message.Delivery
 	for len(data) > 0 {
+		var err error
 		if data, err = d.Next(data); err != nil {
-			return nil, err
+			failed = errors.Join(failed, err)
+			if errors.Is(err, message.ErrUnknownDelivery) {
+				w.unknown.Add(1)
+			}
+			continue
 		}
 		it := item{kind: d.Kind, conversation: d.Conversation, seq: d.Seq, counted: d.Counted, body: d.Body, members: make([]id.User, len(d.Targets))}
 		for i, t := range d.Targets {
@@ -319,5 +324,5 @@ func unpack(data []byte) (items []item, err error) {
 		}
 		items = append(items, it)
 	}
-	return items, nil
+	return items, failed
 }

@@ -198,6 +198,7 @@ type Server struct {
 // Stats count since the start, but Connections, which is now.
 type Stats struct {
 	Connections, Accepted, Refused, FramesIn, Sends, Receipts, Events, Hints, Slow, Silent, BytesIn, BytesOut atomic.Int64
+	Unknown                                                                                                   atomic.Int64 // deliveries of kinds that this release does not know
 }
 
 // Stats of the door. The numbers may be read at any time.

@@ -41,15 +41,20 @@ type Delivery struct {
 	Targets      []Target
 }
 
-// ErrDelivery: the bytes are not deliveries.
-var ErrDelivery = errors.New("not a delivery")
+// Why a delivery cannot be read.
+var (
+	ErrDelivery = errors.New("not a delivery")
+	// ErrUnknownDelivery: it is of a kind that a later version has.
+	ErrUnknownDelivery = errors.New("a delivery of an unknown kind")
+)
 
-// Append appends the delivery's form on the bus. Forms follow each other in one bus message.
+// Append appends the delivery's form on the bus. Forms follow each other in one bus message, each behind its length.
 func (d *Delivery) Append(b []byte) []byte {
 	kind := byte(d.Kind)
 	if d.Large {
 		kind |= 0x80
 	}
+	b = binary.AppendUvarint(b, uint64(d.formLen()))
 	b = append(b, kind)
 	b = binary.AppendUvarint(b, uint64(d.Conversation))
 	b = binary.AppendUvarint(b, d.Seq)
@@ -65,49 +70,49 @@ func (d *Delivery) Append(b []byte) []byte {
 	return b
 }
 
-// Size is at least the length of what Append appends.
-func (d *Delivery) Size() int {
-	return 1 + 5*binary.MaxVarintLen64 + len(d.Body) + 3*binary.MaxVarintLen64*len(d.Targets)
+func (d *Delivery) formLen() int {
+	n := 1 + uvarintLen(uint64(d.Conversation)) + uvarintLen(d.Seq) + uvarintLen(d.Counted) +
+		uvarintLen(uint64(len(d.Body))) + len(d.Body) + uvarintLen(uint64(len(d.Targets)))
+	for _, t := range d.Targets {
+		n += uvarintLen(uint64(t.User)) + uvarintLen(uint64(t.At)) + uvarintLen(uint64(t.Prev))
+	}
+	return n
 }
 
-// Next reads the first delivery of b into d, whose Targets are reused, and gives what follows it. Body aliases b.
+// Size is the length of what Append appends.
+func (d *Delivery) Size() int {
+	n := d.formLen()
+	return uvarintLen(uint64(n)) + n
+}
+
+// Next reads the first delivery of b into d, whose Targets are reused, and gives what follows it: also with an error, where that is of
+// this delivery alone. Body aliases b.
 func (d *Delivery) Next(b []byte) (rest []byte, err error) {
-	if len(b) == 0 {
-		return nil, ErrDelivery
+	all := FieldsOf(b)
+	form := all.Bytes()
+	rest = all.Left()
+	if len(form) == 0 {
+		return rest, ErrDelivery
 	}
-	d.Kind, d.Large = DeliveryKind(b[0]&0x7f), b[0]&0x80 != 0
-	if d.Kind < DeliverEntry || d.Kind > DeliverUnfollow {
-		return nil, ErrDelivery
+	d.Kind, d.Large = DeliveryKind(form[0]&0x7f), form[0]&0x80 != 0
+	if d.Kind > DeliverUnfollow {
+		return rest, ErrUnknownDelivery
 	}
-	b = b[1:]
-	ok := true
-	next := func() uint64 {
-		v, n := binary.Uvarint(b)
-		if n <= 0 {
-			ok, b = false, nil
-			return 0
-		}
-		b = b[n:]
-		return v
-	}
-	d.Conversation = id.Conversation(next())
-	d.Seq = next()
-	d.Counted = next()
-	size := next()
-	if !ok || size > uint64(len(b)) {
-		return nil, ErrDelivery
-	}
-	d.Body, b = b[:size:size], b[size:]
-	count := next()
-	if !ok || count > uint64(len(b)) {
-		return nil, ErrDelivery
+	f := FieldsOf(form[1:])
+	d.Conversation = id.Conversation(f.Uvarint())
+	d.Seq = f.Uvarint()
+	d.Counted = f.Uvarint()
+	d.Body = f.Bytes()
+	count := f.Uvarint()
+	if d.Kind < DeliverEntry || count > uint64(len(f.Left())) {
+		return rest, ErrDelivery
 	}
 	d.Targets = d.Targets[:0]
 	for range count {
-		d.Targets = append(d.Targets, Target{User: id.User(next()), At: Position(next()), Prev: Position(next())})
+		d.Targets = append(d.Targets, Target{User: id.User(f.Uvarint()), At: Position(f.Uvarint()), Prev: Position(f.Uvarint())})
 	}
-	if !ok {
-		return nil, ErrDelivery
+	if f.Bad() {
+		return rest, ErrDelivery
 	}
-	return b, nil
+	return rest, nil // what is left of the form is of a later version
 }

@@ -113,3 +113,42 @@ func TestTextOf(t *testing.T) {
 		}
 	}
 }
+
+// What is not known, or damaged, is alone in that: what comes behind it is read. What a later version adds to a kind is left out.
+func TestDeliveriesOfTheNextVersion(t *testing.T) {
+	known := message.Delivery{Kind: message.DeliverEntry, Conversation: 9, Seq: 1, Body: []byte("a"), Targets: []message.Target{{User: 300}}}
+	form := known.Append(nil)
+	if len(form) != known.Size() || len(form) > 128 {
+		t.Fatalf("%d bytes, and Size says %d", len(form), known.Size())
+	}
+	more := append([]byte{form[0] + 3}, append(form[1:], 1, 2, 3)...)
+	short := append([]byte{form[0] - 1}, form[1:len(form)-1]...)
+	for what, odd := range map[string]struct {
+		form []byte
+		err  error
+	}{
+		"a known one":              {form, nil},
+		"one with more at the end": {more, nil},
+		"one of an unknown kind":   {[]byte{3, 6, 255, 255}, message.ErrUnknownDelivery},
+		"one of an unknown kind for a large conversation": {[]byte{2, 0x80 | 0x7f, 0}, message.ErrUnknownDelivery},
+		"one of no kind":   {[]byte{1, 0}, message.ErrDelivery},
+		"an empty one":     {[]byte{0}, message.ErrDelivery},
+		"one that is torn": {short, message.ErrDelivery},
+	} {
+		var d message.Delivery
+		rest, err := d.Next(append(bytes.Clone(odd.form), form...))
+		if err != odd.err || !bytes.Equal(rest, form) {
+			t.Errorf("%s: %v, and % x follows it", what, err, rest)
+		}
+		if err == nil && (d.Seq != 1 || string(d.Body) != "a" || len(d.Targets) != 1 || d.Targets[0].User != 300) {
+			t.Errorf("%s: read as %+v", what, d)
+		}
+		if rest, err := d.Next(rest); err != nil || len(rest) != 0 || d.Seq != 1 || len(d.Targets) != 1 {
+			t.Errorf("behind %s: %v, %+v", what, err, d)
+		}
+	}
+	var d message.Delivery
+	if rest, err := d.Next(form[:len(form)-1]); err != message.ErrDelivery || len(rest) != 0 {
+		t.Errorf("cut: %v, and % x follows it", err, rest)
+	}
+}
