@@ -1,48 +1,41 @@
 package gateway
 
 import (
+	"encoding/json"
+	"reflect"
 	"testing"
-	"time"
 
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
 	"github.com/rialto-im/rialto/internal/message"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 )
 
-// What a node of the next release delivers, and this one does not know, takes nothing else with it. Of what is damaged nobody knows
-// for whom it was: all are compared.
-func TestOddDeliveriesAreLeftOut(t *testing.T) {
-	for name, test := range map[string]struct {
-		odd     []byte
-		unknown int64
-		hinted  bool
-	}{
-		"unknown": {[]byte{3, 0x7e, 1, 2}, 1, false},
-		"damaged": {[]byte{3, 1, 255, 255}, 0, true},
+// TestPushedEventsAreTheContractsJSON: what is written by hand has the fields that the generated code writes, and no others. A client
+// tells by their absence that a large group's message has no place in its stream.
+func TestPushedEventsAreTheContractsJSON(t *testing.T) {
+	m := &chatv1.Message{Conversation: 1 << 60, Seq: 3, Sender: 5, Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: "\"你好\""}}}
+	raw, err := proto.Marshal(&chatv1.Event{Body: &chatv1.Event_Message{Message: m}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, at := range map[string][2]message.Position{
+		"a large group's message":  {0, 0},
+		"the first of a stream":    {1<<32 + 1, 0},
+		"one that follows another": {2<<32 + 1, 1<<32 + 7},
 	} {
-		t.Run(name, func(t *testing.T) {
-			checked(t, func(c *conn, r *rooms) {
-				event := func(at message.Position) []byte {
-					return (&message.Delivery{Kind: message.DeliverEvent, Body: []byte{0x22, 0}, Targets: []message.Target{{User: c.caller.User, At: at, Prev: at - 1}}}).Append(nil)
-				}
-				d := deliverer{server: c.server}
-				d.deliver(append(append(event(11), test.odd...), event(12)...))
-				events := 0
-				for list := sent(t, c); list != nil; list = sent(t, c) {
-					for _, f := range list {
-						events += len(f.Events)
-					}
-				}
-				if events != 2 || c.at != 12 {
-					t.Errorf("%d events came, up to %d", events, c.at)
-				}
-				if got := c.server.Stats().Unknown.Load(); got != test.unknown {
-					t.Errorf("%d were counted", got)
-				}
-				r.tail.Store(13)
-				pass(4 * time.Second)
-				if hinted(t, c) != test.hinted {
-					t.Errorf("compared at once: %v, want %v", !test.hinted, test.hinted)
-				}
-			})
-		})
+		want, err := protojson.Marshal(&gatewayv1.ServerFrame{Events: []*chatv1.Event{{Epoch: at[0].Epoch(), Seq: uint64(at[0]), Prev: uint64(at[1]), Body: &chatv1.Event_Message{Message: m}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var as, is any
+		if err := json.Unmarshal(want, &as); err != nil {
+			t.Fatal(err)
+		}
+		got := appendEventJSON(nil, at[0], at[1], &payload{proto: raw})
+		if err := json.Unmarshal(got, &is); err != nil || !reflect.DeepEqual(is, as) {
+			t.Errorf("%s: %s, %v; want %s", name, got, err, want)
+		}
 	}
 }

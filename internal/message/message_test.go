@@ -127,13 +127,13 @@ func TestDeliveriesOfTheNextVersion(t *testing.T) {
 		form []byte
 		err  error
 	}{
-		"a known one":              {form, nil},
-		"one with more at the end": {more, nil},
-		"one of an unknown kind":   {[]byte{3, 6, 255, 255}, message.ErrUnknownDelivery},
+		"a known one":                                     {form, nil},
+		"one with more at the end":                        {more, nil},
+		"one of an unknown kind":                          {[]byte{3, 6, 255, 255}, message.ErrUnknownDelivery},
 		"one of an unknown kind for a large conversation": {[]byte{2, 0x80 | 0x7f, 0}, message.ErrUnknownDelivery},
-		"one of no kind":   {[]byte{1, 0}, message.ErrDelivery},
-		"an empty one":     {[]byte{0}, message.ErrDelivery},
-		"one that is torn": {short, message.ErrDelivery},
+		"one of no kind":                                  {[]byte{1, 0}, message.ErrDelivery},
+		"an empty one":                                    {[]byte{0}, message.ErrDelivery},
+		"one that is torn":                                {short, message.ErrDelivery},
 	} {
 		var d message.Delivery
 		rest, err := d.Next(append(bytes.Clone(odd.form), form...))
