@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rialto-im/rialto/internal/failpoint"
+	"github.com/rialto-im/rialto/internal/sqldb/pglink"
 )
 
 // The move's own tables. moves says what is moved here; its row stays, and is open until all was compared. move_parts has how far
@@ -59,6 +60,7 @@ func openTarget(ctx context.Context, o Options, s *source) (_ *target, err error
 	for name, value := range map[string]string{"synchronous_commit": "off", "statement_timeout": "0", "default_transaction_isolation": "read committed"} {
 		t.config.ConnConfig.RuntimeParams[name] = value
 	}
+	pglink.Keep(&t.config.ConnConfig.Config) // a move that has gone without a word keeps the next one away for no longer
 	t.config.MaxConns = lanes + 2
 	if t.pool, err = pgxpool.NewWithConfig(ctx, t.config); err != nil {
 		return nil, err

@@ -120,6 +120,7 @@ func openReplica(where string, fence *pglink.Fence, o Options, asking *sync.Wait
 	r := &replica{fence: fence, pause: o.Lag}
 	// The server that a connection leads to may be another than the one that was asked, or have started again: it is asked itself.
 	config.ValidateConnect = nil
+	pglink.Keep(&config.Config)
 	r.db = stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
 		at, err := position(ctx, c, fence)
 		if known := r.known(); err == nil && at < known {

@@ -70,6 +70,7 @@ const perHost = 3 * time.Second
 // Ready prepares the configuration of one connection, a copy of its own. One that may not cancel is sealed for ever.
 func (f *Fence) Ready(c *pgconn.Config, mayCancel bool) {
 	l := &Link{fence: f}
+	Keep(c)
 	if f.Several() {
 		f.order(c)
 		if c.ConnectTimeout == 0 || c.ConnectTimeout > perHost {
@@ -102,14 +103,30 @@ func (f *Fence) Ready(c *pgconn.Config, mayCancel bool) {
 			l.unconfirmed.Store(true)
 		}
 	}
+	c.RuntimeParams = with(c.RuntimeParams, map[string]string{"synchronous_commit": "on", "client_min_messages": "warning"})
+}
+
+// Keep has both ends of a connection find out within half a minute that the other has gone without a word, as where a network drops all.
+// By itself the server would keep such a connection for hours, with the locks of its session, and the next connection that writes would
+// wait for them; and this end would find at its next use, after the patience of that, that it leads nowhere. Ready has it done; it is for
+// connections that are made otherwise.
+func Keep(c *pgconn.Config) {
+	// Over a socket file the server takes these, and has no use for them.
 	c.RuntimeParams = with(c.RuntimeParams, map[string]string{
-		"synchronous_commit": "on", "client_min_messages": "warning",
-		// The server ends a connection whose other end is silent, after half a minute at most: by itself it would keep it for hours, with
-		// the locks of a session, and the next connection that writes would wait for them. Over a socket file it takes these, and has
-		// no use for them.
 		"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3", // where nothing is under way
 		"tcp_user_timeout": "30000", // ms, where an answer is
 	})
+	dial := c.DialFunc
+	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		made, err := dial(ctx, network, address)
+		if t, ok := made.(*net.TCPConn); ok && err == nil {
+			err = t.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3})
+			if err != nil {
+				return nil, errors.Join(err, t.Close())
+			}
+		}
+		return made, err
+	}
 }
 
 func with(params, more map[string]string) map[string]string {

@@ -71,6 +71,7 @@ func (w *watched) look(ctx context.Context, logger *slog.Logger) {
 		c := w.config.Copy()
 		c.Host, c.Port, c.TLSConfig, c.Fallbacks = h.ways[0].Host, h.ways[0].Port, h.ways[0].TLSConfig, h.ways[1:]
 		c.ValidateConnect, c.ConnectTimeout = nil, perHost
+		Keep(c)
 		var err error
 		if w.conn, err = pgconn.ConnectConfig(ctx, c); err != nil {
 			logger.Debug("a server of the database does not answer", "host", h.String(), "error", err)
