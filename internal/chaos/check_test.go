@@ -94,7 +94,8 @@ func good() *tape {
 	p.done(chaos.FBlock, bob, alice)
 	p.end(p.begin(chaos.Event{F: chaos.FSend, Proc: "other/4", User: alice, Conv: direct, Text: "a2"}), chaos.Fail)
 	p.done(chaos.FUnblock, bob, alice)
-	// The group.
+	// The group, in which they write while nodes are restarted.
+	rolling := p.rolling()
 	p.send(alice, open, 2, "g1")
 	p.give(alice, open, 2, alice, "g1")
 	p.give(bob, open, 2, alice, "g1")
@@ -102,6 +103,8 @@ func good() *tape {
 	p.give(alice, open, 4, alice, "g2")
 	p.give(carol, open, 4, alice, "g2")
 	p.give(bob, open, 4, alice, "g2")
+	p.end(rolling, chaos.Ok)
+	p.now += 20 * time.Second
 	p.cursor(chaos.FMark, 4)
 	p.cursor(chaos.FCursor, 4)
 	p.register(chaos.FWrite, "x")
@@ -165,6 +168,12 @@ func (p *tape) kill(fail ...int) {
 	}
 	p.now += time.Minute
 	p.end(f, chaos.Ok)
+}
+
+// rolling is a rolling restart that begins when nothing else has been broken for a while.
+func (p *tape) rolling() chaos.Event {
+	p.now += 20 * time.Second
+	return p.begin(chaos.Event{F: chaos.FFault, Proc: "nemesis", Text: "rolling for 9s"})
 }
 
 func verdicts(p *tape) map[string]chaos.Verdict {
@@ -279,6 +288,25 @@ func TestBadRuns(t *testing.T) {
 		}},
 		{"INV18", "a refusal where there is no reason for one", func(p *tape) {
 			p.end(p.begin(chaos.Event{F: chaos.FSend, Proc: proc(alice), User: alice, Conv: direct, Text: "why"}), chaos.Fail)
+		}},
+		{"ROLLING", "acknowledged late while nodes restart", func(p *tape) {
+			f := p.rolling()
+			e := p.begin(chaos.Event{F: chaos.FSend, Proc: proc(alice), User: alice, Conv: open, Text: "slow"})
+			p.now += 5 * time.Second
+			p.end(e, chaos.Ok)
+			p.end(f, chaos.Ok)
+		}},
+		{"ROLLING", "shown late, a moment after nodes restarted", func(p *tape) {
+			p.end(p.rolling(), chaos.Ok)
+			p.now += 9 * time.Second
+			p.send(alice, open, 6, "late")
+			p.now += 5 * time.Second
+			p.give(bob, open, 6, alice, "late")
+		}},
+		{"ROLLING", "refused for good while nodes restart", func(p *tape) {
+			f := p.rolling()
+			p.end(p.begin(chaos.Event{F: chaos.FSend, Proc: proc(alice), User: alice, Conv: open, Text: "refused"}), chaos.Fail)
+			p.end(f, chaos.Ok)
 		}},
 		{"INV18", "no rest", func(p *tape) {
 			for i := range p.events {

@@ -106,18 +106,27 @@ const (
 )
 
 // Schedule gives the faults of a plan, the same for the same plan, in order. A quarter of the time two begin together; one of them is
-// never on what the other is on.
+// never on what the other is on. Long enough ones have those of duties, alone.
 func Schedule(p Plan) (list []Fault) {
 	rng := rand.New(rand.NewPCG(p.Seed, 0x6e656d65736973))
 	all := kinds(p.Nodes)
 	if len(p.Only) > 0 {
 		all = p.Only
 	}
+	duties := p.duties(rand.New(rand.NewPCG(p.Seed, 0x647574696573)))
 	rested := time.Duration(0)
 	for t := between(rng, p.Every/2, 3*p.Every/2); ; {
-		if t-rested > quietEvery-quietTime-p.Longest {
+		if t-rested > quietEvery-quietTime-max(p.Longest, downFor+downMore) {
 			t += quietTime
 			rested = t
+		}
+		if len(duties) > 0 && (duties[0].At <= t || p.Over-t < 2*p.Longest+downFor+downMore) {
+			f := duties[0]
+			duties, f.At = duties[1:], t
+			if t += f.For + between(rng, p.Every/2, 3*p.Every/2); f.At+f.For <= p.Over {
+				list = append(list, f)
+			}
+			continue
 		}
 		f := p.one(rng, all, t)
 		if f.At+f.For > p.Over {

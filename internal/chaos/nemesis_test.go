@@ -59,3 +59,33 @@ func TestOnlySomeKinds(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryScheduleHasItsDuties: whatever else comes by chance, one node is down alone for at least 20 s, and all are restarted one after
+// the other, with nothing beside it.
+func TestEveryScheduleHasItsDuties(t *testing.T) {
+	for seed := range uint64(200) {
+		for _, c := range []struct {
+			over          time.Duration
+			downs, rolled int
+			only          []string
+		}{{59 * time.Second, 0, 0, nil}, {time.Minute, 1, 0, nil}, {2 * time.Minute, 1, 1, nil}, {10 * time.Minute, 2, 1, nil}, {10 * time.Minute, 2, 0, []string{chaos.Kill, chaos.Pause}}, {10 * time.Minute, 0, 0, []string{chaos.Clock}}} {
+			plan := chaos.Plan{Seed: seed, Nodes: 3, Over: c.over, Every: 10 * time.Second, Longest: 15 * time.Second, Only: c.only}
+			downs, rolled := 0, 0
+			list := chaos.Schedule(plan)
+			for _, f := range list {
+				if slices.ContainsFunc(list, func(g chaos.Fault) bool { return g != f && g.At <= f.At+f.For && f.At <= g.At+g.For }) {
+					continue // not alone
+				}
+				switch {
+				case f.Kind == chaos.Kill && f.For >= 20*time.Second:
+					downs++
+				case f.Kind == chaos.Rolling:
+					rolled++
+				}
+			}
+			if downs != c.downs || rolled < c.rolled {
+				t.Errorf("seed %d over %v of %v: a node is down alone %d times, and %d rolling restarts: %v", seed, c.over, c.only, downs, rolled, list)
+			}
+		}
+	}
+}
