@@ -223,7 +223,7 @@ func TestTheChartRefuses(t *testing.T) {
 		"replica: 3":                                       "replica",
 		"image: {repository: r, digest: latest}":           "digest",
 		"ingress: {enabled: true}":                         "host",
-		"{drainSeconds: 80}":                               "terminationGracePeriodSeconds",
+		"{drainSeconds: 60}":                               "terminationGracePeriodSeconds",
 		"{service: {type: External}}":                      "service",
 		"{s3: {endpoint: s3.example.com, bucket: rialto}}": "endpoint",
 	} {

@@ -44,8 +44,12 @@ const (
 	lockFile     = "LOCK"
 )
 
-// stopTime that each part has to stop.
-const stopTime = 15 * time.Second
+const (
+	// stopTime that all parts have to stop, one after the other, also where the database hangs.
+	stopTime = 15 * time.Second
+	// closeTime that the engines have then.
+	closeTime = 10 * time.Second
+)
 
 // House is one node: everything in one process.
 type House struct {
@@ -242,10 +246,7 @@ func (h *House) Close() error {
 	if h.listener != nil {
 		time.Sleep(h.config.StopAfter)
 	}
-	err := h.stack.Stop(stopTime)
-	for i := len(h.closers) - 1; i >= 0; i-- {
-		err = errors.Join(err, h.closers[i]())
-	}
+	err := errors.Join(h.stack.Stop(stopTime), lifecycle.Close(closeTime, h.closers))
 	h.closers = nil
 	if err != nil {
 		return fmt.Errorf("stopping: %w", err)

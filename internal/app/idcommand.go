@@ -112,9 +112,5 @@ func waitForDataDir(ctx context.Context, path string) (*dataDir, error) {
 
 // Close gives back what was leased.
 func (d *idDir) Close() error {
-	err := d.stack.Stop(stopTime)
-	for i := len(d.closers) - 1; i >= 0; i-- {
-		err = errors.Join(err, d.closers[i]())
-	}
-	return err
+	return errors.Join(d.stack.Stop(stopTime), lifecycle.Close(closeTime, d.closers))
 }

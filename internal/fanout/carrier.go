@@ -208,24 +208,35 @@ func (c *carrier) run(ctx context.Context) {
 			continue
 		case <-tick.C:
 		}
+		if ctx.Err() != nil {
+			c.last(ctx)
+			return
+		}
 		for _, p := range c.parts {
 			c.save(ctx, p)
-		}
-		if ctx.Err() != nil {
-			return
 		}
 	}
 }
 
-// save saves a partition's place: also at the end, so that the next start carries nothing again. It has the log read from time to
-// time: where other nodes append, what they tell may be lost.
+// last saves the places of all partitions when ctx has ended, so that the next start carries nothing again: together, and in saveTime
+// for all, since a store that hangs must not keep the node from stopping.
+func (c *carrier) last(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx)
+	var group sync.WaitGroup
+	for _, p := range c.parts {
+		group.Go(func() { c.save(ctx, p) })
+	}
+	group.Wait()
+}
+
+// save saves a partition's place. It has the log read from time to time: where other nodes append, what they tell may be lost.
 func (c *carrier) save(ctx context.Context, p *part) {
-	if !p.held() {
+	if !p.held() || ctx.Err() != nil {
 		return
 	}
-	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+	within, cancel := context.WithTimeout(ctx, saveTime)
 	defer cancel()
-	if err := c.settle(within, p, 1); err != nil {
+	if err := c.settle(within, p, 1); err != nil && ctx.Err() == nil {
 		c.failed(p, "fan-out cannot save its place", err)
 	}
 	if c.worker.deps.Holder != nil && time.Since(p.looked) > lookEvery {

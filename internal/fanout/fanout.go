@@ -88,9 +88,10 @@ const (
 	// checkpointEvery so many records, or after idleCheckpoint.
 	checkpointEvery = 512
 	idleCheckpoint  = 100 * time.Millisecond
-	saveTime        = 5 * time.Second // for the last ones
-	retryFirst      = 50 * time.Millisecond
-	retryMost       = 5 * time.Second
+	// saveTime that saving a place may take.
+	saveTime   = 5 * time.Second
+	retryFirst = 50 * time.Millisecond
+	retryMost  = 5 * time.Second
 	// takeAgain so long after a partition was taken, and lost to another node which does not have it.
 	takeAgain = 500 * time.Millisecond
 	// mostInflight bounds the records of a partition that are not done.

@@ -32,7 +32,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if and .Values.s3.bucket (not .Values.s3.endpoint) }}
 {{- fail "give s3.endpoint, the URL of the server that has the bucket" }}
 {{- end }}
-{{- if le (int .Values.terminationGracePeriodSeconds) (add .Values.drainSeconds 20 | int) }}
-{{- fail "terminationGracePeriodSeconds must leave 20 seconds beyond drainSeconds" }}
+{{- if le (int .Values.terminationGracePeriodSeconds) (add .Values.drainSeconds 30 | int) }}
+{{- fail "terminationGracePeriodSeconds must leave 30 seconds beyond drainSeconds" }}
 {{- end }}
 {{- end }}
