@@ -27,6 +27,9 @@ type Config struct {
 	Binary string
 	// Database of the cluster, which the caller closes; by default one is started, and closed.
 	Database *Postgres
+	// Network by which its parts reach each other: Proxies, Namespaces, or Auto; by default Auto, and Proxies where the database is the
+	// caller's.
+	Network string
 	// Seed of the schedule and of what users do; by default 1.
 	Seed uint64
 	// Nodes of the cluster; by default 3.
@@ -56,6 +59,10 @@ func (c *Config) defaults() {
 	c.Nodes = orElse(c.Nodes, 3)
 	c.Over, c.Every, c.Longest = orElse(c.Over, 3*time.Minute), orElse(c.Every, 15*time.Second), orElse(c.Longest, 30*time.Second)
 	c.Rate = orElse(c.Rate, 1)
+	if c.Database != nil {
+		c.Network = Proxies
+	}
+	c.Network = orElse(c.Network, Auto)
 	c.Calm, c.Settle, c.Rest = orElse(c.Calm, 10*time.Second), orElse(c.Settle, 10*time.Second), orElse(c.Rest, 2*time.Minute)
 	c.Noise = orElse(c.Noise, 750*time.Millisecond)
 	if c.Say == nil {
@@ -94,10 +101,17 @@ func Run(ctx context.Context, c Config) (_ *Report, err error) {
 		}
 		defer os.Remove(c.Binary) //nolint:errcheck // it is large, and can be built again
 	}
-	c.Say("starting PostgreSQL and %d nodes", c.Nodes)
+	lab, ways, err := openNetwork(c.Network, c.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	if lab != nil {
+		defer func() { err = errors.Join(err, lab.Close()) }()
+	}
+	c.Say("starting PostgreSQL and %d nodes, by %s", c.Nodes, ways)
 	database := c.Database
 	if database == nil {
-		if database, err = OpenPostgres(ctx); err != nil {
+		if database, err = OpenPostgres(ctx, lab); err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, database.Close()) }()
@@ -119,7 +133,7 @@ func Run(ctx context.Context, c Config) (_ *Report, err error) {
 	}
 	about := t.about(c)
 	c.Say("judging %d events", len(events))
-	r := &Report{Config: c, About: about, Plan: Schedule(plan), Version: version(), Verdicts: Check(events, about), Began: record.start}
+	r := &Report{Config: c, About: about, Plan: Schedule(plan), Version: version(), Ways: ways, Verdicts: Check(events, about), Began: record.start}
 	r.Verdicts = append(r.Verdicts, c.verify(ctx, database))
 	if err != nil { // what was seen until then is judged all the same
 		r.Verdicts = append(r.Verdicts, Verdict{Rule: "RUN", Name: "the run came to its end", State: Unknown, What: err.Error()})

@@ -36,11 +36,13 @@ type Node struct {
 	clock   string // the file with what its clock is ahead, in nanoseconds
 }
 
-// Cluster is a number of nodes on one PostgreSQL, with a proxy on every way between them.
+// Cluster is a number of nodes on one PostgreSQL, with a proxy on every way between them, or each in a network namespace of its own.
 type Cluster struct {
 	Nodes []*Node
 	// buses are the ways between nodes: from, to.
 	buses [][]*Link
+	// lab that nodes are in, each on the host of its number; nil: proxies are between them.
+	lab *Lab
 
 	database *Postgres
 	binary   string
@@ -53,7 +55,7 @@ type Cluster struct {
 // Close it.
 func OpenCluster(ctx context.Context, binary, dir string, database *Postgres, count int, settings []string) (_ *Cluster, err error) {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	c := &Cluster{database: database, binary: binary, dir: dir, stop: stop}
+	c := &Cluster{database: database, binary: binary, dir: dir, stop: stop, lab: database.lab}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.Close())
@@ -84,6 +86,9 @@ func OpenCluster(ctx context.Context, binary, dir string, database *Postgres, co
 
 func (c *Cluster) node(running context.Context, i int, settings []string) (*Node, error) {
 	n := &Node{Name: fmt.Sprintf("n%d", i+1)}
+	if c.lab != nil {
+		return n, c.apart(n, i, settings)
+	}
 	n.Clients = NewLink("clients-" + n.Name)
 	var ports [3]int
 	for k := range ports {
@@ -108,24 +113,34 @@ func (c *Cluster) node(running context.Context, i int, settings []string) (*Node
 		}
 		n.Databases, backs = append(n.Databases, link), append(backs, back.Addr())
 	}
-	n.clock = filepath.Join(c.dir, n.Name+".clock")
-	args := []string{"--data", filepath.Join(c.dir, n.Name), "--listen", n.address, "--admin", fmt.Sprintf("127.0.0.1:%d", ports[1])}
-	settings = append([]string{"log.level=info", "postgres=" + c.database.Address(backs)}, settings...)
+	reached := ""
 	if len(c.buses) > 1 {
 		bus, err := c.proxy(running, func(from net.Addr) []Way { return []Way{{c.buses[c.caller(from)][i], "tcp", n.bus}} })
 		if err != nil {
 			return nil, err
 		}
-		settings = append(settings, "node="+n.Name, "bus.listen="+n.bus, "bus.advertise="+bus.Addr())
+		reached = bus.Addr()
+	}
+	return n, c.assemble(n, fmt.Sprintf("127.0.0.1:%d", ports[1]), backs, reached, settings)
+}
+
+// assemble makes the process of a node, which is reached by the servers of PostgreSQL at some addresses, and by other nodes at another;
+// "" where there are none.
+func (c *Cluster) assemble(n *Node, admin string, backs []string, reached string, settings []string) (err error) {
+	n.clock = filepath.Join(c.dir, n.Name+".clock")
+	args := []string{"--data", filepath.Join(c.dir, n.Name), "--listen", n.address, "--admin", admin}
+	settings = append([]string{"log.level=info", "postgres=" + c.database.Address(backs)}, settings...)
+	if reached != "" {
+		settings = append(settings, "node="+n.Name, "bus.listen="+n.bus, "bus.advertise="+reached)
 	}
 	for _, s := range settings {
 		args = append(args, "--set", s)
 	}
 	if n.logFile, err = os.Create(filepath.Join(c.dir, n.Name+".log")); err != nil {
-		return nil, err
+		return err
 	}
 	n.process = &Process{Path: c.binary, Args: args, Env: []string{"CHAOS_CLOCK=" + n.clock}, Log: n.logFile}
-	return n, nil
+	return nil
 }
 
 // caller gives the number of the node that a connection is from; one that cannot be told is taken for the first's.
@@ -209,7 +224,13 @@ type Router struct {
 
 // NewRouter makes a router to the nodes of a cluster.
 func NewRouter(c *Cluster) *Router {
-	return &Router{nodes: c.Nodes, base: &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 10 * time.Second}}
+	r := &Router{nodes: c.Nodes, base: &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 10 * time.Second}}
+	if c.lab != nil {
+		r.base.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			return c.lab.Dial(ctx, c.people(), network, address)
+		}
+	}
+	return r
 }
 
 type toNode struct{}

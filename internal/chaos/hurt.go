@@ -104,12 +104,22 @@ func (n *nemesis) hurt(ctx context.Context, f Fault) error {
 		return n.jump(ctx, node, f)
 	case Resets:
 		for end := time.Now().Add(f.For); time.Now().Before(end); {
-			n.reset()
+			if err := n.reset(); err != nil {
+				return err
+			}
 			if !pause(ctx, time.Second) {
 				break
 			}
 		}
 		return nil
+	}
+	if c.lab != nil {
+		heal, err := c.troubleInLab(f)
+		if err != nil {
+			return err
+		}
+		pause(ctx, f.For)
+		return heal()
 	}
 	n.trouble(ctx, f, node)
 	return nil
@@ -131,13 +141,17 @@ func (n *nemesis) killSoon(ctx context.Context, node *Node, f Fault) error {
 }
 
 // reset ends all connections of clients, and those between nodes.
-func (n *nemesis) reset() {
+func (n *nemesis) reset() error {
+	if n.cluster.lab != nil {
+		return n.cluster.resetInLab()
+	}
 	for i, node := range n.cluster.Nodes {
 		node.Clients.Reset()
 		for _, l := range n.cluster.buses[i] {
 			l.Reset()
 		}
 	}
+	return nil
 }
 
 // trouble has links of a node misbehave for a while.
@@ -166,8 +180,16 @@ func (n *nemesis) trouble(ctx context.Context, f Fault, node *Node) {
 		with(from, Trouble{Forth: true})
 	case NoBase:
 		with(node.Databases, both)
+	case DeafBase:
+		with(node.Databases, Trouble{Back: true})
+	case MuteBase:
+		with(node.Databases, Trouble{Forth: true})
 	case NoPeople:
 		with([]*Link{node.Clients}, both)
+	case DeafPeople:
+		with([]*Link{node.Clients}, Trouble{Forth: true})
+	case MutePeople:
+		with([]*Link{node.Clients}, Trouble{Back: true})
 	case Cut:
 		with(to, both)
 		with(from, both)

@@ -10,21 +10,25 @@ import (
 
 // Kinds of faults.
 const (
-	Kill     = "kill"      // a node, as kill -9 does; it starts again
-	KillSoon = "kill-soon" // again while it starts
-	KillAll  = "kill-all"  // all nodes at once
-	Stop     = "stop"      // a node, as an operator does
-	Rolling  = "rolling"   // all nodes, one after the other
-	Pause    = "pause"     // a node is held, and goes on
-	Alone    = "alone"     // a node is cut off from the other nodes
-	Deaf     = "deaf"      // a node hears nothing of the other nodes, which hear it
-	Mute     = "mute"      // the other nodes hear nothing of a node, which hears them
-	NoBase   = "no-base"   // a node is cut off from PostgreSQL
-	NoPeople = "no-people" // a node is cut off from clients
-	Cut      = "cut"       // a node is cut off from all
-	Slow     = "slow"      // a node's ways are slow, shaky and narrow
-	Resets   = "resets"    // all connections of clients and between nodes are reset, several times
-	Clock    = "clock"     // a node's clock jumps, and jumps back
+	Kill       = "kill"        // a node, as kill -9 does; it starts again
+	KillSoon   = "kill-soon"   // again while it starts
+	KillAll    = "kill-all"    // all nodes at once
+	Stop       = "stop"        // a node, as an operator does
+	Rolling    = "rolling"     // all nodes, one after the other
+	Pause      = "pause"       // a node is held, and goes on
+	Alone      = "alone"       // a node is cut off from the other nodes
+	Deaf       = "deaf"        // a node hears nothing of the other nodes, which hear it
+	Mute       = "mute"        // the other nodes hear nothing of a node, which hears them
+	NoBase     = "no-base"     // a node is cut off from PostgreSQL
+	NoPeople   = "no-people"   // a node is cut off from clients
+	DeafBase   = "deaf-base"   // a node hears nothing of PostgreSQL, which hears it
+	MuteBase   = "mute-base"   // PostgreSQL hears nothing of a node, which hears it
+	DeafPeople = "deaf-people" // a node hears nothing of clients
+	MutePeople = "mute-people" // clients hear nothing of a node
+	Cut        = "cut"         // a node is cut off from all
+	Slow       = "slow"        // a node's ways are slow, shaky and narrow
+	Resets     = "resets"      // all connections of clients and between nodes are reset, several times
+	Clock      = "clock"       // a node's clock jumps, and jumps back
 
 	BaseCrash   = "postgres-crash"    // the primary is killed, and starts again
 	BasePause   = "postgres-pause"    // the primary is held, and goes on
@@ -61,7 +65,7 @@ func (f Fault) text(nodes []*Node) string {
 
 // kinds with how often they come, of those that a cluster of so many nodes can suffer.
 func kinds(nodes int) (list []string) {
-	often := map[string]int{Kill: 4, KillSoon: 1, KillAll: 1, Stop: 2, Pause: 3, NoBase: 2, NoPeople: 2, Slow: 2, Resets: 2, Clock: 2,
+	often := map[string]int{Kill: 4, KillSoon: 1, KillAll: 1, Stop: 2, Pause: 3, NoBase: 2, DeafBase: 1, MuteBase: 1, NoPeople: 2, DeafPeople: 1, MutePeople: 1, Slow: 2, Resets: 2, Clock: 2,
 		BaseCrash: 2, BasePause: 2, BaseSlow: 2, Failover: 2, FailoverOff: 1, NoStandby: 1}
 	if nodes > 1 {
 		for k, n := range map[string]int{Rolling: 1, Alone: 3, Deaf: 2, Mute: 2, Cut: 2} {
@@ -79,7 +83,7 @@ func kinds(nodes int) (list []string) {
 
 // onNode tells whether a kind is one node's.
 func onNode(kind string) bool {
-	return slices.Contains([]string{Kill, KillSoon, Stop, Pause, Alone, Deaf, Mute, NoBase, NoPeople, Cut, Slow, Clock}, kind)
+	return slices.Contains([]string{Kill, KillSoon, Stop, Pause, Alone, Deaf, Mute, NoBase, DeafBase, MuteBase, NoPeople, DeafPeople, MutePeople, Cut, Slow, Clock}, kind)
 }
 
 // onBase tells whether a kind is PostgreSQL's.

@@ -17,19 +17,31 @@ type Postgres struct {
 	mu    sync.Mutex // guards pair, which one goroutine at a time may use
 	pair  *sqltest.Pair
 	hosts []string // host:port of both
+	lab   *Lab     // that both are in; nil: they are on this machine's own loopback
 }
 
-// OpenPostgres starts both, which write through to the disk. The caller must Close it.
-func OpenPostgres(ctx context.Context) (*Postgres, error) {
+// OpenPostgres starts both, which write through to the disk, in a lab or, where it is nil, on loopback. The caller must Close it.
+func OpenPostgres(ctx context.Context, lab *Lab) (*Postgres, error) {
 	programs, err := sqltest.Find()
 	if err != nil {
 		return nil, err
 	}
-	pair, err := programs.StartPair(ctx, "", PairOptions())
+	o := PairOptions()
+	if lab != nil {
+		o.Apart = lab.bases()
+	}
+	pair, err := programs.StartPair(ctx, "", o)
 	if err != nil {
 		return nil, err
 	}
-	return NewPostgres(pair)
+	if lab == nil {
+		return NewPostgres(pair)
+	}
+	p := &Postgres{pair: pair, lab: lab}
+	for _, site := range o.Apart {
+		p.hosts = append(p.hosts, net.JoinHostPort(site.Address, "5432"))
+	}
+	return p, nil
 }
 
 // PairOptions of a pair for NewPostgres.

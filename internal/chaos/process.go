@@ -44,6 +44,8 @@ type Process struct {
 	Env  []string
 	// Log gets what it says on standard error; nil: nobody.
 	Log io.Writer
+	// Inside has the process start in another place, as a network namespace; nil: here.
+	Inside func(start func() error) error
 
 	mu   sync.Mutex // guards all below
 	cmd  *exec.Cmd
@@ -69,7 +71,11 @@ func (p *Process) Start(ctx context.Context) error {
 	go func() { // ends with the process
 		// The server is told when the thread that started it ends: this one stays.
 		runtime.LockOSThread()
-		err := cmd.Start()
+		start := cmd.Start
+		if p.Inside != nil {
+			start = func() error { return p.Inside(cmd.Start) }
+		}
+		err := start()
 		started <- err
 		if err != nil {
 			return

@@ -18,10 +18,12 @@ var page string
 
 // Report of a run.
 type Report struct {
-	Config   Config    `json:"-"`
-	About    About     `json:"-"`
-	Began    time.Time `json:"began"`
-	Version  string    `json:"version"`
+	Config  Config    `json:"-"`
+	About   About     `json:"-"`
+	Began   time.Time `json:"began"`
+	Version string    `json:"version"`
+	// Ways between the parts: proxies or namespaces, and why.
+	Ways     string    `json:"ways"`
 	Verdicts []Verdict `json:"verdicts"`
 	Plan     []Fault   `json:"-"`
 }
@@ -35,6 +37,9 @@ func (r *Report) Sound() bool {
 func (r *Report) Replay() string {
 	c := r.Config
 	s := fmt.Sprintf("go run ./internal/chaos/runchaos --seed %d --nodes %d --for %v --every %v --longest %v --rate %g", c.Seed, c.Nodes, c.Over, c.Every, c.Longest, c.Rate)
+	if c.Network != "" && c.Network != Auto {
+		s += " --network " + c.Network
+	}
 	if len(c.Only) > 0 {
 		s += " --only " + strings.Join(c.Only, ",")
 	}

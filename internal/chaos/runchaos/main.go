@@ -34,6 +34,7 @@ func run(args []string) int {
 	fs.DurationVar(&c.Longest, "longest", 30*time.Second, "how long a fault lasts at most")
 	fs.DurationVar(&c.Calm, "calm", 10*time.Second, "before the faults; four times that after them")
 	fs.Float64Var(&c.Rate, "rate", 1, "of what users do: 1 is about 60 messages in a second")
+	fs.StringVar(&c.Network, "network", chaos.Auto, "by which parts reach each other: `proxies`, namespaces (root on Linux, packets are dropped), or auto: namespaces where they are allowed")
 	only := fs.String("only", "", "faults of these `kinds` alone, separated by commas")
 	judge := fs.String("judge", "", "judge the record of an earlier run, in this `folder`, and run nothing")
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {

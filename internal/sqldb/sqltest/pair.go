@@ -35,6 +35,15 @@ type PairOptions struct {
 	Settings []string
 	// Listen is an address of this machine, as "127.0.0.1", where both listen, each on a port of its own; "" is socket files alone.
 	Listen string
+	// Apart, where it is set, gives each of the two a place of its own instead, as in a network namespace. Their own URLs lead by their
+	// socket files then, which are everybody's, and so does what one tells the other.
+	Apart []Site
+}
+
+// Site of a server: the address where it listens, on PostgreSQL's port, and who starts its process there.
+type Site struct {
+	Address string
+	Inside  func(start func() error) error
 }
 
 // Servers' names, among the servers.
@@ -54,20 +63,38 @@ func (p *Programs) StartPair(ctx context.Context, dir string, o PairOptions) (_ 
 	}
 	// A standby that was away for some minutes finds what it missed, and asks for it often.
 	pair.settings = append([]string{"wal_keep_size=512MB", "wal_retrieve_retry_interval=100ms", "max_connections=300"}, o.Settings...)
-	if pair.primary, err = pair.place(first, o.Listen); err != nil {
-		return nil, err
-	}
-	if pair.standby, err = pair.place(second, o.Listen); err != nil {
-		return nil, err
+	for i, s := range []**Server{&pair.primary, &pair.standby} {
+		at := Site{Address: o.Listen}
+		if len(o.Apart) > 0 {
+			at = o.Apart[i]
+		}
+		if *s, err = pair.place([]string{first, second}[i], at); err != nil {
+			return nil, err
+		}
 	}
 	pair.URL = address("read-write", pair.primary, pair.standby)
 	if err := p.initialize(ctx, pair.primary.dir); err != nil {
 		return nil, err
 	}
+	if len(o.Apart) > 0 {
+		if err := trust(pair.primary.dir); err != nil {
+			return nil, err
+		}
+	}
 	if err := pair.primary.run(ctx); err != nil {
 		return nil, err
 	}
 	return pair, pair.follow(ctx)
+}
+
+// trust whoever reaches a server from elsewhere: nobody but who is in its network.
+func trust(dir string) error {
+	f, err := os.OpenFile(filepath.Join(dir, "data", "pg_hba.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("host all all 0.0.0.0/0 trust\n")
+	return errors.Join(err, f.Close())
 }
 
 // PairOf starts a pair for this test. Without PostgreSQL it does as Postgres.
@@ -86,8 +113,8 @@ func PairOf(t testing.TB, o PairOptions) *Pair {
 }
 
 // place makes a server's folder and address.
-func (p *Pair) place(name, listen string) (*Server, error) {
-	s := &Server{programs: p.programs, dir: filepath.Join(p.dir, name), port: "5432"}
+func (p *Pair) place(name string, at Site) (*Server, error) {
+	s := &Server{programs: p.programs, dir: filepath.Join(p.dir, name), port: "5432", inside: at.Inside}
 	if err := os.Mkdir(s.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -98,14 +125,17 @@ func (p *Pair) place(name, listen string) (*Server, error) {
 	}
 	s.host = s.dir
 	settings := p.settings
-	if listen != "" {
-		l, err := net.Listen("tcp", net.JoinHostPort(listen, "0"))
-		if err != nil {
-			return nil, err
-		}
-		s.host, s.port = listen, strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-		if err := l.Close(); err != nil {
-			return nil, err
+	if listen := at.Address; listen != "" {
+		if at.Inside == nil {
+			l, err := net.Listen("tcp", net.JoinHostPort(listen, "0"))
+			if err != nil {
+				return nil, err
+			}
+			s.port = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+			if err := l.Close(); err != nil {
+				return nil, err
+			}
+			s.host = listen
 		}
 		settings = append([]string{"listen_addresses=" + listen, "port=" + s.port}, settings...)
 	}

@@ -72,7 +72,8 @@ type Server struct {
 	args     []string
 	dir      string
 
-	host, port string // of one of a pair
+	host, port string                         // of one of a pair
+	inside     func(start func() error) error // nil: nowhere else
 
 	// Of each run:
 	cmd   *exec.Cmd
@@ -170,7 +171,11 @@ func (s *Server) await(ctx context.Context, log io.ReadCloser) error {
 		defer close(s.ended)
 		// The server is told when the thread that started it ends: this one stays.
 		runtime.LockOSThread()
-		err := s.cmd.Start()
+		start := s.cmd.Start
+		if s.inside != nil {
+			start = func() error { return s.inside(s.cmd.Start) }
+		}
+		err := start()
 		started <- err
 		if err == nil {
 			_, s.err = s.cmd.Process.Wait()

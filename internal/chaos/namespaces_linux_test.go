@@ -1,0 +1,107 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestLab: what goes from one host to another is dropped while that way is cut, in that direction alone, without a word to either end;
+// what was dropped is repeated when it is healed; and a reset ends the connection. Where namespaces are not allowed, a run goes by proxies,
+// and says why.
+func TestLab(t *testing.T) {
+	lab, err := OpenLab(2)
+	if err != nil {
+		lab, ways, other := openNetwork(Auto, 3)
+		if lab != nil || other != nil || !strings.Contains(ways, "proxies, as ") {
+			t.Errorf("without namespaces (%v) a run goes by %q: %v", err, ways, other)
+		}
+		return
+	}
+	defer func() { must(t, lab.Close()) }()
+	var server net.Listener
+	must(t, lab.Inside(0, func() (err error) {
+		server, err = net.Listen("tcp", lab.Address(0)+":0")
+		return err
+	}))
+	defer server.Close()
+	got := make(chan byte, 10)
+	go func() { // ends with the listener and the connection
+		for {
+			c, err := server.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				for b := make([]byte, 1); ; {
+					if _, err := c.Read(b); err != nil {
+						return
+					}
+					got <- b[0]
+					if _, err := c.Write(b); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	c, err := lab.Dial(t.Context(), 1, "tcp", server.Addr().String())
+	must(t, err)
+	defer c.Close()
+	answer := func(within time.Duration) error {
+		must(t, c.SetReadDeadline(time.Now().Add(within)))
+		_, err := io.ReadFull(c, make([]byte, 1))
+		return err
+	}
+	say := func(b byte) {
+		t.Helper()
+		_, err := c.Write([]byte{b})
+		must(t, err)
+	}
+	say(1)
+	if <-got != 1 || answer(time.Minute) != nil {
+		t.Fatal("two hosts do not reach each other")
+	}
+	heal, err := lab.Cut(0, 1)
+	must(t, err)
+	again, err := lab.Cut(0, 1) // by another fault
+	must(t, err)
+	say(2)
+	if <-got != 2 {
+		t.Error("the other direction does not pass")
+	}
+	var late net.Error
+	if err := answer(300 * time.Millisecond); !errors.As(err, &late) || !late.Timeout() {
+		t.Errorf("an answer came through a way that is cut: %v", err)
+	}
+	brief, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	if _, err := lab.Dial(brief, 1, "tcp", server.Addr().String()); !errors.As(err, &late) || !late.Timeout() {
+		t.Errorf("a new connection hears of the cut, as no network would tell: %v", err)
+	}
+	cancel()
+	must(t, heal())
+	if err := answer(300 * time.Millisecond); !errors.As(err, &late) || !late.Timeout() {
+		t.Errorf("what two cut was healed by one: %v", err)
+	}
+	must(t, again())
+	if err := answer(time.Minute); err != nil {
+		t.Errorf("what was dropped was not repeated: %v", err)
+	}
+	must(t, lab.Reset(0, 1))
+	if err := answer(time.Minute); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("after a reset: %v", err)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
