@@ -133,7 +133,7 @@ func Run(ctx context.Context, c Config) (_ *Report, err error) {
 	}
 	about := t.about(c)
 	c.Say("judging %d events", len(events))
-	r := &Report{Config: c, About: about, Plan: Schedule(plan), Version: version(), Ways: ways, Verdicts: Check(events, about), Began: record.start}
+	r := &Report{Config: c, About: about, Plan: Schedule(plan), Version: version(), Ways: ways, Disk: database.Disk(), Verdicts: Check(events, about), Began: record.start}
 	r.Verdicts = append(r.Verdicts, c.verify(ctx, database))
 	if err != nil { // what was seen until then is judged all the same
 		r.Verdicts = append(r.Verdicts, Verdict{Rule: "RUN", Name: "the run came to its end", State: Unknown, What: err.Error()})

@@ -230,6 +230,8 @@ func (n *nemesis) hurtBase(ctx context.Context, f Fault) error {
 		return n.database.Freeze(ctx, f.For)
 	case BaseSlow:
 		return n.database.Slow(ctx, f.Much, f.For)
+	case BaseDisk:
+		return n.database.SlowDisk(ctx, f.For)
 	case Failover:
 		return n.database.Failover(ctx, false, f.For/2)
 	case FailoverOff:

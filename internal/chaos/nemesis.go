@@ -32,7 +32,8 @@ const (
 
 	BaseCrash   = "postgres-crash"    // the primary is killed, and starts again
 	BasePause   = "postgres-pause"    // the primary is held, and goes on
-	BaseSlow    = "postgres-slow"     // its disk is slow
+	BaseSlow    = "postgres-slow"     // its commits are slow
+	BaseDisk    = "postgres-disk"     // its disk takes few writes in a second
 	Failover    = "postgres-failover" // it is killed, and the standby promoted
 	FailoverOff = "postgres-takeover" // it is held, and the standby promoted
 	NoStandby   = "postgres-alone"    // the standby is killed; commits wait, then go on without it
@@ -66,7 +67,7 @@ func (f Fault) text(nodes []*Node) string {
 // kinds with how often they come, of those that a cluster of so many nodes can suffer.
 func kinds(nodes int) (list []string) {
 	often := map[string]int{Kill: 4, KillSoon: 1, KillAll: 1, Stop: 2, Pause: 3, NoBase: 2, DeafBase: 1, MuteBase: 1, NoPeople: 2, DeafPeople: 1, MutePeople: 1, Slow: 2, Resets: 2, Clock: 2,
-		BaseCrash: 2, BasePause: 2, BaseSlow: 2, Failover: 2, FailoverOff: 1, NoStandby: 1}
+		BaseCrash: 2, BasePause: 2, BaseSlow: 1, BaseDisk: 2, Failover: 2, FailoverOff: 1, NoStandby: 1}
 	if nodes > 1 {
 		for k, n := range map[string]int{Rolling: 1, Alone: 3, Deaf: 2, Mute: 2, Cut: 2} {
 			often[k] = n
@@ -88,7 +89,7 @@ func onNode(kind string) bool {
 
 // onBase tells whether a kind is PostgreSQL's.
 func onBase(kind string) bool {
-	return slices.Contains([]string{BaseCrash, BasePause, BaseSlow, Failover, FailoverOff, NoStandby}, kind)
+	return slices.Contains([]string{BaseCrash, BasePause, BaseSlow, BaseDisk, Failover, FailoverOff, NoStandby}, kind)
 }
 
 // Plan of faults.

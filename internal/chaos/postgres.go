@@ -18,6 +18,8 @@ type Postgres struct {
 	pair  *sqltest.Pair
 	hosts []string // host:port of both
 	lab   *Lab     // that both are in; nil: they are on this machine's own loopback
+	disk  *disk    // of both; nil: it cannot be slow, for a reason
+	why   error
 }
 
 // OpenPostgres starts both, which write through to the disk, in a lab or, where it is nil, on loopback. The caller must Close it.
@@ -41,6 +43,7 @@ func OpenPostgres(ctx context.Context, lab *Lab) (*Postgres, error) {
 	for _, site := range o.Apart {
 		p.hosts = append(p.hosts, net.JoinHostPort(site.Address, "5432"))
 	}
+	p.find()
 	return p, nil
 }
 
@@ -59,6 +62,7 @@ func NewPostgres(pair *sqltest.Pair) (*Postgres, error) {
 		}
 		p.hosts = append(p.hosts, net.JoinHostPort(u.Query().Get("host"), u.Query().Get("port")))
 	}
+	p.find()
 	return p, nil
 }
 

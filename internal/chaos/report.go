@@ -23,7 +23,9 @@ type Report struct {
 	Began   time.Time `json:"began"`
 	Version string    `json:"version"`
 	// Ways between the parts: proxies or namespaces, and why.
-	Ways     string    `json:"ways"`
+	Ways string `json:"ways"`
+	// Disk says how PostgreSQL's was slow, where it was.
+	Disk     string    `json:"disk"`
 	Verdicts []Verdict `json:"verdicts"`
 	Plan     []Fault   `json:"-"`
 }

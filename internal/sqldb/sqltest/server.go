@@ -249,3 +249,13 @@ func (s *Server) signal(then syscall.Signal) error {
 	}
 	return s.cmd.Process.Signal(then)
 }
+
+// Folder of the server's files.
+func (s *Server) Folder() string { return s.dir }
+
+// Processes of the server that run now, by their ids; the first is the parent of all that come.
+func (s *Server) Processes() ([]int, error) {
+	first := s.cmd.Process.Pid
+	more, err := children(first)
+	return append([]int{first}, more...), err
+}
