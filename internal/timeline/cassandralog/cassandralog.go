@@ -11,8 +11,8 @@
 // again, serially. So nothing is read before what comes before it.
 //
 // An entry's fan-out record is written first, and names the segment and the stamp of the batch to come. Records looks for the
-// batch; where it stays away, Records bumps the segment's count of voids, which moves its version: the late batch fails, sees the
-// count, and comes again under a new record.
+// batch; where it stays away, Records bumps the segment's count of voids, which moves its version. A batch that finds another version than it named
+// its record by comes again under a new record: so a conversation's records have its entries in order, whoever appends.
 //
 // The tables are in docs/formats/cassandra.md; what the cluster must be set to is in docs/operating/cassandra.md. All methods may
 // be called from many goroutines.

@@ -116,7 +116,8 @@ func (f *forming) step(ctx context.Context) error {
 		f.state, f.fresh = next, true
 		return nil
 	}
-	if f.claim != nil && (f.claim.ref.segment != f.state.segment || f.claim.voids != f.state.voids) {
+	if f.claim != nil && (f.claim.ref.segment != f.state.segment || f.claim.version != f.state.version) {
+		// Whatever changed the segment may be a batch with a later record: records would be out of order. Or the record was given up.
 		f.abandon(ctx)
 	}
 	if f.searched < f.state.segment {
@@ -231,7 +232,7 @@ func (f *forming) prepare(ctx context.Context, accepted []*timeline.Append) erro
 	if !carry {
 		return f.log.putDevices(ctx, accepted)
 	}
-	claim := newClaim(f.log.recorders[f.key.Partition()], ref{f.key, f.state.segment, f.state.tail.Seq, f.stamp}, f.state.voids)
+	claim := newClaim(f.log.recorders[f.key.Partition()], ref{f.key, f.state.segment, f.state.tail.Seq, f.stamp}, f.state.version)
 	return eachOf(2, func(i int) error {
 		if i == 0 {
 			return f.log.putDevices(ctx, accepted)

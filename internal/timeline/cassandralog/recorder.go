@@ -55,7 +55,7 @@ func decodeRefs(b []byte) (refs []ref, err error) {
 type claim struct {
 	recorder *recorder
 	ref      ref
-	voids    uint64 // of the segment, as the batch saw them
+	version  uint64 // of the segment, at which alone the batch may be applied: what was appended before has earlier records
 	ready    chan struct{}
 	record   *record // set before ready is closed
 }
@@ -87,8 +87,8 @@ func newRecorder(l *Log, partition uint16) *recorder {
 	return &recorder{log: l, partition: partition, more: make(chan struct{}, 1)}
 }
 
-func newClaim(r *recorder, ref ref, voids uint64) *claim {
-	return &claim{recorder: r, ref: ref, voids: voids, ready: make(chan struct{})}
+func newClaim(r *recorder, ref ref, version uint64) *claim {
+	return &claim{recorder: r, ref: ref, version: version, ready: make(chan struct{})}
 }
 
 // make has the record written, and returns when it is stored.

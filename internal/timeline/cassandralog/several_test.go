@@ -111,6 +111,25 @@ func TestARecordWithoutItsEntries(t *testing.T) {
 	}
 }
 
+// TestRecordsAreInOrder: an append that was overtaken, between its record and itself, by another log's comes under a record above the
+// other's: who carries records in order carries entries in order.
+func TestRecordsAreInOrder(t *testing.T) {
+	logs := several(t, 2, options(0))
+	k := conversation(0)
+	must(t, timelinetest.Append(logs[1], &timeline.Append{Key: k, Payload: []byte("first"), Carry: true}).Err)
+	a := &timeline.Append{Key: k, Payload: []byte("overtaken"), Carry: true}
+	f := newForming(logs[0], k, []*timeline.Append{a})
+	must(t, f.refresh(t.Context()))
+	must(t, f.prepare(t.Context(), f.open))
+	must(t, timelinetest.Append(logs[1], &timeline.Append{Key: k, Payload: []byte("quick"), Carry: true}).Err)
+	must(t, f.store(t.Context()))
+	records, err := logs[1].Records(t.Context(), k.Partition(), 0, 10)
+	want := fmt.Sprintf("[{1 [{%v 1 1}]} {2 []} {3 [{%v 2 2}]} {4 [{%v 3 3}]}]", k, k, k)
+	if got := fmt.Sprint(records); err != nil || got != want {
+		t.Errorf("%s, %v; want %s", got, err, want)
+	}
+}
+
 // TestAnOutcomeThatNobodyTold: the batch was applied and its answer lost. It is found by its stamp, also where others have appended
 // since, and appended again where it was not applied.
 func TestAnOutcomeThatNobodyTold(t *testing.T) {

@@ -105,7 +105,7 @@ func (w *workload) follow(ctx context.Context, l *Log, k timeline.Key) {
 	}
 }
 
-// check reads all that is stored: without a gap, nothing twice, all that was acknowledged in its place, and each entry in one record.
+// check reads all that is stored: without a gap, nothing twice, all that was acknowledged in its place, and each entry in one record, in order.
 func (w *workload) check() {
 	t, ctx := w.t, w.t.Context()
 	t.Helper()
@@ -132,7 +132,7 @@ func (w *workload) check() {
 			t.Errorf("log %d: %d entries, acknowledged %d", i, found, len(w.acked))
 		}
 	}
-	named := map[timeline.Ref]int{}
+	named, last := map[timeline.Ref]int{}, map[timeline.Key]uint64{}
 	for p := range uint16(timeline.Partitions) {
 		at := uint64(0)
 		for {
@@ -149,6 +149,10 @@ func (w *workload) check() {
 				}
 				at = r.Seq
 				for _, f := range r.Refs {
+					if f.From <= last[f.Key] {
+						t.Errorf("record %d of partition %d has %d to %d of conversation %d, and one before had %d", r.Seq, p, f.From, f.To, f.Key.ID, last[f.Key])
+					}
+					last[f.Key] = f.To
 					for seq := f.From; seq <= f.To; seq++ {
 						named[timeline.Ref{Key: f.Key, From: seq}]++
 					}
