@@ -28,8 +28,10 @@ type Config struct {
 	// Database of the cluster, which the caller closes; by default one is started, and closed.
 	Database *Postgres
 	// Network by which its parts reach each other: Proxies, Namespaces, or Auto; by default Auto, and Proxies where the database is the
-	// caller's.
+	// caller's, or there are other engines, which are not made for Namespaces.
 	Network string
+	// Engines besides PostgreSQL: of WithCassandra, WithNATS and WithS3; by default none.
+	Engines []string
 	// Seed of the schedule and of what users do; by default 1.
 	Seed uint64
 	// Nodes of the cluster; by default 3.
@@ -59,10 +61,10 @@ func (c *Config) defaults() {
 	c.Nodes = orElse(c.Nodes, 3)
 	c.Over, c.Every, c.Longest = orElse(c.Over, 3*time.Minute), orElse(c.Every, 15*time.Second), orElse(c.Longest, 30*time.Second)
 	c.Rate = orElse(c.Rate, 1)
-	if c.Database != nil {
+	c.Network = orElse(c.Network, Auto)
+	if c.Database != nil || len(c.Engines) > 0 && c.Network == Auto {
 		c.Network = Proxies
 	}
-	c.Network = orElse(c.Network, Auto)
 	c.Calm, c.Settle, c.Rest = orElse(c.Calm, 10*time.Second), orElse(c.Settle, 10*time.Second), orElse(c.Rest, 2*time.Minute)
 	c.Noise = orElse(c.Noise, 750*time.Millisecond)
 	if c.Say == nil {
@@ -101,6 +103,9 @@ func Run(ctx context.Context, c Config) (_ *Report, err error) {
 		}
 		defer os.Remove(c.Binary) //nolint:errcheck // it is large, and can be built again
 	}
+	if len(c.Engines) > 0 && c.Network == Namespaces {
+		return nil, errors.New("engines besides PostgreSQL are reached by proxies: leave the network to itself, or set it to proxies")
+	}
 	lab, ways, err := openNetwork(c.Network, c.Nodes)
 	if err != nil {
 		return nil, err
@@ -116,7 +121,12 @@ func Run(ctx context.Context, c Config) (_ *Report, err error) {
 		}
 		defer func() { err = errors.Join(err, database.Close()) }()
 	}
-	cluster, err := OpenCluster(ctx, c.Binary, nodes, database, c.Nodes, append(nodeSettings(), c.Settings...))
+	engines, err := OpenEngines(ctx, nodes, c.Engines, c.Say)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, engines.Close()) }()
+	cluster, err := OpenCluster(ctx, c.Binary, nodes, database, engines, c.Nodes, append(nodeSettings(), c.Settings...))
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +135,7 @@ func Run(ctx context.Context, c Config) (_ *Report, err error) {
 	if err != nil {
 		return nil, err
 	}
-	plan := Plan{Seed: c.Seed, Nodes: c.Nodes, Over: c.Over, Every: c.Every, Longest: c.Longest, Only: c.Only}
+	plan := Plan{Seed: c.Seed, Nodes: c.Nodes, Engines: c.Engines, Over: c.Over, Every: c.Every, Longest: c.Longest, Only: c.Only}
 	t, failed := c.perform(ctx, cluster, database, record, plan)
 	events, err := record.Close()
 	if err = errors.Join(failed, err); err != nil && (t == nil || ctx.Err() != nil) {
@@ -134,7 +144,7 @@ func Run(ctx context.Context, c Config) (_ *Report, err error) {
 	about := t.about(c)
 	c.Say("judging %d events", len(events))
 	r := &Report{Config: c, About: about, Plan: Schedule(plan), Version: version(), Ways: ways, Disk: database.Disk(), Verdicts: Check(events, about), Began: record.start}
-	r.Verdicts = append(r.Verdicts, c.verify(ctx, database))
+	r.Verdicts = append(r.Verdicts, c.verify(ctx, database, engines))
 	if err != nil { // what was seen until then is judged all the same
 		r.Verdicts = append(r.Verdicts, Verdict{Rule: "RUN", Name: "the run came to its end", State: Unknown, What: err.Error()})
 	}
@@ -219,12 +229,12 @@ func (t *town) about(c Config) About {
 }
 
 // verify has rialto verify read the database, as an operator would.
-func (c *Config) verify(ctx context.Context, database *Postgres) Verdict {
-	v := verdict("VERIFY", "rialto verify finds every promise kept in the database")
+func (c *Config) verify(ctx context.Context, database *Postgres, engines *Engines) Verdict {
+	v := verdict("VERIFY", "rialto verify finds every promise kept in what is stored")
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	var errOut strings.Builder
-	cmd := exec.CommandContext(ctx, c.Binary, "verify", "--postgres", database.Own(), "--json")
+	cmd := exec.CommandContext(ctx, c.Binary, append([]string{"verify", "--postgres", database.Own(), "--json"}, engines.verify()...)...)
 	cmd.Stderr = &errOut
 	out, err := cmd.Output()
 	var r struct {

@@ -226,10 +226,6 @@ func effects(*material) *Verdict {
 	return &Verdict{Rule: "INV14", Name: "effects of feeds and videos", State: NotChecked, What: "there are no feeds or videos yet"}
 }
 
-func media(*material) *Verdict {
-	return &Verdict{Rule: "INV15", Name: "files", State: NotChecked, What: "no files are sent in these loads"}
-}
-
 // registers is INV16, of what is a register: profiles. Porcupine looks for an order that explains all reads and writes.
 func registers(m *material) *Verdict {
 	v := verdict("INV16", "registers are linearizable")

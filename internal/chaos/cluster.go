@@ -29,6 +29,9 @@ type Node struct {
 	Clients   *Link
 	Databases []*Link
 
+	engines []*Link // to Cassandra and S3, where they are part of the cluster
+	bussed  []*Link // to an external NATS
+
 	process *Process
 	logFile *os.File
 	address string // of the server itself
@@ -45,17 +48,18 @@ type Cluster struct {
 	lab *Lab
 
 	database *Postgres
+	engines  *Engines
 	binary   string
 	dir      string
 	proxies  sync.WaitGroup
 	stop     context.CancelFunc
 }
 
-// OpenCluster starts nodes with a binary on a database, and returns when all are ready. Their files are in dir. The caller must
+// OpenCluster starts nodes with a binary on a database and other engines, and returns when all are ready. Their files are in dir. The caller must
 // Close it.
-func OpenCluster(ctx context.Context, binary, dir string, database *Postgres, count int, settings []string) (_ *Cluster, err error) {
+func OpenCluster(ctx context.Context, binary, dir string, database *Postgres, engines *Engines, count int, settings []string) (_ *Cluster, err error) {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	c := &Cluster{database: database, binary: binary, dir: dir, stop: stop, lab: database.lab}
+	c := &Cluster{database: database, engines: engines, binary: binary, dir: dir, stop: stop, lab: database.lab}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.Close())
@@ -113,8 +117,12 @@ func (c *Cluster) node(running context.Context, i int, settings []string) (*Node
 		}
 		n.Databases, backs = append(n.Databases, link), append(backs, back.Addr())
 	}
+	more, err := c.engines.join(c, running, n)
+	if err != nil {
+		return nil, err
+	}
 	reached := ""
-	if len(c.buses) > 1 {
+	if settings = append(more, settings...); c.engines.nats == nil && len(c.buses) > 1 {
 		bus, err := c.proxy(running, func(from net.Addr) []Way { return []Way{{c.buses[c.caller(from)][i], "tcp", n.bus}} })
 		if err != nil {
 			return nil, err
@@ -189,8 +197,11 @@ func (c *Cluster) Stop(ctx context.Context, n *Node) error {
 	return n.process.Stop(ctx)
 }
 
-// Links of a node with others: to its bus and from it, but for its own.
+// Links of a node with others: to its bus and from it, but for its own. With an external NATS those to its servers are all.
 func (c *Cluster) busLinks(i int) (to, from []*Link) {
+	if c.engines.nats != nil {
+		return nil, c.Nodes[i].bussed
+	}
 	for j := range c.Nodes {
 		if j != i {
 			to, from = append(to, c.buses[j][i]), append(from, c.buses[i][j])

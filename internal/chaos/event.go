@@ -36,6 +36,9 @@ const (
 	FWrite   = "write"   // the profile's bio, Text
 	FProfile = "profile" // reads it
 	FProbe   = "probe"   // a cheap call, to see who serves
+
+	FUpload   = "upload"   // sends a file of N bytes, whose sum is Text
+	FDownload = "download" // fetches it
 )
 
 // Of what clients see:
@@ -52,6 +55,7 @@ const (
 	FZero   = "zero"   // an entry of a device's stream, synced from zero
 	FUnread = "unread" // N messages that User has not read after Seq, by Node
 	FSeen   = "seen"   // Node says that Other is online (N is 1) or not, and so it is (Text is "online") or not
+	FFile   = "file"   // fetches a file, as FDownload
 	FFault  = "fault"  // Text has begun (Invoke) or ended (Ok)
 	FStage  = "stage"  // the run came to Text
 )

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -61,6 +62,11 @@ func (n *nemesis) hurt(ctx context.Context, f Fault) error {
 		whole, cancel := context.WithTimeout(whole, f.For+5*time.Minute)
 		defer cancel()
 		return n.hurtBase(whole, f)
+	}
+	if onEngine(f.Kind) != "" {
+		whole, cancel := context.WithTimeout(whole, f.For+5*time.Minute)
+		defer cancel()
+		return n.hurtEngine(ctx, whole, f)
 	}
 	c, node := n.cluster, n.cluster.Nodes[f.Node]
 	switch f.Kind {
@@ -147,7 +153,7 @@ func (n *nemesis) reset() error {
 	}
 	for i, node := range n.cluster.Nodes {
 		node.Clients.Reset()
-		for _, l := range n.cluster.buses[i] {
+		for _, l := range slices.Concat(node.bussed, n.cluster.buses[i]) {
 			l.Reset()
 		}
 	}
@@ -194,12 +200,13 @@ func (n *nemesis) trouble(ctx context.Context, f Fault, node *Node) {
 		with(to, both)
 		with(from, both)
 		with(node.Databases, both)
+		with(node.engines, both)
 		with([]*Link{node.Clients}, both)
 	case Slow:
 		slow := Trouble{Delay: f.Much / 2, Jitter: f.Much, Rate: 1 << 20}
 		with(to, slow)
 		with(from, slow)
-		with(node.Databases, Trouble{Delay: f.Much / 10, Jitter: f.Much / 10})
+		with(slices.Concat(node.engines, node.Databases), Trouble{Delay: f.Much / 10, Jitter: f.Much / 10})
 		with([]*Link{node.Clients}, slow)
 	}
 	pause(ctx, f.For)

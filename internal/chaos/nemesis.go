@@ -3,6 +3,7 @@ package chaos
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -44,7 +45,7 @@ type Fault struct {
 	// At is when, from the beginning of the faults; it may come later, where those before it last.
 	At   time.Duration
 	Kind string
-	// Node by number, where it is one's; else 0.
+	// Node by number, where it is one's, or the server of an engine; else 0.
 	Node int
 	// For so long.
 	For time.Duration
@@ -57,6 +58,8 @@ func (f Fault) text(nodes []*Node) string {
 	s := f.Kind
 	if onNode(f.Kind) {
 		s += " " + nodes[f.Node].Name
+	} else if onCopy(f.Kind) {
+		s += fmt.Sprintf(" %d", f.Node+1)
 	}
 	if f.Much != 0 {
 		s += " by " + f.Much.String()
@@ -64,8 +67,8 @@ func (f Fault) text(nodes []*Node) string {
 	return s + " for " + f.For.String()
 }
 
-// kinds with how often they come, of those that a cluster of so many nodes can suffer.
-func kinds(nodes int) (list []string) {
+// kinds with how often they come, of those that a cluster of so many nodes with some engines can suffer.
+func kinds(nodes int, engines []string) (list []string) {
 	often := map[string]int{Kill: 4, KillSoon: 1, KillAll: 1, Stop: 2, Pause: 3, NoBase: 2, DeafBase: 1, MuteBase: 1, NoPeople: 2, DeafPeople: 1, MutePeople: 1, Slow: 2, Resets: 2, Clock: 2,
 		BaseCrash: 2, BasePause: 2, BaseSlow: 1, BaseDisk: 2, Failover: 2, FailoverOff: 1, NoStandby: 1}
 	if nodes > 1 {
@@ -73,6 +76,7 @@ func kinds(nodes int) (list []string) {
 			often[k] = n
 		}
 	}
+	maps.Copy(often, ofEngines(engines))
 	for k, n := range often {
 		for range n {
 			list = append(list, k)
@@ -96,6 +100,8 @@ func onBase(kind string) bool {
 type Plan struct {
 	Seed  uint64
 	Nodes int
+	// Engines that the cluster has besides PostgreSQL.
+	Engines []string
 	// Over so long.
 	Over time.Duration
 	// Every so often, from half to one and a half of it after the one before has ended; Longest is how long one lasts at most.
@@ -114,7 +120,7 @@ const (
 // never on what the other is on. Long enough ones have those of duties, alone.
 func Schedule(p Plan) (list []Fault) {
 	rng := rand.New(rand.NewPCG(p.Seed, 0x6e656d65736973))
-	all := kinds(p.Nodes)
+	all := kinds(p.Nodes, p.Engines)
 	if len(p.Only) > 0 {
 		all = p.Only
 	}
@@ -160,6 +166,8 @@ func (p Plan) one(rng *rand.Rand, all []string, t time.Duration) Fault {
 	f := Fault{At: t, Kind: all[rng.IntN(len(all))], For: between(rng, p.Longest/10, p.Longest).Round(10 * time.Millisecond)}
 	if onNode(f.Kind) {
 		f.Node = rng.IntN(p.Nodes)
+	} else if onCopy(f.Kind) {
+		f.Node = rng.IntN(copies)
 	}
 	switch f.Kind {
 	case Clock:
@@ -168,7 +176,7 @@ func (p Plan) one(rng *rand.Rand, all []string, t time.Duration) Fault {
 		if rng.IntN(2) == 0 {
 			f.Much = -f.Much
 		}
-	case Slow:
+	case Slow, S3Slow:
 		f.Much = between(rng, 10*time.Millisecond, 300*time.Millisecond).Round(time.Millisecond)
 	case BaseSlow:
 		f.Much = between(rng, 10*time.Millisecond, 100*time.Millisecond).Round(time.Millisecond)
@@ -181,7 +189,18 @@ func (f Fault) beside(g Fault) bool {
 	if onNode(f.Kind) && onNode(g.Kind) {
 		return f.Node != g.Node
 	}
-	return onNode(f.Kind) && onBase(g.Kind) || onBase(f.Kind) && onNode(g.Kind)
+	return on(f.Kind) != "" && on(g.Kind) != "" && on(f.Kind) != on(g.Kind)
+}
+
+// on tells what a kind is on; "" is all.
+func on(kind string) string {
+	switch {
+	case onNode(kind):
+		return "node"
+	case onBase(kind):
+		return "postgres"
+	}
+	return onEngine(kind)
 }
 
 // together gives faults in groups that begin at once, in order.

@@ -23,7 +23,7 @@ func (r *Report) chart(events []Event) *chart {
 	shown := &series{F: FDeliver, Name: "from sending to showing", Class: "d"}
 	shown.draw(showings(events, ops), length)
 	c.Series = append(c.Series, shown)
-	for _, f := range []string{FJoin, FLeave, FInvite, FKick, FBlock, FUnblock, FMark, FCursor, FWrite, FProfile} {
+	for _, f := range []string{FJoin, FLeave, FInvite, FKick, FBlock, FUnblock, FMark, FCursor, FWrite, FProfile, FUpload, FDownload} {
 		s := &series{F: f, Name: f}
 		s.draw(ops, length)
 		s.Class = ""

@@ -96,8 +96,10 @@ type Proxy struct {
 }
 
 // NewProxy listens.
-func NewProxy(ways func(from net.Addr) []Way) (*Proxy, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func NewProxy(ways func(from net.Addr) []Way) (*Proxy, error) { return newProxyAt("127.0.0.1:0", ways) }
+
+func newProxyAt(address string, ways func(from net.Addr) []Way) (*Proxy, error) {
+	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, err
 	}

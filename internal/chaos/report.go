@@ -42,6 +42,9 @@ func (r *Report) Replay() string {
 	if c.Network != "" && c.Network != Auto {
 		s += " --network " + c.Network
 	}
+	if len(c.Engines) > 0 {
+		s += " --engines " + strings.Join(c.Engines, ",")
+	}
 	if len(c.Only) > 0 {
 		s += " --only " + strings.Join(c.Only, ",")
 	}

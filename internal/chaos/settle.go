@@ -112,6 +112,9 @@ func (t *town) inquire(ctx context.Context) error {
 			}
 		}
 	}
+	if err := t.everyFile(ctx); err != nil {
+		return err
+	}
 	return t.presences(ctx)
 }
 

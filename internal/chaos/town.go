@@ -45,7 +45,9 @@ type town struct {
 	rate    float64
 
 	chatters, stormers, churners, flappers []*person
+	filers                                 []*person // where files are in S3
 	prober                                 *person
+	shelf                                  shelf
 	rooms                                  []*room // of LOAD1, for each chatter by chance
 	hot, storm, open, probed               *room
 	blocks                                 []*room // one-to-one, of churners
@@ -56,12 +58,16 @@ type town struct {
 // found makes the users and conversations of a town. Nothing is broken meanwhile.
 func found(ctx context.Context, c *Cluster, record *Recorder, seed uint64, rate float64) (*town, error) {
 	t := &town{crowd: &crowd{router: NewRouter(c), record: record, run: strconv.FormatInt(time.Now().UnixNano()%1e12, 36)}, cluster: c, seed: seed, rate: rate}
+	files := 0
+	if c.engines.s3 != nil {
+		files = filers
+	}
 	for _, kind := range []struct {
 		name    string
 		count   int
 		devices int
 		list    *[]*person
-	}{{"chat", chatters, 2, &t.chatters}, {"storm", stormers, 1, &t.stormers}, {"churn", churners, 1, &t.churners}, {"flap", flappers, 1, &t.flappers}} {
+	}{{"chat", chatters, 2, &t.chatters}, {"storm", stormers, 1, &t.stormers}, {"churn", churners, 1, &t.churners}, {"flap", flappers, 1, &t.flappers}, {"file", files, 0, &t.filers}} {
 		for i := range kind.count {
 			p, err := t.person(ctx, fmt.Sprintf("%s%d", kind.name, i+1), kind.devices)
 			if err != nil {
@@ -195,6 +201,9 @@ func (t *town) live(ctx, ever context.Context) *sync.WaitGroup {
 	}
 	for _, p := range t.flappers {
 		group.Go(func() { t.flap(ctx, ever, p) })
+	}
+	for _, p := range t.filers {
+		group.Go(func() { t.file(ctx, ever, p) })
 	}
 	for _, n := range t.cluster.Nodes {
 		group.Go(func() { t.probe(ctx, n) })

@@ -35,6 +35,7 @@ func run(args []string) int {
 	fs.DurationVar(&c.Calm, "calm", 10*time.Second, "before the faults; four times that after them")
 	fs.Float64Var(&c.Rate, "rate", 1, "of what users do: 1 is about 60 messages in a second")
 	fs.StringVar(&c.Network, "network", chaos.Auto, "by which parts reach each other: `proxies`, namespaces (root on Linux, packets are dropped), or auto: namespaces where they are allowed")
+	engines := fs.String("engines", "", "`engines` besides PostgreSQL, separated by commas, and their faults: cassandra (three nodes, which have the timelines), nats (three servers, instead of those in the nodes), s3 (the files, and users who send some)")
 	only := fs.String("only", "", "faults of these `kinds` alone, separated by commas")
 	judge := fs.String("judge", "", "judge the record of an earlier run, in this `folder`, and run nothing")
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -44,6 +45,9 @@ func run(args []string) int {
 	}
 	if *judge != "" {
 		return again(*judge)
+	}
+	if *engines != "" {
+		c.Engines = strings.Split(*engines, ",")
 	}
 	if *only != "" {
 		c.Only = strings.Split(*only, ",")

@@ -11,11 +11,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -30,72 +32,107 @@ const (
 	readyIn = time.Minute
 )
 
-// Server is a private one.
+// Server is a private one. One goroutine at a time may call its methods.
 type Server struct {
 	// Endpoint is its URL.
 	Endpoint string
 	// AccessKey and SecretKey may do everything.
 	AccessKey, SecretKey string
 
+	path    string // of the program
+	dir     string // of what it keeps
 	buckets int
+
+	process *os.Process
+	ended   chan struct{} // closed when the process is gone
 }
 
 // Start builds a server, where that is not done yet, and starts it until the test ends.
 func Start(t testing.TB) *Server {
 	t.Helper()
+	s, err := Open(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// Open builds a server, where that is not done yet, and starts it. The caller must Close it.
+func Open(ctx context.Context) (_ *Server, err error) {
 	_, here, _, _ := runtime.Caller(0)
-	build := exec.Command("go", "tool", "-n", "versitygw")
+	build := exec.CommandContext(ctx, "go", "tool", "-n", "versitygw")
 	build.Dir = filepath.Join(filepath.Dir(here), "server")
 	var said bytes.Buffer
 	build.Stderr = &said
 	path, err := build.Output()
 	if err != nil {
-		t.Fatalf("the S3 server cannot be built: %v\n%s", err, said.String())
+		return nil, fmt.Errorf("the S3 server cannot be built: %w\n%s", err, said.String())
 	}
-	s := &Server{AccessKey: "rialto", SecretKey: "a-secret-key-for-tests"}
+	s := &Server{AccessKey: "rialto", SecretKey: "a-secret-key-for-tests", path: strings.TrimSpace(string(path))}
+	if s.dir, err = os.MkdirTemp("", "rialto-s3-"); err != nil {
+		return nil, err
+	}
+	// Its notes on files go into a directory beside, since not every file system has room for them.
+	if err = errors.Join(os.Mkdir(s.kept(), 0o700), os.Mkdir(s.notes(), 0o700)); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	for range tries {
-		if err = s.start(t, strings.TrimSpace(string(path))); err == nil {
-			return s
+		if s.Endpoint, err = free(); err != nil {
+			break
+		}
+		if err = s.Restart(ctx); err == nil {
+			return s, nil
 		}
 	}
-	t.Fatal(err)
-	return nil
+	return nil, errors.Join(err, s.Close())
 }
 
-func (s *Server) start(t testing.TB, path string) error {
+func (s *Server) kept() string  { return filepath.Join(s.dir, "kept") }
+func (s *Server) notes() string { return filepath.Join(s.dir, "notes") }
+
+// free is an endpoint that nobody has at this moment.
+func free() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return err
+		return "", err
 	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		return err
-	}
+	return "http://" + l.Addr().String(), l.Close()
+}
+
+// Restart starts a server that was killed, and returns when it answers.
+func (s *Server) Restart(ctx context.Context) error {
 	var said bytes.Buffer
-	// Its notes on files go into a directory beside, since not every file system has room for them.
-	run := exec.Command(path, "--access", s.AccessKey, "--secret", s.SecretKey, "--port", address, "--health", "/health", "--quiet", "posix", "--sidecar", t.TempDir(), t.TempDir())
+	run := exec.Command(s.path, "--access", s.AccessKey, "--secret", s.SecretKey, "--port", strings.TrimPrefix(s.Endpoint, "http://"), "--health", "/health", "--quiet", "posix", "--sidecar", s.notes(), s.kept())
 	run.Stdout, run.Stderr, run.SysProcAttr = &said, &said, attributes()
-	if err := run.Start(); err != nil {
+	started, ended := make(chan error, 1), make(chan struct{})
+	go func() { // ends with the process, which is told when the thread that started it ends: this one stays
+		runtime.LockOSThread()
+		defer close(ended)
+		err := run.Start()
+		started <- err
+		if err == nil {
+			_ = run.Wait() // by a signal, mostly
+		}
+	}()
+	if err := <-started; err != nil {
 		return err
 	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = run.Wait() // by a signal, mostly
-	}()
-	t.Cleanup(func() {
-		_ = run.Process.Kill() // fails where it has ended
-		<-ended
-	})
-	s.Endpoint = "http://" + address
+	s.process, s.ended = run.Process, ended
+	ctx, cancel := context.WithTimeout(ctx, readyIn)
+	defer cancel()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for late := time.After(readyIn); ; {
+	for {
 		select {
 		case <-ended:
 			return fmt.Errorf("the S3 server ended: %s", said.String())
-		case <-late:
-			return errors.New("the S3 server does not answer")
+		case <-ctx.Done():
+			return errors.Join(errors.New("the S3 server does not answer"), s.Kill())
 		case <-tick.C:
 			if answer, err := http.Get(s.Endpoint + "/health"); err == nil {
 				if err := answer.Body.Close(); err == nil && answer.StatusCode == http.StatusOK {
@@ -106,10 +143,36 @@ func (s *Server) start(t testing.TB, path string) error {
 	}
 }
 
+// Kill ends the server at once; what it has stored stays.
+func (s *Server) Kill() error {
+	if s.process == nil {
+		return nil
+	}
+	err := s.process.Kill()
+	if errors.Is(err, os.ErrProcessDone) {
+		err = nil
+	}
+	<-s.ended
+	return err
+}
+
+// Pause holds the server where it is; Resume lets it go on.
+func (s *Server) Pause() error { return s.process.Signal(syscall.SIGSTOP) }
+
+// Resume lets a server that was paused go on.
+func (s *Server) Resume() error { return s.process.Signal(syscall.SIGCONT) }
+
+// Close ends the server and removes what it has stored.
+func (s *Server) Close() error { return errors.Join(s.Kill(), os.RemoveAll(s.dir)) }
+
+func (s *Server) client() (*minio.Core, error) {
+	return minio.NewCore(strings.TrimPrefix(s.Endpoint, "http://"), &minio.Options{Creds: credentials.NewStaticV4(s.AccessKey, s.SecretKey, ""), Region: "us-east-1"})
+}
+
 // Client speaks to the server.
 func (s *Server) Client(t testing.TB) *minio.Core {
 	t.Helper()
-	c, err := minio.NewCore(strings.TrimPrefix(s.Endpoint, "http://"), &minio.Options{Creds: credentials.NewStaticV4(s.AccessKey, s.SecretKey, ""), Region: "us-east-1"})
+	c, err := s.client()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,10 +182,20 @@ func (s *Server) Client(t testing.TB) *minio.Core {
 // Bucket makes an empty one.
 func (s *Server) Bucket(t testing.TB) string {
 	t.Helper()
-	s.buckets++
-	name := "bucket-" + strconv.Itoa(s.buckets)
-	if err := s.Client(t).MakeBucket(context.Background(), name, minio.MakeBucketOptions{}); err != nil {
+	name, err := s.NewBucket(context.Background())
+	if err != nil {
 		t.Fatal(err)
 	}
 	return name
+}
+
+// NewBucket makes an empty one.
+func (s *Server) NewBucket(ctx context.Context) (string, error) {
+	c, err := s.client()
+	if err != nil {
+		return "", err
+	}
+	s.buckets++
+	name := "bucket-" + strconv.Itoa(s.buckets)
+	return name, c.MakeBucket(ctx, name, minio.MakeBucketOptions{})
 }

@@ -15,6 +15,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -25,13 +26,17 @@ type Cluster struct {
 	// Hosts are the nodes' addresses, 127.0.0.1 and up; clients connect to Port.
 	Hosts []string
 	Port  int
+	// Fronts are the addresses by which clients and other nodes reach each node: its own, or, where Config.Front is set, 127.0.1.1
+	// and up. Nodes reach each other at StoragePort.
+	Fronts      []string
+	StoragePort int
 
-	storage int // the port between nodes
-	jars    string
-	java    string
-	dir     string
-	sync    string // lines of the settings
-	nodes   []*node
+	jars  string
+	java  string
+	dir   string
+	sync  string // lines of the settings
+	say   io.Writer
+	nodes []*node
 }
 
 // Config of a cluster.
@@ -40,15 +45,33 @@ type Config struct {
 	Nodes int
 	// CommitLogSync is lines of the nodes' settings; "" is commitlog_sync: batch.
 	CommitLogSync string
+	// Front has the nodes tell clients and each other addresses of their own, Fronts, at which the caller passes on to Hosts what comes
+	// to Port and StoragePort.
+	Front bool
 	// Say is told what is done.
 	Say io.Writer
 }
 
 // Start brings up a cluster, of which each node owns an equal part of the ring, and returns when all serve. A context that ends
 // before stops it.
-func Start(ctx context.Context, config Config) (c *Cluster, err error) {
+func Start(ctx context.Context, config Config) (*Cluster, error) {
+	c, err := Prepare(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Serve(ctx); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	return c, nil
+}
+
+// Prepare finds addresses for a cluster, and starts nothing yet. The caller must Stop it.
+func Prepare(ctx context.Context, config Config) (c *Cluster, err error) {
 	nodes, say := max(config.Nodes, 1), config.Say
-	c = &Cluster{sync: cmp.Or(config.CommitLogSync, "commitlog_sync: batch")}
+	if say == nil {
+		say = io.Discard
+	}
+	c = &Cluster{say: say, sync: cmp.Or(config.CommitLogSync, "commitlog_sync: batch")}
 	if c.java, c.jars, err = artifacts(ctx, say); err != nil {
 		return nil, err
 	}
@@ -58,19 +81,30 @@ func Start(ctx context.Context, config Config) (c *Cluster, err error) {
 	for i := range nodes {
 		c.Hosts = append(c.Hosts, "127.0.0."+strconv.Itoa(i+1))
 	}
-	if c.Port, c.storage, err = c.ports(); err != nil {
+	if c.Fronts = c.Hosts; config.Front {
+		c.Fronts = nil
+		for i := range nodes {
+			c.Fronts = append(c.Fronts, "127.0.1."+strconv.Itoa(i+1))
+		}
+	}
+	if c.Port, c.StoragePort, err = c.ports(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(c.dir))
 	}
 	for i, host := range c.Hosts {
 		part := uint64(math.MaxUint64)/uint64(nodes)*uint64(i) + 1
-		c.nodes = append(c.nodes, &node{cluster: c, host: host, token: int64(part - 1<<63), dir: fmt.Sprintf("%s/%d", c.dir, i+1)})
+		c.nodes = append(c.nodes, &node{cluster: c, host: host, front: c.Fronts[i], token: int64(part - 1<<63), dir: fmt.Sprintf("%s/%d", c.dir, i+1)})
 	}
-	fmt.Fprintf(say, "starting %d nodes of Cassandra %s\n", nodes, version)
-	if err := c.each(func(n *node) error { return n.start(ctx) }); err != nil {
-		return nil, errors.Join(err, c.Stop())
-	}
-	fmt.Fprintln(say, "Cassandra serves")
 	return c, nil
+}
+
+// Serve starts all nodes, and returns when they serve.
+func (c *Cluster) Serve(ctx context.Context) error {
+	fmt.Fprintf(c.say, "starting %d nodes of Cassandra %s\n", len(c.nodes), version)
+	if err := c.each(func(n *node) error { return n.start(ctx) }); err != nil {
+		return err
+	}
+	fmt.Fprintln(c.say, "Cassandra serves")
+	return nil
 }
 
 // directory for the nodes' data: in memory, where the machine has such a place. A node that is killed leaves what it wrote to the
@@ -115,8 +149,12 @@ func (c *Cluster) ports() (client, storage int, err error) {
 			}
 			held = append(held, l)
 			port := l.Addr().(*net.TCPAddr).Port
-			free := true
-			for _, h := range c.Hosts[1:] {
+			free, tried := true, []string{c.Hosts[0]}
+			for _, h := range append(append([]string{}, c.Hosts...), c.Fronts...) {
+				if slices.Contains(tried, h) {
+					continue
+				}
+				tried = append(tried, h)
 				other, err := net.Listen("tcp", net.JoinHostPort(h, strconv.Itoa(port)))
 				if err != nil {
 					free = false
@@ -151,6 +189,9 @@ func (c *Cluster) Pause(i int) error { return c.nodes[i].cmd.Process.Signal(sysc
 
 // Resume lets a node that was paused go on.
 func (c *Cluster) Resume(i int) error { return c.nodes[i].cmd.Process.Signal(syscall.SIGCONT) }
+
+// PID of a node's process, 0 where it was never started.
+func (c *Cluster) PID(i int) int { return int(c.nodes[i].pid.Load()) }
 
 // Logs gives the last lines of each node's log, for a test that failed.
 func (c *Cluster) Logs() string {

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // serves is what a node says when clients can connect.
@@ -24,9 +25,11 @@ const keptLines = 60
 type node struct {
 	cluster *Cluster
 	host    string
+	front   string // where clients and other nodes reach it
 	token   int64
 	dir     string
 
+	pid   atomic.Int64
 	cmd   *exec.Cmd
 	ended chan struct{} // closed when the process is gone
 
@@ -73,6 +76,7 @@ func (n *node) run(started chan<- error, ready chan<- struct{}, log io.Reader) {
 		started <- err
 		return
 	}
+	n.pid.Store(int64(n.cmd.Process.Pid))
 	started <- nil
 	lines := bufio.NewScanner(log)
 	lines.Buffer(nil, 1<<20)
@@ -118,7 +122,9 @@ auto_bootstrap: false
 partitioner: org.apache.cassandra.dht.Murmur3Partitioner
 seed_provider: [{class_name: org.apache.cassandra.locator.SimpleSeedProvider, parameters: [{seeds: "%s"}]}]
 listen_address: %s
+broadcast_address: %s
 rpc_address: %s
+broadcast_rpc_address: %s
 native_transport_port: %d
 storage_port: %d
 endpoint_snitch: SimpleSnitch
@@ -144,7 +150,7 @@ read_request_timeout: 5s
 write_request_timeout: 5s
 cas_contention_timeout: 5s
 auto_snapshot: false
-`, n.token, n.seeds(), n.host, n.host, n.cluster.Port, n.cluster.storage, n.cluster.sync)
+`, n.token, n.seeds(), n.host, n.front, n.host, n.front, n.cluster.Port, n.cluster.StoragePort, n.cluster.sync)
 	if err := os.MkdirAll(n.dir, 0o755); err != nil {
 		return err
 	}
@@ -163,7 +169,7 @@ func (n *node) arguments() []string {
 	agent, _ := filepath.Glob(filepath.Join(n.cluster.jars, "jamm-*.jar")) // the pattern is a good one
 	args := []string{
 		"-Xms320m", "-Xmx320m", "-Xss384k", "-XX:MaxDirectMemorySize=96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError",
-		"-Djava.security.manager=allow", "-Djdk.attach.allowAttachSelf=true", "-Dio.netty.tryReflectionSetAccessible=true",
+		"-Djava.net.preferIPv4Stack=true", "-Djava.security.manager=allow", "-Djdk.attach.allowAttachSelf=true", "-Dio.netty.tryReflectionSetAccessible=true",
 		"-Djava.io.tmpdir=" + n.dir, "-Dcassandra.storagedir=" + n.dir,
 		"-Dcassandra.config=file://" + n.dir + "/cassandra.yaml", "-Dlogback.configurationFile=file://" + n.dir + "/logback.xml",
 		"-Dcassandra-foreground=yes", "-Dcassandra.skip_wait_for_gossip_to_settle=0", "-Dcassandra.ring_delay_ms=2000",
@@ -183,9 +189,9 @@ func (n *node) arguments() []string {
 
 // seeds are all nodes: one that is slow to start keeps no other from starting.
 func (n *node) seeds() string {
-	at := make([]string, len(n.cluster.Hosts))
-	for i, h := range n.cluster.Hosts {
-		at[i] = fmt.Sprintf("%s:%d", h, n.cluster.storage)
+	at := make([]string, len(n.cluster.Fronts))
+	for i, h := range n.cluster.Fronts {
+		at[i] = fmt.Sprintf("%s:%d", h, n.cluster.StoragePort)
 	}
 	return strings.Join(at, ",")
 }

@@ -1,0 +1,220 @@
+package chaos
+
+import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// NATS is a private cluster of three servers, as they come, with a user, a password and TLS. Nodes reach each by a proxy. One
+// goroutine at a time may hurt it.
+type NATS struct {
+	servers []*natsServer
+	fronts  []string // where clients reach each server
+	ways    *ways
+	ca      string // a file
+}
+
+// Who may use the servers.
+const (
+	natsUser     = "rialto"
+	natsPassword = "only-for-this-run"
+)
+
+func (e *Engines) openNATS(ctx, running context.Context, dir string) error {
+	program := filepath.Join(dir, "nats-server")
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/nats-io/nats-server/v2").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("building the NATS server: %w: %s", err, out)
+	}
+	n := &NATS{ways: newWays("nats", copies), ca: filepath.Join(dir, "nats.crt")}
+	e.nats = n
+	key := filepath.Join(dir, "nats.key")
+	if err := certify(n.ca, key); err != nil {
+		return err
+	}
+	var routes []string
+	for k := range copies {
+		s := &natsServer{program: program, config: filepath.Join(dir, fmt.Sprintf("nats%d.conf", k+1)), log: filepath.Join(dir, fmt.Sprintf("nats%d.log", k+1))}
+		for _, port := range []*int{&s.port, &s.peers} {
+			if *port, err = FreePort(); err != nil {
+				return err
+			}
+		}
+		front, err := e.listen(running, "127.0.0.1:0", func(from net.Addr) *Link { return n.ways.link(from, k) }, s.address())
+		if err != nil {
+			return err
+		}
+		routes = append(routes, fmt.Sprintf("nats-route://%s:%s@127.0.0.1:%d", natsUser, natsPassword, s.peers))
+		n.servers, n.fronts = append(n.servers, s), append(n.fronts, front.Addr())
+	}
+	for k, s := range n.servers {
+		if err := s.configure(k, n.fronts[k], n.ca, key, routes); err != nil {
+			return err
+		}
+		if err := s.start(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *NATS) settings() []string {
+	var urls []string
+	for _, front := range n.fronts {
+		urls = append(urls, fmt.Sprintf("tls://%s:%s@%s", natsUser, natsPassword, front))
+	}
+	return []string{"bus.url=" + strings.Join(urls, ","), "bus.ca=" + n.ca}
+}
+
+func (n *NATS) hurt(ctx, whole context.Context, f Fault) error {
+	s := n.servers[f.Node]
+	switch f.Kind {
+	case NATSKill:
+		s.kill()
+		pause(ctx, f.For)
+		return s.start(whole)
+	case NATSPause:
+		if err := s.process.Signal(syscall.SIGSTOP); err != nil {
+			return err
+		}
+		pause(ctx, f.For)
+		return s.process.Signal(syscall.SIGCONT)
+	default:
+		n.close()
+		pause(ctx, f.For)
+		var errs []error
+		for _, s := range n.servers {
+			errs = append(errs, s.start(whole))
+		}
+		return errors.Join(errs...)
+	}
+}
+
+// close ends all servers.
+func (n *NATS) close() {
+	for _, s := range n.servers {
+		s.kill()
+	}
+}
+
+// natsServer is a process. It ends with this one.
+type natsServer struct {
+	program, config, log string
+	port, peers          int // for clients, and for the other servers
+
+	process *os.Process
+	gone    chan struct{} // closed when it has ended
+}
+
+func (s *natsServer) address() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
+
+// configure writes the server's settings. Clients are told of no other server, which they know by their proxies.
+func (s *natsServer) configure(k int, front, cert, key string, routes []string) error {
+	text := fmt.Sprintf(`server_name: nats%d
+listen: "127.0.0.1:%d"
+client_advertise: %q
+max_payload: 2MB
+ping_interval: "5s"
+authorization { user: %q, password: %q }
+tls { cert_file: %q, key_file: %q }
+cluster {
+  name: external
+  listen: "127.0.0.1:%d"
+  no_advertise: true
+  authorization { user: %q, password: %q }
+  routes: [%s]
+}
+`, k+1, s.port, front, natsUser, natsPassword, cert, key, s.peers, natsUser, natsPassword, `"`+strings.Join(routes, `", "`)+`"`)
+	return os.WriteFile(s.config, []byte(text), 0o600)
+}
+
+// start runs the server, and returns when it greets clients.
+func (s *natsServer) start(ctx context.Context) error {
+	cmd := exec.Command(s.program, "-c", s.config, "-l", s.log)
+	cmd.SysProcAttr = attributes()
+	started, gone := make(chan error, 1), make(chan struct{})
+	go func() { // ends with the process, which is told when the thread that started it ends: this one stays
+		runtime.LockOSThread()
+		defer close(gone)
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // how it ended is our doing, or is in its log
+		}
+	}()
+	if err := <-started; err != nil {
+		return err
+	}
+	s.process, s.gone = cmd.Process, gone
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	for !greets(ctx, s.address()) {
+		select {
+		case <-gone:
+			return fmt.Errorf("the NATS server ended before it was ready; %s says why", s.log)
+		default:
+		}
+		if !pause(ctx, 50*time.Millisecond) {
+			s.kill()
+			return fmt.Errorf("the NATS server at %s is not ready: %w", s.address(), ctx.Err())
+		}
+	}
+	return nil
+}
+
+// greets tells whether a server says its INFO.
+func greets(ctx context.Context, address string) bool {
+	c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return false
+	}
+	defer c.Close() //nolint:errcheck // it was only to listen
+	_ = c.SetReadDeadline(time.Now().Add(time.Second))
+	line, err := bufio.NewReader(c).ReadString('\n')
+	return err == nil && strings.HasPrefix(line, "INFO ")
+}
+
+func (s *natsServer) kill() {
+	if s.process != nil {
+		_ = s.process.Kill() // it may have ended
+		<-s.gone
+	}
+}
+
+// certify writes a certificate for 127.0.0.1 that signs itself, and its key.
+func certify(cert, key string) error {
+	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	about := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "chaos"}, NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	signed, err := x509.CreateCertificate(rand.Reader, about, about, &secret.PublicKey, secret)
+	if err != nil {
+		return err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(secret)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed}), 0o644),
+		os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600))
+}
