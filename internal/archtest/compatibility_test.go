@@ -24,7 +24,7 @@ func TestSharedFormsAreKept(t *testing.T) {
 	}
 	page := read("docs/formats/compatibility.md")
 
-	code := regexp.MustCompile(`(?m)^\tSpeaks += (\d+)\n\tUnderstands = (\d+)$`).FindStringSubmatch(read("internal/cluster/version.go"))
+	code := regexp.MustCompile(`(?m)^\tSpeaks += (\d+)\n\tUnderstands = (\d+)$`).FindStringSubmatch(read("internal/cluster/speaks.go"))
 	rows := regexp.MustCompile(`(?m)^\| (\d+) \| (\d+) \|`).FindAllStringSubmatch(page, -1)
 	if code == nil || len(rows) == 0 {
 		t.Fatalf("the protocols were not found: %q, %q", code, rows)

@@ -25,6 +25,9 @@ type Config struct {
 	Dir string
 	// Binary of the server, built with the tag faults; by default it is built from this source.
 	Binary string
+	// Older is a build that nodes begin with, also with the tag faults; rolling restarts exchange it for Binary, and back as long as it is
+	// let. By default there is one build.
+	Older string
 	// Database of the cluster, which the caller closes; by default one is started, and closed.
 	Database *Postgres
 	// Network by which its parts reach each other: Proxies, Namespaces, or Auto; by default Auto, and Proxies where the database is the
@@ -126,7 +129,7 @@ func Run(ctx context.Context, c Config) (_ *Report, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, engines.Close()) }()
-	cluster, err := OpenCluster(ctx, c.Binary, nodes, database, engines, c.Nodes, append(nodeSettings(), c.Settings...))
+	cluster, err := OpenCluster(ctx, c.Binary, c.Older, nodes, database, engines, c.Nodes, append(nodeSettings(), c.Settings...))
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +138,7 @@ func Run(ctx context.Context, c Config) (_ *Report, err error) {
 	if err != nil {
 		return nil, err
 	}
-	plan := Plan{Seed: c.Seed, Nodes: c.Nodes, Engines: c.Engines, Over: c.Over, Every: c.Every, Longest: c.Longest, Only: c.Only}
+	plan := Plan{Seed: c.Seed, Nodes: c.Nodes, Engines: c.Engines, Over: c.Over, Every: c.Every, Longest: c.Longest, Only: c.Only, Mixed: c.Older != ""}
 	t, failed := c.perform(ctx, cluster, database, record, plan)
 	events, err := record.Close()
 	if err = errors.Join(failed, err); err != nil && (t == nil || ctx.Err() != nil) {
@@ -168,6 +171,11 @@ func (c *Config) perform(ctx context.Context, cluster *Cluster, database *Postgr
 	stage := func(name string) {
 		c.Say("%s", name)
 		record.Note(Event{F: FStage, Text: name})
+	}
+	if c.Older != "" {
+		for _, n := range cluster.Nodes {
+			record.Note(Event{F: FBuild, Node: n.Name, Text: n.build})
+		}
 	}
 	stage(Loaded)
 	load, endLoad := context.WithCancel(ever)

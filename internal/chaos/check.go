@@ -128,7 +128,7 @@ func Check(events []Event, about About) []Verdict {
 	m := gather(events, about)
 	checks := []func(*material) *Verdict{
 		lost, invented, doubled, sameOrder, gapFree, realTime, session, converged, unread, recalled, blocked, membership, ids,
-		effects, media, registers, available, live, rolling,
+		effects, media, registers, available, live, rolling, mixed,
 	}
 	list := make([]Verdict, 0, len(checks))
 	for _, check := range checks {

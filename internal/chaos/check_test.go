@@ -84,6 +84,8 @@ func good() *tape {
 	p.give(alice, direct, 2, alice, "a1")
 	p.give(bob, direct, 2, alice, "a1")
 	p.stage(chaos.Faults)
+	p.build("n1", "older", "")
+	p.build("n2", "older", "")
 	p.kill()
 	p.sent(chaos.Event{F: chaos.FSend, Proc: "other/1", User: bob, Conv: direct, Text: "b1"}, 3)
 	p.give(bob, direct, 3, bob, "b1")
@@ -96,6 +98,7 @@ func good() *tape {
 	p.done(chaos.FUnblock, bob, alice)
 	// The group, in which they write while nodes are restarted.
 	rolling := p.rolling()
+	p.build("n1", "newer", "")
 	p.send(alice, open, 2, "g1")
 	p.give(alice, open, 2, alice, "g1")
 	p.give(bob, open, 2, alice, "g1")
@@ -103,6 +106,8 @@ func good() *tape {
 	p.give(alice, open, 4, alice, "g2")
 	p.give(carol, open, 4, alice, "g2")
 	p.give(bob, open, 4, alice, "g2")
+	p.build("n2", "newer", "")
+	p.build("n1", "older", "these releases cannot serve together: … Upgrade this node to the release of the others")
 	p.end(rolling, chaos.Ok)
 	p.now += 20 * time.Second
 	p.cursor(chaos.FMark, 4)
@@ -170,6 +175,15 @@ func (p *tape) kill(fail ...int) {
 	p.end(f, chaos.Ok)
 }
 
+// build is that a node begins to run one, or is refused it.
+func (p *tape) build(node, build, refused string) {
+	e := chaos.Event{F: chaos.FBuild, Node: node, Text: build, Err: refused}
+	if refused != "" {
+		e.Type = chaos.Fail
+	}
+	p.note(e)
+}
+
 // rolling is a rolling restart that begins when nothing else has been broken for a while.
 func (p *tape) rolling() chaos.Event {
 	p.now += 20 * time.Second
@@ -185,6 +199,9 @@ func verdicts(p *tape) map[string]chaos.Verdict {
 }
 
 func TestAGoodRunHolds(t *testing.T) {
+	if v := verdicts(good())["MIXED"]; !strings.Contains(v.What, "2 messages") || !strings.Contains(v.What, "refused 1 times") {
+		t.Errorf("of two builds: %s", v.What)
+	}
 	for rule, v := range verdicts(good()) {
 		want := chaos.Holds
 		switch rule {
@@ -308,6 +325,7 @@ func TestBadRuns(t *testing.T) {
 			p.end(p.begin(chaos.Event{F: chaos.FSend, Proc: proc(alice), User: alice, Conv: open, Text: "refused"}), chaos.Fail)
 			p.end(f, chaos.Ok)
 		}},
+		{"MIXED", "an older build is refused without a reason", func(p *tape) { p.build("n2", "older", "panic: nil map") }},
 		{"INV18", "no rest", func(p *tape) {
 			for i := range p.events {
 				if p.events[i].Text == chaos.AtRest {

@@ -36,6 +36,7 @@ type Node struct {
 	logFile *os.File
 	address string // of the server itself
 	bus     string // where other nodes reach it
+	build   string // of builds: the one that it runs
 	clock   string // the file with what its clock is ahead, in nanoseconds
 }
 
@@ -49,22 +50,25 @@ type Cluster struct {
 
 	database *Postgres
 	engines  *Engines
-	binary   string
+	builds   map[string]string // paths; older may be missing
 	dir      string
 	proxies  sync.WaitGroup
 	stop     context.CancelFunc
 }
 
-// OpenCluster starts nodes with a binary on a database and other engines, and returns when all are ready. Their files are in dir. The caller must
-// Close it.
-func OpenCluster(ctx context.Context, binary, dir string, database *Postgres, engines *Engines, count int, settings []string) (_ *Cluster, err error) {
+// OpenCluster starts nodes with a binary on a database and other engines, and returns when all are ready; with the one of the build before,
+// where that is named, which rolling restarts exchange for the other. Their files are in dir. The caller must Close it.
+func OpenCluster(ctx context.Context, binary, before, dir string, database *Postgres, engines *Engines, count int, settings []string) (_ *Cluster, err error) {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	c := &Cluster{database: database, engines: engines, binary: binary, dir: dir, stop: stop, lab: database.lab}
+	c := &Cluster{database: database, engines: engines, builds: map[string]string{newer: binary}, dir: dir, stop: stop, lab: database.lab}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.Close())
 		}
 	}()
+	if before != "" {
+		c.builds[older] = before
+	}
 	for i := range count {
 		c.buses = append(c.buses, make([]*Link, count))
 		for j := range count {
@@ -147,7 +151,10 @@ func (c *Cluster) assemble(n *Node, admin string, backs []string, reached string
 	if n.logFile, err = os.Create(filepath.Join(c.dir, n.Name+".log")); err != nil {
 		return err
 	}
-	n.process = &Process{Path: c.binary, Args: args, Env: []string{"CHAOS_CLOCK=" + n.clock}, Log: n.logFile}
+	if n.build = newer; c.builds[older] != "" {
+		n.build = older
+	}
+	n.process = &Process{Path: c.builds[n.build], Args: args, Env: []string{"CHAOS_CLOCK=" + n.clock}, Log: n.logFile}
 	return nil
 }
 

@@ -31,8 +31,19 @@ func (p Plan) duties(rng *rand.Rand) (list []Fault) {
 	if p.Over >= dutiesFrom {
 		down(10, 25)
 	}
-	if p.Over >= rollingFrom && may(Rolling) {
-		list = append(list, Fault{At: within(40, 50), Kind: Rolling, For: between(rng, 9*time.Second, 15*time.Second).Round(10 * time.Millisecond)})
+	roll := func(from, to int) {
+		if may(Rolling) {
+			list = append(list, Fault{At: within(from, to), Kind: Rolling, For: between(rng, 9*time.Second, 15*time.Second).Round(10 * time.Millisecond)})
+		}
+	}
+	if p.Mixed && p.Over >= dutiesFrom { // there, and back, and there again
+		roll(25, 30)
+	}
+	if p.Over >= rollingFrom || p.Mixed && p.Over >= dutiesFrom {
+		roll(40, 50)
+	}
+	if p.Mixed && p.Over >= dutiesFrom {
+		roll(55, 60)
 	}
 	if p.Over >= againFrom {
 		down(65, 75)

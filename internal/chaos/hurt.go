@@ -17,6 +17,10 @@ type nemesis struct {
 	database *Postgres
 	record   *Recorder
 	say      func(format string, args ...any)
+
+	// Of runs with two builds:
+	turns   int  // of rolling restarts
+	refused bool // the older one is, from now on
 }
 
 // run has all faults happen in their order, and returns when the last is over, or ctx has ended and what was begun is over. All is
@@ -93,6 +97,9 @@ func (n *nemesis) hurt(ctx context.Context, f Fault) error {
 		pause(ctx, f.For)
 		return errors.Join(err, c.Start(whole, node))
 	case Rolling:
+		if c.builds[older] != "" {
+			return n.exchange(ctx, f)
+		}
 		for _, x := range c.Nodes {
 			if err := errors.Join(c.Stop(whole, x), c.Start(whole, x)); err != nil {
 				return err

@@ -108,6 +108,8 @@ type Plan struct {
 	Every, Longest time.Duration
 	// Only these kinds; none: all that there are.
 	Only []string
+	// Mixed: rolling restarts exchange builds, and come more often.
+	Mixed bool
 }
 
 // Quiet is how long nothing happens, at least once in every five minutes.

@@ -68,8 +68,10 @@ func TestEveryScheduleHasItsDuties(t *testing.T) {
 			over          time.Duration
 			downs, rolled int
 			only          []string
-		}{{59 * time.Second, 0, 0, nil}, {time.Minute, 1, 0, nil}, {2 * time.Minute, 1, 1, nil}, {10 * time.Minute, 2, 1, nil}, {10 * time.Minute, 2, 0, []string{chaos.Kill, chaos.Pause}}, {10 * time.Minute, 0, 0, []string{chaos.Clock}}} {
-			plan := chaos.Plan{Seed: seed, Nodes: 3, Over: c.over, Every: 10 * time.Second, Longest: 15 * time.Second, Only: c.only}
+			mixed         bool
+		}{{59 * time.Second, 0, 0, nil, false}, {time.Minute, 1, 0, nil, false}, {2 * time.Minute, 1, 1, nil, false}, {10 * time.Minute, 2, 1, nil, false},
+			{10 * time.Minute, 2, 0, []string{chaos.Kill, chaos.Pause}, false}, {10 * time.Minute, 0, 0, []string{chaos.Clock}, false}, {3 * time.Minute, 1, 3, nil, true}} {
+			plan := chaos.Plan{Seed: seed, Nodes: 3, Over: c.over, Every: 10 * time.Second, Longest: 15 * time.Second, Only: c.only, Mixed: c.mixed}
 			downs, rolled := 0, 0
 			list := chaos.Schedule(plan)
 			for _, f := range list {

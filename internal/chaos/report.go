@@ -39,6 +39,12 @@ func (r *Report) Sound() bool {
 func (r *Report) Replay() string {
 	c := r.Config
 	s := fmt.Sprintf("go run ./internal/chaos/runchaos --seed %d --nodes %d --for %v --every %v --longest %v --rate %g", c.Seed, c.Nodes, c.Over, c.Every, c.Longest, c.Rate)
+	for _, set := range c.Settings {
+		s += " --set " + set
+	}
+	if c.Older != "" {
+		s += " --older " + c.Older
+	}
 	if c.Network != "" && c.Network != Auto {
 		s += " --network " + c.Network
 	}

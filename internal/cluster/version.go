@@ -23,12 +23,6 @@ type Version struct {
 	Understands int
 }
 
-// What this build speaks, and the oldest that it works with: at most the release before's.
-const (
-	Speaks      = 1
-	Understands = 1
-)
-
 // thisBuild is what the zero Version stands for.
 func thisBuild() Version {
 	v := Version{Release: "unknown", Speaks: Speaks, Understands: Understands}

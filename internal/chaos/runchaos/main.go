@@ -27,6 +27,7 @@ func run(args []string) int {
 	var c chaos.Config
 	fs.StringVar(&c.Dir, "dir", "chaos-report", "`folder` of the report")
 	fs.StringVar(&c.Binary, "binary", "", "`path` of a server that was built with -tags faults; by default it is built")
+	fs.StringVar(&c.Older, "older", "", "`path` of an older server, built likewise: nodes begin with it, and rolling restarts exchange it for the other, and back as long as it is let")
 	fs.Uint64Var(&c.Seed, "seed", 1, "of the schedule, and of what users do")
 	fs.IntVar(&c.Nodes, "nodes", 3, "of the cluster")
 	fs.DurationVar(&c.Over, "for", 3*time.Minute, "how long faults happen")
@@ -36,6 +37,10 @@ func run(args []string) int {
 	fs.Float64Var(&c.Rate, "rate", 1, "of what users do: 1 is about 60 messages in a second")
 	fs.StringVar(&c.Network, "network", chaos.Auto, "by which parts reach each other: `proxies`, namespaces (root on Linux, packets are dropped), or auto: namespaces where they are allowed")
 	engines := fs.String("engines", "", "`engines` besides PostgreSQL, separated by commas, and their faults: cassandra (three nodes, which have the timelines), nats (three servers, instead of those in the nodes), s3 (the files, and users who send some)")
+	fs.Func("set", "a `setting` more of the nodes, as gateway.drain_over=5s; again for more", func(s string) error {
+		c.Settings = append(c.Settings, s)
+		return nil
+	})
 	only := fs.String("only", "", "faults of these `kinds` alone, separated by commas")
 	judge := fs.String("judge", "", "judge the record of an earlier run, in this `folder`, and run nothing")
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
