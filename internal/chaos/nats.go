@@ -39,8 +39,14 @@ const (
 
 func (e *Engines) openNATS(ctx, running context.Context, dir string) error {
 	program := filepath.Join(dir, "nats-server")
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/nats-io/nats-server/v2").CombinedOutput()
+	program, err := filepath.Abs(program)
 	if err != nil {
+		return err
+	}
+	_, here, _, _ := runtime.Caller(0)
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/nats-io/nats-server/v2")
+	build.Dir = filepath.Dir(here) // where go.mod says which one
+	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building the NATS server: %w: %s", err, out)
 	}
 	n := &NATS{ways: newWays("nats", copies), ca: filepath.Join(dir, "nats.crt")}

@@ -35,6 +35,7 @@ func run(args []string) int {
 	fs.DurationVar(&c.Longest, "longest", 30*time.Second, "how long a fault lasts at most")
 	fs.DurationVar(&c.Calm, "calm", 10*time.Second, "before the faults; four times that after them")
 	fs.Float64Var(&c.Rate, "rate", 1, "of what users do: 1 is about 60 messages in a second")
+	fs.DurationVar(&c.Noise, "noise", 750*time.Millisecond, "what a receipt may take on this machine without any fault: INV18 takes less for nothing")
 	fs.StringVar(&c.Network, "network", chaos.Auto, "by which parts reach each other: `proxies`, namespaces (root on Linux, packets are dropped), or auto: namespaces where they are allowed")
 	engines := fs.String("engines", "", "`engines` besides PostgreSQL, separated by commas, and their faults: cassandra (three nodes, which have the timelines), nats (three servers, instead of those in the nodes), s3 (the files, and users who send some)")
 	fs.Func("set", "a `setting` more of the nodes, as gateway.drain_over=5s; again for more", func(s string) error {
