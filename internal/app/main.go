@@ -124,6 +124,7 @@ func ServeMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 		fmt.Fprintln(errOut, "rialto:", err)
 		return 2
 	}
+	defer collect()()
 	h, err := Open(ctx, c, logger)
 	if err != nil {
 		if ctx.Err() != nil {
