@@ -15,26 +15,42 @@ func (w *Worker) tell(commits []timeline.Commit) {
 	if w.deps.Holder == nil {
 		return
 	}
-	parcels := map[string][]byte{}
+	t, _ := w.tellings.Get().(*telling)
+	if t == nil {
+		t = &telling{parcels: map[string][]byte{}}
+	}
+	defer w.tellings.Put(t)
 	for i := range commits {
 		c := &commits[i]
 		node := w.deps.Holder(c.Partition)
 		if node == "" || node == w.deps.Node {
 			continue
 		}
-		data := appendCommit(nil, c)
-		if len(data)+binary.MaxVarintLen64 > bus.MaxData {
-			data = appendCommit(nil, &timeline.Commit{Partition: c.Partition, Record: c.Record}) // it has to be read there
+		t.one = appendCommit(t.one[:0], c)
+		if len(t.one)+binary.MaxVarintLen64 > bus.MaxData {
+			t.one = appendCommit(t.one[:0], &timeline.Commit{Partition: c.Partition, Record: c.Record}) // it has to be read there
 		}
-		if len(parcels[node])+len(data)+binary.MaxVarintLen64 > bus.MaxData {
-			w.publishCommits(node, parcels[node])
-			parcels[node] = nil
+		parcel := t.parcels[node]
+		if len(parcel)+len(t.one)+binary.MaxVarintLen64 > bus.MaxData {
+			w.publishCommits(node, parcel)
+			parcel = parcel[:0]
 		}
-		parcels[node] = append(binary.AppendUvarint(parcels[node], uint64(len(data))), data...)
+		t.parcels[node] = append(binary.AppendUvarint(parcel, uint64(len(t.one))), t.one...)
 	}
-	for node, data := range parcels {
-		w.publishCommits(node, data)
+	for node, parcel := range t.parcels {
+		if len(parcel) == 0 { // nothing for a while
+			delete(t.parcels, node)
+			continue
+		}
+		w.publishCommits(node, parcel)
+		t.parcels[node] = parcel[:0]
 	}
+}
+
+// telling is what commits are packed with, reused from one time to the next.
+type telling struct {
+	parcels map[string][]byte // of nodes
+	one     []byte
 }
 
 func (w *Worker) publishCommits(node string, data []byte) {

@@ -73,6 +73,7 @@ type Worker struct {
 	others   others
 	flight   flight
 	strays   strays
+	tellings sync.Pool // of *telling
 	carried  atomic.Uint64
 	unknown  atomic.Uint64
 }
@@ -97,8 +98,8 @@ const (
 	// mostInflight bounds the records of a partition that are not done.
 	mostInflight = 4 * checkpointEvery
 	// holeWait so long a record is awaited that is missing between others, before it is looked for in the log: nodes tell their own
-	// on the bus, and of two the later may come first.
-	holeWait = 25 * time.Millisecond
+	// on the bus, and of two the later may come first. Where much is under way it is late rather than lost, and to wait costs less than to read.
+	holeWait = 100 * time.Millisecond
 	// turnTime that a partition has before the others of its carrier.
 	turnTime = 100 * time.Millisecond
 	// lookEvery so often the log is read for what other nodes have appended: what they tell on the bus may be lost.

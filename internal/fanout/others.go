@@ -47,7 +47,14 @@ type other struct {
 	worker  *Worker
 	node    string
 	batches chan *batch
+
+	// Of its goroutine alone, reused from one time to the next:
+	targets []message.Target
+	spare   [][]byte // parcels that have left
 }
+
+// spareMost bounds the size of a parcel that is kept for reuse.
+const spareMost = 1 << 18
 
 func (o *others) start(ctx context.Context) {
 	o.mu.Lock()
@@ -123,6 +130,7 @@ func (t *other) run(ctx context.Context) {
 			if !t.send(ctx, batches, parcels) {
 				return
 			}
+			t.spare = parcels
 		}
 		idle.Reset(idleOther)
 	}
@@ -191,7 +199,7 @@ func (t *other) moved(batches []*batch) bool {
 
 // pack appends what of a batch is for the node to parcels, of which none is too large for the bus.
 func (t *other) pack(parcels [][]byte, b *batch) [][]byte {
-	var targets []message.Target
+	targets := t.targets
 	caught := t.worker.strays.catch(b)
 	if caught != nil {
 		t.worker.strays.add(b, b.items, caught, func(u id.User) bool { return b.at(t.node, u) })
@@ -214,10 +222,24 @@ func (t *other) pack(parcels [][]byte, b *batch) [][]byte {
 		if last := len(parcels) - 1; last >= 0 && len(parcels[last])+d.Size() <= bus.MaxData {
 			parcels[last] = d.Append(parcels[last])
 		} else {
-			parcels = append(parcels, d.Append(nil))
+			parcels = append(parcels, d.Append(t.parcel()))
 		}
 	}
+	t.targets = targets
 	return parcels
+}
+
+// parcel gives an empty one.
+func (t *other) parcel() []byte {
+	last := len(t.spare) - 1
+	if last < 0 {
+		return nil
+	}
+	p := t.spare[last]
+	if t.spare = t.spare[:last]; cap(p) > spareMost {
+		return nil
+	}
+	return p[:0]
 }
 
 // transient gives a node what of a batch is for its users, which may be lost.
@@ -309,6 +331,7 @@ func (w *Worker) heard(data []byte) {
 func (w *Worker) unpack(data []byte) (items []item, failed error) {
 	data = slices.Clone(data)
 	var d message.Delivery
+	var users []id.User // of all items: what is behind an item's own is not its
 	for len(data) > 0 {
 		var err error
 		if data, err = d.Next(data); err != nil {
@@ -318,10 +341,12 @@ func (w *Worker) unpack(data []byte) (items []item, failed error) {
 			}
 			continue
 		}
-		it := item{kind: d.Kind, conversation: d.Conversation, seq: d.Seq, counted: d.Counted, body: d.Body, members: make([]id.User, len(d.Targets))}
-		for i, t := range d.Targets {
-			it.members[i] = t.User
+		it := item{kind: d.Kind, conversation: d.Conversation, seq: d.Seq, counted: d.Counted, body: d.Body}
+		first := len(users)
+		for _, t := range d.Targets {
+			users = append(users, t.User)
 		}
+		it.members = users[first:len(users):len(users)]
 		items = append(items, it)
 	}
 	return items, failed

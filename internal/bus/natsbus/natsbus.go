@@ -79,6 +79,7 @@ type Bus struct {
 	tallies sync.WaitGroup // the goroutine that says how far the series have come
 
 	subjects subjects
+	buffers  sync.Pool   // of *[]byte
 	joining  sync.Mutex  // one Join at a time
 	closed   atomic.Bool // changed under mu
 

@@ -19,8 +19,6 @@ const (
 	maxSubjects = 16_384
 	// forgetAfter is how long a series is tallied after its last message.
 	forgetAfter = 10 * time.Minute
-	// keepBuffer is the largest buffer that a series keeps.
-	keepBuffer = 64 << 10
 )
 
 var errSubjects = errs.New(errs.Exhausted, "bus_subjects", "this node spoke on 16,384 subjects within ten minutes; subjects name nodes and partitions, not users")
@@ -38,7 +36,6 @@ type series struct {
 	number uint64 // of the last message
 	spoke  time.Time
 	gone   bool // forgotten: take another
-	buffer []byte
 }
 
 func newSubjects() subjects { return subjects{of: map[string]*series{}} }
@@ -95,14 +92,21 @@ func (t *subjects) add(subject string) (*series, error) {
 	return s, nil
 }
 
-// send sends a frame of a series whose lock is held. The connection copies it.
+// send sends a frame of a series whose lock is held.
 func (b *Bus) send(subject string, s *series, f frame) error {
-	s.buffer = f.append(s.buffer[:0])
-	err := b.conn.Publish(b.subjectOf(message, subject), s.buffer)
-	if cap(s.buffer) > keepBuffer {
-		s.buffer = nil
+	buffer := b.buffer()
+	defer b.buffers.Put(buffer)
+	*buffer = f.append(*buffer)
+	return classify(b.conn.Publish(b.subjectOf(message, subject), *buffer))
+}
+
+// buffer gives an empty one for what is sent, to be put back into buffers: the connection copies it.
+func (b *Bus) buffer() *[]byte {
+	if buffer, ok := b.buffers.Get().(*[]byte); ok {
+		*buffer = (*buffer)[:0]
+		return buffer
 	}
-	return classify(err)
+	return new([]byte)
 }
 
 // Two spaces of subjects, so that no request meets a subscriber.

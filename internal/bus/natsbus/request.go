@@ -95,7 +95,10 @@ func (b *Bus) Request(ctx context.Context, subject string, data []byte) ([]byte,
 		ctx, cancel = context.WithTimeout(ctx, bus.DefaultWait)
 		defer cancel()
 	}
-	m, err := b.conn.RequestWithContext(ctx, b.subjectOf(request, subject), append([]byte{kindRequest}, data...))
+	buffer := b.buffer()
+	*buffer = append(append(*buffer, kindRequest), data...)
+	m, err := b.conn.RequestWithContext(ctx, b.subjectOf(request, subject), *buffer)
+	b.buffers.Put(buffer)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
 		return nil, bus.ErrNoResponder
