@@ -24,7 +24,7 @@ const (
 
 // Settings that the nodes of a cluster are given: short times, so that a run sees what else takes an hour.
 func nodeSettings() []string {
-	return []string{fmt.Sprintf("chat.large_above=%d", largeAbove), "gateway.heartbeat=1s", "gateway.grace=6s", "gateway.drain_over=500ms",
+	return []string{fmt.Sprintf("chat.large_above=%d", largeAbove), "gateway.heartbeat=1s", "gateway.grace=6s",
 		"presence.grace=2s", "inbox.new_device=1000000", "account.logins_per_minute=1000"}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gobwas/httphead"
 	"github.com/gobwas/ws"
@@ -104,7 +105,7 @@ func (s *Server) open(nc net.Conn, ahead []byte, caller id.Caller, json, packs b
 	draining := s.draining
 	s.mu.Unlock()
 	if draining {
-		c.bye(closeDrain, "draining", s.config.DrainOver)
+		c.bye(closeDrain, "draining", s.away())
 	}
 	c.mu.Lock()
 	c.queue() // what was put before
@@ -138,7 +139,10 @@ func (s *Server) admit(r *http.Request) error {
 	s.mu.Lock()
 	draining := s.draining
 	s.mu.Unlock()
-	if draining || s.stats.Connections.Load() >= int64(s.config.MaxConnections) {
+	if draining {
+		return &errs.Error{Kind: errs.Unavailable, Reason: "closing", Message: "the server is stopping; reconnect", Retry: time.Second}
+	}
+	if s.stats.Connections.Load() >= int64(s.config.MaxConnections) {
 		return &errs.Error{Kind: errs.Unavailable, Reason: "full", Message: "this server takes no more connections now; try another, or later", Retry: s.config.DrainOver}
 	}
 	return nil

@@ -18,7 +18,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
@@ -115,7 +114,8 @@ type Config struct {
 	AuthWithin time.Duration `yaml:"auth_within"`
 	// Loops of events; 0 is half the processors, at least one.
 	Loops int `yaml:"loops"`
-	// DrainOver so long reconnects are spread at a stop; 0 is 5 s.
+	// DrainOver so long connections are told to go elsewhere at a stop, one after the other, and served until then; 0 is 5 s. More than 8 s
+	// clients spend away.
 	DrainOver time.Duration `yaml:"drain_over"`
 	// CheckEvery so often each connection is compared with what is stored, since the last that was pushed may be lost; 0 is 5 min.
 	CheckEvery time.Duration `yaml:"check_every"`
@@ -226,7 +226,7 @@ func New(deps Deps, config Config) (*Server, error) {
 	return s, nil
 }
 
-// Run works until ctx ends, and then closes what Drain has left. It returns when all goroutines of the door have.
+// Run works until ctx ends, and then asks all connections to go elsewhere, and closes what is left. It returns when all goroutines of the door have.
 func (s *Server) Run(ctx context.Context) error {
 	var group sync.WaitGroup
 	var cancels []func()
@@ -255,7 +255,7 @@ func (s *Server) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
-	s.Drain()
+	s.drain(tick.C)
 	for _, cancel := range cancels {
 		cancel()
 	}
@@ -270,46 +270,10 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// finish gives connections that were told to go a moment to do so, and ends the rest.
-func (s *Server) finish() {
-	look := time.NewTicker(10 * time.Millisecond)
-	defer look.Stop()
-	for range 150 {
-		if s.stats.Connections.Load() == 0 {
-			return
-		}
-		<-look.C
-	}
-	for _, c := range s.wheel.all() {
-		c.end()
-	}
-	for range 150 {
-		if s.stats.Connections.Load() == 0 {
-			return
-		}
-		<-look.C
-	}
-}
-
 func (s *Server) tick() {
 	now := uint32(s.deps.Clock.Now().Unix())
 	s.now.Store(now)
 	s.wheel.turn(now, s.look)
-	s.Flush()
-}
-
-// Drain asks every connection to go elsewhere, at moments spread over the configured time, and accepts no more.
-func (s *Server) Drain() {
-	s.mu.Lock()
-	first := !s.draining
-	s.draining = true
-	s.mu.Unlock()
-	if !first {
-		return
-	}
-	for _, c := range s.wheel.all() {
-		c.bye(closeDrain, "draining", time.Duration(rand.Int64N(int64(s.config.DrainOver))))
-	}
 	s.Flush()
 }
 

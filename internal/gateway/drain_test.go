@@ -1,0 +1,76 @@
+package gateway
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// TestWhoWaitsForItsTurnIsServed: at a stop connections are told to go one after the other, over the configured time; none is asked to stay
+// away, and each is served until it is told. What is configured beyond what a stop may take is asked of clients.
+func TestWhoWaitsForItsTurnIsServed(t *testing.T) {
+	const many = 5000
+	for _, over := range []time.Duration{5 * time.Second, time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			first, _ := bench(t)
+			s := first.server
+			s.config.DrainOver = over
+			var list []*conn
+			for range many {
+				c := &conn{server: s, via: deaf{}, frameAt: -1, fd: -1, caller: first.caller}
+				c.ready = true
+				s.stats.Connections.Add(1)
+				s.wheel.put(c, s.now.Load()+1000)
+				list = append(list, c)
+			}
+			began, ended := time.Now(), make(chan struct{})
+			go func() {
+				s.drain(nil)
+				close(ended)
+			}()
+			within := min(over, longestDrain)
+			time.Sleep(within / 2)
+			synctest.Wait()
+			told, away := 0, 0
+			for _, c := range list {
+				for _, f := range sent(t, c) {
+					if told++; f.Bye == nil || f.Bye.Code != closeDrain {
+						t.Fatalf("it was told %v", f)
+					}
+					if f.Bye.RetryMs > 0 {
+						away++
+					}
+				}
+				c.answer(1, opBinary, must(proto.Marshal(&gatewayv1.ServerFrame{Request: 1, Pong: &gatewayv1.Pong{}})))
+				if served := sent(t, c); (len(served) == 1) == c.closing {
+					t.Fatalf("closing: %v; it was given %v", c.closing, served)
+				}
+			}
+			if told < many/3 || told > 2*many/3 {
+				t.Errorf("halfway through %v, %d of %d were told", over, told, many)
+			}
+			if beyond := over > longestDrain; beyond != (away > 0) {
+				t.Errorf("over %v, %d of %d are asked to stay away", over, away, told)
+			}
+			<-ended
+			if took := time.Since(began); took > within+time.Second {
+				t.Errorf("it took %v", took)
+			}
+			for _, c := range list {
+				if !c.closing {
+					t.Fatal("one was not told")
+				}
+			}
+		})
+	}
+}
+
+func must(b []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
