@@ -33,8 +33,10 @@ type Key struct {
 	ID   uint64
 }
 
-// Partitions is the number of fan-out partitions, fixed when a store is created.
-const Partitions = 16
+// Partitions is the number of fan-out partitions, and so of nodes that carry messages, at most. It is part of what stores hold: a
+// higher number needs a step in each. A commit leaves a record in each partition that it touches, so more cost more: against 16,
+// 64 took 5 % more processor time and 256 took 15 % more, on PostgreSQL; a batch on the embedded log took 3 % more.
+const Partitions = 64
 
 // Partition of a key: where a conversation's fan-out records are, and whose log may post to an inbox.
 func (k Key) Partition() uint16 { return uint16(mix(k.ID) % Partitions) }

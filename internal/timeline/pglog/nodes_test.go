@@ -393,7 +393,7 @@ func TestAnOldTermIsRefused(t *testing.T) {
 func TestTheDatabaseIsAway(t *testing.T) {
 	address, _ := place(t)
 	through, way := between(t, address)
-	l := open(t, way, pglog.Options{Patience: 200 * time.Millisecond, Queue: 2})
+	l := open(t, way, pglog.Options{Patience: 2 * time.Second, Queue: 2})
 	k := conversation(1)
 	through.let(away)
 	for range 2 {

@@ -51,6 +51,10 @@ CREATE TABLE log_posts (
 INSERT INTO log_partitions SELECT p, 0 FROM generate_series(0, 15) p;
 INSERT INTO log_checkpoints SELECT p, 0 FROM generate_series(0, 15) p;
 INSERT INTO log_terms SELECT p, 1 FROM generate_series(0, 15) p;
+`, `
+INSERT INTO log_partitions SELECT p, 0 FROM generate_series(16, 63) p;
+INSERT INTO log_checkpoints SELECT p, 0 FROM generate_series(16, 63) p;
+INSERT INTO log_terms SELECT p, 1 FROM generate_series(16, 63) p;
 `}
 
 // migrate brings the tables up to date, and gives the epoch. One node at a time does.
