@@ -69,8 +69,8 @@ func OpenAt(t *testing.T, now clock.Clock, change func(*config.Config)) *House {
 			t.Error(err)
 		}
 	})
-	if n := nodes(t); n > 1 && c.Clustered() {
-		for i := 2; i <= n; i++ {
+	if c.Clustered() {
+		for i := 2; i <= nodes(t); i++ {
 			all.join(t, now, c, i)
 		}
 		all.settle(t)
