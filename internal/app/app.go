@@ -182,7 +182,11 @@ func (h *House) rooms(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	deps := fanout.Deps{Log: h.log, Chat: h.chat, Presence: h.presence, Bus: h.bus, Logger: h.logger, Node: h.node, Taken: func(part int) {
+	aside, err := job.NewAside(ctx, h.db, system)
+	if err != nil {
+		return err
+	}
+	deps := fanout.Deps{Log: h.log, Chat: h.chat, Presence: h.presence, Bus: h.bus, Aside: aside, Logger: h.logger, Node: h.node, Taken: func(part int) {
 		h.chat.Carries(part)
 		h.presence.Begin(part)
 	}}

@@ -8,7 +8,6 @@ import (
 
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
-	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/id"
 	"google.golang.org/protobuf/proto"
 )
@@ -75,7 +74,7 @@ func (s *Service) Applied(ctx context.Context, c id.Conversation, seq uint64) er
 	r.mu.Unlock()
 	st, err := s.fill(ctx, r)
 	if err == nil && st.access < seq {
-		err = errs.New(errs.Internal, "damaged", "the conversation is damaged; run rialto verify")
+		err = errDamaged
 	}
 	return err
 }

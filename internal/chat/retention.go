@@ -194,7 +194,7 @@ func timeOf(e *timeline.Entry) (int64, error) {
 	return m.ID.Ms(), nil
 }
 
-var errDamaged = errs.New(errs.Internal, "damaged", "the conversation is damaged; run rialto verify")
+var errDamaged = errs.Wrap(errs.Internal, "damaged", "the conversation is damaged; its operator must run rialto verify", timeline.ErrDamaged)
 
 // seqBefore gives the last seq that was stored before a time, at least first-1: the entries from first on are there, unless they
 // expired just now. Ids' times rise with seqs but for a clock that stepped back.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
@@ -134,9 +135,13 @@ func (s *Service) control(ctx context.Context, c id.Conversation, seq uint64) (*
 		return nil, err
 	}
 	if len(entries) == 0 {
-		return nil, errors.New("a control entry is missing in the log; run rialto verify")
+		return nil, fmt.Errorf("control entry %d is missing in the log: %w", seq, errDamaged)
 	}
-	return controlOf(entries[0].Payload)
+	control, err := controlOf(entries[0].Payload)
+	if err != nil {
+		return nil, fmt.Errorf("control entry %d cannot be read: %w", seq, errors.Join(errDamaged, err))
+	}
+	return control, nil
 }
 
 func controlOf(stored []byte) (*chatv1.Control, error) {

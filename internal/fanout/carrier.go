@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -51,7 +52,9 @@ type part struct {
 	looked   time.Time     // when the log was read, or the last record came
 	hole     time.Time     // since when a record is missing below those handed over; zero: none is
 	took     time.Time     // when it was taken
+	aside    bool          // what was set aside in this life was tried again
 	settled  atomic.Uint64
+	stopped  atomic.Bool // by damage
 }
 
 type record struct {
@@ -102,7 +105,7 @@ func (c *carrier) take(ctx context.Context, p *part) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	p.lives, p.seen, p.saved = life, at, at
+	p.lives, p.seen, p.saved, p.aside = life, at, at, false
 	p.settled.Store(at)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -259,7 +262,11 @@ func (c *carrier) failed(p *part, what string, err error) {
 		p.close()
 		return
 	}
-	c.worker.deps.Logger.Warn(what, "partition", p.partition, "error", err)
+	level := slog.LevelWarn
+	if errors.Is(err, timeline.ErrDamaged) {
+		level = slog.LevelError
+	}
+	c.worker.deps.Logger.Log(context.Background(), level, what, "partition", p.partition, "error", err)
 }
 
 // try carries a partition, unless it failed just now: the others do not wait for it.
@@ -272,8 +279,10 @@ func (c *carrier) try(ctx context.Context, p *part) {
 	}
 	open, err := c.take(ctx, p)
 	if open {
+		c.tryAside(ctx, p)
 		err = c.carry(ctx, p)
 	}
+	p.stopped.Store(errors.Is(err, timeline.ErrDamaged))
 	if err == nil || ctx.Err() != nil {
 		p.wait = 0
 		return
@@ -374,24 +383,14 @@ func (c *carrier) hand(ctx context.Context, p *part, seq uint64, entries []timel
 	}
 	b := &batch{record: seq, items: make([]item, 0, len(entries))}
 	for i := range entries {
-		e := &entries[i]
-		conversation := id.Conversation(e.Key.ID)
-		control := controlOf(e.Payload)
-		if control != nil {
-			if err := c.worker.deps.Chat.Applied(ctx, conversation, e.Seq); err != nil {
-				return err
-			}
+		items, err := c.address(ctx, b.items, &entries[i])
+		if err != nil {
+			err = c.setAside(ctx, entries[i].Key, entries[i].Seq, err)
 		}
-		if control.GetAction() == chatv1.Control_ACTION_ACCESS {
-			continue // for nodes alone: it says nothing to members, and is not to tell that there was a block
-		}
-		members, large, err := c.worker.deps.Chat.Audience(ctx, conversation, e.Seq)
 		if err != nil {
 			return err
 		}
-		it := item{kind: message.DeliverEntry, conversation: conversation, seq: e.Seq, counted: e.Counted, body: e.Payload, members: members, large: large}
-		b.items = append(b.items, it)
-		b.items = follow(b.items, it, control)
+		b.items = items
 	}
 	if err := c.worker.give(ctx, b); err != nil {
 		return err
@@ -405,10 +404,33 @@ func (c *carrier) hand(ctx context.Context, p *part, seq uint64, entries []timel
 	return nil
 }
 
+// address adds to items what an entry says to whom.
+func (c *carrier) address(ctx context.Context, items []item, e *timeline.Committed) ([]item, error) {
+	var stored message.Entry
+	if err := stored.Decode(e.Payload); err != nil { // who has it in their stream could not sync
+		return items, errors.Join(timeline.ErrDamaged, err)
+	}
+	conversation := id.Conversation(e.Key.ID)
+	control := controlOf(&stored)
+	if control != nil {
+		if err := c.worker.deps.Chat.Applied(ctx, conversation, e.Seq); err != nil {
+			return items, err
+		}
+	}
+	if control.GetAction() == chatv1.Control_ACTION_ACCESS {
+		return items, nil // for nodes alone: it says nothing to members, and is not to tell that there was a block
+	}
+	members, large, err := c.worker.deps.Chat.Audience(ctx, conversation, e.Seq)
+	if err != nil {
+		return items, err
+	}
+	it := item{kind: message.DeliverEntry, conversation: conversation, seq: e.Seq, counted: e.Counted, body: e.Payload, members: members, large: large}
+	return follow(append(items, it), it, control), nil
+}
+
 // controlOf gives what a control entry says, nil for any other.
-func controlOf(stored []byte) *chatv1.Control {
-	var e message.Entry
-	if !message.IsControl(stored) || e.Decode(stored) != nil {
+func controlOf(e *message.Entry) *chatv1.Control {
+	if !e.Control {
 		return nil
 	}
 	var content chatv1.Content

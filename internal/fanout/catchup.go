@@ -75,7 +75,7 @@ func (c *carrier) readAll(ctx context.Context, records []timeline.Record) ([][]t
 	}
 	all := make([][]timeline.Committed, len(records))
 	entries, err := c.worker.deps.Log.GetMost(ctx, refs, handedOverBytes)
-	if errors.Is(err, timeline.ErrTooMuch) || err == nil && uint64(len(entries)) != count {
+	if errors.Is(err, timeline.ErrTooMuch) || errors.Is(err, timeline.ErrDamaged) || err == nil && uint64(len(entries)) != count {
 		return all, nil
 	}
 	if err != nil {
@@ -106,6 +106,9 @@ func (c *carrier) read(ctx context.Context, r timeline.Record) ([]timeline.Commi
 		all += ref.To - ref.From + 1
 	}
 	entries, err := c.worker.deps.Log.Get(ctx, r.Refs)
+	if errors.Is(err, timeline.ErrDamaged) {
+		return c.readSingly(ctx, r)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -49,13 +49,24 @@ type Presence interface {
 	Followers(conversation id.Conversation) []string
 }
 
+// Aside keeps the places of entries that cannot be carried, since something stored is damaged: durably, where an operator sees them.
+type Aside interface {
+	// Put may be repeated.
+	Put(ctx context.Context, key timeline.Key, seq uint64, why string) error
+	// List gives some of a partition's, one entry each.
+	List(ctx context.Context, partition uint16) ([]timeline.Ref, error)
+	Drop(ctx context.Context, key timeline.Key, seq uint64) error
+}
+
 // Deps are what a Worker needs.
 type Deps struct {
 	Log      timeline.Log
 	Chat     Chat
 	Presence Presence
 	Bus      bus.Bus
-	Logger   *slog.Logger
+	// Aside: what is damaged is put there, and the partition goes on; nil: the partition stops at it.
+	Aside  Aside
+	Logger *slog.Logger
 	// Node is this node's name. Holder gives the node that has a partition, "" for none; nil where no other node is, and this one
 	// has all that it was told to begin.
 	Node   string
@@ -76,6 +87,7 @@ type Worker struct {
 	tellings sync.Pool // of *telling
 	carried  atomic.Uint64
 	unknown  atomic.Uint64
+	aside    atomic.Uint64
 }
 
 const (
@@ -185,6 +197,21 @@ func (w *Worker) Carried() uint64 { return w.carried.Load() }
 
 // Unknown is the number of things that other nodes gave and told since the start, of kinds that this release does not know.
 func (w *Worker) Unknown() uint64 { return w.unknown.Load() }
+
+// SetAside is the number of entries that could not be carried since the start, and were put to Aside.
+func (w *Worker) SetAside() uint64 { return w.aside.Load() }
+
+// Stopped is the number of partitions that this node works and that go no further, since their records are damaged.
+func (w *Worker) Stopped() (n int) {
+	for _, c := range w.carriers {
+		for _, p := range c.parts {
+			if p.stopped.Load() {
+				n++
+			}
+		}
+	}
+	return n
+}
 
 // Notify appends an event (a body as message.AppendBody makes) to users' inboxes and delivers it. It returns when all
 // is appended; the caller repeats it after an error, since the event's durable cause is the caller's.

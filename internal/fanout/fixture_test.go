@@ -115,6 +115,7 @@ type stage struct {
 	chat   *members
 	room   fanout.Chat // instead of chat, where it is not nil
 	where  fanout.Presence
+	aside  fanout.Aside
 	bus    *membus.Bus
 	worker atomic.Pointer[fanout.Worker] // nil: none is told of commits
 	deaf   atomic.Bool                   // of every second batch the worker is not told
@@ -187,7 +188,7 @@ func (s *stage) start() {
 	if s.room != nil {
 		room = s.room
 	}
-	w := fanout.New(fanout.Deps{Log: s.log, Chat: room, Presence: s.where, Bus: s.bus, Logger: slog.New(slog.DiscardHandler)})
+	w := fanout.New(fanout.Deps{Log: s.log, Chat: room, Presence: s.where, Bus: s.bus, Aside: s.aside, Logger: slog.New(slog.DiscardHandler)})
 	for p := range timeline.Partitions {
 		w.Begin(p)
 	}

@@ -17,6 +17,8 @@ var (
 	ErrIDReuse = errs.New(errs.Conflict, "id_reuse", "this client message id was used for another message; use a new one")
 	// ErrBusy: the append queue is full.
 	ErrBusy = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "the server is busy; try again", Retry: 200e6}
+	// ErrDamaged: what is stored cannot be read, and will not be by trying again.
+	ErrDamaged = errs.New(errs.Internal, "damaged", "the server's store is damaged; its operator must run rialto verify")
 	// ErrTooMuch: the entries asked for have more bytes than the caller wants at once; ask for fewer.
 	ErrTooMuch = errs.New(errs.Exhausted, "too_much", "ask for less at once")
 	// ErrClosed: the log is closing.

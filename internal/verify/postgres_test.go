@@ -24,6 +24,7 @@ func TestPostgres(t *testing.T) {
 		{`DELETE FROM log_records`, "delivery"},
 		{`UPDATE members SET leave_seq = 0`, "members"},
 		{`UPDATE views SET read_seq = 9`, "cursors"},
+		{`INSERT INTO set_aside VALUES (77, 5, 'torn')`, "damaged"},
 	} {
 		place := sqltest.Schema(t, server)
 		log, err := pglog.Open(ctx, place, pglog.Options{})

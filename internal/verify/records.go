@@ -142,3 +142,16 @@ func (c *check) cursors() error {
 		return nil
 	})
 }
+
+// aside has the places of entries that fan-out could not carry.
+func (c *check) aside() error {
+	return c.each(`SELECT conversation, seq, why FROM set_aside`, func(r *sql.Rows) error {
+		var n, seq uint64
+		var why string
+		if err := r.Scan(&n, &seq, &why); err != nil {
+			return err
+		}
+		c.report.violate("damaged", fmt.Sprintf("conversation %d", n), "entry %d was set aside, and not carried to its members: %s", seq, why)
+		return nil
+	})
+}

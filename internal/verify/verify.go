@@ -26,7 +26,7 @@ import (
 
 // Violation is one broken promise.
 type Violation struct {
-	// Rule that is broken: sequence, counts, duplicate, access, author, inbox, delivery, members, cursors, records.
+	// Rule that is broken: sequence, counts, duplicate, access, author, inbox, delivery, members, cursors, records, damaged.
 	Rule string `json:"rule"`
 	// Where: a conversation or a user.
 	Where string `json:"where"`
@@ -185,7 +185,7 @@ type step struct {
 
 func (c *check) run(progress func(format string, args ...any), first ...step) (*Report, error) {
 	c.report, c.conversations, c.uncarried = &Report{}, map[uint64]*conversation{}, map[uint64][]timeline.Ref{}
-	for _, s := range append(first, step{"fan-out records", c.records}, step{"conversations", c.readConversations}, step{"members", c.members}, step{"streams", c.inboxes}, step{"cursors", c.cursors}) {
+	for _, s := range append(first, step{"fan-out records", c.records}, step{"conversations", c.readConversations}, step{"members", c.members}, step{"streams", c.inboxes}, step{"cursors", c.cursors}, step{"what was set aside", c.aside}) {
 		progress("reading %s …", s.name)
 		if err := s.run(); err != nil {
 			return nil, fmt.Errorf("reading %s: %w", s.name, err)

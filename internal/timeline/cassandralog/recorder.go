@@ -3,7 +3,6 @@ package cassandralog
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -33,8 +32,6 @@ func (r *ref) append(b []byte) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(b, r.segment), r.base), r.stamp)
 }
 
-var errDamaged = errors.New("a record is damaged")
-
 func decodeRefs(b []byte) (refs []ref, err error) {
 	for len(b) > 0 {
 		r := ref{key: timeline.Key{Kind: timeline.Kind(b[0])}}
@@ -42,7 +39,7 @@ func decodeRefs(b []byte) (refs []ref, err error) {
 		for _, v := range []*uint64{&r.key.ID, &r.segment, &r.base, &r.stamp} {
 			n, size := binary.Uvarint(b)
 			if size <= 0 {
-				return nil, errDamaged
+				return nil, timeline.ErrDamaged
 			}
 			*v, b = n, b[size:]
 		}

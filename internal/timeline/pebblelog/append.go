@@ -296,7 +296,7 @@ func (s *shard) findToken(f *forming, a *timeline.Append) (bool, error) {
 	}
 	if !ok {
 		if head, err := s.log.head(a.Key); err != nil || seq >= head {
-			return false, errors.Join(err, errDamaged)
+			return false, errors.Join(err, timeline.ErrDamaged)
 		}
 		a.Seq, a.Duplicate = seq, true
 		return true, nil

@@ -85,13 +85,13 @@ func (l *Log) Export(ctx context.Context, p Part, after []byte, do func(place []
 // decodeRow reads a row; nothing of it aliases key or value.
 func decodeRow(key, value []byte) (r timeline.Row, err error) {
 	if len(key) < 2 {
-		return r, errDamaged
+		return r, timeline.ErrDamaged
 	}
 	number := func(at int) uint64 { return binary.BigEndian.Uint64(key[at:]) }
 	named := func(at int) timeline.Key { return timeline.Key{Kind: timeline.Kind(key[at]), ID: number(at + 1)} }
 	lengths := map[byte]int{rowAuthor: 18, rowEntry: 18, rowHead: 10, rowToken: 34, rowCheckpoint: 3, rowRecord: 11, rowSum: 26, rowTail: 10}
 	if lengths[key[0]] != len(key) {
-		return r, errDamaged
+		return r, timeline.ErrDamaged
 	}
 	switch key[0] {
 	case rowAuthor:

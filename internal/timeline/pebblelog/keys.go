@@ -2,7 +2,6 @@ package pebblelog
 
 import (
 	"encoding/binary"
-	"errors"
 
 	"github.com/rialto-im/rialto/internal/timeline"
 )
@@ -55,8 +54,6 @@ func checkpointKey(b []byte, partition uint16) []byte {
 	return binary.BigEndian.AppendUint16(append(b, rowCheckpoint), partition)
 }
 
-var errDamaged = errors.New("a stored row is damaged; run rialto verify")
-
 // First byte of an entry's value.
 const (
 	formConversation = 1
@@ -76,11 +73,11 @@ func appendPost(b []byte, seq, prev uint64, payload []byte) []byte {
 // decodeEntry reads an entry's value. Payload aliases value.
 func decodeEntry(seq uint64, value []byte) (timeline.Entry, error) {
 	if len(value) < 2 {
-		return timeline.Entry{}, errDamaged
+		return timeline.Entry{}, timeline.ErrDamaged
 	}
 	v, n := binary.Uvarint(value[1:])
 	if n <= 0 {
-		return timeline.Entry{}, errDamaged
+		return timeline.Entry{}, timeline.ErrDamaged
 	}
 	e := timeline.Entry{Seq: seq, Payload: value[1+n:]}
 	switch value[0] {
@@ -88,11 +85,11 @@ func decodeEntry(seq uint64, value []byte) (timeline.Entry, error) {
 		e.Counted, e.Prev = v, seq-1
 	case formInbox:
 		if v == 0 || v > seq {
-			return timeline.Entry{}, errDamaged
+			return timeline.Entry{}, timeline.ErrDamaged
 		}
 		e.Prev = seq - v
 	default:
-		return timeline.Entry{}, errDamaged
+		return timeline.Entry{}, timeline.ErrDamaged
 	}
 	return e, nil
 }
@@ -107,7 +104,7 @@ func uvarints(b []byte, into ...*uint64) error {
 	for _, p := range into {
 		v, n := binary.Uvarint(b)
 		if n <= 0 {
-			return errDamaged
+			return timeline.ErrDamaged
 		}
 		*p, b = v, b[n:]
 	}
@@ -130,13 +127,13 @@ func decodeRefs(b []byte) ([]timeline.Ref, error) {
 		for _, p := range []*uint64{&r.Key.ID, &r.From, &more} {
 			v, n := binary.Uvarint(b)
 			if n <= 0 {
-				return nil, errDamaged
+				return nil, timeline.ErrDamaged
 			}
 			*p, b = v, b[n:]
 		}
 		r.To = r.From + more
 		if r.To < r.From {
-			return nil, errDamaged
+			return nil, timeline.ErrDamaged
 		}
 		refs = append(refs, r)
 	}

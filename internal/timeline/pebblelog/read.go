@@ -3,6 +3,8 @@ package pebblelog
 import (
 	"context"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -57,9 +59,22 @@ func (a *arena) copy(b []byte) []byte {
 func entryOf(it *pebble.Iterator, a *arena) (timeline.Entry, error) {
 	value, err := it.ValueAndErr()
 	if err != nil {
-		return timeline.Entry{}, err
+		return timeline.Entry{}, damage(err)
 	}
-	return decodeEntry(seqOf(it.Key()), a.copy(value))
+	seq := seqOf(it.Key())
+	e, err := decodeEntry(seq, a.copy(value))
+	if err != nil {
+		return e, fmt.Errorf("entry %d of %c%d: %w", seq, it.Key()[1], binary.BigEndian.Uint64(it.Key()[2:]), err)
+	}
+	return e, nil
+}
+
+// damage tells a block that is damaged from other failures.
+func damage(err error) error {
+	if pebble.IsCorruptionError(err) {
+		return errors.Join(timeline.ErrDamaged, err)
+	}
+	return err
 }
 
 // Read gives entries above after, rising.
@@ -87,7 +102,7 @@ func (l *Log) Read(ctx context.Context, k timeline.Key, above uint64, limit int)
 			return nil, ctx.Err()
 		}
 	}
-	return entries, it.Error()
+	return entries, damage(it.Error())
 }
 
 // ReadBack gives entries below before, falling.
@@ -116,7 +131,7 @@ func (l *Log) ReadBack(ctx context.Context, k timeline.Key, before uint64, limit
 			return nil, ctx.Err()
 		}
 	}
-	return entries, it.Error()
+	return entries, damage(it.Error())
 }
 
 // Get gives the entries of refs, in the order of refs.
@@ -200,7 +215,7 @@ func (l *Log) GetMost(ctx context.Context, refs []timeline.Ref, bytes int) ([]ti
 			return nil, ctx.Err()
 		}
 	}
-	return slices.DeleteFunc(found, func(e timeline.Entry) bool { return e.Seq == 0 }), it.Error()
+	return slices.DeleteFunc(found, func(e timeline.Entry) bool { return e.Seq == 0 }), damage(it.Error())
 }
 
 // Tail of a timeline.

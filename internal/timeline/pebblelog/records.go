@@ -37,7 +37,7 @@ func (l *Log) Records(_ context.Context, partition uint16, above uint64, limit i
 		}
 		value, err := it.ValueAndErr()
 		if err != nil {
-			return nil, err
+			return nil, damage(err)
 		}
 		refs, err := decodeRefs(value)
 		if err != nil {
@@ -45,7 +45,7 @@ func (l *Log) Records(_ context.Context, partition uint16, above uint64, limit i
 		}
 		records = append(records, timeline.Record{Seq: seq, Refs: refs})
 	}
-	return records, it.Error()
+	return records, damage(it.Error())
 }
 
 // Checkpoint of a partition.

@@ -1,0 +1,211 @@
+package fanout_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/message"
+	"github.com/rialto-im/rialto/internal/timeline"
+	"github.com/rialto-im/rialto/internal/timeline/memlog"
+)
+
+// torn is a log in which one entry is damaged, or all records of a partition, until it is mended.
+type torn struct {
+	timeline.Log
+	entry  timeline.Ref
+	record atomic.Int64 // partition, -1: none
+	mended atomic.Bool
+}
+
+func (l *torn) Get(ctx context.Context, refs []timeline.Ref) ([]timeline.Entry, error) {
+	return l.GetMost(ctx, refs, 1<<30)
+}
+
+func (l *torn) GetMost(ctx context.Context, refs []timeline.Ref, bytes int) ([]timeline.Entry, error) {
+	hit := func(r timeline.Ref) bool {
+		return r.Key == l.entry.Key && r.From <= l.entry.From && r.To >= l.entry.From
+	}
+	if !l.mended.Load() && slices.ContainsFunc(refs, hit) {
+		return nil, fmt.Errorf("%w", timeline.ErrDamaged)
+	}
+	return l.Log.GetMost(ctx, refs, bytes)
+}
+
+func (l *torn) Records(ctx context.Context, p uint16, after uint64, limit int) ([]timeline.Record, error) {
+	if l.record.Load() == int64(p) {
+		return nil, timeline.ErrDamaged
+	}
+	return l.Log.Records(ctx, p, after, limit)
+}
+
+// stateless is a chat room that has lost the state of a conversation, until it is mended.
+type stateless struct {
+	*members
+	lost   id.Conversation
+	mended atomic.Bool
+}
+
+func (r *stateless) Audience(ctx context.Context, c id.Conversation, seq uint64) ([]id.User, bool, error) {
+	if c == r.lost && !r.mended.Load() {
+		return nil, false, fmt.Errorf("its state: %w", timeline.ErrDamaged)
+	}
+	return r.members.Audience(ctx, c, seq)
+}
+
+// shelf is an Aside.
+type shelf struct {
+	mu   sync.Mutex // guards all
+	fail int        // so many calls
+	at   map[timeline.Ref]string
+}
+
+func (s *shelf) Put(_ context.Context, k timeline.Key, seq uint64, why string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fail--; s.fail >= 0 {
+		return errBroken
+	}
+	s.at[timeline.Ref{Key: k, From: seq, To: seq}] = why
+	return nil
+}
+
+func (s *shelf) List(_ context.Context, p uint16) (refs []timeline.Ref, err error) {
+	for _, r := range s.all() {
+		if r.Key.Partition() == p {
+			refs = append(refs, r)
+		}
+	}
+	return refs, nil
+}
+
+func (s *shelf) Drop(_ context.Context, k timeline.Key, seq uint64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.at, timeline.Ref{Key: k, From: seq, To: seq})
+	return nil
+}
+
+func (s *shelf) all() (refs []timeline.Ref) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for r := range s.at {
+		refs = append(refs, r)
+	}
+	slices.SortFunc(refs, func(a, b timeline.Ref) int { return int(a.Key.ID*100+a.From) - int(b.Key.ID*100+b.From) })
+	return refs
+}
+
+// inStream gives the seqs of a user's stream.
+func (s *stage) inStream(u id.User) (seqs []uint64) {
+	entries, err := s.log.Read(s.t.Context(), inbox(u), 0, 100)
+	must(s.t, err)
+	for _, e := range entries {
+		_, seq, _, err := message.DecodeInbox(e.Payload)
+		must(s.t, err)
+		seqs = append(seqs, seq)
+	}
+	return seqs
+}
+
+// One damaged entry keeps nobody else waiting, and is not forgotten: it reaches its members when it can be read again.
+func TestDamageIsSetAside(t *testing.T) {
+	// All of one partition: of the first an entry cannot be read, of the second one says nothing, of the third the state is lost.
+	var of []id.Conversation
+	for c := id.Conversation(1); len(of) < 4; c++ {
+		if conversation(c).Partition() == conversation(1).Partition() {
+			of = append(of, c)
+		}
+	}
+	log, kept := &torn{entry: timeline.Ref{Key: conversation(of[0]), From: 2, To: 2}}, &shelf{fail: 2, at: map[timeline.Ref]string{}}
+	log.record.Store(-1)
+	s := newStage(t, func(l timeline.Listener) timeline.Log { log.Log = memlog.New(l); return log })
+	room := &stateless{members: s.chat, lost: of[2]}
+	s.room, s.aside = room, kept
+	for i, c := range of {
+		s.chat.of[c] = []id.User{id.User(i + 1)}
+	}
+	for seq := range 3 {
+		var done sync.WaitGroup
+		for i, c := range of {
+			payload := textEntry(fmt.Sprint(seq))
+			if i == 1 && seq == 1 {
+				payload = []byte{0xff}
+			}
+			s.append(c, payload, &done)
+		}
+		done.Wait()
+	}
+	streams := func(want ...[]uint64) {
+		t.Helper()
+		for i, seqs := range want {
+			if got := s.inStream(id.User(i + 1)); !slices.Equal(got, seqs) {
+				t.Errorf("user %d has got %v, want %v", i+1, got, seqs)
+			}
+		}
+	}
+	asides := func(want ...[2]uint64) {
+		t.Helper()
+		var got [][2]uint64
+		for _, r := range kept.all() {
+			got = append(got, [2]uint64{uint64(slices.Index(of, id.Conversation(r.Key.ID))), r.From})
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("set aside are %v, want %v", got, want)
+		}
+	}
+	s.start()
+	s.settle()
+	streams([]uint64{1, 3}, []uint64{1, 3}, nil, []uint64{1, 2, 3})
+	asides([2]uint64{0, 2}, [2]uint64{1, 2}, [2]uint64{2, 1}, [2]uint64{2, 2}, [2]uint64{2, 3})
+	if n := s.worker.Load().SetAside(); n < 5 {
+		t.Errorf("%d were counted", n)
+	}
+	s.stop()
+
+	log.mended.Store(true)
+	room.mended.Store(true)
+	s.start()
+	s.settle()
+	streams([]uint64{1, 3, 2}, []uint64{1, 3}, []uint64{1, 2, 3}, []uint64{1, 2, 3})
+	asides([2]uint64{1, 2})
+	s.stop()
+	must(t, s.log.Close())
+}
+
+// Where nobody knows what comes next the partition stops, is counted for as long, and others go on.
+func TestDamagedRecordsStopTheirPartition(t *testing.T) {
+	log := &torn{}
+	log.mended.Store(true)
+	s := newStage(t, func(l timeline.Listener) timeline.Log { log.Log = memlog.New(l); return log })
+	s.aside = &shelf{at: map[timeline.Ref]string{}}
+	stuck, other := id.Conversation(1), id.Conversation(2)
+	for conversation(other).Partition() == conversation(stuck).Partition() {
+		other++
+	}
+	s.chat.of[stuck], s.chat.of[other] = []id.User{1}, []id.User{2}
+	log.record.Store(int64(conversation(stuck).Partition()))
+	var done sync.WaitGroup
+	s.append(stuck, textEntry("a"), &done)
+	s.append(other, textEntry("b"), &done)
+	done.Wait()
+	s.start()
+	for s.worker.Load().Stopped() != 1 || len(s.inStream(2)) == 0 {
+		runtime.Gosched()
+	}
+	if got := s.inStream(1); got != nil {
+		t.Errorf("it went on with %v", got)
+	}
+	log.record.Store(-1)
+	s.settle()
+	if got := s.inStream(1); len(got) != 1 || s.worker.Load().Stopped() != 0 {
+		t.Errorf("mended, it has got %v, and %d are stopped", got, s.worker.Load().Stopped())
+	}
+	s.stop()
+	must(t, s.log.Close())
+}

@@ -1,0 +1,47 @@
+package job_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rialto-im/rialto/internal/clock"
+	"github.com/rialto-im/rialto/internal/job"
+	"github.com/rialto-im/rialto/internal/timeline"
+)
+
+// TestAside: places are there once however often they are put, by partition, until they are dropped, also for who comes later.
+func TestAside(t *testing.T) {
+	ctx := t.Context()
+	db, _ := open(t)
+	a, err := job.NewAside(ctx, db, clock.System{})
+	must(t, err)
+	mine := timeline.Key{Kind: timeline.Conversation, ID: 1}
+	other := timeline.Key{Kind: timeline.Conversation, ID: 2}
+	for other.Partition() == mine.Partition() {
+		other.ID++
+	}
+	far := timeline.Key{Kind: timeline.Conversation, ID: 1 << 62}
+	for far.Partition() != mine.Partition() {
+		far.ID++
+	}
+	for range 2 {
+		must(t, a.Put(ctx, far, 1, "torn"))
+		must(t, a.Put(ctx, mine, 8, "torn"))
+		must(t, a.Put(ctx, mine, 7, "torn"))
+		must(t, a.Put(ctx, other, 7, "torn"))
+	}
+	again, err := job.NewAside(ctx, db, clock.System{})
+	must(t, err)
+	list := func(want ...timeline.Ref) {
+		t.Helper()
+		got, err := again.List(ctx, mine.Partition())
+		if must(t, err); !slices.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+	}
+	at := func(k timeline.Key, seq uint64) timeline.Ref { return timeline.Ref{Key: k, From: seq, To: seq} }
+	list(at(mine, 7), at(mine, 8), at(far, 1))
+	must(t, again.Drop(ctx, mine, 7))
+	must(t, again.Drop(ctx, mine, 7))
+	list(at(mine, 8), at(far, 1))
+}
