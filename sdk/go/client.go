@@ -47,6 +47,9 @@ type Config struct {
 	Handler func(Event)
 	// MaxWait bounds the wait before the next try to connect; by default 30 s.
 	MaxWait time.Duration
+	// OpenWithin bounds a try to connect, from its beginning to the server's first word, after which there is another, which may lead
+	// to another node; by default 10 s.
+	OpenWithin time.Duration
 	// HTTP makes calls, opens sockets and carries files, which its timeout does not bound; by default one with a timeout of 30 s.
 	HTTP *http.Client
 	// Logger is told of lost connections, and never of texts or tokens; by default nobody is.
@@ -137,6 +140,9 @@ func New(config Config) (*Client, error) {
 	}
 	if config.MaxWait <= 0 {
 		config.MaxWait = longestWait
+	}
+	if config.OpenWithin <= 0 {
+		config.OpenWithin = openWithin
 	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)

@@ -350,6 +350,28 @@ func TestGoodbyes(t *testing.T) {
 	}
 }
 
+// TestASilentNode: one that takes a connection and does not answer, or says nothing then, is given up, and another tried.
+func TestASilentNode(t *testing.T) {
+	s := start(t, &server{
+		silent: func(n int) (before, after bool) { return n == 1, n == 2 },
+		script: func(_ int, c *conn) {
+			c.store(c.sends())
+			c.untilGone()
+		}})
+	s.openWithin = 200 * time.Millisecond
+	c, _ := s.client(nil)
+	wait := c.Queue(7, &chatv1.Content{Kind: &chatv1.Content_Text{Text: "hello"}})
+	run(t, c)
+	if _, err := wait(t.Context()); err != nil {
+		t.Error(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tries < 3 {
+		t.Errorf("it went out at try %d", s.tries)
+	}
+}
+
 // TestWithoutSockets a client chats by calls.
 func TestWithoutSockets(t *testing.T) {
 	s := start(t, &server{refuse: 503, sync: stream(4)})

@@ -29,10 +29,15 @@ type server struct {
 
 	// script serves the n-th connection, from 1; when it returns, the connection breaks.
 	script func(n int, c *conn)
+	// silent tells of the n-th try, from 1, whether it gets no answer, or no word after it.
+	silent func(n int) (before, after bool)
+	// openWithin of its clients.
+	openWithin time.Duration
 	// refuse answers each handshake with this status.
 	refuse int
 
 	mu        sync.Mutex // guards all below
+	tries     int
 	dials     int
 	tail      *chatv1.Position
 	sync      func(after *chatv1.Position) *chatv1.SyncResponse
@@ -141,6 +146,18 @@ func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 	}
 	s.scripts.Add(1)
 	defer s.scripts.Done()
+	s.mu.Lock()
+	s.tries++
+	try := s.tries
+	s.mu.Unlock()
+	before, after := false, false
+	if s.silent != nil {
+		before, after = s.silent(try)
+	}
+	if before {
+		<-r.Context().Done()
+		return
+	}
 	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{"rialto.v1.proto"}})
 	if err != nil {
 		s.t.Error(err)
@@ -148,6 +165,10 @@ func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 	}
 	ws.SetReadLimit(1 << 20)
 	defer ws.CloseNow()
+	if after {
+		(&conn{s.t, r.Context(), ws}).untilGone()
+		return
+	}
 	s.mu.Lock()
 	s.dials++
 	n, tail := s.dials, s.tail
@@ -225,7 +246,7 @@ func refusal(code connect.Code, e *gatewayv1.Error) error {
 func (s *server) client(store rialto.Store) (*rialto.Client, <-chan rialto.Event) {
 	s.t.Helper()
 	events := make(chan rialto.Event, 10_000)
-	c, err := rialto.New(rialto.Config{URL: s.url, Store: store, MaxWait: time.Millisecond, Handler: func(e rialto.Event) {
+	c, err := rialto.New(rialto.Config{URL: s.url, Store: store, MaxWait: time.Millisecond, OpenWithin: s.openWithin, Handler: func(e rialto.Event) {
 		if e.Online == nil {
 			events <- e
 		}

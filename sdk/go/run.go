@@ -21,6 +21,7 @@ import (
 const (
 	firstWait   = 250 * time.Millisecond
 	longestWait = 30 * time.Second
+	openWithin  = 10 * time.Second
 	pollAfter   = 3 // failed connections, after which calls take the socket's place
 	answerTime  = 30 * time.Second
 	mostInFrame = 100
@@ -175,13 +176,16 @@ func (s *socket) write(f *gatewayv1.ClientFrame) {
 	}
 }
 
+var errSilent = errors.New("rialto: the server took the connection, and says nothing")
+
 // serve runs one connection. opened tells whether Hello came; retry is how long the server asks to stay away.
 func (c *Client) serve(ctx context.Context) (opened bool, retry time.Duration, err error) {
 	token, err := c.token(ctx, "")
 	if err != nil {
 		return false, 0, err
 	}
-	dial, cancelDial := context.WithTimeout(ctx, answerTime)
+	openBy := time.Now().Add(c.config.OpenWithin)
+	dial, cancelDial := context.WithDeadline(ctx, openBy)
 	conn, res, err := websocket.Dial(dial, "ws"+strings.TrimPrefix(c.config.URL, "http")+"/v1/socket", &websocket.DialOptions{
 		HTTPClient: c.config.HTTP, Subprotocols: []string{"rialto.v1.proto"}, HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}})
 	cancelDial()
@@ -199,6 +203,8 @@ func (c *Client) serve(ctx context.Context) (opened bool, retry time.Duration, e
 	conn.SetReadLimit(64 << 20)
 	sctx, fail := context.WithCancelCause(ctx)
 	s := &socket{conn: conn, ctx: sctx, fail: fail, heard: make(chan struct{}, 1), again: make(chan struct{}, 1), more: make(chan struct{}, 1)}
+	opening := time.AfterFunc(time.Until(openBy), func() { fail(errSilent) })
+	defer opening.Stop()
 	var group sync.WaitGroup
 	group.Go(s.writing)
 	defer func() {
@@ -237,6 +243,7 @@ func (c *Client) serve(ctx context.Context) (opened bool, retry time.Duration, e
 		}
 		if f.Hello != nil && !opened {
 			opened = true
+			opening.Stop()
 			if err := c.greeted(sctx, s, f.Hello, &group); err != nil {
 				return opened, retry, err
 			}

@@ -42,6 +42,8 @@ export interface ClientOptions {
   fetch?: typeof fetch;
   now?: () => number;
   random?: () => number;
+  /** How long a try to connect may take, from its ticket to the server's first word, before the next; 10 s unless set. */
+  openTimeoutMs?: number;
 }
 
 export interface ClientEvents {
@@ -116,6 +118,7 @@ export class Client {
       fetch: options.fetch ?? globalThis.fetch.bind(globalThis),
       now: options.now ?? Date.now,
       random: options.random ?? Math.random,
+      openTimeoutMs: options.openTimeoutMs ?? 10_000,
     };
     this.storage = options.storage ?? (typeof indexedDB === "undefined" ? memoryStorage() : indexedDBStorage());
     const invoke: Invoke = (method, input) => this.invoke(method, input);
@@ -218,6 +221,7 @@ export class Client {
       ticket: async () => (await this.account.createTicket({})).ticket,
       backoff: new Backoff(this.options.random, 500, 30_000),
       random: this.options.random,
+      openTimeoutMs: this.options.openTimeoutMs,
       onState: (s, why) => this.onSocket(s, why),
       onFrame: (f) => this.onFrame(f),
     });

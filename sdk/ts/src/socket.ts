@@ -28,6 +28,8 @@ export interface SocketDeps {
   ticket: () => Promise<string>;
   backoff: Backoff;
   random: () => number;
+  /** From the start of a try, its ticket included, to Hello. */
+  openTimeoutMs: number;
   onState: (state: SocketState, why: SocketEnd | undefined) => void;
   onFrame: (frame: ServerFrame) => void;
 }
@@ -43,8 +45,6 @@ export interface SocketEnd {
 const stableMs = 10_000;
 /** Close code: the credentials were not taken. The next try asks for a ticket, and so finds out whether the login is over. */
 const closeAuth = 4101;
-/** From the start of a try to Hello. */
-const openTimeoutMs = 15_000;
 /** From a ping to any frame at all. */
 const answerTimeoutMs = 10_000;
 const defaultHeartbeatMs = 25_000;
@@ -127,6 +127,8 @@ export class Socket {
     this.retryAtMs = 0;
     const attempt = ++this.attempt;
     const stale = () => attempt !== this.attempt || !this.wanted;
+    // A node that takes the connection and says nothing must not keep us: the next try may lead to another.
+    this.openTimer = setTimeout(() => this.lost({ code: 0, reason: "no answer", stay: false }), this.deps.openTimeoutMs);
     let ticket: string;
     try {
       ticket = await this.deps.ticket();
@@ -148,7 +150,6 @@ export class Socket {
     this.byeRetryMs = 0;
     this.byeEnd = undefined;
     ws.binaryType = "arraybuffer";
-    this.openTimer = setTimeout(() => this.lost({ code: 0, reason: "no answer", stay: false }), openTimeoutMs);
     ws.onmessage = (e: { data: string | ArrayBuffer }) => {
       if (ws === this.ws) this.receive(e.data);
     };

@@ -46,6 +46,14 @@ test("a lost receipt: the message goes again after the reconnect, and is there o
   expect(server.handshakes).toBe(2);
 });
 
+test("a server that takes a try to connect and stays silent is given up, and another is tried", async () => {
+  server.silent = ["ticket", "handshake", "hello"];
+  const c = await loggedIn(undefined, { openTimeoutMs: 300 });
+  expect(server.silent).toEqual([]);
+  expect(server.handshakes).toBeGreaterThanOrEqual(3);
+  await c.open(room);
+});
+
 test("one's own message is shown once, whether its push or its receipt comes first", async () => {
   const c = await loggedIn();
   await c.open(room);

@@ -1,6 +1,7 @@
 import { create, fromBinary, fromJson, toBinary, toJson, type DescMethodUnary, type JsonValue, type MessageInitShape } from "@bufbuild/protobuf";
 import { createServer, type IncomingMessage, type Server as HttpServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import { WebSocket, WebSocketServer } from "ws";
 import { AccountService, GraphService, type SessionSchema } from "../../src/gen/rialto/account/v1/account_pb.js";
 import { ChatService, EventSchema, type ConversationSchema, type Event } from "../../src/gen/rialto/chat/v1/chat_pb.js";
@@ -31,6 +32,8 @@ export class FakeServer {
   refreshes = 0;
   handshakes = 0;
   sockets = true;
+  /** What the next tries to connect get no answer to, one each. */
+  silent: ("ticket" | "handshake" | "hello")[] = [];
   /** Pushes of what is stored. */
   pushes = true;
   large: { conversation: string; lastSeq: bigint }[] = [];
@@ -44,6 +47,7 @@ export class FakeServer {
   private refresh = "refresh-0";
   private readonly stored = new Map<number, Message>();
   private readonly waiting: { done: () => boolean; resolve: () => void }[] = [];
+  private readonly held: Duplex[] = [];
   private readonly http: HttpServer;
   private readonly ws = new WebSocketServer({ noServer: true, handleProtocols: (p) => [...p][0] ?? false });
 
@@ -53,6 +57,10 @@ export class FakeServer {
       this.handshakes++;
       socket.on("error", () => {}); // as the client drops it first
       this.progress();
+      if (this.silent[0] === "handshake") {
+        this.silent.shift();
+        return void this.held.push(socket);
+      }
       if (!this.sockets) return socket.end("HTTP/1.1 403 Forbidden\r\n\r\n");
       this.ws.handleUpgrade(req, socket, head, (ws) => this.greet(ws));
     });
@@ -70,6 +78,7 @@ export class FakeServer {
 
   async stop(): Promise<void> {
     for (const ws of this.ws.clients) ws.terminate();
+    for (const socket of this.held) socket.destroy();
     this.http.closeAllConnections();
     await new Promise((resolve) => this.http.close(resolve));
   }
@@ -155,6 +164,7 @@ export class FakeServer {
   // --- the socket ---
 
   private greet(ws: WebSocket): void {
+    if (this.silent[0] === "hello") return void this.silent.shift();
     const tail = this.stream.at(-1);
     const hello = { user: me, device: "5", heartbeatMs: 25_000, clientSeq: BigInt(Math.max(0, ...this.stored.keys())), tail: { epoch: this.epoch, seq: tail?.seq ?? 0n } };
     ws.send(toBinary(ServerFrameSchema, create(ServerFrameSchema, { hello })));
@@ -193,6 +203,7 @@ export class FakeServer {
     const method = [AccountService, GraphService, ChatService].flatMap((s): DescMethodUnary[] => s.methods as DescMethodUnary[]).find((m) => `/${m.parent.typeName}/${m.name}` === req.url)!;
     this.calls.push(name);
     this.progress();
+    if (name === "CreateTicket" && this.silent[0] === "ticket") return void this.silent.shift();
     const open = name === "Login" || name === "Refresh";
     const refused = this.refuseCall?.(name) ?? (open || req.headers.authorization === `Bearer ${this.access}` ? undefined : { code: "unauthenticated", reason: "expired" });
     try {
