@@ -30,7 +30,12 @@ scripts/test-cluster.sh
 printf '\n== chaos: nodes, PostgreSQL and the ways between them are broken\n'
 CHAOS_DIR=$(mktemp -d)
 export CHAOS_DIR
-scripts/chaos.sh 1 5 --for 45s --every 5s --longest 10s --calm 4s
+scripts/chaos.sh 1 5 --for 45s --every 5s --longest 10s --calm 4s --noise 30s
+printf '\n== two releases side by side: nodes go from this build to one that stands for the next, and back as long as they may\n'
+go build -tags faults -o "$CHAOS_DIR/older" ./cmd/rialto
+go build -tags faults,nextprotocol -o "$CHAOS_DIR/newer" ./cmd/rialto
+go run ./internal/chaos/runchaos --older "$CHAOS_DIR/older" --binary "$CHAOS_DIR/newer" --dir "$CHAOS_DIR/mixed" --seed 3 --for 25s --every 4s --longest 6s --calm 3s --only rolling --noise 30s | tee "$CHAOS_DIR/mixed.txt"
+grep -q 'the older build was refused .*Upgrade this node' "$CHAOS_DIR/mixed.txt"
 rm -rf "$CHAOS_DIR"
 printf '\n== mutants: does each broken server fail its tests\n'
 scripts/mutants.sh

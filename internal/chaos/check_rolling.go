@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// late is a message that takes so long, while nodes are restarted one after the other.
+	// late is a message that takes so long, while nodes are restarted one after the other; or more, on a machine that is slow by itself.
 	late = 5 * time.Second
 	// after a rolling restart, and before it, nothing else is to have been broken for so long.
 	around = 10 * time.Second
@@ -45,6 +45,7 @@ func (m *material) restarted() (list []fault) {
 // rolling is the promise of a rolling restart: what is sent meanwhile by apps is acknowledged, and shown by all devices of all members,
 // each soon after the other.
 func rolling(m *material) *Verdict {
+	late := max(late, m.about.Noise)
 	v := verdict("ROLLING", fmt.Sprintf("a rolling restart: no send fails for good, and none is acknowledged or shown %v late", late))
 	windows := m.restarted()
 	during := func(t time.Duration) bool {

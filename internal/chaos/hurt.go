@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// look is how long an operator waits at least until the next node, to see that the others have the last one back.
+const look = 2 * time.Second
+
 // nemesis carries out a schedule.
 type nemesis struct {
 	cluster  *Cluster
@@ -104,7 +107,7 @@ func (n *nemesis) hurt(ctx context.Context, f Fault) error {
 			if err := errors.Join(c.Stop(whole, x), c.Start(whole, x)); err != nil {
 				return err
 			}
-			pause(ctx, f.For/time.Duration(len(c.Nodes)))
+			pause(ctx, max(look, f.For/time.Duration(len(c.Nodes))))
 		}
 		return nil
 	case Pause:

@@ -22,7 +22,7 @@ const (
 // then on nodes are restarted as they are.
 func (n *nemesis) exchange(ctx context.Context, f Fault) error {
 	c := n.cluster
-	wait := f.For / time.Duration(2*len(c.Nodes))
+	wait := max(look, f.For/time.Duration(2*len(c.Nodes)))
 	turn := n.turns
 	n.turns++
 	switch {

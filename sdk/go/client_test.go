@@ -160,6 +160,24 @@ func TestEachEventOnce(t *testing.T) {
 	}
 }
 
+// TestACallThatFailsIsNoReasonToReconnect: a sync may go to another node than the connection did, which stops just then.
+func TestACallThatFailsIsNoReasonToReconnect(t *testing.T) {
+	const last = 3
+	s := start(t, &server{away: 2, tail: &chatv1.Position{Epoch: 1, Seq: last}, sync: stream(last), script: func(n int, c *conn) {
+		if n > 1 {
+			c.Error("it gave a connection up that stood")
+		}
+		c.untilGone()
+	}})
+	c, events := s.client(nil)
+	run(t, c)
+	for want := uint64(1); want <= last; want++ {
+		if e := <-events; e.Message.GetSeq() != want {
+			t.Fatalf("%d came where %d was next", e.Message.GetSeq(), want)
+		}
+	}
+}
+
 // TestEventsWithoutABody: a message that has expired leaves its place in the stream, of which the handler is not told.
 func TestEventsWithoutABody(t *testing.T) {
 	empty := func(seq uint64) *chatv1.Event { return &chatv1.Event{Epoch: 1, Seq: seq, Prev: seq - 1} }

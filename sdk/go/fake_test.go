@@ -41,6 +41,7 @@ type server struct {
 	dials     int
 	tail      *chatv1.Position
 	sync      func(after *chatv1.Position) *chatv1.SyncResponse
+	away      int // syncs, the next ones, that another node would have to answer, which stops
 	history   func(*chatv1.HistoryRequest) *chatv1.HistoryResponse
 	refreshes int
 	access    string
@@ -206,6 +207,10 @@ func (s *server) GetConversation(_ context.Context, r *connect.Request[chatv1.Ge
 func (s *server) Sync(_ context.Context, r *connect.Request[chatv1.SyncRequest]) (*connect.Response[chatv1.SyncResponse], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.away > 0 {
+		s.away--
+		return nil, connect.NewError(connect.CodeUnavailable, nil)
+	}
 	if s.sync == nil {
 		return connect.NewResponse(&chatv1.SyncResponse{Next: r.Msg.After}), nil
 	}

@@ -22,6 +22,7 @@ const (
 	firstWait   = 250 * time.Millisecond
 	longestWait = 30 * time.Second
 	openWithin  = 10 * time.Second
+	syncTries   = 3 // more, while a connection stands
 	pollAfter   = 3 // failed connections, after which calls take the socket's place
 	answerTime  = 30 * time.Second
 	mostInFrame = 100
@@ -291,7 +292,7 @@ func (c *Client) greeted(ctx context.Context, s *socket, h *gatewayv1.Hello, gro
 	online := true
 	c.config.Handler(Event{Online: &online})
 	if behind {
-		if err := c.sync(ctx); err != nil {
+		if err := c.catchUp(ctx); err != nil {
 			return err
 		}
 	}
@@ -395,7 +396,7 @@ func (c *Client) take(ctx context.Context, s *socket, f *gatewayv1.ServerFrame) 
 		s.put(&gatewayv1.ClientFrame{Ack: &chatv1.Position{Epoch: last.Epoch, Seq: last.Seq}})
 	}
 	if f.Hint != nil {
-		if err := c.sync(ctx); err != nil {
+		if err := c.catchUp(ctx); err != nil {
 			return err
 		}
 	}
@@ -419,7 +420,7 @@ func (c *Client) pushed(ctx context.Context, e *chatv1.Event) error {
 	case e.Epoch < epoch || e.Epoch == epoch && e.Seq <= seq:
 		return nil
 	case e.Epoch != epoch && seq != 0, e.Prev != seq:
-		return c.sync(ctx)
+		return c.catchUp(ctx)
 	}
 	c.event(e, true)
 	return nil
@@ -454,6 +455,24 @@ func (c *Client) keep() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.save()
+}
+
+// catchUp syncs for a connection that stands. Calls may go to another node than it did, which stops just then: they are tried again
+// before the connection is given up for them.
+func (c *Client) catchUp(ctx context.Context) error {
+	for try := 0; ; try++ {
+		err := c.sync(ctx)
+		if err == nil || try == syncTries || connect.CodeOf(err) != connect.CodeUnavailable {
+			return err
+		}
+		t := time.NewTimer(time.Duration(rand.Int64N(int64(min(c.config.MaxWait, firstWait<<try)))))
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return err
+		}
+	}
 }
 
 // sync reads the stream from the position on.
