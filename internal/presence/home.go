@@ -50,7 +50,10 @@ func (h *home) lives() uint64 {
 
 // Begin makes this node the home of a partition's users and conversations. It is called when nobody else can give entries their
 // places in the users' streams any more: who is told of here from then on misses none that an earlier home delivered.
-func (s *Service) Begin(partition int) { s.turn(partition, newLife()) }
+func (s *Service) Begin(partition int) {
+	s.begun.Add(1)
+	s.turn(partition, newLife())
+}
 
 // End is told when the partition is this node's no longer.
 func (s *Service) End(partition int) { s.turn(partition, 0) }
@@ -136,6 +139,7 @@ func (s *Service) hear(a *announcement) []byte {
 		r = &register{life: newLife(), number: a.number, heard: s.now()}
 		h.registers[a.node] = r
 		h.mu.Unlock()
+		s.retold.Add(1)
 		return (&answer{code: answerTaken, life: r.life}).append(nil)
 	case r == nil || r.life != a.life:
 		h.mu.Unlock()

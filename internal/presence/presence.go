@@ -80,6 +80,8 @@ type Service struct {
 	sets   sets
 	parts  []*part // of the partitions; none where no other node is
 
+	begun, retold atomic.Uint64 // for Figures
+
 	followed sync.RWMutex // guards follows
 	follows  map[id.Conversation]bool
 
