@@ -253,6 +253,8 @@ func (n *nemesis) hurtBase(ctx context.Context, f Fault) error {
 		return n.database.Failover(ctx, false, f.For/2)
 	case FailoverOff:
 		return n.database.Failover(ctx, true, f.For/2)
+	case Vanish:
+		return n.database.Vanish(ctx, n.cluster.without, f.For/2)
 	default:
 		return n.database.StandbyGone(ctx, f.For/2)
 	}

@@ -37,6 +37,7 @@ const (
 	BaseDisk    = "postgres-disk"     // its disk takes few writes in a second
 	Failover    = "postgres-failover" // it is killed, and the standby promoted
 	FailoverOff = "postgres-takeover" // it is held, and the standby promoted
+	Vanish      = "postgres-vanish"   // no packet reaches it, or leaves it; the standby is promoted; and then it is there again
 	NoStandby   = "postgres-alone"    // the standby is killed; commits wait, then go on without it
 )
 
@@ -70,7 +71,7 @@ func (f Fault) text(nodes []*Node) string {
 // kinds with how often they come, of those that a cluster of so many nodes with some engines can suffer.
 func kinds(nodes int, engines []string) (list []string) {
 	often := map[string]int{Kill: 4, KillSoon: 1, KillAll: 1, Stop: 2, Pause: 3, NoBase: 2, DeafBase: 1, MuteBase: 1, NoPeople: 2, DeafPeople: 1, MutePeople: 1, Slow: 2, Resets: 2, Clock: 2,
-		BaseCrash: 2, BasePause: 2, BaseSlow: 1, BaseDisk: 2, Failover: 2, FailoverOff: 1, NoStandby: 1}
+		BaseCrash: 2, BasePause: 2, BaseSlow: 1, BaseDisk: 2, Failover: 2, FailoverOff: 1, Vanish: 2, NoStandby: 1}
 	if nodes > 1 {
 		for k, n := range map[string]int{Rolling: 1, Alone: 3, Deaf: 2, Mute: 2, Cut: 2} {
 			often[k] = n
@@ -93,7 +94,7 @@ func onNode(kind string) bool {
 
 // onBase tells whether a kind is PostgreSQL's.
 func onBase(kind string) bool {
-	return slices.Contains([]string{BaseCrash, BasePause, BaseSlow, BaseDisk, Failover, FailoverOff, NoStandby}, kind)
+	return slices.Contains([]string{BaseCrash, BasePause, BaseSlow, BaseDisk, Failover, FailoverOff, Vanish, NoStandby}, kind)
 }
 
 // Plan of faults.
@@ -191,7 +192,17 @@ func (f Fault) beside(g Fault) bool {
 	if onNode(f.Kind) && onNode(g.Kind) {
 		return f.Node != g.Node
 	}
+	for _, k := range []string{f.Kind, g.Kind} {
+		if onWaysToBase(k) && (f.Kind == Vanish || g.Kind == Vanish) { // the same ways
+			return false
+		}
+	}
 	return on(f.Kind) != "" && on(g.Kind) != "" && on(f.Kind) != on(g.Kind)
+}
+
+// onWaysToBase tells whether a kind is on those of a node.
+func onWaysToBase(kind string) bool {
+	return slices.Contains([]string{NoBase, DeafBase, MuteBase, Cut, Slow}, kind)
 }
 
 // on tells what a kind is on; "" is all.
