@@ -60,6 +60,7 @@ type part struct {
 type record struct {
 	seq     uint64
 	entries []timeline.Committed
+	told    string // the node that told of it
 }
 
 func newCarrier(w *Worker, number uint16) *carrier {
@@ -160,7 +161,7 @@ func (c *carrier) poke() {
 }
 
 // offer keeps the entries of a record while there is room; else the carrier will read them.
-func (c *carrier) offer(commit *timeline.Commit) {
+func (c *carrier) offer(commit *timeline.Commit, told string) {
 	for _, p := range c.parts {
 		if p.partition != commit.Partition {
 			continue
@@ -178,7 +179,7 @@ func (c *carrier) offer(commit *timeline.Commit) {
 		if p.behind || len(commit.Entries) == 0 || p.entries+len(commit.Entries) > handedOver || p.bytes+bytes > handedOverBytes {
 			p.behind = true
 		} else {
-			p.records = append(p.records, record{commit.Record, commit.Entries})
+			p.records = append(p.records, record{commit.Record, commit.Entries, told})
 			p.entries += len(commit.Entries)
 			p.bytes += bytes
 		}
@@ -323,7 +324,7 @@ func (c *carrier) carry(ctx context.Context, p *part) error {
 			}
 			p.hole = time.Time{}
 			p.looked = time.Now()
-			if err := c.hand(ctx, p, r.seq, r.entries); err != nil {
+			if err := c.hand(ctx, p, r); err != nil {
 				p.mu.Lock()
 				p.drop()
 				p.behind = true
@@ -372,7 +373,7 @@ func (p *part) putBack(records []record) {
 }
 
 // hand gives one record's entries to the lanes, with their audiences.
-func (c *carrier) hand(ctx context.Context, p *part, seq uint64, entries []timeline.Committed) error {
+func (c *carrier) hand(ctx context.Context, p *part, r record) error {
 	if len(p.inflight) >= mostInflight {
 		if err := c.settle(ctx, p, checkpointEvery); err != nil {
 			return err
@@ -381,11 +382,13 @@ func (c *carrier) hand(ctx context.Context, p *part, seq uint64, entries []timel
 			return errFull
 		}
 	}
-	b := &batch{record: seq, items: make([]item, 0, len(entries))}
-	for i := range entries {
-		items, err := c.address(ctx, b.items, &entries[i])
+	b := &batch{record: r.seq, items: make([]item, 0, len(r.entries))}
+	from := c.worker.sourceOf(r.seq, r.told)
+	for i := range r.entries {
+		e := &r.entries[i]
+		items, err := c.address(ctx, b.items, e, from)
 		if err != nil {
-			err = c.setAside(ctx, entries[i].Key, entries[i].Seq, err)
+			err = c.setAside(ctx, e.Key, e.Seq, err)
 		}
 		if err != nil {
 			return err
@@ -395,9 +398,9 @@ func (c *carrier) hand(ctx context.Context, p *part, seq uint64, entries []timel
 	if err := c.worker.give(ctx, b); err != nil {
 		return err
 	}
-	p.seen = seq
+	p.seen = r.seq
 	p.inflight = append(p.inflight, b)
-	c.worker.carried.Add(uint64(len(entries)))
+	c.worker.carried.Add(uint64(len(r.entries)))
 	if len(p.inflight) >= checkpointEvery {
 		return c.settle(ctx, p, checkpointEvery)
 	}
@@ -405,7 +408,7 @@ func (c *carrier) hand(ctx context.Context, p *part, seq uint64, entries []timel
 }
 
 // address adds to items what an entry says to whom.
-func (c *carrier) address(ctx context.Context, items []item, e *timeline.Committed) ([]item, error) {
+func (c *carrier) address(ctx context.Context, items []item, e *timeline.Committed, from *source) ([]item, error) {
 	var stored message.Entry
 	if err := stored.Decode(e.Payload); err != nil { // who has it in their stream could not sync
 		return items, errors.Join(timeline.ErrDamaged, err)
@@ -424,7 +427,7 @@ func (c *carrier) address(ctx context.Context, items []item, e *timeline.Committ
 	if err != nil {
 		return items, err
 	}
-	it := item{kind: message.DeliverEntry, conversation: conversation, seq: e.Seq, counted: e.Counted, body: e.Payload, members: members, large: large}
+	it := item{kind: message.DeliverEntry, conversation: conversation, seq: e.Seq, counted: e.Counted, body: e.Payload, members: members, large: large, from: from}
 	return follow(append(items, it), it, control), nil
 }
 
