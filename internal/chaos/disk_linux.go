@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
 	"golang.org/x/sys/unix"
@@ -17,6 +18,9 @@ type disk struct {
 	root   string // of the groups
 	device string // major:minor
 }
+
+// groupName is what groups' names begin with.
+const groupName = "rialto-chaos-"
 
 // openDisk finds it. Its error is why it cannot be slow.
 func openDisk(folder string) (*disk, error) {
@@ -50,6 +54,13 @@ func openDisk(folder string) (*disk, error) {
 		return nil, err
 	}
 	d.device = strings.TrimSpace(string(b))
+	if left, err := filepath.Glob(filepath.Join(d.root, groupName+"*")); err == nil { // by runs that were killed
+		for _, group := range left {
+			if s, err := os.Stat(group); err == nil && time.Since(s.ModTime()) > time.Minute {
+				_ = os.Remove(group) // one that is in use stays
+			}
+		}
+	}
 	heal, err := d.slow(nil, slowWrites) // whether it may
 	if err != nil {
 		return nil, err
@@ -59,7 +70,7 @@ func openDisk(folder string) (*disk, error) {
 
 // slow lets a server write so often in a second, until it is healed; nil is none.
 func (d *disk) slow(server *sqltest.Server, writes int) (heal func() error, err error) {
-	group := filepath.Join(d.root, "rialto-chaos-"+strings.ToLower(rand.Text()))
+	group := filepath.Join(d.root, groupName+strings.ToLower(rand.Text()))
 	if err := os.Mkdir(group, 0o755); err != nil {
 		return nil, err
 	}
