@@ -47,7 +47,7 @@ func connect(ctx context.Context, o Options) (*gocql.Session, error) {
 	if err := makeTables(ctx, *config, o); err != nil {
 		return nil, err
 	}
-	config.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy()) // one is for one session
+	config.PoolConfig.HostSelectionPolicy = newShunning(gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy())) // one is for one session
 	config.Keyspace, config.QueryObserver = o.Keyspace, o.observer
 	s, err := config.CreateSession()
 	if err != nil {
