@@ -139,7 +139,7 @@ func (c *Cluster) troubleInLab(f Fault) (heal func() error, err error) {
 }
 
 // narrow is what passes to a node, and from it, in a second, when it is slow: less than they send at times.
-const narrow = 256 << 10
+const narrow = 64 << 10
 
 // resetInLab ends all connections of clients, and those between nodes.
 func (c *Cluster) resetInLab() error {
