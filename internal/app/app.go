@@ -172,7 +172,7 @@ func (h *House) rooms(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	h.inbox, err = inbox.New(ctx, inbox.Deps{Log: h.log, DB: h.db, Outbox: h.outbox, Conversations: conversations{h.chat}, HidesRead: h.hidesRead, Mine: h.mine,
+	h.inbox, err = inbox.New(ctx, inbox.Deps{Log: h.log, DB: h.db, Outbox: h.outbox, Conversations: conversations{h.chat}, HidesRead: h.hidesRead, Nodes: func() int { return len(h.cluster.Nodes()) }, Mine: h.mine,
 		Clock: system, Logger: h.logger}, h.config.Inbox)
 	if err != nil {
 		return err

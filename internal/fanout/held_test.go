@@ -140,7 +140,7 @@ func TestANameThatIsUnknownHoldsNothingUp(t *testing.T) {
 		w.held[0][p].Store(&w.names[0])
 		w.workers[0].Begin(p)
 	}
-	w.settleAll() // its partitions are taken
+	w.settleAll()           // its partitions are taken
 	const user = id.User(2) // on node a
 	named := message.Delivery{Kind: message.DeliverNamed, Conversation: 1, Seq: 5, Counted: 4, Record: 9, Targets: []message.Target{{User: user}}}
 	source := message.Delivery{Kind: message.DeliverSource, Record: 9, Body: message.AppendBytes(nil, "n0")}

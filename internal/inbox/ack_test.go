@@ -103,6 +103,41 @@ func TestALongStreamIsConfirmedInRounds(t *testing.T) {
 	}
 }
 
+// Nodes that share a store go over as much of it in a round as one would.
+func TestNodesShareARoundOfAcknowledgements(t *testing.T) {
+	h := newHouse(t, false, inbox.Config{})
+	h.nodes = 20
+	const entries = 1000 // twenty such streams are a round
+	users := []id.User{ann, bob, eve}
+	for i := range entries * len(users) {
+		h.post(t, users[i/entries], message.AppendInboxRef(nil, duo, uint64(1+i%entries)))
+	}
+	for _, u := range users {
+		at, err := h.Tail(t.Context(), u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Ack(id.Caller{User: u, Device: 5}, at)
+	}
+	for round := range users {
+		h.run(t)()
+		confirmed := 0
+		for _, u := range users {
+			at, err := inbox.Confirmed(t.Context(), h.Service, u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if at != 0 {
+				confirmed++
+			}
+		}
+		// A run is a round, or two on a machine that stalls.
+		if confirmed <= round || round == 0 && confirmed == len(users) {
+			t.Errorf("%d streams after run %d", confirmed, round+1)
+		}
+	}
+}
+
 func TestAcknowledgementsMoveForward(t *testing.T) {
 	s := &stream{house: newHouse(t, true, inbox.Config{})}
 	for range 3 {

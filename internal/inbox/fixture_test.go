@@ -174,6 +174,7 @@ type house struct {
 	clock  *clockByHand
 	config inbox.Config
 	taken  int // events of the outbox that were seen
+	nodes  int // that share the work; 0: one
 
 	mu     sync.Mutex // guards hidden
 	hidden map[id.User]bool
@@ -220,7 +221,7 @@ func (h *house) openPebble() timeline.Log {
 // start makes the room, on the stores as they are.
 func (h *house) start() {
 	var err error
-	h.Service, err = inbox.New(context.Background(), inbox.Deps{Log: h.log, DB: h.db, Outbox: h.outbox, Conversations: h.rooms, HidesRead: h.hides,
+	h.Service, err = inbox.New(context.Background(), inbox.Deps{Log: h.log, DB: h.db, Outbox: h.outbox, Conversations: h.rooms, HidesRead: h.hides, Nodes: func() int { return h.nodes },
 		Clock: h.clock, Logger: slog.New(slog.DiscardHandler)}, h.config)
 	if err != nil {
 		h.t.Fatal(err)

@@ -61,6 +61,8 @@ type Deps struct {
 	Conversations Conversations
 	// HidesRead tells whether a user keeps to themselves how far they have read.
 	HidesRead func(ctx context.Context, u id.User) (bool, error)
+	// Nodes is how many share the work. May be nil: this one alone.
+	Nodes func() int
 	// Mine tells whether this node trims the streams of a partition. May be nil: then it does.
 	Mine   func(partition uint16) bool
 	Clock  clock.Clock
