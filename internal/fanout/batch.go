@@ -64,7 +64,7 @@ func (b *batch) finish() {
 	}
 }
 
-// places are the nodes that have the partitions, as they were when a batch was given away.
+// places are the nodes that have the partitions of a batch's users, as they were when it was given away; nothing of the others.
 type places [timeline.Partitions]string
 
 func partitionOf(u id.User) uint16 {
@@ -83,23 +83,13 @@ var (
 	errFull   = errs.New(errs.Unavailable, "busy", "another node does not take what is for its users; it is tried again")
 )
 
-// places of the partitions; nil where no other node is.
-func (w *Worker) places() *places {
+// place finds the places of the batch's users, and gives the nodes other than this one, and those users' partitions; nothing where no
+// other node is.
+func (w *Worker) place(b *batch) (nodes []string, parts []uint16) {
 	if w.deps.Holder == nil {
-		return nil
-	}
-	var p places
-	for i := range p {
-		p[i] = w.deps.Holder(uint16(i))
-	}
-	return &p
-}
-
-// nodes other than this one that have users of the batch, and those users' partitions.
-func (w *Worker) nodes(b *batch) (nodes []string, parts []uint16) {
-	if b.places == nil {
 		return nil, nil
 	}
+	b.places = &places{}
 	var seen [timeline.Partitions]bool
 	for i := range b.items {
 		if b.items[i].followed() {
@@ -112,6 +102,7 @@ func (w *Worker) nodes(b *batch) (nodes []string, parts []uint16) {
 			}
 			seen[p] = true
 			parts = append(parts, p)
+			b.places[p] = w.deps.Holder(p)
 			if n := b.places[p]; n != "" && n != w.deps.Node && !slices.Contains(nodes, n) {
 				nodes = append(nodes, n)
 			}
@@ -162,8 +153,7 @@ func (f *flight) leave(b *batch) {
 
 // give hands a batch to the lanes and nodes of its users. It waits for room in the lanes, but not for other nodes.
 func (w *Worker) give(ctx context.Context, b *batch) error {
-	b.places = w.places()
-	nodes, parts := w.nodes(b)
+	nodes, parts := w.place(b)
 	b.left.Store(int32(bus.Lanes + len(nodes)))
 	if b.parts = parts; len(parts) > 0 {
 		if err := w.flight.enter(b, &w.strays); err != nil {
@@ -185,8 +175,7 @@ func (w *Worker) give(ctx context.Context, b *batch) error {
 
 // offer is give for what may be lost: it does not wait, neither for room nor for what becomes of it.
 func (w *Worker) offer(b *batch) {
-	b.places = w.places()
-	nodes, _ := w.nodes(b)
+	nodes, _ := w.place(b)
 	b.left.Store(int32(bus.Lanes))
 	for _, n := range nodes {
 		w.transient(n, b)

@@ -289,7 +289,7 @@ func (c *carrier) try(ctx context.Context, p *part) {
 		return
 	}
 	p.wait = min(max(2*p.wait, retryFirst), retryMost)
-	if errors.Is(err, errMoving) || errors.Is(err, errNobody) || errors.Is(err, errFull) {
+	if soon(err) {
 		p.wait = retryFirst // it is soon over
 	}
 	p.again, p.failedIn = time.Now().Add(p.wait), life
@@ -325,10 +325,7 @@ func (c *carrier) carry(ctx context.Context, p *part) error {
 			p.hole = time.Time{}
 			p.looked = time.Now()
 			if err := c.hand(ctx, p, r); err != nil {
-				p.mu.Lock()
-				p.drop()
-				p.behind = true
-				p.mu.Unlock()
+				c.keep(p, records[i:], err)
 				return err
 			}
 		}
@@ -354,6 +351,23 @@ func (c *carrier) await(p *part) bool {
 		time.AfterFunc(holeWait, c.poke)
 	}
 	return time.Since(p.hole) < holeWait
+}
+
+// keep keeps records that could not be handed on for a moment; otherwise they are read again.
+func (c *carrier) keep(p *part, records []record, err error) {
+	if soon(err) {
+		p.putBack(records)
+		return
+	}
+	p.mu.Lock()
+	p.drop()
+	p.behind = true
+	p.mu.Unlock()
+}
+
+// soon tells whether what fails by an error is to be expected to go well in a moment.
+func soon(err error) bool {
+	return errors.Is(err, errMoving) || errors.Is(err, errNobody) || errors.Is(err, errFull)
 }
 
 // putBack keeps records that were taken for later.

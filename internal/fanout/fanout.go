@@ -99,7 +99,7 @@ const (
 	handedOver      = 1 << 16
 	handedOverBytes = 8 << 20
 	// laneQueue bounds the batches waiting for a lane; a carrier waits when it is full.
-	laneQueue = 256
+	laneQueue = 1024
 	// checkpointEvery so many records, or after idleCheckpoint.
 	checkpointEvery = 512
 	idleCheckpoint  = 100 * time.Millisecond

@@ -70,7 +70,7 @@ func (l *lane) offer(b *batch) {
 
 // A round is what is posted and sent as one. It is bounded by batches, and, so that memory is, by posts and bytes.
 const (
-	together   = 64
+	together   = 256
 	roundPosts = 32 << 10
 	roundBytes = 4 << 20
 )

@@ -187,10 +187,9 @@ func (t *other) send(ctx context.Context, batches []*batch, parcels [][]byte) bo
 
 // moved tells whether the node has lost a partition that it had when one of the batches was given away.
 func (t *other) moved(batches []*batch) bool {
-	now := t.worker.places()
 	for _, b := range batches {
-		for p, node := range b.places {
-			if node == t.node && now[p] != t.node {
+		for _, p := range b.parts {
+			if b.places[p] == t.node && t.worker.deps.Holder(p) != t.node {
 				return true
 			}
 		}
