@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -103,5 +105,60 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestWaysThatAreCut: of each fault, the router drops what it is said to, and nothing when it is healed; also of a primary that vanishes.
+func TestWaysThatAreCut(t *testing.T) {
+	lab, err := OpenLab(3 + bases + 1)
+	if err != nil {
+		return // as TestLab has it
+	}
+	defer func() { must(t, lab.Close()) }()
+	c := &Cluster{lab: lab, Nodes: []*Node{{}, {}, {}}}
+	name := func(address string) string { // of hosts: 3 nodes, 2 servers of PostgreSQL, and people
+		for i, n := range []string{"n1", "n2", "n3", "a", "b", "people"} {
+			if address == lab.Address(i) {
+				return n
+			}
+		}
+		return address
+	}
+	dropped := func() string {
+		var out strings.Builder
+		cmd := exec.Command("ip", "rule")
+		cmd.Stdout = &out
+		must(t, lab.router.inside(cmd.Run))
+		var list []string
+		for _, line := range strings.Split(out.String(), "\n") {
+			if w := strings.Fields(line); len(w) == 6 && w[5] == "blackhole" { // 32765: from A to B blackhole
+				list = append(list, name(w[2])+">"+name(w[4]))
+			}
+		}
+		slices.Sort(list)
+		return strings.Join(list, " ")
+	}
+	for kind, want := range map[string]string{
+		Alone: "n1>n2 n2>n1 n2>n3 n3>n2", Deaf: "n1>n2 n3>n2", Mute: "n2>n1 n2>n3",
+		NoBase: "a>n2 b>n2 n2>a n2>b", DeafBase: "a>n2 b>n2", MuteBase: "n2>a n2>b",
+		NoPeople: "n2>people people>n2", DeafPeople: "people>n2", MutePeople: "n2>people",
+		Cut: "a>n2 b>n2 n1>n2 n2>a n2>b n2>n1 n2>n3 n2>people n3>n2 people>n2", Slow: "",
+		Vanish: "b>n1 b>n2 b>n3 n1>b n2>b n3>b",
+	} {
+		hurt := func() (func() error, error) {
+			return c.troubleInLab(Fault{Kind: kind, Node: 1, Much: 100 * time.Millisecond})
+		}
+		if kind == Vanish {
+			hurt = func() (func() error, error) { return c.without(1) }
+		}
+		heal, err := hurt()
+		must(t, err)
+		if got := dropped(); got != want {
+			t.Errorf("%s drops %q, and should drop %q", kind, got, want)
+		}
+		must(t, heal())
+		if got := dropped(); got != "" {
+			t.Errorf("%s was healed, and %q is still dropped", kind, got)
+		}
 	}
 }
