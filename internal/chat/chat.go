@@ -188,6 +188,8 @@ type room struct {
 	// those have landed: else one that comes back as stale would land behind its sender's next.
 	flyingAt uint64
 
+	refusals refusals // of drafts that are to come again
+
 	flying atomic.Int64 // drafts in the log's queue
 	held   atomic.Bool  // release waits for flying to be 0; whoever sees that goes on
 }

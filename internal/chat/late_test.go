@@ -109,7 +109,7 @@ func TestALogThatDoesNotAnswer(t *testing.T) {
 				t.Errorf("again: %v", err)
 			}
 			for u, want := range map[id.User]string{2: "", 3: "no_conversation"} {
-				if err := s.Send(ctx, draftOf(c, u, 2, "after")); reasonOf(err) != want {
+				if err := s.Send(ctx, draftOf(c, u, 1, "meanwhile")); reasonOf(err) != want {
 					t.Errorf("%d is told %v, want %q", u, err, want)
 				}
 			}

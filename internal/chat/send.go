@@ -55,12 +55,24 @@ func refuse(d *message.Draft, err error) {
 	d.Done(d)
 }
 
+// putOff refuses a draft, for now it may be.
+func (s *Service) putOff(r *room, d *message.Draft, err error) {
+	d.Err = err
+	r.refusals.note(d, s.deps.Clock)
+	d.Done(d)
+}
+
 // submit is false when the room is no longer the conversation's.
 func (s *Service) submit(r *room, d *message.Draft) bool {
 	r.mu.Lock()
 	if r.gone {
 		r.mu.Unlock()
 		return false
+	}
+	if err := r.refusals.before(d, s.deps.Clock); err != nil {
+		r.mu.Unlock()
+		refuse(d, err)
+		return true
 	}
 	if !r.busy && s.outdated(r.state) {
 		r.state = nil
@@ -76,7 +88,7 @@ func (s *Service) submit(r *room, d *message.Draft) bool {
 	err := s.append(r, d)
 	r.mu.Unlock()
 	if err != nil {
-		s.refuseNew(d, err)
+		s.refuseNew(r, d, err)
 	}
 	return true
 }
@@ -90,7 +102,7 @@ func (r *room) away() bool {
 func (s *Service) wait(r *room, d *message.Draft) {
 	if len(r.waiting) >= waitingMost {
 		r.mu.Unlock()
-		refuse(d, timeline.ErrBusy)
+		s.putOff(r, d, timeline.ErrBusy)
 		return
 	}
 	r.waiting = append(r.waiting, d)
@@ -185,6 +197,9 @@ func (s *Service) goOn(r *room, drafts []*message.Draft, refused []error, err er
 			refused[i] = err
 		} else if refused[i] == nil {
 			if refused[i] = r.state.admits(d.Sender, now); refused[i] == nil {
+				refused[i] = r.refusals.before(d, s.deps.Clock)
+			}
+			if refused[i] == nil {
 				refused[i] = s.append(r, d)
 			}
 		}
@@ -194,20 +209,21 @@ func (s *Service) goOn(r *room, drafts []*message.Draft, refused []error, err er
 		switch {
 		case refused[i] == nil:
 		case err != nil:
-			refuse(d, err)
+			s.putOff(r, d, err)
 		default:
-			s.refuseNew(d, refused[i])
+			s.refuseNew(r, d, refused[i])
 		}
 	}
 }
 
 // refuseNew refuses a draft unless it is a retry of what is stored, which has its answer whatever changed since.
-func (s *Service) refuseNew(d *message.Draft, why error) {
+func (s *Service) refuseNew(r *room, d *message.Draft, why error) {
 	s.deps.Log.Append(&timeline.Append{Key: key(d.Conversation), Token: tokenOf(d), CheckAccess: true, IfAccess: noAccess, Done: func(a *timeline.Append) {
 		if errors.Is(a.Err, timeline.ErrStale) {
 			a.Err = why
 		}
 		answer(d, a)
+		r.refusals.note(d, s.deps.Clock)
 		d.Done(d)
 	}})
 }
@@ -312,6 +328,7 @@ func sent(a *timeline.Append) {
 		s.landed(r)
 		return
 	}
+	r.refusals.note(d, s.deps.Clock)
 	s.landed(r)
 	d.Done(d)
 }
