@@ -30,6 +30,7 @@ type device struct {
 
 	mu   sync.Mutex         // guards stop
 	stop context.CancelFunc // nil while it is offline
+	one  sync.Mutex         // held while the client runs: one that was told to go may need a moment, and then it may come back
 }
 
 // person is a user: devices that listen and send as apps do, and a session apart for calls to a chosen node.
@@ -138,6 +139,8 @@ func (c *crowd) connect(ctx context.Context, d *device) {
 	}
 	ctx, d.stop = context.WithCancel(ctx)
 	c.online.Go(func() {
+		d.one.Lock()
+		defer d.one.Unlock()
 		// A device that is told to stay away, or that is signed out, cannot show what it must: the end finds it.
 		if err := d.client.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
 			c.record.Note(Event{Proc: d.proc, User: d.user, F: FReset, Err: err.Error()})
