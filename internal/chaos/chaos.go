@@ -1,6 +1,7 @@
-// Package chaos runs a cluster of real processes on a real PostgreSQL with a standby, has users chat through its public doors,
-// breaks parts of it by a schedule that comes from a seed, and then checks everything that anyone saw against the promises: what
-// was acknowledged, what devices were given, what every node says in the end, and what rialto verify finds in the database.
+// Package chaos runs a cluster of real processes on a real PostgreSQL with a standby, and other engines where asked, has users chat
+// through its public doors, breaks parts of it by a schedule that comes from a seed, and then checks everything that anyone saw
+// against the promises: what was acknowledged, what devices were given, what every node says in the end, and what rialto verify
+// finds in what is stored.
 //
 // It is for tests and for those who operate: cmd is its command, docs/operating/chaos.md says what it does. Judging is a pure function
 // of the record (Check), which is a file that can be judged again.
@@ -69,11 +70,14 @@ func (c *Config) defaults() {
 		c.Network = Proxies
 	}
 	c.Calm, c.Settle, c.Rest = orElse(c.Calm, 10*time.Second), orElse(c.Settle, 10*time.Second), orElse(c.Rest, 2*time.Minute)
-	c.Noise = orElse(c.Noise, 750*time.Millisecond)
+	c.Noise = orElse(c.Noise, usualNoise)
 	if c.Say == nil {
 		c.Say = func(string, ...any) {}
 	}
 }
+
+// usualNoise of a machine that has time.
+const usualNoise = 750 * time.Millisecond
 
 func orElse[T comparable](v, other T) T {
 	var zero T

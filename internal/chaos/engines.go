@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -147,6 +148,7 @@ func (e *Engines) Close() error {
 	}
 	if e.nats != nil {
 		e.nats.close()
+		errs = append(errs, os.Remove(e.nats.program)) // it is large, and can be built again
 	}
 	if e.s3 != nil {
 		errs = append(errs, e.s3.server.Close())

@@ -25,6 +25,7 @@ import (
 // NATS is a private cluster of three servers, as they come, with a user, a password and TLS. Nodes reach each by a proxy. One
 // goroutine at a time may hurt it.
 type NATS struct {
+	program string
 	servers []*natsServer
 	fronts  []string // where clients reach each server
 	ways    *ways
@@ -49,7 +50,7 @@ func (e *Engines) openNATS(ctx, running context.Context, dir string) error {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building the NATS server: %w: %s", err, out)
 	}
-	n := &NATS{ways: newWays("nats", copies), ca: filepath.Join(dir, "nats.crt")}
+	n := &NATS{program: program, ways: newWays("nats", copies), ca: filepath.Join(dir, "nats.crt")}
 	e.nats = n
 	key := filepath.Join(dir, "nats.key")
 	if err := certify(n.ca, key); err != nil {

@@ -45,6 +45,9 @@ func (r *Report) Replay() string {
 	if c.Older != "" {
 		s += " --older " + c.Older
 	}
+	if c.Noise != usualNoise {
+		s += fmt.Sprintf(" --noise %v", c.Noise)
+	}
 	if c.Network != "" && c.Network != Auto {
 		s += " --network " + c.Network
 	}
