@@ -285,8 +285,13 @@ func (c *carrier) try(ctx context.Context, p *part) {
 	}
 	p.stopped.Store(errors.Is(err, timeline.ErrDamaged))
 	if err == nil || ctx.Err() != nil {
-		p.wait = 0
+		if open {
+			p.wait = 0
+		}
 		return
+	}
+	if p.failedIn != life {
+		p.wait = 0
 	}
 	p.wait = min(max(2*p.wait, retryFirst), retryMost)
 	if soon(err) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/bus"
@@ -36,10 +35,8 @@ const answered = 's'
 type others struct {
 	worker *Worker
 
-	mu   sync.Mutex // guards to and ctx
+	crew // mu guards to as well
 	to   map[string]*other
-	ctx  context.Context // of Run; nil before and after it
-	wait sync.WaitGroup
 }
 
 // other is one node. A goroutine of its own gives it what waits, in order.
@@ -56,20 +53,6 @@ type other struct {
 
 // spareMost bounds the size of a parcel that is kept for reuse.
 const spareMost = 1 << 18
-
-func (o *others) start(ctx context.Context) {
-	o.mu.Lock()
-	o.ctx = ctx
-	o.mu.Unlock()
-}
-
-// stop waits until the goroutines have seen that the context ended.
-func (o *others) stop() {
-	o.mu.Lock()
-	o.ctx = nil
-	o.mu.Unlock()
-	o.wait.Wait()
-}
 
 // put queues a batch for nodes, for all or for none.
 func (o *others) put(nodes []string, b *batch) error {

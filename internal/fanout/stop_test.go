@@ -69,3 +69,41 @@ func TestStoppingWhileTheStoreHangs(t *testing.T) {
 		}
 	})
 }
+
+// untaken is a log whose partitions are taken once, lost then, and cannot be taken again.
+type untaken struct {
+	hanging
+	takes atomic.Int64
+}
+
+func (l *untaken) Take(context.Context, uint16) error {
+	if l.takes.Add(1) > timeline.Partitions {
+		return errBroken
+	}
+	return nil
+}
+
+func (*untaken) PutCheckpoint(context.Context, uint16, uint64) error { return timeline.ErrTaken }
+
+// Partitions that cannot be taken are tried less and less often.
+func TestTakingBacksOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &untaken{}
+		w := fanout.New(fanout.Deps{Log: log, Chat: &members{}, Presence: places{}, Bus: membus.New(), Logger: slog.New(slog.DiscardHandler)})
+		for p := range timeline.Partitions {
+			w.Begin(p)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- w.Run(ctx) }()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if each := log.takes.Load()/timeline.Partitions - 1; each < 5 || each > 22 {
+			t.Errorf("each was tried %d times in a minute", each)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}

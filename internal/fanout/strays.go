@@ -2,7 +2,6 @@ package fanout
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,24 +23,8 @@ type strays struct {
 	worker *Worker
 	some   atomic.Int32 // partitions that have any
 
-	mu   sync.Mutex // guards of and ctx
+	crew // mu guards of as well
 	of   [timeline.Partitions][]*batch
-	ctx  context.Context // of Run; nil before and after it
-	wait sync.WaitGroup
-}
-
-func (s *strays) start(ctx context.Context) {
-	s.mu.Lock()
-	s.ctx = ctx
-	s.mu.Unlock()
-}
-
-// stop waits until the goroutines have seen that the context ended.
-func (s *strays) stop() {
-	s.mu.Lock()
-	s.ctx = nil
-	s.mu.Unlock()
-	s.wait.Wait()
 }
 
 // has tells whether what is for a partition has to wait behind strays.

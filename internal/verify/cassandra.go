@@ -2,7 +2,6 @@ package verify
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"flag"
 	"os"
@@ -36,19 +35,11 @@ func (f *cassandraFlags) options() cassandralog.Options {
 // RunCassandra checks timelines in Cassandra with their records in a PostgreSQL. The records are those of one moment, before the
 // timelines; what servers do meanwhile may be seen in parts, and then looks broken.
 func RunCassandra(ctx context.Context, url string, options cassandralog.Options, progress func(format string, args ...any)) (_ *Report, err error) {
-	db, err := sql.Open("pgx", url)
+	tx, end, err := records(ctx, url, `SELECT count(*) FROM conversations`) // the moment is that of the first look
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	defer tx.Rollback()                                                                  //nolint:errcheck // nothing was written
-	if _, err := tx.ExecContext(ctx, `SELECT count(*) FROM conversations`); err != nil { // the moment is that of the first look
-		return nil, err
-	}
+	defer func() { err = errors.Join(err, end()) }()
 	log, err := cassandralog.OpenView(ctx, options)
 	if err != nil {
 		return nil, err

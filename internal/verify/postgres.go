@@ -16,18 +16,26 @@ func RunPostgres(ctx context.Context, url string, progress func(format string, a
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
+	tx, end, err := records(ctx, url, `SET TRANSACTION SNAPSHOT '`+log.Snapshot()+`'`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	return (&check{ctx: ctx, log: log, db: tx}).run(progress)
+}
+
+// records opens those of a PostgreSQL as they are at one moment, which a statement fixes.
+func records(ctx context.Context, url, moment string) (tx *sql.Tx, end func() error, err error) {
 	db, err := sql.Open("pgx", url)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
-	if err != nil {
-		return nil, err
+	if tx, err = db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}); err != nil {
+		return nil, nil, errors.Join(err, db.Close())
 	}
-	defer tx.Rollback() //nolint:errcheck // nothing was written
-	if _, err := tx.ExecContext(ctx, `SET TRANSACTION SNAPSHOT '`+log.Snapshot()+`'`); err != nil {
-		return nil, err
+	end = func() error { return errors.Join(tx.Rollback(), db.Close()) } // nothing was written
+	if _, err := tx.ExecContext(ctx, moment); err != nil {
+		return nil, nil, errors.Join(err, end())
 	}
-	return (&check{ctx: ctx, log: log, db: tx}).run(progress)
+	return tx, end, nil
 }
