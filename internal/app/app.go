@@ -204,7 +204,7 @@ func (h *House) rooms(ctx context.Context) (err error) {
 	h.rpc = rpc.New(rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Media: h.media, IDs: h.ids, Proxied: h.config.Plaintext,
 		Nodes: func() int { return len(h.cluster.Nodes()) }, Clock: system, Logger: h.logger})
 	h.gateway, err = gateway.New(gateway.Deps{Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Accounts: h.accounts, Invoker: h.rpc, Bus: h.bus,
-		Clock: system, Logger: h.logger, Node: h.node, Entry: h.fanout.Entry, Partition: partition}, h.config.Gateway)
+		Clock: system, Logger: h.logger, Node: h.node, Partition: partition}, h.config.Gateway)
 	return err
 }
 

@@ -30,6 +30,5 @@ func (h *House) measure() {
 	telemetry.Count(h.registry, "deliveries_unknown_total", "Deliveries of other nodes of a kind that this release does not know.", func() float64 { return float64(uint64(stats.Unknown.Load()) + h.fanout.Unknown()) })
 	telemetry.Count(h.registry, "set_aside_total", "Entries that are damaged, or whose conversation is, and were not carried.", func() float64 { return float64(h.fanout.SetAside()) })
 	telemetry.Gauge(h.registry, "partitions_stopped", "Partitions of this node that go no further, since their records are damaged.", func() float64 { return float64(h.fanout.Stopped()) })
-	telemetry.Count(h.registry, "reread_total", "Entries that another node named, and that were not in memory any more.", func() float64 { return float64(h.fanout.Reread()) })
 	telemetry.Count(h.registry, "carried_total", "Entries carried by fan-out.", func() float64 { return float64(h.fanout.Carried()) })
 }

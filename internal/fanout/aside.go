@@ -72,7 +72,7 @@ func (c *carrier) carryAside(ctx context.Context, r timeline.Ref) error {
 	}
 	b := &batch{done: make(chan struct{})}
 	for _, e := range appendCommitted(nil, r, found) { // none, where it has expired
-		if b.items, err = c.address(ctx, b.items, &e, nil); err != nil {
+		if b.items, err = c.address(ctx, b.items, &e); err != nil {
 			return err
 		}
 	}

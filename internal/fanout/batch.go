@@ -22,7 +22,6 @@ type item struct {
 	seq, counted uint64
 	body         []byte
 	members      []id.User
-	from         *source // of an entry; nil where nobody holds it
 }
 
 // placed tells whether the item gets a place in its users' streams.

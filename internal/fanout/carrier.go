@@ -60,7 +60,6 @@ type part struct {
 type record struct {
 	seq     uint64
 	entries []timeline.Committed
-	told    string // the node that told of it
 }
 
 func newCarrier(w *Worker, number uint16) *carrier {
@@ -161,7 +160,7 @@ func (c *carrier) poke() {
 }
 
 // offer keeps the entries of a record while there is room; else the carrier will read them.
-func (c *carrier) offer(commit *timeline.Commit, told string) {
+func (c *carrier) offer(commit *timeline.Commit) {
 	for _, p := range c.parts {
 		if p.partition != commit.Partition {
 			continue
@@ -179,7 +178,7 @@ func (c *carrier) offer(commit *timeline.Commit, told string) {
 		if p.behind || len(commit.Entries) == 0 || p.entries+len(commit.Entries) > handedOver || p.bytes+bytes > handedOverBytes {
 			p.behind = true
 		} else {
-			p.records = append(p.records, record{commit.Record, commit.Entries, told})
+			p.records = append(p.records, record{commit.Record, commit.Entries})
 			p.entries += len(commit.Entries)
 			p.bytes += bytes
 		}
@@ -329,7 +328,7 @@ func (c *carrier) carry(ctx context.Context, p *part) error {
 			}
 			p.hole = time.Time{}
 			p.looked = time.Now()
-			if err := c.hand(ctx, p, r); err != nil {
+			if err := c.hand(ctx, p, r.seq, r.entries); err != nil {
 				c.keep(p, records[i:], err)
 				return err
 			}
@@ -392,7 +391,7 @@ func (p *part) putBack(records []record) {
 }
 
 // hand gives one record's entries to the lanes, with their audiences.
-func (c *carrier) hand(ctx context.Context, p *part, r record) error {
+func (c *carrier) hand(ctx context.Context, p *part, seq uint64, entries []timeline.Committed) error {
 	if len(p.inflight) >= mostInflight {
 		if err := c.settle(ctx, p, checkpointEvery); err != nil {
 			return err
@@ -401,13 +400,11 @@ func (c *carrier) hand(ctx context.Context, p *part, r record) error {
 			return errFull
 		}
 	}
-	b := &batch{record: r.seq, items: make([]item, 0, len(r.entries))}
-	from := c.worker.sourceOf(r.seq, r.told)
-	for i := range r.entries {
-		e := &r.entries[i]
-		items, err := c.address(ctx, b.items, e, from)
+	b := &batch{record: seq, items: make([]item, 0, len(entries))}
+	for i := range entries {
+		items, err := c.address(ctx, b.items, &entries[i])
 		if err != nil {
-			err = c.setAside(ctx, e.Key, e.Seq, err)
+			err = c.setAside(ctx, entries[i].Key, entries[i].Seq, err)
 		}
 		if err != nil {
 			return err
@@ -417,9 +414,9 @@ func (c *carrier) hand(ctx context.Context, p *part, r record) error {
 	if err := c.worker.give(ctx, b); err != nil {
 		return err
 	}
-	p.seen = r.seq
+	p.seen = seq
 	p.inflight = append(p.inflight, b)
-	c.worker.carried.Add(uint64(len(r.entries)))
+	c.worker.carried.Add(uint64(len(entries)))
 	if len(p.inflight) >= checkpointEvery {
 		return c.settle(ctx, p, checkpointEvery)
 	}
@@ -427,7 +424,7 @@ func (c *carrier) hand(ctx context.Context, p *part, r record) error {
 }
 
 // address adds to items what an entry says to whom.
-func (c *carrier) address(ctx context.Context, items []item, e *timeline.Committed, from *source) ([]item, error) {
+func (c *carrier) address(ctx context.Context, items []item, e *timeline.Committed) ([]item, error) {
 	var stored message.Entry
 	if err := stored.Decode(e.Payload); err != nil { // who has it in their stream could not sync
 		return items, errors.Join(timeline.ErrDamaged, err)
@@ -446,7 +443,7 @@ func (c *carrier) address(ctx context.Context, items []item, e *timeline.Committ
 	if err != nil {
 		return items, err
 	}
-	it := item{kind: message.DeliverEntry, conversation: conversation, seq: e.Seq, counted: e.Counted, body: e.Payload, members: members, large: large, from: from}
+	it := item{kind: message.DeliverEntry, conversation: conversation, seq: e.Seq, counted: e.Counted, body: e.Payload, members: members, large: large}
 	return follow(append(items, it), it, control), nil
 }
 

@@ -46,7 +46,7 @@ func (c *carrier) catchUp(ctx context.Context, p *part, began time.Time) error {
 					return err
 				}
 			}
-			if err := c.hand(ctx, p, record{seq: r.Seq, entries: entries}); err != nil {
+			if err := c.hand(ctx, p, r.Seq, entries); err != nil {
 				return err
 			}
 		}

@@ -27,7 +27,7 @@ func (w *Worker) tell(commits []timeline.Commit) {
 			continue
 		}
 		t.one = appendCommit(t.one[:0], c)
-		if len(t.one)+sourceMost > bus.MaxData {
+		if len(t.one)+binary.MaxVarintLen64 > bus.MaxData {
 			t.one = appendCommit(t.one[:0], &timeline.Commit{Partition: c.Partition, Record: c.Record}) // it has to be read there
 		}
 		parcel := t.parcels[node]
@@ -35,10 +35,7 @@ func (w *Worker) tell(commits []timeline.Commit) {
 			w.publishCommits(node, parcel)
 			parcel = parcel[:0]
 		}
-		if len(parcel) == 0 {
-			parcel = message.AppendBytes(parcel, w.deps.Node)
-		}
-		t.parcels[node] = message.AppendBytes(parcel, t.one)
+		t.parcels[node] = append(binary.AppendUvarint(parcel, uint64(len(t.one))), t.one...)
 	}
 	for node, parcel := range t.parcels {
 		if len(parcel) == 0 { // nothing for a while
@@ -62,18 +59,16 @@ func (w *Worker) publishCommits(node string, data []byte) {
 	}
 }
 
-// told takes what another node has committed: its name, and each commit, behind their lengths.
+// told takes what another node has committed, each commit behind its length.
 func (w *Worker) told(data []byte) {
 	data = slices.Clone(data)
-	f := message.FieldsOf(data)
-	for node := string(f.Bytes()); len(f.Left()) > 0; {
+	for f := message.FieldsOf(data); len(f.Left()) > 0; {
 		c, ok := decodeCommit(f.Bytes())
 		if !ok {
 			w.deps.Logger.Error("a commit that was told cannot be read")
 			continue
 		}
-		w.held.put(&c)
-		w.carriers[c.Partition%carriers].offer(&c, node)
+		w.carriers[c.Partition%carriers].offer(&c)
 	}
 	for _, c := range w.carriers {
 		c.poke()

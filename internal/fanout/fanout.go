@@ -84,12 +84,10 @@ type Worker struct {
 	others   others
 	flight   flight
 	strays   strays
-	held     held
 	tellings sync.Pool // of *telling
 	carried  atomic.Uint64
 	unknown  atomic.Uint64
 	aside    atomic.Uint64
-	reread   atomic.Uint64
 }
 
 const (
@@ -176,10 +174,7 @@ func (w *Worker) Run(ctx context.Context) error {
 // never blocks.
 func (w *Worker) Committed(commits []timeline.Commit) {
 	for i := range commits {
-		if w.deps.Holder != nil {
-			w.held.put(&commits[i])
-		}
-		w.carriers[commits[i].Partition%carriers].offer(&commits[i], w.deps.Node)
+		w.carriers[commits[i].Partition%carriers].offer(&commits[i])
 	}
 	w.tell(commits)
 	for _, c := range w.carriers {
@@ -217,9 +212,6 @@ func (w *Worker) Stopped() (n int) {
 	}
 	return n
 }
-
-// Reread counts the entries that another node named, and this one did not hold any more.
-func (w *Worker) Reread() uint64 { return w.reread.Load() }
 
 // Notify appends an event (a body as message.AppendBody makes) to users' inboxes and delivers it. It returns when all
 // is appended; the caller repeats it after an error, since the event's durable cause is the caller's.

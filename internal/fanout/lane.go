@@ -324,8 +324,7 @@ func (l *lane) target(t message.Target) {
 func (l *lane) pack(it *item) {
 	for node, p := range l.nodes {
 		if len(p.targets) > 0 {
-			l.out = it.delivery(node)
-			l.out.Targets = p.targets
+			l.out = message.Delivery{Kind: it.kind, Conversation: it.conversation, Seq: it.seq, Counted: it.counted, Body: it.body, Targets: p.targets}
 			l.load(node, p)
 			p.targets = p.targets[:0]
 		}
@@ -354,7 +353,7 @@ func (l *lane) large(it *item) {
 	}
 	for _, node := range nodes {
 		p := l.parcel(node)
-		l.out = it.delivery(node)
+		l.out = message.Delivery{Kind: it.kind, Large: true, Conversation: it.conversation, Seq: it.seq, Counted: it.counted, Body: it.body}
 		l.load(node, p)
 	}
 }

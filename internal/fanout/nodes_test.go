@@ -67,13 +67,7 @@ type workers struct {
 	stops   []func()
 }
 
-// newWorkers has connections on nodes beside them, and a bus that loses some.
 func newWorkers(t *testing.T, n int) *workers {
-	var lost atomic.Uint64
-	return newWorkersAt(t, n, places{}, func() bool { return lost.Add(1)%7 == 3 })
-}
-
-func newWorkersAt(t *testing.T, n int, where fanout.Presence, lose func() bool) *workers {
 	w := &workers{}
 	var turn atomic.Uint64
 	w.stage = newStage(t, func(timeline.Listener) timeline.Log {
@@ -82,6 +76,7 @@ func newWorkersAt(t *testing.T, n int, where fanout.Presence, lose func() bool) 
 		})
 	})
 	shared := &fence{Log: w.log}
+	var lost atomic.Uint64
 	for i := range n {
 		name := fmt.Sprint("n", i)
 		held := &[timeline.Partitions]atomic.Pointer[string]{}
@@ -89,7 +84,7 @@ func newWorkersAt(t *testing.T, n int, where fanout.Presence, lose func() bool) 
 			held[p].Store(new(string))
 		}
 		w.names, w.held = append(w.names, name), append(w.held, held)
-		w.workers = append(w.workers, fanout.New(fanout.Deps{Log: fenced{shared, name}, Chat: w.chat, Presence: where, Bus: &bustest.Lossy{Bus: w.bus, Lose: lose},
+		w.workers = append(w.workers, fanout.New(fanout.Deps{Log: fenced{shared, name}, Chat: w.chat, Presence: places{}, Bus: &bustest.Lossy{Bus: w.bus, Lose: func() bool { return lost.Add(1)%7 == 3 }},
 			Logger: slog.New(slog.DiscardHandler), Node: name, Holder: func(p uint16) string { return *held[p].Load() }}))
 	}
 	for _, worker := range w.workers {

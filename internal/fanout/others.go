@@ -48,7 +48,6 @@ type other struct {
 	// Of its goroutine alone, reused from one time to the next:
 	targets []message.Target
 	spare   [][]byte // parcels that have left
-	said    *source  // in the parcel at hand, last
 }
 
 // spareMost bounds the size of a parcel that is kept for reuse.
@@ -201,18 +200,12 @@ func (t *other) pack(parcels [][]byte, b *batch) [][]byte {
 		if len(targets) == 0 {
 			continue
 		}
-		d := it.delivery(t.node)
-		d.Targets = targets
-		last := len(parcels) - 1
-		if last < 0 || len(parcels[last])+d.Size()+sourceMost > bus.MaxData {
-			parcels, last, t.said = append(parcels, t.parcel()), last+1, nil
+		d := message.Delivery{Kind: it.kind, Conversation: it.conversation, Seq: it.seq, Counted: it.counted, Body: it.body, Targets: targets}
+		if last := len(parcels) - 1; last >= 0 && len(parcels[last])+d.Size() <= bus.MaxData {
+			parcels[last] = d.Append(parcels[last])
+		} else {
+			parcels = append(parcels, d.Append(t.parcel()))
 		}
-		if it.kind == message.DeliverEntry && it.from != t.said {
-			s := it.from.delivery()
-			parcels[last] = s.Append(parcels[last])
-			t.said = it.from
-		}
-		parcels[last] = d.Append(parcels[last])
 	}
 	t.targets = targets
 	return parcels
@@ -321,7 +314,6 @@ func (w *Worker) unpack(data []byte) (items []item, failed error) {
 	data = slices.Clone(data)
 	var d message.Delivery
 	var users []id.User // of all items: what is behind an item's own is not its
-	var from *source
 	for len(data) > 0 {
 		var err error
 		if data, err = d.Next(data); err != nil {
@@ -331,22 +323,12 @@ func (w *Worker) unpack(data []byte) (items []item, failed error) {
 			}
 			continue
 		}
-		if d.Kind == message.DeliverSource {
-			from = readSource(&d)
-			continue
-		}
 		it := item{kind: d.Kind, conversation: d.Conversation, seq: d.Seq, counted: d.Counted, body: d.Body}
 		first := len(users)
 		for _, t := range d.Targets {
 			users = append(users, t.User)
 		}
 		it.members = users[first:len(users):len(users)]
-		if it.kind == message.DeliverNamed {
-			it.kind, it.body = message.DeliverEntry, w.Entry(d.Conversation, d.Seq, d.Record)
-		}
-		if it.kind == message.DeliverEntry {
-			it.from = from
-		}
 		items = append(items, it)
 	}
 	return items, failed

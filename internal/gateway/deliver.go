@@ -79,8 +79,6 @@ func (d *deliverer) deliver(data []byte) {
 		switch d.next.Kind {
 		case message.DeliverEntry:
 			d.entry()
-		case message.DeliverNamed:
-			d.named()
 		case message.DeliverEvent:
 			d.body = payload{proto: d.next.Body}
 			d.events()
@@ -91,16 +89,6 @@ func (d *deliverer) deliver(data []byte) {
 		}
 	}
 	s.Flush()
-}
-
-// named is entry for one that this node has.
-func (d *deliverer) named() {
-	n := &d.next
-	if n.Body = d.server.deps.Entry(n.Conversation, n.Seq, n.Record); n.Body == nil {
-		d.server.check.all()
-		return
-	}
-	d.entry()
 }
 
 func (d *deliverer) entry() {

@@ -96,8 +96,6 @@ type Deps struct {
 	Logger   *slog.Logger
 	// Node is this node's name.
 	Node string
-	// Entry gives a stored entry that a delivery names by its fan-out record; nil where it cannot be had.
-	Entry func(c id.Conversation, seq, record uint64) []byte
 	// Partition of a user or a conversation, as Recheck names it; nil where all are in 0.
 	Partition func(of uint64) int
 }

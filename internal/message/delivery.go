@@ -22,11 +22,6 @@ const (
 	DeliverFollow DeliveryKind = 4
 	// DeliverUnfollow: they no longer do.
 	DeliverUnfollow DeliveryKind = 5
-	// DeliverNamed: as DeliverEntry, of an entry that the node has in memory, in the fan-out record Record: it is not sent again.
-	DeliverNamed DeliveryKind = 6
-	// DeliverSource, between nodes that carry and those that have inboxes: the entries that follow, to the next of this kind, are of
-	// Record, and body has the names of the nodes that have them in memory, each behind its length.
-	DeliverSource DeliveryKind = 7
 )
 
 // Target is a user that a delivery is for, with the place it has in the user's stream (0: none).
@@ -44,7 +39,6 @@ type Delivery struct {
 	Counted      uint64
 	Body         []byte
 	Targets      []Target
-	Record       uint64 // of DeliverNamed and DeliverSource alone
 }
 
 // Why a delivery cannot be read.
@@ -73,9 +67,6 @@ func (d *Delivery) Append(b []byte) []byte {
 		b = binary.AppendUvarint(b, uint64(t.At))
 		b = binary.AppendUvarint(b, uint64(t.Prev))
 	}
-	if d.Kind >= DeliverNamed {
-		b = binary.AppendUvarint(b, d.Record)
-	}
 	return b
 }
 
@@ -84,9 +75,6 @@ func (d *Delivery) formLen() int {
 		uvarintLen(uint64(len(d.Body))) + len(d.Body) + uvarintLen(uint64(len(d.Targets)))
 	for _, t := range d.Targets {
 		n += uvarintLen(uint64(t.User)) + uvarintLen(uint64(t.At)) + uvarintLen(uint64(t.Prev))
-	}
-	if d.Kind >= DeliverNamed {
-		n += uvarintLen(d.Record)
 	}
 	return n
 }
@@ -107,7 +95,7 @@ func (d *Delivery) Next(b []byte) (rest []byte, err error) {
 		return rest, ErrDelivery
 	}
 	d.Kind, d.Large = DeliveryKind(form[0]&0x7f), form[0]&0x80 != 0
-	if d.Kind > DeliverSource {
+	if d.Kind > DeliverUnfollow {
 		return rest, ErrUnknownDelivery
 	}
 	f := FieldsOf(form[1:])
@@ -122,9 +110,6 @@ func (d *Delivery) Next(b []byte) (rest []byte, err error) {
 	d.Targets = d.Targets[:0]
 	for range count {
 		d.Targets = append(d.Targets, Target{User: id.User(f.Uvarint()), At: Position(f.Uvarint()), Prev: Position(f.Uvarint())})
-	}
-	if d.Record = 0; d.Kind >= DeliverNamed {
-		d.Record = f.Uvarint()
 	}
 	if f.Bad() {
 		return rest, ErrDelivery

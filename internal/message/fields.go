@@ -8,11 +8,6 @@ type Fields struct {
 	bad  bool
 }
 
-// AppendBytes appends bytes behind their length.
-func AppendBytes[B string | []byte](to []byte, b B) []byte {
-	return append(binary.AppendUvarint(to, uint64(len(b))), b...)
-}
-
 // FieldsOf reads b.
 func FieldsOf(b []byte) Fields { return Fields{left: b} }
 

@@ -80,9 +80,4 @@ func TestGoldenForms(t *testing.T) {
 		t.Errorf("delivery: %+v, %x, %v; want %+v", d, rest, err, want)
 	}
 	same("delivery", want.Append(nil))
-	want.Kind, want.Body, want.Record = message.DeliverNamed, []byte{}, 9
-	if rest, err := d.Next(page["named"]); err != nil || len(rest) != 0 || !reflect.DeepEqual(d, want) {
-		t.Errorf("named: %+v, %x, %v; want %+v", d, rest, err, want)
-	}
-	same("named", want.Append(nil))
 }
