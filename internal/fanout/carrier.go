@@ -46,6 +46,7 @@ type part struct {
 	seen     uint64 // last record given to the lanes
 	inflight []*batch
 	saved    uint64        // last checkpoint written
+	savedAt  time.Time     // when that was
 	wait     time.Duration // after the last failure; 0: it went well
 	again    time.Time     // when to try again
 	failedIn uint64        // the life of the last failure
@@ -216,7 +217,7 @@ func (c *carrier) run(ctx context.Context) {
 			return
 		}
 		for _, p := range c.parts {
-			c.save(ctx, p)
+			c.save(ctx, p, c.due(p))
 		}
 	}
 }
@@ -227,19 +228,28 @@ func (c *carrier) last(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	var group sync.WaitGroup
 	for _, p := range c.parts {
-		group.Go(func() { c.save(ctx, p) })
+		group.Go(func() { c.save(ctx, p, 1) })
 	}
 	group.Wait()
 }
 
-// save saves a partition's place. It has the log read from time to time: where other nodes append, what they tell may be lost.
-func (c *carrier) save(ctx context.Context, p *part) {
+// due is by how many records a partition's place has to have moved to be saved now.
+func (c *carrier) due(p *part) uint64 {
+	if c.worker.deps.Holder != nil && time.Since(p.savedAt) < sharedCheckpoint {
+		return checkpointEvery
+	}
+	return 1
+}
+
+// save saves a partition's place where it has moved by step. It has the log read from time to time: where other nodes append, what
+// they tell may be lost.
+func (c *carrier) save(ctx context.Context, p *part, step uint64) {
 	if !p.held() || ctx.Err() != nil {
 		return
 	}
 	within, cancel := context.WithTimeout(ctx, saveTime)
 	defer cancel()
-	if err := c.settle(within, p, 1); err != nil && ctx.Err() == nil {
+	if err := c.settle(within, p, step); err != nil && ctx.Err() == nil {
 		c.failed(p, "fan-out cannot save its place", err)
 	}
 	if c.worker.deps.Holder != nil && time.Since(p.looked) > lookEvery {
@@ -504,6 +514,6 @@ func (c *carrier) settle(ctx context.Context, p *part, step uint64) error {
 		return err
 	}
 	failpoint.Hit("fanout/after-checkpoint")
-	p.saved = at
+	p.saved, p.savedAt = at, time.Now()
 	return nil
 }

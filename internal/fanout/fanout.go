@@ -94,13 +94,15 @@ const (
 	carriers = 2
 	// handedOver bounds the entries kept in memory for a partition, and handedOverBytes their payloads; beyond, they are read
 	// from the log.
-	handedOver      = 1 << 16
-	handedOverBytes = 8 << 20
+	handedOver      = 1 << 14
+	handedOverBytes = 2 << 20
 	// laneQueue bounds the batches waiting for a lane; a carrier waits when it is full.
 	laneQueue = 1024
-	// checkpointEvery so many records, or after idleCheckpoint.
-	checkpointEvery = 512
-	idleCheckpoint  = 100 * time.Millisecond
+	// checkpointEvery so many records, or after idleCheckpoint; where other nodes are after sharedCheckpoint, since it is a commit of its
+	// own there, for each partition.
+	checkpointEvery  = 512
+	idleCheckpoint   = 100 * time.Millisecond
+	sharedCheckpoint = time.Second
 	// saveTime that saving a place may take.
 	saveTime   = 5 * time.Second
 	retryFirst = 50 * time.Millisecond

@@ -1,6 +1,7 @@
 package pglog_test
 
 import (
+	"errors"
 	"flag"
 	"strconv"
 	"testing"
@@ -21,4 +22,21 @@ func TestLog(t *testing.T) {
 	timelinetest.Run(t, func(t testing.TB, listener timeline.Listener) timeline.Log {
 		return open(t, sqltest.Schema(t, server), pglog.Options{Listener: listener, Readers: 1, Writers: 1})
 	})
+}
+
+// TestDamageIsNamed: what PostgreSQL cannot read is damaged, and nothing that comes back.
+func TestDamageIsNamed(t *testing.T) {
+	address, _ := place(t)
+	l := open(t, address, pglog.Options{})
+	k := conversation(1)
+	if a := timelinetest.Append(l, &timeline.Append{Key: k, Payload: []byte("one")}); a.Err != nil {
+		t.Fatal(a.Err)
+	}
+	_, err := session(t, address).Exec(t.Context(), `CREATE FUNCTION unreadable() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'invalid page' USING ERRCODE = 'data_corrupted'; END $$;
+		ALTER TABLE log_entries RENAME TO page; CREATE VIEW log_entries AS SELECT * FROM page WHERE unreadable()`)
+	must(t, err)
+	if entries, err := l.Read(t.Context(), k, 0, 10); !errors.Is(err, timeline.ErrDamaged) {
+		t.Errorf("%v, %v", entries, err)
+	}
+	must(t, l.Close())
 }

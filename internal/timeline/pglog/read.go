@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/rialto-im/rialto/internal/timeline"
 )
 
@@ -67,14 +68,23 @@ func (s reader) entries(ctx context.Context, statement string, k timeline.Key, s
 
 // failed is what a reader is told.
 func failed(ctx context.Context, err error) error {
+	var server *pgconn.PgError
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.As(err, &server) && (server.Code == dataCorrupted || server.Code == indexCorrupted):
+		return errors.Join(timeline.ErrDamaged, err)
 	}
 	return refusal(err)
 }
+
+// What PostgreSQL says of a page or an index that it cannot read.
+const (
+	dataCorrupted  = "XX001"
+	indexCorrupted = "XX002"
+)
 
 // Read gives entries above after, rising.
 func (s reader) Read(ctx context.Context, k timeline.Key, after uint64, limit int) ([]timeline.Entry, error) {
