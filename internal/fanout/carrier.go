@@ -54,6 +54,7 @@ type part struct {
 	hole     time.Time     // since when a record is missing below those handed over; zero: none is
 	took     time.Time     // when it was taken
 	aside    bool          // what was set aside in this life was tried again
+	doubts   doubts
 	settled  atomic.Uint64
 	stopped  atomic.Bool // by damage
 }
@@ -107,6 +108,7 @@ func (c *carrier) take(ctx context.Context, p *part) (bool, error) {
 		return false, err
 	}
 	p.lives, p.seen, p.saved, p.aside = life, at, at, false
+	p.doubts = doubts{}
 	p.settled.Store(at)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -411,20 +413,28 @@ func (c *carrier) hand(ctx context.Context, p *part, seq uint64, entries []timel
 		}
 	}
 	b := &batch{record: seq, items: make([]item, 0, len(entries))}
+	var doubtful error
 	for i := range entries {
 		items, err := c.address(ctx, b.items, &entries[i])
 		if err != nil {
-			err = c.setAside(ctx, entries[i].Key, entries[i].Seq, err)
+			err = c.setAside(ctx, p, entries[i].Key, entries[i].Seq, err)
+		}
+		if errors.Is(err, errDoubtful) {
+			doubtful = err
+			continue
 		}
 		if err != nil {
 			return err
 		}
 		b.items = items
 	}
+	if doubtful != nil {
+		return doubtful
+	}
 	if err := c.worker.give(ctx, b); err != nil {
 		return err
 	}
-	p.seen = seq
+	p.seen, p.doubts.at = seq, nil
 	p.inflight = append(p.inflight, b)
 	c.worker.carried.Add(uint64(len(entries)))
 	if len(p.inflight) >= checkpointEvery {

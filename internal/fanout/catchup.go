@@ -42,7 +42,7 @@ func (c *carrier) catchUp(ctx context.Context, p *part, began time.Time) error {
 		for i, r := range records {
 			entries := all[i]
 			if entries == nil {
-				if entries, err = c.read(ctx, r); err != nil {
+				if entries, err = c.read(ctx, p, r); err != nil {
 					return err
 				}
 			}
@@ -100,14 +100,14 @@ func appendCommitted(to []timeline.Committed, ref timeline.Ref, of []timeline.En
 }
 
 // read gives a record's entries. Those that are no more are left out.
-func (c *carrier) read(ctx context.Context, r timeline.Record) ([]timeline.Committed, error) {
+func (c *carrier) read(ctx context.Context, p *part, r timeline.Record) ([]timeline.Committed, error) {
 	all := uint64(0)
 	for _, ref := range r.Refs {
 		all += ref.To - ref.From + 1
 	}
 	entries, err := c.worker.deps.Log.Get(ctx, r.Refs)
 	if errors.Is(err, timeline.ErrDamaged) {
-		return c.readSingly(ctx, r)
+		return c.readSingly(ctx, p, r)
 	}
 	if err != nil {
 		return nil, err
