@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/message"
 	"github.com/rialto-im/rialto/internal/timeline"
 )
 
@@ -114,46 +116,88 @@ func (c *carrier) readSingly(ctx context.Context, p *part, r timeline.Record) ([
 	return committed, doubtful
 }
 
-// tryAside carries what was set aside in a partition that was just taken, as far as it can be read by now.
+// again is the progress of trying again what was set aside in a partition, since it was taken.
+type again struct {
+	done  bool         // all was tried
+	after timeline.Ref // the last place that was tried
+	since time.Time    // when one could not be tried now; the next try is retryMost later
+	given []asideGiven // to the lanes and nodes, and not known to be stored
+}
+
+type asideGiven struct {
+	ref   timeline.Ref
+	batch *batch
+}
+
+// asideAtOnce bounds the places that are tried in a turn, and those that are given and not stored.
+const asideAtOnce = 16
+
+// tryAside carries some of what was set aside in a partition, as far as it can be read by now. It waits for no other node, and stops
+// where the turn is over or something does not answer: what is new does not wait for what is old.
 func (c *carrier) tryAside(ctx context.Context, p *part) {
-	w := c.worker
-	if p.aside || w.deps.Aside == nil {
+	w, a := c.worker, &p.aside
+	if w.deps.Aside == nil || a.done && len(a.given) == 0 || time.Since(a.since) < retryMost {
 		return
 	}
-	refs, err := w.deps.Aside.List(ctx, p.partition)
-	if err != nil {
-		w.deps.Logger.Warn("what was set aside cannot be listed", "partition", p.partition, "error", err)
-		return // it is tried again
-	}
-	p.aside = true
-	for _, r := range refs {
-		if err := c.carryAside(ctx, r); err != nil && ctx.Err() == nil {
-			w.deps.Logger.Error("an entry that was set aside cannot be carried yet: run rialto verify", "conversation", r.Key.ID, "seq", r.From, "error", err)
-		}
+	within, cancel := context.WithTimeout(ctx, postTime)
+	defer cancel()
+	if err := c.tryAsideNow(within, p, time.Now()); err != nil && ctx.Err() == nil {
+		a.since = time.Now()
+		w.deps.Logger.Warn("what was set aside cannot be tried now", "partition", p.partition, "error", err)
 	}
 }
 
-func (c *carrier) carryAside(ctx context.Context, r timeline.Ref) error {
-	w := c.worker
-	ctx, cancel := context.WithTimeout(ctx, postTime)
-	defer cancel()
-	found, err := w.deps.Log.Get(ctx, []timeline.Ref{r})
+func (c *carrier) tryAsideNow(ctx context.Context, p *part, began time.Time) error {
+	w, a := c.worker, &p.aside
+	for len(a.given) > 0 && a.given[0].batch.left.Load() == 0 {
+		if err := w.deps.Aside.Drop(ctx, a.given[0].ref.Key, a.given[0].ref.From); err != nil {
+			return err
+		}
+		a.given = a.given[1:]
+	}
+	if a.done || len(a.given) > 0 {
+		return nil
+	}
+	refs, err := w.deps.Aside.List(ctx, p.partition, a.after, asideAtOnce)
 	if err != nil {
 		return err
 	}
-	b := &batch{done: make(chan struct{})}
+	for _, r := range refs {
+		if time.Since(began) > turnTime {
+			return nil
+		}
+		b, err := c.carryAside(ctx, r)
+		switch {
+		case errors.Is(err, timeline.ErrDamaged):
+			w.deps.Logger.Error("an entry that was set aside cannot be carried yet: run rialto verify", "conversation", r.Key.ID, "seq", r.From, "error", err)
+		case err != nil:
+			return err
+		default:
+			a.given = append(a.given, asideGiven{r, b})
+		}
+		a.after = r
+	}
+	if a.done = len(refs) < asideAtOnce; !a.done {
+		c.poke()
+	}
+	return nil
+}
+
+// carryAside gives an entry to the lanes and nodes. It says nothing of who follows a large conversation: later entries may have changed
+// that since, and nodes compare it with the rows.
+func (c *carrier) carryAside(ctx context.Context, r timeline.Ref) (*batch, error) {
+	found, err := c.worker.deps.Log.Get(ctx, []timeline.Ref{r})
+	if err != nil {
+		return nil, err
+	}
+	b := &batch{}
 	for _, e := range appendCommitted(nil, r, found) { // none, where it has expired
 		if b.items, err = c.address(ctx, b.items, &e); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if err := w.give(ctx, b); err != nil {
-		return err
-	}
-	select {
-	case <-b.done:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return w.deps.Aside.Drop(ctx, r.Key, r.From)
+	b.items = slices.DeleteFunc(b.items, func(it item) bool {
+		return it.kind == message.DeliverFollow || it.kind == message.DeliverUnfollow
+	})
+	return b, c.worker.give(ctx, b)
 }

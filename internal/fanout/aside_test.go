@@ -1,6 +1,7 @@
 package fanout_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/message"
 	"github.com/rialto-im/rialto/internal/timeline"
@@ -23,9 +25,14 @@ type torn struct {
 	entry  timeline.Ref
 	record atomic.Int64 // partition, -1: none
 	mended atomic.Bool
+	hangs  atomic.Bool // where the first of a conversation is asked for alone
 }
 
 func (l *torn) Get(ctx context.Context, refs []timeline.Ref) ([]timeline.Entry, error) {
+	if l.hangs.Load() && len(refs) == 1 && refs[0].To == 1 {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	return l.GetMost(ctx, refs, 1<<30)
 }
 
@@ -77,9 +84,9 @@ func (s *shelf) Put(_ context.Context, k timeline.Key, seq uint64, why string) e
 	return nil
 }
 
-func (s *shelf) List(_ context.Context, p uint16) (refs []timeline.Ref, err error) {
+func (s *shelf) List(_ context.Context, p uint16, after timeline.Ref, limit int) (refs []timeline.Ref, err error) {
 	for _, r := range s.all() {
-		if r.Key.Partition() == p {
+		if r.Key.Partition() == p && shelved(r, after) > 0 && len(refs) < limit {
 			refs = append(refs, r)
 		}
 	}
@@ -99,8 +106,13 @@ func (s *shelf) all() (refs []timeline.Ref) {
 	for r := range s.at {
 		refs = append(refs, r)
 	}
-	slices.SortFunc(refs, func(a, b timeline.Ref) int { return int(a.Key.ID*100+a.From) - int(b.Key.ID*100+b.From) })
+	slices.SortFunc(refs, shelved)
 	return refs
+}
+
+// shelved compares places.
+func shelved(a, b timeline.Ref) int {
+	return cmp.Or(cmp.Compare(a.Key.ID, b.Key.ID), cmp.Compare(a.From, b.From))
 }
 
 // inStream gives the seqs of a user's stream.
@@ -228,6 +240,94 @@ func looksDamaged(t *testing.T, what string) {
 	}
 	s.stop()
 	must(t, s.log.Close())
+}
+
+// Much that was set aside is carried to its end, past what is damaged yet; what is new comes first, and a store that does not answer
+// for what is old keeps nobody waiting.
+func TestMuchWasSetAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const many, fresh = 50, 51
+		log, kept := &torn{entry: timeline.Ref{Key: conversation(1), From: 3, To: 3}}, &shelf{at: map[timeline.Ref]string{}}
+		log.record.Store(-1)
+		s := newStage(t, func(l timeline.Listener) timeline.Log { log.Log = memlog.New(l); return log })
+		room := &stateless{members: s.chat, lost: 1}
+		s.room, s.aside = room, kept
+		s.chat.of[1] = []id.User{1}
+		appended := func(n int) {
+			var done sync.WaitGroup
+			for range n {
+				s.append(1, textEntry("a"), &done)
+			}
+			done.Wait()
+		}
+		appended(many)
+		s.start()
+		later()
+		s.stop()
+		if got := kept.all(); len(got) != many {
+			t.Errorf("%d are set aside", len(got))
+		}
+		room.mended.Store(true)
+		log.hangs.Store(true)
+		appended(1)
+		s.start()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := s.inStream(1); !slices.Equal(got, []uint64{fresh}) {
+			t.Errorf("what is new waits: %v", got)
+		}
+		log.hangs.Store(false)
+		later()
+		want := []uint64{fresh}
+		for seq := range uint64(many) {
+			if seq+1 != 3 {
+				want = append(want, seq+1)
+			}
+		}
+		if got := s.inStream(1); !slices.Equal(got, want) {
+			t.Errorf("it has got %v", got)
+		}
+		if got := kept.all(); !slices.Equal(got, []timeline.Ref{log.entry}) {
+			t.Errorf("set aside are %v", got)
+		}
+		s.stop()
+		must(t, s.log.Close())
+	})
+}
+
+// That one came is told late to those who were to hear it, but not that they follow: they may have gone since.
+func TestFollowersSetAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, kept := &torn{entry: timeline.Ref{Key: conversation(1), From: 1, To: 1}}, &shelf{at: map[timeline.Ref]string{}}
+		log.record.Store(-1)
+		s := newStage(t, func(l timeline.Listener) timeline.Log { log.Log = memlog.New(l); return log })
+		s.aside = kept
+		s.chat.of[1], s.chat.large[1] = []id.User{2}, true
+		var done sync.WaitGroup
+		s.append(1, controlEntry(t, chatv1.Control_ACTION_JOINED, 4), &done)
+		s.append(1, controlEntry(t, chatv1.Control_ACTION_REMOVED, 4), &done)
+		done.Wait()
+		s.start()
+		later()
+		s.stop()
+		log.mended.Store(true)
+		s.start()
+		later()
+		s.stop()
+		if got := s.inStream(4); !slices.Equal(got, []uint64{2, 1}) {
+			t.Errorf("it has got %v", got)
+		}
+		told := map[message.DeliveryKind][]uint64{}
+		for _, g := range s.got {
+			if g.node == "a" {
+				told[g.Kind] = append(told[g.Kind], g.Seq)
+			}
+		}
+		if len(told[message.DeliverFollow]) != 0 || !slices.Equal(told[message.DeliverUnfollow], []uint64{2}) || !slices.Contains(told[message.DeliverEntry], 1) {
+			t.Errorf("told were %v", told)
+		}
+		must(t, s.log.Close())
+	})
 }
 
 // Where nobody knows what comes next the partition stops, is counted for as long, and others go on.

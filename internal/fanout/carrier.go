@@ -53,7 +53,7 @@ type part struct {
 	looked   time.Time     // when the log was read, or the last record came
 	hole     time.Time     // since when a record is missing below those handed over; zero: none is
 	took     time.Time     // when it was taken
-	aside    bool          // what was set aside in this life was tried again
+	aside    again         // of what was set aside
 	doubts   doubts
 	settled  atomic.Uint64
 	stopped  atomic.Bool // by damage
@@ -107,8 +107,8 @@ func (c *carrier) take(ctx context.Context, p *part) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	p.lives, p.seen, p.saved, p.aside = life, at, at, false
-	p.doubts = doubts{}
+	p.lives, p.seen, p.saved = life, at, at
+	p.doubts, p.aside = doubts{}, again{}
 	p.settled.Store(at)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -291,8 +291,9 @@ func (c *carrier) try(ctx context.Context, p *part) {
 	}
 	open, err := c.take(ctx, p)
 	if open {
-		c.tryAside(ctx, p)
-		err = c.carry(ctx, p)
+		if err = c.carry(ctx, p); err == nil {
+			c.tryAside(ctx, p)
+		}
 	}
 	p.stopped.Store(errors.Is(err, timeline.ErrDamaged))
 	if err == nil || ctx.Err() != nil {

@@ -53,8 +53,8 @@ type Presence interface {
 type Aside interface {
 	// Put may be repeated.
 	Put(ctx context.Context, key timeline.Key, seq uint64, why string) error
-	// List gives some of a partition's, one entry each.
-	List(ctx context.Context, partition uint16) ([]timeline.Ref, error)
+	// List gives a partition's, one entry each, by conversation and seq: the first ones after a place, at most limit.
+	List(ctx context.Context, partition uint16, after timeline.Ref, limit int) ([]timeline.Ref, error)
 	Drop(ctx context.Context, key timeline.Key, seq uint64) error
 }
 

@@ -16,9 +16,6 @@ type Aside struct {
 	clock clock.Clock
 }
 
-// asideAtOnce bounds what List gives.
-const asideAtOnce = 1000
-
 // NewAside makes its table where it is missing.
 func NewAside(ctx context.Context, db *sqldb.DB, now clock.Clock) (*Aside, error) {
 	return &Aside{db, now}, db.Migrate(ctx, "aside", []string{
@@ -36,9 +33,10 @@ func (a *Aside) Put(ctx context.Context, k timeline.Key, seq uint64, why string)
 	})
 }
 
-// List gives places of a partition, the first 1,000 by conversation and seq.
-func (a *Aside) List(ctx context.Context, partition uint16) (refs []timeline.Ref, err error) {
-	rows, err := a.db.Read().QueryContext(ctx, `SELECT conversation, seq FROM set_aside WHERE partition = $1 ORDER BY conversation, seq LIMIT $2`, int64(partition), asideAtOnce)
+// List gives places of a partition by conversation and seq: the first ones after a place, at most limit.
+func (a *Aside) List(ctx context.Context, partition uint16, after timeline.Ref, limit int) (refs []timeline.Ref, err error) {
+	rows, err := a.db.Read().QueryContext(ctx, `SELECT conversation, seq FROM set_aside WHERE partition = $1 AND (conversation, seq) > ($2, $3) ORDER BY conversation, seq LIMIT $4`,
+		int64(partition), int64(after.Key.ID), int64(after.From), limit)
 	if err != nil {
 		return nil, err
 	}

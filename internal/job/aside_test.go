@@ -34,9 +34,19 @@ func TestAside(t *testing.T) {
 	must(t, err)
 	list := func(want ...timeline.Ref) {
 		t.Helper()
-		got, err := again.List(ctx, mine.Partition())
-		if must(t, err); !slices.Equal(got, want) {
-			t.Errorf("%v, want %v", got, want)
+		for limit := range len(want) + 1 { // page by page
+			var got []timeline.Ref
+			var after timeline.Ref
+			for {
+				page, err := again.List(ctx, mine.Partition(), after, limit+1)
+				if must(t, err); len(page) == 0 {
+					break
+				}
+				got, after = append(got, page...), page[len(page)-1]
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("by %d: %v, want %v", limit+1, got, want)
+			}
 		}
 	}
 	at := func(k timeline.Key, seq uint64) timeline.Ref { return timeline.Ref{Key: k, From: seq, To: seq} }
