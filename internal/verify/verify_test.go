@@ -255,6 +255,10 @@ func TestHealthyDirectoryPasses(t *testing.T) {
 	if again := run(t, dir); len(again.Violations) != 0 || again.InboxEntries != r.InboxEntries {
 		t.Errorf("reading changed the directory: %+v", again)
 	}
+	execute(t, dir, `DROP TABLE set_aside`)
+	if older := run(t, dir); len(older.Violations) != 0 {
+		t.Errorf("of a release that set nothing aside: %+v", older)
+	}
 }
 
 // further adds entries to a healthy directory, posts each to users' streams, and has all of it carried.
