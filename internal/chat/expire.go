@@ -220,7 +220,7 @@ func (s *Service) uncarried(ctx context.Context, k timeline.Key, end uint64) (ui
 	if err != nil {
 		return 0, err
 	}
-	records, err := s.deps.Log.Records(ctx, k.Partition(), at, backlog)
+	records, err := timeline.AwaitRecords(ctx, s.deps.Log, k.Partition(), at, backlog)
 	if err != nil || len(records) == backlog {
 		return 0, err
 	}

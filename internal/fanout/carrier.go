@@ -305,6 +305,11 @@ func (c *carrier) try(ctx context.Context, p *part) {
 	if p.failedIn != life {
 		p.wait = 0
 	}
+	if errors.Is(err, timeline.ErrForming) {
+		p.wait, p.again, p.failedIn = formingWait, time.Now().Add(formingWait), life
+		time.AfterFunc(formingWait, c.poke)
+		return
+	}
 	p.wait = min(max(2*p.wait, retryFirst), retryMost)
 	if soon(err) {
 		p.wait = retryFirst // it is soon over

@@ -114,6 +114,8 @@ const (
 	// holeWait so long a record is awaited that is missing between others, before it is looked for in the log: nodes tell their own
 	// on the bus, and of two the later may come first. Where much is under way it is late rather than lost, and to wait costs less than to read.
 	holeWait = 100 * time.Millisecond
+	// formingWait so long entries are awaited whose record is there already.
+	formingWait = 20 * time.Millisecond
 	// turnTime that a partition has before the others of its carrier.
 	turnTime = 100 * time.Millisecond
 	// lookEvery so often the log is read for what other nodes have appended: what they tell on the bus may be lost.

@@ -64,6 +64,7 @@ func (places) Followers(id.Conversation) []string { return []string{"a", "b"} }
 type faulty struct {
 	timeline.Log
 	posts, records, gets, checkpoints atomic.Int64
+	forming                           sync.Map // partitions whose records have no entries yet
 }
 
 func (l *faulty) Post(ctx context.Context, posts []timeline.Post) error {
@@ -76,6 +77,9 @@ func (l *faulty) Post(ctx context.Context, posts []timeline.Post) error {
 func (l *faulty) Records(ctx context.Context, p uint16, after uint64, limit int) ([]timeline.Record, error) {
 	if l.records.Add(-1) >= 0 {
 		return nil, errBroken
+	}
+	if _, is := l.forming.Load(p); is {
+		return nil, timeline.ErrForming
 	}
 	return l.Log.Records(ctx, p, after, limit)
 }
@@ -123,6 +127,8 @@ type stage struct {
 	turns  atomic.Bool // of every two batches the worker is told the later first
 	stop   func()
 
+	acked, told atomic.Int64 // entries that append stored, and that commits had
+
 	holding sync.Mutex        // guards held
 	held    []timeline.Commit // back
 
@@ -135,10 +141,15 @@ type stage struct {
 func newStage(t testing.TB, open func(timeline.Listener) timeline.Log) *stage {
 	s := &stage{t: t, chat: &members{of: map[id.Conversation][]id.User{}, large: map[id.Conversation]bool{}}, where: places{}, bus: membus.New()}
 	s.log = &faulty{Log: open(func(c []timeline.Commit) {
+		n := 0
+		for i := range c {
+			n += len(c[i].Entries)
+		}
 		c = s.inTurns(c)
 		if w := s.worker.Load(); w != nil && (!s.deaf.Load() || s.calls.Add(1)%2 == 0) {
 			w.Committed(c)
 		}
+		s.told.Add(int64(n))
 	})}
 	for _, node := range places.Nodes(places{}) {
 		for lane := range bus.Lanes {
@@ -208,9 +219,9 @@ func (s *stage) start() {
 	}
 }
 
-// settle waits until all is carried.
+// settle waits until all is carried. Who appended may know before the worker is told.
 func (s *stage) settle() {
-	for !s.worker.Load().Idle() {
+	for s.told.Load() < s.acked.Load() || !s.worker.Load().Idle() {
 		runtime.Gosched()
 	}
 }
@@ -266,6 +277,8 @@ func (s *stage) append(c id.Conversation, payload []byte, done *sync.WaitGroup) 
 	s.log.Append(&timeline.Append{Key: conversation(c), Payload: payload, Counts: true, Carry: true, Done: func(a *timeline.Append) {
 		if a.Err != nil {
 			s.t.Error(a.Err)
+		} else if !a.Duplicate {
+			s.acked.Add(1)
 		}
 		done.Done()
 	}})

@@ -358,7 +358,7 @@ func (m *mover) comparePartitions(ctx context.Context, log reader) error {
 			if err != nil {
 				return err
 			}
-			theirs, err := log.Records(ctx, p, at, page)
+			theirs, err := timeline.AwaitRecords(ctx, log, p, at, page)
 			if err != nil {
 				return err
 			}

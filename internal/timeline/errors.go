@@ -9,6 +9,9 @@ import (
 // ErrTaken: another log took the partition; what was to be written there is now that one's work.
 var ErrTaken = errors.New("another node works this partition now")
 
+// ErrForming: a record is there, and its entries are not yet; ask again in a moment.
+var ErrForming = errors.New("entries of a record are on their way")
+
 // Errors that Append's Done may carry besides the store's own.
 var (
 	// ErrStale: the access list changed since the caller looked; look again.

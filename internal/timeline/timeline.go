@@ -197,7 +197,8 @@ type Log interface {
 	// Trim drops a derived timeline's entries below head.
 	Trim(ctx context.Context, key Key, head uint64) error
 
-	// Records of a partition after a seq, rising, at most limit.
+	// Records of a partition after a seq, rising, at most limit. ErrForming where the entries of the first are on their way, or never
+	// come: asked again it is there soon, without them if they do not come. AwaitRecords waits for that.
 	Records(ctx context.Context, partition uint16, after uint64, limit int) ([]Record, error)
 	// Checkpoint tells how far a partition has been carried: PutCheckpoint drops its records to there, and is never durable
 	// before the Posts that returned before it.

@@ -214,7 +214,7 @@ func (c *check) records() error {
 			return err
 		}
 		for {
-			list, err := c.log.Records(c.ctx, p, at, 1000)
+			list, err := timeline.AwaitRecords(c.ctx, c.log, p, at, 1000)
 			if err != nil {
 				return err
 			}

@@ -110,6 +110,7 @@ type Log struct {
 	terms     [timeline.Partitions]atomic.Uint64 // of the partitions that this log took; 0: it did not
 	inboxes   [stripes]sync.Mutex                // held over posts to the inboxes that hash to it, so that they show in order
 	recorders [timeline.Partitions]*recorder
+	awaited   [timeline.Partitions]awaited
 
 	lines
 	ctx  context.Context // ends when the last append is done

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/timeline"
@@ -16,32 +17,37 @@ type recordRow struct {
 	dropped []int64
 }
 
-// lookAgain after so long at a batch that has not come.
-const lookAgain = 20 * time.Millisecond
+// awaited is a record which names a batch that has not come. A partition has one at a time: who reads its records comes to the same.
+type awaited struct {
+	mu    sync.Mutex // guards all
+	seq   uint64
+	since time.Time // by this machine's own count: no two clocks are compared
+}
 
-// Records of a partition above a seq. It waits for batches that are named by the first record and under way; one that does not
-// come in Options.VoidAfter is made impossible, and left out.
-func (l *Log) Records(ctx context.Context, partition uint16, after uint64, limit int) ([]timeline.Record, error) {
-	began := time.Now() // by this machine's own count of time: no two clocks are compared
-	for {
-		records, waits, err := l.settledRecords(ctx, partition, after, limit, time.Since(began) > l.options.VoidAfter)
-		if err != nil || len(records) > 0 || !waits {
-			return records, err
-		}
-		if err := pause(ctx, lookAgain); err != nil {
-			return nil, err
-		}
+// long tells whether a record has been awaited for so long.
+func (a *awaited) long(seq uint64, enough time.Duration) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.seq == seq && time.Since(a.since) > enough
+}
+
+func (a *awaited) begin(seq uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.seq != seq {
+		a.seq, a.since = seq, time.Now()
 	}
 }
 
-// settledRecords gives records to the first that names a batch which has not come; waits tells of such a one. With void that batch
-// is made impossible.
-func (l *Log) settledRecords(ctx context.Context, partition uint16, after uint64, limit int, void bool) (records []timeline.Record, waits bool, err error) {
+// Records of a partition above a seq, to the first that names a batch which is under way: it is timeline.ErrForming where that is the
+// first of all. A batch that does not come in Options.VoidAfter, from when its record was first met here, is made impossible, and left out.
+func (l *Log) Records(ctx context.Context, partition uint16, after uint64, limit int) (records []timeline.Record, err error) {
 	rows, err := l.recordRows(ctx, partition, after, limit)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	for _, row := range rows {
+	for i, row := range rows {
+		void := i == 0 && l.awaited[partition].long(row.seq, l.options.VoidAfter)
 		found := make([][]timeline.Ref, len(row.refs))
 		missing := make([]bool, len(row.refs))
 		err := eachOf(len(row.refs), func(i int) error {
@@ -61,15 +67,18 @@ func (l *Log) settledRecords(ctx context.Context, partition uint16, after uint64
 			return err
 		})
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		if slices.Contains(missing, true) {
-			return records, true, nil
+			if i > 0 {
+				return records, nil
+			}
+			l.awaited[partition].begin(row.seq)
+			return nil, timeline.ErrForming
 		}
-		void = false // that was for the first; those after it have their own time
 		records = append(records, timeline.Record{Seq: row.seq, Refs: slices.Concat(found...)})
 	}
-	return records, false, nil
+	return records, nil
 }
 
 // recordRows reads records in order, without a hole.

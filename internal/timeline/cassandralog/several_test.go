@@ -92,7 +92,7 @@ func TestARecordWithoutItsEntries(t *testing.T) {
 		first := f.claim.record.seq
 
 		must(t, timelinetest.Append(logs[1], &timeline.Append{Key: k, Payload: []byte("after"), Carry: true}).Err)
-		records, err := logs[1].Records(t.Context(), k.Partition(), first-1, 10)
+		records, err := timeline.AwaitRecords(t.Context(), logs[1], k.Partition(), first-1, 10)
 		if err != nil || len(records) == 0 || records[0].Seq != first || len(records[0].Refs) != 0 {
 			t.Fatalf("%+v, %v", records, err)
 		}
@@ -100,7 +100,7 @@ func TestARecordWithoutItsEntries(t *testing.T) {
 		if a.Seq != uint64(before)+2 {
 			t.Errorf("%+v", a)
 		}
-		records, err = logs[1].Records(t.Context(), k.Partition(), first-1, 10)
+		records, err = timeline.AwaitRecords(t.Context(), logs[1], k.Partition(), first-1, 10)
 		want := fmt.Sprintf("[{%d []} {%d [{%v 1 1}]} {%d [{%v 2 2}]}]", first, first+1, k, first+2, k)
 		if before == 1 {
 			want = strings.ReplaceAll(strings.ReplaceAll(want, " 2 2}", " 3 3}"), " 1 1}", " 2 2}")
@@ -123,7 +123,7 @@ func TestRecordsAreInOrder(t *testing.T) {
 	must(t, f.prepare(t.Context(), f.open))
 	must(t, timelinetest.Append(logs[1], &timeline.Append{Key: k, Payload: []byte("quick"), Carry: true}).Err)
 	must(t, f.store(t.Context()))
-	records, err := logs[1].Records(t.Context(), k.Partition(), 0, 10)
+	records, err := timeline.AwaitRecords(t.Context(), logs[1], k.Partition(), 0, 10)
 	want := fmt.Sprintf("[{1 [{%v 1 1}]} {2 []} {3 [{%v 2 2}]} {4 [{%v 3 3}]}]", k, k, k)
 	if got := fmt.Sprint(records); err != nil || got != want {
 		t.Errorf("%s, %v; want %s", got, err, want)
@@ -238,7 +238,7 @@ func TestRecordsOfManyBuckets(t *testing.T) {
 	must(t, l.Take(t.Context(), 0))
 	for _, after := range []uint64{bucketRecords - 2, bucketRecords, bucketRecords + 1} {
 		must(t, l.PutCheckpoint(t.Context(), 0, after))
-		records, err := l.Records(t.Context(), 0, after, 10)
+		records, err := timeline.AwaitRecords(t.Context(), l, 0, after, 10)
 		if err != nil || uint64(len(records)) != bucketRecords+2-after || records[0].Seq != after+1 {
 			t.Errorf("after %d: %+v, %v", after, records, err)
 		}
@@ -319,7 +319,7 @@ func TestWhatLacksSomethingIsReadAgain(t *testing.T) {
 		looks("back", selectBack, func() error { _, err := l.ReadBack(ctx, k, 0, 10); return err }, want)
 		looks("get", selectEntries, func() error { _, err := l.Get(ctx, []timeline.Ref{{Key: k, From: 2, To: 2}}); return err }, want)
 		looks("inbox", selectEntries, func() error { _, err := l.Read(ctx, box, 0, 10); return err }, want)
-		looks("records", selectRecords, func() error { _, err := l.Records(ctx, k.Partition(), 0, 10); return err }, want)
+		looks("records", selectRecords, func() error { _, err := timeline.AwaitRecords(ctx, l, k.Partition(), 0, 10); return err }, want)
 	}
 	all(1)
 	// A part of an entry, as the repair of a read for other columns leaves it.

@@ -136,7 +136,7 @@ func (w *workload) check() {
 	for p := range uint16(timeline.Partitions) {
 		at := uint64(0)
 		for {
-			records, err := w.logs[0].Records(ctx, p, at, 100)
+			records, err := timeline.AwaitRecords(ctx, w.logs[0], p, at, 100)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -206,7 +206,7 @@ func testRecords(t *testing.T, open Open) {
 			must(t, l.PutCheckpoint(ctx, p, 1))
 			at, err := l.Checkpoint(ctx, p)
 			must(t, err)
-			rest, err := l.Records(ctx, p, at, 1)
+			rest, err := timeline.AwaitRecords(ctx, l, p, at, 1)
 			must(t, err)
 			if at != 1 || len(rest) != 1 || rest[0].Seq != 2 {
 				t.Errorf("after the checkpoint %d: %+v", at, rest)
@@ -236,7 +236,7 @@ func testRecords(t *testing.T, open Open) {
 // allRecords of a partition, however many the log gives at a time.
 func allRecords(t *testing.T, l timeline.Log, partition uint16) (all []timeline.Record) {
 	for {
-		some, err := l.Records(context.Background(), partition, uint64(len(all)), 100)
+		some, err := timeline.AwaitRecords(context.Background(), l, partition, uint64(len(all)), 100)
 		must(t, err)
 		if len(some) == 0 {
 			return all
