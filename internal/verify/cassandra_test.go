@@ -58,7 +58,7 @@ func TestOnCassandra(t *testing.T) {
 		{`DELETE FROM segments WHERE store = %d AND kind = 99 AND id = 77 AND segment = 0 AND part = 0 AND seq = 3 AND tok = 0x`, "sequence"},
 		{`DELETE FROM segments WHERE store = %d AND kind = 99 AND id = 77 AND segment = 0 AND part = 1`, "duplicate"},
 		{`UPDATE segments SET prev = 1 WHERE store = %d AND kind = 99 AND id = 77 AND segment = 0 AND part = 2 AND seq = 1 AND tok = 0x`, "author"},
-		{`DELETE FROM records WHERE store = %d AND part = 8 AND bucket = 0`, "delivery"},
+		{`DELETE FROM records WHERE store = %d AND part = 24 AND bucket = 0`, "delivery"},
 	} {
 		store++
 		log, err := cassandralog.Open(ctx, cassandralog.Options{Hosts: cluster.Hosts, Port: cluster.Port, Keyspace: "checked", Replicas: 1, Store: int32(store)})
