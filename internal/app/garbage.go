@@ -11,7 +11,7 @@ import (
 
 // The collector runs when memory has doubled since its last round. A node has little that lives long, some ten MB, and makes as much
 // garbage in a tenth of a second under load: then the rounds cost more than they are worth. So as long as they are frequent, the
-// collector waits for garbageRoom at least. A node at rest keeps what it needs, and one that holds much is left alone.
+// collector waits for garbageRoom at least. A node that comes to rest gives back what it does not need, and one that holds much is left alone.
 const (
 	garbageRoom  = 128 << 20
 	garbageMost  = 1000 // percent
@@ -20,7 +20,7 @@ const (
 	// garbageOften so many rounds in garbageLook are frequent, where garbageLong looks in a row have seen them: not a start's.
 	garbageOften = 2
 	garbageLong  = 3
-	// garbageRest so many looks without a round, and all is as usual again.
+	// garbageRest so many looks without a round, and all is as usual again; what is free is given back to the system.
 	garbageRest = 30
 )
 
@@ -78,6 +78,9 @@ func collect() (stop func()) {
 			if p := g.next(rounds-before, figures[1].Value.Uint64()); p == garbageUsual && set != p || p > set+set/4 || p < set-set/4 {
 				debug.SetGCPercent(p)
 				set = p
+			}
+			if g.quiet == garbageRest {
+				debug.FreeOSMemory() // what the start, or a load, has left
 			}
 			before = rounds
 		}
