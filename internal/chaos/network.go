@@ -84,13 +84,7 @@ func (c *Cluster) troubleInLab(f Fault) (heal func() error, err error) {
 	}
 	people := []int{c.people()}
 	var heals []func() error
-	heal = func() error {
-		var errs []error
-		for _, h := range heals {
-			errs = append(errs, h())
-		}
-		return errors.Join(errs...)
-	}
+	heal = func() error { return healAll(heals) }
 	cut := func(hosts []int, to, from bool) {
 		for _, h := range hosts {
 			for w, dropped := range map[way]bool{{h, f.Node}: to, {f.Node, h}: from} {
@@ -150,6 +144,15 @@ func (c *Cluster) resetInLab() error {
 			others = append(others, j)
 		}
 		errs = append(errs, c.lab.Reset(i, others...))
+	}
+	return errors.Join(errs...)
+}
+
+// healAll heals each, also where one fails.
+func healAll(heals []func() error) error {
+	var errs []error
+	for _, h := range heals {
+		errs = append(errs, h())
 	}
 	return errors.Join(errs...)
 }

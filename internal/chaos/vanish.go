@@ -37,13 +37,7 @@ func (p *Postgres) Vanish(ctx context.Context, without func(server int) (heal fu
 // without has no node reach a server of PostgreSQL, nor that one them, until it is healed.
 func (c *Cluster) without(server int) (heal func() error, err error) {
 	var heals []func() error
-	heal = func() error {
-		var errs []error
-		for _, h := range heals {
-			errs = append(errs, h())
-		}
-		return errors.Join(errs...)
-	}
+	heal = func() error { return healAll(heals) }
 	for i, n := range c.Nodes {
 		if c.lab == nil {
 			link := n.Databases[server]
