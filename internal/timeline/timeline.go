@@ -175,6 +175,10 @@ type Log interface {
 	// GetMost is Get that gives up with ErrTooMuch beyond so many bytes of payload; one entry is never too much.
 	GetMost(ctx context.Context, refs []Ref, bytes int) ([]Entry, error)
 	Tail(ctx context.Context, key Key) (Tail, error)
+	// Tails gives the tails of keys, any number of any kinds, in their order: each as it was at a moment of its own during the call.
+	// Engines bound what they ask for at once. It gives all or fails, as Tail does: where one that is damaged holds up the others, ask
+	// for fewer.
+	Tails(ctx context.Context, keys []Key) ([]Tail, error)
 	// Expire drops a conversation's entries below head, but for those at keep (seqs, rising), without a sync. What was kept
 	// below an earlier head stays. Tokens and authors stay as well: a retry of an entry that expired stores nothing. A head
 	// above the tail's next is that.

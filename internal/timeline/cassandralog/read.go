@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/rialto-im/rialto/internal/timeline"
 )
@@ -211,6 +212,25 @@ func (l *Log) get(ctx context.Context, r timeline.Ref) ([]timeline.Entry, error)
 func (l *Log) Tail(ctx context.Context, k timeline.Key) (timeline.Tail, error) {
 	s, err := l.newest(ctx, k)
 	return s.tail, err
+}
+
+// Tails of timelines: each is in a partition of its own, and so is each question.
+func (l *Log) Tails(ctx context.Context, keys []timeline.Key) ([]timeline.Tail, error) {
+	tails := make([]timeline.Tail, len(keys))
+	var failed atomic.Bool
+	err := eachOf(len(keys), func(i int) (err error) {
+		if failed.Load() { // the others are not asked for
+			return nil
+		}
+		if tails[i], err = l.Tail(ctx, keys[i]); err != nil {
+			failed.Store(true)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return tails, nil
 }
 
 // knownBuckets spread the list of timelines over the cluster.

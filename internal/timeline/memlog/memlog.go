@@ -229,6 +229,19 @@ func (l *Log) Tail(ctx context.Context, k timeline.Key) (timeline.Tail, error) {
 	return timeline.Tail{}, ctx.Err()
 }
 
+// Tails of timelines.
+func (l *Log) Tails(ctx context.Context, keys []timeline.Key) ([]timeline.Tail, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	tails := make([]timeline.Tail, len(keys))
+	for i, k := range keys {
+		if n := l.lines[k]; n != nil {
+			tails[i] = n.tail
+		}
+	}
+	return tails, ctx.Err()
+}
+
 // LastBy gives an author's latest entry.
 func (l *Log) LastBy(ctx context.Context, k timeline.Key, author uint64) (seq, counted uint64, err error) {
 	l.mu.Lock()

@@ -28,6 +28,56 @@ func (s reader) look(ctx context.Context, n int, statement string, args ...any) 
 	return places, failed(ctx, err)
 }
 
+// tailsAtOnce bounds the keys in one statement.
+const tailsAtOnce = 1000
+
+// The tails of a kind, by the places of their keys. Each key is looked up, however many there are: the planner is left no other way.
+const (
+	conversationTails = `SELECT coalesce(t.seq, 0), coalesce(t.counted, 0), coalesce(t.access, 0), coalesce(h.head, 0)
+		FROM unnest($1::BIGINT[]) WITH ORDINALITY AS u(id, place)
+		LEFT JOIN LATERAL (SELECT seq, counted, access FROM log_tails WHERE id = u.id LIMIT 1) t ON true` + headsOf
+	inboxTails = `SELECT coalesce(t.seq, 0), 0::BIGINT, 0::BIGINT, coalesce(h.head, 0)
+		FROM unnest($1::BIGINT[]) WITH ORDINALITY AS u(id, place)
+		LEFT JOIN LATERAL (SELECT seq FROM log_inboxes WHERE id = u.id LIMIT 1) t ON true` + headsOf
+	headsOf = `
+		LEFT JOIN LATERAL (SELECT head FROM log_heads WHERE kind = $2 AND id = u.id LIMIT 1) h ON true ORDER BY u.place`
+)
+
+// Tails of timelines.
+func (s reader) Tails(ctx context.Context, keys []timeline.Key) ([]timeline.Tail, error) {
+	tails := make([]timeline.Tail, 0, len(keys))
+	for len(keys) > 0 { // keys of one kind, as a rule
+		n := 1
+		for n < min(len(keys), tailsAtOnce) && keys[n].Kind == keys[0].Kind {
+			n++
+		}
+		some, err := s.someTails(ctx, keys[:n])
+		if err != nil {
+			return nil, err
+		}
+		tails, keys = append(tails, some...), keys[n:]
+	}
+	return tails, nil
+}
+
+// someTails gives the tails of keys of one kind.
+func (s reader) someTails(ctx context.Context, keys []timeline.Key) ([]timeline.Tail, error) {
+	statement := conversationTails
+	if keys[0].Kind == timeline.Inbox {
+		statement = inboxTails
+	}
+	ids := make([]int64, len(keys))
+	for i, k := range keys {
+		ids[i] = int64(k.ID)
+	}
+	rows, err := s.db.Query(ctx, statement, ids, int16(keys[0].Kind))
+	if err != nil {
+		return nil, failed(ctx, err)
+	}
+	tails, err := pgx.CollectRows(rows, pgx.RowToStructByPos[timeline.Tail])
+	return tails, failed(ctx, err)
+}
+
 // TokenSeqs gives the seqs that are stored for tokens, 0 for none.
 func (s reader) TokenSeqs(ctx context.Context, tokens []timeline.Stored) ([]uint64, error) {
 	var senders, devices, counters, ids, sumIDs, at, sumAt []int64

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
@@ -31,6 +32,7 @@ func Run(t *testing.T, fresh Open) {
 	t.Run("a retry is harmless", func(t *testing.T) { testTokens(t, open) })
 	t.Run("append is conditional on the access version", func(t *testing.T) { testAccess(t, open) })
 	t.Run("records name every carried entry", func(t *testing.T) { testRecords(t, open) })
+	t.Run("many tails as one by one", func(t *testing.T) { testTails(t, open) })
 	t.Run("posts chain", func(t *testing.T) { testPosts(t, open) })
 	t.Run("what expires is gone and nothing else", func(t *testing.T) { testExpire(t, open) })
 	t.Run("a closed log refuses", func(t *testing.T) {
@@ -401,6 +403,13 @@ func testModel(t *testing.T, r *rapid.T, open Open) {
 			must(t, l.Expire(ctx, k, head, keep))
 		},
 		"": func(r *rapid.T) {
+			keys := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) timeline.Key {
+				return timeline.Key{Kind: rapid.SampledFrom([]timeline.Kind{timeline.Conversation, timeline.Inbox}).Draw(r, "kind"), ID: rapid.Uint64Range(1, 4).Draw(r, "id")}
+			}), 0, 5).Draw(r, "keys")
+			wantTails, _ := model.Tails(ctx, keys)
+			if tails, err := l.Tails(ctx, keys); err != nil || !slices.Equal(tails, wantTails) {
+				r.Fatalf("tails of %v are %+v, want %+v, %v", keys, tails, wantTails, err)
+			}
 			for i := range uint64(3) {
 				for _, k := range []timeline.Key{conversation(i + 1), inbox(i + 1)} {
 					want, _ := model.Read(ctx, k, 0, 1000)
