@@ -234,19 +234,27 @@ func TestResize(t *testing.T) {
 	largeTo := func(what string, yes, no []id.User) {
 		t.Helper()
 		for _, node := range []*chat.Service{s, h.node(t)} {
-			for _, u := range yes {
-				if list, err := node.LargeOf(ctx, u); err != nil || !slices.Equal(list, []id.Conversation{c}) {
-					t.Fatalf("%s: %d is in %v (%v)", what, u, list, err)
+			lists, err := node.LargeOf(ctx, slices.Concat(yes, no))
+			if err != nil || len(lists) != len(yes)+len(no) {
+				t.Fatalf("%s: %d lists (%v)", what, len(lists), err)
+			}
+			for i, u := range yes {
+				if !slices.Equal(lists[i], []id.Conversation{c}) {
+					t.Fatalf("%s: %d is in %v", what, u, lists[i])
 				}
 			}
-			for _, u := range no {
-				if list, err := node.LargeOf(ctx, u); err != nil || len(list) != 0 {
-					t.Fatalf("%s: %d is in %v (%v)", what, u, list, err)
+			for i, u := range no {
+				if list := lists[len(yes)+i]; len(list) != 0 {
+					t.Fatalf("%s: %d is in %v", what, u, list)
 				}
 			}
 		}
 	}
-	largeTo("501", []id.User{1, 500, 501}, []id.User{502})
+	var all []id.User // more than are asked for at once
+	for u := range id.User(501) {
+		all = append(all, u+1)
+	}
+	largeTo("501", all, []id.User{502})
 	must(t, s.Send(ctx, draftOf(c, 501, 1, "x")))
 	if _, large, err := s.Audience(ctx, c, h.tail(t, c).Seq); err != nil || !large {
 		t.Fatalf("a message of a large group goes by inbox (%v)", err)

@@ -3,6 +3,8 @@ package chat
 import (
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
 	"github.com/rialto-im/rialto/internal/errs"
@@ -173,25 +175,55 @@ func (s *Service) Of(ctx context.Context, u id.User) ([]Membership, error) {
 	return list, nil
 }
 
-// LargeOf gives the large groups that a user is in. It asks for nothing but the rows: doors compare each connection with them.
-func (s *Service) LargeOf(ctx context.Context, u id.User) ([]id.Conversation, error) {
+// largeAtOnce bounds the users in one statement.
+const largeAtOnce = 256
+
+// LargeOf gives the large groups that each of some users is in, in the order of the users. It asks for nothing but the rows: doors
+// compare each connection with them. It gives all or fails.
+func (s *Service) LargeOf(ctx context.Context, users []id.User) ([][]id.Conversation, error) {
 	if err := s.settling.wait(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT m.conversation FROM members m JOIN conversations c ON c.id = m.conversation WHERE m.member = $1 AND m.leave_seq = 0 AND c.large > 0`, int64(u))
+	lists := make([][]id.Conversation, 0, len(users))
+	for some := range slices.Chunk(users, largeAtOnce) {
+		of, err := s.largeOf(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range some {
+			lists = append(lists, of[u])
+		}
+	}
+	return lists, nil
+}
+
+// largeOf asks for some at once. There are two statements, for one and for many: the last is asked for again until they are as many.
+func (s *Service) largeOf(ctx context.Context, users []id.User) (map[id.User][]id.Conversation, error) {
+	args := []any{int64(users[0])}
+	marks := strings.Builder{}
+	marks.WriteString("$1")
+	if len(users) > 1 {
+		for n := 1; n < largeAtOnce; n++ {
+			args = append(args, int64(users[min(n, len(users)-1)]))
+			marks.WriteString(", $" + strconv.Itoa(n+1))
+		}
+	}
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT m.member, m.conversation FROM members m JOIN conversations c ON c.id = m.conversation
+		WHERE m.member IN (`+marks.String()+`) AND m.leave_seq = 0 AND c.large > 0`, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var list []id.Conversation
+	lists := map[id.User][]id.Conversation{}
 	for rows.Next() {
+		var u id.User
 		var c id.Conversation
-		if err := rows.Scan(&c); err != nil {
+		if err := rows.Scan(&u, &c); err != nil {
 			return nil, err
 		}
-		list = append(list, c)
+		lists[u] = append(lists[u], c)
 	}
-	return list, rows.Err()
+	return lists, rows.Err()
 }
 
 // Describe gives a conversation as one user sees it, but for what the inbox room adds: cursors, unread, last message. One who left

@@ -275,7 +275,7 @@ func TestLargeOfIsNoOlderThanWhatIsApplied(t *testing.T) {
 			func() error { _, err := s.Invite(ctx, c, 1, []uint64{u}); return err },
 			func() error { _, err := s.Remove(ctx, c, 1, []uint64{u}); return err },
 		} {
-			was, err := s.LargeOf(ctx, id.User(u))
+			was, err := s.LargeOf(ctx, []id.User{id.User(u)})
 			must(t, err)
 			before := h.tail(t, c).Access
 			done := make(chan error, 1)
@@ -285,7 +285,7 @@ func TestLargeOfIsNoOlderThanWhatIsApplied(t *testing.T) {
 				at = h.tail(t, c).Access
 			}
 			must(t, s.Applied(ctx, c, at))
-			if is, err := s.LargeOf(ctx, id.User(u)); err != nil || len(is) != 1-len(was) {
+			if is, err := s.LargeOf(ctx, []id.User{id.User(u)}); err != nil || len(is[0]) != 1-len(was[0]) {
 				t.Fatalf("%d, who was told, is in %v, and was in %v (%v)", u, is, was, err)
 			}
 			must(t, <-done)

@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,8 +34,9 @@ const (
 	// checkPace bounds how much the slow round reads, in so long.
 	checkPace  = 100
 	checkPause = 50 * time.Millisecond
-	// checkReaders bounds the readings at once of what is due soon.
-	checkReaders = 8
+	// checkReaders bounds the readings at once of what is due soon, and checkTogether of how many users or conversations each is.
+	checkReaders  = 8
+	checkTogether = 512
 	// checkWithin bounds each of them.
 	checkWithin = 10 * time.Second
 	// checkSlices that a round over all connections is cut into.
@@ -190,19 +193,19 @@ func (k *checker) soon(ctx context.Context, l *look) {
 		})
 	}
 	named := func() {
-		for u := range k.takeUsers() {
-			work <- func(ctx context.Context) { l.user(ctx, u) }
+		for some := range slices.Chunk(slices.Collect(maps.Keys(k.takeUsers())), checkTogether) {
+			work <- func(ctx context.Context) { l.users(ctx, some) }
 		}
 	}
 	named()
 	which := k.take()
 	for i := 0; i < checkSlices && which != nil && ctx.Err() == nil; i++ {
 		users, rooms := k.server.hub.slice(i, which)
-		for _, u := range users {
-			work <- func(ctx context.Context) { l.user(ctx, u) }
+		for some := range slices.Chunk(users, checkTogether) {
+			work <- func(ctx context.Context) { l.users(ctx, some) }
 		}
-		for _, c := range rooms {
-			work <- func(ctx context.Context) { l.room(ctx, c) }
+		for some := range slices.Chunk(rooms, checkTogether) {
+			work <- func(ctx context.Context) { l.rooms(ctx, some) }
 		}
 		named()
 		l.judge(time.Now().Add(-checkDoubt))

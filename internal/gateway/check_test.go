@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/rialto-im/rialto/internal/bus"
 	"github.com/rialto-im/rialto/internal/bus/bustest"
 	"github.com/rialto-im/rialto/internal/bus/membus"
+	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/message"
 )
@@ -221,4 +223,86 @@ func TestTheBusSaysThatItLost(t *testing.T) {
 			}
 		})
 	}
+}
+
+// crowd has users 1000 and above connected, each as far as the others, and in no large conversation.
+func crowd(c *conn, r *rooms, users int) (conns []*conn) {
+	r.list = func(_ context.Context, u id.User) ([]id.Conversation, error) {
+		if u == 7 {
+			return []id.Conversation{5}, nil
+		}
+		return nil, nil
+	}
+	for n := range users {
+		o := &conn{server: c.server, via: deaf{}, frameAt: -1, fd: -1, caller: id.Caller{User: id.User(1000 + n), Device: 8, Session: 9}}
+		o.ready, o.at = true, 10
+		o.enter()
+		conns = append(conns, o)
+	}
+	return conns
+}
+
+// After a hole many are asked for together, and each is told of its own.
+func TestManyAreComparedTogether(t *testing.T) {
+	const users = 20_000
+	var conns []*conn
+	var asked atomic.Int32
+	checkedAs(t, func(c *conn, r *rooms) {
+		conns = crowd(c, r, users)
+		r.read = func(context.Context, []id.User) error { asked.Add(1); return nil }
+	}, func(c *conn, r *rooms) {
+		for i, o := range conns {
+			if i%3 == 0 {
+				o.at = 11
+			}
+		}
+		r.tail.Store(11)
+		c.server.check.all()
+		pass(2 * time.Second)
+		for i, o := range conns {
+			if hinted(t, o) == (i%3 == 0) {
+				t.Fatalf("user %d, of whom some are behind, was told: %v", i, i%3 != 0)
+			}
+		}
+		if most := int32(hubShards + users/checkTogether + 1); asked.Load() > most {
+			t.Errorf("it was asked %d times, for %d at once that is at most %d", asked.Load(), checkTogether, most)
+		}
+	})
+}
+
+// What cannot be read of one, for good, is not missing to those that it is asked for with; a store that is away is not asked for each.
+func TestOneOfManyCannotBeRead(t *testing.T) {
+	var conns []*conn
+	var asked atomic.Int32
+	checkedAs(t, func(c *conn, r *rooms) {
+		conns = crowd(c, r, 1000)
+		r.read = func(_ context.Context, users []id.User) error {
+			if slices.Contains(users, 1500) {
+				return errs.New(errs.Internal, "damaged", "it cannot be read")
+			}
+			return nil
+		}
+	}, func(c *conn, r *rooms) {
+		r.tail.Store(11)
+		c.server.check.all()
+		pass(2 * time.Second)
+		for _, o := range conns {
+			if hinted(t, o) == (o.caller.User == 1500) {
+				t.Fatalf("user %d was not told what the others were", o.caller.User)
+			}
+		}
+	})
+	checkedAs(t, func(c *conn, r *rooms) {
+		conns = crowd(c, r, 1000)
+		r.read = func(context.Context, []id.User) error {
+			asked.Add(1)
+			return errs.New(errs.Unavailable, "away", "the store is away")
+		}
+	}, func(c *conn, r *rooms) {
+		c.server.check.all()
+		pass(checkDoubt / 2)
+		if asked.Load() > hubShards {
+			t.Errorf("a store that is away was asked %d times", asked.Load())
+		}
+	})
 }

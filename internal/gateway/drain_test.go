@@ -45,8 +45,12 @@ func TestWhoWaitsForItsTurnIsServed(t *testing.T) {
 					}
 				}
 				c.answer(1, opBinary, must(proto.Marshal(&gatewayv1.ServerFrame{Request: 1, Pong: &gatewayv1.Pong{}})))
-				if served := sent(t, c); (len(served) == 1) == c.closing {
-					t.Fatalf("closing: %v; it was given %v", c.closing, served)
+				served := sent(t, c)
+				c.mu.Lock() // the rest of them are drained later
+				closing := c.closing
+				c.mu.Unlock()
+				if (len(served) == 1) == closing {
+					t.Fatalf("closing: %v; it was given %v", closing, served)
 				}
 			}
 			if told < many/3 || told > 2*many/3 {

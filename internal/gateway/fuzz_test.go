@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -29,7 +30,7 @@ type rooms struct {
 	follows  []string
 	large    atomic.Pointer[[]id.Conversation] // that each is in
 	list     func(context.Context, id.User) ([]id.Conversation, error)
-	read     func(context.Context, id.User) (message.Position, error)
+	read     func(context.Context, []id.User) error // of the tails of some
 }
 
 func (r *rooms) note(format string, args ...any) {
@@ -42,11 +43,17 @@ func (r *rooms) Submit(d *message.Draft) {
 }
 func (r *rooms) Typing(context.Context, id.User, id.Conversation) error    { return nil }
 func (r *rooms) HighestCounter(context.Context, id.Caller) (uint64, error) { return 0, nil }
-func (r *rooms) Large(ctx context.Context, u id.User) ([]id.Conversation, error) {
-	if r.list != nil {
-		return r.list(ctx, u)
+func (r *rooms) Large(ctx context.Context, users []id.User) (lists [][]id.Conversation, err error) {
+	for _, u := range users {
+		list := r.rows()
+		if r.list != nil {
+			if list, err = r.list(ctx, u); err != nil {
+				return nil, err
+			}
+		}
+		lists = append(lists, list)
 	}
-	return r.rows(), nil
+	return lists, nil
 }
 
 func (r *rooms) rows() []id.Conversation {
@@ -65,14 +72,16 @@ func (r *rooms) Verify(context.Context, string) (id.Caller, error)       { retur
 func (r *rooms) Live(context.Context, id.Caller) error                   { return nil }
 func (r *rooms) VerifyTicket(context.Context, string) (id.Caller, error) { return id.Caller{}, nil }
 func (r *rooms) Ack(c id.Caller, at message.Position)                    { r.note("ack %v %d", c, at) }
-func (r *rooms) Tail(ctx context.Context, u id.User) (message.Position, error) {
+func (r *rooms) Tails(ctx context.Context, users []id.User) ([]message.Position, error) {
 	if r.read != nil {
-		return r.read(ctx, u)
+		if err := r.read(ctx, users); err != nil {
+			return nil, err
+		}
 	}
-	return message.Position(r.tail.Load()), nil
+	return slices.Repeat([]message.Position{message.Position(r.tail.Load())}, len(users)), nil
 }
-func (r *rooms) LargeTail(context.Context, id.Conversation) (uint64, error) {
-	return r.tail.Load(), nil
+func (r *rooms) LargeTails(_ context.Context, rooms []id.Conversation) ([]uint64, error) {
+	return slices.Repeat([]uint64{r.tail.Load()}, len(rooms)), nil
 }
 func (r *rooms) Follow(c id.Conversation, on bool) {
 	r.follows = append(r.follows, fmt.Sprint(c, " ", on))

@@ -39,17 +39,19 @@ type Chat interface {
 	HighestCounter(ctx context.Context, c id.Caller) (uint64, error)
 }
 
-// Inbox is what the door needs of the users' streams.
+// Inbox is what the door needs of the users' streams. What is asked for many is answered in their order, of all or none.
 type Inbox interface {
 	// AppendSync appends the protobuf of a SyncResponse to b.
 	AppendSync(ctx context.Context, b []byte, u id.User, after message.Position, limit int) ([]byte, error)
-	Tail(ctx context.Context, u id.User) (message.Position, error)
+	// Tails are the positions of users' newest events.
+	Tails(ctx context.Context, users []id.User) ([]message.Position, error)
 	// Ack and Mark do not block.
 	Ack(c id.Caller, at message.Position)
 	Mark(u id.User, c id.Conversation, delivered, read uint64)
-	Large(ctx context.Context, u id.User) ([]id.Conversation, error)
-	// LargeTail is the seq of a large group's newest entry.
-	LargeTail(ctx context.Context, c id.Conversation) (uint64, error)
+	// Large are the large groups that each of some users is in.
+	Large(ctx context.Context, users []id.User) ([][]id.Conversation, error)
+	// LargeTails are the seqs of large groups' newest entries.
+	LargeTails(ctx context.Context, conversations []id.Conversation) ([]uint64, error)
 }
 
 // Presence is told who is connected, and which large conversations are followed here.

@@ -35,11 +35,11 @@ func (c *conn) greet(ctx context.Context) error {
 	if err := s.deps.Accounts.Live(ctx, c.caller); err != nil {
 		return err
 	}
-	large, err := s.deps.Inbox.Large(ctx, c.caller.User)
+	large, err := s.deps.Inbox.Large(ctx, []id.User{c.caller.User})
 	if err != nil {
 		return err
 	}
-	if err := c.followAll(ctx, large); err != nil {
+	if err := c.followAll(ctx, large[0]); err != nil {
 		return err
 	}
 	counter, err := s.deps.Chat.HighestCounter(ctx, c.caller)
@@ -50,10 +50,11 @@ func (c *conn) greet(ctx context.Context) error {
 		c.mu.Lock()
 		c.missed = false
 		c.mu.Unlock()
-		tail, err := s.deps.Inbox.Tail(ctx, c.caller.User)
+		tails, err := s.deps.Inbox.Tails(ctx, []id.User{c.caller.User})
 		if err != nil {
 			return err
 		}
+		tail := tails[0]
 		op, b := c.encode(&gatewayv1.ServerFrame{Hello: &gatewayv1.Hello{User: uint64(c.caller.User), Device: uint64(c.caller.Device), Session: uint64(c.caller.Session),
 			Tail: positionOf(tail), ClientSeq: counter, TimeMs: s.deps.Clock.Now().UnixMilli(), HeartbeatMs: uint32(s.config.Heartbeat.Milliseconds()), Node: s.deps.Node}})
 		c.mu.Lock()
@@ -88,14 +89,19 @@ func (c *conn) followAll(ctx context.Context, large []id.Conversation) error {
 	within, cancel := context.WithTimeout(ctx, followTime)
 	defer cancel()
 	for _, l := range large {
-		if !s.deps.Presence.Followed(within, l) || !slices.Contains(fresh, l) {
-			continue // of what is not known to come yet, the check takes all for missed
+		if !s.deps.Presence.Followed(within, l) { // of what is not known to come yet, the check takes all for missed
+			fresh = slices.DeleteFunc(fresh, func(f id.Conversation) bool { return f == l })
 		}
-		tail, err := s.deps.Inbox.LargeTail(ctx, l)
-		if err != nil {
-			return err
-		}
-		s.hub.known(l, tail)
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	tails, err := s.deps.Inbox.LargeTails(ctx, fresh)
+	if err != nil {
+		return err
+	}
+	for i, l := range fresh {
+		s.hub.known(l, tails[i])
 	}
 	return nil
 }

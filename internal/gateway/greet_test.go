@@ -31,17 +31,17 @@ func (o *order) Followed(context.Context, id.Conversation) bool {
 	o.note("followed")
 	return o.come
 }
-func (o *order) Large(context.Context, id.User) ([]id.Conversation, error) {
+func (o *order) Large(context.Context, []id.User) ([][]id.Conversation, error) {
 	o.note("large")
-	return []id.Conversation{5}, nil
+	return [][]id.Conversation{{5}}, nil
 }
-func (o *order) LargeTail(context.Context, id.Conversation) (uint64, error) {
+func (o *order) LargeTails(context.Context, []id.Conversation) ([]uint64, error) {
 	o.note("its tail")
-	return 3, nil
+	return []uint64{3}, nil
 }
-func (o *order) Tail(context.Context, id.User) (message.Position, error) {
+func (o *order) Tails(context.Context, []id.User) ([]message.Position, error) {
 	o.note("tail")
-	return 4, nil
+	return []message.Position{4}, nil
 }
 
 // What a greeting reads is read when all that comes later comes here: else what is between would be nowhere.

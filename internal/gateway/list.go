@@ -29,34 +29,38 @@ type seen struct {
 	turn uint64
 }
 
-// list compares what the connections of a user follow with what the user is in.
-func (l *look) list(ctx context.Context, u id.User) {
+// lists compares what the connections of users follow with what the users are in.
+func (l *look) lists(ctx context.Context, users []id.User) {
 	turn := l.server.check.turn.Add(1)
-	var conns []seen
-	l.server.hub.each(u, func(c *conn) {
-		c.mu.Lock()
-		if c.ready {
-			conns = append(conns, seen{c, c.news, turn})
-		}
-		c.mu.Unlock()
-	})
-	if len(conns) == 0 {
-		return
-	}
-	list, err := l.server.deps.Inbox.Large(ctx, u)
-	if err != nil {
-		l.fail(err, func() { l.server.check.user(u) })
-		return
-	}
-	large := make(map[id.Conversation]bool, len(list))
-	for _, c := range list {
-		large[c] = true
-	}
-	for _, s := range conns {
-		if s.differs(large) {
-			l.add(func() { l.server.mend(s, large) })
+	var of []id.User
+	var conns [][]seen
+	for _, u := range users {
+		var list []seen
+		l.server.hub.each(u, func(c *conn) {
+			c.mu.Lock()
+			if c.ready {
+				list = append(list, seen{c, c.news, turn})
+			}
+			c.mu.Unlock()
+		})
+		if len(list) > 0 {
+			of, conns = append(of, u), append(conns, list)
 		}
 	}
+	if len(of) == 0 {
+		return
+	}
+	readAll(ctx, l, of, l.server.deps.Inbox.Large, func(i int, list []id.Conversation) {
+		large := make(map[id.Conversation]bool, len(list))
+		for _, c := range list {
+			large[c] = true
+		}
+		for _, s := range conns[i] {
+			if s.differs(large) {
+				l.add(func() { l.server.mend(s, large) })
+			}
+		}
+	}, l.server.check.user)
 }
 
 // differs tells whether a connection does not follow what was read.

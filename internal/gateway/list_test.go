@@ -220,9 +220,9 @@ func TestOfTwoReadingsTheLaterCounts(t *testing.T) {
 				c.server.hub.follow(c, 5, 10)
 				one, two := &look{server: c.server}, &look{server: c.server}
 				r.in(test.first...)
-				one.list(t.Context(), 7)
+				one.lists(t.Context(), []id.User{7})
 				r.in(test.second...)
-				two.list(t.Context(), 7)
+				two.lists(t.Context(), []id.User{7})
 				if turned {
 					one, two = two, one
 				}
@@ -245,7 +245,7 @@ func TestAGreetingIsNotCompared(t *testing.T) {
 	c.server.hub.follow(c, 5, 0)
 	r.in(6)
 	l := &look{server: c.server}
-	l.list(t.Context(), 7)
+	l.lists(t.Context(), []id.User{7})
 	c.ready, c.left = true, nil
 	l.judge(time.Now())
 	if list := follows(t, c); !slices.Equal(list, []id.Conversation{5}) {
@@ -266,8 +266,8 @@ func TestWhatIsDueSoonIsReadSideBySide(t *testing.T) {
 			conns = append(conns, o)
 			c.server.hub.follow(o, 5, 10)
 		}
-		read := func(ctx context.Context, u id.User) error {
-			if u == 7 {
+		r.read = func(ctx context.Context, users []id.User) error {
+			if slices.Contains(users, 7) {
 				<-ctx.Done() // the store does not answer the slow round
 				return ctx.Err()
 			}
@@ -277,9 +277,6 @@ func TestWhatIsDueSoonIsReadSideBySide(t *testing.T) {
 			defer now.Add(-1)
 			<-time.After(time.Second)
 			return nil
-		}
-		r.read = func(ctx context.Context, u id.User) (message.Position, error) {
-			return message.Position(r.tail.Load()), read(ctx, u)
 		}
 	}, func(c *conn, r *rooms) {
 		pass(20 * time.Minute)

@@ -2,17 +2,21 @@ package gateway
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/message"
 )
 
 // look is one look at some connections and conversations, of which some are late.
 type look struct {
 	server *Server
 	again  bool // what fails is tried again, and does not wait for the slow round
-	read   int  // by the slow round
+	read   int  // by the slow round, since it waited
 
 	mu     sync.Mutex // guards what follows
 	late   []late     // the earliest first
@@ -54,11 +58,12 @@ func (l *look) report(ctx context.Context) {
 	}
 }
 
-// pace counts a reading of the slow round, and waits where there were many; false when ctx ended.
-func (l *look) pace(ctx context.Context) bool {
-	if l.read++; l.read%checkPace != 0 {
+// pace counts readings of the slow round, and waits where there were many; false when ctx ended.
+func (l *look) pace(ctx context.Context, read int) bool {
+	if l.read += read; l.read < checkPace {
 		return ctx.Err() == nil
 	}
+	l.read = 0
 	select {
 	case <-ctx.Done():
 		return false
@@ -70,21 +75,21 @@ func (l *look) pace(ctx context.Context) bool {
 // slowly looks at one of checkSlices.
 func (l *look) slowly(ctx context.Context, i int) {
 	users, rooms := l.server.hub.slice(i, anyOf)
-	for _, u := range users {
-		if !l.pace(ctx) {
+	for some := range slices.Chunk(users, checkPace) {
+		l.streams(ctx, some)
+		if !l.pace(ctx, len(some)) {
 			return
 		}
-		l.stream(ctx, u)
-		if !l.pace(ctx) {
+		l.lists(ctx, some)
+		if !l.pace(ctx, len(some)) {
 			return
 		}
-		l.list(ctx, u)
 	}
-	for _, c := range rooms {
-		if !l.pace(ctx) {
+	for some := range slices.Chunk(rooms, checkPace) {
+		l.rooms(ctx, some)
+		if !l.pace(ctx, len(some)) {
 			return
 		}
-		l.room(ctx, c)
 	}
 }
 
@@ -92,53 +97,71 @@ func (l *look) slowly(ctx context.Context, i int) {
 func (l *look) fresh(ctx context.Context, rooms map[id.Conversation]bool) {
 	within, cancel := context.WithTimeout(ctx, followTime)
 	defer cancel()
-	for c := range rooms {
-		l.server.deps.Presence.Followed(within, c)
-		if !l.pace(ctx) {
+	for some := range slices.Chunk(slices.Collect(maps.Keys(rooms)), checkPace) {
+		for _, c := range some {
+			l.server.deps.Presence.Followed(within, c)
+		}
+		l.rooms(ctx, some)
+		if !l.pace(ctx, len(some)) {
 			return
 		}
-		l.room(ctx, c)
 	}
 }
 
-func (l *look) user(ctx context.Context, u id.User) {
-	l.list(ctx, u) // first: who was removed is to get nothing more
-	l.stream(ctx, u)
+func (l *look) users(ctx context.Context, users []id.User) {
+	l.lists(ctx, users) // first: who was removed is to get nothing more
+	l.streams(ctx, users)
 }
 
-// stream compares how far the connections of a user are.
-func (l *look) stream(ctx context.Context, u id.User) {
-	tail, err := l.server.deps.Inbox.Tail(ctx, u)
-	if err != nil {
-		l.fail(err, func() { l.server.check.user(u) })
+// readAll reads something of many at once, or, where that fails, of each alone: what is damaged of one does not hold up the others.
+// A store that is away is not asked for each.
+func readAll[K, V any](ctx context.Context, l *look, of []K, read func(context.Context, []K) ([]V, error), take func(i int, v V), again func(K)) {
+	values, err := read(ctx, of)
+	if err == nil {
+		for i, v := range values {
+			take(i, v)
+		}
 		return
 	}
-	late := false
-	l.server.hub.each(u, func(c *conn) {
-		c.mu.Lock()
-		late = late || c.ready && c.at < tail
-		c.mu.Unlock()
-	})
-	if late {
-		l.add(func() { l.server.hub.each(u, func(c *conn) { c.behind(tail) }) })
+	if len(of) > 1 && ctx.Err() == nil && !errs.Is(err, errs.Unavailable) {
+		for i := range of {
+			readAll(ctx, l, of[i:i+1], read, func(_ int, v V) { take(i, v) }, again)
+		}
+		return
+	}
+	for _, k := range of {
+		l.fail(err, func() { again(k) })
 	}
 }
 
-// room compares how far a large conversation has come here.
-func (l *look) room(ctx context.Context, c id.Conversation) {
-	tail, err := l.server.deps.Inbox.LargeTail(ctx, c)
-	if err != nil {
-		l.fail(err, func() { l.server.check.follow(c) })
-		return
-	}
-	s := l.server.hub.conversation(c)
-	s.mu.RLock()
-	r := s.rooms[c]
-	late := r != nil && r.at.Load() < tail
-	s.mu.RUnlock()
-	if late {
-		l.add(func() { l.server.hub.behind(c, tail) })
-	}
+// streams compares how far the connections of users are.
+func (l *look) streams(ctx context.Context, users []id.User) {
+	readAll(ctx, l, users, l.server.deps.Inbox.Tails, func(i int, tail message.Position) {
+		u, late := users[i], false
+		l.server.hub.each(u, func(c *conn) {
+			c.mu.Lock()
+			late = late || c.ready && c.at < tail
+			c.mu.Unlock()
+		})
+		if late {
+			l.add(func() { l.server.hub.each(u, func(c *conn) { c.behind(tail) }) })
+		}
+	}, l.server.check.user)
+}
+
+// rooms compares how far large conversations have come here.
+func (l *look) rooms(ctx context.Context, rooms []id.Conversation) {
+	readAll(ctx, l, rooms, l.server.deps.Inbox.LargeTails, func(i int, tail uint64) {
+		c := rooms[i]
+		s := l.server.hub.conversation(c)
+		s.mu.RLock()
+		r := s.rooms[c]
+		late := r != nil && r.at.Load() < tail
+		s.mu.RUnlock()
+		if late {
+			l.add(func() { l.server.hub.behind(c, tail) })
+		}
+	}, l.server.check.follow)
 }
 
 // behind has all who follow a conversation here pull, where what is at seq did not come.

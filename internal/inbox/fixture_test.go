@@ -81,15 +81,16 @@ func (r *rooms) Of(_ context.Context, u id.User) (list []inbox.Membership, err e
 	return list, r.failing
 }
 
-func (r *rooms) LargeOf(_ context.Context, u id.User) (list []id.Conversation, err error) {
+func (r *rooms) LargeOf(_ context.Context, users []id.User) ([][]id.Conversation, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	lists := make([][]id.Conversation, len(users))
 	for p, in := range r.members {
-		if p.user == u && r.large[p.conversation] && in.leave == 0 {
-			list = append(list, p.conversation)
+		if i := slices.Index(users, p.user); i >= 0 && r.large[p.conversation] && in.leave == 0 {
+			lists[i] = append(lists[i], p.conversation)
 		}
 	}
-	return list, r.failing
+	return lists, r.failing
 }
 
 func (r *rooms) Describe(_ context.Context, u id.User, c id.Conversation) (*chatv1.Conversation, error) {

@@ -37,8 +37,8 @@ type Membership struct {
 type Conversations interface {
 	// Of gives all conversations that a user is, or was, in.
 	Of(ctx context.Context, u id.User) ([]Membership, error)
-	// LargeOf gives the large groups that a user is in.
-	LargeOf(ctx context.Context, u id.User) ([]id.Conversation, error)
+	// LargeOf gives the large groups that each of some users is in, in their order.
+	LargeOf(ctx context.Context, users []id.User) ([][]id.Conversation, error)
 	// Describe gives a conversation as a user sees it, but for what this room adds.
 	Describe(ctx context.Context, u id.User, c id.Conversation) (*chatv1.Conversation, error)
 	// Peer is the other of a one-to-one conversation, 0 in a group; apart: the two may not write to each other, as where one has
@@ -137,13 +137,33 @@ func (s *Service) Tail(ctx context.Context, u id.User) (message.Position, error)
 	return message.Position(tail.Seq), err
 }
 
-// LargeTail is the seq of a conversation's newest entry.
-func (s *Service) LargeTail(ctx context.Context, c id.Conversation) (uint64, error) {
-	tail, err := s.deps.Log.Tail(ctx, logOf(c))
-	return tail.Seq, err
+// Tails are the positions of the newest events of users' streams, in the order of the users. It gives all or fails.
+func (s *Service) Tails(ctx context.Context, users []id.User) ([]message.Position, error) {
+	return tailsOf(ctx, s.deps.Log, users, inboxOf, func(t timeline.Tail) message.Position { return message.Position(t.Seq) })
 }
 
-// Large gives the large groups that a user is in.
-func (s *Service) Large(ctx context.Context, u id.User) ([]id.Conversation, error) {
-	return s.deps.Conversations.LargeOf(ctx, u)
+// LargeTails are the seqs of conversations' newest entries, in the order of the conversations. It gives all or fails.
+func (s *Service) LargeTails(ctx context.Context, conversations []id.Conversation) ([]uint64, error) {
+	return tailsOf(ctx, s.deps.Log, conversations, logOf, func(t timeline.Tail) uint64 { return t.Seq })
+}
+
+func tailsOf[K, V any](ctx context.Context, log timeline.Log, of []K, key func(K) timeline.Key, value func(timeline.Tail) V) ([]V, error) {
+	keys := make([]timeline.Key, len(of))
+	for i, k := range of {
+		keys[i] = key(k)
+	}
+	tails, err := log.Tails(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]V, len(of))
+	for i, t := range tails {
+		values[i] = value(t)
+	}
+	return values, nil
+}
+
+// Large gives the large groups that each of some users is in, in their order. It gives all or fails.
+func (s *Service) Large(ctx context.Context, users []id.User) ([][]id.Conversation, error) {
+	return s.deps.Conversations.LargeOf(ctx, users)
 }

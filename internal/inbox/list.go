@@ -31,17 +31,22 @@ type row struct {
 
 // look finds what the list needs of one conversation.
 func (s *Service) look(ctx context.Context, u id.User, m Membership, v view) (*row, error) {
-	log := logOf(m.Conversation)
-	tail, err := s.deps.Log.Tail(ctx, log)
+	tail, err := s.deps.Log.Tail(ctx, logOf(m.Conversation))
 	if err != nil {
 		return nil, err
 	}
+	return s.lookAt(ctx, u, m, v, tail)
+}
+
+// lookAt is look with the log's tail, as it was read since the membership was.
+func (s *Service) lookAt(ctx context.Context, u id.User, m Membership, v view, tail timeline.Tail) (r *row, err error) {
+	log := logOf(m.Conversation)
 	to := tail.Seq
 	if m.Leave != 0 {
 		to = min(to, m.Leave)
 	}
 	m.Join = max(m.Join, tail.Head)
-	r := &row{Membership: m, view: v}
+	r = &row{Membership: m, view: v}
 	if err := s.ahead(ctx, v, u, m.Conversation); err != nil {
 		return nil, err
 	}
@@ -311,13 +316,17 @@ func (s *Service) rows(ctx context.Context, u id.User) ([]*row, error) {
 	if err != nil {
 		return nil, err
 	}
+	tails, err := tailsOf(ctx, s.deps.Log, list, func(m Membership) timeline.Key { return logOf(m.Conversation) }, func(t timeline.Tail) timeline.Tail { return t })
+	if err != nil {
+		return nil, err
+	}
 	rows := make([]*row, 0, len(list))
-	for _, m := range list {
+	for i, m := range list {
 		v, ok := views[m.Conversation]
 		if !ok {
 			v = view{state: &chatv1.ConversationState{Conversation: uint64(m.Conversation)}}
 		}
-		r, err := s.look(ctx, u, m, v)
+		r, err := s.lookAt(ctx, u, m, v, tails[i])
 		if err != nil {
 			return nil, err
 		}

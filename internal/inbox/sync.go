@@ -224,17 +224,17 @@ func (s *Service) left(ctx context.Context, u id.User, k kept, refs []timeline.R
 
 // appendLarge appends how far each of the user's large groups has come.
 func (s *Service) appendLarge(ctx context.Context, b []byte, u id.User) ([]byte, error) {
-	large, err := s.Large(ctx, u)
+	large, err := s.Large(ctx, []id.User{u})
+	if err != nil || len(large[0]) == 0 {
+		return b, err
+	}
+	tails, err := s.LargeTails(ctx, large[0])
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range large {
-		tail, err := s.deps.Log.Tail(ctx, logOf(c))
-		if err != nil {
-			return nil, err
-		}
+	for i, c := range large[0] {
 		v := binary.AppendUvarint([]byte{1 << 3}, uint64(c))
-		v = binary.AppendUvarint(append(v, 2<<3), tail.Seq)
+		v = binary.AppendUvarint(append(v, 2<<3), tails[i])
 		b = message.AppendBody(b, fieldLarge, v)
 	}
 	return b, nil
