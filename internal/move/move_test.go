@@ -267,3 +267,9 @@ func TestRefusals(t *testing.T) {
 	refused("a source that was served since", Options{Data: dir, Postgres: second}, "a server has run")
 	must(t, os.Remove(filepath.Join(dir, lockFile)))
 }
+
+// Of several servers the primary is moved into, though the standby is named first.
+func TestMoveWithTheStandbyFirst(t *testing.T) {
+	dir, pair := directory(t, 1), sqltest.PairOf(t, sqltest.PairOptions{})
+	completed(t, Options{Data: dir, Postgres: pair.StandbyFirst(), Say: t.Logf})
+}

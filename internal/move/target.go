@@ -60,6 +60,9 @@ func openTarget(ctx context.Context, o Options, s *source) (_ *target, err error
 	for name, value := range map[string]string{"synchronous_commit": "off", "statement_timeout": "0", "default_transaction_isolation": "read committed"} {
 		t.config.ConnConfig.RuntimeParams[name] = value
 	}
+	if t.config.ConnConfig.ValidateConnect == nil { // the address may name a standby first
+		t.config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
 	pglink.Keep(&t.config.ConnConfig.Config) // a move that has gone without a word keeps the next one away for no longer
 	t.config.MaxConns = lanes + 2
 	if t.pool, err = pgxpool.NewWithConfig(ctx, t.config); err != nil {

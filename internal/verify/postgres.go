@@ -4,8 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the records' driver
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/rialto-im/rialto/internal/sqldb/pglink"
 	"github.com/rialto-im/rialto/internal/timeline/pglog"
 )
 
@@ -24,12 +27,18 @@ func RunPostgres(ctx context.Context, url string, progress func(format string, a
 	return (&check{ctx: ctx, log: log, db: tx}).run(progress)
 }
 
-// records opens those of a PostgreSQL as they are at one moment, which a statement fixes.
+// records opens those of a PostgreSQL as they are at one moment, which a statement fixes. Of several servers it is the primary, as for the
+// timelines: a standby has another moment.
 func records(ctx context.Context, url, moment string) (tx *sql.Tx, end func() error, err error) {
-	db, err := sql.Open("pgx", url)
+	config, err := pgx.ParseConfig(url)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("records in PostgreSQL: %w", err) // it leaves the password out
 	}
+	fence := pglink.New(&config.Config)
+	fence.Survey(ctx, &config.Config)
+	fence.Ready(&config.Config, true)
+	db := stdlib.OpenDB(*config)
+	db.SetMaxOpenConns(1) // what was made ready is one connection
 	if tx, err = db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}); err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}

@@ -68,3 +68,30 @@ func TestPostgres(t *testing.T) {
 		t.Errorf("an empty database: %v", err)
 	}
 }
+
+// TestSeveralServers: timelines and records are read from the primary, though the standby is named first.
+func TestSeveralServers(t *testing.T) {
+	ctx, pair := t.Context(), sqltest.PairOf(t, sqltest.PairOptions{})
+	place := pair.StandbyFirst()
+	log, err := pglog.Open(ctx, place, pglog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, log)
+	c, err := pgx.Connect(ctx, pair.Primary().URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records(t, "BYTEA", func(statement string, args ...any) {
+		t.Helper()
+		if _, err := c.Exec(ctx, statement, args...); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if r, err := verify.RunPostgres(ctx, place, t.Logf); err != nil || len(r.Violations) > 0 || r.Conversations != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if err := c.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+}

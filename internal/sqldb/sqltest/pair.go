@@ -159,6 +159,9 @@ func (p *Pair) Primary() *Server { return p.primary }
 // Standby is the other, whether it follows or not.
 func (p *Pair) Standby() *Server { return p.standby }
 
+// StandbyFirst is the address of both as an operator may write it: the standby before the primary, and without saying which is wanted.
+func (p *Pair) StandbyFirst() string { return address("any", p.standby, p.primary) }
+
 // Promote makes the standby the primary, which takes commits alone, and returns when it does. What was the primary is left as it is:
 // kill it before, pause it, or have two that believe it. That one's commits wait for its standby, which it has no more.
 func (p *Pair) Promote(ctx context.Context) error {
