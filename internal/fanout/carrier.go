@@ -28,6 +28,7 @@ type carrier struct {
 // part is the progress of one partition.
 type part struct {
 	partition uint16
+	shared    *shared
 
 	mu      sync.Mutex // guards all to newest
 	life    uint64     // counts how often it was begun here
@@ -67,7 +68,7 @@ type record struct {
 func newCarrier(w *Worker, number uint16) *carrier {
 	c := &carrier{worker: w, wake: make(chan struct{}, 1)}
 	for p := number; p < timeline.Partitions; p += carriers {
-		c.parts = append(c.parts, &part{partition: p})
+		c.parts = append(c.parts, &part{partition: p, shared: &w.shared})
 	}
 	return c
 }
@@ -152,9 +153,6 @@ func (p *part) close() {
 	p.mu.Unlock()
 }
 
-// drop forgets the handed-over records. The caller holds mu.
-func (p *part) drop() { p.records, p.entries, p.bytes = nil, 0, 0 }
-
 func (c *carrier) poke() {
 	select {
 	case c.wake <- struct{}{}:
@@ -168,23 +166,13 @@ func (c *carrier) offer(commit *timeline.Commit) {
 		if p.partition != commit.Partition {
 			continue
 		}
-		bytes := 0
-		for i := range commit.Entries {
-			bytes += len(commit.Entries[i].Payload)
-		}
 		p.mu.Lock()
 		if !p.open { // it will be read when it is taken
 			p.mu.Unlock()
 			continue
 		}
 		p.newest = max(p.newest, commit.Record)
-		if p.behind || len(commit.Entries) == 0 || p.entries+len(commit.Entries) > handedOver || p.bytes+bytes > handedOverBytes {
-			p.behind = true
-		} else {
-			p.records = append(p.records, record{commit.Record, commit.Entries})
-			p.entries += len(commit.Entries)
-			p.bytes += bytes
-		}
+		p.behind = p.behind || len(commit.Entries) == 0 || !p.hold(record{commit.Record, commit.Entries})
 		p.mu.Unlock()
 	}
 }
@@ -390,22 +378,6 @@ func (c *carrier) keep(p *part, records []record, err error) {
 // soon tells whether what fails by an error is to be expected to go well in a moment.
 func soon(err error) bool {
 	return errors.Is(err, errMoving) || errors.Is(err, errNobody) || errors.Is(err, errFull)
-}
-
-// putBack keeps records that were taken for later.
-func (p *part) putBack(records []record) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.behind { // they are read from the log
-		return
-	}
-	for _, r := range records {
-		p.entries += len(r.entries)
-		for i := range r.entries {
-			p.bytes += len(r.entries[i].Payload)
-		}
-	}
-	p.records = append(records, p.records...)
 }
 
 // hand gives one record's entries to the lanes, with their audiences.

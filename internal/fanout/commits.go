@@ -61,9 +61,8 @@ func (w *Worker) publishCommits(node string, data []byte) {
 
 // told takes what another node has committed, each commit behind its length.
 func (w *Worker) told(data []byte) {
-	data = slices.Clone(data)
 	for f := message.FieldsOf(data); len(f.Left()) > 0; {
-		c, ok := decodeCommit(f.Bytes())
+		c, ok := decodeCommit(slices.Clone(f.Bytes())) // by itself: what one partition keeps is not to keep what others had
 		if !ok {
 			w.deps.Logger.Error("a commit that was told cannot be read")
 			continue

@@ -80,6 +80,7 @@ type Deps struct {
 type Worker struct {
 	deps     Deps
 	carriers [carriers]*carrier
+	shared   shared // by the carriers' partitions
 	lanes    [bus.Lanes]*lane
 	others   others
 	flight   flight
@@ -92,10 +93,6 @@ type Worker struct {
 
 const (
 	carriers = 2
-	// handedOver bounds the entries kept in memory for a partition, and handedOverBytes their payloads; beyond, they are read
-	// from the log.
-	handedOver      = 1 << 14
-	handedOverBytes = 2 << 20
 	// laneQueue bounds the batches waiting for a lane; a carrier waits when it is full.
 	laneQueue = 1024
 	// checkpointEvery so many records, or after idleCheckpoint; where other nodes are after sharedCheckpoint, since it is a commit of its

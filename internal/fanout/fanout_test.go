@@ -208,18 +208,28 @@ func TestEachFailureIsRetried(t *testing.T) {
 	}
 }
 
-// TestBehind: while the carrier waits for an audience, more is committed than is kept in memory; all of it comes, in order.
+// TestBehind: while the carrier waits for an audience, more is committed than is kept in memory, for a partition and for all of them;
+// all of it comes, in order.
 func TestBehind(t *testing.T) {
+	for _, conversations := range []int{2, 40} {
+		testBehind(t, conversations)
+	}
+}
+
+func testBehind(t *testing.T, conversations int) {
 	s := newStage(t, inMemory)
-	s.chat.of[1], s.chat.of[2] = []id.User{1, 2, 3}, []id.User{2, 3, 4}
+	for i := range conversations {
+		u := id.User(1 + i%4)
+		s.chat.of[id.Conversation(1+i)] = []id.User{u, u + 1, u + 2}
+	}
 	s.start()
 	s.settle()
 	gate := make(chan struct{})
 	s.chat.gate.Store(&gate)
 	var done sync.WaitGroup
-	body := string(make([]byte, 100_000)) // 200 of them are more than a partition keeps
+	body := string(make([]byte, 100_000)) // 200 of them are more than a partition keeps, 10 of each of 40 more than all do
 	for i := range 400 {
-		s.append(id.Conversation(1+i%2), textEntry(body), &done)
+		s.append(id.Conversation(1+i%conversations), textEntry(body), &done)
 	}
 	done.Wait()
 	s.chat.gate.Store(nil)

@@ -31,10 +31,7 @@ func testTails(t *testing.T, open Open) {
 		keys = append(keys, inbox(n), conversation(n), inbox(7))
 	}
 	for n := range uint64(1100) {
-		keys = append(keys, inbox(n))
-	}
-	for n := range uint64(1100) {
-		keys = append(keys, conversation(1100-n))
+		keys = append(keys, inbox(1100-n))
 	}
 	got, err := l.Tails(ctx, keys)
 	must(t, err)
@@ -43,7 +40,7 @@ func testTails(t *testing.T, open Open) {
 	}
 	want := map[timeline.Key]timeline.Tail{}
 	for i, k := range keys {
-		if _, asked := want[k]; !asked {
+		if _, asked := want[k]; !asked && k.ID < 30 {
 			want[k], err = l.Tail(ctx, k)
 			must(t, err)
 		}
