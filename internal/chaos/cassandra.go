@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/rialto-im/rialto/internal/timeline/cassandralog/cassandratest"
@@ -24,32 +25,20 @@ func (e *Engines) openCassandra(ctx, running context.Context) error {
 	if err != nil {
 		return err
 	}
-	c := &Cassandra{cluster: cluster, ways: newWays("cassandra", copies)}
+	c := &Cassandra{cluster: cluster, ways: newWays("cassandra", copies), peers: newPeers("cassandra")}
 	e.cassandra = c
-	for i := range copies {
-		c.peers = append(c.peers, newLinks(fmt.Sprintf("cassandra%d-", i+1), copies))
-	}
 	for k, host := range cluster.Hosts {
 		at := func(host string, port int) string { return fmt.Sprintf("%s:%d", host, port) }
 		_, err := e.listen(running, at(cluster.Fronts[k], cluster.Port), func(from net.Addr) *Link { return c.ways.link(from, k) }, at(host, cluster.Port))
 		if err != nil {
 			return err
 		}
-		_, err = e.listen(running, at(cluster.Fronts[k], cluster.StoragePort), func(from net.Addr) *Link { return c.peer(from, k) }, at(host, cluster.StoragePort))
+		_, err = e.listen(running, at(cluster.Fronts[k], cluster.StoragePort), func(from net.Addr) *Link { return peer(c.peers, cluster.PID, from, k) }, at(host, cluster.StoragePort))
 		if err != nil {
 			return err
 		}
 	}
 	return cluster.Serve(ctx)
-}
-
-// peer is the way to a node for one of its like that calls from an address; one that cannot be told is taken for the first.
-func (c *Cassandra) peer(from net.Addr, to int) *Link {
-	pids := make([]int, copies)
-	for i := range pids {
-		pids[i] = c.cluster.PID(i)
-	}
-	return c.peers[max(0, caller(from, pids))][to]
 }
 
 func (c *Cassandra) settings() []string {
@@ -73,11 +62,8 @@ func (c *Cassandra) hurt(ctx, whole context.Context, f Fault) error {
 	case CassandraAway:
 		return c.hold(ctx, f, 0, 1, 2)
 	default:
-		links := append(c.ways.to(k), c.peers[k]...)
-		for i := range c.peers {
-			links = append(links, c.peers[i][k])
-		}
-		held(ctx, links, f)
+		from, to := others(c.peers, k)
+		held(ctx, slices.Concat(c.ways.to(k), from, to), f)
 		return nil
 	}
 }

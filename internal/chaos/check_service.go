@@ -42,9 +42,10 @@ func stage(events []Event, name string) time.Duration {
 	return never
 }
 
-// available is INV17: while one node is down, and the others have noticed, they serve, and what is stored is shown soon.
+// available is INV17: while one node is down, or one of several servers of an engine, and the others have noticed, they serve, and what is
+// stored is shown soon.
 func available(m *material) *Verdict {
-	v := verdict("INV17", "availability while one node is down")
+	v := verdict("INV17", "availability while one node, or one server of an engine, is down")
 	ops, bad, shown, windows := 0, 0, 0, m.downs()
 	for _, w := range windows {
 		for _, o := range m.ops {
@@ -86,17 +87,17 @@ func available(m *material) *Verdict {
 			}
 		}
 	}
-	v.What = fmt.Sprintf("%d calls of the others in %d windows that began %v after a node went, %d failed; %d showings", ops, len(windows), m.about.Settle, bad, shown)
+	v.What = fmt.Sprintf("%d calls of the others in %d windows that began %v after one went, %d failed; %d showings", ops, len(windows), m.about.Settle, bad, shown)
 	if ops == 0 {
-		v.State, v.What = NotChecked, "at no time one node alone was down for long enough, with others to serve"
+		v.State, v.What = NotChecked, "at no time one node alone, or one server of an engine, was down for long enough, with others to serve"
 	}
 	return v
 }
 
-// down is a time in which one node alone was down, and nothing else was broken.
+// down is a time in which one node alone was down, or one server of an engine, and nothing else was broken.
 type down struct {
 	fault
-	node string
+	node string // "" where all serve
 }
 
 // downs gives those times, from when the others have noticed.
@@ -105,7 +106,10 @@ func (m *material) downs() (list []down) {
 	for _, f := range faults {
 		words := append(strings.Fields(f.text), "")
 		kind, node := words[0], words[1]
-		if len(m.about.Nodes) < 2 || !slices.Contains([]string{Kill, Stop, Pause}, kind) || !slices.Contains(m.about.Nodes, node) {
+		switch {
+		case onCopy(kind), kind == NATSWay:
+			node = ""
+		case len(m.about.Nodes) < 2 || !slices.Contains([]string{Kill, Stop, Pause}, kind) || !slices.Contains(m.about.Nodes, node):
 			continue
 		}
 		alone := !slices.ContainsFunc(faults, func(g fault) bool { return g != f && g.end >= f.begin && g.begin <= f.end })

@@ -159,8 +159,11 @@ func (p *tape) register(f, text string) {
 }
 
 // kill is a node that was down for a while, in which another served all but those that fail.
-func (p *tape) kill(fail ...int) {
-	f := p.begin(chaos.Event{F: chaos.FFault, Proc: "nemesis", Text: "kill n1 for 1m0s"})
+func (p *tape) kill(fail ...int) { p.down("kill n1", fail...) }
+
+// down is a fault that lasted for a while, in which a node served all but those that fail.
+func (p *tape) down(what string, fail ...int) {
+	f := p.begin(chaos.Event{F: chaos.FFault, Proc: "nemesis", Text: what + " for 1m0s"})
 	p.now += 20 * time.Millisecond
 	for i := range 20 {
 		how := chaos.Ok
@@ -288,6 +291,8 @@ func TestBadRuns(t *testing.T) {
 			p.register(chaos.FProfile, "x")
 		}},
 		{"INV17", "others fail while a node is down", func(p *tape) { p.kill(3, 4) }},
+		{"INV17", "calls fail while one of Cassandra's nodes is held", func(p *tape) { p.down("cassandra-pause 3", 3, 4) }},
+		{"INV17", "calls fail while one server of NATS is cut off from the others", func(p *tape) { p.down("nats-cut 1", 3, 4) }},
 		{"INV17", "shown late while a node is down", func(p *tape) {
 			f := p.begin(chaos.Event{F: chaos.FFault, Proc: "nemesis", Text: "pause n2 for 1m0s"})
 			p.now += time.Second

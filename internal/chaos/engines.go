@@ -27,6 +27,10 @@ const (
 	NATSKill       = "nats-kill"       // a server of NATS, which starts again
 	NATSPause      = "nats-pause"      // one is held, and goes on
 	NATSAway       = "nats-away"       // all are killed, and start again
+	NATSCut        = "nats-cut"        // one is cut off from the other servers, and not from nodes
+	NATSDeaf       = "nats-deaf"       // one hears nothing of the others, which hear it
+	NATSMute       = "nats-mute"       // the others hear nothing of one, which hears them
+	NATSWay        = "nats-way"        // a node is cut off from the one server that it is on, and from no other
 	S3Away         = "s3-away"         // the server is killed, and starts again
 	S3Pause        = "s3-pause"        // it is held, and goes on
 	S3Slow         = "s3-slow"         // the ways to it are slow and narrow
@@ -36,7 +40,7 @@ const (
 func ofEngines(engines []string) map[string]int {
 	often := map[string]map[string]int{
 		WithCassandra: {CassandraKill: 4, CassandraPause: 4, CassandraCut: 4, CassandraAway: 2},
-		WithNATS:      {NATSKill: 4, NATSPause: 4, NATSAway: 2},
+		WithNATS:      {NATSKill: 4, NATSPause: 4, NATSAway: 2, NATSCut: 4, NATSDeaf: 2, NATSMute: 2, NATSWay: 4},
 		WithS3:        {S3Away: 3, S3Pause: 3, S3Slow: 3},
 	}
 	all := map[string]int{}
@@ -53,7 +57,7 @@ const copies = 3
 
 // onCopy tells whether a kind is one's of several servers of an engine.
 func onCopy(kind string) bool {
-	return slices.Contains([]string{CassandraKill, CassandraPause, CassandraCut, NATSKill, NATSPause}, kind)
+	return slices.Contains([]string{CassandraKill, CassandraPause, CassandraCut, NATSKill, NATSPause, NATSCut, NATSDeaf, NATSMute}, kind)
 }
 
 // onEngine gives the engine that a kind is on, "" where it is on none.
@@ -213,6 +217,19 @@ func (w *ways) to(server int) []*Link {
 	return list
 }
 
+// inUse gives the ways of a node, by number, over which connections are open.
+func (w *ways) inUse(node int) (list []*Link) {
+	w.mu.Lock()
+	links := w.links[node]
+	w.mu.Unlock()
+	for _, l := range links {
+		if l.inUse() {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
 // caller gives the number of the process, of some, that a connection is from; -1 where it is from none of them.
 func caller(from net.Addr, pids []int) int {
 	if pid := owner(from, pids); pid != 0 {
@@ -234,9 +251,49 @@ func (n *nemesis) hurtEngine(ctx, whole context.Context, f Fault) error {
 	}
 }
 
+// peer is the way to a server of an engine for one of its like that calls from an address, of the ways from, to; one that cannot be told
+// is taken for the first.
+func peer(peers [][]*Link, pid func(int) int, from net.Addr, to int) *Link {
+	pids := make([]int, len(peers))
+	for i := range pids {
+		pids[i] = pid(i)
+	}
+	return peers[max(0, caller(from, pids))][to]
+}
+
+// newPeers makes the ways between the servers of an engine: from, to.
+func newPeers(engine string) (peers [][]*Link) {
+	for i := range copies {
+		peers = append(peers, newLinks(fmt.Sprintf("%s%d-", engine, i+1), copies))
+	}
+	return peers
+}
+
+// others gives the ways of a server to its like, and theirs to it.
+func others(peers [][]*Link, server int) (from, to []*Link) {
+	for i := range peers {
+		if i != server {
+			from, to = append(from, peers[server][i]), append(to, peers[i][server])
+		}
+	}
+	return from, to
+}
+
 // held has links hold all that they carry for as long as a fault lasts.
 func held(ctx context.Context, links []*Link, f Fault) {
 	troubled(ctx, links, Trouble{Forth: true, Back: true}, f)
+}
+
+// oneWay holds what goes to those to whom connections are opened over some links, and what comes back over others, for as long as a fault
+// lasts.
+func oneWay(ctx context.Context, forth, back []*Link, f Fault) {
+	for _, l := range forth {
+		l.Set(Trouble{Forth: true})
+	}
+	troubled(ctx, back, Trouble{Back: true}, f)
+	for _, l := range forth {
+		l.Set(Trouble{})
+	}
 }
 
 func troubled(ctx context.Context, links []*Link, t Trouble, f Fault) {

@@ -16,7 +16,7 @@ func TestSchedulesOfEngines(t *testing.T) {
 	for _, c := range []struct {
 		engines []string
 		more    int // kinds than without
-	}{{nil, 0}, {all[:1], 4}, {all[1:2], 3}, {all[2:], 3}, {all, 10}} {
+	}{{nil, 0}, {all[:1], 4}, {all[1:2], 7}, {all[2:], 3}, {all, 14}} {
 		seen := map[string]bool{}
 		pairs := 0
 		for seed := range uint64(100) {

@@ -218,6 +218,8 @@ func (n *nemesis) trouble(ctx context.Context, f Fault, node *Node) {
 		with(from, slow)
 		with(slices.Concat(node.engines, node.Databases), Trouble{Delay: f.Much / 10, Jitter: f.Much / 10})
 		with([]*Link{node.Clients}, slow)
+	case Lossy:
+		with(slices.Concat(to, from, node.engines, node.Databases, []*Link{node.Clients}), Trouble{Lose: f.Share})
 	}
 	pause(ctx, f.For)
 	set(hurt, Trouble{})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"os/exec"
@@ -142,6 +143,12 @@ func OpenLab(hosts int) (_ *Lab, err error) {
 	if heal, err = l.Narrow(0, 1<<20, time.Second); err != nil {
 		return nil, err
 	}
+	if err := heal(); err != nil {
+		return nil, err
+	}
+	if heal, err = l.Lose(0, 0.5); err != nil {
+		return nil, err
+	}
 	return l, heal()
 }
 
@@ -204,6 +211,28 @@ func (l *Lab) Narrow(host, rate int, wait time.Duration) (heal func() error, err
 		}
 		return errors.Join(errs...)
 	}, nil
+}
+
+// kernelRandom is where the kernel's packet machine has a number by chance (linux/filter.h: SKF_AD_OFF and SKF_AD_RANDOM).
+const kernelRandom = 1<<32 - 0x1000 + 56
+
+// Lose drops packets by chance, a share of those that come to a host and of those that it sends, until it is healed: a filter of the
+// router's, a program for the kernel's packet machine, asks the kernel's generator about each. One at a time may lose a host's. What a
+// host sends at once, in segments that the kernel cuts on the way out only, is lost at once.
+func (l *Lab) Lose(host int, share float64) (heal func() error, err error) {
+	device := fmt.Sprintf("host%d", host)
+	del := func() error { return l.router.command("", "tc", "qdisc", "del", "dev", device, "clsact") }
+	if err := l.router.command("", "tc", "qdisc", "add", "dev", device, "clsact"); err != nil {
+		return nil, err
+	}
+	// A number by chance; where it is below the limit the packet is dropped (2), else what comes after the filter has it (-1).
+	program := fmt.Sprintf("4,32 0 0 %d,53 1 0 %d,6 0 0 2,6 0 0 %d", uint32(kernelRandom), uint32(share*math.MaxUint32), uint32(math.MaxUint32))
+	for _, way := range []string{"ingress", "egress"} {
+		if err := l.router.command("", "tc", "filter", "add", "dev", device, way, "bpf", "da", "bytecode", program); err != nil {
+			return nil, errors.Join(err, del())
+		}
+	}
+	return del, nil
 }
 
 // Reset ends a host's connections with some others, as a firewall that forgot them does.

@@ -142,11 +142,11 @@ func TestWaysThatAreCut(t *testing.T) {
 		Alone: "n1>n2 n2>n1 n2>n3 n3>n2", Deaf: "n1>n2 n3>n2", Mute: "n2>n1 n2>n3",
 		NoBase: "a>n2 b>n2 n2>a n2>b", DeafBase: "a>n2 b>n2", MuteBase: "n2>a n2>b",
 		NoPeople: "n2>people people>n2", DeafPeople: "people>n2", MutePeople: "n2>people",
-		Cut: "a>n2 b>n2 n1>n2 n2>a n2>b n2>n1 n2>n3 n2>people n3>n2 people>n2", Slow: "",
+		Cut: "a>n2 b>n2 n1>n2 n2>a n2>b n2>n1 n2>n3 n2>people n3>n2 people>n2", Slow: "", Lossy: "",
 		Vanish: "b>n1 b>n2 b>n3 n1>b n2>b n3>b",
 	} {
 		hurt := func() (func() error, error) {
-			return c.troubleInLab(Fault{Kind: kind, Node: 1, Much: 100 * time.Millisecond})
+			return c.troubleInLab(Fault{Kind: kind, Node: 1, Much: 100 * time.Millisecond, Share: 0.05})
 		}
 		if kind == Vanish {
 			hurt = func() (func() error, error) { return c.without(1) }
@@ -159,6 +159,59 @@ func TestWaysThatAreCut(t *testing.T) {
 		must(t, heal())
 		if got := dropped(); got != "" {
 			t.Errorf("%s was healed, and %q is still dropped", kind, got)
+		}
+	}
+}
+
+// TestWaysThatLose: of many packets, to a host and from it, the router drops about the share that it is told to, by chance; and none when it
+// is healed.
+func TestWaysThatLose(t *testing.T) {
+	lab, err := OpenLab(2)
+	if err != nil {
+		return // as TestLab has it
+	}
+	defer func() { must(t, lab.Close()) }()
+	var ends [2]net.PacketConn
+	for i := range ends {
+		must(t, lab.Inside(i, func() (err error) {
+			ends[i], err = net.ListenPacket("udp", lab.Address(i)+":0")
+			return err
+		}))
+		defer ends[i].Close()
+	}
+	const sent = 200 // no more than a socket keeps
+	heal := func() error { return nil }
+	arrive := func(from int) (n int) { // of those that were sent until it was healed
+		for range sent {
+			_, err := ends[from].WriteTo([]byte{0}, ends[1-from].LocalAddr())
+			must(t, err)
+		}
+		must(t, heal())
+		_, err := ends[from].WriteTo([]byte{1}, ends[1-from].LocalAddr()) // behind them all
+		must(t, err)
+		must(t, ends[1-from].SetReadDeadline(time.Now().Add(time.Minute)))
+		for b := []byte{0}; ; n++ {
+			_, _, err := ends[1-from].ReadFrom(b)
+			must(t, err)
+			if b[0] == 1 {
+				return n
+			}
+		}
+	}
+	for from := range ends { // they get to know each other's hardware, for which packets wait
+		if n := arrive(from); n != sent {
+			t.Fatalf("of %d packets %d arrive", sent, n)
+		}
+	}
+	for from, name := range []string{"from it", "to it"} {
+		heal, err = lab.Lose(0, 0.5)
+		must(t, err)
+		if n := arrive(from); n < sent/4 || n > sent*3/4 {
+			t.Errorf("of %d packets %s %d arrive, of which every other one is to be lost", sent, name, n)
+		}
+		heal = func() error { return nil }
+		if n := arrive(from); n != sent {
+			t.Errorf("of %d packets %s %d arrive when nothing is to be lost any more", sent, name, n)
 		}
 	}
 }

@@ -26,6 +26,7 @@ func (l *Lab) Close() error                       { return nil }
 func (l *Lab) Narrow(int, int, time.Duration) (func() error, error) {
 	return nil, errNoNamespaces
 }
+func (l *Lab) Lose(int, float64) (func() error, error) { return nil, errNoNamespaces }
 func (l *Lab) Dial(context.Context, int, string, string) (net.Conn, error) {
 	return nil, errNoNamespaces
 }

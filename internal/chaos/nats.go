@@ -17,19 +17,22 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
 
-// NATS is a private cluster of three servers, as they come, with a user, a password and TLS. Nodes reach each by a proxy. One
-// goroutine at a time may hurt it.
+// NATS is a private cluster of three servers, as they come, with a user, a password and TLS. Nodes reach each by a proxy, and so do
+// the servers each other. One goroutine at a time may hurt it.
 type NATS struct {
 	program string
 	servers []*natsServer
 	fronts  []string // where clients reach each server
 	ways    *ways
-	ca      string // a file
+	peers   [][]*Link // ways between the servers: from, to
+	ca      string    // a file
 }
 
 // Who may use the servers.
@@ -50,13 +53,12 @@ func (e *Engines) openNATS(ctx, running context.Context, dir string) error {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building the NATS server: %w: %s", err, out)
 	}
-	n := &NATS{program: program, ways: newWays("nats", copies), ca: filepath.Join(dir, "nats.crt")}
+	n := &NATS{program: program, ways: newWays("nats", copies), peers: newPeers("nats"), ca: filepath.Join(dir, "nats.crt")}
 	e.nats = n
 	key := filepath.Join(dir, "nats.key")
 	if err := certify(n.ca, key); err != nil {
 		return err
 	}
-	var routes []string
 	for k := range copies {
 		s := &natsServer{program: program, config: filepath.Join(dir, fmt.Sprintf("nats%d.conf", k+1)), log: filepath.Join(dir, fmt.Sprintf("nats%d.log", k+1))}
 		for _, port := range []*int{&s.port, &s.peers} {
@@ -64,15 +66,22 @@ func (e *Engines) openNATS(ctx, running context.Context, dir string) error {
 				return err
 			}
 		}
+		n.servers = append(n.servers, s)
+	}
+	for k, s := range n.servers {
 		front, err := e.listen(running, "127.0.0.1:0", func(from net.Addr) *Link { return n.ways.link(from, k) }, s.address())
 		if err != nil {
 			return err
 		}
-		routes = append(routes, fmt.Sprintf("nats-route://%s:%s@127.0.0.1:%d", natsUser, natsPassword, s.peers))
-		n.servers, n.fronts = append(n.servers, s), append(n.fronts, front.Addr())
+		back, err := e.listen(running, "127.0.0.1:0", func(from net.Addr) *Link { return peer(n.peers, n.pid, from, k) }, fmt.Sprintf("127.0.0.1:%d", s.peers))
+		if err != nil {
+			return err
+		}
+		s.reached = back.Addr()
+		n.fronts = append(n.fronts, front.Addr())
 	}
 	for k, s := range n.servers {
-		if err := s.configure(k, n.fronts[k], n.ca, key, routes); err != nil {
+		if err := s.configure(k, n.fronts[k], n.ca, key, n.routes(k)); err != nil {
 			return err
 		}
 		if err := s.start(ctx); err != nil {
@@ -81,6 +90,19 @@ func (e *Engines) openNATS(ctx, running context.Context, dir string) error {
 	}
 	return nil
 }
+
+// routes of a server to the others.
+func (n *NATS) routes(server int) (list []string) {
+	for k, s := range n.servers {
+		if k != server {
+			list = append(list, fmt.Sprintf("nats-route://%s:%s@%s", natsUser, natsPassword, s.reached))
+		}
+	}
+	return list
+}
+
+// pid of a server; 0 where it has none yet.
+func (n *NATS) pid(server int) int { return int(n.servers[server].pid.Load()) }
 
 func (n *NATS) settings() []string {
 	var urls []string
@@ -91,8 +113,22 @@ func (n *NATS) settings() []string {
 }
 
 func (n *NATS) hurt(ctx, whole context.Context, f Fault) error {
+	if f.Kind == NATSWay {
+		held(ctx, n.ways.inUse(f.Node), f)
+		return nil
+	}
 	s := n.servers[f.Node]
+	from, to := others(n.peers, f.Node)
 	switch f.Kind {
+	case NATSCut:
+		held(ctx, slices.Concat(from, to), f)
+		return nil
+	case NATSDeaf: // what the others say on connections that they opened, and on those that it opened
+		oneWay(ctx, to, from, f)
+		return nil
+	case NATSMute:
+		oneWay(ctx, from, to, f)
+		return nil
 	case NATSKill:
 		s.kill()
 		pause(ctx, f.For)
@@ -124,10 +160,12 @@ func (n *NATS) close() {
 // natsServer is a process. It ends with this one.
 type natsServer struct {
 	program, config, log string
-	port, peers          int // for clients, and for the other servers
+	port, peers          int    // for clients, and for the other servers
+	reached              string // where the other servers reach it
 
 	process *os.Process
 	gone    chan struct{} // closed when it has ended
+	pid     atomic.Int64  // of process, for those who ask who calls; 0: there was none yet
 }
 
 func (s *natsServer) address() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
@@ -144,11 +182,12 @@ tls { cert_file: %q, key_file: %q }
 cluster {
   name: external
   listen: "127.0.0.1:%d"
+  advertise: %q
   no_advertise: true
   authorization { user: %q, password: %q }
   routes: [%s]
 }
-`, k+1, s.port, front, natsUser, natsPassword, cert, key, s.peers, natsUser, natsPassword, `"`+strings.Join(routes, `", "`)+`"`)
+`, k+1, s.port, front, natsUser, natsPassword, cert, key, s.peers, s.reached, natsUser, natsPassword, `"`+strings.Join(routes, `", "`)+`"`)
 	return os.WriteFile(s.config, []byte(text), 0o600)
 }
 
@@ -161,6 +200,9 @@ func (s *natsServer) start(ctx context.Context) error {
 		runtime.LockOSThread()
 		defer close(gone)
 		err := cmd.Start()
+		if err == nil {
+			s.pid.Store(int64(cmd.Process.Pid))
+		}
 		started <- err
 		if err == nil {
 			_ = cmd.Wait() // how it ended is our doing, or is in its log

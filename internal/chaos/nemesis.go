@@ -28,6 +28,7 @@ const (
 	MutePeople = "mute-people" // clients hear nothing of a node
 	Cut        = "cut"         // a node is cut off from all
 	Slow       = "slow"        // a node's ways are slow, shaky and narrow
+	Lossy      = "lossy"       // some of what comes to a node, and of what it sends, is lost
 	Resets     = "resets"      // all connections of clients and between nodes are reset, several times
 	Clock      = "clock"       // a node's clock jumps, and jumps back
 
@@ -52,6 +53,8 @@ type Fault struct {
 	For time.Duration
 	// Much of it: for clocks and delays.
 	Much time.Duration
+	// Share that is lost.
+	Share float64
 }
 
 // text is what records and reports say: "kill n2 for 3s".
@@ -65,12 +68,15 @@ func (f Fault) text(nodes []*Node) string {
 	if f.Much != 0 {
 		s += " by " + f.Much.String()
 	}
+	if f.Share != 0 {
+		s += fmt.Sprintf(" of %.3g in 100", 100*f.Share)
+	}
 	return s + " for " + f.For.String()
 }
 
 // kinds with how often they come, of those that a cluster of so many nodes with some engines can suffer.
 func kinds(nodes int, engines []string) (list []string) {
-	often := map[string]int{Kill: 4, KillSoon: 1, KillAll: 1, Stop: 2, Pause: 3, NoBase: 2, DeafBase: 1, MuteBase: 1, NoPeople: 2, DeafPeople: 1, MutePeople: 1, Slow: 2, Resets: 2, Clock: 2,
+	often := map[string]int{Kill: 4, KillSoon: 1, KillAll: 1, Stop: 2, Pause: 3, NoBase: 2, DeafBase: 1, MuteBase: 1, NoPeople: 2, DeafPeople: 1, MutePeople: 1, Slow: 2, Lossy: 2, Resets: 2, Clock: 2,
 		BaseCrash: 2, BasePause: 2, BaseSlow: 1, BaseDisk: 2, Failover: 2, FailoverOff: 1, Vanish: 2, NoStandby: 1}
 	if nodes > 1 {
 		for k, n := range map[string]int{Rolling: 1, Alone: 3, Deaf: 2, Mute: 2, Cut: 2} {
@@ -89,7 +95,7 @@ func kinds(nodes int, engines []string) (list []string) {
 
 // onNode tells whether a kind is one node's.
 func onNode(kind string) bool {
-	return slices.Contains([]string{Kill, KillSoon, Stop, Pause, Alone, Deaf, Mute, NoBase, DeafBase, MuteBase, NoPeople, DeafPeople, MutePeople, Cut, Slow, Clock}, kind)
+	return slices.Contains([]string{Kill, KillSoon, Stop, Pause, Alone, Deaf, Mute, NoBase, DeafBase, MuteBase, NoPeople, DeafPeople, MutePeople, Cut, Slow, Lossy, Clock, NATSWay}, kind)
 }
 
 // onBase tells whether a kind is PostgreSQL's.
@@ -181,6 +187,8 @@ func (p Plan) one(rng *rand.Rand, all []string, t time.Duration) Fault {
 		}
 	case Slow, S3Slow:
 		f.Much = between(rng, 10*time.Millisecond, 300*time.Millisecond).Round(time.Millisecond)
+	case Lossy:
+		f.Share = float64(1+rng.IntN(5)) / 100
 	case BaseSlow:
 		f.Much = between(rng, 10*time.Millisecond, 100*time.Millisecond).Round(time.Millisecond)
 	}
@@ -189,6 +197,9 @@ func (p Plan) one(rng *rand.Rand, all []string, t time.Duration) Fault {
 
 // beside tells whether two may be at once: they must be on different things.
 func (f Fault) beside(g Fault) bool {
+	if e := onEngine(f.Kind); e != "" && e == onEngine(g.Kind) {
+		return false
+	}
 	if onNode(f.Kind) && onNode(g.Kind) {
 		return f.Node != g.Node
 	}
@@ -202,7 +213,7 @@ func (f Fault) beside(g Fault) bool {
 
 // onWaysToBase tells whether a kind is on those of a node.
 func onWaysToBase(kind string) bool {
-	return slices.Contains([]string{NoBase, DeafBase, MuteBase, Cut, Slow}, kind)
+	return slices.Contains([]string{NoBase, DeafBase, MuteBase, Cut, Slow, Lossy}, kind)
 }
 
 // on tells what a kind is on; "" is all.
@@ -231,5 +242,5 @@ func together(list []Fault) (groups [][]Fault) {
 
 // String is a line of a schedule.
 func (f Fault) String() string {
-	return fmt.Sprintf("%v %s node %d for %v by %v", f.At.Round(time.Millisecond), f.Kind, f.Node+1, f.For, f.Much)
+	return fmt.Sprintf("%v %s node %d for %v by %v, %v", f.At.Round(time.Millisecond), f.Kind, f.Node+1, f.For, f.Much, f.Share)
 }

@@ -47,7 +47,7 @@ func TestSchedules(t *testing.T) {
 			busyUntil = max(busyUntil, f.At+f.For)
 		}
 	}
-	if len(seen) != 27 || pairs == 0 {
+	if len(seen) != 28 || pairs == 0 {
 		t.Errorf("%d kinds of faults, %d pairs", len(seen), pairs)
 	}
 }

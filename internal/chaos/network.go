@@ -120,9 +120,14 @@ func (c *Cluster) troubleInLab(f Fault) (heal func() error, err error) {
 		cut(others, true, true)
 		cut(base, true, true)
 		cut(people, true, true)
-	case Slow:
+	case Slow, Lossy:
 		var one func() error
-		if one, err = c.lab.Narrow(f.Node, narrow, 2*f.Much); err == nil {
+		if f.Kind == Slow {
+			one, err = c.lab.Narrow(f.Node, narrow, 2*f.Much)
+		} else {
+			one, err = c.lab.Lose(f.Node, f.Share)
+		}
+		if err == nil {
 			heals = append(heals, one)
 		}
 	}

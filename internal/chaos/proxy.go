@@ -19,6 +19,8 @@ type Trouble struct {
 	Delay, Jitter time.Duration
 	// Rate of bytes in a second in each direction; 0: any.
 	Rate int
+	// Lose so much of what passes, by chance: it comes when TCP has repeated it, after repeatAfter or longer, and all behind it.
+	Lose float64
 	// Refuse ends connections as they come.
 	Refuse bool
 }
@@ -64,6 +66,13 @@ func (l *Link) now() (Trouble, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.trouble, l.changed
+}
+
+// inUse tells whether connections are open.
+func (l *Link) inUse() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.open) > 0
 }
 
 // passable waits until bytes may pass; false when the passage has ended.
@@ -218,6 +227,9 @@ type chunk struct {
 	bytes []byte
 }
 
+// repeatAfter is how long TCP waits, at least, until it repeats what was not acknowledged; and then twice as long.
+const repeatAfter = 200 * time.Millisecond
+
 // inFlight chunks of 16 KiB at most are on a link in one direction; who writes waits then.
 const inFlight = 32
 
@@ -238,6 +250,9 @@ func pump(ctx context.Context, l *Link, from, to net.Conn, held func(Trouble) bo
 				due := time.Now().Add(t.Delay)
 				if t.Jitter > 0 {
 					due = due.Add(rand.N(t.Jitter))
+				}
+				for again := repeatAfter; t.Lose > 0 && rand.Float64() < t.Lose; again *= 2 {
+					due = due.Add(again)
 				}
 				select {
 				case way <- chunk{due, append([]byte(nil), buf[:n]...)}:

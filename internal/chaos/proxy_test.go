@@ -2,6 +2,7 @@ package chaos_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -164,4 +165,25 @@ func TestTheNextWayIsTaken(t *testing.T) {
 	c := dial(t, proxied(t, chaos.NewLink("x"), gone, server(t)))
 	say(t, c, "hello")
 	heard(t, c, "hello")
+}
+
+// TestWhatALossyWayBrings is all that was sent, in its order, and later.
+func TestWhatALossyWayBrings(t *testing.T) {
+	link := chaos.NewLink("l")
+	c := dial(t, proxied(t, link, server(t)))
+	say(t, c, "before")
+	heard(t, c, "before")
+	link.Set(chaos.Trouble{Lose: 0.3})
+	begin, all := time.Now(), ""
+	for i := range 20 { // each is lost, there and back, 3 times in 10; none of all once in a million
+		word := fmt.Sprint(i, " ")
+		say(t, c, word)
+		heard(t, c, word)
+		all += word
+	}
+	if time.Since(begin) < 200*time.Millisecond {
+		t.Error("nothing was lost, and came later")
+	}
+	say(t, c, all)
+	heard(t, c, all)
 }

@@ -142,3 +142,29 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestALonelyNodeLeavesItsServer: one of two external servers is cut off from the other; the node that is on it goes to where the others
+// are, and its subscribers are told that something may have been lost.
+func TestALonelyNodeLeavesItsServer(t *testing.T) {
+	one, other := external(t, nil), external(t, nil)
+	there, port := url(other), other.Addr().(*net.TCPAddr).Port
+	end(other)
+	a := start(t, "a", natsbus.Config{URL: url(one) + "," + there, Tally: 20 * time.Millisecond})
+	until(t, "it is on the one that is there", a.Connected)
+	missed := make(chan struct{}, 100)
+	_, err := a.Subscribe("s", func([]byte) {}, func() { missed <- struct{}{} })
+	must(t, err)
+	external(t, func(o *server.Options) { o.Port = port })
+	b := start(t, "b", natsbus.Config{URL: there, Tally: 20 * time.Millisecond})
+	_, err = b.Respond("q", func([]byte) []byte { return nil })
+	must(t, err)
+	until(t, "they reach each other", func() bool {
+		_, err := a.Request(t.Context(), "q", nil)
+		return err == nil
+	})
+	must(t, b.Publish("s", []byte("hello")))
+	<-missed
+	if a.Stats().Reconnects == 0 {
+		t.Error("it was there from the beginning")
+	}
+}

@@ -4,7 +4,7 @@
 // It owns the embedded server, one connection, and the numbering of messages: each publisher counts its messages on a subject,
 // and says once a second how far it has come, so that a subscriber finds each hole (docs/formats/bus.md). What a slow subscriber
 // does not take within its bounds is dropped, counted and a hole. The connection comes back by itself; what is published
-// meanwhile waits in 8 MiB, and beyond that is refused.
+// meanwhile waits in 8 MiB, and beyond that is refused. Of several external servers it leaves one on which it is alone.
 //
 // All methods of Bus may be called from many goroutines.
 package natsbus
@@ -76,7 +76,7 @@ type Bus struct {
 	conn    *nats.Conn
 	ended   chan struct{} // closed when conn has ended for good
 	stop    context.CancelFunc
-	tallies sync.WaitGroup // the goroutine that says how far the series have come
+	tallies sync.WaitGroup // the goroutines that say how far the series have come, and that this node is there
 
 	subjects subjects
 	buffers  sync.Pool   // of *[]byte
@@ -130,6 +130,9 @@ func New(deps Deps, config Config) (*Bus, error) {
 	var ctx context.Context
 	ctx, b.stop = context.WithCancel(context.Background())
 	b.tallies.Go(func() { b.tallyAll(ctx) })
+	if b.server == nil {
+		b.tallies.Go(func() { b.keepCompany(ctx) })
+	}
 	return b, nil
 }
 

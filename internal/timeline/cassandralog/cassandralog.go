@@ -115,7 +115,7 @@ type Log struct {
 	lines
 	ctx  context.Context // ends when the last append is done
 	stop context.CancelFunc
-	wait sync.WaitGroup // recorders
+	wait sync.WaitGroup // recorders, and who watches which nodes answer
 }
 
 var _ timeline.Log = (*Log)(nil)
@@ -126,7 +126,7 @@ func Open(ctx context.Context, options Options) (*Log, error) {
 	l := &Log{options: options, cache: cache{known: map[timeline.Key]*known{}, counters: map[device]uint64{}, most: cachedKeys}}
 	l.lines.begin(l)
 	l.ctx, l.stop = context.WithCancel(context.Background())
-	session, err := connect(ctx, options)
+	session, policy, err := connect(ctx, options)
 	if err != nil {
 		l.stop()
 		return nil, fmt.Errorf("timelines in Cassandra: %w", err)
@@ -137,6 +137,7 @@ func Open(ctx context.Context, options Options) (*Log, error) {
 		session.Close()
 		return nil, fmt.Errorf("timelines in Cassandra: %w", err)
 	}
+	l.wait.Go(func() { policy.watch(l.ctx) })
 	for p := range l.recorders {
 		l.recorders[p] = newRecorder(l, uint16(p))
 		l.wait.Go(l.recorders[p].run)

@@ -33,12 +33,52 @@ func (q query) repeatable() query {
 
 // Reads, and writes without a condition, are repeatable.
 
-func (q query) Exec() error          { return q.repeatable().ExecContext(q.ctx) }
-func (q query) Iter() *gocql.Iter    { return q.repeatable().IterContext(q.ctx) }
-func (q query) Scan(to ...any) error { return q.repeatable().ScanContext(q.ctx, to...) }
+func (q query) Exec() error { return again(q.ctx, q.repeatable().ExecContext) }
+
+func (q query) Scan(to ...any) error {
+	return again(q.ctx, func(ctx context.Context) error { return q.repeatable().ScanContext(ctx, to...) })
+}
+
+// rows of an answer. Who has them must Close them.
+type rows struct {
+	*gocql.Iter
+	end context.CancelCauseFunc
+}
+
+// Close ends them, and tells what went wrong.
+func (r rows) Close() error {
+	defer r.end(nil)
+	return r.Iter.Close()
+}
+
+// Iter gives rows, once the first of them have come.
+func (q query) Iter() rows {
+	for tries := 1; ; tries++ {
+		ctx, t := trying(q.ctx)
+		if tries == silentTries {
+			t.answered.Store(true)
+		}
+		it := q.repeatable().IterContext(ctx)
+		t.answered.Store(true)
+		if !errors.Is(context.Cause(ctx), errSilent) {
+			return rows{it, t.stop}
+		}
+		_ = it.Close() // it has nothing
+	}
+}
 
 // CAS is tried once, unless it was said to be repeatable.
-func (q query) CAS() (bool, error) { return q.MapScanCASContext(q.ctx, map[string]any{}) }
+func (q query) CAS() (applied bool, err error) {
+	tries := once
+	if q.IsIdempotent() {
+		tries = again
+	}
+	err = tries(q.ctx, func(ctx context.Context) (err error) {
+		applied, err = q.MapScanCASContext(ctx, map[string]any{})
+		return err
+	})
+	return applied && err == nil, err
+}
 
 // scanSeq reads one number, 0 where there is none.
 func (q query) scanSeq() (uint64, error) {
@@ -68,10 +108,14 @@ func (b batch) Exec() error { return b.ExecContext(b.ctx) }
 
 // apply tells whether a conditional batch was applied. After an error nobody knows; and where it was not, an earlier try of the
 // driver's may have been.
-func (b batch) apply() (bool, error) {
-	applied, iter, err := b.MapExecCASContext(b.ctx, map[string]any{})
-	if iter != nil {
-		err = errors.Join(err, iter.Close())
-	}
+func (b batch) apply() (applied bool, err error) {
+	err = once(b.ctx, func(ctx context.Context) error {
+		var iter *gocql.Iter
+		var err error
+		if applied, iter, err = b.MapExecCASContext(ctx, map[string]any{}); iter != nil {
+			err = errors.Join(err, iter.Close())
+		}
+		return err
+	})
 	return applied && err == nil, err
 }

@@ -29,8 +29,9 @@ var tables = [][2]string{
 	{"meta", `store int PRIMARY KEY, format int, epoch int`},
 }
 
-// connect opens a session on the keyspace, with all tables there and the settings as they must be.
-func connect(ctx context.Context, o Options) (*gocql.Session, error) {
+// connect opens a session on the keyspace, with all tables there and the settings as they must be; and gives its policy, which the caller
+// may have watch.
+func connect(ctx context.Context, o Options) (*gocql.Session, *shunning, error) {
 	config := gocql.NewCluster(o.Hosts...)
 	config.Port = o.Port
 	config.Consistency, config.SerialConsistency = gocql.Quorum, gocql.Serial
@@ -45,19 +46,20 @@ func connect(ctx context.Context, o Options) (*gocql.Session, error) {
 		config.Authenticator = gocql.PasswordAuthenticator{Username: o.User, Password: o.Password}
 	}
 	if err := makeTables(ctx, *config, o); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	config.PoolConfig.HostSelectionPolicy = newShunning(gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy())) // one is for one session
+	policy := newShunning(gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy())) // one is for one session
+	config.PoolConfig.HostSelectionPolicy = policy
 	config.Keyspace, config.QueryObserver = o.Keyspace, o.observer
 	s, err := config.CreateSession()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := checkSettings(ctx, s, o); err != nil {
 		s.Close()
-		return nil, err
+		return nil, nil, err
 	}
-	return s, nil
+	return s, policy, nil
 }
 
 func makeTables(ctx context.Context, config gocql.ClusterConfig, o Options) error {

@@ -16,7 +16,7 @@ func OpenView(ctx context.Context, options Options) (*View, error) {
 	options.defaults()
 	options.view = true
 	l := &Log{options: options, cache: cache{known: map[timeline.Key]*known{}, counters: map[device]uint64{}, most: cachedKeys}}
-	session, err := connect(ctx, options)
+	session, _, err := connect(ctx, options)
 	if err != nil {
 		return nil, fmt.Errorf("timelines in Cassandra: %w", err)
 	}
