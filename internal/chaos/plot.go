@@ -33,9 +33,10 @@ func (r *Report) chart(events []Event) *chart {
 	c.bands(faultsOf(events), length, x)
 	for _, name := range []string{Loaded, Faults, Healed, Ended, AtRest} {
 		if t := stage(events, name); t != never {
-			c.Marks = append(c.Marks, tick{x(t), name})
+			c.Marks = append(c.Marks, mark{tick: tick{x(t), name}})
 		}
 	}
+	c.raise()
 	step := niceStep(length)
 	for t := time.Duration(0); t <= length; t += step {
 		c.XTicks = append(c.XTicks, tick{x(t), t.String()})
@@ -44,6 +45,30 @@ func (r *Report) chart(events []Event) *chart {
 		c.YTicks = append(c.YTicks, tick{height(d), d.String()})
 	}
 	return c
+}
+
+// letter is how wide one is in the plots, at most; row is how high a line of them is.
+const letter, row = 7.5, 14.0
+
+// raise puts names of stages above those to their left which they would cover.
+func (c *chart) raise() {
+	var ends []float64 // of each row
+	for i := range c.Marks {
+		m := &c.Marks[i]
+		half := letter * float64(len(m.Label)+1) / 2
+		at := 0
+		for at < len(ends) && ends[at] > m.At-half {
+			at++
+		}
+		if at == len(ends) {
+			ends = append(ends, 0)
+		}
+		ends[at] = m.At + half
+		m.Under = -row * float64(at)
+		m.Y = m.Under - 4
+	}
+	c.Top = -6 - row*float64(max(1, len(ends)))
+	c.Height = plotHeight + 34 - c.Top
 }
 
 // showings are as operations that begin with a message's first sending, and end as another's device shows it.

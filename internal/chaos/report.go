@@ -128,6 +128,12 @@ type tick struct {
 	Label string
 }
 
+// mark is a stage of the run, with its name at a height, and a line from under that.
+type mark struct {
+	tick
+	Y, Under float64
+}
+
 // chart of a run, in units of the page.
 type chart struct {
 	Report     *Report
@@ -141,7 +147,9 @@ type chart struct {
 	BandHeight float64
 	Length     string
 	Events     int
-	Marks      []tick
+	Marks      []mark
+	Top        float64 // of the plot, with the names of stages above it
+	Height     float64 // of all that
 	Replay     string
 	Sound      bool
 }
