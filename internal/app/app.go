@@ -191,7 +191,7 @@ func (h *House) rooms(ctx context.Context) (err error) {
 		h.presence.Begin(part)
 	}}
 	if h.config.Clustered() {
-		deps.Holder = h.holder
+		deps.Holder, deps.Lasts = h.holder, h.outbox.Lasts
 	}
 	h.fanout = fanout.New(deps)
 	carries := cluster.Work{Kind: carry, Parts: timeline.Partitions, Moved: h.presence.Moved, Begin: h.fanout.Begin, End: func(part int) {
@@ -230,7 +230,7 @@ func (h *House) start(ctx context.Context) error {
 func (h *House) carry(ctx context.Context, events []job.Event) error {
 	notices := make([]fanout.Notice, len(events))
 	for i, e := range events {
-		notices[i] = fanout.Notice{User: e.User, Body: e.Body}
+		notices[i] = fanout.Notice{User: e.User, Body: e.Body, Turn: e.Turn}
 	}
 	return h.fanout.Notify(ctx, notices)
 }

@@ -22,6 +22,7 @@ type item struct {
 	seq, counted uint64
 	body         []byte
 	members      []id.User
+	turn         string // of an event from the outbox; see Notice
 }
 
 // placed tells whether the item gets a place in its users' streams.
@@ -43,8 +44,10 @@ type batch struct {
 	given  *given       // may be nil
 	// abandoned: nobody waits for it any more, and who gave it gives it again.
 	abandoned atomic.Bool
-	parent    *batch        // of which this is a stray part; else nil
-	done      chan struct{} // may be nil
+	// refused: events of it were not stored, since their turn is over.
+	refused atomic.Bool
+	parent  *batch        // of which this is a stray part; else nil
+	done    chan struct{} // may be nil
 }
 
 // given are the partitions of a batch that it could not be stored for. Who gave it sees to that: another node, or who leads strays.
@@ -60,6 +63,13 @@ func (b *batch) finish() {
 	}
 	if b.done != nil {
 		close(b.done)
+	}
+}
+
+// refuse tells all of whom this is a part as well.
+func (b *batch) refuse() {
+	for ; b != nil; b = b.parent {
+		b.refused.Store(true)
 	}
 }
 
@@ -79,6 +89,7 @@ func (b *batch) at(node string, u id.User) bool {
 var (
 	errNobody = errors.New("a partition of users is no node's at the moment")
 	errMoving = errors.New("a partition of users has moved, and what was given to the node before is not stored yet")
+	errOver   = errors.New("the turn in which events were handed over has ended, or it is not known; who has the turn now hands them over")
 	errFull   = errs.New(errs.Unavailable, "busy", "another node does not take what is for its users; it is tried again")
 )
 

@@ -30,6 +30,10 @@ type part struct {
 	partition uint16
 	shared    *shared
 
+	// term is held to take the partition in the log, and for reading by what must not be posted if the partition was another's meanwhile.
+	// Of several, in the order of the partitions.
+	term sync.RWMutex
+
 	mu      sync.Mutex // guards all to newest
 	life    uint64     // counts how often it was begun here
 	begun   bool       // and not ended since
@@ -101,7 +105,10 @@ func (c *carrier) take(ctx context.Context, p *part) (bool, error) {
 		return false, nil
 	}
 	p.took = time.Now()
-	if err := c.worker.deps.Log.Take(ctx, p.partition); err != nil {
+	p.term.Lock()
+	err := c.worker.deps.Log.Take(ctx, p.partition)
+	p.term.Unlock()
+	if err != nil {
 		return false, err
 	}
 	at, err := c.worker.deps.Log.Checkpoint(ctx, p.partition)

@@ -74,6 +74,8 @@ type Deps struct {
 	// Taken is called when a partition was taken in the log, each time: from then on nobody else delivers what is in its users'
 	// streams. It is not called after End. It must not block, nor call the worker; may be nil.
 	Taken func(partition int)
+	// Lasts tells whether a notice's turn lasts. May be nil where notices have none, here and on other nodes.
+	Lasts func(ctx context.Context, turn string) (bool, error)
 }
 
 // Worker carries the fan-out of a node.
@@ -108,6 +110,8 @@ const (
 	takeAgain = 500 * time.Millisecond
 	// mostInflight bounds the records of a partition that are not done.
 	mostInflight = 4 * checkpointEvery
+	// lastsTime that asking whether a turn lasts may take.
+	lastsTime = 2 * time.Second
 	// holeWait so long a record is awaited that is missing between others, before it is looked for in the log: nodes tell their own
 	// on the bus, and of two the later may come first. Where much is under way it is late rather than lost, and to wait costs less than to read.
 	holeWait = 100 * time.Millisecond
@@ -219,23 +223,28 @@ func (w *Worker) Stopped() (n int) {
 func (w *Worker) Notify(ctx context.Context, notices []Notice) error {
 	b := &batch{done: make(chan struct{}), items: make([]item, len(notices))}
 	for i, n := range notices {
-		b.items[i] = item{kind: message.DeliverEvent, body: n.Body, members: []id.User{n.User}}
+		b.items[i] = item{kind: message.DeliverEvent, body: n.Body, members: []id.User{n.User}, turn: n.Turn}
 	}
 	if err := w.give(ctx, b); err != nil {
 		return err
 	}
 	select {
 	case <-b.done:
+		if b.refused.Load() {
+			return errOver
+		}
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// Notice is an event for one user's stream.
+// Notice is an event for one user's stream. Where another node may hand over later events while this one is still at it, Turn says when it
+// may: it is appended only while that lasts (Deps.Lasts), so that nothing is appended behind what came after it.
 type Notice struct {
 	User id.User
 	Body []byte
+	Turn string
 }
 
 // Transient delivers a ServerFrame's bytes to users who are connected; it may be lost.

@@ -24,7 +24,8 @@ type lane struct {
 	ends  []*batch // whose last item is among tasks
 	posts []timeline.Post
 	arena []byte
-	bytes int // of what tasks deliver, about
+	bytes int    // of what tasks deliver, about
+	turn  string // in which what is posted was handed over
 	nodes map[string]*parcel
 	out   message.Delivery
 	// fresh are the nodes that this round tells to follow a conversation: presence does not know it yet.
@@ -119,12 +120,13 @@ func (l *lane) take(ctx context.Context, b *batch) bool {
 		l.worker.strays.add(b, b.items, caught, func(u id.User) bool { return l.owns(b, u) })
 	}
 	for i := range b.items {
-		if len(l.posts) >= roundPosts || l.bytes >= roundBytes {
+		it := &b.items[i]
+		if len(l.posts) >= roundPosts || l.bytes >= roundBytes || it.turn != l.turn && len(l.posts) > 0 {
 			if !l.round(ctx) {
 				return false
 			}
 		}
-		it := &b.items[i]
+		l.turn = it.turn
 		before := len(l.posts)
 		if it.placed() {
 			l.addPosts(b, it, caught)
@@ -183,6 +185,10 @@ func (l *lane) post(ctx context.Context) bool {
 	if errors.Is(err, timeline.ErrTaken) {
 		err = l.storeApart(ctx)
 	}
+	if errors.Is(err, errOver) {
+		l.refuse()
+		return true
+	}
 	if err != nil {
 		return false
 	}
@@ -193,8 +199,8 @@ func (l *lane) post(ctx context.Context) bool {
 // store posts until the log has taken it, or ctx ends, or another node has taken a partition of it.
 func (l *lane) store(ctx context.Context, posts []timeline.Post) error {
 	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
-		err := l.worker.deps.Log.Post(ctx, posts)
-		if err == nil || errors.Is(err, timeline.ErrTaken) {
+		err := l.try(ctx, posts)
+		if err == nil || errors.Is(err, timeline.ErrTaken) || errors.Is(err, errOver) {
 			return err
 		}
 		if ctx.Err() != nil {

@@ -21,8 +21,10 @@ import (
 // fence is a store that many logs are on: who took a partition last posts to it.
 type fence struct {
 	timeline.Log
-	mu    sync.Mutex // guards taken, and is held over what depends on it
+	mu    sync.Mutex // guards the rest, and is held over what depends on it
 	taken [timeline.Partitions]string
+	takes int
+	hold  atomic.Pointer[func()] // called by who is about to post
 }
 
 // fenced is the store as one node has it.
@@ -35,10 +37,14 @@ func (f fenced) Take(_ context.Context, p uint16) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.taken[p] = f.node
+	f.takes++
 	return nil
 }
 
 func (f fenced) Post(ctx context.Context, posts []timeline.Post) error {
+	if hold := f.hold.Swap(nil); hold != nil {
+		(*hold)()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range posts {
@@ -63,8 +69,10 @@ type workers struct {
 	*stage
 	names   []string
 	workers []*fanout.Worker
+	shared  *fence
 	held    []*[timeline.Partitions]atomic.Pointer[string]
 	stops   []func()
+	lasts   func(context.Context, string) (bool, error) // asked by all; nil: every turn lasts
 }
 
 func newWorkers(t *testing.T, n int) *workers {
@@ -76,6 +84,7 @@ func newWorkers(t *testing.T, n int) *workers {
 		})
 	})
 	shared := &fence{Log: w.log}
+	w.shared = shared
 	var lost atomic.Uint64
 	for i := range n {
 		name := fmt.Sprint("n", i)
@@ -85,7 +94,8 @@ func newWorkers(t *testing.T, n int) *workers {
 		}
 		w.names, w.held = append(w.names, name), append(w.held, held)
 		w.workers = append(w.workers, fanout.New(fanout.Deps{Log: fenced{shared, name}, Chat: w.chat, Presence: places{}, Bus: &bustest.Lossy{Bus: w.bus, Lose: func() bool { return lost.Add(1)%7 == 3 }},
-			Logger: slog.New(slog.DiscardHandler), Node: name, Holder: func(p uint16) string { return *held[p].Load() }}))
+			Logger: slog.New(slog.DiscardHandler), Node: name, Holder: func(p uint16) string { return *held[p].Load() },
+			Lasts: func(ctx context.Context, turn string) (bool, error) { return w.lasts(ctx, turn) }}))
 	}
 	for _, worker := range w.workers {
 		ctx, cancel := context.WithCancel(context.Background())

@@ -31,6 +31,9 @@ const (
 // it has not, since it does not have them.
 const answered = 's'
 
+// over is what it begins with where there were events whose turn is over, too: those are not stored, and are not to be given again.
+const over = 'o'
+
 // others are the nodes that this one gives batches to.
 type others struct {
 	worker *Worker
@@ -133,7 +136,12 @@ func (t *other) send(ctx context.Context, batches []*batch, parcels [][]byte) bo
 		within, cancel := context.WithTimeout(ctx, postTime)
 		answer, err := w.deps.Bus.Request(within, postSubject(t.node), parcels[0])
 		cancel()
-		if err == nil && len(answer) > 0 && answer[0] == answered {
+		if err == nil && len(answer) > 0 && (answer[0] == answered || answer[0] == over) {
+			for _, b := range batches {
+				if answer[0] == over {
+					b.refuse()
+				}
+			}
 			for _, p := range answer[1:] {
 				lost[p%timeline.Partitions] = true
 			}
@@ -200,7 +208,7 @@ func (t *other) pack(parcels [][]byte, b *batch) [][]byte {
 		if len(targets) == 0 {
 			continue
 		}
-		d := message.Delivery{Kind: it.kind, Conversation: it.conversation, Seq: it.seq, Counted: it.counted, Body: it.body, Targets: targets}
+		d := message.Delivery{Kind: it.kind, Conversation: it.conversation, Seq: it.seq, Counted: it.counted, Body: it.body, Targets: targets, Turn: it.turn}
 		if last := len(parcels) - 1; last >= 0 && len(parcels[last])+d.Size() <= bus.MaxData {
 			parcels[last] = d.Append(parcels[last])
 		} else {
@@ -284,6 +292,9 @@ func (w *Worker) given(ctx context.Context, data []byte) []byte {
 	select {
 	case <-b.done:
 		answer := []byte{answered}
+		if b.refused.Load() {
+			answer[0] = over
+		}
 		for p := range b.given {
 			if b.given[p].Load() {
 				answer = append(answer, byte(p))
@@ -323,7 +334,7 @@ func (w *Worker) unpack(data []byte) (items []item, failed error) {
 			}
 			continue
 		}
-		it := item{kind: d.Kind, conversation: d.Conversation, seq: d.Seq, counted: d.Counted, body: d.Body}
+		it := item{kind: d.Kind, conversation: d.Conversation, seq: d.Seq, counted: d.Counted, body: d.Body, turn: d.Turn}
 		first := len(users)
 		for _, t := range d.Targets {
 			users = append(users, t.User)

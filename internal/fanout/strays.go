@@ -127,7 +127,7 @@ func (s *strays) lead(ctx context.Context, p uint16) {
 			}
 		}
 		if err == nil && !b.given[p].Load() {
-			if s.led(p, n) {
+			if s.led(p, n, b.refused.Load()) {
 				return
 			}
 			continue
@@ -144,8 +144,8 @@ func (s *strays) lead(ctx context.Context, p uint16) {
 	}
 }
 
-// led drops the first strays of a partition, which are stored, and tells whether they were all.
-func (s *strays) led(p uint16, n int) bool {
+// led drops the first strays of a partition, which are stored or refused, and tells whether they were all.
+func (s *strays) led(p uint16, n int, refused bool) bool {
 	s.mu.Lock()
 	done := s.of[p][:n]
 	s.of[p] = s.of[p][n:]
@@ -156,6 +156,9 @@ func (s *strays) led(p uint16, n int) bool {
 	}
 	s.mu.Unlock()
 	for _, b := range done {
+		if refused {
+			b.refuse()
+		}
 		b.parent.finish()
 	}
 	return all

@@ -13,10 +13,12 @@ import (
 	"github.com/rialto-im/rialto/internal/sqldb"
 )
 
-// Event for one user's stream: Body is one field of rialto.chat.v1.Event (message.AppendBody).
+// Event for one user's stream: Body is one field of rialto.chat.v1.Event (message.AppendBody). Turn, which RunInTurn sets, names the
+// step of a node's turn in which the event is handed over: it is to be stored only while Lasts says so.
 type Event struct {
 	User id.User
 	Body []byte
+	Turn string
 }
 
 // Outbox keeps events until they are handed over.
@@ -40,6 +42,7 @@ func NewOutbox(ctx context.Context, db *sqldb.DB, logger *slog.Logger) (*Outbox,
 	return o, db.Migrate(ctx, "job", []string{
 		`CREATE TABLE outbox (n {number}, owner BIGINT NOT NULL, body {bytes} NOT NULL)`,
 		`CREATE TABLE outbox_turn (one BIGINT PRIMARY KEY, node TEXT NOT NULL, token TEXT NOT NULL)`,
+		`ALTER TABLE outbox_turn ADD COLUMN term BIGINT NOT NULL DEFAULT 0`,
 	})
 }
 
@@ -60,7 +63,7 @@ func (o *Outbox) Wake() { poke(o.wake) }
 func (o *Outbox) Run(ctx context.Context, carry func(context.Context, []Event) error) error {
 	wait := retryFirst
 	for ctx.Err() == nil {
-		n, err := o.step(ctx, carry)
+		n, err := o.step(ctx, carry, nil)
 		switch {
 		case err != nil && ctx.Err() == nil:
 			o.logger.Warn("events wait in the outbox", "error", err)
@@ -84,7 +87,8 @@ func sleep(ctx context.Context, wake <-chan struct{}, d time.Duration) {
 	}
 }
 
-func (o *Outbox) step(ctx context.Context, carry func(context.Context, []Event) error) (int, error) {
+// step hands a page of events over and forgets them: if end, where it is given, allows that in the same transaction.
+func (o *Outbox) step(ctx context.Context, carry func(context.Context, []Event) error, end func(context.Context, *sql.Tx) error) (int, error) {
 	events, numbers, err := o.read(ctx)
 	if err != nil || len(events) == 0 {
 		return 0, err
@@ -95,6 +99,11 @@ func (o *Outbox) step(ctx context.Context, carry func(context.Context, []Event) 
 	// What was carried is forgotten also when ctx ends meanwhile.
 	ctx = context.WithoutCancel(ctx)
 	return len(events), o.db.Write(ctx, func(tx *sql.Tx) error {
+		if end != nil {
+			if err := end(ctx, tx); err != nil {
+				return err
+			}
+		}
 		for _, s := range numbers {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM outbox WHERE n >= $1 AND n <= $2`, s.first, s.last); err != nil {
 				return err

@@ -1,10 +1,12 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
 	"errors"
+	"strconv"
 	"sync/atomic"
 	"time"
 )
@@ -13,8 +15,9 @@ import (
 // Begin and End. Since that is told at any time, also in the middle of a step, a row says whose step may be under way: who comes next waits
 // until the one before has come to its end, or does not live any more.
 //
-// A node that was taken for dead and was only paused may hand events over a second time, behind later ones: it asks before each step
-// whether the row is still its own, and what it had begun by then it ends.
+// A node that was taken for dead and was only paused goes on in the middle of a step, and hands over what others have handed over since,
+// and later events behind it. So the row has a term, which rises when the turn is taken and when a step ends, in the transaction that
+// forgets what it handed over. Each event names the term (Event.Turn), and who stores it asks whether that lasts (Lasts).
 
 const (
 	takeEvery = 50 * time.Millisecond // so often the next one looks whether the one before has ended
@@ -29,7 +32,10 @@ type Turn struct {
 	alive     func(node string) bool
 	elsewhere func()
 	token     string // of this process
-	owes      bool   // the row may be this process's; of RunInTurn's goroutine alone
+
+	// Of RunInTurn's goroutine alone:
+	owes bool  // the row may be this process's
+	term int64 // of the step at hand
 
 	on      atomic.Bool
 	changed chan struct{}
@@ -117,6 +123,7 @@ func (o *Outbox) turn(ctx context.Context, t *Turn, carry func(context.Context, 
 		case err != nil && under.Err() != nil: // cut off in the middle: the row stays this node's until it is gone
 			return
 		case err != nil:
+			taken = false // in a new term: what is on its way may come late, or the end of the step may be stored
 			o.logger.Warn("events wait in the outbox", "error", err)
 			sleep(ctx, nil, wait)
 			wait = min(2*wait, retryMost)
@@ -160,16 +167,43 @@ var errTaken = errors.New("another node carries")
 
 // stepOf is step, for the one whose row it is.
 func (o *Outbox) stepOf(ctx context.Context, t *Turn, carry func(context.Context, []Event) error) (int, error) {
-	return o.step(ctx, func(ctx context.Context, events []Event) error {
-		var token string
-		if err := o.db.Read().QueryRowContext(ctx, `SELECT token FROM outbox_turn`).Scan(&token); err != nil {
-			return err
+	turn := turnOf(t.token, t.term)
+	n, err := o.step(ctx, func(ctx context.Context, events []Event) error {
+		if lasts, err := o.Lasts(ctx, turn); err != nil || !lasts {
+			return cmp.Or(err, errTaken)
 		}
-		if token != t.token {
-			return errTaken
+		for i := range events {
+			events[i].Turn = turn
 		}
 		return carry(ctx, events)
+	}, func(ctx context.Context, tx *sql.Tx) error {
+		done, err := tx.ExecContext(ctx, `UPDATE outbox_turn SET term = term + 1 WHERE token = $1 AND term = $2`, t.token, t.term)
+		if err != nil {
+			return err
+		}
+		if ended, err := done.RowsAffected(); err != nil || ended != 1 {
+			return cmp.Or(err, errTaken)
+		}
+		return nil
 	})
+	if err == nil && n > 0 {
+		t.term++
+	}
+	return n, err
+}
+
+func turnOf(token string, term int64) string { return token + "." + strconv.FormatInt(term, 10) }
+
+// Lasts tells whether the step of an Event's Turn may still be under way: nobody has handed over anything later. Who stores events asks
+// after the moment from which nobody else can have stored anything in their place: then what is stored is never older than what is there.
+func (o *Outbox) Lasts(ctx context.Context, turn string) (bool, error) {
+	var token string
+	var term int64
+	err := o.db.Read().QueryRowContext(ctx, `SELECT token, term FROM outbox_turn`).Scan(&token, &term)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return turnOf(token, term) == turn, err
 }
 
 // take makes the row this process's, unless another node that lives may still be in a step. A process of this node's name that had it is
@@ -186,8 +220,8 @@ func (o *Outbox) take(ctx context.Context, t *Turn) (taken bool, err error) {
 			return nil
 		}
 		taken = true
-		_, err = tx.ExecContext(ctx, `INSERT INTO outbox_turn (one, node, token) VALUES (1, $1, $2) ON CONFLICT (one) DO UPDATE SET node = $1, token = $2`, t.node, t.token)
-		return err
+		return tx.QueryRowContext(ctx, `INSERT INTO outbox_turn (one, node, token, term) VALUES (1, $1, $2, 1)
+			ON CONFLICT (one) DO UPDATE SET node = $1, token = $2, term = outbox_turn.term + 1 RETURNING term`, t.node, t.token).Scan(&t.term)
 	})
 	return taken && err == nil, err
 }

@@ -212,6 +212,81 @@ func TestANodeDiesInAStep(t *testing.T) {
 	stop1()
 }
 
+// A node that was paused in a step, and goes on when another has the turn, forgets nothing: the other is still at it.
+func TestAPausedNodeForgetsNothing(t *testing.T) {
+	s := share(t, 2)
+	turns, held, let := make(chan string, 1), make(chan struct{}), make(chan struct{})
+	stop := s.run(0, func(_ context.Context, events []job.Event) error {
+		turns <- events[0].Turn
+		<-let
+		return nil
+	})
+	s.turns[0].Begin(0)
+	put(t, s.dbs[0], s.boxes[0], event(1, 0))
+	s.boxes[0].Wake()
+	first := <-turns
+	lasts := func(turn string, want bool) {
+		t.Helper()
+		for _, box := range s.boxes {
+			if lasts, err := box.Lasts(t.Context(), turn); err != nil || lasts != want {
+				t.Errorf("turn %q lasts: %v, %v", turn, lasts, err)
+			}
+		}
+	}
+	lasts(first, true)
+	s.dead.Store(s.names[0], true)
+	s.turns[1].Begin(0)
+	second := ""
+	let1 := make(chan struct{})
+	stop1 := s.run(1, func(_ context.Context, events []job.Event) error {
+		second = events[0].Turn
+		close(held)
+		<-let1
+		return nil
+	})
+	<-held
+	lasts(first, false)
+	lasts(second, true)
+	lasts("", false)
+	close(let)
+	stop()
+	if n := waiting(t, s.dbs[0]); n != 1 {
+		t.Errorf("%d events wait while they are handed over", n)
+	}
+	lasts(second, true)
+	close(let1)
+	stop1()
+	if n := waiting(t, s.dbs[0]); n != 0 {
+		t.Errorf("%d events wait when they were handed over", n)
+	}
+	lasts(second, false)
+}
+
+// Each step has a turn of its own: what lingers of one that failed, or has ended, is not of the next.
+func TestEachStepHasATurn(t *testing.T) {
+	s := share(t, 1)
+	seen := map[string]bool{}
+	calls := 0
+	stop := s.run(0, func(ctx context.Context, events []job.Event) error {
+		turn := events[0].Turn
+		if lasts, err := s.boxes[0].Lasts(ctx, turn); err != nil || !lasts || seen[turn] {
+			t.Errorf("step %d in turn %q: it lasts: %v, %v; seen: %v", calls, turn, lasts, err, seen)
+		}
+		seen[turn] = true
+		if calls++; calls == 2 {
+			return errBroken
+		}
+		return s.carry(ctx, events)
+	})
+	s.turns[0].Begin(0)
+	for n := range 4 {
+		put(t, s.dbs[0], s.boxes[0], event(1, n))
+		s.boxes[0].Wake()
+		s.until(1, n+1)
+	}
+	stop()
+}
+
 // A node that stops in a step ends it, and the next one goes on at once, though the first is not known to be gone.
 func TestANodeStops(t *testing.T) {
 	s := share(t, 2)

@@ -39,6 +39,8 @@ type Delivery struct {
 	Counted      uint64
 	Body         []byte
 	Targets      []Target
+	// Turn of an event: it is stored only while that lasts (job.Event); empty where no other node hands over anything.
+	Turn string
 }
 
 // Why a delivery cannot be read.
@@ -67,6 +69,10 @@ func (d *Delivery) Append(b []byte) []byte {
 		b = binary.AppendUvarint(b, uint64(t.At))
 		b = binary.AppendUvarint(b, uint64(t.Prev))
 	}
+	if d.Turn != "" { // which earlier releases do not know
+		b = binary.AppendUvarint(b, uint64(len(d.Turn)))
+		b = append(b, d.Turn...)
+	}
 	return b
 }
 
@@ -75,6 +81,9 @@ func (d *Delivery) formLen() int {
 		uvarintLen(uint64(len(d.Body))) + len(d.Body) + uvarintLen(uint64(len(d.Targets)))
 	for _, t := range d.Targets {
 		n += uvarintLen(uint64(t.User)) + uvarintLen(uint64(t.At)) + uvarintLen(uint64(t.Prev))
+	}
+	if d.Turn != "" {
+		n += uvarintLen(uint64(len(d.Turn))) + len(d.Turn)
 	}
 	return n
 }
@@ -110,6 +119,10 @@ func (d *Delivery) Next(b []byte) (rest []byte, err error) {
 	d.Targets = d.Targets[:0]
 	for range count {
 		d.Targets = append(d.Targets, Target{User: id.User(f.Uvarint()), At: Position(f.Uvarint()), Prev: Position(f.Uvarint())})
+	}
+	d.Turn = ""
+	if len(f.Left()) > 0 {
+		d.Turn = string(f.Bytes())
 	}
 	if f.Bad() {
 		return rest, ErrDelivery

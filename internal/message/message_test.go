@@ -86,6 +86,8 @@ func FuzzEntryRoundTrip(f *testing.F) {
 func FuzzDelivery(f *testing.F) {
 	d := message.Delivery{Kind: message.DeliverEntry, Large: true, Conversation: 9, Seq: 8, Counted: 7, Body: []byte("b"), Targets: []message.Target{{User: 1, At: 1<<32 | 5, Prev: 4}}}
 	f.Add(d.Append(d.Append(nil)))
+	d.Turn = "t.1"
+	f.Add(d.Append(nil))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var d message.Delivery
 		for len(raw) > 0 {
@@ -94,7 +96,7 @@ func FuzzDelivery(f *testing.F) {
 				return
 			}
 			var again message.Delivery
-			if left, err := again.Next(d.Append(nil)); err != nil || len(left) != 0 || again.Seq != d.Seq || len(again.Targets) != len(d.Targets) {
+			if left, err := again.Next(d.Append(nil)); err != nil || len(left) != 0 || again.Seq != d.Seq || again.Turn != d.Turn || len(again.Targets) != len(d.Targets) {
 				t.Fatalf("%+v became %+v, %v", d, again, err)
 			}
 			raw = rest
@@ -121,7 +123,13 @@ func TestDeliveriesOfTheNextVersion(t *testing.T) {
 	if len(form) != known.Size() || len(form) > 128 {
 		t.Fatalf("%d bytes, and Size says %d", len(form), known.Size())
 	}
-	more := append([]byte{form[0] + 3}, append(form[1:], 1, 2, 3)...)
+	turned := known
+	turned.Turn = "t.1"
+	form2 := turned.Append(nil)
+	if len(form2) != turned.Size() {
+		t.Fatalf("%d bytes, and Size says %d", len(form2), turned.Size())
+	}
+	more := append([]byte{form2[0] + 3}, append(form2[1:], 1, 2, 3)...)
 	short := append([]byte{form[0] - 1}, form[1:len(form)-1]...)
 	for what, odd := range map[string]struct {
 		form []byte
@@ -143,7 +151,10 @@ func TestDeliveriesOfTheNextVersion(t *testing.T) {
 		if err == nil && (d.Seq != 1 || string(d.Body) != "a" || len(d.Targets) != 1 || d.Targets[0].User != 300) {
 			t.Errorf("%s: read as %+v", what, d)
 		}
-		if rest, err := d.Next(rest); err != nil || len(rest) != 0 || d.Seq != 1 || len(d.Targets) != 1 {
+		if want := map[string]string{"one with more at the end": "t.1"}[what]; err == nil && d.Turn != want {
+			t.Errorf("%s: of turn %q, want %q", what, d.Turn, want)
+		}
+		if rest, err := d.Next(rest); err != nil || len(rest) != 0 || d.Seq != 1 || len(d.Targets) != 1 || d.Turn != "" {
 			t.Errorf("behind %s: %v, %+v", what, err, d)
 		}
 	}
