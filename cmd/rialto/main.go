@@ -32,10 +32,10 @@ func commands() []command {
 		{"chat", "chat from the terminal", func(args []string) int {
 			return terminal.Main(args, os.Stdin, os.Stdout, os.Stderr)
 		}},
-		{"bench", "load a deployment and check every message: bench chat, bench idle", func(args []string) int {
+		{"bench", "load a deployment and check every message: rialto bench chat --url URL,URL", func(args []string) int {
 			return bench.Main(args, os.Stdout, os.Stderr)
 		}},
-		{"verify", "read a data directory and check every promise on it: rialto verify --data DIR", func(args []string) int {
+		{"verify", "read what is stored and check every promise on it: rialto verify --data DIR, or --postgres ADDRESS", func(args []string) int {
 			return verify.Main(args, os.Stdout, os.Stderr)
 		}},
 		{"plan", "count what a deployment needs: rialto plan --daily-users 50m", func(args []string) int {

@@ -118,11 +118,7 @@ func (l *load) run(ctx context.Context) (*result, error) {
 	cpu := serverCPU(urls(l.config.url))
 	begin := time.Now()
 	for _, c := range l.clients {
-		l.readers.Go(func() {
-			if err := c.run(); err != nil {
-				l.fail(err)
-			}
-		})
+		l.readers.Go(func() { l.read(c) })
 	}
 	beating, stop := context.WithCancel(ctx)
 	defer stop()
@@ -137,6 +133,13 @@ func (l *load) run(ctx context.Context) (*result, error) {
 		r.ServerCPU = cpu() * 1e6 / float64(r.Acked)
 	}
 	return r, l.failure()
+}
+
+// read until a connection ends. That it does is the end of the load: say of which node.
+func (l *load) read(c *client) {
+	if err := c.run(); err != nil {
+		l.fail(fmt.Errorf("over the connection to %s: %w", l.deploy.doors[c.door].url, err))
+	}
 }
 
 func (l *load) fail(err error) {

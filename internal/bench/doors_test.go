@@ -1,7 +1,11 @@
 package bench
 
 import (
+	"bufio"
+	"errors"
+	"io"
 	"net/http"
+	"strings"
 	"testing"
 )
 
@@ -67,5 +71,17 @@ func TestNodesAreCountedApart(t *testing.T) {
 	want := []nodeResult{{"http://a:1", 1, 3, 0}, {"http://b:2", 1, 0, 2}}
 	if len(r.Nodes) != 2 || r.Nodes[0] != want[0] || r.Nodes[1] != want[1] {
 		t.Errorf("%+v; want %+v", r.Nodes, want)
+	}
+}
+
+// TestALostConnection: the load says of which node it was.
+func TestALostConnection(t *testing.T) {
+	s := newStage(t, false)
+	s.deploy.doors = doors(http.DefaultClient, "http://a:1,http://b:2")
+	s.clients[1].door = 1
+	s.clients[1].sock.in = bufio.NewReader(s.out) // has nothing: as of a node that was killed
+	s.read(s.clients[1])
+	if err := s.failure(); !errors.Is(err, io.EOF) || !strings.Contains(err.Error(), "http://b:2") {
+		t.Error(err)
 	}
 }

@@ -43,8 +43,24 @@ func records(ctx context.Context, url, moment string) (tx *sql.Tx, end func() er
 		return nil, nil, errors.Join(err, db.Close())
 	}
 	end = func() error { return errors.Join(tx.Rollback(), db.Close()) } // nothing was written
-	if _, err := tx.ExecContext(ctx, moment); err != nil {
+	if _, err = tx.ExecContext(ctx, moment); err == nil {
+		err = moved(ctx, tx)
+	}
+	if err != nil {
 		return nil, nil, errors.Join(err, end())
 	}
 	return tx, end, nil
+}
+
+// moved says that a move (internal/move) into the database is not complete: half of it would look broken.
+func moved(ctx context.Context, tx *sql.Tx) error {
+	var there, open bool
+	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'moves')`).Scan(&there)
+	if err != nil || !there {
+		return err
+	}
+	if err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT FROM moves WHERE ended IS NULL)`).Scan(&open); err != nil || !open {
+		return err
+	}
+	return errors.New("a move into this database is not complete; run rialto move again, with the same directory and target, and verify then")
 }

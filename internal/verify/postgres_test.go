@@ -64,6 +64,27 @@ func TestPostgres(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	half := sqltest.Schema(t, server)
+	log, err := pglog.Open(ctx, half, pglog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := pgx.Connect(ctx, half)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Exec(ctx, `CREATE TABLE moves (ended TIMESTAMPTZ); INSERT INTO moves VALUES (NULL)`); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := verify.RunPostgres(ctx, half, t.Logf); err == nil || !strings.Contains(err.Error(), "is not complete") {
+		t.Errorf("a move is half done: %v", err)
+	}
 	if _, err := verify.RunPostgres(ctx, sqltest.Schema(t, server), t.Logf); err == nil || !strings.Contains(err.Error(), "has a server run there?") {
 		t.Errorf("an empty database: %v", err)
 	}

@@ -56,10 +56,23 @@ func (r *Report) violate(rule, where, format string, args ...any) {
 	r.Violations = append(r.Violations, Violation{rule, where, fmt.Sprintf(format, args...)})
 }
 
+const usage = `Usage: rialto verify [--data DIR | --postgres ADDRESS [--cassandra HOSTS]] [flags]
+
+verify reads all that is stored, and checks every promise on it. It changes nothing. The server of a data directory must be stopped; a
+database is read as it is at one moment, whether servers run or not.
+Exit codes: 0 when every promise holds, 1 when one is broken, 2 when it could not be checked.
+
+Flags:
+`
+
 // Main is rialto verify. It exits 0 when all holds, 1 when a promise is broken, 2 when the directory cannot be read.
 func Main(args []string, out, errOut io.Writer) int {
 	fs := flag.NewFlagSet("rialto verify", flag.ContinueOnError)
 	fs.SetOutput(errOut)
+	fs.Usage = func() {
+		fmt.Fprint(errOut, usage)
+		fs.PrintDefaults()
+	}
 	data := fs.String("data", "data", "data `directory` of a server that is stopped")
 	postgres := fs.String("postgres", "", "in place of a directory: `address` of the database, as postgres://user@host/name; servers may run")
 	var cassandra cassandraFlags
@@ -156,7 +169,7 @@ type check struct {
 // Run checks a directory. progress is told what is being read.
 func Run(ctx context.Context, dir string, progress func(format string, args ...any)) (_ *Report, err error) {
 	if _, err := os.Stat(filepath.Join(dir, "timeline")); err != nil {
-		return nil, fmt.Errorf("%s is no data directory of Rialto: %w", dir, err)
+		return nil, fmt.Errorf("%s is no data directory with timelines (%w); those of nodes that share a database are there: give --postgres ADDRESS", dir, err)
 	}
 	lock, err := hold(dir)
 	if err != nil {
