@@ -192,13 +192,10 @@ func (h *House) measureNodes() {
 	telemetry.Gauge(h.registry, "nodes", "Nodes that live, as this one sees it.", func() float64 { return float64(len(h.cluster.Nodes())) })
 	telemetry.Gauge(h.registry, "partitions_held", "Partitions that some node works; below all of them, messages wait.", h.held)
 	telemetry.Gauge(h.registry, "partitions", "Partitions that this node works.", h.own)
-	homes := func(of func(presence.Figures) float64) func() float64 {
-		return func() float64 { return of(h.presence.Figures()) }
-	}
-	telemetry.Gauge(h.registry, "presence_users", "Users who are online, on any node, and whose presence this node keeps.", homes(func(f presence.Figures) float64 { return float64(f.Users) }))
-	telemetry.Gauge(h.registry, "presence_followed", "Large groups of which this node knows on which nodes they are followed.", homes(func(f presence.Figures) float64 { return float64(f.Followed) }))
-	telemetry.Count(h.registry, "presence_moved_total", "Times that a partition's presence came to be kept here.", homes(func(f presence.Figures) float64 { return float64(f.Begun) }))
-	telemetry.Count(h.registry, "presence_rebuilt_total", "Times that another node told this one anew of all its connections in a partition.", homes(func(f presence.Figures) float64 { return float64(f.Told) }))
+	telemetry.Gauge(h.registry, "presence_users", "Users who are online, on any node, and whose presence this node keeps.", func() float64 { return float64(h.presence.HomeUsers()) })
+	telemetry.Gauge(h.registry, "presence_followed", "Large groups of which this node knows on which nodes they are followed.", func() float64 { return float64(h.presence.HomeFollowed()) })
+	telemetry.Count(h.registry, "presence_moved_total", "Times that a partition's presence came to be kept here.", func() float64 { return float64(h.presence.HomesBegun()) })
+	telemetry.Count(h.registry, "presence_rebuilt_total", "Times that another node told this one anew of all its connections in a partition.", func() float64 { return float64(h.presence.HomesTold()) })
 	if h.nats == nil {
 		return
 	}

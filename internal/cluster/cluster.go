@@ -134,7 +134,7 @@ type change struct {
 type store interface {
 	// beat puts m's row, and gives all. It fails with errOther where the row is another incarnation's that came after m's.
 	beat(ctx context.Context, m member, first bool) (state, error)
-	// apply makes the changes that still can be made, and says which were.
+	// apply makes the changes that still can be made, each of another part and at least one, and says which were.
 	apply(ctx context.Context, changes []change) ([]bool, error)
 	// leave drops m's row.
 	leave(ctx context.Context, m member) error

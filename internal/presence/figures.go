@@ -13,28 +13,41 @@ type Figures struct {
 	Begun, Told uint64
 }
 
-// Figures may be asked for at any time; they are not all of one moment.
-func (s *Service) Figures() (f Figures) {
-	home := func(uint64) bool { return true }
-	if s.parts != nil {
-		here := make([]bool, len(s.parts))
-		for i, p := range s.parts {
-			p.home.mu.RLock()
-			here[i] = p.home.life != 0
-			f.Followed += len(p.home.following)
-			p.home.mu.RUnlock()
-		}
-		home = func(of uint64) bool { return here[s.deps.Cluster.Partition(of)] }
-	}
+// Figures may be asked for at any time; they are not all of one moment. It goes over all users and conversations of the node, which
+// who wants one figure alone does not.
+func (s *Service) Figures() Figures {
+	return Figures{Users: s.HomeUsers(), Followed: s.HomeFollowed(), Begun: s.HomesBegun(), Told: s.HomesTold()}
+}
+
+// HomesBegun is Begun of the Figures.
+func (s *Service) HomesBegun() uint64 { return s.begun.Load() }
+
+// HomesTold is Told of the Figures.
+func (s *Service) HomesTold() uint64 { return s.retold.Load() }
+
+// HomeUsers is Users of the Figures. It goes over all users of the node.
+func (s *Service) HomeUsers() (n int) {
+	home := s.homes()
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.RLock()
 		for u := range sh.persons {
 			if home(uint64(u)) {
-				f.Users++
+				n++
 			}
 		}
 		sh.mu.RUnlock()
+	}
+	return n
+}
+
+// HomeFollowed is Followed of the Figures. It goes over the conversations that are followed on this node.
+func (s *Service) HomeFollowed() (n int) {
+	home := s.homes()
+	for _, p := range s.parts {
+		p.home.mu.RLock()
+		n += len(p.home.following)
+		p.home.mu.RUnlock()
 	}
 	s.followed.RLock()
 	own := make([]uint64, 0, len(s.follows))
@@ -44,11 +57,22 @@ func (s *Service) Figures() (f Figures) {
 	s.followed.RUnlock()
 	for _, c := range own {
 		if home(c) && !s.followedElsewhere(c) {
-			f.Followed++
+			n++
 		}
 	}
-	f.Begun, f.Told = s.begun.Load(), s.retold.Load()
-	return f
+	return n
+}
+
+// homes tells of a user or a conversation whether it is at home here.
+func (s *Service) homes() func(of uint64) bool {
+	if s.parts == nil {
+		return func(uint64) bool { return true }
+	}
+	here := make([]bool, len(s.parts))
+	for i, p := range s.parts {
+		here[i] = p.home.lives() != 0
+	}
+	return func(of uint64) bool { return here[s.deps.Cluster.Partition(of)] }
 }
 
 func (s *Service) followedElsewhere(c uint64) bool {
