@@ -17,7 +17,7 @@ func changesSubject(node string) string { return "node." + node + ".presence.cha
 const (
 	// announceTime that a home has to answer.
 	announceTime = 2 * time.Second
-	// announceEvery so often a home is told that the node is there, and asked whether it still knows what it was told.
+	// announceEvery so often homes are told that the node is there, and asked whether they still know what they were told.
 	announceEvery = 2 * time.Second
 	retryFirst    = 20 * time.Millisecond
 	retryMost     = time.Second
@@ -44,6 +44,7 @@ type edge struct {
 	flying  map[key]struct{} // under way
 	waiters map[key][]chan struct{}
 	recheck bool // when all is told
+	told    told
 
 	// Of the announcing goroutine alone:
 	to     string // the home
@@ -211,7 +212,7 @@ var (
 	errStale  = errors.New("the home has to be told all again")
 )
 
-// announceAll tells all that is to be told, or, where that is nothing, that this node is there.
+// announceAll tells all that is to be told, or, where that is nothing and the home was not heard of for long, that this node is there.
 func (s *Service) announceAll(ctx context.Context, p *part) error {
 	e := &p.edge
 	to := s.deps.Cluster.Holder(p.number)
@@ -234,6 +235,9 @@ func (s *Service) announceAll(ctx context.Context, p *part) error {
 		if err := s.introduce(ctx, p); err != nil {
 			return err
 		}
+	}
+	if e.quiet() {
+		return nil
 	}
 	for {
 		more, err := s.announce(ctx, p)
@@ -347,6 +351,7 @@ func (s *Service) all(partition int) (list []key) {
 func (s *Service) announce(ctx context.Context, p *part) (more bool, err error) {
 	e := &p.edge
 	e.number++
+	at := time.Now()
 	a := announcement{node: s.deps.Node, part: uint64(p.number), life: e.life, number: e.number}
 	flying := e.take()
 	a.whole = len(flying) < mostAnnounce
@@ -374,6 +379,9 @@ func (s *Service) announce(ctx context.Context, p *part) (more bool, err error) 
 		return false, err
 	}
 	e.release(flying)
+	if a.whole {
+		e.told = told{e.to, e.life, at}
+	}
 	recheck := e.recheck && a.whole
 	if recheck {
 		e.recheck = false

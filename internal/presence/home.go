@@ -110,6 +110,16 @@ func (s *Service) respond(data []byte) []byte {
 			break
 		}
 		return s.hear(&a)
+	case wireStill:
+		q, err := readStill(data)
+		if err != nil {
+			break
+		}
+		codes := make([]byte, len(q.list))
+		for i, p := range q.list {
+			codes[i] = s.knows(q.node, p)
+		}
+		return appendStillAnswer(nil, codes)
 	case wireQuestion:
 		users, err := readQuestion(data)
 		if err != nil {

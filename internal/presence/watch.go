@@ -156,6 +156,9 @@ func (s *Service) Run(ctx context.Context) error {
 	for _, p := range s.parts {
 		group.Go(func() { s.announcing(ctx, p) })
 	}
+	if s.parts != nil {
+		group.Go(func() { s.asking(ctx) })
+	}
 	tick := time.NewTicker(s.config.Every)
 	defer tick.Stop()
 	for {

@@ -13,6 +13,8 @@ const (
 	wireQuestion     byte = 2
 	wireChanges      byte = 3
 	wireAnswer       byte = 4
+	wireStill        byte = 5
+	wireStillAnswer  byte = 6
 )
 
 // about says what an entry of an announcement is about.
@@ -79,9 +81,7 @@ type sight struct {
 var errWire = errors.New("not of presence's form")
 
 func (a *announcement) append(b []byte) []byte {
-	b = append(b, wireAnnouncement)
-	b = binary.AppendUvarint(b, uint64(len(a.node)))
-	b = append(b, a.node...)
+	b = appendName(append(b, wireAnnouncement), a.node)
 	b = binary.AppendUvarint(b, a.part)
 	b = binary.BigEndian.AppendUint64(b, a.life)
 	b = binary.AppendUvarint(b, a.number)
@@ -94,6 +94,10 @@ func (a *announcement) append(b []byte) []byte {
 		}
 	}
 	return b
+}
+
+func appendName(b []byte, node string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(node))), node...)
 }
 
 func flag(yes bool, bit byte) byte {
@@ -129,6 +133,17 @@ func (r *reader) uint() uint64 {
 	return v
 }
 
+func (r *reader) name() string {
+	size := r.uint()
+	if size > uint64(len(r.b)) {
+		r.bad, r.b = true, nil
+		return ""
+	}
+	name := string(r.b[:size])
+	r.b = r.b[size:]
+	return name
+}
+
 func (r *reader) fixed() uint64 {
 	if len(r.b) < 8 {
 		r.bad, r.b = true, nil
@@ -144,11 +159,7 @@ func readAnnouncement(b []byte) (a announcement, err error) {
 	if r.byte() != wireAnnouncement {
 		return a, errWire
 	}
-	size := r.uint()
-	if size > uint64(len(r.b)) {
-		return a, errWire
-	}
-	a.node, r.b = string(r.b[:size]), r.b[size:]
+	a.node = r.name()
 	a.part, a.life, a.number, a.whole = r.uint(), r.fixed(), r.uint(), r.byte()&1 != 0
 	for len(r.b) > 0 {
 		e := entry{key: key{about: about(r.byte())}}
@@ -220,6 +231,47 @@ func readQuestion(b []byte) (users []id.User, err error) {
 		return nil, errWire
 	}
 	return users, nil
+}
+
+// still asks a node whether it has, of partitions whose home it is, the registers of this one.
+type still struct {
+	node string
+	list []stillPart
+}
+
+type stillPart struct{ part, life uint64 }
+
+func (q *still) append(b []byte) []byte {
+	b = appendName(append(b, wireStill), q.node)
+	for _, p := range q.list {
+		b = binary.BigEndian.AppendUint64(binary.AppendUvarint(b, p.part), p.life)
+	}
+	return b
+}
+
+func readStill(b []byte) (q still, err error) {
+	r := reader{b: b}
+	if r.byte() != wireStill {
+		return q, errWire
+	}
+	q.node = r.name()
+	for len(r.b) > 0 {
+		q.list = append(q.list, stillPart{r.uint(), r.fixed()})
+	}
+	if r.bad {
+		return q, errWire
+	}
+	return q, nil
+}
+
+// appendStillAnswer answers each part with a code, in order.
+func appendStillAnswer(b, codes []byte) []byte { return append(append(b, wireStillAnswer), codes...) }
+
+func readStillAnswer(b []byte) (codes []byte, err error) {
+	if len(b) == 0 || b[0] != wireStillAnswer {
+		return nil, errWire
+	}
+	return b[1:], nil
 }
 
 // change of a user, that a node which watches is told of; all: in who may see it as well.

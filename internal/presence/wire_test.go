@@ -31,6 +31,10 @@ func TestGoldenWire(t *testing.T) {
 			}, func(b []byte) (any, error) { return readChanges(b) }},
 		{"answer", "0401000000000000002a" + "00" + "01" + "03e807", answer{answerTaken, 42, []sight{{}, {known: true}, {true, true, 1000}}},
 			func(v any) []byte { a := v.(answer); return a.append(nil) }, func(b []byte) (any, error) { return readAnswer(b) }},
+		{"still", "05036e2d31" + "03000000000000002a" + "ac020000000000000001", still{"n-1", []stillPart{{3, 42}, {300, 1}}},
+			func(v any) []byte { q := v.(still); return q.append(nil) }, func(b []byte) (any, error) { return readStill(b) }},
+		{"still answer", "06010302", []byte{answerTaken, answerStale, answerNotMine},
+			func(v any) []byte { return appendStillAnswer(nil, v.([]byte)) }, func(b []byte) (any, error) { return readStillAnswer(b) }},
 	} {
 		want, err := hex.DecodeString(c.bytes)
 		if err != nil {
@@ -42,7 +46,7 @@ func TestGoldenWire(t *testing.T) {
 		if got, err := c.read(want); err != nil || !reflect.DeepEqual(got, c.value) {
 			t.Errorf("%s is read as %+v, %v; want %+v", c.name, got, err, c.value)
 		}
-		if _, err := c.read(want[:len(want)-1]); err == nil && c.name != "answer" {
+		if _, err := c.read(want[:len(want)-1]); err == nil && c.name != "answer" && c.name != "still answer" {
 			t.Errorf("%s without its last byte is read", c.name)
 		}
 	}
@@ -50,7 +54,7 @@ func TestGoldenWire(t *testing.T) {
 
 // FuzzWire: whatever comes is read or refused, and what is read is written as the same again.
 func FuzzWire(f *testing.F) {
-	for _, s := range []string{"01036e2d3103000000000000002a07010101ac0205", "0205ac02", "0305000901", "0401000000000000002a000103e807"} {
+	for _, s := range []string{"01036e2d3103000000000000002a07010101ac0205", "0205ac02", "0305000901", "0401000000000000002a000103e807", "05036e2d3103000000000000002a"} {
 		b, err := hex.DecodeString(s)
 		if err != nil {
 			f.Fatal(err)
@@ -71,6 +75,11 @@ func FuzzWire(f *testing.F) {
 		if q, err := readQuestion(b); err == nil {
 			if again, err := readQuestion(appendQuestion(nil, q)); err != nil || !reflect.DeepEqual(q, again) {
 				t.Errorf("%v became %v, %v", q, again, err)
+			}
+		}
+		if q, err := readStill(b); err == nil {
+			if again, err := readStill(q.append(nil)); err != nil || !reflect.DeepEqual(q, again) {
+				t.Errorf("%+v became %+v, %v", q, again, err)
 			}
 		}
 		if _, err := readChanges(b); err != nil {
