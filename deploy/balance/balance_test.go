@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -66,6 +67,18 @@ func TestNodesStopBehindTheLoadBalancer(t *testing.T) {
 	if status, protocol, body, err := get(c, p.url+"/healthz"); status != 200 || protocol != "HTTP/2.0" {
 		t.Errorf("a call: %d %s %s %v", status, protocol, body, err)
 	}
+	// What follows the "?" of an address, as a ticket, is not for who reads the log.
+	if status, _, _, err := get(c, p.url+"/v1/openapi.json?ticket=secret"); status != 200 {
+		t.Errorf("a call with a ticket: %d %v", status, err)
+	}
+	until(t, "the log has the call", func() bool {
+		b, err := os.ReadFile(p.log)
+		must(t, err)
+		if strings.Contains(string(b), "secret") {
+			t.Fatalf("the log has a ticket: %s", b)
+		}
+		return strings.Contains(string(b), `"GET /v1/openapi.json HTTP/2.0"`)
+	})
 	if status, _, _, err := get(c, p.plain+"/healthz"); status != http.StatusMovedPermanently {
 		t.Errorf("a call without TLS: %d %v", status, err)
 	}

@@ -79,6 +79,7 @@ type proxy struct {
 	t                   *testing.T
 	url, plain, figures string
 	certificate         string
+	log                 string // its file
 }
 
 // front starts HAProxy with the configuration of deploy/haproxy, but for addresses, the certificate and the number of sockets.
@@ -111,7 +112,11 @@ func front(t *testing.T, nodes []*nodetest.Node) *proxy {
 	must(t, os.WriteFile(file, []byte(text), 0o600))
 	cmd := exec.Command("haproxy", "-db", "-f", file)
 	cmd.ExtraFiles = []*os.File{plain, public, operators}
-	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
+	p.log = filepath.Join(t.TempDir(), "log")
+	log, err := os.Create(p.log)
+	must(t, err)
+	t.Cleanup(func() { log.Close() })
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(log, t.Output()), t.Output()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	must(t, cmd.Start())
 	t.Cleanup(func() {
