@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -197,16 +198,14 @@ func (s *Service) LargeOf(ctx context.Context, users []id.User) ([][]id.Conversa
 	return lists, nil
 }
 
-// largeOf asks for some at once. There are two statements, for one and for many: the last is asked for again until they are as many.
+// largeOf asks for some at once. There are few statements: the last user is asked for again until there are as many as one has.
 func (s *Service) largeOf(ctx context.Context, users []id.User) (map[id.User][]id.Conversation, error) {
 	args := []any{int64(users[0])}
 	marks := strings.Builder{}
 	marks.WriteString("$1")
-	if len(users) > 1 {
-		for n := 1; n < largeAtOnce; n++ {
-			args = append(args, int64(users[min(n, len(users)-1)]))
-			marks.WriteString(", $" + strconv.Itoa(n+1))
-		}
+	for n := 1; n < 1<<bits.Len(uint(len(users)-1)); n++ {
+		args = append(args, int64(users[min(n, len(users)-1)]))
+		marks.WriteString(", $" + strconv.Itoa(n+1))
 	}
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT m.member, m.conversation FROM members m JOIN conversations c ON c.id = m.conversation
 		WHERE m.member IN (`+marks.String()+`) AND m.leave_seq = 0 AND c.large > 0`, args...)

@@ -27,6 +27,7 @@ var steps = []string{
 	`ALTER TABLE members ADD COLUMN seen_last {bytes}`, // of one who left: a Conversation, as it was then
 	`ALTER TABLE conversations ADD COLUMN retention BIGINT NOT NULL DEFAULT 0`,
 	`CREATE INDEX conversations_retention ON conversations (id) WHERE retention > 0`,
+	`CREATE INDEX conversations_large ON conversations (id) WHERE large > 0`, // they are few
 }
 
 // load reads a conversation's projection, and applies the control entries that it has not yet.
