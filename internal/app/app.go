@@ -172,17 +172,17 @@ func (h *House) rooms(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	aside, err := job.NewAside(ctx, h.db, system)
+	if err != nil {
+		return err
+	}
 	h.inbox, err = inbox.New(ctx, inbox.Deps{Log: h.log, DB: h.db, Outbox: h.outbox, Conversations: conversations{h.chat}, HidesRead: h.hidesRead, Nodes: func() int { return len(h.cluster.Nodes()) }, Mine: h.mine,
-		Clock: system, Logger: h.logger}, h.config.Inbox)
+		Aside: aside, Clock: system, Logger: h.logger}, h.config.Inbox)
 	if err != nil {
 		return err
 	}
 	h.ids, err = idgen.NewService(ctx, idgen.ServiceDeps{DB: h.db, Leases: h.leases, Primaries: h.primaries(), Clock: system, Logger: h.logger},
 		idgen.ServiceConfig{Node: h.node, Own: !h.config.Clustered()})
-	if err != nil {
-		return err
-	}
-	aside, err := job.NewAside(ctx, h.db, system)
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ func (h *House) measure() {
 	telemetry.Count(h.registry, "ids_given_total", "Ids that the id service gave.", func() float64 { return float64(h.ids.Given()) })
 	telemetry.Gauge(h.registry, "ids_years_left", "Years until the time of a scheme of ids has no more bits.", h.ids.YearsLeft)
 	telemetry.Count(h.registry, "deliveries_unknown_total", "Deliveries of other nodes of a kind that this release does not know.", func() float64 { return float64(uint64(stats.Unknown.Load()) + h.fanout.Unknown()) })
+	telemetry.Count(h.registry, "passed_total", "Places of streams and conversations that are damaged, and that devices were told cannot be read.", func() float64 { return float64(h.inbox.Passed()) })
 	telemetry.Count(h.registry, "set_aside_total", "Entries that are damaged, or whose conversation is, and were not carried.", func() float64 { return float64(h.fanout.SetAside()) })
 	telemetry.Gauge(h.registry, "partitions_stopped", "Partitions of this node that go no further, since their records are damaged.", func() float64 { return float64(h.fanout.Stopped()) })
 	telemetry.Count(h.registry, "carried_total", "Entries carried by fan-out.", func() float64 { return float64(h.fanout.Carried()) })

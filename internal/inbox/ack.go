@@ -10,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/message"
+	"github.com/rialto-im/rialto/internal/timeline"
 )
 
 // What is acknowledged is gone over in rounds, some of each stream, so that a flood of it costs the other work little: those who
@@ -98,6 +99,10 @@ func (s *Service) goOver(ctx context.Context, u id.User, at message.Position) (p
 	for p.to = from; p.to < at && p.read < ackedAtOnce; { // few at once: events may be large
 		ask := min(atOnce, ackedAtOnce-p.read)
 		entries, err := s.deps.Log.Read(ctx, inboxOf(u), uint64(p.to), ask)
+		if errors.Is(err, timeline.ErrDamaged) { // devices are past it, or are told to read their lists
+			p.to = at
+			break
+		}
 		if err != nil {
 			return p, err
 		}
@@ -118,10 +123,10 @@ func (s *Service) goOver(ctx context.Context, u id.User, at message.Position) (p
 	}
 	for _, c := range slices.Sorted(maps.Keys(seqs)) {
 		r, err := s.delivered(ctx, place{u, c}, seqs[c])
-		if err != nil && !errs.Is(err, errs.NotFound) {
+		if err != nil && !errs.Is(err, errs.NotFound) && !errors.Is(err, timeline.ErrDamaged) {
 			return p, err
 		}
-		if r != nil {
+		if r != nil && err == nil {
 			p.marks = append(p.marks, r)
 		}
 	}

@@ -66,6 +66,7 @@ type rooms struct {
 	apart   map[id.Conversation]bool
 	kept    map[id.Conversation]uint64 // the first seq that is kept, of those where not all are
 	failing error
+	torn    id.Conversation // whose state is damaged
 }
 
 var errNoConversation = errs.New(errs.NotFound, "no_conversation", "there is no such conversation, or you are not in it")
@@ -142,6 +143,9 @@ func (r *rooms) May(_ context.Context, u id.User, c id.Conversation) (from, to u
 func (r *rooms) Kept(_ context.Context, c id.Conversation) (uint64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if c == r.torn {
+		return 0, timeline.ErrDamaged
+	}
 	return r.kept[c], r.failing
 }
 
@@ -171,6 +175,7 @@ type house struct {
 	fs     *vfs.MemFS // nil: memlog
 	db     *sqldb.DB
 	outbox *job.Outbox
+	aside  *job.Aside // may be nil
 	rooms  *rooms
 	clock  *clockByHand
 	config inbox.Config
@@ -222,8 +227,12 @@ func (h *house) openPebble() timeline.Log {
 // start makes the room, on the stores as they are.
 func (h *house) start() {
 	var err error
-	h.Service, err = inbox.New(context.Background(), inbox.Deps{Log: h.log, DB: h.db, Outbox: h.outbox, Conversations: h.rooms, HidesRead: h.hides, Nodes: func() int { return h.nodes },
-		Clock: h.clock, Logger: slog.New(slog.DiscardHandler)}, h.config)
+	deps := inbox.Deps{Log: h.log, DB: h.db, Outbox: h.outbox, Conversations: h.rooms, HidesRead: h.hides, Nodes: func() int { return h.nodes },
+		Clock: h.clock, Logger: slog.New(slog.DiscardHandler)}
+	if h.aside != nil {
+		deps.Aside = h.aside
+	}
+	h.Service, err = inbox.New(context.Background(), deps, h.config)
 	if err != nil {
 		h.t.Fatal(err)
 	}

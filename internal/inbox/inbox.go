@@ -59,6 +59,8 @@ type Deps struct {
 	DB            *sqldb.DB
 	Outbox        *job.Outbox
 	Conversations Conversations
+	// Aside: the places of entries that a sync cannot read are put there; may be nil.
+	Aside Aside
 	// HidesRead tells whether a user keeps to themselves how far they have read.
 	HidesRead func(ctx context.Context, u id.User) (bool, error)
 	// Nodes is how many share the work. May be nil: this one alone.
@@ -84,10 +86,12 @@ type Service struct {
 	deps   Deps
 	config Config
 
-	mu    sync.Mutex // guards marks and acks
-	marks map[place]mark
-	acks  map[id.User]message.Position // the highest of a user's devices
-	wake  chan struct{}
+	mu     sync.Mutex // guards the rest but wake
+	doubts doubts
+	passed uint64
+	marks  map[place]mark
+	acks   map[id.User]message.Position // the highest of a user's devices
+	wake   chan struct{}
 }
 
 type place struct {

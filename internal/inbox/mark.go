@@ -166,7 +166,7 @@ func (s *Service) resolve(ctx context.Context, p place, m mark) (*resolved, erro
 	return r, err
 }
 
-var errDamaged = errs.New(errs.Internal, "damaged", "the server's store is damaged; its operator must run rialto verify")
+var errDamaged = errs.Wrap(errs.Internal, "damaged", "the server's store is damaged; its operator must run rialto verify", timeline.ErrDamaged)
 
 // countedAt gives the running number at a seq.
 func (s *Service) countedAt(ctx context.Context, c id.Conversation, seq uint64) (uint64, error) {

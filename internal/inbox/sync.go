@@ -44,7 +44,7 @@ func (s *Service) Sync(ctx context.Context, c id.Caller, r *chatv1.SyncRequest) 
 // AppendSync appends the protobuf of a SyncResponse: the events after a position (0: from the beginning), at most limit (1 to
 // 2,000; 0 is 500) and about 1 MiB. Where the stream is not whole from there, or too long for a new device, it says reset and
 // gives the tail. A position that the stream does not have, below its tail, is that of an event which the disk lost and which
-// was carried again since: reading goes on behind it.
+// was carried again since: reading goes on behind it. What is damaged is passed, see damage.go.
 func (s *Service) AppendSync(ctx context.Context, b []byte, u id.User, after message.Position, limit int) ([]byte, error) {
 	if limit == 0 {
 		limit = pageEvents
@@ -63,35 +63,44 @@ func (s *Service) AppendSync(ctx context.Context, b []byte, u id.User, after mes
 		// The disk lost the stream's end in an unclean stop. What was there is carried again, in this epoch.
 		return s.appendLarge(ctx, appendPosition(b, after), u)
 	}
+	if uint64(after) == tail.Seq {
+		return s.appendLarge(ctx, appendPosition(b, after), u)
+	}
 	if after == 0 {
 		long, err := s.headFor(ctx, inboxOf(u), tail, s.config.NewDevice)
 		if err != nil {
-			return nil, err
+			return s.resetAt(ctx, b, u, tail, after, err)
 		}
 		if long != 0 {
 			return s.appendReset(ctx, b, u, tail)
 		}
 	}
 	start, next, count := len(b), after, 0
-	for limit > 0 && len(b)-start < mostPage {
+	for slow := false; limit > 0 && len(b)-start < mostPage; {
 		ask := min(limit, atOnce)
-		if count > 0 { // as many as will fit, if they go on as they began
+		if count > 0 && !slow { // as many as will fit, if they go on as they began
 			each := (len(b)-start)/count + 1
 			ask = min(limit, (mostPage-len(b)+start)/each+1)
 			b = slices.Grow(b, min(ask*each, mostPage))
 		}
 		entries, err := s.deps.Log.Read(ctx, inboxOf(u), uint64(next), ask)
 		if err != nil {
-			return nil, err
+			return s.resetAt(ctx, b[:start], u, tail, next, err)
 		}
 		// An entry names the one before it. If that is above what the device has, yet was not read, it was trimmed.
 		if len(entries) > 0 && entries[0].Prev > uint64(next) || len(entries) == 0 && uint64(next) < tail.Seq {
 			return s.appendReset(ctx, b[:start], u, tail)
 		}
-		var taken int
-		if b, taken, err = s.appendEvents(ctx, b, u, entries, start+mostPage); err != nil {
+		page, taken, err := s.appendEvents(ctx, b, entries, start+mostPage)
+		switch {
+		case errors.Is(err, errStream):
+			return s.resetAt(ctx, b[:start], u, tail, next, err)
+		case errors.Is(err, timeline.ErrDamaged) && count > 0: // to be read again by the next page
+			return append(appendPosition(b, next), fieldMore<<3, 1), nil
+		case err != nil:
 			return nil, err
 		}
+		b, slow = page, taken < len(entries)
 		if taken > 0 {
 			next = message.Position(entries[taken-1].Seq)
 		}
@@ -124,13 +133,17 @@ func (s *Service) appendReset(ctx context.Context, b []byte, u id.User, tail tim
 
 // appendEvents appends entries as events until b has end bytes, and says how many it took. One whose message has expired has no
 // body: the stream stays a chain.
-func (s *Service) appendEvents(ctx context.Context, b []byte, u id.User, entries []timeline.Entry, end int) ([]byte, int, error) {
+func (s *Service) appendEvents(ctx context.Context, b []byte, entries []timeline.Entry, end int) ([]byte, int, error) {
 	refs := make([]timeline.Ref, 0, len(entries))
 	kept := kept{}
 	for i := range entries {
 		c, seq, _, err := message.DecodeInbox(entries[i].Payload)
+		if err != nil && i == 0 {
+			return nil, 0, fmt.Errorf("%w at %d: %w", errStream, entries[i].Seq, err)
+		}
 		if err != nil {
-			return nil, 0, fmt.Errorf("inbox of %v at %d: %w", u, entries[i].Seq, err)
+			entries = entries[:i]
+			break
 		}
 		if seq == 0 {
 			continue
@@ -139,35 +152,44 @@ func (s *Service) appendEvents(ctx context.Context, b []byte, u id.User, entries
 		if err != nil {
 			return nil, 0, err
 		}
-		if seq >= first {
+		if seq >= first.seq {
 			refs = append(refs, timeline.Ref{Key: logOf(c), From: seq, To: seq})
 		}
 	}
-	stored, err := s.deps.Log.GetMost(ctx, refs, mostRead)
-	if errors.Is(err, timeline.ErrTooMuch) { // longer ones than those before
-		return s.appendEvents(ctx, b, u, entries[:(len(entries)+3)/4], end)
+	stored, err := s.storedOf(ctx, kept, refs)
+	switch {
+	case errors.Is(err, timeline.ErrTooMuch): // longer ones than those before
+		return s.appendEvents(ctx, b, entries[:(len(entries)+3)/4], end)
+	case errors.Is(err, timeline.ErrDamaged) && len(entries) > atOnce:
+		return s.appendEvents(ctx, b, entries[:atOnce], end)
+	case errors.Is(err, timeline.ErrDamaged) || err == nil && len(stored) != len(refs):
+		stored, err = s.left(ctx, kept, refs)
+		if errors.Is(err, timeline.ErrTooMuch) {
+			return s.appendEvents(ctx, b, entries[:(len(entries)+3)/4], end)
+		}
 	}
 	if err != nil {
 		return nil, 0, err
-	}
-	if len(stored) != len(refs) {
-		if stored, err = s.left(ctx, u, kept, refs); err != nil {
-			return nil, 0, err
-		}
 	}
 	var scratch, body []byte
 	for i := range entries {
 		e := &entries[i]
 		c, seq, event, _ := message.DecodeInbox(e.Payload)
-		if seq >= max(kept[c], 1) {
+		if seq >= max(kept[c].seq, 1) {
 			m := message.Stored{Conversation: c, Seq: seq, Counted: stored[0].Counted}
-			if err := m.Entry.Decode(stored[0].Payload); err != nil {
-				return nil, 0, fmt.Errorf("conversation %v at %d: %w", c, seq, err)
+			torn := m.Entry.Decode(stored[0].Payload)
+			if torn != nil && stored[0].Seq != 0 {
+				if err := s.pass(ctx, logOf(c), seq, errors.Join(timeline.ErrDamaged, torn)); err != nil {
+					return nil, 0, err
+				}
 			}
-			stored = stored[1:]
-			scratch = m.AppendProto(scratch[:0])
-			body = message.AppendBody(body[:0], message.FieldMessage, scratch)
-			event = body
+			if scratch = scratch[:0]; torn != nil {
+				body = message.AppendBody(body[:0], message.FieldUnreadable, m.AppendPlace(scratch))
+			} else {
+				scratch = m.AppendProto(scratch)
+				body = message.AppendBody(body[:0], message.FieldMessage, scratch)
+			}
+			stored, event = stored[1:], body
 		}
 		b = message.AppendEventField(b, fieldEvents, message.Position(e.Seq), message.Position(e.Prev), event)
 		if len(b) >= end {
@@ -178,48 +200,28 @@ func (s *Service) appendEvents(ctx context.Context, b []byte, u id.User, entries
 }
 
 // kept has the first seq that is kept, of conversations that were asked for.
-type kept map[id.Conversation]uint64
+type kept map[id.Conversation]first
 
-func (s *Service) keptOf(ctx context.Context, k kept, c id.Conversation) (uint64, error) {
-	first, ok := k[c]
-	if !ok {
-		var err error
-		if first, err = s.deps.Conversations.Kept(ctx, c); err != nil && !errs.Is(err, errs.NotFound) {
-			return 0, err
-		}
-		k[c] = first
-	}
-	return first, nil
+// first that is kept; where the conversation itself is damaged, by what.
+type first struct {
+	seq     uint64
+	damaged error
 }
 
-// left reads what is there of refs, where not all is: the others are below their logs' heads, which k then knows. An entry that
-// an inbox refers to and no conversation has is damage.
-func (s *Service) left(ctx context.Context, u id.User, k kept, refs []timeline.Ref) (stored []timeline.Entry, err error) {
-	for i := 0; i < len(refs); i++ {
-		r := refs[i]
-		c := id.Conversation(r.Key.ID)
-		if r.From < k[c] {
-			continue
+func (s *Service) keptOf(ctx context.Context, k kept, c id.Conversation) (first, error) {
+	f, ok := k[c]
+	if !ok {
+		var err error
+		f.seq, err = s.deps.Conversations.Kept(ctx, c)
+		switch {
+		case errors.Is(err, timeline.ErrDamaged):
+			f = first{damaged: err}
+		case err != nil && !errs.Is(err, errs.NotFound):
+			return f, err
 		}
-		found, err := s.deps.Log.Get(ctx, []timeline.Ref{r})
-		if err != nil {
-			return nil, err
-		}
-		if len(found) > 0 {
-			stored = append(stored, found...)
-			continue
-		}
-		tail, err := s.deps.Log.Tail(ctx, r.Key)
-		if err != nil {
-			return nil, err
-		}
-		if r.From >= tail.Head {
-			s.deps.Logger.Error("an inbox refers to an entry that is not there", "user", u, "conversation", c, "seq", r.From)
-			return nil, errDamaged
-		}
-		k[c], stored, i = tail.Head, nil, -1 // those before it may be below as well: once more
+		k[c] = f
 	}
-	return stored, nil
+	return f, nil
 }
 
 // appendLarge appends how far each of the user's large groups has come.

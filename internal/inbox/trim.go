@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/errs"
@@ -68,6 +69,9 @@ func (s *Service) trimOne(ctx context.Context, key timeline.Key) error {
 		fresh := false
 		for i := range entries {
 			ms, err := s.timeOf(ctx, &entries[i])
+			if errors.Is(err, timeline.ErrDamaged) { // it goes with what is before and behind it
+				ms, err = 0, nil
+			}
 			if err != nil {
 				return err
 			}

@@ -63,6 +63,11 @@ func (s *Stored) AppendProto(b []byte) []byte {
 	return append(b, s.Entry.Content...)
 }
 
+// AppendPlace appends the protobuf of a rialto.chat.v1.Unreadable.
+func (s *Stored) AppendPlace(b []byte) []byte {
+	return appendVarintField(appendVarintField(b, 1, uint64(s.Conversation)), 2, s.Seq)
+}
+
 // EventField numbers of rialto.chat.v1.Event's body.
 const (
 	FieldMessage      = 4
@@ -71,6 +76,7 @@ const (
 	FieldRelation     = 7
 	FieldProfile      = 8
 	FieldJoinRequests = 9
+	FieldUnreadable   = 10
 )
 
 // AppendEventProto appends the protobuf of rialto.chat.v1.Event: position, prev, and body bytes that already are the body's

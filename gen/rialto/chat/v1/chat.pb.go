@@ -2603,6 +2603,7 @@ type Event struct {
 	//	*Event_Relation
 	//	*Event_Profile
 	//	*Event_JoinRequests
+	//	*Event_Unreadable
 	Body          isEvent_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2720,6 +2721,15 @@ func (x *Event) GetJoinRequests() *JoinRequests {
 	return nil
 }
 
+func (x *Event) GetUnreadable() *Unreadable {
+	if x != nil {
+		if x, ok := x.Body.(*Event_Unreadable); ok {
+			return x.Unreadable
+		}
+	}
+	return nil
+}
+
 type isEvent_Body interface {
 	isEvent_Body()
 }
@@ -2753,6 +2763,11 @@ type Event_JoinRequests struct {
 	JoinRequests *JoinRequests `protobuf:"bytes,9,opt,name=join_requests,json=joinRequests,proto3,oneof"`
 }
 
+type Event_Unreadable struct {
+	// A message that the server cannot read at the moment, since its store is damaged.
+	Unreadable *Unreadable `protobuf:"bytes,10,opt,name=unreadable,proto3,oneof"`
+}
+
 func (*Event_Message) isEvent_Body() {}
 
 func (*Event_Conversation) isEvent_Body() {}
@@ -2764,6 +2779,62 @@ func (*Event_Relation) isEvent_Body() {}
 func (*Event_Profile) isEvent_Body() {}
 
 func (*Event_JoinRequests) isEvent_Body() {}
+
+func (*Event_Unreadable) isEvent_Body() {}
+
+// Unreadable is a message that is stored and that the server cannot read: show that one is missing there. It comes as a message, in an
+// event of its own, if the store is repaired.
+type Unreadable struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Conversation  uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Seq           uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Unreadable) Reset() {
+	*x = Unreadable{}
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Unreadable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Unreadable) ProtoMessage() {}
+
+func (x *Unreadable) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Unreadable.ProtoReflect.Descriptor instead.
+func (*Unreadable) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *Unreadable) GetConversation() uint64 {
+	if x != nil {
+		return x.Conversation
+	}
+	return 0
+}
+
+func (x *Unreadable) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
 
 // JoinRequests of a group are told to its admins as they change; ListJoinRequests gives them.
 type JoinRequests struct {
@@ -2779,7 +2850,7 @@ type JoinRequests struct {
 
 func (x *JoinRequests) Reset() {
 	*x = JoinRequests{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[41]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2791,7 +2862,7 @@ func (x *JoinRequests) String() string {
 func (*JoinRequests) ProtoMessage() {}
 
 func (x *JoinRequests) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[41]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2804,7 +2875,7 @@ func (x *JoinRequests) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinRequests.ProtoReflect.Descriptor instead.
 func (*JoinRequests) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{41}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *JoinRequests) GetConversation() uint64 {
@@ -2840,7 +2911,7 @@ type MemberMark struct {
 
 func (x *MemberMark) Reset() {
 	*x = MemberMark{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[42]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2852,7 +2923,7 @@ func (x *MemberMark) String() string {
 func (*MemberMark) ProtoMessage() {}
 
 func (x *MemberMark) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[42]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2865,7 +2936,7 @@ func (x *MemberMark) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberMark.ProtoReflect.Descriptor instead.
 func (*MemberMark) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{42}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *MemberMark) GetConversation() uint64 {
@@ -2917,7 +2988,7 @@ type Relation struct {
 
 func (x *Relation) Reset() {
 	*x = Relation{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[43]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2929,7 +3000,7 @@ func (x *Relation) String() string {
 func (*Relation) ProtoMessage() {}
 
 func (x *Relation) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[43]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2942,7 +3013,7 @@ func (x *Relation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Relation.ProtoReflect.Descriptor instead.
 func (*Relation) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{43}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Relation) GetUser() uint64 {
@@ -3010,7 +3081,7 @@ type ProfileChange struct {
 
 func (x *ProfileChange) Reset() {
 	*x = ProfileChange{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[44]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3022,7 +3093,7 @@ func (x *ProfileChange) String() string {
 func (*ProfileChange) ProtoMessage() {}
 
 func (x *ProfileChange) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[44]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3035,7 +3106,7 @@ func (x *ProfileChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileChange.ProtoReflect.Descriptor instead.
 func (*ProfileChange) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{44}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ProfileChange) GetUser() uint64 {
@@ -3056,7 +3127,7 @@ type ListJoinRequestsResponse_Request struct {
 
 func (x *ListJoinRequestsResponse_Request) Reset() {
 	*x = ListJoinRequestsResponse_Request{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[45]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3068,7 +3139,7 @@ func (x *ListJoinRequestsResponse_Request) String() string {
 func (*ListJoinRequestsResponse_Request) ProtoMessage() {}
 
 func (x *ListJoinRequestsResponse_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[45]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3292,7 +3363,7 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\x05large\x18\x05 \x03(\v2\x19.rialto.chat.v1.LargeTailR\x05large\"N\n" +
 	"\tLargeTail\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x19\n" +
-	"\blast_seq\x18\x02 \x01(\x04R\alastSeq\"\xb3\x03\n" +
+	"\blast_seq\x18\x02 \x01(\x04R\alastSeq\"\xf1\x03\n" +
 	"\x05Event\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\rR\x05epoch\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x12\n" +
@@ -3302,8 +3373,16 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\x04mark\x18\x06 \x01(\v2\x1a.rialto.chat.v1.MemberMarkH\x00R\x04mark\x126\n" +
 	"\brelation\x18\a \x01(\v2\x18.rialto.chat.v1.RelationH\x00R\brelation\x129\n" +
 	"\aprofile\x18\b \x01(\v2\x1d.rialto.chat.v1.ProfileChangeH\x00R\aprofile\x12C\n" +
-	"\rjoin_requests\x18\t \x01(\v2\x1c.rialto.chat.v1.JoinRequestsH\x00R\fjoinRequestsB\x06\n" +
-	"\x04body\"h\n" +
+	"\rjoin_requests\x18\t \x01(\v2\x1c.rialto.chat.v1.JoinRequestsH\x00R\fjoinRequests\x12<\n" +
+	"\n" +
+	"unreadable\x18\n" +
+	" \x01(\v2\x1a.rialto.chat.v1.UnreadableH\x00R\n" +
+	"unreadableB\x06\n" +
+	"\x04body\"F\n" +
+	"\n" +
+	"Unreadable\x12&\n" +
+	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"h\n" +
 	"\fJoinRequests\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x18\n" +
 	"\awaiting\x18\x02 \x01(\rR\awaiting\x12\x16\n" +
@@ -3369,7 +3448,7 @@ func file_rialto_chat_v1_chat_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_chat_v1_chat_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rialto_chat_v1_chat_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
+var file_rialto_chat_v1_chat_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_rialto_chat_v1_chat_proto_goTypes = []any{
 	(ConversationKind)(0),                    // 0: rialto.chat.v1.ConversationKind
 	(*Conversation)(nil),                     // 1: rialto.chat.v1.Conversation
@@ -3413,95 +3492,97 @@ var file_rialto_chat_v1_chat_proto_goTypes = []any{
 	(*SyncResponse)(nil),                     // 39: rialto.chat.v1.SyncResponse
 	(*LargeTail)(nil),                        // 40: rialto.chat.v1.LargeTail
 	(*Event)(nil),                            // 41: rialto.chat.v1.Event
-	(*JoinRequests)(nil),                     // 42: rialto.chat.v1.JoinRequests
-	(*MemberMark)(nil),                       // 43: rialto.chat.v1.MemberMark
-	(*Relation)(nil),                         // 44: rialto.chat.v1.Relation
-	(*ProfileChange)(nil),                    // 45: rialto.chat.v1.ProfileChange
-	(*ListJoinRequestsResponse_Request)(nil), // 46: rialto.chat.v1.ListJoinRequestsResponse.Request
-	(JoinPolicy)(0),                          // 47: rialto.chat.v1.JoinPolicy
-	(Role)(0),                                // 48: rialto.chat.v1.Role
-	(*Message)(nil),                          // 49: rialto.chat.v1.Message
-	(*Content)(nil),                          // 50: rialto.chat.v1.Content
+	(*Unreadable)(nil),                       // 42: rialto.chat.v1.Unreadable
+	(*JoinRequests)(nil),                     // 43: rialto.chat.v1.JoinRequests
+	(*MemberMark)(nil),                       // 44: rialto.chat.v1.MemberMark
+	(*Relation)(nil),                         // 45: rialto.chat.v1.Relation
+	(*ProfileChange)(nil),                    // 46: rialto.chat.v1.ProfileChange
+	(*ListJoinRequestsResponse_Request)(nil), // 47: rialto.chat.v1.ListJoinRequestsResponse.Request
+	(JoinPolicy)(0),                          // 48: rialto.chat.v1.JoinPolicy
+	(Role)(0),                                // 49: rialto.chat.v1.Role
+	(*Message)(nil),                          // 50: rialto.chat.v1.Message
+	(*Content)(nil),                          // 51: rialto.chat.v1.Content
 }
 var file_rialto_chat_v1_chat_proto_depIdxs = []int32{
 	0,  // 0: rialto.chat.v1.Conversation.kind:type_name -> rialto.chat.v1.ConversationKind
-	47, // 1: rialto.chat.v1.Conversation.join_policy:type_name -> rialto.chat.v1.JoinPolicy
-	48, // 2: rialto.chat.v1.Conversation.role:type_name -> rialto.chat.v1.Role
-	49, // 3: rialto.chat.v1.Conversation.last_message:type_name -> rialto.chat.v1.Message
+	48, // 1: rialto.chat.v1.Conversation.join_policy:type_name -> rialto.chat.v1.JoinPolicy
+	49, // 2: rialto.chat.v1.Conversation.role:type_name -> rialto.chat.v1.Role
+	50, // 3: rialto.chat.v1.Conversation.last_message:type_name -> rialto.chat.v1.Message
 	2,  // 4: rialto.chat.v1.Conversation.state:type_name -> rialto.chat.v1.ConversationState
-	47, // 5: rialto.chat.v1.CreateGroupRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
+	48, // 5: rialto.chat.v1.CreateGroupRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
 	1,  // 6: rialto.chat.v1.ListConversationsResponse.conversations:type_name -> rialto.chat.v1.Conversation
-	48, // 7: rialto.chat.v1.Member.role:type_name -> rialto.chat.v1.Role
+	49, // 7: rialto.chat.v1.Member.role:type_name -> rialto.chat.v1.Role
 	8,  // 8: rialto.chat.v1.ListMembersResponse.members:type_name -> rialto.chat.v1.Member
-	46, // 9: rialto.chat.v1.ListJoinRequestsResponse.requests:type_name -> rialto.chat.v1.ListJoinRequestsResponse.Request
-	48, // 10: rialto.chat.v1.SetRoleRequest.role:type_name -> rialto.chat.v1.Role
-	47, // 11: rialto.chat.v1.UpdateGroupRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
-	50, // 12: rialto.chat.v1.SendRequest.content:type_name -> rialto.chat.v1.Content
-	49, // 13: rialto.chat.v1.HistoryResponse.messages:type_name -> rialto.chat.v1.Message
+	47, // 9: rialto.chat.v1.ListJoinRequestsResponse.requests:type_name -> rialto.chat.v1.ListJoinRequestsResponse.Request
+	49, // 10: rialto.chat.v1.SetRoleRequest.role:type_name -> rialto.chat.v1.Role
+	48, // 11: rialto.chat.v1.UpdateGroupRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
+	51, // 12: rialto.chat.v1.SendRequest.content:type_name -> rialto.chat.v1.Content
+	50, // 13: rialto.chat.v1.HistoryResponse.messages:type_name -> rialto.chat.v1.Message
 	2,  // 14: rialto.chat.v1.MarkResponse.state:type_name -> rialto.chat.v1.ConversationState
 	37, // 15: rialto.chat.v1.SyncRequest.after:type_name -> rialto.chat.v1.Position
 	41, // 16: rialto.chat.v1.SyncResponse.events:type_name -> rialto.chat.v1.Event
 	37, // 17: rialto.chat.v1.SyncResponse.next:type_name -> rialto.chat.v1.Position
 	40, // 18: rialto.chat.v1.SyncResponse.large:type_name -> rialto.chat.v1.LargeTail
-	49, // 19: rialto.chat.v1.Event.message:type_name -> rialto.chat.v1.Message
+	50, // 19: rialto.chat.v1.Event.message:type_name -> rialto.chat.v1.Message
 	2,  // 20: rialto.chat.v1.Event.conversation:type_name -> rialto.chat.v1.ConversationState
-	43, // 21: rialto.chat.v1.Event.mark:type_name -> rialto.chat.v1.MemberMark
-	44, // 22: rialto.chat.v1.Event.relation:type_name -> rialto.chat.v1.Relation
-	45, // 23: rialto.chat.v1.Event.profile:type_name -> rialto.chat.v1.ProfileChange
-	42, // 24: rialto.chat.v1.Event.join_requests:type_name -> rialto.chat.v1.JoinRequests
-	3,  // 25: rialto.chat.v1.ChatService.OpenDirect:input_type -> rialto.chat.v1.OpenDirectRequest
-	4,  // 26: rialto.chat.v1.ChatService.CreateGroup:input_type -> rialto.chat.v1.CreateGroupRequest
-	5,  // 27: rialto.chat.v1.ChatService.GetConversation:input_type -> rialto.chat.v1.GetConversationRequest
-	6,  // 28: rialto.chat.v1.ChatService.ListConversations:input_type -> rialto.chat.v1.ListConversationsRequest
-	9,  // 29: rialto.chat.v1.ChatService.ListMembers:input_type -> rialto.chat.v1.ListMembersRequest
-	12, // 30: rialto.chat.v1.ChatService.Invite:input_type -> rialto.chat.v1.InviteRequest
-	13, // 31: rialto.chat.v1.ChatService.Remove:input_type -> rialto.chat.v1.RemoveRequest
-	14, // 32: rialto.chat.v1.ChatService.Leave:input_type -> rialto.chat.v1.LeaveRequest
-	15, // 33: rialto.chat.v1.ChatService.Join:input_type -> rialto.chat.v1.JoinRequest
-	17, // 34: rialto.chat.v1.ChatService.ListJoinRequests:input_type -> rialto.chat.v1.ListJoinRequestsRequest
-	19, // 35: rialto.chat.v1.ChatService.AnswerJoinRequest:input_type -> rialto.chat.v1.AnswerJoinRequestRequest
-	20, // 36: rialto.chat.v1.ChatService.CreateJoinLink:input_type -> rialto.chat.v1.CreateJoinLinkRequest
-	22, // 37: rialto.chat.v1.ChatService.SetRole:input_type -> rialto.chat.v1.SetRoleRequest
-	23, // 38: rialto.chat.v1.ChatService.Transfer:input_type -> rialto.chat.v1.TransferRequest
-	24, // 39: rialto.chat.v1.ChatService.MuteMembers:input_type -> rialto.chat.v1.MuteMembersRequest
-	25, // 40: rialto.chat.v1.ChatService.UpdateGroup:input_type -> rialto.chat.v1.UpdateGroupRequest
-	26, // 41: rialto.chat.v1.ChatService.SetRetention:input_type -> rialto.chat.v1.SetRetentionRequest
-	27, // 42: rialto.chat.v1.ChatService.Dissolve:input_type -> rialto.chat.v1.DissolveRequest
-	28, // 43: rialto.chat.v1.ChatService.Send:input_type -> rialto.chat.v1.SendRequest
-	30, // 44: rialto.chat.v1.ChatService.History:input_type -> rialto.chat.v1.HistoryRequest
-	32, // 45: rialto.chat.v1.ChatService.Mark:input_type -> rialto.chat.v1.MarkRequest
-	34, // 46: rialto.chat.v1.ChatService.Configure:input_type -> rialto.chat.v1.ConfigureRequest
-	35, // 47: rialto.chat.v1.ChatService.ListReaders:input_type -> rialto.chat.v1.ListReadersRequest
-	38, // 48: rialto.chat.v1.ChatService.Sync:input_type -> rialto.chat.v1.SyncRequest
-	1,  // 49: rialto.chat.v1.ChatService.OpenDirect:output_type -> rialto.chat.v1.Conversation
-	1,  // 50: rialto.chat.v1.ChatService.CreateGroup:output_type -> rialto.chat.v1.Conversation
-	1,  // 51: rialto.chat.v1.ChatService.GetConversation:output_type -> rialto.chat.v1.Conversation
-	7,  // 52: rialto.chat.v1.ChatService.ListConversations:output_type -> rialto.chat.v1.ListConversationsResponse
-	10, // 53: rialto.chat.v1.ChatService.ListMembers:output_type -> rialto.chat.v1.ListMembersResponse
-	11, // 54: rialto.chat.v1.ChatService.Invite:output_type -> rialto.chat.v1.Change
-	11, // 55: rialto.chat.v1.ChatService.Remove:output_type -> rialto.chat.v1.Change
-	11, // 56: rialto.chat.v1.ChatService.Leave:output_type -> rialto.chat.v1.Change
-	16, // 57: rialto.chat.v1.ChatService.Join:output_type -> rialto.chat.v1.JoinResponse
-	18, // 58: rialto.chat.v1.ChatService.ListJoinRequests:output_type -> rialto.chat.v1.ListJoinRequestsResponse
-	11, // 59: rialto.chat.v1.ChatService.AnswerJoinRequest:output_type -> rialto.chat.v1.Change
-	21, // 60: rialto.chat.v1.ChatService.CreateJoinLink:output_type -> rialto.chat.v1.CreateJoinLinkResponse
-	11, // 61: rialto.chat.v1.ChatService.SetRole:output_type -> rialto.chat.v1.Change
-	11, // 62: rialto.chat.v1.ChatService.Transfer:output_type -> rialto.chat.v1.Change
-	11, // 63: rialto.chat.v1.ChatService.MuteMembers:output_type -> rialto.chat.v1.Change
-	11, // 64: rialto.chat.v1.ChatService.UpdateGroup:output_type -> rialto.chat.v1.Change
-	11, // 65: rialto.chat.v1.ChatService.SetRetention:output_type -> rialto.chat.v1.Change
-	11, // 66: rialto.chat.v1.ChatService.Dissolve:output_type -> rialto.chat.v1.Change
-	29, // 67: rialto.chat.v1.ChatService.Send:output_type -> rialto.chat.v1.SendResponse
-	31, // 68: rialto.chat.v1.ChatService.History:output_type -> rialto.chat.v1.HistoryResponse
-	33, // 69: rialto.chat.v1.ChatService.Mark:output_type -> rialto.chat.v1.MarkResponse
-	2,  // 70: rialto.chat.v1.ChatService.Configure:output_type -> rialto.chat.v1.ConversationState
-	36, // 71: rialto.chat.v1.ChatService.ListReaders:output_type -> rialto.chat.v1.ListReadersResponse
-	39, // 72: rialto.chat.v1.ChatService.Sync:output_type -> rialto.chat.v1.SyncResponse
-	49, // [49:73] is the sub-list for method output_type
-	25, // [25:49] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	44, // 21: rialto.chat.v1.Event.mark:type_name -> rialto.chat.v1.MemberMark
+	45, // 22: rialto.chat.v1.Event.relation:type_name -> rialto.chat.v1.Relation
+	46, // 23: rialto.chat.v1.Event.profile:type_name -> rialto.chat.v1.ProfileChange
+	43, // 24: rialto.chat.v1.Event.join_requests:type_name -> rialto.chat.v1.JoinRequests
+	42, // 25: rialto.chat.v1.Event.unreadable:type_name -> rialto.chat.v1.Unreadable
+	3,  // 26: rialto.chat.v1.ChatService.OpenDirect:input_type -> rialto.chat.v1.OpenDirectRequest
+	4,  // 27: rialto.chat.v1.ChatService.CreateGroup:input_type -> rialto.chat.v1.CreateGroupRequest
+	5,  // 28: rialto.chat.v1.ChatService.GetConversation:input_type -> rialto.chat.v1.GetConversationRequest
+	6,  // 29: rialto.chat.v1.ChatService.ListConversations:input_type -> rialto.chat.v1.ListConversationsRequest
+	9,  // 30: rialto.chat.v1.ChatService.ListMembers:input_type -> rialto.chat.v1.ListMembersRequest
+	12, // 31: rialto.chat.v1.ChatService.Invite:input_type -> rialto.chat.v1.InviteRequest
+	13, // 32: rialto.chat.v1.ChatService.Remove:input_type -> rialto.chat.v1.RemoveRequest
+	14, // 33: rialto.chat.v1.ChatService.Leave:input_type -> rialto.chat.v1.LeaveRequest
+	15, // 34: rialto.chat.v1.ChatService.Join:input_type -> rialto.chat.v1.JoinRequest
+	17, // 35: rialto.chat.v1.ChatService.ListJoinRequests:input_type -> rialto.chat.v1.ListJoinRequestsRequest
+	19, // 36: rialto.chat.v1.ChatService.AnswerJoinRequest:input_type -> rialto.chat.v1.AnswerJoinRequestRequest
+	20, // 37: rialto.chat.v1.ChatService.CreateJoinLink:input_type -> rialto.chat.v1.CreateJoinLinkRequest
+	22, // 38: rialto.chat.v1.ChatService.SetRole:input_type -> rialto.chat.v1.SetRoleRequest
+	23, // 39: rialto.chat.v1.ChatService.Transfer:input_type -> rialto.chat.v1.TransferRequest
+	24, // 40: rialto.chat.v1.ChatService.MuteMembers:input_type -> rialto.chat.v1.MuteMembersRequest
+	25, // 41: rialto.chat.v1.ChatService.UpdateGroup:input_type -> rialto.chat.v1.UpdateGroupRequest
+	26, // 42: rialto.chat.v1.ChatService.SetRetention:input_type -> rialto.chat.v1.SetRetentionRequest
+	27, // 43: rialto.chat.v1.ChatService.Dissolve:input_type -> rialto.chat.v1.DissolveRequest
+	28, // 44: rialto.chat.v1.ChatService.Send:input_type -> rialto.chat.v1.SendRequest
+	30, // 45: rialto.chat.v1.ChatService.History:input_type -> rialto.chat.v1.HistoryRequest
+	32, // 46: rialto.chat.v1.ChatService.Mark:input_type -> rialto.chat.v1.MarkRequest
+	34, // 47: rialto.chat.v1.ChatService.Configure:input_type -> rialto.chat.v1.ConfigureRequest
+	35, // 48: rialto.chat.v1.ChatService.ListReaders:input_type -> rialto.chat.v1.ListReadersRequest
+	38, // 49: rialto.chat.v1.ChatService.Sync:input_type -> rialto.chat.v1.SyncRequest
+	1,  // 50: rialto.chat.v1.ChatService.OpenDirect:output_type -> rialto.chat.v1.Conversation
+	1,  // 51: rialto.chat.v1.ChatService.CreateGroup:output_type -> rialto.chat.v1.Conversation
+	1,  // 52: rialto.chat.v1.ChatService.GetConversation:output_type -> rialto.chat.v1.Conversation
+	7,  // 53: rialto.chat.v1.ChatService.ListConversations:output_type -> rialto.chat.v1.ListConversationsResponse
+	10, // 54: rialto.chat.v1.ChatService.ListMembers:output_type -> rialto.chat.v1.ListMembersResponse
+	11, // 55: rialto.chat.v1.ChatService.Invite:output_type -> rialto.chat.v1.Change
+	11, // 56: rialto.chat.v1.ChatService.Remove:output_type -> rialto.chat.v1.Change
+	11, // 57: rialto.chat.v1.ChatService.Leave:output_type -> rialto.chat.v1.Change
+	16, // 58: rialto.chat.v1.ChatService.Join:output_type -> rialto.chat.v1.JoinResponse
+	18, // 59: rialto.chat.v1.ChatService.ListJoinRequests:output_type -> rialto.chat.v1.ListJoinRequestsResponse
+	11, // 60: rialto.chat.v1.ChatService.AnswerJoinRequest:output_type -> rialto.chat.v1.Change
+	21, // 61: rialto.chat.v1.ChatService.CreateJoinLink:output_type -> rialto.chat.v1.CreateJoinLinkResponse
+	11, // 62: rialto.chat.v1.ChatService.SetRole:output_type -> rialto.chat.v1.Change
+	11, // 63: rialto.chat.v1.ChatService.Transfer:output_type -> rialto.chat.v1.Change
+	11, // 64: rialto.chat.v1.ChatService.MuteMembers:output_type -> rialto.chat.v1.Change
+	11, // 65: rialto.chat.v1.ChatService.UpdateGroup:output_type -> rialto.chat.v1.Change
+	11, // 66: rialto.chat.v1.ChatService.SetRetention:output_type -> rialto.chat.v1.Change
+	11, // 67: rialto.chat.v1.ChatService.Dissolve:output_type -> rialto.chat.v1.Change
+	29, // 68: rialto.chat.v1.ChatService.Send:output_type -> rialto.chat.v1.SendResponse
+	31, // 69: rialto.chat.v1.ChatService.History:output_type -> rialto.chat.v1.HistoryResponse
+	33, // 70: rialto.chat.v1.ChatService.Mark:output_type -> rialto.chat.v1.MarkResponse
+	2,  // 71: rialto.chat.v1.ChatService.Configure:output_type -> rialto.chat.v1.ConversationState
+	36, // 72: rialto.chat.v1.ChatService.ListReaders:output_type -> rialto.chat.v1.ListReadersResponse
+	39, // 73: rialto.chat.v1.ChatService.Sync:output_type -> rialto.chat.v1.SyncResponse
+	50, // [50:74] is the sub-list for method output_type
+	26, // [26:50] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_rialto_chat_v1_chat_proto_init() }
@@ -3519,6 +3600,7 @@ func file_rialto_chat_v1_chat_proto_init() {
 		(*Event_Relation)(nil),
 		(*Event_Profile)(nil),
 		(*Event_JoinRequests)(nil),
+		(*Event_Unreadable)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -3526,7 +3608,7 @@ func file_rialto_chat_v1_chat_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_chat_v1_chat_proto_rawDesc), len(file_rialto_chat_v1_chat_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   46,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
