@@ -175,8 +175,11 @@ func (w *Worker) give(ctx context.Context, b *batch) error {
 			return err
 		}
 	}
-	for _, l := range w.lanes {
+	for i, l := range w.lanes {
 		if err := l.put(ctx, b); err != nil {
+			for range w.lanes[i:] { // it is not theirs to finish, and its places in flight are to be given back when the others have
+				b.finish()
+			}
 			return err
 		}
 	}

@@ -1,8 +1,12 @@
 package fanout
 
 import (
+	"context"
 	"errors"
 	"testing"
+
+	"github.com/rialto-im/rialto/internal/id"
+	"github.com/rialto-im/rialto/internal/message"
 )
 
 // TestNothingOvertakesAMove: of two batches that were on their way to where a partition was, the first has strayed and is stored where
@@ -36,4 +40,34 @@ func TestNothingOvertakesAMove(t *testing.T) {
 	f.leave(second)
 	enter(to("new", false), nil)
 	enter(to("new", false), nil)
+}
+
+// TestNoRoomInALane: what finds no room in a lane while somebody waits for it is given up. Its places in flight are free once the lanes
+// that had got it before are done, so that what is new goes to where its users are then.
+func TestNoRoomInALane(t *testing.T) {
+	for full := range (&Worker{}).lanes {
+		holder := "here"
+		w := New(Deps{Node: "here", Holder: func(uint16) string { return holder }})
+		for range laneQueue {
+			w.lanes[full].offer(&batch{})
+		}
+		notice := func() *batch {
+			return &batch{items: []item{{kind: message.DeliverEvent, members: []id.User{7}}}}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := w.give(ctx, notice()); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		for n, l := range w.lanes {
+			for n != full && len(l.batches) > 0 {
+				(<-l.batches).finish()
+			}
+		}
+		holder = "there"
+		b := notice()
+		if _, b.parts = w.place(b); w.flight.enter(b, &w.strays) != nil {
+			t.Errorf("lane %d is full: the users' partition is moving for ever", full)
+		}
+	}
 }
