@@ -1,12 +1,14 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	"github.com/rialto-im/rialto/internal/blob"
 	"github.com/rialto-im/rialto/internal/blob/diskblob"
 	"github.com/rialto-im/rialto/internal/blob/s3blob"
+	"github.com/rialto-im/rialto/internal/cluster"
 	"github.com/rialto-im/rialto/internal/config"
 	"github.com/rialto-im/rialto/internal/move"
 	"github.com/rialto-im/rialto/internal/sqldb"
@@ -42,12 +44,39 @@ func (h *House) engines(ctx context.Context) (err error) {
 		if err := move.CheckTarget(ctx, h.db.Read()); err != nil {
 			return err
 		}
+		if err := h.places(ctx); err != nil {
+			return err
+		}
 	}
 	if h.log, err = h.timelines(ctx); err != nil {
 		return err
 	}
 	h.closers = append(h.closers, h.log.Close)
 	h.files, err = h.openFiles(ctx)
+	return err
+}
+
+// places compares where this node keeps what all nodes of the database share with where the others do.
+func (h *House) places(ctx context.Context) error {
+	mine := "PostgreSQL"
+	if c := cassandraOf(h.config); len(c.Hosts) > 0 {
+		mine = fmt.Sprintf("Cassandra (keyspace %s, store %d)", cmp.Or(c.Keyspace, "rialto"), c.Store)
+	}
+	all, err := cluster.Place(ctx, h.db, "timelines", mine)
+	if err == nil && all != mine {
+		err = fmt.Errorf("the messages of this database are in %s, and this node is configured for %s: give it the settings that the other nodes have, or another database", all, mine)
+	}
+	if err != nil {
+		return err
+	}
+	mine = "the data directory of node " + h.node
+	if c := s3Of(h.config); c.Endpoint != "" {
+		mine = fmt.Sprintf("S3 (bucket %s, prefix %q)", c.Bucket, c.Prefix)
+	}
+	if all, err = cluster.Place(ctx, h.db, "files", mine); err == nil && all != mine {
+		h.logger.Warn("files are not where other nodes have theirs, so each finds its own alone: give all nodes the same S3; where they were moved: DELETE FROM cluster_places WHERE kind = 'files'",
+			"theirs", all, "this_nodes", mine)
+	}
 	return err
 }
 
@@ -58,7 +87,7 @@ func (h *House) timelines(ctx context.Context) (timeline.Log, error) {
 		o.Logger, o.Listener = h.logger, h.committed
 		log, err := cassandralog.Open(ctx, o)
 		if err != nil {
-			return nil, fmt.Errorf("the timelines in Cassandra: %w", err)
+			return nil, err
 		}
 		return log, nil
 	case h.config.Postgres != "":

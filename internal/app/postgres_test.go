@@ -52,3 +52,18 @@ func TestAHouseOnPostgreSQL(t *testing.T) {
 		t.Errorf("where there is no database: %v", err)
 	}
 }
+
+// TestNodesThatAreConfiguredApart: one that would keep its messages elsewhere than the others does not start, and one that keeps its files
+// elsewhere says so.
+func TestNodesThatAreConfiguredApart(t *testing.T) {
+	address := sqltest.Schema(t, sqltest.Postgres(t))
+	_, first := open(t, "postgres="+address, "node=first")
+	elsewhere := configure(t, filepath.Join(t.TempDir(), "data"), "postgres="+address, "node=second", "cassandra.hosts=127.0.0.1", "cassandra.port=1")
+	if _, err := Open(t.Context(), elsewhere, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "are in PostgreSQL, and this node is configured for Cassandra (keyspace rialto, store 0)") {
+		t.Errorf("with other timelines: %v", err)
+	}
+	_, third := open(t, "postgres="+address, "node=third")
+	if says := "files are not where other nodes have theirs"; strings.Contains(first.String(), says) || !strings.Contains(third.String(), says) {
+		t.Errorf("with files of its own: %s", third)
+	}
+}

@@ -19,6 +19,7 @@ var steps = []string{
 	`CREATE TABLE cluster_agreed (id BIGINT PRIMARY KEY, protocol BIGINT NOT NULL)`,
 	`INSERT INTO cluster_agreed (id, protocol) VALUES (1, 0)`,
 	`ALTER TABLE cluster_nodes ADD COLUMN idle BOOLEAN NOT NULL DEFAULT FALSE`,
+	`CREATE TABLE cluster_places (kind TEXT PRIMARY KEY, place TEXT NOT NULL)`,
 }
 
 // records is the store in the records' database.
