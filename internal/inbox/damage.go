@@ -189,3 +189,35 @@ func (s *Service) one(ctx context.Context, r timeline.Ref, damaged error) (e tim
 	}
 	return e, 0, errDamaged
 }
+
+// ends gives the first entry that a user may read, and the newest that can be read of the last few, where one of the two is damaged; seq 0
+// stands for one that cannot be read.
+func (s *Service) ends(ctx context.Context, key timeline.Key, from, to uint64) ([]timeline.Entry, error) {
+	first, err := s.whole(ctx, key, from)
+	if err != nil {
+		return nil, err
+	}
+	var last timeline.Entry
+	for seq := to; last.Seq == 0 && seq >= max(from, 1) && to-seq < fewAtOnce; seq-- {
+		if last, err = s.whole(ctx, key, seq); err != nil {
+			return nil, err
+		}
+	}
+	return []timeline.Entry{first, last}, nil
+}
+
+// whole reads an entry; seq 0 stands for one that is to be passed, or has expired.
+func (s *Service) whole(ctx context.Context, key timeline.Key, seq uint64) (timeline.Entry, error) {
+	e, head, err := s.one(ctx, timeline.Ref{Key: key, From: seq, To: seq}, nil)
+	if err == nil && head == 0 {
+		var m message.Entry
+		if err = m.Decode(e.Payload); err == nil {
+			return e, nil
+		}
+		err = errors.Join(timeline.ErrDamaged, err)
+	}
+	if err != nil {
+		err = s.pass(ctx, key, seq, err)
+	}
+	return timeline.Entry{}, err
+}

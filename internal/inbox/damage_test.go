@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -407,4 +408,48 @@ func TestDamageBehindAPage(t *testing.T) {
 	if d.all(); len(d.got) != 101 || d.got[100] != "unreadable 2 of 8" {
 		t.Errorf("%d events: %q", len(d.got), d.got)
 	}
+}
+
+// TestDamagedLists: what cannot be read at the end or the beginning of conversations does not keep them, or others, out of the list.
+func TestDamagedLists(t *testing.T) {
+	damaged(t, func(t *testing.T, h *house, d damager) {
+		const end, begin, tail, fine = id.Conversation(1), id.Conversation(2), id.Conversation(3), id.Conversation(4)
+		for c := end; c <= fine; c++ {
+			h.join(t, c, reader, 2)
+			for range 40 {
+				h.send(t, 2, c, false)
+			}
+		}
+		d.hurt(logOf(end), 41)
+		d.hurt(logOf(begin), 1)
+		var last []uint64
+		for seq := uint64(20); seq <= 41; seq++ {
+			last = append(last, seq)
+		}
+		d.hurt(logOf(tail), last...)
+		var r *chatv1.ListConversationsResponse
+		failures := 0
+		for ; r == nil; failures++ {
+			var err error
+			if r, err = h.ListConversations(t.Context(), reader, &chatv1.ListConversationsRequest{}); err != nil && (!errors.Is(err, timeline.ErrDamaged) || failures > 20) {
+				t.Fatal(err)
+			}
+			h.clock.move(3 * time.Second)
+		}
+		if failures < 2 {
+			t.Error("damage is believed at once")
+		}
+		type row struct{ last, unread uint64 }
+		got := map[id.Conversation]row{}
+		for _, c := range r.Conversations {
+			got[id.Conversation(c.Id)] = row{c.LastSeq, c.Unread}
+			if (c.LastMessage == nil) != (c.Id == uint64(tail)) || c.LastMessage != nil && c.LastMessage.Seq != c.LastSeq {
+				t.Errorf("conversation %d: last message %v at %d", c.Id, c.LastMessage, c.LastSeq)
+			}
+		}
+		want := map[id.Conversation]row{end: {40, 39}, begin: {41, 0}, tail: {0, 0}, fine: {41, 40}}
+		if !maps.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"slices"
 
 	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
@@ -57,17 +58,22 @@ func (s *Service) lookAt(ctx context.Context, u id.User, m Membership, v view, t
 		r.lastMs, err = s.begun(ctx, m.Conversation)
 		return r, err
 	}
+	var e message.Entry
 	entries, err := s.deps.Log.Get(ctx, []timeline.Ref{{Key: log, From: m.Join, To: m.Join}, {Key: log, From: to, To: to}})
+	if err == nil && len(entries) != 2 {
+		if err = s.expired(ctx, m.Conversation, m.Join); err == nil {
+			return s.look(ctx, u, m, v) // with the log's new head
+		}
+	}
+	if errors.Is(err, timeline.ErrDamaged) || err == nil && e.Decode(entries[1].Payload) != nil {
+		entries, err = s.ends(ctx, log, m.Join, to)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if len(entries) != 2 {
-		if err := s.expired(ctx, m.Conversation, m.Join); err != nil {
-			return nil, err
-		}
-		return s.look(ctx, u, m, v) // with the log's new head
+	if entries[0].Seq != 0 {
+		v.raise(start(&entries[0])) // as shown does, for one whose entry is at hand
 	}
-	v.raise(start(&entries[0])) // as shown does, for one whose entry is at hand
 	if r.last, err = s.told(ctx, m.Conversation, entries[1], m.Join); err != nil {
 		return nil, err
 	}
@@ -75,12 +81,13 @@ func (s *Service) lookAt(ctx context.Context, u id.User, m Membership, v view, t
 		r.lastMs, err = s.begun(ctx, m.Conversation)
 		return r, err
 	}
-	var e message.Entry
 	if err := e.Decode(r.last.Payload); err != nil {
 		return nil, err
 	}
 	r.lastMs = e.ID.Ms()
-	r.unread = r.last.Counted - min(r.last.Counted, v.state.ReadCounted)
+	if entries[0].Seq != 0 || v.state.ReadSeq >= m.Join { // else nobody knows from where to count
+		r.unread = r.last.Counted - min(r.last.Counted, v.state.ReadCounted)
+	}
 	return r, nil
 }
 
@@ -97,12 +104,12 @@ func (s *Service) expired(ctx context.Context, c id.Conversation, seq uint64) er
 // in the list by it.
 func (s *Service) begun(ctx context.Context, c id.Conversation) (int64, error) {
 	entries, err := s.deps.Log.Get(ctx, []timeline.Ref{{Key: logOf(c), From: 1, To: 1}})
-	if err != nil {
-		return 0, err
-	}
 	var e message.Entry
-	if len(entries) == 0 || e.Decode(entries[0].Payload) != nil {
-		return 0, errDamaged
+	if err == nil && (len(entries) == 0 || e.Decode(entries[0].Payload) != nil) {
+		err = errDamaged
+	}
+	if err != nil {
+		return 0, s.pass(ctx, logOf(c), 1, err)
 	}
 	return e.ID.Ms(), nil
 }
@@ -110,13 +117,13 @@ func (s *Service) begun(ctx context.Context, c id.Conversation) (int64, error) {
 // told gives the newest entry, from one backwards to seq from, that members are told of; one with Seq 0 where there is none. Entries
 // of access are not told: they count nothing, say nothing, and are not to tell of a block by moving a conversation up.
 func (s *Service) told(ctx context.Context, c id.Conversation, e timeline.Entry, from uint64) (timeline.Entry, error) {
-	if !isAccess(e.Payload) {
+	if e.Seq == 0 || !isAccess(e.Payload) {
 		return e, nil
 	}
 	for n := fewAtOnce; ; {
 		entries, err := s.deps.Log.ReadBack(ctx, logOf(c), e.Seq, n)
 		if err != nil {
-			return e, err
+			return timeline.Entry{}, s.pass(ctx, logOf(c), e.Seq-1, err)
 		}
 		for i := range entries {
 			if e = entries[i]; e.Seq < from {
@@ -159,7 +166,7 @@ func (s *Service) finish(ctx context.Context, u id.User, r *row) (*chatv1.Conver
 	if r.last.Seq != 0 && r.last.Payload == nil {
 		entries, err := s.deps.Log.Get(ctx, []timeline.Ref{{Key: logOf(r.Conversation), From: r.last.Seq, To: r.last.Seq}})
 		if err != nil {
-			return nil, err
+			return nil, err // of one that could be read a moment ago
 		}
 		if len(entries) == 0 {
 			if err := s.expired(ctx, r.Conversation, r.last.Seq); err != nil {
@@ -294,6 +301,9 @@ func (s *Service) ListConversations(ctx context.Context, u id.User, q *chatv1.Li
 	size := 0
 	for i, r := range rows {
 		c, err := s.finish(ctx, u, r)
+		if errors.Is(err, timeline.ErrDamaged) && s.pass(ctx, logOf(r.Conversation), r.last.Seq, err) == nil {
+			continue // it is left out: nobody can say who is in it
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -90,7 +90,8 @@ type Conversation struct {
 	// JoinSeq is the seq from which on the caller may read: since joining, and of that what has not expired. It is last_seq + 1 where
 	// all has.
 	JoinSeq uint64 `protobuf:"varint,11,opt,name=join_seq,json=joinSeq,proto3" json:"join_seq,omitempty"`
-	// LastMessage is the entry at last_seq, a control entry among them; absent where it has expired.
+	// LastMessage is the entry at last_seq, a control entry among them; absent where it has expired. Where the newest ones cannot be read,
+	// since the server's store is damaged, last_seq is that of the newest before them.
 	LastMessage *Message `protobuf:"bytes,12,opt,name=last_message,json=lastMessage,proto3" json:"last_message,omitempty"`
 	// State is the caller's own.
 	State *ConversationState `protobuf:"bytes,13,opt,name=state,proto3" json:"state,omitempty"`

@@ -87,7 +87,8 @@ export type Conversation = Message<"rialto.chat.v1.Conversation"> & {
   joinSeq: bigint;
 
   /**
-   * LastMessage is the entry at last_seq, a control entry among them; absent where it has expired.
+   * LastMessage is the entry at last_seq, a control entry among them; absent where it has expired. Where the newest ones cannot be read,
+   * since the server's store is damaged, last_seq is that of the newest before them.
    *
    * @generated from field: rialto.chat.v1.Message last_message = 12;
    */
