@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/rialto-im/rialto/internal/failpoint"
 	"github.com/rialto-im/rialto/internal/timeline"
 )
 
 // The statements of an append, in one transaction. Each sees what was committed when it began: what the third looks at was
-// committed by those who had the tails before.
+// committed by those who had the tails before. Its arguments, which may be megabytes, are bound to a portal before the others run, so
+// that a node which stops in the middle of sending holds no locks: those are taken when all has come.
 const (
 	// One that has ended fails.
 	lockWriter = `WITH w AS (SELECT FROM log_writers WHERE writer = $1::BIGINT AND NOT ended FOR UPDATE) SELECT 1 / count(*) FROM w`
@@ -65,7 +67,12 @@ WITH a AS (
 	WHERE writer = $14::BIGINT
 )
 SELECT place, seq, counted, fresh, coalesce(stored, 0) FROM n`
+
+	runStored = `FETCH ALL FROM ` + portal
 )
+
+// portal is storeBatch with its arguments.
+const portal = "store"
 
 // Between tries of a batch.
 const (
@@ -124,9 +131,11 @@ func (c *committer) try(g *group) error {
 	writer := int8Value(c.writer)
 	c.conn.link.Deadline(c.log.options.Patience / 2)
 	p := c.conn.StartPipeline(context.Background())
+	c.conn.Frontend().SendBind(&pgproto3.Bind{DestinationPortal: portal, PreparedStatement: "store", ParameterFormatCodes: binaryFormat, ResultFormatCodes: binaryFormat,
+		Parameters: append(c.arguments[:], writer, int8Value(c.batch), c.parts)})
 	p.SendQueryPrepared("writer", [][]byte{writer}, binaryFormat, binaryFormat)
 	p.SendQueryPrepared("tails", [][]byte{c.parts}, binaryFormat, binaryFormat)
-	p.SendQueryPrepared("store", append(c.arguments[:], writer, int8Value(c.batch), c.parts), binaryFormat, binaryFormat)
+	p.SendQueryPrepared("run", nil, nil, binaryFormat)
 	results, err := c.exchange(p, len(g.sent))
 	if err == nil && c.conn.link.Unconfirmed() {
 		err = errUnconfirmed
@@ -141,7 +150,8 @@ func (c *committer) try(g *group) error {
 		return err
 	}
 	c.conn.link.Deadline(0)
-	return c.settle(g, partitions, results)
+	c.settle(g, partitions, results)
+	return nil
 }
 
 // exchange sends what a pipeline has as one transaction. Unless the error is of PostgreSQL, and says that the transaction was
@@ -194,9 +204,8 @@ func (r *results) read(statement int, rr *pgconn.ResultReader) error {
 	return err
 }
 
-// settle gives the appends of a stored batch their results.
-func (c *committer) settle(g *group, partitions []uint16, r *results) error {
-	var known []*timeline.Append
+// settle gives the appends of a stored batch their results; what was stored before is for retryLoop to read.
+func (c *committer) settle(g *group, partitions []uint16, r *results) {
 	for i, a := range g.sent {
 		got := r.rows[i]
 		switch {
@@ -207,13 +216,11 @@ func (c *committer) settle(g *group, partitions []uint16, r *results) error {
 			}
 		case got.stored != 0:
 			a.Seq, a.Duplicate = got.stored, true
-			known = append(known, a)
+			g.known = append(g.known, a)
 		default:
 			a.Err = timeline.ErrStale
 		}
 	}
-	c.log.fillStored(known)
-	return nil
 }
 
 // carry adds an append to what the listener is told.
@@ -228,10 +235,7 @@ func (g *group) carry(a *timeline.Append, record uint64) {
 }
 
 // fillStored reads what is stored for tokens that were known. What is not there any more has expired.
-func (l *Log) fillStored(known []*timeline.Append) {
-	if len(known) == 0 {
-		return
-	}
+func (l *Log) fillStored(known []*timeline.Append) error {
 	refs := make([]timeline.Ref, len(known))
 	for i, a := range known {
 		refs[i] = timeline.Ref{Key: a.Key, From: a.Seq, To: a.Seq}
@@ -239,15 +243,14 @@ func (l *Log) fillStored(known []*timeline.Append) {
 	ctx, cancel := context.WithTimeout(context.Background(), l.options.Patience)
 	defer cancel()
 	found, err := l.getAll(ctx, refs, -1)
+	if err != nil {
+		return refusal(err)
+	}
 	for _, f := range found {
 		a := known[f.ref]
 		a.Counted, a.Stored = f.Counted, f.Payload
 	}
-	if err != nil {
-		for _, a := range known {
-			a.Seq, a.Counted, a.Duplicate, a.Stored, a.Err = 0, 0, false, nil, refusal(err)
-		}
-	}
+	return nil
 }
 
 // partitionsOf a batch, rising.
@@ -299,5 +302,6 @@ func (c *committer) recall(g *group) error {
 		r.rows[at[e.ref]].counted = e.Counted
 	}
 	c.doubt, c.stored = nil, nil
-	return c.settle(g, partitions, r)
+	c.settle(g, partitions, r)
+	return nil
 }

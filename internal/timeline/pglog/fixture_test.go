@@ -114,6 +114,7 @@ const (
 	loseQuestion      // the connection is lost before it came there
 	comeLate          // the connection is lost, and the batch arrives later, at release
 	silent            // nothing comes there, and no answer
+	half              // the first of it comes there, the rest at release
 	away              // as loseQuestion, for all that come
 )
 
@@ -129,6 +130,7 @@ type proxy struct {
 	met   int // batches that did not pass
 	late  net.Conn
 	batch []byte
+	rest  chan struct{} // closed at release, for the rest of a half
 }
 
 // between gives a proxy, and the address that leads through it.
@@ -137,7 +139,7 @@ func between(t testing.TB, address string) (*proxy, string) {
 	u, err := url.Parse(address)
 	must(t, err)
 	q := u.Query()
-	p := &proxy{t: t, server: q.Get("host") + "/.s.PGSQL.5432"}
+	p := &proxy{t: t, server: q.Get("host") + "/.s.PGSQL.5432", rest: make(chan struct{})}
 	p.listener, err = net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	q.Del("host")
@@ -186,7 +188,8 @@ func (p *proxy) serve(client net.Conn) {
 	b := make([]byte, 1<<16)
 	for {
 		n, err := client.Read(b)
-		switch p.fateOf(b[:n], server) {
+		f := p.fateOf(b[:n], server)
+		switch f {
 		case loseAnswer:
 			close(lost)
 		case loseQuestion:
@@ -206,13 +209,20 @@ func (p *proxy) serve(client net.Conn) {
 			back.Wait()
 			return
 		}
+		if f == half {
+			<-p.rest
+		}
 	}
 }
 
 func (p *proxy) fateOf(b []byte, server net.Conn) fate {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.next == pass || !bytes.Contains(b, []byte("\x00store\x00")) {
+	meant := bytes.Contains(b, []byte("\x00store\x00"))
+	if p.next == half {
+		meant = len(b) > 4096 || bytes.Contains(b, []byte("AS r(ref")) // a post as well, or what asks for what is stored
+	}
+	if p.next == pass || !meant {
 		return pass
 	}
 	f := p.next
@@ -227,11 +237,15 @@ func (p *proxy) fateOf(b []byte, server net.Conn) fate {
 	return f
 }
 
-// release sends the batch that came late.
+// release sends the batch that came late, or the rest of one.
 func (p *proxy) release() {
 	p.mu.Lock()
 	late, batch := p.late, p.batch
 	p.mu.Unlock()
+	if late == nil {
+		close(p.rest)
+		return
+	}
 	if _, err := late.Write(batch); err != nil {
 		p.t.Error(err)
 	}

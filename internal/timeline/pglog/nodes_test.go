@@ -1,6 +1,7 @@
 package pglog_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -215,7 +216,7 @@ func TestConnectionsEndAtRandom(t *testing.T) {
 	disturbed(t, address, func() {
 		var n int
 		err := admin.QueryRow(context.Background(), `SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity
-			WHERE application_name = $1 AND pid <> pg_backend_pid() AND query LIKE '%WITH a AS (%' ORDER BY state, random() LIMIT 1) them`, name).Scan(&n)
+			WHERE application_name = $1 AND pid <> pg_backend_pid() AND query LIKE 'FETCH ALL%' ORDER BY state, random() LIMIT 1) them`, name).Scan(&n)
 		if err != nil {
 			t.Errorf("ending connections: %v", err)
 		}
@@ -295,6 +296,90 @@ func TestAnAnswerIsLost(t *testing.T) {
 			t.Errorf("told %+v, stored %+v", c, records[i])
 		}
 	}
+	must(t, other.Close())
+}
+
+// TestANodeStopsInTheMiddleOfSending: it holds no locks that others wait for, until all of its batch has come.
+func TestANodeStopsInTheMiddleOfSending(t *testing.T) {
+	address, _ := place(t)
+	through, way := between(t, address)
+	l, other := open(t, way, pglog.Options{Patience: 10 * time.Minute}), open(t, address, pglog.Options{})
+	k := conversation(1)
+	timelinetest.Append(l, &timeline.Append{Key: k, Payload: []byte("before")}) // so that there is a connection
+	through.let(half)
+	large := &timeline.Append{Key: k, Payload: bytes.Repeat([]byte("x"), 1<<20)}
+	done := make(chan struct{})
+	large.Done = func(*timeline.Append) { close(done) }
+	l.Append(large)
+	for through.refused() == 0 {
+		runtime.Gosched()
+	}
+	for i := range uint64(20) {
+		if a := timelinetest.Append(other, &timeline.Append{Key: k, Payload: []byte("meanwhile")}); a.Err != nil || a.Seq != 2+i {
+			t.Fatalf("%+v", a)
+		}
+	}
+	through.release()
+	<-done
+	if large.Err != nil || large.Seq != 22 || len(read(t, other, k)[21]) != 1<<20 {
+		t.Errorf("%d, %v", large.Seq, large.Err)
+	}
+	must(t, l.Close())
+	must(t, other.Close())
+}
+
+// TestRetriesAreNotWaitedFor: what is new in a batch is acknowledged while it is still being read what was stored for a retry.
+func TestRetriesAreNotWaitedFor(t *testing.T) {
+	address, _ := place(t)
+	through, way := between(t, address)
+	l := open(t, way, pglog.Options{Patience: 10 * time.Minute})
+	k := conversation(1)
+	timelinetest.Append(l, &timeline.Append{Key: k, Payload: []byte("before"), Token: token(1, 1)})
+	through.let(half)
+	fresh, retried := make(chan struct{}), make(chan struct{}, 2)
+	batch := []*timeline.Append{
+		{Key: k, Payload: []byte("again"), Token: token(1, 1), Done: func(*timeline.Append) { retried <- struct{}{} }},
+		{Key: k, Payload: []byte("once more"), Token: token(1, 1), Done: func(*timeline.Append) { retried <- struct{}{} }},
+		{Key: k, Payload: []byte("new"), Token: token(1, 2), Done: func(*timeline.Append) { close(fresh) }},
+	}
+	l.Append(batch...)
+	<-fresh
+	for through.refused() == 0 {
+		runtime.Gosched()
+	}
+	if len(retried) != 0 || batch[2].Err != nil || batch[2].Seq != 2 {
+		t.Errorf("%d retries were answered; %+v", len(retried), batch[2])
+	}
+	through.release()
+	for _, a := range batch[:2] {
+		<-retried
+		if a.Err != nil || !a.Duplicate || a.Seq != 1 || string(a.Stored) != "before" {
+			t.Errorf("%+v", a)
+		}
+	}
+	must(t, l.Close())
+}
+
+// TestANodeStopsInTheMiddleOfAPost: another takes the partition at once, and what then comes of the post is refused.
+func TestANodeStopsInTheMiddleOfAPost(t *testing.T) {
+	address, _ := place(t)
+	through, way := between(t, address)
+	l, other := open(t, way, pglog.Options{Patience: 10 * time.Minute}), open(t, address, pglog.Options{})
+	k, ctx := inbox(1), context.Background()
+	must(t, l.Take(ctx, k.Partition()))
+	must(t, l.Post(ctx, []timeline.Post{{Key: k, Payload: []byte("before")}})) // so that there is a connection
+	through.let(half)
+	posted := make(chan error)
+	go func() { posted <- l.Post(ctx, []timeline.Post{{Key: k, Payload: bytes.Repeat([]byte("x"), 1<<20)}}) }()
+	for through.refused() == 0 {
+		runtime.Gosched()
+	}
+	must(t, other.Take(ctx, k.Partition()))
+	through.release()
+	if err := <-posted; !errors.Is(err, timeline.ErrTaken) {
+		t.Error(err)
+	}
+	must(t, l.Close())
 	must(t, other.Close())
 }
 

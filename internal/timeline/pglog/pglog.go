@@ -116,6 +116,7 @@ func Open(ctx context.Context, url string, options Options) (*Log, error) {
 		l.committers[i] = c
 		l.wait.Go(c.commitLoop)
 		l.wait.Go(c.completeLoop)
+		l.wait.Go(c.retryLoop)
 	}
 	return l, nil
 }
@@ -130,7 +131,7 @@ func writing(c *pgx.ConnConfig, o Options) *pgx.ConnConfig {
 		"default_transaction_read_only":       "off",
 		"statement_timeout":                   "0",
 		"lock_timeout":                        milliseconds(o.Patience / 4), // before the connection is given up
-		"idle_in_transaction_session_timeout": milliseconds(o.Patience),     // a node that stops in the middle of sending holds locks
+		"idle_in_transaction_session_timeout": milliseconds(o.Patience),     // it does not count while statements are still to come
 		"jit":                                 "off",
 		// Statements are few, and each looks up rows by key: tables that were small when a plan was made grow.
 		"plan_cache_mode":  "force_generic_plan",

@@ -10,19 +10,18 @@ import (
 	"github.com/rialto-im/rialto/internal/timeline"
 )
 
-// The statements of a post, in one transaction.
-const (
-	// A partition that another log took fails: the row that a wait ended with is compared again.
-	lockTerms = `WITH t AS (
-		SELECT FROM log_terms t JOIN unnest($1::SMALLINT[], $2::BIGINT[]) AS u(partition, term) ON t.partition = u.partition AND t.term = u.term
-		ORDER BY t.partition FOR SHARE OF t)
-	SELECT 1 / CASE WHEN count(*) = cardinality($1::SMALLINT[]) THEN 1 ELSE 0 END FROM t`
-
-	// Tails are moved in the order of ids. The row that was waited for is the one that is moved.
-	storePosts = `
-WITH tails AS (
+// storePosts is the statement of a post. One, so that a node which stops in the middle of sending holds no locks.
+//
+// A partition that another log took fails: the row that a wait ended with is compared again. Tails are moved in the order of ids; the
+// row that was waited for is the one that is moved.
+const storePosts = `
+WITH terms AS MATERIALIZED (
+	SELECT FROM log_terms t JOIN unnest($9::SMALLINT[], $10::BIGINT[]) AS u(partition, term) ON t.partition = u.partition AND t.term = u.term
+	ORDER BY t.partition FOR SHARE OF t
+), tails AS (
 	INSERT INTO log_inboxes AS t (id, prev, seq, shard)
 	SELECT id, 0, $1::BIGINT + n, shard FROM unnest($2::BIGINT[], $3::BIGINT[], $4::SMALLINT[]) AS u(id, n, shard)
+	WHERE (SELECT 1 / CASE WHEN count(*) = cardinality($9::SMALLINT[]) THEN 1 ELSE 0 END FROM terms) = 1
 	ON CONFLICT (id) DO UPDATE SET prev = t.seq, seq = greatest(t.seq, $1::BIGINT) + excluded.seq - $1::BIGINT
 	RETURNING id, prev, seq
 ), posts AS (
@@ -31,7 +30,6 @@ WITH tails AS (
 	FROM unnest($5::BIGINT[], $6::BIGINT[], $7::BOOLEAN[], $8::BYTEA[]) AS u(id, back, first, payload) JOIN tails t ON t.id = u.id
 )
 SELECT id, prev, seq FROM tails`
-)
 
 var errInbox = errors.New("only inboxes are posted to")
 
@@ -48,13 +46,16 @@ func (l *Log) Post(ctx context.Context, posts []timeline.Post) error {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(posts[a].Key.ID, posts[b].Key.ID) })
-	b, ends := l.postsBatch(posts, order)
+	arguments, ends := l.arguments(posts, order)
 	var lines []postLine
-	b.queued.QueuedQueries[1].Query(func(rows pgx.Rows) (err error) {
+	err := l.writes(ctx, l.options.Patience, func(c *pgx.Conn) error {
+		rows, err := c.Query(ctx, storePosts, arguments...)
+		if err != nil {
+			return err
+		}
 		lines, err = pgx.CollectRows(rows, pgx.RowToStructByPos[postLine])
 		return err
 	})
-	err := l.writes(ctx, l.options.Patience, func(c *pgx.Conn) error { return c.SendBatch(ctx, &b.queued).Close() })
 	if err != nil {
 		if code(err) == divisionByZero {
 			return timeline.ErrTaken
@@ -83,11 +84,8 @@ func (l *Log) Post(ctx context.Context, posts []timeline.Post) error {
 // postLine is where an inbox was, and is.
 type postLine struct{ ID, Prev, Seq uint64 }
 
-type postBatch struct{ queued pgx.Batch }
-
-// postsBatch makes the transaction; ends are those of each inbox in order.
-func (l *Log) postsBatch(posts []timeline.Post, order []int) (b *postBatch, ends []int) {
-	b = &postBatch{}
+// arguments of storePosts; ends are those of each inbox in order.
+func (l *Log) arguments(posts []timeline.Post, order []int) (of []any, ends []int) {
 	var (
 		has                [timeline.Partitions]bool
 		partitions, shards []int16
@@ -119,7 +117,5 @@ func (l *Log) postsBatch(posts []timeline.Post, order []int) (b *postBatch, ends
 			partitions, terms = append(partitions, int16(p)), append(terms, l.terms[p].Load())
 		}
 	}
-	b.queued.Queue(lockTerms, partitions, terms)
-	b.queued.Queue(storePosts, epoch, tails, n, shards, ids, back, first, payloads)
-	return b, ends
+	return []any{epoch, tails, n, shards, ids, back, first, payloads, partitions, terms}, ends
 }

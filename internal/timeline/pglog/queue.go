@@ -15,6 +15,8 @@ const (
 	mostBytes   = 4 << 20
 )
 
+const fillsMost = 16
+
 var errKind = errors.New("only conversations are appended to")
 
 // committer appends to the keys of its partitions.
@@ -30,6 +32,9 @@ type committer struct {
 
 	// done has batches that are durable, for the completion goroutine: two may wait.
 	done chan *group
+	// retried has those of which some was stored before, for the goroutine that reads what is stored. Where fillsMost wait, retries are
+	// refused as busy: nothing that is new waits for them.
+	retried chan *group
 
 	// Of the commit goroutine alone:
 	left []*timeline.Append // taken from the queue, and not in a batch yet
@@ -41,6 +46,8 @@ type group struct {
 	appends []*timeline.Append // in their order
 	sent    []*timeline.Append // those of them that are asked for; the others follow one of these
 	follow  []following
+	known   []*timeline.Append        // those of sent that were stored before: what is stored is still to be read
+	late    map[*timeline.Append]bool // known, and what follows them
 	commits []timeline.Commit
 }
 
@@ -48,7 +55,7 @@ type group struct {
 type following struct{ a, first *timeline.Append }
 
 func newCommitter(l *Log, number int) *committer {
-	c := &committer{log: l, number: number, done: make(chan *group, 2)}
+	c := &committer{log: l, number: number, done: make(chan *group, 2), retried: make(chan *group, fillsMost)}
 	c.more.L, c.lock = &c.mu, rand.Int64()
 	return c
 }
@@ -127,16 +134,52 @@ func (c *committer) take() bool {
 }
 
 func (c *committer) completeLoop() {
+	defer close(c.retried)
 	for g := range c.done {
 		for i, a := range g.appends {
 			if i == 1 {
 				failpoint.Hit("timeline/mid-done")
 			}
-			a.Done(a)
+			if !g.late[a] {
+				a.Done(a)
+			}
 		}
 		failpoint.Hit("timeline/after-done-before-listener")
 		if c.log.options.Listener != nil {
 			c.log.options.Listener(g.commits)
+		}
+		if len(g.late) > 0 {
+			select {
+			case c.retried <- g:
+			default:
+				g.complete(timeline.ErrBusy)
+			}
+		}
+	}
+}
+
+// retryLoop completes what was stored before.
+func (c *committer) retryLoop() {
+	for g := range c.retried {
+		g.complete(c.log.fillStored(g.known))
+	}
+}
+
+// complete completes what is late; an error is that of all that is known.
+func (g *group) complete(err error) {
+	if err != nil {
+		for _, a := range g.known {
+			a.Seq, a.Counted, a.Duplicate, a.Stored, a.Err = 0, 0, false, nil, err
+		}
+	}
+	for _, f := range g.follow {
+		if g.late[f.a] {
+			f.take()
+		}
+	}
+	for _, a := range g.appends {
+		if g.late[a] {
+			a.Done(a)
 		}
 	}
 }
@@ -216,20 +259,34 @@ func (g *group) fail(err error) {
 	for _, a := range g.sent {
 		a.Err = err
 	}
-	g.commits = nil
+	g.commits, g.known = nil, nil
 	g.finish()
 }
 
-// finish gives those that follow the results of their firsts.
+// finish gives those that follow the results of their firsts, and tells what is late.
 func (g *group) finish() {
+	if len(g.known) > 0 {
+		g.late = make(map[*timeline.Append]bool, len(g.known))
+	}
+	for _, a := range g.known {
+		g.late[a] = true
+	}
 	for _, f := range g.follow {
-		f.a.Err = f.first.Err
-		if f.a.Err != nil {
-			continue
+		if g.late[f.first] {
+			g.late[f.a] = true
+		} else {
+			f.take()
 		}
-		f.a.Seq, f.a.Counted, f.a.Duplicate, f.a.Stored = f.first.Seq, f.first.Counted, true, f.first.Payload
-		if f.first.Duplicate {
-			f.a.Stored = f.first.Stored
-		}
+	}
+}
+
+func (f following) take() {
+	f.a.Err = f.first.Err
+	if f.a.Err != nil {
+		return
+	}
+	f.a.Seq, f.a.Counted, f.a.Duplicate, f.a.Stored = f.first.Seq, f.first.Counted, true, f.first.Payload
+	if f.first.Duplicate {
+		f.a.Stored = f.first.Stored
 	}
 }

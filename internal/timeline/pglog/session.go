@@ -89,7 +89,7 @@ func (c *committer) begin(ctx context.Context) error {
 	case c.conn.link.Unconfirmed():
 		return errUnconfirmed
 	}
-	for name, statement := range map[string]string{"writer": lockWriter, "tails": lockTails, "store": storeBatch} {
+	for name, statement := range map[string]string{"writer": lockWriter, "tails": lockTails, "store": storeBatch, "run": runStored} {
 		if _, err := c.conn.Prepare(ctx, name, statement, nil); err != nil {
 			return err
 		}
