@@ -115,6 +115,9 @@ mutant "forget what a node's other stores gave" $ids/primaries_store.go 's/max\(
 # Each entry reaches everyone.
 mutant "lose one delivery in 10,000" internal/fanout/carrier.go 's/^\tconversation := id\.Conversation\(e\.Key\.ID\)$/&\n\tif e.Seq%10_000 == 300 {\n\t\treturn items, nil\n\t}/' Killed internal/faulttest
 mutant "save the place before the work" internal/fanout/carrier.go 's/p\.inflight\[n\]\.left\.Load\(\) == 0/p.inflight[n].left.Load() >= 0/' . internal/fanout
+mutant "keep all that is handed over" internal/fanout/held.go 's/> sharedBytes \{/> 1<<40 {/' HandedOver internal/fanout
+mutant "let what was read be counted as held" internal/fanout/held.go 's/^\tp\.shared\.held\.Add\(int64\(-p\.beyond\(0, 0\)\)\)$//' 'HandedOver|Shared' internal/fanout
+mutant "believe that a home remembers" internal/presence/still.go 's/^\t\t\te\.told = told\{\}$/\t\t\te.told.at = at/' ForgotIsTold internal/presence
 mutant "forget events that could not be carried" internal/job/outbox.go 's/^\t\treturn 0, err$/\t\t_ = err/' Stopped internal/job
 mutant "name no predecessor" $log/keys.go 's/seq-prev\)/seq)/' Log $log
 mutant "push another predecessor" internal/gateway/conn.go 's/AppendEventField\(o\.b, 4, at, prev, /AppendEventField(o.b, 4, at, at, /' LeftOut internal/gateway
