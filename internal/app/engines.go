@@ -66,7 +66,7 @@ func (h *House) places(ctx context.Context) error {
 	if err == nil && all != mine {
 		err = fmt.Errorf("the messages of this database are in %s, and this node is configured for %s: give it the settings that the other nodes have, or another database", all, mine)
 	}
-	if err != nil {
+	if err != nil || !h.config.Has(config.RoleAPI) && !h.config.Has(config.RoleWorker) { // who has no use for files
 		return err
 	}
 	mine = "the data directory of node " + h.node

@@ -57,6 +57,7 @@ func TestAHouseOnPostgreSQL(t *testing.T) {
 // elsewhere says so.
 func TestNodesThatAreConfiguredApart(t *testing.T) {
 	address := sqltest.Schema(t, sqltest.Postgres(t))
+	open(t, "postgres="+address, "node=door", "roles=gateway") // has no files
 	_, first := open(t, "postgres="+address, "node=first")
 	elsewhere := configure(t, filepath.Join(t.TempDir(), "data"), "postgres="+address, "node=second", "cassandra.hosts=127.0.0.1", "cassandra.port=1")
 	if _, err := Open(t.Context(), elsewhere, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "are in PostgreSQL, and this node is configured for Cassandra (keyspace rialto, store 0)") {
