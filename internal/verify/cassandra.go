@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 
@@ -45,5 +46,18 @@ func RunCassandra(ctx context.Context, url string, options cassandralog.Options,
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	return (&check{ctx: ctx, log: log, db: tx}).run(progress)
+	c := &check{ctx: ctx, log: log, db: tx}
+	return c.run(progress, step{"records left behind", func() error { return c.leftBehind(log) }})
+}
+
+// leftBehind names entries that no carrier will come to.
+func (c *check) leftBehind(log *cassandralog.View) error {
+	left, err := log.LeftBehind(c.ctx)
+	for _, r := range left {
+		for _, ref := range r.Refs {
+			c.report.violate("delivery", fmt.Sprintf("conversation %d", ref.Key.ID), "entries %d to %d were never carried: their record, %d of partition %d, was stored below what was carried, %d",
+				ref.From, ref.To, r.Seq, r.Partition, r.Checkpoint)
+		}
+	}
+	return err
 }

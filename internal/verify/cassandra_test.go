@@ -59,6 +59,7 @@ func TestOnCassandra(t *testing.T) {
 		{`DELETE FROM segments WHERE store = %d AND kind = 99 AND id = 77 AND segment = 0 AND part = 1`, "duplicate"},
 		{`UPDATE segments SET prev = 1 WHERE store = %d AND kind = 99 AND id = 77 AND segment = 0 AND part = 2 AND seq = 1 AND tok = 0x`, "author"},
 		{`DELETE FROM records WHERE store = %d AND part = 24 AND bucket = 0`, "delivery"},
+		{`UPDATE partitions SET record = 4100 WHERE store = %d AND part = 24`, "delivery, conversation 77: entries 8 to 8 were never carried"},
 	} {
 		store++
 		log, err := cassandralog.Open(ctx, cassandralog.Options{Hosts: cluster.Hosts, Port: cluster.Port, Keyspace: "checked", Replicas: 1, Store: int32(store)})

@@ -108,6 +108,7 @@ type Log struct {
 	cache   cache
 
 	terms     [timeline.Partitions]atomic.Uint64 // of the partitions that this log took; 0: it did not
+	kept      [timeline.Partitions]atomic.Uint64 // of those: the least bucket whose records this log may have to drop
 	inboxes   [stripes]sync.Mutex                // held over posts to the inboxes that hash to it, so that they show in order
 	recorders [timeline.Partitions]*recorder
 	awaited   [timeline.Partitions]awaited

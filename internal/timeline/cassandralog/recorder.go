@@ -11,13 +11,16 @@ import (
 )
 
 const (
-	// bucketRecords so many records share a partition of Cassandra, which goes as a whole when all are carried.
+	// bucketRecords so many records share a partition of Cassandra. When all are carried they go at once, and the tail alone stays.
 	bucketRecords = 4096
 	// recordRefs so many batches one record names at most.
 	recordRefs = 512
 )
 
 func bucketOf(seq uint64) uint64 { return (seq - 1) / bucketRecords }
+
+// endOf is the seq of a bucket's last record.
+func endOf(bucket uint64) uint64 { return (bucket + 1) * bucketRecords }
 
 // ref is what a record names: the batch that will come, or has, with this stamp, to this segment, above base.
 type ref struct {
@@ -69,8 +72,9 @@ type record struct {
 type recorder struct {
 	log       *Log
 	partition uint16
-	// Of the goroutine run alone: the next record's seq, 0 where it is not known, and the bucket that it is in or below.
-	next, bucket uint64
+	// Of the goroutine run alone: the next record's seq, 0 where it is not known; the bucket that it is in, or is above; and the tail of
+	// that bucket for which next is right, 0 where it has none.
+	next, bucket, tail uint64
 
 	mu      sync.Mutex // guards waiting
 	waiting []*claim
@@ -220,13 +224,12 @@ func (r *recorder) store(ctx context.Context, stamp uint64, refs []byte, doubt *
 		}
 	}
 	seq := r.next
-	bucket := bucketOf(seq)
 	b := l.batch(ctx)
-	at := []any{l.options.Store, int16(r.partition), int64(bucket)}
-	if seq == bucket*bucketRecords+1 {
+	at := []any{l.options.Store, int16(r.partition), int64(r.bucket)}
+	if r.tail == 0 {
 		b.Query(beginRecordTail, append([]any{int64(seq)}, at...)...)
 	} else {
-		b.Query(moveRecordTail, append(append([]any{int64(seq)}, at...), int64(seq-1))...)
+		b.Query(moveRecordTail, append(append([]any{int64(seq)}, at...), int64(r.tail))...)
 	}
 	b.Query(insertRecord, append(at, int64(seq), int64(stamp), refs)...)
 	applied, err := b.apply()
@@ -244,7 +247,10 @@ func (r *recorder) store(ctx context.Context, stamp uint64, refs []byte, doubt *
 		r.next = 0
 		return 0, nil
 	}
-	r.next = seq + 1
+	r.next, r.tail = seq+1, seq
+	if seq == endOf(r.bucket) { // no bucket is begun by what was known long ago
+		r.next, r.bucket = 0, r.bucket+1
+	}
 	return seq, nil
 }
 
@@ -256,28 +262,31 @@ func (r *recorder) isAt(ctx context.Context, seq, stamp uint64, serial bool) (bo
 	return uint64(found) == stamp, notFoundIsNone(err)
 }
 
-// findNext sets next to the seq of the next record.
+// findNext sets next to the seq of the next record. It is above the checkpoint, whatever this log remembers: below it nobody reads. A
+// bucket of which all is carried may have no tail, where a release deleted it that did not keep them.
 func (r *recorder) findNext(ctx context.Context) error {
-	if r.bucket == 0 {
-		at, err := r.log.Checkpoint(ctx, r.partition)
+	for {
+		var carried uint64
+		err := eachOf(2, func(i int) (err error) {
+			if i == 0 {
+				carried, err = r.log.Checkpoint(ctx, r.partition)
+				return err
+			}
+			r.tail, err = r.log.query(ctx, selectRecordTail, r.log.options.Store, int16(r.partition), int64(r.bucket)).scanSeq()
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		r.bucket = bucketOf(at + 1)
-	}
-	for ; ; r.bucket++ {
-		tail, err := r.log.query(ctx, selectRecordTail, r.log.options.Store, int16(r.partition), int64(r.bucket)).scanSeq()
-		if err != nil {
-			return err
+		if now := bucketOf(carried + 1); r.bucket < now {
+			r.bucket = now
+			continue
 		}
-		if tail == 0 {
-			r.next = r.bucket*bucketRecords + 1
+		if r.tail < endOf(r.bucket) {
+			r.next = max(r.bucket*bucketRecords, r.tail, carried) + 1
 			return nil
 		}
-		if tail < (r.bucket+1)*bucketRecords {
-			r.next = tail + 1
-			return nil
-		}
+		r.bucket++
 	}
 }
 

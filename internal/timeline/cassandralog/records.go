@@ -207,10 +207,10 @@ func (l *Log) Take(ctx context.Context, partition uint16) error {
 	if err != nil {
 		return err
 	}
-	term := uint64(0)
+	term, record := uint64(0), uint64(0)
 	for {
 		if !begun {
-			if term, _, _, err = l.readPartition(ctx, partition, true); err != nil {
+			if term, _, record, err = l.readPartition(ctx, partition, true); err != nil {
 				return err
 			}
 		}
@@ -224,21 +224,18 @@ func (l *Log) Take(ctx context.Context, partition uint16) error {
 			applied = by == holder && now == term+1
 		}
 		if applied {
+			l.kept[partition].Store(bucketOf(record + 1))
 			l.terms[partition].Store(term + 1)
 			return nil
 		}
 	}
 }
 
-// PutCheckpoint says how far a partition was carried, and drops the buckets of records that lie below.
+// PutCheckpoint says how far a partition was carried, and drops the records of buckets that lie below.
 func (l *Log) PutCheckpoint(ctx context.Context, partition uint16, record uint64) error {
 	term := l.terms[partition].Load()
 	if term == 0 {
 		return timeline.ErrTaken
-	}
-	_, _, before, err := l.readPartition(ctx, partition, false)
-	if err != nil {
-		return err
 	}
 	applied, err := l.query(ctx, moveCheckpoint, int64(record), l.options.Store, int16(partition), int64(term)).repeatable().CAS()
 	if err != nil {
@@ -248,10 +245,11 @@ func (l *Log) PutCheckpoint(ctx context.Context, partition uint16, record uint64
 		l.terms[partition].CompareAndSwap(term, 0)
 		return timeline.ErrTaken
 	}
-	for bucket := bucketOf(before + 1); bucket < bucketOf(record+1); bucket++ {
+	for bucket := l.kept[partition].Load(); bucket < bucketOf(record+1); bucket++ {
 		if err := l.query(ctx, deleteBucket, l.options.Store, int16(partition), int64(bucket)).Exec(); err != nil {
 			return err
 		}
+		l.kept[partition].Store(bucket + 1)
 	}
 	return nil
 }

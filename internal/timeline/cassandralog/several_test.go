@@ -223,12 +223,8 @@ func TestRecordsOfManyBuckets(t *testing.T) {
 	l := several(t, 1, options(0))[0]
 	r := newRecorder(l, 0)
 	r.next = bucketRecords - 1 // as if there were so many
-	r.bucket = 0
-	before := l.batch(t.Context())
-	before.Query(beginRecordTail, int64(r.next-1), l.options.Store, int16(0), int64(0))
-	if applied, err := before.apply(); !applied {
-		t.Fatal(err)
-	}
+	r.tail = r.next - 1
+	putTail(t, l, 0, 0, r.tail)
 	var doubt uint64
 	for want := uint64(bucketRecords - 1); want < bucketRecords+3; want++ {
 		if seq, err := r.store(t.Context(), newStamp(), nil, &doubt); err != nil || seq != want {

@@ -53,7 +53,9 @@ const (
 	selectRecord     = `SELECT stamp, refs, dropped FROM records` + inBucket + ` AND seq = ?`
 	selectRecords    = `SELECT seq, stamp, refs, dropped FROM records` + inBucket + ` AND seq > ? LIMIT ?`
 	dropRef          = `UPDATE records SET dropped = dropped + ?` + inBucket + ` AND seq = ?`
-	deleteBucket     = `DELETE FROM records` + inBucket
+	// The tail stays: who knows nothing of what went on since cannot begin the bucket anew.
+	deleteBucket = `DELETE FROM records` + inBucket + ` AND seq > 0`
+	selectTails  = `SELECT DISTINCT store, part, bucket, tail FROM records`
 
 	selectPartition = `SELECT term, holder, record FROM partitions WHERE store = ? AND part = ?`
 	beginPartition  = `INSERT INTO partitions (store, part, term, holder, record) VALUES (?, ?, 0, 0, 0) IF NOT EXISTS`

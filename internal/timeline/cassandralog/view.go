@@ -66,6 +66,11 @@ func (v *View) Records(ctx context.Context, partition uint16, after uint64, limi
 	if err != nil {
 		return nil, err
 	}
+	return v.records(ctx, rows)
+}
+
+// records finds the entries of rows.
+func (v *View) records(ctx context.Context, rows []recordRow) ([]timeline.Record, error) {
 	records := make([]timeline.Record, len(rows))
 	for i, row := range rows {
 		records[i].Seq = row.seq
@@ -78,6 +83,59 @@ func (v *View) Records(ctx context.Context, partition uint16, after uint64, limi
 		}
 	}
 	return records, nil
+}
+
+// Left is a record with entries that was stored below its partition's checkpoint, where nobody reads.
+type Left struct {
+	Partition  uint16
+	Checkpoint uint64
+	timeline.Record
+}
+
+// LeftBehind gives the records that were never carried. A release that deleted carried buckets with their tails could have them begun
+// anew: such a one ends below its end, and none below the checkpoint does otherwise. One that was filled again looks like one that
+// was not dropped yet.
+func (v *View) LeftBehind(ctx context.Context) (left []Left, err error) {
+	type place struct {
+		partition    uint16
+		bucket, tail uint64
+	}
+	var short []place
+	var store int32
+	var partition int16
+	var bucket, tail int64
+	it := v.log.query(ctx, selectTails).Iter() // of all stores: once for each 4,096 records that there ever were
+	for it.Scan(&store, &partition, &bucket, &tail) {
+		if store == v.log.options.Store && tail != 0 && uint64(tail) != endOf(uint64(bucket)) {
+			short = append(short, place{uint16(partition), uint64(bucket), uint64(tail)})
+		}
+	}
+	if err := it.Close(); err != nil {
+		return nil, err
+	}
+	for _, p := range short {
+		carried, err := v.Checkpoint(ctx, p.partition)
+		if err != nil {
+			return nil, err
+		}
+		if p.bucket >= bucketOf(carried+1) {
+			continue
+		}
+		rows, err := v.log.bucketRows(ctx, p.partition, p.bucket, 0, bucketRecords, true)
+		if err != nil {
+			return nil, err
+		}
+		records, err := v.records(ctx, rows)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range records {
+			if len(r.Refs) > 0 {
+				left = append(left, Left{p.partition, carried, r})
+			}
+		}
+	}
+	return left, nil
 }
 
 // TokenSeqs gives the seqs that are stored for tokens, 0 for none.
