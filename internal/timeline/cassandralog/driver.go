@@ -69,15 +69,22 @@ func (q query) Iter() rows {
 
 // CAS is tried once, unless it was said to be repeatable.
 func (q query) CAS() (applied bool, err error) {
+	applied, _, err = q.compare()
+	return applied, err
+}
+
+// compare is CAS that gives what was found instead.
+func (q query) compare() (applied bool, found map[string]any, err error) {
 	tries := once
 	if q.IsIdempotent() {
 		tries = again
 	}
 	err = tries(q.ctx, func(ctx context.Context) (err error) {
-		applied, err = q.MapScanCASContext(ctx, map[string]any{})
+		found = map[string]any{}
+		applied, err = q.MapScanCASContext(ctx, found)
 		return err
 	})
-	return applied && err == nil, err
+	return applied && err == nil, found, err
 }
 
 // scanSeq reads one number, 0 where there is none.

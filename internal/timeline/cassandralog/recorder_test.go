@@ -143,3 +143,22 @@ func TestWhatCouldNotBeDroppedIsDroppedLater(t *testing.T) {
 		t.Errorf("%+v, %v", rows, err)
 	}
 }
+
+// TestACheckpointStaysWhereItIs: one that comes late, after a greater one of the same term, is no other log's; the partition goes on.
+func TestACheckpointStaysWhereItIs(t *testing.T) {
+	logs, ctx := several(t, 2, options(0)), t.Context()
+	must(t, logs[0].Take(ctx, 0))
+	for _, put := range []uint64{7, 7, 5, 0, 9} {
+		must(t, logs[0].PutCheckpoint(ctx, 0, put))
+		if at, err := logs[1].Checkpoint(ctx, 0); err != nil || at != max(put, 7) {
+			t.Errorf("after %d it is %d, %v", put, at, err)
+		}
+	}
+	must(t, logs[1].Take(ctx, 0))
+	for _, put := range []uint64{8, 10} {
+		if err := logs[0].PutCheckpoint(ctx, 0, put); err != timeline.ErrTaken {
+			t.Errorf("another log has it: %v", err)
+		}
+	}
+	must(t, logs[1].PutCheckpoint(ctx, 0, 10))
+}

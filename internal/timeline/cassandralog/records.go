@@ -231,17 +231,19 @@ func (l *Log) Take(ctx context.Context, partition uint16) error {
 	}
 }
 
-// PutCheckpoint says how far a partition was carried, and drops the records of buckets that lie below.
+// PutCheckpoint says how far a partition was carried, and drops the records of buckets that lie below. It never moves back.
 func (l *Log) PutCheckpoint(ctx context.Context, partition uint16, record uint64) error {
 	term := l.terms[partition].Load()
 	if term == 0 {
 		return timeline.ErrTaken
 	}
-	applied, err := l.query(ctx, moveCheckpoint, int64(record), l.options.Store, int16(partition), int64(term)).repeatable().CAS()
+	// A try that is late, after another and what came after that, finds a greater one.
+	q := l.query(ctx, moveCheckpoint, int64(record), l.options.Store, int16(partition), int64(term), int64(record)).repeatable()
+	applied, found, err := q.compare()
 	if err != nil {
 		return err // it may have moved, which is as true
 	}
-	if !applied {
+	if now, ok := found["term"].(int64); !applied && (!ok || uint64(now) != term) {
 		l.terms[partition].CompareAndSwap(term, 0)
 		return timeline.ErrTaken
 	}

@@ -60,5 +60,5 @@ const (
 	selectPartition = `SELECT term, holder, record FROM partitions WHERE store = ? AND part = ?`
 	beginPartition  = `INSERT INTO partitions (store, part, term, holder, record) VALUES (?, ?, 0, 0, 0) IF NOT EXISTS`
 	takePartition   = `UPDATE partitions SET term = ?, holder = ? WHERE store = ? AND part = ? IF term = ?`
-	moveCheckpoint  = `UPDATE partitions SET record = ? WHERE store = ? AND part = ? IF term = ?`
+	moveCheckpoint  = `UPDATE partitions SET record = ? WHERE store = ? AND part = ? IF term = ? AND record <= ?`
 )
