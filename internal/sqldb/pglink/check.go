@@ -37,6 +37,9 @@ func ask(ctx context.Context, conn *pgconn.PgConn) (*status, error) {
 	case "0A000", "42501", "42883": // some services do not let their users ask: then no primary is known to be an old one
 		rows, err = conn.Exec(ctx, askSettings).ReadAll()
 	}
+	if code(err) == "0A000" { // a standby takes nothing from a session that is to be serializable
+		return &status{standby: true}, nil
+	}
 	if err != nil {
 		return nil, err
 	}

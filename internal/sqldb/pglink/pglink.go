@@ -151,7 +151,7 @@ func (f *Fence) order(c *pgconn.Config) {
 
 var (
 	errSealed  = errors.New("a connection that may wait for a standby cancels nothing")
-	errStandby = errors.New("it is a standby")
+	errStandby = errors.New("it is a standby; the address must name the server that takes writes, or all that may")
 )
 
 // Link is what is known of a connection.

@@ -97,6 +97,17 @@ func TestWhatWaitedIsNotShownAfterAStart(t *testing.T) {
 	}
 }
 
+// TestAStandbyAlone: where the address names no server that takes writes, that is what is said, whatever the session is to be.
+func TestAStandbyAlone(t *testing.T) {
+	p := sqltest.PairOf(t, sqltest.PairOptions{})
+	for _, settings := range []string{"", "&default_transaction_isolation=serializable"} {
+		address := p.Standby().URL + settings
+		if _, err := connect(t, pglink.New(parse(t, address)), address); err == nil || !strings.Contains(err.Error(), "it is a standby; the address must name") {
+			t.Errorf("with %q: %v", settings, err)
+		}
+	}
+}
+
 // TestTwoPrimaries: the newer one is taken, and connections to the older one are known to be stale, and end where something is under way.
 func TestTwoPrimaries(t *testing.T) {
 	p := sqltest.PairOf(t, sqltest.PairOptions{Listen: "127.0.0.1"})
