@@ -30,10 +30,11 @@ func (l *Log) Post(ctx context.Context, posts []timeline.Post) error {
 			defer l.inboxes[i].Unlock()
 		}
 	}
-	if err := each(partitions, func(p uint16, _ bool) error { return l.mine(ctx, p) }); err != nil {
+	mine := func(p uint16, _ bool) error { return l.mine(ctx, p) }
+	if err := each(partitions, mine); err != nil {
 		return err
 	}
-	return each(byKey, func(k timeline.Key, posts []*timeline.Post) error {
+	err := each(byKey, func(k timeline.Key, posts []*timeline.Post) error {
 		for len(posts) > 0 {
 			n, size := 0, 0
 			for n < len(posts) && n < batchEntries && (n == 0 || size+len(posts[n].Payload) <= batchBytes) {
@@ -47,6 +48,11 @@ func (l *Log) Post(ctx context.Context, posts []timeline.Post) error {
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	// An inbox that the log which has it now has not written yet took the post: nobody whom that one told of its take has seen it.
+	return each(partitions, mine)
 }
 
 // mine is ErrTaken where another log took a partition.

@@ -109,21 +109,23 @@ func TestARecordLeftBehindIsFound(t *testing.T) {
 	}
 }
 
-// ending ends a context after a statement.
-type ending struct {
+// watching does something after a statement, once.
+type watching struct {
 	after string
-	end   context.CancelFunc
+	do    func()
 }
 
-func (e *ending) ObserveQuery(_ context.Context, q gocql.ObservedQuery) {
-	if q.Statement == e.after {
-		e.end()
+func (w *watching) ObserveQuery(_ context.Context, q gocql.ObservedQuery) {
+	if q.Statement == w.after && w.do != nil {
+		do := w.do
+		w.do = nil
+		do()
 	}
 }
 
 // TestWhatCouldNotBeDroppedIsDroppedLater: the checkpoint had moved when the store went away.
 func TestWhatCouldNotBeDroppedIsDroppedLater(t *testing.T) {
-	o, seen := options(0), &ending{after: moveCheckpoint}
+	o, seen := options(0), &watching{after: moveCheckpoint}
 	o.observer = seen
 	l, ctx := several(t, 1, o)[0], t.Context()
 	r, doubt := newRecorder(l, 0), uint64(0)
@@ -134,7 +136,7 @@ func TestWhatCouldNotBeDroppedIsDroppedLater(t *testing.T) {
 	}
 	must(t, l.Take(ctx, 0))
 	some, end := context.WithCancel(ctx)
-	seen.end = end
+	seen.do = end
 	if err := l.PutCheckpoint(some, 0, bucketRecords); err == nil {
 		t.Fatal("the store was there")
 	}
@@ -161,4 +163,25 @@ func TestACheckpointStaysWhereItIs(t *testing.T) {
 		}
 	}
 	must(t, logs[1].PutCheckpoint(ctx, 0, 10))
+}
+
+// TestAPostThatWasOvertakenIsNotSaidToBeDone: another log takes the partition after the look whether it is this one's, and the inbox, which
+// that one has not written, takes the post. Who posts must know, so that those who were told of the move are told of the entry.
+func TestAPostThatWasOvertakenIsNotSaidToBeDone(t *testing.T) {
+	o, k, ctx := options(0), timeline.Key{Kind: timeline.Inbox, ID: 7}, t.Context()
+	next := several(t, 1, o)[0]
+	seen := &watching{after: selectPartition}
+	o.observer = seen
+	l := several(t, 1, o)[0]
+	must(t, l.Take(ctx, k.Partition()))
+	must(t, l.Post(ctx, []timeline.Post{{Key: k, Payload: []byte("before")}}))
+	seen.do = func() { must(t, next.Take(ctx, k.Partition())) }
+	if err := l.Post(ctx, []timeline.Post{{Key: k, Payload: []byte("overtaken")}}); err != timeline.ErrTaken {
+		t.Errorf("%v", err)
+	}
+	must(t, next.Post(ctx, []timeline.Post{{Key: k, Payload: []byte("overtaken")}}))
+	entries, err := next.Read(ctx, k, 0, 10)
+	if err != nil || len(entries) != 3 || entries[2].Prev != entries[1].Seq { // the same twice: who reads knows it by its conversation and seq
+		t.Errorf("%+v, %v", entries, err)
+	}
 }

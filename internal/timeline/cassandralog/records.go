@@ -200,7 +200,8 @@ func (l *Log) readPartition(ctx context.Context, partition uint16, serial bool) 
 }
 
 // Take makes this log the one that posts to the inboxes of a partition and moves its checkpoint. A post of an earlier one's that is
-// under way may still come, to an inbox that this one has not written yet: before all that it writes there.
+// under way may still come, to an inbox that this one has not written yet: before all that it writes there. The earlier one is told
+// ErrTaken for it.
 func (l *Log) Take(ctx context.Context, partition uint16) error {
 	holder := newStamp()
 	begun, err := l.query(ctx, beginPartition, l.options.Store, int16(partition)).repeatable().CAS()
