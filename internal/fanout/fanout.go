@@ -87,7 +87,7 @@ type Worker struct {
 	others   others
 	flight   flight
 	strays   strays
-	tellings sync.Pool // of *telling
+	telling  telling
 	carried  atomic.Uint64
 	unknown  atomic.Uint64
 	aside    atomic.Uint64
@@ -133,6 +133,7 @@ func New(deps Deps) *Worker {
 		w.lanes[i] = newLane(w, i)
 	}
 	w.strays.worker = w
+	w.telling.wake, w.telling.last = make(chan struct{}, 1), map[string]int{}
 	w.others.worker, w.others.to = w, map[string]*other{}
 	return w
 }
@@ -171,12 +172,13 @@ func (w *Worker) Run(ctx context.Context) error {
 	for _, l := range w.lanes {
 		group.Go(func() { l.run(ctx) })
 	}
+	group.Go(func() { w.runTelling(ctx) })
 	group.Wait()
 	return nil
 }
 
 // Committed is the log's listener: it hands the entries of new records over, to another node where that has the partition. It
-// never blocks.
+// never blocks, and does not wait for the bus.
 func (w *Worker) Committed(commits []timeline.Commit) {
 	for i := range commits {
 		w.carriers[commits[i].Partition%carriers].offer(&commits[i])
