@@ -36,7 +36,8 @@ func (it *item) followed() bool { return it.large && it.kind == message.DeliverE
 // batch is given to every lane, and to every other node that has users of it; each takes the users that are its own.
 type batch struct {
 	record uint64
-	items  []item
+	items  []item       // nil when all are done
+	bytes  int          // of items, about
 	places *places      // nil: all users are this node's
 	parts  []uint16     // partitions of the users, where there are places
 	flight *flight      // counts the batch in those; may be nil
@@ -53,6 +54,13 @@ type batch struct {
 // given are the partitions of a batch that it could not be stored for. Who gave it sees to that: another node, or who leads strays.
 type given [timeline.Partitions]atomic.Bool
 
+// weigh counts the batch's bytes, for who keeps it waiting.
+func (b *batch) weigh() {
+	for i := range b.items {
+		b.bytes += len(b.items[i].body) + 8*len(b.items[i].members)
+	}
+}
+
 // finish is called once by each lane and node.
 func (b *batch) finish() {
 	if b.left.Add(-1) != 0 {
@@ -61,6 +69,7 @@ func (b *batch) finish() {
 	if b.flight != nil {
 		b.flight.leave(b)
 	}
+	b.items, b.places = nil, nil // a carrier keeps the batch until those before it are done as well
 	if b.done != nil {
 		close(b.done)
 	}
@@ -164,6 +173,7 @@ func (f *flight) leave(b *batch) {
 // give hands a batch to the lanes and nodes of its users. It waits for room in the lanes, but not for other nodes.
 func (w *Worker) give(ctx context.Context, b *batch) error {
 	nodes, parts := w.place(b)
+	b.weigh()
 	b.left.Store(int32(bus.Lanes + len(nodes)))
 	if b.parts = parts; len(parts) > 0 {
 		if err := w.flight.enter(b, &w.strays); err != nil {
@@ -189,6 +199,7 @@ func (w *Worker) give(ctx context.Context, b *batch) error {
 // offer is give for what may be lost: it does not wait, neither for room nor for what becomes of it.
 func (w *Worker) offer(b *batch) {
 	nodes, _ := w.place(b)
+	b.weigh()
 	b.left.Store(int32(bus.Lanes))
 	for _, n := range nodes {
 		w.transient(n, b)

@@ -97,6 +97,8 @@ const (
 	carriers = 2
 	// laneQueue bounds the batches waiting for a lane; a carrier waits when it is full.
 	laneQueue = 1024
+	// laneBytes bounds their bytes, and those that wait for another node.
+	laneBytes = 8 << 20
 	// checkpointEvery so many records, or after idleCheckpoint; where other nodes are after sharedCheckpoint, since it is a commit of its
 	// own there, for each partition.
 	checkpointEvery  = 512

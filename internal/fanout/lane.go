@@ -11,6 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/message"
 	"github.com/rialto-im/rialto/internal/timeline"
+	"golang.org/x/sync/semaphore"
 )
 
 // lane appends to the inboxes of its users, and delivers to them.
@@ -18,6 +19,7 @@ type lane struct {
 	worker  *Worker
 	number  int
 	batches chan *batch
+	room    *semaphore.Weighted // bytes of batches
 
 	// Of the lane's goroutine alone, reused from round to round:
 	tasks []task
@@ -46,28 +48,39 @@ type parcel struct {
 }
 
 func newLane(w *Worker, number int) *lane {
-	return &lane{worker: w, number: number, batches: make(chan *batch, laneQueue), nodes: map[string]*parcel{}, fresh: map[id.Conversation][]string{}}
+	return &lane{worker: w, number: number, batches: make(chan *batch, laneQueue), room: semaphore.NewWeighted(laneBytes), nodes: map[string]*parcel{}, fresh: map[id.Conversation][]string{}}
 }
 
 func laneOf(n uint64) int { return int(timeline.Key{ID: n}.Hash() >> 32 % bus.Lanes) }
 
 // put waits for room.
 func (l *lane) put(ctx context.Context, b *batch) error {
+	if err := l.room.Acquire(ctx, b.room()); err != nil {
+		return err
+	}
 	select {
 	case l.batches <- b:
 		return nil
 	case <-ctx.Done():
+		l.room.Release(b.room())
 		return ctx.Err()
 	}
 }
 
 // offer drops the batch where there is no room.
 func (l *lane) offer(b *batch) {
+	if !l.room.TryAcquire(b.room()) {
+		return
+	}
 	select {
 	case l.batches <- b:
 	default:
+		l.room.Release(b.room())
 	}
 }
+
+// room that a batch takes in a lane: where it is more than there is, it waits alone.
+func (b *batch) room() int64 { return int64(min(b.bytes, laneBytes)) }
 
 // A round is what is posted and sent as one. It is bounded by batches, and, so that memory is, by posts and bytes.
 const (
@@ -105,6 +118,7 @@ func (l *lane) run(ctx context.Context) {
 
 // take takes a batch's items into the round, and does the round when it is full; false when ctx ended first.
 func (l *lane) take(ctx context.Context, b *batch) bool {
+	l.room.Release(b.room())
 	if b.abandoned.Load() {
 		b.finish()
 		return true

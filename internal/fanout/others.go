@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/bus"
@@ -47,6 +48,7 @@ type other struct {
 	worker  *Worker
 	node    string
 	batches chan *batch
+	bytes   atomic.Int64 // of batches; added to under others.mu
 
 	// Of its goroutine alone, reused from one time to the next:
 	targets []message.Target
@@ -67,7 +69,7 @@ func (o *others) put(nodes []string, b *batch) error {
 		return timeline.ErrClosed
 	}
 	for _, n := range nodes {
-		if t := o.to[n]; t != nil && len(t.batches) == cap(t.batches) {
+		if t := o.to[n]; t != nil && !t.room(b) {
 			return errFull
 		}
 	}
@@ -79,9 +81,22 @@ func (o *others) put(nodes []string, b *batch) error {
 			ctx := o.ctx
 			o.wait.Go(func() { t.run(ctx) })
 		}
+		t.bytes.Add(int64(b.bytes))
 		t.batches <- b // there is room: only here is it filled, under mu
 	}
 	return nil
+}
+
+// room tells whether there is any for a batch: for one that is larger than all room, where nothing waits.
+func (t *other) room(b *batch) bool {
+	waits := t.bytes.Load()
+	return len(t.batches) < cap(t.batches) && (waits == 0 || waits+int64(b.bytes) <= laneBytes)
+}
+
+// next notes that a batch waits no longer.
+func (t *other) next(b *batch) *batch {
+	t.bytes.Add(int64(-b.bytes))
+	return b
 }
 
 // leave takes an idle node out, unless a batch came just now.
@@ -107,10 +122,10 @@ func (t *other) run(ctx context.Context) {
 				return
 			}
 		case b := <-t.batches:
-			batches := []*batch{b}
+			batches := []*batch{t.next(b)}
 			parcels := t.pack(nil, b)
 			for len(parcels) < 2 && len(batches) < together && len(t.batches) > 0 {
-				b := <-t.batches
+				b := t.next(<-t.batches)
 				batches, parcels = append(batches, b), t.pack(parcels, b)
 			}
 			if !t.send(ctx, batches, parcels) {
@@ -281,7 +296,7 @@ func (w *Worker) given(ctx context.Context, data []byte) []byte {
 	}
 	ctx, cancel := context.WithTimeout(ctx, postTime)
 	defer cancel()
-	b := &batch{items: items, given: &given{}, done: make(chan struct{})}
+	b := &batch{items: items, bytes: len(data), given: &given{}, done: make(chan struct{})}
 	b.left.Store(bus.Lanes)
 	for _, l := range w.lanes { // wherever the users are now
 		if l.put(ctx, b) != nil {
@@ -313,7 +328,7 @@ func (w *Worker) heard(data []byte) {
 	if errors.Is(err, message.ErrDelivery) {
 		w.deps.Logger.Error("part of what another node told cannot be read", "error", err)
 	}
-	b := &batch{items: items}
+	b := &batch{items: items, bytes: len(data)}
 	b.left.Store(bus.Lanes)
 	for _, l := range w.lanes {
 		l.offer(b)
