@@ -3,8 +3,9 @@
 //
 // It owns two tables in the records' database. A node beats: it moves a number in its row about once a second, and sees in the
 // same transaction the others' numbers and who has what. A node whose number has not moved for Patience, by the watcher's own
-// monotonic clock, is dead to the watcher, and its parts are taken; a node that could not beat gives its parts up well before.
-// No clocks are compared. Parts are spread evenly, and few move when a node comes or goes; they are taken by compare-and-set.
+// monotonic clock, is dead to the watcher, and its parts are taken; a node that could not beat gives its parts up well before,
+// whether the database answers or not. No clocks are compared. Parts are spread evenly, and few move when a node comes or goes; they
+// are taken by compare-and-set.
 //
 // Whoever is paused at the wrong moment may believe for a while that it still has a part. So who works a part must be fenced
 // by the store that it writes to (timeline.Log.Take): two for a moment do no harm, they only get in each other's way.
@@ -185,7 +186,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 		s.store = &alone{}
 		return s, nil
 	}
-	s.store = records{deps.DB}
+	s.store = promptly(records{deps.DB})
 	if err := deps.DB.Migrate(ctx, "cluster", steps); err != nil {
 		return nil, err
 	}

@@ -21,10 +21,14 @@ type table struct {
 	parts   map[part]holding
 	agreed  int
 	away    map[string]bool // nodes that cannot reach it
+	back    *sync.Cond      // on mu: one of them can again
+	stuck   int             // calls that were
 }
 
 func newTable() *table {
-	return &table{members: map[string]member{}, parts: map[part]holding{}, away: map[string]bool{}}
+	t := &table{members: map[string]member{}, parts: map[part]holding{}, away: map[string]bool{}}
+	t.back = sync.NewCond(&t.mu)
+	return t
 }
 
 // at is the table as a node reaches it.
@@ -35,19 +39,25 @@ type at struct {
 
 var errAway = errors.New("the store cannot be reached")
 
-func (a at) reach(ctx context.Context) error {
+// reach waits for the store as over a cable that was pulled out, whatever the caller's time. What was under way is lost, or does its work
+// when the cable is in again.
+func (a at) reach() error {
 	a.mu.Lock()
-	away := a.away[a.node]
-	a.mu.Unlock()
-	if away {
-		<-ctx.Done() // as a cable that was pulled out: one learns of it by waiting
+	defer a.mu.Unlock()
+	if !a.away[a.node] {
+		return nil
+	}
+	for a.away[a.node] {
+		a.back.Wait()
+	}
+	if a.stuck++; a.stuck%2 == 0 {
 		return errAway
 	}
 	return nil
 }
 
-func (a at) beat(ctx context.Context, m member, first bool) (state, error) {
-	if err := a.reach(ctx); err != nil {
+func (a at) beat(_ context.Context, m member, first bool) (state, error) {
+	if err := a.reach(); err != nil {
 		return state{}, err
 	}
 	a.mu.Lock()
@@ -64,8 +74,8 @@ func (a at) state() state {
 	return state{maps.Clone(a.members), maps.Clone(a.parts), a.agreed}
 }
 
-func (a at) peek(ctx context.Context) (state, error) {
-	if err := a.reach(ctx); err != nil {
+func (a at) peek(context.Context) (state, error) {
+	if err := a.reach(); err != nil {
 		return state{}, err
 	}
 	a.mu.Lock()
@@ -73,8 +83,8 @@ func (a at) peek(ctx context.Context) (state, error) {
 	return a.state(), nil
 }
 
-func (a at) agree(ctx context.Context, protocol int) (bool, error) {
-	if err := a.reach(ctx); err != nil {
+func (a at) agree(_ context.Context, protocol int) (bool, error) {
+	if err := a.reach(); err != nil {
 		return false, err
 	}
 	a.mu.Lock()
@@ -91,8 +101,8 @@ func (a at) agree(ctx context.Context, protocol int) (bool, error) {
 	return true, nil
 }
 
-func (a at) apply(ctx context.Context, changes []change) ([]bool, error) {
-	if err := a.reach(ctx); err != nil {
+func (a at) apply(_ context.Context, changes []change) ([]bool, error) {
+	if err := a.reach(); err != nil {
 		return nil, err
 	}
 	a.mu.Lock()
@@ -106,8 +116,8 @@ func (a at) apply(ctx context.Context, changes []change) ([]bool, error) {
 	return made, nil
 }
 
-func (a at) leave(ctx context.Context, m member) error {
-	if err := a.reach(ctx); err != nil {
+func (a at) leave(_ context.Context, m member) error {
+	if err := a.reach(); err != nil {
 		return err
 	}
 	a.mu.Lock()
@@ -124,8 +134,8 @@ func (a at) leave(ctx context.Context, m member) error {
 	return nil
 }
 
-func (a at) forget(ctx context.Context, dead []member) error {
-	if err := a.reach(ctx); err != nil {
+func (a at) forget(_ context.Context, dead []member) error {
+	if err := a.reach(); err != nil {
 		return err
 	}
 	a.mu.Lock()
@@ -196,7 +206,7 @@ func (w *world) joinAs(v Version) error {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	s.store = at{w.table, name}
+	s.store = promptly(at{w.table, name})
 	if err := s.meet(w.t.Context()); err != nil {
 		return err
 	}
@@ -222,6 +232,18 @@ func (w *world) stop(name string) {
 func (w *world) reach(name string, can bool) {
 	w.table.mu.Lock()
 	w.table.away[name] = !can
+	w.table.back.Broadcast()
+	w.table.mu.Unlock()
+}
+
+// end stops all nodes, and lets go what is under way of those that were stopped.
+func (w *world) end() {
+	for name := range w.nodes {
+		w.stop(name)
+	}
+	w.table.mu.Lock()
+	clear(w.table.away)
+	w.table.back.Broadcast()
 	w.table.mu.Unlock()
 }
 
@@ -291,9 +313,7 @@ func TestOneNodeAtATime(t *testing.T) {
 			if len(w.table.members) != len(w.nodes) {
 				t.Errorf("seed %d: the rows of %d nodes are there; %d live", seed, len(w.table.members), len(w.nodes))
 			}
-			for n := range w.nodes {
-				w.stop(n)
-			}
+			w.end()
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			if len(w.works) != 0 {
@@ -328,9 +348,7 @@ func TestNobodyIsMovedForNothing(t *testing.T) {
 		if moved := w.begins - before; moved > testParts/2 {
 			t.Errorf("%d of %d parts moved for one node more", moved, testParts)
 		}
-		for n := range w.nodes {
-			w.stop(n)
-		}
+		w.end()
 	})
 }
 
@@ -369,9 +387,7 @@ func TestNobodyDiesOfAnOutage(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		w.settled()
-		for n := range w.nodes {
-			w.stop(n)
-		}
+		w.end()
 	})
 }
 
@@ -436,7 +452,7 @@ func TestASecondOfOneName(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.store = at{shared, "same"}
+			s.store = promptly(at{shared, "same"})
 			done := make(chan error, 1)
 			go func() { done <- s.Run(ctx) }()
 			return done

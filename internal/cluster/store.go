@@ -22,12 +22,12 @@ var steps = []string{
 	`CREATE TABLE cluster_places (kind TEXT PRIMARY KEY, place TEXT NOT NULL)`,
 }
 
-// records is the store in the records' database.
+// records is the store in the records' database. What it writes is apart from the rooms' writers: who waits for them is dead to the others.
 type records struct{ db *sqldb.DB }
 
 func (r records) beat(ctx context.Context, m member, first bool) (state, error) {
 	var s state
-	err := r.db.Write(ctx, func(tx *sql.Tx) error {
+	err := r.db.WriteApart(ctx, func(tx *sql.Tx) error {
 		s = state{members: map[string]member{}, parts: map[part]holding{}}
 		if err := put(ctx, tx, m, first); err != nil {
 			return err
@@ -39,6 +39,20 @@ func (r records) beat(ctx context.Context, m member, first bool) (state, error) 
 
 // put writes a node's row. The last process that came with a name has it.
 func put(ctx context.Context, tx *sql.Tx, m member, first bool) error {
+	if !first {
+		done, err := tx.ExecContext(ctx, `UPDATE cluster_nodes SET beat = $3 WHERE name = $1 AND incarnation = $2`, m.Name, int64(m.incarnation), int64(m.beat))
+		if err != nil {
+			return err
+		}
+		if n, err := done.RowsAffected(); err != nil || n > 0 {
+			return err
+		}
+	}
+	// It comes, or comes back after it was forgotten. Who agrees looks at all rows and changes this one, so that of two the later sees the
+	// earlier: either this row is seen there, or here what was agreed.
+	if _, err := tx.ExecContext(ctx, `UPDATE cluster_agreed SET protocol = protocol WHERE id = 1`); err != nil {
+		return err
+	}
 	insert := `INSERT INTO cluster_nodes (name, incarnation, beat, since, address, build, speaks, understands, idle) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (name) DO UPDATE SET `
 	row := []any{m.Name, int64(m.incarnation), int64(m.beat), m.Since, m.Address, m.Release, m.Speaks, m.Understands, m.Idle}
@@ -92,17 +106,17 @@ func (s *state) read(ctx context.Context, tx *sql.Tx) error {
 }
 
 func (r records) peek(ctx context.Context) (s state, err error) {
-	err = r.db.Write(ctx, func(tx *sql.Tx) error { // from the primary
+	err = r.db.WriteApart(ctx, func(tx *sql.Tx) error { // from the primary
 		s = state{members: map[string]member{}, parts: map[part]holding{}}
 		return s.read(ctx, tx)
 	})
 	return s, err
 }
 
-// agree looks at the rows in the transaction that moves the protocol. Transactions are serializable: a node of an older release
-// that joins meanwhile either is seen here, or sees what was agreed.
+// agree looks at the rows in the transaction that moves the protocol. A node of an older release that joins meanwhile either is seen here,
+// or sees what was agreed: see put.
 func (r records) agree(ctx context.Context, protocol int) (made bool, err error) {
-	err = r.db.Write(ctx, func(tx *sql.Tx) error {
+	err = r.db.WriteApart(ctx, func(tx *sql.Tx) error {
 		done, err := tx.ExecContext(ctx, `UPDATE cluster_agreed SET protocol = $1 WHERE id = 1 AND protocol < $1
 			AND NOT EXISTS (SELECT 1 FROM cluster_nodes WHERE speaks < $1)`, protocol)
 		if err != nil {
@@ -126,7 +140,7 @@ func (r records) apply(ctx context.Context, changes []change) (made []bool, err 
 		rows = append(rows, fmt.Sprintf("($%d, $%d, $%d, $%d)", n+1, n+2, n+3, n+4))
 		args = append(args, c.kind, c.number, c.to, int64(c.term+1))
 	}
-	err = r.db.Write(ctx, func(tx *sql.Tx) error {
+	err = r.db.WriteApart(ctx, func(tx *sql.Tx) error {
 		made = make([]bool, len(changes))
 		found, err := tx.QueryContext(ctx, `INSERT INTO cluster_parts (kind, number, node, term) VALUES `+strings.Join(rows, ", ")+`
 			ON CONFLICT (kind, number) DO UPDATE SET node = excluded.node, term = excluded.term WHERE cluster_parts.term = excluded.term - 1
@@ -148,7 +162,7 @@ func (r records) apply(ctx context.Context, changes []change) (made []bool, err 
 }
 
 func (r records) leave(ctx context.Context, m member) error {
-	return r.db.Write(ctx, func(tx *sql.Tx) error {
+	return r.db.WriteApart(ctx, func(tx *sql.Tx) error {
 		done, err := tx.ExecContext(ctx, `DELETE FROM cluster_nodes WHERE name = $1 AND incarnation = $2`, m.Name, int64(m.incarnation))
 		if err != nil {
 			return err
@@ -165,7 +179,7 @@ func (r records) forget(ctx context.Context, dead []member) error {
 	if len(dead) == 0 {
 		return nil
 	}
-	return r.db.Write(ctx, func(tx *sql.Tx) error {
+	return r.db.WriteApart(ctx, func(tx *sql.Tx) error {
 		for _, m := range dead {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM cluster_nodes WHERE name = $1 AND incarnation = $2 AND beat = $3`, m.Name, int64(m.incarnation), int64(m.beat)); err != nil {
 				return err

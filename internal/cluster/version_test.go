@@ -29,9 +29,7 @@ func bubble(t *testing.T, test func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, table: newTable(), nodes: map[string]*actor{}, works: map[int]string{}}
 		test(w)
-		for name := range w.nodes {
-			w.stop(name)
-		}
+		w.end()
 	})
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/sqldb/pglink"
@@ -50,15 +52,22 @@ func (d *DB) run() {
 }
 
 func (d *DB) commit(jobs []*job) {
-	alone := slices.ContainsFunc(jobs, func(j *job) bool { return j.alone })
+	must := slices.ContainsFunc(jobs, func(j *job) bool { return j.alone })
+	alone, crowded := must, false
 	for met := 0; len(jobs) > 0; {
 		broke, err := d.transact(jobs, alone)
 		if err == nil {
 			return
 		}
-		if isConflict(err) && met < tries { // nothing of it is stored: all go again, and see what the other has stored
+		if again := isConflict(err) || alone && broke == nil && isCrowded(err); again && met < tries {
+			// Nothing of it is stored: all go again, and see what the other has stored.
 			met++
-			alone = true // else another that is faster could be first again and again
+			crowded = crowded || !isConflict(err)
+			// Alone, or another that is faster could be first again and again. Where one of the others does not end, as a node that is
+			// paused, nobody could write while this one waits for it: so it tries its luck beside them.
+			if alone = must || !crowded; crowded {
+				time.Sleep(rand.N(time.Duration(met) * 10 * time.Millisecond)) // so that those who meet do not meet again
+			}
 			continue
 		}
 		// One whose own time is over is no sign of a database that is away, though it looks like one.
@@ -132,7 +141,7 @@ func (d *DB) transact(jobs []*job, alone bool) (broke *job, err error) {
 		}
 		return j, failure
 	}
-	return nil, d.end(tx, link)
+	return nil, d.end(tx, link, d.patience)
 }
 
 // leave gives a connection back, or ends one that cannot be trusted further.

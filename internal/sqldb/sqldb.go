@@ -28,6 +28,8 @@ import (
 // DB is an open database.
 type DB struct {
 	writer, reader *sql.DB
+	apart          *sql.DB       // of WriteApart; nil where it is Write
+	turn           chan struct{} // has room for the one that uses apart
 	dialect        dialect
 	patience       time.Duration  // with a commit
 	closers        []func() error // of what else there is
@@ -141,9 +143,17 @@ var errClosed = &errs.Error{Kind: errs.Unavailable, Reason: "closing", Message: 
 
 // Close ends the writers that wait, and closes the database.
 func (d *DB) Close() error {
-	d.once.Do(func() { close(d.stop) })
+	d.once.Do(func() {
+		close(d.stop)
+		if d.apart != nil {
+			d.turn <- struct{}{} // for good
+		}
+	})
 	<-d.ended
 	err := errors.Join(d.reader.Close(), d.writer.Close())
+	if d.apart != nil {
+		err = errors.Join(err, d.apart.Close())
+	}
 	for _, close := range d.closers {
 		err = errors.Join(err, close())
 	}
