@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -60,6 +63,7 @@ type replicas struct {
 // replica is a server that follows the primary. Its position may go back when it starts again, so connections to it are taken only from
 // where it was seen.
 type replica struct {
+	where string // for the log
 	fence *pglink.Fence
 	db    *sql.DB
 	at    *question
@@ -91,7 +95,9 @@ func (d *DB) openReplicas(fence *pglink.Fence, o Options) error {
 		err = d.reader.QueryRowContext(ctx, `SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::BIGINT`).Scan(&at)
 		return at, err
 	}}
+	trying, stop := context.WithCancel(context.Background())
 	d.closers = append(d.closers, func() error {
+		stop()
 		d.replicas.asking.Wait()
 		var err error
 		for _, r := range d.replicas.all {
@@ -105,8 +111,20 @@ func (d *DB) openReplicas(fence *pglink.Fence, o Options) error {
 			return err
 		}
 		d.replicas.all = append(d.replicas.all, r)
+		d.replicas.asking.Go(func() { r.try(trying, o.Logger) })
 	}
 	return nil
+}
+
+// try tells the operator, once, of a replica that cannot be used when the node starts: reads go to the primary, and nobody would notice.
+func (r *replica) try(ctx context.Context, logger *slog.Logger) {
+	c, err := r.db.Conn(ctx)
+	if err == nil {
+		err = c.Close()
+	}
+	if err != nil && ctx.Err() == nil {
+		logger.Warn("a replica cannot be read from; the primary is, until it can", "replica", r.where, "error", err)
+	}
 }
 
 func openReplica(where string, fence *pglink.Fence, o Options, asking *sync.WaitGroup) (*replica, error) {
@@ -117,7 +135,7 @@ func openReplica(where string, fence *pglink.Fence, o Options, asking *sync.Wait
 	config.RuntimeParams["default_transaction_read_only"] = "on"
 	config.RuntimeParams["statement_timeout"] = fmt.Sprint(transactionLimit.Milliseconds())
 	config.ConnectTimeout = o.Lag + time.Second
-	r := &replica{fence: fence, pause: o.Lag}
+	r := &replica{where: net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))), fence: fence, pause: o.Lag}
 	// The server that a connection leads to may be another than the one that was asked, or have started again: it is asked itself.
 	config.ValidateConnect = nil
 	pglink.Keep(&config.Config)
@@ -162,7 +180,7 @@ func position(ctx context.Context, c *pgx.Conn, fence *pglink.Fence) (at uint64,
 	}
 	switch {
 	case !standby:
-		return 0, errs.New(errs.Unavailable, "storage", "the replica is none")
+		return 0, errs.New(errs.Unavailable, "storage", "the server takes writes, so it is no replica")
 	case !fence.Follows(system, timeline):
 		return 0, errs.New(errs.Unavailable, "storage", "the replica follows another server than the primary")
 	}

@@ -2,6 +2,8 @@ package sqldb_test
 
 import (
 	"context"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,5 +79,33 @@ func TestReadsFollowWrites(t *testing.T) {
 	}
 	if replica, got := from(t, late.Follow(ctx)); replica || got < writes+2 {
 		t.Errorf("a replica that was promoted: %v, %d shown", replica, got)
+	}
+}
+
+// lines of a log.
+type lines chan string
+
+func (l lines) Write(b []byte) (int, error) {
+	l <- string(b)
+	return len(b), nil
+}
+
+// TestReplicasThatAreNone: the log says at the start which cannot be read from, and why.
+func TestReplicasThatAreNone(t *testing.T) {
+	t.Parallel()
+	p := sqltest.PairOf(t, sqltest.PairOptions{Listen: "127.0.0.1"})
+	log := make(lines, 100)
+	numbers(t, p.URL, sqldb.Options{Replicas: []string{p.Standby().URL, p.Primary().URL, "postgres://rialto@127.0.0.1:1/postgres"}, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	said := ""
+	for late := time.After(time.Minute); !strings.Contains(said, "it is no replica") || !strings.Contains(said, "replica=127.0.0.1:1 "); {
+		select {
+		case line := <-log:
+			said += line
+		case <-late:
+			t.Fatalf("the log says: %s", said)
+		}
+	}
+	if n := strings.Count(said, "cannot be read from"); n != 2 {
+		t.Errorf("%d replicas are none: %s", n, said)
 	}
 }
