@@ -150,8 +150,5 @@ func (l *Log) commit(k timeline.Key, batch []*timeline.Append) {
 	for _, a := range batch {
 		a.Done(a)
 	}
-	if f.claim != nil && !f.used && err == nil {
-		f.abandon(ctx)
-	}
-	f.claim.end(f.carried, f.attempt != nil)
+	f.end(ctx, err)
 }

@@ -356,3 +356,12 @@ func (f *forming) abandon(ctx context.Context) {
 	}
 	claim.finish(nil)
 }
+
+// end has the record's listener told. What was given up may still be stored, also where a look found nothing: one that was sent to a
+// node of the store that is held begins when that one goes on.
+func (f *forming) end(ctx context.Context, err error) {
+	if f.claim != nil && !f.used && err == nil {
+		f.abandon(ctx)
+	}
+	f.claim.end(f.carried, err != nil)
+}

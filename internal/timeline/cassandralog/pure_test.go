@@ -1,6 +1,9 @@
 package cassandralog
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -83,4 +86,30 @@ func TestWhole(t *testing.T) {
 			r.Fatalf("without the one at %d: %+v of %+v, %+v", i, lost, at, s)
 		}
 	})
+}
+
+// TestWhatWasGivenUpIsNotTold: a batch that timed out, and was not there when its log looked, may still be stored, by a node of the store
+// that had it and was held. Its record is told of as if it had no entries only where that cannot be.
+func TestWhatWasGivenUpIsNotTold(t *testing.T) {
+	var told []uint64
+	l := &Log{options: Options{Listener: func(commits []timeline.Commit) { told = append(told, commits[0].Record) }}}
+	r := newRecorder(l, 0)
+	for i, end := range []struct {
+		used    bool
+		attempt *attempt
+		err     error
+	}{
+		{used: true},
+		{attempt: &attempt{}, err: errors.New("nobody knows")},
+		{err: errors.New("it was looked for")},
+		{used: true, err: errors.New("a part was stored")},
+		{used: true},
+	} {
+		f := &forming{log: l, used: end.used, attempt: end.attempt, claim: newClaim(r, ref{}, 1)}
+		r.done(uint64(i+1), []*claim{f.claim})
+		f.end(context.Background(), end.err)
+	}
+	if got := fmt.Sprint(told); got != "[1 5]" {
+		t.Error(got)
+	}
 }
