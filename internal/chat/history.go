@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -44,7 +45,11 @@ func (s *Service) History(ctx context.Context, u id.User, r *chatv1.HistoryReque
 			if k := len(p.entries); k > 0 {
 				at = p.entries[k-1].Seq
 			}
-			return s.deps.Log.Read(ctx, key(c), at, n)
+			got, err := s.deps.Log.Read(ctx, key(c), at, n)
+			if errors.Is(err, timeline.ErrDamaged) {
+				return s.singly(ctx, c, at+1, n, 1)
+			}
+			return got, err
 		})
 	} else {
 		at := r.Before
@@ -55,7 +60,11 @@ func (s *Service) History(ctx context.Context, u id.User, r *chatv1.HistoryReque
 			if k := len(p.entries); k > 0 {
 				at = p.entries[k-1].Seq
 			}
-			return s.deps.Log.ReadBack(ctx, key(c), at, n)
+			got, err := s.deps.Log.ReadBack(ctx, key(c), at, n)
+			if errors.Is(err, timeline.ErrDamaged) {
+				return s.singly(ctx, c, at-1, n, -1)
+			}
+			return got, err
 		})
 		slices.Reverse(p.entries)
 	}
@@ -65,12 +74,42 @@ func (s *Service) History(ctx context.Context, u id.User, r *chatv1.HistoryReque
 	out := &chatv1.HistoryResponse{More: p.more}
 	for _, e := range p.entries {
 		m, err := View(c, &e)
-		if err != nil {
-			return nil, err
+		if err != nil { // also of what singly stands in for
+			out.Unreadable = append(out.Unreadable, e.Seq)
+			continue
 		}
 		out.Messages = append(out.Messages, m)
 	}
+	if len(out.Unreadable) > 0 {
+		s.deps.Logger.Error("entries of a history are damaged, and are left out: run rialto verify", "conversation", c, "entries", len(out.Unreadable), "first", out.Unreadable[0])
+	}
 	return out, nil
+}
+
+// singly reads n entries from a seq on, up or down, one by one, where some are damaged: for those it gives entries without a payload. From
+// the seq that no conversation has, downwards, it begins at the tail.
+func (s *Service) singly(ctx context.Context, c id.Conversation, seq uint64, n int, step int64) (entries []timeline.Entry, err error) {
+	tail, err := s.deps.Log.Tail(ctx, key(c))
+	if err != nil {
+		return nil, err
+	}
+	if step < 0 {
+		seq = min(seq, tail.Seq)
+	} else {
+		seq = max(seq, tail.Head)
+	}
+	for ; len(entries) < n && seq >= max(tail.Head, 1) && seq <= tail.Seq; seq += uint64(step) {
+		got, err := s.deps.Log.Get(ctx, []timeline.Ref{{Key: key(c), From: seq, To: seq}})
+		switch {
+		case err != nil && !errors.Is(err, timeline.ErrDamaged):
+			return nil, err
+		case err == nil && len(got) == 1:
+			entries = append(entries, got[0])
+		default:
+			entries = append(entries, timeline.Entry{Seq: seq})
+		}
+	}
+	return entries, nil
 }
 
 const (

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -206,30 +207,49 @@ func (s *Service) seqBefore(ctx context.Context, c id.Conversation, first uint64
 	lo, hi := max(first, tail.Head, 1)-1, tail.Seq // seq lo is before, hi+1 is not
 	for lo < hi {
 		mid := lo + (hi-lo+1)/2
-		entries, err := s.deps.Log.Get(ctx, []timeline.Ref{{Key: key(c), From: mid, To: mid}})
-		if err != nil {
-			return 0, err
+		probe := mid
+		at, head, err := s.timeAt(ctx, c, probe)
+		for errors.Is(err, timeline.ErrDamaged) && probe < hi && probe-mid < mostProbes { // what is before a later one is before as well
+			probe++
+			at, head, err = s.timeAt(ctx, c, probe)
 		}
-		if len(entries) == 0 {
-			now, err := s.deps.Log.Tail(ctx, key(c))
-			if err != nil {
-				return 0, err
-			}
-			if now.Head <= mid {
-				return 0, errDamaged
-			}
-			lo = min(now.Head-1, hi)
+		switch {
+		case errors.Is(err, timeline.ErrDamaged): // nobody knows: then it is not before
+			hi = mid - 1
+			continue
+		case err != nil:
+			return 0, err
+		case head != 0:
+			lo = min(head-1, hi)
 			continue
 		}
-		at, err := timeOf(&entries[0])
-		if err != nil {
-			return 0, errDamaged
-		}
 		if at < ms {
-			lo = mid
+			lo = probe
 		} else {
 			hi = mid - 1
 		}
 	}
 	return lo, nil
+}
+
+// mostProbes bounds the entries behind a damaged one that are read for one whose time is known.
+const mostProbes = 64
+
+// timeAt gives an entry's time, or the head that it is below.
+func (s *Service) timeAt(ctx context.Context, c id.Conversation, seq uint64) (ms int64, head uint64, err error) {
+	entries, err := s.deps.Log.Get(ctx, []timeline.Ref{{Key: key(c), From: seq, To: seq}})
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(entries) == 0 {
+		tail, err := s.deps.Log.Tail(ctx, key(c))
+		if err == nil && tail.Head <= seq {
+			err = errDamaged
+		}
+		return 0, tail.Head, err
+	}
+	if ms, err = timeOf(&entries[0]); err != nil {
+		err = errDamaged
+	}
+	return ms, 0, err
 }

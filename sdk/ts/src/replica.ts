@@ -428,7 +428,7 @@ export class Replica {
       const page = await this.deps.api.history({ conversation, after: BigInt(hole.first - 1), limit: 200 });
       const messages = page.messages.map(toMessage);
       this.takeHistory(conversation, messages);
-      const reached = messages.at(-1)?.seq ?? hole.last;
+      const reached = Math.max(messages.at(-1)?.seq ?? 0, Number(page.unreadable.at(-1) ?? 0)) || hole.last;
       log.void(hole.first, Math.min(hole.last, page.more ? reached : hole.last));
     }
   }

@@ -1984,7 +1984,9 @@ type HistoryResponse struct {
 	// Messages in rising seq order, whatever the direction.
 	Messages []*Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
 	// More: there is more in the direction asked for.
-	More          bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	More bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	// Unreadable are the seqs of this page that the server cannot read, since its store is damaged: show that one is missing there.
+	Unreadable    []uint64 `protobuf:"varint,3,rep,packed,name=unreadable,proto3" json:"unreadable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2031,6 +2033,13 @@ func (x *HistoryResponse) GetMore() bool {
 		return x.More
 	}
 	return false
+}
+
+func (x *HistoryResponse) GetUnreadable() []uint64 {
+	if x != nil {
+		return x.Unreadable
+	}
+	return nil
 }
 
 type MarkRequest struct {
@@ -3321,10 +3330,13 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\x06before\x18\x02 \x01(\x04R\x06before\x12\x14\n" +
 	"\x05after\x18\x03 \x01(\x04R\x05after\x12\x1b\n" +
 	"\atime_ms\x18\x04 \x01(\x03B\x020\x02R\x06timeMs\x12\x14\n" +
-	"\x05limit\x18\x05 \x01(\rR\x05limit\"Z\n" +
+	"\x05limit\x18\x05 \x01(\rR\x05limit\"z\n" +
 	"\x0fHistoryResponse\x123\n" +
 	"\bmessages\x18\x01 \x03(\v2\x17.rialto.chat.v1.MessageR\bmessages\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\bR\x04more\"u\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\x12\x1e\n" +
+	"\n" +
+	"unreadable\x18\x03 \x03(\x04R\n" +
+	"unreadable\"u\n" +
 	"\vMarkRequest\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12#\n" +
 	"\rdelivered_seq\x18\x02 \x01(\x04R\fdeliveredSeq\x12\x19\n" +
