@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -73,7 +74,8 @@ func (d *DB) commit(jobs []*job) {
 		// One whose own time is over is no sign of a database that is away, though it looks like one.
 		if failure := classify(err); broke == nil || errs.Is(failure, errs.Unavailable) && broke.ctx.Err() == nil {
 			for _, j := range jobs {
-				if j.err == nil {
+				// Also who was refused: by what another of them wrote, it may be, which is not stored.
+				if j.ctx.Err() == nil || j.err == nil {
 					j.err = failure
 				}
 			}
@@ -135,6 +137,10 @@ func (d *DB) transact(jobs []*job, alone bool) (broke *job, err error) {
 		err = orLost(link, err)
 		if j.err = classify(failure); err == nil {
 			continue
+		}
+		var gone *lost
+		if j.ctx.Err() == nil && errors.As(err, &gone) {
+			return nil, err // no fault of its own
 		}
 		if failure == nil {
 			failure, j.err = err, classify(err)
