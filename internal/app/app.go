@@ -191,7 +191,7 @@ func (h *House) rooms(ctx context.Context) (err error) {
 		h.presence.Begin(part)
 	}}
 	if h.config.Clustered() {
-		deps.Holder, deps.Lasts = h.holder, h.outbox.Lasts
+		deps.Holder, deps.Lasts, deps.Nodes = h.holder, h.outbox.Lasts, h.workers
 	}
 	h.fanout = fanout.New(deps)
 	carries := cluster.Work{Kind: carry, Parts: timeline.Partitions, Moved: h.presence.Moved, Begin: h.fanout.Begin, End: func(part int) {

@@ -128,7 +128,7 @@ func (h *House) join(ctx context.Context, works ...cluster.Work) (err error) {
 	}
 	set := h.config.Cluster
 	set.Node, set.Address, set.Idle = h.node, h.busAddress(), !h.config.Has(config.RoleWorker)
-	h.cluster, err = cluster.New(ctx, cluster.Deps{DB: shared, Logger: h.logger, Work: works, Met: h.met}, set)
+	h.cluster, err = cluster.New(ctx, cluster.Deps{DB: shared, Logger: h.logger, Work: works, Met: h.met, Cut: h.fanout.Cut}, set)
 	return err
 }
 
@@ -147,6 +147,16 @@ func (h *House) met(nodes []cluster.Node) {
 	if err := h.nats.Join(at); err != nil {
 		h.logger.Warn("the bus does not reach all nodes", "error", err)
 	}
+}
+
+// workers are the other nodes that may have partitions.
+func (h *House) workers() (names []string) {
+	for _, n := range h.cluster.Nodes() {
+		if n.Name != h.node && !n.Idle {
+			names = append(names, n.Name)
+		}
+	}
+	return names
 }
 
 // holder of a partition, as this node saw it last.
@@ -190,6 +200,7 @@ func (h *House) partitions(such func(node string) bool) float64 {
 // measureNodes registers the figures of the cluster.
 func (h *House) measureNodes() {
 	telemetry.Gauge(h.registry, "nodes", "Nodes that live, as this one sees it.", func() float64 { return float64(len(h.cluster.Nodes())) })
+	telemetry.Gauge(h.registry, "nodes_cut_off", "Nodes that live, and have not answered this one on the bus for some seconds.", func() float64 { return float64(len(h.fanout.Cut())) })
 	telemetry.Gauge(h.registry, "partitions_held", "Partitions that some node works; below all of them, messages wait.", h.held)
 	telemetry.Gauge(h.registry, "partitions", "Partitions that this node works.", h.own)
 	telemetry.Gauge(h.registry, "presence_users", "Users who are online, on any node, and whose presence this node keeps.", func() float64 { return float64(h.presence.HomeUsers()) })

@@ -4,8 +4,8 @@
 // It owns two tables in the records' database. A node beats: it moves a number in its row about once a second, and sees in the
 // same transaction the others' numbers and who has what. A node whose number has not moved for Patience, by the watcher's own
 // monotonic clock, is dead to the watcher, and its parts are taken; a node that could not beat gives its parts up well before,
-// whether the database answers or not. No clocks are compared. Parts are spread evenly, and few move when a node comes or goes; they
-// are taken by compare-and-set.
+// whether the database answers or not. No clocks are compared. Of nodes that beat and do not reach each other on the bus only some have
+// parts (together). Parts are spread evenly, and few move when a node comes or goes; they are taken by compare-and-set.
 //
 // Whoever is paused at the wrong moment may believe for a while that it still has a part. So who works a part must be fenced
 // by the store that it writes to (timeline.Log.Take): two for a moment do no harm, they only get in each other's way.
@@ -22,6 +22,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -62,6 +63,8 @@ type Deps struct {
 	// Met is called by Run with the nodes that live, this one among them, when they are others than before; it must not block. May
 	// be nil.
 	Met func(nodes []Node)
+	// Cut gives the nodes that this one does not reach on the bus, though they may live; it must not block. May be nil.
+	Cut func() []string
 }
 
 // Config of a node's place among others; the zero value is the documented default.
@@ -109,6 +112,7 @@ type member struct {
 	Node
 	incarnation uint64
 	beat        uint64
+	cut         string // nodes that it does not reach, with spaces between; unsaid of an earlier release
 }
 
 // holding says who has a part.
@@ -246,6 +250,9 @@ func (s *Service) round(ctx context.Context, first bool) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	s.me.beat++
+	if s.deps.Cut != nil {
+		s.me.cut = strings.Join(s.deps.Cut(), " ")
+	}
 	now, err := s.store.beat(ctx, s.me, first)
 	if err != nil {
 		return err
@@ -302,6 +309,7 @@ func (s *Service) look(now state, at time.Time) (live []string, dead []member) {
 func (s *Service) spread(ctx context.Context, now state, live []string) error {
 	var changes []change
 	workers := slices.DeleteFunc(slices.Clone(live), func(name string) bool { return now.members[name].Idle })
+	workers = together(workers, now.members)
 	for _, w := range s.deps.Work {
 		for number, belongs := range spread(w.Kind, w.Parts, workers) {
 			p := part{w.Kind, number}

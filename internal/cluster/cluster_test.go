@@ -156,7 +156,8 @@ type world struct {
 	idle  bool // the next to join takes no parts
 	named int
 
-	mu     sync.Mutex // guards works
+	mu     sync.Mutex          // guards the rest
+	cut    map[string][]string // whom a node does not reach on the bus
 	works  map[int]string
 	begins int
 }
@@ -202,7 +203,12 @@ func (w *world) joinAs(v Version) error {
 		}}
 	a := &actor{done: make(chan struct{})}
 	met := func(nodes []Node) { a.met = nodes }
-	s, err := New(w.t.Context(), Deps{Work: []Work{work}, Met: met, Logger: slog.New(slog.DiscardHandler)}, Config{Node: name, Address: name + ":1", Idle: w.idle, Version: v})
+	cut := func() []string {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.cut[name]
+	}
+	s, err := New(w.t.Context(), Deps{Work: []Work{work}, Met: met, Cut: cut, Logger: slog.New(slog.DiscardHandler)}, Config{Node: name, Address: name + ":1", Idle: w.idle, Version: v})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ var steps = []string{
 	`INSERT INTO cluster_agreed (id, protocol) VALUES (1, 0)`,
 	`ALTER TABLE cluster_nodes ADD COLUMN idle BOOLEAN NOT NULL DEFAULT FALSE`,
 	`CREATE TABLE cluster_places (kind TEXT PRIMARY KEY, place TEXT NOT NULL)`,
+	`ALTER TABLE cluster_nodes ADD COLUMN cut TEXT NOT NULL DEFAULT '?'`,
 }
 
 // records is the store in the records' database. What it writes is apart from the rooms' writers: who waits for them is dead to the others.
@@ -40,7 +41,7 @@ func (r records) beat(ctx context.Context, m member, first bool) (state, error) 
 // put writes a node's row. The last process that came with a name has it.
 func put(ctx context.Context, tx *sql.Tx, m member, first bool) error {
 	if !first {
-		done, err := tx.ExecContext(ctx, `UPDATE cluster_nodes SET beat = $3 WHERE name = $1 AND incarnation = $2`, m.Name, int64(m.incarnation), int64(m.beat))
+		done, err := tx.ExecContext(ctx, `UPDATE cluster_nodes SET beat = $3, cut = $4 WHERE name = $1 AND incarnation = $2`, m.Name, int64(m.incarnation), int64(m.beat), m.cut)
 		if err != nil {
 			return err
 		}
@@ -53,14 +54,14 @@ func put(ctx context.Context, tx *sql.Tx, m member, first bool) error {
 	if _, err := tx.ExecContext(ctx, `UPDATE cluster_agreed SET protocol = protocol WHERE id = 1`); err != nil {
 		return err
 	}
-	insert := `INSERT INTO cluster_nodes (name, incarnation, beat, since, address, build, speaks, understands, idle) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+	insert := `INSERT INTO cluster_nodes (name, incarnation, beat, since, address, build, speaks, understands, idle, cut) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 		ON CONFLICT (name) DO UPDATE SET `
-	row := []any{m.Name, int64(m.incarnation), int64(m.beat), m.Since, m.Address, m.Release, m.Speaks, m.Understands, m.Idle}
+	row := []any{m.Name, int64(m.incarnation), int64(m.beat), m.Since, m.Address, m.Release, m.Speaks, m.Understands, m.Idle, m.cut}
 	if first {
-		_, err := tx.ExecContext(ctx, insert+`incarnation = $2, beat = $3, since = $4, address = $5, build = $6, speaks = $7, understands = $8, idle = $9`, row...)
+		_, err := tx.ExecContext(ctx, insert+`incarnation = $2, beat = $3, since = $4, address = $5, build = $6, speaks = $7, understands = $8, idle = $9, cut = $10`, row...)
 		return err
 	}
-	done, err := tx.ExecContext(ctx, insert+`beat = $3 WHERE cluster_nodes.incarnation = $2`, row...)
+	done, err := tx.ExecContext(ctx, insert+`beat = $3, cut = $10 WHERE cluster_nodes.incarnation = $2`, row...)
 	if err != nil {
 		return err
 	}
@@ -71,14 +72,14 @@ func put(ctx context.Context, tx *sql.Tx, m member, first bool) error {
 }
 
 func (s *state) read(ctx context.Context, tx *sql.Tx) error {
-	nodes, err := tx.QueryContext(ctx, `SELECT name, incarnation, beat, since, address, build, speaks, understands, idle FROM cluster_nodes`)
+	nodes, err := tx.QueryContext(ctx, `SELECT name, incarnation, beat, since, address, build, speaks, understands, idle, cut FROM cluster_nodes`)
 	if err != nil {
 		return err
 	}
 	defer nodes.Close()
 	for nodes.Next() {
 		var m member
-		if err := nodes.Scan(&m.Name, &m.incarnation, &m.beat, &m.Since, &m.Address, &m.Release, &m.Speaks, &m.Understands, &m.Idle); err != nil {
+		if err := nodes.Scan(&m.Name, &m.incarnation, &m.beat, &m.Since, &m.Address, &m.Release, &m.Speaks, &m.Understands, &m.Idle, &m.cut); err != nil {
 			return err
 		}
 		s.members[m.Name] = m

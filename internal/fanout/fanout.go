@@ -13,7 +13,7 @@
 // Where there are several nodes, a partition is carried by the node that has it (Begin, End), which has its users' inboxes as well.
 // What is carried for users of other nodes is given to those, and done when they have stored it; while partitions move, what was
 // given to the wrong node waits, and all for those users behind it, so that each user's stream stays in order. What another node
-// appended is told on the bus, and else found in the log, which is read every second.
+// appended is told on the bus, and else found in the log, which is read every second. Nodes ask each other whether they are reached (Cut).
 //
 // It touches timeline, bus, and chat, inbox and presence by small interfaces. All methods may be called from many goroutines.
 package fanout
@@ -71,6 +71,8 @@ type Deps struct {
 	// has all that it was told to begin.
 	Node   string
 	Holder func(partition uint16) string
+	// Nodes gives the other nodes that live and may have partitions; nil where there are none.
+	Nodes func() []string
 	// Taken is called when a partition was taken in the log, each time: from then on nobody else delivers what is in its users'
 	// streams. It is not called after End. It must not block, nor call the worker; may be nil.
 	Taken func(partition int)
@@ -88,6 +90,7 @@ type Worker struct {
 	flight   flight
 	strays   strays
 	telling  telling
+	reach    reach
 	carried  atomic.Uint64
 	unknown  atomic.Uint64
 	aside    atomic.Uint64
@@ -175,6 +178,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		group.Go(func() { l.run(ctx) })
 	}
 	group.Go(func() { w.runTelling(ctx) })
+	group.Go(func() { w.askAround(ctx) })
 	group.Wait()
 	return nil
 }

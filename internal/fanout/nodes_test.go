@@ -72,6 +72,7 @@ type workers struct {
 	shared  *fence
 	held    []*[timeline.Partitions]atomic.Pointer[string]
 	stops   []func()
+	cut     atomic.Bool                                 // nodes reach none but themselves on the bus
 	lasts   func(context.Context, string) (bool, error) // asked by all; nil: every turn lasts
 }
 
@@ -93,8 +94,11 @@ func newWorkers(t *testing.T, n int) *workers {
 			held[p].Store(new(string))
 		}
 		w.names, w.held = append(w.names, name), append(w.held, held)
-		w.workers = append(w.workers, fanout.New(fanout.Deps{Log: fenced{shared, name}, Chat: w.chat, Presence: places{}, Bus: &bustest.Lossy{Bus: w.bus, Lose: func() bool { return lost.Add(1)%7 == 3 }},
+		w.workers = append(w.workers, fanout.New(fanout.Deps{Log: fenced{shared, name}, Chat: w.chat, Presence: places{}, Bus: cutOff{&bustest.Lossy{Bus: w.bus, Lose: func() bool { return lost.Add(1)%7 == 3 }}, name, &w.cut},
 			Logger: slog.New(slog.DiscardHandler), Node: name, Holder: func(p uint16) string { return *held[p].Load() },
+			Nodes: func() []string {
+				return slices.DeleteFunc(slices.Clone(w.names), func(n string) bool { return n == name })
+			},
 			Lasts: func(ctx context.Context, turn string) (bool, error) { return w.lasts(ctx, turn) }}))
 	}
 	for _, worker := range w.workers {

@@ -289,6 +289,9 @@ func (w *Worker) listen(ctx context.Context) (stop func(), err error) {
 
 // given stores what another node carried for this node's users, and answers when it is.
 func (w *Worker) given(ctx context.Context, data []byte) []byte {
+	if len(data) == 0 { // it asks whether this node is reached
+		return []byte{answered}
+	}
 	items, err := w.unpack(data)
 	if err != nil { // not even what can be read is stored: it all comes again, until this node can, or the users are another's
 		w.deps.Logger.Error("what another node gave cannot be read", "error", err)
