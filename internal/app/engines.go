@@ -66,6 +66,17 @@ func (h *House) places(ctx context.Context) error {
 	if err == nil && all != mine {
 		err = fmt.Errorf("the messages of this database are in %s, and this node is configured for %s: give it the settings that the other nodes have, or another database", all, mine)
 	}
+	if err != nil {
+		return err
+	}
+	mine = "a server in each node"
+	if h.config.Bus.URL != "" {
+		mine = fmt.Sprintf("an external one (prefix %s)", cmp.Or(h.config.Bus.Prefix, "rialto"))
+	}
+	if all, err = cluster.Place(ctx, h.db, "bus", mine); err == nil && all != mine {
+		h.logger.Warn("this node's bus is not that of other nodes, which do not hear it: give all nodes the same bus.url and bus.prefix; where all have changed: DELETE FROM cluster_places WHERE kind = 'bus'",
+			"theirs", all, "this_nodes", mine)
+	}
 	if err != nil || !h.config.Has(config.RoleAPI) && !h.config.Has(config.RoleWorker) { // who has no use for files
 		return err
 	}

@@ -54,7 +54,7 @@ func TestAHouseOnPostgreSQL(t *testing.T) {
 }
 
 // TestNodesThatAreConfiguredApart: one that would keep its messages elsewhere than the others does not start, and one that keeps its files
-// elsewhere says so.
+// elsewhere, or has another bus, says so.
 func TestNodesThatAreConfiguredApart(t *testing.T) {
 	address := sqltest.Schema(t, sqltest.Postgres(t))
 	open(t, "postgres="+address, "node=door", "roles=gateway") // has no files
@@ -64,6 +64,10 @@ func TestNodesThatAreConfiguredApart(t *testing.T) {
 		t.Errorf("with other timelines: %v", err)
 	}
 	_, third := open(t, "postgres="+address, "node=third")
+	_, fourth := open(t, "postgres="+address, "node=fourth", "bus.url=nats://127.0.0.1:1")
+	if says := "this node's bus is not that of other nodes"; strings.Contains(third.String(), says) || !strings.Contains(fourth.String(), says) {
+		t.Errorf("with another bus: %s", fourth)
+	}
 	if says := "files are not where other nodes have theirs"; strings.Contains(first.String(), says) || !strings.Contains(third.String(), says) {
 		t.Errorf("with files of its own: %s", third)
 	}
