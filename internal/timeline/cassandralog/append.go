@@ -2,7 +2,9 @@ package cassandralog
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/timeline"
 )
@@ -16,7 +18,8 @@ const (
 // lines has the appends that wait, by conversation. A conversation's are stored by one goroutine at a time, batch after batch:
 // while one is under way the next forms.
 type lines struct {
-	log *Log
+	options *Options
+	commit  func(k timeline.Key, batch []*timeline.Append, until time.Time)
 
 	mu      sync.Mutex // guards all below
 	idle    sync.Cond  // running became 0; on mu
@@ -31,11 +34,16 @@ type lines struct {
 // line is one conversation's: in ready, or with a worker.
 type line struct {
 	key   timeline.Key
-	queue []*timeline.Append
+	queue []queued
+}
+
+type queued struct {
+	*timeline.Append
+	since time.Time
 }
 
 func (w *lines) begin(l *Log) {
-	w.log, w.lines = l, map[timeline.Key]*line{}
+	w.options, w.commit, w.lines = &l.options, l.commit, map[timeline.Key]*line{}
 	w.idle.L = &w.mu
 }
 
@@ -45,15 +53,16 @@ func (w *lines) Append(entries ...*timeline.Append) {
 	for _, a := range entries {
 		size += len(a.Payload)
 	}
+	now := time.Now()
 	w.mu.Lock()
 	err := timeline.ErrClosed
 	if !w.closed {
 		err = timeline.ErrBusy
-		o := &w.log.options
+		o := w.options
 		if w.waiting+len(entries) <= o.Queue && (w.size+size <= o.QueueBytes || w.waiting == 0) {
 			w.waiting, w.size = w.waiting+len(entries), w.size+size
 			for _, a := range entries {
-				w.add(a)
+				w.add(queued{a, now})
 			}
 			w.mu.Unlock()
 			return
@@ -67,13 +76,13 @@ func (w *lines) Append(entries ...*timeline.Append) {
 }
 
 // add puts an append into its line; the caller holds mu.
-func (w *lines) add(a *timeline.Append) {
+func (w *lines) add(a queued) {
 	n := w.lines[a.Key]
 	if n == nil {
 		n = &line{key: a.Key}
 		w.lines[a.Key] = n
 		w.ready = append(w.ready, n)
-		if w.running < w.log.options.Workers {
+		if w.running < w.options.Workers {
 			w.running++
 			go w.work()
 		}
@@ -87,17 +96,23 @@ func (w *lines) work() {
 	for len(w.ready) > 0 {
 		n := w.ready[0]
 		w.ready = w.ready[1:]
-		batch := n.take()
+		late, batch, until := n.take(time.Now(), w.options.Patience)
 		w.mu.Unlock()
 
 		size := 0
+		for _, a := range late {
+			size += len(a.Payload)
+		}
 		for _, a := range batch {
 			size += len(a.Payload)
 		}
-		w.log.commit(n.key, batch)
+		refuse(late)
+		if len(batch) > 0 {
+			w.commit(n.key, batch, until)
+		}
 
 		w.mu.Lock()
-		w.waiting, w.size = w.waiting-len(batch), w.size-size
+		w.waiting, w.size = w.waiting-len(late)-len(batch), w.size-size
 		if len(n.queue) > 0 {
 			w.ready = append(w.ready, n)
 		} else {
@@ -109,19 +124,40 @@ func (w *lines) work() {
 	w.mu.Unlock()
 }
 
-// take gives what goes into one batch.
-func (n *line) take() []*timeline.Append {
-	count, size := 0, 0
-	for count < len(n.queue) && count < batchEntries {
-		size += len(n.queue[count].Payload)
-		if count > 0 && size > batchBytes {
+// errLate is why an append was not tried: the store kept others waiting for so long.
+var errLate = errors.New("no worker came to it in time")
+
+// refuse answers appends that nobody tried to store.
+func refuse(late []*timeline.Append) {
+	for _, a := range late {
+		reset(a)
+		a.Err = errStore(errLate)
+		a.Done(a)
+	}
+}
+
+func reset(a *timeline.Append) {
+	a.Seq, a.Counted, a.Duplicate, a.Stored, a.Err = 0, 0, false, nil, nil
+}
+
+// take gives what has waited for longer than patience, which is too late: while the store is away, workers are few. Then what goes into
+// one batch, and until when it is tried: so none is answered later than after twice the patience.
+func (n *line) take(now time.Time, patience time.Duration) (late, batch []*timeline.Append, until time.Time) {
+	for len(late) < len(n.queue) && now.Sub(n.queue[len(late)].since) > patience {
+		late = append(late, n.queue[len(late)].Append)
+	}
+	n.queue = n.queue[len(late):]
+	size := 0
+	for len(batch) < len(n.queue) && len(batch) < batchEntries {
+		a := n.queue[len(batch)]
+		size += len(a.Payload)
+		if len(batch) > 0 && size > batchBytes {
 			break
 		}
-		count++
+		batch, until = append(batch, a.Append), a.since.Add(patience)
 	}
-	batch := n.queue[:count:count]
-	n.queue = n.queue[count:]
-	return batch
+	n.queue = n.queue[len(batch):]
+	return late, batch, until
 }
 
 func (w *lines) close() {
@@ -134,11 +170,11 @@ func (w *lines) close() {
 }
 
 // commit stores a batch of one conversation, sets every result and tells.
-func (l *Log) commit(k timeline.Key, batch []*timeline.Append) {
-	ctx, cancel := context.WithTimeout(l.ctx, l.options.Patience)
+func (l *Log) commit(k timeline.Key, batch []*timeline.Append, until time.Time) {
+	ctx, cancel := context.WithDeadline(l.ctx, until)
 	defer cancel()
 	for _, a := range batch {
-		a.Seq, a.Counted, a.Duplicate, a.Stored, a.Err = 0, 0, false, nil, nil
+		reset(a)
 	}
 	f := newForming(l, k, batch)
 	err := f.store(ctx)

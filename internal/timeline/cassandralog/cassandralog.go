@@ -60,7 +60,8 @@ type Options struct {
 	SegmentEntries, SegmentBytes int
 	// Workers bounds the conversations that are appended to at once; 0 is 128.
 	Workers int
-	// Patience with the store: an append that is not stored by then is answered with an error; 0 is 15 s.
+	// Patience with the store: an append that is not stored by then is answered with an error, after twice that at the latest, where
+	// others had the workers; 0 is 15 s.
 	Patience time.Duration
 	// VoidAfter so long a record without its entries is given up; 0 is 1 s.
 	VoidAfter time.Duration

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/timeline"
 	"pgregory.net/rapid"
@@ -112,4 +114,59 @@ func TestWhatWasGivenUpIsNotTold(t *testing.T) {
 	if got := fmt.Sprint(told); got != "[1 5]" {
 		t.Error(got)
 	}
+}
+
+// TestNoAppendWaitsWithoutABound: while the store is away each batch takes a worker for as long as the log has patience. With many more
+// conversations than workers all are answered all the same, in order, and as soon as it is back all that comes is stored.
+func TestNoAppendWaitsWithoutABound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, away := &Log{options: Options{Workers: 2, Patience: 15 * time.Second, Queue: 1000, QueueBytes: 1000}}, true
+		l.lines.begin(l)
+		l.lines.commit = func(_ timeline.Key, batch []*timeline.Append, until time.Time) {
+			if away {
+				time.Sleep(time.Until(until))
+			}
+			for _, a := range batch {
+				if a.Seq = 1; away {
+					a.Err = errStore(nil)
+				}
+				a.Done(a)
+			}
+		}
+		began, answered, last := time.Now(), make(chan *timeline.Append, 1000), map[timeline.Key]int{}
+		send := func() {
+			for n := 1; n <= 3; n++ {
+				for id := range uint64(100) {
+					l.Append(&timeline.Append{Key: timeline.Key{Kind: timeline.Conversation, ID: id}, Payload: []byte{0}, Context: n, Done: func(a *timeline.Append) { answered <- a }})
+				}
+			}
+		}
+		wait := func(stored bool) {
+			t.Helper()
+			clear(last)
+			for range 300 {
+				a := <-answered
+				if n := a.Context.(int); n != last[a.Key]+1 {
+					t.Errorf("%v: %d after %d", a.Key, n, last[a.Key])
+				}
+				last[a.Key]++
+				if stored != (a.Err == nil) {
+					t.Errorf("%+v", a)
+				}
+			}
+		}
+		send()
+		wait(false)
+		if d := time.Since(began); d > 2*l.options.Patience {
+			t.Errorf("they waited %v", d)
+		}
+		synctest.Wait()
+		away = false
+		send()
+		wait(true)
+		l.lines.close()
+		if l.waiting != 0 || l.size != 0 || len(l.lines.lines) != 0 {
+			t.Errorf("%d wait, of %d bytes, in %d lines", l.waiting, l.size, len(l.lines.lines))
+		}
+	})
 }
