@@ -160,7 +160,7 @@ func TestWhoWaitsForASilentNodeAsksAnother(t *testing.T) {
 			}
 			time.Sleep(2 * shunFor)
 		}
-		if err := once(t.Context(), takes(time.Second, time.Hour, time.Hour)); err != nil || s.shuns(hosts[0]) {
+		if err := once(t.Context(), takes((silentLooks-2)*lookEvery+1, time.Hour, time.Hour)); err != nil || s.shuns(hosts[0]) {
 			t.Errorf("it answers again: %v", err)
 		}
 	})
