@@ -15,28 +15,48 @@ type cache struct {
 	known map[timeline.Key]*known
 	// counters that devices are said to have.
 	counters map[device]uint64
-	most     int
+	// pasts are what devices had counted to in a key's segments.
+	pasts map[countedIn]past
+	// most of each of these maps.
+	most int
 }
 
 type known struct {
 	firsts []uint64
 	state  state // version 0: not known
-	// past counters of devices, in the segments below pastOf.
-	past   map[device]uint64
-	pastOf uint64
+}
+
+type countedIn struct {
+	key    timeline.Key
+	device device
+}
+
+type past struct {
+	below   uint64 // the segments below this one
+	highest uint64
+}
+
+func newCache(most int) cache {
+	return cache{known: map[timeline.Key]*known{}, counters: map[device]uint64{}, pasts: map[countedIn]past{}, most: most}
+}
+
+// thin halves a map that is full.
+func thin[K comparable, V any](m map[K]V, most int) {
+	if len(m) < most {
+		return
+	}
+	for k := range m {
+		if delete(m, k); len(m) <= most/2 {
+			return
+		}
+	}
 }
 
 // of gives what is known of a key; the caller holds mu.
 func (c *cache) of(k timeline.Key) *known {
 	n := c.known[k]
 	if n == nil {
-		if len(c.known) >= c.most {
-			for other := range c.known {
-				if delete(c.known, other); len(c.known) <= c.most/2 {
-					break
-				}
-			}
-		}
+		thin(c.known, c.most)
 		n = &known{}
 		c.known[k] = n
 	}
@@ -84,30 +104,20 @@ func (c *cache) counter(d device) uint64 {
 func (c *cache) setCounter(d device, counter uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.counters) >= c.most {
-		clear(c.counters)
-	}
+	thin(c.counters, c.most)
 	c.counters[d] = max(c.counters[d], counter)
 }
 
 func (c *cache) past(k timeline.Key, segment uint64, d device) (highest uint64, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if n := c.known[k]; n != nil && n.pastOf == segment {
-		highest, ok = n.past[d]
-	}
-	return highest, ok
+	p, ok := c.pasts[countedIn{k, d}]
+	return p.highest, ok && p.below == segment
 }
-
-// pastDevices bounds the devices whose past counters are kept of a conversation.
-const pastDevices = 1000
 
 func (c *cache) setPast(k timeline.Key, segment uint64, d device, highest uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := c.of(k)
-	if n.pastOf != segment || len(n.past) >= pastDevices {
-		n.past, n.pastOf = map[device]uint64{}, segment
-	}
-	n.past[d] = highest
+	thin(c.pasts, c.most)
+	c.pasts[countedIn{k, d}] = past{segment, highest}
 }

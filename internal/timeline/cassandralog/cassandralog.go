@@ -125,7 +125,7 @@ var _ timeline.Log = (*Log)(nil)
 // Open connects to a cluster, makes the tables where they are not there, and checks its settings.
 func Open(ctx context.Context, options Options) (*Log, error) {
 	options.defaults()
-	l := &Log{options: options, cache: cache{known: map[timeline.Key]*known{}, counters: map[device]uint64{}, most: cachedKeys}}
+	l := &Log{options: options, cache: newCache(cachedKeys)}
 	l.lines.begin(l)
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	session, policy, err := connect(ctx, options)

@@ -170,3 +170,30 @@ func TestNoAppendWaitsWithoutABound(t *testing.T) {
 		}
 	})
 }
+
+// TestTheCacheIsBounded: many devices in many conversations leave no more in it than it may have, and what is in it is right.
+func TestTheCacheIsBounded(t *testing.T) {
+	const most = 64
+	c := newCache(most)
+	for id := range uint64(100) {
+		k := timeline.Key{Kind: timeline.Conversation, ID: id}
+		for n := range uint64(10) {
+			d := device{id, n}
+			c.setState(k, state{version: n + 1})
+			c.setCounter(d, n)
+			c.setPast(k, n, d, 10*id+n)
+			if highest, ok := c.past(k, n, d); !ok || highest != 10*id+n || c.counter(d) != n || c.state(k).version != n+1 {
+				t.Fatalf("%d in conversation %d: %d %v", n, id, highest, ok)
+			}
+			if _, ok := c.past(k, n+1, d); ok {
+				t.Fatal("it tells of a segment that nobody looked into")
+			}
+			if len(c.pasts) > most || len(c.counters) > most || len(c.known) > most {
+				t.Fatalf("%d, %d and %d", len(c.pasts), len(c.counters), len(c.known))
+			}
+		}
+	}
+	if len(c.pasts) < most/2 {
+		t.Errorf("%d are kept", len(c.pasts))
+	}
+}

@@ -15,7 +15,7 @@ type View struct{ log *Log }
 func OpenView(ctx context.Context, options Options) (*View, error) {
 	options.defaults()
 	options.view = true
-	l := &Log{options: options, cache: cache{known: map[timeline.Key]*known{}, counters: map[device]uint64{}, most: cachedKeys}}
+	l := &Log{options: options, cache: newCache(cachedKeys)}
 	session, _, err := connect(ctx, options)
 	if err != nil {
 		return nil, fmt.Errorf("timelines in Cassandra: %w", err)
