@@ -95,7 +95,7 @@ mutant "look at the access version of any time" $pg/commit.go 's/u\.if_access = 
 mutant "send again what may be stored" $pg/session.go 's/^\t\t\tstored = \&left.*$/\t\t\t_ = stored/' 'AnswerIsLost' $pg
 mutant "let a transaction come late" $pg/commit.go 's/ AND NOT ended FOR UPDATE/ FOR UPDATE/' 'AnswerIsLost' $pg
 mutant "post in an old term" $pg/post.go 's/ AND t\.term = u\.term$/ AND t.term >= u.term/' 'OldTerm' $pg
-mutant "take a partition while one posts" $pg/post.go 's/ORDER BY t\.partition FOR SHARE OF t\)/ORDER BY t.partition)/' 'OldTerm' $pg
+mutant "take a partition while one posts" $pg/post.go 's/ORDER BY t\.partition FOR SHARE OF t$/ORDER BY t.partition/' 'OldTerm' $pg
 mutant "commit without a sync" internal/sqldb/pglink/pglink.go 's/"synchronous_commit": +"on"/"synchronous_commit": "off"/' 'Durable' $pg
 
 # Counters: no number twice, none back.
