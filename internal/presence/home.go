@@ -89,7 +89,7 @@ func (s *Service) forget(sh *shard, partition int) {
 			continue
 		}
 		if p.leaving && p.gone() {
-			s.left = append(s.left, lastActive{u, int64(p.active.Load()) * 1000})
+			s.left = append(s.left, lastActive{user: u, ms: s.wall(p.active.Load())})
 		}
 		p.away = nil
 		if p.gone() && !p.leaving {
@@ -216,7 +216,7 @@ func (s *Service) put(node string, e entry) (fresh bool) {
 	if p == nil {
 		if !e.on && (e.out || e.age >= s.grace()) {
 			if e.age < 2*s.grace() {
-				s.left = append(s.left, lastActive{u, int64(active) * 1000})
+				s.left = append(s.left, lastActive{user: u, ms: s.wall(active)})
 			}
 			return false
 		}
@@ -305,7 +305,7 @@ func (s *Service) look(u id.User, registers map[string]*register) sight {
 			}
 		}
 	}
-	return sight{online: true, ms: int64(active) * 1000}
+	return sight{online: true, ms: s.wall(active)}
 }
 
 // Followers gives the nodes on which connections follow a large conversation, where this node is its home. The slice is shared.

@@ -2,6 +2,7 @@ package presence_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,7 +17,6 @@ import (
 	"github.com/rialto-im/rialto/internal/bus"
 	"github.com/rialto-im/rialto/internal/bus/bustest"
 	"github.com/rialto-im/rialto/internal/bus/membus"
-	"github.com/rialto-im/rialto/internal/clock"
 	"github.com/rialto-im/rialto/internal/errs"
 	"github.com/rialto-im/rialto/internal/id"
 	"github.com/rialto-im/rialto/internal/presence"
@@ -82,7 +82,7 @@ func (m *members) join(name string) *member {
 		Recheck: func(p int) { n.rechecks[p].Add(1) }}
 	var err error
 	n.Service, err = presence.New(m.t.Context(), presence.Deps{DB: m.db, Friends: n.friends, Hides: n.hides, Transient: n.transient,
-		Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler), Node: name, Cluster: c}, presence.Config{})
+		Clock: &n.clock, Logger: slog.New(slog.DiscardHandler), Node: name, Cluster: c}, presence.Config{})
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -513,6 +513,54 @@ func TestManyAreToldInSeveralAnnouncements(t *testing.T) {
 		}
 		if b.status(m.t, 2, 1) != online || c.status(m.t, 2, 5) != online || c.Online() != 0 || a.Online() != users {
 			m.t.Errorf("%d and %d are here", a.Online(), c.Online())
+		}
+	})
+}
+
+// TestAHomesClockIsSet: it forgets nobody.
+func TestAHomesClockIsSet(t *testing.T) {
+	gather(t, reliable, func(m *members) {
+		a, b := m.join("a"), m.join("b")
+		for p := range partitions {
+			m.move(p, "a", true)
+		}
+		b.connect(1)
+		pass(15 * time.Second)
+		a.clock.set(time.Hour)
+		for range 30 {
+			pass(100 * time.Millisecond)
+			if got := a.Locate(1); !slices.Equal(got, []string{"b"}) {
+				t.Fatalf("the user is on %v", got)
+			}
+		}
+	})
+}
+
+// TestADeadNodeIsForgottenWhileTheDatabaseHangs: though times of last activity wait for it.
+func TestADeadNodeIsForgottenWhileTheDatabaseHangs(t *testing.T) {
+	gather(t, reliable, func(m *members) {
+		a, b := m.join("a"), m.join("b")
+		for p := range partitions {
+			m.move(p, "a", true)
+		}
+		a.connect(1)
+		b.connect(2)
+		pass(15 * time.Second)
+		release, held := make(chan struct{}), make(chan error, 1)
+		go func() { held <- m.db.Write(context.Background(), func(*sql.Tx) error { <-release; return nil }) }()
+		a.disconnect(1)
+		pass(35 * time.Second)
+		m.kill("b")
+		pass(5 * time.Second)
+		if got := a.Locate(2); len(got) != 0 {
+			t.Errorf("the user is on %v", got)
+		}
+		close(release)
+		<-held // it took too long, or not
+		pass(2 * time.Second)
+		list, err := a.Get(t.Context(), 1, []id.User{1})
+		if err != nil || list[0].LastActiveMs == 0 {
+			t.Errorf("%v, %v", list, err)
 		}
 	})
 }

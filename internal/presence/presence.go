@@ -76,6 +76,7 @@ type Service struct {
 	deps   Deps
 	config Config
 	here   []string // this node, as Locate gives it
+	began  time.Time
 	shards [shardCount]shard
 	sets   sets
 	parts  []*part // of the partitions; none where no other node is
@@ -138,6 +139,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	}
 	s := &Service{deps: deps, config: config, here: []string{deps.Node}, watchers: map[id.User]map[id.Session]*watcher{}, watched: map[id.Session][]id.User{}, changed: map[id.User]bool{},
 		seen: map[id.User]sight{}, follows: map[id.Conversation]bool{}, sets: sets{own: deps.Node}}
+	s.began = time.Now().Add(-time.Duration(deps.Clock.Now().Nanosecond())) // where a second of the wall clock begins
 	for i := range s.shards {
 		s.shards[i].persons = map[id.User]*person{}
 	}
@@ -174,7 +176,16 @@ func (s *Service) Connected(c id.Caller) {
 	}
 }
 
-func (s *Service) now() uint32 { return uint32(s.deps.Clock.Now().Unix()) }
+// began is the second at which counting begins: long after 0, so that there are seconds before it.
+const began = 1 << 24
+
+// now is a second of the room's own counting, which does not follow the wall clock when that is set.
+func (s *Service) now() uint32 { return began + uint32(time.Since(s.began)/time.Second) }
+
+// wall gives the wall clock's milliseconds of one of the room's seconds.
+func (s *Service) wall(second uint32) int64 {
+	return (s.deps.Clock.Now().Unix() - int64(s.now()) + int64(second)) * 1000
+}
 
 func (s *Service) grace() uint32 { return uint32(s.config.Grace.Seconds()) }
 

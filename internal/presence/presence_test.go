@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,6 +39,7 @@ type push struct {
 
 // world is a presence room whose users are all friends but for those in apart.
 type world struct {
+	clock settable
 	*presence.Service
 	db *sqldb.DB
 
@@ -95,6 +97,13 @@ func (w *world) fail(err error) {
 	w.failing = err
 }
 
+// settable is a wall clock that somebody sets.
+type settable struct{ ahead atomic.Int64 }
+
+func (c *settable) Now() time.Time { return time.Now().Round(0).Add(time.Duration(c.ahead.Load())) }
+
+func (c *settable) set(by time.Duration) { c.ahead.Add(int64(by)) }
+
 // bubble runs a test in faked time, with the room running.
 func bubble(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
@@ -115,7 +124,7 @@ func open(t *testing.T, path string) (*world, func()) {
 	}
 	w := &world{db: db, apart: map[id.User]bool{}, hidden: map[id.User]bool{}}
 	w.Service, err = presence.New(ctx, presence.Deps{DB: db, Friends: w.friends, Hides: w.hides, Transient: w.transient,
-		Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler), Node: "node-1"}, presence.Config{})
+		Clock: &w.clock, Logger: slog.New(slog.DiscardHandler), Node: "node-1"}, presence.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,6 +171,25 @@ func (w *world) watch(t *testing.T, c id.Caller, users ...id.User) []*presencev1
 		t.Fatal(err)
 	}
 	return list
+}
+
+// TestTheClockIsSetBack: who left is offline after their grace all the same, and when they were there is told by the clock of now.
+func TestTheClockIsSetBack(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		one := caller(1, 10)
+		w.Connected(one)
+		w.clock.set(-time.Hour)
+		w.Disconnected(one)
+		at := w.clock.Now()
+		pass(32 * time.Second)
+		list, err := w.Get(t.Context(), 2, []id.User{1})
+		if err != nil || list[0].Status != offline {
+			t.Errorf("%v, %v", list, err)
+		}
+		if got := time.UnixMilli(list[0].LastActiveMs); got.After(at) || got.Before(at.Add(-2*time.Second)) {
+			t.Errorf("last active at %v, not %v", got, at)
+		}
+	})
 }
 
 func TestABrokenConnectionShowsAfterItsGrace(t *testing.T) {

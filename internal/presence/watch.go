@@ -47,7 +47,7 @@ func (s *Service) see(ctx context.Context, by id.User, users []id.User) ([]*pres
 		return nil, err
 	}
 	for n, u := range visible {
-		if list[at[n]], err = s.show(ctx, u, sights[n]); err != nil {
+		if list[at[n]], err = s.presence(ctx, u, sights[n]); err != nil {
 			return nil, err
 		}
 	}
@@ -66,8 +66,8 @@ func (s *Service) may(ctx context.Context, by, u id.User) (bool, error) {
 	return !hides, err
 }
 
-// show gives a user's presence to those who may see it.
-func (s *Service) show(ctx context.Context, u id.User, is sight) (*presencev1.Presence, error) {
+// presence gives a user's to those who may see it.
+func (s *Service) presence(ctx context.Context, u id.User, is sight) (*presencev1.Presence, error) {
 	v := &presencev1.Presence{User: uint64(u), Status: presencev1.Status_STATUS_OFFLINE}
 	if is.online {
 		v.Status, v.LastActiveMs = presencev1.Status_STATUS_ONLINE, is.ms
@@ -152,50 +152,46 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	defer deaf()
 	var group sync.WaitGroup
-	defer group.Wait()
 	for _, p := range s.parts {
 		group.Go(func() { s.announcing(ctx, p) })
 	}
 	if s.parts != nil {
 		group.Go(func() { s.asking(ctx) })
 	}
+	keeper, pushes := newKeeper(s), make(chan struct{}, 1)
+	group.Go(func() { keeper.run(ctx) })
+	group.Go(func() { s.pushing(ctx, pushes) })
 	tick := time.NewTicker(s.config.Every)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
 			s.lookAround()
-			s.expire(ctx)
+			keeper.keep(s.expire(), s.config.Every/2)
 			s.tellWatchers()
-			s.push(ctx)
+			poke(pushes)
 		case <-ctx.Done():
-			s.keep(context.WithoutCancel(ctx), s.everybody())
+			group.Wait()
+			keeper.end(context.WithoutCancel(ctx), s.everybody())
 			return nil
 		}
 	}
 }
 
-// lastActive of a user.
-type lastActive struct {
-	user id.User
-	ms   int64
-}
-
-func (s *Service) everybody() []lastActive {
-	var list []lastActive
-	for i := range s.shards {
-		sh := &s.shards[i]
-		sh.mu.RLock()
-		for u, p := range sh.persons {
-			list = append(list, lastActive{u, int64(p.active.Load()) * 1000})
+// pushing asks the database, so it does nothing else.
+func (s *Service) pushing(ctx context.Context, now <-chan struct{}) {
+	for {
+		select {
+		case <-now:
+			s.push(ctx)
+		case <-ctx.Done():
+			return
 		}
-		sh.mu.RUnlock()
 	}
-	return list
 }
 
 // expire takes out those whose grace is over.
-func (s *Service) expire(ctx context.Context) {
+func (s *Service) expire() []lastActive {
 	now := s.now()
 	s.mu.Lock()
 	left, gone := s.left, []lastActive(nil)
@@ -209,7 +205,7 @@ func (s *Service) expire(ctx context.Context) {
 		case !p.gone(): // came back
 			p.leaving = false
 		case (p.out || p.until <= now) && s.told(u):
-			gone = append(gone, lastActive{u, int64(p.active.Load()) * 1000})
+			gone = append(gone, lastActive{user: u, ms: s.wall(p.active.Load()), show: true})
 			delete(sh.persons, u)
 		default:
 			kept = append(kept, u)
@@ -221,10 +217,7 @@ func (s *Service) expire(ctx context.Context) {
 	if s.parts != nil { // of others it is kept by their home
 		gone = slices.DeleteFunc(gone, func(g lastActive) bool { return s.part(uint64(g.user)).home.lives() == 0 })
 	}
-	s.keep(ctx, append(left, gone...)) // before others ask for it
-	for _, g := range gone {
-		s.change(g.user, false)
-	}
+	return append(left, gone...)
 }
 
 // told tells whether a user's home knows that they have left.
@@ -236,26 +229,6 @@ func (s *Service) told(u id.User) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return !e.waits(key{aboutUser, uint64(u)})
-}
-
-// together bounds the rows of one transaction.
-const together = 500
-
-// keep stores when users were last active.
-func (s *Service) keep(ctx context.Context, list []lastActive) {
-	for some := range slices.Chunk(list, together) {
-		err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-			for _, l := range some {
-				if _, err := tx.ExecContext(ctx, `INSERT INTO last_active (owner, ms) VALUES ($1, $2) ON CONFLICT (owner) DO UPDATE SET ms = CASE WHEN last_active.ms < $2 THEN $2 ELSE last_active.ms END`, int64(l.user), l.ms); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil && ctx.Err() == nil {
-			s.deps.Logger.Warn("times of last activity were lost", "users", len(some), "error", err)
-		}
-	}
 }
 
 // push tells watchers what changed in what they may see.
@@ -292,7 +265,7 @@ func (s *Service) tell(ctx context.Context, u id.User, all bool, frames map[id.U
 		}
 		return nil // what the home tells brings this again
 	}
-	now, err := s.show(ctx, u, is)
+	now, err := s.presence(ctx, u, is)
 	if err != nil {
 		return err
 	}
