@@ -116,8 +116,12 @@ func (m *members) nodes() []string {
 
 // kill ends a node without a word to the others.
 func (m *members) kill(name string) {
-	n := m.live[name]
-	n.stop()
+	m.live[name].stop()
+	m.lose(name)
+}
+
+// lose has the others know that a node is gone.
+func (m *members) lose(name string) {
 	delete(m.live, name)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -550,15 +554,18 @@ func TestADeadNodeIsForgottenWhileTheDatabaseHangs(t *testing.T) {
 		go func() { held <- m.db.Write(context.Background(), func(*sql.Tx) error { <-release; return nil }) }()
 		a.disconnect(1)
 		pass(35 * time.Second)
-		m.kill("b")
+		m.lose("b")
+		stopped := make(chan struct{})
+		go func() { b.stop(); close(stopped) }() // it waits for the database as well
 		pass(5 * time.Second)
 		if got := a.Locate(2); len(got) != 0 {
 			t.Errorf("the user is on %v", got)
 		}
 		close(release)
 		<-held // it took too long, or not
+		<-stopped
 		pass(2 * time.Second)
-		list, err := a.Get(t.Context(), 1, []id.User{1})
+		list, err := a.Get(m.t.Context(), 1, []id.User{1})
 		if err != nil || list[0].LastActiveMs == 0 {
 			t.Errorf("%v, %v", list, err)
 		}
