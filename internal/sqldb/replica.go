@@ -68,8 +68,8 @@ type replica struct {
 	db    *sql.DB
 	at    *question
 	seen  atomic.Pointer[mark]
-	pause time.Duration // between two tries of one that is away, or behind
-	rest  atomic.Int64  // in ns since 1970, until when it is not asked
+	pause time.Duration             // between two tries of one that is away, or behind
+	rest  atomic.Pointer[time.Time] // until when it is not asked, by the monotonic clock; nil: never
 }
 
 // mark is where a replica was, while the primary was of a timeline: positions of two timelines cannot be compared.
@@ -191,7 +191,7 @@ func position(ctx context.Context, c *pgx.Conn, fence *pglink.Fence) (at uint64,
 // alone for a while.
 func (r *replica) reaches(ctx context.Context, since uint64) bool {
 	now := time.Now()
-	if now.UnixNano() < r.rest.Load() {
+	if rest := r.rest.Load(); rest != nil && now.Before(*rest) {
 		return false
 	}
 	if r.known() >= since {
@@ -209,9 +209,15 @@ func (r *replica) reaches(ctx context.Context, since uint64) bool {
 			case <-ctx.Done():
 			}
 		}
-		r.rest.Store(now.Add(r.pause).UnixNano())
+		r.leaveAlone(now)
 		return false
 	}
+}
+
+// leaveAlone a replica for its pause.
+func (r *replica) leaveAlone(from time.Time) {
+	until := from.Add(r.pause)
+	r.rest.Store(&until)
 }
 
 // following reads from a replica, and from the primary where that fails.
@@ -225,7 +231,7 @@ func (f *following) QueryContext(ctx context.Context, query string, args ...any)
 	if err == nil || ctx.Err() != nil {
 		return rows, err
 	}
-	f.replica.rest.Store(time.Now().Add(f.replica.pause).UnixNano())
+	f.replica.leaveAlone(time.Now())
 	return f.primary.QueryContext(ctx, query, args...)
 }
 

@@ -163,8 +163,8 @@ type Link struct {
 	ready       atomic.Bool // connected
 	sealed      atomic.Bool
 	unconfirmed atomic.Bool
-	mu          sync.Mutex   // held while until and the deadline of the connection change together
-	until       atomic.Int64 // in ns since 1970, when it ends in any case; 0: never
+	mu          sync.Mutex                // held while until and the deadline of the connection change together
+	until       atomic.Pointer[time.Time] // when it ends in any case; nil: never. It has the monotonic clock, which nobody sets
 }
 
 const key = "pglink"
@@ -214,16 +214,16 @@ func (l *Link) Deadline(in time.Duration) {
 func (l *Link) gone() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.conn.Conn().SetDeadline(time.Unix(0, l.until.Load())) != nil
+	return l.conn.Conn().SetDeadline(time.Time{}) != nil // it stays what it is: limited has it
 }
 
 func (l *Link) end(at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if at.IsZero() {
-		l.until.Store(0)
+		l.until.Store(nil)
 	} else {
-		l.until.Store(at.UnixNano())
+		l.until.Store(&at)
 	}
 	_ = l.conn.Conn().SetDeadline(at) // of a connection that ended: the next use says so
 }
@@ -268,9 +268,8 @@ type limited struct {
 }
 
 func (c *limited) within(t time.Time) time.Time {
-	until := c.link.until.Load()
-	if at := time.Unix(0, until); until != 0 && (t.IsZero() || t.After(at)) {
-		return at
+	if until := c.link.until.Load(); until != nil && (t.IsZero() || t.After(*until)) {
+		return *until
 	}
 	return t
 }
