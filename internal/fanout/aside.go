@@ -58,8 +58,11 @@ func (d *doubts) of(place timeline.Ref) *doubt {
 // believed tells whether a place is damaged for good.
 func (d *doubts) believed(key timeline.Key, at *doubt) bool {
 	last, lost := d.lost[key]
-	return lost && time.Since(last) < lostFor || at.tries >= doubtTries && time.Since(at.since) >= doubtTime
+	return lost && time.Since(last) < lostFor || at.lasts()
 }
+
+// lasts tells whether it was tried often and long enough.
+func (d *doubt) lasts() bool { return d.tries >= doubtTries && time.Since(d.since) >= doubtTime }
 
 // lose notes that a place of a conversation is set aside.
 func (d *doubts) lose(key timeline.Key) {

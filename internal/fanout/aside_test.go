@@ -24,6 +24,7 @@ type torn struct {
 	timeline.Log
 	entry  timeline.Ref
 	record atomic.Int64 // partition, -1: none
+	stream id.User      // whose stream takes nothing; 0: nobody's
 	mended atomic.Bool
 	hangs  atomic.Bool // where the first of a conversation is asked for alone
 }
@@ -44,6 +45,13 @@ func (l *torn) GetMost(ctx context.Context, refs []timeline.Ref, bytes int) ([]t
 		return nil, fmt.Errorf("%w", timeline.ErrDamaged)
 	}
 	return l.Log.GetMost(ctx, refs, bytes)
+}
+
+func (l *torn) Post(ctx context.Context, posts []timeline.Post) error {
+	if l.stream != 0 && !l.mended.Load() && slices.ContainsFunc(posts, func(p timeline.Post) bool { return p.Key == inbox(l.stream) }) {
+		return fmt.Errorf("%w", timeline.ErrDamaged)
+	}
+	return l.Log.Post(ctx, posts)
 }
 
 func (l *torn) Records(ctx context.Context, p uint16, after uint64, limit int) ([]timeline.Record, error) {
@@ -194,6 +202,54 @@ func damageIsSetAside(t *testing.T) {
 	asides([2]uint64{1, 2})
 	s.stop()
 	must(t, s.log.Close())
+}
+
+// A stream that is damaged itself takes nothing; all others go on, and what its user misses is not forgotten.
+func TestADamagedStreamKeepsNobodyWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, kept := &torn{stream: 2}, &shelf{fail: 2, at: map[timeline.Ref]string{}}
+		log.record.Store(-1)
+		s := newStage(t, func(l timeline.Listener) timeline.Log { log.Log = memlog.New(l); return log })
+		s.aside = kept
+		s.chat.of[1], s.chat.of[2], s.chat.of[3] = []id.User{1, 2}, []id.User{2}, []id.User{1, 3, 4, 5}
+		s.start()
+		for range 3 {
+			var done sync.WaitGroup
+			for c := id.Conversation(1); c <= 3; c++ {
+				s.append(c, textEntry("a"), &done)
+			}
+			done.Wait()
+			later()
+		}
+		count := func(want ...int) {
+			t.Helper()
+			for i, n := range want {
+				if got := len(s.inStream(id.User(i + 1))); got != n {
+					t.Errorf("user %d has got %d, not %d", i+1, got, n)
+				}
+			}
+		}
+		count(6, 0, 3, 3, 3)
+		if got := kept.all(); len(got) != 6 || s.worker.Load().SetAside() != 6 {
+			t.Errorf("set aside are %v", got)
+		}
+		// What is new comes as soon as the stream is mended, and what was missed when the partition is taken again.
+		log.mended.Store(true)
+		var done sync.WaitGroup
+		s.append(2, textEntry("a"), &done)
+		done.Wait()
+		later()
+		count(6, 1, 3, 3, 3)
+		s.stop()
+		s.start()
+		later()
+		count(9, 7, 3, 3, 3) // who had them has them twice: a device knows them by conversation and seq
+		if got := kept.all(); len(got) != 0 {
+			t.Errorf("set aside are %v", got)
+		}
+		s.stop()
+		must(t, s.log.Close())
+	})
 }
 
 // later lets time pass, in a test's bubble, for all that is tried again.

@@ -28,8 +28,10 @@ type lane struct {
 	arena []byte
 	bytes int    // of what tasks deliver, about
 	turn  string // in which what is posted was handed over
-	nodes map[string]*parcel
-	out   message.Delivery
+	// broken are the inboxes that could not be posted to, since they are damaged, until they could be.
+	broken map[timeline.Key]bool
+	nodes  map[string]*parcel
+	out    message.Delivery
 	// fresh are the nodes that this round tells to follow a conversation: presence does not know it yet.
 	fresh map[id.Conversation][]string
 }
@@ -48,7 +50,7 @@ type parcel struct {
 }
 
 func newLane(w *Worker, number int) *lane {
-	return &lane{worker: w, number: number, batches: make(chan *batch, laneQueue), room: semaphore.NewWeighted(laneBytes), nodes: map[string]*parcel{}, fresh: map[id.Conversation][]string{}}
+	return &lane{worker: w, number: number, batches: make(chan *batch, laneQueue), broken: map[timeline.Key]bool{}, room: semaphore.NewWeighted(laneBytes), nodes: map[string]*parcel{}, fresh: map[id.Conversation][]string{}}
 }
 
 func laneOf(n uint64) int { return int(timeline.Key{ID: n}.Hash() >> 32 % bus.Lanes) }
@@ -203,15 +205,16 @@ func (l *lane) post(ctx context.Context) bool {
 		l.refuse()
 		return true
 	}
-	if err != nil {
+	if err != nil || l.asideBroken(ctx) != nil {
 		return false
 	}
 	failpoint.Hit("inbox/after-post")
 	return true
 }
 
-// store posts until the log has taken it, or ctx ends, or another node has taken a partition of it.
-func (l *lane) store(ctx context.Context, posts []timeline.Post) error {
+// storeWhole posts until the log has taken it, or ctx ends, or another node has taken a partition of it, or an inbox looked damaged for
+// as long as at may take.
+func (l *lane) storeWhole(ctx context.Context, posts []timeline.Post, at *doubt) error {
 	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
 		err := l.try(ctx, posts)
 		if err == nil || errors.Is(err, timeline.ErrTaken) || errors.Is(err, errOver) {
@@ -219,6 +222,11 @@ func (l *lane) store(ctx context.Context, posts []timeline.Post) error {
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if errors.Is(err, timeline.ErrDamaged) {
+			if at.tries++; at.lasts() {
+				return err
+			}
 		}
 		l.worker.deps.Logger.Warn("inboxes wait for the store", "entries", len(posts), "error", err)
 		select {
@@ -238,20 +246,18 @@ func (l *lane) storeApart(ctx context.Context) error {
 	}
 	var lost [timeline.Partitions]bool
 	for p, indexes := range of {
-		posts := make([]timeline.Post, len(indexes))
-		for n, i := range indexes {
-			posts[n] = timeline.Post{Key: l.posts[i].Key, Payload: l.posts[i].Payload}
-		}
 		var err error
-		if len(posts) > 0 {
-			lost[p], err = l.storeHere(ctx, l.worker.part(p), posts)
+		if len(indexes) > 0 {
+			err = some(l.posts, indexes, func(posts []timeline.Post) (err error) {
+				lost[p], err = l.storeHere(ctx, l.worker.part(p), posts)
+				return err
+			})
 		}
 		if err != nil {
 			return err
 		}
-		for n, i := range indexes {
-			l.posts[i].Seq, l.posts[i].Prev = posts[n].Seq, posts[n].Prev
-			if lost[p] {
+		if lost[p] {
+			for _, i := range indexes {
 				l.posts[i].Seq = 0
 			}
 		}
