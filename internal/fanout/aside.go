@@ -129,6 +129,7 @@ type again struct {
 
 type asideGiven struct {
 	ref   timeline.Ref
+	puts  int64 // as it was listed: who cannot store it puts it again
 	batch *batch
 }
 
@@ -153,7 +154,7 @@ func (c *carrier) tryAside(ctx context.Context, p *part) {
 func (c *carrier) tryAsideNow(ctx context.Context, p *part, began time.Time) error {
 	w, a := c.worker, &p.aside
 	for len(a.given) > 0 && a.given[0].batch.left.Load() == 0 {
-		if err := w.deps.Aside.Drop(ctx, a.given[0].ref.Key, a.given[0].ref.From); err != nil {
+		if err := w.deps.Aside.Drop(ctx, a.given[0].ref.Key, a.given[0].ref.From, a.given[0].puts); err != nil {
 			return err
 		}
 		a.given = a.given[1:]
@@ -161,11 +162,11 @@ func (c *carrier) tryAsideNow(ctx context.Context, p *part, began time.Time) err
 	if a.done || len(a.given) > 0 {
 		return nil
 	}
-	refs, err := w.deps.Aside.List(ctx, p.partition, a.after, asideAtOnce)
+	refs, puts, err := w.deps.Aside.List(ctx, p.partition, a.after, asideAtOnce)
 	if err != nil {
 		return err
 	}
-	for _, r := range refs {
+	for i, r := range refs {
 		if time.Since(began) > turnTime {
 			return nil
 		}
@@ -176,7 +177,7 @@ func (c *carrier) tryAsideNow(ctx context.Context, p *part, began time.Time) err
 		case err != nil:
 			return err
 		default:
-			a.given = append(a.given, asideGiven{r, b})
+			a.given = append(a.given, asideGiven{r, puts[i], b})
 		}
 		a.after = r
 	}

@@ -16,26 +16,31 @@ import (
 // store posts as storeWhole does, but to inboxes that are damaged: their posts have no seq then. One that is known to be damaged is tried
 // alone, each time; where it is not known which is, once each is.
 func (l *lane) store(ctx context.Context, posts []timeline.Post) error {
-	if !slices.ContainsFunc(posts, l.isBroken) {
-		if err := l.storeWhole(ctx, posts, &doubt{since: time.Now()}); !errors.Is(err, timeline.ErrDamaged) {
-			return err
-		}
-	}
-	inboxes := map[timeline.Key][]int{} // their posts
+	inboxes, known := map[timeline.Key][]int(nil), map[timeline.Key]bool(nil) // their posts; those that were damaged before
 	var sound []int
-	for i := range posts {
-		inboxes[posts[i].Key] = append(inboxes[posts[i].Key], i)
-		if !l.isBroken(posts[i]) {
-			sound = append(sound, i)
+	if slices.ContainsFunc(posts, l.isBroken) {
+		inboxes, known = l.byInbox(posts)
+		for i := range posts {
+			if !known[posts[i].Key] {
+				sound = append(sound, i)
+			}
 		}
 	}
-	err := some(posts, sound, func(posts []timeline.Post) error { return l.storeWhole(ctx, posts, &doubt{since: time.Now()}) })
+	var err error
+	if known == nil {
+		err = l.storeWhole(ctx, posts, l.doubt())
+	} else {
+		err = some(posts, sound, func(posts []timeline.Post) error { return l.storeWhole(ctx, posts, l.doubt()) })
+	}
 	one := errors.Is(err, timeline.ErrDamaged) // at least, that was not known
-	if err != nil && !one {
+	if !one && (err != nil || known == nil) {
 		return err
 	}
+	if inboxes == nil {
+		inboxes, known = l.byInbox(posts)
+	}
 	for key, indexes := range inboxes {
-		if !one && !l.isBroken(posts[indexes[0]]) {
+		if !one && !known[key] {
 			continue // it is stored
 		}
 		err := some(posts, indexes, func(posts []timeline.Post) error {
@@ -51,9 +56,31 @@ func (l *lane) store(ctx context.Context, posts []timeline.Post) error {
 			return err
 		default:
 			delete(l.broken, key)
+			delete(l.missed, key)
 		}
 	}
 	return nil
+}
+
+// byInbox gives the indexes of each inbox's posts, and which are known to be damaged.
+func (l *lane) byInbox(posts []timeline.Post) (inboxes map[timeline.Key][]int, known map[timeline.Key]bool) {
+	inboxes, known = map[timeline.Key][]int{}, map[timeline.Key]bool{}
+	for i := range posts {
+		k := posts[i].Key
+		inboxes[k] = append(inboxes[k], i)
+		if l.broken[k] {
+			known[k] = true
+		}
+	}
+	return inboxes, known
+}
+
+// doubt is how long an inbox that looks damaged is waited for: not anew, where one was damaged a moment ago.
+func (l *lane) doubt() *doubt {
+	if !l.lost.IsZero() && time.Since(l.lost) < lostFor {
+		return &doubt{tries: doubtTries}
+	}
+	return &doubt{since: time.Now()}
 }
 
 // some has those posts stored that indexes name.
@@ -76,23 +103,27 @@ func (l *lane) isBroken(p timeline.Post) bool { return l.broken[p.Key] }
 
 // lose notes that an inbox is damaged.
 func (l *lane) lose(key timeline.Key, err error) {
-	if len(l.broken) >= mostLost {
+	if !l.broken[key] && len(l.broken) >= mostLost {
 		clear(l.broken)
 	}
-	l.broken[key] = true
+	l.broken[key], l.missed[key], l.lost = true, true, time.Now()
 	l.worker.deps.Logger.Error("a user's stream is damaged, and takes nothing: run rialto verify", "user", key.ID, "error", err)
 }
 
 // asideBroken sets aside what could not be posted, until it is or ctx ends.
 func (l *lane) asideBroken(ctx context.Context) error {
-	if len(l.broken) == 0 || l.worker.deps.Aside == nil {
+	if len(l.missed) == 0 {
+		return nil
+	}
+	defer clear(l.missed)
+	if l.worker.deps.Aside == nil {
 		return nil
 	}
 	next := 0
 	for _, t := range l.tasks {
 		posts := l.posts[next : next+t.posts]
 		next += t.posts
-		missed := func(p timeline.Post) bool { return p.Seq == 0 && l.isBroken(p) }
+		missed := func(p timeline.Post) bool { return p.Seq == 0 && l.missed[p.Key] }
 		if t.kind != message.DeliverEntry || !slices.ContainsFunc(posts, missed) {
 			continue
 		}

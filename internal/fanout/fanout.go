@@ -53,9 +53,11 @@ type Presence interface {
 type Aside interface {
 	// Put may be repeated.
 	Put(ctx context.Context, key timeline.Key, seq uint64, why string) error
-	// List gives a partition's, one entry each, by conversation and seq: the first ones after a place, at most limit.
-	List(ctx context.Context, partition uint16, after timeline.Ref, limit int) ([]timeline.Ref, error)
-	Drop(ctx context.Context, key timeline.Key, seq uint64) error
+	// List gives a partition's, one entry each, by conversation and seq, and how often each was put again: the first ones after a
+	// place, at most limit.
+	List(ctx context.Context, partition uint16, after timeline.Ref, limit int) (refs []timeline.Ref, puts []int64, err error)
+	// Drop forgets one, unless it was put more often than puts.
+	Drop(ctx context.Context, key timeline.Key, seq uint64, puts int64) error
 }
 
 // Deps are what a Worker needs.

@@ -30,6 +30,8 @@ type lane struct {
 	turn  string // in which what is posted was handed over
 	// broken are the inboxes that could not be posted to, since they are damaged, until they could be.
 	broken map[timeline.Key]bool
+	missed map[timeline.Key]bool // those to which something of this round could not be posted
+	lost   time.Time             // when that was last
 	nodes  map[string]*parcel
 	out    message.Delivery
 	// fresh are the nodes that this round tells to follow a conversation: presence does not know it yet.
@@ -50,7 +52,7 @@ type parcel struct {
 }
 
 func newLane(w *Worker, number int) *lane {
-	return &lane{worker: w, number: number, batches: make(chan *batch, laneQueue), broken: map[timeline.Key]bool{}, room: semaphore.NewWeighted(laneBytes), nodes: map[string]*parcel{}, fresh: map[id.Conversation][]string{}}
+	return &lane{worker: w, number: number, batches: make(chan *batch, laneQueue), broken: map[timeline.Key]bool{}, missed: map[timeline.Key]bool{}, room: semaphore.NewWeighted(laneBytes), nodes: map[string]*parcel{}, fresh: map[id.Conversation][]string{}}
 }
 
 func laneOf(n uint64) int { return int(timeline.Key{ID: n}.Hash() >> 32 % bus.Lanes) }

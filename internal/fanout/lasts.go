@@ -48,9 +48,9 @@ func (l *lane) try(ctx context.Context, posts []timeline.Post) error {
 func (l *lane) refuse() {
 	l.posts = l.posts[:0]
 	for i := range l.tasks {
-		l.tasks[i].posts = 0
-		if l.tasks[i].placed() {
-			l.tasks[i].of.refuse()
+		if t := &l.tasks[i]; t.posts > 0 && t.turn == l.turn {
+			t.of.refuse()
 		}
+		l.tasks[i].posts = 0
 	}
 }

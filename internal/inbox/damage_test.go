@@ -239,7 +239,7 @@ func TestDamageIsPassed(t *testing.T) {
 		}
 		var aside []timeline.Ref
 		for _, k := range []timeline.Key{logOf(a), logOf(b)} {
-			list, err := h.aside.List(t.Context(), k.Partition(), timeline.Ref{Key: timeline.Key{ID: k.ID}}, 10)
+			list, _, err := h.aside.List(t.Context(), k.Partition(), timeline.Ref{Key: timeline.Key{ID: k.ID}}, 10)
 			if err != nil {
 				t.Fatal(err)
 			}

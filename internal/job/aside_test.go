@@ -38,9 +38,12 @@ func TestAside(t *testing.T) {
 			var got []timeline.Ref
 			var after timeline.Ref
 			for {
-				page, err := again.List(ctx, mine.Partition(), after, limit+1)
+				page, puts, err := again.List(ctx, mine.Partition(), after, limit+1)
 				if must(t, err); len(page) == 0 {
 					break
+				}
+				if slices.ContainsFunc(puts, func(n int64) bool { return n != 1 }) || len(puts) != len(page) {
+					t.Errorf("put again %v times", puts)
 				}
 				got, after = append(got, page...), page[len(page)-1]
 			}
@@ -51,7 +54,9 @@ func TestAside(t *testing.T) {
 	}
 	at := func(k timeline.Key, seq uint64) timeline.Ref { return timeline.Ref{Key: k, From: seq, To: seq} }
 	list(at(mine, 7), at(mine, 8), at(far, 1))
-	must(t, again.Drop(ctx, mine, 7))
-	must(t, again.Drop(ctx, mine, 7))
+	must(t, again.Drop(ctx, mine, 7, 0)) // it was put again since
+	list(at(mine, 7), at(mine, 8), at(far, 1))
+	must(t, again.Drop(ctx, mine, 7, 1))
+	must(t, again.Drop(ctx, mine, 7, 1))
 	list(at(mine, 8), at(far, 1))
 }
