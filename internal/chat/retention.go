@@ -237,18 +237,14 @@ const mostProbes = 64
 
 // timeAt gives an entry's time, or the head that it is below.
 func (s *Service) timeAt(ctx context.Context, c id.Conversation, seq uint64) (ms int64, head uint64, err error) {
-	entries, err := s.deps.Log.Get(ctx, []timeline.Ref{{Key: key(c), From: seq, To: seq}})
-	if err != nil {
-		return 0, 0, err
+	e, head, err := timeline.One(ctx, s.deps.Log, key(c), seq)
+	if err != nil || head != 0 {
+		return 0, head, err
 	}
-	if len(entries) == 0 {
-		tail, err := s.deps.Log.Tail(ctx, key(c))
-		if err == nil && tail.Head <= seq {
-			err = errDamaged
-		}
-		return 0, tail.Head, err
+	if e.Seq == 0 {
+		return 0, 0, errDamaged
 	}
-	if ms, err = timeOf(&entries[0]); err != nil {
+	if ms, err = timeOf(&e); err != nil {
 		err = errDamaged
 	}
 	return ms, 0, err

@@ -176,18 +176,10 @@ func (s *Service) one(ctx context.Context, r timeline.Ref, damaged error) (e tim
 	if damaged != nil {
 		return e, 0, damaged
 	}
-	found, err := s.deps.Log.Get(ctx, []timeline.Ref{r})
-	if err != nil {
-		return e, 0, err
+	if e, head, err = timeline.One(ctx, s.deps.Log, r.Key, r.From); err == nil && head == 0 && e.Seq == 0 {
+		err = errDamaged
 	}
-	if len(found) > 0 {
-		return found[0], 0, nil
-	}
-	tail, err := s.deps.Log.Tail(ctx, r.Key)
-	if err != nil || r.From < tail.Head {
-		return e, tail.Head, err
-	}
-	return e, 0, errDamaged
+	return e, head, err
 }
 
 // ends gives the first entry that a user may read, and the newest that can be read of the last few, where one of the two is damaged; seq 0
