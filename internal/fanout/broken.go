@@ -3,6 +3,7 @@ package fanout
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -16,33 +17,37 @@ import (
 // store posts as storeWhole does, but to inboxes that are damaged: their posts have no seq then. One that is known to be damaged is tried
 // alone, each time; where it is not known which is, once each is.
 func (l *lane) store(ctx context.Context, posts []timeline.Post) error {
-	inboxes, known := map[timeline.Key][]int(nil), map[timeline.Key]bool(nil) // their posts; those that were damaged before
+	if !slices.ContainsFunc(posts, l.isBroken) {
+		err := l.storeWhole(ctx, posts, l.doubt())
+		if !errors.Is(err, timeline.ErrDamaged) {
+			return err
+		}
+		return l.storeSingly(ctx, posts, func(timeline.Post) bool { return true })
+	}
 	var sound []int
-	if slices.ContainsFunc(posts, l.isBroken) {
-		inboxes, known = l.byInbox(posts)
-		for i := range posts {
-			if !known[posts[i].Key] {
-				sound = append(sound, i)
-			}
+	known := maps.Clone(l.broken)
+	for i := range posts {
+		if !known[posts[i].Key] {
+			sound = append(sound, i)
 		}
 	}
-	var err error
-	if known == nil {
-		err = l.storeWhole(ctx, posts, l.doubt())
-	} else {
-		err = some(posts, sound, func(posts []timeline.Post) error { return l.storeWhole(ctx, posts, l.doubt()) })
-	}
+	err := some(posts, sound, func(posts []timeline.Post) error { return l.storeWhole(ctx, posts, l.doubt()) })
 	one := errors.Is(err, timeline.ErrDamaged) // at least, that was not known
-	if !one && (err != nil || known == nil) {
+	if err != nil && !one {
 		return err
 	}
-	if inboxes == nil {
-		inboxes, known = l.byInbox(posts)
+	return l.storeSingly(ctx, posts, func(p timeline.Post) bool { return one || known[p.Key] })
+}
+
+// storeSingly posts inbox by inbox what is meant.
+func (l *lane) storeSingly(ctx context.Context, posts []timeline.Post, meant func(timeline.Post) bool) error {
+	inboxes := map[timeline.Key][]int{}
+	for i := range posts {
+		if meant(posts[i]) {
+			inboxes[posts[i].Key] = append(inboxes[posts[i].Key], i)
+		}
 	}
 	for key, indexes := range inboxes {
-		if !one && !known[key] {
-			continue // it is stored
-		}
 		err := some(posts, indexes, func(posts []timeline.Post) error {
 			return l.storeWhole(ctx, posts, &doubt{tries: doubtTries}) // it was waited for
 		})
@@ -60,19 +65,6 @@ func (l *lane) store(ctx context.Context, posts []timeline.Post) error {
 		}
 	}
 	return nil
-}
-
-// byInbox gives the indexes of each inbox's posts, and which are known to be damaged.
-func (l *lane) byInbox(posts []timeline.Post) (inboxes map[timeline.Key][]int, known map[timeline.Key]bool) {
-	inboxes, known = map[timeline.Key][]int{}, map[timeline.Key]bool{}
-	for i := range posts {
-		k := posts[i].Key
-		inboxes[k] = append(inboxes[k], i)
-		if l.broken[k] {
-			known[k] = true
-		}
-	}
-	return inboxes, known
 }
 
 // doubt is how long an inbox that looks damaged is waited for: not anew, where one was damaged a moment ago.
