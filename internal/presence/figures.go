@@ -3,29 +3,15 @@ package presence
 import "github.com/rialto-im/rialto/internal/id"
 
 // Figures of the homes of this node. Where no other node is, all is at home here, and nothing is told or moves.
-type Figures struct {
-	// Users who are online, or were a moment ago, and have their home here, wherever they are connected.
-	Users int
-	// Followed are the large conversations at home here that connections of some node follow.
-	Followed int
-	// Begun is how often a partition came to have its home here since the start, and Told how often a node told such a home all anew:
-	// when it moved, and when one had lost the other.
-	Begun, Told uint64
-}
 
-// Figures may be asked for at any time; they are not all of one moment. It goes over all users and conversations of the node, which
-// who wants one figure alone does not.
-func (s *Service) Figures() Figures {
-	return Figures{Users: s.HomeUsers(), Followed: s.HomeFollowed(), Begun: s.HomesBegun(), Told: s.HomesTold()}
-}
-
-// HomesBegun is Begun of the Figures.
+// HomesBegun is how often a partition came to have its home here since the start.
 func (s *Service) HomesBegun() uint64 { return s.begun.Load() }
 
-// HomesTold is Told of the Figures.
+// HomesTold is how often since the start a node told a home here all anew: when it moved, and when one had lost the other.
 func (s *Service) HomesTold() uint64 { return s.retold.Load() }
 
-// HomeUsers is Users of the Figures. It goes over all users of the node.
+// HomeUsers is the number of users who are online, or were a moment ago, and have their home here, wherever they are connected. It goes over
+// all users of the node.
 func (s *Service) HomeUsers() (n int) {
 	home := s.homes()
 	for i := range s.shards {
@@ -41,7 +27,8 @@ func (s *Service) HomeUsers() (n int) {
 	return n
 }
 
-// HomeFollowed is Followed of the Figures. It goes over the conversations that are followed on this node.
+// HomeFollowed is the number of large conversations at home here that connections of some node follow. It goes over those that are followed
+// on this node.
 func (s *Service) HomeFollowed() (n int) {
 	home := s.homes()
 	for _, p := range s.parts {

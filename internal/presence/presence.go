@@ -81,7 +81,7 @@ type Service struct {
 	sets   sets
 	parts  []*part // of the partitions; none where no other node is
 
-	begun, retold atomic.Uint64 // for Figures
+	begun, retold atomic.Uint64 // for HomesBegun and HomesTold
 
 	followed sync.RWMutex // guards follows
 	follows  map[id.Conversation]bool
