@@ -258,6 +258,7 @@ func (o *owners) makePage(c *section, n uint64) error {
 // makeRoom counts one more page. Where there are too many, it forgets sections other than c, those first that were not used for
 // longest, until a sixteenth is free: then it need not be done each time.
 func (o *owners) makeRoom(c *section) error {
+	o.round.Add(1) // so that what is used from here on was used later than what was used before
 	if o.pages.Add(1) <= o.config.PagesMost {
 		return nil
 	}
@@ -270,7 +271,6 @@ func (o *owners) makeRoom(c *section) error {
 	}
 	o.mu.Unlock()
 	slices.SortFunc(others, func(a, b *section) int { return cmp.Compare(a.used.Load(), b.used.Load()) })
-	o.round.Add(1)
 	for _, other := range others {
 		if o.pages.Load() <= o.config.PagesMost-o.config.PagesMost/16 {
 			break
