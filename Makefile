@@ -12,16 +12,19 @@ setup:
 
 build: setup ## build the web app and the binary, to bin/rialto
 	@echo "== building bin/rialto"
-	@go build -trimpath -o bin/rialto ./cmd/rialto
+	@scripts/build.sh bin/rialto ./cmd/rialto
 
-run: build ## build and serve on http://127.0.0.1:7070, data in ./data
+run: build ## build and serve on http://127.0.0.1:7070, data in ./data (others: LISTEN=HOST:PORT DATA=DIR)
 	@./bin/rialto serve --data $(DATA) --listen $(LISTEN)
 
 test: ## everything, as CI runs it
 	@scripts/test.sh
 
-test-long: ## the long forms: more cycles, fuzzing
+test-long: ## the long forms: more cycles, clusters, chaos, mutants, fuzzing
 	@scripts/test-long.sh
+
+test-turn: ## the part of test-long whose turn this commit is, as CI runs it
+	@scripts/test-long.sh --turn
 
 test-cluster: ## on clusters of real engines: a part of test-long
 	@scripts/test-cluster.sh
@@ -29,10 +32,10 @@ test-cluster: ## on clusters of real engines: a part of test-long
 bench: build ## measure one node on this machine (five minutes)
 	@bench/run.sh
 
-lint: ## staticcheck
+lint: ## staticcheck, and whether the mutants still match
 	@scripts/lint.sh
 
-generate: ## make gen/, sdk/ts/src/gen and docs/api.md from api/
+generate: ## make gen/, sdk/go/gen, sdk/ts/src/gen and docs/api.md from api/, and the reference of settings
 	@scripts/generate.sh
 
-.PHONY: help setup build run test test-long test-cluster bench lint generate
+.PHONY: help setup build run test test-long test-turn test-cluster bench lint generate

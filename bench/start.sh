@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Measures the start of a server to its first answer, its size and its memory at rest, and what a message takes on disk:
-# bench/start.sh [MESSAGES], 10 million by default (some minutes). Needs bin/rialto (make build).
+# Measures the time from the start of a server until it accepts connections, its size, its memory at rest, and the disk space of a message:
+#   bench/start.sh [MESSAGES]
+# The default is 10 million messages, which takes some minutes. Needs bin/rialto (make build).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 messages=${1:-10000000}
@@ -10,7 +11,7 @@ url=http://127.0.0.1:$port
 server=""
 trap '[ -z "$server" ] || kill -9 $server 2>/dev/null; rm -rf "$data"' EXIT
 
-# start: milliseconds until the port answers.
+# start: starts the server, and prints the milliseconds until its port accepts connections.
 start() {
 	local begin; begin=$(date +%s%N)
 	bin/rialto serve --data "$data/d" --listen "127.0.0.1:$port" --set log.level=warn >"$data/out" 2>&1 &
@@ -38,7 +39,7 @@ sleep 6
 stop -KILL
 kill $load 2>/dev/null; wait $load 2>/dev/null || true
 started "start, after kill -9 under load"
-sleep 20 # compaction
+sleep 20 # until compactions have finished
 stop
 bin/rialto verify --data "$data/d" 2>/dev/null >"$data/report"
 acked=$(sed -n 's/.*with \([0-9]*\) entries, .*expired.*/\1/p' "$data/report")

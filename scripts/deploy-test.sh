@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# What is in deploy/: linted with the parsers of those who will read it, the image's content started, a load balancer in front of nodes.
+# Tests deploy/: the image's content is started, a load balancer runs in front of nodes, a standby is set up, and all files are linted with the
+# parsers of their tools. With arguments, only these packages of deploy/ are tested (./lint takes minutes to build).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p bin
-CGO_ENABLED=0 go build -trimpath -o bin/rialto-static ./cmd/rialto
-export STATIC_BINARY=$PWD/bin/rialto-static
-(cd tools && GOBIN="$PWD/../bin" go install honnef.co/go/tools/cmd/staticcheck)
+[ $# -gt 0 ] || set -- ./...
+scripts/build.sh bin/rialto ./cmd/rialto
+export STATIC_BINARY=$PWD/bin/rialto
+scripts/lint.sh deploy "$@"
 cd deploy
-go vet ./...
-../bin/staticcheck ./...
-go test -count 1 -timeout 5m ./...
+go vet "$@"
+go test -vet=off -count 1 -timeout 20m "$@"

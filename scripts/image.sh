@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 arch=${1:-amd64}
 scripts/setup.sh run
 mkdir -p dist
-CGO_ENABLED=0 GOOS=linux GOARCH=$arch go build -trimpath -o "dist/rialto-linux-$arch" ./cmd/rialto
+GOOS=linux GOARCH=$arch scripts/build.sh "dist/rialto-linux-$arch" ./cmd/rialto
 cd deploy
 digest=$(go run ./image -binary "../dist/rialto-linux-$arch" -arch "$arch" -name "${2:-rialto:latest}" -out "../dist/rialto-$arch.tar")
 echo "dist/rialto-$arch.tar  $digest"

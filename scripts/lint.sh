@@ -1,8 +1,16 @@
 #!/usr/bin/env bash
-# Lint: staticcheck, at the version that tools/go.mod names.
+# Lint: staticcheck, in the version of tools/go.mod, and the patterns of scripts/mutants.sh. With arguments, only staticcheck,
+# for packages of another module: scripts/lint.sh MODULE PACKAGE...
 set -euo pipefail
 cd "$(dirname "$0")/.."
+mkdir -p bin
 (cd tools && GOBIN="$PWD/../bin" go install honnef.co/go/tools/cmd/staticcheck)
-packages=$(go list ./... | grep -v '/gen/')
+if [ $# -gt 0 ]; then
+	staticcheck=$PWD/bin/staticcheck
+	cd "$1"
+	exec "$staticcheck" "${@:2}"
+fi
+scripts/mutants.sh --check
+packages=$(go list ./... github.com/rialto-im/rialto/sdk/go/... | grep -v '/gen/')
 # shellcheck disable=SC2086 # one argument for each package
 bin/staticcheck $packages

@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
-# Breaks the server in known ways, one at a time, and wants the tests to notice each. A mutant is a change of one source file by
+# Breaks the server in known ways, one at a time, and requires that a test fails for each. A mutant is a change of one source file by
 # sed, laid over the source at build time (go build -overlay); nothing in the tree is touched. A test suite that has never failed
-# proves nothing. With an argument, only mutants whose name matches it are tried.
+# proves nothing. With an argument, only mutants whose name matches it are tried; with SHARE=K/N, the K-th (from 0) of N shares.
+# With --check, nothing is built or run: each pattern must change its file, and each test that it names must exist.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-only=${1:-.}
+export GOFLAGS="-trimpath${GOFLAGS:+ $GOFLAGS}"
+check=
+if [ "${1:-}" = --check ]; then check=1; shift; fi
+only=${1:-.} share=${SHARE:-0/1} listed=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/rialto-mutants-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 tried=0 alive=0
@@ -14,31 +18,52 @@ not_a_mutant() {
 	alive=$((alive + 1))
 }
 
+# check_tests NAME TESTS PACKAGE...: each package has a test of that name.
+declare -A tests_of
+check_tests() {
+	local name=$1 tests=$2 package
+	for package in "${@:3}"; do
+		[ -n "${tests_of[$package]:-}" ] || tests_of[$package]=$(cat "$package"/*_test.go 2>/dev/null | sed -nE 's/^func ((Test|Fuzz)[A-Za-z0-9_]*)\(.*/\1/p')
+		grep -qE "${tests%%/*}" <<<"${tests_of[$package]}" || not_a_mutant "$name" "$package has no test $tests"
+	done
+}
+
 # mutant NAME FILE SED TESTS PACKAGE...: one of the packages' tests of that name must fail with the change.
 mutant() {
 	local name=$1 file=$2 change=$3 tests=$4
 	shift 4
 	[[ $name =~ $only ]] || return 0
+	[ $((listed++ % ${share#*/})) -eq "${share%/*}" ] || return 0
 	tried=$((tried + 1))
+	if [ ! -f "$file" ]; then
+		not_a_mutant "$name" "there is no $file"
+		return
+	fi
 	sed -E "$change" "$file" >"$work/mutant.go"
 	if cmp -s "$file" "$work/mutant.go"; then
 		not_a_mutant "$name" "the pattern finds nothing in $file"
 		return
 	fi
+	if [ -n "$check" ]; then
+		check_tests "$name" "$tests" "$@"
+		return
+	fi
 	printf '{"Replace":{"%s":"%s"}}' "$PWD/$file" "$work/mutant.go" >"$work/overlay.json"
-	if ! go vet -overlay "$work/overlay.json" "./$(dirname "$file")" >"$work/log" 2>&1; then
+	local broken=./$(dirname "$file")
+	case $broken in ./sdk/go*) broken=github.com/rialto-im/rialto/${broken#./} ;; esac # a module of its own
+	if ! go vet -overlay "$work/overlay.json" "$broken" >"$work/log" 2>&1; then
 		not_a_mutant "$name" "it does not build"
 		cat "$work/log"
 		return
 	fi
 	local package flags try began=$SECONDS
-	for try in 1 2 3; do # some show only when goroutines meet: who notices one time in two is no less of a test
+	for try in 1 2 3; do # some mutants need a race to show: a test that fails in one run of two is as good
 		for package in "$@"; do
 			flags=()
 			if go list -deps -test "./$package" | grep '^pgregory.net/rapid$' >/dev/null; then
-				flags=(-args -rapid.nofailfile -rapid.shrinktime=1s) # what a mutant fails on is no example to keep
+				flags=(-args -rapid.nofailfile -rapid.shrinktime=1s) # do not store the failing input of a mutant
 			fi
-			if GOFLAGS="-overlay=$work/overlay.json" go test -count 1 -timeout 80s -run "$tests" "./$package" "${flags[@]}" >"$work/log" 2>&1; then
+			if GOFLAGS="$GOFLAGS -overlay=$work/overlay.json" go test -vet=off -count 1 -timeout 80s -run "$tests" "./$package" "${flags[@]}" >"$work/log" 2>&1; then
 				continue
 			fi
 			if grep -q '\[build failed\]\|\[setup failed\]\|no tests to run' "$work/log"; then
@@ -49,106 +74,291 @@ mutant() {
 			echo "killed        $name: $package $(grep -m1 -oE -- '--- FAIL: [A-Za-z]+|panic: .*' "$work/log" || true) ($((SECONDS - began))s)"
 			return
 		done
-		echo "alive once    $name"
+		echo "survived once $name"
 	done
 	echo "SURVIVED      $name"
 	alive=$((alive + 1))
 }
 
-log=internal/timeline/pebblelog
+log=internal/engine/timeline/pebblelog
 export POWER_CUTS=${POWER_CUTS:-100} KILL_CYCLES=${KILL_CYCLES:-26}
 
-# What is acknowledged is on the disk, and nothing is shown before.
+# An entry is durable before it is acknowledged or visible.
 mutant "acknowledge before the sync" $log/pebblelog.go 's/write: pebble\.Sync,/write: pebble.NoSync,/' 'PowerCut$' $log
-mutant "show entries before the sync" $log/read.go 's/limit = t\.Seq/limit = max(limit, t.Seq)/' NothingIsShown $log
-mutant "go on after a failed sync" $log/append.go 's/if !l\.broken\.Swap\(true\) \{/if l.broken.Load() {/' BrokenDisk $log
-mutant "commit records without a sync" internal/sqldb/sqlite.go 's/synchronous\(FULL\)/synchronous(OFF)/' . internal/sqldb
-mutant "answer before records are committed" internal/sqldb/commit.go 's/^\t\td\.commit\(jobs\)$/\t\tgo d.commit(jobs)/' . internal/sqldb
-mutant "let one who goes undo the others" internal/sqldb/commit.go 's/broke == nil \|\| errs\.Is/broke != nil || errs.Is/' Disturbs internal/sqldb
-mutant "keep what a refused writer wrote" internal/sqldb/commit.go 's/ROLLBACK TO writer; RELEASE writer/RELEASE writer/' . internal/sqldb
-mutant "cancel a commit that waits for the standby" internal/sqldb/postgres.go 's/l\.Seal\(true\)/l.Seal(false)/' StandbyIsAway internal/sqldb
-mutant "take a cancelled wait for a commit" internal/sqldb/pglink/pglink.go 's/l\.unconfirmed\.Store\(true\)/l.unconfirmed.Store(false)/' StandbyIsAway internal/sqldb
+mutant "acknowledge a lone control entry before the sync" $log/append.go 's/^\tif err := s\.log\.commitSynced\(&s\.rows, s\.log\.write\); err != nil \{$/\twrite := s.log.write\n\tif len(f.stored) == 1 \&\& f.stored[0].SetAccess {\n\t\twrite = pebble.NoSync\n\t}\n\tif err := s.log.commitSynced(\&s.rows, write); err != nil {/' 'PowerCut$' $log
+mutant "acknowledge a post that needs no fan-out before the sync" $log/append.go 's/^\tif err := s\.log\.commitSynced\(&s\.rows, s\.log\.write\); err != nil \{$/\twrite := s.log.write\n\tif len(commits) == 0 {\n\t\twrite = pebble.NoSync\n\t}\n\tif err := s.log.commitSynced(\&s.rows, write); err != nil {/' 'PowerCut$' $log
+mutant "show entries before the sync" $log/read.go 's/limit = t\.Seq/limit = max(limit, t.Seq)/' UnsyncedEntries $log
+mutant "continue after a failed sync" $log/append.go 's/if !l\.broken\.Swap\(true\) \{/if l.broken.Load() {/' BrokenDisk $log
+mutant "append deferred requests after new ones" internal/engine/timeline/group_commit.go 's/append\(deferred, g\.pending\.\.\.\)/append(g.pending, deferred...)/' DeferredAppendsFirst internal/engine/timeline
+mutant "create a missing log that must exist" $log/pebblelog.go 's/ErrorIfNotExists: +o\.MustExist,/ErrorIfNotExists: o.ReadOnly,/' 'MustExistIsNotCreated' $log
+mutant "leave the spare space to other programs" $log/observed_fs.go 's/!f\.spare\.Release\(\)/true/' 'SpareSpace' $log
+mutant "do not store the position of the records" internal/platform/datadir/marker.go 's/return m\.writeRecord\(2, n\)/return nil/' 'DamagedDirectories' internal/platform/datadir
+mutant "create new stores next to existing files" internal/platform/datadir/open.go 's/f\.checkFilesAlone\(\), //' 'DamagedDirectories' internal/platform/datadir
+mutant "start without the users' files" internal/platform/datadir/check.go 's/if s != Serving \{/if s != "" {/' 'MissingFilesDir' internal/platform/datadir
+mutant "serve before the directory of the files exists" internal/platform/datadir/open.go 's/createFilesDir\(dir\); err/error(nil); err/' 'CreateTheFilesDir' internal/platform/datadir
+mutant "treat a damaged manifest as truncated" $log/manifest.go 's/if next := |isIncompleteEnd\(b, at\) \{/true {/' 'Manifests' $log
+mutant "commit records without a sync" internal/engine/sqldb/sqlite.go 's/synchronous\(FULL\)/synchronous(OFF)/' . internal/engine/sqldb
+mutant "skip the comparison of pages with checksums" internal/engine/sqldb/checksumvfs/checksumvfs.go 's/return binary\.BigEndian\.Uint64\(page\[end:\]\) == .*/return end > 0/' 'ChangedByte' internal/engine/sqldb
+mutant "omit the page number from the checksum" internal/engine/sqldb/checksumvfs/checksumvfs.go 's/make\(\[\]byte, 0, 4\), number\)/make([]byte, 0, 4), 0)/' 'Exchanged' internal/engine/sqldb
+mutant "answer before records are committed" internal/engine/sqldb/group_commit.go 's/^\t\t\td\.commit\(jobs\)$/\t\t\tgo d.commit(jobs)/' . internal/engine/sqldb
+mutant "roll back all writers when one is cancelled" internal/engine/sqldb/group_commit.go 's/failed == nil \|\| errs\.Is/failed != nil || errs.Is/' DoesNotAffectOthers internal/engine/sqldb
+mutant "keep the changes of a rejected writer" internal/engine/sqldb/group_commit.go 's/ROLLBACK TO writer; RELEASE writer/RELEASE writer/' . internal/engine/sqldb
+mutant "keep an unlimited number of prepared statements" internal/engine/sqldb/statement_cache.go 's/c\.recent\.Len\(\) <= maxCachedStatements/true/' StatementCache internal/engine/sqldb
+mutant "share a prepared statement that has open rows" internal/engine/sqldb/statement_cache.go 's/^\tdelete\(c\.byQuery, query\)$/\tif true { return e.Value.(cachedStatement).statement.(sqliteStatement) }/' OpenRows internal/engine/sqldb
+mutant "cancel a commit that waits for the standby" internal/engine/sqldb/postgres.go 's/l\.BlockCancel\(true\)/l.BlockCancel(false)/' WithoutTheStandby internal/engine/sqldb
+mutant "treat a cancelled wait as a commit" internal/engine/sqldb/pglink/pglink.go 's/l\.unconfirmed\.Store\(true\)/l.unconfirmed.Store(false)/' WithoutTheStandby internal/engine/sqldb
 
-# One message each, each with one number.
+# Each message is stored once, with a unique sequence number.
 mutant "forget retries at a restart" $log/append.go 's/seq, err := s\.log\.getUvarint\(key\)/seq, err := uint64(0), error(nil)/' 'PowerCut$' $log
-mutant "forget retries that meet their first" $log/append.go 's/first := f\.tokens\[string\(key\)\]; first != nil/first := f.tokens[string(key)]; first != nil \&\& first.Seq == 0/' 'Log|RetryStorm' $log internal/app/apptest
-mutant "take any counter as new" $log/append.go 's/a\.Token\.Counter > highest \{/a.Token.Counter > 0 {/' 'Log' $log
-mutant "use a number twice" $log/append.go 's/^\ttail\.Seq\+\+$/if tail.Seq%20 != 7 || a.SetAccess { tail.Seq++ }/' 'Log' $log
-mutant "start with the old epoch" $log/pebblelog.go 's/^\t\tl\.epoch\+\+$/\t\tl.epoch += 0/' 'PowerCut$' $log
-mutant "go on in the old epoch's numbers" $log/post.go 's/max\(prev, uint64\(l\.epoch\)<<32\)/prev/' 'PowerCut$|Log' $log
-mutant "trust the wall clock for ids" internal/idgen/flake.go 's/now > at:/now != at:/; s/ms < began \{/ms < began-3_600_000_000 {/' . internal/idgen
-mutant "trust the wall clock for messages' ids" internal/idgen/messages.go 's/max\(now, last\+1\)/now/' . internal/idgen
-mutant "begin a lease below its mark" internal/idgen/take.go 's/max\(now, old\.Mark, /max(now, /' AnySchedule internal/idgen
-mutant "give ids beyond the mark" internal/idgen/flake.go 's/end > g\.to\.Load\(\)/end > g.to.Load()+5000/' AnySchedule internal/idgen
-mutant "give messages' ids beyond the mark" internal/idgen/messages.go 's/ms >= g\.to\.Load\(\)/ms >= g.to.Load()+5000/' AnySchedule internal/idgen
-mutant "go on with the number of a copied disk" internal/idgen/take.go 's/r\.Machine == mine \&\& \(!l/(!l/' AnySchedule internal/idgen
-mutant "keep a number that was refused" internal/idgen/lease.go 's/^\t\tif mine \{$/\t\tif mine || err == nil {/' AnySchedule internal/idgen
+mutant "forget a retry while its first attempt is in the batch" $log/append.go 's/first := f\.tokens\[string\(key\)\]; first != nil/first := f.tokens[string(key)]; first != nil \&\& first.Seq == 0/' 'Log|RetryStorm' $log internal/app/apptest
+mutant "treat any counter as new" $log/append.go 's/a\.Token\.Counter > highest \{/a.Token.Counter > 0 {/' 'Log' $log
+mutant "use a sequence number twice" $log/append.go 's/^\ttail\.Seq\+\+$/if tail.Seq%20 != 7 || a.SetAccess { tail.Seq++ }/' 'Log' $log
+mutant "forget retries after a thousand entries" $log/append.go 's/^\tseq, err := s\.log\.getUvarint\(key\)$/&\n\tif t, _ := s.tail(a.Key); t != nil \&\& t.Seq > seq+1000 {\n\t\tseq = 0\n\t}/' 'Log/a_retry' $log
+mutant "forget retries after two minutes" $log/pebblelog.go 's/^\ttick := time\.NewTicker\(time\.Second\)$/&\n\tforget := time.After(2 * time.Minute)/; s/^\t\tcase <-tick\.C:$/\t\tcase <-forget:\n\t\t\t_ = l.db.DeleteRange([]byte{rowToken}, []byte{rowTail}, pebble.NoSync)\n&/' AnyTime $log
+mutant "record the first entry of a batch as its author's latest" $log/append.go 's/^\tif a\.Author != 0 \{$/\tif a.Author != 0 \&\& f.authors[timeline.AuthorKey{Key: a.Key, Author: a.Author}] == nil {/' 'Log/of_an_author' $log
+mutant "keep trimmed entries that share a row" $log/post.go 's/, l\.trimRun\(b, k, head\)//' 'PostsShareRows' $log
+mutant "read entries of a row that are below the position" $log/read.go 's/return e\.Seq <= above/return false/' 'PostsShareRows|TestLog$' $log
+mutant "start with the old epoch" $log/pebblelog.go 's/l\.options\.Epoch\) \+ 1$/l.options.Epoch)/' 'PowerCut$' $log
+mutant "hide a corrupt entry by the next seek" $log/read.go 's/if it\.Error\(\) != nil \{ \/\/ the next/if it.Error() != nil \&\& total == 0 { \/\/ the next/' TestCorruptionIsReported $log
+mutant "continue with the old epoch's numbers" $log/post.go 's/max\(prev, uint64\(l\.epoch\)<<32\)/prev/' 'PowerCut$|Log' $log
+ids=sdk/go/ids
+mutant "trust the wall clock for ids" $ids/flakes.go 's/now > at:/now != at:/; s/ms < began \{/ms < began-3_600_000_000 {/' . internal/platform/idgen
+mutant "wait until a clock that stepped back by a second has caught up" $ids/flakes.go 's/^const maxStepBack = .*$/const maxStepBack = time.Second/' StepsBack internal/platform/idgen
+mutant "trust the wall clock for messages' ids" $ids/readables.go 's/max\(now, last\+1\)/now/' . internal/platform/idgen
+mutant "start a lease below its high-water mark" internal/platform/idgen/worker_lease_acquire.go 's/max\(now, old\.Mark, /max(now, /' AnySchedule internal/platform/idgen
+mutant "issue ids above the high-water mark" $ids/flakes.go 's/end > g\.to\.Load\(\)/end > g.to.Load()+5000/' AnySchedule internal/platform/idgen
+mutant "issue message ids above the high-water mark" $ids/readables.go 's/case ms >= to:/case ms >= to+5000:/' AnySchedule internal/platform/idgen
+mutant "reuse the worker id of a copied disk" internal/platform/idgen/worker_lease_acquire.go 's/r\.Machine == mine \&\& \(!l/(!l/' AnySchedule internal/platform/idgen
+mutant "keep a worker id that was refused" internal/platform/idgen/worker_lease.go 's/^\t\tif mine \{$/\t\tif mine || err == nil {/' AnySchedule internal/platform/idgen
 
-# The same in PostgreSQL, where several nodes write.
-pg=internal/timeline/pglog
-mutant "acknowledge before the commit" $pg/commit.go 's/^\t\terr = r\.read\(statement, .*$/&\n\t\tif statement == 2 \&\& err == nil {\n\t\t\t_ = p.Close()\n\t\t\treturn r, nil\n\t\t}/' NotCommitted $pg
+# The same for PostgreSQL, where several nodes write.
+pg=internal/engine/timeline/pglog
+mutant "acknowledge before the commit" $pg/commit.go 's/^\t\terr = r\.read\(statement, .*$/&\n\t\tif statement == 2 \&\& err == nil {\n\t\t\t_ = p.Close()\n\t\t\treturn r, nil\n\t\t}/' AFailedCommit $pg
 mutant "append without the partition's tail" $pg/commit.go 's/ ORDER BY partition FOR UPDATE`/ ORDER BY partition`/' 'TwoNodes' $pg
-mutant "lock tails in any order" $pg/commit.go 's/ ORDER BY partition FOR UPDATE`/ ORDER BY random() FOR UPDATE`/' 'WaitsForEver' $pg
-mutant "take any token as new" $pg/commit.go 's/^\t\tcoalesce\(k\.seq, s\.seq\) IS NULL AND /\t\t/; s/INSERT INTO log_(tokens|sums) (.*)$/INSERT INTO log_\1 \2/; s/AND counter IS NOT NULL/& AND stored IS NULL/' 'Log|TwoNodes' $pg
-mutant "take a token above the highest as new" $pg/commit.go 's/ON k\.sender = u\.sender AND/ON u.counter <= (SELECT max(counter) - 1 FROM log_tokens h WHERE h.sender = u.sender AND h.device = u.device) AND k.sender = u.sender AND/' 'Log|TwoNodes' $pg
-mutant "look at the access version of any time" $pg/commit.go 's/u\.if_access = coalesce\(t\.access, 0\)/u.if_access <= coalesce(t.access, 0)/' 'Log' $pg
-mutant "send again what may be stored" $pg/session.go 's/^\t\t\tstored = \&left.*$/\t\t\t_ = stored/' 'AnswerIsLost' $pg
-mutant "let a transaction come late" $pg/commit.go 's/ AND NOT ended FOR UPDATE/ FOR UPDATE/' 'AnswerIsLost' $pg
+mutant "lock tails in no fixed order" $pg/commit.go 's/ ORDER BY partition FOR UPDATE`/ ORDER BY random() FOR UPDATE`/' 'BatchesDoNotDeadlock' $pg
+mutant "treat any token as new" $pg/commit.go 's/^\t\tcoalesce\(k\.seq, s\.seq\) IS NULL AND /\t\t/; s/INSERT INTO log_(tokens|sums) (.*)$/INSERT INTO log_\1 \2/; s/AND counter IS NOT NULL/& AND stored IS NULL/' 'Log|TwoNodes' $pg
+mutant "treat a token above the highest as new" $pg/commit.go 's/ON k\.sender = u\.sender AND/ON u.counter <= (SELECT max(counter) - 1 FROM log_tokens h WHERE h.sender = u.sender AND h.device = u.device) AND k.sender = u.sender AND/' 'Log|TwoNodes' $pg
+mutant "accept an older access version" $pg/commit.go 's/u\.if_access = coalesce\(t\.access, 0\)/u.if_access <= coalesce(t.access, 0)/' 'Log' $pg
+mutant "forget retries after a thousand entries, in PostgreSQL" $pg/commit.go 's/ AND k\.id = u\.id$/& AND k.seq > coalesce(t.seq, 0) - 1000/' 'Log/a_retry' $pg
+mutant "record the first entry of a batch as its author's latest, in PostgreSQL" $pg/commit.go 's/ORDER BY id, author, seq DESC/ORDER BY id, author, seq/' 'Log/of_an_author' $pg
+mutant "resend a statement whose outcome is unknown" $pg/writer_session.go 's/^\t\t\tstored = \&savedResults.*$/\t\t\t_ = stored/' 'LostAnswers' $pg
+mutant "accept a late transaction" $pg/commit.go 's/ AND NOT ended FOR UPDATE/ FOR UPDATE/' 'LostAnswers' $pg
 mutant "post in an old term" $pg/post.go 's/ AND t\.term = u\.term$/ AND t.term >= u.term/' 'OldTerm' $pg
-mutant "take a partition while one posts" $pg/post.go 's/ORDER BY t\.partition FOR SHARE OF t$/ORDER BY t.partition/' 'OldTerm' $pg
-mutant "commit without a sync" internal/sqldb/pglink/pglink.go 's/"synchronous_commit": +"on"/"synchronous_commit": "off"/' 'Durable' $pg
+mutant "acquire a partition in another log's term" $pg/records.go 's/term = \$2 AND holder = \$3\)/term = $2)/' 'OldTerm' $pg
+mutant "acquire a partition during a post" $pg/post.go 's/ORDER BY t\.partition FOR SHARE OF t$/ORDER BY t.partition/' 'OldTerm' $pg
+mutant "commit without a sync" internal/engine/sqldb/pglink/pglink.go 's/"synchronous_commit": +"on"/"synchronous_commit": "off"/' 'Durable' $pg
 
-# Counters: no number twice, none back.
-ids=internal/idgen
-mutant "begin a sequence below its bound" $ids/sections_store.go 's/= max\(uint64\(start\), t\.Last\), /= max(uint64(start), t.Step)-t.Step, /' 'Sequence|Owner|Bound' $ids
-mutant "raise a bound that is another's" $ids/sections_store.go 's/term = \$4 AND bound >= \$5 AND bound <= \$6/$4 + $5 + $6 > 0/' Bound $ids
-mutant "take a sequence over at once" $ids/owners.go 's/return o\.config\.Own \|\| o\.left\(holder, beat\) <= 0/return o.config.Own || o.left(holder, beat) <= o.config.Lease/' 'Sequence|Owner' $ids
-mutant "give a sequence without a lease" $ids/owners.go 's/int64\(o\.steady\.now\(\)\) < h\.until\.Load\(\)/h.until.Load() > 0/' 'Sequence|Owner|Wall' $ids
-mutant "give a sequence after a sleep" $ids/owners.go 's/o\.clock\.Now\(\)\.UnixNano\(\) < h\.wall\.Load\(\)/h.wall.Load() > 0/' Wall $ids
-mutant "give a number of two ranges" $ids/counters_store.go 's/first = t\.Last \+ 1/first = max(t.Last, 1)/' Segment $ids
-mutant "forget what a deleted tag gave" $ids/tags.go 's/last := max\(t\.Last, old\.Last\)/last := t.Last/; s/if last > old\.Last \{/if last > 1<<62 {/' Segment $ids
-mutant "wrap a rule's digits" $ids/counters_store.go 's/most-min\(uint64\(last\), most\)/most/; s/first = uint64\(last\) \+ 1/first = uint64(last)%most + 1/' 'Rule|Day' $ids
-mutant "let a day go back" $ids/rules.go 's/case back <= r\.back:/case back <= 0:/' 'Rule|Day' $ids
-mutant "grow stores that have not agreed" $ids/grow.go 's/^\t\tcapped\.ceiling = g\.ceiling$/\t\tcapped.ceiling = most/' Growth $ids
-mutant "forget what a node's other stores gave" $ids/primaries_store.go 's/max\(uint64\(last\), l\.above, above\)/max(uint64(last), l.above, min(above, 0))/' MultiPrimary $ids
+# The same for Cassandra.
+cassandra=internal/engine/timeline/cassandralog
+mutant "skip a batch that may still arrive" $cassandra/records.go 's/if never, err = stored\.voidBatch\(ctx, r\); never/if never = void; never/' OnlyVoidedBatches $cassandra
 
-# Each entry reaches everyone.
-mutant "lose one delivery in 10,000" internal/fanout/carrier.go 's/^\tconversation := id\.Conversation\(e\.Key\.ID\)$/&\n\tif e.Seq%10_000 == 300 {\n\t\treturn items, nil\n\t}/' Killed internal/faulttest
-mutant "save the place before the work" internal/fanout/carrier.go 's/p\.inflight\[n\]\.left\.Load\(\) == 0/p.inflight[n].left.Load() >= 0/' . internal/fanout
-mutant "keep all that is handed over" internal/fanout/held.go 's/> sharedBytes \{/> 1<<40 {/' HandedOver internal/fanout
-mutant "let what was read be counted as held" internal/fanout/held.go 's/^\tp\.shared\.held\.Add\(int64\(-p\.beyond\(0, 0\)\)\)$//' 'HandedOver|Shared' internal/fanout
-mutant "believe that a home remembers" internal/presence/still.go 's/^\t\t\te\.told = told\{\}$/\t\t\te.told.at = at/' ForgotIsTold internal/presence
-mutant "forget events that could not be carried" internal/job/outbox.go 's/^\t\treturn 0, err$/\t\t_ = err/' Stopped internal/job
-mutant "name no predecessor" $log/keys.go 's/seq-prev\)/seq)/' Log $log
-mutant "push another predecessor" internal/gateway/conn.go 's/AppendEventField\(o\.b, 4, at, prev, /AppendEventField(o.b, 4, at, at, /' LeftOut internal/gateway
-mutant "leave out events without a hint" internal/gateway/conn.go 's/^\t\tc\.hint = true$/\t\tc.hint = false/' LeftOut internal/gateway
+# Counters: numbers are unique and ascending.
+ids=internal/platform/idservice
+mutant "start a sequence below its bound" $ids/section_store.go 's/= max\(old\.Mark, t\.Last\), /= max(old.Mark, t.Step)-t.Step, /' 'Sequence|Owner|Bound' $ids
+mutant "raise the bound of another holder" $ids/section_store.go 's/ \|\| stored\.Term != term \|\| stored\.Mark < old \|\| stored\.Mark > max\(old, tried\) \{/ || stored.Term < 1 {/' Bound $ids
+mutant "take over a sequence without a delay" $ids/section_owner.go 's/return o\.config\.Exclusive \|\| o\.remaining\(holder, beat\) <= 0/return o.config.Exclusive || o.remaining(holder, beat) <= o.config.Lease/' 'Sequence|Owner' $ids
+mutant "hold a lease by the wall clock alone" internal/platform/lease/validity.go 's/min\(monotonic-int64\(at\.monotonic\), wall-at\.wall\)/wall-at.wall/' EarlierClock internal/platform/lease
+mutant "issue sequence numbers without a lease" $ids/section_owner.go 's/return !h\.ended\.Load\(\) && .*$/return !h.ended.Load() \&\& h.validity.Generation() > 0/' 'Sequence|Owner|Wall' $ids
+mutant "issue sequence numbers after a suspension" internal/platform/lease/validity.go 's/min\(monotonic-int64\(at\.monotonic\), wall-at\.wall\)/monotonic-int64(at.monotonic)/' Wall $ids
+mutant "declare a holder dead without observation" internal/platform/lease/heartbeats.go 's/^\t\tcase forget:$/\t\tcase forget \&\& h.seen == nil:/' Silence internal/platform/lease
+mutant "issue a number from two ranges" $ids/counter_store.go 's/first = t\.Last \+ 1/first = max(t.Last, 1)/' Segment $ids
+mutant "forget the numbers of a deleted tag" $ids/tags.go 's/last := max\(t\.Last, old\.Last\)/last := t.Last/; s/if last > old\.Last \{/if last > 1<<62 {/' Segment $ids
+mutant "wrap a rule's digits" $ids/counter_store.go 's/most-min\(uint64\(last\), most\)/most/; s/first = uint64\(last\) \+ 1/first = uint64(last)%most + 1/' 'Rule|Day' $ids
+mutant "let the date of a rule go back" $ids/rule_numbers.go 's/case back <= r\.maxStepBack:/case back <= 0:/' 'Rule|Day' $ids
+mutant "grow stores before all agree" $ids/multiprimary_grow.go 's/^\t\tcapped\.ceiling = g\.ceiling$/\t\tcapped.ceiling = maxNumber/' Growth $ids
+mutant "forget the numbers of a node's other stores" $ids/multiprimary_store.go 's/max\(uint64\(last\), l\.above, above\)/max(uint64(last), l.above, min(above, 0))/' MultiPrimary $ids
 
-# Who may, and what is counted.
-mutant "count one's own message as unread" internal/inbox/view.go 's/v\.state\.ReadSeq, v\.state\.ReadCounted = seq, counted$/v.state.ReadSeq, v.state.ReadCounted = seq, counted-1/' Unread internal/inbox
-mutant "let a cursor go back" internal/inbox/mark.go 's/r\.read <= read \&\& r\.delivered <= delivered/false/; s/WHEN \$3 > views\.read_seq THEN \$3/WHEN true THEN $3/' 'Unread|Forward' internal/inbox
-mutant "look at blocks at the door only" internal/chat/send.go 's/case s\.blocked:/case s.blocked \&\& nowMs < 0:/' . internal/chat
-mutant "admit one who was removed" internal/chat/send.go 's/CheckAccess: true, IfAccess/CheckAccess: false, IfAccess/' . internal/chat
-mutant "show what was before the joining" internal/chat/history.go 's/max\(after, from-1\)/max(after, min(from, 1)-1)/; s/e\.Seq < p\.from/e.Seq < min(p.from, 1)/' 'History|Model' internal/chat
-mutant "show what came after the leaving" internal/chat/history.go 's/e\.Seq > p\.to/e.Seq > max(p.to, 1<<63)/; s/at = to \+ 1/at += 0 * to/' History internal/chat
-mutant "tell of reading across a block" internal/inbox/mark.go 's/if apart \{/if apart \&\& r == nil {/' Block internal/inbox
-mutant "tell when one read who hides it" internal/inbox/mark.go 's/r\.hides \&\& !deliveredMoved/r == nil/' Hides internal/inbox
-mutant "tell of a block" internal/fanout/carrier.go 's/== chatv1\.Control_ACTION_ACCESS \{/== 99 {/' Access internal/fanout
-mutant "tell nobody that they are in a large group" internal/fanout/carrier.go 's/append\(items, own, item/append(items, item/' Large internal/fanout
-mutant "show a group to those who left it" internal/chat/history.go 's/v = proto\.CloneOf\(m\.left\)/_ = proto.CloneOf(m.left)/' 'Left' internal/chat
+# Each entry reaches every recipient.
+mutant "lose one delivery in 10,000" internal/service/fanout/dispatcher.go 's/^\tconversation := id\.Conversation\(e\.Key\.ID\)$/&\n\tif e.Seq%10_000 == 300 {\n\t\treturn items, nil\n\t}/' Killed internal/app/faulttest
+mutant "save the checkpoint before the work is done" internal/service/fanout/dispatcher.go 's/p\.inflight\[n\]\.pending\.Load\(\) == 0/p.inflight[n].pending.Load() >= 0/' . internal/service/fanout
+mutant "save the newest finished record as the checkpoint" internal/service/fanout/dispatcher.go 's/^\tp\.inflight = p\.inflight\[:copy.*$/&\n\tfor _, b := range p.inflight {\n\t\tif b.pending.Load() == 0 {\n\t\t\tp.completedSeq.Store(b.record)\n\t\t}\n\t}/' Checkpoint internal/service/fanout
+mutant "forget the unstored records of a lost partition" internal/service/fanout/queue.go 's/^\t\tif lost\.has\(p\) \{$/\t\tif lost.has(p) \&\& q == nil {/' 'Overtakes|MovedPartition' internal/service/fanout
+mutant "send past a lost partition" internal/service/fanout/peers.go 's/lost != 0 \&\& n < len\(payloads\) \{/n < 0 {/' LostPartition internal/service/fanout
+mutant "send to two owners at once" internal/service/fanout/queue.go 's/^\tof \&= q\.nonEmpty \&\^ q\.sending$/\tof \&= q.nonEmpty/' QueuesKeepTheirOrder internal/service/fanout
+mutant "post after a lost partition" internal/service/fanout/lane.go 's/t\.of\&l\.partitions\&\^l\.lost\)/t.of\&l.partitions)/' PostedAfter internal/service/fanout
+mutant "buffer every announced record" internal/service/fanout/buffer.go 's/> sharedBytes \{/> 1<<40 {/' BufferedBytesAreBounded internal/service/fanout
+mutant "keep counting released records as buffered" internal/service/fanout/buffer.go 's/^\tp\.shared\.used\.Add\(int64\(-p\.sharedUse\(0, 0\)\)\)$//' 'BufferedBytesAreBounded|Shared' internal/service/fanout
+mutant "keep a grant's context after the part was lost" internal/platform/cluster/rebalance.go 's/^\tl\.cancel\(\)$/\t_ = l.cancel/' OneOwnerAtATime internal/platform/cluster
+mutant "accept the announcement of a process that is gone" internal/platform/directory/owner.go 's/ \|\| r == nil \|\| r\.process != a\.process:$/ || r == nil:/' OtherRegistrations internal/platform/directory
+mutant "accept an announcement to an earlier owner" internal/platform/directory/owner.go 's/^\tcase a\.term != o\.term \|\| r == nil/\tcase r == nil/' OtherRegistrations internal/platform/directory
+mutant "overwrite a lease that another node changed" internal/platform/lease/row.go 's/ AND term = v\.column8 AND mark = v\.column9/ AND v.column8 + v.column9 >= 0/' 'ARowChanges|ManyRows' internal/platform/lease
+mutant "acquire the outbox in an expired term" internal/platform/job/lease.go 's/\} else if old\.Term >= g\.Term \{/} else if old.Term > g.Term+99 {/' AnEarlierGrant internal/platform/job
+mutant "let the term of a partition decrease" internal/engine/timeline/terms.go 's/^\t\tif now > term \{$/\t\tif now > term+9 {/' 'Log/the_term' internal/engine/timeline/memlog
+mutant "keep a term that is older than the store's" internal/platform/cluster/rebalance.go 's/^\t\t\tcase granted && held\.Latest\(\) >= o\.term:$/\t\t\tcase granted \&\& held.Latest() > o.term+99:/' TheTermRises internal/platform/cluster
+mutant "acquire a partition beyond its grant" internal/service/fanout/takeover.go 's/^\tctx, cancel := grant\.During\(ctx\)$/\tctx, cancel := context.WithCancel(ctx)/' CancelsItsAcquire internal/service/fanout
+mutant "miss who hides while a watch is answered" internal/service/presence/watch.go 's/^\t\tif w\.missed \{/\t\tif false {/' HidesDuringAWatch internal/service/presence
+mutant "let hidden users watch no one" internal/service/presence/watch.go 's/^\tif len\(users\) == 0 \|\| (.*) \{$/\tif set, _ := s.deps.SettingsOf(ctx, []id.User{by}); Hides(set[by]) || len(users) == 0 || \1 {/' HiddenUser internal/service/presence
+mutant "end the watches of a resumed session" internal/service/presence/watch.go 's/^\tif s\.watched\[c\.Session\]\.generation == generation \{$/\t{/' ResumedSession internal/service/presence
+mutant "keep the earlier watches of a resumed session" internal/service/presence/watch.go 's/^\tif s\.watched\[c\.Session\]\.generation == generation \{$/\tif _, back := s.deps.Directory.Generation(c.User, c.Session); !back \&\& generation != 0 {/' ResumedSession internal/service/presence
+mutant "watch for a connection that has ended" internal/service/presence/watch.go 's/err := ctx\.Err\(\); err != nil/err := ctx.Err(); false/' ThatEndedDoesNotWatch internal/service/presence
+mutant "assume that an owner still has the registration" internal/platform/directory/verify_registration.go 's/^\t\tr\.confirmed = confirmation\{\}$/\t\tr.confirmed.at = of.at/' ForgotIsSynced internal/service/presence
+mutant "report a node as reachable after one answer" internal/platform/cluster/probe.go 's/r\.unreachable && now\.Sub\(r\.answeringSince\) < recoveredAfter/false/' UnreachableNodes internal/platform/cluster
+mutant "stop all probes while one node does not answer" internal/platform/cluster/probe.go 's/^\t\t\tgroup\.Go\(func\(\) \{ p\.probe\(ctx, node, r\) \}\)$/&\n\t\t}\n\t\tif group.Wait(); ctx.Err() != nil {\n\t\t\treturn nil/' 'TopicsTravel' internal/platform/cluster
+mutant "forget events that could not be dispatched" internal/platform/job/outbox.go 's/^\t\treturn 0, err$/\t\t_ = err/' StoppingDeletesNoEvents internal/platform/job
+mutant "dispatch events without checking the lease" internal/platform/job/lease.go 's/err != nil \|\| !current \{$/err != nil || current != current {/' DispatchesNothing internal/platform/job
+mutant "store no predecessor of an event" $log/keys.go 's/seq-prev\)/seq)/' Log $log
+mutant "push a wrong predecessor" internal/transport/gateway/conn.go 's/AppendEventField\(o\.b, 4, at, prev, /AppendEventField(o.b, 4, at, at, /' DroppedEvents internal/transport/gateway
+mutant "drop events without a hint" internal/transport/gateway/slow_consumer.go 's/^\tc\.needsHint = true$/\tc.needsHint = false/' DroppedEvents internal/transport/gateway
+mutant "push an event before the page that may lack it" internal/transport/gateway/conn.go 's/case c\.withheld != nil( \&\&|:)/case false\1/' LastPage internal/transport/gateway
+mutant "push a large group's message before the page" internal/transport/gateway/conn.go 's/c\.withholdEvent\(slices\.Clone\(fields\)\)/c.appendEvent(slices.Clone(fields))/' LastPage internal/transport/gateway
+mutant "mistake its own pause for silent clients" internal/transport/gateway/gateway.go 's/s\.resumed\.Store\(now\)/_ = now/' Silent internal/transport/gateway
+mutant "wait for a first frame without a deadline" internal/transport/gateway/deadlines.go 's/case state < stateReady \&\& now >=/case false \&\& now >=/' Silent internal/transport/gateway
+mutant "keep connections that read nothing" internal/transport/gateway/deadlines.go 's/case stalled != 0 \&\& now/case stalled != 0 \&\& false \&\& now/' Stalled internal/transport/gateway
+mutant "ignore the connection limit" internal/transport/gateway/accept.go 's/s\.stats\.Connections\.Load\(\) >=/false \&\& s.stats.Connections.Load() >=/' ConnectionsAboveNodeLimit internal/transport/gateway
+mutant "report readiness during shutdown" internal/app/readiness.go 's/n\.leaving\.Load\(\) \|\| n\.damaged/n.damaged/' AdminEndpoints internal/app
+mutant "drop events of large groups without a hint" internal/transport/gateway/conn.go '/^func \(c \*conn\) pushEventFields\(/,/^}/s/if !c\.canPush\(\) \{/if c.pending() > hintAbove || !c.canPush() {/' DroppedLarge internal/transport/gateway
+mutant "omit the hint in the last greeting attempt" internal/transport/gateway/greet.go 's/^(\t*)c\.leftWhileGreeted, c\.newestPushed = nil/\1c.needsHint = false\n&/' PushedDuringGreeting internal/transport/gateway
+mutant "return a closing connection to the ready state" internal/transport/gateway/conn_state.go 's/stateClosing:( +)1<<stateAborted/stateClosing:\11<<stateReady | 1<<stateAborted/' 'OnlyMoveForward|GreetingAClosing' internal/transport/gateway
+mutant "wait for a socket that is writable" internal/transport/gateway/poll_linux.go '/^func \(l \*loop\) afterWrite/,/^}/s/l\.updateInterest\(c\)/_ = c/' FullSocketsOnly internal/transport/gateway
+mutant "examine all members for a page of readers" internal/service/inbox/readers.go 's/^\tfor range maxExaminedMembers \/ maxIDsPerQuery \{$/\tfor range 1 << 30 {/' ReadersPageCost internal/service/inbox
+mutant "leave a recalled text in messages" internal/service/chat/message_state.go 's/^\t\tm\.Entry\.Content = nil$//' Recall internal/service/chat
+mutant "leave old texts in edits" internal/service/chat/message_state.go 's/^\t\tk\.Edit\.Content = nil$//' 'Fanout|Recall' internal/service/chat
+mutant "answer an update before it is applied" internal/service/chat/send.go 's/d\.Err != nil \|\| d\.Updates == 0/true/' Recall internal/service/chat
+mutant "give the text of an edit whose message has expired" internal/service/chat/message_state.go 's/ && !slices\.ContainsFunc\(list, isUpdate\)//' EditsOfExpired internal/service/chat
+mutant "append what follows a busy update" internal/service/chat/deliver.go 's/^\t\tm\.gate\.noteRejected.*$//' Overtakes internal/service/chat
+mutant "let an earlier edit win" internal/service/chat/edit.go 's/ AND edit_seq < \$3`/`/' Fanout internal/service/chat
+mutant "forget whom an edited message mentions" internal/service/chat/edit.go 's/u\.applyMentions\(ctx, tx, u\.seq, mentions\)/nil/' Mentions internal/service/chat
+mutant "keep the mentions of a text before its edit" internal/service/chat/mention.go 's/ AND coalesce\(p\.edit_seq, 0\) = m\.edit_seq//' FanoutAppliesMentions internal/service/chat
+mutant "let anybody mention everybody" internal/service/chat/mention.go 's/m\.Everybody && rules\.role\(by\) < roleAdmin/false/' MentionsAreRefused internal/service/chat
+mutant "deliver a message before its mentions are known" internal/service/fanout/dispatcher.go 's/message\.HasMentions\(stored\.Content\)/false/' MentionsAreApplied internal/service/fanout
+mutant "show a recalled message in forwards" internal/service/chat/forward.go 's/st\.recallSeq != 0 \|\| k\.seq/k.seq/' ForwardsFollow internal/service/chat
+mutant "show an expired message in forwards" internal/service/chat/forward.go 's/firsts\[k\.conversation\]:/firsts[0]:/' ForwardsOfExpired internal/service/chat
+mutant "show an expired message in forwards until it is deleted" internal/service/chat/forward.go 's/, s\.raiseToRetained\(ctx, firsts\)/, nil/' DisappearingMessages internal/service/chat
+mutant "push an expired message" internal/service/chat/push.go 's/if m\.Seq < first \{/if false \&\& m.Seq < first {/' DisappearingMessages internal/service/chat
+mutant "read what was cleared" internal/service/chat/retention.go 's/through\[st\.id\]\+1/through[0]+1/' ClearHistory internal/service/chat
+mutant "bring a deleted chat back without a message" internal/service/chat/clear_history.go 's/through_counted < \$3/through_counted <= $3/' DeleteConversation internal/service/chat
+mutant "show deleted messages in histories" internal/service/chat/get_messages.go 's/if m\.Deleted \{/if false \&\& m.Deleted {/' DeleteMessages internal/service/chat
+mutant "count deleted messages as unread" internal/service/chat/message_state.go 's/counts, s\.addDeleted\(ctx, u, spans, counts\)/counts, nil/' DeletedMessagesAreNot internal/service/chat
+mutant "send deleted messages to a new device" internal/service/inbox/sync_events.go 's/case m\.Deleted:/case false \&\& m.Deleted:/' DeletingMessages internal/app/apptest
+mutant "push a forward as it was stored" internal/service/chat/push.go 's/^\tcase message\.IsForwardEntry\(stored\):$/\tcase false:/' ForwardsFollow internal/service/chat
+mutant "count a signal as unread" internal/service/chat/send.go 's/ \&\& !message\.IsSignal\(d\.Content\)//' SignalDoesNotCount internal/service/chat
+mutant "leave recalled texts in syncs" internal/service/inbox/sync_events.go 's/return messages, s\.deps\.Conversations\.Current\(ctx, u, readable, nil\)/return messages, nil/' Recalled internal/service/inbox
+mutant "leave recalled texts in the list" internal/service/inbox/row.go 's/if err = s\.deps\.Conversations\.Current\(ctx, u, list, tails\); /if err = ctx.Err(); /' Recalled internal/service/inbox
+mutant "count recalled messages as unread" internal/service/inbox/unread.go 's/r\.unread -= min\(r\.unread, removed\[i\]\)/r.unread -= 0 * removed[i]/' Recalled internal/service/inbox
+mutant "deliver an update that is not applied" internal/service/fanout/dispatcher.go 's/!message\.IsUpdate\(e\.Payload\) && /true || /' UpdatesAreApplied internal/service/fanout
+mutant "push what waited as it was stored" internal/service/chat/push.go 's/age >= pushWindow\.Milliseconds\(\)/age > 1<<62/' 'MayBeOutdated|NoOldTexts' internal/service/chat internal/service/fanout
+mutant "push young messages after an edit as they were stored" internal/service/chat/push.go 's/s\.textChangedMs\.Store\(now\)/_ = now/' 'MayBeOutdated|NoOldTexts' internal/service/chat internal/service/fanout
+mutant "acknowledge the recall of a young message at once" internal/service/chat/push.go 's/^\tcase wait <= 0:$/\tcase true:/' AcknowledgedLater internal/service/chat
+mutant "refresh what waits for fan-out only once" internal/service/fanout/refresh.go 's/^\tfor l\.refreshOutdated\(within\) \{/\tif l.refreshOutdated(within) {/' BecomeOutdated internal/service/fanout
+mutant "push what may be outdated if it cannot be refreshed" internal/service/fanout/refresh.go 's/t\.withheld = true/_ = t/' Withheld internal/service/fanout
+mutant "show a recalled text whose recall expires during the read" internal/service/chat/message_state.go 's/err = s\.checkNotExpired\(ctx, old, states\)/_ = old/' ExpiresDuringARead internal/service/chat
+mutant "load followers as members" internal/service/chat/store.go 's/ AND follower = FALSE$//' 'Followers' internal/service/chat
+mutant "let all react in a channel of any size" internal/service/chat/send_permission.go 's/int\(info\.Followers\) > s\.config\.MaxMembers/int(info.Followers) < 0/' 'FollowersReact' internal/service/chat
+mutant "follow without a read cursor" internal/service/chat/channel.go 's/err != nil \|\| s\.deps\.MarkFollowed == nil \{/true {/' 'FollowingMarks' internal/service/chat
+mutant "let former members join by entries" internal/service/chat/channel.go 's/return s\.channel \&\& s\.role\(u\) == 0/_, is := s.members[u]; return s.channel \&\& !is/' 'FormerMembersFollow' internal/service/chat
+mutant "push to removed followers" internal/transport/gateway/deliverer.go 's/if message\.BodyIs\(d\.next\.Body, message\.FieldFollow\)/if false/' 'AStreamsEvent' internal/transport/gateway
+mutant "let who lost the conversation reply in its threads" internal/service/chat/thread.go 's/case !s\.parent\.mayReadRoot.*/case false:/' 'TheParentDecides' internal/service/chat
+mutant "push threads to who lost the conversation" internal/service/chat/audience.go 's/return st\.readers\(users\), st\.large/return users, st.large/' 'TheParentDecides' internal/service/chat
+mutant "let members of a channel write" internal/service/chat/send_permission.go 's/s\.channel \|\| //' 'BecomeWriters' internal/service/chat
+mutant "omit returned members from an audience page" internal/service/chat/state.go 's/^\t\t\tunclear = append\(unclear, u\)$/\t\t\t_ = u/' Model internal/service/chat
+mutant "raise a bound for an earlier incarnation" internal/platform/idservice/redis_store.go 's/ AND incarnation = \$3`/ AND $3 <> $2`/' NoNumberIsRepeated internal/platform/idservice
+mutant "let a new incarnation count below the bound" internal/platform/idservice/redis.go 's/enter\(ctx, tag, incarnation, bound\); err/enter(ctx, tag, incarnation, bound-bound); err/' NoNumberIsRepeated internal/platform/idservice
+mutant "disable compression in an event loop" internal/transport/gateway/poll_linux.go 's/b = deflateFrames\(b\)/_ = b/' TransportsCompress internal/transport/gateway
+mutant "merge receipts into a list of events" internal/transport/gateway/merge.go 's/c\.frameList != list \|\| //' MergedFrames internal/transport/gateway
+mutant "merge JSON without a size limit" internal/transport/gateway/merge.go '/^func \(c \*conn\) appendJSONItem/,/^}/s/len\(c\.out\.b\)-c\.frameAt\+len\(object\) > maxMergedFrame/false/' MergedFrames internal/transport/gateway
+mutant "send a hint before the page" internal/transport/gateway/conn.go 's/ \&\& c\.withheld == nil \{/ {/' LastPage internal/transport/gateway
 
-# What the bus loses is told, and files are whole.
-nats=internal/bus/natsbus s3=internal/blob/s3blob
-mutant "tell of no hole" $nats/subscribe.go 's/return f\.number > last\+1/return false/' 'Hole|Slow' $nats
-mutant "number with holes" $nats/publish.go 's/^\ts\.number\+\+$/\ts.number += 2/' 'Bus|ThreeNodes' $nats
-mutant "send too large a parcel" internal/fanout/lane.go 's/before > 0 \&\& len/before > 1<<40 \&\& len/' Behind internal/fanout
-mutant "let any certificate in" $nats/connect.go 's/tls\.RequireAndVerifyClientCert/tls.NoClientCert/' Certificates $nats
+# Limits.
+mutant "let a flood of keys reset a limited one" internal/base/ratelimit/limiter.go 's/>= float64\(b\.Burst\(\)\) \{/>= 0 {/' Flood internal/base/ratelimit
+mutant "charge the user for calls that the address limit refuses" internal/base/ratelimit/table.go 's/l\.user\.Refund\(user, n\)/l.user.Refund(user, 0)/' EachLimit internal/base/ratelimit
+mutant "keep reading from a throttled connection" internal/transport/gateway/conn.go 's/ \&\& c\.throttledUntil == 0 / /' 'SendsAreThrottled' internal/transport/gateway
+mutant "do not limit pings" internal/transport/gateway/pace.go 's/return c\.countEmptyFrame\(\)/return nil/' FloodsCloseTheConnection internal/transport/gateway
+mutant "do not count calls" internal/transport/rpc/procedure.go 's/if p\.access == userAccess \{/if p.access == userAccess \&\& false {/' RoutesHaveLimits internal/transport/rpc
+mutant "drop the size of a deleted file from the total" internal/service/media/uses.go 's/addToTotal\(ctx, tx, owner, -declared, 0\)/addToTotal(ctx, tx, owner, 0, 0)/' QuotaTotalIsMaintained internal/service/media
+mutant "hold responses without a limit" internal/transport/gateway/conn.go 's/ \|\| c\.holdAnswer\(len\(b\)\) != nil \{/ {/' ConcurrentPages internal/transport/gateway
+mutant "do not limit the length of JSON pages" internal/base/outputlimit/page.go 's/size > MaxPage \&\& n > 0/false/' 'Cut' internal/base/outputlimit
+mutant "do not limit concurrent pages" internal/transport/gateway/handle.go 's/name == "sync" \|\| name == "watch" \|\| outputlimit\.IsPage\(name\)/false \&\& outputlimit.IsPage(name)/' ConcurrentPages internal/transport/gateway
+mutant "use a device's number as its key" internal/service/account/login_limit.go 's/key != "" \&\& subtle\.ConstantTimeCompare.*$/len(key) >= 0 \&\& client.GetDevice() != 0 \&\& subtle.ConstantTimeCompare(nil, nil) == 1/' GuessesDoNot internal/service/account
+mutant "count guesses by address alone" internal/service/account/login_limit.go 's/return errTooManyLogins\(s\.logins\.handles\.Allow\(g, 1\)\)/return nil/' DefaultLoginLimits internal/service/account
+
+# Permissions and unread counts.
+mutant "count one's own message as unread" internal/service/inbox/unread.go 's/v\.state\.ReadSeq, v\.state\.ReadCounted = seq, counted$/v.state.ReadSeq, v.state.ReadCounted = seq, counted-1/' Unread internal/service/inbox
+mutant "let a cursor go back" internal/service/inbox/read_cursor.go 's/r\.read <= read \&\& r\.delivered <= delivered/false/; s/WHEN \$3 > views\.read_seq THEN \$3/WHEN true THEN $3/' 'Unread|Forward' internal/service/inbox
+mutant "let blocked users write" internal/service/chat/send_permission.go 's/case s\.relation\.blocked:/case s.relation.blocked \&\& nowMs < 0:/' . internal/service/chat
+mutant "accept messages of removed members" internal/service/chat/send.go 's/CheckAccess: true, ExpectedAccess/CheckAccess: false, ExpectedAccess/' . internal/service/chat
+mutant "show entries from before a user joined" internal/service/chat/history.go 's/max\(after, from-1\)/max(after, min(from, 1)-1)/; s/e\.Seq < p\.from/e.Seq < min(p.from, 1)/' 'History|Model' internal/service/chat
+mutant "show entries from after a user left" internal/service/chat/history.go 's/e\.Seq > p\.to/e.Seq > max(p.to, 1<<63)/; s/at = to \+ 1/at += 0 * to/' History internal/service/chat
+mutant "count muted conversations in the badge" internal/service/inbox/unread.go 's/ \&\& !r\.view\.state\.Muted//; s/ AND NOT muted//' 'TestBadge' internal/service/inbox
+mutant "count archived conversations in the badge" internal/service/inbox/unread.go 's/ \&\& !r\.view\.state\.Archived//; s/ AND NOT archived//' 'TestBadge' internal/service/inbox
+mutant "read the whole list for a page" internal/service/inbox/list.go 's/^(\s+)count := limit \+ 1 .*/\1count := 1 << 20/' 'TestListPageCost' internal/service/inbox
+mutant "examine all unread conversations for a badge" internal/service/inbox/list.go 's/maxBadgeConversations = 100$/maxBadgeConversations = 1 << 20/' 'TestListPageCost|TestBadgeOfManyConversations' internal/service/inbox
+mutant "keep a watermark that the stream no longer covers" internal/service/inbox/list_refresh.go 's/ \|\| len\(entries\) > 0 \&\& entries\[0\]\.Prev > uint64\(at\)//' 'TestListRefreshWithoutStream' internal/service/inbox
+mutant "forget a mute when its user leaves" internal/service/chat/apply_control.go 's/, mutedUntilMs: m\.mutedUntilMs\}/}/' 'TestMuteSurvives' internal/service/chat
+mutant "let a removed member come back by a link" internal/service/chat/join.go 's/^\tcase st\.members\[u\]\.removed:/\tcase st.members[u].removed \&\& u == 0:/' 'TestRemovedMember' internal/service/chat
+mutant "do not limit stacked combining marks" internal/base/message/text.go 's/marks > maxMarks/marks > 1000/' PlaceholderTexts internal/base/message
+mutant "allow invisible characters in a name" internal/base/message/text.go 's/ \&\& !hasInvisible\(text\)//' 'TestInvisible' internal/base/message
+mutant "keep the join request of a banned user" internal/service/chat/ban.go 's/s\.dropRequests\(ctx, c, users\)/nil/' 'AdminsAreNotified' internal/service/chat
+mutant "let a banned user join" internal/service/chat/join.go 's/case st\.banned\(u\):/case st.banned(u) \&\& u == 0:/' 'TestBanClosesEveryWayIn' internal/service/chat
+mutant "accept a combining mark as a text" internal/base/message/text.go 's/ \&\& !unicode\.Is\(unicode\.M, r\)//' 'TestTexts|PlaceholderTexts' internal/base/message internal/service/chat
+mutant "allow a script URL in a card" internal/service/chat/validate_content.go 's/ \&\& !message\.IsLink\(c\.Url\)/ \&\& false/' 'Contents' internal/service/chat
+mutant "add users who refuse to be added" internal/service/chat/add_members.go 's/len\(refused\) > 0/len(refused) > 1 << 20/' 'TestCheckAddRefusesUsers' internal/service/chat
+mutant "do not bound the folders of a user" internal/service/inbox/change_folders.go 's/len\(list\.Folders\) >= maxFolders/false/' 'TestFolders' internal/service/inbox
+mutant "add a user who has not agreed" internal/service/chat/add_members.go 's/without\(users, invited\)/users/' 'TestInvitation' internal/service/chat
+mutant "keep the invitation of a user who joined otherwise" internal/service/chat/store.go 's/return deleteAnsweredInvitations\(ctx, tx, st\.id\)/return nil/' 'TestInvitation' internal/service/chat
+mutant "send read receipts across a block" internal/service/inbox/read_cursor.go 's/if cannotWrite \{/if cannotWrite \&\& r == nil {/' Block internal/service/inbox
+mutant "send read receipts of users who hide them" internal/service/inbox/read_cursor.go 's/r\.hides \&\& !deliveredMoved/r == nil/' Hides internal/service/inbox
+mutant "notify users of a block" internal/service/fanout/dispatcher.go 's/== chatv1\.Control_ACTION_ACCESS \{/== 99 {/' Access internal/service/fanout
+mutant "send joined users of a large group no event" internal/service/fanout/dispatcher.go 's/append\(items, own, item/append(items, item/' Large internal/service/fanout
+mutant "show the current group to former members" internal/service/chat/history.go 's/v = proto\.CloneOf\(m\.snapshotAtLeave\)/_ = proto.CloneOf(m.snapshotAtLeave)/' 'Left' internal/service/chat
+
+# Losses of the bus are reported, and files are complete.
+nats=internal/engine/bus/natsbus s3=internal/engine/blob/s3blob
+mutant "report no gap" $nats/subscribe.go 's/return f\.number > last\+1/return false/' 'Gap|Slow' $nats
+mutant "assign numbers with gaps" $nats/publish.go 's/^\ts\.number\+\+$/\ts.number += 2/' 'Bus|ThreeNodes' $nats
+mutant "send a payload that is too large" internal/service/fanout/lane.go 's/before > 0 \&\& len/before > 1<<40 \&\& len/' UnbufferedRecords internal/service/fanout
+mutant "accept any certificate" $nats/connect.go 's/tls\.RequireAndVerifyClientCert/tls.NoClientCert/' Certificates $nats
+mutant "accept weak passwords" internal/service/account/register.go 's/if auth\.Weak\(p, about\.\.\.\)/if false/' 'Register$' internal/service/account
+mutant "accept the user's own name as a password" internal/base/auth/weak.go 's/return rest != p \&\& /return false \&\& rest != p \&\& /' WeakPasswords internal/base/auth
+mutant "connect to private addresses" internal/base/egress/egress.go 's/class == private \&\& c\.config\.AllowPrivate/class == private/' 'ResolvedAddressesAreRestricted|NamesAreResolvedOnce' internal/base/egress
+mutant "follow redirects" internal/base/egress/egress.go 's/return http\.ErrUseLastResponse/return nil/' 'AnswersAreBounded' internal/base/egress
+mutant "fetch pages inside the network" internal/base/egress/fetch.go 's/class == private \&\& internal/class == private \&\& (internal || true)/' 'FetchesStayOutOfTheNetwork|FetchesCheckTheAddress' internal/base/egress
+mutant "do not check where a page redirects" internal/base/egress/fetch.go 's/return f\.permit\(r\.URL\)$/return nil/' 'FetchesFollowCheckedRedirects' internal/base/egress
+mutant "accept forged link previews" internal/service/chat/link_preview.go 's/return s\.deps\.CheckLinkPreview.*/return nil/' 'ForgedLinkPreviews' internal/service/chat
+mutant "sign previews for all users" internal/service/linkpreview/linkpreview.go 's/%d %d %d %d", u,/%d %d %d %d", 0,/' 'ForgedPreviews' internal/service/linkpreview
+mutant "decode pictures of any size" internal/service/linkpreview/picture.go 's/w\*h > maxPixels/false/' 'PreviewsWithoutPicture' internal/service/linkpreview
+mutant "accept engines without TLS" internal/app/config/encryption.go 's/case r\.security == pglink\.Plain \&\&/case false \&\&/' RemoteEnginesNeedTLS internal/app/config
+mutant "check the security of only one of several servers" internal/engine/sqldb/pglink/security.go 's/security = Plain/security = least/' SecurityOf internal/engine/sqldb/pglink
+media=internal/service/media
+mutant "let the last of several PUTs win" $media/serve.go 's/WHERE id = \$2 AND stored = 0 AND complete = 0/WHERE id = $2 AND complete = 0/' TestConcurrentPuts$ $media
+mutant "let concurrent PUTs write the same file" $media/media.go 's/if attempt > 1 \{/if attempt > 1000 {/' 'TestConcurrentPuts$|SlowPutDoesNot' $media
+mutant "skip the length check at the upload URL" $media/serve.go 's/r\.ContentLength != u\.declared/false/' WrongContentLength $media
+mutant "show former avatars" $media/download.go 's/return avatar == n, err/return avatar == n || true, err/' Avatars $media
+mutant "show a group's picture to everyone" internal/service/chat/group_settings.go '/^func .* Picture\(/,/^}/s/ \|\| !ok \|\| m\.leaveSeq != 0/ || ok \&\& false \&\& m.leaveSeq != 0/' PicturesAreVisible internal/transport/rpc
+mutant "keep a picture before the change is allowed" internal/service/chat/group_settings.go 's/s\.deps\.CheckPicture\(ctx, by/s.deps.KeepPicture(ctx, by/' PicturesAreVisible internal/transport/rpc
 mutant "store a file that is too long" $s3/put.go 's/return blob\.ErrSize$/return nil/' 'Store|Large' $s3
-mutant "leave parts" $s3/put.go 's/^\t\tif err == nil \{$/\t\tif err == nil || upload != "" {/' Large $s3
+mutant "leave uncompleted upload parts" $s3/put.go 's/^\t\tif err == nil \{$/\t\tif err == nil || upload != "" {/' Large $s3
 mutant "mix two versions of a file" $s3/read.go 's/options\.SetMatchETag\(f\.etag\)/options.SetMatchETag("*")/' Replaced $s3
-mutant "take a broken answer for the end" $s3/read.go 's/^\t\terr = io\.ErrUnexpectedEOF$/\t\treturn 0, io.EOF/; s/for range tries/for range 1/' 'BreaksOff|Passing' $s3
+mutant "treat a broken response as the end" $s3/read.go 's/^\t\terr = io\.ErrUnexpectedEOF$/\t\treturn 0, io.EOF/; s/for range tries/for range 1/' 'BreaksOff|TemporaryFaults' $s3
+
+# Limits of input.
+mutant "allow a large first message" internal/transport/gateway/input.go 's/f\.maxMessage = maxFirstMessage/f.maxMessage = maxFrame/' MessageBeforeAuthentication internal/transport/gateway
+mutant "decode a frame before counting its elements" internal/transport/gateway/handle.go 's/err := frameSchema\.Proto\(p\)/err := error(nil)/' AreCounted internal/transport/gateway
+mutant "hold parts of messages without a limit" internal/transport/gateway/input.go 's/!c\.in\.held\.Set\(memory, owner, n\)/owner.User == 1 \&\& memory == nil/' 'FindsNoMemory|Incomplete' internal/transport/gateway
+mutant "read the body of a refused request" internal/transport/rpc/body_limits.go 's/in\.err != nil \&\& refusals/in.err != nil \&\& b == nil \&\& refusals/' CredentialsCome internal/transport/rpc
+mutant "ignore the connection limit of an address" internal/base/inputlimit/connections.go 's/c\.counts\[from\] >= c\.perNetwork/false/' ConnectionsOfANetwork internal/base/inputlimit
+mutant "ignore the connection limit of an IPv6 site" internal/base/inputlimit/connections.go 's/ok \&\& c\.counts\[site\] >=/!ok \&\& c.counts[site] >=/' ConnectionsOfASite internal/base/inputlimit
+mutant "let incomplete bodies fill all slots" internal/transport/rpc/rpc.go 's/unauthenticatedPerNetwork, unauthenticatedRequests\)/unauthenticatedPerNetwork, unauthenticatedCalls)/' IncompleteBodies internal/transport/rpc
+mutant "do not limit complete calls without credentials" internal/transport/rpc/procedure.go 's/if !ok \{/if !ok \&\& ctx == nil {/' CompleteCallsBeyond internal/transport/rpc
+mutant "let one user hold all input memory" internal/base/inputlimit/budget.go 's/owner\.User != 0 \&\& exceeds/false \&\& exceeds/' FewOwners internal/base/inputlimit
+mutant "count a large watch as one call" internal/base/ratelimit/weight.go 's/\(users\+usersPerCall-1\)\/usersPerCall/users*0/' 'WatchedUsersCount' internal/transport/gateway
+mutant "count a large message as one call" internal/base/ratelimit/weight.go 's/max\(messages, bytes\/bytesPerMessage\)/messages/' 'BytesOfMessages' internal/transport/gateway
+mutant "keep the rate-limit charge of a refused change" internal/transport/rpc/rate_limits.go 's/errs\.IsRefusal\(err\)/false/' RefusedChanges internal/transport/rpc
+mutant "count users who were not added" internal/service/chat/add_members.go 's/errs\.IsRefusal\(err\)/false/' RefusedAdding internal/service/chat
+mutant "examine all friends for suggestions" internal/service/account/suggest.go 's/friends\[:min\(len\(friends\), suggestFriends\)\]/friends/' SuggestionsRead internal/service/account
+
+# Operations.
+mutant "join the cluster before the port is bound" internal/app/app.go 's/n\.bind\(ctx\); err/n.LATER(ctx); err/; s/n\.openServices\(ctx\); err/n.bind(ctx); err/; s/n\.LATER/n.openServices/' 'ATakenPort' internal/app
+mutant "refuse a start while a killed server's lock is held" internal/app/engines.go 's/openDataDir\(n\.config\.Data\); isInUse\(err\)/openDataDir(n.config.Data); false/' 'AStartWaits' internal/app
+mutant "count refused messages as stored" internal/transport/gateway/conn.go 's/took, d\.Err\)$/took, nil)/' 'AdminEndpoints' internal/app
+mutant "let bench forget messages without a receipt" internal/tool/bench/reconnect.go 's/c\.retryAt = false, c\.ackedTo,/c.retryAt = false, c.next,/' 'ALostConnection' internal/tool/bench
+mutant "collapse errors of different subjects" internal/base/telemetry/collapse.go 's/all := r\.Level > slog\.LevelWarn/all := false/' 'WarningsOfOneCause' internal/base/telemetry
 
 if [ $alive -gt 0 ]; then
-	echo "$alive of $tried mutants are alive, or are none"
+	echo "$alive of $tried mutants survived, or are invalid"
 	exit 1
+fi
+if [ -n "$check" ]; then
+	echo "each of $tried mutants changes its file and names tests that exist"
+	exit 0
 fi
 echo "each of $tried mutants was killed, in ${SECONDS}s"

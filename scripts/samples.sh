@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the samples of the readme, of docs/getting-started.md and of docs/ids.md, as they stand, against a new server of bin/rialto. Only the
-# address is another, and wscat, which waits for a person, is left out. The SDK in sdk/ts must have been built.
+# Runs the unchanged samples of the README, of docs/getting-started.md and of docs/ids.md against a new server of bin/rialto. Only the
+# address differs, and wscat is skipped, because it is interactive.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -8,7 +8,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/rialto-samples-XXXXXX")
 server=""
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; wait; rm -rf "$work"' EXIT
 
-# blocks LANGUAGE FILE: what stands in the page's blocks of a language.
+# blocks LANGUAGE FILE: the content of the page's code blocks in a language.
 blocks() { awk -v start="\`\`\`$1" '$0 == "```" { on = 0 } on { print } $0 == start { on = 1 }' "$2"; }
 
 mkdir "$work/bin"
@@ -23,7 +23,7 @@ address=$(grep -oE 'http://[0-9.:]+' <<<"$line" | head -1)
 
 for page in README.md README.zh.md docs/getting-started.md docs/ids.md; do
 	commands=$(blocks sh "$root/$page" | sed "s|http://127.0.0.1:7070|$address|g; /wscat/d")
-	# The two readmes have the same commands: their users' handles are other ones.
+	# The two readmes have the same commands, so the second one needs other handles.
 	[ "$page" != README.zh.md ] || commands=$(sed -E 's/"(alice|bob|carol)1"/"\1zh"/g' <<<"$commands")
 	if ! bash -eo pipefail -c "$commands" >out 2>&1 || grep -q '"code":' out; then
 		cat out
@@ -33,41 +33,88 @@ for page in README.md README.zh.md docs/getting-started.md docs/ids.md; do
 	echo "$page: $(grep -c '^{' out) answers"
 done
 
-# The readme's two programs, between what declares the names that they use and what waits for the end.
+# The readme's two programs, each in a new project as a user would create it: with the package made by npm pack, and with the Go module.
 at() { sed "s|http://127.0.0.1:7070|$address|g"; }
 call() { curl -s "$address/rialto.$1" -H "Content-Type: application/json" -H "Authorization: Bearer $3" -d "$2"; }
+for language in ts go; do # the two readmes have the same programs
+	if ! diff <(blocks $language "$root/README.md" | sed 's|//[^/]*$||') <(blocks $language "$root/README.zh.md" | sed 's|//[^/]*$||'); then
+		echo "the $language programs of README.md and README.zh.md differ"
+		exit 1
+	fi
+done
 bob=$(call account.v1.AccountService/Login '{"handle":"bob1","password":"battery staple"}' '')
 token=$(jq -r .accessToken <<<"$bob")
 chat=$(call chat.v1.ChatService/ListConversations '{}' "$token" | jq -r '.conversations[0].id')
-mkdir -p node_modules/@rialto-im
-ln -s "$root/sdk/ts" node_modules/@rialto-im/client
-{
-	blocks ts "$root/README.md" | at | sed "s|^const client|const bobId = \"$(jq -r .user <<<"$bob")\";\n&|"
-	echo 'while (client.outgoing(chat.id).length > 0) await new Promise((later) => setTimeout(later, 20));'
-	echo 'process.exit();'
-} >sample.mjs
-timeout 60 node --no-warnings --experimental-websocket sample.mjs
-mkdir go
-{
-	printf 'package main\n\nimport (\n\t"context"\n\t"log"\n\n\trialto "github.com/rialto-im/rialto/sdk/go"\n)\n\n'
-	printf 'func main() {\n\tctx, chat := context.Background(), uint64(%s)\n' "$chat"
-	blocks go "$root/README.md" | at
-	printf '\tif err != nil {\n\t\tlog.Fatal(receipt, err)\n\t}\n}\n'
-} >go/main.go
-(cd "$root" && timeout 300 go run "$work/go/main.go") >out 2>&1 || { cat out; exit 1; }
-for language in TypeScript Go; do
-	call chat.v1.ChatService/History "{\"conversation\":\"$chat\"}" "$token" | grep -q "hello from $language" || { echo "the readme's $language sent nothing"; exit 1; }
-	echo "README.md: $language sent its message"
+arrives() { # arrives LANGUAGE PROGRAM...: waits until the program's message is stored, and then ends the program
+	local language=$1 program
+	"${@:2}" >out 2>&1 &
+	program=$!
+	for _ in $(seq 600); do
+		if call chat.v1.ChatService/History "{\"conversation\":\"$chat\"}" "$token" | grep -q "hello from $language"; then
+			kill "$program" 2>/dev/null || true
+			wait "$program" || true
+			echo "README.md: $language sent its message"
+			return
+		fi
+		sleep 0.2
+	done
+	cat out
+	echo "the readme's program in $language sent nothing"
+	exit 1
+}
+
+mkdir app
+npm pack --silent --pack-destination "$work" "$root/sdk/ts" >out 2>&1 || { cat out; exit 1; }
+echo '{ "private": true, "type": "module" }' >app/package.json
+# The oldest TypeScript that the package's readme promises.
+oldest=$(grep -oE 'TypeScript [0-9.]+ or newer' "$root/sdk/ts/README.md" | grep -oE '[0-9]+\.[0-9]+')
+(cd app && npm install --silent --prefer-offline --no-audit --no-fund "$work"/rialto-im-client-*.tgz "typescript@~$oldest.0" react@19 @types/react@19) >out 2>&1 || { cat out; exit 1; }
+blocks ts "$root/README.md" | at >app/chat.ts
+blocks tsx "$root/sdk/ts/README.md" >app/react.tsx
+(cd app && npx --no-install tsc --strict --target es2022 --module nodenext --jsx react-jsx --lib es2023,dom chat.ts react.tsx) || { echo "a program does not compile with TypeScript $oldest"; exit 1; }
+arrives TypeScript node --no-warnings app/chat.js
+if (cd app && node -e 'process.exit(process.features.require_module ? 0 : 1)'); then # CommonJS
+	(cd app && node --no-warnings --input-type=commonjs -e 'new (require("@rialto-im/client").Client)({ url: "http://127.0.0.1" })')
+fi
+for map in app/node_modules/@rialto-im/client/dist/*.js.map; do # a debugger finds the sources
+	for source in $(jq -r '.sources[]' "$map"); do
+		[ -f "$(dirname "$map")/$source" ] || { echo "$map names $source, which the package lacks"; exit 1; }
+	done
 done
 
-# The example client: what one sends the other prints, once, also when it asks again.
-example() { timeout 60 node --no-warnings --experimental-websocket "$root/docs/examples/client.mjs" "$address" "$@"; }
+mkdir go
+blocks go "$root/README.md" | at >go/main.go
+cp "$root/sdk/go/go.sum" go/go.sum
+printf 'module example.org/app\n\n%s\n\nrequire github.com/rialto-im/rialto/sdk/go v0.1.0\n\nreplace github.com/rialto-im/rialto/sdk/go => %s/sdk/go\n' \
+	"$(grep '^go ' "$root/sdk/go/go.mod")" "$root" >go/go.mod
+(cd go && GOWORK=off go build -mod=mod -o ../app-go .) >out 2>&1 || { cat out; exit 1; }
+arrives Go ./app-go
+mkdir go/bot # the bot of the SDK's own page
+blocks go "$root/sdk/go/README.md" | at >go/bot/main.go
+(cd go && GOWORK=off go build -mod=mod -o ../app-bot ./bot) >out 2>&1 || { cat out; exit 1; }
+text="you said: hello from Go"
+answers() { call chat.v1.ChatService/History "{\"conversation\":\"$chat\"}" "$token" | grep -q "$text"; }
+./app-bot >out 2>&1 & # it was not running when the message was sent
+bot=$!
+for _ in $(seq 600); do ! answers || break; sleep 0.2; done
+kill "$bot" 2>/dev/null || true
+wait "$bot" || true
+answers || { cat out; echo "the bot of sdk/go/README.md did not answer"; exit 1; }
+echo "sdk/go/README.md: the bot answered"
+
+# The example client: the other user's client prints each message once, even after another sync. A recalled message has no content.
+recalled=$(call chat.v1.ChatService/Send "{\"conversation\":\"$chat\",\"clientMsgId\":\"slip\",\"content\":{\"text\":\"a slip\"}}" "$token" | jq -r .seq)
+call chat.v1.ChatService/Send "{\"conversation\":\"$chat\",\"clientMsgId\":\"recall\",\"content\":{\"recall\":{\"target\":{\"seq\":\"$recalled\"}}}}" "$token" >/dev/null
+example() { timeout 300 node --no-warnings --experimental-websocket "$root/docs/examples/client.mjs" "$address" "$@"; }
 printf 'one by the example\ntwo by the example\n' | example bob1 "battery staple" "$chat" >/dev/null
+alice=$(call account.v1.AccountService/Login '{"handle":"alice1","password":"correct horse"}' '' | jq -r .accessToken)
+# What is stored is in her stream a moment later.
+for _ in $(seq 600); do ! call chat.v1.ChatService/Sync '{}' "$alice" | grep -q "two by the example" || break; sleep 0.2; done
 example alice1 "correct horse" "$chat" </dev/null >first
 example alice1 "correct horse" "$chat" </dev/null >second
 if [ "$(grep -o '[a-z]* by the example' first | paste -sd, )" != "one by the example,two by the example" ] || [ -s second ]; then
 	cat first second
-	echo "docs/examples/client.mjs did not show what was sent, or twice"
+	echo "docs/examples/client.mjs did not show what was sent, or showed it twice"
 	exit 1
 fi
-echo "docs/examples/client.mjs: sent and shown"
+echo "docs/examples/client.mjs: messages sent and shown"

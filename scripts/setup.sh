@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Brings what the project needs and is not here: setup.sh run (for make run), setup.sh test (for make test) or setup.sh cluster (for
-# make test-cluster). It says what it does, and what is missing where it cannot help.
+# Installs what the project needs and is missing: setup.sh run (for make run), setup.sh generate (for make generate), setup.sh test (for
+# make test) or setup.sh cluster (for make test-cluster). It prints what it does, and what is missing if it cannot install it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+for=${1:-run}
 
 missing() { echo "missing: $1" >&2; exit 1; }
 
@@ -12,7 +13,7 @@ command -v go >/dev/null || missing "Go 1.26 or newer (https://go.dev/dl)"
 have=$(go env GOVERSION); newer 1.26 "${have#go}" || missing "Go 1.26 or newer; this is $have"
 
 if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
-	if [ "${1:-run}" = run ]; then
+	if [ "$for" = run ]; then
 		echo "== no Node: the server is built without the web app (install Node 20 and run make again)"
 		exit 0
 	fi
@@ -20,17 +21,75 @@ if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
 fi
 have=$(node --version); newer 20 "${have#v}" || missing "Node 20 or newer; this is $have"
 
-# npm ci where the lock file changed since the last time.
+# Downloads run concurrently: fetch NAME COMMAND... starts one, fetched waits for all.
+logs=$(mktemp -d "${TMPDIR:-/tmp}/rialto-setup-XXXXXX")
+trap 'rm -rf "$logs"' EXIT
+names=() pids=()
+fetch() {
+	echo "== $1"
+	"${@:2}" >"$logs/${#pids[@]}" 2>&1 &
+	names+=("$1") pids+=($!)
+}
+fetched() {
+	local n failed=0
+	for n in "${!pids[@]}"; do
+		if ! wait "${pids[$n]}"; then
+			echo "failed: ${names[$n]}" >&2
+			cat "$logs/$n" >&2
+			failed=1
+		fi
+	done
+	names=() pids=()
+	return $failed
+}
+
+# npm ci, if the lock file has changed since the last time.
+install_modules() { cd "$1" && npm ci --no-fund --no-audit --loglevel=error && touch node_modules/.stamp; }
 modules() {
 	local stamp=$1/node_modules/.stamp
-	if [ ! -f "$stamp" ] || [ "$1/package-lock.json" -nt "$stamp" ]; then
-		echo "== installing $1's modules"
-		(cd "$1" && npm ci --no-fund --no-audit --loglevel=error)
-		touch "$stamp"
-	fi
+	if [ ! -f "$stamp" ] || [ "$1/package-lock.json" -nt "$stamp" ]; then fetch "installing $1's modules" install_modules "$1"; fi
 }
 modules sdk/ts
+# buf has a package for each platform; a lock file would require all of them.
+if [ "$for" != run ] && [ ! -x bin/buf/node_modules/.bin/buf ]; then
+	fetch "installing buf" npm install --prefix bin/buf --no-save --no-fund --no-audit --loglevel=error @bufbuild/buf@1.75.0
+fi
+if [ "$for" = generate ]; then
+	fetched
+	exit
+fi
 modules web
+
+if [ "$for" != run ]; then
+	for module in . sdk/go deploy; do fetch "downloading the Go modules of $module" env -C "$module" go list -deps -test ./...; done
+	for module in tools internal/engine/blob/s3blob/s3test/server; do fetch "downloading the Go modules of $module" env -C "$module" go list -deps tool; done
+	packages=()
+	command -v "${CHROMIUM:-chromium}" >/dev/null || [ -x "${CHROMIUM:-/usr/bin/chromium}" ] || packages+=(chromium)
+	command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || packages+=(postgresql)
+	for tool in curl jq openssl haproxy; do # for the documents' samples; haproxy is for the tests of deploy/
+		command -v "$tool" >/dev/null || packages+=("$tool")
+	done
+	command -v systemd-analyze >/dev/null || packages+=(systemd)
+	# Screenshots show Chinese and emoji as users see them.
+	command -v fc-list >/dev/null || packages+=(fontconfig)
+	fc-list :lang=zh 2>/dev/null | grep -q . || packages+=(fonts-wqy-zenhei)
+	fc-list 2>/dev/null | grep -qi emoji || packages+=(fonts-noto-color-emoji)
+	if [ "$for" = cluster ]; then # Cassandra runs on Java, and comes by Maven
+		command -v redis-server >/dev/null || packages+=(redis-server)
+		command -v java >/dev/null || packages+=(default-jre-headless)
+		command -v mvn >/dev/null || packages+=(maven)
+	fi
+	if [ ${#packages[@]} -gt 0 ]; then
+		root=""
+		[ "$(id -u)" = 0 ] || root=sudo
+		command -v apt-get >/dev/null || missing "the packages ${packages[*]}, which only apt-get can install here"
+		[ -z "$root" ] || command -v sudo >/dev/null || missing "the packages ${packages[*]}; run as root: apt-get install ${packages[*]}"
+		echo "== installing ${packages[*]}"
+		$root apt-get update -qq
+		DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
+	fi
+fi
+fetched
 
 if [ ! -f web/dist/index.html ] || [ -n "$(find web/src web/public web/index.html web/vite.config.ts sdk/ts/src -newer web/dist/index.html -print -quit)" ]; then
 	echo "== building the web app"
@@ -39,28 +98,7 @@ if [ ! -f web/dist/index.html ] || [ -n "$(find web/src web/public web/index.htm
 	touch web/dist/index.html
 fi
 
-[ "${1:-run}" != run ] || exit 0
+[ "$for" != run ] || exit 0
 
-echo "== the S3 server for tests is built, if it is not yet (two minutes)"
-(cd internal/blob/s3blob/s3test/server && go tool -n versitygw >/dev/null)
-
-packages=()
-command -v "${CHROMIUM:-chromium}" >/dev/null || [ -x "${CHROMIUM:-/usr/bin/chromium}" ] || packages+=(chromium)
-command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || packages+=(postgresql)
-for tool in curl jq openssl haproxy; do # the documents' samples use them, and the tests of deploy/ the last
-	command -v "$tool" >/dev/null || packages+=("$tool")
-done
-command -v systemd-analyze >/dev/null || packages+=(systemd)
-if [ "$1" = cluster ]; then # Cassandra runs on Java, and comes by Maven
-	command -v java >/dev/null || packages+=(default-jre-headless)
-	command -v mvn >/dev/null || packages+=(maven)
-fi
-if [ ${#packages[@]} -gt 0 ]; then
-	root=""
-	[ "$(id -u)" = 0 ] || root=sudo
-	command -v apt-get >/dev/null || missing "the packages ${packages[*]}, which only apt-get can install here"
-	[ -z "$root" ] || command -v sudo >/dev/null || missing "the packages ${packages[*]}; run as root: apt-get install ${packages[*]}"
-	echo "== installing ${packages[*]}"
-	$root apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
-fi
+echo "== building the S3 server for tests, unless it exists (two minutes)"
+(cd internal/engine/blob/s3blob/s3test/server && go tool -n versitygw >/dev/null)

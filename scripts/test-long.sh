@@ -1,56 +1,142 @@
 #!/usr/bin/env bash
-# The long forms: more power cuts and kills, broken servers, and each fuzz target for a bounded time.
+# Tests that take too long for each change: more power cuts and kills, clusters of real engines, chaos, broken servers, fuzzing.
+#   scripts/test-long.sh            everything, to be run by hand (over an hour on two cores)
+#   scripts/test-long.sh --turn     a part for each commit, for CI: one group of the parts below, and a share of mutants and fuzz
+#                                   targets. The commit's hash selects them, so that a commit always gets the same, and over time all are run.
+#   scripts/test-long.sh PART ...   these parts
 set -euo pipefail
 cd "$(dirname "$0")/.."
-each=${FUZZ_TIME:-10s}
-scripts/setup.sh test
-printf '\n== power cuts, the long form\n'
-POWER_CUTS=4000 go test -timeout 20m -run '^TestPowerCut' ./internal/timeline/pebblelog
-printf '\n== kills, the long form\n'
-KILL_CYCLES=600 go test -timeout 20m -run '^TestKilled' ./internal/faulttest
-printf '\n== ids: a thousand kills, and a thousand million side by side\n'
-ID_KILL_CYCLES=1000 go test -timeout 5m -run '^TestKilledWhileItGivesIDs' ./cmd/rialto
-ID_COUNT=1000000000 go test -timeout 10m -run '^TestVeryManyIDs' ./internal/idgen
-printf '\n== ids: clocks and leases, the long form\n'
-ID_SCHEDULES=150000 go test -timeout 15m -run '^TestIDsInAnySchedule' ./internal/idgen
-printf '\n== ids: counters through crashes, takeovers and outages\n'
-COUNTER_SCHEDULES=2000 go test -timeout 15m -run 'Model$' ./internal/idgen
-printf '\n== a disk that fills up\n'
-if unshare --mount --map-root-user true; then
-	disk=$(mktemp -d)
-	unshare --mount --map-root-user sh -c "mount -t tmpfs -o size=512m tmpfs '$disk' && SMALL_DISK='$disk' go test -count 1 -timeout 5m -tags smalldisk -run '^TestTheDiskIsFull' ./internal/faulttest"
-	rmdir "$disk"
-else
-	echo "not run: this machine lets nobody mount a small disk"
-fi
-printf '\n== timelines in PostgreSQL, through ended connections and crashes\n'
-PGLOG_LONGER=4 go test -timeout 10m -run 'Log|EndAtRandom|EndsInTheMiddle|Failover' ./internal/timeline/pglog
-printf '\n== clusters of real engines\n'
-scripts/test-cluster.sh
-printf '\n== chaos: nodes, PostgreSQL and the ways between them are broken\n'
-CHAOS_DIR=$(mktemp -d)
-export CHAOS_DIR
-scripts/chaos.sh 1 5 --for 45s --every 5s --longest 10s --calm 4s --noise 30s
-printf '\n== two releases side by side: nodes go from this build to one that stands for the next, and back as long as they may\n'
-go build -tags faults -o "$CHAOS_DIR/older" ./cmd/rialto
-go build -tags faults,nextprotocol -o "$CHAOS_DIR/newer" ./cmd/rialto
-go run ./internal/chaos/runchaos --older "$CHAOS_DIR/older" --binary "$CHAOS_DIR/newer" --dir "$CHAOS_DIR/mixed" --seed 3 --for 25s --every 4s --longest 6s --calm 3s --only rolling --noise 30s | tee "$CHAOS_DIR/mixed.txt"
-grep -q 'the older build was refused .*Upgrade this node' "$CHAOS_DIR/mixed.txt"
-rm -rf "$CHAOS_DIR"
-printf '\n== mutants: does each broken server fail its tests\n'
-scripts/mutants.sh
-# fuzz TARGET FOLDER: what fails without an input to show for it is Go's own fuzzing running late, and is run once more.
+. scripts/stage.sh
+export TEST_ALL=1
+# The commit whose build a rolling upgrade begins with: the one that last changed a format, which docs/formats/compatibility.md counts.
+earlier=${EARLIER_COMMIT:-$(git log -1 --format=%H -G'^The formats of protocol 1 are at revision' -- docs/formats/compatibility.md)}
+fuzz_time=${FUZZ_TIME:-10s}
+groups=("power_cuts kills small_disk deployed" "ids postgres syncs lists" "clusters" "chaos releases")
+
+power_cuts() {
+	stage "power failures, long version"
+	POWER_CUTS=4000 go test -vet=off -timeout 60m -run '^TestPowerCut' ./internal/engine/timeline/pebblelog
+}
+kills() {
+	stage "kills, long version"
+	KILL_CYCLES=600 go test -vet=off -timeout 60m -run '^TestKilled' ./internal/app/faulttest
+}
+syncs() {
+	stage "syncs under load, long version"
+	FREE_SYNCS=100000 go test -vet=off -timeout 30m -run '^TestSyncsUnderLoad' ./internal/app/apptest
+}
+lists() {
+	stage "streams and lists on the embedded engines, as often as on PostgreSQL"
+	go test -vet=off -timeout 30m -run 'DevicesConverge|EqualsARecount|WhileTheListChanges' ./internal/service/inbox
+}
+# Not for CI: it needs a writable control group, and an otherwise idle machine.
+hostile() {
+	stage "5,000 hostile connections for a minute, to a server with 1 GiB and one core"
+	scripts/hostile.sh
+}
+small_disk() {
+	stage "a disk that fills up"
+	if ! unshare --mount --map-root-user true; then
+		echo "cannot mount a small disk: run this part where unshare --mount --map-root-user works"
+		return 1
+	fi
+	local disk=$TMPDIR/small-disk
+	mkdir "$disk"
+	unshare --mount --map-root-user sh -c "mount -t tmpfs -o size=512m tmpfs '$disk' && SMALL_DISK='$disk' go test -vet=off -count 1 -timeout 20m -tags smalldisk -run '^TestTheDiskIsFull' ./internal/app/faulttest"
+}
+ids() {
+	stage "ids: a thousand kills, and a thousand million concurrent ids"
+	ID_KILL_CYCLES=1000 go test -vet=off -timeout 20m -run '^TestKilledWhileItIssuesIDs' ./cmd/rialto
+	ID_COUNT=1000000000 go test -vet=off -timeout 30m -run '^TestConcurrent' ./internal/platform/{idgen,idservice}
+	stage "ids: clocks and leases, long version"
+	ID_SCHEDULES=150000 go test -vet=off -timeout 15m -run '^TestIDsInAnySchedule' ./internal/platform/idgen
+	stage "ids: counters through crashes, takeovers and outages"
+	COUNTER_SCHEDULES=2000 go test -vet=off -timeout 15m -run 'Model$' ./internal/platform/idservice
+}
+postgres() {
+	stage "timelines in PostgreSQL, through ended connections and crashes"
+	PGLOG_LONGER=4 go test -vet=off -timeout 30m -run 'Log|EndAtRandom|EndsInTheMiddle|Failover' ./internal/engine/timeline/pglog
+}
+clusters() {
+	stage "clusters of real engines"
+	scripts/test-cluster.sh
+}
+chaos() {
+	stage "chaos: nodes, PostgreSQL and the network between them fail"
+	CHAOS_DIR=$TMPDIR/chaos scripts/chaos.sh 1 5 --for 45s --every 5s --longest 10s --calm 4s --noise 30s
+}
+releases() {
+	stage "two releases: rolling upgrades from this build to one that stands for the next, and back while that is possible"
+	local dir=$TMPDIR/releases
+	mkdir "$dir"
+	scripts/build.sh "$dir/older" -tags faults ./cmd/rialto
+	scripts/build.sh "$dir/newer" -tags faults,nextprotocol ./cmd/rialto
+	go run ./internal/tool/chaos/runchaos --older "$dir/older" --binary "$dir/newer" --dir "$dir/mixed" --seed 3 --for 25s --every 4s --longest 6s --calm 3s --only rolling --noise 30s | tee "$dir/mixed.txt"
+	grep -q 'the older build was refused .*Upgrade this node' "$dir/mixed.txt"
+	stage "a rolling upgrade from a build that was made from commit ${earlier:0:12}, to this one and back"
+	earlier_source "$dir/source"
+	(cd "$dir/source" && go build -buildvcs=false -tags faults -o "$dir/earlier" ./cmd/rialto)
+	go run ./internal/tool/chaos/runchaos --older "$dir/earlier" --binary "$dir/older" --dir "$dir/upgrade" --network proxies --seed 4 --for 50s --every 4s --longest 6s --calm 3s --only rolling --noise 30s | tee "$dir/upgrade.txt"
+	# By proxies, as the earlier build does not know the setting that lets it use PostgreSQL without TLS at addresses off loopback.
+	# docs/formats/compatibility.md: while no form has changed, the way back is open to the end.
+	if grep -q 'the older build was refused' "$dir/upgrade.txt"; then
+		echo "the build of $earlier cannot replace this one, although docs/formats/compatibility.md says that it can"
+		return 1
+	fi
+}
+# earlier_source DIR: the source of the earlier build.
+earlier_source() {
+	if ! git cat-file -e "$earlier^{commit}" 2>/dev/null && ! git fetch --quiet origin "$earlier" 2>/dev/null; then
+		echo "commit $earlier is not in this clone, and could not be fetched; a shallow clone gets it by: git fetch --unshallow"
+		return 1
+	fi
+	mkdir "$1"
+	git archive "$earlier" | tar -x -C "$1"
+}
+deployed() {
+	stage "deployment files, with the parsers of their tools"
+	scripts/deploy-test.sh
+}
+# mutants [SHARE], fuzz [SHARE]: a share is K/N, the K-th (from 0) of N alike.
+mutants() {
+	stage "mutants: each mutation must fail a test${1:+ (share $1)}"
+	SHARE=${1:-0/1} scripts/mutants.sh
+}
 fuzz() {
-	local run=(go test -run '^$' -fuzz "^$1\$" -fuzztime "$each" "$2")
+	local share=${1:-0/1} n=0 file target
+	while read -r file target; do
+		if [ $((n++ % ${share#*/})) -eq "${share%/*}" ]; then
+			stage "fuzzing $target in $(dirname "$file") for $fuzz_time"
+			fuzz_one "$target" "$(dirname "$file")"
+		fi
+	done < <(git grep -oE '^func Fuzz[A-Za-z0-9_]*' -- '*_test.go' | sed 's/:func / /' | sort)
+}
+# fuzz_one TARGET FOLDER: a failure without an input is a timeout of Go's fuzzing itself, and is retried once.
+fuzz_one() {
+	local run=(go test -vet=off -run '^$' -fuzz "^$1\$" -fuzztime "$fuzz_time" "./$2")
 	"${run[@]}" && return
 	[ -z "$(git status --porcelain "$2")" ] || return 1
-	echo "it failed without an input; again"
+	echo "it failed without an input; retrying"
 	"${run[@]}"
 }
-grep -rl --include='*_test.go' '^func Fuzz' . | grep -v node_modules | sort | while read -r file; do
-	for target in $(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$file"); do
-		printf '\n== fuzzing %s in %s for %s\n' "$target" "$(dirname "$file")" "$each"
-		fuzz "$target" "$(dirname "$file")"
+
+scripts/setup.sh test
+case ${1:-} in
+"")
+	for part in ${groups[*]} hostile mutants fuzz; do "$part"; done
+	;;
+--turn)
+	hash=$((16#$(git rev-parse HEAD | cut -c1-7)))
+	group=${groups[$((hash % ${#groups[@]}))]}
+	mutants=$((hash / 4 % 6))/6 fuzz=$((hash / 24 % 4))/4
+	echo "== this commit's turn: $group, mutants $mutants, fuzz $fuzz"
+	for part in $group "mutants $mutants" "fuzz $fuzz"; do $part; done
+	;;
+*)
+	for part in "$@"; do
+		[[ " ${groups[*]} hostile mutants fuzz " == *" $part "* ]] || { echo "unknown part: $part. The parts are: ${groups[*]} hostile mutants fuzz"; exit 2; }
+		"$part"
 	done
-done
+	;;
+esac
 echo; echo "make test-long: passed in ${SECONDS}s"

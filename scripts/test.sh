@@ -1,40 +1,54 @@
 #!/usr/bin/env bash
-# Everything that must hold, in stages; stops at the first that does not.
+# All tests for each change, in stages; stops at the first failure. Longer tests are divided among commits:
+# scripts/test-long.sh --turn.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export TEST_ALL=1 # a test that something is missing for fails, instead of being skipped
-stage() { printf '\n== %s (%ss)\n' "$1" "$SECONDS"; }
+. scripts/stage.sh
+export TEST_ALL=1 # tests fail, rather than being skipped, if a program that they need is missing
+with_postgres() { go run ./internal/engine/sqldb/sqltest/withpostgres "$@"; }
+# Tests mostly wait, so more packages run concurrently than there are cores.
+packages_at_once=$((2 * $(nproc)))
+sdk=github.com/rialto-im/rialto/sdk/go/... # a module of its own, which ./... leaves out
 
-stage "what is needed"
+stage "prerequisites"
 scripts/setup.sh test
 stage "formatting"
-bad=$(git ls-files '*.go' | grep -v '^gen/' | xargs gofmt -l)
+bad=$(git ls-files '*.go' | grep -vE '^(sdk/go/)?gen/' | xargs gofmt -l)
 if [ -n "$bad" ]; then echo "run gofmt -w on: $bad"; exit 1; fi
-stage "generated code is what api/ makes"
+stage "generated code is up to date"
 scripts/generate.sh
-if [ -n "$(git status --porcelain gen sdk/ts/src/gen docs/api.md)" ]; then
-	git --no-pager diff --stat gen sdk/ts/src/gen docs/api.md
-	echo "run make generate, and commit what it made"; exit 1
+if [ -n "$(git status --porcelain gen sdk/go/gen sdk/ts/src/gen docs/api.md internal/app/config/reference.txt)" ]; then
+	git --no-pager diff --stat gen sdk/go/gen sdk/ts/src/gen docs/api.md internal/app/config/reference.txt
+	echo "run make generate, and commit the result"; exit 1
 fi
-stage "vet"
-go vet ./...
-go vet -tags faults ./...
-go vet -tags cluster ./...
-stage "lint"
+stage "the binary"
+scripts/build.sh bin/rialto ./cmd/rialto
+stage "vet and lint"
+go vet ./... "$sdk"
+for tag in faults cluster smalldisk; do # only where the tag changes what is built
+	mapfile -t tagged < <(git grep -lE "^//go:build .*\b$tag\b" -- '*.go' | xargs -n1 dirname | sort -u | sed 's|^|./|')
+	go vet -tags "$tag" "${tagged[@]}"
+done
 scripts/lint.sh
 stage "Go tests, with the race detector"
-go test -race -timeout 15m -skip '^TestPowerCut' ./...
-stage "rooms with their records in PostgreSQL, and houses with all they have"
-go run ./internal/sqldb/sqltest/withpostgres go test -timeout 10m ./internal/{account,chat,fanout,idgen,inbox,job,media,presence,rpc,app/apptest}
-stage "houses of three nodes"
-# Those that are left out start nodes of their own.
-TEST_NODES=3 go run ./internal/sqldb/sqltest/withpostgres go test -timeout 10m -skip 'TwoReleases|OverTwoNodes|Move' ./internal/app/apptest
-stage "a thousand power cuts"
-go test -timeout 10m -run '^TestPowerCut' ./internal/timeline/pebblelog
-stage "the binary"
-make --no-print-directory build
-stage "what is deployed: the image, Compose, systemd, Helm, HAProxy"
-scripts/deploy-test.sh
+race -p "$packages_at_once" -timeout 40m -skip '^TestPowerCut' ./... "$sdk"
+stage "packages with their SQL data in PostgreSQL"
+with_postgres go test -vet=off -p "$packages_at_once" -timeout 30m ./internal/{platform/{idgen,idservice,job,lease},service/{account,chat,fanout,inbox,media,presence,schedule},transport/rpc}
+with_postgres go test -vet=off -timeout 30m -run 'TwoReleases|OverTwoNodes|Move' ./internal/app/apptest
+stage "scenarios on three nodes, with their SQL data in PostgreSQL, begin: they mostly wait, so the stages that follow run beside them"
+# The skipped ones start their own nodes; they ran above. A process group of their own, so that all of it ends if another stage fails.
+TEST_NODES=3 setsid go run ./internal/engine/sqldb/sqltest/withpostgres go test -vet=off -timeout 30m -skip 'TwoReleases|OverTwoNodes|Move' ./internal/app/apptest >"$TMPDIR/three-nodes.txt" 2>&1 &
+three_nodes=$!
+trap '{ kill -- "-$three_nodes" 2>/dev/null && wait "$three_nodes"; } || true; rm -rf "$TESTS_DIR"' EXIT
+stage "a thousand power failures"
+go test -vet=off -timeout 30m -run '^TestPowerCut' ./internal/engine/timeline/pebblelog
+stage "ten thousand syncs under load"
+FREE_SYNCS=10000 go test -vet=off -timeout 20m -run '^TestSyncsUnderLoad' ./internal/app/apptest
+stage "deployment: image, load balancer, standby"
+# The parsers of Helm, Compose and Prometheus take minutes to build, so they run only after recent changes. scripts/test-long.sh runs them as well.
+deployed=(./image ./balance ./standby ./nodetest)
+[ -z "$(git log -20 --format= --name-only -- deploy docs/operating/metrics.md internal/base/telemetry)" ] || deployed=()
+scripts/deploy-test.sh "${deployed[@]}"
 stage "TypeScript SDK"
 (cd sdk/ts && npm run --silent check && npm run --silent test && npm run --silent build)
 stage "TypeScript SDK against the real server"
@@ -43,6 +57,11 @@ stage "the documents' samples"
 scripts/samples.sh
 stage "web app"
 (cd web && npm run --silent check && npm run --silent test)
+stage "the end of the scenarios on three nodes"
+status=0
+wait "$three_nodes" || status=$?
+cat "$TMPDIR/three-nodes.txt"
+[ "$status" -eq 0 ]
 stage "two browsers"
 TEST_BINARY="$PWD/bin/rialto" node web/e2e/run.mjs
 echo; echo "make test: all stages passed in ${SECONDS}s"

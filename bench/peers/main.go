@@ -1,5 +1,5 @@
-// Command peers runs what Rialto is measured beside, in the same way: NATS core carrying messages of one sender to many. It is
-// a module of its own, so that Rialto does not depend on it.
+// Command peers measures the system that Rialto is compared with, in the same way: NATS core delivers the messages of one sender to many
+// subscribers. It is a separate module, so that Rialto does not depend on it.
 //
 //	peers serve --listen 127.0.0.1:4222
 //	peers fanout --to 127.0.0.1:4222 --members 1000 --window 8 --duration 5s
@@ -25,7 +25,7 @@ import (
 
 func main() {
 	if len(os.Args) < 2 {
-		fail(errors.New("peers serve or peers fanout"))
+		fail(errors.New("usage: peers serve or peers fanout"))
 	}
 	switch os.Args[1] {
 	case "serve":
@@ -33,7 +33,7 @@ func main() {
 	case "fanout":
 		fail(fanout(os.Args[2:]))
 	default:
-		fail(fmt.Errorf("there is no %q", os.Args[1]))
+		fail(fmt.Errorf("unknown command %q; use serve or fanout", os.Args[1]))
 	}
 }
 
@@ -71,7 +71,8 @@ func serve(args []string) error {
 	return nil
 }
 
-// group of one sender and its members. Like Rialto's bench with --whole, a message is under way until, by count, all have it.
+// group of one sender and its members. As in rialto bench with --whole, a message is in flight until all members have received it, by
+// count.
 type group struct {
 	members   uint64
 	payload   []byte
@@ -84,10 +85,10 @@ type group struct {
 func fanout(args []string) error {
 	fs := flag.NewFlagSet("fanout", flag.ExitOnError)
 	to := fs.String("to", "127.0.0.1:4222", "`address` of the server")
-	members := fs.Int("members", 1000, "`number` of connections that listen")
-	window := fs.Int("window", 8, "messages under way at once")
+	members := fs.Int("members", 1000, "`number` of subscribed connections")
+	window := fs.Int("window", 8, "`number` of messages in flight")
 	size := fs.Int("size", 200, "`bytes` of a message")
-	duration := fs.Duration("duration", 5*time.Second, "how long")
+	duration := fs.Duration("duration", 5*time.Second, "duration of the measurement")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func fanout(args []string) error {
 	if err != nil {
 		return err
 	}
-	go func() { // the sender has nothing to read but pings
+	go func() { // the sender receives only pings
 		for {
 			if line, err := r.ReadSlice('\n'); err != nil || bytes.HasPrefix(line, []byte("-ERR")) {
 				return
@@ -130,7 +131,7 @@ func fanout(args []string) error {
 	return json.NewEncoder(os.Stdout).Encode(map[string]any{"delivered_per_s": float64(n) / took.Seconds(), "members": *members, "window": *window})
 }
 
-// open a connection that has subscribed: the answer to a ping says so.
+// open opens a connection and subscribes. The answer to a ping shows that the subscription is active.
 func open(to, subscribe string) (net.Conn, *bufio.Reader, error) {
 	c, err := net.Dial("tcp", to)
 	if err != nil {
@@ -145,7 +146,7 @@ func open(to, subscribe string) (net.Conn, *bufio.Reader, error) {
 	}
 	line, err := r.ReadSlice('\n')
 	if err == nil && !bytes.HasPrefix(line, []byte("PONG")) {
-		err = fmt.Errorf("the server says %q", line)
+		err = fmt.Errorf("the server answered a ping with %q", line)
 	}
 	return c, r, err
 }

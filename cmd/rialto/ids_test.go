@@ -11,12 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rialto-im/rialto/internal/idgen/idcheck"
+	"github.com/rialto-im/rialto/internal/platform/idgen/idcheck"
 )
 
-// TestKilledWhileItGivesIDs: a process that prints ids is killed again and again, wherever it is, and started anew on the same
-// directory. What it printed never comes twice, and never steps back.
-func TestKilledWhileItGivesIDs(t *testing.T) {
+// TestKilledWhileItIssuesIDs: a process that prints ids is repeatedly killed at random moments and restarted on the same directory. Printed
+// ids never repeat or decrease.
+func TestKilledWhileItIssuesIDs(t *testing.T) {
 	schemes := []string{"snowflake", "sonyflake", "segment", "multiprimary", "sequence", "readable", "rule"}
 	cycles := 56
 	if n, err := strconv.Atoi(os.Getenv("ID_KILL_CYCLES")); err == nil {
@@ -47,7 +47,7 @@ func TestKilledWhileItGivesIDs(t *testing.T) {
 	}
 }
 
-// TestASignalStopsIDs between two batches, in order: what is printed is whole, and the next process goes on without a wait.
+// TestASignalStopsIDs: a signal stops the process between two batches. The output is complete, and the next process continues without a delay.
 func TestASignalStopsIDs(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	for _, scheme := range []string{"segment", "snowflake", "uuidv7"} {
@@ -79,8 +79,7 @@ func TestASignalStopsIDs(t *testing.T) {
 	}
 }
 
-// killed prints ids of a scheme, is killed when so many have come, and gives all that were printed to their end, so that they sort
-// as they are meant to.
+// killed prints ids of a scheme, kills the process after a number of them, and returns the complete ones in sortable form.
 func killed(t *testing.T, data, scheme string, after int) (ids []string, errOut string) {
 	t.Helper()
 	c := process(t, "id", "next", "--scheme", scheme, "--data", data, "--count", "1000000000")
@@ -105,7 +104,7 @@ func killed(t *testing.T, data, scheme string, after int) (ids []string, errOut 
 	}
 	for lines := bufio.NewReader(out); ; {
 		line, err := lines.ReadString('\n')
-		if err == io.EOF { // a line that is cut was not given
+		if err == io.EOF { // an incomplete line was not issued
 			break
 		}
 		if err != nil {

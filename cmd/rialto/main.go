@@ -1,4 +1,4 @@
-// Command rialto is the whole product in one binary: the server, and the tools to use, measure and check it.
+// Command rialto is the complete product in one binary: the server, and the tools to use, measure and check it.
 package main
 
 import (
@@ -10,10 +10,11 @@ import (
 	"syscall"
 
 	"github.com/rialto-im/rialto/internal/app"
-	"github.com/rialto-im/rialto/internal/bench"
-	"github.com/rialto-im/rialto/internal/plan"
-	"github.com/rialto-im/rialto/internal/terminal"
-	"github.com/rialto-im/rialto/internal/verify"
+	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/tool/bench"
+	"github.com/rialto-im/rialto/internal/tool/plan"
+	"github.com/rialto-im/rialto/internal/tool/terminal"
+	"github.com/rialto-im/rialto/internal/tool/verify"
 )
 
 type command struct {
@@ -26,7 +27,7 @@ func commands() []command {
 		{"serve", "run the server: rialto serve --data DIR --listen HOST:PORT", func(args []string) int {
 			return untilSignal(func(ctx context.Context) int { return app.ServeMain(ctx, args, os.Stdout, os.Stderr) })
 		}},
-		{"check", "check the configuration and say every fault; --reference prints all settings", func(args []string) int {
+		{"check", "check the configuration and report all errors; --reference prints all settings", func(args []string) int {
 			return app.CheckMain(args, os.Stdout, os.Stderr)
 		}},
 		{"chat", "chat from the terminal", func(args []string) int {
@@ -35,33 +36,36 @@ func commands() []command {
 		{"bench", "load a deployment and check every message: rialto bench chat --url URL,URL", func(args []string) int {
 			return bench.Main(args, os.Stdout, os.Stderr)
 		}},
-		{"verify", "read what is stored and check every promise on it: rialto verify --data DIR, or --postgres ADDRESS", func(args []string) int {
+		{"verify", "check the consistency of all stored data: rialto verify --data DIR, or --postgres ADDRESS", func(args []string) int {
 			return verify.Main(args, os.Stdout, os.Stderr)
 		}},
-		{"plan", "count what a deployment needs: rialto plan --daily-users 50m", func(args []string) int {
+		{"repair", "report why a data directory is refused; with --accept-loss, make it usable without the lost data: rialto repair --data DIR", func(args []string) int {
+			return untilSignal(func(ctx context.Context) int { return app.RepairMain(ctx, args, os.Stdout, os.Stderr) })
+		}},
+		{"plan", "estimate the machines that a deployment needs: rialto plan --daily-users 50m", func(args []string) int {
 			return plan.Main(args, os.Stdout, os.Stderr)
 		}},
-		{"move", "bring a data directory into shared engines: rialto move --data DIR --to-postgres ADDRESS", func(args []string) int {
+		{"move", "copy a data directory into shared engines: rialto move --data DIR --to-postgres ADDRESS", func(args []string) int {
 			return untilSignal(func(ctx context.Context) int { return app.MoveMain(ctx, args, os.Stdout, os.Stderr) })
 		}},
-		{"id", "make ids, explain them, measure them: rialto id next --scheme snowflake --count 10", func(args []string) int {
+		{"id", "generate and explain ids, and measure generators: rialto id next --scheme snowflake --count 10", func(args []string) int {
 			return untilSignal(func(ctx context.Context) int { return app.IDMain(ctx, args, os.Stdout, os.Stderr) })
 		}},
-		{"admin", "administer: admin key create|list|revoke", func(args []string) int {
+		{"admin", "manage API keys: rialto admin key create|list|revoke", func(args []string) int {
 			return untilSignal(func(ctx context.Context) int { return app.AdminMain(ctx, args, os.Stdout, os.Stderr) })
 		}},
-		{"version", "print the version", func(args []string) int {
+		{"version", "print the version, the commit, the toolchain and the engines", func(args []string) int {
 			if len(args) > 0 && !isHelp(args[0]) {
-				fmt.Fprintf(os.Stderr, "rialto version takes no argument %q\n", args[0])
+				fmt.Fprintf(os.Stderr, "rialto version: unexpected argument %q\n", args[0])
 				return 2
 			}
-			fmt.Println(app.Version())
+			fmt.Println(telemetry.ThisBuild())
 			return 0
 		}},
 	}
 }
 
-// untilSignal gives a context that ends with the first SIGINT or SIGTERM. The second one ends the process at once.
+// untilSignal runs a command with a context that ends with the first SIGINT or SIGTERM. The second signal ends the process at once.
 func untilSignal(run func(ctx context.Context) int) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -77,8 +81,8 @@ func usage(w io.Writer) {
 	fmt.Fprint(w, `
 rialto COMMAND --help shows a command's flags.
 
-Exit codes: 0 when all is well; 1 after a failure, or for verify and bench when a promise is broken; 2 when the command line or
-the configuration cannot be used.
+Exit codes: 0 on success; 1 after a failure, or if verify or bench found a violation; 2 for an invalid command line or
+configuration, or if verify could not check; 3 if the disk with the data of serve failed.
 `)
 }
 
@@ -99,11 +103,14 @@ func main() {
 		}
 		name, args = args[0], []string{"--help"} // rialto help serve
 	}
+	if name == "--version" || name == "-version" {
+		name = "version"
+	}
 	for _, c := range commands() {
 		if c.name == name {
 			os.Exit(c.run(args))
 		}
 	}
-	fmt.Fprintf(os.Stderr, "rialto: there is no command %q; rialto help lists them\n", name)
+	fmt.Fprintf(os.Stderr, "rialto: unknown command %q; rialto help lists all commands\n", name)
 	os.Exit(2)
 }

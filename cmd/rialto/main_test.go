@@ -16,11 +16,11 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/coder/websocket"
-	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
-	"github.com/rialto-im/rialto/gen/rialto/account/v1/accountv1connect"
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
 )
 
-// TestMain is the command itself where a test started it.
+// TestMain runs the command itself if a test started this process.
 func TestMain(m *testing.M) {
 	if os.Getenv("BE_THE_COMMAND") != "" {
 		main()
@@ -41,7 +41,7 @@ func process(t *testing.T, args ...string) *exec.Cmd {
 	return c
 }
 
-// run gives what a command says and its exit code.
+// run returns a command's output and exit code.
 func run(t *testing.T, args ...string) (out, errOut string, code int) {
 	t.Helper()
 	c := process(t, args...)
@@ -53,7 +53,7 @@ func run(t *testing.T, args ...string) (out, errOut string, code int) {
 	return o.String(), e.String(), c.ProcessState.ExitCode()
 }
 
-// TestEachCommandHelps on standard output, and says what to do about a flag that it does not know, on standard error.
+// TestEachCommandHelps: each command prints help on standard output, and for an unknown flag says what to do on standard error.
 func TestEachCommandHelps(t *testing.T) {
 	all, _, code := run(t, "help")
 	if code != 0 || !strings.Contains(all, "Exit codes") {
@@ -127,7 +127,7 @@ func (s *server) until(t *testing.T, word string) string {
 	return ""
 }
 
-// TestTheFirstSignalDrains: sockets are told to come back, and the process ends well.
+// TestTheFirstSignalDrains: sockets are told to reconnect, and the process exits with 0.
 func TestTheFirstSignalDrains(t *testing.T) {
 	for _, sig := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
 		s := serve(t, filepath.Join(t.TempDir(), "data"))
@@ -176,7 +176,7 @@ func TestTheSecondSignalEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.until(t, "is stopping")
-	again := time.NewTicker(5 * time.Millisecond) // the process hears it a moment after it said so
+	again := time.NewTicker(5 * time.Millisecond) // the process handles the signal a moment after it said so
 	defer again.Stop()
 	for ended := false; !ended; {
 		select {
@@ -191,12 +191,13 @@ func TestTheSecondSignalEnds(t *testing.T) {
 	}
 }
 
-// TestASecondServer on the same directory, or address, is told whose it is and what to do.
-func TestASecondServer(t *testing.T) {
+// TestASecondServerIsRefused: a second server on the same directory or address fails, and says who uses it and what to do.
+func TestASecondServerIsRefused(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	s := serve(t, data)
 	_, out, code := run(t, "serve", "--data", data, "--listen", "127.0.0.1:0")
-	if code != 1 || !strings.Contains(out, data) || !strings.Contains(out, "in use by another rialto") || strings.Count(out, "\n") != 1 {
+	lines := strings.SplitN(out, "\n", 3) // its build, that it waits, and the refusal
+	if code != 1 || len(lines) != 3 || !strings.Contains(lines[0], "rialto starts") || !strings.Contains(lines[1], "waiting for the other process") || !strings.Contains(lines[2], data) || !strings.Contains(lines[2], "in use by another rialto") || strings.Count(lines[2], "\n") != 1 {
 		t.Errorf("the same directory: %d, %q", code, out)
 	}
 	address := strings.TrimPrefix(s.url, "http://")
@@ -208,5 +209,18 @@ func TestASecondServer(t *testing.T) {
 		t.Errorf("the first server is hurt: %v", err)
 	} else {
 		r.Body.Close()
+	}
+}
+
+// TestVersion: the version names the known properties of the build, and "unknown" for others.
+func TestVersion(t *testing.T) {
+	out, errOut, code := run(t, "version")
+	if flag, _, code := run(t, "--version"); code != 0 || flag != out {
+		t.Errorf("--version: %d, %q", code, flag)
+	}
+	for _, want := range []string{"rialto ", "\ncommit   ", "\ngo       go1", "\nengines  "} {
+		if code != 0 || errOut != "" || !strings.Contains(out, want) {
+			t.Errorf("%q is not in %q, %d, %q", want, out, code, errOut)
+		}
 	}
 }

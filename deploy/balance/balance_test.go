@@ -17,13 +17,13 @@ import (
 	"github.com/rialto-im/rialto/deploy/nodetest"
 )
 
-// house is one node that can be started again where it was.
-type house struct {
+// node can be restarted at the same addresses.
+type node struct {
 	*nodetest.Node
 	name, data, postgres string
 }
 
-func (h *house) start(t *testing.T) {
+func (h *node) start(t *testing.T) {
 	t.Helper()
 	at, admin := "127.0.0.1:0", "127.0.0.1:0"
 	if h.Node != nil {
@@ -35,55 +35,55 @@ func (h *house) start(t *testing.T) {
 	h.Node = nodetest.Start(t, cmd)
 }
 
-// connections that a node has.
-func (h *house) connections(t *testing.T) int {
+// connections returns the number of open connections of a node.
+func (h *node) connections(t *testing.T) int {
 	t.Helper()
 	_, text := nodetest.Answer(t, h.Admin+"/metrics")
 	m := regexp.MustCompile(`(?m)^rialto_connections (\d+)$`).FindStringSubmatch(text)
 	if m == nil {
-		t.Fatal("there is no rialto_connections")
+		t.Fatal("the metrics lack rialto_connections")
 	}
 	n, err := strconv.Atoi(m[1])
 	must(t, err)
 	return n
 }
 
-// TestNodesStopBehindTheLoadBalancer: one is killed, one is told to stop, under people who write to each other and under calls. Each text is
-// seen once and in its order; a stop refuses no call.
+// One node is killed and one is stopped while users write to each other and calls continue. Each text arrives once and in order, and no call
+// is refused during the stop.
 func TestNodesStopBehindTheLoadBalancer(t *testing.T) {
 	postgres := nodetest.Postgres(t)
-	var all []*house
+	var all []*node
 	var nodes []*nodetest.Node
 	for i := range 3 {
-		h := &house{name: fmt.Sprint("rialto-", i+1), data: filepath.Join(t.TempDir(), "data"), postgres: postgres}
+		h := &node{name: fmt.Sprint("rialto-", i+1), data: filepath.Join(t.TempDir(), "data"), postgres: postgres}
 		h.start(t)
 		all, nodes = append(all, h), append(nodes, h.Node)
 	}
-	p := front(t, nodes)
+	p := startProxy(t, nodes)
 	for _, h := range all {
 		p.wait(h.name, "UP")
 	}
 	c := p.client()
 	if status, protocol, body, err := get(c, p.url+"/healthz"); status != 200 || protocol != "HTTP/2.0" {
-		t.Errorf("a call: %d %s %s %v", status, protocol, body, err)
+		t.Errorf("call over TLS: got %d %s %s, %v, want 200 over HTTP/2", status, protocol, body, err)
 	}
-	// What follows the "?" of an address, as a ticket, is not for who reads the log.
+	// The query of a URL may contain a ticket, so it must not be logged.
 	if status, _, _, err := get(c, p.url+"/v1/openapi.json?ticket=secret"); status != 200 {
-		t.Errorf("a call with a ticket: %d %v", status, err)
+		t.Errorf("call with a ticket: got %d, %v, want 200", status, err)
 	}
-	until(t, "the log has the call", func() bool {
+	until(t, "the call is logged", func() bool {
 		b, err := os.ReadFile(p.log)
 		must(t, err)
 		if strings.Contains(string(b), "secret") {
-			t.Fatalf("the log has a ticket: %s", b)
+			t.Fatalf("the log contains a ticket: %s", b)
 		}
 		return strings.Contains(string(b), `"GET /v1/openapi.json HTTP/2.0"`)
 	})
 	if status, _, _, err := get(c, p.plain+"/healthz"); status != http.StatusMovedPermanently {
-		t.Errorf("a call without TLS: %d %v", status, err)
+		t.Errorf("call without TLS: got %d, %v, want a redirect", status, err)
 	}
 
-	ann, bob := sit(t, p, "anna"), sit(t, p, "bobo")
+	ann, bob := register(t, p, "anna"), register(t, p, "bobo")
 	for _, who := range []*person{ann, bob} {
 		who.types(who.name)
 		who.types("a good password")
@@ -97,10 +97,10 @@ func TestNodesStopBehindTheLoadBalancer(t *testing.T) {
 	}
 	ann.types("hello")
 	bob.sees("hello")
-	bob.types("/open @anna") // shows it again
+	bob.types("/open @anna") // shows the message again
 	bob.sees("--- anna ---")
 
-	// The node that holds somebody's socket is killed; what is written at once, and afterwards, arrives.
+	// The node with most sockets is killed. Messages written at once and afterwards arrive.
 	victim := busiest(t, all)
 	victim.Signal(syscall.SIGKILL)
 	victim.Ended()
@@ -112,7 +112,7 @@ func TestNodesStopBehindTheLoadBalancer(t *testing.T) {
 	victim.start(t)
 	p.wait(victim.name, "UP")
 
-	// A node is told to stop, under calls that go on: none of them is refused.
+	// A node is stopped while calls continue. None of them is refused.
 	quit, calls := make(chan struct{}), sync.WaitGroup{}
 	calls.Go(func() {
 		for n := 0; ; n++ {
@@ -122,7 +122,7 @@ func TestNodesStopBehindTheLoadBalancer(t *testing.T) {
 			default:
 			}
 			if status, _, body, err := get(c, p.url+"/healthz"); err != nil || status != 200 {
-				t.Errorf("call %d: %d %s %v", n, status, body, err)
+				t.Errorf("call %d during the stop: got %d %s, %v, want 200", n, status, body, err)
 				return
 			}
 		}
@@ -133,7 +133,7 @@ func TestNodesStopBehindTheLoadBalancer(t *testing.T) {
 		say(fmt.Sprintf("stopped-%d", i))
 	}
 	if code := stopped.Ended(); code != 0 {
-		t.Errorf("the node that was told to stop ended with %d", code)
+		t.Errorf("exit code of the stopped node: got %d, want 0", code)
 	}
 	p.wait(stopped.name, "DOWN")
 	bob.sees("stopped-4")
@@ -144,21 +144,21 @@ func TestNodesStopBehindTheLoadBalancer(t *testing.T) {
 	for _, text := range sent {
 		next := strings.Index(screen, text)
 		if n := strings.Count(screen, text); n != 1 || next < at {
-			t.Errorf("%s is on bob's screen %d times, the first at %d, behind %d", text, n, next, at)
+			t.Errorf("%s is on bob's screen %d times, first at offset %d, want once after offset %d", text, n, next, at)
 		}
 		at = next
 	}
-	_, figures, _ := strings.Cut(metrics(t, p), "haproxy_backend_active_servers")
-	if !strings.Contains(figures, `{proxy="nodes"} 2`) {
-		t.Error("HAProxy's figures do not say that two nodes are up")
+	_, rest, _ := strings.Cut(metrics(t, p), "haproxy_backend_active_servers")
+	if !strings.Contains(rest, `{proxy="nodes"} 2`) {
+		t.Error("HAProxy's metrics do not report two active nodes")
 	}
 }
 
-// busiest node: the one with the most sockets.
-func busiest(t *testing.T, all []*house) *house {
+// busiest returns the node with the most sockets.
+func busiest(t *testing.T, all []*node) *node {
 	t.Helper()
-	var found *house
-	until(t, "a node has a socket", func() bool {
+	var found *node
+	until(t, "a node has an open socket", func() bool {
 		most := 0
 		for _, h := range all {
 			if n := h.connections(t); n > most {
@@ -172,7 +172,7 @@ func busiest(t *testing.T, all []*house) *house {
 
 func metrics(t *testing.T, p *proxy) string {
 	t.Helper()
-	r, err := http.Get(p.figures + "/metrics")
+	r, err := http.Get(p.metrics + "/metrics")
 	must(t, err)
 	defer r.Body.Close()
 	text, err := io.ReadAll(r.Body)

@@ -1,3 +1,3 @@
-// Package balance puts HAProxy, with the configuration that deploy/ has, in front of three nodes of one cluster, and stops nodes under
-// clients that go on. All of it is tests.
+// Package balance tests HAProxy, with the configuration in deploy/, in front of three nodes of a cluster: nodes are killed and stopped while
+// clients continue.
 package balance

@@ -16,7 +16,7 @@ import (
 
 func tlsFor(pool *x509.CertPool) *tls.Config { return &tls.Config{RootCAs: pool} }
 
-// person at rialto chat: what anyone has who uses the Go SDK.
+// person is a user of rialto chat, which uses the Go SDK.
 type person struct {
 	t     *testing.T
 	name  string
@@ -38,8 +38,8 @@ func (p *person) screen() string {
 	return p.text.String()
 }
 
-// sit registers somebody through the proxy.
-func sit(t *testing.T, proxy *proxy, name string) *person {
+// register starts rialto chat and registers a user through the proxy.
+func register(t *testing.T, proxy *proxy, name string) *person {
 	t.Helper()
 	p := &person{t: t, name: name, ended: make(chan struct{})}
 	cmd := exec.Command(nodetest.Static(t), "chat", "--url", proxy.url, "--register", "--handle", name, "--state", filepath.Join(t.TempDir(), "state"))
@@ -52,10 +52,10 @@ func sit(t *testing.T, proxy *proxy, name string) *person {
 	must(t, cmd.Start())
 	go func() { // ends with the process
 		defer close(p.ended)
-		_ = cmd.Wait() // what it wrote says how it went
+		_ = cmd.Wait() // its output shows the result
 	}()
 	t.Cleanup(func() {
-		_ = keys.Close() // it leaves by itself
+		_ = keys.Close() // ends the program
 		<-p.ended
 		if t.Failed() {
 			t.Logf("%s's screen:\n%s", name, p.screen())

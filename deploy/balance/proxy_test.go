@@ -31,21 +31,21 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// until asks again and again, as long as a busy machine may take.
-func until(t *testing.T, what string, so func() bool) {
+// until waits for a condition, and fails after nodetest.Patience.
+func until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for late := time.After(nodetest.Patience); !so(); {
+	for late := time.After(nodetest.Patience); !condition(); {
 		select {
 		case <-tick.C:
 		case <-late:
-			t.Fatalf("waited in vain: %s", what)
+			t.Fatalf("timeout waiting until %s", what)
 		}
 	}
 }
 
-// port listens on a free port of loopback, and gives the listener for another process to take.
+// port listens on a free loopback port, and returns the listener's file for another process.
 func port(t *testing.T) (*os.File, string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -57,7 +57,7 @@ func port(t *testing.T) (*os.File, string) {
 	return f, l.Addr().String()
 }
 
-// certificate for 127.0.0.1, with its key.
+// certificate writes a self-signed certificate for 127.0.0.1 and its key, and returns the path.
 func certificate(t *testing.T) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -74,22 +74,22 @@ func certificate(t *testing.T) string {
 	return file
 }
 
-// proxy is HAProxy, which runs.
+// proxy is a running HAProxy.
 type proxy struct {
 	t                   *testing.T
-	url, plain, figures string
+	url, plain, metrics string
 	certificate         string
-	log                 string // its file
+	log                 string // path
 }
 
-// front starts HAProxy with the configuration of deploy/haproxy, but for addresses, the certificate and the number of sockets.
-func front(t *testing.T, nodes []*nodetest.Node) *proxy {
+// startProxy starts HAProxy with the configuration of deploy/haproxy, except for addresses, the certificate and the number of sockets.
+func startProxy(t *testing.T, nodes []*nodetest.Node) *proxy {
 	t.Helper()
 	p := &proxy{t: t, certificate: certificate(t)}
 	plain, plainAt := port(t)
 	public, publicAt := port(t)
 	operators, operatorsAt := port(t)
-	p.url, p.plain, p.figures = "https://"+publicAt, "http://"+plainAt, "http://"+operatorsAt
+	p.url, p.plain, p.metrics = "https://"+publicAt, "http://"+plainAt, "http://"+operatorsAt
 	b, err := os.ReadFile("../haproxy/haproxy.cfg")
 	must(t, err)
 	text := string(b)
@@ -120,15 +120,15 @@ func front(t *testing.T, nodes []*nodetest.Node) *proxy {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	must(t, cmd.Start())
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // how it ends is nothing to the test
+		_ = cmd.Process.Kill() // its exit code does not matter
 		_ = cmd.Wait()
 	})
 	return p
 }
 
-// state of each node as HAProxy sees it, by its name.
+// state returns the state of each node according to HAProxy, by name.
 func (p *proxy) state() map[string]string {
-	r, err := http.Get(p.figures + "/;csv")
+	r, err := http.Get(p.metrics + "/;csv")
 	if err != nil {
 		return nil // it does not listen yet
 	}
@@ -149,7 +149,7 @@ func (p *proxy) wait(node, state string) {
 	until(p.t, node+" is "+state, func() bool { return p.state()[node] == state })
 }
 
-// client that believes the proxy's certificate.
+// client returns a client that trusts the proxy's certificate.
 func (p *proxy) client() *http.Client {
 	text, err := os.ReadFile(p.certificate)
 	must(p.t, err)
@@ -161,7 +161,7 @@ func (p *proxy) client() *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// get gives status, protocol and body.
+// get makes a request, and returns status, protocol and body.
 func get(c *http.Client, url string) (int, string, string, error) {
 	r, err := c.Get(url)
 	if err != nil {

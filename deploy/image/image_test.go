@@ -31,7 +31,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// build packs the server, and gives the tar and the digest that was printed.
+// build packs the server, and returns the path of the tar and the printed digest.
 func build(t *testing.T) (file, digest string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "rialto.tar")
@@ -42,7 +42,7 @@ func build(t *testing.T) (file, digest string) {
 	return file, strings.TrimSpace(out.String())
 }
 
-// extract writes a tar below a directory, as an engine does.
+// extract unpacks a tar into a directory, as a container engine does.
 func extract(t *testing.T, from io.Reader, to string) {
 	t.Helper()
 	r := tar.NewReader(from)
@@ -68,7 +68,7 @@ func extract(t *testing.T, from io.Reader, to string) {
 	}
 }
 
-// open reads a layout with the library that registries' tools use.
+// open reads a layout with the library that registry tools use.
 func open(t *testing.T, file string) (v1.Image, v1.Hash) {
 	t.Helper()
 	dir := t.TempDir()
@@ -90,8 +90,8 @@ func open(t *testing.T, file string) (v1.Image, v1.Hash) {
 	return image, list.Manifests[0].Digest
 }
 
-// TestTheSameInputGivesTheSameBytes: who builds the image again can compare.
-func TestTheSameInputGivesTheSameBytes(t *testing.T) {
+// Two builds of the same input have the same bytes and digest, so that anyone can rebuild the image and compare.
+func TestBuildsAreReproducible(t *testing.T) {
 	first, digest := build(t)
 	second, again := build(t)
 	a, err := os.ReadFile(first)
@@ -99,26 +99,26 @@ func TestTheSameInputGivesTheSameBytes(t *testing.T) {
 	b, err := os.ReadFile(second)
 	must(t, err)
 	if digest != again || !slices.Equal(a, b) {
-		t.Errorf("%s, and then %s", digest, again)
+		t.Errorf("two builds of the same input differ: digests %s and %s", digest, again)
 	}
 }
 
-// TestOthersCanReadTheImage: digests, sizes and media types are what the specification says.
-func TestOthersCanReadTheImage(t *testing.T) {
+// Digests, sizes and media types follow the OCI image specification.
+func TestTheImageFollowsTheSpecification(t *testing.T) {
 	file, digest := build(t)
 	image, listed := open(t, file)
 	must(t, validate.Image(image))
 	if computed, err := image.Digest(); err != nil || computed.String() != digest || listed != computed {
-		t.Errorf("printed %s, listed %s, is %s, %v", digest, listed, computed, err)
+		t.Errorf("digest: printed %s, listed %s, computed %s, %v", digest, listed, computed, err)
 	}
 }
 
-// TestTheImageStarts: its files alone, as its own user, with its own command, are a server that stops when told.
+// With only the files, the user and the command of the image, the server starts, and stops after SIGTERM.
 func TestTheImageStarts(t *testing.T) {
 	file, _ := build(t)
 	image, _ := open(t, file)
 	root := t.TempDir()
-	must(t, os.Chmod(root, 0o755)) // the user of the image passes through; so must it through what is above
+	must(t, os.Chmod(root, 0o755)) // the image's user needs access to this folder and to the one above
 	must(t, os.Chmod(filepath.Dir(root), 0o755))
 	files := mutate.Extract(image)
 	defer files.Close()
@@ -130,7 +130,7 @@ func TestTheImageStarts(t *testing.T) {
 		t.Fatalf("user %s: %v", config.Config.User, err)
 	}
 	attributes := &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: id, Gid: id}, Pdeathsig: syscall.SIGKILL}
-	if us := os.Getuid(); us != 0 { // in a name space of one's own everyone may
+	if us := os.Getuid(); us != 0 { // a user namespace permits chroot without root
 		attributes.Cloneflags, attributes.Credential.NoSetGroups = syscall.CLONE_NEWUSER, true
 		attributes.UidMappings = []syscall.SysProcIDMap{{ContainerID: int(id), HostID: us, Size: 1}}
 		attributes.GidMappings = []syscall.SysProcIDMap{{ContainerID: int(id), HostID: os.Getgid(), Size: 1}}
@@ -140,22 +140,22 @@ func TestTheImageStarts(t *testing.T) {
 	n := nodetest.Start(t, cmd)
 	for _, url := range []string{n.URL + "/healthz", n.Admin + "/readyz"} {
 		if status, body := nodetest.Answer(t, url); status != 200 {
-			t.Errorf("%s: %d %s", url, status, body)
+			t.Errorf("%s: got %d %s, want 200", url, status, body)
 		}
 	}
 	info, err := os.Stat(filepath.Join(root, dataDir, "records.db"))
 	must(t, err)
 	if owner := info.Sys().(*syscall.Stat_t).Uid; os.Getuid() == 0 && owner != id {
-		t.Errorf("the records are of %d", owner)
+		t.Errorf("owner of the database file: got %d, want %d", owner, id)
 	}
 	n.Signal(syscall.SIGTERM)
 	if code := n.Ended(); code != 0 {
-		t.Errorf("it ended with %d", code)
+		t.Errorf("exit code after SIGTERM: got %d, want 0", code)
 	}
 }
 
-// TestWhatCannotStartIsRefused, before it is in an image.
-func TestWhatCannotStartIsRefused(t *testing.T) {
+// Input that could not start, or could not make requests, is refused, and no file is left.
+func TestUnusableInputIsRefused(t *testing.T) {
 	note := filepath.Join(t.TempDir(), "note")
 	must(t, os.WriteFile(note, []byte("no program, and no certificate"), 0o644))
 	shell, err := exec.LookPath("sh")
@@ -163,25 +163,25 @@ func TestWhatCannotStartIsRefused(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "out.tar")
 	other := map[string]string{"amd64": "arm64", "arm64": "amd64"}[runtime.GOARCH]
 	for want, args := range map[string][]string{
-		"no program":                       {"-binary", note, "-out", to},
+		"not a program":                    {"-binary", note, "-out", to},
 		"needs a loader":                   {"-binary", shell, "-out", to},
 		"no certificates":                  {"-binary", nodetest.Static(t), "-certs", note, "-out", to},
-		"no architecture":                  {"-binary", nodetest.Static(t), "-arch", "mips", "-out", to},
+		"unknown architecture":             {"-binary", nodetest.Static(t), "-arch", "mips", "-out", to},
 		"it is for EM_":                    {"-binary", nodetest.Static(t), "-arch", other, "-out", to},
 		"give -binary, and one of -out an": {"-binary", note},
 	} {
 		var errOut strings.Builder
 		if code := run(args, io.Discard, &errOut); code == 0 || !strings.Contains(errOut.String(), want) {
-			t.Errorf("%v: %d %s", args, code, &errOut)
+			t.Errorf("%v: got exit code %d, %s, want an error with %q", args, code, &errOut, want)
 		}
 	}
 	if left, err := os.ReadDir(filepath.Dir(to)); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v %v", left, err)
+		t.Errorf("remaining files: got %v, %v, want none", left, err)
 	}
 }
 
-// TestTheDockerfileSaysTheSame as the image that is built without it.
-func TestTheDockerfileSaysTheSame(t *testing.T) {
+// The Dockerfile has the same settings and copies the same folders as the image that is built without it.
+func TestTheDockerfileMatchesTheImage(t *testing.T) {
 	f, err := os.Open("../Dockerfile")
 	must(t, err)
 	defer f.Close()
@@ -218,15 +218,15 @@ func TestTheDockerfileSaysTheSame(t *testing.T) {
 		case *instructions.CopyCommand:
 			copied = append(copied, fmt.Sprint(c.DestPath, " ", c.Chown, " ", c.Chmod))
 		default:
-			t.Errorf("%v is not compared", c)
+			t.Errorf("the test does not compare the instruction %v", c)
 		}
 	}
 	want := container()
 	if fmt.Sprint(said) != fmt.Sprint(want) {
-		t.Errorf("the Dockerfile has\n%v, the image\n%v", said, want)
+		t.Errorf("settings of the Dockerfile: got\n%v, want those of the image\n%v", said, want)
 	}
 	if got := []string{"/etc  ", "/usr  ", "/tmp  1777", "/" + dataDir + " 65532:65532 0700"}; !slices.Equal(copied, got) {
-		t.Errorf("copied: %q", copied)
+		t.Errorf("COPY instructions: got %q", copied)
 	}
 	layers, err := rootfs(nodetest.Static(t), "/etc/ssl/certs/ca-certificates.crt", runtime.GOARCH)
 	must(t, err)
@@ -238,6 +238,6 @@ func TestTheDockerfileSaysTheSame(t *testing.T) {
 		}
 	}
 	if got := slices.Sorted(maps.Keys(tops)); !slices.Equal(got, []string{"etc", "tmp", "usr", "var"}) {
-		t.Errorf("the image has %v, of which the Dockerfile copies four", got)
+		t.Errorf("top folders of the image: got %v, but the Dockerfile copies etc, tmp, usr and var", got)
 	}
 }

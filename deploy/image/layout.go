@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// descriptor names a blob, as the OCI image specification has it.
+// descriptor of a blob, as in the OCI image specification.
 type descriptor struct {
 	MediaType   string            `json:"mediaType"`
 	Digest      string            `json:"digest"`
@@ -40,7 +40,7 @@ type index struct {
 	Manifests     []descriptor `json:"manifests"`
 }
 
-// settings of a container, as the Dockerfile has them too.
+// settings of a container. The Dockerfile has the same.
 type settings struct {
 	User         string              `json:"User"`
 	ExposedPorts map[string]struct{} `json:"ExposedPorts"`
@@ -63,7 +63,7 @@ type configuration struct {
 	History []map[string]any `json:"history"`
 }
 
-// begin of time: what is in the image has no other, or two builds would differ.
+// begin is the only time in the image, because with other times two builds would differ.
 func begin() time.Time { return time.Unix(0, 0).UTC() }
 
 func container() settings {
@@ -79,7 +79,7 @@ func container() settings {
 	}
 }
 
-// pack writes the layout as a tar, and gives the digest of its manifest.
+// pack writes the layout as a tar, and returns the digest of its manifest.
 func pack(w io.Writer, layers [][]entry, arch, name string) (string, error) {
 	where := platform{Architecture: arch, OS: "linux"}
 	var blobs []entry
@@ -157,7 +157,7 @@ func archive(entries []entry) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// compress is deterministic: the header of gzip names neither time nor file.
+// compress is deterministic, because the gzip header contains neither a time nor a file name.
 func compress(plain []byte) ([]byte, error) {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)

@@ -1,5 +1,5 @@
-// Command image packs the server into a container image without a container engine: an OCI image layout in one tar, which engines load
-// and registries take. The same input gives the same bytes, so that anyone can build the image again and compare its digest.
+// Command image packs the server into a container image without a container engine. The image is an OCI image layout in one tar, which
+// engines and registries accept. The same input gives the same bytes, so that anyone can rebuild the image and compare its digest.
 //
 //	cd deploy && go run ./image -binary ../bin/rialto-linux-amd64 -out ../dist/rialto.tar
 package main
@@ -18,12 +18,12 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 func run(args []string, out, errOut io.Writer) int {
 	fs := flag.NewFlagSet("image", flag.ContinueOnError)
 	fs.SetOutput(errOut)
-	binary := fs.String("binary", "", "the static `file` of rialto for Linux; needed")
-	certs := fs.String("certs", "/etc/ssl/certs/ca-certificates.crt", "`file` of the authorities that the server believes (PEM)")
-	arch := fs.String("arch", runtime.GOARCH, "architecture that the binary is for: amd64 or arm64")
-	name := fs.String("name", "rialto:latest", "`name:tag` under which an engine loads it")
-	to := fs.String("out", "", "tar `file` of the image layout")
-	root := fs.String("root", "", "`directory` to write the image's files to, instead of a layout: for the Dockerfile")
+	binary := fs.String("binary", "", "static binary `file` of rialto for Linux (required)")
+	certs := fs.String("certs", "/etc/ssl/certs/ca-certificates.crt", "PEM `file` of the certificate authorities that the server trusts")
+	arch := fs.String("arch", runtime.GOARCH, "`architecture` of the binary: amd64 or arm64")
+	name := fs.String("name", "rialto:latest", "`name:tag` of the image in an engine")
+	to := fs.String("out", "", "tar `file` to write the image layout to")
+	root := fs.String("root", "", "`directory` to write the image's files to, instead of a layout (for the Dockerfile)")
 	if err := fs.Parse(args); err != nil {
 		return 2
 	}
@@ -52,7 +52,7 @@ func run(args []string, out, errOut io.Writer) int {
 	return 0
 }
 
-// write makes the file whole or not at all.
+// write creates the file completely or not at all.
 func write(to string, layers [][]entry, arch, name string) (digest string, err error) {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return "", err

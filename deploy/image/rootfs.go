@@ -11,29 +11,29 @@ import (
 	"path/filepath"
 )
 
-// Who the server is in its container. The number, not the name, is what Kubernetes can check for not being root.
+// user is the user id of the server in its container. It is a number, because Kubernetes cannot check that a name is not root.
 const (
 	user    = 65532
 	dataDir = "var/lib/rialto"
 	program = "usr/local/bin/rialto"
 )
 
-// entry of the image's root.
+// entry of the image's root file system.
 type entry struct {
 	name string // without a slash at its ends
 	mode fs.FileMode
-	id   int // of owner and group
+	id   int // owner and group
 	body []byte
 }
 
-// rootfs is what the image holds, in two layers: one that hardly ever changes, and the binary.
+// rootfs returns the files of the image in two layers: one that rarely changes, and the binary.
 func rootfs(binary, certs, arch string) ([][]entry, error) {
 	authorities, err := os.ReadFile(certs)
 	if err != nil {
 		return nil, err
 	}
 	if block, _ := pem.Decode(authorities); block == nil || block.Type != "CERTIFICATE" {
-		return nil, fmt.Errorf("%s has no certificates; the server could call no https address", certs)
+		return nil, fmt.Errorf("%s has no certificates, so the server could not make HTTPS requests", certs)
 	}
 	server, err := os.ReadFile(binary)
 	if err != nil {
@@ -63,29 +63,29 @@ func rootfs(binary, certs, arch string) ([][]entry, error) {
 	}}, nil
 }
 
-// static says why a program would not start on a machine of that architecture, where there is nothing but itself.
+// static returns an error if a program could not start on a machine of that architecture without any other file.
 func static(program []byte, arch string) error {
 	machines := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 	want, ok := machines[arch]
 	if !ok {
-		return fmt.Errorf("%s is no architecture that is known here: amd64 or arm64", arch)
+		return fmt.Errorf("%s is an unknown architecture; use amd64 or arm64", arch)
 	}
 	f, err := elf.NewFile(bytes.NewReader(program))
 	if err != nil {
-		return fmt.Errorf("it is no program for Linux: %w", err)
+		return fmt.Errorf("not a program for Linux: %w", err)
 	}
 	if f.Machine != want {
 		return fmt.Errorf("it is for %v, not for %s", f.Machine, arch)
 	}
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
-			return errors.New("it needs a loader and libraries that the image has not; build it with CGO_ENABLED=0")
+			return errors.New("it needs a loader and libraries that the image lacks; build it with CGO_ENABLED=0")
 		}
 	}
 	return nil
 }
 
-// unpack writes the files below a directory. Owners are set where the one who asks may.
+// unpack writes the files into a directory. It sets their owners if it runs as root.
 func unpack(layers [][]entry, root string) error {
 	for _, layer := range layers {
 		for _, e := range layer {
@@ -100,7 +100,7 @@ func unpack(layers [][]entry, root string) error {
 				err = os.Chown(path, e.id, e.id)
 			}
 			if err == nil {
-				err = os.Chmod(path, e.mode) // after the owner, which takes bits away
+				err = os.Chmod(path, e.mode) // after chown, which clears some bits
 			}
 			if err != nil {
 				return err

@@ -24,7 +24,7 @@ import (
 
 const folder = "../helm/rialto"
 
-// cluster is what a deployment of three nodes says.
+// cluster is the values of a deployment of three nodes.
 const cluster = `
 replicas: 3
 postgres: {existingSecret: rialto-postgres}
@@ -55,7 +55,7 @@ func render(t *testing.T, values string) (map[string]string, error) {
 	return engine.Engine{Strict: true}.Render(c, all)
 }
 
-// objects decodes strictly: a field that Kubernetes does not know is an error, and so is one that is there twice.
+// objects renders and decodes strictly: an unknown field is an error, and so is a repeated one.
 func objects(t *testing.T, values string) (found []runtime.Object) {
 	t.Helper()
 	files, err := render(t, values)
@@ -80,7 +80,7 @@ func objects(t *testing.T, values string) (found []runtime.Object) {
 	return found
 }
 
-// only gives the objects of a kind.
+// only returns the objects of a kind.
 func only[T runtime.Object](list []runtime.Object) (found []T) {
 	for _, o := range list {
 		if o, ok := o.(T); ok {
@@ -90,8 +90,8 @@ func only[T runtime.Object](list []runtime.Object) (found []T) {
 	return found
 }
 
-// TestTheChartIsGood by Helm's own linter, as strict as it can be.
-func TestTheChartIsGood(t *testing.T) {
+// Helm's own linter has no warnings.
+func TestTheChartPassesHelmLint(t *testing.T) {
 	for _, values := range []string{"", cluster} {
 		given, err := chartutil.ReadValues([]byte(values))
 		must(t, err)
@@ -103,12 +103,12 @@ func TestTheChartIsGood(t *testing.T) {
 	}
 }
 
-// TestThreeNodesInKubernetes holds what is rendered to what the guide says of it.
+// The rendered objects of three nodes are as the scaling guide describes them.
 func TestThreeNodesInKubernetes(t *testing.T) {
 	all := objects(t, cluster)
 	sets := only[*appsv1.StatefulSet](all)
 	if len(sets) != 1 || *sets[0].Spec.Replicas != 3 || len(sets[0].Spec.VolumeClaimTemplates) != 0 {
-		t.Fatalf("%d sets: %v", len(sets), sets)
+		t.Fatalf("got %d StatefulSets, want one with 3 replicas and without volume claims: %v", len(sets), sets)
 	}
 	pod := sets[0].Spec.Template
 	container := pod.Spec.Containers[0]
@@ -121,47 +121,47 @@ func TestThreeNodesInKubernetes(t *testing.T) {
 	for _, s := range services {
 		for k, v := range s.Spec.Selector {
 			if pod.Labels[k] != v {
-				t.Errorf("%s does not find the nodes by %s", s.Name, k)
+				t.Errorf("the selector %s of service %s does not match the nodes", k, s.Name)
 			}
 		}
 		for _, p := range s.Spec.Ports {
 			if !ports[p.TargetPort] {
-				t.Errorf("%s leads to the port %v, which the container has not", s.Name, p.TargetPort)
+				t.Errorf("service %s targets port %v, which the container lacks", s.Name, p.TargetPort)
 			}
 		}
 		if s.Spec.ClusterIP == corev1.ClusterIPNone {
 			headless++
 			if sets[0].Spec.ServiceName != s.Name {
-				t.Errorf("the set's service is %s, not %s", sets[0].Spec.ServiceName, s.Name)
+				t.Errorf("service of the StatefulSet: got %s, want %s", sets[0].Spec.ServiceName, s.Name)
 			}
 		}
 	}
 	if len(services) != 2 || headless != 1 {
-		t.Errorf("%d services, %d of them headless", len(services), headless)
+		t.Errorf("got %d services, %d of them headless, want 2 and 1", len(services), headless)
 	}
 	for name, probe := range map[string]*corev1.Probe{"/readyz": container.ReadinessProbe, "/healthz": container.LivenessProbe} {
 		if probe.HTTPGet.Path != name || !ports[probe.HTTPGet.Port] || probe.HTTPGet.Port.StrVal != "admin" {
-			t.Errorf("%s is asked at %v", name, probe.HTTPGet)
+			t.Errorf("probe of %s: got %v, want the admin port", name, probe.HTTPGet)
 		}
 	}
 	if s := container.SecurityContext; !*s.ReadOnlyRootFilesystem || *s.AllowPrivilegeEscalation || !*pod.Spec.SecurityContext.RunAsNonRoot {
-		t.Errorf("the node may do more than it needs: %v", s)
+		t.Errorf("the security context grants too much: %v", s)
 	}
 	if *pod.Spec.EnableServiceLinks {
-		t.Error("variables of services would be taken for settings")
+		t.Error("enableServiceLinks must be false: its variables would be read as settings")
 	}
 	budgets := only[*policyv1.PodDisruptionBudget](all)
 	if len(budgets) != 1 || budgets[0].Spec.MaxUnavailable.IntValue() != 1 {
-		t.Errorf("budgets: %v", budgets)
+		t.Errorf("disruption budgets: got %v, want one with maxUnavailable 1", budgets)
 	}
-	doors := only[*networkingv1.Ingress](all)
-	if len(doors) != 1 || !slices.ContainsFunc(services, func(s *corev1.Service) bool {
-		return s.Name == doors[0].Spec.Rules[0].HTTP.Paths[0].Backend.Service.Name && s.Spec.ClusterIP == ""
+	ingresses := only[*networkingv1.Ingress](all)
+	if len(ingresses) != 1 || !slices.ContainsFunc(services, func(s *corev1.Service) bool {
+		return s.Name == ingresses[0].Spec.Rules[0].HTTP.Paths[0].Backend.Service.Name && s.Spec.ClusterIP == ""
 	}) {
-		t.Errorf("the ingress leads to no service: %v", doors)
+		t.Errorf("the ingress targets no service: %v", ingresses)
 	}
 	if len(only[*networkingv1.NetworkPolicy](all)) != 1 || len(only[*corev1.ServiceAccount](all)) != 1 {
-		t.Error("no policy, or no account")
+		t.Error("the network policy or the service account is missing")
 	}
 	mounted := map[string]bool{}
 	for _, v := range pod.Spec.Volumes {
@@ -169,13 +169,13 @@ func TestThreeNodesInKubernetes(t *testing.T) {
 	}
 	for _, m := range container.VolumeMounts {
 		if !mounted[m.Name] {
-			t.Errorf("the volume %s is not there", m.Name)
+			t.Errorf("the mounted volume %s does not exist", m.Name)
 		}
 	}
 }
 
-// TestTheServerTakesWhatTheChartSays: each variable and the file, with values in place of secrets and addresses.
-func TestTheServerTakesWhatTheChartSays(t *testing.T) {
+// The server accepts the chart's variables and configuration file, with values in place of secrets and addresses.
+func TestTheServerAcceptsTheChartsSettings(t *testing.T) {
 	for _, values := range []string{"", cluster} {
 		all := objects(t, values)
 		var env []string
@@ -184,7 +184,7 @@ func TestTheServerTakesWhatTheChartSays(t *testing.T) {
 			if e.ValueFrom != nil {
 				value = "a-value-of-its-own"
 				if e.Name == "RIALTO_POSTGRES" {
-					value = "postgres://rialto@db/rialto"
+					value = "postgres://rialto@db/rialto?sslmode=verify-full"
 				}
 			}
 			env = append(env, e.Name+"="+value)
@@ -193,28 +193,28 @@ func TestTheServerTakesWhatTheChartSays(t *testing.T) {
 			env = append(env, "RIALTO_ACCOUNT_CODE_WEBHOOK_URL=https://example.com/code")
 		}
 		file := write(t, t.TempDir(), "rialto.yaml", only[*corev1.ConfigMap](all)[0].Data["rialto.yaml"])
-		serverTakes(t, file, env)
+		checkSettings(t, file, env)
 	}
 }
 
-// TestOneNodeInKubernetes keeps its data.
+// A single node has a volume for its data.
 func TestOneNodeInKubernetes(t *testing.T) {
 	all := objects(t, "")
 	sets := only[*appsv1.StatefulSet](all)
 	if len(sets) != 1 || *sets[0].Spec.Replicas != 1 || len(sets[0].Spec.VolumeClaimTemplates) != 1 {
-		t.Fatalf("sets: %v", sets)
+		t.Fatalf("StatefulSets: got %v, want one with one replica and one volume claim", sets)
 	}
 	claim := sets[0].Spec.VolumeClaimTemplates[0].Name
 	if !slices.ContainsFunc(sets[0].Spec.Template.Spec.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == claim && m.MountPath == "/var/lib/rialto" }) {
-		t.Error("the claim is mounted nowhere")
+		t.Error("the volume claim is not mounted")
 	}
 	if len(only[*policyv1.PodDisruptionBudget](all)) != 0 {
-		t.Error("a budget for one node lets its machine never be emptied")
+		t.Error("a disruption budget for a single node would prevent draining its machine")
 	}
 }
 
-// TestTheChartRefuses what would lose data, or not work, and says why.
-func TestTheChartRefuses(t *testing.T) {
+// The chart refuses values that would lose data or not work, and says why.
+func TestTheChartRefusesUnsafeValues(t *testing.T) {
 	for values, want := range map[string]string{
 		"replicas: 3": "give postgres.existingSecret",
 		"{replicas: 3, postgres: {existingSecret: a}}": "give s3.endpoint",
@@ -233,7 +233,7 @@ func TestTheChartRefuses(t *testing.T) {
 	}
 }
 
-// TestTheSchemaHasEachValue, so that a value that is mistyped is refused.
+// The schema has each value, so that misspelled values are refused.
 func TestTheSchemaHasEachValue(t *testing.T) {
 	var values map[string]any
 	must(t, yaml.Unmarshal([]byte(read(t, folder+"/values.yaml")), &values))
@@ -243,7 +243,7 @@ func TestTheSchemaHasEachValue(t *testing.T) {
 	must(t, yaml.Unmarshal(bytes.TrimSpace([]byte(read(t, folder+"/values.schema.json"))), &schema))
 	for name := range values {
 		if schema.Properties[name] == nil {
-			t.Errorf("the schema has no %s", name)
+			t.Errorf("the schema lacks the value %s", name)
 		}
 	}
 }

@@ -20,14 +20,14 @@ func project(t *testing.T, file string) *types.Project {
 	return p
 }
 
-// TestComposeFilesAreGood: the schema and the cross-references by Compose's own loader, and the settings by the server.
-func TestComposeFilesAreGood(t *testing.T) {
+// Compose's own loader accepts the schema and the cross-references, and the server accepts the settings.
+func TestComposeFilesAreValid(t *testing.T) {
 	for file, nodes := range map[string]int{"one.yaml": 1, "three.yaml": 3} {
 		p := project(t, "../compose/"+file)
 		for name, s := range p.Services {
 			for _, port := range s.Ports {
 				if port.HostIP != "127.0.0.1" {
-					t.Errorf("%s: %s is open to others: %v", file, name, port)
+					t.Errorf("%s: %s publishes a port beyond loopback: %v", file, name, port)
 				}
 			}
 			for _, v := range s.Volumes {
@@ -44,13 +44,13 @@ func TestComposeFilesAreGood(t *testing.T) {
 			for k, v := range s.Environment {
 				env = append(env, k+"="+*v)
 			}
-			serverTakes(t, "", env)
+			checkSettings(t, "", env)
 			if !s.ReadOnly || len(s.CapDrop) == 0 {
-				t.Errorf("%s: %s may write its own files", file, name)
+				t.Errorf("%s: %s needs read_only and cap_drop", file, name)
 			}
 		}
 		if nodes != 0 {
-			t.Errorf("%s: %d nodes are missing", file, nodes)
+			t.Errorf("%s: the number of nodes differs by %d", file, nodes)
 		}
 		for name, c := range p.Configs {
 			_, err := os.Stat(c.File)
@@ -61,16 +61,16 @@ func TestComposeFilesAreGood(t *testing.T) {
 	}
 }
 
-// TestComposeNeedsItsSecrets: none has a value that everyone knows.
+// The Compose file has no default passwords: without them it fails and says how to generate them.
 func TestComposeNeedsItsSecrets(t *testing.T) {
 	options, err := cli.NewProjectOptions([]string{"../compose/three.yaml"})
 	must(t, err)
 	if _, err := options.LoadProject(context.Background()); err == nil || !strings.Contains(err.Error(), "openssl rand") {
-		t.Errorf("without passwords: %v", err)
+		t.Errorf("without passwords: got %v, want an error with a command", err)
 	}
 }
 
-// TestShellScriptsParse, at the least.
+// The scripts are valid bash. Package standby runs them.
 func TestShellScriptsParse(t *testing.T) {
 	for _, script := range []string{"primary.sh", "standby.sh"} {
 		out, err := exec.Command("bash", "-n", "../compose/postgres/"+script).CombinedOutput()

@@ -1,3 +1,3 @@
-// Package lint holds what is in deploy/ against the parsers of those who read it: Compose, Kubernetes, Helm, HAProxy, systemd and
-// Prometheus, and against the server itself, which says whether it knows each setting. All of it is tests.
+// Package lint checks the files in deploy/ with the parsers of their tools (Compose, Kubernetes, Helm, HAProxy, systemd and Prometheus), and
+// with the server itself, which validates each setting.
 package lint

@@ -31,19 +31,19 @@ func write(t *testing.T, dir, name, text string) string {
 	return path
 }
 
-// replaced changes what must be there.
+// replaced replaces parts of a text, each of which must exist.
 func replaced(t *testing.T, text string, pairs ...string) string {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
 		if !strings.Contains(text, pairs[i]) {
-			t.Fatalf("%q is not there to be replaced", pairs[i])
+			t.Fatalf("cannot replace %q: the text does not contain it", pairs[i])
 		}
 		text = strings.ReplaceAll(text, pairs[i], pairs[i+1])
 	}
 	return text
 }
 
-// quietly runs a program that finds fault with its input by its exit code, or by a word: it must have nothing to say.
+// quietly runs a program that checks its input. It must succeed.
 func quietly(t *testing.T, name string, args ...string) {
 	t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()
@@ -52,8 +52,8 @@ func quietly(t *testing.T, name string, args ...string) {
 	}
 }
 
-// serverTakes asks the server whether it can use a configuration.
-func serverTakes(t *testing.T, file string, env []string) {
+// checkSettings validates a configuration with rialto check.
+func checkSettings(t *testing.T, file string, env []string) {
 	t.Helper()
 	args := []string{"check"}
 	if file != "" {
@@ -62,6 +62,6 @@ func serverTakes(t *testing.T, file string, env []string) {
 	cmd := exec.Command(nodetest.Static(t), args...)
 	cmd.Env = append([]string{"PATH=/bin"}, env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("the server does not take %v: %v\n%s", env, err, out)
+		t.Errorf("rialto check of %v: %v\n%s", env, err, out)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/rialto-im/rialto/deploy/nodetest"
 )
 
-// TestUnitsAreGood, and expose little: systemd's own figure, of 100, for what a service could do to its machine.
-func TestUnitsAreGood(t *testing.T) {
+// systemd accepts the units, and its exposure score of each, out of 100, is at most 15.
+func TestUnitsAreValidAndExposeLittle(t *testing.T) {
 	one, many := read(t, "../systemd/rialto.service"), read(t, "../systemd/rialto@.service")
 	for name, text := range map[string]string{"rialto.service": one, "rialto@a.service": many} {
 		path := write(t, t.TempDir(), name, replaced(t, text, "/usr/local/bin/rialto ", nodetest.Static(t)+" "))
@@ -30,12 +30,12 @@ func TestUnitsAreGood(t *testing.T) {
 		return text
 	}
 	if got := strings.NewReplacer("rialto-%i", "rialto", "/%i.yaml", "/rialto.yaml").Replace(settings(many)); got != settings(one) {
-		t.Errorf("the two units differ in more than names:\n%s", got)
+		t.Errorf("the two units must differ only in names:\n%s", got)
 	}
 }
 
-// TestTheLoadBalancersConfigurationIsGood: HAProxy has no complaint, and no warning.
-func TestTheLoadBalancersConfigurationIsGood(t *testing.T) {
+// HAProxy accepts both configurations without a warning.
+func TestHAProxyAcceptsItsConfiguration(t *testing.T) {
 	dir := t.TempDir()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)

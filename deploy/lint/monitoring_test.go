@@ -19,25 +19,28 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// figures that a node of a cluster has.
-func figures(t *testing.T) map[string]bool {
+// metrics returns the names of the metrics of a node in a cluster.
+func metrics(t *testing.T) map[string]bool {
 	t.Helper()
 	cmd := exec.Command(nodetest.Static(t), "serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0")
 	cmd.Env, cmd.SysProcAttr = []string{"RIALTO_POSTGRES=" + nodetest.Postgres(t)}, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	n := nodetest.Start(t, cmd)
 	_, text := nodetest.Answer(t, n.Admin+"/metrics")
 	found := map[string]bool{"up": true}
-	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+) `).FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)`).FindAllStringSubmatch(text, -1) {
 		found[m[1]] = true
+		if m[2] == "histogram" {
+			found[m[1]+"_bucket"], found[m[1]+"_sum"], found[m[1]+"_count"] = true, true, true
+		}
 	}
 	if len(found) < 30 {
-		t.Fatalf("only %d figures", len(found))
+		t.Fatalf("got %d metrics, want at least 30", len(found))
 	}
 	return found
 }
 
-// asksFor holds an expression to the figures that are there. HAProxy's own are held by the test that runs it.
-func asksFor(t *testing.T, where, text string, there map[string]bool) {
+// checkMetrics checks that the metrics of an expression exist. The test that runs HAProxy covers HAProxy's own metrics.
+func checkMetrics(t *testing.T, where, text string, existing map[string]bool) {
 	t.Helper()
 	expression, err := parser.NewParser(parser.Options{}).ParseExpr(strings.ReplaceAll(text, "$__rate_interval", "1m"))
 	if err != nil {
@@ -45,16 +48,16 @@ func asksFor(t *testing.T, where, text string, there map[string]bool) {
 		return
 	}
 	parser.Inspect(expression, func(n parser.Node, _ []parser.Node) error {
-		if s, ok := n.(*parser.VectorSelector); ok && !there[s.Name] && !strings.HasPrefix(s.Name, "haproxy_") {
-			t.Errorf("%s: no node has %s", where, s.Name)
+		if s, ok := n.(*parser.VectorSelector); ok && !existing[s.Name] && !strings.HasPrefix(s.Name, "haproxy_") {
+			t.Errorf("%s: nodes have no metric %s", where, s.Name)
 		}
 		return nil
 	})
 }
 
-// TestAlertsAndDashboardAskForWhatIsThere: Prometheus' own parser takes the rules, and each figure is one that nodes have.
-func TestAlertsAndDashboardAskForWhatIsThere(t *testing.T) {
-	there := figures(t)
+// Prometheus' own parser accepts the alerts and the dashboard, and all metrics in them exist.
+func TestAlertsAndDashboardUseExistingMetrics(t *testing.T) {
+	existing := metrics(t)
 	groups, faults := rulefmt.ParseFile("../monitoring/alerts.yml", false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
 	for _, err := range faults {
 		t.Error(err)
@@ -63,9 +66,9 @@ func TestAlertsAndDashboardAskForWhatIsThere(t *testing.T) {
 	for _, g := range groups.Groups {
 		for _, r := range g.Rules {
 			rules++
-			asksFor(t, r.Alert, r.Expr, there)
+			checkMetrics(t, r.Alert, r.Expr, existing)
 			if r.Annotations["summary"] == "" || r.Annotations["what"] == "" || r.Labels["severity"] == "" {
-				t.Errorf("%s does not say what is wrong, what to do, and how bad it is", r.Alert)
+				t.Errorf("%s needs a summary, an instruction (what) and a severity", r.Alert)
 			}
 		}
 	}
@@ -80,20 +83,20 @@ func TestAlertsAndDashboardAskForWhatIsThere(t *testing.T) {
 	at := map[[2]int]string{}
 	for _, p := range board.Panels {
 		if other := at[[2]int{p.GridPos.X, p.GridPos.Y}]; other != "" || p.GridPos.X+p.GridPos.W > 24 {
-			t.Errorf("%s lies on %s, or beside the board", p.Title, other)
+			t.Errorf("panel %s overlaps panel %q, or is beyond the right edge", p.Title, other)
 		}
 		at[[2]int{p.GridPos.X, p.GridPos.Y}] = p.Title
 		for _, target := range p.Targets {
-			asksFor(t, p.Title, target.Expr, there)
+			checkMetrics(t, p.Title, target.Expr, existing)
 		}
 	}
 	if rules < 10 || len(board.Panels) < 10 {
-		t.Errorf("%d rules, %d panels", rules, len(board.Panels))
+		t.Errorf("got %d rules and %d panels, want at least 10 of each", rules, len(board.Panels))
 	}
 }
 
-// TestPrometheusFindsTheNodes where HAProxy's configuration has them, and its rules.
-func TestPrometheusFindsTheNodes(t *testing.T) {
+// Prometheus scrapes the nodes and the HAProxy of HAProxy's configuration, and its rule files exist.
+func TestPrometheusScrapesTheNodesOfHAProxy(t *testing.T) {
 	var config struct {
 		RuleFiles     []string `json:"rule_files"`
 		ScrapeConfigs []struct {
@@ -124,6 +127,25 @@ func TestPrometheusFindsTheNodes(t *testing.T) {
 		}
 	}
 	if nodes != 3 {
-		t.Errorf("%d nodes", nodes)
+		t.Errorf("got %d scraped nodes, want 3", nodes)
+	}
+}
+
+// Titles, rules and documents contain the number of partitions. Nothing else compares it with the source.
+func TestTheNumberOfPartitionsIsCurrent(t *testing.T) {
+	source := regexp.MustCompile(`(?m)^\s*(?:const )?Partitions = (\d+)`).FindStringSubmatch(read(t, "../../internal/engine/timeline/timeline.go"))
+	if source == nil {
+		t.Fatal("the number of partitions was not found in the source")
+	}
+	for file, said := range map[string]string{
+		"../monitoring/dashboard.json":        `Partitions with an owner, of (\d+)`,
+		"../monitoring/alerts.yml":            `rialto_partitions_held\{job="rialto"\}\) < (\d+)`,
+		"../../docs/operating/metrics.md":     "`rialto_partitions_held < (\\d+)`",
+		"../../docs/operating/metrics.md#one": `partitions that have an owner, of (\d+)`,
+	} {
+		file, _, _ = strings.Cut(file, "#")
+		if m := regexp.MustCompile(said).FindStringSubmatch(read(t, file)); m == nil || m[1] != source[1] {
+			t.Errorf("number of partitions in %s: got %q, want %s", file, m, source[1])
+		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package nodetest runs the server's static binary, as it is in the image, for the tests of what is deployed. For tests only.
+// Package nodetest runs the server's static binary, the same as in the image, for the tests of the deployment files.
 package nodetest
 
 import (
@@ -17,20 +17,20 @@ import (
 	"time"
 )
 
-// Binary is the variable that names the static binary; unset: it is built, once.
+// Binary is the environment variable with the path of the static binary. If it is not set, the binary is built once.
 const Binary = "STATIC_BINARY"
 
-// Patience with what a busy machine does late.
-const Patience = time.Minute
+// Patience is the timeout of all waits. It is long, because machines may be slow.
+const Patience = 3 * time.Minute
 
-// Root of the repository, from a folder two below it.
+// Root of the repository, relative to the test packages.
 const Root = "../.."
 
 var built = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv(Binary); path != "" {
 		return path, nil
 	}
-	path, err := filepath.Abs(filepath.Join(Root, "bin/rialto-static"))
+	path, err := filepath.Abs(filepath.Join(Root, "bin/rialto"))
 	if err != nil {
 		return "", err
 	}
@@ -42,7 +42,7 @@ var built = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// Static gives the path of the static binary.
+// Static returns the path of the static binary.
 func Static(t testing.TB) string {
 	t.Helper()
 	path, err := built()
@@ -52,17 +52,17 @@ func Static(t testing.TB) string {
 	return path
 }
 
-// Node is a server that runs.
+// Node is a running server.
 type Node struct {
 	URL, Admin string
 	t          testing.TB
 	cmd        *exec.Cmd
-	gone       chan struct{} // closed when the process has ended, and its output been read
-	err        error         // how it ended; read after gone
+	gone       chan struct{} // closed when the process has ended and its output was read
+	err        error         // the error of the process; may be read once gone is closed
 	log        *os.File
 }
 
-// Start runs a command that serves, until it is ready. It is killed with the test, if it has not ended.
+// Start starts a server and waits until it is ready. The server is killed at the end of the test if it is still running.
 func Start(t testing.TB, cmd *exec.Cmd) *Node {
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
@@ -85,7 +85,7 @@ func Start(t testing.TB, cmd *exec.Cmd) *Node {
 		for in.Scan() {
 			select {
 			case lines <- in.Text():
-			default: // nobody looks any more
+			default: // Start has returned
 			}
 		}
 		n.err = cmd.Wait()
@@ -108,14 +108,14 @@ func Start(t testing.TB, cmd *exec.Cmd) *Node {
 				return n
 			}
 		case <-n.gone:
-			t.Fatalf("the server ended: %v", n.err)
+			t.Fatalf("the server ended before it was ready: %v", n.err)
 		case <-late:
-			t.Fatal("the server is not ready")
+			t.Fatalf("the server is not ready after %v", Patience)
 		}
 	}
 }
 
-// Signal the process.
+// Signal sends a signal to the process.
 func (n *Node) Signal(s syscall.Signal) {
 	n.t.Helper()
 	if err := n.cmd.Process.Signal(s); err != nil {
@@ -123,19 +123,19 @@ func (n *Node) Signal(s syscall.Signal) {
 	}
 }
 
-// Ended waits for the end, and gives the exit code.
+// Ended waits until the process has ended, and returns its exit code.
 func (n *Node) Ended() int {
 	n.t.Helper()
 	select {
 	case <-n.gone:
 		return n.cmd.ProcessState.ExitCode()
 	case <-time.After(Patience):
-		n.t.Fatal("the server does not end")
+		n.t.Fatalf("the server has not ended after %v", Patience)
 		return 0
 	}
 }
 
-// Answer of a GET: its status and body.
+// Answer makes a GET request, and returns the status and the body.
 func Answer(t testing.TB, url string) (int, string) {
 	t.Helper()
 	r, err := http.Get(url)
@@ -150,10 +150,10 @@ func Answer(t testing.TB, url string) (int, string) {
 	return r.StatusCode, strings.TrimSpace(string(body))
 }
 
-// Postgres starts a private server of PostgreSQL for the test, and gives its address.
+// Postgres starts a private PostgreSQL server for the test, and returns its address.
 func Postgres(t testing.TB) string {
 	t.Helper()
-	cmd := exec.Command("go", "run", "./internal/sqldb/sqltest/withpostgres", "sh", "-c", `echo "$TEST_RECORDS"; cat`)
+	cmd := exec.Command("go", "run", "./internal/engine/sqldb/sqltest/withpostgres", "sh", "-c", `echo "$TEST_RECORDS"; cat`)
 	cmd.Dir, cmd.Stderr = Root, t.Output()
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -167,14 +167,14 @@ func Postgres(t testing.TB) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		in.Close() // ends cat, and then the server
+		in.Close() // ends cat, which ends the server
 		if err := cmd.Wait(); err != nil {
 			t.Error(err)
 		}
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || !strings.HasPrefix(line, "postgres://") {
-		t.Fatalf("PostgreSQL did not start, or its address is not told: %q %v", line, err)
+		t.Fatalf("start PostgreSQL: got %q, %v, want its address", line, err)
 	}
 	return strings.TrimSpace(line)
 }

@@ -1,3 +1,3 @@
-// Package standby runs the scripts that make PostgreSQL's primary and its standby in deploy/compose, with PostgreSQL itself and without
-// containers. All of it is tests.
+// Package standby tests the scripts in deploy/compose that set up PostgreSQL's primary and its standby. It uses PostgreSQL itself, without
+// containers.
 package standby

@@ -15,7 +15,7 @@ import (
 	"github.com/rialto-im/rialto/deploy/nodetest"
 )
 
-// password with all that quotes could be wrong about.
+// password contains all characters that need quoting.
 const password = `it's "a" \password $1`
 
 func must(t *testing.T, err error) {
@@ -25,7 +25,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// place is a folder of PostgreSQL's user, who is not root, with servers on socket files.
+// place is a folder that belongs to PostgreSQL's user, who is not root. Servers listen on socket files in it.
 type place struct {
 	t    *testing.T
 	dir  string
@@ -36,7 +36,7 @@ type place struct {
 func newPlace(t *testing.T) *place {
 	t.Helper()
 	p := &place{t: t, who: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}}
-	dir, err := os.MkdirTemp("", "standby-") // short: the name of a socket file has an end
+	dir, err := os.MkdirTemp("", "standby-") // short, because the length of a socket's path is limited
 	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	p.dir = dir
@@ -56,7 +56,7 @@ func newPlace(t *testing.T) *place {
 
 func (p *place) command(env []string, name string, args ...string) *exec.Cmd {
 	all := append([]string{"PATH=" + p.path, "PGUSER=rialto", "PGHOST=" + p.dir, "PGPASSWORD=" + password, "PGCONNECT_TIMEOUT=60", "LC_ALL=C"}, env...)
-	for dir := range strings.SplitSeq(p.path, ":") { // LookPath has the test's own
+	for dir := range strings.SplitSeq(p.path, ":") { // LookPath would use the PATH of the test
 		if file := filepath.Join(dir, name); !strings.Contains(name, "/") {
 			if _, err := os.Stat(file); err == nil {
 				name = file
@@ -86,7 +86,7 @@ func (p *place) start(cmd *exec.Cmd, port string) (stop func()) {
 	gone := make(chan struct{})
 	go func() { // ends with the process
 		defer close(gone)
-		_ = cmd.Wait() // it is told to end, or its log says why it did
+		_ = cmd.Wait() // it was stopped, or its log has the reason
 	}()
 	stop = func() {
 		_ = cmd.Process.Signal(syscall.SIGINT) // it may have ended
@@ -104,15 +104,15 @@ func (p *place) start(cmd *exec.Cmd, port string) (stop func()) {
 		select {
 		case <-tick.C:
 		case <-gone:
-			p.t.Fatalf("the server at %s ended", port)
+			p.t.Fatalf("the server on port %s ended before it was ready", port)
 		case <-late:
-			p.t.Fatalf("the server at %s does not answer", port)
+			p.t.Fatalf("the server on port %s is not ready", port)
 		}
 	}
 	return stop
 }
 
-// script of the Compose file, given by its text: its place may be closed to PostgreSQL's user.
+// script runs a script of the Compose file. It passes the text, because PostgreSQL's user may lack access to the file.
 func (p *place) script(env []string, name string, args ...string) *exec.Cmd {
 	p.t.Helper()
 	text, err := os.ReadFile("../compose/postgres/" + name)
@@ -120,7 +120,8 @@ func (p *place) script(env []string, name string, args ...string) *exec.Cmd {
 	return p.command(env, "bash", append([]string{"-c", string(text), name}, args...)...)
 }
 
-// TestCommitsAreOnTheStandby, from the first start on, with what the image does before and between.
+// The scripts create a synchronous standby at the first start, and continue it after a restart. The test performs the steps of the image
+// before and between the scripts.
 func TestCommitsAreOnTheStandby(t *testing.T) {
 	p := newPlace(t)
 	secret := filepath.Join(p.dir, "password")
@@ -129,7 +130,7 @@ func TestCommitsAreOnTheStandby(t *testing.T) {
 	server := func(dir string, port string) []string {
 		return []string{"postgres", "-D", dir, "-p", port, "-k", p.dir, "-c", "listen_addresses=", "-c", "wal_log_hints=on", "-c", "fsync=off"}
 	}
-	// The image starts a server for its scripts alone, and stops it.
+	// The image starts a server only for its scripts, and stops it afterwards.
 	first := server("a", "5432")
 	stop := p.start(p.command(nil, first[0], first[1:]...), "5432")
 	p.run(nil, "createdb", "rialto")
@@ -137,18 +138,18 @@ func TestCommitsAreOnTheStandby(t *testing.T) {
 	if out, err := p.script(append(image, "PGDATA=a"), "primary.sh").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	// The image lets others in by the network; here all come by socket files.
+	// The image allows connections from the network; here all connections use socket files.
 	rules := filepath.Join(p.dir, "a/pg_hba.conf")
 	text, err := os.ReadFile(rules)
 	must(t, err)
 	if !strings.HasSuffix(string(text), "\nhost replication replicator all scram-sha-256\n") {
-		t.Errorf("the replicator is not let in:\n%s", text)
+		t.Errorf("pg_hba.conf has no rule for the replicator:\n%s", text)
 	}
 	stop()
 	p.start(p.command(nil, first[0], first[1:]...), "5432")
 
 	must(t, os.Mkdir(filepath.Join(p.dir, "b"), 0o700))
-	broken := filepath.Join(p.dir, "b/left") // by a copy that broke off
+	broken := filepath.Join(p.dir, "b/left") // left by an interrupted copy
 	must(t, os.WriteFile(broken, nil, 0o600))
 	if c := p.who.Credential; c != nil {
 		must(t, os.Chown(filepath.Join(p.dir, "b"), int(c.Uid), int(c.Gid)))
@@ -158,23 +159,23 @@ func TestCommitsAreOnTheStandby(t *testing.T) {
 	}
 	stop = standby()
 	if _, err := os.Stat(broken); !os.IsNotExist(err) {
-		t.Errorf("what a broken copy left is still there: %v", err)
+		t.Errorf("the file of an interrupted copy was not removed: %v", err)
 	}
 	p.run(nil, "psql", "-v", "ON_ERROR_STOP=1", "-c", "CREATE TABLE t AS SELECT 42 AS n")
 	if got := p.run(nil, "psql", "-At", "-c", "SELECT application_name, sync_state FROM pg_stat_replication"); got != "standby|sync" {
-		t.Errorf("the primary's standbys: %s", got)
+		t.Errorf("standbys of the primary: got %s, want standby|sync", got)
 	}
 	if got := p.run(nil, "psql", "-At", "-p", "5433", "-c", "SELECT pg_is_in_recovery()"); got != "t" {
-		t.Errorf("the standby is none: %s", got)
+		t.Errorf("pg_is_in_recovery on the standby: got %s, want t", got)
 	}
 
-	// A standby that starts again goes on where it was.
+	// A restarted standby continues from its own position.
 	stop()
 	standby()
 	p.run(nil, "psql", "-v", "ON_ERROR_STOP=1", "-c", "UPDATE t SET n = n + 1")
 	settings, err := os.ReadFile(filepath.Join(p.dir, "b/postgresql.auto.conf"))
 	must(t, err)
 	if n := strings.Count(string(settings), "application_name=standby"); n != 1 {
-		t.Errorf("its name is set %d times:\n%s", n, settings)
+		t.Errorf("application_name is set %d times, want once:\n%s", n, settings)
 	}
 }

@@ -4,6 +4,8 @@
 //
 // It sends each line that it reads, and prints each message once, also those that came while it was away. What must outlive it
 // (device, tokens, position, unsent messages, their numbers) is in client-HANDLE.json. It ends when its input has, and all is sent.
+// It knows no large groups: what is missing of their messages would have to be read with History. It shows no edits and reactions; a
+// message that was recalled has no content.
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
@@ -30,25 +32,37 @@ async function token() {
     kept.session = await call("account.v1.AccountService/Refresh", { refreshToken: kept.session?.refreshToken ?? "" });
   } catch (err) {
     if (err.code !== "unauthenticated") throw err;
-    const client = { name: "example", type: "terminal", device: kept.session?.device };
+    const client = { name: "example", type: "terminal", device: kept.session?.device, deviceKey: kept.session?.deviceKey };
     kept.session = await call("account.v1.AccountService/Login", { handle, password, client });
   }
   save();
   return kept.session.accessToken;
 }
 
-let socket, tries = 0, inputEnded = false, syncing = false, quiet;
+let socket, tries = 0, notBefore = 0, inputEnded = false, syncing = false, quiet, silent;
+const at = (position) => BigInt(position?.seq ?? 0); // positions are compared by seq alone
 
 async function connect() {
   const { ticket } = await call("account.v1.AccountService/CreateTicket", {}, await token());
   socket = new WebSocket(`${url.replace(/^http/, "ws")}/v1/socket?ticket=${ticket}`, "rialto.v1.json");
   socket.onmessage = (m) => take(JSON.parse(m.data));
+  listen();
   socket.onclose = (e) => (e.code >= 4100 ? stop(`the server says: stay away (${e.code} ${e.reason})`) : again());
 }
 
 function again() {
+  if (socket) socket.onclose = socket.onmessage = null; // its end is not waited for: on a dead path it never comes
+  socket?.close();
   socket = undefined;
-  setTimeout(() => connect().catch(again), Math.random() * Math.min(30_000, 500 * 2 ** tries++));
+  clearTimeout(silent);
+  setTimeout(() => connect().catch(again), notBefore + Math.random() * Math.min(30_000, 500 * 2 ** tries++));
+  notBefore = 0;
+}
+
+// A ping goes out after 5 seconds, and is answered at once: where nothing came for 15, the connection is dead, or its node is stopped.
+function listen() {
+  clearTimeout(silent);
+  silent = setTimeout(again, 15_000);
 }
 
 function send(frame) {
@@ -58,36 +72,41 @@ function send(frame) {
   quiet = setTimeout(() => send({ ping: {} }), 4000 + 1000 * Math.random());
 }
 
+// One sync at a time. What is pushed meanwhile is dropped: the server has it in the last page, or pushes it after that page.
 function sync() {
   if (!syncing) send({ request: "1", sync: { after: kept.position } });
   syncing = true;
 }
 
 function take(frame) {
+  listen();
+  if (frame.bye) notBefore = frame.bye.retryMs ?? 0;
   if (frame.hello) {
     tries = 0;
     syncing = false;
     kept.count = Math.max(kept.count, Number(frame.hello.clientSeq ?? 0));
     if (kept.unsent.length > 0) send({ sends: kept.unsent }); // again, oldest first: it is stored once
-    if ((frame.hello.tail?.seq ?? "0") !== (kept.position.seq ?? "0")) sync();
+    if (at(frame.hello.tail) !== at(kept.position)) sync();
     send({ ping: {} });
-  }
-  if (frame.sync) {
-    syncing = false;
-    for (const event of frame.sync.events ?? []) apply(event);
-    kept.position = frame.sync.next;
-    if (frame.sync.more) sync();
   }
   for (const event of frame.events ?? []) {
     if (!event.seq) apply(event); // of a large group, which is not in the stream
-    else if (BigInt(event.seq) <= BigInt(kept.position.seq ?? 0)) continue; // we have it
-    else if ((event.prev ?? "0") !== (kept.position.seq ?? "0")) sync(); // something is missing before it
+    else if (syncing || at(event) <= at(kept.position)) continue; // the sync has it, or we do
+    else if (BigInt(event.prev ?? 0) !== at(kept.position)) sync(); // something is missing before it
     else {
       apply(event);
       kept.position = { epoch: event.epoch, seq: event.seq };
     }
   }
   if (frame.hint) sync();
+  if (frame.request === "1" && (frame.sync || frame.error)) {
+    syncing = false;
+    for (const event of frame.sync?.events ?? []) apply(event);
+    // Only a reset leads back: the server has another stream than we knew.
+    if (frame.sync && (frame.sync.reset || at(frame.sync.next) > at(kept.position))) kept.position = frame.sync.next;
+    if (frame.error) setTimeout(sync, frame.error.retryMs ?? 1000);
+    else if (frame.sync.more) sync();
+  }
   for (const receipt of frame.receipts ?? []) {
     if (receipt.error?.retryMs) {
       const message = kept.unsent.find((m) => m.clientSeq === receipt.clientSeq);
@@ -105,7 +124,7 @@ function take(frame) {
 function apply({ message }) {
   if (!message || message.seq <= (kept.last[message.conversation] ?? 0)) return;
   kept.last[message.conversation] = Number(message.seq);
-  if (message.content.text) console.log(`${message.sender}: ${message.content.text}`);
+  if (message.content?.text) console.log(`${message.sender}: ${message.content.text}`);
 }
 
 function stop(why) {

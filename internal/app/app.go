@@ -1,9 +1,10 @@
-// Package app is the site plan: it opens the engines, builds the rooms, runs them, and stops them from the top down. Nobody
-// imports it but the command and tests.
+// Package app assembles a node: it opens the engines, makes the services, runs them, and stops them in reverse order. Only the command
+// and tests import it.
 package app
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,246 +13,367 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rialto-im/rialto/internal/account"
-	"github.com/rialto-im/rialto/internal/blob"
-	"github.com/rialto-im/rialto/internal/bus"
-	"github.com/rialto-im/rialto/internal/bus/natsbus"
-	"github.com/rialto-im/rialto/internal/chat"
-	"github.com/rialto-im/rialto/internal/clock"
-	"github.com/rialto-im/rialto/internal/cluster"
-	"github.com/rialto-im/rialto/internal/config"
-	"github.com/rialto-im/rialto/internal/fanout"
-	"github.com/rialto-im/rialto/internal/gateway"
-	"github.com/rialto-im/rialto/internal/id"
-	"github.com/rialto-im/rialto/internal/idgen"
-	"github.com/rialto-im/rialto/internal/inbox"
-	"github.com/rialto-im/rialto/internal/job"
-	"github.com/rialto-im/rialto/internal/lifecycle"
-	"github.com/rialto-im/rialto/internal/media"
-	"github.com/rialto-im/rialto/internal/news"
-	"github.com/rialto-im/rialto/internal/presence"
-	"github.com/rialto-im/rialto/internal/rpc"
-	"github.com/rialto-im/rialto/internal/sqldb"
-	"github.com/rialto-im/rialto/internal/telemetry"
-	"github.com/rialto-im/rialto/internal/timeline"
+	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/inputlimit"
+	"github.com/rialto-im/rialto/internal/base/lifecycle"
+	"github.com/rialto-im/rialto/internal/base/memory"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/ratelimit"
+	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/engine/blob"
+	"github.com/rialto-im/rialto/internal/engine/bus"
+	"github.com/rialto-im/rialto/internal/engine/bus/natsbus"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
+	"github.com/rialto-im/rialto/internal/platform/clusterevent"
+	"github.com/rialto-im/rialto/internal/platform/datadir"
+	"github.com/rialto-im/rialto/internal/platform/directory"
+	"github.com/rialto-im/rialto/internal/platform/idgen"
+	"github.com/rialto-im/rialto/internal/platform/idservice"
+	"github.com/rialto-im/rialto/internal/platform/job"
+	"github.com/rialto-im/rialto/internal/service/account"
+	"github.com/rialto-im/rialto/internal/service/chat"
+	"github.com/rialto-im/rialto/internal/service/fanout"
+	"github.com/rialto-im/rialto/internal/service/inbox"
+	"github.com/rialto-im/rialto/internal/service/linkpreview"
+	"github.com/rialto-im/rialto/internal/service/media"
+	"github.com/rialto-im/rialto/internal/service/presence"
+	"github.com/rialto-im/rialto/internal/service/schedule"
+	"github.com/rialto-im/rialto/internal/transport/gateway"
+	"github.com/rialto-im/rialto/internal/transport/rpc"
 )
 
 // Names in a data directory.
 const (
-	recordsFile  = "records.db"
-	timelinesDir = "timeline"
-	filesDir     = "blobs"
-	lockFile     = "LOCK"
+	recordsFile = datadir.DatabaseFile
+	filesDir    = datadir.FilesDir
+	lockFile    = "LOCK"
 )
 
 const (
-	// stopTime that all parts have to stop, one after the other, also where the database hangs.
+	// stopTime bounds the stop of all services together, one after the other, even if the database hangs.
 	stopTime = 15 * time.Second
-	// closeTime that the engines have then.
+	// closeTime bounds the closing of the engines after that.
 	closeTime = 10 * time.Second
 )
 
-// House is one node: everything in one process.
-type House struct {
+// Node is a server process with all its services.
+type Node struct {
 	config   *config.Config
 	clock    clock.Clock
 	logger   *slog.Logger
 	registry *prometheus.Registry
+	calls    *telemetry.Calls
 	stack    *lifecycle.Stack
 	closers  []func() error // of the engines, in the order they were opened
 
-	node     string // its name
-	dir      *dataDir
-	db       *sqldb.DB
-	log      timeline.Log
-	files    blob.Store
-	bus      bus.Bus
-	nats     *natsbus.Bus // the bus, where there are other nodes, or could be
-	leases   *idgen.Leases
-	ids      *idgen.Service
-	accounts *account.Service
-	chat     *chat.Service
-	inbox    *inbox.Service
-	presence *presence.Service
-	cluster  *cluster.Service
-	media    *media.Service
-	fanout   *fanout.Worker
-	gateway  *gateway.Server
-	rpc      *rpc.Server
-	outbox   *job.Outbox
-	news     *news.Service
-	behind   behind
-	turn     *job.Turn // at the outbox
+	name            string
+	dir             *dataDir
+	stores          *datadir.Stores // of the data directory; nil if nodes share theirs
+	db              *sqldb.DB
+	log             timeline.Log
+	files           blob.Store
+	bus             bus.Bus
+	nats            *natsbus.Bus // the bus of a cluster; nil on a single node
+	leases          *idgen.Leases
+	ids             *idservice.Service
+	accounts        *account.Service
+	chat            *chat.Service
+	inbox           *inbox.Service
+	directory       *directory.Service
+	presence        *presence.Service
+	schedule        *schedule.Service
+	cluster         *cluster.Service
+	prober          *cluster.Prober
+	media           *media.Service
+	previews        *linkpreview.Service
+	fanout          *fanout.Worker
+	gateway         *gateway.Server
+	rpc             *rpc.Server
+	input           *inputlimit.Memory
+	unauthenticated *inputlimit.Connections
+	open            *openConnections        // at the listener
+	fileRequests    *inputlimit.Connections // requests for files and pages in progress
+	limits          *ratelimit.Table
+	answers         *outputlimit.Limits
+	outbox          *job.Outbox
+	events          *clusterevent.Service
+	missed          missedEvents
+	outboxLease     *job.OutboxLease
 
 	listener, adminListener net.Listener
+	serving                 bool // connections are accepted
 	leaving                 atomic.Bool
+	readiness               readiness
 }
 
-// Open opens the engines, builds the rooms, and starts all. The caller must Close it.
-func Open(ctx context.Context, c *config.Config, logger *slog.Logger) (*House, error) {
+// Open opens the engines, makes the services, and starts them. The caller must Close the node.
+func Open(ctx context.Context, c *config.Config, logger *slog.Logger) (*Node, error) {
 	return OpenAt(ctx, c, logger, clock.System{})
 }
 
 // OpenAt is Open with a clock that a test moves.
-func OpenAt(ctx context.Context, c *config.Config, logger *slog.Logger, now clock.Clock) (_ *House, err error) {
-	h := &House{config: c, clock: now, logger: logger, registry: telemetry.NewRegistry(), stack: lifecycle.New(), behind: make(behind, 1)}
+func OpenAt(ctx context.Context, c *config.Config, logger *slog.Logger, now clock.Clock) (_ *Node, err error) {
+	n := &Node{config: c, clock: now, logger: logger, registry: telemetry.NewRegistry(), calls: telemetry.NewCalls("send", "sync"), stack: lifecycle.New(), missed: make(missedEvents, 1)}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, h.Close())
+			err = errors.Join(err, n.Close())
 		}
 	}()
-	if err := h.engines(ctx); err != nil {
+	if err := n.openEngines(ctx); err != nil {
 		return nil, err
 	}
-	if err := h.rooms(ctx); err != nil {
+	// A node acquires no work of others before its port is bound, because clients could not reach it.
+	if err := n.bind(ctx); err != nil {
 		return nil, err
 	}
-	h.measure()
-	return h, h.start(ctx)
+	if err := n.openServices(ctx); err != nil {
+		return nil, err
+	}
+	n.registerMetrics()
+	n.start()
+	return n, nil
 }
 
-// committed is told of each batch of the log: receipts leave, and fan-out goes on. No append comes before all rooms stand.
-func (h *House) committed(commits []timeline.Commit) {
-	h.gateway.Flush()
-	h.fanout.Committed(commits)
+// committed is called for each batch that the log has committed: it writes receipts and passes the commits to fan-out. Nothing is appended
+// before all services are created.
+func (n *Node) committed(commits []timeline.Commit) {
+	n.gateway.Flush()
+	n.fanout.Committed(commits)
 }
 
-func (h *House) rooms(ctx context.Context) (err error) {
-	system := h.clock
-	ids, messages, err := h.generators(ctx)
+// openServices makes the services, from the bottom up, and joins the cluster.
+func (n *Node) openServices(ctx context.Context) (err error) {
+	if n.limits, err = ratelimit.NewTable(n.config.Limits, n.clock, n.liveNodes); err != nil {
+		return err
+	}
+	n.answers = outputlimit.New(n.config.Output, memory.Available())
+	ids, messages, err := n.openGenerators(ctx)
 	if err != nil {
 		return err
 	}
-	if h.outbox, err = job.NewOutbox(ctx, h.db, h.logger); err != nil {
+	if n.outbox, err = job.NewOutbox(ctx, n.db, n.logger); err != nil {
 		return err
 	}
-	if err := h.hear(ctx); err != nil {
+	if err := n.openEvents(ctx); err != nil {
 		return err
 	}
-	h.accounts, err = account.New(ctx, account.Deps{DB: h.db, Outbox: h.outbox, IDs: ids, Clock: system, Logger: h.logger,
-		Alone: !h.config.Clustered(), News: h.news, Nodes: func() int { return len(h.cluster.Nodes()) }, Mine: h.first,
+	if err := n.openAccounts(ctx, ids); err != nil {
+		return err
+	}
+	if err := n.openBus(ctx); err != nil {
+		return err
+	}
+	if err := n.openConversations(ctx, ids, messages); err != nil {
+		return err
+	}
+	if err := n.openDelivery(ctx); err != nil {
+		return err
+	}
+	return n.openTransports()
+}
+
+// openAccounts makes the service of users and sessions.
+func (n *Node) openAccounts(ctx context.Context, ids *idgen.Snowflake) (err error) {
+	n.accounts, err = account.New(ctx, account.Deps{DB: n.db, Outbox: n.outbox, IDs: ids, Clock: n.clock, Logger: n.logger,
+		SingleNode: !n.config.Clustered(), ClusterEvents: n.events, Nodes: n.liveNodes, IsCoordinator: n.isCoordinator,
 		SessionEnded: func(e account.Ended) {
-			h.presence.LoggedOut(e.User)
-			h.gateway.EndSession(e.User, e.Session, e.Reason)
+			n.directory.LoggedOut(e.User)
+			n.gateway.EndSession(e.User, e.Session, e.Reason)
 		},
-		AccessChanged: func(ctx context.Context, a, b id.User) error { return h.chat.AccessChanged(ctx, a, b) },
+		AccessChanged: func(ctx context.Context, a, b id.User) error {
+			n.directory.VisibilityChanged(a) // nobody sees whom they blocked, or who blocked them
+			n.directory.VisibilityChanged(b)
+			return n.chat.AccessChanged(ctx, a, b)
+		},
 		FriendshipChanged: func(ctx context.Context, a, b id.User) error {
-			h.presence.Changed(a) // to b, and the other way round: friends see each other
-			h.presence.Changed(b)
-			return h.chat.FriendshipChanged(ctx, a, b)
+			n.directory.VisibilityChanged(a) // to b, and the other way round: friends see each other
+			n.directory.VisibilityChanged(b)
+			return n.chat.FriendshipChanged(ctx, a, b)
 		},
-		FriendshipElsewhere: func(a, b id.User) {
-			h.presence.Changed(a)
-			h.presence.Changed(b)
+		FriendshipEvent: func(a, b id.User) {
+			n.directory.VisibilityChanged(a)
+			n.directory.VisibilityChanged(b)
 		},
-		SettingsChanged: func(u id.User) { h.presence.Changed(u) },
-	}, h.config.Account)
-	if err != nil {
-		return err
-	}
-	if err := h.connect(ctx); err != nil {
-		return err
-	}
-	secret, err := h.accounts.Secret(ctx, "media")
-	if err != nil {
-		return err
-	}
-	h.media, err = media.New(ctx, media.Deps{DB: h.db, Store: h.files, IDs: ids, Message: h.message, Mine: h.first, Secret: secret, Clock: system, Logger: h.logger}, h.config.Media)
-	if err != nil {
-		return err
-	}
-	transient := func(users []id.User, frame []byte) { h.fanout.Transient(users, frame) }
-	h.chat, err = chat.New(ctx, chat.Deps{Log: h.log, DB: h.db, IDs: ids, MessageIDs: messages, Relations: h.accounts,
-		Clock: system, Logger: h.logger, Alone: !h.config.Clustered(), Mine: h.mine, Uploads: h.media.Use, Expired: h.media.Expired, Outbox: h.outbox, Transient: transient, ExternalIDs: h.accounts.ExternalIDs}, h.config.Chat)
-	if err != nil {
-		return err
-	}
-	h.presence, err = presence.New(ctx, presence.Deps{DB: h.db, Friends: h.accounts.Friends, Hides: h.hidesPresence,
-		Transient: func(users []id.User, frame []byte) { h.gateway.Transient(users, frame) },
-		Clock:     system, Logger: h.logger, Node: h.node, Cluster: h.neighbours()}, h.config.Presence)
-	if err != nil {
-		return err
-	}
-	aside, err := job.NewAside(ctx, h.db, system)
-	if err != nil {
-		return err
-	}
-	h.inbox, err = inbox.New(ctx, inbox.Deps{Log: h.log, DB: h.db, Outbox: h.outbox, Conversations: conversations{h.chat}, HidesRead: h.hidesRead, Nodes: func() int { return len(h.cluster.Nodes()) }, Mine: h.mine,
-		Aside: aside, Clock: system, Logger: h.logger}, h.config.Inbox)
-	if err != nil {
-		return err
-	}
-	h.ids, err = idgen.NewService(ctx, idgen.ServiceDeps{DB: h.db, Leases: h.leases, Primaries: h.primaries(), Clock: system, Logger: h.logger},
-		idgen.ServiceConfig{Node: h.node, Own: !h.config.Clustered()})
-	if err != nil {
-		return err
-	}
-	deps := fanout.Deps{Log: h.log, Chat: h.chat, Presence: h.presence, Bus: h.bus, Aside: aside, Logger: h.logger, Node: h.node, Taken: func(part int) {
-		h.chat.Carries(part)
-		h.presence.Begin(part)
-	}}
-	if h.config.Clustered() {
-		deps.Holder, deps.Lasts, deps.Nodes = h.holder, h.outbox.Lasts, h.workers
-	}
-	h.fanout = fanout.New(deps)
-	carries := cluster.Work{Kind: carry, Parts: timeline.Partitions, Moved: h.presence.Moved, Begin: h.fanout.Begin, End: func(part int) {
-		h.fanout.End(part)
-		h.presence.End(part)
-	}}
-	if err := h.join(ctx, carries, h.share()); err != nil {
-		return err
-	}
-	h.rpc = rpc.New(rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Media: h.media, IDs: h.ids, Proxied: h.config.Plaintext,
-		Nodes: func() int { return len(h.cluster.Nodes()) }, Clock: system, Logger: h.logger})
-	h.gateway, err = gateway.New(gateway.Deps{Chat: h.chat, Inbox: h.inbox, Presence: h.presence, Accounts: h.accounts, Invoker: h.rpc, Bus: h.bus,
-		Clock: system, Logger: h.logger, Node: h.node, Partition: partition}, h.config.Gateway)
+		SettingsChanged: func(u id.User) { n.directory.VisibilityChanged(u) },
+		KeepPicture: func(ctx context.Context, tx *sql.Tx, by id.User, picture id.Upload) error {
+			return n.media.KeepPictureWith(ctx, tx, by, picture)
+		},
+	}, n.config.Account)
 	return err
 }
 
-// start runs the rooms, and opens the doors last.
-func (h *House) start(ctx context.Context) error {
-	h.stack.Start("leases", h.leases.Run)
-	h.stack.Start("ids", h.ids.Run)
-	h.stack.Start("chat", h.chat.Run)
-	h.stack.Start("inbox", h.inbox.Run)
-	h.stack.Start("presence", h.presence.Run)
-	h.stack.Start("media", h.media.Run)
-	h.stack.Start("cluster", h.cluster.Run)
-	h.stack.Start("fanout", h.fanout.Run)
-	h.stack.Start("news", h.listen)
-	h.stack.Start("accounts", h.accounts.Run)
-	h.stack.Start("codes", h.accounts.RunCodes)
-	h.stack.Start("outbox", h.post)
-	h.stack.Start("gateway", h.gateway.Run)
-	return h.serve(ctx)
+// openConversations makes the services of files and conversations.
+func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, messages *idgen.Messages) error {
+	secret, err := n.accounts.Secret(ctx, "media")
+	if err != nil {
+		return err
+	}
+	n.media, err = media.New(ctx, media.Deps{Calls: n.calls, DB: n.db, Store: n.files, IDs: ids, Message: n.readableMessage, Avatar: n.accounts.Avatar,
+		GroupPicture: func(ctx context.Context, by id.User, c id.Conversation) (id.Upload, error) {
+			return n.chat.Picture(ctx, by, c)
+		},
+		IsCoordinator: n.isCoordinator, Secret: secret, Clock: n.clock, Logger: n.logger}, n.config.Media)
+	if err != nil {
+		return err
+	}
+	if err := n.openLinkPreviews(ctx); err != nil {
+		return err
+	}
+	transient := func(users []id.User, frame []byte) { n.fanout.Transient(users, frame) }
+	followersChanged := func(c id.Conversation, seq uint64, u id.User, follows bool) {
+		n.fanout.Follow(c, seq, []id.User{u}, follows)
+	}
+	markFollowed := func(ctx context.Context, tx *sql.Tx, u id.User, c id.Conversation, tail timeline.Tail) error {
+		return n.inbox.MarkFollowed(ctx, tx, u, c, tail)
+	}
+	n.chat, err = chat.New(ctx, chat.Deps{Log: n.log, DB: n.db, IDs: ids, MessageIDs: messages, Relations: n.accounts, CheckAdd: n.mayAdd, ChargeCopy: n.chargeCopy,
+		Clock: n.clock, Logger: n.logger, SingleNode: !n.config.Clustered(), OwnsPartition: n.ownsPartition,
+		CheckUploads: n.media.Use, CheckLinkPreview: n.previews.Verify, CheckPicture: n.media.CheckPicture, KeepPicture: n.media.KeepPicture, OnExpired: n.media.Expired,
+		Outbox: n.outbox, SendTransient: transient, FollowersChanged: followersChanged, MarkFollowed: markFollowed, HidesPresence: n.hidesPresence, ExternalIDs: n.accounts.ExternalIDs}, n.config.Chat)
+	if err != nil {
+		return err
+	}
+	n.schedule, err = schedule.New(ctx, schedule.Deps{DB: n.db, Chat: n.chat, IDs: ids, Clock: n.clock, IsCoordinator: n.isCoordinator, Logger: n.logger})
+	return err
 }
 
-// carry brings the outbox's events to users' streams.
-func (h *House) carry(ctx context.Context, events []job.Event) error {
+// openLinkPreviews makes the service of link previews.
+func (n *Node) openLinkPreviews(ctx context.Context) error {
+	secret, err := n.accounts.Secret(ctx, "link previews")
+	if err != nil {
+		return err
+	}
+	n.previews, err = linkpreview.New(linkpreview.Deps{
+		StorePicture: func(ctx context.Context, u id.User, p linkpreview.Picture) (id.Upload, error) {
+			return n.media.StorePreviewPicture(ctx, u, p.JPEG, p.Width, p.Height)
+		},
+		IsOff: func(ctx context.Context, u id.User) (bool, error) {
+			settings, err := n.accounts.GetSettings(ctx, id.Caller{User: u})
+			return settings.GetNoLinkPreviews(), err
+		},
+		Secret: secret, Clock: n.clock, Logger: n.logger}, n.config.LinkPreviews)
+	return err
+}
+
+// openDelivery makes the services that bring messages to users, and joins the cluster, which assigns their work.
+func (n *Node) openDelivery(ctx context.Context) (err error) {
+	if err := n.openPresence(ctx); err != nil {
+		return err
+	}
+	quarantine, err := job.NewQuarantine(ctx, n.db, n.clock)
+	if err != nil {
+		return err
+	}
+	n.inbox, err = inbox.New(ctx, inbox.Deps{Log: n.log, DB: n.db, Outbox: n.outbox, Conversations: n.chat, HidesRead: n.hidesRead, LiveNodes: n.liveNodes, OwnsPartition: n.ownsPartition,
+		Quarantine: quarantine, Clock: n.clock, Logger: n.logger}, n.config.Inbox)
+	if err != nil {
+		return err
+	}
+	n.ids, err = idservice.NewService(ctx, idservice.ServiceDeps{DB: n.db, Leases: n.leases, Primaries: n.primaries(), Redis: n.config.IDs.Redis, Clock: n.clock, Logger: n.logger},
+		idservice.ServiceConfig{Node: n.name, Exclusive: !n.config.Clustered()})
+	if err != nil {
+		return err
+	}
+	deps := fanout.Deps{Log: n.log, Chat: n.chat, Directory: n.directory, Bus: n.bus, Quarantine: quarantine, Logger: n.logger, Node: n.name, Acquired: func(g cluster.Grant) {
+		n.chat.PartitionAssigned(g.Part)
+		n.directory.TakeOver(g.Part, g.Term)
+	}}
+	if n.config.Clustered() {
+		deps.Owner, deps.IsCurrent = n.partitionOwner, n.outbox.IsCurrent
+	}
+	n.fanout = fanout.New(deps)
+	partitions := cluster.Work{Kind: partitionWork, Parts: timeline.Partitions, OwnerChanged: n.directory.OwnerChanged, Assigned: n.fanout.Assigned, Revoked: func(part int) {
+		n.fanout.Revoked(part)
+		n.directory.Release(part)
+	}}
+	return n.joinCluster(ctx, partitions, n.outboxWork())
+}
+
+// openPresence makes the connection directory, and the presence above it.
+func (n *Node) openPresence(ctx context.Context) (err error) {
+	n.directory = directory.New(directory.Deps{
+		StatusChanged: func(u id.User, visibility bool) { n.presence.StatusChanged(u, visibility) },
+		SessionEnded:  func(c id.Caller, generation uint32) { n.presence.SessionEnded(c, generation) },
+		Departed:      func(ctx context.Context, list []directory.Departure) { n.presence.Departed(ctx, list) },
+		Clock:         n.clock, Logger: n.logger, Node: n.name, Cluster: n.directoryCluster()}, n.config.Presence)
+	n.presence, err = presence.New(ctx, presence.Deps{DB: n.db, Directory: n.directory, FriendsAmong: n.accounts.FriendsAmong, BlockedAmong: n.accounts.BlockedAmong, SettingsOf: n.accounts.SettingsOf,
+		Transient: func(users []id.User, frame []byte) { n.gateway.Transient(users, frame) }, Clock: n.clock, Logger: n.logger})
+	return err
+}
+
+// openTransports makes the servers of calls and sockets.
+func (n *Node) openTransports() (err error) {
+	n.input, n.unauthenticated, n.fileRequests = inputlimit.NewMemory(n.config.Input.Memory), n.config.Input.Connections(), n.config.Input.Files()
+	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
+		Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Limits: n.limits, Answers: n.answers, Nodes: n.liveNodes, Clock: n.clock, Logger: n.logger})
+	n.gateway, err = gateway.New(gateway.Deps{Chat: n.chat, Inbox: n.inbox, Directory: n.directory, Presence: n.presence, Accounts: n.accounts, Invoker: n.rpc, Bus: n.bus,
+		Calls: n.calls, Limits: n.limits, Answers: n.answers, Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Clock: n.clock, Logger: n.logger, Node: n.name, Partition: partition}, n.config.Gateway)
+	if err != nil {
+		return err
+	}
+	stats := n.gateway.Stats()
+	// The listener still counts the connections of WebSockets that run over net/http.
+	n.open = &openConnections{most: maxOpenConnections(), gateway: func() int64 { return stats.Connections.Load() - stats.Streams.Load() }}
+	return nil
+}
+
+// liveNodes is the number of live nodes.
+func (n *Node) liveNodes() int { return len(n.cluster.Nodes()) }
+
+// start runs the services, and accepts connections last.
+func (n *Node) start() {
+	if n.stores != nil {
+		n.stack.Start("stores", n.stores.Run)
+	}
+	n.stack.Start("leases", n.leases.Run)
+	n.stack.Start("ids", n.ids.Run)
+	n.stack.Start("chat", n.chat.Run)
+	n.stack.Start("inbox", n.inbox.Run)
+	n.stack.Start("schedule", n.schedule.Run)
+	n.stack.Start("presence", n.presence.Run)
+	n.stack.Start("directory", n.directory.Run) // stops before presence, which stores who is online then
+	n.stack.Start("media", n.media.Run)
+	n.stack.Start("prober", n.prober.Run)
+	n.stack.Start("cluster", n.cluster.Run)
+	n.stack.Start("fanout", n.fanout.Run)
+	n.stack.Start("cluster events", n.runEvents)
+	n.stack.Start("accounts", n.accounts.Run)
+	n.stack.Start("codes", n.accounts.RunCodes)
+	n.stack.Start("outbox", n.runOutbox)
+	n.stack.Start("gateway", n.gateway.Run)
+	n.serve()
+}
+
+// deliverEvents appends events of the outbox to the streams of their users.
+func (n *Node) deliverEvents(ctx context.Context, events []job.Event) error {
 	notices := make([]fanout.Notice, len(events))
 	for i, e := range events {
-		notices[i] = fanout.Notice{User: e.User, Body: e.Body, Turn: e.Turn}
+		notices[i] = fanout.Notice{User: e.User, Body: e.Body, Fence: e.Fence}
 	}
-	return h.fanout.Notify(ctx, notices)
+	return n.fanout.Notify(ctx, notices)
 }
 
-// Address on which the house listens.
-func (h *House) Address() net.Addr { return h.listener.Addr() }
+// Address on which the node listens.
+func (n *Node) Address() net.Addr { return n.listener.Addr() }
 
 // AdminAddress for metrics, profiles and health.
-func (h *House) AdminAddress() net.Addr { return h.adminListener.Addr() }
+func (n *Node) AdminAddress() net.Addr { return n.adminListener.Addr() }
 
-// Failed gives the error of a part that stopped by itself.
-func (h *House) Failed() <-chan error { return h.stack.Failed() }
+// Failed returns the error of a part that stopped by itself.
+func (n *Node) Failed() <-chan error { return n.stack.Failed() }
 
-// Close says that the node is not ready, and stop_after later drains the doors, stops the rooms and closes the engines.
-func (h *House) Close() error {
-	h.leaving.Store(true)
-	if h.listener != nil {
-		time.Sleep(h.config.StopAfter)
+// Close reports the node as not ready, waits for stop_after, and then drains the connections, stops the services and closes the engines.
+func (n *Node) Close() error {
+	n.leaving.Store(true)
+	if n.serving {
+		time.Sleep(n.config.StopAfter)
 	}
-	err := errors.Join(h.stack.Stop(stopTime), lifecycle.Close(closeTime, h.closers))
-	h.closers = nil
+	err := errors.Join(n.stack.Stop(stopTime), lifecycle.Close(closeTime, n.closers))
+	n.closers = nil
 	if err != nil {
 		return fmt.Errorf("stopping: %w", err)
 	}

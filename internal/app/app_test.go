@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -10,15 +12,18 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
-	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
-	"github.com/rialto-im/rialto/gen/rialto/account/v1/accountv1connect"
-	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	"github.com/rialto-im/rialto/internal/platform/datadir"
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"github.com/rialto-im/rialto/web"
 )
 
-// TestAHouseLeavesNothingBehind: no goroutine, and a directory that opens again with what was stored.
-func TestAHouseLeavesNothingBehind(t *testing.T) {
+// TestClosingANodeLeavesNoGoroutines: a closed node leaves no goroutine, and its directory opens again with all data.
+func TestClosingANodeLeavesNoGoroutines(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	for n := range 2 {
 		h, err := Open(t.Context(), configure(t, data), slog.New(slog.DiscardHandler))
@@ -47,8 +52,8 @@ func TestAHouseLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// TestWhatCannotStartLeavesNothingBehind, however far it came.
-func TestWhatCannotStartLeavesNothingBehind(t *testing.T) {
+// TestAFailedStartLeavesNoGoroutines, however far it came.
+func TestAFailedStartLeavesNoGoroutines(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +68,7 @@ func TestWhatCannotStartLeavesNothingBehind(t *testing.T) {
 	if err := os.MkdirAll(badTimelines, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(badTimelines, timelinesDir), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(badTimelines, datadir.TimelinesDir), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	badRecords := filepath.Join(t.TempDir(), "bad")
@@ -71,6 +76,11 @@ func TestWhatCannotStartLeavesNothingBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(badRecords, recordsFile), []byte(strings.Repeat("no database", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lostFiles := t.TempDir()
+	stores, err := datadir.Open(t.Context(), lostFiles, datadir.Options{Logger: slog.New(slog.DiscardHandler), Spare: 1})
+	if err := errors.Join(err, stores.Close()); err != nil {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct {
@@ -81,17 +91,18 @@ func TestWhatCannotStartLeavesNothingBehind(t *testing.T) {
 		{data, []string{"listen=" + taken.Addr().String()}, "listen: " + taken.Addr().String()},
 		{data, []string{"admin=" + taken.Addr().String()}, "admin: " + taken.Addr().String()},
 		{filepath.Join(file, "data"), nil, file},
-		{badTimelines, nil, timelinesDir},
+		{badTimelines, nil, datadir.TimelinesDir},
 		{badRecords, nil, "not a database"},
+		{lostFiles, nil, filesDir + " is missing"},
 	} {
 		h, err := Open(t.Context(), configure(t, tc.data, tc.set...), slog.New(slog.DiscardHandler))
 		if err == nil {
-			t.Errorf("%v starts", tc)
+			t.Errorf("the node starts with %v, want an error", tc)
 			_ = h.Close() // it is a fault already
 			continue
 		}
 		if !strings.Contains(err.Error(), tc.says) {
-			t.Errorf("%q does not say %q", err, tc.says)
+			t.Errorf("%q does not contain %q", err, tc.says)
 		}
 		noneLeft(t)
 	}
@@ -104,8 +115,8 @@ func TestWhatCannotStartLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// TestAPartThatFailsIsTold, so that the process can end rather than go on without it.
-func TestAPartThatFailsIsTold(t *testing.T) {
+// TestAFailedServiceIsReported: the failure of a service is reported, so that the process can end instead of running without it.
+func TestAFailedServiceIsReported(t *testing.T) {
 	h, _ := open(t)
 	if err := h.listener.Close(); err != nil {
 		t.Fatal(err)
@@ -113,11 +124,11 @@ func TestAPartThatFailsIsTold(t *testing.T) {
 	if err := <-h.Failed(); !strings.HasPrefix(err.Error(), "listener: ") {
 		t.Errorf("it failed with %v", err)
 	}
-	_ = h.Close() // it tells of the listener again
+	_ = h.Close() // it reports the listener again
 }
 
-// TestTheDoorsOfOperators: figures move, readiness follows the records, and none of it is at the public door.
-func TestTheDoorsOfOperators(t *testing.T) {
+// TestAdminEndpoints: metrics change, readiness follows the database, and the public listener serves none of it.
+func TestAdminEndpoints(t *testing.T) {
 	h, _ := open(t)
 	admin := "http://" + h.AdminAddress().String()
 	c := client(t, h)
@@ -134,9 +145,34 @@ func TestTheDoorsOfOperators(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if _, err := c.SendText(t.Context(), group.Msg.Id+1, "hello"); err == nil {
+		t.Error("a conversation of others accepts a message")
+	}
+	for _, name := range []string{"/rialto.chat.v1.ChatService/CreateGroup", "/rialto.chat.v1.ChatService/MadeUp"} { // without credentials; unknown
+		r, err := http.Post(url(h)+name, "application/json", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body.Close()
+	}
+	for _, method := range []string{http.MethodGet, http.MethodPut} {
+		r, err := http.NewRequestWithContext(t.Context(), method, url(h)+"/v1/media/1", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+	}
 	_, text := get(t, admin+"/metrics")
-	for _, want := range []string{`rialto_connections 1`, `rialto_connections_accepted_total 1`, `rialto_users_online 1`, `rialto_sends_total 3`, `rialto_receipts_total 3`,
-		`rialto_socket_bytes_in_total [1-9]`, `rialto_socket_bytes_out_total [1-9]`, `rialto_connections_refused_total 0`, `go_goroutines [1-9]`, `process_open_fds [1-9]`} {
+	for _, want := range []string{`rialto_connections 1`, `rialto_connections_accepted_total 1`, `rialto_users_online 1`, `rialto_sends_total 4`, `rialto_receipts_total 4`,
+		`rialto_socket_bytes_in_total [1-9]`, `rialto_socket_bytes_out_total [1-9]`, `rialto_connections_refused_total 0`, `rialto_build_info\{commit=".+",committed=".+",go="go1.+",version=".+"\} 1`,
+		`rialto_call_seconds_count\{call="send"\} 4`, `rialto_call_seconds_bucket\{call="send",le="\+Inf"\} 4`, `rialto_calls_total\{call="send",code="ok"\} 3`,
+		`rialto_calls_total\{call="/rialto.chat.v1.ChatService/CreateGroup",code="ok"\} 1`, `rialto_call_seconds_sum\{call="/rialto.chat.v1.ChatService/CreateGroup"\} \d`,
+		`rialto_calls_total\{call="/rialto.chat.v1.ChatService/CreateGroup",code="unauthenticated"\} 1`, `rialto_calls_total\{call="send",code="not_found"\} 1`,
+		`rialto_calls_total\{call="other",code="unimplemented"\} 1`, `rialto_calls_total\{call="GET /v1/media/",code="permission_denied"\} 1`, `rialto_call_seconds_count\{call="PUT /v1/media/"\} 1`, `go_goroutines [1-9]`, `process_open_fds [1-9]`} {
 		if !regexp.MustCompile(`(?m)^` + want).MatchString(text) {
 			t.Errorf("the figures have no line %q", want)
 		}
@@ -146,21 +182,49 @@ func TestTheDoorsOfOperators(t *testing.T) {
 			t.Errorf("%s of the admin listener: %d", path, code)
 		}
 	}
-	for _, path := range []string{"/metrics", "/readyz", "/debug/pprof/", "/debug/pprof/heap"} {
-		if _, text := get(t, url(h)+path); strings.Contains(text, "goroutine") || strings.Contains(text, "ready\":") || strings.Contains(text, "heap profile") {
-			t.Errorf("%s is public: %.80q", path, text)
-		}
-	}
+	public(t, url(h), map[string]int{"/readyz": 200, "/healthz": 200})
+	h.leaving.Store(true)
+	public(t, url(h), map[string]int{"/readyz": 503, "/healthz": 200})
+	h.leaving.Store(false)
+	public(t, url(h), map[string]int{"/readyz": 200})
 	if err := h.db.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if code, text := get(t, admin+"/readyz"); code != 503 || !strings.Contains(text, `"ready":false`) {
-		t.Errorf("without records it is %d, %s", code, text)
+		t.Errorf("readiness without the database: got %d, %s", code, text)
+	}
+	h.readiness.at = time.Time{} // it was queried within the same second
+	if code, text := get(t, url(h)+"/readyz"); code != 503 || strings.TrimSpace(text) != "not ready" {
+		t.Errorf("public readiness without the database: got %d, %s", code, text)
 	}
 	_ = h.Close() // its records are closed already
 }
 
-// TestAdminKeys are made, listed and ended beside a running server, which obeys within a second.
+// public checks what the public listener has: the page, its files, the calls, and else nothing.
+func public(t *testing.T, at string, want map[string]int) {
+	t.Helper()
+	maps.Copy(want, map[string]int{"/": 200, "/v1/openapi.json": 200, "/metrics": 404, "/debug/pprof/": 404, "/debug/pprof/heap": 404, "/v1/nothing": 404, "/v1": 404,
+		"/nothing": 404, "/readyz/": 404, "/assets/": 404, "/assets/nothing.js": 404, "/assets": 404, "/../go.mod": 404, "/index.html/x": 404})
+	if _, built := web.Files(); built {
+		want["/sw.js"] = 200
+	}
+	for path, code := range want {
+		got, text := get(t, at+path)
+		if got != code || strings.Contains(text, `"ready"`) || code == 404 && strings.Contains(text, "<html") {
+			t.Errorf("%s of the public listener is %d, %.80q, want %d", path, got, text, code)
+		}
+		res, err := http.Post(at+path, "text/plain", strings.NewReader("x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusMethodNotAllowed && res.StatusCode != 404 && path != "/v1/openapi.json" {
+			t.Errorf("a POST to %s is %d", path, res.StatusCode)
+		}
+	}
+}
+
+// TestAdminKeys: keys are created, listed and revoked beside a running server, which applies the change within a second.
 func TestAdminKeys(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	admin := func(args ...string) (int, string, string) {
@@ -168,11 +232,11 @@ func TestAdminKeys(t *testing.T) {
 		code := AdminMain(t.Context(), args, &out, &errOut)
 		return code, out.String(), errOut.String()
 	}
-	if code, _, errOut := admin("key", "list", "--data", data); code != 1 || !strings.Contains(errOut, "has run once") {
+	if code, _, errOut := admin("key", "list", "--data", data); code != 1 || !strings.Contains(errOut, "server that has run") {
 		t.Errorf("without a directory: %d, %q", code, errOut)
 	}
 	if _, err := os.Stat(data); err == nil {
-		t.Error("it has made the directory")
+		t.Error("check created the data directory")
 	}
 	h, err := Open(t.Context(), configure(t, data), slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -195,23 +259,23 @@ func TestAdminKeys(t *testing.T) {
 		t.Fatalf("create: %d, %q", code, key)
 	}
 	if err := put(key); err != nil {
-		t.Errorf("the key is not taken: %v", err)
+		t.Errorf("the key is rejected: %v", err)
 	}
 	if code, out, _ := admin("key", "list", "--data", data); code != 0 || out != "shop\n" {
 		t.Errorf("list: %d, %q", code, out)
 	}
 	if code, _, errOut := admin("key", "revoke", "--data", data, "--name", "ship"); code != 1 || !strings.Contains(errOut, `"ship"`) {
-		t.Errorf("revoking what is not there: %d, %q", code, errOut)
+		t.Errorf("revoking a missing key: %d, %q", code, errOut)
 	}
-	if code, out, _ := admin("key", "revoke", "--data", data, "--name", "shop"); code != 0 || out != "1 keys ended\n" {
+	if code, out, _ := admin("key", "revoke", "--data", data, "--name", "shop"); code != 0 || out != "1 keys revoked\n" {
 		t.Errorf("revoke: %d, %q", code, out)
 	}
 	err = put(key)
-	for err == nil { // the server looks once in a second
+	for err == nil { // the server checks once a second
 		err = put(key)
 	}
 	if connect.CodeOf(err) != connect.CodeUnauthenticated {
-		t.Errorf("an ended key gives %v", err)
+		t.Errorf("a revoked key: got %v", err)
 	}
 	for _, args := range [][]string{nil, {"key"}, {"user", "create"}, {"key", "nope"}, {"key", "create"}, {"key", "create", "--name", "x", "y"}, {"key", "list", "--name", "x"}} {
 		if code, out, errOut := admin(args...); code != 2 || out != "" || errOut == "" {
@@ -225,7 +289,7 @@ func TestAdminKeys(t *testing.T) {
 	}
 }
 
-// TestCheck says all faults, and starts nothing.
+// TestCheck: rialto check reports all faults and starts nothing.
 func TestCheck(t *testing.T) {
 	check := func(args ...string) (int, string, string) {
 		var out, errOut strings.Builder
@@ -233,26 +297,32 @@ func TestCheck(t *testing.T) {
 		return code, out.String(), errOut.String()
 	}
 	data := filepath.Join(t.TempDir(), "data")
-	if code, out, _ := check("--data", data); code != 0 || !strings.Contains(out, "can be used") {
-		t.Errorf("a good one: %d, %q", code, out)
+	if code, out, _ := check("--data", data); code != 0 || !strings.Contains(out, "is valid") {
+		t.Errorf("a valid configuration: got exit code %d, %q", code, out)
 	}
 	if _, err := os.Stat(data); err == nil {
-		t.Error("it has made the directory")
+		t.Error("check created the data directory")
 	}
 	code, _, errOut := check("--listen", "0.0.0.0:1", "--admin", "x", "--set", "gateway.loops=x")
 	if code != 2 || !strings.Contains(errOut, "plaintext=true") || !strings.Contains(errOut, "admin: ") || !strings.Contains(errOut, "gateway.loops: ") {
-		t.Errorf("three faults: %d, %q", code, errOut)
+		t.Errorf("three errors: got exit code %d, %q", code, errOut)
+	}
+	for address, want := range map[string]string{"postgres://canary:canary@db/x": "rialto: the configuration is invalid:\npostgres: ", "postgres://canary:canary@db/x?sslmode=require": "rialto: warning: postgres: ", "postgres://canary:canary@db/x?sslmode=verify-full": ""} {
+		code, _, errOut := check("--set", "postgres="+address)
+		if (code != 0) != strings.Contains(want, "invalid") || !strings.HasPrefix(errOut, want) || want == "" && errOut != "" || strings.Contains(errOut, "canary") {
+			t.Errorf("%s: %d, %q", address, code, errOut)
+		}
 	}
 	if code, out, _ := check("--reference"); code != 0 || !strings.Contains(out, "gateway.heartbeat") || !strings.Contains(out, "5 s") {
-		t.Errorf("the reference: %d, %q", code, out)
+		t.Errorf("--reference: got exit code %d, %q", code, out)
 	}
 	if code, out, errOut := check("--nope"); code != 2 || out != "" || !strings.Contains(errOut, "-nope") || !strings.Contains(errOut, "--help") {
-		t.Errorf("an unknown flag: %d, %q", code, errOut)
+		t.Errorf("an unknown flag: got exit code %d, %q", code, errOut)
 	}
 }
 
-// TestServeSaysWhatIsWrong and gives the codes that it documents.
-func TestServeSaysWhatIsWrong(t *testing.T) {
+// TestServeErrorsAndExitCodes: serve exits with the documented codes.
+func TestServeErrorsAndExitCodes(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	data := filepath.Join(t.TempDir(), "data")
@@ -275,26 +345,26 @@ func TestServeSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestAPanicIsInTheLog, at the level that everybody reads, and ends one request only.
-func TestAPanicIsInTheLog(t *testing.T) {
+// TestAPanicIsLogged, at the level that everybody reads, and ends one request only.
+func TestAPanicIsLogged(t *testing.T) {
 	h, log := open(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.run("other", l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h.startHTTP("other", l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/bad" {
 			panic("out of order")
 		}
 	}), false)
 	if r, err := http.Get("http://" + l.Addr().String() + "/bad"); err == nil {
 		r.Body.Close()
-		t.Errorf("it is answered %s", r.Status)
+		t.Errorf("a request that panics: got status %s, want a closed connection", r.Status)
 	}
 	if code, _ := get(t, "http://"+l.Addr().String()+"/good"); code != 200 {
-		t.Errorf("the next request is answered %d", code)
+		t.Errorf("the request after a panic: got status %d, want 200", code)
 	}
 	if !regexp.MustCompile(`level=ERROR msg="a request panicked" detail=".*out of order`).MatchString(log.String()) {
-		t.Errorf("the log has %s", log)
+		t.Errorf("log of a panic: got %s", log)
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/rialto-im/rialto/internal/idgen"
+	"github.com/rialto-im/rialto/sdk/go/ids"
 )
 
-// workerOf gives the worker number in a new user's id, in a house on a directory. The house is stopped when it returns.
+// workerOf returns the worker number in a new user's id, in a node on a directory. The node is stopped when it returns.
 func workerOf(t *testing.T, data, handle string) uint64 {
 	t.Helper()
 	h, err := Open(t.Context(), configure(t, data), slog.New(slog.DiscardHandler))
@@ -24,14 +24,14 @@ func workerOf(t *testing.T, data, handle string) uint64 {
 	if err := h.Close(); err != nil {
 		t.Error(err)
 	}
-	p, err := idgen.ParseSnowflake(c.User())
+	p, err := ids.ParseSnowflake(c.User())
 	if err != nil {
 		t.Error(err)
 	}
 	return p.Datacenter<<5 | p.Worker
 }
 
-// A server has one worker number for ever; a copy of its directory has another, and so has a copy put in the first one's place.
+// A server keeps its worker id. A copy of its directory gets another one, even if the copy replaces the original.
 func TestACopiedDirectoryHasAnotherWorker(t *testing.T) {
 	data, twin := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "data")
 	seen := map[uint64]string{workerOf(t, data, "first"): "the original"}

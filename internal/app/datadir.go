@@ -9,31 +9,41 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/rialto-im/rialto/internal/bus"
+	"github.com/rialto-im/rialto/internal/engine/bus"
+	"github.com/rialto-im/rialto/internal/platform/datadir"
 )
 
-// dataDir is a data directory held by this process.
+// dataDir is a data directory that this process has locked.
 type dataDir struct {
 	path string
 	lock *os.File
 }
 
-// inUseError says that another process holds a directory.
+// inUseError reports a directory that another process has locked.
 type inUseError struct{ path string }
 
 func (e *inUseError) Error() string {
 	return fmt.Sprintf("the data directory %s is in use by another rialto; stop it, or choose another --data", e.path)
 }
 
-// openDataDir makes the directory where it is missing, for its owner alone, and locks it: two servers on one directory would
-// ruin it.
+func isInUse(err error) bool {
+	inUse := (*inUseError)(nil)
+	return errors.As(err, &inUse)
+}
+
+// openDataDir creates the directory if it is missing, readable by its owner alone, and locks it: two servers would corrupt it.
 func openDataDir(path string) (*dataDir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
-		return nil, fmt.Errorf("the data directory cannot be made: %w", err)
+		return nil, fmt.Errorf("the data directory cannot be made: %w", datadir.ExplainFull(err))
 	}
+	return lockDataDir(path)
+}
+
+// lockDataDir locks a directory that exists.
+func lockDataDir(path string) (*dataDir, error) {
 	lock, err := os.OpenFile(filepath.Join(path, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("the data directory cannot be written: %w", err)
+		return nil, fmt.Errorf("the data directory cannot be written: %w", datadir.ExplainFull(err))
 	}
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		lock.Close()
@@ -47,13 +57,13 @@ func openDataDir(path string) (*dataDir, error) {
 
 func (d *dataDir) join(name string) string { return filepath.Join(d.path, name) }
 
-// Close lets the directory go.
+// Close unlocks the directory.
 func (d *dataDir) Close() error { return d.lock.Close() }
 
-// nodeFile keeps the node's name.
+// nodeFile has the node's name.
 const nodeFile = "node"
 
-// nodeName gives the name that is kept in the directory: the host's, and letters that tell nodes on one host apart.
+// nodeName reads the node's name, or creates it: the host's name with random letters, which distinguish nodes on one host.
 func (d *dataDir) nodeName() (string, error) {
 	b, err := os.ReadFile(d.join(nodeFile))
 	if err == nil {
@@ -78,7 +88,7 @@ func (d *dataDir) nodeName() (string, error) {
 	}, host)
 	name := host[:min(len(host), 40)] + "-" + strings.ToLower(rand.Text()[:6])
 	if err := os.WriteFile(d.join(nodeFile), []byte(name+"\n"), 0o600); err != nil {
-		return "", fmt.Errorf("the node's name cannot be kept: %w", err)
+		return "", fmt.Errorf("the node's name cannot be kept: %w", datadir.ExplainFull(err))
 	}
 	return name, nil
 }

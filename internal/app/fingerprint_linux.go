@@ -35,8 +35,8 @@ func fingerprint(dir, name string) (string, error) {
 	return digest(append(parts, cards()...)), nil
 }
 
-// cards are the addresses of network cards that were given by their maker, or by the virtual machine's host: not those of
-// bridges and containers, nor those drawn at random, which change.
+// cards returns the addresses of network cards that the manufacturer or the virtual machine's host assigned. Addresses of bridges and
+// containers, and random ones, change and are left out.
 func cards() []string {
 	var list []string
 	found, _ := filepath.Glob("/sys/class/net/*/device") // the pattern is a good one; in order
@@ -48,7 +48,7 @@ func cards() []string {
 	return list
 }
 
-// line is a small file's text, empty where it cannot be read.
+// line returns a small file's text, or "" if it cannot be read.
 func line(path string) string {
 	b, err := os.ReadFile(path)
 	if err != nil {

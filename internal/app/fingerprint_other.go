@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// fingerprint of a file of a data directory and of the machine that it is on. Here it knows the machine's name and the
-// directory only: a copy in the same place of a machine of the same name is taken for the original.
+// fingerprint of a file of a data directory and of the machine that it is on. On this system it covers the machine's name and the directory
+// only: a copy in the same directory of a machine with the same name counts as the original.
 func fingerprint(dir, name string) (string, error) {
 	dir, err := filepath.Abs(filepath.Join(dir, name))
 	if err != nil {

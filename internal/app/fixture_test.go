@@ -11,7 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rialto-im/rialto/internal/config"
+	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/base/eventually"
 	rialto "github.com/rialto-im/rialto/sdk/go"
 )
 
@@ -35,15 +36,15 @@ func (p *page) String() string {
 
 func configure(t *testing.T, data string, set ...string) *config.Config {
 	t.Helper()
-	c, err := config.Load("", nil, append([]string{"data=" + data, "listen=127.0.0.1:0", "gateway.drain_over=10ms"}, set...))
+	c, err := config.Load("", nil, append([]string{"data=" + data, "listen=127.0.0.1:0", "gateway.drain_over=10ms", "account.who_may_add=everyone"}, set...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// open starts a house that logs all to a page. It is closed with the test, where the test has not closed it.
-func open(t *testing.T, set ...string) (*House, *page) {
+// open starts a node that logs to a buffer. It is closed at the end of the test, unless the test has closed it.
+func open(t *testing.T, set ...string) (*Node, *page) {
 	t.Helper()
 	log := &page{}
 	h, err := Open(t.Context(), configure(t, filepath.Join(t.TempDir(), "data"), set...), slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})))
@@ -58,10 +59,10 @@ func open(t *testing.T, set ...string) (*House, *page) {
 	return h, log
 }
 
-func url(h *House) string { return "http://" + h.Address().String() }
+func url(h *Node) string { return "http://" + h.Address().String() }
 
-// client of a house, not logged in. It runs, once started, until the test ends; its events are dropped.
-func client(t *testing.T, h *House) *rialto.Client {
+// client of a node, not logged in. It runs, once started, until the test ends; its events are dropped.
+func client(t *testing.T, h *Node) *rialto.Client {
 	t.Helper()
 	c, err := rialto.New(rialto.Config{URL: url(h)})
 	if err != nil {
@@ -76,7 +77,7 @@ func running(t *testing.T, c *rialto.Client) {
 	left := make(chan struct{})
 	go func() {
 		defer close(left)
-		_ = c.Run(ctx) // the house may have gone
+		_ = c.Run(ctx) // the node may have gone
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -98,11 +99,16 @@ func get(t *testing.T, address string) (int, string) {
 	return r.StatusCode, string(b)
 }
 
-// noneLeft fails when goroutines of this repository are left behind.
+// noneLeft waits until no goroutine of this repository runs: one that has signalled its end may still have to return.
 func noneLeft(t *testing.T) {
 	t.Helper()
-	var left string
-	for range 1000 {
+	left := ""
+	defer func() {
+		if left != "" {
+			t.Logf("left behind: %s", left)
+		}
+	}()
+	eventually.True(t, "all goroutines have ended", func() bool {
 		buf := make([]byte, 1<<20)
 		left = ""
 		for _, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
@@ -110,10 +116,6 @@ func noneLeft(t *testing.T) {
 				left = g
 			}
 		}
-		if left == "" {
-			return
-		}
-		runtime.Gosched()
-	}
-	t.Errorf("left behind: %s", left)
+		return left == ""
+	})
 }

@@ -5,17 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 	"time"
 
-	"github.com/rialto-im/rialto/internal/clock"
-	"github.com/rialto-im/rialto/internal/idcli"
-	"github.com/rialto-im/rialto/internal/idgen"
-	"github.com/rialto-im/rialto/internal/lifecycle"
-	"github.com/rialto-im/rialto/internal/move"
-	"github.com/rialto-im/rialto/internal/sqldb"
-	"github.com/rialto-im/rialto/internal/telemetry"
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/lifecycle"
+	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/datadir"
+	"github.com/rialto-im/rialto/internal/platform/idgen"
+	"github.com/rialto-im/rialto/internal/platform/idservice"
+	"github.com/rialto-im/rialto/internal/tool/idcli"
+	"github.com/rialto-im/rialto/internal/tool/move"
 )
 
 // IDMain is rialto id.
@@ -29,33 +32,32 @@ func IDMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 	})
 }
 
-// idDir is a data directory of which only the ids are wanted.
-type idDir struct {
-	service *idgen.Service
+// idStore is a database, or a data directory, that is opened for its IDs alone.
+type idStore struct {
+	service *idservice.Service
 	stack   *lifecycle.Stack
 	closers []func() error
 }
 
-// openIDs opens the id service of a data directory, which is this process's alone meanwhile, or of a database, which it shares.
-func openIDs(ctx context.Context, path string, errOut io.Writer) (_ *idDir, err error) {
-	d := &idDir{stack: lifecycle.New()}
+// openIDs opens the ID service of a data directory, which it locks, or of a database, which it shares.
+func openIDs(ctx context.Context, path string, errOut io.Writer) (_ *idStore, err error) {
+	d := &idStore{stack: lifecycle.New()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
 		}
 	}()
-	records, own := path, !strings.Contains(path, "://")
-	if own {
-		if records, err = d.lock(ctx, path); err != nil {
-			return nil, err
-		}
-	}
-	db, err := sqldb.Open(ctx, records)
+	logger, err := telemetry.NewLogger(telemetry.Config{Level: "warn"}, errOut)
 	if err != nil {
 		return nil, err
 	}
-	d.closers = append(d.closers, db.Close)
-	logger, err := telemetry.NewLogger(telemetry.Config{Level: "warn"}, errOut)
+	var db *sqldb.DB
+	own := !strings.Contains(path, "://")
+	if own {
+		db, err = d.openDir(ctx, path, logger)
+	} else if db, err = sqldb.Open(ctx, path); err == nil {
+		d.closers = append(d.closers, db.Close)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -66,11 +68,11 @@ func openIDs(ctx context.Context, path string, errOut io.Writer) (_ *idDir, err 
 	if err != nil {
 		return nil, err
 	}
-	leases, err := idgen.NewLeases(ctx, idgen.LeaseDeps{DB: db, Clock: clock.System{}, Logger: logger}, idgen.LeaseConfig{Machine: machine, Own: own})
+	leases, err := idgen.NewLeases(ctx, idgen.LeaseDeps{DB: db, Clock: clock.System{}, Logger: logger}, idgen.LeaseConfig{Machine: machine, Exclusive: own})
 	if err != nil {
 		return nil, err
 	}
-	d.service, err = idgen.NewService(ctx, idgen.ServiceDeps{DB: db, Leases: leases, Clock: clock.System{}, Logger: logger}, idgen.ServiceConfig{Node: "rialto id", Own: own})
+	d.service, err = idservice.NewService(ctx, idservice.ServiceDeps{DB: db, Leases: leases, Clock: clock.System{}, Logger: logger}, idservice.ServiceConfig{Node: "rialto id", Exclusive: own})
 	if err != nil {
 		return nil, err
 	}
@@ -79,27 +81,39 @@ func openIDs(ctx context.Context, path string, errOut io.Writer) (_ *idDir, err 
 	return d, nil
 }
 
-// lock holds a data directory, and gives the place of its records.
-func (d *idDir) lock(ctx context.Context, path string) (records string, err error) {
+// openDir locks a data directory, and opens its database.
+func (d *idStore) openDir(ctx context.Context, path string, logger *slog.Logger) (*sqldb.DB, error) {
 	dir, err := waitForDataDir(ctx, path)
-	if inUse := (*inUseError)(nil); errors.As(err, &inUse) {
-		return "", fmt.Errorf("the data directory %s is in use by another rialto; where that is a server, ask it: --url and --key", path)
+	if isInUse(err) {
+		return nil, fmt.Errorf("the data directory %s is in use by another rialto process; if that is a server, use --url and --key", path)
 	}
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	d.closers = append(d.closers, dir.Close)
-	return dir.join(recordsFile), move.CheckSource(path)
+	if err := move.CheckSource(path); err != nil {
+		return nil, err
+	}
+	stores, err := datadir.OpenDatabase(ctx, path, logger)
+	if err != nil {
+		return nil, err
+	}
+	d.closers = append(d.closers, stores.Close)
+	return stores.DB, nil
 }
 
-// waitForDataDir waits a little where another has the directory: rialto id is often run by many at once, and soon over.
+// lockWait is how long a start waits for another process to release the data directory.
+const lockWait = 3 * time.Second
+
+// waitForDataDir waits up to lockWait for another process to release the directory: scripts run rialto id many times in parallel, and
+// supervisors restart a server right after it was killed.
 func waitForDataDir(ctx context.Context, path string) (*dataDir, error) {
-	const every, most = 20 * time.Millisecond, 3 * time.Second
+	const every = 20 * time.Millisecond
 	again := time.NewTicker(every)
 	defer again.Stop()
-	for left := most; ; left -= every {
+	for left := lockWait; ; left -= every {
 		dir, err := openDataDir(path)
-		if inUse := (*inUseError)(nil); left <= 0 || !errors.As(err, &inUse) {
+		if left <= 0 || !isInUse(err) {
 			return dir, err
 		}
 		select {
@@ -110,7 +124,7 @@ func waitForDataDir(ctx context.Context, path string) (*dataDir, error) {
 	}
 }
 
-// Close gives back what was leased.
-func (d *idDir) Close() error {
+// Close returns the leases.
+func (d *idStore) Close() error {
 	return errors.Join(d.stack.Stop(stopTime), lifecycle.Close(closeTime, d.closers))
 }

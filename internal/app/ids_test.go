@@ -14,13 +14,13 @@ import (
 	"testing"
 
 	"connectrpc.com/connect"
-	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
-	idv1 "github.com/rialto-im/rialto/gen/rialto/id/v1"
-	"github.com/rialto-im/rialto/gen/rialto/id/v1/idv1connect"
-	"github.com/rialto-im/rialto/internal/errs"
-	"github.com/rialto-im/rialto/internal/idgen/idcheck"
-	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/platform/idgen/idcheck"
 	rialto "github.com/rialto-im/rialto/sdk/go"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+	idv1 "github.com/rialto-im/rialto/sdk/go/gen/id/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/id/v1/idv1connect"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -28,7 +28,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-func key(t *testing.T, h *House) string {
+func key(t *testing.T, h *Node) string {
 	t.Helper()
 	k, err := h.accounts.CreateKey(t.Context(), "tests")
 	if err != nil {
@@ -47,7 +47,7 @@ func withKey(key string) connect.ClientOption {
 	}))
 }
 
-// TestIDsOverEachProtocol on one listener without TLS: each gets ids that go on behind the others', and its errors with reasons.
+// TestIDsOverEachProtocol: on one listener without TLS, each protocol gets ids above those of the others, and errors with reasons.
 func TestIDsOverEachProtocol(t *testing.T) {
 	h, _ := open(t)
 	k := key(t, h)
@@ -131,9 +131,9 @@ func TestIDsOverEachProtocol(t *testing.T) {
 	took("JSON", numbers, nil)
 }
 
-// TestPrimaries: multi-primary ids come from the databases that the configuration names, go on while one of them is gone, also over a
-// restart, and when there are more of them.
-func TestPrimaries(t *testing.T) {
+// TestMultiPrimaryIDs: multi-primary ids come from the configured databases, also while one is unavailable, after a restart, and after databases
+// were added.
+func TestMultiPrimaryIDs(t *testing.T) {
 	dir := t.TempDir()
 	a, b, c := filepath.Join(dir, "a.db"), filepath.Join(dir, "b.db"), filepath.Join(dir, "c.db")
 	seen := idcheck.Set[uint64]{}
@@ -157,7 +157,7 @@ func TestPrimaries(t *testing.T) {
 	take(filepath.Join(dir, "gone", "a.db"), b)
 	take(a, filepath.Join(dir, "gone", "b.db"))
 	var out, errOut strings.Builder
-	if code := IDMain(t.Context(), []string{"grow", a, b, c}, &out, &errOut); code != 0 || out.String() != "3 databases give multi-primary ids\n" {
+	if code := IDMain(t.Context(), []string{"grow", a, b, c}, &out, &errOut); code != 0 || out.String() != "multi-primary ids now use 3 databases\n" {
 		t.Fatalf("%d, %s, %s", code, &out, &errOut)
 	}
 	take(a, b)
@@ -165,9 +165,9 @@ func TestPrimaries(t *testing.T) {
 	take(c, filepath.Join(dir, "gone", "b.db"), filepath.Join(dir, "gone", "a.db"))
 }
 
-// TestPrimariesElsewhere: who does not know of the databases that the configuration names is refused, and databases that do not know of
-// what the records gave are; else ids would come again.
-func TestPrimariesElsewhere(t *testing.T) {
+// TestMismatchedPrimariesAreRefused: a node without the configured databases is refused, and so are databases that do not know the ids issued by
+// the main database. Otherwise ids would repeat.
+func TestMismatchedPrimariesAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	data, a, b := filepath.Join(dir, "data"), filepath.Join(dir, "a.db"), filepath.Join(dir, "b.db")
 	seen := idcheck.Set[uint64]{}
@@ -220,8 +220,8 @@ func TestPrimariesElsewhere(t *testing.T) {
 	}
 }
 
-// TestIDsOfADatabase: rialto id gives ids of PostgreSQL beside a server that does, and none of them twice.
-func TestIDsOfADatabase(t *testing.T) {
+// TestIDCommandBesideAServerOnPostgres: rialto id issues ids of PostgreSQL beside a server that does so too, without duplicates.
+func TestIDCommandBesideAServerOnPostgres(t *testing.T) {
 	address := sqltest.Schema(t, sqltest.Postgres(t))
 	h, _ := open(t, "postgres="+address)
 	for _, scheme := range []string{"snowflake", "sonyflake", "segment", "multiprimary", "readable", "rule"} {
@@ -245,8 +245,9 @@ func TestIDsOfADatabase(t *testing.T) {
 	}
 }
 
-// TestADirectoryThatAServerHas is not for rialto id, which says whom to ask; afterwards it goes on behind what the server gave.
-func TestADirectoryThatAServerHas(t *testing.T) {
+// TestIDCommandRefusesALockedDirectory: rialto id refuses a locked directory and says how to get ids from the server. Afterwards it continues above
+// the server's ids.
+func TestIDCommandRefusesALockedDirectory(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	h, err := Open(t.Context(), configure(t, data), slog.New(slog.DiscardHandler))
 	if err != nil {

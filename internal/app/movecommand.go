@@ -9,18 +9,19 @@ import (
 	"os"
 	"strings"
 
-	"github.com/rialto-im/rialto/internal/config"
-	"github.com/rialto-im/rialto/internal/move"
-	"github.com/rialto-im/rialto/internal/telemetry"
+	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/base/progress"
+	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/tool/move"
 )
 
-const moveHelp = `move brings the contents of a data directory into the engines that nodes share: records into PostgreSQL, timelines there too or
-into Cassandra, files into S3 where that is configured. The server must be stopped. The directory is read only; at the end it
-gets a mark that keeps a server from going on with it, and both sides are compared. A move that was killed goes on when it is run again.
+const moveHelp = `move copies a data directory into the engines that nodes share: SQL data into PostgreSQL, timelines there too or
+into Cassandra, files into S3 if that is configured. The server must be stopped. The directory is only read. At the end both sides
+are compared, and the directory gets a mark that prevents a server from using it. A move that was interrupted continues when it is run again.
 
-The target is what the configuration of the new nodes says: give their file with --config, or the flags below.
-Exit codes: 0 when all was moved and both sides are equal, 1 when they differ or it failed, 2 for a command line or a configuration
-that cannot be used.
+The target is defined by the configuration of the new nodes: pass their file with --config, or use the flags below.
+Exit codes: 0 if everything was moved and both sides are equal, 1 if they differ or the move failed, 2 for an invalid command line or
+configuration.
 `
 
 // moveFlags of rialto move.
@@ -35,13 +36,13 @@ func (f *moveFlags) parse(args []string, out, errOut io.Writer) (int, bool) {
 	fs := flag.NewFlagSet("rialto move", flag.ContinueOnError)
 	fs.StringVar(&f.file, "config", "", "configuration `file` (YAML) of the new nodes")
 	fs.StringVar(&f.data, "data", "", "data `directory` to move (default ./data)")
-	fs.StringVar(&f.postgres, "to-postgres", "", "`address` of the database, as postgres://user@host/name")
-	fs.StringVar(&f.cassandra, "to-cassandra", "", "`HOSTS` of Cassandra for the timelines, with commas between; default: they go to PostgreSQL")
-	fs.StringVar(&f.s3, "to-s3", "", "`URL` of a bucket for the files, as https://HOST/BUCKET or https://HOST/BUCKET/PREFIX; default: they stay on the disk")
+	fs.StringVar(&f.postgres, "to-postgres", "", "`address` of the database, such as postgres://user@host/name")
+	fs.StringVar(&f.cassandra, "to-cassandra", "", "`HOSTS` of Cassandra for the timelines, separated by commas; by default they go to PostgreSQL")
+	fs.StringVar(&f.s3, "to-s3", "", "`URL` of a bucket for the files: https://HOST/BUCKET or https://HOST/BUCKET/PREFIX; by default they stay on the disk")
 	fs.Var(&f.set, "set", "any setting of the new nodes as `NAME=VALUE`; may be repeated")
 	fs.BoolVar(&f.verifyOnly, "verify-only", false, "compare a completed move with its directory again, and move nothing")
 	fs.IntVar(&f.batch, "batch", 0, "`rows` of one transaction (default 20000)")
-	fs.BoolVar(&f.undo, "undo", false, "take the mark off the directory, so that a server may run on it again, without what came after the move")
+	fs.BoolVar(&f.undo, "undo", false, "remove the mark from the directory, so that a server can use it again, without data stored after the move")
 	return parse(fs, moveHelp, args, out, errOut)
 }
 
@@ -57,10 +58,10 @@ func MoveMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 		c, err = f.load(os.Environ())
 	}
 	if err == nil && c.Postgres == "" && !f.undo {
-		err = errors.New("say where to: --to-postgres ADDRESS, or --config FILE of the new nodes")
+		err = errors.New("no target: use --to-postgres ADDRESS, or --config FILE of the new nodes")
 	}
 	if err != nil {
-		fmt.Fprintf(errOut, "rialto move: the configuration cannot be used:\n%v\n", err)
+		fmt.Fprintf(errOut, "rialto move: the configuration is invalid:\n%v\n", err)
 		return 2
 	}
 	if f.undo {
@@ -77,19 +78,21 @@ func MoveMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 		return 2
 	}
 	o.VerifyOnly, o.Batch = f.verifyOnly, f.batch
-	r, err := move.Run(ctx, o)
+	printer := progress.New(errOut)
+	o.Say = printer.Say
+	r, err := move.Run(progress.With(ctx, printer), o)
 	if r != nil {
 		r.Print(out)
 	}
 	if err != nil {
 		if ctx.Err() != nil {
-			err = errors.New("it was stopped; run it again, and it goes on from here")
+			err = errors.New("interrupted; run it again to continue")
 		}
 		fmt.Fprintln(errOut, "rialto move:", err)
 		return 1
 	}
 	if len(r.Differences) > 0 {
-		fmt.Fprintln(errOut, "rialto move: the target is not what the directory is; empty it, and move again. The directory can be served as before.")
+		fmt.Fprintln(errOut, "rialto move: the target differs from the directory; empty the target, and move again. The directory is unchanged.")
 		return 1
 	}
 	return 0
@@ -109,7 +112,7 @@ func (f *moveFlags) targets() error {
 	host, path, _ := strings.Cut(rest, "/")
 	bucket, prefix, _ := strings.Cut(strings.Trim(path, "/"), "/")
 	if host == "" || bucket == "" {
-		return errors.New("flag --to-s3: give https://HOST/BUCKET, or https://HOST/BUCKET/PREFIX")
+		return errors.New("flag --to-s3: want https://HOST/BUCKET, or https://HOST/BUCKET/PREFIX")
 	}
 	f.set = append(f.set, "s3.endpoint="+scheme+"://"+host, "s3.bucket="+bucket, "s3.prefix="+prefix)
 	return nil
@@ -123,13 +126,13 @@ func moveOptions(c *config.Config, errOut io.Writer) (move.Options, error) {
 	if err != nil {
 		return move.Options{}, err
 	}
-	o := move.Options{Data: c.Data, Postgres: c.Postgres, Logger: logger, Say: func(format string, args ...any) { fmt.Fprintf(errOut, format+"\n", args...) }}
+	o := move.Options{Data: c.Data, Postgres: c.Postgres, Logger: logger}
 	if len(c.Cassandra.Hosts) > 0 {
-		cassandra := cassandraOf(c)
+		cassandra := cassandraOptions(c)
 		o.Cassandra = &cassandra
 	}
 	if c.S3.Endpoint != "" {
-		s3 := s3Of(c)
+		s3 := s3Config(c)
 		o.S3 = &s3
 	}
 	return o, nil

@@ -6,82 +6,82 @@ import (
 	"os"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/rialto-im/rialto/internal/bus/membus"
-	"github.com/rialto-im/rialto/internal/bus/natsbus"
-	"github.com/rialto-im/rialto/internal/cluster"
-	"github.com/rialto-im/rialto/internal/config"
-	"github.com/rialto-im/rialto/internal/presence"
-	"github.com/rialto-im/rialto/internal/sqldb"
-	"github.com/rialto-im/rialto/internal/telemetry"
-	"github.com/rialto-im/rialto/internal/timeline"
+	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/engine/bus/membus"
+	"github.com/rialto-im/rialto/internal/engine/bus/natsbus"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
+	"github.com/rialto-im/rialto/internal/platform/directory"
 )
 
-// carry is the work that is shared by partitions: a conversation's node carries its messages, a user's writes its inbox and is the
-// home of its presence.
-const carry = "carry"
+// partitionWork is the kind of work that is assigned by partition. The owner of a partition dispatches the messages of its
+// conversations, writes the inboxes of its users, and owns their directory entries.
+const partitionWork = "partition"
 
-// connect opens the bus: by NATS where there are others, or could be.
-func (h *House) connect(ctx context.Context) error {
-	if !h.config.Clustered() {
+// openBus opens the bus: NATS in a cluster, in memory on a single node.
+func (n *Node) openBus(ctx context.Context) error {
+	if !n.config.Clustered() {
 		b := membus.New()
-		h.bus = b
-		h.closers = append(h.closers, b.Close)
+		n.bus = b
+		n.closers = append(n.closers, b.Close)
 		return nil
 	}
-	set := natsbus.Config{URL: h.config.Bus.URL, Credentials: h.config.Bus.Credentials, Prefix: h.config.Bus.Prefix, TLS: natsbus.TLS{CA: h.config.Bus.CA}}
+	set := natsbus.Config{URL: n.config.Bus.URL, Credentials: n.config.Bus.Credentials, Prefix: n.config.Bus.Prefix, TLS: natsbus.TLS{CA: n.config.Bus.CA}}
 	if set.URL == "" {
-		shared, err := h.accounts.Secret(ctx, "bus")
+		shared, err := n.accounts.Secret(ctx, "bus")
 		if err != nil {
 			return err
 		}
-		if set.Listen = h.config.Bus.Listen; set.Listen == "" {
-			host, _, err := net.SplitHostPort(h.config.Listen)
+		if set.Listen = n.config.Bus.Listen; set.Listen == "" {
+			host, _, err := net.SplitHostPort(n.config.Listen)
 			if err != nil {
 				return err
 			}
 			set.Listen = net.JoinHostPort(host, "0")
 		}
-		set.Advertise = h.config.Bus.Advertise
+		set.Advertise = n.config.Bus.Advertise
 		if set.Secret, set.Identity, err = natsbus.Identity(shared, ownHosts(set.Listen, set.Advertise)); err != nil {
 			return err
 		}
 	}
-	b, err := natsbus.New(natsbus.Deps{Logger: h.logger, Node: h.node}, set)
+	b, err := natsbus.New(natsbus.Deps{Logger: n.logger, Node: n.name}, set)
 	if err != nil {
 		return err
 	}
-	h.bus, h.nats = b, b
-	h.closers = append(h.closers, b.Close)
+	n.bus, n.nats = b, b
+	n.closers = append(n.closers, b.Close)
 	return nil
 }
 
-// busAddress at which other nodes reach this one's bus; "" where they meet on an external server.
-func (h *House) busAddress() string {
-	if h.nats == nil || h.config.Bus.URL != "" {
+// busAddress is where other nodes reach this node's NATS server; empty if all use an external one.
+func (n *Node) busAddress() string {
+	if n.nats == nil || n.config.Bus.URL != "" {
 		return ""
 	}
-	if a := h.config.Bus.Advertise; a != "" {
+	if a := n.config.Bus.Advertise; a != "" {
 		return a
 	}
-	host, port, err := net.SplitHostPort(h.nats.Addr())
+	host, port, err := net.SplitHostPort(n.nats.Addr())
 	if err != nil || !net.ParseIP(host).IsUnspecified() {
-		return h.nats.Addr()
+		return n.nats.Addr()
 	}
-	return net.JoinHostPort(outward(h.config.Postgres), port)
+	return net.JoinHostPort(localAddressTowards(n.config.Postgres), port)
 }
 
-// outward is this machine's address on the way to a database: others who reach that one are on the same side.
-func outward(database string) string {
+// localAddressTowards is the address of this machine on the route to the database: other nodes, which reach the database, reach it too.
+func localAddressTowards(database string) string {
 	c, err := pgconn.ParseConfig(database)
 	if err != nil {
-		return "127.0.0.1" // it is open by now: this is not reached
+		return "127.0.0.1" // not reached: the database has been opened with this address
 	}
 	hosts := []string{c.Host}
 	for _, f := range c.Fallbacks {
 		hosts = append(hosts, f.Host)
 	}
 	for _, host := range hosts {
-		// No packet is sent: to connect a datagram socket is only to choose its route.
+		// Connecting a datagram socket chooses its route, and sends nothing.
 		if c, err := net.Dial("udp", net.JoinHostPort(host, "9")); err == nil {
 			defer c.Close()
 			if a, ok := c.LocalAddr().(*net.UDPAddr); ok {
@@ -89,10 +89,10 @@ func outward(database string) string {
 			}
 		}
 	}
-	return "127.0.0.1" // a database by a socket file: its nodes are on this machine
+	return "127.0.0.1" // a database at a Unix socket: all its nodes are on this machine
 }
 
-// ownHosts are the names and addresses by which others may reach this node.
+// ownHosts are the names and addresses of this node, for its certificate.
 func ownHosts(addresses ...string) []string {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	add := func(h string) {
@@ -110,7 +110,7 @@ func ownHosts(addresses ...string) []string {
 	}
 	own, err := net.InterfaceAddrs()
 	if err != nil {
-		return hosts // a node that lists none is still reached by the ones above
+		return hosts // the names above are enough
 	}
 	for _, a := range own {
 		if n, ok := a.(*net.IPNet); ok {
@@ -120,99 +120,115 @@ func ownHosts(addresses ...string) []string {
 	return hosts
 }
 
-// join makes the node one among those with the same database.
-func (h *House) join(ctx context.Context, works ...cluster.Work) (err error) {
+// joinCluster registers the node as a member of the cluster that shares its database.
+func (n *Node) joinCluster(ctx context.Context, works ...cluster.Work) (err error) {
 	var shared *sqldb.DB
-	if h.config.Clustered() {
-		shared = h.db
+	if n.config.Clustered() {
+		shared = n.db
 	}
-	set := h.config.Cluster
-	set.Node, set.Address, set.Idle = h.node, h.busAddress(), !h.config.Has(config.RoleWorker)
-	h.cluster, err = cluster.New(ctx, cluster.Deps{DB: shared, Logger: h.logger, Work: works, Met: h.met, Cut: h.fanout.Cut}, set)
+	set := n.config.Cluster
+	set.Node, set.Address, set.Idle = n.name, n.busAddress(), !n.config.Has(config.RoleWorker)
+	n.prober = n.newProber()
+	n.cluster, err = cluster.New(ctx, cluster.Deps{DB: shared, Logger: n.logger, Work: works, OnMembers: n.onMembers, Unreachable: n.prober.Unreachable}, set)
 	return err
 }
 
-// met has the bus connect with the nodes that live. Of each two the one with the greater name does it: where both did at once, one
-// of the connections would be given up with what is on it.
-func (h *House) met(nodes []cluster.Node) {
+// newProber makes what finds out which nodes answer.
+func (n *Node) newProber() *cluster.Prober {
+	deps := cluster.ProberDeps{Bus: n.bus, Logger: n.logger, Node: n.name, Topics: []cluster.Topic{{ID: 1, Ask: n.directory.Ask, Answer: n.directory.Answer}}}
+	if n.config.Clustered() {
+		deps.Peers = n.peerWorkers
+	}
+	return cluster.NewProber(deps)
+}
+
+// onMembers connects the bus to the live nodes. Of each pair the node with the greater name connects: if both did at once, one of the two
+// connections would be closed with the messages on it.
+func (n *Node) onMembers(nodes []cluster.Node) {
 	var at []string
-	for _, n := range nodes {
-		if n.Name < h.node && n.Address != "" {
-			at = append(at, n.Address)
+	for _, peer := range nodes {
+		if peer.Name < n.name && peer.Address != "" {
+			at = append(at, peer.Address)
 		}
 	}
-	if h.nats == nil || h.config.Bus.URL != "" {
+	if n.nats == nil || n.config.Bus.URL != "" {
 		return
 	}
-	if err := h.nats.Join(at); err != nil {
-		h.logger.Warn("the bus does not reach all nodes", "error", err)
+	if err := n.nats.Join(at); err != nil {
+		n.logger.Warn("the bus does not reach all nodes", "error", err)
 	}
 }
 
-// workers are the other nodes that may have partitions.
-func (h *House) workers() (names []string) {
-	for _, n := range h.cluster.Nodes() {
-		if n.Name != h.node && !n.Idle {
-			names = append(names, n.Name)
+// peerWorkers are the other nodes that may own partitions.
+func (n *Node) peerWorkers() (names []string) {
+	for _, peer := range n.cluster.Nodes() {
+		if peer.Name != n.name && !peer.Idle {
+			names = append(names, peer.Name)
 		}
 	}
 	return names
 }
 
-// holder of a partition, as this node saw it last.
-func (h *House) holder(partition uint16) string { return h.cluster.Holder(carry, int(partition)) }
+// partitionOwner is the owner of a partition, as this node saw it last.
+func (n *Node) partitionOwner(partition uint16) string {
+	return n.cluster.Owner(partitionWork, int(partition))
+}
 
-// neighbours are the other nodes, as presence needs them; nil where there can be none.
-func (h *House) neighbours() *presence.Cluster {
-	if !h.config.Clustered() {
+// directoryCluster returns the directory its view of the cluster; nil on a single node.
+func (n *Node) directoryCluster() *directory.Cluster {
+	if !n.config.Clustered() {
 		return nil
 	}
-	return &presence.Cluster{Bus: h.bus, Partition: partition, Partitions: timeline.Partitions,
-		Holder:  func(p int) string { return h.holder(uint16(p)) },
-		Recheck: func(p int) { h.gateway.Recheck(p) },
+	return &directory.Cluster{Bus: n.bus, Partition: partition, Partitions: timeline.Partitions,
+		Owner:   func(p int) string { return n.partitionOwner(uint16(p)) },
+		Recheck: func(p int) { n.gateway.Recheck(p) },
 		Nodes: func() []string {
 			var names []string
-			for _, n := range h.cluster.Nodes() {
-				names = append(names, n.Name)
+			for _, live := range n.cluster.Nodes() {
+				names = append(names, live.Name)
 			}
 			return names
 		}}
 }
 
-// partition of a user's inbox, or a conversation.
+// partition of a conversation, or of a user's inbox.
 func partition(of uint64) int { return int(timeline.Key{ID: of}.Partition()) }
 
-// held is how many partitions are some node's, and own how many are this one's.
-func (h *House) held() float64 { return h.partitions(func(node string) bool { return node != "" }) }
-func (h *House) own() float64  { return h.partitions(func(node string) bool { return node == h.node }) }
-
-// partitions counts those with such a holder.
-func (h *House) partitions(such func(node string) bool) float64 {
-	n := 0
-	for p := range timeline.Partitions {
-		if such(h.holder(uint16(p))) {
-			n++
-		}
-	}
-	return float64(n)
+// heldPartitions counts the partitions that have an owner, and ownedPartitions those that this node owns.
+func (n *Node) heldPartitions() float64 {
+	return n.countPartitions(func(node string) bool { return node != "" })
+}
+func (n *Node) ownedPartitions() float64 {
+	return n.countPartitions(func(node string) bool { return node == n.name })
 }
 
-// measureNodes registers the figures of the cluster.
-func (h *House) measureNodes() {
-	telemetry.Gauge(h.registry, "nodes", "Nodes that live, as this one sees it.", func() float64 { return float64(len(h.cluster.Nodes())) })
-	telemetry.Gauge(h.registry, "nodes_cut_off", "Nodes that live, and have not answered this one on the bus for some seconds.", func() float64 { return float64(len(h.fanout.Cut())) })
-	telemetry.Gauge(h.registry, "partitions_held", "Partitions that some node works; below all of them, messages wait.", h.held)
-	telemetry.Gauge(h.registry, "partitions", "Partitions that this node works.", h.own)
-	telemetry.Gauge(h.registry, "presence_users", "Users who are online, on any node, and whose presence this node keeps.", func() float64 { return float64(h.presence.HomeUsers()) })
-	telemetry.Gauge(h.registry, "presence_followed", "Large groups of which this node knows on which nodes they are followed.", func() float64 { return float64(h.presence.HomeFollowed()) })
-	telemetry.Count(h.registry, "presence_moved_total", "Times that a partition's presence came to be kept here.", func() float64 { return float64(h.presence.HomesBegun()) })
-	telemetry.Count(h.registry, "presence_rebuilt_total", "Times that another node told this one anew of all its connections in a partition.", func() float64 { return float64(h.presence.HomesTold()) })
-	if h.nats == nil {
+// countPartitions counts the partitions whose owner fulfils a condition.
+func (n *Node) countPartitions(is func(node string) bool) float64 {
+	count := 0
+	for p := range timeline.Partitions {
+		if is(n.partitionOwner(uint16(p))) {
+			count++
+		}
+	}
+	return float64(count)
+}
+
+// registerClusterMetrics registers the metrics of the cluster.
+func (n *Node) registerClusterMetrics() {
+	telemetry.Gauge(n.registry, "nodes", "Nodes that live, as this one sees it.", func() float64 { return float64(len(n.cluster.Nodes())) })
+	telemetry.Gauge(n.registry, "nodes_unreachable", "Nodes that live, and have not answered this one on the bus for some seconds.", func() float64 { return float64(len(n.prober.Unreachable())) })
+	telemetry.Gauge(n.registry, "partitions_held", "Partitions that some node works; below all of them, messages wait.", n.heldPartitions)
+	telemetry.Gauge(n.registry, "partitions", "Partitions that this node works.", n.ownedPartitions)
+	telemetry.Gauge(n.registry, "directory_users", "Users who are online on any node, and whose directory entry this node owns.", func() float64 { return float64(n.directory.OwnedUsers()) })
+	telemetry.Gauge(n.registry, "directory_followed_groups", "Large groups that are followed on any node, and whose directory entry this node owns.", func() float64 { return float64(n.directory.OwnedFollowed()) })
+	telemetry.Count(n.registry, "directory_takeovers_total", "Times that this node became the owner of a partition of the directory.", func() float64 { return float64(n.directory.Takeovers()) })
+	telemetry.Count(n.registry, "directory_full_syncs_total", "Times that another node reported all its connections in a partition to this owner.", func() float64 { return float64(n.directory.FullSyncs()) })
+	if n.nats == nil {
 		return
 	}
-	telemetry.Gauge(h.registry, "bus_peers", "Nodes to which this one's bus is connected.", func() float64 { return float64(h.nats.Stats().Peers) })
-	telemetry.Count(h.registry, "bus_received_total", "Messages of other nodes that were heard.", func() float64 { return float64(h.nats.Stats().Received) })
-	telemetry.Count(h.registry, "bus_dropped_total", "Messages of other nodes that came too fast.", func() float64 { return float64(h.nats.Stats().Dropped) })
-	telemetry.Count(h.registry, "bus_holes_total", "Times that messages of other nodes may have been missed.", func() float64 { return float64(h.nats.Stats().Holes) })
-	telemetry.Count(h.registry, "bus_reconnects_total", "Times that the bus lost its connection and found it again.", func() float64 { return float64(h.nats.Stats().Reconnects) })
+	telemetry.Gauge(n.registry, "bus_peers", "Nodes to which this one's bus is connected.", func() float64 { return float64(n.nats.Stats().Peers) })
+	telemetry.Count(n.registry, "bus_received_total", "Messages of other nodes that were received.", func() float64 { return float64(n.nats.Stats().Received) })
+	telemetry.Count(n.registry, "bus_dropped_total", "Messages of other nodes that came too fast.", func() float64 { return float64(n.nats.Stats().Dropped) })
+	telemetry.Count(n.registry, "bus_gaps_total", "Gaps in messages of other nodes.", func() float64 { return float64(n.nats.Stats().Gaps) })
+	telemetry.Count(n.registry, "bus_reconnects_total", "Reconnects of the bus.", func() float64 { return float64(n.nats.Stats().Reconnects) })
 }

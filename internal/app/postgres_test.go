@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
-	"github.com/rialto-im/rialto/internal/verify"
+	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/tool/verify"
 )
 
-// TestAHouseOnPostgreSQL has nothing but files in its directory, and its tools find it. What it does otherwise is tried by the
-// scenarios of apptest, where the run is on PostgreSQL.
-func TestAHouseOnPostgreSQL(t *testing.T) {
+// TestANodeOnPostgreSQL: a node on PostgreSQL has only files in its directory, and the tools find its data. The scenarios of apptest cover
+// everything else in runs on PostgreSQL.
+func TestANodeOnPostgreSQL(t *testing.T) {
 	address := sqltest.Schema(t, sqltest.Postgres(t))
 	data := filepath.Join(t.TempDir(), "data")
 	h, err := Open(t.Context(), configure(t, data, "postgres="+address), slog.New(slog.NewTextHandler(t.Output(), nil)))
@@ -28,7 +28,7 @@ func TestAHouseOnPostgreSQL(t *testing.T) {
 	}
 	for _, n := range names {
 		if n.Name() != filesDir && n.Name() != lockFile && n.Name() != nodeFile {
-			t.Errorf("the directory has %s", n.Name())
+			t.Errorf("the data directory contains %s, want only files of a node with PostgreSQL", n.Name())
 		}
 	}
 	admin := func(args ...string) (int, string, string) {
@@ -42,33 +42,33 @@ func TestAHouseOnPostgreSQL(t *testing.T) {
 		t.Errorf("list: %d, %q, %q", code, out, errOut)
 	}
 	var out strings.Builder
-	if code := verify.Main([]string{"--postgres", address}, &out, io.Discard); code != 0 || !strings.Contains(out.String(), "every promise holds") {
+	if code := verify.Main([]string{"--postgres", address}, &out, io.Discard); code != 0 || !strings.Contains(out.String(), "all guarantees hold") {
 		t.Errorf("verify beside the server: %d, %q", code, out.String())
 	}
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(context.Background(), configure(t, data, "postgres=postgres://rialto:canary@127.0.0.1:1/rialto?connect_timeout=1"), slog.New(slog.DiscardHandler)); err == nil || strings.Contains(err.Error(), "canary") {
-		t.Errorf("where there is no database: %v", err)
+		t.Errorf("without a database: %v", err)
 	}
 }
 
-// TestNodesThatAreConfiguredApart: one that would keep its messages elsewhere than the others does not start, and one that keeps its files
-// elsewhere, or has another bus, says so.
-func TestNodesThatAreConfiguredApart(t *testing.T) {
+// TestNodesWithDifferentSettings: a node that would store its messages elsewhere than the others does not start. A node that stores its files
+// elsewhere, or has another bus, logs it.
+func TestNodesWithDifferentSettings(t *testing.T) {
 	address := sqltest.Schema(t, sqltest.Postgres(t))
-	open(t, "postgres="+address, "node=door", "roles=gateway") // has no files
+	open(t, "postgres="+address, "node=gateway", "roles=gateway") // has no files
 	_, first := open(t, "postgres="+address, "node=first")
 	elsewhere := configure(t, filepath.Join(t.TempDir(), "data"), "postgres="+address, "node=second", "cassandra.hosts=127.0.0.1", "cassandra.port=1")
-	if _, err := Open(t.Context(), elsewhere, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "are in PostgreSQL, and this node is configured for Cassandra (keyspace rialto, store 0)") {
+	if _, err := Open(t.Context(), elsewhere, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "are in PostgreSQL, but this node is configured for Cassandra (keyspace rialto, store 0)") {
 		t.Errorf("with other timelines: %v", err)
 	}
 	_, third := open(t, "postgres="+address, "node=third")
 	_, fourth := open(t, "postgres="+address, "node=fourth", "bus.url=nats://127.0.0.1:1")
-	if says := "this node's bus is not that of other nodes"; strings.Contains(third.String(), says) || !strings.Contains(fourth.String(), says) {
-		t.Errorf("with another bus: %s", fourth)
+	if says := "this node uses another bus than the other nodes"; strings.Contains(third.String(), says) || !strings.Contains(fourth.String(), says) {
+		t.Errorf("log of a node with another bus: got %s, want a warning", fourth)
 	}
-	if says := "files are not where other nodes have theirs"; strings.Contains(first.String(), says) || !strings.Contains(third.String(), says) {
-		t.Errorf("with files of its own: %s", third)
+	if says := "stores files elsewhere than the other nodes"; strings.Contains(first.String(), says) || !strings.Contains(third.String(), says) {
+		t.Errorf("log of a node that stores files locally: got %s, want a warning", third)
 	}
 }

@@ -7,36 +7,36 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/rialto-im/rialto/internal/idgen"
-	"github.com/rialto-im/rialto/internal/sqldb"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/idservice"
 )
 
-// primary is a database of multi-primary ids, which is opened when it answers: the others go on without it.
+// primary is one of several ID databases. It is opened as soon as it answers; until then the others work without it.
 type primary struct {
 	where string
-	none  *sql.DB // in place of what could not be opened; it gives the reason at each use
+	none  *sql.DB // stands for the database until it is open; each use fails with the reason
 
 	mu sync.Mutex // guards db; held while it is opened
 	db *sqldb.DB
 }
 
-// errPrimaryAway is what the place of a database says that never answered.
-var errPrimaryAway = errors.New("the database has not answered yet")
+// errPrimaryUnavailable is the error of a database that has not answered since the start.
+var errPrimaryUnavailable = errors.New("the database has not answered yet")
 
-// nobody is a database that never answers.
-type nobody struct{}
+// unavailable is the connector of a database that does not answer.
+type unavailable struct{}
 
 // Connect fails.
-func (nobody) Connect(context.Context) (driver.Conn, error) { return nil, errPrimaryAway }
+func (unavailable) Connect(context.Context) (driver.Conn, error) { return nil, errPrimaryUnavailable }
 
 // Driver is none.
-func (nobody) Driver() driver.Driver { return nil }
+func (unavailable) Driver() driver.Driver { return nil }
 
-// primaries of multi-primary ids that the configuration names; none: the records alone.
-func (h *House) primaries() (list []idgen.Records) {
-	for _, where := range h.config.IDs.Primaries {
-		p := &primary{where: where, none: sql.OpenDB(nobody{})}
-		h.closers = append(h.closers, p.Close)
+// primaries are the ID databases that the configuration names; without any, IDs come from the main database.
+func (n *Node) primaries() (list []idservice.Records) {
+	for _, where := range n.config.IDs.Primaries {
+		p := &primary{where: where, none: sql.OpenDB(unavailable{})}
+		n.closers = append(n.closers, p.Close)
 		list = append(list, p)
 	}
 	return list
@@ -55,16 +55,16 @@ func (p *primary) open(ctx context.Context) (*sqldb.DB, error) {
 	return db, err
 }
 
-// Migrate opens the database where it is not open.
-func (p *primary) Migrate(ctx context.Context, room string, steps []string) error {
+// Migrate opens the database if it is not open yet.
+func (p *primary) Migrate(ctx context.Context, owner string, steps []string) error {
 	db, err := p.open(ctx)
 	if err != nil {
 		return err
 	}
-	return db.Migrate(ctx, room, steps)
+	return db.Migrate(ctx, owner, steps)
 }
 
-// Read gives the pool for reading.
+// Read returns the pool for reading.
 func (p *primary) Read() *sql.DB {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,18 +14,18 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
-	"github.com/rialto-im/rialto/internal/blob/s3blob/s3test"
-	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/engine/blob/s3blob/s3test"
+	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	rialto "github.com/rialto-im/rialto/sdk/go"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
-// TestRolesApart: one node holds the sockets, another answers calls, a third carries the messages; a message goes from a call to a
-// socket through all of them. A node does not serve what is not its role.
-func TestRolesApart(t *testing.T) {
+// TestNodesWithDifferentRoles: one node holds the sockets, another answers calls, and a third fans out. A message goes from a call to a
+// socket through all of them. A node does not serve other roles.
+func TestNodesWithDifferentRoles(t *testing.T) {
 	address, s3 := sqltest.Schema(t, sqltest.Postgres(t)), s3test.Start(t)
 	shared := []string{"postgres=" + address, "s3.endpoint=" + s3.Endpoint, "s3.bucket=" + s3.Bucket(t), "s3.access_key=" + s3.AccessKey, "s3.secret_key=" + s3.SecretKey}
-	nodes := map[string]*House{}
+	nodes := map[string]*Node{}
 	for _, role := range []string{"worker", "gateway", "api"} {
 		h, err := Open(t.Context(), configure(t, filepath.Join(t.TempDir(), "data"), append(shared, "roles="+role, "node="+role)...), slog.New(slog.NewTextHandler(t.Output(), nil)))
 		if err != nil {
@@ -51,19 +51,19 @@ func TestRolesApart(t *testing.T) {
 	}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(time.Minute); nodes["worker"].own() < nodes["worker"].held() || nodes["gateway"].held() < 16; {
+	for end := time.Now().Add(time.Minute); nodes["worker"].ownedPartitions() < nodes["worker"].heldPartitions() || nodes["gateway"].heldPartitions() < 16; {
 		if now := <-tick.C; now.After(end) {
-			t.Fatalf("the worker has %v partitions of %v", nodes["worker"].own(), nodes["gateway"].held())
+			t.Fatalf("the worker has %v partitions of %v", nodes["worker"].ownedPartitions(), nodes["gateway"].heldPartitions())
 		}
 	}
-	if nodes["api"].own()+nodes["gateway"].own() > 0 {
-		t.Error("a node that is no worker has partitions")
+	if nodes["api"].ownedPartitions()+nodes["gateway"].ownedPartitions() > 0 {
+		t.Error("a node without the role worker owns partitions")
 	}
 	throughAll(t, nodes)
 }
 
-// throughAll has a message go from a call to a socket. A proxy in front sends each to whom it is for.
-func throughAll(t *testing.T, nodes map[string]*House) {
+// throughAll sends a message by a call and receives it on a socket. A proxy in front sends each request to a node with the right role.
+func throughAll(t *testing.T, nodes map[string]*Node) {
 	to := func(role string) *httputil.ReverseProxy {
 		u, err := neturl.Parse(url(nodes[role]))
 		if err != nil {

@@ -6,16 +6,16 @@ import (
 	"testing"
 
 	"connectrpc.com/connect"
-	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
-	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
 	rialto "github.com/rialto-im/rialto/sdk/go"
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
 // canary is in each text and each secret below, and must be in no line of the log.
 const canary = "canary4tweets"
 
-// talk makes calls with the canary wherever a text or a secret may be, and tells how many failed.
-func talk(t *testing.T, h *House, alice *rialto.Client, bob, conversation, group uint64) (calls, failed int) {
+// talk makes calls with the canary wherever a text or a secret may be, and returns how many failed.
+func talk(t *testing.T, h *Node, alice *rialto.Client, bob, conversation, group uint64) (calls, failed int) {
 	did := func(err error) {
 		calls++
 		if err != nil {
@@ -29,8 +29,8 @@ func talk(t *testing.T, h *House, alice *rialto.Client, bob, conversation, group
 	text := &chatv1.Content{Kind: &chatv1.Content_Text{Text: canary}}
 	word := canary
 	did(client(t, h).Login(ctx, "alice", canary+" wrong"))
-	did(client(t, h).Login(ctx, "alice", canary+" password"))
-	did(client(t, h).Register(ctx, "alice", canary+" password", canary))
+	did(client(t, h).Login(ctx, "alice", canary+" over the sea"))
+	did(client(t, h).Register(ctx, "alice", canary+" over the sea", canary))
 	_, err := alice.Account().ChangePassword(ctx, connect.NewRequest(&accountv1.ChangePasswordRequest{OldPassword: canary + " wrong", NewPassword: canary + " other"}))
 	did(err)
 	_, err = alice.Account().UpdateProfile(ctx, connect.NewRequest(&accountv1.UpdateProfileRequest{DisplayName: &word, Bio: &word}))
@@ -71,8 +71,8 @@ func talk(t *testing.T, h *House, alice *rialto.Client, bob, conversation, group
 	return calls, failed
 }
 
-// TestTheLogHasNoSecrets nor texts: not when all goes well, not for what is refused, not when the stores are broken.
-func TestTheLogHasNoSecrets(t *testing.T) {
+// TestLogsHaveNoSecrets: logs contain neither secrets nor texts: not of successful calls, not of refused ones, and not if the stores fail.
+func TestLogsHaveNoSecrets(t *testing.T) {
 	h, log := open(t)
 	var secrets []string
 	var people [2]*rialto.Client
@@ -82,7 +82,7 @@ func TestTheLogHasNoSecrets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Register(t.Context(), handle, canary+" password", handle); err != nil {
+		if err := c.Register(t.Context(), handle, canary+" over the sea", handle); err != nil {
 			t.Fatal(err)
 		}
 		state, err := store.Load()
@@ -105,7 +105,7 @@ func TestTheLogHasNoSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	if calls, failed := talk(t, h, alice, bob.User(), direct.Msg.Id, group.Msg.Id); failed > calls/2 {
-		t.Errorf("%d of %d calls failed: this tells little", failed, calls)
+		t.Errorf("%d of %d calls failed; the test covers too little", failed, calls)
 	}
 	if err := h.db.Close(); err != nil {
 		t.Fatal(err)

@@ -2,10 +2,8 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log"
 	"log/slog"
 	"net"
@@ -20,26 +18,45 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/rialto-im/rialto/gen/openapi"
-	"github.com/rialto-im/rialto/internal/config"
-	"github.com/rialto-im/rialto/web"
+	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/ratelimit"
+	"golang.org/x/time/rate"
 )
 
-// serve opens the listeners.
-func (h *House) serve(ctx context.Context) error {
-	var err error
-	if h.adminListener, err = h.listenAdmin(ctx); err != nil {
+// bind opens the listeners. Connections wait until serve accepts them.
+func (n *Node) bind(ctx context.Context) (err error) {
+	if n.adminListener, err = n.listenAdmin(ctx); err != nil {
 		return err
 	}
-	h.run("admin", h.adminListener, h.adminMux(), false)
+	n.closers = append(n.closers, closeListener(n.adminListener))
 	var lc net.ListenConfig
-	if h.listener, err = lc.Listen(ctx, "tcp", h.config.Listen); err != nil {
-		return explainListen("listen", h.config.Listen, err)
+	if n.listener, err = lc.Listen(ctx, "tcp", n.config.Listen); err != nil {
+		return explainListen("listen", n.config.Listen, err)
 	}
-	h.run("listener", h.listener, h.mux(), h.config.TLS.Cert != "")
+	n.closers = append(n.closers, closeListener(n.listener))
 	return nil
 }
 
-// explainListen says which address, why, and what to do.
+// closeListener closes a listener, unless its HTTP server has closed it already.
+func closeListener(l net.Listener) func() error {
+	return func() error {
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	}
+}
+
+// serve accepts connections.
+func (n *Node) serve() {
+	n.serving = true
+	n.startHTTP("admin", n.adminListener, n.adminHandler(), false)
+	n.startHTTP("listener", &countingListener{n.listener, n.unauthenticated, n.config.Plaintext, n.open}, n.publicHandler(), n.config.TLS.Cert != "")
+}
+
+// explainListen makes the error of an address that cannot be bound: which one, why, and what to do.
 func explainListen(name, address string, err error) error {
 	why, do := err, "choose another address with --"+name
 	if call := (*os.SyscallError)(nil); errors.As(err, &call) {
@@ -51,42 +68,42 @@ func explainListen(name, address string, err error) error {
 	return fmt.Errorf("%s: %s cannot be listened on: %w; %s", name, address, why, do)
 }
 
-// listenAdmin takes the configured address, or else the port above the listener's, or else a free one: two servers on one
-// machine do not get into each other's way.
-func (h *House) listenAdmin(ctx context.Context) (net.Listener, error) {
+// listenAdmin binds the configured address, or else the port above the listener's, or else a free one, so that several servers run on
+// one machine without settings.
+func (n *Node) listenAdmin(ctx context.Context) (net.Listener, error) {
 	var lc net.ListenConfig
-	if h.config.Admin != "" {
-		l, err := lc.Listen(ctx, "tcp", h.config.Admin)
+	if n.config.Admin != "" {
+		l, err := lc.Listen(ctx, "tcp", n.config.Admin)
 		if err != nil {
-			return nil, explainListen("admin", h.config.Admin, err)
+			return nil, explainListen("admin", n.config.Admin, err)
 		}
 		return l, nil
 	}
-	_, port, err := net.SplitHostPort(h.config.Listen)
+	_, port, err := net.SplitHostPort(n.config.Listen)
 	if err != nil {
 		return nil, err
 	}
-	if n, err := strconv.Atoi(port); err == nil && n > 0 && n < 65535 {
-		if l, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(n+1))); err == nil {
+	if number, err := strconv.Atoi(port); err == nil && number > 0 && number < 65535 {
+		if l, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(number+1))); err == nil {
 			return l, nil
 		}
 	}
 	return lc.Listen(ctx, "tcp", "127.0.0.1:0")
 }
 
-// run serves HTTP on a listener as a part of the stack.
-func (h *House) run(name string, l net.Listener, handler http.Handler, tls bool) {
+// startHTTP serves HTTP on a listener as a part of the stack.
+func (n *Node) startHTTP(name string, l net.Listener, handler http.Handler, tls bool) {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(tls)
 	protocols.SetUnencryptedHTTP2(!tls) // gRPC without TLS
 	server := &http.Server{Handler: handler, Protocols: protocols, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, ErrorLog: log.New(complaints{h.logger}, "", 0)}
-	h.stack.Start(name, func(ctx context.Context) error {
+		MaxHeaderBytes: 12 << 10, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100}, ConnContext: withSlot, ErrorLog: log.New(httpErrorLog{n.logger}, "", 0)}
+	n.stack.Start(name, func(ctx context.Context) error {
 		served := make(chan error, 1)
 		go func() { // ends when the server is shut down
 			if tls {
-				served <- server.ServeTLS(l, h.config.TLS.Cert, h.config.TLS.Key)
+				served <- server.ServeTLS(l, n.config.TLS.Cert, n.config.TLS.Key)
 			} else {
 				served <- server.Serve(l)
 			}
@@ -109,10 +126,10 @@ func (h *House) run(name string, l net.Listener, handler http.Handler, tls bool)
 	})
 }
 
-// complaints of an HTTP server: what clients do wrong is for those who look closely, a panic of ours is for everyone.
-type complaints struct{ logger *slog.Logger }
+// httpErrorLog is the error log of an HTTP server: mistakes of clients are debug messages, panics are errors.
+type httpErrorLog struct{ logger *slog.Logger }
 
-func (c complaints) Write(b []byte) (int, error) {
+func (c httpErrorLog) Write(b []byte) (int, error) {
 	text := strings.TrimSpace(string(b))
 	if strings.Contains(text, "panic serving") {
 		c.logger.Error("a request panicked", "detail", text)
@@ -122,37 +139,69 @@ func (c complaints) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// mux is the public door.
-func (h *House) mux() http.Handler {
-	calls, files := h.cors(h.rpc.Handler()), h.cors(h.media.Handler())
-	page := app()
+// publicHandler serves the public listener.
+func (n *Node) publicHandler() http.Handler {
+	fileOrigins := n.config.Gateway.Origins
+	if n.config.Media.Origin != "" {
+		fileOrigins = []string{"*"} // the app's page has another origin; only the signed URL grants access, without a cookie
+	}
+	calls, files := cors(n.config.Gateway.Origins, n.rpc.Handler(), n.logger), cors(fileOrigins, n.limitFileRequests(n.media.Handler()), n.logger)
+	pages := webApp(n.config.Media.Origin)
+	page := n.limitFileRequests(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w = outputlimit.WithWriteDeadlines(w, 0)
+		if r.URL.Path == "/v1/openapi.json" {
+			w.Header().Set("Content-Type", "application/json")
+			http.ServeContent(w, r, "", time.Time{}, strings.NewReader(openapi.Document))
+			return
+		}
+		pages.ServeHTTP(w, r)
+	}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		switch p := r.URL.Path; {
-		case p == "/healthz":
+		case p == "/healthz" && isRead(r):
 			w.WriteHeader(http.StatusOK)
 			_, _ = w.Write([]byte("ok\n")) // the client may have gone
-		case !h.config.Has(config.RoleGateway) && p == "/v1/socket", !h.config.Has(config.RoleAPI) && p != "/v1/socket":
-			http.Error(w, "this node does not serve this; its roles are "+strings.Join(h.config.Roles, ", "), http.StatusNotFound)
+		case p == "/readyz" && isRead(r):
+			n.readyPublic(w, r)
+		case !n.config.Has(config.RoleGateway) && p == "/v1/socket", !n.config.Has(config.RoleAPI) && p != "/v1/socket":
+			http.Error(w, "this node does not serve this; its roles are "+strings.Join(n.config.Roles, ", "), http.StatusNotFound)
 		case p == "/v1/socket":
-			h.gateway.ServeHTTP(w, r)
+			n.gateway.ServeHTTP(w, r)
 		case strings.HasPrefix(p, "/rialto."):
 			calls.ServeHTTP(w, r)
 		case strings.HasPrefix(p, "/v1/media/"):
 			files.ServeHTTP(w, r)
-		case p == "/v1/openapi.json":
-			w.Header().Set("Content-Type", "application/json")
-			http.ServeContent(w, r, "", time.Time{}, strings.NewReader(openapi.Document))
 		default:
 			page.ServeHTTP(w, r)
 		}
 	})
 }
 
-// cors lets the pages of configured origins call.
-func (h *House) cors(next http.Handler) http.Handler {
-	origins := h.config.Gateway.Origins
+var errTooManyFiles = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "too many files are being sent to this address, or in all; try again", Retry: time.Second}
+
+// limitFileRequests limits the requests for files and pages in progress, for each address and in all. All clients are counted, because
+// the URL of a file needs no credentials.
+func (n *Node) limitFileRequests(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		slot, ok := n.fileRequests.Acquire(ratelimit.Network(r.RemoteAddr, r.Header, n.config.Plaintext))
+		if !ok {
+			errs.WriteHTTP(w, errTooManyFiles)
+			return
+		}
+		defer slot.Release()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// maxLoggedOrigin is how much of an origin is logged, in bytes.
+const maxLoggedOrigin = 200
+
+// cors allows calls from web pages of some origins, and logs the others. Only browsers ask before a call (OPTIONS), and only for pages of
+// another origin.
+func cors(origins []string, next http.Handler, logger *slog.Logger) http.Handler {
+	refused := &rate.Sometimes{First: 20, Interval: 10 * time.Second}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin := r.Header.Get("Origin")
 		if len(origins) > 0 {
@@ -168,63 +217,23 @@ func (h *House) cors(next http.Handler) http.Handler {
 				w.WriteHeader(http.StatusNoContent)
 				return
 			}
+		} else if origin != "" && r.Method == http.MethodOptions {
+			refused.Do(func() {
+				logger.Warn("a page may not make calls: its origin is not in gateway.origins", "origin", origin[:min(len(origin), maxLoggedOrigin)])
+			})
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// app serves the web app. Its paths are the app's own: what is no file is its page.
-func app() http.Handler {
-	files, built := web.Files()
-	static := http.FileServerFS(files)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'self'; img-src 'self' blob: data:; media-src 'self' blob:; connect-src 'self' ws: wss:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'")
-		h.Set("X-Frame-Options", "DENY")
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			h.Set("Allow", "GET, HEAD")
-			http.Error(w, "this address is a page; calls are POSTs to /package.Service/Method", http.StatusMethodNotAllowed)
-			return
-		}
-		if !built {
-			h.Set("Content-Type", "text/html; charset=utf-8")
-			_, _ = w.Write(web.NotBuilt()) // the client may have gone
-			return
-		}
-		name := strings.TrimPrefix(r.URL.Path, "/")
-		if _, err := fs.Stat(files, name); name == "" || err != nil {
-			if strings.HasPrefix(name, "assets/") {
-				http.NotFound(w, r)
-				return
-			}
-			r.URL.Path = "/"
-			h.Set("Cache-Control", "no-cache")
-		} else if strings.HasPrefix(name, "assets/") {
-			h.Set("Cache-Control", "public, max-age=31536000, immutable") // their names hold a hash
-		}
-		static.ServeHTTP(w, r)
-	})
-}
+func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
-// adminMux is the door of operators.
-func (h *House) adminMux() http.Handler {
+// adminHandler serves the listener for operators.
+func (n *Node) adminHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(h.registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(n.registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		state := map[string]any{"ready": true, "node": h.node, "connections": h.gateway.Stats().Connections.Load()}
-		if h.leaving.Load() {
-			state["ready"], state["leaving"] = false, true
-		}
-		if err := h.db.Read().PingContext(r.Context()); err != nil {
-			state["ready"], state["records"] = false, err.Error()
-		}
-		if state["ready"] == false {
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}
-		_ = json.NewEncoder(w).Encode(state) // the client may have gone
-	})
+	mux.HandleFunc("GET /readyz", n.readyAdmin)
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)

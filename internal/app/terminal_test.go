@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rialto-im/rialto/internal/terminal"
+	"github.com/rialto-im/rialto/internal/tool/terminal"
 )
 
-// seat is a person at rialto chat: what it writes is read as it comes.
+// seat is a person at rialto chat, whose output is read as it appears.
 type seat struct {
 	t     *testing.T
 	name  string
@@ -26,7 +26,7 @@ type seat struct {
 	keys  *io.PipeWriter
 	left  chan int
 
-	mu   sync.Mutex // guards all below
+	mu   sync.Mutex // guards the fields below
 	cond *sync.Cond
 	text string
 	read int // of text, by sees
@@ -70,10 +70,10 @@ func (s *seat) types(lines ...string) {
 	}
 }
 
-// sees waits for texts, each behind the one before, and gives the line of the last one.
+// sees waits for texts, each after the previous one, and returns the line of the last one.
 func (s *seat) sees(texts ...string) (line string) {
 	s.t.Helper()
-	watch := time.AfterFunc(time.Minute, func() { // only a test that hangs comes here
+	watch := time.AfterFunc(time.Minute, func() { // reached only if the test hangs
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.late = true
@@ -97,14 +97,21 @@ func (s *seat) sees(texts ...string) (line string) {
 	return line
 }
 
-// seesNot fails when a text came; it looks at what was written up to now.
+// seesNot fails if a text has appeared so far.
 func (s *seat) seesNot(text string) {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if strings.Contains(s.text, text) {
-		s.t.Errorf("%s sees %q", s.name, text)
+		s.t.Errorf("%s's screen shows %q, want it hidden", s.name, text)
 	}
+}
+
+// closesChat closes the open chat. Nothing on the screen says so, but the next command begins after it.
+func (s *seat) closesChat() {
+	s.t.Helper()
+	s.types("/close", "/closed?")
+	s.sees("unknown command /closed?")
 }
 
 // leaves ends the input, as a script does.
@@ -115,8 +122,8 @@ func (s *seat) leaves() int {
 	return code
 }
 
-// newcomers sign up at a house.
-func newcomers(t *testing.T, h *House, names ...string) []*seat {
+// newcomers sign up at a node.
+func newcomers(t *testing.T, h *Node, names ...string) []*seat {
 	seats := make([]*seat, len(names))
 	for i, name := range names {
 		state := filepath.Join(t.TempDir(), name+".json")
@@ -129,7 +136,7 @@ func newcomers(t *testing.T, h *House, names ...string) []*seat {
 }
 
 func TestTwoPeopleInTerminals(t *testing.T) {
-	h, _ := open(t, "presence.every=10ms", "presence.grace=10ms")
+	h, _ := open(t, "presence.push_interval=10ms", "presence.grace=10ms")
 	people := newcomers(t, h, "Alice", "Bob")
 	alice, bob := people[0], people[1]
 	alice.types("hello?")
@@ -180,8 +187,8 @@ func TestTwoPeopleInTerminals(t *testing.T) {
 	alice.sees("(read)")
 
 	alice.types("/keep", "/keep 30")
-	alice.sees("! say for how many days", "Done.")
-	bob.sees("Alice let messages be kept for 30 days")
+	alice.sees("! give a time", "Done.")
+	bob.sees("Alice set messages to disappear after 30 days")
 
 	alice.types("/block @bob")
 	alice.sees("Done.")
@@ -192,17 +199,69 @@ func TestTwoPeopleInTerminals(t *testing.T) {
 	bob.types("and then?")
 	alice.sees("Bob: and then?")
 	alice.seesNot("and now?")
-	alice.types("/hide presence", "/me", "/name Alice L.", "/bio hi", "/me")
-	alice.sees("Done.", "when you are online is hidden", "Done.", "Done.", "@alice  Alice L.", "hi")
+	alice.types("/visible nobody", "/presence dnd", "/status 🌴 at the beach 2h", "/me", "/name Alice L.", "/bio hi", "/me")
+	alice.sees("Done.", "Done.", "Done.", "nobody may see when you are online; do not disturb; your status is 🌴 at the beach", "Done.", "Done.", "@alice  Alice L.", "hi")
 	alice.types("/sessions", "/histroy", "/hist", "/open", "/history x", "/logout")
-	alice.sees("Terminal", "(here)", "there is no /histroy; /help", "there is no /hist; /history? /help", "give a handle", "1 to 200")
+	alice.sees("Terminal", "(here)", "unknown command /histroy; /help", "unknown command /hist; /history? /help", "give a handle", "1 to 200")
 	if code := alice.leaves(); code != 0 {
 		t.Errorf("alice leaves with %d", code)
 	}
 }
 
-// A friend request that came while one was away, or between the start of the terminal and its connection, is told.
-func TestARequestThatCameBefore(t *testing.T) {
+// numberOf returns the number of a message from its line, as "15:04  #12  Bob: hello".
+func numberOf(line string) string {
+	_, number, _ := strings.Cut(line, "#")
+	number, _, _ = strings.Cut(number, " ")
+	return number
+}
+
+// Messages are replied to, edited, reacted to, pinned and recalled by their numbers, and both people see it.
+func TestUpdatesInTerminals(t *testing.T) {
+	h, _ := open(t)
+	people := newcomers(t, h, "Alice", "Bob")
+	alice, bob := people[0], people[1]
+	alice.types("/open @bob", "shall we meet?", "tomorow?")
+	first := numberOf(alice.sees("you: shall we meet?"))
+	second := numberOf(alice.sees("you: tomorow?"))
+	bob.sees("Alice: tomorow?")
+	bob.types("/open @alice", "/reply "+first+" gladly")
+	bob.sees("you (to Alice: shall we meet?): gladly")
+	alice.sees("Bob (to you: shall we meet?): gladly")
+	alice.types("/edit tomorrow?")
+	alice.sees("#" + second + "  you: tomorrow?  (edited)")
+	bob.sees("#" + second + "  Alice: tomorrow?  (edited)")
+	bob.types("/react "+second+" 👍", "/pin "+first)
+	alice.sees("* Bob reacted with 👍 to #"+second+": tomorrow?  (👍 1)", "* Bob pinned #"+first+": shall we meet?")
+	bob.types("/unreact "+second+" 👍", "/unpin "+first, "/edit "+first+" not mine")
+	alice.sees("* Bob removed 👍 from #"+second+": tomorrow?\n", "* Bob unpinned #"+first)
+	bob.sees("! not sent: only its sender edits a message")
+	alice.types("/react "+second+" 🎉", "/pin "+second, "/recall "+first)
+	bob.sees("* Alice reacted with 🎉", "* Alice pinned", "#"+first+"  * Alice recalled a message")
+	bob.types("/reply " + first + " what was that?")
+	bob.sees("! not sent: this message was recalled") // the answer may come after that of a later command
+	bob.types("/history")
+	bob.sees("#"+first+"  * Alice recalled a message", "#"+second+"  Alice: tomorrow?  (edited)  (pinned)  (🎉 1)",
+		"you (to a recalled message): gladly")
+
+	dir := t.TempDir()
+	path := filepath.Join(dir, "plan.txt")
+	if err := os.WriteFile(path, []byte("a plan"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	alice.types("/file " + path + " our plann")
+	bob.sees("our plann")
+	alice.sees("our plann")
+	alice.types("/edit our plan")
+	bob.sees("[file plan.txt, 6 bytes; /save ", "our plan  (edited)")
+
+	bob.closesChat()
+	alice.types("/edit our good plan", "next")
+	bob.sees("[Alice]", "Alice: next") // and no line about the edit
+	bob.seesNot("our good plan")
+}
+
+// A friend request that arrived while the user was away, or between the start of the terminal and its connection, is shown.
+func TestEarlierFriendRequestsAreShown(t *testing.T) {
 	h, _ := open(t)
 	people := newcomers(t, h, "Alice", "Bob")
 	alice, bob, state := people[0], people[1], people[1].state
@@ -229,8 +288,8 @@ func TestAGroupInTerminals(t *testing.T) {
 	people := newcomers(t, h, "Alice", "Bob", "Carol", "Dave")
 	alice, bob, carol, dave := people[0], people[1], people[2], people[3]
 	alice.types("/group The walkers @bob @carol")
-	alice.sees("--- The walkers ---", `you made the group "The walkers" with`)
-	bob.sees("[The walkers]", `Alice made the group "The walkers" with`)
+	alice.sees("--- The walkers ---", `you created the group "The walkers" with`)
+	bob.sees("[The walkers]", `Alice created the group "The walkers" with`)
 	bob.types("/chats", "/open walk", "who comes along?")
 	bob.sees("--- The walkers ---")
 	alice.sees("Bob: who comes along?")
@@ -239,46 +298,56 @@ func TestAGroupInTerminals(t *testing.T) {
 	bob.types("/rename Bob's", "/remove @carol")
 	bob.sees("! ", "! ")
 	alice.types("/role @bob admin", "/rename The runners", "/announce Sundays\\", "at nine", "/announce Sundays, at nine")
-	bob.sees("you: now admin (by Alice)", `Alice named the group "The runners"`)
+	bob.sees("you: now admin (by Alice)", `Alice renamed the group to "The runners"`)
 	alice.types("/info", "/members")
 	bob.sees("Alice announced: Sundays\n         at nine", "Alice announced: Sundays, at nine")
 	alice.sees("The runners, 3 members; you are owner; joining is by invitation", "announcement: Sundays, at nine", "@bob  Bob  (admin)")
 	bob.types("/invite @dave", "/silence @carol 2h")
-	dave.sees("[The runners]", "Bob brought in you")
+	dave.sees("[The runners]", "Bob added you")
 	carol.sees("[The runners]", "Bob silenced you") // from here on she knows the new name
 	carol.types("/open The r", "may I?")
 	carol.sees("--- The runners ---", "announcement: Sundays", "! not sent: ")
 	bob.types("/unsilence @carol", "/silence all")
 	carol.sees("Bob let you write again", "Bob silenced all but admins")
 	bob.types("/unsilence all", "/remove @dave")
-	dave.sees("Bob took out you")
+	dave.sees("Bob removed you")
 	bob.types("/link")
 	code := strings.TrimSpace(strings.TrimPrefix(bob.sees("others join with /join "), "  others join with /join "))
 	dave.types("/join " + code)
-	dave.sees("--- The runners ---", "you joined")
-	dave.types("/leave", "/join "+code)
+	dave.sees("! ") // a removed member returns by an invitation
+	bob.types("/invite @dave")
+	dave.sees("Bob added you")
+	dave.types("/open The r", "/leave", "/join "+code)
 	carol.sees("Dave left", "Dave joined")
 	dave.sees("Done.", "--- The runners ---", "you joined")
 
 	alice.types("/policy approval", "/info", "/remove @dave")
 	_, group, _ := strings.Cut(alice.sees("joining is by approval; id "), "; id ")
-	dave.sees("Alice took out you")
-	dave.types("/join "+group+" let me in", "/close")
+	dave.sees("Alice removed you")
+	dave.types("/join " + group + " let me in")
 	dave.sees("You have asked to join")
+	dave.closesChat()
 	alice.sees("* Dave asks to join The runners: /requests")
 	alice.types("/requests", "/admit @dave")
-	alice.sees("@dave  Dave  let me in")
-	dave.sees("[The runners]", "brought in you")
+	alice.sees("@dave  Dave  let me in", "Done.")
+	dave.sees("[The runners]", "added you")
+	bob.types("/bans", "/ban @dave", "/bans", "/unban @dave", "/bans")
+	bob.sees("No one is banned.", "Done.", "@dave  Dave", "Done.", "No one is banned.")
+	dave.sees("banned you")
+	alice.types("/unlink")
+	alice.sees("Done.")
+	dave.types("/join " + code)
+	dave.sees("! this link is no longer valid")
 	alice.types("/transfer @bob")
 	bob.sees("the group now belongs to you")
 	alice.types("/dissolve yes")
 	alice.sees("! your role")
 	bob.types("/dissolve", "/dissolve yes")
-	bob.sees("say /dissolve yes", "Done.")
-	carol.sees("Bob ended the group")
+	bob.sees("confirm with /dissolve yes", "Done.")
+	carol.sees("Bob dissolved the group")
 }
 
-// TestFilesInTerminals go from disk to disk, and a name that a stranger chose stays in the folder.
+// TestFilesInTerminals: files are sent and saved, and a name chosen by another user cannot leave the folder.
 func TestFilesInTerminals(t *testing.T) {
 	h, _ := open(t)
 	people := newcomers(t, h, "Alice", "Bob")
@@ -301,20 +370,20 @@ func TestFilesInTerminals(t *testing.T) {
 		t.Errorf("%d bytes came, %v", len(got), err)
 	}
 	alice.types("/file "+dir, "/file", "/file "+filepath.Join(dir, "none"))
-	alice.sees("is empty, or no file", "give a path", "no such file")
+	alice.sees("is empty, or not a file", "give a path", "no such file")
 }
 
-// TestATerminalWithoutItsServer keeps what is typed, over its own end as well, and sends it once.
-func TestATerminalWithoutItsServer(t *testing.T) {
+// TestTheTerminalKeepsTextsWhileOffline: texts typed offline are kept, also across a restart, and sent once.
+func TestTheTerminalKeepsTextsWhileOffline(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
-	house := func(listen string) *House {
+	node := func(listen string) *Node {
 		h, err := Open(t.Context(), configure(t, data, "listen="+listen), slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return h
 	}
-	h := house("127.0.0.1:0")
+	h := node("127.0.0.1:0")
 	people := newcomers(t, h, "Alice", "Bob")
 	alice, bob := people[0], people[1]
 	alice.types("/open @bob", "first")
@@ -323,16 +392,16 @@ func TestATerminalWithoutItsServer(t *testing.T) {
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
-	alice.sees("* offline; what you write is kept")
+	alice.sees("* offline; messages are stored")
 	alice.types("second", "/history")
 	alice.sees("(waits)  you: second", "! the server cannot be reached")
 	if code := alice.leaves(); code != 0 {
 		t.Errorf("alice leaves with %d", code)
 	}
-	alice.sees("what is not sent yet goes out when you come back")
+	alice.sees("unsent messages will be sent at the next start")
 	alice = sit(t, "Alice again", "--url", "http://"+address, "--state", alice.state) // the server is away at its start, too
 	alice.sees("Signed in", "! the server cannot be reached")
-	h = house(address)
+	h = node(address)
 	defer func() {
 		if err := h.Close(); err != nil {
 			t.Error(err)
@@ -346,19 +415,19 @@ func TestATerminalWithoutItsServer(t *testing.T) {
 	bob.mu.Lock()
 	defer bob.mu.Unlock()
 	if n := strings.Count(bob.text, "second"); n != 1 {
-		t.Errorf("bob sees it %d times", n)
+		t.Errorf("the message is on bob's screen %d times, want once", n)
 	}
 }
 
-// TestASessionThatIsEndedElsewhere ends the terminal with a word, and the next start asks for the password.
-func TestASessionThatIsEndedElsewhere(t *testing.T) {
+// TestTheTerminalEndsWithItsSession: the end of the session ends the terminal with a message, and the next start asks for the password.
+func TestTheTerminalEndsWithItsSession(t *testing.T) {
 	h, _ := open(t)
 	alice := newcomers(t, h, "Alice")[0]
 	other := sit(t, "Alice elsewhere", "--url", url(h), "--state", filepath.Join(t.TempDir(), "other.json"), "--handle", "@Alice")
 	other.types("a wrong password")
 	other.sees("Password: rialto chat: ")
 	if code := <-other.left; code != 1 {
-		t.Errorf("a wrong password ends it with %d", code)
+		t.Errorf("exit code after a wrong password: got %d", code)
 	}
 	other.left <- 1
 	other = sit(t, "Alice elsewhere", "--url", url(h), "--state", filepath.Join(t.TempDir(), "other.json"), "--handle", "@Alice")
@@ -369,7 +438,7 @@ func TestASessionThatIsEndedElsewhere(t *testing.T) {
 	other.types("/logout all")
 	alice.sees("your session has ended; start again to log in")
 	if code := <-alice.left; code != 1 {
-		t.Errorf("an ended session ends the terminal with %d", code)
+		t.Errorf("exit code after the session ended: got %d", code)
 	}
 	alice.left <- 1
 	again := sit(t, "Alice again", "--url", url(h), "--state", alice.state, "--handle", "alice")
@@ -377,8 +446,8 @@ func TestASessionThatIsEndedElsewhere(t *testing.T) {
 	again.sees("Password: ", "Signed in")
 }
 
-// TestALoginByACode that the operator's server sends.
-func TestALoginByACode(t *testing.T) {
+// TestTerminalLoginByCode that the operator's server sends.
+func TestTerminalLoginByCode(t *testing.T) {
 	sent := make(chan string, 10)
 	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		var body struct{ Code string }
@@ -396,6 +465,6 @@ func TestALoginByACode(t *testing.T) {
 	again.types(code)
 	again.sees("Signed in")
 	if text := log.String(); regexp.MustCompile(`\b`+code+`\b`).MatchString(text) || strings.Contains(text, canary) {
-		t.Errorf("the log has the code, or the secret: %s", text)
+		t.Errorf("the log contains the code or the secret: %s", text)
 	}
 }

@@ -1,8 +1,8 @@
 // Package rialto is the Go client of Rialto: for bots, tools and services that chat as a user.
 //
-// A [Client] hides what a network does: it reconnects, with growing and random waits; it sends each message until the server
-// says that it is stored, and the server stores it once; it takes events in the order of the user's stream, notices a gap,
-// and syncs. What it must remember over a restart (session, position, unsent messages) is kept in a [Store].
+// A [Client] hides network failures: it reconnects with exponential, jittered delays; it sends each message until the server confirms that
+// it is stored, and the server stores it once; it delivers events in the order of the user's stream, notices gaps, and syncs. State that
+// must survive a restart (session, position, unsent messages) is kept in a [Store].
 //
 //	c, err := rialto.New(rialto.Config{URL: "https://chat.example.com", Handler: func(e rialto.Event) { … }})
 //	err = c.Login(ctx, "alice", password)
@@ -24,13 +24,13 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
-	"github.com/rialto-im/rialto/gen/rialto/account/v1/accountv1connect"
-	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
-	"github.com/rialto-im/rialto/gen/rialto/chat/v1/chatv1connect"
-	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
-	presencev1 "github.com/rialto-im/rialto/gen/rialto/presence/v1"
-	"github.com/rialto-im/rialto/gen/rialto/presence/v1/presencev1connect"
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/presence/v1/presencev1connect"
 )
 
 // Config of a client. URL is needed; the rest has defaults.
@@ -42,25 +42,27 @@ type Config struct {
 	Name, Type string
 	// Store keeps what must outlive the process; by default memory, which does not. It belongs to one client at a time.
 	Store Store
-	// Handler is called for each event, one at a time, in order, from the goroutine of Run. While it runs, the next ones wait: it
-	// must not wait for Send, and what takes long is better done elsewhere. The client takes an event as seen when it returns.
+	// Handler is called for each event, one at a time, in order, from the goroutine of Run. While it runs, later events and receipts
+	// wait: it must not wait for Send, nor for a channel whose reader does. Long work belongs in another goroutine. An event counts as
+	// seen when the handler returns.
 	Handler func(Event)
 	// MaxWait bounds the wait before the next try to connect; by default 30 s.
 	MaxWait time.Duration
 	// OpenWithin bounds a try to connect, from its beginning to the server's first word, after which there is another, which may lead
 	// to another node; by default 10 s.
 	OpenWithin time.Duration
-	// HTTP makes calls, opens sockets and carries files, which its timeout does not bound; by default one with a timeout of 30 s.
+	// HTTP makes calls, opens sockets and transfers files, which its timeout does not bound; by default a client with a timeout of 30 s.
 	HTTP *http.Client
-	// Logger is told of lost connections, and never of texts or tokens; by default nobody is.
+	// Logger receives messages about lost connections, never texts or tokens; by default they are discarded.
 	Logger *slog.Logger
 }
 
-// Event is one of: a step of the user's stream, or something transient. Exactly one field is set, but for Live. Over a crash of
-// this process the last ones may come again. What it points to may be kept, and must not be changed.
+// Event is an event of the user's stream, or a transient one. Exactly one field is set, not counting Live. After a crash of this process
+// the last events may be repeated. The values that it points to may be kept, but must not be changed.
 type Event struct {
 	// Message is new in a conversation of the user, one's own included; its seq is one more than that of the conversation's last,
-	// unless the user was away from it. Its content may be a kind that this version does not know: then Content.Kind is nil.
+	// unless the user was away from it. Its content may be a kind that this version does not know: then Content.Kind is nil. Edits,
+	// recalls, reactions and pins are no messages to show, but change earlier ones: see UpdateTarget and Client.ApplyUpdate.
 	Message *chatv1.Message
 	// Conversation: the user's own view of a conversation changed, here or on another device: pin, mute, draft, read cursor.
 	Conversation *chatv1.ConversationState
@@ -70,8 +72,14 @@ type Event struct {
 	Relation *chatv1.Relation
 	// Profile of a friend, or one's own, changed; Account().GetUsers reads it.
 	Profile *chatv1.ProfileChange
-	// JoinRequests: somebody asked to join a group that the user manages, or was answered; Chat().ListJoinRequests reads them.
+	// JoinRequests: a user asked to join a group that this user manages, or a request was answered; Chat().ListJoinRequests lists them.
 	JoinRequests *chatv1.JoinRequests
+	// Follow: this user began to follow a channel, on whichever device, or follows it no longer.
+	Follow *chatv1.FollowChange
+	// Invitations: this user was invited to a group, or answered on another device; Chat().ListInvitations lists them.
+	Invitations *chatv1.InvitationsChange
+	// Folders of this user changed; Chat().ListFolders lists them.
+	Folders *chatv1.FoldersChange
 	// Reset: what came after the position is no longer whole; read ListConversations and History again.
 	Reset bool
 	// Typing and Presence are transient: they may be lost.
@@ -79,7 +87,7 @@ type Event struct {
 	Presence *presencev1.Presence
 	// Online: the socket opened, or broke. While it is false, messages are kept, and may still go out by calls.
 	Online *bool
-	// Refused: a message that an earlier process had kept was refused; who waits in Send gets the refusal there.
+	// Refused: a message that an earlier process had queued was refused. Callers that wait in Send get the refusal there.
 	Refused *gatewayv1.Receipt
 	// Live: it was pushed just now, and not read by a sync.
 	Live bool
@@ -100,15 +108,18 @@ type Client struct {
 	presence presencev1connect.PresenceServiceClient
 
 	running    atomic.Bool
+	lag        pushLag    // of the open connection; Run's goroutine uses it
 	refreshing sync.Mutex // one refresh at a time: a refresh token is good once
 
 	mu      sync.Mutex // guards all below
 	state   State
 	waiters map[uint64]chan<- outcome  // by client_seq
-	socket  *socket                    // nil while there is none
+	socket  *socket                    // nil if there is none
 	wake    chan struct{}              // closed and replaced when something was queued
 	watch   []uint64                   // whose presence is wanted; nil before Watch
+	device  presencev1.Activity        // what SetAway said last
 	marks   map[uint64]*gatewayv1.Mark // the last of each conversation, for the next connection as well
+	noLarge bool                       // the user is in no known large group, whose messages do not move the position
 }
 
 type outcome struct {
@@ -116,8 +127,8 @@ type outcome struct {
 	err     error
 }
 
-// New makes a client, and loads what its store keeps. It fails for a URL without http:// or https://, and where the store does.
-// It opens no connection: Run does.
+// New returns a client and loads its stored state. It fails for a URL without http:// or https://, and if the store fails. It opens no
+// connection: Run does.
 func New(config Config) (*Client, error) {
 	config.URL = strings.TrimRight(config.URL, "/")
 	if !strings.HasPrefix(config.URL, "http://") && !strings.HasPrefix(config.URL, "https://") {
@@ -139,7 +150,7 @@ func New(config Config) (*Client, error) {
 		config.HTTP = &http.Client{Timeout: 30 * time.Second}
 	}
 	if config.MaxWait <= 0 {
-		config.MaxWait = longestWait
+		config.MaxWait = maxRetryWait
 	}
 	if config.OpenWithin <= 0 {
 		config.OpenWithin = openWithin
@@ -178,22 +189,22 @@ func (c *Client) Media() chatv1connect.MediaServiceClient { return c.media }
 // Presence makes calls of PresenceService as this client's user.
 func (c *Client) Presence() presencev1connect.PresenceServiceClient { return c.presence }
 
-// User is the id of the user who is logged in, 0 for none.
+// User returns the id of the user who is logged in, or 0.
 func (c *Client) User() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state.User
 }
 
-// SignedIn tells whether the client has a session, as far as it knows: whether the server ended it shows with the next call.
+// SignedIn reports whether the client has a session. If the server has ended it, the client learns this with the next call.
 func (c *Client) SignedIn() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state.Access != ""
 }
 
-// Register makes a user and logs in. handle is unique: 3 to 32 of a-z, 0-9, _ and . ; password has 8 to 128 characters,
-// displayName 1 to 64. Reason of the error says which is wrong, or taken.
+// Register creates a user and logs in. handle is unique: 3 to 32 of a-z, 0-9, _ and . ; password has 8 to 128 characters,
+// displayName 1 to 64. Reason of the error says which one is invalid or taken.
 func (c *Client) Register(ctx context.Context, handle, password, displayName string) error {
 	r, err := c.base.Register(ctx, connect.NewRequest(&accountv1.RegisterRequest{Handle: handle, Password: password, DisplayName: displayName, Client: c.client()}))
 	if err != nil {
@@ -202,9 +213,9 @@ func (c *Client) Register(ctx context.Context, handle, password, displayName str
 	return c.Adopt(r.Msg)
 }
 
-// Login opens a session, on the device that the store knows: a device that logs in again as the same user goes on at its place in
-// the stream, with the messages that it had not sent. Another user's state is dropped. The error does not tell whether the handle
-// or the password was wrong; too many tries are answered with too_many_logins.
+// Login opens a session on the device in the store. A device that logs in again as the same user continues at its position in the stream,
+// with its unsent messages. Another user's state is dropped. The error does not say whether the handle or the password was wrong. After too
+// many attempts its reason is too_many_logins.
 func (c *Client) Login(ctx context.Context, handle, password string) error {
 	r, err := c.base.Login(ctx, connect.NewRequest(&accountv1.LoginRequest{Handle: handle, Password: password, Client: c.client()}))
 	if err != nil {
@@ -213,8 +224,17 @@ func (c *Client) Login(ctx context.Context, handle, password string) error {
 	return c.Adopt(r.Msg)
 }
 
-// RequestCode has a code for LoginWithCode sent to a user, where the deployment can. The answer is the same for a handle that
-// nobody has. At most one code a minute is sent.
+// LoginMethods returns the ways to log in that the deployment has besides the password.
+func (c *Client) LoginMethods(ctx context.Context) (*accountv1.LoginMethods, error) {
+	r, err := c.base.GetLoginMethods(ctx, connect.NewRequest(&accountv1.GetLoginMethodsRequest{}))
+	if err != nil {
+		return nil, err
+	}
+	return r.Msg, nil
+}
+
+// RequestCode sends a code for LoginWithCode to a user, if the deployment supports it. The answer is the same for an unknown handle. At
+// most one code a minute is sent.
 func (c *Client) RequestCode(ctx context.Context, handle string) error {
 	_, err := c.base.RequestCode(ctx, connect.NewRequest(&accountv1.RequestCodeRequest{Handle: handle}))
 	return err
@@ -232,11 +252,10 @@ func (c *Client) LoginWithCode(ctx context.Context, handle, code string) error {
 func (c *Client) client() *accountv1.Client {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return &accountv1.Client{Name: c.config.Name, Type: c.config.Type, Device: c.state.Device}
+	return &accountv1.Client{Name: c.config.Name, Type: c.config.Type, Device: c.state.Device, DeviceKey: c.state.DeviceKey}
 }
 
-// Adopt takes over a session that came from elsewhere, as from AdminService.CreateSession, in place of Login. The error is the
-// store's.
+// Adopt uses a session that was created elsewhere, for example by AdminService.CreateSession, instead of Login. The error is the store's.
 func (c *Client) Adopt(s *accountv1.Session) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -245,12 +264,12 @@ func (c *Client) Adopt(s *accountv1.Session) error {
 		c.state = State{User: s.User, Device: s.Device}
 		clear(c.marks)
 	}
-	c.state.Access, c.state.AccessEndsMs, c.state.Refresh = s.AccessToken, s.ExpiresMs, s.RefreshToken
+	c.state.Access, c.state.AccessEndsMs, c.state.Refresh, c.state.DeviceKey = s.AccessToken, s.ExpiresMs, s.RefreshToken, s.DeviceKey
 	return c.save()
 }
 
-// Logout ends the session, and forgets it here; Run returns ErrSignedOut, and so does who waits in Send. Without the server it is an
-// error, and the session stays. What had not been sent is kept for the same user's next login.
+// Logout ends the session and forgets it; Run and waiting calls of Send return ErrSignedOut. If the server cannot be reached, Logout fails
+// and the session stays. Unsent messages are kept for the same user's next login.
 func (c *Client) Logout(ctx context.Context) error {
 	if _, err := c.account.Logout(ctx, connect.NewRequest(&accountv1.LogoutRequest{})); err != nil && connect.CodeOf(err) != connect.CodeUnauthenticated {
 		return err
@@ -266,7 +285,7 @@ func (c *Client) forget() error {
 	return c.save()
 }
 
-// settle tells all who wait for a receipt. The caller holds mu.
+// settle notifies all callers that wait for a receipt. The caller holds mu.
 func (c *Client) settle(err error) {
 	for n, w := range c.waiters {
 		delete(c.waiters, n)
@@ -297,7 +316,7 @@ func (c *Client) authorize(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// token gives an access token that is not the stale one.
+// token returns an access token other than the stale one.
 func (c *Client) token(ctx context.Context, stale string) (string, error) {
 	c.refreshing.Lock()
 	defer c.refreshing.Unlock()

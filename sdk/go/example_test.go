@@ -8,18 +8,18 @@ import (
 	"os"
 	"path/filepath"
 
-	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
-	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
 	rialto "github.com/rialto-im/rialto/sdk/go"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 )
 
-// exampleServer stands for a deployment: it stores what it is sent, and gives it back as events.
+// exampleServer simulates a deployment: it stores messages and returns them as events.
 func exampleServer() (url string, stop func()) {
 	s := &server{script: func(_ int, c *conn) {
 		for sends := c.sends(); sends != nil; sends = c.sends() {
 			for _, m := range sends {
 				r := &gatewayv1.Receipt{Conversation: m.Conversation, ClientSeq: m.ClientSeq, Seq: m.ClientSeq}
-				if m.Content.GetText() == "" {
+				if _, isText := m.Content.Kind.(*chatv1.Content_Text); isText && m.Content.GetText() == "" {
 					r.Error = &gatewayv1.Error{Code: "invalid_argument", Reason: "empty_text", Message: "a text has at least one character"}
 					c.write(&gatewayv1.ServerFrame{Receipts: []*gatewayv1.Receipt{r}})
 					continue
@@ -34,7 +34,7 @@ func exampleServer() (url string, stop func()) {
 	return s.url, stop
 }
 
-// running is what a program does beside its own work: it keeps the connection.
+// running runs a client in the background, as a program does.
 func running(c *rialto.Client) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
@@ -50,11 +50,23 @@ func running(c *rialto.Client) (stop func()) {
 // A bot that answers every text, also those that came while it was away. It runs until it is signed out.
 func Example() {
 	ctx := context.Background()
-	incoming := make(chan rialto.Event, 100)
+	var c *rialto.Client
+	answer := func(m *chatv1.Message) {
+		if m.Sender == c.User() || m.Content.GetText() == "" {
+			return
+		}
+		if _, err := c.SendText(ctx, m.Conversation, "you said: "+m.Content.GetText()); err != nil {
+			log.Print("not sent: ", err)
+		}
+	}
 	c, err := rialto.New(rialto.Config{
-		URL:     "http://127.0.0.1:7070",
-		Store:   rialto.NewFileStore("echo-bot.json"),
-		Handler: func(e rialto.Event) { incoming <- e },
+		URL:   "http://127.0.0.1:7070",
+		Store: rialto.NewFileStore("echo-bot.json"),
+		Handler: func(e rialto.Event) {
+			if e.Message != nil {
+				go answer(e.Message) // the handler must not wait for SendText
+			}
+		},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -64,23 +76,12 @@ func Example() {
 			log.Fatal(err)
 		}
 	}
-	go func() {
-		for e := range incoming {
-			m := e.Message
-			if m == nil || m.Sender == c.User() || m.Content.GetText() == "" {
-				continue
-			}
-			if _, err := c.SendText(ctx, m.Conversation, "you said: "+m.Content.GetText()); err != nil {
-				fmt.Println("not sent:", err)
-			}
-		}
-	}()
 	if err := c.Run(ctx); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// A message is stored when SendText returns, and comes back as an event: that is what a program shows.
+// A message is stored when SendText returns, and is delivered as an event, which a program shows.
 func ExampleClient_SendText() {
 	url, stopServer := exampleServer()
 	defer stopServer()
@@ -107,6 +108,53 @@ func ExampleClient_SendText() {
 	// Output:
 	// stored at 1
 	// hello
+}
+
+// A program that keeps messages applies updates to its copies. It does not show them as messages.
+func ExampleClient_ApplyUpdate() {
+	url, stopServer := exampleServer()
+	defer stopServer()
+	var c *rialto.Client
+	messages := map[uint64]*chatv1.Message{} // of one conversation, by seq
+	shown := make(chan string)
+	c, err := rialto.New(rialto.Config{URL: url, Handler: func(e rialto.Event) {
+		if e.Message == nil {
+			return
+		}
+		seq := rialto.UpdateTarget(e.Message)
+		if seq == 0 {
+			seq = e.Message.Seq
+			messages[seq] = e.Message
+		} else if messages[seq] != nil {
+			messages[seq] = c.ApplyUpdate(messages[seq], e.Message)
+		}
+		shown <- fmt.Sprintf("message %d: %q", seq, messages[seq].GetContent().GetText())
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	if err := c.Login(ctx, "alice", "a good password"); err != nil {
+		log.Fatal(err)
+	}
+	defer running(c)()
+	receipt, err := c.SendText(ctx, 7, "helo")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(<-shown)
+	if _, err := c.Edit(ctx, 7, receipt.Seq, "hello"); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(<-shown)
+	if _, err := c.Recall(ctx, 7, receipt.Seq); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(<-shown)
+	// Output:
+	// message 1: "helo"
+	// message 1: "hello"
+	// message 1: ""
 }
 
 // Without a connection, messages are kept in order, and go out when there is one.
@@ -154,7 +202,7 @@ func ExampleReason() {
 	// Output: empty_text
 }
 
-// With a FileStore a program that starts again goes on as the same device, at its place in the user's stream.
+// With a FileStore a restarted program continues as the same device, at its position in the user's stream.
 func ExampleNewFileStore() {
 	dir, err := os.MkdirTemp("", "rialto-example-")
 	if err != nil {

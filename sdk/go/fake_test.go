@@ -1,8 +1,10 @@
 package rialto_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -11,16 +13,16 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/coder/websocket"
-	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
-	"github.com/rialto-im/rialto/gen/rialto/account/v1/accountv1connect"
-	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
-	"github.com/rialto-im/rialto/gen/rialto/chat/v1/chatv1connect"
-	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
 	rialto "github.com/rialto-im/rialto/sdk/go"
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	"google.golang.org/protobuf/proto"
 )
 
-// server is a network and a server that do what a test says.
+// server simulates a network and a server as a test directs.
 type server struct {
 	accountv1connect.UnimplementedAccountServiceHandler
 	chatv1connect.UnimplementedChatServiceHandler
@@ -28,15 +30,21 @@ type server struct {
 	url string
 
 	// script serves the n-th connection, from 1; when it returns, the connection breaks.
-	script func(n int, c *conn)
-	// silent tells of the n-th try, from 1, whether it gets no answer, or no word after it.
+	script      func(n int, c *conn)
+	heartbeatMs uint32 // 0: 5000
+	// silent reports for the n-th attempt, from 1, whether it gets no answer, or nothing after the answer.
 	silent func(n int) (before, after bool)
+	// drops reports for the n-th attempt, from 1, whether the connection ends without an answer.
+	drops func(n int) bool
 	// openWithin of its clients.
 	openWithin time.Duration
+	// compresses accepts compression.
+	compresses bool
 	// refuse answers each handshake with this status.
 	refuse int
 
 	mu        sync.Mutex // guards all below
+	offered   string     // the extensions that the last handshake offered
 	tries     int
 	dials     int
 	tail      *chatv1.Position
@@ -47,6 +55,8 @@ type server struct {
 	access    string
 	expires   time.Time
 	calls     []*chatv1.SendRequest
+	groups    []*chatv1.CreateGroupRequest
+	logins    []string // the device, and its key
 	scripts   sync.WaitGroup
 }
 
@@ -57,22 +67,29 @@ type conn struct {
 	ws  *websocket.Conn
 }
 
-// read gives the next frame that is not only a ping, nil when the connection has ended.
+// next returns the next frame, and answers pings; nil when the connection has ended.
+func (c *conn) next() *gatewayv1.ClientFrame {
+	_, b, err := c.ws.Read(c.ctx)
+	if err != nil {
+		return nil
+	}
+	var f gatewayv1.ClientFrame
+	if err := proto.Unmarshal(b, &f); err != nil {
+		c.Error(err)
+		return nil
+	}
+	if f.Ping != nil {
+		c.write(&gatewayv1.ServerFrame{Request: f.Request, Pong: &gatewayv1.Pong{TimeMs: 1}})
+	}
+	return &f
+}
+
+// read returns the next frame that is not only a ping; nil when the connection has ended.
 func (c *conn) read() *gatewayv1.ClientFrame {
 	for {
-		_, b, err := c.ws.Read(c.ctx)
-		if err != nil {
-			return nil
+		if f := c.next(); f == nil || f.Ping == nil {
+			return f
 		}
-		var f gatewayv1.ClientFrame
-		if err := proto.Unmarshal(b, &f); err != nil {
-			c.Error(err)
-			return nil
-		}
-		if f.Ping == nil {
-			return &f
-		}
-		c.write(&gatewayv1.ServerFrame{Request: f.Request, Pong: &gatewayv1.Pong{TimeMs: 1}})
 	}
 }
 
@@ -92,7 +109,7 @@ func (c *conn) write(f *gatewayv1.ServerFrame) {
 		c.Error(err)
 		return
 	}
-	_ = c.ws.Write(c.ctx, websocket.MessageBinary, b) // the client may have gone; its side is what is tested
+	_ = c.ws.Write(c.ctx, websocket.MessageBinary, b) // the client may have closed; only its side is tested
 }
 
 func (c *conn) store(sends []*gatewayv1.Send) {
@@ -103,7 +120,7 @@ func (c *conn) store(sends []*gatewayv1.Send) {
 	c.write(f)
 }
 
-// until reads, and drops, what comes until the client goes.
+// until reads and drops frames until the client disconnects.
 func (c *conn) untilGone() {
 	for c.read() != nil {
 	}
@@ -115,7 +132,7 @@ func start(t *testing.T, s *server) *server {
 	return s
 }
 
-// open listens, and gives what closes it.
+// open listens, and returns a function that stops it.
 func (s *server) open() (stop func()) {
 	s.access, s.expires = "access0", time.Now().Add(time.Hour)
 	mux := http.NewServeMux()
@@ -151,6 +168,9 @@ func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 	s.tries++
 	try := s.tries
 	s.mu.Unlock()
+	if s.drops != nil && s.drops(try) {
+		panic(http.ErrAbortHandler)
+	}
 	before, after := false, false
 	if s.silent != nil {
 		before, after = s.silent(try)
@@ -159,7 +179,14 @@ func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		return
 	}
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{"rialto.v1.proto"}})
+	options := &websocket.AcceptOptions{Subprotocols: []string{"rialto.v1.proto"}}
+	if s.compresses {
+		options.CompressionMode = websocket.CompressionNoContextTakeover
+	}
+	s.mu.Lock()
+	s.offered = r.Header.Get("Sec-WebSocket-Extensions")
+	s.mu.Unlock()
+	ws, err := websocket.Accept(w, r, options)
 	if err != nil {
 		s.t.Error(err)
 		return
@@ -175,17 +202,18 @@ func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 	n, tail := s.dials, s.tail
 	s.mu.Unlock()
 	c := &conn{s.t, r.Context(), ws}
-	c.write(&gatewayv1.ServerFrame{Hello: &gatewayv1.Hello{User: 1, Device: 2, Tail: tail, HeartbeatMs: 5000}})
+	c.write(&gatewayv1.ServerFrame{Hello: &gatewayv1.Hello{User: 1, Device: 2, Tail: tail, HeartbeatMs: cmp.Or(s.heartbeatMs, 5000)}})
 	s.script(n, c)
 }
 
 func (s *server) session() *accountv1.Session {
-	return &accountv1.Session{User: 1, Device: 2, AccessToken: s.access, ExpiresMs: s.expires.UnixMilli(), RefreshToken: "refresh"}
+	return &accountv1.Session{User: 1, Device: 2, AccessToken: s.access, ExpiresMs: s.expires.UnixMilli(), RefreshToken: "refresh", DeviceKey: "rd_key"}
 }
 
-func (s *server) Login(context.Context, *connect.Request[accountv1.LoginRequest]) (*connect.Response[accountv1.Session], error) {
+func (s *server) Login(_ context.Context, r *connect.Request[accountv1.LoginRequest]) (*connect.Response[accountv1.Session], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.logins = append(s.logins, fmt.Sprint(r.Msg.Client.Device, " ", r.Msg.Client.DeviceKey))
 	return connect.NewResponse(s.session()), nil
 }
 
@@ -267,7 +295,7 @@ func (s *server) client(store rialto.Store) (*rialto.Client, <-chan rialto.Event
 	return c, events
 }
 
-// run keeps a client going until the test ends, and gives what Run gave.
+// run runs a client until the test ends, and returns a channel with Run's result.
 func run(t *testing.T, c *rialto.Client) <-chan error {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended, left := make(chan error, 1), make(chan struct{})

@@ -9,12 +9,12 @@ import (
 	"strings"
 
 	"connectrpc.com/connect"
-	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
-// Upload puts a file of size bytes (1 byte to 100 MiB, unless the server says otherwise) on the server, and gives what the server
-// found in it, which messages name. mimeType may be empty. It takes as long as body and the network do: bound it with ctx. A retry
-// needs the body from its beginning. A refusal is a *SendError, or an error of Connect.
+// Upload uploads a file of size bytes (1 byte to 100 MiB, unless the server has another limit), and returns the server's description of it,
+// to which messages refer. mimeType may be empty. The duration depends on body and the network: bound it with ctx. A retry needs the body
+// from its beginning. A refusal is a *SendError, or an error of Connect.
 func (c *Client) Upload(ctx context.Context, name, mimeType string, size int64, body io.Reader) (*chatv1.Upload, error) {
 	made, err := c.media.CreateUpload(ctx, connect.NewRequest(&chatv1.CreateUploadRequest{Name: name, MimeType: mimeType, Size: uint64(max(size, 0))}))
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *Client) Upload(ctx context.Context, name, mimeType string, size int64, 
 	return done.Msg, nil
 }
 
-// Download gives the bytes of a file that the message at a seq of a conversation names. The caller closes them.
+// Download returns the bytes of a file to which the message at a seq of a conversation refers. The caller must close them.
 func (c *Client) Download(ctx context.Context, upload, conversation, seq uint64) (io.ReadCloser, error) {
 	made, err := c.media.GetDownload(ctx, connect.NewRequest(&chatv1.GetDownloadRequest{Upload: upload, Conversation: conversation, Seq: seq}))
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"testing"
 
-	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
-	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
 	rialto "github.com/rialto-im/rialto/sdk/go"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 )
 
 // flaky is a server that stores each message once, by its number, and whose network loses, repeats and breaks.
@@ -22,10 +22,10 @@ type flaky struct {
 	broken int               // connections that were broken; each fault makes the next one rarer, so that it ends
 }
 
-// fault tells whether something goes wrong now. The caller holds mu.
+// fault reports whether to inject a fault now. The caller holds mu.
 func (f *flaky) fault() bool { return f.random.IntN(4+f.broken/10) == 0 }
 
-// take stores what is new, and answers some of it, some of it twice. It tells whether the connection holds.
+// take stores new messages, and answers some of them, some twice. It reports whether the connection stays open.
 func (f *flaky) take(c *conn, sends []*gatewayv1.Send) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,7 +58,7 @@ func (f *flaky) take(c *conn, sends []*gatewayv1.Send) bool {
 	return true
 }
 
-// push gives events of the stream: the newest, with holes, and some from before.
+// push sends events of the stream: the newest, with gaps, and some earlier ones.
 func (f *flaky) push(c *conn) {
 	frame := &gatewayv1.ServerFrame{}
 	for seq := max(len(f.texts)-6, 1); seq <= len(f.texts); seq++ {
@@ -88,8 +88,8 @@ func (f *flaky) page(after *chatv1.Position) *chatv1.SyncResponse {
 	return r
 }
 
-// TestAFlakyServer: whatever the network does, over two processes, each message is stored once and in order, and each event is
-// handed over once and in order.
+// TestAFlakyServer: despite network faults and a restart of the process, each message is stored once and in order, and each event is handed
+// over once and in order.
 func TestAFlakyServer(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	idv1 "github.com/rialto-im/rialto/gen/rialto/id/v1"
-	"github.com/rialto-im/rialto/gen/rialto/id/v1/idv1connect"
+	idv1 "github.com/rialto-im/rialto/sdk/go/gen/id/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/id/v1/idv1connect"
 )
 
 // IDsConfig says where ids come from.
@@ -19,14 +19,14 @@ type IDsConfig struct {
 	URL string
 	// Key is an API key; rialto admin key create makes one. It belongs on servers.
 	Key string
-	// Buffer is how many numbers Next asks for at once, 1 to 10,000. What is in the buffer when the process ends is never given.
-	// Default 1: each Next is a call.
+	// Buffer is how many numbers Next requests at once, 1 to 10,000. Numbers in the buffer when the process ends are never issued. Default
+	// 1: each Next is a call.
 	Buffer int
 	// HTTP makes the calls; by default with a timeout of 30 s.
 	HTTP *http.Client
 }
 
-// IDs gives ids of a deployment's id service. It needs no Run, and its methods may be called from many goroutines.
+// IDs returns ids of a deployment's id service. It needs no Run. All methods are safe for concurrent use.
 type IDs struct {
 	buffer  int
 	service idv1connect.IDServiceClient
@@ -35,9 +35,9 @@ type IDs struct {
 	tags map[string]*buffered
 }
 
-// buffered are the numbers of a tag that were asked for and not given yet.
+// buffered has the numbers of a tag that were fetched and not returned yet.
 type buffered struct {
-	turn chan struct{} // holds a token while nobody is at numbers
+	turn chan struct{} // holds a token while nobody uses numbers
 	left []uint64
 }
 
@@ -67,8 +67,8 @@ func NewIDs(c IDsConfig) (*IDs, error) {
 // Service makes all calls of IDService.
 func (i *IDs) Service() idv1connect.IDServiceClient { return i.service }
 
-// Next gives the next number of a tag: a scheme's name, as snowflake or segment, or the name of a tag that was put. Numbers of one
-// IDs rise; those of others come in between.
+// Next returns the next number of a tag: a scheme's name, such as snowflake or segment, or the name of a created tag. Numbers of one IDs
+// increase; other clients get numbers in between.
 func (i *IDs) Next(ctx context.Context, tag string) (uint64, error) {
 	i.mu.Lock()
 	b := i.tags[tag]
@@ -95,11 +95,11 @@ func (i *IDs) Next(ctx context.Context, tag string) (uint64, error) {
 	return v, nil
 }
 
-// Numbers gives n numbers of a tag, 1 to 10,000, rising, in one call.
+// Numbers returns n increasing numbers of a tag, 1 to 10,000, in one call.
 func (i *IDs) Numbers(ctx context.Context, tag string, n int) ([]uint64, error) {
 	r, err := i.ask(ctx, &idv1.NextRequest{Tag: tag, Count: int64(n)})
 	if err == nil && len(r.Numbers) != n {
-		err = errors.New("rialto: the ids of " + tag + " are texts; ask for Texts")
+		err = errors.New("rialto: the ids of " + tag + " are texts; use Texts")
 	}
 	if err != nil {
 		return nil, err
@@ -107,11 +107,11 @@ func (i *IDs) Numbers(ctx context.Context, tag string, n int) ([]uint64, error) 
 	return r.Numbers, nil
 }
 
-// Texts gives n ids, 1 to 10,000, of a tag whose ids are texts, as uuidv7 or one with a rule.
+// Texts returns n ids, 1 to 10,000, of a tag whose ids are texts, such as uuidv7 or a tag with a rule.
 func (i *IDs) Texts(ctx context.Context, tag string, n int) ([]string, error) {
 	r, err := i.ask(ctx, &idv1.NextRequest{Tag: tag, Count: int64(n)})
 	if err == nil && len(r.Texts) != n {
-		err = errors.New("rialto: the ids of " + tag + " are numbers; ask for Numbers")
+		err = errors.New("rialto: the ids of " + tag + " are numbers; use Numbers")
 	}
 	if err != nil {
 		return nil, err
@@ -119,12 +119,12 @@ func (i *IDs) Texts(ctx context.Context, tag string, n int) ([]string, error) {
 	return r.Texts, nil
 }
 
-// Sequence gives the next n numbers, 1 to 10,000, of a key's own counter, and of them the first: the others follow it without a
-// hole. Tag is sequence, or a tag of that scheme.
+// Sequence reserves the next n numbers, 1 to 10,000, of a key's counter, and returns the first: the others follow it without a gap. Tag is
+// sequence, or a tag of that scheme.
 func (i *IDs) Sequence(ctx context.Context, tag string, key uint64, n int) (first uint64, err error) {
 	r, err := i.ask(ctx, &idv1.NextRequest{Tag: tag, Count: int64(n), Key: key})
 	if err == nil && len(r.Numbers) != n {
-		err = errors.New("rialto: the ids of " + tag + " are texts; ask for Texts")
+		err = errors.New("rialto: the ids of " + tag + " are texts; use Texts")
 	}
 	if err != nil {
 		return 0, err
@@ -140,7 +140,7 @@ func (i *IDs) ask(ctx context.Context, r *idv1.NextRequest) (*idv1.NextResponse,
 	return out.Msg, nil
 }
 
-// Explain gives an id's parts, in each way in which it can be read, the likeliest first. Scheme is empty where it is not known.
+// Explain returns the parts of an id for each possible scheme, the likeliest first. Scheme may be empty if it is unknown.
 func (i *IDs) Explain(ctx context.Context, text, scheme string) ([]*idv1.Reading, error) {
 	out, err := i.service.Explain(ctx, connect.NewRequest(&idv1.ExplainRequest{Id: text, Scheme: scheme}))
 	if err != nil {

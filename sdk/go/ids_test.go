@@ -11,17 +11,17 @@ import (
 	"testing"
 
 	"connectrpc.com/connect"
-	idv1 "github.com/rialto-im/rialto/gen/rialto/id/v1"
-	"github.com/rialto-im/rialto/gen/rialto/id/v1/idv1connect"
 	rialto "github.com/rialto-im/rialto/sdk/go"
+	idv1 "github.com/rialto-im/rialto/sdk/go/gen/id/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/id/v1/idv1connect"
 )
 
-// counting gives 1, 2, 3 … to who has the key.
+// counting returns 1, 2, 3 … to callers with the key.
 type counting struct {
 	idv1connect.UnimplementedIDServiceHandler
 	mu    sync.Mutex // guards all below
 	last  uint64
-	calls []int64 // the counts that were asked for
+	calls []int64 // the requested counts
 	fail  error
 }
 
@@ -62,7 +62,7 @@ func idsOf(t *testing.T, buffer int, key string) (*rialto.IDs, *counting) {
 	return ids, c
 }
 
-// TestIDsAreBuffered: many ask for one each, each gets another, and the server is asked once in a buffer.
+// TestIDsAreBuffered: many callers request one number each and get different ones, with one request for each buffer.
 func TestIDsAreBuffered(t *testing.T) {
 	ids, c := idsOf(t, 50, "rk_good")
 	var wait sync.WaitGroup
@@ -93,7 +93,7 @@ func TestIDsAreBuffered(t *testing.T) {
 	}
 }
 
-// TestIDsFail and come again: an error is told once, and leaves nothing behind.
+// TestIDsFail: an error is returned once, and later calls succeed.
 func TestIDsFail(t *testing.T) {
 	ids, c := idsOf(t, 2, "rk_good")
 	c.fail = connect.NewError(connect.CodeUnavailable, errors.New("away"))
@@ -136,7 +136,7 @@ func TestIDsOfKinds(t *testing.T) {
 	}
 	for _, c := range []rialto.IDsConfig{{URL: "127.0.0.1", Key: "k"}, {URL: "http://127.0.0.1"}, {URL: "http://127.0.0.1", Key: "k", Buffer: 10_001}, {URL: "http://127.0.0.1", Key: "k", Buffer: -1}} {
 		if _, err := rialto.NewIDs(c); err == nil {
-			t.Errorf("%+v is taken", c)
+			t.Errorf("%+v was accepted", c)
 		}
 	}
 }

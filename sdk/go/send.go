@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
-	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -17,7 +18,7 @@ import (
 const (
 	// MostQueued is how many messages may wait to be sent at once.
 	MostQueued = 10_000
-	// MostContent is the size of one message's content as protobuf, in bytes; the server takes no frame over 1 MiB.
+	// MostContent is the maximum size of a message's content as protobuf, in bytes; the server accepts frames of up to 1 MiB.
 	MostContent = 1<<20 - 1<<10
 )
 
@@ -33,8 +34,8 @@ type SendError struct {
 
 func (e *SendError) Error() string { return fmt.Sprintf("rialto: %s: %s", e.Reason, e.Message) }
 
-// Reason gives the stable word of an error that a call of the API or a send returned, as not_found or blocked; it is empty for
-// errors that the server did not give, as those of the network.
+// Reason returns the stable reason of an error of an API call or a send, such as not_found or blocked. It is empty for errors that are not
+// the server's, such as network errors.
 func Reason(err error) string {
 	var refused *SendError
 	if errors.As(err, &refused) {
@@ -46,7 +47,7 @@ func Reason(err error) string {
 	return ""
 }
 
-// detail of an error of a call, nil where the server gave none.
+// detail returns the detail of a call's error, nil if there is none.
 func detail(err error) *gatewayv1.Error {
 	var c *connect.Error
 	if !errors.As(err, &c) {
@@ -67,19 +68,18 @@ func (c *Client) SendText(ctx context.Context, conversation uint64, text string)
 	return c.Send(ctx, conversation, &chatv1.Content{Kind: &chatv1.Content_Text{Text: text}})
 }
 
-// Send keeps a message and sends it until the server says that it is stored, over any number of connections; Run must be
-// running. The receipt has the message's id, its seq in the conversation and the server's time. The server stores it once,
-// however often it was sent.
+// Send stores a message in the client's store and sends it until the server confirms that it is stored, over any number of connections; Run
+// must be running. The receipt has the message's id, its seq in the conversation and the server's time. The server stores it once, however
+// often it was sent.
 //
-// When ctx ends first, the error is ctx's and the message is still sent later. A refusal is a *SendError; errors of the store,
-// ErrSignedOut and ErrQueueFull mean that nothing was kept. It must not be called from Config.Handler, which holds up the receipt.
+// If ctx ends first, the error is ctx's, and the message is still sent later. A refusal is a *SendError; after errors of the store,
+// ErrSignedOut and ErrQueueFull nothing was kept. It must not be called from Config.Handler, which holds up the receipt.
 func (c *Client) Send(ctx context.Context, conversation uint64, content *chatv1.Content) (*gatewayv1.Receipt, error) {
 	return c.Queue(conversation, content)(ctx)
 }
 
-// Queue keeps a message to be sent, after those that were queued before it, and gives a function that waits for its receipt as
-// Send does; it may be called once, or never. When Queue returns, the message is in the store. It may be called from
-// Config.Handler, and before Run.
+// Queue stores a message to be sent after those queued earlier, and returns a function that waits for its receipt as Send does; it may be
+// called at most once. When Queue returns, the message is in the store. It may be called from Config.Handler, and before Run.
 func (c *Client) Queue(conversation uint64, content *chatv1.Content) (wait func(context.Context) (*gatewayv1.Receipt, error)) {
 	done, err := c.enqueue(conversation, content)
 	return func(ctx context.Context) (*gatewayv1.Receipt, error) {
@@ -156,8 +156,8 @@ func (c *Client) receipt(r *gatewayv1.Receipt) error {
 	return nil
 }
 
-// answered takes a message from the outbox. refused tells that it was refused and nobody waits for it. The caller keeps the
-// state, once for many; what a crash brings back is sent again, and answered as before.
+// answered removes a message from the outbox. refused reports that it was refused and nobody waits for it. The caller saves the state once
+// for many messages; those that a crash brings back are sent again, with the same answer.
 func (c *Client) answered(r *gatewayv1.Receipt) (refused bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -199,8 +199,8 @@ func (c *Client) Mark(conversation, delivered, read uint64) {
 	c.write(&gatewayv1.ClientFrame{Marks: []*gatewayv1.Mark{m}})
 }
 
-// Typing tells the others of a conversation that the user types. It may be lost, and is dropped without a connection. Call it
-// every few seconds while that lasts, not for each key.
+// Typing notifies the other members of a conversation that the user types. The notice may be lost, and is dropped without a connection.
+// Call it every few seconds while the user types, not for each key.
 func (c *Client) Typing(conversation uint64) {
 	c.write(&gatewayv1.ClientFrame{Typing: conversation})
 }
@@ -214,13 +214,29 @@ func (c *Client) Watch(users ...uint64) {
 	c.write(&gatewayv1.ClientFrame{Watch: &gatewayv1.Watch{Users: users}})
 }
 
+// SetAway tells whether this device is idle or in the background. A user is shown as away while all devices are. It holds for later
+// connections of this process too. A device is not away before the first call.
+func (c *Client) SetAway(away bool) {
+	activity := presencev1.Activity_ACTIVITY_ACTIVE
+	if away {
+		activity = presencev1.Activity_ACTIVITY_AWAY
+	}
+	c.mu.Lock()
+	same := c.device == activity
+	c.device = activity
+	c.mu.Unlock()
+	if !same {
+		c.write(&gatewayv1.ClientFrame{Activity: activity})
+	}
+}
+
 // write puts a frame on the open connection; without one it is dropped.
 func (c *Client) write(f *gatewayv1.ClientFrame) {
 	c.mu.Lock()
 	s := c.socket
 	c.mu.Unlock()
 	if s != nil {
-		s.put(f)
+		s.enqueue(f)
 	}
 }
 
@@ -249,9 +265,53 @@ func (c *Client) sendByCall(ctx context.Context) error {
 		if err := c.receipt(r); err != nil {
 			return err
 		}
-		if err := c.keep(); err != nil {
+		if err := c.saveState(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// sendOutbox sends the outbox on a connection: first all of it, then new messages.
+func (c *Client) sendOutbox(s *socket) {
+	sent := uint64(0)
+	var late <-chan time.Time // when to resend refused messages
+	for s.ctx.Err() == nil {
+		size := 0
+		c.mu.Lock()
+		wake := c.wake
+		f := &gatewayv1.ClientFrame{}
+		var bad error
+		for _, u := range c.state.Outbox {
+			if u.ClientSeq <= sent {
+				continue
+			}
+			if size += len(u.Content); len(f.Sends) > 0 && size > maxSendBytesInFrame || len(f.Sends) >= maxSendsInFrame {
+				break
+			}
+			var content chatv1.Content
+			if bad = proto.Unmarshal(u.Content, &content); bad != nil {
+				break
+			}
+			f.Sends = append(f.Sends, &gatewayv1.Send{Conversation: u.Conversation, ClientSeq: u.ClientSeq, Content: &content})
+		}
+		c.mu.Unlock()
+		if bad != nil {
+			s.fail(bad)
+			return
+		}
+		if len(f.Sends) > 0 {
+			sent = f.Sends[len(f.Sends)-1].ClientSeq
+			s.write(f)
+			continue
+		}
+		select {
+		case <-wake:
+		case <-s.retry:
+			late = time.After(time.Until(time.Unix(0, s.retryAt.Load())))
+		case <-late: // sends in progress are stored once anyway
+			sent, late = 0, nil
+		case <-s.ctx.Done():
+		}
+	}
 }

@@ -13,8 +13,10 @@ import (
 
 // State is what a client must remember. It has the session's tokens: keep it as safe as a password.
 type State struct {
-	// User and Device of the session, 0 before the first one. They stay after a logout, so that a login goes on with them.
+	// User and Device of the session, 0 before the first one. They stay after a logout, so that the next login continues with them.
 	User, Device uint64
+	// DeviceKey proves at a login that the device had a session, so that other clients' failed logins do not block it. It stays too.
+	DeviceKey string
 	// Access and Refresh are the session's tokens, empty when there is none; AccessEndsMs is milliseconds since 1970.
 	Access       string
 	AccessEndsMs int64
@@ -22,7 +24,7 @@ type State struct {
 	// Epoch and Seq are the position in the user's stream.
 	Epoch uint32
 	Seq   uint64
-	// ClientSeq is the highest number that a message was given.
+	// ClientSeq is the highest number assigned to a message.
 	ClientSeq uint64
 	// Seen is the highest seq that was handed to the Handler, by conversation.
 	Seen map[uint64]uint64
@@ -47,9 +49,9 @@ func (s State) clone() State {
 	return s
 }
 
-// Store keeps a client's state. Load gives the zero State where nothing was saved. Save must be all or nothing, and durable when
-// it returns: a message whose number was forgotten could take another's. It must not keep what State's fields point to. The
-// client calls them from one goroutine at a time, holding a lock: they must not call the client.
+// Store keeps a client's state. Load returns the zero State if nothing was saved. Save must be atomic, and durable when it returns:
+// otherwise a later message could reuse the number of a lost one. It must not keep pointers from State. The client calls them from one
+// goroutine at a time, holding a lock: they must not call the client.
 type Store interface {
 	Load() (State, error)
 	Save(State) error
@@ -64,7 +66,7 @@ type MemoryStore struct {
 // NewMemoryStore makes an empty store.
 func NewMemoryStore() *MemoryStore { return &MemoryStore{} }
 
-// Load gives what was saved last.
+// Load returns the last saved state.
 func (m *MemoryStore) Load() (State, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,8 +85,8 @@ func (m *MemoryStore) Save(s State) error {
 // the disk. A crash at any moment leaves the state as it was before Save or after it.
 type FileStore struct{ path string }
 
-// NewFileStore makes a store in the file at path, which need not exist yet, nor its folder. A second file beside it, whose name
-// ends in .new, is the next state while it is written.
+// NewFileStore returns a store in the file at path. Neither the file nor its folder needs to exist. A second file, whose name ends in .new,
+// has the next state while it is written.
 func NewFileStore(path string) *FileStore { return &FileStore{path} }
 
 // Load reads the file. A file that is no state is an error: it is not overwritten.
@@ -103,8 +105,7 @@ func (f *FileStore) Load() (State, error) {
 	return s, nil
 }
 
-// Save writes beside, syncs, renames, and syncs the folder. After an error the file is whole, and as it was
-// before or as it should be.
+// Save writes a temporary file, syncs it, renames it, and syncs the folder. After an error the file has either the old or the new state.
 func (f *FileStore) Save(s State) (err error) {
 	b, err := json.Marshal(s)
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 	"strings"
 	"testing"
 
-	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
 	rialto "github.com/rialto-im/rialto/sdk/go"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
-// TestMain is a process that saves without end, where a test started it to kill it.
+// TestMain saves without end if a test started this process to kill it.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("SAVE_WITHOUT_END"); path != "" {
 		f := rialto.NewFileStore(path)
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// big state, all of whose parts tell its number.
+// big returns a large state whose parts all contain its number.
 func big(n uint64) rialto.State {
 	s := rialto.State{User: 1, Seq: n, ClientSeq: n}
 	for i := range 200 {
@@ -65,7 +65,7 @@ func TestAKillInTheMiddleOfASave(t *testing.T) {
 		if err := c.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		for ok := true; ok; ok = lines.Scan() { // what it had said before
+		for ok := true; ok; ok = lines.Scan() { // what the process had reported before
 			if saved, err = strconv.ParseUint(lines.Text(), 10, 64); err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +85,7 @@ func TestAKillInTheMiddleOfASave(t *testing.T) {
 	}
 }
 
-// TestHalfAState beside the file is not read, and is overwritten.
+// TestHalfAState: an incomplete state file is not read, and is overwritten.
 func TestHalfAState(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")
 	f := rialto.NewFileStore(path)
@@ -135,8 +135,8 @@ func (b *broken) Save(s rialto.State) error {
 	return b.MemoryStore.Save(s)
 }
 
-// TestWhatIsNotKeptIsNotSent: a message that could be forgotten has no number, and the next one takes it.
-func TestWhatIsNotKeptIsNotSent(t *testing.T) {
+// TestUnstoredMessagesAreNotSent: a message that could not be stored gets no number; the next message gets it.
+func TestUnstoredMessagesAreNotSent(t *testing.T) {
 	var got []string
 	s := start(t, &server{script: func(_ int, c *conn) {
 		for sends := c.sends(); sends != nil; sends = c.sends() {
@@ -151,7 +151,7 @@ func TestWhatIsNotKeptIsNotSent(t *testing.T) {
 	run(t, c)
 	store.full = true
 	if _, err := c.SendText(t.Context(), 7, "lost"); err == nil || err.Error() != "no space" {
-		t.Errorf("a full disk gives %v", err)
+		t.Errorf("on a full disk: got %v", err)
 	}
 	store.full = false
 	if _, err := c.SendText(t.Context(), 7, "kept"); err != nil {
@@ -171,13 +171,13 @@ func TestTheOutboxHasABound(t *testing.T) {
 		c.Queue(7, text)
 	}
 	now, cancel := context.WithCancel(t.Context())
-	cancel() // what is kept all the same is not waited for
+	cancel() // nobody waits for a message that was stored after all
 	if _, err := c.Queue(7, text)(now); !errors.Is(err, rialto.ErrQueueFull) {
-		t.Errorf("one more gives %v", err)
+		t.Errorf("one more: got %v", err)
 	}
 	large := &chatv1.Content{Kind: &chatv1.Content_Custom{Custom: &chatv1.Custom{Type: "t", Data: make([]byte, rialto.MostContent)}}}
 	if _, err := c.Queue(7, large)(now); rialto.Reason(err) != "content_too_large" {
-		t.Errorf("a large one gives %v", err)
+		t.Errorf("a large one: got %v", err)
 	}
 }
 

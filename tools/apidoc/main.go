@@ -40,7 +40,7 @@ func path(m *protogen.Method) string {
 	return fmt.Sprintf("/%s/%s", m.Parent.Desc.FullName(), m.Desc.Name())
 }
 
-// who may make a call; a test in internal/rpc holds it to what the server asks for.
+// who may make a call; a test in internal/transport/rpc holds it to what the server asks for.
 type who int
 
 const (
@@ -51,7 +51,7 @@ const (
 
 func caller(m *protogen.Method) who {
 	switch m.Desc.FullName() {
-	case "rialto.account.v1.AccountService.Register", "rialto.account.v1.AccountService.Login", "rialto.account.v1.AccountService.RequestCode",
+	case "rialto.account.v1.AccountService.Register", "rialto.account.v1.AccountService.GetLoginMethods", "rialto.account.v1.AccountService.Login", "rialto.account.v1.AccountService.RequestCode",
 		"rialto.account.v1.AccountService.LoginWithCode", "rialto.account.v1.AccountService.Refresh":
 		return anyone
 	}

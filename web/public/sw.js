@@ -33,10 +33,11 @@ async function page(request) {
   }
 }
 
-/** Keeps the page together with all that it names, and lets go of what it no longer names. */
+/** Keeps the page together with all that it names, also what its routes load later, and lets go of what it no longer names. */
 async function keep(cache, fresh) {
   const text = await fresh.clone().text();
-  const named = [...text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map((m) => m[1]);
+  const later = /<meta name="later" content="([^"]*)"/.exec(text)?.[1] ?? "";
+  const named = [...[...text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map((m) => m[1]), ...later.split(" ").filter(Boolean)];
   await Promise.all(named.map(async (path) => (await cache.match(path)) ?? cache.add(path)));
   await cache.put("/", fresh);
   for (const r of await cache.keys()) {

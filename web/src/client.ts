@@ -1,23 +1,21 @@
-import { Client } from "@rialto-im/client";
-import { useSyncExternalStore } from "react";
+import { Client, type PendingUpload } from "@rialto-im/client";
+import { useClient } from "@rialto-im/client/react";
+import { Appearance } from "./appearance.js";
 import { Drafts } from "./drafts.js";
-import { Frames } from "./frames.js";
-import { kept } from "./kept.js";
-import { Uploads, type PendingUpload } from "./uploads.js";
+import { setLocale } from "./i18n.js";
+import { storage } from "./storage.js";
+import { setTheme } from "./theme.js";
+
+export { useClient, useOnline } from "@rialto-im/client/react";
 
 /** The one client of this page. */
 export const client = new Client({ info: { name: browserName(), type: "web" } });
 
-/** The files on their way from this page. */
-export const uploads = new Uploads(client);
 client.on("connection", (s) => {
-  if (s === "signed-out") uploads.clear();
-  if (s !== "online") return;
-  uploads.wake();
-  void drafts.restore();
+  if (s === "online") void drafts.restore();
 });
 
-/** What is typed and not yet with the client. */
+/** Text that was typed and that the client does not have yet. */
 export const drafts = new Drafts(
   {
     get me() {
@@ -26,14 +24,19 @@ export const drafts = new Drafts(
     configure: (c, s) => client.configure(c, s),
     pending: (c) => client.conversation(c)?.pending.draft !== undefined,
   },
-  kept,
+  storage,
 );
 
-/** Many changes between two frames, as of a burst of messages, are one to the views. */
-const frames = new Frames(client.subscribe);
+/** Language and theme, as the account has them. */
+export const appearance = new Appearance(client, storage, ({ locale, theme }) => {
+  if (locale) setLocale(locale);
+  if (theme) setTheme(theme);
+});
+client.subscribe(() => appearance.follow());
 
+/** The files on their way. */
 export function useUploads(): readonly PendingUpload[] {
-  return useSyncExternalStore(uploads.subscribe, uploads.all);
+  return useClient().uploads();
 }
 
 function browserName(): string {
@@ -41,16 +44,4 @@ function browserName(): string {
   const browser = /Edg\//.test(ua) ? "Edge" : /Firefox\//.test(ua) ? "Firefox" : /Chrome\//.test(ua) ? "Chrome" : /Safari\//.test(ua) ? "Safari" : "Browser";
   const system = /Android/.test(ua) ? "Android" : /iPhone|iPad/.test(ua) ? "iOS" : /Windows/.test(ua) ? "Windows" : /Mac OS/.test(ua) ? "macOS" : "Linux";
   return `${browser} · ${system}`;
-}
-
-/** Renders again when what the client shows has changed. */
-export function useClient(): Client {
-  useSyncExternalStore(frames.subscribe, frames.shown);
-  return client;
-}
-
-/** Whether calls get through now. */
-export function useOnline(): boolean {
-  const { connection } = useClient();
-  return connection === "online" || connection === "polling";
 }

@@ -1,6 +1,6 @@
-import type { Kept } from "./kept.js";
+import type { KeyValueStorage } from "./storage.js";
 
-/** What drafts need of the client. */
+/** The client's methods that drafts need. */
 export interface Port {
   readonly me: string;
   configure(conversation: string, settings: { draft: string }): Promise<void>;
@@ -9,52 +9,58 @@ export interface Port {
 }
 
 const prefix = "draft/";
+const namesPrefix = "draft-names/";
 
 /**
- * Drafts holds what was typed last until the server has it. The client keeps drafts by itself, but a moment after the last
- * key, and its storage takes a while: a page that is closed in this moment would lose it.
+ * Drafts stores a typed text until the server has it. The client stores drafts itself, but only a moment after the last
+ * key press. A page that is closed in that moment would lose the text.
  */
 export class Drafts {
   private readonly port: Port;
-  private readonly kept: Kept;
+  private readonly storage: KeyValueStorage;
 
-  constructor(port: Port, kept: Kept) {
+  constructor(port: Port, storage: KeyValueStorage) {
     this.port = port;
-    this.kept = kept;
+    this.storage = storage;
   }
 
-  /** Notes a key at once; called for every change of the field. */
-  hold(conversation: string, text: string): void {
+  /** Stores the text at once. Call it for every change of the field. */
+  store(conversation: string, text: string): void {
     try {
-      this.kept.setItem(this.key(conversation), text);
+      this.storage.setItem(this.key(conversation), text);
     } catch {
       // A full or forbidden storage: the client has it a moment later.
     }
   }
 
-  /** Hands the text to the client. It stays held without a network, and so does what was typed meanwhile. */
-  async keep(conversation: string, text: string): Promise<void> {
+  /** Saves the text through the client. Without a network it stays stored, and so does text that was typed meanwhile. */
+  async save(conversation: string, text: string): Promise<void> {
     await this.port.configure(conversation, { draft: text }).catch(() => {}); // a draft is not worth an error
-    this.release(conversation, text);
+    this.discard(conversation, text);
   }
 
-  /** Lets go of a text that the server has. */
-  release(conversation: string, text: string): void {
+  /** Discards a text that the server has. */
+  discard(conversation: string, text: string): void {
     const key = this.key(conversation);
-    if (!this.port.pending(conversation) && this.kept.getItem(key) === text) this.kept.removeItem(key);
+    if (!this.port.pending(conversation) && this.storage.getItem(key) === text) this.storage.removeItem(key);
   }
 
-  /** Hands over what a closed page left, or what was typed without a network. */
+  /** Saves the texts that a closed page left, and those that were typed without a network. */
   async restore(): Promise<void> {
     const mine = `${prefix}${this.port.me}/`;
-    const left = Array.from({ length: this.kept.length }, (_, i) => this.kept.key(i) ?? "").filter((k) => k.startsWith(mine));
-    await Promise.all(left.map((k) => this.keep(k.slice(mine.length), this.kept.getItem(k) ?? "")));
+    const stored = Array.from({ length: this.storage.length }, (_, i) => this.storage.key(i) ?? "").filter((k) => k.startsWith(mine));
+    await Promise.all(stored.map((k) => this.save(k.slice(mine.length), this.storage.getItem(k) ?? "")));
   }
 
-  /** Forgets everything, as at a log-out. */
+  /** Removes all drafts, at logout. */
   clear(): void {
-    const held = Array.from({ length: this.kept.length }, (_, i) => this.kept.key(i) ?? "").filter((k) => k.startsWith(prefix));
-    for (const k of held) this.kept.removeItem(k);
+    const keys = Array.from({ length: this.storage.length }, (_, i) => this.storage.key(i) ?? "").filter((k) => k.startsWith(prefix) || k.startsWith(namesPrefix));
+    for (const k of keys) this.storage.removeItem(k);
+  }
+
+  /** The key under which the names that were chosen in a draft are stored. */
+  namesKey(conversation: string): string {
+    return `${namesPrefix}${this.port.me}/${conversation}`;
   }
 
   private key(conversation: string): string {

@@ -1,18 +1,20 @@
-import { Control_Action, Role, type ChatMessage, type Control } from "@rialto-im/client";
+import { Control_Action, Role, fallbackText, lasting, retentionOf, type ChatMessage, type Control, type CustomStatusView } from "@rialto-im/client";
 import type { Locale, Translate } from "./i18n.js";
+import { dates, numbers, relative } from "./intl.js";
+import { withoutMarks } from "./markdown.js";
+import { linkedParts } from "./mentions.js";
 
-/** The form of times and numbers: that of one's own region where it speaks the language of the app, as 24 hours in en-GB. */
-export function tag(l: Locale, own: readonly string[] = typeof navigator === "undefined" ? [] : navigator.languages): string {
-  return own.find((o) => o.split("-")[0] === l) ?? (l === "zh" ? "zh-CN" : "en");
-}
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
 
 export function clock(ms: number, l: Locale): string {
-  return new Intl.DateTimeFormat(tag(l), { hour: "2-digit", minute: "2-digit" }).format(ms);
+  return dates(l, "clock").format(ms);
 }
 
 /** A time in full. */
 export function moment(ms: number, l: Locale): string {
-  return new Intl.DateTimeFormat(tag(l), { dateStyle: "full", timeStyle: "medium" }).format(ms);
+  return dates(l, "full").format(ms);
 }
 
 function dayOf(ms: number): number {
@@ -24,20 +26,57 @@ export function sameDay(a: number, b: number): boolean {
   return dayOf(a) === dayOf(b);
 }
 
-/** A day as a heading: today, yesterday, or its date. */
-export function day(ms: number, l: Locale, t: Translate, now = Date.now()): string {
-  const days = Math.round((dayOf(now) - dayOf(ms)) / 86_400_000);
-  if (days === 0) return t("today");
-  if (days === 1) return t("yesterday");
-  const year = new Date(ms).getFullYear() === new Date(now).getFullYear() ? {} : { year: "numeric" as const };
-  return new Intl.DateTimeFormat(tag(l), { ...year, month: "long", day: "numeric", weekday: "short" }).format(ms);
+/** Days from one to the other, by the calendar. A day of 23 or 25 hours counts as one. */
+function daysBetween(ms: number, now: number): number {
+  return Math.round((dayOf(now) - dayOf(ms)) / dayMs);
 }
 
-/** A time as short as it can be said in a list. */
-export function when(ms: number, l: Locale, t: Translate, now = Date.now()): string {
-  if (sameDay(ms, now)) return clock(ms, l);
-  if (sameDay(ms, now - 86_400_000)) return t("yesterday");
-  return new Intl.DateTimeFormat(tag(l), { month: "short", day: "numeric" }).format(ms);
+function sameYear(a: number, b: number): boolean {
+  return new Date(a).getFullYear() === new Date(b).getFullYear();
+}
+
+/** "Today" or "Yesterday", as a title. */
+function nearDay(days: number, l: Locale): string {
+  const word = relative(l, "auto").format(-days, "day");
+  return word.charAt(0).toLocaleUpperCase(l) + word.slice(1);
+}
+
+/** A day as a heading: today, yesterday, or its date. */
+export function day(ms: number, l: Locale, now = Date.now()): string {
+  const days = daysBetween(ms, now);
+  if (days === 0 || days === 1) return nearDay(days, l);
+  return dates(l, sameYear(ms, now) ? "heading" : "headingOfYear").format(ms);
+}
+
+/** A time as short as it can be said in a list: of today the clock, of the last week the day, else the date. */
+export function when(ms: number, l: Locale, now = Date.now()): string {
+  const days = daysBetween(ms, now);
+  if (days <= 0) return clock(ms, l);
+  if (days === 1) return nearDay(days, l);
+  if (days < 7) return dates(l, "weekday").format(ms);
+  return dates(l, sameYear(ms, now) ? "day" : "dayOfYear").format(ms);
+}
+
+/** How long ago something was, within a sentence; its date where that is more than a week. */
+export function ago(ms: number, l: Locale, t: Translate, now = Date.now()): string {
+  const past = now - ms;
+  if (past < minuteMs) return t("justNow"); // also where the two clocks differ a little
+  if (past < hourMs) return relative(l, "auto").format(-Math.floor(past / minuteMs), "minute");
+  const days = daysBetween(ms, now);
+  if (days === 0) return relative(l, "auto").format(-Math.floor(past / hourMs), "hour");
+  if (days < 7) return relative(l, "auto").format(-days, "day");
+  return dates(l, sameYear(ms, now) ? "day" : "dayOfYear").format(ms);
+}
+
+/** What somebody says of themself, while it lasts. */
+export function customText(custom: CustomStatusView | undefined, now: number): string {
+  const c = lasting(custom, now);
+  return c ? `${c.emoji} ${c.text}`.trim() : "";
+}
+
+/** A time to come. */
+export function until(ms: number, l: Locale, now = Date.now()): string {
+  return sameDay(ms, now) ? clock(ms, l) : dates(l, "dateAndTime").format(ms);
 }
 
 export function bytes(n: number, l: Locale): string {
@@ -47,7 +86,12 @@ export function bytes(n: number, l: Locale): string {
     n /= 1000;
     i++;
   }
-  return `${new Intl.NumberFormat(tag(l), { maximumFractionDigits: n < 10 && i > 0 ? 1 : 0 }).format(n)} ${units[i]}`;
+  return `${numbers(l, n < 10 && i > 0 ? "tenths" : "whole").format(n)} ${units[i]}`;
+}
+
+/** Names for a sentence, as "Ann, Bob and 3 others" where there are more than a few. */
+export function someOf(names: readonly string[], t: Translate, most = 3): readonly string[] {
+  return names.length <= most ? names : [...names.slice(0, most - 1), t("others", { n: names.length - most + 1 })];
 }
 
 /** A few emoji and nothing else: they are shown large. */
@@ -56,28 +100,37 @@ export function isEmoji(text: string): boolean {
   return [...new Intl.Segmenter().segment(text)].length <= 3;
 }
 
+/** So many names a control entry shows. */
+const mostNames = 8;
+
 type NameOf = (user: string) => string;
 
 /** What a control entry says to a person. */
-export function controlText(c: Control, name: NameOf, t: Translate): string {
+export function controlText(c: Control, name: NameOf, t: Translate, channel = false): string {
   const who = name(c.actor);
-  const users = c.users.map(name).join(", ");
-  const them = c.users.map((u) => (name(u) === t("you") ? t("youObject") : name(u))).join(", ");
+  // "You" begins a sentence, "you" is within it.
+  const within = (u: string) => (name(u) === t("you") ? t("youObject") : name(u));
+  const users = someOf(c.users.map((u, i) => (i === 0 ? name(u) : within(u))), t, mostNames);
+  const them = someOf(c.users.map(within), t, mostNames);
   switch (c.action) {
     case Control_Action.CREATED:
-      return c.text ? t("createdGroup", { who, text: c.text }) : t("startedChat");
+      return c.text ? t(channel ? "createdChannel" : "createdGroup", { who, text: c.text }) : t("startedChat");
     case Control_Action.JOINED:
       return t("joined", { users });
     case Control_Action.LEFT:
       return t("left", { users });
     case Control_Action.REMOVED:
       return t("removed", { who, users: them });
+    case Control_Action.BANNED:
+      return t("bannedBy", { who, users: them });
+    case Control_Action.UNBANNED:
+      return t("unbannedBy", { who, users: them });
     case Control_Action.ROLE:
       return t(c.role === Role.ADMIN ? "madeAdmin" : "madeMember", { who, users: them });
     case Control_Action.RENAMED:
-      return t("renamed", { who, text: c.text });
+      return t(channel ? "renamedChannel" : "renamed", { who, text: c.text });
     case Control_Action.ANNOUNCED:
-      return t("announced", { who, text: c.text });
+      return t(channel ? "described" : "announced", { who, text: c.text });
     case Control_Action.MUTED:
       return t(c.users.length === 0 ? (c.untilMs > 0n ? "mutedAllBy" : "unmutedAllBy") : c.untilMs > 0n ? "mutedSome" : "unmutedSome", { who, users: them });
     case Control_Action.TRANSFERRED:
@@ -87,7 +140,7 @@ export function controlText(c: Control, name: NameOf, t: Translate): string {
     case Control_Action.JOIN_POLICY:
       return t("policyChanged", { who });
     case Control_Action.RETENTION:
-      return c.retentionDays === 0 ? t("keptAsServer", { who }) : t("keptFor", { who, n: c.retentionDays });
+      return retentionOf(c) === 0 ? t("keptAsServer", { who }) : t("keptFor", { who, time: duration(retentionOf(c), t) });
     case Control_Action.AVATAR:
       return t("avatarChanged", { who });
     default:
@@ -95,28 +148,53 @@ export function controlText(c: Control, name: NameOf, t: Translate): string {
   }
 }
 
-/** A message in one line. */
-export function preview(m: Pick<ChatMessage, "content">, name: NameOf, t: Translate): string {
+const units = [
+  ["days", 86_400],
+  ["hours", 3_600],
+  ["minutes", 60],
+] as const;
+
+/** A length of time in its largest unit, as "3 days". */
+export function duration(seconds: number, t: Translate): string {
+  const unit = units.find(([, size]) => seconds % size === 0 && seconds >= size);
+  return unit ? t(unit[0], { n: seconds / unit[1] }) : t("seconds", { n: seconds });
+}
+
+/** The length of a recording, as 1:05. */
+export function length(ms: number): string {
+  const s = Math.round(ms / 1_000);
+  return `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")}`;
+}
+
+/** A message in one line. A channel says what happened to it in words of its own. */
+export function preview(m: Pick<ChatMessage, "content"> & { recallSeq?: number }, name: NameOf, t: Translate, channel = false): string {
+  if (m.recallSeq) return t("recalled");
   const k = m.content.kind;
   switch (k.case) {
-    case "text":
-      return k.value.replace(/\s+/g, " ").slice(0, 200);
+    case "text": {
+      const text = k.value.slice(0, 1000);
+      return withoutMarks(text, linkedParts(text, m.content)).replace(/\s+/g, " ").slice(0, 200);
+    }
     case "image":
       return `🖼 ${k.value.caption || t("photo")}`;
     case "file":
       return `📎 ${k.value.name || t("file")}`;
     case "voice":
-      return t("voice");
+      return `🎤 ${t("voice")}`;
     case "video":
-      return t("video");
+      return `🎞 ${k.value.caption || t("video")}`;
+    case "album":
+      return `🖼 ${k.value.caption || t("album", { n: k.value.items.length })}`;
+    case "forward":
+      return `↪ ${k.value.title || t("forwarded")}`;
     case "location":
-      return t("location");
+      return `📍 ${k.value.label || k.value.address || t("location")}`;
     case "card":
       return k.value.title || t("card");
     case "custom":
-      return t("custom");
+      return fallbackText(k.value) || t("custom");
     case "control":
-      return controlText(k.value, name, t);
+      return controlText(k.value, name, t, channel);
     default:
       return "";
   }

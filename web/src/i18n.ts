@@ -1,18 +1,19 @@
 import { useSyncExternalStore } from "react";
-import { kept } from "./kept.js";
-import { en } from "./text/en.js";
+import { lists, numbers, plurals, type Locale } from "./intl.js";
+import { storage } from "./storage.js";
+import { en, type Key } from "./text/en.js";
 import { zh } from "./text/zh.js";
 
-export type Key = keyof typeof en;
+export type { Locale } from "./intl.js";
+export type { Key } from "./text/en.js";
 
-export type Locale = "en" | "zh";
 export const dictionaries: Record<Locale, Record<Key, string>> = { en, zh };
 
 let locale: Locale = read();
 const listeners = new Set<() => void>();
 
 function read(): Locale {
-  const chosen = kept.getItem("locale");
+  const chosen = storage.getItem("locale");
   if (chosen === "en" || chosen === "zh") return chosen;
   return typeof navigator !== "undefined" && navigator.language.startsWith("zh") ? "zh" : "en";
 }
@@ -22,10 +23,15 @@ export function getLocale(): Locale {
 }
 
 export function setLocale(l: Locale): void {
+  if (l === locale && document.documentElement.lang === tagOf(l)) return;
   locale = l;
-  kept.setItem("locale", l);
-  document.documentElement.lang = l === "zh" ? "zh-CN" : "en";
+  storage.setItem("locale", l);
+  document.documentElement.lang = tagOf(l);
   for (const f of listeners) f();
+}
+
+function tagOf(l: Locale): string {
+  return l === "zh" ? "zh-CN" : "en";
 }
 
 function subscribe(f: () => void): () => void {
@@ -33,14 +39,24 @@ function subscribe(f: () => void): () => void {
   return () => listeners.delete(f);
 }
 
-export type Translate = (key: Key, values?: Record<string, string | number>) => string;
+/** What fills the blanks of a text. Numbers and lists are written as the language does. */
+export type Values = Record<string, string | number | readonly string[]>;
+export type Translate = (key: Key, values?: Values) => string;
 
-/** The text of a key with its blanks filled in; that of keyOne, where there is one and n is 1. */
-export function translate(l: Locale, key: Key, values?: Record<string, string | number>): string {
-  const one = `${key}One`;
+/**
+ * The text of a key with its blanks filled in. Where n is a number, the text is that of its plural category in the language, as
+ * keyOne or keyFew; without one, it is that of the key, which is for the category "other".
+ */
+export function translate(l: Locale, key: Key, values?: Values): string {
   const texts: Record<string, string> = dictionaries[l];
-  const text = (values?.["n"] === 1 ? texts[one] : undefined) ?? dictionaries[l][key];
-  return text.replace(/\{(\w+)\}/g, (all, name: string) => String(values?.[name] ?? all));
+  const n = values?.["n"];
+  const category = typeof n === "number" ? plurals(l, "cardinal").select(n) : "other";
+  const text = texts[key + category.charAt(0).toUpperCase() + category.slice(1)] ?? dictionaries[l][key];
+  return text.replace(/\{(\w+)\}/g, (all, name: string) => {
+    const value = values?.[name] ?? all;
+    if (typeof value === "number") return numbers(l, "plain").format(value);
+    return typeof value === "string" ? value : lists(l, "and").format(value);
+  });
 }
 
 export function useText(): Translate {

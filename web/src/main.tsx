@@ -1,16 +1,31 @@
+import { RialtoProvider } from "@rialto-im/client/react";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./App.js";
 import { client, drafts } from "./client.js";
-import { Sorry, Trouble } from "./components/Trouble.js";
+import { ErrorPage, ErrorBoundary } from "./components/ErrorBoundary.js";
 import { getLocale, setLocale } from "./i18n.js";
-import "./style.css";
+import { redirectOld } from "./routes.js";
+import { storage } from "./storage.js";
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/shell.css";
+import "./styles/touch.css";
 import { applyTheme } from "./theme.js";
 
+redirectOld();
 applyTheme();
 setLocale(getLocale());
 // The page itself starts without a network, too.
-if (import.meta.env.PROD && "serviceWorker" in navigator) navigator.serviceWorker.register("/sw.js").catch(() => {});
+if (import.meta.env.PROD && "serviceWorker" in navigator) addEventListener("load", () => void navigator.serviceWorker.register("/sw.js").catch(() => {}));
+
+// A newer version of the app has replaced the files that this page would load for a route: the page is loaded again, once.
+addEventListener("vite:preloadError", (e) => {
+  if (!navigator.onLine || storage.getItem("reloaded") === import.meta.url) return;
+  storage.setItem("reloaded", import.meta.url);
+  e.preventDefault();
+  location.reload();
+});
 
 // A file that is dropped beside a chat must not take the page's place.
 for (const event of ["dragover", "drop"]) window.addEventListener(event, (e) => (e as DragEvent).dataTransfer?.types.includes("Files") && e.preventDefault());
@@ -20,12 +35,14 @@ try {
   if (await client.start()) void drafts.restore();
   root.render(
     <StrictMode>
-      <Trouble>
-        <App />
-      </Trouble>
+      <RialtoProvider client={client}>
+        <ErrorBoundary>
+          <App />
+        </ErrorBoundary>
+      </RialtoProvider>
     </StrictMode>,
   );
 } catch (err) {
   console.error(err);
-  root.render(<Sorry text="errStorage" />);
+  root.render(<ErrorPage text="errStorage" />);
 }

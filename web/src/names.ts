@@ -1,12 +1,21 @@
-import type { Client, ConversationView } from "@rialto-im/client";
-import type { Translate } from "./i18n.js";
+import { isThread, type Client, type ConversationView } from "@rialto-im/client";
+import { client } from "./client.js";
+import { getLocale, translate, type Translate } from "./i18n.js";
+import { isSaved } from "./saved.js";
 
 /** The name of a user: one's own remark for a friend, or the name they gave themselves. */
 export function nameOf(client: Client, user: string, t?: Translate): string {
   if (t && user === client.me) return t("you");
-  return client.relations().get(user)?.remark || client.user(user)?.displayName || "…";
+  return client.nameOf(user) || "…";
 }
 
-export function titleOf(client: Client, c: ConversationView): string {
-  return c.peer !== "0" && c.peer !== "" ? nameOf(client, c.peer) : c.title || "…";
+/** The conversation with whose picture one is shown: of a thread, its parent. */
+export function picturedBy(c: ConversationView): ConversationView {
+  return (isThread(c) && client.conversation(c.parent)) || c;
+}
+
+export function titleOf(c: ConversationView): string {
+  if (isSaved(c)) return translate(getLocale(), "savedMessages");
+  if (isThread(c)) return translate(getLocale(), "threadIn", { title: client.conversation(c.parent)?.title || "…" });
+  return c.title || "…";
 }

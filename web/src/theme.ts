@@ -1,15 +1,29 @@
-import { kept } from "./kept.js";
+import { useSyncExternalStore } from "react";
+import { storage } from "./storage.js";
 
 export type Theme = "auto" | "light" | "dark";
 
+const listeners = new Set<() => void>();
+
 export function getTheme(): Theme {
-  const t = kept.getItem("theme");
+  const t = storage.getItem("theme");
   return t === "light" || t === "dark" ? t : "auto";
 }
 
 export function setTheme(t: Theme): void {
-  kept.setItem("theme", t);
+  if (t === getTheme()) return;
+  storage.setItem("theme", t);
   applyTheme();
+  for (const f of listeners) f();
+}
+
+export function useTheme(): Theme {
+  return useSyncExternalStore(subscribe, getTheme);
+}
+
+function subscribe(f: () => void): () => void {
+  listeners.add(f);
+  return () => listeners.delete(f);
 }
 
 export function applyTheme(): void {

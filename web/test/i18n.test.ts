@@ -14,12 +14,14 @@ test("both languages say the same things, with the same blanks", () => {
 test("each text is shown somewhere", () => {
   const files = import.meta.glob<string>(["../src/**/*.{ts,tsx}", "!../src/text/*"], { query: "?raw", import: "default", eager: true });
   const code = Object.values(files).join("\n");
-  const keys = Object.keys(dictionaries.en).map((k) => k.replace(/One$/, ""));
+  const keys = Object.keys(dictionaries.en).map((k) => k.replace(/(Zero|One|Two|Few|Many)$/, ""));
   expect(keys.filter((k) => !code.includes(`"${k}"`))).toEqual([]);
 });
 
 test("blanks are filled in", () => {
   expect(translate("en", "members", { n: 3 })).toBe("3 members");
   expect(translate("en", "members", { n: 1 })).toBe("1 member");
+  expect(translate("en", "members", { n: 3_000 })).toBe("3,000 members");
+  expect(translate("zh", "members", { n: 1 })).toBe(dictionaries.zh.members.replace("{n}", "1")); // Chinese has one form
   expect(translate("zh", "renamed", { who: "爱丽丝", text: "爬山" })).toBe("爱丽丝将群名改为“爬山”");
 });

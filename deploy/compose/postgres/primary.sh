@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Run once by the image, when the primary's directory is new. Commits wait for the standby from the next start on: not now, when there is
-# none yet.
+# The image runs this once, when the primary's directory is new. Commits wait for the standby from the next start on, because there is no
+# standby yet.
 set -euo pipefail
 psql -v ON_ERROR_STOP=1 --username "$POSTGRES_USER" --dbname "${POSTGRES_DB:-$POSTGRES_USER}" --set "password=$POSTGRES_PASSWORD" <<'SQL'
 CREATE ROLE replicator LOGIN REPLICATION PASSWORD :'password';

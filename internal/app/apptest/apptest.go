@@ -1,15 +1,16 @@
-// Package apptest starts a whole house in a test, on a directory of its own, and gives what tests need to walk in by the public
-// doors. Scenarios are written once, against a House: of one node, or where the run says so of several, which take turns.
+// Package apptest starts a complete server in a test, with its own data directory and clients of its public API. Scenarios use a Server,
+// which has one node, or several if the run is configured for it; requests then alternate between the nodes.
 package apptest
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"io"
+	"errors"
 	"log/slog"
 	"math/big"
 	"net"
@@ -20,50 +21,57 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
-	"github.com/rialto-im/rialto/gen/rialto/account/v1/accountv1connect"
-	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
-	"github.com/rialto-im/rialto/gen/rialto/chat/v1/chatv1connect"
 	"github.com/rialto-im/rialto/internal/app"
-	"github.com/rialto-im/rialto/internal/clock"
-	"github.com/rialto-im/rialto/internal/config"
-	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/base/auth"
+	"github.com/rialto-im/rialto/internal/base/backoff"
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 )
 
-// House is a running node, with the others where it has several.
-type House struct {
-	*app.House
-	Others []*app.House
+// Server is a running node, with the other nodes of its cluster if there are any.
+type Server struct {
+	*app.Node
+	Others []*app.Node
 	URL    string
 	HTTP   *http.Client
-	// TLS of clients; nil for a plain house.
+	// TLS of clients; nil without TLS.
 	TLS *tls.Config
 }
 
-// Open starts a house that is closed with the test: on a data directory, or where the run says so on PostgreSQL. change may be nil.
-func Open(t *testing.T, change func(*config.Config)) *House {
+// Open starts a server that is closed with the test, on a data directory, or on PostgreSQL if the run is configured for it. change may be
+// nil.
+func Open(t *testing.T, change func(*config.Config)) *Server {
 	t.Helper()
 	return OpenAt(t, clock.System{}, change)
 }
 
-// OpenAt is Open with a clock that the test moves.
-func OpenAt(t *testing.T, now clock.Clock, change func(*config.Config)) *House {
+// OpenAt is Open with a clock that the test controls.
+func OpenAt(t *testing.T, now clock.Clock, change func(*config.Config)) *Server {
 	t.Helper()
 	c, err := config.Load("", nil, []string{"data=" + filepath.Join(t.TempDir(), "data"), "listen=127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.Account.WhoMayAdd = "everyone"                                    // people of most tests are no friends, and add each other to groups
+	c.Account.PasswordCost = auth.Cost{Memory: 64, Time: 1, Threads: 1} // hashing would take most of the time
 	if sqltest.OnPostgres() {
 		c.Postgres = sqltest.Place(t)
 	}
 	if change != nil {
 		change(c)
 	}
-	h, err := app.OpenAt(t.Context(), c, slog.New(slog.NewTextHandler(logTo(t), &slog.HandlerOptions{Level: slog.LevelWarn})), now)
+	h, err := app.OpenAt(t.Context(), c, logTo(t), now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := &House{House: h, URL: "http://" + h.Address().String()}
+	all := &Server{Node: h, URL: "http://" + h.Address().String()}
 	t.Cleanup(func() {
 		if err := all.Close(); err != nil {
 			t.Error(err)
@@ -79,8 +87,8 @@ func OpenAt(t *testing.T, now clock.Clock, change func(*config.Config)) *House {
 	return all
 }
 
-// OpenTLS starts a house whose TLS ends in its own process.
-func OpenTLS(t *testing.T) *House {
+// OpenTLS starts a server that terminates TLS itself.
+func OpenTLS(t *testing.T) *Server {
 	t.Helper()
 	cert, key, pool := certificate(t)
 	h := Open(t, func(c *config.Config) { c.TLS.Cert, c.TLS.Key = cert, key })
@@ -118,19 +126,26 @@ func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
 	return cert, key, pool
 }
 
-// logTo writes the house's warnings into the test's log.
-func logTo(t *testing.T) io.Writer { return t.Output() }
+// logTo writes the server's warnings into the test's log, as serve does.
+func logTo(t *testing.T) *slog.Logger {
+	t.Helper()
+	l, err := telemetry.NewLogger(telemetry.Config{Level: "warn"}, t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
 
 // Person is a user with one session.
 type Person struct {
-	House *House
+	Server *Server
 	*accountv1.Session
 }
 
-// Register makes a user.
-func (h *House) Register(t *testing.T, handle string) *Person {
+// Register creates a user.
+func (h *Server) Register(t *testing.T, handle string) *Person {
 	t.Helper()
-	c := accountv1connect.NewAccountServiceClient(h.HTTP, h.URL)
+	c := accountv1connect.NewAccountServiceClient(h.HTTP, h.URL, retrying)
 	r, err := c.Register(t.Context(), connect.NewRequest(&accountv1.RegisterRequest{Handle: handle, Password: "a good password", DisplayName: handle, Client: &accountv1.Client{Type: "test"}}))
 	if err != nil {
 		t.Fatal(err)
@@ -139,9 +154,9 @@ func (h *House) Register(t *testing.T, handle string) *Person {
 }
 
 // Login opens another session of a user.
-func (h *House) Login(t *testing.T, handle string) *Person {
+func (h *Server) Login(t *testing.T, handle string) *Person {
 	t.Helper()
-	c := accountv1connect.NewAccountServiceClient(h.HTTP, h.URL)
+	c := accountv1connect.NewAccountServiceClient(h.HTTP, h.URL, retrying)
 	r, err := c.Login(t.Context(), connect.NewRequest(&accountv1.LoginRequest{Handle: handle, Password: "a good password", Client: &accountv1.Client{Type: "test"}}))
 	if err != nil {
 		t.Fatal(err)
@@ -149,30 +164,63 @@ func (h *House) Login(t *testing.T, handle string) *Person {
 	return &Person{h, r.Msg}
 }
 
-// As makes a request of a person.
+// As creates a request of a person.
 func As[T any](p *Person, m *T) *connect.Request[T] {
 	r := connect.NewRequest(m)
 	r.Header().Set("Authorization", "Bearer "+p.AccessToken)
 	return r
 }
 
-// Chat makes calls; requests are made with As.
-func (h *House) Chat() chatv1connect.ChatServiceClient {
-	return chatv1connect.NewChatServiceClient(h.HTTP, h.URL)
+// retrying makes a client repeat calls that are answered `unavailable` with a time to wait, as docs/protocol.md tells clients to. A node that
+// lacks CPU time answers so, for example while it waits for ids.
+var retrying = connect.WithInterceptors(connect.UnaryInterceptorFunc(func(call connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
+		for tries := 1; ; tries++ {
+			answer, err := call(ctx, r)
+			wait := retryAfter(err)
+			if wait == 0 || tries == maxTries || backoff.Sleep(ctx, wait) != nil {
+				return answer, err
+			}
+		}
+	}
+}))
+
+// maxTries of a call. Most waits are 200 ms.
+const maxTries = 100
+
+// retryAfter returns the time to wait before a call is repeated, or 0 if the error is final.
+func retryAfter(err error) time.Duration {
+	var e *connect.Error
+	if !errors.As(err, &e) || e.Code() != connect.CodeUnavailable {
+		return 0
+	}
+	for _, d := range e.Details() {
+		if v, err := d.Value(); err == nil {
+			if g, ok := v.(*gatewayv1.Error); ok {
+				return time.Duration(g.RetryMs) * time.Millisecond
+			}
+		}
+	}
+	return 0
 }
 
-// Accounts makes calls; requests are made with As.
-func (h *House) Accounts() accountv1connect.AccountServiceClient {
-	return accountv1connect.NewAccountServiceClient(h.HTTP, h.URL)
+// Chat returns a client; create requests with As.
+func (h *Server) Chat() chatv1connect.ChatServiceClient {
+	return chatv1connect.NewChatServiceClient(h.HTTP, h.URL, retrying)
 }
 
-// Graph makes calls; requests are made with As.
-func (h *House) Graph() accountv1connect.GraphServiceClient {
-	return accountv1connect.NewGraphServiceClient(h.HTTP, h.URL)
+// Accounts returns a client; create requests with As.
+func (h *Server) Accounts() accountv1connect.AccountServiceClient {
+	return accountv1connect.NewAccountServiceClient(h.HTTP, h.URL, retrying)
 }
 
-// Direct opens the conversation of two people.
-func (h *House) Direct(t *testing.T, a, b *Person) uint64 {
+// Graph returns a client; create requests with As.
+func (h *Server) Graph() accountv1connect.GraphServiceClient {
+	return accountv1connect.NewGraphServiceClient(h.HTTP, h.URL, retrying)
+}
+
+// Direct opens the conversation of two users.
+func (h *Server) Direct(t *testing.T, a, b *Person) uint64 {
 	t.Helper()
 	r, err := h.Chat().OpenDirect(t.Context(), As(a, &chatv1.OpenDirectRequest{User: b.User}))
 	if err != nil {
@@ -181,8 +229,8 @@ func (h *House) Direct(t *testing.T, a, b *Person) uint64 {
 	return r.Msg.Id
 }
 
-// Group makes a group; the first is its owner.
-func (h *House) Group(t *testing.T, people ...*Person) uint64 {
+// Group creates a group, owned by the first person.
+func (h *Server) Group(t *testing.T, people ...*Person) uint64 {
 	t.Helper()
 	r := &chatv1.CreateGroupRequest{Title: "a group"}
 	for _, p := range people[1:] {
@@ -195,8 +243,8 @@ func (h *House) Group(t *testing.T, people ...*Person) uint64 {
 	return g.Msg.Id
 }
 
-// Send sends a text by a call.
-func (h *House) Send(t *testing.T, p *Person, conversation uint64, id, text string) *chatv1.SendResponse {
+// Send sends a text with a call.
+func (h *Server) Send(t *testing.T, p *Person, conversation uint64, id, text string) *chatv1.SendResponse {
 	t.Helper()
 	r, err := h.Chat().Send(t.Context(), As(p, &chatv1.SendRequest{Conversation: conversation, ClientMsgId: id, Content: Text(text)}))
 	if err != nil {
@@ -205,5 +253,5 @@ func (h *House) Send(t *testing.T, p *Person, conversation uint64, id, text stri
 	return r.Msg
 }
 
-// Text is the content of a text.
+// Text returns the content of a text message.
 func Text(s string) *chatv1.Content { return &chatv1.Content{Kind: &chatv1.Content_Text{Text: s}} }

@@ -6,16 +6,16 @@ import (
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/app/apptest"
-	"github.com/rialto-im/rialto/internal/bench"
-	"github.com/rialto-im/rialto/internal/config"
-	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/tool/bench"
 )
 
-// TestBenchOverTwoNodes loads a cluster of two, whose pairs and devices sit on different nodes: all arrives, once and in order, and
-// each node is said to have its share.
+// The bench loads a cluster of two nodes, with pairs and devices on different ones: everything arrives, once and in order, and the result
+// has each node's share.
 func TestBenchOverTwoNodes(t *testing.T) {
 	place := sqltest.Schema(t, sqltest.Postgres(t))
-	node := func(name string) *apptest.House {
+	node := func(name string) *apptest.Server {
 		return apptest.Open(t, func(c *config.Config) { c.Postgres, c.Node = place, name })
 	}
 	one, two := node("one"), node("two")
@@ -33,14 +33,14 @@ func TestBenchOverTwoNodes(t *testing.T) {
 			}
 		}
 		if err := json.Unmarshal(out.Bytes(), &r); code != 0 || err != nil || len(r.Nodes) != 2 {
-			t.Fatalf("%v: %d, %v\n%s\n%s", load, code, err, out.String(), errOut.String())
+			t.Fatalf("bench %v: got exit code %d, %v\n%s\n%s", load, code, err, out.String(), errOut.String())
 		}
 		a, b := r.Nodes[0], r.Nodes[1]
 		if a.URL != one.URL || b.URL != two.URL || a.Connections != b.Connections || a.Connections+b.Connections != r.Connections {
-			t.Errorf("%v: the connections are not shared: %s", load, out.String())
+			t.Errorf("bench %v: the connections are not divided among the nodes: %s", load, out.String())
 		}
 		if a.Acked == 0 || b.Acked == 0 || a.Acked+b.Acked != r.Acked || a.Delivered == 0 || b.Delivered == 0 || a.Delivered+b.Delivered != r.Delivered {
-			t.Errorf("%v: the counts of the nodes are not those of all: %s", load, out.String())
+			t.Errorf("bench %v: the nodes' counts do not add up: %s", load, out.String())
 		}
 	}
 }

@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
-	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
-	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
-	presencev1 "github.com/rialto-im/rialto/gen/rialto/presence/v1"
 	"github.com/rialto-im/rialto/internal/app/apptest"
-	"github.com/rialto-im/rialto/internal/config"
+	"github.com/rialto-im/rialto/internal/app/config"
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -21,7 +21,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func befriend(t *testing.T, h *apptest.House, a, b *apptest.Person) {
+func befriend(t *testing.T, h *apptest.Server, a, b *apptest.Person) {
 	t.Helper()
 	_, err := h.Graph().RequestFriend(t.Context(), apptest.As(a, &accountv1.RequestFriendRequest{User: b.User}))
 	must(t, err)
@@ -29,13 +29,13 @@ func befriend(t *testing.T, h *apptest.House, a, b *apptest.Person) {
 	must(t, err)
 }
 
-// streamOf gives a person's whole stream, up to the event of a draft that is made for it: what was caused before it is in it.
+// streamOf returns a person's stream up to the event of a new draft, so that it includes all earlier effects.
 func streamOf(t *testing.T, p *apptest.Person, conversation uint64, mark string) []*chatv1.Event {
 	t.Helper()
-	_, err := p.House.Chat().Configure(t.Context(), apptest.As(p, &chatv1.ConfigureRequest{Conversation: conversation, Draft: proto.String(mark)}))
+	_, err := p.Server.Chat().Configure(t.Context(), apptest.As(p, &chatv1.ConfigureRequest{Conversation: conversation, Draft: proto.String(mark)}))
 	must(t, err)
 	for {
-		r, err := p.House.Chat().Sync(t.Context(), apptest.As(p, &chatv1.SyncRequest{Limit: 2000}))
+		r, err := p.Server.Chat().Sync(t.Context(), apptest.As(p, &chatv1.SyncRequest{Limit: 2000}))
 		must(t, err)
 		for _, e := range r.Msg.Events {
 			if e.GetConversation().GetDraft() == mark {
@@ -45,9 +45,9 @@ func streamOf(t *testing.T, p *apptest.Person, conversation uint64, mark string)
 	}
 }
 
-// Presence ends for those who watch when the friendship does, by a block too, and when one hides: not when one leaves.
+// Watching ends with the friendship, also because of a block, and when a user hides presence; but not when the user disconnects.
 func TestPresenceEndsWithTheFriendship(t *testing.T) {
-	h := apptest.Open(t, func(c *config.Config) { c.Presence.Every = 10 * time.Millisecond })
+	h := apptest.Open(t, func(c *config.Config) { c.Presence.PushInterval = 10 * time.Millisecond })
 	ann, bob := h.Register(t, "anna"), h.Register(t, "bobo")
 	befriend(t, h, ann, bob)
 	a, _ := ann.Socket(t, "rialto.v1.proto")
@@ -67,7 +67,11 @@ func TestPresenceEndsWithTheFriendship(t *testing.T) {
 	shows(b, ann, online)
 	hide := func(yes bool) {
 		t.Helper()
-		_, err := h.Accounts().UpdateSettings(t.Context(), apptest.As(ann, &accountv1.UpdateSettingsRequest{Settings: &accountv1.Settings{HidePresence: yes}}))
+		who := accountv1.WhoMaySee_WHO_MAY_SEE_FRIENDS
+		if yes {
+			who = accountv1.WhoMaySee_WHO_MAY_SEE_NOBODY
+		}
+		_, err := h.Accounts().UpdateSettings(t.Context(), apptest.As(ann, &accountv1.UpdateSettingsRequest{Settings: &accountv1.Settings{WhoMaySeePresence: who}}))
 		must(t, err)
 	}
 	hide(true)
@@ -87,8 +91,8 @@ func TestPresenceEndsWithTheFriendship(t *testing.T) {
 	shows(b, ann, offline)
 }
 
-// One who is blocked learns nothing more of the other's reading.
-func TestABlockKeepsMarks(t *testing.T) {
+// A blocked user no longer learns what the other user has read.
+func TestABlockEndsReadReceipts(t *testing.T) {
 	h := apptest.Open(t, nil)
 	ann, bob := h.Register(t, "anna"), h.Register(t, "bobo")
 	c := h.Direct(t, ann, bob)
@@ -114,6 +118,6 @@ func TestABlockKeepsMarks(t *testing.T) {
 		}
 	}
 	if len(told) != 2 || told[0] != 2 || told[1] != 4 {
-		t.Errorf("the blocked one was told that the other has read to %v, want 2 and 4", told)
+		t.Errorf("read cursors sent to the blocked user: got %v, want 2 and 4", told)
 	}
 }

@@ -14,12 +14,12 @@ import (
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/app/apptest"
-	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// document is the part of an OpenAPI document that the test reads.
+// document is the part of an OpenAPI document that the test uses.
 type document struct {
 	Paths map[string]struct {
 		Post *struct {
@@ -28,8 +28,7 @@ type document struct {
 	} `json:"paths"`
 }
 
-// TestTheServedDocumentIsOfThisServer holds the OpenAPI document to the calls that the contract has and to the credentials that
-// the server asks for.
+// The OpenAPI document matches the calls of the contract, and the credentials that the server requires.
 func TestTheServedDocumentIsOfThisServer(t *testing.T) {
 	h := apptest.Open(t, nil)
 	res, err := h.HTTP.Get(h.URL + "/v1/openapi.json")
@@ -66,18 +65,18 @@ func TestTheServedDocumentIsOfThisServer(t *testing.T) {
 			continue
 		}
 		if !contract[name] {
-			t.Errorf("the document has %s, which the contract has not", name)
+			t.Errorf("the document has %s, which is not in the contract", name)
 		}
 		delete(contract, name)
 		users := slices.ContainsFunc(post.Security, func(s map[string][]string) bool { _, ok := s["accessToken"]; return ok })
 		if got := tell(t, h, name, "") != "no_token"; got != (len(post.Security) == 0) {
-			t.Errorf("%s without a token: taken %v; the document says %v", name, got, post.Security)
+			t.Errorf("%s without a token: accepted %v, but the document says %v", name, got, post.Security)
 		}
 		if strings.HasSuffix(name, "/Logout") {
-			continue // it would end the session of the others
+			continue // it would end the session of the other calls
 		}
 		if got := tell(t, h, name, alice.AccessToken) != "no_key"; got != (users || len(post.Security) == 0) {
-			t.Errorf("%s with a user's token: taken %v; the document says %v", name, got, post.Security)
+			t.Errorf("%s with a user's token: accepted %v, but the document says %v", name, got, post.Security)
 		}
 	}
 	for name := range contract {
@@ -85,8 +84,8 @@ func TestTheServedDocumentIsOfThisServer(t *testing.T) {
 	}
 }
 
-// tell makes an empty call, and gives the reason of its refusal, if it was refused.
-func tell(t *testing.T, h *apptest.House, name, token string) string {
+// tell makes an empty call, and returns the reason if it is refused.
+func tell(t *testing.T, h *apptest.Server, name, token string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL+name, strings.NewReader("{}"))
 	if err != nil {
@@ -109,7 +108,7 @@ func tell(t *testing.T, h *apptest.House, name, token string) string {
 		} `json:"details"`
 	}
 	if err := json.NewDecoder(res.Body).Decode(&failure); err != nil {
-		t.Fatalf("%s: %s: %v", name, res.Status, err)
+		t.Fatalf("call %s: got %s: %v", name, res.Status, err)
 	}
 	if res.StatusCode == http.StatusOK || len(failure.Details) == 0 {
 		return ""
@@ -117,7 +116,7 @@ func tell(t *testing.T, h *apptest.House, name, token string) string {
 	return failure.Details[0].Debug.Reason
 }
 
-// checkRefs finds references that lead nowhere.
+// checkRefs finds references without a target.
 func checkRefs(t *testing.T, tree map[string]any, node any) {
 	switch n := node.(type) {
 	case map[string]any:
@@ -128,7 +127,7 @@ func checkRefs(t *testing.T, tree map[string]any, node any) {
 				at = m[part]
 			}
 			if at == nil {
-				t.Errorf("%s is nowhere", to)
+				t.Errorf("reference %s has no target", to)
 			}
 		}
 		for _, v := range n {
@@ -141,7 +140,7 @@ func checkRefs(t *testing.T, tree map[string]any, node any) {
 	}
 }
 
-// TestTheProtocolPageHasTheContract holds the tables of calls and shapes in docs/protocol.md to api/.
+// The tables of calls and shapes in docs/protocol.md match api/.
 func TestTheProtocolPageHasTheContract(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/protocol.md")
 	if err != nil {
@@ -161,7 +160,8 @@ func TestTheProtocolPageHasTheContract(t *testing.T) {
 	for line := range strings.Lines(shapes) {
 		said[strings.TrimSpace(line)] = true
 	}
-	want := []string{}
+	var want []string
+	shapesOf := map[protoreflect.FullName]string{}
 	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
 		for i := 0; strings.HasPrefix(string(f.Package()), "rialto.") && i < f.Services().Len(); i++ {
 			for s, j := f.Services().Get(i), 0; j < s.Methods().Len(); j++ {
@@ -169,24 +169,26 @@ func TestTheProtocolPageHasTheContract(t *testing.T) {
 				answer := fieldsOf(m.Output())
 				if !strings.HasSuffix(string(m.Output().Name()), "Response") {
 					answer = "**" + string(m.Output().Name()) + "**"
-					want = append(want, shapeOf(m.Output())...)
+					addShape(shapesOf, m.Output())
 				} else {
-					want = append(want, shapesIn(m.Output())...)
+					addShapes(shapesOf, m.Output())
 				}
-				want = append(append(want, shapesIn(m.Input())...), fmt.Sprintf("%s | %s | %s | %s |", s.FullName(), m.Name(), fieldsOf(m.Input()), answer))
+				addShapes(shapesOf, m.Input())
+				want = append(want, fmt.Sprintf("%s | %s | %s | %s |", s.FullName(), m.Name(), fieldsOf(m.Input()), answer))
 			}
 		}
 		return true
 	})
+	want = slices.AppendSeq(want, maps.Values(shapesOf))
 	slices.Sort(want)
-	for _, line := range slices.Compact(want) {
+	for _, line := range want {
 		if !said[line] {
 			t.Errorf("docs/protocol.md lacks the line %q", line)
 		}
 	}
 }
 
-// fieldsOf a message, as the page writes them.
+// fieldsOf returns the fields of a message, in the format of the page.
 func fieldsOf(m protoreflect.MessageDescriptor) string {
 	var list []string
 	for i := range m.Fields().Len() {
@@ -205,21 +207,23 @@ func fieldsOf(m protoreflect.MessageDescriptor) string {
 	return cmp.Or(strings.Join(list, ", "), "–")
 }
 
-// shapesIn gives the lines of the messages in a message.
-func shapesIn(m protoreflect.MessageDescriptor) (lines []string) {
+// addShapes adds the lines of the messages inside a message, by name. Messages may contain each other.
+func addShapes(lines map[protoreflect.FullName]string, m protoreflect.MessageDescriptor) {
 	for i := range m.Fields().Len() {
 		if of := m.Fields().Get(i).Message(); of != nil {
-			lines = append(lines, shapeOf(of)...)
+			addShape(lines, of)
 		}
 	}
-	return lines
 }
 
-func shapeOf(m protoreflect.MessageDescriptor) []string {
-	return append(shapesIn(m), fmt.Sprintf("| %s | %s |", m.Name(), fieldsOf(m)))
+func addShape(lines map[protoreflect.FullName]string, m protoreflect.MessageDescriptor) {
+	if lines[m.FullName()] == "" {
+		lines[m.FullName()] = fmt.Sprintf("| %s | %s |", m.Name(), fieldsOf(m))
+		addShapes(lines, m)
+	}
 }
 
-// TestTheOperatorsPageHasEachFigure that the admin listener gives, and no other.
+// The page of metrics lists exactly those of the admin listener.
 func TestTheOperatorsPageHasEachFigure(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/operating/metrics.md")
 	if err != nil {
@@ -242,10 +246,10 @@ func TestTheOperatorsPageHasEachFigure(t *testing.T) {
 		return slices.Compact(list)
 	}
 	given, said := names(`(?m)^# TYPE (rialto_\w+)`, text), names(`\b(rialto_\w+)`, page)
-	if !sqltest.OnPostgres() { // a house alone has no bus to others
+	if !sqltest.OnPostgres() { // a single node has no bus
 		said = slices.DeleteFunc(said, func(name string) bool { return strings.HasPrefix(name, "rialto_bus_") })
 	}
 	if !slices.Equal(given, said) {
-		t.Errorf("the server gives %v,\nthe page has %v", given, said)
+		t.Errorf("metrics of the server: %v,\nin the page: %v", given, said)
 	}
 }

@@ -3,13 +3,13 @@ package apptest_test
 import (
 	"testing"
 
-	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
-	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
 	"github.com/rialto-im/rialto/internal/app/apptest"
-	"github.com/rialto-im/rialto/internal/config"
+	"github.com/rialto-im/rialto/internal/app/config"
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
-// Where only friends may write to each other, a friendship counts from its answer to its end.
+// If only friends may write to each other, the permission begins with the acceptance and ends with the friendship.
 func TestFriendsOnly(t *testing.T) {
 	h := apptest.Open(t, func(c *config.Config) { c.Chat.WhoMayWrite = "friends" })
 	alice, bob := h.Register(t, "alice"), h.Register(t, "bob")
@@ -20,7 +20,7 @@ func TestFriendsOnly(t *testing.T) {
 		n++
 		_, err := h.Chat().Send(t.Context(), apptest.As(alice, &chatv1.SendRequest{Conversation: c, ClientSeq: n, Content: apptest.Text("x")}))
 		if (err == nil) != want {
-			t.Errorf("may write: %v, want %v", err, want)
+			t.Errorf("send: got %v, want permission %v", err, want)
 		}
 	}
 	must := func(err error) {

@@ -14,15 +14,15 @@ import (
 	"github.com/rialto-im/rialto/internal/app/apptest"
 )
 
-// exchange writes bytes on a connection of its own, and gives the status of each answer to them, until the server ends it.
-func exchange(t *testing.T, h *apptest.House, request string) (statuses []int, bodies string) {
+// exchange writes bytes to a new connection, and returns the status of each answer until the server closes it.
+func exchange(t *testing.T, h *apptest.Server, request string) (statuses []int, bodies string) {
 	t.Helper()
 	c, err := net.Dial("tcp", h.Address().String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	go func() { _, _ = io.WriteString(c, request) }() // ends with the connection; it may be refused before all is written
+	go func() { _, _ = io.WriteString(c, request) }() // ends with the connection; the server may refuse before everything is written
 	in := bufio.NewReader(c)
 	for {
 		res, err := http.ReadResponse(in, nil)
@@ -37,8 +37,8 @@ func exchange(t *testing.T, h *apptest.House, request string) (statuses []int, b
 	}
 }
 
-// Requests that are written to be misread are refused, or read in the one way that cannot be turned against others.
-func TestRequestsMadeToMislead(t *testing.T) {
+// Ambiguous requests are refused, or parsed in the only way that cannot be abused for request smuggling.
+func TestAmbiguousRequestsAreRefused(t *testing.T) {
 	h := apptest.Open(t, nil)
 	const (
 		call   = "POST /rialto.account.v1.AccountService/Login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
@@ -49,17 +49,17 @@ func TestRequestsMadeToMislead(t *testing.T) {
 		name, request string
 		statuses      []int
 	}{
-		{"a plain question", "GET /healthz HTTP/1.1\r\nHost: a\r\n" + last + "\r\n", []int{200}},
+		{"a plain request", "GET /healthz HTTP/1.1\r\nHost: a\r\n" + last + "\r\n", []int{200}},
 		{"another's name", "GET /healthz HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\n" + last + "\r\n", []int{200}},
 		{"no name", "GET /healthz HTTP/1.1\r\n\r\n", []int{400}},
 		{"two names", "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", []int{400}},
 		{"two lengths", call + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}" + hidden, []int{400}},
 		{"a negative length", call + "Content-Length: -1\r\n\r\n{}", []int{400}},
 		{"a length with a sign", call + "Content-Length: +2\r\n\r\n{}", []int{400}},
-		{"chunks and a length: chunks it is, and the connection ends", call + "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n2\r\n{}\r\n0\r\n\r\n" + hidden, []int{401, 200}},
-		{"chunks by another name", call + "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" + hidden, []int{501}},
+		{"chunks and a length: chunks win, and the connection ends", call + "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n2\r\n{}\r\n0\r\n\r\n" + hidden, []int{401, 200}},
+		{"an unknown transfer encoding", call + "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" + hidden, []int{501}},
 		{"chunks twice", call + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden, []int{501}},
-		{"chunks after something", call + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n" + hidden, []int{501}},
+		{"chunks after another encoding", call + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n" + hidden, []int{501}},
 		{"space before the colon", "GET /healthz HTTP/1.1\r\nHost : a\r\n\r\n", []int{400}},
 		{"a name with a line in it", "GET /healthz HTTP/1.1\r\nHost: a\r\nX-\x00: b\r\n\r\n", []int{400}},
 		{"a value with a null", "GET /healthz HTTP/1.1\r\nHost: a\r\nX: b\x00c\r\n\r\n", []int{400}},
@@ -67,6 +67,11 @@ func TestRequestsMadeToMislead(t *testing.T) {
 		{"a tunnel", "CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: 127.0.0.1:22\r\n" + last + "\r\n", []int{405}},
 		{"a proxy's request", "GET http://127.0.0.1:1/healthz HTTP/1.1\r\nHost: 127.0.0.1:1\r\n" + last + "\r\n", []int{200}},
 		{"a proxy's preface", "PROXY TCP4 1.2.3.4 5.6.7.8 1 2\r\nGET /healthz HTTP/1.1\r\nHost: a\r\n\r\n", []int{400}},
+		{"a header over two lines", "GET /healthz HTTP/1.1\r\nHost: a\r\nX: b\r\n c\r\n" + last + "\r\n", []int{200}},
+		{"a length over two lines", call + "Content-Length:\r\n 2\r\n" + last + "\r\n{}", []int{401}},
+		{"a second line before the first header", "GET /healthz HTTP/1.1\r\n Host: a\r\n\r\n", []int{400}},
+		{"lines without a carriage return: unambiguous, nothing is smuggled", "GET /healthz HTTP/1.1\nHost: a\nConnection: close\n\n" + hidden, []int{200}},
+		{"a carriage return alone in a value", "GET /healthz HTTP/1.1\r\nHost: a\r\nX: b\rContent-Length: 5\r\n\r\n", []int{400}},
 		{"64 KiB of address", "GET /" + strings.Repeat("a", 80<<10) + " HTTP/1.1\r\nHost: a\r\n\r\n", []int{431}},
 		{"1 MiB of headers", "GET /healthz HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X-Long: "+strings.Repeat("a", 1000)+"\r\n", 1000) + "\r\n", []int{431}},
 		{"10,000 headers", "GET /healthz HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("A: b\r\n", 20_000) + "\r\n", []int{431}},
@@ -76,21 +81,21 @@ func TestRequestsMadeToMislead(t *testing.T) {
 		{"a socket by POST", "POST /v1/socket HTTP/1.1\r\nHost: a\r\n" + last + "Upgrade: websocket\r\nContent-Length: 0\r\n\r\n", []int{400}},
 	} {
 		if got, body := exchange(t, h, c.request); !slices.Equal(got, c.statuses) || strings.Contains(body, "goroutine ") {
-			t.Errorf("%s: answered %v, want %v: %.200s", c.name, got, c.statuses, body)
+			t.Errorf("%s: got statuses %v, want %v: %.200s", c.name, got, c.statuses, body)
 		}
 	}
-	// TLS without its own beginning.
+	// A TLS port without a TLS handshake.
 	s := apptest.OpenTLS(t)
 	if got, _ := exchange(t, s, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"); !slices.Equal(got, []int{400}) {
-		t.Errorf("plain words on the TLS port: %v", got)
+		t.Errorf("plain HTTP on the TLS port: got %v", got)
 	}
 	if c, err := tls.Dial("tcp", s.Address().String(), &tls.Config{RootCAs: s.TLS.RootCAs, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}); err == nil {
-		t.Errorf("TLS 1.1 was accepted: %v", c.Close())
+		t.Errorf("TLS 1.1: got accepted, %v", c.Close())
 	}
 }
 
-// No address leads out of what is served.
-func TestAddressesThatClimb(t *testing.T) {
+// No path leads outside of the served files.
+func TestPathsDoNotLeaveTheServedFiles(t *testing.T) {
 	h := apptest.Open(t, nil)
 	for _, path := range []string{
 		"/../../../../etc/passwd", "/..%2f..%2f..%2fetc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/..%5c..%5cetc%5cpasswd", "/%252e%252e/etc/passwd", "//etc/passwd", "/assets/../../../etc/passwd",
@@ -98,7 +103,7 @@ func TestAddressesThatClimb(t *testing.T) {
 	} {
 		got, body := exchange(t, h, fmt.Sprintf("GET %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", path))
 		if len(got) != 1 || got[0] >= 500 || strings.Contains(body, "root:") || strings.Contains(body, "SQLite") || strings.Contains(body, "[core]") {
-			t.Errorf("%s: %v %.100s", path, got, body)
+			t.Errorf("path %s: got %v %.100s", path, got, body)
 		}
 	}
 }

@@ -3,16 +3,16 @@ package apptest_test
 import (
 	"testing"
 
-	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
-	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
 	"github.com/rialto-im/rialto/internal/app/apptest"
-	"github.com/rialto-im/rialto/internal/config"
+	"github.com/rialto-im/rialto/internal/app/config"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 )
 
-// Who comes into a large group, leaves it or is removed learns it from the own stream: on a device that is connected, and later on
-// one that was not. Its messages reach those who are in, and no stream.
-func TestComingAndGoingInALargeGroup(t *testing.T) {
-	h := apptest.Open(t, func(c *config.Config) { c.Chat.LargeAbove = 2 })
+// A user who joins or leaves a large group, or is removed, gets this event in the user's own stream, on connected devices and on devices
+// that connect later. The group's messages reach connected members, and no stream.
+func TestMembershipEventsOfALargeGroup(t *testing.T) {
+	h := apptest.Open(t, func(c *config.Config) { c.Chat.LargeGroupAbove = 2 })
 	var people []*apptest.Person
 	for _, handle := range []string{"owner", "second", "third", "joiner", "leaver"} {
 		people = append(people, h.Register(t, handle))
@@ -31,7 +31,7 @@ func TestComingAndGoingInALargeGroup(t *testing.T) {
 					continue // of the large group's followers
 				}
 				if e.Prev != prev || e.GetMessage().GetConversation() != g || control.GetAction() != action {
-					t.Fatalf("after %d came %v, want %v", prev, e, action)
+					t.Fatalf("event after %d: got %v, want %v", prev, e, action)
 				}
 				prev = e.Seq
 				return true
@@ -45,7 +45,7 @@ func TestComingAndGoingInALargeGroup(t *testing.T) {
 			for _, e := range f.Events {
 				if e.GetMessage().GetContent().GetText() == want {
 					if e.Seq != 0 {
-						t.Errorf("a message of a large group is in a stream: %v", e)
+						t.Errorf("got a message of a large group in a stream: %v", e)
 					}
 					return true
 				}
@@ -75,7 +75,7 @@ func TestComingAndGoingInALargeGroup(t *testing.T) {
 				break // the end
 			}
 			if got := e.GetMessage().GetContent().GetControl().GetAction(); got != want[i] {
-				t.Errorf("event %d of the stream is %v, want %v", i, e, want[i])
+				t.Errorf("event %d of the stream: got %v, want %v", i, e, want[i])
 			}
 		}
 	}

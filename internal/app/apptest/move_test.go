@@ -12,14 +12,14 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
-	"github.com/rialto-im/rialto/gen/rialto/chat/v1/chatv1connect"
 	"github.com/rialto-im/rialto/internal/app"
 	"github.com/rialto-im/rialto/internal/app/apptest"
-	"github.com/rialto-im/rialto/internal/blob/s3blob/s3test"
-	"github.com/rialto-im/rialto/internal/config"
-	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
-	"github.com/rialto-im/rialto/internal/verify"
+	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/engine/blob/s3blob/s3test"
+	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/tool/verify"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 )
@@ -32,21 +32,21 @@ func moved(t *testing.T, args ...string) (code int, said string) {
 	return code, out.String()
 }
 
-// sight is all that a device sees of a house: its stream from a position; its list and a history.
-type sight struct{ stream, rest []string }
+// snapshot is what a device reads from a server: its stream from a position, its list and a history.
+type snapshot struct{ stream, rest []string }
 
-func seen(t *testing.T, p *apptest.Person, after *chatv1.Position, conversations ...uint64) (s sight) {
+func seen(t *testing.T, p *apptest.Person, after *chatv1.Position, conversations ...uint64) (s snapshot) {
 	t.Helper()
-	ctx, calls := t.Context(), p.House.Chat()
+	ctx, calls := t.Context(), p.Server.Chat()
 	text := func(m proto.Message) string {
 		b, err := prototext.MarshalOptions{}.Marshal(m)
 		must(t, err)
-		return strings.Join(strings.Fields(string(b)), " ") // its spaces are drawn at random
+		return strings.Join(strings.Fields(string(b)), " ") // protojson uses random spaces
 	}
 	r, err := calls.Sync(ctx, apptest.As(p, &chatv1.SyncRequest{After: after, Limit: 2000}))
 	must(t, err)
 	if r.Msg.Reset_ || r.Msg.More {
-		t.Fatalf("a device at %v is told %v", after, r.Msg)
+		t.Fatalf("sync from %v: got %v", after, r.Msg)
 	}
 	for _, e := range r.Msg.Events {
 		s.stream = append(s.stream, text(e))
@@ -65,8 +65,8 @@ func seen(t *testing.T, p *apptest.Person, after *chatv1.Position, conversations
 	return s
 }
 
-// goesOn tells whether a later sight is an earlier one. What may have come is how far others have read, which is told when there is time.
-func (s sight) goesOn(was sight) bool {
+// extends reports whether a later snapshot equals an earlier one. Only other users' read cursors may have been added, which are sent with low priority.
+func (s snapshot) extends(was snapshot) bool {
 	n := len(was.stream)
 	return len(s.stream) >= n && slices.Equal(s.stream[:n], was.stream) && slices.Equal(s.rest, was.rest) &&
 		!slices.ContainsFunc(s.stream[n:], func(event string) bool { return !strings.Contains(event, " mark:{") })
@@ -74,9 +74,9 @@ func (s sight) goesOn(was sight) bool {
 
 func download(t *testing.T, p *apptest.Person, upload, conversation, seq uint64) string {
 	t.Helper()
-	r, err := chatv1connect.NewMediaServiceClient(p.House.HTTP, p.House.URL).GetDownload(t.Context(), apptest.As(p, &chatv1.GetDownloadRequest{Upload: upload, Conversation: conversation, Seq: seq}))
+	r, err := chatv1connect.NewMediaServiceClient(p.Server.HTTP, p.Server.URL).GetDownload(t.Context(), apptest.As(p, &chatv1.GetDownloadRequest{Upload: upload, Conversation: conversation, Seq: seq}))
 	must(t, err)
-	answer, err := http.Get(p.House.URL + r.Msg.Url)
+	answer, err := http.Get(p.Server.URL + r.Msg.Url)
 	must(t, err)
 	defer answer.Body.Close()
 	b, err := io.ReadAll(answer.Body)
@@ -84,15 +84,15 @@ func download(t *testing.T, p *apptest.Person, upload, conversation, seq uint64)
 	return string(b)
 }
 
-// caught waits until a person's stream has an entry of a conversation, and what the person changed until now where there is a mark
-// for that. It gives where the stream ends.
+// caught waits until a person's stream has an entry of a conversation and, if mark is set, what the person has changed. It returns the
+// end of the stream.
 func caught(t *testing.T, p *apptest.Person, conversation, seq uint64, mark string) *chatv1.Position {
 	t.Helper()
 	if mark != "" {
 		streamOf(t, p, conversation, mark)
 	}
 	for {
-		r, err := p.House.Chat().Sync(t.Context(), apptest.As(p, &chatv1.SyncRequest{Limit: 2000}))
+		r, err := p.Server.Chat().Sync(t.Context(), apptest.As(p, &chatv1.SyncRequest{Limit: 2000}))
 		must(t, err)
 		for _, e := range r.Msg.Events {
 			if m := e.GetMessage(); m.GetConversation() == conversation && m.GetSeq() == seq {
@@ -103,8 +103,8 @@ func caught(t *testing.T, p *apptest.Person, conversation, seq uint64, mark stri
 	}
 }
 
-// A house moves from its directory into shared engines: nobody misses anything, and nobody sees anything twice.
-func TestAHouseMoves(t *testing.T) {
+// A server moves from its data directory to shared engines: no device misses an event or gets one twice.
+func TestAServerMovesToSharedEngines(t *testing.T) {
 	ctx, data, address, s3 := t.Context(), filepath.Join(t.TempDir(), "data"), sqltest.Schema(t, sqltest.Postgres(t)), s3test.Start(t)
 	bucket := s3.Bucket(t)
 	embedded := func(c *config.Config) { c.Data, c.Postgres = data, "" }
@@ -116,7 +116,7 @@ func TestAHouseMoves(t *testing.T) {
 	withFile, err := h.Chat().Send(ctx, apptest.As(ann, &chatv1.SendRequest{Conversation: direct, ClientMsgId: "file", Content: &chatv1.Content{Kind: &chatv1.Content_File{File: &chatv1.Media{Upload: file}}}}))
 	must(t, err)
 	first := h.Send(t, bob, group, "0", "before")
-	var old []*chatv1.Position // of devices that were away since
+	var old []*chatv1.Position // of devices that are offline from now on
 	for _, p := range people {
 		old = append(old, caught(t, p, group, first.Seq, "early"))
 	}
@@ -135,7 +135,7 @@ func TestAHouseMoves(t *testing.T) {
 		caught(t, p, group, again.Seq, "last "+fmt.Sprint(p.User))
 	}
 	caught(t, cem, group, removed.Msg.Seq, "")
-	var before []sight
+	var before []snapshot
 	for i, p := range people {
 		before = append(before, seen(t, p, nil, group), seen(t, p, old[i], group))
 	}
@@ -143,73 +143,73 @@ func TestAHouseMoves(t *testing.T) {
 
 	target := []string{"--data", data, "--to-postgres", address, "--to-s3", s3.Endpoint + "/" + bucket + "/files", "--set", "s3.access_key=" + s3.AccessKey, "--set", "s3.secret_key=" + s3.SecretKey}
 	if code, said := moved(t, target...); code != 0 || !strings.Contains(said, "both sides are equal") {
-		t.Fatalf("exit %d: %s", code, said)
+		t.Fatalf("rialto move: got exit code %d: %s", code, said)
 	}
 	if code, said := moved(t, append(target, "--verify-only")...); code != 0 {
-		t.Errorf("verifying again: exit %d: %s", code, said)
+		t.Errorf("rialto move --verify-only: got exit code %d: %s", code, said)
 	}
 	c, err := config.Load("", nil, []string{"data=" + data, "listen=127.0.0.1:0"})
 	must(t, err)
 	if _, err := app.Open(ctx, c, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "was moved to") {
-		t.Errorf("a server on the directory: %v", err)
+		t.Errorf("a server on the moved directory: got %v, want an error", err)
 	}
 
 	h = apptest.Open(t, func(c *config.Config) {
 		c.Data, c.Postgres = filepath.Join(t.TempDir(), "other"), address
 		c.S3.Endpoint, c.S3.Bucket, c.S3.Prefix, c.S3.AccessKey, c.S3.SecretKey = s3.Endpoint, bucket, "files", s3.AccessKey, s3.SecretKey
 	})
-	var after []sight
+	var after []snapshot
 	for i, p := range people {
-		p.House = h // with the tokens that they have
+		p.Server = h // with their existing tokens
 		after = append(after, seen(t, p, nil, group), seen(t, p, old[i], group))
 	}
 	for i := range before {
-		if !after[i].goesOn(before[i]) {
-			t.Errorf("device %d of person %d sees\n%s\nand saw\n%s", i%2, i/2, after[i], before[i])
+		if !after[i].extends(before[i]) {
+			t.Errorf("device %d of person %d: after the move\n%s\nbefore\n%s", i%2, i/2, after[i], before[i])
 		}
 	}
 	if text := download(t, bob, file, direct, withFile.Msg.Seq); text != "a file that moves" {
-		t.Errorf("the file is %q", text)
+		t.Errorf("the file: got %q", text)
 	}
 	if r := h.Send(t, ann, group, "again", "sent before the move"); r.Seq != again.Seq || r.Id != again.Id || !r.Duplicate {
-		t.Errorf("sent again it is %v, and was %v", r, again)
+		t.Errorf("retry after the move: got %v, first answer %v", r, again)
 	}
 	fresh := h.Send(t, bob, group, "new", "after the move")
 	if fresh.Seq != again.Seq+1 || fresh.Id <= again.Id {
-		t.Errorf("the next message is %v after %v", fresh, again)
+		t.Errorf("the next message: got %v after %v", fresh, again)
 	}
 	caught(t, ann, group, fresh.Seq, "moved")
-	// What a device gets that was away over the move: all, once, in one chain.
+	// A device that was offline during the move gets everything once, in one chain.
 	r, err := h.Chat().Sync(ctx, apptest.As(ann, &chatv1.SyncRequest{After: old[0], Limit: 2000}))
 	must(t, err)
 	prev, times := old[0].Seq, 0
 	for _, e := range r.Msg.Events {
 		if e.Prev != prev {
-			t.Errorf("event %d follows %d, not %d", e.Seq, e.Prev, prev)
+			t.Errorf("event %d: got predecessor %d, want %d", e.Seq, e.Prev, prev)
 		}
 		if prev = e.Seq; e.GetMessage().GetContent().GetText() == "after the move" {
 			times++
 		}
 	}
 	if times != 1 {
-		t.Errorf("the new message came %d times", times)
+		t.Errorf("the new message: got it %d times, want 1", times)
 	}
 	if report, err := verify.RunPostgres(ctx, address, t.Logf); err != nil || len(report.Violations) > 0 {
-		t.Errorf("%+v, %v", report, err)
+		t.Errorf("verify: got %+v, %v", report, err)
 	}
 	must(t, h.Close())
 
-	// Back to the directory, as it was.
+	// Back to the directory, unchanged.
 	if code, said := moved(t, "--data", data, "--undo"); code != 0 {
-		t.Errorf("undo: exit %d: %s", code, said)
+		t.Errorf("rialto move --undo: got exit code %d: %s", code, said)
 	}
-	ann.House = apptest.Open(t, embedded)
-	if got := seen(t, ann, nil, group); !got.goesOn(before[0]) {
-		t.Errorf("back in the directory she sees %s", got)
+	ann.Server = apptest.Open(t, embedded)
+	if got := seen(t, ann, nil, group); !got.extends(before[0]) {
+		t.Errorf("after undo: got %s", got)
 	}
 }
 
-// The tables that a move makes are those that the rooms make.
+// A move creates the same tables as the services do.
 func TestMovedTables(t *testing.T) {
 	data, server := filepath.Join(t.TempDir(), "data"), sqltest.Postgres(t)
 	h := apptest.Open(t, func(c *config.Config) { c.Data, c.Postgres = data, "" })
@@ -219,13 +219,17 @@ func TestMovedTables(t *testing.T) {
 	must(t, h.Close())
 	address := sqltest.Schema(t, server)
 	if code, said := moved(t, "--data", data, "--to-postgres", address); code != 0 || !strings.Contains(said, "both sides are equal") {
-		t.Fatalf("exit %d: %s", code, said)
+		t.Fatalf("rialto move: got exit code %d: %s", code, said)
 	}
-	made, want := schema(t, address), schema(t, native)
-	got := slices.DeleteFunc(made, func(line string) bool { return strings.HasPrefix(line, "move") })
-	want = slices.DeleteFunc(want, func(line string) bool { return strings.HasPrefix(line, "cluster_") }) // of nodes that are several
+	others := func(prefixes ...string) func(line string) bool {
+		return func(line string) bool {
+			return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(line, prefix) })
+		}
+	}
+	got := slices.DeleteFunc(schema(t, address), others("move"))
+	want := slices.DeleteFunc(schema(t, native), others("cluster_nodes", "cluster_protocol", "cluster_settings", "cluster_leases")) // nodes create them
 	if !slices.Equal(got, want) {
-		t.Errorf("a move makes\n%s\nthe rooms\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("a move creates\n%s\nthe services create\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

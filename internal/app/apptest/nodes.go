@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -15,17 +14,17 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/app"
-	"github.com/rialto-im/rialto/internal/clock"
-	"github.com/rialto-im/rialto/internal/config"
-	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
-	"github.com/rialto-im/rialto/internal/timeline"
+	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/engine/timeline"
 )
 
-// Nodes is the variable that says how many nodes a house has; unset: one. More share the records that the run keeps in PostgreSQL,
+// Nodes is the environment variable with the number of nodes of a server; if it is unset, one. Several nodes share the run's PostgreSQL,
 // and the files.
 const Nodes = "TEST_NODES"
 
-// nodes of each house of this run.
+// nodes returns the number of nodes.
 func nodes(t *testing.T) int {
 	n, err := strconv.Atoi(os.Getenv(Nodes))
 	if os.Getenv(Nodes) == "" {
@@ -37,12 +36,12 @@ func nodes(t *testing.T) int {
 	return n
 }
 
-// join starts a node more on what the first has.
-func (h *House) join(t *testing.T, now clock.Clock, first *config.Config, i int) {
+// join starts another node with the data of the first.
+func (h *Server) join(t *testing.T, now clock.Clock, first *config.Config, i int) {
 	t.Helper()
 	c := *first
 	c.Data, c.Node = fmt.Sprint(first.Data, "-", i), ""
-	// The files are on a disk that all nodes see.
+	// The files are on a disk that all nodes share.
 	files := filepath.Join(c.Data, "blobs")
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		t.Fatal(err)
@@ -50,17 +49,17 @@ func (h *House) join(t *testing.T, now clock.Clock, first *config.Config, i int)
 	if err := os.Symlink(filepath.Join(first.Data, "blobs"), files); err != nil && !errors.Is(err, os.ErrExist) {
 		t.Fatal(err)
 	}
-	n, err := app.OpenAt(t.Context(), &c, slog.New(slog.NewTextHandler(logTo(t), &slog.HandlerOptions{Level: slog.LevelWarn})), now)
+	n, err := app.OpenAt(t.Context(), &c, logTo(t), now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.Others = append(h.Others, n)
 }
 
-// settle waits until the nodes have shared the work, so that none of it moves under a test that does not expect that.
-func (h *House) settle(t *testing.T) {
+// settle waits until the nodes have divided the partitions, so that none moves during a test.
+func (h *Server) settle(t *testing.T) {
 	t.Helper()
-	all := append([]*app.House{h.House}, h.Others...)
+	all := append([]*app.Node{h.Node}, h.Others...)
 	share := (timeline.Partitions + len(all) - 1) / len(all)
 	for end := time.Now().Add(time.Minute); ; {
 		settled := true
@@ -72,14 +71,14 @@ func (h *House) settle(t *testing.T) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatal("the nodes have not shared the work in a minute")
+			t.Fatal("the nodes have not divided the partitions within a minute")
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-// figure of a node, as its metrics have it.
-func figure(t *testing.T, n *app.House, name string) int {
+// figure returns a metric of a node.
+func figure(t *testing.T, n *app.Node, name string) int {
 	t.Helper()
 	r, err := http.Get("http://" + n.AdminAddress().String() + "/metrics")
 	if err != nil {
@@ -96,27 +95,27 @@ func figure(t *testing.T, n *app.House, name string) int {
 			return v
 		}
 	}
-	t.Fatalf("there is no figure %s: %v", name, lines.Err())
+	t.Fatalf("no metric %s: %v", name, lines.Err())
 	return 0
 }
 
 // Close stops all nodes.
-func (h *House) Close() error {
-	err := h.House.Close()
+func (h *Server) Close() error {
+	err := h.Node.Close()
 	for _, n := range h.Others {
 		err = errors.Join(err, n.Close())
 	}
 	return err
 }
 
-// turns has one node after the other do what the first is asked.
+// turns sends requests to the nodes in turn.
 type turns struct {
 	http.RoundTripper
-	to   []string // addresses; the first is the one that is asked
+	to   []string // addresses; the first is the one in the requests
 	next atomic.Uint32
 }
 
-// RoundTrip asks the next node. What the request says of its host stays, as behind a proxy.
+// RoundTrip sends the request to the next node. Its Host header is unchanged, as behind a proxy.
 func (r *turns) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Host != r.to[0] {
 		return r.RoundTripper.RoundTrip(req)
@@ -129,8 +128,8 @@ func (r *turns) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.RoundTripper.RoundTrip(req)
 }
 
-// inTurns has a client's requests go to all nodes of the house.
-func (h *House) inTurns(c *http.Client) *http.Client {
+// inTurns returns a client whose requests go to the nodes in turn.
+func (h *Server) inTurns(c *http.Client) *http.Client {
 	if len(h.Others) == 0 {
 		return c
 	}

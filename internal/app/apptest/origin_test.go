@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
-	"github.com/rialto-im/rialto/gen/rialto/chat/v1/chatv1connect"
 	"github.com/rialto-im/rialto/internal/app/apptest"
-	"github.com/rialto-im/rialto/internal/config"
+	"github.com/rialto-im/rialto/internal/app/config"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
 )
 
-// TestPagesOfOtherOrigins: a page reads answers and sends tokens where the operator allowed its origin, and nowhere else.
+// A page reads answers and sends tokens only if the operator allowed its origin.
 func TestPagesOfOtherOrigins(t *testing.T) {
 	const ours, evil = "https://app.example.com", "https://evil.example"
 	for what, c := range map[string]struct {
@@ -45,33 +45,33 @@ func TestPagesOfOtherOrigins(t *testing.T) {
 						res := ask(t, m, h.URL+path, header)
 						allow := res.Header.Get("Access-Control-Allow-Origin")
 						if allowed && allow != origin || !allowed && allow != "" || res.Header.Get("Access-Control-Allow-Credentials") != "" {
-							t.Errorf("%s %s of %q: %d %v", m, path, origin, res.StatusCode, res.Header)
+							t.Errorf("%s %s from origin %q: got %d %v", m, path, origin, res.StatusCode, res.Header)
 						}
 						if preflight && allowed != (res.StatusCode == http.StatusNoContent && strings.Contains(res.Header.Get("Access-Control-Allow-Headers"), "Authorization")) {
-							t.Errorf("a preflight of %q for %s: %d %v", origin, path, res.StatusCode, res.Header)
+							t.Errorf("preflight from origin %q for %s: got %d %v", origin, path, res.StatusCode, res.Header)
 						}
-						// What a cache keeps for one origin is not what another is given.
+						// A cached answer for one origin must not be used for another.
 						if len(c.allowed) > 0 && !strings.Contains(strings.Join(res.Header.Values("Vary"), ","), "Origin") {
-							t.Errorf("%s %s of %q does not vary: %v", m, path, origin, res.Header)
+							t.Errorf("%s %s from origin %q: got no Vary: Origin: %v", m, path, origin, res.Header)
 						}
 					}
 				}
 			}
-			// A form of another site brings the cookie along: it is nobody's credential here.
+			// A form of another site sends the cookie, which must not count as a credential.
 			for _, kind := range []string{"application/json", "text/plain", "application/x-www-form-urlencoded"} {
 				res := ask(t, http.MethodPost, h.URL+"/rialto.account.v1.AccountService/Logout", http.Header{"Origin": {evil}, "Content-Type": {kind}, "Sec-Fetch-Site": {"cross-site"}, "Cookie": {"rialto_access=" + alice.AccessToken}})
 				if res.StatusCode != http.StatusUnauthorized && res.StatusCode != http.StatusUnsupportedMediaType {
-					t.Errorf("%s with a cookie only: %d", kind, res.StatusCode)
+					t.Errorf("%s with only a cookie: got status %d", kind, res.StatusCode)
 				}
 			}
 			if res := ask(t, http.MethodPost, h.URL+"/rialto.account.v1.AccountService/ListSessions", http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + alice.AccessToken}}); res.StatusCode != http.StatusOK {
-				t.Errorf("the session ended: %d", res.StatusCode)
+				t.Errorf("the session: got status %d", res.StatusCode)
 			}
 		})
 	}
 }
 
-// ask makes a request with an empty JSON object, and reads the answer to its end.
+// ask makes a request with an empty JSON object, and reads the complete answer.
 func ask(t *testing.T, method, url string, header http.Header) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader("{}"))

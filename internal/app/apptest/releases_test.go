@@ -6,18 +6,19 @@ import (
 	"strings"
 	"testing"
 
-	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
-	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
 	"github.com/rialto-im/rialto/internal/app"
 	"github.com/rialto-im/rialto/internal/app/apptest"
-	"github.com/rialto-im/rialto/internal/cluster"
-	"github.com/rialto-im/rialto/internal/config"
-	"github.com/rialto-im/rialto/internal/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 )
 
-// TestTwoReleasesServeTogether: a node of the next release serves beside one of this, and messages go both ways; one of the release
-// after that does not start, and its error names the node to upgrade.
+// A node of the next release serves together with one of this release, and messages pass in both directions; a node of the release after
+// that does not start, and its error names the node to upgrade.
 func TestTwoReleasesServeTogether(t *testing.T) {
+	t.Setenv(apptest.Nodes, "1") // each server here is one node of the cluster
 	place := sqltest.Schema(t, sqltest.Postgres(t))
 	next := cluster.Version{Release: "next", Speaks: cluster.Speaks + 1, Understands: cluster.Speaks}
 	node := func(name string, v cluster.Version) func(*config.Config) {
@@ -27,7 +28,7 @@ func TestTwoReleasesServeTogether(t *testing.T) {
 	young := apptest.Open(t, node("young", next))
 
 	ann, bob := old.Register(t, "ann"), young.Register(t, "bob")
-	room := old.Direct(t, ann, bob)
+	conversation := old.Direct(t, ann, bob)
 	atAnn, _ := ann.Socket(t, "rialto.v1.proto")
 	atBob, _ := bob.Socket(t, "rialto.v1.proto")
 	hears := func(s *apptest.Socket, text string) {
@@ -41,13 +42,13 @@ func TestTwoReleasesServeTogether(t *testing.T) {
 			return false
 		})
 	}
-	old.Send(t, ann, room, "1", "from the old to the new")
+	old.Send(t, ann, conversation, "1", "from the old to the new")
 	hears(atBob, "from the old to the new")
-	young.Send(t, bob, room, "2", "from the new to the old")
+	young.Send(t, bob, conversation, "2", "from the new to the old")
 	hears(atAnn, "from the new to the old")
-	got, err := young.Chat().History(t.Context(), apptest.As(bob, &chatv1.HistoryRequest{Conversation: room, Limit: 10}))
-	if err != nil || len(got.Msg.Messages) != 3 { // with that of its making
-		t.Errorf("both are read by the new: %v, %v", got, err)
+	got, err := young.Chat().History(t.Context(), apptest.As(bob, &chatv1.HistoryRequest{Conversation: conversation, Limit: 10}))
+	if err != nil || len(got.Msg.Messages) != 3 { // including the creation
+		t.Errorf("history from the new node: got %v, %v", got, err)
 	}
 
 	c, err := config.Load("", nil, []string{"data=" + filepath.Join(t.TempDir(), "data"), "listen=127.0.0.1:0"})
@@ -58,9 +59,9 @@ func TestTwoReleasesServeTogether(t *testing.T) {
 	h, err := app.Open(t.Context(), c, slog.New(slog.DiscardHandler))
 	if err == nil {
 		err = h.Close()
-		t.Fatalf("a release that does not understand the oldest joined (%v)", err)
+		t.Fatalf("an incompatible release: got no refusal (%v)", err)
 	}
 	if !strings.Contains(err.Error(), "Upgrade old first") {
-		t.Errorf("it does not say what to upgrade: %v", err)
+		t.Errorf("the refusal: got %v, want the node to upgrade", err)
 	}
 }

@@ -11,23 +11,23 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/coder/websocket"
-	accountv1 "github.com/rialto-im/rialto/gen/rialto/account/v1"
-	chatv1 "github.com/rialto-im/rialto/gen/rialto/chat/v1"
-	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
 	"github.com/rialto-im/rialto/internal/app/apptest"
-	"github.com/rialto-im/rialto/internal/config"
+	"github.com/rialto-im/rialto/internal/app/config"
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
 // both runs a scenario on a plain connection (event loop) and under TLS (goroutines).
-func both(t *testing.T, scenario func(t *testing.T, h *apptest.House)) {
+func both(t *testing.T, scenario func(t *testing.T, h *apptest.Server)) {
 	t.Run("plain", func(t *testing.T) { scenario(t, apptest.Open(t, nil)) })
 	t.Run("tls", func(t *testing.T) { scenario(t, apptest.OpenTLS(t)) })
 }
 
-func TestTwoPeopleChatInBothForms(t *testing.T) {
-	both(t, func(t *testing.T, h *apptest.House) {
+func TestTwoPeopleChatInBothEncodings(t *testing.T) {
+	both(t, func(t *testing.T, h *apptest.Server) {
 		alice, bob := h.Register(t, "alice"), h.Register(t, "bob")
 		c := h.Direct(t, alice, bob)
 		a, _ := alice.Socket(t, "rialto.v1.proto")
@@ -37,7 +37,7 @@ func TestTwoPeopleChatInBothForms(t *testing.T) {
 		own := 0
 		a.Until(func(f *gatewayv1.ServerFrame) bool {
 			receipts = append(receipts, f.Receipts...)
-			for _, e := range f.Events { // that the conversation began may come before them
+			for _, e := range f.Events { // the events of the new conversation may precede them
 				if e.GetMessage().GetContent().GetText() != "" {
 					own++
 				}
@@ -48,7 +48,7 @@ func TestTwoPeopleChatInBothForms(t *testing.T) {
 		b.Until(func(f *gatewayv1.ServerFrame) bool {
 			for _, e := range f.Events {
 				if e.Prev != prev {
-					t.Errorf("event %d follows %d, not %d", e.Seq, e.Prev, prev)
+					t.Errorf("event %d: got predecessor %d, want %d", e.Seq, e.Prev, prev)
 				}
 				prev = e.Seq
 				m := e.GetMessage()
@@ -57,16 +57,16 @@ func TestTwoPeopleChatInBothForms(t *testing.T) {
 				}
 				r := receipts[len(seen)]
 				if m.Id != r.Id || m.Seq != r.Seq || m.Counted != r.Counted || m.TimeMs != r.TimeMs || m.Sender != alice.User {
-					t.Errorf("the receipt says %v, the event %v", r, m)
+					t.Errorf("got receipt %v and event %v", r, m)
 				}
 				seen = append(seen, m.Content.GetText())
 			}
 			return len(seen) == 2
 		})
 		if seen[0] != "one 一" || seen[1] != "two 👋🏽" {
-			t.Errorf("%q", seen)
+			t.Errorf("got messages %q", seen)
 		}
-		// The same again is answered by the first receipt; another content under the number is refused.
+		// A retry gets the first receipt; other content with the same number is refused.
 		b.Write(&gatewayv1.ClientFrame{Ping: &gatewayv1.Ping{}, Request: 9})
 		b.Until(func(f *gatewayv1.ServerFrame) bool { return f.Pong != nil && f.Request == 9 })
 		a.Write(&gatewayv1.ClientFrame{Sends: []*gatewayv1.Send{{Conversation: c, ClientSeq: 1, Content: apptest.Text("one 一")}, {Conversation: c, ClientSeq: 2, Content: apptest.Text("other")}}})
@@ -78,16 +78,16 @@ func TestTwoPeopleChatInBothForms(t *testing.T) {
 		for _, r := range again {
 			switch {
 			case r.ClientSeq == 1 && (!r.Duplicate || r.Seq != receipts[0].Seq || r.Id != receipts[0].Id):
-				t.Errorf("the retry was answered %v", r)
+				t.Errorf("retry: got %v", r)
 			case r.ClientSeq == 2 && r.Error.GetReason() != "id_reuse":
-				t.Errorf("another content was answered %v", r)
+				t.Errorf("other content with the same number: got %v", r)
 			}
 		}
 	})
 }
 
 func TestCallsOnTheSocket(t *testing.T) {
-	both(t, func(t *testing.T, h *apptest.House) {
+	both(t, func(t *testing.T, h *apptest.Server) {
 		alice, bob := h.Register(t, "alice"), h.Register(t, "bob")
 		c := h.Direct(t, alice, bob)
 		h.Send(t, alice, c, "x", "hello")
@@ -96,17 +96,17 @@ func TestCallsOnTheSocket(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range uint64(20) { // many at once, matched by number
+		for i := range uint64(20) { // many at once, matched by the request number
 			p.Write(&gatewayv1.ClientFrame{Request: 100 + i, Call: &gatewayv1.Call{Method: "/rialto.chat.v1.ChatService/History", Payload: payload}})
 		}
 		answered := map[uint64]bool{}
 		p.Until(func(f *gatewayv1.ServerFrame) bool {
-			if f.Request == 0 { // what was sent before is pushed meanwhile
+			if f.Request == 0 { // pushed events of earlier sends
 				return false
 			}
 			var page chatv1.HistoryResponse
 			if f.Result == nil || proto.Unmarshal(f.Result.Payload, &page) != nil || len(page.Messages) != 2 {
-				t.Errorf("call %d was answered %v", f.Request, f)
+				t.Errorf("call %d: got %v", f.Request, f)
 			}
 			answered[f.Request] = true
 			return len(answered) == 20
@@ -124,7 +124,7 @@ func TestCallsOnTheSocket(t *testing.T) {
 			j.Write(&gatewayv1.ClientFrame{Request: 6, Call: &gatewayv1.Call{Method: method}})
 			j.Until(func(f *gatewayv1.ServerFrame) bool {
 				if f.Error.GetReason() != "no_method" {
-					t.Errorf("%s was answered %v", method, f)
+					t.Errorf("call %s: got %v", method, f)
 				}
 				return f.Request == 6
 			})
@@ -172,13 +172,13 @@ func TestHandshakes(t *testing.T) {
 		status                int
 	}{
 		{"a token in the header", "", "rialto.v1.proto", http.Header{"Authorization": {"Bearer " + alice.AccessToken}}, 101},
-		{"a token in the cookie of a page of ours", "", "rialto.v1.json", http.Header{"Cookie": {"rialto_access=" + alice.AccessToken}, "Origin": {h.URL}}, 101},
-		{"a token in the cookie of who knows", "", "rialto.v1.json", http.Header{"Cookie": {"rialto_access=" + alice.AccessToken}}, 403},
+		{"a token in the cookie, from our origin", "", "rialto.v1.json", http.Header{"Cookie": {"rialto_access=" + alice.AccessToken}, "Origin": {h.URL}}, 101},
+		{"a token in the cookie, without an origin", "", "rialto.v1.json", http.Header{"Cookie": {"rialto_access=" + alice.AccessToken}}, 403},
 		{"a token in the address", "?token=" + alice.AccessToken, "rialto.v1.json", nil, 400},
-		{"no subprotocol is JSON", "", "", http.Header{"Authorization": {"Bearer " + alice.AccessToken}}, 101},
+		{"without a subprotocol: JSON", "", "", http.Header{"Authorization": {"Bearer " + alice.AccessToken}}, 101},
 		{"a ticket", "?ticket=" + spent, "rialto.v1.json", nil, 101},
-		{"a ticket twice", "?ticket=" + spent, "rialto.v1.json", nil, 401},
-		{"a ticket that was never given", "?ticket=rt_no", "rialto.v1.json", nil, 401},
+		{"a used ticket", "?ticket=" + spent, "rialto.v1.json", nil, 401},
+		{"an unknown ticket", "?ticket=rt_no", "rialto.v1.json", nil, 401},
 		{"a bad token", "", "rialto.v1.json", http.Header{"Authorization": {"Bearer nonsense"}}, 401},
 		{"a token with another's signature", "", "rialto.v1.json", http.Header{"Authorization": {"Bearer " + alice.AccessToken[:len(alice.AccessToken)-4] + "AAAA"}}, 401},
 		{"a foreign origin", "", "rialto.v1.json", http.Header{"Authorization": {"Bearer " + alice.AccessToken}, "Origin": {"https://evil.example"}}, 403},
@@ -187,10 +187,10 @@ func TestHandshakes(t *testing.T) {
 	} {
 		status, err := dial(c.query, c.protocol, c.header)
 		if err != nil || status != c.status {
-			t.Errorf("%s: status %d (%v), want %d", c.name, status, err, c.status)
+			t.Errorf("%s: got status %d (%v), want %d", c.name, status, err, c.status)
 		}
 	}
-	// Who asks without a WebSocket client is told, in the form of every other refusal.
+	// A plain HTTP request gets an error in the usual form.
 	res, err := h.HTTP.Get(h.URL + "/v1/socket")
 	if err != nil {
 		t.Fatal(err)
@@ -198,12 +198,12 @@ func TestHandshakes(t *testing.T) {
 	defer res.Body.Close()
 	var refusal struct{ Code, Reason string }
 	if err := json.NewDecoder(res.Body).Decode(&refusal); err != nil || res.StatusCode != 400 || refusal.Reason != "not_a_socket" {
-		t.Errorf("a plain GET: status %d, %v (%v)", res.StatusCode, refusal, err)
+		t.Errorf("a plain GET: got status %d, %v (%v)", res.StatusCode, refusal, err)
 	}
 }
 
 func TestAuthenticationByTheFirstFrame(t *testing.T) {
-	both(t, func(t *testing.T, h *apptest.House) {
+	both(t, func(t *testing.T, h *apptest.Server) {
 		alice := h.Register(t, "alice")
 		open := func() *apptest.Socket {
 			c, _, err := h.Dial(t.Context(), "rialto.v1.json", nil)
@@ -215,7 +215,7 @@ func TestAuthenticationByTheFirstFrame(t *testing.T) {
 		}
 		s := open()
 		s.Write(&gatewayv1.ClientFrame{Auth: &gatewayv1.Auth{AccessToken: alice.AccessToken}, Request: 3, Ping: &gatewayv1.Ping{}})
-		s.Write(&gatewayv1.ClientFrame{Request: 4, Ping: &gatewayv1.Ping{}}) // held until the first is done
+		s.Write(&gatewayv1.ClientFrame{Request: 4, Ping: &gatewayv1.Ping{}}) // held until the first frame is handled
 		order := []string{}
 		s.Until(func(f *gatewayv1.ServerFrame) bool {
 			if f.Hello != nil {
@@ -227,23 +227,23 @@ func TestAuthenticationByTheFirstFrame(t *testing.T) {
 			return len(order) == 3
 		})
 		if strings.Join(order, " ") != "hello 3 4" {
-			t.Errorf("the answers came as %v", order)
+			t.Errorf("got answers in the order %v", order)
 		}
 		bad := open()
 		bad.Write(&gatewayv1.ClientFrame{Auth: &gatewayv1.Auth{AccessToken: "nonsense"}})
 		if code, bye := bad.CloseCode(); code != 4101 || bye == nil {
-			t.Errorf("a bad token was answered %d, %v", code, bye)
+			t.Errorf("a bad token: got close code %d, %v", code, bye)
 		}
 		early := open()
 		early.Write(&gatewayv1.ClientFrame{Typing: 1})
 		if code, _ := early.CloseCode(); code != 4101 {
-			t.Errorf("a frame before auth was answered %d", code)
+			t.Errorf("a frame before auth: got close code %d", code)
 		}
 	})
 }
 
 func TestBadFrames(t *testing.T) {
-	both(t, func(t *testing.T, h *apptest.House) {
+	both(t, func(t *testing.T, h *apptest.Server) {
 		alice := h.Register(t, "alice")
 		for _, c := range []struct {
 			name, protocol string
@@ -260,7 +260,7 @@ func TestBadFrames(t *testing.T) {
 			s, _ := alice.Socket(t, c.protocol)
 			for n := range c.times {
 				if err := s.Conn.Write(t.Context(), c.kind, c.payload); err != nil {
-					t.Logf("%s: %v", c.name, err) // it may be closed before all is written
+					t.Logf("%s: %v", c.name, err) // the server may close before everything is written
 				}
 				if n < c.times-1 {
 					s.Until(func(f *gatewayv1.ServerFrame) bool { return f.Error != nil })
@@ -276,10 +276,10 @@ func TestBadFrames(t *testing.T) {
 				t.Fatal(err)
 			}
 			if f := s.Read(); f.Error.GetReason() != "bad_json" {
-				t.Errorf("%s was answered %v", bad, f)
+				t.Errorf("frame %s: got %v", bad, f)
 			}
 		}
-		s.Write(&gatewayv1.ClientFrame{Ping: &gatewayv1.Ping{}}) // and the connection is still good
+		s.Write(&gatewayv1.ClientFrame{Ping: &gatewayv1.Ping{}}) // the connection is still open
 		s.Until(func(f *gatewayv1.ServerFrame) bool { return f.Pong != nil })
 		for range 5 {
 			if err := s.Conn.Write(t.Context(), websocket.MessageText, []byte("nonsense")); err != nil {
@@ -287,7 +287,7 @@ func TestBadFrames(t *testing.T) {
 			}
 		}
 		if code, _ := s.CloseCode(); code != 4100 {
-			t.Errorf("after ten bad frames it was closed with %d", code)
+			t.Errorf("after ten bad frames: got close code %d", code)
 		}
 	})
 }
@@ -307,7 +307,7 @@ func TestRefusedTexts(t *testing.T) {
 	} {
 		_, err := h.Chat().Send(t.Context(), apptest.As(alice, &chatv1.SendRequest{Conversation: c, ClientMsgId: r.name, Content: apptest.Text(r.text)}))
 		if reason := reasonOf(err); reason != r.reason {
-			t.Errorf("%s: %v, want %s", r.name, err, r.reason)
+			t.Errorf("%s: got %v, want %s", r.name, err, r.reason)
 		}
 	}
 	for _, r := range []struct {
@@ -321,20 +321,20 @@ func TestRefusedTexts(t *testing.T) {
 		{"no content", &chatv1.SendRequest{Conversation: c, ClientMsgId: "n"}, alice, connect.CodeInvalidArgument},
 		{"a control entry", &chatv1.SendRequest{Conversation: c, ClientMsgId: "n", Content: &chatv1.Content{Kind: &chatv1.Content_Control{Control: &chatv1.Control{Action: chatv1.Control_ACTION_DISSOLVED}}}}, alice, connect.CodeInvalidArgument},
 		{"another's upload", &chatv1.SendRequest{Conversation: c, ClientMsgId: "n", Content: &chatv1.Content{Kind: &chatv1.Content_Image{Image: &chatv1.Media{Upload: 5, Name: "x"}}}}, alice, connect.CodeNotFound},
-		{"a stranger", &chatv1.SendRequest{Conversation: c, ClientMsgId: "n", Content: apptest.Text("x")}, eve, connect.CodeNotFound},
+		{"a non-member", &chatv1.SendRequest{Conversation: c, ClientMsgId: "n", Content: apptest.Text("x")}, eve, connect.CodeNotFound},
 		{"no conversation", &chatv1.SendRequest{Conversation: 12345, ClientMsgId: "n", Content: apptest.Text("x")}, alice, connect.CodeNotFound},
 	} {
 		if _, err := h.Chat().Send(t.Context(), apptest.As(r.by, r.send)); connect.CodeOf(err) != r.code {
-			t.Errorf("%s: %v, want %v", r.name, err, r.code)
+			t.Errorf("%s: got %v, want %v", r.name, err, r.code)
 		}
 	}
 	longest := strings.Repeat("好", 100_000)
 	if got := h.Send(t, alice, c, "longest", longest).Seq; got != before+1 {
-		t.Errorf("after the refusals the next seq is %d, want %d: something was stored", got, before+1)
+		t.Errorf("next seq after the refusals: got %d, want %d, because nothing was stored", got, before+1)
 	}
 	page, err := h.Chat().History(t.Context(), apptest.As(bob, &chatv1.HistoryRequest{Conversation: c, Limit: 1}))
 	if err != nil || page.Msg.Messages[0].Content.GetText() != longest {
-		t.Errorf("the longest text did not come back: %v", err)
+		t.Errorf("the longest text: got another one, %v", err)
 	}
 }
 
@@ -356,7 +356,7 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// Each message is sent up to five times, from two connections, in any order: one message each.
+// Each message is sent up to five times, over two connections, in any order: it is stored once.
 func TestRetryStorm(t *testing.T) {
 	h := apptest.Open(t, nil)
 	alice, bob := h.Register(t, "alice"), h.Register(t, "bob")
@@ -390,7 +390,7 @@ func TestRetryStorm(t *testing.T) {
 					t.Fatalf("message %d was refused: %v", r.ClientSeq, r.Error)
 				}
 				if was, ok := places[r.ClientSeq]; ok && was != r.Seq {
-					t.Errorf("message %d stands at %d and at %d", r.ClientSeq, was, r.Seq)
+					t.Errorf("message %d: got seqs %d and %d", r.ClientSeq, was, r.Seq)
 				}
 				places[r.ClientSeq] = r.Seq
 				if !r.Duplicate {
@@ -400,7 +400,7 @@ func TestRetryStorm(t *testing.T) {
 		}
 	}
 	if fresh != count || len(places) != count {
-		t.Errorf("%d messages were stored %d times", len(places), fresh)
+		t.Errorf("got %d messages and %d receipts of new ones", len(places), fresh)
 	}
 	shown := map[string]int{}
 	var last uint64
@@ -412,7 +412,7 @@ func TestRetryStorm(t *testing.T) {
 		for _, m := range page.Msg.Messages {
 			shown[m.Content.GetText()]++
 			if m.Seq != after+1 {
-				t.Errorf("seq %d after %d", m.Seq, after)
+				t.Errorf("got seq %d after %d", m.Seq, after)
 			}
 			after, last = m.Seq, m.Seq
 		}
@@ -421,18 +421,18 @@ func TestRetryStorm(t *testing.T) {
 		}
 	}
 	if len(shown) != count || last != count+1 {
-		t.Errorf("%d different messages to seq %d, want %d", len(shown), last, count)
+		t.Errorf("got %d different messages up to seq %d, want %d", len(shown), last, count)
 	}
 }
 
-// One who stops reading holds up nobody; when they read again they are told to pull, and have everything.
+// A client that does not read delays nobody; when it reads again, it gets a hint, and then everything.
 func TestSlowReader(t *testing.T) {
-	both(t, func(t *testing.T, h *apptest.House) {
+	both(t, func(t *testing.T, h *apptest.Server) {
 		alice, bob, slow := h.Register(t, "alice"), h.Register(t, "bob"), h.Register(t, "slow")
 		g := h.Group(t, alice, bob, slow)
 		a, _ := alice.Socket(t, "rialto.v1.proto")
 		b, _ := bob.Socket(t, "rialto.v1.proto")
-		s, hello := slow.Socket(t, "rialto.v1.proto")
+		s, _ := slow.Socket(t, "rialto.v1.proto")
 		const count, batch = 4000, 100
 		text := strings.Repeat("x", 4000)
 		go func() { // ends with the sending
@@ -444,72 +444,45 @@ func TestSlowReader(t *testing.T) {
 				a.Write(f)
 			}
 		}()
-		acked, delivered := 0, 0
+		acked := 0
 		for acked < count {
 			acked += len(a.Read().Receipts)
 		}
-		// Bob reads all the while, and misses nothing: pushed, or hinted and pulled.
-		bobAt := seqs{}
-		bobAt.take(t, h, bob, b, &delivered, count)
-		// The slow one did not read at all so far.
-		at := seqs{position: hello.Tail}
-		got := 0
-		at.take(t, h, slow, s, &got, count)
+		// Bob reads all the time, and gets everything, by pushes or by syncs after hints.
+		readTexts(t, b, count)
+		// The slow client has not read anything yet.
+		readTexts(t, s, count)
+		if s.Hints == 0 {
+			t.Error("the slow client got no hint")
+		}
 	})
 }
 
-// seqs follows a stream as a client does.
-type seqs struct {
-	position *chatv1.Position
-	last     uint64
-}
-
-// take reads until so many texts have come, syncing where events are missing.
-func (q *seqs) take(t *testing.T, h *apptest.House, p *apptest.Person, s *apptest.Socket, got *int, want int) {
+// readTexts reads a number of texts of one conversation, which have consecutive seqs.
+func readTexts(t *testing.T, s *apptest.Socket, want int) {
 	t.Helper()
-	event := func(e *chatv1.Event) {
-		q.position = &chatv1.Position{Epoch: e.Epoch, Seq: e.Seq}
-		if m := e.GetMessage(); m.GetContent().GetText() != "" {
-			if q.last != 0 && m.Seq != q.last+1 {
-				t.Fatalf("%d: seq %d after %d", p.User, m.Seq, q.last)
-			}
-			q.last = m.Seq
-			*got++
-		}
-	}
-	sync := func() {
-		for {
-			page, err := h.Chat().Sync(t.Context(), apptest.As(p, &chatv1.SyncRequest{After: q.position, Limit: 2000}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, e := range page.Msg.Events {
-				event(e)
-			}
-			if !page.Msg.More {
-				return
-			}
-		}
-	}
-	for *got < want {
-		f := s.Read()
+	got, last := 0, uint64(0)
+	s.Until(func(f *gatewayv1.ServerFrame) bool {
 		for _, e := range f.Events {
-			switch {
-			case q.position != nil && e.Seq <= q.position.Seq:
-			case q.position == nil || e.Prev == q.position.Seq:
-				event(e)
-			default:
-				sync()
+			m := e.GetMessage()
+			if m.GetContent().GetText() == "" {
+				continue
 			}
+			if last != 0 && m.Seq != last+1 {
+				t.Fatalf("got seq %d after %d", m.Seq, last)
+			}
+			last = m.Seq
+			got++
 		}
-		if f.Hint != nil {
-			sync()
-		}
+		return got >= want
+	})
+	if got > want {
+		t.Errorf("got %d texts, want %d", got, want)
 	}
 }
 
 func TestSessionsThatEnd(t *testing.T) {
-	both(t, func(t *testing.T, h *apptest.House) {
+	both(t, func(t *testing.T, h *apptest.Server) {
 		alice := h.Register(t, "alice")
 		s, _ := alice.Socket(t, "rialto.v1.proto")
 		other := h.Login(t, "alice")
@@ -518,27 +491,27 @@ func TestSessionsThatEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		if code, bye := s.CloseCode(); code != 4102 || bye.GetReason() == "" {
-			t.Errorf("the revoked session's socket was closed with %d, %v", code, bye)
+			t.Errorf("socket of the revoked session: got close code %d, %v", code, bye)
 		}
 		if _, err := h.Accounts().ListSessions(t.Context(), apptest.As(alice, &accountv1.ListSessionsRequest{})); connect.CodeOf(err) != connect.CodeUnauthenticated {
-			t.Errorf("the revoked session's token is still good: %v", err)
+			t.Errorf("token of the revoked session: got %v", err)
 		}
 		o.Write(&gatewayv1.ClientFrame{Ping: &gatewayv1.Ping{}})
 		o.Until(func(f *gatewayv1.ServerFrame) bool { return f.Pong != nil })
 	})
 }
 
-func TestASingleDeviceTellsTheLoserWhy(t *testing.T) {
+func TestAReplacedDeviceIsToldWhy(t *testing.T) {
 	h := apptest.Open(t, func(c *config.Config) { c.Account.DevicePolicy = "single" })
 	alice := h.Register(t, "alice")
 	s, _ := alice.Socket(t, "rialto.v1.json")
 	h.Login(t, "alice")
 	if code, bye := s.CloseCode(); code != 4102 || bye.GetReason() != "replaced" {
-		t.Errorf("closed with %d, %v", code, bye)
+		t.Errorf("the replaced device: got close code %d, %v", code, bye)
 	}
 }
 
-func TestAStoppingHouseSendsItsClientsElsewhere(t *testing.T) {
+func TestAStoppingNodeSendsItsClientsElsewhere(t *testing.T) {
 	h := apptest.Open(t, nil)
 	alice := h.Register(t, "alice")
 	s, _ := alice.Socket(t, "rialto.v1.proto")
@@ -546,12 +519,12 @@ func TestAStoppingHouseSendsItsClientsElsewhere(t *testing.T) {
 	go func() { done <- h.Close() }()
 	code, bye := s.CloseCode()
 	if code != 4000 || bye.GetRetryMs() > 5000 {
-		t.Errorf("closed with %d, %v", code, bye)
+		t.Errorf("a stopping node: got close code %d, %v", code, bye)
 	}
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
 	if _, _, err := h.Dial(context.Background(), "rialto.v1.proto", nil); err == nil {
-		t.Error("a stopped house takes connections")
+		t.Error("a stopped server accepts connections")
 	}
 }

@@ -6,16 +6,20 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
-	gatewayv1 "github.com/rialto-im/rialto/gen/rialto/gateway/v1"
 	"github.com/rialto-im/rialto/internal/app/apptest"
+	"github.com/rialto-im/rialto/internal/base/backoff"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 )
 
-// What people write comes out as it went in, byte for byte, by every way in and every way out: the JSON forms are read here as
-// a stranger's client reads them, with no code of ours.
-func TestTextsArriveAsTheyAre(t *testing.T) {
+// Texts are returned unchanged, byte for byte, for every way to send and to receive them. The JSON forms are decoded like a third-party
+// client does, without our code.
+func TestTextsArriveUnchanged(t *testing.T) {
 	texts := []string{
 		"plain", "你好，世界", "مرحبا بالعالم", "नमस्ते", "Z" + strings.Repeat("\u0335", 10_000), "👨‍👩‍👧‍👦 👋🏽 🏴󠁧󠁢󠁳󠁣󠁴󠁿", strings.Repeat("👩\u200d", 1000) + "👩",
 		"e\u0301 and \u00e9", "\u202egpj.exe\u202c \u2066inside\u2069", "a\u200bb\ufeffc\u00ad", "line\u2028and\u2029paragraph",
@@ -31,7 +35,12 @@ func TestTextsArriveAsTheyAre(t *testing.T) {
 		s, _ := bob.Socket(t, "rialto.v1.proto")
 		return s, dialWire(t, bob, "rialto.v1.json")
 	}()
-	// shown reads bob's two sockets to the next message.
+	type event struct {
+		Seq     string
+		Message struct{ Content struct{ Text string } }
+	}
+	var at uint64 // the position of the raw socket
+	// shown reads the next message from bob's two sockets.
 	shown := func() (string, string) {
 		t.Helper()
 		one, other := "", ""
@@ -50,21 +59,36 @@ func TestTextsArriveAsTheyAre(t *testing.T) {
 			}
 			return one != ""
 		})
+		if _, err := raw.Write(frame(final|1, []byte(`{"ping":{}}`))); err != nil { // it sends nothing else
+			t.Fatal(err)
+		}
 		for other == "" {
 			_, b, err := raw.next()
 			if err != nil {
 				t.Fatal(err)
 			}
 			var f struct {
-				Events []struct {
-					Message struct{ Content struct{ Text string } }
+				Events []event
+				Hint   *struct{}
+				Sync   struct {
+					Events []event
+					More   bool
 				}
 			}
 			if err := json.Unmarshal(b, &f); err != nil {
-				t.Fatalf("%v: %.200s", err, b)
+				t.Fatalf("decoding an answer: %v: %.200s", err, b)
 			}
-			for _, e := range f.Events {
-				other += e.Message.Content.Text
+			for _, e := range append(f.Events, f.Sync.Events...) {
+				if seq, err := strconv.ParseUint(e.Seq, 10, 64); err != nil {
+					t.Fatal(err)
+				} else if seq > at {
+					at, other = seq, other+e.Message.Content.Text
+				}
+			}
+			if f.Hint != nil || f.Sync.More {
+				if _, err := raw.Write(frame(final|1, fmt.Appendf(nil, `{"request":1,"sync":{"after":{"epoch":%d,"seq":"%d"}}}`, at>>32, at))); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 		return one, other
@@ -80,9 +104,12 @@ func TestTextsArriveAsTheyAre(t *testing.T) {
 			}
 		}
 	}()
-	go func() { // ends with the socket
+	var last atomic.Pointer[[]byte] // frame on jsonSocket
+	go func() {                     // ends with the socket
 		for _, b, err := jsonSocket.next(); err == nil; _, b, err = jsonSocket.next() {
-			if bytes.Contains(b, []byte(`"error"`)) {
+			if wait := retryAfter(b); wait > 0 && backoff.Sleep(t.Context(), wait) == nil {
+				_, _ = jsonSocket.Write(*last.Load()) // refused for a time, as under load; the next read has a failure
+			} else if bytes.Contains(b, []byte(`"error"`)) {
 				refused <- string(b[:min(len(b), 300)])
 			}
 		}
@@ -100,7 +127,9 @@ func TestTextsArriveAsTheyAre(t *testing.T) {
 			},
 			"socket, JSON": func() {
 				n++
-				if _, err := jsonSocket.Write(frame(final|1, fmt.Appendf(nil, `{"sends":[{"conversation":"%d","clientSeq":"%d","content":{"text":%s}}]}`, c, n, content))); err != nil {
+				f := frame(final|1, fmt.Appendf(nil, `{"sends":[{"conversation":"%d","clientSeq":"%d","content":{"text":%s}}]}`, c, n, content))
+				last.Store(&f)
+				if _, err := jsonSocket.Write(f); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -119,30 +148,55 @@ func TestTextsArriveAsTheyAre(t *testing.T) {
 			}
 			for where, got := range map[string]string{"pushed in protobuf": one, "pushed in JSON": other, "history in JSON": page.Messages[0].Content.Text} {
 				if got != text {
-					t.Errorf("by %s: %.60q %s is %.60q (%d bytes of %d)", way, text, where, got, len(got), len(text))
+					t.Errorf("sent by %s: %.60q %s: got %.60q (%d bytes of %d)", way, text, where, got, len(got), len(text))
 				}
 			}
 		}
 	}
 }
 
-// post makes a call in JSON, and gives the answer.
+// retryAfter returns the time after which a frame wants a send repeated, or 0.
+func retryAfter(b []byte) time.Duration {
+	var f struct {
+		Receipts []struct{ Error struct{ RetryMs int64 } }
+	}
+	if json.Unmarshal(b, &f) != nil || len(f.Receipts) == 0 {
+		return 0
+	}
+	return time.Duration(f.Receipts[0].Error.RetryMs) * time.Millisecond
+}
+
+// post makes a call in JSON, and returns the answer. It repeats a call that is refused for a time.
 func post(t *testing.T, p *apptest.Person, method, body string) []byte {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.House.URL+method, bytes.NewReader([]byte(body)))
+	for {
+		status, wait, b := tryPost(t, p, method, body)
+		if status == http.StatusOK {
+			return b
+		}
+		if status != http.StatusServiceUnavailable || wait == 0 || backoff.Sleep(t.Context(), wait) != nil {
+			t.Fatalf("call %s: got %d %s", method, status, b)
+		}
+	}
+}
+
+func tryPost(t *testing.T, p *apptest.Person, method, body string) (status int, wait time.Duration, answer []byte) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.Server.URL+method, bytes.NewReader([]byte(body)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer "+p.AccessToken)
-	res, err := p.House.HTTP.Do(r)
+	res, err := p.Server.HTTP.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
 	b, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %d %s %v", method, res.StatusCode, b, err)
+	if err != nil {
+		t.Fatalf("call %s: %v", method, err)
 	}
-	return b
+	seconds, _ := strconv.Atoi(res.Header.Get("Retry-After")) // without one: 0
+	return res.StatusCode, time.Duration(seconds) * time.Second, b
 }

@@ -9,11 +9,9 @@ const client = new Client({ url, WebSocket, info: { name: "Echo", type: "bot" } 
 client.on("connection", (state) => console.log(state));
 client.on("ended", ({ reason }) => console.error(`signed out: ${reason}`));
 client.on("message", (m) => {
-  const { kind } = m.content;
-  if (kind.case === "text") client.sendText(m.conversation, `You said: ${kind.value}`).catch(console.error);
+  if (m.text) client.sendText(m.conversation, `You said: ${m.text}`).catch(console.error);
 });
 
-await client.start();
 try {
   await client.register(handle, password, "Echo");
 } catch (err) {

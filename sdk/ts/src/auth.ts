@@ -15,10 +15,17 @@ export interface Login {
   refreshToken: string;
 }
 
-export type ClientInfo = Omit<MessageInitShape<typeof ClientSchema>, "$typeName" | "device">;
+/** The ways to log in that a server has besides the password. */
+export interface LoginMethods {
+  /** It sends codes: requestCode, then logInWithCode. */
+  code: boolean;
+}
+
+export type ClientInfo = Omit<MessageInitShape<typeof ClientSchema>, "$typeName" | "device" | "deviceKey">;
 
 const sessionKey = "login";
-const deviceKey = (handle: string) => `device/${handle}`;
+const deviceName = (handle: string) => `device/${handle}`;
+const deviceKeyName = (handle: string) => `device_key/${handle}`;
 /** An access token is renewed this long before it ends. */
 const renewBeforeMs = 60_000;
 
@@ -57,8 +64,29 @@ export class Auth {
   }
 
   async logIn(handle: string, password: string, info: ClientInfo): Promise<Login> {
-    const device = (await this.deps.store.get<string>("meta", deviceKey(handle))) ?? "0";
-    return this.keep(handle, await this.deps.invoke()(AccountService.method.login, { handle, password, client: { ...info, device } }));
+    const client = await this.known(handle, info);
+    return this.keep(handle, await this.deps.invoke()(AccountService.method.login, { handle, password, client }));
+  }
+
+  async loginMethods(): Promise<LoginMethods> {
+    const { code } = await this.deps.invoke()(AccountService.method.getLoginMethods, {});
+    return { code };
+  }
+
+  async requestCode(handle: string): Promise<void> {
+    await this.deps.invoke()(AccountService.method.requestCode, { handle });
+  }
+
+  async logInWithCode(handle: string, code: string, info: ClientInfo): Promise<Login> {
+    const client = await this.known(handle, info);
+    return this.keep(handle, await this.deps.invoke()(AccountService.method.loginWithCode, { handle, code, client }));
+  }
+
+  /** Says that this device had a session of the user before, where it had. */
+  private async known(handle: string, info: ClientInfo) {
+    const device = (await this.deps.store.get<string>("meta", deviceName(handle))) ?? "0";
+    const deviceKey = (await this.deps.store.get<string>("meta", deviceKeyName(handle))) ?? "";
+    return { ...info, device, deviceKey };
   }
 
   /** Takes over a session that came from elsewhere, as by AdminService.CreateSession. */
@@ -78,7 +106,8 @@ export class Auth {
     };
     await this.deps.store.write([
       { table: "meta", key: sessionKey, value: login },
-      { table: "meta", key: deviceKey(handle), value: s.device },
+      { table: "meta", key: deviceName(handle), value: s.device },
+      { table: "meta", key: deviceKeyName(handle), value: s.deviceKey },
     ]);
     this.login = login;
     return login;
@@ -131,12 +160,18 @@ export class Auth {
     return locks ? (locks.request(this.deps.lockName, work) as Promise<T>) : work();
   }
 
-  private end(): void {
+  /** The login ended elsewhere: in another window, or by the server. What is stored stays: it may be of a later login. */
+  end(): void {
     this.login = undefined;
     this.deps.onEnded();
   }
 
-  /** Drops the login here; the device's number stays, for the next login. */
+  /** Whether the login is still the stored one, and no other window has ended it. */
+  async holds(login: Login): Promise<boolean> {
+    return (await this.deps.store.get<Login>("meta", sessionKey))?.user === login.user;
+  }
+
+  /** Drops the login here; the device's number and key stay, for the next login. */
   async forget(): Promise<void> {
     this.login = undefined;
     await this.deps.store.write([{ table: "meta", key: sessionKey }]);

@@ -1,186 +1,153 @@
-import { create } from "@bufbuild/protobuf";
-import { serviceClient, type Invoke, type ServiceClient } from "./api.js";
-import { Auth, type ClientInfo, type Login } from "./auth.js";
-import { Backoff } from "./backoff.js";
-import { samePosition, type StreamPosition } from "./chain.js";
-import type { Format } from "./codec.js";
+import { AccountData } from "./accountData.js";
+import type { Invoke } from "./api.js";
+import { Auth, type Login, type LoginMethods } from "./auth.js";
+import { inBackground } from "./background.js";
+import { Channels } from "./channels.js";
 import { Emitter } from "./emitter.js";
 import { RialtoError, asError, isOffline } from "./errors.js";
-import { AccountService, GraphService, type Session, type User as UserPb } from "./gen/rialto/account/v1/account_pb.js";
-import { ChatService } from "./gen/rialto/chat/v1/chat_pb.js";
-import { MediaService, type Upload } from "./gen/rialto/chat/v1/media_pb.js";
-import { ContentSchema, type Content } from "./gen/rialto/chat/v1/message_pb.js";
-import type { Hello, ServerFrame } from "./gen/rialto/gateway/v1/gateway_pb.js";
-import { PresenceService, Status } from "./gen/rialto/presence/v1/presence_pb.js";
+import type { Session, User as UserPb } from "./gen/rialto/account/v1/account_pb.js";
+import type { Upload } from "./gen/rialto/chat/v1/media_pb.js";
+import type { Content } from "./gen/rialto/chat/v1/message_pb.js";
 import { post } from "./http.js";
 import { indexedDBStorage } from "./indexeddb.js";
-import { Marks } from "./marks.js";
-import { badge, compareConversations, toUser, type ChatMessage, type ConversationView, type JoinRequests, type OutgoingMessage, type PendingSettings, type Relation, type User } from "./model.js";
-import { Outbox } from "./outbox.js";
-import { Replica } from "./replica.js";
-import { Socket, type SocketEnd, type SocketState, type WebSocketConstructor } from "./socket.js";
-import { memoryStorage, type Storage, type Store } from "./storage.js";
-import { putFile, type Progress } from "./upload.js";
+import { mentionsUser } from "./mentions.js";
+import { compareConversations, isSignal, isThread, isUpdate, toMessage, type ChatMessage, type ConversationView, type OutgoingMessage, type PendingSettings, type Relation, type User } from "./model.js";
+import { Names } from "./names.js";
+import { withDefaults, type ClientEvents, type ClientOptions, type ConnectionState, type Resolved } from "./options.js";
+import { People, type PresenceView } from "./people.js";
+import type { Replica } from "./replica.js";
+import { services, type Services } from "./services.js";
+import { ClientSession, counterKey, type SendOptions } from "./session.js";
+import { Snapshots } from "./snapshots.js";
+import { memoryStorage, UserStore, type Storage } from "./storage.js";
+import { withPending } from "./updates.js";
+import { uploadFile, type Progress } from "./upload.js";
+import type { AboutFile, FilePart, PendingUpload } from "./uploads.js";
 
-/** signed-out · connecting: first try · online · polling: no socket, but calls get through · offline. */
-export type ConnectionState = "signed-out" | "connecting" | "online" | "polling" | "offline";
-
-export interface PresenceView {
-  online: boolean;
-  lastActiveMs: number;
-}
-
-export interface ClientOptions {
-  /** Address of the deployment, as https://chat.example.com; in a browser, by default, the page's own. */
-  url?: string;
-  /** What the device keeps: IndexedDB in browsers, memory elsewhere, by default. */
-  storage?: Storage;
-  format?: Format;
-  /** What the session list shows of this device. */
-  info?: ClientInfo;
-  WebSocket?: WebSocketConstructor;
-  fetch?: typeof fetch;
-  now?: () => number;
-  random?: () => number;
-  /** How long a try to connect may take, from its ticket to the server's first word, before the next; 10 s unless set. */
-  openTimeoutMs?: number;
-}
-
-export interface ClientEvents {
-  /** Something that snapshots show has changed. Comes at most once per turn of the event loop. */
-  change: undefined;
-  connection: ConnectionState;
-  /**
-   * A message of somebody else came by the stream: in order, once; also those sent while this device was away. Not what a new
-   * device, or one away for too long, finds in the lists that it starts with; and of large groups only what is pushed.
-   */
-  message: ChatMessage;
-  /** Somebody asked to join a group that this user manages, or was answered. */
-  joinRequests: JoinRequests;
-  /** The login ended: by this user elsewhere, by the server, or by a newer device. */
-  ended: { reason: string };
-}
-
-const retryPollMs = 5_000;
-const failuresBeforePolling = 3;
-/** Close codes with which the server forbids this socket, while the login is still good: calls go on by HTTP. */
-const socketRefused: readonly number[] = [4100, 4103];
-const usersFreshMs = 8 * 3_600_000;
-const typingShownMs = 4_000;
-
-/** The store's key of a device's count of messages. */
-function counterKey(device: string): string {
-  return `client_seq/${device}`;
-}
+const none: readonly never[] = [];
+const noRelations: ReadonlyMap<string, Relation> = new Map();
 
 /**
  * Client is one login on one device. It hides connecting, resending, syncing, gaps and storage: what it shows is what the
  * server has, together with what the user did here and the server has not confirmed. Snapshots are replaced, never changed.
  */
-export class Client {
-  readonly account: ServiceClient<typeof AccountService>;
-  readonly graph: ServiceClient<typeof GraphService>;
-  readonly chat: ServiceClient<typeof ChatService>;
-  readonly media: ServiceClient<typeof MediaService>;
-  readonly presenceApi: ServiceClient<typeof PresenceService>;
+export class Client extends AccountData implements Services {
+  readonly account: Services["account"];
+  readonly graph: Services["graph"];
+  readonly chat: Services["chat"];
+  readonly media: Services["media"];
+  readonly presenceApi: Services["presenceApi"];
+  readonly channels = new Channels(() => this.chat, () => this.current.replica);
 
-  private readonly options: Required<Omit<ClientOptions, "storage">>;
+  private readonly options: Resolved;
   private readonly storage: Storage;
   private readonly emitter = new Emitter<ClientEvents>();
-  private auth!: Auth;
-  private socket: Socket | undefined;
-  private outbox: Outbox | undefined;
-  private replica: Replica | undefined;
-  private marks: Marks | undefined;
-  private store: Store | undefined;
+  protected readonly snapshots = new Snapshots(() => this.emitter.emit("change", undefined));
+  private readonly people: People;
+  private readonly names = new Names((id) => this.user(id), () => this.relations());
+  /** Opened by the first call that needs it. */
+  private opening: Promise<Auth> | undefined;
+  private starting: Promise<boolean> | undefined;
+  private auth: Auth | undefined;
+  /** What there is while somebody is logged in, and the store of their data. */
+  protected session: ClientSession | undefined;
+  private store: UserStore | undefined;
   private state: ConnectionState = "signed-out";
   /** Which entry is the present one: what an earlier one still does must not go on. */
   private entry = 0;
-  private leading = false;
-  private releaseLead: (() => void) | undefined;
-  private pollTimer: ReturnType<typeof setTimeout> | undefined;
-  private readonly userCache = new Map<string, User>();
-  private readonly wantedUsers = new Set<string>();
-  private readonly presences = new Map<string, PresenceView>();
-  private readonly typings = new Map<string, Map<string, number>>();
-  private watched: string[] = [];
-  private changed = false;
-  private versionNumber = 0;
-  private readonly sorted = new Map<string, unknown>();
 
   constructor(options: ClientOptions = {}) {
-    const g = globalThis as { location?: { origin: string }; WebSocket?: unknown };
-    this.options = {
-      url: (options.url ?? g.location?.origin ?? "http://127.0.0.1:7070").replace(/\/$/, ""),
-      format: options.format ?? "proto",
-      info: options.info ?? { name: "TypeScript SDK", type: "other" },
-      WebSocket: options.WebSocket ?? (g.WebSocket as WebSocketConstructor),
-      fetch: options.fetch ?? globalThis.fetch.bind(globalThis),
-      now: options.now ?? Date.now,
-      random: options.random ?? Math.random,
-      openTimeoutMs: options.openTimeoutMs ?? 10_000,
-    };
+    super();
+    this.options = withDefaults(options);
     this.storage = options.storage ?? (typeof indexedDB === "undefined" ? memoryStorage() : indexedDBStorage());
-    const invoke: Invoke = (method, input) => this.invoke(method, input);
-    this.account = serviceClient(AccountService, invoke);
-    this.graph = serviceClient(GraphService, invoke);
-    this.chat = serviceClient(ChatService, invoke);
-    this.media = serviceClient(MediaService, invoke);
-    this.presenceApi = serviceClient(PresenceService, invoke);
+    ({ account: this.account, graph: this.graph, chat: this.chat, media: this.media, presenceApi: this.presenceApi } = services(this.invoke));
+    this.people = new People({
+      now: this.options.now,
+      onChange: () => this.snapshots.touch(),
+      getUsers: async (users) => (await this.account.getUsers({ users })).users,
+      getPresence: async (users) => (await this.presenceApi.getPresence({ users })).presences,
+      watch: (users) => void this.session?.connection.send({ watch: { users } }),
+      store: (users) => inBackground(this.store?.write(users.map((u) => ({ table: "users" as const, key: u.id, value: u })))),
+    });
   }
 
-  // --- life ---
+  // --- logging in and out ---
 
-  /** Goes on with the login that the device keeps, if there is one. Call once, before all else. */
-  async start(): Promise<boolean> {
-    const store = await this.storage.open("rialto");
-    this.auth = new Auth({
-      invoke: (token) => (method, input) => post(this.options.url, method, input, token, this.options.fetch),
-      store,
-      lockName: "rialto-refresh",
-      now: this.options.now,
-      onEnded: () => void this.ended("logged_out"),
-    });
-    const login = await this.auth.load();
+  /** Goes on with the login that the device stored, and tells whether there is one. Further calls give the first one's answer. */
+  start(): Promise<boolean> {
+    this.starting ??= this.startNow();
+    return this.starting;
+  }
+
+  private async startNow(): Promise<boolean> {
+    const auth = await this.opened();
+    if (auth.current) return true; // logged in already
+    const login = await auth.load();
     if (login) await this.enter(login);
-    return login !== undefined;
+    return auth.current !== undefined;
+  }
+
+  private opened(): Promise<Auth> {
+    this.opening ??= this.storage.open("rialto").then((store) => {
+      this.auth = new Auth({
+        invoke: (token) => (method, input) => post(this.options.url, method, input, token, this.options.fetch),
+        store,
+        lockName: "rialto-refresh",
+        now: this.options.now,
+        onEnded: () => this.ended("logged_out"),
+      });
+      return this.auth;
+    });
+    return this.opening;
   }
 
   async register(handle: string, password: string, displayName: string): Promise<void> {
-    await this.enter(await this.auth.register(handle, password, displayName, this.options.info));
+    await this.enter(await (await this.opened()).register(handle, password, displayName, this.options.info));
   }
 
   async logIn(handle: string, password: string): Promise<void> {
-    await this.enter(await this.auth.logIn(handle, password, this.options.info));
+    await this.enter(await (await this.opened()).logIn(handle, password, this.options.info));
+  }
+
+  /** The ways to log in that this server has besides the password: a form offers no others. */
+  async loginMethods(): Promise<LoginMethods> {
+    return (await this.opened()).loginMethods();
+  }
+
+  /** Has a code for logInWithCode sent to a user, where the server can. */
+  async requestCode(handle: string): Promise<void> {
+    await (await this.opened()).requestCode(handle);
+  }
+
+  async logInWithCode(handle: string, code: string): Promise<void> {
+    await this.enter(await (await this.opened()).logInWithCode(handle, code, this.options.info));
   }
 
   /** Takes over a session that was made elsewhere, as by AdminService.CreateSession on one's own server. */
   async adopt(session: Session): Promise<void> {
-    await this.enter(await this.auth.adopt(session));
+    await this.enter(await (await this.opened()).adopt(session));
   }
 
   /** Ends the session on the server, and forgets what the device keeps. Messages not yet sent are lost. */
   async logOut(): Promise<void> {
+    const auth = await this.opened();
+    const { store, session } = this;
     // Before the server ends it with the session, which would look like an end that came from elsewhere.
-    this.socket?.stop();
+    session?.connection.pause();
     try {
       await this.account.logout({});
     } catch (err) {
       if (!isOffline(err) && asError(err).code !== "unauthenticated") {
-        this.socket?.start();
+        session?.connection.resume();
         throw err;
       }
     }
-    const { store, replica } = this;
-    const counter = counterKey(this.auth.current?.device ?? "");
-    await this.auth.forget();
+    const counter = counterKey(auth.current?.device ?? "");
+    await auth.forget();
     this.leave();
-    await replica?.stop();
-    if (!store) return;
+    await session?.stop();
     // The device's number stays, and with it the count: a number used twice would make the server take new for old.
-    const count = await store.get<number>("meta", counter);
-    await store.clear();
-    if (count !== undefined) await store.write([{ table: "meta", key: counter, value: count }]);
+    await store?.clear([counter]);
   }
 
   /** Closes the connection; what is kept stays for the next start. */
@@ -191,222 +158,68 @@ export class Client {
   private async enter(login: Login): Promise<void> {
     this.leave();
     const entry = this.entry;
-    const store = await this.storage.open(`rialto-${login.user}`);
-    const marks = new Marks(
-      (list, ack) => this.socket?.send({ marks: list, ack: ack && { epoch: ack.epoch, seq: BigInt(ack.seq) } }) ?? false,
-      this.options.now,
-    );
-    const replica = new Replica({ me: login.user, store, marks, api: this.chat, graph: this.graph, onChange: () => this.touch(), onMessage: (m) => this.arrived(m), onRelation: () => this.touch(), onProfile: (u) => this.staleUser(u), onJoinRequests: (r) => this.emitter.emit("joinRequests", r), ownStored: (m) => this.ownStored(m), leads: () => this.leading });
-    const outbox = new Outbox({
-      store,
-      counter: counterKey(login.device),
-      transmit: (sends) => this.socket?.send({ sends }) ?? false,
-      now: this.options.now,
-      onChange: () => this.touch(),
-      onStored: (item, as) => replica.sent(item, as, login.device),
+    const store = await UserStore.open(await this.storage.open(`rialto-${login.user}`), () => {
+      if (store === this.store) this.auth?.end();
     });
-    await Promise.all([replica.load(), outbox.load()]);
-    const users = await store.list<User>("users");
+    // A sign-out in another window before the store was opened is found here, and a later one by the store.
+    if (!(await this.auth?.holds(login)) && entry === this.entry) return this.auth?.end();
+    const session = new ClientSession({
+      login, store, options: this.options, services: this, people: this.people, emitter: this.emitter,
+      shared: this.storage.shared ?? false,
+      state: () => this.state,
+      setState: (s) => this.setState(s),
+      onChange: () => this.snapshots.touch(),
+      onEnded: (reason) => inBackground(this.auth?.forget().then(() => this.ended(reason))),
+    });
+    const users = await session.load();
     if (entry !== this.entry) return;
     this.store = store;
-    this.marks = marks;
-    this.replica = replica;
-    this.outbox = outbox;
-    for (const u of users) this.userCache.set(u.id, u);
-    this.takeLead(login.user);
-    this.socket = new Socket({
-      url: this.options.url.replace(/^http/, "ws") + "/v1/socket",
-      format: this.options.format,
-      WebSocket: this.options.WebSocket,
-      ticket: async () => (await this.account.createTicket({})).ticket,
-      backoff: new Backoff(this.options.random, 500, 30_000),
-      random: this.options.random,
-      openTimeoutMs: this.options.openTimeoutMs,
-      onState: (s, why) => this.onSocket(s, why),
-      onFrame: (f) => this.onFrame(f),
-    });
-    this.setState("connecting");
-    this.socket.start();
-    this.listenToBrowser(true);
-  }
-
-  /** Several windows on one store would overwrite each other's positions: one stores, and the next takes over when it goes. */
-  private takeLead(user: string): void {
-    const locks = typeof navigator === "undefined" ? undefined : navigator.locks;
-    this.leading = !this.storage.shared || !locks;
-    if (this.leading || !locks) return;
-    const { entry } = this;
-    const held = locks.request(`rialto-lead-${user}`, () => {
-      if (entry !== this.entry) return;
-      this.leading = true;
-      this.replica?.lead();
-      return new Promise<void>((resolve) => (this.releaseLead = resolve));
-    });
-    this.later(held);
-  }
-
-  /** Work that nobody waits for: its failure is told to the console, and never ends a process. */
-  private later(work: Promise<unknown> | undefined): void {
-    work?.catch((err: unknown) => {
-      if (!isOffline(err) && asError(err).code !== "unauthenticated") console.warn("rialto:", err);
-    });
+    this.session = session;
+    this.people.load(users);
+    session.start();
   }
 
   private leave(): void {
     this.entry++;
-    this.leading = false;
-    this.releaseLead?.();
-    this.releaseLead = undefined;
-    this.later(this.replica?.stop());
-    this.listenToBrowser(false);
-    clearTimeout(this.pollTimer);
-    this.pollTimer = undefined;
-    this.socket?.stop();
-    this.marks?.stop();
-    this.outbox?.closed();
-    this.socket = this.outbox = this.replica = this.marks = this.store = undefined;
-    this.userCache.clear();
-    this.presences.clear();
-    this.typings.clear();
-    this.watched = [];
+    inBackground(this.session?.stop());
+    this.session = this.store = undefined;
+    this.people.clear();
+    this.snapshots.forget();
     this.setState("signed-out");
   }
 
-  private async ended(reason: string): Promise<void> {
+  private ended(reason: string): void {
     this.leave();
     this.emitter.emit("ended", { reason });
   }
 
-  private readonly onlineAgain = () => this.socket?.wake();
-  private readonly offlineNow = () => this.socket?.probe();
-  private readonly shownAgain = () => {
-    if (document.visibilityState !== "visible") return;
-    this.socket?.wake();
-    this.socket?.probe();
-  };
-
-  private listenToBrowser(on: boolean): void {
-    if (typeof window === "undefined" || !window.addEventListener) return;
-    const change = on ? window.addEventListener : window.removeEventListener;
-    change.call(window, "online", this.onlineAgain);
-    change.call(window, "offline", this.offlineNow);
-    // A window that slept may hold a connection that is long gone.
-    if (typeof document !== "undefined") (on ? document.addEventListener : document.removeEventListener).call(document, "visibilitychange", this.shownAgain);
-  }
-
-  // --- calls ---
-
   private readonly invoke: Invoke = async (method, input) => {
-    const token = await this.auth.token();
+    const auth = await this.opened();
+    const token = await auth.token();
     const call = (t: string) => post(this.options.url, method, input, t, this.options.fetch);
     try {
       return await call(token);
     } catch (err) {
       if (!(err instanceof RialtoError) || err.code !== "unauthenticated") throw err;
-      return call((await this.auth.refresh(token)).accessToken);
+      return call((await auth.refresh(token)).accessToken);
     }
   };
-
-  // --- the connection ---
-
-  private onSocket(s: SocketState, why: SocketEnd | undefined): void {
-    if (s !== "open") {
-      this.outbox?.closed();
-      this.marks?.closed();
-    }
-    if (s === "waiting") {
-      if (this.state !== "polling") this.setState("offline");
-      this.touch(); // when the next try comes has changed
-      if ((this.socket?.failures ?? 0) >= failuresBeforePolling) this.pollTimer ??= setTimeout(() => void this.poll(), 0);
-    } else if (s === "connecting") this.setState("connecting");
-    else if (s === "stopped" && why) {
-      if (socketRefused.includes(why.code)) {
-        this.setState("offline");
-        this.pollTimer ??= setTimeout(() => void this.poll(), 0);
-        return;
-      }
-      // Told to stay away: as a session that ended, or was replaced.
-      this.later(this.auth.forget().then(() => this.ended(why.reason)));
-    }
-  }
-
-  private onFrame(f: ServerFrame): void {
-    const { replica, outbox, marks } = this;
-    if (!replica || !outbox || !marks) return;
-    if (f.hello) this.later(this.greeted(f.hello));
-    for (const r of f.receipts) this.later(outbox.receipt(r));
-    if (f.events.length > 0) replica.pushed(f.events);
-    if (f.hint) void replica.sync();
-    if (f.typing) this.typed(f.typing.conversation, f.typing.user);
-    for (const p of f.presences) this.presences.set(p.user, { online: p.status === Status.ONLINE, lastActiveMs: Number(p.lastActiveMs) });
-    if (f.presences.length > 0) this.touch();
-  }
-
-  private async greeted(hello: Hello): Promise<void> {
-    const { replica, outbox, marks } = this;
-    if (!replica || !outbox || !marks) return;
-    clearTimeout(this.pollTimer);
-    this.pollTimer = undefined;
-    this.setState("online");
-    outbox.opened(Number(hello.clientSeq));
-    if (this.watched.length > 0) this.socket?.send({ watch: { users: this.watched } });
-    const tail: StreamPosition = { epoch: hello.tail?.epoch ?? 0, seq: Number(hello.tail?.seq ?? 0n) };
-    if (!replica.position || !samePosition(replica.position, tail)) await replica.sync(false, tail.epoch > 0 ? tail : undefined);
-    else await replica.catchUpLarge();
-    marks.flush();
-    await replica.flushSettings();
-  }
-
-  /** Without a socket, calls may still get through. */
-  private async poll(): Promise<void> {
-    this.pollTimer = undefined;
-    const { replica, outbox, marks, socket } = this;
-    const without = () => socket !== undefined && socket === this.socket && (socket.state === "waiting" || socket.state === "stopped");
-    if (!replica || !outbox || !marks || !without()) return;
-    try {
-      await replica.sync(true);
-      if (!without()) return;
-      this.setState("polling");
-      // Asked anew for each: one that has to wait holds back those behind it.
-      for (let item = outbox.due()[0]; item && without(); item = outbox.due()[0]) {
-        try {
-          const r = await this.chat.send({ conversation: item.conversation, clientSeq: BigInt(item.clientSeq), content: item.content });
-          await outbox.stored(item, { id: r.id, seq: Number(r.seq), timeMs: Number(r.timeMs), counted: Number(r.counted) });
-        } catch (err) {
-          const e = asError(err);
-          if (isOffline(e)) throw e;
-          await outbox.refused(item, e);
-        }
-      }
-      await replica.flushSettings();
-      await this.tellMarks(marks);
-    } catch {
-      if (this.state === "polling" && without()) this.setState("offline");
-    }
-    if (without()) this.pollTimer ??= setTimeout(() => void this.poll(), retryPollMs * (0.8 + 0.4 * this.options.random()));
-  }
-
-  private async tellMarks(marks: Marks): Promise<void> {
-    const list = marks.takeAll();
-    for (let m = list.shift(); m; m = list.shift()) {
-      try {
-        await this.chat.mark(m);
-      } catch (err) {
-        if (!isOffline(err)) continue; // as of a conversation that is no more
-        for (const left of [m, ...list]) marks.putBack(left);
-        throw err;
-      }
-    }
-  }
 
   private setState(s: ConnectionState): void {
     if (s === this.state) return;
     this.state = s;
+    if (s === "online" || s === "polling") this.session?.uploads.wake();
+    if (s === "offline") this.people.forgetPresence();
     this.emitter.emit("connection", s);
-    this.touch();
+    this.snapshots.touch();
   }
 
-  // --- what a view reads ---
+  protected get current(): ClientSession {
+    if (!this.session) throw new RialtoError("unauthenticated", "not logged in", "logged_out");
+    return this.session;
+  }
+
+  // --- the connection ---
 
   on<K extends keyof ClientEvents>(event: K, listener: (arg: ClientEvents[K]) => void): () => void {
     return this.emitter.on(event, listener);
@@ -416,7 +229,7 @@ export class Client {
   readonly subscribe = (listener: () => void): (() => void) => this.emitter.on("change", listener);
 
   /** Rises with each change. */
-  readonly version = (): number => this.versionNumber;
+  readonly version = (): number => this.snapshots.version;
 
   get connection(): ConnectionState {
     return this.state;
@@ -424,12 +237,17 @@ export class Client {
 
   /** Whether what came in while this device was away is still being fetched. */
   get catchingUp(): boolean {
-    return this.replica?.catchingUp ?? false;
+    return this.session?.replica.stream.catchingUp ?? false;
   }
 
   /** When the next try to connect comes; 0 when none is planned. */
   get retryAtMs(): number {
-    return this.socket?.retryAtMs ?? 0;
+    return this.session?.connection.retryAtMs ?? 0;
+  }
+
+  /** Tries to connect at once where the next try is planned for later. */
+  reconnect(): void {
+    this.session?.connection.wake();
   }
 
   get me(): string {
@@ -440,206 +258,227 @@ export class Client {
     return this.auth?.current;
   }
 
+  // --- conversations ---
+
   /** Pinned first, then the last active first. */
   conversations(): readonly ConversationView[] {
-    return this.cached("conversations", () => [...(this.replica?.conversations.values() ?? [])].filter((c) => c.kind !== 0).sort(compareConversations));
+    return this.snapshots.list("conversations", () =>
+      [...(this.session?.replica.data.conversations.values() ?? [])]
+        .filter((c) => c.kind !== 0 && !c.deleted && !isThread(c))
+        .sort(compareConversations)
+        .map((c) => this.names.withTitle(c)),
+    );
   }
 
   conversation(id: string): ConversationView | undefined {
-    return this.replica?.conversations.get(id);
+    const c = this.session?.replica.data.conversations.get(id);
+    return c && this.names.withTitle(c);
   }
 
-  /** The loaded end of a conversation, in order. */
+  /** The one-to-one conversation with a user, by their id or handle; made where there is none. */
+  async openDirect(user: string | { handle: string }): Promise<ConversationView> {
+    const id = typeof user === "string" ? user : (await this.findUser(user.handle)).id;
+    return this.names.withTitle(this.current.replica.conversations.take(await this.chat.openDirect({ user: id })));
+  }
+
+  async createGroup(title: string, members: string[]): Promise<ConversationView> {
+    return this.current.replica.conversations.take(await this.chat.createGroup({ title, members, key: crypto.randomUUID() }));
+  }
+
+  read(conversation: string, seq: number): void {
+    this.current.replica.conversations.read(conversation, seq);
+  }
+
+  configure(conversation: string, settings: PendingSettings): Promise<void> {
+    return this.current.replica.conversations.configure(conversation, settings);
+  }
+
+  // --- history ---
+
+  /** The loaded end of a conversation, in order, with the edits, recalls, reactions and pins that are on their way. */
   messages(conversation: string): readonly ChatMessage[] {
-    return this.replica?.log(conversation).messages ?? [];
-  }
-
-  /** What was sent here and is not stored yet, in order. */
-  outgoing(conversation: string): readonly OutgoingMessage[] {
-    return this.cached(`out/${conversation}`, () => this.outbox?.list(conversation) ?? []);
-  }
-
-  relations(): ReadonlyMap<string, Relation> {
-    return this.replica?.relations ?? new Map<string, Relation>();
-  }
-
-  badge(): number {
-    return badge(this.replica?.conversations.values() ?? []);
-  }
-
-  presence(user: string): PresenceView | undefined {
-    return this.presences.get(user);
-  }
-
-  /** Who is typing in a conversation now. */
-  typing(conversation: string): readonly string[] {
-    return this.cached(`typing/${conversation}`, () => [...(this.typings.get(conversation)?.keys() ?? [])]);
-  }
-
-  /** A user, as far as known; asks for one that is not, or no longer fresh. */
-  user(id: string): User | undefined {
-    const u = this.userCache.get(id);
-    if (id && id !== "0" && (!u || this.options.now() - u.fetchedMs > usersFreshMs)) this.wantUser(id);
-    return u;
-  }
-
-  private cached<T>(key: string, make: () => T): T {
-    if (!this.sorted.has(key)) this.sorted.set(key, make());
-    return this.sorted.get(key) as T;
-  }
-
-  private touch(): void {
-    this.sorted.clear();
-    this.versionNumber++;
-    if (this.changed) return;
-    this.changed = true;
-    queueMicrotask(() => {
-      this.changed = false;
-      this.emitter.emit("change", undefined);
-    });
-  }
-
-  // --- what a user does ---
-
-  /** Sends; resolves once the message is kept on the device. It goes out when it can, once. */
-  async send(conversation: string, content: Content["kind"]): Promise<OutgoingMessage> {
-    return this.must(this.outbox).enqueue(conversation, create(ContentSchema, { kind: content }));
-  }
-
-  sendText(conversation: string, text: string): Promise<OutgoingMessage> {
-    return this.send(conversation, { case: "text", value: text });
-  }
-
-  retry(clientSeq: number): Promise<void> {
-    return this.must(this.outbox).retry(clientSeq);
-  }
-
-  discard(clientSeq: number): Promise<void> {
-    return this.must(this.outbox).discard(clientSeq);
-  }
-
-  /** Uploads a file; the upload can then be sent, or made an avatar. */
-  async upload(file: Blob, name: string, progress?: Progress, signal?: AbortSignal): Promise<Upload> {
-    const slot = await this.media.createUpload({ name, mimeType: file.type, size: BigInt(file.size) });
-    await putFile(new URL(slot.url, this.options.url).href, file, this.options.fetch, progress, signal);
-    return this.media.completeUpload({ upload: slot.upload });
-  }
-
-  /** A URL for a file that a message names, good for some minutes. */
-  async download(m: { conversation: string; seq: number }, upload: string): Promise<string> {
-    const { url } = await this.media.getDownload({ upload, conversation: m.conversation, seq: BigInt(m.seq) });
-    return new URL(url, this.options.url).href;
+    const { session } = this;
+    if (!session) return none;
+    const loaded = session.replica.history.log(conversation).messages;
+    const updates = session.outbox.list(conversation).some((o) => isUpdate(o.content));
+    return updates ? this.snapshots.list(`messages/${conversation}`, () => withPending(loaded, session.outbox.list(conversation), this.me)) : loaded;
   }
 
   /** Loads the end of a conversation, and keeps it whole from then on. */
   open(conversation: string): Promise<void> {
-    return this.must(this.replica).open(conversation);
+    return this.current.replica.history.open(conversation);
+  }
+
+  /**
+   * Loads the messages around a seq, as of the first unread one. Where too many follow, messages() does not reach the end: newer
+   * loads on, and latest returns to it.
+   */
+  openAt(conversation: string, seq: number): Promise<void> {
+    return this.current.replica.history.openAt(conversation, seq);
+  }
+
+  /** Loads newer messages where messages() does not reach the end; false once it does. */
+  newer(conversation: string): Promise<boolean> {
+    return this.current.replica.history.newer(conversation);
+  }
+
+  /** Loads the end of a conversation in place of what openAt loaded. */
+  latest(conversation: string): Promise<void> {
+    return this.current.replica.history.latest(conversation);
+  }
+
+  /** Whether messages() reaches the end of a conversation. */
+  reachesEnd(conversation: string): boolean {
+    return this.session?.replica.history.reachesEnd(conversation) ?? true;
   }
 
   /** Loads older messages; false when there are none. */
   older(conversation: string): Promise<boolean> {
-    return this.must(this.replica).older(conversation);
+    return this.current.replica.history.older(conversation);
   }
 
-  read(conversation: string, seq: number): void {
-    this.must(this.replica).read(conversation, seq);
+  // --- sending ---
+
+  /** Sends; resolves once the message is kept on the device. It goes out when it can, once. */
+  async send(conversation: string, content: Content["kind"], options?: SendOptions): Promise<OutgoingMessage> {
+    return this.current.send(conversation, content, options);
   }
 
-  configure(conversation: string, settings: PendingSettings): Promise<void> {
-    return this.must(this.replica).configure(conversation, settings);
+  /** Whether a message of somebody else mentions the user. */
+  mentioned(m: ChatMessage): boolean {
+    return m.sender !== this.me && mentionsUser(m.content, this.me);
   }
 
-  /** The one-to-one conversation with a user, made where there is none. */
-  async openDirect(user: string): Promise<ConversationView> {
-    return this.must(this.replica).take(await this.chat.openDirect({ user }));
+  /** Messages by their seqs, such as those that others reply to: at most 200. Those that one may not read are left out. */
+  async getMessages(conversation: string, seqs: readonly number[]): Promise<ChatMessage[]> {
+    const answer = await this.chat.getMessages({ conversation, seqs: seqs.map(BigInt) });
+    return this.current.replica.expiry.watch(answer.messages.map(toMessage));
   }
 
-  async createGroup(title: string, members: string[]): Promise<ConversationView> {
-    return this.must(this.replica).take(await this.chat.createGroup({ title, members, key: crypto.randomUUID() }));
+  /** What was sent here and is not stored yet, in order. Of edits, recalls, reactions and pins only those that the server refused. */
+  outgoing(conversation: string): readonly OutgoingMessage[] {
+    return this.snapshots.list(`out/${conversation}`, () => this.session?.outbox.list(conversation).filter((o) => o.failed || !(isUpdate(o.content) || isSignal(o.content))) ?? []);
   }
 
-  /** Tries to connect at once where the next try is planned for later. */
-  reconnect(): void {
-    this.socket?.wake();
+  /** Sends a refused message again, as a new one. */
+  retry(clientSeq: number): Promise<void> {
+    return this.current.outbox.retry(clientSeq);
+  }
+
+  /** Gives up a refused message. */
+  discard(clientSeq: number): Promise<void> {
+    return this.current.outbox.discard(clientSeq);
   }
 
   tellTyping(conversation: string): void {
-    this.socket?.send({ typing: conversation });
+    this.session?.connection.send({ typing: conversation });
   }
 
-  /** Replaces the set of users whose presence is pushed. */
-  watch(users: readonly string[]): void {
-    const next = [...new Set(users)].sort().slice(0, 500);
-    if (next.length === this.watched.length && next.every((u, i) => u === this.watched[i])) return;
-    this.watched = next;
-    this.socket?.send({ watch: { users: next } });
+  // --- files ---
+
+  /** Uploads a file; the upload can then be sent, or made an avatar. */
+  upload(file: Blob, name: string, progress?: Progress, signal?: AbortSignal): Promise<Upload> {
+    return uploadFile(this.media, this.options, file, name, progress, signal);
   }
 
-  /** Applies the answer of a graph call at once; the stream says the same a moment later. */
-  async relate(call: Promise<Parameters<Replica["takeRelation"]>[0]>): Promise<void> {
-    this.must(this.replica).takeRelation(await call);
+  /** Sends a file, as a message of its own: kept on the device until the server has it. Resolves once it is kept. */
+  sendFile(conversation: string, file: Blob, name: string, caption = "", about: AboutFile = {}): Promise<void> {
+    return this.current.uploads.add(conversation, [{ ...about, file, name }], caption);
+  }
+
+  /** Sends a recording as a voice message. waveform has at most 64 samples of its loudness, 0 to 255. Kept on the device as a file is. */
+  sendVoice(conversation: string, file: Blob, durationMs: number, waveform: Uint8Array): Promise<void> {
+    return this.sendFile(conversation, file, "voice", "", { durationMs, waveform });
+  }
+
+  /** Sends 2 to 10 pictures and videos as one message with one caption. Kept on the device as a file is. */
+  sendAlbum(conversation: string, files: readonly FilePart[], caption = ""): Promise<void> {
+    return this.current.uploads.add(conversation, files, caption);
+  }
+
+  /** The files on their way, in order. */
+  uploads(): readonly PendingUpload[] {
+    return this.session?.uploads.all() ?? none;
+  }
+
+  /** Takes a file back that is on its way. */
+  async cancelUpload(id: string): Promise<void> {
+    await this.session?.uploads.cancel(id);
+  }
+
+  retryUpload(id: string): void {
+    this.session?.uploads.retry(id);
+  }
+
+  /** A URL for a file that a message names, or without `seq` for a group's picture; good for some minutes. */
+  async download(m: { conversation: string; seq?: number }, upload: string): Promise<string> {
+    const { url } = await this.media.getDownload({ upload, conversation: m.conversation, seq: BigInt(m.seq ?? 0) });
+    return new URL(url, this.options.url).href;
+  }
+
+  // --- people ---
+
+  /** A user, as far as known; asks for one that is not, or no longer fresh. */
+  user(id: string): User | undefined {
+    return this.people.user(id);
+  }
+
+  /** A user's name: your remark for them, or the name they gave themselves; empty until it is known. */
+  nameOf(user: string): string {
+    return this.names.of(user);
+  }
+
+  /** The user with a handle. */
+  async findUser(handle: string): Promise<User> {
+    const { users } = await this.account.getUsers({ handles: [handle] });
+    const found = users[0];
+    if (!found) throw new RialtoError("not_found", `nobody has the handle ${handle}`, "no_user");
+    this.takeUsers([found]);
+    return this.people.user(found.id)!;
   }
 
   /** Keeps users that came with another answer, as of a search. */
   takeUsers(users: readonly UserPb[]): void {
-    const now = this.options.now();
-    for (const u of users) this.userCache.set(u.id, toUser(u, now));
-    if (users.length > 0) {
-      this.later(this.store?.write(users.map((u) => ({ table: "users" as const, key: u.id, value: this.userCache.get(u.id) }))));
-      this.touch();
-    }
+    this.people.take(users);
   }
 
-  /** What is known stays on view until the new profile is there. */
-  private staleUser(id: string): void {
-    const u = this.userCache.get(id);
-    if (!u) return;
-    const stale = { ...u, fetchedMs: 0 };
-    this.userCache.set(id, stale);
-    this.later(this.store?.write([{ table: "users", key: id, value: stale }]));
+  /** Asks for a user afresh, as where the picture is not there any more: it was replaced. */
+  refreshUser(id: string): void {
+    this.people.want(id);
   }
 
-  private wantUser(id: string): void {
-    if (this.wantedUsers.size === 0) setTimeout(() => void this.fetchUsers(), 10);
-    this.wantedUsers.add(id);
+  relations(): ReadonlyMap<string, Relation> {
+    return this.session?.replica.data.relations ?? noRelations;
   }
 
-  private async fetchUsers(): Promise<void> {
-    const ids = [...this.wantedUsers].slice(0, 200);
-    this.wantedUsers.clear();
-    try {
-      this.takeUsers((await this.account.getUsers({ users: ids })).users);
-    } catch {
-      // Asked again when they are shown again.
-    }
+  /** Applies the answer of a graph call at once; the stream says the same a moment later. */
+  async relate(call: Promise<Parameters<Replica["takeRelation"]>[0]>): Promise<void> {
+    const { replica } = this.current;
+    replica.takeRelation(await call);
   }
 
-  private typed(conversation: string, user: string): void {
-    let of = this.typings.get(conversation);
-    if (!of) this.typings.set(conversation, (of = new Map()));
-    const at = this.options.now();
-    of.set(user, at);
-    setTimeout(() => {
-      if (of.get(user) === at) of.delete(user);
-      this.touch();
-    }, typingShownMs);
-    this.touch();
+  /** Replaces the set of users whose presence is kept up to date: at most 500. */
+  watch(users: readonly string[]): void {
+    this.people.watch(users);
   }
 
-  private arrived(m: ChatMessage): void {
-    this.typings.get(m.conversation)?.delete(m.sender);
-    this.emitter.emit("message", m);
+  /** A watched user's presence, where it is known: not while the client is offline. */
+  presence(user: string): PresenceView | undefined {
+    return this.people.presence(user);
   }
 
-  /** One of ours came back in the stream: the outbox need not wait for its receipt. */
-  private ownStored(m: ChatMessage): void {
-    if (m.device !== this.auth.current?.device || m.clientSeq === 0) return;
-    const item = this.outbox?.find(m.clientSeq);
-    if (item && item.conversation === m.conversation) this.later(this.outbox?.stored(item, { id: m.id, seq: m.seq, timeMs: m.timeMs, counted: m.counted }));
+  /** Reads the presence of users who are not watched, as of a group's members in view. What was read is shown by presence. */
+  readPresence(users: readonly string[]): Promise<void> {
+    return this.people.readPresence(users);
   }
 
-  private must<T>(part: T | undefined): T {
-    if (!part) throw new RialtoError("unauthenticated", "not logged in", "logged_out");
-    return part;
+  /** Tells whether this device is idle or in the background. In browsers the client finds out by itself. */
+  setAway(away: boolean): void {
+    this.session?.connection.setAway(away);
+  }
+
+  /** Who is typing in a conversation now. */
+  typing(conversation: string): readonly string[] {
+    return this.snapshots.list(`typing/${conversation}`, () => this.people.typing(conversation));
   }
 }

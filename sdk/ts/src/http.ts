@@ -6,6 +6,7 @@ import { ErrorSchema } from "./gen/rialto/gateway/v1/gateway_pb.js";
 
 /** How long a call may take before it counts as lost. */
 const callTimeoutMs = 20_000;
+const probeTimeoutMs = 5_000;
 
 /** Makes a call by HTTP POST with JSON. */
 export async function post<I extends DescMessage, O extends DescMessage>(
@@ -28,7 +29,7 @@ export async function post<I extends DescMessage, O extends DescMessage>(
     });
     text = await res.text();
   } catch {
-    throw new RialtoError("unavailable", "the server is not reachable", "offline", 1_000);
+    throw await unreachable(base, fetchFn);
   }
   if (!res.ok) throw httpError(res, text);
   try {
@@ -36,6 +37,23 @@ export async function post<I extends DescMessage, O extends DescMessage>(
   } catch {
     throw new RialtoError("internal", "the answer is not one of this protocol", "bad_answer");
   }
+}
+
+/**
+ * A browser does not tell a page whether the network failed or the server refused the page's origin. A request whose answer the page
+ * cannot read shows it: it gets through unless the server is not reachable.
+ */
+async function unreachable(base: string, fetchFn: typeof fetch): Promise<RialtoError> {
+  const page = (globalThis as { location?: { origin: string } }).location?.origin;
+  if (page && page !== new URL(base).origin) {
+    const answers = await fetchFn(base, { method: "HEAD", mode: "no-cors", signal: AbortSignal.timeout(probeTimeoutMs) }).then(
+      () => true,
+      () => false,
+    );
+    // Still one that may pass: a proxy that answers for the server while it is away does so without CORS headers, too.
+    if (answers) return new RialtoError("unavailable", `${base} answers, but not to pages of ${page} (CORS): add ${page} to its setting gateway.origins`, "origin", 1_000);
+  }
+  return new RialtoError("unavailable", `${base} is not reachable`, "offline", 1_000);
 }
 
 interface ConnectError {

@@ -1,4 +1,7 @@
-import { memoryStorage, tables, type KeyRange, type Op, type Storage, type Store, type Table } from "./storage.js";
+import { FenceError, memoryStorage, tables, type Fence, type KeyRange, type Op, type Storage, type Store, type Table } from "./storage.js";
+
+/** Rises with each new table. */
+const version = 2;
 
 /**
  * Keeps everything in IndexedDB, so that a reload, or a start without network, shows all at once. Where the browser refuses
@@ -21,9 +24,9 @@ export function indexedDBStorage(factory: IDBFactory = indexedDB): Storage {
 
 function openDatabase(factory: IDBFactory, name: string): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
-    const req = factory.open(name, 1);
+    const req = factory.open(name, version);
     req.onupgradeneeded = () => {
-      for (const t of tables) req.result.createObjectStore(t);
+      for (const t of tables) if (!req.result.objectStoreNames.contains(t)) req.result.createObjectStore(t);
     };
     req.onsuccess = () => {
       // A later version of the app in another tab may want to upgrade: let it.
@@ -50,6 +53,31 @@ function done(tx: IDBTransaction): Promise<void> {
   });
 }
 
+/** Does work in a transaction where its fence holds; else ends the transaction and rejects with a FenceError. */
+async function fenced(tx: IDBTransaction, fence: Fence | undefined, work: () => void): Promise<void> {
+  let passes = true;
+  let failure: unknown;
+  if (fence) {
+    const req = tx.objectStore("meta").get(fence.counter) as IDBRequest<number | undefined>;
+    req.onsuccess = () => {
+      passes = (req.result ?? 0) === fence.value;
+      if (!passes) tx.abort();
+      else
+        try {
+          work();
+        } catch (err) {
+          failure = err; // what cannot be stored, as a function
+          tx.abort();
+        }
+    };
+  } else work();
+  try {
+    await done(tx);
+  } catch (err) {
+    throw passes ? (failure ?? err) : new FenceError();
+  }
+}
+
 class IndexedDBStore implements Store {
   constructor(private readonly db: IDBDatabase) {}
 
@@ -74,35 +102,46 @@ class IndexedDBStore implements Store {
     });
   }
 
-  async write(ops: readonly Op[]): Promise<void> {
+  async write(ops: readonly Op[], fence?: Fence): Promise<void> {
     if (ops.length === 0) return;
-    const tx = this.db.transaction([...new Set(ops.map((op) => op.table))], "readwrite");
-    for (const op of ops) {
-      const store = tx.objectStore(op.table);
-      if (op.key === "*") store.clear();
-      else if (op.upper !== undefined) store.delete(IDBKeyRange.bound(op.key, op.upper, false, true));
-      else if (op.value === undefined) store.delete(op.key);
-      else store.put(op.value, op.key);
-    }
-    await done(tx);
+    const tables = new Set(ops.map((op) => op.table));
+    if (fence) tables.add("meta");
+    const tx = this.db.transaction([...tables], "readwrite");
+    await fenced(tx, fence, () => {
+      for (const op of ops) {
+        const store = tx.objectStore(op.table);
+        if (op.key === "*") store.clear();
+        else if (op.upper !== undefined) store.delete(IDBKeyRange.bound(op.key, op.upper, false, true));
+        else if (op.value === undefined) store.delete(op.key);
+        else store.put(op.value, op.key);
+      }
+    });
   }
 
-  async count(key: string, floor: number): Promise<number> {
+  async count(key: string, floor: number, fence?: Fence): Promise<number> {
     const tx = this.db.transaction("meta", "readwrite");
     const store = tx.objectStore("meta");
     let next = 0;
-    const req = store.get(key) as IDBRequest<number | undefined>;
-    req.onsuccess = () => {
-      next = Math.max(req.result ?? 0, floor) + 1;
-      store.put(next, key);
-    };
-    await done(tx);
+    await fenced(tx, fence, () => {
+      const req = store.get(key) as IDBRequest<number | undefined>;
+      req.onsuccess = () => {
+        next = Math.max(req.result ?? 0, floor) + 1;
+        store.put(next, key);
+      };
+    });
     return next;
   }
 
-  async clear(): Promise<void> {
+  async clear(keep: readonly string[], raise: string): Promise<void> {
     const tx = this.db.transaction([...tables], "readwrite");
-    for (const t of tables) tx.objectStore(t).clear();
+    const meta = tx.objectStore("meta");
+    const reads = [raise, ...keep].map((key) => ({ key, req: meta.get(key) as IDBRequest<number | undefined> }));
+    // The answers come in the order of the requests.
+    reads.at(-1)!.req.onsuccess = () => {
+      for (const t of tables) tx.objectStore(t).clear();
+      for (const { key, req } of reads) if (key !== raise && req.result !== undefined) meta.put(req.result, key);
+      meta.put((reads[0]!.req.result ?? 0) + 1, raise);
+    };
     await done(tx);
   }
 

@@ -34,9 +34,36 @@ export class MessageLog {
     return true;
   }
 
+  get(seq: number): ChatMessage | undefined {
+    return this.bySeq.get(seq);
+  }
+
+  /** Takes the newer state of a message that is there. */
+  replace(m: ChatMessage): void {
+    if (!this.bySeq.has(m.seq)) return;
+    this.bySeq.set(m.seq, m);
+    this.sorted = undefined;
+  }
+
+  /** Takes a message out, which is not to be had any more. */
+  remove(seq: number): void {
+    if (!this.bySeq.delete(seq)) return;
+    this.voids.add(seq);
+    this.sorted = undefined;
+  }
+
   /** Lets the window begin at seq. */
   extend(seq: number): void {
     if (this.low === 0 || seq < this.low) this.low = seq;
+  }
+
+  /** Drops what lies below a seq: the window begins there at the earliest. */
+  dropBelow(seq: number): void {
+    if (this.low === 0 || this.low >= seq) return;
+    this.low = seq;
+    for (const at of this.bySeq.keys()) if (at < seq) this.bySeq.delete(at);
+    for (const at of this.voids) if (at < seq) this.voids.delete(at);
+    this.sorted = undefined;
   }
 
   /** Notes that there is nothing to be had from first to last, but for what is here. */

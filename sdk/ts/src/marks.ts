@@ -1,7 +1,7 @@
-import type { StreamPosition } from "./chain.js";
+import type { StreamPosition } from "./position.js";
 
-/** Longer than a dead connection can stay unnoticed. */
-const doubtMs = 60_000;
+/** Marks sent this long before a connection ended are sent again: a dead connection is noticed sooner than that. */
+const resendWindowMs = 60_000;
 
 export interface MarkUpdate {
   conversation: string;
@@ -10,19 +10,19 @@ export interface MarkUpdate {
 }
 
 /**
- * Marks gathers cursor moves and the stream's acknowledgement, and lets them out together, at most once a second. Cursors
- * only grow, so the latest is all that needs to go.
+ * Marks collects cursor moves and the acknowledgement of the stream, and sends them together, at most once a second. Cursors
+ * only grow, so only the latest is sent.
  */
 export class Marks {
   private readonly pending = new Map<string, { delivered: number; read: number }>();
-  /** What went out lately on the present connection, which may die before the server reads it. */
+  /** Marks sent lately on the present connection, which may end before the server reads them. */
   private sent: { atMs: number; marks: MarkUpdate[] }[] = [];
   private ack: StreamPosition | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private lastMs = -Infinity;
 
   constructor(
-    /** Puts them on the open connection; false where there is none. */
+    /** Sends marks on the open connection. False where there is none. */
     private readonly transmit: (marks: MarkUpdate[], ack: StreamPosition | undefined) => boolean,
     private readonly now: () => number = Date.now,
     private readonly everyMs = 1_000,
@@ -55,7 +55,7 @@ export class Marks {
     this.timer ??= setTimeout(() => this.flush(), Math.max(0, this.lastMs + this.everyMs - this.now()));
   }
 
-  /** Sends what is pending; what could not go stays for the next connection. */
+  /** Sends the pending marks. They stay pending where there is no connection. */
   flush(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
@@ -67,19 +67,19 @@ export class Marks {
     }));
     if (!this.transmit(marks, this.ack)) return;
     this.lastMs = this.now();
-    this.sent = this.sent.filter((s) => this.lastMs - s.atMs < doubtMs);
+    this.sent = this.sent.filter((s) => this.lastMs - s.atMs < resendWindowMs);
     this.sent.push({ atMs: this.lastMs, marks });
     this.pending.clear();
     this.ack = undefined;
   }
 
-  /** The connection ended: what went out shortly before goes again on the next one. Cursors only grow, so that is harmless. */
+  /** The connection ended: marks sent shortly before are sent again on the next one. Cursors only grow, so that is harmless. */
   closed(): void {
     const now = this.now();
-    for (const s of this.sent.splice(0)) if (now - s.atMs < doubtMs) for (const m of s.marks) this.putBack(m);
+    for (const s of this.sent.splice(0)) if (now - s.atMs < resendWindowMs) for (const m of s.marks) this.putBack(m);
   }
 
-  /** Hands over what is pending, to be told by calls where there is no connection. */
+  /** Removes and returns the pending marks. Without a connection they are sent by calls. */
   takeAll(): MarkUpdate[] {
     const marks = [...this.pending].map(([conversation, p]) => ({ conversation, deliveredSeq: BigInt(p.delivered), readSeq: BigInt(p.read) }));
     this.pending.clear();

@@ -1,11 +1,8 @@
-import type { User as UserPb } from "./gen/rialto/account/v1/account_pb.js";
-import type {
-  Conversation as ConversationPb,
-  ConversationKind,
-  ConversationState,
-  Relation as RelationPb,
-} from "./gen/rialto/chat/v1/chat_pb.js";
-import { Control_Action, JoinPolicy, Role, type Content, type Control, type Message as MessagePb } from "./gen/rialto/chat/v1/message_pb.js";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { Settings as SettingsPb, SettingsSchema, User as UserPb } from "./gen/rialto/account/v1/account_pb.js";
+import { ConversationKind, type Relation as RelationPb } from "./gen/rialto/chat/v1/chat_pb.js";
+import type { CustomStatusView } from "./customStatus.js";
+import { Control_Action, JoinPolicy, Role, type Content, type Control, type Message as MessagePb, type Thread as ThreadPb } from "./gen/rialto/chat/v1/message_pb.js";
 
 /**
  * What the client keeps and shows. All of it is plain data, replaced and never changed in place, so that a view can compare
@@ -23,13 +20,47 @@ export interface ChatMessage {
   clientSeq: number;
   timeMs: number;
   counted: number;
+  /** The text of a text message, the caption of a file or an album, and otherwise empty. */
+  text: string;
+  /** As it is now: that of the last edit, and without a kind once the message is recalled. */
   content: Content;
+  /** Seq of the edit whose content this is. Absent: never edited. */
+  editSeq?: number;
+  editedMs?: number;
+  /** Seq of the recall. Absent: not recalled. */
+  recallSeq?: number;
+  recalledBy?: string;
+  /** Seq of the last pin, or of its removal. */
+  pinSeq?: number;
+  pinned?: boolean;
+  /** Absent: there never were any. */
+  reactions?: Reactions;
+  /** Absent: nobody started one. */
+  thread?: ThreadInfo;
+}
+
+/** What a message shows of the thread under it. */
+export interface ThreadInfo {
+  /** The conversation with the replies. */
+  conversation: string;
+  replies: number;
+  /** 0: there is none. */
+  lastReplyMs: number;
+}
+
+/** Reactions to a message: how many users used each emoji, and which oneself did. */
+export interface Reactions {
+  version: number;
+  counts: readonly { emoji: string; count: number }[];
+  mine: readonly string[];
 }
 
 /** A message on its way: kept on the device until the server has it. */
 export interface OutgoingMessage {
   conversation: string;
   clientSeq: number;
+  /** As in ChatMessage. */
+  text: string;
   content: Content;
   createdMs: number;
   /** Set when the server refused it for good. */
@@ -42,11 +73,19 @@ export interface PendingSettings {
   muted?: boolean;
   archived?: boolean;
   draft?: string;
+  markedUnread?: boolean;
+}
+
+/** What the user cleared of a conversation and the server has not confirmed: entries up to a seq. */
+export interface PendingClear {
+  through: number;
+  delete: boolean;
 }
 
 export interface ConversationView {
   id: string;
   kind: ConversationKind;
+  /** Of a group, its title; of a one-to-one conversation, the other's name: your remark for them, or the name they gave themselves. */
   title: string;
   announcement: string;
   avatar: string;
@@ -60,18 +99,30 @@ export interface ConversationView {
   leaveSeq: number;
   lastMessage?: ChatMessage;
   large: boolean;
+  /** Only admins write, and everybody may follow who has the address: see Client.channels. */
+  channel: boolean;
+  /** Of a channel; empty for none. */
+  handle: string;
   mutedAll: boolean;
+  /** Until this time the user alone may not write here. */
+  mutedUntilMs: number;
   dissolved: boolean;
-  /** Days that messages are kept, as set for this conversation; 0: as the server keeps them. */
-  retentionDays: number;
-  /** For so many days messages are kept; 0: for ever. */
-  keptDays: number;
+  /** Seconds that messages are kept, as set for this conversation; 0: as the server keeps them. */
+  retentionSeconds: number;
+  /** For so many seconds messages are kept; 0: for ever. They disappear here at that age, and on the server. */
+  keptSeconds: number;
   pinned: boolean;
   muted: boolean;
   archived: boolean;
   draft: string;
+  /** The user wants to come back to it. Reading clears it; it counts nothing. */
+  markedUnread: boolean;
   readSeq: number;
   readCounted: number;
+  /** How many messages after the read cursor were recalled, as far as is known. */
+  recalled: number;
+  /** Seqs of the unread messages that mention the user, the lowest first, at most 100. */
+  mentions: readonly number[];
   peerDeliveredSeq: number;
   peerReadSeq: number;
   /** Highest seq that the sync stream brought: what it brings again is not new. */
@@ -81,9 +132,34 @@ export interface ConversationView {
   /** The read cursor was moved here, and the server has not said that it knows. */
   readPending: boolean;
   pending: PendingSettings;
+  /** The user deleted it: it is not listed until a message comes. */
+  deleted?: boolean;
+  pendingClear?: PendingClear;
+  /** Seqs of messages that the user deleted and the server has not confirmed. */
+  pendingDeletes?: readonly number[];
+  /** Of a thread, the conversation that it belongs to; "0" for other kinds. */
+  parent: string;
+  /** Of a thread, the seq in its parent of the message that it is under. */
+  rootSeq: number;
 }
 
 export type Relation = Omit<RelationPb, "$typeName" | "$unknown">;
+
+/** A folder of conversations, the same on all devices of the user. */
+export interface ChatFolder {
+  id: string;
+  name: string;
+  /** Some may be conversations that the user has left. */
+  conversations: readonly string[];
+}
+
+/** An invitation to a group, which waits for an answer. */
+export interface GroupInvitation {
+  conversation: string;
+  title: string;
+  inviter: string;
+  timeMs: number;
+}
 
 /** JoinRequests of a group changed: who asked, empty ("0") where one was answered, and how many wait. */
 export interface JoinRequests {
@@ -92,12 +168,68 @@ export interface JoinRequests {
   waiting: number;
 }
 
+/** What the user chose, the same on all devices. */
+export interface AccountSettings extends Omit<SettingsPb, "$typeName" | "$unknown" | "customStatus"> {
+  /** What others see beside the name; undefined for none. */
+  customStatus: CustomStatusView | undefined;
+}
+
 export interface User extends Omit<UserPb, "$typeName" | "$unknown"> {
   /** When it was fetched: avatar URLs end after a while. */
   fetchedMs: number;
 }
 
+export type KindOf = "direct" | "group" | "channel";
+
+/** What a person calls a conversation; undefined while only its id is known. A conversation with oneself is direct. */
+export function kindOf(c: ConversationView): KindOf | undefined {
+  switch (c.kind) {
+    case ConversationKind.DIRECT:
+      return "direct";
+    case ConversationKind.GROUP:
+      return c.channel ? "channel" : "group";
+    default:
+      return undefined;
+  }
+}
+
+/** The text of a content: a text message's, or the caption of a file or an album. */
+export function textOf(content: Content): string {
+  const { kind } = content;
+  switch (kind.case) {
+    case "text":
+      return kind.value;
+    case "image":
+    case "file":
+    case "voice":
+    case "video":
+    case "album":
+      return kind.value.caption;
+    default:
+      return "";
+  }
+}
+
+/** Whether a content is an update: an edit, a recall, a reaction, a pin, or the start of a thread. It is shown at its target, and not as a message. */
+export function isUpdate(content: Content): boolean {
+  const { case: kind } = content.kind;
+  return kind === "edit" || kind === "recall" || kind === "reaction" || kind === "pin" || kind === "thread";
+}
+
+/** Whether a content is only for programs: it is delivered, but never shown, and is not unread. */
+export function isSignal(content: Content): boolean {
+  return content.kind.case === "signal";
+}
+
+/** A message or conversation that an older version of this SDK stored lacks the text. */
+export function withText<T extends { text: string; content: Content }>(m: T): T {
+  return m.text === undefined ? { ...m, text: textOf(m.content) } : m;
+}
+
+const nothing = { $typeName: "rialto.chat.v1.Content", kind: { case: undefined } } as Content;
+
 export function toMessage(m: MessagePb): ChatMessage {
+  const content = m.content ?? nothing;
   return {
     conversation: m.conversation,
     seq: Number(m.seq),
@@ -107,8 +239,18 @@ export function toMessage(m: MessagePb): ChatMessage {
     clientSeq: Number(m.clientSeq),
     timeMs: Number(m.timeMs),
     counted: Number(m.counted),
-    content: m.content ?? ({ $typeName: "rialto.chat.v1.Content", kind: { case: undefined } } as Content),
+    text: textOf(content),
+    content,
+    ...(m.editSeq ? { editSeq: Number(m.editSeq), editedMs: Number(m.editedMs) } : {}),
+    ...(m.recallSeq ? { recallSeq: Number(m.recallSeq), recalledBy: m.recalledBy } : {}),
+    ...(m.pinSeq ? { pinSeq: Number(m.pinSeq), pinned: m.pinned } : {}),
+    ...(m.reactions ? { reactions: { version: Number(m.reactions.version), counts: m.reactions.counts.map(({ emoji, count }) => ({ emoji, count })), mine: m.reactions.mine } } : {}),
+    ...(m.thread ? { thread: toThread(m.thread) } : {}),
   };
+}
+
+export function toThread(t: ThreadPb): ThreadInfo {
+  return { conversation: t.conversation, replies: t.replies, lastReplyMs: Number(t.lastReplyMs) };
 }
 
 export function toRelation(r: RelationPb): Relation {
@@ -119,6 +261,18 @@ export function toRelation(r: RelationPb): Relation {
 export function toUser(u: UserPb, fetchedMs: number): User {
   const { id, handle, displayName, avatar, bio, avatarUrl } = u;
   return { id, handle, displayName, avatar, bio, avatarUrl, fetchedMs };
+}
+
+export function toSettings(s: SettingsPb): AccountSettings {
+  const { locale, theme, hideRead, whoMayAdd, whoMaySeePresence, availability, customStatus: c, noLinkPreviews } = s;
+  const custom = c && (c.emoji || c.text) ? { emoji: c.emoji, text: c.text, untilMs: Number(c.untilMs) } : undefined;
+  return { locale, theme, hideRead, whoMayAdd, whoMaySeePresence, availability, customStatus: custom, noLinkPreviews };
+}
+
+/** Settings as the API takes them. */
+export function fromSettings(s: AccountSettings): MessageInitShape<typeof SettingsSchema> {
+  const { customStatus: c, ...rest } = s;
+  return c ? { ...rest, customStatus: { ...c, untilMs: BigInt(c.untilMs) } } : rest;
 }
 
 /** A conversation of which only the id is known yet. */
@@ -138,93 +292,66 @@ export function unknownConversation(id: string): ConversationView {
     joinSeq: 0,
     leaveSeq: 0,
     large: false,
+    channel: false,
+    handle: "",
     mutedAll: false,
+    mutedUntilMs: 0,
     dissolved: false,
-    retentionDays: 0,
-    keptDays: 0,
+    retentionSeconds: 0,
+    keptSeconds: 0,
     pinned: false,
     muted: false,
     archived: false,
     draft: "",
+    markedUnread: false,
     readSeq: 0,
     readCounted: 0,
+    recalled: 0,
+    mentions: [],
     peerDeliveredSeq: 0,
     peerReadSeq: 0,
     streamSeq: 0,
     stateSeq: 0,
     readPending: false,
     pending: {},
+    parent: "0",
+    rootSeq: 0,
   };
 }
 
 /**
- * Unread is a subtraction: what counts up to the last message, less what counted up to the read cursor. Nothing is added
+ * Unread is a subtraction: what counts up to the last message, less what counted up to the read cursor, and what was recalled. Nothing is added
  * up one by one, so a lost or repeated event cannot make it wrong for long.
  */
 export function unread(c: ConversationView): number {
-  return Math.max(0, c.lastCounted - c.readCounted);
+  return Math.max(0, c.lastCounted - c.readCounted - (c.recalled ?? 0));
 }
 
-/** The badge: unread of all conversations that are not muted. */
-export function badge(conversations: Iterable<ConversationView>): number {
+/** The badge: unread of all conversations that are neither muted nor archived, and that one has not left. Of threads, those that one follows. */
+export function badge(conversations: ReadonlyMap<string, ConversationView>): number {
   let sum = 0;
-  for (const c of conversations) if (!c.muted) sum += unread(c);
+  for (const c of conversations.values()) if (!c.muted && !c.archived && c.leaveSeq === 0 && (!isThread(c) || isFollowed(c, conversations))) sum += unread(c);
   return sum;
 }
 
-/** Takes the server's view over ours. Cursors never go back, and what the user set here and is not confirmed stays. */
-export function mergeConversation(old: ConversationView | undefined, c: ConversationPb): ConversationView {
-  const was = old ?? unknownConversation(c.id);
-  const lastSeq = Number(c.lastSeq);
-  const last = c.lastMessage ? toMessage(c.lastMessage) : undefined;
-  const readCounted = Number(c.state?.readCounted ?? 0n);
-  const fresh: ConversationView = {
-    ...was,
-    kind: c.kind,
-    title: c.title,
-    announcement: c.announcement,
-    avatar: c.avatar,
-    joinPolicy: c.joinPolicy,
-    memberCount: c.memberCount,
-    peer: c.peer,
-    role: c.role,
-    joinSeq: Number(c.joinSeq),
-    leaveSeq: Number(c.leaveSeq),
-    large: c.large,
-    mutedAll: c.mutedAll,
-    dissolved: c.dissolved,
-    retentionDays: c.retentionDays,
-    keptDays: c.keptDays,
-    peerDeliveredSeq: Math.max(was.peerDeliveredSeq, Number(c.peerDeliveredSeq)),
-    peerReadSeq: Math.max(was.peerReadSeq, Number(c.peerReadSeq)),
-    stateSeq: Math.max(was.stateSeq, lastSeq),
-  };
-  if (lastSeq >= was.lastSeq) {
-    fresh.lastSeq = lastSeq;
-    fresh.lastCounted = Math.max(was.lastCounted, readCounted + Number(c.unread), last?.counted ?? 0);
-    if (last && isShown(last)) fresh.lastMessage = last;
-    if (fresh.lastMessage && fresh.lastMessage.seq < fresh.joinSeq) delete fresh.lastMessage; // it has expired
-  }
-  return c.state ? mergeState(fresh, c.state) : fresh;
+export function isThread(c: ConversationView): boolean {
+  return c.kind === ConversationKind.THREAD;
 }
 
-export function mergeState(c: ConversationView, s: ConversationState): ConversationView {
-  const readSeq = Number(s.readSeq);
-  const behind = readSeq < c.readSeq;
-  return {
-    ...c,
-    pinned: c.pending.pinned ?? s.pinned,
-    muted: c.pending.muted ?? s.muted,
-    archived: c.pending.archived ?? s.archived,
-    draft: c.pending.draft ?? s.draft,
-    readSeq: behind ? c.readSeq : readSeq,
-    readCounted: behind ? c.readCounted : Math.max(c.readCounted, Number(s.readCounted)),
-    readPending: behind && c.readPending,
-  };
+/** Whether a conversation is a thread that the user follows, of a conversation that they are in. */
+export function isFollowed(c: ConversationView, all: ReadonlyMap<string, ConversationView>): boolean {
+  return isThread(c) && c.role !== Role.UNSPECIFIED && all.get(c.parent)?.leaveSeq === 0;
 }
 
-/** Entries that say something to a person. The others only steer who may write, or how messages travel. */
+/** The lowest time of storing that has not expired in a conversation. */
+export function oldestMs(c: ConversationView, now: number): number {
+  return c.keptSeconds ? now - c.keptSeconds * 1_000 : -Infinity;
+}
+
+/** Entries that say something to a person. The others change an earlier message, or only steer who may write, or how messages travel. */
 export function isShown(m: ChatMessage): boolean {
+  if (m.recallSeq) return true;
+  if (isUpdate(m.content) || isSignal(m.content)) return false;
   if (m.content.kind.case !== "control") return m.content.kind.case !== undefined;
   switch (m.content.kind.value.action) {
     case Control_Action.ACCESS:
@@ -237,62 +364,24 @@ export function isShown(m: ChatMessage): boolean {
   }
 }
 
-/** Takes a message into the conversation: last message, counts, one's own cursor, and what a control entry changes. */
-export function applyMessage(c: ConversationView, m: ChatMessage, me: string): ConversationView {
-  let next = c;
-  if (m.seq > c.lastSeq) {
-    next = { ...next, lastSeq: m.seq, lastCounted: Math.max(c.lastCounted, m.counted) };
-    if (isShown(m)) next.lastMessage = m;
-  }
-  const control = m.content.kind.case === "control" ? m.content.kind.value : undefined;
-  if (!control && m.sender === me && m.seq > next.readSeq) {
-    next = { ...next, readSeq: m.seq, readCounted: Math.max(next.readCounted, m.counted) };
-  }
-  if (control && m.seq > c.stateSeq) next = { ...applyControl(next, control, m.seq, me), stateSeq: m.seq };
-  return next;
+/** Whether a conversation shows an entry: a thread shows no control entries, since they only say who follows it. */
+export function isShownIn(c: ConversationView | undefined, m: ChatMessage): boolean {
+  return isShown(m) && !(c && isThread(c) && m.content.kind.case === "control");
 }
 
-function applyControl(c: ConversationView, control: Control, seq: number, me: string): ConversationView {
-  const mine = control.users.includes(me);
-  switch (control.action) {
-    case Control_Action.CREATED:
-      return { ...c, title: control.text || c.title, memberCount: Math.max(c.memberCount, control.users.length) };
-    case Control_Action.JOINED:
-      return { ...c, memberCount: c.memberCount + control.users.length, ...(mine ? { leaveSeq: 0, joinSeq: seq } : {}) };
-    case Control_Action.LEFT:
-    case Control_Action.REMOVED:
-      return { ...c, memberCount: Math.max(0, c.memberCount - control.users.length), ...(mine ? { leaveSeq: seq, role: Role.UNSPECIFIED } : {}) };
-    case Control_Action.ROLE:
-      return mine ? { ...c, role: control.role } : c;
-    case Control_Action.RENAMED:
-      return { ...c, title: control.text };
-    case Control_Action.ANNOUNCED:
-      return { ...c, announcement: control.text };
-    case Control_Action.MUTED:
-      return control.users.length === 0 ? { ...c, mutedAll: control.untilMs !== 0n } : c;
-    case Control_Action.TRANSFERRED:
-      if (mine) return { ...c, role: Role.OWNER };
-      return c.role === Role.OWNER ? { ...c, role: Role.MEMBER } : c;
-    case Control_Action.DISSOLVED:
-      return { ...c, dissolved: true };
-    case Control_Action.RETENTION:
-      return { ...c, retentionDays: control.retentionDays };
-    case Control_Action.JOIN_POLICY:
-      return { ...c, joinPolicy: control.joinPolicy };
-    case Control_Action.AVATAR:
-      return { ...c, avatar: control.upload };
-    case Control_Action.LARGE:
-      return { ...c, large: true };
-    case Control_Action.SMALL:
-      return { ...c, large: false };
-    default:
-      return c;
-  }
+/** The seconds for which a control entry lets messages be kept. Old entries have days. */
+export function retentionOf(control: Control): number {
+  return control.retentionSeconds || control.retentionDays * 86_400;
 }
 
 /** Pinned first, then the last active first: the order of the server's list. */
 export function compareConversations(a: ConversationView, b: ConversationView): number {
   if (a.pinned !== b.pinned) return a.pinned ? -1 : 1;
+  return compareActivity(a, b);
+}
+
+/** The last active first. */
+export function compareActivity(a: ConversationView, b: ConversationView): number {
   const at = a.lastMessage?.timeMs ?? 0;
   const bt = b.lastMessage?.timeMs ?? 0;
   if (at !== bt) return bt - at;

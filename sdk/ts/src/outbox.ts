@@ -1,8 +1,8 @@
 import { toBinary } from "@bufbuild/protobuf";
 import { ContentSchema, type Content } from "./gen/rialto/chat/v1/message_pb.js";
 import type { Receipt } from "./gen/rialto/gateway/v1/gateway_pb.js";
-import type { OutgoingMessage } from "./model.js";
-import { numberKey, type Store } from "./storage.js";
+import { textOf, withText, type OutgoingMessage } from "./model.js";
+import { numberKey, type Op, type Store } from "./storage.js";
 
 export interface OutboxDeps {
   store: Store;
@@ -12,6 +12,8 @@ export interface OutboxDeps {
   transmit: (sends: { conversation: string; clientSeq: bigint; content: Content }[]) => boolean;
   now: () => number;
   onChange: (conversation: string) => void;
+  /** A receipt came: the stream has to bring the message soon. */
+  onAcknowledged: (item: OutgoingMessage) => void;
   /** The server has it; the outbox does not any more. */
   onStored: (item: OutgoingMessage, receipt: StoredAs) => void;
 }
@@ -49,7 +51,7 @@ export class Outbox {
   constructor(private readonly deps: OutboxDeps) {}
 
   async load(): Promise<void> {
-    this.items = await this.deps.store.list<OutgoingMessage>("outbox");
+    this.items = (await this.deps.store.list<OutgoingMessage>("outbox")).map(withText);
   }
 
   get size(): number {
@@ -64,12 +66,12 @@ export class Outbox {
     return this.items;
   }
 
-  /** Resolves once the message is kept on the device. */
-  enqueue(conversation: string, content: Content): Promise<OutgoingMessage> {
+  /** Resolves once the message is kept on the device, written together with ops. */
+  enqueue(conversation: string, content: Content, ops: readonly Op[] = []): Promise<OutgoingMessage> {
     const work = this.tail.then(async () => {
       const clientSeq = await this.deps.store.count(this.deps.counter, this.floor);
-      const item: OutgoingMessage = { conversation, clientSeq, content, createdMs: this.deps.now() };
-      await this.deps.store.write([{ table: "outbox", key: numberKey(clientSeq), value: item }]);
+      const item: OutgoingMessage = { conversation, clientSeq, text: textOf(content), content, createdMs: this.deps.now() };
+      await this.deps.store.write([{ table: "outbox", key: numberKey(clientSeq), value: item }, ...ops]);
       this.items.push(item);
       this.deps.onChange(conversation);
       this.pump();
@@ -140,7 +142,10 @@ export class Outbox {
   async receipt(r: Receipt): Promise<void> {
     const item = this.find(Number(r.clientSeq));
     if (!item) return;
-    if (!r.error) return this.stored(item, { id: r.id, seq: Number(r.seq), timeMs: Number(r.timeMs), counted: Number(r.counted) });
+    if (!r.error) {
+      this.deps.onAcknowledged(item);
+      return this.stored(item, { id: r.id, seq: Number(r.seq), timeMs: Number(r.timeMs), counted: Number(r.counted) });
+    }
     await this.refused(item, r.error);
   }
 

@@ -66,6 +66,8 @@ export class Socket {
   private pingSentMs = 0;
   private heardMs = 0;
   private tries = 0;
+  /** Tries that failed before the present connection opened. */
+  private retries = 0;
   private stableTimer: Timer;
   private retryTimer: Timer;
   private openTimer: Timer;
@@ -173,6 +175,7 @@ export class Socket {
     if (frame.hello) {
       clearTimeout(this.openTimer);
       this.heartbeatMs = frame.hello.heartbeatMs || defaultHeartbeatMs;
+      this.retries = this.tries;
       this.tries = 0;
       this.stableTimer = setTimeout(() => this.deps.backoff.reset(), stableMs);
       this.setState("open");
@@ -198,7 +201,7 @@ export class Socket {
   private ping(withinMs: number): void {
     this.pingSentMs = Date.now();
     this.armBeat();
-    this.send({ ping: { rttMs: this.rttMs, retries: 0 } });
+    this.send({ ping: { rttMs: this.rttMs, retries: this.retries } });
     // An earlier ping without answer keeps its time: repeating it must not put off the end.
     this.deadTimer ??= setTimeout(() => this.lost({ code: 0, reason: "no answer", stay: false }), withinMs);
   }

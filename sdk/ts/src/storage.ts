@@ -1,3 +1,5 @@
+import { RialtoError } from "./errors.js";
+
 /**
  * What the client keeps on the device. Keys are strings, values are plain data (what structured cloning takes), and a
  * write is all or nothing.
@@ -6,15 +8,27 @@ export interface Store {
   get<T>(table: Table, key: string): Promise<T | undefined>;
   /** The values of keys with lower <= key < upper, in rising order, or falling where reverse. */
   list<T>(table: Table, range?: KeyRange): Promise<T[]>;
-  write(ops: readonly Op[]): Promise<void>;
-  /** Counts up: max(stored, floor) + 1, stored at once and never given twice, also to several tabs. */
-  count(key: string, floor: number): Promise<number>;
-  clear(): Promise<void>;
+  /** Where the fence does not hold, it writes nothing and rejects with a FenceError. */
+  write(ops: readonly Op[], fence?: Fence): Promise<void>;
+  /** Counts up: max(stored, floor) + 1, stored at once and never given twice, also to several tabs. The fence is as that of write. */
+  count(key: string, floor: number, fence?: Fence): Promise<number>;
+  /** Removes everything but the counters named keep, and counts another one up by 1: all or nothing. */
+  clear(keep: readonly string[], raise: string): Promise<void>;
   close(): void;
 }
 
-export type Table = "meta" | "conversations" | "messages" | "outbox" | "relations" | "users";
-export const tables: readonly Table[] = ["meta", "conversations", "messages", "outbox", "relations", "users"];
+/** A condition of a write, checked in the same transaction: a counter has this value. One that never counted has 0. */
+export interface Fence {
+  counter: string;
+  value: number;
+}
+
+export class FenceError extends Error {
+  override readonly name = "FenceError";
+}
+
+export type Table = "meta" | "conversations" | "messages" | "outbox" | "relations" | "users" | "uploads";
+export const tables: readonly Table[] = ["meta", "conversations", "messages", "outbox", "relations", "users", "uploads"];
 
 export interface KeyRange {
   lower?: string;
@@ -36,6 +50,57 @@ export interface Storage {
   /** Set where several windows see the same stores: then one of them, by a Web Lock, keeps what the server says. */
   readonly shared?: boolean;
   open(name: string): Promise<Store>;
+}
+
+/** The counter of a user's sign-outs on this device. */
+const signOuts = "sign_outs";
+
+/**
+ * The store of a user until they sign out, in this window or another one. Each sign-out raises a counter, and each write names the
+ * counter's value at the sign-in: what is under way then, as a file that is being added, writes nothing any more.
+ */
+export class UserStore implements Store {
+  private constructor(
+    private readonly inner: Store,
+    private readonly fence: Fence,
+    private readonly onSignedOut: () => void,
+  ) {}
+
+  /** onSignedOut is called when a write finds that the user has signed out. */
+  static async open(inner: Store, onSignedOut: () => void): Promise<UserStore> {
+    return new UserStore(inner, { counter: signOuts, value: (await inner.get<number>("meta", signOuts)) ?? 0 }, onSignedOut);
+  }
+
+  get<T>(table: Table, key: string): Promise<T | undefined> {
+    return this.inner.get(table, key);
+  }
+
+  list<T>(table: Table, range?: KeyRange): Promise<T[]> {
+    return this.inner.list(table, range);
+  }
+
+  write(ops: readonly Op[]): Promise<void> {
+    return this.inner.write(ops, this.fence).catch((err: unknown) => this.failed(err));
+  }
+
+  count(key: string, floor: number): Promise<number> {
+    return this.inner.count(key, floor, this.fence).catch((err: unknown) => this.failed(err));
+  }
+
+  /** Signs out: removes everything but some counters, and refuses what is written later, in all windows. */
+  clear(keep: readonly string[]): Promise<void> {
+    return this.inner.clear(keep, signOuts);
+  }
+
+  close(): void {
+    this.inner.close();
+  }
+
+  private failed(err: unknown): never {
+    if (!(err instanceof FenceError)) throw err;
+    this.onSignedOut();
+    throw new RialtoError("unauthenticated", "signed out in another window", "logged_out");
+  }
 }
 
 /** Numbers as keys whose order is that of the numbers. */
@@ -74,7 +139,12 @@ class MemoryStore implements Store {
     return Promise.resolve(keys.slice(0, range.limit).map((k) => structuredClone(this.table(table).get(k)) as T));
   }
 
-  write(ops: readonly Op[]): Promise<void> {
+  private passes(fence: Fence | undefined): boolean {
+    return !fence || ((this.table("meta").get(fence.counter) as number | undefined) ?? 0) === fence.value;
+  }
+
+  write(ops: readonly Op[], fence?: Fence): Promise<void> {
+    if (!this.passes(fence)) return Promise.reject(new FenceError());
     for (const op of ops) {
       const table = this.table(op.table);
       if (op.key === "*") table.clear();
@@ -86,15 +156,21 @@ class MemoryStore implements Store {
     return Promise.resolve();
   }
 
-  count(key: string, floor: number): Promise<number> {
+  count(key: string, floor: number, fence?: Fence): Promise<number> {
+    if (!this.passes(fence)) return Promise.reject(new FenceError());
     const meta = this.table("meta");
     const next = Math.max((meta.get(key) as number | undefined) ?? 0, floor) + 1;
     meta.set(key, next);
     return Promise.resolve(next);
   }
 
-  clear(): Promise<void> {
+  clear(keep: readonly string[], raise: string): Promise<void> {
+    const meta = this.table("meta");
+    const kept = keep.flatMap((key) => (meta.has(key) ? [[key, meta.get(key)] as const] : []));
+    const raised = ((meta.get(raise) as number | undefined) ?? 0) + 1;
     for (const t of this.data.values()) t.clear();
+    for (const [key, value] of kept) meta.set(key, value);
+    meta.set(raise, raised);
     return Promise.resolve();
   }
 

@@ -1,10 +1,21 @@
+import type { ServiceClient } from "./api.js";
 import { RialtoError } from "./errors.js";
+import type { MediaService, Upload } from "./gen/rialto/chat/v1/media_pb.js";
 
 /** Told how many bytes have gone, of how many. */
 export type Progress = (sent: number, total: number) => void;
 
+type Media = ServiceClient<typeof MediaService>;
+
+/** Uploads a file; the upload can then be sent, or made an avatar. */
+export async function uploadFile(media: Media, at: { url: string; fetch: typeof fetch }, file: Blob, name: string, progress?: Progress, signal?: AbortSignal): Promise<Upload> {
+  const slot = await media.createUpload({ name, mimeType: file.type, size: BigInt(file.size) });
+  await putFile(new URL(slot.url, at.url).href, file, at.fetch, progress, signal);
+  return media.completeUpload({ upload: slot.upload });
+}
+
 /** Puts a file to its URL: with progress where there is XMLHttpRequest. */
-export async function putFile(url: string, file: Blob, fetchFn: typeof fetch, progress?: Progress, signal?: AbortSignal): Promise<void> {
+async function putFile(url: string, file: Blob, fetchFn: typeof fetch, progress?: Progress, signal?: AbortSignal): Promise<void> {
   if (typeof XMLHttpRequest === "undefined") {
     const res = await fetchFn(url, { method: "PUT", body: file, ...(signal ? { signal } : {}) });
     if (!res.ok) throw refused(res.status, await res.text());

@@ -1,68 +1,83 @@
-import { isOffline, type ChatMessage, type Media } from "@rialto-im/client";
-import { useEffect, useState } from "react";
-import { useClient, useOnline } from "../client.js";
-import { errorText } from "../errors.js";
+import type { Album, ChatMessage, Media } from "@rialto-im/client";
+import { useState } from "react";
+import { useAction } from "../action.js";
+import { useClient } from "../client.js";
+import { useDownload } from "../download.js";
 import { bytes } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
-import { Dialog } from "./Dialog.js";
+import { Tip } from "../ui/Tip.js";
+import { Gallery, save } from "./Gallery.js";
 import { FileIcon, ImageIcon } from "./icons.js";
+import { MentionText } from "./MentionText.js";
+import { VideoPlayer } from "./VideoPlayer.js";
+import { pauseOthers } from "./Voice.js";
+import "./voice.css";
 
-/** A file in a message. Pictures show themselves; everything else is there to be downloaded. */
-export function Attachment({ m, kind, media }: { m: ChatMessage; kind: "image" | "file" | "voice" | "video"; media: Media }) {
-  const client = useClient();
-  const t = useText();
-  const online = useOnline();
-  const [url, setUrl] = useState("");
-  const [error, setError] = useState("");
-  const [large, setLarge] = useState(false);
-  const shown = kind !== "file";
-  const { conversation, seq } = m;
-  const { upload } = media;
-  useEffect(() => {
-    if (!shown || url) return;
-    setError("");
-    let stale = false;
-    client.download({ conversation, seq }, upload).then(
-      (u) => !stale && setUrl(u),
-      (err: unknown) => !stale && !isOffline(err) && setError(errorText(err)), // without a network it waits for it
-    );
-    return () => {
-      stale = true;
-    };
-  }, [client, shown, url, conversation, seq, upload, online]);
-
-  const save = async () => {
-    try {
-      const a = document.createElement("a");
-      a.href = await client.download(m, media.upload);
-      a.download = media.name;
-      a.click();
-    } catch (err) {
-      setError(errorText(err));
-    }
-  };
-
-  const ratio = media.width && media.height ? { aspectRatio: `${media.width} / ${media.height}`, width: Math.min(320, media.width) } : {};
+/** A file in a message. Pictures and videos show themselves; everything else is there to be downloaded. */
+export function Attachment({ m, kind, media }: { m: ChatMessage; kind: "image" | "file" | "video"; media: Media }) {
   return (
     <figure className="attachment">
-      {kind === "image" && (url ? <button className="picture" aria-label={t("openPicture", { name: media.caption || media.name })} onClick={() => setLarge(true)}><img src={url} alt="" style={ratio} data-testid="image" /></button> : <span className="placeholder" style={ratio} role="img" aria-label={t("photo")}><ImageIcon /></span>)}
-      {kind === "video" && url && <video src={url} controls preload="metadata" />}
-      {kind === "voice" && url && <audio src={url} controls preload="metadata" />}
-      {kind === "file" && (
-        <button className="file" onClick={() => void save()} title={t("download")}>
-          <i className="sr-only">{t("download")} </i>
-          <FileIcon />
-          <span><b><bdi>{media.name}</bdi></b><small>{bytes(Number(media.size), getLocale())}</small></span>
-        </button>
-      )}
-      {media.caption && <figcaption dir="auto">{media.caption}</figcaption>}
-      {large && (
-        <Dialog title={media.name} wide onClose={() => setLarge(false)}>
-          <img src={url} alt={media.caption || media.name} />
-          <div className="buttons end"><button onClick={() => void save()}>{t("download")}</button></div>
-        </Dialog>
-      )}
-      {error && <p className="error">{error}</p>}
+      {kind === "image" ? <Image m={m} media={media} caption={media.caption} /> : kind === "video" ? <Video m={m} media={media} /> : <File m={m} media={media} />}
+      {media.caption && <figcaption dir="auto"><MentionText text={media.caption} content={m.content} /></figcaption>}
     </figure>
+  );
+}
+
+/** Several pictures and videos with one caption. */
+export function AlbumTiles({ m, album }: { m: ChatMessage; album: Album }) {
+  return (
+    <figure className="attachment" data-testid="album">
+      <div className="album">
+        {album.items.map(({ kind }, i) => (kind.case === "image" ? <Image key={i} m={m} media={kind.value} caption={album.caption} tile /> : kind.case === "video" ? <Video key={i} m={m} media={kind.value} tile /> : null))}
+      </div>
+      {album.caption && <figcaption dir="auto"><MentionText text={album.caption} content={m.content} /></figcaption>}
+    </figure>
+  );
+}
+
+/** Of a picture alone, the space that it will take. */
+function spaceOf({ width, height }: Media, tile: boolean) {
+  return width && height && !tile ? { aspectRatio: `${width} / ${height}`, width: Math.min(320, width) } : {};
+}
+
+function Image({ m, media, caption, tile = false }: { m: ChatMessage; media: Media; caption: string; tile?: boolean }) {
+  const t = useText();
+  const { url, error } = useDownload(m, media.upload);
+  const [large, setLarge] = useState(false);
+  const style = spaceOf(media, tile);
+  return (
+    <>
+      {url ? <button className="picture" aria-label={t("openPicture", { name: caption || media.name })} onClick={() => setLarge(true)}><img src={url} alt="" style={style} data-testid="image" /></button> : <span className="placeholder" style={style} role="img" aria-label={t("photo")}><ImageIcon /></span>}
+      {large && <Gallery m={m} upload={media.upload} onClose={() => setLarge(false)} />}
+      {error && <p className="error">{error}</p>}
+    </>
+  );
+}
+
+function Video({ m, media, tile = false }: { m: ChatMessage; media: Media; tile?: boolean }) {
+  const download = useDownload(m, media.upload);
+  const { url, error } = download;
+  const poster = useDownload(m, media.poster).url;
+  return (
+    <>
+      {url && <VideoPlayer of={download} preload={poster ? "none" : "metadata"} poster={poster || undefined} style={spaceOf(media, tile)} onPlay={(e) => pauseOthers(e.currentTarget)} data-testid="video" />}
+      {error && <p className="error">{error}</p>}
+    </>
+  );
+}
+
+function File({ m, media }: { m: ChatMessage; media: Media }) {
+  const client = useClient();
+  const t = useText();
+  const { run, error } = useAction();
+  return (
+    <>
+      <Tip label={t("download")}><button className="file" onClick={() => void run(() => save(client, m, media))}>
+        <i className="sr-only">{t("download")} </i>
+        <FileIcon />
+        <span><b><bdi>{media.name}</bdi></b><small>{bytes(Number(media.size), getLocale())}</small></span>
+      </button></Tip>
+      {error && <p className="error">{error}</p>}
+    </>
   );
 }

@@ -1,7 +1,8 @@
-import { useRef, useState, type FormEvent } from "react";
-import { client } from "../client.js";
-import { errorText } from "../errors.js";
-import { getLocale, setLocale, useText, type Key } from "../i18n.js";
+import { useEffect, useRef, useState, type FormEvent } from "react";
+import { useAction } from "../action.js";
+import { appearance, client } from "../client.js";
+import { getLocale, useText, type Key } from "../i18n.js";
+import "./auth.css";
 
 /** What a person is told of why they were signed out; of the rest, only that they were. */
 function why(reason: string): Key | undefined {
@@ -9,30 +10,63 @@ function why(reason: string): Key | undefined {
   return reason === "revoked" ? "endedRevoked" : undefined;
 }
 
+/** With a password, by registering, or with a code: first it is asked for, then entered. */
+type Way = "password" | "register" | "ask" | "code";
+
+const buttons: Record<Way, Key> = { password: "signIn", register: "signUp", ask: "sendCode", code: "signIn" };
+
+/** Whether the server sends codes. Until it has answered, no code is offered. */
+function useCodes(): boolean {
+  const [codes, setCodes] = useState(false);
+  useEffect(() => {
+    let shown = true;
+    client.loginMethods().then((m) => shown && setCodes(m.code), () => {}); // unreachable: signing in will say so
+    return () => {
+      shown = false;
+    };
+  }, []);
+  return codes;
+}
+
 export function Auth({ notice }: { notice?: string | undefined }) {
   const t = useText();
-  const [fresh, setFresh] = useState(false);
+  const [way, setWay] = useState<Way>("password");
   const [handle, setHandle] = useState("");
-  const [password, setPassword] = useState("");
+  const [secret, setSecret] = useState("");
   const [name, setName] = useState("");
-  const [error, setError] = useState("");
-  const [busy, setBusy] = useState(false);
+  const { run, busy, error, setError } = useAction();
+  const codes = useCodes();
   const form = useRef<HTMLFormElement>(null);
-  const [plain, setPlain] = useState(false);
+  const fresh = way === "register";
 
-  const submit = async (e: FormEvent) => {
-    e.preventDefault();
-    setBusy(true);
+  const go = (next: Way) => {
+    setWay(next);
     setError("");
-    try {
-      if (fresh) await client.register(handle.trim().toLowerCase(), password, name.trim() || handle.trim());
-      else await client.logIn(handle.trim().toLowerCase(), password);
-    } catch (err) {
-      setError(errorText(err));
-      setBusy(false);
-      const wrong = /password/.test((err as { reason?: string }).reason ?? "") ? "password" : "handle";
-      form.current?.querySelector<HTMLInputElement>(`input[name=${wrong}]`)?.focus();
+    setSecret("");
+  };
+  const enter = async (): Promise<void> => {
+    const who = handle.trim().toLowerCase();
+    switch (way) {
+      case "register":
+        return client.register(who, secret, name.trim() || who);
+      case "password":
+        return client.logIn(who, secret);
+      case "code":
+        return client.logInWithCode(who, secret.trim());
+      case "ask":
+        await client.requestCode(who);
+        return go("code");
     }
+  };
+  /** The field to change is the one that the refusal names. */
+  const refused = (err: { reason?: string }) => {
+    const wrong = /password|code/.exec(err.reason ?? "")?.[0] ?? "handle";
+    form.current?.querySelector<HTMLInputElement>(`input[name=${wrong}]`)?.focus();
+    throw err;
+  };
+  const submit = (e: FormEvent) => {
+    e.preventDefault();
+    void run(() => enter().catch(refused));
   };
 
   return (
@@ -42,28 +76,65 @@ export function Auth({ notice }: { notice?: string | undefined }) {
         <h1>Rialto</h1>
         <p className="muted">{t("appTagline")}</p>
         {notice && <p className="notice" role="status">{t("endedTitle")}{why(notice) && `: ${t(why(notice)!)}`}</p>}
-        <label>
-          {t("handle")}
-          <input name="handle" autoComplete="username" autoCapitalize="none" spellCheck={false} required autoFocus value={handle} onChange={(e) => setHandle(e.target.value)} aria-describedby={fresh ? "handle-hint" : undefined} />
-          {fresh && <small id="handle-hint">{t("handleHint")}</small>}
-        </label>
+        <Handle handle={handle} fresh={fresh} onChange={setHandle} />
         {fresh && (
           <label>
             {t("displayName")}
             <input name="name" autoComplete="name" maxLength={64} value={name} onChange={(e) => setName(e.target.value)} />
           </label>
         )}
-        <label>
-          {t("password")}
-          <input name="password" type={plain ? "text" : "password"} spellCheck={false} autoCapitalize="none" autoComplete={fresh ? "new-password" : "current-password"} required value={password} onChange={(e) => setPassword(e.target.value)} aria-describedby={fresh ? "password-hint" : undefined} />
-          {fresh && <small id="password-hint">{t("passwordHint")}</small>}
-        </label>
-        <label className="check"><input type="checkbox" checked={plain} onChange={(e) => setPlain(e.target.checked)} />{t("showPassword")}</label>
+        {way === "code" && <Code code={secret} onChange={setSecret} />}
+        {(fresh || way === "password") && <Secret password={secret} fresh={fresh} onChange={setSecret} />}
         {error && <p className="error" role="alert">{error}</p>}
-        <button className="primary" disabled={busy}>{t(fresh ? "signUp" : "signIn")}</button>
-        <button type="button" className="link" onClick={() => { setFresh(!fresh); setError(""); }}>{t(fresh ? "signInInstead" : "signUpInstead")}</button>
-        <button type="button" className="link" lang={getLocale() === "en" ? "zh-CN" : "en"} onClick={() => setLocale(getLocale() === "en" ? "zh" : "en")}>{getLocale() === "en" ? "中文" : "English"}</button>
+        <button className="primary" disabled={busy}>{t(buttons[way])}</button>
+        {way === "code" && <button type="button" className="link" onClick={() => go("ask")}>{t("codeAgain")}</button>}
+        {!fresh && codes && <button type="button" className="link" onClick={() => go(way === "password" ? "ask" : "password")}>{t(way === "password" ? "codeInstead" : "passwordInstead")}</button>}
+        <button type="button" className="link" onClick={() => go(fresh ? "password" : "register")}>{t(fresh ? "signInInstead" : "signUpInstead")}</button>
+        <OtherLanguage />
       </form>
     </main>
   );
+}
+
+function Handle({ handle, fresh, onChange }: { handle: string; fresh: boolean; onChange: (handle: string) => void }) {
+  const t = useText();
+  return (
+    <label>
+      {t("handle")}
+      <input name="handle" autoComplete="username" autoCapitalize="none" spellCheck={false} required autoFocus value={handle} onChange={(e) => onChange(e.target.value)} aria-describedby={fresh ? "handle-hint" : undefined} />
+      {fresh && <small id="handle-hint">{t("handleHint")}</small>}
+    </label>
+  );
+}
+
+function Code({ code, onChange }: { code: string; onChange: (code: string) => void }) {
+  const t = useText();
+  return (
+    <label>
+      {t("code")}
+      <input name="code" inputMode="numeric" autoComplete="one-time-code" required autoFocus value={code} onChange={(e) => onChange(e.target.value)} aria-describedby="code-hint" />
+      <small id="code-hint" role="status">{t("codeHint")}</small>
+    </label>
+  );
+}
+
+function Secret({ password, fresh, onChange }: { password: string; fresh: boolean; onChange: (password: string) => void }) {
+  const t = useText();
+  const [plain, setPlain] = useState(false);
+  return (
+    <>
+      <label>
+        {t("password")}
+        <input name="password" type={plain ? "text" : "password"} spellCheck={false} autoCapitalize="none" autoComplete={fresh ? "new-password" : "current-password"} required value={password} onChange={(e) => onChange(e.target.value)} aria-describedby={fresh ? "password-hint" : undefined} />
+        {fresh && <small id="password-hint">{t("passwordHint")}</small>}
+      </label>
+      <label className="check"><input type="checkbox" checked={plain} onChange={(e) => setPlain(e.target.checked)} />{t("showPassword")}</label>
+    </>
+  );
+}
+
+/** Changes to the other language that the app has. */
+function OtherLanguage() {
+  const other = getLocale() === "en" ? ({ locale: "zh", tag: "zh-CN", name: "中文" } as const) : ({ locale: "en", tag: "en", name: "English" } as const);
+  return <button type="button" className="link" lang={other.tag} onClick={() => appearance.choose({ locale: other.locale })}>{other.name}</button>;
 }

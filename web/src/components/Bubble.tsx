@@ -1,14 +1,27 @@
-import type { ChatMessage, Client, ConversationView, OutgoingMessage, User } from "@rialto-im/client";
+import { isThread, Role, type ChatMessage, type Client, type ConversationView, type OutgoingMessage, type User } from "@rialto-im/client";
 import { memo } from "react";
+import { Link } from "wouter";
 import { useClient } from "../client.js";
 import { errorText } from "../errors.js";
-import { clock, controlText, isEmoji, moment, preview } from "../format.js";
+import { clock, controlText, moment, preview } from "../format.js";
 import { getLocale, useText, type Translate } from "../i18n.js";
-import { parts } from "../links.js";
 import { nameOf } from "../names.js";
-import { Attachment } from "./Attachment.js";
-import { Avatar } from "./Avatar.js";
+import { path } from "../routes.js";
+import { canWrite } from "../roles.js";
+import { isSaved } from "../saved.js";
+import { Tip } from "../ui/Tip.js";
+import { Avatar, hueOf } from "./Avatar.js";
+import { Body } from "./Body.js";
+import "./bubble.css";
+import { CheckIcon, ChecksIcon, ClockIcon, PinIcon } from "./icons.js";
+import { LinkPreviewCard } from "./LinkPreviewCard.js";
+import { MarkdownText } from "./MarkdownText.js";
+import { MessageContextMenu, MessageMenu, useReply } from "./MessageMenu.js";
+import { Quote } from "./Quote.js";
+import { Reactions } from "./Reactions.js";
 import { Readers } from "./Readers.js";
+import { ThreadLink } from "./ThreadLink.js";
+import { useSwipe } from "./useSwipe.js";
 
 export interface BubbleProps {
   m: ChatMessage;
@@ -21,6 +34,14 @@ export interface BubbleProps {
   sender: User | undefined;
   /** Sent, delivered or read, of one's own to one person. */
   state: State;
+  /** Whether one may change what others see here. */
+  manages: boolean;
+  writes: boolean;
+  reacts: boolean;
+  /** Whether messages here can have threads. */
+  threads: boolean;
+  /** It mentions the one who reads. */
+  mentioned: boolean;
 }
 
 type State = "sent" | "delivered" | "read";
@@ -36,65 +57,73 @@ export function bubbleOf(client: Client, c: ConversationView, m: ChatMessage, jo
     joined,
     group,
     mine,
-    name: k.case === "control" ? controlText(k.value, name, t) : !mine && group ? nameOf(client, m.sender) : "",
+    name: k.case === "control" ? controlText(k.value, name, t, c.channel) : name(m.sender),
     sender: !mine && group && !joined ? client.user(m.sender) : undefined,
     state: !mine || group ? "sent" : c.peerReadSeq >= m.seq ? "read" : c.peerDeliveredSeq >= m.seq ? "delivered" : "sent",
+    manages: group && c.role >= Role.ADMIN,
+    writes: canWrite(c),
+    reacts: c.leaveSeq === 0 && !c.dissolved,
+    threads: !isThread(c) && !c.channel && !isSaved(c),
+    mentioned: client.mentioned(m),
   };
 }
 
-export const Bubble = memo(function Bubble({ m, joined, group, mine, name, sender, state }: BubbleProps) {
+export const Bubble = memo(function Bubble({ m, joined, group, mine, name, sender, state, manages, writes, reacts, threads, mentioned }: BubbleProps) {
   const t = useText();
+  const reply = useReply(m);
+  const swipe = useSwipe(writes && !m.recallSeq ? reply : undefined);
   if (m.content.kind.case === "control") return <p className="control">{name}</p>;
-  return (
-    <article className={`msg ${mine ? "mine" : "theirs"} ${joined ? "joined" : ""}`} data-testid="message" data-seq={m.seq}>
-      {!mine && group && <span className="msg-face">{!joined && <Avatar id={m.sender} name={sender?.displayName ?? ""} url={sender?.avatarUrl} size={32} />}</span>}
-      <div className="bubble">
-        {!mine && group && !joined && <b className="from" dir="auto">{name}</b>}
-        <Body m={m} />
-        <footer>
-          <time dateTime={new Date(m.timeMs).toISOString()} title={moment(m.timeMs, getLocale())}>{clock(m.timeMs, getLocale())}</time>
-          {mine && (group ? <Readers m={m} /> : <span className={`state ${state}`} role="img" aria-label={t(state)} title={t(state)} data-testid="state">{state === "sent" ? "✓" : "✓✓"}</span>)}
-        </footer>
+  const answered = Number(m.content.replyTo?.seq ?? 0n);
+  const article = (
+    <article className={`msg ${mine ? "mine" : "theirs"} ${joined ? "joined" : ""} ${mentioned ? "mentioned" : ""}`} aria-label={t("messageOf", { who: name, when: clock(m.timeMs, getLocale()) })} data-testid="message" data-seq={m.seq}>
+      {!mine && group && <span className="msg-face">{!joined && <Link href={path.user(m.sender)} tabIndex={-1} aria-label={name}><Avatar id={m.sender} name={sender?.displayName ?? ""} url={sender?.avatarUrl} size={32} /></Link>}</span>}
+      <div className="bubble" {...swipe}>
+        {!mine && group && !joined && <b className="from" dir="auto" style={{ ["--hue" as string]: hueOf(m.sender) }}>{name}</b>}
+        {answered > 0 && <Quote conversation={m.conversation} seq={answered} link />}
+        <div className="line">
+          <Body m={m} />
+          <footer>
+            {mentioned && <Tip label={t("mentionsYou")} side="top"><b className="mark" role="img" aria-label={t("mentionsYou")}>@</b></Tip>}
+            {m.pinned && <Tip label={t("pinnedMessage")} side="top"><span className="mark" role="img" aria-label={t("pinnedMessage")}><PinIcon /></span></Tip>}
+            {m.editSeq && <span className="mark">{t("edited")}</span>}
+            <Tip label={moment(m.timeMs, getLocale())} side="top"><Link href={path.message(m.conversation, m.seq)} tabIndex={-1}><time dateTime={new Date(m.timeMs).toISOString()}>{clock(m.timeMs, getLocale())}</time></Link></Tip>
+            {mine && (group ? <Readers m={m} /> : <Tip label={t(state)} side="top"><span className={`state ${state}`} role="img" aria-label={t(state)} data-testid="state">{state === "sent" ? <CheckIcon /> : <ChecksIcon />}</span></Tip>)}
+          </footer>
+        </div>
+        <Reactions m={m} reacts={reacts} />
+        {threads && <ThreadLink m={m} />}
+        {!m.recallSeq && <MessageMenu m={m} name={name} mine={mine} group={group} manages={manages} writes={writes} reacts={reacts} threads={threads} />}
       </div>
     </article>
   );
+  return m.recallSeq ? article : <MessageContextMenu m={m} mine={mine} group={group} manages={manages} writes={writes} reacts={reacts} threads={threads}>{article}</MessageContextMenu>;
 });
-
-function Body({ m }: { m: ChatMessage }) {
-  const t = useText();
-  const k = m.content.kind;
-  switch (k.case) {
-    case "text":
-      return <p className={isEmoji(k.value) ? "text big" : "text"} dir="auto">{parts(k.value).map((p, i) => (p.href ? <a key={i} href={p.href} target="_blank" rel="noopener noreferrer nofollow">{p.text}</a> : p.text))}</p>;
-    case "image":
-    case "file":
-    case "voice":
-    case "video":
-      return <Attachment m={m} kind={k.case} media={k.value} />;
-    default:
-      return <p className="text">{preview(m, (u) => u, t)}</p>;
-  }
-}
 
 export function OutgoingBubble({ o }: { o: OutgoingMessage }) {
   const client = useClient();
   const t = useText();
-  const text = o.content.kind.case === "text" ? o.content.kind.value : preview(o, (u) => nameOf(client, u, t), t);
+  const pending = t(client.connection === "online" ? "sending" : "waiting");
+  const text = o.text || preview(o, (u) => nameOf(client, u, t), t);
   return (
-    <article className="msg mine pending" data-testid="outgoing">
+    <article className="msg mine pending" aria-label={t("messageOf", { who: t("you"), when: clock(o.createdMs, getLocale()) })} data-testid="outgoing">
       <div className="bubble">
-        <p className="text" dir="auto">{text}</p>
-        <footer>
-          {o.failed ? (
-            <span className="failed">
-              {t("failed", { why: errorText(o.failed) })}{" "}
-              <button className="link" onClick={() => void client.retry(o.clientSeq)}>{t("retry")}</button>
-              <button className="link" onClick={() => void client.discard(o.clientSeq)}>{t("discard")}</button>
-            </span>
-          ) : (
-            <span>{t(client.connection === "online" ? "sending" : "waiting")} ◷</span>
-          )}
-        </footer>
+        <div className="line">
+          {o.content.kind.case === "text" ? <><MarkdownText text={text} content={o.content} />{o.content.linkPreview && <LinkPreviewCard p={o.content.linkPreview} />}</> : <p className="text" dir="auto">{text}</p>}
+          <footer>
+            {o.failed ? (
+              <span className="failed">
+                <span>{t("failed", { why: errorText(o.failed) })}</span>
+                <button className="link" onClick={() => void client.retry(o.clientSeq)}>{t("retry")}</button>
+                <button className="link" onClick={() => void client.discard(o.clientSeq)}>{t("discard")}</button>
+              </span>
+            ) : (
+              <>
+                <time dateTime={new Date(o.createdMs).toISOString()}>{clock(o.createdMs, getLocale())}</time>
+                <Tip label={pending} side="top"><span className="state pending" role="img" aria-label={pending} data-testid="state"><ClockIcon /></span></Tip>
+              </>
+            )}
+          </footer>
+        </div>
       </div>
     </article>
   );

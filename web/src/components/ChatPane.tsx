@@ -1,89 +1,172 @@
-import { Role, type Client, type ConversationView } from "@rialto-im/client";
-import { useEffect, useRef, useState, type DragEvent, type KeyboardEvent } from "react";
-import { uploads, useClient } from "../client.js";
-import { when } from "../format.js";
+import { isThread, Role, type Client, type ConversationView } from "@rialto-im/client";
+import { useEffect, useRef, useState, type KeyboardEvent } from "react";
+import { useClient, useOnline } from "../client.js";
+import { ago, customText, someOf, until } from "../format.js";
 import { getLocale, useText, type Translate } from "../i18n.js";
 import { nameOf, titleOf } from "../names.js";
-import { Avatar, UserAvatar } from "./Avatar.js";
+import { isSaved } from "../saved.js";
+import { useNow } from "../now.js";
+import { go, goBackTo, goUp, path } from "../routes.js";
+import { IconButton } from "../ui/IconButton.js";
+import { Tip } from "../ui/Tip.js";
+import { GroupAvatar, UserAvatar } from "./Avatar.js";
 import { Composer } from "./Composer.js";
+import { ChannelFoot } from "./ChannelFoot.js";
+import "./chat.css";
 import { InfoPanel } from "./InfoPanel.js";
 import { BackIcon, InfoIcon } from "./icons.js";
+import { EditMessage } from "./EditMessage.js";
+import { ForwardActions } from "./ForwardActions.js";
+import type { Acting } from "./MessageMenu.js";
 import { MessageList } from "./MessageList.js";
+import { SendFiles } from "./SendFiles.js";
+import { ThreadPanel } from "./ThreadPanel.js";
+import { UnknownChat } from "./UnknownChat.js";
 import { UploadList } from "./UploadList.js";
+import { useFiles } from "./useFiles.js";
 
-export function ChatPane({ id, onBack, onOpen }: { id: string; onBack: () => void; onOpen: (id: string) => void }) {
+/** A chat. With info, its panel is open beside it; with a seq, that message is in view. Of a thread, its chat with the thread beside it. */
+export function ChatPane({ id: opened, info, seq, onBack, onOpen }: { id: string; info: boolean; seq: number | undefined; onBack: () => void; onOpen: (id: string) => void }) {
   const client = useClient();
   const t = useText();
-  const [info, setInfo] = useState(false);
-  const [over, setOver] = useState(false);
+  const known = client.conversation(opened);
+  const thread = known && isThread(known) ? known : undefined;
+  const id = thread ? thread.parent : opened;
+  const files = useFiles(id);
+  /** What one answers, or edits, in this chat. */
+  const [acting, setActing] = useState<Acting>();
+  const on = acting?.conversation === id ? acting : undefined;
+  const done = () => setActing(undefined);
   const infoButton = useRef<HTMLButtonElement>(null);
-  const c = client.conversation(id);
-  useEffect(() => {
-    setInfo(false);
-    void client.open(id);
-  }, [client, id]);
-  const back = <button className="icon back" aria-label={t("back")} title={t("back")} onClick={onBack}><BackIcon /></button>;
-  if (!c) return <main className="chat"><header className="chat-head">{back}<p className="muted">{t("loading")}</p></header></main>;
+  const found = client.conversation(id);
+  const c = found?.kind ? found : undefined; // of a channel that one has left, some events may come late
+  const isOut = c === undefined || c.leaveSeq > 0;
+  useLeaving(isOut, info);
+  useRenderAt(c?.mutedUntilMs ?? 0);
+  useComingBack(opened);
+  useFollowerCount(id, c?.channel === true && !isOut, info);
+  const back = <IconButton label={t("back")} className="back" onClick={onBack}><BackIcon /></IconButton>;
+  if (!c && client.connection === "online" && !client.catchingUp) return <UnknownChat key={id} id={id} onBack={onBack} />;
+  if (!c) return <main className="chat"><header className="chat-head">{back}<p className="muted" role="status">{t("loading")}</p></header></main>;
   const closeInfo = () => {
-    setInfo(false);
+    goUp();
     infoButton.current?.focus();
   };
+  const closeThread = () => {
+    goBackTo(path.chat(id));
+    document.querySelector<HTMLElement>(".messages")?.focus();
+  };
   const key = (e: KeyboardEvent) => {
-    if (e.key !== "Escape" || e.defaultPrevented || e.nativeEvent.isComposing || (e.target as Element).closest("dialog")) return;
+    if (e.key !== "Escape" || e.defaultPrevented || e.nativeEvent.isComposing) return;
     if (info) closeInfo();
+    else if (thread) closeThread();
     else onBack();
   };
   const note = noteOf(client, c, t);
-  const drag = (e: DragEvent) => {
-    if (note || !e.dataTransfer.types.includes("Files")) return;
-    e.preventDefault();
-    setOver(true);
-  };
-  const drop = (e: DragEvent) => {
-    setOver(false);
-    if (!note) for (const file of e.dataTransfer.files) uploads.add(id, file);
-  };
-  const dragLeft = (e: DragEvent) => !e.currentTarget.contains(e.relatedTarget as Node | null) && setOver(false);
   return (
-    <main className={info ? "chat with-info" : "chat"} aria-label={titleOf(client, c)} onKeyDown={key} onDragOver={drag} onDragLeave={dragLeft} onDrop={drop}>
+    <main className={info ? "chat with-info" : thread ? "chat with-thread" : "chat"} aria-label={titleOf(c)} onKeyDown={key} {...files.dropZone(note !== "" || isFollower(c))}>
       <header className="chat-head">
         {back}
-        {isDirect(c) ? <UserAvatar user={c.peer} presence /> : <Avatar id={c.id} name={c.title} />}
-        <div className="chat-title">
-          <h2><bdi>{titleOf(client, c)}</bdi></h2>
-          <Subtitle c={c} />
-        </div>
-        <button className="icon" ref={infoButton} aria-label={t("groupInfo")} title={t("groupInfo")} aria-expanded={info} onClick={() => setInfo(!info)}><InfoIcon /></button>
+        <Heading c={c} />
+        <IconButton ref={infoButton} label={t("groupInfo")} aria-expanded={info} onClick={() => (info ? goUp() : go(path.info(id)))}><InfoIcon /></IconButton>
       </header>
-      {c.announcement && (
-        <details className="announcement" key={c.announcement}>
-          <summary title={t("showAll")}><b>{t("announcement")}</b> <span dir="auto">{c.announcement}</span></summary>
-        </details>
-      )}
-      <MessageList key={id} c={c} />
+      {c.announcement && !c.channel && <Announcement text={c.announcement} key={c.announcement} />}
+      <ForwardActions key={`f${id}`} c={c} onAct={setActing}><MessageList key={id} c={c} seq={thread ? undefined : seq} /></ForwardActions>
       <UploadList conversation={id} />
-      {over && <p className="drop">{t("dropHere")}</p>}
-      {note ? <p className="closed-note">{note}</p> : <Composer key={`c${id}`} c={c} />}
+      {files.over && <p className="drop">{t("dropHere")}</p>}
+      {isFollower(c) ? <ChannelFoot key={`m${id}`} c={c} /> : note ? <p className="closed-note">{note}</p> : on?.kind === "edit" ? <EditMessage key={`e${on.seq}`} c={c} seq={on.seq} text={on.text} onDone={done} /> : <Composer key={`c${id}`} c={c} replyTo={on?.seq} onReplied={done} onFiles={files.choose} />}
+      {files.files.length > 0 && <SendFiles key={`s${id}`} conversation={id} files={files.files} onClose={files.clear} />}
+      {thread && <ThreadPanel key={thread.id} c={thread} parent={c} seq={seq} note={note} onClose={closeThread} />}
       {info && <InfoPanel c={c} onClose={closeInfo} onOpen={onOpen} />}
     </main>
   );
+}
+
+function Heading({ c }: { c: ConversationView }) {
+  return (
+    <>
+      {isDirect(c) ? <UserAvatar user={c.peer} presence={!isSaved(c)} /> : <GroupAvatar c={c} />}
+      <div className="chat-title">
+        <h2><bdi>{titleOf(c)}</bdi></h2>
+        <Subtitle c={c} />
+      </div>
+    </>
+  );
+}
+
+/** A line that unfolds. */
+function Announcement({ text }: { text: string }) {
+  const t = useText();
+  return (
+    <details className="announcement">
+      <Tip label={t("showAll")}><summary><b>{t("announcement")}</b> <span dir="auto">{text}</span></summary></Tip>
+    </details>
+  );
+}
+
+/** Whoever opens a chat that they had marked as unread has come back to it. */
+function useComingBack(id: string): void {
+  const client = useClient();
+  useEffect(() => {
+    if (client.conversation(id)?.markedUnread) client.configure(id, { markedUnread: false }).catch(() => {}); // refused: it stays marked
+  }, [client, id]);
+}
+
+/** Closes the panel of who leaves a group, or is removed from it: they have nothing to manage there any more. */
+function useLeaving(isOut: boolean, info: boolean): void {
+  const wasOut = useRef(isOut);
+  useEffect(() => {
+    if (isOut && !wasOut.current && info) goUp();
+    wasOut.current = isOut;
+  }, [isOut, info]);
+}
+
+/** Reads how many follow a channel, when it and when its panel is opened. */
+function useFollowerCount(id: string, needed: boolean, info: boolean): void {
+  const client = useClient();
+  const online = useOnline();
+  useEffect(() => {
+    if (needed && online) client.channels.refresh(id).catch(() => {}); // the number that is known stays
+  }, [client, id, needed, online, info]);
+}
+
+const longestTimerMs = 2 ** 31 - 1;
+
+/** Renders again when a time has come. */
+function useRenderAt(ms: number): void {
+  const [, render] = useState(0);
+  useEffect(() => {
+    const wait = ms - Date.now();
+    if (wait <= 0 || wait > longestTimerMs) return;
+    const timer = setTimeout(() => render((n) => n + 1), wait);
+    return () => clearTimeout(timer);
+  }, [ms]);
 }
 
 function isDirect(c: ConversationView): boolean {
   return c.peer !== "0" && c.peer !== "";
 }
 
+/** Reads a channel, and cannot write in it. */
+function isFollower(c: ConversationView): boolean {
+  return c.channel && c.role === Role.MEMBER && c.leaveSeq === 0 && !c.dissolved;
+}
+
 /** Who is typing, or else whether they are here, or how many there are. */
 function Subtitle({ c }: { c: ConversationView }) {
   const client = useClient();
   const t = useText();
+  const now = useNow();
   const typing = client.typing(c.id);
-  const presence = isDirect(c) && client.connection === "online" ? client.presence(c.peer) : undefined;
+  const presence = isDirect(c) && !isSaved(c) ? client.presence(c.peer) : undefined;
   const text = () => {
-    if (typing.length > 0) return t("typing", { who: typing.map((u) => nameOf(client, u)).join(", ") });
+    if (typing.length > 0) return t("typing", { who: someOf(typing.map((u) => nameOf(client, u)), t), n: typing.length });
+    if (c.channel) return t("followers", { n: c.memberCount });
     if (!isDirect(c)) return t("members", { n: c.memberCount });
-    if (presence?.online) return t("online");
-    return presence?.lastActiveMs ? t("lastSeen", { when: when(presence.lastActiveMs, getLocale(), t) }) : "";
+    if (!presence) return "";
+    const custom = customText(presence.custom, now);
+    const seen = presence.status !== "offline" ? t(presence.status) : presence.lastActiveMs ? t("lastSeen", { when: ago(presence.lastActiveMs, getLocale(), t, now) }) : "";
+    return [seen, custom].filter(Boolean).join(" · ");
   };
   return <p aria-live="polite" className={typing.length > 0 ? "is-typing" : undefined}>{text()}</p>;
 }
@@ -93,6 +176,7 @@ function noteOf(client: Client, c: ConversationView, t: Translate): string {
   if (c.dissolved) return t("dissolvedNote");
   if (c.leaveSeq > 0) return t("leftNote");
   if (c.mutedAll && c.role === Role.MEMBER) return t("onlyAdminsNote");
+  if (c.mutedUntilMs > Date.now()) return t("mutedNote", { when: until(c.mutedUntilMs, getLocale()) });
   if (client.relations().get(c.peer)?.blocked) return t("blockedNote", { who: nameOf(client, c.peer) });
   return "";
 }

@@ -1,105 +1,66 @@
 import type { ConversationView } from "@rialto-im/client";
-import { useCallback, useEffect, useRef, useState, type KeyboardEvent } from "react";
-import { client, drafts, uploads } from "../client.js";
+import { useComposer } from "@rialto-im/client/react";
+import { lazy, Suspense, useCallback, useEffect, useId, useRef, useState, type KeyboardEvent, type RefObject } from "react";
+import { drafts } from "../client.js";
 import { errorText } from "../errors.js";
 import { useText } from "../i18n.js";
-import { EmojiPicker } from "./EmojiPicker.js";
-import { ClipIcon, SendIcon, SmileIcon } from "./icons.js";
+import { ChosenNames } from "../mentions.js";
+import { IconButton } from "../ui/IconButton.js";
+import { MentionList, mentionAria } from "./MentionList.js";
+import { useMentioning } from "./useMentioning.js";
+import { formatKey } from "./formatting.js";
+import { ComposedPreview } from "./LinkPreviewCard.js";
+import { useLinkPreview, type LinkPreviewing } from "./useLinkPreview.js";
+import { ClipIcon, CloseIcon, MicIcon, PlaceIcon, SendIcon, SmileIcon } from "./icons.js";
+import { Quote } from "./Quote.js";
+import { Recorder } from "./Recorder.js";
+import { usePlace } from "./usePlace.js";
 
-const draftAfterMs = 800;
-const typingEveryMs = 2_000;
-const mostChars = 100_000;
+const EmojiPicker = lazy(() => import("./EmojiPicker.js"));
+
 /** A touch screen's keyboard covers half the chat and has Enter for new lines: it comes when one asks for it. */
 const touch = matchMedia("(pointer: coarse)").matches;
 
-export function Composer({ c }: { c: ConversationView }) {
+export function Composer({ c, replyTo, onReplied, onFiles }: { c: ConversationView; replyTo?: number | undefined; onReplied: () => void; onFiles: (files: readonly File[]) => void }) {
   const t = useText();
-  const [text, setText] = useState(c.draft);
+  const [names] = useState(() => new ChosenNames(drafts.namesKey(c.id)));
+  const previewOf = useRef<LinkPreviewing["previewOf"]>(undefined);
+  const optionsOf = useCallback((said: string) => ({ mentions: names.mentionsIn(said), linkPreview: previewOf.current?.(said) }), [names]);
+  const { text, setText: change, canSend, send: sendText, error, setFocused } = useComposer(c.id, drafts, replyTo, optionsOf);
+  const previewing = useLinkPreview(text);
+  previewOf.current = previewing.previewOf;
+  const send = () => sendText().then((sent) => {
+    if (!sent) return;
+    names.forget();
+    onReplied();
+  });
   const [emoji, setEmoji] = useState(false);
-  const [error, setError] = useState("");
+  const [recording, setRecording] = useState(false);
+  /** Why no recording was sent, or no place. */
+  const [refusal, setRefusal] = useState<string>();
+  const { sending, sendPlace } = usePlace(c.id, setRefusal);
   const field = useRef<HTMLTextAreaElement>(null);
   const files = useRef<HTMLInputElement>(null);
-  const typed = useRef(0);
-  const latest = useRef(text);
-  latest.current = text;
-
-  // The draft follows a moment after the last key, and at once when one turns to another chat.
-  const keepDraft = useCallback(() => {
-    const known = client.conversation(c.id);
-    if (known?.draft === latest.current) drafts.release(c.id, latest.current);
-    else if (known) void drafts.keep(c.id, latest.current);
-  }, [c.id]);
-  useEffect(() => {
-    const timer = setTimeout(keepDraft, draftAfterMs);
-    return () => clearTimeout(timer);
-  }, [text, keepDraft]);
-  useEffect(() => keepDraft, [keepDraft]);
-
-  // A draft written on another device shows here, unless one is writing.
-  const draftBefore = useRef(c.draft);
-  useEffect(() => {
-    if (latest.current === draftBefore.current && document.activeElement !== field.current) setText(c.draft);
-    draftBefore.current = c.draft;
-  }, [c.draft]);
-
-  useEffect(() => {
-    const el = field.current;
-    if (!el) return;
-    el.style.height = "auto";
-    el.style.height = `${Math.min(el.scrollHeight, 180)}px`;
-  }, [text]);
-
-  const send = async () => {
-    const said = text.trim();
-    if (!said) return;
-    if ([...said].length > mostChars) return setError(t("errTooLong"));
-    setText("");
-    drafts.hold(c.id, "");
-    setError("");
-    try {
-      await client.sendText(c.id, said);
-    } catch (err) {
-      setText(said);
-      drafts.hold(c.id, said);
-      setError(errorText(err));
-    }
-  };
+  const listId = useId();
+  const mentioning = useMentioning(c, field, text, change, names);
+  useGrowing(field, text, replyTo);
 
   const key = (e: KeyboardEvent) => {
+    if (mentioning.key(e) || formatKey(e, field.current, change)) return;
     if (e.key === "Enter" && !touch && !e.shiftKey && !e.nativeEvent.isComposing) {
       e.preventDefault();
       void send();
     }
-    if (e.key === "Escape" && emoji) {
+    if (e.key === "Escape" && (emoji || replyTo !== undefined)) {
       e.preventDefault();
-      setEmoji(false);
-    }
-  };
-
-  const change = (value: string) => {
-    setText(value);
-    setError("");
-    drafts.hold(c.id, value);
-    const now = Date.now();
-    if (value && now - typed.current > typingEveryMs) {
-      typed.current = now;
-      client.tellTyping(c.id);
+      if (emoji) setEmoji(false);
+      else onReplied();
     }
   };
 
   const attach = (list: FileList | null) => {
-    for (const file of list ?? []) uploads.add(c.id, file);
+    if (list && list.length > 0) onFiles([...list]);
     if (files.current) files.current.value = "";
-  };
-
-  const insert = (s: string) => {
-    const el = field.current;
-    const at = el?.selectionStart ?? text.length;
-    change(text.slice(0, at) + s + text.slice(el?.selectionEnd ?? at));
-    requestAnimationFrame(() => {
-      el?.focus();
-      el?.setSelectionRange(at + s.length, at + s.length);
-    });
   };
 
   return (
@@ -107,15 +68,49 @@ export function Composer({ c }: { c: ConversationView }) {
       className="composer"
       onSubmit={(e) => { e.preventDefault(); void send(); }}
     >
-      {error && <p className="error" role="alert">{error}</p>}
-      {emoji && <EmojiPicker onPick={insert} onClose={() => { setEmoji(false); field.current?.focus(); }} />}
-      <div className="composer-row">
+      {(error || refusal) && <p className="error" role="alert">{error ? errorText(error) : refusal}</p>}
+      {replyTo !== undefined && (
+        <div className="replying" role="group" aria-label={t("reply")}>
+          <Quote conversation={c.id} seq={replyTo} />
+          <IconButton label={t("cancelReply")} side="top" onClick={onReplied}><CloseIcon /></IconButton>
+        </div>
+      )}
+      <ComposedPreview p={previewing.preview} onRemove={previewing.remove} />
+      <MentionList id={listId} of={mentioning} />
+      {emoji && <Suspense><EmojiPicker onPick={(s) => insert(field.current, s, text, change)} onClose={() => { setEmoji(false); field.current?.focus(); }} /></Suspense>}
+      {recording ? <Recorder conversation={c.id} onDone={(why) => { setRecording(false); setRefusal(why); requestAnimationFrame(() => field.current?.focus()); }} /> : <div className="composer-row">
         <input ref={files} type="file" multiple hidden onChange={(e) => attach(e.target.files)} data-testid="file" />
-        <button type="button" className="icon" aria-label={t("attach")} title={t("attach")} onClick={() => files.current?.click()}><ClipIcon /></button>
-        <button type="button" className="icon" aria-label={t("emoji")} title={t("emoji")} aria-expanded={emoji} onClick={() => setEmoji(!emoji)}><SmileIcon /></button>
-        <textarea ref={field} rows={1} autoFocus={!touch} placeholder={t("writeMessage")} aria-label={t("writeMessage")} dir="auto" value={text} onChange={(e) => change(e.target.value)} onKeyDown={key} onPaste={(e) => { if (e.clipboardData.files.length > 0) attach(e.clipboardData.files); }} data-testid="composer" />
-        <button className="icon send" aria-label={t("send")} title={t("send")} disabled={!text.trim()}><SendIcon /></button>
-      </div>
+        <IconButton label={t("attach")} side="top" onClick={() => files.current?.click()}><ClipIcon /></IconButton>
+        <IconButton label={t("emoji")} side="top" aria-expanded={emoji} onClick={() => setEmoji(!emoji)}><SmileIcon /></IconButton>
+        <textarea ref={field} rows={1} autoFocus={!touch} placeholder={t("writeMessage")} aria-label={t("writeMessage")} dir="auto" value={text} onChange={(e) => { change(e.target.value); mentioning.moved(); }} onSelect={mentioning.moved} onKeyDown={key} {...mentionAria(listId, mentioning)} onFocus={() => setFocused(true)} onBlur={() => setFocused(false)} onPaste={(e) => { if (e.clipboardData.files.length > 0) attach(e.clipboardData.files); }} data-testid="composer" />
+        <IconButton label={t("sendPlace")} side="top" disabled={sending} onClick={sendPlace}><PlaceIcon /></IconButton>
+        {text === "" && <IconButton label={t("record")} side="top" onClick={() => { setRefusal(undefined); setRecording(true); }}><MicIcon /></IconButton>}
+        <IconButton label={t("send")} side="top" type="submit" className="send" disabled={!canSend}><SendIcon /></IconButton>
+      </div>}
+      {text !== "" && <p className="composer-hint" aria-hidden>{t("formatHint")}</p>}
     </form>
   );
+}
+
+/** A field as high as its text, up to a few lines. It gets the focus once one replies. */
+function useGrowing(field: RefObject<HTMLTextAreaElement | null>, text: string, replyTo: number | undefined): void {
+  useEffect(() => {
+    const el = field.current;
+    if (!el) return;
+    el.style.height = "auto";
+    el.style.height = `${Math.min(el.scrollHeight, 180)}px`;
+  }, [field, text]);
+  useEffect(() => {
+    if (replyTo !== undefined) field.current?.focus();
+  }, [field, replyTo]);
+}
+
+/** Puts something in the place of what is selected. */
+function insert(el: HTMLTextAreaElement | null, s: string, text: string, change: (text: string) => void): void {
+  const at = el?.selectionStart ?? text.length;
+  change(text.slice(0, at) + s + text.slice(el?.selectionEnd ?? at));
+  requestAnimationFrame(() => {
+    el?.focus();
+    el?.setSelectionRange(at + s.length, at + s.length);
+  });
 }

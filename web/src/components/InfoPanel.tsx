@@ -1,38 +1,46 @@
-import type { ConversationView } from "@rialto-im/client";
-import { useState, type FormEvent } from "react";
+import { Role, type ConversationView } from "@rialto-im/client";
+import { useCustomStatus } from "@rialto-im/client/react";
+import { useRef, useState, type FormEvent } from "react";
+import { useAction, type RunAction } from "../action.js";
 import { useClient } from "../client.js";
-import { errorText } from "../errors.js";
+import { customText } from "../format.js";
 import { useText } from "../i18n.js";
-import { titleOf } from "../names.js";
-import { Avatar, UserAvatar } from "./Avatar.js";
-import { Confirm } from "./Confirm.js";
-import { GroupPanel, type Run } from "./GroupPanel.js";
+import { nameOf, titleOf } from "../names.js";
+import { useNow } from "../now.js";
+import { go, path } from "../routes.js";
+import { IconButton } from "../ui/IconButton.js";
+import { GroupAvatar, UserAvatar } from "./Avatar.js";
+import { Confirm } from "../ui/Confirm.js";
+import { GroupPanel } from "./GroupPanel.js";
+import "./info.css";
+import "./people.css";
 import { CloseIcon } from "./icons.js";
+import { Pins } from "./Pins.js";
 import { Retention } from "./Retention.js";
+import { Scheduled } from "./Scheduled.js";
 
 /** What there is to know and to set about a conversation. */
 export function InfoPanel({ c, onClose, onOpen }: { c: ConversationView; onClose: () => void; onOpen: (id: string) => void }) {
   const client = useClient();
   const t = useText();
-  const [error, setError] = useState("");
+  const { run, error } = useAction();
   const direct = c.peer !== "0" && c.peer !== "";
-  const run: Run = async (work) => {
-    setError("");
-    try {
-      await work();
-    } catch (err) {
-      setError(errorText(err));
-    }
-  };
+  const through = useRef(0); // the last message when the question was asked: what comes meanwhile stays
+  const ask = () => (through.current = c.lastSeq);
+  const remove = () =>
+    run(async () => {
+      await client.deleteConversation(c.id, through.current);
+      go(path.chats, { replace: true });
+    });
   return (
     <aside className="info" aria-label={t("groupInfo")}>
       <header>
         <h2>{t("groupInfo")}</h2>
-        <button className="icon" aria-label={t("close")} title={t("close")} onClick={onClose} autoFocus><CloseIcon /></button>
+        <IconButton label={t("close")} onClick={onClose} autoFocus><CloseIcon /></IconButton>
       </header>
       <div className="info-who">
-        {direct ? <UserAvatar user={c.peer} size={72} presence /> : <Avatar id={c.id} name={c.title} size={72} />}
-        <h3><bdi>{titleOf(client, c)}</bdi></h3>
+        {direct ? <UserAvatar user={c.peer} size={72} presence /> : <GroupAvatar c={c} size={72} />}
+        <h3><bdi>{titleOf(c)}</bdi></h3>
         {direct && <Who user={c.peer} />}
       </div>
       {error && <p className="error" role="alert">{error}</p>}
@@ -41,24 +49,35 @@ export function InfoPanel({ c, onClose, onOpen }: { c: ConversationView; onClose
         <button onClick={() => run(() => client.configure(c.id, { muted: !c.muted }))}>{t(c.muted ? "unmute" : "mute")}</button>
         <button onClick={() => run(() => client.configure(c.id, { archived: !c.archived }))}>{t(c.archived ? "unarchive" : "archive")}</button>
       </div>
-      {direct && <Retention key={c.retentionDays} c={c} run={run} />}
+      <Pins key={`p${c.id}`} conversation={c.id} />
+      {(!c.channel || c.role >= Role.ADMIN) && <Scheduled key={`s${c.id}`} c={c} run={run} />}
+      {direct && <Retention key={c.id} c={c} run={run} />}
       {direct ? <Peer user={c.peer} run={run} /> : <GroupPanel c={c} run={run} onOpen={onOpen} />}
+      <div className="buttons">
+        <Confirm label={t("clearHistory")} question={t("sureClearHistory")} onAsk={ask} onYes={() => void run(() => client.clearHistory(c.id, through.current))} />
+        <Confirm label={t("deleteChat")} question={t(direct ? "sureDeleteChat" : "sureDeleteGroupChat")} onAsk={ask} onYes={() => void remove()} />
+      </div>
     </aside>
   );
 }
 
-function Who({ user }: { user: string }) {
-  const u = useClient().user(user);
+export function Who({ user }: { user: string }) {
+  const client = useClient();
+  const u = client.user(user);
+  const status = customText(useCustomStatus(user), useNow());
+  // Where one has another name for them, theirs is shown, too.
+  const own = u && u.displayName !== nameOf(client, user) ? `${u.displayName} · ` : "";
   return (
     <>
-      {u && <p className="muted">{u.displayName} · @{u.handle}</p>}
+      {u && <p className="muted">{own}@{u.handle}</p>}
+      {status && <p dir="auto" data-testid="custom-status">{status}</p>}
       {u?.bio && <p dir="auto">{u.bio}</p>}
     </>
   );
 }
 
 /** How one stands with the other of a one-to-one conversation. */
-function Peer({ user, run }: { user: string; run: Run }) {
+export function Peer({ user, run }: { user: string; run: RunAction }) {
   const client = useClient();
   const t = useText();
   const { graph } = client;
@@ -82,8 +101,9 @@ function Peer({ user, run }: { user: string; run: Run }) {
       )}
       <div className="buttons">
         {!r?.friend && !r?.blocked && (r?.requested ? <span className="muted">{t("requested")}</span> : <button onClick={() => run(() => client.relate(graph.requestFriend({ user })))}>{t("addFriend")}</button>)}
+        {!r?.blocked && <button onClick={() => run(() => client.relate(r?.following ? graph.unfollow({ user }) : graph.follow({ user })))}>{t(r?.following ? "unfollow" : "follow")}</button>}
         {r?.friend && <Confirm label={t("removeFriend")} question={t("sureUnfriend", { who: name })} onYes={() => void run(() => client.relate(graph.deleteFriend({ user })))} />}
-        {r?.blocked ? <button onClick={() => run(() => client.relate(graph.unblock({ user })))}>{t("unblock")}</button> : <Confirm label={t("block")} question={t("sureBlock", { who: name })} onYes={() => void run(() => client.relate(graph.block({ user })))} />}
+        {r?.blocked ? <button onClick={() => run(() => client.relate(graph.unblock({ user })))}>{t("unblock")}</button> : <Confirm label={t("block")} question={t(r?.friend ? "sureBlockFriend" : "sureBlock", { who: name })} onYes={() => void run(() => client.relate(graph.block({ user })))} />}
       </div>
     </>
   );

@@ -1,10 +1,10 @@
 import type { ConversationView } from "@rialto-im/client";
 import { useCallback, useEffect, useState } from "react";
+import type { RunAction } from "../action.js";
 import { useClient, useOnline } from "../client.js";
 import { useText } from "../i18n.js";
 import { nameOf } from "../names.js";
 import { UserAvatar } from "./Avatar.js";
-import type { Run } from "./GroupPanel.js";
 
 interface Asking {
   user: string;
@@ -12,7 +12,7 @@ interface Asking {
 }
 
 /** Those who want to join a group, for its admins to answer. */
-export function JoinRequests({ c, run }: { c: ConversationView; run: Run }) {
+export function JoinRequests({ c, run }: { c: ConversationView; run: RunAction }) {
   const client = useClient();
   const t = useText();
   const [list, setList] = useState<Asking[]>([]);

@@ -1,193 +1,97 @@
-import { isShown, unread, type ChatMessage, type ConversationView } from "@rialto-im/client";
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
-import { flushSync } from "react-dom";
+import { unread, type ChatMessage, type ConversationView } from "@rialto-im/client";
+import { useState } from "react";
+import { Virtualizer } from "virtua";
 import { useClient } from "../client.js";
 import { day, sameDay } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
+import { keyOf, type MessageRow } from "../messageRows.js";
 import { titleOf } from "../names.js";
-import { around, down, sizes, tail, up, within } from "../window.js";
 import { Bubble, OutgoingBubble, bubbleOf } from "./Bubble.js";
+import { EmptyChat } from "./EmptyChat.js";
+import { Selectable } from "./ForwardActions.js";
 import { DownIcon } from "./icons.js";
+import { useFollowEnd } from "./useFollowEnd.js";
+import { useJump } from "./useJump.js";
+import { useListView } from "./useListView.js";
+import { useMessageRows } from "./useMessageRows.js";
+import { useOpenAt } from "./useOpenAt.js";
+import { useReadCursor, useReadInView } from "./useReadCursor.js";
+import { useScrolled } from "./useScrolled.js";
+import { useToEnd } from "./useToEnd.js";
+import { Tip } from "../ui/Tip.js";
 
-const nearEnd = 80;
-const nearEdge = 600;
-/** So many new messages may not fit a screen, and so many are not loaded only to see where they begin. */
-const worthJump = { least: 8, most: 2_000 };
+/** Rows within so many pixels of the view are in the page: one turn of a wheel does not show a row whose size is not known. */
+const nearView = 400;
+/** So many new messages may not fit a screen. */
+const worthJump = 8;
+/** Height of what stands above the first message, in pixels: see .beginning. */
+const headHeight = 44;
 
 /**
- * The messages of a conversation. Of thousands only a window is in the page, which follows the scrolling. It stays at the end
- * while one reads there; elsewhere the row that one looks at keeps its place, whatever comes in or changes its size.
+ * The messages of a conversation. virtua keeps those near the view in the page, and the place where one reads, whatever comes in or
+ * changes its size. At the end, the list follows the end instead.
  */
-export function MessageList({ c }: { c: ConversationView }) {
+export function MessageList({ c, seq }: { c: ConversationView; seq?: number | undefined }) {
   const client = useClient();
   const t = useText();
-  const box = useRef<HTMLDivElement>(null);
-  const content = useRef<HTMLDivElement>(null);
-  const atEnd = useRef(true);
-  const anchor = useRef<{ seq: string; top: number }>(undefined);
-  const settled = useRef("");
-  const loading = useRef(false);
-  const [more, setMore] = useState(true);
-  const [away, setAway] = useState(false);
-  const all = client.messages(c.id);
-  const shown = all.filter(isShown);
-  const [span, setSpan] = useState(() => tail(shown));
-  const { rows, above, below } = within(shown, span);
-  const outgoing = client.outgoing(c.id);
-  const lastSeq = all.at(-1)?.seq ?? 0;
+  const messages = useMessageRows(c.id);
+  const { rows, shown, shift, key, outgoing, lastSeq, loading, hasOlder, older } = messages;
 
   // Where one was reading when this was opened, for the line that says what is new, and for the way there.
   const [readAtOpen] = useState(c.readSeq);
   const [newAtOpen, setNewAtOpen] = useState(() => unread(c));
+  const [arrived] = useState(newAtOpen);
   const n = unread(c);
 
-  const seen = useCallback(() => {
-    if (atEnd.current && document.visibilityState === "visible" && document.hasFocus()) client.read(c.id, lastSeq);
-  }, [client, c.id, lastSeq]);
-
-  /** Puts the view back to where one reads. */
-  const settle = useCallback(() => {
-    const el = box.current;
-    if (!el) return;
-    settled.current = sizeOf(el);
-    const at = anchor.current;
-    const row = at && el.querySelector(`[data-row="${at.seq}"]`);
-    if (atEnd.current) el.scrollTop = el.scrollHeight;
-    else if (row) el.scrollTop += row.getBoundingClientRect().top - el.getBoundingClientRect().top - at.top;
-  }, []);
-
-  useLayoutEffect(settle, [settle, rows.length, rows[0]?.seq, outgoing.length, lastSeq, span]);
-  useLayoutEffect(seen, [seen]);
-  useEffect(() => {
-    const watch = new ResizeObserver(settle);
-    watch.observe(box.current!);
-    watch.observe(content.current!);
-    return () => watch.disconnect();
-  }, [settle]);
-
-  useEffect(() => {
-    window.addEventListener("focus", seen);
-    document.addEventListener("visibilitychange", seen);
-    return () => {
-      window.removeEventListener("focus", seen);
-      document.removeEventListener("visibilitychange", seen);
-    };
-  }, [seen]);
-
-  const older = useCallback(async () => {
-    if (loading.current || !more || client.messages(c.id).length === 0) return;
-    loading.current = true;
-    try {
-      if (!(await client.older(c.id))) setMore(false);
-      setSpan((s) => up(client.messages(c.id).filter(isShown), s));
-    } catch {
-      // Offline: scrolling again tries again.
-    }
-    loading.current = false;
-  }, [client, c.id, more]);
-
-  const scrolled = () => {
-    const el = box.current;
-    if (!el) return;
-    // A field below that grows, or a picture that comes in, moves the view as well: that is nobody's scrolling.
-    if (settled.current !== sizeOf(el)) return settle();
-    const left = el.scrollHeight - el.scrollTop - el.clientHeight;
-    atEnd.current = below === 0 && left < nearEnd;
-    setAway(!atEnd.current);
-    const first = firstInView(el);
-    anchor.current = atEnd.current ? undefined : first;
-    if (atEnd.current) seen();
-    if (first && Number(first.seq) <= readAtOpen + 1) setNewAtOpen(0);
-    if (el.scrollTop < nearEdge) {
-      if (above > 0) setSpan((s) => up(shown, s));
-      else void older();
-    } else if (left < nearEdge && below > 0) setSpan((s) => down(shown, s));
-  };
-
-  // A list that does not fill its box cannot be scrolled: it is filled here.
-  useEffect(() => {
-    const el = box.current;
-    if (!el || el.scrollHeight > el.clientHeight) return;
-    if (above > 0) setSpan((s) => up(shown, s));
-    else void older();
-  }, [rows.length, above, older]);
-
-  const toEnd = () => {
-    atEnd.current = true;
-    setAway(false);
-    setSpan(tail(shown));
-    settle();
-    seen();
-  };
+  const view = useListView(arrived > 0 && seq === undefined);
+  const { box, list, away } = view;
+  // The effects run in the order of these hooks: the view settles after a change of sizes before messages are marked as read.
+  const markRead = useReadCursor(view, c.id, messages);
+  const resized = useFollowEnd(view, c.id, messages, markRead);
+  useReadInView(markRead);
+  const scrolled = useScrolled(view, c.id, messages, { resized, markRead, readAtOpen, setNewAtOpen });
+  const { jumpTo, endJump, takeOver } = useJump(view, c.id, messages);
+  useOpenAt(view, seq, readAtOpen, lastSeq, jumpTo);
+  const toEnd = useToEnd(view, c.id, messages, { endJump, resized, markRead });
 
   const toFirstNew = async () => {
-    try {
-      while ((client.messages(c.id)[0]?.seq ?? 0) > readAtOpen + 1 && (await client.older(c.id)));
-    } catch {
-      return; // offline: the way stays open
-    }
-    setNewAtOpen(0);
-    const known = client.messages(c.id).filter(isShown);
-    const first = known.find((m) => m.seq > readAtOpen);
-    if (!first) return;
-    atEnd.current = false;
-    anchor.current = { seq: String(first.seq), top: 24 };
-    // At once: an event of the scrolling before would say that one is still at the end.
-    flushSync(() => {
-      setAway(true);
-      setSpan(around(known, first.seq));
-    });
+    if (await jumpTo(readAtOpen + 1)) setNewAtOpen(0);
     box.current?.focus();
   };
 
-  // What one sends oneself is shown, wherever one was reading.
-  const lastSent = outgoing.at(-1)?.clientSeq;
-  useLayoutEffect(() => {
-    if (lastSent !== undefined) toEnd();
-  }, [lastSent]);
-  useEffect(() => {
-    if (atEnd.current && rows.length > sizes.most) setSpan(tail(shown));
-  }, [rows.length]);
+  const toMention = async () => {
+    if (c.mentions[0] !== undefined) await jumpTo(c.mentions[0]);
+    box.current?.focus();
+  };
+
+  const renderRow = (row: MessageRow, i: number) => {
+    if (row.seq === undefined) return <OutgoingBubble key={keyOf(row)} o={row.o} />;
+    const { m } = row;
+    const before = shown[i - 1];
+    const newDay = before ? !sameDay(before.timeMs, m.timeMs) : !hasOlder; // a heading that goes when older messages come would move the view
+    return (
+      <div key={keyOf(row)} data-row={m.seq} className={m.seq === seq ? "named" : undefined}>
+        {newDay && <h3 className="day">{day(m.timeMs, getLocale())}</h3>}
+        {isFirstNew(before, m, readAtOpen, client.me) && <p className="new-line">{arrived > 0 ? t("arrivedAway", { n: arrived }) : t("newMessages")}</p>}
+        <Selectable m={m}><Bubble {...bubbleOf(client, c, m, !newDay && joins(before, m), t)} /></Selectable>
+      </div>
+    );
+  };
 
   return (
     <div className="messages-frame">
-      <div className="messages" ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-label={titleOf(client, c)} aria-live="off" data-testid="messages">
-        <div ref={content} className="content">
-          {all.length === 0 && c.lastSeq > 0 && <p className="beginning">{t("loading")}</p>}
-          {all.length > 0 && <p className="beginning">{above > 0 || (more && all[0]!.seq > Math.max(1, c.joinSeq)) ? <button className="link" onClick={() => (above > 0 ? setSpan(up(shown, span)) : void older())}>{t("older")}</button> : t("beginning")}</p>}
-          {rows.map((m, i) => {
-            const before = rows[i - 1];
-            const newDay = !before || !sameDay(before.timeMs, m.timeMs);
-            return (
-              <div key={m.seq} data-row={m.seq}>
-                {newDay && <h3 className="day">{day(m.timeMs, getLocale(), t)}</h3>}
-                {isFirstNew(before, m, readAtOpen, client.me) && <p className="new-line">{t("newMessages")}</p>}
-                <Bubble {...bubbleOf(client, c, m, !newDay && joins(before, m), t)} />
-              </div>
-            );
-          })}
-          {below === 0 && outgoing.map((o) => <OutgoingBubble key={`o${o.clientSeq}`} o={o} />)}
+      <div className="messages" ref={box} onScroll={scrolled} onWheel={takeOver} onTouchMove={takeOver} onKeyDown={takeOver} tabIndex={0} role="log" aria-label={titleOf(c)} aria-live="off" aria-busy={loading} data-testid="messages">
+        <div className="content">
+          <p className="beginning">{lastSeq === 0 ? loading && t("loading") : hasOlder ? <button className="link" onClick={older}>{t("older")}</button> : t("beginning")}</p>
+          <Virtualizer key={key} ref={list} scrollRef={box} data={rows} shift={shift} startMargin={headHeight} bufferSize={nearView} onResize={resized}>{renderRow}</Virtualizer>
+          {lastSeq > 0 && !hasOlder && outgoing.length === 0 && shown.every((m) => m.content.kind.case === "control") && <EmptyChat c={c} />}
         </div>
       </div>
-      {newAtOpen >= worthJump.least && newAtOpen <= worthJump.most && <button className="to-new" title={t("toFirstNew")} onClick={() => void toFirstNew()}>↑ {t("newCount", { n: newAtOpen })}</button>}
-      {away && <button className="to-end" title={t("toNewest")} onClick={toEnd}><DownIcon /><span className="sr-only">{t("toNewest")}</span>{n > 0 && <b className="badge">{n > 99 ? "99+" : n}</b>}</button>}
+      {newAtOpen >= worthJump && <Tip label={t("toFirstNew")}><button className="to-new" onClick={() => void toFirstNew()}>↑ {t("newCount", { n: newAtOpen })}</button></Tip>}
+      {c.mentions.length > 0 && <Tip label={t("toMention")} side="top"><button className="to-mention" onClick={() => void toMention()} data-testid="to-mention"><span aria-hidden="true">@</span><span className="sr-only">{t("toMention")}</span>{c.mentions.length > 1 && <b className="badge">{c.mentions.length > 99 ? "99+" : c.mentions.length}</b>}</button></Tip>}
+      {away && <Tip label={t("toNewest")} side="top"><button className="to-end" onClick={toEnd}><DownIcon /><span className="sr-only">{t("toNewest")}</span>{n > 0 && <b className="badge">{n > 99 ? "99+" : n}</b>}</button></Tip>}
     </div>
   );
-}
-
-/** Changes with each change of what there is to scroll. */
-function sizeOf(el: HTMLElement): string {
-  return `${el.clientWidth} ${el.clientHeight} ${el.scrollHeight}`;
-}
-
-/** The first row that one sees, and how far below the upper edge it begins. */
-function firstInView(el: HTMLElement): { seq: string; top: number } | undefined {
-  const edge = el.getBoundingClientRect().top;
-  for (const row of el.querySelectorAll<HTMLElement>("[data-row]")) {
-    const r = row.getBoundingClientRect();
-    if (r.bottom > edge) return { seq: row.dataset["row"]!, top: r.top - edge };
-  }
-  return undefined;
 }
 
 function isFirstNew(before: ChatMessage | undefined, m: ChatMessage, readSeq: number, me: string): boolean {

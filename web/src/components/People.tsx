@@ -1,14 +1,18 @@
 import type { Relation, User } from "@rialto-im/client";
 import { useEffect, useState, type ReactNode } from "react";
+import { Link } from "wouter";
+import { useAction, type RunAction } from "../action.js";
 import { useClient } from "../client.js";
 import { errorText } from "../errors.js";
 import { useText } from "../i18n.js";
 import { nameOf } from "../names.js";
+import { path } from "../routes.js";
 import { UserAvatar } from "./Avatar.js";
-import { Confirm } from "./Confirm.js";
-import { Menu } from "./Menu.js";
+import { AddPersonIcon, ChatIcon } from "./icons.js";
+import { IconButton } from "../ui/IconButton.js";
+import "./people.css";
+import { Menu, MenuItem } from "../ui/Menu.js";
 
-type Run = (work: () => Promise<unknown>) => Promise<void>;
 interface Suggested {
   user: string;
   mutual: number;
@@ -21,15 +25,7 @@ export function People({ onOpen }: { onOpen: (conversation: string) => void }) {
   const client = useClient();
   const t = useText();
   const [query, setQuery] = useState("");
-  const [error, setError] = useState("");
-  const run: Run = async (work) => {
-    setError("");
-    try {
-      await work();
-    } catch (err) {
-      setError(errorText(err));
-    }
-  };
+  const { run, error, setError } = useAction();
   const found = useSearch(query, setError);
   const suggested = useSuggested();
   const write = (user: string) => run(async () => onOpen((await client.openDirect(user)).id));
@@ -37,6 +33,7 @@ export function People({ onOpen }: { onOpen: (conversation: string) => void }) {
   const asked = relations.filter((r) => r.asked && !r.friend && !r.blocked);
   const friends = relations.filter((r) => r.friend && !r.blocked);
   const blocked = relations.filter((r) => r.blocked);
+  const following = relations.filter((r) => r.following && !r.friend && !r.blocked);
   const maybe = suggested.filter((s) => !client.relations().has(s.user));
 
   return (
@@ -49,27 +46,32 @@ export function People({ onOpen }: { onOpen: (conversation: string) => void }) {
         {found ? (
           <Section title={t("results")}>
             <div role="status">{found.length === 0 && <p className="empty">{t("nobody")}</p>}</div>
-            {found.map((u) => <Person key={u.id} user={u.id}><Deeds user={u.id} run={run} write={write} /></Person>)}
+            {found.map((u) => <Person key={u.id} user={u.id}><PersonActions user={u.id} run={run} write={write} /></Person>)}
           </Section>
         ) : (
           <>
             {asked.length > 0 && (
               <Section title={t("requests")}>
-                {asked.map((r) => <Person key={r.user} user={r.user} message={r.message}><Deeds user={r.user} run={run} write={write} /></Person>)}
+                {asked.map((r) => <Person key={r.user} user={r.user} message={r.message}><PersonActions user={r.user} run={run} write={write} /></Person>)}
               </Section>
             )}
             <Section title={t("friends")}>
               {friends.length === 0 && <p className="empty">{t("howToFind")}</p>}
-              {friends.map((r) => <Person key={r.user} user={r.user} presence><Deeds user={r.user} run={run} write={write} /></Person>)}
+              {friends.map((r) => <Person key={r.user} user={r.user} presence><PersonActions user={r.user} run={run} write={write} /></Person>)}
             </Section>
             {maybe.length > 0 && (
               <Section title={t("suggestions")}>
-                {maybe.map((s) => <Person key={s.user} user={s.user} small={t("mutual", { n: s.mutual })}><Deeds user={s.user} run={run} write={write} /></Person>)}
+                {maybe.map((s) => <Person key={s.user} user={s.user} small={t("mutual", { n: s.mutual })}><PersonActions user={s.user} run={run} write={write} /></Person>)}
+              </Section>
+            )}
+            {following.length > 0 && (
+              <Section title={t("following")}>
+                {following.map((r) => <Person key={r.user} user={r.user}><PersonActions user={r.user} run={run} write={write} /></Person>)}
               </Section>
             )}
             {blocked.length > 0 && (
               <Section title={t("blocked")}>
-                {blocked.map((r) => <Person key={r.user} user={r.user}><Deeds user={r.user} run={run} write={write} /></Person>)}
+                {blocked.map((r) => <Person key={r.user} user={r.user}><PersonActions user={r.user} run={run} write={write} /></Person>)}
               </Section>
             )}
           </>
@@ -127,7 +129,7 @@ function useSuggested(): Suggested[] {
 }
 
 /** What one can do with a person, as one stands with them. */
-function Deeds({ user, run, write }: { user: string; run: Run; write: (user: string) => void }) {
+function PersonActions({ user, run, write }: { user: string; run: RunAction; write: (user: string) => void }) {
   const client = useClient();
   const t = useText();
   const { graph } = client;
@@ -145,11 +147,12 @@ function Deeds({ user, run, write }: { user: string; run: Run; write: (user: str
   }
   return (
     <>
-      {!r?.friend && (r?.requested ? <span className="muted">{t("requested")}</span> : <button onClick={() => run(() => client.relate(graph.requestFriend({ user })))}>{t("addFriend")}</button>)}
-      <button onClick={() => write(user)}>{t("message")}</button>
+      {!r?.friend && (r?.requested ? <span className="muted">{t("requested")}</span> : <IconButton label={t("addFriend")} onClick={() => run(() => client.relate(graph.requestFriend({ user })))}><AddPersonIcon /></IconButton>)}
+      <IconButton label={t("message")} onClick={() => write(user)}><ChatIcon /></IconButton>
       <Menu label={who}>
-        {r?.friend && <Confirm label={t("removeFriend")} question={t("sureUnfriend", { who })} onYes={() => void run(() => client.relate(graph.deleteFriend({ user })))} />}
-        <Confirm label={t("block")} question={t("sureBlock", { who })} onYes={() => void run(() => client.relate(graph.block({ user })))} />
+        <MenuItem label={t(r?.following ? "unfollow" : "follow")} onSelect={() => void run(() => client.relate(r?.following ? graph.unfollow({ user }) : graph.follow({ user })))} />
+        {r?.friend && <MenuItem label={t("removeFriend")} sure={t("sureUnfriend", { who })} onSelect={() => void run(() => client.relate(graph.deleteFriend({ user })))} />}
+        <MenuItem label={t("block")} sure={t(r?.friend ? "sureBlockFriend" : "sureBlock", { who })} onSelect={() => void run(() => client.relate(graph.block({ user })))} />
       </Menu>
     </>
   );
@@ -169,8 +172,10 @@ function Person({ user, message, small, presence = false, children }: { user: st
   const handle = client.user(user)?.handle;
   return (
     <div className="person" data-testid="person">
-      <UserAvatar user={user} presence={presence} />
-      <span className="person-name"><bdi className="name">{nameOf(client, user)}</bdi><small>{small ?? (handle ? `@${handle}` : "")}</small></span>
+      <Link href={path.user(handle ?? user)} className="person-who">
+        <UserAvatar user={user} presence={presence} />
+        <span className="person-name"><bdi className="name">{nameOf(client, user)}</bdi><small>{small ?? (handle ? `@${handle}` : "")}</small></span>
+      </Link>
       {children}
       {message && <p className="person-message" dir="auto">{message}</p>}
     </div>

@@ -1,41 +1,77 @@
-import type { ChatMessage } from "@rialto-im/client";
+import type { ChatMessage, Client } from "@rialto-im/client";
 import { useState } from "react";
+import { Link } from "wouter";
+import { useAction } from "../action.js";
 import { useClient } from "../client.js";
-import { errorText } from "../errors.js";
 import { useText } from "../i18n.js";
 import { nameOf } from "../names.js";
+import { path } from "../routes.js";
+import { Dialog } from "../ui/Dialog.js";
+import { Tabs } from "../ui/Tabs.js";
+import { Tip } from "../ui/Tip.js";
+import { UserAvatar } from "./Avatar.js";
+import "./people.css";
+import { CheckIcon } from "./icons.js";
 
 const shown = 200;
+
+interface List {
+  users: string[];
+  more: boolean;
+}
+
+/** Pages may be short, or empty, before the last one. */
+async function readers(client: Client, m: ChatMessage, unread: boolean): Promise<List> {
+  const users: string[] = [];
+  let page = "";
+  do {
+    const r = await client.chat.listReaders({ conversation: m.conversation, seq: BigInt(m.seq), limit: shown, unread, page });
+    users.push(...r.users);
+    page = r.next;
+  } while (page !== "" && users.length < shown);
+  return { users, more: page !== "" };
+}
+
+function count(list: List): string {
+  return `${list.users.length}${list.more ? "+" : ""}`;
+}
 
 /** In a group, who has read one's own message is asked for, when one wants to know. */
 export function Readers({ m }: { m: ChatMessage }) {
   const client = useClient();
   const t = useText();
-  const [answer, setAnswer] = useState<{ read: string[]; unread: string[] } | undefined>();
-  const [error, setError] = useState("");
+  const [answer, setAnswer] = useState<{ read: List; unread: List } | undefined>();
+  const { run, error } = useAction();
   const ask = async () => {
-    setError("");
-    if (answer) return setAnswer(undefined);
-    try {
-      const of = { conversation: m.conversation, seq: BigInt(m.seq), limit: shown };
-      const [read, unread] = await Promise.all([client.chat.listReaders(of), client.chat.listReaders({ ...of, unread: true })]);
-      setAnswer({ read: read.users, unread: unread.users });
-    } catch (err) {
-      setError(errorText(err));
-    }
+    const [read, unread] = await Promise.all([readers(client, m, false), readers(client, m, true)]);
+    setAnswer({ read, unread });
   };
-  const names = answer?.read.map((u) => nameOf(client, u)).join(", ");
   return (
     <>
+      {error && <span className="failed" role="alert">{error}</span>}
+      <Tip label={t("whoRead")} side="top"><button className="state ask" aria-label={`${t("sent")}. ${t("whoRead")}`} onClick={() => void run(ask)} data-testid="state"><CheckIcon /></button></Tip>
       {answer && (
-        <span className="readers" role="status">
-          {t("readBy", { n: answer.read.length })}
-          {names && `: ${names}`}
-          {answer.unread.length > 0 && ` · ${t("unreadBy", { n: answer.unread.length })}`}
-        </span>
+        <Dialog title={t("whoRead")} onClose={() => setAnswer(undefined)}>
+          <Tabs
+            label={t("whoRead")}
+            tabs={[
+              { id: "read", label: t("readBy", { n: count(answer.read) }), content: <Users list={answer.read} /> },
+              { id: "unread", label: t("unreadBy", { n: count(answer.unread) }), content: <Users list={answer.unread} /> },
+            ]}
+          />
+        </Dialog>
       )}
-      {error && <span className="failed">{error}</span>}
-      <button className="state ask" aria-expanded={answer !== undefined} aria-label={`${t("sent")}. ${t("readBy", { n: answer?.read.length ?? "…" })}`} title={t("read")} onClick={() => void ask()} data-testid="state">✓</button>
     </>
+  );
+}
+
+function Users({ list }: { list: List }) {
+  const client = useClient();
+  const t = useText();
+  if (list.users.length === 0) return <p className="empty">{t("nobodyYet")}</p>;
+  return (
+    <ul className="members">
+      {list.users.map((user) => <li key={user}><Link href={path.user(user)} className="person"><UserAvatar user={user} size={32} /><bdi className="name">{nameOf(client, user)}</bdi></Link></li>)}
+    </ul>
   );
 }

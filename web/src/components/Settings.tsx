@@ -1,42 +1,67 @@
-import type { SessionInfo, Settings as SettingsPb } from "@rialto-im/client";
+import { Activity, WhoMayAdd, WhoMaySee, type DevicePresence, type AccountSettings, type SessionInfo } from "@rialto-im/client";
 import { useEffect, useState, type FormEvent } from "react";
-import { drafts, useClient, useOnline } from "../client.js";
-import { errorText } from "../errors.js";
-import { when } from "../format.js";
-import { getLocale, setLocale, useText } from "../i18n.js";
-import { getTheme, setTheme, type Theme } from "../theme.js";
+import { Link } from "wouter";
+import { useAction, type RunAction } from "../action.js";
+import { appearance, drafts, useClient, useOnline } from "../client.js";
+import { ago } from "../format.js";
+import { getLocale, useText, type Key } from "../i18n.js";
+import { useNow } from "../now.js";
+import { path, sections, type Section } from "../routes.js";
+import { useTheme, type Theme } from "../theme.js";
+import { Page } from "../ui/Page.js";
 import { UserAvatar } from "./Avatar.js";
-import { Confirm } from "./Confirm.js";
+import { Confirm } from "../ui/Confirm.js";
+import { BellIcon, DevicesIcon, KeyIcon, LockIcon, PersonIcon, ThemeIcon } from "./icons.js";
+import { NotificationSettings } from "./NotificationSettings.js";
 import { Password } from "./Password.js";
+import { Picture } from "./Picture.js";
+import { StatusEditor } from "./StatusEditor.js";
+import "./settings.css";
+import "./people.css";
 
-export function Settings() {
+const titles: Record<Section, Key> = { profile: "profile", appearance: "theme", notifications: "notifications", privacy: "privacy", password: "password", sessions: "sessions" };
+
+const icons = { profile: PersonIcon, appearance: ThemeIcon, notifications: BellIcon, privacy: LockIcon, password: KeyIcon, sessions: DevicesIcon };
+
+function SectionIcon({ section }: { section: Section }) {
+  const Icon = icons[section];
+  return <Icon />;
+}
+
+/** The sections of the settings, and the way out. */
+export function SettingsList({ current }: { current: Section | undefined }) {
   const client = useClient();
   const t = useText();
-  const [error, setError] = useState("");
-  const run = async (work: () => Promise<unknown>) => {
-    setError("");
-    try {
-      await work();
-    } catch (err) {
-      setError(errorText(err));
-    }
-  };
+  const { error, run } = useAction();
   return (
-    <section className="pane-list settings" aria-label={t("settings")}>
+    <section className="pane-list settings-list" aria-label={t("settings")}>
+      <h2>{t("settings")}</h2>
       {error && <p className="error" role="alert">{error}</p>}
-      <Profile run={run} />
-      <Appearance />
-      <Privacy run={run} />
-      <Password />
-      <Sessions run={run} />
-      <Confirm label={t("signOut")} question={t("sureSignOut")} onYes={() => void run(() => client.logOut().then(() => drafts.clear()))} />
+      <nav className="rows" aria-label={t("settings")}>
+        {sections.map((s) => <Link key={s} href={path.section(s)} className={s === current ? "row current" : "row"} aria-current={s === current ? "page" : undefined}><SectionIcon section={s} />{t(titles[s])}</Link>)}
+      </nav>
+      <Confirm label={t("signOut")} question={t("sureSignOut")} testId="sign-out" onYes={() => void run(() => client.logOut().then(() => drafts.clear()))} />
     </section>
   );
 }
 
-type Run = (work: () => Promise<unknown>) => Promise<void>;
+/** One section of the settings. */
+export function SettingsSection({ section }: { section: Section }) {
+  const t = useText();
+  const { error, run } = useAction();
+  return (
+    <Page title={t(titles[section])} className="settings" error={error}>
+      {section === "profile" && <><Profile run={run} /><StatusEditor run={run} /></>}
+      {section === "appearance" && <Appearance />}
+      {section === "notifications" && <NotificationSettings />}
+      {section === "privacy" && <Privacy run={run} />}
+      {section === "password" && <Password />}
+      {section === "sessions" && <Sessions run={run} />}
+    </Page>
+  );
+}
 
-function Profile({ run }: { run: Run }) {
+function Profile({ run }: { run: RunAction }) {
   const client = useClient();
   const t = useText();
   const me = client.user(client.me);
@@ -53,21 +78,16 @@ function Profile({ run }: { run: Run }) {
       setSaved(true);
     });
   };
-  const picture = (file: File | undefined) =>
-    file &&
-    run(async () => {
-      const up = await client.upload(file, file.name);
-      client.takeUsers([await client.account.updateProfile({ avatar: up.upload })]);
-    });
+  const setAvatar = async (avatar: string) => client.takeUsers([await client.account.updateProfile({ avatar })]);
   return (
     <form className="stack" onSubmit={save}>
-      <h2>{t("profile")}</h2>
-      <div className="profile-head">
-        <UserAvatar user={client.me} size={64} />
-        <div><b className="name">{me?.displayName}</b><small className="muted">@{me?.handle}</small>
-          <label className="file-button">{t("changePicture")}<input type="file" accept="image/png,image/jpeg,image/gif,image/webp" onChange={(e) => void picture(e.target.files?.[0])} /></label>
-        </div>
-      </div>
+      <Picture
+        face={<UserAvatar user={client.me} size={64} />}
+        text={<><b className="name">{me?.displayName}</b><small className="muted">@{me?.handle}</small></>}
+        testId="my-picture"
+        onChoose={(file) => void run(async () => setAvatar((await client.upload(file, file.name)).upload))}
+        onRemove={me?.avatarUrl ? () => void run(() => setAvatar("0")) : undefined}
+      />
       <label>{t("displayName")}<input value={name ?? me?.displayName ?? ""} maxLength={64} onChange={(e) => setName(e.target.value)} /></label>
       <label>{t("bio")}<textarea rows={2} maxLength={500} dir="auto" value={bio ?? me?.bio ?? ""} onChange={(e) => setBio(e.target.value)} /></label>
       <button disabled={name === undefined && bio === undefined}>{t("save")}</button>
@@ -78,16 +98,12 @@ function Profile({ run }: { run: Run }) {
 
 function Appearance() {
   const t = useText();
-  const [theme, set] = useState<Theme>(getTheme());
-  const choose = (v: Theme) => {
-    setTheme(v);
-    set(v);
-  };
+  const theme = useTheme();
   return (
     <div className="stack">
       <label>
         {t("theme")}
-        <select value={theme} onChange={(e) => choose(e.target.value as Theme)} data-testid="theme">
+        <select value={theme} onChange={(e) => appearance.choose({ theme: e.target.value as Theme })} data-testid="theme">
           <option value="auto">{t("themeAuto")}</option>
           <option value="light">{t("themeLight")}</option>
           <option value="dark">{t("themeDark")}</option>
@@ -95,7 +111,7 @@ function Appearance() {
       </label>
       <label>
         {t("language")}
-        <select value={getLocale()} onChange={(e) => setLocale(e.target.value === "zh" ? "zh" : "en")} data-testid="language">
+        <select value={getLocale()} onChange={(e) => appearance.choose({ locale: e.target.value === "zh" ? "zh" : "en" })} data-testid="language">
           <option value="en">English</option>
           <option value="zh">中文</option>
         </select>
@@ -104,45 +120,80 @@ function Appearance() {
   );
 }
 
-function Privacy({ run }: { run: Run }) {
+const adders: [WhoMayAdd, Key][] = [[WhoMayAdd.UNSPECIFIED, "addDefault"], [WhoMayAdd.EVERYONE, "addEveryone"], [WhoMayAdd.FRIENDS, "addFriends"], [WhoMayAdd.NOBODY, "addNobody"]];
+
+const viewers: [WhoMaySee, Key][] = [[WhoMaySee.EVERYONE, "addEveryone"], [WhoMaySee.FRIENDS, "addFriends"], [WhoMaySee.NOBODY, "addNobody"]];
+
+function Privacy({ run }: { run: RunAction }) {
   const client = useClient();
   const t = useText();
-  const [s, setS] = useState<SettingsPb | undefined>();
+  const known = client.settings();
+  // What was chosen shows at once; what the server refuses is taken back.
+  const [chosen, setChosen] = useState<Partial<AccountSettings>>({});
+  const s = known && { ...known, ...chosen };
   const online = useOnline();
-  useEffect(() => {
-    if (online) void run(async () => setS(await client.account.getSettings({})));
-  }, [client, online]);
-  const change = (part: Partial<Pick<SettingsPb, "hidePresence" | "hideRead">>) => {
-    if (s) void run(async () => setS(await client.account.updateSettings({ settings: { ...s, ...part } })));
+  const change = (part: Partial<AccountSettings>) => {
+    setChosen((c) => ({ ...c, ...part }));
+    void run(() => client.updateSettings(part).finally(() => setChosen({})));
   };
   return (
     <div className="stack">
-      <label className="check"><input type="checkbox" disabled={!s} checked={s?.hidePresence ?? false} onChange={(e) => change({ hidePresence: e.target.checked })} />{t("hidePresence")}</label>
-      <label className="check"><input type="checkbox" disabled={!s} checked={s?.hideRead ?? false} onChange={(e) => change({ hideRead: e.target.checked })} />{t("hideRead")}</label>
+      <label>
+        {t("whoMaySee")}
+        <select disabled={!s || !online} value={s?.whoMaySeePresence || WhoMaySee.FRIENDS} onChange={(e) => change({ whoMaySeePresence: Number(e.target.value) })}>
+          {viewers.map(([who, key]) => <option key={who} value={who}>{t(key)}</option>)}
+        </select>
+      </label>
+      <label className="check"><input type="checkbox" disabled={!s || !online} checked={s?.hideRead ?? false} onChange={(e) => change({ hideRead: e.target.checked })} />{t("hideRead")}</label>
+      <label className="check"><input type="checkbox" disabled={!s || !online} checked={!(s?.noLinkPreviews ?? false)} onChange={(e) => change({ noLinkPreviews: !e.target.checked })} />{t("showLinkPreviews")}</label>
+      <label>
+        {t("whoMayAdd")}
+        <select disabled={!s || !online} value={s?.whoMayAdd ?? WhoMayAdd.UNSPECIFIED} onChange={(e) => change({ whoMayAdd: Number(e.target.value) })}>
+          {adders.map(([who, key]) => <option key={who} value={who}>{t(key)}</option>)}
+        </select>
+        {s?.whoMayAdd !== WhoMayAdd.EVERYONE && s?.whoMayAdd !== WhoMayAdd.NOBODY && <small className="muted">{t("othersInvite")}</small>}
+      </label>
     </div>
   );
 }
 
-function Sessions({ run }: { run: Run }) {
+function Sessions({ run }: { run: RunAction }) {
   const client = useClient();
   const t = useText();
+  const now = useNow();
   const [list, setList] = useState<SessionInfo[]>([]);
-  const load = async () => setList((await client.account.listSessions({})).sessions);
+  const [devices, setDevices] = useState<DevicePresence[]>([]);
+  const connected = new Map(devices.map((d) => [d.session, d]));
+  const load = async () => {
+    setDevices((await client.presenceApi.listDevices({})).devices);
+    setList((await client.account.listSessions({})).sessions.sort((a, b) => Number(b.current) - Number(a.current) || Number(b.usedMs - a.usedMs)));
+  };
+  const lastUsed = (s: SessionInfo) => {
+    const device = connected.get(s.session);
+    if (device?.activity === Activity.ACTIVE) return t("online");
+    return device ? `${t("away")} · ${ago(Number(device.lastActiveMs), getLocale(), t, now)}` : ago(Number(s.usedMs), getLocale(), t, now);
+  };
   const online = useOnline();
   useEffect(() => {
     if (online) void run(load);
   }, [client, online]);
+  const others = list.filter((s) => !s.current);
+  const end = (sessions: SessionInfo[]) =>
+    void run(async () => {
+      for (const { session } of sessions) await client.account.revokeSession({ session });
+      await load();
+    });
   return (
     <div className="stack">
-      <h2>{t("sessions")}</h2>
-      <ul className="members">
+      <ul className="members" data-testid="sessions">
         {list.map((s) => (
           <li key={s.session} className="person">
-            <span className="person-name">{s.name || s.type}<small>{s.current ? t("thisDevice") : when(Number(s.usedMs), getLocale(), t)}</small></span>
-            {!s.current && <Confirm label={t("endSession")} question={t("sureEndSession", { who: s.name || s.type })} onYes={() => void run(async () => { await client.account.revokeSession({ session: s.session }); await load(); })} />}
+            <span className="person-name"><b>{s.name || s.type}</b><small>{s.current ? t("thisDevice") : lastUsed(s)}</small></span>
+            {!s.current && <Confirm label={t("endSession")} question={t("sureEndSession", { who: s.name || s.type })} onYes={() => end([s])} />}
           </li>
         ))}
       </ul>
+      {others.length > 0 && <Confirm label={t("endOthers")} question={t("sureEndOthers")} onYes={() => end(others)} />}
     </div>
   );
 }

@@ -27,7 +27,7 @@ export class Server {
   }
 
   async run(): Promise<void> {
-    const p = spawn(this.binary, ["serve", "--data", this.dir, "--listen", `127.0.0.1:${this.port}`, "--set", "log.level=warn"], { stdio: ["ignore", "pipe", "inherit"] });
+    const p = spawn(this.binary, ["serve", "--data", this.dir, "--listen", `127.0.0.1:${this.port}`, "--set", "log.level=warn", "--set", "account.who_may_add=everyone"], { stdio: ["ignore", "pipe", "inherit"] });
     this.process = p;
     await new Promise<void>((resolve, reject) => {
       p.once("exit", (code) => reject(new Error(`the server ended with ${code}`)));

@@ -2,8 +2,8 @@ import "fake-indexeddb/auto";
 import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { indexedDBStorage, memoryStorage, type Client, type ClientOptions, type JoinRequests, type Storage, type WebSocketConstructor } from "../../src/index.js";
-import { JoinRequestsSchema } from "../../src/gen/rialto/chat/v1/chat_pb.js";
+import { indexedDBStorage, memoryStorage, unread, type Client, type ClientOptions, type JoinRequests, type Storage, type WebSocketConstructor } from "../../src/index.js";
+import { FoldersChangeSchema, InvitationsChangeSchema, JoinRequestsSchema, SettingsChangeSchema } from "../../src/gen/rialto/chat/v1/chat_pb.js";
 import { FakeServer, bob, me, room, texts, until } from "./fake.js";
 
 let server: FakeServer;
@@ -48,7 +48,7 @@ test("a lost receipt: the message goes again after the reconnect, and is there o
 
 test("a server that takes a try to connect and stays silent is given up, and another is tried", async () => {
   server.silent = ["ticket", "handshake", "hello"];
-  const c = await loggedIn(undefined, { openTimeoutMs: 300 });
+  const c = await loggedIn(undefined, { openTimeoutMs: 1_000 });
   expect(server.silent).toEqual([]);
   expect(server.handshakes).toBeGreaterThanOrEqual(3);
   await c.open(room);
@@ -319,6 +319,31 @@ test("after logging out nothing is kept but the count, and the next login counts
   server.beforeReceipt = () => true;
   await c.logIn("me", "a good password");
   expect((await c.sendText(room, "one")).clientSeq).toBe(2);
+  expect(server.devices.map((d) => [d.device, d.deviceKey])).toEqual([["0", ""], ["5", "rd_key"]]); // it is known by its key
+});
+
+test("what is being stored while one logs out is not kept either", async () => {
+  const inner = memoryStorage();
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => (open = resolve));
+  const slow: Storage = {
+    async open(name) {
+      const store = await inner.open(name);
+      return Object.assign(Object.create(store) as typeof store, {
+        async count(key: string, floor: number) {
+          await gate;
+          return store.count(key, floor);
+        },
+      });
+    },
+  };
+  const c = await loggedIn(slow);
+  const added = [c.sendFile(room, new Blob(["x"]), "a.txt"), c.sendFile(room, new Blob(["y"]), "b.txt"), c.sendText(room, "one")];
+  await c.logOut();
+  open();
+  await Promise.allSettled(added);
+  const kept = await inner.open(`rialto-${me}`);
+  expect([await kept.list("uploads"), await kept.list("outbox")]).toEqual([[], []]);
 });
 
 test("settings made offline show at once, and are told when there is a connection", async () => {
@@ -336,6 +361,20 @@ test("settings made offline show at once, and are told when there is a connectio
   await until(c, () => Object.keys(c.conversation(room)!.pending).length === 0);
   expect(c.conversation(room)).toMatchObject({ pinned: true, draft: "half a" });
   expect(server.calls).toContain("Configure");
+});
+
+test("what is marked as unread is so until it is read", async () => {
+  const c = await loggedIn();
+  server.write("1");
+  await until(c, () => c.conversation(room)?.lastSeq === 1);
+  server.sockets = false;
+  server.refuseCall = () => ({ code: "unavailable", reason: "down" });
+  server.cut();
+  await until(c, () => c.connection === "offline");
+  await c.configure(room, { markedUnread: true });
+  expect(c.conversation(room)).toMatchObject({ markedUnread: true, pending: { markedUnread: true } });
+  c.read(room, 1);
+  expect(c.conversation(room)).toMatchObject({ markedUnread: false, readSeq: 1, pending: {} });
 });
 
 test("older pages come in order, the next one fetched ahead", async () => {
@@ -407,7 +446,7 @@ test("a log-out of one's own is not told as an end from elsewhere, though the se
 
 test("what has expired goes from the device as well", async () => {
   const storage = memoryStorage();
-  Object.assign(server.conversations.get(room)!, { keptDays: 2 });
+  Object.assign(server.conversations.get(room)!, { keptSeconds: 2 * 86_400 });
   const now = BigInt(Date.now());
   for (let i = 1; i <= 60; i++) {
     const m = server.store(room, { kind: { case: "text", value: String(i) } }, bob);
@@ -427,6 +466,20 @@ test("what has expired goes from the device as well", async () => {
   expect((await kept.list<{ seq: number }>("messages")).map((m) => m.seq)).toEqual(Array.from({ length: 35 }, (_, i) => i + 26));
 });
 
+test("messages disappear at their time, from lists, counts and the device", async () => {
+  const storage = memoryStorage();
+  Object.assign(server.conversations.get(room)!, { keptSeconds: 60 });
+  const now = BigInt(Date.now());
+  for (const [text, age] of [["1", 59_300n], ["2", 59_200n], ["3", 0n]] as const) server.store(room, { kind: { case: "text", value: text } }, bob).timeMs = now - age;
+  const c = await loggedIn(storage);
+  await c.open(room);
+  await until(c, () => c.messages(room).map((m) => m.text).join() === "3");
+  expect([c.conversation(room)!.joinSeq, unread(c.conversation(room)!)]).toEqual([3, 1]);
+  c.close();
+  const kept = await storage.open(`rialto-${me}`);
+  expect((await kept.list<{ text: string }>("messages")).map((m) => m.text)).toEqual(["3"]);
+});
+
 test("requests to join are told, by a push and by a sync", async () => {
   const c = await loggedIn();
   const told: JoinRequests[] = [];
@@ -438,4 +491,116 @@ test("requests to join are told, by a push and by a sync", async () => {
   server.cut();
   await until(c, () => told.length === 2);
   expect(told).toEqual([{ conversation: room, waiting: 1, user: bob }, { conversation: room, waiting: 0, user: "0" }]);
+});
+
+test("invitations follow the stream, also after a reset, and are gone when they are answered", async () => {
+  const storage = memoryStorage();
+  const invitation = (n: string) => ({ conversation: n, title: `group ${n}`, inviter: bob, timeMs: 5 });
+  const c = await loggedIn(storage);
+  server.invitations = ["71", "72"].map((n) => ({ ...invitation(n), timeMs: 5n }));
+  server.event({ case: "invitations", value: create(InvitationsChangeSchema, { conversation: "71", inviter: bob }) });
+  await until(c, () => c.invitations().length === 2);
+  expect(c.invitations()[0]).toEqual(invitation("71"));
+  server.conversations.set("71", { id: "71", kind: 2, title: "group 71" });
+  await c.answerInvitation("71", true);
+  expect(c.conversation("71")?.title).toBe("group 71");
+  expect(c.invitations()).toEqual([invitation("72")]);
+  c.close();
+  const back = await started(storage);
+  expect(back.invitations()).toEqual([invitation("72")]);
+});
+
+test("folders are those of the server, after a change here and elsewhere", async () => {
+  const c = await loggedIn();
+  await c.createFolder("work", [room]);
+  expect(c.folders()).toEqual([{ id: "90", name: "work", conversations: [room] }]);
+  server.folders = [{ id: "91", name: "home", conversations: [] }];
+  server.event({ case: "folders", value: create(FoldersChangeSchema) });
+  await until(c, () => c.folders()[0]?.name === "home");
+  expect(c.folders()).toHaveLength(1);
+});
+
+test("settings follow what another device changed, also while this one was away", async () => {
+  const storage = memoryStorage();
+  server.settings = { theme: "light", hideRead: true };
+  const c = await loggedIn(storage);
+  await until(c, () => c.settings()?.theme === "light");
+  server.settings = { theme: "dark", hideRead: true };
+  server.event({ case: "settings", value: create(SettingsChangeSchema) });
+  await until(c, () => c.settings()?.theme === "dark");
+  c.close();
+  server.settings = { theme: "dark", locale: "zh" };
+  server.event({ case: "settings", value: create(SettingsChangeSchema) });
+  const back = await started(storage);
+  expect(back.settings()).toMatchObject({ theme: "dark", locale: "" }); // as stored, before the server answers
+  await until(back, () => back.settings()?.locale === "zh");
+});
+
+test("a change of one setting keeps what another device changed in the others", async () => {
+  const c = await loggedIn();
+  await until(c, () => c.settings() !== undefined);
+  server.settings = { hideRead: true }; // this device has not heard of it
+  await c.updateSettings({ theme: "dark" });
+  expect(c.settings()).toMatchObject({ theme: "dark", hideRead: true });
+  expect(server.settings).toMatchObject({ theme: "dark", hideRead: true });
+});
+
+test("logs in with a code, and says which device it is", async () => {
+  const storage = memoryStorage();
+  const c = server.client(storage);
+  clients.push(c);
+  await c.start();
+  await c.requestCode("me");
+  await expect(c.logInWithCode("me", "000000")).rejects.toMatchObject({ reason: "bad_code" });
+  await c.logInWithCode("me", "123456");
+  await c.logOut();
+  await c.logInWithCode("me", "123456");
+  expect(server.devices.map((d) => d.device)).toEqual(["0", "5"]);
+  expect(c.me).toBe(me);
+});
+
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => String(from + i));
+
+test("opens at a message far from the end, loads on to the end, and follows it from there", async () => {
+  server.pushes = false;
+  for (let i = 1; i <= 700; i++) server.write(String(i));
+  server.pushes = true;
+  const c = await loggedIn();
+  await c.openAt(room, 101);
+  expect(texts(c.messages(room))).toEqual(range(81, 180));
+  expect(c.reachesEnd(room)).toBe(false);
+  const histories = () => server.calls.filter((name) => name === "History").length;
+  expect(histories()).toBe(2); // the end, and the page around it: not what lies between
+  server.write("701");
+  await until(c, () => c.conversation(room)?.lastSeq === 701);
+  expect(texts(c.messages(room)).at(-1)).toBe("180"); // no hole
+  c.read(room, 150);
+  expect(unread(c.conversation(room)!)).toBe(701 - 150);
+  await c.older(room);
+  while (await c.newer(room));
+  expect(texts(c.messages(room))).toEqual(range(31, 701));
+  expect(c.reachesEnd(room)).toBe(true);
+  server.write("702");
+  await until(c, () => c.messages(room).at(-1)?.seq === 702);
+});
+
+test("returns to the end from where it was opened, without what lies between", async () => {
+  server.pushes = false;
+  for (let i = 1; i <= 1_000; i++) server.write(String(i));
+  server.pushes = true;
+  const c = await loggedIn();
+  await c.openAt(room, 2);
+  expect(texts(c.messages(room))).toEqual(range(1, 100));
+  await c.openAt(room, 90); // it is there already
+  expect(texts(c.messages(room))).toEqual(range(1, 100));
+  await c.latest(room);
+  expect(c.reachesEnd(room)).toBe(true);
+  expect(texts(c.messages(room))).toEqual(range(951, 1_000));
+  await c.openAt(room, 980); // it is there already
+  expect(texts(c.messages(room))).toEqual(range(951, 1_000));
+  await c.openAt(room, 900); // near the end: the hole is filled
+  expect(texts(c.messages(room))).toEqual(range(880, 1_000));
+  expect(c.reachesEnd(room)).toBe(true);
+  await c.sendText(room, "mine");
+  await until(c, () => c.messages(room).length === 122);
 });

@@ -3,8 +3,9 @@ import { createServer, type IncomingMessage, type Server as HttpServer, type Ser
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocket, WebSocketServer } from "ws";
-import { AccountService, GraphService, type SessionSchema } from "../../src/gen/rialto/account/v1/account_pb.js";
-import { ChatService, EventSchema, type ConversationSchema, type Event } from "../../src/gen/rialto/chat/v1/chat_pb.js";
+import { AccountService, GraphService, type SessionSchema, type SettingsSchema, type UserSchema } from "../../src/gen/rialto/account/v1/account_pb.js";
+import { ChatService, DeletionSchema, EventSchema, SettingsChangeSchema, type ConversationSchema, type Event, type FolderSchema, type InvitationSchema } from "../../src/gen/rialto/chat/v1/chat_pb.js";
+import { PresenceService, type PresenceSchema } from "../../src/gen/rialto/presence/v1/presence_pb.js";
 import { MessageSchema, type Content, type Message } from "../../src/gen/rialto/chat/v1/message_pb.js";
 import { ClientFrameSchema, ServerFrameSchema, type ClientFrame, type Send } from "../../src/gen/rialto/gateway/v1/gateway_pb.js";
 import { Client, memoryStorage, type ClientOptions, type Storage, type WebSocketConstructor } from "../../src/index.js";
@@ -25,7 +26,18 @@ export class FakeServer {
   readonly numbers: number[] = [];
   readonly frames: ClientFrame[] = [];
   readonly calls: string[] = [];
+  /** What devices said of themselves at logins. */
+  readonly devices: { device: string; deviceKey: string }[] = [];
   readonly marks: { conversation: string; readSeq: bigint }[] = [];
+  /** What the user deleted: keys of messages, and up to which seq. */
+  readonly deleted = new Set<string>();
+  readonly cleared = new Map<string, bigint>();
+  settings: MessageInitShape<typeof SettingsSchema> = {};
+  folders: MessageInitShape<typeof FolderSchema>[] = [];
+  invitations: MessageInitShape<typeof InvitationSchema>[] = [];
+  users: MessageInitShape<typeof UserSchema>[] = [];
+  presences: MessageInitShape<typeof PresenceSchema>[] = [];
+  heartbeatMs = 25_000;
   epoch = 1;
   /** Positions below this are no longer whole. */
   trimmed = 0;
@@ -34,6 +46,8 @@ export class FakeServer {
   sockets = true;
   /** What the next tries to connect get no answer to, one each. */
   silent: ("ticket" | "handshake" | "hello")[] = [];
+  /** How many of the next handshakes end without an answer. */
+  drops = 0;
   /** Pushes of what is stored. */
   pushes = true;
   large: { conversation: string; lastSeq: bigint }[] = [];
@@ -57,6 +71,10 @@ export class FakeServer {
       this.handshakes++;
       socket.on("error", () => {}); // as the client drops it first
       this.progress();
+      if (this.drops > 0) {
+        this.drops--;
+        return void socket.destroy();
+      }
       if (this.silent[0] === "handshake") {
         this.silent.shift();
         return void this.held.push(socket);
@@ -122,6 +140,13 @@ export class FakeServer {
     return m;
   }
 
+  /** A conversation with one other user. */
+  direct(peer: string): object {
+    this.logs.set("9", this.logs.get("9") ?? []);
+    this.conversations.set("9", { id: "9", kind: 1, peer });
+    return this.described(this.conversations.get("9")!);
+  }
+
   append(message: Message): Event {
     return this.event({ case: "message", value: message });
   }
@@ -166,7 +191,7 @@ export class FakeServer {
   private greet(ws: WebSocket): void {
     if (this.silent[0] === "hello") return void this.silent.shift();
     const tail = this.stream.at(-1);
-    const hello = { user: me, device: "5", heartbeatMs: 25_000, clientSeq: BigInt(Math.max(0, ...this.stored.keys())), tail: { epoch: this.epoch, seq: tail?.seq ?? 0n } };
+    const hello = { user: me, device: "5", heartbeatMs: this.heartbeatMs, clientSeq: BigInt(Math.max(0, ...this.stored.keys())), tail: { epoch: this.epoch, seq: tail?.seq ?? 0n } };
     ws.send(toBinary(ServerFrameSchema, create(ServerFrameSchema, { hello })));
     ws.on("message", (data: Buffer) => {
       const frame = fromBinary(ClientFrameSchema, new Uint8Array(data));
@@ -200,11 +225,11 @@ export class FakeServer {
     let body = "";
     for await (const part of req) body += String(part);
     const name = req.url!.split("/").at(-1)!;
-    const method = [AccountService, GraphService, ChatService].flatMap((s): DescMethodUnary[] => s.methods as DescMethodUnary[]).find((m) => `/${m.parent.typeName}/${m.name}` === req.url)!;
+    const method = [AccountService, GraphService, ChatService, PresenceService].flatMap((s): DescMethodUnary[] => s.methods as DescMethodUnary[]).find((m) => `/${m.parent.typeName}/${m.name}` === req.url)!;
     this.calls.push(name);
     this.progress();
     if (name === "CreateTicket" && this.silent[0] === "ticket") return void this.silent.shift();
-    const open = name === "Login" || name === "Refresh";
+    const open = ["Login", "LoginWithCode", "RequestCode", "Refresh"].includes(name);
     const refused = this.refuseCall?.(name) ?? (open || req.headers.authorization === `Bearer ${this.access}` ? undefined : { code: "unauthenticated", reason: "expired" });
     try {
       if (refused) throw refused;
@@ -223,12 +248,15 @@ export class FakeServer {
     this.refreshes++;
     this.access = `access-${this.refreshes}`;
     this.refresh = `refresh-${this.refreshes}`;
-    return { user: me, device: "5", session: "6", accessToken: this.access, refreshToken: this.refresh, expiresMs: BigInt(Date.now() + 900_000) };
+    return { user: me, device: "5", session: "6", accessToken: this.access, refreshToken: this.refresh, deviceKey: "rd_key", expiresMs: BigInt(Date.now() + 900_000) };
   }
 
   private answer(name: string, input: any): object {
     switch (name) {
+      case "LoginWithCode":
       case "Login":
+        if (name === "LoginWithCode" && input.code !== "123456") throw { code: "unauthenticated", reason: "bad_code" };
+        this.devices.push(input.client);
         return this.session();
       case "Refresh":
         if (input.refreshToken !== this.refresh) throw { code: "unauthenticated", reason: "session_ended" };
@@ -239,15 +267,54 @@ export class FakeServer {
         return this.sync(Number(input.after?.seq ?? 0n), input.limit);
       case "History":
         return this.history(input);
+      case "GetMessages":
+        return { messages: this.logs.get(input.conversation)!.filter((m) => input.seqs.includes(m.seq)) };
       case "ListConversations":
         return { conversations: [...this.conversations.values()].map((c) => this.described(c)) };
       case "GetConversation":
         return this.described(this.conversations.get(input.conversation)!);
+      case "OpenDirect":
+        return this.direct(input.user);
+      case "GetUsers":
+        if (input.users.length + input.handles.length > 200) throw { code: "invalid_argument", reason: "too_many_users" };
+        return { users: this.users.filter((u) => input.users.includes(u.id) || input.handles.includes(u.handle)) };
+      case "GetPresence":
+        return { presences: this.presences };
       case "Send":
         return this.take(input);
       case "Mark":
         this.marks.push(input);
         return {};
+      case "ListFolders":
+        return { folders: this.folders };
+      case "CreateFolder":
+        this.folders.push({ id: String(90 + this.folders.length), ...input });
+        return this.folders.at(-1)!;
+      case "ListInvitations":
+        return { invitations: this.invitations };
+      case "AnswerInvitation":
+        this.invitations = this.invitations.filter((i) => i.conversation !== input.conversation);
+        return {};
+      case "GetSettings":
+        return this.settings;
+      case "UpdateSettings":
+        this.settings = input.settings;
+        this.event({ case: "settings", value: create(SettingsChangeSchema) });
+        return this.settings;
+      case "DeleteMessages": {
+        for (const seq of input.seqs) this.deleted.add(`${input.conversation}/${seq}`);
+        const d = create(DeletionSchema, { conversation: input.conversation, seqs: input.seqs });
+        this.event({ case: "deletion", value: d });
+        return d;
+      }
+      case "ClearHistory": {
+        const tail = BigInt(this.logs.get(input.conversation)!.length);
+        const throughSeq = input.throughSeq < tail ? input.throughSeq : tail;
+        this.cleared.set(input.conversation, throughSeq);
+        const d = create(DeletionSchema, { conversation: input.conversation, throughSeq, throughCounted: throughSeq, deleted: input.delete && throughSeq === tail });
+        this.event({ case: "deletion", value: d });
+        return d;
+      }
       case "Configure":
         return { conversation: input.conversation, pinned: input.pinned ?? false, draft: input.draft ?? "" };
       default:
@@ -270,7 +337,8 @@ export class FakeServer {
   }
 
   private history(q: { conversation: string; before: bigint; after: bigint; limit: number }): object {
-    const log = this.logs.get(q.conversation) ?? [];
+    const first = this.cleared.get(q.conversation) ?? 0n;
+    const log = (this.logs.get(q.conversation) ?? []).filter((m) => m.seq > first && !this.deleted.has(`${q.conversation}/${m.seq}`));
     if (q.after > 0n) {
       const rest = log.filter((m) => m.seq > q.after);
       return { messages: rest.slice(0, q.limit), more: rest.length > q.limit };

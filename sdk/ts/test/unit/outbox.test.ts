@@ -21,6 +21,7 @@ function outbox(): Outbox {
     },
     now: () => 1_000_000,
     onChange: () => {},
+    onAcknowledged: () => {},
     onStored: (item) => stored.push(item),
   });
 }

@@ -2,17 +2,19 @@
 // @generated from file rialto/account/v1/account.proto (package rialto.account.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Relation, RelationSchema } from "../../chat/v1/chat_pb.js";
 import { file_rialto_chat_v1_chat } from "../../chat/v1/chat_pb.js";
+import type { Availability, CustomStatus } from "../../presence/v1/presence_pb.js";
+import { file_rialto_presence_v1_presence } from "../../presence/v1/presence_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file rialto/account/v1/account.proto.
  */
 export const file_rialto_account_v1_account: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yaWFsdG8vYWNjb3VudC92MS9hY2NvdW50LnByb3RvEhFyaWFsdG8uYWNjb3VudC52MSJxCgRVc2VyEg4KAmlkGAEgASgEQgIwARIOCgZoYW5kbGUYAiABKAkSFAoMZGlzcGxheV9uYW1lGAMgASgJEhIKBmF2YXRhchgEIAEoBEICMAESCwoDYmlvGAUgASgJEhIKCmF2YXRhcl91cmwYBiABKAkidAoPUmVnaXN0ZXJSZXF1ZXN0Eg4KBmhhbmRsZRgBIAEoCRIQCghwYXNzd29yZBgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSKQoGY2xpZW50GAQgASgLMhkucmlhbHRvLmFjY291bnQudjEuQ2xpZW50IjgKBkNsaWVudBIMCgRuYW1lGAEgASgJEgwKBHR5cGUYAiABKAkSEgoGZGV2aWNlGAMgASgEQgIwASJbCgxMb2dpblJlcXVlc3QSDgoGaGFuZGxlGAEgASgJEhAKCHBhc3N3b3JkGAIgASgJEikKBmNsaWVudBgDIAEoCzIZLnJpYWx0by5hY2NvdW50LnYxLkNsaWVudCIkChJSZXF1ZXN0Q29kZVJlcXVlc3QSDgoGaGFuZGxlGAEgASgJIhUKE1JlcXVlc3RDb2RlUmVzcG9uc2UiXwoUTG9naW5XaXRoQ29kZVJlcXVlc3QSDgoGaGFuZGxlGAEgASgJEgwKBGNvZGUYAiABKAkSKQoGY2xpZW50GAMgASgLMhkucmlhbHRvLmFjY291bnQudjEuQ2xpZW50IicKDlJlZnJlc2hSZXF1ZXN0EhUKDXJlZnJlc2hfdG9rZW4YASABKAkiiQEKB1Nlc3Npb24SEAoEdXNlchgBIAEoBEICMAESEgoGZGV2aWNlGAIgASgEQgIwARIUCgxhY2Nlc3NfdG9rZW4YAyABKAkSFgoKZXhwaXJlc19tcxgEIAEoA0ICMAISFQoNcmVmcmVzaF90b2tlbhgFIAEoCRITCgdzZXNzaW9uGAYgASgEQgIwASIcCg1Mb2dvdXRSZXF1ZXN0EgsKA2FsbBgBIAEoCCIQCg5Mb2dvdXRSZXNwb25zZSIVChNMaXN0U2Vzc2lvbnNSZXF1ZXN0IpABCgtTZXNzaW9uSW5mbxITCgdzZXNzaW9uGAEgASgEQgIwARISCgZkZXZpY2UYAiABKARCAjABEgwKBG5hbWUYAyABKAkSDAoEdHlwZRgEIAEoCRIWCgpjcmVhdGVkX21zGAUgASgDQgIwAhITCgd1c2VkX21zGAYgASgDQgIwAhIPCgdjdXJyZW50GAcgASgIIkgKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEjAKCHNlc3Npb25zGAEgAygLMh4ucmlhbHRvLmFjY291bnQudjEuU2Vzc2lvbkluZm8iKwoUUmV2b2tlU2Vzc2lvblJlcXVlc3QSEwoHc2Vzc2lvbhgBIAEoBEICMAEiFwoVUmV2b2tlU2Vzc2lvblJlc3BvbnNlIkMKFUNoYW5nZVBhc3N3b3JkUmVxdWVzdBIUCgxvbGRfcGFzc3dvcmQYASABKAkSFAoMbmV3X3Bhc3N3b3JkGAIgASgJIhgKFkNoYW5nZVBhc3N3b3JkUmVzcG9uc2UiFQoTQ3JlYXRlVGlja2V0UmVxdWVzdCI+ChRDcmVhdGVUaWNrZXRSZXNwb25zZRIOCgZ0aWNrZXQYASABKAkSFgoKZXhwaXJlc19tcxgCIAEoA0ICMAIiNQoPR2V0VXNlcnNSZXF1ZXN0EhEKBXVzZXJzGAEgAygEQgIwARIPCgdoYW5kbGVzGAIgAygJIjoKEEdldFVzZXJzUmVzcG9uc2USJgoFdXNlcnMYASADKAsyFy5yaWFsdG8uYWNjb3VudC52MS5Vc2VyIiMKElNlYXJjaFVzZXJzUmVxdWVzdBINCgVxdWVyeRgBIAEoCSI9ChNTZWFyY2hVc2Vyc1Jlc3BvbnNlEiYKBXVzZXJzGAEgAygLMhcucmlhbHRvLmFjY291bnQudjEuVXNlciKAAQoUVXBkYXRlUHJvZmlsZVJlcXVlc3QSGQoMZGlzcGxheV9uYW1lGAEgASgJSACIAQESEAoDYmlvGAIgASgJSAGIAQESFwoGYXZhdGFyGAMgASgEQgIwAUgCiAEBQg8KDV9kaXNwbGF5X25hbWVCBgoEX2Jpb0IJCgdfYXZhdGFyIlMKCFNldHRpbmdzEg4KBmxvY2FsZRgBIAEoCRINCgV0aGVtZRgCIAEoCRIVCg1oaWRlX3ByZXNlbmNlGAMgASgIEhEKCWhpZGVfcmVhZBgEIAEoCCIUChJHZXRTZXR0aW5nc1JlcXVlc3QiRgoVVXBkYXRlU2V0dGluZ3NSZXF1ZXN0Ei0KCHNldHRpbmdzGAEgASgLMhsucmlhbHRvLmFjY291bnQudjEuU2V0dGluZ3MiOQoUUmVxdWVzdEZyaWVuZFJlcXVlc3QSEAoEdXNlchgBIAEoBEICMAESDwoHbWVzc2FnZRgCIAEoCSI3ChNBbnN3ZXJGcmllbmRSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABEg4KBmFjY2VwdBgCIAEoCCI3ChNSZW1hcmtGcmllbmRSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABEg4KBnJlbWFyaxgCIAEoCSInChNEZWxldGVGcmllbmRSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABIiAKDEJsb2NrUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIiCg5VbmJsb2NrUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIhCg1Gb2xsb3dSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABIiMKD1VuZm9sbG93UmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIzChRMaXN0UmVsYXRpb25zUmVxdWVzdBINCgVsaW1pdBgBIAEoDRIMCgRwYWdlGAIgASgJIlIKFUxpc3RSZWxhdGlvbnNSZXNwb25zZRIrCglyZWxhdGlvbnMYASADKAsyGC5yaWFsdG8uY2hhdC52MS5SZWxhdGlvbhIMCgRuZXh0GAIgASgJIhcKFVN1Z2dlc3RGcmllbmRzUmVxdWVzdCKwAQoWU3VnZ2VzdEZyaWVuZHNSZXNwb25zZRJJCgtzdWdnZXN0aW9ucxgBIAMoCzI0LnJpYWx0by5hY2NvdW50LnYxLlN1Z2dlc3RGcmllbmRzUmVzcG9uc2UuU3VnZ2VzdGlvbhpLCgpTdWdnZXN0aW9uEiUKBHVzZXIYASABKAsyFy5yaWFsdG8uYWNjb3VudC52MS5Vc2VyEhYKDm11dHVhbF9mcmllbmRzGAIgASgNIksKDlB1dFVzZXJSZXF1ZXN0EhMKC2V4dGVybmFsX2lkGAEgASgJEg4KBmhhbmRsZRgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkiaAoUQ3JlYXRlU2Vzc2lvblJlcXVlc3QSEwoLZXh0ZXJuYWxfaWQYASABKAkSEAoEdXNlchgCIAEoBEICMAESKQoGY2xpZW50GAMgASgLMhkucmlhbHRvLmFjY291bnQudjEuQ2xpZW50Mq4KCg5BY2NvdW50U2VydmljZRJKCghSZWdpc3RlchIiLnJpYWx0by5hY2NvdW50LnYxLlJlZ2lzdGVyUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24SRAoFTG9naW4SHy5yaWFsdG8uYWNjb3VudC52MS5Mb2dpblJlcXVlc3QaGi5yaWFsdG8uYWNjb3VudC52MS5TZXNzaW9uElwKC1JlcXVlc3RDb2RlEiUucmlhbHRvLmFjY291bnQudjEuUmVxdWVzdENvZGVSZXF1ZXN0GiYucmlhbHRvLmFjY291bnQudjEuUmVxdWVzdENvZGVSZXNwb25zZRJUCg1Mb2dpbldpdGhDb2RlEicucmlhbHRvLmFjY291bnQudjEuTG9naW5XaXRoQ29kZVJlcXVlc3QaGi5yaWFsdG8uYWNjb3VudC52MS5TZXNzaW9uEkgKB1JlZnJlc2gSIS5yaWFsdG8uYWNjb3VudC52MS5SZWZyZXNoUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24STQoGTG9nb3V0EiAucmlhbHRvLmFjY291bnQudjEuTG9nb3V0UmVxdWVzdBohLnJpYWx0by5hY2NvdW50LnYxLkxvZ291dFJlc3BvbnNlEl8KDExpc3RTZXNzaW9ucxImLnJpYWx0by5hY2NvdW50LnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QaJy5yaWFsdG8uYWNjb3VudC52MS5MaXN0U2Vzc2lvbnNSZXNwb25zZRJiCg1SZXZva2VTZXNzaW9uEicucmlhbHRvLmFjY291bnQudjEuUmV2b2tlU2Vzc2lvblJlcXVlc3QaKC5yaWFsdG8uYWNjb3VudC52MS5SZXZva2VTZXNzaW9uUmVzcG9uc2USZQoOQ2hhbmdlUGFzc3dvcmQSKC5yaWFsdG8uYWNjb3VudC52MS5DaGFuZ2VQYXNzd29yZFJlcXVlc3QaKS5yaWFsdG8uYWNjb3VudC52MS5DaGFuZ2VQYXNzd29yZFJlc3BvbnNlEl8KDENyZWF0ZVRpY2tldBImLnJpYWx0by5hY2NvdW50LnYxLkNyZWF0ZVRpY2tldFJlcXVlc3QaJy5yaWFsdG8uYWNjb3VudC52MS5DcmVhdGVUaWNrZXRSZXNwb25zZRJTCghHZXRVc2VycxIiLnJpYWx0by5hY2NvdW50LnYxLkdldFVzZXJzUmVxdWVzdBojLnJpYWx0by5hY2NvdW50LnYxLkdldFVzZXJzUmVzcG9uc2USXAoLU2VhcmNoVXNlcnMSJS5yaWFsdG8uYWNjb3VudC52MS5TZWFyY2hVc2Vyc1JlcXVlc3QaJi5yaWFsdG8uYWNjb3VudC52MS5TZWFyY2hVc2Vyc1Jlc3BvbnNlElEKDVVwZGF0ZVByb2ZpbGUSJy5yaWFsdG8uYWNjb3VudC52MS5VcGRhdGVQcm9maWxlUmVxdWVzdBoXLnJpYWx0by5hY2NvdW50LnYxLlVzZXISUQoLR2V0U2V0dGluZ3MSJS5yaWFsdG8uYWNjb3VudC52MS5HZXRTZXR0aW5nc1JlcXVlc3QaGy5yaWFsdG8uYWNjb3VudC52MS5TZXR0aW5ncxJXCg5VcGRhdGVTZXR0aW5ncxIoLnJpYWx0by5hY2NvdW50LnYxLlVwZGF0ZVNldHRpbmdzUmVxdWVzdBobLnJpYWx0by5hY2NvdW50LnYxLlNldHRpbmdzMr8GCgxHcmFwaFNlcnZpY2USUgoNUmVxdWVzdEZyaWVuZBInLnJpYWx0by5hY2NvdW50LnYxLlJlcXVlc3RGcmllbmRSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SUAoMQW5zd2VyRnJpZW5kEiYucmlhbHRvLmFjY291bnQudjEuQW5zd2VyRnJpZW5kUmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uElAKDFJlbWFya0ZyaWVuZBImLnJpYWx0by5hY2NvdW50LnYxLlJlbWFya0ZyaWVuZFJlcXVlc3QaGC5yaWFsdG8uY2hhdC52MS5SZWxhdGlvbhJQCgxEZWxldGVGcmllbmQSJi5yaWFsdG8uYWNjb3VudC52MS5EZWxldGVGcmllbmRSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SQgoFQmxvY2sSHy5yaWFsdG8uYWNjb3VudC52MS5CbG9ja1JlcXVlc3QaGC5yaWFsdG8uY2hhdC52MS5SZWxhdGlvbhJGCgdVbmJsb2NrEiEucmlhbHRvLmFjY291bnQudjEuVW5ibG9ja1JlcXVlc3QaGC5yaWFsdG8uY2hhdC52MS5SZWxhdGlvbhJECgZGb2xsb3cSIC5yaWFsdG8uYWNjb3VudC52MS5Gb2xsb3dSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SSAoIVW5mb2xsb3cSIi5yaWFsdG8uYWNjb3VudC52MS5VbmZvbGxvd1JlcXVlc3QaGC5yaWFsdG8uY2hhdC52MS5SZWxhdGlvbhJiCg1MaXN0UmVsYXRpb25zEicucmlhbHRvLmFjY291bnQudjEuTGlzdFJlbGF0aW9uc1JlcXVlc3QaKC5yaWFsdG8uYWNjb3VudC52MS5MaXN0UmVsYXRpb25zUmVzcG9uc2USZQoOU3VnZ2VzdEZyaWVuZHMSKC5yaWFsdG8uYWNjb3VudC52MS5TdWdnZXN0RnJpZW5kc1JlcXVlc3QaKS5yaWFsdG8uYWNjb3VudC52MS5TdWdnZXN0RnJpZW5kc1Jlc3BvbnNlMqsBCgxBZG1pblNlcnZpY2USRQoHUHV0VXNlchIhLnJpYWx0by5hY2NvdW50LnYxLlB1dFVzZXJSZXF1ZXN0GhcucmlhbHRvLmFjY291bnQudjEuVXNlchJUCg1DcmVhdGVTZXNzaW9uEicucmlhbHRvLmFjY291bnQudjEuQ3JlYXRlU2Vzc2lvblJlcXVlc3QaGi5yaWFsdG8uYWNjb3VudC52MS5TZXNzaW9uQj1aO2dpdGh1Yi5jb20vcmlhbHRvLWltL3JpYWx0by9nZW4vcmlhbHRvL2FjY291bnQvdjE7YWNjb3VudHYxYgZwcm90bzM", [file_rialto_chat_v1_chat]);
+  fileDesc("Ch9yaWFsdG8vYWNjb3VudC92MS9hY2NvdW50LnByb3RvEhFyaWFsdG8uYWNjb3VudC52MSJxCgRVc2VyEg4KAmlkGAEgASgEQgIwARIOCgZoYW5kbGUYAiABKAkSFAoMZGlzcGxheV9uYW1lGAMgASgJEhIKBmF2YXRhchgEIAEoBEICMAESCwoDYmlvGAUgASgJEhIKCmF2YXRhcl91cmwYBiABKAkidAoPUmVnaXN0ZXJSZXF1ZXN0Eg4KBmhhbmRsZRgBIAEoCRIQCghwYXNzd29yZBgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSKQoGY2xpZW50GAQgASgLMhkucmlhbHRvLmFjY291bnQudjEuQ2xpZW50IkwKBkNsaWVudBIMCgRuYW1lGAEgASgJEgwKBHR5cGUYAiABKAkSEgoGZGV2aWNlGAMgASgEQgIwARISCgpkZXZpY2Vfa2V5GAQgASgJIlsKDExvZ2luUmVxdWVzdBIOCgZoYW5kbGUYASABKAkSEAoIcGFzc3dvcmQYAiABKAkSKQoGY2xpZW50GAMgASgLMhkucmlhbHRvLmFjY291bnQudjEuQ2xpZW50IhgKFkdldExvZ2luTWV0aG9kc1JlcXVlc3QiHAoMTG9naW5NZXRob2RzEgwKBGNvZGUYASABKAgiJAoSUmVxdWVzdENvZGVSZXF1ZXN0Eg4KBmhhbmRsZRgBIAEoCSIVChNSZXF1ZXN0Q29kZVJlc3BvbnNlIl8KFExvZ2luV2l0aENvZGVSZXF1ZXN0Eg4KBmhhbmRsZRgBIAEoCRIMCgRjb2RlGAIgASgJEikKBmNsaWVudBgDIAEoCzIZLnJpYWx0by5hY2NvdW50LnYxLkNsaWVudCInCg5SZWZyZXNoUmVxdWVzdBIVCg1yZWZyZXNoX3Rva2VuGAEgASgJIp0BCgdTZXNzaW9uEhAKBHVzZXIYASABKARCAjABEhIKBmRldmljZRgCIAEoBEICMAESFAoMYWNjZXNzX3Rva2VuGAMgASgJEhYKCmV4cGlyZXNfbXMYBCABKANCAjACEhUKDXJlZnJlc2hfdG9rZW4YBSABKAkSEwoHc2Vzc2lvbhgGIAEoBEICMAESEgoKZGV2aWNlX2tleRgHIAEoCSIcCg1Mb2dvdXRSZXF1ZXN0EgsKA2FsbBgBIAEoCCIQCg5Mb2dvdXRSZXNwb25zZSIVChNMaXN0U2Vzc2lvbnNSZXF1ZXN0IpABCgtTZXNzaW9uSW5mbxITCgdzZXNzaW9uGAEgASgEQgIwARISCgZkZXZpY2UYAiABKARCAjABEgwKBG5hbWUYAyABKAkSDAoEdHlwZRgEIAEoCRIWCgpjcmVhdGVkX21zGAUgASgDQgIwAhITCgd1c2VkX21zGAYgASgDQgIwAhIPCgdjdXJyZW50GAcgASgIIkgKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEjAKCHNlc3Npb25zGAEgAygLMh4ucmlhbHRvLmFjY291bnQudjEuU2Vzc2lvbkluZm8iKwoUUmV2b2tlU2Vzc2lvblJlcXVlc3QSEwoHc2Vzc2lvbhgBIAEoBEICMAEiFwoVUmV2b2tlU2Vzc2lvblJlc3BvbnNlIkMKFUNoYW5nZVBhc3N3b3JkUmVxdWVzdBIUCgxvbGRfcGFzc3dvcmQYASABKAkSFAoMbmV3X3Bhc3N3b3JkGAIgASgJIhgKFkNoYW5nZVBhc3N3b3JkUmVzcG9uc2UiFQoTQ3JlYXRlVGlja2V0UmVxdWVzdCI+ChRDcmVhdGVUaWNrZXRSZXNwb25zZRIOCgZ0aWNrZXQYASABKAkSFgoKZXhwaXJlc19tcxgCIAEoA0ICMAIiNQoPR2V0VXNlcnNSZXF1ZXN0EhEKBXVzZXJzGAEgAygEQgIwARIPCgdoYW5kbGVzGAIgAygJIjoKEEdldFVzZXJzUmVzcG9uc2USJgoFdXNlcnMYASADKAsyFy5yaWFsdG8uYWNjb3VudC52MS5Vc2VyIiMKElNlYXJjaFVzZXJzUmVxdWVzdBINCgVxdWVyeRgBIAEoCSI9ChNTZWFyY2hVc2Vyc1Jlc3BvbnNlEiYKBXVzZXJzGAEgAygLMhcucmlhbHRvLmFjY291bnQudjEuVXNlciKAAQoUVXBkYXRlUHJvZmlsZVJlcXVlc3QSGQoMZGlzcGxheV9uYW1lGAEgASgJSACIAQESEAoDYmlvGAIgASgJSAGIAQESFwoGYXZhdGFyGAMgASgEQgIwAUgCiAEBQg8KDV9kaXNwbGF5X25hbWVCBgoEX2Jpb0IJCgdfYXZhdGFyIssCCghTZXR0aW5ncxIOCgZsb2NhbGUYASABKAkSDQoFdGhlbWUYAiABKAkSEQoJaGlkZV9yZWFkGAQgASgIEjEKC3dob19tYXlfYWRkGAUgASgOMhwucmlhbHRvLmFjY291bnQudjEuV2hvTWF5QWRkEjoKFHdob19tYXlfc2VlX3ByZXNlbmNlGAYgASgOMhwucmlhbHRvLmFjY291bnQudjEuV2hvTWF5U2VlEjYKDGF2YWlsYWJpbGl0eRgHIAEoDjIgLnJpYWx0by5wcmVzZW5jZS52MS5BdmFpbGFiaWxpdHkSNwoNY3VzdG9tX3N0YXR1cxgIIAEoCzIgLnJpYWx0by5wcmVzZW5jZS52MS5DdXN0b21TdGF0dXMSGAoQbm9fbGlua19wcmV2aWV3cxgPIAEoCEoECAMQBFINaGlkZV9wcmVzZW5jZSIUChJHZXRTZXR0aW5nc1JlcXVlc3QiRgoVVXBkYXRlU2V0dGluZ3NSZXF1ZXN0Ei0KCHNldHRpbmdzGAEgASgLMhsucmlhbHRvLmFjY291bnQudjEuU2V0dGluZ3MiOQoUUmVxdWVzdEZyaWVuZFJlcXVlc3QSEAoEdXNlchgBIAEoBEICMAESDwoHbWVzc2FnZRgCIAEoCSI3ChNBbnN3ZXJGcmllbmRSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABEg4KBmFjY2VwdBgCIAEoCCI3ChNSZW1hcmtGcmllbmRSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABEg4KBnJlbWFyaxgCIAEoCSInChNEZWxldGVGcmllbmRSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABIiAKDEJsb2NrUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIiCg5VbmJsb2NrUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIhCg1Gb2xsb3dSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABIiMKD1VuZm9sbG93UmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIzChRMaXN0UmVsYXRpb25zUmVxdWVzdBINCgVsaW1pdBgBIAEoDRIMCgRwYWdlGAIgASgJIlIKFUxpc3RSZWxhdGlvbnNSZXNwb25zZRIrCglyZWxhdGlvbnMYASADKAsyGC5yaWFsdG8uY2hhdC52MS5SZWxhdGlvbhIMCgRuZXh0GAIgASgJIhcKFVN1Z2dlc3RGcmllbmRzUmVxdWVzdCKwAQoWU3VnZ2VzdEZyaWVuZHNSZXNwb25zZRJJCgtzdWdnZXN0aW9ucxgBIAMoCzI0LnJpYWx0by5hY2NvdW50LnYxLlN1Z2dlc3RGcmllbmRzUmVzcG9uc2UuU3VnZ2VzdGlvbhpLCgpTdWdnZXN0aW9uEiUKBHVzZXIYASABKAsyFy5yaWFsdG8uYWNjb3VudC52MS5Vc2VyEhYKDm11dHVhbF9mcmllbmRzGAIgASgNIksKDlB1dFVzZXJSZXF1ZXN0EhMKC2V4dGVybmFsX2lkGAEgASgJEg4KBmhhbmRsZRgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkiaAoUQ3JlYXRlU2Vzc2lvblJlcXVlc3QSEwoLZXh0ZXJuYWxfaWQYASABKAkSEAoEdXNlchgCIAEoBEICMAESKQoGY2xpZW50GAMgASgLMhkucmlhbHRvLmFjY291bnQudjEuQ2xpZW50KnMKCVdob01heVNlZRIbChdXSE9fTUFZX1NFRV9VTlNQRUNJRklFRBAAEhgKFFdIT19NQVlfU0VFX0VWRVJZT05FEAESFwoTV0hPX01BWV9TRUVfRlJJRU5EUxACEhYKEldIT19NQVlfU0VFX05PQk9EWRADKnMKCVdob01heUFkZBIbChdXSE9fTUFZX0FERF9VTlNQRUNJRklFRBAAEhgKFFdIT19NQVlfQUREX0VWRVJZT05FEAESFwoTV0hPX01BWV9BRERfRlJJRU5EUxACEhYKEldIT19NQVlfQUREX05PQk9EWRADMo0LCg5BY2NvdW50U2VydmljZRJKCghSZWdpc3RlchIiLnJpYWx0by5hY2NvdW50LnYxLlJlZ2lzdGVyUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24SXQoPR2V0TG9naW5NZXRob2RzEikucmlhbHRvLmFjY291bnQudjEuR2V0TG9naW5NZXRob2RzUmVxdWVzdBofLnJpYWx0by5hY2NvdW50LnYxLkxvZ2luTWV0aG9kcxJECgVMb2dpbhIfLnJpYWx0by5hY2NvdW50LnYxLkxvZ2luUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24SXAoLUmVxdWVzdENvZGUSJS5yaWFsdG8uYWNjb3VudC52MS5SZXF1ZXN0Q29kZVJlcXVlc3QaJi5yaWFsdG8uYWNjb3VudC52MS5SZXF1ZXN0Q29kZVJlc3BvbnNlElQKDUxvZ2luV2l0aENvZGUSJy5yaWFsdG8uYWNjb3VudC52MS5Mb2dpbldpdGhDb2RlUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24SSAoHUmVmcmVzaBIhLnJpYWx0by5hY2NvdW50LnYxLlJlZnJlc2hSZXF1ZXN0GhoucmlhbHRvLmFjY291bnQudjEuU2Vzc2lvbhJNCgZMb2dvdXQSIC5yaWFsdG8uYWNjb3VudC52MS5Mb2dvdXRSZXF1ZXN0GiEucmlhbHRvLmFjY291bnQudjEuTG9nb3V0UmVzcG9uc2USXwoMTGlzdFNlc3Npb25zEiYucmlhbHRvLmFjY291bnQudjEuTGlzdFNlc3Npb25zUmVxdWVzdBonLnJpYWx0by5hY2NvdW50LnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlEmIKDVJldm9rZVNlc3Npb24SJy5yaWFsdG8uYWNjb3VudC52MS5SZXZva2VTZXNzaW9uUmVxdWVzdBooLnJpYWx0by5hY2NvdW50LnYxLlJldm9rZVNlc3Npb25SZXNwb25zZRJlCg5DaGFuZ2VQYXNzd29yZBIoLnJpYWx0by5hY2NvdW50LnYxLkNoYW5nZVBhc3N3b3JkUmVxdWVzdBopLnJpYWx0by5hY2NvdW50LnYxLkNoYW5nZVBhc3N3b3JkUmVzcG9uc2USXwoMQ3JlYXRlVGlja2V0EiYucmlhbHRvLmFjY291bnQudjEuQ3JlYXRlVGlja2V0UmVxdWVzdBonLnJpYWx0by5hY2NvdW50LnYxLkNyZWF0ZVRpY2tldFJlc3BvbnNlElMKCEdldFVzZXJzEiIucmlhbHRvLmFjY291bnQudjEuR2V0VXNlcnNSZXF1ZXN0GiMucmlhbHRvLmFjY291bnQudjEuR2V0VXNlcnNSZXNwb25zZRJcCgtTZWFyY2hVc2VycxIlLnJpYWx0by5hY2NvdW50LnYxLlNlYXJjaFVzZXJzUmVxdWVzdBomLnJpYWx0by5hY2NvdW50LnYxLlNlYXJjaFVzZXJzUmVzcG9uc2USUQoNVXBkYXRlUHJvZmlsZRInLnJpYWx0by5hY2NvdW50LnYxLlVwZGF0ZVByb2ZpbGVSZXF1ZXN0GhcucmlhbHRvLmFjY291bnQudjEuVXNlchJRCgtHZXRTZXR0aW5ncxIlLnJpYWx0by5hY2NvdW50LnYxLkdldFNldHRpbmdzUmVxdWVzdBobLnJpYWx0by5hY2NvdW50LnYxLlNldHRpbmdzElcKDlVwZGF0ZVNldHRpbmdzEigucmlhbHRvLmFjY291bnQudjEuVXBkYXRlU2V0dGluZ3NSZXF1ZXN0GhsucmlhbHRvLmFjY291bnQudjEuU2V0dGluZ3MyvwYKDEdyYXBoU2VydmljZRJSCg1SZXF1ZXN0RnJpZW5kEicucmlhbHRvLmFjY291bnQudjEuUmVxdWVzdEZyaWVuZFJlcXVlc3QaGC5yaWFsdG8uY2hhdC52MS5SZWxhdGlvbhJQCgxBbnN3ZXJGcmllbmQSJi5yaWFsdG8uYWNjb3VudC52MS5BbnN3ZXJGcmllbmRSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SUAoMUmVtYXJrRnJpZW5kEiYucmlhbHRvLmFjY291bnQudjEuUmVtYXJrRnJpZW5kUmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uElAKDERlbGV0ZUZyaWVuZBImLnJpYWx0by5hY2NvdW50LnYxLkRlbGV0ZUZyaWVuZFJlcXVlc3QaGC5yaWFsdG8uY2hhdC52MS5SZWxhdGlvbhJCCgVCbG9jaxIfLnJpYWx0by5hY2NvdW50LnYxLkJsb2NrUmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uEkYKB1VuYmxvY2sSIS5yaWFsdG8uYWNjb3VudC52MS5VbmJsb2NrUmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uEkQKBkZvbGxvdxIgLnJpYWx0by5hY2NvdW50LnYxLkZvbGxvd1JlcXVlc3QaGC5yaWFsdG8uY2hhdC52MS5SZWxhdGlvbhJICghVbmZvbGxvdxIiLnJpYWx0by5hY2NvdW50LnYxLlVuZm9sbG93UmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uEmIKDUxpc3RSZWxhdGlvbnMSJy5yaWFsdG8uYWNjb3VudC52MS5MaXN0UmVsYXRpb25zUmVxdWVzdBooLnJpYWx0by5hY2NvdW50LnYxLkxpc3RSZWxhdGlvbnNSZXNwb25zZRJlCg5TdWdnZXN0RnJpZW5kcxIoLnJpYWx0by5hY2NvdW50LnYxLlN1Z2dlc3RGcmllbmRzUmVxdWVzdBopLnJpYWx0by5hY2NvdW50LnYxLlN1Z2dlc3RGcmllbmRzUmVzcG9uc2UyqwEKDEFkbWluU2VydmljZRJFCgdQdXRVc2VyEiEucmlhbHRvLmFjY291bnQudjEuUHV0VXNlclJlcXVlc3QaFy5yaWFsdG8uYWNjb3VudC52MS5Vc2VyElQKDUNyZWF0ZVNlc3Npb24SJy5yaWFsdG8uYWNjb3VudC52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb25CPVo7Z2l0aHViLmNvbS9yaWFsdG8taW0vcmlhbHRvL3Nkay9nby9nZW4vYWNjb3VudC92MTthY2NvdW50djFiBnByb3RvMw", [file_rialto_chat_v1_chat, file_rialto_presence_v1_presence]);
 
 /**
  * @generated from message rialto.account.v1.User
@@ -78,7 +80,7 @@ export type RegisterRequest = Message<"rialto.account.v1.RegisterRequest"> & {
   handle: string;
 
   /**
-   * Password of 8 to 128 characters.
+   * Password of 8 to 128 characters that is not easy to guess.
    *
    * @generated from field: string password = 2;
    */
@@ -130,6 +132,13 @@ export type Client = Message<"rialto.account.v1.Client"> & {
    * @generated from field: uint64 device = 3 [jstype = JS_STRING];
    */
   device: string;
+
+  /**
+   * DeviceKey that came with that device: with it a login is not held up while others try passwords with this handle.
+   *
+   * @generated from field: string device_key = 4;
+   */
+  deviceKey: string;
 };
 
 /**
@@ -167,6 +176,38 @@ export const LoginRequestSchema: GenMessage<LoginRequest> = /*@__PURE__*/
   messageDesc(file_rialto_account_v1_account, 3);
 
 /**
+ * @generated from message rialto.account.v1.GetLoginMethodsRequest
+ */
+export type GetLoginMethodsRequest = Message<"rialto.account.v1.GetLoginMethodsRequest"> & {
+};
+
+/**
+ * Describes the message rialto.account.v1.GetLoginMethodsRequest.
+ * Use `create(GetLoginMethodsRequestSchema)` to create a new message.
+ */
+export const GetLoginMethodsRequestSchema: GenMessage<GetLoginMethodsRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 4);
+
+/**
+ * @generated from message rialto.account.v1.LoginMethods
+ */
+export type LoginMethods = Message<"rialto.account.v1.LoginMethods"> & {
+  /**
+   * Codes are sent by RequestCode: account.code_webhook is configured.
+   *
+   * @generated from field: bool code = 1;
+   */
+  code: boolean;
+};
+
+/**
+ * Describes the message rialto.account.v1.LoginMethods.
+ * Use `create(LoginMethodsSchema)` to create a new message.
+ */
+export const LoginMethodsSchema: GenMessage<LoginMethods> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 5);
+
+/**
  * @generated from message rialto.account.v1.RequestCodeRequest
  */
 export type RequestCodeRequest = Message<"rialto.account.v1.RequestCodeRequest"> & {
@@ -181,7 +222,7 @@ export type RequestCodeRequest = Message<"rialto.account.v1.RequestCodeRequest">
  * Use `create(RequestCodeRequestSchema)` to create a new message.
  */
 export const RequestCodeRequestSchema: GenMessage<RequestCodeRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 4);
+  messageDesc(file_rialto_account_v1_account, 6);
 
 /**
  * @generated from message rialto.account.v1.RequestCodeResponse
@@ -194,7 +235,7 @@ export type RequestCodeResponse = Message<"rialto.account.v1.RequestCodeResponse
  * Use `create(RequestCodeResponseSchema)` to create a new message.
  */
 export const RequestCodeResponseSchema: GenMessage<RequestCodeResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 5);
+  messageDesc(file_rialto_account_v1_account, 7);
 
 /**
  * @generated from message rialto.account.v1.LoginWithCodeRequest
@@ -223,7 +264,7 @@ export type LoginWithCodeRequest = Message<"rialto.account.v1.LoginWithCodeReque
  * Use `create(LoginWithCodeRequestSchema)` to create a new message.
  */
 export const LoginWithCodeRequestSchema: GenMessage<LoginWithCodeRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 6);
+  messageDesc(file_rialto_account_v1_account, 8);
 
 /**
  * @generated from message rialto.account.v1.RefreshRequest
@@ -240,7 +281,7 @@ export type RefreshRequest = Message<"rialto.account.v1.RefreshRequest"> & {
  * Use `create(RefreshRequestSchema)` to create a new message.
  */
 export const RefreshRequestSchema: GenMessage<RefreshRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 7);
+  messageDesc(file_rialto_account_v1_account, 9);
 
 /**
  * @generated from message rialto.account.v1.Session
@@ -281,6 +322,13 @@ export type Session = Message<"rialto.account.v1.Session"> & {
    * @generated from field: uint64 session = 6 [jstype = JS_STRING];
    */
   session: string;
+
+  /**
+   * DeviceKey to give with the device at the next login. It stays the same; keep it as safe as a password.
+   *
+   * @generated from field: string device_key = 7;
+   */
+  deviceKey: string;
 };
 
 /**
@@ -288,7 +336,7 @@ export type Session = Message<"rialto.account.v1.Session"> & {
  * Use `create(SessionSchema)` to create a new message.
  */
 export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 8);
+  messageDesc(file_rialto_account_v1_account, 10);
 
 /**
  * @generated from message rialto.account.v1.LogoutRequest
@@ -305,7 +353,7 @@ export type LogoutRequest = Message<"rialto.account.v1.LogoutRequest"> & {
  * Use `create(LogoutRequestSchema)` to create a new message.
  */
 export const LogoutRequestSchema: GenMessage<LogoutRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 9);
+  messageDesc(file_rialto_account_v1_account, 11);
 
 /**
  * @generated from message rialto.account.v1.LogoutResponse
@@ -318,7 +366,7 @@ export type LogoutResponse = Message<"rialto.account.v1.LogoutResponse"> & {
  * Use `create(LogoutResponseSchema)` to create a new message.
  */
 export const LogoutResponseSchema: GenMessage<LogoutResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 10);
+  messageDesc(file_rialto_account_v1_account, 12);
 
 /**
  * @generated from message rialto.account.v1.ListSessionsRequest
@@ -331,7 +379,7 @@ export type ListSessionsRequest = Message<"rialto.account.v1.ListSessionsRequest
  * Use `create(ListSessionsRequestSchema)` to create a new message.
  */
 export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 11);
+  messageDesc(file_rialto_account_v1_account, 13);
 
 /**
  * @generated from message rialto.account.v1.SessionInfo
@@ -384,7 +432,7 @@ export type SessionInfo = Message<"rialto.account.v1.SessionInfo"> & {
  * Use `create(SessionInfoSchema)` to create a new message.
  */
 export const SessionInfoSchema: GenMessage<SessionInfo> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 12);
+  messageDesc(file_rialto_account_v1_account, 14);
 
 /**
  * @generated from message rialto.account.v1.ListSessionsResponse
@@ -401,7 +449,7 @@ export type ListSessionsResponse = Message<"rialto.account.v1.ListSessionsRespon
  * Use `create(ListSessionsResponseSchema)` to create a new message.
  */
 export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 13);
+  messageDesc(file_rialto_account_v1_account, 15);
 
 /**
  * @generated from message rialto.account.v1.RevokeSessionRequest
@@ -418,7 +466,7 @@ export type RevokeSessionRequest = Message<"rialto.account.v1.RevokeSessionReque
  * Use `create(RevokeSessionRequestSchema)` to create a new message.
  */
 export const RevokeSessionRequestSchema: GenMessage<RevokeSessionRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 14);
+  messageDesc(file_rialto_account_v1_account, 16);
 
 /**
  * @generated from message rialto.account.v1.RevokeSessionResponse
@@ -431,7 +479,7 @@ export type RevokeSessionResponse = Message<"rialto.account.v1.RevokeSessionResp
  * Use `create(RevokeSessionResponseSchema)` to create a new message.
  */
 export const RevokeSessionResponseSchema: GenMessage<RevokeSessionResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 15);
+  messageDesc(file_rialto_account_v1_account, 17);
 
 /**
  * @generated from message rialto.account.v1.ChangePasswordRequest
@@ -443,7 +491,7 @@ export type ChangePasswordRequest = Message<"rialto.account.v1.ChangePasswordReq
   oldPassword: string;
 
   /**
-   * NewPassword of 8 to 128 characters.
+   * NewPassword of 8 to 128 characters that is not easy to guess.
    *
    * @generated from field: string new_password = 2;
    */
@@ -455,7 +503,7 @@ export type ChangePasswordRequest = Message<"rialto.account.v1.ChangePasswordReq
  * Use `create(ChangePasswordRequestSchema)` to create a new message.
  */
 export const ChangePasswordRequestSchema: GenMessage<ChangePasswordRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 16);
+  messageDesc(file_rialto_account_v1_account, 18);
 
 /**
  * @generated from message rialto.account.v1.ChangePasswordResponse
@@ -468,7 +516,7 @@ export type ChangePasswordResponse = Message<"rialto.account.v1.ChangePasswordRe
  * Use `create(ChangePasswordResponseSchema)` to create a new message.
  */
 export const ChangePasswordResponseSchema: GenMessage<ChangePasswordResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 17);
+  messageDesc(file_rialto_account_v1_account, 19);
 
 /**
  * @generated from message rialto.account.v1.CreateTicketRequest
@@ -481,7 +529,7 @@ export type CreateTicketRequest = Message<"rialto.account.v1.CreateTicketRequest
  * Use `create(CreateTicketRequestSchema)` to create a new message.
  */
 export const CreateTicketRequestSchema: GenMessage<CreateTicketRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 18);
+  messageDesc(file_rialto_account_v1_account, 20);
 
 /**
  * @generated from message rialto.account.v1.CreateTicketResponse
@@ -503,7 +551,7 @@ export type CreateTicketResponse = Message<"rialto.account.v1.CreateTicketRespon
  * Use `create(CreateTicketResponseSchema)` to create a new message.
  */
 export const CreateTicketResponseSchema: GenMessage<CreateTicketResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 19);
+  messageDesc(file_rialto_account_v1_account, 21);
 
 /**
  * GetUsersRequest names 1 to 200 users, by id or handle.
@@ -527,7 +575,7 @@ export type GetUsersRequest = Message<"rialto.account.v1.GetUsersRequest"> & {
  * Use `create(GetUsersRequestSchema)` to create a new message.
  */
 export const GetUsersRequestSchema: GenMessage<GetUsersRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 20);
+  messageDesc(file_rialto_account_v1_account, 22);
 
 /**
  * @generated from message rialto.account.v1.GetUsersResponse
@@ -544,7 +592,7 @@ export type GetUsersResponse = Message<"rialto.account.v1.GetUsersResponse"> & {
  * Use `create(GetUsersResponseSchema)` to create a new message.
  */
 export const GetUsersResponseSchema: GenMessage<GetUsersResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 21);
+  messageDesc(file_rialto_account_v1_account, 23);
 
 /**
  * @generated from message rialto.account.v1.SearchUsersRequest
@@ -563,7 +611,7 @@ export type SearchUsersRequest = Message<"rialto.account.v1.SearchUsersRequest">
  * Use `create(SearchUsersRequestSchema)` to create a new message.
  */
 export const SearchUsersRequestSchema: GenMessage<SearchUsersRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 22);
+  messageDesc(file_rialto_account_v1_account, 24);
 
 /**
  * @generated from message rialto.account.v1.SearchUsersResponse
@@ -580,7 +628,7 @@ export type SearchUsersResponse = Message<"rialto.account.v1.SearchUsersResponse
  * Use `create(SearchUsersResponseSchema)` to create a new message.
  */
 export const SearchUsersResponseSchema: GenMessage<SearchUsersResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 23);
+  messageDesc(file_rialto_account_v1_account, 25);
 
 /**
  * @generated from message rialto.account.v1.UpdateProfileRequest
@@ -613,7 +661,7 @@ export type UpdateProfileRequest = Message<"rialto.account.v1.UpdateProfileReque
  * Use `create(UpdateProfileRequestSchema)` to create a new message.
  */
 export const UpdateProfileRequestSchema: GenMessage<UpdateProfileRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 24);
+  messageDesc(file_rialto_account_v1_account, 26);
 
 /**
  * @generated from message rialto.account.v1.Settings
@@ -634,18 +682,48 @@ export type Settings = Message<"rialto.account.v1.Settings"> & {
   theme: string;
 
   /**
-   * HidePresence: nobody sees whether the user is online.
-   *
-   * @generated from field: bool hide_presence = 3;
-   */
-  hidePresence: boolean;
-
-  /**
    * HideRead: nobody sees how far the user has read.
    *
    * @generated from field: bool hide_read = 4;
    */
   hideRead: boolean;
+
+  /**
+   * WhoMayAdd: who may add the user to a group. Others invite the user, who accepts or declines; where it is nobody, they may send a join
+   * link.
+   *
+   * @generated from field: rialto.account.v1.WhoMayAdd who_may_add = 5;
+   */
+  whoMayAdd: WhoMayAdd;
+
+  /**
+   * WhoMaySeePresence: who may see whether the user is online, when they were last active, and their custom status. None of those who
+   * are blocked may.
+   *
+   * @generated from field: rialto.account.v1.WhoMaySee who_may_see_presence = 6;
+   */
+  whoMaySeePresence: WhoMaySee;
+
+  /**
+   * Availability that the user chose.
+   *
+   * @generated from field: rialto.presence.v1.Availability availability = 7;
+   */
+  availability: Availability;
+
+  /**
+   * CustomStatus that the user chose; none where both emoji and text are empty.
+   *
+   * @generated from field: rialto.presence.v1.CustomStatus custom_status = 8;
+   */
+  customStatus?: CustomStatus | undefined;
+
+  /**
+   * NoLinkPreviews: the user's messages get no previews of links, and the server reads none of them.
+   *
+   * @generated from field: bool no_link_previews = 15;
+   */
+  noLinkPreviews: boolean;
 };
 
 /**
@@ -653,7 +731,7 @@ export type Settings = Message<"rialto.account.v1.Settings"> & {
  * Use `create(SettingsSchema)` to create a new message.
  */
 export const SettingsSchema: GenMessage<Settings> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 25);
+  messageDesc(file_rialto_account_v1_account, 27);
 
 /**
  * @generated from message rialto.account.v1.GetSettingsRequest
@@ -666,7 +744,7 @@ export type GetSettingsRequest = Message<"rialto.account.v1.GetSettingsRequest">
  * Use `create(GetSettingsRequestSchema)` to create a new message.
  */
 export const GetSettingsRequestSchema: GenMessage<GetSettingsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 26);
+  messageDesc(file_rialto_account_v1_account, 28);
 
 /**
  * @generated from message rialto.account.v1.UpdateSettingsRequest
@@ -683,7 +761,7 @@ export type UpdateSettingsRequest = Message<"rialto.account.v1.UpdateSettingsReq
  * Use `create(UpdateSettingsRequestSchema)` to create a new message.
  */
 export const UpdateSettingsRequestSchema: GenMessage<UpdateSettingsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 27);
+  messageDesc(file_rialto_account_v1_account, 29);
 
 /**
  * @generated from message rialto.account.v1.RequestFriendRequest
@@ -707,7 +785,7 @@ export type RequestFriendRequest = Message<"rialto.account.v1.RequestFriendReque
  * Use `create(RequestFriendRequestSchema)` to create a new message.
  */
 export const RequestFriendRequestSchema: GenMessage<RequestFriendRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 28);
+  messageDesc(file_rialto_account_v1_account, 30);
 
 /**
  * @generated from message rialto.account.v1.AnswerFriendRequest
@@ -729,7 +807,7 @@ export type AnswerFriendRequest = Message<"rialto.account.v1.AnswerFriendRequest
  * Use `create(AnswerFriendRequestSchema)` to create a new message.
  */
 export const AnswerFriendRequestSchema: GenMessage<AnswerFriendRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 29);
+  messageDesc(file_rialto_account_v1_account, 31);
 
 /**
  * @generated from message rialto.account.v1.RemarkFriendRequest
@@ -753,7 +831,7 @@ export type RemarkFriendRequest = Message<"rialto.account.v1.RemarkFriendRequest
  * Use `create(RemarkFriendRequestSchema)` to create a new message.
  */
 export const RemarkFriendRequestSchema: GenMessage<RemarkFriendRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 30);
+  messageDesc(file_rialto_account_v1_account, 32);
 
 /**
  * @generated from message rialto.account.v1.DeleteFriendRequest
@@ -770,7 +848,7 @@ export type DeleteFriendRequest = Message<"rialto.account.v1.DeleteFriendRequest
  * Use `create(DeleteFriendRequestSchema)` to create a new message.
  */
 export const DeleteFriendRequestSchema: GenMessage<DeleteFriendRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 31);
+  messageDesc(file_rialto_account_v1_account, 33);
 
 /**
  * @generated from message rialto.account.v1.BlockRequest
@@ -787,7 +865,7 @@ export type BlockRequest = Message<"rialto.account.v1.BlockRequest"> & {
  * Use `create(BlockRequestSchema)` to create a new message.
  */
 export const BlockRequestSchema: GenMessage<BlockRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 32);
+  messageDesc(file_rialto_account_v1_account, 34);
 
 /**
  * @generated from message rialto.account.v1.UnblockRequest
@@ -804,7 +882,7 @@ export type UnblockRequest = Message<"rialto.account.v1.UnblockRequest"> & {
  * Use `create(UnblockRequestSchema)` to create a new message.
  */
 export const UnblockRequestSchema: GenMessage<UnblockRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 33);
+  messageDesc(file_rialto_account_v1_account, 35);
 
 /**
  * @generated from message rialto.account.v1.FollowRequest
@@ -821,7 +899,7 @@ export type FollowRequest = Message<"rialto.account.v1.FollowRequest"> & {
  * Use `create(FollowRequestSchema)` to create a new message.
  */
 export const FollowRequestSchema: GenMessage<FollowRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 34);
+  messageDesc(file_rialto_account_v1_account, 36);
 
 /**
  * @generated from message rialto.account.v1.UnfollowRequest
@@ -838,7 +916,7 @@ export type UnfollowRequest = Message<"rialto.account.v1.UnfollowRequest"> & {
  * Use `create(UnfollowRequestSchema)` to create a new message.
  */
 export const UnfollowRequestSchema: GenMessage<UnfollowRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 35);
+  messageDesc(file_rialto_account_v1_account, 37);
 
 /**
  * @generated from message rialto.account.v1.ListRelationsRequest
@@ -864,7 +942,7 @@ export type ListRelationsRequest = Message<"rialto.account.v1.ListRelationsReque
  * Use `create(ListRelationsRequestSchema)` to create a new message.
  */
 export const ListRelationsRequestSchema: GenMessage<ListRelationsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 36);
+  messageDesc(file_rialto_account_v1_account, 38);
 
 /**
  * @generated from message rialto.account.v1.ListRelationsResponse
@@ -888,7 +966,7 @@ export type ListRelationsResponse = Message<"rialto.account.v1.ListRelationsResp
  * Use `create(ListRelationsResponseSchema)` to create a new message.
  */
 export const ListRelationsResponseSchema: GenMessage<ListRelationsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 37);
+  messageDesc(file_rialto_account_v1_account, 39);
 
 /**
  * @generated from message rialto.account.v1.SuggestFriendsRequest
@@ -901,7 +979,7 @@ export type SuggestFriendsRequest = Message<"rialto.account.v1.SuggestFriendsReq
  * Use `create(SuggestFriendsRequestSchema)` to create a new message.
  */
 export const SuggestFriendsRequestSchema: GenMessage<SuggestFriendsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 38);
+  messageDesc(file_rialto_account_v1_account, 40);
 
 /**
  * @generated from message rialto.account.v1.SuggestFriendsResponse
@@ -918,7 +996,7 @@ export type SuggestFriendsResponse = Message<"rialto.account.v1.SuggestFriendsRe
  * Use `create(SuggestFriendsResponseSchema)` to create a new message.
  */
 export const SuggestFriendsResponseSchema: GenMessage<SuggestFriendsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 39);
+  messageDesc(file_rialto_account_v1_account, 41);
 
 /**
  * @generated from message rialto.account.v1.SuggestFriendsResponse.Suggestion
@@ -940,7 +1018,7 @@ export type SuggestFriendsResponse_Suggestion = Message<"rialto.account.v1.Sugge
  * Use `create(SuggestFriendsResponse_SuggestionSchema)` to create a new message.
  */
 export const SuggestFriendsResponse_SuggestionSchema: GenMessage<SuggestFriendsResponse_Suggestion> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 39, 0);
+  messageDesc(file_rialto_account_v1_account, 41, 0);
 
 /**
  * @generated from message rialto.account.v1.PutUserRequest
@@ -973,7 +1051,7 @@ export type PutUserRequest = Message<"rialto.account.v1.PutUserRequest"> & {
  * Use `create(PutUserRequestSchema)` to create a new message.
  */
 export const PutUserRequestSchema: GenMessage<PutUserRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 40);
+  messageDesc(file_rialto_account_v1_account, 42);
 
 /**
  * @generated from message rialto.account.v1.CreateSessionRequest
@@ -1002,10 +1080,78 @@ export type CreateSessionRequest = Message<"rialto.account.v1.CreateSessionReque
  * Use `create(CreateSessionRequestSchema)` to create a new message.
  */
 export const CreateSessionRequestSchema: GenMessage<CreateSessionRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 41);
+  messageDesc(file_rialto_account_v1_account, 43);
 
 /**
- * AccountService: users, their sessions and profiles. Register, Login and Refresh need no token.
+ * WhoMaySee something of a user.
+ *
+ * @generated from enum rialto.account.v1.WhoMaySee
+ */
+export enum WhoMaySee {
+  /**
+   * Friends.
+   *
+   * @generated from enum value: WHO_MAY_SEE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: WHO_MAY_SEE_EVERYONE = 1;
+   */
+  EVERYONE = 1,
+
+  /**
+   * @generated from enum value: WHO_MAY_SEE_FRIENDS = 2;
+   */
+  FRIENDS = 2,
+
+  /**
+   * @generated from enum value: WHO_MAY_SEE_NOBODY = 3;
+   */
+  NOBODY = 3,
+}
+
+/**
+ * Describes the enum rialto.account.v1.WhoMaySee.
+ */
+export const WhoMaySeeSchema: GenEnum<WhoMaySee> = /*@__PURE__*/
+  enumDesc(file_rialto_account_v1_account, 0);
+
+/**
+ * @generated from enum rialto.account.v1.WhoMayAdd
+ */
+export enum WhoMayAdd {
+  /**
+   * As the server is set (account.who_may_add).
+   *
+   * @generated from enum value: WHO_MAY_ADD_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: WHO_MAY_ADD_EVERYONE = 1;
+   */
+  EVERYONE = 1,
+
+  /**
+   * @generated from enum value: WHO_MAY_ADD_FRIENDS = 2;
+   */
+  FRIENDS = 2,
+
+  /**
+   * @generated from enum value: WHO_MAY_ADD_NOBODY = 3;
+   */
+  NOBODY = 3,
+}
+
+/**
+ * Describes the enum rialto.account.v1.WhoMayAdd.
+ */
+export const WhoMayAddSchema: GenEnum<WhoMayAdd> = /*@__PURE__*/
+  enumDesc(file_rialto_account_v1_account, 1);
+
+/**
+ * AccountService: users, their sessions and profiles. Calls up to Refresh need no token.
  *
  * @generated from service rialto.account.v1.AccountService
  */
@@ -1019,6 +1165,16 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof RegisterRequestSchema;
     output: typeof SessionSchema;
+  },
+  /**
+   * GetLoginMethods tells a sign-in form which ways to sign in this server has besides the password.
+   *
+   * @generated from rpc rialto.account.v1.AccountService.GetLoginMethods
+   */
+  getLoginMethods: {
+    methodKind: "unary";
+    input: typeof GetLoginMethodsRequestSchema;
+    output: typeof LoginMethodsSchema;
   },
   /**
    * Login opens a session with a password. It ends the session that the device had, and those that the server's device policy gives up for it.
@@ -1259,7 +1415,7 @@ export const GraphService: GenService<{
     output: typeof ListRelationsResponseSchema;
   },
   /**
-   * SuggestFriends by mutual friends, most first, at most 20.
+   * SuggestFriends by mutual friends, most first, at most 20. Of a user with very many relations the newest are read.
    *
    * @generated from rpc rialto.account.v1.GraphService.SuggestFriends
    */

@@ -4,7 +4,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Content, JoinPolicy, Message as Message$1, Role } from "./message_pb.js";
+import type { Content, JoinPolicy, LinkPreviewSchema, Message as Message$1, Role } from "./message_pb.js";
 import { file_rialto_chat_v1_message } from "./message_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/chat/v1/chat.proto.
  */
 export const file_rialto_chat_v1_chat: GenFile = /*@__PURE__*/
-  fileDesc("ChlyaWFsdG8vY2hhdC92MS9jaGF0LnByb3RvEg5yaWFsdG8uY2hhdC52MSK/BAoMQ29udmVyc2F0aW9uEg4KAmlkGAEgASgEQgIwARIuCgRraW5kGAIgASgOMiAucmlhbHRvLmNoYXQudjEuQ29udmVyc2F0aW9uS2luZBINCgV0aXRsZRgDIAEoCRIUCgxhbm5vdW5jZW1lbnQYBCABKAkSEgoGYXZhdGFyGAUgASgEQgIwARIvCgtqb2luX3BvbGljeRgGIAEoDjIaLnJpYWx0by5jaGF0LnYxLkpvaW5Qb2xpY3kSFAoMbWVtYmVyX2NvdW50GAcgASgNEhAKBHBlZXIYCCABKARCAjABEiIKBHJvbGUYCSABKA4yFC5yaWFsdG8uY2hhdC52MS5Sb2xlEhAKCGxhc3Rfc2VxGAogASgEEhAKCGpvaW5fc2VxGAsgASgEEi0KDGxhc3RfbWVzc2FnZRgMIAEoCzIXLnJpYWx0by5jaGF0LnYxLk1lc3NhZ2USMAoFc3RhdGUYDSABKAsyIS5yaWFsdG8uY2hhdC52MS5Db252ZXJzYXRpb25TdGF0ZRIOCgZ1bnJlYWQYDiABKAQSGgoScGVlcl9kZWxpdmVyZWRfc2VxGA8gASgEEhUKDXBlZXJfcmVhZF9zZXEYECABKAQSDQoFbGFyZ2UYESABKAgSEQoJbXV0ZWRfYWxsGBIgASgIEhEKCWRpc3NvbHZlZBgTIAEoCBIRCglsZWF2ZV9zZXEYFCABKAQSFgoOcmV0ZW50aW9uX2RheXMYFSABKA0SEQoJa2VwdF9kYXlzGBYgASgNIpUBChFDb252ZXJzYXRpb25TdGF0ZRIYCgxjb252ZXJzYXRpb24YASABKARCAjABEg4KBnBpbm5lZBgCIAEoCBINCgVtdXRlZBgDIAEoCBIQCghhcmNoaXZlZBgEIAEoCBINCgVkcmFmdBgFIAEoCRIQCghyZWFkX3NlcRgGIAEoBBIUCgxyZWFkX2NvdW50ZWQYByABKAQiJQoRT3BlbkRpcmVjdFJlcXVlc3QSEAoEdXNlchgBIAEoBEICMAEidgoSQ3JlYXRlR3JvdXBSZXF1ZXN0Eg0KBXRpdGxlGAEgASgJEhMKB21lbWJlcnMYAiADKARCAjABEi8KC2pvaW5fcG9saWN5GAMgASgOMhoucmlhbHRvLmNoYXQudjEuSm9pblBvbGljeRILCgNrZXkYBCABKAkiMgoWR2V0Q29udmVyc2F0aW9uUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABIjcKGExpc3RDb252ZXJzYXRpb25zUmVxdWVzdBINCgVsaW1pdBgBIAEoDRIMCgRwYWdlGAIgASgJIm0KGUxpc3RDb252ZXJzYXRpb25zUmVzcG9uc2USMwoNY29udmVyc2F0aW9ucxgBIAMoCzIcLnJpYWx0by5jaGF0LnYxLkNvbnZlcnNhdGlvbhIMCgRuZXh0GAIgASgJEg0KBWJhZGdlGAMgASgEImwKBk1lbWJlchIQCgR1c2VyGAEgASgEQgIwARIiCgRyb2xlGAIgASgOMhQucmlhbHRvLmNoYXQudjEuUm9sZRIQCghqb2luX3NlcRgDIAEoBBIaCg5tdXRlZF91bnRpbF9tcxgEIAEoA0ICMAIiSwoSTGlzdE1lbWJlcnNSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESDQoFbGltaXQYAiABKA0SDAoEcGFnZRgDIAEoCSJMChNMaXN0TWVtYmVyc1Jlc3BvbnNlEicKB21lbWJlcnMYASADKAsyFi5yaWFsdG8uY2hhdC52MS5NZW1iZXISDAoEbmV4dBgCIAEoCSIVCgZDaGFuZ2USCwoDc2VxGAEgASgEIjwKDUludml0ZVJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIRCgV1c2VycxgCIAMoBEICMAEiPAoNUmVtb3ZlUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhEKBXVzZXJzGAIgAygEQgIwASIoCgxMZWF2ZVJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwASJHCgtKb2luUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEg0KBXRva2VuGAIgASgJEg8KB21lc3NhZ2UYAyABKAkiOAoMSm9pblJlc3BvbnNlEg4KBmpvaW5lZBgBIAEoCBIYCgxjb252ZXJzYXRpb24YAiABKARCAjABIjMKF0xpc3RKb2luUmVxdWVzdHNSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAEioQEKGExpc3RKb2luUmVxdWVzdHNSZXNwb25zZRJCCghyZXF1ZXN0cxgBIAMoCzIwLnJpYWx0by5jaGF0LnYxLkxpc3RKb2luUmVxdWVzdHNSZXNwb25zZS5SZXF1ZXN0GkEKB1JlcXVlc3QSEAoEdXNlchgBIAEoBEICMAESDwoHbWVzc2FnZRgCIAEoCRITCgd0aW1lX21zGAMgASgDQgIwAiJWChhBbnN3ZXJKb2luUmVxdWVzdFJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIQCgR1c2VyGAIgASgEQgIwARIOCgZhY2NlcHQYAyABKAgiMQoVQ3JlYXRlSm9pbkxpbmtSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAEiJwoWQ3JlYXRlSm9pbkxpbmtSZXNwb25zZRINCgV0b2tlbhgBIAEoCSJgCg5TZXRSb2xlUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhAKBHVzZXIYAiABKARCAjABEiIKBHJvbGUYAyABKA4yFC5yaWFsdG8uY2hhdC52MS5Sb2xlIj0KD1RyYW5zZmVyUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhAKBHVzZXIYAiABKARCAjABIlcKEk11dGVNZW1iZXJzUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhEKBXVzZXJzGAIgAygEQgIwARIUCgh1bnRpbF9tcxgDIAEoA0ICMAIi4gEKElVwZGF0ZUdyb3VwUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhIKBXRpdGxlGAIgASgJSACIAQESGQoMYW5ub3VuY2VtZW50GAMgASgJSAGIAQESFwoGYXZhdGFyGAQgASgEQgIwAUgCiAEBEjQKC2pvaW5fcG9saWN5GAUgASgOMhoucmlhbHRvLmNoYXQudjEuSm9pblBvbGljeUgDiAEBQggKBl90aXRsZUIPCg1fYW5ub3VuY2VtZW50QgkKB19hdmF0YXJCDgoMX2pvaW5fcG9saWN5Ij0KE1NldFJldGVudGlvblJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIMCgRkYXlzGAIgASgNIisKD0Rpc3NvbHZlUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABInwKC1NlbmRSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEgoKY2xpZW50X3NlcRgCIAEoBBIVCg1jbGllbnRfbXNnX2lkGAMgASgJEigKB2NvbnRlbnQYBCABKAsyFy5yaWFsdG8uY2hhdC52MS5Db250ZW50ImAKDFNlbmRSZXNwb25zZRIKCgJpZBgBIAEoCRILCgNzZXEYAiABKAQSEwoHdGltZV9tcxgDIAEoA0ICMAISDwoHY291bnRlZBgEIAEoBBIRCglkdXBsaWNhdGUYBSABKAgibQoOSGlzdG9yeVJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIOCgZiZWZvcmUYAiABKAQSDQoFYWZ0ZXIYAyABKAQSEwoHdGltZV9tcxgEIAEoA0ICMAISDQoFbGltaXQYBSABKA0iXgoPSGlzdG9yeVJlc3BvbnNlEikKCG1lc3NhZ2VzGAEgAygLMhcucmlhbHRvLmNoYXQudjEuTWVzc2FnZRIMCgRtb3JlGAIgASgIEhIKCnVucmVhZGFibGUYAyADKAQiUAoLTWFya1JlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIVCg1kZWxpdmVyZWRfc2VxGAIgASgEEhAKCHJlYWRfc2VxGAMgASgEIkAKDE1hcmtSZXNwb25zZRIwCgVzdGF0ZRgBIAEoCzIhLnJpYWx0by5jaGF0LnYxLkNvbnZlcnNhdGlvblN0YXRlIqwBChBDb25maWd1cmVSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEwoGcGlubmVkGAIgASgISACIAQESEgoFbXV0ZWQYAyABKAhIAYgBARIVCghhcmNoaXZlZBgEIAEoCEgCiAEBEhIKBWRyYWZ0GAUgASgJSAOIAQFCCQoHX3Bpbm5lZEIICgZfbXV0ZWRCCwoJX2FyY2hpdmVkQggKBl9kcmFmdCJoChJMaXN0UmVhZGVyc1JlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARILCgNzZXEYAiABKAQSDQoFbGltaXQYAyABKA0SDAoEcGFnZRgEIAEoCRIOCgZ1bnJlYWQYBSABKAgiNgoTTGlzdFJlYWRlcnNSZXNwb25zZRIRCgV1c2VycxgBIAMoBEICMAESDAoEbmV4dBgCIAEoCSImCghQb3NpdGlvbhINCgVlcG9jaBgBIAEoDRILCgNzZXEYAiABKAQiRQoLU3luY1JlcXVlc3QSJwoFYWZ0ZXIYASABKAsyGC5yaWFsdG8uY2hhdC52MS5Qb3NpdGlvbhINCgVsaW1pdBgCIAEoDSKkAQoMU3luY1Jlc3BvbnNlEiUKBmV2ZW50cxgBIAMoCzIVLnJpYWx0by5jaGF0LnYxLkV2ZW50EiYKBG5leHQYAiABKAsyGC5yaWFsdG8uY2hhdC52MS5Qb3NpdGlvbhIMCgRtb3JlGAMgASgIEg0KBXJlc2V0GAQgASgIEigKBWxhcmdlGAUgAygLMhkucmlhbHRvLmNoYXQudjEuTGFyZ2VUYWlsIjcKCUxhcmdlVGFpbBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhAKCGxhc3Rfc2VxGAIgASgEIpUDCgVFdmVudBINCgVlcG9jaBgBIAEoDRILCgNzZXEYAiABKAQSDAoEcHJldhgDIAEoBBIqCgdtZXNzYWdlGAQgASgLMhcucmlhbHRvLmNoYXQudjEuTWVzc2FnZUgAEjkKDGNvbnZlcnNhdGlvbhgFIAEoCzIhLnJpYWx0by5jaGF0LnYxLkNvbnZlcnNhdGlvblN0YXRlSAASKgoEbWFyaxgGIAEoCzIaLnJpYWx0by5jaGF0LnYxLk1lbWJlck1hcmtIABIsCghyZWxhdGlvbhgHIAEoCzIYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uSAASMAoHcHJvZmlsZRgIIAEoCzIdLnJpYWx0by5jaGF0LnYxLlByb2ZpbGVDaGFuZ2VIABI1Cg1qb2luX3JlcXVlc3RzGAkgASgLMhwucmlhbHRvLmNoYXQudjEuSm9pblJlcXVlc3RzSAASMAoKdW5yZWFkYWJsZRgKIAEoCzIaLnJpYWx0by5jaGF0LnYxLlVucmVhZGFibGVIAEIGCgRib2R5IjMKClVucmVhZGFibGUSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARILCgNzZXEYAiABKAQiSwoMSm9pblJlcXVlc3RzEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESDwoHd2FpdGluZxgCIAEoDRIQCgR1c2VyGAMgASgEQgIwASJhCgpNZW1iZXJNYXJrEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEAoEdXNlchgCIAEoBEICMAESFQoNZGVsaXZlcmVkX3NlcRgDIAEoBBIQCghyZWFkX3NlcRgEIAEoBCKTAQoIUmVsYXRpb24SEAoEdXNlchgBIAEoBEICMAESDgoGZnJpZW5kGAIgASgIEhEKCXJlcXVlc3RlZBgDIAEoCBINCgVhc2tlZBgEIAEoCBIPCgdibG9ja2VkGAUgASgIEhEKCWZvbGxvd2luZxgGIAEoCBIOCgZyZW1hcmsYByABKAkSDwoHbWVzc2FnZRgIIAEoCSIhCg1Qcm9maWxlQ2hhbmdlEhAKBHVzZXIYASABKARCAjABKnAKEENvbnZlcnNhdGlvbktpbmQSIQodQ09OVkVSU0FUSU9OX0tJTkRfVU5TUEVDSUZJRUQQABIcChhDT05WRVJTQVRJT05fS0lORF9ESVJFQ1QQARIbChdDT05WRVJTQVRJT05fS0lORF9HUk9VUBACMtoOCgtDaGF0U2VydmljZRJNCgpPcGVuRGlyZWN0EiEucmlhbHRvLmNoYXQudjEuT3BlbkRpcmVjdFJlcXVlc3QaHC5yaWFsdG8uY2hhdC52MS5Db252ZXJzYXRpb24STwoLQ3JlYXRlR3JvdXASIi5yaWFsdG8uY2hhdC52MS5DcmVhdGVHcm91cFJlcXVlc3QaHC5yaWFsdG8uY2hhdC52MS5Db252ZXJzYXRpb24SVwoPR2V0Q29udmVyc2F0aW9uEiYucmlhbHRvLmNoYXQudjEuR2V0Q29udmVyc2F0aW9uUmVxdWVzdBocLnJpYWx0by5jaGF0LnYxLkNvbnZlcnNhdGlvbhJoChFMaXN0Q29udmVyc2F0aW9ucxIoLnJpYWx0by5jaGF0LnYxLkxpc3RDb252ZXJzYXRpb25zUmVxdWVzdBopLnJpYWx0by5jaGF0LnYxLkxpc3RDb252ZXJzYXRpb25zUmVzcG9uc2USVgoLTGlzdE1lbWJlcnMSIi5yaWFsdG8uY2hhdC52MS5MaXN0TWVtYmVyc1JlcXVlc3QaIy5yaWFsdG8uY2hhdC52MS5MaXN0TWVtYmVyc1Jlc3BvbnNlEj8KBkludml0ZRIdLnJpYWx0by5jaGF0LnYxLkludml0ZVJlcXVlc3QaFi5yaWFsdG8uY2hhdC52MS5DaGFuZ2USPwoGUmVtb3ZlEh0ucmlhbHRvLmNoYXQudjEuUmVtb3ZlUmVxdWVzdBoWLnJpYWx0by5jaGF0LnYxLkNoYW5nZRI9CgVMZWF2ZRIcLnJpYWx0by5jaGF0LnYxLkxlYXZlUmVxdWVzdBoWLnJpYWx0by5jaGF0LnYxLkNoYW5nZRJBCgRKb2luEhsucmlhbHRvLmNoYXQudjEuSm9pblJlcXVlc3QaHC5yaWFsdG8uY2hhdC52MS5Kb2luUmVzcG9uc2USZQoQTGlzdEpvaW5SZXF1ZXN0cxInLnJpYWx0by5jaGF0LnYxLkxpc3RKb2luUmVxdWVzdHNSZXF1ZXN0GigucmlhbHRvLmNoYXQudjEuTGlzdEpvaW5SZXF1ZXN0c1Jlc3BvbnNlElUKEUFuc3dlckpvaW5SZXF1ZXN0EigucmlhbHRvLmNoYXQudjEuQW5zd2VySm9pblJlcXVlc3RSZXF1ZXN0GhYucmlhbHRvLmNoYXQudjEuQ2hhbmdlEl8KDkNyZWF0ZUpvaW5MaW5rEiUucmlhbHRvLmNoYXQudjEuQ3JlYXRlSm9pbkxpbmtSZXF1ZXN0GiYucmlhbHRvLmNoYXQudjEuQ3JlYXRlSm9pbkxpbmtSZXNwb25zZRJBCgdTZXRSb2xlEh4ucmlhbHRvLmNoYXQudjEuU2V0Um9sZVJlcXVlc3QaFi5yaWFsdG8uY2hhdC52MS5DaGFuZ2USQwoIVHJhbnNmZXISHy5yaWFsdG8uY2hhdC52MS5UcmFuc2ZlclJlcXVlc3QaFi5yaWFsdG8uY2hhdC52MS5DaGFuZ2USSQoLTXV0ZU1lbWJlcnMSIi5yaWFsdG8uY2hhdC52MS5NdXRlTWVtYmVyc1JlcXVlc3QaFi5yaWFsdG8uY2hhdC52MS5DaGFuZ2USSQoLVXBkYXRlR3JvdXASIi5yaWFsdG8uY2hhdC52MS5VcGRhdGVHcm91cFJlcXVlc3QaFi5yaWFsdG8uY2hhdC52MS5DaGFuZ2USSwoMU2V0UmV0ZW50aW9uEiMucmlhbHRvLmNoYXQudjEuU2V0UmV0ZW50aW9uUmVxdWVzdBoWLnJpYWx0by5jaGF0LnYxLkNoYW5nZRJDCghEaXNzb2x2ZRIfLnJpYWx0by5jaGF0LnYxLkRpc3NvbHZlUmVxdWVzdBoWLnJpYWx0by5jaGF0LnYxLkNoYW5nZRJBCgRTZW5kEhsucmlhbHRvLmNoYXQudjEuU2VuZFJlcXVlc3QaHC5yaWFsdG8uY2hhdC52MS5TZW5kUmVzcG9uc2USSgoHSGlzdG9yeRIeLnJpYWx0by5jaGF0LnYxLkhpc3RvcnlSZXF1ZXN0Gh8ucmlhbHRvLmNoYXQudjEuSGlzdG9yeVJlc3BvbnNlEkEKBE1hcmsSGy5yaWFsdG8uY2hhdC52MS5NYXJrUmVxdWVzdBocLnJpYWx0by5jaGF0LnYxLk1hcmtSZXNwb25zZRJQCglDb25maWd1cmUSIC5yaWFsdG8uY2hhdC52MS5Db25maWd1cmVSZXF1ZXN0GiEucmlhbHRvLmNoYXQudjEuQ29udmVyc2F0aW9uU3RhdGUSVgoLTGlzdFJlYWRlcnMSIi5yaWFsdG8uY2hhdC52MS5MaXN0UmVhZGVyc1JlcXVlc3QaIy5yaWFsdG8uY2hhdC52MS5MaXN0UmVhZGVyc1Jlc3BvbnNlEkEKBFN5bmMSGy5yaWFsdG8uY2hhdC52MS5TeW5jUmVxdWVzdBocLnJpYWx0by5jaGF0LnYxLlN5bmNSZXNwb25zZUI3WjVnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vZ2VuL3JpYWx0by9jaGF0L3YxO2NoYXR2MWIGcHJvdG8z", [file_rialto_chat_v1_message]);
+  fileDesc("ChlyaWFsdG8vY2hhdC92MS9jaGF0LnByb3RvEg5yaWFsdG8uY2hhdC52MSKIBgoMQ29udmVyc2F0aW9uEg4KAmlkGAEgASgEQgIwARIuCgRraW5kGAIgASgOMiAucmlhbHRvLmNoYXQudjEuQ29udmVyc2F0aW9uS2luZBINCgV0aXRsZRgDIAEoCRIUCgxhbm5vdW5jZW1lbnQYBCABKAkSEgoGYXZhdGFyGAUgASgEQgIwARIvCgtqb2luX3BvbGljeRgGIAEoDjIaLnJpYWx0by5jaGF0LnYxLkpvaW5Qb2xpY3kSFAoMbWVtYmVyX2NvdW50GAcgASgNEhAKBHBlZXIYCCABKARCAjABEiIKBHJvbGUYCSABKA4yFC5yaWFsdG8uY2hhdC52MS5Sb2xlEhAKCGxhc3Rfc2VxGAogASgEEhAKCGpvaW5fc2VxGAsgASgEEi0KDGxhc3RfbWVzc2FnZRgMIAEoCzIXLnJpYWx0by5jaGF0LnYxLk1lc3NhZ2USMAoFc3RhdGUYDSABKAsyIS5yaWFsdG8uY2hhdC52MS5Db252ZXJzYXRpb25TdGF0ZRIOCgZ1bnJlYWQYDiABKAQSGgoScGVlcl9kZWxpdmVyZWRfc2VxGA8gASgEEhUKDXBlZXJfcmVhZF9zZXEYECABKAQSDQoFbGFyZ2UYESABKAgSEQoJbXV0ZWRfYWxsGBIgASgIEhEKCWRpc3NvbHZlZBgTIAEoCBIRCglsZWF2ZV9zZXEYFCABKAQSGgoObXV0ZWRfdW50aWxfbXMYFyABKANCAjACEg8KB2NoYW5uZWwYGCABKAgSDgoGaGFuZGxlGBkgASgJEhkKEXJldGVudGlvbl9zZWNvbmRzGBogASgNEhQKDGtlcHRfc2Vjb25kcxgbIAEoDRIQCghtZW50aW9ucxgeIAMoBBISCgZwYXJlbnQYHyABKARCAjABEhAKCHJvb3Rfc2VxGCAgASgEEiUKBHJvb3QYISABKAsyFy5yaWFsdG8uY2hhdC52MS5NZXNzYWdlSgQIFRAWSgQIFhAXUg5yZXRlbnRpb25fZGF5c1IJa2VwdF9kYXlzIqwBChFDb252ZXJzYXRpb25TdGF0ZRIYCgxjb252ZXJzYXRpb24YASABKARCAjABEg4KBnBpbm5lZBgCIAEoCBINCgVtdXRlZBgDIAEoCBIQCghhcmNoaXZlZBgEIAEoCBINCgVkcmFmdBgFIAEoCRIQCghyZWFkX3NlcRgGIAEoBBIUCgxyZWFkX2NvdW50ZWQYByABKAQSFQoNbWFya2VkX3VucmVhZBgIIAEoCCIlChFPcGVuRGlyZWN0UmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASKHAQoSQ3JlYXRlR3JvdXBSZXF1ZXN0Eg0KBXRpdGxlGAEgASgJEhMKB21lbWJlcnMYAiADKARCAjABEi8KC2pvaW5fcG9saWN5GAMgASgOMhoucmlhbHRvLmNoYXQudjEuSm9pblBvbGljeRILCgNrZXkYBCABKAkSDwoHY2hhbm5lbBgFIAEoCCIyChZHZXRDb252ZXJzYXRpb25SZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAEiRwoYTGlzdENvbnZlcnNhdGlvbnNSZXF1ZXN0Eg0KBWxpbWl0GAEgASgNEgwKBHBhZ2UYAiABKAkSDgoGZm9ybWVyGAMgASgIIm0KGUxpc3RDb252ZXJzYXRpb25zUmVzcG9uc2USMwoNY29udmVyc2F0aW9ucxgBIAMoCzIcLnJpYWx0by5jaGF0LnYxLkNvbnZlcnNhdGlvbhIMCgRuZXh0GAIgASgJEg0KBWJhZGdlGAMgASgEIjsKElN0YXJ0VGhyZWFkUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgsKA3NlcRgCIAEoBCIxChJMaXN0VGhyZWFkc1JlcXVlc3QSDQoFbGltaXQYASABKA0SDAoEcGFnZRgCIAEoCSJSChNMaXN0VGhyZWFkc1Jlc3BvbnNlEi0KB3RocmVhZHMYASADKAsyHC5yaWFsdG8uY2hhdC52MS5Db252ZXJzYXRpb24SDAoEbmV4dBgCIAEoCSJsCgZNZW1iZXISEAoEdXNlchgBIAEoBEICMAESIgoEcm9sZRgCIAEoDjIULnJpYWx0by5jaGF0LnYxLlJvbGUSEAoIam9pbl9zZXEYAyABKAQSGgoObXV0ZWRfdW50aWxfbXMYBCABKANCAjACIksKEkxpc3RNZW1iZXJzUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEg0KBWxpbWl0GAIgASgNEgwKBHBhZ2UYAyABKAkiTAoTTGlzdE1lbWJlcnNSZXNwb25zZRInCgdtZW1iZXJzGAEgAygLMhYucmlhbHRvLmNoYXQudjEuTWVtYmVyEgwKBG5leHQYAiABKAkiKgoGQ2hhbmdlEgsKA3NlcRgBIAEoBBITCgdpbnZpdGVkGAIgAygEQgIwASI8Cg1JbnZpdGVSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEQoFdXNlcnMYAiADKARCAjABIjwKDVJlbW92ZVJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIRCgV1c2VycxgCIAMoBEICMAEiOQoKQmFuUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhEKBXVzZXJzGAIgAygEQgIwASI7CgxVbmJhblJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIRCgV1c2VycxgCIAMoBEICMAEiSAoPTGlzdEJhbnNSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESDQoFbGltaXQYAiABKA0SDAoEcGFnZRgDIAEoCSIzChBMaXN0QmFuc1Jlc3BvbnNlEhEKBXVzZXJzGAEgAygEQgIwARIMCgRuZXh0GAIgASgJIigKDExlYXZlUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABIlcKC0pvaW5SZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESDQoFdG9rZW4YAiABKAkSDwoHbWVzc2FnZRgDIAEoCRIOCgZoYW5kbGUYBCABKAkiOAoMSm9pblJlc3BvbnNlEg4KBmpvaW5lZBgBIAEoCBIYCgxjb252ZXJzYXRpb24YAiABKARCAjABIjMKF0xpc3RKb2luUmVxdWVzdHNSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAEioQEKGExpc3RKb2luUmVxdWVzdHNSZXNwb25zZRJCCghyZXF1ZXN0cxgBIAMoCzIwLnJpYWx0by5jaGF0LnYxLkxpc3RKb2luUmVxdWVzdHNSZXNwb25zZS5SZXF1ZXN0GkEKB1JlcXVlc3QSEAoEdXNlchgBIAEoBEICMAESDwoHbWVzc2FnZRgCIAEoCRITCgd0aW1lX21zGAMgASgDQgIwAiJWChhBbnN3ZXJKb2luUmVxdWVzdFJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIQCgR1c2VyGAIgASgEQgIwARIOCgZhY2NlcHQYAyABKAgiGAoWTGlzdEludml0YXRpb25zUmVxdWVzdCJKChdMaXN0SW52aXRhdGlvbnNSZXNwb25zZRIvCgtpbnZpdGF0aW9ucxgBIAMoCzIaLnJpYWx0by5jaGF0LnYxLkludml0YXRpb24iXwoKSW52aXRhdGlvbhIYCgxjb252ZXJzYXRpb24YASABKARCAjABEg0KBXRpdGxlGAIgASgJEhMKB2ludml0ZXIYAyABKARCAjABEhMKB3RpbWVfbXMYBCABKANCAjACIkMKF0Fuc3dlckludml0YXRpb25SZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESDgoGYWNjZXB0GAIgASgIIkcKFUNyZWF0ZUpvaW5MaW5rUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhQKCHVudGlsX21zGAIgASgDQgIwAiInChZDcmVhdGVKb2luTGlua1Jlc3BvbnNlEg0KBXRva2VuGAEgASgJIjEKFVJldm9rZUpvaW5MaW5rUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABIhgKFlJldm9rZUpvaW5MaW5rUmVzcG9uc2UiUQoWUHJldmlld0pvaW5MaW5rUmVxdWVzdBINCgV0b2tlbhgBIAEoCRIYCgxjb252ZXJzYXRpb24YAiABKARCAjABEg4KBmhhbmRsZRgDIAEoCSKfAQoXUHJldmlld0pvaW5MaW5rUmVzcG9uc2USGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARINCgV0aXRsZRgCIAEoCRIUCgxtZW1iZXJfY291bnQYAyABKA0SDgoGbWVtYmVyGAQgASgIEhQKDGFubm91bmNlbWVudBgFIAEoCRIPCgdjaGFubmVsGAYgASgIEg4KBmhhbmRsZRgHIAEoCSIhChJQcmV2aWV3TGlua1JlcXVlc3QSCwoDdXJsGAEgASgJImAKDlNldFJvbGVSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEAoEdXNlchgCIAEoBEICMAESIgoEcm9sZRgDIAEoDjIULnJpYWx0by5jaGF0LnYxLlJvbGUiPQoPVHJhbnNmZXJSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEAoEdXNlchgCIAEoBEICMAEiVwoSTXV0ZU1lbWJlcnNSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEQoFdXNlcnMYAiADKARCAjABEhQKCHVudGlsX21zGAMgASgDQgIwAiKCAgoSVXBkYXRlR3JvdXBSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEgoFdGl0bGUYAiABKAlIAIgBARIZCgxhbm5vdW5jZW1lbnQYAyABKAlIAYgBARIXCgZhdmF0YXIYBCABKARCAjABSAKIAQESNAoLam9pbl9wb2xpY3kYBSABKA4yGi5yaWFsdG8uY2hhdC52MS5Kb2luUG9saWN5SAOIAQESEwoGaGFuZGxlGAYgASgJSASIAQFCCAoGX3RpdGxlQg8KDV9hbm5vdW5jZW1lbnRCCQoHX2F2YXRhckIOCgxfam9pbl9wb2xpY3lCCQoHX2hhbmRsZSJMChNTZXRSZXRlbnRpb25SZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESDwoHc2Vjb25kcxgDIAEoDUoECAIQA1IEZGF5cyIrCg9EaXNzb2x2ZVJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwASJ8CgtTZW5kUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhIKCmNsaWVudF9zZXEYAiABKAQSFQoNY2xpZW50X21zZ19pZBgDIAEoCRIoCgdjb250ZW50GAQgASgLMhcucmlhbHRvLmNoYXQudjEuQ29udGVudCJgCgxTZW5kUmVzcG9uc2USCgoCaWQYASABKAkSCwoDc2VxGAIgASgEEhMKB3RpbWVfbXMYAyABKANCAjACEg8KB2NvdW50ZWQYBCABKAQSEQoJZHVwbGljYXRlGAUgASgIIm0KDkhpc3RvcnlSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESDgoGYmVmb3JlGAIgASgEEg0KBWFmdGVyGAMgASgEEhMKB3RpbWVfbXMYBCABKANCAjACEg0KBWxpbWl0GAUgASgNIl4KD0hpc3RvcnlSZXNwb25zZRIpCghtZXNzYWdlcxgBIAMoCzIXLnJpYWx0by5jaGF0LnYxLk1lc3NhZ2USDAoEbW9yZRgCIAEoCBISCgp1bnJlYWRhYmxlGAMgAygEIjwKEkdldE1lc3NhZ2VzUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgwKBHNlcXMYAiADKAQiTgoTR2V0TWVzc2FnZXNSZXNwb25zZRIpCghtZXNzYWdlcxgBIAMoCzIXLnJpYWx0by5jaGF0LnYxLk1lc3NhZ2USDAoEbW9yZRgCIAEoCCJpChRMaXN0UmVhY3Rpb25zUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgsKA3NlcRgCIAEoBBINCgVlbW9qaRgDIAEoCRINCgVsaW1pdBgEIAEoDRIMCgRwYWdlGAUgASgJIjgKFUxpc3RSZWFjdGlvbnNSZXNwb25zZRIRCgV1c2VycxgBIAMoBEICMAESDAoEbmV4dBgCIAEoCSI5Cg9MaXN0UGluc1JlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIMCgRwYWdlGAIgASgJIksKEExpc3RQaW5zUmVzcG9uc2USKQoIbWVzc2FnZXMYASADKAsyFy5yaWFsdG8uY2hhdC52MS5NZXNzYWdlEgwKBG5leHQYAiABKAkiRwoQTGlzdEVkaXRzUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgsKA3NlcRgCIAEoBBIMCgRwYWdlGAMgASgJIkwKEUxpc3RFZGl0c1Jlc3BvbnNlEikKCHZlcnNpb25zGAEgAygLMhcucmlhbHRvLmNoYXQudjEuTWVzc2FnZRIMCgRuZXh0GAIgASgJIlAKC01hcmtSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESFQoNZGVsaXZlcmVkX3NlcRgCIAEoBBIQCghyZWFkX3NlcRgDIAEoBCJACgxNYXJrUmVzcG9uc2USMAoFc3RhdGUYASABKAsyIS5yaWFsdG8uY2hhdC52MS5Db252ZXJzYXRpb25TdGF0ZSI/ChVEZWxldGVNZXNzYWdlc1JlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIMCgRzZXFzGAIgAygEIlQKE0NsZWFySGlzdG9yeVJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARITCgt0aHJvdWdoX3NlcRgCIAEoBBIOCgZkZWxldGUYAyABKAgicQoIRGVsZXRpb24SGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARITCgt0aHJvdWdoX3NlcRgCIAEoBBIXCg90aHJvdWdoX2NvdW50ZWQYAyABKAQSDwoHZGVsZXRlZBgEIAEoCBIMCgRzZXFzGAUgAygEItoBChBDb25maWd1cmVSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEwoGcGlubmVkGAIgASgISACIAQESEgoFbXV0ZWQYAyABKAhIAYgBARIVCghhcmNoaXZlZBgEIAEoCEgCiAEBEhIKBWRyYWZ0GAUgASgJSAOIAQESGgoNbWFya2VkX3VucmVhZBgGIAEoCEgEiAEBQgkKB19waW5uZWRCCAoGX211dGVkQgsKCV9hcmNoaXZlZEIICgZfZHJhZnRCEAoOX21hcmtlZF91bnJlYWQiQQoGRm9sZGVyEg4KAmlkGAEgASgEQgIwARIMCgRuYW1lGAIgASgJEhkKDWNvbnZlcnNhdGlvbnMYAyADKARCAjABIhQKEkxpc3RGb2xkZXJzUmVxdWVzdCI+ChNMaXN0Rm9sZGVyc1Jlc3BvbnNlEicKB2ZvbGRlcnMYASADKAsyFi5yaWFsdG8uY2hhdC52MS5Gb2xkZXIiPgoTQ3JlYXRlRm9sZGVyUmVxdWVzdBIMCgRuYW1lGAEgASgJEhkKDWNvbnZlcnNhdGlvbnMYAiADKARCAjABImYKE1VwZGF0ZUZvbGRlclJlcXVlc3QSDgoCaWQYASABKARCAjABEhEKBG5hbWUYAiABKAlIAIgBARIPCgNhZGQYAyADKARCAjABEhIKBnJlbW92ZRgEIAMoBEICMAFCBwoFX25hbWUiJQoTRGVsZXRlRm9sZGVyUmVxdWVzdBIOCgJpZBgBIAEoBEICMAEiFgoURGVsZXRlRm9sZGVyUmVzcG9uc2UiJgoTT3JkZXJGb2xkZXJzUmVxdWVzdBIPCgNpZHMYASADKARCAjABImgKEkxpc3RSZWFkZXJzUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgsKA3NlcRgCIAEoBBINCgVsaW1pdBgDIAEoDRIMCgRwYWdlGAQgASgJEg4KBnVucmVhZBgFIAEoCCI2ChNMaXN0UmVhZGVyc1Jlc3BvbnNlEhEKBXVzZXJzGAEgAygEQgIwARIMCgRuZXh0GAIgASgJIiYKCFBvc2l0aW9uEg0KBWVwb2NoGAEgASgNEgsKA3NlcRgCIAEoBCJFCgtTeW5jUmVxdWVzdBInCgVhZnRlchgBIAEoCzIYLnJpYWx0by5jaGF0LnYxLlBvc2l0aW9uEg0KBWxpbWl0GAIgASgNIqQBCgxTeW5jUmVzcG9uc2USJQoGZXZlbnRzGAEgAygLMhUucmlhbHRvLmNoYXQudjEuRXZlbnQSJgoEbmV4dBgCIAEoCzIYLnJpYWx0by5jaGF0LnYxLlBvc2l0aW9uEgwKBG1vcmUYAyABKAgSDQoFcmVzZXQYBCABKAgSKAoFbGFyZ2UYBSADKAsyGS5yaWFsdG8uY2hhdC52MS5MYXJnZVRhaWwiNwoJTGFyZ2VUYWlsEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEAoIbGFzdF9zZXEYAiABKAQikwUKBUV2ZW50Eg0KBWVwb2NoGAEgASgNEgsKA3NlcRgCIAEoBBIMCgRwcmV2GAMgASgEEioKB21lc3NhZ2UYBCABKAsyFy5yaWFsdG8uY2hhdC52MS5NZXNzYWdlSAASOQoMY29udmVyc2F0aW9uGAUgASgLMiEucmlhbHRvLmNoYXQudjEuQ29udmVyc2F0aW9uU3RhdGVIABIqCgRtYXJrGAYgASgLMhoucmlhbHRvLmNoYXQudjEuTWVtYmVyTWFya0gAEiwKCHJlbGF0aW9uGAcgASgLMhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb25IABIwCgdwcm9maWxlGAggASgLMh0ucmlhbHRvLmNoYXQudjEuUHJvZmlsZUNoYW5nZUgAEjUKDWpvaW5fcmVxdWVzdHMYCSABKAsyHC5yaWFsdG8uY2hhdC52MS5Kb2luUmVxdWVzdHNIABIwCgp1bnJlYWRhYmxlGAogASgLMhoucmlhbHRvLmNoYXQudjEuVW5yZWFkYWJsZUgAEjIKCHNldHRpbmdzGAsgASgLMh4ucmlhbHRvLmNoYXQudjEuU2V0dGluZ3NDaGFuZ2VIABIuCgZmb2xsb3cYDCABKAsyHC5yaWFsdG8uY2hhdC52MS5Gb2xsb3dDaGFuZ2VIABIsCghkZWxldGlvbhgNIAEoCzIYLnJpYWx0by5jaGF0LnYxLkRlbGV0aW9uSAASOAoLaW52aXRhdGlvbnMYDiABKAsyIS5yaWFsdG8uY2hhdC52MS5JbnZpdGF0aW9uc0NoYW5nZUgAEjAKB2ZvbGRlcnMYDyABKAsyHS5yaWFsdG8uY2hhdC52MS5Gb2xkZXJzQ2hhbmdlSABCBgoEYm9keSIQCg5TZXR0aW5nc0NoYW5nZSI5CgxGb2xsb3dDaGFuZ2USGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIPCgdmb2xsb3dzGAIgASgIIjMKClVucmVhZGFibGUSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARILCgNzZXEYAiABKAQiSwoMSm9pblJlcXVlc3RzEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESDwoHd2FpdGluZxgCIAEoDRIQCgR1c2VyGAMgASgEQgIwASIPCg1Gb2xkZXJzQ2hhbmdlIkIKEUludml0YXRpb25zQ2hhbmdlEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEwoHaW52aXRlchgCIAEoBEICMAEiYQoKTWVtYmVyTWFyaxIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhAKBHVzZXIYAiABKARCAjABEhUKDWRlbGl2ZXJlZF9zZXEYAyABKAQSEAoIcmVhZF9zZXEYBCABKAQikwEKCFJlbGF0aW9uEhAKBHVzZXIYASABKARCAjABEg4KBmZyaWVuZBgCIAEoCBIRCglyZXF1ZXN0ZWQYAyABKAgSDQoFYXNrZWQYBCABKAgSDwoHYmxvY2tlZBgFIAEoCBIRCglmb2xsb3dpbmcYBiABKAgSDgoGcmVtYXJrGAcgASgJEg8KB21lc3NhZ2UYCCABKAkiIQoNUHJvZmlsZUNoYW5nZRIQCgR1c2VyGAEgASgEQgIwASKIAQoWU2NoZWR1bGVNZXNzYWdlUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhUKDWNsaWVudF9tc2dfaWQYAiABKAkSKAoHY29udGVudBgDIAEoCzIXLnJpYWx0by5jaGF0LnYxLkNvbnRlbnQSEwoHc2VuZF9tcxgEIAEoA0ICMAIiogEKEFNjaGVkdWxlZE1lc3NhZ2USDgoCaWQYASABKARCAjABEhgKDGNvbnZlcnNhdGlvbhgCIAEoBEICMAESFQoNY2xpZW50X21zZ19pZBgDIAEoCRIoCgdjb250ZW50GAQgASgLMhcucmlhbHRvLmNoYXQudjEuQ29udGVudBITCgdzZW5kX21zGAUgASgDQgIwAhIOCgZmYWlsZWQYBiABKAkiTQoUTGlzdFNjaGVkdWxlZFJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARINCgVsaW1pdBgCIAEoDRIMCgRwYWdlGAMgASgJIlkKFUxpc3RTY2hlZHVsZWRSZXNwb25zZRIyCghtZXNzYWdlcxgBIAMoCzIgLnJpYWx0by5jaGF0LnYxLlNjaGVkdWxlZE1lc3NhZ2USDAoEbmV4dBgCIAEoCSJnChZVcGRhdGVTY2hlZHVsZWRSZXF1ZXN0Eg4KAmlkGAEgASgEQgIwARIoCgdjb250ZW50GAIgASgLMhcucmlhbHRvLmNoYXQudjEuQ29udGVudBITCgdzZW5kX21zGAMgASgDQgIwAiIoChZDYW5jZWxTY2hlZHVsZWRSZXF1ZXN0Eg4KAmlkGAEgASgEQgIwASIZChdDYW5jZWxTY2hlZHVsZWRSZXNwb25zZSqOAQoQQ29udmVyc2F0aW9uS2luZBIhCh1DT05WRVJTQVRJT05fS0lORF9VTlNQRUNJRklFRBAAEhwKGENPTlZFUlNBVElPTl9LSU5EX0RJUkVDVBABEhsKF0NPTlZFUlNBVElPTl9LSU5EX0dST1VQEAISHAoYQ09OVkVSU0FUSU9OX0tJTkRfVEhSRUFEEAMyth8KC0NoYXRTZXJ2aWNlEk0KCk9wZW5EaXJlY3QSIS5yaWFsdG8uY2hhdC52MS5PcGVuRGlyZWN0UmVxdWVzdBocLnJpYWx0by5jaGF0LnYxLkNvbnZlcnNhdGlvbhJPCgtDcmVhdGVHcm91cBIiLnJpYWx0by5jaGF0LnYxLkNyZWF0ZUdyb3VwUmVxdWVzdBocLnJpYWx0by5jaGF0LnYxLkNvbnZlcnNhdGlvbhJXCg9HZXRDb252ZXJzYXRpb24SJi5yaWFsdG8uY2hhdC52MS5HZXRDb252ZXJzYXRpb25SZXF1ZXN0GhwucmlhbHRvLmNoYXQudjEuQ29udmVyc2F0aW9uEmgKEUxpc3RDb252ZXJzYXRpb25zEigucmlhbHRvLmNoYXQudjEuTGlzdENvbnZlcnNhdGlvbnNSZXF1ZXN0GikucmlhbHRvLmNoYXQudjEuTGlzdENvbnZlcnNhdGlvbnNSZXNwb25zZRJPCgtTdGFydFRocmVhZBIiLnJpYWx0by5jaGF0LnYxLlN0YXJ0VGhyZWFkUmVxdWVzdBocLnJpYWx0by5jaGF0LnYxLkNvbnZlcnNhdGlvbhJWCgtMaXN0VGhyZWFkcxIiLnJpYWx0by5jaGF0LnYxLkxpc3RUaHJlYWRzUmVxdWVzdBojLnJpYWx0by5jaGF0LnYxLkxpc3RUaHJlYWRzUmVzcG9uc2USVgoLTGlzdE1lbWJlcnMSIi5yaWFsdG8uY2hhdC52MS5MaXN0TWVtYmVyc1JlcXVlc3QaIy5yaWFsdG8uY2hhdC52MS5MaXN0TWVtYmVyc1Jlc3BvbnNlEj8KBkludml0ZRIdLnJpYWx0by5jaGF0LnYxLkludml0ZVJlcXVlc3QaFi5yaWFsdG8uY2hhdC52MS5DaGFuZ2USPwoGUmVtb3ZlEh0ucmlhbHRvLmNoYXQudjEuUmVtb3ZlUmVxdWVzdBoWLnJpYWx0by5jaGF0LnYxLkNoYW5nZRI5CgNCYW4SGi5yaWFsdG8uY2hhdC52MS5CYW5SZXF1ZXN0GhYucmlhbHRvLmNoYXQudjEuQ2hhbmdlEj0KBVVuYmFuEhwucmlhbHRvLmNoYXQudjEuVW5iYW5SZXF1ZXN0GhYucmlhbHRvLmNoYXQudjEuQ2hhbmdlEk0KCExpc3RCYW5zEh8ucmlhbHRvLmNoYXQudjEuTGlzdEJhbnNSZXF1ZXN0GiAucmlhbHRvLmNoYXQudjEuTGlzdEJhbnNSZXNwb25zZRI9CgVMZWF2ZRIcLnJpYWx0by5jaGF0LnYxLkxlYXZlUmVxdWVzdBoWLnJpYWx0by5jaGF0LnYxLkNoYW5nZRJBCgRKb2luEhsucmlhbHRvLmNoYXQudjEuSm9pblJlcXVlc3QaHC5yaWFsdG8uY2hhdC52MS5Kb2luUmVzcG9uc2USZQoQTGlzdEpvaW5SZXF1ZXN0cxInLnJpYWx0by5jaGF0LnYxLkxpc3RKb2luUmVxdWVzdHNSZXF1ZXN0GigucmlhbHRvLmNoYXQudjEuTGlzdEpvaW5SZXF1ZXN0c1Jlc3BvbnNlElUKEUFuc3dlckpvaW5SZXF1ZXN0EigucmlhbHRvLmNoYXQudjEuQW5zd2VySm9pblJlcXVlc3RSZXF1ZXN0GhYucmlhbHRvLmNoYXQudjEuQ2hhbmdlEmIKD0xpc3RJbnZpdGF0aW9ucxImLnJpYWx0by5jaGF0LnYxLkxpc3RJbnZpdGF0aW9uc1JlcXVlc3QaJy5yaWFsdG8uY2hhdC52MS5MaXN0SW52aXRhdGlvbnNSZXNwb25zZRJTChBBbnN3ZXJJbnZpdGF0aW9uEicucmlhbHRvLmNoYXQudjEuQW5zd2VySW52aXRhdGlvblJlcXVlc3QaFi5yaWFsdG8uY2hhdC52MS5DaGFuZ2USXwoOQ3JlYXRlSm9pbkxpbmsSJS5yaWFsdG8uY2hhdC52MS5DcmVhdGVKb2luTGlua1JlcXVlc3QaJi5yaWFsdG8uY2hhdC52MS5DcmVhdGVKb2luTGlua1Jlc3BvbnNlEl8KDlJldm9rZUpvaW5MaW5rEiUucmlhbHRvLmNoYXQudjEuUmV2b2tlSm9pbkxpbmtSZXF1ZXN0GiYucmlhbHRvLmNoYXQudjEuUmV2b2tlSm9pbkxpbmtSZXNwb25zZRJiCg9QcmV2aWV3Sm9pbkxpbmsSJi5yaWFsdG8uY2hhdC52MS5QcmV2aWV3Sm9pbkxpbmtSZXF1ZXN0GicucmlhbHRvLmNoYXQudjEuUHJldmlld0pvaW5MaW5rUmVzcG9uc2USQQoHU2V0Um9sZRIeLnJpYWx0by5jaGF0LnYxLlNldFJvbGVSZXF1ZXN0GhYucmlhbHRvLmNoYXQudjEuQ2hhbmdlEkMKCFRyYW5zZmVyEh8ucmlhbHRvLmNoYXQudjEuVHJhbnNmZXJSZXF1ZXN0GhYucmlhbHRvLmNoYXQudjEuQ2hhbmdlEkkKC011dGVNZW1iZXJzEiIucmlhbHRvLmNoYXQudjEuTXV0ZU1lbWJlcnNSZXF1ZXN0GhYucmlhbHRvLmNoYXQudjEuQ2hhbmdlEkkKC1VwZGF0ZUdyb3VwEiIucmlhbHRvLmNoYXQudjEuVXBkYXRlR3JvdXBSZXF1ZXN0GhYucmlhbHRvLmNoYXQudjEuQ2hhbmdlEksKDFNldFJldGVudGlvbhIjLnJpYWx0by5jaGF0LnYxLlNldFJldGVudGlvblJlcXVlc3QaFi5yaWFsdG8uY2hhdC52MS5DaGFuZ2USQwoIRGlzc29sdmUSHy5yaWFsdG8uY2hhdC52MS5EaXNzb2x2ZVJlcXVlc3QaFi5yaWFsdG8uY2hhdC52MS5DaGFuZ2USQQoEU2VuZBIbLnJpYWx0by5jaGF0LnYxLlNlbmRSZXF1ZXN0GhwucmlhbHRvLmNoYXQudjEuU2VuZFJlc3BvbnNlEkoKB0hpc3RvcnkSHi5yaWFsdG8uY2hhdC52MS5IaXN0b3J5UmVxdWVzdBofLnJpYWx0by5jaGF0LnYxLkhpc3RvcnlSZXNwb25zZRJWCgtHZXRNZXNzYWdlcxIiLnJpYWx0by5jaGF0LnYxLkdldE1lc3NhZ2VzUmVxdWVzdBojLnJpYWx0by5jaGF0LnYxLkdldE1lc3NhZ2VzUmVzcG9uc2USXAoNTGlzdFJlYWN0aW9ucxIkLnJpYWx0by5jaGF0LnYxLkxpc3RSZWFjdGlvbnNSZXF1ZXN0GiUucmlhbHRvLmNoYXQudjEuTGlzdFJlYWN0aW9uc1Jlc3BvbnNlEk0KCExpc3RQaW5zEh8ucmlhbHRvLmNoYXQudjEuTGlzdFBpbnNSZXF1ZXN0GiAucmlhbHRvLmNoYXQudjEuTGlzdFBpbnNSZXNwb25zZRJQCglMaXN0RWRpdHMSIC5yaWFsdG8uY2hhdC52MS5MaXN0RWRpdHNSZXF1ZXN0GiEucmlhbHRvLmNoYXQudjEuTGlzdEVkaXRzUmVzcG9uc2USWwoPU2NoZWR1bGVNZXNzYWdlEiYucmlhbHRvLmNoYXQudjEuU2NoZWR1bGVNZXNzYWdlUmVxdWVzdBogLnJpYWx0by5jaGF0LnYxLlNjaGVkdWxlZE1lc3NhZ2USXAoNTGlzdFNjaGVkdWxlZBIkLnJpYWx0by5jaGF0LnYxLkxpc3RTY2hlZHVsZWRSZXF1ZXN0GiUucmlhbHRvLmNoYXQudjEuTGlzdFNjaGVkdWxlZFJlc3BvbnNlElsKD1VwZGF0ZVNjaGVkdWxlZBImLnJpYWx0by5jaGF0LnYxLlVwZGF0ZVNjaGVkdWxlZFJlcXVlc3QaIC5yaWFsdG8uY2hhdC52MS5TY2hlZHVsZWRNZXNzYWdlEmIKD0NhbmNlbFNjaGVkdWxlZBImLnJpYWx0by5jaGF0LnYxLkNhbmNlbFNjaGVkdWxlZFJlcXVlc3QaJy5yaWFsdG8uY2hhdC52MS5DYW5jZWxTY2hlZHVsZWRSZXNwb25zZRJOCgtQcmV2aWV3TGluaxIiLnJpYWx0by5jaGF0LnYxLlByZXZpZXdMaW5rUmVxdWVzdBobLnJpYWx0by5jaGF0LnYxLkxpbmtQcmV2aWV3EkEKBE1hcmsSGy5yaWFsdG8uY2hhdC52MS5NYXJrUmVxdWVzdBocLnJpYWx0by5jaGF0LnYxLk1hcmtSZXNwb25zZRJRCg5EZWxldGVNZXNzYWdlcxIlLnJpYWx0by5jaGF0LnYxLkRlbGV0ZU1lc3NhZ2VzUmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLkRlbGV0aW9uEk0KDENsZWFySGlzdG9yeRIjLnJpYWx0by5jaGF0LnYxLkNsZWFySGlzdG9yeVJlcXVlc3QaGC5yaWFsdG8uY2hhdC52MS5EZWxldGlvbhJQCglDb25maWd1cmUSIC5yaWFsdG8uY2hhdC52MS5Db25maWd1cmVSZXF1ZXN0GiEucmlhbHRvLmNoYXQudjEuQ29udmVyc2F0aW9uU3RhdGUSVgoLTGlzdEZvbGRlcnMSIi5yaWFsdG8uY2hhdC52MS5MaXN0Rm9sZGVyc1JlcXVlc3QaIy5yaWFsdG8uY2hhdC52MS5MaXN0Rm9sZGVyc1Jlc3BvbnNlEksKDENyZWF0ZUZvbGRlchIjLnJpYWx0by5jaGF0LnYxLkNyZWF0ZUZvbGRlclJlcXVlc3QaFi5yaWFsdG8uY2hhdC52MS5Gb2xkZXISSwoMVXBkYXRlRm9sZGVyEiMucmlhbHRvLmNoYXQudjEuVXBkYXRlRm9sZGVyUmVxdWVzdBoWLnJpYWx0by5jaGF0LnYxLkZvbGRlchJZCgxEZWxldGVGb2xkZXISIy5yaWFsdG8uY2hhdC52MS5EZWxldGVGb2xkZXJSZXF1ZXN0GiQucmlhbHRvLmNoYXQudjEuRGVsZXRlRm9sZGVyUmVzcG9uc2USWAoMT3JkZXJGb2xkZXJzEiMucmlhbHRvLmNoYXQudjEuT3JkZXJGb2xkZXJzUmVxdWVzdBojLnJpYWx0by5jaGF0LnYxLkxpc3RGb2xkZXJzUmVzcG9uc2USVgoLTGlzdFJlYWRlcnMSIi5yaWFsdG8uY2hhdC52MS5MaXN0UmVhZGVyc1JlcXVlc3QaIy5yaWFsdG8uY2hhdC52MS5MaXN0UmVhZGVyc1Jlc3BvbnNlEkEKBFN5bmMSGy5yaWFsdG8uY2hhdC52MS5TeW5jUmVxdWVzdBocLnJpYWx0by5jaGF0LnYxLlN5bmNSZXNwb25zZUI3WjVnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9jaGF0L3YxO2NoYXR2MWIGcHJvdG8z", [file_rialto_chat_v1_message]);
 
 /**
  * Conversation as the caller sees it: one who left sees it as it was then.
@@ -58,7 +58,7 @@ export type Conversation = Message<"rialto.chat.v1.Conversation"> & {
   memberCount: number;
 
   /**
-   * Peer is the other user of a one-to-one conversation.
+   * Peer is the other user of a one-to-one conversation; the caller, where that is of the saved messages.
    *
    * @generated from field: uint64 peer = 8 [jstype = JS_STRING];
    */
@@ -72,14 +72,15 @@ export type Conversation = Message<"rialto.chat.v1.Conversation"> & {
   role: Role;
 
   /**
-   * LastSeq is the seq of the newest message that the caller may read; entries of access are passed over.
+   * LastSeq is the seq of last_message, the newest entry that the caller may read and that is shown: edits, recalls, reactions, pins and
+   * changes of access are passed over, so that the newest entry of the log may have a higher seq.
    *
    * @generated from field: uint64 last_seq = 10;
    */
   lastSeq: bigint;
 
   /**
-   * JoinSeq is the seq from which on the caller may read: since joining, and of that what has not expired. It is last_seq + 1 where
+   * JoinSeq is the seq from which on the caller may read: since joining, and of that what has not expired and was not cleared. It is last_seq + 1 where
    * all has.
    *
    * @generated from field: uint64 join_seq = 11;
@@ -147,18 +148,68 @@ export type Conversation = Message<"rialto.chat.v1.Conversation"> & {
   leaveSeq: bigint;
 
   /**
-   * RetentionDays that were set for this conversation; 0: none were.
+   * MutedUntilMs: the caller alone may not write before this time.
    *
-   * @generated from field: uint32 retention_days = 21;
+   * @generated from field: int64 muted_until_ms = 23 [jstype = JS_NUMBER];
    */
-  retentionDays: number;
+  mutedUntilMs: bigint;
 
   /**
-   * KeptDays: for so many days messages are kept, by the conversation's setting or the server's; 0: for ever.
+   * Channel: a group with up to a million followers, in which only admins and the owner write. It is always large, and muted_all is true.
    *
-   * @generated from field: uint32 kept_days = 22;
+   * @generated from field: bool channel = 24;
    */
-  keptDays: number;
+  channel: boolean;
+
+  /**
+   * Handle of a channel, by which users find it while its join policy is open; empty for none.
+   *
+   * @generated from field: string handle = 25;
+   */
+  handle: string;
+
+  /**
+   * RetentionSeconds that were set for this conversation; 0: none were.
+   *
+   * @generated from field: uint32 retention_seconds = 26;
+   */
+  retentionSeconds: number;
+
+  /**
+   * KeptSeconds: for so long messages are kept, by the conversation's setting or the server's; 0: for ever. A message expires when it is
+   * older.
+   *
+   * @generated from field: uint32 kept_seconds = 27;
+   */
+  keptSeconds: number;
+
+  /**
+   * Mentions are the seqs of the unread messages that mention the caller, the lowest first, at most 100.
+   *
+   * @generated from field: repeated uint64 mentions = 30;
+   */
+  mentions: bigint[];
+
+  /**
+   * Parent is the conversation that a thread belongs to; 0 for other kinds.
+   *
+   * @generated from field: uint64 parent = 31 [jstype = JS_STRING];
+   */
+  parent: string;
+
+  /**
+   * RootSeq is the seq, in parent, of the message that a thread is under.
+   *
+   * @generated from field: uint64 root_seq = 32;
+   */
+  rootSeq: bigint;
+
+  /**
+   * Root is that message as it is now; absent where it has expired, and for other kinds.
+   *
+   * @generated from field: rialto.chat.v1.Message root = 33;
+   */
+  root?: Message$1 | undefined;
 };
 
 /**
@@ -185,13 +236,15 @@ export type ConversationState = Message<"rialto.chat.v1.ConversationState"> & {
   pinned: boolean;
 
   /**
-   * Muted: no notification, not in the badge.
+   * Muted: no notification except of messages that mention the user, and not in the badge.
    *
    * @generated from field: bool muted = 3;
    */
   muted: boolean;
 
   /**
+   * Archived: not in the badge.
+   *
    * @generated from field: bool archived = 4;
    */
   archived: boolean;
@@ -212,6 +265,13 @@ export type ConversationState = Message<"rialto.chat.v1.ConversationState"> & {
    * @generated from field: uint64 read_counted = 7;
    */
   readCounted: bigint;
+
+  /**
+   * MarkedUnread: the user wants to come back to it. Any move of the read cursor clears it. It counts nothing.
+   *
+   * @generated from field: bool marked_unread = 8;
+   */
+  markedUnread: boolean;
 };
 
 /**
@@ -250,7 +310,7 @@ export type CreateGroupRequest = Message<"rialto.chat.v1.CreateGroupRequest"> & 
   title: string;
 
   /**
-   * Members besides the caller, at most 500.
+   * Members besides the caller, at most 500. Those whom the caller may not add are invited, as by Invite.
    *
    * @generated from field: repeated uint64 members = 2 [jstype = JS_STRING];
    */
@@ -269,6 +329,13 @@ export type CreateGroupRequest = Message<"rialto.chat.v1.CreateGroupRequest"> & 
    * @generated from field: string key = 4;
    */
   key: string;
+
+  /**
+   * Channel: make a channel. It begins without members; followers join it, by a link or, with the open policy, by its id.
+   *
+   * @generated from field: bool channel = 5;
+   */
+  channel: boolean;
 };
 
 /**
@@ -312,6 +379,13 @@ export type ListConversationsRequest = Message<"rialto.chat.v1.ListConversations
    * @generated from field: string page = 2;
    */
   page: string;
+
+  /**
+   * Former: list the conversations that the caller has left, or was removed from, instead; the last active first.
+   *
+   * @generated from field: bool former = 3;
+   */
+  former: boolean;
 };
 
 /**
@@ -338,7 +412,8 @@ export type ListConversationsResponse = Message<"rialto.chat.v1.ListConversation
   next: string;
 
   /**
-   * Badge is the sum of unread over conversations that are not muted.
+   * Badge is the sum of unread over conversations, and followed threads, that are neither muted nor archived. Where more than 100 of them have unread messages,
+   * it is that of the 100 that were active last, and so at least 100.
    *
    * @generated from field: uint64 badge = 3;
    */
@@ -351,6 +426,82 @@ export type ListConversationsResponse = Message<"rialto.chat.v1.ListConversation
  */
 export const ListConversationsResponseSchema: GenMessage<ListConversationsResponse> = /*@__PURE__*/
   messageDesc(file_rialto_chat_v1_chat, 6);
+
+/**
+ * @generated from message rialto.chat.v1.StartThreadRequest
+ */
+export type StartThreadRequest = Message<"rialto.chat.v1.StartThreadRequest"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * Seq of a message that the caller may read.
+   *
+   * @generated from field: uint64 seq = 2;
+   */
+  seq: bigint;
+};
+
+/**
+ * Describes the message rialto.chat.v1.StartThreadRequest.
+ * Use `create(StartThreadRequestSchema)` to create a new message.
+ */
+export const StartThreadRequestSchema: GenMessage<StartThreadRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 7);
+
+/**
+ * @generated from message rialto.chat.v1.ListThreadsRequest
+ */
+export type ListThreadsRequest = Message<"rialto.chat.v1.ListThreadsRequest"> & {
+  /**
+   * Limit of 1 to 200; 0 means 50.
+   *
+   * @generated from field: uint32 limit = 1;
+   */
+  limit: number;
+
+  /**
+   * Page token of the page before.
+   *
+   * @generated from field: string page = 2;
+   */
+  page: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.ListThreadsRequest.
+ * Use `create(ListThreadsRequestSchema)` to create a new message.
+ */
+export const ListThreadsRequestSchema: GenMessage<ListThreadsRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 8);
+
+/**
+ * @generated from message rialto.chat.v1.ListThreadsResponse
+ */
+export type ListThreadsResponse = Message<"rialto.chat.v1.ListThreadsResponse"> & {
+  /**
+   * Threads, with unread of each.
+   *
+   * @generated from field: repeated rialto.chat.v1.Conversation threads = 1;
+   */
+  threads: Conversation[];
+
+  /**
+   * Next page's token; empty at the end.
+   *
+   * @generated from field: string next = 2;
+   */
+  next: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.ListThreadsResponse.
+ * Use `create(ListThreadsResponseSchema)` to create a new message.
+ */
+export const ListThreadsResponseSchema: GenMessage<ListThreadsResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 9);
 
 /**
  * @generated from message rialto.chat.v1.Member
@@ -386,7 +537,7 @@ export type Member = Message<"rialto.chat.v1.Member"> & {
  * Use `create(MemberSchema)` to create a new message.
  */
 export const MemberSchema: GenMessage<Member> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 7);
+  messageDesc(file_rialto_chat_v1_chat, 10);
 
 /**
  * @generated from message rialto.chat.v1.ListMembersRequest
@@ -417,7 +568,7 @@ export type ListMembersRequest = Message<"rialto.chat.v1.ListMembersRequest"> & 
  * Use `create(ListMembersRequestSchema)` to create a new message.
  */
 export const ListMembersRequestSchema: GenMessage<ListMembersRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 8);
+  messageDesc(file_rialto_chat_v1_chat, 11);
 
 /**
  * @generated from message rialto.chat.v1.ListMembersResponse
@@ -441,7 +592,7 @@ export type ListMembersResponse = Message<"rialto.chat.v1.ListMembersResponse"> 
  * Use `create(ListMembersResponseSchema)` to create a new message.
  */
 export const ListMembersResponseSchema: GenMessage<ListMembersResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 9);
+  messageDesc(file_rialto_chat_v1_chat, 12);
 
 /**
  * Change says where in the order a change of a conversation stands; seq 0 when nothing changed.
@@ -453,6 +604,13 @@ export type Change = Message<"rialto.chat.v1.Change"> & {
    * @generated from field: uint64 seq = 1;
    */
   seq: bigint;
+
+  /**
+   * Invited are the users of Invite who were invited instead of added: they read nothing of the group before they accept.
+   *
+   * @generated from field: repeated uint64 invited = 2 [jstype = JS_STRING];
+   */
+  invited: string[];
 };
 
 /**
@@ -460,7 +618,7 @@ export type Change = Message<"rialto.chat.v1.Change"> & {
  * Use `create(ChangeSchema)` to create a new message.
  */
 export const ChangeSchema: GenMessage<Change> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 10);
+  messageDesc(file_rialto_chat_v1_chat, 13);
 
 /**
  * @generated from message rialto.chat.v1.InviteRequest
@@ -484,7 +642,7 @@ export type InviteRequest = Message<"rialto.chat.v1.InviteRequest"> & {
  * Use `create(InviteRequestSchema)` to create a new message.
  */
 export const InviteRequestSchema: GenMessage<InviteRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 11);
+  messageDesc(file_rialto_chat_v1_chat, 14);
 
 /**
  * @generated from message rialto.chat.v1.RemoveRequest
@@ -508,7 +666,110 @@ export type RemoveRequest = Message<"rialto.chat.v1.RemoveRequest"> & {
  * Use `create(RemoveRequestSchema)` to create a new message.
  */
 export const RemoveRequestSchema: GenMessage<RemoveRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 12);
+  messageDesc(file_rialto_chat_v1_chat, 15);
+
+/**
+ * @generated from message rialto.chat.v1.BanRequest
+ */
+export type BanRequest = Message<"rialto.chat.v1.BanRequest"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * Users, at most 500, members or not.
+   *
+   * @generated from field: repeated uint64 users = 2 [jstype = JS_STRING];
+   */
+  users: string[];
+};
+
+/**
+ * Describes the message rialto.chat.v1.BanRequest.
+ * Use `create(BanRequestSchema)` to create a new message.
+ */
+export const BanRequestSchema: GenMessage<BanRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 16);
+
+/**
+ * @generated from message rialto.chat.v1.UnbanRequest
+ */
+export type UnbanRequest = Message<"rialto.chat.v1.UnbanRequest"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * Users, at most 500; those who are not banned are left out.
+   *
+   * @generated from field: repeated uint64 users = 2 [jstype = JS_STRING];
+   */
+  users: string[];
+};
+
+/**
+ * Describes the message rialto.chat.v1.UnbanRequest.
+ * Use `create(UnbanRequestSchema)` to create a new message.
+ */
+export const UnbanRequestSchema: GenMessage<UnbanRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 17);
+
+/**
+ * @generated from message rialto.chat.v1.ListBansRequest
+ */
+export type ListBansRequest = Message<"rialto.chat.v1.ListBansRequest"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * Limit of 1 to 200; 0 means 50.
+   *
+   * @generated from field: uint32 limit = 2;
+   */
+  limit: number;
+
+  /**
+   * Page is the next of the page before; empty for the first.
+   *
+   * @generated from field: string page = 3;
+   */
+  page: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.ListBansRequest.
+ * Use `create(ListBansRequestSchema)` to create a new message.
+ */
+export const ListBansRequestSchema: GenMessage<ListBansRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 18);
+
+/**
+ * @generated from message rialto.chat.v1.ListBansResponse
+ */
+export type ListBansResponse = Message<"rialto.chat.v1.ListBansResponse"> & {
+  /**
+   * @generated from field: repeated uint64 users = 1 [jstype = JS_STRING];
+   */
+  users: string[];
+
+  /**
+   * Next page's token; empty at the end.
+   *
+   * @generated from field: string next = 2;
+   */
+  next: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.ListBansResponse.
+ * Use `create(ListBansResponseSchema)` to create a new message.
+ */
+export const ListBansResponseSchema: GenMessage<ListBansResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 19);
 
 /**
  * @generated from message rialto.chat.v1.LeaveRequest
@@ -525,7 +786,7 @@ export type LeaveRequest = Message<"rialto.chat.v1.LeaveRequest"> & {
  * Use `create(LeaveRequestSchema)` to create a new message.
  */
 export const LeaveRequestSchema: GenMessage<LeaveRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 13);
+  messageDesc(file_rialto_chat_v1_chat, 20);
 
 /**
  * @generated from message rialto.chat.v1.JoinRequest
@@ -549,6 +810,13 @@ export type JoinRequest = Message<"rialto.chat.v1.JoinRequest"> & {
    * @generated from field: string message = 3;
    */
   message: string;
+
+  /**
+   * Handle of a channel; then conversation may be 0.
+   *
+   * @generated from field: string handle = 4;
+   */
+  handle: string;
 };
 
 /**
@@ -556,7 +824,7 @@ export type JoinRequest = Message<"rialto.chat.v1.JoinRequest"> & {
  * Use `create(JoinRequestSchema)` to create a new message.
  */
 export const JoinRequestSchema: GenMessage<JoinRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 14);
+  messageDesc(file_rialto_chat_v1_chat, 21);
 
 /**
  * @generated from message rialto.chat.v1.JoinResponse
@@ -580,7 +848,7 @@ export type JoinResponse = Message<"rialto.chat.v1.JoinResponse"> & {
  * Use `create(JoinResponseSchema)` to create a new message.
  */
 export const JoinResponseSchema: GenMessage<JoinResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 15);
+  messageDesc(file_rialto_chat_v1_chat, 22);
 
 /**
  * @generated from message rialto.chat.v1.ListJoinRequestsRequest
@@ -597,7 +865,7 @@ export type ListJoinRequestsRequest = Message<"rialto.chat.v1.ListJoinRequestsRe
  * Use `create(ListJoinRequestsRequestSchema)` to create a new message.
  */
 export const ListJoinRequestsRequestSchema: GenMessage<ListJoinRequestsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 16);
+  messageDesc(file_rialto_chat_v1_chat, 23);
 
 /**
  * @generated from message rialto.chat.v1.ListJoinRequestsResponse
@@ -614,7 +882,7 @@ export type ListJoinRequestsResponse = Message<"rialto.chat.v1.ListJoinRequestsR
  * Use `create(ListJoinRequestsResponseSchema)` to create a new message.
  */
 export const ListJoinRequestsResponseSchema: GenMessage<ListJoinRequestsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 17);
+  messageDesc(file_rialto_chat_v1_chat, 24);
 
 /**
  * @generated from message rialto.chat.v1.ListJoinRequestsResponse.Request
@@ -641,7 +909,7 @@ export type ListJoinRequestsResponse_Request = Message<"rialto.chat.v1.ListJoinR
  * Use `create(ListJoinRequestsResponse_RequestSchema)` to create a new message.
  */
 export const ListJoinRequestsResponse_RequestSchema: GenMessage<ListJoinRequestsResponse_Request> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 17, 0);
+  messageDesc(file_rialto_chat_v1_chat, 24, 0);
 
 /**
  * @generated from message rialto.chat.v1.AnswerJoinRequestRequest
@@ -668,7 +936,95 @@ export type AnswerJoinRequestRequest = Message<"rialto.chat.v1.AnswerJoinRequest
  * Use `create(AnswerJoinRequestRequestSchema)` to create a new message.
  */
 export const AnswerJoinRequestRequestSchema: GenMessage<AnswerJoinRequestRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 18);
+  messageDesc(file_rialto_chat_v1_chat, 25);
+
+/**
+ * @generated from message rialto.chat.v1.ListInvitationsRequest
+ */
+export type ListInvitationsRequest = Message<"rialto.chat.v1.ListInvitationsRequest"> & {
+};
+
+/**
+ * Describes the message rialto.chat.v1.ListInvitationsRequest.
+ * Use `create(ListInvitationsRequestSchema)` to create a new message.
+ */
+export const ListInvitationsRequestSchema: GenMessage<ListInvitationsRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 26);
+
+/**
+ * @generated from message rialto.chat.v1.ListInvitationsResponse
+ */
+export type ListInvitationsResponse = Message<"rialto.chat.v1.ListInvitationsResponse"> & {
+  /**
+   * @generated from field: repeated rialto.chat.v1.Invitation invitations = 1;
+   */
+  invitations: Invitation[];
+};
+
+/**
+ * Describes the message rialto.chat.v1.ListInvitationsResponse.
+ * Use `create(ListInvitationsResponseSchema)` to create a new message.
+ */
+export const ListInvitationsResponseSchema: GenMessage<ListInvitationsResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 27);
+
+/**
+ * Invitation of a user to a group. It shows the group's title and nothing else of it.
+ *
+ * @generated from message rialto.chat.v1.Invitation
+ */
+export type Invitation = Message<"rialto.chat.v1.Invitation"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * @generated from field: string title = 2;
+   */
+  title: string;
+
+  /**
+   * Inviter is the member who invited the user.
+   *
+   * @generated from field: uint64 inviter = 3 [jstype = JS_STRING];
+   */
+  inviter: string;
+
+  /**
+   * @generated from field: int64 time_ms = 4 [jstype = JS_NUMBER];
+   */
+  timeMs: bigint;
+};
+
+/**
+ * Describes the message rialto.chat.v1.Invitation.
+ * Use `create(InvitationSchema)` to create a new message.
+ */
+export const InvitationSchema: GenMessage<Invitation> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 28);
+
+/**
+ * @generated from message rialto.chat.v1.AnswerInvitationRequest
+ */
+export type AnswerInvitationRequest = Message<"rialto.chat.v1.AnswerInvitationRequest"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * @generated from field: bool accept = 2;
+   */
+  accept: boolean;
+};
+
+/**
+ * Describes the message rialto.chat.v1.AnswerInvitationRequest.
+ * Use `create(AnswerInvitationRequestSchema)` to create a new message.
+ */
+export const AnswerInvitationRequestSchema: GenMessage<AnswerInvitationRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 29);
 
 /**
  * @generated from message rialto.chat.v1.CreateJoinLinkRequest
@@ -678,6 +1034,13 @@ export type CreateJoinLinkRequest = Message<"rialto.chat.v1.CreateJoinLinkReques
    * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
    */
   conversation: string;
+
+  /**
+   * UntilMs: the link ends at this time; 0: when it is revoked.
+   *
+   * @generated from field: int64 until_ms = 2 [jstype = JS_NUMBER];
+   */
+  untilMs: bigint;
 };
 
 /**
@@ -685,7 +1048,7 @@ export type CreateJoinLinkRequest = Message<"rialto.chat.v1.CreateJoinLinkReques
  * Use `create(CreateJoinLinkRequestSchema)` to create a new message.
  */
 export const CreateJoinLinkRequestSchema: GenMessage<CreateJoinLinkRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 19);
+  messageDesc(file_rialto_chat_v1_chat, 30);
 
 /**
  * @generated from message rialto.chat.v1.CreateJoinLinkResponse
@@ -702,7 +1065,142 @@ export type CreateJoinLinkResponse = Message<"rialto.chat.v1.CreateJoinLinkRespo
  * Use `create(CreateJoinLinkResponseSchema)` to create a new message.
  */
 export const CreateJoinLinkResponseSchema: GenMessage<CreateJoinLinkResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 20);
+  messageDesc(file_rialto_chat_v1_chat, 31);
+
+/**
+ * @generated from message rialto.chat.v1.RevokeJoinLinkRequest
+ */
+export type RevokeJoinLinkRequest = Message<"rialto.chat.v1.RevokeJoinLinkRequest"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.RevokeJoinLinkRequest.
+ * Use `create(RevokeJoinLinkRequestSchema)` to create a new message.
+ */
+export const RevokeJoinLinkRequestSchema: GenMessage<RevokeJoinLinkRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 32);
+
+/**
+ * @generated from message rialto.chat.v1.RevokeJoinLinkResponse
+ */
+export type RevokeJoinLinkResponse = Message<"rialto.chat.v1.RevokeJoinLinkResponse"> & {
+};
+
+/**
+ * Describes the message rialto.chat.v1.RevokeJoinLinkResponse.
+ * Use `create(RevokeJoinLinkResponseSchema)` to create a new message.
+ */
+export const RevokeJoinLinkResponseSchema: GenMessage<RevokeJoinLinkResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 33);
+
+/**
+ * @generated from message rialto.chat.v1.PreviewJoinLinkRequest
+ */
+export type PreviewJoinLinkRequest = Message<"rialto.chat.v1.PreviewJoinLinkRequest"> & {
+  /**
+   * Token of a link, or
+   *
+   * @generated from field: string token = 1;
+   */
+  token: string;
+
+  /**
+   * conversation: a group that is open, or that anybody may ask to join; or
+   *
+   * @generated from field: uint64 conversation = 2 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * handle of an open channel.
+   *
+   * @generated from field: string handle = 3;
+   */
+  handle: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.PreviewJoinLinkRequest.
+ * Use `create(PreviewJoinLinkRequestSchema)` to create a new message.
+ */
+export const PreviewJoinLinkRequestSchema: GenMessage<PreviewJoinLinkRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 34);
+
+/**
+ * @generated from message rialto.chat.v1.PreviewJoinLinkResponse
+ */
+export type PreviewJoinLinkResponse = Message<"rialto.chat.v1.PreviewJoinLinkResponse"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * @generated from field: string title = 2;
+   */
+  title: string;
+
+  /**
+   * @generated from field: uint32 member_count = 3;
+   */
+  memberCount: number;
+
+  /**
+   * Member: the caller is in the group already.
+   *
+   * @generated from field: bool member = 4;
+   */
+  member: boolean;
+
+  /**
+   * @generated from field: string announcement = 5;
+   */
+  announcement: string;
+
+  /**
+   * Channel: joining means to follow it; member_count counts its followers as well.
+   *
+   * @generated from field: bool channel = 6;
+   */
+  channel: boolean;
+
+  /**
+   * Handle of a channel; empty for none.
+   *
+   * @generated from field: string handle = 7;
+   */
+  handle: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.PreviewJoinLinkResponse.
+ * Use `create(PreviewJoinLinkResponseSchema)` to create a new message.
+ */
+export const PreviewJoinLinkResponseSchema: GenMessage<PreviewJoinLinkResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 35);
+
+/**
+ * @generated from message rialto.chat.v1.PreviewLinkRequest
+ */
+export type PreviewLinkRequest = Message<"rialto.chat.v1.PreviewLinkRequest"> & {
+  /**
+   * Url that begins with http:// or https://, at most 2,000 characters, as it is written in the text.
+   *
+   * @generated from field: string url = 1;
+   */
+  url: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.PreviewLinkRequest.
+ * Use `create(PreviewLinkRequestSchema)` to create a new message.
+ */
+export const PreviewLinkRequestSchema: GenMessage<PreviewLinkRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 36);
 
 /**
  * @generated from message rialto.chat.v1.SetRoleRequest
@@ -731,7 +1229,7 @@ export type SetRoleRequest = Message<"rialto.chat.v1.SetRoleRequest"> & {
  * Use `create(SetRoleRequestSchema)` to create a new message.
  */
 export const SetRoleRequestSchema: GenMessage<SetRoleRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 21);
+  messageDesc(file_rialto_chat_v1_chat, 37);
 
 /**
  * @generated from message rialto.chat.v1.TransferRequest
@@ -753,7 +1251,7 @@ export type TransferRequest = Message<"rialto.chat.v1.TransferRequest"> & {
  * Use `create(TransferRequestSchema)` to create a new message.
  */
 export const TransferRequestSchema: GenMessage<TransferRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 22);
+  messageDesc(file_rialto_chat_v1_chat, 38);
 
 /**
  * @generated from message rialto.chat.v1.MuteMembersRequest
@@ -784,7 +1282,7 @@ export type MuteMembersRequest = Message<"rialto.chat.v1.MuteMembersRequest"> & 
  * Use `create(MuteMembersRequestSchema)` to create a new message.
  */
 export const MuteMembersRequestSchema: GenMessage<MuteMembersRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 23);
+  messageDesc(file_rialto_chat_v1_chat, 39);
 
 /**
  * @generated from message rialto.chat.v1.UpdateGroupRequest
@@ -820,6 +1318,13 @@ export type UpdateGroupRequest = Message<"rialto.chat.v1.UpdateGroupRequest"> & 
    * @generated from field: optional rialto.chat.v1.JoinPolicy join_policy = 5;
    */
   joinPolicy?: JoinPolicy | undefined;
+
+  /**
+   * Handle of a channel, by the rules of users' handles, unique among channels; empty takes it away. The owner may.
+   *
+   * @generated from field: optional string handle = 6;
+   */
+  handle?: string | undefined;
 };
 
 /**
@@ -827,7 +1332,7 @@ export type UpdateGroupRequest = Message<"rialto.chat.v1.UpdateGroupRequest"> & 
  * Use `create(UpdateGroupRequestSchema)` to create a new message.
  */
 export const UpdateGroupRequestSchema: GenMessage<UpdateGroupRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 24);
+  messageDesc(file_rialto_chat_v1_chat, 40);
 
 /**
  * @generated from message rialto.chat.v1.SetRetentionRequest
@@ -839,11 +1344,11 @@ export type SetRetentionRequest = Message<"rialto.chat.v1.SetRetentionRequest"> 
   conversation: string;
 
   /**
-   * Days of 1 to 36,500, and no more than the server keeps messages; 0: as the server keeps them.
+   * Seconds of 60 to 3,153,600,000 (36,500 days), and no more than the server keeps messages; 0: as the server keeps them.
    *
-   * @generated from field: uint32 days = 2;
+   * @generated from field: uint32 seconds = 3;
    */
-  days: number;
+  seconds: number;
 };
 
 /**
@@ -851,7 +1356,7 @@ export type SetRetentionRequest = Message<"rialto.chat.v1.SetRetentionRequest"> 
  * Use `create(SetRetentionRequestSchema)` to create a new message.
  */
 export const SetRetentionRequestSchema: GenMessage<SetRetentionRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 25);
+  messageDesc(file_rialto_chat_v1_chat, 41);
 
 /**
  * @generated from message rialto.chat.v1.DissolveRequest
@@ -868,7 +1373,7 @@ export type DissolveRequest = Message<"rialto.chat.v1.DissolveRequest"> & {
  * Use `create(DissolveRequestSchema)` to create a new message.
  */
 export const DissolveRequestSchema: GenMessage<DissolveRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 26);
+  messageDesc(file_rialto_chat_v1_chat, 42);
 
 /**
  * @generated from message rialto.chat.v1.SendRequest
@@ -904,7 +1409,7 @@ export type SendRequest = Message<"rialto.chat.v1.SendRequest"> & {
  * Use `create(SendRequestSchema)` to create a new message.
  */
 export const SendRequestSchema: GenMessage<SendRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 27);
+  messageDesc(file_rialto_chat_v1_chat, 43);
 
 /**
  * @generated from message rialto.chat.v1.SendResponse
@@ -943,7 +1448,7 @@ export type SendResponse = Message<"rialto.chat.v1.SendResponse"> & {
  * Use `create(SendResponseSchema)` to create a new message.
  */
 export const SendResponseSchema: GenMessage<SendResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 28);
+  messageDesc(file_rialto_chat_v1_chat, 44);
 
 /**
  * @generated from message rialto.chat.v1.HistoryRequest
@@ -988,7 +1493,7 @@ export type HistoryRequest = Message<"rialto.chat.v1.HistoryRequest"> & {
  * Use `create(HistoryRequestSchema)` to create a new message.
  */
 export const HistoryRequestSchema: GenMessage<HistoryRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 29);
+  messageDesc(file_rialto_chat_v1_chat, 45);
 
 /**
  * @generated from message rialto.chat.v1.HistoryResponse
@@ -1021,7 +1526,225 @@ export type HistoryResponse = Message<"rialto.chat.v1.HistoryResponse"> & {
  * Use `create(HistoryResponseSchema)` to create a new message.
  */
 export const HistoryResponseSchema: GenMessage<HistoryResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 30);
+  messageDesc(file_rialto_chat_v1_chat, 46);
+
+/**
+ * @generated from message rialto.chat.v1.GetMessagesRequest
+ */
+export type GetMessagesRequest = Message<"rialto.chat.v1.GetMessagesRequest"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * Seqs, 1 to 200. Messages that the caller may not read, or that have expired, are left out of the answer.
+   *
+   * @generated from field: repeated uint64 seqs = 2;
+   */
+  seqs: bigint[];
+};
+
+/**
+ * Describes the message rialto.chat.v1.GetMessagesRequest.
+ * Use `create(GetMessagesRequestSchema)` to create a new message.
+ */
+export const GetMessagesRequestSchema: GenMessage<GetMessagesRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 47);
+
+/**
+ * @generated from message rialto.chat.v1.GetMessagesResponse
+ */
+export type GetMessagesResponse = Message<"rialto.chat.v1.GetMessagesResponse"> & {
+  /**
+   * Messages in rising seq order.
+   *
+   * @generated from field: repeated rialto.chat.v1.Message messages = 1;
+   */
+  messages: Message$1[];
+
+  /**
+   * More: the answer ended at about 1 MiB. Ask again for the seqs above that of the last message.
+   *
+   * @generated from field: bool more = 2;
+   */
+  more: boolean;
+};
+
+/**
+ * Describes the message rialto.chat.v1.GetMessagesResponse.
+ * Use `create(GetMessagesResponseSchema)` to create a new message.
+ */
+export const GetMessagesResponseSchema: GenMessage<GetMessagesResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 48);
+
+/**
+ * @generated from message rialto.chat.v1.ListReactionsRequest
+ */
+export type ListReactionsRequest = Message<"rialto.chat.v1.ListReactionsRequest"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * @generated from field: uint64 seq = 2;
+   */
+  seq: bigint;
+
+  /**
+   * @generated from field: string emoji = 3;
+   */
+  emoji: string;
+
+  /**
+   * Limit of 1 to 200; 0 means 50.
+   *
+   * @generated from field: uint32 limit = 4;
+   */
+  limit: number;
+
+  /**
+   * Page is the next of the page before; empty for the first.
+   *
+   * @generated from field: string page = 5;
+   */
+  page: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.ListReactionsRequest.
+ * Use `create(ListReactionsRequestSchema)` to create a new message.
+ */
+export const ListReactionsRequestSchema: GenMessage<ListReactionsRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 49);
+
+/**
+ * @generated from message rialto.chat.v1.ListReactionsResponse
+ */
+export type ListReactionsResponse = Message<"rialto.chat.v1.ListReactionsResponse"> & {
+  /**
+   * @generated from field: repeated uint64 users = 1 [jstype = JS_STRING];
+   */
+  users: string[];
+
+  /**
+   * Next page's token; empty at the end.
+   *
+   * @generated from field: string next = 2;
+   */
+  next: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.ListReactionsResponse.
+ * Use `create(ListReactionsResponseSchema)` to create a new message.
+ */
+export const ListReactionsResponseSchema: GenMessage<ListReactionsResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 50);
+
+/**
+ * @generated from message rialto.chat.v1.ListPinsRequest
+ */
+export type ListPinsRequest = Message<"rialto.chat.v1.ListPinsRequest"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * Page: the next of the page before; empty for the first.
+   *
+   * @generated from field: string page = 2;
+   */
+  page: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.ListPinsRequest.
+ * Use `create(ListPinsRequestSchema)` to create a new message.
+ */
+export const ListPinsRequestSchema: GenMessage<ListPinsRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 51);
+
+/**
+ * @generated from message rialto.chat.v1.ListPinsResponse
+ */
+export type ListPinsResponse = Message<"rialto.chat.v1.ListPinsResponse"> & {
+  /**
+   * @generated from field: repeated rialto.chat.v1.Message messages = 1;
+   */
+  messages: Message$1[];
+
+  /**
+   * Next page's token; empty at the end. A page also ends at about 1 MiB.
+   *
+   * @generated from field: string next = 2;
+   */
+  next: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.ListPinsResponse.
+ * Use `create(ListPinsResponseSchema)` to create a new message.
+ */
+export const ListPinsResponseSchema: GenMessage<ListPinsResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 52);
+
+/**
+ * @generated from message rialto.chat.v1.ListEditsRequest
+ */
+export type ListEditsRequest = Message<"rialto.chat.v1.ListEditsRequest"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * @generated from field: uint64 seq = 2;
+   */
+  seq: bigint;
+
+  /**
+   * Page: the next of the page before; empty for the first.
+   *
+   * @generated from field: string page = 3;
+   */
+  page: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.ListEditsRequest.
+ * Use `create(ListEditsRequestSchema)` to create a new message.
+ */
+export const ListEditsRequestSchema: GenMessage<ListEditsRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 53);
+
+/**
+ * @generated from message rialto.chat.v1.ListEditsResponse
+ */
+export type ListEditsResponse = Message<"rialto.chat.v1.ListEditsResponse"> & {
+  /**
+   * Versions of the message: content, and edit_seq and edited_ms where it is not the first.
+   *
+   * @generated from field: repeated rialto.chat.v1.Message versions = 1;
+   */
+  versions: Message$1[];
+
+  /**
+   * Next page's token; empty at the end. A page also ends at about 1 MiB.
+   *
+   * @generated from field: string next = 2;
+   */
+  next: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.ListEditsResponse.
+ * Use `create(ListEditsResponseSchema)` to create a new message.
+ */
+export const ListEditsResponseSchema: GenMessage<ListEditsResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 54);
 
 /**
  * @generated from message rialto.chat.v1.MarkRequest
@@ -1052,7 +1775,7 @@ export type MarkRequest = Message<"rialto.chat.v1.MarkRequest"> & {
  * Use `create(MarkRequestSchema)` to create a new message.
  */
 export const MarkRequestSchema: GenMessage<MarkRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 31);
+  messageDesc(file_rialto_chat_v1_chat, 55);
 
 /**
  * @generated from message rialto.chat.v1.MarkResponse
@@ -1069,7 +1792,110 @@ export type MarkResponse = Message<"rialto.chat.v1.MarkResponse"> & {
  * Use `create(MarkResponseSchema)` to create a new message.
  */
 export const MarkResponseSchema: GenMessage<MarkResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 32);
+  messageDesc(file_rialto_chat_v1_chat, 56);
+
+/**
+ * @generated from message rialto.chat.v1.DeleteMessagesRequest
+ */
+export type DeleteMessagesRequest = Message<"rialto.chat.v1.DeleteMessagesRequest"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * Seqs, 1 to 100. What is no message that the caller may read is left out.
+   *
+   * @generated from field: repeated uint64 seqs = 2;
+   */
+  seqs: bigint[];
+};
+
+/**
+ * Describes the message rialto.chat.v1.DeleteMessagesRequest.
+ * Use `create(DeleteMessagesRequestSchema)` to create a new message.
+ */
+export const DeleteMessagesRequestSchema: GenMessage<DeleteMessagesRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 57);
+
+/**
+ * @generated from message rialto.chat.v1.ClearHistoryRequest
+ */
+export type ClearHistoryRequest = Message<"rialto.chat.v1.ClearHistoryRequest"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * ThroughSeq: what is deleted ends with this entry, so that nothing is deleted that the caller has not seen. 0, or more than the last
+   * seq: all that there is.
+   *
+   * @generated from field: uint64 through_seq = 2;
+   */
+  throughSeq: bigint;
+
+  /**
+   * Delete: take the conversation off the list, unless there is a message after through_seq.
+   *
+   * @generated from field: bool delete = 3;
+   */
+  delete: boolean;
+};
+
+/**
+ * Describes the message rialto.chat.v1.ClearHistoryRequest.
+ * Use `create(ClearHistoryRequestSchema)` to create a new message.
+ */
+export const ClearHistoryRequestSchema: GenMessage<ClearHistoryRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 58);
+
+/**
+ * Deletion is what a user deleted of a conversation for themself.
+ *
+ * @generated from message rialto.chat.v1.Deletion
+ */
+export type Deletion = Message<"rialto.chat.v1.Deletion"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * ThroughSeq: entries up to here are deleted, and count as read. The conversation's join_seq is above it. 0: none are.
+   *
+   * @generated from field: uint64 through_seq = 2;
+   */
+  throughSeq: bigint;
+
+  /**
+   * ThroughCounted is the running number (Message.counted) at through_seq.
+   *
+   * @generated from field: uint64 through_counted = 3;
+   */
+  throughCounted: bigint;
+
+  /**
+   * Deleted: the conversation is not on the list, until a message comes.
+   *
+   * @generated from field: bool deleted = 4;
+   */
+  deleted: boolean;
+
+  /**
+   * Seqs of messages that were deleted one by one. Where there are some, the fields above are 0: they change nothing.
+   *
+   * @generated from field: repeated uint64 seqs = 5;
+   */
+  seqs: bigint[];
+};
+
+/**
+ * Describes the message rialto.chat.v1.Deletion.
+ * Use `create(DeletionSchema)` to create a new message.
+ */
+export const DeletionSchema: GenMessage<Deletion> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 59);
 
 /**
  * @generated from message rialto.chat.v1.ConfigureRequest
@@ -1101,6 +1927,13 @@ export type ConfigureRequest = Message<"rialto.chat.v1.ConfigureRequest"> & {
    * @generated from field: optional string draft = 5;
    */
   draft?: string | undefined;
+
+  /**
+   * MarkedUnread, as in ConversationState.
+   *
+   * @generated from field: optional bool marked_unread = 6;
+   */
+  markedUnread?: boolean | undefined;
 };
 
 /**
@@ -1108,7 +1941,181 @@ export type ConfigureRequest = Message<"rialto.chat.v1.ConfigureRequest"> & {
  * Use `create(ConfigureRequestSchema)` to create a new message.
  */
 export const ConfigureRequestSchema: GenMessage<ConfigureRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 33);
+  messageDesc(file_rialto_chat_v1_chat, 60);
+
+/**
+ * Folder of a user's conversations.
+ *
+ * @generated from message rialto.chat.v1.Folder
+ */
+export type Folder = Message<"rialto.chat.v1.Folder"> & {
+  /**
+   * @generated from field: uint64 id = 1 [jstype = JS_STRING];
+   */
+  id: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Conversations, by id, at most 200. Some may be former ones of the user.
+   *
+   * @generated from field: repeated uint64 conversations = 3 [jstype = JS_STRING];
+   */
+  conversations: string[];
+};
+
+/**
+ * Describes the message rialto.chat.v1.Folder.
+ * Use `create(FolderSchema)` to create a new message.
+ */
+export const FolderSchema: GenMessage<Folder> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 61);
+
+/**
+ * @generated from message rialto.chat.v1.ListFoldersRequest
+ */
+export type ListFoldersRequest = Message<"rialto.chat.v1.ListFoldersRequest"> & {
+};
+
+/**
+ * Describes the message rialto.chat.v1.ListFoldersRequest.
+ * Use `create(ListFoldersRequestSchema)` to create a new message.
+ */
+export const ListFoldersRequestSchema: GenMessage<ListFoldersRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 62);
+
+/**
+ * @generated from message rialto.chat.v1.ListFoldersResponse
+ */
+export type ListFoldersResponse = Message<"rialto.chat.v1.ListFoldersResponse"> & {
+  /**
+   * @generated from field: repeated rialto.chat.v1.Folder folders = 1;
+   */
+  folders: Folder[];
+};
+
+/**
+ * Describes the message rialto.chat.v1.ListFoldersResponse.
+ * Use `create(ListFoldersResponseSchema)` to create a new message.
+ */
+export const ListFoldersResponseSchema: GenMessage<ListFoldersResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 63);
+
+/**
+ * @generated from message rialto.chat.v1.CreateFolderRequest
+ */
+export type CreateFolderRequest = Message<"rialto.chat.v1.CreateFolderRequest"> & {
+  /**
+   * Name of 1 to 32 characters, which no other folder of the user has.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Conversations, at most 200, which the user is or was in.
+   *
+   * @generated from field: repeated uint64 conversations = 2 [jstype = JS_STRING];
+   */
+  conversations: string[];
+};
+
+/**
+ * Describes the message rialto.chat.v1.CreateFolderRequest.
+ * Use `create(CreateFolderRequestSchema)` to create a new message.
+ */
+export const CreateFolderRequestSchema: GenMessage<CreateFolderRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 64);
+
+/**
+ * @generated from message rialto.chat.v1.UpdateFolderRequest
+ */
+export type UpdateFolderRequest = Message<"rialto.chat.v1.UpdateFolderRequest"> & {
+  /**
+   * @generated from field: uint64 id = 1 [jstype = JS_STRING];
+   */
+  id: string;
+
+  /**
+   * Name of 1 to 32 characters, which no other folder of the user has.
+   *
+   * @generated from field: optional string name = 2;
+   */
+  name?: string | undefined;
+
+  /**
+   * Add conversations, at most 200, which the user is or was in.
+   *
+   * @generated from field: repeated uint64 add = 3 [jstype = JS_STRING];
+   */
+  add: string[];
+
+  /**
+   * Remove conversations, at most 200.
+   *
+   * @generated from field: repeated uint64 remove = 4 [jstype = JS_STRING];
+   */
+  remove: string[];
+};
+
+/**
+ * Describes the message rialto.chat.v1.UpdateFolderRequest.
+ * Use `create(UpdateFolderRequestSchema)` to create a new message.
+ */
+export const UpdateFolderRequestSchema: GenMessage<UpdateFolderRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 65);
+
+/**
+ * @generated from message rialto.chat.v1.DeleteFolderRequest
+ */
+export type DeleteFolderRequest = Message<"rialto.chat.v1.DeleteFolderRequest"> & {
+  /**
+   * @generated from field: uint64 id = 1 [jstype = JS_STRING];
+   */
+  id: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.DeleteFolderRequest.
+ * Use `create(DeleteFolderRequestSchema)` to create a new message.
+ */
+export const DeleteFolderRequestSchema: GenMessage<DeleteFolderRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 66);
+
+/**
+ * @generated from message rialto.chat.v1.DeleteFolderResponse
+ */
+export type DeleteFolderResponse = Message<"rialto.chat.v1.DeleteFolderResponse"> & {
+};
+
+/**
+ * Describes the message rialto.chat.v1.DeleteFolderResponse.
+ * Use `create(DeleteFolderResponseSchema)` to create a new message.
+ */
+export const DeleteFolderResponseSchema: GenMessage<DeleteFolderResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 67);
+
+/**
+ * @generated from message rialto.chat.v1.OrderFoldersRequest
+ */
+export type OrderFoldersRequest = Message<"rialto.chat.v1.OrderFoldersRequest"> & {
+  /**
+   * Ids of folders, at most 20, in the new order.
+   *
+   * @generated from field: repeated uint64 ids = 1 [jstype = JS_STRING];
+   */
+  ids: string[];
+};
+
+/**
+ * Describes the message rialto.chat.v1.OrderFoldersRequest.
+ * Use `create(OrderFoldersRequestSchema)` to create a new message.
+ */
+export const OrderFoldersRequestSchema: GenMessage<OrderFoldersRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 68);
 
 /**
  * @generated from message rialto.chat.v1.ListReadersRequest
@@ -1151,7 +2158,7 @@ export type ListReadersRequest = Message<"rialto.chat.v1.ListReadersRequest"> & 
  * Use `create(ListReadersRequestSchema)` to create a new message.
  */
 export const ListReadersRequestSchema: GenMessage<ListReadersRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 34);
+  messageDesc(file_rialto_chat_v1_chat, 69);
 
 /**
  * @generated from message rialto.chat.v1.ListReadersResponse
@@ -1163,7 +2170,8 @@ export type ListReadersResponse = Message<"rialto.chat.v1.ListReadersResponse"> 
   users: string[];
 
   /**
-   * Next page's token; empty at the end.
+   * Next page's token; empty at the end. Each page looks at a bounded number of members, so that a page before the end may have fewer
+   * users than the limit, or none.
    *
    * @generated from field: string next = 2;
    */
@@ -1175,7 +2183,7 @@ export type ListReadersResponse = Message<"rialto.chat.v1.ListReadersResponse"> 
  * Use `create(ListReadersResponseSchema)` to create a new message.
  */
 export const ListReadersResponseSchema: GenMessage<ListReadersResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 35);
+  messageDesc(file_rialto_chat_v1_chat, 70);
 
 /**
  * Position of a device in its user's sync stream.
@@ -1199,7 +2207,7 @@ export type Position = Message<"rialto.chat.v1.Position"> & {
  * Use `create(PositionSchema)` to create a new message.
  */
 export const PositionSchema: GenMessage<Position> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 36);
+  messageDesc(file_rialto_chat_v1_chat, 71);
 
 /**
  * @generated from message rialto.chat.v1.SyncRequest
@@ -1225,7 +2233,7 @@ export type SyncRequest = Message<"rialto.chat.v1.SyncRequest"> & {
  * Use `create(SyncRequestSchema)` to create a new message.
  */
 export const SyncRequestSchema: GenMessage<SyncRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 37);
+  messageDesc(file_rialto_chat_v1_chat, 72);
 
 /**
  * @generated from message rialto.chat.v1.SyncResponse
@@ -1269,7 +2277,7 @@ export type SyncResponse = Message<"rialto.chat.v1.SyncResponse"> & {
  * Use `create(SyncResponseSchema)` to create a new message.
  */
 export const SyncResponseSchema: GenMessage<SyncResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 38);
+  messageDesc(file_rialto_chat_v1_chat, 73);
 
 /**
  * @generated from message rialto.chat.v1.LargeTail
@@ -1293,7 +2301,7 @@ export type LargeTail = Message<"rialto.chat.v1.LargeTail"> & {
  * Use `create(LargeTailSchema)` to create a new message.
  */
 export const LargeTailSchema: GenMessage<LargeTail> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 39);
+  messageDesc(file_rialto_chat_v1_chat, 74);
 
 /**
  * Event is one step of a user's sync stream.
@@ -1377,6 +2385,46 @@ export type Event = Message<"rialto.chat.v1.Event"> & {
      */
     value: Unreadable;
     case: "unreadable";
+  } | {
+    /**
+     * The user's own settings changed.
+     *
+     * @generated from field: rialto.chat.v1.SettingsChange settings = 11;
+     */
+    value: SettingsChange;
+    case: "settings";
+  } | {
+    /**
+     * The user began or ended to follow a channel.
+     *
+     * @generated from field: rialto.chat.v1.FollowChange follow = 12;
+     */
+    value: FollowChange;
+    case: "follow";
+  } | {
+    /**
+     * The user deleted something for themself.
+     *
+     * @generated from field: rialto.chat.v1.Deletion deletion = 13;
+     */
+    value: Deletion;
+    case: "deletion";
+  } | {
+    /**
+     * The user was invited to a group, or answered an invitation.
+     *
+     * @generated from field: rialto.chat.v1.InvitationsChange invitations = 14;
+     */
+    value: InvitationsChange;
+    case: "invitations";
+  } | {
+    /**
+     * The user's folders changed.
+     *
+     * @generated from field: rialto.chat.v1.FoldersChange folders = 15;
+     */
+    value: FoldersChange;
+    case: "folders";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1385,7 +2433,46 @@ export type Event = Message<"rialto.chat.v1.Event"> & {
  * Use `create(EventSchema)` to create a new message.
  */
 export const EventSchema: GenMessage<Event> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 40);
+  messageDesc(file_rialto_chat_v1_chat, 75);
+
+/**
+ * SettingsChange: read the settings again with GetSettings.
+ *
+ * @generated from message rialto.chat.v1.SettingsChange
+ */
+export type SettingsChange = Message<"rialto.chat.v1.SettingsChange"> & {
+};
+
+/**
+ * Describes the message rialto.chat.v1.SettingsChange.
+ * Use `create(SettingsChangeSchema)` to create a new message.
+ */
+export const SettingsChangeSchema: GenMessage<SettingsChange> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 76);
+
+/**
+ * FollowChange: the user began to follow a channel, on whichever device, or no longer follows it: by leaving, or removed by an admin.
+ *
+ * @generated from message rialto.chat.v1.FollowChange
+ */
+export type FollowChange = Message<"rialto.chat.v1.FollowChange"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * @generated from field: bool follows = 2;
+   */
+  follows: boolean;
+};
+
+/**
+ * Describes the message rialto.chat.v1.FollowChange.
+ * Use `create(FollowChangeSchema)` to create a new message.
+ */
+export const FollowChangeSchema: GenMessage<FollowChange> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 77);
 
 /**
  * Unreadable is a message that is stored and that the server cannot read: show that one is missing there. It comes as a message, in an
@@ -1410,7 +2497,7 @@ export type Unreadable = Message<"rialto.chat.v1.Unreadable"> & {
  * Use `create(UnreadableSchema)` to create a new message.
  */
 export const UnreadableSchema: GenMessage<Unreadable> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 41);
+  messageDesc(file_rialto_chat_v1_chat, 78);
 
 /**
  * JoinRequests of a group are told to its admins as they change; ListJoinRequests gives them.
@@ -1443,7 +2530,48 @@ export type JoinRequests = Message<"rialto.chat.v1.JoinRequests"> & {
  * Use `create(JoinRequestsSchema)` to create a new message.
  */
 export const JoinRequestsSchema: GenMessage<JoinRequests> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 42);
+  messageDesc(file_rialto_chat_v1_chat, 79);
+
+/**
+ * FoldersChange: read the folders again with ListFolders.
+ *
+ * @generated from message rialto.chat.v1.FoldersChange
+ */
+export type FoldersChange = Message<"rialto.chat.v1.FoldersChange"> & {
+};
+
+/**
+ * Describes the message rialto.chat.v1.FoldersChange.
+ * Use `create(FoldersChangeSchema)` to create a new message.
+ */
+export const FoldersChangeSchema: GenMessage<FoldersChange> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 80);
+
+/**
+ * InvitationsChange: read the invitations again with ListInvitations.
+ *
+ * @generated from message rialto.chat.v1.InvitationsChange
+ */
+export type InvitationsChange = Message<"rialto.chat.v1.InvitationsChange"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * Inviter who invited the user; 0 where the user answered.
+   *
+   * @generated from field: uint64 inviter = 2 [jstype = JS_STRING];
+   */
+  inviter: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.InvitationsChange.
+ * Use `create(InvitationsChangeSchema)` to create a new message.
+ */
+export const InvitationsChangeSchema: GenMessage<InvitationsChange> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 81);
 
 /**
  * @generated from message rialto.chat.v1.MemberMark
@@ -1475,7 +2603,7 @@ export type MemberMark = Message<"rialto.chat.v1.MemberMark"> & {
  * Use `create(MemberMarkSchema)` to create a new message.
  */
 export const MemberMarkSchema: GenMessage<MemberMark> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 43);
+  messageDesc(file_rialto_chat_v1_chat, 82);
 
 /**
  * Relation between the owner of the stream and a user, as it is now.
@@ -1537,7 +2665,7 @@ export type Relation = Message<"rialto.chat.v1.Relation"> & {
  * Use `create(RelationSchema)` to create a new message.
  */
 export const RelationSchema: GenMessage<Relation> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 44);
+  messageDesc(file_rialto_chat_v1_chat, 83);
 
 /**
  * @generated from message rialto.chat.v1.ProfileChange
@@ -1554,7 +2682,207 @@ export type ProfileChange = Message<"rialto.chat.v1.ProfileChange"> & {
  * Use `create(ProfileChangeSchema)` to create a new message.
  */
 export const ProfileChangeSchema: GenMessage<ProfileChange> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_chat, 45);
+  messageDesc(file_rialto_chat_v1_chat, 84);
+
+/**
+ * @generated from message rialto.chat.v1.ScheduleMessageRequest
+ */
+export type ScheduleMessageRequest = Message<"rialto.chat.v1.ScheduleMessageRequest"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * ClientMsgId of 1 to 64 bytes, new for each message of the device. The message is sent with it, so never twice.
+   *
+   * @generated from field: string client_msg_id = 2;
+   */
+  clientMsgId: string;
+
+  /**
+   * Content as in Send, without files, edits and the like.
+   *
+   * @generated from field: rialto.chat.v1.Content content = 3;
+   */
+  content?: Content | undefined;
+
+  /**
+   * SendMs is when to send it: later than now, at most a year from now.
+   *
+   * @generated from field: int64 send_ms = 4 [jstype = JS_NUMBER];
+   */
+  sendMs: bigint;
+};
+
+/**
+ * Describes the message rialto.chat.v1.ScheduleMessageRequest.
+ * Use `create(ScheduleMessageRequestSchema)` to create a new message.
+ */
+export const ScheduleMessageRequestSchema: GenMessage<ScheduleMessageRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 85);
+
+/**
+ * @generated from message rialto.chat.v1.ScheduledMessage
+ */
+export type ScheduledMessage = Message<"rialto.chat.v1.ScheduledMessage"> & {
+  /**
+   * @generated from field: uint64 id = 1 [jstype = JS_STRING];
+   */
+  id: string;
+
+  /**
+   * @generated from field: uint64 conversation = 2 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * @generated from field: string client_msg_id = 3;
+   */
+  clientMsgId: string;
+
+  /**
+   * @generated from field: rialto.chat.v1.Content content = 4;
+   */
+  content?: Content | undefined;
+
+  /**
+   * @generated from field: int64 send_ms = 5 [jstype = JS_NUMBER];
+   */
+  sendMs: bigint;
+
+  /**
+   * Failed is the reason why it could not be sent: it stays until it is changed or cancelled. Empty: it waits.
+   *
+   * @generated from field: string failed = 6;
+   */
+  failed: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.ScheduledMessage.
+ * Use `create(ScheduledMessageSchema)` to create a new message.
+ */
+export const ScheduledMessageSchema: GenMessage<ScheduledMessage> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 86);
+
+/**
+ * @generated from message rialto.chat.v1.ListScheduledRequest
+ */
+export type ListScheduledRequest = Message<"rialto.chat.v1.ListScheduledRequest"> & {
+  /**
+   * Conversation; 0 for all.
+   *
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * Limit of 1 to 100; 0 means 100.
+   *
+   * @generated from field: uint32 limit = 2;
+   */
+  limit: number;
+
+  /**
+   * Page: the next of the page before; empty for the first.
+   *
+   * @generated from field: string page = 3;
+   */
+  page: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.ListScheduledRequest.
+ * Use `create(ListScheduledRequestSchema)` to create a new message.
+ */
+export const ListScheduledRequestSchema: GenMessage<ListScheduledRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 87);
+
+/**
+ * @generated from message rialto.chat.v1.ListScheduledResponse
+ */
+export type ListScheduledResponse = Message<"rialto.chat.v1.ListScheduledResponse"> & {
+  /**
+   * @generated from field: repeated rialto.chat.v1.ScheduledMessage messages = 1;
+   */
+  messages: ScheduledMessage[];
+
+  /**
+   * Next page's token; empty at the end. A page also ends at about 1 MiB.
+   *
+   * @generated from field: string next = 2;
+   */
+  next: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.ListScheduledResponse.
+ * Use `create(ListScheduledResponseSchema)` to create a new message.
+ */
+export const ListScheduledResponseSchema: GenMessage<ListScheduledResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 88);
+
+/**
+ * @generated from message rialto.chat.v1.UpdateScheduledRequest
+ */
+export type UpdateScheduledRequest = Message<"rialto.chat.v1.UpdateScheduledRequest"> & {
+  /**
+   * @generated from field: uint64 id = 1 [jstype = JS_STRING];
+   */
+  id: string;
+
+  /**
+   * Content; absent: as it is.
+   *
+   * @generated from field: rialto.chat.v1.Content content = 2;
+   */
+  content?: Content | undefined;
+
+  /**
+   * SendMs; 0: as it is.
+   *
+   * @generated from field: int64 send_ms = 3 [jstype = JS_NUMBER];
+   */
+  sendMs: bigint;
+};
+
+/**
+ * Describes the message rialto.chat.v1.UpdateScheduledRequest.
+ * Use `create(UpdateScheduledRequestSchema)` to create a new message.
+ */
+export const UpdateScheduledRequestSchema: GenMessage<UpdateScheduledRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 89);
+
+/**
+ * @generated from message rialto.chat.v1.CancelScheduledRequest
+ */
+export type CancelScheduledRequest = Message<"rialto.chat.v1.CancelScheduledRequest"> & {
+  /**
+   * @generated from field: uint64 id = 1 [jstype = JS_STRING];
+   */
+  id: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.CancelScheduledRequest.
+ * Use `create(CancelScheduledRequestSchema)` to create a new message.
+ */
+export const CancelScheduledRequestSchema: GenMessage<CancelScheduledRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 90);
+
+/**
+ * @generated from message rialto.chat.v1.CancelScheduledResponse
+ */
+export type CancelScheduledResponse = Message<"rialto.chat.v1.CancelScheduledResponse"> & {
+};
+
+/**
+ * Describes the message rialto.chat.v1.CancelScheduledResponse.
+ * Use `create(CancelScheduledResponseSchema)` to create a new message.
+ */
+export const CancelScheduledResponseSchema: GenMessage<CancelScheduledResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_chat, 91);
 
 /**
  * @generated from enum rialto.chat.v1.ConversationKind
@@ -1574,6 +2902,13 @@ export enum ConversationKind {
    * @generated from enum value: CONVERSATION_KIND_GROUP = 2;
    */
   GROUP = 2,
+
+  /**
+   * The replies under one message of another conversation. Its members are those who follow it.
+   *
+   * @generated from enum value: CONVERSATION_KIND_THREAD = 3;
+   */
+  THREAD = 3,
 }
 
 /**
@@ -1590,7 +2925,7 @@ export const ConversationKindSchema: GenEnum<ConversationKind> = /*@__PURE__*/
  */
 export const ChatService: GenService<{
   /**
-   * OpenDirect gives the one-to-one conversation with a user, made at the first call.
+   * OpenDirect gives the one-to-one conversation with a user, made at the first call; with the caller, that of the saved messages.
    *
    * @generated from rpc rialto.chat.v1.ChatService.OpenDirect
    */
@@ -1620,7 +2955,8 @@ export const ChatService: GenService<{
     output: typeof ConversationSchema;
   },
   /**
-   * ListConversations gives the caller's conversations, pinned first, then the last changed first, in pages.
+   * ListConversations gives the conversations that the caller is in, pinned first, then the last active first, in pages; or those that
+   * the caller has left.
    *
    * @generated from rpc rialto.chat.v1.ChatService.ListConversations
    */
@@ -1630,7 +2966,28 @@ export const ChatService: GenService<{
     output: typeof ListConversationsResponseSchema;
   },
   /**
-   * ListMembers gives a conversation's members, by user id, in pages.
+   * StartThread gives the thread under a message, made at the first call. The caller follows it then, and so does the message's sender when
+   * it is made. Who may write to the conversation may start one.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.StartThread
+   */
+  startThread: {
+    methodKind: "unary";
+    input: typeof StartThreadRequestSchema;
+    output: typeof ConversationSchema;
+  },
+  /**
+   * ListThreads gives the threads that the caller follows and may read, the last active first, in pages.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.ListThreads
+   */
+  listThreads: {
+    methodKind: "unary";
+    input: typeof ListThreadsRequestSchema;
+    output: typeof ListThreadsResponseSchema;
+  },
+  /**
+   * ListMembers gives a conversation's members, by user id, in pages; those of a thread are its followers.
    *
    * @generated from rpc rialto.chat.v1.ChatService.ListMembers
    */
@@ -1640,7 +2997,9 @@ export const ChatService: GenService<{
     output: typeof ListMembersResponseSchema;
   },
   /**
-   * Invite brings users into a group. Admins and the owner may, in an open group every member. Who is in already is left out.
+   * Invite brings users into a group. Admins and the owner may, in an open group every member. Who is in already is left out. Users who
+   * were banned are unbanned first. Users choose who may add them (Settings.who_may_add): the others are invited, and become members when
+   * they accept. Where a user lets nobody add them, nobody is added or invited, and the error names those users.
    *
    * @generated from rpc rialto.chat.v1.ChatService.Invite
    */
@@ -1650,7 +3009,8 @@ export const ChatService: GenService<{
     output: typeof ChangeSchema;
   },
   /**
-   * Remove takes members out. Admins remove members, the owner anyone.
+   * Remove takes members out. Admins remove members, the owner anyone. A removed user comes back by an invitation or an accepted request
+   * only, not by a link.
    *
    * @generated from rpc rialto.chat.v1.ChatService.Remove
    */
@@ -1660,7 +3020,38 @@ export const ChatService: GenService<{
     output: typeof ChangeSchema;
   },
   /**
-   * Leave a group. Its owner transfers or dissolves it instead.
+   * Ban keeps users from coming into a group, by any way, and takes out those who are members. Admins ban members and strangers, the
+   * owner anyone.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.Ban
+   */
+  ban: {
+    methodKind: "unary";
+    input: typeof BanRequestSchema;
+    output: typeof ChangeSchema;
+  },
+  /**
+   * Unban lets users be invited, or ask to join, again. Admins may.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.Unban
+   */
+  unban: {
+    methodKind: "unary";
+    input: typeof UnbanRequestSchema;
+    output: typeof ChangeSchema;
+  },
+  /**
+   * ListBans gives admins the banned users of a group, by user id, in pages.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.ListBans
+   */
+  listBans: {
+    methodKind: "unary";
+    input: typeof ListBansRequestSchema;
+    output: typeof ListBansResponseSchema;
+  },
+  /**
+   * Leave a group. Its owner transfers or dissolves it first; a dissolved group is left by anyone.
    *
    * @generated from rpc rialto.chat.v1.ChatService.Leave
    */
@@ -1700,7 +3091,27 @@ export const ChatService: GenService<{
     output: typeof ChangeSchema;
   },
   /**
-   * CreateJoinLink gives a token with which others join; a new one ends the old one.
+   * ListInvitations gives the caller's invitations to groups that wait for an answer, the newest first, at most 50.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.ListInvitations
+   */
+  listInvitations: {
+    methodKind: "unary";
+    input: typeof ListInvitationsRequestSchema;
+    output: typeof ListInvitationsResponseSchema;
+  },
+  /**
+   * AnswerInvitation makes the caller a member of the group, or declines the invitation.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.AnswerInvitation
+   */
+  answerInvitation: {
+    methodKind: "unary";
+    input: typeof AnswerInvitationRequestSchema;
+    output: typeof ChangeSchema;
+  },
+  /**
+   * CreateJoinLink gives a token with which others join; a new one ends the old one. Admins may.
    *
    * @generated from rpc rialto.chat.v1.ChatService.CreateJoinLink
    */
@@ -1710,7 +3121,27 @@ export const ChatService: GenService<{
     output: typeof CreateJoinLinkResponseSchema;
   },
   /**
-   * SetRole makes a member an admin, or an admin a member; the owner may.
+   * RevokeJoinLink ends the group's link. Admins may.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.RevokeJoinLink
+   */
+  revokeJoinLink: {
+    methodKind: "unary";
+    input: typeof RevokeJoinLinkRequestSchema;
+    output: typeof RevokeJoinLinkResponseSchema;
+  },
+  /**
+   * PreviewJoinLink says which group a link leads to, without joining. Show it before you join.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.PreviewJoinLink
+   */
+  previewJoinLink: {
+    methodKind: "unary";
+    input: typeof PreviewJoinLinkRequestSchema;
+    output: typeof PreviewJoinLinkResponseSchema;
+  },
+  /**
+   * SetRole makes a member an admin, or an admin a member; the owner may. In a channel it makes a follower an admin, too.
    *
    * @generated from rpc rialto.chat.v1.ChatService.SetRole
    */
@@ -1740,7 +3171,7 @@ export const ChatService: GenService<{
     output: typeof ChangeSchema;
   },
   /**
-   * UpdateGroup sets title, announcement, avatar or join policy; absent fields stay.
+   * UpdateGroup sets title, announcement, avatar, join policy or a channel's handle; absent fields stay.
    *
    * @generated from rpc rialto.chat.v1.ChatService.UpdateGroup
    */
@@ -1750,8 +3181,9 @@ export const ChatService: GenService<{
     output: typeof ChangeSchema;
   },
   /**
-   * SetRetention says for how many days a conversation's messages are kept: either of the two of a one-to-one conversation may,
-   * in a group admins and the owner. It holds at once, for the messages that are there as well; what has expired is gone for good.
+   * SetRetention says how long a conversation's messages are kept; with a short time, they are disappearing messages. Either of the two of
+   * a one-to-one conversation may, in a group admins and the owner. It holds at once, for the messages that are there as well; what has
+   * expired is gone for good.
    *
    * @generated from rpc rialto.chat.v1.ChatService.SetRetention
    */
@@ -1791,6 +3223,98 @@ export const ChatService: GenService<{
     output: typeof HistoryResponseSchema;
   },
   /**
+   * GetMessages gives some messages by their seqs, such as those that others reply to.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.GetMessages
+   */
+  getMessages: {
+    methodKind: "unary";
+    input: typeof GetMessagesRequestSchema;
+    output: typeof GetMessagesResponseSchema;
+  },
+  /**
+   * ListReactions gives the users who reacted to a message with an emoji, by user id, in pages.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.ListReactions
+   */
+  listReactions: {
+    methodKind: "unary";
+    input: typeof ListReactionsRequestSchema;
+    output: typeof ListReactionsResponseSchema;
+  },
+  /**
+   * ListPins gives the pinned messages of a conversation, the last pinned first, in pages of at most 100.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.ListPins
+   */
+  listPins: {
+    methodKind: "unary";
+    input: typeof ListPinsRequestSchema;
+    output: typeof ListPinsResponseSchema;
+  },
+  /**
+   * ListEdits gives all versions of a message, from the first to the present one, in pages of at most 100 edits. It refuses a recalled message.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.ListEdits
+   */
+  listEdits: {
+    methodKind: "unary";
+    input: typeof ListEditsRequestSchema;
+    output: typeof ListEditsResponseSchema;
+  },
+  /**
+   * ScheduleMessage stores a message that the server sends at a time. The caller must be able to write in the conversation now, and when it
+   * is sent. A repeated call with the same client_msg_id gives what is stored.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.ScheduleMessage
+   */
+  scheduleMessage: {
+    methodKind: "unary";
+    input: typeof ScheduleMessageRequestSchema;
+    output: typeof ScheduledMessageSchema;
+  },
+  /**
+   * ListScheduled gives the caller's scheduled messages, the next to be sent first, in pages: those of a conversation, or all.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.ListScheduled
+   */
+  listScheduled: {
+    methodKind: "unary";
+    input: typeof ListScheduledRequestSchema;
+    output: typeof ListScheduledResponseSchema;
+  },
+  /**
+   * UpdateScheduled changes the content or the time of a scheduled message that is not being sent yet.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.UpdateScheduled
+   */
+  updateScheduled: {
+    methodKind: "unary";
+    input: typeof UpdateScheduledRequestSchema;
+    output: typeof ScheduledMessageSchema;
+  },
+  /**
+   * CancelScheduled deletes a scheduled message that is not being sent yet. After the answer it is not sent.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.CancelScheduled
+   */
+  cancelScheduled: {
+    methodKind: "unary";
+    input: typeof CancelScheduledRequestSchema;
+    output: typeof CancelScheduledResponseSchema;
+  },
+  /**
+   * PreviewLink reads what a link leads to, for a text that has the link. Send the answer in the text's content, as it is; the server
+   * accepts it from this user only.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.PreviewLink
+   */
+  previewLink: {
+    methodKind: "unary";
+    input: typeof PreviewLinkRequestSchema;
+    output: typeof LinkPreviewSchema;
+  },
+  /**
    * Mark moves the caller's delivered and read cursors forward; they never go back.
    *
    * @generated from rpc rialto.chat.v1.ChatService.Mark
@@ -1801,7 +3325,29 @@ export const ChatService: GenService<{
     output: typeof MarkResponseSchema;
   },
   /**
-   * Configure sets the caller's own pin, mute, draft and archive of a conversation; absent fields stay.
+   * DeleteMessages deletes messages for the caller, on all devices and for good: the others keep them. Of a conversation, a user can delete
+   * 10,000 messages so; clear the history to delete more.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.DeleteMessages
+   */
+  deleteMessages: {
+    methodKind: "unary";
+    input: typeof DeleteMessagesRequestSchema;
+    output: typeof DeletionSchema;
+  },
+  /**
+   * ClearHistory deletes a conversation's history so far for the caller, on all devices and for good: the others keep it. With delete, the
+   * conversation also leaves the caller's list, until a message comes. The caller stays a member, and may be a former one.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.ClearHistory
+   */
+  clearHistory: {
+    methodKind: "unary";
+    input: typeof ClearHistoryRequestSchema;
+    output: typeof DeletionSchema;
+  },
+  /**
+   * Configure sets the caller's own pin, mute, draft, archive and unread mark of a conversation; absent fields stay.
    *
    * @generated from rpc rialto.chat.v1.ChatService.Configure
    */
@@ -1809,6 +3355,56 @@ export const ChatService: GenService<{
     methodKind: "unary";
     input: typeof ConfigureRequestSchema;
     output: typeof ConversationStateSchema;
+  },
+  /**
+   * ListFolders gives the caller's folders, in their order. Folders are lists of conversations, the same on all devices of the user.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.ListFolders
+   */
+  listFolders: {
+    methodKind: "unary";
+    input: typeof ListFoldersRequestSchema;
+    output: typeof ListFoldersResponseSchema;
+  },
+  /**
+   * CreateFolder makes a folder, after the others. A user has at most 20.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.CreateFolder
+   */
+  createFolder: {
+    methodKind: "unary";
+    input: typeof CreateFolderRequestSchema;
+    output: typeof FolderSchema;
+  },
+  /**
+   * UpdateFolder renames a folder, and adds and removes conversations; absent fields stay.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.UpdateFolder
+   */
+  updateFolder: {
+    methodKind: "unary";
+    input: typeof UpdateFolderRequestSchema;
+    output: typeof FolderSchema;
+  },
+  /**
+   * DeleteFolder deletes a folder, and no conversation. Deleting one that is gone succeeds.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.DeleteFolder
+   */
+  deleteFolder: {
+    methodKind: "unary";
+    input: typeof DeleteFolderRequestSchema;
+    output: typeof DeleteFolderResponseSchema;
+  },
+  /**
+   * OrderFolders sets the order of the folders. Those that it does not name come after the others.
+   *
+   * @generated from rpc rialto.chat.v1.ChatService.OrderFolders
+   */
+  orderFolders: {
+    methodKind: "unary";
+    input: typeof OrderFoldersRequestSchema;
+    output: typeof ListFoldersResponseSchema;
   },
   /**
    * ListReaders says who has read a message and who has not; only its sender may ask.

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/chat/v1/media.proto.
  */
 export const file_rialto_chat_v1_media: GenFile = /*@__PURE__*/
-  fileDesc("ChpyaWFsdG8vY2hhdC92MS9tZWRpYS5wcm90bxIOcmlhbHRvLmNoYXQudjEiRAoTQ3JlYXRlVXBsb2FkUmVxdWVzdBIMCgRuYW1lGAEgASgJEhEKCW1pbWVfdHlwZRgCIAEoCRIMCgRzaXplGAMgASgEIk8KFENyZWF0ZVVwbG9hZFJlc3BvbnNlEhIKBnVwbG9hZBgBIAEoBEICMAESCwoDdXJsGAIgASgJEhYKCmV4cGlyZXNfbXMYAyABKANCAjACIisKFUNvbXBsZXRlVXBsb2FkUmVxdWVzdBISCgZ1cGxvYWQYASABKARCAjABImoKBlVwbG9hZBISCgZ1cGxvYWQYASABKARCAjABEgwKBG5hbWUYAiABKAkSEQoJbWltZV90eXBlGAMgASgJEgwKBHNpemUYBCABKAQSDQoFd2lkdGgYBSABKA0SDgoGaGVpZ2h0GAYgASgNIk8KEkdldERvd25sb2FkUmVxdWVzdBISCgZ1cGxvYWQYASABKARCAjABEhgKDGNvbnZlcnNhdGlvbhgCIAEoBEICMAESCwoDc2VxGAMgASgEIjoKE0dldERvd25sb2FkUmVzcG9uc2USCwoDdXJsGAEgASgJEhYKCmV4cGlyZXNfbXMYAiABKANCAjACMpICCgxNZWRpYVNlcnZpY2USWQoMQ3JlYXRlVXBsb2FkEiMucmlhbHRvLmNoYXQudjEuQ3JlYXRlVXBsb2FkUmVxdWVzdBokLnJpYWx0by5jaGF0LnYxLkNyZWF0ZVVwbG9hZFJlc3BvbnNlEk8KDkNvbXBsZXRlVXBsb2FkEiUucmlhbHRvLmNoYXQudjEuQ29tcGxldGVVcGxvYWRSZXF1ZXN0GhYucmlhbHRvLmNoYXQudjEuVXBsb2FkElYKC0dldERvd25sb2FkEiIucmlhbHRvLmNoYXQudjEuR2V0RG93bmxvYWRSZXF1ZXN0GiMucmlhbHRvLmNoYXQudjEuR2V0RG93bmxvYWRSZXNwb25zZUI3WjVnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vZ2VuL3JpYWx0by9jaGF0L3YxO2NoYXR2MWIGcHJvdG8z");
+  fileDesc("ChpyaWFsdG8vY2hhdC92MS9tZWRpYS5wcm90bxIOcmlhbHRvLmNoYXQudjEiRAoTQ3JlYXRlVXBsb2FkUmVxdWVzdBIMCgRuYW1lGAEgASgJEhEKCW1pbWVfdHlwZRgCIAEoCRIMCgRzaXplGAMgASgEIk8KFENyZWF0ZVVwbG9hZFJlc3BvbnNlEhIKBnVwbG9hZBgBIAEoBEICMAESCwoDdXJsGAIgASgJEhYKCmV4cGlyZXNfbXMYAyABKANCAjACIisKFUNvbXBsZXRlVXBsb2FkUmVxdWVzdBISCgZ1cGxvYWQYASABKARCAjABImoKBlVwbG9hZBISCgZ1cGxvYWQYASABKARCAjABEgwKBG5hbWUYAiABKAkSEQoJbWltZV90eXBlGAMgASgJEgwKBHNpemUYBCABKAQSDQoFd2lkdGgYBSABKA0SDgoGaGVpZ2h0GAYgASgNIk8KEkdldERvd25sb2FkUmVxdWVzdBISCgZ1cGxvYWQYASABKARCAjABEhgKDGNvbnZlcnNhdGlvbhgCIAEoBEICMAESCwoDc2VxGAMgASgEIjoKE0dldERvd25sb2FkUmVzcG9uc2USCwoDdXJsGAEgASgJEhYKCmV4cGlyZXNfbXMYAiABKANCAjACMpICCgxNZWRpYVNlcnZpY2USWQoMQ3JlYXRlVXBsb2FkEiMucmlhbHRvLmNoYXQudjEuQ3JlYXRlVXBsb2FkUmVxdWVzdBokLnJpYWx0by5jaGF0LnYxLkNyZWF0ZVVwbG9hZFJlc3BvbnNlEk8KDkNvbXBsZXRlVXBsb2FkEiUucmlhbHRvLmNoYXQudjEuQ29tcGxldGVVcGxvYWRSZXF1ZXN0GhYucmlhbHRvLmNoYXQudjEuVXBsb2FkElYKC0dldERvd25sb2FkEiIucmlhbHRvLmNoYXQudjEuR2V0RG93bmxvYWRSZXF1ZXN0GiMucmlhbHRvLmNoYXQudjEuR2V0RG93bmxvYWRSZXNwb25zZUI3WjVnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9jaGF0L3YxO2NoYXR2MWIGcHJvdG8z");
 
 /**
  * @generated from message rialto.chat.v1.CreateUploadRequest
@@ -141,7 +141,7 @@ export type GetDownloadRequest = Message<"rialto.chat.v1.GetDownloadRequest"> & 
   upload: string;
 
   /**
-   * Conversation and seq of a message that names it; both 0 for an avatar.
+   * Conversation and seq of a message that names it. A group's picture has the conversation only; an avatar and one's own upload neither.
    *
    * @generated from field: uint64 conversation = 2 [jstype = JS_STRING];
    */
@@ -209,7 +209,8 @@ export const MediaService: GenService<{
     output: typeof UploadSchema;
   },
   /**
-   * GetDownload gives a URL, good for 15 minutes, to one who may read a message (or profile) that names the upload.
+   * GetDownload gives a URL, good for at least 15 minutes, to one who may read a message that names the upload, to the members of a
+   * group whose picture it is, to every user while it is its owner's avatar, and to its owner.
    *
    * @generated from rpc rialto.chat.v1.MediaService.GetDownload
    */

@@ -10,7 +10,7 @@ import type { Message as Message$1 } from "@bufbuild/protobuf";
  * Describes the file rialto/chat/v1/message.proto.
  */
 export const file_rialto_chat_v1_message: GenFile = /*@__PURE__*/
-  fileDesc("ChxyaWFsdG8vY2hhdC92MS9tZXNzYWdlLnByb3RvEg5yaWFsdG8uY2hhdC52MSLIAQoHTWVzc2FnZRIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgsKA3NlcRgCIAEoBBIKCgJpZBgDIAEoCRISCgZzZW5kZXIYBCABKARCAjABEhIKBmRldmljZRgFIAEoBEICMAESEgoKY2xpZW50X3NlcRgGIAEoBBITCgd0aW1lX21zGAcgASgDQgIwAhIPCgdjb3VudGVkGAggASgEEigKB2NvbnRlbnQYCSABKAsyFy5yaWFsdG8uY2hhdC52MS5Db250ZW50IuoCCgdDb250ZW50Eg4KBHRleHQYASABKAlIABImCgVpbWFnZRgCIAEoCzIVLnJpYWx0by5jaGF0LnYxLk1lZGlhSAASJQoEZmlsZRgDIAEoCzIVLnJpYWx0by5jaGF0LnYxLk1lZGlhSAASJgoFdm9pY2UYBCABKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYUgAEiYKBXZpZGVvGAUgASgLMhUucmlhbHRvLmNoYXQudjEuTWVkaWFIABIsCghsb2NhdGlvbhgGIAEoCzIYLnJpYWx0by5jaGF0LnYxLkxvY2F0aW9uSAASJAoEY2FyZBgHIAEoCzIULnJpYWx0by5jaGF0LnYxLkNhcmRIABIoCgZjdXN0b20YCCABKAsyFi5yaWFsdG8uY2hhdC52MS5DdXN0b21IABIqCgdjb250cm9sGAkgASgLMhcucmlhbHRvLmNoYXQudjEuQ29udHJvbEgAQgYKBGtpbmQijwEKBU1lZGlhEhIKBnVwbG9hZBgBIAEoBEICMAESDAoEbmFtZRgCIAEoCRIRCgltaW1lX3R5cGUYAyABKAkSDAoEc2l6ZRgEIAEoBBINCgV3aWR0aBgFIAEoDRIOCgZoZWlnaHQYBiABKA0SEwoLZHVyYXRpb25fbXMYByABKA0SDwoHY2FwdGlvbhgIIAEoCSI+CghMb2NhdGlvbhIQCghsYXRpdHVkZRgBIAEoARIRCglsb25naXR1ZGUYAiABKAESDQoFbGFiZWwYAyABKAkiMAoEQ2FyZBINCgV0aXRsZRgBIAEoCRIMCgR0ZXh0GAIgASgJEgsKA3VybBgDIAEoCSIkCgZDdXN0b20SDAoEdHlwZRgBIAEoCRIMCgRkYXRhGAIgASgMIvsECgdDb250cm9sEi4KBmFjdGlvbhgBIAEoDjIeLnJpYWx0by5jaGF0LnYxLkNvbnRyb2wuQWN0aW9uEhEKBWFjdG9yGAIgASgEQgIwARIRCgV1c2VycxgDIAMoBEICMAESDAoEdGV4dBgEIAEoCRIiCgRyb2xlGAUgASgOMhQucmlhbHRvLmNoYXQudjEuUm9sZRIUCgh1bnRpbF9tcxgGIAEoA0ICMAISLwoLam9pbl9wb2xpY3kYByABKA4yGi5yaWFsdG8uY2hhdC52MS5Kb2luUG9saWN5EhIKBnVwbG9hZBgIIAEoBEICMAESEwoLcHJldl9hY2Nlc3MYCSABKAQSFgoOcmV0ZW50aW9uX2RheXMYCiABKA0i3wIKBkFjdGlvbhIWChJBQ1RJT05fVU5TUEVDSUZJRUQQABISCg5BQ1RJT05fQ1JFQVRFRBABEhEKDUFDVElPTl9KT0lORUQQAhIPCgtBQ1RJT05fTEVGVBADEhIKDkFDVElPTl9SRU1PVkVEEAQSDwoLQUNUSU9OX1JPTEUQBRISCg5BQ1RJT05fUkVOQU1FRBAGEhQKEEFDVElPTl9BTk5PVU5DRUQQBxIQCgxBQ1RJT05fTVVURUQQCBIWChJBQ1RJT05fVFJBTlNGRVJSRUQQCRIUChBBQ1RJT05fRElTU09MVkVEEAoSFgoSQUNUSU9OX0pPSU5fUE9MSUNZEAsSEQoNQUNUSU9OX0FDQ0VTUxAMEhEKDUFDVElPTl9BVkFUQVIQDRIQCgxBQ1RJT05fTEFSR0UQDhIQCgxBQ1RJT05fU01BTEwQDxIUChBBQ1RJT05fUkVURU5USU9OEBAqTQoEUm9sZRIUChBST0xFX1VOU1BFQ0lGSUVEEAASDwoLUk9MRV9NRU1CRVIQARIOCgpST0xFX0FETUlOEAISDgoKUk9MRV9PV05FUhADKnEKCkpvaW5Qb2xpY3kSGwoXSk9JTl9QT0xJQ1lfVU5TUEVDSUZJRUQQABIWChJKT0lOX1BPTElDWV9JTlZJVEUQARIUChBKT0lOX1BPTElDWV9PUEVOEAISGAoUSk9JTl9QT0xJQ1lfQVBQUk9WQUwQA0I3WjVnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vZ2VuL3JpYWx0by9jaGF0L3YxO2NoYXR2MWIGcHJvdG8z");
+  fileDesc("ChxyaWFsdG8vY2hhdC92MS9tZXNzYWdlLnByb3RvEg5yaWFsdG8uY2hhdC52MSKVAwoHTWVzc2FnZRIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgsKA3NlcRgCIAEoBBIKCgJpZBgDIAEoCRISCgZzZW5kZXIYBCABKARCAjABEhIKBmRldmljZRgFIAEoBEICMAESEgoKY2xpZW50X3NlcRgGIAEoBBITCgd0aW1lX21zGAcgASgDQgIwAhIPCgdjb3VudGVkGAggASgEEigKB2NvbnRlbnQYCSABKAsyFy5yaWFsdG8uY2hhdC52MS5Db250ZW50EhAKCGVkaXRfc2VxGAogASgEEhUKCWVkaXRlZF9tcxgLIAEoA0ICMAISEgoKcmVjYWxsX3NlcRgMIAEoBBIXCgtyZWNhbGxlZF9ieRgNIAEoBEICMAESDwoHcGluX3NlcRgOIAEoBBIOCgZwaW5uZWQYDyABKAgSLAoJcmVhY3Rpb25zGBAgASgLMhkucmlhbHRvLmNoYXQudjEuUmVhY3Rpb25zEiYKBnRocmVhZBgRIAEoCzIWLnJpYWx0by5jaGF0LnYxLlRocmVhZCJOCgZUaHJlYWQSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIPCgdyZXBsaWVzGAIgASgNEhkKDWxhc3RfcmVwbHlfbXMYAyABKANCAjACIr4GCgdDb250ZW50Eg4KBHRleHQYASABKAlIABImCgVpbWFnZRgCIAEoCzIVLnJpYWx0by5jaGF0LnYxLk1lZGlhSAASJQoEZmlsZRgDIAEoCzIVLnJpYWx0by5jaGF0LnYxLk1lZGlhSAASJgoFdm9pY2UYBCABKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYUgAEiYKBXZpZGVvGAUgASgLMhUucmlhbHRvLmNoYXQudjEuTWVkaWFIABIsCghsb2NhdGlvbhgGIAEoCzIYLnJpYWx0by5jaGF0LnYxLkxvY2F0aW9uSAASJAoEY2FyZBgHIAEoCzIULnJpYWx0by5jaGF0LnYxLkNhcmRIABIoCgZjdXN0b20YCCABKAsyFi5yaWFsdG8uY2hhdC52MS5DdXN0b21IABIqCgdjb250cm9sGAkgASgLMhcucmlhbHRvLmNoYXQudjEuQ29udHJvbEgAEiQKBGVkaXQYCiABKAsyFC5yaWFsdG8uY2hhdC52MS5FZGl0SAASKAoGcmVjYWxsGAsgASgLMhYucmlhbHRvLmNoYXQudjEuUmVjYWxsSAASLAoIcmVhY3Rpb24YDCABKAsyGC5yaWFsdG8uY2hhdC52MS5SZWFjdGlvbkgAEiIKA3BpbhgNIAEoCzITLnJpYWx0by5jaGF0LnYxLlBpbkgAEiYKBWFsYnVtGBcgASgLMhUucmlhbHRvLmNoYXQudjEuQWxidW1IABIqCgdmb3J3YXJkGBUgASgLMhcucmlhbHRvLmNoYXQudjEuRm9yd2FyZEgAEigKBnNpZ25hbBgWIAEoCzIWLnJpYWx0by5jaGF0LnYxLkN1c3RvbUgAEi0KBnRocmVhZBgZIAEoCzIbLnJpYWx0by5jaGF0LnYxLlRocmVhZFN0YXJ0SAASJQoIcmVwbHlfdG8YDiABKAsyEy5yaWFsdG8uY2hhdC52MS5SZWYSKQoIbWVudGlvbnMYFCADKAsyFy5yaWFsdG8uY2hhdC52MS5NZW50aW9uEjEKDGxpbmtfcHJldmlldxgcIAEoCzIbLnJpYWx0by5jaGF0LnYxLkxpbmtQcmV2aWV3QgYKBGtpbmQimAEKC0xpbmtQcmV2aWV3EgsKA3VybBgBIAEoCRINCgV0aXRsZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIRCglzaXRlX25hbWUYBCABKAkSEwoHcGljdHVyZRgFIAEoBEICMAESDQoFd2lkdGgYBiABKA0SDgoGaGVpZ2h0GAcgASgNEhEKCXNpZ25hdHVyZRgIIAEoDCKEAQoHTWVudGlvbhINCgVzdGFydBgBIAEoDRIOCgZsZW5ndGgYAiABKA0SEAoEdXNlchgDIAEoBEICMAESIgoEcm9sZRgEIAEoDjIULnJpYWx0by5jaGF0LnYxLlJvbGUSEQoJZXZlcnlib2R5GAUgASgIEhEKBXVzZXJzGAYgAygEQgIwASImCgNSZWYSCwoDc2VxGAEgASgEEhIKCmNsaWVudF9zZXEYAiABKAQiVQoERWRpdBIjCgZ0YXJnZXQYASABKAsyEy5yaWFsdG8uY2hhdC52MS5SZWYSKAoHY29udGVudBgCIAEoCzIXLnJpYWx0by5jaGF0LnYxLkNvbnRlbnQiLQoGUmVjYWxsEiMKBnRhcmdldBgBIAEoCzITLnJpYWx0by5jaGF0LnYxLlJlZiJ8CghSZWFjdGlvbhIjCgZ0YXJnZXQYASABKAsyEy5yaWFsdG8uY2hhdC52MS5SZWYSDQoFZW1vamkYAiABKAkSDgoGcmVtb3ZlGAMgASgIEiwKCXJlYWN0aW9ucxgEIAEoCzIZLnJpYWx0by5jaGF0LnYxLlJlYWN0aW9ucyJZCglSZWFjdGlvbnMSDwoHdmVyc2lvbhgBIAEoBBItCgZjb3VudHMYAiADKAsyHS5yaWFsdG8uY2hhdC52MS5SZWFjdGlvbkNvdW50EgwKBG1pbmUYAyADKAkiLQoNUmVhY3Rpb25Db3VudBINCgVlbW9qaRgBIAEoCRINCgVjb3VudBgCIAEoDSI6CgNQaW4SIwoGdGFyZ2V0GAEgASgLMhMucmlhbHRvLmNoYXQudjEuUmVmEg4KBnJlbW92ZRgCIAEoCCJMCgtUaHJlYWRTdGFydBIjCgZ0YXJnZXQYASABKAsyEy5yaWFsdG8uY2hhdC52MS5SZWYSGAoMY29udmVyc2F0aW9uGAIgASgEQgIwASK1AQoFTWVkaWESEgoGdXBsb2FkGAEgASgEQgIwARIMCgRuYW1lGAIgASgJEhEKCW1pbWVfdHlwZRgDIAEoCRIMCgRzaXplGAQgASgEEg0KBXdpZHRoGAUgASgNEg4KBmhlaWdodBgGIAEoDRITCgtkdXJhdGlvbl9tcxgHIAEoDRIPCgdjYXB0aW9uGAggASgJEhAKCHdhdmVmb3JtGAkgASgMEhIKBnBvc3RlchgKIAEoBEICMAEiQgoFQWxidW0SKAoFaXRlbXMYASADKAsyGS5yaWFsdG8uY2hhdC52MS5BbGJ1bUl0ZW0SDwoHY2FwdGlvbhgCIAEoCSJjCglBbGJ1bUl0ZW0SJgoFaW1hZ2UYASABKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYUgAEiYKBXZpZGVvGAIgASgLMhUucmlhbHRvLmNoYXQudjEuTWVkaWFIAEIGCgRraW5kImoKB0ZvcndhcmQSDQoFdGl0bGUYASABKAkSGAoMY29udmVyc2F0aW9uGAIgASgEQgIwARIMCgRzZXFzGAMgAygEEigKBWl0ZW1zGAQgAygLMhkucmlhbHRvLmNoYXQudjEuRm9yd2FyZGVkIoUBCglGb3J3YXJkZWQSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARILCgNzZXEYAiABKAQSEgoGc2VuZGVyGAMgASgEQgIwARITCgd0aW1lX21zGAQgASgDQgIwAhIoCgdjb250ZW50GAUgASgLMhcucmlhbHRvLmNoYXQudjEuQ29udGVudCJhCghMb2NhdGlvbhIQCghsYXRpdHVkZRgBIAEoARIRCglsb25naXR1ZGUYAiABKAESDQoFbGFiZWwYAyABKAkSEAoIYWNjdXJhY3kYBCABKAESDwoHYWRkcmVzcxgFIAEoCSJqCgRDYXJkEg0KBXRpdGxlGAEgASgJEgwKBHRleHQYAiABKAkSCwoDdXJsGAMgASgJEhMKB3BpY3R1cmUYBCABKARCAjABEhAKBHVzZXIYBSABKARCAjABEhEKBWdyb3VwGAYgASgEQgIwASI2CgZDdXN0b20SDAoEdHlwZRgBIAEoCRIMCgRkYXRhGAIgASgMEhAKCGZhbGxiYWNrGAMgASgJIr4FCgdDb250cm9sEi4KBmFjdGlvbhgBIAEoDjIeLnJpYWx0by5jaGF0LnYxLkNvbnRyb2wuQWN0aW9uEhEKBWFjdG9yGAIgASgEQgIwARIRCgV1c2VycxgDIAMoBEICMAESDAoEdGV4dBgEIAEoCRIiCgRyb2xlGAUgASgOMhQucmlhbHRvLmNoYXQudjEuUm9sZRIUCgh1bnRpbF9tcxgGIAEoA0ICMAISLwoLam9pbl9wb2xpY3kYByABKA4yGi5yaWFsdG8uY2hhdC52MS5Kb2luUG9saWN5EhIKBnVwbG9hZBgIIAEoBEICMAESEwoLcHJldl9hY2Nlc3MYCSABKAQSFgoOcmV0ZW50aW9uX2RheXMYCiABKA0SGQoRcmV0ZW50aW9uX3NlY29uZHMYCyABKA0ihwMKBkFjdGlvbhIWChJBQ1RJT05fVU5TUEVDSUZJRUQQABISCg5BQ1RJT05fQ1JFQVRFRBABEhEKDUFDVElPTl9KT0lORUQQAhIPCgtBQ1RJT05fTEVGVBADEhIKDkFDVElPTl9SRU1PVkVEEAQSDwoLQUNUSU9OX1JPTEUQBRISCg5BQ1RJT05fUkVOQU1FRBAGEhQKEEFDVElPTl9BTk5PVU5DRUQQBxIQCgxBQ1RJT05fTVVURUQQCBIWChJBQ1RJT05fVFJBTlNGRVJSRUQQCRIUChBBQ1RJT05fRElTU09MVkVEEAoSFgoSQUNUSU9OX0pPSU5fUE9MSUNZEAsSEQoNQUNUSU9OX0FDQ0VTUxAMEhEKDUFDVElPTl9BVkFUQVIQDRIQCgxBQ1RJT05fTEFSR0UQDhIQCgxBQ1RJT05fU01BTEwQDxIUChBBQ1RJT05fUkVURU5USU9OEBASEQoNQUNUSU9OX0JBTk5FRBAREhMKD0FDVElPTl9VTkJBTk5FRBASKk0KBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEg8KC1JPTEVfTUVNQkVSEAESDgoKUk9MRV9BRE1JThACEg4KClJPTEVfT1dORVIQAypxCgpKb2luUG9saWN5EhsKF0pPSU5fUE9MSUNZX1VOU1BFQ0lGSUVEEAASFgoSSk9JTl9QT0xJQ1lfSU5WSVRFEAESFAoQSk9JTl9QT0xJQ1lfT1BFThACEhgKFEpPSU5fUE9MSUNZX0FQUFJPVkFMEANCN1o1Z2l0aHViLmNvbS9yaWFsdG8taW0vcmlhbHRvL3Nkay9nby9nZW4vY2hhdC92MTtjaGF0djFiBnByb3RvMw");
 
 /**
  * Message is one entry of a conversation, as every member sees it.
@@ -75,9 +75,65 @@ export type Message = Message$1<"rialto.chat.v1.Message"> & {
   counted: bigint;
 
   /**
+   * Content as it is now: that of the last edit, and absent once the message is recalled.
+   *
    * @generated from field: rialto.chat.v1.Content content = 9;
    */
   content?: Content | undefined;
+
+  /**
+   * EditSeq is the seq of the entry with the edit whose content this is; 0: never edited.
+   *
+   * @generated from field: uint64 edit_seq = 10;
+   */
+  editSeq: bigint;
+
+  /**
+   * EditedMs is the time of that edit, milliseconds since 1970.
+   *
+   * @generated from field: int64 edited_ms = 11 [jstype = JS_NUMBER];
+   */
+  editedMs: bigint;
+
+  /**
+   * RecallSeq is the seq of the entry that recalled the message; 0: not recalled.
+   *
+   * @generated from field: uint64 recall_seq = 12;
+   */
+  recallSeq: bigint;
+
+  /**
+   * RecalledBy is the user who recalled it: its sender, or an admin of the group.
+   *
+   * @generated from field: uint64 recalled_by = 13 [jstype = JS_STRING];
+   */
+  recalledBy: string;
+
+  /**
+   * PinSeq is the seq of the last entry that pinned or unpinned the message; 0: none did.
+   *
+   * @generated from field: uint64 pin_seq = 14;
+   */
+  pinSeq: bigint;
+
+  /**
+   * @generated from field: bool pinned = 15;
+   */
+  pinned: boolean;
+
+  /**
+   * Reactions to the message; absent if there never were any.
+   *
+   * @generated from field: rialto.chat.v1.Reactions reactions = 16;
+   */
+  reactions?: Reactions | undefined;
+
+  /**
+   * Thread under the message; absent if nobody started one.
+   *
+   * @generated from field: rialto.chat.v1.Thread thread = 17;
+   */
+  thread?: Thread | undefined;
 };
 
 /**
@@ -88,7 +144,43 @@ export const MessageSchema: GenMessage<Message> = /*@__PURE__*/
   messageDesc(file_rialto_chat_v1_message, 0);
 
 /**
- * Content is what a message says: exactly one kind.
+ * Thread under a message: a conversation of its own with the replies.
+ *
+ * @generated from message rialto.chat.v1.Thread
+ */
+export type Thread = Message$1<"rialto.chat.v1.Thread"> & {
+  /**
+   * Conversation of kind thread.
+   *
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * Replies that were not recalled and have not expired.
+   *
+   * @generated from field: uint32 replies = 2;
+   */
+  replies: number;
+
+  /**
+   * LastReplyMs is the time of the newest reply, milliseconds since 1970; 0: there is none.
+   *
+   * @generated from field: int64 last_reply_ms = 3 [jstype = JS_NUMBER];
+   */
+  lastReplyMs: bigint;
+};
+
+/**
+ * Describes the message rialto.chat.v1.Thread.
+ * Use `create(ThreadSchema)` to create a new message.
+ */
+export const ThreadSchema: GenMessage<Thread> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_message, 1);
+
+/**
+ * Content is what a message says: exactly one kind, and possibly reply_to. Edit, recall, reaction, pin and thread are updates: they change an
+ * earlier message, are not counted as unread, and are not shown as messages of their own.
  *
  * @generated from message rialto.chat.v1.Content
  */
@@ -154,7 +246,78 @@ export type Content = Message$1<"rialto.chat.v1.Content"> & {
      */
     value: Control;
     case: "control";
+  } | {
+    /**
+     * @generated from field: rialto.chat.v1.Edit edit = 10;
+     */
+    value: Edit;
+    case: "edit";
+  } | {
+    /**
+     * @generated from field: rialto.chat.v1.Recall recall = 11;
+     */
+    value: Recall;
+    case: "recall";
+  } | {
+    /**
+     * @generated from field: rialto.chat.v1.Reaction reaction = 12;
+     */
+    value: Reaction;
+    case: "reaction";
+  } | {
+    /**
+     * @generated from field: rialto.chat.v1.Pin pin = 13;
+     */
+    value: Pin;
+    case: "pin";
+  } | {
+    /**
+     * @generated from field: rialto.chat.v1.Album album = 23;
+     */
+    value: Album;
+    case: "album";
+  } | {
+    /**
+     * @generated from field: rialto.chat.v1.Forward forward = 21;
+     */
+    value: Forward;
+    case: "forward";
+  } | {
+    /**
+     * Signal is for programs: delivered and kept like a message, but never shown, and not counted as unread. Nothing replies to it.
+     *
+     * @generated from field: rialto.chat.v1.Custom signal = 22;
+     */
+    value: Custom;
+    case: "signal";
+  } | {
+    /**
+     * @generated from field: rialto.chat.v1.ThreadStart thread = 25;
+     */
+    value: ThreadStart;
+    case: "thread";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * ReplyTo is the message that this one answers. Only with a kind that is shown.
+   *
+   * @generated from field: rialto.chat.v1.Ref reply_to = 14;
+   */
+  replyTo?: Ref | undefined;
+
+  /**
+   * Mentions in a text or a caption, in the order of their places, at most 100. In groups only.
+   *
+   * @generated from field: repeated rialto.chat.v1.Mention mentions = 20;
+   */
+  mentions: Mention[];
+
+  /**
+   * LinkPreview of a link in the text. With a text only.
+   *
+   * @generated from field: rialto.chat.v1.LinkPreview link_preview = 28;
+   */
+  linkPreview?: LinkPreview | undefined;
 };
 
 /**
@@ -162,7 +325,338 @@ export type Content = Message$1<"rialto.chat.v1.Content"> & {
  * Use `create(ContentSchema)` to create a new message.
  */
 export const ContentSchema: GenMessage<Content> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 1);
+  messageDesc(file_rialto_chat_v1_message, 2);
+
+/**
+ * LinkPreview shows where a link leads. ChatService.PreviewLink makes it, and the server refuses any other.
+ *
+ * @generated from message rialto.chat.v1.LinkPreview
+ */
+export type LinkPreview = Message$1<"rialto.chat.v1.LinkPreview"> & {
+  /**
+   * Url as it is written in the text. Show its host: the page chose the title and the site's name.
+   *
+   * @generated from field: string url = 1;
+   */
+  url: string;
+
+  /**
+   * @generated from field: string title = 2;
+   */
+  title: string;
+
+  /**
+   * @generated from field: string description = 3;
+   */
+  description: string;
+
+  /**
+   * @generated from field: string site_name = 4;
+   */
+  siteName: string;
+
+  /**
+   * Picture is an upload, a JPEG of at most 640 pixels in width and height; 0: none.
+   *
+   * @generated from field: uint64 picture = 5 [jstype = JS_STRING];
+   */
+  picture: string;
+
+  /**
+   * Width and height of the picture in pixels.
+   *
+   * @generated from field: uint32 width = 6;
+   */
+  width: number;
+
+  /**
+   * @generated from field: uint32 height = 7;
+   */
+  height: number;
+
+  /**
+   * Signature of the server over the other fields and the user who asked for the preview.
+   *
+   * @generated from field: bytes signature = 8;
+   */
+  signature: Uint8Array;
+};
+
+/**
+ * Describes the message rialto.chat.v1.LinkPreview.
+ * Use `create(LinkPreviewSchema)` to create a new message.
+ */
+export const LinkPreviewSchema: GenMessage<LinkPreview> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_message, 3);
+
+/**
+ * Mention names members of the group in a text or a caption. It has exactly one of user, role and everybody.
+ *
+ * @generated from message rialto.chat.v1.Mention
+ */
+export type Mention = Message$1<"rialto.chat.v1.Mention"> & {
+  /**
+   * Start and length of the part of the text that names them, in characters (Unicode code points). Mentions do not overlap.
+   *
+   * @generated from field: uint32 start = 1;
+   */
+  start: number;
+
+  /**
+   * @generated from field: uint32 length = 2;
+   */
+  length: number;
+
+  /**
+   * User is a member.
+   *
+   * @generated from field: uint64 user = 3 [jstype = JS_STRING];
+   */
+  user: string;
+
+  /**
+   * Role admin: the admins and the owner.
+   *
+   * @generated from field: rialto.chat.v1.Role role = 4;
+   */
+  role: Role;
+
+  /**
+   * Everybody: all members. Admins and the owner may.
+   *
+   * @generated from field: bool everybody = 5;
+   */
+  everybody: boolean;
+
+  /**
+   * Users whom a role names, at most 100; from the server only, and in the first mention of the role. They are those of the time of sending.
+   *
+   * @generated from field: repeated uint64 users = 6 [jstype = JS_STRING];
+   */
+  users: string[];
+};
+
+/**
+ * Describes the message rialto.chat.v1.Mention.
+ * Use `create(MentionSchema)` to create a new message.
+ */
+export const MentionSchema: GenMessage<Mention> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_message, 4);
+
+/**
+ * Ref names an earlier message of the same conversation, by one of the two. The server stores the seq.
+ *
+ * @generated from message rialto.chat.v1.Ref
+ */
+export type Ref = Message$1<"rialto.chat.v1.Ref"> & {
+  /**
+   * @generated from field: uint64 seq = 1;
+   */
+  seq: bigint;
+
+  /**
+   * ClientSeq of a message that the same device has sent, perhaps without knowing its seq yet.
+   *
+   * @generated from field: uint64 client_seq = 2;
+   */
+  clientSeq: bigint;
+};
+
+/**
+ * Describes the message rialto.chat.v1.Ref.
+ * Use `create(RefSchema)` to create a new message.
+ */
+export const RefSchema: GenMessage<Ref> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_message, 5);
+
+/**
+ * Edit replaces the content of a message of one's own. Texts become texts; of other kinds only the caption changes.
+ *
+ * @generated from message rialto.chat.v1.Edit
+ */
+export type Edit = Message$1<"rialto.chat.v1.Edit"> & {
+  /**
+   * @generated from field: rialto.chat.v1.Ref target = 1;
+   */
+  target?: Ref | undefined;
+
+  /**
+   * Content of a message: in requests the new one; from the server the present one of target, absent once that is edited again or recalled.
+   *
+   * @generated from field: rialto.chat.v1.Content content = 2;
+   */
+  content?: Content | undefined;
+};
+
+/**
+ * Describes the message rialto.chat.v1.Edit.
+ * Use `create(EditSchema)` to create a new message.
+ */
+export const EditSchema: GenMessage<Edit> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_message, 6);
+
+/**
+ * Recall takes a message back: nobody sees its content any more. Its sender may within the server's time limit (24 hours by default),
+ * in a group admins may take back the messages of members, and the owner everybody's, at any time.
+ *
+ * @generated from message rialto.chat.v1.Recall
+ */
+export type Recall = Message$1<"rialto.chat.v1.Recall"> & {
+  /**
+   * @generated from field: rialto.chat.v1.Ref target = 1;
+   */
+  target?: Ref | undefined;
+};
+
+/**
+ * Describes the message rialto.chat.v1.Recall.
+ * Use `create(RecallSchema)` to create a new message.
+ */
+export const RecallSchema: GenMessage<Recall> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_message, 7);
+
+/**
+ * Reaction adds a user's emoji to a message, or removes it.
+ *
+ * @generated from message rialto.chat.v1.Reaction
+ */
+export type Reaction = Message$1<"rialto.chat.v1.Reaction"> & {
+  /**
+   * @generated from field: rialto.chat.v1.Ref target = 1;
+   */
+  target?: Ref | undefined;
+
+  /**
+   * Emoji of at most 32 bytes, without spaces, control, text-direction and invisible characters.
+   *
+   * @generated from field: string emoji = 2;
+   */
+  emoji: string;
+
+  /**
+   * @generated from field: bool remove = 3;
+   */
+  remove: boolean;
+
+  /**
+   * Reactions of target now; from the server only.
+   *
+   * @generated from field: rialto.chat.v1.Reactions reactions = 4;
+   */
+  reactions?: Reactions | undefined;
+};
+
+/**
+ * Describes the message rialto.chat.v1.Reaction.
+ * Use `create(ReactionSchema)` to create a new message.
+ */
+export const ReactionSchema: GenMessage<Reaction> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_message, 8);
+
+/**
+ * Reactions to a message. Of two, the one with the higher version is newer.
+ *
+ * @generated from message rialto.chat.v1.Reactions
+ */
+export type Reactions = Message$1<"rialto.chat.v1.Reactions"> & {
+  /**
+   * @generated from field: uint64 version = 1;
+   */
+  version: bigint;
+
+  /**
+   * Counts of users, in the order in which each emoji was used first. At most 50.
+   *
+   * @generated from field: repeated rialto.chat.v1.ReactionCount counts = 2;
+   */
+  counts: ReactionCount[];
+
+  /**
+   * Mine are the emoji of the user who reads. Not in updates: there, follow your own entries.
+   *
+   * @generated from field: repeated string mine = 3;
+   */
+  mine: string[];
+};
+
+/**
+ * Describes the message rialto.chat.v1.Reactions.
+ * Use `create(ReactionsSchema)` to create a new message.
+ */
+export const ReactionsSchema: GenMessage<Reactions> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_message, 9);
+
+/**
+ * @generated from message rialto.chat.v1.ReactionCount
+ */
+export type ReactionCount = Message$1<"rialto.chat.v1.ReactionCount"> & {
+  /**
+   * @generated from field: string emoji = 1;
+   */
+  emoji: string;
+
+  /**
+   * @generated from field: uint32 count = 2;
+   */
+  count: number;
+};
+
+/**
+ * Describes the message rialto.chat.v1.ReactionCount.
+ * Use `create(ReactionCountSchema)` to create a new message.
+ */
+export const ReactionCountSchema: GenMessage<ReactionCount> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_message, 10);
+
+/**
+ * Pin marks a message for all members, or removes the mark. In a group, admins and the owner may.
+ *
+ * @generated from message rialto.chat.v1.Pin
+ */
+export type Pin = Message$1<"rialto.chat.v1.Pin"> & {
+  /**
+   * @generated from field: rialto.chat.v1.Ref target = 1;
+   */
+  target?: Ref | undefined;
+
+  /**
+   * @generated from field: bool remove = 2;
+   */
+  remove: boolean;
+};
+
+/**
+ * Describes the message rialto.chat.v1.Pin.
+ * Use `create(PinSchema)` to create a new message.
+ */
+export const PinSchema: GenMessage<Pin> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_message, 11);
+
+/**
+ * ThreadStart says that a user started the thread under a message. It is written by the server only, once for a thread.
+ *
+ * @generated from message rialto.chat.v1.ThreadStart
+ */
+export type ThreadStart = Message$1<"rialto.chat.v1.ThreadStart"> & {
+  /**
+   * @generated from field: rialto.chat.v1.Ref target = 1;
+   */
+  target?: Ref | undefined;
+
+  /**
+   * Conversation of kind thread.
+   *
+   * @generated from field: uint64 conversation = 2 [jstype = JS_STRING];
+   */
+  conversation: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.ThreadStart.
+ * Use `create(ThreadStartSchema)` to create a new message.
+ */
+export const ThreadStartSchema: GenMessage<ThreadStart> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_message, 12);
 
 /**
  * Media is an uploaded file.
@@ -219,6 +713,20 @@ export type Media = Message$1<"rialto.chat.v1.Media"> & {
    * @generated from field: string caption = 8;
    */
   caption: string;
+
+  /**
+   * Waveform of a voice message: at most 64 samples of its loudness, a byte each, evenly over its duration.
+   *
+   * @generated from field: bytes waveform = 9;
+   */
+  waveform: Uint8Array;
+
+  /**
+   * Poster of a video: an upload with a picture to show until it plays. 0: none.
+   *
+   * @generated from field: uint64 poster = 10 [jstype = JS_STRING];
+   */
+  poster: string;
 };
 
 /**
@@ -226,13 +734,151 @@ export type Media = Message$1<"rialto.chat.v1.Media"> & {
  * Use `create(MediaSchema)` to create a new message.
  */
 export const MediaSchema: GenMessage<Media> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 2);
+  messageDesc(file_rialto_chat_v1_message, 13);
+
+/**
+ * Album is up to ten images and videos with one caption. Their own captions are empty.
+ *
+ * @generated from message rialto.chat.v1.Album
+ */
+export type Album = Message$1<"rialto.chat.v1.Album"> & {
+  /**
+   * @generated from field: repeated rialto.chat.v1.AlbumItem items = 1;
+   */
+  items: AlbumItem[];
+
+  /**
+   * Caption of at most 2,000 characters.
+   *
+   * @generated from field: string caption = 2;
+   */
+  caption: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.Album.
+ * Use `create(AlbumSchema)` to create a new message.
+ */
+export const AlbumSchema: GenMessage<Album> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_message, 14);
+
+/**
+ * @generated from message rialto.chat.v1.AlbumItem
+ */
+export type AlbumItem = Message$1<"rialto.chat.v1.AlbumItem"> & {
+  /**
+   * @generated from oneof rialto.chat.v1.AlbumItem.kind
+   */
+  kind: {
+    /**
+     * @generated from field: rialto.chat.v1.Media image = 1;
+     */
+    value: Media;
+    case: "image";
+  } | {
+    /**
+     * @generated from field: rialto.chat.v1.Media video = 2;
+     */
+    value: Media;
+    case: "video";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message rialto.chat.v1.AlbumItem.
+ * Use `create(AlbumItemSchema)` to create a new message.
+ */
+export const AlbumItemSchema: GenMessage<AlbumItem> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_message, 15);
+
+/**
+ * Forward shows messages of a conversation to another. It refers to them: once one is edited, recalled or expired, the forward shows that, too.
+ *
+ * @generated from message rialto.chat.v1.Forward
+ */
+export type Forward = Message$1<"rialto.chat.v1.Forward"> & {
+  /**
+   * Title makes it one card. Without one, its messages are shown one after the other. At most 2,000 characters.
+   *
+   * @generated from field: string title = 1;
+   */
+  title: string;
+
+  /**
+   * Conversation and seqs, 1 to 100, of messages that the sender may read. Of a forward among them, its items are forwarded.
+   *
+   * @generated from field: uint64 conversation = 2 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * @generated from field: repeated uint64 seqs = 3;
+   */
+  seqs: bigint[];
+
+  /**
+   * Items are the messages, from the server only.
+   *
+   * @generated from field: repeated rialto.chat.v1.Forwarded items = 4;
+   */
+  items: Forwarded[];
+};
+
+/**
+ * Describes the message rialto.chat.v1.Forward.
+ * Use `create(ForwardSchema)` to create a new message.
+ */
+export const ForwardSchema: GenMessage<Forward> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_message, 16);
+
+/**
+ * @generated from message rialto.chat.v1.Forwarded
+ */
+export type Forwarded = Message$1<"rialto.chat.v1.Forwarded"> & {
+  /**
+   * Conversation and seq of the message, where its author sent it. They give no right to read it there.
+   *
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * @generated from field: uint64 seq = 2;
+   */
+  seq: bigint;
+
+  /**
+   * @generated from field: uint64 sender = 3 [jstype = JS_STRING];
+   */
+  sender: string;
+
+  /**
+   * @generated from field: int64 time_ms = 4 [jstype = JS_NUMBER];
+   */
+  timeMs: bigint;
+
+  /**
+   * Content as it is now; absent once the message is recalled, or has expired.
+   *
+   * @generated from field: rialto.chat.v1.Content content = 5;
+   */
+  content?: Content | undefined;
+};
+
+/**
+ * Describes the message rialto.chat.v1.Forwarded.
+ * Use `create(ForwardedSchema)` to create a new message.
+ */
+export const ForwardedSchema: GenMessage<Forwarded> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_message, 17);
 
 /**
  * @generated from message rialto.chat.v1.Location
  */
 export type Location = Message$1<"rialto.chat.v1.Location"> & {
   /**
+   * Latitude and longitude in degrees, WGS 84.
+   *
    * @generated from field: double latitude = 1;
    */
   latitude: number;
@@ -243,9 +889,23 @@ export type Location = Message$1<"rialto.chat.v1.Location"> & {
   longitude: number;
 
   /**
+   * Label is the name of the place.
+   *
    * @generated from field: string label = 3;
    */
   label: string;
+
+  /**
+   * Accuracy is a radius in metres; 0: unknown.
+   *
+   * @generated from field: double accuracy = 4;
+   */
+  accuracy: number;
+
+  /**
+   * @generated from field: string address = 5;
+   */
+  address: string;
 };
 
 /**
@@ -253,9 +913,11 @@ export type Location = Message$1<"rialto.chat.v1.Location"> & {
  * Use `create(LocationSchema)` to create a new message.
  */
 export const LocationSchema: GenMessage<Location> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 3);
+  messageDesc(file_rialto_chat_v1_message, 18);
 
 /**
+ * Card refers to a link, a user or a group, or to nothing. Of url, user and group at most one is set.
+ *
  * @generated from message rialto.chat.v1.Card
  */
 export type Card = Message$1<"rialto.chat.v1.Card"> & {
@@ -273,6 +935,25 @@ export type Card = Message$1<"rialto.chat.v1.Card"> & {
    * @generated from field: string url = 3;
    */
   url: string;
+
+  /**
+   * Picture is an upload; 0: none.
+   *
+   * @generated from field: uint64 picture = 4 [jstype = JS_STRING];
+   */
+  picture: string;
+
+  /**
+   * @generated from field: uint64 user = 5 [jstype = JS_STRING];
+   */
+  user: string;
+
+  /**
+   * Group that readers may ask to join, or join. The card gives no right to.
+   *
+   * @generated from field: uint64 group = 6 [jstype = JS_STRING];
+   */
+  group: string;
 };
 
 /**
@@ -280,7 +961,7 @@ export type Card = Message$1<"rialto.chat.v1.Card"> & {
  * Use `create(CardSchema)` to create a new message.
  */
 export const CardSchema: GenMessage<Card> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 4);
+  messageDesc(file_rialto_chat_v1_message, 19);
 
 /**
  * Custom is opaque to the server: at most 64 KiB of data, and a type.
@@ -289,6 +970,8 @@ export const CardSchema: GenMessage<Card> = /*@__PURE__*/
  */
 export type Custom = Message$1<"rialto.chat.v1.Custom"> & {
   /**
+   * Type of the data, such as app.example/poll. Begin it with a name that you own.
+   *
    * @generated from field: string type = 1;
    */
   type: string;
@@ -297,6 +980,13 @@ export type Custom = Message$1<"rialto.chat.v1.Custom"> & {
    * @generated from field: bytes data = 2;
    */
   data: Uint8Array;
+
+  /**
+   * Fallback is what clients show that do not know the type: lists, quotes and notifications show it too. At most 2,000 characters.
+   *
+   * @generated from field: string fallback = 3;
+   */
+  fallback: string;
 };
 
 /**
@@ -304,7 +994,7 @@ export type Custom = Message$1<"rialto.chat.v1.Custom"> & {
  * Use `create(CustomSchema)` to create a new message.
  */
 export const CustomSchema: GenMessage<Custom> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 5);
+  messageDesc(file_rialto_chat_v1_message, 20);
 
 /**
  * Control is a change of the conversation, in its place in the order.
@@ -360,9 +1050,16 @@ export type Control = Message$1<"rialto.chat.v1.Control"> & {
   prevAccess: bigint;
 
   /**
+   * RetentionDays stands in entries from before retention_seconds, in its place.
+   *
    * @generated from field: uint32 retention_days = 10;
    */
   retentionDays: number;
+
+  /**
+   * @generated from field: uint32 retention_seconds = 11;
+   */
+  retentionSeconds: number;
 };
 
 /**
@@ -370,7 +1067,7 @@ export type Control = Message$1<"rialto.chat.v1.Control"> & {
  * Use `create(ControlSchema)` to create a new message.
  */
 export const ControlSchema: GenMessage<Control> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 6);
+  messageDesc(file_rialto_chat_v1_message, 21);
 
 /**
  * @generated from enum rialto.chat.v1.Control.Action
@@ -487,18 +1184,32 @@ export enum Control_Action {
   SMALL = 15,
 
   /**
-   * Retention: messages are now kept for retention_days (0: as the server keeps them).
+   * Retention: messages are now kept for retention_seconds (0: as the server keeps them).
    *
    * @generated from enum value: ACTION_RETENTION = 16;
    */
   RETENTION = 16,
+
+  /**
+   * Banned: users may not come in. Those who were members are removed by the next entry.
+   *
+   * @generated from enum value: ACTION_BANNED = 17;
+   */
+  BANNED = 17,
+
+  /**
+   * Unbanned: users may be invited, or ask to join, again.
+   *
+   * @generated from enum value: ACTION_UNBANNED = 18;
+   */
+  UNBANNED = 18,
 }
 
 /**
  * Describes the enum rialto.chat.v1.Control.Action.
  */
 export const Control_ActionSchema: GenEnum<Control_Action> = /*@__PURE__*/
-  enumDesc(file_rialto_chat_v1_message, 6, 0);
+  enumDesc(file_rialto_chat_v1_message, 21, 0);
 
 /**
  * @generated from enum rialto.chat.v1.Role

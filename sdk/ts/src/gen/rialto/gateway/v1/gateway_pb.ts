@@ -7,9 +7,9 @@ import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import type { Event, LargeTail, Position, SyncRequest, SyncResponse } from "../../chat/v1/chat_pb.js";
 import { file_rialto_chat_v1_chat } from "../../chat/v1/chat_pb.js";
-import type { Content } from "../../chat/v1/message_pb.js";
+import type { Content, Thread } from "../../chat/v1/message_pb.js";
 import { file_rialto_chat_v1_message } from "../../chat/v1/message_pb.js";
-import type { Presence } from "../../presence/v1/presence_pb.js";
+import type { Activity, Presence } from "../../presence/v1/presence_pb.js";
 import { file_rialto_presence_v1_presence } from "../../presence/v1/presence_pb.js";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 
@@ -17,7 +17,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file rialto/gateway/v1/gateway.proto.
  */
 export const file_rialto_gateway_v1_gateway: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yaWFsdG8vZ2F0ZXdheS92MS9nYXRld2F5LnByb3RvEhFyaWFsdG8uZ2F0ZXdheS52MSLyAgoLQ2xpZW50RnJhbWUSDwoHcmVxdWVzdBgBIAEoBBIlCgRhdXRoGAIgASgLMhcucmlhbHRvLmdhdGV3YXkudjEuQXV0aBImCgVzZW5kcxgDIAMoCzIXLnJpYWx0by5nYXRld2F5LnYxLlNlbmQSJQoDYWNrGAQgASgLMhgucmlhbHRvLmNoYXQudjEuUG9zaXRpb24SJgoFbWFya3MYBSADKAsyFy5yaWFsdG8uZ2F0ZXdheS52MS5NYXJrEhIKBnR5cGluZxgGIAEoBEICMAESJQoEcGluZxgHIAEoCzIXLnJpYWx0by5nYXRld2F5LnYxLlBpbmcSJQoEY2FsbBgIIAEoCzIXLnJpYWx0by5nYXRld2F5LnYxLkNhbGwSKQoEc3luYxgJIAEoCzIbLnJpYWx0by5jaGF0LnYxLlN5bmNSZXF1ZXN0EicKBXdhdGNoGAogASgLMhgucmlhbHRvLmdhdGV3YXkudjEuV2F0Y2giHAoEQXV0aBIUCgxhY2Nlc3NfdG9rZW4YASABKAkidQoEU2VuZBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhIKCmNsaWVudF9zZXEYAiABKAQSFQoNY2xpZW50X21zZ19pZBgDIAEoCRIoCgdjb250ZW50GAQgASgLMhcucmlhbHRvLmNoYXQudjEuQ29udGVudCJJCgRNYXJrEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESFQoNZGVsaXZlcmVkX3NlcRgCIAEoBBIQCghyZWFkX3NlcRgDIAEoBCInCgRQaW5nEg4KBnJ0dF9tcxgBIAEoDRIPCgdyZXRyaWVzGAIgASgNIk4KBENhbGwSDgoGbWV0aG9kGAEgASgJEg8KB3BheWxvYWQYAiABKAwSJQoEYm9keRgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiGgoFV2F0Y2gSEQoFdXNlcnMYASADKARCAjABIusDCgtTZXJ2ZXJGcmFtZRIPCgdyZXF1ZXN0GAEgASgEEicKBWhlbGxvGAIgASgLMhgucmlhbHRvLmdhdGV3YXkudjEuSGVsbG8SLAoIcmVjZWlwdHMYAyADKAsyGi5yaWFsdG8uZ2F0ZXdheS52MS5SZWNlaXB0EiUKBmV2ZW50cxgEIAMoCzIVLnJpYWx0by5jaGF0LnYxLkV2ZW50EikKBnJlc3VsdBgFIAEoCzIZLnJpYWx0by5nYXRld2F5LnYxLlJlc3VsdBInCgVlcnJvchgGIAEoCzIYLnJpYWx0by5nYXRld2F5LnYxLkVycm9yEiUKBHBvbmcYByABKAsyFy5yaWFsdG8uZ2F0ZXdheS52MS5Qb25nEikKBnR5cGluZxgIIAEoCzIZLnJpYWx0by5nYXRld2F5LnYxLlR5cGluZxIvCglwcmVzZW5jZXMYCSADKAsyHC5yaWFsdG8ucHJlc2VuY2UudjEuUHJlc2VuY2USJQoEaGludBgKIAEoCzIXLnJpYWx0by5nYXRld2F5LnYxLkhpbnQSIwoDYnllGAsgASgLMhYucmlhbHRvLmdhdGV3YXkudjEuQnllEioKBHN5bmMYDCABKAsyHC5yaWFsdG8uY2hhdC52MS5TeW5jUmVzcG9uc2UitwEKBUhlbGxvEhAKBHVzZXIYASABKARCAjABEhIKBmRldmljZRgCIAEoBEICMAESJgoEdGFpbBgDIAEoCzIYLnJpYWx0by5jaGF0LnYxLlBvc2l0aW9uEhIKCmNsaWVudF9zZXEYBCABKAQSEwoHdGltZV9tcxgFIAEoA0ICMAISFAoMaGVhcnRiZWF0X21zGAYgASgNEgwKBG5vZGUYByABKAkSEwoHc2Vzc2lvbhgIIAEoBEICMAEiyQEKB1JlY2VpcHQSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARISCgpjbGllbnRfc2VxGAIgASgEEhUKDWNsaWVudF9tc2dfaWQYAyABKAkSCgoCaWQYBCABKAkSCwoDc2VxGAUgASgEEhMKB3RpbWVfbXMYBiABKANCAjACEg8KB2NvdW50ZWQYByABKAQSEQoJZHVwbGljYXRlGAggASgIEicKBWVycm9yGAkgASgLMhgucmlhbHRvLmdhdGV3YXkudjEuRXJyb3IiQAoGUmVzdWx0Eg8KB3BheWxvYWQYASABKAwSJQoEYm9keRgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiSAoFRXJyb3ISDAoEY29kZRgBIAEoCRIOCgZyZWFzb24YAiABKAkSDwoHbWVzc2FnZRgDIAEoCRIQCghyZXRyeV9tcxgEIAEoDSIbCgRQb25nEhMKB3RpbWVfbXMYASABKANCAjACIjQKBlR5cGluZxIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhAKBHVzZXIYAiABKARCAjABIjgKBEhpbnQSMAoNY29udmVyc2F0aW9ucxgBIAMoCzIZLnJpYWx0by5jaGF0LnYxLkxhcmdlVGFpbCI1CgNCeWUSDAoEY29kZRgBIAEoDRIOCgZyZWFzb24YAiABKAkSEAoIcmV0cnlfbXMYAyABKA1CPVo7Z2l0aHViLmNvbS9yaWFsdG8taW0vcmlhbHRvL2dlbi9yaWFsdG8vZ2F0ZXdheS92MTtnYXRld2F5djFiBnByb3RvMw", [file_google_protobuf_struct, file_rialto_chat_v1_chat, file_rialto_chat_v1_message, file_rialto_presence_v1_presence]);
+  fileDesc("Ch9yaWFsdG8vZ2F0ZXdheS92MS9nYXRld2F5LnByb3RvEhFyaWFsdG8uZ2F0ZXdheS52MSKiAwoLQ2xpZW50RnJhbWUSDwoHcmVxdWVzdBgBIAEoBBIlCgRhdXRoGAIgASgLMhcucmlhbHRvLmdhdGV3YXkudjEuQXV0aBImCgVzZW5kcxgDIAMoCzIXLnJpYWx0by5nYXRld2F5LnYxLlNlbmQSJQoDYWNrGAQgASgLMhgucmlhbHRvLmNoYXQudjEuUG9zaXRpb24SJgoFbWFya3MYBSADKAsyFy5yaWFsdG8uZ2F0ZXdheS52MS5NYXJrEhIKBnR5cGluZxgGIAEoBEICMAESJQoEcGluZxgHIAEoCzIXLnJpYWx0by5nYXRld2F5LnYxLlBpbmcSJQoEY2FsbBgIIAEoCzIXLnJpYWx0by5nYXRld2F5LnYxLkNhbGwSKQoEc3luYxgJIAEoCzIbLnJpYWx0by5jaGF0LnYxLlN5bmNSZXF1ZXN0EicKBXdhdGNoGAogASgLMhgucmlhbHRvLmdhdGV3YXkudjEuV2F0Y2gSLgoIYWN0aXZpdHkYCyABKA4yHC5yaWFsdG8ucHJlc2VuY2UudjEuQWN0aXZpdHkiHAoEQXV0aBIUCgxhY2Nlc3NfdG9rZW4YASABKAkidQoEU2VuZBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhIKCmNsaWVudF9zZXEYAiABKAQSFQoNY2xpZW50X21zZ19pZBgDIAEoCRIoCgdjb250ZW50GAQgASgLMhcucmlhbHRvLmNoYXQudjEuQ29udGVudCJJCgRNYXJrEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESFQoNZGVsaXZlcmVkX3NlcRgCIAEoBBIQCghyZWFkX3NlcRgDIAEoBCInCgRQaW5nEg4KBnJ0dF9tcxgBIAEoDRIPCgdyZXRyaWVzGAIgASgNIk4KBENhbGwSDgoGbWV0aG9kGAEgASgJEg8KB3BheWxvYWQYAiABKAwSJQoEYm9keRgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiGgoFV2F0Y2gSEQoFdXNlcnMYASADKARCAjABIp0ECgtTZXJ2ZXJGcmFtZRIPCgdyZXF1ZXN0GAEgASgEEicKBWhlbGxvGAIgASgLMhgucmlhbHRvLmdhdGV3YXkudjEuSGVsbG8SLAoIcmVjZWlwdHMYAyADKAsyGi5yaWFsdG8uZ2F0ZXdheS52MS5SZWNlaXB0EiUKBmV2ZW50cxgEIAMoCzIVLnJpYWx0by5jaGF0LnYxLkV2ZW50EikKBnJlc3VsdBgFIAEoCzIZLnJpYWx0by5nYXRld2F5LnYxLlJlc3VsdBInCgVlcnJvchgGIAEoCzIYLnJpYWx0by5nYXRld2F5LnYxLkVycm9yEiUKBHBvbmcYByABKAsyFy5yaWFsdG8uZ2F0ZXdheS52MS5Qb25nEikKBnR5cGluZxgIIAEoCzIZLnJpYWx0by5nYXRld2F5LnYxLlR5cGluZxIvCglwcmVzZW5jZXMYCSADKAsyHC5yaWFsdG8ucHJlc2VuY2UudjEuUHJlc2VuY2USJQoEaGludBgKIAEoCzIXLnJpYWx0by5nYXRld2F5LnYxLkhpbnQSIwoDYnllGAsgASgLMhYucmlhbHRvLmdhdGV3YXkudjEuQnllEioKBHN5bmMYDCABKAsyHC5yaWFsdG8uY2hhdC52MS5TeW5jUmVzcG9uc2USMAoHdGhyZWFkcxgNIAMoCzIfLnJpYWx0by5nYXRld2F5LnYxLlRocmVhZFVwZGF0ZSJdCgxUaHJlYWRVcGRhdGUSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARILCgNzZXEYAiABKAQSJgoGdGhyZWFkGAMgASgLMhYucmlhbHRvLmNoYXQudjEuVGhyZWFkIrcBCgVIZWxsbxIQCgR1c2VyGAEgASgEQgIwARISCgZkZXZpY2UYAiABKARCAjABEiYKBHRhaWwYAyABKAsyGC5yaWFsdG8uY2hhdC52MS5Qb3NpdGlvbhISCgpjbGllbnRfc2VxGAQgASgEEhMKB3RpbWVfbXMYBSABKANCAjACEhQKDGhlYXJ0YmVhdF9tcxgGIAEoDRIMCgRub2RlGAcgASgJEhMKB3Nlc3Npb24YCCABKARCAjABIskBCgdSZWNlaXB0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEgoKY2xpZW50X3NlcRgCIAEoBBIVCg1jbGllbnRfbXNnX2lkGAMgASgJEgoKAmlkGAQgASgJEgsKA3NlcRgFIAEoBBITCgd0aW1lX21zGAYgASgDQgIwAhIPCgdjb3VudGVkGAcgASgEEhEKCWR1cGxpY2F0ZRgIIAEoCBInCgVlcnJvchgJIAEoCzIYLnJpYWx0by5nYXRld2F5LnYxLkVycm9yIkAKBlJlc3VsdBIPCgdwYXlsb2FkGAEgASgMEiUKBGJvZHkYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IkgKBUVycm9yEgwKBGNvZGUYASABKAkSDgoGcmVhc29uGAIgASgJEg8KB21lc3NhZ2UYAyABKAkSEAoIcmV0cnlfbXMYBCABKA0iGwoEUG9uZxITCgd0aW1lX21zGAEgASgDQgIwAiI0CgZUeXBpbmcSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIQCgR1c2VyGAIgASgEQgIwASI4CgRIaW50EjAKDWNvbnZlcnNhdGlvbnMYASADKAsyGS5yaWFsdG8uY2hhdC52MS5MYXJnZVRhaWwiNQoDQnllEgwKBGNvZGUYASABKA0SDgoGcmVhc29uGAIgASgJEhAKCHJldHJ5X21zGAMgASgNQj1aO2dpdGh1Yi5jb20vcmlhbHRvLWltL3JpYWx0by9zZGsvZ28vZ2VuL2dhdGV3YXkvdjE7Z2F0ZXdheXYxYgZwcm90bzM", [file_google_protobuf_struct, file_rialto_chat_v1_chat, file_rialto_chat_v1_message, file_rialto_presence_v1_presence]);
 
 /**
  * ClientFrame goes from client to server. Any number of its fields may be set; they are taken in field order.
@@ -40,7 +40,8 @@ export type ClientFrame = Message<"rialto.gateway.v1.ClientFrame"> & {
   auth?: Auth | undefined;
 
   /**
-   * Sends are stored in the order given. Each is answered by a receipt.
+   * Sends are stored in the order given. Each is answered by a receipt. With one that has neither client_seq nor client_msg_id, or with
+   * more than 4,096, the frame is refused as a whole.
    *
    * @generated from field: repeated rialto.gateway.v1.Send sends = 3;
    */
@@ -86,6 +87,14 @@ export type ClientFrame = Message<"rialto.gateway.v1.ClientFrame"> & {
    * @generated from field: rialto.gateway.v1.Watch watch = 10;
    */
   watch?: Watch | undefined;
+
+  /**
+   * Activity of this device: at each change, and after each Hello once the device has said it.
+   * A new connection is active, unless it replaces one of the same device that was away.
+   *
+   * @generated from field: rialto.presence.v1.Activity activity = 11;
+   */
+  activity: Activity;
 };
 
 /**
@@ -318,6 +327,13 @@ export type ServerFrame = Message<"rialto.gateway.v1.ServerFrame"> & {
    * @generated from field: rialto.chat.v1.SyncResponse sync = 12;
    */
   sync?: SyncResponse | undefined;
+
+  /**
+   * Threads whose replies changed, at most once a second for each. They may be lost.
+   *
+   * @generated from field: repeated rialto.gateway.v1.ThreadUpdate threads = 13;
+   */
+  threads: ThreadUpdate[];
 };
 
 /**
@@ -326,6 +342,37 @@ export type ServerFrame = Message<"rialto.gateway.v1.ServerFrame"> & {
  */
 export const ServerFrameSchema: GenMessage<ServerFrame> = /*@__PURE__*/
   messageDesc(file_rialto_gateway_v1_gateway, 7);
+
+/**
+ * ThreadUpdate says what the thread under a message is now.
+ *
+ * @generated from message rialto.gateway.v1.ThreadUpdate
+ */
+export type ThreadUpdate = Message<"rialto.gateway.v1.ThreadUpdate"> & {
+  /**
+   * Conversation of the message.
+   *
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * @generated from field: uint64 seq = 2;
+   */
+  seq: bigint;
+
+  /**
+   * @generated from field: rialto.chat.v1.Thread thread = 3;
+   */
+  thread?: Thread | undefined;
+};
+
+/**
+ * Describes the message rialto.gateway.v1.ThreadUpdate.
+ * Use `create(ThreadUpdateSchema)` to create a new message.
+ */
+export const ThreadUpdateSchema: GenMessage<ThreadUpdate> = /*@__PURE__*/
+  messageDesc(file_rialto_gateway_v1_gateway, 8);
 
 /**
  * @generated from message rialto.gateway.v1.Hello
@@ -383,10 +430,10 @@ export type Hello = Message<"rialto.gateway.v1.Hello"> & {
  * Use `create(HelloSchema)` to create a new message.
  */
 export const HelloSchema: GenMessage<Hello> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 8);
+  messageDesc(file_rialto_gateway_v1_gateway, 9);
 
 /**
- * Receipt answers one Send: stored durably, or error.
+ * Receipt answers one Send: stored durably, or error. The conversation and the id that the Send named tell which.
  *
  * @generated from message rialto.gateway.v1.Receipt
  */
@@ -442,7 +489,7 @@ export type Receipt = Message<"rialto.gateway.v1.Receipt"> & {
  * Use `create(ReceiptSchema)` to create a new message.
  */
 export const ReceiptSchema: GenMessage<Receipt> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 9);
+  messageDesc(file_rialto_gateway_v1_gateway, 10);
 
 /**
  * @generated from message rialto.gateway.v1.Result
@@ -464,7 +511,7 @@ export type Result = Message<"rialto.gateway.v1.Result"> & {
  * Use `create(ResultSchema)` to create a new message.
  */
 export const ResultSchema: GenMessage<Result> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 10);
+  messageDesc(file_rialto_gateway_v1_gateway, 11);
 
 /**
  * @generated from message rialto.gateway.v1.Error
@@ -479,7 +526,7 @@ export type Error = Message<"rialto.gateway.v1.Error"> & {
   code: string;
 
   /**
-   * Reason is a stable word for programs: text_too_long, id_reuse, not_member, blocked, muted, storage_full, bad_json …
+   * Reason is a stable word for programs: text_too_long, id_reuse, no_conversation, blocked, muted, storage_full, bad_json …
    *
    * @generated from field: string reason = 2;
    */
@@ -503,7 +550,7 @@ export type Error = Message<"rialto.gateway.v1.Error"> & {
  * Use `create(ErrorSchema)` to create a new message.
  */
 export const ErrorSchema: GenMessage<Error> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 11);
+  messageDesc(file_rialto_gateway_v1_gateway, 12);
 
 /**
  * @generated from message rialto.gateway.v1.Pong
@@ -520,7 +567,7 @@ export type Pong = Message<"rialto.gateway.v1.Pong"> & {
  * Use `create(PongSchema)` to create a new message.
  */
 export const PongSchema: GenMessage<Pong> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 12);
+  messageDesc(file_rialto_gateway_v1_gateway, 13);
 
 /**
  * @generated from message rialto.gateway.v1.Typing
@@ -542,7 +589,7 @@ export type Typing = Message<"rialto.gateway.v1.Typing"> & {
  * Use `create(TypingSchema)` to create a new message.
  */
 export const TypingSchema: GenMessage<Typing> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 13);
+  messageDesc(file_rialto_gateway_v1_gateway, 14);
 
 /**
  * @generated from message rialto.gateway.v1.Hint
@@ -559,7 +606,7 @@ export type Hint = Message<"rialto.gateway.v1.Hint"> & {
  * Use `create(HintSchema)` to create a new message.
  */
 export const HintSchema: GenMessage<Hint> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 14);
+  messageDesc(file_rialto_gateway_v1_gateway, 15);
 
 /**
  * @generated from message rialto.gateway.v1.Bye
@@ -588,5 +635,5 @@ export type Bye = Message<"rialto.gateway.v1.Bye"> & {
  * Use `create(ByeSchema)` to create a new message.
  */
 export const ByeSchema: GenMessage<Bye> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 15);
+  messageDesc(file_rialto_gateway_v1_gateway, 16);
 

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/presence/v1/presence.proto.
  */
 export const file_rialto_presence_v1_presence: GenFile = /*@__PURE__*/
-  fileDesc("CiFyaWFsdG8vcHJlc2VuY2UvdjEvcHJlc2VuY2UucHJvdG8SEnJpYWx0by5wcmVzZW5jZS52MSJkCghQcmVzZW5jZRIQCgR1c2VyGAEgASgEQgIwARIqCgZzdGF0dXMYAiABKA4yGi5yaWFsdG8ucHJlc2VuY2UudjEuU3RhdHVzEhoKDmxhc3RfYWN0aXZlX21zGAMgASgDQgIwAiInChJHZXRQcmVzZW5jZVJlcXVlc3QSEQoFdXNlcnMYASADKARCAjABIkYKE0dldFByZXNlbmNlUmVzcG9uc2USLwoJcHJlc2VuY2VzGAEgAygLMhwucmlhbHRvLnByZXNlbmNlLnYxLlByZXNlbmNlKkcKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABISCg5TVEFUVVNfT0ZGTElORRABEhEKDVNUQVRVU19PTkxJTkUQAjJxCg9QcmVzZW5jZVNlcnZpY2USXgoLR2V0UHJlc2VuY2USJi5yaWFsdG8ucHJlc2VuY2UudjEuR2V0UHJlc2VuY2VSZXF1ZXN0GicucmlhbHRvLnByZXNlbmNlLnYxLkdldFByZXNlbmNlUmVzcG9uc2VCP1o9Z2l0aHViLmNvbS9yaWFsdG8taW0vcmlhbHRvL2dlbi9yaWFsdG8vcHJlc2VuY2UvdjE7cHJlc2VuY2V2MWIGcHJvdG8z");
+  fileDesc("CiFyaWFsdG8vcHJlc2VuY2UvdjEvcHJlc2VuY2UucHJvdG8SEnJpYWx0by5wcmVzZW5jZS52MSKWAQoIUHJlc2VuY2USEAoEdXNlchgBIAEoBEICMAESKgoGc3RhdHVzGAIgASgOMhoucmlhbHRvLnByZXNlbmNlLnYxLlN0YXR1cxIaCg5sYXN0X2FjdGl2ZV9tcxgDIAEoA0ICMAISMAoGY3VzdG9tGAQgASgLMiAucmlhbHRvLnByZXNlbmNlLnYxLkN1c3RvbVN0YXR1cyJBCgxDdXN0b21TdGF0dXMSDQoFZW1vamkYASABKAkSDAoEdGV4dBgCIAEoCRIUCgh1bnRpbF9tcxgDIAEoA0ICMAIiJwoSR2V0UHJlc2VuY2VSZXF1ZXN0EhEKBXVzZXJzGAEgAygEQgIwASJGChNHZXRQcmVzZW5jZVJlc3BvbnNlEi8KCXByZXNlbmNlcxgBIAMoCzIcLnJpYWx0by5wcmVzZW5jZS52MS5QcmVzZW5jZSIUChJMaXN0RGV2aWNlc1JlcXVlc3QiSgoTTGlzdERldmljZXNSZXNwb25zZRIzCgdkZXZpY2VzGAEgAygLMiIucmlhbHRvLnByZXNlbmNlLnYxLkRldmljZVByZXNlbmNlInEKDkRldmljZVByZXNlbmNlEhMKB3Nlc3Npb24YASABKARCAjABEi4KCGFjdGl2aXR5GAIgASgOMhwucmlhbHRvLnByZXNlbmNlLnYxLkFjdGl2aXR5EhoKDmxhc3RfYWN0aXZlX21zGAMgASgDQgIwAipzCgZTdGF0dXMSFgoSU1RBVFVTX1VOU1BFQ0lGSUVEEAASEgoOU1RBVFVTX09GRkxJTkUQARIRCg1TVEFUVVNfT05MSU5FEAISDwoLU1RBVFVTX0FXQVkQAxIZChVTVEFUVVNfRE9fTk9UX0RJU1RVUkIQBCppCgxBdmFpbGFiaWxpdHkSHAoYQVZBSUxBQklMSVRZX1VOU1BFQ0lGSUVEEAASHwobQVZBSUxBQklMSVRZX0RPX05PVF9ESVNUVVJCEAESGgoWQVZBSUxBQklMSVRZX0lOVklTSUJMRRACKkwKCEFjdGl2aXR5EhgKFEFDVElWSVRZX1VOU1BFQ0lGSUVEEAASEwoPQUNUSVZJVFlfQUNUSVZFEAESEQoNQUNUSVZJVFlfQVdBWRACMtEBCg9QcmVzZW5jZVNlcnZpY2USXgoLR2V0UHJlc2VuY2USJi5yaWFsdG8ucHJlc2VuY2UudjEuR2V0UHJlc2VuY2VSZXF1ZXN0GicucmlhbHRvLnByZXNlbmNlLnYxLkdldFByZXNlbmNlUmVzcG9uc2USXgoLTGlzdERldmljZXMSJi5yaWFsdG8ucHJlc2VuY2UudjEuTGlzdERldmljZXNSZXF1ZXN0GicucmlhbHRvLnByZXNlbmNlLnYxLkxpc3REZXZpY2VzUmVzcG9uc2VCP1o9Z2l0aHViLmNvbS9yaWFsdG8taW0vcmlhbHRvL3Nkay9nby9nZW4vcHJlc2VuY2UvdjE7cHJlc2VuY2V2MWIGcHJvdG8z");
 
 /**
  * @generated from message rialto.presence.v1.Presence
@@ -27,11 +27,18 @@ export type Presence = Message<"rialto.presence.v1.Presence"> & {
   status: Status;
 
   /**
-   * LastActiveMs is the time of the last frame of any device; 0 when not known.
+   * LastActiveMs is when any device was last active; 0 when not known.
    *
    * @generated from field: int64 last_active_ms = 3 [jstype = JS_NUMBER];
    */
   lastActiveMs: bigint;
+
+  /**
+   * Custom status, also of a user who is offline. Clients stop to show it at until_ms.
+   *
+   * @generated from field: rialto.presence.v1.CustomStatus custom = 4;
+   */
+  custom?: CustomStatus | undefined;
 };
 
 /**
@@ -40,6 +47,41 @@ export type Presence = Message<"rialto.presence.v1.Presence"> & {
  */
 export const PresenceSchema: GenMessage<Presence> = /*@__PURE__*/
   messageDesc(file_rialto_presence_v1_presence, 0);
+
+/**
+ * CustomStatus is an emoji, a text, or both.
+ *
+ * @generated from message rialto.presence.v1.CustomStatus
+ */
+export type CustomStatus = Message<"rialto.presence.v1.CustomStatus"> & {
+  /**
+   * Emoji: at most one.
+   *
+   * @generated from field: string emoji = 1;
+   */
+  emoji: string;
+
+  /**
+   * Text of at most 100 characters.
+   *
+   * @generated from field: string text = 2;
+   */
+  text: string;
+
+  /**
+   * UntilMs is when the status ends; 0: when the user changes it.
+   *
+   * @generated from field: int64 until_ms = 3 [jstype = JS_NUMBER];
+   */
+  untilMs: bigint;
+};
+
+/**
+ * Describes the message rialto.presence.v1.CustomStatus.
+ * Use `create(CustomStatusSchema)` to create a new message.
+ */
+export const CustomStatusSchema: GenMessage<CustomStatus> = /*@__PURE__*/
+  messageDesc(file_rialto_presence_v1_presence, 1);
 
 /**
  * @generated from message rialto.presence.v1.GetPresenceRequest
@@ -56,7 +98,7 @@ export type GetPresenceRequest = Message<"rialto.presence.v1.GetPresenceRequest"
  * Use `create(GetPresenceRequestSchema)` to create a new message.
  */
 export const GetPresenceRequestSchema: GenMessage<GetPresenceRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_presence_v1_presence, 1);
+  messageDesc(file_rialto_presence_v1_presence, 2);
 
 /**
  * @generated from message rialto.presence.v1.GetPresenceResponse
@@ -73,7 +115,70 @@ export type GetPresenceResponse = Message<"rialto.presence.v1.GetPresenceRespons
  * Use `create(GetPresenceResponseSchema)` to create a new message.
  */
 export const GetPresenceResponseSchema: GenMessage<GetPresenceResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_presence_v1_presence, 2);
+  messageDesc(file_rialto_presence_v1_presence, 3);
+
+/**
+ * @generated from message rialto.presence.v1.ListDevicesRequest
+ */
+export type ListDevicesRequest = Message<"rialto.presence.v1.ListDevicesRequest"> & {
+};
+
+/**
+ * Describes the message rialto.presence.v1.ListDevicesRequest.
+ * Use `create(ListDevicesRequestSchema)` to create a new message.
+ */
+export const ListDevicesRequestSchema: GenMessage<ListDevicesRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_presence_v1_presence, 4);
+
+/**
+ * @generated from message rialto.presence.v1.ListDevicesResponse
+ */
+export type ListDevicesResponse = Message<"rialto.presence.v1.ListDevicesResponse"> & {
+  /**
+   * @generated from field: repeated rialto.presence.v1.DevicePresence devices = 1;
+   */
+  devices: DevicePresence[];
+};
+
+/**
+ * Describes the message rialto.presence.v1.ListDevicesResponse.
+ * Use `create(ListDevicesResponseSchema)` to create a new message.
+ */
+export const ListDevicesResponseSchema: GenMessage<ListDevicesResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_presence_v1_presence, 5);
+
+/**
+ * DevicePresence is the presence of one of the caller's own sessions.
+ *
+ * @generated from message rialto.presence.v1.DevicePresence
+ */
+export type DevicePresence = Message<"rialto.presence.v1.DevicePresence"> & {
+  /**
+   * Session as in ListSessions, which has the device's name.
+   *
+   * @generated from field: uint64 session = 1 [jstype = JS_STRING];
+   */
+  session: string;
+
+  /**
+   * @generated from field: rialto.presence.v1.Activity activity = 2;
+   */
+  activity: Activity;
+
+  /**
+   * LastActiveMs is the time of the last frame before the device was away.
+   *
+   * @generated from field: int64 last_active_ms = 3 [jstype = JS_NUMBER];
+   */
+  lastActiveMs: bigint;
+};
+
+/**
+ * Describes the message rialto.presence.v1.DevicePresence.
+ * Use `create(DevicePresenceSchema)` to create a new message.
+ */
+export const DevicePresenceSchema: GenMessage<DevicePresence> = /*@__PURE__*/
+  messageDesc(file_rialto_presence_v1_presence, 6);
 
 /**
  * @generated from enum rialto.presence.v1.Status
@@ -93,6 +198,20 @@ export enum Status {
    * @generated from enum value: STATUS_ONLINE = 2;
    */
   ONLINE = 2,
+
+  /**
+   * STATUS_AWAY: connected, but all devices are idle or in the background.
+   *
+   * @generated from enum value: STATUS_AWAY = 3;
+   */
+  AWAY = 3,
+
+  /**
+   * STATUS_DO_NOT_DISTURB: connected, and does not want to be disturbed.
+   *
+   * @generated from enum value: STATUS_DO_NOT_DISTURB = 4;
+   */
+  DO_NOT_DISTURB = 4,
 }
 
 /**
@@ -102,7 +221,71 @@ export const StatusSchema: GenEnum<Status> = /*@__PURE__*/
   enumDesc(file_rialto_presence_v1_presence, 0);
 
 /**
- * PresenceService: who is online.
+ * Availability is what a user chose, for all devices.
+ *
+ * @generated from enum rialto.presence.v1.Availability
+ */
+export enum Availability {
+  /**
+   * As the devices say: online, or away.
+   *
+   * @generated from enum value: AVAILABILITY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * AVAILABILITY_DO_NOT_DISTURB: others see it, and the user's own clients do not notify.
+   *
+   * @generated from enum value: AVAILABILITY_DO_NOT_DISTURB = 1;
+   */
+  DO_NOT_DISTURB = 1,
+
+  /**
+   * AVAILABILITY_INVISIBLE: others see the user offline, without a time or a custom status, and do not see the user typing.
+   *
+   * @generated from enum value: AVAILABILITY_INVISIBLE = 2;
+   */
+  INVISIBLE = 2,
+}
+
+/**
+ * Describes the enum rialto.presence.v1.Availability.
+ */
+export const AvailabilitySchema: GenEnum<Availability> = /*@__PURE__*/
+  enumDesc(file_rialto_presence_v1_presence, 1);
+
+/**
+ * Activity of a device, as it says itself.
+ *
+ * @generated from enum rialto.presence.v1.Activity
+ */
+export enum Activity {
+  /**
+   * @generated from enum value: ACTIVITY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: ACTIVITY_ACTIVE = 1;
+   */
+  ACTIVE = 1,
+
+  /**
+   * ACTIVITY_AWAY: idle, or in the background.
+   *
+   * @generated from enum value: ACTIVITY_AWAY = 2;
+   */
+  AWAY = 2,
+}
+
+/**
+ * Describes the enum rialto.presence.v1.Activity.
+ */
+export const ActivitySchema: GenEnum<Activity> = /*@__PURE__*/
+  enumDesc(file_rialto_presence_v1_presence, 2);
+
+/**
+ * PresenceService: who is online. What a user chose (availability, custom status, who may see them) is part of the account's settings.
  *
  * @generated from service rialto.presence.v1.PresenceService
  */
@@ -116,6 +299,16 @@ export const PresenceService: GenService<{
     methodKind: "unary";
     input: typeof GetPresenceRequestSchema;
     output: typeof GetPresenceResponseSchema;
+  },
+  /**
+   * ListDevices gives the caller's own devices that are connected, on any node.
+   *
+   * @generated from rpc rialto.presence.v1.PresenceService.ListDevices
+   */
+  listDevices: {
+    methodKind: "unary";
+    input: typeof ListDevicesRequestSchema;
+    output: typeof ListDevicesResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_rialto_presence_v1_presence, 0);

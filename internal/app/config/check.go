@@ -1,0 +1,95 @@
+package config
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/rialto-im/rialto/internal/base/loopback"
+	"github.com/rialto-im/rialto/internal/base/telemetry"
+)
+
+// check finds what cannot be, and fills in the defaults of the node.
+func (c *Config) check(fields settable) (faults []error) {
+	if c.Data == "" {
+		c.Data = "data"
+	}
+	if c.Listen == "" {
+		c.Listen = "127.0.0.1:7070"
+	}
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	c.checkEngines(fault)
+	if public, err := reachable(c.Listen); err != nil {
+		fault("listen: %w", err)
+	} else if public && c.TLS.Cert == "" && !c.Plaintext {
+		fault("listen: %s is not on loopback, and passwords would cross the network unencrypted; set tls.cert and tls.key, or plaintext=true if a proxy in front terminates TLS", c.Listen)
+	}
+	if c.Admin != "" {
+		if public, err := reachable(c.Admin); err != nil {
+			fault("admin: %w", err)
+		} else if public && !c.AdminOpen {
+			fault("admin: %s is not on loopback, and requires no credentials; set a loopback address, or admin_open=true if only operators can reach it", c.Admin)
+		}
+	}
+	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
+		fault("tls: give both tls.cert and tls.key, or neither")
+	} else if c.TLS.Cert != "" {
+		if _, err := tls.LoadX509KeyPair(c.TLS.Cert, c.TLS.Key); err != nil {
+			fault("tls: tls.cert and tls.key cannot be used: %w", err)
+		}
+	}
+	for _, name := range fields.names {
+		if v := fields.fields[name]; v.CanInt() && v.Int() < 0 {
+			fault("%s: it cannot be below zero; 0 is the default", name)
+		}
+	}
+	for _, o := range c.Gateway.Origins {
+		if o != "*" && !isOrigin(o) {
+			fault("gateway.origins: %q is not an origin, as https://app.example.com, nor *", o)
+		}
+	}
+	if o := c.Media.Origin; o != "" && !isOrigin(o) {
+		fault("media.origin: %q is not an origin, as https://files.example.com", o)
+	}
+	if _, err := telemetry.NewLogger(c.Log, nil); err != nil {
+		faults = append(faults, err)
+	}
+	return append(faults, c.checkServices()...)
+}
+
+// reachable reports whether other machines can reach an address.
+func reachable(address string) (bool, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return false, fmt.Errorf("%q is not HOST:PORT, as 127.0.0.1:7070", address)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return false, fmt.Errorf("the port of %q is not a number of 0 to 65535", address)
+	}
+	return !loopback.IsHost(host), nil
+}
+
+func isPostgres(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql")
+}
+
+// isOrigin reports whether text is one origin. url.Parse allows hosts with signs that end a source or a directive of a Content-Security-Policy,
+// and a wildcard would match no page.
+func isOrigin(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && text == u.Scheme+"://"+u.Host && !strings.ContainsAny(u.Host, "!$&'()*+,;=<>\"")
+}
+
+// checkServices runs each package's own check.
+func (c *Config) checkServices() (faults []error) {
+	for _, err := range []error{c.Account.Check(), c.Chat.Check(), c.Gateway.Check(), c.Limits.Check(), c.LinkPreviews.Check(), c.IDs.Check()} {
+		if err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return faults
+}

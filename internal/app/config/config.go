@@ -1,0 +1,200 @@
+// Package config composes the packages' Config structs from a file, the environment and flags; later ones win. It reports all faults at
+// once. No setting is required: the zero value is the documented default. A fault names the setting, its line in a file, and what to do,
+// and never shows a secret.
+package config
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/inputlimit"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/ratelimit"
+	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
+	"github.com/rialto-im/rialto/internal/platform/directory"
+	"github.com/rialto-im/rialto/internal/platform/idservice"
+	"github.com/rialto-im/rialto/internal/service/account"
+	"github.com/rialto-im/rialto/internal/service/chat"
+	"github.com/rialto-im/rialto/internal/service/inbox"
+	"github.com/rialto-im/rialto/internal/service/linkpreview"
+	"github.com/rialto-im/rialto/internal/service/media"
+	"github.com/rialto-im/rialto/internal/transport/gateway"
+)
+
+// Config of a node.
+type Config struct {
+	// Data directory; default ./data.
+	Data string `yaml:"data"`
+	// Node is this node's name, one among those of its cluster; default is the host's name with a few letters that are kept in the
+	// data directory.
+	Node string `yaml:"node"`
+	// Postgres is the address of a database, as postgres://user@host/name?sslmode=verify-full: users' records and messages are kept there. All nodes
+	// with the same one are a cluster. Default none: all is in the data directory.
+	Postgres string `yaml:"postgres"`
+	// PostgresReplicas are addresses of databases that follow the one of postgres, for reads that may be a moment late. Default none.
+	PostgresReplicas []string `yaml:"postgres_replicas"`
+	// Roles of this node: gateway (sockets), api (calls, files, the web app), worker (fan-out); default all. In a cluster, nodes may have
+	// different roles.
+	Roles []string `yaml:"roles"`
+	// Listen address of the web app, the API and sockets; default 127.0.0.1:7070.
+	Listen string `yaml:"listen"`
+	// Admin address for metrics, profiles and health; default 127.0.0.1, one port above listen, or a free one where that is
+	// taken. Keep it on loopback: it requires no credentials.
+	Admin string `yaml:"admin"`
+	// AdminOpen lets admin be an address that others reach: a network that only operators are in. Default false.
+	AdminOpen bool `yaml:"admin_open"`
+	// Plaintext lets listen be an address that others reach, without TLS: behind a proxy that ends TLS. Default false.
+	Plaintext bool `yaml:"plaintext"`
+	// PlaintextEngines are those of postgres, cassandra, nats and s3 that this node may reach on other machines without TLS, for networks
+	// that nobody else can reach. Default none.
+	PlaintextEngines []string `yaml:"plaintext_engines"`
+	// TLS of the listener. Connections whose TLS ends in a proxy are cheaper.
+	TLS TLS `yaml:"tls"`
+
+	// StopAfter is how long the node continues to serve after the signal to stop, while /readyz answers that it is not ready: the time that
+	// a load balancer needs to notice. Default 0.
+	StopAfter time.Duration `yaml:"stop_after"`
+
+	Bus       Bus            `yaml:"bus"`
+	Cluster   cluster.Config `yaml:"cluster"`
+	Storage   Storage        `yaml:"storage"`
+	Cassandra Cassandra      `yaml:"cassandra"`
+	S3        S3             `yaml:"s3"`
+
+	Log          telemetry.Config   `yaml:"log"`
+	Account      account.Config     `yaml:"account"`
+	Chat         chat.Config        `yaml:"chat"`
+	Inbox        inbox.Config       `yaml:"inbox"`
+	Presence     directory.Config   `yaml:"presence"`
+	Media        media.Config       `yaml:"media"`
+	LinkPreviews linkpreview.Config `yaml:"link_previews"`
+	Gateway      gateway.Config     `yaml:"gateway"`
+	Input        inputlimit.Config  `yaml:"input"`
+	// Limits of what clients may do how often.
+	Limits ratelimit.Config `yaml:"limits"`
+	// Output bounds the memory for unsent output to clients.
+	Output outputlimit.Config `yaml:"output"`
+	IDs    idservice.Config   `yaml:"ids"`
+}
+
+// Storage in the data directory.
+type Storage struct {
+	// Spare is how many bytes of disk a file in the data directory reserves for a full disk, so that writes in progress complete and users
+	// can log in and out; 0 is 64 MiB.
+	Spare uint64 `yaml:"spare"`
+}
+
+// TLS files, in PEM.
+type TLS struct {
+	// Cert is the file of the certificate chain; set cert and key, or neither.
+	Cert string `yaml:"cert"`
+	// Key is the file of the certificate's private key.
+	Key string `yaml:"key"`
+}
+
+// envPrefix of variables: RIALTO_GATEWAY_MAX_CONNECTIONS is gateway.max_connections.
+const envPrefix = "RIALTO_"
+
+//go:embed reference.txt
+var reference string
+
+// Reference lists all settings, what each is, and its default.
+func Reference() string { return reference }
+
+// Load reads a file (none when path is empty), then environ (as of os.Environ), then settings as "gateway.heartbeat=10s". The
+// error joins one for each fault.
+func Load(path string, environ, settings []string) (*Config, error) {
+	c := &Config{}
+	fields := fieldsOf(c)
+	var faults []error
+	if path != "" {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("the configuration cannot be read: %w", err)
+		}
+		for _, fault := range readFile(b, fields) {
+			faults = append(faults, fmt.Errorf("%s: %w", path, fault))
+		}
+	}
+	faults = append(faults, readEnvironment(environ, fields)...)
+	for _, s := range settings {
+		name, text, ok := strings.Cut(s, "=")
+		if !ok {
+			faults = append(faults, errors.New("flag --set: give NAME=VALUE, as gateway.heartbeat=10s"))
+		} else if err := fields.set(name, text); err != nil {
+			faults = append(faults, fmt.Errorf("flag --set: %w", err))
+		}
+	}
+	faults = append(faults, c.check(fields)...)
+	return c, errors.Join(faults...)
+}
+
+func readEnvironment(environ []string, fields settable) (faults []error) {
+	names := map[string]string{}
+	for _, name := range fields.names {
+		names[variable(name)] = name
+	}
+	for _, e := range environ {
+		k, text, _ := strings.Cut(e, "=")
+		if !strings.HasPrefix(k, envPrefix) || k == envPrefix+"FAILPOINT" {
+			continue
+		}
+		name, ok := names[k]
+		if !ok {
+			faults = append(faults, fmt.Errorf("environment: %s is no setting; rialto check --reference lists them", k))
+		} else if err := fields.set(name, text); err != nil {
+			faults = append(faults, fmt.Errorf("environment: %s: %w", k, err))
+		}
+	}
+	return faults
+}
+
+// variable of the environment that sets a setting.
+func variable(name string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(name, ".", "_"))
+}
+
+// settable are the fields of a Config, by their dotted names.
+type settable struct {
+	names  []string // in the order of the structs
+	fields map[string]reflect.Value
+}
+
+func fieldsOf(c *Config) settable {
+	s := settable{fields: map[string]reflect.Value{}}
+	s.collect(reflect.ValueOf(c).Elem(), "")
+	return s
+}
+
+func (s *settable) collect(v reflect.Value, prefix string) {
+	for i := range v.NumField() {
+		name := prefix + v.Type().Field(i).Tag.Get("yaml")
+		if name == prefix+"-" {
+			continue // it is no setting
+		}
+		if v.Field(i).Kind() == reflect.Struct {
+			s.collect(v.Field(i), name+".")
+			continue
+		}
+		s.names = append(s.names, name)
+		s.fields[name] = v.Field(i)
+	}
+}
+
+// set parses a text into the value of a setting.
+func (s settable) set(name, text string) error {
+	field, ok := s.fields[name]
+	if !ok {
+		return fmt.Errorf("%q is no setting; rialto check --reference lists them", name)
+	}
+	if err := parse(field, text); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}

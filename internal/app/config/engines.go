@@ -1,0 +1,143 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rialto-im/rialto/internal/engine/bus"
+)
+
+// Bus is how the nodes of a cluster reach each other; without a cluster none of it is used.
+type Bus struct {
+	// Listen is the address where other nodes reach this one; default is the host of listen, and a free port. Nodes find each
+	// other's addresses in the database.
+	Listen string `yaml:"listen"`
+	// Advertise is the address that other nodes get, such as 10.0.0.5:7072, if it differs from bus.listen. The default is bus.listen, or,
+	// if that is all of the machine's addresses, the one by which this node reaches the database.
+	Advertise string `yaml:"advertise"`
+	// URL of an external NATS server, or several, separated by commas, as nats://user:password@host:4222; tls:// is with TLS.
+	// Default none: each node has a server in it, and they connect with each other by mutual TLS, with certificates of their own.
+	URL string `yaml:"url"`
+	// Credentials is a file with a user's JWT and seed, if the external server requires it.
+	Credentials string `yaml:"credentials"`
+	// CA is a file with the certificates that sign the external server's; default are the system's.
+	CA string `yaml:"ca"`
+	// Prefix of all subjects on an external server, so that it can serve others too; default rialto.
+	Prefix string `yaml:"prefix"`
+}
+
+// Cassandra stores the timelines if it is set, instead of PostgreSQL.
+type Cassandra struct {
+	// Hosts are addresses of some nodes; the others are discovered. Default none: timelines are in the same engine as the database.
+	Hosts []string `yaml:"hosts"`
+	// Port of all nodes; 0 is 9042.
+	Port int `yaml:"port"`
+	// User, if the cluster requires one.
+	User string `yaml:"user"`
+	// Password of the user.
+	Password string `yaml:"password"`
+	// Keyspace of the tables, created if it is missing; default rialto.
+	Keyspace string `yaml:"keyspace"`
+	// Replicas of each row if a node creates the keyspace; 0 is 3.
+	Replicas int `yaml:"replicas"`
+	// Store: deployments with different numbers share a keyspace and nothing else.
+	Store int `yaml:"store"`
+	// PeriodicSync accepts a cluster that acknowledges before its commit log is synced: a power failure of several machines at once then
+	// loses the acknowledged writes of the last seconds. Default false: such a cluster is refused.
+	PeriodicSync bool `yaml:"periodic_sync"`
+}
+
+// S3 stores the files if it is set, instead of the data directory.
+type S3 struct {
+	// Endpoint is the server's URL, as https://s3.eu-central-1.amazonaws.com; default none: files are in the data directory.
+	Endpoint string `yaml:"endpoint"`
+	// Region of the bucket; default us-east-1, which most servers other than Amazon's accept.
+	Region string `yaml:"region"`
+	// Bucket that is there already.
+	Bucket string `yaml:"bucket"`
+	// Prefix before each key, as rialto/files: the bucket may hold other things. Default none.
+	Prefix string `yaml:"prefix"`
+	// AccessKey and SecretKey: without them, from AWS_ACCESS_KEY_ID and so on, ~/.aws/credentials, or the role of the machine.
+	AccessKey string `yaml:"access_key"`
+	// SecretKey that belongs to the access key.
+	SecretKey string `yaml:"secret_key"`
+	// CA is a file with the certificates that sign the server's; default are the system's.
+	CA string `yaml:"ca"`
+}
+
+// Roles of nodes.
+const (
+	RoleGateway = "gateway" // sockets
+	RoleAPI     = "api"     // calls, files and the web app
+	RoleWorker  = "worker"  // fans out messages, and does the work that one node does at a time
+)
+
+var roles = []string{RoleGateway, RoleAPI, RoleWorker}
+
+// Has reports whether the node does what a role names.
+func (c *Config) Has(role string) bool { return len(c.Roles) == 0 || slices.Contains(c.Roles, role) }
+
+// Clustered reports whether the node may be one of several: other machines can reach its database.
+func (c *Config) Clustered() bool { return c.Postgres != "" }
+
+// checkEngines finds what cannot be among the addresses of engines.
+func (c *Config) checkEngines(fault func(format string, args ...any)) {
+	if c.Node != "" && (!bus.ValidSubject(c.Node) || strings.Contains(c.Node, ".")) {
+		fault("node: %q has other characters than letters, digits, - and _", c.Node)
+	}
+	for _, address := range append([]string{c.Postgres}, c.PostgresReplicas...) {
+		if address != "" && !isPostgres(address) {
+			fault("postgres: give the database's address as postgres://user@host/name?sslmode=verify-full") // without the value, which may have a password
+		}
+	}
+	if c.Postgres == "" {
+		for name, set := range map[string]bool{"postgres_replicas": len(c.PostgresReplicas) > 0, "cassandra.hosts": len(c.Cassandra.Hosts) > 0,
+			"bus.url": c.Bus.URL != "", "bus.listen": c.Bus.Listen != "", "bus.advertise": c.Bus.Advertise != ""} {
+			if set {
+				fault("%s: it is for the nodes of a cluster, which share a database: set postgres as well", name)
+			}
+		}
+		for _, r := range roles {
+			if !c.Has(r) {
+				fault("roles: a node alone has all of them; to share them among nodes, set postgres as well")
+				break
+			}
+		}
+	} else if len(c.Roles) > 0 && c.S3.Endpoint == "" && c.Has(RoleAPI) != c.Has(RoleWorker) {
+		fault("roles: api and worker both need the files, which are in one node's data directory; set s3 as well, or give a node both roles")
+	}
+	for _, r := range c.Roles {
+		if !slices.Contains(roles, r) {
+			fault("roles: %q is none of %s", r, strings.Join(roles, ", "))
+		}
+	}
+	c.checkBus(fault)
+	c.checkEncryption(fault)
+	if (c.S3.Endpoint == "") != (c.S3.Bucket == "") {
+		fault("s3: give both s3.endpoint and s3.bucket, or neither")
+	}
+	if (c.S3.AccessKey == "") != (c.S3.SecretKey == "") {
+		fault("s3: give both s3.access_key and s3.secret_key, or neither")
+	}
+}
+
+func (c *Config) checkBus(fault func(format string, args ...any)) {
+	b := c.Bus
+	if b.URL != "" && (b.Listen != "" || b.Advertise != "") {
+		fault("bus: bus.url is that of an external server; then bus.listen and bus.advertise must not be set")
+	}
+	if b.URL == "" && (b.Credentials != "" || b.CA != "") {
+		fault("bus: bus.credentials and bus.ca are for an external server; set bus.url as well")
+	}
+	if b.Prefix != "" && !bus.ValidSubject(b.Prefix) {
+		fault("bus.prefix: %q has other characters than letters, digits, -, _ and .", b.Prefix)
+	}
+	for name, address := range map[string]string{"bus.listen": b.Listen, "bus.advertise": b.Advertise} {
+		if address == "" {
+			continue
+		}
+		if _, err := reachable(address); err != nil {
+			fault("%s: %w", name, err)
+		}
+	}
+}

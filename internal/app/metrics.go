@@ -1,0 +1,59 @@
+package app
+
+import (
+	"sync/atomic"
+
+	"github.com/rialto-im/rialto/internal/base/ratelimit"
+	"github.com/rialto-im/rialto/internal/base/telemetry"
+)
+
+// registerMetrics registers the metrics of the services.
+func (n *Node) registerMetrics() {
+	stats := n.gateway.Stats()
+	telemetry.ThisBuild().Info(n.registry)
+	n.registry.MustRegister(n.calls)
+	n.registerClusterMetrics()
+	read := func(counter *atomic.Int64) func() float64 { return func() float64 { return float64(counter.Load()) } }
+	telemetry.Gauge(n.registry, "connections", "Open sockets.", read(&stats.Connections))
+	telemetry.Gauge(n.registry, "users_online", "Users who are online, or disconnected less than the grace period ago.", func() float64 { return float64(n.directory.Online()) })
+	telemetry.Count(n.registry, "connections_accepted_total", "Sockets accepted.", read(&stats.Accepted))
+	telemetry.Count(n.registry, "connections_refused_total", "Handshakes refused.", read(&stats.Refused))
+	telemetry.Gauge(n.registry, "input_bytes", "Bytes of incomplete input that the server buffers.", func() float64 { return float64(n.input.Used()) })
+	telemetry.Gauge(n.registry, "input_bytes_limit", "Limit of the bytes of incomplete input.", func() float64 { return float64(n.input.Limit()) })
+	telemetry.Count(n.registry, "input_refused_total", "Times that incomplete input was refused because its limit was reached.", func() float64 { return float64(n.input.Refused()) })
+	telemetry.Gauge(n.registry, "connections_unauthenticated", "Connections whose clients have not authenticated.", func() float64 { return float64(n.unauthenticated.Count()) })
+	telemetry.Count(n.registry, "connections_unauthenticated_refused_total", "Connections closed because too many were unauthenticated, of one address or in all.", func() float64 { return float64(n.unauthenticated.Refused()) })
+	telemetry.Gauge(n.registry, "connections_http", "HTTP connections, and those that have not become WebSockets yet.", func() float64 { return float64(n.open.here.Load()) })
+	telemetry.Count(n.registry, "connections_cut_total", "Connections closed because the process has too few file descriptors left.", func() float64 { return float64(n.open.refused.Load()) })
+	telemetry.Gauge(n.registry, "file_requests", "Requests for files and pages in progress, and uploads.", func() float64 { return float64(n.fileRequests.Count()) })
+	telemetry.Count(n.registry, "file_requests_refused_total", "Requests for files and pages refused because too many were in progress, of one address or in all.", func() float64 { return float64(n.fileRequests.Refused()) })
+	telemetry.Count(n.registry, "frames_in_total", "Frames from clients.", read(&stats.FramesIn))
+	telemetry.Count(n.registry, "sends_total", "Messages that clients sent, with retries.", read(&stats.Sends))
+	telemetry.Count(n.registry, "receipts_total", "Sends answered.", read(&stats.Receipts))
+	telemetry.Count(n.registry, "events_total", "Events pushed to connections.", read(&stats.Events))
+	telemetry.Count(n.registry, "hints_total", "Times that a slow connection was told to sync.", read(&stats.Hints))
+	telemetry.Count(n.registry, "connections_slow_total", "Connections closed because the client did not read.", read(&stats.Slow))
+	telemetry.Count(n.registry, "connections_throttled_total", "Times that reading from a connection paused because its user was beyond the limits.", read(&stats.Throttled))
+	telemetry.Count(n.registry, "connections_silent_total", "Connections closed because no heartbeat came.", read(&stats.Silent))
+	telemetry.Count(n.registry, "socket_bytes_in_total", "Bytes from sockets.", read(&stats.BytesIn))
+	telemetry.Count(n.registry, "socket_bytes_out_total", "Bytes to sockets.", read(&stats.BytesOut))
+	telemetry.Count(n.registry, "expired_total", "Messages removed after their retention time.", func() float64 { return float64(n.chat.ExpiredMessages()) })
+	telemetry.Count(n.registry, "ids_given_total", "IDs that the ID service issued.", func() float64 { return float64(n.ids.Given()) })
+	telemetry.Gauge(n.registry, "ids_years_left", "Years until the time of a scheme of ids has no more bits.", n.ids.YearsLeft)
+	telemetry.Count(n.registry, "deliveries_unknown_total", "Deliveries of other nodes of a kind that this release does not know.", func() float64 { return float64(uint64(stats.Unknown.Load()) + n.fanout.UnknownDeliveries()) })
+	telemetry.Count(n.registry, "corrupt_skipped_total", "Corrupt entries of streams and conversations that syncs skipped; devices were told that they cannot be read.", func() float64 { return float64(n.inbox.CorruptSkipped()) })
+	telemetry.Count(n.registry, "quarantined_total", "Corrupt entries, and entries of corrupt conversations, that the fan-out put into quarantine.", func() float64 { return float64(n.fanout.Quarantined()) })
+	telemetry.Gauge(n.registry, "partitions_stopped", "Partitions of this node that have stopped because their fan-out records are corrupt.", func() float64 { return float64(n.fanout.StoppedPartitions()) })
+	telemetry.Gauge(n.registry, "answers_waiting_bytes", "Bytes of answers that wait to be written.", func() float64 { return float64(n.answers.Held()) })
+	telemetry.Count(n.registry, "answers_refused_total", "Answers refused because too many were waiting unread.", func() float64 { return float64(n.answers.Refused()) })
+	telemetry.Gauge(n.registry, "database_damaged", "1 if damage was found in the database file of the data directory.", func() float64 {
+		if n.damaged() != "" {
+			return 1
+		}
+		return 0
+	})
+	for _, r := range ratelimit.Routes() {
+		telemetry.CountBy(n.registry, "rate_limited_total", "Requests refused by a rate limit, by route.", "route", r.String(), func() float64 { return float64(n.limits.Refused(r)) })
+	}
+	telemetry.Count(n.registry, "fanout_entries_total", "Entries that the fan-out has dispatched.", func() float64 { return float64(n.fanout.Dispatched()) })
+}

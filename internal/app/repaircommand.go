@@ -1,0 +1,68 @@
+package app
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/rialto-im/rialto/internal/platform/datadir"
+	"github.com/rialto-im/rialto/internal/tool/move"
+)
+
+const repairHelp = `repair reports why a data directory is refused. With --accept-loss it makes the stores consistent again without the lost data:
+acknowledged messages, or changes of accounts and members, at the end of one store. Try a backup first, and keep a copy of the
+directory. Run rialto verify afterwards: it lists the remaining inconsistencies. The server must be stopped.
+Exit codes: 0 if the directory can be served, 1 if not, 2 for an invalid command line.
+`
+
+// RepairMain is rialto repair.
+func RepairMain(ctx context.Context, args []string, out, errOut io.Writer) int {
+	fs := flag.NewFlagSet("rialto repair", flag.ContinueOnError)
+	data := fs.String("data", "data", "data `directory` of a server that is stopped")
+	accept := fs.Bool("accept-loss", false, "make the directory usable without the lost data")
+	if code, ok := parse(fs, repairHelp, args, out, errOut); !ok {
+		return code
+	}
+	if err := repair(ctx, *data, *accept, out); err != nil {
+		fmt.Fprintln(errOut, "rialto repair:", err)
+		return 1
+	}
+	return 0
+}
+
+func repair(ctx context.Context, data string, accept bool, out io.Writer) (err error) {
+	if err := move.CheckSource(data); err != nil {
+		return err
+	}
+	dir, err := lockDataDir(data)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := dir.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	o := datadir.Options{Logger: slog.New(slog.DiscardHandler)}
+	problem := datadir.Diagnose(ctx, data, o)
+	if problem == nil {
+		if err := datadir.CheckFilesDir(data); err != nil {
+			fmt.Fprintf(out, "note, if the users' files are not in S3: %v\n", err)
+		}
+		fmt.Fprintf(out, "%s can be served; nothing needs repair\n", data)
+		return nil
+	}
+	if !accept {
+		return problem
+	}
+	done, err := datadir.Repair(ctx, data, o)
+	if err == nil || len(done) > 0 { // else nothing was changed, and the error names the problems
+		fmt.Fprintf(out, "accepted:\n%s\n", datadir.Describe(problem))
+	}
+	for _, line := range done {
+		fmt.Fprintln(out, line)
+	}
+	return err
+}

@@ -1,0 +1,149 @@
+package app
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rialto-im/rialto/web"
+)
+
+// webApp serves the web app: its files, and its page at / and at any other path that a browser opens, because the page has its own routes.
+// For programs these paths are 404. Pictures and uploads may come from and go to mediaOrigin.
+func webApp(mediaOrigin string) http.Handler {
+	dist, built := web.Files()
+	files := map[string]*webFile{}
+	if built {
+		files = loadWebFiles(dist)
+	}
+	policy := contentSecurityPolicy(mediaOrigin)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Frame-Options", "DENY")
+		if !isRead(r) {
+			h.Set("Allow", "GET, HEAD")
+			http.Error(w, "this address is a page; calls are POSTs to /package.Service/Method", http.StatusMethodNotAllowed)
+			return
+		}
+		name := strings.TrimPrefix(r.URL.Path, "/")
+		if name != "" && files[name] == nil {
+			h.Add("Vary", "Accept") // a cache must not answer a browser with the 404 of a program
+		}
+		if name == "" || files[name] == nil && isNavigation(r) {
+			name = "index.html"
+		}
+		switch f := files[name]; {
+		case f != nil:
+			f.serve(w, r)
+		case name == "index.html" && !built:
+			h.Set("Content-Type", "text/html; charset=utf-8")
+			_, _ = w.Write(web.NotBuilt()) // the client may have gone
+		default:
+			http.NotFound(w, r)
+		}
+	})
+}
+
+// contentSecurityPolicy allows the page its own server, sockets, and files from mediaOrigin.
+func contentSecurityPolicy(mediaOrigin string) string {
+	if mediaOrigin != "" {
+		mediaOrigin = " " + mediaOrigin
+	}
+	return "default-src 'self'; img-src 'self' blob: data:" + mediaOrigin + "; media-src 'self' blob:" + mediaOrigin +
+		"; connect-src 'self' ws: wss:" + mediaOrigin + "; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+}
+
+// isNavigation reports whether a browser opens a page. Files below /assets/ and the API have no pages.
+func isNavigation(r *http.Request) bool {
+	p := r.URL.Path
+	return strings.Contains(r.Header.Get("Accept"), "text/html") && !strings.HasPrefix(p, "/assets/") && !strings.HasPrefix(p, "/v1/")
+}
+
+// encodings are the compressed forms in which a file may be embedded, the smallest first, and the endings of their names.
+var encodings = []struct{ name, suffix string }{{"br", ".br"}, {"gzip", ".gz"}}
+
+// webFile is a file of the web app with its compressed forms, which the build made.
+type webFile struct {
+	contentType, cacheControl, etag string
+	plain                           []byte
+	encoded                         map[string][]byte
+}
+
+// loadWebFiles reads the built app. Nothing is compressed here: it would cost more and result in larger files.
+func loadWebFiles(dist fs.FS) map[string]*webFile {
+	files := map[string]*webFile{}
+	contents := map[string][]byte{}
+	_ = fs.WalkDir(dist, ".", func(name string, d fs.DirEntry, err error) error { // embedded: it cannot fail
+		if err == nil && !d.IsDir() {
+			contents[name], err = fs.ReadFile(dist, name)
+		}
+		return err
+	})
+	for name, plain := range contents {
+		if original := strings.TrimSuffix(strings.TrimSuffix(name, ".br"), ".gz"); original != name && contents[original] != nil {
+			continue // the compressed form of another
+		}
+		sum := sha256.Sum256(plain)
+		f := &webFile{contentType: mime.TypeByExtension(path.Ext(name)), cacheControl: "no-cache", etag: hex.EncodeToString(sum[:8]), plain: plain, encoded: map[string][]byte{}}
+		if strings.HasPrefix(name, "assets/") {
+			f.cacheControl = "public, max-age=31536000, immutable" // the name holds a hash of the content
+		}
+		for _, e := range encodings {
+			if compressed := contents[name+e.suffix]; compressed != nil {
+				f.encoded[e.name] = compressed
+			}
+		}
+		files[name] = f
+	}
+	return files
+}
+
+func (f *webFile) serve(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", f.contentType)
+	h.Set("Cache-Control", f.cacheControl)
+	body, etag := f.plain, f.etag
+	if len(f.encoded) > 0 {
+		h.Add("Vary", "Accept-Encoding")
+		accepted := acceptedEncodings(r.Header.Values("Accept-Encoding"))
+		for _, e := range encodings {
+			if compressed := f.encoded[e.name]; compressed != nil && accepted(e.name) {
+				h.Set("Content-Encoding", e.name)
+				body, etag = compressed, f.etag+"-"+e.name
+				break
+			}
+		}
+	}
+	h.Set("ETag", strconv.Quote(etag))
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+}
+
+// acceptedEncodings reads Accept-Encoding: which encodings are accepted, by name or by *, and not with a weight of 0.
+func acceptedEncodings(header []string) func(encoding string) bool {
+	weights := map[string]float64{}
+	for part := range strings.SplitSeq(strings.Join(header, ","), ",") {
+		encoding, parameters, _ := strings.Cut(part, ";")
+		weight := 1.0
+		if q, ok := strings.CutPrefix(strings.ReplaceAll(strings.ToLower(parameters), " ", ""), "q="); ok {
+			if parsed, err := strconv.ParseFloat(q, 64); err == nil {
+				weight = parsed
+			}
+		}
+		weights[strings.ToLower(strings.TrimSpace(encoding))] = weight
+	}
+	return func(encoding string) bool {
+		weight, named := weights[encoding]
+		if !named {
+			weight = weights["*"]
+		}
+		return weight > 0
+	}
+}

@@ -1,0 +1,116 @@
+package app
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/rialto-im/rialto/web"
+)
+
+func getPage(serve http.Handler, path string, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	serve.ServeHTTP(w, r)
+	return w
+}
+
+// TestBrowsersGetThePageAtAnyPath: a browser gets the page at any path, which the page routes; a program gets 404 for a path without a file.
+func TestBrowsersGetThePageAtAnyPath(t *testing.T) {
+	t.Parallel()
+	serve := webApp("")
+	for path, page := range map[string]bool{
+		"/": true, "/c/250334591036948480": true, "/c/1/m/7": true, "/u/bob.1": true, "/settings/privacy": true, "/join/D06JT1_6": true, "/nothing": true,
+		"/assets/nothing.js": false, "/assets/": false, "/v1/nothing": false,
+	} {
+		for _, accept := range []string{"text/html,application/xhtml+xml,*/*;q=0.8", "*/*"} {
+			w := getPage(serve, path, "Accept", accept)
+			isPage := w.Code == http.StatusOK && w.Header().Get("Content-Type") == "text/html; charset=utf-8"
+			if want := page && (accept != "*/*" || path == "/"); isPage != want || !want && w.Code != http.StatusNotFound {
+				t.Errorf("%s for %s is %d, %q", path, accept, w.Code, w.Header().Get("Content-Type"))
+			}
+			if varies := slices.Contains(w.Header().Values("Vary"), "Accept"); varies != (path != "/") {
+				t.Errorf("%s for %s: Vary is %q", path, accept, w.Header().Values("Vary"))
+			}
+		}
+	}
+}
+
+// TestContentSecurityPolicyAllowsTheMediaOrigin: the page may show files of media.origin, and upload to it; without one, none but its own.
+func TestContentSecurityPolicyAllowsTheMediaOrigin(t *testing.T) {
+	t.Parallel()
+	const origin = "https://files.example.com"
+	for _, directive := range []string{"img-src", "media-src", "connect-src"} {
+		for configured, want := range map[string]bool{origin: true, "": false} {
+			policy := getPage(webApp(configured), "/").Header().Get("Content-Security-Policy")
+			_, rest, _ := strings.Cut(policy, directive)
+			if sources, _, _ := strings.Cut(rest, ";"); strings.Contains(sources, origin) != want {
+				t.Errorf("with media.origin %q, %s is%s", configured, directive, sources)
+			}
+		}
+	}
+}
+
+// TestCompressedFiles: compressed files are chosen by Accept-Encoding, the smallest first, and caches distinguish them.
+func TestCompressedFiles(t *testing.T) {
+	t.Parallel()
+	files := loadWebFiles(fstest.MapFS{
+		"index.html":          {Data: []byte("<html>")},
+		"index.html.gz":       {Data: []byte("page gzip")},
+		"assets/a-1.js":       {Data: []byte("let a")},
+		"assets/a-1.js.br":    {Data: []byte("script br")},
+		"assets/a-1.js.gz":    {Data: []byte("script gzip")},
+		"assets/picture.webp": {Data: []byte("small already")},
+	})
+	if len(files) != 3 {
+		t.Fatalf("%d files, with the compressed forms as files of their own", len(files))
+	}
+	const year = "public, max-age=31536000, immutable"
+	etags := map[string]string{}
+	for _, test := range []struct{ name, accept, encoding, body, cache string }{
+		{"assets/a-1.js", "gzip, deflate, br, zstd", "br", "script br", year},
+		{"assets/a-1.js", "gzip", "gzip", "script gzip", year},
+		{"assets/a-1.js", "br;q=0, *", "gzip", "script gzip", year},
+		{"assets/a-1.js", "BR ; q = 0.5", "br", "script br", year},
+		{"assets/a-1.js", "", "", "let a", year},
+		{"assets/a-1.js", "identity", "", "let a", year},
+		{"assets/a-1.js", "*;q=0", "", "let a", year},
+		{"assets/picture.webp", "br, gzip", "", "small already", year},
+		{"index.html", "br, gzip", "gzip", "page gzip", "no-cache"},
+	} {
+		serve := http.HandlerFunc(files[test.name].serve)
+		w := getPage(serve, "/", "Accept-Encoding", test.accept)
+		h := w.Header()
+		if h.Get("Content-Encoding") != test.encoding || w.Body.String() != test.body || h.Get("Cache-Control") != test.cache {
+			t.Errorf("%s for %q: %q, %q, %q", test.name, test.accept, h.Get("Content-Encoding"), w.Body, h.Get("Cache-Control"))
+		}
+		if compresses := !strings.HasSuffix(test.name, ".webp"); (h.Get("Vary") == "Accept-Encoding") != compresses {
+			t.Errorf("%s: Vary is %q", test.name, h.Get("Vary"))
+		}
+		etag := h.Get("ETag")
+		if other, ok := etags[etag]; ok && other != test.body {
+			t.Errorf("%q and %q have the same ETag", other, test.body)
+		}
+		etags[etag] = test.body
+		if again := getPage(serve, "/", "Accept-Encoding", test.accept, "If-None-Match", etag); again.Code != http.StatusNotModified || again.Body.Len() > 0 {
+			t.Errorf("%s, unchanged, is %d", test.name, again.Code)
+		}
+	}
+}
+
+// TestBuiltAppIsCompressed: each large enough file has both compressed forms. Without a built app there are no files to check.
+func TestBuiltAppIsCompressed(t *testing.T) {
+	t.Parallel()
+	dist, _ := web.Files()
+	for name, f := range loadWebFiles(dist) {
+		if compresses := len(f.plain) > 1000 && !strings.HasSuffix(name, ".webp"); compresses && len(f.encoded) != len(encodings) {
+			t.Errorf("%s of %d bytes has %d compressed forms", name, len(f.plain), len(f.encoded))
+		}
+	}
+}

@@ -1,2 +1,0 @@
-// Package nowhere stands on no floor.
-package nowhere

@@ -1,0 +1,133 @@
+// Package auth implements the parts of authentication that need no storage: password hashes, access tokens and opaque secrets.
+// Package account keeps the sessions. All functions and methods are safe for concurrent use.
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"golang.org/x/crypto/argon2"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Cost of one hash of Argon2id. After it was raised, each password is rehashed at its user's next login.
+type Cost struct {
+	Memory  uint32 // KiB
+	Time    uint32 // passes over the memory
+	Threads uint8
+}
+
+// DefaultCost is OWASP's minimum.
+func DefaultCost() Cost { return Cost{Memory: 19 * 1024, Time: 2, Threads: 1} }
+
+// maxWaiting bounds the waiting calls for each concurrent hash. A hash takes some 30 ms, so the last one waits for about 2 s.
+const maxWaiting = 64
+
+// Passwords hashes and checks passwords. It bounds the memory: each concurrent hash takes 19 MiB at the default cost.
+type Passwords struct {
+	slots   chan struct{} // one for each running hash
+	waiting chan struct{} // one for each running or waiting call
+	cost    Cost
+	decoy   string // the hash that is checked for an unknown user
+}
+
+// ErrBusy is returned if too many calls wait already.
+var ErrBusy = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "the server is busy; try again", Retry: 2 * time.Second}
+
+// NewPasswords allows n concurrent hashes. Further calls wait, up to a bound, and fail with ErrBusy beyond it.
+func NewPasswords(n int, cost Cost) *Passwords {
+	p := &Passwords{slots: make(chan struct{}, n), waiting: make(chan struct{}, n*maxWaiting), cost: cost}
+	p.decoy = cost.hash("a password that nobody has")
+	return p
+}
+
+// enter waits for a slot, and leave returns it.
+func (p *Passwords) enter(ctx context.Context) error {
+	select {
+	case p.waiting <- struct{}{}:
+	default:
+		return ErrBusy
+	}
+	select {
+	case p.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		<-p.waiting
+		return ctx.Err()
+	}
+}
+
+func (p *Passwords) leave() {
+	<-p.slots
+	<-p.waiting
+}
+
+// Hash returns a password's hash as a PHC string.
+func (p *Passwords) Hash(ctx context.Context, password string) (string, error) {
+	if err := p.enter(ctx); err != nil {
+		return "", err
+	}
+	defer p.leave()
+	return p.cost.hash(password), nil
+}
+
+// normalize returns the form of a password that is hashed. Some keyboards write é as one character and others as two, which look the same.
+func normalize(password string) []byte { return norm.NFC.Bytes([]byte(password)) }
+
+func (c Cost) hash(password string) string {
+	var salt [16]byte
+	rand.Read(salt[:]) //nolint:errcheck // never fails
+	sum := argon2.IDKey(normalize(password), salt[:], c.Time, c.Memory, c.Threads, 32)
+	e := base64.RawStdEncoding
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, c.Memory, c.Time, c.Threads, e.EncodeToString(salt[:]), e.EncodeToString(sum))
+}
+
+// Check compares a password with a PHC string. An empty string stands for an unknown user: the check takes as long, and fails.
+// rehash reports that the string was made at another cost.
+func (p *Passwords) Check(ctx context.Context, phc, password string) (ok, rehash bool, err error) {
+	if err := p.enter(ctx); err != nil {
+		return false, false, err
+	}
+	defer p.leave()
+	known := phc != ""
+	if !known {
+		phc = p.decoy
+	}
+	var version, memory, time, threads uint32
+	parts := strings.Split(phc, "$")
+	if len(parts) != 6 || parts[1] != "argon2id" {
+		return false, false, errors.New("a stored password hash is not argon2id")
+	}
+	if _, err := fmt.Sscanf(parts[2]+" "+parts[3], "v=%d m=%d,t=%d,p=%d", &version, &memory, &time, &threads); err != nil {
+		return false, false, fmt.Errorf("a stored password hash: %w", err)
+	}
+	salt, err1 := base64.RawStdEncoding.DecodeString(parts[4])
+	want, err2 := base64.RawStdEncoding.DecodeString(parts[5])
+	if err := errors.Join(err1, err2); err != nil {
+		return false, false, err
+	}
+	got := argon2.IDKey(normalize(password), salt, time, memory, uint8(threads), uint32(len(want)))
+	ok = subtle.ConstantTimeCompare(got, want) == 1 && known
+	return ok, Cost{Memory: memory, Time: time, Threads: uint8(threads)} != p.cost, nil
+}
+
+// NewSecret returns a random secret of 256 bits, after a prefix that names its purpose.
+func NewSecret(prefix string) string {
+	var b [32]byte
+	rand.Read(b[:]) //nolint:errcheck // never fails
+	return prefix + base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// Sum returns the hash of a secret that is stored in its place. A plain hash is enough, since a secret has 256 random bits.
+func Sum(secret string) []byte {
+	s := sha256.Sum256([]byte(secret))
+	return s[:]
+}

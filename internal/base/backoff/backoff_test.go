@@ -1,0 +1,62 @@
+package backoff_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/backoff"
+)
+
+func TestDelaysDoubleWithJitterUpToTheMaximum(t *testing.T) {
+	ceilings := []time.Duration{10, 20, 40, 70, 70}
+	smallest, largest := [5]time.Duration{1000, 1000, 1000, 1000, 1000}, [5]time.Duration{}
+	b := backoff.New(10, 70)
+	for range 1000 {
+		for i := range ceilings {
+			d := b.Next()
+			smallest[i], largest[i] = min(smallest[i], d), max(largest[i], d)
+		}
+		b.Reset()
+	}
+	for i, c := range ceilings {
+		if smallest[i] != c/2 || largest[i] != c {
+			t.Errorf("delay %d was %d to %d, want %d to %d", i+1, smallest[i], largest[i], c/2, c)
+		}
+	}
+}
+
+func TestAWaitEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		if err := backoff.Sleep(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
+			t.Errorf("Sleep returned %v after %v, want the deadline's error after 1s", err, time.Since(began))
+		}
+		// A context that has ended wins over a delay that has passed.
+		if err := backoff.Sleep(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Sleep returned %v after the deadline", err)
+		}
+		b := backoff.New(time.Hour, time.Hour)
+		if err := b.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
+			t.Errorf("Wait returned %v after %v, want the deadline's error after 1s", err, time.Since(began))
+		}
+	})
+}
+
+func TestASleepEndsByTimeOrByASignal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		if err := backoff.Sleep(t.Context(), time.Minute); err != nil || time.Since(began) != time.Minute {
+			t.Errorf("Sleep returned %v after %v, want nil after 1m", err, time.Since(began))
+		}
+		wake := make(chan struct{}, 1)
+		wake <- struct{}{}
+		if err := backoff.SleepOrWake(t.Context(), time.Hour, wake); err != nil || time.Since(began) != time.Minute {
+			t.Errorf("SleepOrWake returned %v after %v, want nil at once", err, time.Since(began)-time.Minute)
+		}
+	})
+}

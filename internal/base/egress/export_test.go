@@ -1,0 +1,15 @@
+package egress
+
+import (
+	"net"
+	"net/http"
+)
+
+// Resolve has a client use a resolver.
+func (c *Client) Resolve(r *net.Resolver) { c.http = c.client(r) }
+
+// Transport of a client.
+func (c *Client) Transport() *http.Transport { return c.http.Transport.(*http.Transport) }
+
+// Resolve has a fetcher use a resolver.
+func (f *Fetcher) Resolve(r *net.Resolver) { f.resolver = r }

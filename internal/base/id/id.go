@@ -1,0 +1,42 @@
+// Package id has the typed identifiers of Rialto. The compiler rejects a number of one kind in place of another.
+package id
+
+import "strconv"
+
+// Ids of rows are snowflakes: positive, at most 63 bits, text in decimal.
+type (
+	// User is an account.
+	User uint64
+	// Device is one installation of a client, of one user.
+	Device uint64
+	// Session is one login on a device.
+	Session uint64
+	// Conversation is a one-to-one conversation or a group.
+	Conversation uint64
+	// Upload is a file.
+	Upload uint64
+)
+
+func (u User) String() string         { return strconv.FormatUint(uint64(u), 10) }
+func (d Device) String() string       { return strconv.FormatUint(uint64(d), 10) }
+func (s Session) String() string      { return strconv.FormatUint(uint64(s), 10) }
+func (c Conversation) String() string { return strconv.FormatUint(uint64(c), 10) }
+func (u Upload) String() string       { return strconv.FormatUint(uint64(u), 10) }
+
+// Caller is the authenticated sender of a request.
+type Caller struct {
+	User    User
+	Device  Device
+	Session Session
+	// Server: the request came with an API key; User may be 0.
+	Server bool
+}
+
+// Hash spreads ids evenly over the low bits. It is the same in every process, and part of the stored formats: partitions derive from it.
+func Hash(x uint64) uint64 { // splitmix64's finalizer
+	x ^= x >> 30
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 27
+	x *= 0x94d049bb133111eb
+	return x ^ x>>31
+}

@@ -1,0 +1,135 @@
+package inputlimit
+
+import (
+	"context"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+)
+
+// ErrConnections rejects a connection of a network with the maximum of unauthenticated connections.
+var ErrConnections = &errs.Error{Kind: errs.Exhausted, Reason: "too_many_connections", Message: "too many connections without credentials come from this address; close some, or try again", Retry: 5e9}
+
+// networksPerSite is the limit of an IPv6 /48 as a multiple of a network's: one customer may have all the 65,536 networks of a /48.
+const networksPerSite = 4
+
+// Connections counts unauthenticated connections, by network and in total. A network is an IPv4 address, or the /64 of an IPv6 address, whose
+// /48 is counted too. Connections from this machine and from proxies have no network, and count in the total only.
+type Connections struct {
+	perNetwork, limit int
+	refused           atomic.Int64
+
+	mu     sync.Mutex // guards the fields below
+	all    int
+	counts map[netip.Prefix]int
+}
+
+// NewConnections creates a counter for at most perNetwork connections of each network, and most in total.
+func NewConnections(perNetwork, most int) *Connections {
+	return &Connections{perNetwork: perNetwork, limit: most, counts: map[netip.Prefix]int{}}
+}
+
+// Slot is one counted connection. A nil Slot is not counted; its methods do nothing.
+type Slot struct {
+	of       *Connections
+	from     netip.Prefix
+	once     sync.Once
+	detached atomic.Bool
+}
+
+// Acquire counts a connection. It returns false if there are too many.
+func (c *Connections) Acquire(from netip.Prefix) (*Slot, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if site, ok := siteOf(from); c.all >= c.limit || from.IsValid() && c.counts[from] >= c.perNetwork || ok && c.counts[site] >= networksPerSite*c.perNetwork {
+		c.refused.Add(1)
+		return nil, false
+	}
+	c.add(from, 1)
+	return &Slot{of: c, from: from}, true
+}
+
+// add changes the counts of a network by n. The caller holds mu. Networks without connections have no entry.
+func (c *Connections) add(from netip.Prefix, n int) {
+	c.all += n
+	if from.IsValid() {
+		c.counts = charge(c.counts, from, n)
+	}
+	if site, ok := siteOf(from); ok {
+		c.counts = charge(c.counts, site, n)
+	}
+}
+
+// siteOf returns the /48 of an IPv6 network.
+func siteOf(from netip.Prefix) (netip.Prefix, bool) {
+	if !from.IsValid() || !from.Addr().Is6() {
+		return netip.Prefix{}, false
+	}
+	site, err := from.Addr().Prefix(48)
+	return site, err == nil
+}
+
+// Refused returns the number of rejected connections.
+func (c *Connections) Refused() int64 { return c.refused.Load() }
+
+// Count returns the current number of connections.
+func (c *Connections) Count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all
+}
+
+// Release releases the slot: the client is authenticated, or the connection is closed. Further calls do nothing.
+func (s *Slot) Release() {
+	if s == nil {
+		return
+	}
+	s.once.Do(func() {
+		c := s.of
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.add(s.from, -1)
+	})
+}
+
+// Detach keeps the slot after the HTTP connection ends. The caller of Detach releases it.
+func (s *Slot) Detach() {
+	if s != nil {
+		s.detached.Store(true)
+	}
+}
+
+// Closed releases the slot, unless it is detached.
+func (s *Slot) Closed() {
+	if s != nil && !s.detached.Load() {
+		s.Release()
+	}
+}
+
+type slotKey struct{}
+
+// WithSlot stores the slot of the connection in the context of its requests.
+func WithSlot(ctx context.Context, s *Slot) context.Context {
+	return context.WithValue(ctx, slotKey{}, s)
+}
+
+// SlotOf returns the slot that WithSlot stored, or nil.
+func SlotOf(ctx context.Context) *Slot {
+	s, _ := ctx.Value(slotKey{}).(*Slot)
+	return s
+}
+
+// AcquireForRequest counts a request without credentials from behind a proxy as a connection of its network. Without a proxy the connection
+// itself is counted already, and the slot is nil.
+func (c *Connections) AcquireForRequest(ctx context.Context, from netip.Prefix) (*Slot, error) {
+	if on := SlotOf(ctx); c == nil || !from.IsValid() || on == nil || on.from.IsValid() {
+		return nil, nil
+	}
+	s, ok := c.Acquire(from)
+	if !ok {
+		return nil, ErrConnections
+	}
+	return s, nil
+}

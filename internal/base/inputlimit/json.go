@@ -1,0 +1,173 @@
+package inputlimit
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// container is an object or a list that is open.
+type container struct {
+	schema *Schema // of an object, or of a list's elements; nil if unknown
+	count  int     // keys or elements so far
+	most   int
+	err    error // returned above most
+	list   bool
+	// capture is the start of the value to be captured, or -1.
+	capture int
+}
+
+// JSON counts over the bytes of a message in JSON. It does not check that they are valid JSON: up to the first error, it counts
+// what a decoder sees. It also rejects unknown names of enum values: a decoder that ignores unknown fields takes them for 0.
+func (s *Schema) JSON(b []byte) error {
+	_, err := s.Capture(b)
+	return err
+}
+
+// Capture is JSON, and returns the bytes of the schema's captured field, or nil if it is absent.
+func (s *Schema) Capture(b []byte) (value []byte, err error) {
+	var open [MaxDepth + 1]container
+	depth, left := 0, MaxFields
+	open[0] = container{schema: s, most: 1, err: errKeys, list: true, capture: -1} // contains the message
+	var key *field                                                                 // of the next value
+	for i := 0; i < len(b); i++ {
+		at := &open[depth]
+		switch b[i] {
+		case '"':
+			end := stringEnd(b[i+1:])
+			if end < 0 {
+				return value, nil // an unterminated string
+			}
+			text := b[i+1 : i+1+end]
+			i += end + 1
+			if !at.list && nextIs(b[i+1:], ':') {
+				key = at.schema.lookup(text)
+			} else if !at.list && key != nil && key.enum != nil {
+				if err := checkEnum(key.enum, text); err != nil {
+					return nil, err
+				}
+			}
+		case ',':
+			key = nil
+			if at.count++; at.count >= at.most && depth > 0 {
+				return nil, at.err
+			}
+			if left--; left < 0 {
+				return nil, errElements
+			}
+		case '{', '[':
+			if depth == MaxDepth {
+				return nil, errDepth
+			}
+			if left--; left < 0 {
+				return nil, errElements
+			}
+			inner := at.child(key, b[i] == '[')
+			if key != nil && key.captured && b[i] == '{' {
+				inner.capture = i
+			}
+			key = nil
+			depth++
+			open[depth] = inner
+		case '}', ']':
+			if depth == 0 {
+				return value, nil // a closing bracket without an opening one
+			}
+			if at.capture >= 0 {
+				value = b[at.capture : i+1]
+			}
+			depth--
+			key = nil
+		}
+	}
+	return value, nil
+}
+
+// child returns the container that starts as the value of a key, or as an element of a list.
+func (c *container) child(key *field, list bool) container {
+	in := container{most: MaxKeys, err: errKeys, list: list, capture: -1}
+	switch {
+	case c.list && !list:
+		in.schema = c.schema
+	case c.list: // a list in a list
+	case key == nil:
+	case list && key.repeated >= 0:
+		in.schema, in.most, in.err = key.message, key.most, key.err
+	case !list:
+		in.schema = key.message
+	}
+	if in.schema != nil && in.schema.freeForm {
+		in.schema = nil
+	}
+	return in
+}
+
+// checkEnum fails for a name that is none of an enum's values. A decoder that ignores unknown fields would leave the field at 0, and the
+// caller would believe that the value was set.
+func checkEnum(enum protoreflect.EnumDescriptor, text []byte) error {
+	name := string(text)
+	if bytes.IndexByte(text, '\\') >= 0 && json.Unmarshal(append(append([]byte{'"'}, text...), '"'), &name) != nil {
+		return nil // no JSON: the decoder says so
+	}
+	if enum.Values().ByName(protoreflect.Name(name)) != nil {
+		return nil
+	}
+	known := make([]string, enum.Values().Len())
+	for i := range known {
+		known[i] = string(enum.Values().Get(i).Name())
+	}
+	return errs.New(errs.Invalid, "bad_json", Brief(strconv.Quote(name))+" is no "+string(enum.Name())+"; give one of "+strings.Join(known, ", "))
+}
+
+// lookup returns the field for a key, or nil if it is unknown.
+func (s *Schema) lookup(key []byte) *field {
+	if s == nil {
+		return nil
+	}
+	if bytes.IndexByte(key, '\\') >= 0 {
+		var text string
+		if json.Unmarshal(append(append([]byte{'"'}, key...), '"'), &text) != nil {
+			return nil
+		}
+		return s.names[text]
+	}
+	return s.names[string(key)]
+}
+
+// stringEnd returns the index of the closing quotation mark of a string, or -1.
+func stringEnd(b []byte) int {
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return -1
+}
+
+// nextIs reports whether the next byte that is not white space is c.
+func nextIs(b []byte, c byte) bool {
+	for _, x := range b {
+		switch x {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return x == c
+		}
+	}
+	return false
+}
+
+// Brief shortens the text of an error, which may contain a megabyte of the request.
+func Brief(text string) string {
+	const most = 200
+	if len(text) > most {
+		text = text[:most] + "…"
+	}
+	return strings.ToValidUTF8(text, "\ufffd") // an error's detail is protobuf, which needs valid UTF-8
+}

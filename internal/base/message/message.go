@@ -1,0 +1,176 @@
+// Package message has the forms of a message that several packages share: the draft that a transport submits to package chat, the
+// stored entry of a conversation, the delivery that fan-out sends to nodes, and their encodings on the fast path. The
+// encodings that clients see are the protobuf of api/, written by hand without allocation and checked against the
+// generated code by fuzzing.
+//
+// It has no state and no side effects; values are for one goroutine at a time.
+package message
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+)
+
+// Draft is an incoming message, and afterwards its receipt. The transport fills the upper part and submits it to chat, which
+// calls Done exactly once, after the message is durable or refused. Done must not block.
+type Draft struct {
+	Conversation id.Conversation
+	Sender       id.User
+	Device       id.Device
+	// ClientSeq counts the device's messages. Senders that do not count use ClientMsgID instead.
+	ClientSeq   uint64
+	ClientMsgID string
+	// Content is the protobuf encoding of rialto.chat.v1.Content. The draft owns it.
+	Content []byte
+	Done    func(*Draft)
+	// Context belongs to the transport.
+	Context any
+	// Cost in bytes is charged by the transport until Done is called.
+	Cost int
+	// Accepted is the time of receipt since the transport's start; 0 if the transport does not measure it.
+	Accepted time.Duration
+	// Uploads to which the content refers; set by chat.
+	Uploads []id.Upload
+	// Refers: the content names an earlier message, which chat looks up before it appends the draft; set by chat.
+	Refers bool
+	// RefersByClientSeq: it does so by a client_seq, so that the drafts before it must be in the log first; set by chat.
+	RefersByClientSeq bool
+	// Mentions: the content, or that of the edit, has mentions; set by chat.
+	Mentions bool
+	// Reacts: a reaction of somebody who may read a channel and not write in it; set by chat.
+	Reacts bool
+	// LinkPreview: the content, or that of the edit, has a link preview; set by chat.
+	LinkPreview bool
+	// Updates is Entry.Updates; set by chat.
+	Updates uint64
+
+	// Results.
+	ID        id.Message
+	Seq       uint64
+	Counted   uint64
+	Duplicate bool
+	Err       error
+}
+
+// Entry is a conversation's entry as stored (docs/formats/entry.md).
+type Entry struct {
+	ID        id.Message
+	Sender    id.User
+	Device    id.Device
+	ClientSeq uint64
+	// Control marks an entry that changes the conversation. It does not count as unread.
+	Control bool
+	// Updates is the seq of the message that this entry changes: an edit, a recall, a reaction or a pin; 0 for any other entry. An update
+	// does not count as unread.
+	Updates uint64
+	// Content is the protobuf encoding of rialto.chat.v1.Content.
+	Content []byte
+}
+
+// First byte of a stored entry.
+const (
+	formMessage byte = 0x10
+	formControl byte = 0x11
+	formUpdate  byte = 0x12
+)
+
+// IsControl reports whether a stored entry is a control entry.
+func IsControl(stored []byte) bool { return len(stored) > 0 && stored[0] == formControl }
+
+// IsUpdate reports whether a stored entry is an update of an earlier message.
+func IsUpdate(stored []byte) bool { return len(stored) > 0 && stored[0] == formUpdate }
+
+// StoredMs returns the time of a stored entry, in milliseconds since 1970; 0 if that is none.
+func StoredMs(stored []byte) int64 {
+	var n id.Message
+	if len(stored) < 1+len(n) {
+		return 0
+	}
+	copy(n[:], stored[1:])
+	return n.Ms()
+}
+
+// signalTag is the first two bytes of a Content that is a signal: its field is the only one.
+var signalTag = binary.AppendUvarint(nil, 22<<3|length)
+
+// IsSignal reports whether a Content in its stored form is a signal: a message for programs, which is not shown and does not count as
+// unread.
+func IsSignal(content []byte) bool { return bytes.HasPrefix(content, signalTag) }
+
+// forwardTag begins the field of a Content that is a forward.
+var forwardTag = binary.AppendUvarint(nil, 21<<3|length)
+
+// IsForward reports whether a Content in its stored form is a forward, which may be a reply.
+func IsForward(content []byte) bool {
+	if len(content) > 0 && content[0] == tag(14, length) {
+		n, k := binary.Uvarint(content[1:])
+		if k <= 0 || n > uint64(len(content)-1-k) {
+			return false
+		}
+		content = content[1+k+int(n):]
+	}
+	return bytes.HasPrefix(content, forwardTag)
+}
+
+// IsForwardEntry reports whether a stored entry is a forward.
+func IsForwardEntry(stored []byte) bool {
+	var e Entry
+	return len(stored) > 0 && stored[0] == formMessage && e.Decode(stored) == nil && IsForward(e.Content)
+}
+
+// IsSignalEntry reports whether a stored entry is a signal.
+func IsSignalEntry(stored []byte) bool {
+	var e Entry
+	return len(stored) > 0 && stored[0] == formMessage && e.Decode(stored) == nil && IsSignal(e.Content)
+}
+
+// ErrEntry: the bytes are not a stored entry.
+var ErrEntry = errors.New("not a stored message")
+
+// Append appends the stored form to b.
+func (e *Entry) Append(b []byte) []byte {
+	form := formMessage
+	if e.Control {
+		form = formControl
+	} else if e.Updates != 0 {
+		form = formUpdate
+	}
+	b = append(b, form)
+	b = append(b, e.ID[:]...)
+	b = binary.AppendUvarint(b, uint64(e.Sender))
+	b = binary.AppendUvarint(b, uint64(e.Device))
+	b = binary.AppendUvarint(b, e.ClientSeq)
+	if form == formUpdate {
+		b = binary.AppendUvarint(b, e.Updates)
+	}
+	return append(b, e.Content...)
+}
+
+// Decode reads the stored form. Content aliases b.
+func (e *Entry) Decode(b []byte) error {
+	if len(b) < 11 || b[0] < formMessage || b[0] > formUpdate {
+		return ErrEntry
+	}
+	form := b[0]
+	copy(e.ID[:], b[1:])
+	f := FieldsOf(b[11:])
+	e.Sender, e.Device, e.ClientSeq = id.User(f.Uvarint()), id.Device(f.Uvarint()), f.Uvarint()
+	if e.Control, e.Updates = form == formControl, 0; form == formUpdate {
+		e.Updates = f.Uvarint()
+	}
+	e.Content = f.Rest()
+	if f.Bad() || form == formUpdate && e.Updates == 0 {
+		return ErrEntry
+	}
+	return nil
+}
+
+// Position is a place in a user's sync stream. Seq has the epoch in its upper 32 bits, so that it alone always rises.
+type Position uint64
+
+// Epoch part of the position.
+func (p Position) Epoch() uint32 { return uint32(p >> 32) }

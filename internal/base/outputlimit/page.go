@@ -1,0 +1,119 @@
+package outputlimit
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+// IsPage reports whether the answer of a call is a page of messages: up to a megabyte, and more while it is encoded.
+func IsPage(call string) bool {
+	switch call {
+	case chatv1connect.ChatServiceHistoryProcedure, chatv1connect.ChatServiceSyncProcedure, chatv1connect.ChatServiceListConversationsProcedure,
+		chatv1connect.ChatServiceGetMessagesProcedure, chatv1connect.ChatServiceListPinsProcedure, chatv1connect.ChatServiceListEditsProcedure,
+		chatv1connect.ChatServiceListThreadsProcedure:
+		return true
+	}
+	return false
+}
+
+const (
+	// A byte of protobuf becomes at most six of JSON, as a control character does. The names and numbers of a message add to that.
+	// so many more.
+	jsonGrowth   = 6
+	jsonOverhead = 1500
+	// estimateBelow is the size from which a message is encoded to measure it.
+	estimateBelow = 16 << 10
+)
+
+// jsonSize estimates the size of a message in JSON, never too low.
+func jsonSize(m proto.Message) int {
+	most := jsonGrowth*proto.Size(m) + jsonOverhead
+	if most < estimateBelow {
+		return most
+	}
+	b, err := protojson.Marshal(m)
+	if err != nil {
+		return most
+	}
+	return len(b)
+}
+
+type jsonKey struct{}
+
+// WithJSON records in a context that the answer will be JSON.
+func WithJSON(ctx context.Context) context.Context { return context.WithValue(ctx, jsonKey{}, true) }
+
+// Size estimates the size of a message on the wire, in the encoding of the context, never too low.
+func Size(ctx context.Context, m proto.Message) int {
+	if ctx.Value(jsonKey{}) == nil {
+		return proto.Size(m)
+	}
+	return jsonSize(m)
+}
+
+// TruncatePage shortens an answer to MaxPage bytes of JSON, and sets its field for more. At least one message remains.
+func TruncatePage(request, answer proto.Message) {
+	switch a := answer.(type) {
+	case *chatv1.HistoryResponse:
+		if q, ok := request.(*chatv1.HistoryRequest); ok {
+			truncateHistory(a, q.After != 0 || q.TimeMs != 0)
+		}
+	case *chatv1.SyncResponse:
+		TruncateSync(a)
+	case *chatv1.GetMessagesResponse:
+		if n := countFitting(a.Messages); n < len(a.Messages) {
+			a.Messages, a.More = a.Messages[:n:n], true
+		}
+	case *chatv1.ListPinsResponse:
+		if n := countFitting(a.Messages); n < len(a.Messages) {
+			a.Messages, a.Next = a.Messages[:n:n], strconv.FormatUint(a.Messages[n].PinSeq, 10)
+		}
+	case *chatv1.ListEditsResponse:
+		if n := countFitting(a.Versions); n < len(a.Versions) {
+			a.Versions, a.Next = a.Versions[:n:n], strconv.FormatUint(a.Versions[n].EditSeq, 10)
+		}
+	}
+}
+
+// truncateHistory keeps the messages that come first in the direction of reading.
+func truncateHistory(a *chatv1.HistoryResponse, forward bool) {
+	if !forward {
+		slices.Reverse(a.Messages)
+		defer func() { slices.Reverse(a.Messages) }()
+	}
+	n := countFitting(a.Messages)
+	if n == len(a.Messages) {
+		return
+	}
+	last := a.Messages[n-1].Seq
+	a.Messages, a.More = a.Messages[:n:n], true
+	a.Unreadable = slices.DeleteFunc(a.Unreadable, func(seq uint64) bool { return forward == (seq > last) })
+}
+
+// TruncateSync keeps the first events of a page, and moves its next position after them.
+func TruncateSync(a *chatv1.SyncResponse) {
+	n := countFitting(a.Events)
+	if n == len(a.Events) {
+		return
+	}
+	last := a.Events[n-1]
+	a.Events, a.More, a.Large = a.Events[:n:n], true, nil
+	a.Next = &chatv1.Position{Epoch: last.Epoch, Seq: last.Seq}
+}
+
+// countFitting counts how many elements at the start of a list fit into a page.
+func countFitting[M proto.Message](list []M) int {
+	size := 0
+	for n, m := range list {
+		if size += jsonSize(m); size > MaxPage && n > 0 {
+			return n
+		}
+	}
+	return len(list)
+}

@@ -1,0 +1,157 @@
+// Package diskblob keeps files in a directory of the machine.
+package diskblob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/engine/blob"
+)
+
+// Store keeps files in a directory.
+type Store struct{ dir string }
+
+// Open opens or creates a store in dir. It removes incomplete files that a crash left.
+func Open(dir string) (*Store, error) {
+	s := &Store{dir: dir}
+	if err := os.MkdirAll(s.part(""), 0o700); err != nil {
+		return nil, fmt.Errorf("files in %s: %w", dir, err)
+	}
+	left, err := os.ReadDir(s.part(""))
+	if err != nil {
+		return nil, fmt.Errorf("files in %s: %w", dir, err)
+	}
+	for _, f := range left {
+		if err := os.Remove(s.part(f.Name())); err != nil {
+			return nil, fmt.Errorf("files in %s: %w", dir, err)
+		}
+	}
+	return s, nil
+}
+
+func (s *Store) part(name string) string { return filepath.Join(s.dir, ".part", name) }
+
+func (s *Store) path(key string) string { return filepath.Join(s.dir, filepath.FromSlash(key)) }
+
+// Put writes a temporary file, syncs it, and renames it.
+func (s *Store) Put(ctx context.Context, key string, r io.Reader, size int64) (err error) {
+	if !blob.ValidKey(key) {
+		return blob.ErrKey
+	}
+	f, err := os.CreateTemp(s.part(""), "put-")
+	if err != nil {
+		return classify(err)
+	}
+	defer func() {
+		if err != nil {
+			err = classify(errors.Join(err, f.Close(), os.Remove(f.Name())))
+		}
+	}()
+	n, err := io.Copy(f, io.LimitReader(&reader{ctx, r}, size+1))
+	if err != nil {
+		return err
+	}
+	if n != size {
+		return blob.ErrSize
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	dir := filepath.Dir(s.path(key))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), s.path(key)); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return syncDirs(s.dir, dir)
+}
+
+// reader ends with its context.
+type reader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+// syncDirs makes names durable, from dir up to the root of the store.
+func syncDirs(root, dir string) error {
+	for {
+		d, err := os.Open(dir)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(d.Sync(), d.Close()); err != nil {
+			return err
+		}
+		if dir == root || len(dir) <= len(root) {
+			return nil
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+func classify(err error) error {
+	if keyConflict(err) {
+		return blob.ErrKey
+	}
+	if errors.Is(err, syscall.ENOSPC) {
+		return &errs.Error{Kind: errs.Unavailable, Reason: "storage_full", Message: "the server's disk is full; nothing was stored; the operator must free space", Retry: 30e9, Cause: err}
+	}
+	return err
+}
+
+// keyConflict reports whether a key conflicts with another: one needs a folder where the other needs a file.
+func keyConflict(err error) bool {
+	return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, fs.ErrExist)
+}
+
+// Open opens a file.
+func (s *Store) Open(_ context.Context, key string) (io.ReadSeekCloser, int64, error) {
+	if !blob.ValidKey(key) {
+		return nil, 0, blob.ErrKey
+	}
+	f, err := os.Open(s.path(key))
+	if errors.Is(err, fs.ErrNotExist) || keyConflict(err) {
+		return nil, 0, blob.ErrNotFound
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = blob.ErrNotFound
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
+}
+
+// Delete removes a file.
+func (s *Store) Delete(_ context.Context, key string) error {
+	if !blob.ValidKey(key) {
+		return blob.ErrKey
+	}
+	err := os.Remove(s.path(key))
+	if errors.Is(err, fs.ErrNotExist) || keyConflict(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,127 @@
+package s3blob
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/minio/minio-go/v7"
+
+	"github.com/rialto-im/rialto/internal/engine/blob"
+)
+
+// file is an open file. One goroutine at a time may use it. It ends with the context of its Open.
+type file struct {
+	ctx    context.Context
+	store  *Store
+	name   string
+	etag   string // of the opened version; other versions are never mixed in
+	size   int64
+	at     int64         // offset of the next Read
+	body   io.ReadCloser // the server's current answer, from bodyAt; nil if there is none
+	bodyAt int64
+	closed bool
+}
+
+// Open requests the whole file. Seeking ends that answer, and the next Read requests the rest from there.
+func (s *Store) Open(ctx context.Context, key string) (io.ReadSeekCloser, int64, error) {
+	if !blob.ValidKey(key) {
+		return nil, 0, blob.ErrKey
+	}
+	f := &file{ctx: ctx, store: s, name: s.name(key)}
+	var info minio.ObjectInfo
+	var err error
+	if f.body, info, _, err = s.client.GetObject(ctx, s.config.Bucket, f.name, minio.GetObjectOptions{}); err != nil {
+		return nil, 0, classify(err)
+	}
+	f.etag, f.size = info.ETag, info.Size
+	return f, f.size, nil
+}
+
+// Read continues with a new request if an answer breaks off, up to as many times in a row as a request is tried.
+func (f *file) Read(p []byte) (int, error) {
+	if f.closed {
+		return 0, errors.New("the file is closed")
+	}
+	if f.at >= f.size {
+		return 0, io.EOF
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	p = p[:min(int64(len(p)), f.size-f.at)]
+	var err error
+	for range tries {
+		if err = f.reach(); err != nil {
+			return 0, err
+		}
+		var n int
+		n, err = f.body.Read(p)
+		f.at += int64(n)
+		f.bodyAt += int64(n)
+		if n > 0 {
+			return n, nil // an error is repeated
+		}
+		if left := f.ctx.Err(); left != nil {
+			return 0, left
+		}
+		if err != nil {
+			_ = f.drop() // it is broken
+		}
+	}
+	if err == io.EOF || err == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	return 0, classify(err)
+}
+
+// reach makes body begin at the offset of the next Read.
+func (f *file) reach() error {
+	if f.body != nil && f.bodyAt == f.at {
+		return nil
+	}
+	_ = f.drop() // none of it is needed
+	var options minio.GetObjectOptions
+	if err := errors.Join(options.SetRange(f.at, f.size-1), options.SetMatchETag(f.etag)); err != nil {
+		return err
+	}
+	body, info, _, err := f.store.client.GetObject(f.ctx, f.store.config.Bucket, f.name, options)
+	if err != nil {
+		return classify(err)
+	}
+	f.body, f.bodyAt = body, f.at
+	if info.Size != f.size-f.at { // a server, or a proxy, that knows no ranges
+		return errors.Join(classify(errors.New("the server did not send the requested range")), f.drop())
+	}
+	return nil
+}
+
+func (f *file) drop() error {
+	if f.body == nil {
+		return nil
+	}
+	body := f.body
+	f.body = nil
+	return body.Close()
+}
+
+// Seek sends no request.
+func (f *file) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += f.at
+	case io.SeekEnd:
+		offset += f.size
+	}
+	if offset < 0 {
+		return 0, errors.New("an offset before the start of the file")
+	}
+	f.at = offset
+	return offset, nil
+}
+
+// Close closes the file.
+func (f *file) Close() error {
+	f.closed = true
+	return f.drop()
+}

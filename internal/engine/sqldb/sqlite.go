@@ -1,0 +1,155 @@
+package sqldb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"sync/atomic"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/engine/sqldb/checksumvfs"
+	"modernc.org/sqlite" // the driver's name is "sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+func openSQLite(ctx context.Context, path string, o StoreOptions) (_ *DB, err error) {
+	if err := createIfAbsent(path, o); err != nil {
+		return nil, fmt.Errorf("the database %s: %w", path, explain(err))
+	}
+	query := url.Values{"_pragma": {"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "busy_timeout(5000)", "cache_size(-4000)"}, "_txlock": {"immediate"}}
+	if o.MustExist {
+		query.Set("mode", "rw")
+	}
+	dsn := fileURL(path, query)
+	writer, err := openCached(dsn)
+	if err != nil {
+		return nil, err
+	}
+	writer.SetMaxOpenConns(1)
+	faults := watchFile(path, o.Damaged)
+	defer func() {
+		if err != nil {
+			_ = faults.stop()
+		}
+	}()
+	d := &DB{writer: writer, store: store{options: o, faults: faults}, closers: []func() error{faults.stop}, dialect: dialect{typeNames: strings.NewReplacer("{bytes}", "BLOB", "{number}", "INTEGER PRIMARY KEY")}}
+	if _, err = writer.ExecContext(ctx, createMigrations); err == nil {
+		err = d.store.createRow(ctx, writer)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the database %s: %w", path, explain(faults.explain(err))), writer.Close())
+	}
+	if d.reader, err = openCached(dsn + "&_pragma=query_only(ON)"); err != nil {
+		return nil, errors.Join(err, writer.Close())
+	}
+	d.reader.SetMaxOpenConns(8)
+	d.reader.SetMaxIdleConns(4)
+	return d, nil
+}
+
+// createIfAbsent creates the file with page checksums if there is none, or an empty one.
+func createIfAbsent(path string, o StoreOptions) error {
+	if err := checksumvfs.Register(); err != nil || o.MustExist {
+		return err
+	}
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+		return nil
+	}
+	return checksumvfs.Create(path)
+}
+
+// fileURL returns the name by which the driver opens a file and checks its pages.
+func fileURL(path string, query url.Values) string {
+	query.Set("vfs", checksumvfs.Name)
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + query.Encode()
+}
+
+// explain adds to an error at the start what the operator can do, if that is known.
+func explain(err error) error {
+	if errs.Of(classify(err)).Reason == "storage_full" {
+		return fmt.Errorf("the disk is full: free some space, and start again (%w)", err)
+	}
+	return err
+}
+
+// classify turns the database's own failures into errors that tell a caller what to do.
+func (d *DB) classify(err error) error {
+	if d.store.faults != nil {
+		err = d.store.faults.explain(err)
+	}
+	return classify(err)
+}
+
+func classify(err error) error {
+	switch code := sqliteCode(err); {
+	case code == sqlite3.SQLITE_IOERR_DATA:
+		return errs.Wrap(errs.Internal, "corrupt", "the server's store is corrupt; its operator must run rialto verify", err)
+	case code&0xff == sqlite3.SQLITE_FULL:
+		return storageFull(err)
+	case code&0xff == sqlite3.SQLITE_IOERR:
+		return storageFailed(err)
+	}
+	return classifyPostgres(err)
+}
+
+// sqliteCode returns SQLite's extended code of an error; 0 of another's.
+func sqliteCode(err error) int {
+	if e := (*sqlite.Error)(nil); errors.As(err, &e) {
+		return e.Code()
+	}
+	if e := (*checksumvfs.Error)(nil); errors.As(err, &e) {
+		return e.Code
+	}
+	return 0
+}
+
+// faults are the mismatched pages that were found while a file was watched.
+type faults struct {
+	first atomic.Pointer[checksumvfs.Fault]
+	last  atomic.Pointer[checksumvfs.Fault]
+	end   func()
+}
+
+// watchFile records pages that do not match their checksums. It calls damaged, which may be nil, for the first.
+func watchFile(path string, damaged func(error)) *faults {
+	f := &faults{}
+	f.end = checksumvfs.Watch(path, func(fault checksumvfs.Fault) {
+		f.last.Store(&fault)
+		if f.first.CompareAndSwap(nil, &fault) && damaged != nil {
+			damaged(&fault)
+		}
+	})
+	return f
+}
+
+func (f *faults) stop() error {
+	f.end()
+	return nil
+}
+
+// explain adds the page to an error of SQLite that says only that a page does not match.
+func (f *faults) explain(err error) error {
+	if fault := f.last.Load(); fault != nil && isMismatch(err) {
+		return fmt.Errorf("%w (%w)", fault, err)
+	}
+	return err
+}
+
+func isMismatch(err error) bool { return sqliteCode(err) == sqlite3.SQLITE_IOERR_DATA }
+
+func storageFull(err error) error {
+	return &errs.Error{Kind: errs.Unavailable, Reason: "storage_full", Message: "the server's disk is full and nothing was stored; its operator must free space", Retry: 30e9, Cause: err}
+}
+
+func storageFailed(err error) error {
+	return &errs.Error{Kind: errs.Unavailable, Reason: "storage", Message: "the server could not store this; try again", Retry: 1e9, Cause: err}
+}
+
+// IsUnique reports whether err is the violation of a unique key.
+func IsUnique(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && (e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY) || sqlState(err) == uniqueViolation
+}

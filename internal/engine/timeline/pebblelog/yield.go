@@ -1,0 +1,33 @@
+package pebblelog
+
+import "github.com/cockroachdb/pebble/v2"
+
+// yieldRows is the number of rows after which a flush or a compaction yields its processor: some 200 µs of work.
+const yieldRows = 128
+
+// yieldingFilter is a filter whose writers yield the processor. Pebble passes the key of each row of a new table to the filter's writer, in
+// the goroutine that does the work. Without it a flush or a compaction keeps its processor until it is preempted, after 10 ms, and an
+// append that waits for that processor is as late: with two processors, a flush and a compaction occupy both.
+type yieldingFilter struct {
+	pebble.FilterPolicy
+	yield func()
+}
+
+// NewWriter returns a writer that yields.
+func (f yieldingFilter) NewWriter(kind pebble.FilterType) pebble.FilterWriter {
+	return &yieldingWriter{FilterWriter: f.FilterPolicy.NewWriter(kind), yield: f.yield}
+}
+
+type yieldingWriter struct {
+	pebble.FilterWriter
+	yield func()
+	rows  int
+}
+
+// AddKey adds a key, and yields from time to time.
+func (w *yieldingWriter) AddKey(key []byte) {
+	w.FilterWriter.AddKey(key)
+	if w.rows++; w.rows%yieldRows == 0 {
+		w.yield()
+	}
+}

@@ -1,0 +1,68 @@
+package pebblelog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// A flush and a compaction yield once in 128 rows, and write the configured policy's filter.
+func TestTablesAreWrittenInSmallSteps(t *testing.T) {
+	yields := make(chan struct{}, 1<<16)
+	o := pebbleOptions(Options{FS: vfs.NewMem(), Logger: quietLog(), Fatal: func(text string) { panic(text) }}, func() {})
+	for i := range o.Levels {
+		f, ok := o.Levels[i].FilterPolicy.(yieldingFilter)
+		if !ok {
+			t.Fatalf("level %d has the filter %T", i, o.Levels[i].FilterPolicy)
+		}
+		f.yield = func() { yields <- struct{}{} }
+		o.Levels[i].FilterPolicy = f
+	}
+	o.DisableAutomaticCompactions = true
+	db, err := pebble.Open("log", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := func(n uint64) []byte { return binary.BigEndian.AppendUint64([]byte{rowEntry}, n) }
+	const rows = 40 * yieldRows
+	yielded := func(what string) {
+		if n := len(yields); n != rows/yieldRows {
+			t.Errorf("%s of %d rows yielded %d times, want %d", what, rows, n, rows/yieldRows)
+		}
+		for len(yields) > 0 {
+			<-yields
+		}
+	}
+	for range 2 {
+		for n := range uint64(rows) {
+			if err := db.Set(key(n), key(n), pebble.NoSync); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := db.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		yielded("a flush")
+	}
+	if err := db.Compact(t.Context(), key(0), key(rows), false); err != nil {
+		t.Fatal(err)
+	}
+	yielded("a compaction")
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	plain, ours := bloom.FilterPolicy(10), yieldingFilter{bloom.FilterPolicy(10), func() {}}
+	a, b := plain.NewWriter(pebble.TableFilter), ours.NewWriter(pebble.TableFilter)
+	for n := range uint64(rows) {
+		a.AddKey(key(n))
+		b.AddKey(key(n))
+	}
+	if plain.Name() != ours.Name() || !bytes.Equal(a.Finish(nil), b.Finish(nil)) {
+		t.Error("the filter differs from that of its policy")
+	}
+}

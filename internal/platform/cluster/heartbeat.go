@@ -1,0 +1,155 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/platform/lease"
+)
+
+// Run sends heartbeats until ctx ends, and then gives up all parts. It fails if another process takes the node's name, or if the
+// nodes switch to a protocol that this build does not know.
+func (s *Service) Run(ctx context.Context) error {
+	defer s.leave()
+	tick := time.NewTicker(s.config.HeartbeatInterval)
+	defer tick.Stop()
+	for first := true; ; {
+		if s.remaining() <= 0 {
+			s.revokeAll("no heartbeat succeeded in time")
+		}
+		err := s.heartbeat(ctx, first)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, errNameTaken) || errors.Is(err, errVersion):
+			return err
+		case err != nil:
+			s.deps.Logger.Warn("a heartbeat failed", "error", err)
+		default:
+			first = false
+		}
+		expired := time.After(s.remaining())
+		for waits := true; waits; {
+			select {
+			case <-expired:
+				s.revokeAll("no heartbeat succeeded in time")
+			case <-tick.C:
+				waits = false
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	}
+}
+
+// heartbeat updates this node's row, reads the other nodes' rows, and takes or gives up parts accordingly.
+func (s *Service) heartbeat(ctx context.Context, first bool) error {
+	began := s.validity.Now(time.Now())
+	timeout := s.config.NodeTimeout / 2
+	if len(s.grants) > 0 {
+		timeout = min(timeout, s.validity.Remaining(began))
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	s.me.heartbeat++
+	if s.deps.Unreachable != nil {
+		s.me.unreachable = strings.Join(s.deps.Unreachable(), " ")
+	}
+	now, err := s.store.heartbeat(ctx, s.me, first)
+	if err != nil {
+		return err
+	}
+	// Other nodes measure NodeTimeout from the moment at which they see this heartbeat, which is later than began.
+	s.validity.Extend(began, s.config.NodeTimeout*3/4)
+	live, dead := s.observe(now, time.Now())
+	if err := s.checkVersions(now, live); err != nil {
+		return err
+	}
+	if err := s.raiseProtocol(ctx, &now); err != nil {
+		return err
+	}
+	s.publishView(now, live) // before Assigned is called, which may call Nodes
+	if err := s.rebalance(ctx, now, live); err != nil {
+		return err
+	}
+	s.notifyOwners(now, live)
+	return s.store.removeDead(ctx, dead)
+}
+
+// remaining returns for how long this node's grants last, unless another heartbeat succeeds.
+func (s *Service) remaining() time.Duration { return s.validity.Remaining(s.validity.Now(time.Now())) }
+
+// observe separates live members from dead ones. If this node could not read the rows for a while, the silence before proves nothing.
+func (s *Service) observe(now state, at time.Time) (live []string, dead []member) {
+	s.heartbeats.Begin(at, s.config.NodeTimeout/2, func(name string) bool { _, ok := now.members[name]; return ok })
+	for name, m := range now.members {
+		silent := at.Sub(s.aliveSince(m, at))
+		switch {
+		case name == s.me.Name || silent <= s.config.NodeTimeout:
+			live = append(live, name)
+		case silent > 10*s.config.NodeTimeout:
+			dead = append(dead, m)
+		}
+	}
+	slices.Sort(live)
+	return live, dead
+}
+
+// aliveSince returns when the member's last heartbeat was first read.
+func (s *Service) aliveSince(m member, at time.Time) time.Time {
+	return s.heartbeats.Seen(m.Name, lease.Beat{Incarnation: m.incarnation, Count: m.heartbeat}, at)
+}
+
+// publishView updates what Nodes, Owner and Protocol return.
+func (s *Service) publishView(now state, live []string) {
+	next := &view{owners: map[part]string{}, protocol: now.protocol}
+	for _, name := range live {
+		next.nodes = append(next.nodes, now.members[name].Node)
+	}
+	for p, o := range now.parts {
+		if slices.Contains(live, o.node) {
+			next.owners[p] = o.node
+		}
+	}
+	s.view.Store(next)
+}
+
+// notifyOwners publishes the view, and calls OnMembers and OwnerChanged for what is new in it.
+func (s *Service) notifyOwners(now state, live []string) {
+	s.publishView(now, live)
+	next := s.view.Load()
+	if s.deps.OnMembers != nil && !slices.Equal(s.members, next.nodes) {
+		s.members = next.nodes
+		s.deps.OnMembers(next.nodes)
+	}
+	for _, w := range s.deps.Work {
+		for number := range w.Parts {
+			p := part{w.Kind, number}
+			if s.owners[p] != next.owners[p] {
+				s.owners[p] = next.owners[p]
+				if w.OwnerChanged != nil {
+					w.OwnerChanged(number, next.owners[p])
+				}
+			}
+		}
+	}
+}
+
+// leaveTimeout bounds how long a stopping node tries to remove its row. If that fails, other nodes take over its parts after
+// NodeTimeout.
+const leaveTimeout = 2 * time.Second
+
+func (s *Service) leave() {
+	for p := range s.grants {
+		s.revoke(p)
+	}
+	s.logAssignments()
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+	defer cancel()
+	if err := s.store.leave(ctx, s.me); err != nil {
+		s.deps.Logger.Warn("this node could not announce that it stops; other nodes take over its parts after node_timeout", "error", err)
+	}
+}

@@ -1,0 +1,221 @@
+// Package account owns users, their sessions and devices, and the graph between them: friends, blocks, follows.
+//
+// A change of the graph and the events for the users' devices are committed together. Once a session has ended, no node accepts it.
+// Errors for bad credentials do not reveal which part was wrong. All methods are safe for concurrent use.
+package account
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/rialto-im/rialto/internal/base/auth"
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/clusterevent"
+	"github.com/rialto-im/rialto/internal/platform/job"
+	"github.com/rialto-im/rialto/internal/platform/webhook"
+	"golang.org/x/time/rate"
+)
+
+// Deps are what a Service needs.
+type Deps struct {
+	DB     *sqldb.DB
+	Outbox *job.Outbox
+	IDs    IDs
+	Clock  clock.Clock
+	Logger *slog.Logger
+	// SingleNode: no other process uses the database, so state in memory is complete.
+	SingleNode bool
+	// ClusterEvents notifies the other nodes, which then call HandleEvent. If nil, there are no other nodes.
+	ClusterEvents *clusterevent.Service
+	// Nodes returns the number of live nodes, among which limits are divided. If nil, it is one.
+	Nodes func() int
+	// IsCoordinator reports whether this node purges old rows for all nodes. If nil, it does.
+	IsCoordinator func() bool
+	// KeepPicture checks a new avatar and keeps its file, in the transaction that changes the profile. If nil, every upload is accepted.
+	KeepPicture func(ctx context.Context, tx *sql.Tx, by id.User, upload id.Upload) error
+	// SessionEnded is called after the commit for each session that ended on any node, possibly twice. May be nil.
+	SessionEnded func(ended Ended)
+	// AccessChanged is called before a block or unblock returns. Afterwards no node accepts messages of the blocked user.
+	// May be nil.
+	AccessChanged func(ctx context.Context, a, b id.User) error
+	// FriendshipChanged is called before a new or ended friendship returns, also if an earlier call stored it. May be nil.
+	FriendshipChanged func(ctx context.Context, a, b id.User) error
+	// FriendshipEvent is called after the commit when a friendship began or ended on any node. May be nil.
+	FriendshipEvent func(a, b id.User)
+	// SettingsChanged is called after the commit when a user's settings changed on any node. May be nil.
+	SettingsChanged func(user id.User)
+}
+
+// IDs generates record ids.
+type IDs interface {
+	Next(ctx context.Context) (uint64, error)
+}
+
+// Ended is a session that ended, and why.
+type Ended struct {
+	User    id.User
+	Session id.Session
+	Reason  string
+}
+
+// Config of accounts; the zero value is the documented default.
+type Config struct {
+	// DevicePolicy: many (default), one_per_type or single. A login beyond it ends the sessions it replaces.
+	DevicePolicy string `yaml:"device_policy"`
+	// Hashes is the number of concurrent password hashes, 19 MiB each; 0 is 4.
+	Hashes int `yaml:"hashes"`
+	// PasswordCost of a hash; the zero value is auth.DefaultCost. It is not a setting: only tests lower it.
+	PasswordCost auth.Cost `yaml:"-"`
+	// LoginsPerMinute limits attempts per minute at one handle from one address, or from one known device of the user; 0 is 20.
+	LoginsPerMinute int `yaml:"logins_per_minute"`
+	// LoginsPerHandle limits attempts per minute at one handle from all addresses, not counting known devices of the user; 0 is 100.
+	LoginsPerHandle int `yaml:"logins_per_handle"`
+	// Issuers of an app's own tokens, which are accepted here as well. The first token of a user creates the user.
+	Issuers []Issuer `yaml:"issuers"`
+	// CodeWebhook sends the codes of logins without a password (docs/operating/webhooks.md). Without it there are no such logins.
+	CodeWebhook webhook.Config `yaml:"code_webhook"`
+	// WhoMayAdd says who may add users to groups who have no own setting: everyone, friends (default; others can only invite) or nobody.
+	// Servers can add anyone.
+	WhoMayAdd string `yaml:"who_may_add"`
+}
+
+// Check reports invalid settings. It reads the key files that issuers name.
+func (c Config) Check() error {
+	_, err := newIssuers(c.Issuers, clock.System{})
+	hook := c.CodeWebhook.Check()
+	if hook != nil {
+		hook = fmt.Errorf("account.code_webhook: %w", hook)
+	}
+	return errors.Join(c.checkPolicy(), c.checkWhoMayAdd(), hook, err)
+}
+
+func (c Config) checkWhoMayAdd() error {
+	if _, ok := whoMayAdd[c.WhoMayAdd]; !ok {
+		return fmt.Errorf("account.who_may_add is everyone, friends or nobody, not %q", c.WhoMayAdd)
+	}
+	return nil
+}
+
+func (c Config) checkPolicy() error {
+	switch c.DevicePolicy {
+	case "", "many", "one_per_type", "single":
+		return nil
+	}
+	return fmt.Errorf("account.device_policy is many, one_per_type or single, not %q", c.DevicePolicy)
+}
+
+const externalLoginShards = 64
+
+// Service implements accounts.
+type Service struct {
+	deps           Deps
+	config         Config
+	passwords      *auth.Passwords
+	tokens         *auth.Tokens
+	refreshKey     []byte // derives each refresh token from the previous one
+	issuers        *issuers
+	codes          *webhook.Hook                   // sends login codes; may be nil
+	codeWake       chan struct{}                   // signals that there are codes to send
+	externalLogins [externalLoginShards]sync.Mutex // held while the first session of an external token is created
+
+	logins   *logins
+	refusals rate.Sometimes // limits the log
+	tickets  tickets
+	keys     keyCache
+}
+
+var migrations = []string{
+	`CREATE TABLE users (id BIGINT PRIMARY KEY, handle TEXT NOT NULL UNIQUE, display_name TEXT NOT NULL, bio TEXT NOT NULL DEFAULT '',
+		avatar BIGINT NOT NULL DEFAULT 0, password TEXT NOT NULL DEFAULT '', external_id TEXT UNIQUE, settings {bytes}, created_ms BIGINT NOT NULL)`,
+	`CREATE TABLE sessions (id BIGINT PRIMARY KEY, owner BIGINT NOT NULL, device BIGINT NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL,
+		refresh {bytes} NOT NULL UNIQUE, previous {bytes}, rotated_ms BIGINT NOT NULL, created_ms BIGINT NOT NULL, used_ms BIGINT NOT NULL, ended_ms BIGINT NOT NULL DEFAULT 0)`,
+	`CREATE INDEX sessions_owner ON sessions (owner, ended_ms)`,
+	`CREATE TABLE refreshed (sum {bytes} PRIMARY KEY, session BIGINT NOT NULL)`,
+	`CREATE TABLE devices (id BIGINT PRIMARY KEY, owner BIGINT NOT NULL)`,
+	`CREATE TABLE relations (owner BIGINT NOT NULL, other BIGINT NOT NULL, friend BOOLEAN NOT NULL DEFAULT FALSE, requested BOOLEAN NOT NULL DEFAULT FALSE,
+		asked BOOLEAN NOT NULL DEFAULT FALSE, blocked BOOLEAN NOT NULL DEFAULT FALSE, following BOOLEAN NOT NULL DEFAULT FALSE,
+		remark TEXT NOT NULL DEFAULT '', message TEXT NOT NULL DEFAULT '', PRIMARY KEY (owner, other))`,
+	`CREATE TABLE api_keys (sum {bytes} PRIMARY KEY, name TEXT NOT NULL, created_ms BIGINT NOT NULL)`,
+	`CREATE TABLE secrets (name TEXT PRIMARY KEY, value {bytes} NOT NULL)`,
+	`CREATE TABLE foreign_sessions (sum {bytes} PRIMARY KEY, session BIGINT NOT NULL)`,
+	`ALTER TABLE users ADD COLUMN folded TEXT NOT NULL DEFAULT ''`,
+	`UPDATE users SET folded = lower(display_name)`,
+	`ALTER TABLE refreshed ADD COLUMN spent_ms BIGINT NOT NULL DEFAULT 0`,
+	`CREATE INDEX refreshed_spent ON refreshed (spent_ms)`,
+	`CREATE INDEX sessions_ended ON sessions (ended_ms)`,
+	`CREATE INDEX sessions_device ON sessions (device)`,
+	`CREATE INDEX foreign_sessions_session ON foreign_sessions (session)`,
+	`CREATE TABLE login_codes (owner BIGINT PRIMARY KEY, made_ms BIGINT NOT NULL, tries BIGINT NOT NULL DEFAULT 0, sent BOOLEAN NOT NULL DEFAULT FALSE)`,
+	`CREATE TABLE taken_tickets (name {bytes} PRIMARY KEY, taken_ms BIGINT NOT NULL)`,
+	`CREATE INDEX taken_tickets_taken ON taken_tickets (taken_ms)`,
+	`ALTER TABLE login_codes ADD COLUMN claimed_ms BIGINT NOT NULL DEFAULT 0`,
+}
+
+// New opens the service. The first start generates the signing keys.
+func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
+	if config.Hashes == 0 {
+		config.Hashes = 4
+	}
+	if config.LoginsPerMinute == 0 {
+		config.LoginsPerMinute = 20
+	}
+	if config.LoginsPerHandle == 0 {
+		config.LoginsPerHandle = 100
+	}
+	if config.DevicePolicy == "" {
+		config.DevicePolicy = "many"
+	}
+	if err := config.checkPolicy(); err != nil {
+		return nil, err
+	}
+	externalIssuers, err := newIssuers(config.Issuers, deps.Clock)
+	if err != nil {
+		return nil, fmt.Errorf("account.issuers: %w", err)
+	}
+	if err := deps.DB.Migrate(ctx, "account", migrations); err != nil {
+		return nil, err
+	}
+	s := &Service{deps: deps, config: config, passwords: auth.NewPasswords(config.Hashes, cmp.Or(config.PasswordCost, auth.DefaultCost())), issuers: externalIssuers, logins: newLogins(config, deps.Clock, deps.Nodes), refusals: newRefusalLog()}
+	s.codeWake = make(chan struct{}, 1)
+	if config.CodeWebhook.Set() {
+		if s.codes, err = webhook.New(config.CodeWebhook, deps.Clock); err != nil {
+			return nil, fmt.Errorf("account.code_webhook: %w", err)
+		}
+	}
+	if s.refreshKey, err = s.secret(ctx, "refresh"); err != nil {
+		return nil, err
+	}
+	seed, err := s.secret(ctx, "access")
+	if err != nil {
+		return nil, err
+	}
+	s.tokens, err = auth.NewTokens(seed, deps.Clock)
+	return s, err
+}
+
+// Secret returns a secret of 32 bytes, which is generated at its first use and stored in the database.
+func (s *Service) Secret(ctx context.Context, name string) ([]byte, error) {
+	return s.secret(ctx, name)
+}
+
+func (s *Service) secret(ctx context.Context, name string) (value []byte, err error) {
+	fresh := make([]byte, 32)
+	rand.Read(fresh) //nolint:errcheck // never fails
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO secrets (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, fresh); err != nil {
+			return err
+		}
+		return tx.QueryRowContext(ctx, `SELECT value FROM secrets WHERE name = $1`, name).Scan(&value)
+	})
+	return value, err
+}
+
+func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }

@@ -1,0 +1,118 @@
+package account
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/auth"
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+)
+
+// CreateKey creates an API key. Only this call returns it.
+func (s *Service) CreateKey(ctx context.Context, name string) (string, error) {
+	key := auth.NewSecret("rk_")
+	return key, s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO api_keys (sum, name, created_ms) VALUES ($1, $2, $3)`, auth.Sum(key), name, s.nowMs())
+		return err
+	})
+}
+
+// ListKeys returns the names of all API keys, oldest first.
+func (s *Service) ListKeys(ctx context.Context) (names []string, err error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT name FROM api_keys ORDER BY created_ms, name`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n string
+		if err := rows.Scan(&n); err != nil {
+			return nil, err
+		}
+		names = append(names, n)
+	}
+	return names, rows.Err()
+}
+
+// RevokeKey revokes the keys of a name, here at once and in other processes within a second, and returns how many.
+func (s *Service) RevokeKey(ctx context.Context, name string) (n int64, err error) {
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		done, err := tx.ExecContext(ctx, `DELETE FROM api_keys WHERE name = $1`, name)
+		if err == nil {
+			n, err = done.RowsAffected()
+		}
+		return err
+	})
+	s.keys.dropAll()
+	return n, err
+}
+
+const (
+	// keyCacheTTL is how long a verified key is cached. Servers make very many small calls.
+	keyCacheTTL = time.Second
+	// keyCacheMaxStale is how long a verified key remains valid while the database does not answer.
+	keyCacheMaxStale = 10 * time.Minute
+)
+
+// keyCache holds the verified keys and when each was verified.
+type keyCache struct {
+	mu    sync.Mutex // guards found
+	found map[string]time.Time
+}
+
+// age is the time since a key was verified; ok is false if it is not cached.
+func (k *keyCache) age(key string, now time.Time) (age time.Duration, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	at, ok := k.found[key]
+	age = now.Sub(at)
+	return age, ok && age >= 0 // a negative age, after the clock stepped back, is not valid
+}
+
+func (k *keyCache) put(key string, now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.found == nil {
+		k.found = map[string]time.Time{}
+	}
+	k.found[key] = now
+}
+
+func (k *keyCache) drop(key string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.found, key)
+}
+
+func (k *keyCache) dropAll() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.found = nil
+}
+
+// errKey has the reason of every bad token, and a hint for API keys.
+var errKey = errs.New(errs.Unauthenticated, auth.ErrToken.Reason, "the API key is not valid: it was revoked, or belongs to another deployment; create one with rialto admin key create")
+
+// verifyKey reports whether an API key is valid.
+func (s *Service) verifyKey(ctx context.Context, key string) (id.Caller, error) {
+	now := s.deps.Clock.Now()
+	age, known := s.keys.age(key, now)
+	if known && age < keyCacheTTL {
+		return id.Caller{Server: true}, nil
+	}
+	var one int
+	switch err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT 1 FROM api_keys WHERE sum = $1`, auth.Sum(key)).Scan(&one); {
+	case err == nil:
+		s.keys.put(key, now)
+	case errors.Is(err, sql.ErrNoRows):
+		s.keys.drop(key)
+		return id.Caller{}, errKey
+	case !known || age >= keyCacheMaxStale:
+		return id.Caller{}, err
+	}
+	return id.Caller{Server: true}, nil
+}

@@ -1,0 +1,78 @@
+package chat
+
+import (
+	"context"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/eventually"
+	"github.com/rialto-im/rialto/internal/base/id"
+)
+
+// SetMaxCached bounds the conversations in memory, before the first use.
+func SetMaxCached(s *Service, n int) { s.maxCached = n }
+
+// SetControlTimeout bounds the wait for a control entry, before the first use.
+func SetControlTimeout(s *Service, most time.Duration) { s.controlTimeout = most }
+
+// SetMinTextAge sets how old a message is when its edit or recall is acknowledged, before the first use.
+func SetMinTextAge(s *Service, age time.Duration) { s.minTextAge = age }
+
+// OccupySenderSlots takes all slots in which updates of one sender are applied. free gives them back.
+func OccupySenderSlots(ctx context.Context, s *Service, u id.User) (free func(), err error) {
+	var releases []func()
+	free = func() {
+		for _, release := range releases {
+			release()
+		}
+	}
+	for range slotsPerSender {
+		release, err := s.senderSlots.acquire(ctx, u)
+		if err != nil {
+			return free, err
+		}
+		releases = append(releases, release)
+	}
+	return free, nil
+}
+
+// SendersWithSlots counts the senders whose updates are being applied.
+func SendersWithSlots(s *Service) int {
+	s.senderSlots.mu.Lock()
+	defer s.senderSlots.mu.Unlock()
+	return len(s.senderSlots.bySender)
+}
+
+// CachedConversations counts the conversations in memory.
+func CachedConversations(s *Service) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conversations)
+}
+
+// Expire deletes what has expired, as Run does periodically.
+func Expire(ctx context.Context, s *Service) error {
+	ctx, cancel := context.WithTimeout(ctx, eventually.Timeout)
+	defer cancel()
+	return s.expire(ctx, s.ownsPartition)
+}
+
+// ParseRetention returns the days of a setting.
+var ParseRetention = parseRetention
+
+// ExpireBatchSize is how many entries are deleted at once.
+const ExpireBatchSize = expireBatchSize
+
+// Validate checks a draft.
+var Validate = validate
+
+// MaxQueuedDrafts bounds the drafts that wait for one conversation.
+const MaxQueuedDrafts = maxQueuedDrafts
+
+// PushThreadUpdates pushes what changed threads are now, as Run does each second.
+func PushThreadUpdates(ctx context.Context, s *Service) { s.pushThreadUpdates(ctx) }
+
+// ExpireShort deletes what has expired of conversations with a short retention, as Run does more often.
+func ExpireShort(ctx context.Context, s *Service) error { return s.expireShort(ctx, s.ownsPartition) }
+
+// MaxDeletedMessages is how many messages of a conversation a user can delete one by one.
+const MaxDeletedMessages = maxDeletedMessages

@@ -1,0 +1,166 @@
+package chat
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// A mention names members of a group in a message. The rows of mentions are a projection of the log: one for each user who is mentioned, and
+// one of everybody for all members. Unread mentions are those after the read cursor, so that nothing is counted. The rows of a message are
+// written before its sender gets the answer, and before fan-out delivers it, as those of updates are.
+//
+// An edit has its own mentions, and rows of its own: those count that belong to the message's last edit, whatever the order in which rows are
+// written. So an edit adds and removes mentions, but makes nothing unread that the user has read.
+
+const (
+	maxMentions  = 100
+	maxRoleUsers = 100 // whom the mentions of a role name
+	// maxUnreadMentions is the most seqs that UnreadMentions returns.
+	maxUnreadMentions = 100
+	everybody         = id.User(0) // the row of a message that mentions all members
+)
+
+var (
+	errMayNotMention = errs.New(errs.Denied, "not_allowed", "only admins and the owner mention everybody")
+	errNotMentioned  = errs.New(errs.NotFound, "no_member", "mentions name members of the group only")
+)
+
+// validateMentions checks the form of a content's mentions.
+func validateMentions(c *chatv1.Content) error {
+	bad := func(what string) error { return errs.New(errs.Invalid, "bad_mention", what) }
+	if len(c.Mentions) > maxMentions {
+		return bad("a message has at most 100 mentions")
+	}
+	text := c.GetText()
+	if caption := captionOf(c); caption != nil {
+		text = *caption
+	}
+	end, length := uint64(0), uint64(utf8.RuneCountInString(text))
+	for _, m := range c.Mentions {
+		start := uint64(m.Start)
+		if start < end || m.Length == 0 || start+uint64(m.Length) > length {
+			return bad("mentions have ranges in the text or the caption that are in order and do not overlap")
+		}
+		end = start + uint64(m.Length)
+		named := 0
+		for _, yes := range []bool{m.User != 0, m.Role != 0, m.Everybody} {
+			if yes {
+				named++
+			}
+		}
+		if named != 1 || m.Role != 0 && m.Role != roleAdmin || len(m.Users) != 0 {
+			return bad("a mention has exactly one of user, role (admin) and everybody, and no users")
+		}
+	}
+	return nil
+}
+
+// mentionsOf returns the mentions of a message, or of the new content of an edit.
+func mentionsOf(c *chatv1.Content) []*chatv1.Mention {
+	if e := c.GetEdit(); e != nil {
+		return e.GetContent().GetMentions()
+	}
+	return c.GetMentions()
+}
+
+// checkMentions returns why a user may not mention these members, or writes into the first mention of a role whom it names: others would
+// only repeat it, and a short text could be stored as a very large one.
+func checkMentions(st *state, by id.User, mentions []*chatv1.Mention) error {
+	listed, rules := false, st.rules()
+	for _, m := range mentions {
+		switch {
+		case rules.kind == direct:
+			return errs.New(errs.Invalid, "bad_mention", "mentions are in groups only")
+		case m.Everybody && rules.role(by) < roleAdmin:
+			return errMayNotMention
+		case m.User != 0 && !st.mayBeMentioned(id.User(m.User)):
+			return errNotMentioned
+		case m.Role != 0:
+			if m.Users = nil; !listed {
+				m.Users, listed = st.mentionedAdmins(), true
+			}
+		}
+	}
+	return nil
+}
+
+// resolveMentions checks the mentions of a draft, and completes its content. Whoever may not write does not learn who the members are.
+func resolveMentions(st *state, d *message.Draft, nowMs int64) error {
+	var content chatv1.Content
+	err := st.canSend(d.Sender, nowMs)
+	if err == nil {
+		err = proto.Unmarshal(d.Content, &content)
+	}
+	if err == nil {
+		err = checkMentions(st, d.Sender, mentionsOf(&content))
+	}
+	if err == nil {
+		d.Content, err = (proto.MarshalOptions{Deterministic: true}).Marshal(&content)
+	}
+	return err
+}
+
+// dropMentionedUsers removes what the server adds to mentions.
+func dropMentionedUsers(c *chatv1.Content) {
+	for _, m := range mentionsOf(c) {
+		m.Users = nil
+	}
+}
+
+// applyMentions writes the rows of the mentions in a message (editSeq 0) or in an edit of it.
+func (u *update) applyMentions(ctx context.Context, tx *sql.Tx, editSeq uint64, mentions []*chatv1.Mention) error {
+	if len(mentions) == 0 {
+		return nil
+	}
+	var users []id.User
+	for _, m := range mentions {
+		switch {
+		case m.Everybody:
+			users = append(users, everybody)
+		case m.User != 0:
+			users = append(users, id.User(m.User))
+		}
+		for _, n := range m.Users {
+			users = append(users, id.User(n))
+		}
+	}
+	if len(users) == 0 {
+		return nil // mentions of a later version
+	}
+	slices.Sort(users)
+	var outdated bool
+	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM message_updates WHERE conversation = $1 AND seq = $2 AND (recall_seq <> 0 OR edit_seq > $3))`,
+		int64(u.conversation), int64(u.target), int64(editSeq)).Scan(&outdated); err != nil || outdated {
+		return err // such rows are never read, and each retry would bring them back
+	}
+	marks, members := sqldb.Placeholders(4, slices.Compact(users), func(member id.User) int64 { return int64(member) })
+	rows := "($1, " + strings.ReplaceAll(marks, ", ", ", $2, $3), ($1, ") + ", $2, $3)"
+	_, err := tx.ExecContext(ctx, `INSERT INTO mentions (conversation, member, seq, edit_seq) VALUES `+rows+` ON CONFLICT DO NOTHING`,
+		append([]any{int64(u.conversation), int64(u.target), int64(editSeq)}, members...)...)
+	return err
+}
+
+// deleteMentions deletes the rows of the target's contents before an edit.
+func (u *update) deleteMentions(ctx context.Context, tx *sql.Tx, editSeq uint64) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM mentions WHERE conversation = $1 AND seq = $2 AND edit_seq < $3`, int64(u.conversation), int64(u.target), int64(editSeq))
+	return err
+}
+
+// UnreadMentions returns the seqs above after, up to a last one, of the messages that mention a user, the lowest first, at most 100.
+// Recalled messages are left out.
+func (s *Service) UnreadMentions(ctx context.Context, u id.User, c id.Conversation, after, last uint64) ([]uint64, error) {
+	return s.querySeqs(ctx, `SELECT DISTINCT m.seq FROM mentions m LEFT JOIN message_updates p ON p.conversation = m.conversation AND p.seq = m.seq
+		WHERE m.conversation = $1 AND m.member IN ($2, 0) AND m.seq > $3 AND m.seq <= $4 AND coalesce(p.recall_seq, 0) = 0 AND coalesce(p.edit_seq, 0) = m.edit_seq
+			AND NOT EXISTS (SELECT 1 FROM deleted_messages d WHERE d.owner = $2 AND d.conversation = m.conversation AND d.seq = m.seq)
+		ORDER BY m.seq LIMIT $5`, int64(c), int64(u), int64(after), int64(min(last, 1<<63-1)), maxUnreadMentions)
+}

@@ -1,0 +1,39 @@
+package chat
+
+import (
+	"context"
+	"database/sql"
+	"math"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+)
+
+var (
+	errMayNotRecall = errs.New(errs.Denied, "not_allowed", "a message is recalled by its sender, or in a group by an admin")
+	errRecallLate   = errs.New(errs.Denied, "too_late", "the time in which this message could be recalled is over")
+)
+
+// checkRecall returns why a user may not recall a message. Admins recall the messages of members, the owner those of all.
+func (s *Service) checkRecall(st *state, u id.User, t *target) error {
+	if t.entry.Sender == u {
+		if s.deps.Clock.Now().UnixMilli()-t.entry.ID.Ms() > s.config.RecallWithin.Milliseconds() {
+			return errRecallLate
+		}
+		return nil
+	}
+	st = st.rules()
+	switch role := st.role(u); {
+	case st.kind == direct || role < chatv1.Role_ROLE_ADMIN || role <= st.role(t.entry.Sender):
+		return errMayNotRecall
+	}
+	return nil
+}
+
+func (u *update) applyRecall(ctx context.Context, tx *sql.Tx) error {
+	if err := u.deleteMentions(ctx, tx, math.MaxInt64); err != nil {
+		return err
+	}
+	return u.set(ctx, tx, `UPDATE message_updates SET recall_seq = $3, recalled_by = $4 WHERE conversation = $1 AND seq = $2 AND recall_seq = 0`, int64(u.by))
+}

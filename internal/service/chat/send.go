@@ -1,0 +1,226 @@
+package chat
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"math"
+	"sync"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/timeline"
+)
+
+// Submit stores a draft. It calls Done when the draft is durable or rejected. It does not block.
+func (s *Service) Submit(d *message.Draft) {
+	if err := s.validate(d); err != nil {
+		reject(d, err)
+		return
+	}
+	s.submitValid(d)
+}
+
+// submitValid is Submit of a draft that is valid, or that only the server makes.
+func (s *Service) submitValid(d *message.Draft) {
+	for !s.submit(s.conversation(d.Conversation), d) { //nolint:revive // the conversation was evicted between the two calls
+	}
+}
+
+// Send is Submit followed by a wait for the result. If ctx ends first, the outcome is unknown.
+func (s *Service) Send(ctx context.Context, d *message.Draft) error {
+	return send(ctx, d, s.Submit)
+}
+
+func send(ctx context.Context, d *message.Draft, submit func(*message.Draft)) error {
+	done := make(chan struct{})
+	d.Done = func(*message.Draft) { close(done) }
+	submit(d)
+	select {
+	case <-done:
+		return d.Err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// submit appends a draft, or queues it. It returns false if the conversation was evicted from memory.
+func (s *Service) submit(c *conversation, d *message.Draft) bool {
+	m := &c.mailbox
+	c.mu.Lock()
+	if c.detached {
+		c.mu.Unlock()
+		return false
+	}
+	if err := m.gate.check(d, s.deps.Clock); err != nil {
+		c.mu.Unlock()
+		reject(d, err)
+		return true
+	}
+	if m.is(phaseOpen) && s.relationExpired(c.state) {
+		c.state = nil
+	}
+	// If the state permits the sender, the log verifies that at the append. If not, the draft is rejected only after the state was compared
+	// with the log, because another node may have added the sender.
+	direct := m.is(phaseOpen) && c.state != nil && c.state.kind != thread && len(d.Uploads) == 0 && !d.Refers && !d.Mentions && c.state.canSend(d.Sender, s.deps.Clock.Now().UnixMilli()) == nil && !c.otherVersionInFlight()
+	if !direct {
+		ok, load := m.enqueue(d)
+		c.mu.Unlock()
+		if !ok {
+			s.rejectRetryable(c, d, timeline.ErrBusy)
+		} else if load {
+			go s.loadAndDeliver(c) // ends when the queue is empty; at most 64 load at once
+		}
+		return true
+	}
+	// With mu held, so that a sender's drafts reach the log in order.
+	err := s.append(c, d)
+	c.mu.Unlock()
+	if err != nil {
+		s.rejectUnlessStored(c, d, err)
+	}
+	return true
+}
+
+// pendingAppend is a draft in flight.
+type pendingAppend struct {
+	service      *Service
+	conversation *conversation
+	draft        *message.Draft
+	append       timeline.AppendRequest
+	list         [1]*timeline.AppendRequest // the argument of Log.Append, without an allocation
+}
+
+var pendingAppends = sync.Pool{New: func() any { return new(pendingAppend) }}
+
+// append submits a draft to the log. It fails if no message id is available. The caller holds c.mu.
+func (s *Service) append(c *conversation, d *message.Draft) (err error) {
+	if d.ID, err = s.deps.MessageIDs.Next(uint8(c.state.kind), d.Conversation); err != nil {
+		return err
+	}
+	p := pendingAppends.Get().(*pendingAppend)
+	p.service, p.conversation, p.draft = s, c, d
+	e := message.Entry{ID: d.ID, Sender: d.Sender, Device: d.Device, ClientSeq: d.ClientSeq, Updates: d.Updates, Content: d.Content}
+	author := uint64(d.Sender)
+	counts := d.Updates == 0 && !message.IsSignal(d.Content)
+	if !counts {
+		author = 0 // what does not count does not move its author's read cursor
+	}
+	p.append = timeline.AppendRequest{
+		Key: logKey(d.Conversation), Payload: e.Append(make([]byte, 0, len(d.Content)+40)), Token: dedupToken(d), Author: author,
+		Counts: counts, CheckAccess: true, ExpectedAccess: c.state.access, NeedsFanout: true, Done: appendCompleted, UserData: p,
+	}
+	c.mailbox.inFlightAccess = c.state.access
+	c.mailbox.inFlight.Add(1)
+	p.list[0] = &p.append
+	s.deps.Log.Append(p.list[:]...)
+	return nil
+}
+
+// appendCompleted is called by the log.
+func appendCompleted(a *timeline.AppendRequest) {
+	p := a.UserData.(*pendingAppend)
+	s, c, d := p.service, p.conversation, p.draft
+	setResult(d, a)
+	access := a.ExpectedAccess
+	*p = pendingAppend{}
+	pendingAppends.Put(p)
+	stale := errors.Is(d.Err, timeline.ErrStale)
+	load := false
+	if stale {
+		load = c.requeueStale(d, access)
+	} else {
+		c.mailbox.gate.noteRejected(d, d.Err, s.deps.Clock)
+	}
+	if c.appendDone() || load {
+		go s.loadAndDeliver(c) // ends when the queue is empty; at most 64 load at once
+	}
+	if d.Err == nil && !d.Duplicate && d.ID.Type() == uint8(thread) {
+		s.threadUpdates.note(d.Conversation)
+	}
+	if !stale {
+		s.complete(d)
+	}
+}
+
+// complete answers a draft. That of an update or of a message with mentions is answered once these are applied, because from then on all
+// reads must show them.
+func (s *Service) complete(d *message.Draft) {
+	if d.Err != nil || d.Updates == 0 && !d.Mentions {
+		d.Done(d)
+		return
+	}
+	if !s.applying.start() { // after Run: the next start's fan-out applies it
+		reject(d, busy(nil))
+		return
+	}
+	go func() { // ends when the update is applied, at the latest after applyTimeout; Run waits for it
+		defer s.applying.end()
+		s.applyStored(d)
+	}()
+}
+
+// dedupToken makes a retry of a draft harmless.
+func dedupToken(d *message.Draft) timeline.Token {
+	t := timeline.Token{Sender: uint64(d.Sender), Device: uint64(d.Device), Counter: d.ClientSeq}
+	if d.ClientSeq == 0 {
+		b := binary.BigEndian.AppendUint64(nil, uint64(d.Conversation))
+		b = binary.BigEndian.AppendUint64(b, uint64(d.Sender))
+		b = binary.BigEndian.AppendUint64(b, uint64(d.Device))
+		sum := sha256.Sum256(append(b, d.ClientMsgID...))
+		copy(t.Sum[:], sum[:])
+	}
+	return t
+}
+
+var errExpired = errs.New(errs.Conflict, "expired", "this message was stored before and has expired")
+
+// setResult copies the log's answer to a draft.
+func setResult(d *message.Draft, a *timeline.AppendRequest) {
+	d.Seq, d.Counted, d.Duplicate, d.Err = a.Seq, a.Counted, a.Duplicate, a.Err
+	if d.Err != nil || !d.Duplicate {
+		return
+	}
+	if a.StoredPayload == nil {
+		d.Err = errExpired
+		return
+	}
+	var e message.Entry
+	if err := e.Decode(a.StoredPayload); err != nil {
+		d.Err = err
+	} else if d.ID, d.Updates = e.ID, e.Updates; !sameContent(d, e.Content) {
+		d.Err = timeline.ErrIDReuse
+	} else if d.Mentions {
+		d.Content = bytes.Clone(e.Content) // whom the roles named when it was stored
+	}
+}
+
+func reject(d *message.Draft, err error) {
+	d.Err = err
+	d.Done(d)
+}
+
+// rejectRetryable rejects a draft with an error that may be temporary.
+func (s *Service) rejectRetryable(c *conversation, d *message.Draft, err error) {
+	d.Err = err
+	c.mailbox.gate.noteRejected(d, d.Err, s.deps.Clock)
+	d.Done(d)
+}
+
+// rejectUnlessStored rejects a draft, except for the retry of a stored message. The retry gets the receipt, even if the permission has
+// changed since.
+func (s *Service) rejectUnlessStored(c *conversation, d *message.Draft, why error) {
+	s.deps.Log.Append(&timeline.AppendRequest{Key: logKey(d.Conversation), Token: dedupToken(d), CheckAccess: true, ExpectedAccess: impossibleAccess, Done: func(a *timeline.AppendRequest) {
+		if errors.Is(a.Err, timeline.ErrStale) {
+			a.Err = why
+		}
+		setResult(d, a)
+		c.mailbox.gate.noteRejected(d, d.Err, s.deps.Clock)
+		s.complete(d)
+	}})
+}
+
+// impossibleAccess is not the access version of any conversation: the log finds the token, or stores nothing.
+const impossibleAccess = math.MaxUint64

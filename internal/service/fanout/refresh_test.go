@@ -1,0 +1,169 @@
+package fanout_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"github.com/rialto-im/rialto/internal/platform/idgen"
+	"github.com/rialto-im/rialto/internal/service/chat"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// Once a recall or an edit is acknowledged, the old text is pushed to nobody, although the message waited for fan-out all the while.
+func TestBacklogHasNoOldTexts(t *testing.T) {
+	for _, large := range []bool{false, true} {
+		for _, single := range []bool{false, true} {
+			t.Run(fmt.Sprintf("large %v, single node %v", large, single), func(t *testing.T) { testBacklog(t, large, single) })
+		}
+	}
+}
+
+func testBacklog(t *testing.T, large, single bool) {
+	ctx := context.Background()
+	s := newStage(t, inMemory)
+	db, err := sqldb.Open(ctx, sqltest.Place(t))
+	must(t, err)
+	defer db.Close()
+	ids, err := idgen.NewSnowflake(ctx, idgen.Fixed(clock.System{}, 0), idgen.SnowflakeConfig{})
+	must(t, err)
+	messages, err := idgen.NewMessages(ctx, idgen.Fixed(clock.System{}, 0), idgen.MessagesConfig{})
+	must(t, err)
+	config := chat.Config{}
+	if large {
+		config.LargeGroupAbove = 1
+	}
+	service, err := chat.New(ctx, chat.Deps{Log: s.log, DB: db, IDs: ids, MessageIDs: messages, Relations: anyone{}, Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler), SingleNode: single}, config)
+	must(t, err)
+	c, err := service.CreateGroup(ctx, 1, &chatv1.CreateGroupRequest{Title: "g", Members: []uint64{2, 3, 4}})
+	must(t, err)
+	n := uint64(0)
+	send := func(content *chatv1.Content) uint64 {
+		t.Helper()
+		raw, err := proto.Marshal(content)
+		must(t, err)
+		n++
+		d := &message.Draft{Conversation: c, Sender: 1, Device: 1, ClientSeq: n, Content: raw}
+		must(t, service.Send(ctx, d))
+		return d.Seq
+	}
+	text := func(s string) *chatv1.Content { return &chatv1.Content{Kind: &chatv1.Content_Text{Text: s}} }
+	edit := func(seq uint64, to string) *chatv1.Content {
+		return &chatv1.Content{Kind: &chatv1.Content_Edit{Edit: &chatv1.Edit{Target: &chatv1.Ref{Seq: seq}, Content: text(to)}}}
+	}
+	recalled, edited, untouched := send(text("old 1")), send(text("old 2")), send(text("untouched"))
+	send(edit(recalled, "old 3"))
+	send(edit(edited, "old 4"))
+	send(edit(edited, "present"))
+	send(&chatv1.Content{Kind: &chatv1.Content_Recall{Recall: &chatv1.Recall{Target: &chatv1.Ref{Seq: recalled}}}})
+	s.run(service)
+	s.settle()
+	s.stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen := map[uint64]*chatv1.Message{}
+	for _, g := range s.got {
+		if strings.Contains(string(g.Body), "old ") {
+			t.Errorf("the old text of %d is pushed: %q", g.Seq, g.Body)
+		}
+		if g.Large != (large && (g.Kind == message.DeliverEntry || g.Kind == message.DeliverEvent) && len(g.Targets) == 0) {
+			t.Errorf("the delivery of %d is for all followers: %v, to %v", g.Seq, g.Large, g.Targets)
+		}
+		var event chatv1.Event
+		if g.Kind == message.DeliverEvent {
+			must(t, proto.Unmarshal(g.Body, &event))
+			seen[g.Seq] = event.GetMessage()
+		} else if g.Kind == message.DeliverEntry {
+			m := message.Stored{Conversation: c, Seq: g.Seq}
+			must(t, m.Entry.Decode(g.Body))
+			seen[g.Seq] = &chatv1.Message{}
+			must(t, proto.Unmarshal(m.AppendProto(nil), seen[g.Seq]))
+		}
+	}
+	if m := seen[recalled]; m.GetSeq() != recalled || m.RecallSeq == 0 || m.Content != nil {
+		t.Errorf("the recalled message is pushed as %v", m)
+	}
+	if m := seen[edited]; m.GetContent().GetText() != "present" || m.EditSeq == 0 {
+		t.Errorf("the edited message is pushed as %v", m)
+	}
+	if m := seen[untouched]; m.GetContent().GetText() != "untouched" {
+		t.Errorf("the message without updates is pushed as %v", m)
+	}
+}
+
+// An entry whose present form cannot be read is not pushed. What else waits is.
+func TestEntriesThatCannotBeRefreshedAreWithheld(t *testing.T) {
+	s := newStage(t, inMemory)
+	s.chat.of[1], s.chat.of[2], s.chat.large[2] = []id.User{2}, []id.User{2}, true
+	s.chat.refresh = func([]*message.Stored) error { return errors.New("broken by the test") }
+	var done sync.WaitGroup
+	s.append(1, textEntry("old"), &done)
+	s.append(2, textEntry("old"), &done)
+	done.Wait()
+	s.start()
+	s.settle()
+	s.worker.Load().Transient([]id.User{2}, []byte("frame"))
+	s.settle()
+	s.stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, g := range s.got {
+		if g.Kind != message.DeliverFrame {
+			t.Errorf("%d of conversation %d is pushed: %q", g.Seq, g.Conversation, g.Body)
+		}
+	}
+	entries, err := s.log.Read(context.Background(), inbox(2), 0, 10)
+	must(t, err)
+	if len(entries) != 1 {
+		t.Errorf("the inbox has %d entries, want 1", len(entries))
+	}
+}
+
+// While some entries are refreshed, others of the round may grow so old that they may be outdated as well.
+func TestEntriesThatBecomeOutdatedDuringARefreshAreRefreshed(t *testing.T) {
+	s := newStage(t, inMemory)
+	s.chat.of[1] = []id.User{2}
+	var reading atomic.Bool
+	s.chat.outdated = func(stored []byte) bool { return bytes.Contains(stored, []byte("old 1")) || reading.Load() }
+	s.chat.refresh = func(list []*message.Stored) error {
+		reading.Store(true)
+		for _, m := range list {
+			m.Entry.Content = bytes.ReplaceAll(m.Entry.Content, []byte("old"), []byte("new"))
+		}
+		return nil
+	}
+	var done sync.WaitGroup
+	entries := make([]*timeline.AppendRequest, 2)
+	done.Add(len(entries))
+	for i := range entries {
+		entries[i] = &timeline.AppendRequest{Key: conversation(1), Payload: textEntry(fmt.Sprint("old ", i+1)), NeedsFanout: true, Done: func(*timeline.AppendRequest) { done.Done() }}
+	}
+	s.log.Append(entries...) // in one record, so in one round
+	done.Wait()
+	s.start()
+	s.settle()
+	s.stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.got) != len(entries) {
+		t.Errorf("%d entries are pushed, want %d", len(s.got), len(entries))
+	}
+	for _, g := range s.got {
+		if bytes.Contains(g.Body, []byte("old")) {
+			t.Errorf("the old text of %d is pushed: %q", g.Seq, g.Body)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package media
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"image"
+	_ "image/gif" // picture formats
+	_ "image/jpeg"
+	_ "image/png"
+	"io"
+	"mime"
+	"net/http"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	_ "golang.org/x/image/webp" // picture format
+)
+
+const (
+	maxPixels    = 40_000_000  // of an image; a larger one is stored as a file
+	maxAnimation = 100_000_000 // pixels of all its frames, likewise
+)
+
+// CompleteUpload checks the bytes. Afterwards messages may refer to the upload. Repeated calls return the same result.
+func (s *Service) CompleteUpload(ctx context.Context, by id.User, n id.Upload) (*chatv1.Upload, error) {
+	u, err := s.get(ctx, n)
+	if err == nil && u.owner != by {
+		err = errNoUpload
+	}
+	if err != nil {
+		return nil, err
+	}
+	if u.stored == 0 {
+		return nil, errs.New(errs.Invalid, "not_uploaded", "put the file's bytes to the upload's URL first")
+	}
+	if u.complete == 0 {
+		if u, err = s.complete(ctx, n, u); err != nil {
+			return nil, err
+		}
+	}
+	return &chatv1.Upload{Upload: uint64(n), Name: u.name, MimeType: u.mime, Size: uint64(u.declared), Width: uint32(u.width), Height: uint32(u.height)}, nil
+}
+
+// complete inspects the bytes and marks the upload as complete. A concurrent call may have completed it, or the upload may have been
+// abandoned.
+func (s *Service) complete(ctx context.Context, n id.Upload, was upload) (upload, error) {
+	u := was
+	if err := s.inspect(ctx, n, &u); err != nil {
+		if now, gerr := s.get(ctx, n); gerr == nil && now.complete > 0 {
+			return now, nil
+		}
+		return u, err
+	}
+	did, err := s.update(ctx, func(tx *sql.Tx) error { return addToTotal(ctx, tx, u.owner, u.declared-was.declared, -1) },
+		`UPDATE uploads SET complete = 1, mime_type = $1, width = $2, height = $3, stored = $4, declared = $5 WHERE id = $6 AND complete = 0`, u.mime, u.width, u.height, u.stored, u.declared, int64(n))
+	if err != nil {
+		return u, err // it is unknown which bytes are the upload's; the sweep deletes them all
+	}
+	cut, unused := u.stored != was.stored, was.stored
+	if !did {
+		unused = u.stored
+		u, err = s.get(ctx, n)
+	}
+	if cut {
+		if derr := s.deps.Store.Delete(ctx, blobKey(n, unused)); derr != nil {
+			s.deps.Logger.Warn("unused bytes could not be deleted; they are deleted with their upload", "upload", n, "error", derr)
+		}
+	}
+	return u, err
+}
+
+// inspect determines a file's type, and the dimensions of an image. It stores an image without its metadata, as another attempt.
+func (s *Service) inspect(ctx context.Context, n id.Upload, u *upload) error {
+	f, size, err := s.deps.Store.Open(ctx, blobKey(n, u.stored))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head := make([]byte, 512)
+	k, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	u.mime, _, err = mime.ParseMediaType(http.DetectContentType(head[:k]))
+	if err != nil {
+		u.mime = "application/octet-stream"
+	}
+	if strippers[u.mime] == nil {
+		return nil
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	config, _, bad := image.DecodeConfig(f)
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	kept, err := stripMetadata(f, u.mime)
+	if err != nil {
+		return err
+	}
+	pixels := int64(config.Width) * int64(config.Height)
+	if bad == nil && config.Width > 0 && config.Height > 0 && pixels <= maxPixels && pixels*int64(max(kept.frames, 1)) <= maxAnimation {
+		u.width, u.height = int64(config.Width), int64(config.Height)
+	} else {
+		u.mime = "application/octet-stream" // so that no browser decodes it
+	}
+	if kept.rotated {
+		u.width, u.height = u.height, u.width
+	}
+	if !kept.changed(size) {
+		return nil
+	}
+	// The stored bytes are never changed.
+	attempt, err := s.beginAttempt(ctx, n)
+	if err != nil {
+		return err
+	}
+	u.stored, u.declared = attempt, kept.size
+	return s.deps.Store.Put(ctx, blobKey(n, attempt), &strippedFile{file: f, pieces: kept.pieces}, kept.size)
+}
+
+// beginAttempt allocates the number of the next attempt to store an upload's bytes.
+func (s *Service) beginAttempt(ctx context.Context, n id.Upload) (beginAttempt int64, err error) {
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx, `UPDATE uploads SET attempts = attempts + 1 WHERE id = $1 RETURNING attempts`, int64(n)).Scan(&beginAttempt)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		err = errNoUpload
+	}
+	return beginAttempt, err
+}

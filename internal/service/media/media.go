@@ -1,0 +1,244 @@
+// Package media owns uploads: files that users send and show. A client gets a URL for one file and a limited time, uploads the bytes there,
+// and completes the upload. The server determines type and size from the bytes.
+//
+// It issues a URL for an upload only to the owner, to users who may read a message that refers to it, to the members of a group with this
+// picture, and to everyone while it is the owner's avatar. A browser that opens such a URL executes nothing. All methods are safe for
+// concurrent use.
+package media
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/engine/blob"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+)
+
+// Deps are what a Service needs.
+type Deps struct {
+	DB    *sqldb.DB
+	Store blob.Store
+	IDs   interface {
+		Next(ctx context.Context) (uint64, error)
+	}
+	// Message returns a message that a user may read.
+	Message func(ctx context.Context, u id.User, c id.Conversation, seq uint64) (*chatv1.Message, error)
+	// Avatar returns a user's avatar, 0 for none. If nil, no user has one.
+	Avatar func(ctx context.Context, of id.User) (id.Upload, error)
+	// GroupPicture returns a group's picture to a member. If nil, no group has one.
+	GroupPicture func(ctx context.Context, by id.User, c id.Conversation) (id.Upload, error)
+	// IsCoordinator reports whether this node drops abandoned uploads for all nodes. If nil, it does.
+	IsCoordinator func() bool
+	// Calls records the latency and outcome of requests for files. If nil, they are not recorded.
+	Calls *telemetry.Calls
+	// Secret signs URLs.
+	Secret []byte
+	Clock  clock.Clock
+	Logger *slog.Logger
+}
+
+// Config of files; the zero value is the documented default.
+type Config struct {
+	// MaxSize of a file in bytes; 0 is 100 MiB.
+	MaxSize uint64 `yaml:"max_size"`
+	// Quota of one user's files, in bytes; 0 is 10 GiB.
+	Quota uint64 `yaml:"quota"`
+	// Origin from which files are served, such as https://files.example.com; empty: the server's own.
+	Origin string `yaml:"origin"`
+}
+
+// Service implements uploads and downloads.
+type Service struct {
+	deps   Deps
+	config Config
+	active activeUploads
+}
+
+const (
+	urlLifetime         = 15 * time.Minute // of URLs for uploads; URLs for downloads are valid up to twice as long
+	pictureURLLifetime  = 24 * time.Hour
+	unfinishedRetention = 24 * time.Hour // after it, an incomplete upload is dropped
+	maxUnfinished       = 500            // uploads of a user that are not complete
+	prefix              = "/v1/media/"
+)
+
+var migrations = []string{
+	`CREATE TABLE uploads (id BIGINT PRIMARY KEY, owner BIGINT NOT NULL, name TEXT NOT NULL, declared BIGINT NOT NULL, created_ms BIGINT NOT NULL,
+		stored BIGINT NOT NULL DEFAULT 0, complete BIGINT NOT NULL DEFAULT 0, mime_type TEXT NOT NULL DEFAULT '', width BIGINT NOT NULL DEFAULT 0, height BIGINT NOT NULL DEFAULT 0,
+		attempts BIGINT NOT NULL DEFAULT 0, traced BIGINT NOT NULL DEFAULT 0)`, // traced 0: its uses may be unknown, so it is kept
+	`CREATE INDEX uploads_unfinished ON uploads (complete, created_ms)`,
+	`CREATE INDEX uploads_owner ON uploads (owner, complete, declared)`,
+	`CREATE TABLE upload_uses (upload BIGINT NOT NULL, conversation BIGINT NOT NULL, used_ms BIGINT NOT NULL, PRIMARY KEY (upload, conversation))`,
+	`CREATE INDEX upload_uses_conversation ON upload_uses (conversation, used_ms)`,
+	`CREATE TABLE upload_sums (owner BIGINT PRIMARY KEY, used BIGINT NOT NULL, unfinished BIGINT NOT NULL, counted_ms BIGINT NOT NULL)`,
+}
+
+// New opens the service.
+func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
+	if config.MaxSize == 0 {
+		config.MaxSize = 100 << 20
+	}
+	if config.Quota == 0 {
+		config.Quota = 10 << 30
+	}
+	return &Service{deps: deps, config: config}, deps.DB.Migrate(ctx, "media", migrations)
+}
+
+// blobKey is the key of the bytes that an attempt at an upload stores. Each attempt has its own key, so that it cannot
+// overwrite another attempt's bytes.
+func blobKey(u id.Upload, attempt int64) string {
+	s := u.String()
+	key := fmt.Sprintf("media/%s/%s", s[max(0, len(s)-2):], s)
+	if attempt > 1 {
+		key += "-" + strconv.FormatInt(attempt, 10)
+	}
+	return key
+}
+
+// upload is a row.
+type upload struct {
+	owner                    id.User
+	name, mime               string
+	declared                 int64
+	stored                   int64 // the attempt that stored the bytes; 0: none
+	complete                 int   // 1: complete, 2: complete, and kept without messages, -1: being dropped
+	width, height, createdMs int64
+}
+
+var errNoUpload = errs.New(errs.NotFound, "no_upload", "there is no such upload, or it is not yours")
+
+// querier is a transaction, or the pool for reading.
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+func (s *Service) get(ctx context.Context, n id.Upload) (upload, error) {
+	return getUpload(ctx, s.deps.DB.Read(), n)
+}
+
+func getUpload(ctx context.Context, q querier, n id.Upload) (u upload, err error) {
+	err = q.QueryRowContext(ctx, `SELECT owner, name, declared, created_ms, stored, complete, mime_type, width, height FROM uploads WHERE id = $1`, int64(n)).
+		Scan(&u.owner, &u.name, &u.declared, &u.createdMs, &u.stored, &u.complete, &u.mime, &u.width, &u.height)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && u.complete < 0 {
+		err = errNoUpload
+	}
+	return u, err
+}
+
+// update changes an upload's row and reports whether the condition held. If it held, and changes more in the same transaction.
+// and may be nil.
+func (s *Service) update(ctx context.Context, and func(tx *sql.Tx) error, query string, args ...any) (did bool, err error) {
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		done, err := tx.ExecContext(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		n, err := done.RowsAffected()
+		did = n > 0
+		if err == nil && did && and != nil {
+			err = and(tx)
+		}
+		return err
+	})
+	return did, err
+}
+
+// cleanName returns a form of a file name that is safe to display and to save.
+func cleanName(name string) string {
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	name = strings.Map(func(r rune) rune {
+		// Some format characters change the text direction and can hide the extension.
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar || strings.ContainsRune(`<>:"|?*`, r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(name, ""))
+	name = strings.Trim(name, " .")
+	if len(name) > 200 { // keep the extension, which shows the type
+		dot := strings.LastIndexByte(name, '.')
+		ext := ""
+		if dot > 0 && len(name)-dot <= 16 {
+			ext = name[dot:]
+		}
+		name = strings.ToValidUTF8(name[:200-len(ext)], "") + ext
+	}
+	if name == "" {
+		name = "file"
+	}
+	return name
+}
+
+// CreateUpload returns a URL to which the client uploads a file's bytes.
+func (s *Service) CreateUpload(ctx context.Context, u id.User, r *chatv1.CreateUploadRequest) (*chatv1.CreateUploadResponse, error) {
+	if r.Size == 0 || r.Size > s.config.MaxSize {
+		return nil, errs.New(errs.Invalid, "bad_size", fmt.Sprintf("a file has 1 to %d bytes", s.config.MaxSize))
+	}
+	n, err := s.deps.IDs.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := s.deps.Clock.Now()
+	var refused error
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
+		if refused, err = s.reserveQuota(ctx, tx, u, r.Size); err != nil || refused != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO uploads (id, owner, name, declared, created_ms, traced) VALUES ($1, $2, $3, $4, $5, 1)`, int64(n), int64(u), cleanName(r.Name), int64(r.Size), now.UnixMilli())
+		return err
+	})
+	if err == nil {
+		err = refused
+	}
+	if err != nil {
+		return nil, err
+	}
+	ends := now.Add(urlLifetime)
+	return &chatv1.CreateUploadResponse{Upload: n, Url: s.sign("put", id.Upload(n), ends), ExpiresMs: ends.UnixMilli()}, nil
+}
+
+// sign returns a URL for one verb, one upload and an expiry.
+func (s *Service) sign(verb string, n id.Upload, ends time.Time) string {
+	exp := strconv.FormatInt(ends.Unix(), 10)
+	return s.config.Origin + prefix + n.String() + "?exp=" + exp + "&sig=" + s.signature(verb, n.String(), exp)
+}
+
+func (s *Service) signature(verb, n, exp string) string {
+	h := hmac.New(sha256.New, s.deps.Secret)
+	fmt.Fprintf(h, "%s %s %s", verb, n, exp)
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:18])
+}
+
+// Check reports whether a user may send an upload: it must be the user's own and complete.
+func (s *Service) Check(ctx context.Context, by id.User, n id.Upload) error {
+	u, err := s.get(ctx, n)
+	if err != nil {
+		return err
+	}
+	return u.sendable(by)
+}
+
+// sendable reports whether a user may send the upload.
+func (u *upload) sendable(by id.User) error {
+	switch {
+	case u.owner != by:
+		return errNoUpload
+	case u.complete == 0:
+		return errs.New(errs.Invalid, "upload_not_complete", "call CompleteUpload before you send the upload")
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package media
+
+import (
+	"crypto/subtle"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
+)
+
+// transferTimeout is how long a transfer of a number of bytes may take.
+func transferTimeout(bytes int64) time.Duration {
+	const minBytesPerSecond = 16 << 10 // bytes a second
+	return time.Minute + time.Duration(bytes/minBytesPerSecond)*time.Second
+}
+
+// inlineTypes are the types that a browser may show in place. It saves all others as files.
+var inlineTypes = map[string]bool{"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true, "audio/mpeg": true, "audio/wave": true,
+	"application/ogg": true, "audio/ogg": true, "video/mp4": true, "video/webm": true}
+
+// Handler serves uploads and downloads under /v1/media/.
+func (s *Service) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("PUT "+prefix+"{upload}", s.instrumented(http.MethodPut, s.servePut))
+	mux.HandleFunc("GET "+prefix+"{upload}", s.instrumented(http.MethodGet, s.serveDownload))
+	return mux
+}
+
+// instrumented serves the requests of a method, writes their errors, and measures their latency until the last byte.
+func (s *Service) instrumented(method string, serve func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	figures := s.deps.Calls.Add(method + " " + prefix)
+	return func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		err := serve(w, r)
+		if err != nil {
+			s.fail(w, err)
+		}
+		if r.Context().Err() == nil { // otherwise the client has disconnected
+			figures.Done(uint32(began.Nanosecond()), time.Since(began), err)
+		}
+	}
+}
+
+// signed checks a URL for one of some verbs, and returns the verb for which it was issued.
+func (s *Service) signed(r *http.Request, verbs ...string) (n id.Upload, verb string, err error) {
+	q := r.URL.Query()
+	for _, verb := range verbs {
+		if n, err = s.parseURL(verb, r.PathValue("upload"), q.Get("exp"), q.Get("sig")); !errors.Is(err, errBadURL) {
+			return n, verb, err
+		}
+	}
+	return 0, "", errBadURL
+}
+
+var errBadURL = errs.New(errs.Denied, "bad_url", "this URL is not valid for this request; get a new one")
+
+func (s *Service) parseURL(verb, name, exp, sig string) (id.Upload, error) {
+	if subtle.ConstantTimeCompare([]byte(sig), []byte(s.signature(verb, name, exp))) != 1 {
+		return 0, errBadURL
+	}
+	ends, err := strconv.ParseInt(exp, 10, 64)
+	if err != nil || s.deps.Clock.Now().Unix() >= ends {
+		return 0, errs.New(errs.Denied, "url_expired", "this URL has expired; get a new one")
+	}
+	n, err := strconv.ParseUint(name, 10, 63)
+	if err != nil {
+		return 0, errNoUpload
+	}
+	return id.Upload(n), nil
+}
+
+func (s *Service) servePut(w http.ResponseWriter, r *http.Request) error {
+	n, _, err := s.signed(r, "put")
+	if err == nil {
+		err = s.receive(w, r, n)
+	}
+	if err == nil {
+		w.WriteHeader(http.StatusNoContent)
+	}
+	return err
+}
+
+func (s *Service) receive(w http.ResponseWriter, r *http.Request, n id.Upload) error {
+	ctx := r.Context()
+	u, err := s.get(ctx, n)
+	if err != nil {
+		return err
+	}
+	body := &uploadBody{from: r.Body, control: http.NewResponseController(w), deadline: time.Now().Add(transferTimeout(u.declared))}
+	ctx, leave := s.active.add(ctx, n, body)
+	defer leave()
+	if u.stored > 0 { // a client that missed the response retries
+		_, err := io.Copy(io.Discard, io.LimitReader(body, u.declared+1))
+		return err
+	}
+	if r.ContentLength >= 0 && r.ContentLength != u.declared {
+		return errs.New(errs.Invalid, "wrong_size", "the file does not have the declared size")
+	}
+	attempt, err := s.beginAttempt(ctx, n)
+	if err != nil {
+		return err
+	}
+	if err := s.deps.Store.Put(ctx, blobKey(n, attempt), body, u.declared); err != nil {
+		return body.classify(err)
+	}
+	first, err := s.update(ctx, nil, `UPDATE uploads SET stored = $1 WHERE id = $2 AND stored = 0 AND complete = 0`, attempt, int64(n))
+	if err != nil || first {
+		return err // after an error it is unknown which attempt is stored; the sweep deletes all others
+	}
+	if err := s.deps.Store.Delete(ctx, blobKey(n, attempt)); err != nil {
+		return err
+	}
+	_, err = s.get(ctx, n) // another attempt was first, or the upload was dropped
+	return err
+}
+
+func (s *Service) serveDownload(w http.ResponseWriter, r *http.Request) error {
+	n, verb, err := s.signed(r, "get", "avatar")
+	if err != nil {
+		return err
+	}
+	u, err := s.readable(r.Context(), verb, n)
+	if err != nil {
+		return err
+	}
+	f, _, err := s.deps.Store.Open(r.Context(), blobKey(n, u.stored))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if strings.Contains(r.Header.Get("Range"), ",") {
+		r.Header.Del("Range") // many small ranges cost more than the whole file
+	}
+	h := w.Header()
+	disposition := "attachment"
+	if inlineTypes[u.mime] {
+		disposition = "inline"
+		h.Set("Content-Type", u.mime)
+	} else {
+		h.Set("Content-Type", "application/octet-stream")
+	}
+	h.Set("Content-Disposition", mime.FormatMediaType(disposition, map[string]string{"filename": u.name}))
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	h.Set("X-Content-Type-Options", "nosniff")
+	policy := "same-site"
+	if s.config.Origin != "" {
+		policy = "cross-origin" // the page that shows it may have another origin
+	}
+	h.Set("Cross-Origin-Resource-Policy", policy)
+	h.Set("Cache-Control", "private, max-age=43200, immutable")
+	h.Set("ETag", `"`+n.String()+`"`)
+	http.ServeContent(outputlimit.WithWriteDeadlines(w, transferTimeout(u.declared)), r, "", time.UnixMilli(u.createdMs), f)
+	return nil
+}
+
+// fail writes an error response.
+func (s *Service) fail(w http.ResponseWriter, err error) {
+	if errs.Is(err, errs.Internal) {
+		s.deps.Logger.Error("a file could not be served", "error", err)
+	}
+	errs.WriteHTTP(w, err)
+}

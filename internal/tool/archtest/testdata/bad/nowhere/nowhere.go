@@ -1,0 +1,2 @@
+// Package nowhere is in no layer.
+package nowhere

@@ -1,0 +1,85 @@
+// Package bench generates load through the public API of a deployment and checks every message: each acknowledged message must arrive
+// once, in order, and with the text that was sent.
+//
+// It behaves like any client: it processes events in the order of its stream, detects a gap by an event's predecessor, and syncs. It uses as
+// little CPU as possible, so that it measures the server.
+package bench
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+)
+
+const usage = `Usage:
+  rialto bench chat      --url URL [--pairs N | --groups N --group-size M] [--window N | --rate R] [--duration D] [--json] …
+  rialto bench idle      --url URL --connections N [--json] …
+  rialto bench away      --url URL,URL --clients N --for D [--json] …
+  rialto bench catchup   --url URL --events N [--data DIR] [--json] …
+  rialto bench reference --data DIR [--duration D] [--json]
+
+chat sends messages between pairs of users, or in groups, and checks each one.
+idle holds open connections and reports the server's memory for each.
+away holds clients of the SDK, and measures how long those are away that lose their connection while you stop a node.
+catchup measures how long a device takes that has missed many messages, beside reading as many bytes from Pebble alone.
+reference measures this machine's disk under Pebble, which chat's figures are compared with.
+
+rialto bench COMMAND --help shows the flags.
+`
+
+// Main runs the command. It exits 0 after success, 1 if a message was lost, duplicated or reordered or the load could not run, 2 for bad
+// flags.
+func Main(args []string, out, errOut io.Writer) int {
+	if len(args) == 0 {
+		fmt.Fprint(errOut, usage)
+		return 2
+	}
+	switch args[0] {
+	case "chat":
+		return chatMain(args[1:], out, errOut)
+	case "idle":
+		return idleMain(args[1:], out, errOut)
+	case "away":
+		return awayMain(args[1:], out, errOut)
+	case "catchup":
+		return catchupMain(args[1:], out, errOut)
+	case "reference":
+		return referenceMain(args[1:], out, errOut)
+	case "help", "-h", "--help":
+		fmt.Fprint(out, usage)
+		return 0
+	}
+	fmt.Fprintf(errOut, "rialto bench: unknown command %q.\n\n%s", args[0], usage)
+	return 2
+}
+
+// parse parses a command's flags. If ok is false, the caller exits with code.
+func parse(fs *flag.FlagSet, args []string) (code int, ok bool) {
+	switch err := fs.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return 0, false
+	case err != nil:
+		return 2, false
+	}
+	return 0, true
+}
+
+// report prints the result of a command as JSON or text, and returns the exit code.
+func report(out, errOut io.Writer, result any, err error, asJSON bool, words func()) int {
+	var b []byte
+	if err == nil && asJSON {
+		b, err = json.Marshal(result)
+	}
+	switch {
+	case err != nil:
+		fmt.Fprintln(errOut, "rialto bench:", err)
+		return 1
+	case asJSON:
+		fmt.Fprintln(out, string(b))
+	default:
+		words()
+	}
+	return 0
+}

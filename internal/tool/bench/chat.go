@@ -1,0 +1,425 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/backoff"
+	"github.com/rialto-im/rialto/internal/base/progress"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+)
+
+type chatConfig struct {
+	url, key, text               string
+	pairs, groups, size, senders int
+	devices, window, rate, bytes int
+	duration, drain, patience    time.Duration
+	json, oneWay, whole, history bool
+	seed                         uint64
+}
+
+var errReset = errors.New("the server could not return the complete stream (reset)")
+
+func (c *chatConfig) parse(args []string, errOut io.Writer) (int, bool) {
+	fs := flag.NewFlagSet("rialto bench chat", flag.ContinueOnError)
+	fs.SetOutput(errOut)
+	fs.StringVar(&c.url, "url", "http://127.0.0.1:7070", "the deployment's `URL`, or those of its nodes, separated by commas: the devices of a user, and the two users of a pair, connect to different ones")
+	fs.StringVar(&c.key, "api-key", "", "API `key`, which creates users faster than registration; see rialto admin key create")
+	fs.IntVar(&c.pairs, "pairs", 0, "`number` of pairs of users who write to each other (default 100 without --groups)")
+	fs.BoolVar(&c.oneWay, "one-way", false, "only one of each pair writes")
+	fs.IntVar(&c.groups, "groups", 0, "`number` of groups")
+	fs.IntVar(&c.size, "group-size", 100, "members of each group; above 500 it is a large group")
+	fs.IntVar(&c.senders, "senders", 1, "members of each group who write")
+	fs.IntVar(&c.devices, "devices", 1, "devices of each user, each with a connection; the first writes")
+	fs.IntVar(&c.window, "window", 1, "messages that a sender has in flight")
+	fs.BoolVar(&c.whole, "whole", false, "a message counts in --window until it is delivered to all, instead of until it is acknowledged; needs a single sender in each conversation")
+	fs.IntVar(&c.rate, "rate", 0, "messages a second of all senders together, independent of the answers (open loop); replaces --window")
+	fs.DurationVar(&c.duration, "duration", 10*time.Second, "how long to send")
+	fs.DurationVar(&c.drain, "drain", 30*time.Second, "how long to wait afterwards for messages in flight")
+	fs.DurationVar(&c.patience, "patience", 2*time.Minute, "how long no server may accept a connection before the run ends")
+	fs.BoolVar(&c.history, "history", false, "compare the conversations' histories at the end even if no connection was lost")
+	fs.IntVar(&c.bytes, "size", 200, "`bytes` of each text")
+	fs.StringVar(&c.text, "text", "", "`file` with text to send; otherwise Debian's fortune packages, or built-in sentences")
+	fs.Uint64Var(&c.seed, "seed", 1, "seed of random choices")
+	fs.BoolVar(&c.json, "json", false, "print the result as JSON")
+	if code, ok := parse(fs, args); !ok {
+		return code, false
+	}
+	if c.pairs == 0 && c.groups == 0 {
+		c.pairs = 100
+	}
+	switch err := checkURLs(c.url); {
+	case fs.NArg() > 0:
+		fmt.Fprintf(errOut, "rialto bench chat: unexpected argument %q\n", fs.Arg(0))
+	case err != nil:
+		fmt.Fprintf(errOut, "--url: %v\n", err)
+	case c.pairs < 0 || c.groups < 0 || c.devices < 1 || c.window < 1 || c.window > 512 || c.rate < 0 || c.duration <= 0 || c.patience <= 0:
+		fmt.Fprintln(errOut, "--pairs, --groups and --rate must not be negative, --devices at least 1, --window 1 to 512, --duration and --patience positive")
+	case c.groups > 0 && (c.size < 2 || c.size > 10_000 || c.senders < 1 || c.senders > c.size):
+		fmt.Fprintln(errOut, "--group-size must be 2 to 10,000, and --senders 1 to --group-size")
+	case c.whole && (c.rate > 0 || c.senders > 1 || c.pairs > 0 && !c.oneWay):
+		fmt.Fprintln(errOut, "--whole needs a window and a single sender in each conversation: --one-way for pairs, --senders 1 for groups")
+	case c.bytes < headLength+1 || c.bytes > 100_000:
+		fmt.Fprintf(errOut, "--size must be %d to 100,000\n", headLength+1)
+	default:
+		return 0, true
+	}
+	return 2, false
+}
+
+// load is one run.
+type load struct {
+	config        chatConfig
+	deploy        *deployment
+	corpus        corpus
+	clients       []*client
+	conversations []*conversation
+	readers       sync.WaitGroup
+	stop          context.CancelFunc // ends the readers
+	outages       outages
+
+	mu     sync.Mutex // guards failed
+	failed error
+}
+
+func chatMain(args []string, out, errOut io.Writer) int {
+	var c chatConfig
+	if code, ok := c.parse(args, errOut); !ok {
+		return code
+	}
+	debug.SetGCPercent(400)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	printer := progress.New(errOut)
+	l := &load{config: c, deploy: newDeployment(c.url, c.key, printer)}
+	r, err := l.run(ctx)
+	code := report(out, errOut, r, err, c.json, func() { r.print(out) })
+	if err == nil && !r.passed() {
+		code = 1
+	}
+	return code
+}
+
+func (l *load) run(ctx context.Context) (*result, error) {
+	var source string
+	var err error
+	if l.corpus, source, err = newCorpus(l.config.text, l.config.bytes, l.config.seed); err != nil {
+		return nil, err
+	}
+	l.deploy.progress("text from %s", source)
+	if err := l.prepare(ctx); err != nil {
+		return nil, err
+	}
+	reading, stop := context.WithCancel(ctx)
+	l.stop = stop
+	defer l.disconnectAll()
+	l.deploy.progress("%d connections in %d conversations; sending for %v", len(l.clients), len(l.conversations), l.config.duration)
+	cpu := serverCPU(urls(l.config.url))
+	begin := time.Now()
+	for _, c := range l.clients {
+		l.outages.connected()
+		l.readers.Go(func() { l.read(reading, c) })
+	}
+	l.readers.Go(func() { l.watch(reading) })
+	l.send(ctx)
+	took := time.Since(begin)
+	acked, delivered := l.acked(), l.delivered()
+	l.settle(ctx)
+	r := l.result(took, acked, delivered)
+	if err := l.failure(); err != nil {
+		return r, err
+	}
+	if l.config.history || r.Reconnects > 0 {
+		if err := l.checkHistories(ctx, r); err != nil {
+			return r, err
+		}
+	}
+	if cpu != nil && r.Acked > 0 {
+		r.ServerCPU = cpu() * 1e6 / float64(r.Acked)
+	}
+	return r, l.failure()
+}
+
+func (l *load) fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed == nil {
+		l.failed = err
+	}
+}
+
+func (l *load) failure() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failed
+}
+
+// prepare creates users, conversations and connections.
+func (l *load) prepare(ctx context.Context) error {
+	c, d := &l.config, l.deploy
+	count := 2*c.pairs + c.groups*c.size
+	d.progress("making %d users", count)
+	users, err := d.users(ctx, count, c.devices)
+	if err != nil {
+		return err
+	}
+	d.progress("opening %d conversations", c.pairs+c.groups)
+	l.conversations = make([]*conversation, c.pairs+c.groups)
+	err = each(ctx, len(l.conversations), 16, func(ctx context.Context, i int) error {
+		if i < c.pairs {
+			v, err := d.pair(ctx, users[2*i], users[2*i+1])
+			if err != nil {
+				return err
+			}
+			l.conversations[i] = &conversation{id: v.Id, base: v.LastSeq}
+			return nil
+		}
+		at := 2*c.pairs + (i-c.pairs)*c.size
+		v, err := d.group(ctx, users[at:at+c.size])
+		if err != nil {
+			return err
+		}
+		l.conversations[i] = &conversation{id: v.Id, base: v.LastSeq, large: v.Large}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// Groups become large, and connections follow them, shortly after the invitations are answered.
+	d.progress("opening %d connections", count*c.devices)
+	l.clients = make([]*client, count*c.devices)
+	return each(ctx, len(l.clients), 32, func(ctx context.Context, i int) error {
+		u := i / c.devices
+		cl, err := l.connect(ctx, i, users[u], i%c.devices)
+		if err != nil {
+			return err
+		}
+		r := l.conversations[min(u/2, c.pairs)%len(l.conversations)]
+		sends := i%c.devices == 0 && (u%2 == 0 || !c.oneWay)
+		if u >= 2*c.pairs {
+			g := (u - 2*c.pairs) / c.size
+			r = l.conversations[c.pairs+g]
+			sends = i%c.devices == 0 && (u-2*c.pairs)%c.size < c.senders
+		}
+		r.listeners.Add(1)
+		cl.conversations[r.id] = &receivedConversation{conversation: r, last: r.base, from: map[uint32]*numberSet{}}
+		if sends {
+			cl.to, r.sender = r, cl
+			r.listeners.Add(-1)
+		}
+		l.clients[i] = cl
+		return nil
+	})
+}
+
+// connect opens one connection and waits for Hello.
+func (l *load) connect(ctx context.Context, i int, u *user, device int) (*client, error) {
+	at := endpointIndex(i/l.config.devices, device, len(l.deploy.endpoints))
+	sock, hello, err := l.open(ctx, uint32(i), u, device, at)
+	if err != nil {
+		return nil, err
+	}
+	slots := 1024
+	if l.config.rate > 0 {
+		slots = 1 << 16
+	}
+	c := &client{load: l, sock: sock, number: uint32(i), endpointIndex: at, user: u, device: device, conversations: map[uint64]*receivedConversation{}, pulling: map[uint64]bool{}, position: hello.Tail.GetSeq(), unacked: hello.Tail.GetSeq(), seqBase: hello.ClientSeq}
+	c.inFlight = make([]time.Time, slots)
+	return c, nil
+}
+
+// open opens connection i to one of the endpoints, and reads Hello.
+func (l *load) open(ctx context.Context, i uint32, u *user, device, at int) (*socket, *gatewayv1.Hello, error) {
+	buffer := 32 << 10
+	if len(l.clients) > 2000 {
+		buffer = 4 << 10
+	}
+	from := net.IP(nil)
+	if len(l.clients) > 20_000 {
+		from = net.IPv4(127, 0, 0, byte(2+i/20_000))
+	}
+	sock, err := dial(ctx, l.deploy.endpoints[at].url, u.sessions[device].AccessToken, from, buffer)
+	if err != nil {
+		return nil, nil, err
+	}
+	err = sock.net.SetDeadline(time.Now().Add(silence))
+	hello := (*gatewayv1.Hello)(nil)
+	if err == nil {
+		hello, err = sock.hello()
+	}
+	if err != nil {
+		_ = sock.net.Close() // the first error is reported
+		return nil, nil, err
+	}
+	return sock, hello, nil
+}
+
+func (l *load) disconnectAll() {
+	if l.stop != nil {
+		l.stop()
+	}
+	for _, c := range l.clients {
+		if c != nil {
+			c.disconnect()
+		}
+	}
+	l.readers.Wait()
+}
+
+// send runs the senders for the duration.
+func (l *load) send(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, l.config.duration)
+	defer cancel()
+	var senders []*client
+	for _, c := range l.clients {
+		if c.to != nil {
+			senders = append(senders, c)
+		}
+	}
+	start, step := time.Now(), l.deploy.printer.Step("sending")
+	defer step.End()
+	if l.config.rate > 0 {
+		l.pace(ctx, senders, func() { l.reportProgress(step, start) })
+	} else {
+		for _, c := range senders {
+			c.writes.Lock()
+			c.send(l.config.window, time.Time{})
+			c.writes.Unlock()
+		}
+		for ctx.Err() == nil && l.failure() == nil {
+			l.reportProgress(step, start)
+			_ = backoff.Sleep(ctx, 100*time.Millisecond)
+		}
+	}
+	for _, c := range senders {
+		c.writes.Lock()
+		c.stopped = true
+		c.writes.Unlock()
+	}
+}
+
+// reportProgress reports the progress of sending.
+func (l *load) reportProgress(step *progress.Step, start time.Time) {
+	up, none, _ := l.outages.state()
+	details := fmt.Sprintf("%d acknowledged", l.acked())
+	switch {
+	case none > 0:
+		details += fmt.Sprintf(", no server for %v", none.Round(time.Second))
+	case up < len(l.clients):
+		details += fmt.Sprintf(", %d of %d connected", up, len(l.clients))
+	}
+	step.At(time.Since(start).Seconds()/l.config.duration.Seconds(), details)
+}
+
+// pace sends at a rate, independent of the answers. Each message has its intended send time.
+func (l *load) pace(ctx context.Context, senders []*client, eachRound func()) {
+	start, sent, said := time.Now(), 0, time.Time{}
+	gap := time.Second / time.Duration(l.config.rate)
+	for ctx.Err() == nil && l.failure() == nil {
+		now := time.Now()
+		if now.Sub(said) > 100*time.Millisecond {
+			said = now
+			eachRound()
+		}
+		for due := start.Add(time.Duration(sent) * gap); !due.After(now); due = start.Add(time.Duration(sent) * gap) {
+			c := senders[sent%len(senders)]
+			sent++
+			c.writes.Lock()
+			if c.next-c.ackedTo >= uint32(len(c.inFlight)) {
+				l.fail(errors.New("the server is so far behind the rate that nothing can be measured; lower --rate"))
+			} else {
+				c.send(1, due)
+			}
+			c.writes.Unlock()
+		}
+		_ = backoff.Sleep(ctx, 200*time.Microsecond)
+	}
+}
+
+func (l *load) acked() (n uint64) {
+	for _, r := range l.conversations {
+		n += r.acked.Load()
+	}
+	return n
+}
+
+func (l *load) delivered() (n uint64) {
+	for _, c := range l.clients {
+		n += c.delivered.Load()
+	}
+	return n
+}
+
+// own counts the messages that senders have received in their own streams.
+func (l *load) own() (n uint64) {
+	for _, c := range l.clients {
+		n += c.own.Load()
+	}
+	return n
+}
+
+// expected deliveries of the acknowledged messages: to every connection in the conversation except the sender's.
+func (l *load) expected() (n uint64) {
+	in := map[*conversation]uint64{}
+	for _, c := range l.clients {
+		for _, s := range c.conversations {
+			in[s.conversation]++
+		}
+	}
+	for r, k := range in {
+		n += r.acked.Load() * (k - 1)
+	}
+	return n
+}
+
+// ping tells the server that the clients are alive. A client that gets the answer to a ping with syncPing syncs.
+func (l *load) ping(request uint64) {
+	for _, c := range l.clients {
+		if err := c.writeFrame(&gatewayv1.ClientFrame{Request: request, Ping: &gatewayv1.Ping{}}); err != nil {
+			l.fail(err)
+		}
+	}
+}
+
+// settle waits until everything is acknowledged and delivered. Clients then sync, because the last push may have been lost.
+func (l *load) settle(ctx context.Context) {
+	// Disconnected clients reconnect first, limited by --patience and their backoff.
+	for end := time.Now().Add(l.config.patience + longestWait); time.Now().Before(end) && ctx.Err() == nil && l.failure() == nil; _ = backoff.Sleep(ctx, 20*time.Millisecond) {
+		if up, _, _ := l.outages.state(); up == len(l.clients) {
+			break
+		}
+	}
+	if l.awaitDeliveries(ctx, l.config.drain/2) {
+		return
+	}
+	l.deploy.progress("deliveries are missing; syncing")
+	l.ping(syncPing)
+	l.awaitDeliveries(ctx, l.config.drain/2)
+}
+
+// awaitDeliveries waits until nothing is missing, at most for some time.
+func (l *load) awaitDeliveries(ctx context.Context, most time.Duration) bool {
+	end := time.Now().Add(most)
+	for ctx.Err() == nil && time.Now().Before(end) && l.failure() == nil {
+		waiting := 0
+		for _, c := range l.clients {
+			c.writes.Lock()
+			waiting += c.waiting
+			c.writes.Unlock()
+		}
+		if waiting == 0 && l.delivered() >= l.expected() && l.own() >= l.acked() {
+			return true
+		}
+		_ = backoff.Sleep(ctx, 20*time.Millisecond)
+	}
+	return false
+}

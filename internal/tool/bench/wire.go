@@ -1,0 +1,238 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+
+	"github.com/gobwas/ws"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// socket is a minimal WebSocket client of the protobuf subprotocol.
+type socket struct {
+	net net.Conn
+	in  *bufio.Reader
+	big []byte // for frames larger than the buffer
+	out []byte
+}
+
+// dial opens a socket with an access token, from a given loopback address if from is set.
+func dial(ctx context.Context, base, token string, from net.IP, buffer int) (*socket, error) {
+	u, err := url.Parse(base)
+	if err != nil {
+		return nil, err
+	}
+	u.Scheme = map[string]string{"http": "ws", "https": "wss"}[u.Scheme]
+	u.Path = "/v1/socket"
+	nd := net.Dialer{}
+	if from != nil {
+		nd.LocalAddr = &net.TCPAddr{IP: from}
+	}
+	d := ws.Dialer{Protocols: []string{"rialto.v1.proto"}, Header: ws.HandshakeHeaderHTTP(http.Header{"Authorization": {"Bearer " + token}}),
+		NetDial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return nd.DialContext(ctx, network, address)
+		}}
+	nc, ahead, _, err := d.Dial(ctx, u.String())
+	if err != nil {
+		return nil, fmt.Errorf("socket: %w", err)
+	}
+	s := &socket{net: nc}
+	if ahead != nil && ahead.Buffered() > 0 {
+		p, err := ahead.Peek(ahead.Buffered())
+		if err != nil {
+			return nil, err
+		}
+		first := append([]byte(nil), p...)
+		s.in = bufio.NewReaderSize(io.MultiReader(newSingleRead(first), nc), buffer)
+	} else {
+		s.in = bufio.NewReaderSize(nc, buffer)
+	}
+	return s, nil
+}
+
+// singleRead returns its bytes once.
+type singleRead struct{ b []byte }
+
+func newSingleRead(b []byte) *singleRead { return &singleRead{b} }
+
+func (o *singleRead) Read(p []byte) (int, error) {
+	if len(o.b) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, o.b)
+	o.b = o.b[n:]
+	return n, nil
+}
+
+var errClosed = errors.New("the server closed the connection")
+
+// next returns the payload of the next frame, valid until the next call.
+func (s *socket) next() ([]byte, error) {
+	for {
+		head, err := s.in.Peek(2)
+		if err != nil {
+			return nil, &lostError{cause: err}
+		}
+		op, n, size := head[0], uint64(head[1]&0x7f), 2
+		if n >= 126 {
+			size = 4
+			if n == 127 {
+				size = 10
+			}
+			if head, err = s.in.Peek(size); err != nil {
+				return nil, &lostError{cause: err}
+			}
+			if size == 4 {
+				n = uint64(binary.BigEndian.Uint16(head[2:]))
+			} else {
+				n = binary.BigEndian.Uint64(head[2:])
+			}
+		}
+		if _, err := s.in.Discard(size); err != nil {
+			return nil, err
+		}
+		if n > 64<<20 {
+			return nil, errors.New("the server sent a frame of over 64 MiB")
+		}
+		p, err := s.payload(int(n))
+		if err != nil {
+			return nil, &lostError{cause: err}
+		}
+		switch op & 15 {
+		case 2:
+			return p, nil
+		case 8:
+			if len(p) >= 2 {
+				code, err := binary.BigEndian.Uint16(p), fmt.Errorf("%w: %d %s", errClosed, binary.BigEndian.Uint16(p), p[2:])
+				if code >= stayAway {
+					return nil, err
+				}
+				return nil, &lostError{cause: err}
+			}
+			return nil, &lostError{cause: errClosed}
+		}
+	}
+}
+
+// hello reads the first frame.
+func (s *socket) hello() (*gatewayv1.Hello, error) {
+	p, err := s.next()
+	if err != nil {
+		return nil, err
+	}
+	var f gatewayv1.ServerFrame
+	if err := proto.Unmarshal(p, &f); err != nil {
+		return nil, err
+	}
+	if f.Hello == nil {
+		return nil, fmt.Errorf("the first frame is not Hello: %v", &f)
+	}
+	return f.Hello, nil
+}
+
+func (s *socket) payload(n int) ([]byte, error) {
+	if n <= s.in.Size() {
+		p, err := s.in.Peek(n)
+		if err != nil {
+			return nil, err
+		}
+		_, err = s.in.Discard(n) // p stays valid until the next read
+		return p, err
+	}
+	if cap(s.big) < n {
+		s.big = make([]byte, n)
+	}
+	p := s.big[:n]
+	_, err := io.ReadFull(s.in, p)
+	return p, err
+}
+
+// write sends a payload as one frame. The mask is zero, which leaves the bytes unchanged.
+func (s *socket) write(payload []byte) error {
+	b := append(s.out[:0], 0x82)
+	switch n := len(payload); {
+	case n < 126:
+		b = append(b, 0x80|byte(n))
+	case n < 1<<16:
+		b = binary.BigEndian.AppendUint16(append(b, 0x80|126), uint16(n))
+	default:
+		b = binary.BigEndian.AppendUint64(append(b, 0x80|127), uint64(n))
+	}
+	b = append(append(b, 0, 0, 0, 0), payload...)
+	s.out = b
+	_, err := s.net.Write(b)
+	return err
+}
+
+var errWire = errors.New("the server sent invalid protobuf")
+
+// cursor iterates over the fields of a message without allocation.
+type cursor struct {
+	b   []byte
+	bad bool
+}
+
+func (c *cursor) next() (field int, v uint64, p []byte, ok bool) {
+	if len(c.b) == 0 {
+		return 0, 0, nil, false
+	}
+	t := c.b[0]
+	k := 1
+	tag := uint64(t)
+	if t >= 0x80 {
+		tag, k = binary.Uvarint(c.b)
+	}
+	if k > 0 {
+		c.b = c.b[k:]
+		v, k = binary.Uvarint(c.b)
+	}
+	if k <= 0 {
+		c.bad = true
+		return 0, 0, nil, false
+	}
+	c.b = c.b[k:]
+	switch tag & 7 {
+	case 0:
+	case 2:
+		if v > uint64(len(c.b)) {
+			c.bad = true
+			return 0, 0, nil, false
+		}
+		p, c.b = c.b[:v], c.b[v:]
+	default:
+		c.bad = true
+		return 0, 0, nil, false
+	}
+	return int(tag >> 3), v, p, true
+}
+
+// fields reads two numeric fields and a bytes field of a message. Absent fields are zero.
+func fields(b []byte, first, second, bytes int) (v1, v2 uint64, p []byte, err error) {
+	cur := cursor{b: b}
+	for {
+		field, v, payload, ok := cur.next()
+		if !ok {
+			break
+		}
+		switch field {
+		case first:
+			v1 = v
+		case second:
+			v2 = v
+		case bytes:
+			p = payload
+		}
+	}
+	if cur.bad {
+		return 0, 0, nil, errWire
+	}
+	return v1, v2, p, nil
+}

@@ -1,0 +1,263 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"connectrpc.com/connect"
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+)
+
+var (
+	errNoChat  = errors.New("no chat is open; /open one first")
+	errNoGroup = errors.New("the open chat is not a group")
+	errLeave   = errors.New("the user quits")
+)
+
+// command that begins with a slash.
+type command struct {
+	name, args, about string
+	run               func(s *screen, ctx context.Context, rest string) error
+}
+
+// section of the help.
+type section struct {
+	title    string
+	commands []command
+}
+
+func sections() []section {
+	return []section{{"Chats", chatCommands()}, {"People", peopleCommands()}, {"Groups", groupCommands()}, {"You", userCommands()}}
+}
+
+func chatCommands() []command {
+	return []command{
+		{"chats", "[all|unread|groups|direct|FOLDER]", "list your chats: number, unread, pinned (^), muted (-)", (*screen).listChats},
+		{"folders", "[add|remove|delete NAME]", "list your folders, or put the open chat into one", (*screen).folders},
+		{"open", "N | @handle | title", "open a chat", (*screen).openChat},
+		{"saved", "", "open your saved messages, a chat with yourself", (*screen).openSaved},
+		{"close", "", "close the chat; messages are then not marked as read", (*screen).closeChat},
+		{"history", "[N]", "show its last N messages (20)", (*screen).history},
+		{"more", "[N]", "show N older ones (20)", (*screen).more},
+		{"readers", "[SEQ]", "list the readers of your last message, or of the one at SEQ", (*screen).readers},
+		{"reply", "SEQ TEXT", "reply to the message at SEQ", (*screen).reply},
+		{"edit", "[SEQ] TEXT", "replace the text of your last message, or of the one at SEQ", (*screen).edit},
+		{"recall", "SEQ", "take a message back for all", (*screen).recall},
+		{"react", "SEQ EMOJI", "add an emoji to a message; /unreact", react(false)},
+		{"unreact", "SEQ EMOJI", "", react(true)},
+		{"file", "PATH [caption]", "send a file or an image", (*screen).sendFile},
+		{"forward", "SEQ[,SEQ] CHAT", "show messages to another chat, named as for /open", (*screen).forward},
+		{"location", "LAT LON [label]", "send a place", (*screen).sendLocation},
+		{"save", "SEQ [PATH]", "save the file of the message at SEQ, or all of an album", (*screen).saveFile},
+		{"keep", "TIME | default", "set how long its messages are kept (1h, 7d), for all", (*screen).keep},
+		{"pin", "[SEQ]", "keep the chat at the top, or pin the message at SEQ for all; /unpin", pin(false)},
+		{"unpin", "[SEQ]", "", pin(true)},
+		{"forget", "SEQ[,SEQ]", "delete messages for you; the others keep them", (*screen).forget},
+		{"clear", "", "delete its messages so far for you; the others keep them", (*screen).clearHistory},
+		{"delete", "", "delete the chat for you; a new message brings it back", (*screen).deleteChat},
+		{"unread", "", "mark the chat as unread, for later, and close it", (*screen).markUnread},
+		{"mute", "", "do not show its messages while it is not open; /unmute", configure(func(r *chatv1.ConfigureRequest) { r.Muted = yes() })},
+		{"unmute", "", "", configure(func(r *chatv1.ConfigureRequest) { r.Muted = no() })},
+		{"archive", "", "take it off the list; /unarchive, /chats all", configure(func(r *chatv1.ConfigureRequest) { r.Archived = yes() })},
+		{"later", "TIME TEXT", "send a message later (2h, or at 15:04); /scheduled", (*screen).later},
+		{"scheduled", "", "list messages that are sent later; /cancel N", (*screen).listScheduled},
+		{"cancel", "N", "", (*screen).cancelScheduled},
+		{"unarchive", "", "", configure(func(r *chatv1.ConfigureRequest) { r.Archived = no() })},
+	}
+}
+
+func peopleCommands() []command {
+	return []command{
+		{"find", "WORDS", "find people by name or handle", (*screen).find},
+		{"who", "@handle", "show a user's profile and presence", (*screen).who},
+		{"friends", "", "list friends, requests and blocks", (*screen).friends},
+		{"add", "@handle [message]", "send a friend request", (*screen).addFriend},
+		{"accept", "@handle", "accept a request; /decline", answer(true)},
+		{"decline", "@handle", "", answer(false)},
+		{"unfriend", "@handle", "end a friendship", (*screen).unfriend},
+		{"remark", "@handle [name]", "set your own name for a friend", (*screen).remark},
+		{"block", "@handle", "block a user; /unblock", (*screen).block},
+		{"unblock", "@handle", "", (*screen).unblock},
+	}
+}
+
+func groupCommands() []command {
+	return []command{
+		{"group", "TITLE @a @b", "create a group", (*screen).group},
+		{"channel", "new [@handle] TITLE | join @handle | leave", "create, follow or leave a channel", (*screen).channel},
+		{"info", "", "show title, announcement, size and who may join", (*screen).info},
+		{"members", "", "list the members", (*screen).members},
+		{"invite", "@a @b", "add members; those who are no friends are invited", (*screen).invite},
+		{"remove", "@a @b", "remove members", (*screen).remove},
+		{"ban", "@a @b", "remove members permanently; /unban, /bans", (*screen).ban},
+		{"unban", "@a @b", "", (*screen).unban},
+		{"bans", "", "list banned users", (*screen).bans},
+		{"leave", "", "leave the group", (*screen).leave},
+		{"rename", "TITLE", "change the title", (*screen).rename},
+		{"announce", "[TEXT]", "set or clear the announcement", (*screen).announce},
+		{"role", "@handle admin | member", "change a member's role", (*screen).role},
+		{"transfer", "@handle", "transfer the ownership", (*screen).transfer},
+		{"silence", "@handle | all [TIME]", "mute all members, or one, for a time (1h); /unsilence", (*screen).silence},
+		{"unsilence", "@handle | all", "", (*screen).unsilence},
+		{"policy", "invite | open | approval", "set who may join", (*screen).policy},
+		{"link", "", "create a join code, which replaces the previous one; /unlink", (*screen).link},
+		{"unlink", "", "revoke the join code", (*screen).unlink},
+		{"join", "CODE [message]", "join a group by its code or id", (*screen).join},
+		{"invitations", "[accept N | decline N]", "list invitations to groups, or answer one", (*screen).invitations},
+		{"requests", "", "list join requests; /admit, /refuse", (*screen).requests},
+		{"admit", "@handle", "", admit(true)},
+		{"refuse", "@handle", "", admit(false)},
+		{"dissolve", "yes", "dissolve the group for all members", (*screen).dissolve},
+	}
+}
+
+func userCommands() []command {
+	return []command{
+		{"me", "", "show your profile and settings", (*screen).me},
+		{"name", "NAME", "change the name that others see", (*screen).myName},
+		{"bio", "[TEXT]", "change the text of your profile", (*screen).bio},
+		{"avatar", "PATH", "change your picture", (*screen).avatar},
+		{"presence", "auto | dnd | invisible", "show others what your devices say, do not disturb, or offline", (*screen).availability},
+		{"status", "[EMOJI] [TEXT] [TIME]", "set your status, for a time (2h), or clear it", (*screen).customStatus},
+		{"visible", "everyone | friends | nobody", "set who may see when you are online", (*screen).visible},
+		{"hide", "read [off]", "hide your read receipts", (*screen).hide},
+		{"password", "", "change your password", (*screen).password},
+		{"sessions", "", "list where you are signed in; /revoke N ends one", (*screen).listSessions},
+		{"revoke", "N", "", (*screen).revoke},
+		{"logout", "[all]", "end this session, or all sessions", (*screen).logout},
+		{"quit", "", "quit; you stay signed in", func(s *screen, ctx context.Context, _ string) error {
+			if err := s.finish(ctx); err != nil {
+				return err
+			}
+			return errLeave
+		}},
+		{"help", "", "show this", func(s *screen, _ context.Context, _ string) error {
+			s.say("%s", strings.TrimRight(help(), "\n"))
+			return nil
+		}},
+	}
+}
+
+func yes() *bool { b := true; return &b }
+
+func no() *bool { return new(bool) }
+
+func help() string {
+	var b strings.Builder
+	b.WriteString("A line is sent to the open chat. A line that ends with \\ continues on the next one;\na line that begins with // sends a text that begins with /. SEQ is the number of a message, shown as #12.\nThe Tab key completes commands, @handles, titles and files. NO_COLOR=1 turns colours off.\n")
+	for _, part := range sections() {
+		fmt.Fprintf(&b, "\n%s\n", part.title)
+		for _, c := range part.commands {
+			if c.about != "" {
+				fmt.Fprintf(&b, "  %-32s %s\n", strings.TrimRight("/"+c.name+" "+c.args, " "), c.about)
+			}
+		}
+	}
+	return b.String()
+}
+
+// do executes a line; errLeave means that the user quits.
+func (s *screen) do(ctx context.Context, line string) error {
+	if text, goesOn := strings.CutSuffix(line, "\\"); goesOn {
+		s.begun += text + "\n"
+		return nil
+	}
+	line, s.begun = s.begun+line, ""
+	switch {
+	case strings.TrimSpace(line) == "":
+		return nil
+	case strings.HasPrefix(line, "//"):
+		return s.send(ctx, line[1:])
+	case !strings.HasPrefix(line, "/"):
+		return s.send(ctx, line)
+	}
+	if s.keyed {
+		s.say("> %s", plain(line))
+	}
+	word, rest, _ := strings.Cut(line[1:], " ")
+	near := ""
+	for _, part := range sections() {
+		for _, c := range part.commands {
+			if c.name == word || c.name == "quit" && word == "exit" {
+				return c.run(s, ctx, strings.TrimSpace(rest))
+			}
+			if near == "" && word != "" && (strings.HasPrefix(c.name, word) || strings.HasPrefix(word, c.name)) {
+				near = "/" + c.name + "? "
+			}
+		}
+	}
+	return fmt.Errorf("unknown command /%s; %s/help lists the commands", plain(word), near)
+}
+
+// call makes an API call.
+func call[Req, Res any](ctx context.Context, method func(context.Context, *connect.Request[Req]) (*connect.Response[Res], error), r *Req) (*Res, error) {
+	res, err := method(ctx, connect.NewRequest(r))
+	if err != nil {
+		return nil, err
+	}
+	return res.Msg, nil
+}
+
+// current returns the open chat.
+func (s *screen) current() (*chatv1.Conversation, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		return nil, errNoChat
+	}
+	return s.open, nil
+}
+
+// currentGroup returns the open chat, if it is a group.
+func (s *screen) currentGroup() (*chatv1.Conversation, error) {
+	c, err := s.current()
+	if err == nil && c.Kind != chatv1.ConversationKind_CONVERSATION_KIND_GROUP {
+		err = errNoGroup
+	}
+	return c, err
+}
+
+// usersOf finds the users of all handles in a text.
+func (s *screen) usersOf(ctx context.Context, text string) ([]uint64, error) {
+	handles := strings.Fields(strings.ReplaceAll(text, "@", " "))
+	if len(handles) == 0 {
+		return nil, errors.New("give a handle, such as @alice")
+	}
+	r, err := call(ctx, s.client.Account().GetUsers, &accountv1.GetUsersRequest{Handles: handles})
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]uint64{}
+	for _, u := range r.Users {
+		s.keepName(u)
+		found[u.Handle] = u.Id
+	}
+	users := make([]uint64, len(handles))
+	for i, h := range handles {
+		if users[i] = found[strings.ToLower(h)]; users[i] == 0 {
+			return nil, fmt.Errorf("there is no user @%s", plain(h))
+		}
+	}
+	return users, nil
+}
+
+// userOf finds one user, and returns the text after the handle.
+func (s *screen) userOf(ctx context.Context, text string) (user uint64, rest string, err error) {
+	handle, rest, _ := strings.Cut(text, " ")
+	users, err := s.usersOf(ctx, handle)
+	if err != nil {
+		return 0, "", err
+	}
+	return users[0], strings.TrimSpace(rest), nil
+}
+
+// done prints a confirmation if there is no error.
+func (s *screen) done(err error) error {
+	if err == nil {
+		s.say("Done.")
+	}
+	return err
+}

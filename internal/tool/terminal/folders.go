@@ -1,0 +1,78 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+)
+
+// folders lists the user's folders, or changes one: it adds the open chat, removes it, or deletes the folder.
+func (s *screen) folders(ctx context.Context, rest string) error {
+	word, name, _ := strings.Cut(rest, " ")
+	name = strings.TrimSpace(name)
+	switch {
+	case rest == "":
+		return s.listFolders(ctx)
+	case name == "" || !slices.Contains([]string{"add", "remove", "delete"}, word):
+		return errors.New("write /folders, or /folders add NAME, /folders remove NAME or /folders delete NAME")
+	case word == "delete":
+		f, err := s.folderNamed(ctx, name)
+		if err == nil {
+			_, err = call(ctx, s.client.Chat().DeleteFolder, &chatv1.DeleteFolderRequest{Id: f.Id})
+		}
+		return s.done(err)
+	}
+	c, err := s.current()
+	if err != nil {
+		return err
+	}
+	chat := []uint64{c.Id}
+	f, err := s.folderNamed(ctx, name)
+	switch {
+	case errors.Is(err, errNoFolder) && word == "add":
+		_, err = call(ctx, s.client.Chat().CreateFolder, &chatv1.CreateFolderRequest{Name: name, Conversations: chat})
+	case err != nil:
+	case word == "add":
+		_, err = call(ctx, s.client.Chat().UpdateFolder, &chatv1.UpdateFolderRequest{Id: f.Id, Add: chat})
+	default:
+		_, err = call(ctx, s.client.Chat().UpdateFolder, &chatv1.UpdateFolderRequest{Id: f.Id, Remove: chat})
+	}
+	return s.done(err)
+}
+
+var errNoFolder = errors.New("you have no such folder; /folders lists them")
+
+func (s *screen) folderNamed(ctx context.Context, name string) (*chatv1.Folder, error) {
+	r, err := call(ctx, s.client.Chat().ListFolders, &chatv1.ListFoldersRequest{})
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range r.Folders {
+		if f.Name == name {
+			return f, nil
+		}
+	}
+	return nil, errNoFolder
+}
+
+func (s *screen) listFolders(ctx context.Context) error {
+	r, err := call(ctx, s.client.Chat().ListFolders, &chatv1.ListFoldersRequest{})
+	if err != nil {
+		return err
+	}
+	if len(r.Folders) == 0 {
+		s.say("There are no folders. /folders add NAME puts the open chat into a new one.")
+	}
+	for _, f := range r.Folders {
+		chats := "1 chat"
+		if n := len(f.Conversations); n != 1 {
+			chats = fmt.Sprintf("%d chats", n)
+		}
+		s.say("  %s  %s: /chats %s", plain(f.Name), chats, plain(f.Name))
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package terminal
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	rialto "github.com/rialto-im/rialto/sdk/go"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+)
+
+// maxPages bounds the calls for one /history or /more: updates, which are not shown, may fill a page.
+const maxPages = 10
+
+// count parses a number of messages.
+func count(text string) (uint32, error) {
+	if text == "" {
+		return 20, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > pageSize {
+		return 0, fmt.Errorf("give a number of messages, 1 to %d", pageSize)
+	}
+	return uint32(n), nil
+}
+
+func (s *screen) history(ctx context.Context, rest string) error {
+	n, err := count(rest)
+	if err != nil {
+		return err
+	}
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	return s.page(ctx, n, 0)
+}
+
+func (s *screen) more(ctx context.Context, rest string) error {
+	n, err := count(rest)
+	if err != nil {
+		return err
+	}
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	s.mu.Lock()
+	oldest := s.oldest
+	s.mu.Unlock()
+	return s.page(ctx, n, oldest)
+}
+
+// readPage reads n messages and control entries before a seq, 0 for the newest, and what is not shown among them. It returns fewer at the
+// beginning of the chat, or if nothing before is shown.
+func (s *screen) readPage(ctx context.Context, conversation uint64, n uint32, before uint64) (page []*chatv1.Message, more bool, err error) {
+	limit := n
+	for range maxPages {
+		r, err := call(ctx, s.client.Chat().History, &chatv1.HistoryRequest{Conversation: conversation, Before: before, Limit: limit})
+		if err != nil {
+			return nil, false, err
+		}
+		page, more = append(r.Messages, page...), r.More
+		shown := uint32(0)
+		for i, m := range slices.Backward(page) {
+			if !rialto.Shown(m) {
+				continue
+			}
+			if shown++; shown == n {
+				return page[i:], more || i > 0, nil
+			}
+		}
+		if !more || len(r.Messages) == 0 {
+			break
+		}
+		before, limit = page[0].Seq, pageSize
+	}
+	return page, more, nil
+}
+
+// page shows n messages before a seq; 0 means the newest. The caller holds turn.
+func (s *screen) page(ctx context.Context, n uint32, before uint64) error {
+	c, err := s.current()
+	if err != nil {
+		return err
+	}
+	messages, more, err := s.readPage(ctx, c.Id, n, before)
+	if err != nil {
+		return err
+	}
+	if len(messages) == 0 {
+		if before > 0 {
+			s.say("There is nothing older.")
+		}
+		return nil
+	}
+	first, last := messages[0].Seq, messages[len(messages)-1].Seq
+	s.mu.Lock()
+	s.day = ""
+	s.oldest, s.shown = first, max(s.shown, last)
+	s.mu.Unlock()
+	s.remember(messages...)
+	if err := s.readQuoted(ctx, c.Id, messages); err != nil {
+		return err
+	}
+	for _, m := range messages {
+		s.put(ctx, m)
+	}
+	if more && before == 0 {
+		s.say("    older ones: /more")
+	}
+	s.client.Mark(c.Id, last, last)
+	return nil
+}
+
+// put prints a message of the open chat, and the date if it differs from the previous one. It prints nothing in the place of an update.
+func (s *screen) put(ctx context.Context, m *chatv1.Message) {
+	if !rialto.Shown(m) || m.Content.GetControl() != nil && s.control(ctx, m.Content.GetControl()) == "" {
+		return
+	}
+	day := time.UnixMilli(m.TimeMs).Format("Monday, 2 January 2006")
+	s.mu.Lock()
+	another := day != s.day
+	s.day = day
+	mark := updateMarks(m) + s.mentionMark(m)
+	if s.open != nil && s.open.Peer != 0 && m.Sender == s.client.User() && isMessage(m) {
+		s.mine = max(s.mine, m.Seq)
+		if m.Seq <= s.read {
+			mark += "  (read)"
+		} else if m.Seq <= s.delivered {
+			mark += "  (delivered)"
+		}
+	}
+	s.mu.Unlock()
+	if another {
+		s.say("%s", s.paint(faint, "      "+day))
+	}
+	number := ""
+	if isMessage(m) {
+		number = fmt.Sprintf("#%d  ", m.Seq)
+	}
+	s.say("%s%s", s.paintedLine(ctx, m, number), s.paint(faint, mark))
+}
+
+// putNew prints a message that is not part of a page.
+func (s *screen) putNew(ctx context.Context, m *chatv1.Message) {
+	s.remember(m)
+	if err := s.readQuoted(ctx, m.Conversation, []*chatv1.Message{m}); err != nil {
+		s.say("! %s", explain(err))
+	}
+	s.put(ctx, m)
+}

@@ -1,0 +1,98 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+)
+
+// parseSendTime reads when to send a message: after a time such as 2h, or today or tomorrow at 15:04.
+func parseSendTime(text string, now time.Time) (time.Time, error) {
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return now.Add(d), nil
+	}
+	clock, err := time.Parse("15:04", text)
+	if err != nil {
+		return time.Time{}, errors.New("give a time such as 2h or 15:04")
+	}
+	at := time.Date(now.Year(), now.Month(), now.Day(), clock.Hour(), clock.Minute(), 0, 0, now.Location())
+	if !at.After(now) {
+		at = at.AddDate(0, 0, 1)
+	}
+	return at, nil
+}
+
+// later schedules a message in the open chat.
+func (s *screen) later(ctx context.Context, rest string) error {
+	c, err := s.current()
+	if err != nil {
+		return err
+	}
+	when, text, _ := strings.Cut(rest, " ")
+	at, err := parseSendTime(when, time.Now())
+	if err != nil {
+		return err
+	}
+	// A new id for each command: only the user repeats it.
+	clientID := "later-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	m, err := call(ctx, s.client.Chat().ScheduleMessage, &chatv1.ScheduleMessageRequest{Conversation: c.Id, ClientMsgId: clientID, SendMs: at.UnixMilli(),
+		Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: strings.TrimSpace(text)}}})
+	if err != nil {
+		return err
+	}
+	s.say("It is sent on %s.", sendTime(m))
+	return nil
+}
+
+func sendTime(m *chatv1.ScheduledMessage) string {
+	return time.UnixMilli(m.SendMs).Format("2 January, 15:04")
+}
+
+// scheduled returns all scheduled messages of the open chat.
+func (s *screen) scheduled(ctx context.Context) ([]*chatv1.ScheduledMessage, error) {
+	c, err := s.current()
+	if err != nil {
+		return nil, err
+	}
+	r, err := call(ctx, s.client.Chat().ListScheduled, &chatv1.ListScheduledRequest{Conversation: c.Id}) // one page has all that there may be
+	if err != nil {
+		return nil, err
+	}
+	return r.Messages, nil
+}
+
+func (s *screen) listScheduled(ctx context.Context, _ string) error {
+	list, err := s.scheduled(ctx)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		s.say("Nothing is scheduled here.")
+	}
+	for i, m := range list {
+		failed := ""
+		if m.Failed != "" {
+			failed = "  (not sent: " + oneLine(plain(m.Failed)) + ")"
+		}
+		s.say("%3d  %s  %s%s", i+1, sendTime(m), oneLine(plain(m.Content.GetText())), failed)
+	}
+	return nil
+}
+
+// cancelScheduled cancels the message with a number of /scheduled.
+func (s *screen) cancelScheduled(ctx context.Context, rest string) error {
+	list, err := s.scheduled(ctx)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(rest)
+	if err != nil || n < 1 || n > len(list) {
+		return errors.New("no scheduled message has this number; /scheduled lists them")
+	}
+	_, err = call(ctx, s.client.Chat().CancelScheduled, &chatv1.CancelScheduledRequest{Id: list[n-1].Id})
+	return s.done(err)
+}

@@ -1,0 +1,397 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	rialto "github.com/rialto-im/rialto/sdk/go"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// typingEvery is the minimum interval of typing notifications, sent and shown.
+const typingEvery = 4 * time.Second
+
+// explain returns the part of an error that helps the user.
+func explain(err error) string {
+	var c *connect.Error
+	if errors.As(err, &c) {
+		if connect.IsWireError(err) || c.Code() != connect.CodeUnavailable {
+			return plain(c.Message())
+		}
+		return "the server cannot be reached: " + plain(c.Message())
+	}
+	var refused *rialto.SendError
+	if errors.As(err, &refused) {
+		return plain(refused.Message)
+	}
+	if errors.Is(err, rialto.ErrSignedOut) {
+		return "your session has ended; start again to log in"
+	}
+	return plain(err.Error())
+}
+
+// plain removes characters that control the terminal: control characters and text direction overrides.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\u2028' || r == '\u2029':
+			return '\n'
+		case r < ' ' && r != '\n' && r != '\t', r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// oneLine joins the lines of a plain text.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// indented indents the further lines of a text, so that they cannot look like a message of another user.
+func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n         ") }
+
+// clip cuts a line to a number of characters.
+func clip(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return text
+}
+
+// sayAll prints lines from a map, sorted.
+func (s *screen) sayAll(lines []string) {
+	slices.Sort(lines)
+	for _, l := range lines {
+		s.say("%s", l)
+	}
+}
+
+func (s *screen) title(ctx context.Context, c *chatv1.Conversation) string {
+	switch c.Peer {
+	case 0:
+		return oneLine(plain(c.Title))
+	case s.client.User():
+		return "saved messages"
+	}
+	return s.name(ctx, c.Peer)
+}
+
+func size(n uint64) string {
+	switch {
+	case n < 10<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 10<<20:
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
+}
+
+// control describes a control entry; it is empty if users need not see it.
+func (s *screen) control(ctx context.Context, c *chatv1.Control) string {
+	names := make([]string, len(c.Users))
+	for i, u := range c.Users {
+		names[i] = s.name(ctx, u)
+	}
+	actor, users, text := s.name(ctx, c.Actor), strings.Join(names, ", "), indented(plain(c.Text))
+	switch c.Action {
+	case chatv1.Control_ACTION_CREATED:
+		if text == "" {
+			return "" // one-to-one
+		}
+		return fmt.Sprintf("%s created the group %q with %s", actor, oneLine(text), users)
+	case chatv1.Control_ACTION_JOINED:
+		if len(c.Users) == 1 && c.Users[0] == c.Actor {
+			return actor + " joined"
+		}
+		return fmt.Sprintf("%s added %s", actor, users)
+	case chatv1.Control_ACTION_LEFT:
+		return users + " left"
+	case chatv1.Control_ACTION_REMOVED:
+		return fmt.Sprintf("%s removed %s", actor, users)
+	case chatv1.Control_ACTION_BANNED:
+		return fmt.Sprintf("%s banned %s", actor, users)
+	case chatv1.Control_ACTION_UNBANNED:
+		return fmt.Sprintf("%s unbanned %s", actor, users)
+	case chatv1.Control_ACTION_ROLE:
+		return fmt.Sprintf("%s: now %s (by %s)", users, roleName(c.Role), actor)
+	case chatv1.Control_ACTION_RENAMED:
+		return fmt.Sprintf("%s renamed the group to %q", actor, oneLine(text))
+	case chatv1.Control_ACTION_ANNOUNCED:
+		if text == "" {
+			return actor + " removed the announcement"
+		}
+		return fmt.Sprintf("%s announced: %s", actor, text)
+	case chatv1.Control_ACTION_MUTED:
+		if users == "" {
+			users = "all but admins"
+		}
+		if c.UntilMs == 0 {
+			return fmt.Sprintf("%s let %s write again", actor, users)
+		}
+		return fmt.Sprintf("%s silenced %s until %s", actor, users, time.UnixMilli(c.UntilMs).Format("2 January, 15:04"))
+	case chatv1.Control_ACTION_TRANSFERRED:
+		return fmt.Sprintf("the group now belongs to %s", users)
+	case chatv1.Control_ACTION_DISSOLVED:
+		return actor + " dissolved the group"
+	case chatv1.Control_ACTION_JOIN_POLICY:
+		return "joining is now by " + policyName(c.JoinPolicy)
+	case chatv1.Control_ACTION_AVATAR:
+		return actor + " changed the group's picture"
+	case chatv1.Control_ACTION_RETENTION:
+		seconds := max(c.RetentionSeconds, c.RetentionDays*24*60*60)
+		if seconds == 0 {
+			return actor + " let messages be kept as the server keeps them"
+		}
+		return fmt.Sprintf("%s set messages to disappear after %s", actor, keptText(seconds))
+	}
+	return ""
+}
+
+// show prints an event.
+func (s *screen) show(ctx context.Context, e rialto.Event) {
+	switch {
+	case e.Online != nil:
+		s.showOnline(ctx, *e.Online)
+	case e.Message != nil:
+		s.showMessage(ctx, e.Message)
+	case e.Mark != nil:
+		s.showMark(e.Mark)
+	case e.Typing != nil:
+		s.showTyping(ctx, e.Typing.Conversation, e.Typing.User)
+	case e.Presence != nil:
+		s.showPresence(ctx, e.Presence)
+	case e.Relation != nil:
+		s.showRelation(ctx, e.Relation, e.Live)
+	case e.Conversation != nil:
+		s.configured(e.Conversation)
+	case e.Profile != nil:
+		s.mu.Lock()
+		delete(s.people, e.Profile.User)
+		s.mu.Unlock()
+	case e.Follow != nil:
+		s.showFollow(ctx, e.Follow)
+	case e.JoinRequests != nil:
+		s.showRequest(ctx, e.JoinRequests)
+	case e.Invitations != nil:
+		s.showInvitation(ctx, e.Invitations)
+	case e.Refused != nil:
+		s.say("! an earlier message was not sent: %s", plain(e.Refused.Error.GetMessage()))
+	case e.Reset:
+		s.mu.Lock()
+		clear(s.messages) // updates may be missing
+		s.mu.Unlock()
+		if err := s.readChats(ctx); err != nil {
+			s.say("! %s", explain(err))
+		}
+	}
+}
+
+// showRequest prints a join request, for an admin.
+func (s *screen) showRequest(ctx context.Context, r *chatv1.JoinRequests) {
+	s.mu.Lock()
+	c := s.chats[r.Conversation]
+	s.mu.Unlock()
+	if r.User != 0 && c != nil {
+		s.say("* %s asks to join %s: /requests", s.name(ctx, r.User), s.title(ctx, c))
+	}
+}
+
+// configured stores the user's settings of a chat. Other goroutines may be reading the chat, so it is replaced.
+func (s *screen) configured(state *chatv1.ConversationState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.chats[state.Conversation]
+	if was == nil {
+		return
+	}
+	c := proto.Clone(was).(*chatv1.Conversation)
+	c.State = state
+	s.chats[c.Id] = c
+	if s.open != nil && s.open.Id == c.Id {
+		s.open = c
+	}
+}
+
+func (s *screen) showOnline(ctx context.Context, online bool) {
+	s.mu.Lock()
+	first, begun := !s.wasOnline, s.begunWell
+	s.online = online
+	s.wasOnline = s.wasOnline || online
+	s.mu.Unlock()
+	switch {
+	case !online:
+		s.say("* offline; messages are stored, and sent when the connection is back")
+	case !first:
+		s.say("* online")
+	}
+	if online && !begun { // the server was unavailable at the start
+		if err := s.begin(ctx); err != nil {
+			s.say("! %s", explain(err))
+		}
+	}
+}
+
+// showMessage prints a message of the open chat, or a line about one of another chat, unless that is muted and the message does not
+// mention the user.
+func (s *screen) showMessage(ctx context.Context, m *chatv1.Message) {
+	own := m.Sender == s.client.User()
+	s.mu.Lock()
+	here := s.open != nil && s.open.Id == m.Conversation
+	old := here && m.Seq <= s.shown || m.Seq <= s.before[m.Conversation]
+	if here && !old {
+		s.shown = m.Seq
+	}
+	if s.oldest == 0 && here {
+		s.oldest = m.Seq
+	}
+	c := s.chats[m.Conversation]
+	delete(s.typing, m.Sender)
+	s.mu.Unlock()
+	if k := m.Content.GetControl(); k != nil || c == nil { // the title or the members may have changed
+		if fresh, err := call(ctx, s.client.Chat().GetConversation, &chatv1.GetConversationRequest{Conversation: m.Conversation}); err == nil {
+			c = fresh
+			s.refresh(ctx, fresh, here)
+		}
+	}
+	isUpdate := rialto.UpdateTarget(m) != 0
+	switch {
+	case here && old:
+		s.applyUpdate(m)
+	case here && isUpdate:
+		s.putUpdate(ctx, m)
+		s.client.Mark(m.Conversation, m.Seq, m.Seq)
+	case here:
+		s.putNew(ctx, m)
+		s.client.Mark(m.Conversation, m.Seq, m.Seq)
+	case own || old:
+		if !own {
+			s.client.Mark(m.Conversation, m.Seq, 0)
+		}
+	default:
+		s.client.Mark(m.Conversation, m.Seq, 0)
+		if c == nil || c.State.GetMuted() && !s.client.Mentioned(m) || !rialto.Shown(m) || m.Content.GetControl() != nil && s.control(ctx, m.Content.GetControl()) == "" {
+			return
+		}
+		s.say("%s %s", s.paint(bold, "["+s.title(ctx, c)+"]"), s.paintedLine(ctx, m, "")+s.paint(bold, s.mentionMark(m)))
+	}
+}
+
+// refresh updates a chat's state.
+func (s *screen) refresh(ctx context.Context, c *chatv1.Conversation, here bool) {
+	s.mu.Lock()
+	if s.chats[c.Id] == nil {
+		s.list = append(s.list, c.Id)
+	}
+	s.chats[c.Id] = c
+	if here && s.open != nil && s.open.Id == c.Id {
+		s.open = c
+	}
+	s.mu.Unlock()
+	if here {
+		s.console.Prompt(clip(s.title(ctx, c), 20) + "> ")
+	}
+}
+
+// showMark prints once that the peer has received or read the user's last message.
+func (s *screen) showMark(m *chatv1.MemberMark) {
+	s.mu.Lock()
+	here := s.open != nil && s.open.Id == m.Conversation && s.open.Peer == m.User && s.mine > 0
+	read := here && m.ReadSeq >= s.mine && s.read < s.mine
+	delivered := here && !read && m.DeliveredSeq >= s.mine && s.delivered < s.mine && s.read < s.mine
+	if here {
+		s.delivered, s.read = max(s.delivered, m.DeliveredSeq), max(s.read, m.ReadSeq)
+	}
+	s.mu.Unlock()
+	switch {
+	case read:
+		s.say("       (read)")
+	case delivered:
+		s.say("       (delivered)")
+	}
+}
+
+func (s *screen) showTyping(ctx context.Context, conversation, user uint64) {
+	s.mu.Lock()
+	here := s.open != nil && s.open.Id == conversation && user != s.client.User() && time.Since(s.typing[user]) > typingEvery
+	if here {
+		s.typing[user] = time.Now()
+	}
+	s.mu.Unlock()
+	if here {
+		s.say("* %s is typing …", s.name(ctx, user))
+	}
+}
+
+// showRelation announces a request or a new friend. An event of a sync may be older than the list that was read, so the list is read again
+// after the sync.
+func (s *screen) showRelation(ctx context.Context, r *chatv1.Relation, live bool) {
+	if !live {
+		s.mu.Lock()
+		s.changed = true
+		s.mu.Unlock()
+		return
+	}
+	s.mu.Lock()
+	was := s.relations[r.User]
+	s.relations[r.User] = r
+	s.mu.Unlock()
+	s.announceRelation(ctx, was, r)
+	s.watchPeople()
+}
+
+// settleRelations reads the relations that changed while this client was offline, and announces what is new.
+func (s *screen) settleRelations(ctx context.Context) {
+	s.mu.Lock()
+	due := s.changed && s.begunWell
+	before := s.relations
+	s.mu.Unlock()
+	if !due || s.readRelations(ctx) != nil { // a failure is tried again with the next event
+		return
+	}
+	s.mu.Lock()
+	s.changed = false
+	now := maps.Clone(s.relations)
+	s.mu.Unlock()
+	for _, u := range slices.Sorted(maps.Keys(now)) {
+		s.announceRelation(ctx, before[u], now[u])
+	}
+	s.watchPeople()
+}
+
+func (s *screen) announceRelation(ctx context.Context, was, r *chatv1.Relation) {
+	switch {
+	case r.Blocked:
+	case isOpenRequest(r) && !was.GetAsked():
+		s.sayAsked(ctx, r)
+	case r.Friend && !was.GetFriend():
+		s.say("* %s and you are friends now", s.name(ctx, r.User))
+	}
+}
+
+// isOpenRequest reports whether a friend request waits for an answer.
+func isOpenRequest(r *chatv1.Relation) bool { return r.Asked && !r.Friend && !r.Blocked }
+
+func (s *screen) sayAsked(ctx context.Context, r *chatv1.Relation) {
+	name := s.name(ctx, r.User)
+	s.say("* %s wants to be your friend: /accept @%s, or /decline. %s", name, s.handle(r.User), oneLine(plain(r.Message)))
+}
+
+// pressed is called for each key. It notifies the others in the open chat that the user is typing.
+func (s *screen) pressed(first string) {
+	s.mu.Lock()
+	c := s.open
+	due := c != nil && first != "" && first != "/" && s.online && time.Since(s.typed) > typingEvery
+	if due {
+		s.typed = time.Now()
+	}
+	s.mu.Unlock()
+	if due {
+		go s.client.Typing(c.Id) // ends when it is written, or the connection is lost
+	}
+}

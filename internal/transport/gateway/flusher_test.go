@@ -1,0 +1,62 @@
+package gateway
+
+import (
+	"context"
+	"runtime"
+	"sync/atomic"
+	"testing"
+)
+
+// countingTransport counts the flushes, and those before an event was queued.
+type countingTransport struct {
+	transport
+	event   atomic.Bool
+	early   atomic.Int32
+	flushed chan struct{}
+}
+
+func (t *countingTransport) flush(*conn) {
+	if !t.event.Load() {
+		t.early.Add(1)
+	}
+	t.flushed <- struct{}{}
+}
+
+// A goroutine that is ready when the flusher is woken queues its events first. It is the only test that runs meanwhile: it sets the number
+// of processors to one.
+func TestFlusherLetsReadyGoroutinesGoFirst(t *testing.T) { //nolint:paralleltest // see above
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	ctx, stop := context.WithCancel(context.Background())
+	f := newFlusher()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		f.run(ctx)
+	}()
+	carrier := &countingTransport{flushed: make(chan struct{})}
+	c := &conn{transport: carrier}
+	const rounds = 200
+	for range rounds {
+		carrier.event.Store(false)
+		commit, delivered := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(delivered)
+			<-commit
+			carrier.event.Store(true)
+		}()
+		for range 10 {
+			runtime.Gosched() // the goroutine waits for the commit, and the flusher for a signal
+		}
+		f.add(c)
+		close(commit)
+		f.signal() // the flusher is the next to run
+		<-carrier.flushed
+		<-delivered
+	}
+	stop()
+	<-ended
+	// The runtime may run its own goroutines between; without the yields, nearly all are early.
+	if n := carrier.early.Load(); n > rounds/10 {
+		t.Errorf("%d of %d flushes came before the event that was ready", n, rounds)
+	}
+}

@@ -1,0 +1,376 @@
+// Package gateway serves sockets: it accepts WebSocket connections, authenticates them, decodes frames, hands them to the services, and
+// sends receipts and deliveries back.
+//
+// The protocol (conn.go and the files beside it; conn_state.go has the states of a connection) is pure: bytes go in, bytes come out. Two transports carry it. Plain connections live on an event
+// loop (poll_linux.go) with neither goroutine nor buffer while they are idle; connections whose TLS ends in this process,
+// and others without a file descriptor, have two goroutines (net_transport.go).
+//
+// What is to be sent gathers in the connection's buffer and leaves in one write when Flush is called: the log's listener
+// calls it after each batch, a delivery after each message of the bus. No store waits for a socket, and no socket for a
+// store: what a connection does not take in time is replaced by a hint to pull, and a connection that takes nothing at all
+// is closed.
+//
+// It may touch chat, inbox, presence and account by the small interfaces below, any other call through an Invoker, and the
+// bus. All exported methods may be called from many goroutines.
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/inputlimit"
+	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/ratelimit"
+	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/engine/bus"
+	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
+	"golang.org/x/time/rate"
+)
+
+// Chat stores messages and typing notices.
+type Chat interface {
+	// Submit stores a draft and calls its Done. It does not block.
+	Submit(d *message.Draft)
+	Typing(ctx context.Context, u id.User, c id.Conversation) error
+	HighestCounter(ctx context.Context, c id.Caller) (uint64, error)
+}
+
+// Inbox reads users' streams. A batch method returns one result for each argument, in order, or an error.
+type Inbox interface {
+	// AppendSync appends the protobuf of a SyncResponse to b.
+	AppendSync(ctx context.Context, b []byte, u id.User, after message.Position, limit int) ([]byte, error)
+	// Tails are the positions of users' newest events.
+	Tails(ctx context.Context, users []id.User) ([]message.Position, error)
+	// Ack and Mark do not block.
+	Ack(c id.Caller, at message.Position)
+	Mark(u id.User, c id.Conversation, delivered, read uint64)
+	// Large are the large groups that each of some users is in.
+	LargeGroups(ctx context.Context, users []id.User) ([][]id.Conversation, error)
+	// LargeTails are the seqs of large groups' newest entries.
+	LargeTails(ctx context.Context, conversations []id.Conversation) ([]uint64, error)
+}
+
+// Directory registers the sessions that are connected here, and the large conversations that are followed here.
+type Directory interface {
+	// Connected reports whether the connection counts as away until it says what it is.
+	Connected(c id.Caller) (away bool)
+	// Announced returns when deliveries to the user reach this node, or after a timeout: then Recheck is called later.
+	Announced(ctx context.Context, u id.User)
+	Disconnected(c id.Caller, away bool)
+	Active(c id.Caller)
+	SetAway(c id.Caller, away bool)
+	Followers
+}
+
+// Presence is what users see of each other.
+type Presence interface {
+	Watch(ctx context.Context, u id.User, s id.Session, users []id.User) ([]*presencev1.Presence, error)
+}
+
+// Followers registers the large conversations that connections of this node follow. The methods may be called from many goroutines.
+type Followers interface {
+	// Follow does not block.
+	Follow(c id.Conversation, on bool)
+	// Followed returns like Announced, and reports whether the conversation's messages reach this node.
+	Followed(ctx context.Context, c id.Conversation) bool
+}
+
+// Accounts authenticates.
+type Accounts interface {
+	Verify(ctx context.Context, token string) (id.Caller, error)
+	VerifyTicket(ctx context.Context, ticket string) (id.Caller, error)
+	// Live returns an error if the caller's session has ended.
+	Live(ctx context.Context, c id.Caller) error
+}
+
+// Invoker makes any call of the API: method as /rialto.chat.v1.ChatService/History, in and out as protobuf or JSON.
+type Invoker interface {
+	Invoke(ctx context.Context, c id.Caller, method string, in []byte, json bool) ([]byte, error)
+}
+
+// Deps are what a Server needs.
+type Deps struct {
+	Chat      Chat
+	Inbox     Inbox
+	Directory Directory
+	Presence  Presence
+	Accounts  Accounts
+	Invoker   Invoker
+	Bus       bus.Bus
+	// Calls records the metrics of sends and of calls on sockets; nil: they are not recorded.
+	Calls  *telemetry.Calls
+	Clock  clock.Clock
+	Logger *slog.Logger
+	// Answers bounds the answers that wait for clients; nil: they are not bounded.
+	Answers *outputlimit.Limits
+	// Limits are the rate limits of users; nil: none.
+	Limits *ratelimit.Table
+	// Proxied means that all requests come through a proxy, which sets the client's address in X-Forwarded-For.
+	Proxied bool
+	// Input bounds the memory of incomplete input; nil is a bound of the default size.
+	Input *inputlimit.Memory
+	// Connections counts the unauthenticated connections; nil: they are not counted.
+	Connections *inputlimit.Connections
+	// Node is this node's name.
+	Node string
+	// Partition returns the partition of a user or a conversation, for Recheck; nil: all are in partition 0.
+	Partition func(of uint64) int
+}
+
+// Config of the gateway; the zero value is the documented default.
+type Config struct {
+	// Origins besides the server's own from which browsers may connect, as https://app.example.com; * is any.
+	Origins []string `yaml:"origins"`
+	// MaxConnections bounds the connections of this node; 0 is 100,000. More are answered 503.
+	MaxConnections int `yaml:"max_connections"`
+	// MaxConnectionsUser bounds the connections of one user; 0 is 200. One more is closed with a reason.
+	MaxConnectionsUser int `yaml:"max_connections_user"`
+	// Heartbeat is the interval of pings that clients are asked for; 0 is 5 s.
+	Heartbeat time.Duration `yaml:"heartbeat"`
+	// Grace is the silence after which a connection is closed; 0 is 30 s.
+	Grace time.Duration `yaml:"grace"`
+	// AuthWithin is how long the first frame may take, if the handshake carried no credentials; 0 is 10 s.
+	AuthWithin time.Duration `yaml:"auth_within"`
+	// Loops is the number of event loops; 0 is half the processors, at least one.
+	Loops int `yaml:"loops"`
+	// DrainOver is the time over which a stopping node tells its connections, one after the other, to reconnect elsewhere; 0 is 5 s. It serves
+	// them until then. Of more than 8 s, clients wait the remainder before they reconnect.
+	DrainOver time.Duration `yaml:"drain_over"`
+	// CheckEvery is the interval at which each connection is compared with the stores, since its last push may be lost; 0 is 5 min.
+	CheckEvery time.Duration `yaml:"check_every"`
+}
+
+func (c Config) withDefaults() Config {
+	if c.MaxConnections == 0 {
+		c.MaxConnections = 100_000
+	}
+	if c.MaxConnectionsUser == 0 {
+		c.MaxConnectionsUser = 200
+	}
+	if c.Heartbeat == 0 {
+		c.Heartbeat = 5 * time.Second
+	}
+	if c.Grace == 0 {
+		c.Grace = 30 * time.Second
+	}
+	if c.AuthWithin == 0 {
+		c.AuthWithin = 10 * time.Second
+	}
+	if c.Loops == 0 {
+		c.Loops = max(1, runtime.GOMAXPROCS(0)/2)
+	}
+	if c.DrainOver == 0 {
+		c.DrainOver = 5 * time.Second
+	}
+	if c.CheckEvery == 0 {
+		c.CheckEvery = 5 * time.Minute
+	}
+	return c
+}
+
+// Check finds settings that contradict each other.
+func (c Config) Check() error {
+	c = c.withDefaults()
+	if c.Grace < 2*c.Heartbeat || c.Grace > wheelSeconds/2*time.Second {
+		return fmt.Errorf("gateway.grace (%v) is at least two of gateway.heartbeat (%v), and at most %v", c.Grace, c.Heartbeat, wheelSeconds/2*time.Second)
+	}
+	return nil
+}
+
+// Limits that are not configured.
+const (
+	maxFrame         = 1 << 20   // of a client's message, after decompression
+	maxFirstMessage  = 16 << 10  // of a message before its connection is authenticated
+	maxPending       = 1 << 20   // bytes that wait for a connection; beyond, calls are refused, and for small frames it is closed
+	hintAbove        = 256 << 10 // beyond, events are left out and a hint takes their place
+	maxInFlight      = 1024      // sends without a receipt; beyond, no more is read
+	maxInFlightBytes = 1 << 20   // bytes of them, likewise
+	maxCalls         = 32        // calls and syncs at once on a connection
+	maxUndecodable   = 10        // frames that cannot be decoded, before the connection is closed
+	maxParts         = 64        // of a fragmented message
+	maxEmptyFrames   = 1000      // empty frames a second, including pings of both kinds
+	callTime         = 30 * time.Second
+	stallTime        = 30 // seconds for which a client may read nothing although output waits
+	workers          = 128
+)
+
+// Server serves the sockets of one node.
+type Server struct {
+	deps          Deps
+	config        Config
+	hub           hub
+	wheel         wheel
+	throttled     connList // reading is paused until their limits allow more
+	unreadHolders connList // answers to them are not written yet
+	flush         []*flusher
+	loops         []*loop
+	stats         Stats
+	reconciler    *reconciler
+	sends         *telemetry.Call
+	opened        time.Time // what drafts' times count from
+
+	now     atomic.Uint32 // seconds since the server was made, and one; by Run
+	resumed atomic.Uint32 // second at which the process ran again after it had stood still
+	began   time.Time
+	ticked  time.Time     // Run's
+	work    chan struct{} // bounds the calls at once
+	serving sync.WaitGroup
+	ctx     context.Context // ends when Run does; calls under way end with it
+	stop    context.CancelFunc
+	next    atomic.Uint32
+
+	refusedOrigins rate.Sometimes // limits the log
+
+	mu       sync.Mutex // guards draining and what depends on it: no connection is added after it was set
+	draining bool
+}
+
+// Stats count since the start, but Connections and Streams, which are now. Streams are those whose file is not the gateway's own.
+type Stats struct {
+	Connections, Streams, Accepted, Refused, FramesIn, Sends, Receipts, Events, Hints, Slow, Silent, Throttled, BytesIn, BytesOut atomic.Int64
+	Unknown                                                                                                                       atomic.Int64 // deliveries of kinds that this release does not know
+}
+
+// Stats returns the counters. They may be read at any time.
+func (s *Server) Stats() *Stats { return &s.stats }
+
+// New returns a server, which works while Run runs.
+func New(deps Deps, config Config) (*Server, error) {
+	config = config.withDefaults()
+	if err := config.Check(); err != nil {
+		return nil, err
+	}
+	if deps.Input == nil {
+		deps.Input = inputlimit.NewMemory(0)
+	}
+	s := &Server{deps: deps, config: config, work: make(chan struct{}, workers), sends: deps.Calls.Add("send"), opened: time.Now(),
+		refusedOrigins: rate.Sometimes{First: 20, Interval: 10 * time.Second}}
+	for _, name := range []string{"sync", "typing", "watch"} {
+		deps.Calls.Add(name)
+	}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.hub.init(deps.Directory)
+	s.reconciler = newReconciler(s)
+	s.began = time.Now()
+	s.ticked = s.began
+	s.now.Store(1) // 0 stands for no second in connections
+	for range config.Loops {
+		s.flush = append(s.flush, newFlusher())
+		l, err := newLoop(s)
+		if err != nil {
+			return nil, err
+		}
+		s.loops = append(s.loops, l)
+	}
+	return s, nil
+}
+
+// Run serves until ctx ends. It then drains: it tells all connections to reconnect elsewhere, and closes the remaining ones. It returns
+// when all goroutines of the gateway have.
+func (s *Server) Run(ctx context.Context) error {
+	var group sync.WaitGroup
+	var cancels []func()
+	for lane := range bus.Lanes {
+		d := &deliverer{server: s}
+		cancel, err := s.deps.Bus.Subscribe(bus.Node(s.deps.Node, lane), d.deliver, s.reconciler.requestAll)
+		if err != nil {
+			return err
+		}
+		cancels = append(cancels, cancel)
+	}
+	inner, stop := context.WithCancel(context.Background())
+	for _, f := range s.flush {
+		group.Go(func() { f.run(inner) })
+	}
+	for _, l := range s.loops {
+		group.Go(func() { l.run(inner) })
+	}
+	group.Go(func() { s.reconciler.run(inner) })
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	s.ticked = time.Now()
+	for ctx.Err() == nil {
+		select {
+		case <-tick.C:
+			s.tick()
+		case <-ctx.Done():
+		}
+	}
+	s.drain(tick.C)
+	for _, cancel := range cancels {
+		cancel()
+	}
+	s.closeRemaining()
+	s.stop()
+	s.serving.Wait()
+	stop()
+	for _, l := range s.loops {
+		l.wake()
+	}
+	group.Wait()
+	return nil
+}
+
+// suspendedAfter is how late a tick must be to conclude that the process was stopped, or its machine slept.
+const suspendedAfter = 3 * time.Second
+
+// tick checks the connections whose deadlines are due. Time is the monotonic clock's. After a suspension of the process, all deadlines
+// restart: what clients sent meanwhile still waits to be read.
+func (s *Server) tick() {
+	at := time.Now()
+	now := uint32(at.Sub(s.began)/time.Second) + 1
+	if at.Sub(s.ticked) > suspendedAfter {
+		s.resumed.Store(now)
+	}
+	s.ticked = at
+	s.now.Store(now)
+	s.wheel.advance(now, s.checkDeadlines)
+	s.resumeThrottled(now)
+	s.closeUnread(now)
+	s.Flush()
+}
+
+// EndSession closes the connections of a session, with a reason.
+func (s *Server) EndSession(u id.User, session id.Session, reason string) {
+	s.hub.each(u, func(c *conn) {
+		if c.caller.Session == session {
+			c.sayGoodbye(closeSession, reason, 0)
+		}
+	})
+	s.Flush()
+}
+
+// Callers returns the callers with connections, one for each session.
+func (s *Server) Callers() []id.Caller {
+	var list []id.Caller
+	for i := range s.hub.users {
+		shard := &s.hub.users[i]
+		shard.mu.RLock()
+		for _, first := range shard.first {
+			from := len(list)
+			for c := first; c != nil; c = c.next {
+				if !slices.ContainsFunc(list[from:], func(o id.Caller) bool { return o.Session == c.caller.Session }) {
+					list = append(list, c.caller)
+				}
+			}
+		}
+		shard.mu.RUnlock()
+	}
+	return list
+}
+
+// Flush writes all that was gathered for connections.
+func (s *Server) Flush() {
+	for _, f := range s.flush {
+		f.signal()
+	}
+}

@@ -1,0 +1,119 @@
+package gateway
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// adopted returns a connection over TCP on an event loop that does not run, and its client.
+func adopted(t *testing.T) (*conn, net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	accepted, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ := bench(t)
+	loop := c.server.loops[0]
+	c.transport = loop
+	if err := loop.adopt(c, accepted, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { loop.remove(c) })
+	return c, client
+}
+
+// events returns the events for which the loop would be woken now.
+func (l *loop) events(t *testing.T) uint32 {
+	t.Helper()
+	list := make([]unix.EpollEvent, 1)
+	n, err := unix.EpollWait(l.fd, list, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n == 0 {
+		return 0
+	}
+	return list[0].Events
+}
+
+// A loop waits for a socket to be writable only if it is full. Otherwise it would be woken again and again. Reading may be paused while
+// another goroutine writes: before, the loop was woken by the writable socket until reading was resumed.
+func TestTheLoopWaitsForFullSocketsOnly(t *testing.T) {
+	c, client := adopted(t)
+	loop := c.server.loops[0]
+	c.unsent, c.writes, c.throttledUntil = []byte("abc"), writeActive, c.server.now.Load()+10 // another goroutine writes
+	c.pauseReading()
+	c.unsent, c.writes = nil, writeIdle // it has written all
+	loop.afterWrite(c)
+	if events := loop.events(t); events != 0 || c.reads != readPaused {
+		t.Errorf("the loop is woken by %x", events)
+	}
+
+	c.throttledUntil = 0
+	c.appendFrame(opBinary, make([]byte, 32<<20)) // more than the network's buffers
+	loop.flush(c)
+	if c.writes != writeBlocked {
+		t.Fatal("the socket accepts all bytes")
+	}
+	if c.watching&unix.EPOLLOUT == 0 {
+		t.Fatal("the loop does not wait until the socket is writable")
+	}
+	c.pauseReading()
+	c.reads = readOn
+	loop.setReading(c, true)
+	if err := client.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	for buf := make([]byte, 1<<20); loop.events(t)&unix.EPOLLOUT == 0; { // it is woken when the client has read
+		if _, err := client.Read(buf); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A connection whose client reads no pending output is closed; one whose client reads a little is not.
+func TestStalledConnectionsAreClosed(t *testing.T) {
+	c, client := adopted(t)
+	s := c.server
+	second := func(n uint32) (next uint32) {
+		s.now.Add(n)
+		c.lastInput.Store(s.now.Load()) // as if by heartbeats
+		return s.checkDeadlines(c, s.now.Load())
+	}
+	c.appendFrame(opBinary, make([]byte, 32<<20)) // more than the network's buffers
+	s.loops[0].flush(c)
+	if c.stalledSince == 0 {
+		t.Fatal("the socket accepts all bytes")
+	}
+	if second(stallTime - 1); c.isEnding() {
+		t.Error("closed before the deadline")
+	}
+	for before := len(c.unsent); len(c.unsent) == before; { // the client reads some bytes
+		if _, err := client.Read(make([]byte, 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+		s.loops[0].flush(c)
+	}
+	if second(1); c.isEnding() {
+		t.Error("closed although the client read some bytes")
+	}
+	if second(stallTime); !c.isEnding() || s.stats.Slow.Load() != 1 {
+		t.Error("still open after the deadline")
+	}
+	if next := s.checkDeadlines(c, s.now.Load()); next == 0 || c.state < stateAborted {
+		t.Error("the connection is not hung up")
+	}
+}

@@ -1,0 +1,238 @@
+package rpc
+
+import (
+	"compress/gzip"
+	"context"
+	"io"
+	"math"
+	"net/http"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/inputlimit"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/ratelimit"
+	"github.com/rialto-im/rialto/sdk/go/gen/id/v1/idv1connect"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	bodyTime   = time.Minute     // for reading the body; the connection ends after it, so it is more than callTime
+	answerTime = 2 * time.Minute // from the start of the request until its answer is written
+	// chunkSize bytes of a body, or its end, must arrive in chunkTime, or in unauthenticatedChunkTime without credentials.
+	chunkSize                = 16 << 10
+	chunkTime                = 30 * time.Second
+	unauthenticatedChunkTime = 10 * time.Second
+	// maxInflation bounds the decompressed size of a compressed body, as a multiple of its size.
+	maxInflation = 1032
+)
+
+var (
+	errTooLarge                = errs.New(errs.Invalid, "request_too_large", "a request has at most 1 MiB after decompression")
+	errTooLargeUnauthenticated = errs.New(errs.Invalid, "request_too_large", "a request without credentials has at most 16 KiB")
+	errTooManyCalls            = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "too many calls without credentials are made now; try again", Retry: time.Second}
+	errCompressed              = errs.New(errs.Invalid, "compressed", "a request without credentials must not be compressed")
+)
+
+// options of a call's handler.
+func (s *Server) options(name string, schema *inputlimit.Schema) []connect.HandlerOption {
+	tooLarge := s.failure(name, errTooLarge)
+	least := 0
+	if strings.HasPrefix(name, "/"+idv1connect.IDServiceName+"/") {
+		least = math.MaxInt // ids hardly compress, and gzip would take longer than the call
+	}
+	return []connect.HandlerOption{
+		connect.WithCompressMinBytes(least), connect.WithReadMaxBytes(maxRequest), connect.WithCodec(protoCodec{schema}), connect.WithCodec(jsonCodec{"json", schema}), connect.WithCodec(jsonCodec{"json; charset=utf-8", schema}),
+		connect.WithCompression("gzip", func() connect.Decompressor { return &gunzip{tooLarge: tooLarge} }, func() connect.Compressor { return gzip.NewWriter(io.Discard) }),
+	}
+}
+
+// incoming is a request whose headers have been read.
+type incoming struct {
+	caller id.Caller
+	err    error // the refusal of the request, or nil
+	body   *body
+	answer countedAnswer
+}
+
+type incomingKey struct{}
+
+var errNoHeaders = errs.New(errs.Internal, "internal", "the server failed; try again")
+
+func incomingOf(ctx context.Context) *incoming {
+	if in, ok := ctx.Value(incomingKey{}).(*incoming); ok {
+		return in
+	}
+	return &incoming{err: errNoHeaders, body: &body{}}
+}
+
+// withBodyLimits authenticates a request before it reads the body, and rejects bodies that are too large or too slow, or for which
+// there is no memory. Connect has a size limit too, but reads the excess to the end, which may never come.
+func (s *Server) withBodyLimits(m method) http.Handler {
+	refusals, figures := connect.NewErrorWriter(), s.deps.Calls.Named(m.name)
+	tooLarge, notSmall, busy := s.failure(m.name, errTooLarge), s.failure(m.name, errTooLargeUnauthenticated), s.failure(m.name, inputlimit.ErrBusy)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A writer without deadlines, such as a recorder in a test, has no slow client.
+		connection, now := http.NewResponseController(w), time.Now()
+		_, _ = connection.SetReadDeadline(now.Add(bodyTime)), connection.SetWriteDeadline(now.Add(answerTime))
+		from := ratelimit.Network(r.RemoteAddr, r.Header, s.deps.Proxied)
+		ctx := ratelimit.WithNetwork(r.Context(), from)
+		b := &body{ReadCloser: r.Body, connection: connection, started: now, busy: busy,
+			remaining: maxRequest, tooLarge: tooLarge, chunkTime: chunkTime, memory: &s.deps.Input.Authenticated, compressed: compressed(r.Header)}
+		in := &incoming{body: b}
+		if in.caller, in.err = s.authenticate(ctx, m.access, r.Header); m.access == anonymousAccess {
+			b.remaining, b.tooLarge, b.chunkTime, b.memory = maxUnauthenticated, notSmall, unauthenticatedChunkTime, &s.deps.Input.Unauthenticated
+			b.owner.Network = from
+			slot, ok := s.unauthenticated.Acquire(from)
+			defer slot.Release()
+			through, err := s.deps.Connections.AcquireForRequest(ctx, from)
+			defer through.Release()
+			switch in.err = err; {
+			case !ok:
+				in.err = errTooManyCalls
+			case b.compressed:
+				in.err = errCompressed
+			}
+		} else if in.err == nil {
+			inputlimit.SlotOf(ctx).Release()
+			if !in.caller.Server { // a business server calls for many users from one address
+				b.owner = inputlimit.Owner{User: uint64(in.caller.User), Network: from}
+			}
+		}
+		if in.err != nil && refusals.IsSupported(r) {
+			if r.ProtoMajor == 1 && (r.ContentLength < 0 || r.ContentLength > maxUnauthenticated) {
+				w.Header().Set("Connection", "close") // otherwise net/http reads the body to its end
+			}
+			_ = connection.SetReadDeadline(now.Add(unauthenticatedChunkTime))
+			figures.Done(uint32(now.Nanosecond()), time.Since(now), asTimeout(in.err))
+			_ = refusals.Write(w, r, s.failure(m.name, in.err)) // the client may have disconnected
+			return
+		}
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
+			b.remaining += 5 // before each message
+		}
+		defer b.hold.Release()
+		defer func() { s.deps.Answers.Release(uint64(in.answer.user), in.answer.bytes) }()
+		r = r.WithContext(context.WithValue(ctx, incomingKey{}, in))
+		r.Body = b
+		m.handler.ServeHTTP(outputlimit.WithWriteDeadlines(w, answerTime), r)
+	})
+}
+
+// compressed reports whether the body of a request is compressed, in any of the protocols.
+func compressed(h http.Header) bool {
+	for _, name := range []string{"Content-Encoding", "Grpc-Encoding", "Connect-Content-Encoding"} {
+		if e := h.Get(name); e != "" && e != "identity" {
+			return true
+		}
+	}
+	return false
+}
+
+// countedAnswer is the part of an answer that is counted until it is written.
+type countedAnswer struct {
+	user  id.User
+	bytes int
+}
+
+// minCountedAnswer is the size from which an answer is counted.
+const minCountedAnswer = 16 << 10
+
+// countAnswer counts an answer until it is written, or refuses it if the user has too many unread answers.
+func (s *Server) countAnswer(ctx context.Context, u id.User, answer proto.Message) error {
+	in, ok := ctx.Value(incomingKey{}).(*incoming)
+	if !ok || proto.Size(answer) < minCountedAnswer {
+		return nil
+	}
+	n := outputlimit.Size(ctx, answer)
+	if err := s.deps.Answers.Hold(uint64(u), n); err != nil {
+		return err
+	}
+	in.answer = countedAnswer{u, n}
+	return nil
+}
+
+// body is the body of a request, of at most remaining bytes.
+type body struct {
+	io.ReadCloser
+	connection *http.ResponseController
+	remaining  int64
+	tooLarge   error
+	busy       error
+	compressed bool
+	memory     *inputlimit.Budget
+	owner      inputlimit.Owner
+	hold       inputlimit.Hold
+	received   int64
+	started    time.Time
+	chunkTime  time.Duration // in which chunkSize bytes must arrive
+	chunkLeft  int64         // bytes until the next deadline
+}
+
+// Read fails at the first byte above the limit, if bytes arrive too slowly, and if there is no memory for them.
+func (b *body) Read(p []byte) (int, error) {
+	if b.remaining < 0 {
+		return 0, b.tooLarge
+	}
+	if b.chunkLeft <= 0 {
+		b.chunkLeft = chunkSize
+		b.deadline(time.Now().Add(b.chunkTime))
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.remaining+1)])
+	b.chunkLeft -= int64(n)
+	b.received += int64(n)
+	if b.remaining -= int64(n); b.remaining < 0 {
+		return n - 1, b.tooLarge
+	}
+	holds := b.received
+	if b.compressed {
+		holds += min(maxRequest, maxInflation*b.received)
+	}
+	if !b.hold.Set(b.memory, b.owner, int(holds)) {
+		b.remaining = -1 // for later reads
+		b.tooLarge = b.busy
+		return n, b.busy
+	}
+	return n, err
+}
+
+// deadline sets the deadline of the next bytes, at most bodyTime after the start.
+func (b *body) deadline(at time.Time) {
+	if last := b.started.Add(bodyTime); at.After(last) {
+		at = last
+	}
+	_ = b.connection.SetReadDeadline(at) // see bound
+}
+
+// setDecoded records that the body is complete and decoded.
+func (b *body) setDecoded() {
+	b.hold.Release()
+	if b.connection != nil {
+		b.deadline(b.started.Add(bodyTime)) // later reads only detect a disconnected client
+	}
+}
+
+// gunzip decompresses a request, to at most maxRequest bytes. Connect would also decompress the rest, to report its size.
+type gunzip struct {
+	gzip.Reader
+	left     int64
+	tooLarge error
+}
+
+// Reset starts another request.
+func (u *gunzip) Reset(r io.Reader) error {
+	u.left = maxRequest
+	return u.Reader.Reset(r)
+}
+
+// Read fails at the first byte above the limit.
+func (u *gunzip) Read(p []byte) (int, error) {
+	n, err := u.Reader.Read(p)
+	if u.left -= int64(n); u.left < 0 {
+		return 0, u.tooLarge
+	}
+	return n, err
+}

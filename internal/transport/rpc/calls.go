@@ -1,0 +1,155 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
+)
+
+func (s *Server) accounts() []method {
+	a := s.deps.Accounts
+	return []method{
+		newMethod(s, accountv1connect.AccountServiceRegisterProcedure, anonymousAccess, func(ctx context.Context, _ id.Caller, r *accountv1.RegisterRequest) (*accountv1.Session, error) {
+			return a.Register(ctx, r)
+		}),
+		newMethod(s, accountv1connect.AccountServiceGetLoginMethodsProcedure, anonymousAccess, func(context.Context, id.Caller, *accountv1.GetLoginMethodsRequest) (*accountv1.LoginMethods, error) {
+			return a.LoginMethods(), nil
+		}),
+		newMethod(s, accountv1connect.AccountServiceLoginProcedure, anonymousAccess, func(ctx context.Context, _ id.Caller, r *accountv1.LoginRequest) (*accountv1.Session, error) {
+			return a.Login(ctx, r)
+		}),
+		newMethod(s, accountv1connect.AccountServiceRequestCodeProcedure, anonymousAccess, func(ctx context.Context, _ id.Caller, r *accountv1.RequestCodeRequest) (*accountv1.RequestCodeResponse, error) {
+			return &accountv1.RequestCodeResponse{}, a.RequestCode(ctx, r.Handle)
+		}),
+		newMethod(s, accountv1connect.AccountServiceLoginWithCodeProcedure, anonymousAccess, func(ctx context.Context, _ id.Caller, r *accountv1.LoginWithCodeRequest) (*accountv1.Session, error) {
+			return a.LoginWithCode(ctx, r)
+		}),
+		newMethod(s, accountv1connect.AccountServiceRefreshProcedure, anonymousAccess, func(ctx context.Context, _ id.Caller, r *accountv1.RefreshRequest) (*accountv1.Session, error) {
+			return a.Refresh(ctx, r)
+		}),
+		newMethod(s, accountv1connect.AccountServiceLogoutProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.LogoutRequest) (*accountv1.LogoutResponse, error) {
+			return &accountv1.LogoutResponse{}, a.Logout(ctx, c, r.All)
+		}),
+		newMethod(s, accountv1connect.AccountServiceListSessionsProcedure, userAccess, func(ctx context.Context, c id.Caller, _ *accountv1.ListSessionsRequest) (*accountv1.ListSessionsResponse, error) {
+			list, err := a.ListSessions(ctx, c)
+			return &accountv1.ListSessionsResponse{Sessions: list}, err
+		}),
+		newMethod(s, accountv1connect.AccountServiceRevokeSessionProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.RevokeSessionRequest) (*accountv1.RevokeSessionResponse, error) {
+			return &accountv1.RevokeSessionResponse{}, a.RevokeSession(ctx, c, id.Session(r.Session))
+		}),
+		newMethod(s, accountv1connect.AccountServiceChangePasswordProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.ChangePasswordRequest) (*accountv1.ChangePasswordResponse, error) {
+			return &accountv1.ChangePasswordResponse{}, a.ChangePassword(ctx, c, r)
+		}),
+		newMethod(s, accountv1connect.AccountServiceCreateTicketProcedure, userAccess, func(ctx context.Context, c id.Caller, _ *accountv1.CreateTicketRequest) (*accountv1.CreateTicketResponse, error) {
+			return a.CreateTicket(ctx, c)
+		}),
+		newMethod(s, accountv1connect.AccountServiceGetUsersProcedure, userAccess, func(ctx context.Context, _ id.Caller, r *accountv1.GetUsersRequest) (*accountv1.GetUsersResponse, error) {
+			list, err := a.GetUsers(ctx, r)
+			return &accountv1.GetUsersResponse{Users: s.pictures(list)}, err
+		}),
+		newMethod(s, accountv1connect.AccountServiceSearchUsersProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.SearchUsersRequest) (*accountv1.SearchUsersResponse, error) {
+			list, err := a.SearchUsers(ctx, c, r.Query)
+			return &accountv1.SearchUsersResponse{Users: s.pictures(list)}, err
+		}),
+		newMethod(s, accountv1connect.AccountServiceUpdateProfileProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.UpdateProfileRequest) (*accountv1.User, error) {
+			return s.picture(a.UpdateProfile(ctx, c, r))
+		}),
+		newMethod(s, accountv1connect.AccountServiceGetSettingsProcedure, userAccess, func(ctx context.Context, c id.Caller, _ *accountv1.GetSettingsRequest) (*accountv1.Settings, error) {
+			return a.GetSettings(ctx, c)
+		}),
+		newMethod(s, accountv1connect.AccountServiceUpdateSettingsProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.UpdateSettingsRequest) (*accountv1.Settings, error) {
+			return a.UpdateSettings(ctx, c, r.Settings)
+		}),
+	}
+}
+
+// pictures adds the URLs of avatars.
+func (s *Server) pictures(list []*accountv1.User) []*accountv1.User {
+	for _, u := range list {
+		if u.Avatar != 0 {
+			u.AvatarUrl = s.deps.Media.PictureURL(id.Upload(u.Avatar))
+		}
+	}
+	return list
+}
+
+func (s *Server) picture(u *accountv1.User, err error) (*accountv1.User, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s.pictures([]*accountv1.User{u})[0], nil
+}
+
+func (s *Server) admin() []method {
+	a := s.deps.Accounts
+	return []method{
+		newMethod(s, accountv1connect.AdminServicePutUserProcedure, serverAccess, func(ctx context.Context, _ id.Caller, r *accountv1.PutUserRequest) (*accountv1.User, error) {
+			return s.picture(a.PutUser(ctx, r))
+		}),
+		newMethod(s, accountv1connect.AdminServiceCreateSessionProcedure, serverAccess, func(ctx context.Context, _ id.Caller, r *accountv1.CreateSessionRequest) (*accountv1.Session, error) {
+			return a.CreateSession(ctx, r)
+		}),
+	}
+}
+
+func (s *Server) graph() []method {
+	a := s.deps.Accounts
+	return []method{
+		newMethod(s, accountv1connect.GraphServiceRequestFriendProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.RequestFriendRequest) (*chatv1.Relation, error) {
+			return a.RequestFriend(ctx, c.User, id.User(r.User), r.Message)
+		}),
+		newMethod(s, accountv1connect.GraphServiceAnswerFriendProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.AnswerFriendRequest) (*chatv1.Relation, error) {
+			return a.AnswerFriend(ctx, c.User, id.User(r.User), r.Accept)
+		}),
+		newMethod(s, accountv1connect.GraphServiceRemarkFriendProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.RemarkFriendRequest) (*chatv1.Relation, error) {
+			return a.RemarkFriend(ctx, c.User, id.User(r.User), r.Remark)
+		}),
+		newMethod(s, accountv1connect.GraphServiceDeleteFriendProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.DeleteFriendRequest) (*chatv1.Relation, error) {
+			return a.DeleteFriend(ctx, c.User, id.User(r.User))
+		}),
+		newMethod(s, accountv1connect.GraphServiceBlockProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.BlockRequest) (*chatv1.Relation, error) {
+			return a.SetBlock(ctx, c.User, id.User(r.User), true)
+		}),
+		newMethod(s, accountv1connect.GraphServiceUnblockProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.UnblockRequest) (*chatv1.Relation, error) {
+			return a.SetBlock(ctx, c.User, id.User(r.User), false)
+		}),
+		newMethod(s, accountv1connect.GraphServiceFollowProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.FollowRequest) (*chatv1.Relation, error) {
+			return a.SetFollow(ctx, c.User, id.User(r.User), true)
+		}),
+		newMethod(s, accountv1connect.GraphServiceUnfollowProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.UnfollowRequest) (*chatv1.Relation, error) {
+			return a.SetFollow(ctx, c.User, id.User(r.User), false)
+		}),
+		newMethod(s, accountv1connect.GraphServiceListRelationsProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.ListRelationsRequest) (*accountv1.ListRelationsResponse, error) {
+			return a.ListRelations(ctx, c.User, r.Limit, r.Page)
+		}),
+		newMethod(s, accountv1connect.GraphServiceSuggestFriendsProcedure, userAccess, func(ctx context.Context, c id.Caller, _ *accountv1.SuggestFriendsRequest) (*accountv1.SuggestFriendsResponse, error) {
+			out, err := a.SuggestFriends(ctx, c.User)
+			if err != nil {
+				return nil, err
+			}
+			for _, g := range out.Suggestions {
+				s.pictures([]*accountv1.User{g.User})
+			}
+			return out, nil
+		}),
+	}
+}
+
+func (s *Server) media() []method {
+	m := s.deps.Media
+	return []method{
+		newMethod(s, chatv1connect.MediaServiceCreateUploadProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.CreateUploadRequest) (*chatv1.CreateUploadResponse, error) {
+			return m.CreateUpload(ctx, c.User, r)
+		}),
+		newMethod(s, chatv1connect.MediaServiceCompleteUploadProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.CompleteUploadRequest) (*chatv1.Upload, error) {
+			return m.CompleteUpload(ctx, c.User, id.Upload(r.Upload))
+		}),
+		newMethod(s, chatv1connect.MediaServiceGetDownloadProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.GetDownloadRequest) (*chatv1.GetDownloadResponse, error) {
+			return m.GetDownload(ctx, c.User, r)
+		}),
+	}
+}

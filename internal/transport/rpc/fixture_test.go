@@ -1,0 +1,272 @@
+package rpc_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"image"
+	"image/png"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/auth"
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/blob/diskblob"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"github.com/rialto-im/rialto/internal/engine/timeline/memlog"
+	"github.com/rialto-im/rialto/internal/platform/directory"
+	"github.com/rialto-im/rialto/internal/platform/idgen"
+	"github.com/rialto-im/rialto/internal/platform/idservice"
+	"github.com/rialto-im/rialto/internal/platform/job"
+	"github.com/rialto-im/rialto/internal/service/account"
+	"github.com/rialto-im/rialto/internal/service/chat"
+	"github.com/rialto-im/rialto/internal/service/inbox"
+	"github.com/rialto-im/rialto/internal/service/linkpreview"
+	"github.com/rialto-im/rialto/internal/service/media"
+	"github.com/rialto-im/rialto/internal/service/presence"
+	"github.com/rialto-im/rialto/internal/service/schedule"
+	"github.com/rialto-im/rialto/internal/transport/rpc"
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+// manualClock is advanced by the test.
+type manualClock struct{ ms atomic.Int64 }
+
+func (c *manualClock) Now() time.Time { return time.UnixMilli(c.ms.Load()) }
+
+// harness is an rpc server with all its services.
+type harness struct {
+	*rpc.Server
+	deps     rpc.Deps
+	t        testing.TB
+	clock    *manualClock
+	accounts *account.Service
+	chat     *chat.Service
+	inbox    *inbox.Service
+	log      timeline.Log
+	db       *sqldb.DB
+	media    *media.Service
+	key      string // API key of a business server
+	sessions map[string]person
+}
+
+func newHarness(t testing.TB) *harness {
+	t.Helper()
+	dir := t.TempDir()
+	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := memlog.New(nil)
+	t.Cleanup(func() {
+		if err := log.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
+	h := &harness{t: t, clock: &manualClock{}, sessions: map[string]person{}}
+	h.clock.ms.Store(1_800_000_000_000)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	outbox, err := job.NewOutbox(t.Context(), db, logger)
+	must(err)
+	ids, err := idgen.NewSnowflake(t.Context(), idgen.Fixed(h.clock, 1), idgen.SnowflakeConfig{})
+	must(err)
+	messages, err := idgen.NewMessages(t.Context(), idgen.Fixed(h.clock, 0), idgen.MessagesConfig{})
+	must(err)
+	h.accounts, err = account.New(t.Context(), account.Deps{DB: db, Outbox: outbox, IDs: ids, Clock: h.clock, Logger: logger,
+		AccessChanged: func(ctx context.Context, a, b id.User) error { return h.chat.AccessChanged(ctx, a, b) },
+		KeepPicture: func(ctx context.Context, tx *sql.Tx, by id.User, n id.Upload) error {
+			return h.media.KeepPictureWith(ctx, tx, by, n)
+		}}, account.Config{WhoMayAdd: "everyone", PasswordCost: auth.Cost{Memory: 64, Time: 1, Threads: 1}})
+	must(err)
+	files, err := diskblob.Open(filepath.Join(dir, "blobs"))
+	must(err)
+	h.media, err = media.New(t.Context(), media.Deps{DB: db, Store: files, IDs: ids, Message: h.message, Avatar: h.accounts.Avatar,
+		GroupPicture: func(ctx context.Context, by id.User, c id.Conversation) (id.Upload, error) {
+			return h.chat.Picture(ctx, by, c)
+		}, Secret: []byte("of URLs"), Clock: h.clock, Logger: logger}, media.Config{})
+	must(err)
+	h.chat, err = chat.New(t.Context(), chat.Deps{Log: log, DB: db, IDs: ids, MessageIDs: messages, Relations: h.accounts,
+		CheckAdd: func(ctx context.Context, by id.User, users []id.User) (refused, invited []id.User, refund func(), err error) {
+			refused, invited, _, err = h.accounts.MayAdd(ctx, by, users)
+			return refused, invited, func() {}, err
+		},
+		Clock: h.clock, Logger: logger, CheckUploads: h.media.Use, CheckPicture: h.media.CheckPicture, KeepPicture: h.media.KeepPicture, OnExpired: h.media.Expired}, chat.Config{})
+	must(err)
+	no := func(context.Context, id.User) (bool, error) { return false, nil }
+	h.log, h.db = log, db
+	h.inbox, err = inbox.New(t.Context(), inbox.Deps{Log: log, DB: db, Outbox: outbox, Conversations: h.chat, HidesRead: no, Clock: h.clock, Logger: logger}, inbox.Config{})
+	must(err)
+	scheduled, err := schedule.New(t.Context(), schedule.Deps{DB: db, Chat: h.chat, IDs: ids, Clock: h.clock, Logger: logger})
+	must(err)
+	seen, err := presence.New(t.Context(), presence.Deps{DB: db, Directory: directory.New(directory.Deps{Clock: h.clock, Logger: logger, Node: "node-1"}, directory.Config{}), FriendsAmong: h.accounts.FriendsAmong, BlockedAmong: h.accounts.BlockedAmong, SettingsOf: h.accounts.SettingsOf, Clock: h.clock, Logger: logger})
+	must(err)
+	service, err := idservice.NewService(t.Context(), idservice.ServiceDeps{DB: db, Leases: idgen.Fixed(h.clock, 2), Clock: h.clock, Logger: logger}, idservice.ServiceConfig{Node: "node-1", Exclusive: true})
+	must(err)
+	previews, err := linkpreview.New(linkpreview.Deps{IsOff: no, Clock: h.clock, Logger: logger}, linkpreview.Config{Off: true}) // tests read no pages
+	must(err)
+	h.deps = rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
+	h.Server = rpc.New(h.deps)
+	h.key, err = h.accounts.CreateKey(t.Context(), "shop")
+	must(err)
+	return h
+}
+
+// message returns a message that a user may read, as the site plan does.
+func (h *harness) message(ctx context.Context, u id.User, c id.Conversation, seq uint64) (*chatv1.Message, error) {
+	page, err := h.chat.History(ctx, u, &chatv1.HistoryRequest{Conversation: uint64(c), Before: seq + 1, Limit: 1})
+	if err == nil && (len(page.Messages) != 1 || page.Messages[0].Seq != seq) {
+		err = errs.New(errs.NotFound, "no_message", "there is no such message, or you may not read it")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return page.Messages[0], nil
+}
+
+// person is a user with one session.
+type person struct{ *accountv1.Session }
+
+func (p person) caller() id.Caller {
+	return id.Caller{User: id.User(p.User), Device: id.Device(p.Device), Session: id.Session(p.Session.Session)}
+}
+
+func (p person) user() id.User { return id.User(p.User) }
+
+// person creates a user without a password, whose hash would take time.
+func (h *harness) person(name string) person {
+	h.t.Helper()
+	h.clock.ms.Add(1)
+	if _, err := h.accounts.PutUser(h.t.Context(), &accountv1.PutUserRequest{ExternalId: name, Handle: name}); err != nil {
+		h.t.Fatal(err)
+	}
+	return h.session(name)
+}
+
+func (h *harness) session(name string) person {
+	h.t.Helper()
+	s, err := h.accounts.CreateSession(h.t.Context(), &accountv1.CreateSessionRequest{ExternalId: name, Client: &accountv1.Client{Type: "test"}})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return person{s}
+}
+
+// sessionFor returns the session for a call: the same for all calls of a person, except those that may end it.
+func (h *harness) sessionFor(call, name string) person {
+	h.t.Helper()
+	if call == accounts+"Logout" {
+		return h.session(name)
+	}
+	if _, ok := h.sessions[name]; !ok {
+		h.sessions[name] = h.session(name)
+	}
+	return h.sessions[name]
+}
+
+// pixel is an image.
+func pixel(t testing.TB) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 1, 1))); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// upload creates a complete upload.
+func (h *harness) upload(p person, file []byte) uint64 {
+	h.t.Helper()
+	u, err := h.media.CreateUpload(h.t.Context(), p.user(), &chatv1.CreateUploadRequest{Name: "x.png", Size: uint64(len(file))})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	h.media.Handler().ServeHTTP(w, httptest.NewRequestWithContext(h.t.Context(), http.MethodPut, u.Url, bytes.NewReader(file)))
+	if w.Code != http.StatusNoContent {
+		h.t.Fatal(w.Body)
+	}
+	if _, err := h.media.CompleteUpload(h.t.Context(), p.user(), id.Upload(u.Upload)); err != nil {
+		h.t.Fatal(err)
+	}
+	return u.Upload
+}
+
+// failure is the body of a failed call.
+type failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Details []struct {
+		Type  string `json:"type"`
+		Value string `json:"value"`
+		Debug struct {
+			Code, Reason, Message string
+			RetryMs               int `json:"retryMs"`
+		} `json:"debug"`
+	} `json:"details"`
+}
+
+// answer of a call.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// reason returns the reason of a refusal; "" for an answer without one.
+func (a answer) reason() string {
+	var f failure
+	if json.Unmarshal([]byte(a.body), &f) != nil || len(f.Details) != 1 || a.status == http.StatusOK {
+		return ""
+	}
+	return f.Details[0].Debug.Reason
+}
+
+// post sends a request; headers are "Name: value".
+func (h *harness) post(path, contentType string, body []byte, headers ...string) answer {
+	h.t.Helper()
+	r := httptest.NewRequestWithContext(h.t.Context(), http.MethodPost, path, bytes.NewReader(body))
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	for _, v := range headers {
+		name, value, _ := strings.Cut(v, ": ")
+		r.Header.Set(name, value)
+	}
+	w := httptest.NewRecorder()
+	h.Handler().ServeHTTP(w, r)
+	return answer{w.Code, w.Result().Header, w.Body.String()}
+}
+
+func bearer(token string) string { return "Authorization: Bearer " + token }
+
+// call makes a call with a request and with credentials as headers.
+func (h *harness) call(method string, m proto.Message, headers ...string) answer {
+	h.t.Helper()
+	body, err := protojson.Marshal(m)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return h.post(method, "application/json", body, headers...)
+}

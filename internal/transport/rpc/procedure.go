@@ -1,0 +1,161 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/inputlimit"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/ratelimit"
+	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+// wire is a generated message, by pointer.
+type wire[T any] interface {
+	*T
+	proto.Message
+}
+
+// countedOnSuccess are the calls without credentials that create something each time. They count against the address even if they succeed.
+var countedOnSuccess = map[string]bool{accountv1connect.AccountServiceRegisterProcedure: true, accountv1connect.AccountServiceRequestCodeProcedure: true}
+
+// procedure serves one call with a typed function, over HTTP and from sockets.
+type procedure[Req, Res any, PReq wire[Req], PRes wire[Res]] struct {
+	server  *Server
+	name    string
+	access  access
+	schema  *inputlimit.Schema
+	figures *telemetry.Call
+	do      func(ctx context.Context, c id.Caller, r *Req) (*Res, error)
+}
+
+// newMethod creates a method from a function.
+func newMethod[Req, Res any, PReq wire[Req], PRes wire[Res]](s *Server, name string, who access, do func(ctx context.Context, c id.Caller, r *Req) (*Res, error)) method {
+	p := &procedure[Req, Res, PReq, PRes]{server: s, name: name, access: who, schema: inputlimit.For(PReq(new(Req))), figures: s.deps.Calls.Add(name), do: do}
+	return method{name: name, access: who, handler: connect.NewUnaryHandler(name, p.serve, s.options(name, p.schema)...), invoke: p.invoke}
+}
+
+// serve answers a request over HTTP, and counts the answer.
+func (p *procedure[Req, Res, PReq, PRes]) serve(ctx context.Context, r *connect.Request[envelope[Req, PReq]]) (*connect.Response[Res], error) {
+	began := time.Now()
+	res, err := p.answer(ctx, r)
+	if !errors.Is(context.Cause(ctx), context.Canceled) { // otherwise the caller has disconnected
+		p.figures.Done(uint32(began.Nanosecond()), time.Since(began), asTimeout(err))
+	}
+	if err != nil {
+		return nil, p.server.failure(p.name, err)
+	}
+	return connect.NewResponse(res), nil
+}
+
+func (p *procedure[Req, Res, PReq, PRes]) answer(ctx context.Context, r *connect.Request[envelope[Req, PReq]]) (*Res, error) {
+	s, in := p.server, incomingOf(ctx)
+	in.body.setDecoded()
+	if err := errors.Join(in.err, r.Msg.fault); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	json := strings.Contains(r.Header().Get("Content-Type"), "json")
+	if json {
+		ctx = outputlimit.WithJSON(ctx)
+	}
+	refund := func() {}
+	if p.access == anonymousAccess {
+		slot, ok := s.unauthenticatedComplete.Acquire(netip.Prefix{}) // its network has counted it since the headers
+		if !ok {
+			return nil, errTooManyCalls
+		}
+		defer slot.Release()
+		back, err := s.anonymous.acquire(ratelimit.NetworkOf(ctx))
+		switch {
+		case err == nil:
+			refund = back
+		case !s.isKnownDevice(ctx, &r.Msg.request):
+			return nil, err
+		}
+	}
+	// This comes before the wait for a page, so that refused calls do not queue.
+	counted, err := p.limit(ctx, in.caller, &r.Msg.request, r.Msg.size, r.Msg.size)
+	if err != nil {
+		return nil, err
+	}
+	if outputlimit.IsPage(p.name) {
+		done, err := s.deps.Answers.AcquirePage(ctx, uint64(in.caller.User))
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+	}
+	res, err := p.run(ctx, in.caller, &r.Msg.request)
+	if err != nil {
+		counted.refundIfRefused(err)
+		return nil, err
+	}
+	if !countedOnSuccess[p.name] {
+		refund()
+	}
+	if json {
+		outputlimit.TruncatePage(PReq(&r.Msg.request), PRes(res))
+	}
+	return res, s.countAnswer(ctx, in.caller.User, PRes(res))
+}
+
+// limit counts a user's request, or refuses it.
+func (p *procedure[Req, Res, PReq, PRes]) limit(ctx context.Context, c id.Caller, r *Req, size, body int) (charged, error) {
+	if p.access == userAccess {
+		return p.server.limit(ctx, c, PReq(r), size, body)
+	}
+	return charged{}, nil
+}
+
+// run calls the function. A panic becomes an internal error, and the server continues.
+func (p *procedure[Req, Res, PReq, PRes]) run(ctx context.Context, c id.Caller, r *Req) (res *Res, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			p.server.deps.Logger.Error("a call panicked", "method", p.name, "panic", v, "stack", string(debug.Stack()))
+			err = errs.New(errs.Internal, "internal", "the server failed; try again")
+		}
+	}()
+	res, err = p.do(ctx, c, r)
+	return res, asTimeout(err)
+}
+
+// invoke answers a call from a socket.
+func (p *procedure[Req, Res, PReq, PRes]) invoke(ctx context.Context, c id.Caller, in []byte, json bool) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	var r Req
+	decode := decodeProto
+	if json {
+		decode = decodeJSON
+		ctx = outputlimit.WithJSON(ctx)
+	}
+	if err := decode(p.schema, in, PReq(&r), false); err != nil {
+		return nil, err
+	}
+	counted, err := p.limit(ctx, c, &r, len(in), 0) // the gateway counted the frame's bytes
+	if err != nil {
+		return nil, err
+	}
+	res, err := p.run(ctx, c, &r)
+	if err != nil {
+		counted.refundIfRefused(err)
+		return nil, err
+	}
+	if json {
+		outputlimit.TruncatePage(PReq(&r), PRes(res))
+		return protojson.Marshal(PRes(res))
+	}
+	return proto.Marshal(PRes(res))
+}

@@ -1,0 +1,144 @@
+package rpc
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/ratelimit"
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// attemptsPerMinute bounds the attempts of one network address without credentials.
+const attemptsPerMinute = 100
+
+// anonymousLimiter counts attempts of clients without credentials: wrong passwords, over many handles, and registrations. A successful
+// login does not count, since many users may share an address.
+type anonymousLimiter struct {
+	attempts *ratelimit.Limiter[netip.Prefix]
+}
+
+func newAnonymousLimiter(c clock.Clock, nodes func() int) *anonymousLimiter {
+	return &anonymousLimiter{ratelimit.New[netip.Prefix](ratelimit.Rate{Count: attemptsPerMinute, Burst: attemptsPerMinute, Per: time.Minute}, c, nodes)}
+}
+
+// acquire counts an attempt, or refuses it; back refunds it.
+func (s *anonymousLimiter) acquire(from netip.Prefix) (back func(), err error) {
+	if !from.IsValid() {
+		return func() {}, nil
+	}
+	if wait := s.attempts.Allow(from, 1); wait > 0 {
+		return nil, &errs.Error{Kind: errs.Exhausted, Reason: "too_many_logins", Message: "too many logins; wait a moment", Retry: wait}
+	}
+	return func() { s.attempts.Refund(from, 1) }, nil
+}
+
+// isKnownDevice reports whether a login comes from a device that the account knows. Such a device has its own limit, which other clients
+// at the same address cannot use up.
+func (s *Server) isKnownDevice(ctx context.Context, request any) bool {
+	r, ok := request.(interface {
+		GetHandle() string
+		GetClient() *accountv1.Client
+	})
+	if _, registers := request.(*accountv1.RegisterRequest); !ok || registers {
+		return false
+	}
+	yes, err := s.deps.Accounts.KnownDevice(ctx, r.GetHandle(), r.GetClient())
+	if err != nil {
+		s.deps.Logger.Error("the known devices of an account could not be read", "error", err)
+	}
+	return yes
+}
+
+// charged are the routes that counted a request. If its change is refused, their counts are refunded; the call itself is not.
+type charged struct {
+	limits *ratelimit.Table
+	user   uint64
+	from   netip.Prefix
+	routes [2]struct {
+		route ratelimit.Route
+		n     int
+	}
+	count int
+}
+
+// allow counts n requests of a route. If it refuses them, it refunds the previous routes.
+func (c *charged) allow(r ratelimit.Route, n int) error {
+	if err := c.limits.Allow(r, c.user, c.from, n); err != nil {
+		c.refund()
+		return err
+	}
+	c.routes[c.count].route, c.routes[c.count].n = r, n
+	c.count++
+	return nil
+}
+
+func (c *charged) refund() {
+	for _, counted := range c.routes[:c.count] {
+		c.limits.Refund(counted.route, c.user, c.from, counted.n)
+	}
+	c.count = 0
+}
+
+// refundIfRefused refunds if the change was refused.
+func (c *charged) refundIfRefused(err error) {
+	if errs.IsRefusal(err) {
+		c.refund()
+	}
+}
+
+// limit counts a user's request of size bytes by its routes, or refuses it. body is the part of size that was not counted before; the
+// gateway counts its own frames.
+func (s *Server) limit(ctx context.Context, c id.Caller, request proto.Message, size, body int) (charged, error) {
+	counted := charged{limits: s.deps.Limits, user: uint64(c.User), from: ratelimit.NetworkOf(ctx)}
+	if c.Server || s.deps.Limits == nil {
+		return counted, nil
+	}
+	allow := func(r ratelimit.Route, n int) error { return s.deps.Limits.Allow(r, counted.user, counted.from, n) }
+	if err := allow(ratelimit.Call, ratelimit.Calls(named(request), body)); err != nil {
+		return counted, err
+	}
+	switch r := request.(type) {
+	case *chatv1.SendRequest:
+		return counted, allow(ratelimit.Send, ratelimit.Messages(1, size))
+	case *chatv1.StartThreadRequest: // the update at the root goes to all members of the parent
+		return counted, counted.allow(ratelimit.Send, 1)
+	case *accountv1.SearchUsersRequest:
+		return counted, allow(ratelimit.Search, 1)
+	case *accountv1.RequestFriendRequest:
+		return counted, allow(ratelimit.Friend, 1)
+	case *chatv1.JoinRequest, *chatv1.PreviewJoinLinkRequest: // so that the preview cannot be used to guess links
+		return counted, allow(ratelimit.Join, 1)
+	case *chatv1.InviteRequest:
+		return counted, counted.allow(ratelimit.Invite, len(r.Users))
+	case *chatv1.CreateGroupRequest:
+		if err := counted.allow(ratelimit.Group, 1); err != nil {
+			return counted, err
+		}
+		return counted, counted.allow(ratelimit.Invite, len(r.Members))
+	case *chatv1.CreateUploadRequest:
+		return counted, counted.allow(ratelimit.Upload, 1)
+	case *chatv1.CreateJoinLinkRequest:
+		return counted, counted.allow(ratelimit.Link, 1)
+	case *chatv1.PreviewLinkRequest: // a refused one may have cost as much
+		return counted, allow(ratelimit.Preview, 1)
+	}
+	return counted, nil
+}
+
+// named counts the users and handles in a request: the elements of its lists.
+func named(request proto.Message) (n int) {
+	request.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		if f.IsList() {
+			n += v.List().Len()
+		}
+		return true
+	})
+	return n
+}

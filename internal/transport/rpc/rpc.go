@@ -1,0 +1,243 @@
+// Package rpc serves calls: Connect, gRPC, gRPC-Web and plain JSON over HTTP, and the same calls from a socket.
+//
+// Each call is defined once, in a table (calls.go). This package authenticates, limits and encodes; the services do the work. It converts
+// kinds of errors to codes. It uses only public methods of services. All methods are safe for concurrent use.
+package rpc
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/inputlimit"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/ratelimit"
+	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/service/account"
+	"github.com/rialto-im/rialto/internal/service/chat"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
+)
+
+// Inbox is the part of package inbox that calls use.
+type Inbox interface {
+	Sync(ctx context.Context, c id.Caller, r *chatv1.SyncRequest) (*chatv1.SyncResponse, error)
+	MarkNow(ctx context.Context, u id.User, c id.Conversation, delivered, read uint64) (*chatv1.ConversationState, error)
+	Configure(ctx context.Context, u id.User, r *chatv1.ConfigureRequest) (*chatv1.ConversationState, error)
+	ListFolders(ctx context.Context, u id.User) (*chatv1.ListFoldersResponse, error)
+	CreateFolder(ctx context.Context, u id.User, r *chatv1.CreateFolderRequest) (*chatv1.Folder, error)
+	UpdateFolder(ctx context.Context, u id.User, r *chatv1.UpdateFolderRequest) (*chatv1.Folder, error)
+	DeleteFolder(ctx context.Context, u id.User, folder uint64) error
+	OrderFolders(ctx context.Context, u id.User, ids []uint64) (*chatv1.ListFoldersResponse, error)
+	GetConversation(ctx context.Context, u id.User, c id.Conversation) (*chatv1.Conversation, error)
+	ListConversations(ctx context.Context, u id.User, r *chatv1.ListConversationsRequest) (*chatv1.ListConversationsResponse, error)
+	ListThreads(ctx context.Context, u id.User, r *chatv1.ListThreadsRequest) (*chatv1.ListThreadsResponse, error)
+	ListReaders(ctx context.Context, u id.User, r *chatv1.ListReadersRequest) (*chatv1.ListReadersResponse, error)
+}
+
+// Presence returns who is online.
+type Presence interface {
+	Get(ctx context.Context, by id.User, users []id.User) ([]*presencev1.Presence, error)
+	ListDevices(ctx context.Context, by id.User) (*presencev1.ListDevicesResponse, error)
+}
+
+// Schedule stores messages that are sent later.
+type Schedule interface {
+	ScheduleMessage(ctx context.Context, c id.Caller, r *chatv1.ScheduleMessageRequest) (*chatv1.ScheduledMessage, error)
+	ListScheduled(ctx context.Context, c id.Caller, r *chatv1.ListScheduledRequest) (*chatv1.ListScheduledResponse, error)
+	UpdateScheduled(ctx context.Context, c id.Caller, r *chatv1.UpdateScheduledRequest) (*chatv1.ScheduledMessage, error)
+	CancelScheduled(ctx context.Context, c id.Caller, scheduled uint64) error
+}
+
+// LinkPreviews reads what links lead to.
+type LinkPreviews interface {
+	Preview(ctx context.Context, u id.User, r *chatv1.PreviewLinkRequest) (*chatv1.LinkPreview, error)
+}
+
+// Media stores files.
+type Media interface {
+	CreateUpload(ctx context.Context, u id.User, r *chatv1.CreateUploadRequest) (*chatv1.CreateUploadResponse, error)
+	CompleteUpload(ctx context.Context, u id.User, upload id.Upload) (*chatv1.Upload, error)
+	GetDownload(ctx context.Context, u id.User, r *chatv1.GetDownloadRequest) (*chatv1.GetDownloadResponse, error)
+	// PictureURL is a URL of a user's avatar, valid for some hours.
+	PictureURL(upload id.Upload) string
+}
+
+// Deps are what a Server needs.
+type Deps struct {
+	Accounts *account.Service
+	Chat     *chat.Service
+	Inbox    Inbox
+	Presence Presence
+	Schedule Schedule
+	Media    Media
+	Previews LinkPreviews
+	IDs      IDs
+	// Proxied: all requests come through a proxy, which sets the client's address in X-Forwarded-For.
+	Proxied bool
+	// Input is the memory for incomplete bodies; nil means one of the default size.
+	Input *inputlimit.Memory
+	// Connections counts the connections of unauthenticated clients. If nil, they are not counted.
+	Connections *inputlimit.Connections
+	// Answers bounds the answers that wait to be written. If nil, they are not bounded.
+	Answers *outputlimit.Limits
+	// Limits are the rate limits of users and addresses. If nil, there are none.
+	Limits *ratelimit.Table
+	// Nodes returns the number of live nodes, among which the limit of an address is divided. If nil, it is one.
+	Nodes func() int
+	// Calls gets the metrics of all calls. If nil, they are not recorded.
+	Calls  *telemetry.Calls
+	Clock  clock.Clock // nil: the machine's
+	Logger *slog.Logger
+}
+
+const (
+	maxRequest         = 1 << 20  // bytes
+	maxUnauthenticated = 16 << 10 // likewise, without credentials
+	// Concurrent calls without credentials: those of one network count from their headers on, those of all clients once their bodies are
+	// complete. Otherwise a few clients that never complete a body would use up the limit of all others.
+	unauthenticatedPerNetwork, unauthenticatedCalls = 100, 2000
+	// unauthenticatedRequests bounds the goroutines of calls without credentials, including those with incomplete bodies.
+	unauthenticatedRequests = 20_000
+	callTime                = 30 * time.Second
+)
+
+// access is the permission that a call requires.
+type access int
+
+const (
+	userAccess      access = iota // a user's token, or an API key and the header Rialto-User
+	anonymousAccess               // no credentials
+	serverAccess                  // an API key
+)
+
+// method is one call of the API.
+type method struct {
+	name    string
+	access  access
+	handler http.Handler
+	invoke  func(ctx context.Context, c id.Caller, in []byte, json bool) ([]byte, error)
+}
+
+// Server serves all calls.
+type Server struct {
+	deps      Deps
+	methods   map[string]method
+	mux       *http.ServeMux
+	anonymous *anonymousLimiter
+	// The current calls without credentials: those whose headers were read, and those whose bodies are complete.
+	unauthenticated, unauthenticatedComplete *inputlimit.Connections
+}
+
+// New creates a server.
+func New(deps Deps) *Server {
+	if deps.Clock == nil {
+		deps.Clock = clock.System{}
+	}
+	if deps.Input == nil {
+		deps.Input = inputlimit.NewMemory(0)
+	}
+	s := &Server{deps: deps, methods: map[string]method{}, mux: http.NewServeMux(),
+		unauthenticated:         inputlimit.NewConnections(unauthenticatedPerNetwork, unauthenticatedRequests),
+		unauthenticatedComplete: inputlimit.NewConnections(unauthenticatedPerNetwork, unauthenticatedCalls),
+		anonymous:               newAnonymousLimiter(deps.Clock, deps.Nodes)}
+	for _, m := range slices.Concat(s.accounts(), s.graph(), s.admin(), s.chats(), s.media(), s.ids()) {
+		s.methods[m.name] = m
+		s.mux.Handle("POST "+m.name, s.withBodyLimits(m))
+	}
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if _, ok := s.methods[r.URL.Path]; ok {
+			w.Header().Set("Allow", "POST")
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		} else {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		deps.Calls.Named(r.URL.Path).Done(0, 0, telemetry.ErrUnimplemented)
+		_, _ = w.Write([]byte(`{"code":"unimplemented","message":"there is no such call; calls are POSTs to /package.Service/Method"}`)) // the client may have disconnected
+	})
+	return s
+}
+
+// Handler serves all calls under their paths.
+func (s *Server) Handler() http.Handler { return s.mux }
+
+// Invoke makes a call for a caller who is authenticated already, on a socket.
+func (s *Server) Invoke(ctx context.Context, c id.Caller, name string, in []byte, json bool) ([]byte, error) {
+	m, ok := s.methods[name]
+	if !ok || m.access != userAccess {
+		return nil, errs.New(errs.NotFound, "no_method", "there is no such call on a socket")
+	}
+	return m.invoke(ctx, c, in, json)
+}
+
+var errNoToken = errs.New(errs.Unauthenticated, "no_token", "give an access token: Authorization: Bearer TOKEN")
+
+// authenticate authenticates a request.
+func (s *Server) authenticate(ctx context.Context, who access, h http.Header) (id.Caller, error) {
+	if who == anonymousAccess {
+		return id.Caller{}, nil
+	}
+	token, ok := strings.CutPrefix(h.Get("Authorization"), "Bearer ")
+	if !ok {
+		return id.Caller{}, errNoToken
+	}
+	c, err := s.deps.Accounts.Verify(ctx, token)
+	if err != nil {
+		return c, err
+	}
+	if who == serverAccess {
+		if !c.Server {
+			return c, errs.New(errs.Denied, "no_key", "this call needs an API key")
+		}
+		return c, nil
+	}
+	if c.Server {
+		u, err := strconv.ParseUint(h.Get("Rialto-User"), 10, 64)
+		if err != nil || u == 0 {
+			return c, errs.New(errs.Invalid, "no_user", "with an API key, name the user in the header Rialto-User")
+		}
+		c.User = id.User(u)
+		return c, s.deps.Accounts.Exist(ctx, []id.User{c.User})
+	}
+	return c, nil
+}
+
+var codes = map[errs.Kind]connect.Code{errs.Internal: connect.CodeInternal, errs.Invalid: connect.CodeInvalidArgument, errs.NotFound: connect.CodeNotFound,
+	errs.Conflict: connect.CodeAlreadyExists, errs.Denied: connect.CodePermissionDenied, errs.Unauthenticated: connect.CodeUnauthenticated,
+	errs.Exhausted: connect.CodeResourceExhausted, errs.Unavailable: connect.CodeUnavailable}
+
+// asTimeout gives an expired or cancelled call its reason.
+func asTimeout(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return &errs.Error{Kind: errs.Unavailable, Reason: "timeout", Message: "the call took too long; a retry is harmless", Retry: time.Second, Cause: err}
+	}
+	return err
+}
+
+// failure converts an error to its code, with its reason as a detail. It logs internal errors, once.
+func (s *Server) failure(name string, err error) error {
+	e := errs.Of(asTimeout(err))
+	if e.Kind == errs.Internal {
+		s.deps.Logger.Error("a call failed", "method", name, "error", err)
+	}
+	out := connect.NewError(codes[e.Kind], errors.New(e.Message))
+	detail, derr := connect.NewErrorDetail(&gatewayv1.Error{Code: e.Kind.String(), Reason: e.Reason, Message: e.Message, RetryMs: uint32(e.Retry.Milliseconds())})
+	if derr == nil {
+		out.AddDetail(detail)
+	}
+	if e.Retry > 0 {
+		out.Meta().Set("Retry-After", strconv.Itoa(int((e.Retry+time.Second-1)/time.Second)))
+	}
+	return out
+}

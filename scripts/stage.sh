@@ -1,0 +1,27 @@
+# Sourced by the scripts that run stages: `stage NAME` prints the stage that begins, and the time and CPU time since the script began.
+stage() {
+	times >"$TMPDIR/times" # not in a pipeline or $(): there it would be another shell's
+	printf '\n== %s (%ss, CPU %ss)\n' "$1" "$SECONDS" \
+		"$(awk '{ for (i = 1; i <= NF; i++) { split($i, t, /[ms]/); sum += t[1] * 60 + t[2] } } END { printf "%d", sum }' "$TMPDIR/times")"
+}
+
+# The same build flags for all stages except those with the race detector, so that each package is compiled once.
+export GOFLAGS="-trimpath${GOFLAGS:+ $GOFLAGS}" CGO_ENABLED=0
+
+# race FLAGS...: go test with the race detector, for all packages: if one dependency is excluded, the linker may use its copies of
+# generic functions everywhere, which causes false reports of races in sync.Map.
+race() { CGO_ENABLED=1 go test -race -vet=off "$@"; }
+
+# Tests keep their files in memory if there is room, so they do not depend on the speed of the disk. Power failures are
+# tested on a special file system that forgets unsynced data.
+memory() {
+	[ "$(df --output=avail -k /dev/shm 2>/dev/null | tail -1)" -gt 6000000 ] 2>/dev/null &&
+		[ "$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)" -gt 10000000 ]
+}
+if [ -z "${TESTS_DIR:-}" ]; then
+	if [ -z "${TMPDIR:-}" ] && memory; then TMPDIR=/dev/shm; fi
+	TESTS_DIR=$(mktemp -d "${TMPDIR:-/tmp}/rialto-tests-XXXXXX")
+	chmod 1777 "$TESTS_DIR" # PostgreSQL's servers run as a user of their own
+	trap 'rm -rf "$TESTS_DIR"' EXIT
+fi
+export TESTS_DIR TMPDIR=$TESTS_DIR

@@ -1,0 +1,50 @@
+package rialto_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+)
+
+// TestASilentNode: the client leaves a node that accepts a connection but does not answer, and tries another.
+func TestASilentNode(t *testing.T) {
+	s := start(t, &server{
+		silent: func(n int) (before, after bool) { return n == 1, n == 2 },
+		script: func(_ int, c *conn) {
+			c.store(c.sends())
+			c.untilGone()
+		}})
+	s.openWithin = 200 * time.Millisecond
+	c, _ := s.client(nil)
+	wait := c.Queue(7, &chatv1.Content{Kind: &chatv1.Content_Text{Text: "hello"}})
+	run(t, c)
+	if _, err := wait(t.Context()); err != nil {
+		t.Error(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tries < 3 {
+		t.Errorf("it went out at try %d", s.tries)
+	}
+}
+
+// TestAnUnresponsiveNode: the client leaves a node that stops answering pings, although the connection stays open.
+func TestAnUnresponsiveNode(t *testing.T) {
+	second := make(chan struct{})
+	again := sync.OnceFunc(func() { close(second) })
+	s := start(t, &server{
+		heartbeatMs: 20,
+		script: func(n int, c *conn) {
+			if n == 1 {
+				<-second
+				return
+			}
+			again()
+			c.untilGone()
+		}})
+	c, _ := s.client(nil)
+	run(t, c)
+	<-second
+}

@@ -1,0 +1,125 @@
+import type { ServiceClient } from "./api.js";
+import type { ChatService } from "./gen/rialto/chat/v1/chat_pb.js";
+import type { Content } from "./gen/rialto/chat/v1/message_pb.js";
+import type { GraphService } from "./gen/rialto/account/v1/account_pb.js";
+import type { Marks } from "./marks.js";
+import { unknownConversation, withText, type ChatMessage, type ConversationView, type JoinRequests, type Relation } from "./model.js";
+import type { StreamPosition } from "./position.js";
+import { numberKey, type Op, type Store } from "./storage.js";
+
+export interface ReplicaDeps {
+  me: string;
+  store: Store;
+  marks: Marks;
+  api: ServiceClient<typeof ChatService>;
+  graph: ServiceClient<typeof GraphService>;
+  onChange: () => void;
+  onMessage: (m: ChatMessage) => void;
+  /** A message was edited, or recalled: then it has no content. */
+  onUpdated: (u: { conversation: string; seq: number; content: Content | undefined }) => void;
+  onRelation: () => void;
+  onProfile: (user: string) => void;
+  onSettings: () => void;
+  /** Events of the stream are missing, perhaps those that say that something changed. */
+  onReset: () => void;
+  onJoinRequests: (r: JoinRequests) => void;
+  onFolders: () => void;
+  /** The invitations of this user changed; inviter is "0" where one was answered. */
+  onInvitations: (inviter: string) => void;
+  /** The stream brought a message of this user. */
+  ownStored: (m: ChatMessage) => void;
+  /** A push brought a message that was stored at this time. */
+  onPushed: (timeMs: number) => void;
+  now: () => number;
+  /** Whether this window stores the stream. One of several windows does. */
+  isLeader: () => boolean;
+}
+
+const positionKey = "position";
+
+/**
+ * LocalData is the device's copy of conversations, relations and the stream's position, in memory and in the store. The parts of
+ * the replica change it: each change goes into memory at once, and with keep into the store.
+ */
+export class LocalData {
+  readonly conversations = new Map<string, ConversationView>();
+  readonly relations = new Map<string, Relation>();
+  position: StreamPosition | undefined;
+  /** Set once the user has left: nothing is stored from then on. */
+  stopped = false;
+  private writing: Promise<void> = Promise.resolve();
+  /** Keys of messages that were deleted since the start: an answer that was on its way may still have them. */
+  private readonly deleted = new Set<string>();
+
+  constructor(private readonly deps: Pick<ReplicaDeps, "store" | "marks" | "onChange" | "isLeader">) {}
+
+  async load(): Promise<void> {
+    const { store } = this.deps;
+    this.position = await store.get<StreamPosition>("meta", positionKey);
+    for (const c of await store.list<ConversationView>("conversations")) this.conversations.set(c.id, c.lastMessage ? { ...c, lastMessage: withText(c.lastMessage) } : c);
+    for (const r of await store.list<Relation>("relations")) this.relations.set(r.user, r);
+  }
+
+  /** Resolves when all changes so far are stored. */
+  written(): Promise<void> {
+    return this.writing;
+  }
+
+  /** This window became the one that stores: what it holds goes to the store as a whole. */
+  lead(): void {
+    if (!this.position) return;
+    const ops: Op[] = [];
+    for (const c of this.conversations.values()) ops.push({ table: "conversations", key: c.id, value: c });
+    for (const r of this.relations.values()) ops.push({ table: "relations", key: r.user, value: r });
+    this.keep(ops);
+  }
+
+  noteDeleted(m: { conversation: string; seq: number }): void {
+    this.deleted.add(messageKey(m));
+  }
+
+  /** Whether the user deleted a message, as far as this device can know without asking. */
+  isDeleted(m: { conversation: string; seq: number }): boolean {
+    return this.deleted.has(messageKey(m)) || (this.conversations.get(m.conversation)?.pendingDeletes?.includes(m.seq) ?? false);
+  }
+
+  /** A conversation as far as it is known. */
+  view(id: string): ConversationView {
+    return this.conversations.get(id) ?? unknownConversation(id);
+  }
+
+  put(c: ConversationView, ops: Op[]): void {
+    this.conversations.set(c.id, c);
+    ops.push({ table: "conversations", key: c.id, value: c });
+  }
+
+  /** Forgets a conversation and its messages. */
+  drop(id: string, ops: Op[]): void {
+    this.conversations.delete(id);
+    ops.push({ table: "conversations", key: id }, { table: "messages", key: `${id}/`, upper: `${id}0` });
+  }
+
+  putRelation(r: Relation, ops: Op[]): void {
+    this.relations.set(r.user, r);
+    ops.push({ table: "relations", key: r.user, value: r });
+  }
+
+  /** Stores changes together with the position that they lead to, so that a crash of the page repeats events and never skips one. */
+  keep(ops: Op[]): void {
+    this.deps.onChange();
+    if (this.stopped || !this.deps.isLeader()) return;
+    const at = this.position;
+    if (at) ops.push({ table: "meta", key: positionKey, value: at });
+    this.writing = this.writing
+      .then(() => this.deps.store.write(ops))
+      .then(
+        () => at && this.deps.marks.acknowledge(at),
+        (err: unknown) => console.warn("rialto: the device could not store", err),
+      );
+  }
+}
+
+/** The key of a message in the store: in the order of seqs within a conversation. */
+export function messageKey(m: { conversation: string; seq: number }): string {
+  return `${m.conversation}/${numberKey(m.seq)}`;
+}

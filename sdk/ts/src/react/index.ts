@@ -1,0 +1,5 @@
+/** Rialto's client in React: hooks that render again when what they give changes. */
+export { RialtoProvider, useClient, useRialto, useSnapshot } from "./context.js";
+export { useBadge, useConnection, useConversation, useConversations, useCustomStatus, useMessages, useOnline, usePresence, useThreads, useTyping, useUser, type Messages } from "./hooks.js";
+export { useComposer, type Composer, type DraftStore } from "./composer.js";
+export { useChannelPreview, useChannels, type PreviewedChannel } from "./channels.js";

@@ -1,0 +1,24 @@
+import { serviceClient, type Invoke, type ServiceClient } from "./api.js";
+import { AccountService, GraphService } from "./gen/rialto/account/v1/account_pb.js";
+import { ChatService } from "./gen/rialto/chat/v1/chat_pb.js";
+import { MediaService } from "./gen/rialto/chat/v1/media_pb.js";
+import { PresenceService } from "./gen/rialto/presence/v1/presence_pb.js";
+
+/** All calls of the API that a user may make. */
+export interface Services {
+  readonly account: ServiceClient<typeof AccountService>;
+  readonly graph: ServiceClient<typeof GraphService>;
+  readonly chat: ServiceClient<typeof ChatService>;
+  readonly media: ServiceClient<typeof MediaService>;
+  readonly presenceApi: ServiceClient<typeof PresenceService>;
+}
+
+export function services(invoke: Invoke): Services {
+  return {
+    account: serviceClient(AccountService, invoke),
+    graph: serviceClient(GraphService, invoke),
+    chat: serviceClient(ChatService, invoke),
+    media: serviceClient(MediaService, invoke),
+    presenceApi: serviceClient(PresenceService, invoke),
+  };
+}

@@ -1,0 +1,118 @@
+// Kinds of messages: voice, a place, an album with its gallery, a video with its poster, and forwards.
+import { choose, confirm, dialog, log, message, picture, row, say } from "../harness.mjs";
+
+export default async function kinds(w) {
+  const alice = await w.person("alice", "Alice", { permissions: ["microphone", "geolocation"], geolocation: { latitude: 45.438, longitude: 12.33585, accuracy: 20 } });
+  const bob = await w.person("bob", "Bob");
+  await w.befriend(alice, bob);
+  await w.direct(alice, bob);
+  const [a, b] = [alice.page, bob.page];
+  await row(a, "Bob").click();
+  await say(a, "hello");
+  await row(b, "Alice").click();
+  await message(b, "hello").waitFor();
+
+  w.step("a voice message is recorded, discarded, recorded again and played");
+  await a.getByRole("button", { name: "Record a voice message" }).click();
+  await a.getByTestId("recorder").getByText("0:01").waitFor();
+  await a.getByRole("button", { name: "Discard the recording" }).click();
+  await a.getByRole("button", { name: "Record a voice message" }).click();
+  await a.getByTestId("recorder").getByText("0:01").waitFor();
+  await a.getByTestId("recorder").getByRole("button", { name: "Send" }).click();
+  const voice = b.getByTestId("voice");
+  await voice.waitFor();
+  if ((await voice.locator("rect").count()) < 2) throw new Error("the voice message has no waveform");
+  await voice.getByRole("button", { name: "Play" }).click();
+  await voice.getByRole("button", { name: "Pause" }).waitFor();
+  await b.waitForFunction(() => document.querySelector("audio").currentTime > 0);
+  if ((await a.getByTestId("voice").count()) !== 1) throw new Error("the discarded recording was sent");
+
+  w.step("the place of the device");
+  await a.getByRole("button", { name: "Send my location" }).click();
+  await b.getByTestId("place").getByRole("link", { name: "45.43800, 12.33585" }).waitFor();
+  await b.getByTestId("place").getByText("± 20 m").waitFor();
+
+  w.step("an album has one caption, and opens as a gallery");
+  const files = [1, 2, 3].map((n) => ({ name: `${n}.png`, mimeType: "image/png" }));
+  const buffer = await picture(a);
+  await a.getByTestId("file").setInputFiles(files.map((f) => ({ ...f, buffer })));
+  await dialog(a).getByLabel("Caption").fill("three of them");
+  await dialog(a).getByRole("button", { name: "Send", exact: true }).click();
+  const album = message(b, "three of them");
+  await album.waitFor();
+  await album.getByRole("button", { name: /^Open/ }).first().click();
+  await b.getByTestId("gallery").getByText("1 of 3").waitFor();
+  await b.keyboard.press("ArrowRight");
+  await b.getByTestId("gallery").getByText("2 of 3").waitFor();
+  await b.waitForFunction(() => document.querySelector('[data-testid="gallery-image"]')?.naturalWidth > 0);
+  await w.shot(b, "gallery");
+  await b.keyboard.press("Escape");
+  await dialog(b).waitFor({ state: "hidden" });
+  await w.shot(b, "kinds");
+
+  w.step("a video has its first frame as poster");
+  const clip = await recordedClip(a);
+  await a.getByTestId("file").setInputFiles({ name: "clip.webm", mimeType: "video/webm", buffer: clip });
+  await dialog(a).getByRole("button", { name: "Send", exact: true }).click();
+  await b.locator('[data-testid="video"][poster]').waitFor();
+
+  w.step("a message is forwarded, and several as a card; a recall takes the text out of both");
+  const carol = await w.user("carol", "Carol");
+  await w.befriend(bob, carol);
+  await w.direct(bob, carol);
+  await say(a, "secret one");
+  await say(a, "open two");
+  await message(b, "open two").waitFor();
+  await choose(b, message(b, "secret one"), "Forward");
+  await dialog(b).getByTestId("forward-to").filter({ hasText: "Carol" }).click();
+  await dialog(b).waitFor({ state: "hidden" });
+  await choose(b, message(b, "secret one"), "Select");
+  await b.getByTestId("select-bar").getByText("1 selected").waitFor(); // and the menu has closed, which moves the focus
+  await b.getByRole("menu").waitFor({ state: "detached" });
+  await log(b).getByRole("checkbox", { name: "Alice: open two" }).press("Space");
+  await b.getByTestId("select-bar").getByText("2 selected").waitFor();
+  await b.getByTestId("select-bar").getByRole("button", { name: "Forward" }).click();
+  await dialog(b).getByTestId("forward-to").filter({ hasText: "Carol" }).click();
+  await dialog(b).waitFor({ state: "hidden" });
+  await row(b, "Carol").click();
+  await b.getByTestId("forward").filter({ hasText: "Messages from Alice" }).getByText("Alice: secret one").waitFor();
+  await b.getByTestId("forward").filter({ hasText: "Forwarded from Alice" }).getByText("secret one", { exact: true }).waitFor();
+  await w.shot(b, "forward");
+  await choose(a, message(a, "secret one"), "Delete for everyone");
+  await confirm(a, "Delete for everyone");
+  await message(a, "open two").waitFor();
+  await row(b, "open two").click();
+  await b.getByText("secret one").first().waitFor({ state: "detached" });
+  await row(b, "Carol").click();
+  await b.getByTestId("forward").filter({ hasText: "Messages from Alice" }).getByText("This message is not available.").waitFor();
+  await b.getByText("secret one").first().waitFor({ state: "detached" });
+
+  w.step("without a microphone there is a reason");
+  await a.evaluate(() => (navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("no", "NotAllowedError"))));
+  await a.getByRole("button", { name: "Record a voice message" }).click();
+  await a.getByRole("alert").filter({ hasText: "The microphone cannot be used" }).waitFor();
+}
+
+/** A short video, recorded in the browser from a canvas. */
+async function recordedClip(page) {
+  const data = await page.evaluate(async () => {
+    const canvas = document.createElement("canvas");
+    canvas.width = 160;
+    canvas.height = 90;
+    const g = canvas.getContext("2d");
+    const recorder = new MediaRecorder(canvas.captureStream(30), { mimeType: "video/webm" });
+    const chunks = [];
+    recorder.ondataavailable = (e) => chunks.push(e.data);
+    const stopped = new Promise((resolve) => (recorder.onstop = resolve));
+    recorder.start();
+    for (let i = 0; i < 20; i++) {
+      g.fillStyle = `hsl(${i * 18} 80% 50%)`;
+      g.fillRect(0, 0, 160, 90);
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+    }
+    recorder.stop();
+    await stopped;
+    return Array.from(new Uint8Array(await new Blob(chunks).arrayBuffer()));
+  });
+  return Buffer.from(data);
+}

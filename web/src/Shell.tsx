@@ -1,0 +1,150 @@
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
+import { Link } from "wouter";
+import { client, useClient } from "./client.js";
+import { Announcer } from "./components/Announcer.js";
+import { UserAvatar } from "./components/Avatar.js";
+import { Banner } from "./components/Banner.js";
+import { ChannelPage } from "./components/ChannelPage.js";
+import { ChatPane } from "./components/ChatPane.js";
+import { ConversationList } from "./components/ConversationList.js";
+import { ChatIcon, GearIcon, PeopleIcon } from "./components/icons.js";
+import { useText, type Key } from "./i18n.js";
+import { useNotifications } from "./notifications/useNotifications.js";
+import { go, goUp, path, rootOf, usePlace, type Area, type Place } from "./routes.js";
+import { Questions } from "./ui/Confirm.js";
+import { Tip, Tips } from "./ui/Tip.js";
+
+const People = lazy(() => import("./components/People.js").then((m) => ({ default: m.People })));
+const Person = lazy(() => import("./components/Person.js").then((m) => ({ default: m.Person })));
+const SettingsList = lazy(() => import("./components/Settings.js").then((m) => ({ default: m.SettingsList })));
+const SettingsSection = lazy(() => import("./components/Settings.js").then((m) => ({ default: m.SettingsSection })));
+const JoinDialog = lazy(() => import("./components/JoinDialog.js").then((m) => ({ default: m.JoinDialog })));
+
+/** The app of somebody who is signed in. */
+export function Shell() {
+  const c = useClient();
+  const t = useText();
+  const place = usePlace();
+  const [said, setSaid] = useState<string>();
+  const badge = c.badge();
+  useNotifications(place.area === "chats" ? place.chat : undefined);
+
+  useEffect(() => {
+    document.title = badge > 0 ? `(${badge}) Rialto` : "Rialto";
+  }, [badge]);
+
+  // Whose presence is shown: those one chats with, and friends.
+  const shown = [...c.conversations().map((v) => v.peer), ...[...c.relations().values()].filter((r) => r.friend).map((r) => r.user)].filter((u) => u && u !== "0").join(",");
+  useEffect(() => {
+    client.watch(shown ? shown.split(",") : []);
+  }, [shown]);
+
+  const invitation = place.area === "chats" ? place.invitation : undefined;
+  const joined = (id: string, isIn: boolean) => {
+    go(isIn ? path.chat(id) : path.chats, { replace: true });
+    if (!isIn) setSaid(t("askedToJoin"));
+  };
+
+  return (
+    <Tips>
+      <div className="app">
+        <Banner />
+        <Announcer />
+        {invitation && <Suspense><JoinDialog key={location.pathname} to={invitation} onJoined={joined} onClose={goUp} /></Suspense>}
+        {said && <p className="banner" role="status">{said} <button className="link" onClick={() => setSaid(undefined)}>{t("close")}</button></p>}
+        <div className={hasDetail(place) ? "shell has-detail" : "shell"}>
+          <Rail place={place} />
+          <Suspense fallback={<section className="pane-list" />}><List place={place} /></Suspense>
+          <Suspense fallback={<main className="chat" />}><Detail place={place} /></Suspense>
+        </div>
+      </div>
+      <Questions />
+    </Tips>
+  );
+}
+
+/** Whether one thing of the list is open: on a phone it has the whole screen. */
+function hasDetail(place: Place): boolean {
+  switch (place.area) {
+    case "chats":
+      return place.chat !== undefined || place.channel !== undefined;
+    case "people":
+      return place.user !== undefined;
+    case "settings":
+      return place.section !== undefined;
+    default:
+      return true;
+  }
+}
+
+const tabs: [Area, typeof ChatIcon, Key & Area][] = [["chats", ChatIcon, "chats"], ["people", PeopleIcon, "people"], ["settings", GearIcon, "settings"]];
+
+/** The areas of the app. A tab leads to where one was last in its area; the tab of the present area, to its list. */
+function Rail({ place }: { place: Place }) {
+  const c = useClient();
+  const t = useText();
+  const last = useRef<Partial<Record<Area, string>>>({});
+  if (place.area !== "none" && !(place.area === "chats" && place.invitation)) last.current[place.area] = location.pathname;
+  const asked = [...c.relations().values()].filter((r) => r.asked && !r.friend && !r.blocked).length;
+  const count: Record<Area, number> = { chats: c.badge() + c.invitations().length, people: asked, settings: 0 };
+  return (
+    <nav className="rail" aria-label="Rialto">
+      <h1 className="sr-only">Rialto</h1>
+      <UserAvatar user={c.me} size={36} />
+      {tabs.map(([area, Icon, text]) => (
+        <Tip key={area} label={t(text)} side="right">
+          <Link href={(place.area !== area && last.current[area]) || rootOf[area]} className={place.area === area ? "icon current" : "icon"} aria-current={place.area === area ? "page" : undefined} data-testid={`tab-${area}`}>
+            <Icon />
+            <span className="sr-only">{t(text)}</span>
+            {count[area] > 0 && <b className="badge">{count[area] > 99 ? "99+" : count[area]}</b>}
+          </Link>
+        </Tip>
+      ))}
+    </nav>
+  );
+}
+
+const open = (id: string) => go(path.chat(id));
+
+function List({ place }: { place: Place }) {
+  switch (place.area) {
+    case "people":
+      return <People onOpen={open} />;
+    case "settings":
+      return <SettingsList current={place.section} />;
+    default:
+      return <ConversationList current={place.area === "chats" ? place.chat : undefined} onOpen={open} onPeople={() => go(path.people)} />;
+  }
+}
+
+function Detail({ place }: { place: Place }) {
+  const left = place.area === "chats" ? place.chat : undefined;
+  const before = useRef<string>(undefined);
+  // Who leaves a chat is back in the list, where they were.
+  useEffect(() => {
+    if (before.current && !left) document.querySelector<HTMLElement>(`[data-id="${before.current}"]`)?.focus();
+    before.current = left;
+  }, [left]);
+  switch (place.area) {
+    case "chats":
+      if (place.channel) return <ChannelPage key={place.channel} at={{ handle: place.channel }} onBack={goUp} />;
+      return place.chat ? <ChatPane id={place.chat} info={place.info ?? false} seq={place.seq} onBack={goUp} onOpen={open} /> : <Nothing text="pickChat" />;
+    case "people":
+      return place.user ? <Person key={place.user} who={place.user} onOpen={open} /> : <Nothing text="pickPerson" />;
+    case "settings":
+      return <SettingsSection section={place.section ?? "profile"} />;
+    default:
+      return <Nothing text="noPage" />;
+  }
+}
+
+function Nothing({ text }: { text: Key }) {
+  const t = useText();
+  return (
+    <main className="chat nothing">
+      <img src="/icon.svg" alt="" width="72" height="72" />
+      <p>{t(text)}</p>
+      {text === "noPage" && <Link href={path.chats} className="button primary">{t("toChats")}</Link>}
+    </main>
+  );
+}

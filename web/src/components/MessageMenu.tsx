@@ -1,0 +1,122 @@
+import type { ChatMessage } from "@rialto-im/client";
+import { createContext, lazy, Suspense, useContext, useState, type ReactElement } from "react";
+import { useAction } from "../action.js";
+import { useClient } from "../client.js";
+import { useText } from "../i18n.js";
+import { save } from "../saved.js";
+import { openThread } from "../threads.js";
+import { confirm } from "../ui/Confirm.js";
+import { ContextItem, ContextMenu } from "../ui/ContextMenu.js";
+import { Dialog } from "../ui/Dialog.js";
+import { Menu, MenuItem } from "../ui/Menu.js";
+
+const EmojiPicker = lazy(() => import("./EmojiPicker.js"));
+
+/** A message that one answers, edits, forwards, or selects first. */
+export interface Acting {
+  kind: "reply" | "edit" | "forward" | "select";
+  conversation: string;
+  seq: number;
+  text: string;
+}
+
+const Act = createContext<(acting: Acting) => void>(() => {});
+
+/** Gives its messages the function that begins one of these. */
+export const MessageActing = Act.Provider;
+
+/** Begins a reply to a message. */
+export function useReply(m: ChatMessage): () => void {
+  const act = useContext(Act);
+  return () => act({ kind: "reply", conversation: m.conversation, seq: m.seq, text: m.text });
+}
+
+interface Props {
+  m: ChatMessage;
+  mine: boolean;
+  group: boolean;
+  /** An admin of the group, or its owner. */
+  manages: boolean;
+  writes: boolean;
+  /** Followers of a channel react, and do not write. */
+  reacts: boolean;
+  /** Whether one can open a thread under it, or start one. */
+  threads: boolean;
+}
+
+/** For so long a message of one's own can be taken back, in the server's default settings. Where it is another time, the server says so. */
+const recallWithinMs = 24 * 60 * 60 * 1_000;
+
+interface Item {
+  label: string;
+  run: () => void;
+  sure?: string;
+}
+
+/** What one can do with a message. */
+function useItems({ m, mine, group, manages, writes, reacts, threads }: Props, onReact: () => void, run: (action: () => Promise<unknown>) => void): Item[] {
+  const client = useClient();
+  const t = useText();
+  const act = useContext(Act);
+  const begin = (kind: Acting["kind"]) => act({ kind, conversation: m.conversation, seq: m.seq, text: m.text });
+  const items: Item[] = [];
+  if (writes) items.push({ label: t("reply"), run: () => begin("reply") });
+  if (reacts) items.push({ label: t("react"), run: onReact });
+  if (threads && (writes || m.thread)) items.push({ label: t("replyInThread"), run: () => run(() => openThread(client, m)) });
+  items.push({ label: t("forward"), run: () => begin("forward") }, { label: t("select"), run: () => begin("select") });
+  items.push({ label: t("saveMessage"), run: () => run(() => save(client, m)) });
+  if (m.text) items.push({ label: t("copyText"), run: () => run(() => navigator.clipboard.writeText(m.text)) });
+  if (writes && mine && m.content.kind.case === "text") items.push({ label: t("editMessage"), run: () => begin("edit") });
+  if (writes && (manages || !group)) items.push({ label: t(m.pinned ? "unpinMessage" : "pinMessage"), run: () => run(() => client.pin(m.conversation, m.seq, m.pinned)) });
+  items.push({ label: t("deleteForMe"), sure: t("sureDeleteForMe", { n: 1 }), run: () => run(() => client.deleteMessages(m.conversation, [m.seq])) });
+  if (writes && (mine ? Date.now() - m.timeMs < recallWithinMs : manages)) {
+    items.push({ label: t("recall"), sure: t("sureRecall"), run: () => run(() => client.recall(m.conversation, m.seq)) });
+  }
+  return items;
+}
+
+/** Opens by a right click, a long touch or the menu key on a message. */
+export function MessageContextMenu({ children, ...props }: Props & { children: ReactElement }) {
+  const { run, error } = useAction();
+  const [reacting, setReacting] = useState(false);
+  const items = useItems(props, () => setReacting(true), (action) => void run(action));
+  const select = ({ label, sure, run }: Item) => (sure === undefined ? run() : void confirm({ label, question: sure }).then((yes) => yes && run()));
+  return (
+    <>
+      <ContextMenu items={items.map((i) => <ContextItem key={i.label} label={i.label} onSelect={() => select(i)} />)}>{children}</ContextMenu>
+      {error && <p className="error" role="alert">{error}</p>}
+      {reacting && <ReactDialog m={props.m} onClose={() => setReacting(false)} />}
+    </>
+  );
+}
+
+/** The same menu behind a button, for the keyboard and the mouse. */
+export function MessageMenu({ name, ...props }: Props & { name: string }) {
+  const { run, error } = useAction();
+  const [reacting, setReacting] = useState(false);
+  const items = useItems(props, () => setReacting(true), (action) => void run(action));
+  return (
+    <span className="more">
+      <Menu label={name}>{items.map((i) => <MenuItem key={i.label} label={i.label} {...(i.sure ? { sure: i.sure } : {})} onSelect={i.run} />)}</Menu>
+      {error && <span className="failed" role="alert">{error}</span>}
+      {reacting && <ReactDialog m={props.m} onClose={() => setReacting(false)} />}
+    </span>
+  );
+}
+
+const quick = ["👍", "❤️", "😂", "😮", "😢", "🎉"];
+
+/** Chooses an emoji: one of a few, or any. */
+function ReactDialog({ m, onClose }: { m: ChatMessage; onClose: () => void }) {
+  const client = useClient();
+  const t = useText();
+  const { run, error } = useAction();
+  const pick = (emoji: string) => run(() => client.react(m.conversation, m.seq, emoji).then(onClose));
+  return (
+    <Dialog title={t("react")} onClose={onClose}>
+      <div className="buttons">{quick.map((emoji) => <button key={emoji} className="icon" onClick={() => void pick(emoji)}>{emoji}</button>)}</div>
+      {error && <p className="error" role="alert">{error}</p>}
+      <Suspense fallback={<div className="emoji-space" />}><EmojiPicker onPick={(emoji) => void pick(emoji)} onClose={onClose} /></Suspense>
+    </Dialog>
+  );
+}

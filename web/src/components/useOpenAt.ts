@@ -1,0 +1,31 @@
+import { useEffect, useRef } from "react";
+import { useOnline } from "../client.js";
+import type { ListView } from "./useListView.js";
+
+/** Opens a conversation at the message that the address names, or else at the first new one. */
+export function useOpenAt(view: ListView, seq: number | undefined, readAtOpen: number, lastSeq: number, jumpTo: (seq: number) => Promise<boolean>): void {
+  const online = useOnline();
+  const { opening, latestScrolled } = view;
+
+  // A chat with new messages opens at the first of them. Where they cannot be loaded, it opens at its end.
+  useEffect(() => {
+    if (!opening.current || lastSeq === 0) return;
+    void jumpTo(readAtOpen + 1).then((found) => {
+      if (found) return;
+      opening.current = false;
+      latestScrolled.current();
+    });
+  }, [lastSeq > 0]);
+
+  // The message that the address names. Without a network it is tried again with the next.
+  const named = useRef<number>(undefined);
+  const newest = lastSeq || undefined;
+  useEffect(() => {
+    if (seq === undefined || seq === named.current || newest === undefined) return;
+    const before = named.current;
+    named.current = seq;
+    void jumpTo(seq).then((found) => {
+      if (!found && named.current === seq) named.current = before;
+    });
+  }, [seq, newest, online]);
+}

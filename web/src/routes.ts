@@ -1,0 +1,121 @@
+import { parse } from "regexparam";
+import { matchRoute } from "wouter";
+import { navigate, usePathname } from "wouter/use-browser-location";
+
+export const sections = ["profile", "appearance", "notifications", "privacy", "password", "sessions"] as const;
+export type Section = (typeof sections)[number];
+export type Area = "chats" | "people" | "settings";
+
+/** What an address shows. Each area has a list, and one of its things beside it. */
+export type Place =
+  | { area: "chats"; chat?: string; seq?: number; info?: true; invitation?: Invitation; channel?: string }
+  | { area: "people"; user?: string }
+  | { area: "settings"; section?: Section }
+  | { area: "none" };
+
+/** A group that one was invited to by a link, with a token or by the group's id. */
+export type Invitation = { token: string } | { conversation: string };
+
+/** Addresses of the app. They can be shared: whoever opens one signs in first, and is then there. */
+export const path = {
+  chats: "/",
+  /** A chat by its id, or a channel by its handle. */
+  chat: (id: string) => `/c/${id}`,
+  message: (id: string, seq: number) => `/c/${id}/m/${seq}`,
+  info: (id: string) => `/c/${id}/info`,
+  people: "/people",
+  /** A user by handle or id. */
+  user: (user: string) => `/u/${encodeURIComponent(user)}`,
+  settings: "/settings",
+  section: (s: Section) => `/settings/${s}`,
+  join: (token: string) => `/join/${encodeURIComponent(token)}`,
+  group: (id: string) => `/g/${encodeURIComponent(id)}`,
+};
+
+export const rootOf: Record<Area, string> = { chats: path.chats, people: path.people, settings: path.settings };
+
+type Params = Record<string, string | undefined>;
+
+const isId = (s: string | undefined): s is string => /^\d{1,20}$/.test(s ?? "");
+const isSeq = (s: string | undefined): s is string => /^[1-9]\d{0,14}$/.test(s ?? "");
+const isHandle = (s: string | undefined): s is string => /^@?[a-z0-9_.]{3,32}$/i.test(s ?? "") && !/^\d+$/.test(s ?? "");
+const handleOf = (s: string) => s.replace("@", "").toLowerCase();
+const isSection = (s: string | undefined): s is Section => sections.some((known) => known === s);
+
+const patterns: [string, (p: Params) => Place | undefined][] = [
+  ["/", () => ({ area: "chats" })],
+  ["/c/:id", ({ id }) => (isId(id) ? { area: "chats", chat: id } : isHandle(id) ? { area: "chats", channel: handleOf(id) } : undefined)],
+  ["/c/:id/info", ({ id }) => (isId(id) ? { area: "chats", chat: id, info: true } : undefined)],
+  ["/c/:id/m/:seq", ({ id, seq }) => (isId(id) && isSeq(seq) ? { area: "chats", chat: id, seq: Number(seq) } : undefined)],
+  ["/join/:token", ({ token }) => ({ area: "chats", invitation: { token: token! } })],
+  ["/g/:id", ({ id }) => (isId(id) ? { area: "chats", invitation: { conversation: id } } : undefined)],
+  ["/people", () => ({ area: "people" })],
+  ["/u/:user", ({ user }) => ({ area: "people", user: user! })],
+  ["/settings", () => ({ area: "settings" })],
+  ["/settings/:section", ({ section }) => (isSection(section) ? { area: "settings", section } : undefined)],
+];
+
+export function placeOf(pathname: string): Place {
+  for (const [pattern, place] of patterns) {
+    const [matches, params] = matchRoute(parse, pattern, pathname);
+    if (matches) return place(decoded(params as Params)) ?? { area: "none" };
+  }
+  return { area: "none" };
+}
+
+function decoded(params: Params): Params {
+  return Object.fromEntries(
+    Object.entries(params).map(([k, v]) => {
+      try {
+        return [k, decodeURIComponent(v ?? "")];
+      } catch {
+        return [k, v]; // a percent sign that escapes nothing
+      }
+    }),
+  );
+}
+
+/** Where closing what an address shows leads: from a panel to its chat, from a chat to the list. */
+export function parentOf(place: Place): string {
+  if (place.area === "none") return path.chats;
+  if (place.area === "chats" && place.chat && (place.info || place.seq)) return path.chat(place.chat);
+  return rootOf[place.area];
+}
+
+interface Entry {
+  /** The address that this entry of the history was opened from. */
+  from?: string;
+}
+
+/** Goes to an address. Replacing keeps what lies before it in the history. */
+export function go(to: string, { replace = false }: { replace?: boolean } = {}): void {
+  if (to === location.pathname) return;
+  const state: Entry | null = replace ? (history.state as Entry | null) : { from: location.pathname };
+  navigate(to, { replace, state });
+}
+
+/** Closes what is shown. */
+export function goUp(): void {
+  goBackTo(parentOf(placeOf(location.pathname)));
+}
+
+/** Returns to an address. It is the same as Back where one came from there, so that Back does not open again what is closed. */
+export function goBackTo(parent: string): void {
+  if ((history.state as Entry | null)?.from === parent) history.back();
+  else go(parent, { replace: true });
+}
+
+export function usePlace(): Place {
+  return placeOf(usePathname());
+}
+
+/** The router's location, by which its links go. */
+export function useAppLocation(): [string, typeof go] {
+  return [usePathname(), go];
+}
+
+/** Links of earlier versions: #join=TOKEN and #group=ID. */
+export function redirectOld(): void {
+  const [, what, value] = /^#(join|group)=(.+)$/.exec(location.hash) ?? [];
+  if (value) navigate(what === "join" ? path.join(value) : path.group(value), { replace: true });
+}

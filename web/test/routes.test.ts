@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { parentOf, path, placeOf, sections, type Place } from "../src/routes.js";
+
+const id = "18446744073709551615";
+
+test.each<[string, Place, string]>([
+  [path.chats, { area: "chats" }, "/"],
+  [path.chat(id), { area: "chats", chat: id }, "/"],
+  [path.info(id), { area: "chats", chat: id, info: true }, path.chat(id)],
+  [path.message(id, 42), { area: "chats", chat: id, seq: 42 }, path.chat(id)],
+  [path.join("a/b+c="), { area: "chats", invitation: { token: "a/b+c=" } }, "/"],
+  [path.group("7"), { area: "chats", invitation: { conversation: "7" } }, "/"],
+  [path.people, { area: "people" }, "/people"],
+  [path.user("bob.1"), { area: "people", user: "bob.1" }, "/people"],
+  ["/c/news.today", { area: "chats", channel: "news.today" }, "/"],
+  ["/c/@News", { area: "chats", channel: "news" }, "/"],
+  [path.settings, { area: "settings" }, "/settings"],
+  ...sections.map((s): [string, Place, string] => [path.section(s), { area: "settings", section: s }, "/settings"]),
+])("%s", (address, place, parent) => {
+  expect(placeOf(address)).toEqual(place);
+  expect(parentOf(place)).toBe(parent);
+});
+
+test.each(["/c", "/c/", "/c/x", "/c/1/m/0", "/c/1/m/-1", "/c/1/m/1e9", "/c/1/other", "/c/184467440737095516150", "/g/x", "/join", "/u", "/settings/other", "/nothing"])("%s is no place of the app", (address) => {
+  expect(placeOf(address)).toEqual({ area: "none" });
+});
+
+test("an address that is wrongly escaped does no harm", () => {
+  expect(placeOf("/u/%E0%A4%A")).toEqual({ area: "people", user: "%E0%A4%A" });
+});
+
+test("what an old link names stays one segment of the address", () => {
+  expect(path.group("/../..//evil.example")).toBe("/g/%2F..%2F..%2F%2Fevil.example");
+  expect(placeOf(path.group("../settings/password"))).toEqual({ area: "none" });
+});
