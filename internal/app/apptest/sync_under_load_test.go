@@ -25,8 +25,9 @@ type freeClient struct {
 	who   *apptest.Person
 	rand  *rand.Rand
 	large uint64 // a large group
-	syncs int    // answered last pages
-	again int    // number of connections
+	paces *pace
+	syncs int // answered last pages
+	again int // number of connections
 
 	at        uint64            // its position
 	seen      map[uint64]uint64 // the last seq of each conversation
@@ -145,6 +146,7 @@ func (k *freeClient) take(f *gatewayv1.ServerFrame) {
 		return
 	}
 	k.syncs++
+	k.paces.synced()
 	if k.pushed > k.at {
 		k.t.Errorf("the last page ends at %d, but %d was pushed before it", k.at, k.pushed)
 	}
@@ -196,14 +198,28 @@ func (k *freeClient) apply(e *chatv1.Event) {
 func (k *freeClient) run(syncs int, done func(), ends <-chan [2]uint64) {
 	done = sync.OnceFunc(done)
 	defer done()
+	heartbeat := time.NewTicker(5 * time.Second)
+	defer heartbeat.Stop()
+	quiet := time.NewTicker(50 * time.Millisecond) // the senders wait for syncs, and a client that waits for a frame must not wait for them
+	defer quiet.Stop()
 	k.connect()
 	for k.syncs < syncs && !k.t.Failed() {
-		f, ok := <-k.frames
-		if !ok {
-			k.t.Error("the connection ended")
-			break
+		select {
+		case <-heartbeat.C:
+			k.s.Write(&gatewayv1.ClientFrame{Ping: &gatewayv1.Ping{}})
+			continue
+		case <-quiet.C:
+			if len(k.waits) == 0 {
+				k.ask()
+			}
+			continue
+		case f, ok := <-k.frames:
+			if !ok {
+				k.t.Error("the connection ended")
+				return
+			}
+			k.take(f)
 		}
-		k.take(f)
 		for len(k.waits) < 3 && k.rand.IntN(4) == 0 {
 			k.ask()
 		}
@@ -215,8 +231,6 @@ func (k *freeClient) run(syncs int, done func(), ends <-chan [2]uint64) {
 	done()
 	var end *[2]uint64
 	var tooLate <-chan time.Time
-	heartbeat := time.NewTicker(5 * time.Second)
-	defer heartbeat.Stop()
 	for !k.t.Failed() && (end == nil || k.at != end[0] || k.largeSeen != end[1]) {
 		select {
 		case <-heartbeat.C:
@@ -256,23 +270,23 @@ func TestSyncsUnderLoadMissNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	const clients = 5
+	paces := newPace()
 	var ready, ended sync.WaitGroup
 	ends := make([]chan [2]uint64, clients)
 	list := make([]*freeClient, clients)
 	for i := range clients {
-		k := &freeClient{t: t, who: bob, rand: rand.New(rand.NewPCG(uint64(i), 7)), seen: map[uint64]uint64{}, large: large}
+		k := &freeClient{t: t, who: bob, rand: rand.New(rand.NewPCG(uint64(i), 7)), seen: map[uint64]uint64{}, large: large, paces: paces}
 		ends[i], list[i] = make(chan [2]uint64, 1), k
 		ready.Add(1)
 		ended.Go(func() { k.run(syncs/clients, ready.Done, ends[i]) })
 	}
-	stop := make(chan struct{})
 	var senders sync.WaitGroup
 	for i, c := range conversations {
 		s, _ := alice.Socket(t, "rialto.v1.proto")
-		senders.Go(func() { sendUntil(t, s, c, fmt.Sprint("load ", i), stop) })
+		senders.Go(func() { sendPaced(t, s, c, fmt.Sprint("load ", i), paces) })
 	}
 	ready.Wait()
-	close(stop)
+	paces.stop()
 	senders.Wait()
 	end := tailOf(t, bob, begun.Tail.GetSeq(), conversations)
 	for i := range ends {
@@ -289,23 +303,68 @@ func TestSyncsUnderLoadMissNothing(t *testing.T) {
 	}
 }
 
-// sendUntil keeps some messages in flight, and returns when all sent ones are stored.
-func sendUntil(t *testing.T, s *apptest.Socket, conversation uint64, prefix string, stop <-chan struct{}) {
-	sent, stored := 0, 0
-	send := func(id string) {
-		s.Write(&gatewayv1.ClientFrame{Sends: []*gatewayv1.Send{{Conversation: conversation, ClientMsgId: id, Content: apptest.Text("hello")}}})
+// pace bounds the load by the progress of the clients: where cores are short, senders would outrun syncs, and no last page would come.
+type pace struct {
+	mu      sync.Mutex // guards the fields below
+	more    *sync.Cond // some of them has changed
+	left    int        // messages that may be sent
+	stopped bool
+}
+
+// Messages that may be sent before the first sync ends, and for each one that ended. Where cores are free, 7 are sent for each.
+const (
+	atFirst = 500
+	perSync = 20
+)
+
+func newPace() *pace {
+	p := &pace{left: atFirst}
+	p.more = sync.NewCond(&p.mu)
+	return p
+}
+
+func (p *pace) synced() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left += perSync
+	p.more.Broadcast()
+}
+
+func (p *pace) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopped = true
+	p.more.Broadcast()
+}
+
+// take returns how many of n messages may be sent now, and whether the load is over. With wait it blocks until either is so.
+func (p *pace) take(n int, wait bool) (taken int, stopped bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for wait && p.left == 0 && !p.stopped {
+		p.more.Wait()
 	}
-	for stopped := false; !stopped || stored < sent; {
-		select {
-		case <-stop:
-			stopped = true
-		default:
-		}
-		for ; sent < stored+8 && !stopped; sent++ {
-			send(fmt.Sprint(prefix, " ", sent))
+	if !p.stopped {
+		taken = min(n, p.left)
+	}
+	p.left -= taken
+	return taken, p.stopped
+}
+
+// sendPaced keeps some messages in flight, and returns when all sent ones are stored.
+func sendPaced(t *testing.T, s *apptest.Socket, conversation uint64, prefix string, paces *pace) {
+	sent, stored := 0, 0
+	for {
+		taken, stopped := paces.take(stored+8-sent, stored == sent)
+		for range taken {
+			s.Write(&gatewayv1.ClientFrame{Sends: []*gatewayv1.Send{{Conversation: conversation, ClientMsgId: fmt.Sprint(prefix, " ", sent), Content: apptest.Text("hello")}}})
+			sent++
 		}
 		if stored == sent {
-			return
+			if stopped {
+				return
+			}
+			continue
 		}
 		f, err := s.Try()
 		if err != nil {
