@@ -6,11 +6,8 @@ import (
 	"errors"
 
 	"github.com/rialto-im/rialto/internal/base/id"
-	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
-	"github.com/rialto-im/rialto/internal/platform/job"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
-	"google.golang.org/protobuf/proto"
 )
 
 // A user clears the history of a conversation for themself: one watermark, through_seq, below which that user reads nothing any more. It
@@ -38,22 +35,8 @@ func (s *Service) ClearHistory(ctx context.Context, u id.User, r *chatv1.ClearHi
 		return nil, err
 	}
 	d.Deleted = r.Delete && (d.ThroughSeq == last || d.ThroughCounted == within.tail.Counted)
-	changed := false
-	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		changed, err = storeCleared(ctx, tx, u, d)
-		if err != nil || !changed || s.deps.Outbox == nil {
-			return err
-		}
-		return s.putDeletion(ctx, tx, u, d)
-	})
-	if err != nil {
+	if err := s.storeDeletion(ctx, u, d, storeCleared); err != nil {
 		return nil, err
-	}
-	if changed {
-		s.withoutDeletions.remove(u)
-		if s.deps.Outbox != nil {
-			s.deps.Outbox.Wake()
-		}
 	}
 	return d, s.restoreLate(ctx, u, d, within.to)
 }
@@ -101,14 +84,6 @@ func storeCleared(ctx context.Context, tx *sql.Tx, u id.User, d *chatv1.Deletion
 		_, err = tx.ExecContext(ctx, `DELETE FROM deleted_messages WHERE owner = $1 AND conversation = $2 AND seq <= $3`, int64(u), int64(d.Conversation), int64(d.ThroughSeq))
 	}
 	return true, err
-}
-
-func (s *Service) putDeletion(ctx context.Context, tx *sql.Tx, u id.User, d *chatv1.Deletion) error {
-	raw, err := proto.Marshal(d)
-	if err != nil {
-		return err
-	}
-	return s.deps.Outbox.Put(ctx, tx, job.Event{User: u, Body: message.AppendBody(nil, message.FieldDeletion, raw)})
 }
 
 // countedAt returns the running number at a seq, 0 if the entry has expired.

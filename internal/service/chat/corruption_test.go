@@ -108,3 +108,34 @@ func TestHistorySkipsCorruptEntries(t *testing.T) {
 		}
 	}
 }
+
+// A corrupt entry where the retained messages begin keeps nobody from reading the others, also after they have expired up to a later one.
+func TestCorruptEntryAtTheRetentionHorizon(t *testing.T) {
+	ctx, h := context.Background(), newHarness(t, chat.Config{Retention: "1d"})
+	log := &corruptLog{Log: h.log}
+	h.log = log
+	s := h.node(t)
+	c, err := s.OpenDirect(ctx, 1, 2)
+	must(t, err)
+	began := h.clock.ms.Load()
+	const last = 20
+	for n := range uint64(last) { // the time of seq n is began + n s, except that of the first entry
+		h.clock.ms.Store(began + int64(n+2)*1000)
+		must(t, s.Send(ctx, draftOf(c, 1, n+1, "x")))
+	}
+	log.seqs = []uint64{10, 11}
+	for _, oldest := range []uint64{10, 11, 12} {
+		h.clock.ms.Store(began + int64(oldest)*1000 + dayMs)
+		first, err := s.FirstRetained(ctx, c)
+		must(t, err)
+		if first < 10 || first > oldest {
+			t.Errorf("of the messages from %d on, the first that is retained is %d", oldest, first)
+		}
+		if first, err := s.FirstRetained(ctx, c); err != nil || first < 10 || first > oldest {
+			t.Errorf("the second answer is %d, %v", first, err)
+		}
+		if seqs := seqsOf(t, s, 2, c); len(seqs) == 0 || seqs[0] != 12 {
+			t.Errorf("read %v, want the seqs from 12 on", seqs)
+		}
+	}
+}

@@ -12,7 +12,9 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"github.com/rialto-im/rialto/internal/platform/job"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // A user deletes messages for themself: a row for each. Reads leave them out, with their updates; counts and mentions do not include them.
@@ -35,31 +37,39 @@ func (s *Service) DeleteMessages(ctx context.Context, u id.User, r *chatv1.Delet
 	if err != nil {
 		return nil, err
 	}
-	seqs := slices.Clone(r.Seqs)
-	slices.Sort(seqs)
-	seqs = slices.DeleteFunc(slices.Compact(seqs), func(seq uint64) bool { return !within.has(seq) })
-	if seqs, err = s.countingSeqs(ctx, c, seqs); err != nil {
-		return nil, err
-	}
-	d := &chatv1.Deletion{Conversation: r.Conversation, Seqs: seqs}
-	changed := false
-	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		changed, err = storeDeleted(ctx, tx, u, d)
-		if err != nil || !changed || s.deps.Outbox == nil {
-			return err
-		}
-		return s.putDeletion(ctx, tx, u, d)
-	})
+	seqs, err := s.countingSeqs(ctx, c, within.among(r.Seqs))
 	if err != nil {
 		return nil, err
 	}
-	if changed {
-		s.withoutDeletions.remove(u)
-		if s.deps.Outbox != nil {
-			s.deps.Outbox.Wake()
-		}
+	d := &chatv1.Deletion{Conversation: r.Conversation, Seqs: seqs}
+	if err := s.storeDeletion(ctx, u, d, storeDeleted); err != nil {
+		return nil, err
 	}
 	return d, nil
+}
+
+// storeDeletion writes a deletion with store, which reports whether it changes anything, and then notifies the user's devices.
+func (s *Service) storeDeletion(ctx context.Context, u id.User, d *chatv1.Deletion, store func(context.Context, *sql.Tx, id.User, *chatv1.Deletion) (changed bool, err error)) error {
+	changed := false
+	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
+		changed, err = store(ctx, tx, u, d)
+		if err != nil || !changed || s.deps.Outbox == nil {
+			return err
+		}
+		raw, err := proto.Marshal(d)
+		if err != nil {
+			return err
+		}
+		return s.deps.Outbox.Put(ctx, tx, job.Event{User: u, Body: message.AppendBody(nil, message.FieldDeletion, raw)})
+	})
+	if err != nil || !changed {
+		return err
+	}
+	s.withoutDeletions.remove(u)
+	if s.deps.Outbox != nil {
+		s.deps.Outbox.Wake()
+	}
+	return nil
 }
 
 // countingSeqs returns those seqs that have messages which count as unread: not control entries, updates and signals.

@@ -133,9 +133,7 @@ func (s *Service) GetMessages(ctx context.Context, u id.User, r *chatv1.GetMessa
 	if err != nil {
 		return nil, err
 	}
-	seqs := slices.Clone(r.Seqs)
-	slices.Sort(seqs)
-	seqs = slices.DeleteFunc(slices.Compact(seqs), func(seq uint64) bool { return !within.has(seq) })
+	seqs := within.among(r.Seqs)
 	messages, done, err := s.readMessages(ctx, u, c, seqs, within.tail)
 	return &chatv1.GetMessagesResponse{Messages: messages, More: done < len(seqs)}, err
 }

@@ -267,6 +267,12 @@ type readable struct {
 // has reports whether an entry exists, and the user may read it.
 func (r *readable) has(seq uint64) bool { return seq >= r.from && seq <= min(r.to, r.tail.Seq) }
 
+// among returns those of some seqs that have entries which the user may read, each once, in rising order.
+func (r *readable) among(seqs []uint64) []uint64 {
+	list := slices.Sorted(slices.Values(seqs))
+	return slices.DeleteFunc(slices.Compact(list), func(seq uint64) bool { return !r.has(seq) })
+}
+
 // readable returns what a user may read of a conversation now.
 func (s *Service) readable(ctx context.Context, u id.User, c id.Conversation) (r readable, err error) {
 	st, tail, err := s.verifiedState(ctx, c)

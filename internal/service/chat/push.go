@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -62,12 +63,15 @@ func (s *Service) Refresh(ctx context.Context, list []*message.Stored) error {
 
 // emptyExpired empties the entries that have expired, and returns the others.
 func (s *Service) emptyExpired(ctx context.Context, list []*message.Stored) (kept []*message.Stored, err error) {
+	firsts := map[id.Conversation]uint64{}
 	for _, m := range list {
-		first, err := s.FirstRetained(ctx, m.Conversation)
-		if err != nil {
-			return nil, err
-		}
-		if m.Seq < first {
+		firsts[m.Conversation] = 0
+	}
+	if err := s.raiseToRetained(ctx, firsts); err != nil {
+		return nil, err
+	}
+	for _, m := range list {
+		if m.Seq < firsts[m.Conversation] {
 			m.Entry = message.Entry{}
 		} else {
 			kept = append(kept, m)

@@ -176,14 +176,9 @@ func (s *Service) firstRetained(ctx context.Context, st *state) (uint64, error) 
 		return 0, err
 	}
 	h = retentionHorizon{retention: retention, seq: before + 1}
-	entries, err := s.deps.Log.Get(ctx, []timeline.Ref{{Key: logKey(st.id), From: h.seq, To: h.seq}})
-	if err != nil {
+	h.ms, _, err = s.entryTimeAt(ctx, st.id, h.seq)
+	if err != nil && !errors.Is(err, timeline.ErrCorrupt) { // of a corrupt entry the time is unknown, so it is looked for again next time
 		return 0, err
-	}
-	if len(entries) > 0 {
-		if h.ms, err = entryTime(&entries[0]); err != nil {
-			return 0, err
-		}
 	}
 	r.mu.Lock()
 	r.horizon = h

@@ -14,7 +14,7 @@ import (
 )
 
 // How many replies a thread has is not stored: it is the running count at the end of its log, less that before the first retained entry, and less
-// the recalled ones. The threads of a page are read together.
+// the recalled ones. The ends of a page's threads are read together; the first retained entry is read for each thread that has lost some.
 
 // repliesEnd is how many entries at the end of a thread are read to find its newest reply.
 const repliesEnd = 32
@@ -185,14 +185,17 @@ func (s *Service) AddRoots(ctx context.Context, u id.User, threads []*chatv1.Con
 	if err != nil {
 		return s.addRootsOfHalves(ctx, u, threads, err)
 	}
+	firsts := make(map[id.Conversation]uint64, len(parents))
+	for _, parent := range parents {
+		firsts[parent] = 0
+	}
+	if err := s.raiseToRetained(ctx, firsts); err != nil {
+		return err
+	}
 	for i := range entries {
 		parent := parents[i]
-		first, err := s.FirstRetained(ctx, parent)
-		if err != nil {
-			return err
-		}
 		m := &message.Stored{Conversation: parent, Seq: threads[i].RootSeq, Counted: entries[i].Counted}
-		if entries[i].Seq != 0 && m.Seq >= first && m.Seq > cleared[parent] && m.Entry.Decode(entries[i].Payload) == nil {
+		if entries[i].Seq != 0 && m.Seq >= firsts[parent] && m.Seq > cleared[parent] && m.Entry.Decode(entries[i].Payload) == nil {
 			list, roots[m] = append(list, m), threads[i]
 		}
 	}

@@ -97,29 +97,43 @@ func (s *Service) ListConversations(ctx context.Context, u id.User, q *chatv1.Li
 	if more {
 		out.Next = pageToken(isPinned(list[len(list)-1]), list[len(list)-1])
 	}
+	var described int
+	out.Conversations, described, err = s.describePage(ctx, u, rows, func(error) bool { return false })
+	if err != nil {
+		return nil, err
+	}
+	if described < len(rows) {
+		out.Next = pageToken(isPinned(list[described-1]), list[described-1])
+	}
+	return out, nil
+}
+
+// describePage describes rows until they fill a page, and returns how many of them are done. It leaves out those whose members are unknown, because
+// an entry is corrupt, and those with an error that omit names.
+func (s *Service) describePage(ctx context.Context, u id.User, rows []*row, omit func(error) bool) (page []*chatv1.Conversation, done int, err error) {
 	size, complete := 0, 0
 	for i, r := range rows {
+		if size >= outputlimit.MaxPage {
+			return page, i, nil
+		}
 		if i == complete {
 			n, err := s.completeLast(ctx, u, rows[i:])
 			if err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 			complete += n
 		}
 		c, err := s.describeRow(ctx, u, r)
-		if errors.Is(err, timeline.ErrCorrupt) && s.skipCorrupt(ctx, conversationKey(r.Conversation), r.last.Seq, err) == nil {
-			continue // left out: its members are unknown
-		}
 		if err != nil {
-			return nil, err
+			if omit(err) || errors.Is(err, timeline.ErrCorrupt) && s.skipCorrupt(ctx, conversationKey(r.Conversation), r.last.Seq, err) == nil {
+				continue
+			}
+			return nil, 0, err
 		}
-		out.Conversations = append(out.Conversations, c)
-		if size += outputlimit.Size(ctx, c); size >= outputlimit.MaxPage && i < len(rows)-1 {
-			out.Next = pageToken(isPinned(list[i]), list[i])
-			break
-		}
+		page = append(page, c)
+		size += outputlimit.Size(ctx, c)
 	}
-	return out, nil
+	return page, len(rows), nil
 }
 
 // pageMemberships returns the memberships of a page in order, and whether there are more.

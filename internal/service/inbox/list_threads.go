@@ -2,12 +2,10 @@ package inbox
 
 import (
 	"context"
-	"errors"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
-	"github.com/rialto-im/rialto/internal/engine/timeline"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -35,27 +33,13 @@ func (s *Service) ListThreads(ctx context.Context, u id.User, q *chatv1.ListThre
 	if err != nil {
 		return nil, err
 	}
-	size, complete := 0, 0
-	for i, r := range rows {
-		if i == complete {
-			n, err := s.completeLast(ctx, u, rows[i:])
-			if err != nil {
-				return nil, err
-			}
-			complete += n
-		}
-		c, err := s.describeRow(ctx, u, r)
-		if errs.Is(err, errs.NotFound) || errors.Is(err, timeline.ErrCorrupt) && s.skipCorrupt(ctx, conversationKey(r.Conversation), r.last.Seq, err) == nil {
-			continue // the user has lost it meanwhile, or its followers are unknown
-		}
-		if err != nil {
-			return nil, err
-		}
-		out.Threads = append(out.Threads, c)
-		if size += outputlimit.Size(ctx, c); size >= outputlimit.MaxPage && i < len(rows)-1 {
-			out.Next = pageToken(false, list[i])
-			break
-		}
+	var described int
+	out.Threads, described, err = s.describePage(ctx, u, rows, func(err error) bool { return errs.Is(err, errs.NotFound) }) // the user has lost it meanwhile
+	if err != nil {
+		return nil, err
+	}
+	if described < len(rows) {
+		out.Next = pageToken(false, list[described-1])
 	}
 	return out, s.deps.Conversations.AddRoots(ctx, u, out.Threads)
 }
