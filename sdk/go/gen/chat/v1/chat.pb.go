@@ -120,8 +120,7 @@ type Conversation struct {
 	Handle string `protobuf:"bytes,25,opt,name=handle,proto3" json:"handle,omitempty"`
 	// RetentionSeconds that were set for this conversation; 0: none were.
 	RetentionSeconds uint32 `protobuf:"varint,26,opt,name=retention_seconds,json=retentionSeconds,proto3" json:"retention_seconds,omitempty"`
-	// KeptSeconds: for so long messages are kept, by the conversation's setting or the server's; 0: for ever. A message expires when it is
-	// older.
+	// KeptSeconds is the age at which messages expire, by the conversation's setting or the server's; 0: never.
 	KeptSeconds uint32 `protobuf:"varint,27,opt,name=kept_seconds,json=keptSeconds,proto3" json:"kept_seconds,omitempty"`
 	// Mentions are the seqs of the unread messages that mention the caller, the lowest first, at most 100.
 	Mentions []uint64 `protobuf:"varint,30,rep,packed,name=mentions,proto3" json:"mentions,omitempty"`
@@ -2758,7 +2757,7 @@ type SendRequest struct {
 	Conversation uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
 	// ClientSeq counts the device's messages up from 1, over all conversations. A retry repeats it.
 	ClientSeq uint64 `protobuf:"varint,2,opt,name=client_seq,json=clientSeq,proto3" json:"client_seq,omitempty"`
-	// ClientMsgId, of at most 64 bytes, in place of client_seq, for senders that do not count.
+	// ClientMsgId, of at most 64 bytes, is given instead of client_seq by senders that do not number their messages.
 	ClientMsgId   string   `protobuf:"bytes,3,opt,name=client_msg_id,json=clientMsgId,proto3" json:"client_msg_id,omitempty"`
 	Content       *Content `protobuf:"bytes,4,opt,name=content,proto3" json:"content,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -249,7 +249,7 @@ type Message struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Conversation that the message belongs to.
 	Conversation uint64 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
-	// Seq is the place in the conversation: 1, 2, 3 … without a gap.
+	// Seq numbers the conversation's messages: 1, 2, 3 … without a gap.
 	Seq uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
 	// Id is the readable message id, as BD8U-FCQJ-LDC5-L789. Strings sort by time.
 	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
@@ -1277,7 +1277,7 @@ type Reactions struct {
 	Version uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	// Counts of users, in the order in which each emoji was used first. At most 50.
 	Counts []*ReactionCount `protobuf:"bytes,2,rep,name=counts,proto3" json:"counts,omitempty"`
-	// Mine are the emoji of the user who reads. Not in updates: there, follow your own entries.
+	// Mine are the emoji that the caller reacted with. Updates leave it out: a client knows them from the user's own reactions.
 	Mine          []string `protobuf:"bytes,3,rep,name=mine,proto3" json:"mine,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2132,7 +2132,7 @@ func (x *Custom) GetFallback() string {
 	return ""
 }
 
-// Control is a change of the conversation, in its place in the order.
+// Control is a change of the conversation. It is ordered with the messages.
 type Control struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	Action     Control_Action         `protobuf:"varint,1,opt,name=action,proto3,enum=rialto.chat.v1.Control_Action" json:"action,omitempty"`
@@ -2145,7 +2145,7 @@ type Control struct {
 	Upload     uint64                 `protobuf:"varint,8,opt,name=upload,proto3" json:"upload,omitempty"`
 	// PrevAccess is the seq of the control entry before this one that changed who may read or write.
 	PrevAccess uint64 `protobuf:"varint,9,opt,name=prev_access,json=prevAccess,proto3" json:"prev_access,omitempty"`
-	// RetentionDays stands in entries from before retention_seconds, in its place.
+	// RetentionDays is in entries that were stored before retention_seconds existed.
 	RetentionDays    uint32 `protobuf:"varint,10,opt,name=retention_days,json=retentionDays,proto3" json:"retention_days,omitempty"`
 	RetentionSeconds uint32 `protobuf:"varint,11,opt,name=retention_seconds,json=retentionSeconds,proto3" json:"retention_seconds,omitempty"`
 	unknownFields    protoimpl.UnknownFields

@@ -172,9 +172,9 @@ type ChatServiceClient interface {
 	ListThreads(context.Context, *connect.Request[v1.ListThreadsRequest]) (*connect.Response[v1.ListThreadsResponse], error)
 	// ListMembers gives a conversation's members, by user id, in pages; those of a thread are its followers.
 	ListMembers(context.Context, *connect.Request[v1.ListMembersRequest]) (*connect.Response[v1.ListMembersResponse], error)
-	// Invite brings users into a group. Admins and the owner may, in an open group every member. Who is in already is left out. Users who
-	// were banned are unbanned first. Users choose who may add them (Settings.who_may_add): the others are invited, and become members when
-	// they accept. Where a user lets nobody add them, nobody is added or invited, and the error names those users.
+	// Invite adds users to a group. Admins and the owner may call it, and every member if the group is open. Present members are skipped.
+	// Banned users are unbanned first. Settings.who_may_add of a user decides whether the caller adds them at once; if not, they are invited,
+	// and become members when they accept. If a user lets nobody add them, the call changes nothing, and the error names those users.
 	Invite(context.Context, *connect.Request[v1.InviteRequest]) (*connect.Response[v1.Change], error)
 	// Remove takes members out. Admins remove members, the owner anyone. A removed user comes back by an invitation or an accepted request
 	// only, not by a link.
@@ -892,9 +892,9 @@ type ChatServiceHandler interface {
 	ListThreads(context.Context, *connect.Request[v1.ListThreadsRequest]) (*connect.Response[v1.ListThreadsResponse], error)
 	// ListMembers gives a conversation's members, by user id, in pages; those of a thread are its followers.
 	ListMembers(context.Context, *connect.Request[v1.ListMembersRequest]) (*connect.Response[v1.ListMembersResponse], error)
-	// Invite brings users into a group. Admins and the owner may, in an open group every member. Who is in already is left out. Users who
-	// were banned are unbanned first. Users choose who may add them (Settings.who_may_add): the others are invited, and become members when
-	// they accept. Where a user lets nobody add them, nobody is added or invited, and the error names those users.
+	// Invite adds users to a group. Admins and the owner may call it, and every member if the group is open. Present members are skipped.
+	// Banned users are unbanned first. Settings.who_may_add of a user decides whether the caller adds them at once; if not, they are invited,
+	// and become members when they accept. If a user lets nobody add them, the call changes nothing, and the error names those users.
 	Invite(context.Context, *connect.Request[v1.InviteRequest]) (*connect.Response[v1.Change], error)
 	// Remove takes members out. Admins remove members, the owner anyone. A removed user comes back by an invitation or an accepted request
 	// only, not by a link.

@@ -176,8 +176,7 @@ export type Conversation = Message<"rialto.chat.v1.Conversation"> & {
   retentionSeconds: number;
 
   /**
-   * KeptSeconds: for so long messages are kept, by the conversation's setting or the server's; 0: for ever. A message expires when it is
-   * older.
+   * KeptSeconds is the age at which messages expire, by the conversation's setting or the server's; 0: never.
    *
    * @generated from field: uint32 kept_seconds = 27;
    */
@@ -1392,7 +1391,7 @@ export type SendRequest = Message<"rialto.chat.v1.SendRequest"> & {
   clientSeq: bigint;
 
   /**
-   * ClientMsgId, of at most 64 bytes, in place of client_seq, for senders that do not count.
+   * ClientMsgId, of at most 64 bytes, is given instead of client_seq by senders that do not number their messages.
    *
    * @generated from field: string client_msg_id = 3;
    */
@@ -2997,9 +2996,9 @@ export const ChatService: GenService<{
     output: typeof ListMembersResponseSchema;
   },
   /**
-   * Invite brings users into a group. Admins and the owner may, in an open group every member. Who is in already is left out. Users who
-   * were banned are unbanned first. Users choose who may add them (Settings.who_may_add): the others are invited, and become members when
-   * they accept. Where a user lets nobody add them, nobody is added or invited, and the error names those users.
+   * Invite adds users to a group. Admins and the owner may call it, and every member if the group is open. Present members are skipped.
+   * Banned users are unbanned first. Settings.who_may_add of a user decides whether the caller adds them at once; if not, they are invited,
+   * and become members when they accept. If a user lets nobody add them, the call changes nothing, and the error names those users.
    *
    * @generated from rpc rialto.chat.v1.ChatService.Invite
    */

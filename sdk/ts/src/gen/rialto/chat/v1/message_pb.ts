@@ -26,7 +26,7 @@ export type Message = Message$1<"rialto.chat.v1.Message"> & {
   conversation: string;
 
   /**
-   * Seq is the place in the conversation: 1, 2, 3 … without a gap.
+   * Seq numbers the conversation's messages: 1, 2, 3 … without a gap.
    *
    * @generated from field: uint64 seq = 2;
    */
@@ -572,7 +572,7 @@ export type Reactions = Message$1<"rialto.chat.v1.Reactions"> & {
   counts: ReactionCount[];
 
   /**
-   * Mine are the emoji of the user who reads. Not in updates: there, follow your own entries.
+   * Mine are the emoji that the caller reacted with. Updates leave it out: a client knows them from the user's own reactions.
    *
    * @generated from field: repeated string mine = 3;
    */
@@ -997,7 +997,7 @@ export const CustomSchema: GenMessage<Custom> = /*@__PURE__*/
   messageDesc(file_rialto_chat_v1_message, 20);
 
 /**
- * Control is a change of the conversation, in its place in the order.
+ * Control is a change of the conversation. It is ordered with the messages.
  *
  * @generated from message rialto.chat.v1.Control
  */
@@ -1050,7 +1050,7 @@ export type Control = Message$1<"rialto.chat.v1.Control"> & {
   prevAccess: bigint;
 
   /**
-   * RetentionDays stands in entries from before retention_seconds, in its place.
+   * RetentionDays is in entries that were stored before retention_seconds existed.
    *
    * @generated from field: uint32 retention_days = 10;
    */
