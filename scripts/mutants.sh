@@ -224,7 +224,7 @@ mutant "deliver a message before its mentions are known" internal/service/fanout
 mutant "show a recalled message in forwards" internal/service/chat/forward.go 's/st\.recallSeq != 0 \|\| k\.seq/k.seq/' ForwardsFollow internal/service/chat
 mutant "show an expired message in forwards" internal/service/chat/forward.go 's/firsts\[k\.conversation\]:/firsts[0]:/' ForwardsOfExpired internal/service/chat
 mutant "show an expired message in forwards until it is deleted" internal/service/chat/forward.go 's/, s\.raiseToRetained\(ctx, firsts\)/, nil/' DisappearingMessages internal/service/chat
-mutant "push an expired message" internal/service/chat/push.go 's/if m\.Seq < first \{/if false \&\& m.Seq < first {/' DisappearingMessages internal/service/chat
+mutant "push an expired message" internal/service/chat/push.go 's/if m\.Seq < firsts\[/if false \&\& m.Seq < firsts[/' DisappearingMessages internal/service/chat
 mutant "read what was cleared" internal/service/chat/retention.go 's/through\[st\.id\]\+1/through[0]+1/' ClearHistory internal/service/chat
 mutant "bring a deleted chat back without a message" internal/service/chat/clear_history.go 's/through_counted < \$3/through_counted <= $3/' DeleteConversation internal/service/chat
 mutant "show deleted messages in histories" internal/service/chat/get_messages.go 's/if m\.Deleted \{/if false \&\& m.Deleted {/' DeleteMessages internal/service/chat
