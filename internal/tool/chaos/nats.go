@@ -47,9 +47,8 @@ func (e *Engines) openNATS(ctx, running context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/nats-io/nats-server/v2") // the version in go.mod
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("building the NATS server: %w: %s", err, out)
+	if err := build(ctx, program, "github.com/nats-io/nats-server/v2"); err != nil { // the version in go.mod
+		return err
 	}
 	n := &NATS{program: program, nodeLinks: newLinkSet("nats", copies), peers: newPeers("nats"), ca: filepath.Join(dir, "nats.crt")}
 	e.nats = n

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,11 +20,21 @@ import (
 // Build builds the server with the tag faults into a folder, and returns its path.
 func Build(ctx context.Context, dir string) (string, error) {
 	path := filepath.Join(dir, "rialto")
-	out, err := exec.CommandContext(ctx, "go", "build", "-tags", "faults", "-o", path, "github.com/rialto-im/rialto/cmd/rialto").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("building the binary: %w: %s", err, out)
+	if err := build(ctx, path, "github.com/rialto-im/rialto/cmd/rialto", "-tags", "faults"); err != nil {
+		return "", err
 	}
 	return path, nil
+}
+
+// build builds a program of this module, or of one that it depends on. It is built without cgo, as releases are, also from tests with the race
+// detector: another setting would compile all that it imports again.
+func build(ctx context.Context, path, program string, flags ...string) error {
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build"}, flags, []string{"-o", path, program})...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building %s: %w: %s", program, err, out)
+	}
+	return nil
 }
 
 // FreePort returns a loopback port that is free at the moment.
