@@ -32,6 +32,14 @@ func (n *Node) registerMetrics() {
 	telemetry.Count(n.registry, "receipts_total", "Sends answered.", read(&stats.Receipts))
 	telemetry.Count(n.registry, "events_total", "Events pushed to connections.", read(&stats.Events))
 	telemetry.Count(n.registry, "hints_total", "Times that a slow connection was told to sync.", read(&stats.Hints))
+	for how, counter := range map[string]*atomic.Int64{"pushed": &stats.LargePushed, "withheld": &stats.LargeWithheld} {
+		telemetry.CountBy(n.registry, "large_group_pushes_total", "Pushes of large groups' messages to connections, and those that were left out because the group was hot.", "result", how, read(counter))
+	}
+	telemetry.Count(n.registry, "large_group_hints_total", "Hints to connections in place of hot groups' messages.", read(&stats.LargeHints))
+	for to, counter := range map[string]*atomic.Int64{"hint": &stats.HeatRises, "push": &stats.HeatFalls} {
+		telemetry.CountBy(n.registry, "large_group_switches_total", "Times that a large group was switched from pushes to hints, and back.", "to", to, read(counter))
+	}
+	telemetry.Gauge(n.registry, "large_groups_hot", "Large groups with followers on this node that get hints in place of pushes.", read(&stats.Hot))
 	telemetry.Count(n.registry, "connections_slow_total", "Connections closed because the client did not read.", read(&stats.Slow))
 	telemetry.Count(n.registry, "connections_throttled_total", "Times that reading from a connection paused because its user was beyond the limits.", read(&stats.Throttled))
 	telemetry.Count(n.registry, "connections_silent_total", "Connections closed because no heartbeat came.", read(&stats.Silent))

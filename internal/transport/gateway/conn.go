@@ -65,6 +65,7 @@ type conn struct {
 	newestPushed      message.Position // the newest event of its stream that was pushed, or covered by a hint
 	activeCalls       *activeCalls
 	follows           []id.Conversation // large conversations
+	grown             []grownTo         // what the next hint says of them
 	followChanges     uint32            // counts the changes of follows by deliveries
 	appliedGeneration uint64            // of the newest reading of the rows that follows was compared with
 	leftWhileGreeted  []id.Conversation // large conversations that the user left during the greeting
@@ -116,6 +117,15 @@ func (c *conn) queueWrite() {
 	if !c.queued {
 		c.queued = true
 		c.server.flush[c.shard].add(c)
+	}
+	c.cutIfOverflowing()
+}
+
+// queueLater makes a Flush write the connection after those of queueWrite: what is pushed to many waits for what is for one. The caller holds mu.
+func (c *conn) queueLater() {
+	if !c.queued && !c.queuedLater {
+		c.queuedLater = true
+		c.server.flush[c.shard].addLater(c)
 	}
 	c.cutIfOverflowing()
 }
@@ -198,6 +208,10 @@ func (c *conn) pushEvent(at, prev message.Position, body *payload) {
 		o := c.reserveField(message.EventFieldLen(at, prev, body.proto))
 		o.b = message.AppendEventField(o.b, 4, at, prev, body.proto)
 	}
+	if at == 0 { // of a large conversation
+		c.queueLater()
+		return
+	}
 	c.queueWrite()
 }
 
@@ -222,7 +236,7 @@ func (c *conn) pushEventFields(fields []byte) {
 		return
 	}
 	c.appendEvent(fields)
-	c.queueWrite()
+	c.queueLater()
 }
 
 // encode returns a message's bytes in the connection's encoding. A frame that has no such form is replaced by an error for its request.
@@ -323,6 +337,7 @@ func (c *conn) takeOutput() *buffer {
 		op, b := c.encode(&gatewayv1.ServerFrame{Hint: &gatewayv1.Hint{}})
 		c.appendFrame(op, b)
 	}
+	c.appendGrowth()
 	if c.out == nil {
 		return nil
 	}

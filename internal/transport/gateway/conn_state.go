@@ -79,6 +79,7 @@ type writeFlow struct {
 	writes          writeState
 	stalledSince    uint32 // second since which unsent has not shrunk, 0 without unsent bytes
 	queued          bool   // in the flusher's list
+	queuedLater     bool   // in the flusher's list of what is written later
 	needsHint       bool   // events were left out, or came before Hello; the next write is a hint
 	inUnreadHolders bool   // in the server's list of connections with unread answers
 }

@@ -86,7 +86,7 @@ func (d *deliverer) deliver(data []byte) {
 		case message.DeliverEvent:
 			d.body = payload{proto: d.next.Body}
 			if d.next.Large { // an entry in its present form
-				d.deliverLarge()
+				d.deliverLarge(false)
 			} else {
 				d.deliverEvents()
 				if message.BodyIs(d.next.Body, message.FieldFollow) {
@@ -117,14 +117,14 @@ func (d *deliverer) deliverEntry() {
 		d.deliverEvents()
 		return
 	}
-	d.deliverLarge()
+	d.deliverLarge(isCorrection(&m.Entry))
 	if m.Entry.Control {
 		d.reconcileChanged(m.Entry.Content)
 	}
 }
 
-// deliverLarge pushes an entry of a large conversation to its followers here.
-func (d *deliverer) deliverLarge() {
+// deliverLarge pushes an entry of a large conversation to its followers here, unless the conversation is hot.
+func (d *deliverer) deliverLarge(correction bool) {
 	n := &d.next
 	defer d.logUnreadable()
 	d.shared = message.AppendEventField(d.shared[:0], 4, 0, 0, d.body.proto)
@@ -136,6 +136,9 @@ func (d *deliverer) deliverLarge() {
 		return
 	}
 	r.advance(n.Seq)
+	if !d.server.heats.mayPush(n.Conversation, r, len(r.conns), correction) {
+		return
+	}
 	for _, c := range r.conns {
 		if c.json {
 			c.pushEvent(0, 0, &d.body)

@@ -11,12 +11,17 @@ import (
 // else is ready, nothing waits. Each yield may be followed by a step of the fan-out on another processor, and it has three.
 const flushYields = 3
 
-// flusher writes the pending output of its connections, in its own goroutine.
+// laterSlice is how many connections with pushes of large conversations are written before others have their turn.
+const laterSlice = 64
+
+// flusher writes the pending output of its connections, in its own goroutine. Connections that were only pushed something of a large conversation
+// are written in slices, and after each slice come all others: what is for many does not delay what is for one.
 type flusher struct {
 	wake chan struct{}
 
-	mu    sync.Mutex // guards conns; taken after a conn's mu
+	mu    sync.Mutex // guards conns and later; taken after a conn's mu
 	conns []*conn
+	later []*conn
 }
 
 func newFlusher() *flusher { return &flusher{wake: make(chan struct{}, 1)} }
@@ -25,6 +30,23 @@ func (f *flusher) add(c *conn) {
 	f.mu.Lock()
 	f.conns = append(f.conns, c)
 	f.mu.Unlock()
+}
+
+func (f *flusher) addLater(c *conn) {
+	f.mu.Lock()
+	f.later = append(f.later, c)
+	f.mu.Unlock()
+}
+
+// takeLater appends the next slice of later to an empty list. The caller holds mu.
+func (f *flusher) takeLater(list []*conn) []*conn {
+	n := min(len(f.later), laterSlice)
+	list = append(list, f.later[:n]...)
+	clear(f.later[:n])
+	if f.later = f.later[n:]; len(f.later) == 0 {
+		f.later = nil
+	}
+	return list
 }
 
 func (f *flusher) signal() {
@@ -48,13 +70,24 @@ func (f *flusher) run(ctx context.Context) {
 		for {
 			f.mu.Lock()
 			list, f.conns = f.conns, list[:0]
+			later := len(list) == 0
+			if later {
+				list = f.takeLater(list)
+			}
 			f.mu.Unlock()
 			if len(list) == 0 {
 				break
 			}
+			if later {
+				runtime.Gosched()
+			}
 			for i, c := range list {
 				c.mu.Lock()
-				c.queued = false
+				if later {
+					c.queuedLater = false
+				} else {
+					c.queued = false
+				}
 				c.mu.Unlock()
 				c.transport.flush(c)
 				list[i] = nil

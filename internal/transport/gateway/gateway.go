@@ -147,6 +147,13 @@ type Config struct {
 	DrainOver time.Duration `yaml:"drain_over"`
 	// CheckEvery is the interval at which each connection is compared with the stores, since its last push may be lost; 0 is 5 min.
 	CheckEvery time.Duration `yaml:"check_every"`
+	// LargeGroupPushes bounds the messages of one large group or channel that are pushed to connections of this node, in a second; 0 is 750,000
+	// for each processor. Beyond it, connections get hints up to where the group has grown.
+	LargeGroupPushes int `yaml:"large_group_pushes"`
+	// LargePushes bounds those of all large groups and channels; 0 is 1,000,000 for each processor.
+	LargePushes int `yaml:"large_pushes"`
+	// HintEvery is the interval of hints about a large group that is beyond its bound; 0 is 1 s.
+	HintEvery time.Duration `yaml:"hint_every"`
 }
 
 func (c Config) withDefaults() Config {
@@ -174,6 +181,15 @@ func (c Config) withDefaults() Config {
 	if c.CheckEvery == 0 {
 		c.CheckEvery = 5 * time.Minute
 	}
+	if c.LargeGroupPushes == 0 {
+		c.LargeGroupPushes = 750_000 * runtime.GOMAXPROCS(0)
+	}
+	if c.LargePushes == 0 {
+		c.LargePushes = 1_000_000 * runtime.GOMAXPROCS(0)
+	}
+	if c.HintEvery == 0 {
+		c.HintEvery = time.Second
+	}
 	return c
 }
 
@@ -182,6 +198,9 @@ func (c Config) Check() error {
 	c = c.withDefaults()
 	if c.Grace < 2*c.Heartbeat || c.Grace > wheelSeconds/2*time.Second {
 		return fmt.Errorf("gateway.grace (%v) is at least two of gateway.heartbeat (%v), and at most %v", c.Grace, c.Heartbeat, wheelSeconds/2*time.Second)
+	}
+	if c.LargeGroupPushes < 1 || c.LargePushes < 1 || c.HintEvery < 100*time.Millisecond || c.HintEvery > time.Minute {
+		return fmt.Errorf("gateway.large_group_pushes (%d) and gateway.large_pushes (%d) are at least 1, and gateway.hint_every (%v) is 100 ms to 1 min", c.LargeGroupPushes, c.LargePushes, c.HintEvery)
 	}
 	return nil
 }
@@ -208,6 +227,7 @@ type Server struct {
 	deps          Deps
 	config        Config
 	hub           hub
+	heats         heats
 	wheel         wheel
 	throttled     connList // reading is paused until their limits allow more
 	unreadHolders connList // answers to them are not written yet
@@ -234,10 +254,13 @@ type Server struct {
 	draining bool
 }
 
-// Stats count since the start, but Connections and Streams, which are now. Streams are those whose file is not the gateway's own.
+// Stats count since the start, but Connections, Streams and Hot, which are now. Streams are those whose file is not the gateway's own.
 type Stats struct {
 	Connections, Streams, Accepted, Refused, FramesIn, Sends, Receipts, Events, Hints, Slow, Silent, Throttled, BytesIn, BytesOut atomic.Int64
-	Unknown                                                                                                                       atomic.Int64 // deliveries of kinds that this release does not know
+	// Of large conversations: pushes of messages; pushes that were left out because the conversation was hot; hints to connections in their
+	// place; how often one became hot, and cooled down; and how many are hot.
+	LargePushed, LargeWithheld, LargeHints, HeatRises, HeatFalls, Hot atomic.Int64
+	Unknown                                                           atomic.Int64 // deliveries of kinds that this release does not know
 }
 
 // Stats returns the counters. They may be read at any time.
@@ -258,7 +281,8 @@ func New(deps Deps, config Config) (*Server, error) {
 		deps.Calls.Add(name)
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
-	s.hub.init(deps.Directory)
+	s.heats.server = s
+	s.hub.init(deps.Directory, &s.heats)
 	s.reconciler = newReconciler(s)
 	s.began = time.Now()
 	s.ticked = s.began
@@ -295,6 +319,7 @@ func (s *Server) Run(ctx context.Context) error {
 		group.Go(func() { l.run(inner) })
 	}
 	group.Go(func() { s.reconciler.run(inner) })
+	group.Go(func() { s.heats.run(inner) })
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	s.ticked = time.Now()

@@ -15,6 +15,7 @@ type hub struct {
 	users     [hubShards]userShard
 	large     [hubShards]largeShard
 	followers Followers
+	heats     *heats
 }
 
 type userShard struct {
@@ -23,7 +24,7 @@ type userShard struct {
 }
 
 type largeShard struct {
-	mu        sync.RWMutex // guards audiences and their fields, except newestSeq; held while Followers is called
+	mu        sync.RWMutex // guards audiences and their fields, except newestSeq and heat; held while Followers is called
 	audiences map[id.Conversation]*audience
 }
 
@@ -31,6 +32,7 @@ type largeShard struct {
 type audience struct {
 	conns     []*conn
 	newestSeq atomic.Uint64 // the newest seq that was delivered here, or that followers had in their syncs; 0: not known
+	heat      heat          // guarded by the mu of heats
 }
 
 // advance notes that the entry at seq was delivered.
@@ -39,8 +41,8 @@ func (r *audience) advance(seq uint64) {
 	}
 }
 
-func (h *hub) init(followers Followers) {
-	h.followers = followers
+func (h *hub) init(followers Followers, heats *heats) {
+	h.followers, h.heats = followers, heats
 	for i := range hubShards {
 		h.users[i].first = map[id.User]*conn{}
 		h.large[i].audiences = map[id.Conversation]*audience{}
@@ -203,6 +205,7 @@ func (h *hub) drop(s *largeShard, c *conn, from id.Conversation) {
 		r.conns[i], r.conns[last] = r.conns[last], nil
 		if r.conns = r.conns[:last]; last == 0 {
 			delete(s.audiences, from)
+			h.heats.forget(r)
 			h.followers.Follow(from, false)
 		}
 	}

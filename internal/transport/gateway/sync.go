@@ -66,7 +66,7 @@ func (c *conn) releaseWithheld() {
 			c.appendEvent(e)
 		}
 	}
-	if c.needsHint || len(w.events) > 0 {
+	if c.needsHint || len(w.events) > 0 || len(c.grown) > 0 {
 		c.queueWrite()
 	}
 }

@@ -1,0 +1,269 @@
+package gateway
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/backoff"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// A message of a large conversation is pushed to each connection that follows it. A group of 10,000 that gets 1,000 messages a second would
+// need 10,000,000 pushes a second. So the pushes of a conversation, and of all large ones together, have a rate. A conversation beyond it is
+// hot: its messages are not pushed, and each connection is told now and then up to which seq the conversation has grown. Clients that show it
+// pull; to others the number is enough. It cools down, and is pushed again, when it has stayed below half of the rate for some intervals.
+//
+//   - Edits and recalls of a hot conversation are pushed as well, as far as its rate allows them. In any case they are among what clients pull.
+//   - The rates are token buckets of burstTime. A message takes a token for each connection, and may leave a debt.
+//   - If the rate of all is used up, only conversations become hot that have had more than their equal share in this interval.
+//   - Every withheld seq is in a hint: the last one is sent after the conversation has cooled down.
+
+const (
+	// burstTime is how many seconds of a rate may be pushed at once.
+	burstTime = 0.5
+	// calmIntervals is for how many intervals in succession a hot conversation must stay below half of the rates.
+	calmIntervals = 3
+	// hintSlice is how many connections are hinted at once. The slices of an interval are spread over half of it, because hints make clients pull.
+	hintSlice = 128
+)
+
+// bucket of tokens, which are pushes.
+type bucket struct {
+	tokens float64
+	filled time.Time // zero: it is full
+}
+
+// fill adds what has come since the last call.
+func (b *bucket) fill(rate float64, now time.Time) {
+	if b.filled.IsZero() {
+		b.tokens = rate * burstTime
+	} else {
+		b.tokens = min(b.tokens+rate*now.Sub(b.filled).Seconds(), rate*burstTime)
+	}
+	b.filled = now
+}
+
+// heat of a conversation with followers here.
+type heat struct {
+	bucket
+	offered int    // pushes that its messages needed, or would have needed, in this interval
+	hot     bool   // its messages are withheld
+	listed  bool   // in the server's list
+	calm    int    // intervals in succession
+	hinted  uint64 // the seq of the last hint
+}
+
+// heats has the heat of all large conversations, and the goroutine that hints.
+type heats struct {
+	server *Server
+
+	mu     sync.Mutex // guards all below, and the heat of audiences; taken after a shard's
+	total  bucket
+	listed []id.Conversation // those with a message in this interval, and those that are hot
+}
+
+// mayPush reports whether an entry is pushed to the n connections of an audience, and takes the tokens. correction: it is an edit or a recall. The
+// caller holds the shard's lock, and has advanced newestSeq.
+func (h *heats) mayPush(c id.Conversation, r *audience, n int, correction bool) bool {
+	config, stats := &h.server.config, &h.server.stats
+	now := time.Now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := &r.heat
+	if !t.listed {
+		t.listed = true
+		h.listed = append(h.listed, c)
+	}
+	t.offered += n
+	t.fill(float64(config.LargeGroupPushes), now)
+	h.total.fill(float64(config.LargePushes), now)
+	share := float64(config.LargePushes) * config.HintEvery.Seconds() / float64(len(h.listed))
+	over := t.tokens <= 0 || h.total.tokens <= 0 && float64(t.offered) > share
+	if over && !t.hot {
+		t.hot, t.calm = true, 0
+		stats.HeatRises.Add(1)
+		stats.Hot.Add(1)
+	}
+	if over || t.hot && !correction {
+		stats.LargeWithheld.Add(int64(n))
+		return false
+	}
+	t.tokens -= float64(n)
+	h.total.tokens -= float64(n)
+	stats.LargePushed.Add(int64(n))
+	return true
+}
+
+// run hints until ctx ends.
+func (h *heats) run(ctx context.Context) {
+	tick := time.NewTicker(h.server.config.HintEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			h.hint(ctx, h.cool())
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// growth is a hint that is due: conversation has grown to seq.
+type growth struct {
+	conversation id.Conversation
+	seq          uint64
+	conns        []*conn
+}
+
+// cool ends an interval: it cools down conversations that were calm, and returns the hints that are due.
+func (h *heats) cool() (due []growth) {
+	config := &h.server.config
+	h.mu.Lock()
+	listed := h.listed
+	h.listed = nil
+	h.mu.Unlock()
+	interval := config.HintEvery.Seconds()
+	load := 0.0 // pushes of conversations that are not hot
+	var hot []id.Conversation
+	for _, c := range listed {
+		h.with(c, func(r *audience) {
+			if r.heat.hot {
+				hot = append(hot, c)
+				return
+			}
+			load += float64(r.heat.offered)
+			r.heat.listed, r.heat.offered = false, 0
+		})
+	}
+	for _, c := range hot {
+		h.with(c, func(r *audience) {
+			t := &r.heat
+			t.calm++
+			if offered := float64(t.offered); offered > float64(config.LargeGroupPushes)*interval/2 || load+offered > float64(config.LargePushes)*interval/2 {
+				t.calm = 0
+			}
+			if t.calm >= calmIntervals {
+				load += float64(t.offered)
+				t.hot, t.listed = false, false
+				h.server.stats.HeatFalls.Add(1)
+				h.server.stats.Hot.Add(-1)
+			} else {
+				h.listed = append(h.listed, c)
+			}
+			t.offered = 0
+			// What was withheld was in newestSeq before, so that this hint covers it.
+			if seq := r.newestSeq.Load(); seq > t.hinted {
+				t.hinted = seq
+				due = append(due, growth{c, seq, slices.Clone(r.conns)})
+			}
+		})
+	}
+	return due
+}
+
+// with calls do for an audience, unless it is gone, under its shard's lock and h.mu.
+func (h *heats) with(c id.Conversation, do func(r *audience)) {
+	s := h.server.hub.conversation(c)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if r := s.audiences[c]; r != nil {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		do(r)
+	}
+}
+
+// hint sends the hints that are due: one to each connection, however many of its conversations have grown.
+func (h *heats) hint(ctx context.Context, due []growth) {
+	var conns []*conn
+	for _, g := range due {
+		for _, c := range g.conns {
+			if c.noteGrowth(g.conversation, g.seq) {
+				conns = append(conns, c)
+			}
+		}
+	}
+	pause := h.server.config.HintEvery / 2 / time.Duration(len(conns)/hintSlice+1)
+	for slice := range slices.Chunk(conns, hintSlice) {
+		for _, c := range slice {
+			c.mu.Lock()
+			if len(c.grown) > 0 {
+				c.queueLater()
+			}
+			c.mu.Unlock()
+		}
+		h.server.Flush()
+		if len(conns) > hintSlice && backoff.Sleep(ctx, pause) != nil {
+			return
+		}
+	}
+}
+
+// forget ends the heat of an audience that is removed. The caller holds the shard's lock.
+func (h *heats) forget(r *audience) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if r.heat.hot {
+		h.server.stats.Hot.Add(-1)
+	}
+}
+
+// grownTo says how far a large conversation has come.
+type grownTo struct {
+	conversation id.Conversation
+	seq          uint64
+}
+
+// noteGrowth notes how far a conversation has grown, for the next hint, and reports whether none waited. A later seq supersedes an earlier one.
+func (c *conn) noteGrowth(conversation id.Conversation, seq uint64) (first bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.isEnding() || !slices.Contains(c.follows, conversation):
+		return false
+	case c.state != stateReady:
+		c.needsHint = true
+		return false
+	case c.needsHint: // a hint to sync, whose answer says it
+		return false
+	}
+	if i := slices.IndexFunc(c.grown, func(g grownTo) bool { return g.conversation == conversation }); i >= 0 {
+		c.grown[i].seq = seq
+		return false
+	}
+	c.grown = append(c.grown, grownTo{conversation, seq})
+	return len(c.grown) == 1
+}
+
+// appendGrowth appends the hint about large conversations, in a frame of its own. The answer to a sync that is under way comes first. A hint to
+// sync takes its place. The caller holds mu.
+func (c *conn) appendGrowth() {
+	if len(c.grown) == 0 || c.state != stateReady || c.withheld != nil {
+		return
+	}
+	if !c.needsHint {
+		c.server.stats.LargeHints.Add(1)
+		hint := &gatewayv1.Hint{}
+		for _, g := range c.grown {
+			hint.Conversations = append(hint.Conversations, &chatv1.LargeTail{Conversation: uint64(g.conversation), LastSeq: g.seq})
+		}
+		op, b := c.encode(&gatewayv1.ServerFrame{Hint: hint})
+		c.appendFrame(op, b)
+	}
+	c.grown = nil
+}
+
+// isCorrection reports whether an entry is an edit or a recall, which people must see.
+func isCorrection(e *message.Entry) bool {
+	if e.Updates == 0 {
+		return false
+	}
+	var content chatv1.Content
+	return proto.Unmarshal(e.Content, &content) == nil && (content.GetEdit() != nil || content.GetRecall() != nil)
+}
