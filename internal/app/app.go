@@ -33,6 +33,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/directory"
 	"github.com/rialto-im/rialto/internal/platform/idgen"
 	"github.com/rialto-im/rialto/internal/platform/idservice"
+	"github.com/rialto-im/rialto/internal/platform/interest"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/service/account"
 	"github.com/rialto-im/rialto/internal/service/chat"
@@ -83,6 +84,7 @@ type Node struct {
 	accounts        *account.Service
 	chat            *chat.Service
 	inbox           *inbox.Service
+	interest        *interest.Service
 	directory       *directory.Service
 	presence        *presence.Service
 	schedule        *schedule.Service
@@ -268,7 +270,9 @@ func (n *Node) openDelivery(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	n.inbox, err = inbox.New(ctx, inbox.Deps{Log: n.log, DB: n.db, Outbox: n.outbox, Conversations: n.chat, HidesRead: n.hidesRead, LiveNodes: n.liveNodes, OwnsPartition: n.ownsPartition,
+	n.interest = interest.New(interest.Deps{Bus: n.bus, Node: n.name, Nodes: n.liveNodeNames, Changed: func(list []interest.Change) { n.inbox.ReadersMoved(list) },
+		Missed: func() { n.inbox.ReadersMissed() }, Logger: n.logger})
+	n.inbox, err = inbox.New(ctx, inbox.Deps{Log: n.log, DB: n.db, Outbox: n.outbox, Conversations: n.chat, HidesRead: n.hidesRead, Interest: n.interest, LiveNodes: n.liveNodes, OwnsPartition: n.ownsPartition,
 		Quarantine: quarantine, Clock: n.clock, Logger: n.logger}, n.config.Inbox)
 	if err != nil {
 		return err
@@ -324,6 +328,14 @@ func (n *Node) openTransports() (err error) {
 // liveNodes is the number of live nodes.
 func (n *Node) liveNodes() int { return len(n.cluster.Nodes()) }
 
+// liveNodeNames are the names of the live nodes.
+func (n *Node) liveNodeNames() (names []string) {
+	for _, live := range n.cluster.Nodes() {
+		names = append(names, live.Name)
+	}
+	return names
+}
+
 // start runs the services, and accepts connections last.
 func (n *Node) start() {
 	if n.stores != nil {
@@ -333,6 +345,7 @@ func (n *Node) start() {
 	n.stack.Start("ids", n.ids.Run)
 	n.stack.Start("chat", n.chat.Run)
 	n.stack.Start("inbox", n.inbox.Run)
+	n.stack.Start("interest", n.interest.Run)
 	n.stack.Start("schedule", n.schedule.Run)
 	n.stack.Start("presence", n.presence.Run)
 	n.stack.Start("directory", n.directory.Run) // stops before presence, which stores who is online then

@@ -85,6 +85,8 @@ type Event struct {
 	// Typing and Presence are transient: they may be lost.
 	Typing   *gatewayv1.Typing
 	Presence *presencev1.Presence
+	// Readers says who has now read a message that WatchReaders names. It has neither Users nor More when the server begins to watch: read the list then.
+	Readers *gatewayv1.ReadersUpdate
 	// Online: the socket opened, or broke. While it is false, messages are kept, and may still go out by calls.
 	Online *bool
 	// Refused: a message that an earlier process had queued was refused. Callers that wait in Send get the refusal there.
@@ -111,15 +113,16 @@ type Client struct {
 	lag        pushLag    // of the open connection; Run's goroutine uses it
 	refreshing sync.Mutex // one refresh at a time: a refresh token is good once
 
-	mu      sync.Mutex // guards all below
-	state   State
-	waiters map[uint64]chan<- outcome  // by client_seq
-	socket  *socket                    // nil if there is none
-	wake    chan struct{}              // closed and replaced when something was queued
-	watch   []uint64                   // whose presence is wanted; nil before Watch
-	device  presencev1.Activity        // what SetAway said last
-	marks   map[uint64]*gatewayv1.Mark // the last of each conversation, for the next connection as well
-	noLarge bool                       // the user is in no known large group, whose messages do not move the position
+	mu             sync.Mutex // guards all below
+	state          State
+	waiters        map[uint64]chan<- outcome  // by client_seq
+	socket         *socket                    // nil if there is none
+	wake           chan struct{}              // closed and replaced when something was queued
+	watch          []uint64                   // whose presence is wanted; nil before Watch
+	watchedReaders *gatewayv1.WatchReaders    // nil before WatchReaders
+	device         presencev1.Activity        // what SetAway said last
+	marks          map[uint64]*gatewayv1.Mark // the last of each conversation, for the next connection as well
+	noLarge        bool                       // the user is in no known large group, whose messages do not move the position
 }
 
 type outcome struct {

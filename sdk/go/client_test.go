@@ -456,11 +456,12 @@ func TestWatchesAndCursorsAreRepeated(t *testing.T) {
 	}})
 	c, _ := s.client(nil)
 	c.Watch(4, 5)
+	c.WatchReaders(&gatewayv1.WatchedMessage{Conversation: 7, Seq: 2})
 	c.SetAway(true)
 	c.Mark(7, 9, 3)
 	c.Mark(7, 2, 6)
 	run(t, c)
-	want := &gatewayv1.ClientFrame{Watch: &gatewayv1.Watch{Users: []uint64{4, 5}}, Activity: presencev1.Activity_ACTIVITY_AWAY,
+	want := &gatewayv1.ClientFrame{Watch: &gatewayv1.Watch{Users: []uint64{4, 5}}, WatchReaders: &gatewayv1.WatchReaders{Messages: []*gatewayv1.WatchedMessage{{Conversation: 7, Seq: 2}}}, Activity: presencev1.Activity_ACTIVITY_AWAY,
 		Marks: []*gatewayv1.Mark{{Conversation: 7, DeliveredSeq: 9, ReadSeq: 6}}}
 	for range 2 {
 		if f := <-said; !proto.Equal(f, want) {

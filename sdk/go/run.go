@@ -229,14 +229,15 @@ func (c *Client) onHello(ctx context.Context, s *socket, h *gatewayv1.Hello, gro
 		first.Watch = &gatewayv1.Watch{Users: c.watch}
 	}
 	first.Activity = c.device
+	first.WatchReaders = c.watchedReaders
 	for _, m := range c.marks {
 		first.Marks = append(first.Marks, m)
 	}
 	c.mu.Unlock()
-	for first.Watch != nil || first.Activity != 0 || len(first.Marks) > 0 {
+	for first.Watch != nil || first.WatchReaders != nil || first.Activity != 0 || len(first.Marks) > 0 {
 		n := min(len(first.Marks), maxMarksInFrame)
-		s.enqueue(&gatewayv1.ClientFrame{Watch: first.Watch, Activity: first.Activity, Marks: first.Marks[:n]})
-		first.Watch, first.Activity, first.Marks = nil, 0, first.Marks[n:]
+		s.enqueue(&gatewayv1.ClientFrame{Watch: first.Watch, WatchReaders: first.WatchReaders, Activity: first.Activity, Marks: first.Marks[:n]})
+		first.Watch, first.WatchReaders, first.Activity, first.Marks = nil, nil, 0, first.Marks[n:]
 	}
 	online := true
 	c.config.Handler(Event{Online: &online})
@@ -292,6 +293,9 @@ func (c *Client) onFrame(ctx context.Context, s *socket, f *gatewayv1.ServerFram
 	}
 	for _, p := range f.Presences {
 		c.config.Handler(Event{Presence: p, Live: true})
+	}
+	for _, r := range f.Readers {
+		c.config.Handler(Event{Readers: r, Live: true})
 	}
 	return nil
 }

@@ -214,6 +214,16 @@ func (c *Client) Watch(users ...uint64) {
 	c.write(&gatewayv1.ClientFrame{Watch: &gatewayv1.Watch{Users: users}})
 }
 
+// WatchReaders replaces the set of the user's own messages whose new readers are pushed, while their lists are shown: at most 8. It holds for
+// later connections of this process too. After each Event with Readers that names nobody, read the list (ListReaders).
+func (c *Client) WatchReaders(messages ...*gatewayv1.WatchedMessage) {
+	w := &gatewayv1.WatchReaders{Messages: slices.Clone(messages)}
+	c.mu.Lock()
+	c.watchedReaders = w
+	c.mu.Unlock()
+	c.write(&gatewayv1.ClientFrame{WatchReaders: w})
+}
+
 // SetAway tells whether this device is idle or in the background. A user is shown as away while all devices are. It holds for later
 // connections of this process too. A device is not away before the first call.
 func (c *Client) SetAway(away bool) {

@@ -15,3 +15,16 @@ func Confirmed(ctx context.Context, s *Service, u id.User) (at message.Position,
 	err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT coalesce(max(position), 0) FROM confirmed WHERE owner = $1`, int64(u)).Scan(&at)
 	return at, err
 }
+
+// PushReaders is one round of pushes to open lists of readers.
+func (s *Service) PushReaders(ctx context.Context) { s.pushReaders(ctx) }
+
+// OpenReaderLists is how many lists of readers are open.
+func (s *Service) OpenReaderLists() (n int) {
+	s.readerLists.mu.Lock()
+	defer s.readerLists.mu.Unlock()
+	for _, lists := range s.readerLists.of {
+		n += len(lists)
+	}
+	return n
+}

@@ -329,6 +329,7 @@ type harness struct {
 	config        inbox.Config
 	eventsRead    int                        // number of outbox events that were read
 	fannedOut     map[id.Conversation]uint64 // fanOut has appended the references up to this seq
+	interest      inbox.Interest             // may be nil
 	nodes         int                        // number of nodes that share the work; 0: one
 	close         func()
 
@@ -401,7 +402,7 @@ func (h *harness) openPebble() timeline.Log {
 // start creates the service on the existing stores.
 func (h *harness) start() {
 	var err error
-	deps := inbox.Deps{Log: h.log, DB: h.db, Outbox: h.outbox, Conversations: h.conversations, HidesRead: h.hides, LiveNodes: func() int { return h.nodes },
+	deps := inbox.Deps{Log: h.log, DB: h.db, Outbox: h.outbox, Conversations: h.conversations, HidesRead: h.hides, Interest: h.interest, LiveNodes: func() int { return h.nodes },
 		Clock: h.clock, Logger: slog.New(slog.DiscardHandler)}
 	if h.quarantine != nil {
 		deps.Quarantine = h.quarantine

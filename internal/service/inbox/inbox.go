@@ -3,7 +3,8 @@
 //
 // The stream is a derived timeline that fan-out writes. Its entries are events, or references to entries of conversations. sync.go brings
 // a device up to date. Unread counts are not stored: unread.go subtracts the running count at the read cursor from that at the tail. A
-// cursor only moves forward. A change of a user's view is committed together with the event for the user's other devices.
+// cursor only moves forward. Who has read a message is derived from the cursors (readers.go), and pushed to clients that have the list open
+// (push_readers.go). A change of a user's view is committed together with the event for the user's other devices.
 //
 // The package may use timeline, sqldb and job, and conversations through the interface Conversations. All methods are safe for concurrent
 // use. Ack and Mark do not block.
@@ -95,6 +96,8 @@ type Deps struct {
 	Quarantine Quarantine
 	// HidesRead reports whether a user hides read receipts.
 	HidesRead func(ctx context.Context, u id.User) (bool, error)
+	// Interest brings the cursors that move on other nodes; nil: there is one node.
+	Interest Interest
 	// LiveNodes returns how many nodes share the work. If nil, there is one.
 	LiveNodes func() int
 	// OwnsPartition reports whether this node trims the streams of a partition. If nil, it trims all.
@@ -125,6 +128,8 @@ type Service struct {
 	pendingCursors map[cursorKey]cursors
 	pendingAcks    map[id.User]message.Position // the highest position of a user's devices
 	wake           chan struct{}
+
+	readerLists readerLists
 
 	refreshes    refreshesInFlight
 	refreshSlots chan struct{} // bounds concurrent refreshes of lists
@@ -171,6 +176,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	}
 	s := &Service{deps: deps, config: config, pendingCursors: map[cursorKey]cursors{}, pendingAcks: map[id.User]message.Position{}, wake: make(chan struct{}, 1),
 		corruption: timeline.CorruptionDetector{Observations: corruptionObservations, MaxSuspects: maxSuspects}, refreshes: refreshesInFlight{}, refreshSlots: make(chan struct{}, maxRefreshes)}
+	s.readerLists = readerLists{of: map[id.Conversation][]*readerList{}, held: map[any]*heldReaders{}, changed: map[*readerList]struct{}{}}
 	return s, deps.DB.Migrate(ctx, "inbox", migrations)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"github.com/rialto-im/rialto/internal/platform/interest"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
@@ -52,11 +53,12 @@ func (s *Service) MarkNow(ctx context.Context, u id.User, c id.Conversation, del
 	return v.state, err
 }
 
-// Run writes cursors and acknowledgements, and trims streams, until ctx ends. It writes queued ones before it returns.
+// Run writes cursors and acknowledgements, trims streams, and pushes new readers, until ctx ends. It writes queued ones before it returns.
 func (s *Service) Run(ctx context.Context) error {
-	var trimming sync.WaitGroup
-	defer trimming.Wait()
-	trimming.Go(func() { s.runTrim(ctx) }) // concurrently: it reads all streams, and cursors must not wait for it
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() { s.runTrim(ctx) }) // concurrently: it reads all streams, and cursors must not wait for it
+	group.Go(func() { s.runReaders(ctx) })
 	acks := time.NewTicker(ackInterval)
 	defer acks.Stop()
 	for {
@@ -178,32 +180,37 @@ func (s *Service) countedAt(ctx context.Context, c id.Conversation, seq uint64) 
 // writeCursors moves cursors and stores their events, in one transaction.
 func (s *Service) writeCursors(ctx context.Context, list []*resolvedCursors) error {
 	moved := false
+	var read []interest.Change
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		moved = false
+		moved, read = false, read[:0]
 		for _, r := range list {
-			one, err := s.writeCursor(ctx, tx, r)
+			one, before, err := s.writeCursor(ctx, tx, r)
 			if err != nil {
 				return err
 			}
 			moved = moved || one
+			if one && r.read > before {
+				read = append(read, interest.Change{Conversation: r.conversation, User: r.user, From: before, To: r.read})
+			}
 		}
 		return nil
 	})
 	if err == nil && moved {
 		s.deps.Outbox.Wake()
+		s.publishRead(read)
 	}
 	return err
 }
 
-// writeCursor moves the cursors of one user in one conversation, and stores their events.
-func (s *Service) writeCursor(ctx context.Context, tx *sql.Tx, r *resolvedCursors) (moved bool, err error) {
-	var read, delivered uint64
+// writeCursor moves the cursors of one user in one conversation, and stores their events. It returns the read cursor as it was before.
+func (s *Service) writeCursor(ctx context.Context, tx *sql.Tx, r *resolvedCursors) (moved bool, read uint64, err error) {
+	var delivered uint64
 	err = tx.QueryRowContext(ctx, `SELECT read_seq, delivered_seq FROM views WHERE owner = $1 AND conversation = $2`, int64(r.user), int64(r.conversation)).Scan(&read, &delivered)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return false, err
+		return false, 0, err
 	}
 	if r.read <= read && r.delivered <= delivered {
-		return false, nil
+		return false, read, nil
 	}
 	if _, err := tx.ExecContext(ctx, `INSERT INTO views (owner, conversation, read_seq, read_counted, delivered_seq) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (owner, conversation) DO UPDATE SET read_counted = CASE WHEN $3 > views.read_seq THEN $4 ELSE views.read_counted END,
@@ -211,16 +218,16 @@ func (s *Service) writeCursor(ctx context.Context, tx *sql.Tx, r *resolvedCursor
 		unread_ms = CASE WHEN $3 >= views.seen_seq THEN 0 ELSE views.unread_ms END,
 		marked_unread = CASE WHEN $3 > views.read_seq THEN FALSE ELSE views.marked_unread END`,
 		int64(r.user), int64(r.conversation), int64(r.read), int64(r.counted), int64(r.delivered)); err != nil {
-		return false, err
+		return false, 0, err
 	}
 	now := cursors{max(delivered, r.delivered), max(read, r.read)}
-	return true, s.notifyCursors(ctx, tx, r, now, now.delivered > delivered, now.read > read)
+	return true, read, s.notifyCursors(ctx, tx, r, now, now.delivered > delivered, now.read > read)
 }
 
 // MarkFollowed moves the cursors of a user who begins to follow a channel to its tail, in the transaction of the follower's row: a user who
 // follows never has the whole history as unread.
 func (s *Service) MarkFollowed(ctx context.Context, tx *sql.Tx, u id.User, c id.Conversation, tail timeline.Tail) error {
-	_, err := s.writeCursor(ctx, tx, &resolvedCursors{cursorKey: cursorKey{u, c}, cursors: cursors{delivered: tail.Seq, read: tail.Seq}, from: max(tail.FirstSeq, 1), counted: tail.Counted})
+	_, _, err := s.writeCursor(ctx, tx, &resolvedCursors{cursorKey: cursorKey{u, c}, cursors: cursors{delivered: tail.Seq, read: tail.Seq}, from: max(tail.FirstSeq, 1), counted: tail.Counted})
 	return err
 }
 

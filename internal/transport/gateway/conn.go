@@ -69,6 +69,7 @@ type conn struct {
 	followChanges     uint32            // counts the changes of follows by deliveries
 	appliedGeneration uint64            // of the newest reading of the rows that follows was compared with
 	leftWhileGreeted  []id.Conversation // large conversations that the user left during the greeting
+	readersTurn       uint32            // counts the requests to watch readers
 	state             connState         // changed by advance only
 	readFlow
 	writeFlow
@@ -369,6 +370,7 @@ func (c *conn) onClosed() {
 	c.advance(stateClosed)
 	large := c.follows
 	c.follows = nil
+	watches := c.readersTurn > 0
 	c.releaseAnswers(0)
 	if c.activeCalls != nil {
 		c.activeCalls.end()
@@ -378,6 +380,9 @@ func (c *conn) onClosed() {
 		c.out = nil
 	}
 	c.mu.Unlock()
+	if watches {
+		c.server.deps.Inbox.UnwatchReaders(c)
+	}
 	for _, l := range large {
 		s := c.server.hub.conversation(l)
 		s.mu.Lock()

@@ -108,6 +108,10 @@ func (r *fakeServices) AppendSync(_ context.Context, b []byte, _ id.User, _ mess
 func (r *fakeServices) Watch(context.Context, id.User, id.Session, []id.User) ([]*presencev1.Presence, error) {
 	return nil, nil
 }
+func (r *fakeServices) WatchReaders(context.Context, id.User, any, uint32, []*gatewayv1.WatchedMessage, func(*gatewayv1.ReadersUpdate)) error {
+	return nil
+}
+func (r *fakeServices) UnwatchReaders(any) {}
 func (r *fakeServices) Invoke(ctx context.Context, _ id.Caller, _ string, in []byte, _ bool) ([]byte, error) {
 	r.body.Store(&in)
 	if r.invoke != nil {

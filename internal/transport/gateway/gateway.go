@@ -32,6 +32,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/engine/bus"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
 	"golang.org/x/time/rate"
 )
@@ -57,6 +58,10 @@ type Inbox interface {
 	LargeGroups(ctx context.Context, users []id.User) ([][]id.Conversation, error)
 	// LargeTails are the seqs of large groups' newest entries.
 	LargeTails(ctx context.Context, conversations []id.Conversation) ([]uint64, error)
+	// WatchReaders replaces the messages whose new readers are pushed to a connection, by calls of push. Of several calls for a connection, the one
+	// with the highest turn holds. It lasts until UnwatchReaders, which is called once ctx has ended, and does not block.
+	WatchReaders(ctx context.Context, u id.User, connection any, turn uint32, messages []*gatewayv1.WatchedMessage, push func(*gatewayv1.ReadersUpdate)) error
+	UnwatchReaders(connection any)
 }
 
 // Directory registers the sessions that are connected here, and the large conversations that are followed here.
@@ -277,7 +282,7 @@ func New(deps Deps, config Config) (*Server, error) {
 	}
 	s := &Server{deps: deps, config: config, work: make(chan struct{}, workers), sends: deps.Calls.Add("send"), opened: time.Now(),
 		refusedOrigins: rate.Sometimes{First: 20, Interval: 10 * time.Second}}
-	for _, name := range []string{"sync", "typing", "watch"} {
+	for _, name := range []string{"sync", "typing", "watch", "watch_readers"} {
 		deps.Calls.Add(name)
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())

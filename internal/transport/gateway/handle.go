@@ -108,6 +108,9 @@ func (c *conn) handle(f *gatewayv1.ClientFrame, bytes int) error {
 		users := f.Watch
 		c.call("watch", request, 0, func(ctx context.Context) error { return c.watch(ctx, request, users) })
 	}
+	if f.WatchReaders != nil {
+		c.watchReaders(request, f.WatchReaders.Messages)
+	}
 	s.requestFlush(c)
 	return nil
 }

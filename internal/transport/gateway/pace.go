@@ -19,7 +19,7 @@ const (
 
 // countFrame counts a frame's size and contents against the limits. It fails if a client floods the server with empty frames.
 func (c *conn) countFrame(f *gatewayv1.ClientFrame, bytes int) error {
-	nothing := f.Ack == nil && len(f.Marks) == 0 && f.Typing == 0 && f.Call == nil && f.Sync == nil && f.Watch == nil && f.Activity == 0
+	nothing := f.Ack == nil && len(f.Marks) == 0 && f.Typing == 0 && f.Call == nil && f.Sync == nil && f.Watch == nil && f.WatchReaders == nil && f.Activity == 0
 	if len(f.Sends) == 0 && nothing {
 		return c.countEmptyFrame()
 	}

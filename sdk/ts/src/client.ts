@@ -15,6 +15,7 @@ import { compareConversations, isSignal, isThread, isUpdate, toMessage, type Cha
 import { Names } from "./names.js";
 import { withDefaults, type ClientEvents, type ClientOptions, type ConnectionState, type Resolved } from "./options.js";
 import { People, type PresenceView } from "./people.js";
+import { ReaderLists, type NewReaders } from "./readers.js";
 import type { Replica } from "./replica.js";
 import { services, type Services } from "./services.js";
 import { ClientSession, counterKey, type SendOptions } from "./session.js";
@@ -44,6 +45,7 @@ export class Client extends AccountData implements Services {
   private readonly emitter = new Emitter<ClientEvents>();
   protected readonly snapshots = new Snapshots(() => this.emitter.emit("change", undefined));
   private readonly people: People;
+  private readonly readers = new ReaderLists((messages) => void this.session?.connection.send({ watchReaders: { messages: [...messages] } }));
   private readonly names = new Names((id) => this.user(id), () => this.relations());
   /** Opened by the first call that needs it. */
   private opening: Promise<Auth> | undefined;
@@ -164,7 +166,7 @@ export class Client extends AccountData implements Services {
     // A sign-out in another window before the store was opened is found here, and a later one by the store.
     if (!(await this.auth?.holds(login)) && entry === this.entry) return this.auth?.end();
     const session = new ClientSession({
-      login, store, options: this.options, services: this, people: this.people, emitter: this.emitter,
+      login, store, options: this.options, services: this, people: this.people, readers: this.readers, emitter: this.emitter,
       shared: this.storage.shared ?? false,
       state: () => this.state,
       setState: (s) => this.setState(s),
@@ -455,6 +457,14 @@ export class Client extends AccountData implements Services {
   async relate(call: Promise<Parameters<Replica["takeRelation"]>[0]>): Promise<void> {
     const { replica } = this.current;
     replica.takeRelation(await call);
+  }
+
+  /**
+   * Tells who reads a message of this user, while its list of readers is shown; the answer ends it. Read the list (chat.listReaders) at the
+   * beginning and where there is more.
+   */
+  watchReaders(conversation: string, seq: number, told: (news: NewReaders) => void): () => void {
+    return this.readers.watch(conversation, seq, told);
   }
 
   /** Replaces the set of users whose presence is kept up to date: at most 500. */

@@ -7,6 +7,7 @@ import type { ConnectionState, Resolved } from "./options.js";
 import type { Outbox } from "./outbox.js";
 import type { People } from "./people.js";
 import { Polling } from "./polling.js";
+import type { ReaderLists } from "./readers.js";
 import { samePosition, type StreamPosition } from "./position.js";
 import type { Replica } from "./replica.js";
 import type { Services } from "./services.js";
@@ -24,6 +25,7 @@ export interface ConnectionDeps {
   options: Resolved;
   services: Services;
   people: People;
+  readers: ReaderLists;
   replica: Replica;
   outbox: Outbox;
   marks: Marks;
@@ -156,6 +158,7 @@ export class Connection {
     for (const u of f.threads) replica.events.threadChanged(u);
     if (f.typing) people.typed(f.typing.conversation, f.typing.user);
     people.takePresences(f.presences);
+    this.deps.readers.take(f.readers);
   }
 
   /** The socket is open: what waited for it goes, and what was missed is fetched. */
@@ -166,6 +169,7 @@ export class Connection {
     outbox.opened(Number(hello.clientSeq));
     if (this.activity !== undefined) this.socket.send({ activity: this.activity });
     if (people.watched.length > 0) this.socket.send({ watch: { users: [...people.watched] } });
+    this.deps.readers.opened();
     const tail: StreamPosition = { epoch: hello.tail?.epoch ?? 0, seq: Number(hello.tail?.seq ?? 0n) };
     const { position } = replica.data;
     if (!position || !samePosition(position, tail)) await replica.stream.sync(false, tail.epoch > 0 ? tail : undefined);

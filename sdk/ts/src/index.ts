@@ -3,6 +3,7 @@ export { Client } from "./client.js";
 export { channelAddress, type Channels, type ChannelAddress, type ChannelPreview, type NewChannel } from "./channels.js";
 export type { ClientEvents, ClientOptions, ConnectionState } from "./options.js";
 export type { CustomStatusView } from "./customStatus.js";
+export type { NewReaders } from "./readers.js";
 export { lasting, type PresenceStatus, type PresenceView } from "./people.js";
 export { RialtoError, asError, isOffline } from "./errors.js";
 export { indexedDBStorage } from "./indexeddb.js";

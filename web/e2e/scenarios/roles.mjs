@@ -9,6 +9,7 @@ export default async function roles(w) {
   const [a, b] = [alice.page, bob.page];
   for (const page of [a, b]) await row(page, "Hikers").click();
   await readBy(w, alice, b, id);
+  await readWhileOpen(w, a, b);
   await muted(w, a, b);
   await transferred(w, a, b);
   await left(w, a);
@@ -33,6 +34,23 @@ async function readBy(w, alice, b, conversation) {
   await a.keyboard.press("Escape");
   await dialog(a).waitFor({ state: "detached" });
   await message(a, "Meet at seven").locator(":focus").and(a.getByRole("button", { name: "Who has read this" })).waitFor(); // it has the focus again
+}
+
+async function readWhileOpen(w, a, b) {
+  w.step("who reads a message appears in the list that is open");
+  await b.goto(new URL("/", b.url()).href);
+  await row(b, "Hikers").waitFor();
+  await say(a, "Bring water");
+  await message(a, "Bring water").getByRole("button", { name: "Who has read this" }).click();
+  await dialog(a).getByRole("tab", { name: "Read · 0" }).waitFor();
+  await dialog(a).getByRole("tab", { name: "Not yet · 1" }).waitFor();
+  await row(b, "Hikers").click();
+  await dialog(a).getByRole("tab", { name: "Read · 1" }).waitFor();
+  await dialog(a).getByRole("tab", { name: "Not yet · 0" }).waitFor();
+  await dialog(a).getByRole("tabpanel").getByRole("link", { name: "Bob" }).waitFor();
+  await w.shot(a, "37-readers-open");
+  await a.keyboard.press("Escape");
+  await dialog(a).waitFor({ state: "detached" });
 }
 
 async function muted(w, a, b) {

@@ -1,5 +1,5 @@
-import type { ChatMessage, Client } from "@rialto-im/client";
-import { useState } from "react";
+import type { ChatMessage, Client, NewReaders } from "@rialto-im/client";
+import { useEffect, useState } from "react";
 import { Link } from "wouter";
 import { useAction } from "../action.js";
 import { useClient } from "../client.js";
@@ -36,16 +36,42 @@ function count(list: List): string {
   return `${list.users.length}${list.more ? "+" : ""}`;
 }
 
-/** In a group, who has read one's own message is asked for, when one wants to know. */
+interface Answer {
+  read: List;
+  unread: List;
+}
+
+/** The lists once some more users have read the message. */
+function withNew({ read, unread }: Answer, users: readonly string[]): Answer {
+  const added = users.filter((u) => !read.users.includes(u));
+  return { read: { ...read, users: [...read.users, ...added] }, unread: { ...unread, users: unread.users.filter((u) => !users.includes(u)) } };
+}
+
+/** In a group, who has read one's own message is asked for, when one wants to know, and kept up to date while it is shown. */
 export function Readers({ m }: { m: ChatMessage }) {
   const client = useClient();
   const t = useText();
-  const [answer, setAnswer] = useState<{ read: List; unread: List } | undefined>();
+  const [answer, setAnswer] = useState<Answer | undefined>();
   const { run, error } = useAction();
   const ask = async () => {
     const [read, unread] = await Promise.all([readers(client, m, false), readers(client, m, true)]);
     setAnswer({ read, unread });
   };
+  const open = answer !== undefined;
+  useEffect(() => {
+    if (!open) return;
+    const reading = { on: true };
+    const news = async ({ users, more }: NewReaders) => {
+      if (!more) return setAnswer((a) => a && withNew(a, users));
+      const [read, unread] = await Promise.all([readers(client, m, false), readers(client, m, true)]);
+      if (reading.on) setAnswer({ read, unread });
+    };
+    const stop = client.watchReaders(m.conversation, m.seq, (n) => void news(n).catch(() => {})); // what is shown stays
+    return () => {
+      reading.on = false;
+      stop();
+    };
+  }, [client, m.conversation, m.seq, open]);
   return (
     <>
       {error && <span className="failed" role="alert">{error}</span>}

@@ -46,7 +46,9 @@ type ClientFrame struct {
 	Watch *Watch `protobuf:"bytes,10,opt,name=watch,proto3" json:"watch,omitempty"`
 	// Activity of this device: at each change, and after each Hello once the device has said it.
 	// A new connection is active, unless it replaces one of the same device that was away.
-	Activity      v11.Activity `protobuf:"varint,11,opt,name=activity,proto3,enum=rialto.presence.v1.Activity" json:"activity,omitempty"`
+	Activity v11.Activity `protobuf:"varint,11,opt,name=activity,proto3,enum=rialto.presence.v1.Activity" json:"activity,omitempty"`
+	// WatchReaders replaces the set of own messages whose new readers are pushed.
+	WatchReaders  *WatchReaders `protobuf:"bytes,12,opt,name=watch_readers,json=watchReaders,proto3" json:"watch_readers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -156,6 +158,13 @@ func (x *ClientFrame) GetActivity() v11.Activity {
 		return x.Activity
 	}
 	return v11.Activity(0)
+}
+
+func (x *ClientFrame) GetWatchReaders() *WatchReaders {
+	if x != nil {
+		return x.WatchReaders
+	}
+	return nil
 }
 
 type Auth struct {
@@ -491,6 +500,103 @@ func (x *Watch) GetUsers() []uint64 {
 	return nil
 }
 
+// WatchReaders names at most 8 messages of the user, whose lists of readers are open in this client.
+type WatchReaders struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Messages      []*WatchedMessage      `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchReaders) Reset() {
+	*x = WatchReaders{}
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchReaders) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchReaders) ProtoMessage() {}
+
+func (x *WatchReaders) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchReaders.ProtoReflect.Descriptor instead.
+func (*WatchReaders) Descriptor() ([]byte, []int) {
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *WatchReaders) GetMessages() []*WatchedMessage {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+type WatchedMessage struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Conversation  uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Seq           uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchedMessage) Reset() {
+	*x = WatchedMessage{}
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchedMessage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchedMessage) ProtoMessage() {}
+
+func (x *WatchedMessage) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchedMessage.ProtoReflect.Descriptor instead.
+func (*WatchedMessage) Descriptor() ([]byte, []int) {
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *WatchedMessage) GetConversation() uint64 {
+	if x != nil {
+		return x.Conversation
+	}
+	return 0
+}
+
+func (x *WatchedMessage) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
 // ServerFrame goes from server to client.
 type ServerFrame struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -510,14 +616,16 @@ type ServerFrame struct {
 	Bye  *Bye             `protobuf:"bytes,11,opt,name=bye,proto3" json:"bye,omitempty"`
 	Sync *v1.SyncResponse `protobuf:"bytes,12,opt,name=sync,proto3" json:"sync,omitempty"`
 	// Threads whose replies changed, at most once a second for each. They may be lost.
-	Threads       []*ThreadUpdate `protobuf:"bytes,13,rep,name=threads,proto3" json:"threads,omitempty"`
+	Threads []*ThreadUpdate `protobuf:"bytes,13,rep,name=threads,proto3" json:"threads,omitempty"`
+	// Readers of watched messages: at once without users, in the answer to watch_readers; then at most once a second for each message.
+	Readers       []*ReadersUpdate `protobuf:"bytes,14,rep,name=readers,proto3" json:"readers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ServerFrame) Reset() {
 	*x = ServerFrame{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[7]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -529,7 +637,7 @@ func (x *ServerFrame) String() string {
 func (*ServerFrame) ProtoMessage() {}
 
 func (x *ServerFrame) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[7]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -542,7 +650,7 @@ func (x *ServerFrame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerFrame.ProtoReflect.Descriptor instead.
 func (*ServerFrame) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{7}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ServerFrame) GetRequest() uint64 {
@@ -636,6 +744,83 @@ func (x *ServerFrame) GetThreads() []*ThreadUpdate {
 	return nil
 }
 
+func (x *ServerFrame) GetReaders() []*ReadersUpdate {
+	if x != nil {
+		return x.Readers
+	}
+	return nil
+}
+
+// ReadersUpdate says who has now read a message besides those whom ListReaders listed before.
+type ReadersUpdate struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Seq          uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	Users        []uint64               `protobuf:"varint,3,rep,packed,name=users,proto3" json:"users,omitempty"`
+	// More: there may be others, who are not named. Read the list again.
+	More          bool `protobuf:"varint,4,opt,name=more,proto3" json:"more,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadersUpdate) Reset() {
+	*x = ReadersUpdate{}
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadersUpdate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadersUpdate) ProtoMessage() {}
+
+func (x *ReadersUpdate) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadersUpdate.ProtoReflect.Descriptor instead.
+func (*ReadersUpdate) Descriptor() ([]byte, []int) {
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ReadersUpdate) GetConversation() uint64 {
+	if x != nil {
+		return x.Conversation
+	}
+	return 0
+}
+
+func (x *ReadersUpdate) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *ReadersUpdate) GetUsers() []uint64 {
+	if x != nil {
+		return x.Users
+	}
+	return nil
+}
+
+func (x *ReadersUpdate) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
 // ThreadUpdate says what the thread under a message is now.
 type ThreadUpdate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -649,7 +834,7 @@ type ThreadUpdate struct {
 
 func (x *ThreadUpdate) Reset() {
 	*x = ThreadUpdate{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[8]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -661,7 +846,7 @@ func (x *ThreadUpdate) String() string {
 func (*ThreadUpdate) ProtoMessage() {}
 
 func (x *ThreadUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[8]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -674,7 +859,7 @@ func (x *ThreadUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadUpdate.ProtoReflect.Descriptor instead.
 func (*ThreadUpdate) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{8}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ThreadUpdate) GetConversation() uint64 {
@@ -717,7 +902,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[9]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -729,7 +914,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[9]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -742,7 +927,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{9}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Hello) GetUser() uint64 {
@@ -819,7 +1004,7 @@ type Receipt struct {
 
 func (x *Receipt) Reset() {
 	*x = Receipt{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[10]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -831,7 +1016,7 @@ func (x *Receipt) String() string {
 func (*Receipt) ProtoMessage() {}
 
 func (x *Receipt) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[10]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -844,7 +1029,7 @@ func (x *Receipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
 func (*Receipt) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{10}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Receipt) GetConversation() uint64 {
@@ -920,7 +1105,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[11]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -932,7 +1117,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[11]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -945,7 +1130,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{11}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Result) GetPayload() []byte {
@@ -978,7 +1163,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -990,7 +1175,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1003,7 +1188,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{12}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Error) GetCode() string {
@@ -1043,7 +1228,7 @@ type Pong struct {
 
 func (x *Pong) Reset() {
 	*x = Pong{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1055,7 +1240,7 @@ func (x *Pong) String() string {
 func (*Pong) ProtoMessage() {}
 
 func (x *Pong) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1068,7 +1253,7 @@ func (x *Pong) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pong.ProtoReflect.Descriptor instead.
 func (*Pong) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{13}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Pong) GetTimeMs() int64 {
@@ -1088,7 +1273,7 @@ type Typing struct {
 
 func (x *Typing) Reset() {
 	*x = Typing{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1100,7 +1285,7 @@ func (x *Typing) String() string {
 func (*Typing) ProtoMessage() {}
 
 func (x *Typing) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1113,7 +1298,7 @@ func (x *Typing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Typing.ProtoReflect.Descriptor instead.
 func (*Typing) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{14}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Typing) GetConversation() uint64 {
@@ -1139,7 +1324,7 @@ type Hint struct {
 
 func (x *Hint) Reset() {
 	*x = Hint{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1151,7 +1336,7 @@ func (x *Hint) String() string {
 func (*Hint) ProtoMessage() {}
 
 func (x *Hint) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1164,7 +1349,7 @@ func (x *Hint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hint.ProtoReflect.Descriptor instead.
 func (*Hint) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{15}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Hint) GetConversations() []*v1.LargeTail {
@@ -1186,7 +1371,7 @@ type Bye struct {
 
 func (x *Bye) Reset() {
 	*x = Bye{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1198,7 +1383,7 @@ func (x *Bye) String() string {
 func (*Bye) ProtoMessage() {}
 
 func (x *Bye) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1211,7 +1396,7 @@ func (x *Bye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bye.ProtoReflect.Descriptor instead.
 func (*Bye) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{16}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Bye) GetCode() uint32 {
@@ -1239,7 +1424,7 @@ var File_rialto_gateway_v1_gateway_proto protoreflect.FileDescriptor
 
 const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\n" +
-	"\x1frialto/gateway/v1/gateway.proto\x12\x11rialto.gateway.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x19rialto/chat/v1/chat.proto\x1a\x1crialto/chat/v1/message.proto\x1a!rialto/presence/v1/presence.proto\"\xef\x03\n" +
+	"\x1frialto/gateway/v1/gateway.proto\x12\x11rialto.gateway.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x19rialto/chat/v1/chat.proto\x1a\x1crialto/chat/v1/message.proto\x1a!rialto/presence/v1/presence.proto\"\xb5\x04\n" +
 	"\vClientFrame\x12\x18\n" +
 	"\arequest\x18\x01 \x01(\x04R\arequest\x12+\n" +
 	"\x04auth\x18\x02 \x01(\v2\x17.rialto.gateway.v1.AuthR\x04auth\x12-\n" +
@@ -1252,7 +1437,8 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\x04sync\x18\t \x01(\v2\x1b.rialto.chat.v1.SyncRequestR\x04sync\x12.\n" +
 	"\x05watch\x18\n" +
 	" \x01(\v2\x18.rialto.gateway.v1.WatchR\x05watch\x128\n" +
-	"\bactivity\x18\v \x01(\x0e2\x1c.rialto.presence.v1.ActivityR\bactivity\")\n" +
+	"\bactivity\x18\v \x01(\x0e2\x1c.rialto.presence.v1.ActivityR\bactivity\x12D\n" +
+	"\rwatch_readers\x18\f \x01(\v2\x1f.rialto.gateway.v1.WatchReadersR\fwatchReaders\")\n" +
 	"\x04Auth\x12!\n" +
 	"\faccess_token\x18\x01 \x01(\tR\vaccessToken\"\xa4\x01\n" +
 	"\x04Send\x12&\n" +
@@ -1273,7 +1459,12 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\apayload\x18\x02 \x01(\fR\apayload\x12+\n" +
 	"\x04body\x18\x03 \x01(\v2\x17.google.protobuf.StructR\x04body\"!\n" +
 	"\x05Watch\x12\x18\n" +
-	"\x05users\x18\x01 \x03(\x04B\x020\x01R\x05users\"\x81\x05\n" +
+	"\x05users\x18\x01 \x03(\x04B\x020\x01R\x05users\"M\n" +
+	"\fWatchReaders\x12=\n" +
+	"\bmessages\x18\x01 \x03(\v2!.rialto.gateway.v1.WatchedMessageR\bmessages\"J\n" +
+	"\x0eWatchedMessage\x12&\n" +
+	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\xbd\x05\n" +
 	"\vServerFrame\x12\x18\n" +
 	"\arequest\x18\x01 \x01(\x04R\arequest\x12.\n" +
 	"\x05hello\x18\x02 \x01(\v2\x18.rialto.gateway.v1.HelloR\x05hello\x126\n" +
@@ -1288,7 +1479,13 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	" \x01(\v2\x17.rialto.gateway.v1.HintR\x04hint\x12(\n" +
 	"\x03bye\x18\v \x01(\v2\x16.rialto.gateway.v1.ByeR\x03bye\x120\n" +
 	"\x04sync\x18\f \x01(\v2\x1c.rialto.chat.v1.SyncResponseR\x04sync\x129\n" +
-	"\athreads\x18\r \x03(\v2\x1f.rialto.gateway.v1.ThreadUpdateR\athreads\"x\n" +
+	"\athreads\x18\r \x03(\v2\x1f.rialto.gateway.v1.ThreadUpdateR\athreads\x12:\n" +
+	"\areaders\x18\x0e \x03(\v2 .rialto.gateway.v1.ReadersUpdateR\areaders\"w\n" +
+	"\rReadersUpdate\x12&\n" +
+	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x18\n" +
+	"\x05users\x18\x03 \x03(\x04B\x020\x01R\x05users\x12\x12\n" +
+	"\x04more\x18\x04 \x01(\bR\x04more\"x\n" +
 	"\fThreadUpdate\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12.\n" +
@@ -1346,7 +1543,7 @@ func file_rialto_gateway_v1_gateway_proto_rawDescGZIP() []byte {
 	return file_rialto_gateway_v1_gateway_proto_rawDescData
 }
 
-var file_rialto_gateway_v1_gateway_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_rialto_gateway_v1_gateway_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_rialto_gateway_v1_gateway_proto_goTypes = []any{
 	(*ClientFrame)(nil),     // 0: rialto.gateway.v1.ClientFrame
 	(*Auth)(nil),            // 1: rialto.gateway.v1.Auth
@@ -1355,61 +1552,67 @@ var file_rialto_gateway_v1_gateway_proto_goTypes = []any{
 	(*Ping)(nil),            // 4: rialto.gateway.v1.Ping
 	(*Call)(nil),            // 5: rialto.gateway.v1.Call
 	(*Watch)(nil),           // 6: rialto.gateway.v1.Watch
-	(*ServerFrame)(nil),     // 7: rialto.gateway.v1.ServerFrame
-	(*ThreadUpdate)(nil),    // 8: rialto.gateway.v1.ThreadUpdate
-	(*Hello)(nil),           // 9: rialto.gateway.v1.Hello
-	(*Receipt)(nil),         // 10: rialto.gateway.v1.Receipt
-	(*Result)(nil),          // 11: rialto.gateway.v1.Result
-	(*Error)(nil),           // 12: rialto.gateway.v1.Error
-	(*Pong)(nil),            // 13: rialto.gateway.v1.Pong
-	(*Typing)(nil),          // 14: rialto.gateway.v1.Typing
-	(*Hint)(nil),            // 15: rialto.gateway.v1.Hint
-	(*Bye)(nil),             // 16: rialto.gateway.v1.Bye
-	(*v1.Position)(nil),     // 17: rialto.chat.v1.Position
-	(*v1.SyncRequest)(nil),  // 18: rialto.chat.v1.SyncRequest
-	(v11.Activity)(0),       // 19: rialto.presence.v1.Activity
-	(*v1.Content)(nil),      // 20: rialto.chat.v1.Content
-	(*structpb.Struct)(nil), // 21: google.protobuf.Struct
-	(*v1.Event)(nil),        // 22: rialto.chat.v1.Event
-	(*v11.Presence)(nil),    // 23: rialto.presence.v1.Presence
-	(*v1.SyncResponse)(nil), // 24: rialto.chat.v1.SyncResponse
-	(*v1.Thread)(nil),       // 25: rialto.chat.v1.Thread
-	(*v1.LargeTail)(nil),    // 26: rialto.chat.v1.LargeTail
+	(*WatchReaders)(nil),    // 7: rialto.gateway.v1.WatchReaders
+	(*WatchedMessage)(nil),  // 8: rialto.gateway.v1.WatchedMessage
+	(*ServerFrame)(nil),     // 9: rialto.gateway.v1.ServerFrame
+	(*ReadersUpdate)(nil),   // 10: rialto.gateway.v1.ReadersUpdate
+	(*ThreadUpdate)(nil),    // 11: rialto.gateway.v1.ThreadUpdate
+	(*Hello)(nil),           // 12: rialto.gateway.v1.Hello
+	(*Receipt)(nil),         // 13: rialto.gateway.v1.Receipt
+	(*Result)(nil),          // 14: rialto.gateway.v1.Result
+	(*Error)(nil),           // 15: rialto.gateway.v1.Error
+	(*Pong)(nil),            // 16: rialto.gateway.v1.Pong
+	(*Typing)(nil),          // 17: rialto.gateway.v1.Typing
+	(*Hint)(nil),            // 18: rialto.gateway.v1.Hint
+	(*Bye)(nil),             // 19: rialto.gateway.v1.Bye
+	(*v1.Position)(nil),     // 20: rialto.chat.v1.Position
+	(*v1.SyncRequest)(nil),  // 21: rialto.chat.v1.SyncRequest
+	(v11.Activity)(0),       // 22: rialto.presence.v1.Activity
+	(*v1.Content)(nil),      // 23: rialto.chat.v1.Content
+	(*structpb.Struct)(nil), // 24: google.protobuf.Struct
+	(*v1.Event)(nil),        // 25: rialto.chat.v1.Event
+	(*v11.Presence)(nil),    // 26: rialto.presence.v1.Presence
+	(*v1.SyncResponse)(nil), // 27: rialto.chat.v1.SyncResponse
+	(*v1.Thread)(nil),       // 28: rialto.chat.v1.Thread
+	(*v1.LargeTail)(nil),    // 29: rialto.chat.v1.LargeTail
 }
 var file_rialto_gateway_v1_gateway_proto_depIdxs = []int32{
 	1,  // 0: rialto.gateway.v1.ClientFrame.auth:type_name -> rialto.gateway.v1.Auth
 	2,  // 1: rialto.gateway.v1.ClientFrame.sends:type_name -> rialto.gateway.v1.Send
-	17, // 2: rialto.gateway.v1.ClientFrame.ack:type_name -> rialto.chat.v1.Position
+	20, // 2: rialto.gateway.v1.ClientFrame.ack:type_name -> rialto.chat.v1.Position
 	3,  // 3: rialto.gateway.v1.ClientFrame.marks:type_name -> rialto.gateway.v1.Mark
 	4,  // 4: rialto.gateway.v1.ClientFrame.ping:type_name -> rialto.gateway.v1.Ping
 	5,  // 5: rialto.gateway.v1.ClientFrame.call:type_name -> rialto.gateway.v1.Call
-	18, // 6: rialto.gateway.v1.ClientFrame.sync:type_name -> rialto.chat.v1.SyncRequest
+	21, // 6: rialto.gateway.v1.ClientFrame.sync:type_name -> rialto.chat.v1.SyncRequest
 	6,  // 7: rialto.gateway.v1.ClientFrame.watch:type_name -> rialto.gateway.v1.Watch
-	19, // 8: rialto.gateway.v1.ClientFrame.activity:type_name -> rialto.presence.v1.Activity
-	20, // 9: rialto.gateway.v1.Send.content:type_name -> rialto.chat.v1.Content
-	21, // 10: rialto.gateway.v1.Call.body:type_name -> google.protobuf.Struct
-	9,  // 11: rialto.gateway.v1.ServerFrame.hello:type_name -> rialto.gateway.v1.Hello
-	10, // 12: rialto.gateway.v1.ServerFrame.receipts:type_name -> rialto.gateway.v1.Receipt
-	22, // 13: rialto.gateway.v1.ServerFrame.events:type_name -> rialto.chat.v1.Event
-	11, // 14: rialto.gateway.v1.ServerFrame.result:type_name -> rialto.gateway.v1.Result
-	12, // 15: rialto.gateway.v1.ServerFrame.error:type_name -> rialto.gateway.v1.Error
-	13, // 16: rialto.gateway.v1.ServerFrame.pong:type_name -> rialto.gateway.v1.Pong
-	14, // 17: rialto.gateway.v1.ServerFrame.typing:type_name -> rialto.gateway.v1.Typing
-	23, // 18: rialto.gateway.v1.ServerFrame.presences:type_name -> rialto.presence.v1.Presence
-	15, // 19: rialto.gateway.v1.ServerFrame.hint:type_name -> rialto.gateway.v1.Hint
-	16, // 20: rialto.gateway.v1.ServerFrame.bye:type_name -> rialto.gateway.v1.Bye
-	24, // 21: rialto.gateway.v1.ServerFrame.sync:type_name -> rialto.chat.v1.SyncResponse
-	8,  // 22: rialto.gateway.v1.ServerFrame.threads:type_name -> rialto.gateway.v1.ThreadUpdate
-	25, // 23: rialto.gateway.v1.ThreadUpdate.thread:type_name -> rialto.chat.v1.Thread
-	17, // 24: rialto.gateway.v1.Hello.tail:type_name -> rialto.chat.v1.Position
-	12, // 25: rialto.gateway.v1.Receipt.error:type_name -> rialto.gateway.v1.Error
-	21, // 26: rialto.gateway.v1.Result.body:type_name -> google.protobuf.Struct
-	26, // 27: rialto.gateway.v1.Hint.conversations:type_name -> rialto.chat.v1.LargeTail
-	28, // [28:28] is the sub-list for method output_type
-	28, // [28:28] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	22, // 8: rialto.gateway.v1.ClientFrame.activity:type_name -> rialto.presence.v1.Activity
+	7,  // 9: rialto.gateway.v1.ClientFrame.watch_readers:type_name -> rialto.gateway.v1.WatchReaders
+	23, // 10: rialto.gateway.v1.Send.content:type_name -> rialto.chat.v1.Content
+	24, // 11: rialto.gateway.v1.Call.body:type_name -> google.protobuf.Struct
+	8,  // 12: rialto.gateway.v1.WatchReaders.messages:type_name -> rialto.gateway.v1.WatchedMessage
+	12, // 13: rialto.gateway.v1.ServerFrame.hello:type_name -> rialto.gateway.v1.Hello
+	13, // 14: rialto.gateway.v1.ServerFrame.receipts:type_name -> rialto.gateway.v1.Receipt
+	25, // 15: rialto.gateway.v1.ServerFrame.events:type_name -> rialto.chat.v1.Event
+	14, // 16: rialto.gateway.v1.ServerFrame.result:type_name -> rialto.gateway.v1.Result
+	15, // 17: rialto.gateway.v1.ServerFrame.error:type_name -> rialto.gateway.v1.Error
+	16, // 18: rialto.gateway.v1.ServerFrame.pong:type_name -> rialto.gateway.v1.Pong
+	17, // 19: rialto.gateway.v1.ServerFrame.typing:type_name -> rialto.gateway.v1.Typing
+	26, // 20: rialto.gateway.v1.ServerFrame.presences:type_name -> rialto.presence.v1.Presence
+	18, // 21: rialto.gateway.v1.ServerFrame.hint:type_name -> rialto.gateway.v1.Hint
+	19, // 22: rialto.gateway.v1.ServerFrame.bye:type_name -> rialto.gateway.v1.Bye
+	27, // 23: rialto.gateway.v1.ServerFrame.sync:type_name -> rialto.chat.v1.SyncResponse
+	11, // 24: rialto.gateway.v1.ServerFrame.threads:type_name -> rialto.gateway.v1.ThreadUpdate
+	10, // 25: rialto.gateway.v1.ServerFrame.readers:type_name -> rialto.gateway.v1.ReadersUpdate
+	28, // 26: rialto.gateway.v1.ThreadUpdate.thread:type_name -> rialto.chat.v1.Thread
+	20, // 27: rialto.gateway.v1.Hello.tail:type_name -> rialto.chat.v1.Position
+	15, // 28: rialto.gateway.v1.Receipt.error:type_name -> rialto.gateway.v1.Error
+	24, // 29: rialto.gateway.v1.Result.body:type_name -> google.protobuf.Struct
+	29, // 30: rialto.gateway.v1.Hint.conversations:type_name -> rialto.chat.v1.LargeTail
+	31, // [31:31] is the sub-list for method output_type
+	31, // [31:31] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_rialto_gateway_v1_gateway_proto_init() }
@@ -1423,7 +1626,7 @@ func file_rialto_gateway_v1_gateway_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_gateway_v1_gateway_proto_rawDesc), len(file_rialto_gateway_v1_gateway_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   17,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

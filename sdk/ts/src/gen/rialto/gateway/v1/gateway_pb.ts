@@ -17,7 +17,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file rialto/gateway/v1/gateway.proto.
  */
 export const file_rialto_gateway_v1_gateway: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yaWFsdG8vZ2F0ZXdheS92MS9nYXRld2F5LnByb3RvEhFyaWFsdG8uZ2F0ZXdheS52MSKiAwoLQ2xpZW50RnJhbWUSDwoHcmVxdWVzdBgBIAEoBBIlCgRhdXRoGAIgASgLMhcucmlhbHRvLmdhdGV3YXkudjEuQXV0aBImCgVzZW5kcxgDIAMoCzIXLnJpYWx0by5nYXRld2F5LnYxLlNlbmQSJQoDYWNrGAQgASgLMhgucmlhbHRvLmNoYXQudjEuUG9zaXRpb24SJgoFbWFya3MYBSADKAsyFy5yaWFsdG8uZ2F0ZXdheS52MS5NYXJrEhIKBnR5cGluZxgGIAEoBEICMAESJQoEcGluZxgHIAEoCzIXLnJpYWx0by5nYXRld2F5LnYxLlBpbmcSJQoEY2FsbBgIIAEoCzIXLnJpYWx0by5nYXRld2F5LnYxLkNhbGwSKQoEc3luYxgJIAEoCzIbLnJpYWx0by5jaGF0LnYxLlN5bmNSZXF1ZXN0EicKBXdhdGNoGAogASgLMhgucmlhbHRvLmdhdGV3YXkudjEuV2F0Y2gSLgoIYWN0aXZpdHkYCyABKA4yHC5yaWFsdG8ucHJlc2VuY2UudjEuQWN0aXZpdHkiHAoEQXV0aBIUCgxhY2Nlc3NfdG9rZW4YASABKAkidQoEU2VuZBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhIKCmNsaWVudF9zZXEYAiABKAQSFQoNY2xpZW50X21zZ19pZBgDIAEoCRIoCgdjb250ZW50GAQgASgLMhcucmlhbHRvLmNoYXQudjEuQ29udGVudCJJCgRNYXJrEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESFQoNZGVsaXZlcmVkX3NlcRgCIAEoBBIQCghyZWFkX3NlcRgDIAEoBCInCgRQaW5nEg4KBnJ0dF9tcxgBIAEoDRIPCgdyZXRyaWVzGAIgASgNIk4KBENhbGwSDgoGbWV0aG9kGAEgASgJEg8KB3BheWxvYWQYAiABKAwSJQoEYm9keRgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiGgoFV2F0Y2gSEQoFdXNlcnMYASADKARCAjABIp0ECgtTZXJ2ZXJGcmFtZRIPCgdyZXF1ZXN0GAEgASgEEicKBWhlbGxvGAIgASgLMhgucmlhbHRvLmdhdGV3YXkudjEuSGVsbG8SLAoIcmVjZWlwdHMYAyADKAsyGi5yaWFsdG8uZ2F0ZXdheS52MS5SZWNlaXB0EiUKBmV2ZW50cxgEIAMoCzIVLnJpYWx0by5jaGF0LnYxLkV2ZW50EikKBnJlc3VsdBgFIAEoCzIZLnJpYWx0by5nYXRld2F5LnYxLlJlc3VsdBInCgVlcnJvchgGIAEoCzIYLnJpYWx0by5nYXRld2F5LnYxLkVycm9yEiUKBHBvbmcYByABKAsyFy5yaWFsdG8uZ2F0ZXdheS52MS5Qb25nEikKBnR5cGluZxgIIAEoCzIZLnJpYWx0by5nYXRld2F5LnYxLlR5cGluZxIvCglwcmVzZW5jZXMYCSADKAsyHC5yaWFsdG8ucHJlc2VuY2UudjEuUHJlc2VuY2USJQoEaGludBgKIAEoCzIXLnJpYWx0by5nYXRld2F5LnYxLkhpbnQSIwoDYnllGAsgASgLMhYucmlhbHRvLmdhdGV3YXkudjEuQnllEioKBHN5bmMYDCABKAsyHC5yaWFsdG8uY2hhdC52MS5TeW5jUmVzcG9uc2USMAoHdGhyZWFkcxgNIAMoCzIfLnJpYWx0by5nYXRld2F5LnYxLlRocmVhZFVwZGF0ZSJdCgxUaHJlYWRVcGRhdGUSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARILCgNzZXEYAiABKAQSJgoGdGhyZWFkGAMgASgLMhYucmlhbHRvLmNoYXQudjEuVGhyZWFkIrcBCgVIZWxsbxIQCgR1c2VyGAEgASgEQgIwARISCgZkZXZpY2UYAiABKARCAjABEiYKBHRhaWwYAyABKAsyGC5yaWFsdG8uY2hhdC52MS5Qb3NpdGlvbhISCgpjbGllbnRfc2VxGAQgASgEEhMKB3RpbWVfbXMYBSABKANCAjACEhQKDGhlYXJ0YmVhdF9tcxgGIAEoDRIMCgRub2RlGAcgASgJEhMKB3Nlc3Npb24YCCABKARCAjABIskBCgdSZWNlaXB0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEgoKY2xpZW50X3NlcRgCIAEoBBIVCg1jbGllbnRfbXNnX2lkGAMgASgJEgoKAmlkGAQgASgJEgsKA3NlcRgFIAEoBBITCgd0aW1lX21zGAYgASgDQgIwAhIPCgdjb3VudGVkGAcgASgEEhEKCWR1cGxpY2F0ZRgIIAEoCBInCgVlcnJvchgJIAEoCzIYLnJpYWx0by5nYXRld2F5LnYxLkVycm9yIkAKBlJlc3VsdBIPCgdwYXlsb2FkGAEgASgMEiUKBGJvZHkYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IkgKBUVycm9yEgwKBGNvZGUYASABKAkSDgoGcmVhc29uGAIgASgJEg8KB21lc3NhZ2UYAyABKAkSEAoIcmV0cnlfbXMYBCABKA0iGwoEUG9uZxITCgd0aW1lX21zGAEgASgDQgIwAiI0CgZUeXBpbmcSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIQCgR1c2VyGAIgASgEQgIwASI4CgRIaW50EjAKDWNvbnZlcnNhdGlvbnMYASADKAsyGS5yaWFsdG8uY2hhdC52MS5MYXJnZVRhaWwiNQoDQnllEgwKBGNvZGUYASABKA0SDgoGcmVhc29uGAIgASgJEhAKCHJldHJ5X21zGAMgASgNQj1aO2dpdGh1Yi5jb20vcmlhbHRvLWltL3JpYWx0by9zZGsvZ28vZ2VuL2dhdGV3YXkvdjE7Z2F0ZXdheXYxYgZwcm90bzM", [file_google_protobuf_struct, file_rialto_chat_v1_chat, file_rialto_chat_v1_message, file_rialto_presence_v1_presence]);
+  fileDesc("Ch9yaWFsdG8vZ2F0ZXdheS92MS9nYXRld2F5LnByb3RvEhFyaWFsdG8uZ2F0ZXdheS52MSLaAwoLQ2xpZW50RnJhbWUSDwoHcmVxdWVzdBgBIAEoBBIlCgRhdXRoGAIgASgLMhcucmlhbHRvLmdhdGV3YXkudjEuQXV0aBImCgVzZW5kcxgDIAMoCzIXLnJpYWx0by5nYXRld2F5LnYxLlNlbmQSJQoDYWNrGAQgASgLMhgucmlhbHRvLmNoYXQudjEuUG9zaXRpb24SJgoFbWFya3MYBSADKAsyFy5yaWFsdG8uZ2F0ZXdheS52MS5NYXJrEhIKBnR5cGluZxgGIAEoBEICMAESJQoEcGluZxgHIAEoCzIXLnJpYWx0by5nYXRld2F5LnYxLlBpbmcSJQoEY2FsbBgIIAEoCzIXLnJpYWx0by5nYXRld2F5LnYxLkNhbGwSKQoEc3luYxgJIAEoCzIbLnJpYWx0by5jaGF0LnYxLlN5bmNSZXF1ZXN0EicKBXdhdGNoGAogASgLMhgucmlhbHRvLmdhdGV3YXkudjEuV2F0Y2gSLgoIYWN0aXZpdHkYCyABKA4yHC5yaWFsdG8ucHJlc2VuY2UudjEuQWN0aXZpdHkSNgoNd2F0Y2hfcmVhZGVycxgMIAEoCzIfLnJpYWx0by5nYXRld2F5LnYxLldhdGNoUmVhZGVycyIcCgRBdXRoEhQKDGFjY2Vzc190b2tlbhgBIAEoCSJ1CgRTZW5kEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEgoKY2xpZW50X3NlcRgCIAEoBBIVCg1jbGllbnRfbXNnX2lkGAMgASgJEigKB2NvbnRlbnQYBCABKAsyFy5yaWFsdG8uY2hhdC52MS5Db250ZW50IkkKBE1hcmsSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIVCg1kZWxpdmVyZWRfc2VxGAIgASgEEhAKCHJlYWRfc2VxGAMgASgEIicKBFBpbmcSDgoGcnR0X21zGAEgASgNEg8KB3JldHJpZXMYAiABKA0iTgoEQ2FsbBIOCgZtZXRob2QYASABKAkSDwoHcGF5bG9hZBgCIAEoDBIlCgRib2R5GAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCIaCgVXYXRjaBIRCgV1c2VycxgBIAMoBEICMAEiQwoMV2F0Y2hSZWFkZXJzEjMKCG1lc3NhZ2VzGAEgAygLMiEucmlhbHRvLmdhdGV3YXkudjEuV2F0Y2hlZE1lc3NhZ2UiNwoOV2F0Y2hlZE1lc3NhZ2USGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARILCgNzZXEYAiABKAQi0AQKC1NlcnZlckZyYW1lEg8KB3JlcXVlc3QYASABKAQSJwoFaGVsbG8YAiABKAsyGC5yaWFsdG8uZ2F0ZXdheS52MS5IZWxsbxIsCghyZWNlaXB0cxgDIAMoCzIaLnJpYWx0by5nYXRld2F5LnYxLlJlY2VpcHQSJQoGZXZlbnRzGAQgAygLMhUucmlhbHRvLmNoYXQudjEuRXZlbnQSKQoGcmVzdWx0GAUgASgLMhkucmlhbHRvLmdhdGV3YXkudjEuUmVzdWx0EicKBWVycm9yGAYgASgLMhgucmlhbHRvLmdhdGV3YXkudjEuRXJyb3ISJQoEcG9uZxgHIAEoCzIXLnJpYWx0by5nYXRld2F5LnYxLlBvbmcSKQoGdHlwaW5nGAggASgLMhkucmlhbHRvLmdhdGV3YXkudjEuVHlwaW5nEi8KCXByZXNlbmNlcxgJIAMoCzIcLnJpYWx0by5wcmVzZW5jZS52MS5QcmVzZW5jZRIlCgRoaW50GAogASgLMhcucmlhbHRvLmdhdGV3YXkudjEuSGludBIjCgNieWUYCyABKAsyFi5yaWFsdG8uZ2F0ZXdheS52MS5CeWUSKgoEc3luYxgMIAEoCzIcLnJpYWx0by5jaGF0LnYxLlN5bmNSZXNwb25zZRIwCgd0aHJlYWRzGA0gAygLMh8ucmlhbHRvLmdhdGV3YXkudjEuVGhyZWFkVXBkYXRlEjEKB3JlYWRlcnMYDiADKAsyIC5yaWFsdG8uZ2F0ZXdheS52MS5SZWFkZXJzVXBkYXRlIlcKDVJlYWRlcnNVcGRhdGUSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARILCgNzZXEYAiABKAQSEQoFdXNlcnMYAyADKARCAjABEgwKBG1vcmUYBCABKAgiXQoMVGhyZWFkVXBkYXRlEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESCwoDc2VxGAIgASgEEiYKBnRocmVhZBgDIAEoCzIWLnJpYWx0by5jaGF0LnYxLlRocmVhZCK3AQoFSGVsbG8SEAoEdXNlchgBIAEoBEICMAESEgoGZGV2aWNlGAIgASgEQgIwARImCgR0YWlsGAMgASgLMhgucmlhbHRvLmNoYXQudjEuUG9zaXRpb24SEgoKY2xpZW50X3NlcRgEIAEoBBITCgd0aW1lX21zGAUgASgDQgIwAhIUCgxoZWFydGJlYXRfbXMYBiABKA0SDAoEbm9kZRgHIAEoCRITCgdzZXNzaW9uGAggASgEQgIwASLJAQoHUmVjZWlwdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhIKCmNsaWVudF9zZXEYAiABKAQSFQoNY2xpZW50X21zZ19pZBgDIAEoCRIKCgJpZBgEIAEoCRILCgNzZXEYBSABKAQSEwoHdGltZV9tcxgGIAEoA0ICMAISDwoHY291bnRlZBgHIAEoBBIRCglkdXBsaWNhdGUYCCABKAgSJwoFZXJyb3IYCSABKAsyGC5yaWFsdG8uZ2F0ZXdheS52MS5FcnJvciJACgZSZXN1bHQSDwoHcGF5bG9hZBgBIAEoDBIlCgRib2R5GAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJICgVFcnJvchIMCgRjb2RlGAEgASgJEg4KBnJlYXNvbhgCIAEoCRIPCgdtZXNzYWdlGAMgASgJEhAKCHJldHJ5X21zGAQgASgNIhsKBFBvbmcSEwoHdGltZV9tcxgBIAEoA0ICMAIiNAoGVHlwaW5nEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEAoEdXNlchgCIAEoBEICMAEiOAoESGludBIwCg1jb252ZXJzYXRpb25zGAEgAygLMhkucmlhbHRvLmNoYXQudjEuTGFyZ2VUYWlsIjUKA0J5ZRIMCgRjb2RlGAEgASgNEg4KBnJlYXNvbhgCIAEoCRIQCghyZXRyeV9tcxgDIAEoDUI9WjtnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9nYXRld2F5L3YxO2dhdGV3YXl2MWIGcHJvdG8z", [file_google_protobuf_struct, file_rialto_chat_v1_chat, file_rialto_chat_v1_message, file_rialto_presence_v1_presence]);
 
 /**
  * ClientFrame goes from client to server. Any number of its fields may be set; they are taken in field order.
@@ -95,6 +95,13 @@ export type ClientFrame = Message<"rialto.gateway.v1.ClientFrame"> & {
    * @generated from field: rialto.presence.v1.Activity activity = 11;
    */
   activity: Activity;
+
+  /**
+   * WatchReaders replaces the set of own messages whose new readers are pushed.
+   *
+   * @generated from field: rialto.gateway.v1.WatchReaders watch_readers = 12;
+   */
+  watchReaders?: WatchReaders | undefined;
 };
 
 /**
@@ -257,6 +264,47 @@ export const WatchSchema: GenMessage<Watch> = /*@__PURE__*/
   messageDesc(file_rialto_gateway_v1_gateway, 6);
 
 /**
+ * WatchReaders names at most 8 messages of the user, whose lists of readers are open in this client.
+ *
+ * @generated from message rialto.gateway.v1.WatchReaders
+ */
+export type WatchReaders = Message<"rialto.gateway.v1.WatchReaders"> & {
+  /**
+   * @generated from field: repeated rialto.gateway.v1.WatchedMessage messages = 1;
+   */
+  messages: WatchedMessage[];
+};
+
+/**
+ * Describes the message rialto.gateway.v1.WatchReaders.
+ * Use `create(WatchReadersSchema)` to create a new message.
+ */
+export const WatchReadersSchema: GenMessage<WatchReaders> = /*@__PURE__*/
+  messageDesc(file_rialto_gateway_v1_gateway, 7);
+
+/**
+ * @generated from message rialto.gateway.v1.WatchedMessage
+ */
+export type WatchedMessage = Message<"rialto.gateway.v1.WatchedMessage"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * @generated from field: uint64 seq = 2;
+   */
+  seq: bigint;
+};
+
+/**
+ * Describes the message rialto.gateway.v1.WatchedMessage.
+ * Use `create(WatchedMessageSchema)` to create a new message.
+ */
+export const WatchedMessageSchema: GenMessage<WatchedMessage> = /*@__PURE__*/
+  messageDesc(file_rialto_gateway_v1_gateway, 8);
+
+/**
  * ServerFrame goes from server to client.
  *
  * @generated from message rialto.gateway.v1.ServerFrame
@@ -334,6 +382,13 @@ export type ServerFrame = Message<"rialto.gateway.v1.ServerFrame"> & {
    * @generated from field: repeated rialto.gateway.v1.ThreadUpdate threads = 13;
    */
   threads: ThreadUpdate[];
+
+  /**
+   * Readers of watched messages: at once without users, in the answer to watch_readers; then at most once a second for each message.
+   *
+   * @generated from field: repeated rialto.gateway.v1.ReadersUpdate readers = 14;
+   */
+  readers: ReadersUpdate[];
 };
 
 /**
@@ -341,7 +396,43 @@ export type ServerFrame = Message<"rialto.gateway.v1.ServerFrame"> & {
  * Use `create(ServerFrameSchema)` to create a new message.
  */
 export const ServerFrameSchema: GenMessage<ServerFrame> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 7);
+  messageDesc(file_rialto_gateway_v1_gateway, 9);
+
+/**
+ * ReadersUpdate says who has now read a message besides those whom ListReaders listed before.
+ *
+ * @generated from message rialto.gateway.v1.ReadersUpdate
+ */
+export type ReadersUpdate = Message<"rialto.gateway.v1.ReadersUpdate"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * @generated from field: uint64 seq = 2;
+   */
+  seq: bigint;
+
+  /**
+   * @generated from field: repeated uint64 users = 3 [jstype = JS_STRING];
+   */
+  users: string[];
+
+  /**
+   * More: there may be others, who are not named. Read the list again.
+   *
+   * @generated from field: bool more = 4;
+   */
+  more: boolean;
+};
+
+/**
+ * Describes the message rialto.gateway.v1.ReadersUpdate.
+ * Use `create(ReadersUpdateSchema)` to create a new message.
+ */
+export const ReadersUpdateSchema: GenMessage<ReadersUpdate> = /*@__PURE__*/
+  messageDesc(file_rialto_gateway_v1_gateway, 10);
 
 /**
  * ThreadUpdate says what the thread under a message is now.
@@ -372,7 +463,7 @@ export type ThreadUpdate = Message<"rialto.gateway.v1.ThreadUpdate"> & {
  * Use `create(ThreadUpdateSchema)` to create a new message.
  */
 export const ThreadUpdateSchema: GenMessage<ThreadUpdate> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 8);
+  messageDesc(file_rialto_gateway_v1_gateway, 11);
 
 /**
  * @generated from message rialto.gateway.v1.Hello
@@ -430,7 +521,7 @@ export type Hello = Message<"rialto.gateway.v1.Hello"> & {
  * Use `create(HelloSchema)` to create a new message.
  */
 export const HelloSchema: GenMessage<Hello> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 9);
+  messageDesc(file_rialto_gateway_v1_gateway, 12);
 
 /**
  * Receipt answers one Send: stored durably, or error. The conversation and the id that the Send named tell which.
@@ -489,7 +580,7 @@ export type Receipt = Message<"rialto.gateway.v1.Receipt"> & {
  * Use `create(ReceiptSchema)` to create a new message.
  */
 export const ReceiptSchema: GenMessage<Receipt> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 10);
+  messageDesc(file_rialto_gateway_v1_gateway, 13);
 
 /**
  * @generated from message rialto.gateway.v1.Result
@@ -511,7 +602,7 @@ export type Result = Message<"rialto.gateway.v1.Result"> & {
  * Use `create(ResultSchema)` to create a new message.
  */
 export const ResultSchema: GenMessage<Result> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 11);
+  messageDesc(file_rialto_gateway_v1_gateway, 14);
 
 /**
  * @generated from message rialto.gateway.v1.Error
@@ -550,7 +641,7 @@ export type Error = Message<"rialto.gateway.v1.Error"> & {
  * Use `create(ErrorSchema)` to create a new message.
  */
 export const ErrorSchema: GenMessage<Error> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 12);
+  messageDesc(file_rialto_gateway_v1_gateway, 15);
 
 /**
  * @generated from message rialto.gateway.v1.Pong
@@ -567,7 +658,7 @@ export type Pong = Message<"rialto.gateway.v1.Pong"> & {
  * Use `create(PongSchema)` to create a new message.
  */
 export const PongSchema: GenMessage<Pong> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 13);
+  messageDesc(file_rialto_gateway_v1_gateway, 16);
 
 /**
  * @generated from message rialto.gateway.v1.Typing
@@ -589,7 +680,7 @@ export type Typing = Message<"rialto.gateway.v1.Typing"> & {
  * Use `create(TypingSchema)` to create a new message.
  */
 export const TypingSchema: GenMessage<Typing> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 14);
+  messageDesc(file_rialto_gateway_v1_gateway, 17);
 
 /**
  * @generated from message rialto.gateway.v1.Hint
@@ -606,7 +697,7 @@ export type Hint = Message<"rialto.gateway.v1.Hint"> & {
  * Use `create(HintSchema)` to create a new message.
  */
 export const HintSchema: GenMessage<Hint> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 15);
+  messageDesc(file_rialto_gateway_v1_gateway, 18);
 
 /**
  * @generated from message rialto.gateway.v1.Bye
@@ -635,5 +726,5 @@ export type Bye = Message<"rialto.gateway.v1.Bye"> & {
  * Use `create(ByeSchema)` to create a new message.
  */
 export const ByeSchema: GenMessage<Bye> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 16);
+  messageDesc(file_rialto_gateway_v1_gateway, 19);
 

@@ -1,0 +1,256 @@
+// Package interest tells nodes which users have read on in conversations that they are interested in, because clients there have a list of
+// readers open.
+//
+// Each node tells all others in which conversations it is interested, and says so again every few seconds. The node that stores a cursor looks
+// up whom this concerns; usually nobody, and then it costs a look-up. All of this is soft state. A node that restarted, or forgot, says so in
+// its next answer, and the bus says where messages may be lost: then Missed is called, and those who are interested read the cursors again.
+//
+// It uses the bus only. All methods are safe for concurrent use; Publish, Remove and Wanted do not block.
+package interest
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/bus"
+)
+
+const (
+	renewInterval = 5 * time.Second
+	keptFor       = 3 * renewInterval // an interest that is not renewed ends
+	requestTime   = time.Second
+	// maxConversations bounds the conversations of one node. Beyond them, later ones are refused.
+	maxConversations = 20_000
+)
+
+// Change is a read cursor that moved: the user has now read the messages above From up to To.
+type Change struct {
+	Conversation id.Conversation
+	User         id.User
+	From, To     uint64
+}
+
+// Deps are the dependencies of a Service.
+type Deps struct {
+	Bus    bus.Bus
+	Node   string
+	Nodes  func() []string // that live, with this one or without
+	Logger *slog.Logger
+	// Changed is called with changes in conversations that this node is interested in, and perhaps in others. It must not block.
+	Changed func([]Change)
+	// Missed is called where changes may have been missed. It must not block.
+	Missed func()
+}
+
+// Service is one node's part.
+type Service struct {
+	deps   Deps
+	others atomic.Int64 // entries of of: without any, Publish takes no lock
+
+	mu  sync.Mutex                               // guards the fields below
+	own map[id.Conversation]int                  // this node's, counted
+	of  map[id.Conversation]map[string]time.Time // other nodes', until when
+}
+
+// New returns a Service, which knows of other nodes while Run runs.
+func New(deps Deps) *Service {
+	return &Service{deps: deps, own: map[id.Conversation]int{}, of: map[id.Conversation]map[string]time.Time{}}
+}
+
+func requestSubject(node string) string { return bus.NodeSubject(node, "interest") }
+func changeSubject(node string) string  { return bus.NodeSubject(node, "interest.changes") }
+
+// Add makes changes in a conversation known here, until Remove was called as often. It returns when all nodes that answer within a second
+// know it; the others learn it at the next renewal, and then Missed is called. It is false if there is no room.
+func (s *Service) Add(ctx context.Context, c id.Conversation) bool {
+	s.mu.Lock()
+	if s.own[c] == 0 && len(s.own) >= maxConversations {
+		s.mu.Unlock()
+		return false
+	}
+	s.own[c]++
+	first := s.own[c] == 1
+	s.mu.Unlock()
+	if first {
+		s.tell(ctx, []id.Conversation{c})
+	}
+	return true
+}
+
+// Remove ends one Add. Other nodes forget the interest some seconds after its last renewal.
+func (s *Service) Remove(c id.Conversation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.own[c]--; s.own[c] <= 0 {
+		delete(s.own, c)
+	}
+}
+
+// Publish tells the interested nodes, this one too, of changes that are stored.
+func (s *Service) Publish(list []Change) {
+	if len(list) == 0 {
+		return
+	}
+	s.deps.Changed(list)
+	if s.others.Load() == 0 {
+		return
+	}
+	for node, some := range s.concerned(list) {
+		for part := range slices.Chunk(some, maxChanges) {
+			if err := s.deps.Bus.Publish(changeSubject(node), appendChanges(nil, part)); err != nil {
+				s.forget(node) // its next renewal is answered that it missed something
+				break
+			}
+		}
+	}
+}
+
+func (s *Service) concerned(list []Change) map[string][]Change {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	var of map[string][]Change
+	for _, c := range list {
+		for node, until := range s.of[c.Conversation] {
+			if until.After(now) {
+				if of == nil {
+					of = map[string][]Change{}
+				}
+				of[node] = append(of[node], c)
+			}
+		}
+	}
+	return of
+}
+
+// forget drops all interests of a node.
+func (s *Service) forget(node string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.of {
+		s.drop(c, node)
+	}
+}
+
+// drop drops one interest. The caller holds mu.
+func (s *Service) drop(c id.Conversation, node string) {
+	if _, is := s.of[c][node]; is {
+		delete(s.of[c], node)
+		s.others.Add(-1)
+	}
+	if len(s.of[c]) == 0 {
+		delete(s.of, c)
+	}
+}
+
+// Run answers other nodes and renews this node's interests, until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	stopRequests, err := s.deps.Bus.Respond(requestSubject(s.deps.Node), s.answer)
+	if err != nil {
+		return err
+	}
+	defer stopRequests()
+	stopChanges, err := s.deps.Bus.Subscribe(changeSubject(s.deps.Node), s.handleChanges, s.deps.Missed)
+	if err != nil {
+		return err
+	}
+	defer stopChanges()
+	tick := time.NewTicker(renewInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			s.expire()
+			s.renew(ctx)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (s *Service) expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	for c, nodes := range s.of {
+		for node, until := range nodes {
+			if !until.After(now) {
+				s.drop(c, node)
+			}
+		}
+	}
+}
+
+func (s *Service) renew(ctx context.Context) {
+	s.mu.Lock()
+	list := make([]id.Conversation, 0, len(s.own))
+	for c := range s.own {
+		list = append(list, c)
+	}
+	s.mu.Unlock()
+	if len(list) > 0 && s.tell(ctx, list) {
+		s.deps.Missed()
+	}
+}
+
+// tell tells all other nodes of interests, and reports whether one of them did not know all of them.
+func (s *Service) tell(ctx context.Context, list []id.Conversation) (fresh bool) {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	var group sync.WaitGroup
+	var unknown atomic.Bool
+	data := appendRequest(nil, s.deps.Node, list)
+	for _, node := range s.deps.Nodes() {
+		if node == s.deps.Node {
+			continue
+		}
+		group.Go(func() {
+			answer, err := s.deps.Bus.Request(ctx, requestSubject(node), data)
+			if err == nil && !knewAll(answer) {
+				unknown.Store(true)
+			}
+		})
+	}
+	group.Wait()
+	return unknown.Load()
+}
+
+// answer stores another node's interests.
+func (s *Service) answer(data []byte) []byte {
+	node, list, err := readRequest(data)
+	if err != nil || len(list) > maxConversations {
+		s.deps.Logger.Error("a request of another node for changes of cursors cannot be decoded", "error", err)
+		return nil
+	}
+	until := time.Now().Add(keptFor)
+	knew := true
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range list {
+		if s.of[c] == nil {
+			s.of[c] = map[string]time.Time{}
+		}
+		was, is := s.of[c][node]
+		if !is {
+			s.others.Add(1)
+		}
+		knew = knew && is && was.After(time.Now())
+		s.of[c][node] = until
+	}
+	return appendAnswer(nil, knew)
+}
+
+func (s *Service) handleChanges(data []byte) {
+	list, err := readChanges(data)
+	if err != nil {
+		s.deps.Logger.Error("a notice of another node about cursors cannot be decoded", "error", err)
+		s.deps.Missed()
+		return
+	}
+	s.deps.Changed(list)
+}

@@ -1,0 +1,163 @@
+package interest
+
+import (
+	"context"
+	"encoding/hex"
+	"log/slog"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/bus"
+	"github.com/rialto-im/rialto/internal/engine/bus/membus"
+)
+
+// node is a node of a test, and what it was told.
+type node struct {
+	*Service
+	mu      sync.Mutex
+	changes []Change
+	missed  int
+	end     func()
+}
+
+func (n *node) told() (changes []Change, missed int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	changes, missed = n.changes, n.missed
+	n.changes, n.missed = nil, 0
+	return changes, missed
+}
+
+func start(t *testing.T, b bus.Bus, name string) *node {
+	t.Helper()
+	n := &node{}
+	n.Service = New(Deps{Bus: b, Node: name, Nodes: func() []string { return []string{"a", "b", "c"} }, Logger: slog.New(slog.DiscardHandler),
+		Changed: func(list []Change) {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.changes = append(n.changes, list...)
+		}, Missed: func() {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.missed++
+		}})
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := n.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	n.end = sync.OnceFunc(func() { cancel(); running.Wait() })
+	t.Cleanup(n.end)
+	synctest.Wait()
+	return n
+}
+
+// Changes reach the nodes that are interested, and no others. A node that restarted has forgotten, and says so; a node that is gone is forgotten.
+func TestChangesReachInterestedNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := membus.New()
+		t.Cleanup(func() {
+			if err := b.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		first, second := start(t, b, "a"), start(t, b, "b")
+		check := func(what string, n *node, missed int, want ...Change) {
+			t.Helper()
+			synctest.Wait()
+			if got, m := n.told(); !slices.Equal(got, want) || m != missed {
+				t.Errorf("%s: told of %v, missed %d; want %v, missed %d", what, got, m, want, missed)
+			}
+		}
+		one, other := Change{5, 1, 0, 7}, Change{6, 1, 0, 7}
+		for range 2 {
+			if !first.Add(t.Context(), 5) {
+				t.Fatal("there is no room")
+			}
+		}
+		second.Publish([]Change{one, other})
+		check("interested", first, 0, one)
+		check("the publisher itself", second, 0, one, other)
+		time.Sleep(renewInterval + requestTime)
+		check("a renewal that changes nothing", first, 0)
+
+		second.end()
+		second = start(t, b, "b") // forgot
+		second.Publish([]Change{one})
+		check("lost", first, 0)
+		time.Sleep(renewInterval + requestTime)
+		check("after the restart", first, 1)
+		second.Publish([]Change{one})
+		check("known again", first, 0, one)
+
+		first.Remove(5)
+		time.Sleep(renewInterval)
+		second.Publish([]Change{one})
+		check("one of two lists is open", first, 0, one)
+		first.Remove(5)
+		time.Sleep(keptFor + renewInterval)
+		second.Publish([]Change{one})
+		check("removed", first, 0)
+		if n := second.others.Load(); n != 0 || len(second.of) != 0 {
+			t.Errorf("%d interests of other nodes are left", n)
+		}
+		first.end()
+		second.end()
+	})
+}
+
+func TestInterestsAreBounded(t *testing.T) {
+	s := New(Deps{Nodes: func() []string { return nil }})
+	for c := range id.Conversation(maxConversations) {
+		if !s.Add(t.Context(), c+1) {
+			t.Fatalf("conversation %d is refused", c+1)
+		}
+	}
+	if s.Add(t.Context(), maxConversations+1) || !s.Add(t.Context(), 1) {
+		t.Error("a conversation more is accepted, or one that is known is refused")
+	}
+}
+
+// The encoding of messages does not change, so that two releases understand each other.
+func TestGoldenWire(t *testing.T) {
+	for _, c := range []struct {
+		name, bytes string
+		value       any
+		append      func(v any) []byte
+		read        func(b []byte) (any, error)
+	}{
+		{"request", "01036e2d31" + "0000000000000005" + "000000000000012c", []id.Conversation{5, 300},
+			func(v any) []byte { return appendRequest(nil, "n-1", v.([]id.Conversation)) },
+			func(b []byte) (any, error) {
+				node, list, err := readRequest(b)
+				if err == nil && node != "n-1" {
+					t.Errorf("the node is %q", node)
+				}
+				return list, err
+			}},
+		{"answer", "0201", true, func(v any) []byte { return appendAnswer(nil, v.(bool)) }, func(b []byte) (any, error) { return knewAll(b), nil }},
+		{"changes", "03" + "0000000000000005" + "0000000000000009" + "0000000000000001" + "0000000000000007", []Change{{5, 9, 1, 7}},
+			func(v any) []byte { return appendChanges(nil, v.([]Change)) }, func(b []byte) (any, error) { return readChanges(b) }},
+	} {
+		want, err := hex.DecodeString(c.bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.append(c.value); hex.EncodeToString(got) != c.bytes {
+			t.Errorf("%s is encoded as %x, want %s", c.name, got, c.bytes)
+		}
+		if got, err := c.read(want); err != nil || !reflect.DeepEqual(got, c.value) {
+			t.Errorf("%s is decoded as %v (%v)", c.name, got, err)
+		}
+		if got, err := c.read(want[:len(want)-1]); c.name != "answer" && err == nil {
+			t.Errorf("%s is decoded without its last byte, as %v", c.name, got)
+		}
+	}
+}

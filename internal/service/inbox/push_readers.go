@@ -1,0 +1,162 @@
+package inbox
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/platform/interest"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+)
+
+const (
+	readersInterval = time.Second // between pushes
+	// maxPushedReaders is how many users one push names. If more have read a message, the client is told to ask again.
+	maxPushedReaders = 50
+)
+
+// publishRead tells the nodes with open lists of cursors that were stored.
+func (s *Service) publishRead(moved []interest.Change) {
+	if s.deps.Interest == nil {
+		s.ReadersMoved(moved)
+		return
+	}
+	s.deps.Interest.Publish(moved)
+}
+
+// ReadersMoved is called with read cursors that moved on any node. It does not block.
+func (s *Service) ReadersMoved(list []interest.Change) {
+	r := &s.readerLists
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range list {
+		for _, l := range r.of[c.Conversation] {
+			if c.From >= l.seq || c.To < l.seq || c.User == l.by || slices.Contains(l.users, c.User) {
+				continue
+			}
+			if len(l.users) < maxPushedReaders {
+				l.users = append(l.users, c.User)
+			} else {
+				l.more = true
+			}
+			r.changed[l] = struct{}{}
+		}
+	}
+}
+
+// ReadersMissed is called where calls of ReadersMoved may be missing: all clients with open lists ask again. It does not block.
+func (s *Service) ReadersMissed() {
+	r := &s.readerLists
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, lists := range r.of {
+		for _, l := range lists {
+			l.more = true
+			r.changed[l] = struct{}{}
+		}
+	}
+}
+
+// runReaders pushes changes of open lists until ctx ends.
+func (s *Service) runReaders(ctx context.Context) {
+	tick := time.NewTicker(readersInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			s.pushReaders(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *Service) pushReaders(ctx context.Context) {
+	r := &s.readerLists
+	r.mu.Lock()
+	changed := r.changed
+	r.changed = map[*readerList]struct{}{}
+	due := make(map[*readerList]readerList, len(changed))
+	for l := range changed {
+		due[l] = *l
+		l.users, l.more = nil, false
+	}
+	r.mu.Unlock()
+	for l, now := range due {
+		update, err := s.readersUpdate(ctx, &now)
+		if err != nil {
+			if ctx.Err() != nil {
+				return
+			}
+			s.deps.Logger.Warn("new readers of a message are pushed later", "conversation", l.conversation, "seq", l.seq, "error", err)
+			s.retryReaders(l)
+			continue
+		}
+		if update != nil {
+			l.push(update)
+		}
+	}
+}
+
+// retryReaders makes the client ask again, with the next push.
+func (s *Service) retryReaders(l *readerList) {
+	r := &s.readerLists
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if slices.Contains(r.of[l.conversation], l) { // it may be closed by now
+		l.more = true
+		r.changed[l] = struct{}{}
+	}
+}
+
+// readersUpdate returns what is pushed of a list, nil for nothing. It names only users whom ListReaders would list now.
+func (s *Service) readersUpdate(ctx context.Context, l *readerList) (*gatewayv1.ReadersUpdate, error) {
+	err := s.checkSender(ctx, l.by, l.conversation, l.seq)
+	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Denied) {
+		return nil, nil // the user may not read the message any more, or it has expired
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, blocked, err := s.deps.Conversations.Peer(ctx, l.by, l.conversation)
+	if err != nil || blocked {
+		return nil, err
+	}
+	members, err := s.inAudience(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	update := &gatewayv1.ReadersUpdate{Conversation: uint64(l.conversation), Seq: l.seq, More: l.more}
+	if len(members) > 0 {
+		read, err := s.showAsRead(ctx, l.conversation, members, l.seq)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range members {
+			if read[m] {
+				update.Users = append(update.Users, uint64(m))
+			}
+		}
+	}
+	if len(update.Users) == 0 && !update.More {
+		return nil, nil
+	}
+	return update, nil
+}
+
+// inAudience returns those of a list's users who received the message, by id. A user may have joined later, and read on from there.
+func (s *Service) inAudience(ctx context.Context, l *readerList) (members []id.User, err error) {
+	users := slices.Sorted(slices.Values(l.users))
+	for _, u := range users {
+		page, _, err := s.deps.Conversations.AudiencePage(ctx, l.conversation, l.seq, u-1, 1)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(page, u) {
+			members = append(members, u)
+		}
+	}
+	return members, nil
+}
