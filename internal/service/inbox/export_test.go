@@ -28,3 +28,6 @@ func (s *Service) OpenReaderLists() (n int) {
 	}
 	return n
 }
+
+// FlushCursors writes the queued cursors.
+func (s *Service) FlushCursors(ctx context.Context) { s.flushCursors(ctx) }
