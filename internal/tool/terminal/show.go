@@ -104,7 +104,11 @@ func (s *screen) control(ctx context.Context, c *chatv1.Control) string {
 		if text == "" {
 			return "" // one-to-one
 		}
-		return fmt.Sprintf("%s created the group %q with %s", actor, oneLine(text), users)
+		created := fmt.Sprintf("%s created the group %q", actor, oneLine(text))
+		if users == "" { // a channel has followers, who are not named
+			return created
+		}
+		return created + " with " + users
 	case chatv1.Control_ACTION_JOINED:
 		if len(c.Users) == 1 && c.Users[0] == c.Actor {
 			return actor + " joined"
