@@ -35,7 +35,8 @@ export class Conversations {
 
   async refetch(id: string, ops: Op[]): Promise<void> {
     try {
-      this.data.put(mergeConversation(this.data.conversations.get(id), await this.deps.api.getConversation({ conversation: id })), ops);
+      const answer = await this.deps.api.getConversation({ conversation: id });
+      this.data.put(mergeConversation(this.data.conversations.get(id), answer), ops); // what is here may have changed meanwhile
     } catch (err) {
       if (isOffline(err)) throw err;
     }

@@ -48,6 +48,8 @@ export class LocalData {
   /** Set once the user has left: nothing is stored from then on. */
   stopped = false;
   private writing: Promise<void> = Promise.resolve();
+  /** What waits for the write that is under way. */
+  private waiting: { ops: Op[]; at: StreamPosition | undefined } | undefined;
   /** Keys of messages that were deleted since the start: an answer that was on its way may still have them. */
   private readonly deleted = new Set<string>();
 
@@ -108,12 +110,23 @@ export class LocalData {
   keep(ops: Op[]): void {
     this.deps.onChange();
     if (this.stopped || !this.deps.isLeader()) return;
+    // What was put before a wait may have changed since: the store gets what is here now.
+    for (const op of ops) if (op.table === "conversations" && op.value) op.value = this.conversations.get(op.key);
     const at = this.position;
     if (at) ops.push({ table: "meta", key: positionKey, value: at });
+    if (this.waiting) { // a burst of events is stored in a few transactions
+      for (const op of ops) this.waiting.ops.push(op);
+      this.waiting.at = at;
+      return;
+    }
+    const batch = (this.waiting = { ops, at });
     this.writing = this.writing
-      .then(() => this.deps.store.write(ops))
+      .then(() => {
+        this.waiting = undefined;
+        return this.deps.store.write(batch.ops);
+      })
       .then(
-        () => at && this.deps.marks.acknowledge(at),
+        () => batch.at && this.deps.marks.acknowledge(batch.at),
         (err: unknown) => console.warn("rialto: the device could not store", err),
       );
   }

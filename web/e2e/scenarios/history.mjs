@@ -77,7 +77,7 @@ async function readByServer(w, reader, writer) {
 
 /** Waits until the device has stored that all is read, which may take longer than to tell the server. */
 async function readByDevice(page, conversation) {
-  await page.waitForFunction(async ([id, least]) => {
+  const stored = async ([id, least]) => {
     for (const { name } of await indexedDB.databases()) {
       const db = await new Promise((resolve, reject) => {
         const open = indexedDB.open(name);
@@ -93,7 +93,8 @@ async function readByDevice(page, conversation) {
       if (c) return c.lastSeq >= least && c.readSeq >= c.lastSeq; // it may not have stored yet that there are so many
     }
     return false;
-  }, [conversation, many]);
+  };
+  while (!(await page.evaluate(stored, [conversation, many]))); // waitForFunction does not wait for promises
 }
 
 /** Everything is shown once, in order, and never much of it is in the page. */

@@ -1,7 +1,10 @@
+import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
+import { ConversationSchema, type Conversation } from "../../src/gen/rialto/chat/v1/chat_pb.js";
 import type { ReplicaDeps } from "../../src/localdata.js";
+import type { ConversationView } from "../../src/model.js";
 import { Replica } from "../../src/replica.js";
-import { memoryStorage } from "../../src/storage.js";
+import { memoryStorage, type Op } from "../../src/storage.js";
 
 /** A replica whose syncs are answered by the test, one after the other. */
 async function replica() {
@@ -34,4 +37,62 @@ test("what asks for a sync while one is under way has it asked once more: its pa
   expect(asked.length).toBe(2);
   expect(r.data.position).toEqual({ epoch: 1, seq: 9 });
   expect(r.stream.catchingUp).toBe(false);
+});
+
+test("a burst is stored in a few transactions, in order, and acknowledged once it is stored", async () => {
+  const { r, turn } = await replica();
+  const writes: { ops: readonly Op[]; end: () => void }[] = [];
+  const acknowledged: number[] = [];
+  const deps = r.data as unknown as { deps: Pick<ReplicaDeps, "store" | "marks"> };
+  Object.assign(deps.deps.store, { write: (ops: readonly Op[]) => new Promise<void>((end) => writes.push({ ops, end })) });
+  Object.assign(deps.deps.marks, { acknowledge: (at: { seq: number }) => acknowledged.push(at.seq) });
+  for (let seq = 6; seq <= 400; seq++) {
+    const ops: Op[] = [];
+    r.data.put({ ...r.data.view("9"), lastSeq: seq }, ops);
+    r.data.position = { epoch: 1, seq };
+    r.data.keep(ops);
+    if (seq === 6) await turn(); // its write has begun
+  }
+  const written = r.data.written();
+  writes[0]!.end();
+  await turn();
+  expect(acknowledged).toEqual([6]);
+  expect(writes.length).toBe(2);
+  expect(writes[1]!.ops.at(-1)!.value).toEqual({ epoch: 1, seq: 400 });
+  expect((writes[1]!.ops.filter((op) => op.key === "9").at(-1)!.value as { lastSeq: number }).lastSeq).toBe(400);
+  writes[1]!.end();
+  await written;
+  expect(acknowledged).toEqual([6, 400]);
+});
+
+test("what changes while a conversation is fetched stays, here and in the store", async () => {
+  const { r, turn } = await replica();
+  const { deps } = r.conversations as unknown as { deps: Pick<ReplicaDeps, "api" | "marks"> };
+  let answer = (_: Conversation) => {};
+  Object.assign(deps.api, { getConversation: () => new Promise<Conversation>((resolve) => (answer = resolve)) });
+  Object.assign(deps.marks, { read: () => {} });
+  const ops: Op[] = [];
+  r.data.put({ ...r.data.view("9"), lastSeq: 8, lastCounted: 7 }, ops);
+  const fetched = r.conversations.refetch("9", ops);
+  r.conversations.read("9", 8);
+  answer(create(ConversationSchema, { id: "9", title: "new", lastSeq: 8n, state: { readSeq: 1n } }));
+  await fetched;
+  r.data.keep(ops);
+  await r.data.written();
+  await turn();
+  const { store } = (r.data as unknown as { deps: Pick<ReplicaDeps, "store"> }).deps;
+  for (const c of [r.data.view("9"), await store.get<ConversationView>("conversations", "9")]) expect(c).toMatchObject({ title: "new", readSeq: 8, lastSeq: 8 });
+});
+
+test("the store gets what is here when it is written, also of a change that was made before a wait", async () => {
+  const { r } = await replica();
+  const ops: Op[] = [];
+  r.data.put({ ...r.data.view("9"), lastSeq: 8 }, ops);
+  const later: Op[] = [];
+  r.data.put({ ...r.data.view("9"), readSeq: 8 }, later);
+  r.data.keep(later);
+  r.data.keep(ops);
+  await r.data.written();
+  const { store } = (r.data as unknown as { deps: Pick<ReplicaDeps, "store"> }).deps;
+  expect(await store.get<ConversationView>("conversations", "9")).toMatchObject({ readSeq: 8, lastSeq: 8 });
 });
