@@ -235,7 +235,7 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 	n.chat, err = chat.New(ctx, chat.Deps{Log: n.log, DB: n.db, IDs: ids, MessageIDs: messages, Relations: n.accounts, CheckAdd: n.mayAdd, ChargeCopy: n.chargeCopy,
 		Clock: n.clock, Logger: n.logger, SingleNode: !n.config.Clustered(), OwnsPartition: n.ownsPartition,
 		CheckUploads: n.media.Use, CheckLinkPreview: n.previews.Verify, CheckPicture: n.media.CheckPicture, KeepPicture: n.media.KeepPicture, OnExpired: n.media.Expired,
-		Outbox: n.outbox, SendTransient: transient, FollowersChanged: followersChanged, MarkFollowed: markFollowed, HidesPresence: n.hidesPresence, ExternalIDs: n.accounts.ExternalIDs}, n.config.Chat)
+		Outbox: n.outbox, SendTransient: transient, FollowersChanged: followersChanged, MarkFollowed: markFollowed, RegisteredMs: n.accounts.RegisteredMs, HidesPresence: n.hidesPresence, ExternalIDs: n.accounts.ExternalIDs}, n.config.Chat)
 	if err != nil {
 		return err
 	}

@@ -317,6 +317,15 @@ func (s *Service) exists(ctx context.Context, query string, a, b id.User) (bool,
 	return err == nil, err
 }
 
+// RegisteredMs returns when a user registered, in milliseconds since 1970, or 0 for an unknown one.
+func (s *Service) RegisteredMs(ctx context.Context, u id.User) (ms int64, err error) {
+	err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT created_ms FROM users WHERE id = $1`, int64(u)).Scan(&ms)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return ms, err
+}
+
 // Exist fails with NotFound unless all users exist.
 func (s *Service) Exist(ctx context.Context, users []id.User) error {
 	for batch := range slices.Chunk(users, idsPerQuery) {

@@ -25,6 +25,9 @@ func (s *Service) Invite(ctx context.Context, c id.Conversation, by id.User, lis
 
 // InviteBy is Invite by a caller. A server may add users who do not let others add them.
 func (s *Service) InviteBy(ctx context.Context, c id.Conversation, by id.Caller, list []uint64) (*chatv1.Change, error) {
+	if st, err := s.linearizableState(ctx, c); err == nil && st.notices != 0 {
+		return &chatv1.Change{}, s.addToSegment(ctx, st, by.User, list)
+	}
 	users, err := s.checkInvitees(ctx, by.User, list)
 	if err != nil {
 		return nil, err
@@ -80,6 +83,9 @@ func (s *Service) addMembers(ctx context.Context, c id.Conversation, by id.User,
 func inviteControl(st *state, by id.User, users []id.User) (*chatv1.Control, error) {
 	if st.role(by) == 0 || (st.channel || st.policy != chatv1.JoinPolicy_JOIN_POLICY_OPEN) && st.role(by) < roleAdmin {
 		return nil, errNotAllowed
+	}
+	if st.notices != 0 {
+		return nil, errNotices
 	}
 	added := slices.DeleteFunc(slices.Clone(users), func(u id.User) bool { return st.role(u) != 0 }) // decide may run again with another state
 	if banned := slices.DeleteFunc(slices.Clone(added), func(u id.User) bool { return !st.banned(u) }); len(banned) > 0 {

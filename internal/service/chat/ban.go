@@ -29,6 +29,9 @@ func (s *Service) Ban(ctx context.Context, c id.Conversation, by id.User, list [
 		return 0, err
 	}
 	banned, err := s.changeGroup(ctx, c, by, roleAdmin, func(st *state) (*chatv1.Control, error) {
+		if st.notices != 0 {
+			return nil, errNotices
+		}
 		var added []id.User
 		for _, u := range users {
 			if st.role(u) >= st.role(by) {

@@ -40,12 +40,17 @@ func (s *Service) joinChannel(ctx context.Context, st *state, u id.User, byLink 
 			return err
 		}
 	}
+	return s.addFollowerRow(ctx, st, u)
+}
+
+// addFollowerRow makes a user a follower who has read what was said so far. Who follows already is left alone.
+func (s *Service) addFollowerRow(ctx context.Context, st *state, u id.User) error {
 	tail, err := s.deps.Log.Tail(ctx, logKey(st.id))
 	if err != nil {
 		return err
 	}
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		if err := s.follow(ctx, tx, st.id, u); err != nil {
+		if err := s.follow(ctx, tx, st.id, u, s.deps.Clock.Now().UnixMilli()); err != nil {
 			return err
 		}
 		if err := s.putFollowChange(ctx, tx, st.id, u, true); err != nil || s.deps.MarkFollowed == nil {
@@ -63,7 +68,7 @@ func (s *Service) joinChannel(ctx context.Context, st *state, u id.User, byLink 
 }
 
 // follow writes the row of a follower. That of a former member keeps the membership that ended, and says that the user follows.
-func (s *Service) follow(ctx context.Context, tx *sql.Tx, c id.Conversation, u id.User) error {
+func (s *Service) follow(ctx context.Context, tx *sql.Tx, c id.Conversation, u id.User, activeMs int64) error {
 	done, err := tx.ExecContext(ctx, `UPDATE conversations SET followers = followers + 1 WHERE id = $1 AND channel AND NOT dissolved`, int64(c))
 	if err != nil {
 		return err
@@ -80,7 +85,7 @@ func (s *Service) follow(ctx context.Context, tx *sql.Tx, c id.Conversation, u i
 	}
 	done, err = tx.ExecContext(ctx, `INSERT INTO members (conversation, member, role, join_seq, large, active_ms, follower) VALUES ($1, $2, $3, 1, TRUE, $4, TRUE)
 		ON CONFLICT (conversation, member) DO UPDATE SET follower = TRUE, former_leave_seq = members.leave_seq, leave_seq = 0, active_ms = $4 WHERE members.leave_seq > 0`,
-		int64(c), int64(u), roleMember, s.deps.Clock.Now().UnixMilli())
+		int64(c), int64(u), roleMember, activeMs)
 	if err != nil {
 		return err
 	}
@@ -88,7 +93,8 @@ func (s *Service) follow(ctx context.Context, tx *sql.Tx, c id.Conversation, u i
 		return errors.Join(err, errFollows)
 	}
 	var followers int
-	if err = tx.QueryRowContext(ctx, `SELECT followers FROM conversations WHERE id = $1`, int64(c)).Scan(&followers); err == nil && followers > s.config.MaxFollowers {
+	var notices chatv1.Notices
+	if err = tx.QueryRowContext(ctx, `SELECT followers, notices FROM conversations WHERE id = $1`, int64(c)).Scan(&followers, &notices); err == nil && followers > s.config.MaxFollowers && notices == 0 {
 		err = errs.New(errs.Exhausted, "group_full", "the channel is full")
 	}
 	return err
@@ -207,6 +213,12 @@ func (s *Service) memberOf(ctx context.Context, st *state, u id.User) (m member,
 	var follows bool
 	if err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM members WHERE conversation = $1 AND member = $2 AND follower)`, int64(st.id), int64(u)).Scan(&follows); err != nil {
 		return m, false, err
+	}
+	if !follows && st.notices == noticesEverybody && !st.dissolved {
+		if err := s.followNotices(ctx, st.id, u); err != nil {
+			return m, false, err
+		}
+		follows = true
 	}
 	if follows {
 		return follower, true, nil

@@ -109,6 +109,8 @@ type Deps struct {
 	// MarkFollowed makes what a channel has up to a tail read by a user who begins to follow it, in the transaction of the follower's row.
 	// May be nil.
 	MarkFollowed func(ctx context.Context, tx *sql.Tx, u id.User, c id.Conversation, tail timeline.Tail) error
+	// RegisteredMs returns when a user registered, in milliseconds since 1970; 0: before all notices. If nil, all users did.
+	RegisteredMs func(ctx context.Context, u id.User) (int64, error)
 	// ExternalIDs returns the app's own ids of users, "" for none, for the relation webhook. May be nil.
 	ExternalIDs func(ctx context.Context, users []id.User) ([]string, error)
 }

@@ -147,6 +147,9 @@ func (s *Service) CreateGroupBy(ctx context.Context, by id.Caller, r *chatv1.Cre
 			return 0, err
 		}
 	}
+	if r.Notices != 0 && !by.Server {
+		return 0, errNoticesKey
+	}
 	c, err := s.createGroup(ctx, owner, title, without(members, invited), r)
 	if errs.IsRefusal(err) {
 		refund()
@@ -171,20 +174,28 @@ func (s *Service) createGroup(ctx context.Context, owner id.User, title string, 
 	if r.Channel && (len(r.Members) > 0 || policy == chatv1.JoinPolicy_JOIN_POLICY_APPROVAL) {
 		return 0, errChannelMembers
 	}
+	if r.Notices != 0 && (!r.Channel || policy != chatv1.JoinPolicy_JOIN_POLICY_INVITE || r.Notices < 0 || r.Notices > noticesSegment || r.Key == "") {
+		return 0, errBadNotices
+	}
 	n, err := s.deps.IDs.Next(ctx)
 	if err != nil {
 		return 0, err
 	}
 	c := id.Conversation(n)
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO conversations (id, kind, creator, create_key, channel) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
-			int64(n), group, int64(owner), sql.NullString{String: r.Key, Valid: r.Key != ""}, r.Channel); err != nil {
+		done, err := tx.ExecContext(ctx, `INSERT INTO conversations (id, kind, creator, create_key, channel, notices) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+			int64(n), group, int64(owner), sql.NullString{String: r.Key, Valid: r.Key != ""}, r.Channel, r.Notices)
+		if err != nil {
 			return err
 		}
-		if r.Key == "" {
-			return nil
+		if created, err := done.RowsAffected(); err != nil || created > 0 {
+			return err
 		}
-		return tx.QueryRowContext(ctx, `SELECT id FROM conversations WHERE creator = $1 AND create_key = $2`, int64(owner), r.Key).Scan(&c)
+		err = tx.QueryRowContext(ctx, `SELECT id FROM conversations WHERE creator = $1 AND create_key = $2`, int64(owner), r.Key).Scan(&c)
+		if errors.Is(err, sql.ErrNoRows) {
+			return errNoticesExist
+		}
+		return err
 	})
 	if err != nil {
 		return 0, err

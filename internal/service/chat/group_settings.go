@@ -15,6 +15,11 @@ var errJoinPolicy = errs.New(errs.Invalid, "bad_join_policy", "a join policy is 
 
 // UpdateGroup changes the given settings, each with its own entry, and returns the seq of the last. A handle has none.
 func (s *Service) UpdateGroup(ctx context.Context, c id.Conversation, by id.User, r *chatv1.UpdateGroupRequest) (last uint64, err error) {
+	if r.JoinPolicy != nil || r.Handle != nil {
+		if st, err := s.linearizableState(ctx, c); err == nil && st.notices != 0 && st.role(by) != 0 {
+			return 0, errNotices
+		}
+	}
 	var controls []*chatv1.Control
 	if r.Title != nil {
 		title, err := parseTitle(*r.Title)

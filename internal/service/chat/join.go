@@ -93,7 +93,7 @@ func (s *Service) Join(ctx context.Context, u id.User, r *chatv1.JoinRequest) (j
 func joinControl(st *state, u id.User, byLink bool) (control *chatv1.Control, mustRequest bool, err error) {
 	open, approval := st.policy == chatv1.JoinPolicy_JOIN_POLICY_OPEN, st.policy == chatv1.JoinPolicy_JOIN_POLICY_APPROVAL
 	switch {
-	case st.kind != group || st.access == 0:
+	case st.kind != group || st.access == 0 || st.notices != 0:
 		return nil, false, errNoConversation
 	case st.dissolved:
 		return nil, false, errDissolved

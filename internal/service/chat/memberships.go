@@ -132,7 +132,7 @@ func (s *Service) queryMemberships(ctx context.Context, where string, args ...an
 const maxIDsPerQuery = 256
 
 // LargeGroups returns the large groups of each user, in the order of the users. It reads only the rows of large groups, because gateways
-// call it for each connection. It returns all or fails.
+// call it for each connection. It returns all or fails. Users who do not follow the notices for everybody yet do from then on.
 func (s *Service) LargeGroups(ctx context.Context, users []id.User) ([][]id.Conversation, error) {
 	if err := s.projections.wait(ctx); err != nil {
 		return nil, err
@@ -143,6 +143,9 @@ func (s *Service) LargeGroups(ctx context.Context, users []id.User) ([][]id.Conv
 		if err != nil {
 			return nil, err
 		}
+		if err := s.addNotices(ctx, some, of); err != nil {
+			return nil, err
+		}
 		for _, u := range some {
 			lists = append(lists, of[u])
 		}
@@ -150,9 +153,11 @@ func (s *Service) LargeGroups(ctx context.Context, users []id.User) ([][]id.Conv
 	return lists, nil
 }
 
+// queryLargeGroups returns the large groups of users, and as those of user 0 the notices that everybody follows.
 func (s *Service) queryLargeGroups(ctx context.Context, users []id.User) (map[id.User][]id.Conversation, error) {
 	marks, args := sqldb.Placeholders(1, users, func(u id.User) int64 { return int64(u) })
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT member, conversation FROM members WHERE member IN (`+marks+`) AND large AND leave_seq = 0`, args...)
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT member, conversation FROM members WHERE member IN (`+marks+`) AND large AND leave_seq = 0
+		UNION ALL SELECT 0, id FROM conversations WHERE notices = 1 AND NOT dissolved AND large > 0`, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -15,6 +16,9 @@ func (s *Service) Remove(ctx context.Context, c id.Conversation, by id.User, lis
 		return 0, errs.New(errs.Invalid, "too_many_users", "remove at most 500 users at once")
 	}
 	seq, err := s.changeGroup(ctx, c, by, roleAdmin, func(st *state) (*chatv1.Control, error) {
+		if st.notices == noticesEverybody {
+			return nil, errNotices
+		}
 		var users []uint64
 		for _, u := range list {
 			role := st.role(id.User(u))
@@ -53,6 +57,12 @@ func (s *Service) Leave(ctx context.Context, c id.Conversation, u id.User) (uint
 		return s.unfollowThread(ctx, st, u)
 	}
 	if err == nil && st.channel && st.role(u) == 0 {
+		if st.notices != 0 {
+			if _, ok, err := s.memberOf(ctx, st, u); err != nil || !ok {
+				return 0, errors.Join(err, errNoConversation)
+			}
+			return 0, errNotices
+		}
 		n, err := s.unfollow(ctx, c, u)
 		if err == nil && n == 0 {
 			err = errNoConversation

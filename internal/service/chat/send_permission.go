@@ -68,7 +68,7 @@ func (s *Service) canReact(ctx context.Context, st *state, u id.User) error {
 		return err
 	case !ok || m.leaveSeq != 0:
 		return errNoConversation
-	case m.mutedUntilMs > now:
+	case m.mutedUntilMs > now, st.notices != 0:
 		return errMuted
 	}
 	info, err := s.channelInfo(ctx, st)

@@ -30,15 +30,16 @@ type state struct {
 	policy       chatv1.JoinPolicy
 	mutedAllMs   int64
 	dissolved    bool
-	channel      bool     // followers are rows only, see channel.go
-	large        uint64   // the seq after which the log is the only copy; 0: inboxes have the entries
-	lowUser      id.User  // of a one-to-one conversation, the lower id
-	highUser     id.User  // of a one-to-one conversation, the higher id
-	relation     relation // of a one-to-one conversation
-	access       uint64   // the access version
-	controls     uint64   // how many control entries the log has up to access
-	retention    uint32   // seconds that messages are kept, set for this conversation; 0: not set
-	firstSeq     uint64   // of the log, when the state was loaded or later
+	channel      bool           // followers are rows only, see channel.go
+	notices      chatv1.Notices // of a channel, see notices.go
+	large        uint64         // the seq after which the log is the only copy; 0: inboxes have the entries
+	lowUser      id.User        // of a one-to-one conversation, the lower id
+	highUser     id.User        // of a one-to-one conversation, the higher id
+	relation     relation       // of a one-to-one conversation
+	access       uint64         // the access version
+	controls     uint64         // how many control entries the log has up to access
+	retention    uint32         // seconds that messages are kept, set for this conversation; 0: not set
+	firstSeq     uint64         // of the log, when the state was loaded or later
 
 	parentID id.Conversation // of a thread, the conversation of its root
 	rootSeq  uint64          // of a thread, the seq of its root in the parent
@@ -94,7 +95,7 @@ func (s *state) deriveMembers() {
 // snapshot is the part that is the same for all members. A user who leaves keeps it.
 func (s *state) snapshot() *chatv1.Conversation {
 	return &chatv1.Conversation{Id: uint64(s.id), Kind: s.kind, Title: s.title, Announcement: s.announcement, Avatar: s.avatar, JoinPolicy: s.policy,
-		MemberCount: uint32(len(s.activeMembers)), Large: s.large != 0, Dissolved: s.dissolved, RetentionSeconds: s.retention, Channel: s.channel}
+		MemberCount: uint32(len(s.activeMembers)), Large: s.large != 0, Dissolved: s.dissolved, RetentionSeconds: s.retention, Channel: s.channel, Notices: s.notices}
 }
 
 // audience returns the members whose interval contains seq. It is incomplete if a user left and rejoined after seq: an earlier interval

@@ -83,13 +83,16 @@ var migrations = []string{
 	// A row with an inviter is an invitation: the group has agreed, and the user has to. With inviter 0 it is the other way round.
 	`ALTER TABLE join_requests ADD COLUMN inviter BIGINT NOT NULL DEFAULT 0`,
 	`CREATE INDEX join_requests_invited ON join_requests (member, time_ms) WHERE inviter <> 0`,
+	// Channels of system notices, see notices.go: 1 is followed by everybody.
+	`ALTER TABLE conversations ADD COLUMN notices BIGINT NOT NULL DEFAULT 0`,
+	`CREATE UNIQUE INDEX conversations_notices ON conversations (notices) WHERE notices = 1 AND NOT dissolved`,
 }
 
 // readState reads the rows of a conversation, and applies the control entries that the rows lack.
 func (s *Service) readState(ctx context.Context, c id.Conversation) (*state, error) {
 	st := &state{id: c, members: map[id.User]member{}}
-	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT kind, title, announcement, avatar, join_policy, muted_all_ms, dissolved, large, retention, coalesce(lo, 0), coalesce(hi, 0), applied, controls, channel, parent, root
-		FROM conversations WHERE id = $1`, int64(c)).Scan(&st.kind, &st.title, &st.announcement, &st.avatar, &st.policy, &st.mutedAllMs, &st.dissolved, &st.large, &st.retention, &st.lowUser, &st.highUser, &st.access, &st.controls, &st.channel, &st.parentID, &st.rootSeq)
+	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT kind, title, announcement, avatar, join_policy, muted_all_ms, dissolved, large, retention, coalesce(lo, 0), coalesce(hi, 0), applied, controls, channel, parent, root, notices
+		FROM conversations WHERE id = $1`, int64(c)).Scan(&st.kind, &st.title, &st.announcement, &st.avatar, &st.policy, &st.mutedAllMs, &st.dissolved, &st.large, &st.retention, &st.lowUser, &st.highUser, &st.access, &st.controls, &st.channel, &st.parentID, &st.rootSeq, &st.notices)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errNoConversation
 	}

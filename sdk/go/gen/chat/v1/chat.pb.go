@@ -74,6 +74,58 @@ func (ConversationKind) EnumDescriptor() ([]byte, []int) {
 	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{0}
 }
 
+// Notices: who follows a channel of system notices, without joining. Its followers can mute it and not leave it.
+type Notices int32
+
+const (
+	Notices_NOTICES_UNSPECIFIED Notices = 0
+	// Every user, from their registration on: what was said before, they do not see.
+	Notices_NOTICES_EVERYBODY Notices = 1
+	// The users whom the channel's owner adds with Invite and takes away with Remove. They read the whole channel.
+	Notices_NOTICES_SEGMENT Notices = 2
+)
+
+// Enum value maps for Notices.
+var (
+	Notices_name = map[int32]string{
+		0: "NOTICES_UNSPECIFIED",
+		1: "NOTICES_EVERYBODY",
+		2: "NOTICES_SEGMENT",
+	}
+	Notices_value = map[string]int32{
+		"NOTICES_UNSPECIFIED": 0,
+		"NOTICES_EVERYBODY":   1,
+		"NOTICES_SEGMENT":     2,
+	}
+)
+
+func (x Notices) Enum() *Notices {
+	p := new(Notices)
+	*p = x
+	return p
+}
+
+func (x Notices) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Notices) Descriptor() protoreflect.EnumDescriptor {
+	return file_rialto_chat_v1_chat_proto_enumTypes[1].Descriptor()
+}
+
+func (Notices) Type() protoreflect.EnumType {
+	return &file_rialto_chat_v1_chat_proto_enumTypes[1]
+}
+
+func (x Notices) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Notices.Descriptor instead.
+func (Notices) EnumDescriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{1}
+}
+
 // Conversation as the caller sees it: one who left sees it as it was then.
 type Conversation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -129,7 +181,9 @@ type Conversation struct {
 	// RootSeq is the seq, in parent, of the message that a thread is under.
 	RootSeq uint64 `protobuf:"varint,32,opt,name=root_seq,json=rootSeq,proto3" json:"root_seq,omitempty"`
 	// Root is that message as it is now; absent where it has expired, and for other kinds.
-	Root          *Message `protobuf:"bytes,33,opt,name=root,proto3" json:"root,omitempty"`
+	Root *Message `protobuf:"bytes,33,opt,name=root,proto3" json:"root,omitempty"`
+	// Notices: the channel is one of system notices; UNSPECIFIED for other conversations.
+	Notices       Notices `protobuf:"varint,34,opt,name=notices,proto3,enum=rialto.chat.v1.Notices" json:"notices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -367,6 +421,13 @@ func (x *Conversation) GetRoot() *Message {
 	return nil
 }
 
+func (x *Conversation) GetNotices() Notices {
+	if x != nil {
+		return x.Notices
+	}
+	return Notices_NOTICES_UNSPECIFIED
+}
+
 // ConversationState is one user's own view of a conversation; it travels in the user's sync stream.
 type ConversationState struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
@@ -527,7 +588,10 @@ type CreateGroupRequest struct {
 	// Key, where given, makes a retry harmless: at most 64 bytes, unique per caller.
 	Key string `protobuf:"bytes,4,opt,name=key,proto3" json:"key,omitempty"`
 	// Channel: make a channel. It begins without members; followers join it, by a link or, with the open policy, by its id.
-	Channel       bool `protobuf:"varint,5,opt,name=channel,proto3" json:"channel,omitempty"`
+	Channel bool `protobuf:"varint,5,opt,name=channel,proto3" json:"channel,omitempty"`
+	// Notices: make a channel of system notices, which the caller owns and alone writes to. It needs an API key, channel, key, and the join policy invite.
+	// There is one for everybody, else notices_exist, and any number for segments.
+	Notices       Notices `protobuf:"varint,6,opt,name=notices,proto3,enum=rialto.chat.v1.Notices" json:"notices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -595,6 +659,13 @@ func (x *CreateGroupRequest) GetChannel() bool {
 		return x.Channel
 	}
 	return false
+}
+
+func (x *CreateGroupRequest) GetNotices() Notices {
+	if x != nil {
+		return x.Notices
+	}
+	return Notices_NOTICES_UNSPECIFIED
 }
 
 type GetConversationRequest struct {
@@ -5928,7 +5999,7 @@ var File_rialto_chat_v1_chat_proto protoreflect.FileDescriptor
 
 const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\n" +
-	"\x19rialto/chat/v1/chat.proto\x12\x0erialto.chat.v1\x1a\x1crialto/chat/v1/message.proto\"\xa6\b\n" +
+	"\x19rialto/chat/v1/chat.proto\x12\x0erialto.chat.v1\x1a\x1crialto/chat/v1/message.proto\"\xd9\b\n" +
 	"\fConversation\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x124\n" +
 	"\x04kind\x18\x02 \x01(\x0e2 .rialto.chat.v1.ConversationKindR\x04kind\x12\x14\n" +
@@ -5960,7 +6031,8 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\bmentions\x18\x1e \x03(\x04R\bmentions\x12\x1a\n" +
 	"\x06parent\x18\x1f \x01(\x04B\x020\x01R\x06parent\x12\x19\n" +
 	"\broot_seq\x18  \x01(\x04R\arootSeq\x12+\n" +
-	"\x04root\x18! \x01(\v2\x17.rialto.chat.v1.MessageR\x04rootJ\x04\b\x15\x10\x16J\x04\b\x16\x10\x17R\x0eretention_daysR\tkept_days\"\xfe\x01\n" +
+	"\x04root\x18! \x01(\v2\x17.rialto.chat.v1.MessageR\x04root\x121\n" +
+	"\anotices\x18\" \x01(\x0e2\x17.rialto.chat.v1.NoticesR\anoticesJ\x04\b\x15\x10\x16J\x04\b\x16\x10\x17R\x0eretention_daysR\tkept_days\"\xfe\x01\n" +
 	"\x11ConversationState\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x16\n" +
 	"\x06pinned\x18\x02 \x01(\bR\x06pinned\x12\x14\n" +
@@ -5971,14 +6043,15 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\fread_counted\x18\a \x01(\x04R\vreadCounted\x12#\n" +
 	"\rmarked_unread\x18\b \x01(\bR\fmarkedUnread\"+\n" +
 	"\x11OpenDirectRequest\x12\x16\n" +
-	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\"\xb1\x01\n" +
+	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\"\xe4\x01\n" +
 	"\x12CreateGroupRequest\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12\x1c\n" +
 	"\amembers\x18\x02 \x03(\x04B\x020\x01R\amembers\x12;\n" +
 	"\vjoin_policy\x18\x03 \x01(\x0e2\x1a.rialto.chat.v1.JoinPolicyR\n" +
 	"joinPolicy\x12\x10\n" +
 	"\x03key\x18\x04 \x01(\tR\x03key\x12\x18\n" +
-	"\achannel\x18\x05 \x01(\bR\achannel\"@\n" +
+	"\achannel\x18\x05 \x01(\bR\achannel\x121\n" +
+	"\anotices\x18\x06 \x01(\x0e2\x17.rialto.chat.v1.NoticesR\anotices\"@\n" +
 	"\x16GetConversationRequest\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\"\\\n" +
 	"\x18ListConversationsRequest\x12\x14\n" +
@@ -6331,7 +6404,11 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\x1dCONVERSATION_KIND_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18CONVERSATION_KIND_DIRECT\x10\x01\x12\x1b\n" +
 	"\x17CONVERSATION_KIND_GROUP\x10\x02\x12\x1c\n" +
-	"\x18CONVERSATION_KIND_THREAD\x10\x032\xb6\x1f\n" +
+	"\x18CONVERSATION_KIND_THREAD\x10\x03*N\n" +
+	"\aNotices\x12\x17\n" +
+	"\x13NOTICES_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11NOTICES_EVERYBODY\x10\x01\x12\x13\n" +
+	"\x0fNOTICES_SEGMENT\x10\x022\xb6\x1f\n" +
 	"\vChatService\x12M\n" +
 	"\n" +
 	"OpenDirect\x12!.rialto.chat.v1.OpenDirectRequest\x1a\x1c.rialto.chat.v1.Conversation\x12O\n" +
@@ -6396,255 +6473,258 @@ func file_rialto_chat_v1_chat_proto_rawDescGZIP() []byte {
 	return file_rialto_chat_v1_chat_proto_rawDescData
 }
 
-var file_rialto_chat_v1_chat_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_rialto_chat_v1_chat_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_rialto_chat_v1_chat_proto_msgTypes = make([]protoimpl.MessageInfo, 93)
 var file_rialto_chat_v1_chat_proto_goTypes = []any{
 	(ConversationKind)(0),                    // 0: rialto.chat.v1.ConversationKind
-	(*Conversation)(nil),                     // 1: rialto.chat.v1.Conversation
-	(*ConversationState)(nil),                // 2: rialto.chat.v1.ConversationState
-	(*OpenDirectRequest)(nil),                // 3: rialto.chat.v1.OpenDirectRequest
-	(*CreateGroupRequest)(nil),               // 4: rialto.chat.v1.CreateGroupRequest
-	(*GetConversationRequest)(nil),           // 5: rialto.chat.v1.GetConversationRequest
-	(*ListConversationsRequest)(nil),         // 6: rialto.chat.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil),        // 7: rialto.chat.v1.ListConversationsResponse
-	(*StartThreadRequest)(nil),               // 8: rialto.chat.v1.StartThreadRequest
-	(*ListThreadsRequest)(nil),               // 9: rialto.chat.v1.ListThreadsRequest
-	(*ListThreadsResponse)(nil),              // 10: rialto.chat.v1.ListThreadsResponse
-	(*Member)(nil),                           // 11: rialto.chat.v1.Member
-	(*ListMembersRequest)(nil),               // 12: rialto.chat.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),              // 13: rialto.chat.v1.ListMembersResponse
-	(*Change)(nil),                           // 14: rialto.chat.v1.Change
-	(*InviteRequest)(nil),                    // 15: rialto.chat.v1.InviteRequest
-	(*RemoveRequest)(nil),                    // 16: rialto.chat.v1.RemoveRequest
-	(*BanRequest)(nil),                       // 17: rialto.chat.v1.BanRequest
-	(*UnbanRequest)(nil),                     // 18: rialto.chat.v1.UnbanRequest
-	(*ListBansRequest)(nil),                  // 19: rialto.chat.v1.ListBansRequest
-	(*ListBansResponse)(nil),                 // 20: rialto.chat.v1.ListBansResponse
-	(*LeaveRequest)(nil),                     // 21: rialto.chat.v1.LeaveRequest
-	(*JoinRequest)(nil),                      // 22: rialto.chat.v1.JoinRequest
-	(*JoinResponse)(nil),                     // 23: rialto.chat.v1.JoinResponse
-	(*ListJoinRequestsRequest)(nil),          // 24: rialto.chat.v1.ListJoinRequestsRequest
-	(*ListJoinRequestsResponse)(nil),         // 25: rialto.chat.v1.ListJoinRequestsResponse
-	(*AnswerJoinRequestRequest)(nil),         // 26: rialto.chat.v1.AnswerJoinRequestRequest
-	(*ListInvitationsRequest)(nil),           // 27: rialto.chat.v1.ListInvitationsRequest
-	(*ListInvitationsResponse)(nil),          // 28: rialto.chat.v1.ListInvitationsResponse
-	(*Invitation)(nil),                       // 29: rialto.chat.v1.Invitation
-	(*AnswerInvitationRequest)(nil),          // 30: rialto.chat.v1.AnswerInvitationRequest
-	(*CreateJoinLinkRequest)(nil),            // 31: rialto.chat.v1.CreateJoinLinkRequest
-	(*CreateJoinLinkResponse)(nil),           // 32: rialto.chat.v1.CreateJoinLinkResponse
-	(*RevokeJoinLinkRequest)(nil),            // 33: rialto.chat.v1.RevokeJoinLinkRequest
-	(*RevokeJoinLinkResponse)(nil),           // 34: rialto.chat.v1.RevokeJoinLinkResponse
-	(*PreviewJoinLinkRequest)(nil),           // 35: rialto.chat.v1.PreviewJoinLinkRequest
-	(*PreviewJoinLinkResponse)(nil),          // 36: rialto.chat.v1.PreviewJoinLinkResponse
-	(*PreviewLinkRequest)(nil),               // 37: rialto.chat.v1.PreviewLinkRequest
-	(*SetRoleRequest)(nil),                   // 38: rialto.chat.v1.SetRoleRequest
-	(*TransferRequest)(nil),                  // 39: rialto.chat.v1.TransferRequest
-	(*MuteMembersRequest)(nil),               // 40: rialto.chat.v1.MuteMembersRequest
-	(*UpdateGroupRequest)(nil),               // 41: rialto.chat.v1.UpdateGroupRequest
-	(*SetRetentionRequest)(nil),              // 42: rialto.chat.v1.SetRetentionRequest
-	(*DissolveRequest)(nil),                  // 43: rialto.chat.v1.DissolveRequest
-	(*SendRequest)(nil),                      // 44: rialto.chat.v1.SendRequest
-	(*SendResponse)(nil),                     // 45: rialto.chat.v1.SendResponse
-	(*HistoryRequest)(nil),                   // 46: rialto.chat.v1.HistoryRequest
-	(*HistoryResponse)(nil),                  // 47: rialto.chat.v1.HistoryResponse
-	(*GetMessagesRequest)(nil),               // 48: rialto.chat.v1.GetMessagesRequest
-	(*GetMessagesResponse)(nil),              // 49: rialto.chat.v1.GetMessagesResponse
-	(*ListReactionsRequest)(nil),             // 50: rialto.chat.v1.ListReactionsRequest
-	(*ListReactionsResponse)(nil),            // 51: rialto.chat.v1.ListReactionsResponse
-	(*ListPinsRequest)(nil),                  // 52: rialto.chat.v1.ListPinsRequest
-	(*ListPinsResponse)(nil),                 // 53: rialto.chat.v1.ListPinsResponse
-	(*ListEditsRequest)(nil),                 // 54: rialto.chat.v1.ListEditsRequest
-	(*ListEditsResponse)(nil),                // 55: rialto.chat.v1.ListEditsResponse
-	(*MarkRequest)(nil),                      // 56: rialto.chat.v1.MarkRequest
-	(*MarkResponse)(nil),                     // 57: rialto.chat.v1.MarkResponse
-	(*DeleteMessagesRequest)(nil),            // 58: rialto.chat.v1.DeleteMessagesRequest
-	(*ClearHistoryRequest)(nil),              // 59: rialto.chat.v1.ClearHistoryRequest
-	(*Deletion)(nil),                         // 60: rialto.chat.v1.Deletion
-	(*ConfigureRequest)(nil),                 // 61: rialto.chat.v1.ConfigureRequest
-	(*Folder)(nil),                           // 62: rialto.chat.v1.Folder
-	(*ListFoldersRequest)(nil),               // 63: rialto.chat.v1.ListFoldersRequest
-	(*ListFoldersResponse)(nil),              // 64: rialto.chat.v1.ListFoldersResponse
-	(*CreateFolderRequest)(nil),              // 65: rialto.chat.v1.CreateFolderRequest
-	(*UpdateFolderRequest)(nil),              // 66: rialto.chat.v1.UpdateFolderRequest
-	(*DeleteFolderRequest)(nil),              // 67: rialto.chat.v1.DeleteFolderRequest
-	(*DeleteFolderResponse)(nil),             // 68: rialto.chat.v1.DeleteFolderResponse
-	(*OrderFoldersRequest)(nil),              // 69: rialto.chat.v1.OrderFoldersRequest
-	(*ListReadersRequest)(nil),               // 70: rialto.chat.v1.ListReadersRequest
-	(*ListReadersResponse)(nil),              // 71: rialto.chat.v1.ListReadersResponse
-	(*Position)(nil),                         // 72: rialto.chat.v1.Position
-	(*SyncRequest)(nil),                      // 73: rialto.chat.v1.SyncRequest
-	(*SyncResponse)(nil),                     // 74: rialto.chat.v1.SyncResponse
-	(*LargeTail)(nil),                        // 75: rialto.chat.v1.LargeTail
-	(*Event)(nil),                            // 76: rialto.chat.v1.Event
-	(*SettingsChange)(nil),                   // 77: rialto.chat.v1.SettingsChange
-	(*FollowChange)(nil),                     // 78: rialto.chat.v1.FollowChange
-	(*Unreadable)(nil),                       // 79: rialto.chat.v1.Unreadable
-	(*JoinRequests)(nil),                     // 80: rialto.chat.v1.JoinRequests
-	(*FoldersChange)(nil),                    // 81: rialto.chat.v1.FoldersChange
-	(*InvitationsChange)(nil),                // 82: rialto.chat.v1.InvitationsChange
-	(*MemberMark)(nil),                       // 83: rialto.chat.v1.MemberMark
-	(*Relation)(nil),                         // 84: rialto.chat.v1.Relation
-	(*ProfileChange)(nil),                    // 85: rialto.chat.v1.ProfileChange
-	(*ScheduleMessageRequest)(nil),           // 86: rialto.chat.v1.ScheduleMessageRequest
-	(*ScheduledMessage)(nil),                 // 87: rialto.chat.v1.ScheduledMessage
-	(*ListScheduledRequest)(nil),             // 88: rialto.chat.v1.ListScheduledRequest
-	(*ListScheduledResponse)(nil),            // 89: rialto.chat.v1.ListScheduledResponse
-	(*UpdateScheduledRequest)(nil),           // 90: rialto.chat.v1.UpdateScheduledRequest
-	(*CancelScheduledRequest)(nil),           // 91: rialto.chat.v1.CancelScheduledRequest
-	(*CancelScheduledResponse)(nil),          // 92: rialto.chat.v1.CancelScheduledResponse
-	(*ListJoinRequestsResponse_Request)(nil), // 93: rialto.chat.v1.ListJoinRequestsResponse.Request
-	(JoinPolicy)(0),                          // 94: rialto.chat.v1.JoinPolicy
-	(Role)(0),                                // 95: rialto.chat.v1.Role
-	(*Message)(nil),                          // 96: rialto.chat.v1.Message
-	(*Content)(nil),                          // 97: rialto.chat.v1.Content
-	(*LinkPreview)(nil),                      // 98: rialto.chat.v1.LinkPreview
+	(Notices)(0),                             // 1: rialto.chat.v1.Notices
+	(*Conversation)(nil),                     // 2: rialto.chat.v1.Conversation
+	(*ConversationState)(nil),                // 3: rialto.chat.v1.ConversationState
+	(*OpenDirectRequest)(nil),                // 4: rialto.chat.v1.OpenDirectRequest
+	(*CreateGroupRequest)(nil),               // 5: rialto.chat.v1.CreateGroupRequest
+	(*GetConversationRequest)(nil),           // 6: rialto.chat.v1.GetConversationRequest
+	(*ListConversationsRequest)(nil),         // 7: rialto.chat.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil),        // 8: rialto.chat.v1.ListConversationsResponse
+	(*StartThreadRequest)(nil),               // 9: rialto.chat.v1.StartThreadRequest
+	(*ListThreadsRequest)(nil),               // 10: rialto.chat.v1.ListThreadsRequest
+	(*ListThreadsResponse)(nil),              // 11: rialto.chat.v1.ListThreadsResponse
+	(*Member)(nil),                           // 12: rialto.chat.v1.Member
+	(*ListMembersRequest)(nil),               // 13: rialto.chat.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),              // 14: rialto.chat.v1.ListMembersResponse
+	(*Change)(nil),                           // 15: rialto.chat.v1.Change
+	(*InviteRequest)(nil),                    // 16: rialto.chat.v1.InviteRequest
+	(*RemoveRequest)(nil),                    // 17: rialto.chat.v1.RemoveRequest
+	(*BanRequest)(nil),                       // 18: rialto.chat.v1.BanRequest
+	(*UnbanRequest)(nil),                     // 19: rialto.chat.v1.UnbanRequest
+	(*ListBansRequest)(nil),                  // 20: rialto.chat.v1.ListBansRequest
+	(*ListBansResponse)(nil),                 // 21: rialto.chat.v1.ListBansResponse
+	(*LeaveRequest)(nil),                     // 22: rialto.chat.v1.LeaveRequest
+	(*JoinRequest)(nil),                      // 23: rialto.chat.v1.JoinRequest
+	(*JoinResponse)(nil),                     // 24: rialto.chat.v1.JoinResponse
+	(*ListJoinRequestsRequest)(nil),          // 25: rialto.chat.v1.ListJoinRequestsRequest
+	(*ListJoinRequestsResponse)(nil),         // 26: rialto.chat.v1.ListJoinRequestsResponse
+	(*AnswerJoinRequestRequest)(nil),         // 27: rialto.chat.v1.AnswerJoinRequestRequest
+	(*ListInvitationsRequest)(nil),           // 28: rialto.chat.v1.ListInvitationsRequest
+	(*ListInvitationsResponse)(nil),          // 29: rialto.chat.v1.ListInvitationsResponse
+	(*Invitation)(nil),                       // 30: rialto.chat.v1.Invitation
+	(*AnswerInvitationRequest)(nil),          // 31: rialto.chat.v1.AnswerInvitationRequest
+	(*CreateJoinLinkRequest)(nil),            // 32: rialto.chat.v1.CreateJoinLinkRequest
+	(*CreateJoinLinkResponse)(nil),           // 33: rialto.chat.v1.CreateJoinLinkResponse
+	(*RevokeJoinLinkRequest)(nil),            // 34: rialto.chat.v1.RevokeJoinLinkRequest
+	(*RevokeJoinLinkResponse)(nil),           // 35: rialto.chat.v1.RevokeJoinLinkResponse
+	(*PreviewJoinLinkRequest)(nil),           // 36: rialto.chat.v1.PreviewJoinLinkRequest
+	(*PreviewJoinLinkResponse)(nil),          // 37: rialto.chat.v1.PreviewJoinLinkResponse
+	(*PreviewLinkRequest)(nil),               // 38: rialto.chat.v1.PreviewLinkRequest
+	(*SetRoleRequest)(nil),                   // 39: rialto.chat.v1.SetRoleRequest
+	(*TransferRequest)(nil),                  // 40: rialto.chat.v1.TransferRequest
+	(*MuteMembersRequest)(nil),               // 41: rialto.chat.v1.MuteMembersRequest
+	(*UpdateGroupRequest)(nil),               // 42: rialto.chat.v1.UpdateGroupRequest
+	(*SetRetentionRequest)(nil),              // 43: rialto.chat.v1.SetRetentionRequest
+	(*DissolveRequest)(nil),                  // 44: rialto.chat.v1.DissolveRequest
+	(*SendRequest)(nil),                      // 45: rialto.chat.v1.SendRequest
+	(*SendResponse)(nil),                     // 46: rialto.chat.v1.SendResponse
+	(*HistoryRequest)(nil),                   // 47: rialto.chat.v1.HistoryRequest
+	(*HistoryResponse)(nil),                  // 48: rialto.chat.v1.HistoryResponse
+	(*GetMessagesRequest)(nil),               // 49: rialto.chat.v1.GetMessagesRequest
+	(*GetMessagesResponse)(nil),              // 50: rialto.chat.v1.GetMessagesResponse
+	(*ListReactionsRequest)(nil),             // 51: rialto.chat.v1.ListReactionsRequest
+	(*ListReactionsResponse)(nil),            // 52: rialto.chat.v1.ListReactionsResponse
+	(*ListPinsRequest)(nil),                  // 53: rialto.chat.v1.ListPinsRequest
+	(*ListPinsResponse)(nil),                 // 54: rialto.chat.v1.ListPinsResponse
+	(*ListEditsRequest)(nil),                 // 55: rialto.chat.v1.ListEditsRequest
+	(*ListEditsResponse)(nil),                // 56: rialto.chat.v1.ListEditsResponse
+	(*MarkRequest)(nil),                      // 57: rialto.chat.v1.MarkRequest
+	(*MarkResponse)(nil),                     // 58: rialto.chat.v1.MarkResponse
+	(*DeleteMessagesRequest)(nil),            // 59: rialto.chat.v1.DeleteMessagesRequest
+	(*ClearHistoryRequest)(nil),              // 60: rialto.chat.v1.ClearHistoryRequest
+	(*Deletion)(nil),                         // 61: rialto.chat.v1.Deletion
+	(*ConfigureRequest)(nil),                 // 62: rialto.chat.v1.ConfigureRequest
+	(*Folder)(nil),                           // 63: rialto.chat.v1.Folder
+	(*ListFoldersRequest)(nil),               // 64: rialto.chat.v1.ListFoldersRequest
+	(*ListFoldersResponse)(nil),              // 65: rialto.chat.v1.ListFoldersResponse
+	(*CreateFolderRequest)(nil),              // 66: rialto.chat.v1.CreateFolderRequest
+	(*UpdateFolderRequest)(nil),              // 67: rialto.chat.v1.UpdateFolderRequest
+	(*DeleteFolderRequest)(nil),              // 68: rialto.chat.v1.DeleteFolderRequest
+	(*DeleteFolderResponse)(nil),             // 69: rialto.chat.v1.DeleteFolderResponse
+	(*OrderFoldersRequest)(nil),              // 70: rialto.chat.v1.OrderFoldersRequest
+	(*ListReadersRequest)(nil),               // 71: rialto.chat.v1.ListReadersRequest
+	(*ListReadersResponse)(nil),              // 72: rialto.chat.v1.ListReadersResponse
+	(*Position)(nil),                         // 73: rialto.chat.v1.Position
+	(*SyncRequest)(nil),                      // 74: rialto.chat.v1.SyncRequest
+	(*SyncResponse)(nil),                     // 75: rialto.chat.v1.SyncResponse
+	(*LargeTail)(nil),                        // 76: rialto.chat.v1.LargeTail
+	(*Event)(nil),                            // 77: rialto.chat.v1.Event
+	(*SettingsChange)(nil),                   // 78: rialto.chat.v1.SettingsChange
+	(*FollowChange)(nil),                     // 79: rialto.chat.v1.FollowChange
+	(*Unreadable)(nil),                       // 80: rialto.chat.v1.Unreadable
+	(*JoinRequests)(nil),                     // 81: rialto.chat.v1.JoinRequests
+	(*FoldersChange)(nil),                    // 82: rialto.chat.v1.FoldersChange
+	(*InvitationsChange)(nil),                // 83: rialto.chat.v1.InvitationsChange
+	(*MemberMark)(nil),                       // 84: rialto.chat.v1.MemberMark
+	(*Relation)(nil),                         // 85: rialto.chat.v1.Relation
+	(*ProfileChange)(nil),                    // 86: rialto.chat.v1.ProfileChange
+	(*ScheduleMessageRequest)(nil),           // 87: rialto.chat.v1.ScheduleMessageRequest
+	(*ScheduledMessage)(nil),                 // 88: rialto.chat.v1.ScheduledMessage
+	(*ListScheduledRequest)(nil),             // 89: rialto.chat.v1.ListScheduledRequest
+	(*ListScheduledResponse)(nil),            // 90: rialto.chat.v1.ListScheduledResponse
+	(*UpdateScheduledRequest)(nil),           // 91: rialto.chat.v1.UpdateScheduledRequest
+	(*CancelScheduledRequest)(nil),           // 92: rialto.chat.v1.CancelScheduledRequest
+	(*CancelScheduledResponse)(nil),          // 93: rialto.chat.v1.CancelScheduledResponse
+	(*ListJoinRequestsResponse_Request)(nil), // 94: rialto.chat.v1.ListJoinRequestsResponse.Request
+	(JoinPolicy)(0),                          // 95: rialto.chat.v1.JoinPolicy
+	(Role)(0),                                // 96: rialto.chat.v1.Role
+	(*Message)(nil),                          // 97: rialto.chat.v1.Message
+	(*Content)(nil),                          // 98: rialto.chat.v1.Content
+	(*LinkPreview)(nil),                      // 99: rialto.chat.v1.LinkPreview
 }
 var file_rialto_chat_v1_chat_proto_depIdxs = []int32{
 	0,  // 0: rialto.chat.v1.Conversation.kind:type_name -> rialto.chat.v1.ConversationKind
-	94, // 1: rialto.chat.v1.Conversation.join_policy:type_name -> rialto.chat.v1.JoinPolicy
-	95, // 2: rialto.chat.v1.Conversation.role:type_name -> rialto.chat.v1.Role
-	96, // 3: rialto.chat.v1.Conversation.last_message:type_name -> rialto.chat.v1.Message
-	2,  // 4: rialto.chat.v1.Conversation.state:type_name -> rialto.chat.v1.ConversationState
-	96, // 5: rialto.chat.v1.Conversation.root:type_name -> rialto.chat.v1.Message
-	94, // 6: rialto.chat.v1.CreateGroupRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
-	1,  // 7: rialto.chat.v1.ListConversationsResponse.conversations:type_name -> rialto.chat.v1.Conversation
-	1,  // 8: rialto.chat.v1.ListThreadsResponse.threads:type_name -> rialto.chat.v1.Conversation
-	95, // 9: rialto.chat.v1.Member.role:type_name -> rialto.chat.v1.Role
-	11, // 10: rialto.chat.v1.ListMembersResponse.members:type_name -> rialto.chat.v1.Member
-	93, // 11: rialto.chat.v1.ListJoinRequestsResponse.requests:type_name -> rialto.chat.v1.ListJoinRequestsResponse.Request
-	29, // 12: rialto.chat.v1.ListInvitationsResponse.invitations:type_name -> rialto.chat.v1.Invitation
-	95, // 13: rialto.chat.v1.SetRoleRequest.role:type_name -> rialto.chat.v1.Role
-	94, // 14: rialto.chat.v1.UpdateGroupRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
-	97, // 15: rialto.chat.v1.SendRequest.content:type_name -> rialto.chat.v1.Content
-	96, // 16: rialto.chat.v1.HistoryResponse.messages:type_name -> rialto.chat.v1.Message
-	96, // 17: rialto.chat.v1.GetMessagesResponse.messages:type_name -> rialto.chat.v1.Message
-	96, // 18: rialto.chat.v1.ListPinsResponse.messages:type_name -> rialto.chat.v1.Message
-	96, // 19: rialto.chat.v1.ListEditsResponse.versions:type_name -> rialto.chat.v1.Message
-	2,  // 20: rialto.chat.v1.MarkResponse.state:type_name -> rialto.chat.v1.ConversationState
-	62, // 21: rialto.chat.v1.ListFoldersResponse.folders:type_name -> rialto.chat.v1.Folder
-	72, // 22: rialto.chat.v1.SyncRequest.after:type_name -> rialto.chat.v1.Position
-	76, // 23: rialto.chat.v1.SyncResponse.events:type_name -> rialto.chat.v1.Event
-	72, // 24: rialto.chat.v1.SyncResponse.next:type_name -> rialto.chat.v1.Position
-	75, // 25: rialto.chat.v1.SyncResponse.large:type_name -> rialto.chat.v1.LargeTail
-	96, // 26: rialto.chat.v1.Event.message:type_name -> rialto.chat.v1.Message
-	2,  // 27: rialto.chat.v1.Event.conversation:type_name -> rialto.chat.v1.ConversationState
-	83, // 28: rialto.chat.v1.Event.mark:type_name -> rialto.chat.v1.MemberMark
-	84, // 29: rialto.chat.v1.Event.relation:type_name -> rialto.chat.v1.Relation
-	85, // 30: rialto.chat.v1.Event.profile:type_name -> rialto.chat.v1.ProfileChange
-	80, // 31: rialto.chat.v1.Event.join_requests:type_name -> rialto.chat.v1.JoinRequests
-	79, // 32: rialto.chat.v1.Event.unreadable:type_name -> rialto.chat.v1.Unreadable
-	77, // 33: rialto.chat.v1.Event.settings:type_name -> rialto.chat.v1.SettingsChange
-	78, // 34: rialto.chat.v1.Event.follow:type_name -> rialto.chat.v1.FollowChange
-	60, // 35: rialto.chat.v1.Event.deletion:type_name -> rialto.chat.v1.Deletion
-	82, // 36: rialto.chat.v1.Event.invitations:type_name -> rialto.chat.v1.InvitationsChange
-	81, // 37: rialto.chat.v1.Event.folders:type_name -> rialto.chat.v1.FoldersChange
-	97, // 38: rialto.chat.v1.ScheduleMessageRequest.content:type_name -> rialto.chat.v1.Content
-	97, // 39: rialto.chat.v1.ScheduledMessage.content:type_name -> rialto.chat.v1.Content
-	87, // 40: rialto.chat.v1.ListScheduledResponse.messages:type_name -> rialto.chat.v1.ScheduledMessage
-	97, // 41: rialto.chat.v1.UpdateScheduledRequest.content:type_name -> rialto.chat.v1.Content
-	3,  // 42: rialto.chat.v1.ChatService.OpenDirect:input_type -> rialto.chat.v1.OpenDirectRequest
-	4,  // 43: rialto.chat.v1.ChatService.CreateGroup:input_type -> rialto.chat.v1.CreateGroupRequest
-	5,  // 44: rialto.chat.v1.ChatService.GetConversation:input_type -> rialto.chat.v1.GetConversationRequest
-	6,  // 45: rialto.chat.v1.ChatService.ListConversations:input_type -> rialto.chat.v1.ListConversationsRequest
-	8,  // 46: rialto.chat.v1.ChatService.StartThread:input_type -> rialto.chat.v1.StartThreadRequest
-	9,  // 47: rialto.chat.v1.ChatService.ListThreads:input_type -> rialto.chat.v1.ListThreadsRequest
-	12, // 48: rialto.chat.v1.ChatService.ListMembers:input_type -> rialto.chat.v1.ListMembersRequest
-	15, // 49: rialto.chat.v1.ChatService.Invite:input_type -> rialto.chat.v1.InviteRequest
-	16, // 50: rialto.chat.v1.ChatService.Remove:input_type -> rialto.chat.v1.RemoveRequest
-	17, // 51: rialto.chat.v1.ChatService.Ban:input_type -> rialto.chat.v1.BanRequest
-	18, // 52: rialto.chat.v1.ChatService.Unban:input_type -> rialto.chat.v1.UnbanRequest
-	19, // 53: rialto.chat.v1.ChatService.ListBans:input_type -> rialto.chat.v1.ListBansRequest
-	21, // 54: rialto.chat.v1.ChatService.Leave:input_type -> rialto.chat.v1.LeaveRequest
-	22, // 55: rialto.chat.v1.ChatService.Join:input_type -> rialto.chat.v1.JoinRequest
-	24, // 56: rialto.chat.v1.ChatService.ListJoinRequests:input_type -> rialto.chat.v1.ListJoinRequestsRequest
-	26, // 57: rialto.chat.v1.ChatService.AnswerJoinRequest:input_type -> rialto.chat.v1.AnswerJoinRequestRequest
-	27, // 58: rialto.chat.v1.ChatService.ListInvitations:input_type -> rialto.chat.v1.ListInvitationsRequest
-	30, // 59: rialto.chat.v1.ChatService.AnswerInvitation:input_type -> rialto.chat.v1.AnswerInvitationRequest
-	31, // 60: rialto.chat.v1.ChatService.CreateJoinLink:input_type -> rialto.chat.v1.CreateJoinLinkRequest
-	33, // 61: rialto.chat.v1.ChatService.RevokeJoinLink:input_type -> rialto.chat.v1.RevokeJoinLinkRequest
-	35, // 62: rialto.chat.v1.ChatService.PreviewJoinLink:input_type -> rialto.chat.v1.PreviewJoinLinkRequest
-	38, // 63: rialto.chat.v1.ChatService.SetRole:input_type -> rialto.chat.v1.SetRoleRequest
-	39, // 64: rialto.chat.v1.ChatService.Transfer:input_type -> rialto.chat.v1.TransferRequest
-	40, // 65: rialto.chat.v1.ChatService.MuteMembers:input_type -> rialto.chat.v1.MuteMembersRequest
-	41, // 66: rialto.chat.v1.ChatService.UpdateGroup:input_type -> rialto.chat.v1.UpdateGroupRequest
-	42, // 67: rialto.chat.v1.ChatService.SetRetention:input_type -> rialto.chat.v1.SetRetentionRequest
-	43, // 68: rialto.chat.v1.ChatService.Dissolve:input_type -> rialto.chat.v1.DissolveRequest
-	44, // 69: rialto.chat.v1.ChatService.Send:input_type -> rialto.chat.v1.SendRequest
-	46, // 70: rialto.chat.v1.ChatService.History:input_type -> rialto.chat.v1.HistoryRequest
-	48, // 71: rialto.chat.v1.ChatService.GetMessages:input_type -> rialto.chat.v1.GetMessagesRequest
-	50, // 72: rialto.chat.v1.ChatService.ListReactions:input_type -> rialto.chat.v1.ListReactionsRequest
-	52, // 73: rialto.chat.v1.ChatService.ListPins:input_type -> rialto.chat.v1.ListPinsRequest
-	54, // 74: rialto.chat.v1.ChatService.ListEdits:input_type -> rialto.chat.v1.ListEditsRequest
-	86, // 75: rialto.chat.v1.ChatService.ScheduleMessage:input_type -> rialto.chat.v1.ScheduleMessageRequest
-	88, // 76: rialto.chat.v1.ChatService.ListScheduled:input_type -> rialto.chat.v1.ListScheduledRequest
-	90, // 77: rialto.chat.v1.ChatService.UpdateScheduled:input_type -> rialto.chat.v1.UpdateScheduledRequest
-	91, // 78: rialto.chat.v1.ChatService.CancelScheduled:input_type -> rialto.chat.v1.CancelScheduledRequest
-	37, // 79: rialto.chat.v1.ChatService.PreviewLink:input_type -> rialto.chat.v1.PreviewLinkRequest
-	56, // 80: rialto.chat.v1.ChatService.Mark:input_type -> rialto.chat.v1.MarkRequest
-	58, // 81: rialto.chat.v1.ChatService.DeleteMessages:input_type -> rialto.chat.v1.DeleteMessagesRequest
-	59, // 82: rialto.chat.v1.ChatService.ClearHistory:input_type -> rialto.chat.v1.ClearHistoryRequest
-	61, // 83: rialto.chat.v1.ChatService.Configure:input_type -> rialto.chat.v1.ConfigureRequest
-	63, // 84: rialto.chat.v1.ChatService.ListFolders:input_type -> rialto.chat.v1.ListFoldersRequest
-	65, // 85: rialto.chat.v1.ChatService.CreateFolder:input_type -> rialto.chat.v1.CreateFolderRequest
-	66, // 86: rialto.chat.v1.ChatService.UpdateFolder:input_type -> rialto.chat.v1.UpdateFolderRequest
-	67, // 87: rialto.chat.v1.ChatService.DeleteFolder:input_type -> rialto.chat.v1.DeleteFolderRequest
-	69, // 88: rialto.chat.v1.ChatService.OrderFolders:input_type -> rialto.chat.v1.OrderFoldersRequest
-	70, // 89: rialto.chat.v1.ChatService.ListReaders:input_type -> rialto.chat.v1.ListReadersRequest
-	73, // 90: rialto.chat.v1.ChatService.Sync:input_type -> rialto.chat.v1.SyncRequest
-	1,  // 91: rialto.chat.v1.ChatService.OpenDirect:output_type -> rialto.chat.v1.Conversation
-	1,  // 92: rialto.chat.v1.ChatService.CreateGroup:output_type -> rialto.chat.v1.Conversation
-	1,  // 93: rialto.chat.v1.ChatService.GetConversation:output_type -> rialto.chat.v1.Conversation
-	7,  // 94: rialto.chat.v1.ChatService.ListConversations:output_type -> rialto.chat.v1.ListConversationsResponse
-	1,  // 95: rialto.chat.v1.ChatService.StartThread:output_type -> rialto.chat.v1.Conversation
-	10, // 96: rialto.chat.v1.ChatService.ListThreads:output_type -> rialto.chat.v1.ListThreadsResponse
-	13, // 97: rialto.chat.v1.ChatService.ListMembers:output_type -> rialto.chat.v1.ListMembersResponse
-	14, // 98: rialto.chat.v1.ChatService.Invite:output_type -> rialto.chat.v1.Change
-	14, // 99: rialto.chat.v1.ChatService.Remove:output_type -> rialto.chat.v1.Change
-	14, // 100: rialto.chat.v1.ChatService.Ban:output_type -> rialto.chat.v1.Change
-	14, // 101: rialto.chat.v1.ChatService.Unban:output_type -> rialto.chat.v1.Change
-	20, // 102: rialto.chat.v1.ChatService.ListBans:output_type -> rialto.chat.v1.ListBansResponse
-	14, // 103: rialto.chat.v1.ChatService.Leave:output_type -> rialto.chat.v1.Change
-	23, // 104: rialto.chat.v1.ChatService.Join:output_type -> rialto.chat.v1.JoinResponse
-	25, // 105: rialto.chat.v1.ChatService.ListJoinRequests:output_type -> rialto.chat.v1.ListJoinRequestsResponse
-	14, // 106: rialto.chat.v1.ChatService.AnswerJoinRequest:output_type -> rialto.chat.v1.Change
-	28, // 107: rialto.chat.v1.ChatService.ListInvitations:output_type -> rialto.chat.v1.ListInvitationsResponse
-	14, // 108: rialto.chat.v1.ChatService.AnswerInvitation:output_type -> rialto.chat.v1.Change
-	32, // 109: rialto.chat.v1.ChatService.CreateJoinLink:output_type -> rialto.chat.v1.CreateJoinLinkResponse
-	34, // 110: rialto.chat.v1.ChatService.RevokeJoinLink:output_type -> rialto.chat.v1.RevokeJoinLinkResponse
-	36, // 111: rialto.chat.v1.ChatService.PreviewJoinLink:output_type -> rialto.chat.v1.PreviewJoinLinkResponse
-	14, // 112: rialto.chat.v1.ChatService.SetRole:output_type -> rialto.chat.v1.Change
-	14, // 113: rialto.chat.v1.ChatService.Transfer:output_type -> rialto.chat.v1.Change
-	14, // 114: rialto.chat.v1.ChatService.MuteMembers:output_type -> rialto.chat.v1.Change
-	14, // 115: rialto.chat.v1.ChatService.UpdateGroup:output_type -> rialto.chat.v1.Change
-	14, // 116: rialto.chat.v1.ChatService.SetRetention:output_type -> rialto.chat.v1.Change
-	14, // 117: rialto.chat.v1.ChatService.Dissolve:output_type -> rialto.chat.v1.Change
-	45, // 118: rialto.chat.v1.ChatService.Send:output_type -> rialto.chat.v1.SendResponse
-	47, // 119: rialto.chat.v1.ChatService.History:output_type -> rialto.chat.v1.HistoryResponse
-	49, // 120: rialto.chat.v1.ChatService.GetMessages:output_type -> rialto.chat.v1.GetMessagesResponse
-	51, // 121: rialto.chat.v1.ChatService.ListReactions:output_type -> rialto.chat.v1.ListReactionsResponse
-	53, // 122: rialto.chat.v1.ChatService.ListPins:output_type -> rialto.chat.v1.ListPinsResponse
-	55, // 123: rialto.chat.v1.ChatService.ListEdits:output_type -> rialto.chat.v1.ListEditsResponse
-	87, // 124: rialto.chat.v1.ChatService.ScheduleMessage:output_type -> rialto.chat.v1.ScheduledMessage
-	89, // 125: rialto.chat.v1.ChatService.ListScheduled:output_type -> rialto.chat.v1.ListScheduledResponse
-	87, // 126: rialto.chat.v1.ChatService.UpdateScheduled:output_type -> rialto.chat.v1.ScheduledMessage
-	92, // 127: rialto.chat.v1.ChatService.CancelScheduled:output_type -> rialto.chat.v1.CancelScheduledResponse
-	98, // 128: rialto.chat.v1.ChatService.PreviewLink:output_type -> rialto.chat.v1.LinkPreview
-	57, // 129: rialto.chat.v1.ChatService.Mark:output_type -> rialto.chat.v1.MarkResponse
-	60, // 130: rialto.chat.v1.ChatService.DeleteMessages:output_type -> rialto.chat.v1.Deletion
-	60, // 131: rialto.chat.v1.ChatService.ClearHistory:output_type -> rialto.chat.v1.Deletion
-	2,  // 132: rialto.chat.v1.ChatService.Configure:output_type -> rialto.chat.v1.ConversationState
-	64, // 133: rialto.chat.v1.ChatService.ListFolders:output_type -> rialto.chat.v1.ListFoldersResponse
-	62, // 134: rialto.chat.v1.ChatService.CreateFolder:output_type -> rialto.chat.v1.Folder
-	62, // 135: rialto.chat.v1.ChatService.UpdateFolder:output_type -> rialto.chat.v1.Folder
-	68, // 136: rialto.chat.v1.ChatService.DeleteFolder:output_type -> rialto.chat.v1.DeleteFolderResponse
-	64, // 137: rialto.chat.v1.ChatService.OrderFolders:output_type -> rialto.chat.v1.ListFoldersResponse
-	71, // 138: rialto.chat.v1.ChatService.ListReaders:output_type -> rialto.chat.v1.ListReadersResponse
-	74, // 139: rialto.chat.v1.ChatService.Sync:output_type -> rialto.chat.v1.SyncResponse
-	91, // [91:140] is the sub-list for method output_type
-	42, // [42:91] is the sub-list for method input_type
-	42, // [42:42] is the sub-list for extension type_name
-	42, // [42:42] is the sub-list for extension extendee
-	0,  // [0:42] is the sub-list for field type_name
+	95, // 1: rialto.chat.v1.Conversation.join_policy:type_name -> rialto.chat.v1.JoinPolicy
+	96, // 2: rialto.chat.v1.Conversation.role:type_name -> rialto.chat.v1.Role
+	97, // 3: rialto.chat.v1.Conversation.last_message:type_name -> rialto.chat.v1.Message
+	3,  // 4: rialto.chat.v1.Conversation.state:type_name -> rialto.chat.v1.ConversationState
+	97, // 5: rialto.chat.v1.Conversation.root:type_name -> rialto.chat.v1.Message
+	1,  // 6: rialto.chat.v1.Conversation.notices:type_name -> rialto.chat.v1.Notices
+	95, // 7: rialto.chat.v1.CreateGroupRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
+	1,  // 8: rialto.chat.v1.CreateGroupRequest.notices:type_name -> rialto.chat.v1.Notices
+	2,  // 9: rialto.chat.v1.ListConversationsResponse.conversations:type_name -> rialto.chat.v1.Conversation
+	2,  // 10: rialto.chat.v1.ListThreadsResponse.threads:type_name -> rialto.chat.v1.Conversation
+	96, // 11: rialto.chat.v1.Member.role:type_name -> rialto.chat.v1.Role
+	12, // 12: rialto.chat.v1.ListMembersResponse.members:type_name -> rialto.chat.v1.Member
+	94, // 13: rialto.chat.v1.ListJoinRequestsResponse.requests:type_name -> rialto.chat.v1.ListJoinRequestsResponse.Request
+	30, // 14: rialto.chat.v1.ListInvitationsResponse.invitations:type_name -> rialto.chat.v1.Invitation
+	96, // 15: rialto.chat.v1.SetRoleRequest.role:type_name -> rialto.chat.v1.Role
+	95, // 16: rialto.chat.v1.UpdateGroupRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
+	98, // 17: rialto.chat.v1.SendRequest.content:type_name -> rialto.chat.v1.Content
+	97, // 18: rialto.chat.v1.HistoryResponse.messages:type_name -> rialto.chat.v1.Message
+	97, // 19: rialto.chat.v1.GetMessagesResponse.messages:type_name -> rialto.chat.v1.Message
+	97, // 20: rialto.chat.v1.ListPinsResponse.messages:type_name -> rialto.chat.v1.Message
+	97, // 21: rialto.chat.v1.ListEditsResponse.versions:type_name -> rialto.chat.v1.Message
+	3,  // 22: rialto.chat.v1.MarkResponse.state:type_name -> rialto.chat.v1.ConversationState
+	63, // 23: rialto.chat.v1.ListFoldersResponse.folders:type_name -> rialto.chat.v1.Folder
+	73, // 24: rialto.chat.v1.SyncRequest.after:type_name -> rialto.chat.v1.Position
+	77, // 25: rialto.chat.v1.SyncResponse.events:type_name -> rialto.chat.v1.Event
+	73, // 26: rialto.chat.v1.SyncResponse.next:type_name -> rialto.chat.v1.Position
+	76, // 27: rialto.chat.v1.SyncResponse.large:type_name -> rialto.chat.v1.LargeTail
+	97, // 28: rialto.chat.v1.Event.message:type_name -> rialto.chat.v1.Message
+	3,  // 29: rialto.chat.v1.Event.conversation:type_name -> rialto.chat.v1.ConversationState
+	84, // 30: rialto.chat.v1.Event.mark:type_name -> rialto.chat.v1.MemberMark
+	85, // 31: rialto.chat.v1.Event.relation:type_name -> rialto.chat.v1.Relation
+	86, // 32: rialto.chat.v1.Event.profile:type_name -> rialto.chat.v1.ProfileChange
+	81, // 33: rialto.chat.v1.Event.join_requests:type_name -> rialto.chat.v1.JoinRequests
+	80, // 34: rialto.chat.v1.Event.unreadable:type_name -> rialto.chat.v1.Unreadable
+	78, // 35: rialto.chat.v1.Event.settings:type_name -> rialto.chat.v1.SettingsChange
+	79, // 36: rialto.chat.v1.Event.follow:type_name -> rialto.chat.v1.FollowChange
+	61, // 37: rialto.chat.v1.Event.deletion:type_name -> rialto.chat.v1.Deletion
+	83, // 38: rialto.chat.v1.Event.invitations:type_name -> rialto.chat.v1.InvitationsChange
+	82, // 39: rialto.chat.v1.Event.folders:type_name -> rialto.chat.v1.FoldersChange
+	98, // 40: rialto.chat.v1.ScheduleMessageRequest.content:type_name -> rialto.chat.v1.Content
+	98, // 41: rialto.chat.v1.ScheduledMessage.content:type_name -> rialto.chat.v1.Content
+	88, // 42: rialto.chat.v1.ListScheduledResponse.messages:type_name -> rialto.chat.v1.ScheduledMessage
+	98, // 43: rialto.chat.v1.UpdateScheduledRequest.content:type_name -> rialto.chat.v1.Content
+	4,  // 44: rialto.chat.v1.ChatService.OpenDirect:input_type -> rialto.chat.v1.OpenDirectRequest
+	5,  // 45: rialto.chat.v1.ChatService.CreateGroup:input_type -> rialto.chat.v1.CreateGroupRequest
+	6,  // 46: rialto.chat.v1.ChatService.GetConversation:input_type -> rialto.chat.v1.GetConversationRequest
+	7,  // 47: rialto.chat.v1.ChatService.ListConversations:input_type -> rialto.chat.v1.ListConversationsRequest
+	9,  // 48: rialto.chat.v1.ChatService.StartThread:input_type -> rialto.chat.v1.StartThreadRequest
+	10, // 49: rialto.chat.v1.ChatService.ListThreads:input_type -> rialto.chat.v1.ListThreadsRequest
+	13, // 50: rialto.chat.v1.ChatService.ListMembers:input_type -> rialto.chat.v1.ListMembersRequest
+	16, // 51: rialto.chat.v1.ChatService.Invite:input_type -> rialto.chat.v1.InviteRequest
+	17, // 52: rialto.chat.v1.ChatService.Remove:input_type -> rialto.chat.v1.RemoveRequest
+	18, // 53: rialto.chat.v1.ChatService.Ban:input_type -> rialto.chat.v1.BanRequest
+	19, // 54: rialto.chat.v1.ChatService.Unban:input_type -> rialto.chat.v1.UnbanRequest
+	20, // 55: rialto.chat.v1.ChatService.ListBans:input_type -> rialto.chat.v1.ListBansRequest
+	22, // 56: rialto.chat.v1.ChatService.Leave:input_type -> rialto.chat.v1.LeaveRequest
+	23, // 57: rialto.chat.v1.ChatService.Join:input_type -> rialto.chat.v1.JoinRequest
+	25, // 58: rialto.chat.v1.ChatService.ListJoinRequests:input_type -> rialto.chat.v1.ListJoinRequestsRequest
+	27, // 59: rialto.chat.v1.ChatService.AnswerJoinRequest:input_type -> rialto.chat.v1.AnswerJoinRequestRequest
+	28, // 60: rialto.chat.v1.ChatService.ListInvitations:input_type -> rialto.chat.v1.ListInvitationsRequest
+	31, // 61: rialto.chat.v1.ChatService.AnswerInvitation:input_type -> rialto.chat.v1.AnswerInvitationRequest
+	32, // 62: rialto.chat.v1.ChatService.CreateJoinLink:input_type -> rialto.chat.v1.CreateJoinLinkRequest
+	34, // 63: rialto.chat.v1.ChatService.RevokeJoinLink:input_type -> rialto.chat.v1.RevokeJoinLinkRequest
+	36, // 64: rialto.chat.v1.ChatService.PreviewJoinLink:input_type -> rialto.chat.v1.PreviewJoinLinkRequest
+	39, // 65: rialto.chat.v1.ChatService.SetRole:input_type -> rialto.chat.v1.SetRoleRequest
+	40, // 66: rialto.chat.v1.ChatService.Transfer:input_type -> rialto.chat.v1.TransferRequest
+	41, // 67: rialto.chat.v1.ChatService.MuteMembers:input_type -> rialto.chat.v1.MuteMembersRequest
+	42, // 68: rialto.chat.v1.ChatService.UpdateGroup:input_type -> rialto.chat.v1.UpdateGroupRequest
+	43, // 69: rialto.chat.v1.ChatService.SetRetention:input_type -> rialto.chat.v1.SetRetentionRequest
+	44, // 70: rialto.chat.v1.ChatService.Dissolve:input_type -> rialto.chat.v1.DissolveRequest
+	45, // 71: rialto.chat.v1.ChatService.Send:input_type -> rialto.chat.v1.SendRequest
+	47, // 72: rialto.chat.v1.ChatService.History:input_type -> rialto.chat.v1.HistoryRequest
+	49, // 73: rialto.chat.v1.ChatService.GetMessages:input_type -> rialto.chat.v1.GetMessagesRequest
+	51, // 74: rialto.chat.v1.ChatService.ListReactions:input_type -> rialto.chat.v1.ListReactionsRequest
+	53, // 75: rialto.chat.v1.ChatService.ListPins:input_type -> rialto.chat.v1.ListPinsRequest
+	55, // 76: rialto.chat.v1.ChatService.ListEdits:input_type -> rialto.chat.v1.ListEditsRequest
+	87, // 77: rialto.chat.v1.ChatService.ScheduleMessage:input_type -> rialto.chat.v1.ScheduleMessageRequest
+	89, // 78: rialto.chat.v1.ChatService.ListScheduled:input_type -> rialto.chat.v1.ListScheduledRequest
+	91, // 79: rialto.chat.v1.ChatService.UpdateScheduled:input_type -> rialto.chat.v1.UpdateScheduledRequest
+	92, // 80: rialto.chat.v1.ChatService.CancelScheduled:input_type -> rialto.chat.v1.CancelScheduledRequest
+	38, // 81: rialto.chat.v1.ChatService.PreviewLink:input_type -> rialto.chat.v1.PreviewLinkRequest
+	57, // 82: rialto.chat.v1.ChatService.Mark:input_type -> rialto.chat.v1.MarkRequest
+	59, // 83: rialto.chat.v1.ChatService.DeleteMessages:input_type -> rialto.chat.v1.DeleteMessagesRequest
+	60, // 84: rialto.chat.v1.ChatService.ClearHistory:input_type -> rialto.chat.v1.ClearHistoryRequest
+	62, // 85: rialto.chat.v1.ChatService.Configure:input_type -> rialto.chat.v1.ConfigureRequest
+	64, // 86: rialto.chat.v1.ChatService.ListFolders:input_type -> rialto.chat.v1.ListFoldersRequest
+	66, // 87: rialto.chat.v1.ChatService.CreateFolder:input_type -> rialto.chat.v1.CreateFolderRequest
+	67, // 88: rialto.chat.v1.ChatService.UpdateFolder:input_type -> rialto.chat.v1.UpdateFolderRequest
+	68, // 89: rialto.chat.v1.ChatService.DeleteFolder:input_type -> rialto.chat.v1.DeleteFolderRequest
+	70, // 90: rialto.chat.v1.ChatService.OrderFolders:input_type -> rialto.chat.v1.OrderFoldersRequest
+	71, // 91: rialto.chat.v1.ChatService.ListReaders:input_type -> rialto.chat.v1.ListReadersRequest
+	74, // 92: rialto.chat.v1.ChatService.Sync:input_type -> rialto.chat.v1.SyncRequest
+	2,  // 93: rialto.chat.v1.ChatService.OpenDirect:output_type -> rialto.chat.v1.Conversation
+	2,  // 94: rialto.chat.v1.ChatService.CreateGroup:output_type -> rialto.chat.v1.Conversation
+	2,  // 95: rialto.chat.v1.ChatService.GetConversation:output_type -> rialto.chat.v1.Conversation
+	8,  // 96: rialto.chat.v1.ChatService.ListConversations:output_type -> rialto.chat.v1.ListConversationsResponse
+	2,  // 97: rialto.chat.v1.ChatService.StartThread:output_type -> rialto.chat.v1.Conversation
+	11, // 98: rialto.chat.v1.ChatService.ListThreads:output_type -> rialto.chat.v1.ListThreadsResponse
+	14, // 99: rialto.chat.v1.ChatService.ListMembers:output_type -> rialto.chat.v1.ListMembersResponse
+	15, // 100: rialto.chat.v1.ChatService.Invite:output_type -> rialto.chat.v1.Change
+	15, // 101: rialto.chat.v1.ChatService.Remove:output_type -> rialto.chat.v1.Change
+	15, // 102: rialto.chat.v1.ChatService.Ban:output_type -> rialto.chat.v1.Change
+	15, // 103: rialto.chat.v1.ChatService.Unban:output_type -> rialto.chat.v1.Change
+	21, // 104: rialto.chat.v1.ChatService.ListBans:output_type -> rialto.chat.v1.ListBansResponse
+	15, // 105: rialto.chat.v1.ChatService.Leave:output_type -> rialto.chat.v1.Change
+	24, // 106: rialto.chat.v1.ChatService.Join:output_type -> rialto.chat.v1.JoinResponse
+	26, // 107: rialto.chat.v1.ChatService.ListJoinRequests:output_type -> rialto.chat.v1.ListJoinRequestsResponse
+	15, // 108: rialto.chat.v1.ChatService.AnswerJoinRequest:output_type -> rialto.chat.v1.Change
+	29, // 109: rialto.chat.v1.ChatService.ListInvitations:output_type -> rialto.chat.v1.ListInvitationsResponse
+	15, // 110: rialto.chat.v1.ChatService.AnswerInvitation:output_type -> rialto.chat.v1.Change
+	33, // 111: rialto.chat.v1.ChatService.CreateJoinLink:output_type -> rialto.chat.v1.CreateJoinLinkResponse
+	35, // 112: rialto.chat.v1.ChatService.RevokeJoinLink:output_type -> rialto.chat.v1.RevokeJoinLinkResponse
+	37, // 113: rialto.chat.v1.ChatService.PreviewJoinLink:output_type -> rialto.chat.v1.PreviewJoinLinkResponse
+	15, // 114: rialto.chat.v1.ChatService.SetRole:output_type -> rialto.chat.v1.Change
+	15, // 115: rialto.chat.v1.ChatService.Transfer:output_type -> rialto.chat.v1.Change
+	15, // 116: rialto.chat.v1.ChatService.MuteMembers:output_type -> rialto.chat.v1.Change
+	15, // 117: rialto.chat.v1.ChatService.UpdateGroup:output_type -> rialto.chat.v1.Change
+	15, // 118: rialto.chat.v1.ChatService.SetRetention:output_type -> rialto.chat.v1.Change
+	15, // 119: rialto.chat.v1.ChatService.Dissolve:output_type -> rialto.chat.v1.Change
+	46, // 120: rialto.chat.v1.ChatService.Send:output_type -> rialto.chat.v1.SendResponse
+	48, // 121: rialto.chat.v1.ChatService.History:output_type -> rialto.chat.v1.HistoryResponse
+	50, // 122: rialto.chat.v1.ChatService.GetMessages:output_type -> rialto.chat.v1.GetMessagesResponse
+	52, // 123: rialto.chat.v1.ChatService.ListReactions:output_type -> rialto.chat.v1.ListReactionsResponse
+	54, // 124: rialto.chat.v1.ChatService.ListPins:output_type -> rialto.chat.v1.ListPinsResponse
+	56, // 125: rialto.chat.v1.ChatService.ListEdits:output_type -> rialto.chat.v1.ListEditsResponse
+	88, // 126: rialto.chat.v1.ChatService.ScheduleMessage:output_type -> rialto.chat.v1.ScheduledMessage
+	90, // 127: rialto.chat.v1.ChatService.ListScheduled:output_type -> rialto.chat.v1.ListScheduledResponse
+	88, // 128: rialto.chat.v1.ChatService.UpdateScheduled:output_type -> rialto.chat.v1.ScheduledMessage
+	93, // 129: rialto.chat.v1.ChatService.CancelScheduled:output_type -> rialto.chat.v1.CancelScheduledResponse
+	99, // 130: rialto.chat.v1.ChatService.PreviewLink:output_type -> rialto.chat.v1.LinkPreview
+	58, // 131: rialto.chat.v1.ChatService.Mark:output_type -> rialto.chat.v1.MarkResponse
+	61, // 132: rialto.chat.v1.ChatService.DeleteMessages:output_type -> rialto.chat.v1.Deletion
+	61, // 133: rialto.chat.v1.ChatService.ClearHistory:output_type -> rialto.chat.v1.Deletion
+	3,  // 134: rialto.chat.v1.ChatService.Configure:output_type -> rialto.chat.v1.ConversationState
+	65, // 135: rialto.chat.v1.ChatService.ListFolders:output_type -> rialto.chat.v1.ListFoldersResponse
+	63, // 136: rialto.chat.v1.ChatService.CreateFolder:output_type -> rialto.chat.v1.Folder
+	63, // 137: rialto.chat.v1.ChatService.UpdateFolder:output_type -> rialto.chat.v1.Folder
+	69, // 138: rialto.chat.v1.ChatService.DeleteFolder:output_type -> rialto.chat.v1.DeleteFolderResponse
+	65, // 139: rialto.chat.v1.ChatService.OrderFolders:output_type -> rialto.chat.v1.ListFoldersResponse
+	72, // 140: rialto.chat.v1.ChatService.ListReaders:output_type -> rialto.chat.v1.ListReadersResponse
+	75, // 141: rialto.chat.v1.ChatService.Sync:output_type -> rialto.chat.v1.SyncResponse
+	93, // [93:142] is the sub-list for method output_type
+	44, // [44:93] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_rialto_chat_v1_chat_proto_init() }
@@ -6675,7 +6755,7 @@ func file_rialto_chat_v1_chat_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_chat_v1_chat_proto_rawDesc), len(file_rialto_chat_v1_chat_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   93,
 			NumExtensions: 0,
 			NumServices:   1,

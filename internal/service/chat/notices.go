@@ -1,0 +1,131 @@
+package chat
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/timeline"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+)
+
+// System notices are a channel that users follow without joining it (docs/decisions/0084-system-notices.md). The app's server makes it, with an
+// API key; its owner alone writes to it. Followers may mute it, and cannot leave it.
+//
+// Everybody follows the notices for everybody. A follower's row is written when the user first connects, syncs or lists conversations, so that a
+// notice costs the same for ten users and for a million. Followers of a segment are added and removed by the channel's owner.
+
+const (
+	noticesEverybody = chatv1.Notices_NOTICES_EVERYBODY
+	noticesSegment   = chatv1.Notices_NOTICES_SEGMENT
+)
+
+var (
+	errNotices      = errs.New(errs.Denied, "notices", "these are system notices: users can mute them, but neither join, leave nor write to them, and everybody's cannot be taken from anyone")
+	errNoticesKey   = errs.New(errs.Denied, "no_key", "channels of system notices are created with an API key and the header Rialto-User, which names the owner")
+	errBadNotices   = errs.New(errs.Invalid, "bad_notices", "notices are a channel (set channel) with the join policy invite and a key, so that a retry is harmless, for everybody or for a segment")
+	errNoticesExist = errs.New(errs.Conflict, "notices_exist", "there is a channel of notices for everybody already; write to it, or make one for a segment")
+)
+
+// addNotices adds the notices for everybody to the large groups of users, and makes those follow them who do not yet.
+func (s *Service) addNotices(ctx context.Context, users []id.User, of map[id.User][]id.Conversation) error {
+	for _, c := range of[0] {
+		for _, u := range users {
+			if u == 0 || slices.Contains(of[u], c) {
+				continue
+			}
+			if err := s.followNotices(ctx, c, u); err != nil {
+				return err
+			}
+			of[u] = append(of[u], c)
+		}
+	}
+	return nil
+}
+
+// followNotices writes the row by which a user follows the notices for everybody. The user reads none that are older than the registration: as
+// if the user had cleared them. Later ones are unread.
+func (s *Service) followNotices(ctx context.Context, c id.Conversation, u id.User) error {
+	before, err := s.tailAtRegistration(ctx, c, u)
+	if err != nil {
+		return err
+	}
+	tail, err := s.deps.Log.Tail(ctx, logKey(c))
+	if err != nil {
+		return err
+	}
+	activeMs, _, err := s.entryTimeAt(ctx, c, tail.Seq)
+	if err != nil && !errors.Is(err, timeline.ErrCorrupt) {
+		return err
+	}
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		if err := s.follow(ctx, tx, c, u, activeMs); err != nil {
+			return err
+		}
+		if err := s.putFollowChange(ctx, tx, c, u, true); err != nil || before.Seq == 0 {
+			return err
+		}
+		if _, err := storeCleared(ctx, tx, u, &chatv1.Deletion{Conversation: uint64(c), ThroughSeq: before.Seq, ThroughCounted: before.Counted}); err != nil || s.deps.MarkFollowed == nil {
+			return err
+		}
+		return s.deps.MarkFollowed(ctx, tx, u, c, before)
+	})
+	if errors.Is(err, errFollows) || errors.Is(err, errDissolved) { // in the meantime
+		return nil
+	}
+	if err == nil {
+		s.withoutDeletions.remove(u)
+		s.followersChanged(c, tail.Seq, u, true)
+	}
+	return err
+}
+
+// tailAtRegistration returns what the notices had when a user registered. It is zero if the user is older than they are.
+func (s *Service) tailAtRegistration(ctx context.Context, c id.Conversation, u id.User) (before timeline.Tail, err error) {
+	if s.deps.RegisteredMs == nil {
+		return before, nil
+	}
+	ms, err := s.deps.RegisteredMs(ctx, u)
+	if err != nil || ms == 0 {
+		return before, err
+	}
+	if before.Seq, err = s.lastSeqBefore(ctx, c, 1, ms); err != nil || before.Seq == 0 {
+		return before, err
+	}
+	before.Counted, err = s.countedAt(ctx, c, before.Seq)
+	return before, err
+}
+
+// addToSegment makes users follow the notices of a segment. What was said before is not unread for them.
+func (s *Service) addToSegment(ctx context.Context, st *state, by id.User, list []uint64) error {
+	switch {
+	case st.role(by) != roleOwner:
+		return errNotAllowed
+	case st.notices != noticesSegment:
+		return errNotices
+	case st.dissolved:
+		return errDissolved
+	}
+	users, err := uniqueUsers(list)
+	if err != nil {
+		return err
+	}
+	if err := s.deps.Relations.Exist(ctx, users); err != nil {
+		return err
+	}
+	if err := s.checkLargeGroupLimit(ctx, st.id, users); err != nil {
+		return err
+	}
+	for _, u := range users {
+		if st.role(u) != 0 {
+			continue
+		}
+		if err := s.addFollowerRow(ctx, st, u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
