@@ -1,0 +1,128 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"connectrpc.com/connect"
+	rialto "github.com/rialto-im/rialto/sdk/go"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
+)
+
+// A server makes notices and writes one. A connected user is pushed it, one who was offline has it as unread, also after a restart, until it is
+// read; one who registers later has none. A segment is on the list of those alone who are in it.
+func TestNoticesReachAllUsers(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	start := func() *Node {
+		t.Helper()
+		h, err := Open(t.Context(), configure(t, data), slog.New(slog.DiscardHandler))
+		must(t, err)
+		return h
+	}
+	h := start()
+	defer func() { must(t, h.Close()) }()
+	register := func(handle string, handler func(rialto.Event)) *rialto.Client {
+		t.Helper()
+		c, err := rialto.New(rialto.Config{URL: url(h), Handler: handler})
+		must(t, err)
+		must(t, c.Register(t.Context(), handle, "a good password", handle))
+		return c
+	}
+	pushed := make(chan string, 16) // no more texts are sent
+	owner := register("notices", nil)
+	online := register("online", func(e rialto.Event) {
+		if text := e.Message.GetContent().GetText(); text != "" {
+			pushed <- text
+		}
+	})
+	register("offline", nil)
+	server := chatv1connect.NewChatServiceClient(http.DefaultClient, url(h), withKey(key(t, h)))
+	create := func(notices chatv1.Notices, key string) uint64 {
+		t.Helper()
+		r := connect.NewRequest(&chatv1.CreateGroupRequest{Title: "System notices", Channel: true, Notices: notices, Key: key})
+		r.Header().Set("Rialto-User", strconv.FormatUint(owner.User(), 10))
+		made, err := server.CreateGroup(t.Context(), r)
+		must(t, err)
+		return made.Msg.Id
+	}
+	send := func(conversation uint64, text string) {
+		t.Helper()
+		_, err := owner.Chat().Send(t.Context(), connect.NewRequest(&chatv1.SendRequest{Conversation: conversation, ClientMsgId: text, Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: text}}}))
+		must(t, err)
+	}
+	all, beta := create(chatv1.Notices_NOTICES_EVERYBODY, "all"), create(chatv1.Notices_NOTICES_SEGMENT, "beta")
+	runs, stop := context.WithCancel(t.Context())
+	left := make(chan struct{})
+	go func() { defer close(left); _ = online.Run(runs) }()
+	defer func() { stop(); <-left }()
+	_, err := online.Chat().ListConversations(t.Context(), connect.NewRequest(&chatv1.ListConversationsRequest{}))
+	must(t, err)
+	_, err = owner.Chat().Invite(t.Context(), connect.NewRequest(&chatv1.InviteRequest{Conversation: beta, Users: []uint64{online.User()}}))
+	must(t, err)
+	send(all, "for all")
+	send(beta, "for some")
+	got := map[string]int{}
+	for range 2 {
+		select {
+		case text := <-pushed:
+			got[text]++
+		case <-t.Context().Done():
+			t.Fatalf("pushed %v", got)
+		}
+	}
+	if got["for all"] != 1 || got["for some"] != 1 {
+		t.Errorf("pushed %v", got)
+	}
+	late := register("late", nil)
+	stop()
+	<-left
+	must(t, h.Close())
+	h = start()
+
+	login := func(handle string) *rialto.Client {
+		t.Helper()
+		c := client(t, h)
+		must(t, c.Login(t.Context(), handle, "a good password"))
+		return c
+	}
+	list := func(c *rialto.Client) *chatv1.ListConversationsResponse {
+		t.Helper()
+		r, err := c.Chat().ListConversations(t.Context(), connect.NewRequest(&chatv1.ListConversationsRequest{}))
+		must(t, err)
+		return r.Msg
+	}
+	offline := login("offline")
+	for _, want := range []uint64{1, 0} {
+		l := list(offline)
+		if len(l.Conversations) != 1 || l.Conversations[0].Id != all || l.Conversations[0].Unread != want || l.Conversations[0].LastMessage.GetContent().GetText() != "for all" {
+			t.Fatalf("the list of who was offline is %v, want %d unread", l, want)
+		}
+		_, err := offline.Chat().Mark(t.Context(), connect.NewRequest(&chatv1.MarkRequest{Conversation: all, ReadSeq: l.Conversations[0].LastSeq}))
+		must(t, err)
+	}
+	if l := list(login("online")); len(l.Conversations) != 2 {
+		t.Errorf("the list of who is in the segment is %v", l)
+	}
+	late = login("late")
+	if l := list(late); len(l.Conversations) != 1 || l.Conversations[0].Unread != 0 || l.Badge != 0 || l.Conversations[0].LastMessage.GetContent().GetText() != "" {
+		t.Errorf("the list of who registered later is %v", l)
+	}
+	if _, err := late.Chat().Leave(t.Context(), connect.NewRequest(&chatv1.LeaveRequest{Conversation: all})); rialto.Reason(err) != "notices" {
+		t.Errorf("leaving: %v", err)
+	}
+	if _, err := late.Chat().History(t.Context(), connect.NewRequest(&chatv1.HistoryRequest{Conversation: beta})); rialto.Reason(err) != "no_conversation" {
+		t.Errorf("the history of another segment: %v", err)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
