@@ -25,6 +25,7 @@ const known: Record<string, Key> = {
   no_invitation: "errNoInvitation",
   muted: "errMuted",
   dissolved: "dissolvedNote",
+  notices: "errNotices",
   too_many_followers: "errManyFollowers",
   owner_stays: "errOwnerStays",
   group_full: "errGroupFull",

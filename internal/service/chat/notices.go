@@ -30,7 +30,8 @@ var (
 	errNoticesExist = errs.New(errs.Conflict, "notices_exist", "there is a channel of notices for everybody already; write to it, or make one for a segment")
 )
 
-// addNotices adds the notices for everybody to the large groups of users, and makes those follow them who do not yet.
+// addNotices adds the notices for everybody to the large groups of users, and makes those follow them who do not yet. While the database takes
+// no writes, users connect and sync without them, and a later call tries again.
 func (s *Service) addNotices(ctx context.Context, users []id.User, of map[id.User][]id.Conversation) error {
 	for _, c := range of[0] {
 		for _, u := range users {
@@ -38,7 +39,11 @@ func (s *Service) addNotices(ctx context.Context, users []id.User, of map[id.Use
 				continue
 			}
 			if err := s.followNotices(ctx, c, u); err != nil {
-				return err
+				if ctx.Err() != nil {
+					return err
+				}
+				s.deps.Logger.Warn("users do not follow the notices yet: tried again later", "conversation", c, "user", u, "error", err)
+				return nil
 			}
 			of[u] = append(of[u], c)
 		}

@@ -42,7 +42,9 @@ func (s *screen) info(ctx context.Context, _ string) error {
 	if c, err = call(ctx, s.client.Chat().GetConversation, &chatv1.GetConversationRequest{Conversation: c.Id}); err != nil {
 		return err
 	}
-	if c.Channel {
+	if c.Notices != 0 {
+		s.say("  %s, system notices, which one mutes and cannot leave; id %d", oneLine(plain(c.Title)), c.Id)
+	} else if c.Channel {
 		s.say("  %s, a channel (%s), %d followers; joining is by %s; id %d", oneLine(plain(c.Title)), channelName(c), c.MemberCount, policyName(c.JoinPolicy), c.Id)
 	} else {
 		s.say("  %s, %d members; you are %s; joining is by %s; id %d", oneLine(plain(c.Title)), c.MemberCount, roleName(c.Role), policyName(c.JoinPolicy), c.Id)

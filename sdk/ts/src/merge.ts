@@ -1,4 +1,4 @@
-import type { Conversation as ConversationPb, ConversationState } from "./gen/rialto/chat/v1/chat_pb.js";
+import { Notices, type Conversation as ConversationPb, type ConversationState } from "./gen/rialto/chat/v1/chat_pb.js";
 import { Control_Action, Role, type Control } from "./gen/rialto/chat/v1/message_pb.js";
 import { mentionsUser } from "./mentions.js";
 import { isShown, isShownIn, isSignal, isThread, isUpdate, retentionOf, toMessage, unknownConversation, type ChatMessage, type ConversationView } from "./model.js";
@@ -25,6 +25,7 @@ export function mergeConversation(old: ConversationView | undefined, c: Conversa
     leaveSeq: Number(c.leaveSeq),
     large: c.large,
     channel: c.channel,
+    notices: c.notices !== Notices.UNSPECIFIED,
     handle: c.handle,
     mutedAll: c.mutedAll,
     mutedUntilMs: Number(c.mutedUntilMs),

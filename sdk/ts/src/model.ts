@@ -101,6 +101,8 @@ export interface ConversationView {
   large: boolean;
   /** Only admins write, and everybody may follow who has the address: see Client.channels. */
   channel: boolean;
+  /** A channel of system notices: users follow it without joining, and mute it, and cannot leave it. */
+  notices: boolean;
   /** Of a channel; empty for none. */
   handle: string;
   mutedAll: boolean;
@@ -293,6 +295,7 @@ export function unknownConversation(id: string): ConversationView {
     leaveSeq: 0,
     large: false,
     channel: false,
+    notices: false,
     handle: "",
     mutedAll: false,
     mutedUntilMs: 0,

@@ -7,7 +7,7 @@ import { clock, controlText, moment, preview } from "../format.js";
 import { getLocale, useText, type Translate } from "../i18n.js";
 import { nameOf } from "../names.js";
 import { path } from "../routes.js";
-import { canWrite } from "../roles.js";
+import { canReact, canWrite } from "../roles.js";
 import { isSaved } from "../saved.js";
 import { Tip } from "../ui/Tip.js";
 import { Avatar, hueOf } from "./Avatar.js";
@@ -62,7 +62,7 @@ export function bubbleOf(client: Client, c: ConversationView, m: ChatMessage, jo
     state: !mine || group ? "sent" : c.peerReadSeq >= m.seq ? "read" : c.peerDeliveredSeq >= m.seq ? "delivered" : "sent",
     manages: group && c.role >= Role.ADMIN,
     writes: canWrite(c),
-    reacts: c.leaveSeq === 0 && !c.dissolved,
+    reacts: canReact(c),
     threads: !isThread(c) && !c.channel && !isSaved(c),
     mentioned: client.mentioned(m),
   };

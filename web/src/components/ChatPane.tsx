@@ -161,6 +161,7 @@ function Subtitle({ c }: { c: ConversationView }) {
   const presence = isDirect(c) && !isSaved(c) ? client.presence(c.peer) : undefined;
   const text = () => {
     if (typing.length > 0) return t("typing", { who: someOf(typing.map((u) => nameOf(client, u)), t), n: typing.length });
+    if (c.notices) return t("systemNotices");
     if (c.channel) return t("followers", { n: c.memberCount });
     if (!isDirect(c)) return t("members", { n: c.memberCount });
     if (!presence) return "";

@@ -51,20 +51,20 @@ export function GroupPanel({ c, run, onOpen }: { c: ConversationView; run: RunAc
         <Tabs
           label={titleOf(c)}
           tabs={[
-            { id: "members", label: size, content: <><Invite key={c.joinPolicy} c={c} run={run} members={members} />{list}</> },
+            { id: "members", label: size, content: <>{!c.notices && <Invite key={c.joinPolicy} c={c} run={run} members={members} />}{list}</> },
             { id: "manage", label: t("manage"), content: <Manage key={c.id} c={c} run={run} /> },
           ]}
         />
       ) : (
         <>
-          <h4>{size}</h4>
+          <h4>{c.notices ? t("systemNotices") : size}</h4>
           {c.handle && <p className="muted">@{c.handle}</p>}
           {c.channel && c.announcement && <p className="channel-description" dir="auto">{c.announcement}</p>}
           {!hidden && list}
         </>
       )}
       <div className="buttons">
-        {c.leaveSeq === 0 && (c.dissolved || c.role !== Role.OWNER) && <Confirm label={t(c.channel ? "leaveChannel" : "leave")} question={t(c.channel ? "sureLeaveChannel" : "sureLeave")} onYes={() => void run(leave)} />}
+        {c.leaveSeq === 0 && !c.notices && (c.dissolved || c.role !== Role.OWNER) && <Confirm label={t(c.channel ? "leaveChannel" : "leave")} question={t(c.channel ? "sureLeaveChannel" : "sureLeave")} onYes={() => void run(leave)} />}
         {c.role === Role.OWNER && !c.dissolved && <Confirm label={t(c.channel ? "dissolveChannel" : "dissolve")} question={t(c.channel ? "sureDissolveChannel" : "sureDissolve")} onYes={() => void run(() => client.chat.dissolve({ conversation: c.id }))} />}
       </div>
     </>
@@ -76,10 +76,10 @@ function Manage({ c, run }: { c: ConversationView; run: RunAction }) {
   return (
     <>
       <GroupProfile c={c} run={run} />
-      {c.channel && c.role === Role.OWNER && <ChannelHandle c={c} run={run} />}
-      <Rules c={c} run={run} />
+      {c.channel && !c.notices && c.role === Role.OWNER && <ChannelHandle c={c} run={run} />}
+      {!c.notices && <Rules c={c} run={run} />}
       <Retention c={c} run={run} />
-      <Bans c={c} run={run} />
+      {!c.notices && <Bans c={c} run={run} />}
     </>
   );
 }

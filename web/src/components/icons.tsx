@@ -34,6 +34,7 @@ export const PlusIcon = icon(<path d="M12 5v14M5 12h14" />);
 export const InfoIcon = icon(<><circle cx="12" cy="12" r="8.500" /><path d="M12 11v5M12 8h.01" /></>);
 export const MoreIcon = icon(<path d="M5.5 12h.01M12 12h.01M18.5 12h.01" strokeWidth="2.6" />);
 export const PinIcon = icon(<path d="M9 4h6l-1 6 3 3v2H7v-2l3-3zM12 15v5" />);
+export const MegaphoneIcon = icon(<path d="M4 10v4h3l9 4.5v-13L7 10zM8 14.500l1 4.500h2.500l-1-3.200M19 9.500a4 4 0 0 1 0 5" />);
 export const BellIcon = icon(<path d="M6 16v-5a6 6 0 0 1 12 0v5l1.500 2h-15zM10 19.500a2 2 0 0 0 4 0" />);
 export const BellOffIcon = icon(<path d="M6 16v-5a6 6 0 0 1 9.500-4.900M18 11v5H6M10 19.500a2 2 0 0 0 4 0M4 4l16 16" />);
 export const UpIcon = icon(<path d="M12 19V5M6 11l6-6 6 6" />);

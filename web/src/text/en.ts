@@ -456,6 +456,8 @@ export const en = {
   described: "{who} changed the description: {text}",
   emptyChannel: "Nothing has been posted in {who} yet.",
   findChannel: "Look for the channel @{handle}",
+  systemNotices: "System notices",
+  errNotices: "System notices can be muted, but not left or answered.",
   errManyFollowers: "This channel has so many followers that only its admins react.",
   wave: "Wave",
   reload: "Reload",

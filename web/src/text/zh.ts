@@ -458,6 +458,8 @@ export const zh: Record<Key, string> = {
   described: "{who}更改了简介：{text}",
   emptyChannel: "{who}还没有发布内容。",
   findChannel: "查找频道 @{handle}",
+  systemNotices: "系统通知",
+  errNotices: "系统通知可以免打扰，但不能退出或回复。",
   errManyFollowers: "该频道的关注者太多，只有管理员可以回应。",
   wave: "打个招呼",
   reload: "重新加载",

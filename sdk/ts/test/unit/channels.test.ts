@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { channelAddress, Channels } from "../../src/channels.js";
-import { ConversationKind, ConversationSchema, EventSchema, type Event } from "../../src/gen/rialto/chat/v1/chat_pb.js";
+import { ConversationKind, ConversationSchema, EventSchema, Notices, type Event } from "../../src/gen/rialto/chat/v1/chat_pb.js";
 import { JoinPolicy } from "../../src/gen/rialto/chat/v1/message_pb.js";
 import type { ReplicaDeps } from "../../src/localdata.js";
 import { mergeConversation } from "../../src/merge.js";
@@ -40,6 +40,11 @@ test.each([
   ["x", undefined],
   ["https://chat.example/u/bob", undefined],
 ])("the address in %s", (text, address) => expect(channelAddress(text)).toEqual(address));
+
+test("notices are marked", () => {
+  const of = (notices: Notices) => mergeConversation(undefined, create(ConversationSchema, { id: "7", kind: ConversationKind.GROUP, channel: true, notices })).notices;
+  expect([of(Notices.UNSPECIFIED), of(Notices.EVERYBODY), of(Notices.SEGMENT)]).toEqual([false, true, true]);
+});
 
 test("a channel is created with its policy, and its handle and description are set", async () => {
   const { asked, channels: c } = await channels();
