@@ -78,7 +78,7 @@ func TestNoticesReachAllUsers(t *testing.T) {
 	if got["for all"] != 1 || got["for some"] != 1 {
 		t.Errorf("pushed %v", got)
 	}
-	late := register("late", nil)
+	register("late", nil)
 	stop()
 	<-left
 	must(t, h.Close())
@@ -108,7 +108,7 @@ func TestNoticesReachAllUsers(t *testing.T) {
 	if l := list(login("online")); len(l.Conversations) != 2 {
 		t.Errorf("the list of who is in the segment is %v", l)
 	}
-	late = login("late")
+	late := login("late")
 	if l := list(late); len(l.Conversations) != 1 || l.Conversations[0].Unread != 0 || l.Badge != 0 || l.Conversations[0].LastMessage.GetContent().GetText() != "" {
 		t.Errorf("the list of who registered later is %v", l)
 	}

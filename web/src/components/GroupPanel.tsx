@@ -57,7 +57,7 @@ export function GroupPanel({ c, run, onOpen }: { c: ConversationView; run: RunAc
         />
       ) : (
         <>
-          <h4>{c.notices ? t("systemNotices") : size}</h4>
+          {!c.notices && <h4>{size}</h4>}
           {c.handle && <p className="muted">@{c.handle}</p>}
           {c.channel && c.announcement && <p className="channel-description" dir="auto">{c.announcement}</p>}
           {!hidden && list}
