@@ -37,6 +37,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/service/account"
 	"github.com/rialto-im/rialto/internal/service/chat"
+	"github.com/rialto-im/rialto/internal/service/chatroom"
 	"github.com/rialto-im/rialto/internal/service/fanout"
 	"github.com/rialto-im/rialto/internal/service/inbox"
 	"github.com/rialto-im/rialto/internal/service/linkpreview"
@@ -88,6 +89,7 @@ type Node struct {
 	directory       *directory.Service
 	presence        *presence.Service
 	schedule        *schedule.Service
+	rooms           *chatroom.Service
 	cluster         *cluster.Service
 	prober          *cluster.Prober
 	media           *media.Service
@@ -172,7 +174,7 @@ func (n *Node) openServices(ctx context.Context) (err error) {
 	if err := n.openConversations(ctx, ids, messages); err != nil {
 		return err
 	}
-	if err := n.openDelivery(ctx); err != nil {
+	if err := n.openDelivery(ctx, ids); err != nil {
 		return err
 	}
 	return n.openTransports()
@@ -262,7 +264,7 @@ func (n *Node) openLinkPreviews(ctx context.Context) error {
 }
 
 // openDelivery makes the services that bring messages to users, and joins the cluster, which assigns their work.
-func (n *Node) openDelivery(ctx context.Context) (err error) {
+func (n *Node) openDelivery(ctx context.Context, ids *idgen.Snowflake) (err error) {
 	if err := n.openPresence(ctx); err != nil {
 		return err
 	}
@@ -290,11 +292,26 @@ func (n *Node) openDelivery(ctx context.Context) (err error) {
 		deps.Owner, deps.IsCurrent = n.partitionOwner, n.outbox.IsCurrent
 	}
 	n.fanout = fanout.New(deps)
-	partitions := cluster.Work{Kind: partitionWork, Parts: timeline.Partitions, OwnerChanged: n.directory.OwnerChanged, Assigned: n.fanout.Assigned, Revoked: func(part int) {
+	if err := n.openRooms(ctx, ids); err != nil {
+		return err
+	}
+	assigned := func(g cluster.Grant) {
+		n.fanout.Assigned(g)
+		n.rooms.Assigned(g)
+	}
+	partitions := cluster.Work{Kind: partitionWork, Parts: timeline.Partitions, OwnerChanged: n.directory.OwnerChanged, Assigned: assigned, Revoked: func(part int) {
 		n.fanout.Revoked(part)
+		n.rooms.Revoked(part)
 		n.directory.Release(part)
 	}}
 	return n.joinCluster(ctx, partitions, n.outboxWork())
+}
+
+// openRooms makes the service of chat rooms.
+func (n *Node) openRooms(ctx context.Context, ids *idgen.Snowflake) (err error) {
+	n.rooms, err = chatroom.New(ctx, chatroom.Deps{DB: n.db, IDs: ids, Bus: n.bus, Node: n.name, Partition: partition,
+		Owner: func(p int) string { return n.partitionOwner(uint16(p)) }, Flush: func() { n.gateway.Flush() }, Clock: n.clock, Logger: n.logger})
+	return err
 }
 
 // openPresence makes the connection directory, and the presence above it.
@@ -312,9 +329,9 @@ func (n *Node) openPresence(ctx context.Context) (err error) {
 // openTransports makes the servers of calls and sockets.
 func (n *Node) openTransports() (err error) {
 	n.input, n.unauthenticated, n.fileRequests = inputlimit.NewMemory(n.config.Input.Memory), n.config.Input.Connections(), n.config.Input.Files()
-	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
+	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Rooms: n.rooms, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
 		Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Limits: n.limits, Answers: n.answers, Nodes: n.liveNodes, Clock: n.clock, Logger: n.logger})
-	n.gateway, err = gateway.New(gateway.Deps{Chat: n.chat, Inbox: n.inbox, Directory: n.directory, Presence: n.presence, Accounts: n.accounts, Invoker: n.rpc, Bus: n.bus,
+	n.gateway, err = gateway.New(gateway.Deps{Chat: n.chat, Inbox: n.inbox, Directory: n.directory, Presence: n.presence, Rooms: n.rooms, Accounts: n.accounts, Invoker: n.rpc, Bus: n.bus,
 		Calls: n.calls, Limits: n.limits, Answers: n.answers, Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Clock: n.clock, Logger: n.logger, Node: n.name, Partition: partition}, n.config.Gateway)
 	if err != nil {
 		return err
@@ -351,6 +368,7 @@ func (n *Node) start() {
 	n.stack.Start("directory", n.directory.Run) // stops before presence, which stores who is online then
 	n.stack.Start("media", n.media.Run)
 	n.stack.Start("prober", n.prober.Run)
+	n.stack.Start("rooms", n.rooms.Run)
 	n.stack.Start("cluster", n.cluster.Run)
 	n.stack.Start("fanout", n.fanout.Run)
 	n.stack.Start("cluster events", n.runEvents)

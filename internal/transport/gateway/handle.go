@@ -111,6 +111,7 @@ func (c *conn) handle(f *gatewayv1.ClientFrame, bytes int) error {
 	if f.WatchReaders != nil {
 		c.watchReaders(request, f.WatchReaders.Messages)
 	}
+	c.handleRooms(f)
 	s.requestFlush(c)
 	return nil
 }

@@ -20,16 +20,19 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/blob/diskblob"
+	"github.com/rialto-im/rialto/internal/engine/bus/membus"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/engine/timeline/memlog"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/directory"
 	"github.com/rialto-im/rialto/internal/platform/idgen"
 	"github.com/rialto-im/rialto/internal/platform/idservice"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/service/account"
 	"github.com/rialto-im/rialto/internal/service/chat"
+	"github.com/rialto-im/rialto/internal/service/chatroom"
 	"github.com/rialto-im/rialto/internal/service/inbox"
 	"github.com/rialto-im/rialto/internal/service/linkpreview"
 	"github.com/rialto-im/rialto/internal/service/media"
@@ -126,11 +129,32 @@ func newHarness(t testing.TB) *harness {
 	must(err)
 	previews, err := linkpreview.New(linkpreview.Deps{IsOff: no, Clock: h.clock, Logger: logger}, linkpreview.Config{Off: true}) // tests read no pages
 	must(err)
-	h.deps = rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
+	rooms, err := chatroom.New(t.Context(), chatroom.Deps{DB: db, IDs: ids, Bus: membus.New(), Node: "node-1", Partition: func(uint64) int { return 0 },
+		Owner: func(int) string { return "node-1" }, Flush: func() {}, Clock: h.clock, Logger: logger})
+	must(err)
+	h.serveRooms(rooms)
+	h.deps = rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Rooms: rooms, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
 	h.Server = rpc.New(h.deps)
 	h.key, err = h.accounts.CreateKey(t.Context(), "shop")
 	must(err)
 	return h
+}
+
+// serveRooms runs the service of rooms until the test ends.
+func (h *harness) serveRooms(rooms *chatroom.Service) {
+	ctx, cancel := context.WithCancel(context.Background())
+	rooms.Assigned(cluster.NewGrant(ctx, 0, 1))
+	done := make(chan error, 1)
+	go func() { done <- rooms.Run(ctx) }()
+	h.t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			h.t.Error(err)
+		}
+	})
+	for !rooms.Ready() {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // message returns a message that a user may read, as the site plan does.

@@ -22,6 +22,7 @@ import (
 // subject has the objects of a call: alice's group, a message in it with her file, and her session.
 type subject struct {
 	conversation, seq, upload, session uint64
+	room                               uint64 // of alice
 	token                              string // of the session
 	member                             uint64 // a member of the group
 	other                              uint64 // a user outside the group
@@ -65,13 +66,14 @@ const (
 	chats     = "/rialto.chat.v1.ChatService/"
 	medias    = "/rialto.chat.v1.MediaService/"
 	presences = "/rialto.presence.v1.PresenceService/"
+	roomCalls = "/rialto.chat.v1.RoomService/"
 	ids       = "/rialto.id.v1.IDService/"
 )
 
 // matrix has a row for each call. Add a row for each new call.
 func matrix() map[string]row {
 	m := map[string]row{}
-	for _, part := range []map[string]row{ofAccounts(), ofGroups(), ofMessages(), ofIDs()} {
+	for _, part := range []map[string]row{ofAccounts(), ofGroups(), ofMessages(), ofRooms(), ofIDs()} {
 		maps.Copy(m, part)
 	}
 	return m
@@ -229,6 +231,34 @@ func ofMessages() map[string]row {
 	}
 }
 
+// ofRooms: whoever knows a room's id sees it and writes in it; others than moderators do not learn whether a room that they want to change exists.
+func ofRooms() map[string]row {
+	moderators := func(request func(o subject) proto.Message) row { return all("not_moderator", request).ownerRefused("") }
+	return map[string]row{
+		roomCalls + "CreateRoom": own(func(subject) proto.Message { return &chatv1.CreateRoomRequest{Title: "new"} }),
+		roomCalls + "GetRoom":    own(func(o subject) proto.Message { return &chatv1.GetRoomRequest{Room: o.room} }),
+		roomCalls + "ListRooms":  own(func(subject) proto.Message { return &chatv1.ListRoomsRequest{} }),
+		roomCalls + "UpdateRoom": moderators(func(o subject) proto.Message {
+			return &chatv1.UpdateRoomRequest{Room: o.room, Title: proto.String("x")}
+		}),
+		roomCalls + "CloseRoom": moderators(func(o subject) proto.Message { return &chatv1.CloseRoomRequest{Room: o.room} }),
+		roomCalls + "SetRoomModerator": moderators(func(o subject) proto.Message {
+			return &chatv1.SetRoomModeratorRequest{Room: o.room, User: o.member, Moderator: true}
+		}),
+		roomCalls + "KickFromRoom": moderators(func(o subject) proto.Message {
+			return &chatv1.KickFromRoomRequest{Room: o.room, User: o.member, Seconds: 60}
+		}),
+		roomCalls + "MuteInRoom": moderators(func(o subject) proto.Message {
+			return &chatv1.MuteInRoomRequest{Room: o.room, User: o.member, Seconds: 60}
+		}),
+		roomCalls + "ListRoomRestrictions": moderators(func(o subject) proto.Message { return &chatv1.ListRoomRestrictionsRequest{Room: o.room} }),
+		roomCalls + "SendRoomMessage": own(func(o subject) proto.Message {
+			return &chatv1.SendRoomMessageRequest{Room: o.room, Kind: &chatv1.SendRoomMessageRequest_Text{Text: "hello"}}
+		}),
+		roomCalls + "LikeRoom": all("not_in_room", func(o subject) proto.Message { return &chatv1.LikeRoomRequest{Room: o.room, Count: 1} }),
+	}
+}
+
 func ofIDs() map[string]row {
 	return map[string]row{
 		ids + "Next":    own(func(subject) proto.Message { return &idv1.NextRequest{Tag: "segment", Count: 1} }),
@@ -264,6 +294,11 @@ func (h *harness) subject(p people, other string) subject {
 		h.t.Fatal(sent)
 	}
 	o.seq = 2
+	room, err := h.deps.Rooms.CreateRoom(ctx, p.alice.user(), &chatv1.CreateRoomRequest{Title: "a room"})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	o.room = room.Id
 	if _, err := h.chat.Remove(ctx, c, p.alice.user(), []uint64{p.dave.User}); err != nil {
 		h.t.Fatal(err)
 	}
@@ -272,7 +307,7 @@ func (h *harness) subject(p people, other string) subject {
 
 // missingSubject has objects that do not exist.
 func (o subject) missingSubject() subject {
-	return subject{conversation: o.conversation + 1<<30, seq: o.seq, upload: o.upload + 1<<30, session: o.session + 1<<30, member: o.member, other: o.other}
+	return subject{conversation: o.conversation + 1<<30, room: o.room + 1<<30, seq: o.seq, upload: o.upload + 1<<30, session: o.session + 1<<30, member: o.member, other: o.other}
 }
 
 func TestMatrixCoversEachCall(t *testing.T) {

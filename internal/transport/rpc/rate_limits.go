@@ -105,7 +105,7 @@ func (s *Server) limit(ctx context.Context, c id.Caller, request proto.Message, 
 		return counted, err
 	}
 	switch r := request.(type) {
-	case *chatv1.SendRequest:
+	case *chatv1.SendRequest, *chatv1.SendRoomMessageRequest:
 		return counted, allow(ratelimit.Send, ratelimit.Messages(1, size))
 	case *chatv1.StartThreadRequest: // the update at the root goes to all members of the parent
 		return counted, counted.allow(ratelimit.Send, 1)
@@ -122,6 +122,8 @@ func (s *Server) limit(ctx context.Context, c id.Caller, request proto.Message, 
 			return counted, err
 		}
 		return counted, counted.allow(ratelimit.Invite, len(r.Members))
+	case *chatv1.CreateRoomRequest:
+		return counted, counted.allow(ratelimit.Group, 1)
 	case *chatv1.CreateUploadRequest:
 		return counted, counted.allow(ratelimit.Upload, 1)
 	case *chatv1.CreateJoinLinkRequest:

@@ -81,6 +81,7 @@ type Deps struct {
 	Presence Presence
 	Schedule Schedule
 	Media    Media
+	Rooms    Rooms
 	Previews LinkPreviews
 	IDs      IDs
 	// Proxied: all requests come through a proxy, which sets the client's address in X-Forwarded-For.
@@ -151,7 +152,7 @@ func New(deps Deps) *Server {
 		unauthenticated:         inputlimit.NewConnections(unauthenticatedPerNetwork, unauthenticatedRequests),
 		unauthenticatedComplete: inputlimit.NewConnections(unauthenticatedPerNetwork, unauthenticatedCalls),
 		anonymous:               newAnonymousLimiter(deps.Clock, deps.Nodes)}
-	for _, m := range slices.Concat(s.accounts(), s.graph(), s.admin(), s.chats(), s.media(), s.ids()) {
+	for _, m := range slices.Concat(s.accounts(), s.graph(), s.admin(), s.chats(), s.rooms(), s.media(), s.ids()) {
 		s.methods[m.name] = m
 		s.mux.Handle("POST "+m.name, s.withBodyLimits(m))
 	}

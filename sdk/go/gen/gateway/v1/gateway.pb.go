@@ -48,7 +48,11 @@ type ClientFrame struct {
 	// A new connection is active, unless it replaces one of the same device that was away.
 	Activity v11.Activity `protobuf:"varint,11,opt,name=activity,proto3,enum=rialto.presence.v1.Activity" json:"activity,omitempty"`
 	// WatchReaders replaces the set of own messages whose new readers are pushed.
-	WatchReaders  *WatchReaders `protobuf:"bytes,12,opt,name=watch_readers,json=watchReaders,proto3" json:"watch_readers,omitempty"`
+	WatchReaders *WatchReaders `protobuf:"bytes,12,opt,name=watch_readers,json=watchReaders,proto3" json:"watch_readers,omitempty"`
+	// EnterRoom puts this connection into a room, until it leaves or ends; at most 10. It is answered by room.
+	EnterRoom uint64 `protobuf:"varint,13,opt,name=enter_room,json=enterRoom,proto3" json:"enter_room,omitempty"`
+	// LeaveRoom takes it out. It is not answered.
+	LeaveRoom     uint64 `protobuf:"varint,14,opt,name=leave_room,json=leaveRoom,proto3" json:"leave_room,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -165,6 +169,20 @@ func (x *ClientFrame) GetWatchReaders() *WatchReaders {
 		return x.WatchReaders
 	}
 	return nil
+}
+
+func (x *ClientFrame) GetEnterRoom() uint64 {
+	if x != nil {
+		return x.EnterRoom
+	}
+	return 0
+}
+
+func (x *ClientFrame) GetLeaveRoom() uint64 {
+	if x != nil {
+		return x.LeaveRoom
+	}
+	return 0
 }
 
 type Auth struct {
@@ -618,7 +636,11 @@ type ServerFrame struct {
 	// Threads whose replies changed, at most once a second for each. They may be lost.
 	Threads []*ThreadUpdate `protobuf:"bytes,13,rep,name=threads,proto3" json:"threads,omitempty"`
 	// Readers of watched messages: at once without users, in the answer to watch_readers; then at most once a second for each message.
-	Readers       []*ReadersUpdate `protobuf:"bytes,14,rep,name=readers,proto3" json:"readers,omitempty"`
+	Readers []*ReadersUpdate `protobuf:"bytes,14,rep,name=readers,proto3" json:"readers,omitempty"`
+	// Rooms has what happened in the rooms that this connection is in. It may be lost; missed counts messages that were.
+	Rooms []*v1.RoomUpdate `protobuf:"bytes,15,rep,name=rooms,proto3" json:"rooms,omitempty"`
+	// Room answers enter_room. What follows in rooms happened after it.
+	Room          *v1.RoomEntry `protobuf:"bytes,16,opt,name=room,proto3" json:"room,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -747,6 +769,20 @@ func (x *ServerFrame) GetThreads() []*ThreadUpdate {
 func (x *ServerFrame) GetReaders() []*ReadersUpdate {
 	if x != nil {
 		return x.Readers
+	}
+	return nil
+}
+
+func (x *ServerFrame) GetRooms() []*v1.RoomUpdate {
+	if x != nil {
+		return x.Rooms
+	}
+	return nil
+}
+
+func (x *ServerFrame) GetRoom() *v1.RoomEntry {
+	if x != nil {
+		return x.Room
 	}
 	return nil
 }
@@ -1424,7 +1460,7 @@ var File_rialto_gateway_v1_gateway_proto protoreflect.FileDescriptor
 
 const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\n" +
-	"\x1frialto/gateway/v1/gateway.proto\x12\x11rialto.gateway.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x19rialto/chat/v1/chat.proto\x1a\x1crialto/chat/v1/message.proto\x1a!rialto/presence/v1/presence.proto\"\xb5\x04\n" +
+	"\x1frialto/gateway/v1/gateway.proto\x12\x11rialto.gateway.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x19rialto/chat/v1/chat.proto\x1a\x1crialto/chat/v1/message.proto\x1a\x19rialto/chat/v1/room.proto\x1a!rialto/presence/v1/presence.proto\"\xfb\x04\n" +
 	"\vClientFrame\x12\x18\n" +
 	"\arequest\x18\x01 \x01(\x04R\arequest\x12+\n" +
 	"\x04auth\x18\x02 \x01(\v2\x17.rialto.gateway.v1.AuthR\x04auth\x12-\n" +
@@ -1438,7 +1474,11 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\x05watch\x18\n" +
 	" \x01(\v2\x18.rialto.gateway.v1.WatchR\x05watch\x128\n" +
 	"\bactivity\x18\v \x01(\x0e2\x1c.rialto.presence.v1.ActivityR\bactivity\x12D\n" +
-	"\rwatch_readers\x18\f \x01(\v2\x1f.rialto.gateway.v1.WatchReadersR\fwatchReaders\")\n" +
+	"\rwatch_readers\x18\f \x01(\v2\x1f.rialto.gateway.v1.WatchReadersR\fwatchReaders\x12!\n" +
+	"\n" +
+	"enter_room\x18\r \x01(\x04B\x020\x01R\tenterRoom\x12!\n" +
+	"\n" +
+	"leave_room\x18\x0e \x01(\x04B\x020\x01R\tleaveRoom\")\n" +
 	"\x04Auth\x12!\n" +
 	"\faccess_token\x18\x01 \x01(\tR\vaccessToken\"\xa4\x01\n" +
 	"\x04Send\x12&\n" +
@@ -1464,7 +1504,7 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\bmessages\x18\x01 \x03(\v2!.rialto.gateway.v1.WatchedMessageR\bmessages\"J\n" +
 	"\x0eWatchedMessage\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x10\n" +
-	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\xbd\x05\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\x9e\x06\n" +
 	"\vServerFrame\x12\x18\n" +
 	"\arequest\x18\x01 \x01(\x04R\arequest\x12.\n" +
 	"\x05hello\x18\x02 \x01(\v2\x18.rialto.gateway.v1.HelloR\x05hello\x126\n" +
@@ -1480,7 +1520,9 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\x03bye\x18\v \x01(\v2\x16.rialto.gateway.v1.ByeR\x03bye\x120\n" +
 	"\x04sync\x18\f \x01(\v2\x1c.rialto.chat.v1.SyncResponseR\x04sync\x129\n" +
 	"\athreads\x18\r \x03(\v2\x1f.rialto.gateway.v1.ThreadUpdateR\athreads\x12:\n" +
-	"\areaders\x18\x0e \x03(\v2 .rialto.gateway.v1.ReadersUpdateR\areaders\"w\n" +
+	"\areaders\x18\x0e \x03(\v2 .rialto.gateway.v1.ReadersUpdateR\areaders\x120\n" +
+	"\x05rooms\x18\x0f \x03(\v2\x1a.rialto.chat.v1.RoomUpdateR\x05rooms\x12-\n" +
+	"\x04room\x18\x10 \x01(\v2\x19.rialto.chat.v1.RoomEntryR\x04room\"w\n" +
 	"\rReadersUpdate\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x18\n" +
@@ -1573,8 +1615,10 @@ var file_rialto_gateway_v1_gateway_proto_goTypes = []any{
 	(*v1.Event)(nil),        // 25: rialto.chat.v1.Event
 	(*v11.Presence)(nil),    // 26: rialto.presence.v1.Presence
 	(*v1.SyncResponse)(nil), // 27: rialto.chat.v1.SyncResponse
-	(*v1.Thread)(nil),       // 28: rialto.chat.v1.Thread
-	(*v1.LargeTail)(nil),    // 29: rialto.chat.v1.LargeTail
+	(*v1.RoomUpdate)(nil),   // 28: rialto.chat.v1.RoomUpdate
+	(*v1.RoomEntry)(nil),    // 29: rialto.chat.v1.RoomEntry
+	(*v1.Thread)(nil),       // 30: rialto.chat.v1.Thread
+	(*v1.LargeTail)(nil),    // 31: rialto.chat.v1.LargeTail
 }
 var file_rialto_gateway_v1_gateway_proto_depIdxs = []int32{
 	1,  // 0: rialto.gateway.v1.ClientFrame.auth:type_name -> rialto.gateway.v1.Auth
@@ -1603,16 +1647,18 @@ var file_rialto_gateway_v1_gateway_proto_depIdxs = []int32{
 	27, // 23: rialto.gateway.v1.ServerFrame.sync:type_name -> rialto.chat.v1.SyncResponse
 	11, // 24: rialto.gateway.v1.ServerFrame.threads:type_name -> rialto.gateway.v1.ThreadUpdate
 	10, // 25: rialto.gateway.v1.ServerFrame.readers:type_name -> rialto.gateway.v1.ReadersUpdate
-	28, // 26: rialto.gateway.v1.ThreadUpdate.thread:type_name -> rialto.chat.v1.Thread
-	20, // 27: rialto.gateway.v1.Hello.tail:type_name -> rialto.chat.v1.Position
-	15, // 28: rialto.gateway.v1.Receipt.error:type_name -> rialto.gateway.v1.Error
-	24, // 29: rialto.gateway.v1.Result.body:type_name -> google.protobuf.Struct
-	29, // 30: rialto.gateway.v1.Hint.conversations:type_name -> rialto.chat.v1.LargeTail
-	31, // [31:31] is the sub-list for method output_type
-	31, // [31:31] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	28, // 26: rialto.gateway.v1.ServerFrame.rooms:type_name -> rialto.chat.v1.RoomUpdate
+	29, // 27: rialto.gateway.v1.ServerFrame.room:type_name -> rialto.chat.v1.RoomEntry
+	30, // 28: rialto.gateway.v1.ThreadUpdate.thread:type_name -> rialto.chat.v1.Thread
+	20, // 29: rialto.gateway.v1.Hello.tail:type_name -> rialto.chat.v1.Position
+	15, // 30: rialto.gateway.v1.Receipt.error:type_name -> rialto.gateway.v1.Error
+	24, // 31: rialto.gateway.v1.Result.body:type_name -> google.protobuf.Struct
+	31, // 32: rialto.gateway.v1.Hint.conversations:type_name -> rialto.chat.v1.LargeTail
+	33, // [33:33] is the sub-list for method output_type
+	33, // [33:33] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_rialto_gateway_v1_gateway_proto_init() }

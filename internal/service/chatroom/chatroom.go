@@ -1,0 +1,164 @@
+// Package chatroom has chat rooms, as beside a live stream: many users enter, most only read, and nothing that is said is stored.
+//
+// A room, its moderators, and who is kicked or muted are rows of the SQL database. All else is memory. One node owns a room, the owner of its
+// partition (cluster). It orders the room's messages, limits them, keeps the last ones, and adds up likes and viewers (hosted). A node with
+// viewers subscribes to the owner and keeps a copy of what those who enter are shown (audience). So the owner sends one message on the bus for
+// each such node, and an entry asks the owner only if it is the node's first.
+//
+// The promise: a viewer gets each message at most once, in the order of the room, and is told how many were left out: for a connection that
+// reads too slowly, or in a gap of the bus. When the owner dies or the partition moves, the recent messages and the number of likes are lost,
+// and seqs start again from 1; messages that are sent until the nodes have found the next owner, some seconds later, are refused or lost. Kicks,
+// mutes and all other decisions of moderators are committed before they are answered, and hold on every node.
+//
+// Overflow: of a user, a message a second (5 at once), else too_fast; of all who do not moderate a room, 20 messages a second (40 at once),
+// else room_busy. So a busy room refuses ordinary messages before those of its moderators, who have as much for themselves. Updates are sent at most ten times a
+// second for each room.
+//
+// It may use sqldb, bus and cluster. All methods are safe for concurrent use.
+package chatroom
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/ratelimit"
+	"github.com/rialto-im/rialto/internal/engine/bus"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+)
+
+const (
+	maxRecent       = 50       // messages that those who enter are shown
+	maxRecentBytes  = 32 << 10 // of them
+	maxText         = 500      // characters
+	maxSignal       = 4 << 10  // bytes
+	maxTitle        = 100      // characters
+	maxAnnouncement = 500      // characters
+	maxModerators   = 50
+	maxRestricted   = 1000 // users who are kicked or muted at a time
+	maxRestriction  = 365 * 24 * 3600
+	maxOwned        = 100  // open rooms of a user
+	maxActive       = 4096 // rooms in the memory of a node, as their owner and, separately, with viewers
+	maxLikes        = 100  // of a call
+
+	flushInterval   = 100 * time.Millisecond // between two updates of a room with messages
+	likesInterval   = time.Second            // between two updates with likes
+	viewersInterval = 5 * time.Second        // between two updates with the number of viewers
+	reportInterval  = 5 * time.Second        // between two reports of a node about a room in which nothing changes
+	nodeTimeout     = 15 * time.Second       // after which the owner forgets a node that does not report
+	idleTimeout     = time.Minute            // after which the owner forgets a room without viewers
+	askTimeout      = 4 * time.Second        // of a request to the owner
+)
+
+// IDs generates ids of rooms and messages.
+type IDs interface {
+	Next(ctx context.Context) (uint64, error)
+}
+
+// Deps are the dependencies of a Service.
+type Deps struct {
+	DB  *sqldb.DB
+	IDs IDs
+	Bus bus.Bus
+	// Node is this node's name.
+	Node string
+	// Partition returns the partition of a room, and Owner the node that owns it, or "".
+	Partition func(of uint64) int
+	Owner     func(partition int) string
+	// Flush writes what was pushed to connections. It must not block.
+	Flush  func()
+	Clock  clock.Clock
+	Logger *slog.Logger
+}
+
+// Service has the rooms of this node.
+type Service struct {
+	deps Deps
+	host host
+
+	messages  *ratelimit.Limiter[roomUser] // of a user in a room
+	ordinary  *ratelimit.Limiter[id.Room]  // messages of all who do not moderate a room
+	moderated *ratelimit.Limiter[id.Room]  // messages of those who do
+	likes     *ratelimit.Limiter[roomUser]
+
+	serving   atomic.Bool
+	mu        sync.Mutex // guards audiences; taken before an audience's
+	audiences map[id.Room]*audience
+}
+
+type roomUser struct {
+	room id.Room
+	user id.User
+}
+
+var (
+	errNoRoom    = errs.New(errs.NotFound, "no_room", "there is no such room; ask for its link again")
+	errClosed    = errs.New(errs.Denied, "room_closed", "the room was closed by its owner")
+	errModerator = errs.New(errs.Denied, "not_moderator", "you do not moderate this room, or the user is its owner or moderates it too")
+	errMoving    = &errs.Error{Kind: errs.Unavailable, Reason: "room_moving", Message: "another node takes the room over; try again in a moment", Retry: time.Second}
+	errNodeFull  = &errs.Error{Kind: errs.Unavailable, Reason: "too_many_active_rooms", Message: "this server has as many active rooms as it may; try again later", Retry: 30 * time.Second}
+)
+
+// New creates missing tables. Rooms are served while Run runs.
+func New(ctx context.Context, deps Deps) (*Service, error) {
+	if err := deps.DB.Migrate(ctx, "chatroom", steps); err != nil {
+		return nil, err
+	}
+	second := func(count, burst int) ratelimit.Rate {
+		return ratelimit.Rate{Count: count, Burst: burst, Per: time.Second}
+	}
+	s := &Service{deps: deps, audiences: map[id.Room]*audience{},
+		messages:  ratelimit.New[roomUser](second(1, 5), deps.Clock, nil),
+		ordinary:  ratelimit.New[id.Room](second(20, 40), deps.Clock, nil),
+		moderated: ratelimit.New[id.Room](second(20, 40), deps.Clock, nil),
+		likes:     ratelimit.New[roomUser](second(20, 200), deps.Clock, nil)}
+	s.host.init()
+	return s, nil
+}
+
+func subject(node string) string { return bus.NodeSubject(node, "room") }
+
+// Run serves this node's rooms and viewers until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	unsubscribe, err := s.deps.Bus.Subscribe(subject(s.deps.Node), s.deliver, nil) // gaps show in the seqs of the next update
+	if err != nil {
+		return err
+	}
+	defer unsubscribe()
+	stop, err := s.deps.Bus.Respond(subject(s.deps.Node), s.respond)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	s.serving.Store(true)
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() { every(ctx, flushInterval, s.flushRooms) })
+	group.Go(func() { every(ctx, time.Second, s.tickHosted) })
+	group.Go(func() { every(ctx, time.Second, func() { s.report(ctx) }) })
+	<-ctx.Done()
+	return nil
+}
+
+// Ready reports whether Run answers requests.
+func (s *Service) Ready() bool { return s.serving.Load() }
+
+func every(ctx context.Context, interval time.Duration, do func()) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			do()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }
