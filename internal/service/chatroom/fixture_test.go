@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/bus"
@@ -90,11 +91,7 @@ func (n *nodes) own(i int) {
 // until waits for a condition.
 func (n *nodes) until(what string, is func() bool) {
 	n.t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			n.t.Fatalf("a minute has passed before this holds: %s", what)
-		}
-	}
+	eventually.True(n.t, what, is)
 }
 
 // viewer records what it is pushed.

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	errAnnouncement = errs.New(errs.Invalid, "bad_announcement", "a room's announcement has at most 500 characters, without control and text-direction characters, and not more than six marks on one letter")
+	errAnnouncement = errs.New(errs.Invalid, "bad_room_announcement", "a room's announcement has at most 500 characters, without control and text-direction characters, and not more than six marks on one letter")
 	errModerators   = errs.New(errs.Exhausted, "too_many_moderators", "a room has at most 50 moderators: remove one first")
 	errNoUser       = errs.New(errs.Invalid, "bad_moderator", "name a user other than the owner")
 )

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/auth"
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/blob/diskblob"
 	"github.com/rialto-im/rialto/internal/engine/bus/membus"
@@ -152,9 +153,7 @@ func (h *harness) serveRooms(rooms *chatroom.Service) {
 			h.t.Error(err)
 		}
 	})
-	for !rooms.Ready() {
-		time.Sleep(time.Millisecond)
-	}
+	eventually.True(h.t, "the service of rooms answers", rooms.Ready)
 }
 
 // message returns a message that a user may read, as the site plan does.

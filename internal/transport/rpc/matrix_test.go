@@ -281,8 +281,8 @@ func (h *harness) subject(p people, other string) subject {
 	h.t.Helper()
 	ctx := h.t.Context()
 	h.clock.ms.Add(1)
-	open := h.session("alice")
-	o := subject{member: p.bob.User, other: h.person(other).User, session: open.Session.Session, token: open.AccessToken}
+	login := h.session("alice")
+	o := subject{member: p.bob.User, other: h.person(other).User, session: login.Session.Session, token: login.AccessToken}
 	c, err := h.chat.CreateGroup(ctx, p.alice.user(), &chatv1.CreateGroupRequest{Title: "a group", Members: []uint64{p.bob.User, p.dave.User}})
 	if err != nil {
 		h.t.Fatal(err)
@@ -294,6 +294,15 @@ func (h *harness) subject(p people, other string) subject {
 		h.t.Fatal(sent)
 	}
 	o.seq = 2
+	open, err := h.deps.Rooms.ListRooms(ctx, p.alice.user())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, r := range open.Rooms { // of earlier calls, since their number is limited
+		if _, err := h.deps.Rooms.CloseRoom(ctx, p.alice.user(), &chatv1.CloseRoomRequest{Room: r.Id}); err != nil {
+			h.t.Fatal(err)
+		}
+	}
 	room, err := h.deps.Rooms.CreateRoom(ctx, p.alice.user(), &chatv1.CreateRoomRequest{Title: "a room"})
 	if err != nil {
 		h.t.Fatal(err)
