@@ -331,6 +331,37 @@ func TestLargeGroupIsPulled(t *testing.T) {
 	}
 }
 
+// TestAHintThatNamesGroupsIsPulled: the client reads the named groups to where they have come, and does not sync. Pushes continue from there.
+func TestAHintThatNamesGroupsIsPulled(t *testing.T) {
+	push := func(seq uint64) *gatewayv1.ServerFrame {
+		return &gatewayv1.ServerFrame{Events: []*chatv1.Event{{Body: &chatv1.Event_Message{Message: message(9, seq)}}}}
+	}
+	var syncs atomic.Int32
+	s := start(t, &server{script: func(_ int, c *conn) {
+		c.write(push(5))
+		c.write(&gatewayv1.ServerFrame{Hint: &gatewayv1.Hint{Conversations: []*chatv1.LargeTail{{Conversation: 9, LastSeq: 8}}}})
+		c.write(&gatewayv1.ServerFrame{Hint: &gatewayv1.Hint{Conversations: []*chatv1.LargeTail{{Conversation: 9, LastSeq: 7}}}})
+		c.write(push(9))
+		c.untilGone()
+	}, history: func(r *chatv1.HistoryRequest) *chatv1.HistoryResponse {
+		return &chatv1.HistoryResponse{Messages: []*chatv1.Message{message(9, r.After+1)}, More: true}
+	}})
+	s.sync = func(after *chatv1.Position) *chatv1.SyncResponse {
+		syncs.Add(1)
+		return &chatv1.SyncResponse{Next: after}
+	}
+	c, events := s.client(nil)
+	run(t, c)
+	for want := uint64(5); want <= 9; want++ {
+		if e := <-events; e.Message.GetSeq() != want {
+			t.Fatalf("got event %d, want %d", e.Message.GetSeq(), want)
+		}
+	}
+	if n := syncs.Load(); n > 1 {
+		t.Errorf("it synced %d times, want at most once, after it connected", n)
+	}
+}
+
 // TestLargeGroupIsPulledAfterAReconnect: messages of a large group do not move the stream's position, so its tail does not show missing ones.
 func TestLargeGroupIsPulledAfterAReconnect(t *testing.T) {
 	var newest atomic.Uint64

@@ -284,7 +284,7 @@ func (c *Client) onFrame(ctx context.Context, s *socket, f *gatewayv1.ServerFram
 		s.enqueue(&gatewayv1.ClientFrame{Ack: &chatv1.Position{Epoch: last.Epoch, Seq: last.Seq}})
 	}
 	if f.Hint != nil {
-		if err := c.catchUp(ctx); err != nil {
+		if err := c.onHint(ctx, f.Hint); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"connectrpc.com/connect"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 )
 
 // onEvent applies a pushed event if it is the next one. If one before it is missing, it syncs.
@@ -72,11 +73,24 @@ func (c *Client) saveState() error {
 	return c.save()
 }
 
-// catchUp syncs while a connection is open. Its calls may reach another node, which may be stopping: it retries before it fails the
-// connection.
+// onHint pulls what was not pushed. A hint that names large groups says that nothing else is missing.
+func (c *Client) onHint(ctx context.Context, h *gatewayv1.Hint) error {
+	if len(h.Conversations) == 0 {
+		return c.catchUp(ctx)
+	}
+	return c.retry(ctx, func() error { return c.catchUpLargeGroups(ctx, h.Conversations) })
+}
+
+// catchUp syncs while a connection is open.
 func (c *Client) catchUp(ctx context.Context) error {
+	return c.retry(ctx, func() error { return c.sync(ctx) })
+}
+
+// retry makes calls while a connection is open. They may reach another node, which may be stopping: it retries before it fails the
+// connection.
+func (c *Client) retry(ctx context.Context, pull func() error) error {
 	for try := 0; ; try++ {
-		err := c.sync(ctx)
+		err := pull()
 		if err == nil || try == syncTries || connect.CodeOf(err) != connect.CodeUnavailable {
 			return err
 		}

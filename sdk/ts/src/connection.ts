@@ -154,7 +154,8 @@ export class Connection {
     if (f.hello) inBackground(this.greeted(f.hello));
     for (const r of f.receipts) inBackground(outbox.receipt(r));
     if (f.events.length > 0) replica.stream.pushed(f.events);
-    if (f.hint) void replica.stream.sync();
+    if (f.hint && f.hint.conversations.length === 0) void replica.stream.sync();
+    for (const l of f.hint?.conversations ?? []) replica.stream.grown(l);
     for (const u of f.threads) replica.events.threadChanged(u);
     if (f.typing) people.typed(f.typing.conversation, f.typing.user);
     people.takePresences(f.presences);

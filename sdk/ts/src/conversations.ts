@@ -9,6 +9,8 @@ import type { Op } from "./storage.js";
 
 /** Events that name the same conversation within this time cause one call. */
 const fetchAfterMs = 20;
+/** Within this time, at random, what grows without being shown is fetched. */
+const sometimeMs = 60_000;
 /** When what could not be told is told again. */
 const retryMs = 2_000;
 /** So many messages one call deletes. */
@@ -17,6 +19,7 @@ const deletesAtOnce = 100;
 /** Conversations fetches conversations, and changes the user's own part of them: read cursors and settings. */
 export class Conversations {
   private readonly fetching = new Set<string>();
+  private readonly fetchingSometime = new Set<string>();
   private retryTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
@@ -44,10 +47,19 @@ export class Conversations {
 
   /** Fetches a conversation soon. */
   want(id: string): void {
-    if (this.fetching.has(id)) return;
-    this.fetching.add(id);
+    this.fetchIn(fetchAfterMs, id, this.fetching);
+  }
+
+  /** Fetches a conversation some time later: many devices are told at once that it has grown. */
+  wantSometime(id: string): void {
+    this.fetchIn(Math.random() * sometimeMs, id, this.fetchingSometime);
+  }
+
+  private fetchIn(ms: number, id: string, waiting: Set<string>): void {
+    if (waiting.has(id)) return;
+    waiting.add(id);
     setTimeout(() => {
-      this.fetching.delete(id);
+      waiting.delete(id);
       if (this.data.stopped) return;
       const ops: Op[] = [];
       this.refetch(id, ops).then(
@@ -57,7 +69,7 @@ export class Conversations {
         },
         () => {}, // offline: the next sync's events ask again, or the list does
       );
-    }, fetchAfterMs);
+    }, ms);
   }
 
   /** Drops a channel that the user no longer follows, and its messages. */

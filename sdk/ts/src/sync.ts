@@ -1,7 +1,7 @@
 import type { Conversations } from "./conversations.js";
 import { asError } from "./errors.js";
 import type { Events } from "./events.js";
-import type { Conversation, Event, SyncResponse } from "./gen/rialto/chat/v1/chat_pb.js";
+import type { Conversation, Event, LargeTail, SyncResponse } from "./gen/rialto/chat/v1/chat_pb.js";
 import type { History } from "./history.js";
 import type { LocalData, ReplicaDeps } from "./localdata.js";
 import { mergeConversation } from "./merge.js";
@@ -183,6 +183,14 @@ export class Sync {
       this.history.grown(l.conversation);
     }
     this.data.keep(ops);
+  }
+
+  /** A large group has more messages than are pushed: one that is shown is read, of others the list is brought up to date some time later. */
+  grown(l: LargeTail): void {
+    const c = this.data.conversations.get(l.conversation);
+    if (!c || Number(l.lastSeq) <= c.lastSeq) return;
+    if (this.history.isOpen(l.conversation)) this.conversations.want(l.conversation);
+    else this.conversations.wantSometime(l.conversation);
   }
 
   async catchUpLarge(): Promise<void> {
