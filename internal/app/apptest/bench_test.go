@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/app/apptest"
 	"github.com/rialto-im/rialto/internal/app/config"
@@ -42,5 +43,28 @@ func TestBenchOverTwoNodes(t *testing.T) {
 		if a.Acked == 0 || b.Acked == 0 || a.Acked+b.Acked != r.Acked || a.Delivered == 0 || b.Delivered == 0 || a.Delivered+b.Delivered != r.Delivered {
 			t.Errorf("bench %v: the nodes' counts do not add up: %s", load, out.String())
 		}
+	}
+}
+
+// The bench loads a large group with more messages than may be pushed, beside a pair. Members who show the group pull every message, once and in
+// order; the others know how far it has come. Each message is stored once.
+func TestBenchOfAHotGroup(t *testing.T) {
+	t.Parallel()
+	s := apptest.Open(t, func(c *config.Config) {
+		c.Chat.LargeGroupAbove = 2
+		c.Gateway.LargeGroupPushes, c.Gateway.HintEvery = 40, 100*time.Millisecond
+	})
+	var out, errOut bytes.Buffer
+	code := bench.Main([]string{"chat", "--json", "--url", s.URL, "--groups", "1", "--group-size", "8", "--senders", "8", "--open", "3", "--others", "1", "--rate", "100",
+		"--duration", "1s", "--drain", "3m", "--history"}, &out, &errOut)
+	var r struct {
+		Acked, Delivered, Pushed, Hinted, Hints, History uint64
+		Others                                           struct{ Passed bool }
+	}
+	if err := json.Unmarshal(out.Bytes(), &r); code != 0 || err != nil {
+		t.Fatalf("got exit code %d, %v\n%s\n%s", code, err, out.String(), errOut.String())
+	}
+	if r.Acked == 0 || r.History != r.Acked || r.Pushed == 0 || r.Hinted == 0 || r.Hints == 0 || !r.Others.Passed {
+		t.Errorf("pushes, hints, a history of all, and others were wanted: %s", out.String())
 	}
 }

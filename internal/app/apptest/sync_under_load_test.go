@@ -27,6 +27,7 @@ type freeClient struct {
 	large uint64 // a large group
 	paces *pace
 	syncs int // answered last pages
+	hints int // that named the large group
 	again int // number of connections
 
 	at        uint64            // its position
@@ -110,7 +111,13 @@ func (k *freeClient) take(f *gatewayv1.ServerFrame) {
 	for _, e := range f.Events {
 		k.event(e)
 	}
-	if f.Hint != nil && len(k.waits) == 0 {
+	if names := f.GetHint().GetConversations(); len(names) > 0 {
+		k.hints++
+		if len(k.waits) == 0 {
+			k.largeSeen = max(k.largeSeen, names[0].LastSeq) // read by History
+		}
+		k.largest = max(k.largest, names[0].LastSeq)
+	} else if f.Hint != nil && len(k.waits) == 0 {
 		k.ask()
 	}
 	if f.Error.GetRetryMs() > 0 && k.waits[f.Request] { // as under load
@@ -261,7 +268,10 @@ func TestSyncsUnderLoadMissNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h := apptest.Open(t, func(c *config.Config) { c.Chat.LargeGroupAbove, c.Limits.CallUser = 2, "1000000/s" })
+	h := apptest.Open(t, func(c *config.Config) {
+		c.Chat.LargeGroupAbove, c.Limits.CallUser = 2, "1000000/s"
+		c.Gateway.LargeGroupPushes, c.Gateway.HintEvery = 500, 100*time.Millisecond // the large group is hot most of the time
+	})
 	alice, bob, carol := h.Register(t, "alice"), h.Register(t, "bob"), h.Register(t, "carol")
 	conversations := []uint64{h.Direct(t, alice, bob), h.Group(t, alice, bob), h.Group(t, alice, bob, carol)}
 	large := conversations[2]
@@ -293,13 +303,13 @@ func TestSyncsUnderLoadMissNothing(t *testing.T) {
 		ends[i] <- end
 	}
 	ended.Wait()
-	total, connections := 0, 0
+	total, connections, hints := 0, 0, 0
 	for _, k := range list {
-		total, connections = total+k.syncs, connections+k.again
+		total, connections, hints = total+k.syncs, connections+k.again, hints+k.hints
 	}
 	t.Logf("%d syncs on %d connections, %d messages", total, connections, end[0]&0xffffffff+end[1])
-	if !t.Failed() && (total < syncs/clients*clients || connections < 2*clients) {
-		t.Errorf("got only %d syncs on %d connections", total, connections)
+	if !t.Failed() && (total < syncs/clients*clients || connections < 2*clients || hints == 0) {
+		t.Errorf("got only %d syncs on %d connections, and %d hints about the large group", total, connections, hints)
 	}
 }
 

@@ -22,6 +22,7 @@ type chatConfig struct {
 	url, key, text               string
 	pairs, groups, size, senders int
 	devices, window, rate, bytes int
+	open, others                 int
 	duration, drain, patience    time.Duration
 	json, oneWay, whole, history bool
 	seed                         uint64
@@ -39,6 +40,8 @@ func (c *chatConfig) parse(args []string, errOut io.Writer) (int, bool) {
 	fs.IntVar(&c.groups, "groups", 0, "`number` of groups")
 	fs.IntVar(&c.size, "group-size", 100, "members of each group; above 500 it is a large group")
 	fs.IntVar(&c.senders, "senders", 1, "members of each group who write")
+	fs.IntVar(&c.open, "open", 10_000, "members of each large group who show it and check each message; the others only have to know how far it has come, by pushes or hints")
+	fs.IntVar(&c.others, "others", 0, "`number` of pairs that chat before and beside the load; the result compares their times")
 	fs.IntVar(&c.devices, "devices", 1, "devices of each user, each with a connection; the first writes")
 	fs.IntVar(&c.window, "window", 1, "messages that a sender has in flight")
 	fs.BoolVar(&c.whole, "whole", false, "a message counts in --window until it is delivered to all, instead of until it is acknowledged; needs a single sender in each conversation")
@@ -62,6 +65,8 @@ func (c *chatConfig) parse(args []string, errOut io.Writer) (int, bool) {
 		fmt.Fprintf(errOut, "rialto bench chat: unexpected argument %q\n", fs.Arg(0))
 	case err != nil:
 		fmt.Fprintf(errOut, "--url: %v\n", err)
+	case c.others < 0 || c.open < 0:
+		fmt.Fprintln(errOut, "--others and --open must not be negative")
 	case c.pairs < 0 || c.groups < 0 || c.devices < 1 || c.window < 1 || c.window > 512 || c.rate < 0 || c.duration <= 0 || c.patience <= 0:
 		fmt.Fprintln(errOut, "--pairs, --groups and --rate must not be negative, --devices at least 1, --window 1 to 512, --duration and --patience positive")
 	case c.groups > 0 && (c.size < 2 || c.size > 10_000 || c.senders < 1 || c.senders > c.size):
@@ -110,26 +115,62 @@ func chatMain(args []string, out, errOut io.Writer) int {
 }
 
 func (l *load) run(ctx context.Context) (*result, error) {
-	var source string
-	var err error
-	if l.corpus, source, err = newCorpus(l.config.text, l.config.bytes, l.config.seed); err != nil {
+	if err := l.prepareAll(ctx); err != nil {
 		return nil, err
+	}
+	l.startReading(ctx)
+	defer l.disconnectAll()
+	before, err := l.newOthers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	quiet, err := runOthers(ctx, before, func() {})
+	if err != nil {
+		return nil, err
+	}
+	others, err := l.newOthers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var r *result
+	var failed error
+	beside, err := runOthers(ctx, others, func() { r, failed = l.measure(ctx) })
+	if r != nil {
+		r.Others = l.compareOthers(quiet, beside)
+	}
+	return r, errors.Join(failed, err)
+}
+
+// prepareAll prepares everything up to the first message.
+func (l *load) prepareAll(ctx context.Context) (err error) {
+	var source string
+	if l.corpus, source, err = newCorpus(l.config.text, l.config.bytes, l.config.seed); err != nil {
+		return err
 	}
 	l.deploy.progress("text from %s", source)
-	if err := l.prepare(ctx); err != nil {
-		return nil, err
-	}
+	return l.prepare(ctx)
+}
+
+// startReading has all clients read, until disconnectAll.
+func (l *load) startReading(ctx context.Context) {
 	reading, stop := context.WithCancel(ctx)
 	l.stop = stop
-	defer l.disconnectAll()
-	l.deploy.progress("%d connections in %d conversations; sending for %v", len(l.clients), len(l.conversations), l.config.duration)
-	cpu := serverCPU(urls(l.config.url))
-	begin := time.Now()
 	for _, c := range l.clients {
 		l.outages.connected()
 		l.readers.Go(func() { l.read(reading, c) })
 	}
 	l.readers.Go(func() { l.watch(reading) })
+}
+
+// measure sends and checks.
+func (l *load) measure(ctx context.Context) (*result, error) {
+	if l.stop == nil {
+		l.startReading(ctx)
+		defer l.disconnectAll()
+	}
+	l.deploy.progress("%d connections in %d conversations; sending for %v", len(l.clients), len(l.conversations), l.config.duration)
+	cpu := serverCPU(urls(l.config.url))
+	begin := time.Now()
 	l.send(ctx)
 	took := time.Since(begin)
 	acked, delivered := l.acked(), l.delivered()
@@ -197,6 +238,10 @@ func (l *load) prepare(ctx context.Context) error {
 	// Groups become large, and connections follow them, shortly after the invitations are answered.
 	d.progress("opening %d connections", count*c.devices)
 	l.clients = make([]*client, count*c.devices)
+	slots := 1024 // for messages of a sender that have no receipt
+	if c.rate > 0 {
+		slots = max(64, min(1<<16, 1<<23/len(l.clients)))
+	}
 	return each(ctx, len(l.clients), 32, func(ctx context.Context, i int) error {
 		u := i / c.devices
 		cl, err := l.connect(ctx, i, users[u], i%c.devices)
@@ -211,10 +256,17 @@ func (l *load) prepare(ctx context.Context) error {
 			sends = i%c.devices == 0 && (u-2*c.pairs)%c.size < c.senders
 		}
 		r.listeners.Add(1)
-		cl.conversations[r.id] = &receivedConversation{conversation: r, last: r.base, from: map[uint32]*numberSet{}}
+		s := &receivedConversation{conversation: r, last: r.base, from: map[uint32]*numberSet{}}
+		if r.large && (u-2*c.pairs)%c.size >= c.open {
+			s.known = &known{}
+			s.known.seq.Store(r.base)
+			r.listeners.Add(-1)
+		}
+		cl.conversations[r.id] = s
 		if sends {
 			cl.to, r.sender = r, cl
 			r.listeners.Add(-1)
+			cl.inFlight = make([]time.Time, slots)
 		}
 		l.clients[i] = cl
 		return nil
@@ -228,12 +280,7 @@ func (l *load) connect(ctx context.Context, i int, u *user, device int) (*client
 	if err != nil {
 		return nil, err
 	}
-	slots := 1024
-	if l.config.rate > 0 {
-		slots = 1 << 16
-	}
 	c := &client{load: l, sock: sock, number: uint32(i), endpointIndex: at, user: u, device: device, conversations: map[uint64]*receivedConversation{}, pulling: map[uint64]bool{}, position: hello.Tail.GetSeq(), unacked: hello.Tail.GetSeq(), seqBase: hello.ClientSeq}
-	c.inFlight = make([]time.Time, slots)
 	return c, nil
 }
 
@@ -367,16 +414,30 @@ func (l *load) own() (n uint64) {
 	return n
 }
 
-// expected deliveries of the acknowledged messages: to every connection in the conversation except the sender's.
+// expected deliveries of the acknowledged messages: to every connection that shows the conversation except the sender's.
 func (l *load) expected() (n uint64) {
 	in := map[*conversation]uint64{}
 	for _, c := range l.clients {
 		for _, s := range c.conversations {
-			in[s.conversation]++
+			if s.known == nil {
+				in[s.conversation]++
+			}
 		}
 	}
 	for r, k := range in {
-		n += r.acked.Load() * (k - 1)
+		n += r.acked.Load() * k
+	}
+	return n - l.ownExpected()
+}
+
+// ownExpected counts the acknowledged messages of senders who show their conversations.
+func (l *load) ownExpected() (n uint64) {
+	for _, c := range l.clients {
+		if c.to != nil && c.conversations[c.to.id].known == nil {
+			c.writes.Lock()
+			n += c.acked.count()
+			c.writes.Unlock()
+		}
 	}
 	return n
 }
@@ -416,7 +477,7 @@ func (l *load) awaitDeliveries(ctx context.Context, most time.Duration) bool {
 			waiting += c.waiting
 			c.writes.Unlock()
 		}
-		if waiting == 0 && l.delivered() >= l.expected() && l.own() >= l.acked() {
+		if waiting == 0 && l.delivered() >= l.expected() && l.own() >= l.ownExpected() && l.knows() {
 			return true
 		}
 		_ = backoff.Sleep(ctx, 20*time.Millisecond)

@@ -18,6 +18,7 @@ type conversation struct {
 	base  uint64 // the last seq before the load
 	large bool
 	acked atomic.Uint64
+	top   atomic.Uint64 // the highest acknowledged seq
 
 	// With --whole: the sender, the number of receiving connections, and the deliveries to all of them.
 	sender    *client
@@ -46,6 +47,7 @@ type receivedConversation struct {
 	last         uint64 // seq
 	fresh        uint64 // messages of others in this frame
 	from         map[uint32]*numberSet
+	known        *known // of a member who does not show it; the fields above are not used then
 }
 
 // numberSet is a set of message numbers of one sender: message n is bit n.
@@ -131,6 +133,7 @@ type client struct {
 
 	ack, delivery histogram
 	violations    violations
+	hints         uint64 // that named groups
 }
 
 // violations found by one client.
@@ -184,7 +187,7 @@ func (c *client) handleFrame(p []byte) error {
 				err = c.catchUp()
 			}
 		case 10:
-			err = c.sync()
+			err = c.hint(b)
 		case 12:
 			err = c.synced(b)
 		case 6, 11:
@@ -266,6 +269,12 @@ func (c *client) message(b []byte, large bool) error {
 	if s == nil || seq <= s.conversation.base {
 		return nil // older than the load
 	}
+	if s.known != nil {
+		if s.known.takePush(seq) && len(content) > 1 {
+			c.timePush(content)
+		}
+		return nil
+	}
 	switch {
 	case seq <= s.last:
 		if !large { // pushed messages of large groups may also be in a pulled page
@@ -310,6 +319,15 @@ func (c *client) message(b []byte, large bool) error {
 		c.delivery.add(time.Duration(time.Now().UnixNano() - ns))
 	}
 	return nil
+}
+
+// timePush measures the delivery of a message of a group that is not shown.
+func (c *client) timePush(content []byte) {
+	if n, k := binary.Uvarint(content[1:]); k > 0 && n == uint64(len(content)-1-k) {
+		if _, _, ns, ok := c.load.corpus.parse(content[1+k:]); ok {
+			c.delivery.add(time.Duration(time.Now().UnixNano() - ns))
+		}
+	}
 }
 
 // acknowledge sends the device's position to the server.

@@ -25,7 +25,7 @@ const syncPing = 1
 // catchUp requests everything that the client lacks.
 func (c *client) catchUp() error {
 	for _, s := range c.conversations {
-		if s.conversation.large {
+		if s.conversation.large && s.known == nil {
 			if err := c.pull(s); err != nil {
 				return err
 			}
@@ -47,7 +47,8 @@ func (c *client) sync() error {
 // synced handles a page.
 func (c *client) synced(b []byte) error {
 	c.syncing = false
-	more, behind := false, false
+	more := false
+	var tails []*chatv1.LargeTail
 	cur := cursor{b: b}
 	for {
 		field, v, p, ok := cur.next()
@@ -63,7 +64,9 @@ func (c *client) synced(b []byte) error {
 		case 4:
 			return errReset
 		case 5:
-			behind = c.hasNewer(p)
+			t := &chatv1.LargeTail{}
+			err = proto.Unmarshal(p, t)
+			tails = append(tails, t)
 		}
 		if err != nil {
 			return err
@@ -78,13 +81,9 @@ func (c *client) synced(b []byte) error {
 	if err := c.processBuffered(); err != nil {
 		return err
 	}
-	if behind {
-		for _, s := range c.conversations {
-			if s.conversation.large {
-				if err := c.pull(s); err != nil {
-					return err
-				}
-			}
+	for _, t := range tails {
+		if err := c.reach(t.Conversation, t.LastSeq); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -113,16 +112,6 @@ func (c *client) processBuffered() error {
 		}
 	}
 	return nil
-}
-
-// hasNewer reports whether a large group has entries that this client lacks.
-func (c *client) hasNewer(b []byte) bool {
-	var t chatv1.LargeTail
-	if err := proto.Unmarshal(b, &t); err != nil {
-		return false
-	}
-	s := c.conversations[t.Conversation]
-	return s != nil && t.LastSeq > s.last
 }
 
 const historyMethod = "/rialto.chat.v1.ChatService/History"

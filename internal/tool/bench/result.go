@@ -29,6 +29,10 @@ type result struct {
 	Gaps          uint64  `json:"gaps"`
 	Damaged       uint64  `json:"damaged"`
 	Syncs         uint64  `json:"syncs"`
+	// Of members who do not show their large group: messages that were pushed, entries of which they know by hints, and the hints of all members.
+	Pushed uint64 `json:"pushed"`
+	Hinted uint64 `json:"hinted"`
+	Hints  uint64 `json:"hints"`
 	// Reconnects after lost connections, and messages that were sent again.
 	Reconnects uint64 `json:"reconnects"`
 	Resent     uint64 `json:"resent"`
@@ -47,6 +51,8 @@ type result struct {
 	ServerCPU float64 `json:"server_cpu_s_per_million"`
 	// Nodes has the results by endpoint, if there are several.
 	Nodes []nodeResult `json:"nodes,omitempty"`
+	// Others has the conversations beside the load, with --others.
+	Others *othersResult `json:"others,omitempty"`
 }
 
 // result aggregates the clients' results after they have stopped.
@@ -67,7 +73,11 @@ func (l *load) result(took time.Duration, acked, delivered uint64) *result {
 		r.Reconnects += c.reconnects
 		r.Resent += c.resent
 		r.AwayMax = max(r.AwayMax, float64(c.away.Microseconds())/1000)
+		c.countKnown(r)
 		for _, s := range c.conversations {
+			if s.known != nil {
+				continue
+			}
 			for _, o := range l.clients {
 				if o.to == s.conversation {
 					r.Lost += o.acked.missing(s.from[o.number])
@@ -85,6 +95,9 @@ func (l *load) result(took time.Duration, acked, delivered uint64) *result {
 // passed reports whether all guarantees held. In a cluster whose partitions move, an event may be delivered again, which devices detect
 // by conversation and seq; a single node may repeat events only after a crash.
 func (r *result) passed() bool {
+	if r.Others != nil && !r.Others.Passed {
+		return false
+	}
 	if r.Nodes == nil && r.Reconnects == 0 && r.Repeated > 0 {
 		return false
 	}
@@ -94,6 +107,12 @@ func (r *result) passed() bool {
 func (r *result) print(out io.Writer) {
 	fmt.Fprintf(out, "acknowledged  %d (%.0f/s), p50 %.2f ms, p99 %.2f ms\n", r.Acked, r.AckedPerS, r.AckP50, r.AckP99)
 	fmt.Fprintf(out, "delivered     %d (%.0f/s), p50 %.2f ms, p99 %.2f ms\n", r.Delivered, r.DeliveredPerS, r.DeliveryP50, r.DeliveryP99)
+	if r.Pushed+r.Hinted > 0 {
+		fmt.Fprintf(out, "not shown     %d pushed, %d known by %d hints\n", r.Pushed, r.Hinted, r.Hints)
+	}
+	if r.Others != nil {
+		r.Others.print(out)
+	}
 	if r.ServerCPU > 0 {
 		fmt.Fprintf(out, "server CPU    %.1f s per million acknowledged\n", r.ServerCPU)
 	}

@@ -60,6 +60,8 @@ func (c *client) receipt(b []byte) error {
 	}
 	c.lastSeq = max(c.lastSeq, seq)
 	c.to.acked.Add(1)
+	for top := c.to.top.Load(); seq > top && !c.to.top.CompareAndSwap(top, seq); top = c.to.top.Load() {
+	}
 	return nil
 }
 
