@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"strconv"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/failpoint"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -86,7 +87,7 @@ func (d *deliverer) deliver(data []byte) {
 		case message.DeliverEvent:
 			d.body = payload{proto: d.next.Body}
 			if d.next.Large { // an entry in its present form
-				d.deliverLarge(false)
+				d.deliverLarge(0, false)
 			} else {
 				d.deliverEvents()
 				if message.BodyIs(d.next.Body, message.FieldFollow) {
@@ -117,14 +118,14 @@ func (d *deliverer) deliverEntry() {
 		d.deliverEvents()
 		return
 	}
-	d.deliverLarge(isCorrection(&m.Entry))
+	d.deliverLarge(d.server.ageOf(&m.Entry), isCorrection(&m.Entry))
 	if m.Entry.Control {
 		d.reconcileChanged(m.Entry.Content)
 	}
 }
 
 // deliverLarge pushes an entry of a large conversation to its followers here, unless the conversation is hot.
-func (d *deliverer) deliverLarge(correction bool) {
+func (d *deliverer) deliverLarge(age time.Duration, correction bool) {
 	n := &d.next
 	defer d.logUnreadable()
 	d.shared = message.AppendEventField(d.shared[:0], 4, 0, 0, d.body.proto)
@@ -136,7 +137,7 @@ func (d *deliverer) deliverLarge(correction bool) {
 		return
 	}
 	r.advance(n.Seq)
-	if !d.server.heats.mayPush(n.Conversation, r, len(r.conns), correction) {
+	if !d.server.heats.mayPush(n.Conversation, r, len(r.conns), age, correction) {
 		return
 	}
 	for _, c := range r.conns {

@@ -297,7 +297,7 @@ func New(deps Deps, config Config) (*Server, error) {
 		deps.Calls.Add(name)
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
-	s.heats.server = s
+	s.heats.server, s.heats.scale = s, 1
 	s.hub.init(deps.Directory, &s.heats)
 	s.reconciler = newReconciler(s)
 	s.began = time.Now()

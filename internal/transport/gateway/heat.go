@@ -20,6 +20,8 @@ import (
 // pull; to others the number is enough. It cools down, and is pushed again, when it has stayed below half of the rate for some intervals.
 //
 //   - Edits and recalls of a hot conversation are pushed as well, as far as its rate allows them. In any case they are among what clients pull.
+//   - What a machine can push depends on what else it does. If messages of a conversation with many pushes come late, the node cannot keep up: the
+//     conversation becomes hot, and the rates are halved, at most once in an interval. They recover slowly.
 //   - The rates are token buckets of burstTime. A message takes a token for each connection, and may leave a debt.
 //   - If the rate of all is used up, only conversations become hot that have had more than their equal share in this interval.
 //   - Every withheld seq is in a hint: the last one is sent after the conversation has cooled down.
@@ -29,6 +31,13 @@ const (
 	burstTime = 0.5
 	// calmIntervals is for how many intervals in succession a hot conversation must stay below half of the rates.
 	calmIntervals = 3
+	// lateAfter is how old a message is that comes late, and lateAbove how many pushes its conversation must have had in this interval: others are
+	// not the cause.
+	lateAfter = 200 * time.Millisecond
+	lateAbove = 50_000
+	// lowestScale and recovery: the rates are scaled down to it, and in each interval up again by this factor.
+	lowestScale = 1.0 / 64
+	recovery    = 1.1
 	// hintSlice is how many connections are hinted at once. The slices of an interval are spread over half of it, because hints make clients pull.
 	hintSlice = 128
 )
@@ -65,12 +74,14 @@ type heats struct {
 
 	mu     sync.Mutex // guards all below, and the heat of audiences; taken after a shard's
 	total  bucket
+	scale  float64           // of the rates, up to 1
+	late   bool              // the scale was halved in this interval
 	listed []id.Conversation // those with a message in this interval, and those that are hot
 }
 
-// mayPush reports whether an entry is pushed to the n connections of an audience, and takes the tokens. correction: it is an edit or a recall. The
-// caller holds the shard's lock, and has advanced newestSeq.
-func (h *heats) mayPush(c id.Conversation, r *audience, n int, correction bool) bool {
+// mayPush reports whether an entry of some age is pushed to the n connections of an audience, and takes the tokens. correction: it is an edit or a
+// recall. The caller holds the shard's lock, and has advanced newestSeq.
+func (h *heats) mayPush(c id.Conversation, r *audience, n int, age time.Duration, correction bool) bool {
 	config, stats := &h.server.config, &h.server.stats
 	now := time.Now()
 	h.mu.Lock()
@@ -81,10 +92,14 @@ func (h *heats) mayPush(c id.Conversation, r *audience, n int, correction bool) 
 		h.listed = append(h.listed, c)
 	}
 	t.offered += n
-	t.fill(float64(config.LargeGroupPushes), now)
-	h.total.fill(float64(config.LargePushes), now)
-	share := float64(config.LargePushes) * config.HintEvery.Seconds() / float64(len(h.listed))
-	over := t.tokens <= 0 || h.total.tokens <= 0 && float64(t.offered) > share
+	late := age > lateAfter && t.offered > lateAbove
+	if late && !t.hot && !h.late {
+		h.late, h.scale = true, max(h.scale/2, lowestScale)
+	}
+	t.fill(h.scale*float64(config.LargeGroupPushes), now)
+	h.total.fill(h.scale*float64(config.LargePushes), now)
+	share := h.scale * float64(config.LargePushes) * config.HintEvery.Seconds() / float64(len(h.listed))
+	over := late || t.tokens <= 0 || h.total.tokens <= 0 && float64(t.offered) > share
 	if over && !t.hot {
 		t.hot, t.calm = true, 0
 		stats.HeatRises.Add(1)
@@ -127,8 +142,12 @@ func (h *heats) cool() (due []growth) {
 	h.mu.Lock()
 	listed := h.listed
 	h.listed = nil
+	interval := h.scale * config.HintEvery.Seconds() // the rates are those of this interval
+	if !h.late {
+		h.scale = min(h.scale*recovery, 1)
+	}
+	h.late = false
 	h.mu.Unlock()
-	interval := config.HintEvery.Seconds()
 	load := 0.0 // pushes of conversations that are not hot
 	var hot []id.Conversation
 	for _, c := range listed {
@@ -266,4 +285,12 @@ func isCorrection(e *message.Entry) bool {
 	}
 	var content chatv1.Content
 	return proto.Unmarshal(e.Content, &content) == nil && (content.GetEdit() != nil || content.GetRecall() != nil)
+}
+
+// ageOf returns how long ago an entry was stored, by the clock of the node that stored it.
+func (s *Server) ageOf(e *message.Entry) time.Duration {
+	if ms := e.ID.Ms(); ms > 0 {
+		return s.deps.Clock.Now().Sub(time.UnixMilli(ms))
+	}
+	return 0
 }

@@ -40,11 +40,17 @@ func heated(t *testing.T, conns int, test func(list []*conn)) {
 // deliverTo delivers a message of a large conversation, or an update.
 func deliverTo(t *testing.T, s *Server, conversation id.Conversation, seq uint64, content *chatv1.Content) {
 	t.Helper()
+	deliverLate(t, s, conversation, seq, content, 0)
+}
+
+// deliverLate delivers an entry some time after it was stored.
+func deliverLate(t *testing.T, s *Server, conversation id.Conversation, seq uint64, content *chatv1.Content, age time.Duration) {
+	t.Helper()
 	b, err := proto.Marshal(content)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := message.Entry{Sender: 1, Content: b}
+	e := message.Entry{ID: id.MessageOf(s.deps.Clock.Now().Add(-age).UnixMilli(), 0, 0, conversation), Sender: 1, Content: b}
 	if content.GetText() == "" {
 		e.Updates = 1
 	}
@@ -244,6 +250,46 @@ func TestHintsOfAConnectionAreOne(t *testing.T) {
 		}
 		if frames := sent(t, list[3]); len(frames) != 1 || len(frames[0].GetHint().GetConversations()) != 1 || frames[0].Hint.Conversations[0].Conversation != 6 {
 			t.Errorf("got %v, want a hint about the conversation that it follows", frames)
+		}
+	})
+}
+
+// A node that cannot keep up lowers its rates: a conversation with many pushes whose messages come late becomes hot, below its configured rate. Others whose
+// messages are late by that are not. When nothing is late any more, the rates recover.
+func TestLateMessagesLowerTheRates(t *testing.T) {
+	t.Parallel()
+	heated(t, 2, func(list []*conn) {
+		s := list[0].server
+		s.config.LargeGroupPushes, s.config.LargePushes = 1_000_000, 1_000_000
+		seq := uint64(1)
+		for range lateAbove / 2 {
+			seq++
+			deliverTo(t, s, 5, seq, text)
+			if seq%100 == 0 {
+				sent(t, list[0])
+				sent(t, list[1])
+			}
+		}
+		if heatOf(s, 5).hot {
+			t.Fatal("it is hot below its rate")
+		}
+		deliverLate(t, s, 6, 2, text, time.Second)
+		deliverLate(t, s, 5, seq+1, text, lateAfter)
+		if heatOf(s, 5).hot || heatOf(s, 6).hot {
+			t.Error("a conversation with few pushes, or one that is not late, is hot")
+		}
+		deliverLate(t, s, 5, seq+2, text, lateAfter+10*time.Millisecond)
+		deliverLate(t, s, 5, seq+3, text, time.Minute)
+		if !heatOf(s, 5).hot || heatOf(s, 6).hot || s.heats.scale != 0.5 {
+			t.Errorf("hot are the late one: %v, the other: %v; the rates are scaled by %v, want 0.5", heatOf(s, 5).hot, heatOf(s, 6).hot, s.heats.scale)
+		}
+		pass(calmIntervals * time.Second)
+		if heatOf(s, 5).hot || s.heats.scale == 1 {
+			t.Errorf("after it was calm it is hot: %v, the rates are scaled by %v", heatOf(s, 5).hot, s.heats.scale)
+		}
+		pass(20 * time.Second)
+		if s.heats.scale != 1 {
+			t.Errorf("later the rates are scaled by %v, want 1", s.heats.scale)
 		}
 	})
 }
