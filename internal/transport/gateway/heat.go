@@ -33,7 +33,7 @@ const (
 	calmIntervals = 3
 	// lateAfter is how old a message is that comes late, and lateAbove how many pushes its conversation must have had in this interval: others are
 	// not the cause.
-	lateAfter = 200 * time.Millisecond
+	lateAfter = 500 * time.Millisecond
 	lateAbove = 50_000
 	// lowestScale and recovery: the rates are scaled down to it, and in each interval up again by this factor.
 	lowestScale = 1.0 / 64
