@@ -107,6 +107,7 @@ type Client struct {
 	graph    accountv1connect.GraphServiceClient
 	chat     chatv1connect.ChatServiceClient
 	media    chatv1connect.MediaServiceClient
+	room     chatv1connect.RoomServiceClient
 	presence presencev1connect.PresenceServiceClient
 
 	running    atomic.Bool
@@ -173,6 +174,7 @@ func New(config Config) (*Client, error) {
 	c.graph = accountv1connect.NewGraphServiceClient(config.HTTP, config.URL, with)
 	c.chat = chatv1connect.NewChatServiceClient(config.HTTP, config.URL, with)
 	c.media = chatv1connect.NewMediaServiceClient(config.HTTP, config.URL, with)
+	c.room = chatv1connect.NewRoomServiceClient(config.HTTP, config.URL, with)
 	c.presence = presencev1connect.NewPresenceServiceClient(config.HTTP, config.URL, with)
 	return c, nil
 }
@@ -188,6 +190,9 @@ func (c *Client) Chat() chatv1connect.ChatServiceClient { return c.chat }
 
 // Media makes calls of MediaService as this client's user.
 func (c *Client) Media() chatv1connect.MediaServiceClient { return c.media }
+
+// Room makes calls of RoomService as this client's user.
+func (c *Client) Room() chatv1connect.RoomServiceClient { return c.room }
 
 // Presence makes calls of PresenceService as this client's user.
 func (c *Client) Presence() presencev1connect.PresenceServiceClient { return c.presence }

@@ -18,6 +18,7 @@ const People = lazy(() => import("./components/People.js").then((m) => ({ defaul
 const Person = lazy(() => import("./components/Person.js").then((m) => ({ default: m.Person })));
 const SettingsList = lazy(() => import("./components/Settings.js").then((m) => ({ default: m.SettingsList })));
 const SettingsSection = lazy(() => import("./components/Settings.js").then((m) => ({ default: m.SettingsSection })));
+const RoomPage = lazy(() => import("./components/RoomPage.js").then((m) => ({ default: m.RoomPage })));
 const JoinDialog = lazy(() => import("./components/JoinDialog.js").then((m) => ({ default: m.JoinDialog })));
 
 /** The app of somebody who is signed in. */
@@ -67,7 +68,7 @@ export function Shell() {
 function hasDetail(place: Place): boolean {
   switch (place.area) {
     case "chats":
-      return place.chat !== undefined || place.channel !== undefined;
+      return place.chat !== undefined || place.channel !== undefined || place.room !== undefined;
     case "people":
       return place.user !== undefined;
     case "settings":
@@ -127,6 +128,7 @@ function Detail({ place }: { place: Place }) {
   }, [left]);
   switch (place.area) {
     case "chats":
+      if (place.room) return <RoomPage key={place.room} id={place.room} onBack={goUp} />;
       if (place.channel) return <ChannelPage key={place.channel} at={{ handle: place.channel }} onBack={goUp} />;
       return place.chat ? <ChatPane id={place.chat} info={place.info ?? false} seq={place.seq} onBack={goUp} onOpen={open} /> : <Nothing text="pickChat" />;
     case "people":

@@ -8,7 +8,7 @@ export type Area = "chats" | "people" | "settings";
 
 /** What an address shows. Each area has a list, and one of its things beside it. */
 export type Place =
-  | { area: "chats"; chat?: string; seq?: number; info?: true; invitation?: Invitation; channel?: string }
+  | { area: "chats"; chat?: string; seq?: number; info?: true; invitation?: Invitation; channel?: string; room?: string }
   | { area: "people"; user?: string }
   | { area: "settings"; section?: Section }
   | { area: "none" };
@@ -23,6 +23,8 @@ export const path = {
   chat: (id: string) => `/c/${id}`,
   message: (id: string, seq: number) => `/c/${id}/m/${seq}`,
   info: (id: string) => `/c/${id}/info`,
+  /** A live room. */
+  room: (id: string) => `/room/${id}`,
   people: "/people",
   /** A user by handle or id. */
   user: (user: string) => `/u/${encodeURIComponent(user)}`,
@@ -47,6 +49,7 @@ const patterns: [string, (p: Params) => Place | undefined][] = [
   ["/c/:id", ({ id }) => (isId(id) ? { area: "chats", chat: id } : isHandle(id) ? { area: "chats", channel: handleOf(id) } : undefined)],
   ["/c/:id/info", ({ id }) => (isId(id) ? { area: "chats", chat: id, info: true } : undefined)],
   ["/c/:id/m/:seq", ({ id, seq }) => (isId(id) && isSeq(seq) ? { area: "chats", chat: id, seq: Number(seq) } : undefined)],
+  ["/room/:id", ({ id }) => (isId(id) ? { area: "chats", room: id } : undefined)],
   ["/join/:token", ({ token }) => ({ area: "chats", invitation: { token: token! } })],
   ["/g/:id", ({ id }) => (isId(id) ? { area: "chats", invitation: { conversation: id } } : undefined)],
   ["/people", () => ({ area: "people" })],

@@ -17,6 +17,7 @@ import { withDefaults, type ClientEvents, type ClientOptions, type ConnectionSta
 import { People, type PresenceView } from "./people.js";
 import { ReaderLists, type NewReaders } from "./readers.js";
 import type { Replica } from "./replica.js";
+import { Rooms } from "./rooms.js";
 import { services, type Services } from "./services.js";
 import { ClientSession, counterKey, type SendOptions } from "./session.js";
 import { Snapshots } from "./snapshots.js";
@@ -37,9 +38,11 @@ export class Client extends AccountData implements Services {
   readonly graph: Services["graph"];
   readonly chat: Services["chat"];
   readonly media: Services["media"];
+  readonly roomApi: Services["roomApi"];
   readonly presenceApi: Services["presenceApi"];
   readonly channels = new Channels(() => this.chat, () => this.current.replica);
 
+  readonly rooms: Rooms;
   private readonly options: Resolved;
   private readonly storage: Storage;
   private readonly emitter = new Emitter<ClientEvents>();
@@ -62,7 +65,8 @@ export class Client extends AccountData implements Services {
     super();
     this.options = withDefaults(options);
     this.storage = options.storage ?? (typeof indexedDB === "undefined" ? memoryStorage() : indexedDBStorage());
-    ({ account: this.account, graph: this.graph, chat: this.chat, media: this.media, presenceApi: this.presenceApi } = services(this.invoke));
+    ({ account: this.account, graph: this.graph, chat: this.chat, media: this.media, roomApi: this.roomApi, presenceApi: this.presenceApi } = services(this.invoke));
+    this.rooms = new Rooms({ api: () => this.roomApi, format: this.options.format, send: (frame) => this.session?.connection.send(frame) ?? false, onChange: () => this.snapshots.touch() });
     this.people = new People({
       now: this.options.now,
       onChange: () => this.snapshots.touch(),
@@ -166,7 +170,7 @@ export class Client extends AccountData implements Services {
     // A sign-out in another window before the store was opened is found here, and a later one by the store.
     if (!(await this.auth?.holds(login)) && entry === this.entry) return this.auth?.end();
     const session = new ClientSession({
-      login, store, options: this.options, services: this, people: this.people, readers: this.readers, emitter: this.emitter,
+      login, store, options: this.options, services: this, people: this.people, readers: this.readers, rooms: this.rooms, emitter: this.emitter,
       shared: this.storage.shared ?? false,
       state: () => this.state,
       setState: (s) => this.setState(s),
@@ -186,6 +190,7 @@ export class Client extends AccountData implements Services {
     inBackground(this.session?.stop());
     this.session = this.store = undefined;
     this.people.clear();
+    this.rooms.forget();
     this.snapshots.forget();
     this.setState("signed-out");
   }

@@ -10,6 +10,7 @@ import { Polling } from "./polling.js";
 import type { ReaderLists } from "./readers.js";
 import { samePosition, type StreamPosition } from "./position.js";
 import type { Replica } from "./replica.js";
+import type { Rooms } from "./rooms.js";
 import type { Services } from "./services.js";
 import type { ServerCopy } from "./serverCopy.js";
 import { Socket, type SocketEnd, type SocketState } from "./socket.js";
@@ -25,6 +26,7 @@ export interface ConnectionDeps {
   options: Resolved;
   services: Services;
   people: People;
+  rooms: Rooms;
   readers: ReaderLists;
   replica: Replica;
   outbox: Outbox;
@@ -148,7 +150,7 @@ export class Connection {
   }
 
   private onFrame(f: ServerFrame): void {
-    const { replica, outbox, people } = this.deps;
+    const { replica, outbox, people, rooms } = this.deps;
     if (this.stopped) return;
     this.lag.clock(Number(f.hello?.timeMs ?? f.pong?.timeMs ?? 0n));
     if (f.hello) inBackground(this.greeted(f.hello));
@@ -160,17 +162,19 @@ export class Connection {
     if (f.typing) people.typed(f.typing.conversation, f.typing.user);
     people.takePresences(f.presences);
     this.deps.readers.take(f.readers);
+    rooms.took(f);
   }
 
   /** The socket is open: what waited for it goes, and what was missed is fetched. */
   private async greeted(hello: Hello): Promise<void> {
-    const { replica, outbox, marks, copies, people } = this.deps;
+    const { replica, outbox, marks, copies, people, rooms } = this.deps;
     this.polling.stop();
     this.deps.setState("online");
     outbox.opened(Number(hello.clientSeq));
     if (this.activity !== undefined) this.socket.send({ activity: this.activity });
     if (people.watched.length > 0) this.socket.send({ watch: { users: [...people.watched] } });
     this.deps.readers.opened();
+    rooms.opened();
     const tail: StreamPosition = { epoch: hello.tail?.epoch ?? 0, seq: Number(hello.tail?.seq ?? 0n) };
     const { position } = replica.data;
     if (!position || !samePosition(position, tail)) await replica.stream.sync(false, tail.epoch > 0 ? tail : undefined);

@@ -1,6 +1,8 @@
 /** Rialto's client for browsers and Node. */
 export { Client } from "./client.js";
 export { channelAddress, type Channels, type ChannelAddress, type ChannelPreview, type NewChannel } from "./channels.js";
+export type { Rooms, RoomView } from "./rooms.js";
+export type { Room, RoomMessage, RoomRestriction } from "./gen/rialto/chat/v1/room_pb.js";
 export type { ClientEvents, ClientOptions, ConnectionState } from "./options.js";
 export type { CustomStatusView } from "./customStatus.js";
 export type { NewReaders } from "./readers.js";

@@ -2,6 +2,7 @@ import { serviceClient, type Invoke, type ServiceClient } from "./api.js";
 import { AccountService, GraphService } from "./gen/rialto/account/v1/account_pb.js";
 import { ChatService } from "./gen/rialto/chat/v1/chat_pb.js";
 import { MediaService } from "./gen/rialto/chat/v1/media_pb.js";
+import { RoomService } from "./gen/rialto/chat/v1/room_pb.js";
 import { PresenceService } from "./gen/rialto/presence/v1/presence_pb.js";
 
 /** All calls of the API that a user may make. */
@@ -10,6 +11,7 @@ export interface Services {
   readonly graph: ServiceClient<typeof GraphService>;
   readonly chat: ServiceClient<typeof ChatService>;
   readonly media: ServiceClient<typeof MediaService>;
+  readonly roomApi: ServiceClient<typeof RoomService>;
   readonly presenceApi: ServiceClient<typeof PresenceService>;
 }
 
@@ -19,6 +21,7 @@ export function services(invoke: Invoke): Services {
     graph: serviceClient(GraphService, invoke),
     chat: serviceClient(ChatService, invoke),
     media: serviceClient(MediaService, invoke),
+    roomApi: serviceClient(RoomService, invoke),
     presenceApi: serviceClient(PresenceService, invoke),
   };
 }
