@@ -112,6 +112,10 @@ func (r *fakeServices) WatchReaders(context.Context, id.User, any, uint32, []*ga
 	return nil
 }
 func (r *fakeServices) UnwatchReaders(any) {}
+func (r *fakeServices) Enter(context.Context, id.User, id.Room, message.RoomViewer, func(*chatv1.RoomEntry)) error {
+	return nil
+}
+func (r *fakeServices) Leave(id.Room, message.RoomViewer) {}
 func (r *fakeServices) Invoke(ctx context.Context, _ id.Caller, _ string, in []byte, _ bool) ([]byte, error) {
 	r.body.Store(&in)
 	if r.invoke != nil {
@@ -130,7 +134,7 @@ func (discarding) hangUp(*conn)           {}
 func bench(t testing.TB) (*conn, *fakeServices) {
 	t.Helper()
 	r := &fakeServices{}
-	s, err := New(Deps{Chat: r, Inbox: r, Directory: r, Presence: r, Accounts: r, Invoker: r, Bus: membus.New(), Clock: clock.System{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, Config{Loops: 1})
+	s, err := New(Deps{Chat: r, Inbox: r, Directory: r, Presence: r, Rooms: r, Accounts: r, Invoker: r, Bus: membus.New(), Clock: clock.System{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, Config{Loops: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
