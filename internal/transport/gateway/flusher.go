@@ -15,7 +15,8 @@ const flushYields = 3
 const laterSlice = 64
 
 // flusher writes the pending output of its connections, in its own goroutine. Connections that were only pushed something of a large conversation
-// are written in slices, and after each slice come all others: what is for many does not delay what is for one.
+// are written in slices, and before each slice come all others: what is for many does not delay what is for one. A slice is written even if there
+// are others again, so that what is for many is not starved.
 type flusher struct {
 	wake chan struct{}
 
@@ -57,7 +58,7 @@ func (f *flusher) signal() {
 }
 
 func (f *flusher) run(ctx context.Context) {
-	var list []*conn
+	var list, later []*conn
 	for {
 		select {
 		case <-f.wake:
@@ -70,28 +71,33 @@ func (f *flusher) run(ctx context.Context) {
 		for {
 			f.mu.Lock()
 			list, f.conns = f.conns, list[:0]
-			later := len(list) == 0
-			if later {
-				list = f.takeLater(list)
-			}
 			f.mu.Unlock()
-			if len(list) == 0 {
+			f.write(list, false)
+			f.mu.Lock()
+			later = f.takeLater(later[:0])
+			f.mu.Unlock()
+			if len(list)+len(later) == 0 {
 				break
 			}
-			if later {
+			if len(later) > 0 {
 				runtime.Gosched()
-			}
-			for i, c := range list {
-				c.mu.Lock()
-				if later {
-					c.queuedLater = false
-				} else {
-					c.queued = false
-				}
-				c.mu.Unlock()
-				c.transport.flush(c)
-				list[i] = nil
+				f.write(later, true)
 			}
 		}
+	}
+}
+
+// write writes the output of connections that were taken from conns or, if later, from later.
+func (f *flusher) write(list []*conn, later bool) {
+	for i, c := range list {
+		c.mu.Lock()
+		if later {
+			c.queuedLater = false
+		} else {
+			c.queued = false
+		}
+		c.mu.Unlock()
+		c.transport.flush(c)
+		list[i] = nil
 	}
 }

@@ -60,3 +60,42 @@ func TestFlusherLetsReadyGoroutinesGoFirst(t *testing.T) { //nolint:paralleltest
 		t.Errorf("%d of %d flushes came before the event that was ready", n, rounds)
 	}
 }
+
+// What is for many is written a slice at a time while there is always something for one connection, which is written before each slice.
+func TestPushesToManyAreNotStarved(t *testing.T) {
+	t.Parallel()
+	const turns = 10
+	ctx, stop := context.WithCancel(context.Background())
+	f := newFlusher()
+	ended := make(chan struct{})
+	done := make(chan struct{})
+	later, passes, wrong := 0, 0, 0
+	one := &conn{}
+	one.transport = orderedTransport{flushed: func() {
+		if passes++; passes < 100*turns {
+			f.add(one)
+		}
+	}}
+	for range turns * laterSlice {
+		f.addLater(&conn{writeFlow: writeFlow{queuedLater: true}, transport: orderedTransport{flushed: func() {
+			if passes != later/laterSlice+1 {
+				wrong++
+			}
+			if later++; later == turns*laterSlice {
+				close(done)
+			}
+		}}})
+	}
+	f.add(one)
+	f.signal()
+	go func() {
+		defer close(ended)
+		f.run(ctx)
+	}()
+	<-done
+	stop()
+	<-ended
+	if wrong > 0 {
+		t.Errorf("%d of %d were not written in a slice after each write of the connection that always has something", wrong, turns*laterSlice)
+	}
+}
