@@ -297,7 +297,7 @@ func New(deps Deps, config Config) (*Server, error) {
 		deps.Calls.Add(name)
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
-	s.heats.server, s.heats.scale = s, 1
+	s.heats.server, s.heats.scale, s.heats.listed = s, 1, map[id.Conversation]struct{}{}
 	s.hub.init(deps.Directory, &s.heats)
 	s.reconciler = newReconciler(s)
 	s.began = time.Now()

@@ -63,7 +63,6 @@ type heat struct {
 	bucket
 	offered int    // pushes that its messages needed, or would have needed, in this interval
 	hot     bool   // its messages are withheld
-	listed  bool   // in the server's list
 	calm    int    // intervals in succession
 	hinted  uint64 // the seq of the last hint
 }
@@ -74,9 +73,9 @@ type heats struct {
 
 	mu     sync.Mutex // guards all below, and the heat of audiences; taken after a shard's
 	total  bucket
-	scale  float64           // of the rates, up to 1
-	late   bool              // the scale was halved in this interval
-	listed []id.Conversation // those with a message in this interval, and those that are hot
+	scale  float64                      // of the rates, up to 1
+	late   bool                         // the scale was halved in this interval
+	listed map[id.Conversation]struct{} // those with a message in this interval, and those that are hot; perhaps also some without an audience by now
 }
 
 // mayPush reports whether an entry of some age is pushed to the n connections of an audience, and takes the tokens. correction: it is an edit or a
@@ -87,10 +86,7 @@ func (h *heats) mayPush(c id.Conversation, r *audience, n int, age time.Duration
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := &r.heat
-	if !t.listed {
-		t.listed = true
-		h.listed = append(h.listed, c)
-	}
+	h.listed[c] = struct{}{}
 	t.offered += n
 	late := age > lateAfter && t.offered > lateAbove
 	if late && !t.hot && !h.late {
@@ -141,7 +137,7 @@ func (h *heats) cool() (due []growth) {
 	config := &h.server.config
 	h.mu.Lock()
 	listed := h.listed
-	h.listed = nil
+	h.listed = make(map[id.Conversation]struct{}, len(listed))
 	interval := h.scale * config.HintEvery.Seconds() // the rates are those of this interval
 	if !h.late {
 		h.scale = min(h.scale*recovery, 1)
@@ -150,14 +146,14 @@ func (h *heats) cool() (due []growth) {
 	h.mu.Unlock()
 	load := 0.0 // pushes of conversations that are not hot
 	var hot []id.Conversation
-	for _, c := range listed {
+	for c := range listed {
 		h.with(c, func(r *audience) {
 			if r.heat.hot {
 				hot = append(hot, c)
 				return
 			}
 			load += float64(r.heat.offered)
-			r.heat.listed, r.heat.offered = false, 0
+			r.heat.offered = 0
 		})
 	}
 	for _, c := range hot {
@@ -169,11 +165,11 @@ func (h *heats) cool() (due []growth) {
 			}
 			if t.calm >= calmIntervals {
 				load += float64(t.offered)
-				t.hot, t.listed = false, false
+				t.hot = false
 				h.server.stats.HeatFalls.Add(1)
 				h.server.stats.Hot.Add(-1)
 			} else {
-				h.listed = append(h.listed, c)
+				h.listed[c] = struct{}{}
 			}
 			t.offered = 0
 			// What was withheld was in newestSeq before, so that this hint covers it.

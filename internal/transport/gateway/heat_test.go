@@ -209,6 +209,39 @@ func TestOneStormLeavesOthersTheirShare(t *testing.T) {
 	})
 }
 
+// A conversation whose last follower left, and which is followed again, is one of those that share the rates, and cools down as slowly as others.
+func TestAConversationThatIsFollowedAgainIsListedOnce(t *testing.T) {
+	t.Parallel()
+	heated(t, 1, func(list []*conn) {
+		c := list[0]
+		s, seq := c.server, uint64(1)
+		for range 3 {
+			for range 20 {
+				seq++
+				deliverTo(t, s, 5, seq, text)
+			}
+			s.hub.unfollow(c, 5)
+			s.hub.follow(c, 5, seq)
+		}
+		for range 20 {
+			seq++
+			deliverTo(t, s, 5, seq, text)
+		}
+		for calm := range calmIntervals {
+			if h := heatOf(s, 5); !h.hot || h.calm != calm || len(s.heats.listed) != 1 {
+				t.Errorf("after %d intervals hot is %v, %d were calm, and %d are listed; want 1", calm, h.hot, h.calm, len(s.heats.listed))
+			}
+			pass(time.Second)
+			if calm == 0 { // the interval of the storm
+				pass(time.Second)
+			}
+		}
+		if h := heatOf(s, 5); h.hot || s.stats.Hot.Load() != 0 {
+			t.Errorf("after %d calm intervals it is hot: %v; %d are", calmIntervals, h.hot, s.stats.Hot.Load())
+		}
+	})
+}
+
 func heatOf(s *Server, c id.Conversation) heat {
 	var h heat
 	s.heats.with(c, func(r *audience) { h = r.heat })
