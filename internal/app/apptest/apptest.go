@@ -209,6 +209,11 @@ func (h *Server) Chat() chatv1connect.ChatServiceClient {
 	return chatv1connect.NewChatServiceClient(h.HTTP, h.URL, retrying)
 }
 
+// Rooms returns a client; create requests with As.
+func (h *Server) Rooms() chatv1connect.RoomServiceClient {
+	return chatv1connect.NewRoomServiceClient(h.HTTP, h.URL, retrying)
+}
+
 // Accounts returns a client; create requests with As.
 func (h *Server) Accounts() accountv1connect.AccountServiceClient {
 	return accountv1connect.NewAccountServiceClient(h.HTTP, h.URL, retrying)

@@ -15,6 +15,8 @@ type RoomViewer interface {
 	PushRoom(f *RoomFrame, urgent bool) bool
 	// RemovedFromRoom is called when the connection is no longer in a room, other than by its own leave.
 	RemovedFromRoom(room id.Room)
+	// EntersRoom reports whether the connection is in a room, or is entering it.
+	EntersRoom(room id.Room) bool
 }
 
 // RoomFrame is a ServerFrame with the update of a room, encoded once per encoding and shared by all connections that get it. One goroutine

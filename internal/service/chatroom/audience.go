@@ -20,13 +20,15 @@ type audience struct {
 	viewers map[message.RoomViewer]*membership
 	users   map[id.User]int // connections of each user
 	ready   bool            // the owner has answered
-	term    uint64          // of the owner; 0 before it has answered
+	epoch   uint64          // of the room at its owner; 0 before that has answered
 	seq     uint64          // of the newest message
 	state   *chatv1.Room
 	recent  ring
 	likes   uint64
-	count   uint32 // viewers on all nodes, about
-	early   []*chatv1.RoomMessage
+	count   uint32                // viewers on all nodes, about
+	early   []*chatv1.RoomMessage // before the owner has answered, of earlyEpoch
+
+	earlyEpoch uint64
 
 	newLikes    uint64 // not reported yet
 	reported    time.Time
@@ -68,21 +70,18 @@ func (s *Service) deliver(data []byte) {
 	if a == nil {
 		return
 	}
-	switch h.kind {
-	case wireUpdate:
-		u := &chatv1.RoomUpdate{}
-		if err := proto.Unmarshal(body, u); err != nil {
-			s.deps.Logger.Error("an update of a room cannot be read", "room", h.room, "error", err)
-			return
-		}
-		a.apply(h, u)
-	case wireRemove:
-		if len(body) == 8 {
-			a.mu.Lock()
-			a.remove(id.User(binary.BigEndian.Uint64(body)))
-			a.mu.Unlock()
-		}
+	if h.kind == wireRemove && len(body) >= 8 {
+		a.mu.Lock()
+		a.remove(id.User(binary.BigEndian.Uint64(body)))
+		a.mu.Unlock()
+		body = body[8:]
 	}
+	u := &chatv1.RoomUpdate{}
+	if err := proto.Unmarshal(body, u); err != nil {
+		s.deps.Logger.Error("an update of a room cannot be read", "room", h.room, "error", err)
+		return
+	}
+	a.apply(h, u)
 	s.deps.Flush()
 }
 
@@ -91,12 +90,15 @@ func (a *audience) apply(h header, u *chatv1.RoomUpdate) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.ready { // merged with the answer of the owner
+		if a.earlyEpoch != h.epoch {
+			a.early, a.earlyEpoch = nil, h.epoch
+		}
 		if len(a.early) < maxRecent {
 			a.early = append(a.early, u.Messages...)
 		}
 		return
 	}
-	if h.term != a.term { // of an earlier owner, or of one that this node has not subscribed to yet
+	if h.epoch != a.epoch { // of an earlier owner, or of one that this node has not subscribed to yet
 		return
 	}
 	for len(u.Messages) > 0 && u.Messages[0].Seq <= a.seq {
@@ -199,9 +201,9 @@ func (a *audience) drop(v message.RoomViewer, m *membership) {
 
 // adopt takes over what the owner answered. The caller holds mu.
 func (a *audience) adopt(p *snapshot) {
-	changed := a.ready && (a.term != p.term || a.state.GetRevision() != p.entry.Room.GetRevision())
+	changed := a.ready && (a.epoch != p.epoch || a.state.GetRevision() != p.entry.Room.GetRevision())
 	var fresh []*chatv1.RoomMessage
-	if a.term == p.term && a.ready {
+	if a.epoch == p.epoch && a.ready {
 		if p.seq <= a.seq { // updates came in before the answer
 			p.entry.Recent = nil
 		}
@@ -217,6 +219,9 @@ func (a *audience) adopt(p *snapshot) {
 		a.recent, a.seq = ring{}, 0
 		fresh = p.entry.Recent
 	}
+	if a.earlyEpoch != p.epoch {
+		a.early = nil
+	}
 	for _, m := range append(fresh, a.early...) {
 		if m.Seq > a.seq {
 			a.recent.add(m)
@@ -224,7 +229,7 @@ func (a *audience) adopt(p *snapshot) {
 		}
 	}
 	a.seq, a.early = max(a.seq, p.seq), nil
-	a.term, a.state, a.likes, a.count, a.ready = p.term, p.entry.Room, p.entry.Likes, p.entry.Viewers, true
+	a.epoch, a.state, a.likes, a.count, a.ready = p.epoch, p.entry.Room, p.entry.Likes, p.entry.Viewers, true
 	for _, u := range p.kicked {
 		a.remove(u)
 	}

@@ -25,7 +25,11 @@ func (s *Service) Enter(ctx context.Context, u id.User, room id.Room, v message.
 	}
 	err = s.complete(ctx, a, m, v, answer)
 	if err != nil {
-		s.Leave(room, v)
+		a.mu.Lock()
+		if a.viewers[v] == m { // not one of a later Enter
+			a.drop(v, m)
+		}
+		a.mu.Unlock()
 		s.forgetUnused(a)
 	}
 	return err
@@ -117,7 +121,7 @@ func (s *Service) subscribe(ctx context.Context, a *audience, again bool) error 
 	return nil
 }
 
-// Leave takes a connection out of a room.
+// Leave takes a connection out of a room, unless it enters the room again.
 func (s *Service) Leave(room id.Room, v message.RoomViewer) {
 	a, _ := s.audienceOf(room, false) // it fails only where one is created
 	if a == nil {
@@ -125,7 +129,7 @@ func (s *Service) Leave(room id.Room, v message.RoomViewer) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if m := a.viewers[v]; m != nil {
+	if m := a.viewers[v]; m != nil && !v.EntersRoom(room) {
 		a.drop(v, m)
 	}
 }

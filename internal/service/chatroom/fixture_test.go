@@ -128,6 +128,16 @@ func (v *viewer) RemovedFromRoom(id.Room) {
 	v.out = true
 }
 
+// EntersRoom is false: in these tests, who leaves does not come back.
+func (v *viewer) EntersRoom(id.Room) bool { return false }
+
+// isOut reports whether the viewer was removed.
+func (v *viewer) isOut() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.out
+}
+
 // texts are those of the entry and of all updates, in order, and missed how many messages it was told that it missed.
 func (v *viewer) texts() (texts []string, missed uint32) {
 	v.mu.Lock()

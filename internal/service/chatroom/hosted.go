@@ -35,10 +35,13 @@ func (h *host) setDirty(r *hosted) {
 // hosted is a room that this node owns.
 type hosted struct {
 	grant    cluster.Grant
-	changing sync.Mutex // held while the room's rows are read and changed
+	changing sync.Mutex // held while the room's rows are read and changed; guards kicked
+	kicked   id.User    // by the change under way
 
 	mu         sync.Mutex // guards all below; held while updates are published, which keeps their order
 	*roomState            // nil until it is loaded
+	gone       bool       // no longer in host: it must be looked up again
+	epoch      uint64     // of this loading of the room, in which seqs count up from 1; no other has it
 	seq        uint64     // of the newest message
 	sentSeq    uint64     // of the newest message that was published
 	recent     ring
@@ -102,24 +105,40 @@ func (s *Service) hostedRoom(ctx context.Context, room id.Room) (*hosted, error)
 	h.changing.Lock()
 	defer h.changing.Unlock()
 	h.mu.Lock()
-	loaded := h.roomState != nil
+	loaded, gone := h.roomState != nil, h.gone
 	h.mu.Unlock()
-	if loaded {
+	switch {
+	case gone:
+		return nil, errGone
+	case loaded:
 		return h, nil
 	}
-	st, err := readState(ctx, s.deps.DB.Read(), room, s.nowMs())
+	epoch, err := s.deps.IDs.Next(ctx)
+	var st *roomState
+	if err == nil {
+		st, err = readState(ctx, s.deps.DB.Read(), room, s.nowMs())
+	}
 	if err != nil {
-		s.host.mu.Lock()
-		if s.host.rooms[room] == h {
-			delete(s.host.rooms, room)
-		}
-		s.host.mu.Unlock()
+		s.drop(room, h)
 		return nil, err
 	}
 	h.mu.Lock()
-	h.roomState = st
+	h.roomState, h.epoch = st, epoch
 	h.mu.Unlock()
 	return h, nil
+}
+
+// drop forgets a room, which is loaded again when it is used.
+func (s *Service) drop(room id.Room, h *hosted) {
+	h.mu.Lock()
+	h.gone = true
+	h.mu.Unlock()
+	s.host.mu.Lock()
+	defer s.host.mu.Unlock()
+	if s.host.rooms[room] == h {
+		delete(s.host.rooms, room)
+		delete(s.host.dirty, h)
+	}
 }
 
 // flush publishes pending messages. The caller holds mu.
@@ -133,14 +152,18 @@ func (h *hosted) flush(s *Service) {
 	h.sentSeq = h.seq
 }
 
-// publish sends an update to all nodes with viewers. The caller holds mu.
+// publish sends an update to all nodes with viewers. The caller holds mu, and changing if the room has changed.
 func (h *hosted) publish(s *Service, u *chatv1.RoomUpdate) {
 	body, err := proto.Marshal(u)
 	if err != nil {
 		s.deps.Logger.Error("an update of a room cannot be encoded", "room", h.Id, "error", err)
 		return
 	}
-	h.sendToNodes(s, appendUpdate(nil, header{wireUpdate, h.room(), h.grant.Term, h.sentSeq}, body))
+	if u.Changed != nil && h.kicked != 0 {
+		h.sendToNodes(s, appendRemove(nil, header{wireRemove, h.room(), h.epoch, h.sentSeq}, h.kicked, body))
+		return
+	}
+	h.sendToNodes(s, appendUpdate(nil, header{wireUpdate, h.room(), h.epoch, h.sentSeq}, body))
 }
 
 // sendToNodes sends one message to each node with viewers. The caller holds mu.
@@ -181,11 +204,7 @@ func (s *Service) tickHosted() {
 	s.host.mu.Unlock()
 	for room, h := range all {
 		if h.tick(s) {
-			s.host.mu.Lock()
-			if s.host.rooms[room] == h {
-				delete(s.host.rooms, room)
-			}
-			s.host.mu.Unlock()
+			s.drop(room, h)
 		}
 	}
 }
@@ -218,14 +237,18 @@ func (h *hosted) tick(s *Service) (unused bool) {
 	if news {
 		h.publish(s, u)
 	}
-	return len(h.nodes) == 0 && now.Sub(h.used) > idleTimeout
+	h.gone = len(h.nodes) == 0 && now.Sub(h.used) > idleTimeout
+	return h.gone
 }
 
 // subscribe adds a node with viewers, and returns what its viewers are shown.
 func (h *hosted) subscribe(s *Service, node string, viewers int) ([]byte, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.Closed {
+	switch {
+	case h.gone:
+		return nil, errGone
+	case h.Closed:
 		return nil, errClosed
 	}
 	h.flush(s) // to the others, so that this node gets no message twice
@@ -235,7 +258,7 @@ func (h *hosted) subscribe(s *Service, node string, viewers int) ([]byte, error)
 	for _, n := range h.nodes {
 		count += n.viewers
 	}
-	snap := &snapshot{term: h.grant.Term, seq: h.seq, entry: &chatv1.RoomEntry{Room: h.Room, Recent: h.recent.list, Likes: h.likes, Viewers: uint32(count)}}
+	snap := &snapshot{epoch: h.epoch, seq: h.seq, entry: &chatv1.RoomEntry{Room: h.Room, Recent: h.recent.list, Likes: h.likes, Viewers: uint32(count)}}
 	now := s.nowMs()
 	for _, u := range sortedUsers(h.restrictions) {
 		if h.restrictions[u].at(now).kickedMs > 0 {
@@ -269,6 +292,18 @@ func (s *Service) answer(ctx context.Context, data []byte) ([]byte, error) {
 	if q.kind == askReport {
 		return s.answerReport(q.body)
 	}
+	for {
+		answer, err := s.answerHosted(ctx, q)
+		if !errors.Is(err, errGone) || ctx.Err() != nil {
+			return answer, err
+		}
+	}
+}
+
+// errGone is returned where a room was forgotten since it was looked up.
+var errGone = errors.New("the room is no longer loaded")
+
+func (s *Service) answerHosted(ctx context.Context, q request) ([]byte, error) {
 	h, err := s.hostedRoom(ctx, q.room)
 	if err != nil {
 		return nil, err

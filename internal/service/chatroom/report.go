@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -13,8 +15,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// maxReported bounds the rooms of a report.
-const maxReported = 1000
+const (
+	maxReported      = 1000            // rooms of a report
+	reportTimeout    = 3 * time.Second // of a round of reports, with what is subscribed again
+	subscribesAtOnce = 16
+)
 
 // A reported room is answered by one of these.
 const (
@@ -28,13 +33,13 @@ type reported struct {
 	room     id.Room
 	viewers  uint64
 	likes    uint64
-	term     uint64
+	epoch    uint64
 	revision uint64
 }
 
 func (r reported) append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint64(b, uint64(r.room))
-	for _, n := range []uint64{r.viewers, r.likes, r.term, r.revision} {
+	for _, n := range []uint64{r.viewers, r.likes, r.epoch, r.revision} {
 		b = binary.AppendUvarint(b, n)
 	}
 	return b
@@ -45,7 +50,7 @@ func parseReported(b []byte) (r reported, rest []byte, err error) {
 		return r, nil, errRequest
 	}
 	r.room, b = id.Room(binary.BigEndian.Uint64(b)), b[8:]
-	for _, field := range []*uint64{&r.viewers, &r.likes, &r.term, &r.revision} {
+	for _, field := range []*uint64{&r.viewers, &r.likes, &r.epoch, &r.revision} {
 		v, n := binary.Uvarint(b)
 		if n <= 0 {
 			return r, nil, errRequest
@@ -74,15 +79,44 @@ func (s *Service) report(ctx context.Context) {
 			byOwner[node] = append(byOwner[node], a)
 		}
 	}
-	delete(byOwner, "") // they are reported when there is one
+	delete(byOwner, "")                                      // they are reported when there is one
+	round, cancel := context.WithTimeout(ctx, reportTimeout) // a slow owner must not keep this node from reporting to the others
+	defer cancel()
+	var owners sync.WaitGroup
+	unknown := make([][]*audience, 0, len(byOwner))
 	for node, list := range byOwner {
-		for len(list) > 0 && ctx.Err() == nil {
-			n := min(len(list), maxReported)
-			s.reportTo(ctx, node, list[:n])
-			list = list[n:]
-		}
+		unknown = append(unknown, nil)
+		again := &unknown[len(unknown)-1]
+		owners.Go(func() {
+			for len(list) > 0 && round.Err() == nil {
+				n := min(len(list), maxReported)
+				*again = append(*again, s.reportTo(round, node, list[:n])...)
+				list = list[n:]
+			}
+		})
 	}
+	owners.Wait()
+	s.resubscribeAll(round, slices.Concat(unknown...))
 	s.deps.Flush()
+}
+
+// resubscribeAll asks the owners again, some at once. Those that there is no time for come with the next report.
+func (s *Service) resubscribeAll(ctx context.Context, list []*audience) {
+	var group sync.WaitGroup
+	free := make(chan struct{}, subscribesAtOnce)
+	for _, a := range list {
+		select {
+		case free <- struct{}{}:
+		case <-ctx.Done():
+			group.Wait()
+			return
+		}
+		group.Go(func() {
+			defer func() { <-free }()
+			s.resubscribe(ctx, a)
+		})
+	}
+	group.Wait()
 }
 
 // forget reports whether nobody is in the room any more, and the owner knows it. The caller holds Service.mu.
@@ -105,12 +139,13 @@ func (a *audience) isDue() bool {
 	return a.ready && (a.newLikes > 0 || len(a.users) != a.reportedFor || time.Since(a.reported) >= reportInterval)
 }
 
-func (s *Service) reportTo(ctx context.Context, node string, list []*audience) {
+// reportTo reports to one owner. It returns the audiences that must subscribe again.
+func (s *Service) reportTo(ctx context.Context, node string, list []*audience) (again []*audience) {
 	body := append(binary.AppendUvarint(nil, uint64(len(s.deps.Node))), s.deps.Node...)
 	sent := make([]reported, len(list))
 	for i, a := range list {
 		a.mu.Lock()
-		sent[i] = reported{a.room, uint64(len(a.users)), a.newLikes, a.term, a.state.GetRevision()}
+		sent[i] = reported{a.room, uint64(len(a.users)), a.newLikes, a.epoch, a.state.GetRevision()}
 		a.newLikes = 0 // where the answer is lost, they may have been counted
 		a.mu.Unlock()
 		body = sent[i].append(body)
@@ -135,9 +170,10 @@ func (s *Service) reportTo(ctx context.Context, node string, list []*audience) {
 		}
 		a.mu.Unlock()
 		if err == nil && answer[i] != reportOK && sent[i].viewers > 0 {
-			s.resubscribe(ctx, a)
+			again = append(again, a)
 		}
 	}
+	return again
 }
 
 // resubscribe asks the owner again. If the room is closed, its viewers are told.
@@ -190,7 +226,7 @@ func (h *hosted) reported(node string, r reported) byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n := h.nodes[node]
-	if h.roomState == nil || n == nil || !h.grant.Held() || r.term != h.grant.Term {
+	if h.gone || h.roomState == nil || n == nil || !h.grant.Held() || r.epoch != h.epoch {
 		return reportUnknown
 	}
 	h.likes += r.likes

@@ -3,6 +3,7 @@ package chatroom
 import (
 	"context"
 	"database/sql"
+	"math"
 	"slices"
 	"time"
 
@@ -53,9 +54,7 @@ func (h *hosted) kick(ctx context.Context, s *Service, by id.User, q *chatv1.Kic
 	u := id.User(q.User)
 	untilMs, err := h.restrict(ctx, s, by, u, q.Seconds, func(x *restriction, untilMs int64) { x.kickedMs = untilMs })
 	if err == nil && untilMs > 0 {
-		h.mu.Lock()
-		h.sendToNodes(s, appendRemove(nil, header{wireRemove, h.room(), h.grant.Term, h.sentSeq}, u))
-		h.mu.Unlock()
+		h.kicked = u
 	}
 	return &chatv1.KickFromRoomResponse{UntilMs: untilMs}, err
 }
@@ -67,7 +66,7 @@ func (h *hosted) mute(ctx context.Context, s *Service, by id.User, q *chatv1.Mut
 
 // restrict changes what restricts a user, and returns until when. The caller holds changing.
 func (h *hosted) restrict(ctx context.Context, s *Service, by, u id.User, seconds uint32, set func(x *restriction, untilMs int64)) (untilMs int64, err error) {
-	if u == 0 || seconds > maxRestriction {
+	if u == 0 || u > math.MaxInt64 || seconds > maxRestriction {
 		return 0, errSeconds
 	}
 	if rank := h.rank(by); rank == 0 || rank <= h.rank(u) {

@@ -57,6 +57,9 @@ func (h *hosted) send(ctx context.Context, s *Service, by id.User, q *chatv1.Sen
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.gone {
+		return nil, errGone
+	}
 	now := s.nowMs()
 	moderates := h.isModerator(by)
 	if err := h.maySend(by, now); err != nil {

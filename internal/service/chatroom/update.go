@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -49,15 +50,25 @@ func (s *Service) SetModerator(ctx context.Context, by id.User, q *chatv1.SetRoo
 func (h *hosted) change(ctx context.Context, s *Service, q request) ([]byte, error) {
 	h.changing.Lock()
 	defer h.changing.Unlock()
-	if h.Closed { // only this function changes it
+	h.mu.Lock()
+	gone := h.gone
+	h.mu.Unlock()
+	switch {
+	case gone:
+		return nil, errGone
+	case h.Closed: // only this function changes it
 		return nil, errClosed
 	}
+	h.kicked = 0
 	answer, err := h.changeRows(ctx, s, q)
-	if err != nil {
-		return nil, err
+	var st *roomState
+	if err == nil {
+		st, err = readState(ctx, s.deps.DB.Read(), q.room, s.nowMs())
 	}
-	st, err := readState(ctx, s.deps.DB.Read(), q.room, s.nowMs())
 	if err != nil {
+		if kind := errs.Of(err).Kind; kind == errs.Internal || kind == errs.Unavailable {
+			s.drop(q.room, h) // the rows may have changed; they are read again
+		}
 		return nil, err
 	}
 	h.mu.Lock()
@@ -147,7 +158,7 @@ func (h *hosted) setModerator(ctx context.Context, s *Service, by id.User, q *ch
 	switch {
 	case h.rank(by) < 2:
 		return errModerator
-	case q.User == 0 || q.User == h.Owner:
+	case q.User == 0 || q.User > math.MaxInt64 || q.User == h.Owner:
 		return errNoUser
 	case q.Moderator && len(h.Moderators) >= maxModerators && !h.isModerator(id.User(q.User)):
 		return errModerators

@@ -35,17 +35,17 @@ const (
 
 // header of a message to a node with viewers.
 type header struct {
-	kind byte
-	room id.Room
-	term uint64 // of the owner
-	seq  uint64 // of the newest message before this update
+	kind  byte
+	room  id.Room
+	epoch uint64 // of the room at its owner
+	seq   uint64 // of the newest message before this update
 }
 
 const headerLen = 25
 
 func (h header) append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint64(append(b, h.kind), uint64(h.room))
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, h.term), h.seq)
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, h.epoch), h.seq)
 }
 
 func parseHeader(b []byte) (h header, body []byte, err error) {
@@ -57,8 +57,9 @@ func parseHeader(b []byte) (h header, body []byte, err error) {
 
 func appendUpdate(b []byte, h header, update []byte) []byte { return append(h.append(b), update...) }
 
-func appendRemove(b []byte, h header, u id.User) []byte {
-	return binary.BigEndian.AppendUint64(h.append(b), uint64(u))
+// appendRemove appends an update by which a user is taken out. It is one message, so that no node gets the new revision and misses the removal.
+func appendRemove(b []byte, h header, u id.User, update []byte) []byte {
+	return append(binary.BigEndian.AppendUint64(h.append(b), uint64(u)), update...)
 }
 
 // request to the owner of a room.
@@ -98,13 +99,13 @@ func parseError(b []byte) error {
 
 // snapshot is what a node that subscribes learns.
 type snapshot struct {
-	term, seq uint64
-	kicked    []id.User
-	entry     *chatv1.RoomEntry
+	epoch, seq uint64
+	kicked     []id.User
+	entry      *chatv1.RoomEntry
 }
 
 func (p *snapshot) append(b []byte) ([]byte, error) {
-	b = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, p.term), p.seq)
+	b = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, p.epoch), p.seq)
 	b = binary.AppendUvarint(b, uint64(len(p.kicked)))
 	for _, u := range p.kicked {
 		b = binary.BigEndian.AppendUint64(b, uint64(u))
@@ -116,7 +117,7 @@ func parseSnapshot(b []byte) (*snapshot, error) {
 	if len(b) < 16 {
 		return nil, errRequest
 	}
-	p := &snapshot{term: binary.BigEndian.Uint64(b), seq: binary.BigEndian.Uint64(b[8:]), entry: &chatv1.RoomEntry{}}
+	p := &snapshot{epoch: binary.BigEndian.Uint64(b), seq: binary.BigEndian.Uint64(b[8:]), entry: &chatv1.RoomEntry{}}
 	count, n := binary.Uvarint(b[16:])
 	if n <= 0 || count > uint64(len(b)-16-n)/8 {
 		return nil, errRequest

@@ -29,7 +29,7 @@ func TestGoldenWire(t *testing.T) {
 	if h, body, err := parseHeader(b); err != nil || h != head || len(body) != 2 {
 		t.Errorf("an update is read as %v %x %v", h, body, err)
 	}
-	check("a removal", appendRemove(nil, header{wireRemove, 7, 3, 9}, 5), "02"+"0000000000000007"+"0000000000000003"+"0000000000000009"+"0000000000000005")
+	check("a removal", appendRemove(nil, header{wireRemove, 7, 3, 9}, 5, []byte{0xff}), "02"+"0000000000000007"+"0000000000000003"+"0000000000000009"+"0000000000000005"+"ff")
 	b = check("a request", request{askSend, 7, 5, []byte("x")}.append(nil), "0303"+"0000000000000007"+"0000000000000005"+"78")
 	if q, err := parseRequest(b); err != nil || q.kind != askSend || q.room != 7 || q.by != 5 || string(q.body) != "x" {
 		t.Errorf("a request is read as %v %v", q, err)
@@ -43,20 +43,20 @@ func TestGoldenWire(t *testing.T) {
 	if got, rest, err := parseReported(b); err != nil || got != r || len(rest) != 0 {
 		t.Errorf("a reported room is read as %v %x %v", got, rest, err)
 	}
-	p := &snapshot{term: 3, seq: 9, kicked: []id.User{5}, entry: &chatv1.RoomEntry{Likes: 6}}
+	p := &snapshot{epoch: 3, seq: 9, kicked: []id.User{5}, entry: &chatv1.RoomEntry{Likes: 6}}
 	b, err := p.append(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b = check("a snapshot", b, "0000000000000003"+"0000000000000009"+"01"+"0000000000000005"+"1806")
-	if got, err := parseSnapshot(b); err != nil || got.term != 3 || got.seq != 9 || !slices.Equal(got.kicked, p.kicked) || !proto.Equal(got.entry, p.entry) {
+	if got, err := parseSnapshot(b); err != nil || got.epoch != 3 || got.seq != 9 || !slices.Equal(got.kicked, p.kicked) || !proto.Equal(got.entry, p.entry) {
 		t.Errorf("a snapshot is read as %v %v", got, err)
 	}
 }
 
 // TestCutMessagesAreRefused: none of them is read beyond its end.
 func TestCutMessagesAreRefused(t *testing.T) {
-	b, err := (&snapshot{term: 3, kicked: []id.User{5, 6}, entry: &chatv1.RoomEntry{Room: &chatv1.Room{Title: "x"}}}).append(nil)
+	b, err := (&snapshot{epoch: 3, kicked: []id.User{5, 6}, entry: &chatv1.RoomEntry{Room: &chatv1.Room{Title: "x"}}}).append(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,9 +64,10 @@ type conn struct {
 	withheld          *withheld        // events that wait for the answers of syncs, nil where none is under way
 	newestPushed      message.Position // the newest event of its stream that was pushed, or covered by a hint
 	activeCalls       *activeCalls
-	follows           []id.Conversation // large conversations
-	grown             []grownTo         // what the next hint says of them
-	rooms             []id.Room         // that it is in, or enters
+	follows           []id.Conversation  // large conversations
+	grown             []grownTo          // what the next hint says of them
+	rooms             map[id.Room]uint64 // that it is in, or enters: the turn of the last entry
+	roomTurn          uint64
 	followChanges     uint32            // counts the changes of follows by deliveries
 	appliedGeneration uint64            // of the newest reading of the rows that follows was compared with
 	leftWhileGreeted  []id.Conversation // large conversations that the user left during the greeting
@@ -384,7 +385,7 @@ func (c *conn) onClosed() {
 	if watches {
 		c.server.deps.Inbox.UnwatchReaders(c)
 	}
-	for _, r := range rooms {
+	for r := range rooms {
 		c.server.deps.Rooms.Leave(r, c)
 	}
 	for _, l := range large {

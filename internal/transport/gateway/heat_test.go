@@ -313,18 +313,25 @@ func TestLateMessagesLowerTheRates(t *testing.T) {
 		}
 		deliverLate(t, s, 5, seq+2, text, lateAfter+10*time.Millisecond)
 		deliverLate(t, s, 5, seq+3, text, time.Minute)
-		if !heatOf(s, 5).hot || heatOf(s, 6).hot || s.heats.scale != 0.5 {
-			t.Errorf("hot are the late one: %v, the other: %v; the rates are scaled by %v, want 0.5", heatOf(s, 5).hot, heatOf(s, 6).hot, s.heats.scale)
+		if !heatOf(s, 5).hot || heatOf(s, 6).hot || scaleOf(s) != 0.5 {
+			t.Errorf("hot are the late one: %v, the other: %v; the rates are scaled by %v, want 0.5", heatOf(s, 5).hot, heatOf(s, 6).hot, scaleOf(s))
 		}
 		pass(calmIntervals * time.Second)
-		if heatOf(s, 5).hot || s.heats.scale == 1 {
-			t.Errorf("after it was calm it is hot: %v, the rates are scaled by %v", heatOf(s, 5).hot, s.heats.scale)
+		if heatOf(s, 5).hot || scaleOf(s) == 1 {
+			t.Errorf("after it was calm it is hot: %v, the rates are scaled by %v", heatOf(s, 5).hot, scaleOf(s))
 		}
 		pass(20 * time.Second)
-		if s.heats.scale != 1 {
-			t.Errorf("later the rates are scaled by %v, want 1", s.heats.scale)
+		if scale := scaleOf(s); scale != 1 {
+			t.Errorf("later the rates are scaled by %v, want 1", scale)
 		}
 	})
+}
+
+// scaleOf returns what a server's rates are scaled by.
+func scaleOf(s *Server) float64 {
+	s.heats.mu.Lock()
+	defer s.heats.mu.Unlock()
+	return s.heats.scale
 }
 
 // orderedTransport notes the order of writes, and has what is for one queued while what is for many is written.

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -24,37 +23,53 @@ func (c *conn) handleRooms(f *gatewayv1.ClientFrame) {
 		c.server.deps.Rooms.Leave(room, c)
 	}
 	if room, request := id.Room(f.EnterRoom), f.Request; room != 0 {
-		c.call("enter_room", request, 0, func(ctx context.Context) error { return c.enterRoom(ctx, request, room) })
+		turn := c.beginEntry(room)
+		c.call("enter_room", request, 0, func(ctx context.Context) error { return c.enterRoom(ctx, request, room, turn) })
 	}
 }
 
-func (c *conn) enterRoom(ctx context.Context, request uint64, room id.Room) error {
-	if err := c.allowCall(0); err != nil {
-		return err
-	}
+// beginEntry records that the connection enters a room, in the order of its frames. It returns 0 if it is in too many.
+func (c *conn) beginEntry(room id.Room) (turn uint64) {
 	c.mu.Lock()
-	in := slices.Contains(c.rooms, room)
-	full := !in && len(c.rooms) >= maxRooms
-	if !in && !full {
-		c.rooms = append(c.rooms, room)
+	defer c.mu.Unlock()
+	if _, in := c.rooms[room]; !in && len(c.rooms) >= maxRooms || c.state == stateClosed {
+		return 0
 	}
-	c.mu.Unlock()
-	if full {
+	if c.rooms == nil {
+		c.rooms = map[id.Room]uint64{}
+	}
+	c.roomTurn++
+	c.rooms[room] = c.roomTurn
+	return c.roomTurn
+}
+
+func (c *conn) enterRoom(ctx context.Context, request uint64, room id.Room, turn uint64) error {
+	if turn == 0 {
 		return errTooManyEntered
 	}
-	err := c.server.deps.Rooms.Enter(ctx, c.caller.User, room, c, func(e *chatv1.RoomEntry) {
-		c.sendFrame(&gatewayv1.ServerFrame{Request: request, Room: e})
-	})
-	c.mu.Lock()
-	closed := c.state == stateClosed
-	c.mu.Unlock()
-	switch {
-	case closed: // onClosed may have been before Enter
-		c.server.deps.Rooms.Leave(room, c)
-	case err != nil && !in:
-		c.RemovedFromRoom(room)
+	err := c.allowCall(0)
+	if err == nil {
+		err = c.server.deps.Rooms.Enter(ctx, c.caller.User, room, c, func(e *chatv1.RoomEntry) {
+			c.sendFrame(&gatewayv1.ServerFrame{Request: request, Room: e})
+		})
 	}
+	if err != nil {
+		c.mu.Lock()
+		if c.rooms[room] == turn { // it has not left, or entered again
+			delete(c.rooms, room)
+		}
+		c.mu.Unlock()
+	}
+	c.server.deps.Rooms.Leave(room, c) // if it left, or was closed, meanwhile
 	return err
+}
+
+// EntersRoom reports whether the connection is in a room, or is entering it.
+func (c *conn) EntersRoom(room id.Room) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, in := c.rooms[room]
+	return in
 }
 
 // PushRoom queues the update of a room.
@@ -86,5 +101,5 @@ func (c *conn) PushRoom(f *message.RoomFrame, urgent bool) bool {
 func (c *conn) RemovedFromRoom(room id.Room) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.rooms = slices.DeleteFunc(c.rooms, func(r id.Room) bool { return r == room })
+	delete(c.rooms, room)
 }
