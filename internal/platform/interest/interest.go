@@ -53,31 +53,49 @@ type Service struct {
 	others atomic.Int64 // entries of of: without any, Publish takes no lock
 
 	mu  sync.Mutex                               // guards the fields below
-	own map[id.Conversation]int                  // this node's, counted
+	own map[id.Conversation]*ownInterest         // this node's
 	of  map[id.Conversation]map[string]time.Time // other nodes', until when
+}
+
+// ownInterest is an interest of this node.
+type ownInterest struct {
+	count int           // calls of Add without Remove
+	told  chan struct{} // closed when the other nodes were told, or had their time to answer
 }
 
 // New returns a Service, which knows of other nodes while Run runs.
 func New(deps Deps) *Service {
-	return &Service{deps: deps, own: map[id.Conversation]int{}, of: map[id.Conversation]map[string]time.Time{}}
+	return &Service{deps: deps, own: map[id.Conversation]*ownInterest{}, of: map[id.Conversation]map[string]time.Time{}}
 }
 
 func requestSubject(node string) string { return bus.NodeSubject(node, "interest") }
 func changeSubject(node string) string  { return bus.NodeSubject(node, "interest.changes") }
 
 // Add makes changes in a conversation known here, until Remove was called as often. It returns when all nodes that answer within a second
-// know it; the others learn it at the next renewal, and then Missed is called. It is false if there is no room.
+// know it; the others learn it at the next renewal, and then Missed is called. If an earlier Add is telling them, it waits for that one, at most
+// until ctx ends. It is false if there is no room.
 func (s *Service) Add(ctx context.Context, c id.Conversation) bool {
 	s.mu.Lock()
-	if s.own[c] == 0 && len(s.own) >= maxConversations {
-		s.mu.Unlock()
-		return false
+	o := s.own[c]
+	first := o == nil
+	if first {
+		if len(s.own) >= maxConversations {
+			s.mu.Unlock()
+			return false
+		}
+		o = &ownInterest{told: make(chan struct{})}
+		s.own[c] = o
 	}
-	s.own[c]++
-	first := s.own[c] == 1
+	o.count++
 	s.mu.Unlock()
 	if first {
-		s.tell(ctx, []id.Conversation{c})
+		s.tell(context.WithoutCancel(ctx), []id.Conversation{c}) // later calls wait for it, too
+		close(o.told)
+		return true
+	}
+	select {
+	case <-o.told:
+	case <-ctx.Done():
 	}
 	return true
 }
@@ -86,7 +104,11 @@ func (s *Service) Add(ctx context.Context, c id.Conversation) bool {
 func (s *Service) Remove(c id.Conversation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.own[c]--; s.own[c] <= 0 {
+	o := s.own[c]
+	if o == nil {
+		return
+	}
+	if o.count--; o.count == 0 {
 		delete(s.own, c)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"log/slog"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -110,6 +111,76 @@ func TestChangesReachInterestedNodes(t *testing.T) {
 		}
 		first.end()
 		second.end()
+	})
+}
+
+// slowBus answers requests only after it is released.
+type slowBus struct {
+	bus.Bus
+	released chan struct{}
+}
+
+func (b slowBus) Request(ctx context.Context, subject string, data []byte) ([]byte, error) {
+	select {
+	case <-b.released:
+		return appendAnswer(nil, false), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// An Add of what another Add is telling other nodes returns when they were told, or when its caller has gone, even if the caller of the first has.
+func TestLaterAddsWaitUntilNodesAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := slowBus{released: make(chan struct{})}
+		s := New(Deps{Bus: b, Node: "a", Nodes: func() []string { return []string{"a", "b"} }})
+		returned := map[string]bool{}
+		var mu sync.Mutex
+		var group sync.WaitGroup
+		add := func(ctx context.Context, name string) {
+			group.Go(func() {
+				if !s.Add(ctx, 5) {
+					t.Errorf("%s: there is no room", name)
+				}
+				mu.Lock()
+				returned[name] = true
+				mu.Unlock()
+			})
+			synctest.Wait()
+		}
+		check := func(what string, want ...string) {
+			t.Helper()
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			if got := slices.Sorted(maps.Keys(returned)); !slices.Equal(got, want) {
+				t.Errorf("%s: %q returned, want %q", what, got, want)
+			}
+		}
+		first, cancelFirst := context.WithCancel(t.Context())
+		defer cancelFirst()
+		gone, cancelGone := context.WithCancel(t.Context())
+		defer cancelGone()
+		add(first, "first")
+		add(t.Context(), "second")
+		add(gone, "third")
+		check("while a node is told")
+		cancelGone()
+		check("a caller has gone", "third")
+		cancelFirst()
+		s.Remove(5)
+		check("the first caller has gone", "third")
+		close(b.released)
+		check("told", "first", "second", "third")
+		add(t.Context(), "fourth")
+		check("known", "first", "fourth", "second", "third")
+		group.Wait()
+		for range 3 {
+			s.Remove(5)
+		}
+		if len(s.own) != 0 {
+			t.Errorf("%d interests are left", len(s.own))
+		}
 	})
 }
 
