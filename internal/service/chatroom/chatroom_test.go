@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/service/chatroom"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -224,6 +225,41 @@ func TestAnotherNodeTakesARoomOver(t *testing.T) {
 	if late := n.mustEnter(0, 4, room); late.entry.Room.Announcement != "welcome" {
 		t.Errorf("one enters with %v", late.entry)
 	}
+}
+
+// TestARoomThatIsLoadedAgain counts its messages from 1 again, and its viewers get them.
+func TestARoomThatIsLoadedAgain(t *testing.T) {
+	n := newNodes(t, 2)
+	room := n.create()
+	v := n.mustEnter(1, 2, room)
+	want := []string{"1", "2", "3"}
+	for i, text := range want {
+		n.mustSend(0, id.User(100+i), room, text)
+	}
+	n.until("the viewer has them", func() bool { texts, _ := v.texts(); return len(texts) == len(want) })
+	chatroom.Drop(n.list[0], room)
+	n.mustSend(0, 3, room, "4")
+	n.mustEnter(1, 5, room) // so that the node reports soon
+	n.until("the viewer has the fourth", func() bool { texts, _ := v.texts(); return len(texts) == 4 })
+	if texts, _ := v.texts(); !slices.Equal(texts, append(want, "4")) {
+		t.Errorf("the viewer got %q", texts)
+	}
+}
+
+// TestUsersThatCannotBeStored are refused, and the room goes on.
+func TestUsersThatCannotBeStored(t *testing.T) {
+	n := newNodes(t, 1)
+	room, s := n.create(), n.list[0]
+	const user = 1 << 63
+	_, err := s.Kick(t.Context(), 1, &chatv1.KickFromRoomRequest{Room: uint64(room), User: user, Seconds: 60})
+	if reason(err) != "bad_restriction" {
+		t.Errorf("a kick: %v", err)
+	}
+	if _, err = s.SetModerator(t.Context(), 1, &chatv1.SetRoomModeratorRequest{Room: uint64(room), User: user, Moderator: true}); reason(err) != "bad_moderator" {
+		t.Errorf("a moderator: %v", err)
+	}
+	chatroom.Drop(s, room) // it can be loaded
+	n.mustEnter(0, 2, room)
 }
 
 // TestAClosedRoomIsOver for those who are in it, and for those who come later.
