@@ -25,7 +25,11 @@ func (s *Service) Invite(ctx context.Context, c id.Conversation, by id.User, lis
 
 // InviteBy is Invite by a caller. A server may add users who do not let others add them.
 func (s *Service) InviteBy(ctx context.Context, c id.Conversation, by id.Caller, list []uint64) (*chatv1.Change, error) {
-	if st, err := s.linearizableState(ctx, c); err == nil && st.notices != 0 {
+	st, err := s.linearizableState(ctx, c)
+	if err != nil { // before the list is checked, so that no list tells a segment from what does not exist
+		return nil, err
+	}
+	if st.notices != 0 {
 		return &chatv1.Change{}, s.addToSegment(ctx, st, by.User, list)
 	}
 	users, err := s.checkInvitees(ctx, by.User, list)
@@ -33,8 +37,7 @@ func (s *Service) InviteBy(ctx context.Context, c id.Conversation, by id.Caller,
 		return nil, err
 	}
 	// Check the permission first: a user who may not invite must not learn of others' settings.
-	st, err := s.linearizableState(ctx, c)
-	if err != nil {
+	if st, err = s.linearizableState(ctx, c); err != nil {
 		return nil, err
 	}
 	var invited []id.User

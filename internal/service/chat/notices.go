@@ -30,10 +30,16 @@ var (
 	errNoticesExist = errs.New(errs.Conflict, "notices_exist", "there is a channel of notices for everybody already; write to it, or make one for a segment")
 )
 
-// addNotices adds the notices for everybody to the large groups of users, and makes those follow them who do not yet. While the database takes
-// no writes, users connect and sync without them, and a later call tries again.
+// maxFollowFailures bounds the users for whom a call of addNotices fails, so that it ends soon while the database takes no writes.
+const maxFollowFailures = 3
+
+// addNotices adds the notices for everybody to the large groups of users, and makes those follow them who do not yet. A user for whom that fails
+// does not keep the others from it. While the database takes no writes, users connect and sync without them, and a later call tries again.
 func (s *Service) addNotices(ctx context.Context, users []id.User, of map[id.User][]id.Conversation) error {
 	for _, c := range of[0] {
+		failures := 0
+		var failed id.User
+		var last error
 		for _, u := range users {
 			if u == 0 || slices.Contains(of[u], c) {
 				continue
@@ -42,10 +48,16 @@ func (s *Service) addNotices(ctx context.Context, users []id.User, of map[id.Use
 				if ctx.Err() != nil {
 					return err
 				}
-				s.deps.Logger.Warn("users do not follow the notices yet: tried again later", "conversation", c, "user", u, "error", err)
-				return nil
+				failed, last = u, err
+				if failures++; failures == maxFollowFailures {
+					break
+				}
+				continue
 			}
 			of[u] = append(of[u], c)
+		}
+		if last != nil {
+			s.deps.Logger.Warn("users do not follow the notices yet: tried again later", "conversation", c, "user", failed, "error", last)
 		}
 	}
 	return nil
@@ -104,9 +116,15 @@ func (s *Service) tailAtRegistration(ctx context.Context, c id.Conversation, u i
 	return before, err
 }
 
-// addToSegment makes users follow the notices of a segment. What was said before is not unread for them.
+// addToSegment makes users follow the notices of a segment. What was said before is not unread for them. For those who are not in it there is
+// no such conversation.
 func (s *Service) addToSegment(ctx context.Context, st *state, by id.User, list []uint64) error {
+	m, ok, err := s.memberOf(ctx, st, by)
 	switch {
+	case err != nil:
+		return err
+	case !ok || m.leaveSeq != 0:
+		return errNoConversation
 	case st.role(by) != roleOwner:
 		return errNotAllowed
 	case st.notices != noticesSegment:

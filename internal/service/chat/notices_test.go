@@ -3,6 +3,7 @@ package chat_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -104,6 +105,33 @@ func TestNoticesForEverybody(t *testing.T) {
 	}
 }
 
+// A user for whom it fails does not keep the others of a call from the notices, and if it fails for all, the call ends soon.
+func TestNoticesPassOverAUserWhoFails(t *testing.T) {
+	ctx, h := context.Background(), newHarness(t, chat.Config{})
+	tries, fails := 0, func(u id.User) bool { return u == 2 }
+	deps := h.deps(h.db)
+	deps.RegisteredMs = func(_ context.Context, u id.User) (int64, error) {
+		if tries++; fails(u) {
+			return 0, errors.New("the row cannot be read")
+		}
+		return 0, nil
+	}
+	s, err := chat.New(ctx, deps, h.config)
+	must(t, err)
+	notices(t, s, chatv1.Notices_NOTICES_EVERYBODY, "all")
+	of, err := s.LargeGroups(ctx, []id.User{2, 3, 4})
+	must(t, err)
+	if len(of[0]) != 0 || len(of[1]) != 1 || len(of[2]) != 1 {
+		t.Errorf("users 2, 3 and 4 follow %v", of)
+	}
+	tries, fails = 0, func(id.User) bool { return true }
+	_, err = s.LargeGroups(ctx, []id.User{2, 5, 6, 7, 8, 9})
+	must(t, err)
+	if tries != 3 {
+		t.Errorf("it was tried for %d users, want 3", tries)
+	}
+}
+
 // Nobody but the owner changes notices, and nobody but a server makes them.
 func TestNoticesAreTheApps(t *testing.T) {
 	ctx, h := context.Background(), newHarness(t, chat.Config{})
@@ -172,6 +200,13 @@ func TestNoticesForASegment(t *testing.T) {
 		_, listed := b.ListMembers(ctx, c, u, 10, "")
 		_, picture := b.Picture(ctx, u, c)
 		_, left := b.Leave(ctx, c, u)
+		for what, users := range map[string][]uint64{"a user": {4}, "itself": {uint64(u)}, "an unknown user": {5000}, "nobody": nil} {
+			_, invited := b.Invite(ctx, c, u, users)
+			_, missing := b.Invite(ctx, c+1000, u, users)
+			if got := reasonOf(invited); got != "no_conversation" || got != reasonOf(missing) {
+				t.Errorf("user %d invites %s: %v; to what does not exist: %v", u, what, invited, missing)
+			}
+		}
 		if described == nil || previewed == nil || listed == nil || picture == nil || reasonOf(left) != "no_conversation" {
 			t.Errorf("user %d: %v, %v, %v, %v, %v", u, described, previewed, listed, picture, left)
 		}
@@ -195,6 +230,9 @@ func TestNoticesForASegment(t *testing.T) {
 	}
 	wantTexts(t, b, 2, c, "first")
 	outside(3)
+	if _, err := b.Invite(ctx, c, 2, []uint64{3}); reasonOf(err) != "not_allowed" {
+		t.Errorf("a follower invites: %v", err)
+	}
 	users, _, err := a.AudiencePage(ctx, c, d.Seq, 0, 10)
 	must(t, err)
 	if len(users) != 2 || users[1] != 2 {
