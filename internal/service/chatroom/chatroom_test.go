@@ -1,6 +1,7 @@
 package chatroom_test
 
 import (
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -283,6 +284,61 @@ func TestAClosedRoomIsOver(t *testing.T) {
 	}
 	if list, err := n.list[0].ListRooms(t.Context(), 1); err != nil || len(list.Rooms) != 0 {
 		t.Errorf("the owner's list is %v, %v", list, err)
+	}
+}
+
+// TestOthersDoNotHideAUsersRooms by making the user a moderator of many, which nobody is asked about.
+func TestOthersDoNotHideAUsersRooms(t *testing.T) {
+	n := newNodes(t, 1)
+	own := n.create()
+	moderate := func(from, count int) { // newer rooms of user 2, the first one closed
+		t.Helper()
+		if err := n.db.Write(t.Context(), func(tx *sql.Tx) error {
+			for i := range count {
+				if _, err := tx.ExecContext(t.Context(), `INSERT INTO rooms (id, owner, title, closed, created_ms) VALUES ($1, 2, 'x', $2, 1)`, from+i, i == 0); err != nil {
+					return err
+				}
+				if _, err := tx.ExecContext(t.Context(), `INSERT INTO room_moderators (room, moderator) VALUES ($1, 1)`, from+i); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	moderate(1000, 100)
+	n.nextID.Store(2000)
+	set := func(u uint64, moderator bool) error {
+		r, err := n.list[0].CreateRoom(t.Context(), 3, &chatv1.CreateRoomRequest{Title: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = n.list[0].SetModerator(t.Context(), 3, &chatv1.SetRoomModeratorRequest{Room: r.Id, User: u, Moderator: moderator})
+		return err
+	}
+	if err := set(1, true); err != nil {
+		t.Errorf("the 100th room: %v", err)
+	}
+	if err := set(1, true); reason(err) != "too_many_moderated" {
+		t.Errorf("the 101st room: %v", err)
+	}
+	if err := set(1, false); err != nil {
+		t.Errorf("removing: %v", err)
+	}
+	if err := set(4, true); err != nil {
+		t.Errorf("another user: %v", err)
+	}
+	if _, err := n.list[0].SetModerator(t.Context(), 3, &chatv1.SetRoomModeratorRequest{Room: 2001, User: 1, Moderator: true}); err != nil {
+		t.Errorf("again in the 100th room: %v", err)
+	}
+	list, err := n.list[0].ListRooms(t.Context(), 1)
+	if err != nil || len(list.Rooms) != 101 || list.Rooms[0].Id != uint64(own) || list.Rooms[1].Id != 2001 || list.Rooms[100].Id != 1001 {
+		t.Errorf("user 1 has %v, %v", list, err)
+	}
+	moderate(3000, 201) // as before there was a limit
+	if list, err = n.list[0].ListRooms(t.Context(), 1); err != nil || len(list.Rooms) != 200 || list.Rooms[0].Id != uint64(own) {
+		t.Errorf("with many more, user 1 has %d rooms, %v", len(list.GetRooms()), err)
 	}
 }
 

@@ -2,30 +2,61 @@ package chatroom
 
 import (
 	"context"
+	"database/sql"
 
+	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
 const maxListed = 200
 
-// ListRooms returns the open rooms that a user owns or moderates, the newest first.
+// ListRooms returns the open rooms of a user, and after them those that the user moderates, the newest of each first. A user's own are asked for
+// first, so that others cannot push them out by making the user a moderator.
 func (s *Service) ListRooms(ctx context.Context, u id.User) (*chatv1.ListRoomsResponse, error) {
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT `+roomColumns+` FROM rooms WHERE NOT closed AND (owner = $1 OR id IN (SELECT room FROM room_moderators WHERE moderator = $1))
-		ORDER BY id DESC LIMIT $2`, int64(u), maxListed)
+	rooms, err := s.queryRooms(ctx, `owner = $1`, u, maxOwned)
+	if err != nil {
+		return nil, err
+	}
+	moderated, err := s.queryRooms(ctx, `owner <> $1 AND id IN (SELECT room FROM room_moderators WHERE moderator = $1)`, u, maxListed-len(rooms))
+	if err != nil {
+		return nil, err
+	}
+	return &chatv1.ListRoomsResponse{Rooms: append(rooms, moderated...)}, nil
+}
+
+// queryRooms returns the open rooms for which a condition on a user holds, the newest first.
+func (s *Service) queryRooms(ctx context.Context, where string, u id.User, limit int) (list []*chatv1.Room, err error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT `+roomColumns+` FROM rooms WHERE NOT closed AND `+where+` ORDER BY id DESC LIMIT $2`, int64(u), limit)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	list := &chatv1.ListRoomsResponse{}
 	for rows.Next() {
 		r, err := scanRoom(rows.Scan)
 		if err != nil {
 			return nil, err
 		}
-		list.Rooms = append(list.Rooms, r)
+		list = append(list, r)
 	}
 	return list, rows.Err()
+}
+
+// maxModerated bounds the open rooms of others that a user moderates. Nobody is asked before becoming a moderator.
+const maxModerated = 100
+
+var errModerated = errs.New(errs.Exhausted, "too_many_moderated", "this user moderates 100 open rooms already; name somebody else, or try again when some are closed")
+
+// checkModerated fails if a user moderates as many open rooms as one may.
+func checkModerated(ctx context.Context, tx *sql.Tx, u id.User) error {
+	count := 0
+	if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM room_moderators JOIN rooms ON rooms.id = room_moderators.room WHERE moderator = $1 AND NOT closed`, int64(u)).Scan(&count); err != nil {
+		return err
+	}
+	if count >= maxModerated {
+		return errModerated
+	}
+	return nil
 }
 
 // ListRestrictions returns moderators the users who are kicked or muted.

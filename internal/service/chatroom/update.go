@@ -165,6 +165,11 @@ func (h *hosted) setModerator(ctx context.Context, s *Service, by id.User, q *ch
 	}
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		statement := `DELETE FROM room_moderators WHERE room = $1 AND moderator = $2`
+		if q.Moderator && !h.isModerator(id.User(q.User)) {
+			if err := checkModerated(ctx, tx, id.User(q.User)); err != nil {
+				return err
+			}
+		}
 		if q.Moderator {
 			statement = `INSERT INTO room_moderators (room, moderator) VALUES ($1, $2) ON CONFLICT DO NOTHING`
 		}
