@@ -67,13 +67,13 @@ type RoomServiceClient interface {
 	CreateRoom(context.Context, *connect.Request[v1.CreateRoomRequest]) (*connect.Response[v1.Room], error)
 	// GetRoom gives a room as the caller sees it.
 	GetRoom(context.Context, *connect.Request[v1.GetRoomRequest]) (*connect.Response[v1.Room], error)
-	// ListRooms gives the open rooms that the caller owns or moderates, the newest first, at most 200.
+	// ListRooms gives the open rooms that the caller owns, then those that the caller moderates, the newest of each first, at most 200.
 	ListRooms(context.Context, *connect.Request[v1.ListRoomsRequest]) (*connect.Response[v1.ListRoomsResponse], error)
 	// UpdateRoom sets title, announcement or whether all are muted; absent fields stay. Moderators and the owner may.
 	UpdateRoom(context.Context, *connect.Request[v1.UpdateRoomRequest]) (*connect.Response[v1.Room], error)
 	// CloseRoom ends a room for good, and takes everybody out. The owner may.
 	CloseRoom(context.Context, *connect.Request[v1.CloseRoomRequest]) (*connect.Response[v1.Room], error)
-	// SetRoomModerator makes a user a moderator, or no longer one. The owner may.
+	// SetRoomModerator makes a user a moderator, or no longer one. The owner may. A user moderates at most 100 open rooms.
 	SetRoomModerator(context.Context, *connect.Request[v1.SetRoomModeratorRequest]) (*connect.Response[v1.Room], error)
 	// KickFromRoom takes a user out of a room, and keeps the user out for a time; 0 seconds let the user in again. Moderators kick users, the
 	// owner anyone.
@@ -244,13 +244,13 @@ type RoomServiceHandler interface {
 	CreateRoom(context.Context, *connect.Request[v1.CreateRoomRequest]) (*connect.Response[v1.Room], error)
 	// GetRoom gives a room as the caller sees it.
 	GetRoom(context.Context, *connect.Request[v1.GetRoomRequest]) (*connect.Response[v1.Room], error)
-	// ListRooms gives the open rooms that the caller owns or moderates, the newest first, at most 200.
+	// ListRooms gives the open rooms that the caller owns, then those that the caller moderates, the newest of each first, at most 200.
 	ListRooms(context.Context, *connect.Request[v1.ListRoomsRequest]) (*connect.Response[v1.ListRoomsResponse], error)
 	// UpdateRoom sets title, announcement or whether all are muted; absent fields stay. Moderators and the owner may.
 	UpdateRoom(context.Context, *connect.Request[v1.UpdateRoomRequest]) (*connect.Response[v1.Room], error)
 	// CloseRoom ends a room for good, and takes everybody out. The owner may.
 	CloseRoom(context.Context, *connect.Request[v1.CloseRoomRequest]) (*connect.Response[v1.Room], error)
-	// SetRoomModerator makes a user a moderator, or no longer one. The owner may.
+	// SetRoomModerator makes a user a moderator, or no longer one. The owner may. A user moderates at most 100 open rooms.
 	SetRoomModerator(context.Context, *connect.Request[v1.SetRoomModeratorRequest]) (*connect.Response[v1.Room], error)
 	// KickFromRoom takes a user out of a room, and keeps the user out for a time; 0 seconds let the user in again. Moderators kick users, the
 	// owner anyone.

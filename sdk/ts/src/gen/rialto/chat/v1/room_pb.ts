@@ -708,7 +708,7 @@ export const RoomService: GenService<{
     output: typeof RoomSchema;
   },
   /**
-   * ListRooms gives the open rooms that the caller owns or moderates, the newest first, at most 200.
+   * ListRooms gives the open rooms that the caller owns, then those that the caller moderates, the newest of each first, at most 200.
    *
    * @generated from rpc rialto.chat.v1.RoomService.ListRooms
    */
@@ -738,7 +738,7 @@ export const RoomService: GenService<{
     output: typeof RoomSchema;
   },
   /**
-   * SetRoomModerator makes a user a moderator, or no longer one. The owner may.
+   * SetRoomModerator makes a user a moderator, or no longer one. The owner may. A user moderates at most 100 open rooms.
    *
    * @generated from rpc rialto.chat.v1.RoomService.SetRoomModerator
    */
