@@ -14,20 +14,21 @@ const maxListed = 200
 // ListRooms returns the open rooms of a user, and after them those that the user moderates, the newest of each first. A user's own are asked for
 // first, so that others cannot push them out by making the user a moderator.
 func (s *Service) ListRooms(ctx context.Context, u id.User) (*chatv1.ListRoomsResponse, error) {
-	rooms, err := s.queryRooms(ctx, `owner = $1`, u, maxOwned)
+	rooms, err := s.queryRooms(ctx, `SELECT `+roomColumns+` FROM rooms WHERE NOT closed AND owner = $1 ORDER BY id DESC LIMIT $2`, u, maxOwned)
 	if err != nil {
 		return nil, err
 	}
-	moderated, err := s.queryRooms(ctx, `owner <> $1 AND id IN (SELECT room FROM room_moderators WHERE moderator = $1)`, u, maxListed-len(rooms))
+	moderated, err := s.queryRooms(ctx, `SELECT `+roomColumns+` FROM rooms WHERE NOT closed AND owner <> $1 AND id IN (SELECT room FROM room_moderators WHERE moderator = $1)
+		ORDER BY id DESC LIMIT $2`, u, maxListed-len(rooms))
 	if err != nil {
 		return nil, err
 	}
 	return &chatv1.ListRoomsResponse{Rooms: append(rooms, moderated...)}, nil
 }
 
-// queryRooms returns the open rooms for which a condition on a user holds, the newest first.
-func (s *Service) queryRooms(ctx context.Context, where string, u id.User, limit int) (list []*chatv1.Room, err error) {
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT `+roomColumns+` FROM rooms WHERE NOT closed AND `+where+` ORDER BY id DESC LIMIT $2`, int64(u), limit)
+// queryRooms returns the rooms of a query with a user and a limit.
+func (s *Service) queryRooms(ctx context.Context, query string, u id.User, limit int) (list []*chatv1.Room, err error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, query, int64(u), limit)
 	if err != nil {
 		return nil, err
 	}
