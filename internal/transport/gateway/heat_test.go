@@ -228,8 +228,11 @@ func TestAConversationThatIsFollowedAgainIsListedOnce(t *testing.T) {
 			deliverTo(t, s, 5, seq, text)
 		}
 		for calm := range calmIntervals {
-			if h := heatOf(s, 5); !h.hot || h.calm != calm || len(s.heats.listed) != 1 {
-				t.Errorf("after %d intervals hot is %v, %d were calm, and %d are listed; want 1", calm, h.hot, h.calm, len(s.heats.listed))
+			s.heats.mu.Lock()
+			listed := len(s.heats.listed)
+			s.heats.mu.Unlock()
+			if h := heatOf(s, 5); !h.hot || h.calm != calm || listed != 1 {
+				t.Errorf("after %d intervals hot is %v, %d were calm, and %d are listed; want 1", calm, h.hot, h.calm, listed)
 			}
 			pass(time.Second)
 			if calm == 0 { // the interval of the storm
