@@ -1,5 +1,5 @@
 import { isShown } from "@rialto-im/client";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useClient } from "../client.js";
 import { indexFrom } from "../messageRows.js";
 import { scrollOf, type ListView } from "./useListView.js";
@@ -16,16 +16,21 @@ export function useJump(view: ListView, id: string, { shown }: MessageRows) {
   const { box, list, atEnd, scroll, setAway, opening, jumping, latestScrolled } = view;
   /** The message that is being brought into view: it may not be in the page yet. */
   const [jump, setJump] = useState<number>();
+  const turns = useRef(0);
 
-  /** Brings the first message at or after a seq into view. False where it cannot be loaded now. */
+  /**
+   * Brings the first message at or after a seq into view. False where it cannot be loaded now. The last jump wins: one that is asked for while the
+   * chat still opens is not undone when that ends.
+   */
   const jumpTo = async (wanted: number): Promise<boolean> => {
-    try {
-      await client.openAt(id, wanted);
-    } catch {
+    const turn = ++turns.current;
+    const loaded = await client.openAt(id, wanted).then(() => true, () => false);
+    if (turn !== turns.current) return true;
+    const first = loaded ? client.messages(id).find((m) => m.seq >= wanted && isShown(m)) : undefined;
+    if (!first) {
+      opening.current = false;
       return false;
     }
-    const first = client.messages(id).find((m) => m.seq >= wanted && isShown(m));
-    if (!first) return false;
     atEnd.current = false;
     jumping.current = first.seq;
     setAway(true);
