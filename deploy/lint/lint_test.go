@@ -31,7 +31,7 @@ func write(t *testing.T, dir, name, text string) string {
 	return path
 }
 
-// replaced replaces parts of a text, each of which must exist.
+// replaced replaces parts of a text. Each part must exist.
 func replaced(t *testing.T, text string, pairs ...string) string {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {

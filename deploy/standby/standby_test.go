@@ -25,7 +25,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// place is a folder that belongs to PostgreSQL's user, who is not root. Servers listen on socket files in it.
+// place is a folder that PostgreSQL's user owns. Servers listen on socket files in it.
 type place struct {
 	t    *testing.T
 	dir  string

@@ -316,23 +316,23 @@ func (s *Service) answerHosted(ctx context.Context, q request) ([]byte, error) {
 		}
 		return h.subscribe(s, string(q.body[n:]), int(viewers))
 	case askSend:
-		return serve(q.body, func(r *chatv1.SendRoomMessageRequest) (proto.Message, error) { return h.send(ctx, s, q.by, r) })
+		answer, err := execute(q.body, func(r *chatv1.SendRoomMessageRequest) (proto.Message, error) { return h.send(ctx, s, q.by, r) })
+		if err != nil {
+			return nil, err
+		}
+		return proto.Marshal(answer)
 	}
 	return h.change(ctx, s, q)
 }
 
-// serve decodes a request, and encodes its answer.
-func serve[T any, P interface {
+// execute decodes a request, and does what it asks for.
+func execute[T any, P interface {
 	*T
 	proto.Message
-}](body []byte, do func(P) (proto.Message, error)) ([]byte, error) {
+}](body []byte, do func(P) (proto.Message, error)) (proto.Message, error) {
 	r := P(new(T))
 	if err := proto.Unmarshal(body, r); err != nil {
 		return nil, err
 	}
-	answer, err := do(r)
-	if err != nil {
-		return nil, err
-	}
-	return proto.Marshal(answer)
+	return do(r)
 }

@@ -90,31 +90,17 @@ func (h *hosted) change(ctx context.Context, s *Service, q request) ([]byte, err
 func (h *hosted) changeRows(ctx context.Context, s *Service, q request) (answer proto.Message, err error) {
 	switch q.kind {
 	case askUpdate:
-		r := &chatv1.UpdateRoomRequest{}
-		if err := proto.Unmarshal(q.body, r); err != nil {
-			return nil, err
-		}
-		return nil, h.update(ctx, s, q.by, r)
+		return execute(q.body, func(r *chatv1.UpdateRoomRequest) (proto.Message, error) { return nil, h.update(ctx, s, q.by, r) })
 	case askClose:
 		return nil, h.close(ctx, s, q.by)
 	case askModerator:
-		r := &chatv1.SetRoomModeratorRequest{}
-		if err := proto.Unmarshal(q.body, r); err != nil {
-			return nil, err
-		}
-		return nil, h.setModerator(ctx, s, q.by, r)
+		return execute(q.body, func(r *chatv1.SetRoomModeratorRequest) (proto.Message, error) {
+			return nil, h.setModerator(ctx, s, q.by, r)
+		})
 	case askKick:
-		r := &chatv1.KickFromRoomRequest{}
-		if err := proto.Unmarshal(q.body, r); err != nil {
-			return nil, err
-		}
-		return h.kick(ctx, s, q.by, r)
+		return execute(q.body, func(r *chatv1.KickFromRoomRequest) (proto.Message, error) { return h.kick(ctx, s, q.by, r) })
 	case askMute:
-		r := &chatv1.MuteInRoomRequest{}
-		if err := proto.Unmarshal(q.body, r); err != nil {
-			return nil, err
-		}
-		return h.mute(ctx, s, q.by, r)
+		return execute(q.body, func(r *chatv1.MuteInRoomRequest) (proto.Message, error) { return h.mute(ctx, s, q.by, r) })
 	}
 	return nil, errRequest
 }

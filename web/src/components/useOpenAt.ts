@@ -11,9 +11,7 @@ export function useOpenAt(view: ListView, seq: number | undefined, readAtOpen: n
   useEffect(() => {
     if (!opening.current || lastSeq === 0) return;
     void jumpTo(readAtOpen + 1).then((found) => {
-      if (found) return;
-      opening.current = false;
-      latestScrolled.current();
+      if (!found) latestScrolled.current();
     });
   }, [lastSeq > 0]);
 

@@ -787,7 +787,7 @@ func (x *ServerFrame) GetRoom() *v1.RoomEntry {
 	return nil
 }
 
-// ReadersUpdate says who has now read a message besides those whom ListReaders listed before.
+// ReadersUpdate names users who have read a message since ListReaders was called.
 type ReadersUpdate struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Conversation uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`

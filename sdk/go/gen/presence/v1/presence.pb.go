@@ -188,7 +188,7 @@ type Presence struct {
 	Status Status                 `protobuf:"varint,2,opt,name=status,proto3,enum=rialto.presence.v1.Status" json:"status,omitempty"`
 	// LastActiveMs is when any device was last active; 0 when not known.
 	LastActiveMs int64 `protobuf:"varint,3,opt,name=last_active_ms,json=lastActiveMs,proto3" json:"last_active_ms,omitempty"`
-	// Custom is also set for a user who is offline. Clients stop showing it at until_ms.
+	// Custom is the custom status. Offline users have one too. It ends at until_ms.
 	Custom        *CustomStatus `protobuf:"bytes,4,opt,name=custom,proto3" json:"custom,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -429,7 +429,7 @@ export const ServerFrameSchema: GenMessage<ServerFrame> = /*@__PURE__*/
   messageDesc(file_rialto_gateway_v1_gateway, 9);
 
 /**
- * ReadersUpdate says who has now read a message besides those whom ListReaders listed before.
+ * ReadersUpdate names users who have read a message since ListReaders was called.
  *
  * @generated from message rialto.gateway.v1.ReadersUpdate
  */

@@ -34,7 +34,7 @@ export type Presence = Message<"rialto.presence.v1.Presence"> & {
   lastActiveMs: bigint;
 
   /**
-   * Custom is also set for a user who is offline. Clients stop showing it at until_ms.
+   * Custom is the custom status. Offline users have one too. It ends at until_ms.
    *
    * @generated from field: rialto.presence.v1.CustomStatus custom = 4;
    */
@@ -285,7 +285,7 @@ export const ActivitySchema: GenEnum<Activity> = /*@__PURE__*/
   enumDesc(file_rialto_presence_v1_presence, 2);
 
 /**
- * PresenceService tells who is online. A user's own choices (availability, custom status, who may see them) are in the account's settings.
+ * PresenceService tells who is online. Users set their availability, custom status and visibility in the account's settings.
  *
  * @generated from service rialto.presence.v1.PresenceService
  */
