@@ -142,7 +142,9 @@ type User struct {
 	// Bio of at most 500 characters.
 	Bio string `protobuf:"bytes,5,opt,name=bio,proto3" json:"bio,omitempty"`
 	// AvatarUrl is a URL good for a while.
-	AvatarUrl     string `protobuf:"bytes,6,opt,name=avatar_url,json=avatarUrl,proto3" json:"avatar_url,omitempty"`
+	AvatarUrl string `protobuf:"bytes,6,opt,name=avatar_url,json=avatarUrl,proto3" json:"avatar_url,omitempty"`
+	// Official: the user is an official account. Show a verified mark beside the name.
+	Official      bool `protobuf:"varint,7,opt,name=official,proto3" json:"official,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -217,6 +219,13 @@ func (x *User) GetAvatarUrl() string {
 		return x.AvatarUrl
 	}
 	return ""
+}
+
+func (x *User) GetOfficial() bool {
+	if x != nil {
+		return x.Official
+	}
+	return false
 }
 
 type RegisterRequest struct {
@@ -912,7 +921,11 @@ type SessionInfo struct {
 	// UsedMs is when the session last got tokens.
 	UsedMs int64 `protobuf:"varint,6,opt,name=used_ms,json=usedMs,proto3" json:"used_ms,omitempty"`
 	// Current: the session that asks.
-	Current       bool `protobuf:"varint,7,opt,name=current,proto3" json:"current,omitempty"`
+	Current bool `protobuf:"varint,7,opt,name=current,proto3" json:"current,omitempty"`
+	// UpToDate: the device has acknowledged all messages.
+	UpToDate bool `protobuf:"varint,8,opt,name=up_to_date,json=upToDate,proto3" json:"up_to_date,omitempty"`
+	// BehindSinceMs is the time of the first message that the device has not acknowledged. 0 if there is none, or if it is not known.
+	BehindSinceMs int64 `protobuf:"varint,9,opt,name=behind_since_ms,json=behindSinceMs,proto3" json:"behind_since_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -994,6 +1007,20 @@ func (x *SessionInfo) GetCurrent() bool {
 		return x.Current
 	}
 	return false
+}
+
+func (x *SessionInfo) GetUpToDate() bool {
+	if x != nil {
+		return x.UpToDate
+	}
+	return false
+}
+
+func (x *SessionInfo) GetBehindSinceMs() int64 {
+	if x != nil {
+		return x.BehindSinceMs
+	}
+	return 0
 }
 
 type ListSessionsResponse struct {
@@ -2364,6 +2391,113 @@ func (x *PutUserRequest) GetDisplayName() string {
 	return ""
 }
 
+type PutOfficialAccountRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	User  uint64                 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`
+	// Handle of the channel; absent: as it is.
+	Handle *string `protobuf:"bytes,2,opt,name=handle,proto3,oneof" json:"handle,omitempty"`
+	// Disabled: it has no mark, sends no broadcast and no automatic reply.
+	Disabled      bool `protobuf:"varint,3,opt,name=disabled,proto3" json:"disabled,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutOfficialAccountRequest) Reset() {
+	*x = PutOfficialAccountRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutOfficialAccountRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutOfficialAccountRequest) ProtoMessage() {}
+
+func (x *PutOfficialAccountRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutOfficialAccountRequest.ProtoReflect.Descriptor instead.
+func (*PutOfficialAccountRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *PutOfficialAccountRequest) GetUser() uint64 {
+	if x != nil {
+		return x.User
+	}
+	return 0
+}
+
+func (x *PutOfficialAccountRequest) GetHandle() string {
+	if x != nil && x.Handle != nil {
+		return *x.Handle
+	}
+	return ""
+}
+
+func (x *PutOfficialAccountRequest) GetDisabled() bool {
+	if x != nil {
+		return x.Disabled
+	}
+	return false
+}
+
+type PutOfficialAccountResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Channel of the account, a conversation.
+	Channel       uint64 `protobuf:"varint,1,opt,name=channel,proto3" json:"channel,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutOfficialAccountResponse) Reset() {
+	*x = PutOfficialAccountResponse{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutOfficialAccountResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutOfficialAccountResponse) ProtoMessage() {}
+
+func (x *PutOfficialAccountResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutOfficialAccountResponse.ProtoReflect.Descriptor instead.
+func (*PutOfficialAccountResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *PutOfficialAccountResponse) GetChannel() uint64 {
+	if x != nil {
+		return x.Channel
+	}
+	return 0
+}
+
 type CreateSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ExternalId of the user, or user.
@@ -2376,7 +2510,7 @@ type CreateSessionRequest struct {
 
 func (x *CreateSessionRequest) Reset() {
 	*x = CreateSessionRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[43]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2388,7 +2522,7 @@ func (x *CreateSessionRequest) String() string {
 func (*CreateSessionRequest) ProtoMessage() {}
 
 func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[43]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2401,7 +2535,7 @@ func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSessionRequest.ProtoReflect.Descriptor instead.
 func (*CreateSessionRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{43}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *CreateSessionRequest) GetExternalId() string {
@@ -2435,7 +2569,7 @@ type SuggestFriendsResponse_Suggestion struct {
 
 func (x *SuggestFriendsResponse_Suggestion) Reset() {
 	*x = SuggestFriendsResponse_Suggestion{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[44]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2447,7 +2581,7 @@ func (x *SuggestFriendsResponse_Suggestion) String() string {
 func (*SuggestFriendsResponse_Suggestion) ProtoMessage() {}
 
 func (x *SuggestFriendsResponse_Suggestion) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[44]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2481,7 +2615,7 @@ var File_rialto_account_v1_account_proto protoreflect.FileDescriptor
 
 const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\n" +
-	"\x1frialto/account/v1/account.proto\x12\x11rialto.account.v1\x1a\x19rialto/chat/v1/chat.proto\x1a!rialto/presence/v1/presence.proto\"\xa2\x01\n" +
+	"\x1frialto/account/v1/account.proto\x12\x11rialto.account.v1\x1a\x19rialto/chat/v1/chat.proto\x1a!rialto/presence/v1/presence.proto\"\xbe\x01\n" +
 	"\x04User\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x12\x16\n" +
 	"\x06handle\x18\x02 \x01(\tR\x06handle\x12!\n" +
@@ -2489,7 +2623,8 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\x06avatar\x18\x04 \x01(\x04B\x020\x01R\x06avatar\x12\x10\n" +
 	"\x03bio\x18\x05 \x01(\tR\x03bio\x12\x1d\n" +
 	"\n" +
-	"avatar_url\x18\x06 \x01(\tR\tavatarUrl\"\x9b\x01\n" +
+	"avatar_url\x18\x06 \x01(\tR\tavatarUrl\x12\x1a\n" +
+	"\bofficial\x18\a \x01(\bR\bofficial\"\x9b\x01\n" +
 	"\x0fRegisterRequest\x12\x16\n" +
 	"\x06handle\x18\x01 \x01(\tR\x06handle\x12\x1a\n" +
 	"\bpassword\x18\x02 \x01(\tR\bpassword\x12!\n" +
@@ -2530,7 +2665,7 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\rLogoutRequest\x12\x10\n" +
 	"\x03all\x18\x01 \x01(\bR\x03all\"\x10\n" +
 	"\x0eLogoutResponse\"\x15\n" +
-	"\x13ListSessionsRequest\"\xc9\x01\n" +
+	"\x13ListSessionsRequest\"\x93\x02\n" +
 	"\vSessionInfo\x12\x1c\n" +
 	"\asession\x18\x01 \x01(\x04B\x020\x01R\asession\x12\x1a\n" +
 	"\x06device\x18\x02 \x01(\x04B\x020\x01R\x06device\x12\x12\n" +
@@ -2539,7 +2674,10 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\n" +
 	"created_ms\x18\x05 \x01(\x03B\x020\x02R\tcreatedMs\x12\x1b\n" +
 	"\aused_ms\x18\x06 \x01(\x03B\x020\x02R\x06usedMs\x12\x18\n" +
-	"\acurrent\x18\a \x01(\bR\acurrent\"R\n" +
+	"\acurrent\x18\a \x01(\bR\acurrent\x12\x1c\n" +
+	"\n" +
+	"up_to_date\x18\b \x01(\bR\bupToDate\x12*\n" +
+	"\x0fbehind_since_ms\x18\t \x01(\x03B\x020\x02R\rbehindSinceMs\"R\n" +
 	"\x14ListSessionsResponse\x12:\n" +
 	"\bsessions\x18\x01 \x03(\v2\x1e.rialto.account.v1.SessionInfoR\bsessions\"4\n" +
 	"\x14RevokeSessionRequest\x12\x1c\n" +
@@ -2618,7 +2756,14 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\vexternal_id\x18\x01 \x01(\tR\n" +
 	"externalId\x12\x16\n" +
 	"\x06handle\x18\x02 \x01(\tR\x06handle\x12!\n" +
-	"\fdisplay_name\x18\x03 \x01(\tR\vdisplayName\"\x82\x01\n" +
+	"\fdisplay_name\x18\x03 \x01(\tR\vdisplayName\"w\n" +
+	"\x19PutOfficialAccountRequest\x12\x16\n" +
+	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\x12\x1b\n" +
+	"\x06handle\x18\x02 \x01(\tH\x00R\x06handle\x88\x01\x01\x12\x1a\n" +
+	"\bdisabled\x18\x03 \x01(\bR\bdisabledB\t\n" +
+	"\a_handle\":\n" +
+	"\x1aPutOfficialAccountResponse\x12\x1c\n" +
+	"\achannel\x18\x01 \x01(\x04B\x020\x01R\achannel\"\x82\x01\n" +
 	"\x14CreateSessionRequest\x12\x1f\n" +
 	"\vexternal_id\x18\x01 \x01(\tR\n" +
 	"externalId\x12\x16\n" +
@@ -2661,10 +2806,11 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\x06Follow\x12 .rialto.account.v1.FollowRequest\x1a\x18.rialto.chat.v1.Relation\x12H\n" +
 	"\bUnfollow\x12\".rialto.account.v1.UnfollowRequest\x1a\x18.rialto.chat.v1.Relation\x12b\n" +
 	"\rListRelations\x12'.rialto.account.v1.ListRelationsRequest\x1a(.rialto.account.v1.ListRelationsResponse\x12e\n" +
-	"\x0eSuggestFriends\x12(.rialto.account.v1.SuggestFriendsRequest\x1a).rialto.account.v1.SuggestFriendsResponse2\xab\x01\n" +
+	"\x0eSuggestFriends\x12(.rialto.account.v1.SuggestFriendsRequest\x1a).rialto.account.v1.SuggestFriendsResponse2\x9e\x02\n" +
 	"\fAdminService\x12E\n" +
 	"\aPutUser\x12!.rialto.account.v1.PutUserRequest\x1a\x17.rialto.account.v1.User\x12T\n" +
-	"\rCreateSession\x12'.rialto.account.v1.CreateSessionRequest\x1a\x1a.rialto.account.v1.SessionB=Z;github.com/rialto-im/rialto/sdk/go/gen/account/v1;accountv1b\x06proto3"
+	"\rCreateSession\x12'.rialto.account.v1.CreateSessionRequest\x1a\x1a.rialto.account.v1.Session\x12q\n" +
+	"\x12PutOfficialAccount\x12,.rialto.account.v1.PutOfficialAccountRequest\x1a-.rialto.account.v1.PutOfficialAccountResponseB=Z;github.com/rialto-im/rialto/sdk/go/gen/account/v1;accountv1b\x06proto3"
 
 var (
 	file_rialto_account_v1_account_proto_rawDescOnce sync.Once
@@ -2679,7 +2825,7 @@ func file_rialto_account_v1_account_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_account_v1_account_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_rialto_account_v1_account_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
+var file_rialto_account_v1_account_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_rialto_account_v1_account_proto_goTypes = []any{
 	(WhoMaySee)(0),                            // 0: rialto.account.v1.WhoMaySee
 	(WhoMayAdd)(0),                            // 1: rialto.account.v1.WhoMayAdd
@@ -2726,11 +2872,13 @@ var file_rialto_account_v1_account_proto_goTypes = []any{
 	(*SuggestFriendsRequest)(nil),             // 42: rialto.account.v1.SuggestFriendsRequest
 	(*SuggestFriendsResponse)(nil),            // 43: rialto.account.v1.SuggestFriendsResponse
 	(*PutUserRequest)(nil),                    // 44: rialto.account.v1.PutUserRequest
-	(*CreateSessionRequest)(nil),              // 45: rialto.account.v1.CreateSessionRequest
-	(*SuggestFriendsResponse_Suggestion)(nil), // 46: rialto.account.v1.SuggestFriendsResponse.Suggestion
-	(v1.Availability)(0),                      // 47: rialto.presence.v1.Availability
-	(*v1.CustomStatus)(nil),                   // 48: rialto.presence.v1.CustomStatus
-	(*v11.Relation)(nil),                      // 49: rialto.chat.v1.Relation
+	(*PutOfficialAccountRequest)(nil),         // 45: rialto.account.v1.PutOfficialAccountRequest
+	(*PutOfficialAccountResponse)(nil),        // 46: rialto.account.v1.PutOfficialAccountResponse
+	(*CreateSessionRequest)(nil),              // 47: rialto.account.v1.CreateSessionRequest
+	(*SuggestFriendsResponse_Suggestion)(nil), // 48: rialto.account.v1.SuggestFriendsResponse.Suggestion
+	(v1.Availability)(0),                      // 49: rialto.presence.v1.Availability
+	(*v1.CustomStatus)(nil),                   // 50: rialto.presence.v1.CustomStatus
+	(*v11.Relation)(nil),                      // 51: rialto.chat.v1.Relation
 }
 var file_rialto_account_v1_account_proto_depIdxs = []int32{
 	4,  // 0: rialto.account.v1.RegisterRequest.client:type_name -> rialto.account.v1.Client
@@ -2741,11 +2889,11 @@ var file_rialto_account_v1_account_proto_depIdxs = []int32{
 	2,  // 5: rialto.account.v1.SearchUsersResponse.users:type_name -> rialto.account.v1.User
 	1,  // 6: rialto.account.v1.Settings.who_may_add:type_name -> rialto.account.v1.WhoMayAdd
 	0,  // 7: rialto.account.v1.Settings.who_may_see_presence:type_name -> rialto.account.v1.WhoMaySee
-	47, // 8: rialto.account.v1.Settings.availability:type_name -> rialto.presence.v1.Availability
-	48, // 9: rialto.account.v1.Settings.custom_status:type_name -> rialto.presence.v1.CustomStatus
+	49, // 8: rialto.account.v1.Settings.availability:type_name -> rialto.presence.v1.Availability
+	50, // 9: rialto.account.v1.Settings.custom_status:type_name -> rialto.presence.v1.CustomStatus
 	29, // 10: rialto.account.v1.UpdateSettingsRequest.settings:type_name -> rialto.account.v1.Settings
-	49, // 11: rialto.account.v1.ListRelationsResponse.relations:type_name -> rialto.chat.v1.Relation
-	46, // 12: rialto.account.v1.SuggestFriendsResponse.suggestions:type_name -> rialto.account.v1.SuggestFriendsResponse.Suggestion
+	51, // 11: rialto.account.v1.ListRelationsResponse.relations:type_name -> rialto.chat.v1.Relation
+	48, // 12: rialto.account.v1.SuggestFriendsResponse.suggestions:type_name -> rialto.account.v1.SuggestFriendsResponse.Suggestion
 	4,  // 13: rialto.account.v1.CreateSessionRequest.client:type_name -> rialto.account.v1.Client
 	2,  // 14: rialto.account.v1.SuggestFriendsResponse.Suggestion.user:type_name -> rialto.account.v1.User
 	3,  // 15: rialto.account.v1.AccountService.Register:input_type -> rialto.account.v1.RegisterRequest
@@ -2775,37 +2923,39 @@ var file_rialto_account_v1_account_proto_depIdxs = []int32{
 	40, // 39: rialto.account.v1.GraphService.ListRelations:input_type -> rialto.account.v1.ListRelationsRequest
 	42, // 40: rialto.account.v1.GraphService.SuggestFriends:input_type -> rialto.account.v1.SuggestFriendsRequest
 	44, // 41: rialto.account.v1.AdminService.PutUser:input_type -> rialto.account.v1.PutUserRequest
-	45, // 42: rialto.account.v1.AdminService.CreateSession:input_type -> rialto.account.v1.CreateSessionRequest
-	12, // 43: rialto.account.v1.AccountService.Register:output_type -> rialto.account.v1.Session
-	7,  // 44: rialto.account.v1.AccountService.GetLoginMethods:output_type -> rialto.account.v1.LoginMethods
-	12, // 45: rialto.account.v1.AccountService.Login:output_type -> rialto.account.v1.Session
-	9,  // 46: rialto.account.v1.AccountService.RequestCode:output_type -> rialto.account.v1.RequestCodeResponse
-	12, // 47: rialto.account.v1.AccountService.LoginWithCode:output_type -> rialto.account.v1.Session
-	12, // 48: rialto.account.v1.AccountService.Refresh:output_type -> rialto.account.v1.Session
-	14, // 49: rialto.account.v1.AccountService.Logout:output_type -> rialto.account.v1.LogoutResponse
-	17, // 50: rialto.account.v1.AccountService.ListSessions:output_type -> rialto.account.v1.ListSessionsResponse
-	19, // 51: rialto.account.v1.AccountService.RevokeSession:output_type -> rialto.account.v1.RevokeSessionResponse
-	21, // 52: rialto.account.v1.AccountService.ChangePassword:output_type -> rialto.account.v1.ChangePasswordResponse
-	23, // 53: rialto.account.v1.AccountService.CreateTicket:output_type -> rialto.account.v1.CreateTicketResponse
-	25, // 54: rialto.account.v1.AccountService.GetUsers:output_type -> rialto.account.v1.GetUsersResponse
-	27, // 55: rialto.account.v1.AccountService.SearchUsers:output_type -> rialto.account.v1.SearchUsersResponse
-	2,  // 56: rialto.account.v1.AccountService.UpdateProfile:output_type -> rialto.account.v1.User
-	29, // 57: rialto.account.v1.AccountService.GetSettings:output_type -> rialto.account.v1.Settings
-	29, // 58: rialto.account.v1.AccountService.UpdateSettings:output_type -> rialto.account.v1.Settings
-	49, // 59: rialto.account.v1.GraphService.RequestFriend:output_type -> rialto.chat.v1.Relation
-	49, // 60: rialto.account.v1.GraphService.AnswerFriend:output_type -> rialto.chat.v1.Relation
-	49, // 61: rialto.account.v1.GraphService.RemarkFriend:output_type -> rialto.chat.v1.Relation
-	49, // 62: rialto.account.v1.GraphService.DeleteFriend:output_type -> rialto.chat.v1.Relation
-	49, // 63: rialto.account.v1.GraphService.Block:output_type -> rialto.chat.v1.Relation
-	49, // 64: rialto.account.v1.GraphService.Unblock:output_type -> rialto.chat.v1.Relation
-	49, // 65: rialto.account.v1.GraphService.Follow:output_type -> rialto.chat.v1.Relation
-	49, // 66: rialto.account.v1.GraphService.Unfollow:output_type -> rialto.chat.v1.Relation
-	41, // 67: rialto.account.v1.GraphService.ListRelations:output_type -> rialto.account.v1.ListRelationsResponse
-	43, // 68: rialto.account.v1.GraphService.SuggestFriends:output_type -> rialto.account.v1.SuggestFriendsResponse
-	2,  // 69: rialto.account.v1.AdminService.PutUser:output_type -> rialto.account.v1.User
-	12, // 70: rialto.account.v1.AdminService.CreateSession:output_type -> rialto.account.v1.Session
-	43, // [43:71] is the sub-list for method output_type
-	15, // [15:43] is the sub-list for method input_type
+	47, // 42: rialto.account.v1.AdminService.CreateSession:input_type -> rialto.account.v1.CreateSessionRequest
+	45, // 43: rialto.account.v1.AdminService.PutOfficialAccount:input_type -> rialto.account.v1.PutOfficialAccountRequest
+	12, // 44: rialto.account.v1.AccountService.Register:output_type -> rialto.account.v1.Session
+	7,  // 45: rialto.account.v1.AccountService.GetLoginMethods:output_type -> rialto.account.v1.LoginMethods
+	12, // 46: rialto.account.v1.AccountService.Login:output_type -> rialto.account.v1.Session
+	9,  // 47: rialto.account.v1.AccountService.RequestCode:output_type -> rialto.account.v1.RequestCodeResponse
+	12, // 48: rialto.account.v1.AccountService.LoginWithCode:output_type -> rialto.account.v1.Session
+	12, // 49: rialto.account.v1.AccountService.Refresh:output_type -> rialto.account.v1.Session
+	14, // 50: rialto.account.v1.AccountService.Logout:output_type -> rialto.account.v1.LogoutResponse
+	17, // 51: rialto.account.v1.AccountService.ListSessions:output_type -> rialto.account.v1.ListSessionsResponse
+	19, // 52: rialto.account.v1.AccountService.RevokeSession:output_type -> rialto.account.v1.RevokeSessionResponse
+	21, // 53: rialto.account.v1.AccountService.ChangePassword:output_type -> rialto.account.v1.ChangePasswordResponse
+	23, // 54: rialto.account.v1.AccountService.CreateTicket:output_type -> rialto.account.v1.CreateTicketResponse
+	25, // 55: rialto.account.v1.AccountService.GetUsers:output_type -> rialto.account.v1.GetUsersResponse
+	27, // 56: rialto.account.v1.AccountService.SearchUsers:output_type -> rialto.account.v1.SearchUsersResponse
+	2,  // 57: rialto.account.v1.AccountService.UpdateProfile:output_type -> rialto.account.v1.User
+	29, // 58: rialto.account.v1.AccountService.GetSettings:output_type -> rialto.account.v1.Settings
+	29, // 59: rialto.account.v1.AccountService.UpdateSettings:output_type -> rialto.account.v1.Settings
+	51, // 60: rialto.account.v1.GraphService.RequestFriend:output_type -> rialto.chat.v1.Relation
+	51, // 61: rialto.account.v1.GraphService.AnswerFriend:output_type -> rialto.chat.v1.Relation
+	51, // 62: rialto.account.v1.GraphService.RemarkFriend:output_type -> rialto.chat.v1.Relation
+	51, // 63: rialto.account.v1.GraphService.DeleteFriend:output_type -> rialto.chat.v1.Relation
+	51, // 64: rialto.account.v1.GraphService.Block:output_type -> rialto.chat.v1.Relation
+	51, // 65: rialto.account.v1.GraphService.Unblock:output_type -> rialto.chat.v1.Relation
+	51, // 66: rialto.account.v1.GraphService.Follow:output_type -> rialto.chat.v1.Relation
+	51, // 67: rialto.account.v1.GraphService.Unfollow:output_type -> rialto.chat.v1.Relation
+	41, // 68: rialto.account.v1.GraphService.ListRelations:output_type -> rialto.account.v1.ListRelationsResponse
+	43, // 69: rialto.account.v1.GraphService.SuggestFriends:output_type -> rialto.account.v1.SuggestFriendsResponse
+	2,  // 70: rialto.account.v1.AdminService.PutUser:output_type -> rialto.account.v1.User
+	12, // 71: rialto.account.v1.AdminService.CreateSession:output_type -> rialto.account.v1.Session
+	46, // 72: rialto.account.v1.AdminService.PutOfficialAccount:output_type -> rialto.account.v1.PutOfficialAccountResponse
+	44, // [44:73] is the sub-list for method output_type
+	15, // [15:44] is the sub-list for method input_type
 	15, // [15:15] is the sub-list for extension type_name
 	15, // [15:15] is the sub-list for extension extendee
 	0,  // [0:15] is the sub-list for field type_name
@@ -2817,13 +2967,14 @@ func file_rialto_account_v1_account_proto_init() {
 		return
 	}
 	file_rialto_account_v1_account_proto_msgTypes[26].OneofWrappers = []any{}
+	file_rialto_account_v1_account_proto_msgTypes[43].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_account_v1_account_proto_rawDesc), len(file_rialto_account_v1_account_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   45,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   3,
 		},

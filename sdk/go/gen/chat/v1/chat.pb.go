@@ -183,7 +183,9 @@ type Conversation struct {
 	// Root is that message as it is now; absent where it has expired, and for other kinds.
 	Root *Message `protobuf:"bytes,33,opt,name=root,proto3" json:"root,omitempty"`
 	// Notices: the channel is one of system notices; UNSPECIFIED for other conversations.
-	Notices       Notices `protobuf:"varint,34,opt,name=notices,proto3,enum=rialto.chat.v1.Notices" json:"notices,omitempty"`
+	Notices Notices `protobuf:"varint,34,opt,name=notices,proto3,enum=rialto.chat.v1.Notices" json:"notices,omitempty"`
+	// Ticket: the group is a ticket of a help desk, whose id is that of the conversation. Agents read it from its first entry.
+	Ticket        bool `protobuf:"varint,35,opt,name=ticket,proto3" json:"ticket,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -426,6 +428,13 @@ func (x *Conversation) GetNotices() Notices {
 		return x.Notices
 	}
 	return Notices_NOTICES_UNSPECIFIED
+}
+
+func (x *Conversation) GetTicket() bool {
+	if x != nil {
+		return x.Ticket
+	}
+	return false
 }
 
 // ConversationState is one user's own view of a conversation; it travels in the user's sync stream.
@@ -2083,6 +2092,271 @@ func (x *AnswerInvitationRequest) GetAccept() bool {
 	return false
 }
 
+type ListGroupInvitationsRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// Limit of 1 to 200; 0: 50.
+	Limit uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Page: next of the page before; empty for the first.
+	Page          string `protobuf:"bytes,3,opt,name=page,proto3" json:"page,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListGroupInvitationsRequest) Reset() {
+	*x = ListGroupInvitationsRequest{}
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListGroupInvitationsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListGroupInvitationsRequest) ProtoMessage() {}
+
+func (x *ListGroupInvitationsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListGroupInvitationsRequest.ProtoReflect.Descriptor instead.
+func (*ListGroupInvitationsRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *ListGroupInvitationsRequest) GetConversation() uint64 {
+	if x != nil {
+		return x.Conversation
+	}
+	return 0
+}
+
+func (x *ListGroupInvitationsRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ListGroupInvitationsRequest) GetPage() string {
+	if x != nil {
+		return x.Page
+	}
+	return ""
+}
+
+// GroupInvitation is an invitation that a user has not answered, as the group's admins see it.
+type GroupInvitation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	User  uint64                 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`
+	// Inviter is the member who invited the user.
+	Inviter       uint64 `protobuf:"varint,2,opt,name=inviter,proto3" json:"inviter,omitempty"`
+	TimeMs        int64  `protobuf:"varint,3,opt,name=time_ms,json=timeMs,proto3" json:"time_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GroupInvitation) Reset() {
+	*x = GroupInvitation{}
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GroupInvitation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GroupInvitation) ProtoMessage() {}
+
+func (x *GroupInvitation) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GroupInvitation.ProtoReflect.Descriptor instead.
+func (*GroupInvitation) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *GroupInvitation) GetUser() uint64 {
+	if x != nil {
+		return x.User
+	}
+	return 0
+}
+
+func (x *GroupInvitation) GetInviter() uint64 {
+	if x != nil {
+		return x.Inviter
+	}
+	return 0
+}
+
+func (x *GroupInvitation) GetTimeMs() int64 {
+	if x != nil {
+		return x.TimeMs
+	}
+	return 0
+}
+
+type ListGroupInvitationsResponse struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Invitations []*GroupInvitation     `protobuf:"bytes,1,rep,name=invitations,proto3" json:"invitations,omitempty"`
+	// Next is empty on the last page.
+	Next          string `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListGroupInvitationsResponse) Reset() {
+	*x = ListGroupInvitationsResponse{}
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListGroupInvitationsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListGroupInvitationsResponse) ProtoMessage() {}
+
+func (x *ListGroupInvitationsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListGroupInvitationsResponse.ProtoReflect.Descriptor instead.
+func (*ListGroupInvitationsResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *ListGroupInvitationsResponse) GetInvitations() []*GroupInvitation {
+	if x != nil {
+		return x.Invitations
+	}
+	return nil
+}
+
+func (x *ListGroupInvitationsResponse) GetNext() string {
+	if x != nil {
+		return x.Next
+	}
+	return ""
+}
+
+type CancelInvitationRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Conversation  uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	User          uint64                 `protobuf:"varint,2,opt,name=user,proto3" json:"user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelInvitationRequest) Reset() {
+	*x = CancelInvitationRequest{}
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelInvitationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelInvitationRequest) ProtoMessage() {}
+
+func (x *CancelInvitationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelInvitationRequest.ProtoReflect.Descriptor instead.
+func (*CancelInvitationRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *CancelInvitationRequest) GetConversation() uint64 {
+	if x != nil {
+		return x.Conversation
+	}
+	return 0
+}
+
+func (x *CancelInvitationRequest) GetUser() uint64 {
+	if x != nil {
+		return x.User
+	}
+	return 0
+}
+
+type CancelInvitationResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelInvitationResponse) Reset() {
+	*x = CancelInvitationResponse{}
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelInvitationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelInvitationResponse) ProtoMessage() {}
+
+func (x *CancelInvitationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelInvitationResponse.ProtoReflect.Descriptor instead.
+func (*CancelInvitationResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{34}
+}
+
 type CreateJoinLinkRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Conversation uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
@@ -2094,7 +2368,7 @@ type CreateJoinLinkRequest struct {
 
 func (x *CreateJoinLinkRequest) Reset() {
 	*x = CreateJoinLinkRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[30]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2106,7 +2380,7 @@ func (x *CreateJoinLinkRequest) String() string {
 func (*CreateJoinLinkRequest) ProtoMessage() {}
 
 func (x *CreateJoinLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[30]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2119,7 +2393,7 @@ func (x *CreateJoinLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateJoinLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateJoinLinkRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{30}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *CreateJoinLinkRequest) GetConversation() uint64 {
@@ -2145,7 +2419,7 @@ type CreateJoinLinkResponse struct {
 
 func (x *CreateJoinLinkResponse) Reset() {
 	*x = CreateJoinLinkResponse{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[31]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2157,7 +2431,7 @@ func (x *CreateJoinLinkResponse) String() string {
 func (*CreateJoinLinkResponse) ProtoMessage() {}
 
 func (x *CreateJoinLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[31]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2170,7 +2444,7 @@ func (x *CreateJoinLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateJoinLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateJoinLinkResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{31}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *CreateJoinLinkResponse) GetToken() string {
@@ -2189,7 +2463,7 @@ type RevokeJoinLinkRequest struct {
 
 func (x *RevokeJoinLinkRequest) Reset() {
 	*x = RevokeJoinLinkRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[32]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2201,7 +2475,7 @@ func (x *RevokeJoinLinkRequest) String() string {
 func (*RevokeJoinLinkRequest) ProtoMessage() {}
 
 func (x *RevokeJoinLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[32]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2214,7 +2488,7 @@ func (x *RevokeJoinLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeJoinLinkRequest.ProtoReflect.Descriptor instead.
 func (*RevokeJoinLinkRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{32}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RevokeJoinLinkRequest) GetConversation() uint64 {
@@ -2232,7 +2506,7 @@ type RevokeJoinLinkResponse struct {
 
 func (x *RevokeJoinLinkResponse) Reset() {
 	*x = RevokeJoinLinkResponse{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[33]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2244,7 +2518,7 @@ func (x *RevokeJoinLinkResponse) String() string {
 func (*RevokeJoinLinkResponse) ProtoMessage() {}
 
 func (x *RevokeJoinLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[33]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2257,7 +2531,7 @@ func (x *RevokeJoinLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeJoinLinkResponse.ProtoReflect.Descriptor instead.
 func (*RevokeJoinLinkResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{33}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{38}
 }
 
 type PreviewJoinLinkRequest struct {
@@ -2274,7 +2548,7 @@ type PreviewJoinLinkRequest struct {
 
 func (x *PreviewJoinLinkRequest) Reset() {
 	*x = PreviewJoinLinkRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[34]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2286,7 +2560,7 @@ func (x *PreviewJoinLinkRequest) String() string {
 func (*PreviewJoinLinkRequest) ProtoMessage() {}
 
 func (x *PreviewJoinLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[34]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2299,7 +2573,7 @@ func (x *PreviewJoinLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewJoinLinkRequest.ProtoReflect.Descriptor instead.
 func (*PreviewJoinLinkRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{34}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *PreviewJoinLinkRequest) GetToken() string {
@@ -2341,7 +2615,7 @@ type PreviewJoinLinkResponse struct {
 
 func (x *PreviewJoinLinkResponse) Reset() {
 	*x = PreviewJoinLinkResponse{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[35]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2353,7 +2627,7 @@ func (x *PreviewJoinLinkResponse) String() string {
 func (*PreviewJoinLinkResponse) ProtoMessage() {}
 
 func (x *PreviewJoinLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[35]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2366,7 +2640,7 @@ func (x *PreviewJoinLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewJoinLinkResponse.ProtoReflect.Descriptor instead.
 func (*PreviewJoinLinkResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{35}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *PreviewJoinLinkResponse) GetConversation() uint64 {
@@ -2428,7 +2702,7 @@ type PreviewLinkRequest struct {
 
 func (x *PreviewLinkRequest) Reset() {
 	*x = PreviewLinkRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[36]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2440,7 +2714,7 @@ func (x *PreviewLinkRequest) String() string {
 func (*PreviewLinkRequest) ProtoMessage() {}
 
 func (x *PreviewLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[36]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2453,7 +2727,7 @@ func (x *PreviewLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewLinkRequest.ProtoReflect.Descriptor instead.
 func (*PreviewLinkRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{36}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *PreviewLinkRequest) GetUrl() string {
@@ -2475,7 +2749,7 @@ type SetRoleRequest struct {
 
 func (x *SetRoleRequest) Reset() {
 	*x = SetRoleRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[37]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2487,7 +2761,7 @@ func (x *SetRoleRequest) String() string {
 func (*SetRoleRequest) ProtoMessage() {}
 
 func (x *SetRoleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[37]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2500,7 +2774,7 @@ func (x *SetRoleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRoleRequest.ProtoReflect.Descriptor instead.
 func (*SetRoleRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{37}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SetRoleRequest) GetConversation() uint64 {
@@ -2534,7 +2808,7 @@ type TransferRequest struct {
 
 func (x *TransferRequest) Reset() {
 	*x = TransferRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[38]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2546,7 +2820,7 @@ func (x *TransferRequest) String() string {
 func (*TransferRequest) ProtoMessage() {}
 
 func (x *TransferRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[38]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2559,7 +2833,7 @@ func (x *TransferRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferRequest.ProtoReflect.Descriptor instead.
 func (*TransferRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{38}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *TransferRequest) GetConversation() uint64 {
@@ -2589,7 +2863,7 @@ type MuteMembersRequest struct {
 
 func (x *MuteMembersRequest) Reset() {
 	*x = MuteMembersRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[39]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2601,7 +2875,7 @@ func (x *MuteMembersRequest) String() string {
 func (*MuteMembersRequest) ProtoMessage() {}
 
 func (x *MuteMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[39]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2614,7 +2888,7 @@ func (x *MuteMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteMembersRequest.ProtoReflect.Descriptor instead.
 func (*MuteMembersRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{39}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *MuteMembersRequest) GetConversation() uint64 {
@@ -2656,7 +2930,7 @@ type UpdateGroupRequest struct {
 
 func (x *UpdateGroupRequest) Reset() {
 	*x = UpdateGroupRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[40]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2668,7 +2942,7 @@ func (x *UpdateGroupRequest) String() string {
 func (*UpdateGroupRequest) ProtoMessage() {}
 
 func (x *UpdateGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[40]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2681,7 +2955,7 @@ func (x *UpdateGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateGroupRequest.ProtoReflect.Descriptor instead.
 func (*UpdateGroupRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{40}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *UpdateGroupRequest) GetConversation() uint64 {
@@ -2737,7 +3011,7 @@ type SetRetentionRequest struct {
 
 func (x *SetRetentionRequest) Reset() {
 	*x = SetRetentionRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[41]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2749,7 +3023,7 @@ func (x *SetRetentionRequest) String() string {
 func (*SetRetentionRequest) ProtoMessage() {}
 
 func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[41]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2762,7 +3036,7 @@ func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRetentionRequest.ProtoReflect.Descriptor instead.
 func (*SetRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{41}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SetRetentionRequest) GetConversation() uint64 {
@@ -2788,7 +3062,7 @@ type DissolveRequest struct {
 
 func (x *DissolveRequest) Reset() {
 	*x = DissolveRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[42]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2800,7 +3074,7 @@ func (x *DissolveRequest) String() string {
 func (*DissolveRequest) ProtoMessage() {}
 
 func (x *DissolveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[42]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2813,7 +3087,7 @@ func (x *DissolveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DissolveRequest.ProtoReflect.Descriptor instead.
 func (*DissolveRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{42}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *DissolveRequest) GetConversation() uint64 {
@@ -2829,15 +3103,18 @@ type SendRequest struct {
 	// ClientSeq counts the device's messages up from 1, over all conversations. A retry repeats it.
 	ClientSeq uint64 `protobuf:"varint,2,opt,name=client_seq,json=clientSeq,proto3" json:"client_seq,omitempty"`
 	// ClientMsgId, of at most 64 bytes, is given instead of client_seq by senders that do not number their messages.
-	ClientMsgId   string   `protobuf:"bytes,3,opt,name=client_msg_id,json=clientMsgId,proto3" json:"client_msg_id,omitempty"`
-	Content       *Content `protobuf:"bytes,4,opt,name=content,proto3" json:"content,omitempty"`
+	ClientMsgId string   `protobuf:"bytes,3,opt,name=client_msg_id,json=clientMsgId,proto3" json:"client_msg_id,omitempty"`
+	Content     *Content `protobuf:"bytes,4,opt,name=content,proto3" json:"content,omitempty"`
+	// PrevClientSeq is the client_seq of the device's previous message in this conversation: this one is stored only after that. If that does
+	// not arrive in time, the answer is missing_previous. 0: not checked.
+	PrevClientSeq uint64 `protobuf:"varint,5,opt,name=prev_client_seq,json=prevClientSeq,proto3" json:"prev_client_seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SendRequest) Reset() {
 	*x = SendRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[43]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2849,7 +3126,7 @@ func (x *SendRequest) String() string {
 func (*SendRequest) ProtoMessage() {}
 
 func (x *SendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[43]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2862,7 +3139,7 @@ func (x *SendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendRequest.ProtoReflect.Descriptor instead.
 func (*SendRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{43}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SendRequest) GetConversation() uint64 {
@@ -2893,6 +3170,13 @@ func (x *SendRequest) GetContent() *Content {
 	return nil
 }
 
+func (x *SendRequest) GetPrevClientSeq() uint64 {
+	if x != nil {
+		return x.PrevClientSeq
+	}
+	return 0
+}
+
 type SendResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Id      string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -2907,7 +3191,7 @@ type SendResponse struct {
 
 func (x *SendResponse) Reset() {
 	*x = SendResponse{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[44]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2919,7 +3203,7 @@ func (x *SendResponse) String() string {
 func (*SendResponse) ProtoMessage() {}
 
 func (x *SendResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[44]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2932,7 +3216,7 @@ func (x *SendResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendResponse.ProtoReflect.Descriptor instead.
 func (*SendResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{44}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *SendResponse) GetId() string {
@@ -2987,7 +3271,7 @@ type HistoryRequest struct {
 
 func (x *HistoryRequest) Reset() {
 	*x = HistoryRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[45]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2999,7 +3283,7 @@ func (x *HistoryRequest) String() string {
 func (*HistoryRequest) ProtoMessage() {}
 
 func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[45]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3012,7 +3296,7 @@ func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryRequest.ProtoReflect.Descriptor instead.
 func (*HistoryRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{45}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *HistoryRequest) GetConversation() uint64 {
@@ -3064,7 +3348,7 @@ type HistoryResponse struct {
 
 func (x *HistoryResponse) Reset() {
 	*x = HistoryResponse{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[46]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3076,7 +3360,7 @@ func (x *HistoryResponse) String() string {
 func (*HistoryResponse) ProtoMessage() {}
 
 func (x *HistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[46]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3089,7 +3373,7 @@ func (x *HistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryResponse.ProtoReflect.Descriptor instead.
 func (*HistoryResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{46}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *HistoryResponse) GetMessages() []*Message {
@@ -3124,7 +3408,7 @@ type GetMessagesRequest struct {
 
 func (x *GetMessagesRequest) Reset() {
 	*x = GetMessagesRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[47]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3136,7 +3420,7 @@ func (x *GetMessagesRequest) String() string {
 func (*GetMessagesRequest) ProtoMessage() {}
 
 func (x *GetMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[47]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3149,7 +3433,7 @@ func (x *GetMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMessagesRequest.ProtoReflect.Descriptor instead.
 func (*GetMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{47}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *GetMessagesRequest) GetConversation() uint64 {
@@ -3178,7 +3462,7 @@ type GetMessagesResponse struct {
 
 func (x *GetMessagesResponse) Reset() {
 	*x = GetMessagesResponse{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[48]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3190,7 +3474,7 @@ func (x *GetMessagesResponse) String() string {
 func (*GetMessagesResponse) ProtoMessage() {}
 
 func (x *GetMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[48]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3203,7 +3487,7 @@ func (x *GetMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMessagesResponse.ProtoReflect.Descriptor instead.
 func (*GetMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{48}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *GetMessagesResponse) GetMessages() []*Message {
@@ -3235,7 +3519,7 @@ type ListReactionsRequest struct {
 
 func (x *ListReactionsRequest) Reset() {
 	*x = ListReactionsRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[49]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3247,7 +3531,7 @@ func (x *ListReactionsRequest) String() string {
 func (*ListReactionsRequest) ProtoMessage() {}
 
 func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[49]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3260,7 +3544,7 @@ func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsRequest.ProtoReflect.Descriptor instead.
 func (*ListReactionsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{49}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ListReactionsRequest) GetConversation() uint64 {
@@ -3309,7 +3593,7 @@ type ListReactionsResponse struct {
 
 func (x *ListReactionsResponse) Reset() {
 	*x = ListReactionsResponse{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[50]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3321,7 +3605,7 @@ func (x *ListReactionsResponse) String() string {
 func (*ListReactionsResponse) ProtoMessage() {}
 
 func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[50]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3334,7 +3618,7 @@ func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsResponse.ProtoReflect.Descriptor instead.
 func (*ListReactionsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{50}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ListReactionsResponse) GetUsers() []uint64 {
@@ -3362,7 +3646,7 @@ type ListPinsRequest struct {
 
 func (x *ListPinsRequest) Reset() {
 	*x = ListPinsRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[51]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3374,7 +3658,7 @@ func (x *ListPinsRequest) String() string {
 func (*ListPinsRequest) ProtoMessage() {}
 
 func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[51]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3387,7 +3671,7 @@ func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsRequest.ProtoReflect.Descriptor instead.
 func (*ListPinsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{51}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ListPinsRequest) GetConversation() uint64 {
@@ -3415,7 +3699,7 @@ type ListPinsResponse struct {
 
 func (x *ListPinsResponse) Reset() {
 	*x = ListPinsResponse{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[52]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3427,7 +3711,7 @@ func (x *ListPinsResponse) String() string {
 func (*ListPinsResponse) ProtoMessage() {}
 
 func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[52]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3440,7 +3724,7 @@ func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsResponse.ProtoReflect.Descriptor instead.
 func (*ListPinsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{52}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ListPinsResponse) GetMessages() []*Message {
@@ -3469,7 +3753,7 @@ type ListEditsRequest struct {
 
 func (x *ListEditsRequest) Reset() {
 	*x = ListEditsRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[53]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3481,7 +3765,7 @@ func (x *ListEditsRequest) String() string {
 func (*ListEditsRequest) ProtoMessage() {}
 
 func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[53]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3494,7 +3778,7 @@ func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsRequest.ProtoReflect.Descriptor instead.
 func (*ListEditsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{53}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ListEditsRequest) GetConversation() uint64 {
@@ -3530,7 +3814,7 @@ type ListEditsResponse struct {
 
 func (x *ListEditsResponse) Reset() {
 	*x = ListEditsResponse{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[54]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3542,7 +3826,7 @@ func (x *ListEditsResponse) String() string {
 func (*ListEditsResponse) ProtoMessage() {}
 
 func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[54]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3555,7 +3839,7 @@ func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsResponse.ProtoReflect.Descriptor instead.
 func (*ListEditsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{54}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ListEditsResponse) GetVersions() []*Message {
@@ -3585,7 +3869,7 @@ type MarkRequest struct {
 
 func (x *MarkRequest) Reset() {
 	*x = MarkRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[55]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3597,7 +3881,7 @@ func (x *MarkRequest) String() string {
 func (*MarkRequest) ProtoMessage() {}
 
 func (x *MarkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[55]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3610,7 +3894,7 @@ func (x *MarkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkRequest.ProtoReflect.Descriptor instead.
 func (*MarkRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{55}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *MarkRequest) GetConversation() uint64 {
@@ -3643,7 +3927,7 @@ type MarkResponse struct {
 
 func (x *MarkResponse) Reset() {
 	*x = MarkResponse{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[56]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3655,7 +3939,7 @@ func (x *MarkResponse) String() string {
 func (*MarkResponse) ProtoMessage() {}
 
 func (x *MarkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[56]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3668,7 +3952,7 @@ func (x *MarkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkResponse.ProtoReflect.Descriptor instead.
 func (*MarkResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{56}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *MarkResponse) GetState() *ConversationState {
@@ -3689,7 +3973,7 @@ type DeleteMessagesRequest struct {
 
 func (x *DeleteMessagesRequest) Reset() {
 	*x = DeleteMessagesRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[57]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3701,7 +3985,7 @@ func (x *DeleteMessagesRequest) String() string {
 func (*DeleteMessagesRequest) ProtoMessage() {}
 
 func (x *DeleteMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[57]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3714,7 +3998,7 @@ func (x *DeleteMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMessagesRequest.ProtoReflect.Descriptor instead.
 func (*DeleteMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{57}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *DeleteMessagesRequest) GetConversation() uint64 {
@@ -3745,7 +4029,7 @@ type ClearHistoryRequest struct {
 
 func (x *ClearHistoryRequest) Reset() {
 	*x = ClearHistoryRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[58]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3757,7 +4041,7 @@ func (x *ClearHistoryRequest) String() string {
 func (*ClearHistoryRequest) ProtoMessage() {}
 
 func (x *ClearHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[58]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3770,7 +4054,7 @@ func (x *ClearHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClearHistoryRequest.ProtoReflect.Descriptor instead.
 func (*ClearHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{58}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ClearHistoryRequest) GetConversation() uint64 {
@@ -3812,7 +4096,7 @@ type Deletion struct {
 
 func (x *Deletion) Reset() {
 	*x = Deletion{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[59]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3824,7 +4108,7 @@ func (x *Deletion) String() string {
 func (*Deletion) ProtoMessage() {}
 
 func (x *Deletion) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[59]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3837,7 +4121,7 @@ func (x *Deletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Deletion.ProtoReflect.Descriptor instead.
 func (*Deletion) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{59}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Deletion) GetConversation() uint64 {
@@ -3891,7 +4175,7 @@ type ConfigureRequest struct {
 
 func (x *ConfigureRequest) Reset() {
 	*x = ConfigureRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[60]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3903,7 +4187,7 @@ func (x *ConfigureRequest) String() string {
 func (*ConfigureRequest) ProtoMessage() {}
 
 func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[60]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3916,7 +4200,7 @@ func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureRequest.ProtoReflect.Descriptor instead.
 func (*ConfigureRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{60}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *ConfigureRequest) GetConversation() uint64 {
@@ -3974,7 +4258,7 @@ type Folder struct {
 
 func (x *Folder) Reset() {
 	*x = Folder{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[61]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3986,7 +4270,7 @@ func (x *Folder) String() string {
 func (*Folder) ProtoMessage() {}
 
 func (x *Folder) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[61]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3999,7 +4283,7 @@ func (x *Folder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Folder.ProtoReflect.Descriptor instead.
 func (*Folder) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{61}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Folder) GetId() uint64 {
@@ -4031,7 +4315,7 @@ type ListFoldersRequest struct {
 
 func (x *ListFoldersRequest) Reset() {
 	*x = ListFoldersRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[62]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4043,7 +4327,7 @@ func (x *ListFoldersRequest) String() string {
 func (*ListFoldersRequest) ProtoMessage() {}
 
 func (x *ListFoldersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[62]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4056,7 +4340,7 @@ func (x *ListFoldersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFoldersRequest.ProtoReflect.Descriptor instead.
 func (*ListFoldersRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{62}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{67}
 }
 
 type ListFoldersResponse struct {
@@ -4068,7 +4352,7 @@ type ListFoldersResponse struct {
 
 func (x *ListFoldersResponse) Reset() {
 	*x = ListFoldersResponse{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[63]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4080,7 +4364,7 @@ func (x *ListFoldersResponse) String() string {
 func (*ListFoldersResponse) ProtoMessage() {}
 
 func (x *ListFoldersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[63]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4093,7 +4377,7 @@ func (x *ListFoldersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFoldersResponse.ProtoReflect.Descriptor instead.
 func (*ListFoldersResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{63}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ListFoldersResponse) GetFolders() []*Folder {
@@ -4115,7 +4399,7 @@ type CreateFolderRequest struct {
 
 func (x *CreateFolderRequest) Reset() {
 	*x = CreateFolderRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[64]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4127,7 +4411,7 @@ func (x *CreateFolderRequest) String() string {
 func (*CreateFolderRequest) ProtoMessage() {}
 
 func (x *CreateFolderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[64]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4140,7 +4424,7 @@ func (x *CreateFolderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateFolderRequest.ProtoReflect.Descriptor instead.
 func (*CreateFolderRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{64}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *CreateFolderRequest) GetName() string {
@@ -4172,7 +4456,7 @@ type UpdateFolderRequest struct {
 
 func (x *UpdateFolderRequest) Reset() {
 	*x = UpdateFolderRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[65]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4184,7 +4468,7 @@ func (x *UpdateFolderRequest) String() string {
 func (*UpdateFolderRequest) ProtoMessage() {}
 
 func (x *UpdateFolderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[65]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4197,7 +4481,7 @@ func (x *UpdateFolderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateFolderRequest.ProtoReflect.Descriptor instead.
 func (*UpdateFolderRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{65}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *UpdateFolderRequest) GetId() uint64 {
@@ -4237,7 +4521,7 @@ type DeleteFolderRequest struct {
 
 func (x *DeleteFolderRequest) Reset() {
 	*x = DeleteFolderRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[66]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4249,7 +4533,7 @@ func (x *DeleteFolderRequest) String() string {
 func (*DeleteFolderRequest) ProtoMessage() {}
 
 func (x *DeleteFolderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[66]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4262,7 +4546,7 @@ func (x *DeleteFolderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteFolderRequest.ProtoReflect.Descriptor instead.
 func (*DeleteFolderRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{66}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *DeleteFolderRequest) GetId() uint64 {
@@ -4280,7 +4564,7 @@ type DeleteFolderResponse struct {
 
 func (x *DeleteFolderResponse) Reset() {
 	*x = DeleteFolderResponse{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[67]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4292,7 +4576,7 @@ func (x *DeleteFolderResponse) String() string {
 func (*DeleteFolderResponse) ProtoMessage() {}
 
 func (x *DeleteFolderResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[67]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4305,7 +4589,7 @@ func (x *DeleteFolderResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteFolderResponse.ProtoReflect.Descriptor instead.
 func (*DeleteFolderResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{67}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{72}
 }
 
 type OrderFoldersRequest struct {
@@ -4318,7 +4602,7 @@ type OrderFoldersRequest struct {
 
 func (x *OrderFoldersRequest) Reset() {
 	*x = OrderFoldersRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[68]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4330,7 +4614,7 @@ func (x *OrderFoldersRequest) String() string {
 func (*OrderFoldersRequest) ProtoMessage() {}
 
 func (x *OrderFoldersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[68]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4343,7 +4627,7 @@ func (x *OrderFoldersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderFoldersRequest.ProtoReflect.Descriptor instead.
 func (*OrderFoldersRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{68}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *OrderFoldersRequest) GetIds() []uint64 {
@@ -4369,7 +4653,7 @@ type ListReadersRequest struct {
 
 func (x *ListReadersRequest) Reset() {
 	*x = ListReadersRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[69]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4381,7 +4665,7 @@ func (x *ListReadersRequest) String() string {
 func (*ListReadersRequest) ProtoMessage() {}
 
 func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[69]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4394,7 +4678,7 @@ func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReadersRequest.ProtoReflect.Descriptor instead.
 func (*ListReadersRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{69}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ListReadersRequest) GetConversation() uint64 {
@@ -4444,7 +4728,7 @@ type ListReadersResponse struct {
 
 func (x *ListReadersResponse) Reset() {
 	*x = ListReadersResponse{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[70]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4456,7 +4740,7 @@ func (x *ListReadersResponse) String() string {
 func (*ListReadersResponse) ProtoMessage() {}
 
 func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[70]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4469,7 +4753,7 @@ func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReadersResponse.ProtoReflect.Descriptor instead.
 func (*ListReadersResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{70}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ListReadersResponse) GetUsers() []uint64 {
@@ -4486,6 +4770,202 @@ func (x *ListReadersResponse) GetNext() string {
 	return ""
 }
 
+type ListDeliveriesRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Seq          uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	// Limit of 1 to 200; 0 means 50.
+	Limit uint32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Page is the next of the page before; empty for the first.
+	Page string `protobuf:"bytes,4,opt,name=page,proto3" json:"page,omitempty"`
+	// Undelivered: list those who have not received it.
+	Undelivered   bool `protobuf:"varint,5,opt,name=undelivered,proto3" json:"undelivered,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDeliveriesRequest) Reset() {
+	*x = ListDeliveriesRequest{}
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[76]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDeliveriesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDeliveriesRequest) ProtoMessage() {}
+
+func (x *ListDeliveriesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[76]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDeliveriesRequest.ProtoReflect.Descriptor instead.
+func (*ListDeliveriesRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{76}
+}
+
+func (x *ListDeliveriesRequest) GetConversation() uint64 {
+	if x != nil {
+		return x.Conversation
+	}
+	return 0
+}
+
+func (x *ListDeliveriesRequest) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *ListDeliveriesRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ListDeliveriesRequest) GetPage() string {
+	if x != nil {
+		return x.Page
+	}
+	return ""
+}
+
+func (x *ListDeliveriesRequest) GetUndelivered() bool {
+	if x != nil {
+		return x.Undelivered
+	}
+	return false
+}
+
+type ListDeliveriesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Users []uint64               `protobuf:"varint,1,rep,packed,name=users,proto3" json:"users,omitempty"`
+	// Next page's token; empty at the end. A page before the end may have fewer users than the limit, or none.
+	Next string `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	// Devices of the other user of a one-to-one conversation, by type, on every page. Empty if the caller may not see that user's presence, or the
+	// user hides read receipts.
+	Devices       []*DeviceDelivery `protobuf:"bytes,3,rep,name=devices,proto3" json:"devices,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDeliveriesResponse) Reset() {
+	*x = ListDeliveriesResponse{}
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[77]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDeliveriesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDeliveriesResponse) ProtoMessage() {}
+
+func (x *ListDeliveriesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[77]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDeliveriesResponse.ProtoReflect.Descriptor instead.
+func (*ListDeliveriesResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{77}
+}
+
+func (x *ListDeliveriesResponse) GetUsers() []uint64 {
+	if x != nil {
+		return x.Users
+	}
+	return nil
+}
+
+func (x *ListDeliveriesResponse) GetNext() string {
+	if x != nil {
+		return x.Next
+	}
+	return ""
+}
+
+func (x *ListDeliveriesResponse) GetDevices() []*DeviceDelivery {
+	if x != nil {
+		return x.Devices
+	}
+	return nil
+}
+
+// DeviceDelivery says whether one of a user's devices of a type has a message.
+type DeviceDelivery struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Type as the client gave it at the login: phone, desktop, web…
+	Type          string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	Delivered     bool   `protobuf:"varint,2,opt,name=delivered,proto3" json:"delivered,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeviceDelivery) Reset() {
+	*x = DeviceDelivery{}
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[78]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeviceDelivery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeviceDelivery) ProtoMessage() {}
+
+func (x *DeviceDelivery) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[78]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeviceDelivery.ProtoReflect.Descriptor instead.
+func (*DeviceDelivery) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{78}
+}
+
+func (x *DeviceDelivery) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *DeviceDelivery) GetDelivered() bool {
+	if x != nil {
+		return x.Delivered
+	}
+	return false
+}
+
 // Position of a device in its user's sync stream.
 type Position struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4497,7 +4977,7 @@ type Position struct {
 
 func (x *Position) Reset() {
 	*x = Position{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[71]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4509,7 +4989,7 @@ func (x *Position) String() string {
 func (*Position) ProtoMessage() {}
 
 func (x *Position) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[71]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4522,7 +5002,7 @@ func (x *Position) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Position.ProtoReflect.Descriptor instead.
 func (*Position) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{71}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Position) GetEpoch() uint32 {
@@ -4551,7 +5031,7 @@ type SyncRequest struct {
 
 func (x *SyncRequest) Reset() {
 	*x = SyncRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[72]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4563,7 +5043,7 @@ func (x *SyncRequest) String() string {
 func (*SyncRequest) ProtoMessage() {}
 
 func (x *SyncRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[72]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4576,7 +5056,7 @@ func (x *SyncRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncRequest.ProtoReflect.Descriptor instead.
 func (*SyncRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{72}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *SyncRequest) GetAfter() *Position {
@@ -4610,7 +5090,7 @@ type SyncResponse struct {
 
 func (x *SyncResponse) Reset() {
 	*x = SyncResponse{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[73]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4622,7 +5102,7 @@ func (x *SyncResponse) String() string {
 func (*SyncResponse) ProtoMessage() {}
 
 func (x *SyncResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[73]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4635,7 +5115,7 @@ func (x *SyncResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncResponse.ProtoReflect.Descriptor instead.
 func (*SyncResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{73}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *SyncResponse) GetEvents() []*Event {
@@ -4684,7 +5164,7 @@ type LargeTail struct {
 
 func (x *LargeTail) Reset() {
 	*x = LargeTail{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[74]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4696,7 +5176,7 @@ func (x *LargeTail) String() string {
 func (*LargeTail) ProtoMessage() {}
 
 func (x *LargeTail) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[74]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4709,7 +5189,7 @@ func (x *LargeTail) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LargeTail.ProtoReflect.Descriptor instead.
 func (*LargeTail) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{74}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *LargeTail) GetConversation() uint64 {
@@ -4748,6 +5228,7 @@ type Event struct {
 	//	*Event_Deletion
 	//	*Event_Invitations
 	//	*Event_Folders
+	//	*Event_Ticket
 	Body          isEvent_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4755,7 +5236,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[75]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4767,7 +5248,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[75]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4780,7 +5261,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{75}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Event) GetEpoch() uint32 {
@@ -4919,6 +5400,15 @@ func (x *Event) GetFolders() *FoldersChange {
 	return nil
 }
 
+func (x *Event) GetTicket() *Ticket {
+	if x != nil {
+		if x, ok := x.Body.(*Event_Ticket); ok {
+			return x.Ticket
+		}
+	}
+	return nil
+}
+
 type isEvent_Body interface {
 	isEvent_Body()
 }
@@ -4982,6 +5472,11 @@ type Event_Folders struct {
 	Folders *FoldersChange `protobuf:"bytes,15,opt,name=folders,proto3,oneof"`
 }
 
+type Event_Ticket struct {
+	// A ticket changed: the user's own, or one of a desk whose agent the user is.
+	Ticket *Ticket `protobuf:"bytes,16,opt,name=ticket,proto3,oneof"`
+}
+
 func (*Event_Message) isEvent_Body() {}
 
 func (*Event_Conversation) isEvent_Body() {}
@@ -5006,6 +5501,8 @@ func (*Event_Invitations) isEvent_Body() {}
 
 func (*Event_Folders) isEvent_Body() {}
 
+func (*Event_Ticket) isEvent_Body() {}
+
 // SettingsChange: read the settings again with GetSettings.
 type SettingsChange struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -5015,7 +5512,7 @@ type SettingsChange struct {
 
 func (x *SettingsChange) Reset() {
 	*x = SettingsChange{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[76]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5027,7 +5524,7 @@ func (x *SettingsChange) String() string {
 func (*SettingsChange) ProtoMessage() {}
 
 func (x *SettingsChange) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[76]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5040,7 +5537,7 @@ func (x *SettingsChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettingsChange.ProtoReflect.Descriptor instead.
 func (*SettingsChange) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{76}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{84}
 }
 
 // FollowChange: the user began to follow a channel, on whichever device, or no longer follows it: by leaving, or removed by an admin.
@@ -5054,7 +5551,7 @@ type FollowChange struct {
 
 func (x *FollowChange) Reset() {
 	*x = FollowChange{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[77]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5066,7 +5563,7 @@ func (x *FollowChange) String() string {
 func (*FollowChange) ProtoMessage() {}
 
 func (x *FollowChange) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[77]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5079,7 +5576,7 @@ func (x *FollowChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FollowChange.ProtoReflect.Descriptor instead.
 func (*FollowChange) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{77}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *FollowChange) GetConversation() uint64 {
@@ -5108,7 +5605,7 @@ type Unreadable struct {
 
 func (x *Unreadable) Reset() {
 	*x = Unreadable{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[78]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5120,7 +5617,7 @@ func (x *Unreadable) String() string {
 func (*Unreadable) ProtoMessage() {}
 
 func (x *Unreadable) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[78]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5133,7 +5630,7 @@ func (x *Unreadable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Unreadable.ProtoReflect.Descriptor instead.
 func (*Unreadable) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{78}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Unreadable) GetConversation() uint64 {
@@ -5164,7 +5661,7 @@ type JoinRequests struct {
 
 func (x *JoinRequests) Reset() {
 	*x = JoinRequests{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[79]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5176,7 +5673,7 @@ func (x *JoinRequests) String() string {
 func (*JoinRequests) ProtoMessage() {}
 
 func (x *JoinRequests) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[79]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5189,7 +5686,7 @@ func (x *JoinRequests) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinRequests.ProtoReflect.Descriptor instead.
 func (*JoinRequests) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{79}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *JoinRequests) GetConversation() uint64 {
@@ -5222,7 +5719,7 @@ type FoldersChange struct {
 
 func (x *FoldersChange) Reset() {
 	*x = FoldersChange{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[80]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5234,7 +5731,7 @@ func (x *FoldersChange) String() string {
 func (*FoldersChange) ProtoMessage() {}
 
 func (x *FoldersChange) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[80]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5247,14 +5744,14 @@ func (x *FoldersChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FoldersChange.ProtoReflect.Descriptor instead.
 func (*FoldersChange) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{80}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{88}
 }
 
 // InvitationsChange: read the invitations again with ListInvitations.
 type InvitationsChange struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Conversation uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
-	// Inviter who invited the user; 0 where the user answered.
+	// Inviter who invited the user; 0 where the invitation is over: the user answered, it was taken back, or newer ones took its place.
 	Inviter       uint64 `protobuf:"varint,2,opt,name=inviter,proto3" json:"inviter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5262,7 +5759,7 @@ type InvitationsChange struct {
 
 func (x *InvitationsChange) Reset() {
 	*x = InvitationsChange{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[81]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5274,7 +5771,7 @@ func (x *InvitationsChange) String() string {
 func (*InvitationsChange) ProtoMessage() {}
 
 func (x *InvitationsChange) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[81]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5287,7 +5784,7 @@ func (x *InvitationsChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InvitationsChange.ProtoReflect.Descriptor instead.
 func (*InvitationsChange) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{81}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *InvitationsChange) GetConversation() uint64 {
@@ -5316,7 +5813,7 @@ type MemberMark struct {
 
 func (x *MemberMark) Reset() {
 	*x = MemberMark{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[82]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5328,7 +5825,7 @@ func (x *MemberMark) String() string {
 func (*MemberMark) ProtoMessage() {}
 
 func (x *MemberMark) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[82]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5341,7 +5838,7 @@ func (x *MemberMark) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberMark.ProtoReflect.Descriptor instead.
 func (*MemberMark) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{82}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *MemberMark) GetConversation() uint64 {
@@ -5393,7 +5890,7 @@ type Relation struct {
 
 func (x *Relation) Reset() {
 	*x = Relation{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[83]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5405,7 +5902,7 @@ func (x *Relation) String() string {
 func (*Relation) ProtoMessage() {}
 
 func (x *Relation) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[83]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5418,7 +5915,7 @@ func (x *Relation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Relation.ProtoReflect.Descriptor instead.
 func (*Relation) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{83}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *Relation) GetUser() uint64 {
@@ -5486,7 +5983,7 @@ type ProfileChange struct {
 
 func (x *ProfileChange) Reset() {
 	*x = ProfileChange{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[84]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5498,7 +5995,7 @@ func (x *ProfileChange) String() string {
 func (*ProfileChange) ProtoMessage() {}
 
 func (x *ProfileChange) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[84]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5511,7 +6008,7 @@ func (x *ProfileChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileChange.ProtoReflect.Descriptor instead.
 func (*ProfileChange) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{84}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ProfileChange) GetUser() uint64 {
@@ -5536,7 +6033,7 @@ type ScheduleMessageRequest struct {
 
 func (x *ScheduleMessageRequest) Reset() {
 	*x = ScheduleMessageRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[85]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5548,7 +6045,7 @@ func (x *ScheduleMessageRequest) String() string {
 func (*ScheduleMessageRequest) ProtoMessage() {}
 
 func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[85]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5561,7 +6058,7 @@ func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageRequest.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{85}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ScheduleMessageRequest) GetConversation() uint64 {
@@ -5607,7 +6104,7 @@ type ScheduledMessage struct {
 
 func (x *ScheduledMessage) Reset() {
 	*x = ScheduledMessage{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[86]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5619,7 +6116,7 @@ func (x *ScheduledMessage) String() string {
 func (*ScheduledMessage) ProtoMessage() {}
 
 func (x *ScheduledMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[86]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5632,7 +6129,7 @@ func (x *ScheduledMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduledMessage.ProtoReflect.Descriptor instead.
 func (*ScheduledMessage) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{86}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ScheduledMessage) GetId() uint64 {
@@ -5691,7 +6188,7 @@ type ListScheduledRequest struct {
 
 func (x *ListScheduledRequest) Reset() {
 	*x = ListScheduledRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[87]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5703,7 +6200,7 @@ func (x *ListScheduledRequest) String() string {
 func (*ListScheduledRequest) ProtoMessage() {}
 
 func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[87]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5716,7 +6213,7 @@ func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ListScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{87}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *ListScheduledRequest) GetConversation() uint64 {
@@ -5751,7 +6248,7 @@ type ListScheduledResponse struct {
 
 func (x *ListScheduledResponse) Reset() {
 	*x = ListScheduledResponse{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[88]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5763,7 +6260,7 @@ func (x *ListScheduledResponse) String() string {
 func (*ListScheduledResponse) ProtoMessage() {}
 
 func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[88]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5776,7 +6273,7 @@ func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ListScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{88}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *ListScheduledResponse) GetMessages() []*ScheduledMessage {
@@ -5806,7 +6303,7 @@ type UpdateScheduledRequest struct {
 
 func (x *UpdateScheduledRequest) Reset() {
 	*x = UpdateScheduledRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[89]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5818,7 +6315,7 @@ func (x *UpdateScheduledRequest) String() string {
 func (*UpdateScheduledRequest) ProtoMessage() {}
 
 func (x *UpdateScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[89]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5831,7 +6328,7 @@ func (x *UpdateScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateScheduledRequest.ProtoReflect.Descriptor instead.
 func (*UpdateScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{89}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *UpdateScheduledRequest) GetId() uint64 {
@@ -5864,7 +6361,7 @@ type CancelScheduledRequest struct {
 
 func (x *CancelScheduledRequest) Reset() {
 	*x = CancelScheduledRequest{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[90]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5876,7 +6373,7 @@ func (x *CancelScheduledRequest) String() string {
 func (*CancelScheduledRequest) ProtoMessage() {}
 
 func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[90]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5889,7 +6386,7 @@ func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledRequest.ProtoReflect.Descriptor instead.
 func (*CancelScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{90}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *CancelScheduledRequest) GetId() uint64 {
@@ -5907,7 +6404,7 @@ type CancelScheduledResponse struct {
 
 func (x *CancelScheduledResponse) Reset() {
 	*x = CancelScheduledResponse{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[91]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5919,7 +6416,7 @@ func (x *CancelScheduledResponse) String() string {
 func (*CancelScheduledResponse) ProtoMessage() {}
 
 func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[91]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5932,7 +6429,7 @@ func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledResponse.ProtoReflect.Descriptor instead.
 func (*CancelScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{91}
+	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{99}
 }
 
 type ListJoinRequestsResponse_Request struct {
@@ -5946,7 +6443,7 @@ type ListJoinRequestsResponse_Request struct {
 
 func (x *ListJoinRequestsResponse_Request) Reset() {
 	*x = ListJoinRequestsResponse_Request{}
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[92]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5958,7 +6455,7 @@ func (x *ListJoinRequestsResponse_Request) String() string {
 func (*ListJoinRequestsResponse_Request) ProtoMessage() {}
 
 func (x *ListJoinRequestsResponse_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_chat_proto_msgTypes[92]
+	mi := &file_rialto_chat_v1_chat_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5999,7 +6496,7 @@ var File_rialto_chat_v1_chat_proto protoreflect.FileDescriptor
 
 const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\n" +
-	"\x19rialto/chat/v1/chat.proto\x12\x0erialto.chat.v1\x1a\x1crialto/chat/v1/message.proto\"\xd9\b\n" +
+	"\x19rialto/chat/v1/chat.proto\x12\x0erialto.chat.v1\x1a\x1drialto/chat/v1/helpdesk.proto\x1a\x1crialto/chat/v1/message.proto\"\xf1\b\n" +
 	"\fConversation\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x124\n" +
 	"\x04kind\x18\x02 \x01(\x0e2 .rialto.chat.v1.ConversationKindR\x04kind\x12\x14\n" +
@@ -6032,7 +6529,8 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\x06parent\x18\x1f \x01(\x04B\x020\x01R\x06parent\x12\x19\n" +
 	"\broot_seq\x18  \x01(\x04R\arootSeq\x12+\n" +
 	"\x04root\x18! \x01(\v2\x17.rialto.chat.v1.MessageR\x04root\x121\n" +
-	"\anotices\x18\" \x01(\x0e2\x17.rialto.chat.v1.NoticesR\anoticesJ\x04\b\x15\x10\x16J\x04\b\x16\x10\x17R\x0eretention_daysR\tkept_days\"\xfe\x01\n" +
+	"\anotices\x18\" \x01(\x0e2\x17.rialto.chat.v1.NoticesR\anotices\x12\x16\n" +
+	"\x06ticket\x18# \x01(\bR\x06ticketJ\x04\b\x15\x10\x16J\x04\b\x16\x10\x17R\x0eretention_daysR\tkept_days\"\xfe\x01\n" +
 	"\x11ConversationState\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x16\n" +
 	"\x06pinned\x18\x02 \x01(\bR\x06pinned\x12\x14\n" +
@@ -6139,7 +6637,22 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\atime_ms\x18\x04 \x01(\x03B\x020\x02R\x06timeMs\"Y\n" +
 	"\x17AnswerInvitationRequest\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x16\n" +
-	"\x06accept\x18\x02 \x01(\bR\x06accept\"^\n" +
+	"\x06accept\x18\x02 \x01(\bR\x06accept\"o\n" +
+	"\x1bListGroupInvitationsRequest\x12&\n" +
+	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\x12\x12\n" +
+	"\x04page\x18\x03 \x01(\tR\x04page\"d\n" +
+	"\x0fGroupInvitation\x12\x16\n" +
+	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\x12\x1c\n" +
+	"\ainviter\x18\x02 \x01(\x04B\x020\x01R\ainviter\x12\x1b\n" +
+	"\atime_ms\x18\x03 \x01(\x03B\x020\x02R\x06timeMs\"u\n" +
+	"\x1cListGroupInvitationsResponse\x12A\n" +
+	"\vinvitations\x18\x01 \x03(\v2\x1f.rialto.chat.v1.GroupInvitationR\vinvitations\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"Y\n" +
+	"\x17CancelInvitationRequest\x12&\n" +
+	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x16\n" +
+	"\x04user\x18\x02 \x01(\x04B\x020\x01R\x04user\"\x1a\n" +
+	"\x18CancelInvitationResponse\"^\n" +
 	"\x15CreateJoinLinkRequest\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x1d\n" +
 	"\buntil_ms\x18\x02 \x01(\x03B\x020\x02R\auntilMs\".\n" +
@@ -6190,13 +6703,14 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x18\n" +
 	"\aseconds\x18\x03 \x01(\rR\asecondsJ\x04\b\x02\x10\x03R\x04days\"9\n" +
 	"\x0fDissolveRequest\x12&\n" +
-	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\"\xab\x01\n" +
+	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\"\xd3\x01\n" +
 	"\vSendRequest\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x1d\n" +
 	"\n" +
 	"client_seq\x18\x02 \x01(\x04R\tclientSeq\x12\"\n" +
 	"\rclient_msg_id\x18\x03 \x01(\tR\vclientMsgId\x121\n" +
-	"\acontent\x18\x04 \x01(\v2\x17.rialto.chat.v1.ContentR\acontent\"\x85\x01\n" +
+	"\acontent\x18\x04 \x01(\v2\x17.rialto.chat.v1.ContentR\acontent\x12&\n" +
+	"\x0fprev_client_seq\x18\x05 \x01(\x04R\rprevClientSeq\"\x85\x01\n" +
 	"\fSendResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x1b\n" +
@@ -6305,7 +6819,20 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\x06unread\x18\x05 \x01(\bR\x06unread\"C\n" +
 	"\x13ListReadersResponse\x12\x18\n" +
 	"\x05users\x18\x01 \x03(\x04B\x020\x01R\x05users\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\tR\x04next\"2\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"\x9d\x01\n" +
+	"\x15ListDeliveriesRequest\x12&\n" +
+	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x14\n" +
+	"\x05limit\x18\x03 \x01(\rR\x05limit\x12\x12\n" +
+	"\x04page\x18\x04 \x01(\tR\x04page\x12 \n" +
+	"\vundelivered\x18\x05 \x01(\bR\vundelivered\"\x80\x01\n" +
+	"\x16ListDeliveriesResponse\x12\x18\n" +
+	"\x05users\x18\x01 \x03(\x04B\x020\x01R\x05users\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\x128\n" +
+	"\adevices\x18\x03 \x03(\v2\x1e.rialto.chat.v1.DeviceDeliveryR\adevices\"B\n" +
+	"\x0eDeviceDelivery\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x1c\n" +
+	"\tdelivered\x18\x02 \x01(\bR\tdelivered\"2\n" +
 	"\bPosition\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\rR\x05epoch\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\"S\n" +
@@ -6320,7 +6847,7 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\x05large\x18\x05 \x03(\v2\x19.rialto.chat.v1.LargeTailR\x05large\"N\n" +
 	"\tLargeTail\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x19\n" +
-	"\blast_seq\x18\x02 \x01(\x04R\alastSeq\"\xa1\x06\n" +
+	"\blast_seq\x18\x02 \x01(\x04R\alastSeq\"\xd3\x06\n" +
 	"\x05Event\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\rR\x05epoch\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x12\n" +
@@ -6339,7 +6866,8 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\x06follow\x18\f \x01(\v2\x1c.rialto.chat.v1.FollowChangeH\x00R\x06follow\x126\n" +
 	"\bdeletion\x18\r \x01(\v2\x18.rialto.chat.v1.DeletionH\x00R\bdeletion\x12E\n" +
 	"\vinvitations\x18\x0e \x01(\v2!.rialto.chat.v1.InvitationsChangeH\x00R\vinvitations\x129\n" +
-	"\afolders\x18\x0f \x01(\v2\x1d.rialto.chat.v1.FoldersChangeH\x00R\afoldersB\x06\n" +
+	"\afolders\x18\x0f \x01(\v2\x1d.rialto.chat.v1.FoldersChangeH\x00R\afolders\x120\n" +
+	"\x06ticket\x18\x10 \x01(\v2\x16.rialto.chat.v1.TicketH\x00R\x06ticketB\x06\n" +
 	"\x04body\"\x10\n" +
 	"\x0eSettingsChange\"P\n" +
 	"\fFollowChange\x12&\n" +
@@ -6408,7 +6936,7 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\aNotices\x12\x17\n" +
 	"\x13NOTICES_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11NOTICES_EVERYBODY\x10\x01\x12\x13\n" +
-	"\x0fNOTICES_SEGMENT\x10\x022\xb6\x1f\n" +
+	"\x0fNOTICES_SEGMENT\x10\x022\xf1!\n" +
 	"\vChatService\x12M\n" +
 	"\n" +
 	"OpenDirect\x12!.rialto.chat.v1.OpenDirectRequest\x1a\x1c.rialto.chat.v1.Conversation\x12O\n" +
@@ -6428,7 +6956,9 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\x10ListJoinRequests\x12'.rialto.chat.v1.ListJoinRequestsRequest\x1a(.rialto.chat.v1.ListJoinRequestsResponse\x12U\n" +
 	"\x11AnswerJoinRequest\x12(.rialto.chat.v1.AnswerJoinRequestRequest\x1a\x16.rialto.chat.v1.Change\x12b\n" +
 	"\x0fListInvitations\x12&.rialto.chat.v1.ListInvitationsRequest\x1a'.rialto.chat.v1.ListInvitationsResponse\x12S\n" +
-	"\x10AnswerInvitation\x12'.rialto.chat.v1.AnswerInvitationRequest\x1a\x16.rialto.chat.v1.Change\x12_\n" +
+	"\x10AnswerInvitation\x12'.rialto.chat.v1.AnswerInvitationRequest\x1a\x16.rialto.chat.v1.Change\x12q\n" +
+	"\x14ListGroupInvitations\x12+.rialto.chat.v1.ListGroupInvitationsRequest\x1a,.rialto.chat.v1.ListGroupInvitationsResponse\x12e\n" +
+	"\x10CancelInvitation\x12'.rialto.chat.v1.CancelInvitationRequest\x1a(.rialto.chat.v1.CancelInvitationResponse\x12_\n" +
 	"\x0eCreateJoinLink\x12%.rialto.chat.v1.CreateJoinLinkRequest\x1a&.rialto.chat.v1.CreateJoinLinkResponse\x12_\n" +
 	"\x0eRevokeJoinLink\x12%.rialto.chat.v1.RevokeJoinLinkRequest\x1a&.rialto.chat.v1.RevokeJoinLinkResponse\x12b\n" +
 	"\x0fPreviewJoinLink\x12&.rialto.chat.v1.PreviewJoinLinkRequest\x1a'.rialto.chat.v1.PreviewJoinLinkResponse\x12A\n" +
@@ -6458,7 +6988,8 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\fUpdateFolder\x12#.rialto.chat.v1.UpdateFolderRequest\x1a\x16.rialto.chat.v1.Folder\x12Y\n" +
 	"\fDeleteFolder\x12#.rialto.chat.v1.DeleteFolderRequest\x1a$.rialto.chat.v1.DeleteFolderResponse\x12X\n" +
 	"\fOrderFolders\x12#.rialto.chat.v1.OrderFoldersRequest\x1a#.rialto.chat.v1.ListFoldersResponse\x12V\n" +
-	"\vListReaders\x12\".rialto.chat.v1.ListReadersRequest\x1a#.rialto.chat.v1.ListReadersResponse\x12A\n" +
+	"\vListReaders\x12\".rialto.chat.v1.ListReadersRequest\x1a#.rialto.chat.v1.ListReadersResponse\x12_\n" +
+	"\x0eListDeliveries\x12%.rialto.chat.v1.ListDeliveriesRequest\x1a&.rialto.chat.v1.ListDeliveriesResponse\x12A\n" +
 	"\x04Sync\x12\x1b.rialto.chat.v1.SyncRequest\x1a\x1c.rialto.chat.v1.SyncResponseB7Z5github.com/rialto-im/rialto/sdk/go/gen/chat/v1;chatv1b\x06proto3"
 
 var (
@@ -6474,7 +7005,7 @@ func file_rialto_chat_v1_chat_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_chat_v1_chat_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_rialto_chat_v1_chat_proto_msgTypes = make([]protoimpl.MessageInfo, 93)
+var file_rialto_chat_v1_chat_proto_msgTypes = make([]protoimpl.MessageInfo, 101)
 var file_rialto_chat_v1_chat_proto_goTypes = []any{
 	(ConversationKind)(0),                    // 0: rialto.chat.v1.ConversationKind
 	(Notices)(0),                             // 1: rialto.chat.v1.Notices
@@ -6508,223 +7039,241 @@ var file_rialto_chat_v1_chat_proto_goTypes = []any{
 	(*ListInvitationsResponse)(nil),          // 29: rialto.chat.v1.ListInvitationsResponse
 	(*Invitation)(nil),                       // 30: rialto.chat.v1.Invitation
 	(*AnswerInvitationRequest)(nil),          // 31: rialto.chat.v1.AnswerInvitationRequest
-	(*CreateJoinLinkRequest)(nil),            // 32: rialto.chat.v1.CreateJoinLinkRequest
-	(*CreateJoinLinkResponse)(nil),           // 33: rialto.chat.v1.CreateJoinLinkResponse
-	(*RevokeJoinLinkRequest)(nil),            // 34: rialto.chat.v1.RevokeJoinLinkRequest
-	(*RevokeJoinLinkResponse)(nil),           // 35: rialto.chat.v1.RevokeJoinLinkResponse
-	(*PreviewJoinLinkRequest)(nil),           // 36: rialto.chat.v1.PreviewJoinLinkRequest
-	(*PreviewJoinLinkResponse)(nil),          // 37: rialto.chat.v1.PreviewJoinLinkResponse
-	(*PreviewLinkRequest)(nil),               // 38: rialto.chat.v1.PreviewLinkRequest
-	(*SetRoleRequest)(nil),                   // 39: rialto.chat.v1.SetRoleRequest
-	(*TransferRequest)(nil),                  // 40: rialto.chat.v1.TransferRequest
-	(*MuteMembersRequest)(nil),               // 41: rialto.chat.v1.MuteMembersRequest
-	(*UpdateGroupRequest)(nil),               // 42: rialto.chat.v1.UpdateGroupRequest
-	(*SetRetentionRequest)(nil),              // 43: rialto.chat.v1.SetRetentionRequest
-	(*DissolveRequest)(nil),                  // 44: rialto.chat.v1.DissolveRequest
-	(*SendRequest)(nil),                      // 45: rialto.chat.v1.SendRequest
-	(*SendResponse)(nil),                     // 46: rialto.chat.v1.SendResponse
-	(*HistoryRequest)(nil),                   // 47: rialto.chat.v1.HistoryRequest
-	(*HistoryResponse)(nil),                  // 48: rialto.chat.v1.HistoryResponse
-	(*GetMessagesRequest)(nil),               // 49: rialto.chat.v1.GetMessagesRequest
-	(*GetMessagesResponse)(nil),              // 50: rialto.chat.v1.GetMessagesResponse
-	(*ListReactionsRequest)(nil),             // 51: rialto.chat.v1.ListReactionsRequest
-	(*ListReactionsResponse)(nil),            // 52: rialto.chat.v1.ListReactionsResponse
-	(*ListPinsRequest)(nil),                  // 53: rialto.chat.v1.ListPinsRequest
-	(*ListPinsResponse)(nil),                 // 54: rialto.chat.v1.ListPinsResponse
-	(*ListEditsRequest)(nil),                 // 55: rialto.chat.v1.ListEditsRequest
-	(*ListEditsResponse)(nil),                // 56: rialto.chat.v1.ListEditsResponse
-	(*MarkRequest)(nil),                      // 57: rialto.chat.v1.MarkRequest
-	(*MarkResponse)(nil),                     // 58: rialto.chat.v1.MarkResponse
-	(*DeleteMessagesRequest)(nil),            // 59: rialto.chat.v1.DeleteMessagesRequest
-	(*ClearHistoryRequest)(nil),              // 60: rialto.chat.v1.ClearHistoryRequest
-	(*Deletion)(nil),                         // 61: rialto.chat.v1.Deletion
-	(*ConfigureRequest)(nil),                 // 62: rialto.chat.v1.ConfigureRequest
-	(*Folder)(nil),                           // 63: rialto.chat.v1.Folder
-	(*ListFoldersRequest)(nil),               // 64: rialto.chat.v1.ListFoldersRequest
-	(*ListFoldersResponse)(nil),              // 65: rialto.chat.v1.ListFoldersResponse
-	(*CreateFolderRequest)(nil),              // 66: rialto.chat.v1.CreateFolderRequest
-	(*UpdateFolderRequest)(nil),              // 67: rialto.chat.v1.UpdateFolderRequest
-	(*DeleteFolderRequest)(nil),              // 68: rialto.chat.v1.DeleteFolderRequest
-	(*DeleteFolderResponse)(nil),             // 69: rialto.chat.v1.DeleteFolderResponse
-	(*OrderFoldersRequest)(nil),              // 70: rialto.chat.v1.OrderFoldersRequest
-	(*ListReadersRequest)(nil),               // 71: rialto.chat.v1.ListReadersRequest
-	(*ListReadersResponse)(nil),              // 72: rialto.chat.v1.ListReadersResponse
-	(*Position)(nil),                         // 73: rialto.chat.v1.Position
-	(*SyncRequest)(nil),                      // 74: rialto.chat.v1.SyncRequest
-	(*SyncResponse)(nil),                     // 75: rialto.chat.v1.SyncResponse
-	(*LargeTail)(nil),                        // 76: rialto.chat.v1.LargeTail
-	(*Event)(nil),                            // 77: rialto.chat.v1.Event
-	(*SettingsChange)(nil),                   // 78: rialto.chat.v1.SettingsChange
-	(*FollowChange)(nil),                     // 79: rialto.chat.v1.FollowChange
-	(*Unreadable)(nil),                       // 80: rialto.chat.v1.Unreadable
-	(*JoinRequests)(nil),                     // 81: rialto.chat.v1.JoinRequests
-	(*FoldersChange)(nil),                    // 82: rialto.chat.v1.FoldersChange
-	(*InvitationsChange)(nil),                // 83: rialto.chat.v1.InvitationsChange
-	(*MemberMark)(nil),                       // 84: rialto.chat.v1.MemberMark
-	(*Relation)(nil),                         // 85: rialto.chat.v1.Relation
-	(*ProfileChange)(nil),                    // 86: rialto.chat.v1.ProfileChange
-	(*ScheduleMessageRequest)(nil),           // 87: rialto.chat.v1.ScheduleMessageRequest
-	(*ScheduledMessage)(nil),                 // 88: rialto.chat.v1.ScheduledMessage
-	(*ListScheduledRequest)(nil),             // 89: rialto.chat.v1.ListScheduledRequest
-	(*ListScheduledResponse)(nil),            // 90: rialto.chat.v1.ListScheduledResponse
-	(*UpdateScheduledRequest)(nil),           // 91: rialto.chat.v1.UpdateScheduledRequest
-	(*CancelScheduledRequest)(nil),           // 92: rialto.chat.v1.CancelScheduledRequest
-	(*CancelScheduledResponse)(nil),          // 93: rialto.chat.v1.CancelScheduledResponse
-	(*ListJoinRequestsResponse_Request)(nil), // 94: rialto.chat.v1.ListJoinRequestsResponse.Request
-	(JoinPolicy)(0),                          // 95: rialto.chat.v1.JoinPolicy
-	(Role)(0),                                // 96: rialto.chat.v1.Role
-	(*Message)(nil),                          // 97: rialto.chat.v1.Message
-	(*Content)(nil),                          // 98: rialto.chat.v1.Content
-	(*LinkPreview)(nil),                      // 99: rialto.chat.v1.LinkPreview
+	(*ListGroupInvitationsRequest)(nil),      // 32: rialto.chat.v1.ListGroupInvitationsRequest
+	(*GroupInvitation)(nil),                  // 33: rialto.chat.v1.GroupInvitation
+	(*ListGroupInvitationsResponse)(nil),     // 34: rialto.chat.v1.ListGroupInvitationsResponse
+	(*CancelInvitationRequest)(nil),          // 35: rialto.chat.v1.CancelInvitationRequest
+	(*CancelInvitationResponse)(nil),         // 36: rialto.chat.v1.CancelInvitationResponse
+	(*CreateJoinLinkRequest)(nil),            // 37: rialto.chat.v1.CreateJoinLinkRequest
+	(*CreateJoinLinkResponse)(nil),           // 38: rialto.chat.v1.CreateJoinLinkResponse
+	(*RevokeJoinLinkRequest)(nil),            // 39: rialto.chat.v1.RevokeJoinLinkRequest
+	(*RevokeJoinLinkResponse)(nil),           // 40: rialto.chat.v1.RevokeJoinLinkResponse
+	(*PreviewJoinLinkRequest)(nil),           // 41: rialto.chat.v1.PreviewJoinLinkRequest
+	(*PreviewJoinLinkResponse)(nil),          // 42: rialto.chat.v1.PreviewJoinLinkResponse
+	(*PreviewLinkRequest)(nil),               // 43: rialto.chat.v1.PreviewLinkRequest
+	(*SetRoleRequest)(nil),                   // 44: rialto.chat.v1.SetRoleRequest
+	(*TransferRequest)(nil),                  // 45: rialto.chat.v1.TransferRequest
+	(*MuteMembersRequest)(nil),               // 46: rialto.chat.v1.MuteMembersRequest
+	(*UpdateGroupRequest)(nil),               // 47: rialto.chat.v1.UpdateGroupRequest
+	(*SetRetentionRequest)(nil),              // 48: rialto.chat.v1.SetRetentionRequest
+	(*DissolveRequest)(nil),                  // 49: rialto.chat.v1.DissolveRequest
+	(*SendRequest)(nil),                      // 50: rialto.chat.v1.SendRequest
+	(*SendResponse)(nil),                     // 51: rialto.chat.v1.SendResponse
+	(*HistoryRequest)(nil),                   // 52: rialto.chat.v1.HistoryRequest
+	(*HistoryResponse)(nil),                  // 53: rialto.chat.v1.HistoryResponse
+	(*GetMessagesRequest)(nil),               // 54: rialto.chat.v1.GetMessagesRequest
+	(*GetMessagesResponse)(nil),              // 55: rialto.chat.v1.GetMessagesResponse
+	(*ListReactionsRequest)(nil),             // 56: rialto.chat.v1.ListReactionsRequest
+	(*ListReactionsResponse)(nil),            // 57: rialto.chat.v1.ListReactionsResponse
+	(*ListPinsRequest)(nil),                  // 58: rialto.chat.v1.ListPinsRequest
+	(*ListPinsResponse)(nil),                 // 59: rialto.chat.v1.ListPinsResponse
+	(*ListEditsRequest)(nil),                 // 60: rialto.chat.v1.ListEditsRequest
+	(*ListEditsResponse)(nil),                // 61: rialto.chat.v1.ListEditsResponse
+	(*MarkRequest)(nil),                      // 62: rialto.chat.v1.MarkRequest
+	(*MarkResponse)(nil),                     // 63: rialto.chat.v1.MarkResponse
+	(*DeleteMessagesRequest)(nil),            // 64: rialto.chat.v1.DeleteMessagesRequest
+	(*ClearHistoryRequest)(nil),              // 65: rialto.chat.v1.ClearHistoryRequest
+	(*Deletion)(nil),                         // 66: rialto.chat.v1.Deletion
+	(*ConfigureRequest)(nil),                 // 67: rialto.chat.v1.ConfigureRequest
+	(*Folder)(nil),                           // 68: rialto.chat.v1.Folder
+	(*ListFoldersRequest)(nil),               // 69: rialto.chat.v1.ListFoldersRequest
+	(*ListFoldersResponse)(nil),              // 70: rialto.chat.v1.ListFoldersResponse
+	(*CreateFolderRequest)(nil),              // 71: rialto.chat.v1.CreateFolderRequest
+	(*UpdateFolderRequest)(nil),              // 72: rialto.chat.v1.UpdateFolderRequest
+	(*DeleteFolderRequest)(nil),              // 73: rialto.chat.v1.DeleteFolderRequest
+	(*DeleteFolderResponse)(nil),             // 74: rialto.chat.v1.DeleteFolderResponse
+	(*OrderFoldersRequest)(nil),              // 75: rialto.chat.v1.OrderFoldersRequest
+	(*ListReadersRequest)(nil),               // 76: rialto.chat.v1.ListReadersRequest
+	(*ListReadersResponse)(nil),              // 77: rialto.chat.v1.ListReadersResponse
+	(*ListDeliveriesRequest)(nil),            // 78: rialto.chat.v1.ListDeliveriesRequest
+	(*ListDeliveriesResponse)(nil),           // 79: rialto.chat.v1.ListDeliveriesResponse
+	(*DeviceDelivery)(nil),                   // 80: rialto.chat.v1.DeviceDelivery
+	(*Position)(nil),                         // 81: rialto.chat.v1.Position
+	(*SyncRequest)(nil),                      // 82: rialto.chat.v1.SyncRequest
+	(*SyncResponse)(nil),                     // 83: rialto.chat.v1.SyncResponse
+	(*LargeTail)(nil),                        // 84: rialto.chat.v1.LargeTail
+	(*Event)(nil),                            // 85: rialto.chat.v1.Event
+	(*SettingsChange)(nil),                   // 86: rialto.chat.v1.SettingsChange
+	(*FollowChange)(nil),                     // 87: rialto.chat.v1.FollowChange
+	(*Unreadable)(nil),                       // 88: rialto.chat.v1.Unreadable
+	(*JoinRequests)(nil),                     // 89: rialto.chat.v1.JoinRequests
+	(*FoldersChange)(nil),                    // 90: rialto.chat.v1.FoldersChange
+	(*InvitationsChange)(nil),                // 91: rialto.chat.v1.InvitationsChange
+	(*MemberMark)(nil),                       // 92: rialto.chat.v1.MemberMark
+	(*Relation)(nil),                         // 93: rialto.chat.v1.Relation
+	(*ProfileChange)(nil),                    // 94: rialto.chat.v1.ProfileChange
+	(*ScheduleMessageRequest)(nil),           // 95: rialto.chat.v1.ScheduleMessageRequest
+	(*ScheduledMessage)(nil),                 // 96: rialto.chat.v1.ScheduledMessage
+	(*ListScheduledRequest)(nil),             // 97: rialto.chat.v1.ListScheduledRequest
+	(*ListScheduledResponse)(nil),            // 98: rialto.chat.v1.ListScheduledResponse
+	(*UpdateScheduledRequest)(nil),           // 99: rialto.chat.v1.UpdateScheduledRequest
+	(*CancelScheduledRequest)(nil),           // 100: rialto.chat.v1.CancelScheduledRequest
+	(*CancelScheduledResponse)(nil),          // 101: rialto.chat.v1.CancelScheduledResponse
+	(*ListJoinRequestsResponse_Request)(nil), // 102: rialto.chat.v1.ListJoinRequestsResponse.Request
+	(JoinPolicy)(0),                          // 103: rialto.chat.v1.JoinPolicy
+	(Role)(0),                                // 104: rialto.chat.v1.Role
+	(*Message)(nil),                          // 105: rialto.chat.v1.Message
+	(*Content)(nil),                          // 106: rialto.chat.v1.Content
+	(*Ticket)(nil),                           // 107: rialto.chat.v1.Ticket
+	(*LinkPreview)(nil),                      // 108: rialto.chat.v1.LinkPreview
 }
 var file_rialto_chat_v1_chat_proto_depIdxs = []int32{
-	0,  // 0: rialto.chat.v1.Conversation.kind:type_name -> rialto.chat.v1.ConversationKind
-	95, // 1: rialto.chat.v1.Conversation.join_policy:type_name -> rialto.chat.v1.JoinPolicy
-	96, // 2: rialto.chat.v1.Conversation.role:type_name -> rialto.chat.v1.Role
-	97, // 3: rialto.chat.v1.Conversation.last_message:type_name -> rialto.chat.v1.Message
-	3,  // 4: rialto.chat.v1.Conversation.state:type_name -> rialto.chat.v1.ConversationState
-	97, // 5: rialto.chat.v1.Conversation.root:type_name -> rialto.chat.v1.Message
-	1,  // 6: rialto.chat.v1.Conversation.notices:type_name -> rialto.chat.v1.Notices
-	95, // 7: rialto.chat.v1.CreateGroupRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
-	1,  // 8: rialto.chat.v1.CreateGroupRequest.notices:type_name -> rialto.chat.v1.Notices
-	2,  // 9: rialto.chat.v1.ListConversationsResponse.conversations:type_name -> rialto.chat.v1.Conversation
-	2,  // 10: rialto.chat.v1.ListThreadsResponse.threads:type_name -> rialto.chat.v1.Conversation
-	96, // 11: rialto.chat.v1.Member.role:type_name -> rialto.chat.v1.Role
-	12, // 12: rialto.chat.v1.ListMembersResponse.members:type_name -> rialto.chat.v1.Member
-	94, // 13: rialto.chat.v1.ListJoinRequestsResponse.requests:type_name -> rialto.chat.v1.ListJoinRequestsResponse.Request
-	30, // 14: rialto.chat.v1.ListInvitationsResponse.invitations:type_name -> rialto.chat.v1.Invitation
-	96, // 15: rialto.chat.v1.SetRoleRequest.role:type_name -> rialto.chat.v1.Role
-	95, // 16: rialto.chat.v1.UpdateGroupRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
-	98, // 17: rialto.chat.v1.SendRequest.content:type_name -> rialto.chat.v1.Content
-	97, // 18: rialto.chat.v1.HistoryResponse.messages:type_name -> rialto.chat.v1.Message
-	97, // 19: rialto.chat.v1.GetMessagesResponse.messages:type_name -> rialto.chat.v1.Message
-	97, // 20: rialto.chat.v1.ListPinsResponse.messages:type_name -> rialto.chat.v1.Message
-	97, // 21: rialto.chat.v1.ListEditsResponse.versions:type_name -> rialto.chat.v1.Message
-	3,  // 22: rialto.chat.v1.MarkResponse.state:type_name -> rialto.chat.v1.ConversationState
-	63, // 23: rialto.chat.v1.ListFoldersResponse.folders:type_name -> rialto.chat.v1.Folder
-	73, // 24: rialto.chat.v1.SyncRequest.after:type_name -> rialto.chat.v1.Position
-	77, // 25: rialto.chat.v1.SyncResponse.events:type_name -> rialto.chat.v1.Event
-	73, // 26: rialto.chat.v1.SyncResponse.next:type_name -> rialto.chat.v1.Position
-	76, // 27: rialto.chat.v1.SyncResponse.large:type_name -> rialto.chat.v1.LargeTail
-	97, // 28: rialto.chat.v1.Event.message:type_name -> rialto.chat.v1.Message
-	3,  // 29: rialto.chat.v1.Event.conversation:type_name -> rialto.chat.v1.ConversationState
-	84, // 30: rialto.chat.v1.Event.mark:type_name -> rialto.chat.v1.MemberMark
-	85, // 31: rialto.chat.v1.Event.relation:type_name -> rialto.chat.v1.Relation
-	86, // 32: rialto.chat.v1.Event.profile:type_name -> rialto.chat.v1.ProfileChange
-	81, // 33: rialto.chat.v1.Event.join_requests:type_name -> rialto.chat.v1.JoinRequests
-	80, // 34: rialto.chat.v1.Event.unreadable:type_name -> rialto.chat.v1.Unreadable
-	78, // 35: rialto.chat.v1.Event.settings:type_name -> rialto.chat.v1.SettingsChange
-	79, // 36: rialto.chat.v1.Event.follow:type_name -> rialto.chat.v1.FollowChange
-	61, // 37: rialto.chat.v1.Event.deletion:type_name -> rialto.chat.v1.Deletion
-	83, // 38: rialto.chat.v1.Event.invitations:type_name -> rialto.chat.v1.InvitationsChange
-	82, // 39: rialto.chat.v1.Event.folders:type_name -> rialto.chat.v1.FoldersChange
-	98, // 40: rialto.chat.v1.ScheduleMessageRequest.content:type_name -> rialto.chat.v1.Content
-	98, // 41: rialto.chat.v1.ScheduledMessage.content:type_name -> rialto.chat.v1.Content
-	88, // 42: rialto.chat.v1.ListScheduledResponse.messages:type_name -> rialto.chat.v1.ScheduledMessage
-	98, // 43: rialto.chat.v1.UpdateScheduledRequest.content:type_name -> rialto.chat.v1.Content
-	4,  // 44: rialto.chat.v1.ChatService.OpenDirect:input_type -> rialto.chat.v1.OpenDirectRequest
-	5,  // 45: rialto.chat.v1.ChatService.CreateGroup:input_type -> rialto.chat.v1.CreateGroupRequest
-	6,  // 46: rialto.chat.v1.ChatService.GetConversation:input_type -> rialto.chat.v1.GetConversationRequest
-	7,  // 47: rialto.chat.v1.ChatService.ListConversations:input_type -> rialto.chat.v1.ListConversationsRequest
-	9,  // 48: rialto.chat.v1.ChatService.StartThread:input_type -> rialto.chat.v1.StartThreadRequest
-	10, // 49: rialto.chat.v1.ChatService.ListThreads:input_type -> rialto.chat.v1.ListThreadsRequest
-	13, // 50: rialto.chat.v1.ChatService.ListMembers:input_type -> rialto.chat.v1.ListMembersRequest
-	16, // 51: rialto.chat.v1.ChatService.Invite:input_type -> rialto.chat.v1.InviteRequest
-	17, // 52: rialto.chat.v1.ChatService.Remove:input_type -> rialto.chat.v1.RemoveRequest
-	18, // 53: rialto.chat.v1.ChatService.Ban:input_type -> rialto.chat.v1.BanRequest
-	19, // 54: rialto.chat.v1.ChatService.Unban:input_type -> rialto.chat.v1.UnbanRequest
-	20, // 55: rialto.chat.v1.ChatService.ListBans:input_type -> rialto.chat.v1.ListBansRequest
-	22, // 56: rialto.chat.v1.ChatService.Leave:input_type -> rialto.chat.v1.LeaveRequest
-	23, // 57: rialto.chat.v1.ChatService.Join:input_type -> rialto.chat.v1.JoinRequest
-	25, // 58: rialto.chat.v1.ChatService.ListJoinRequests:input_type -> rialto.chat.v1.ListJoinRequestsRequest
-	27, // 59: rialto.chat.v1.ChatService.AnswerJoinRequest:input_type -> rialto.chat.v1.AnswerJoinRequestRequest
-	28, // 60: rialto.chat.v1.ChatService.ListInvitations:input_type -> rialto.chat.v1.ListInvitationsRequest
-	31, // 61: rialto.chat.v1.ChatService.AnswerInvitation:input_type -> rialto.chat.v1.AnswerInvitationRequest
-	32, // 62: rialto.chat.v1.ChatService.CreateJoinLink:input_type -> rialto.chat.v1.CreateJoinLinkRequest
-	34, // 63: rialto.chat.v1.ChatService.RevokeJoinLink:input_type -> rialto.chat.v1.RevokeJoinLinkRequest
-	36, // 64: rialto.chat.v1.ChatService.PreviewJoinLink:input_type -> rialto.chat.v1.PreviewJoinLinkRequest
-	39, // 65: rialto.chat.v1.ChatService.SetRole:input_type -> rialto.chat.v1.SetRoleRequest
-	40, // 66: rialto.chat.v1.ChatService.Transfer:input_type -> rialto.chat.v1.TransferRequest
-	41, // 67: rialto.chat.v1.ChatService.MuteMembers:input_type -> rialto.chat.v1.MuteMembersRequest
-	42, // 68: rialto.chat.v1.ChatService.UpdateGroup:input_type -> rialto.chat.v1.UpdateGroupRequest
-	43, // 69: rialto.chat.v1.ChatService.SetRetention:input_type -> rialto.chat.v1.SetRetentionRequest
-	44, // 70: rialto.chat.v1.ChatService.Dissolve:input_type -> rialto.chat.v1.DissolveRequest
-	45, // 71: rialto.chat.v1.ChatService.Send:input_type -> rialto.chat.v1.SendRequest
-	47, // 72: rialto.chat.v1.ChatService.History:input_type -> rialto.chat.v1.HistoryRequest
-	49, // 73: rialto.chat.v1.ChatService.GetMessages:input_type -> rialto.chat.v1.GetMessagesRequest
-	51, // 74: rialto.chat.v1.ChatService.ListReactions:input_type -> rialto.chat.v1.ListReactionsRequest
-	53, // 75: rialto.chat.v1.ChatService.ListPins:input_type -> rialto.chat.v1.ListPinsRequest
-	55, // 76: rialto.chat.v1.ChatService.ListEdits:input_type -> rialto.chat.v1.ListEditsRequest
-	87, // 77: rialto.chat.v1.ChatService.ScheduleMessage:input_type -> rialto.chat.v1.ScheduleMessageRequest
-	89, // 78: rialto.chat.v1.ChatService.ListScheduled:input_type -> rialto.chat.v1.ListScheduledRequest
-	91, // 79: rialto.chat.v1.ChatService.UpdateScheduled:input_type -> rialto.chat.v1.UpdateScheduledRequest
-	92, // 80: rialto.chat.v1.ChatService.CancelScheduled:input_type -> rialto.chat.v1.CancelScheduledRequest
-	38, // 81: rialto.chat.v1.ChatService.PreviewLink:input_type -> rialto.chat.v1.PreviewLinkRequest
-	57, // 82: rialto.chat.v1.ChatService.Mark:input_type -> rialto.chat.v1.MarkRequest
-	59, // 83: rialto.chat.v1.ChatService.DeleteMessages:input_type -> rialto.chat.v1.DeleteMessagesRequest
-	60, // 84: rialto.chat.v1.ChatService.ClearHistory:input_type -> rialto.chat.v1.ClearHistoryRequest
-	62, // 85: rialto.chat.v1.ChatService.Configure:input_type -> rialto.chat.v1.ConfigureRequest
-	64, // 86: rialto.chat.v1.ChatService.ListFolders:input_type -> rialto.chat.v1.ListFoldersRequest
-	66, // 87: rialto.chat.v1.ChatService.CreateFolder:input_type -> rialto.chat.v1.CreateFolderRequest
-	67, // 88: rialto.chat.v1.ChatService.UpdateFolder:input_type -> rialto.chat.v1.UpdateFolderRequest
-	68, // 89: rialto.chat.v1.ChatService.DeleteFolder:input_type -> rialto.chat.v1.DeleteFolderRequest
-	70, // 90: rialto.chat.v1.ChatService.OrderFolders:input_type -> rialto.chat.v1.OrderFoldersRequest
-	71, // 91: rialto.chat.v1.ChatService.ListReaders:input_type -> rialto.chat.v1.ListReadersRequest
-	74, // 92: rialto.chat.v1.ChatService.Sync:input_type -> rialto.chat.v1.SyncRequest
-	2,  // 93: rialto.chat.v1.ChatService.OpenDirect:output_type -> rialto.chat.v1.Conversation
-	2,  // 94: rialto.chat.v1.ChatService.CreateGroup:output_type -> rialto.chat.v1.Conversation
-	2,  // 95: rialto.chat.v1.ChatService.GetConversation:output_type -> rialto.chat.v1.Conversation
-	8,  // 96: rialto.chat.v1.ChatService.ListConversations:output_type -> rialto.chat.v1.ListConversationsResponse
-	2,  // 97: rialto.chat.v1.ChatService.StartThread:output_type -> rialto.chat.v1.Conversation
-	11, // 98: rialto.chat.v1.ChatService.ListThreads:output_type -> rialto.chat.v1.ListThreadsResponse
-	14, // 99: rialto.chat.v1.ChatService.ListMembers:output_type -> rialto.chat.v1.ListMembersResponse
-	15, // 100: rialto.chat.v1.ChatService.Invite:output_type -> rialto.chat.v1.Change
-	15, // 101: rialto.chat.v1.ChatService.Remove:output_type -> rialto.chat.v1.Change
-	15, // 102: rialto.chat.v1.ChatService.Ban:output_type -> rialto.chat.v1.Change
-	15, // 103: rialto.chat.v1.ChatService.Unban:output_type -> rialto.chat.v1.Change
-	21, // 104: rialto.chat.v1.ChatService.ListBans:output_type -> rialto.chat.v1.ListBansResponse
-	15, // 105: rialto.chat.v1.ChatService.Leave:output_type -> rialto.chat.v1.Change
-	24, // 106: rialto.chat.v1.ChatService.Join:output_type -> rialto.chat.v1.JoinResponse
-	26, // 107: rialto.chat.v1.ChatService.ListJoinRequests:output_type -> rialto.chat.v1.ListJoinRequestsResponse
-	15, // 108: rialto.chat.v1.ChatService.AnswerJoinRequest:output_type -> rialto.chat.v1.Change
-	29, // 109: rialto.chat.v1.ChatService.ListInvitations:output_type -> rialto.chat.v1.ListInvitationsResponse
-	15, // 110: rialto.chat.v1.ChatService.AnswerInvitation:output_type -> rialto.chat.v1.Change
-	33, // 111: rialto.chat.v1.ChatService.CreateJoinLink:output_type -> rialto.chat.v1.CreateJoinLinkResponse
-	35, // 112: rialto.chat.v1.ChatService.RevokeJoinLink:output_type -> rialto.chat.v1.RevokeJoinLinkResponse
-	37, // 113: rialto.chat.v1.ChatService.PreviewJoinLink:output_type -> rialto.chat.v1.PreviewJoinLinkResponse
-	15, // 114: rialto.chat.v1.ChatService.SetRole:output_type -> rialto.chat.v1.Change
-	15, // 115: rialto.chat.v1.ChatService.Transfer:output_type -> rialto.chat.v1.Change
-	15, // 116: rialto.chat.v1.ChatService.MuteMembers:output_type -> rialto.chat.v1.Change
-	15, // 117: rialto.chat.v1.ChatService.UpdateGroup:output_type -> rialto.chat.v1.Change
-	15, // 118: rialto.chat.v1.ChatService.SetRetention:output_type -> rialto.chat.v1.Change
-	15, // 119: rialto.chat.v1.ChatService.Dissolve:output_type -> rialto.chat.v1.Change
-	46, // 120: rialto.chat.v1.ChatService.Send:output_type -> rialto.chat.v1.SendResponse
-	48, // 121: rialto.chat.v1.ChatService.History:output_type -> rialto.chat.v1.HistoryResponse
-	50, // 122: rialto.chat.v1.ChatService.GetMessages:output_type -> rialto.chat.v1.GetMessagesResponse
-	52, // 123: rialto.chat.v1.ChatService.ListReactions:output_type -> rialto.chat.v1.ListReactionsResponse
-	54, // 124: rialto.chat.v1.ChatService.ListPins:output_type -> rialto.chat.v1.ListPinsResponse
-	56, // 125: rialto.chat.v1.ChatService.ListEdits:output_type -> rialto.chat.v1.ListEditsResponse
-	88, // 126: rialto.chat.v1.ChatService.ScheduleMessage:output_type -> rialto.chat.v1.ScheduledMessage
-	90, // 127: rialto.chat.v1.ChatService.ListScheduled:output_type -> rialto.chat.v1.ListScheduledResponse
-	88, // 128: rialto.chat.v1.ChatService.UpdateScheduled:output_type -> rialto.chat.v1.ScheduledMessage
-	93, // 129: rialto.chat.v1.ChatService.CancelScheduled:output_type -> rialto.chat.v1.CancelScheduledResponse
-	99, // 130: rialto.chat.v1.ChatService.PreviewLink:output_type -> rialto.chat.v1.LinkPreview
-	58, // 131: rialto.chat.v1.ChatService.Mark:output_type -> rialto.chat.v1.MarkResponse
-	61, // 132: rialto.chat.v1.ChatService.DeleteMessages:output_type -> rialto.chat.v1.Deletion
-	61, // 133: rialto.chat.v1.ChatService.ClearHistory:output_type -> rialto.chat.v1.Deletion
-	3,  // 134: rialto.chat.v1.ChatService.Configure:output_type -> rialto.chat.v1.ConversationState
-	65, // 135: rialto.chat.v1.ChatService.ListFolders:output_type -> rialto.chat.v1.ListFoldersResponse
-	63, // 136: rialto.chat.v1.ChatService.CreateFolder:output_type -> rialto.chat.v1.Folder
-	63, // 137: rialto.chat.v1.ChatService.UpdateFolder:output_type -> rialto.chat.v1.Folder
-	69, // 138: rialto.chat.v1.ChatService.DeleteFolder:output_type -> rialto.chat.v1.DeleteFolderResponse
-	65, // 139: rialto.chat.v1.ChatService.OrderFolders:output_type -> rialto.chat.v1.ListFoldersResponse
-	72, // 140: rialto.chat.v1.ChatService.ListReaders:output_type -> rialto.chat.v1.ListReadersResponse
-	75, // 141: rialto.chat.v1.ChatService.Sync:output_type -> rialto.chat.v1.SyncResponse
-	93, // [93:142] is the sub-list for method output_type
-	44, // [44:93] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	0,   // 0: rialto.chat.v1.Conversation.kind:type_name -> rialto.chat.v1.ConversationKind
+	103, // 1: rialto.chat.v1.Conversation.join_policy:type_name -> rialto.chat.v1.JoinPolicy
+	104, // 2: rialto.chat.v1.Conversation.role:type_name -> rialto.chat.v1.Role
+	105, // 3: rialto.chat.v1.Conversation.last_message:type_name -> rialto.chat.v1.Message
+	3,   // 4: rialto.chat.v1.Conversation.state:type_name -> rialto.chat.v1.ConversationState
+	105, // 5: rialto.chat.v1.Conversation.root:type_name -> rialto.chat.v1.Message
+	1,   // 6: rialto.chat.v1.Conversation.notices:type_name -> rialto.chat.v1.Notices
+	103, // 7: rialto.chat.v1.CreateGroupRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
+	1,   // 8: rialto.chat.v1.CreateGroupRequest.notices:type_name -> rialto.chat.v1.Notices
+	2,   // 9: rialto.chat.v1.ListConversationsResponse.conversations:type_name -> rialto.chat.v1.Conversation
+	2,   // 10: rialto.chat.v1.ListThreadsResponse.threads:type_name -> rialto.chat.v1.Conversation
+	104, // 11: rialto.chat.v1.Member.role:type_name -> rialto.chat.v1.Role
+	12,  // 12: rialto.chat.v1.ListMembersResponse.members:type_name -> rialto.chat.v1.Member
+	102, // 13: rialto.chat.v1.ListJoinRequestsResponse.requests:type_name -> rialto.chat.v1.ListJoinRequestsResponse.Request
+	30,  // 14: rialto.chat.v1.ListInvitationsResponse.invitations:type_name -> rialto.chat.v1.Invitation
+	33,  // 15: rialto.chat.v1.ListGroupInvitationsResponse.invitations:type_name -> rialto.chat.v1.GroupInvitation
+	104, // 16: rialto.chat.v1.SetRoleRequest.role:type_name -> rialto.chat.v1.Role
+	103, // 17: rialto.chat.v1.UpdateGroupRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
+	106, // 18: rialto.chat.v1.SendRequest.content:type_name -> rialto.chat.v1.Content
+	105, // 19: rialto.chat.v1.HistoryResponse.messages:type_name -> rialto.chat.v1.Message
+	105, // 20: rialto.chat.v1.GetMessagesResponse.messages:type_name -> rialto.chat.v1.Message
+	105, // 21: rialto.chat.v1.ListPinsResponse.messages:type_name -> rialto.chat.v1.Message
+	105, // 22: rialto.chat.v1.ListEditsResponse.versions:type_name -> rialto.chat.v1.Message
+	3,   // 23: rialto.chat.v1.MarkResponse.state:type_name -> rialto.chat.v1.ConversationState
+	68,  // 24: rialto.chat.v1.ListFoldersResponse.folders:type_name -> rialto.chat.v1.Folder
+	80,  // 25: rialto.chat.v1.ListDeliveriesResponse.devices:type_name -> rialto.chat.v1.DeviceDelivery
+	81,  // 26: rialto.chat.v1.SyncRequest.after:type_name -> rialto.chat.v1.Position
+	85,  // 27: rialto.chat.v1.SyncResponse.events:type_name -> rialto.chat.v1.Event
+	81,  // 28: rialto.chat.v1.SyncResponse.next:type_name -> rialto.chat.v1.Position
+	84,  // 29: rialto.chat.v1.SyncResponse.large:type_name -> rialto.chat.v1.LargeTail
+	105, // 30: rialto.chat.v1.Event.message:type_name -> rialto.chat.v1.Message
+	3,   // 31: rialto.chat.v1.Event.conversation:type_name -> rialto.chat.v1.ConversationState
+	92,  // 32: rialto.chat.v1.Event.mark:type_name -> rialto.chat.v1.MemberMark
+	93,  // 33: rialto.chat.v1.Event.relation:type_name -> rialto.chat.v1.Relation
+	94,  // 34: rialto.chat.v1.Event.profile:type_name -> rialto.chat.v1.ProfileChange
+	89,  // 35: rialto.chat.v1.Event.join_requests:type_name -> rialto.chat.v1.JoinRequests
+	88,  // 36: rialto.chat.v1.Event.unreadable:type_name -> rialto.chat.v1.Unreadable
+	86,  // 37: rialto.chat.v1.Event.settings:type_name -> rialto.chat.v1.SettingsChange
+	87,  // 38: rialto.chat.v1.Event.follow:type_name -> rialto.chat.v1.FollowChange
+	66,  // 39: rialto.chat.v1.Event.deletion:type_name -> rialto.chat.v1.Deletion
+	91,  // 40: rialto.chat.v1.Event.invitations:type_name -> rialto.chat.v1.InvitationsChange
+	90,  // 41: rialto.chat.v1.Event.folders:type_name -> rialto.chat.v1.FoldersChange
+	107, // 42: rialto.chat.v1.Event.ticket:type_name -> rialto.chat.v1.Ticket
+	106, // 43: rialto.chat.v1.ScheduleMessageRequest.content:type_name -> rialto.chat.v1.Content
+	106, // 44: rialto.chat.v1.ScheduledMessage.content:type_name -> rialto.chat.v1.Content
+	96,  // 45: rialto.chat.v1.ListScheduledResponse.messages:type_name -> rialto.chat.v1.ScheduledMessage
+	106, // 46: rialto.chat.v1.UpdateScheduledRequest.content:type_name -> rialto.chat.v1.Content
+	4,   // 47: rialto.chat.v1.ChatService.OpenDirect:input_type -> rialto.chat.v1.OpenDirectRequest
+	5,   // 48: rialto.chat.v1.ChatService.CreateGroup:input_type -> rialto.chat.v1.CreateGroupRequest
+	6,   // 49: rialto.chat.v1.ChatService.GetConversation:input_type -> rialto.chat.v1.GetConversationRequest
+	7,   // 50: rialto.chat.v1.ChatService.ListConversations:input_type -> rialto.chat.v1.ListConversationsRequest
+	9,   // 51: rialto.chat.v1.ChatService.StartThread:input_type -> rialto.chat.v1.StartThreadRequest
+	10,  // 52: rialto.chat.v1.ChatService.ListThreads:input_type -> rialto.chat.v1.ListThreadsRequest
+	13,  // 53: rialto.chat.v1.ChatService.ListMembers:input_type -> rialto.chat.v1.ListMembersRequest
+	16,  // 54: rialto.chat.v1.ChatService.Invite:input_type -> rialto.chat.v1.InviteRequest
+	17,  // 55: rialto.chat.v1.ChatService.Remove:input_type -> rialto.chat.v1.RemoveRequest
+	18,  // 56: rialto.chat.v1.ChatService.Ban:input_type -> rialto.chat.v1.BanRequest
+	19,  // 57: rialto.chat.v1.ChatService.Unban:input_type -> rialto.chat.v1.UnbanRequest
+	20,  // 58: rialto.chat.v1.ChatService.ListBans:input_type -> rialto.chat.v1.ListBansRequest
+	22,  // 59: rialto.chat.v1.ChatService.Leave:input_type -> rialto.chat.v1.LeaveRequest
+	23,  // 60: rialto.chat.v1.ChatService.Join:input_type -> rialto.chat.v1.JoinRequest
+	25,  // 61: rialto.chat.v1.ChatService.ListJoinRequests:input_type -> rialto.chat.v1.ListJoinRequestsRequest
+	27,  // 62: rialto.chat.v1.ChatService.AnswerJoinRequest:input_type -> rialto.chat.v1.AnswerJoinRequestRequest
+	28,  // 63: rialto.chat.v1.ChatService.ListInvitations:input_type -> rialto.chat.v1.ListInvitationsRequest
+	31,  // 64: rialto.chat.v1.ChatService.AnswerInvitation:input_type -> rialto.chat.v1.AnswerInvitationRequest
+	32,  // 65: rialto.chat.v1.ChatService.ListGroupInvitations:input_type -> rialto.chat.v1.ListGroupInvitationsRequest
+	35,  // 66: rialto.chat.v1.ChatService.CancelInvitation:input_type -> rialto.chat.v1.CancelInvitationRequest
+	37,  // 67: rialto.chat.v1.ChatService.CreateJoinLink:input_type -> rialto.chat.v1.CreateJoinLinkRequest
+	39,  // 68: rialto.chat.v1.ChatService.RevokeJoinLink:input_type -> rialto.chat.v1.RevokeJoinLinkRequest
+	41,  // 69: rialto.chat.v1.ChatService.PreviewJoinLink:input_type -> rialto.chat.v1.PreviewJoinLinkRequest
+	44,  // 70: rialto.chat.v1.ChatService.SetRole:input_type -> rialto.chat.v1.SetRoleRequest
+	45,  // 71: rialto.chat.v1.ChatService.Transfer:input_type -> rialto.chat.v1.TransferRequest
+	46,  // 72: rialto.chat.v1.ChatService.MuteMembers:input_type -> rialto.chat.v1.MuteMembersRequest
+	47,  // 73: rialto.chat.v1.ChatService.UpdateGroup:input_type -> rialto.chat.v1.UpdateGroupRequest
+	48,  // 74: rialto.chat.v1.ChatService.SetRetention:input_type -> rialto.chat.v1.SetRetentionRequest
+	49,  // 75: rialto.chat.v1.ChatService.Dissolve:input_type -> rialto.chat.v1.DissolveRequest
+	50,  // 76: rialto.chat.v1.ChatService.Send:input_type -> rialto.chat.v1.SendRequest
+	52,  // 77: rialto.chat.v1.ChatService.History:input_type -> rialto.chat.v1.HistoryRequest
+	54,  // 78: rialto.chat.v1.ChatService.GetMessages:input_type -> rialto.chat.v1.GetMessagesRequest
+	56,  // 79: rialto.chat.v1.ChatService.ListReactions:input_type -> rialto.chat.v1.ListReactionsRequest
+	58,  // 80: rialto.chat.v1.ChatService.ListPins:input_type -> rialto.chat.v1.ListPinsRequest
+	60,  // 81: rialto.chat.v1.ChatService.ListEdits:input_type -> rialto.chat.v1.ListEditsRequest
+	95,  // 82: rialto.chat.v1.ChatService.ScheduleMessage:input_type -> rialto.chat.v1.ScheduleMessageRequest
+	97,  // 83: rialto.chat.v1.ChatService.ListScheduled:input_type -> rialto.chat.v1.ListScheduledRequest
+	99,  // 84: rialto.chat.v1.ChatService.UpdateScheduled:input_type -> rialto.chat.v1.UpdateScheduledRequest
+	100, // 85: rialto.chat.v1.ChatService.CancelScheduled:input_type -> rialto.chat.v1.CancelScheduledRequest
+	43,  // 86: rialto.chat.v1.ChatService.PreviewLink:input_type -> rialto.chat.v1.PreviewLinkRequest
+	62,  // 87: rialto.chat.v1.ChatService.Mark:input_type -> rialto.chat.v1.MarkRequest
+	64,  // 88: rialto.chat.v1.ChatService.DeleteMessages:input_type -> rialto.chat.v1.DeleteMessagesRequest
+	65,  // 89: rialto.chat.v1.ChatService.ClearHistory:input_type -> rialto.chat.v1.ClearHistoryRequest
+	67,  // 90: rialto.chat.v1.ChatService.Configure:input_type -> rialto.chat.v1.ConfigureRequest
+	69,  // 91: rialto.chat.v1.ChatService.ListFolders:input_type -> rialto.chat.v1.ListFoldersRequest
+	71,  // 92: rialto.chat.v1.ChatService.CreateFolder:input_type -> rialto.chat.v1.CreateFolderRequest
+	72,  // 93: rialto.chat.v1.ChatService.UpdateFolder:input_type -> rialto.chat.v1.UpdateFolderRequest
+	73,  // 94: rialto.chat.v1.ChatService.DeleteFolder:input_type -> rialto.chat.v1.DeleteFolderRequest
+	75,  // 95: rialto.chat.v1.ChatService.OrderFolders:input_type -> rialto.chat.v1.OrderFoldersRequest
+	76,  // 96: rialto.chat.v1.ChatService.ListReaders:input_type -> rialto.chat.v1.ListReadersRequest
+	78,  // 97: rialto.chat.v1.ChatService.ListDeliveries:input_type -> rialto.chat.v1.ListDeliveriesRequest
+	82,  // 98: rialto.chat.v1.ChatService.Sync:input_type -> rialto.chat.v1.SyncRequest
+	2,   // 99: rialto.chat.v1.ChatService.OpenDirect:output_type -> rialto.chat.v1.Conversation
+	2,   // 100: rialto.chat.v1.ChatService.CreateGroup:output_type -> rialto.chat.v1.Conversation
+	2,   // 101: rialto.chat.v1.ChatService.GetConversation:output_type -> rialto.chat.v1.Conversation
+	8,   // 102: rialto.chat.v1.ChatService.ListConversations:output_type -> rialto.chat.v1.ListConversationsResponse
+	2,   // 103: rialto.chat.v1.ChatService.StartThread:output_type -> rialto.chat.v1.Conversation
+	11,  // 104: rialto.chat.v1.ChatService.ListThreads:output_type -> rialto.chat.v1.ListThreadsResponse
+	14,  // 105: rialto.chat.v1.ChatService.ListMembers:output_type -> rialto.chat.v1.ListMembersResponse
+	15,  // 106: rialto.chat.v1.ChatService.Invite:output_type -> rialto.chat.v1.Change
+	15,  // 107: rialto.chat.v1.ChatService.Remove:output_type -> rialto.chat.v1.Change
+	15,  // 108: rialto.chat.v1.ChatService.Ban:output_type -> rialto.chat.v1.Change
+	15,  // 109: rialto.chat.v1.ChatService.Unban:output_type -> rialto.chat.v1.Change
+	21,  // 110: rialto.chat.v1.ChatService.ListBans:output_type -> rialto.chat.v1.ListBansResponse
+	15,  // 111: rialto.chat.v1.ChatService.Leave:output_type -> rialto.chat.v1.Change
+	24,  // 112: rialto.chat.v1.ChatService.Join:output_type -> rialto.chat.v1.JoinResponse
+	26,  // 113: rialto.chat.v1.ChatService.ListJoinRequests:output_type -> rialto.chat.v1.ListJoinRequestsResponse
+	15,  // 114: rialto.chat.v1.ChatService.AnswerJoinRequest:output_type -> rialto.chat.v1.Change
+	29,  // 115: rialto.chat.v1.ChatService.ListInvitations:output_type -> rialto.chat.v1.ListInvitationsResponse
+	15,  // 116: rialto.chat.v1.ChatService.AnswerInvitation:output_type -> rialto.chat.v1.Change
+	34,  // 117: rialto.chat.v1.ChatService.ListGroupInvitations:output_type -> rialto.chat.v1.ListGroupInvitationsResponse
+	36,  // 118: rialto.chat.v1.ChatService.CancelInvitation:output_type -> rialto.chat.v1.CancelInvitationResponse
+	38,  // 119: rialto.chat.v1.ChatService.CreateJoinLink:output_type -> rialto.chat.v1.CreateJoinLinkResponse
+	40,  // 120: rialto.chat.v1.ChatService.RevokeJoinLink:output_type -> rialto.chat.v1.RevokeJoinLinkResponse
+	42,  // 121: rialto.chat.v1.ChatService.PreviewJoinLink:output_type -> rialto.chat.v1.PreviewJoinLinkResponse
+	15,  // 122: rialto.chat.v1.ChatService.SetRole:output_type -> rialto.chat.v1.Change
+	15,  // 123: rialto.chat.v1.ChatService.Transfer:output_type -> rialto.chat.v1.Change
+	15,  // 124: rialto.chat.v1.ChatService.MuteMembers:output_type -> rialto.chat.v1.Change
+	15,  // 125: rialto.chat.v1.ChatService.UpdateGroup:output_type -> rialto.chat.v1.Change
+	15,  // 126: rialto.chat.v1.ChatService.SetRetention:output_type -> rialto.chat.v1.Change
+	15,  // 127: rialto.chat.v1.ChatService.Dissolve:output_type -> rialto.chat.v1.Change
+	51,  // 128: rialto.chat.v1.ChatService.Send:output_type -> rialto.chat.v1.SendResponse
+	53,  // 129: rialto.chat.v1.ChatService.History:output_type -> rialto.chat.v1.HistoryResponse
+	55,  // 130: rialto.chat.v1.ChatService.GetMessages:output_type -> rialto.chat.v1.GetMessagesResponse
+	57,  // 131: rialto.chat.v1.ChatService.ListReactions:output_type -> rialto.chat.v1.ListReactionsResponse
+	59,  // 132: rialto.chat.v1.ChatService.ListPins:output_type -> rialto.chat.v1.ListPinsResponse
+	61,  // 133: rialto.chat.v1.ChatService.ListEdits:output_type -> rialto.chat.v1.ListEditsResponse
+	96,  // 134: rialto.chat.v1.ChatService.ScheduleMessage:output_type -> rialto.chat.v1.ScheduledMessage
+	98,  // 135: rialto.chat.v1.ChatService.ListScheduled:output_type -> rialto.chat.v1.ListScheduledResponse
+	96,  // 136: rialto.chat.v1.ChatService.UpdateScheduled:output_type -> rialto.chat.v1.ScheduledMessage
+	101, // 137: rialto.chat.v1.ChatService.CancelScheduled:output_type -> rialto.chat.v1.CancelScheduledResponse
+	108, // 138: rialto.chat.v1.ChatService.PreviewLink:output_type -> rialto.chat.v1.LinkPreview
+	63,  // 139: rialto.chat.v1.ChatService.Mark:output_type -> rialto.chat.v1.MarkResponse
+	66,  // 140: rialto.chat.v1.ChatService.DeleteMessages:output_type -> rialto.chat.v1.Deletion
+	66,  // 141: rialto.chat.v1.ChatService.ClearHistory:output_type -> rialto.chat.v1.Deletion
+	3,   // 142: rialto.chat.v1.ChatService.Configure:output_type -> rialto.chat.v1.ConversationState
+	70,  // 143: rialto.chat.v1.ChatService.ListFolders:output_type -> rialto.chat.v1.ListFoldersResponse
+	68,  // 144: rialto.chat.v1.ChatService.CreateFolder:output_type -> rialto.chat.v1.Folder
+	68,  // 145: rialto.chat.v1.ChatService.UpdateFolder:output_type -> rialto.chat.v1.Folder
+	74,  // 146: rialto.chat.v1.ChatService.DeleteFolder:output_type -> rialto.chat.v1.DeleteFolderResponse
+	70,  // 147: rialto.chat.v1.ChatService.OrderFolders:output_type -> rialto.chat.v1.ListFoldersResponse
+	77,  // 148: rialto.chat.v1.ChatService.ListReaders:output_type -> rialto.chat.v1.ListReadersResponse
+	79,  // 149: rialto.chat.v1.ChatService.ListDeliveries:output_type -> rialto.chat.v1.ListDeliveriesResponse
+	83,  // 150: rialto.chat.v1.ChatService.Sync:output_type -> rialto.chat.v1.SyncResponse
+	99,  // [99:151] is the sub-list for method output_type
+	47,  // [47:99] is the sub-list for method input_type
+	47,  // [47:47] is the sub-list for extension type_name
+	47,  // [47:47] is the sub-list for extension extendee
+	0,   // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_rialto_chat_v1_chat_proto_init() }
@@ -6732,11 +7281,12 @@ func file_rialto_chat_v1_chat_proto_init() {
 	if File_rialto_chat_v1_chat_proto != nil {
 		return
 	}
+	file_rialto_chat_v1_helpdesk_proto_init()
 	file_rialto_chat_v1_message_proto_init()
-	file_rialto_chat_v1_chat_proto_msgTypes[40].OneofWrappers = []any{}
-	file_rialto_chat_v1_chat_proto_msgTypes[60].OneofWrappers = []any{}
+	file_rialto_chat_v1_chat_proto_msgTypes[45].OneofWrappers = []any{}
 	file_rialto_chat_v1_chat_proto_msgTypes[65].OneofWrappers = []any{}
-	file_rialto_chat_v1_chat_proto_msgTypes[75].OneofWrappers = []any{
+	file_rialto_chat_v1_chat_proto_msgTypes[70].OneofWrappers = []any{}
+	file_rialto_chat_v1_chat_proto_msgTypes[83].OneofWrappers = []any{
 		(*Event_Message)(nil),
 		(*Event_Conversation)(nil),
 		(*Event_Mark)(nil),
@@ -6749,6 +7299,7 @@ func file_rialto_chat_v1_chat_proto_init() {
 		(*Event_Deletion)(nil),
 		(*Event_Invitations)(nil),
 		(*Event_Folders)(nil),
+		(*Event_Ticket)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -6756,7 +7307,7 @@ func file_rialto_chat_v1_chat_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_chat_v1_chat_proto_rawDesc), len(file_rialto_chat_v1_chat_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   93,
+			NumMessages:   101,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

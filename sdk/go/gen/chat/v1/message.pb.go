@@ -21,6 +21,62 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// TicketStatus is where a ticket of a help desk is.
+type TicketStatus int32
+
+const (
+	TicketStatus_TICKET_STATUS_UNSPECIFIED TicketStatus = 0
+	// Waiting in the queue of its desk.
+	TicketStatus_TICKET_STATUS_WAITING TicketStatus = 1
+	// Active: an agent serves it.
+	TicketStatus_TICKET_STATUS_ACTIVE TicketStatus = 2
+	// Resolved: nobody can write in its conversation, until the customer or an agent reopens it.
+	TicketStatus_TICKET_STATUS_RESOLVED TicketStatus = 3
+)
+
+// Enum value maps for TicketStatus.
+var (
+	TicketStatus_name = map[int32]string{
+		0: "TICKET_STATUS_UNSPECIFIED",
+		1: "TICKET_STATUS_WAITING",
+		2: "TICKET_STATUS_ACTIVE",
+		3: "TICKET_STATUS_RESOLVED",
+	}
+	TicketStatus_value = map[string]int32{
+		"TICKET_STATUS_UNSPECIFIED": 0,
+		"TICKET_STATUS_WAITING":     1,
+		"TICKET_STATUS_ACTIVE":      2,
+		"TICKET_STATUS_RESOLVED":    3,
+	}
+)
+
+func (x TicketStatus) Enum() *TicketStatus {
+	p := new(TicketStatus)
+	*p = x
+	return p
+}
+
+func (x TicketStatus) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (TicketStatus) Descriptor() protoreflect.EnumDescriptor {
+	return file_rialto_chat_v1_message_proto_enumTypes[0].Descriptor()
+}
+
+func (TicketStatus) Type() protoreflect.EnumType {
+	return &file_rialto_chat_v1_message_proto_enumTypes[0]
+}
+
+func (x TicketStatus) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use TicketStatus.Descriptor instead.
+func (TicketStatus) EnumDescriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{0}
+}
+
 type Role int32
 
 const (
@@ -57,11 +113,11 @@ func (x Role) String() string {
 }
 
 func (Role) Descriptor() protoreflect.EnumDescriptor {
-	return file_rialto_chat_v1_message_proto_enumTypes[0].Descriptor()
+	return file_rialto_chat_v1_message_proto_enumTypes[1].Descriptor()
 }
 
 func (Role) Type() protoreflect.EnumType {
-	return &file_rialto_chat_v1_message_proto_enumTypes[0]
+	return &file_rialto_chat_v1_message_proto_enumTypes[1]
 }
 
 func (x Role) Number() protoreflect.EnumNumber {
@@ -70,7 +126,7 @@ func (x Role) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Role.Descriptor instead.
 func (Role) EnumDescriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{0}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{1}
 }
 
 type JoinPolicy int32
@@ -112,11 +168,11 @@ func (x JoinPolicy) String() string {
 }
 
 func (JoinPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_rialto_chat_v1_message_proto_enumTypes[1].Descriptor()
+	return file_rialto_chat_v1_message_proto_enumTypes[2].Descriptor()
 }
 
 func (JoinPolicy) Type() protoreflect.EnumType {
-	return &file_rialto_chat_v1_message_proto_enumTypes[1]
+	return &file_rialto_chat_v1_message_proto_enumTypes[2]
 }
 
 func (x JoinPolicy) Number() protoreflect.EnumNumber {
@@ -125,7 +181,7 @@ func (x JoinPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use JoinPolicy.Descriptor instead.
 func (JoinPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{1}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{2}
 }
 
 type Control_Action int32
@@ -169,6 +225,9 @@ const (
 	Control_ACTION_BANNED Control_Action = 17
 	// Unbanned: users may be invited, or ask to join, again.
 	Control_ACTION_UNBANNED Control_Action = 18
+	// Ticket: the ticket of a help desk now has ticket_status; users has the agent who serves it, or is empty. Actor is who did it, 0 for the
+	// server. Nobody can write while it is resolved.
+	Control_ACTION_TICKET Control_Action = 19
 )
 
 // Enum value maps for Control_Action.
@@ -193,6 +252,7 @@ var (
 		16: "ACTION_RETENTION",
 		17: "ACTION_BANNED",
 		18: "ACTION_UNBANNED",
+		19: "ACTION_TICKET",
 	}
 	Control_Action_value = map[string]int32{
 		"ACTION_UNSPECIFIED": 0,
@@ -214,6 +274,7 @@ var (
 		"ACTION_RETENTION":   16,
 		"ACTION_BANNED":      17,
 		"ACTION_UNBANNED":    18,
+		"ACTION_TICKET":      19,
 	}
 )
 
@@ -228,11 +289,11 @@ func (x Control_Action) String() string {
 }
 
 func (Control_Action) Descriptor() protoreflect.EnumDescriptor {
-	return file_rialto_chat_v1_message_proto_enumTypes[2].Descriptor()
+	return file_rialto_chat_v1_message_proto_enumTypes[3].Descriptor()
 }
 
 func (Control_Action) Type() protoreflect.EnumType {
-	return &file_rialto_chat_v1_message_proto_enumTypes[2]
+	return &file_rialto_chat_v1_message_proto_enumTypes[3]
 }
 
 func (x Control_Action) Number() protoreflect.EnumNumber {
@@ -2148,8 +2209,11 @@ type Control struct {
 	// RetentionDays is in entries that were stored before retention_seconds existed.
 	RetentionDays    uint32 `protobuf:"varint,10,opt,name=retention_days,json=retentionDays,proto3" json:"retention_days,omitempty"`
 	RetentionSeconds uint32 `protobuf:"varint,11,opt,name=retention_seconds,json=retentionSeconds,proto3" json:"retention_seconds,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// TicketVersion of a ticket's entry rises from entry to entry.
+	TicketVersion uint64       `protobuf:"varint,12,opt,name=ticket_version,json=ticketVersion,proto3" json:"ticket_version,omitempty"`
+	TicketStatus  TicketStatus `protobuf:"varint,13,opt,name=ticket_status,json=ticketStatus,proto3,enum=rialto.chat.v1.TicketStatus" json:"ticket_status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Control) Reset() {
@@ -2257,6 +2321,20 @@ func (x *Control) GetRetentionSeconds() uint32 {
 		return x.RetentionSeconds
 	}
 	return 0
+}
+
+func (x *Control) GetTicketVersion() uint64 {
+	if x != nil {
+		return x.TicketVersion
+	}
+	return 0
+}
+
+func (x *Control) GetTicketStatus() TicketStatus {
+	if x != nil {
+		return x.TicketStatus
+	}
+	return TicketStatus_TICKET_STATUS_UNSPECIFIED
 }
 
 var File_rialto_chat_v1_message_proto protoreflect.FileDescriptor
@@ -2403,7 +2481,7 @@ const file_rialto_chat_v1_message_proto_rawDesc = "" +
 	"\x06Custom\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12\x1a\n" +
-	"\bfallback\x18\x03 \x01(\tR\bfallback\"\xaa\x06\n" +
+	"\bfallback\x18\x03 \x01(\tR\bfallback\"\xa7\a\n" +
 	"\aControl\x126\n" +
 	"\x06action\x18\x01 \x01(\x0e2\x1e.rialto.chat.v1.Control.ActionR\x06action\x12\x18\n" +
 	"\x05actor\x18\x02 \x01(\x04B\x020\x01R\x05actor\x12\x18\n" +
@@ -2418,7 +2496,9 @@ const file_rialto_chat_v1_message_proto_rawDesc = "" +
 	"prevAccess\x12%\n" +
 	"\x0eretention_days\x18\n" +
 	" \x01(\rR\rretentionDays\x12+\n" +
-	"\x11retention_seconds\x18\v \x01(\rR\x10retentionSeconds\"\x87\x03\n" +
+	"\x11retention_seconds\x18\v \x01(\rR\x10retentionSeconds\x12%\n" +
+	"\x0eticket_version\x18\f \x01(\x04R\rticketVersion\x12A\n" +
+	"\rticket_status\x18\r \x01(\x0e2\x1c.rialto.chat.v1.TicketStatusR\fticketStatus\"\x9a\x03\n" +
 	"\x06Action\x12\x16\n" +
 	"\x12ACTION_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eACTION_CREATED\x10\x01\x12\x11\n" +
@@ -2439,7 +2519,13 @@ const file_rialto_chat_v1_message_proto_rawDesc = "" +
 	"\fACTION_SMALL\x10\x0f\x12\x14\n" +
 	"\x10ACTION_RETENTION\x10\x10\x12\x11\n" +
 	"\rACTION_BANNED\x10\x11\x12\x13\n" +
-	"\x0fACTION_UNBANNED\x10\x12*M\n" +
+	"\x0fACTION_UNBANNED\x10\x12\x12\x11\n" +
+	"\rACTION_TICKET\x10\x13*~\n" +
+	"\fTicketStatus\x12\x1d\n" +
+	"\x19TICKET_STATUS_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15TICKET_STATUS_WAITING\x10\x01\x12\x18\n" +
+	"\x14TICKET_STATUS_ACTIVE\x10\x02\x12\x1a\n" +
+	"\x16TICKET_STATUS_RESOLVED\x10\x03*M\n" +
 	"\x04Role\x12\x14\n" +
 	"\x10ROLE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vROLE_MEMBER\x10\x01\x12\x0e\n" +
@@ -2466,80 +2552,82 @@ func file_rialto_chat_v1_message_proto_rawDescGZIP() []byte {
 	return file_rialto_chat_v1_message_proto_rawDescData
 }
 
-var file_rialto_chat_v1_message_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_rialto_chat_v1_message_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
 var file_rialto_chat_v1_message_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_rialto_chat_v1_message_proto_goTypes = []any{
-	(Role)(0),             // 0: rialto.chat.v1.Role
-	(JoinPolicy)(0),       // 1: rialto.chat.v1.JoinPolicy
-	(Control_Action)(0),   // 2: rialto.chat.v1.Control.Action
-	(*Message)(nil),       // 3: rialto.chat.v1.Message
-	(*Thread)(nil),        // 4: rialto.chat.v1.Thread
-	(*Content)(nil),       // 5: rialto.chat.v1.Content
-	(*LinkPreview)(nil),   // 6: rialto.chat.v1.LinkPreview
-	(*Mention)(nil),       // 7: rialto.chat.v1.Mention
-	(*Ref)(nil),           // 8: rialto.chat.v1.Ref
-	(*Edit)(nil),          // 9: rialto.chat.v1.Edit
-	(*Recall)(nil),        // 10: rialto.chat.v1.Recall
-	(*Reaction)(nil),      // 11: rialto.chat.v1.Reaction
-	(*Reactions)(nil),     // 12: rialto.chat.v1.Reactions
-	(*ReactionCount)(nil), // 13: rialto.chat.v1.ReactionCount
-	(*Pin)(nil),           // 14: rialto.chat.v1.Pin
-	(*ThreadStart)(nil),   // 15: rialto.chat.v1.ThreadStart
-	(*Media)(nil),         // 16: rialto.chat.v1.Media
-	(*Album)(nil),         // 17: rialto.chat.v1.Album
-	(*AlbumItem)(nil),     // 18: rialto.chat.v1.AlbumItem
-	(*Forward)(nil),       // 19: rialto.chat.v1.Forward
-	(*Forwarded)(nil),     // 20: rialto.chat.v1.Forwarded
-	(*Location)(nil),      // 21: rialto.chat.v1.Location
-	(*Card)(nil),          // 22: rialto.chat.v1.Card
-	(*Custom)(nil),        // 23: rialto.chat.v1.Custom
-	(*Control)(nil),       // 24: rialto.chat.v1.Control
+	(TicketStatus)(0),     // 0: rialto.chat.v1.TicketStatus
+	(Role)(0),             // 1: rialto.chat.v1.Role
+	(JoinPolicy)(0),       // 2: rialto.chat.v1.JoinPolicy
+	(Control_Action)(0),   // 3: rialto.chat.v1.Control.Action
+	(*Message)(nil),       // 4: rialto.chat.v1.Message
+	(*Thread)(nil),        // 5: rialto.chat.v1.Thread
+	(*Content)(nil),       // 6: rialto.chat.v1.Content
+	(*LinkPreview)(nil),   // 7: rialto.chat.v1.LinkPreview
+	(*Mention)(nil),       // 8: rialto.chat.v1.Mention
+	(*Ref)(nil),           // 9: rialto.chat.v1.Ref
+	(*Edit)(nil),          // 10: rialto.chat.v1.Edit
+	(*Recall)(nil),        // 11: rialto.chat.v1.Recall
+	(*Reaction)(nil),      // 12: rialto.chat.v1.Reaction
+	(*Reactions)(nil),     // 13: rialto.chat.v1.Reactions
+	(*ReactionCount)(nil), // 14: rialto.chat.v1.ReactionCount
+	(*Pin)(nil),           // 15: rialto.chat.v1.Pin
+	(*ThreadStart)(nil),   // 16: rialto.chat.v1.ThreadStart
+	(*Media)(nil),         // 17: rialto.chat.v1.Media
+	(*Album)(nil),         // 18: rialto.chat.v1.Album
+	(*AlbumItem)(nil),     // 19: rialto.chat.v1.AlbumItem
+	(*Forward)(nil),       // 20: rialto.chat.v1.Forward
+	(*Forwarded)(nil),     // 21: rialto.chat.v1.Forwarded
+	(*Location)(nil),      // 22: rialto.chat.v1.Location
+	(*Card)(nil),          // 23: rialto.chat.v1.Card
+	(*Custom)(nil),        // 24: rialto.chat.v1.Custom
+	(*Control)(nil),       // 25: rialto.chat.v1.Control
 }
 var file_rialto_chat_v1_message_proto_depIdxs = []int32{
-	5,  // 0: rialto.chat.v1.Message.content:type_name -> rialto.chat.v1.Content
-	12, // 1: rialto.chat.v1.Message.reactions:type_name -> rialto.chat.v1.Reactions
-	4,  // 2: rialto.chat.v1.Message.thread:type_name -> rialto.chat.v1.Thread
-	16, // 3: rialto.chat.v1.Content.image:type_name -> rialto.chat.v1.Media
-	16, // 4: rialto.chat.v1.Content.file:type_name -> rialto.chat.v1.Media
-	16, // 5: rialto.chat.v1.Content.voice:type_name -> rialto.chat.v1.Media
-	16, // 6: rialto.chat.v1.Content.video:type_name -> rialto.chat.v1.Media
-	21, // 7: rialto.chat.v1.Content.location:type_name -> rialto.chat.v1.Location
-	22, // 8: rialto.chat.v1.Content.card:type_name -> rialto.chat.v1.Card
-	23, // 9: rialto.chat.v1.Content.custom:type_name -> rialto.chat.v1.Custom
-	24, // 10: rialto.chat.v1.Content.control:type_name -> rialto.chat.v1.Control
-	9,  // 11: rialto.chat.v1.Content.edit:type_name -> rialto.chat.v1.Edit
-	10, // 12: rialto.chat.v1.Content.recall:type_name -> rialto.chat.v1.Recall
-	11, // 13: rialto.chat.v1.Content.reaction:type_name -> rialto.chat.v1.Reaction
-	14, // 14: rialto.chat.v1.Content.pin:type_name -> rialto.chat.v1.Pin
-	17, // 15: rialto.chat.v1.Content.album:type_name -> rialto.chat.v1.Album
-	19, // 16: rialto.chat.v1.Content.forward:type_name -> rialto.chat.v1.Forward
-	23, // 17: rialto.chat.v1.Content.signal:type_name -> rialto.chat.v1.Custom
-	15, // 18: rialto.chat.v1.Content.thread:type_name -> rialto.chat.v1.ThreadStart
-	8,  // 19: rialto.chat.v1.Content.reply_to:type_name -> rialto.chat.v1.Ref
-	7,  // 20: rialto.chat.v1.Content.mentions:type_name -> rialto.chat.v1.Mention
-	6,  // 21: rialto.chat.v1.Content.link_preview:type_name -> rialto.chat.v1.LinkPreview
-	0,  // 22: rialto.chat.v1.Mention.role:type_name -> rialto.chat.v1.Role
-	8,  // 23: rialto.chat.v1.Edit.target:type_name -> rialto.chat.v1.Ref
-	5,  // 24: rialto.chat.v1.Edit.content:type_name -> rialto.chat.v1.Content
-	8,  // 25: rialto.chat.v1.Recall.target:type_name -> rialto.chat.v1.Ref
-	8,  // 26: rialto.chat.v1.Reaction.target:type_name -> rialto.chat.v1.Ref
-	12, // 27: rialto.chat.v1.Reaction.reactions:type_name -> rialto.chat.v1.Reactions
-	13, // 28: rialto.chat.v1.Reactions.counts:type_name -> rialto.chat.v1.ReactionCount
-	8,  // 29: rialto.chat.v1.Pin.target:type_name -> rialto.chat.v1.Ref
-	8,  // 30: rialto.chat.v1.ThreadStart.target:type_name -> rialto.chat.v1.Ref
-	18, // 31: rialto.chat.v1.Album.items:type_name -> rialto.chat.v1.AlbumItem
-	16, // 32: rialto.chat.v1.AlbumItem.image:type_name -> rialto.chat.v1.Media
-	16, // 33: rialto.chat.v1.AlbumItem.video:type_name -> rialto.chat.v1.Media
-	20, // 34: rialto.chat.v1.Forward.items:type_name -> rialto.chat.v1.Forwarded
-	5,  // 35: rialto.chat.v1.Forwarded.content:type_name -> rialto.chat.v1.Content
-	2,  // 36: rialto.chat.v1.Control.action:type_name -> rialto.chat.v1.Control.Action
-	0,  // 37: rialto.chat.v1.Control.role:type_name -> rialto.chat.v1.Role
-	1,  // 38: rialto.chat.v1.Control.join_policy:type_name -> rialto.chat.v1.JoinPolicy
-	39, // [39:39] is the sub-list for method output_type
-	39, // [39:39] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	6,  // 0: rialto.chat.v1.Message.content:type_name -> rialto.chat.v1.Content
+	13, // 1: rialto.chat.v1.Message.reactions:type_name -> rialto.chat.v1.Reactions
+	5,  // 2: rialto.chat.v1.Message.thread:type_name -> rialto.chat.v1.Thread
+	17, // 3: rialto.chat.v1.Content.image:type_name -> rialto.chat.v1.Media
+	17, // 4: rialto.chat.v1.Content.file:type_name -> rialto.chat.v1.Media
+	17, // 5: rialto.chat.v1.Content.voice:type_name -> rialto.chat.v1.Media
+	17, // 6: rialto.chat.v1.Content.video:type_name -> rialto.chat.v1.Media
+	22, // 7: rialto.chat.v1.Content.location:type_name -> rialto.chat.v1.Location
+	23, // 8: rialto.chat.v1.Content.card:type_name -> rialto.chat.v1.Card
+	24, // 9: rialto.chat.v1.Content.custom:type_name -> rialto.chat.v1.Custom
+	25, // 10: rialto.chat.v1.Content.control:type_name -> rialto.chat.v1.Control
+	10, // 11: rialto.chat.v1.Content.edit:type_name -> rialto.chat.v1.Edit
+	11, // 12: rialto.chat.v1.Content.recall:type_name -> rialto.chat.v1.Recall
+	12, // 13: rialto.chat.v1.Content.reaction:type_name -> rialto.chat.v1.Reaction
+	15, // 14: rialto.chat.v1.Content.pin:type_name -> rialto.chat.v1.Pin
+	18, // 15: rialto.chat.v1.Content.album:type_name -> rialto.chat.v1.Album
+	20, // 16: rialto.chat.v1.Content.forward:type_name -> rialto.chat.v1.Forward
+	24, // 17: rialto.chat.v1.Content.signal:type_name -> rialto.chat.v1.Custom
+	16, // 18: rialto.chat.v1.Content.thread:type_name -> rialto.chat.v1.ThreadStart
+	9,  // 19: rialto.chat.v1.Content.reply_to:type_name -> rialto.chat.v1.Ref
+	8,  // 20: rialto.chat.v1.Content.mentions:type_name -> rialto.chat.v1.Mention
+	7,  // 21: rialto.chat.v1.Content.link_preview:type_name -> rialto.chat.v1.LinkPreview
+	1,  // 22: rialto.chat.v1.Mention.role:type_name -> rialto.chat.v1.Role
+	9,  // 23: rialto.chat.v1.Edit.target:type_name -> rialto.chat.v1.Ref
+	6,  // 24: rialto.chat.v1.Edit.content:type_name -> rialto.chat.v1.Content
+	9,  // 25: rialto.chat.v1.Recall.target:type_name -> rialto.chat.v1.Ref
+	9,  // 26: rialto.chat.v1.Reaction.target:type_name -> rialto.chat.v1.Ref
+	13, // 27: rialto.chat.v1.Reaction.reactions:type_name -> rialto.chat.v1.Reactions
+	14, // 28: rialto.chat.v1.Reactions.counts:type_name -> rialto.chat.v1.ReactionCount
+	9,  // 29: rialto.chat.v1.Pin.target:type_name -> rialto.chat.v1.Ref
+	9,  // 30: rialto.chat.v1.ThreadStart.target:type_name -> rialto.chat.v1.Ref
+	19, // 31: rialto.chat.v1.Album.items:type_name -> rialto.chat.v1.AlbumItem
+	17, // 32: rialto.chat.v1.AlbumItem.image:type_name -> rialto.chat.v1.Media
+	17, // 33: rialto.chat.v1.AlbumItem.video:type_name -> rialto.chat.v1.Media
+	21, // 34: rialto.chat.v1.Forward.items:type_name -> rialto.chat.v1.Forwarded
+	6,  // 35: rialto.chat.v1.Forwarded.content:type_name -> rialto.chat.v1.Content
+	3,  // 36: rialto.chat.v1.Control.action:type_name -> rialto.chat.v1.Control.Action
+	1,  // 37: rialto.chat.v1.Control.role:type_name -> rialto.chat.v1.Role
+	2,  // 38: rialto.chat.v1.Control.join_policy:type_name -> rialto.chat.v1.JoinPolicy
+	0,  // 39: rialto.chat.v1.Control.ticket_status:type_name -> rialto.chat.v1.TicketStatus
+	40, // [40:40] is the sub-list for method output_type
+	40, // [40:40] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_rialto_chat_v1_message_proto_init() }
@@ -2575,7 +2663,7 @@ func file_rialto_chat_v1_message_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_chat_v1_message_proto_rawDesc), len(file_rialto_chat_v1_message_proto_rawDesc)),
-			NumEnums:      3,
+			NumEnums:      4,
 			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   0,

@@ -236,6 +236,7 @@ type Send struct {
 	ClientSeq     uint64                 `protobuf:"varint,2,opt,name=client_seq,json=clientSeq,proto3" json:"client_seq,omitempty"`
 	ClientMsgId   string                 `protobuf:"bytes,3,opt,name=client_msg_id,json=clientMsgId,proto3" json:"client_msg_id,omitempty"`
 	Content       *v1.Content            `protobuf:"bytes,4,opt,name=content,proto3" json:"content,omitempty"`
+	PrevClientSeq uint64                 `protobuf:"varint,5,opt,name=prev_client_seq,json=prevClientSeq,proto3" json:"prev_client_seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -296,6 +297,13 @@ func (x *Send) GetContent() *v1.Content {
 		return x.Content
 	}
 	return nil
+}
+
+func (x *Send) GetPrevClientSeq() uint64 {
+	if x != nil {
+		return x.PrevClientSeq
+	}
+	return 0
 }
 
 type Mark struct {
@@ -1480,13 +1488,14 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\n" +
 	"leave_room\x18\x0e \x01(\x04B\x020\x01R\tleaveRoom\")\n" +
 	"\x04Auth\x12!\n" +
-	"\faccess_token\x18\x01 \x01(\tR\vaccessToken\"\xa4\x01\n" +
+	"\faccess_token\x18\x01 \x01(\tR\vaccessToken\"\xcc\x01\n" +
 	"\x04Send\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x1d\n" +
 	"\n" +
 	"client_seq\x18\x02 \x01(\x04R\tclientSeq\x12\"\n" +
 	"\rclient_msg_id\x18\x03 \x01(\tR\vclientMsgId\x121\n" +
-	"\acontent\x18\x04 \x01(\v2\x17.rialto.chat.v1.ContentR\acontent\"n\n" +
+	"\acontent\x18\x04 \x01(\v2\x17.rialto.chat.v1.ContentR\acontent\x12&\n" +
+	"\x0fprev_client_seq\x18\x05 \x01(\x04R\rprevClientSeq\"n\n" +
 	"\x04Mark\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12#\n" +
 	"\rdelivered_seq\x18\x02 \x01(\x04R\fdeliveredSeq\x12\x19\n" +

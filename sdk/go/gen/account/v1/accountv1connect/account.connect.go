@@ -112,6 +112,9 @@ const (
 	// AdminServiceCreateSessionProcedure is the fully-qualified name of the AdminService's
 	// CreateSession RPC.
 	AdminServiceCreateSessionProcedure = "/rialto.account.v1.AdminService/CreateSession"
+	// AdminServicePutOfficialAccountProcedure is the fully-qualified name of the AdminService's
+	// PutOfficialAccount RPC.
+	AdminServicePutOfficialAccountProcedure = "/rialto.account.v1.AdminService/PutOfficialAccount"
 )
 
 // AccountServiceClient is a client for the rialto.account.v1.AccountService service.
@@ -936,6 +939,8 @@ type AdminServiceClient interface {
 	PutUser(context.Context, *connect.Request[v1.PutUserRequest]) (*connect.Response[v1.User], error)
 	// CreateSession logs a user in on behalf of one's own login.
 	CreateSession(context.Context, *connect.Request[v1.CreateSessionRequest]) (*connect.Response[v1.Session], error)
+	// PutOfficialAccount makes a user an official account with a channel, or changes it. A retry changes nothing.
+	PutOfficialAccount(context.Context, *connect.Request[v1.PutOfficialAccountRequest]) (*connect.Response[v1.PutOfficialAccountResponse], error)
 }
 
 // NewAdminServiceClient constructs a client for the rialto.account.v1.AdminService service. By
@@ -961,13 +966,20 @@ func NewAdminServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithSchema(adminServiceMethods.ByName("CreateSession")),
 			connect.WithClientOptions(opts...),
 		),
+		putOfficialAccount: connect.NewClient[v1.PutOfficialAccountRequest, v1.PutOfficialAccountResponse](
+			httpClient,
+			baseURL+AdminServicePutOfficialAccountProcedure,
+			connect.WithSchema(adminServiceMethods.ByName("PutOfficialAccount")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // adminServiceClient implements AdminServiceClient.
 type adminServiceClient struct {
-	putUser       *connect.Client[v1.PutUserRequest, v1.User]
-	createSession *connect.Client[v1.CreateSessionRequest, v1.Session]
+	putUser            *connect.Client[v1.PutUserRequest, v1.User]
+	createSession      *connect.Client[v1.CreateSessionRequest, v1.Session]
+	putOfficialAccount *connect.Client[v1.PutOfficialAccountRequest, v1.PutOfficialAccountResponse]
 }
 
 // PutUser calls rialto.account.v1.AdminService.PutUser.
@@ -980,12 +992,19 @@ func (c *adminServiceClient) CreateSession(ctx context.Context, req *connect.Req
 	return c.createSession.CallUnary(ctx, req)
 }
 
+// PutOfficialAccount calls rialto.account.v1.AdminService.PutOfficialAccount.
+func (c *adminServiceClient) PutOfficialAccount(ctx context.Context, req *connect.Request[v1.PutOfficialAccountRequest]) (*connect.Response[v1.PutOfficialAccountResponse], error) {
+	return c.putOfficialAccount.CallUnary(ctx, req)
+}
+
 // AdminServiceHandler is an implementation of the rialto.account.v1.AdminService service.
 type AdminServiceHandler interface {
 	// PutUser creates or updates a user of one's own, by external id.
 	PutUser(context.Context, *connect.Request[v1.PutUserRequest]) (*connect.Response[v1.User], error)
 	// CreateSession logs a user in on behalf of one's own login.
 	CreateSession(context.Context, *connect.Request[v1.CreateSessionRequest]) (*connect.Response[v1.Session], error)
+	// PutOfficialAccount makes a user an official account with a channel, or changes it. A retry changes nothing.
+	PutOfficialAccount(context.Context, *connect.Request[v1.PutOfficialAccountRequest]) (*connect.Response[v1.PutOfficialAccountResponse], error)
 }
 
 // NewAdminServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -1007,12 +1026,20 @@ func NewAdminServiceHandler(svc AdminServiceHandler, opts ...connect.HandlerOpti
 		connect.WithSchema(adminServiceMethods.ByName("CreateSession")),
 		connect.WithHandlerOptions(opts...),
 	)
+	adminServicePutOfficialAccountHandler := connect.NewUnaryHandler(
+		AdminServicePutOfficialAccountProcedure,
+		svc.PutOfficialAccount,
+		connect.WithSchema(adminServiceMethods.ByName("PutOfficialAccount")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rialto.account.v1.AdminService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case AdminServicePutUserProcedure:
 			adminServicePutUserHandler.ServeHTTP(w, r)
 		case AdminServiceCreateSessionProcedure:
 			adminServiceCreateSessionHandler.ServeHTTP(w, r)
+		case AdminServicePutOfficialAccountProcedure:
+			adminServicePutOfficialAccountHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -1028,4 +1055,8 @@ func (UnimplementedAdminServiceHandler) PutUser(context.Context, *connect.Reques
 
 func (UnimplementedAdminServiceHandler) CreateSession(context.Context, *connect.Request[v1.CreateSessionRequest]) (*connect.Response[v1.Session], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AdminService.CreateSession is not implemented"))
+}
+
+func (UnimplementedAdminServiceHandler) PutOfficialAccount(context.Context, *connect.Request[v1.PutOfficialAccountRequest]) (*connect.Response[v1.PutOfficialAccountResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AdminService.PutOfficialAccount is not implemented"))
 }

@@ -75,6 +75,12 @@ const (
 	// ChatServiceAnswerInvitationProcedure is the fully-qualified name of the ChatService's
 	// AnswerInvitation RPC.
 	ChatServiceAnswerInvitationProcedure = "/rialto.chat.v1.ChatService/AnswerInvitation"
+	// ChatServiceListGroupInvitationsProcedure is the fully-qualified name of the ChatService's
+	// ListGroupInvitations RPC.
+	ChatServiceListGroupInvitationsProcedure = "/rialto.chat.v1.ChatService/ListGroupInvitations"
+	// ChatServiceCancelInvitationProcedure is the fully-qualified name of the ChatService's
+	// CancelInvitation RPC.
+	ChatServiceCancelInvitationProcedure = "/rialto.chat.v1.ChatService/CancelInvitation"
 	// ChatServiceCreateJoinLinkProcedure is the fully-qualified name of the ChatService's
 	// CreateJoinLink RPC.
 	ChatServiceCreateJoinLinkProcedure = "/rialto.chat.v1.ChatService/CreateJoinLink"
@@ -150,6 +156,9 @@ const (
 	ChatServiceOrderFoldersProcedure = "/rialto.chat.v1.ChatService/OrderFolders"
 	// ChatServiceListReadersProcedure is the fully-qualified name of the ChatService's ListReaders RPC.
 	ChatServiceListReadersProcedure = "/rialto.chat.v1.ChatService/ListReaders"
+	// ChatServiceListDeliveriesProcedure is the fully-qualified name of the ChatService's
+	// ListDeliveries RPC.
+	ChatServiceListDeliveriesProcedure = "/rialto.chat.v1.ChatService/ListDeliveries"
 	// ChatServiceSyncProcedure is the fully-qualified name of the ChatService's Sync RPC.
 	ChatServiceSyncProcedure = "/rialto.chat.v1.ChatService/Sync"
 )
@@ -198,6 +207,10 @@ type ChatServiceClient interface {
 	ListInvitations(context.Context, *connect.Request[v1.ListInvitationsRequest]) (*connect.Response[v1.ListInvitationsResponse], error)
 	// AnswerInvitation makes the caller a member of the group, or declines the invitation.
 	AnswerInvitation(context.Context, *connect.Request[v1.AnswerInvitationRequest]) (*connect.Response[v1.Change], error)
+	// ListGroupInvitations gives admins the users who are invited to the group and have not answered, by user id.
+	ListGroupInvitations(context.Context, *connect.Request[v1.ListGroupInvitationsRequest]) (*connect.Response[v1.ListGroupInvitationsResponse], error)
+	// CancelInvitation takes back a user's invitation to the group. Admins may, and the member who invited.
+	CancelInvitation(context.Context, *connect.Request[v1.CancelInvitationRequest]) (*connect.Response[v1.CancelInvitationResponse], error)
 	// CreateJoinLink gives a token with which others join; a new one ends the old one. Admins may.
 	CreateJoinLink(context.Context, *connect.Request[v1.CreateJoinLinkRequest]) (*connect.Response[v1.CreateJoinLinkResponse], error)
 	// RevokeJoinLink ends the group's link. Admins may.
@@ -264,6 +277,9 @@ type ChatServiceClient interface {
 	OrderFolders(context.Context, *connect.Request[v1.OrderFoldersRequest]) (*connect.Response[v1.ListFoldersResponse], error)
 	// ListReaders says who has read a message and who has not; only its sender may ask.
 	ListReaders(context.Context, *connect.Request[v1.ListReadersRequest]) (*connect.Response[v1.ListReadersResponse], error)
+	// ListDeliveries says which users have received a message and, in a one-to-one conversation, on which types of devices; only its sender may
+	// ask. In large groups deliveries are not known (large_group).
+	ListDeliveries(context.Context, *connect.Request[v1.ListDeliveriesRequest]) (*connect.Response[v1.ListDeliveriesResponse], error)
 	// Sync gives what came after a device's position, in pages. Asking with a position confirms all before it, as an ack does.
 	Sync(context.Context, *connect.Request[v1.SyncRequest]) (*connect.Response[v1.SyncResponse], error)
 }
@@ -385,6 +401,18 @@ func NewChatServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			httpClient,
 			baseURL+ChatServiceAnswerInvitationProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("AnswerInvitation")),
+			connect.WithClientOptions(opts...),
+		),
+		listGroupInvitations: connect.NewClient[v1.ListGroupInvitationsRequest, v1.ListGroupInvitationsResponse](
+			httpClient,
+			baseURL+ChatServiceListGroupInvitationsProcedure,
+			connect.WithSchema(chatServiceMethods.ByName("ListGroupInvitations")),
+			connect.WithClientOptions(opts...),
+		),
+		cancelInvitation: connect.NewClient[v1.CancelInvitationRequest, v1.CancelInvitationResponse](
+			httpClient,
+			baseURL+ChatServiceCancelInvitationProcedure,
+			connect.WithSchema(chatServiceMethods.ByName("CancelInvitation")),
 			connect.WithClientOptions(opts...),
 		),
 		createJoinLink: connect.NewClient[v1.CreateJoinLinkRequest, v1.CreateJoinLinkResponse](
@@ -567,6 +595,12 @@ func NewChatServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(chatServiceMethods.ByName("ListReaders")),
 			connect.WithClientOptions(opts...),
 		),
+		listDeliveries: connect.NewClient[v1.ListDeliveriesRequest, v1.ListDeliveriesResponse](
+			httpClient,
+			baseURL+ChatServiceListDeliveriesProcedure,
+			connect.WithSchema(chatServiceMethods.ByName("ListDeliveries")),
+			connect.WithClientOptions(opts...),
+		),
 		sync: connect.NewClient[v1.SyncRequest, v1.SyncResponse](
 			httpClient,
 			baseURL+ChatServiceSyncProcedure,
@@ -578,55 +612,58 @@ func NewChatServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 
 // chatServiceClient implements ChatServiceClient.
 type chatServiceClient struct {
-	openDirect        *connect.Client[v1.OpenDirectRequest, v1.Conversation]
-	createGroup       *connect.Client[v1.CreateGroupRequest, v1.Conversation]
-	getConversation   *connect.Client[v1.GetConversationRequest, v1.Conversation]
-	listConversations *connect.Client[v1.ListConversationsRequest, v1.ListConversationsResponse]
-	startThread       *connect.Client[v1.StartThreadRequest, v1.Conversation]
-	listThreads       *connect.Client[v1.ListThreadsRequest, v1.ListThreadsResponse]
-	listMembers       *connect.Client[v1.ListMembersRequest, v1.ListMembersResponse]
-	invite            *connect.Client[v1.InviteRequest, v1.Change]
-	remove            *connect.Client[v1.RemoveRequest, v1.Change]
-	ban               *connect.Client[v1.BanRequest, v1.Change]
-	unban             *connect.Client[v1.UnbanRequest, v1.Change]
-	listBans          *connect.Client[v1.ListBansRequest, v1.ListBansResponse]
-	leave             *connect.Client[v1.LeaveRequest, v1.Change]
-	join              *connect.Client[v1.JoinRequest, v1.JoinResponse]
-	listJoinRequests  *connect.Client[v1.ListJoinRequestsRequest, v1.ListJoinRequestsResponse]
-	answerJoinRequest *connect.Client[v1.AnswerJoinRequestRequest, v1.Change]
-	listInvitations   *connect.Client[v1.ListInvitationsRequest, v1.ListInvitationsResponse]
-	answerInvitation  *connect.Client[v1.AnswerInvitationRequest, v1.Change]
-	createJoinLink    *connect.Client[v1.CreateJoinLinkRequest, v1.CreateJoinLinkResponse]
-	revokeJoinLink    *connect.Client[v1.RevokeJoinLinkRequest, v1.RevokeJoinLinkResponse]
-	previewJoinLink   *connect.Client[v1.PreviewJoinLinkRequest, v1.PreviewJoinLinkResponse]
-	setRole           *connect.Client[v1.SetRoleRequest, v1.Change]
-	transfer          *connect.Client[v1.TransferRequest, v1.Change]
-	muteMembers       *connect.Client[v1.MuteMembersRequest, v1.Change]
-	updateGroup       *connect.Client[v1.UpdateGroupRequest, v1.Change]
-	setRetention      *connect.Client[v1.SetRetentionRequest, v1.Change]
-	dissolve          *connect.Client[v1.DissolveRequest, v1.Change]
-	send              *connect.Client[v1.SendRequest, v1.SendResponse]
-	history           *connect.Client[v1.HistoryRequest, v1.HistoryResponse]
-	getMessages       *connect.Client[v1.GetMessagesRequest, v1.GetMessagesResponse]
-	listReactions     *connect.Client[v1.ListReactionsRequest, v1.ListReactionsResponse]
-	listPins          *connect.Client[v1.ListPinsRequest, v1.ListPinsResponse]
-	listEdits         *connect.Client[v1.ListEditsRequest, v1.ListEditsResponse]
-	scheduleMessage   *connect.Client[v1.ScheduleMessageRequest, v1.ScheduledMessage]
-	listScheduled     *connect.Client[v1.ListScheduledRequest, v1.ListScheduledResponse]
-	updateScheduled   *connect.Client[v1.UpdateScheduledRequest, v1.ScheduledMessage]
-	cancelScheduled   *connect.Client[v1.CancelScheduledRequest, v1.CancelScheduledResponse]
-	previewLink       *connect.Client[v1.PreviewLinkRequest, v1.LinkPreview]
-	mark              *connect.Client[v1.MarkRequest, v1.MarkResponse]
-	deleteMessages    *connect.Client[v1.DeleteMessagesRequest, v1.Deletion]
-	clearHistory      *connect.Client[v1.ClearHistoryRequest, v1.Deletion]
-	configure         *connect.Client[v1.ConfigureRequest, v1.ConversationState]
-	listFolders       *connect.Client[v1.ListFoldersRequest, v1.ListFoldersResponse]
-	createFolder      *connect.Client[v1.CreateFolderRequest, v1.Folder]
-	updateFolder      *connect.Client[v1.UpdateFolderRequest, v1.Folder]
-	deleteFolder      *connect.Client[v1.DeleteFolderRequest, v1.DeleteFolderResponse]
-	orderFolders      *connect.Client[v1.OrderFoldersRequest, v1.ListFoldersResponse]
-	listReaders       *connect.Client[v1.ListReadersRequest, v1.ListReadersResponse]
-	sync              *connect.Client[v1.SyncRequest, v1.SyncResponse]
+	openDirect           *connect.Client[v1.OpenDirectRequest, v1.Conversation]
+	createGroup          *connect.Client[v1.CreateGroupRequest, v1.Conversation]
+	getConversation      *connect.Client[v1.GetConversationRequest, v1.Conversation]
+	listConversations    *connect.Client[v1.ListConversationsRequest, v1.ListConversationsResponse]
+	startThread          *connect.Client[v1.StartThreadRequest, v1.Conversation]
+	listThreads          *connect.Client[v1.ListThreadsRequest, v1.ListThreadsResponse]
+	listMembers          *connect.Client[v1.ListMembersRequest, v1.ListMembersResponse]
+	invite               *connect.Client[v1.InviteRequest, v1.Change]
+	remove               *connect.Client[v1.RemoveRequest, v1.Change]
+	ban                  *connect.Client[v1.BanRequest, v1.Change]
+	unban                *connect.Client[v1.UnbanRequest, v1.Change]
+	listBans             *connect.Client[v1.ListBansRequest, v1.ListBansResponse]
+	leave                *connect.Client[v1.LeaveRequest, v1.Change]
+	join                 *connect.Client[v1.JoinRequest, v1.JoinResponse]
+	listJoinRequests     *connect.Client[v1.ListJoinRequestsRequest, v1.ListJoinRequestsResponse]
+	answerJoinRequest    *connect.Client[v1.AnswerJoinRequestRequest, v1.Change]
+	listInvitations      *connect.Client[v1.ListInvitationsRequest, v1.ListInvitationsResponse]
+	answerInvitation     *connect.Client[v1.AnswerInvitationRequest, v1.Change]
+	listGroupInvitations *connect.Client[v1.ListGroupInvitationsRequest, v1.ListGroupInvitationsResponse]
+	cancelInvitation     *connect.Client[v1.CancelInvitationRequest, v1.CancelInvitationResponse]
+	createJoinLink       *connect.Client[v1.CreateJoinLinkRequest, v1.CreateJoinLinkResponse]
+	revokeJoinLink       *connect.Client[v1.RevokeJoinLinkRequest, v1.RevokeJoinLinkResponse]
+	previewJoinLink      *connect.Client[v1.PreviewJoinLinkRequest, v1.PreviewJoinLinkResponse]
+	setRole              *connect.Client[v1.SetRoleRequest, v1.Change]
+	transfer             *connect.Client[v1.TransferRequest, v1.Change]
+	muteMembers          *connect.Client[v1.MuteMembersRequest, v1.Change]
+	updateGroup          *connect.Client[v1.UpdateGroupRequest, v1.Change]
+	setRetention         *connect.Client[v1.SetRetentionRequest, v1.Change]
+	dissolve             *connect.Client[v1.DissolveRequest, v1.Change]
+	send                 *connect.Client[v1.SendRequest, v1.SendResponse]
+	history              *connect.Client[v1.HistoryRequest, v1.HistoryResponse]
+	getMessages          *connect.Client[v1.GetMessagesRequest, v1.GetMessagesResponse]
+	listReactions        *connect.Client[v1.ListReactionsRequest, v1.ListReactionsResponse]
+	listPins             *connect.Client[v1.ListPinsRequest, v1.ListPinsResponse]
+	listEdits            *connect.Client[v1.ListEditsRequest, v1.ListEditsResponse]
+	scheduleMessage      *connect.Client[v1.ScheduleMessageRequest, v1.ScheduledMessage]
+	listScheduled        *connect.Client[v1.ListScheduledRequest, v1.ListScheduledResponse]
+	updateScheduled      *connect.Client[v1.UpdateScheduledRequest, v1.ScheduledMessage]
+	cancelScheduled      *connect.Client[v1.CancelScheduledRequest, v1.CancelScheduledResponse]
+	previewLink          *connect.Client[v1.PreviewLinkRequest, v1.LinkPreview]
+	mark                 *connect.Client[v1.MarkRequest, v1.MarkResponse]
+	deleteMessages       *connect.Client[v1.DeleteMessagesRequest, v1.Deletion]
+	clearHistory         *connect.Client[v1.ClearHistoryRequest, v1.Deletion]
+	configure            *connect.Client[v1.ConfigureRequest, v1.ConversationState]
+	listFolders          *connect.Client[v1.ListFoldersRequest, v1.ListFoldersResponse]
+	createFolder         *connect.Client[v1.CreateFolderRequest, v1.Folder]
+	updateFolder         *connect.Client[v1.UpdateFolderRequest, v1.Folder]
+	deleteFolder         *connect.Client[v1.DeleteFolderRequest, v1.DeleteFolderResponse]
+	orderFolders         *connect.Client[v1.OrderFoldersRequest, v1.ListFoldersResponse]
+	listReaders          *connect.Client[v1.ListReadersRequest, v1.ListReadersResponse]
+	listDeliveries       *connect.Client[v1.ListDeliveriesRequest, v1.ListDeliveriesResponse]
+	sync                 *connect.Client[v1.SyncRequest, v1.SyncResponse]
 }
 
 // OpenDirect calls rialto.chat.v1.ChatService.OpenDirect.
@@ -717,6 +754,16 @@ func (c *chatServiceClient) ListInvitations(ctx context.Context, req *connect.Re
 // AnswerInvitation calls rialto.chat.v1.ChatService.AnswerInvitation.
 func (c *chatServiceClient) AnswerInvitation(ctx context.Context, req *connect.Request[v1.AnswerInvitationRequest]) (*connect.Response[v1.Change], error) {
 	return c.answerInvitation.CallUnary(ctx, req)
+}
+
+// ListGroupInvitations calls rialto.chat.v1.ChatService.ListGroupInvitations.
+func (c *chatServiceClient) ListGroupInvitations(ctx context.Context, req *connect.Request[v1.ListGroupInvitationsRequest]) (*connect.Response[v1.ListGroupInvitationsResponse], error) {
+	return c.listGroupInvitations.CallUnary(ctx, req)
+}
+
+// CancelInvitation calls rialto.chat.v1.ChatService.CancelInvitation.
+func (c *chatServiceClient) CancelInvitation(ctx context.Context, req *connect.Request[v1.CancelInvitationRequest]) (*connect.Response[v1.CancelInvitationResponse], error) {
+	return c.cancelInvitation.CallUnary(ctx, req)
 }
 
 // CreateJoinLink calls rialto.chat.v1.ChatService.CreateJoinLink.
@@ -869,6 +916,11 @@ func (c *chatServiceClient) ListReaders(ctx context.Context, req *connect.Reques
 	return c.listReaders.CallUnary(ctx, req)
 }
 
+// ListDeliveries calls rialto.chat.v1.ChatService.ListDeliveries.
+func (c *chatServiceClient) ListDeliveries(ctx context.Context, req *connect.Request[v1.ListDeliveriesRequest]) (*connect.Response[v1.ListDeliveriesResponse], error) {
+	return c.listDeliveries.CallUnary(ctx, req)
+}
+
 // Sync calls rialto.chat.v1.ChatService.Sync.
 func (c *chatServiceClient) Sync(ctx context.Context, req *connect.Request[v1.SyncRequest]) (*connect.Response[v1.SyncResponse], error) {
 	return c.sync.CallUnary(ctx, req)
@@ -918,6 +970,10 @@ type ChatServiceHandler interface {
 	ListInvitations(context.Context, *connect.Request[v1.ListInvitationsRequest]) (*connect.Response[v1.ListInvitationsResponse], error)
 	// AnswerInvitation makes the caller a member of the group, or declines the invitation.
 	AnswerInvitation(context.Context, *connect.Request[v1.AnswerInvitationRequest]) (*connect.Response[v1.Change], error)
+	// ListGroupInvitations gives admins the users who are invited to the group and have not answered, by user id.
+	ListGroupInvitations(context.Context, *connect.Request[v1.ListGroupInvitationsRequest]) (*connect.Response[v1.ListGroupInvitationsResponse], error)
+	// CancelInvitation takes back a user's invitation to the group. Admins may, and the member who invited.
+	CancelInvitation(context.Context, *connect.Request[v1.CancelInvitationRequest]) (*connect.Response[v1.CancelInvitationResponse], error)
 	// CreateJoinLink gives a token with which others join; a new one ends the old one. Admins may.
 	CreateJoinLink(context.Context, *connect.Request[v1.CreateJoinLinkRequest]) (*connect.Response[v1.CreateJoinLinkResponse], error)
 	// RevokeJoinLink ends the group's link. Admins may.
@@ -984,6 +1040,9 @@ type ChatServiceHandler interface {
 	OrderFolders(context.Context, *connect.Request[v1.OrderFoldersRequest]) (*connect.Response[v1.ListFoldersResponse], error)
 	// ListReaders says who has read a message and who has not; only its sender may ask.
 	ListReaders(context.Context, *connect.Request[v1.ListReadersRequest]) (*connect.Response[v1.ListReadersResponse], error)
+	// ListDeliveries says which users have received a message and, in a one-to-one conversation, on which types of devices; only its sender may
+	// ask. In large groups deliveries are not known (large_group).
+	ListDeliveries(context.Context, *connect.Request[v1.ListDeliveriesRequest]) (*connect.Response[v1.ListDeliveriesResponse], error)
 	// Sync gives what came after a device's position, in pages. Asking with a position confirms all before it, as an ack does.
 	Sync(context.Context, *connect.Request[v1.SyncRequest]) (*connect.Response[v1.SyncResponse], error)
 }
@@ -1101,6 +1160,18 @@ func NewChatServiceHandler(svc ChatServiceHandler, opts ...connect.HandlerOption
 		ChatServiceAnswerInvitationProcedure,
 		svc.AnswerInvitation,
 		connect.WithSchema(chatServiceMethods.ByName("AnswerInvitation")),
+		connect.WithHandlerOptions(opts...),
+	)
+	chatServiceListGroupInvitationsHandler := connect.NewUnaryHandler(
+		ChatServiceListGroupInvitationsProcedure,
+		svc.ListGroupInvitations,
+		connect.WithSchema(chatServiceMethods.ByName("ListGroupInvitations")),
+		connect.WithHandlerOptions(opts...),
+	)
+	chatServiceCancelInvitationHandler := connect.NewUnaryHandler(
+		ChatServiceCancelInvitationProcedure,
+		svc.CancelInvitation,
+		connect.WithSchema(chatServiceMethods.ByName("CancelInvitation")),
 		connect.WithHandlerOptions(opts...),
 	)
 	chatServiceCreateJoinLinkHandler := connect.NewUnaryHandler(
@@ -1283,6 +1354,12 @@ func NewChatServiceHandler(svc ChatServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(chatServiceMethods.ByName("ListReaders")),
 		connect.WithHandlerOptions(opts...),
 	)
+	chatServiceListDeliveriesHandler := connect.NewUnaryHandler(
+		ChatServiceListDeliveriesProcedure,
+		svc.ListDeliveries,
+		connect.WithSchema(chatServiceMethods.ByName("ListDeliveries")),
+		connect.WithHandlerOptions(opts...),
+	)
 	chatServiceSyncHandler := connect.NewUnaryHandler(
 		ChatServiceSyncProcedure,
 		svc.Sync,
@@ -1327,6 +1404,10 @@ func NewChatServiceHandler(svc ChatServiceHandler, opts ...connect.HandlerOption
 			chatServiceListInvitationsHandler.ServeHTTP(w, r)
 		case ChatServiceAnswerInvitationProcedure:
 			chatServiceAnswerInvitationHandler.ServeHTTP(w, r)
+		case ChatServiceListGroupInvitationsProcedure:
+			chatServiceListGroupInvitationsHandler.ServeHTTP(w, r)
+		case ChatServiceCancelInvitationProcedure:
+			chatServiceCancelInvitationHandler.ServeHTTP(w, r)
 		case ChatServiceCreateJoinLinkProcedure:
 			chatServiceCreateJoinLinkHandler.ServeHTTP(w, r)
 		case ChatServiceRevokeJoinLinkProcedure:
@@ -1387,6 +1468,8 @@ func NewChatServiceHandler(svc ChatServiceHandler, opts ...connect.HandlerOption
 			chatServiceOrderFoldersHandler.ServeHTTP(w, r)
 		case ChatServiceListReadersProcedure:
 			chatServiceListReadersHandler.ServeHTTP(w, r)
+		case ChatServiceListDeliveriesProcedure:
+			chatServiceListDeliveriesHandler.ServeHTTP(w, r)
 		case ChatServiceSyncProcedure:
 			chatServiceSyncHandler.ServeHTTP(w, r)
 		default:
@@ -1468,6 +1551,14 @@ func (UnimplementedChatServiceHandler) ListInvitations(context.Context, *connect
 
 func (UnimplementedChatServiceHandler) AnswerInvitation(context.Context, *connect.Request[v1.AnswerInvitationRequest]) (*connect.Response[v1.Change], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.ChatService.AnswerInvitation is not implemented"))
+}
+
+func (UnimplementedChatServiceHandler) ListGroupInvitations(context.Context, *connect.Request[v1.ListGroupInvitationsRequest]) (*connect.Response[v1.ListGroupInvitationsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.ChatService.ListGroupInvitations is not implemented"))
+}
+
+func (UnimplementedChatServiceHandler) CancelInvitation(context.Context, *connect.Request[v1.CancelInvitationRequest]) (*connect.Response[v1.CancelInvitationResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.ChatService.CancelInvitation is not implemented"))
 }
 
 func (UnimplementedChatServiceHandler) CreateJoinLink(context.Context, *connect.Request[v1.CreateJoinLinkRequest]) (*connect.Response[v1.CreateJoinLinkResponse], error) {
@@ -1588,6 +1679,10 @@ func (UnimplementedChatServiceHandler) OrderFolders(context.Context, *connect.Re
 
 func (UnimplementedChatServiceHandler) ListReaders(context.Context, *connect.Request[v1.ListReadersRequest]) (*connect.Response[v1.ListReadersResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.ChatService.ListReaders is not implemented"))
+}
+
+func (UnimplementedChatServiceHandler) ListDeliveries(context.Context, *connect.Request[v1.ListDeliveriesRequest]) (*connect.Response[v1.ListDeliveriesResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.ChatService.ListDeliveries is not implemented"))
 }
 
 func (UnimplementedChatServiceHandler) Sync(context.Context, *connect.Request[v1.SyncRequest]) (*connect.Response[v1.SyncResponse], error) {

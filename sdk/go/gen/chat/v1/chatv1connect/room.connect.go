@@ -73,7 +73,7 @@ type RoomServiceClient interface {
 	UpdateRoom(context.Context, *connect.Request[v1.UpdateRoomRequest]) (*connect.Response[v1.Room], error)
 	// CloseRoom ends a room for good, and takes everybody out. The owner may.
 	CloseRoom(context.Context, *connect.Request[v1.CloseRoomRequest]) (*connect.Response[v1.Room], error)
-	// SetRoomModerator makes a user a moderator, or no longer one. The owner may. A user moderates at most 100 open rooms.
+	// SetRoomModerator makes a user a moderator, or no longer one. The owner may; a moderator may resign. A user moderates at most 100 open rooms.
 	SetRoomModerator(context.Context, *connect.Request[v1.SetRoomModeratorRequest]) (*connect.Response[v1.Room], error)
 	// KickFromRoom takes a user out of a room, and keeps the user out for a time; 0 seconds let the user in again. Moderators kick users, the
 	// owner anyone.
@@ -250,7 +250,7 @@ type RoomServiceHandler interface {
 	UpdateRoom(context.Context, *connect.Request[v1.UpdateRoomRequest]) (*connect.Response[v1.Room], error)
 	// CloseRoom ends a room for good, and takes everybody out. The owner may.
 	CloseRoom(context.Context, *connect.Request[v1.CloseRoomRequest]) (*connect.Response[v1.Room], error)
-	// SetRoomModerator makes a user a moderator, or no longer one. The owner may. A user moderates at most 100 open rooms.
+	// SetRoomModerator makes a user a moderator, or no longer one. The owner may; a moderator may resign. A user moderates at most 100 open rooms.
 	SetRoomModerator(context.Context, *connect.Request[v1.SetRoomModeratorRequest]) (*connect.Response[v1.Room], error)
 	// KickFromRoom takes a user out of a room, and keeps the user out for a time; 0 seconds let the user in again. Moderators kick users, the
 	// owner anyone.

@@ -738,7 +738,7 @@ export const RoomService: GenService<{
     output: typeof RoomSchema;
   },
   /**
-   * SetRoomModerator makes a user a moderator, or no longer one. The owner may. A user moderates at most 100 open rooms.
+   * SetRoomModerator makes a user a moderator, or no longer one. The owner may; a moderator may resign. A user moderates at most 100 open rooms.
    *
    * @generated from rpc rialto.chat.v1.RoomService.SetRoomModerator
    */
