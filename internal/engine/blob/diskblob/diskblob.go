@@ -36,6 +36,9 @@ func Open(dir string) (*Store, error) {
 	return s, nil
 }
 
+// View returns a store for reading, which changes nothing in dir.
+func View(dir string) *Store { return &Store{dir: dir} }
+
 func (s *Store) part(name string) string { return filepath.Join(s.dir, ".part", name) }
 
 func (s *Store) path(key string) string { return filepath.Join(s.dir, filepath.FromSlash(key)) }

@@ -1,0 +1,13 @@
+package coldtier
+
+// SetInterrupt calls f between two steps of a round; its error ends the round.
+func SetInterrupt(t *Tier, f func(point string) error) { t.interrupt = f }
+
+// EncodeSegment and ReadIndex are for tests of the format.
+var (
+	EncodeSegment = encodeSegment
+	ReadIndex     = readIndex
+)
+
+// ReadAll reads all entries of a segment.
+var ReadAll = readAll
