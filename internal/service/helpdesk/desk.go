@@ -1,0 +1,284 @@
+package helpdesk
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	maxDesks    = 100
+	maxAgents   = 100
+	maxRanges   = 50
+	maxHolidays = 100
+	maxText     = 1000 // characters of a greeting, an away message, a comment
+)
+
+var (
+	errDesk    = errs.New(errs.Invalid, "bad_help_desk", "a help desk has a key of 1 to 64 of a-z, 0-9, - and _, a name of 1 to 100 characters, texts of at most 1,000 characters, at most 100 agents, a capacity of 1 to 100, absent_seconds of 60 to 86,400, and silence_seconds of 3,600 to 2,592,000")
+	errHours   = errs.New(errs.Invalid, "bad_hours", "business hours have a known time zone such as Europe/Berlin, at most 50 ranges with a weekday of 1 to 7 and minutes from 0 to 1,440 in order, and at most 100 holidays such as 2026-12-25")
+	errTooMany = errs.New(errs.Exhausted, "too_many_help_desks", "there are 100 help desks, which is the most: change one of them")
+)
+
+// PutHelpDesk creates the desk with a key, or replaces its settings. Active tickets of users who are no longer agents go back to the queue.
+func (s *Service) PutHelpDesk(ctx context.Context, q *chatv1.HelpDesk) (*chatv1.HelpDesk, error) {
+	d, err := checkDesk(q)
+	if err != nil {
+		return nil, err
+	}
+	agents := d.Agents
+	if err := s.deps.Accounts.Exist(ctx, usersOf(agents)); err != nil {
+		return nil, err
+	}
+	next, err := s.deps.IDs.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.Agents = nil // they have rows
+	raw, err := proto.Marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	var changed []*ticket
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		changed = nil
+		if err := s.storeDesk(ctx, tx, d, int64(next), raw); err != nil {
+			return err
+		}
+		changed, err = s.replaceAgents(ctx, tx, d, agents)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.deps.Outbox.Wake()
+	s.requestAssignment()
+	for _, t := range changed {
+		if err := s.sync(ctx, t.id); err != nil {
+			return nil, err
+		}
+	}
+	d.Agents = agents
+	d.IsOpen, d.OpensAtMs = opening(d, s.deps.Clock.Now())
+	return d, nil
+}
+
+// storeDesk writes a desk's row, and sets its id.
+func (s *Service) storeDesk(ctx context.Context, tx *sql.Tx, d *chatv1.HelpDesk, next int64, raw []byte) error {
+	err := tx.QueryRowContext(ctx, `SELECT id FROM help_desks WHERE desk_key = $1`, d.Key).Scan(&d.Id)
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `UPDATE help_desks SET settings = $2 WHERE id = $1`, int64(d.Id), raw)
+		return err
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	n := 0
+	if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM help_desks`).Scan(&n); err != nil {
+		return err
+	}
+	if n >= maxDesks {
+		return errTooMany
+	}
+	d.Id = uint64(next)
+	_, err = tx.ExecContext(ctx, `INSERT INTO help_desks (id, desk_key, settings) VALUES ($1, $2, $3)`, next, d.Key, raw)
+	return err
+}
+
+// replaceAgents gives a desk its agents, and puts the active tickets of others back into its queue, which it returns.
+func (s *Service) replaceAgents(ctx context.Context, tx *sql.Tx, d *chatv1.HelpDesk, agents []uint64) (changed []*ticket, err error) {
+	before, err := s.agentsOf(ctx, tx, d.Id)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range agents {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO help_desk_agents (desk, agent) VALUES ($1, $2) ON CONFLICT DO NOTHING`, int64(d.Id), int64(u)); err != nil {
+			return nil, err
+		}
+	}
+	for _, u := range before {
+		if slices.Contains(agents, u) {
+			continue
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM help_desk_agents WHERE desk = $1 AND agent = $2`, int64(d.Id), int64(u)); err != nil {
+			return nil, err
+		}
+		list, err := s.ticketsOf(ctx, tx, d.Id, id.User(u))
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range list {
+			if err := s.requeue(ctx, tx, t); err != nil {
+				return nil, err
+			}
+		}
+		changed = append(changed, list...)
+	}
+	return changed, nil
+}
+
+// checkDesk returns a copy of a desk's settings with their defaults, without what the server knows.
+func checkDesk(q *chatv1.HelpDesk) (*chatv1.HelpDesk, error) {
+	d := proto.CloneOf(q)
+	if d == nil {
+		return nil, errDesk
+	}
+	d.Name = strings.TrimSpace(d.Name)
+	d.Id, d.IsOpen, d.OpensAtMs, d.IsAgent = 0, false, 0, false
+	slices.Sort(d.Agents)
+	d.Agents = slices.Compact(d.Agents)
+	if d.Capacity == 0 {
+		d.Capacity = 5
+	}
+	if d.AbsentSeconds == 0 {
+		d.AbsentSeconds = 300
+	}
+	silence := d.SilenceSeconds
+	switch {
+	case !isKey(d.Key), !message.IsName(d.Name), utf8.RuneCountInString(d.Name) > 100, !isText(d.Greeting, maxText), !isText(d.AwayMessage, maxText):
+		return nil, errDesk
+	case len(d.Agents) > maxAgents, d.Capacity > 100, d.AbsentSeconds < 60, d.AbsentSeconds > 86_400, silence != 0 && (silence < 3600 || silence > 2_592_000):
+		return nil, errDesk
+	}
+	return d, checkHours(d)
+}
+
+func checkHours(d *chatv1.HelpDesk) error {
+	if _, err := time.LoadLocation(d.TimeZone); err != nil || d.TimeZone == "Local" || len(d.Hours) > maxRanges || len(d.Holidays) > maxHolidays {
+		return errHours
+	}
+	for _, h := range d.Hours {
+		if h == nil || h.Weekday < 1 || h.Weekday > 7 || h.FromMinute >= h.ToMinute || h.ToMinute > 24*60 {
+			return errHours
+		}
+	}
+	for _, day := range d.Holidays {
+		if _, err := time.Parse(time.DateOnly, day); err != nil {
+			return errHours
+		}
+	}
+	return nil
+}
+
+func isKey(s string) bool {
+	return len(s) >= 1 && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+}
+
+// isText reports whether the database can store a text of at most some characters.
+func isText(s string, most int) bool {
+	return utf8.ValidString(s) && !strings.ContainsRune(s, 0) && utf8.RuneCountInString(s) <= most
+}
+
+func usersOf(list []uint64) []id.User {
+	users := make([]id.User, len(list))
+	for i, u := range list {
+		users[i] = id.User(u)
+	}
+	return users
+}
+
+// querier is a transaction, or the pool of readers.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// desk returns the settings of a desk.
+func (s *Service) desk(ctx context.Context, from querier, desk uint64) (*chatv1.HelpDesk, error) {
+	var raw []byte
+	err := from.QueryRowContext(ctx, `SELECT settings FROM help_desks WHERE id = $1`, int64(desk)).Scan(&raw)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, errNoDesk
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := &chatv1.HelpDesk{}
+	err = proto.Unmarshal(raw, d)
+	d.Id = desk
+	return d, err
+}
+
+// agentsOf returns the agents of a desk, ascending.
+func (s *Service) agentsOf(ctx context.Context, from querier, desk uint64) (list []uint64, err error) {
+	rows, err := from.QueryContext(ctx, `SELECT agent FROM help_desk_agents WHERE desk = $1 ORDER BY agent`, int64(desk))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var u uint64
+		if err := rows.Scan(&u); err != nil {
+			return nil, err
+		}
+		list = append(list, u)
+	}
+	return list, rows.Err()
+}
+
+func (s *Service) isAgent(ctx context.Context, from querier, desk uint64, u id.User) (is bool, err error) {
+	err = from.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM help_desk_agents WHERE desk = $1 AND agent = $2)`, int64(desk), int64(u)).Scan(&is)
+	return is, err
+}
+
+// requireAgent fails unless a caller is an agent of a desk, or an API key.
+func (s *Service) requireAgent(ctx context.Context, from querier, desk uint64, c id.Caller) error {
+	is, err := s.isAgent(ctx, from, desk, c.User)
+	switch {
+	case err != nil:
+		return err
+	case c.Server:
+		_, err := s.desk(ctx, from, desk)
+		return err
+	case !is:
+		return errNoDesk
+	}
+	return nil
+}
+
+// ListHelpDesks returns the desks by id. Their agents are for agents of the desk, and for API keys.
+func (s *Service) ListHelpDesks(ctx context.Context, c id.Caller) (*chatv1.ListHelpDesksResponse, error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT d.id, d.settings, EXISTS (SELECT 1 FROM help_desk_agents a WHERE a.desk = d.id AND a.agent = $1) FROM help_desks d ORDER BY d.id LIMIT $2`, int64(c.User), maxDesks)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out, now := &chatv1.ListHelpDesksResponse{}, s.deps.Clock.Now()
+	for rows.Next() {
+		var desk uint64
+		var raw []byte
+		var is bool
+		if err := rows.Scan(&desk, &raw, &is); err != nil {
+			return nil, err
+		}
+		d := &chatv1.HelpDesk{}
+		if err := proto.Unmarshal(raw, d); err != nil {
+			return nil, err
+		}
+		d.Id, d.IsAgent = desk, is
+		d.IsOpen, d.OpensAtMs = opening(d, now)
+		out.Desks = append(out.Desks, d)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	for _, d := range out.Desks {
+		if !d.IsAgent && !c.Server {
+			continue
+		}
+		if d.Agents, err = s.agentsOf(ctx, s.deps.DB.Read(), d.Id); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

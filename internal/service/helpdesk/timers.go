@@ -1,0 +1,300 @@
+package helpdesk
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	// interval is the time between two rounds. A round that is requested comes at once.
+	interval = time.Second
+	// presenceInterval is the time between two looks at which agents are online.
+	presenceInterval = 15 * time.Second
+	// checkInterval is the time between two looks at the messages of an active ticket.
+	checkInterval = time.Minute
+	// perRound bounds the rows of one step of a round.
+	perRound = 100
+)
+
+// Run does what time brings, until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-s.wake:
+		case <-ctx.Done():
+			return nil
+		}
+		if s.deps.IsCoordinator != nil && !s.deps.IsCoordinator() {
+			s.mu.Lock()
+			s.presenceOld = true
+			s.mu.Unlock()
+			continue
+		}
+		if err := s.Round(ctx); err != nil && ctx.Err() == nil {
+			s.deps.Logger.Warn("help desks go on later", "error", err)
+		}
+	}
+}
+
+// Round does once what Run does. A failure of one step does not keep the others from theirs.
+func (s *Service) Round(ctx context.Context) error {
+	return errors.Join(s.syncAll(ctx), s.checkPresence(ctx), s.checkSilence(ctx), s.assignAll(ctx))
+}
+
+// syncAll brings conversations up to date whose tickets changed on a node that did not finish.
+func (s *Service) syncAll(ctx context.Context) error {
+	list, err := scanAll(s.deps.DB.Read().QueryContext(ctx, `SELECT `+columns+` FROM tickets WHERE synced < version ORDER BY id LIMIT $1`, perRound))
+	for _, t := range list {
+		err = errors.Join(err, s.sync(ctx, t.id))
+	}
+	return err
+}
+
+// assignAll assigns waiting tickets of the desks that do so automatically and are open.
+func (s *Service) assignAll(ctx context.Context) error {
+	desks, err := s.desksWaiting(ctx)
+	for _, d := range desks {
+		if open, _ := opening(d, s.deps.Clock.Now()); open && d.AutoAssign {
+			err = errors.Join(err, s.assignDesk(ctx, d))
+		}
+	}
+	return err
+}
+
+// desksWaiting returns the desks with a queue.
+func (s *Service) desksWaiting(ctx context.Context) (list []*chatv1.HelpDesk, err error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, settings FROM help_desks d WHERE EXISTS (SELECT 1 FROM tickets t WHERE t.desk = d.id AND t.status = 1) ORDER BY id LIMIT $1`, maxDesks)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var desk uint64
+		var raw []byte
+		if err := rows.Scan(&desk, &raw); err != nil {
+			return nil, err
+		}
+		d := &chatv1.HelpDesk{}
+		if err := proto.Unmarshal(raw, d); err != nil {
+			return nil, err
+		}
+		d.Id = desk
+		list = append(list, d)
+	}
+	return list, rows.Err()
+}
+
+// assignDesk assigns tickets while one waits and an agent has room for it.
+func (s *Service) assignDesk(ctx context.Context, d *chatv1.HelpDesk) error {
+	agents, err := s.agentsOf(ctx, s.deps.DB.Read(), d.Id)
+	if err != nil || len(agents) == 0 {
+		return err
+	}
+	online, err := s.deps.Online(ctx, usersOf(agents))
+	if err != nil {
+		return err
+	}
+	present := map[id.User]bool{}
+	for i, u := range agents {
+		present[id.User(u)] = online[i]
+	}
+	for range perRound {
+		assigned, err := s.assignFirst(ctx, d, present)
+		if err != nil || !assigned {
+			return err
+		}
+	}
+	return nil
+}
+
+// assignFirst assigns the first waiting ticket of a desk, if an agent has room for it.
+func (s *Service) assignFirst(ctx context.Context, d *chatv1.HelpDesk, present map[id.User]bool) (assigned bool, err error) {
+	var found uint64
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		assigned = false
+		var err error
+		if found, err = s.firstWaiting(ctx, tx, d.Id); err != nil || found == 0 {
+			return err
+		}
+		t, err := s.ticket(ctx, tx, found)
+		if err != nil {
+			return err
+		}
+		agent, err := s.leastActive(ctx, tx, d, present, t.customer)
+		if err != nil || agent == 0 {
+			return err
+		}
+		if err := s.assign(ctx, tx, t, agent); err != nil {
+			return err
+		}
+		assigned, t.actor = true, 0
+		return s.store(ctx, tx, t, t.desk)
+	})
+	if err != nil || !assigned {
+		return false, err
+	}
+	s.deps.Outbox.Wake()
+	return true, s.sync(ctx, found)
+}
+
+// leastActive returns the present agent with the fewest active tickets, of several the one whose last assignment is the oldest; 0 if none has
+// room. An agent is not assigned the own ticket.
+func (s *Service) leastActive(ctx context.Context, tx *sql.Tx, d *chatv1.HelpDesk, present map[id.User]bool, customer id.User) (id.User, error) {
+	rows, err := tx.QueryContext(ctx, `SELECT a.agent, (SELECT COUNT(*) FROM tickets t WHERE t.desk = a.desk AND t.agent = a.agent AND t.status = 2) AS serving FROM help_desk_agents a WHERE a.desk = $1
+		ORDER BY serving, a.assigned_ms, a.agent`, int64(d.Id))
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var u id.User
+		var load uint32
+		if err := rows.Scan(&u, &load); err != nil {
+			return 0, err
+		}
+		if present[u] && load < d.Capacity && u != customer {
+			return u, rows.Err()
+		}
+	}
+	return 0, rows.Err()
+}
+
+// checkPresence puts the tickets of agents back into the queue who have been offline for too long. It counts the time between its looks, and
+// none of it twice as long as planned, so that a clock that jumps makes nobody absent.
+func (s *Service) checkPresence(ctx context.Context) error {
+	now := s.deps.Clock.Now()
+	s.mu.Lock()
+	elapsed := now.Sub(s.presenceAt)
+	if !s.presenceOld && elapsed >= 0 && elapsed < presenceInterval {
+		s.mu.Unlock()
+		return nil
+	}
+	if s.presenceOld {
+		clear(s.offline)
+		elapsed = 0
+	}
+	s.presenceAt, s.presenceOld = now, false
+	s.mu.Unlock()
+	elapsed = min(max(elapsed, 0), 2*presenceInterval)
+	serving, err := s.serving(ctx)
+	if err != nil {
+		return err
+	}
+	offline := map[agentKey]time.Duration{}
+	for desk, agents := range serving {
+		online, err := s.deps.Online(ctx, agents)
+		if err != nil {
+			return err
+		}
+		for i, u := range agents {
+			if key := (agentKey{desk, u}); !online[i] {
+				offline[key] = s.offlineFor(key) + elapsed
+			}
+		}
+	}
+	s.mu.Lock()
+	s.offline = offline
+	s.mu.Unlock()
+	for key, d := range offline {
+		err = errors.Join(err, s.releaseAbsent(ctx, key, d))
+	}
+	return err
+}
+
+func (s *Service) offlineFor(key agentKey) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.offline[key]
+}
+
+// serving returns the agents who have active tickets, of each desk: at most maxAgents of maxDesks.
+func (s *Service) serving(ctx context.Context) (map[uint64][]id.User, error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT a.desk, a.agent FROM help_desk_agents a WHERE EXISTS (SELECT 1 FROM tickets t WHERE t.desk = a.desk AND t.agent = a.agent AND t.status = 2) ORDER BY a.desk, a.agent`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	found := map[uint64][]id.User{}
+	for rows.Next() {
+		var desk uint64
+		var u id.User
+		if err := rows.Scan(&desk, &u); err != nil {
+			return nil, err
+		}
+		found[desk] = append(found[desk], u)
+	}
+	return found, rows.Err()
+}
+
+// releaseAbsent puts the tickets of an agent who has been offline for d back into the queue, if that is too long.
+func (s *Service) releaseAbsent(ctx context.Context, key agentKey, d time.Duration) error {
+	desk, err := s.desk(ctx, s.deps.DB.Read(), key.desk)
+	if err != nil || d < time.Duration(desk.AbsentSeconds)*time.Second {
+		return err
+	}
+	var list []*ticket
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		var err error
+		if list, err = s.ticketsOf(ctx, tx, key.desk, key.agent); err != nil {
+			return err
+		}
+		for i := len(list) - 1; i >= 0; i-- { // the one that was taken first becomes the first
+			if err := s.requeue(ctx, tx, list[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.deps.Outbox.Wake()
+	for _, t := range list {
+		err = errors.Join(err, s.sync(ctx, t.id))
+	}
+	return err
+}
+
+// checkSilence reads what was written in active tickets, and resolves those whose customers have not answered for too long.
+func (s *Service) checkSilence(ctx context.Context) error {
+	list, err := scanAll(s.deps.DB.Read().QueryContext(ctx, `SELECT `+columns+` FROM tickets WHERE status = 2 AND check_ms <= $1 ORDER BY check_ms, id LIMIT $2`, s.nowMs()-checkInterval.Milliseconds(), perRound))
+	for _, t := range list {
+		err = errors.Join(err, s.checkTicket(ctx, t))
+	}
+	return err
+}
+
+func (s *Service) checkTicket(ctx context.Context, t *ticket) error {
+	version := t.version
+	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error { // first: a ticket that cannot be read holds up no other
+		_, err := tx.ExecContext(ctx, `UPDATE tickets SET check_ms = $2 WHERE id = $1`, int64(t.id), s.nowMs())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.readMessages(ctx, t); err != nil {
+		return err
+	}
+	d, err := s.desk(ctx, s.deps.DB.Read(), t.desk)
+	if err != nil || d.SilenceSeconds == 0 || t.fromCustomer || t.lastMs == 0 || s.nowMs()-max(t.lastMs, t.changedMs) < int64(d.SilenceSeconds)*1000 {
+		return err
+	}
+	_, err = s.change(ctx, t.id, 0, func(_ *sql.Tx, now *ticket) error {
+		if now.version != version {
+			return errUnchanged
+		}
+		s.resolve(now)
+		return nil
+	})
+	return err
+}
