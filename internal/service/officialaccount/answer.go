@@ -1,0 +1,197 @@
+package officialaccount
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	// accountsPerRead bounds the accounts whose streams are looked at at once, and eventsPerRead the events of one.
+	accountsPerRead, eventsPerRead = 500, 200
+	// pagesPerRound bounds the pages of an account in a round, so that one does not hold up the others.
+	pagesPerRound = 10
+	// matchedBytes is how much of a text rules are compared with.
+	matchedBytes = 16 << 10
+
+	fallbackInterval = time.Hour
+	welcomeInterval  = 24 * time.Hour
+	// Automatic replies to one user: maxReplyBurst in replyWindow.
+	replyWindow   = time.Minute
+	maxReplyBurst = 10
+)
+
+// errOutrun: another node has answered meanwhile.
+var errOutrun = errors.New("another node has answered this page")
+
+// AnswerMessages stores replies to what came in the streams of all accounts that answer.
+func (s *Service) AnswerMessages(ctx context.Context) error {
+	for after := id.User(0); ; {
+		accounts, err := s.answering(ctx, after)
+		if err != nil || len(accounts) == 0 {
+			return err
+		}
+		users := make([]id.User, len(accounts))
+		for i, o := range accounts {
+			users[i] = o.account
+		}
+		tails, err := s.deps.Streams.Tails(ctx, users)
+		if err != nil {
+			return err
+		}
+		for i, o := range accounts {
+			if tails[i] == o.position {
+				continue
+			}
+			// What fails for one account does not keep others from answering.
+			if err := s.answerAccount(ctx, o); err != nil && !errors.Is(err, errOutrun) {
+				if ctx.Err() != nil {
+					return err
+				}
+				s.deps.Logger.Warn("an official account answers later", "account", o.account, "error", err)
+			}
+		}
+		after = users[len(users)-1]
+	}
+}
+
+// answering returns a page of the accounts that answer.
+func (s *Service) answering(ctx context.Context, after id.User) (list []*official, err error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT `+accountColumns+` FROM official_accounts WHERE answers AND NOT disabled AND account > $1 ORDER BY account LIMIT $2`,
+		int64(after), accountsPerRead)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		o, err := scanAccount(rows.Scan)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, o)
+	}
+	return list, rows.Err()
+}
+
+// answerAccount answers what came since an account's position.
+func (s *Service) answerAccount(ctx context.Context, o *official) error {
+	replies, err := o.repliesOf()
+	if err != nil {
+		return err
+	}
+	for range pagesPerRound {
+		raw, err := s.deps.Streams.AppendSync(ctx, nil, o.account, o.position, eventsPerRead)
+		if err != nil {
+			return err
+		}
+		page := &chatv1.SyncResponse{}
+		if err := proto.Unmarshal(raw, page); err != nil {
+			return err
+		}
+		next := message.Position(page.GetNext().GetSeq())
+		if next == o.position {
+			return nil
+		}
+		incoming, err := s.incoming(ctx, o.account, page.Events)
+		if err != nil {
+			return err
+		}
+		if err := s.storeReplies(ctx, o, replies, incoming, next); err != nil {
+			return err
+		}
+		o.position = next
+		if !page.More {
+			return nil
+		}
+	}
+	return nil
+}
+
+// incoming returns the messages of users to an account among events.
+func (s *Service) incoming(ctx context.Context, account id.User, events []*chatv1.Event) (list []*chatv1.Message, err error) {
+	for _, e := range events {
+		m := e.GetMessage()
+		if m == nil || m.Sender == 0 || id.User(m.Sender) == account || m.RecallSeq != 0 || !isAnswered(m.Content) {
+			continue
+		}
+		peer, _, err := s.deps.Chat.Peer(ctx, account, id.Conversation(m.Conversation))
+		if err != nil {
+			return nil, err
+		}
+		if peer == id.User(m.Sender) {
+			list = append(list, m)
+		}
+	}
+	return list, nil
+}
+
+// isAnswered reports whether a content is a message that a person wrote.
+func isAnswered(c *chatv1.Content) bool {
+	switch c.GetKind().(type) {
+	case *chatv1.Content_Text, *chatv1.Content_Image, *chatv1.Content_File, *chatv1.Content_Voice, *chatv1.Content_Video, *chatv1.Content_Album,
+		*chatv1.Content_Location, *chatv1.Content_Card, *chatv1.Content_Custom, *chatv1.Content_Forward:
+		return true
+	}
+	return false
+}
+
+// storeReplies stores the replies to messages, and the position behind them, in one transaction.
+func (s *Service) storeReplies(ctx context.Context, o *official, replies *chatv1.OfficialReplies, incoming []*chatv1.Message, next message.Position) error {
+	stored := false
+	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		stored = false
+		done, err := tx.ExecContext(ctx, `UPDATE official_accounts SET position = $2 WHERE account = $1 AND position = $3`, int64(o.account), int64(next), int64(o.position))
+		if err != nil {
+			return err
+		}
+		if n, err := done.RowsAffected(); err != nil || n == 0 {
+			return orElse(err, errOutrun)
+		}
+		for _, m := range incoming {
+			is, err := s.storeReply(ctx, tx, o, replies, m)
+			if err != nil {
+				return err
+			}
+			stored = stored || is
+		}
+		return nil
+	})
+	if err == nil && stored {
+		s.signal()
+	}
+	return err
+}
+
+// storeReply stores the reply to a message, if it gets one.
+func (s *Service) storeReply(ctx context.Context, tx *sql.Tx, o *official, replies *chatv1.OfficialReplies, m *chatv1.Message) (stored bool, err error) {
+	u := id.User(m.Sender)
+	if other, err := isOfficial(ctx, tx, u); err != nil || other { // two accounts would answer each other for ever
+		return false, err
+	}
+	c, err := readContact(ctx, tx, o.account, u)
+	if err != nil || m.Seq <= c.answeredSeq {
+		return false, err
+	}
+	c.answeredSeq = m.Seq
+	text := m.Content.GetText()
+	content, ok := match(replies.Rules, text[:min(len(text), matchedBytes)])
+	now := s.nowMs()
+	if !ok && replies.Fallback != nil && now-c.fallbackMs >= fallbackInterval.Milliseconds() {
+		content, ok = replies.Fallback, true
+		c.fallbackMs = now
+	}
+	if ok = ok && c.mayReply(now); ok {
+		err = s.putReply(ctx, tx, &reply{account: o.account, recipient: u, token: fmt.Sprintf("reply.%d", m.Seq), conversation: id.Conversation(m.Conversation), content: content})
+	}
+	if err != nil {
+		return false, err
+	}
+	return ok, c.store(ctx, tx)
+}

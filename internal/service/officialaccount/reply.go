@@ -1,0 +1,129 @@
+package officialaccount
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	repliesPerRound = 200
+	atOnce          = 8                // sends at the same time
+	retryDelay      = 10 * time.Second // of what cannot be stored for now
+)
+
+// reply is a row of official_replies.
+type reply struct {
+	account, recipient id.User
+	token              string // with the two users, it names the reply; it is the message's client_msg_id
+	conversation       id.Conversation
+	content            *chatv1.Content
+	raw                []byte
+}
+
+// putReply stores a reply that is sent soon. One with the same token is left as it is.
+func (s *Service) putReply(ctx context.Context, tx *sql.Tx, r *reply) (err error) {
+	raw := []byte{}
+	if r.content != nil {
+		if raw, err = encode(r.content); err != nil {
+			return err
+		}
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO official_replies (account, recipient, token, conversation, content, due_ms) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+		int64(r.account), int64(r.recipient), r.token, int64(r.conversation), raw, s.nowMs())
+	return err
+}
+
+// SendReplies sends the replies that are due. Those to one user are sent in order.
+func (s *Service) SendReplies(ctx context.Context) error {
+	for {
+		due, err := s.dueReplies(ctx)
+		if err != nil {
+			return err
+		}
+		byRecipient := map[id.User][]*reply{}
+		for _, r := range due {
+			byRecipient[r.recipient] = append(byRecipient[r.recipient], r)
+		}
+		sends, ctx := errgroup.WithContext(ctx)
+		sends.SetLimit(atOnce)
+		for _, list := range byRecipient {
+			sends.Go(func() error {
+				for _, r := range list {
+					if err := s.sendReply(ctx, r); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		if err := sends.Wait(); err != nil || len(due) < repliesPerRound {
+			return err
+		}
+	}
+}
+
+func (s *Service) dueReplies(ctx context.Context) (list []*reply, err error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT account, recipient, token, conversation, content FROM official_replies WHERE due_ms <= $1
+		ORDER BY due_ms, account, recipient, token LIMIT $2`, s.nowMs(), repliesPerRound)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		r := &reply{}
+		if err := rows.Scan(&r.account, &r.recipient, &r.token, &r.conversation, &r.raw); err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	return list, rows.Err()
+}
+
+// sendReply sends a reply and deletes its row. One that cannot be stored for now is tried again after retryDelay; one that is refused is dropped.
+func (s *Service) sendReply(ctx context.Context, r *reply) error {
+	err := s.deps.Chat.FriendshipChanged(ctx, r.account, r.recipient)
+	if err == nil && len(r.raw) > 0 {
+		_, err = s.deliver(ctx, r.account, r.recipient, r.conversation, r.token, r.raw)
+	}
+	if ctx.Err() != nil { // the outcome is unknown
+		return ctx.Err()
+	}
+	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		if mayRetry(err) {
+			s.deps.Logger.Warn("an automatic reply is sent later", "account", r.account, "error", err)
+			_, err := tx.ExecContext(ctx, `UPDATE official_replies SET due_ms = $4 WHERE account = $1 AND recipient = $2 AND token = $3`,
+				int64(r.account), int64(r.recipient), r.token, s.nowMs()+retryDelay.Milliseconds())
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `DELETE FROM official_replies WHERE account = $1 AND recipient = $2 AND token = $3`, int64(r.account), int64(r.recipient), r.token)
+		return err
+	})
+}
+
+// mayRetry reports whether something that failed may succeed later.
+func mayRetry(err error) bool {
+	if err == nil {
+		return false
+	}
+	e := errs.Of(err)
+	return e.Retry > 0 || !errs.IsRefusal(e)
+}
+
+// deliver sends a content to a user, in a conversation or, if it is 0, in the one that the two have. It opens that if there is none.
+func (s *Service) deliver(ctx context.Context, account, to id.User, c id.Conversation, clientID string, content []byte) (*message.Draft, error) {
+	var err error
+	if c == 0 {
+		if c, err = s.deps.Chat.OpenDirect(ctx, account, to); err != nil {
+			return nil, err
+		}
+	}
+	d := &message.Draft{Conversation: c, Sender: account, ClientMsgID: clientID, Content: append([]byte(nil), content...)}
+	return d, s.deps.Chat.Send(ctx, d)
+}
