@@ -1,0 +1,145 @@
+package organization
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+)
+
+const (
+	pollInterval = 2 * time.Second // finds groups that other nodes marked, or that failed
+	pendingPage  = 100
+)
+
+func (s *Service) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run answers other nodes, and aligns the groups of organizations, until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	stop, err := s.deps.Bus.Respond(subject(s.deps.Node), s.answer)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		if s.deps.IsCoordinator == nil || s.deps.IsCoordinator() {
+			s.alignPending(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case <-s.wake:
+		}
+	}
+}
+
+// alignPending aligns all groups that were pending when it began. One that fails keeps none of the others.
+func (s *Service) alignPending(ctx context.Context) {
+	for after := id.Conversation(0); ctx.Err() == nil; {
+		var page []id.Conversation
+		rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT conversation FROM organization_groups WHERE pending > 0 AND conversation > $1 ORDER BY conversation LIMIT $2`, int64(after), pendingPage)
+		err = scanAll(rows, err, func(rows *sql.Rows) error {
+			var c id.Conversation
+			err := rows.Scan(&c)
+			page = append(page, c)
+			return err
+		})
+		for _, c := range page {
+			if alignErr := s.align(ctx, c); alignErr != nil && ctx.Err() == nil {
+				s.deps.Logger.Warn("a group does not follow its department yet; it is tried again", "conversation", c, "error", alignErr)
+			}
+			after = c
+		}
+		if err != nil && ctx.Err() == nil {
+			s.deps.Logger.Warn("the groups of organizations could not be read; they are read again", "error", err)
+		}
+		if err != nil || len(page) < pendingPage {
+			return
+		}
+	}
+}
+
+// align brings the members of a group in line with the rows. It is idempotent: what is pending is what it has read before the rows.
+func (s *Service) align(ctx context.Context, c id.Conversation) error {
+	var org, department uint64
+	var below bool
+	var pending int64
+	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT organization, department, below, pending FROM organization_groups WHERE conversation = $1`, int64(c)).Scan(&org, &department, &below, &pending)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if department == 0 {
+		err = s.alignCircle(ctx, c, org)
+	} else {
+		err = s.alignDepartment(ctx, c, org, department, below)
+	}
+	if errs.Of(err) != nil && errs.Of(err).Reason == "dissolved" {
+		return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, `DELETE FROM organization_groups WHERE conversation = $1`, int64(c))
+			return err
+		})
+	}
+	if err != nil || pending == 0 {
+		return err
+	}
+	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE organization_groups SET pending = 0 WHERE conversation = $1 AND pending = $2`, int64(c), pending)
+		return err
+	})
+}
+
+// alignDepartment makes the members of a department those of a group. Of more than a group may have, those with the lowest ids are in it.
+func (s *Service) alignDepartment(ctx context.Context, c id.Conversation, org, department uint64, below bool) error {
+	query := `SELECT member FROM department_members WHERE department = $2 AND organization = $1 ORDER BY member LIMIT $3`
+	if below {
+		query = `WITH RECURSIVE below (id) AS (SELECT id FROM departments WHERE id = $2 AND organization = $1
+				UNION SELECT d.id FROM departments d JOIN below ON d.parent = below.id WHERE d.organization = $1)
+			SELECT DISTINCT m.member FROM department_members m JOIN below ON m.department = below.id ORDER BY m.member LIMIT $3`
+	}
+	var want []id.User
+	rows, err := s.deps.DB.Read().QueryContext(ctx, query, int64(org), int64(department), s.deps.MaxMembers-1) // and the owner
+	err = scanAll(rows, err, func(rows *sql.Rows) error {
+		var u id.User
+		err := rows.Scan(&u)
+		want = append(want, u)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.deps.Groups.AlignMembers(ctx, c, func([]id.User) []id.User { return want })
+}
+
+// alignCircle takes those out of a circle who are not in the organization any more.
+func (s *Service) alignCircle(ctx context.Context, c id.Conversation, org uint64) error {
+	var current []id.User
+	err := s.deps.Groups.AlignMembers(ctx, c, func(now []id.User) []id.User {
+		current = now
+		return now
+	})
+	if err != nil {
+		return err
+	}
+	inside, err := s.membersAmong(ctx, org, current)
+	if err != nil {
+		return err
+	}
+	return s.deps.Groups.AlignMembers(ctx, c, func(now []id.User) []id.User {
+		return slices.DeleteFunc(now, func(u id.User) bool { return slices.Contains(current, u) && !inside[u] })
+	})
+}
