@@ -15,9 +15,14 @@ var (
 	// ErrSends rejects a frame with more than MaxSends or MaxMarks.
 	ErrSends = errs.New(errs.Invalid, "too_many_sends", "a frame has at most 4,096 sends, and as many marks")
 
-	errUsers  = errs.New(errs.Invalid, "too_many_users", "give at most 500 users at once")
-	errFolder = errs.New(errs.Exhausted, "folder_full", "a folder has at most 200 conversations; remove some first")
-	errCount  = errs.New(errs.Invalid, "bad_count", "give 1 to 200 users")
+	errUsers    = errs.New(errs.Invalid, "too_many_users", "give at most 500 users at once")
+	errFolder   = errs.New(errs.Exhausted, "folder_full", "a folder has at most 200 conversations; remove some first")
+	errMenu     = errs.New(errs.Invalid, "bad_menu", "a menu has at most 3 entries, each with at most 5 items")
+	errRules    = errs.New(errs.Invalid, "bad_rules", "give at most 100 rules, each with at most 10 keywords")
+	errAudience = errs.New(errs.Invalid, "bad_audience", "an audience has at most 10 labels, and at most 10 languages")
+	errItems    = errs.New(errs.Invalid, "bad_count", "give 1 to 200 items at once")
+	errCount    = errs.New(errs.Invalid, "bad_count", "give 1 to 200 users")
+	errDesk     = errs.New(errs.Invalid, "bad_help_desk", "a help desk has at most 100 agents, 50 ranges of business hours and 100 holidays")
 )
 
 // limits of the repeated fields of requests. The services have their own checks, with the same numbers. These limits apply before anything is
@@ -31,26 +36,45 @@ var limits = map[protoreflect.FullName]Repeated{
 	"rialto.chat.v1.GetMessagesRequest.seqs":    {200, errs.New(errs.Invalid, "bad_seqs", "give 1 to 200 seqs")},
 	"rialto.chat.v1.DeleteMessagesRequest.seqs": {100, errs.New(errs.Invalid, "bad_seqs", "give 1 to 100 seqs")},
 	// Reactions come from the server only.
-	"rialto.chat.v1.Reactions.counts":                  {1, errs.New(errs.Invalid, "bad_content", "the counts of reactions come from the server")},
-	"rialto.chat.v1.Reactions.mine":                    {1, errs.New(errs.Invalid, "bad_content", "the counts of reactions come from the server")},
-	"rialto.chat.v1.Album.items":                       {10, errs.New(errs.Invalid, "bad_content", "an album has at most 10 images and videos")},
-	"rialto.chat.v1.Forward.seqs":                      {100, errs.New(errs.Invalid, "bad_content", "forward at most 100 messages at once")},
-	"rialto.chat.v1.Forward.items":                     {1, errs.New(errs.Invalid, "bad_content", "the messages of a forward come from the server")},
-	"rialto.chat.v1.CreateGroupRequest.members":        {500, errUsers},
-	"rialto.chat.v1.InviteRequest.users":               {500, errUsers},
-	"rialto.chat.v1.RemoveRequest.users":               {500, errUsers},
-	"rialto.chat.v1.CreateFolderRequest.conversations": {200, errFolder},
-	"rialto.chat.v1.UpdateFolderRequest.add":           {200, errFolder},
-	"rialto.chat.v1.UpdateFolderRequest.remove":        {200, errFolder},
-	"rialto.chat.v1.OrderFoldersRequest.ids":           {20, errs.New(errs.Invalid, "too_many_folders", "a user has at most 20 folders; name each once")},
-	"rialto.chat.v1.BanRequest.users":                  {500, errUsers},
-	"rialto.chat.v1.UnbanRequest.users":                {500, errUsers},
-	"rialto.chat.v1.MuteMembersRequest.users":          {500, errs.New(errs.Invalid, "bad_mute", "mute at most 500 users at once, until a time in milliseconds since 1970")},
-	"rialto.presence.v1.GetPresenceRequest.users":      {200, errs.New(errs.Invalid, "too_many_users", "ask for at most 200 users at once")},
-	"rialto.account.v1.GetUsersRequest.users":          {200, errCount},
-	"rialto.account.v1.GetUsersRequest.handles":        {200, errCount},
-	"google.protobuf.Struct.fields":                    {MaxKeys, errKeys},
-	"google.protobuf.ListValue.values":                 {MaxKeys, errKeys},
+	"rialto.chat.v1.Reactions.counts":                       {1, errs.New(errs.Invalid, "bad_content", "the counts of reactions come from the server")},
+	"rialto.chat.v1.Reactions.mine":                         {1, errs.New(errs.Invalid, "bad_content", "the counts of reactions come from the server")},
+	"rialto.chat.v1.Album.items":                            {10, errs.New(errs.Invalid, "bad_content", "an album has at most 10 images and videos")},
+	"rialto.chat.v1.Forward.seqs":                           {100, errs.New(errs.Invalid, "bad_content", "forward at most 100 messages at once")},
+	"rialto.chat.v1.Forward.items":                          {1, errs.New(errs.Invalid, "bad_content", "the messages of a forward come from the server")},
+	"rialto.chat.v1.CreateOrganizationGroupRequest.members": {500, errUsers},
+	"rialto.chat.v1.PutDepartmentsRequest.departments":      {200, errItems},
+	"rialto.chat.v1.RemoveDepartmentsRequest.departments":   {200, errItems},
+	"rialto.chat.v1.PutOrganizationMembersRequest.members":  {200, errItems},
+	"rialto.chat.v1.RemoveOrganizationMembersRequest.users": {200, errItems},
+	"rialto.chat.v1.ListOrganizationMembersRequest.users":   {200, errItems},
+	"rialto.chat.v1.OrganizationMemberInput.departments":    {20, errs.New(errs.Invalid, "too_many_departments", "a member has at most 20 departments, each once")},
+	"rialto.chat.v1.CreateGroupRequest.members":             {500, errUsers},
+	"rialto.chat.v1.InviteRequest.users":                    {500, errUsers},
+	"rialto.chat.v1.RemoveRequest.users":                    {500, errUsers},
+	"rialto.chat.v1.CreateFolderRequest.conversations":      {200, errFolder},
+	"rialto.chat.v1.UpdateFolderRequest.add":                {200, errFolder},
+	"rialto.chat.v1.UpdateFolderRequest.remove":             {200, errFolder},
+	"rialto.chat.v1.OrderFoldersRequest.ids":                {20, errs.New(errs.Invalid, "too_many_folders", "a user has at most 20 folders; name each once")},
+	"rialto.chat.v1.BanRequest.users":                       {500, errUsers},
+	"rialto.chat.v1.UnbanRequest.users":                     {500, errUsers},
+	"rialto.chat.v1.MuteMembersRequest.users":               {500, errs.New(errs.Invalid, "bad_mute", "mute at most 500 users at once, until a time in milliseconds since 1970")},
+	"rialto.chat.v1.SetFollowerLabelRequest.followers":      {200, errs.New(errs.Invalid, "bad_label", "label at most 200 followers at once")},
+	"rialto.chat.v1.OfficialMenu.entries":                   {3, errMenu},
+	"rialto.chat.v1.OfficialMenuEntry.items":                {5, errMenu},
+	"rialto.chat.v1.OfficialReplies.rules":                  {100, errRules},
+	"rialto.chat.v1.KeywordRule.keywords":                   {10, errRules},
+	"rialto.chat.v1.BroadcastAudience.labels":               {10, errAudience},
+	"rialto.chat.v1.BroadcastAudience.languages":            {10, errAudience},
+	"rialto.chat.v1.CreateBroadcastRequest.waves":           {10, errs.New(errs.Invalid, "bad_broadcast", "a broadcast has at most 10 waves")},
+	"rialto.presence.v1.GetPresenceRequest.users":           {200, errs.New(errs.Invalid, "too_many_users", "ask for at most 200 users at once")},
+	"rialto.account.v1.GetUsersRequest.users":               {200, errCount},
+	"rialto.account.v1.GetUsersRequest.handles":             {200, errCount},
+	"google.protobuf.Struct.fields":                         {MaxKeys, errKeys},
+	"google.protobuf.ListValue.values":                      {MaxKeys, errKeys},
+
+	"rialto.chat.v1.HelpDesk.agents":   {100, errDesk},
+	"rialto.chat.v1.HelpDesk.hours":    {50, errDesk},
+	"rialto.chat.v1.HelpDesk.holidays": {100, errDesk},
 
 	"rialto.chat.v1.Content.mentions": {100, errs.New(errs.Invalid, "bad_mention", "a message has at most 100 mentions")},
 	"rialto.chat.v1.Mention.users":    {1, errs.New(errs.Invalid, "bad_mention", "the users of a mention come from the server")},

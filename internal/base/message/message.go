@@ -24,6 +24,8 @@ type Draft struct {
 	// ClientSeq counts the device's messages. Senders that do not count use ClientMsgID instead.
 	ClientSeq   uint64
 	ClientMsgID string
+	// PrevClientSeq is the ClientSeq of the device's previous message in this conversation, which must be stored first. 0: not checked.
+	PrevClientSeq uint64
 	// Content is the protobuf encoding of rialto.chat.v1.Content. The draft owns it.
 	Content []byte
 	Done    func(*Draft)

@@ -95,6 +95,7 @@ const (
 	FieldDeletion     = 13
 	FieldInvitations  = 14
 	FieldFolders      = 15
+	FieldTicket       = 16
 )
 
 // AppendEventProto appends the protobuf of rialto.chat.v1.Event: position, prev, and body, the encoded field of the body
@@ -111,14 +112,14 @@ func EventLen(at, prev Position, body []byte) int {
 	return varintFieldLen(uint64(at.Epoch())) + varintFieldLen(uint64(at)) + varintFieldLen(uint64(prev)) + len(body)
 }
 
-// BodyIs reports whether an event's body, as AppendBody appends it, is of a field.
+// BodyIs reports whether an event's body, as AppendBody appends it, is of a field below 16.
 func BodyIs(body []byte, field int) bool {
 	return len(body) > 0 && body[0] == tag(uint64(field), length)
 }
 
-// AppendBody appends one length-delimited field of an Event: tag, length, value.
+// AppendBody appends one length-delimited field of an Event: tag, length, value. From field 16 on, a tag has two bytes.
 func AppendBody(b []byte, field int, value []byte) []byte {
-	b = append(b, tag(uint64(field), length))
+	b = binary.AppendUvarint(b, uint64(field)<<3|length)
 	b = binary.AppendUvarint(b, uint64(len(value)))
 	return append(b, value...)
 }

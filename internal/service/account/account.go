@@ -157,6 +157,7 @@ var migrations = []string{
 	`CREATE TABLE taken_tickets (name {bytes} PRIMARY KEY, taken_ms BIGINT NOT NULL)`,
 	`CREATE INDEX taken_tickets_taken ON taken_tickets (taken_ms)`,
 	`ALTER TABLE login_codes ADD COLUMN claimed_ms BIGINT NOT NULL DEFAULT 0`,
+	`ALTER TABLE users ADD COLUMN official BOOLEAN NOT NULL DEFAULT FALSE`,
 }
 
 // New opens the service. The first start generates the signing keys.

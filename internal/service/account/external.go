@@ -21,3 +21,20 @@ func (s *Service) ExternalIDs(ctx context.Context, users []id.User) ([]string, e
 	}
 	return list, nil
 }
+
+// UsersByExternalID returns the users that have some of the app's own ids, with one query for each.
+func (s *Service) UsersByExternalID(ctx context.Context, ids []string) (map[string]id.User, error) {
+	users := make(map[string]id.User, len(ids))
+	for _, external := range ids {
+		var u id.User
+		err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT id FROM users WHERE external_id = $1`, external).Scan(&u)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		users[external] = u
+	}
+	return users, nil
+}

@@ -21,7 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-const userColumns = `id, handle, display_name, avatar, bio`
+const userColumns = `id, handle, display_name, avatar, bio, official`
 
 // querier is a transaction, or the pool for reading.
 type querier interface {
@@ -53,7 +53,7 @@ func listUsers(ctx context.Context, q querier, query string, args ...any) ([]*ac
 	var list []*accountv1.User
 	for rows.Next() {
 		u := &accountv1.User{}
-		if err := rows.Scan(&u.Id, &u.Handle, &u.DisplayName, &u.Avatar, &u.Bio); err != nil {
+		if err := rows.Scan(&u.Id, &u.Handle, &u.DisplayName, &u.Avatar, &u.Bio, &u.Official); err != nil {
 			return nil, err
 		}
 		list = append(list, u)
@@ -150,6 +150,14 @@ func (s *Service) UpdateProfile(ctx context.Context, c id.Caller, r *accountv1.U
 	})
 }
 
+// SetOfficial sets whether a user has the mark of an official account.
+func (s *Service) SetOfficial(ctx context.Context, user id.User, official bool) (*accountv1.User, error) {
+	return s.changeUser(ctx, user, func(_ *sql.Tx, u *accountv1.User) error {
+		u.Official = official
+		return nil
+	})
+}
+
 // Avatar returns a user's avatar, 0 for none.
 func (s *Service) Avatar(ctx context.Context, of id.User) (avatar id.Upload, err error) {
 	err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT avatar FROM users WHERE id = $1`, int64(of)).Scan(&avatar)
@@ -176,8 +184,8 @@ func (s *Service) changeUser(ctx context.Context, user id.User, change func(tx *
 		if err := change(tx, u); err != nil || proto.Equal(u, before) {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE users SET handle = $1, display_name = $2, folded = $3, bio = $4, avatar = $5 WHERE id = $6`,
-			u.Handle, u.DisplayName, fold(u.DisplayName), u.Bio, int64(u.Avatar), int64(user)); err != nil {
+		if _, err := tx.ExecContext(ctx, `UPDATE users SET handle = $1, display_name = $2, folded = $3, bio = $4, avatar = $5, official = $6 WHERE id = $7`,
+			u.Handle, u.DisplayName, fold(u.DisplayName), u.Bio, int64(u.Avatar), u.Official, int64(user)); err != nil {
 			return err
 		}
 		events := []job.Event{{User: user, Body: body}}

@@ -280,6 +280,25 @@ func (s *Service) ListSessions(ctx context.Context, c id.Caller) ([]*accountv1.S
 	return list, rows.Err()
 }
 
+// DeviceTypes returns the types of the devices with an open session of a user. Of more than 200, it returns those that were used last.
+func (s *Service) DeviceTypes(ctx context.Context, u id.User) (map[id.Device]string, error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT device, type FROM sessions WHERE owner = $1 AND ended_ms = 0 ORDER BY used_ms DESC LIMIT 200`, int64(u))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	types := map[id.Device]string{}
+	for rows.Next() {
+		var d id.Device
+		var typ string
+		if err := rows.Scan(&d, &typ); err != nil {
+			return nil, err
+		}
+		types[d] = typ
+	}
+	return types, rows.Err()
+}
+
 // Verify returns the caller of an access token, of a token of a configured issuer, or of an API key.
 func (s *Service) Verify(ctx context.Context, token string) (id.Caller, error) {
 	if strings.HasPrefix(token, "rk_") {

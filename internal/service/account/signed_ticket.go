@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rialto-im/rialto/internal/base/auth"
 	"github.com/rialto-im/rialto/internal/base/id"
 )
 
@@ -63,7 +62,7 @@ func (s *Service) parseSignedTicket(text string) (of ticket, name []byte, ok boo
 func (s *Service) redeemSignedTicket(ctx context.Context, text string) (id.Caller, error) {
 	of, name, ok := s.parseSignedTicket(text)
 	if !ok || s.deps.Clock.Now().After(of.expires) {
-		return id.Caller{}, auth.ErrToken
+		return id.Caller{}, errTicket
 	}
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		done, err := tx.ExecContext(ctx, `INSERT INTO taken_tickets (name, taken_ms) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, s.nowMs())
@@ -71,7 +70,7 @@ func (s *Service) redeemSignedTicket(ctx context.Context, text string) (id.Calle
 			return err
 		}
 		if n, err := done.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(err, auth.ErrToken)
+			return errors.Join(err, errTicket)
 		}
 		return nil
 	})

@@ -100,7 +100,7 @@ func (s *Service) suggestable(ctx context.Context, a id.User, candidates []id.Us
 		return nil, nil
 	}
 	marks, args := sqldb.Placeholders(2, candidates, func(u id.User) int64 { return int64(u) })
-	rows, err := s.deps.DB.ReadYourWrites(ctx).QueryContext(ctx, `SELECT u.id, u.handle, u.display_name, u.avatar, u.bio FROM users u WHERE u.id IN (`+marks+`)
+	rows, err := s.deps.DB.ReadYourWrites(ctx).QueryContext(ctx, `SELECT u.id, u.handle, u.display_name, u.avatar, u.bio, u.official FROM users u WHERE u.id IN (`+marks+`)
 		AND NOT EXISTS (SELECT 1 FROM relations r WHERE r.owner = $1 AND r.other = u.id AND (r.friend OR r.requested OR r.blocked))
 		AND NOT EXISTS (SELECT 1 FROM relations r WHERE r.owner = u.id AND r.other = $1 AND r.blocked)`, append([]any{int64(a)}, args...)...)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *Service) suggestable(ctx context.Context, a id.User, candidates []id.Us
 	users := map[id.User]*accountv1.User{}
 	for rows.Next() {
 		u := &accountv1.User{}
-		if err := rows.Scan(&u.Id, &u.Handle, &u.DisplayName, &u.Avatar, &u.Bio); err != nil {
+		if err := rows.Scan(&u.Id, &u.Handle, &u.DisplayName, &u.Avatar, &u.Bio, &u.Official); err != nil {
 			return nil, err
 		}
 		users[id.User(u.Id)] = u

@@ -83,6 +83,8 @@ func (s *Service) CreateTicket(_ context.Context, c id.Caller) (*accountv1.Creat
 	return &accountv1.CreateTicketResponse{Ticket: name, ExpiresMs: ends.UnixMilli()}, nil
 }
 
+var errTicket = errs.New(errs.Unauthenticated, auth.ErrToken.Reason, "the ticket is not valid: it was used, or is older than a minute; create another with CreateTicket")
+
 // VerifyTicket returns the caller of a ticket, once.
 func (s *Service) VerifyTicket(ctx context.Context, name string) (id.Caller, error) {
 	if !s.deps.SingleNode {
@@ -90,7 +92,7 @@ func (s *Service) VerifyTicket(ctx context.Context, name string) (id.Caller, err
 	}
 	of, ok := s.tickets.redeem(name, s.deps.Clock.Now())
 	if !ok {
-		return id.Caller{}, auth.ErrToken
+		return id.Caller{}, errTicket
 	}
 	if err := s.Live(ctx, of.caller); err != nil {
 		return id.Caller{}, err

@@ -71,7 +71,9 @@ func (s *Service) addMembers(ctx context.Context, c id.Conversation, by id.User,
 	seq, err := s.changeGroup(ctx, c, by, roleMember, func(st *state) (*chatv1.Control, error) {
 		control, err := inviteControl(st, by, users)
 		if control != nil {
-			err = s.checkCapacity(st, len(control.Users))
+			if err = s.checkCapacity(st, len(control.Users)); err == nil {
+				err = s.checkMembers(ctx, c, users)
+			}
 		}
 		return control, err
 	})

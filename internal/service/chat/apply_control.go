@@ -63,7 +63,7 @@ func (s *state) applyMembership(seq uint64, c *chatv1.Control, users []id.User) 
 			*m = member{role: chatv1.Role_ROLE_MEMBER, firstJoinSeq: first, joinSeq: seq, mutedUntilMs: m.mutedUntilMs}
 		}
 	})
-	if c.Action == chatv1.Control_ACTION_CREATED && s.kind == group {
+	if c.Action == chatv1.Control_ACTION_CREATED && s.kind == group && s.ticket == 0 {
 		s.members[id.User(c.Actor)] = member{role: chatv1.Role_ROLE_OWNER, firstJoinSeq: seq, joinSeq: seq}
 		users = append(users, id.User(c.Actor))
 	}
@@ -114,6 +114,8 @@ func (s *state) applySettings(seq uint64, c *chatv1.Control) {
 		s.large = 0
 	case chatv1.Control_ACTION_RETENTION:
 		s.retention = retentionOf(c)
+	case chatv1.Control_ACTION_TICKET:
+		s.applyTicket(c)
 	}
 }
 

@@ -47,7 +47,7 @@ func (s *Service) Ban(ctx context.Context, c id.Conversation, by id.User, list [
 		if len(added) == 0 {
 			return nil, nil
 		}
-		return &chatv1.Control{Action: chatv1.Control_ACTION_BANNED, Users: userNumbers(added)}, nil
+		return &chatv1.Control{Action: chatv1.Control_ACTION_BANNED, Users: userNumbers(added)}, s.checkMembers(ctx, c, nil)
 	})
 	if err != nil {
 		return 0, err

@@ -69,13 +69,32 @@ func (s *Service) addFollowerRow(ctx context.Context, st *state, u id.User) erro
 
 // follow writes the row of a follower. That of a former member keeps the membership that ended, and says that the user follows.
 func (s *Service) follow(ctx context.Context, tx *sql.Tx, c id.Conversation, u id.User, activeMs int64) error {
-	done, err := tx.ExecContext(ctx, `UPDATE conversations SET followers = followers + 1 WHERE id = $1 AND channel AND NOT dissolved`, int64(c))
-	if err != nil {
+	if err := countFollowers(ctx, tx, c, 1); err != nil {
 		return err
 	}
-	if n, err := done.RowsAffected(); err != nil || n == 0 {
-		return errors.Join(err, errDissolved)
+	if err := insertFollower(ctx, tx, c, u, activeMs); err != nil {
+		return err
 	}
+	var followers int
+	var notices chatv1.Notices
+	err := tx.QueryRowContext(ctx, `SELECT followers, notices FROM conversations WHERE id = $1`, int64(c)).Scan(&followers, &notices)
+	if err == nil && followers > s.config.MaxFollowers && notices == 0 {
+		err = errs.New(errs.Exhausted, "group_full", "the channel is full")
+	}
+	return err
+}
+
+// countFollowers adds to the number of followers of a channel.
+func countFollowers(ctx context.Context, tx *sql.Tx, c id.Conversation, count int) error {
+	n, err := rowsAffected(tx.ExecContext(ctx, `UPDATE conversations SET followers = followers + $2 WHERE id = $1 AND channel AND NOT dissolved`, int64(c), count))
+	if err == nil && n == 0 {
+		err = errDissolved
+	}
+	return err
+}
+
+// insertFollower writes the row of a follower, unless the user is banned or follows already.
+func insertFollower(ctx context.Context, tx *sql.Tx, c id.Conversation, u id.User, activeMs int64) error {
 	var banned bool
 	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM bans WHERE conversation = $1 AND member = $2)`, int64(c), int64(u)).Scan(&banned); err != nil {
 		return err
@@ -83,7 +102,7 @@ func (s *Service) follow(ctx context.Context, tx *sql.Tx, c id.Conversation, u i
 	if banned {
 		return errBanned
 	}
-	done, err = tx.ExecContext(ctx, `INSERT INTO members (conversation, member, role, join_seq, large, active_ms, follower) VALUES ($1, $2, $3, 1, TRUE, $4, TRUE)
+	done, err := tx.ExecContext(ctx, `INSERT INTO members (conversation, member, role, join_seq, large, active_ms, follower) VALUES ($1, $2, $3, 1, TRUE, $4, TRUE)
 		ON CONFLICT (conversation, member) DO UPDATE SET follower = TRUE, former_leave_seq = members.leave_seq, leave_seq = 0, active_ms = $4 WHERE members.leave_seq > 0`,
 		int64(c), int64(u), roleMember, activeMs)
 	if err != nil {
@@ -92,12 +111,7 @@ func (s *Service) follow(ctx context.Context, tx *sql.Tx, c id.Conversation, u i
 	if n, err := done.RowsAffected(); err != nil || n == 0 {
 		return errors.Join(err, errFollows)
 	}
-	var followers int
-	var notices chatv1.Notices
-	if err = tx.QueryRowContext(ctx, `SELECT followers, notices FROM conversations WHERE id = $1`, int64(c)).Scan(&followers, &notices); err == nil && followers > s.config.MaxFollowers && notices == 0 {
-		err = errs.New(errs.Exhausted, "group_full", "the channel is full")
-	}
-	return err
+	return nil
 }
 
 // unfollow ends what followers follow, and returns how many did. Others are left out.
@@ -178,6 +192,11 @@ func (s *Service) addFollower(ctx context.Context, c id.Conversation, owner, u i
 // putFollowChange adds an event to the user's stream, in the transaction of the follower's row. By it the user's devices learn of the
 // change, and the connections of all nodes follow the channel, or end to follow it, also if the notice of followersChanged was lost.
 func (s *Service) putFollowChange(ctx context.Context, tx *sql.Tx, c id.Conversation, u id.User, follows bool) error {
+	if s.deps.FollowChanged != nil {
+		if err := s.deps.FollowChanged(ctx, tx, c, u, follows); err != nil {
+			return err
+		}
+	}
 	if s.deps.Outbox == nil {
 		return nil
 	}
@@ -215,7 +234,7 @@ func (s *Service) memberOf(ctx context.Context, st *state, u id.User) (m member,
 		return m, false, err
 	}
 	if !follows && st.notices == noticesEverybody && !st.dissolved {
-		if err := s.followNotices(ctx, st.id, u); err != nil {
+		if err := s.followNoticesNow(ctx, st.id, u); err != nil {
 			return m, false, err
 		}
 		follows = true

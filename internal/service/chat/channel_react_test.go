@@ -44,7 +44,7 @@ func TestFollowersReact(t *testing.T) {
 		"pin":    {Kind: &chatv1.Content_Pin{Pin: &chatv1.Pin{Target: to}}},
 		"recall": {Kind: &chatv1.Content_Recall{Recall: &chatv1.Recall{Target: to}}},
 	} {
-		if why := send(a, 2, content); why != "no_conversation" {
+		if why := send(a, 2, content); why != "not_writer" {
 			t.Errorf("a follower's %s: %q", name, why)
 		}
 	}

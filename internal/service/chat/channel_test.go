@@ -68,8 +68,11 @@ func TestFollowersOfAChannel(t *testing.T) {
 	}
 	count(4)
 	reads(a, 6, "no_conversation")
-	if err := a.Send(ctx, draftOf(c, 2, 1, "x")); reasonOf(err) != "no_conversation" {
+	if err := a.Send(ctx, draftOf(c, 2, 1, "x")); reasonOf(err) != "not_writer" {
 		t.Errorf("a follower's message: %v", err)
+	}
+	if err := a.Send(ctx, draftOf(c, 6, 1, "x")); reasonOf(err) != "no_conversation" {
+		t.Errorf("a stranger's message: %v", err)
 	}
 	if _, err := a.ListMembers(ctx, c, 2, 10, ""); reasonOf(err) != "not_allowed" {
 		t.Errorf("a follower lists followers: %v", err)
@@ -114,7 +117,7 @@ func TestFollowersBecomeWriters(t *testing.T) {
 	}
 	_, err := s.Invite(ctx, c, 1, []uint64{2})
 	must(t, err)
-	if err := s.Send(ctx, draftOf(c, 2, 1, "x")); reasonOf(err) != "muted" {
+	if err := s.Send(ctx, draftOf(c, 2, 1, "x")); reasonOf(err) != "not_writer" {
 		t.Errorf("a member's message: %v", err)
 	}
 	_, err = s.SetRole(ctx, c, 1, 2, chatv1.Role_ROLE_ADMIN)

@@ -21,8 +21,8 @@
 //
 // A mailbox leaves open for loading if the state is missing or would reject the draft, if the draft has an upload, or if the log rejected
 // an append as stale. It leaves open for changing while a control entry is stored. It leaves draining when the last draft in flight has
-// completed. send_permission.go decides who may send, sender_gate.go keeps the order of a device after a temporary rejection, and
-// validate.go checks contents.
+// completed. send_permission.go decides who may send, sender_gate.go keeps the order of a device after a temporary rejection,
+// previous.go holds a draft until the one that it follows is stored, and validate.go checks contents.
 //
 // # Dependencies
 //
@@ -57,6 +57,15 @@ type Relations interface {
 	Exist(ctx context.Context, users []id.User) error
 }
 
+// Organizations say what the organizations of two users allow.
+type Organizations interface {
+	// RelationOf reports whether two users may not write to each other, whether they may only as friends, and whether they may where only
+	// friends may.
+	RelationOf(ctx context.Context, a, b id.User) (refused, friendsOnly, likeFriends bool, err error)
+	// Version changes when the relation of two users may have changed. It does no I/O.
+	Version(a, b id.User) uint64
+}
+
 // MessageIDs generates the ids of messages.
 type MessageIDs interface {
 	Next(typ uint8, c id.Conversation) (id.Message, error)
@@ -74,8 +83,12 @@ type Deps struct {
 	IDs        IDs
 	MessageIDs MessageIDs
 	Relations  Relations
-	Clock      clock.Clock
-	Logger     *slog.Logger
+	// Organizations may restrict who writes to whom. May be nil.
+	Organizations Organizations
+	// CheckMembers refuses changes of groups whose members follow a department, and users from outside in circles. May be nil.
+	CheckMembers CheckMembers
+	Clock        clock.Clock
+	Logger       *slog.Logger
 	// CheckAdd returns the users whom by may neither add to a group nor invite, and those of the others whom by may only invite. It fails at
 	// a rate limit. If the users are neither added nor invited after all, refund returns what was counted against the limit. If nil, anyone
 	// may be added.
@@ -109,6 +122,10 @@ type Deps struct {
 	// MarkFollowed makes what a channel has up to a tail read by a user who begins to follow it, in the transaction of the follower's row.
 	// May be nil.
 	MarkFollowed func(ctx context.Context, tx *sql.Tx, u id.User, c id.Conversation, tail timeline.Tail) error
+	// FollowChanged is called in the transaction in which a user begins or ends to follow a channel. May be nil.
+	FollowChanged func(ctx context.Context, tx *sql.Tx, c id.Conversation, u id.User, follows bool) error
+	// OnRecalled is called in the transaction of a recall. May be nil.
+	OnRecalled func(ctx context.Context, tx *sql.Tx, c id.Conversation, seq uint64) error
 	// RegisteredMs returns when a user registered, in milliseconds since 1970; 0: before all notices. If nil, all users did.
 	RegisteredMs func(ctx context.Context, u id.User) (int64, error)
 	// ExternalIDs returns the app's own ids of users, "" for none, for the relation webhook. May be nil.
@@ -135,6 +152,11 @@ type Config struct {
 	// Retention of messages: forever (default), company (180 days), private (7 days), or a number of days, such as 90d. A conversation
 	// may have a shorter one. Expired messages are deleted for good.
 	Retention string `yaml:"retention"`
+	// ColdAfter is the age from which messages are packed into compressed files, next to the files that users send: never (default), or a
+	// number of days, such as 90d. They are read as all others.
+	ColdAfter string `yaml:"cold_after"`
+	// ColdMinEntries is for tests: see coldtier.Config.
+	ColdMinEntries int `yaml:"-"`
 	// RecallWithin is how long after sending a message its sender can recall it; 0 is 24 hours. Admins of groups are not limited.
 	RecallWithin time.Duration `yaml:"recall_within"`
 }
@@ -145,6 +167,9 @@ func (c Config) Check() error {
 		return fmt.Errorf("chat.relation_webhook: %w", err)
 	}
 	if _, err := parseRetention(c.Retention); err != nil {
+		return err
+	}
+	if _, err := c.ColdAge(); err != nil {
 		return err
 	}
 	if c.RecallWithin < 0 {
@@ -174,9 +199,12 @@ type Service struct {
 	// textChangedMs is when an edit or a recall of a message younger than minTextAge was last applied, on a single node.
 	textChangedMs atomic.Int64
 	maxCached     int // bounds conversations
+	holdBudget    holdBudget
+	holdTime      time.Duration // bounds the wait for a previous message
 	// controlTimeout bounds the wait for a control entry.
 	controlTimeout   time.Duration
 	withoutDeletions usersWithoutDeletions
+	followBatches    followBatches
 	retention        uint32      // the deployment's, in seconds; 0: forever
 	customRetention  atomic.Bool // some conversation may have its own retention
 	// expired counts the messages deleted since the start.
@@ -223,7 +251,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if err := config.Check(); err != nil {
 		return nil, err
 	}
-	s := &Service{deps: deps, config: config, loadSlots: make(chan struct{}, 64), applySlots: make(chan struct{}, 64), relationSlots: make(chan struct{}, 32), assigned: make(chan struct{}, 1), maxCached: defaultMaxCached, minTextAge: minTextAge, controlTimeout: defaultControlTimeout, conversations: map[id.Conversation]*conversation{}}
+	s := &Service{deps: deps, config: config, loadSlots: make(chan struct{}, 64), applySlots: make(chan struct{}, 64), relationSlots: make(chan struct{}, 32), assigned: make(chan struct{}, 1), maxCached: defaultMaxCached, minTextAge: minTextAge, controlTimeout: defaultControlTimeout, holdTime: defaultHoldTime, conversations: map[id.Conversation]*conversation{}}
 	if config.RelationWebhook.Set() {
 		hook, err := webhook.New(config.RelationWebhook, deps.Clock)
 		if err != nil {
@@ -232,6 +260,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 		s.relationHook = hook
 	}
 	s.typing.last = map[typingKey]int64{}
+	s.followBatches.init()
 	if err := deps.DB.Migrate(ctx, "chat", migrations); err != nil {
 		return nil, err
 	}
@@ -277,7 +306,7 @@ func (s *Service) evict() {
 	for c, conv := range s.conversations {
 		if conv.changeMu.TryLock() {
 			if conv.mu.TryLock() {
-				if conv.mailbox.is(phaseOpen) && conv.mailbox.inFlight.Load() == 0 {
+				if conv.mailbox.is(phaseOpen) && !conv.mailbox.holding.Load() && conv.mailbox.inFlight.Load() == 0 {
 					// A caller that still has conv uses its state: the log checks each append.
 					delete(s.conversations, c)
 					conv.detached = true

@@ -104,6 +104,7 @@ func (s *Service) appendWaiting(c *conversation, batch []*message.Draft, checked
 		m.gate.noteRejected(d, rejections[i], s.deps.Clock) // before the device's next draft is appended
 	}
 	c.mu.Unlock()
+	s.explainRejections(checked, batch, rejections)
 	for i, d := range batch {
 		switch {
 		case rejections[i] == nil:

@@ -33,6 +33,7 @@ const (
 // Run deletes expired messages until ctx ends. It returns when all updates are applied whose senders wait; later ones are answered busy.
 func (s *Service) Run(ctx context.Context) error {
 	defer s.applying.stop()
+	defer s.stopHolding()
 	var polling sync.WaitGroup
 	defer polling.Wait()
 	if !s.deps.SingleNode {

@@ -76,3 +76,35 @@ func ExpireShort(ctx context.Context, s *Service) error { return s.expireShort(c
 
 // MaxDeletedMessages is how many messages of a conversation a user can delete one by one.
 const MaxDeletedMessages = maxDeletedMessages
+
+// Bounds of held drafts.
+const (
+	MaxHeldOfUser = maxHeldOfUser
+	MaxHeld       = maxHeld
+)
+
+// SetHoldTime sets how long a draft waits for its previous message, before the first use.
+func SetHoldTime(s *Service, d time.Duration) { s.holdTime = d }
+
+// HeldDrafts counts drafts that wait for their previous messages.
+func HeldDrafts(s *Service) int {
+	s.holdBudget.mu.Lock()
+	defer s.holdBudget.mu.Unlock()
+	return s.holdBudget.total.drafts
+}
+
+// StopHolding rejects all held drafts, as Run does at its end.
+func StopHolding(s *Service) { s.stopHolding() }
+
+// LogKey is the key of a conversation's log.
+var LogKey = logKey
+
+// WaitingForNotices counts the users who will follow the notices with the next transaction.
+func WaitingForNotices(s *Service, c id.Conversation) int {
+	s.followBatches.mu.Lock()
+	defer s.followBatches.mu.Unlock()
+	if b := s.followBatches.next[c]; b != nil {
+		return len(b.users)
+	}
+	return 0
+}

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// maxInvitations bounds the invitations of a user. Beyond it, the oldest is deleted.
+// maxInvitations bounds the invitations of a user. Beyond it, the oldest is deleted, and the user is told.
 const maxInvitations = 50
 
 var errNoInvitation = errs.New(errs.NotFound, "no_invitation", "you have no invitation to this group, or it is no longer valid; ask a member for a new one")
@@ -65,14 +65,42 @@ func (s *Service) storeInvitations(ctx context.Context, c id.Conversation, by id
 			if n == 0 { // a request to join came in between; an admin answers it
 				continue
 			}
-			if _, err := tx.ExecContext(ctx, `DELETE FROM join_requests WHERE member = $1 AND inviter <> 0 AND conversation IN
-				(SELECT conversation FROM join_requests WHERE member = $1 AND inviter <> 0 ORDER BY time_ms DESC, conversation DESC LIMIT 1000 OFFSET $2)`, int64(u), maxInvitations); err != nil {
+			if err := s.dropOldInvitations(ctx, tx, u); err != nil {
 				return nil, err
 			}
 			notify = append(notify, u)
 		}
 		return notify, nil
 	})
+}
+
+// dropOldInvitations deletes the oldest invitations of a user who has too many, and tells the user.
+func (s *Service) dropOldInvitations(ctx context.Context, tx *sql.Tx, u id.User) error {
+	rows, err := tx.QueryContext(ctx, `SELECT conversation FROM join_requests WHERE member = $1 AND inviter <> 0 ORDER BY time_ms DESC, conversation DESC LIMIT 1000 OFFSET $2`, int64(u), maxInvitations)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var old []id.Conversation
+	for rows.Next() {
+		var c id.Conversation
+		if err := rows.Scan(&c); err != nil {
+			return err
+		}
+		old = append(old, c)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	for _, c := range old {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM join_requests WHERE conversation = $1 AND member = $2 AND inviter <> 0`, int64(c), int64(u)); err != nil {
+			return err
+		}
+		if err := s.putInvitationsChange(ctx, tx, c, 0, []id.User{u}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func rowsAffected(done sql.Result, err error) (int64, error) {
@@ -87,23 +115,31 @@ func rowsAffected(done sql.Result, err error) (int64, error) {
 func (s *Service) changeInvitations(ctx context.Context, c id.Conversation, inviter id.User, change func(*sql.Tx) ([]id.User, error)) error {
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		users, err := change(tx)
-		if err != nil || s.deps.Outbox == nil {
-			return err
-		}
-		raw, err := proto.Marshal(&chatv1.InvitationsChange{Conversation: uint64(c), Inviter: uint64(inviter)})
 		if err != nil {
 			return err
 		}
-		events := make([]job.Event, len(users))
-		for i, u := range users {
-			events[i] = job.Event{User: u, Body: message.AppendBody(nil, message.FieldInvitations, raw)}
-		}
-		return s.deps.Outbox.Put(ctx, tx, events...)
+		return s.putInvitationsChange(ctx, tx, c, inviter, users)
 	})
 	if err == nil && s.deps.Outbox != nil {
 		s.deps.Outbox.Wake()
 	}
 	return err
+}
+
+// putInvitationsChange adds an event about an invitation to the users' streams. Inviter is 0 if it is over.
+func (s *Service) putInvitationsChange(ctx context.Context, tx *sql.Tx, c id.Conversation, inviter id.User, users []id.User) error {
+	if s.deps.Outbox == nil {
+		return nil
+	}
+	raw, err := proto.Marshal(&chatv1.InvitationsChange{Conversation: uint64(c), Inviter: uint64(inviter)})
+	if err != nil {
+		return err
+	}
+	events := make([]job.Event, len(users))
+	for i, u := range users {
+		events[i] = job.Event{User: u, Body: message.AppendBody(nil, message.FieldInvitations, raw)}
+	}
+	return s.deps.Outbox.Put(ctx, tx, events...)
 }
 
 // deleteAnsweredInvitations deletes the invitations of those who are members now, however they joined: they must not find an old invitation

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -52,6 +53,24 @@ func membersOf(t *testing.T, s *chat.Service, c id.Conversation) (list []uint64)
 	return list
 }
 
+// invitationEvents returns the next events of an outbox as "user: by inviter".
+func invitationEvents(t *testing.T, outbox *job.Outbox, count int) (list []string) {
+	t.Helper()
+	run, stop := context.WithCancel(t.Context())
+	must(t, outbox.Run(run, func(_ context.Context, events []job.Event) error {
+		for _, e := range events {
+			var event chatv1.Event
+			must(t, proto.Unmarshal(e.Body, &event))
+			list = append(list, fmt.Sprintf("%d: by %d", e.User, event.GetInvitations().GetInviter()))
+		}
+		if len(list) >= count {
+			stop()
+		}
+		return nil
+	}))
+	return list
+}
+
 // Invited users are no members until they accept. Each invitation notifies its user once, and each answer once more.
 func TestInvitationMakesMemberWhenAccepted(t *testing.T) {
 	ctx, h := t.Context(), newHarness(t, chat.Config{})
@@ -86,17 +105,7 @@ func TestInvitationMakesMemberWhenAccepted(t *testing.T) {
 	if got := membersOf(t, s, c); !slices.Equal(got, []uint64{1, 2, 3, 100}) {
 		t.Errorf("members are %v", got)
 	}
-	var got []string
-	run, stop := context.WithCancel(ctx)
-	must(t, outbox.Run(run, func(_ context.Context, events []job.Event) error {
-		for _, e := range events {
-			var event chatv1.Event
-			must(t, proto.Unmarshal(e.Body, &event))
-			got = append(got, fmt.Sprintf("%d: by %d", e.User, event.GetInvitations().GetInviter()))
-		}
-		stop()
-		return nil
-	}))
+	got := invitationEvents(t, outbox, 3)
 	if want := []string{"100: by 1", "101: by 2", "101: by 0"}; !slices.Equal(got, want) { // the other node has no outbox
 		t.Errorf("notifications are %q, want %q", got, want)
 	}
@@ -184,14 +193,22 @@ func TestInvitationMeetsRequest(t *testing.T) {
 	}
 }
 
-// A user keeps the newest 50 invitations.
+// A user keeps the newest 50 invitations, and is told which make way.
 func TestInvitationsAreBounded(t *testing.T) {
 	ctx, h := t.Context(), newHarness(t, chat.Config{})
-	s, _ := h.inviting(t)
+	s, outbox := h.inviting(t)
 	for n := range 52 {
 		h.clock.ms.Add(1)
 		_, err := s.CreateGroup(ctx, 1, &chatv1.CreateGroupRequest{Title: fmt.Sprint(n), Members: []uint64{100, 101}})
 		must(t, err)
+	}
+	got := invitationEvents(t, outbox, 108)
+	for u, from := range map[id.User]int{100: 50, 101: 50} {
+		mine := slices.DeleteFunc(slices.Clone(got), func(e string) bool { return !strings.HasPrefix(e, u.String()) })
+		over, by := fmt.Sprintf("%d: by 0", u), fmt.Sprintf("%d: by 1", u)
+		if len(mine) != 54 || !slices.Equal(mine[from:], []string{over, by, over, by}) {
+			t.Errorf("user %d was told %q", u, mine)
+		}
 	}
 	for _, u := range []id.User{100, 101} {
 		if got := invitationsOf(t, s, u); len(got) != 50 || got[0] != "1: 51" || got[49] != "1: 2" {
@@ -219,5 +236,59 @@ func TestUnreadableBlocksRefuseNobody(t *testing.T) {
 	}
 	if got := invitationsOf(t, s, 100); !slices.Equal(got, []string{"1: g"}) {
 		t.Errorf("afterwards the invitations are %q", got)
+	}
+}
+
+// Admins see who is invited, in pages, and take invitations back; a member takes back those of their own. Others learn nothing.
+func TestInvitationsAreTakenBack(t *testing.T) {
+	ctx, h := t.Context(), newHarness(t, chat.Config{})
+	s, outbox := h.inviting(t)
+	c, err := s.CreateGroup(ctx, 1, &chatv1.CreateGroupRequest{Title: "g", Members: []uint64{2, 3, 100, 101}})
+	must(t, err)
+	_, err = s.SetRole(ctx, c, 1, 3, chatv1.Role_ROLE_ADMIN)
+	must(t, err)
+	_, err = s.Invite(ctx, c, 3, []uint64{102})
+	must(t, err)
+	list := func(by id.User, limit uint32, page string) (list []string, next string) {
+		r, err := s.ListGroupInvitations(ctx, c, by, limit, page)
+		if err != nil {
+			return []string{reasonOf(err)}, ""
+		}
+		for _, i := range r.Invitations {
+			list = append(list, fmt.Sprintf("%d by %d", i.User, i.Inviter))
+		}
+		return list, r.Next
+	}
+	first, next := list(3, 2, "")
+	second, end := list(1, 2, next)
+	if !slices.Equal(first, []string{"100 by 1", "101 by 1"}) || !slices.Equal(second, []string{"102 by 3"}) || end != "" {
+		t.Errorf("the pages are %q and %q", first, second)
+	}
+	_, err = s.SetRole(ctx, c, 1, 3, chatv1.Role_ROLE_MEMBER)
+	must(t, err)
+	for by, want := range map[id.User]string{2: "not_allowed", 3: "not_allowed", 9: "no_conversation", 100: "no_conversation"} {
+		if got, _ := list(by, 0, ""); !slices.Equal(got, []string{want}) {
+			t.Errorf("user %d sees %q", by, got)
+		}
+	}
+	if got, _ := list(1, 0, "x"); !slices.Equal(got, []string{"bad_page"}) {
+		t.Errorf("a bad page: %q", got)
+	}
+	for _, try := range []struct {
+		by, u id.User
+		want  string
+	}{{2, 100, "not_allowed"}, {2, 500, "not_allowed"}, {9, 100, "no_conversation"}, {3, 100, "not_allowed"}, {3, 102, ""}, {1, 100, ""}, {1, 100, "not_invited"}, {1, 0, "not_invited"}, {1, 1 << 63, "not_invited"}} {
+		if got := reasonOf(s.CancelInvitation(ctx, c, try.by, try.u)); got != try.want {
+			t.Errorf("user %d takes back the invitation of %d: %q, want %q", try.by, try.u, got, try.want)
+		}
+	}
+	if got, _ := list(1, 0, ""); !slices.Equal(got, []string{"101 by 1"}) {
+		t.Errorf("left are %q", got)
+	}
+	if _, err := s.AnswerInvitation(ctx, c, 100, true); reasonOf(err) != "no_invitation" {
+		t.Errorf("the invitation is taken: %v", err)
+	}
+	if got, want := invitationEvents(t, outbox, 5), []string{"100: by 1", "101: by 1", "102: by 3", "102: by 0", "100: by 0"}; !slices.Equal(got, want) {
+		t.Errorf("the users were told %q, want %q", got, want)
 	}
 }

@@ -71,7 +71,9 @@ func (s *Service) Join(ctx context.Context, u id.User, r *chatv1.JoinRequest) (j
 	seq, err := s.change(ctx, c, func(st *state) (control *chatv1.Control, err error) {
 		var mustRequest bool
 		if control, mustRequest, err = joinControl(st, u, r.Token != ""); control != nil {
-			err = s.checkCapacity(st, 1)
+			if err = s.checkCapacity(st, 1); err == nil {
+				err = s.checkMembers(ctx, c, []id.User{u})
+			}
 		}
 		if requested = nil; mustRequest {
 			requested = st

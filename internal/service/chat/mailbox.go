@@ -40,6 +40,8 @@ type mailbox struct {
 	inFlightAccess uint64
 	inFlight       atomic.Int64 // drafts whose append has not completed
 	gate           senderGate
+	held           map[senderDevice]*heldDrafts // see previous.go
+	holding        atomic.Bool                  // held has an entry; written with conversation.mu held
 }
 
 // maxQueuedDrafts bounds the queue of one conversation.

@@ -24,7 +24,7 @@ type (
 )
 
 // Threads are among them while the user may read their roots, and have the retention of their parents.
-const membershipColumns = `SELECT m.conversation, CASE WHEN c.channel THEN 1 ELSE m.join_seq END, m.leave_seq, c.large > 0, m.active_ms, coalesce(p.retention, c.retention), m.follower, c.followers, coalesce(c.handle, ''), m.thread,
+const membershipColumns = `SELECT m.conversation, CASE WHEN c.channel OR c.ticket > 0 THEN 1 ELSE m.join_seq END, m.leave_seq, c.large > 0, m.active_ms, coalesce(p.retention, c.retention), m.follower, c.followers, coalesce(c.handle, ''), m.thread,
 	coalesce(d.through_seq, 0), coalesce(d.through_counted, 0), coalesce(d.deleted, FALSE)
 	FROM members m JOIN conversations c ON c.id = m.conversation LEFT JOIN conversations p ON m.thread AND p.id = c.parent LEFT JOIN cleared d ON d.owner = m.member AND d.conversation = m.conversation
 	WHERE m.member = $1 AND (NOT m.thread OR EXISTS (SELECT 1 FROM members r WHERE r.conversation = c.parent AND r.member = $1 AND r.leave_seq = 0 AND r.join_seq <= c.root)) AND `

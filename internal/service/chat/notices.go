@@ -2,9 +2,6 @@ package chat
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -16,7 +13,7 @@ import (
 // API key; its owner alone writes to it. Followers may mute it, and cannot leave it.
 //
 // Everybody follows the notices for everybody. A follower's row is written when the user first connects, syncs or lists conversations, so that a
-// notice costs the same for ten users and for a million. Followers of a segment are added and removed by the channel's owner.
+// notice costs the same for ten users and for a million; users who do so at the same time share a transaction (follow_notices.go). Followers of a segment are added and removed by the channel's owner.
 
 const (
 	noticesEverybody = chatv1.Notices_NOTICES_EVERYBODY
@@ -29,76 +26,6 @@ var (
 	errBadNotices   = errs.New(errs.Invalid, "bad_notices", "notices are a channel (set channel) with the join policy invite and a key, so that a retry is harmless, for everybody or for a segment")
 	errNoticesExist = errs.New(errs.Conflict, "notices_exist", "there is a channel of notices for everybody already; write to it, or make one for a segment")
 )
-
-// maxFollowFailures bounds the users for whom a call of addNotices fails, so that it ends soon while the database takes no writes.
-const maxFollowFailures = 3
-
-// addNotices adds the notices for everybody to the large groups of users, and makes those follow them who do not yet. A user for whom that fails
-// does not keep the others from it. While the database takes no writes, users connect and sync without them, and a later call tries again.
-func (s *Service) addNotices(ctx context.Context, users []id.User, of map[id.User][]id.Conversation) error {
-	for _, c := range of[0] {
-		failures := 0
-		var failed id.User
-		var last error
-		for _, u := range users {
-			if u == 0 || slices.Contains(of[u], c) {
-				continue
-			}
-			if err := s.followNotices(ctx, c, u); err != nil {
-				if ctx.Err() != nil {
-					return err
-				}
-				failed, last = u, err
-				if failures++; failures == maxFollowFailures {
-					break
-				}
-				continue
-			}
-			of[u] = append(of[u], c)
-		}
-		if last != nil {
-			s.deps.Logger.Warn("users do not follow the notices yet: tried again later", "conversation", c, "user", failed, "error", last)
-		}
-	}
-	return nil
-}
-
-// followNotices writes the row by which a user follows the notices for everybody. The user reads none that are older than the registration: as
-// if the user had cleared them. Later ones are unread.
-func (s *Service) followNotices(ctx context.Context, c id.Conversation, u id.User) error {
-	before, err := s.tailAtRegistration(ctx, c, u)
-	if err != nil {
-		return err
-	}
-	tail, err := s.deps.Log.Tail(ctx, logKey(c))
-	if err != nil {
-		return err
-	}
-	activeMs, _, err := s.entryTimeAt(ctx, c, tail.Seq)
-	if err != nil && !errors.Is(err, timeline.ErrCorrupt) {
-		return err
-	}
-	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		if err := s.follow(ctx, tx, c, u, activeMs); err != nil {
-			return err
-		}
-		if err := s.putFollowChange(ctx, tx, c, u, true); err != nil || before.Seq == 0 {
-			return err
-		}
-		if _, err := storeCleared(ctx, tx, u, &chatv1.Deletion{Conversation: uint64(c), ThroughSeq: before.Seq, ThroughCounted: before.Counted}); err != nil || s.deps.MarkFollowed == nil {
-			return err
-		}
-		return s.deps.MarkFollowed(ctx, tx, u, c, before)
-	})
-	if errors.Is(err, errFollows) || errors.Is(err, errDissolved) { // in the meantime
-		return nil
-	}
-	if err == nil {
-		s.withoutDeletions.remove(u)
-		s.followersChanged(c, tail.Seq, u, true)
-	}
-	return err
-}
 
 // tailAtRegistration returns what the notices had when a user registered. It is zero if the user is older than they are.
 func (s *Service) tailAtRegistration(ctx context.Context, c id.Conversation, u id.User) (before timeline.Tail, err error) {

@@ -155,7 +155,7 @@ func TestNoticesAreTheApps(t *testing.T) {
 		err  error
 		want string
 	}{
-		"a message":            {s.Send(ctx, draftOf(c, 2, 1, "x")), "no_conversation"},
+		"a message":            {s.Send(ctx, draftOf(c, 2, 1, "x")), "not_writer"},
 		"a reaction":           {s.Send(ctx, reaction), "muted"},
 		"leaving":              {second(s.Leave(ctx, c, 2)), "notices"},
 		"removing":             {second(s.Remove(ctx, c, 1, []uint64{2})), "notices"},

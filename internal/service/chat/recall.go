@@ -35,5 +35,13 @@ func (u *update) applyRecall(ctx context.Context, tx *sql.Tx) error {
 	if err := u.deleteMentions(ctx, tx, math.MaxInt64); err != nil {
 		return err
 	}
-	return u.set(ctx, tx, `UPDATE message_updates SET recall_seq = $3, recalled_by = $4 WHERE conversation = $1 AND seq = $2 AND recall_seq = 0`, int64(u.by))
+	if err := u.set(ctx, tx, `UPDATE message_updates SET recall_seq = $3, recalled_by = $4 WHERE conversation = $1 AND seq = $2 AND recall_seq = 0`, int64(u.by)); err != nil || u.onRecalled == nil {
+		return err
+	}
+	return u.onRecalled(ctx, tx, u.conversation, u.target)
+}
+
+// Recalled returns the seqs, from one to another, of the messages that were recalled.
+func (s *Service) Recalled(ctx context.Context, c id.Conversation, from, to uint64) ([]uint64, error) {
+	return s.querySeqs(ctx, `SELECT seq FROM message_updates WHERE conversation = $1 AND recall_seq > 0 AND seq >= $2 AND seq <= $3 ORDER BY seq`, int64(c), int64(from), int64(to))
 }

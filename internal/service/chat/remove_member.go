@@ -33,7 +33,7 @@ func (s *Service) Remove(ctx context.Context, c id.Conversation, by id.User, lis
 		if len(users) == 0 {
 			return nil, nil
 		}
-		return &chatv1.Control{Action: chatv1.Control_ACTION_REMOVED, Users: users}, nil
+		return &chatv1.Control{Action: chatv1.Control_ACTION_REMOVED, Users: users}, s.checkMembers(ctx, c, nil)
 	})
 	s.resizeGroupAfter(ctx, c, seq)
 	if err != nil {
@@ -75,10 +75,16 @@ func (s *Service) Leave(ctx context.Context, c id.Conversation, u id.User) (uint
 			return nil, errNoConversation
 		case st.kind != group:
 			return nil, errNotGroup
+		case st.ticket != 0:
+			return nil, errTicket
 		case st.role(u) == roleOwner && !st.dissolved:
 			return nil, errs.New(errs.Denied, "owner_stays", "transfer the group to another member first, or dissolve it")
 		}
-		return &chatv1.Control{Action: chatv1.Control_ACTION_LEFT, Actor: uint64(u), Users: []uint64{uint64(u)}}, nil
+		control := &chatv1.Control{Action: chatv1.Control_ACTION_LEFT, Actor: uint64(u), Users: []uint64{uint64(u)}}
+		if st.dissolved {
+			return control, nil
+		}
+		return control, s.checkMembers(ctx, c, nil)
 	})
 	s.resizeGroupAfter(ctx, c, seq)
 	return seq, err

@@ -38,13 +38,35 @@ func parseRetention(text string) (seconds uint32, err error) {
 	case "private":
 		return 7 * daySeconds, nil
 	}
-	if n, ok := strings.CutSuffix(text, "d"); ok {
-		days, err := strconv.ParseUint(n, 10, 32)
-		if err == nil && days >= 1 && days <= maxRetentionDays {
-			return uint32(days * daySeconds), nil
-		}
+	if seconds, ok := parseDays(text); ok {
+		return seconds, nil
 	}
 	return 0, fmt.Errorf("chat.retention is forever, company (180 days), private (7 days) or a number of days as 90d, of 1 to %d, not %q", maxRetentionDays, text)
+}
+
+// parseDays returns the seconds of a number of days, such as 90d.
+func parseDays(text string) (seconds uint32, ok bool) {
+	n, ok := strings.CutSuffix(text, "d")
+	if !ok {
+		return 0, false
+	}
+	days, err := strconv.ParseUint(n, 10, 32)
+	if err != nil || days < 1 || days > maxRetentionDays {
+		return 0, false
+	}
+	return uint32(days * daySeconds), true
+}
+
+// ColdAge returns the age of ColdAfter; 0 is never.
+func (c Config) ColdAge() (time.Duration, error) {
+	if c.ColdAfter == "" || c.ColdAfter == "never" {
+		return 0, nil
+	}
+	seconds, ok := parseDays(c.ColdAfter)
+	if !ok {
+		return 0, fmt.Errorf("chat.cold_after is never, or a number of days as 90d, of 1 to %d, not %q", maxRetentionDays, c.ColdAfter)
+	}
+	return time.Duration(seconds) * time.Second, nil
 }
 
 // initRetention reads the retention of the deployment, and whether any conversation has its own.
@@ -225,7 +247,7 @@ func (s *Service) retainedRange(ctx context.Context, st *state, m member) (from,
 	switch from, to = m.readable(); {
 	case st.kind == thread: // also what was said before one followed
 		from, to = 1, math.MaxUint64
-	case st.channel: // also what was said before the membership, as followers do
+	case st.channel, st.ticket != 0: // also what was said before the membership, as followers do; an agent reads the whole ticket
 		from = 1
 	}
 	first, err := s.firstRetained(ctx, st)

@@ -16,5 +16,5 @@ func (s *Service) CheckScheduled(ctx context.Context, d *message.Draft) error {
 	if err != nil {
 		return err
 	}
-	return st.canSend(d.Sender, s.deps.Clock.Now().UnixMilli())
+	return s.explainRejection(ctx, st, d.Sender, st.canSend(d.Sender, s.deps.Clock.Now().UnixMilli()))
 }

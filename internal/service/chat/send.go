@@ -59,6 +59,36 @@ func (s *Service) submit(c *conversation, d *message.Draft) bool {
 		reject(d, err)
 		return true
 	}
+	if d.PrevClientSeq != 0 || len(m.held) > 0 {
+		held, err := s.hold(c, d)
+		if err != nil {
+			m.gate.noteRejected(d, err, s.deps.Clock)
+			c.mu.Unlock()
+			reject(d, err)
+			return true
+		}
+		if held {
+			c.mu.Unlock()
+			return true
+		}
+	}
+	a := s.admit(c, d)
+	c.mu.Unlock()
+	s.finishAdmission(c, a)
+	return true
+}
+
+// admission is what remains to be done for a draft that was admitted, without the lock of its conversation.
+type admission struct {
+	load      bool           // the caller of admit must load the state
+	draft     *message.Draft // not admitted, because of err; nil if it was
+	err       error
+	retryable bool // the device sends it again; otherwise it may be the retry of a stored message
+}
+
+// admit appends a draft, or queues it. The caller holds c.mu, and calls finishAdmission after it has released it.
+func (s *Service) admit(c *conversation, d *message.Draft) admission {
+	m := &c.mailbox
 	if m.is(phaseOpen) && s.relationExpired(c.state) {
 		c.state = nil
 	}
@@ -67,21 +97,29 @@ func (s *Service) submit(c *conversation, d *message.Draft) bool {
 	direct := m.is(phaseOpen) && c.state != nil && c.state.kind != thread && len(d.Uploads) == 0 && !d.Refers && !d.Mentions && c.state.canSend(d.Sender, s.deps.Clock.Now().UnixMilli()) == nil && !c.otherVersionInFlight()
 	if !direct {
 		ok, load := m.enqueue(d)
-		c.mu.Unlock()
 		if !ok {
-			s.rejectRetryable(c, d, timeline.ErrBusy)
-		} else if load {
-			go s.loadAndDeliver(c) // ends when the queue is empty; at most 64 load at once
+			return admission{draft: d, err: timeline.ErrBusy, retryable: true}
 		}
-		return true
+		return admission{load: load}
 	}
 	// With mu held, so that a sender's drafts reach the log in order.
-	err := s.append(c, d)
-	c.mu.Unlock()
-	if err != nil {
-		s.rejectUnlessStored(c, d, err)
+	if err := s.append(c, d); err != nil {
+		return admission{draft: d, err: err}
 	}
-	return true
+	return admission{}
+}
+
+// finishAdmission loads the state, or rejects the draft.
+func (s *Service) finishAdmission(c *conversation, a admission) {
+	switch {
+	case a.load:
+		go s.loadAndDeliver(c) // ends when the queue is empty; at most 64 load at once
+	case a.draft == nil:
+	case a.retryable:
+		s.rejectRetryable(c, a.draft, a.err)
+	default:
+		s.rejectUnlessStored(c, a.draft, a.err)
+	}
 }
 
 // pendingAppend is a draft in flight.
@@ -137,6 +175,9 @@ func appendCompleted(a *timeline.AppendRequest) {
 	if c.appendDone() || load {
 		go s.loadAndDeliver(c) // ends when the queue is empty; at most 64 load at once
 	}
+	if d.Err == nil && c.mailbox.holding.Load() && d.ClientSeq != 0 {
+		go s.noteStored(c, senderDevice{d.Sender, d.Device}, d.ClientSeq) // ends at once
+	}
 	if d.Err == nil && !d.Duplicate && d.ID.Type() == uint8(thread) {
 		s.threadUpdates.note(d.Conversation)
 	}
@@ -148,6 +189,10 @@ func appendCompleted(a *timeline.AppendRequest) {
 // complete answers a draft. That of an update or of a message with mentions is answered once these are applied, because from then on all
 // reads must show them.
 func (s *Service) complete(d *message.Draft) {
+	if errors.Is(d.Err, errExpired) {
+		s.completeOldRetry(d)
+		return
+	}
 	if d.Err != nil || d.Updates == 0 && !d.Mentions {
 		d.Done(d)
 		return

@@ -52,7 +52,7 @@ func checkThreadParent(st *state, u id.User, seq uint64) error {
 	switch {
 	case st.kind == thread && reads:
 		return errThreadOfThread
-	case st.channel:
+	case st.channel, st.ticket != 0:
 		return errNoThreads
 	case st.role(u) == 0 || st.kind == thread:
 		return errNoConversation

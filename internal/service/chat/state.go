@@ -32,6 +32,7 @@ type state struct {
 	dissolved    bool
 	channel      bool           // followers are rows only, see channel.go
 	notices      chatv1.Notices // of a channel, see notices.go
+	ticket       uint64         // of a ticket's conversation, the version that the log has, see ticket.go; 0: it is none
 	large        uint64         // the seq after which the log is the only copy; 0: inboxes have the entries
 	lowUser      id.User        // of a one-to-one conversation, the lower id
 	highUser     id.User        // of a one-to-one conversation, the higher id
@@ -95,7 +96,7 @@ func (s *state) deriveMembers() {
 // snapshot is the part that is the same for all members. A user who leaves keeps it.
 func (s *state) snapshot() *chatv1.Conversation {
 	return &chatv1.Conversation{Id: uint64(s.id), Kind: s.kind, Title: s.title, Announcement: s.announcement, Avatar: s.avatar, JoinPolicy: s.policy,
-		MemberCount: uint32(len(s.activeMembers)), Large: s.large != 0, Dissolved: s.dissolved, RetentionSeconds: s.retention, Channel: s.channel, Notices: s.notices}
+		MemberCount: uint32(len(s.activeMembers)), Large: s.large != 0, Dissolved: s.dissolved, RetentionSeconds: s.retention, Channel: s.channel, Notices: s.notices, Ticket: s.ticket != 0}
 }
 
 // audience returns the members whose interval contains seq. It is incomplete if a user left and rejoined after seq: an earlier interval

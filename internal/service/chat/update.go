@@ -71,11 +71,11 @@ func validateUpdate(d *message.Draft, c *chatv1.Content) error {
 func validateRef(d *message.Draft, r *chatv1.Ref) error {
 	switch {
 	case (r.GetSeq() == 0) == (r.GetClientSeq() == 0):
-		return errs.New(errs.Invalid, "bad_ref", "name the earlier message by its seq, or by the client_seq with which this device sent it")
+		return errs.New(errs.Invalid, "bad_ref", "name the earlier message by its seq, or by the clientSeq with which this device sent it")
 	case r.ClientSeq != 0 && d.ClientSeq == 0:
-		return errs.New(errs.Invalid, "bad_ref", "only a device that counts its messages can name one by its client_seq")
+		return errs.New(errs.Invalid, "bad_ref", "only a device that counts its messages can name one by its clientSeq")
 	case r.ClientSeq != 0 && r.ClientSeq >= d.ClientSeq:
-		return errs.New(errs.Invalid, "bad_ref", "the client_seq of an earlier message is lower than this one's")
+		return errs.New(errs.Invalid, "bad_ref", "the clientSeq of an earlier message is lower than this one's")
 	}
 	d.Refers, d.RefersByClientSeq = true, r.ClientSeq != 0
 	return nil
@@ -376,7 +376,7 @@ func (s *Service) apply(ctx context.Context, list []*message.Stored) (rejected [
 	rejected = make([]error, len(list))
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		for i, m := range list {
-			u := update{conversation: m.Conversation, seq: m.Seq, target: m.Entry.Updates, by: m.Entry.Sender}
+			u := update{conversation: m.Conversation, seq: m.Seq, target: m.Entry.Updates, by: m.Entry.Sender, onRecalled: s.deps.OnRecalled}
 			if u.target == 0 {
 				u.target = m.Seq // a message with mentions
 			}
@@ -402,6 +402,7 @@ type update struct {
 	conversation id.Conversation
 	seq, target  uint64
 	by           id.User
+	onRecalled   func(ctx context.Context, tx *sql.Tx, c id.Conversation, seq uint64) error // may be nil
 }
 
 // apply writes the effect of an update. refused: it has none.

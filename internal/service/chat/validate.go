@@ -15,7 +15,8 @@ const (
 )
 
 var (
-	errNoClientID  = errs.New(errs.Invalid, "no_client_id", "give client_seq (a count, from 1) or client_msg_id (1 to 64 bytes), so that a retry is harmless")
+	errNoClientID  = errs.New(errs.Invalid, "no_client_id", "give clientSeq (a count, from 1) or clientMsgId (1 to 64 bytes), so that a retry is harmless")
+	errBadPrevious = errs.New(errs.Invalid, "bad_previous", "prevClientSeq is that of an earlier message of this device, so it is lower than clientSeq")
 	errTextTooLong = errs.New(errs.Invalid, "text_too_long", "a text has at most 100,000 characters; send it in parts, or as a file")
 	errBadText     = errs.New(errs.Invalid, "bad_text", "a text must be valid UTF-8 without U+0000")
 	errEmptyText   = errs.New(errs.Invalid, "empty_text", "a text needs at least one visible character")
@@ -27,10 +28,13 @@ func validate(d *message.Draft) error {
 		return errNoClientID
 	}
 	if d.ClientSeq != 0 && d.ClientMsgID != "" {
-		return errs.New(errs.Invalid, "two_client_ids", "give client_seq or client_msg_id, not both")
+		return errs.New(errs.Invalid, "two_client_ids", "give clientSeq or clientMsgId, not both")
 	}
 	if d.ClientSeq != 0 && d.Device == 0 { // without a device, two counters of a user would collide, and a message be lost
-		return errs.New(errs.Invalid, "no_device", "client_seq needs a device, and this session has none: give client_msg_id")
+		return errs.New(errs.Invalid, "no_device", "clientSeq needs a device, and this session has none: give clientMsgId")
+	}
+	if d.PrevClientSeq != 0 && d.PrevClientSeq >= d.ClientSeq {
+		return errBadPrevious
 	}
 	if text, ok := message.TextOf(d.Content); ok {
 		return validateText(text)

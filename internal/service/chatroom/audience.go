@@ -14,6 +14,7 @@ import (
 // audience is a room's viewers on this node, and what those who enter are shown.
 type audience struct {
 	room        id.Room
+	entered     *entered
 	subscribing sync.Mutex // held while the owner is asked; taken before mu
 
 	mu      sync.Mutex // guards all below; held while frames are put into the viewers' buffers, which keeps their order
@@ -51,10 +52,10 @@ func (s *Service) audienceOf(room id.Room, create bool) (*audience, error) {
 	switch {
 	case a != nil || !create:
 		return a, nil
-	case len(s.audiences) >= maxActive:
+	case len(s.audiences) >= s.maxActive && !s.evictAudiences():
 		return nil, errNodeFull
 	}
-	a = &audience{room: room, viewers: map[message.RoomViewer]*membership{}, users: map[id.User]int{}}
+	a = &audience{room: room, entered: &s.entered, viewers: map[message.RoomViewer]*membership{}, users: map[id.User]int{}}
 	s.audiences[room] = a
 	return a, nil
 }
@@ -196,6 +197,7 @@ func (a *audience) drop(v message.RoomViewer, m *membership) {
 	delete(a.viewers, v)
 	if a.users[m.user]--; a.users[m.user] <= 0 {
 		delete(a.users, m.user)
+		a.entered.leave(m.user)
 	}
 }
 

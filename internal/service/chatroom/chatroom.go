@@ -8,11 +8,14 @@
 // The promise: a viewer gets each message at most once, in the order of the room, and is told how many were left out: for a connection that
 // reads too slowly, or in a gap of the bus. When the owner dies or the partition moves, the recent messages and the number of likes are lost,
 // and seqs start again from 1; messages that are sent until the nodes have found the next owner, some seconds later, are refused or lost. Kicks,
-// mutes and all other decisions of moderators are committed before they are answered, and hold on every node.
+// mutes and all other decisions of moderators are committed before they are answered, and hold on every node. Each is committed on condition that
+// the room's row has the term of the owner's grant, which an owner writes there before it reads the room (claim.go): an owner that was paused, and
+// does not know that another has taken the room over, changes nothing.
 //
 // Overflow: of a user, a message a second (5 at once), else too_fast; of all who do not moderate a room, 20 messages a second (40 at once),
 // else room_busy. So a busy room refuses ordinary messages before those of its moderators, who have as much for themselves. Updates are sent at most ten times a
-// second for each room.
+// second for each room. A node that has as many rooms as it may forgets idle ones first. Of its places one creator has 32, and one user is in 20 rooms at
+// most, so that a few accounts cannot use them all up.
 //
 // It may use sqldb, bus and cluster. All methods are safe for concurrent use.
 package chatroom
@@ -44,6 +47,8 @@ const (
 	maxRestriction  = 365 * 24 * 3600
 	maxOwned        = 100  // open rooms of a user
 	maxActive       = 4096 // rooms in the memory of a node, as their owner and, separately, with viewers
+	maxActiveOf     = 32   // of them as their owner, of one creator
+	maxEntered      = 20   // rooms that a user is in at a node
 	maxLikes        = 100  // of a call
 
 	flushInterval   = 100 * time.Millisecond // between two updates of a room with messages
@@ -53,6 +58,9 @@ const (
 	nodeTimeout     = 15 * time.Second       // after which the owner forgets a node that does not report
 	idleTimeout     = time.Minute            // after which the owner forgets a room without viewers
 	askTimeout      = 4 * time.Second        // of a request to the owner
+	evictInterval   = time.Second            // between two searches for idle rooms while there are too many
+	purgeInterval   = time.Hour              // between two searches for rooms that were closed long ago
+	keepClosed      = 30 * 24 * time.Hour    // after which the rows of a closed room are deleted
 )
 
 // IDs generates ids of rooms and messages.
@@ -60,26 +68,37 @@ type IDs interface {
 	Next(ctx context.Context) (uint64, error)
 }
 
+// Accounts says who exists.
+type Accounts interface {
+	// Exist fails with no_user unless all users exist.
+	Exist(ctx context.Context, users []id.User) error
+}
+
 // Deps are the dependencies of a Service.
 type Deps struct {
-	DB  *sqldb.DB
-	IDs IDs
-	Bus bus.Bus
+	DB       *sqldb.DB
+	IDs      IDs
+	Accounts Accounts
+	Bus      bus.Bus
 	// Node is this node's name.
 	Node string
 	// Partition returns the partition of a room, and Owner the node that owns it, or "".
 	Partition func(of uint64) int
 	Owner     func(partition int) string
 	// Flush writes what was pushed to connections. It must not block.
-	Flush  func()
-	Clock  clock.Clock
-	Logger *slog.Logger
+	Flush func()
+	// IsCoordinator reports whether this node deletes the rows of closed rooms for all nodes. If nil, it does.
+	IsCoordinator func() bool
+	Clock         clock.Clock
+	Logger        *slog.Logger
 }
 
 // Service has the rooms of this node.
 type Service struct {
-	deps Deps
-	host host
+	deps      Deps
+	host      host
+	maxActive int
+	entered   entered
 
 	messages  *ratelimit.Limiter[roomUser] // of a user in a room
 	ordinary  *ratelimit.Limiter[id.Room]  // messages of all who do not moderate a room
@@ -87,8 +106,9 @@ type Service struct {
 	likes     *ratelimit.Limiter[roomUser]
 
 	serving   atomic.Bool
-	mu        sync.Mutex // guards audiences; taken before an audience's
+	mu        sync.Mutex // guards all below; taken before an audience's
 	audiences map[id.Room]*audience
+	evicted   time.Time // when audiences without viewers were last looked for
 }
 
 type roomUser struct {
@@ -112,7 +132,7 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 	second := func(count, burst int) ratelimit.Rate {
 		return ratelimit.Rate{Count: count, Burst: burst, Per: time.Second}
 	}
-	s := &Service{deps: deps, audiences: map[id.Room]*audience{},
+	s := &Service{deps: deps, maxActive: maxActive, entered: entered{rooms: map[id.User]int{}}, audiences: map[id.Room]*audience{},
 		messages:  ratelimit.New[roomUser](second(1, 5), deps.Clock, nil),
 		ordinary:  ratelimit.New[id.Room](second(20, 40), deps.Clock, nil),
 		moderated: ratelimit.New[id.Room](second(20, 40), deps.Clock, nil),
@@ -141,6 +161,7 @@ func (s *Service) Run(ctx context.Context) error {
 	group.Go(func() { every(ctx, flushInterval, s.flushRooms) })
 	group.Go(func() { every(ctx, time.Second, s.tickHosted) })
 	group.Go(func() { every(ctx, time.Second, func() { s.report(ctx) }) })
+	group.Go(func() { s.purgeClosed(ctx) })
 	<-ctx.Done()
 	return nil
 }

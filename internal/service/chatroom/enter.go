@@ -58,6 +58,8 @@ func (s *Service) join(u id.User, room id.Room, v message.RoomViewer) (*audience
 		}
 		m := a.viewers[v]
 		switch {
+		case m == nil && a.users[u] == 0 && !s.entered.enter(u):
+			err = errEntered
 		case m == nil:
 			m = &membership{user: u}
 			a.viewers[v] = m
@@ -66,6 +68,9 @@ func (s *Service) join(u id.User, room id.Room, v message.RoomViewer) (*audience
 			err = errEntering
 		}
 		a.mu.Unlock()
+		if err != nil {
+			s.forgetUnused(a)
+		}
 		return a, m, err
 	}
 }

@@ -1,6 +1,10 @@
 package chatroom
 
-import "github.com/rialto-im/rialto/internal/base/id"
+import (
+	"context"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+)
 
 // Drop forgets a room at its owner, as when nobody has used it for long.
 func Drop(s *Service, room id.Room) {
@@ -9,3 +13,9 @@ func Drop(s *Service, room id.Room) {
 	s.host.mu.Unlock()
 	s.drop(room, h)
 }
+
+// SetMaxActive changes how many rooms the node may have in memory.
+func SetMaxActive(s *Service, rooms int) { s.maxActive = rooms }
+
+// Purge deletes the rows of rooms that were closed long ago.
+func Purge(ctx context.Context, s *Service) error { return s.purge(ctx) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -41,6 +42,14 @@ type nodes struct {
 func (n *nodes) Now() time.Time                       { return time.UnixMilli(n.nowMs.Load()) }
 func (n *nodes) Next(context.Context) (uint64, error) { return n.nextID.Add(1), nil }
 
+// Exist has all users but 999, and those whose ids no account has.
+func (n *nodes) Exist(_ context.Context, users []id.User) error {
+	if slices.ContainsFunc(users, func(u id.User) bool { return u == 999 || u > math.MaxInt64 }) {
+		return errs.New(errs.NotFound, "no_user", "one of these users does not exist")
+	}
+	return nil
+}
+
 func newNodes(t *testing.T, count int) *nodes {
 	t.Helper()
 	n := &nodes{t: t, bus: membus.New(), end: func() {}}
@@ -57,7 +66,7 @@ func newNodes(t *testing.T, count int) *nodes {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	for i := range count {
-		s, err := chatroom.New(t.Context(), chatroom.Deps{DB: n.db, IDs: n, Bus: n.bus, Node: fmt.Sprint("node-", i), Partition: func(uint64) int { return 0 },
+		s, err := chatroom.New(t.Context(), chatroom.Deps{DB: n.db, IDs: n, Accounts: n, Bus: n.bus, Node: fmt.Sprint("node-", i), Partition: func(uint64) int { return 0 },
 			Owner: func(int) string { return *n.owner.Load() }, Flush: func() {}, Clock: n, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 		if err != nil {
 			t.Fatal(err)

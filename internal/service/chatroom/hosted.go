@@ -16,14 +16,31 @@ import (
 
 // host has the rooms that this node owns. Locks are taken in this order: a room's changing, its mu, host's mu.
 type host struct {
-	mu     sync.Mutex // guards all below
-	grants map[int]cluster.Grant
-	rooms  map[id.Room]*hosted
-	dirty  map[*hosted]bool // rooms with pending messages
+	mu      sync.Mutex // guards all below
+	grants  map[int]cluster.Grant
+	rooms   map[id.Room]*hosted
+	dirty   map[*hosted]bool // rooms with pending messages
+	active  map[id.User]int  // loaded rooms of each creator
+	evicted time.Time        // when idle rooms were last looked for
 }
 
 func (h *host) init() {
-	h.grants, h.rooms, h.dirty = map[int]cluster.Grant{}, map[id.Room]*hosted{}, map[*hosted]bool{}
+	h.grants, h.rooms, h.dirty, h.active = map[int]cluster.Grant{}, map[id.Room]*hosted{}, map[*hosted]bool{}, map[id.User]int{}
+}
+
+// remove forgets a room. The caller holds mu.
+func (h *host) remove(room id.Room, r *hosted) {
+	if h.rooms[room] != r {
+		return
+	}
+	delete(h.rooms, room)
+	delete(h.dirty, r)
+	if r.creator == 0 {
+		return
+	}
+	if h.active[r.creator]--; h.active[r.creator] == 0 {
+		delete(h.active, r.creator)
+	}
 }
 
 func (h *host) setDirty(r *hosted) {
@@ -35,6 +52,7 @@ func (h *host) setDirty(r *hosted) {
 // hosted is a room that this node owns.
 type hosted struct {
 	grant    cluster.Grant
+	creator  id.User    // 0 until it is counted in host.active; guarded by host's mu
 	changing sync.Mutex // held while the room's rows are read and changed; guards kicked
 	kicked   id.User    // by the change under way
 
@@ -77,31 +95,42 @@ func (s *Service) Revoked(part int) {
 	delete(s.host.grants, part)
 	for room, h := range s.host.rooms {
 		if h.grant.Part == part {
-			delete(s.host.rooms, room)
-			delete(s.host.dirty, h)
+			s.host.remove(room, h)
 		}
 	}
 }
 
-// hostedRoom returns a room that this node owns, and loads it if necessary.
-func (s *Service) hostedRoom(ctx context.Context, room id.Room) (*hosted, error) {
+// lookup returns a room that this node owns, which may not be loaded.
+func (s *Service) lookup(room id.Room) (*hosted, error) {
 	part := s.deps.Partition(uint64(room))
 	s.host.mu.Lock()
+	defer s.host.mu.Unlock()
 	g, ok := s.host.grants[part]
 	h := s.host.rooms[room]
 	switch {
 	case !ok || !g.Held():
-		s.host.mu.Unlock()
 		return nil, errMoving
 	case h != nil && h.grant.Term == g.Term:
-	case len(s.host.rooms) >= maxActive:
-		s.host.mu.Unlock()
+		return h, nil
+	case h != nil: // of an earlier term
+		s.host.remove(room, h)
+	case len(s.host.rooms) >= s.maxActive:
 		return nil, errNodeFull
-	default:
-		h = &hosted{grant: g, nodes: map[string]*viewerNode{}, used: time.Now()}
-		s.host.rooms[room] = h
 	}
-	s.host.mu.Unlock()
+	h = &hosted{grant: g, nodes: map[string]*viewerNode{}, used: time.Now()}
+	s.host.rooms[room] = h
+	return h, nil
+}
+
+// hostedRoom returns a room that this node owns, and loads it if necessary.
+func (s *Service) hostedRoom(ctx context.Context, room id.Room) (*hosted, error) {
+	h, err := s.lookup(room)
+	if errors.Is(err, errNodeFull) && s.evictIdle(0) {
+		h, err = s.lookup(room)
+	}
+	if err != nil {
+		return nil, err
+	}
 	h.changing.Lock()
 	defer h.changing.Unlock()
 	h.mu.Lock()
@@ -113,19 +142,33 @@ func (s *Service) hostedRoom(ctx context.Context, room id.Room) (*hosted, error)
 	case loaded:
 		return h, nil
 	}
-	epoch, err := s.deps.IDs.Next(ctx)
-	var st *roomState
-	if err == nil {
-		st, err = readState(ctx, s.deps.DB.Read(), room, s.nowMs())
-	}
-	if err != nil {
+	if err := h.load(ctx, s, room); err != nil {
 		s.drop(room, h)
 		return nil, err
+	}
+	return h, nil
+}
+
+// load reads the room's rows, after no earlier owner can change them any more. The caller holds changing.
+func (h *hosted) load(ctx context.Context, s *Service, room id.Room) error {
+	epoch, err := s.deps.IDs.Next(ctx)
+	if err != nil {
+		return err
+	}
+	if err := claim(ctx, s.deps.DB, room, h.grant); err != nil {
+		return err
+	}
+	st, err := readState(ctx, s.deps.DB.Read(), room, s.nowMs())
+	if err != nil {
+		return err
+	}
+	if err := s.countActive(h, room, id.User(st.Owner)); err != nil {
+		return err
 	}
 	h.mu.Lock()
 	h.roomState, h.epoch = st, epoch
 	h.mu.Unlock()
-	return h, nil
+	return nil
 }
 
 // drop forgets a room, which is loaded again when it is used.
@@ -135,10 +178,7 @@ func (s *Service) drop(room id.Room, h *hosted) {
 	h.mu.Unlock()
 	s.host.mu.Lock()
 	defer s.host.mu.Unlock()
-	if s.host.rooms[room] == h {
-		delete(s.host.rooms, room)
-		delete(s.host.dirty, h)
-	}
+	s.host.remove(room, h)
 }
 
 // flush publishes pending messages. The caller holds mu.

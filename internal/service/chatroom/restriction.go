@@ -3,7 +3,6 @@ package chatroom
 import (
 	"context"
 	"database/sql"
-	"math"
 	"slices"
 	"time"
 
@@ -66,11 +65,16 @@ func (h *hosted) mute(ctx context.Context, s *Service, by id.User, q *chatv1.Mut
 
 // restrict changes what restricts a user, and returns until when. The caller holds changing.
 func (h *hosted) restrict(ctx context.Context, s *Service, by, u id.User, seconds uint32, set func(x *restriction, untilMs int64)) (untilMs int64, err error) {
-	if u == 0 || u > math.MaxInt64 || seconds > maxRestriction {
+	if u == 0 || seconds > maxRestriction {
 		return 0, errSeconds
 	}
 	if rank := h.rank(by); rank == 0 || rank <= h.rank(u) {
 		return 0, errModerator
+	}
+	if seconds > 0 {
+		if err := s.deps.Accounts.Exist(ctx, []id.User{u}); err != nil {
+			return 0, err
+		}
 	}
 	now := s.nowMs()
 	if seconds > 0 {
@@ -78,7 +82,7 @@ func (h *hosted) restrict(ctx context.Context, s *Service, by, u id.User, second
 	}
 	x := h.restrictions[u].at(now)
 	set(&x, untilMs)
-	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+	err = h.commit(ctx, s, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM room_restrictions WHERE room = $1 AND (restricted = $2 OR kicked_until_ms <= $3 AND muted_until_ms <= $3)`, int64(h.room()), int64(u), now); err != nil {
 			return err
 		}
@@ -95,8 +99,7 @@ func (h *hosted) restrict(ctx context.Context, s *Service, by, u id.User, second
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, `UPDATE rooms SET revision = revision + 1 WHERE id = $1`, int64(h.room()))
-		return err
+		return nil
 	})
 	return untilMs, err
 }

@@ -16,6 +16,9 @@ var steps = []string{
 	`CREATE TABLE room_moderators (room BIGINT NOT NULL, moderator BIGINT NOT NULL, PRIMARY KEY (room, moderator))`,
 	`CREATE INDEX room_moderators_by_user ON room_moderators (moderator, room)`,
 	`CREATE TABLE room_restrictions (room BIGINT NOT NULL, restricted BIGINT NOT NULL, kicked_until_ms BIGINT NOT NULL, muted_until_ms BIGINT NOT NULL, PRIMARY KEY (room, restricted))`,
+	`ALTER TABLE rooms ADD COLUMN term BIGINT NOT NULL DEFAULT 0`, // of the owner that may change the room
+	`ALTER TABLE rooms ADD COLUMN closed_ms BIGINT NOT NULL DEFAULT 0`,
+	`CREATE INDEX rooms_closed ON rooms (closed_ms, id) WHERE closed`,
 }
 
 // querier is a transaction, or the database.

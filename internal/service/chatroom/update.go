@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"math"
 	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -40,7 +39,7 @@ func (s *Service) CloseRoom(ctx context.Context, by id.User, q *chatv1.CloseRoom
 	return r, hideMissing(s.askCall(ctx, askClose, id.Room(q.Room), by, q, r))
 }
 
-// SetModerator makes a user a moderator, or no longer one.
+// SetModerator makes a user a moderator, or no longer one. Moderators may resign.
 func (s *Service) SetModerator(ctx context.Context, by id.User, q *chatv1.SetRoomModeratorRequest) (*chatv1.Room, error) {
 	r := &chatv1.Room{}
 	return r, hideMissing(s.askCall(ctx, askModerator, id.Room(q.Room), by, q, r))
@@ -124,8 +123,8 @@ func (h *hosted) update(ctx context.Context, s *Service, by id.User, q *chatv1.U
 	if q.Muted != nil {
 		muted = *q.Muted
 	}
-	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE rooms SET title = $2, announcement = $3, muted = $4, revision = revision + 1 WHERE id = $1`, int64(h.room()), title, announcement, muted)
+	return h.commit(ctx, s, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE rooms SET title = $2, announcement = $3, muted = $4 WHERE id = $1`, int64(h.room()), title, announcement, muted)
 		return err
 	})
 }
@@ -134,22 +133,27 @@ func (h *hosted) close(ctx context.Context, s *Service, by id.User) error {
 	if h.rank(by) < 2 {
 		return errModerator
 	}
-	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE rooms SET closed = TRUE, revision = revision + 1 WHERE id = $1`, int64(h.room()))
+	return h.commit(ctx, s, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE rooms SET closed = TRUE, closed_ms = $2 WHERE id = $1`, int64(h.room()), s.nowMs())
 		return err
 	})
 }
 
 func (h *hosted) setModerator(ctx context.Context, s *Service, by id.User, q *chatv1.SetRoomModeratorRequest) error {
+	resigns := !q.Moderator && id.User(q.User) == by && h.isModerator(by)
 	switch {
-	case h.rank(by) < 2:
+	case h.rank(by) < 2 && !resigns:
 		return errModerator
-	case q.User == 0 || q.User > math.MaxInt64 || q.User == h.Owner:
+	case q.User == 0 || q.User == h.Owner:
 		return errNoUser
 	case q.Moderator && len(h.Moderators) >= maxModerators && !h.isModerator(id.User(q.User)):
 		return errModerators
+	case q.Moderator:
+		if err := s.deps.Accounts.Exist(ctx, []id.User{id.User(q.User)}); err != nil {
+			return err
+		}
 	}
-	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+	return h.commit(ctx, s, func(tx *sql.Tx) error {
 		statement := `DELETE FROM room_moderators WHERE room = $1 AND moderator = $2`
 		if q.Moderator && !h.isModerator(id.User(q.User)) {
 			if err := checkModerated(ctx, tx, id.User(q.User)); err != nil {
@@ -159,10 +163,7 @@ func (h *hosted) setModerator(ctx context.Context, s *Service, by id.User, q *ch
 		if q.Moderator {
 			statement = `INSERT INTO room_moderators (room, moderator) VALUES ($1, $2) ON CONFLICT DO NOTHING`
 		}
-		if _, err := tx.ExecContext(ctx, statement, int64(h.room()), int64(q.User)); err != nil {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, `UPDATE rooms SET revision = revision + 1 WHERE id = $1`, int64(h.room()))
+		_, err := tx.ExecContext(ctx, statement, int64(h.room()), int64(q.User))
 		return err
 	})
 }

@@ -1,6 +1,7 @@
 package inbox_test
 
 import (
+	"database/sql"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -176,4 +177,30 @@ func TestAcknowledgementsMoveForward(t *testing.T) {
 			t.Errorf("after an acknowledgement of %x the confirmed position is %x (%v)", step.ack, got, err)
 		}
 	}
+}
+
+// A node of an earlier build stored how far it searched a stream, and no devices. The search continues from there, also while both run.
+func TestAcknowledgementsContinueAfterAnEarlierBuild(t *testing.T) {
+	h := newHarness(t, false, inbox.Config{})
+	h.open(t, duo, ann, bob)
+	h.receive(t, bob, duo)
+	at, err := h.Tail(t.Context(), ann)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = h.db.Write(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(t.Context(), `INSERT INTO confirmed (owner, position) VALUES ($1, $2)`, int64(ann), int64(at))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.ackAll(t)
+	same(t, "found before", h.events(t))
+	if got, err := inbox.DevicePosition(t.Context(), h.Service, ann, 5); err != nil || got != at {
+		t.Errorf("the device's position is %x (%v), want %x", got, err, at)
+	}
+	seq := h.receive(t, bob, duo)
+	h.ackAll(t)
+	same(t, "found now", h.events(t), markTo(bob, duo, ann, seq, 0))
 }

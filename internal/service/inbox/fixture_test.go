@@ -333,15 +333,17 @@ type harness struct {
 	nodes         int                        // number of nodes that share the work; 0: one
 	close         func()
 
-	mu     sync.Mutex // guards hidden
-	hidden map[id.User]bool
+	mu        sync.Mutex // guards the fields below
+	hidden    map[id.User]bool
+	invisible map[id.User]bool                 // nobody sees their presence
+	types     map[id.User]map[id.Device]string // of devices that are logged in
 }
 
 func newHarness(t testing.TB, pebble bool, config inbox.Config) *harness {
 	t.Helper()
 	h := &harness{t: t, conversations: &conversations{members: map[cursorKey]interval{}, direct: map[id.Conversation][2]id.User{}, large: map[id.Conversation]bool{}, blocked: map[id.Conversation]bool{},
 		kept: map[id.Conversation]uint64{}, active: map[cursorKey]int64{}},
-		clock: &manualClock{ms: 1_800_000_000_000}, config: config, hidden: map[id.User]bool{}, fannedOut: map[id.Conversation]uint64{}}
+		clock: &manualClock{ms: 1_800_000_000_000}, config: config, hidden: map[id.User]bool{}, invisible: map[id.User]bool{}, types: map[id.User]map[id.Device]string{}, fannedOut: map[id.Conversation]uint64{}}
 	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
 	if err != nil {
 		t.Fatal(err)
@@ -402,7 +404,7 @@ func (h *harness) openPebble() timeline.Log {
 // start creates the service on the existing stores.
 func (h *harness) start() {
 	var err error
-	deps := inbox.Deps{Log: h.log, DB: h.db, Outbox: h.outbox, Conversations: h.conversations, HidesRead: h.hides, Interest: h.interest, LiveNodes: func() int { return h.nodes },
+	deps := inbox.Deps{Log: h.log, DB: h.db, Outbox: h.outbox, Conversations: h.conversations, HidesRead: h.hides, SeesPresence: h.sees, DeviceTypes: h.deviceTypes, Interest: h.interest, LiveNodes: func() int { return h.nodes },
 		Clock: h.clock, Logger: slog.New(slog.DiscardHandler)}
 	if h.quarantine != nil {
 		deps.Quarantine = h.quarantine

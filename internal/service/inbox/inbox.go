@@ -1,10 +1,10 @@
 // Package inbox owns each user's sync stream and the user's own view of conversations: folders, pins, mutes, archives, drafts, unread marks, and the cursors of
-// what the user has received and read.
+// what the user has received and read, and each device's position in the stream.
 //
 // The stream is a derived timeline that fan-out writes. Its entries are events, or references to entries of conversations. sync.go brings
 // a device up to date. Unread counts are not stored: unread.go subtracts the running count at the read cursor from that at the tail. A
 // cursor only moves forward. Who has read a message is derived from the cursors (readers.go), and pushed to clients that have the list open
-// (push_readers.go). A change of a user's view is committed together with the event for the user's other devices.
+// (push_readers.go). Which devices have a message is derived from their positions (deliveries.go). A change of a user's view is committed together with the event for the user's other devices.
 //
 // The package may use timeline, sqldb and job, and conversations through the interface Conversations. All methods are safe for concurrent
 // use. Ack and Mark do not block.
@@ -96,6 +96,10 @@ type Deps struct {
 	Quarantine Quarantine
 	// HidesRead reports whether a user hides read receipts.
 	HidesRead func(ctx context.Context, u id.User) (bool, error)
+	// SeesPresence returns those of some users whose presence a user may see.
+	SeesPresence func(ctx context.Context, by id.User, users []id.User) (map[id.User]bool, error)
+	// DeviceTypes returns the types of the devices on which a user is logged in.
+	DeviceTypes func(ctx context.Context, u id.User) (map[id.Device]string, error)
 	// Interest brings the cursors that move on other nodes; nil: there is one node.
 	Interest Interest
 	// LiveNodes returns how many nodes share the work. If nil, there is one.
@@ -126,7 +130,7 @@ type Service struct {
 	corruption     timeline.CorruptionDetector
 	skipped        uint64
 	pendingCursors map[cursorKey]cursors
-	pendingAcks    map[id.User]message.Position // the highest position of a user's devices
+	pendingAcks    map[deviceKey]message.Position
 	wake           chan struct{}
 
 	readerLists readerLists
@@ -161,6 +165,8 @@ var migrations = []string{
 	`CREATE TABLE listed (owner BIGINT PRIMARY KEY, position BIGINT NOT NULL, above BIGINT NOT NULL)`,
 	`ALTER TABLE views ADD COLUMN marked_unread BOOLEAN NOT NULL DEFAULT FALSE`,
 	`CREATE TABLE folders (owner BIGINT PRIMARY KEY, list {bytes})`, // a ListFoldersResponse
+	// Positions up to which devices have everything. Their maximum, or that in confirmed, is how far the stream was searched for deliveries.
+	`CREATE TABLE device_positions (owner BIGINT NOT NULL, device BIGINT NOT NULL, position BIGINT NOT NULL, PRIMARY KEY (owner, device))`,
 }
 
 // New creates a Service, and migrates its tables.
@@ -174,9 +180,9 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if config.NewDeviceMaxEntries == 0 {
 		config.NewDeviceMaxEntries = 10_000
 	}
-	s := &Service{deps: deps, config: config, pendingCursors: map[cursorKey]cursors{}, pendingAcks: map[id.User]message.Position{}, wake: make(chan struct{}, 1),
+	s := &Service{deps: deps, config: config, pendingCursors: map[cursorKey]cursors{}, pendingAcks: map[deviceKey]message.Position{}, wake: make(chan struct{}, 1),
 		corruption: timeline.CorruptionDetector{Observations: corruptionObservations, MaxSuspects: maxSuspects}, refreshes: refreshesInFlight{}, refreshSlots: make(chan struct{}, maxRefreshes)}
-	s.readerLists = readerLists{of: map[id.Conversation][]*readerList{}, held: map[any]*heldReaders{}, changed: map[*readerList]struct{}{}}
+	s.readerLists.init()
 	return s, deps.DB.Migrate(ctx, "inbox", migrations)
 }
 

@@ -1,11 +1,14 @@
 package inbox_test
 
 import (
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"testing"
 
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/platform/job"
@@ -29,7 +32,7 @@ func nodes(t *testing.T, n int) (*harness, []*harness) {
 				t.Error(err)
 			}
 		})
-		list[i] = &harness{t: t, log: h.log, db: db, conversations: h.conversations, clock: h.clock, hidden: h.hidden}
+		list[i] = &harness{t: t, log: h.log, db: db, conversations: h.conversations, clock: h.clock, hidden: h.hidden, invisible: h.invisible, types: h.types}
 		if list[i].outbox, err = job.NewOutbox(t.Context(), db, slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}
@@ -106,5 +109,34 @@ func TestCursorsThroughManyNodes(t *testing.T) {
 	}
 	if c.Unread != 0 || !c.State.Pinned || own != sent+1 || peer != sent+1 {
 		t.Errorf("the final state is %v with %d unread; the last notifications are %d and %d", c.State, c.Unread, own, peer)
+	}
+}
+
+// A user's devices acknowledge through different nodes, and an old acknowledgement comes late. Each node knows the furthest position of each device.
+func TestDevicePositionsThroughManyNodes(t *testing.T) {
+	h, list := nodes(t, 2)
+	h.open(t, duo, ann, bob)
+	h.types[ann] = map[id.Device]string{5: "phone", 6: "desktop"}
+	var seqs []uint64
+	var positions []message.Position
+	for range 2 {
+		seqs = append(seqs, h.receive(t, bob, duo))
+		at, err := h.Tail(t.Context(), ann)
+		if err != nil {
+			t.Fatal(err)
+		}
+		positions = append(positions, at)
+	}
+	for _, ack := range []struct {
+		node   int
+		device id.Device
+		at     message.Position
+	}{{0, 5, positions[1]}, {1, 6, positions[0]}, {1, 5, positions[0]}} {
+		list[ack.node].Ack(id.Caller{User: ann, Device: ack.device}, ack.at)
+		list[ack.node].ProcessAcks(t.Context())
+	}
+	for i, n := range list {
+		wantDeliveries(t, fmt.Sprint("first message, node ", i), n.deliveries(t, bob, duo, seqs[0]), fmt.Sprintf("desktop:true phone:true [%d] []", ann))
+		wantDeliveries(t, fmt.Sprint("second message, node ", i), n.deliveries(t, bob, duo, seqs[1]), fmt.Sprintf("desktop:false phone:true [%d] []", ann))
 	}
 }

@@ -3,6 +3,8 @@ package inbox
 import (
 	"context"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -15,6 +17,8 @@ const (
 	readersInterval = time.Second // between pushes
 	// maxPushedReaders is how many users one push names. If more have read a message, the client is told to ask again.
 	maxPushedReaders = 50
+	// readerPushers is how many lists are pushed at once. Each reads the database.
+	readerPushers = 4
 )
 
 // publishRead tells the nodes with open lists of cursors that were stored.
@@ -28,35 +32,66 @@ func (s *Service) publishRead(moved []interest.Change) {
 
 // ReadersMoved is called with read cursors that moved on any node. It does not block.
 func (s *Service) ReadersMoved(list []interest.Change) {
-	r := &s.readerLists
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	for _, c := range list {
-		for _, l := range r.of[c.Conversation] {
-			if c.From >= l.seq || c.To < l.seq || c.User == l.by || slices.Contains(l.users, c.User) {
-				continue
-			}
-			if len(l.users) < maxPushedReaders {
-				l.users = append(l.users, c.User)
-			} else {
-				l.more = true
-			}
-			r.changed[l] = struct{}{}
+		s.readerLists.shard(c.Conversation).moved(c)
+	}
+}
+
+// moved notes a cursor in the lists of the messages that it passed.
+func (s *readerShard) moved(c interest.Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lists := s.of[c.Conversation]
+	for _, l := range lists[firstFrom(lists, c.From+1):] {
+		if l.seq > c.To {
+			return
 		}
+		if c.User == l.by || slices.Contains(l.users, c.User) {
+			continue
+		}
+		if len(l.users) < maxPushedReaders {
+			l.users = append(l.users, c.User)
+		} else {
+			l.more = true
+		}
+		s.changed[l] = struct{}{}
 	}
 }
 
 // ReadersMissed is called where calls of ReadersMoved may be missing: all clients with open lists ask again. It does not block.
 func (s *Service) ReadersMissed() {
-	r := &s.readerLists
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, lists := range r.of {
+	for i := range s.readerLists.shards {
+		s.readerLists.shards[i].missed()
+	}
+}
+
+func (s *readerShard) missed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, lists := range s.of {
 		for _, l := range lists {
 			l.more = true
-			r.changed[l] = struct{}{}
+			s.changed[l] = struct{}{}
 		}
 	}
+}
+
+// take adds what changed since the last call to due.
+func (s *readerShard) take(due []dueReaders) []dueReaders {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for l := range s.changed {
+		due = append(due, dueReaders{l, *l})
+		l.users, l.more = nil, false
+	}
+	clear(s.changed)
+	return due
+}
+
+// dueReaders is a list that is pushed, and what it had.
+type dueReaders struct {
+	list *readerList
+	had  readerList
 }
 
 // runReaders pushes changes of open lists until ctx ends.
@@ -74,40 +109,42 @@ func (s *Service) runReaders(ctx context.Context) {
 }
 
 func (s *Service) pushReaders(ctx context.Context) {
-	r := &s.readerLists
-	r.mu.Lock()
-	changed := r.changed
-	r.changed = map[*readerList]struct{}{}
-	due := make(map[*readerList]readerList, len(changed))
-	for l := range changed {
-		due[l] = *l
-		l.users, l.more = nil, false
+	var due []dueReaders
+	for i := range s.readerLists.shards {
+		due = s.readerLists.shards[i].take(due)
 	}
-	r.mu.Unlock()
-	for l, now := range due {
-		update, err := s.readersUpdate(ctx, &now)
-		if err != nil {
-			if ctx.Err() != nil {
-				return
+	var next atomic.Int64
+	var pushers sync.WaitGroup
+	for range min(readerPushers, len(due)) {
+		pushers.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(due) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				s.pushList(ctx, &due[i])
 			}
-			s.deps.Logger.Warn("new readers of a message are pushed later", "conversation", l.conversation, "seq", l.seq, "error", err)
-			s.retryReaders(l)
-			continue
-		}
-		if update != nil {
-			l.push(update)
-		}
+		})
+	}
+	pushers.Wait()
+}
+
+// pushList pushes the new readers of a message. What fails is pushed later.
+func (s *Service) pushList(ctx context.Context, d *dueReaders) {
+	update, err := s.readersUpdate(ctx, &d.had)
+	switch {
+	case err != nil && ctx.Err() != nil:
+	case err != nil:
+		s.deps.Logger.Warn("new readers of a message are pushed later", "conversation", d.list.conversation, "seq", d.list.seq, "error", err)
+		s.readerLists.shard(d.list.conversation).retry(d.list)
+	case update != nil:
+		d.list.push(update)
 	}
 }
 
-// retryReaders makes the client ask again, with the next push.
-func (s *Service) retryReaders(l *readerList) {
-	r := &s.readerLists
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if slices.Contains(r.of[l.conversation], l) { // it may be closed by now
+// retry makes the client ask again, with the next push.
+func (s *readerShard) retry(l *readerList) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.Contains(s.of[l.conversation], l) { // it may be closed by now
 		l.more = true
-		r.changed[l] = struct{}{}
+		s.changed[l] = struct{}{}
 	}
 }
 

@@ -1,9 +1,11 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -11,8 +13,16 @@ import (
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 )
 
-// maxWatchedReaders is how many lists of readers one connection watches.
-const maxWatchedReaders = 8
+const (
+	// maxWatchedReaders is how many lists of readers one connection watches.
+	maxWatchedReaders = 8
+	// maxListsOf is how many lists of one conversation are open on a node. A cursor that moves far concerns all of them.
+	maxListsOf = 256
+	// readerShards divide the conversations with open lists, so that cursors of one do not wait for another's.
+	readerShards = 16
+)
+
+var errManyLists = &errs.Error{Kind: errs.Exhausted, Reason: "busy", Message: "too many lists of readers are open on this node; read the list again now and then", Retry: 10 * time.Second}
 
 // Interest tells this node of cursors that move on any node, in conversations that it is interested in.
 type Interest interface {
@@ -25,10 +35,27 @@ type Interest interface {
 
 // readerLists are the lists of readers that clients of this node have open.
 type readerLists struct {
+	mu     sync.Mutex           // guards held; taken before a shard's
+	held   map[any]*heldReaders // by connection
+	shards [readerShards]readerShard
+}
+
+// readerShard has the open lists of some conversations.
+type readerShard struct {
 	mu      sync.Mutex                        // guards all below, and what changes in the lists
-	of      map[id.Conversation][]*readerList // open lists
-	held    map[any]*heldReaders              // by connection
+	of      map[id.Conversation][]*readerList // by seq
 	changed map[*readerList]struct{}          // since the last push
+}
+
+func (r *readerLists) init() {
+	r.held = map[any]*heldReaders{}
+	for i := range r.shards {
+		r.shards[i].of, r.shards[i].changed = map[id.Conversation][]*readerList{}, map[*readerList]struct{}{}
+	}
+}
+
+func (r *readerLists) shard(c id.Conversation) *readerShard {
+	return &r.shards[uint64(c)*0x9E3779B97F4A7C15>>60]
 }
 
 // heldReaders are the lists of one connection.
@@ -65,7 +92,7 @@ func (s *Service) WatchReaders(ctx context.Context, u id.User, connection any, t
 	for i, l := range lists { // before they are open, so that no list is open of which other nodes do not know
 		if !s.addInterest(ctx, l.conversation) {
 			s.removeInterests(lists[:i])
-			return &errs.Error{Kind: errs.Exhausted, Reason: "busy", Message: "too many lists of readers are open on this node; read the list again now and then", Retry: 10e9}
+			return errManyLists
 		}
 	}
 	old, err := s.readerLists.replace(ctx, connection, turn, lists)
@@ -119,22 +146,50 @@ func (r *readerLists) replace(ctx context.Context, connection any, turn uint32, 
 	if int32(turn-h.turn) < 0 {
 		return lists, nil
 	}
+	for i, l := range lists {
+		if !r.shard(l.conversation).open(l) {
+			r.close(lists[:i])
+			return nil, errManyLists
+		}
+	}
 	old = h.lists
 	r.close(old)
 	h.turn, h.lists = turn, lists
-	for _, l := range lists {
-		r.of[l.conversation] = append(r.of[l.conversation], l)
-	}
 	return old, nil
 }
 
 // close removes open lists. The caller holds mu.
 func (r *readerLists) close(lists []*readerList) {
 	for _, l := range lists {
-		delete(r.changed, l)
-		left := slices.DeleteFunc(r.of[l.conversation], func(o *readerList) bool { return o == l })
-		if r.of[l.conversation] = left; len(left) == 0 {
-			delete(r.of, l.conversation)
-		}
+		r.shard(l.conversation).close(l)
 	}
+}
+
+// open adds a list, unless its conversation has too many.
+func (s *readerShard) open(l *readerList) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lists := s.of[l.conversation]
+	if len(lists) >= maxListsOf {
+		return false
+	}
+	s.of[l.conversation] = slices.Insert(lists, firstFrom(lists, l.seq), l)
+	return true
+}
+
+// close removes a list.
+func (s *readerShard) close(l *readerList) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.changed, l)
+	left := slices.DeleteFunc(s.of[l.conversation], func(o *readerList) bool { return o == l })
+	if s.of[l.conversation] = left; len(left) == 0 {
+		delete(s.of, l.conversation)
+	}
+}
+
+// firstFrom returns the index of the first list of a seq or a later one.
+func firstFrom(lists []*readerList, seq uint64) int {
+	i, _ := slices.BinarySearchFunc(lists, seq, func(l *readerList, seq uint64) int { return cmp.Compare(l.seq, seq) })
+	return i
 }

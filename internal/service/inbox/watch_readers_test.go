@@ -215,3 +215,51 @@ func TestInterestsEndWithTheirLists(t *testing.T) {
 		t.Errorf("%d interests are left", l.added)
 	}
 }
+
+// TestAConversationHasAtMost256OpenLists on a node, and a cursor that moves concerns those that it passes.
+func TestAConversationHasAtMost256OpenLists(t *testing.T) {
+	h, first := newReadersHarness(t, 3)
+	second := h.send(t, 1, all, false)
+	lists := make([]openList, 257)
+	for i := range lists {
+		seq := first
+		if i%2 == 1 {
+			seq = second
+		}
+		err := h.WatchReaders(t.Context(), 1, &lists[i], 1, watched(seq), lists[i].push)
+		if i < 256 && err != nil || i == 256 && errs.Of(err).Reason != "busy" {
+			t.Fatalf("list %d: %v", i, err)
+		}
+	}
+	if n := h.OpenReaderLists(); n != 256 {
+		t.Errorf("%d lists are open", n)
+	}
+	passed := func(what string, from, through uint64, want map[uint64]int) {
+		t.Helper()
+		h.ReadersMoved([]interest.Change{{Conversation: all, User: 2, From: from, To: through}})
+		h.PushReaders(t.Context())
+		got := map[uint64]int{}
+		for i := range lists {
+			if u := lists[i].take(t); u != nil {
+				got[u.Seq]++
+			}
+		}
+		if len(got) != len(want) || got[first] != want[first] || got[second] != want[second] {
+			t.Errorf("%s: pushed %v, want %v", what, got, want)
+		}
+	}
+	h.markSync(t, 2, all, 0, second)
+	h.PushReaders(t.Context())
+	for i := range lists {
+		lists[i].take(t)
+	}
+	passed("before both", 0, first-1, nil)
+	passed("the first", first-1, first, map[uint64]int{first: 128})
+	passed("the second", first, second, map[uint64]int{second: 128})
+	passed("both", 0, second+5, map[uint64]int{first: 128, second: 128})
+	passed("after both", second, second+5, nil)
+	h.UnwatchReaders(&lists[7])
+	if err := h.WatchReaders(t.Context(), 1, &lists[256], 1, watched(first), lists[256].push); err != nil {
+		t.Errorf("after one was closed: %v", err)
+	}
+}

@@ -22,6 +22,15 @@ func isPublic(set *accountv1.Settings) bool {
 	return set.GetWhoMaySeePresence() == accountv1.WhoMaySee_WHO_MAY_SEE_EVERYONE && !Hides(set)
 }
 
+// Sees returns those of some users whose presence a user may see.
+func (s *Service) Sees(ctx context.Context, by id.User, users []id.User) (map[id.User]bool, error) {
+	settings, err := s.deps.SettingsOf(ctx, users)
+	if err != nil {
+		return nil, err
+	}
+	return s.seenBy(ctx, by, users, settings)
+}
+
 // seenBy returns which of some users one may see. A user sees themself.
 func (s *Service) seenBy(ctx context.Context, by id.User, users []id.User, settings map[id.User]*accountv1.Settings) (map[id.User]bool, error) {
 	seen := make(map[id.User]bool, len(users))

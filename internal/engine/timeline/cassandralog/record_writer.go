@@ -265,10 +265,10 @@ func (r *recordWriter) isAt(ctx context.Context, seq, stamp uint64, serial bool)
 // records are all processed may have no tail, if an older release deleted it.
 func (r *recordWriter) findNext(ctx context.Context) error {
 	for {
-		var carried uint64
+		var checkpoint uint64
 		err := parallel(2, func(i int) (err error) {
 			if i == 0 {
-				carried, err = r.log.Checkpoint(ctx, r.partition)
+				checkpoint, err = r.log.Checkpoint(ctx, r.partition)
 				return err
 			}
 			r.tail, err = r.log.query(ctx, selectRecordTail, r.log.options.Store, int16(r.partition), int64(r.bucket)).scanSeq()
@@ -277,12 +277,12 @@ func (r *recordWriter) findNext(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if now := bucketOf(carried + 1); r.bucket < now {
+		if now := bucketOf(checkpoint + 1); r.bucket < now {
 			r.bucket = now
 			continue
 		}
 		if r.tail < bucketEnd(r.bucket) {
-			r.next = max(r.bucket*bucketRecords, r.tail, carried) + 1
+			r.next = max(r.bucket*bucketRecords, r.tail, checkpoint) + 1
 			return nil
 		}
 		r.bucket++

@@ -114,11 +114,11 @@ func (v *View) SkippedRecords(ctx context.Context) (left []SkippedRecord, err er
 		return nil, err
 	}
 	for _, p := range short {
-		carried, err := v.Checkpoint(ctx, p.partition)
+		checkpoint, err := v.Checkpoint(ctx, p.partition)
 		if err != nil {
 			return nil, err
 		}
-		if p.bucket >= bucketOf(carried+1) {
+		if p.bucket >= bucketOf(checkpoint+1) {
 			continue
 		}
 		rows, err := v.log.bucketRows(ctx, p.partition, p.bucket, 0, bucketRecords, true)
@@ -131,7 +131,7 @@ func (v *View) SkippedRecords(ctx context.Context) (left []SkippedRecord, err er
 		}
 		for _, r := range records {
 			if len(r.Refs) > 0 {
-				left = append(left, SkippedRecord{p.partition, carried, r})
+				left = append(left, SkippedRecord{p.partition, checkpoint, r})
 			}
 		}
 	}

@@ -66,10 +66,10 @@ func (l *Log) Count(ctx context.Context, p RowRange) (rows uint64, err error) {
 // write the log meanwhile. It leaves out processed fan-out records. Entries of an inbox that share a key come together. The key and rows
 // are valid until do returns.
 func (l *Log) Export(ctx context.Context, p RowRange, after []byte, do func(place []byte, rows []timeline.Row) error) error {
-	var carried [timeline.Partitions]uint64
-	for i := range carried {
+	var checkpoints [timeline.Partitions]uint64
+	for i := range checkpoints {
 		var err error
-		if carried[i], err = l.getUvarint(checkpointKey(nil, uint16(i))); err != nil {
+		if checkpoints[i], err = l.getUvarint(checkpointKey(nil, uint16(i))); err != nil {
 			return err
 		}
 	}
@@ -82,7 +82,7 @@ func (l *Log) Export(ctx context.Context, p RowRange, after []byte, do func(plac
 		if rows, err = decodeRow(rows[:0], it.Key(), value); err != nil {
 			return err
 		}
-		if r := &rows[0]; r.Kind == timeline.RowRecord && r.Record.Seq <= carried[r.Partition%timeline.Partitions] {
+		if r := &rows[0]; r.Kind == timeline.RowRecord && r.Record.Seq <= checkpoints[r.Partition%timeline.Partitions] {
 			return nil
 		}
 		return do(it.Key(), rows)

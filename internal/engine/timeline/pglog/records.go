@@ -57,7 +57,7 @@ func (l *Log) PutCheckpoint(ctx context.Context, partition uint16, record uint64
 const putCheckpoint = `
 WITH term AS (
 	SELECT FROM log_terms WHERE partition = $1 AND term = $2 FOR SHARE
-), carried AS (
+), delivered AS (
 	DELETE FROM log_records WHERE partition = $1 AND seq <= $3 AND EXISTS (SELECT FROM term)
 )
 UPDATE log_checkpoints SET record = greatest(record, $3) WHERE partition = $1 AND EXISTS (SELECT FROM term)`

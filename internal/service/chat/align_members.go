@@ -1,0 +1,70 @@
+package chat
+
+import (
+	"context"
+	"slices"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+)
+
+// CheckMembers is called before users are added to a group or removed from it, which it may refuse.
+type CheckMembers func(ctx context.Context, c id.Conversation, added []id.User) error
+
+func (s *Service) checkMembers(ctx context.Context, c id.Conversation, added []id.User) error {
+	if s.deps.CheckMembers == nil {
+		return nil
+	}
+	return s.deps.CheckMembers(ctx, c, added)
+}
+
+// AlignMembers adds and removes members of a group until it has those that decide returns, at most maxUsersPerCall with each control entry, so
+// that thousands of users are a few lines in the group. decide gets a copy of the members at present, ascending. The owner stays, banned users do
+// not join, and nobody is asked for consent. It returns when the changes are durable; after an error, a repetition makes the rest.
+func (s *Service) AlignMembers(ctx context.Context, c id.Conversation, decide func(current []id.User) (want []id.User)) error {
+	for {
+		seq, err := s.change(ctx, c, func(st *state) (*chatv1.Control, error) {
+			switch {
+			case st.kind != group || st.channel:
+				return nil, errNotGroup
+			case st.dissolved:
+				return nil, errDissolved
+			}
+			return alignControl(st, decide(slices.Clone(st.activeMembers))), nil
+		})
+		if err != nil || seq == 0 {
+			return err
+		}
+		s.resizeGroupAfter(ctx, c, seq)
+	}
+}
+
+// alignControl returns the next control entry towards the wanted members, nil at the end. Removals come first: they make room.
+func alignControl(st *state, want []id.User) *chatv1.Control {
+	wanted := make(map[id.User]bool, len(want))
+	for _, u := range want {
+		wanted[u] = true
+	}
+	var owner id.User
+	var removed, added []id.User
+	for _, u := range st.activeMembers {
+		if st.role(u) == roleOwner {
+			owner = u
+		} else if !wanted[u] {
+			removed = append(removed, u)
+		}
+	}
+	if len(removed) > 0 {
+		return &chatv1.Control{Action: chatv1.Control_ACTION_REMOVED, Actor: uint64(owner), Users: userNumbers(removed[:min(len(removed), maxUsersPerCall)])}
+	}
+	for u := range wanted {
+		if st.role(u) == 0 && !st.banned(u) {
+			added = append(added, u)
+		}
+	}
+	if len(added) == 0 {
+		return nil
+	}
+	slices.Sort(added)
+	return &chatv1.Control{Action: chatv1.Control_ACTION_JOINED, Actor: uint64(owner), Users: userNumbers(added[:min(len(added), maxUsersPerCall)])}
+}

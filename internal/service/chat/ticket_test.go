@@ -1,0 +1,76 @@
+package chat_test
+
+import (
+	"testing"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/service/chat"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+)
+
+// A ticket's agent reads it from its first entry, a former agent up to the transfer; nobody else reads it, and nobody changes its members.
+func TestTicketConversations(t *testing.T) {
+	h := newHarness(t, chat.Config{})
+	s, ctx := h.node(t), t.Context()
+	const c, customer, ann, ben = id.Conversation(77), id.User(1), id.User(2), id.User(3)
+	put := func(version uint64, agent id.User, status chatv1.TicketStatus) {
+		t.Helper()
+		must(t, s.PutTicket(ctx, chat.Ticket{Conversation: c, Version: version, Title: "Support", Announcement: "hello", Customer: customer, Agent: agent, Status: status}))
+	}
+	texts := func(u id.User) (list string) {
+		t.Helper()
+		r, err := s.History(ctx, u, &chatv1.HistoryRequest{Conversation: uint64(c)})
+		must(t, err)
+		for _, m := range r.Messages {
+			list += m.Content.GetText()
+		}
+		return list
+	}
+	n := uint64(0)
+	send := func(u id.User, text string) error { n++; return s.Send(ctx, draftOf(c, u, n, text)) }
+	put(1, 0, chatv1.TicketStatus_TICKET_STATUS_WAITING)
+	must(t, send(customer, "a"))
+	if err := send(ann, "x"); reasonOf(err) != "no_conversation" {
+		t.Errorf("who is no agent of it yet: %v", err)
+	}
+	put(2, ann, chatv1.TicketStatus_TICKET_STATUS_ACTIVE)
+	must(t, send(ann, "b"))
+	put(3, ben, chatv1.TicketStatus_TICKET_STATUS_ACTIVE)
+	entries := len(h.entries(t, c))
+	put(2, ann, chatv1.TicketStatus_TICKET_STATUS_ACTIVE) // comes too late
+	put(3, ben, chatv1.TicketStatus_TICKET_STATUS_ACTIVE) // again
+	if got := len(h.entries(t, c)); got != entries {
+		t.Errorf("old states added %d entries", got-entries)
+	}
+	must(t, send(ben, "c"))
+	if a, b := texts(ann), texts(ben); a != "ab" || b != "abc" {
+		t.Errorf("ann reads %q, ben %q", a, b)
+	}
+	_, err := s.Leave(ctx, c, customer)
+	if reasonOf(err) != "ticket" {
+		t.Errorf("leaving: %v", err)
+	}
+	if _, err := s.Invite(ctx, c, customer, []uint64{4}); reasonOf(err) != "not_allowed" {
+		t.Errorf("inviting: %v", err)
+	}
+	put(4, ben, chatv1.TicketStatus_TICKET_STATUS_RESOLVED)
+	s = h.node(t) // the state is that of the rows
+	if err := send(customer, "x"); reasonOf(err) != "muted" {
+		t.Errorf("writing in a resolved ticket: %v", err)
+	}
+	put(5, 0, chatv1.TicketStatus_TICKET_STATUS_WAITING)
+	must(t, send(customer, "d"))
+	if err := send(ben, "x"); reasonOf(err) != "no_conversation" {
+		t.Errorf("the former agent: %v", err)
+	}
+	m, err := s.ReadTicketMessages(ctx, c, customer, 0)
+	must(t, err)
+	if m.More || m.FirstMs == 0 || !m.FromCustomer || m.Through != h.tail(t, c).Seq {
+		t.Errorf("read %+v", m)
+	}
+	v, err := s.Describe(ctx, customer, c)
+	must(t, err)
+	if !v.Ticket || v.Title != "Support" || v.Announcement != "hello" || v.MemberCount != 1 {
+		t.Errorf("the customer sees %v", v)
+	}
+}
