@@ -210,7 +210,7 @@ mutant "drop events of large groups without a hint" internal/transport/gateway/c
 mutant "omit the hint in the last greeting attempt" internal/transport/gateway/greet.go 's/^(\t*)c\.leftWhileGreeted, c\.newestPushed = nil/\1c.needsHint = false\n&/' PushedDuringGreeting internal/transport/gateway
 mutant "return a closing connection to the ready state" internal/transport/gateway/conn_state.go 's/stateClosing:( +)1<<stateAborted/stateClosing:\11<<stateReady | 1<<stateAborted/' 'OnlyMoveForward|GreetingAClosing' internal/transport/gateway
 mutant "wait for a socket that is writable" internal/transport/gateway/poll_linux.go '/^func \(l \*loop\) afterWrite/,/^}/s/l\.updateInterest\(c\)/_ = c/' FullSocketsOnly internal/transport/gateway
-mutant "examine all members for a page of readers" internal/service/inbox/readers.go 's/^\tfor range maxExaminedMembers \/ maxIDsPerQuery \{$/\tfor range 1 << 30 {/' ReadersPageCost internal/service/inbox
+mutant "examine all members for a page of readers" internal/service/inbox/readers.go 's/^\tfor range l\.steps \{$/\tfor range 1 << 30 {/' ReadersPageCost internal/service/inbox
 mutant "leave a recalled text in messages" internal/service/chat/message_state.go 's/^\t\tm\.Entry\.Content = nil$//' Recall internal/service/chat
 mutant "leave old texts in edits" internal/service/chat/message_state.go 's/^\t\tk\.Edit\.Content = nil$//' 'Fanout|Recall' internal/service/chat
 mutant "answer an update before it is applied" internal/service/chat/send.go 's/d\.Err != nil \|\| d\.Updates == 0/true/' Recall internal/service/chat
@@ -231,6 +231,9 @@ mutant "show deleted messages in histories" internal/service/chat/get_messages.g
 mutant "count deleted messages as unread" internal/service/chat/message_state.go 's/counts, s\.addDeleted\(ctx, u, spans, counts\)/counts, nil/' DeletedMessagesAreNot internal/service/chat
 mutant "send deleted messages to a new device" internal/service/inbox/sync_events.go 's/case m\.Deleted:/case false \&\& m.Deleted:/' DeletingMessages internal/app/apptest
 mutant "push a forward as it was stored" internal/service/chat/push.go 's/^\tcase message\.IsForwardEntry\(stored\):$/\tcase false:/' ForwardsFollow internal/service/chat
+mutant "store a message before its previous one" internal/service/chat/previous.go 's/case err == nil:/case err != nil || true:/' 'Overtaken|MissingPrevious' internal/service/chat
+mutant "let a message overtake a held one" internal/service/chat/previous.go 's/\(h == nil \|\| d\.ClientSeq <= h\.drafts\[0\]\.ClientSeq\)/(h == nil || d.ClientSeq > 0)/' 'Overtaken|MissingPrevious' internal/service/chat
+mutant "hold any number of a user's messages" internal/service/chat/previous.go 's/of\.drafts >= maxHeldOfUser/false/' HeldDrafts internal/service/chat
 mutant "count a signal as unread" internal/service/chat/send.go 's/ \&\& !message\.IsSignal\(d\.Content\)//' SignalDoesNotCount internal/service/chat
 mutant "leave recalled texts in syncs" internal/service/inbox/sync_events.go 's/return messages, s\.deps\.Conversations\.Current\(ctx, u, readable, nil\)/return messages, nil/' Recalled internal/service/inbox
 mutant "leave recalled texts in the list" internal/service/inbox/row.go 's/if err = s\.deps\.Conversations\.Current\(ctx, u, list, tails\); /if err = ctx.Err(); /' Recalled internal/service/inbox
@@ -249,7 +252,7 @@ mutant "let former members join by entries" internal/service/chat/channel.go 's/
 mutant "push to removed followers" internal/transport/gateway/deliverer.go 's/if message\.BodyIs\(d\.next\.Body, message\.FieldFollow\)/if false/' 'AStreamsEvent' internal/transport/gateway
 mutant "let who lost the conversation reply in its threads" internal/service/chat/thread.go 's/case !s\.parent\.mayReadRoot.*/case false:/' 'TheParentDecides' internal/service/chat
 mutant "push threads to who lost the conversation" internal/service/chat/audience.go 's/return st\.readers\(users\), st\.large/return users, st.large/' 'TheParentDecides' internal/service/chat
-mutant "let members of a channel write" internal/service/chat/send_permission.go 's/s\.channel \|\| //' 'BecomeWriters' internal/service/chat
+mutant "let members of a channel write" internal/service/chat/send_permission.go 's/s\.channel && m\.role == chatv1\.Role_ROLE_MEMBER/false/' 'BecomeWriters' internal/service/chat
 mutant "omit returned members from an audience page" internal/service/chat/state.go 's/^\t\t\tunclear = append\(unclear, u\)$/\t\t\t_ = u/' Model internal/service/chat
 mutant "raise a bound for an earlier incarnation" internal/platform/idservice/redis_store.go 's/ AND incarnation = \$3`/ AND $3 <> $2`/' NoNumberIsRepeated internal/platform/idservice
 mutant "let a new incarnation count below the bound" internal/platform/idservice/redis.go 's/enter\(ctx, tag, incarnation, bound\); err/enter(ctx, tag, incarnation, bound-bound); err/' NoNumberIsRepeated internal/platform/idservice
@@ -345,6 +348,20 @@ mutant "count a large message as one call" internal/base/ratelimit/weight.go 's/
 mutant "keep the rate-limit charge of a refused change" internal/transport/rpc/rate_limits.go 's/errs\.IsRefusal\(err\)/false/' RefusedChanges internal/transport/rpc
 mutant "count users who were not added" internal/service/chat/add_members.go 's/errs\.IsRefusal\(err\)/false/' RefusedAdding internal/service/chat
 mutant "examine all friends for suggestions" internal/service/account/suggest.go 's/friends\[:min\(len\(friends\), suggestFriends\)\]/friends/' SuggestionsRead internal/service/account
+
+mutant "read the log alone" internal/platform/coldtier/log.go 's/ascends\(hot, after\+1\) \{/true {/' OldEntriesLeave internal/platform/coldtier
+mutant "expire in the log only" internal/platform/coldtier/log.go 's/used && key\.Kind == timeline\.Conversation/used \&\& key.Kind == timeline.Inbox/' ColdTierMatches internal/platform/coldtier
+mutant "trim control entries" internal/platform/coldtier/pack.go 's/keep = append\(keep, e\.Seq\)$/_ = keep/' OldEntriesLeave internal/platform/coldtier
+mutant "commit a segment whose entries another node has packed" internal/platform/coldtier/manifest.go 's/n, err := done\.RowsAffected\(\); err != nil \|\| n == 1/_, err := done.RowsAffected(); true/' TwoNodesPack internal/platform/coldtier
+mutant "trim before all nodes know of the cold tier" internal/platform/coldtier/coldtier.go 's/time\.Since\(\*since\) > trimDelay/time.Since(*since) >= 0/' SeveralNodes internal/platform/coldtier
+mutant "leave abandoned segments" internal/platform/coldtier/pack.go 's/, t\.sweep\(ctx\)\)/)/' InterruptedRounds internal/platform/coldtier
+mutant "leave expired contents in segments" internal/platform/coldtier/pack.go 's/, t\.rewriteStale\(ctx\)//' ExpiredContents internal/platform/coldtier
+mutant "pack recalled contents" internal/platform/coldtier/pack.go 's/^\t\tm\.Content = nil$//' RecalledContents internal/platform/coldtier
+mutant "forget what was recalled during a pack" internal/platform/coldtier/pack.go 's/t\.markRecalled\(ctx, key, entries\)$/nil/' RecalledContents internal/platform/coldtier
+mutant "read a damaged block" internal/platform/coldtier/segment.go 's/crc32\.Checksum\(stored, castagnoli\) != b\.checksum/false/' EachChangedByte internal/platform/coldtier
+mutant "answer that a missing segment may come back" internal/platform/coldtier/coldtier.go 's/ && !errors\.Is\(err, blob\.ErrNotFound\)//' DamagedSegment internal/platform/coldtier
+mutant "leave out what the manifest lacks" internal/platform/coldtier/read.go 's/seq < now\.first \{/seq < now.first || seq > 0 {/' MissingRow internal/platform/coldtier
+mutant "answer a retry of an old message as expired" internal/service/chat/send.go 's/errors\.Is\(d\.Err, errExpired\)/d.Err == errIsNot/; s/^var errExpired = /var errIsNot = errors.New("")\nvar errExpired = /' OldMessagesAreRead internal/app/apptest
 
 # Operations.
 mutant "join the cluster before the port is bound" internal/app/app.go 's/n\.bind\(ctx\); err/n.LATER(ctx); err/; s/n\.openServices\(ctx\); err/n.bind(ctx); err/; s/n\.LATER/n.openServices/' 'ATakenPort' internal/app

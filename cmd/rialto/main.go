@@ -74,7 +74,7 @@ func untilSignal(run func(ctx context.Context) int) int {
 }
 
 func usage(w io.Writer) {
-	fmt.Fprint(w, "Rialto, a backend for social apps.\n\nUsage: rialto COMMAND [flags]\n\n")
+	fmt.Fprint(w, "Rialto, a chat backend.\n\nUsage: rialto COMMAND [flags]\n\n")
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  %-8s %s\n", c.name, c.summary)
 	}

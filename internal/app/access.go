@@ -7,6 +7,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
+	"github.com/rialto-im/rialto/internal/service/account"
 	"github.com/rialto-im/rialto/internal/service/presence"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
@@ -62,4 +63,19 @@ func (n *Node) mayAdd(ctx context.Context, by id.User, users []id.User) (refused
 // chargeCopy counts what a user's forward copies as if the user had sent it, or refuses it.
 func (n *Node) chargeCopy(u id.User, bytes int) error {
 	return n.limits.Allow(ratelimit.Send, uint64(u), netip.Prefix{}, ratelimit.Messages(1, bytes))
+}
+
+// relations are those of package account. Who follows an official account and the account write to each other as friends do.
+type relations struct {
+	*account.Service
+	node *Node
+}
+
+// Friends reports whether two users are friends, or one follows the other's official account.
+func (r relations) Friends(ctx context.Context, a, b id.User) (bool, error) {
+	friends, err := r.Service.Friends(ctx, a, b)
+	if err != nil || friends {
+		return friends, err
+	}
+	return r.node.officials.Follows(ctx, a, b)
 }

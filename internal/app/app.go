@@ -29,6 +29,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
+	"github.com/rialto-im/rialto/internal/platform/coldtier"
 	"github.com/rialto-im/rialto/internal/platform/datadir"
 	"github.com/rialto-im/rialto/internal/platform/directory"
 	"github.com/rialto-im/rialto/internal/platform/idgen"
@@ -39,9 +40,12 @@ import (
 	"github.com/rialto-im/rialto/internal/service/chat"
 	"github.com/rialto-im/rialto/internal/service/chatroom"
 	"github.com/rialto-im/rialto/internal/service/fanout"
+	"github.com/rialto-im/rialto/internal/service/helpdesk"
 	"github.com/rialto-im/rialto/internal/service/inbox"
 	"github.com/rialto-im/rialto/internal/service/linkpreview"
 	"github.com/rialto-im/rialto/internal/service/media"
+	"github.com/rialto-im/rialto/internal/service/officialaccount"
+	"github.com/rialto-im/rialto/internal/service/organization"
 	"github.com/rialto-im/rialto/internal/service/presence"
 	"github.com/rialto-im/rialto/internal/service/schedule"
 	"github.com/rialto-im/rialto/internal/transport/gateway"
@@ -78,6 +82,7 @@ type Node struct {
 	db              *sqldb.DB
 	log             timeline.Log
 	files           blob.Store
+	cold            *coldtier.Tier
 	bus             bus.Bus
 	nats            *natsbus.Bus // the bus of a cluster; nil on a single node
 	leases          *idgen.Leases
@@ -90,8 +95,12 @@ type Node struct {
 	presence        *presence.Service
 	schedule        *schedule.Service
 	rooms           *chatroom.Service
+	organizations   *organization.Service
+	officials       *officialaccount.Service
+	helpDesks       *helpdesk.Service
 	cluster         *cluster.Service
 	prober          *cluster.Prober
+	clocks          *cluster.ClockOffsets
 	media           *media.Service
 	previews        *linkpreview.Service
 	fanout          *fanout.Worker
@@ -234,9 +243,15 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 	markFollowed := func(ctx context.Context, tx *sql.Tx, u id.User, c id.Conversation, tail timeline.Tail) error {
 		return n.inbox.MarkFollowed(ctx, tx, u, c, tail)
 	}
-	n.chat, err = chat.New(ctx, chat.Deps{Log: n.log, DB: n.db, IDs: ids, MessageIDs: messages, Relations: n.accounts, CheckAdd: n.mayAdd, ChargeCopy: n.chargeCopy,
+	followChanged := func(ctx context.Context, tx *sql.Tx, c id.Conversation, u id.User, follows bool) error {
+		return n.officials.FollowChanged(ctx, tx, c, u, follows)
+	}
+	if err := n.openOrganizations(ctx, ids); err != nil {
+		return err
+	}
+	n.chat, err = chat.New(ctx, chat.Deps{Log: n.log, DB: n.db, IDs: ids, MessageIDs: messages, Relations: relations{n.accounts, n}, Organizations: n.organizations, CheckMembers: n.organizations.CheckMembers, FollowChanged: followChanged, CheckAdd: n.mayAdd, ChargeCopy: n.chargeCopy,
 		Clock: n.clock, Logger: n.logger, SingleNode: !n.config.Clustered(), OwnsPartition: n.ownsPartition,
-		CheckUploads: n.media.Use, CheckLinkPreview: n.previews.Verify, CheckPicture: n.media.CheckPicture, KeepPicture: n.media.KeepPicture, OnExpired: n.media.Expired,
+		CheckUploads: n.media.Use, CheckLinkPreview: n.previews.Verify, CheckPicture: n.media.CheckPicture, KeepPicture: n.media.KeepPicture, OnExpired: n.media.Expired, OnRecalled: n.recalled,
 		Outbox: n.outbox, SendTransient: transient, FollowersChanged: followersChanged, MarkFollowed: markFollowed, RegisteredMs: n.accounts.RegisteredMs, HidesPresence: n.hidesPresence, ExternalIDs: n.accounts.ExternalIDs}, n.config.Chat)
 	if err != nil {
 		return err
@@ -268,13 +283,16 @@ func (n *Node) openDelivery(ctx context.Context, ids *idgen.Snowflake) (err erro
 	if err := n.openPresence(ctx); err != nil {
 		return err
 	}
+	if err := n.openHelpDesks(ctx, ids); err != nil {
+		return err
+	}
 	quarantine, err := job.NewQuarantine(ctx, n.db, n.clock)
 	if err != nil {
 		return err
 	}
 	n.interest = interest.New(interest.Deps{Bus: n.bus, Node: n.name, Nodes: n.liveNodeNames, Changed: func(list []interest.Change) { n.inbox.ReadersMoved(list) },
 		Missed: func() { n.inbox.ReadersMissed() }, Logger: n.logger})
-	n.inbox, err = inbox.New(ctx, inbox.Deps{Log: n.log, DB: n.db, Outbox: n.outbox, Conversations: n.chat, HidesRead: n.hidesRead, Interest: n.interest, LiveNodes: n.liveNodes, OwnsPartition: n.ownsPartition,
+	n.inbox, err = inbox.New(ctx, inbox.Deps{Log: n.log, DB: n.db, Outbox: n.outbox, Conversations: n.chat, HidesRead: n.hidesRead, SeesPresence: n.presence.Sees, DeviceTypes: n.accounts.DeviceTypes, Interest: n.interest, LiveNodes: n.liveNodes, OwnsPartition: n.ownsPartition,
 		Quarantine: quarantine, Clock: n.clock, Logger: n.logger}, n.config.Inbox)
 	if err != nil {
 		return err
@@ -295,6 +313,9 @@ func (n *Node) openDelivery(ctx context.Context, ids *idgen.Snowflake) (err erro
 	if err := n.openRooms(ctx, ids); err != nil {
 		return err
 	}
+	if err := n.openOfficialAccounts(ctx, ids); err != nil {
+		return err
+	}
 	assigned := func(g cluster.Grant) {
 		n.fanout.Assigned(g)
 		n.rooms.Assigned(g)
@@ -309,13 +330,21 @@ func (n *Node) openDelivery(ctx context.Context, ids *idgen.Snowflake) (err erro
 
 // openRooms makes the service of chat rooms.
 func (n *Node) openRooms(ctx context.Context, ids *idgen.Snowflake) (err error) {
-	n.rooms, err = chatroom.New(ctx, chatroom.Deps{DB: n.db, IDs: ids, Bus: n.bus, Node: n.name, Partition: partition,
+	n.rooms, err = chatroom.New(ctx, chatroom.Deps{DB: n.db, IDs: ids, Accounts: n.accounts, IsCoordinator: n.isCoordinator, Bus: n.bus, Node: n.name, Partition: partition,
 		Owner: func(p int) string { return n.partitionOwner(uint16(p)) }, Flush: func() { n.gateway.Flush() }, Clock: n.clock, Logger: n.logger})
+	return err
+}
+
+// openOfficialAccounts makes the service of official accounts.
+func (n *Node) openOfficialAccounts(ctx context.Context, ids *idgen.Snowflake) (err error) {
+	n.officials, err = officialaccount.New(ctx, officialaccount.Deps{DB: n.db, Chat: n.chat, Streams: n.inbox, Accounts: n.accounts, IDs: ids, Clock: n.clock,
+		IsCoordinator: n.isCoordinator, FollowingDecides: n.config.Chat.WhoMayWrite == "friends", Logger: n.logger}, n.config.OfficialAccounts)
 	return err
 }
 
 // openPresence makes the connection directory, and the presence above it.
 func (n *Node) openPresence(ctx context.Context) (err error) {
+	n.clocks = cluster.NewClockOffsets(n.name, n.clock)
 	n.directory = directory.New(directory.Deps{
 		StatusChanged: func(u id.User, visibility bool) { n.presence.StatusChanged(u, visibility) },
 		SessionEnded:  func(c id.Caller, generation uint32) { n.presence.SessionEnded(c, generation) },
@@ -329,10 +358,10 @@ func (n *Node) openPresence(ctx context.Context) (err error) {
 // openTransports makes the servers of calls and sockets.
 func (n *Node) openTransports() (err error) {
 	n.input, n.unauthenticated, n.fileRequests = inputlimit.NewMemory(n.config.Input.Memory), n.config.Input.Connections(), n.config.Input.Files()
-	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Rooms: n.rooms, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
+	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
 		Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Limits: n.limits, Answers: n.answers, Nodes: n.liveNodes, Clock: n.clock, Logger: n.logger})
 	n.gateway, err = gateway.New(gateway.Deps{Chat: n.chat, Inbox: n.inbox, Directory: n.directory, Presence: n.presence, Rooms: n.rooms, Accounts: n.accounts, Invoker: n.rpc, Bus: n.bus,
-		Calls: n.calls, Limits: n.limits, Answers: n.answers, Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Clock: n.clock, Logger: n.logger, Node: n.name, Partition: partition}, n.config.Gateway)
+		Calls: n.calls, Limits: n.limits, Answers: n.answers, Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Clock: n.clock, Logger: n.logger, Node: n.name, Partition: partition, ClockBehind: n.clocks.Behind}, n.config.Gateway)
 	if err != nil {
 		return err
 	}
@@ -361,14 +390,18 @@ func (n *Node) start() {
 	n.stack.Start("leases", n.leases.Run)
 	n.stack.Start("ids", n.ids.Run)
 	n.stack.Start("chat", n.chat.Run)
+	n.stack.Start("cold tier", n.cold.Run)
 	n.stack.Start("inbox", n.inbox.Run)
 	n.stack.Start("interest", n.interest.Run)
 	n.stack.Start("schedule", n.schedule.Run)
+	n.stack.Start("official accounts", n.officials.Run)
+	n.stack.Start("help desks", n.helpDesks.Run)
 	n.stack.Start("presence", n.presence.Run)
 	n.stack.Start("directory", n.directory.Run) // stops before presence, which stores who is online then
 	n.stack.Start("media", n.media.Run)
 	n.stack.Start("prober", n.prober.Run)
 	n.stack.Start("rooms", n.rooms.Run)
+	n.stack.Start("organizations", n.organizations.Run)
 	n.stack.Start("cluster", n.cluster.Run)
 	n.stack.Start("fanout", n.fanout.Run)
 	n.stack.Start("cluster events", n.runEvents)

@@ -23,7 +23,10 @@ const (
 // openEvents subscribes this node to the events of the others.
 func (n *Node) openEvents(ctx context.Context) (err error) {
 	n.events, err = clusterevent.New(ctx, clusterevent.Deps{DB: n.db, Logger: n.logger, SingleNode: !n.config.Clustered(),
-		Handle:     func(i clusterevent.Event) { n.accounts.HandleEvent(i) },
+		Handle: func(i clusterevent.Event) {
+			n.accounts.HandleEvent(i)
+			n.organizations.HandleEvent(i)
+		},
 		Missed:     n.missed.signal,
 		WakeOthers: func() { _ = n.bus.Publish(eventsSubject, nil) },
 	})
@@ -45,6 +48,7 @@ func (n *Node) runEvents(ctx context.Context) error {
 
 // endRevokedSessions closes the connections of sessions that have ended while this node missed events.
 func (n *Node) endRevokedSessions(ctx context.Context) error {
+	n.organizations.Missed()
 	callers := n.gateway.Callers()
 	sessions := make([]id.Session, len(callers))
 	for i, c := range callers {

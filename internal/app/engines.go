@@ -42,8 +42,10 @@ func (n *Node) openEngines(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	n.files, err = n.openFiles(ctx)
-	return err
+	if n.files, err = n.openFiles(ctx); err != nil {
+		return err
+	}
+	return n.openColdTier(ctx)
 }
 
 // openEmbedded opens the database and the timelines in the data directory.

@@ -135,7 +135,7 @@ func (n *Node) joinCluster(ctx context.Context, works ...cluster.Work) (err erro
 
 // newProber makes what finds out which nodes answer.
 func (n *Node) newProber() *cluster.Prober {
-	deps := cluster.ProberDeps{Bus: n.bus, Logger: n.logger, Node: n.name, Topics: []cluster.Topic{{ID: 1, Ask: n.directory.Ask, Answer: n.directory.Answer}}}
+	deps := cluster.ProberDeps{Bus: n.bus, Logger: n.logger, Node: n.name, Topics: []cluster.Topic{{ID: 1, Ask: n.directory.Ask, Answer: n.directory.Answer}, n.clocks.Topic(2)}}
 	if n.config.Clustered() {
 		deps.Peers = n.peerWorkers
 	}

@@ -3,15 +3,12 @@ package app
 import (
 	"context"
 	"log/slog"
-	"net/http"
 	"path/filepath"
-	"strconv"
 	"testing"
 
 	"connectrpc.com/connect"
 	rialto "github.com/rialto-im/rialto/sdk/go"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
-	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
 )
 
 // A server makes notices and writes one. A connected user is pushed it, one who was offline has it as unread, also after a restart, until it is
@@ -41,21 +38,19 @@ func TestNoticesReachAllUsers(t *testing.T) {
 		}
 	})
 	register("offline", nil)
-	server := chatv1connect.NewChatServiceClient(http.DefaultClient, url(h), withKey(key(t, h)))
-	create := func(notices chatv1.Notices, key string) uint64 {
+	apiKey := key(t, h)
+	create := func(segment bool, key string) uint64 {
 		t.Helper()
-		r := connect.NewRequest(&chatv1.CreateGroupRequest{Title: "System notices", Channel: true, Notices: notices, Key: key})
-		r.Header().Set("Rialto-User", strconv.FormatUint(owner.User(), 10))
-		made, err := server.CreateGroup(t.Context(), r)
+		made, err := rialto.CreateNotices(t.Context(), rialto.NoticesConfig{URL: url(h), APIKey: apiKey, Owner: owner.User(), Title: "System notices", Key: key, Segment: segment})
 		must(t, err)
-		return made.Msg.Id
+		return made.Id
 	}
 	send := func(conversation uint64, text string) {
 		t.Helper()
 		_, err := owner.Chat().Send(t.Context(), connect.NewRequest(&chatv1.SendRequest{Conversation: conversation, ClientMsgId: text, Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: text}}}))
 		must(t, err)
 	}
-	all, beta := create(chatv1.Notices_NOTICES_EVERYBODY, "all"), create(chatv1.Notices_NOTICES_SEGMENT, "beta")
+	all, beta := create(false, "all"), create(true, "beta")
 	runs, stop := context.WithCancel(t.Context())
 	left := make(chan struct{})
 	go func() { defer close(left); _ = online.Run(runs) }()

@@ -301,7 +301,7 @@ func TestAGroupInTerminals(t *testing.T) {
 	bob.sees("you: now admin (by Alice)", `Alice renamed the group to "The runners"`)
 	alice.types("/info", "/members")
 	bob.sees("Alice announced: Sundays\n         at nine", "Alice announced: Sundays, at nine")
-	alice.sees("The runners, 3 members; you are owner; joining is by invitation", "announcement: Sundays, at nine", "@bob  Bob  (admin)")
+	alice.sees("The runners, members: 3; you are owner; joining is by invitation", "announcement: Sundays, at nine", "@bob  Bob  (admin)")
 	bob.types("/invite @dave", "/silence @carol 2h")
 	dave.sees("[The runners]", "Bob added you")
 	carol.sees("[The runners]", "Bob silenced you") // from here on she knows the new name
@@ -467,4 +467,44 @@ func TestTerminalLoginByCode(t *testing.T) {
 	if text := log.String(); regexp.MustCompile(`\b`+code+`\b`).MatchString(text) || strings.Contains(text, canary) {
 		t.Errorf("the log contains the code or the secret: %s", text)
 	}
+}
+
+// A room and a thread, from two terminals.
+func TestRoomsAndThreadsInTerminals(t *testing.T) {
+	h, _ := open(t)
+	people := newcomers(t, h, "Alice", "Bob")
+	alice, bob := people[0], people[1]
+	alice.types("/room enter", "/room send x", "/room list")
+	alice.sees("use /room", "you are in no room", "You own and moderate no open rooms.")
+	alice.types("/room new Launch")
+	alice.sees("you are in the room Launch")
+	alice.types("/room list")
+	room, _, _ := strings.Cut(strings.TrimSpace(alice.sees("  Launch")), " ")
+	bob.types("/room enter https://chat.example.com/room/" + room)
+	bob.sees("you are in the room Launch")
+	bob.types("/room send hello all")
+	alice.sees("[room] Bob: hello all")
+	alice.types("/room mute @bob soon", "/room mute @bob 1m")
+	alice.sees("give a time", "Done.")
+	bob.types("/room send again")
+	bob.sees("muted")
+	alice.types("/room kick @bob 1m")
+	bob.sees("a moderator took you out of the room")
+	bob.types("/room enter " + room)
+	bob.sees("the room cannot be entered")
+	alice.types("/room leave", "/room send x")
+	alice.sees("Done.", "you are in no room")
+
+	alice.types("/threads", "/threads 1", "/group Plans @bob")
+	alice.sees("You follow no threads", "no thread has this number", "Plans")
+	alice.types("what now?")
+	line := alice.sees("what now?")
+	seq := regexp.MustCompile(`#(\d+)`).FindStringSubmatch(line)
+	if seq == nil {
+		t.Fatalf("the message has no number: %q", line)
+	}
+	alice.types("/thread "+seq[1], "a reply there")
+	alice.sees("thread under #"+seq[1], "--- thread ---", "a reply there")
+	alice.types("/threads", "/threads 1")
+	alice.sees("   1  ", "what now?", "thread under #"+seq[1], "a reply there")
 }

@@ -68,3 +68,26 @@ func TestBenchOfAHotGroup(t *testing.T) {
 		t.Errorf("pushes, hints, a history of all, and others were wanted: %s", out.String())
 	}
 }
+
+// The bench breaks the connections of users who are watched, beside a pair that it measured before.
+func TestBenchOfFlappingUsers(t *testing.T) {
+	t.Parallel()
+	s := apptest.Open(t, nil)
+	var out, errOut bytes.Buffer
+	code := bench.Main([]string{"chat", "--json", "--url", s.URL, "--pairs", "1", "--flapping", "20", "--flap-every", "1s",
+		"--duration", "2s", "--drain", "3m"}, &out, &errOut)
+	var r struct {
+		Acked    uint64
+		Flapping struct {
+			Users, Breaks, Presences uint64
+			Before                   float64 `json:"acked_per_s_before"`
+			Passed                   bool
+		}
+	}
+	if err := json.Unmarshal(out.Bytes(), &r); code != 0 || err != nil {
+		t.Fatalf("got exit code %d, %v\n%s\n%s", code, err, out.String(), errOut.String())
+	}
+	if f := r.Flapping; r.Acked == 0 || f.Users != 20 || f.Breaks == 0 || f.Presences <= 20 || f.Before == 0 || !f.Passed {
+		t.Errorf("broken connections, and presences after the first ones, were wanted: %s", out.String())
+	}
+}

@@ -24,6 +24,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/inbox"
 	"github.com/rialto-im/rialto/internal/service/linkpreview"
 	"github.com/rialto-im/rialto/internal/service/media"
+	"github.com/rialto-im/rialto/internal/service/officialaccount"
 	"github.com/rialto-im/rialto/internal/transport/gateway"
 )
 
@@ -67,15 +68,16 @@ type Config struct {
 	Cassandra Cassandra      `yaml:"cassandra"`
 	S3        S3             `yaml:"s3"`
 
-	Log          telemetry.Config   `yaml:"log"`
-	Account      account.Config     `yaml:"account"`
-	Chat         chat.Config        `yaml:"chat"`
-	Inbox        inbox.Config       `yaml:"inbox"`
-	Presence     directory.Config   `yaml:"presence"`
-	Media        media.Config       `yaml:"media"`
-	LinkPreviews linkpreview.Config `yaml:"link_previews"`
-	Gateway      gateway.Config     `yaml:"gateway"`
-	Input        inputlimit.Config  `yaml:"input"`
+	Log              telemetry.Config       `yaml:"log"`
+	Account          account.Config         `yaml:"account"`
+	Chat             chat.Config            `yaml:"chat"`
+	Inbox            inbox.Config           `yaml:"inbox"`
+	Presence         directory.Config       `yaml:"presence"`
+	Media            media.Config           `yaml:"media"`
+	LinkPreviews     linkpreview.Config     `yaml:"link_previews"`
+	OfficialAccounts officialaccount.Config `yaml:"official_accounts"`
+	Gateway          gateway.Config         `yaml:"gateway"`
+	Input            inputlimit.Config      `yaml:"input"`
 	// Limits of what clients may do how often.
 	Limits ratelimit.Config `yaml:"limits"`
 	// Output bounds the memory for unsent output to clients.

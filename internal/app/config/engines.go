@@ -113,6 +113,9 @@ func (c *Config) checkEngines(fault func(format string, args ...any)) {
 	}
 	c.checkBus(fault)
 	c.checkEncryption(fault)
+	if age, err := c.Chat.ColdAge(); err == nil && age > 0 && c.Clustered() && c.S3.Endpoint == "" {
+		fault("chat.cold_after: old messages go to the files, which all nodes must read: set s3.endpoint and s3.bucket, or leave it out")
+	}
 	if (c.S3.Endpoint == "") != (c.S3.Bucket == "") {
 		fault("s3: give both s3.endpoint and s3.bucket, or neither")
 	}

@@ -137,10 +137,16 @@ func (d *deliverer) deliverLarge(age time.Duration, correction bool) {
 		return
 	}
 	r.advance(n.Seq)
-	if !d.server.heats.mayPush(n.Conversation, r, len(r.conns), age, correction) {
+	push, resuming := d.server.heats.mayPush(n.Conversation, r, len(r.conns), age, correction)
+	if !push {
 		return
 	}
 	for _, c := range r.conns {
+		if resuming && c.awaitsHint(n.Conversation, n.Seq) {
+			d.server.stats.LargePushed.Add(-1)
+			d.server.stats.LargeWithheld.Add(1)
+			continue
+		}
 		if c.json {
 			c.pushEvent(0, 0, &d.body)
 		} else {

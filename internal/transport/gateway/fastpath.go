@@ -73,7 +73,7 @@ func (c *conn) handleFast(p []byte) (ok bool, err error) {
 			s.decode(v)
 			d := drafts.Get().(*message.Draft)
 			content := append(d.Content[:0], s.content...)
-			*d = message.Draft{Conversation: id.Conversation(s.conversation), ClientSeq: s.clientSeq, ClientMsgID: string(s.clientMsgID), Content: content}
+			*d = message.Draft{Conversation: id.Conversation(s.conversation), ClientSeq: s.clientSeq, ClientMsgID: string(s.clientMsgID), PrevClientSeq: s.prevClientSeq, Content: content}
 			c.submit(d)
 		case tagAck:
 			var n [3]uint64
@@ -125,8 +125,8 @@ func cutField(b []byte) (v, rest []byte, ok bool) {
 }
 
 type sendFields struct {
-	conversation, clientSeq uint64
-	clientMsgID, content    []byte
+	conversation, clientSeq, prevClientSeq uint64
+	clientMsgID, content                   []byte
 }
 
 // decode reads a Send whose fields come once each, in rising order.
@@ -140,16 +140,19 @@ func (s *sendFields) decode(b []byte) bool {
 		last = t
 		b = b[1:]
 		switch t {
-		case 1 << 3, 2 << 3:
+		case 1 << 3, 2 << 3, 5 << 3:
 			v, k := binary.Uvarint(b)
 			if k <= 0 {
 				return false
 			}
 			b = b[k:]
-			if t == 1<<3 {
+			switch t {
+			case 1 << 3:
 				s.conversation = v
-			} else {
+			case 2 << 3:
 				s.clientSeq = v
+			default:
+				s.prevClientSeq = v
 			}
 		case 3<<3 | 2, 4<<3 | 2:
 			v, rest, ok := cutField(b)

@@ -46,7 +46,7 @@ func (r *fakeServices) note(format string, args ...any) {
 
 func (r *fakeServices) Submit(d *message.Draft) {
 	r.contents = append(r.contents, bytes.Clone(d.Content))
-	r.note("submit %v %d %q %x by %v on %v", d.Conversation, d.ClientSeq, d.ClientMsgID, d.Content, d.Sender, d.Device)
+	r.note("submit %v %d %q %d %x by %v on %v", d.Conversation, d.ClientSeq, d.ClientMsgID, d.PrevClientSeq, d.Content, d.Sender, d.Device)
 }
 func (r *fakeServices) Typing(context.Context, id.User, id.Conversation) error    { return nil }
 func (r *fakeServices) HighestCounter(context.Context, id.Caller) (uint64, error) { return 0, nil }
@@ -153,6 +153,7 @@ func frames(f *testing.F) {
 	for _, m := range []*gatewayv1.ClientFrame{
 		{}, {Sends: []*gatewayv1.Send{{Conversation: 5, ClientSeq: 1, Content: text}, {Conversation: 1 << 62, ClientSeq: 2, Content: text}}},
 		{Ack: &chatv1.Position{Epoch: 1, Seq: 1<<32 + 7}, Marks: []*gatewayv1.Mark{{Conversation: 5, ReadSeq: 3}, {Conversation: 6, DeliveredSeq: 1, ReadSeq: 2}}},
+		{Sends: []*gatewayv1.Send{{Conversation: 5, ClientSeq: 3, PrevClientSeq: 2, Content: text}}},
 		{Sends: []*gatewayv1.Send{{Conversation: 5, ClientMsgId: "own", Content: text}}}, {Request: 4, Ping: &gatewayv1.Ping{RttMs: 3}},
 	} {
 		b, err := proto.Marshal(m)
@@ -194,7 +195,7 @@ func FuzzQuickPathIsTheSchema(f *testing.F) {
 				t.Fatal(err)
 			}
 			_ = content
-			want.note("submit %v %d %q", id.Conversation(s.Conversation), s.ClientSeq, s.ClientMsgId)
+			want.note("submit %v %d %q %d ", id.Conversation(s.Conversation), s.ClientSeq, s.ClientMsgId, s.PrevClientSeq)
 		}
 		for _, m := range frame.Marks {
 			want.note("mark %v %v %d %d", id.User(7), id.Conversation(m.Conversation), m.DeliveredSeq, m.ReadSeq)

@@ -137,6 +137,8 @@ type Deps struct {
 	Connections *inputlimit.Connections
 	// Node is this node's name.
 	Node string
+	// ClockBehind is by how much the clock of some node is behind this node's; nil: by nothing. Entries that it stored look older by so much.
+	ClockBehind func() time.Duration
 	// Partition returns the partition of a user or a conversation, for Recheck; nil: all are in partition 0.
 	Partition func(of uint64) int
 }

@@ -127,7 +127,7 @@ func checkSendIDs(sends []*gatewayv1.Send) error {
 }
 
 func (c *conn) send(m *gatewayv1.Send) {
-	d := &message.Draft{Conversation: id.Conversation(m.Conversation), ClientSeq: m.ClientSeq, ClientMsgID: m.ClientMsgId}
+	d := &message.Draft{Conversation: id.Conversation(m.Conversation), ClientSeq: m.ClientSeq, ClientMsgID: m.ClientMsgId, PrevClientSeq: m.PrevClientSeq}
 	if m.Content != nil {
 		// A retry must have the same bytes, also from a client whose encoder orders fields in another way.
 		content, err := proto.MarshalOptions{Deterministic: true}.Marshal(m.Content)

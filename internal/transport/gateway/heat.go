@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
@@ -24,7 +25,7 @@ import (
 //     conversation becomes hot, and the rates are halved, at most once in an interval. They recover slowly.
 //   - The rates are token buckets of burstTime. A message takes a token for each connection, and may leave a debt.
 //   - If the rate of all is used up, only conversations become hot that have had more than their equal share in this interval.
-//   - Every withheld seq is in a hint: the last one is sent after the conversation has cooled down.
+//   - Every withheld seq is in a hint: the last one is sent after the conversation has cooled down. A connection is pushed to again when it has got it.
 
 const (
 	// burstTime is how many seconds of a rate may be pushed at once.
@@ -61,15 +62,17 @@ func (b *bucket) fill(rate float64, now time.Time) {
 // heat of a conversation with followers here.
 type heat struct {
 	bucket
-	offered int    // pushes that its messages needed, or would have needed, in this interval
-	hot     bool   // its messages are withheld
-	calm    int    // intervals in succession
-	hinted  uint64 // the seq of the last hint
+	offered int       // pushes that its messages needed, or would have needed, in this interval
+	hot     bool      // its messages are withheld
+	calm    int       // intervals in succession
+	hinted  uint64    // the seq of the last hint
+	resumed time.Time // when it cooled down
 }
 
 // heats has the heat of all large conversations, and the goroutine that hints.
 type heats struct {
-	server *Server
+	server      *Server
+	clockBehind atomic.Int64 // ns; see Deps.ClockBehind
 
 	mu     sync.Mutex // guards all below, and the heat of audiences; taken after a shard's
 	total  bucket
@@ -79,8 +82,9 @@ type heats struct {
 }
 
 // mayPush reports whether an entry of some age is pushed to the n connections of an audience, and takes the tokens. correction: it is an edit or a
-// recall. The caller holds the shard's lock, and has advanced newestSeq.
-func (h *heats) mayPush(c id.Conversation, r *audience, n int, age time.Duration, correction bool) bool {
+// recall. resuming: the conversation has cooled down just now, and its last hints are on their way. The caller holds the shard's lock, and has advanced
+// newestSeq.
+func (h *heats) mayPush(c id.Conversation, r *audience, n int, age time.Duration, correction bool) (push, resuming bool) {
 	config, stats := &h.server.config, &h.server.stats
 	now := time.Now()
 	h.mu.Lock()
@@ -103,12 +107,12 @@ func (h *heats) mayPush(c id.Conversation, r *audience, n int, age time.Duration
 	}
 	if over || t.hot && !correction {
 		stats.LargeWithheld.Add(int64(n))
-		return false
+		return false, false
 	}
 	t.tokens -= float64(n)
 	h.total.tokens -= float64(n)
 	stats.LargePushed.Add(int64(n))
-	return true
+	return true, now.Sub(t.resumed) < config.HintEvery
 }
 
 // run hints until ctx ends.
@@ -118,6 +122,9 @@ func (h *heats) run(ctx context.Context) {
 	for {
 		select {
 		case <-tick.C:
+			if behind := h.server.deps.ClockBehind; behind != nil {
+				h.clockBehind.Store(int64(behind()))
+			}
 			h.hint(ctx, h.cool())
 		case <-ctx.Done():
 			return
@@ -130,6 +137,7 @@ type growth struct {
 	conversation id.Conversation
 	seq          uint64
 	conns        []*conn
+	noted        bool // conns have it noted already
 }
 
 // cool ends an interval: it cools down conversations that were calm, and returns the hints that are due.
@@ -156,6 +164,7 @@ func (h *heats) cool() (due []growth) {
 			r.heat.offered = 0
 		})
 	}
+	var calm []id.Conversation
 	for _, c := range hot {
 		h.with(c, func(r *audience) {
 			t := &r.heat
@@ -165,21 +174,52 @@ func (h *heats) cool() (due []growth) {
 			}
 			if t.calm >= calmIntervals {
 				load += float64(t.offered)
-				t.hot = false
-				h.server.stats.HeatFalls.Add(1)
-				h.server.stats.Hot.Add(-1)
-			} else {
-				h.listed[c] = struct{}{}
+				t.offered = 0
+				calm = append(calm, c)
+				return
 			}
+			h.listed[c] = struct{}{}
 			t.offered = 0
 			// What was withheld was in newestSeq before, so that this hint covers it.
 			if seq := r.newestSeq.Load(); seq > t.hinted {
 				t.hinted = seq
-				due = append(due, growth{c, seq, slices.Clone(r.conns)})
+				due = append(due, growth{conversation: c, seq: seq, conns: slices.Clone(r.conns)})
 			}
 		})
 	}
+	for _, c := range calm {
+		due = append(due, h.resume(c)...)
+	}
 	return due
+}
+
+// resume lets a conversation be pushed again. A connection that waits for the last hint gets pushes only from there on: otherwise the first push
+// would show a gap to all, and all clients that show the conversation would pull at once.
+func (h *heats) resume(c id.Conversation) (due []growth) {
+	s := h.server.hub.conversation(c)
+	s.mu.Lock() // no entry is delivered in between
+	defer s.mu.Unlock()
+	r := s.audiences[c]
+	if r == nil {
+		return nil
+	}
+	h.mu.Lock()
+	t, seq := &r.heat, r.newestSeq.Load()
+	last := t.hinted
+	t.hot, t.hinted, t.resumed = false, max(last, seq), time.Now()
+	h.mu.Unlock()
+	h.server.stats.HeatFalls.Add(1)
+	h.server.stats.Hot.Add(-1)
+	if seq <= last {
+		return nil
+	}
+	g := growth{conversation: c, seq: seq, noted: true}
+	for _, to := range r.conns {
+		if to.noteGrowth(c, seq) {
+			g.conns = append(g.conns, to)
+		}
+	}
+	return []growth{g}
 }
 
 // with calls do for an audience, unless it is gone, under its shard's lock and h.mu.
@@ -198,6 +238,10 @@ func (h *heats) with(c id.Conversation, do func(r *audience)) {
 func (h *heats) hint(ctx context.Context, due []growth) {
 	var conns []*conn
 	for _, g := range due {
+		if g.noted {
+			conns = append(conns, g.conns...)
+			continue
+		}
 		for _, c := range g.conns {
 			if c.noteGrowth(g.conversation, g.seq) {
 				conns = append(conns, c)
@@ -256,6 +300,18 @@ func (c *conn) noteGrowth(conversation id.Conversation, seq uint64) (first bool)
 	return len(c.grown) == 1
 }
 
+// awaitsHint reports whether the connection was not told yet how far a conversation has grown, and has the hint say the given seq.
+func (c *conn) awaitsHint(conversation id.Conversation, seq uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.grown, func(g grownTo) bool { return g.conversation == conversation })
+	if i < 0 {
+		return false
+	}
+	c.grown[i].seq = max(c.grown[i].seq, seq)
+	return true
+}
+
 // appendGrowth appends the hint about large conversations, in a frame of its own. The answer to a sync that is under way comes first. A hint to
 // sync takes its place. The caller holds mu.
 func (c *conn) appendGrowth() {
@@ -283,10 +339,12 @@ func isCorrection(e *message.Entry) bool {
 	return proto.Unmarshal(e.Content, &content) == nil && (content.GetEdit() != nil || content.GetRecall() != nil)
 }
 
-// ageOf returns how long ago an entry was stored, by the clock of the node that stored it.
+// ageOf returns how long ago an entry was stored, by the clock of the node that stored it. Which node did is not known: the age is that by the clock
+// that is furthest behind.
 func (s *Server) ageOf(e *message.Entry) time.Duration {
-	if ms := e.ID.Ms(); ms > 0 {
-		return s.deps.Clock.Now().Sub(time.UnixMilli(ms))
+	ms := e.ID.Ms()
+	if ms <= 0 {
+		return 0
 	}
-	return 0
+	return s.deps.Clock.Now().Sub(time.UnixMilli(ms)) - time.Duration(s.heats.clockBehind.Load())
 }

@@ -17,10 +17,17 @@ import (
 // one connection, and half of them at once.
 func heated(t *testing.T, conns int, test func(list []*conn)) {
 	t.Helper()
+	heatedBehind(t, conns, 0, test)
+}
+
+// heatedBehind is heated beside a node whose clock is behind.
+func heatedBehind(t *testing.T, conns int, behind time.Duration, test func(list []*conn)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		first, _ := bench(t)
 		s := first.server
 		s.config.LargeGroupPushes, s.config.LargePushes, s.config.HintEvery = 10*conns, 1000*conns, time.Second
+		s.deps.ClockBehind = func() time.Duration { return behind }
 		var list []*conn
 		for i := range conns {
 			c := &conn{server: s, transport: discarding{}, frameAt: -1, fd: -1, caller: id.Caller{User: id.User(7 + i)}, state: stateReady, json: i%2 == 1}
@@ -128,8 +135,9 @@ func TestAHotConversationIsHintedUntilItCools(t *testing.T) {
 			t.Errorf("%d conversations are hot, want 1", got)
 		}
 		pass(time.Second)
+		expect("the last hint", nil, []uint64{seq})
 		deliver(2)
-		expect("cool again", []uint64{seq - 1, seq}, []uint64{seq - 2})
+		expect("cool again", []uint64{seq - 1, seq}, nil)
 		pass(time.Minute)
 		expect("later", nil, nil)
 		st := &s.stats
@@ -371,4 +379,71 @@ func TestPushesToManyDoNotDelayOthers(t *testing.T) {
 	if before < 0 || before > laterSlice {
 		t.Errorf("%d of %d were written before, want at most %d", before, many, laterSlice)
 	}
+}
+
+// Messages of a node whose clock is behind look old. They are late only if they are older than that, or the rates of other nodes' groups fall for nothing.
+func TestClocksThatAreBehindMakeNothingLate(t *testing.T) {
+	t.Parallel()
+	heatedBehind(t, 1, 2*time.Second, func(list []*conn) {
+		s := list[0].server
+		s.config.LargeGroupPushes, s.config.LargePushes = 1_000_000, 1_000_000
+		pass(time.Second)
+		seq := uint64(1)
+		for range lateAbove + 10 {
+			seq++
+			deliverLate(t, s, 5, seq, text, 2*time.Second+lateAfter)
+			if seq%100 == 0 {
+				sent(t, list[0])
+			}
+		}
+		if heatOf(s, 5).hot || scaleOf(s) != 1 {
+			t.Errorf("it is hot: %v, with rates scaled by %v", heatOf(s, 5).hot, scaleOf(s))
+		}
+		deliverLate(t, s, 5, seq+1, text, 2*time.Second+lateAfter+10*time.Millisecond)
+		if !heatOf(s, 5).hot {
+			t.Error("a late message of a node that is behind is not noticed")
+		}
+	})
+}
+
+// When a conversation has cooled down, a connection gets no push before its last hint: clients pull where a push shows a gap, all at once, and the
+// hints are spread.
+func TestPushesResumeBehindTheLastHint(t *testing.T) {
+	t.Parallel()
+	heated(t, 2*hintSlice+1, func(list []*conn) {
+		s, seq := list[0].server, uint64(1)
+		deliver := func(n int) {
+			for range n {
+				seq++
+				deliverTo(t, s, 5, seq, text)
+			}
+		}
+		deliver(20)
+		for range calmIntervals {
+			pass(time.Second)
+			deliver(1) // so that there is something to hint at each time
+		}
+		for _, c := range list {
+			sent(t, c)
+		}
+		for heatOf(s, 5).hot {
+			pass(time.Second)
+		}
+		first, last := list[0], list[len(list)-1]
+		if _, hinted := received(t, first, 5); !slices.Equal(hinted, []uint64{seq}) {
+			t.Errorf("at once, the first connection was hinted %v, want %d", hinted, seq)
+		}
+		deliver(1)
+		if pushed, _ := received(t, first, 5); !slices.Equal(pushed, []uint64{seq}) {
+			t.Errorf("the first connection was pushed %v, want %d", pushed, seq)
+		}
+		pass(500 * time.Millisecond)
+		if pushed, hinted := received(t, last, 5); pushed != nil || !slices.Equal(hinted, []uint64{seq}) {
+			t.Errorf("the last connection was pushed %v and hinted %v, want a hint with %d", pushed, hinted, seq)
+		}
+		deliver(1)
+		if pushed, _ := received(t, last, 5); !slices.Equal(pushed, []uint64{seq}) {
+			t.Errorf("then, the last connection was pushed %v, want %d", pushed, seq)
+		}
+	})
 }

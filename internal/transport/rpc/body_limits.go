@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"math"
+	"mime"
 	"net/http"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
+	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/sdk/go/gen/id/v1/idv1connect"
 	"google.golang.org/protobuf/proto"
 )
@@ -69,6 +71,30 @@ func incomingOf(ctx context.Context) *incoming {
 	return &incoming{err: errNoHeaders, body: &body{}}
 }
 
+// hasKnownType reports whether a request has the content type of one of the protocols.
+func hasKnownType(r *http.Request) bool {
+	kind, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case err != nil:
+		return false
+	case kind == "application/json":
+		charset := parameters["charset"]
+		return charset == "" || strings.EqualFold(charset, "utf-8")
+	}
+	return kind == "application/proto" || strings.HasPrefix(kind, "application/grpc") || strings.HasPrefix(kind, "application/connect+")
+}
+
+// refuseContentType answers a request that is of none of the protocols. curl sends a form where it is not told otherwise.
+func refuseContentType(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Accept-Post", "application/json, application/proto")
+	if r.ProtoMajor == 1 && (r.ContentLength < 0 || r.ContentLength > maxUnauthenticated) {
+		w.Header().Set("Connection", "close") // otherwise net/http reads the body to its end
+	}
+	w.WriteHeader(http.StatusUnsupportedMediaType)
+	_, _ = w.Write([]byte(`{"code":"invalid_argument","message":"send the header Content-Type: application/json (or application/proto)"}`)) // the client may have disconnected
+}
+
 // withBodyLimits authenticates a request before it reads the body, and rejects bodies that are too large or too slow, or for which
 // there is no memory. Connect has a size limit too, but reads the excess to the end, which may never come.
 func (s *Server) withBodyLimits(m method) http.Handler {
@@ -77,6 +103,11 @@ func (s *Server) withBodyLimits(m method) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A writer without deadlines, such as a recorder in a test, has no slow client.
 		connection, now := http.NewResponseController(w), time.Now()
+		if !hasKnownType(r) {
+			figures.Done(uint32(now.Nanosecond()), time.Since(now), telemetry.ErrUnimplemented)
+			refuseContentType(w, r)
+			return
+		}
 		_, _ = connection.SetReadDeadline(now.Add(bodyTime)), connection.SetWriteDeadline(now.Add(answerTime))
 		from := ratelimit.Network(r.RemoteAddr, r.Header, s.deps.Proxied)
 		ctx := ratelimit.WithNetwork(r.Context(), from)

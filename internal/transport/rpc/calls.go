@@ -35,8 +35,7 @@ func (s *Server) accounts() []method {
 			return &accountv1.LogoutResponse{}, a.Logout(ctx, c, r.All)
 		}),
 		newMethod(s, accountv1connect.AccountServiceListSessionsProcedure, userAccess, func(ctx context.Context, c id.Caller, _ *accountv1.ListSessionsRequest) (*accountv1.ListSessionsResponse, error) {
-			list, err := a.ListSessions(ctx, c)
-			return &accountv1.ListSessionsResponse{Sessions: list}, err
+			return s.listSessions(ctx, c)
 		}),
 		newMethod(s, accountv1connect.AccountServiceRevokeSessionProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.RevokeSessionRequest) (*accountv1.RevokeSessionResponse, error) {
 			return &accountv1.RevokeSessionResponse{}, a.RevokeSession(ctx, c, id.Session(r.Session))
@@ -92,6 +91,9 @@ func (s *Server) admin() []method {
 		}),
 		newMethod(s, accountv1connect.AdminServiceCreateSessionProcedure, serverAccess, func(ctx context.Context, _ id.Caller, r *accountv1.CreateSessionRequest) (*accountv1.Session, error) {
 			return a.CreateSession(ctx, r)
+		}),
+		newMethod(s, accountv1connect.AdminServicePutOfficialAccountProcedure, serverAccess, func(ctx context.Context, _ id.Caller, r *accountv1.PutOfficialAccountRequest) (*accountv1.PutOfficialAccountResponse, error) {
+			return s.deps.Officials.Put(ctx, r)
 		}),
 	}
 }
@@ -152,4 +154,25 @@ func (s *Server) media() []method {
 			return m.GetDownload(ctx, c.User, r)
 		}),
 	}
+}
+
+// listSessions adds to each session what its device has received.
+func (s *Server) listSessions(ctx context.Context, c id.Caller) (*accountv1.ListSessionsResponse, error) {
+	list, err := s.deps.Accounts.ListSessions(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	devices := make([]id.Device, len(list))
+	for i, v := range list {
+		devices[i] = id.Device(v.Device)
+	}
+	states, err := s.deps.Inbox.DeviceStates(ctx, c.User, devices)
+	if err != nil { // the list is needed to end sessions
+		s.deps.Logger.Warn("sessions are listed without what their devices have received", "user", c.User, "error", err)
+	}
+	for i, v := range list {
+		st := states[devices[i]]
+		v.UpToDate, v.BehindSinceMs = st.UpToDate, st.BehindSinceMs
+	}
+	return &accountv1.ListSessionsResponse{Sessions: list}, nil
 }

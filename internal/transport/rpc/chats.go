@@ -137,6 +137,12 @@ func (s *Server) members() []method {
 		newMethod(s, chatv1connect.ChatServiceAnswerInvitationProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.AnswerInvitationRequest) (*chatv1.Change, error) {
 			return changeOf(h.AnswerInvitation(ctx, id.Conversation(r.Conversation), c.User, r.Accept))
 		}),
+		newMethod(s, chatv1connect.ChatServiceListGroupInvitationsProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.ListGroupInvitationsRequest) (*chatv1.ListGroupInvitationsResponse, error) {
+			return h.ListGroupInvitations(ctx, id.Conversation(r.Conversation), c.User, r.Limit, r.Page)
+		}),
+		newMethod(s, chatv1connect.ChatServiceCancelInvitationProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.CancelInvitationRequest) (*chatv1.CancelInvitationResponse, error) {
+			return &chatv1.CancelInvitationResponse{}, h.CancelInvitation(ctx, id.Conversation(r.Conversation), c.User, id.User(r.User))
+		}),
 		newMethod(s, chatv1connect.ChatServiceCreateJoinLinkProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.CreateJoinLinkRequest) (*chatv1.CreateJoinLinkResponse, error) {
 			token, err := h.CreateJoinLink(ctx, id.Conversation(r.Conversation), c.User, r.UntilMs)
 			return &chatv1.CreateJoinLinkResponse{Token: token}, err
@@ -203,6 +209,9 @@ func (s *Server) messages() []method {
 		newMethod(s, chatv1connect.ChatServiceListReadersProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.ListReadersRequest) (*chatv1.ListReadersResponse, error) {
 			return in.ListReaders(ctx, c.User, r)
 		}),
+		newMethod(s, chatv1connect.ChatServiceListDeliveriesProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.ListDeliveriesRequest) (*chatv1.ListDeliveriesResponse, error) {
+			return in.ListDeliveries(ctx, c.User, r)
+		}),
 		newMethod(s, chatv1connect.ChatServiceSyncProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.SyncRequest) (*chatv1.SyncResponse, error) {
 			return in.Sync(ctx, c, r)
 		}),
@@ -210,7 +219,7 @@ func (s *Server) messages() []method {
 }
 
 func (s *Server) send(ctx context.Context, c id.Caller, r *chatv1.SendRequest) (*chatv1.SendResponse, error) {
-	d := &message.Draft{Conversation: id.Conversation(r.Conversation), Sender: c.User, Device: c.Device, ClientSeq: r.ClientSeq, ClientMsgID: r.ClientMsgId}
+	d := &message.Draft{Conversation: id.Conversation(r.Conversation), Sender: c.User, Device: c.Device, ClientSeq: r.ClientSeq, ClientMsgID: r.ClientMsgId, PrevClientSeq: r.PrevClientSeq}
 	if r.Content != nil {
 		var err error
 		if d.Content, err = (proto.MarshalOptions{Deterministic: true}).Marshal(r.Content); err != nil {

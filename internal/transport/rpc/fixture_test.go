@@ -34,9 +34,12 @@ import (
 	"github.com/rialto-im/rialto/internal/service/account"
 	"github.com/rialto-im/rialto/internal/service/chat"
 	"github.com/rialto-im/rialto/internal/service/chatroom"
+	"github.com/rialto-im/rialto/internal/service/helpdesk"
 	"github.com/rialto-im/rialto/internal/service/inbox"
 	"github.com/rialto-im/rialto/internal/service/linkpreview"
 	"github.com/rialto-im/rialto/internal/service/media"
+	"github.com/rialto-im/rialto/internal/service/officialaccount"
+	"github.com/rialto-im/rialto/internal/service/organization"
 	"github.com/rialto-im/rialto/internal/service/presence"
 	"github.com/rialto-im/rialto/internal/service/schedule"
 	"github.com/rialto-im/rialto/internal/transport/rpc"
@@ -54,17 +57,18 @@ func (c *manualClock) Now() time.Time { return time.UnixMilli(c.ms.Load()) }
 // harness is an rpc server with all its services.
 type harness struct {
 	*rpc.Server
-	deps     rpc.Deps
-	t        testing.TB
-	clock    *manualClock
-	accounts *account.Service
-	chat     *chat.Service
-	inbox    *inbox.Service
-	log      timeline.Log
-	db       *sqldb.DB
-	media    *media.Service
-	key      string // API key of a business server
-	sessions map[string]person
+	deps          rpc.Deps
+	t             testing.TB
+	clock         *manualClock
+	accounts      *account.Service
+	chat          *chat.Service
+	organizations *organization.Service
+	inbox         *inbox.Service
+	log           timeline.Log
+	db            *sqldb.DB
+	media         *media.Service
+	key           string // API key of a business server
+	sessions      map[string]person
 }
 
 func newHarness(t testing.TB) *harness {
@@ -111,7 +115,9 @@ func newHarness(t testing.TB) *harness {
 			return h.chat.Picture(ctx, by, c)
 		}, Secret: []byte("of URLs"), Clock: h.clock, Logger: logger}, media.Config{})
 	must(err)
-	h.chat, err = chat.New(t.Context(), chat.Deps{Log: log, DB: db, IDs: ids, MessageIDs: messages, Relations: h.accounts,
+	h.organizations, err = organization.New(t.Context(), organization.Deps{DB: db, IDs: ids, Accounts: h.accounts, Groups: groupsOf{h}, Bus: membus.New(), Node: "node-1", Clock: h.clock, Logger: logger})
+	must(err)
+	h.chat, err = chat.New(t.Context(), chat.Deps{Log: log, DB: db, IDs: ids, MessageIDs: messages, Relations: h.accounts, Organizations: h.organizations, CheckMembers: h.organizations.CheckMembers,
 		CheckAdd: func(ctx context.Context, by id.User, users []id.User) (refused, invited []id.User, refund func(), err error) {
 			refused, invited, _, err = h.accounts.MayAdd(ctx, by, users)
 			return refused, invited, func() {}, err
@@ -120,25 +126,40 @@ func newHarness(t testing.TB) *harness {
 	must(err)
 	no := func(context.Context, id.User) (bool, error) { return false, nil }
 	h.log, h.db = log, db
-	h.inbox, err = inbox.New(t.Context(), inbox.Deps{Log: log, DB: db, Outbox: outbox, Conversations: h.chat, HidesRead: no, Clock: h.clock, Logger: logger}, inbox.Config{})
+	seen, err := presence.New(t.Context(), presence.Deps{DB: db, Directory: directory.New(directory.Deps{Clock: h.clock, Logger: logger, Node: "node-1"}, directory.Config{}), FriendsAmong: h.accounts.FriendsAmong, BlockedAmong: h.accounts.BlockedAmong, SettingsOf: h.accounts.SettingsOf, Clock: h.clock, Logger: logger})
+	must(err)
+	h.inbox, err = inbox.New(t.Context(), inbox.Deps{Log: log, DB: db, Outbox: outbox, Conversations: h.chat, HidesRead: no, SeesPresence: seen.Sees, DeviceTypes: h.accounts.DeviceTypes, Clock: h.clock, Logger: logger}, inbox.Config{})
 	must(err)
 	scheduled, err := schedule.New(t.Context(), schedule.Deps{DB: db, Chat: h.chat, IDs: ids, Clock: h.clock, Logger: logger})
-	must(err)
-	seen, err := presence.New(t.Context(), presence.Deps{DB: db, Directory: directory.New(directory.Deps{Clock: h.clock, Logger: logger, Node: "node-1"}, directory.Config{}), FriendsAmong: h.accounts.FriendsAmong, BlockedAmong: h.accounts.BlockedAmong, SettingsOf: h.accounts.SettingsOf, Clock: h.clock, Logger: logger})
 	must(err)
 	service, err := idservice.NewService(t.Context(), idservice.ServiceDeps{DB: db, Leases: idgen.Fixed(h.clock, 2), Clock: h.clock, Logger: logger}, idservice.ServiceConfig{Node: "node-1", Exclusive: true})
 	must(err)
 	previews, err := linkpreview.New(linkpreview.Deps{IsOff: no, Clock: h.clock, Logger: logger}, linkpreview.Config{Off: true}) // tests read no pages
 	must(err)
-	rooms, err := chatroom.New(t.Context(), chatroom.Deps{DB: db, IDs: ids, Bus: membus.New(), Node: "node-1", Partition: func(uint64) int { return 0 },
+	rooms, err := chatroom.New(t.Context(), chatroom.Deps{DB: db, IDs: ids, Accounts: h.accounts, Bus: membus.New(), Node: "node-1", Partition: func(uint64) int { return 0 },
 		Owner: func(int) string { return "node-1" }, Flush: func() {}, Clock: h.clock, Logger: logger})
 	must(err)
 	h.serveRooms(rooms)
-	h.deps = rpc.Deps{Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Rooms: rooms, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
+	officials, err := officialaccount.New(t.Context(), officialaccount.Deps{DB: db, Chat: h.chat, Streams: h.inbox, Accounts: h.accounts, IDs: ids, Clock: h.clock, Logger: logger}, officialaccount.Config{})
+	must(err)
+	desks, err := helpdesk.New(t.Context(), helpdesk.Deps{DB: db, Outbox: outbox, Accounts: h.accounts, IDs: ids, Clock: h.clock, Logger: logger})
+	must(err)
+	h.deps = rpc.Deps{Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
 	h.Server = rpc.New(h.deps)
 	h.key, err = h.accounts.CreateKey(t.Context(), "shop")
 	must(err)
 	return h
+}
+
+// groupsOf are the groups of a harness, whose chat is made after the organizations.
+type groupsOf struct{ h *harness }
+
+func (g groupsOf) CreateGroupBy(ctx context.Context, by id.Caller, r *chatv1.CreateGroupRequest) (id.Conversation, error) {
+	return g.h.chat.CreateGroupBy(ctx, by, r)
+}
+
+func (g groupsOf) AlignMembers(ctx context.Context, c id.Conversation, decide func([]id.User) []id.User) error {
+	return g.h.chat.AlignMembers(ctx, c, decide)
 }
 
 // serveRooms runs the service of rooms until the test ends.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/id"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	idv1 "github.com/rialto-im/rialto/sdk/go/gen/id/v1"
@@ -23,6 +24,8 @@ import (
 type subject struct {
 	conversation, seq, upload, session uint64
 	room                               uint64 // of alice
+	organization                       uint64 // of alice, with bob
+	official, broadcast                uint64 // alice, who is an official account, and a broadcast
 	token                              string // of the session
 	member                             uint64 // a member of the group
 	other                              uint64 // a user outside the group
@@ -35,6 +38,8 @@ type row struct {
 	owner, member, former, outsider string
 	// The reason for a server in the name of any user, if it differs.
 	server string
+	// serverMay: a server in the name of any user succeeds.
+	serverMay bool
 }
 
 // own calls concern only the caller, or public data.
@@ -66,14 +71,17 @@ const (
 	chats     = "/rialto.chat.v1.ChatService/"
 	medias    = "/rialto.chat.v1.MediaService/"
 	presences = "/rialto.presence.v1.PresenceService/"
+	orgCalls  = "/rialto.chat.v1.OrganizationService/"
 	roomCalls = "/rialto.chat.v1.RoomService/"
+	officials = "/rialto.chat.v1.OfficialAccountService/"
+	deskCalls = "/rialto.chat.v1.HelpDeskService/"
 	ids       = "/rialto.id.v1.IDService/"
 )
 
 // matrix has a row for each call. Add a row for each new call.
 func matrix() map[string]row {
 	m := map[string]row{}
-	for _, part := range []map[string]row{ofAccounts(), ofGroups(), ofMessages(), ofRooms(), ofIDs()} {
+	for _, part := range []map[string]row{ofAccounts(), ofGroups(), ofMessages(), ofRooms(), ofOrganizations(), ofOfficialAccounts(), ofHelpDesks(), ofIDs()} {
 		maps.Copy(m, part)
 	}
 	return m
@@ -152,6 +160,12 @@ func ofGroups() map[string]row {
 		chats + "AnswerInvitation": all("no_invitation", func(o subject) proto.Message {
 			return &chatv1.AnswerInvitationRequest{Conversation: o.conversation, Accept: true}
 		}),
+		chats + "ListGroupInvitations": in(denied, none, func(o subject) proto.Message {
+			return &chatv1.ListGroupInvitationsRequest{Conversation: o.conversation}
+		}),
+		chats + "CancelInvitation": in(denied, none, func(o subject) proto.Message {
+			return &chatv1.CancelInvitationRequest{Conversation: o.conversation, User: o.other}
+		}).ownerRefused("not_invited"),
 		chats + "CreateJoinLink":  in(denied, none, func(o subject) proto.Message { return &chatv1.CreateJoinLinkRequest{Conversation: o.conversation} }),
 		chats + "RevokeJoinLink":  in(denied, none, func(o subject) proto.Message { return &chatv1.RevokeJoinLinkRequest{Conversation: o.conversation} }),
 		chats + "PreviewJoinLink": all("bad_link", func(subject) proto.Message { return &chatv1.PreviewJoinLinkRequest{Token: "x"} }),
@@ -215,6 +229,9 @@ func ofMessages() map[string]row {
 		chats + "ListReaders": in("not_sender", "not_sender", func(o subject) proto.Message {
 			return &chatv1.ListReadersRequest{Conversation: o.conversation, Seq: o.seq}
 		}),
+		chats + "ListDeliveries": in("not_sender", "not_sender", func(o subject) proto.Message {
+			return &chatv1.ListDeliveriesRequest{Conversation: o.conversation, Seq: o.seq}
+		}),
 		chats + "ScheduleMessage": in("", none, func(o subject) proto.Message {
 			return &chatv1.ScheduleMessageRequest{Conversation: o.conversation, ClientMsgId: "1", SendMs: 1_800_000_000_000 + 1000*3600, Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: "hello"}}}
 		}),
@@ -256,6 +273,102 @@ func ofRooms() map[string]row {
 			return &chatv1.SendRoomMessageRequest{Room: o.room, Kind: &chatv1.SendRoomMessageRequest_Text{Text: "hello"}}
 		}),
 		roomCalls + "LikeRoom": all("not_in_room", func(o subject) proto.Message { return &chatv1.LikeRoomRequest{Room: o.room, Count: 1} }),
+	}
+}
+
+// ofOfficialAccounts: everybody sees an account and uses its menu; others than operators do not learn whether it exists from what they may not do.
+func ofOfficialAccounts() map[string]row {
+	operators := func(request func(o subject) proto.Message) row { return all("not_operator", request).ownerRefused("") }
+	content := &chatv1.Content{Kind: &chatv1.Content_Text{Text: "hello"}}
+	return map[string]row{
+		admins + "PutOfficialAccount":      own(func(o subject) proto.Message { return &accountv1.PutOfficialAccountRequest{User: o.other} }),
+		officials + "GetOfficialAccount":   own(func(o subject) proto.Message { return &chatv1.GetOfficialAccountRequest{User: o.official} }),
+		officials + "ListOfficialAccounts": own(func(subject) proto.Message { return &chatv1.ListOfficialAccountsRequest{} }),
+		officials + "UpdateOfficialAccount": operators(func(o subject) proto.Message {
+			return &chatv1.UpdateOfficialAccountRequest{User: o.official, Replies: &chatv1.OfficialReplies{Fallback: content}}
+		}),
+		officials + "SetOfficialOperator": operators(func(o subject) proto.Message {
+			return &chatv1.SetOfficialOperatorRequest{User: o.official, Operator: o.member}
+		}),
+		officials + "TapOfficialMenu": own(func(o subject) proto.Message {
+			return &chatv1.TapOfficialMenuRequest{User: o.official, Key: "k"}
+		}).ownerRefused("bad_tap"),
+		officials + "SetFollowerLabel": operators(func(o subject) proto.Message {
+			return &chatv1.SetFollowerLabelRequest{User: o.official, Followers: []uint64{o.other}, Label: "x"}
+		}),
+		officials + "ListOfficialFollowers": operators(func(o subject) proto.Message { return &chatv1.ListOfficialFollowersRequest{User: o.official} }),
+		officials + "CreateBroadcast": operators(func(o subject) proto.Message {
+			return &chatv1.CreateBroadcastRequest{User: o.official, Key: "k", Content: content}
+		}),
+		officials + "GetBroadcast":   operators(func(o subject) proto.Message { return &chatv1.GetBroadcastRequest{Broadcast: o.broadcast} }),
+		officials + "ListBroadcasts": operators(func(o subject) proto.Message { return &chatv1.ListBroadcastsRequest{User: o.official} }),
+		officials + "ChangeBroadcast": operators(func(o subject) proto.Message {
+			return &chatv1.ChangeBroadcastRequest{Broadcast: o.broadcast, Action: chatv1.ChangeBroadcastRequest_ACTION_PAUSE}
+		}),
+	}
+}
+
+// ofOrganizations: members read, admins change, and for others there is no organization.
+func ofOrganizations() map[string]row {
+	inside := func(member string, request func(o subject) proto.Message) row {
+		return row{request: request, member: member, former: "no_organization", outsider: "no_organization"}
+	}
+	const admins = "not_organization_admin"
+	create := all("needs_key", func(o subject) proto.Message {
+		return &chatv1.CreateOrganizationRequest{Name: "new", Key: "new", Owner: o.other}
+	})
+	create.serverMay = true
+	return map[string]row{
+		orgCalls + "CreateOrganization": create,
+		orgCalls + "ListOrganizations":  own(func(subject) proto.Message { return &chatv1.ListOrganizationsRequest{} }),
+		orgCalls + "GetOrganization":    inside("", func(o subject) proto.Message { return &chatv1.GetOrganizationRequest{Organization: o.organization} }),
+		orgCalls + "ListDepartments":    inside("", func(o subject) proto.Message { return &chatv1.ListDepartmentsRequest{Organization: o.organization} }),
+		orgCalls + "ListOrganizationMembers": inside("", func(o subject) proto.Message {
+			return &chatv1.ListOrganizationMembersRequest{Organization: o.organization}
+		}),
+		orgCalls + "UpdateOrganization": inside(admins, func(o subject) proto.Message {
+			return &chatv1.UpdateOrganizationRequest{Organization: o.organization, Name: proto.String("x")}
+		}),
+		orgCalls + "PutDepartments": inside(admins, func(o subject) proto.Message {
+			return &chatv1.PutDepartmentsRequest{Organization: o.organization, Departments: []*chatv1.DepartmentInput{{ExternalId: "x", Name: "x"}}}
+		}),
+		orgCalls + "RemoveDepartments": inside(admins, func(o subject) proto.Message {
+			return &chatv1.RemoveDepartmentsRequest{Organization: o.organization, Departments: []uint64{1}}
+		}),
+		orgCalls + "PutOrganizationMembers": inside(admins, func(o subject) proto.Message {
+			return &chatv1.PutOrganizationMembersRequest{Organization: o.organization, Members: []*chatv1.OrganizationMemberInput{{User: o.other}}}
+		}),
+		orgCalls + "RemoveOrganizationMembers": inside(admins, func(o subject) proto.Message {
+			return &chatv1.RemoveOrganizationMembersRequest{Organization: o.organization, Users: []uint64{o.other}}
+		}),
+		orgCalls + "CreateOrganizationGroup": inside("", func(o subject) proto.Message {
+			return &chatv1.CreateOrganizationGroupRequest{Organization: o.organization, Title: "a circle", Members: []uint64{o.member}, Key: "x"}
+		}),
+		orgCalls + "ImportOrganizationMembers": inside(admins, func(o subject) proto.Message {
+			return &chatv1.ImportOrganizationMembersRequest{Organization: o.organization, Csv: "user,title\n1,x\n", Partial: true}
+		}),
+	}
+}
+
+// ofHelpDesks: the users are neither agents nor customers, and learn of no ticket. Package helpdesk tests what agents may.
+func ofHelpDesks() map[string]row {
+	ticket := func(request func(o subject) proto.Message) row { return all("no_ticket", request) }
+	return map[string]row{
+		deskCalls + "PutHelpDesk": own(func(subject) proto.Message {
+			return &chatv1.PutHelpDeskRequest{Desk: &chatv1.HelpDesk{Key: "support", Name: "Support"}}
+		}),
+		deskCalls + "ListHelpDesks":  own(func(subject) proto.Message { return &chatv1.ListHelpDesksRequest{} }),
+		deskCalls + "OpenTicket":     all("no_help_desk", func(o subject) proto.Message { return &chatv1.OpenTicketRequest{Desk: o.conversation} }),
+		deskCalls + "GetTicket":      ticket(func(o subject) proto.Message { return &chatv1.GetTicketRequest{Ticket: o.conversation} }),
+		deskCalls + "ListTickets":    own(func(subject) proto.Message { return &chatv1.ListTicketsRequest{} }),
+		deskCalls + "TakeTicket":     ticket(func(o subject) proto.Message { return &chatv1.TakeTicketRequest{Ticket: o.conversation} }),
+		deskCalls + "TransferTicket": ticket(func(o subject) proto.Message { return &chatv1.TransferTicketRequest{Ticket: o.conversation, Desk: 1} }),
+		deskCalls + "ResolveTicket":  ticket(func(o subject) proto.Message { return &chatv1.ResolveTicketRequest{Ticket: o.conversation} }),
+		deskCalls + "ReopenTicket":   ticket(func(o subject) proto.Message { return &chatv1.ReopenTicketRequest{Ticket: o.conversation} }),
+		deskCalls + "RateTicket":     ticket(func(o subject) proto.Message { return &chatv1.RateTicketRequest{Ticket: o.conversation, Rating: 5} }),
+		deskCalls + "GetHelpDeskStats": all("no_help_desk", func(o subject) proto.Message {
+			return &chatv1.GetHelpDeskStatsRequest{Desk: o.conversation, FromMs: 1, ToMs: 2}
+		}),
 	}
 }
 
@@ -308,15 +421,44 @@ func (h *harness) subject(p people, other string) subject {
 		h.t.Fatal(err)
 	}
 	o.room = room.Id
+	org, err := h.organizations.CreateOrganization(ctx, id.Caller{Server: true}, &chatv1.CreateOrganizationRequest{Name: "a company", Key: "matrix", Owner: p.alice.User})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	o.organization = org.Id
+	if _, err := h.organizations.PutOrganizationMembers(ctx, id.Caller{User: p.alice.user()}, &chatv1.PutOrganizationMembersRequest{Organization: org.Id, Members: []*chatv1.OrganizationMemberInput{{User: p.bob.User}}}); err != nil {
+		h.t.Fatal(err)
+	}
+	h.officialAccount(p.alice, &o)
 	if _, err := h.chat.Remove(ctx, c, p.alice.user(), []uint64{p.dave.User}); err != nil {
 		h.t.Fatal(err)
 	}
 	return o
 }
 
+// officialAccount makes a person an official account with a menu and a broadcast.
+func (h *harness) officialAccount(of person, o *subject) {
+	h.t.Helper()
+	ctx, a := h.t.Context(), h.deps.Officials
+	hello := &chatv1.Content{Kind: &chatv1.Content_Text{Text: "hello"}}
+	menu := &chatv1.OfficialMenu{Entries: []*chatv1.OfficialMenuEntry{{Item: &chatv1.OfficialMenuItem{Title: "hello", Action: &chatv1.OfficialMenuItem_Reply{Reply: hello}}}}}
+	_, err := a.Put(ctx, &accountv1.PutOfficialAccountRequest{User: of.User})
+	if err == nil {
+		_, err = a.Update(ctx, of.user(), &chatv1.UpdateOfficialAccountRequest{User: of.User, Menu: menu})
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	b, err := a.CreateBroadcast(ctx, of.user(), &chatv1.CreateBroadcastRequest{User: of.User, Key: "matrix", Content: hello})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	o.official, o.broadcast = of.User, b.Id
+}
+
 // missingSubject has objects that do not exist.
 func (o subject) missingSubject() subject {
-	return subject{conversation: o.conversation + 1<<30, room: o.room + 1<<30, seq: o.seq, upload: o.upload + 1<<30, session: o.session + 1<<30, member: o.member, other: o.other}
+	return subject{conversation: o.conversation + 1<<30, room: o.room + 1<<30, organization: o.organization + 1<<30, official: o.official + 1<<30, broadcast: o.broadcast + 1<<30, seq: o.seq, upload: o.upload + 1<<30, session: o.session + 1<<30, member: o.member, other: o.other}
 }
 
 func TestMatrixCoversEachCall(t *testing.T) {
@@ -424,6 +566,9 @@ func TestCallsArePermittedByRole(t *testing.T) {
 			row := rows[name]
 			if server && row.server != "" {
 				row = all(row.server, row.request)
+			}
+			if server && row.serverMay {
+				row = own(row.request)
 			}
 			as := func(person string) []string {
 				s := h.sessionFor(name, person)

@@ -122,7 +122,7 @@ func (s *Server) limit(ctx context.Context, c id.Caller, request proto.Message, 
 			return counted, err
 		}
 		return counted, counted.allow(ratelimit.Invite, len(r.Members))
-	case *chatv1.CreateRoomRequest:
+	case *chatv1.CreateRoomRequest, *chatv1.CreateOrganizationGroupRequest:
 		return counted, counted.allow(ratelimit.Group, 1)
 	case *chatv1.CreateUploadRequest:
 		return counted, counted.allow(ratelimit.Upload, 1)

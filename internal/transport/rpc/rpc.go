@@ -24,6 +24,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/service/account"
 	"github.com/rialto-im/rialto/internal/service/chat"
+	"github.com/rialto-im/rialto/internal/service/inbox"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
@@ -43,6 +44,8 @@ type Inbox interface {
 	ListConversations(ctx context.Context, u id.User, r *chatv1.ListConversationsRequest) (*chatv1.ListConversationsResponse, error)
 	ListThreads(ctx context.Context, u id.User, r *chatv1.ListThreadsRequest) (*chatv1.ListThreadsResponse, error)
 	ListReaders(ctx context.Context, u id.User, r *chatv1.ListReadersRequest) (*chatv1.ListReadersResponse, error)
+	ListDeliveries(ctx context.Context, u id.User, r *chatv1.ListDeliveriesRequest) (*chatv1.ListDeliveriesResponse, error)
+	DeviceStates(ctx context.Context, u id.User, devices []id.Device) (map[id.Device]inbox.DeviceState, error)
 }
 
 // Presence returns who is online.
@@ -75,15 +78,19 @@ type Media interface {
 
 // Deps are what a Server needs.
 type Deps struct {
-	Accounts *account.Service
-	Chat     *chat.Service
-	Inbox    Inbox
-	Presence Presence
-	Schedule Schedule
-	Media    Media
-	Rooms    Rooms
-	Previews LinkPreviews
-	IDs      IDs
+	Accounts      *account.Service
+	Chat          *chat.Service
+	Inbox         Inbox
+	Presence      Presence
+	Schedule      Schedule
+	Media         Media
+	Rooms         Rooms
+	Organizations Organizations
+	// Officials are official accounts.
+	Officials OfficialAccounts
+	HelpDesks HelpDesks
+	Previews  LinkPreviews
+	IDs       IDs
 	// Proxied: all requests come through a proxy, which sets the client's address in X-Forwarded-For.
 	Proxied bool
 	// Input is the memory for incomplete bodies; nil means one of the default size.
@@ -152,7 +159,7 @@ func New(deps Deps) *Server {
 		unauthenticated:         inputlimit.NewConnections(unauthenticatedPerNetwork, unauthenticatedRequests),
 		unauthenticatedComplete: inputlimit.NewConnections(unauthenticatedPerNetwork, unauthenticatedCalls),
 		anonymous:               newAnonymousLimiter(deps.Clock, deps.Nodes)}
-	for _, m := range slices.Concat(s.accounts(), s.graph(), s.admin(), s.chats(), s.rooms(), s.media(), s.ids()) {
+	for _, m := range slices.Concat(s.accounts(), s.graph(), s.admin(), s.chats(), s.rooms(), s.organizations(), s.officials(), s.helpDesks(), s.media(), s.ids()) {
 		s.methods[m.name] = m
 		s.mux.Handle("POST "+m.name, s.withBodyLimits(m))
 	}
@@ -206,10 +213,14 @@ func (s *Server) authenticate(ctx context.Context, who access, h http.Header) (i
 	if c.Server {
 		u, err := strconv.ParseUint(h.Get("Rialto-User"), 10, 64)
 		if err != nil || u == 0 {
-			return c, errs.New(errs.Invalid, "no_user", "with an API key, name the user in the header Rialto-User")
+			return c, errs.New(errs.Invalid, "no_user", "with an API key, give a user's id in the header Rialto-User: the id that PutUser returned, not the external id")
 		}
 		c.User = id.User(u)
-		return c, s.deps.Accounts.Exist(ctx, []id.User{c.User})
+		if err := s.deps.Accounts.Exist(ctx, []id.User{c.User}); errs.Is(err, errs.NotFound) {
+			return c, errs.New(errs.NotFound, "no_user", "there is no user with the id in the header Rialto-User; PutUser returns the id of a user")
+		} else if err != nil {
+			return c, err
+		}
 	}
 	return c, nil
 }

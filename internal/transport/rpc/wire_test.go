@@ -137,7 +137,7 @@ func TestUnsupportedRequests(t *testing.T) {
 	h := newHarness(t)
 	auth := bearer(h.person("alice").AccessToken)
 	for _, kind := range []string{"", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/json; charset=utf-16", "application/xml", "application/jsonx"} {
-		if got := h.post(chats+"ListConversations", kind, []byte(`{}`), auth); got.status != http.StatusUnsupportedMediaType {
+		if got := h.post(chats+"ListConversations", kind, []byte(`{}`), auth); got.status != http.StatusUnsupportedMediaType || !strings.Contains(got.body, "Content-Type: application/json") {
 			t.Errorf("content type %q is answered with %d %s", kind, got.status, got.body)
 		}
 	}

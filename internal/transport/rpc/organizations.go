@@ -1,0 +1,67 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
+)
+
+// Organizations are companies with departments and members.
+type Organizations interface {
+	CreateOrganization(ctx context.Context, by id.Caller, r *chatv1.CreateOrganizationRequest) (*chatv1.Organization, error)
+	GetOrganization(ctx context.Context, by id.User, organization uint64) (*chatv1.Organization, error)
+	ListOrganizations(ctx context.Context, by id.User) (*chatv1.ListOrganizationsResponse, error)
+	UpdateOrganization(ctx context.Context, by id.User, r *chatv1.UpdateOrganizationRequest) (*chatv1.Organization, error)
+	PutDepartments(ctx context.Context, by id.User, r *chatv1.PutDepartmentsRequest) (*chatv1.PutDepartmentsResponse, error)
+	RemoveDepartments(ctx context.Context, by id.User, r *chatv1.RemoveDepartmentsRequest) error
+	ListDepartments(ctx context.Context, by id.User, r *chatv1.ListDepartmentsRequest) (*chatv1.ListDepartmentsResponse, error)
+	PutOrganizationMembers(ctx context.Context, by id.Caller, r *chatv1.PutOrganizationMembersRequest) (*chatv1.PutOrganizationMembersResponse, error)
+	RemoveOrganizationMembers(ctx context.Context, by id.User, r *chatv1.RemoveOrganizationMembersRequest) (*chatv1.RemoveOrganizationMembersResponse, error)
+	ListOrganizationMembers(ctx context.Context, by id.User, r *chatv1.ListOrganizationMembersRequest) (*chatv1.ListOrganizationMembersResponse, error)
+	CreateOrganizationGroup(ctx context.Context, by id.Caller, r *chatv1.CreateOrganizationGroupRequest) (*chatv1.CreateOrganizationGroupResponse, error)
+	ImportOrganizationMembers(ctx context.Context, by id.Caller, r *chatv1.ImportOrganizationMembersRequest) (*chatv1.ImportOrganizationMembersResponse, error)
+}
+
+func (s *Server) organizations() []method {
+	o := s.deps.Organizations
+	return []method{
+		newMethod(s, chatv1connect.OrganizationServiceCreateOrganizationProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.CreateOrganizationRequest) (*chatv1.Organization, error) {
+			return o.CreateOrganization(ctx, c, r)
+		}),
+		newMethod(s, chatv1connect.OrganizationServiceGetOrganizationProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.GetOrganizationRequest) (*chatv1.Organization, error) {
+			return o.GetOrganization(ctx, c.User, r.Organization)
+		}),
+		newMethod(s, chatv1connect.OrganizationServiceListOrganizationsProcedure, userAccess, func(ctx context.Context, c id.Caller, _ *chatv1.ListOrganizationsRequest) (*chatv1.ListOrganizationsResponse, error) {
+			return o.ListOrganizations(ctx, c.User)
+		}),
+		newMethod(s, chatv1connect.OrganizationServiceUpdateOrganizationProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.UpdateOrganizationRequest) (*chatv1.Organization, error) {
+			return o.UpdateOrganization(ctx, c.User, r)
+		}),
+		newMethod(s, chatv1connect.OrganizationServicePutDepartmentsProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.PutDepartmentsRequest) (*chatv1.PutDepartmentsResponse, error) {
+			return o.PutDepartments(ctx, c.User, r)
+		}),
+		newMethod(s, chatv1connect.OrganizationServiceRemoveDepartmentsProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.RemoveDepartmentsRequest) (*chatv1.RemoveDepartmentsResponse, error) {
+			return &chatv1.RemoveDepartmentsResponse{}, o.RemoveDepartments(ctx, c.User, r)
+		}),
+		newMethod(s, chatv1connect.OrganizationServiceListDepartmentsProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.ListDepartmentsRequest) (*chatv1.ListDepartmentsResponse, error) {
+			return o.ListDepartments(ctx, c.User, r)
+		}),
+		newMethod(s, chatv1connect.OrganizationServicePutOrganizationMembersProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.PutOrganizationMembersRequest) (*chatv1.PutOrganizationMembersResponse, error) {
+			return o.PutOrganizationMembers(ctx, c, r)
+		}),
+		newMethod(s, chatv1connect.OrganizationServiceRemoveOrganizationMembersProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.RemoveOrganizationMembersRequest) (*chatv1.RemoveOrganizationMembersResponse, error) {
+			return o.RemoveOrganizationMembers(ctx, c.User, r)
+		}),
+		newMethod(s, chatv1connect.OrganizationServiceListOrganizationMembersProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.ListOrganizationMembersRequest) (*chatv1.ListOrganizationMembersResponse, error) {
+			return o.ListOrganizationMembers(ctx, c.User, r)
+		}),
+		newMethod(s, chatv1connect.OrganizationServiceCreateOrganizationGroupProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.CreateOrganizationGroupRequest) (*chatv1.CreateOrganizationGroupResponse, error) {
+			return o.CreateOrganizationGroup(ctx, c, r)
+		}),
+		newMethod(s, chatv1connect.OrganizationServiceImportOrganizationMembersProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.ImportOrganizationMembersRequest) (*chatv1.ImportOrganizationMembersResponse, error) {
+			return o.ImportOrganizationMembers(ctx, c, r)
+		}),
+	}
+}
