@@ -80,6 +80,8 @@ type Event struct {
 	Invitations *chatv1.InvitationsChange
 	// Folders of this user changed; Chat().ListFolders lists them.
 	Folders *chatv1.FoldersChange
+	// Ticket of a help desk changed: this user's own, or one of a desk whose agent this user is.
+	Ticket *chatv1.Ticket
 	// Reset: what came after the position is no longer whole; read ListConversations and History again.
 	Reset bool
 	// Typing and Presence are transient: they may be lost.
@@ -87,6 +89,12 @@ type Event struct {
 	Presence *presencev1.Presence
 	// Readers says who has now read a message that WatchReaders names. It has neither Users nor More when the server begins to watch: read the list then.
 	Readers *gatewayv1.ReadersUpdate
+	// RoomEntry: this client is in a chat room, at first or again after a reconnect. Recent has only messages that were not delivered before.
+	RoomEntry *chatv1.RoomEntry
+	// RoomUpdate: something happened in a chat room that this client is in. Left says that it is no longer in.
+	RoomUpdate *chatv1.RoomUpdate
+	// RoomRefused: a chat room could not be entered.
+	RoomRefused *RoomRefusal
 	// Online: the socket opened, or broke. While it is false, messages are kept, and may still go out by calls.
 	Online *bool
 	// Refused: a message that an earlier process had queued was refused. Callers that wait in Send get the refusal there.
@@ -103,12 +111,15 @@ type Client struct {
 	config Config
 	base   accountv1connect.AccountServiceClient // without credentials
 
-	account  accountv1connect.AccountServiceClient
-	graph    accountv1connect.GraphServiceClient
-	chat     chatv1connect.ChatServiceClient
-	media    chatv1connect.MediaServiceClient
-	room     chatv1connect.RoomServiceClient
-	presence presencev1connect.PresenceServiceClient
+	account      accountv1connect.AccountServiceClient
+	graph        accountv1connect.GraphServiceClient
+	chat         chatv1connect.ChatServiceClient
+	media        chatv1connect.MediaServiceClient
+	room         chatv1connect.RoomServiceClient
+	organization chatv1connect.OrganizationServiceClient
+	official     chatv1connect.OfficialAccountServiceClient
+	presence     presencev1connect.PresenceServiceClient
+	helpDesk     chatv1connect.HelpDeskServiceClient
 
 	running    atomic.Bool
 	lag        pushLag    // of the open connection; Run's goroutine uses it
@@ -116,11 +127,13 @@ type Client struct {
 
 	mu             sync.Mutex // guards all below
 	state          State
-	waiters        map[uint64]chan<- outcome  // by client_seq
-	socket         *socket                    // nil if there is none
-	wake           chan struct{}              // closed and replaced when something was queued
-	watch          []uint64                   // whose presence is wanted; nil before Watch
-	watchedReaders *gatewayv1.WatchReaders    // nil before WatchReaders
+	waiters        map[uint64]chan<- outcome // by client_seq
+	socket         *socket                   // nil if there is none
+	wake           chan struct{}             // closed and replaced when something was queued
+	watch          []uint64                  // whose presence is wanted; nil before Watch
+	watchedReaders *gatewayv1.WatchReaders   // nil before WatchReaders
+	rooms          map[uint64]*enteredRoom
+	roomRequests   uint64                     // the number of the last request about rooms
 	device         presencev1.Activity        // what SetAway said last
 	marks          map[uint64]*gatewayv1.Mark // the last of each conversation, for the next connection as well
 	noLarge        bool                       // the user is in no known large group, whose messages do not move the position
@@ -162,7 +175,7 @@ func New(config Config) (*Client, error) {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Client{config: config, waiters: map[uint64]chan<- outcome{}, wake: make(chan struct{}), marks: map[uint64]*gatewayv1.Mark{}}
+	c := &Client{config: config, waiters: map[uint64]chan<- outcome{}, wake: make(chan struct{}), marks: map[uint64]*gatewayv1.Mark{}, rooms: map[uint64]*enteredRoom{}, roomRequests: firstRoomRequest}
 	state, err := config.Store.Load()
 	if err != nil {
 		return nil, err
@@ -174,7 +187,10 @@ func New(config Config) (*Client, error) {
 	c.graph = accountv1connect.NewGraphServiceClient(config.HTTP, config.URL, with)
 	c.chat = chatv1connect.NewChatServiceClient(config.HTTP, config.URL, with)
 	c.media = chatv1connect.NewMediaServiceClient(config.HTTP, config.URL, with)
+	c.organization = chatv1connect.NewOrganizationServiceClient(config.HTTP, config.URL, with)
 	c.room = chatv1connect.NewRoomServiceClient(config.HTTP, config.URL, with)
+	c.official = chatv1connect.NewOfficialAccountServiceClient(config.HTTP, config.URL, with)
+	c.helpDesk = chatv1connect.NewHelpDeskServiceClient(config.HTTP, config.URL, with)
 	c.presence = presencev1connect.NewPresenceServiceClient(config.HTTP, config.URL, with)
 	return c, nil
 }
@@ -191,8 +207,17 @@ func (c *Client) Chat() chatv1connect.ChatServiceClient { return c.chat }
 // Media makes calls of MediaService as this client's user.
 func (c *Client) Media() chatv1connect.MediaServiceClient { return c.media }
 
+// Organization makes calls of OrganizationService as this client's user.
+func (c *Client) Organization() chatv1connect.OrganizationServiceClient { return c.organization }
+
 // Room makes calls of RoomService as this client's user.
 func (c *Client) Room() chatv1connect.RoomServiceClient { return c.room }
+
+// Official makes the calls of official accounts: menus, and for operators replies, labels and broadcasts.
+func (c *Client) Official() chatv1connect.OfficialAccountServiceClient { return c.official }
+
+// HelpDesk makes calls of HelpDeskService as this client's user. Event.Ticket tells of changes.
+func (c *Client) HelpDesk() chatv1connect.HelpDeskServiceClient { return c.helpDesk }
 
 // Presence makes calls of PresenceService as this client's user.
 func (c *Client) Presence() presencev1connect.PresenceServiceClient { return c.presence }
@@ -271,6 +296,7 @@ func (c *Client) Adopt(s *accountv1.Session) error {
 		c.settle(ErrSignedOut)
 		c.state = State{User: s.User, Device: s.Device}
 		clear(c.marks)
+		clear(c.rooms)
 	}
 	c.state.Access, c.state.AccessEndsMs, c.state.Refresh, c.state.DeviceKey = s.AccessToken, s.ExpiresMs, s.RefreshToken, s.DeviceKey
 	return c.save()

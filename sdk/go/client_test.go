@@ -68,6 +68,38 @@ func TestUnansweredMessagesAreResent(t *testing.T) {
 	}
 }
 
+// TestMessagesBehindARefusedOneNameIt: while a refused message waits for its next try, a later one to the same conversation names the one
+// before it. Without a refusal none is named.
+func TestMessagesBehindARefusedOneNameIt(t *testing.T) {
+	type send struct{ conversation, clientSeq, prev uint64 }
+	got := make(chan send, 10)
+	s := start(t, &server{script: func(_ int, c *conn) {
+		for sends := c.sends(); sends != nil; sends = c.sends() {
+			for _, m := range sends {
+				got <- send{m.Conversation, m.ClientSeq, m.PrevClientSeq}
+				r := &gatewayv1.Receipt{ClientSeq: m.ClientSeq, Seq: 1}
+				if m.Conversation == 5 {
+					r.Error = &gatewayv1.Error{Code: "unavailable", Reason: "missing_previous", RetryMs: 3_600_000}
+				}
+				c.write(&gatewayv1.ServerFrame{Receipts: []*gatewayv1.Receipt{r}})
+			}
+		}
+	}})
+	c, _ := s.client(nil)
+	run(t, c)
+	c.Queue(5, text("refused"))
+	if _, err := c.SendText(t.Context(), 9, "of another conversation"); err != nil { // its receipt comes after the refusal
+		t.Fatal(err)
+	}
+	c.Queue(5, text("behind it"))
+	c.Queue(5, text("and behind that"))
+	for _, want := range []send{{5, 1, 0}, {9, 2, 0}, {5, 3, 1}, {5, 4, 3}} {
+		if have := <-got; have != want {
+			t.Errorf("the client sent %v, want %v", have, want)
+		}
+	}
+}
+
 // TestRefusals: a permanent refusal reaches the sender; a temporarily refused message is sent again on the same connection.
 func TestRefusals(t *testing.T) {
 	tries := 0

@@ -239,6 +239,9 @@ func (c *Client) onHello(ctx context.Context, s *socket, h *gatewayv1.Hello, gro
 		s.enqueue(&gatewayv1.ClientFrame{Watch: first.Watch, WatchReaders: first.WatchReaders, Activity: first.Activity, Marks: first.Marks[:n]})
 		first.Watch, first.WatchReaders, first.Activity, first.Marks = nil, nil, 0, first.Marks[n:]
 	}
+	c.mu.Lock()
+	c.enterRooms(s)
+	c.mu.Unlock()
 	online := true
 	c.config.Handler(Event{Online: &online})
 	if behind {
@@ -297,5 +300,6 @@ func (c *Client) onFrame(ctx context.Context, s *socket, f *gatewayv1.ServerFram
 	for _, r := range f.Readers {
 		c.config.Handler(Event{Readers: r, Live: true})
 	}
+	c.onRooms(s, f)
 	return nil
 }

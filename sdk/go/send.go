@@ -282,7 +282,8 @@ func (c *Client) sendByCall(ctx context.Context) error {
 	return nil
 }
 
-// sendOutbox sends the outbox on a connection: first all of it, then new messages.
+// sendOutbox sends the outbox on a connection: first all of it, then new messages, and all again after a temporary refusal. Until then new
+// messages name those before them, so that the server does not store them first.
 func (c *Client) sendOutbox(s *socket) {
 	sent := uint64(0)
 	var late <-chan time.Time // when to resend refused messages
@@ -292,7 +293,13 @@ func (c *Client) sendOutbox(s *socket) {
 		wake := c.wake
 		f := &gatewayv1.ClientFrame{}
 		var bad error
+		previous := map[uint64]uint64{} // by conversation; filled while a refused message waits for its next try
+		refused := time.Now().UnixNano() < s.retryAt.Load()
 		for _, u := range c.state.Outbox {
+			prev := previous[u.Conversation]
+			if refused {
+				previous[u.Conversation] = u.ClientSeq
+			}
 			if u.ClientSeq <= sent {
 				continue
 			}
@@ -303,7 +310,7 @@ func (c *Client) sendOutbox(s *socket) {
 			if bad = proto.Unmarshal(u.Content, &content); bad != nil {
 				break
 			}
-			f.Sends = append(f.Sends, &gatewayv1.Send{Conversation: u.Conversation, ClientSeq: u.ClientSeq, Content: &content})
+			f.Sends = append(f.Sends, &gatewayv1.Send{Conversation: u.Conversation, ClientSeq: u.ClientSeq, Content: &content, PrevClientSeq: prev})
 		}
 		c.mu.Unlock()
 		if bad != nil {

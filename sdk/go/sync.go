@@ -31,7 +31,7 @@ func (c *Client) onEvent(ctx context.Context, e *chatv1.Event) error {
 // apply hands an event to the handler, and moves the position.
 func (c *Client) apply(e *chatv1.Event, live bool) {
 	out := Event{Message: e.GetMessage(), Conversation: e.GetConversation(), Mark: e.GetMark(), Relation: e.GetRelation(), Profile: e.GetProfile(), JoinRequests: e.GetJoinRequests(),
-		Follow: e.GetFollow(), Invitations: e.GetInvitations(), Folders: e.GetFolders(), Live: live}
+		Follow: e.GetFollow(), Invitations: e.GetInvitations(), Folders: e.GetFolders(), Ticket: e.GetTicket(), Live: live}
 	c.mu.Lock()
 	again := out.Message != nil && out.Message.Seq <= c.state.Seen[out.Message.Conversation]
 	own := out.Message.GetSender() == c.state.User && out.Message.GetDevice() == c.state.Device

@@ -1,10 +1,23 @@
 import type { AccountSettings, ChatFolder, GroupInvitation } from "./model.js";
+import type { Channels } from "./channels.js";
+import { OfficialAccounts } from "./official.js";
+import type { Services } from "./services.js";
 import { Threads } from "./threads.js";
 
 const none: readonly never[] = [];
 
 /** AccountData is what belongs to the account and to no conversation, the same on all the user's devices. */
 export abstract class AccountData extends Threads {
+  abstract readonly officialApi: Services["officialApi"];
+  abstract readonly channels: Channels;
+  abstract get me(): string;
+
+  /** Official accounts that the user follows, meets or operates. */
+  readonly official = new OfficialAccounts({
+    me: () => this.me, api: () => this.officialApi, onChange: () => this.snapshots.touch(),
+    join: (channel) => this.channels.join({ conversation: channel }), leave: (channel) => this.channels.leave(channel),
+  });
+
   /** Whether this window leads, of the browser's windows of this user: it does what one of them must do, such as notifying. */
   get leading(): boolean {
     return this.session?.leading ?? false;

@@ -20,14 +20,11 @@ import type { Replica } from "./replica.js";
 import { Rooms } from "./rooms.js";
 import { services, type Services } from "./services.js";
 import { ClientSession, counterKey, type SendOptions } from "./session.js";
-import { Snapshots } from "./snapshots.js";
+import { none, noRelations, Snapshots } from "./snapshots.js";
 import { memoryStorage, UserStore, type Storage } from "./storage.js";
 import { withPending } from "./updates.js";
 import { uploadFile, type Progress } from "./upload.js";
 import type { AboutFile, FilePart, PendingUpload } from "./uploads.js";
-
-const none: readonly never[] = [];
-const noRelations: ReadonlyMap<string, Relation> = new Map();
 
 /**
  * Client is one login on one device. It hides connecting, resending, syncing, gaps and storage: what it shows is what the
@@ -38,10 +35,12 @@ export class Client extends AccountData implements Services {
   readonly graph: Services["graph"];
   readonly chat: Services["chat"];
   readonly media: Services["media"];
+  readonly organizationApi: Services["organizationApi"];
   readonly roomApi: Services["roomApi"];
+  readonly officialApi: Services["officialApi"];
+  readonly helpDeskApi: Services["helpDeskApi"];
   readonly presenceApi: Services["presenceApi"];
   readonly channels = new Channels(() => this.chat, () => this.current.replica);
-
   readonly rooms: Rooms;
   private readonly options: Resolved;
   private readonly storage: Storage;
@@ -65,7 +64,7 @@ export class Client extends AccountData implements Services {
     super();
     this.options = withDefaults(options);
     this.storage = options.storage ?? (typeof indexedDB === "undefined" ? memoryStorage() : indexedDBStorage());
-    ({ account: this.account, graph: this.graph, chat: this.chat, media: this.media, roomApi: this.roomApi, presenceApi: this.presenceApi } = services(this.invoke));
+    ({ account: this.account, graph: this.graph, chat: this.chat, media: this.media, organizationApi: this.organizationApi, roomApi: this.roomApi, officialApi: this.officialApi, helpDeskApi: this.helpDeskApi, presenceApi: this.presenceApi } = services(this.invoke));
     this.rooms = new Rooms({ api: () => this.roomApi, format: this.options.format, send: (frame) => this.session?.connection.send(frame) ?? false, onChange: () => this.snapshots.touch() });
     this.people = new People({
       now: this.options.now,

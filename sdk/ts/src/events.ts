@@ -50,6 +50,8 @@ export class Events {
         if (seqs.length > 0) return this.conversations.messagesDeleted(conversation, seqs.map(Number), ops);
         return this.conversations.deleted(conversation, { through: Number(throughSeq), counted: Number(throughCounted), deleted }, ops);
       }
+      case "ticket":
+        return this.deps.onTicket(e.body.value);
       case "folders":
         return this.deps.onFolders();
       case "invitations":

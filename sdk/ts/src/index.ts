@@ -2,6 +2,11 @@
 export { Client } from "./client.js";
 export { channelAddress, type Channels, type ChannelAddress, type ChannelPreview, type NewChannel } from "./channels.js";
 export type { Rooms, RoomView } from "./rooms.js";
+export { importMembers, type ImportOptions, type ImportResult } from "./organizations.js";
+export { OrganizationMessaging, OrganizationRole, type Department, type DepartmentMembership, type Organization, type OrganizationMember } from "./gen/rialto/chat/v1/organization_pb.js";
+export type { OfficialAccounts, OfficialAccountUpdate } from "./official.js";
+export { Broadcast_State as BroadcastState, KeywordRule_Match as KeywordMatch, OfficialRole, type Broadcast, type OfficialAccount, type OfficialFollower, type OfficialMenuEntry, type OfficialMenuItem, type OfficialReplies } from "./gen/rialto/chat/v1/official_pb.js";
+export type { BusinessHours, HelpDesk, Ticket, TicketStats } from "./gen/rialto/chat/v1/helpdesk_pb.js";
 export type { Room, RoomMessage, RoomRestriction } from "./gen/rialto/chat/v1/room_pb.js";
 export type { ClientEvents, ClientOptions, ConnectionState } from "./options.js";
 export type { CustomStatusView } from "./customStatus.js";
@@ -18,7 +23,7 @@ export { fallbackText, registerKind, type CardOf, type Kind, type LocationOf } f
 export type { AboutFile, FilePart, PendingUpload } from "./uploads.js";
 export type { WebSocketConstructor, WebSocketLike } from "./socket.js";
 export { ConversationKind, type Conversation, type ListMembersResponse, type Member, type PreviewJoinLinkResponse } from "./gen/rialto/chat/v1/chat_pb.js";
-export { Control_Action, JoinPolicy, Role, type Album, type Card, type Content, type Control, type Custom, type LinkPreview, type Location, type Media, type Mention } from "./gen/rialto/chat/v1/message_pb.js";
+export { Control_Action, JoinPolicy, Role, TicketStatus, type Album, type Card, type Content, type Control, type Custom, type LinkPreview, type Location, type Media, type Mention } from "./gen/rialto/chat/v1/message_pb.js";
 export type { LoginMethods } from "./auth.js";
 export { WhoMayAdd, WhoMaySee, type Session, type Settings, type SessionInfo } from "./gen/rialto/account/v1/account_pb.js";
 export { Activity, Availability, type DevicePresence } from "./gen/rialto/presence/v1/presence_pb.js";

@@ -1,3 +1,4 @@
+import type { Ticket } from "./gen/rialto/chat/v1/helpdesk_pb.js";
 import type { ServiceClient } from "./api.js";
 import type { ChatService } from "./gen/rialto/chat/v1/chat_pb.js";
 import type { Content } from "./gen/rialto/chat/v1/message_pb.js";
@@ -24,6 +25,7 @@ export interface ReplicaDeps {
   onReset: () => void;
   onJoinRequests: (r: JoinRequests) => void;
   onFolders: () => void;
+  onTicket: (ticket: Ticket) => void;
   /** The invitations of this user changed; inviter is "0" where one was answered. */
   onInvitations: (inviter: string) => void;
   /** The stream brought a message of this user. */

@@ -1,5 +1,5 @@
 import { Notices, type Conversation as ConversationPb, type ConversationState } from "./gen/rialto/chat/v1/chat_pb.js";
-import { Control_Action, Role, type Control } from "./gen/rialto/chat/v1/message_pb.js";
+import { Control_Action, Role, TicketStatus, type Control } from "./gen/rialto/chat/v1/message_pb.js";
 import { mentionsUser } from "./mentions.js";
 import { isShown, isShownIn, isSignal, isThread, isUpdate, retentionOf, toMessage, unknownConversation, type ChatMessage, type ConversationView } from "./model.js";
 
@@ -26,6 +26,7 @@ export function mergeConversation(old: ConversationView | undefined, c: Conversa
     large: c.large,
     channel: c.channel,
     notices: c.notices !== Notices.UNSPECIFIED,
+    ticket: c.ticket,
     handle: c.handle,
     mutedAll: c.mutedAll,
     mutedUntilMs: Number(c.mutedUntilMs),
@@ -146,6 +147,8 @@ function applyControl(c: ConversationView, control: Control, seq: number, me: st
       return { ...c, title: control.text };
     case Control_Action.ANNOUNCED:
       return { ...c, announcement: control.text };
+    case Control_Action.TICKET:
+      return { ...c, mutedAll: control.ticketStatus === TicketStatus.RESOLVED };
     case Control_Action.MUTED:
       if (control.users.length === 0) return { ...c, mutedAll: control.untilMs !== 0n };
       return mine ? { ...c, mutedUntilMs: Number(control.untilMs) } : c;

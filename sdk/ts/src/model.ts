@@ -103,6 +103,8 @@ export interface ConversationView {
   channel: boolean;
   /** A channel of system notices: users follow it without joining, and mute it, and cannot leave it. */
   notices: boolean;
+  /** A ticket of a help desk: the group's members are its customer and the agent who serves it. Its id is that of the ticket. */
+  ticket: boolean;
   /** Of a channel; empty for none. */
   handle: string;
   mutedAll: boolean;
@@ -261,8 +263,8 @@ export function toRelation(r: RelationPb): Relation {
 }
 
 export function toUser(u: UserPb, fetchedMs: number): User {
-  const { id, handle, displayName, avatar, bio, avatarUrl } = u;
-  return { id, handle, displayName, avatar, bio, avatarUrl, fetchedMs };
+  const { id, handle, displayName, avatar, bio, avatarUrl, official } = u;
+  return { id, handle, displayName, avatar, bio, avatarUrl, official, fetchedMs };
 }
 
 export function toSettings(s: SettingsPb): AccountSettings {
@@ -296,6 +298,7 @@ export function unknownConversation(id: string): ConversationView {
     large: false,
     channel: false,
     notices: false,
+    ticket: false,
     handle: "",
     mutedAll: false,
     mutedUntilMs: 0,

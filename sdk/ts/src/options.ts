@@ -1,3 +1,4 @@
+import type { Ticket } from "./gen/rialto/chat/v1/helpdesk_pb.js";
 import type { ClientInfo } from "./auth.js";
 import type { Format } from "./codec.js";
 import type { Content } from "./gen/rialto/chat/v1/message_pb.js";
@@ -42,6 +43,8 @@ export interface ClientEvents {
   updated: { conversation: string; seq: number; content: Content | undefined };
   /** Somebody asked to join a group that this user manages, or was answered. */
   joinRequests: JoinRequests;
+  /** A ticket of a help desk changed: the user's own, or one of a desk whose agent the user is. */
+  ticket: Ticket;
   /** The login ended: by this user elsewhere, by the server, or by a newer device. */
   ended: { reason: string };
 }

@@ -9,7 +9,7 @@ export interface OutboxDeps {
   /** The name of the device's counter in the store. */
   counter: string;
   /** Puts sends on the open connection; false where there is none. */
-  transmit: (sends: { conversation: string; clientSeq: bigint; content: Content }[]) => boolean;
+  transmit: (sends: { conversation: string; clientSeq: bigint; content: Content; prevClientSeq: bigint }[]) => boolean;
   now: () => number;
   onChange: (conversation: string) => void;
   /** A receipt came: the stream has to bring the message soon. */
@@ -42,6 +42,8 @@ export class Outbox {
   private readonly sentAt = new Map<number, number>();
   /** Not before this time: the server asked to wait. */
   private readonly heldUntil = new Map<number, number>();
+  /** The last that was put on the present connection, by conversation: the next one follows it there. */
+  private readonly lastSent = new Map<string, number>();
   /** Numbers up to here are used, as far as the server knows. */
   private floor = 0;
   /** Keeps the order in which sends were asked for, while numbers are drawn and stored. */
@@ -85,12 +87,14 @@ export class Outbox {
   opened(clientSeq: number): void {
     this.floor = Math.max(this.floor, clientSeq);
     this.sentAt.clear();
+    this.lastSent.clear();
     this.heldUntil.clear();
     this.pump();
   }
 
   closed(): void {
     this.sentAt.clear();
+    this.lastSent.clear();
     clearTimeout(this.timer);
   }
 
@@ -109,6 +113,7 @@ export class Outbox {
 
   pump(): void {
     let due = this.due();
+    const before = this.predecessors();
     while (due.length > 0) {
       const batch: OutgoingMessage[] = [];
       let bytes = 0;
@@ -117,13 +122,35 @@ export class Outbox {
         if (batch.length > 0 && bytes > frameBytes) break;
         batch.push(item);
       }
-      const sends = batch.map((i) => ({ conversation: i.conversation, clientSeq: BigInt(i.clientSeq), content: i.content }));
-      if (!this.deps.transmit(sends)) return;
+      const sends = batch.map((i) => {
+        // What goes right behind its predecessor on one connection is stored behind it; else the server has to check.
+        const prev = before.get(i.clientSeq) ?? 0;
+        const follows = this.lastSent.get(i.conversation) === prev;
+        this.lastSent.set(i.conversation, i.clientSeq);
+        return { conversation: i.conversation, clientSeq: BigInt(i.clientSeq), content: i.content, prevClientSeq: follows ? 0n : BigInt(prev) };
+      });
+      if (!this.deps.transmit(sends)) {
+        this.lastSent.clear();
+        return;
+      }
       const now = this.deps.now();
       for (const item of batch) this.sentAt.set(item.clientSeq, now);
       due = due.slice(batch.length);
     }
     this.arm();
+  }
+
+  /** Of each, the number of the one before it in its conversation that has no receipt yet. Those refused for good are skipped. */
+  private predecessors(): Map<number, number> {
+    const before = new Map<number, number>();
+    const last = new Map<string, number>();
+    for (const item of this.items) {
+      if (item.failed) continue;
+      const prev = last.get(item.conversation);
+      if (prev !== undefined) before.set(item.clientSeq, prev);
+      last.set(item.conversation, item.clientSeq);
+    }
+    return before;
   }
 
   private arm(): void {
@@ -154,11 +181,20 @@ export class Outbox {
     this.sentAt.delete(item.clientSeq);
     if (error.retryMs > 0 || error.code === "unauthenticated") {
       this.heldUntil.set(item.clientSeq, this.deps.now() + Math.max(error.retryMs, 500));
+      if (error.reason === "missing_previous") return this.repeatBefore(item);
       return this.arm();
     }
     if (error.reason === "id_reuse") return this.renumber(item);
     const failed = { code: error.code, reason: error.reason, message: error.message };
     await this.replace(item, { ...item, failed });
+  }
+
+  /** The server lacks what was sent before this one: it goes again, at once. */
+  private repeatBefore(item: OutgoingMessage): void {
+    for (const i of this.items) {
+      if (i.conversation === item.conversation && i.clientSeq < item.clientSeq) this.sentAt.delete(i.clientSeq);
+    }
+    this.pump();
   }
 
   /** The server has the message: a receipt, or the message itself coming back in the stream. */

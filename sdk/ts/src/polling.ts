@@ -83,7 +83,7 @@ export class Polling {
         await outbox.stored(item, { id: r.id, seq: Number(r.seq), timeMs: Number(r.timeMs), counted: Number(r.counted) });
       } catch (err) {
         const e = asError(err);
-        if (isOffline(e)) throw e;
+        if (isOffline(e) && e.reason !== "missing_previous") throw e;
         await outbox.refused(item, e);
       }
     }

@@ -1,7 +1,10 @@
 import { serviceClient, type Invoke, type ServiceClient } from "./api.js";
 import { AccountService, GraphService } from "./gen/rialto/account/v1/account_pb.js";
 import { ChatService } from "./gen/rialto/chat/v1/chat_pb.js";
+import { HelpDeskService } from "./gen/rialto/chat/v1/helpdesk_pb.js";
 import { MediaService } from "./gen/rialto/chat/v1/media_pb.js";
+import { OfficialAccountService } from "./gen/rialto/chat/v1/official_pb.js";
+import { OrganizationService } from "./gen/rialto/chat/v1/organization_pb.js";
 import { RoomService } from "./gen/rialto/chat/v1/room_pb.js";
 import { PresenceService } from "./gen/rialto/presence/v1/presence_pb.js";
 
@@ -11,7 +14,10 @@ export interface Services {
   readonly graph: ServiceClient<typeof GraphService>;
   readonly chat: ServiceClient<typeof ChatService>;
   readonly media: ServiceClient<typeof MediaService>;
+  readonly organizationApi: ServiceClient<typeof OrganizationService>;
   readonly roomApi: ServiceClient<typeof RoomService>;
+  readonly officialApi: ServiceClient<typeof OfficialAccountService>;
+  readonly helpDeskApi: ServiceClient<typeof HelpDeskService>;
   readonly presenceApi: ServiceClient<typeof PresenceService>;
 }
 
@@ -21,7 +27,10 @@ export function services(invoke: Invoke): Services {
     graph: serviceClient(GraphService, invoke),
     chat: serviceClient(ChatService, invoke),
     media: serviceClient(MediaService, invoke),
+    organizationApi: serviceClient(OrganizationService, invoke),
     roomApi: serviceClient(RoomService, invoke),
+    officialApi: serviceClient(OfficialAccountService, invoke),
+    helpDeskApi: serviceClient(HelpDeskService, invoke),
     presenceApi: serviceClient(PresenceService, invoke),
   };
 }

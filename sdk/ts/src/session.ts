@@ -77,6 +77,7 @@ export class ClientSession {
       onReset: () => this.copies.forEach((copy) => inBackground(copy.changed())),
       onSettings: () => inBackground(this.settings.changed()),
       onJoinRequests: (r) => emitter.emit("joinRequests", r),
+      onTicket: (ticket) => emitter.emit("ticket", ticket),
       onFolders: () => inBackground(this.folders.changed()),
       onInvitations: () => inBackground(this.invitations.changed()),
       ownStored: (m) => this.ownStored(m),

@@ -1,3 +1,9 @@
+import type { Relation } from "./model.js";
+
+/** What views get while there is nothing: the same value each time. */
+export const none: readonly never[] = [];
+export const noRelations: ReadonlyMap<string, Relation> = new Map();
+
 /** Snapshots keeps the lists that views read, for as long as nothing changes, and tells of changes once per turn of the event loop. */
 export class Snapshots {
   private changed = false;

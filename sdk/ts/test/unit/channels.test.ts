@@ -24,7 +24,7 @@ async function channels() {
   };
   const nothing = () => {};
   const store = await memoryStorage().open("1");
-  const replica = new Replica({ me: "1", store, marks: { acknowledge: nothing }, api, isLeader: () => true, onChange: nothing } as unknown as ReplicaDeps);
+  const replica = new Replica({ me: "1", store, marks: { acknowledge: nothing }, api, isLeader: () => true, onChange: nothing, now: Date.now } as unknown as ReplicaDeps);
   return { replica, asked, store, channels: new Channels(() => api as never, () => replica) };
 }
 

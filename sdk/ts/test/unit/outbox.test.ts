@@ -8,6 +8,8 @@ import { memoryStorage, type Store } from "../../src/storage.js";
 
 let store: Store;
 let sent: bigint[];
+let named: bigint[];
+let now: number;
 let stored: OutgoingMessage[];
 let connected: boolean;
 
@@ -17,9 +19,10 @@ function outbox(): Outbox {
     counter: "client_seq/1",
     transmit: (sends) => {
       if (connected) sent.push(...sends.map((s) => s.clientSeq));
+      if (connected) named.push(...sends.map((s) => s.prevClientSeq));
       return connected;
     },
-    now: () => 1_000_000,
+    now: () => now,
     onChange: () => {},
     onAcknowledged: () => {},
     onStored: (item) => stored.push(item),
@@ -33,6 +36,8 @@ const receipt = (clientSeq: number, error?: { code: string; reason: string; retr
 beforeEach(async () => {
   store = await memoryStorage().open("test");
   sent = [];
+  named = [];
+  now = 1_000_000;
   stored = [];
   connected = false;
 });
@@ -86,5 +91,58 @@ test("a refusal for now holds back what comes after in that conversation only", 
   await o.enqueue("7", text("b"));
   await o.enqueue("8", text("c"));
   expect(sent).toEqual([1n, 3n]);
+  o.closed();
+});
+
+test("what goes right behind the message before it on one connection names none, also after a reconnect and a reload", async () => {
+  connected = true;
+  const o = outbox();
+  o.opened(0);
+  for (const value of ["a", "b", "c"]) await o.enqueue("7", text(value));
+  o.closed();
+  o.opened(0);
+  o.closed();
+  const reloaded = outbox();
+  await reloaded.load();
+  reloaded.opened(0);
+  expect(sent).toEqual([1n, 2n, 3n, 1n, 2n, 3n, 1n, 2n, 3n]);
+  expect(new Set(named)).toEqual(new Set([0n]));
+  reloaded.closed();
+});
+
+test("a message behind others whose order is not certain names the one before it, but none that was refused for good", async () => {
+  connected = true;
+  const o = outbox();
+  o.opened(0);
+  for (const value of ["a", "b"]) await o.enqueue("7", text(value));
+  await o.receipt(receipt(1, { code: "unavailable", reason: "busy", retryMs: 5_000 }));
+  await o.enqueue("7", text("c")); // waits for a
+  now += 5_000;
+  o.pump(); // a and c; b has no receipt yet
+  expect(sent).toEqual([1n, 2n, 1n, 3n]);
+  expect(named).toEqual([0n, 0n, 0n, 2n]);
+  await o.receipt(receipt(2, { code: "permission_denied", reason: "muted" }));
+  await o.receipt(receipt(3, { code: "unavailable", reason: "missing_previous", retryMs: 100 }));
+  now += 500;
+  o.pump();
+  expect(sent.slice(4)).toEqual([1n, 3n]);
+  expect(named.slice(4)).toEqual([0n, 0n]);
+  o.closed();
+});
+
+test("what the server lacks goes again at once, and what it held behind that follows", async () => {
+  connected = true;
+  const o = outbox();
+  o.opened(0);
+  for (const value of ["a", "b", "c"]) await o.enqueue("7", text(value));
+  await o.enqueue("8", text("d"));
+  await o.receipt(receipt(2, { code: "unavailable", reason: "missing_previous", retryMs: 100 }));
+  await o.receipt(receipt(3, { code: "unavailable", reason: "missing_previous", retryMs: 100 }));
+  expect(sent.slice(4)).toEqual([1n, 1n]);
+  await o.receipt(receipt(1));
+  now += 500;
+  o.pump();
+  expect(sent.slice(6)).toEqual([2n, 3n]);
+  expect(named.slice(6)).toEqual([0n, 0n]);
   o.closed();
 });

@@ -14,7 +14,7 @@ async function replica() {
   const nothing = () => {};
   const deps = {
     me: "1", store: await memoryStorage().open("1"), marks: { acknowledge: nothing }, api: { sync }, graph: {}, isLeader: () => true, now: Date.now,
-    onChange: nothing, onMessage: nothing, onRelation: nothing, onUpdated: nothing, onProfile: nothing, onSettings: nothing, onReset: nothing, onJoinRequests: nothing, onInvitations: nothing, onFolders: nothing, ownStored: nothing,
+    onChange: nothing, onMessage: nothing, onRelation: nothing, onUpdated: nothing, onProfile: nothing, onTicket: nothing, onSettings: nothing, onReset: nothing, onJoinRequests: nothing, onInvitations: nothing, onFolders: nothing, ownStored: nothing,
   } as unknown as ReplicaDeps;
   const r = new Replica(deps);
   r.data.position = { epoch: 1, seq: 5 };
