@@ -20,7 +20,7 @@ const usage = `Usage:
   rialto bench catchup   --url URL --events N [--data DIR] [--json] …
   rialto bench reference --data DIR [--duration D] [--json]
 
-chat sends messages between pairs of users, or in groups, and checks each one.
+chat sends messages between pairs of users, in groups, or in channels, and checks each one.
 idle holds open connections and reports the server's memory for each.
 away holds clients of the SDK, and measures how long those are away that lose their connection while you stop a node.
 catchup measures how long a device takes that has missed many messages, beside reading as many bytes from Pebble alone.

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -18,68 +17,7 @@ import (
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 )
 
-type chatConfig struct {
-	url, key, text               string
-	pairs, groups, size, senders int
-	devices, window, rate, bytes int
-	open, others                 int
-	duration, drain, patience    time.Duration
-	json, oneWay, whole, history bool
-	seed                         uint64
-}
-
 var errReset = errors.New("the server could not return the complete stream (reset)")
-
-func (c *chatConfig) parse(args []string, errOut io.Writer) (int, bool) {
-	fs := flag.NewFlagSet("rialto bench chat", flag.ContinueOnError)
-	fs.SetOutput(errOut)
-	fs.StringVar(&c.url, "url", "http://127.0.0.1:7070", "the deployment's `URL`, or those of its nodes, separated by commas: the devices of a user, and the two users of a pair, connect to different ones")
-	fs.StringVar(&c.key, "api-key", "", "API `key`, which creates users faster than registration; see rialto admin key create")
-	fs.IntVar(&c.pairs, "pairs", 0, "`number` of pairs of users who write to each other (default 100 without --groups)")
-	fs.BoolVar(&c.oneWay, "one-way", false, "only one of each pair writes")
-	fs.IntVar(&c.groups, "groups", 0, "`number` of groups")
-	fs.IntVar(&c.size, "group-size", 100, "members of each group; above 500 it is a large group")
-	fs.IntVar(&c.senders, "senders", 1, "members of each group who write")
-	fs.IntVar(&c.open, "open", 10_000, "members of each large group who show it and check each message; the others only have to know how far it has come, by pushes or hints")
-	fs.IntVar(&c.others, "others", 0, "`number` of pairs that chat before and beside the load; the result compares their times")
-	fs.IntVar(&c.devices, "devices", 1, "devices of each user, each with a connection; the first writes")
-	fs.IntVar(&c.window, "window", 1, "messages that a sender has in flight")
-	fs.BoolVar(&c.whole, "whole", false, "a message counts in --window until it is delivered to all, instead of until it is acknowledged; needs a single sender in each conversation")
-	fs.IntVar(&c.rate, "rate", 0, "messages a second of all senders together, independent of the answers (open loop); replaces --window")
-	fs.DurationVar(&c.duration, "duration", 10*time.Second, "how long to send")
-	fs.DurationVar(&c.drain, "drain", 30*time.Second, "how long to wait afterwards for messages in flight")
-	fs.DurationVar(&c.patience, "patience", 2*time.Minute, "how long no server may accept a connection before the run ends")
-	fs.BoolVar(&c.history, "history", false, "compare the conversations' histories at the end even if no connection was lost")
-	fs.IntVar(&c.bytes, "size", 200, "`bytes` of each text")
-	fs.StringVar(&c.text, "text", "", "`file` with text to send; otherwise Debian's fortune packages, or built-in sentences")
-	fs.Uint64Var(&c.seed, "seed", 1, "seed of random choices")
-	fs.BoolVar(&c.json, "json", false, "print the result as JSON")
-	if code, ok := parse(fs, args); !ok {
-		return code, false
-	}
-	if c.pairs == 0 && c.groups == 0 {
-		c.pairs = 100
-	}
-	switch err := checkURLs(c.url); {
-	case fs.NArg() > 0:
-		fmt.Fprintf(errOut, "rialto bench chat: unexpected argument %q\n", fs.Arg(0))
-	case err != nil:
-		fmt.Fprintf(errOut, "--url: %v\n", err)
-	case c.others < 0 || c.open < 0:
-		fmt.Fprintln(errOut, "--others and --open must not be negative")
-	case c.pairs < 0 || c.groups < 0 || c.devices < 1 || c.window < 1 || c.window > 512 || c.rate < 0 || c.duration <= 0 || c.patience <= 0:
-		fmt.Fprintln(errOut, "--pairs, --groups and --rate must not be negative, --devices at least 1, --window 1 to 512, --duration and --patience positive")
-	case c.groups > 0 && (c.size < 2 || c.size > 10_000 || c.senders < 1 || c.senders > c.size):
-		fmt.Fprintln(errOut, "--group-size must be 2 to 10,000, and --senders 1 to --group-size")
-	case c.whole && (c.rate > 0 || c.senders > 1 || c.pairs > 0 && !c.oneWay):
-		fmt.Fprintln(errOut, "--whole needs a window and a single sender in each conversation: --one-way for pairs, --senders 1 for groups")
-	case c.bytes < headLength+1 || c.bytes > 100_000:
-		fmt.Fprintf(errOut, "--size must be %d to 100,000\n", headLength+1)
-	default:
-		return 0, true
-	}
-	return 2, false
-}
 
 // load is one run.
 type load struct {
@@ -115,11 +53,18 @@ func chatMain(args []string, out, errOut io.Writer) int {
 }
 
 func (l *load) run(ctx context.Context) (*result, error) {
+	steady, err := l.steady(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if err := l.prepareAll(ctx); err != nil {
 		return nil, err
 	}
 	l.startReading(ctx)
 	defer l.disconnectAll()
+	if l.config.flapping > 0 {
+		return l.measureFlapping(ctx, steady)
+	}
 	before, err := l.newOthers(ctx)
 	if err != nil {
 		return nil, err
@@ -225,7 +170,7 @@ func (l *load) prepare(ctx context.Context) error {
 			return nil
 		}
 		at := 2*c.pairs + (i-c.pairs)*c.size
-		v, err := d.group(ctx, users[at:at+c.size])
+		v, err := l.group(ctx, users[at:at+c.size], i-c.pairs)
 		if err != nil {
 			return err
 		}
@@ -276,7 +221,7 @@ func (l *load) prepare(ctx context.Context) error {
 // connect opens one connection and waits for Hello.
 func (l *load) connect(ctx context.Context, i int, u *user, device int) (*client, error) {
 	at := endpointIndex(i/l.config.devices, device, len(l.deploy.endpoints))
-	sock, hello, err := l.open(ctx, uint32(i), u, device, at)
+	sock, hello, err := l.openFresh(ctx, uint32(i), u, device, at) // to make many followers takes longer than a token is valid
 	if err != nil {
 		return nil, err
 	}

@@ -134,6 +134,7 @@ type client struct {
 	ack, delivery histogram
 	violations    violations
 	hints         uint64 // that named groups
+	presences     uint64 // of watched users
 }
 
 // violations found by one client.
@@ -186,6 +187,8 @@ func (c *client) handleFrame(p []byte) error {
 			if request == syncPing {
 				err = c.catchUp()
 			}
+		case 9:
+			c.presences++
 		case 10:
 			err = c.hint(b)
 		case 12:

@@ -12,6 +12,7 @@ import (
 	"github.com/gobwas/ws"
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 )
 
 const (
@@ -145,20 +146,26 @@ func (l *load) reconnect(ctx context.Context, c *client, notBefore time.Duration
 	}
 }
 
-// redial opens a connection, with a new token if the old one has expired.
+// redial opens a connection within dialTime.
 func (l *load) redial(ctx context.Context, c *client, at int) (*socket, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
-	sock, _, err := l.open(ctx, c.number, c.user, c.device, at)
-	if refused := ws.StatusError(0); errors.As(err, &refused) && refused == 401 {
-		s, rerr := l.deploy.endpoints[at].accounts.Refresh(ctx, connect.NewRequest(&accountv1.RefreshRequest{RefreshToken: c.user.sessions[c.device].RefreshToken}))
-		if rerr != nil {
-			return nil, fmt.Errorf("refreshing a token: %w", rerr)
-		}
-		c.user.sessions[c.device] = s.Msg
-		sock, _, err = l.open(ctx, c.number, c.user, c.device, at)
-	}
+	sock, _, err := l.openFresh(ctx, c.number, c.user, c.device, at)
 	return sock, err
+}
+
+// openFresh opens a connection, with a new token if the old one has expired.
+func (l *load) openFresh(ctx context.Context, i uint32, u *user, device, at int) (*socket, *gatewayv1.Hello, error) {
+	sock, hello, err := l.open(ctx, i, u, device, at)
+	if refused := ws.StatusError(0); errors.As(err, &refused) && refused == 401 {
+		s, rerr := l.deploy.endpoints[at].accounts.Refresh(ctx, connect.NewRequest(&accountv1.RefreshRequest{RefreshToken: u.sessions[device].RefreshToken}))
+		if rerr != nil {
+			return nil, nil, fmt.Errorf("refreshing a token: %w", rerr)
+		}
+		u.sessions[device] = s.Msg
+		return l.open(ctx, i, u, device, at)
+	}
+	return sock, hello, err
 }
 
 // resume sends messages without a receipt again, oldest first, and requests missed events.

@@ -53,6 +53,8 @@ type result struct {
 	Nodes []nodeResult `json:"nodes,omitempty"`
 	// Others has the conversations beside the load, with --others.
 	Others *othersResult `json:"others,omitempty"`
+	// Flapping compares the rate beside flapping connections with the rate before them, with --flapping.
+	Flapping *flappingResult `json:"flapping,omitempty"`
 }
 
 // result aggregates the clients' results after they have stopped.
@@ -98,6 +100,9 @@ func (r *result) passed() bool {
 	if r.Others != nil && !r.Others.Passed {
 		return false
 	}
+	if r.Flapping != nil && !r.Flapping.Passed {
+		return false
+	}
 	if r.Nodes == nil && r.Reconnects == 0 && r.Repeated > 0 {
 		return false
 	}
@@ -112,6 +117,9 @@ func (r *result) print(out io.Writer) {
 	}
 	if r.Others != nil {
 		r.Others.print(out)
+	}
+	if r.Flapping != nil {
+		r.Flapping.print(out)
 	}
 	if r.ServerCPU > 0 {
 		fmt.Fprintf(out, "server CPU    %.1f s per million acknowledged\n", r.ServerCPU)

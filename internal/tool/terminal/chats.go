@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	pageSize  = 200
-	maxShown  = 30  // chats that are shown without "all"
-	mostAsked = 200 // users in one call
+	pageSize   = 200
+	maxShown   = 30  // chats that are shown without "all"
+	maxPerCall = 200 // users, or messages, in one call
 
-	mostWatched = 500 // users whose presence is pushed
+	maxWatchedUsers = 500 // users whose presence is pushed
 )
 
 // begin reads the lists, shows the chats, and watches the presence of their peers.
@@ -98,7 +98,7 @@ func (s *screen) watchPeople() []uint64 {
 	s.watched = people
 	s.mu.Unlock()
 	if !same {
-		s.client.Watch(people[:min(len(people), mostWatched)]...)
+		s.client.Watch(people[:min(len(people), maxWatchedUsers)]...)
 	}
 	return people
 }
@@ -133,7 +133,7 @@ func (s *screen) listChats(ctx context.Context, rest string) error {
 		chats[i] = s.chats[id]
 	}
 	s.mu.Unlock()
-	online, err := s.onlineOf(ctx, chats[:min(len(chats), mostAsked)])
+	online, err := s.onlineOf(ctx, chats[:min(len(chats), maxPerCall)])
 	if err != nil {
 		return err
 	}
@@ -409,32 +409,17 @@ func (s *screen) readers(ctx context.Context, rest string) error {
 	if err != nil {
 		return err
 	}
-	var seq uint64
-	if rest == "" {
-		m, err := s.lastOwn(ctx, c.Id)
-		if err != nil {
-			return err
-		}
-		seq = m.Seq
-	} else if seq, err = parseSeq(rest); err != nil {
+	seq, err := s.ownSeq(ctx, c.Id, rest)
+	if err != nil {
 		return err
 	}
 	for _, unread := range []bool{false, true} {
-		var names []string
-		for page := ""; ; {
+		names, err := s.namesOf(ctx, func(page string) ([]uint64, string, error) {
 			r, err := call(ctx, s.client.Chat().ListReaders, &chatv1.ListReadersRequest{Conversation: c.Id, Seq: seq, Limit: pageSize, Page: page, Unread: unread})
-			if err != nil {
-				return err
-			}
-			if err := s.readNames(ctx, r.Users); err != nil {
-				return err
-			}
-			for _, u := range r.Users {
-				names = append(names, s.name(ctx, u))
-			}
-			if page = r.Next; page == "" {
-				break
-			}
+			return r.GetUsers(), r.GetNext(), err
+		})
+		if err != nil {
+			return err
 		}
 		if len(names) > 0 {
 			s.say("  %s: %s", map[bool]string{false: "read", true: "not read"}[unread], strings.Join(names, ", "))

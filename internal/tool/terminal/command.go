@@ -43,7 +43,10 @@ func chatCommands() []command {
 		{"history", "[N]", "show its last N messages (20)", (*screen).history},
 		{"more", "[N]", "show N older ones (20)", (*screen).more},
 		{"readers", "[SEQ]", "list the readers of your last message, or of the one at SEQ", (*screen).readers},
+		{"delivered", "[SEQ]", "list who has received it, and on which devices", (*screen).listDelivered},
 		{"reply", "SEQ TEXT", "reply to the message at SEQ", (*screen).reply},
+		{"thread", "SEQ", "open the thread under a message; /threads", (*screen).thread},
+		{"threads", "[N]", "list the threads that you follow, or open one", (*screen).threads},
 		{"edit", "[SEQ] TEXT", "replace the text of your last message, or of the one at SEQ", (*screen).edit},
 		{"recall", "SEQ", "take a message back for all", (*screen).recall},
 		{"react", "SEQ EMOJI", "add an emoji to a message; /unreact", react(false)},
@@ -65,6 +68,7 @@ func chatCommands() []command {
 		{"later", "TIME TEXT", "send a message later (2h, or at 15:04); /scheduled", (*screen).later},
 		{"scheduled", "", "list messages that are sent later; /cancel N", (*screen).listScheduled},
 		{"cancel", "N", "", (*screen).cancelScheduled},
+		{"menu", "[N[.M]]", "show the menu of an official account, or choose from it", (*screen).menu},
 		{"unarchive", "", "", configure(func(r *chatv1.ConfigureRequest) { r.Archived = no() })},
 	}
 }
@@ -79,6 +83,7 @@ func peopleCommands() []command {
 		{"decline", "@handle", "", answer(false)},
 		{"unfriend", "@handle", "end a friendship", (*screen).unfriend},
 		{"remark", "@handle [name]", "set your own name for a friend", (*screen).remark},
+		{"org", "[N [NAME]]", "list your organizations, the tree of one, or its members by name", (*screen).organization},
 		{"block", "@handle", "block a user; /unblock", (*screen).block},
 		{"unblock", "@handle", "", (*screen).unblock},
 	}
@@ -88,6 +93,7 @@ func groupCommands() []command {
 	return []command{
 		{"group", "TITLE @a @b", "create a group", (*screen).group},
 		{"channel", "new [@handle] TITLE | join @handle | leave", "create, follow or leave a channel", (*screen).channel},
+		{"room", "new TITLE | enter ID | send TEXT | leave | list | kick or mute @a TIME", "chat rooms, whose messages are not stored", (*screen).room},
 		{"info", "", "show title, announcement, size and who may join", (*screen).info},
 		{"members", "", "list the members", (*screen).members},
 		{"invite", "@a @b", "add members; those who are no friends are invited", (*screen).invite},
@@ -145,6 +151,9 @@ func yes() *bool { b := true; return &b }
 
 func no() *bool { return new(bool) }
 
+// usageWidth is the width of a command in the help. What is longer has its description on the next line.
+const usageWidth = 32
+
 func help() string {
 	var b strings.Builder
 	b.WriteString("A line is sent to the open chat. A line that ends with \\ continues on the next one;\na line that begins with // sends a text that begins with /. SEQ is the number of a message, shown as #12.\nThe Tab key completes commands, @handles, titles and files. NO_COLOR=1 turns colours off.\n")
@@ -152,7 +161,11 @@ func help() string {
 		fmt.Fprintf(&b, "\n%s\n", part.title)
 		for _, c := range part.commands {
 			if c.about != "" {
-				fmt.Fprintf(&b, "  %-32s %s\n", strings.TrimRight("/"+c.name+" "+c.args, " "), c.about)
+				usage := strings.TrimRight("/"+c.name+" "+c.args, " ")
+				if len(usage) > usageWidth {
+					usage += "\n" + strings.Repeat(" ", 2+usageWidth)
+				}
+				fmt.Fprintf(&b, "  %-*s %s\n", usageWidth, usage, c.about)
 			}
 		}
 	}

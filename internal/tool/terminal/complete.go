@@ -33,12 +33,13 @@ const maxSeqs = 10
 // takesSeq says which messages of the open chat a command takes the number of.
 var takesSeq = map[string]func(s *screen, m *chatv1.Message) bool{
 	"reply": anyMessage, "react": anyMessage, "pin": anyMessage,
-	"edit":    func(s *screen, m *chatv1.Message) bool { return m.Sender == s.client.User() },
-	"readers": func(s *screen, m *chatv1.Message) bool { return m.Sender == s.client.User() },
-	"recall":  anyMessage, // admins recall messages by others, too
-	"save":    func(_ *screen, m *chatv1.Message) bool { return len(filesOf(m.Content)) > 0 },
-	"unpin":   func(_ *screen, m *chatv1.Message) bool { return m.Pinned },
-	"unreact": func(_ *screen, m *chatv1.Message) bool { return len(m.Reactions.GetMine()) > 0 },
+	"edit":      func(s *screen, m *chatv1.Message) bool { return m.Sender == s.client.User() },
+	"readers":   func(s *screen, m *chatv1.Message) bool { return m.Sender == s.client.User() },
+	"delivered": func(s *screen, m *chatv1.Message) bool { return m.Sender == s.client.User() },
+	"recall":    anyMessage, // admins recall messages by others, too
+	"save":      func(_ *screen, m *chatv1.Message) bool { return len(filesOf(m.Content)) > 0 },
+	"unpin":     func(_ *screen, m *chatv1.Message) bool { return m.Pinned },
+	"unreact":   func(_ *screen, m *chatv1.Message) bool { return len(m.Reactions.GetMine()) > 0 },
 }
 
 func anyMessage(*screen, *chatv1.Message) bool { return true }

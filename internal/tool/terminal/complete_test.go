@@ -84,7 +84,7 @@ func TestSeqsAreCompleted(t *testing.T) {
 	for text, want := range map[string]string{
 		"/reply ": "2 3 4 5 6 7 8 10 11 12", "/reply 1": "1 10 11 12", "/reply #1": "#1 #10 #11 #12", "/reply 12 1": "", "/react ": "2 3 4 5 6 7 8 10 11 12",
 		"/react 12 ": "❤️ 🎉 👍 😂 😢 😮", "/react 12 👍": "👍", "/react 12 👍 ": "", "/unreact ": "8", "/unreact 8 ": "🎉 👀", "/unreact x ": "", "/edit ": "8", "/edit x": "",
-		"/recall 10": "10", "/readers ": "8", "/save ": "10", "/pin 8": "8", "/unpin ": "10",
+		"/recall 10": "10", "/readers ": "8", "/delivered ": "8", "/save ": "10", "/pin 8": "8", "/unpin ": "10",
 	} {
 		if got := strings.Join(s.complete(text).choices, " "); got != want {
 			t.Errorf("%q may become %q, want %q", text, got, want)

@@ -31,6 +31,9 @@ func (s *screen) group(ctx context.Context, rest string) error {
 	if err != nil {
 		return err
 	}
+	if int(c.MemberCount) <= len(r.Members) {
+		s.say("Those whom you may not add were invited, and may accept or decline.")
+	}
 	return s.enter(ctx, c)
 }
 
@@ -45,9 +48,9 @@ func (s *screen) info(ctx context.Context, _ string) error {
 	if c.Notices != 0 {
 		s.say("  %s, system notices, which one mutes and cannot leave; id %d", oneLine(plain(c.Title)), c.Id)
 	} else if c.Channel {
-		s.say("  %s, a channel (%s), %d followers; joining is by %s; id %d", oneLine(plain(c.Title)), channelName(c), c.MemberCount, policyName(c.JoinPolicy), c.Id)
+		s.say("  %s, a channel (%s), followers: %d; joining is by %s; id %d", oneLine(plain(c.Title)), channelName(c), c.MemberCount, policyName(c.JoinPolicy), c.Id)
 	} else {
-		s.say("  %s, %d members; you are %s; joining is by %s; id %d", oneLine(plain(c.Title)), c.MemberCount, roleName(c.Role), policyName(c.JoinPolicy), c.Id)
+		s.say("  %s, members: %d; you are %s; joining is by %s; id %d", oneLine(plain(c.Title)), c.MemberCount, roleName(c.Role), policyName(c.JoinPolicy), c.Id)
 	}
 	if c.Announcement != "" {
 		s.say("  announcement: %s", indented(plain(c.Announcement)))

@@ -72,7 +72,7 @@ func (s *screen) readQuoted(ctx context.Context, conversation uint64, replies []
 		}
 	}
 	slices.Sort(seqs)
-	for some := range slices.Chunk(slices.Compact(seqs), mostAsked) {
+	for some := range slices.Chunk(slices.Compact(seqs), maxPerCall) {
 		r, err := call(ctx, s.client.Chat().GetMessages, &chatv1.GetMessagesRequest{Conversation: conversation, Seqs: some})
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ func (s *screen) readNames(ctx context.Context, users []uint64) error {
 	}
 	s.mu.Unlock()
 	for len(missing) > 0 {
-		n := min(len(missing), mostAsked)
+		n := min(len(missing), maxPerCall)
 		r, err := call(ctx, s.client.Account().GetUsers, &accountv1.GetUsersRequest{Users: missing[:n]})
 		if err != nil {
 			return err

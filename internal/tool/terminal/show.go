@@ -75,6 +75,9 @@ func (s *screen) sayAll(lines []string) {
 func (s *screen) title(ctx context.Context, c *chatv1.Conversation) string {
 	switch c.Peer {
 	case 0:
+		if c.Parent != 0 {
+			return "thread"
+		}
 		return oneLine(plain(c.Title))
 	case s.client.User():
 		return "saved messages"
@@ -104,11 +107,10 @@ func (s *screen) control(ctx context.Context, c *chatv1.Control) string {
 		if text == "" {
 			return "" // one-to-one
 		}
-		created := fmt.Sprintf("%s created the group %q", actor, oneLine(text))
-		if users == "" { // a channel has followers, who are not named
-			return created
+		if users == "" { // a channel, whose followers are not named, or a group without others
+			return fmt.Sprintf("%s created %q", actor, oneLine(text))
 		}
-		return created + " with " + users
+		return fmt.Sprintf("%s created the group %q with %s", actor, oneLine(text), users)
 	case chatv1.Control_ACTION_JOINED:
 		if len(c.Users) == 1 && c.Users[0] == c.Actor {
 			return actor + " joined"
@@ -184,6 +186,13 @@ func (s *screen) show(ctx context.Context, e rialto.Event) {
 		s.showRequest(ctx, e.JoinRequests)
 	case e.Invitations != nil:
 		s.showInvitation(ctx, e.Invitations)
+	case e.RoomEntry != nil:
+		s.showRoom(ctx, e.RoomEntry)
+	case e.RoomUpdate != nil:
+		s.showRoomUpdate(ctx, e.RoomUpdate)
+	case e.RoomRefused != nil:
+		s.leftRoom(e.RoomRefused.Room)
+		s.say("! the room cannot be entered: %s", plain(e.RoomRefused.Error.GetMessage()))
 	case e.Refused != nil:
 		s.say("! an earlier message was not sent: %s", plain(e.Refused.Error.GetMessage()))
 	case e.Reset:

@@ -104,10 +104,12 @@ type screen struct {
 
 	mu        sync.Mutex // guards the fields below
 	open      *chatv1.Conversation
-	shown     uint64 // highest seq of the open chat on the screen
-	oldest    uint64 // lowest seq of the open chat on the screen
-	mine      uint64 // highest seq of the user's own messages
-	delivered uint64 // the peer's delivered cursor, as shown
+	roomID    uint64   // the chat room that the user is in; 0 for none
+	threadIDs []uint64 // as /threads listed them
+	shown     uint64   // highest seq of the open chat on the screen
+	oldest    uint64   // lowest seq of the open chat on the screen
+	mine      uint64   // highest seq of the user's own messages
+	delivered uint64   // the peer's delivered cursor, as shown
 	read      uint64
 	day       string                     // of the last message on the screen
 	messages  map[uint64]*chatv1.Message // of the open chat, by seq; at most maxKept, then they are read again

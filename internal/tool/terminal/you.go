@@ -84,7 +84,7 @@ func (s *screen) listSessions(ctx context.Context, _ string) error {
 		if n.Current {
 			here = "  (here)"
 		}
-		s.say("%3d  %s, last used %s%s", i+1, oneLine(plain(n.Name)), time.UnixMilli(n.UsedMs).Format("2 January, 15:04"), here)
+		s.say("%3d  %s, last used %s%s%s", i+1, oneLine(plain(n.Name)), time.UnixMilli(n.UsedMs).Format("2 January, 15:04"), receivedText(n), here)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/timeline/cassandralog"
 )
 
@@ -35,7 +36,12 @@ func (f *cassandraFlags) options() cassandralog.Options {
 
 // RunCassandra checks timelines in Cassandra and the SQL data in PostgreSQL. The SQL data is a snapshot from before the timelines are
 // read; concurrent changes by servers may be seen in part, and then look like violations.
-func RunCassandra(ctx context.Context, url string, options cassandralog.Options, progress func(format string, args ...any)) (_ *Report, err error) {
+func RunCassandra(ctx context.Context, url string, options cassandralog.Options, progress func(format string, args ...any)) (*Report, error) {
+	return runCassandra(ctx, url, options, nil, progress)
+}
+
+// runCassandra is RunCassandra; bucket has the files, or nil.
+func runCassandra(ctx context.Context, url string, options cassandralog.Options, bucket blob.Store, progress func(format string, args ...any)) (_ *Report, err error) {
 	tx, end, err := records(ctx, url, `SELECT count(*) FROM conversations`) // the first statement fixes the snapshot
 	if err != nil {
 		return nil, err
@@ -46,7 +52,7 @@ func RunCassandra(ctx context.Context, url string, options cassandralog.Options,
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	c := &check{ctx: ctx, log: log, db: tx}
+	c := &check{ctx: ctx, log: log, db: tx, blobs: bucket}
 	return c.run(progress, step{"records below the checkpoint", func() error { return c.skippedRecords(log) }})
 }
 

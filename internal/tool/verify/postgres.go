@@ -8,12 +8,18 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/pglink"
 	"github.com/rialto-im/rialto/internal/engine/timeline/pglog"
 )
 
 // RunPostgres checks a database: timelines and SQL data are read in one snapshot.
-func RunPostgres(ctx context.Context, url string, progress func(format string, args ...any)) (_ *Report, err error) {
+func RunPostgres(ctx context.Context, url string, progress func(format string, args ...any)) (*Report, error) {
+	return runPostgres(ctx, url, nil, progress)
+}
+
+// runPostgres is RunPostgres; bucket has the files, or nil.
+func runPostgres(ctx context.Context, url string, bucket blob.Store, progress func(format string, args ...any)) (_ *Report, err error) {
 	log, err := pglog.OpenView(ctx, url)
 	if err != nil {
 		return nil, err
@@ -24,7 +30,7 @@ func RunPostgres(ctx context.Context, url string, progress func(format string, a
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	return (&check{ctx: ctx, log: log, db: tx}).run(progress)
+	return (&check{ctx: ctx, log: log, db: tx, blobs: bucket}).run(progress)
 }
 
 // records opens a snapshot of the SQL data in PostgreSQL, fixed by the first statement. Of several servers it uses the primary, like the

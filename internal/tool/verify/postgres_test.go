@@ -57,7 +57,7 @@ func TestPostgres(t *testing.T) {
 		for _, v := range r.Violations {
 			found += v.Rule + " "
 		}
-		if !strings.Contains(found, damage.rule) || damage.rule == "" && (found != "" || r.Conversations != 1 || r.Entries != last || r.Inboxes != 3 || r.InboxEntries != 17 || r.Uncarried != 1) {
+		if !strings.Contains(found, damage.rule) || damage.rule == "" && (found != "" || r.Conversations != 1 || r.Entries != last || r.Inboxes != 3 || r.InboxEntries != 17 || r.Undelivered != 1) {
 			t.Errorf("after %s: got %+v", damage.statement, r)
 		}
 		if err := c.Close(ctx); err != nil {

@@ -116,7 +116,7 @@ func (c *check) missing(u uint64, conversations []uint64, seen map[uint64]map[ui
 				_, inNoStream := v.inNoStream[seq]
 				own := seq == i.from || seq == i.to // the entries by which the user joined and left are in the stream, even of large groups
 				// Expired entries may be missing.
-				if _, ok := seen[n][seq]; ok || seq < v.head || inNoStream || v.isLarge(seq) && !own || c.isUncarried(n, seq) {
+				if _, ok := seen[n][seq]; ok || seq < v.head || inNoStream || v.isLarge(seq) && !own || c.isUndelivered(n, seq) {
 					continue
 				}
 				c.report.violate("delivery", fmt.Sprintf("stream of user %d", u), "entry %d of conversation %d is missing", seq, n)

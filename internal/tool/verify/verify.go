@@ -22,6 +22,7 @@ import (
 	"syscall"
 
 	"github.com/rialto-im/rialto/internal/base/progress"
+	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/engine/timeline/pebblelog"
@@ -30,7 +31,7 @@ import (
 
 // Violation of a guarantee.
 type Violation struct {
-	// Rule that is violated: directory, sequence, counts, duplicate, access, author, inbox, delivery, members, cursors, records, damaged.
+	// Rule that is violated: directory, sequence, counts, duplicate, access, author, inbox, delivery, members, cursors, records, cold, damaged.
 	Rule string `json:"rule"`
 	// Where: a conversation or a user.
 	Where string `json:"where"`
@@ -39,13 +40,15 @@ type Violation struct {
 
 // Report of a check.
 type Report struct {
-	Conversations int         `json:"conversations"`
-	Entries       uint64      `json:"entries"`
-	Expired       uint64      `json:"expired"`
-	Inboxes       int         `json:"inboxes"`
-	InboxEntries  uint64      `json:"inbox_entries"`
-	Uncarried     uint64      `json:"uncarried"`
-	Violations    []Violation `json:"violations"`
+	Conversations int    `json:"conversations"`
+	Entries       uint64 `json:"entries"`
+	Expired       uint64 `json:"expired"`
+	// Cold is the number of entries that were read from segments.
+	Cold         uint64      `json:"cold"`
+	Inboxes      int         `json:"inboxes"`
+	InboxEntries uint64      `json:"inbox_entries"`
+	Undelivered  uint64      `json:"undelivered"`
+	Violations   []Violation `json:"violations"`
 	// More is the number of violations that are not listed.
 	More int `json:"more"`
 	// Notes list what could not be checked.
@@ -62,7 +65,7 @@ func (r *Report) violate(rule, where, format string, args ...any) {
 	r.Violations = append(r.Violations, Violation{rule, where, fmt.Sprintf(format, args...)})
 }
 
-const usage = `Usage: rialto verify [--data DIR | --postgres ADDRESS [--cassandra HOSTS]] [flags]
+const usage = `Usage: rialto verify [--data DIR | --postgres ADDRESS [--cassandra HOSTS]] [--s3 URL] [flags]
 
 verify reads all stored data and checks its consistency. It changes nothing, and a directory may be read-only. The server of a data
 directory must be stopped; a database is read as a snapshot, even while servers run.
@@ -83,6 +86,7 @@ func Main(args []string, out, errOut io.Writer) int {
 	postgres := fs.String("postgres", "", "check a database instead: its `address`, such as postgres://user@host/name; servers may run")
 	var cassandra cassandraFlags
 	cassandra.add(fs)
+	s3 := fs.String("s3", "", "`URL` of the bucket that has the files: https://HOST/BUCKET or https://HOST/BUCKET/PREFIX, with its keys in "+accessKeyVariable+" and "+secretKeyVariable)
 	asJSON := fs.Bool("json", false, "print the report as JSON")
 	switch err := fs.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
@@ -94,21 +98,29 @@ func Main(args []string, out, errOut io.Writer) int {
 		fmt.Fprintf(errOut, "rialto verify: unexpected argument %q; use --data DIR\n", fs.Arg(0))
 		return 2
 	}
-	run, place := Run, *data
+	run, place := runDir, *data
 	if *postgres != "" {
-		run, place = RunPostgres, *postgres
+		run, place = runPostgres, *postgres
 	}
 	if cassandra.hosts != "" {
 		if *postgres == "" {
 			fmt.Fprintln(errOut, "rialto verify: --cassandra has only the timelines; add --postgres ADDRESS for the SQL data")
 			return 2
 		}
-		run = func(ctx context.Context, url string, progress func(string, ...any)) (*Report, error) {
-			return RunCassandra(ctx, url, cassandra.options(), progress)
+		run = func(ctx context.Context, url string, bucket blob.Store, progress func(string, ...any)) (*Report, error) {
+			return runCassandra(ctx, url, cassandra.options(), bucket, progress)
+		}
+	}
+	var bucket blob.Store
+	if *s3 != "" {
+		var err error
+		if bucket, err = openBucket(context.Background(), *s3); err != nil {
+			fmt.Fprintln(errOut, "rialto verify:", err)
+			return 2
 		}
 	}
 	printer := progress.New(errOut)
-	r, err := run(progress.With(context.Background(), printer), place, printer.Say)
+	r, err := run(progress.With(context.Background(), printer), place, bucket, printer.Say)
 	if err != nil {
 		fmt.Fprintln(errOut, "rialto verify:", err)
 		return 2
@@ -130,7 +142,7 @@ func Main(args []string, out, errOut io.Writer) int {
 }
 
 func (r *Report) print(out io.Writer) {
-	fmt.Fprintf(out, "%d conversations with %d entries, %d more have expired, %d streams with %d entries, %d entries not fanned out yet\n", r.Conversations, r.Entries, r.Expired, r.Inboxes, r.InboxEntries, r.Uncarried)
+	fmt.Fprintf(out, "%d conversations with %d entries (%d of them cold), %d more have expired, %d streams with %d entries, %d entries not fanned out yet\n", r.Conversations, r.Entries, r.Cold, r.Expired, r.Inboxes, r.InboxEntries, r.Undelivered)
 	for _, v := range r.Violations {
 		fmt.Fprintf(out, "VIOLATED %s, %s: %s\n", v.Rule, v.Where, v.What)
 	}
@@ -161,6 +173,7 @@ type store interface {
 // querier is a database or a transaction.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 // check is the state of one check.
@@ -168,22 +181,28 @@ type check struct {
 	ctx    context.Context
 	log    store
 	db     querier
-	files  *sql.DB // the SQL database file of a data directory
+	blobs  blob.Store // has the segments of the cold tier; nil: they are not checked
+	files  *sql.DB    // the SQL database file of a data directory
 	report *Report
 	local  bool // a data directory: unreadable data is reported, and the rest is checked
 
 	conversations   map[uint64]*conversation
 	keysUnreadable  map[timeline.Kind]bool // kinds whose keys could not be listed completely by entries
 	tailsUnreadable bool                   // conversations could not be listed by tails either
-	// uncarried has the entries of fan-out records above the checkpoints.
-	uncarried map[uint64][]timeline.Ref
-	pending   pendingLookups
+	// undelivered has the entries of fan-out records above the checkpoints.
+	undelivered map[uint64][]timeline.Ref
+	pending     pendingLookups
 	// unreadable counts the items that eachHalf reported.
 	unreadable int
 }
 
 // Run checks a directory, which may be read-only. It calls progress with the current step.
-func Run(ctx context.Context, dir string, progress func(format string, args ...any)) (_ *Report, err error) {
+func Run(ctx context.Context, dir string, progress func(format string, args ...any)) (*Report, error) {
+	return runDir(ctx, dir, nil, progress)
+}
+
+// runDir is Run; bucket has the files if they are not in the directory.
+func runDir(ctx context.Context, dir string, bucket blob.Store, progress func(format string, args ...any)) (_ *Report, err error) {
 	if !isDataDir(dir) {
 		return nil, fmt.Errorf("%s is not a data directory: it has neither %s nor %s; for nodes with a shared database, use --postgres ADDRESS", dir, datadir.DatabaseFile, datadir.TimelinesDir)
 	}
@@ -206,7 +225,7 @@ func Run(ctx context.Context, dir string, progress func(format string, args ...a
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, closeDB()) }()
-	c.log, c.db, c.files = log, db, db
+	c.log, c.db, c.files, c.blobs = log, db, db, coldFiles(dir, bucket)
 	if err := c.identity(log, dir); err != nil {
 		return c.report, err
 	}
@@ -264,8 +283,8 @@ func (c *check) run(progress func(format string, args ...any), first ...step) (*
 	if c.report == nil {
 		c.report = &Report{}
 	}
-	c.conversations, c.uncarried, c.keysUnreadable = map[uint64]*conversation{}, map[uint64][]timeline.Ref{}, map[timeline.Kind]bool{}
-	for _, s := range append(first, step{"fan-out records", c.records}, step{"conversations", c.readConversations}, step{"members", c.members}, step{"streams", c.inboxes}, step{"cursors", c.cursors}, step{"quarantine", c.quarantine}) {
+	c.conversations, c.undelivered, c.keysUnreadable = map[uint64]*conversation{}, map[uint64][]timeline.Ref{}, map[timeline.Kind]bool{}
+	for _, s := range append(first, step{"fan-out records", c.records}, step{"the manifest of old messages", c.openCold}, step{"conversations", c.readConversations}, step{"members", c.members}, step{"streams", c.inboxes}, step{"cursors", c.cursors}, step{"quarantine", c.quarantine}) {
 		progress("reading %s …", s.name)
 		if c.tailsUnreadable && s.name != "quarantine" {
 			c.report.violate("damaged", s.name, "not checked: not all conversations can be listed")
@@ -345,7 +364,7 @@ func (c *check) records() error {
 	step := progress.Of(c.ctx).Step("reading fan-out records")
 	defer step.End()
 	for p := range uint16(timeline.Partitions) {
-		step.At(float64(p)/timeline.Partitions, fmt.Sprintf("%d entries not fanned out yet", c.report.Uncarried))
+		step.At(float64(p)/timeline.Partitions, fmt.Sprintf("%d entries not fanned out yet", c.report.Undelivered))
 		if err := c.damaged(fmt.Sprintf("fan-out records of partition %d", p), c.recordsOf(p)); err != nil {
 			return err
 		}
@@ -372,15 +391,15 @@ func (c *check) recordsOf(p uint16) error {
 			}
 			at = r.Seq
 			for _, ref := range r.Refs {
-				c.uncarried[ref.Key.ID] = append(c.uncarried[ref.Key.ID], ref)
-				c.report.Uncarried += ref.To - ref.From + 1
+				c.undelivered[ref.Key.ID] = append(c.undelivered[ref.Key.ID], ref)
+				c.report.Undelivered += ref.To - ref.From + 1
 			}
 		}
 	}
 }
 
-func (c *check) isUncarried(conversation, seq uint64) bool {
-	for _, r := range c.uncarried[conversation] {
+func (c *check) isUndelivered(conversation, seq uint64) bool {
+	for _, r := range c.undelivered[conversation] {
 		if seq >= r.From && seq <= r.To {
 			return true
 		}

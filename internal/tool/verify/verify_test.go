@@ -254,7 +254,7 @@ func TestHealthyDirectoryPasses(t *testing.T) {
 	for _, v := range r.Violations {
 		t.Error(v)
 	}
-	if r.Conversations != 1 || r.Entries != last || r.Inboxes != 3 || r.InboxEntries != 17 || r.Uncarried != 1 {
+	if r.Conversations != 1 || r.Entries != last || r.Inboxes != 3 || r.InboxEntries != 17 || r.Undelivered != 1 {
 		t.Errorf("got report %+v", r)
 	}
 	if again := run(t, dir); len(again.Violations) != 0 || again.InboxEntries != r.InboxEntries {
@@ -336,7 +336,7 @@ func TestMissingAccessEntriesAreNoViolation(t *testing.T) {
 	for _, v := range r.Violations {
 		t.Error(v)
 	}
-	if r.Entries != last+2 || r.Uncarried != 0 {
+	if r.Entries != last+2 || r.Undelivered != 0 {
 		t.Errorf("got report %+v", r)
 	}
 }

@@ -1,0 +1,79 @@
+package terminal
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+)
+
+// organization lists the user's organizations, the tree of one, or the people in it whose names begin with some words.
+func (s *screen) organization(ctx context.Context, rest string) error {
+	list, err := call(ctx, s.client.Organization().ListOrganizations, &chatv1.ListOrganizationsRequest{})
+	if err != nil {
+		return err
+	}
+	number, words, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	if number == "" {
+		if len(list.Organizations) == 0 {
+			s.say("You are in no organization.")
+		}
+		for i, o := range list.Organizations {
+			s.say("  %d  %s  %d members", i+1, oneLine(plain(o.Name)), o.Members)
+		}
+		return nil
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 || n > len(list.Organizations) {
+		return fmt.Errorf("there is no organization %q; /org lists them", number)
+	}
+	org := list.Organizations[n-1].Id
+	if words = strings.TrimSpace(words); words != "" {
+		return s.sayMembers(ctx, &chatv1.ListOrganizationMembersRequest{Organization: org, NamePrefix: words, Limit: 50}, "  ")
+	}
+	return s.sayDepartments(ctx, org, 0, "  ")
+}
+
+// sayDepartments prints the departments below one, each with its members, the first page of each.
+func (s *screen) sayDepartments(ctx context.Context, org, parent uint64, indent string) error {
+	r, err := call(ctx, s.client.Organization().ListDepartments, &chatv1.ListDepartmentsRequest{Organization: org, Parent: parent})
+	if err != nil {
+		return err
+	}
+	for _, d := range r.Departments {
+		s.say("%s%s (%d)", indent, oneLine(plain(d.Name)), d.Members)
+		if err := s.sayMembers(ctx, &chatv1.ListOrganizationMembersRequest{Organization: org, Department: d.Id, Limit: 50}, indent+"  "); err != nil {
+			return err
+		}
+		if err := s.sayDepartments(ctx, org, d.Id, indent+"  "); err != nil {
+			return err
+		}
+	}
+	if r.Next != "" {
+		s.say("%s…", indent)
+	}
+	return nil
+}
+
+func (s *screen) sayMembers(ctx context.Context, r *chatv1.ListOrganizationMembersRequest, indent string) error {
+	page, err := call(ctx, s.client.Organization().ListOrganizationMembers, r)
+	if err != nil {
+		return err
+	}
+	users := make([]uint64, len(page.Members))
+	for i, m := range page.Members {
+		users[i] = m.User
+	}
+	if err := s.readNames(ctx, users); err != nil {
+		return err
+	}
+	for _, m := range page.Members {
+		s.say("%s%s", indent, oneLine(plain(strings.Join(strings.Fields(fmt.Sprintf("@%s %s %s %s", s.handle(m.User), m.Name, m.Title, m.Phone)), " "))))
+	}
+	if page.Next != "" {
+		s.say("%s…", indent)
+	}
+	return nil
+}
