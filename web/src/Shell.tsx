@@ -16,8 +16,10 @@ import { Tip, Tips } from "./ui/Tip.js";
 
 const People = lazy(() => import("./components/People.js").then((m) => ({ default: m.People })));
 const Person = lazy(() => import("./components/Person.js").then((m) => ({ default: m.Person })));
+const OrganizationPage = lazy(() => import("./components/OrganizationPage.js").then((m) => ({ default: m.OrganizationPage })));
 const SettingsList = lazy(() => import("./components/Settings.js").then((m) => ({ default: m.SettingsList })));
 const SettingsSection = lazy(() => import("./components/Settings.js").then((m) => ({ default: m.SettingsSection })));
+const OfficialPage = lazy(() => import("./components/OfficialPage.js").then((m) => ({ default: m.OfficialPage })));
 const RoomPage = lazy(() => import("./components/RoomPage.js").then((m) => ({ default: m.RoomPage })));
 const JoinDialog = lazy(() => import("./components/JoinDialog.js").then((m) => ({ default: m.JoinDialog })));
 
@@ -70,7 +72,7 @@ function hasDetail(place: Place): boolean {
     case "chats":
       return place.chat !== undefined || place.channel !== undefined || place.room !== undefined;
     case "people":
-      return place.user !== undefined;
+      return place.user !== undefined || place.organization !== undefined;
     case "settings":
       return place.section !== undefined;
     default:
@@ -132,6 +134,8 @@ function Detail({ place }: { place: Place }) {
       if (place.channel) return <ChannelPage key={place.channel} at={{ handle: place.channel }} onBack={goUp} />;
       return place.chat ? <ChatPane id={place.chat} info={place.info ?? false} seq={place.seq} onBack={goUp} onOpen={open} /> : <Nothing text="pickChat" />;
     case "people":
+      if (place.user && place.manages) return <OfficialPage key={place.user} user={place.user} />;
+      if (place.organization) return <OrganizationPage key={place.organization} id={place.organization} onOpen={open} />;
       return place.user ? <Person key={place.user} who={place.user} onOpen={open} /> : <Nothing text="pickPerson" />;
     case "settings":
       return <SettingsSection section={place.section ?? "profile"} />;

@@ -9,7 +9,7 @@ export type Area = "chats" | "people" | "settings";
 /** What an address shows. Each area has a list, and one of its things beside it. */
 export type Place =
   | { area: "chats"; chat?: string; seq?: number; info?: true; invitation?: Invitation; channel?: string; room?: string }
-  | { area: "people"; user?: string }
+  | { area: "people"; user?: string; manages?: true; organization?: string }
   | { area: "settings"; section?: Section }
   | { area: "none" };
 
@@ -28,6 +28,10 @@ export const path = {
   people: "/people",
   /** A user by handle or id. */
   user: (user: string) => `/u/${encodeURIComponent(user)}`,
+  /** Where operators manage an official account. */
+  official: (user: string) => `/u/${encodeURIComponent(user)}/manage`,
+  /** The address book of an organization. */
+  organization: (id: string) => `/org/${id}`,
   settings: "/settings",
   section: (s: Section) => `/settings/${s}`,
   join: (token: string) => `/join/${encodeURIComponent(token)}`,
@@ -54,6 +58,8 @@ const patterns: [string, (p: Params) => Place | undefined][] = [
   ["/g/:id", ({ id }) => (isId(id) ? { area: "chats", invitation: { conversation: id } } : undefined)],
   ["/people", () => ({ area: "people" })],
   ["/u/:user", ({ user }) => ({ area: "people", user: user! })],
+  ["/u/:user/manage", ({ user }) => (isId(user) ? { area: "people", user, manages: true } : undefined)],
+  ["/org/:id", ({ id }) => (isId(id) ? { area: "people", organization: id } : undefined)],
   ["/settings", () => ({ area: "settings" })],
   ["/settings/:section", ({ section }) => (isSection(section) ? { area: "settings", section } : undefined)],
 ];
@@ -82,6 +88,7 @@ function decoded(params: Params): Params {
 export function parentOf(place: Place): string {
   if (place.area === "none") return path.chats;
   if (place.area === "chats" && place.chat && (place.info || place.seq)) return path.chat(place.chat);
+  if (place.area === "people" && place.user && place.manages) return path.user(place.user);
   return rootOf[place.area];
 }
 

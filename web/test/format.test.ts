@@ -75,10 +75,10 @@ test("changes of a group are told in whole sentences, also to those whom they to
   expect(said({ action: Control_Action.JOINED, users: ["3", "2"] })).toBe("Bob and you joined");
   expect(said({ action: Control_Action.JOINED, users: Array(500).fill("3") })).toMatch(/^(Bob, ){6}Bob,? and 493 others joined$/);
   expect(said({ action: Control_Action.MUTED, untilMs: 1n })).toBe("Alice allowed only admins to write");
-  expect(said({ action: Control_Action.MUTED, users: ["2"], untilMs: 0n })).toBe("Alice let you write again");
+  expect(said({ action: Control_Action.MUTED, users: ["2"], untilMs: 0n })).toBe("Alice unmuted you");
   expect(said({ action: Control_Action.RETENTION, retentionDays: 7 })).toBe("Alice set messages to disappear after 7 days");
   expect(said({ action: Control_Action.RETENTION, retentionSeconds: 3_600 })).toBe("Alice set messages to disappear after 1 hour");
-  expect(said({ action: Control_Action.RETENTION })).toContain("as long as the server");
+  expect(said({ action: Control_Action.RETENTION })).toContain("as the server is set");
   expect(said({ action: Control_Action.TRANSFERRED, users: ["2"] })).toBe("The owner is now you");
 });
 

@@ -66,6 +66,7 @@ async function sessions(w, alice) {
   const list = page.getByTestId("sessions").getByRole("listitem");
   await page.goto(`${w.url}/settings/sessions`);
   await page.waitForFunction(() => document.querySelectorAll('[data-testid="sessions"] li').length === 4);
+  await list.filter({ hasText: "up to date" }).first().waitFor();
   await w.shot(page, "40-sessions");
   await list.filter({ hasNotText: "this device" }).nth(0).getByRole("button", { name: "Sign out", exact: true }).click();
   await confirm(page, "Sign out");

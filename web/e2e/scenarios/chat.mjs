@@ -1,5 +1,5 @@
 // Two people find each other, become friends, and chat in both scripts, with emoji, read marks and a picture.
-import { log, message, person, picture, row, say, sendFile } from "../harness.mjs";
+import { dialog, log, message, person, picture, row, say, sendFile } from "../harness.mjs";
 
 export default async function chat(w) {
   const visitor = await w.page();
@@ -36,6 +36,13 @@ export default async function chat(w) {
   await alice.getByTestId("announcer").filter({ hasText: "Где встречаемся" }).waitFor({ state: "attached" });
   await message(alice, "周末一起吃饭吗").locator(".state.read").waitFor();
   await row(alice, "Bob").locator(".dot.online").waitFor();
+
+  w.step("which devices have a message, and which of one's own are up to date");
+  await message(alice, "周末一起吃饭吗").getByRole("button", { name: "Delivery by device" }).click();
+  await dialog(alice).getByTestId("deliveries").locator("li").filter({ hasText: "Browser" }).getByText("Delivered", { exact: true }).waitFor();
+  await w.shot(alice, "53-deliveries");
+  await alice.keyboard.press("Escape");
+  await dialog(alice).waitFor({ state: "detached" });
 
   w.step("a picture, which is shown before it is sent, with a caption");
   const sunset = { name: "sunset.png", mimeType: "image/png", buffer: await picture(alice) };

@@ -1,5 +1,5 @@
 // Kinds of messages: voice, a place, an album with its gallery, a video with its poster, and forwards.
-import { choose, confirm, dialog, log, message, picture, row, say } from "../harness.mjs";
+import { choose, confirm, dialog, log, message, openPanel, panel, picture, row, say } from "../harness.mjs";
 
 export default async function kinds(w) {
   const alice = await w.person("alice", "Alice", { permissions: ["microphone", "geolocation"], geolocation: { latitude: 45.438, longitude: 12.33585, accuracy: 20 } });
@@ -64,7 +64,7 @@ export default async function kinds(w) {
   await say(a, "open two");
   await message(b, "open two").waitFor();
   await choose(b, message(b, "secret one"), "Forward");
-  await dialog(b).getByTestId("forward-to").filter({ hasText: "Carol" }).click();
+  await dialog(b).getByTestId("pick-chat").filter({ hasText: "Carol" }).click();
   await dialog(b).waitFor({ state: "hidden" });
   await choose(b, message(b, "secret one"), "Select");
   await b.getByTestId("select-bar").getByText("1 selected").waitFor(); // and the menu has closed, which moves the focus
@@ -72,7 +72,7 @@ export default async function kinds(w) {
   await log(b).getByRole("checkbox", { name: "Alice: open two" }).press("Space");
   await b.getByTestId("select-bar").getByText("2 selected").waitFor();
   await b.getByTestId("select-bar").getByRole("button", { name: "Forward" }).click();
-  await dialog(b).getByTestId("forward-to").filter({ hasText: "Carol" }).click();
+  await dialog(b).getByTestId("pick-chat").filter({ hasText: "Carol" }).click();
   await dialog(b).waitFor({ state: "hidden" });
   await row(b, "Carol").click();
   await b.getByTestId("forward").filter({ hasText: "Messages from Alice" }).getByText("Alice: secret one").waitFor();
@@ -86,6 +86,17 @@ export default async function kinds(w) {
   await row(b, "Carol").click();
   await b.getByTestId("forward").filter({ hasText: "Messages from Alice" }).getByText("This message is not available.").waitFor();
   await b.getByText("secret one").first().waitFor({ state: "detached" });
+
+  w.step("a person is shared as a card, which leads to their page");
+  await openPanel(b);
+  await panel(b).getByRole("button", { name: "Share" }).click();
+  await dialog(b).getByTestId("pick-chat").filter({ hasText: "Alice" }).click();
+  await dialog(b).waitFor({ state: "hidden" });
+  await a.getByTestId("card").getByRole("link", { name: "Carol" }).click();
+  await a.getByRole("heading", { name: "Carol" }).waitFor();
+  await w.shot(a, "shared-card");
+  await a.goBack();
+  await a.getByTestId("card").waitFor();
 
   w.step("without a microphone there is a reason");
   await a.evaluate(() => (navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("no", "NotAllowedError"))));

@@ -90,7 +90,7 @@ export default async function list(w) {
   w.step("messages are saved for oneself, on all devices");
   await row(page, "Bob").first().click();
   await message(page, "hello from Bob").click({ button: "right" });
-  await menu("Save").click();
+  await menu("Add to saved messages").click();
   await row(page, "Saved messages").waitFor();
   await page.getByRole("button", { name: "Saved messages" }).click();
   await page.getByRole("main", { name: "Saved messages" }).waitFor();

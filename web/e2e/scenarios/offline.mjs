@@ -49,7 +49,7 @@ export default async function offline(w) {
   await server.run();
   await message(b, "and another one").waitFor();
   await a.getByTestId("outgoing").first().waitFor({ state: "detached" });
-  await message(a, "and another one").getByRole("img", { name: /Sent|Delivered|Read/ }).waitFor(); // the clock has become check marks
+  await message(a, "and another one").getByRole("button", { name: /Sent|Delivered|Read/ }).waitFor(); // the clock has become check marks
   await b.getByRole("button", { name: "Download notes 笔记.txt" }).waitFor();
   await b.getByTestId("image").waitFor();
   await a.getByTestId("uploads").waitFor({ state: "detached" });

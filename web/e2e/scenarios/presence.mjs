@@ -51,7 +51,7 @@ export default async function presence(w) {
   await editor.getByLabel("Availability").selectOption("invisible");
   await title("do not disturb · 🌴 at the beach").waitFor({ state: "detached" });
   assert.equal(await row(a, "Bob").locator(".dot").count(), 0);
-  await editor.getByLabel("Availability").selectOption("online or away, as my devices say");
+  await editor.getByLabel("Availability").selectOption("Automatic (online or away)");
   await title("online · 🌴 at the beach").waitFor();
   await editor.getByRole("button", { name: "Clear status" }).click();
   await title("online").waitFor();

@@ -29,6 +29,13 @@ export default async function rooms(w) {
   await w.shot(a, "90-room");
   assert.equal(await said(b, "hello all").count(), 1);
 
+  w.step("announced");
+  await a.getByRole("button", { name: "Launch party" }).click();
+  await a.getByRole("menuitem", { name: "Announcement" }).click();
+  await dialog(a).getByLabel("Announcement").fill("starts at nine");
+  await dialog(a).getByRole("button", { name: "Save" }).click();
+  await b.getByText("starts at nine").waitFor();
+
   w.step("kicked, and kept out");
   await said(a, "hello all").getByRole("button").click();
   await a.getByRole("menuitem", { name: "Remove for 10 minutes" }).click();

@@ -13,7 +13,8 @@ import { Tip } from "../ui/Tip.js";
 import { Avatar, hueOf } from "./Avatar.js";
 import { Body } from "./Body.js";
 import "./bubble.css";
-import { CheckIcon, ChecksIcon, ClockIcon, PinIcon } from "./icons.js";
+import { Deliveries, type DeliveryState } from "./Deliveries.js";
+import { ClockIcon, PinIcon } from "./icons.js";
 import { LinkPreviewCard } from "./LinkPreviewCard.js";
 import { MarkdownText } from "./MarkdownText.js";
 import { MessageContextMenu, MessageMenu, useReply } from "./MessageMenu.js";
@@ -33,7 +34,7 @@ export interface BubbleProps {
   name: string;
   sender: User | undefined;
   /** Sent, delivered or read, of one's own to one person. */
-  state: State;
+  state: DeliveryState;
   /** Whether one may change what others see here. */
   manages: boolean;
   writes: boolean;
@@ -43,8 +44,6 @@ export interface BubbleProps {
   /** It mentions the one who reads. */
   mentioned: boolean;
 }
-
-type State = "sent" | "delivered" | "read";
 
 /** What a message is shown with: all of it can be compared, so that of many only those that changed are rendered again. */
 export function bubbleOf(client: Client, c: ConversationView, m: ChatMessage, joined: boolean, t: Translate): BubbleProps {
@@ -87,7 +86,7 @@ export const Bubble = memo(function Bubble({ m, joined, group, mine, name, sende
             {m.pinned && <Tip label={t("pinnedMessage")} side="top"><span className="mark" role="img" aria-label={t("pinnedMessage")}><PinIcon /></span></Tip>}
             {m.editSeq && <span className="mark">{t("edited")}</span>}
             <Tip label={moment(m.timeMs, getLocale())} side="top"><Link href={path.message(m.conversation, m.seq)} tabIndex={-1}><time dateTime={new Date(m.timeMs).toISOString()}>{clock(m.timeMs, getLocale())}</time></Link></Tip>
-            {mine && (group ? <Readers m={m} /> : <Tip label={t(state)} side="top"><span className={`state ${state}`} role="img" aria-label={t(state)} data-testid="state">{state === "sent" ? <CheckIcon /> : <ChecksIcon />}</span></Tip>)}
+            {mine && (group ? <Readers m={m} /> : <Deliveries m={m} state={state} />)}
           </footer>
         </div>
         <Reactions m={m} reacts={reacts} />

@@ -1,6 +1,7 @@
 import type { ChannelAddress } from "@rialto-im/client";
 import { useChannelPreview } from "@rialto-im/client/react";
 import { useEffect } from "react";
+import { Link } from "wouter";
 import { useAction } from "../action.js";
 import { useClient, useOnline } from "../client.js";
 import { errorText } from "../errors.js";
@@ -33,8 +34,14 @@ export function ChannelPage({ at, onBack }: { at: ChannelAddress; onBack: () => 
       <header className="chat-head">
         <IconButton label={t("back")} className="back" onClick={onBack}><BackIcon /></IconButton>
         {preview?.channel && <div className="chat-title"><h2><bdi>{preview.title}</bdi></h2><p>{size}</p></div>}
-        {!preview && <p className="muted" role="status">{error ? ("handle" in at ? errorText(error) : t("errGone")) : t("loading")}</p>}
+        {!preview && !error && <p className="muted" role="status">{t("loading")}</p>}
       </header>
+      {!preview && Boolean(error) && (
+        <div className="empty" role="status">
+          <p>{!("handle" in at) ? t("errGone") : (error as { reason?: string }).reason === "bad_link" ? t("noChannel", { handle: at.handle }) : errorText(error)}</p>
+          <Link href={path.chats} className="button primary">{t("toChats")}</Link>
+        </div>
+      )}
       {preview?.channel && !preview.following && (
         <>
           <div className="channel-about" data-testid="channel-preview">

@@ -21,8 +21,10 @@ import type { Acting } from "./MessageMenu.js";
 import { MessageList } from "./MessageList.js";
 import { SendFiles } from "./SendFiles.js";
 import { ThreadPanel } from "./ThreadPanel.js";
+import { OfficialMenu } from "./OfficialMenu.js";
 import { UnknownChat } from "./UnknownChat.js";
 import { UploadList } from "./UploadList.js";
+import { VerifiedMark } from "./VerifiedMark.js";
 import { useFiles } from "./useFiles.js";
 
 /** A chat. With info, its panel is open beside it; with a seq, that message is in view. Of a thread, its chat with the thread beside it. */
@@ -73,6 +75,7 @@ export function ChatPane({ id: opened, info, seq, onBack, onOpen }: { id: string
       {c.announcement && !c.channel && <Announcement text={c.announcement} key={c.announcement} />}
       <ForwardActions key={`f${id}`} c={c} onAct={setActing}><MessageList key={id} c={c} seq={thread ? undefined : seq} /></ForwardActions>
       <UploadList conversation={id} />
+      {isDirect(c) && !note && <OfficialMenu key={`o${id}`} user={c.peer} conversation={id} />}
       {files.over && <p className="drop">{t("dropHere")}</p>}
       {isFollower(c) ? <ChannelFoot key={`m${id}`} c={c} /> : note ? <p className="closed-note">{note}</p> : on?.kind === "edit" ? <EditMessage key={`e${on.seq}`} c={c} seq={on.seq} text={on.text} onDone={done} /> : <Composer key={`c${id}`} c={c} replyTo={on?.seq} onReplied={done} onFiles={files.choose} />}
       {files.files.length > 0 && <SendFiles key={`s${id}`} conversation={id} files={files.files} onClose={files.clear} />}
@@ -87,7 +90,7 @@ function Heading({ c }: { c: ConversationView }) {
     <>
       {isDirect(c) ? <UserAvatar user={c.peer} presence={!isSaved(c)} /> : <GroupAvatar c={c} />}
       <div className="chat-title">
-        <h2><bdi>{titleOf(c)}</bdi></h2>
+        <h2><bdi>{titleOf(c)}</bdi>{isDirect(c) && <VerifiedMark user={c.peer} />}</h2>
         <Subtitle c={c} />
       </div>
     </>

@@ -83,7 +83,7 @@ export function Composer({ c, replyTo, onReplied, onFiles }: { c: ConversationVi
         <IconButton label={t("attach")} side="top" onClick={() => files.current?.click()}><ClipIcon /></IconButton>
         <IconButton label={t("emoji")} side="top" aria-expanded={emoji} onClick={() => setEmoji(!emoji)}><SmileIcon /></IconButton>
         <textarea ref={field} rows={1} autoFocus={!touch} placeholder={t("writeMessage")} aria-label={t("writeMessage")} dir="auto" value={text} onChange={(e) => { change(e.target.value); mentioning.moved(); }} onSelect={mentioning.moved} onKeyDown={key} {...mentionAria(listId, mentioning)} onFocus={() => setFocused(true)} onBlur={() => setFocused(false)} onPaste={(e) => { if (e.clipboardData.files.length > 0) attach(e.clipboardData.files); }} data-testid="composer" />
-        <IconButton label={t("sendPlace")} side="top" disabled={sending} onClick={sendPlace}><PlaceIcon /></IconButton>
+        {text === "" && <IconButton label={t("sendPlace")} side="top" disabled={sending} onClick={sendPlace}><PlaceIcon /></IconButton>}
         {text === "" && <IconButton label={t("record")} side="top" onClick={() => { setRefusal(undefined); setRecording(true); }}><MicIcon /></IconButton>}
         <IconButton label={t("send")} side="top" type="submit" className="send" disabled={!canSend}><SendIcon /></IconButton>
       </div>}

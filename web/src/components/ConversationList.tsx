@@ -61,7 +61,7 @@ export function ConversationList({ current, onOpen, onPeople }: { current: strin
       <div className="list-head">
         <input type="search" onKeyDown={fromSearch} placeholder={t("search")} aria-label={t("search")} value={query} onChange={(e) => setQuery(e.target.value)} />
         <IconButton label={t("savedMessages")} onClick={() => void run(async () => onOpen((await client.openDirect(client.me)).id))}><BookmarkIcon /></IconButton>
-        <IconButton label={t("newGroup")} onClick={() => setMaking(true)}><PlusIcon /></IconButton>
+        <IconButton label={t("newConversation")} onClick={() => setMaking(true)}><PlusIcon /></IconButton>
       </div>
       {conversations.length > 0 && !wanted && <Filters chosen={folder || isFilter(filter) ? filter : "all"} onChoose={setFilter} threads={threads.reduce((sum, c) => sum + (c.muted || c.archived ? 0 : unread(c)), 0)} />}
       {error && <p className="error" role="alert">{error}</p>}

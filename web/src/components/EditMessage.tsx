@@ -9,6 +9,7 @@ import { formatKey } from "./formatting.js";
 import { CheckIcon, CloseIcon } from "./icons.js";
 import { ComposedPreview } from "./LinkPreviewCard.js";
 import { MentionList, mentionAria } from "./MentionList.js";
+import { Quote } from "./Quote.js";
 import { useLinkPreview } from "./useLinkPreview.js";
 import { useMentioning } from "./useMentioning.js";
 
@@ -52,6 +53,7 @@ export function EditMessage({ c, seq, text: before, onDone }: { c: ConversationV
   return (
     <form className="composer" onSubmit={save}>
       {error && <p className="error" role="alert">{error}</p>}
+      <div className="replying" role="group" aria-label={t("editing")}><strong>{t("editing")}</strong><Quote conversation={c.id} seq={seq} /></div>
       <ComposedPreview p={previewing.preview} onRemove={previewing.remove} />
       <MentionList id={listId} of={mentioning} />
       <div className="composer-row">

@@ -1,4 +1,4 @@
-import { Role, type ConversationView } from "@rialto-im/client";
+import { isThread, Role, type ConversationView } from "@rialto-im/client";
 import { client } from "../client.js";
 import { useText } from "../i18n.js";
 import { titleOf } from "../names.js";
@@ -15,7 +15,7 @@ export function EmptyChat({ c }: { c: ConversationView }) {
   if (c.channel && c.role === Role.MEMBER) return <div className="empty-chat"><p>{t("emptyChannel", { who: titleOf(c) })}</p></div>;
   return (
     <div className="empty-chat">
-      <p>{t(direct ? "emptyDirect" : "emptyGroup", { who: titleOf(c) })}</p>
+      <p>{t(direct ? "emptyDirect" : isThread(c) ? "emptyThread" : "emptyGroup", { who: titleOf(c) })}</p>
       <Tip label={t("wave")}><button aria-label={t("wave")} onClick={() => void client.sendText(c.id, "👋")}>👋</button></Tip>
     </div>
   );

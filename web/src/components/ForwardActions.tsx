@@ -5,12 +5,9 @@ import { useClient } from "../client.js";
 import { preview } from "../format.js";
 import { useText } from "../i18n.js";
 import { nameOf, titleOf } from "../names.js";
-import { canWrite } from "../roles.js";
 import { confirm } from "../ui/Confirm.js";
-import { Dialog } from "../ui/Dialog.js";
 import { IconButton } from "../ui/IconButton.js";
-import { VirtualList } from "../ui/VirtualList.js";
-import { GroupAvatar, UserAvatar } from "./Avatar.js";
+import { ChatDialog } from "./ChatDialog.js";
 import "./forward.css";
 import { CloseIcon } from "./icons.js";
 import { MessageActing, type Acting } from "./MessageMenu.js";
@@ -78,9 +75,7 @@ function ForwardDialog({ c, seqs, onClose, onSent }: { c: ConversationView; seqs
   const client = useClient();
   const t = useText();
   const { run, error } = useAction();
-  const [words, setWords] = useState("");
   const [card, setCard] = useState(true);
-  const chats = client.conversations().filter((o) => canWrite(o) && titleOf(o).toLowerCase().includes(words.trim().toLowerCase()));
   const send = (to: string) =>
     run(async () => {
       await client.forward(to, c.id, seqs, seqs.length > 1 && card ? t("historyOf", { title: titleOf(c) }) : "");
@@ -88,23 +83,8 @@ function ForwardDialog({ c, seqs, onClose, onSent }: { c: ConversationView; seqs
       onClose();
     });
   return (
-    <Dialog title={t("forwardTo")} onClose={onClose}>
-      <input type="search" data-first placeholder={t("search")} aria-label={t("search")} value={words} onChange={(e) => setWords(e.target.value)} />
+    <ChatDialog title={t("forwardTo")} error={error} onClose={onClose} onPick={(to) => void send(to)}>
       {seqs.length > 1 && <label className="check"><input type="checkbox" checked={card} onChange={(e) => setCard(e.target.checked)} /> {t("asCard")}</label>}
-      <div role="group" aria-label={t("chats")}>
-        <VirtualList
-          className="pick-chat"
-          rows={chats}
-          keyOf={(o) => o.id}
-          render={(o, _, reached) => (
-            <button tabIndex={reached ? 0 : -1} data-testid="forward-to" onClick={() => void send(o.id)}>
-              {o.peer === "0" || o.peer === "" ? <GroupAvatar c={o} size={32} /> : <UserAvatar user={o.peer} size={32} />}
-              <bdi className="name">{titleOf(o)}</bdi>
-            </button>
-          )}
-        />
-      </div>
-      {error && <p className="error" role="alert">{error}</p>}
-    </Dialog>
+    </ChatDialog>
   );
 }

@@ -17,6 +17,7 @@ import { MemberRow } from "./MemberRow.js";
 import { PickPeople } from "./PickPeople.js";
 import { Picture } from "./Picture.js";
 import { Retention } from "./Retention.js";
+import { ShareCard } from "./ShareCard.js";
 
 const farFuture = 4_102_444_800_000n; // the year 2100: until somebody lifts it
 
@@ -170,6 +171,7 @@ function Invite({ c, run, members }: { c: ConversationView; run: RunAction; memb
     <>
       <div className="buttons">
         {!c.channel && <button onClick={open} aria-expanded={inviting !== undefined}>{t("invite")}</button>}
+        {(asks || c.joinPolicy === JoinPolicy.OPEN) && <ShareCard card={{ title: c.title, group: c.id }} />}
         <button onClick={() => run(makeLink)}>{t(isPublic ? "channelLink" : "joinLink")}</button>
         {!asks && !isPublic && <Confirm label={t("revokeLink")} question={t("sureRevokeLink")} onYes={() => void run(revoke)} />}
       </div>

@@ -1,5 +1,5 @@
 import { Role, type ConversationView } from "@rialto-im/client";
-import { useCustomStatus } from "@rialto-im/client/react";
+import { useCustomStatus, useOfficialAccount } from "@rialto-im/client/react";
 import { useRef, useState, type FormEvent } from "react";
 import { useAction, type RunAction } from "../action.js";
 import { useClient } from "../client.js";
@@ -15,9 +15,12 @@ import { GroupPanel } from "./GroupPanel.js";
 import "./info.css";
 import "./people.css";
 import { CloseIcon } from "./icons.js";
+import { OfficialActions } from "./OfficialMenu.js";
 import { Pins } from "./Pins.js";
 import { Retention } from "./Retention.js";
 import { Scheduled } from "./Scheduled.js";
+import { ShareCard } from "./ShareCard.js";
+import { VerifiedMark } from "./VerifiedMark.js";
 
 /** What there is to know and to set about a conversation. */
 export function InfoPanel({ c, onClose, onOpen }: { c: ConversationView; onClose: () => void; onOpen: (id: string) => void }) {
@@ -69,7 +72,7 @@ export function Who({ user }: { user: string }) {
   const own = u && u.displayName !== nameOf(client, user) ? `${u.displayName} · ` : "";
   return (
     <>
-      {u && <p className="muted">{own}@{u.handle}</p>}
+      {u && <p className="muted">{own}@{u.handle}<VerifiedMark user={user} /></p>}
       {status && <p dir="auto" data-testid="custom-status">{status}</p>}
       {u?.bio && <p dir="auto">{u.bio}</p>}
     </>
@@ -83,6 +86,7 @@ export function Peer({ user, run }: { user: string; run: RunAction }) {
   const { graph } = client;
   const r = client.relations().get(user);
   const name = client.user(user)?.displayName ?? "";
+  const official = useOfficialAccount(user);
   const [remark, setRemark] = useState<string>();
   const save = (e: FormEvent) => {
     e.preventDefault();
@@ -99,9 +103,11 @@ export function Peer({ user, run }: { user: string; run: RunAction }) {
           <button disabled={remark === undefined || remark.trim() === r.remark}>{t("save")}</button>
         </form>
       )}
+      {official && <OfficialActions account={official} />}
       <div className="buttons">
-        {!r?.friend && !r?.blocked && (r?.requested ? <span className="muted">{t("requested")}</span> : <button onClick={() => run(() => client.relate(graph.requestFriend({ user })))}>{t("addFriend")}</button>)}
-        {!r?.blocked && <button onClick={() => run(() => client.relate(r?.following ? graph.unfollow({ user }) : graph.follow({ user })))}>{t(r?.following ? "unfollow" : "follow")}</button>}
+        {!official && !r?.friend && !r?.blocked && (r?.requested ? <span className="muted">{t("requested")}</span> : <button onClick={() => run(() => client.relate(graph.requestFriend({ user })))}>{t("addFriend")}</button>)}
+        {!official && !r?.blocked && <button onClick={() => run(() => client.relate(r?.following ? graph.unfollow({ user }) : graph.follow({ user })))}>{t(r?.following ? "unfollow" : "follow")}</button>}
+        {name && <ShareCard card={{ title: name, user }} />}
         {r?.friend && <Confirm label={t("removeFriend")} question={t("sureUnfriend", { who: name })} onYes={() => void run(() => client.relate(graph.deleteFriend({ user })))} />}
         {r?.blocked ? <button onClick={() => run(() => client.relate(graph.unblock({ user })))}>{t("unblock")}</button> : <Confirm label={t("block")} question={t(r?.friend ? "sureBlockFriend" : "sureBlock", { who: name })} onYes={() => void run(() => client.relate(graph.block({ user })))} />}
       </div>

@@ -1,4 +1,4 @@
-import { unread, type ChatMessage, type ConversationView } from "@rialto-im/client";
+import { isThread, unread, type ChatMessage, type ConversationView } from "@rialto-im/client";
 import { useState } from "react";
 import { Virtualizer } from "virtua";
 import { useClient } from "../client.js";
@@ -82,7 +82,7 @@ export function MessageList({ c, seq }: { c: ConversationView; seq?: number | un
     <div className="messages-frame">
       <div className="messages" ref={box} onScroll={scrolled} onWheel={takeOver} onTouchMove={takeOver} onKeyDown={takeOver} tabIndex={0} role="log" aria-label={titleOf(c)} aria-live="off" aria-busy={loading} data-testid="messages">
         <div className="content">
-          <p className="beginning">{lastSeq === 0 ? loading && t("loading") : hasOlder ? <button className="link" onClick={older}>{t("older")}</button> : t("beginning")}</p>
+          <p className="beginning">{lastSeq === 0 ? loading && t("loading") : hasOlder ? <button className="link" onClick={older}>{t("older")}</button> : t(isThread(c) ? "beginningOfThread" : "beginning")}</p>
           <Virtualizer key={key} ref={list} scrollRef={box} data={rows} shift={shift} startMargin={headHeight} bufferSize={nearView} onResize={resized}>{renderRow}</Virtualizer>
           {lastSeq > 0 && !hasOlder && outgoing.length === 0 && shown.every((m) => m.content.kind.case === "control") && <EmptyChat c={c} />}
         </div>

@@ -7,6 +7,7 @@ import { errorText } from "../errors.js";
 import { useText } from "../i18n.js";
 import { nameOf } from "../names.js";
 import { path } from "../routes.js";
+import { useOrganizations } from "./useOrganizations.js";
 import { UserAvatar } from "./Avatar.js";
 import { AddPersonIcon, ChatIcon } from "./icons.js";
 import { IconButton } from "../ui/IconButton.js";
@@ -28,6 +29,7 @@ export function People({ onOpen }: { onOpen: (conversation: string) => void }) {
   const { run, error, setError } = useAction();
   const found = useSearch(query, setError);
   const suggested = useSuggested();
+  const organizations = useOrganizations();
   const write = (user: string) => run(async () => onOpen((await client.openDirect(user)).id));
   const relations = [...client.relations().values()];
   const asked = relations.filter((r) => r.asked && !r.friend && !r.blocked);
@@ -53,6 +55,11 @@ export function People({ onOpen }: { onOpen: (conversation: string) => void }) {
             {asked.length > 0 && (
               <Section title={t("requests")}>
                 {asked.map((r) => <Person key={r.user} user={r.user} message={r.message}><PersonActions user={r.user} run={run} write={write} /></Person>)}
+              </Section>
+            )}
+            {organizations.length > 0 && (
+              <Section title={t("organizations")}>
+                {organizations.map((o) => <Link key={o.id} className="person" href={path.organization(o.id)}><bdi className="person-name">{o.name}</bdi></Link>)}
               </Section>
             )}
             <Section title={t("friends")}>

@@ -1,3 +1,4 @@
+import { useOfficialAccount } from "@rialto-im/client/react";
 import { useEffect, useState } from "react";
 import { useAction } from "../action.js";
 import { useClient, useOnline } from "../client.js";
@@ -6,6 +7,7 @@ import { useText } from "../i18n.js";
 import { nameOf } from "../names.js";
 import { Page } from "../ui/Page.js";
 import { UserAvatar } from "./Avatar.js";
+import { OfficialActions } from "./OfficialMenu.js";
 import { Peer, Who } from "./InfoPanel.js";
 
 /** The page of a person, given by their handle or id. */
@@ -20,6 +22,7 @@ export function Person({ who, onOpen }: { who: string; onOpen: (conversation: st
       {user ? (
         <>
           <div className="info-who"><UserAvatar user={user} size={96} presence /><Who user={user} /></div>
+          {user === client.me && <OwnAccount user={user} />}
           {user !== client.me && (
             <>
               <div className="buttons"><button className="primary small" onClick={() => run(async () => onOpen((await client.openDirect(user)).id))}>{t("message")}</button></div>
@@ -32,6 +35,12 @@ export function Person({ who, onOpen }: { who: string; onOpen: (conversation: st
       )}
     </Page>
   );
+}
+
+/** What somebody who is logged in as an official account has on their own page. */
+function OwnAccount({ user }: { user: string }) {
+  const account = useOfficialAccount(user);
+  return account ? <OfficialActions account={account} /> : null;
 }
 
 /** The id of a user; empty where there is nobody of that handle or id, undefined until it is known. */

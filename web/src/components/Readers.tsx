@@ -21,15 +21,23 @@ interface List {
 }
 
 /** Pages may be short, or empty, before the last one. */
-async function readers(client: Client, m: ChatMessage, unread: boolean): Promise<List> {
+async function pages(read: (page: string) => Promise<{ users: string[]; next: string }>): Promise<List> {
   const users: string[] = [];
   let page = "";
   do {
-    const r = await client.chat.listReaders({ conversation: m.conversation, seq: BigInt(m.seq), limit: shown, unread, page });
+    const r = await read(page);
     users.push(...r.users);
     page = r.next;
   } while (page !== "" && users.length < shown);
   return { users, more: page !== "" };
+}
+
+async function lists(client: Client, m: ChatMessage): Promise<Answer> {
+  const message = { conversation: m.conversation, seq: BigInt(m.seq), limit: shown };
+  const readers = (unread: boolean) => pages((page) => client.chat.listReaders({ ...message, unread, page }));
+  const large = client.conversation(m.conversation)?.large; // where deliveries are not known
+  const [read, unread, delivered] = await Promise.all([readers(false), readers(true), large ? undefined : pages((page) => client.chat.listDeliveries({ ...message, page }))]);
+  return { read, unread, delivered };
 }
 
 function count(list: List): string {
@@ -39,12 +47,13 @@ function count(list: List): string {
 interface Answer {
   read: List;
   unread: List;
+  delivered: List | undefined;
 }
 
 /** The lists once some more users have read the message. */
-function withNew({ read, unread }: Answer, users: readonly string[]): Answer {
-  const added = users.filter((u) => !read.users.includes(u));
-  return { read: { ...read, users: [...read.users, ...added] }, unread: { ...unread, users: unread.users.filter((u) => !users.includes(u)) } };
+function withNew({ read, unread, delivered }: Answer, users: readonly string[]): Answer {
+  const add = (list: List): List => ({ ...list, users: [...list.users, ...users.filter((u) => !list.users.includes(u))] });
+  return { read: add(read), delivered: delivered && add(delivered), unread: { ...unread, users: unread.users.filter((u) => !users.includes(u)) } };
 }
 
 /** In a group, who has read one's own message is asked for, when one wants to know, and kept up to date while it is shown. */
@@ -54,8 +63,7 @@ export function Readers({ m }: { m: ChatMessage }) {
   const [answer, setAnswer] = useState<Answer | undefined>();
   const { run, error } = useAction();
   const ask = async () => {
-    const [read, unread] = await Promise.all([readers(client, m, false), readers(client, m, true)]);
-    setAnswer({ read, unread });
+    setAnswer(await lists(client, m));
   };
   const open = answer !== undefined;
   useEffect(() => {
@@ -63,8 +71,8 @@ export function Readers({ m }: { m: ChatMessage }) {
     const reading = { on: true };
     const news = async ({ users, more }: NewReaders) => {
       if (!more) return setAnswer((a) => a && withNew(a, users));
-      const [read, unread] = await Promise.all([readers(client, m, false), readers(client, m, true)]);
-      if (reading.on) setAnswer({ read, unread });
+      const all = await lists(client, m);
+      if (reading.on) setAnswer(all);
     };
     const stop = client.watchReaders(m.conversation, m.seq, (n) => void news(n).catch(() => {})); // what is shown stays
     return () => {
@@ -83,6 +91,7 @@ export function Readers({ m }: { m: ChatMessage }) {
             tabs={[
               { id: "read", label: t("readBy", { n: count(answer.read) }), content: <Users list={answer.read} /> },
               { id: "unread", label: t("unreadBy", { n: count(answer.unread) }), content: <Users list={answer.unread} /> },
+              ...(answer.delivered ? [{ id: "delivered", label: t("deliveredTo", { n: count(answer.delivered) }), content: <Users list={answer.delivered} /> }] : []),
             ]}
           />
         </Dialog>

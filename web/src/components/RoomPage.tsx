@@ -7,6 +7,7 @@ import { errorText } from "../errors.js";
 import { useText, type Translate } from "../i18n.js";
 import { nameOf } from "../names.js";
 import { path } from "../routes.js";
+import { Dialog } from "../ui/Dialog.js";
 import { IconButton } from "../ui/IconButton.js";
 import { Menu, MenuItem } from "../ui/Menu.js";
 import { UserAvatar } from "./Avatar.js";
@@ -53,17 +54,38 @@ interface MenuProps { view: RoomView | undefined; owner: boolean; moderates: boo
 function RoomMenu({ view, owner, moderates, run, t }: MenuProps) {
   const client = useClient();
   const room = view!.room!;
-  const announce = () => {
-    const announcement = window.prompt(t("roomAnnounce"), room.announcement);
-    if (announcement !== null) void run(() => client.rooms.update(room.id, { announcement }));
-  };
+  const [announcing, setAnnouncing] = useState(false);
   return (
+    <>
     <Menu label={room.title}>
       <MenuItem label={t("roomCopyLink")} onSelect={() => void run(() => navigator.clipboard.writeText(location.origin + path.room(room.id)))} />
-      {moderates && <MenuItem label={t("roomAnnounce")} onSelect={announce} />}
+      {moderates && <MenuItem label={t("roomAnnounce")} onSelect={() => setAnnouncing(true)} />}
       {moderates && <MenuItem label={t(room.muted ? "roomUnmuteAll" : "roomMuteAll")} onSelect={() => void run(() => client.rooms.update(room.id, { muted: !room.muted }))} />}
       {owner && <MenuItem label={t("roomClose")} sure={t("roomSureClose")} onSelect={() => void run(() => client.rooms.close(room.id))} />}
     </Menu>
+    {announcing && <Announce id={room.id} text={room.announcement} onClose={() => setAnnouncing(false)} />}
+    </>
+  );
+}
+
+/** Sets what is shown above the messages; without a text, nothing is. */
+function Announce({ id, text: before, onClose }: { id: string; text: string; onClose: () => void }) {
+  const client = useClient();
+  const t = useText();
+  const [text, setText] = useState(before);
+  const { run, busy, error } = useAction();
+  const save = (e: FormEvent) => {
+    e.preventDefault();
+    if (!busy) void run(() => client.rooms.update(id, { announcement: text.trim() }).then(onClose));
+  };
+  return (
+    <Dialog title={t("roomAnnounce")} onClose={onClose}>
+      <form onSubmit={save}>
+        <textarea data-first rows={4} maxLength={500} dir="auto" aria-label={t("roomAnnounce")} value={text} onChange={(e) => setText(e.target.value)} />
+        {error && <p className="error" role="alert">{error}</p>}
+        <button className="primary" disabled={busy}>{t("save")}</button>
+      </form>
+    </Dialog>
   );
 }
 

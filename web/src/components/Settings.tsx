@@ -3,7 +3,7 @@ import { useEffect, useState, type FormEvent } from "react";
 import { Link } from "wouter";
 import { useAction, type RunAction } from "../action.js";
 import { appearance, drafts, useClient, useOnline } from "../client.js";
-import { ago } from "../format.js";
+import { ago, moment } from "../format.js";
 import { getLocale, useText, type Key } from "../i18n.js";
 import { useNow } from "../now.js";
 import { path, sections, type Section } from "../routes.js";
@@ -173,6 +173,11 @@ function Sessions({ run }: { run: RunAction }) {
     if (device?.activity === Activity.ACTIVE) return t("online");
     return device ? `${t("away")} · ${ago(Number(device.lastActiveMs), getLocale(), t, now)}` : ago(Number(s.usedMs), getLocale(), t, now);
   };
+  /** Whether the device has everything. A device that acknowledges nothing is not known to lack anything. */
+  const received = (s: SessionInfo) => {
+    if (s.upToDate) return t("upToDate");
+    return s.behindSinceMs ? t("behindSince", { when: moment(Number(s.behindSinceMs), getLocale()) }) : "";
+  };
   const online = useOnline();
   useEffect(() => {
     if (online) void run(load);
@@ -188,7 +193,7 @@ function Sessions({ run }: { run: RunAction }) {
       <ul className="members" data-testid="sessions">
         {list.map((s) => (
           <li key={s.session} className="person">
-            <span className="person-name"><b>{s.name || s.type}</b><small>{s.current ? t("thisDevice") : lastUsed(s)}</small></span>
+            <span className="person-name"><b>{s.name || s.type}</b><small>{s.current ? t("thisDevice") : lastUsed(s)}</small>{received(s) && <small>{received(s)}</small>}</span>
             {!s.current && <Confirm label={t("endSession")} question={t("sureEndSession", { who: s.name || s.type })} onYes={() => end([s])} />}
           </li>
         ))}

@@ -1,0 +1,39 @@
+// An organization: a CSV is checked and applied, the tree has a colleague, and the rule decides who writes to whom.
+import assert from "node:assert/strict";
+import { call } from "../harness.mjs";
+
+export default async function organizations(w) {
+  const server = await w.ownServer();
+  const alice = await w.person("alice", "Alice");
+  const bob = await w.person("bob", "Bob", { locale: "zh-CN" });
+  const { page: a } = alice;
+  await w.befriend(alice, bob); // otherwise only a server makes Bob a member
+  await call(server.url, "chat.v1.OrganizationService/CreateOrganization", { name: "Acme", owner: alice.id }, server.apiKey(), alice.id);
+
+  w.step("a wrong line is shown, and nothing is applied");
+  await a.getByTestId("tab-people").click();
+  await a.reload();
+  await a.getByRole("link", { name: "Acme" }).click();
+  const csv = (text) => a.getByLabel("Import members (CSV)").setInputFiles({ name: "people.csv", mimeType: "text/csv", buffer: Buffer.from(text) });
+  await csv("user,departments\nnobody,Sales\n");
+  await a.getByText("Line 2:").waitFor();
+  assert.equal(await a.getByRole("button", { name: "Apply" }).count(), 0);
+
+  w.step("a file is checked, and applied");
+  await csv(`\uFEFFuser,title,departments\r\n${bob.id},"Sales, North",Sales/North\r\n`);
+  await a.getByRole("button", { name: "Apply" }).click();
+  await a.getByText("Imported").waitFor();
+  await a.getByRole("button", { name: /^Sales/ }).click();
+  await a.getByRole("button", { name: /^North/ }).click();
+  await a.getByTestId("member").filter({ hasText: "Sales, North" }).waitFor();
+  await w.shot(a, "91-organization");
+
+  w.step("the member sees the address book, and writes to a colleague");
+  const { page: b } = bob;
+  await b.getByTestId("tab-people").click();
+  await b.reload();
+  await b.getByRole("link", { name: "Acme" }).click();
+  await b.getByRole("searchbox", { name: "查找成员" }).fill("ali");
+  await b.getByTestId("member").getByRole("button").click();
+  await b.waitForURL(/\/c\//);
+}

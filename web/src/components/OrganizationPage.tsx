@@ -1,0 +1,241 @@
+import { OrganizationMessaging, OrganizationRole, importMembers, type Department, type ImportResult, type Organization, type OrganizationMember } from "@rialto-im/client";
+import { useCallback, useEffect, useState, type FormEvent } from "react";
+import { useAction, type RunAction } from "../action.js";
+import { useClient, useOnline } from "../client.js";
+import { useText, type Key } from "../i18n.js";
+import { path } from "../routes.js";
+import { IconButton } from "../ui/IconButton.js";
+import { Menu, MenuItem } from "../ui/Menu.js";
+import { Page } from "../ui/Page.js";
+import { Link } from "wouter";
+import { UserAvatar } from "./Avatar.js";
+import { ChatIcon } from "./icons.js";
+import "./organization.css";
+
+/** What all parts of the page need. */
+interface Shared {
+  organization: string;
+  admin: boolean;
+  /** Changes when departments or members may have changed. */
+  version: number;
+  run: RunAction;
+  changed: () => void;
+  onOpen: (conversation: string) => void;
+}
+
+/** The address book of an organization, and for its admins, what changes it. */
+export function OrganizationPage({ id, onOpen }: { id: string; onOpen: (conversation: string) => void }) {
+  const client = useClient();
+  const t = useText();
+  const online = useOnline();
+  const { run, error } = useAction();
+  const [organization, setOrganization] = useState<Organization>();
+  const [version, setVersion] = useState(0);
+  const [query, setQuery] = useState("");
+  const changed = useCallback(() => setVersion((v) => v + 1), []);
+  useEffect(() => {
+    if (online) void run(async () => setOrganization(await client.organizationApi.getOrganization({ organization: id })));
+  }, [client, id, online, version]);
+  useEffect(() => {
+    window.addEventListener("focus", changed);
+    return () => window.removeEventListener("focus", changed);
+  }, [changed]);
+  const admin = (organization?.role ?? 0) >= OrganizationRole.ADMIN;
+  const shared: Shared = { organization: id, admin, version, run, changed, onOpen };
+  return (
+    <Page title={organization?.name ?? t("organization")} error={error}>
+      {organization && (
+        <div className="organization">
+          <p className="muted">{t("organizationMembers", { n: organization.members })}</p>
+          <input type="search" placeholder={t("findMember")} aria-label={t("findMember")} value={query} onChange={(e) => setQuery(e.target.value)} />
+          {query.trim() ? <Members shared={shared} namePrefix={query.trim()} /> : <Departments shared={shared} parent="0" />}
+          {admin && (
+            <>
+              <Messaging organization={organization} shared={shared} />
+              <Import shared={shared} />
+            </>
+          )}
+        </div>
+      )}
+    </Page>
+  );
+}
+
+/** The departments below one. */
+function Departments({ shared, parent }: { shared: Shared; parent: string }) {
+  const client = useClient();
+  const t = useText();
+  const [list, setList] = useState<Department[]>([]);
+  const [next, setNext] = useState("");
+  const [name, setName] = useState("");
+  const load = (page: string) =>
+    shared.run(async () => {
+      const r = await client.organizationApi.listDepartments({ organization: shared.organization, parent, page });
+      setList((before) => (page ? [...before, ...r.departments] : r.departments));
+      setNext(r.next);
+    });
+  useEffect(() => void load(""), [client, shared.organization, parent, shared.version]);
+  const add = (e: FormEvent) => {
+    e.preventDefault();
+    void shared.run(async () => {
+      await client.organizationApi.putDepartments({ organization: shared.organization, departments: [{ parent, name }] });
+      setName("");
+      shared.changed();
+    });
+  };
+  return (
+    <ul className="departments">
+      {list.map((d) => <li key={d.id}><DepartmentRow shared={shared} department={d} /></li>)}
+      {next && <li><button className="link" onClick={() => void load(next)}>{t("showMore")}</button></li>}
+      {shared.admin && (
+        <li>
+          <form className="buttons" onSubmit={add}>
+            <input aria-label={t("newDepartment")} placeholder={t("newDepartment")} value={name} maxLength={100} onChange={(e) => setName(e.target.value)} />
+            <button disabled={!name.trim()}>{t("addDepartment")}</button>
+          </form>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function DepartmentRow({ shared, department }: { shared: Shared; department: Department }) {
+  const client = useClient();
+  const t = useText();
+  const [open, setOpen] = useState(false);
+  const { organization } = shared;
+  const remove = async () => {
+    await client.organizationApi.removeDepartments({ organization, departments: [department.id] });
+    shared.changed();
+  };
+  const follow = async () => {
+    const key = `web ${crypto.randomUUID().slice(0, 18)}`;
+    const group = await client.organizationApi.createOrganizationGroup({ organization, department: department.id, below: true, title: department.name, key });
+    shared.onOpen(group.conversation);
+  };
+  return (
+    <>
+      <div className="department">
+        <button className="link" aria-expanded={open} onClick={() => setOpen(!open)}><bdi>{department.name}</bdi> <span className="muted">{department.members}</span></button>
+        {shared.admin && (
+          <Menu label={department.name}>
+            <MenuItem label={t("departmentGroup")} onSelect={() => void shared.run(follow)} />
+            <MenuItem label={t("removeDepartment")} sure={t("sureRemoveDepartment", { name: department.name })} onSelect={() => void shared.run(remove)} />
+          </Menu>
+        )}
+      </div>
+      {open && (
+        <div className="inside">
+          <Members shared={shared} department={department.id} />
+          <Departments shared={shared} parent={department.id} />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** The members of a department, or those whose names begin with a text. */
+function Members({ shared, department = "0", namePrefix = "" }: { shared: Shared; department?: string; namePrefix?: string }) {
+  const client = useClient();
+  const t = useText();
+  const [list, setList] = useState<OrganizationMember[]>([]);
+  const [next, setNext] = useState("");
+  const load = (page: string, stale: () => boolean = () => false) =>
+    shared.run(async () => {
+      const r = await client.organizationApi.listOrganizationMembers({ organization: shared.organization, department, namePrefix, page, limit: 50 });
+      if (stale()) return;
+      setList((before) => (page ? [...before, ...r.members] : r.members));
+      setNext(r.next);
+    });
+  useEffect(() => {
+    let stale = false;
+    void load("", () => stale);
+    return () => {
+      stale = true;
+    };
+  }, [client, shared.organization, department, namePrefix, shared.version]);
+  const write = (user: string) => shared.run(async () => shared.onOpen((await client.openDirect(user)).id));
+  return (
+    <>
+      {list.map((m) => (
+        <div key={m.user} className="person" data-testid="member">
+          <Link href={path.user(m.user)} className="person-who">
+            <UserAvatar user={m.user} />
+            <span className="person-name"><bdi className="name">{m.name}</bdi><small>{[m.title, m.phone].filter(Boolean).join(" · ")}</small></span>
+          </Link>
+          {m.user !== client.me && <IconButton label={t("message")} onClick={() => void write(m.user)}><ChatIcon /></IconButton>}
+        </div>
+      ))}
+      {next && <button className="link" onClick={() => void load(next)}>{t("showMore")}</button>}
+    </>
+  );
+}
+
+const rules: [OrganizationMessaging, Key][] = [
+  [OrganizationMessaging.EVERYONE, "messagingEveryone"], [OrganizationMessaging.ORGANIZATION, "messagingOrganization"],
+  [OrganizationMessaging.INSIDE, "messagingInside"], [OrganizationMessaging.DEPARTMENT, "messagingDepartment"],
+];
+
+/** With whom members may have one-to-one conversations. */
+function Messaging({ organization, shared }: { organization: Organization; shared: Shared }) {
+  const client = useClient();
+  const t = useText();
+  const set = (messaging: OrganizationMessaging) =>
+    void shared.run(async () => {
+      await client.organizationApi.updateOrganization({ organization: organization.id, messaging });
+      shared.changed();
+    });
+  return (
+    <label>
+      {t("messaging")}
+      <select value={organization.messaging} onChange={(e) => set(Number(e.target.value))}>
+        {rules.map(([rule, key]) => <option key={rule} value={rule}>{t(key)}</option>)}
+      </select>
+    </label>
+  );
+}
+
+/** Imports members from a CSV: first what it would change, then the change. */
+function Import({ shared }: { shared: Shared }) {
+  const client = useClient();
+  const t = useText();
+  const [csv, setCSV] = useState<string>();
+  const [preview, setPreview] = useState<ImportResult>();
+  const [share, setShare] = useState<number>();
+  const [done, setDone] = useState(false);
+  const start = (text: string, dryRun: boolean) =>
+    void shared.run(async () => {
+      setShare(0);
+      try {
+        const result = await importMembers(client.organizationApi, shared.organization, text, { dryRun, onProgress: setShare });
+        setPreview(result);
+        setDone(!dryRun && result.wrong === 0);
+        if (!dryRun) shared.changed();
+      } finally {
+        setShare(undefined);
+      }
+    });
+  const pick = async (file: File | undefined) => {
+    if (!file) return;
+    const text = await file.text();
+    setCSV(text);
+    setPreview(undefined);
+    start(text, true);
+  };
+  return (
+    <section className="import">
+      <label>{t("importCSV")}<input type="file" accept=".csv,text/csv" onChange={(e) => void pick(e.target.files?.[0])} /></label>
+      {share !== undefined && <progress aria-label={t("importCSV")} value={share} max={1} />}
+      {preview && (
+        <div role="status">
+          <p>{t(done ? "imported" : "importPreview", { added: preview.added, changed: preview.changed, departments: preview.departmentsAdded, wrong: preview.wrong })}</p>
+          <ul>
+            {preview.errors.map((e) => <li key={e.line} className="error">{t("importLine", { line: e.line, message: e.message })}</li>)}
+            {!done && preview.changes.map((c) => <li key={c}><bdi>{c}</bdi></li>)}
+          </ul>
+        </div>
+      )}
+      {preview && csv && !done && preview.wrong === 0 && <button className="primary small" disabled={share !== undefined} onClick={() => start(csv, false)}>{t("importApply")}</button>}
+    </section>
+  );
+}

@@ -1,0 +1,25 @@
+import type { CardOf } from "@rialto-im/client";
+import { useState } from "react";
+import { useAction } from "../action.js";
+import { useClient } from "../client.js";
+import { useText } from "../i18n.js";
+import { ChatDialog } from "./ChatDialog.js";
+
+/** A button that sends a card, of a person or a group, to a chat. */
+export function ShareCard({ card }: { card: CardOf }) {
+  const client = useClient();
+  const t = useText();
+  const { run, error } = useAction();
+  const [choosing, setChoosing] = useState(false);
+  const send = (to: string) =>
+    run(async () => {
+      await client.sendCard(to, card);
+      setChoosing(false);
+    });
+  return (
+    <>
+      <button onClick={() => setChoosing(true)}>{t("share")}</button>
+      {choosing && <ChatDialog title={t("shareWith", { what: card.title })} error={error} onClose={() => setChoosing(false)} onPick={(to) => void send(to)} />}
+    </>
+  );
+}
