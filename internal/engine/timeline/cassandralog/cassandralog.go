@@ -135,7 +135,7 @@ func Open(ctx context.Context, options Options) (*Log, error) {
 		return nil, fmt.Errorf("timelines in Cassandra: %w", err)
 	}
 	l.session = session
-	if err := l.beginEpoch(ctx); err != nil {
+	if err := awaitQuorum(ctx, l.beginEpoch); err != nil {
 		l.stop()
 		session.Close()
 		return nil, fmt.Errorf("timelines in Cassandra: %w", err)

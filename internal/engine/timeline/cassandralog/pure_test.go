@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/apache/cassandra-gocql-driver/v2"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"pgregory.net/rapid"
 )
@@ -167,6 +168,37 @@ func TestAppendsAreAnsweredWhileTheStoreIsUnavailable(t *testing.T) {
 		l.keyedQueues.close()
 		if l.waiting != 0 || l.size != 0 || len(l.keyedQueues.queues) != 0 {
 			t.Errorf("after all answers: got %d waiting appends, %d bytes, %d queues", l.waiting, l.size, len(l.keyedQueues.queues))
+		}
+	})
+}
+
+// A log that is opened while the nodes of a new cluster find one another waits for them, but not for ever, and not after other errors.
+func TestOpeningWaitsForAQuorum(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		unavailable := fmt.Errorf("insert: %w", &gocql.RequestErrUnavailable{})
+		other := errors.New("other")
+		stopped, stop := context.WithCancel(t.Context())
+		stop()
+		for _, c := range []struct {
+			name   string
+			ctx    context.Context
+			errs   []error // of each attempt; the last one repeats
+			want   error
+			wanted int
+		}{
+			{"at the third attempt", t.Context(), []error{unavailable, unavailable, nil}, nil, 3},
+			{"never", t.Context(), []error{unavailable}, unavailable, quorumTries},
+			{"another error", t.Context(), []error{unavailable, other}, other, 2},
+			{"the context ended", stopped, []error{unavailable}, unavailable, 1},
+		} {
+			attempts := 0
+			err := awaitQuorum(c.ctx, func(context.Context) error {
+				attempts++
+				return c.errs[min(attempts, len(c.errs))-1]
+			})
+			if err != c.want || attempts != c.wanted {
+				t.Errorf("%s: got %v after %d attempts, want %v after %d", c.name, err, attempts, c.want, c.wanted)
+			}
 		}
 	})
 }

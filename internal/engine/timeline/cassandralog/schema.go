@@ -121,6 +121,21 @@ func createOne(ctx context.Context, s *gocql.Session, statement string) error {
 // schemaTries is the number of attempts of a schema statement, a second apart.
 const schemaTries = 20
 
+// quorumTries is the number of attempts while too few replicas are up, a second apart.
+const quorumTries = 20
+
+// awaitQuorum calls do again while the coordinator considers too few replicas up. The nodes of a cluster that has just started find
+// one another some seconds after they accept clients.
+func awaitQuorum(ctx context.Context, do func(context.Context) error) error {
+	for tries := 1; ; tries++ {
+		err := do(ctx)
+		var unavailable *gocql.RequestErrUnavailable
+		if !errors.As(err, &unavailable) || tries == quorumTries || backoff.Sleep(ctx, time.Second) != nil {
+			return err
+		}
+	}
+}
+
 // checkSettings rejects a node that acknowledges before its commit log is synced.
 func checkSettings(ctx context.Context, s *gocql.Session, o Options) error {
 	for _, host := range s.GetHosts() {

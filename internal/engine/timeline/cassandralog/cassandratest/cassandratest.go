@@ -96,10 +96,13 @@ func Prepare(ctx context.Context, config Config) (c *Cluster, err error) {
 	return c, nil
 }
 
-// Serve starts all nodes, and returns when they serve.
+// Serve starts all nodes, and returns when they serve and consider one another up.
 func (c *Cluster) Serve(ctx context.Context) error {
 	fmt.Fprintf(c.say, "starting %d nodes of Cassandra %s\n", len(c.nodes), version)
 	if err := c.each(func(n *node) error { return n.start(ctx) }); err != nil {
+		return err
+	}
+	if err := c.each(func(n *node) error { return n.awaitPeers(ctx) }); err != nil {
 		return err
 	}
 	fmt.Fprintln(c.say, "Cassandra serves")
