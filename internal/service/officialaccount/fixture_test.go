@@ -72,7 +72,7 @@ func (w *fixture) Peer(_ context.Context, u id.User, c id.Conversation) (id.User
 	}
 	return id.User(c % 10_000), false, nil
 }
-func (w *fixture) CreateGroupBy(_ context.Context, by id.Caller, _ *chatv1.CreateGroupRequest) (id.Conversation, error) {
+func (w *fixture) CreateGroupFor(_ context.Context, _ string, by id.Caller, _ *chatv1.CreateGroupRequest) (id.Conversation, error) {
 	return id.Conversation(channel + by.User), nil
 }
 func (w *fixture) UpdateGroup(context.Context, id.Conversation, id.User, *chatv1.UpdateGroupRequest) (uint64, error) {

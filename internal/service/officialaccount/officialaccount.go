@@ -40,7 +40,8 @@ type Chat interface {
 	Send(ctx context.Context, d *message.Draft) error
 	// Peer returns the other user of a one-to-one conversation, 0 in any other.
 	Peer(ctx context.Context, u id.User, c id.Conversation) (peer id.User, cannotWrite bool, err error)
-	CreateGroupBy(ctx context.Context, by id.Caller, r *chatv1.CreateGroupRequest) (id.Conversation, error)
+	// CreateGroupFor creates a group for a service, or returns the one with the key. Users cannot make a group with such a key.
+	CreateGroupFor(ctx context.Context, service string, by id.Caller, r *chatv1.CreateGroupRequest) (id.Conversation, error)
 	UpdateGroup(ctx context.Context, c id.Conversation, by id.User, r *chatv1.UpdateGroupRequest) (uint64, error)
 	Channel(ctx context.Context, c id.Conversation) (message.ChannelInfo, error)
 	ChannelByHandle(ctx context.Context, handle string) (id.Conversation, error)
