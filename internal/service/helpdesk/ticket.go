@@ -64,9 +64,9 @@ func (s *Service) ticket(ctx context.Context, from querier, n uint64) (*ticket, 
 	return scan(from.QueryRowContext(ctx, `SELECT `+columns+` FROM tickets WHERE id = $1`, int64(n)).Scan)
 }
 
-// ticketsOf returns the active tickets of an agent.
-func (s *Service) ticketsOf(ctx context.Context, from querier, desk uint64, agent id.User) ([]*ticket, error) {
-	return scanAll(from.QueryContext(ctx, `SELECT `+columns+` FROM tickets WHERE desk = $1 AND agent = $2 AND status = 2 ORDER BY changed_ms, id`, int64(desk), int64(agent)))
+// newestOf returns active tickets of an agent, the one that was taken last first, at most n.
+func (s *Service) newestOf(ctx context.Context, from querier, desk uint64, agent id.User, n int) ([]*ticket, error) {
+	return scanAll(from.QueryContext(ctx, `SELECT `+columns+` FROM tickets WHERE desk = $1 AND agent = $2 AND status = 2 ORDER BY changed_ms DESC, id DESC LIMIT $3`, int64(desk), int64(agent), n))
 }
 
 // maxPosition bounds the rows that are counted for a position in the queue.
