@@ -193,7 +193,7 @@ func open(t *testing.T) *fixture {
 // another is the service of one more node, or of the same one after a restart.
 func (w *fixture) another() *officialaccount.Service {
 	w.t.Helper()
-	s, err := officialaccount.New(w.t.Context(), officialaccount.Deps{DB: w.db, Chat: w, Streams: w, Accounts: w, IDs: w, Clock: w, FollowingDecides: true, Logger: slog.New(slog.DiscardHandler)},
+	s, err := officialaccount.New(w.t.Context(), officialaccount.Deps{DB: w.db, Chat: w, Streams: w, Accounts: w, IDs: w, Clock: w, Logger: slog.New(slog.DiscardHandler)},
 		officialaccount.Config{BroadcastsPerSecond: 10})
 	must(w.t, err)
 	return s

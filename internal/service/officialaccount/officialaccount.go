@@ -81,9 +81,7 @@ type Deps struct {
 	Clock    clock.Clock
 	// IsCoordinator reports whether this node answers and sends, for all nodes. If nil, it does.
 	IsCoordinator func() bool
-	// FollowingDecides: who follows an account may write to it and be written to, and others may not. So each change is announced.
-	FollowingDecides bool
-	Logger           *slog.Logger
+	Logger        *slog.Logger
 }
 
 // Config of official accounts. The zero value is the documented default.
@@ -136,6 +134,7 @@ var steps = []string{
 	`CREATE TABLE official_deliveries (broadcast BIGINT NOT NULL, recipient BIGINT NOT NULL, state BIGINT NOT NULL, conversation BIGINT NOT NULL DEFAULT 0, seq BIGINT NOT NULL DEFAULT 0,
 		revision BIGINT NOT NULL DEFAULT 0, reason TEXT NOT NULL DEFAULT '', PRIMARY KEY (broadcast, recipient))`,
 	`CREATE INDEX official_deliveries_state ON official_deliveries (broadcast, state, revision, recipient)`,
+	`ALTER TABLE official_deliveries ADD COLUMN tries BIGINT NOT NULL DEFAULT 0`, // that failed by a fault of the server
 }
 
 // New creates the tables if they are missing.

@@ -44,8 +44,12 @@ func (s *Service) Put(ctx context.Context, r *accountv1.PutOfficialAccountReques
 			return nil, err
 		}
 	}
+	tails, err := s.deps.Streams.Tails(ctx, []id.User{account}) // what was written while it was disabled is not answered
+	if err != nil {
+		return nil, err
+	}
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE official_accounts SET disabled = $2, revision = revision + 1 WHERE account = $1 AND disabled <> $2`, int64(account), r.Disabled)
+		_, err := tx.ExecContext(ctx, `UPDATE official_accounts SET disabled = $2, position = $3, revision = revision + 1 WHERE account = $1 AND disabled <> $2`, int64(account), r.Disabled, int64(tails[0]))
 		return err
 	})
 	if err != nil {
