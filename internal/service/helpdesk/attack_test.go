@@ -8,6 +8,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/service/helpdesk"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // An agent who is a customer of the own desk does not serve the own ticket, and it keeps no others waiting.
@@ -101,6 +102,28 @@ func TestFailingConversationsHoldUpNoOthers(t *testing.T) {
 	}
 	if h.chats[last] == (helpdesk.Conversation{}) {
 		t.Error("a conversation behind 100 that fail was not made in two rounds")
+	}
+}
+
+// A page of the queue has the positions that its tickets have alone.
+func TestPositionsInPagesOfTheQueue(t *testing.T) {
+	h := open(t)
+	d := h.desk(func(d *chatv1.HelpDesk) { d.Holidays = []string{h.now.Format(time.DateOnly)} })
+	for n := range 7 {
+		h.opens(id.Caller{User: id.User(100 + n)}, d)
+	}
+	q := &chatv1.ListTicketsRequest{Desk: d.Id, Status: waiting, Limit: 3}
+	for seen := 0; seen < 7; {
+		page, err := h.ListTickets(t.Context(), ann, q)
+		h.must(err)
+		for _, v := range page.Tickets {
+			seen++
+			alone, err := h.GetTicket(t.Context(), ann, v.Id)
+			if h.must(err); v.Position != uint32(seen) || !proto.Equal(alone, v) {
+				t.Errorf("ticket %d of the queue is %v in a page, alone %v", seen, v, alone)
+			}
+		}
+		q.Page = page.Next
 	}
 }
 

@@ -72,10 +72,15 @@ func (s *Service) newestOf(ctx context.Context, from querier, desk uint64, agent
 // maxPosition bounds the rows that are counted for a position in the queue.
 const maxPosition = 1000
 
+// row returns a ticket without its place in the queue.
+func (t *ticket) row() *chatv1.Ticket {
+	return &chatv1.Ticket{Id: t.id, Desk: t.desk, Customer: uint64(t.customer), Agent: uint64(t.agent), Status: t.status, Subject: t.subject, OpenedMs: t.openedMs, ResolvedMs: t.resolvedMs,
+		FirstResponseMs: t.firstResponseMs, Rating: t.rating, Comment: t.comment, Version: t.version}
+}
+
 // view returns a ticket as it is now.
 func (s *Service) view(ctx context.Context, from querier, t *ticket) (*chatv1.Ticket, error) {
-	v := &chatv1.Ticket{Id: t.id, Desk: t.desk, Customer: uint64(t.customer), Agent: uint64(t.agent), Status: t.status, Subject: t.subject, OpenedMs: t.openedMs, ResolvedMs: t.resolvedMs,
-		FirstResponseMs: t.firstResponseMs, Rating: t.rating, Comment: t.comment, Version: t.version}
+	v := t.row()
 	if t.status != waiting {
 		return v, nil
 	}
