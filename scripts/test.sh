@@ -33,7 +33,7 @@ scripts/lint.sh
 stage "Go tests, with the race detector"
 race -p "$packages_at_once" -timeout 40m -skip '^TestPowerCut' ./... "$sdk"
 stage "packages with their SQL data in PostgreSQL"
-with_postgres go test -vet=off -p "$packages_at_once" -timeout 30m ./internal/{platform/{idgen,idservice,job,lease},service/{account,chat,chatroom,fanout,helpdesk,inbox,media,officialaccount,presence,schedule},transport/rpc}
+with_postgres go test -vet=off -p "$packages_at_once" -timeout 30m ./internal/{platform/{idgen,idservice,job,lease},service/{account,chat,chatroom,fanout,helpdesk,inbox,media,officialaccount,organization,presence,schedule},transport/rpc}
 with_postgres go test -vet=off -timeout 30m -run 'TwoReleases|OverTwoNodes|Move' ./internal/app/apptest
 stage "scenarios on three nodes, with their SQL data in PostgreSQL, begin: they mostly wait, so the stages that follow run beside them"
 # The skipped ones start their own nodes; they ran above. A process group of their own, so that all of it ends if another stage fails.

@@ -338,7 +338,7 @@ func (n *Node) openRooms(ctx context.Context, ids *idgen.Snowflake) (err error) 
 // openOfficialAccounts makes the service of official accounts.
 func (n *Node) openOfficialAccounts(ctx context.Context, ids *idgen.Snowflake) (err error) {
 	n.officials, err = officialaccount.New(ctx, officialaccount.Deps{DB: n.db, Chat: n.chat, Streams: n.inbox, Accounts: n.accounts, IDs: ids, Clock: n.clock,
-		IsCoordinator: n.isCoordinator, FollowingDecides: n.config.Chat.WhoMayWrite == "friends", Logger: n.logger}, n.config.OfficialAccounts)
+		IsCoordinator: n.isCoordinator, Logger: n.logger}, n.config.OfficialAccounts)
 	return err
 }
 

@@ -12,12 +12,16 @@ import (
 // groups are the groups of the node's chat, which is made after the organizations.
 type groups struct{ n *Node }
 
-func (g groups) CreateGroupBy(ctx context.Context, by id.Caller, r *chatv1.CreateGroupRequest) (id.Conversation, error) {
-	return g.n.chat.CreateGroupBy(ctx, by, r)
+func (g groups) CreateGroupFor(ctx context.Context, service string, by id.Caller, r *chatv1.CreateGroupRequest) (id.Conversation, error) {
+	return g.n.chat.CreateGroupFor(ctx, service, by, r)
 }
 
 func (g groups) AlignMembers(ctx context.Context, c id.Conversation, decide func(current []id.User) (want []id.User)) error {
 	return g.n.chat.AlignMembers(ctx, c, decide)
+}
+
+func (g groups) ReplaceOwner(ctx context.Context, c id.Conversation, successor id.User, leaves func(owner id.User) (bool, error)) error {
+	return g.n.chat.ReplaceOwner(ctx, c, successor, leaves)
 }
 
 // openOrganizations makes the service of organizations, before that of conversations, which it uses once it runs.

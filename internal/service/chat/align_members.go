@@ -24,11 +24,8 @@ func (s *Service) checkMembers(ctx context.Context, c id.Conversation, added []i
 func (s *Service) AlignMembers(ctx context.Context, c id.Conversation, decide func(current []id.User) (want []id.User)) error {
 	for {
 		seq, err := s.change(ctx, c, func(st *state) (*chatv1.Control, error) {
-			switch {
-			case st.kind != group || st.channel:
-				return nil, errNotGroup
-			case st.dissolved:
-				return nil, errDissolved
+			if err := st.checkAlignable(); err != nil {
+				return nil, err
 			}
 			return alignControl(st, decide(slices.Clone(st.activeMembers))), nil
 		})
@@ -39,18 +36,68 @@ func (s *Service) AlignMembers(ctx context.Context, c id.Conversation, decide fu
 	}
 }
 
+// ReplaceOwner makes a user the owner of a group if its present owner must leave, which leaves reports. The user joins first if necessary, and the
+// former owner remains as an admin. After an error, a repetition makes the rest.
+func (s *Service) ReplaceOwner(ctx context.Context, c id.Conversation, successor id.User, leaves func(owner id.User) (bool, error)) error {
+	for {
+		seq, err := s.change(ctx, c, func(st *state) (*chatv1.Control, error) {
+			if err := st.checkAlignable(); err != nil {
+				return nil, err
+			}
+			owner := st.owner()
+			if owner == 0 || owner == successor {
+				return nil, nil
+			}
+			if must, err := leaves(owner); err != nil || !must {
+				return nil, err
+			}
+			control := &chatv1.Control{Action: chatv1.Control_ACTION_TRANSFERRED, Actor: uint64(owner), Users: []uint64{uint64(successor)}}
+			switch {
+			case st.banned(successor):
+				control.Action = chatv1.Control_ACTION_UNBANNED
+			case st.role(successor) == 0:
+				control.Action = chatv1.Control_ACTION_JOINED
+			}
+			return control, nil
+		})
+		if err != nil || seq == 0 {
+			return err
+		}
+		s.resizeGroupAfter(ctx, c, seq)
+	}
+}
+
+// checkAlignable fails unless a service may change the members of a conversation.
+func (s *state) checkAlignable() error {
+	switch {
+	case s.kind != group || s.channel:
+		return errNotGroup
+	case s.dissolved:
+		return errDissolved
+	}
+	return nil
+}
+
+// owner of a group; 0 if it has none.
+func (s *state) owner() id.User {
+	for _, u := range s.activeMembers {
+		if s.role(u) == roleOwner {
+			return u
+		}
+	}
+	return 0
+}
+
 // alignControl returns the next control entry towards the wanted members, nil at the end. Removals come first: they make room.
 func alignControl(st *state, want []id.User) *chatv1.Control {
 	wanted := make(map[id.User]bool, len(want))
 	for _, u := range want {
 		wanted[u] = true
 	}
-	var owner id.User
+	owner := st.owner()
 	var removed, added []id.User
 	for _, u := range st.activeMembers {
-		if st.role(u) == roleOwner {
-			owner = u
-		} else if !wanted[u] {
+		if u != owner && !wanted[u] {
 			removed = append(removed, u)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 const (
@@ -23,6 +24,8 @@ const (
 
 // maxUsersPerCall bounds the users of one call.
 const maxUsersPerCall = 500
+
+var errGroupKey = errs.New(errs.Invalid, "bad_key", "a key has at most 64 bytes, and begins with no control character")
 
 func (s *Service) findDirect(ctx context.Context, a, b id.User) (c id.Conversation, err error) {
 	err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT id FROM conversations WHERE lo = $1 AND hi = $2`, int64(min(a, b)), int64(max(a, b))).Scan(&c)
@@ -126,15 +129,33 @@ func (s *Service) CreateGroup(ctx context.Context, owner id.User, r *chatv1.Crea
 	return s.CreateGroupBy(ctx, id.Caller{User: owner}, r)
 }
 
+// serviceKey begins the keys of groups that services make in a user's name. Otherwise a user could make a group under such a key, hand it over to
+// others, and let the service take it from them.
+const serviceKey = "\x01"
+
 // CreateGroupBy is CreateGroup by a caller. A server may add users who do not let others add them.
 func (s *Service) CreateGroupBy(ctx context.Context, by id.Caller, r *chatv1.CreateGroupRequest) (id.Conversation, error) {
+	if strings.HasPrefix(r.Key, serviceKey) {
+		return 0, errGroupKey
+	}
+	return s.createGroupBy(ctx, by, r)
+}
+
+// CreateGroupFor is CreateGroupBy for a service of this server. Its keys are apart from those of users and of other services.
+func (s *Service) CreateGroupFor(ctx context.Context, service string, by id.Caller, r *chatv1.CreateGroupRequest) (id.Conversation, error) {
+	r = proto.CloneOf(r)
+	r.Key = serviceKey + service + " " + r.Key
+	return s.createGroupBy(ctx, by, r)
+}
+
+func (s *Service) createGroupBy(ctx context.Context, by id.Caller, r *chatv1.CreateGroupRequest) (id.Conversation, error) {
 	owner := by.User
 	title, err := parseTitle(r.Title)
 	if err != nil {
 		return 0, err
 	}
 	if len(r.Key) > 64 || !isStorableText(r.Key) {
-		return 0, errs.New(errs.Invalid, "bad_key", "a key has at most 64 bytes")
+		return 0, errGroupKey
 	}
 	members, err := s.checkInvitees(ctx, owner, r.Members)
 	if err != nil {
@@ -154,10 +175,19 @@ func (s *Service) CreateGroupBy(ctx context.Context, by id.Caller, r *chatv1.Cre
 	if errs.IsRefusal(err) {
 		refund()
 	}
-	if err == nil {
-		err = s.storeInvitations(ctx, c, owner, invited)
+	if err == nil && len(invited) > 0 {
+		err = s.inviteAtCreation(ctx, c, owner, invited)
 	}
 	return c, err
+}
+
+// inviteAtCreation invites users to a group that its creator has just made, or that a retry found. Who is no longer an admin of it invites nobody.
+func (s *Service) inviteAtCreation(ctx context.Context, c id.Conversation, creator id.User, invited []id.User) error {
+	st, err := s.linearizableState(ctx, c)
+	if err != nil || st.role(creator) < roleAdmin {
+		return err
+	}
+	return s.storeInvitations(ctx, c, creator, invited)
 }
 
 func (s *Service) createGroup(ctx context.Context, owner id.User, title string, members []id.User, r *chatv1.CreateGroupRequest) (id.Conversation, error) {

@@ -3,7 +3,6 @@ package chat
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"math"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -115,10 +114,7 @@ func (s *Service) ReadTicketMessages(ctx context.Context, c id.Conversation, cus
 	for _, stored := range entries {
 		var e message.Entry
 		a.Through = stored.Seq
-		if err := e.Decode(stored.Payload); err != nil {
-			return a, errors.Join(errCorrupt, err)
-		}
-		if e.Control || e.Sender == 0 {
+		if err := e.Decode(stored.Payload); err != nil || e.Control || e.Sender == 0 { // who wrote a corrupt entry is not known, and others count
 			continue
 		}
 		if a.LastMs, a.FromCustomer = e.ID.Ms(), e.Sender == customer; !a.FromCustomer && a.FirstMs == 0 {

@@ -30,7 +30,7 @@ func (s *Service) TakeTicket(ctx context.Context, c id.Caller, q *chatv1.TakeTic
 		if err != nil || !is {
 			return 0, errors.Join(err, errNoDesk)
 		}
-		n, err := s.firstWaiting(ctx, tx, q.Desk)
+		n, err := s.firstWaiting(ctx, tx, q.Desk, c.User)
 		if err == nil && n == 0 {
 			err = errEmptyQueue
 		}
@@ -52,9 +52,9 @@ func (s *Service) TakeTicket(ctx context.Context, c id.Caller, q *chatv1.TakeTic
 	})
 }
 
-// firstWaiting returns the first ticket of a queue, 0 if it is empty.
-func (s *Service) firstWaiting(ctx context.Context, from querier, desk uint64) (n uint64, err error) {
-	err = from.QueryRowContext(ctx, `SELECT id FROM tickets WHERE desk = $1 AND status = 1 ORDER BY place, id LIMIT 1`, int64(desk)).Scan(&n)
+// firstWaiting returns the first ticket of a queue that is not an agent's own, 0 if there is none. A customer has one ticket in a queue.
+func (s *Service) firstWaiting(ctx context.Context, from querier, desk uint64, agent id.User) (n uint64, err error) {
+	err = from.QueryRowContext(ctx, `SELECT id FROM tickets WHERE desk = $1 AND status = 1 AND customer <> $2 ORDER BY place, id LIMIT 1`, int64(desk), int64(agent)).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}

@@ -25,7 +25,7 @@ const (
 )
 
 var (
-	errDesk    = errs.New(errs.Invalid, "bad_help_desk", "a help desk has a key of 1 to 64 of a-z, 0-9, - and _, a name of 1 to 100 characters, texts of at most 1,000 characters, at most 100 agents, a capacity of 1 to 100, absent_seconds of 60 to 86,400, and silence_seconds of 3,600 to 2,592,000")
+	errDesk    = errs.New(errs.Invalid, "bad_help_desk", "a help desk has a key of 1 to 64 of a-z, 0-9, - and _, a name of 1 to 100 characters, texts of at most 1,000 characters without control or text-direction characters, at most 100 agents, a capacity of 1 to 100, absent_seconds of 60 to 86,400, and silence_seconds of 3,600 to 2,592,000")
 	errHours   = errs.New(errs.Invalid, "bad_hours", "business hours have a known time zone such as Europe/Berlin, at most 50 ranges with a weekday of 1 to 7 and minutes from 0 to 1,440 in order, and at most 100 holidays such as 2026-12-25")
 	errTooMany = errs.New(errs.Exhausted, "too_many_help_desks", "there are 100 help desks, which is the most: change one of them")
 )
@@ -49,25 +49,23 @@ func (s *Service) PutHelpDesk(ctx context.Context, q *chatv1.HelpDesk) (*chatv1.
 	if err != nil {
 		return nil, err
 	}
-	var changed []*ticket
+	var former []uint64
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		changed = nil
 		if err := s.storeDesk(ctx, tx, d, int64(next), raw); err != nil {
 			return err
 		}
-		changed, err = s.replaceAgents(ctx, tx, d, agents)
+		former, err = s.replaceAgents(ctx, tx, d, agents)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.deps.Outbox.Wake()
-	s.requestAssignment()
-	for _, t := range changed {
-		if err := s.sync(ctx, t.id); err != nil {
+	for _, u := range former { // those that a crash leaves are released when they are checked
+		if err := s.releaseAll(ctx, agentKey{d.Id, id.User(u)}); err != nil {
 			return nil, err
 		}
 	}
+	s.requestAssignment()
 	d.Agents = agents
 	d.IsOpen, d.OpensAtMs = opening(d, s.deps.Clock.Now())
 	return d, nil
@@ -95,8 +93,8 @@ func (s *Service) storeDesk(ctx context.Context, tx *sql.Tx, d *chatv1.HelpDesk,
 	return err
 }
 
-// replaceAgents gives a desk its agents, and puts the active tickets of others back into its queue, which it returns.
-func (s *Service) replaceAgents(ctx context.Context, tx *sql.Tx, d *chatv1.HelpDesk, agents []uint64) (changed []*ticket, err error) {
+// replaceAgents gives a desk its agents, and returns those whom it had before.
+func (s *Service) replaceAgents(ctx context.Context, tx *sql.Tx, d *chatv1.HelpDesk, agents []uint64) (former []uint64, err error) {
 	before, err := s.agentsOf(ctx, tx, d.Id)
 	if err != nil {
 		return nil, err
@@ -113,18 +111,9 @@ func (s *Service) replaceAgents(ctx context.Context, tx *sql.Tx, d *chatv1.HelpD
 		if _, err := tx.ExecContext(ctx, `DELETE FROM help_desk_agents WHERE desk = $1 AND agent = $2`, int64(d.Id), int64(u)); err != nil {
 			return nil, err
 		}
-		list, err := s.ticketsOf(ctx, tx, d.Id, id.User(u))
-		if err != nil {
-			return nil, err
-		}
-		for _, t := range list {
-			if err := s.requeue(ctx, tx, t); err != nil {
-				return nil, err
-			}
-		}
-		changed = append(changed, list...)
+		former = append(former, u)
 	}
-	return changed, nil
+	return former, nil
 }
 
 // checkDesk returns a copy of a desk's settings with their defaults, without what the server knows.
@@ -145,7 +134,7 @@ func checkDesk(q *chatv1.HelpDesk) (*chatv1.HelpDesk, error) {
 	}
 	silence := d.SilenceSeconds
 	switch {
-	case !isKey(d.Key), !message.IsName(d.Name), utf8.RuneCountInString(d.Name) > 100, !isText(d.Greeting, maxText), !isText(d.AwayMessage, maxText):
+	case !isKey(d.Key), !message.IsName(d.Name), utf8.RuneCountInString(d.Name) > 100, !isParagraph(d.Greeting, maxText), !isParagraph(d.AwayMessage, maxText):
 		return nil, errDesk
 	case len(d.Agents) > maxAgents, d.Capacity > 100, d.AbsentSeconds < 60, d.AbsentSeconds > 86_400, silence != 0 && (silence < 3600 || silence > 2_592_000):
 		return nil, errDesk
@@ -174,9 +163,9 @@ func isKey(s string) bool {
 	return len(s) >= 1 && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
-// isText reports whether the database can store a text of at most some characters.
-func isText(s string, most int) bool {
-	return utf8.ValidString(s) && !strings.ContainsRune(s, 0) && utf8.RuneCountInString(s) <= most
+// isParagraph reports whether a text has at most some characters, none of which changes how other texts are shown.
+func isParagraph(s string, most int) bool {
+	return utf8.RuneCountInString(s) <= most && message.IsParagraph(s)
 }
 
 func usersOf(list []uint64) []id.User {

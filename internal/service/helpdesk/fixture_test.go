@@ -39,8 +39,10 @@ type harness struct {
 
 	online   map[id.User]bool
 	failChat error
-	chats    map[id.Conversation]helpdesk.Conversation
-	messages map[id.Conversation][]said
+	// failFirst: conversations of tickets before this one fail.
+	failFirst id.Conversation
+	chats     map[id.Conversation]helpdesk.Conversation
+	messages  map[id.Conversation][]said
 }
 
 // said is a message.
@@ -63,6 +65,9 @@ func existing(users []id.User) error {
 }
 
 func (h *harness) PutTicket(_ context.Context, c helpdesk.Conversation) error {
+	if c.ID < h.failFirst {
+		return context.DeadlineExceeded
+	}
 	if h.failChat == nil && c.Version > h.chats[c.ID].Version {
 		h.chats[c.ID] = c
 	}

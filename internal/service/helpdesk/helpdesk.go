@@ -12,7 +12,7 @@
 // the end of silent ones. A second such node for a moment does no harm, since each change compares versions.
 //
 // It may use sqldb and job, and chat, accounts and presence by interfaces. All methods are safe for concurrent use. The only lock guards
-// how long agents have been offline; it is held for look-ups only.
+// how long agents have been offline, and where rounds go on; it is held for look-ups only.
 package helpdesk
 
 import (
@@ -86,6 +86,7 @@ type Service struct {
 	offline     map[agentKey]time.Duration
 	presenceAt  time.Time // when offline was last updated
 	presenceOld bool      // this node was not the coordinator since
+	syncedTo    uint64    // the last ticket of the last round of syncAll
 }
 
 // agentKey is an agent of a desk.

@@ -58,6 +58,12 @@ func (s *Service) ListTickets(ctx context.Context, c id.Caller, q *chatv1.ListTi
 			out.Next = fmt.Sprintf("%d.%d", at, before.id)
 			break
 		}
+		if ascending && i > 0 { // without counting those before each of them
+			first, v := out.Tickets[0], t.row()
+			v.OpensAtMs, v.Position = first.OpensAtMs, min(first.Position+uint32(i), maxPosition)
+			out.Tickets = append(out.Tickets, v)
+			continue
+		}
 		v, err := s.view(ctx, s.deps.DB.Read(), t)
 		if err != nil {
 			return nil, err

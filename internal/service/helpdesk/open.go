@@ -5,9 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -15,14 +17,14 @@ import (
 const maxPerDay = 20
 
 var (
-	errSubject = errs.New(errs.Invalid, "bad_subject", "a subject has at most 200 characters")
+	errSubject = errs.New(errs.Invalid, "bad_subject", "a subject has at most 200 characters in one line, none of them a control or text-direction character")
 	errClosed  = errs.New(errs.Denied, "help_desk_closed", "this help desk takes no new tickets")
 	errPerDay  = errs.New(errs.Exhausted, "too_many_tickets", "you opened 20 tickets in 24 hours, which is the most: write in one that is open, or reopen one")
 )
 
 // OpenTicket opens a ticket, or returns the open one that the customer has with the desk.
 func (s *Service) OpenTicket(ctx context.Context, c id.Caller, q *chatv1.OpenTicketRequest) (v *chatv1.Ticket, err error) {
-	if !isText(q.Subject, 200) {
+	if utf8.RuneCountInString(q.Subject) > 200 || !message.IsLine(q.Subject) {
 		return nil, errSubject
 	}
 	next, err := s.deps.IDs.Next(ctx)

@@ -20,7 +20,7 @@ const (
 
 var (
 	errReopen = errs.New(errs.Denied, "cannot_reopen", "a ticket can be reopened within seven days after it was resolved, unless its customer has another open one with the desk or the desk is closed: open a new one")
-	errRating = errs.New(errs.Invalid, "bad_rating", "a rating is 1 to 5, with a comment of at most 1,000 characters")
+	errRating = errs.New(errs.Invalid, "bad_rating", "a rating is 1 to 5, with a comment of at most 1,000 characters without control or text-direction characters")
 	errRate   = errs.New(errs.Denied, "cannot_rate", "the customer of a resolved ticket rates it, and can change the rating for 24 hours")
 )
 
@@ -51,7 +51,8 @@ func (s *Service) resolve(t *ticket) {
 	t.status, t.resolvedMs = resolved, s.nowMs()
 }
 
-// ReopenTicket puts a resolved ticket at the head of the queue. The agent who resolved it is no longer its agent.
+// ReopenTicket puts a resolved ticket at the head of the queue. The agent who resolved it is no longer its agent. One that its customer
+// resolved before anybody served it comes to the end of the queue: otherwise customers would overtake others.
 func (s *Service) ReopenTicket(ctx context.Context, c id.Caller, n uint64) (*chatv1.Ticket, error) {
 	return s.change(ctx, n, c.User, func(tx *sql.Tx, t *ticket) error {
 		if _, _, err := s.visible(ctx, tx, n, c); err != nil {
@@ -71,13 +72,17 @@ func (s *Service) ReopenTicket(ctx context.Context, c id.Caller, n uint64) (*cha
 			return errors.Join(err, errReopen)
 		}
 		t.resolvedMs, t.notice = 0, s.noticeOf(d)
+		if t.agent == 0 && t.actor == t.customer {
+			t.place, t.status = max(t.place, s.nowMs()), waiting
+			return nil
+		}
 		return s.toHead(ctx, tx, t)
 	})
 }
 
 // RateTicket stores the customer's rating.
 func (s *Service) RateTicket(ctx context.Context, c id.Caller, q *chatv1.RateTicketRequest) (*chatv1.Ticket, error) {
-	if q.Rating < 1 || q.Rating > 5 || !isText(q.Comment, maxText) {
+	if q.Rating < 1 || q.Rating > 5 || !isParagraph(q.Comment, maxText) {
 		return nil, errRating
 	}
 	return s.change(ctx, q.Ticket, c.User, func(tx *sql.Tx, t *ticket) error {

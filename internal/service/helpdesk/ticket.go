@@ -64,18 +64,23 @@ func (s *Service) ticket(ctx context.Context, from querier, n uint64) (*ticket, 
 	return scan(from.QueryRowContext(ctx, `SELECT `+columns+` FROM tickets WHERE id = $1`, int64(n)).Scan)
 }
 
-// ticketsOf returns the active tickets of an agent.
-func (s *Service) ticketsOf(ctx context.Context, from querier, desk uint64, agent id.User) ([]*ticket, error) {
-	return scanAll(from.QueryContext(ctx, `SELECT `+columns+` FROM tickets WHERE desk = $1 AND agent = $2 AND status = 2 ORDER BY changed_ms, id`, int64(desk), int64(agent)))
+// newestOf returns active tickets of an agent, the one that was taken last first, at most n.
+func (s *Service) newestOf(ctx context.Context, from querier, desk uint64, agent id.User, n int) ([]*ticket, error) {
+	return scanAll(from.QueryContext(ctx, `SELECT `+columns+` FROM tickets WHERE desk = $1 AND agent = $2 AND status = 2 ORDER BY changed_ms DESC, id DESC LIMIT $3`, int64(desk), int64(agent), n))
 }
 
 // maxPosition bounds the rows that are counted for a position in the queue.
 const maxPosition = 1000
 
+// row returns a ticket without its place in the queue.
+func (t *ticket) row() *chatv1.Ticket {
+	return &chatv1.Ticket{Id: t.id, Desk: t.desk, Customer: uint64(t.customer), Agent: uint64(t.agent), Status: t.status, Subject: t.subject, OpenedMs: t.openedMs, ResolvedMs: t.resolvedMs,
+		FirstResponseMs: t.firstResponseMs, Rating: t.rating, Comment: t.comment, Version: t.version}
+}
+
 // view returns a ticket as it is now.
 func (s *Service) view(ctx context.Context, from querier, t *ticket) (*chatv1.Ticket, error) {
-	v := &chatv1.Ticket{Id: t.id, Desk: t.desk, Customer: uint64(t.customer), Agent: uint64(t.agent), Status: t.status, Subject: t.subject, OpenedMs: t.openedMs, ResolvedMs: t.resolvedMs,
-		FirstResponseMs: t.firstResponseMs, Rating: t.rating, Comment: t.comment, Version: t.version}
+	v := t.row()
 	if t.status != waiting {
 		return v, nil
 	}

@@ -50,9 +50,19 @@ func (s *Service) Round(ctx context.Context) error {
 	return errors.Join(s.syncAll(ctx), s.checkPresence(ctx), s.checkSilence(ctx), s.assignAll(ctx))
 }
 
-// syncAll brings conversations up to date whose tickets changed on a node that did not finish.
+// syncAll brings conversations up to date whose tickets changed on a node that did not finish. Each round goes on where the one before ended, so that
+// tickets that fail again and again hold up no others.
 func (s *Service) syncAll(ctx context.Context) error {
-	list, err := scanAll(s.deps.DB.Read().QueryContext(ctx, `SELECT `+columns+` FROM tickets WHERE synced < version ORDER BY id LIMIT $1`, perRound))
+	s.mu.Lock()
+	after := s.syncedTo
+	s.mu.Unlock()
+	list, err := scanAll(s.deps.DB.Read().QueryContext(ctx, `SELECT `+columns+` FROM tickets WHERE synced < version AND id > $1 ORDER BY id LIMIT $2`, int64(after), perRound))
+	if after = 0; len(list) == perRound {
+		after = list[perRound-1].id
+	}
+	s.mu.Lock()
+	s.syncedTo = after
+	s.mu.Unlock()
 	for _, t := range list {
 		err = errors.Join(err, s.sync(ctx, t.id))
 	}
@@ -121,17 +131,24 @@ func (s *Service) assignFirst(ctx context.Context, d *chatv1.HelpDesk, present m
 	var found uint64
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		assigned = false
-		var err error
-		if found, err = s.firstWaiting(ctx, tx, d.Id); err != nil || found == 0 {
+		agents, err := s.withRoom(ctx, tx, d, present)
+		if err != nil || len(agents) == 0 {
+			return err
+		}
+		only := id.User(0) // who alone has room does not get the own ticket, which keeps no others waiting
+		if len(agents) == 1 {
+			only = agents[0]
+		}
+		if found, err = s.firstWaiting(ctx, tx, d.Id, only); err != nil || found == 0 {
 			return err
 		}
 		t, err := s.ticket(ctx, tx, found)
 		if err != nil {
 			return err
 		}
-		agent, err := s.leastActive(ctx, tx, d, present, t.customer)
-		if err != nil || agent == 0 {
-			return err
+		agent := agents[0]
+		if agent == t.customer {
+			agent = agents[1]
 		}
 		if err := s.assign(ctx, tx, t, agent); err != nil {
 			return err
@@ -146,26 +163,26 @@ func (s *Service) assignFirst(ctx context.Context, d *chatv1.HelpDesk, present m
 	return true, s.sync(ctx, found)
 }
 
-// leastActive returns the present agent with the fewest active tickets, of several the one whose last assignment is the oldest; 0 if none has
-// room. An agent is not assigned the own ticket.
-func (s *Service) leastActive(ctx context.Context, tx *sql.Tx, d *chatv1.HelpDesk, present map[id.User]bool, customer id.User) (id.User, error) {
+// withRoom returns at most two present agents with fewer active tickets than the capacity: the one with the fewest, of several the one whose last
+// assignment is the oldest, and the next one.
+func (s *Service) withRoom(ctx context.Context, tx *sql.Tx, d *chatv1.HelpDesk, present map[id.User]bool) (list []id.User, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT a.agent, (SELECT COUNT(*) FROM tickets t WHERE t.desk = a.desk AND t.agent = a.agent AND t.status = 2) AS serving FROM help_desk_agents a WHERE a.desk = $1
 		ORDER BY serving, a.assigned_ms, a.agent`, int64(d.Id))
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer rows.Close()
-	for rows.Next() {
+	for rows.Next() && len(list) < 2 {
 		var u id.User
 		var load uint32
 		if err := rows.Scan(&u, &load); err != nil {
-			return 0, err
+			return nil, err
 		}
-		if present[u] && load < d.Capacity && u != customer {
-			return u, rows.Err()
+		if present[u] && load < d.Capacity {
+			list = append(list, u)
 		}
 	}
-	return 0, rows.Err()
+	return list, rows.Err()
 }
 
 // checkPresence puts the tickets of agents back into the queue who have been offline for too long. It counts the time between its looks, and
@@ -241,27 +258,36 @@ func (s *Service) releaseAbsent(ctx context.Context, key agentKey, d time.Durati
 	if err != nil || d < time.Duration(desk.AbsentSeconds)*time.Second {
 		return err
 	}
-	var list []*ticket
-	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		var err error
-		if list, err = s.ticketsOf(ctx, tx, key.desk, key.agent); err != nil {
-			return err
-		}
-		for i := len(list) - 1; i >= 0; i-- { // the one that was taken first becomes the first
-			if err := s.requeue(ctx, tx, list[i]); err != nil {
+	return s.releaseAll(ctx, key)
+}
+
+// perRelease bounds the tickets of one transaction, each of which has an event for all agents.
+const perRelease = 20
+
+// releaseAll puts all tickets of an agent back into the queue, of which the one that was taken first becomes the first.
+func (s *Service) releaseAll(ctx context.Context, key agentKey) error {
+	for {
+		var list []*ticket
+		err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+			var err error
+			if list, err = s.newestOf(ctx, tx, key.desk, key.agent, perRelease); err != nil {
 				return err
 			}
+			for _, t := range list {
+				if err := s.requeue(ctx, tx, t); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		s.deps.Outbox.Wake()
+		for _, t := range list {
+			err = errors.Join(err, s.sync(ctx, t.id))
 		}
-		return nil
-	})
-	if err != nil {
-		return err
+		if err != nil || len(list) < perRelease {
+			return err
+		}
 	}
-	s.deps.Outbox.Wake()
-	for _, t := range list {
-		err = errors.Join(err, s.sync(ctx, t.id))
-	}
-	return err
 }
 
 // checkSilence reads what was written in active tickets, and resolves those whose customers have not answered for too long.
@@ -284,6 +310,13 @@ func (s *Service) checkTicket(ctx context.Context, t *ticket) error {
 	}
 	if err := s.readMessages(ctx, t); err != nil {
 		return err
+	}
+	is, err := s.isAgent(ctx, s.deps.DB.Read(), t.desk, t.agent)
+	if err != nil {
+		return err
+	}
+	if !is { // the agents of the desk were replaced, and a crash, or a ticket that was taken meanwhile, left this one
+		return s.releaseAll(ctx, agentKey{t.desk, t.agent})
 	}
 	d, err := s.desk(ctx, s.deps.DB.Read(), t.desk)
 	if err != nil || d.SilenceSeconds == 0 || t.fromCustomer || t.lastMs == 0 || s.nowMs()-max(t.lastMs, t.changedMs) < int64(d.SilenceSeconds)*1000 {

@@ -86,6 +86,7 @@ func (s *Service) answerAccount(ctx context.Context, o *official) error {
 	if err != nil {
 		return err
 	}
+	rules := newMatcher(replies)
 	for range pagesPerRound {
 		raw, err := s.deps.Streams.AppendSync(ctx, nil, o.account, o.position, eventsPerRead)
 		if err != nil {
@@ -103,7 +104,11 @@ func (s *Service) answerAccount(ctx context.Context, o *official) error {
 		if err != nil {
 			return err
 		}
-		if err := s.storeReplies(ctx, o, replies, incoming, next); err != nil {
+		matches := make([]*chatv1.Content, len(incoming)) // before the transaction, for which others wait
+		for i, m := range incoming {
+			matches[i] = rules.match(m.Content.GetText())
+		}
+		if err := s.storeReplies(ctx, o, replies.Fallback, incoming, matches, next); err != nil {
 			return err
 		}
 		o.position = next
@@ -142,8 +147,8 @@ func isAnswered(c *chatv1.Content) bool {
 	return false
 }
 
-// storeReplies stores the replies to messages, and the position behind them, in one transaction.
-func (s *Service) storeReplies(ctx context.Context, o *official, replies *chatv1.OfficialReplies, incoming []*chatv1.Message, next message.Position) error {
+// storeReplies stores the replies to messages, which rules gave or else the fallback, and the position behind them, in one transaction.
+func (s *Service) storeReplies(ctx context.Context, o *official, fallback *chatv1.Content, incoming []*chatv1.Message, matches []*chatv1.Content, next message.Position) error {
 	stored := false
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		stored = false
@@ -154,8 +159,8 @@ func (s *Service) storeReplies(ctx context.Context, o *official, replies *chatv1
 		if n, err := done.RowsAffected(); err != nil || n == 0 {
 			return orElse(err, errOutrun)
 		}
-		for _, m := range incoming {
-			is, err := s.storeReply(ctx, tx, o, replies, m)
+		for i, m := range incoming {
+			is, err := s.storeReply(ctx, tx, o, m, matches[i], fallback)
 			if err != nil {
 				return err
 			}
@@ -170,7 +175,7 @@ func (s *Service) storeReplies(ctx context.Context, o *official, replies *chatv1
 }
 
 // storeReply stores the reply to a message, if it gets one.
-func (s *Service) storeReply(ctx context.Context, tx *sql.Tx, o *official, replies *chatv1.OfficialReplies, m *chatv1.Message) (stored bool, err error) {
+func (s *Service) storeReply(ctx context.Context, tx *sql.Tx, o *official, m *chatv1.Message, content, fallback *chatv1.Content) (stored bool, err error) {
 	u := id.User(m.Sender)
 	if other, err := isOfficial(ctx, tx, u); err != nil || other { // two accounts would answer each other for ever
 		return false, err
@@ -180,15 +185,14 @@ func (s *Service) storeReply(ctx context.Context, tx *sql.Tx, o *official, repli
 		return false, err
 	}
 	c.answeredSeq = m.Seq
-	text := m.Content.GetText()
-	content, ok := match(replies.Rules, text[:min(len(text), matchedBytes)])
 	now := s.nowMs()
-	if !ok && replies.Fallback != nil && now-c.fallbackMs >= fallbackInterval.Milliseconds() {
-		content, ok = replies.Fallback, true
+	if content == nil && fallback != nil && now-c.fallbackMs >= fallbackInterval.Milliseconds() {
+		content = fallback
 		c.fallbackMs = now
 	}
-	if ok = ok && c.mayReply(now); ok {
-		err = s.putReply(ctx, tx, &reply{account: o.account, recipient: u, token: fmt.Sprintf("reply.%d", m.Seq), conversation: id.Conversation(m.Conversation), content: content})
+	ok := content != nil && c.mayReply(now)
+	if ok { // replies of one moment are sent in the order of their tokens
+		err = s.putReply(ctx, tx, &reply{account: o.account, recipient: u, token: fmt.Sprintf("reply.%020d", m.Seq), conversation: id.Conversation(m.Conversation), content: content})
 	}
 	if err != nil {
 		return false, err

@@ -207,10 +207,12 @@ func (s *Service) checkBroadcast(r *chatv1.CreateBroadcastRequest) (string, erro
 			return "", errAudience
 		}
 	}
-	for _, l := range r.Audience.GetLanguages() {
-		if _, err := language.ParseBase(l); err != nil {
+	for i, l := range r.Audience.GetLanguages() {
+		base, err := language.ParseBase(l)
+		if err != nil {
 			return "", errAudience
 		}
+		r.Audience.Languages[i] = base.String() // EN and eng are en, as in locales
 	}
 	return strings.Join(waves, " "), nil
 }

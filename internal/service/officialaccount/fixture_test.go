@@ -72,7 +72,7 @@ func (w *fixture) Peer(_ context.Context, u id.User, c id.Conversation) (id.User
 	}
 	return id.User(c % 10_000), false, nil
 }
-func (w *fixture) CreateGroupBy(_ context.Context, by id.Caller, _ *chatv1.CreateGroupRequest) (id.Conversation, error) {
+func (w *fixture) CreateGroupFor(_ context.Context, _ string, by id.Caller, _ *chatv1.CreateGroupRequest) (id.Conversation, error) {
 	return id.Conversation(channel + by.User), nil
 }
 func (w *fixture) UpdateGroup(context.Context, id.Conversation, id.User, *chatv1.UpdateGroupRequest) (uint64, error) {
@@ -193,7 +193,7 @@ func open(t *testing.T) *fixture {
 // another is the service of one more node, or of the same one after a restart.
 func (w *fixture) another() *officialaccount.Service {
 	w.t.Helper()
-	s, err := officialaccount.New(w.t.Context(), officialaccount.Deps{DB: w.db, Chat: w, Streams: w, Accounts: w, IDs: w, Clock: w, FollowingDecides: true, Logger: slog.New(slog.DiscardHandler)},
+	s, err := officialaccount.New(w.t.Context(), officialaccount.Deps{DB: w.db, Chat: w, Streams: w, Accounts: w, IDs: w, Clock: w, Logger: slog.New(slog.DiscardHandler)},
 		officialaccount.Config{BroadcastsPerSecond: 10})
 	must(w.t, err)
 	return s

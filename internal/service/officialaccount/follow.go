@@ -9,8 +9,8 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 )
 
-// FollowChanged stores a welcome for a user who begins to follow an account, in the transaction of the follower's row. Where following decides
-// who may write, it makes all nodes check that again.
+// FollowChanged stores a welcome for a user who begins to follow an account, in the transaction of the follower's row. Where following decides who
+// may write, by the server's rule or that of an organization, all nodes then check that again.
 func (s *Service) FollowChanged(ctx context.Context, tx *sql.Tx, c id.Conversation, u id.User, follows bool) error {
 	o, err := scanAccount(tx.QueryRowContext(ctx, `SELECT `+accountColumns+` FROM official_accounts WHERE channel = $1`, int64(c)).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -35,9 +35,6 @@ func (s *Service) FollowChanged(ctx context.Context, tx *sql.Tx, c id.Conversati
 				return err
 			}
 		}
-	}
-	if r.content == nil && !s.deps.FollowingDecides {
-		return nil
 	}
 	return s.putReply(ctx, tx, r)
 }

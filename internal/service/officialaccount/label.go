@@ -11,6 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -110,6 +111,29 @@ func labelsOf(ctx context.Context, q querier, account id.User) (list []string, e
 	return list, nil
 }
 
+// labelsOfFollowers returns the labels of at most 200 followers, each with its labels in order.
+func labelsOfFollowers(ctx context.Context, q querier, account id.User, users []id.User) (map[id.User][]string, error) {
+	labels := map[id.User][]string{}
+	if len(users) == 0 {
+		return labels, nil
+	}
+	marks, args := sqldb.Placeholders(2, users, func(u id.User) int64 { return int64(u) })
+	rows, err := q.QueryContext(ctx, `SELECT follower, label FROM official_labels WHERE account = $1 AND follower IN (`+marks+`) ORDER BY follower, label`, append([]any{int64(account)}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var u id.User
+		var label string
+		if err := rows.Scan(&u, &label); err != nil {
+			return nil, err
+		}
+		labels[u] = append(labels[u], label)
+	}
+	return labels, rows.Err()
+}
+
 // ListFollowers returns a page of followers, of all or of those with a label.
 func (s *Service) ListFollowers(ctx context.Context, by id.User, r *chatv1.ListOfficialFollowersRequest) (*chatv1.ListOfficialFollowersResponse, error) {
 	if id.User(r.User) > math.MaxInt64 {
@@ -144,16 +168,16 @@ func (s *Service) ListFollowers(ctx context.Context, by id.User, r *chatv1.ListO
 		return nil, err
 	}
 	slices.Sort(users)
+	labels, err := labelsOfFollowers(ctx, s.deps.DB.Read(), o.account, users)
+	if err != nil {
+		return nil, err
+	}
 	list := &chatv1.ListOfficialFollowersResponse{}
 	for _, u := range users {
 		if u == o.account {
 			continue
 		}
-		labels, err := textsOf(ctx, s.deps.DB.Read(), `SELECT label FROM official_labels WHERE account = $1 AND follower = $2 ORDER BY label LIMIT $3`, int64(o.account), int64(u), maxLabelsOfFollower)
-		if err != nil {
-			return nil, err
-		}
-		list.Followers = append(list.Followers, &chatv1.OfficialFollower{User: uint64(u), Labels: labels})
+		list.Followers = append(list.Followers, &chatv1.OfficialFollower{User: uint64(u), Labels: labels[u]})
 	}
 	if len(page) == limit {
 		list.Next = page[len(page)-1].String()

@@ -14,15 +14,32 @@ func fold(text string) string {
 	return norm.NFC.String(cases.Fold().String(strings.Join(strings.Fields(norm.NFKC.String(text)), " ")))
 }
 
-// match returns the reply of the first rule that matches a text.
-func match(rules []*chatv1.KeywordRule, text string) (*chatv1.Content, bool) {
-	text = fold(text)
-	if text == "" {
-		return nil, false
-	}
-	for _, r := range rules {
+// matcher has the rules of an account with their keywords folded.
+type matcher struct {
+	replies  *chatv1.OfficialReplies
+	keywords [][]string // of each rule
+}
+
+func newMatcher(replies *chatv1.OfficialReplies) *matcher {
+	m := &matcher{replies: replies, keywords: make([][]string, len(replies.Rules))}
+	for i, r := range replies.Rules {
 		for _, k := range r.Keywords {
-			k = fold(k)
+			m.keywords[i] = append(m.keywords[i], fold(k))
+		}
+	}
+	return m
+}
+
+// match returns the reply of the first rule that matches a text, or nil.
+func (m *matcher) match(text string) *chatv1.Content {
+	if len(m.keywords) == 0 {
+		return nil
+	}
+	if text = fold(text[:min(len(text), matchedBytes)]); text == "" {
+		return nil
+	}
+	for i, r := range m.replies.Rules {
+		for _, k := range m.keywords[i] {
 			is := false
 			switch r.Match {
 			case chatv1.KeywordRule_MATCH_EXACT:
@@ -33,9 +50,9 @@ func match(rules []*chatv1.KeywordRule, text string) (*chatv1.Content, bool) {
 				is = strings.Contains(text, k)
 			}
 			if is {
-				return r.Reply, true
+				return r.Reply
 			}
 		}
 	}
-	return nil, false
+	return nil
 }

@@ -40,7 +40,8 @@ type Chat interface {
 	Send(ctx context.Context, d *message.Draft) error
 	// Peer returns the other user of a one-to-one conversation, 0 in any other.
 	Peer(ctx context.Context, u id.User, c id.Conversation) (peer id.User, cannotWrite bool, err error)
-	CreateGroupBy(ctx context.Context, by id.Caller, r *chatv1.CreateGroupRequest) (id.Conversation, error)
+	// CreateGroupFor creates a group for a service, or returns the one with the key. Users cannot make a group with such a key.
+	CreateGroupFor(ctx context.Context, service string, by id.Caller, r *chatv1.CreateGroupRequest) (id.Conversation, error)
 	UpdateGroup(ctx context.Context, c id.Conversation, by id.User, r *chatv1.UpdateGroupRequest) (uint64, error)
 	Channel(ctx context.Context, c id.Conversation) (message.ChannelInfo, error)
 	ChannelByHandle(ctx context.Context, handle string) (id.Conversation, error)
@@ -80,9 +81,7 @@ type Deps struct {
 	Clock    clock.Clock
 	// IsCoordinator reports whether this node answers and sends, for all nodes. If nil, it does.
 	IsCoordinator func() bool
-	// FollowingDecides: who follows an account may write to it and be written to, and others may not. So each change is announced.
-	FollowingDecides bool
-	Logger           *slog.Logger
+	Logger        *slog.Logger
 }
 
 // Config of official accounts. The zero value is the documented default.
@@ -135,6 +134,7 @@ var steps = []string{
 	`CREATE TABLE official_deliveries (broadcast BIGINT NOT NULL, recipient BIGINT NOT NULL, state BIGINT NOT NULL, conversation BIGINT NOT NULL DEFAULT 0, seq BIGINT NOT NULL DEFAULT 0,
 		revision BIGINT NOT NULL DEFAULT 0, reason TEXT NOT NULL DEFAULT '', PRIMARY KEY (broadcast, recipient))`,
 	`CREATE INDEX official_deliveries_state ON official_deliveries (broadcast, state, revision, recipient)`,
+	`ALTER TABLE official_deliveries ADD COLUMN tries BIGINT NOT NULL DEFAULT 0`, // that failed by a fault of the server
 }
 
 // New creates the tables if they are missing.

@@ -16,8 +16,8 @@ import (
 const (
 	// maxAccounts bounds the official accounts of a deployment: the coordinator looks at the streams of all.
 	maxAccounts = 10_000
-	// channelKey makes the creation of an account's channel repeatable.
-	channelKey = "official-account"
+	// service and channelKey make the creation of an account's channel repeatable.
+	service, channelKey = "official-account", "channel"
 )
 
 var errTooManyAccounts = errs.New(errs.Exhausted, "too_many_official_accounts", "there are 10,000 official accounts; use one of them")
@@ -44,8 +44,12 @@ func (s *Service) Put(ctx context.Context, r *accountv1.PutOfficialAccountReques
 			return nil, err
 		}
 	}
+	tails, err := s.deps.Streams.Tails(ctx, []id.User{account}) // what was written while it was disabled is not answered
+	if err != nil {
+		return nil, err
+	}
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE official_accounts SET disabled = $2, revision = revision + 1 WHERE account = $1 AND disabled <> $2`, int64(account), r.Disabled)
+		_, err := tx.ExecContext(ctx, `UPDATE official_accounts SET disabled = $2, position = $3, revision = revision + 1 WHERE account = $1 AND disabled <> $2`, int64(account), r.Disabled, int64(tails[0]))
 		return err
 	})
 	if err != nil {
@@ -61,12 +65,9 @@ var errNoUser = errs.New(errs.NotFound, "no_user", "there is no such user")
 
 // create makes the channel and the row of an account.
 func (s *Service) create(ctx context.Context, account id.User, title string) (*official, error) {
-	channel, err := s.deps.Chat.CreateGroupBy(ctx, id.Caller{User: account, Server: true},
+	channel, err := s.deps.Chat.CreateGroupFor(ctx, service, id.Caller{User: account, Server: true},
 		&chatv1.CreateGroupRequest{Title: title, Channel: true, JoinPolicy: chatv1.JoinPolicy_JOIN_POLICY_OPEN, Key: channelKey})
 	if err != nil {
-		return nil, err
-	}
-	if _, err := s.deps.Chat.Channel(ctx, channel); err != nil { // the user has made a group with this key
 		return nil, err
 	}
 	var o *official

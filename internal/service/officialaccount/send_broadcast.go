@@ -13,8 +13,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// broadcastsPerStep bounds the broadcasts that are worked on in turn.
-const broadcastsPerStep = 16
+const (
+	// broadcastsPerStep bounds the broadcasts that are worked on in turn.
+	broadcastsPerStep = 16
+	// maxFaults bounds the tries of a message to a recipient, or of its update, that fail by a fault of the server, such as a damaged conversation;
+	// maxTries also those that fail since something is unavailable, such as the relation webhook for this recipient.
+	maxFaults, maxTries = 5, 1000
+	// disabledInterval is the time between two looks whether the account of a broadcast is still disabled.
+	disabledInterval = time.Minute
+)
 
 // States of a delivery.
 const (
@@ -52,7 +59,7 @@ func (s *Service) postpone(ctx context.Context, b *broadcast, untilMs int64) err
 	})
 }
 
-// step sends what an earlier step has claimed, or else claims and sends more, and updates copies. It stores when the next step is due.
+// step sends what an earlier step has claimed, claims and sends more, and updates copies. It stores when the next step is due.
 func (s *Service) step(ctx context.Context, b *broadcast, budget int) error {
 	o, err := read(ctx, s.deps.DB.Read(), b.account)
 	if err != nil {
@@ -62,10 +69,12 @@ func (s *Service) step(ctx context.Context, b *broadcast, budget int) error {
 	if err != nil {
 		return err
 	}
-	if len(claimed) == 0 && b.state == running && !o.disabled && b.dueMs <= s.nowMs() {
-		if claimed, err = s.claim(ctx, o, b, budget); err != nil {
+	if left := budget - len(claimed); left > 0 && b.state == running && !o.disabled && b.dueMs <= s.nowMs() {
+		more, err := s.claim(ctx, o, b, left)
+		if err != nil {
 			return err
 		}
+		claimed = append(claimed, more...)
 	}
 	if len(claimed) > 0 {
 		if err := s.sendClaimed(ctx, o, b, claimed); err != nil {
@@ -76,11 +85,11 @@ func (s *Service) step(ctx context.Context, b *broadcast, budget int) error {
 	if err != nil {
 		return err
 	}
-	return s.schedule(ctx, b, len(claimed)+updated > 0)
+	return s.schedule(ctx, b, len(claimed)+updated > 0, o.disabled)
 }
 
 // schedule stores when there is something to do again. A change in the meantime has stored its own time.
-func (s *Service) schedule(ctx context.Context, b *broadcast, busy bool) error {
+func (s *Service) schedule(ctx context.Context, b *broadcast, busy, disabled bool) error {
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		now, pending := s.nowMs(), true
 		next := max(now, b.dueMs)
@@ -89,6 +98,8 @@ func (s *Service) schedule(ctx context.Context, b *broadcast, busy bool) error {
 			next = now
 		case b.state != running:
 			pending = false
+		case disabled: // it takes no part in the rate of others
+			next = max(next, now+disabledInterval.Milliseconds())
 		}
 		_, err := tx.ExecContext(ctx, `UPDATE official_broadcasts SET work_ms = $2, pending = $3 WHERE id = $1 AND work_ms = $4 AND state = $5 AND revision = $6`,
 			int64(b.id), next, pending, b.workMs, b.state, b.revision)
@@ -154,13 +165,15 @@ func (s *Service) claim(ctx context.Context, o *official, b *broadcast, budget i
 type delivery struct {
 	recipient    id.User
 	state        int // 0: it is tried again
+	most         int // tries, if it is tried again
+	tries        int
 	conversation id.Conversation
 	seq          uint64
 	revision     uint32
 	reason       string
 }
 
-// sendClaimed sends to recipients, and stores the outcomes. It fails if some must be tried again.
+// sendClaimed sends to recipients, and stores the outcomes. It fails if all of them must be tried again; a few do not slow down the others.
 func (s *Service) sendClaimed(ctx context.Context, o *official, b *broadcast, users []id.User) error {
 	following, err := s.deps.Chat.FollowersAmong(ctx, o.channel, users)
 	if err != nil {
@@ -185,7 +198,20 @@ func (s *Service) sendClaimed(ctx context.Context, o *official, b *broadcast, us
 	if err := s.storeOutcomes(ctx, b, outcomes); err != nil {
 		return err
 	}
-	return errors.Join(failures...)
+	return s.allFailed(b, failures)
+}
+
+// allFailed returns why all of several tries failed. If only some did, it logs why.
+func (s *Service) allFailed(b *broadcast, failures []error) error {
+	failed := slices.DeleteFunc(slices.Clone(failures), func(err error) bool { return err == nil })
+	switch {
+	case len(failed) == 0:
+		return nil
+	case len(failed) == len(failures):
+		return errors.Join(failed...)
+	}
+	s.deps.Logger.Warn("some messages of a broadcast are tried again", "broadcast", b.id, "messages", len(failed), "error", failed[0])
+	return nil
 }
 
 // sendTo sends a broadcast to a user. Its client_msg_id derives from the broadcast, so that the user's conversation stores it once.
@@ -198,7 +224,7 @@ func (s *Service) sendTo(ctx context.Context, b *broadcast, u id.User) (delivery
 		err = nil
 	}
 	if mayRetry(err) {
-		return delivery{}, err
+		return delivery{recipient: u, most: triesOf(err), reason: errs.Of(err).Reason}, err
 	}
 	if err != nil {
 		return delivery{recipient: u, state: deliveryFailed, reason: errs.Of(err).Reason}, nil
@@ -217,6 +243,11 @@ func (s *Service) storeOutcomes(ctx context.Context, b *broadcast, outcomes []de
 		sent, failed := 0, 0
 		for _, o := range outcomes {
 			if o.state == 0 {
+				gaveUp, err := countTry(ctx, tx, b, o)
+				if err != nil {
+					return err
+				}
+				failed += gaveUp
 				continue
 			}
 			changed, err := tx.ExecContext(ctx, `UPDATE official_deliveries SET state = $3, conversation = $4, seq = $5, revision = $6, reason = $7 WHERE broadcast = $1 AND recipient = $2 AND state = $8`,
@@ -238,4 +269,26 @@ func (s *Service) storeOutcomes(ctx context.Context, b *broadcast, outcomes []de
 		_, err := tx.ExecContext(ctx, `UPDATE official_broadcasts SET sent = sent + $2, failed = failed + $3 WHERE id = $1`, int64(b.id), sent, failed)
 		return err
 	})
+}
+
+// triesOf returns how often something is tried that fails in this way.
+func triesOf(err error) int {
+	if errs.Is(err, errs.Internal) {
+		return maxFaults
+	}
+	return maxTries
+}
+
+// countTry counts a send that is tried again, and gives up after the last one: one recipient does not hold up the broadcast for ever.
+func countTry(ctx context.Context, tx *sql.Tx, b *broadcast, o delivery) (gaveUp int, err error) {
+	if _, err := tx.ExecContext(ctx, `UPDATE official_deliveries SET tries = tries + 1 WHERE broadcast = $1 AND recipient = $2 AND state = $3`, int64(b.id), int64(o.recipient), deliveryClaimed); err != nil {
+		return 0, err
+	}
+	done, err := tx.ExecContext(ctx, `UPDATE official_deliveries SET state = $4, reason = $5, tries = 0 WHERE broadcast = $1 AND recipient = $2 AND state = $3 AND tries >= $6`,
+		int64(b.id), int64(o.recipient), deliveryClaimed, deliveryFailed, o.reason, o.most)
+	if err != nil {
+		return 0, err
+	}
+	n, err := done.RowsAffected()
+	return int(n), err
 }

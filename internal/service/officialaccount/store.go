@@ -101,23 +101,6 @@ func isOfficial(ctx context.Context, q querier, u id.User) (is bool, err error) 
 	return is, err
 }
 
-// textsOf returns the texts of a query of one column.
-func textsOf(ctx context.Context, q querier, query string, args ...any) (list []string, err error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return nil, err
-		}
-		list = append(list, text)
-	}
-	return list, rows.Err()
-}
-
 // usersOf returns the users of a query of one column.
 func usersOf(ctx context.Context, q querier, query string, args ...any) (list []id.User, err error) {
 	rows, err := q.QueryContext(ctx, query, args...)

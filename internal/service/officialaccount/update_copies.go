@@ -22,9 +22,10 @@ func (s *Service) updateCopies(ctx context.Context, b *broadcast, limit int) (in
 	if err != nil || len(copies) == 0 {
 		return 0, err
 	}
-	var failure error
+	var again []delivery
+	failures := make([]error, len(copies))
 	kept := copies[:0]
-	for _, c := range copies {
+	for i, c := range copies {
 		update, err := b.updateOf(c.seq)
 		if err == nil {
 			_, err = s.deliver(ctx, b.account, c.recipient, c.conversation, fmt.Sprintf("broadcast.%d.%d", b.id, b.revision), update)
@@ -32,8 +33,9 @@ func (s *Service) updateCopies(ctx context.Context, b *broadcast, limit int) (in
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
-		if mayRetry(err) {
-			failure = errors.Join(failure, err)
+		if mayRetry(err) && c.tries+1 < triesOf(err) {
+			failures[i] = err
+			again = append(again, c)
 			continue
 		}
 		if err != nil {
@@ -42,14 +44,19 @@ func (s *Service) updateCopies(ctx context.Context, b *broadcast, limit int) (in
 		kept = append(kept, c)
 	}
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		for _, c := range again {
+			if _, err := tx.ExecContext(ctx, `UPDATE official_deliveries SET tries = tries + 1 WHERE broadcast = $1 AND recipient = $2 AND revision < $3`, int64(b.id), int64(c.recipient), b.revision); err != nil {
+				return err
+			}
+		}
 		for _, c := range kept {
-			if _, err := tx.ExecContext(ctx, `UPDATE official_deliveries SET revision = $3, reason = $4 WHERE broadcast = $1 AND recipient = $2 AND revision < $3`, int64(b.id), int64(c.recipient), b.revision, c.reason); err != nil {
+			if _, err := tx.ExecContext(ctx, `UPDATE official_deliveries SET revision = $3, reason = $4, tries = 0 WHERE broadcast = $1 AND recipient = $2 AND revision < $3`, int64(b.id), int64(c.recipient), b.revision, c.reason); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return len(kept), errors.Join(failure, err)
+	return len(kept) + len(again), errors.Join(s.allFailed(b, failures), err)
 }
 
 // updateOf returns the content that brings a copy to the present revision.
@@ -66,7 +73,7 @@ func (b *broadcast) updateOf(seq uint64) ([]byte, error) {
 
 // outdated returns copies of an earlier revision.
 func (s *Service) outdated(ctx context.Context, b *broadcast, limit int) (list []delivery, err error) {
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT recipient, conversation, seq FROM official_deliveries WHERE broadcast = $1 AND state = $2 AND revision < $3 ORDER BY revision, recipient LIMIT $4`,
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT recipient, conversation, seq, tries FROM official_deliveries WHERE broadcast = $1 AND state = $2 AND revision < $3 ORDER BY revision, recipient LIMIT $4`,
 		int64(b.id), deliverySent, b.revision, limit)
 	if err != nil {
 		return nil, err
@@ -75,7 +82,7 @@ func (s *Service) outdated(ctx context.Context, b *broadcast, limit int) (list [
 	for rows.Next() {
 		var d delivery
 		var u id.User
-		if err := rows.Scan(&u, &d.conversation, &d.seq); err != nil {
+		if err := rows.Scan(&u, &d.conversation, &d.seq, &d.tries); err != nil {
 			return nil, err
 		}
 		d.recipient = u

@@ -3,7 +3,6 @@ package organization
 import (
 	"context"
 	"database/sql"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -132,7 +131,7 @@ func (s *Service) PutDepartments(ctx context.Context, by id.User, r *chatv1.PutD
 		return nil, err
 	}
 	var out *chatv1.PutDepartmentsResponse
-	err = s.change(ctx, by, r.Organization, func(tx *sql.Tx, _ *chatv1.Organization) ([]clusterevent.Event, error) {
+	err = s.change(ctx, by, r.Organization, func(tx *sql.Tx, o *chatv1.Organization) ([]clusterevent.Event, error) {
 		out = &chatv1.PutDepartmentsResponse{}
 		t, err := readTree(ctx, tx, r.Organization)
 		if err != nil {
@@ -157,7 +156,11 @@ func (s *Service) PutDepartments(ctx context.Context, by id.User, r *chatv1.PutD
 		if !moved {
 			return nil, nil
 		}
-		return []clusterevent.Event{{Kind: everybodyEvent}}, markPending(ctx, tx, r.Organization)
+		var events []clusterevent.Event
+		if o.Messaging == chatv1.OrganizationMessaging_ORGANIZATION_MESSAGING_DEPARTMENT { // no other rule reads the tree
+			events = append(events, clusterevent.Event{Kind: everybodyEvent})
+		}
+		return events, markPending(ctx, tx, r.Organization)
 	})
 	return out, err
 }
@@ -242,8 +245,9 @@ func (s *Service) ListDepartments(ctx context.Context, by id.User, r *chatv1.Lis
 		position, after = p, a
 	}
 	out := &chatv1.ListDepartmentsResponse{}
+	shown, args := v.shown(6)
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, parent, name, external_id, position, hidden, members FROM departments
-		WHERE organization = $1 AND parent = $2 AND (position, id) > ($3, $4) ORDER BY position, id LIMIT $5`, int64(r.Organization), int64(r.Parent), position, after, limit+1)
+		WHERE organization = $1 AND parent = $2 AND (position, id) > ($3, $4)`+shown+` ORDER BY position, id LIMIT $5`, append([]any{int64(r.Organization), int64(r.Parent), position, after, limit + 1}, args...)...)
 	err = scanAll(rows, err, func(rows *sql.Rows) error {
 		d, err := scanDepartment(rows)
 		out.Departments = append(out.Departments, d)
@@ -257,7 +261,6 @@ func (s *Service) ListDepartments(ctx context.Context, by id.User, r *chatv1.Lis
 		last := out.Departments[limit-1]
 		out.Next = strconv.Itoa(int(last.Position)) + "." + strconv.FormatUint(last.Id, 10)
 	}
-	out.Departments = slices.DeleteFunc(out.Departments, func(d *chatv1.Department) bool { return d.Hidden && !v.isIn(d.Id) })
 	return out, nil
 }
 

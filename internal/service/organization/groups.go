@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"strconv"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -13,68 +14,130 @@ import (
 )
 
 var (
-	errFollows = errs.New(errs.Denied, "follows_department", "the members of this group are those of a department; change the department in the organization")
-	errGroups  = errs.New(errs.Exhausted, "too_many_groups", "an organization has at most 200 groups; dissolve some first")
+	errFollows  = errs.New(errs.Denied, "follows_department", "the members of this group are those of a department; change the department in the organization")
+	errGroups   = errs.New(errs.Exhausted, "too_many_groups", "an organization has at most 200 groups, of which a member who is not an admin makes 10; dissolve some, and try again")
+	errKeyUsed  = errs.New(errs.Conflict, "group_key_used", "you made another group of the organization with this key; choose another key")
+	errGroupKey = errs.New(errs.Invalid, "bad_key", "a group of an organization needs a key of 1 to 40 bytes, so that a retry makes no second one")
 )
 
-// CreateOrganizationGroup makes a group that follows a department, or a circle.
+// CreateOrganizationGroup makes a group that follows a department, or a circle, whose members must agree as those of any group.
 func (s *Service) CreateOrganizationGroup(ctx context.Context, by id.Caller, r *chatv1.CreateOrganizationGroupRequest) (*chatv1.CreateOrganizationGroupResponse, error) {
 	v, err := s.viewer(ctx, r.Organization, by.User)
 	if err != nil {
 		return nil, err
 	}
+	if err := v.checkGroup(ctx, r); err != nil {
+		return nil, err
+	}
+	c, err := s.findGroup(ctx, v, r)
+	if err != nil {
+		return nil, err
+	}
+	if c == 0 {
+		// One that follows a department has its owner alone at first: it is followed before others join it.
+		c, err = s.deps.Groups.CreateGroupFor(ctx, "org."+strconv.FormatUint(r.Organization, 36), by, &chatv1.CreateGroupRequest{Title: r.Title, Members: r.Members, Key: r.Key})
+		if err == nil {
+			err = s.storeGroup(ctx, c, by.User, r)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	s.signal()
+	out := &chatv1.CreateOrganizationGroupResponse{Conversation: uint64(c)}
+	if r.Department == 0 {
+		return out, nil
+	}
+	return out, s.align(ctx, c)
+}
+
+// checkGroup fails unless the viewer may make a group.
+func (v *viewer) checkGroup(ctx context.Context, r *chatv1.CreateOrganizationGroupRequest) error {
 	switch {
-	case r.Key == "" || len(r.Key) > 40:
-		return nil, errs.New(errs.Invalid, "bad_key", "a group of an organization needs a key of 1 to 40 bytes, so that a retry makes no second one")
+	case r.Key == "" || len(r.Key) > 40 || checkLine(r.Key, 40) != nil:
+		return errGroupKey
 	case len(r.Members) > maxCircle:
-		return nil, errs.New(errs.Invalid, "too_many_users", "give at most 500 users at once")
+		return errs.New(errs.Invalid, "too_many_users", "give at most 500 users at once")
 	case r.Department != 0 && len(r.Members) > 0, r.Department == 0 && r.Below:
-		return nil, errs.New(errs.Invalid, "bad_group", "give the department that the group follows, or the members of a circle")
+		return errs.New(errs.Invalid, "bad_group", "give the department that the group follows, or the members of a circle")
 	case r.Department != 0 && !v.isAdmin():
-		return nil, errNotAdmin
+		return errNotAdmin
 	case r.Department != 0:
-		err = v.mustSee(ctx, r.Department)
-	default:
-		err = s.mustBeMembers(ctx, r.Organization, r.Members)
+		return v.mustSee(ctx, r.Department)
 	}
-	if err != nil {
-		return nil, err
+	return v.mustSeeMembers(ctx, r.Members)
+}
+
+// findGroup returns the group that an earlier request with this key made, or 0 if there is none and the viewer may make one more.
+func (s *Service) findGroup(ctx context.Context, v *viewer, r *chatv1.CreateOrganizationGroupRequest) (found id.Conversation, err error) {
+	var all, own int
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT conversation, department, below, creator, create_key FROM organization_groups WHERE organization = $1`, int64(r.Organization))
+	err = scanAll(rows, err, func(rows *sql.Rows) error {
+		var c id.Conversation
+		var department uint64
+		var below bool
+		var creator id.User
+		var key string
+		if err := rows.Scan(&c, &department, &below, &creator, &key); err != nil {
+			return err
+		}
+		all++
+		if creator != v.by {
+			return nil
+		}
+		if own++; key != r.Key {
+			return nil
+		}
+		if found = c; department != r.Department || below != r.Below {
+			return errKeyUsed
+		}
+		return nil
+	})
+	if err != nil || found != 0 {
+		return found, err
 	}
-	// The owner alone at first: the group is followed before others join it.
-	c, err := s.deps.Groups.CreateGroupBy(ctx, by, &chatv1.CreateGroupRequest{Title: r.Title, Key: "organization " + r.Key})
-	if err != nil {
-		return nil, err
+	if all >= maxGroups || own >= maxCircles && !v.isAdmin() {
+		return 0, errors.Join(errGroups, s.dropDissolved(ctx, r.Organization))
 	}
-	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+	return 0, nil
+}
+
+// dropDissolved makes the coordinator look at all groups of an organization, and drop those that were dissolved.
+func (s *Service) dropDissolved(ctx context.Context, org uint64) error {
+	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return markPending(ctx, tx, org) })
+	s.signal()
+	return err
+}
+
+// storeGroup makes a group one of the organization, whose rules may have changed since they were checked.
+func (s *Service) storeGroup(ctx context.Context, c id.Conversation, by id.User, r *chatv1.CreateOrganizationGroupRequest) error {
+	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE organizations SET revision = revision + 1 WHERE id = $1`, int64(r.Organization)); err != nil {
 			return err
 		}
-		var n int
-		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM organization_groups WHERE organization = $1 AND conversation <> $2`, int64(r.Organization), int64(c)).Scan(&n); err != nil {
+		o, err := readOrganization(ctx, tx, r.Organization, by)
+		if err != nil {
 			return err
 		}
-		if n >= maxGroups {
+		if r.Department != 0 {
+			if o.Role < roleAdmin {
+				return errNotAdmin
+			}
+			if err := checkDepartments(ctx, tx, r.Organization, []*chatv1.OrganizationMember{{Departments: []*chatv1.DepartmentMembership{{Department: r.Department}}}}); err != nil {
+				return err
+			}
+		}
+		var all int
+		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM organization_groups WHERE organization = $1 AND conversation <> $2`, int64(r.Organization), int64(c)).Scan(&all); err != nil {
+			return err
+		}
+		if all >= maxGroups {
 			return errGroups
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO organization_groups (conversation, organization, department, below, pending) VALUES ($1, $2, $3, $4, 1) ON CONFLICT (conversation) DO NOTHING`,
-			int64(c), int64(r.Organization), int64(r.Department), r.Below)
+		_, err = tx.ExecContext(ctx, `INSERT INTO organization_groups (conversation, organization, department, below, pending, creator, create_key) VALUES ($1, $2, $3, $4, 1, $5, $6) ON CONFLICT (conversation) DO NOTHING`,
+			int64(c), int64(r.Organization), int64(r.Department), r.Below, int64(by), r.Key)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	if r.Department == 0 {
-		err = s.deps.Groups.AlignMembers(ctx, c, func(current []id.User) []id.User {
-			for _, u := range r.Members {
-				current = append(current, id.User(u))
-			}
-			return current
-		})
-	} else {
-		err = s.align(ctx, c)
-	}
-	s.signal()
-	return &chatv1.CreateOrganizationGroupResponse{Conversation: uint64(c)}, err
 }
 
 // mustBeMembers fails unless all users are members of an organization.
@@ -135,11 +198,15 @@ func markPending(ctx context.Context, tx *sql.Tx, org uint64) error {
 	return err
 }
 
-// takeOut takes users who are no members any more out of the groups of an organization.
+// takeOut takes users who are no members any more out of the groups of an organization. One group that fails keeps none of the others.
 func (s *Service) takeOut(ctx context.Context, org uint64, users []id.User) error {
 	inside, err := s.membersAmong(ctx, org, users)
 	if err != nil {
 		return err
+	}
+	gone := map[id.User]bool{}
+	for _, u := range users {
+		gone[u] = !inside[u]
 	}
 	var groups []id.Conversation
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT conversation FROM organization_groups WHERE organization = $1 ORDER BY conversation LIMIT $2`, int64(org), maxGroups)
@@ -152,13 +219,26 @@ func (s *Service) takeOut(ctx context.Context, org uint64, users []id.User) erro
 	if err != nil {
 		return err
 	}
+	var failures error
 	for _, c := range groups {
-		err := s.deps.Groups.AlignMembers(ctx, c, func(current []id.User) []id.User {
-			return slices.DeleteFunc(current, func(u id.User) bool { return slices.Contains(users, u) && !inside[u] })
-		})
+		err := s.replaceOwner(ctx, c, org, func(owner id.User) (bool, error) { return gone[owner], nil })
+		if err == nil {
+			err = s.deps.Groups.AlignMembers(ctx, c, func(current []id.User) []id.User {
+				return slices.DeleteFunc(current, func(u id.User) bool { return gone[u] })
+			})
+		}
 		if err != nil && errs.Of(err).Reason != "dissolved" {
-			return err
+			failures = errors.Join(failures, err)
 		}
 	}
-	return nil
+	return failures
+}
+
+// replaceOwner makes the organization's owner, who is always a member of it, the owner of a group whose owner must leave.
+func (s *Service) replaceOwner(ctx context.Context, c id.Conversation, org uint64, leaves func(owner id.User) (bool, error)) error {
+	var successor id.User
+	if err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT owner FROM organizations WHERE id = $1`, int64(org)).Scan(&successor); err != nil {
+		return err
+	}
+	return s.deps.Groups.ReplaceOwner(ctx, c, successor, leaves)
 }

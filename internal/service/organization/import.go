@@ -15,6 +15,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
@@ -192,6 +193,10 @@ func (s *Service) resolveRows(ctx context.Context, by id.Caller, org uint64, row
 	if err != nil {
 		return nil, err
 	}
+	full, err := s.memberOfTooMany(ctx, org, members)
+	if err != nil {
+		return nil, err
+	}
 	users, numbers := map[uint64]bool{}, map[string]bool{}
 	for i, m := range members {
 		switch {
@@ -200,6 +205,8 @@ func (s *Service) resolveRows(ctx context.Context, by id.Caller, org uint64, row
 			rows[i].err = errNoExternal
 		case without[m.User]:
 			rows[i].err = errConsent
+		case full[m.User]:
+			rows[i].err = errMemberOf
 		case users[m.User]:
 			rows[i].err = errTwice
 		case m.EmployeeNumber != "" && numbers[m.EmployeeNumber]:
@@ -211,13 +218,36 @@ func (s *Service) resolveRows(ctx context.Context, by id.Caller, org uint64, row
 	return members, nil
 }
 
+// memberOfTooMany returns the users who are in so many other organizations that they cannot be in this one.
+func (s *Service) memberOfTooMany(ctx context.Context, org uint64, members []*chatv1.OrganizationMember) (map[uint64]bool, error) {
+	full := map[uint64]bool{}
+	for some := range slices.Chunk(members, maxPerCall) {
+		some = slices.DeleteFunc(slices.Clone(some), func(m *chatv1.OrganizationMember) bool { return m == nil })
+		if len(some) == 0 {
+			continue
+		}
+		marks, args := sqldb.Placeholders(3, some, func(m *chatv1.OrganizationMember) int64 { return int64(m.User) })
+		rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT member FROM organization_members WHERE organization <> $1 AND member IN (`+marks+`) GROUP BY member HAVING count(*) >= $2`, append([]any{int64(org), maxMemberOf}, args...)...)
+		err = scanAll(rows, err, func(rows *sql.Rows) error {
+			var u uint64
+			err := rows.Scan(&u)
+			full[u] = true
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return full, nil
+}
+
 // pathsIn returns how many departments the rows name, with those above them, but no more than may be added.
 func pathsIn(rows []*row) int {
 	paths := map[string]bool{}
 	for _, r := range rows {
 		for _, parts := range r.paths {
 			for n := range parts {
-				paths[strings.Join(parts[:n+1], "/")] = true
+				paths[pathKey(parts[:n+1])] = true
 			}
 		}
 	}
@@ -228,8 +258,10 @@ func (im *importer) run(ctx context.Context, tx *sql.Tx, members []*chatv1.Organ
 	if im.tree, err = readTree(ctx, tx, im.org); err != nil {
 		return nil, err
 	}
-	for d := range im.tree.of {
-		im.byPath[im.tree.path(d)] = d
+	for _, d := range slices.Sorted(maps.Keys(im.tree.of)) { // of two with the same path always the same one: the oldest
+		if path := im.tree.path(d); im.byPath[path] == 0 {
+			im.byPath[path] = d
+		}
 	}
 	var batch []*chatv1.OrganizationMember
 	flush := func() error {
@@ -320,12 +352,17 @@ func (im *importer) put(ctx context.Context, tx *sql.Tx, batch []*chatv1.Organiz
 	return events, nil
 }
 
-// path of a department, as in a CSV.
+// pathKey joins the names of a path by a character that no name has: a name may have a slash.
+func pathKey(names []string) string { return strings.Join(names, "\x00") }
+
+// path returns the pathKey of a department.
 func (t *tree) path(d uint64) string {
-	if parent := t.of[d].Parent; parent != 0 {
-		return t.path(parent) + "/" + t.of[d].Name
+	names := []string{t.of[d].Name}
+	for at := t.of[d].Parent; at != 0; at = t.of[at].Parent {
+		names = append(names, t.of[at].Name)
 	}
-	return t.of[d].Name
+	slices.Reverse(names)
+	return pathKey(names)
 }
 
 // place finds the departments of a row, and adds missing ones.
@@ -334,7 +371,7 @@ func (im *importer) place(ctx context.Context, tx *sql.Tx, r *row, m *chatv1.Org
 	for i, parts := range r.paths {
 		d := uint64(0)
 		for n := range parts {
-			path := strings.Join(parts[:n+1], "/")
+			path := pathKey(parts[:n+1])
 			if im.byPath[path] == 0 {
 				if len(im.tree.of) >= maxDepartments {
 					return errTooMany, nil
@@ -347,7 +384,7 @@ func (im *importer) place(ctx context.Context, tx *sql.Tx, r *row, m *chatv1.Org
 				}
 				im.byPath[path] = next
 				im.out.DepartmentsAdded++
-				im.report("+ %s", path)
+				im.report("+ %s", strings.Join(parts[:n+1], "/"))
 			}
 			d = im.byPath[path]
 		}

@@ -59,67 +59,101 @@ func (s *Service) ListOrganizationMembers(ctx context.Context, by id.User, r *ch
 			return nil, err
 		}
 	}
-	limit := pageLimit(r.Limit)
-	out := &chatv1.ListOrganizationMembersResponse{}
-	var users []id.User
-	switch {
-	case len(r.Users) > 0:
-		for _, u := range r.Users {
-			users = append(users, id.User(u))
+	if len(r.Users) > 0 {
+		users := make([]id.User, len(r.Users))
+		for i, u := range r.Users {
+			users[i] = id.User(u)
 		}
-	case r.Department != 0:
+		list, err := v.members(ctx, users)
+		return &chatv1.ListOrganizationMembersResponse{Members: list}, err
+	}
+	if r.Department != 0 {
 		if err := v.mustSee(ctx, r.Department); err != nil {
 			return nil, err
 		}
-		users, out.Next, err = s.pageOfDepartment(ctx, r.Department, r.Page, limit)
-	case r.TitlePrefix != "":
-		users, out.Next, err = s.pageByKey(ctx, `SELECT title_key, member FROM organization_members WHERE organization = $1 AND (title_key, member) > ($2, $3) AND title_key < $4 ORDER BY title_key, member LIMIT $5`,
-			r.Organization, r.TitlePrefix, r.Page, limit)
-	default:
-		users, out.Next, err = s.pageByKey(ctx, `SELECT name_key, member FROM organization_members WHERE organization = $1 AND (name_key, member) > ($2, $3) AND name_key < $4 ORDER BY name_key, member LIMIT $5`,
-			r.Organization, r.NamePrefix, r.Page, limit)
 	}
-	if err != nil {
-		return nil, err
-	}
-	of, err := membersOf(ctx, s.deps.DB.Read(), r.Organization, users)
-	if err != nil {
-		return nil, err
-	}
-	for _, u := range users {
-		if m := of[uint64(u)]; m != nil {
-			out.Members = append(out.Members, m)
-			delete(of, uint64(u))
-		}
-	}
-	out.Members, err = v.filter(ctx, out.Members)
-	return out, err
+	return v.page(ctx, r)
 }
 
-// pageOfDepartment returns a page of a department's members, by user id.
-func (s *Service) pageOfDepartment(ctx context.Context, department uint64, page string, limit int) (users []id.User, next string, err error) {
+// maxReads bounds the reads for a page: members whom the viewer does not see may be between others.
+const maxReads = 50
+
+// page returns the members whom the viewer sees from a page on. Its next page names the last one of them, and nobody whom the viewer does not see, as
+// long as there are fewer than 10,000 of these in a row.
+func (v *viewer) page(ctx context.Context, r *chatv1.ListOrganizationMembersRequest) (*chatv1.ListOrganizationMembersResponse, error) {
+	limit := pageLimit(r.Limit)
+	out := &chatv1.ListOrganizationMembersResponse{}
+	at, last, reads := r.Page, "", 0
+	for n := limit + 1; ; n = maxPerCall {
+		places, err := v.read(ctx, r, at, n)
+		if err != nil {
+			return nil, err
+		}
+		users := make([]id.User, len(places))
+		tokens := map[uint64]string{}
+		for i, p := range places {
+			users[i], tokens[uint64(p.user)], at = p.user, p.token, p.token
+		}
+		list, err := v.members(ctx, users)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range list {
+			if len(out.Members) == limit {
+				out.Next = last
+				return out, nil
+			}
+			out.Members, last = append(out.Members, m), tokens[m.User]
+		}
+		if len(places) < n {
+			return out, nil
+		}
+		if reads++; reads == maxReads {
+			out.Next = at
+			return out, nil
+		}
+	}
+}
+
+// place is a member in the order of a list, and the token of the page behind.
+type place struct {
+	user  id.User
+	token string
+}
+
+// read returns the next members of a list, whether or not the viewer sees them.
+func (v *viewer) read(ctx context.Context, r *chatv1.ListOrganizationMembersRequest, page string, n int) ([]place, error) {
+	switch {
+	case r.Department != 0:
+		return v.s.placesOfDepartment(ctx, r.Department, page, n)
+	case r.TitlePrefix != "":
+		return v.s.placesByKey(ctx, `SELECT title_key, member FROM organization_members WHERE organization = $1 AND (title_key, member) > ($2, $3) AND title_key < $4 ORDER BY title_key, member LIMIT $5`,
+			r.Organization, r.TitlePrefix, page, n)
+	}
+	return v.s.placesByKey(ctx, `SELECT name_key, member FROM organization_members WHERE organization = $1 AND (name_key, member) > ($2, $3) AND name_key < $4 ORDER BY name_key, member LIMIT $5`,
+		r.Organization, r.NamePrefix, page, n)
+}
+
+// placesOfDepartment returns a department's next members, by user id.
+func (s *Service) placesOfDepartment(ctx context.Context, department uint64, page string, n int) (list []place, err error) {
 	after := uint64(0)
 	if page != "" {
 		if after, err = strconv.ParseUint(page, 10, 63); err != nil {
-			return nil, "", errPage
+			return nil, errPage
 		}
 	}
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT member FROM department_members WHERE department = $1 AND member > $2 ORDER BY member LIMIT $3`, int64(department), int64(after), limit+1)
-	err = scanAll(rows, err, func(rows *sql.Rows) error {
-		var u id.User
-		err := rows.Scan(&u)
-		users = append(users, u)
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT member FROM department_members WHERE department = $1 AND member > $2 ORDER BY member LIMIT $3`, int64(department), int64(after), n)
+	return list, scanAll(rows, err, func(rows *sql.Rows) error {
+		var p place
+		err := rows.Scan(&p.user)
+		p.token = p.user.String()
+		list = append(list, p)
 		return err
 	})
-	if err == nil && len(users) > limit {
-		users = users[:limit]
-		next = users[limit-1].String()
-	}
-	return users, next, err
 }
 
-// pageByKey returns a page of members by a text that begins with a prefix.
-func (s *Service) pageByKey(ctx context.Context, query string, org uint64, prefix, page string, limit int) (users []id.User, next string, err error) {
+// placesByKey returns the next members by a text that begins with a prefix.
+func (s *Service) placesByKey(ctx context.Context, query string, org uint64, prefix, page string, n int) (list []place, err error) {
 	key := searchKey(prefix)
 	end := append(searchKey(prefix), 0xff) // no UTF-8 text has this byte
 	after := uint64(0)
@@ -128,25 +162,16 @@ func (s *Service) pageByKey(ctx context.Context, query string, org uint64, prefi
 		var err1 error
 		after, err = strconv.ParseUint(number, 10, 63)
 		if key, err1 = hex.DecodeString(text); err != nil || err1 != nil || len(text) > 2000 {
-			return nil, "", errPage
+			return nil, errPage
 		}
 	}
-	var last []byte
-	rows, err := s.deps.DB.Read().QueryContext(ctx, query, int64(org), key, int64(after), end, limit+1)
-	err = scanAll(rows, err, func(rows *sql.Rows) error {
-		var u id.User
+	rows, err := s.deps.DB.Read().QueryContext(ctx, query, int64(org), key, int64(after), end, n)
+	return list, scanAll(rows, err, func(rows *sql.Rows) error {
+		var p place
 		var at []byte
-		if err := rows.Scan(&at, &u); err != nil {
-			return err
-		}
-		if users = append(users, u); len(users) == limit {
-			last = at
-		}
-		return nil
+		err := rows.Scan(&at, &p.user)
+		p.token = p.user.String() + "." + hex.EncodeToString(at)
+		list = append(list, p)
+		return err
 	})
-	if err == nil && len(users) > limit {
-		users = users[:limit]
-		next = users[limit-1].String() + "." + hex.EncodeToString(last)
-	}
-	return users, next, err
 }

@@ -7,10 +7,11 @@
 // The promises. Messaging: when a change returns, this node and all other live nodes check senders against it; a node that cannot be reached
 // does so when it reads the cluster event, at most a second after it reads the database again (version.go). Groups: a change marks the groups
 // of its organization as pending in the same transaction, and the coordinator brings their members in line with the rows, also after a crash
-// (synchronize.go). A removed member is out of the groups when the call returns.
+// (synchronize.go). A removed member is out of the groups when the call returns; of those that the member owned, the organization's owner becomes
+// the owner.
 //
-// Bounds: 10,000 departments and 200,000 members of an organization, 16 levels, 200 groups; 20 organizations of a user, 20 departments of a
-// member; 200 items of a call.
+// Bounds: 10,000 departments and 200,000 members of an organization, 16 levels, 200 groups, 10 circles of a member; 20 organizations of a user, 20
+// departments of a member; 200 items of a call.
 //
 // It may use sqldb, bus and clusterevent. All methods are safe for concurrent use. No lock is held during a query.
 package organization
@@ -40,6 +41,7 @@ const (
 	maxMemberOf    = 20      // organizations of a user
 	maxPlaces      = 20      // departments of a member
 	maxGroups      = 200     // of an organization
+	maxCircles     = 10      // of those, made by a member who is not an admin
 	maxCircle      = 500     // members of a new circle
 )
 
@@ -61,10 +63,13 @@ type Accounts interface {
 
 // Groups are the groups of package chat.
 type Groups interface {
-	CreateGroupBy(ctx context.Context, by id.Caller, r *chatv1.CreateGroupRequest) (id.Conversation, error)
+	// CreateGroupFor creates a group for a service, or returns the one with the key. Users cannot make a group with such a key.
+	CreateGroupFor(ctx context.Context, service string, by id.Caller, r *chatv1.CreateGroupRequest) (id.Conversation, error)
 	// AlignMembers adds and removes members of a group, some hundred with each entry, until it has those that decide returns. decide gets the
 	// members at present, ascending; the owner stays. It fails with dissolved.
 	AlignMembers(ctx context.Context, c id.Conversation, decide func(current []id.User) (want []id.User)) error
+	// ReplaceOwner makes a user the owner of a group, also one who is not in it yet, if its owner must leave. It fails with dissolved.
+	ReplaceOwner(ctx context.Context, c id.Conversation, successor id.User, leaves func(owner id.User) (bool, error)) error
 }
 
 // Deps are the dependencies of a Service.

@@ -208,13 +208,16 @@ func (s *Service) putMembers(ctx context.Context, tx *sql.Tx, org uint64, member
 		if err := putMemberRow(ctx, tx, org, m); err != nil {
 			return 0, 0, nil, err
 		}
+		if old != nil && slices.EqualFunc(old.Departments, m.Departments, func(a, b *chatv1.DepartmentMembership) bool { return proto.Equal(a, b) }) {
+			continue // neither relations nor groups depend on the rest
+		}
 		if err := putPlaces(ctx, tx, org, id.User(m.User), old.GetDepartments(), m.Departments, counts); err != nil {
 			return 0, 0, nil, err
 		}
 		events = append(events, clusterevent.Event{Kind: memberEvent, User: id.User(m.User)})
 	}
 	if len(events) == 0 {
-		return 0, 0, nil, nil
+		return added, changed, nil, nil
 	}
 	return added, changed, events, addCounts(ctx, tx, org, int(added), counts)
 }
@@ -291,7 +294,7 @@ func putPlaces(ctx context.Context, tx *sql.Tx, org uint64, u id.User, before, n
 	return nil
 }
 
-// addCounts changes the numbers of members, and marks the groups of the organization as pending.
+// addCounts changes the numbers of members, and marks the groups of the organization as pending if their members may change.
 func addCounts(ctx context.Context, tx *sql.Tx, org uint64, members int, departments map[uint64]int) error {
 	for d, n := range departments {
 		if n == 0 {
@@ -307,6 +310,9 @@ func addCounts(ctx context.Context, tx *sql.Tx, org uint64, members int, departm
 	}
 	if total > maxMembers && members > 0 {
 		return errFull
+	}
+	if members >= 0 && len(departments) == 0 { // no group has members of no department, and nobody leaves a circle
+		return nil
 	}
 	return markPending(ctx, tx, org)
 }

@@ -29,6 +29,8 @@ var steps = []string{
 	`CREATE TABLE organization_groups (conversation BIGINT PRIMARY KEY, organization BIGINT NOT NULL, department BIGINT NOT NULL, below BOOLEAN NOT NULL, pending BIGINT NOT NULL)`,
 	`CREATE INDEX organization_groups_by_organization ON organization_groups (organization, conversation)`,
 	`CREATE INDEX organization_groups_pending ON organization_groups (conversation) WHERE pending > 0`,
+	`ALTER TABLE organization_groups ADD COLUMN creator BIGINT NOT NULL DEFAULT 0`,
+	`ALTER TABLE organization_groups ADD COLUMN create_key TEXT NOT NULL DEFAULT ''`, // of the creator, in the organization
 }
 
 // querier is a transaction, or the database.

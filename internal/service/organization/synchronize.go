@@ -83,9 +83,15 @@ func (s *Service) align(ctx context.Context, c id.Conversation) error {
 	if err != nil {
 		return err
 	}
-	if department == 0 {
+	err = s.replaceOwner(ctx, c, org, func(owner id.User) (bool, error) {
+		inside, err := s.membersAmong(ctx, org, []id.User{owner})
+		return !inside[owner], err
+	})
+	switch {
+	case err != nil:
+	case department == 0:
 		err = s.alignCircle(ctx, c, org)
-	} else {
+	default:
 		err = s.alignDepartment(ctx, c, org, department, below)
 	}
 	if errs.Of(err) != nil && errs.Of(err).Reason == "dissolved" {
@@ -139,7 +145,11 @@ func (s *Service) alignCircle(ctx context.Context, c id.Conversation, org uint64
 	if err != nil {
 		return err
 	}
+	outside := map[id.User]bool{}
+	for _, u := range current {
+		outside[u] = !inside[u]
+	}
 	return s.deps.Groups.AlignMembers(ctx, c, func(now []id.User) []id.User {
-		return slices.DeleteFunc(now, func(u id.User) bool { return slices.Contains(current, u) && !inside[u] })
+		return slices.DeleteFunc(now, func(u id.User) bool { return outside[u] })
 	})
 }

@@ -100,6 +100,7 @@ func (s *Service) UpdateOrganization(ctx context.Context, by id.User, r *chatv1.
 	var o *chatv1.Organization
 	err := s.change(ctx, by, r.Organization, func(tx *sql.Tx, before *chatv1.Organization) ([]clusterevent.Event, error) {
 		o = before
+		messaging, friends := o.Messaging, o.ColleaguesAreFriends
 		if r.Name != nil {
 			o.Name = name
 		}
@@ -114,7 +115,10 @@ func (s *Service) UpdateOrganization(ctx context.Context, by id.User, r *chatv1.
 		}
 		_, err := tx.ExecContext(ctx, `UPDATE organizations SET name = $2, messaging = $3, colleagues_are_friends = $4, hide_phones = $5 WHERE id = $1`,
 			int64(o.Id), o.Name, o.Messaging, o.ColleaguesAreFriends, o.HidePhones)
-		return []clusterevent.Event{{Kind: everybodyEvent}}, err
+		if err != nil || messaging == o.Messaging && friends == o.ColleaguesAreFriends { // all users' relations are read again, so not for a name
+			return nil, err
+		}
+		return []clusterevent.Event{{Kind: everybodyEvent}}, nil
 	})
 	return o, err
 }
@@ -142,7 +146,7 @@ func (s *Service) change(ctx context.Context, by id.User, org uint64, change fun
 		}
 		return s.deps.ClusterEvents.Add(ctx, tx, events...)
 	})
-	if err == nil {
+	if !errs.IsRefusal(err) { // also if it is not known whether the change was stored
 		s.announce(ctx, events)
 	}
 	return err

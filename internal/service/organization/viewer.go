@@ -3,8 +3,11 @@ package organization
 import (
 	"context"
 	"database/sql"
+	"maps"
+	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -44,6 +47,18 @@ func (v *viewer) isAdmin() bool { return v.org.Role >= roleAdmin }
 // isIn reports whether a hidden department is shown to the viewer: a member of it, or of one below it, or an admin.
 func (v *viewer) isIn(d uint64) bool { return v.isAdmin() || v.above[d] }
 
+// shown is the condition of a query by which the viewer's rows of departments are chosen, whose first parameter has a number.
+func (v *viewer) shown(first int) (condition string, args []any) {
+	if v.isAdmin() {
+		return "", nil
+	}
+	if len(v.above) == 0 {
+		return ` AND NOT hidden`, nil
+	}
+	marks, args := sqldb.Placeholders(first, slices.Sorted(maps.Keys(v.above)), func(d uint64) int64 { return int64(d) })
+	return ` AND (NOT hidden OR id IN (` + marks + `))`, args
+}
+
 // mustSee fails with errNoDepartment for departments of others, and hidden ones.
 func (v *viewer) mustSee(ctx context.Context, d uint64) error {
 	sees, err := v.sees(ctx, d)
@@ -55,23 +70,36 @@ func (v *viewer) mustSee(ctx context.Context, d uint64) error {
 
 // sees reports whether the viewer sees a department: neither it nor one above it is hidden from the viewer.
 func (v *viewer) sees(ctx context.Context, d uint64) (bool, error) {
-	if sees, ok := v.known[d]; ok {
-		return sees, nil
+	err := v.load(ctx, []uint64{d})
+	return v.known[d], err
+}
+
+// load finds out which of some departments the viewer sees, with one query for each 200.
+func (v *viewer) load(ctx context.Context, departments []uint64) error {
+	unknown := slices.DeleteFunc(departments, func(d uint64) bool { _, known := v.known[d]; return known })
+	slices.Sort(unknown)
+	for some := range slices.Chunk(slices.Compact(unknown), maxPerCall) {
+		marks, args := sqldb.Placeholders(2, some, func(d uint64) int64 { return int64(d) })
+		found, hidden := map[uint64]bool{}, map[uint64]bool{}
+		rows, err := v.s.deps.DB.Read().QueryContext(ctx, `WITH RECURSIVE above (of_id, id, parent, hidden) AS (SELECT id, id, parent, hidden FROM departments WHERE organization = $1 AND id IN (`+marks+`)
+				UNION SELECT above.of_id, d.id, d.parent, d.hidden FROM departments d JOIN above ON d.id = above.parent)
+			SELECT of_id, id, hidden FROM above`, append([]any{int64(v.org.Id)}, args...)...)
+		err = scanAll(rows, err, func(rows *sql.Rows) error {
+			var of, at uint64
+			var hides bool
+			err := rows.Scan(&of, &at, &hides)
+			found[of] = true
+			hidden[of] = hidden[of] || hides && !v.isIn(at)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, d := range some {
+			v.known[d] = found[d] && !hidden[d]
+		}
 	}
-	found, visible := false, true
-	rows, err := v.s.deps.DB.Read().QueryContext(ctx, `WITH RECURSIVE above (id, parent, hidden) AS (SELECT id, parent, hidden FROM departments WHERE id = $1 AND organization = $2
-			UNION SELECT d.id, d.parent, d.hidden FROM departments d JOIN above ON d.id = above.parent)
-		SELECT id, hidden FROM above`, int64(d), int64(v.org.Id))
-	err = scanAll(rows, err, func(rows *sql.Rows) error {
-		var at uint64
-		var hidden bool
-		found = true
-		err := rows.Scan(&at, &hidden)
-		visible = visible && (!hidden || v.isIn(at))
-		return err
-	})
-	v.known[d] = found && visible
-	return found && visible, err
+	return nil
 }
 
 // filter drops members of hidden departments only, and what the viewer may not know of the others.
@@ -79,26 +107,62 @@ func (v *viewer) filter(ctx context.Context, members []*chatv1.OrganizationMembe
 	if v.isAdmin() {
 		return members, nil
 	}
+	var departments []uint64
+	for _, m := range members {
+		for _, d := range m.Departments {
+			departments = append(departments, d.Department)
+		}
+	}
+	if err := v.load(ctx, departments); err != nil {
+		return nil, err
+	}
 	shown := members[:0]
 	for _, m := range members {
 		own := id.User(m.User) == v.by
-		var seen []*chatv1.DepartmentMembership
-		for _, d := range m.Departments {
-			sees, err := v.sees(ctx, d.Department)
-			if err != nil {
-				return nil, err
-			}
-			if sees {
-				seen = append(seen, d)
-			}
-		}
-		if len(seen) == 0 && len(m.Departments) > 0 && !own {
+		had := len(m.Departments)
+		m.Departments = slices.DeleteFunc(m.Departments, func(d *chatv1.DepartmentMembership) bool { return !v.known[d.Department] })
+		if len(m.Departments) == 0 && had > 0 && !own {
 			continue
 		}
-		if m.Departments = seen; v.org.HidePhones && !own {
+		if v.org.HidePhones && !own {
 			m.Phone = ""
 		}
 		shown = append(shown, m)
 	}
 	return shown, nil
+}
+
+// members returns those of at most 201 users who are members and whom the viewer sees, in the order of the users.
+func (v *viewer) members(ctx context.Context, users []id.User) ([]*chatv1.OrganizationMember, error) {
+	of, err := membersOf(ctx, v.s.deps.DB.Read(), v.org.Id, users)
+	if err != nil {
+		return nil, err
+	}
+	var list []*chatv1.OrganizationMember
+	for _, u := range users {
+		if m := of[uint64(u)]; m != nil {
+			list = append(list, m)
+			delete(of, uint64(u))
+		}
+	}
+	return v.filter(ctx, list)
+}
+
+// mustSeeMembers fails with errNoMember unless all users are members whom the viewer sees.
+func (v *viewer) mustSeeMembers(ctx context.Context, users []uint64) error {
+	users = slices.Clone(users)
+	slices.Sort(users)
+	users = slices.Compact(users)
+	for some := range slices.Chunk(users, maxPerCall) {
+		list := make([]id.User, len(some))
+		for i, u := range some {
+			list[i] = id.User(u)
+		}
+		if seen, err := v.members(ctx, list); err != nil {
+			return err
+		} else if len(seen) < len(list) {
+			return errNoMember
+		}
+	}
+	return nil
 }

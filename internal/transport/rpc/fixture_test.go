@@ -154,8 +154,12 @@ func newHarness(t testing.TB) *harness {
 // groupsOf are the groups of a harness, whose chat is made after the organizations.
 type groupsOf struct{ h *harness }
 
-func (g groupsOf) CreateGroupBy(ctx context.Context, by id.Caller, r *chatv1.CreateGroupRequest) (id.Conversation, error) {
-	return g.h.chat.CreateGroupBy(ctx, by, r)
+func (g groupsOf) CreateGroupFor(ctx context.Context, service string, by id.Caller, r *chatv1.CreateGroupRequest) (id.Conversation, error) {
+	return g.h.chat.CreateGroupFor(ctx, service, by, r)
+}
+
+func (g groupsOf) ReplaceOwner(ctx context.Context, c id.Conversation, successor id.User, leaves func(id.User) (bool, error)) error {
+	return g.h.chat.ReplaceOwner(ctx, c, successor, leaves)
 }
 
 func (g groupsOf) AlignMembers(ctx context.Context, c id.Conversation, decide func([]id.User) []id.User) error {
