@@ -49,6 +49,7 @@ func TestEachLimit(t *testing.T) {
 		ratelimit.Upload:  {500, 5000, time.Hour / 1000},
 		ratelimit.Link:    {100, 1000, time.Hour / 100},
 		ratelimit.Preview: {30, 300, time.Minute / 30},
+		ratelimit.Ticket:  {100, 1000, time.Hour / 600},
 	} {
 		t.Run(route.String(), func(t *testing.T) {
 			clock := newClock()
@@ -103,8 +104,8 @@ func TestEachLimit(t *testing.T) {
 			}
 		})
 	}
-	if n := len(ratelimit.Routes()); n != 11 {
-		t.Errorf("got %d routes, want 11", n)
+	if n := len(ratelimit.Routes()); n != 12 {
+		t.Errorf("got %d routes, want 12", n)
 	}
 }
 

@@ -27,6 +27,7 @@ const (
 	Upload                  // CreateUpload
 	Link                    // CreateJoinLink
 	Preview                 // PreviewLink
+	Ticket                  // changes of tickets: each is an event for all agents of the help desk
 	routeCount              // number of routes
 )
 
@@ -85,6 +86,10 @@ type Config struct {
 	PreviewUser string `yaml:"preview_user"`
 	// PreviewAddress bounds the same from one address; default 300/m.
 	PreviewAddress string `yaml:"preview_address"`
+	// TicketUser bounds the tickets of help desks that a user opens, takes, transfers, resolves, reopens or rates; default 600/h burst 100.
+	TicketUser string `yaml:"ticket_user"`
+	// TicketAddress bounds the same from one address; default 6000/h burst 1000.
+	TicketAddress string `yaml:"ticket_address"`
 }
 
 // setting is one limit, and its default.
@@ -120,6 +125,8 @@ var table = [routeCount]struct {
 		setting{"link_address", "1000/h", func(c *Config) string { return c.LinkAddress }}},
 	Preview: {"preview", setting{"preview_user", "30/m", func(c *Config) string { return c.PreviewUser }},
 		setting{"preview_address", "300/m", func(c *Config) string { return c.PreviewAddress }}},
+	Ticket: {"ticket", setting{"ticket_user", "600/h burst 100", func(c *Config) string { return c.TicketUser }},
+		setting{"ticket_address", "6000/h burst 1000", func(c *Config) string { return c.TicketAddress }}},
 }
 
 // rate is the configured rate, or the default; a setting without a limit has none.

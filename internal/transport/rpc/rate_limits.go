@@ -128,6 +128,8 @@ func (s *Server) limit(ctx context.Context, c id.Caller, request proto.Message, 
 		return counted, counted.allow(ratelimit.Upload, 1)
 	case *chatv1.CreateJoinLinkRequest:
 		return counted, counted.allow(ratelimit.Link, 1)
+	case *chatv1.OpenTicketRequest, *chatv1.TakeTicketRequest, *chatv1.TransferTicketRequest, *chatv1.ResolveTicketRequest, *chatv1.ReopenTicketRequest, *chatv1.RateTicketRequest:
+		return counted, allow(ratelimit.Ticket, 1)
 	case *chatv1.PreviewLinkRequest: // a refused one may have cost as much
 		return counted, allow(ratelimit.Preview, 1)
 	}

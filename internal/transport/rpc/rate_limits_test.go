@@ -194,6 +194,7 @@ func TestRoutesHaveLimits(t *testing.T) {
 		"uploads":   {ratelimit.Config{UploadUser: "2/h"}, ratelimit.Config{UploadAddress: "2/h"}, "/rialto.chat.v1.MediaService/CreateUpload", &chatv1.CreateUploadRequest{Size: 1}, 2},
 		"links":     {ratelimit.Config{LinkUser: "2/h"}, ratelimit.Config{LinkAddress: "2/h"}, groups + "CreateJoinLink", &chatv1.CreateJoinLinkRequest{Conversation: group.Id}, 2},
 		"previews":  {ratelimit.Config{PreviewUser: "2/h"}, ratelimit.Config{PreviewAddress: "2/h"}, groups + "PreviewLink", &chatv1.PreviewLinkRequest{Url: "https://example.com"}, 2},
+		"tickets":   {ratelimit.Config{TicketUser: "2/h"}, ratelimit.Config{TicketAddress: "2/h"}, "/rialto.chat.v1.HelpDeskService/RateTicket", &chatv1.RateTicketRequest{Ticket: 1, Rating: 5}, 2},
 		"unlimited": {ratelimit.Config{CallUser: "none"}, ratelimit.Config{CallAddress: "none"}, accounts + "GetSettings", &accountv1.GetSettingsRequest{}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
