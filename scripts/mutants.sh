@@ -350,14 +350,17 @@ mutant "count users who were not added" internal/service/chat/add_members.go 's/
 mutant "examine all friends for suggestions" internal/service/account/suggest.go 's/friends\[:min\(len\(friends\), suggestFriends\)\]/friends/' SuggestionsRead internal/service/account
 
 mutant "read the log alone" internal/platform/coldtier/log.go 's/ascends\(hot, after\+1\) \{/true {/' OldEntriesLeave internal/platform/coldtier
-mutant "expire in the log only" internal/platform/coldtier/log.go 's/used && key\.Kind == timeline\.Conversation/used \&\& key.Kind == timeline.Inbox/' ColdTierMatches internal/platform/coldtier
+mutant "expire in the log only" internal/platform/coldtier/log.go 's/if key\.Kind == timeline\.Conversation \{/if key.Kind == timeline.Inbox {/' ColdTierMatches internal/platform/coldtier
 mutant "trim control entries" internal/platform/coldtier/pack.go 's/keep = append\(keep, e\.Seq\)$/_ = keep/' OldEntriesLeave internal/platform/coldtier
 mutant "commit a segment whose entries another node has packed" internal/platform/coldtier/manifest.go 's/n, err := done\.RowsAffected\(\); err != nil \|\| n == 1/_, err := done.RowsAffected(); true/' TwoNodesPack internal/platform/coldtier
 mutant "trim before all nodes know of the cold tier" internal/platform/coldtier/coldtier.go 's/time\.Since\(\*since\) > trimDelay/time.Since(*since) >= 0/' SeveralNodes internal/platform/coldtier
 mutant "leave abandoned segments" internal/platform/coldtier/pack.go 's/, t\.sweep\(ctx\)\)/)/' InterruptedRounds internal/platform/coldtier
 mutant "leave expired contents in segments" internal/platform/coldtier/pack.go 's/, t\.rewriteStale\(ctx\)//' ExpiredContents internal/platform/coldtier
 mutant "pack recalled contents" internal/platform/coldtier/pack.go 's/^\t\tm\.Content = nil$//' RecalledContents internal/platform/coldtier
-mutant "forget what was recalled during a pack" internal/platform/coldtier/pack.go 's/t\.markRecalled\(ctx, key, entries\)$/nil/' RecalledContents internal/platform/coldtier
+mutant "forget what was recalled during a pack" internal/platform/coldtier/pack.go 's/n, s, recalled\)/n, s, 0)/' RecalledContents internal/platform/coldtier
+mutant "delete a file that was committed meanwhile" internal/platform/coldtier/sweep.go 's/return changeOne\((tx\.ExecContext\(ctx, `UPDATE cold_segments SET state = 2 WHERE file.*)\)$/_, err := \1\n\t\treturn err/' SweepKeeps internal/platform/coldtier
+mutant "let what expires be packed" internal/platform/coldtier/manifest.go 's/introduce := first > 1 \&\& /introduce := false \&\& /' ExpiryBegins internal/platform/coldtier
+mutant "pack what was not delivered" internal/platform/coldtier/pack.go 's/key, from, pending-1, cut/key, from, to, cut/; s/pending < from\+uint64/pending+1 < 0*from+0*uint64/' Undelivered internal/platform/coldtier
 mutant "read a damaged block" internal/platform/coldtier/segment.go 's/crc32\.Checksum\(stored, castagnoli\) != b\.checksum/false/' EachChangedByte internal/platform/coldtier
 mutant "answer that a missing segment may come back" internal/platform/coldtier/coldtier.go 's/ && !errors\.Is\(err, blob\.ErrNotFound\)//' DamagedSegment internal/platform/coldtier
 mutant "leave out what the manifest lacks" internal/platform/coldtier/read.go 's/seq < now\.first \{/seq < now.first || seq > 0 {/' MissingRow internal/platform/coldtier
