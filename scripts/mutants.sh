@@ -357,7 +357,7 @@ mutant "trim before all nodes know of the cold tier" internal/platform/coldtier/
 mutant "leave abandoned segments" internal/platform/coldtier/pack.go 's/, t\.sweep\(ctx\)\)/)/' InterruptedRounds internal/platform/coldtier
 mutant "leave expired contents in segments" internal/platform/coldtier/pack.go 's/, t\.rewriteStale\(ctx\)//' ExpiredContents internal/platform/coldtier
 mutant "pack recalled contents" internal/platform/coldtier/pack.go 's/^\t\tm\.Content = nil$//' RecalledContents internal/platform/coldtier
-mutant "forget what was recalled during a pack" internal/platform/coldtier/pack.go 's/n, s, recalled\)/n, s, 0)/' RecalledContents internal/platform/coldtier
+mutant "forget what was recalled during a pack" internal/platform/coldtier/pack.go 's/^(\tif err := t\.commitPacked\(ctx, key, n, s, )recalled\)/\t_ = recalled\n\10)/' RecalledContents internal/platform/coldtier
 mutant "delete a file that was committed meanwhile" internal/platform/coldtier/sweep.go 's/return changeOne\((tx\.ExecContext\(ctx, `UPDATE cold_segments SET state = 2 WHERE file.*)\)$/_, err := \1\n\t\treturn err/' SweepKeeps internal/platform/coldtier
 mutant "let what expires be packed" internal/platform/coldtier/manifest.go 's/introduce := first > 1 \&\& /introduce := false \&\& /' ExpiryBegins internal/platform/coldtier
 mutant "pack what was not delivered" internal/platform/coldtier/pack.go 's/key, from, pending-1, cut/key, from, to, cut/; s/pending < from\+uint64/pending+1 < 0*from+0*uint64/' Undelivered internal/platform/coldtier
