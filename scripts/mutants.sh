@@ -360,6 +360,7 @@ mutant "pack recalled contents" internal/platform/coldtier/pack.go 's/^\t\tm\.Co
 mutant "forget what was recalled during a pack" internal/platform/coldtier/pack.go 's/^(\tif err := t\.commitPacked\(ctx, key, n, s, )recalled\)/\t_ = recalled\n\10)/' RecalledContents internal/platform/coldtier
 mutant "delete a file that was committed meanwhile" internal/platform/coldtier/sweep.go 's/return changeOne\((tx\.ExecContext\(ctx, `UPDATE cold_segments SET state = 2 WHERE file.*)\)$/_, err := \1\n\t\treturn err/' SweepKeeps internal/platform/coldtier
 mutant "let what expires be packed" internal/platform/coldtier/manifest.go 's/introduce := first > 1 \&\& /introduce := false \&\& /' ExpiryBegins internal/platform/coldtier
+mutant "trim without looking at the segment" internal/platform/coldtier/pack.go 's/s\.last, t\.checkPacked\)/s.last, nil)/' 'WhatIsNotInItsSegment|MissingSegmentKeeps' internal/platform/coldtier
 mutant "pack what was not delivered" internal/platform/coldtier/pack.go 's/key, from, pending-1, cut/key, from, to, cut/; s/pending < from\+uint64/pending+1 < 0*from+0*uint64/' Undelivered internal/platform/coldtier
 mutant "read a damaged block" internal/platform/coldtier/segment.go 's/crc32\.Checksum\(stored, castagnoli\) != b\.checksum/false/' EachChangedByte internal/platform/coldtier
 mutant "answer that a missing segment may come back" internal/platform/coldtier/coldtier.go 's/ && !errors\.Is\(err, blob\.ErrNotFound\)//' DamagedSegment internal/platform/coldtier

@@ -15,6 +15,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"github.com/rialto-im/rialto/internal/engine/timeline/memlog"
 	"github.com/rialto-im/rialto/internal/engine/timeline/timelinetest"
 	"github.com/rialto-im/rialto/internal/platform/coldtier"
 )
@@ -274,5 +275,40 @@ func TestStaleSegmentsThatFailDoNotStopOthers(t *testing.T) {
 	must(t, tier.Round(t.Context()))
 	if text := h.contents(t); strings.Contains(text, "message 5\n") || !strings.Contains(text, "message 6\n") {
 		t.Errorf("the files have\n%s", text)
+	}
+}
+
+// After a log was restored that is older than the manifest, no message is removed that came since: segments have others in its place.
+func TestWhatIsNotInItsSegmentStaysInTheLog(t *testing.T) {
+	h, key := newHarness(t), conversation(3)
+	h.several = true // nothing is trimmed yet
+	h.fill(t, key, 20)
+	must(t, h.tier(t).Round(t.Context()))
+	h.hot = memlog.New(nil)
+	h.fill(t, key, 22) // later
+	h.several = false
+	tier := h.tier(t)
+	must(t, tier.Round(t.Context()))
+	if got := stored(t, h.hot, key); !slices.Equal(got, upTo(22)) {
+		t.Errorf("the log has %v", got)
+	}
+	if tier.Stats().Failed.Load() != 1 {
+		t.Errorf("%d failures were counted", tier.Stats().Failed.Load())
+	}
+}
+
+// A segment that went missing before its entries left the log makes none leave it.
+func TestAMissingSegmentKeepsTheLog(t *testing.T) {
+	h, key := newHarness(t), conversation(3)
+	h.several = true
+	h.fill(t, key, 20)
+	must(t, h.tier(t).Round(t.Context()))
+	for _, name := range h.fileNames(t) {
+		must(t, os.Remove(name))
+	}
+	h.several = false
+	must(t, h.tier(t).Round(t.Context()))
+	if got := stored(t, h.hot, key); !slices.Equal(got, upTo(20)) {
+		t.Errorf("the log has %v", got)
 	}
 }

@@ -106,7 +106,7 @@ func (t *Tier) packConversation(ctx context.Context, key timeline.Key) (late int
 		}
 		from := max(tail.FirstSeq, 1)
 		if known && from < s.first { // expired in the manifest, but not yet in the log
-			if err := t.trim(ctx, key, from, min(s.first-1, tail.Seq)); err != nil {
+			if err := t.trim(ctx, key, from, min(s.first-1, tail.Seq), nil); err != nil {
 				return 0, err
 			}
 			if s.first > tail.Seq {
@@ -118,7 +118,7 @@ func (t *Tier) packConversation(ctx context.Context, key timeline.Key) (late int
 			if !t.mayTrim() {
 				return 0, nil
 			}
-			if err := t.trim(ctx, key, from, s.last); err != nil {
+			if err := t.trim(ctx, key, from, s.last, t.checkPacked); err != nil {
 				return 0, err
 			}
 			continue
@@ -293,8 +293,9 @@ func fileName(conversation, first uint64) string {
 	return fmt.Sprintf("cold/%02x/%x/%d-%s", byte(timeline.Key{Kind: timeline.Conversation, ID: conversation}.Hash()), conversation, first, hex.EncodeToString(unique[:]))
 }
 
-// trim removes the entries from one seq to another from the log, which are in the manifest. Control entries stay.
-func (t *Tier) trim(ctx context.Context, key timeline.Key, from, to uint64) error {
+// trim removes the entries from one seq to another from the log, which have expired or are in the manifest. Control entries stay. check, if
+// not nil, fails if some of the entries must stay as well.
+func (t *Tier) trim(ctx context.Context, key timeline.Key, from, to uint64, check func(ctx context.Context, key timeline.Key, some []timeline.Entry) error) error {
 	for from <= to {
 		entries, err := t.deps.Hot.Read(ctx, key, from-1, int(min(to-from+1, readAtOnce)))
 		if err != nil {
@@ -310,6 +311,14 @@ func (t *Tier) trim(ctx context.Context, key timeline.Key, from, to uint64) erro
 		if len(entries) == readAtOnce {
 			next = min(next, entries[len(entries)-1].Seq+1)
 		}
+		for len(entries) > 0 && entries[len(entries)-1].Seq > to {
+			entries = entries[:len(entries)-1]
+		}
+		if check != nil && len(entries) > 0 {
+			if err := check(ctx, key, entries); err != nil {
+				return err
+			}
+		}
 		if err := t.deps.Hot.Expire(ctx, key, next, keep); err != nil {
 			return err
 		}
@@ -317,6 +326,28 @@ func (t *Tier) trim(ctx context.Context, key timeline.Key, from, to uint64) erro
 			return err
 		}
 		from = next
+	}
+	return nil
+}
+
+// checkPacked compares entries of the log with those that their segments have now. They differ after a backup was restored of a log that is
+// older than the manifest: then messages have come since that no segment has.
+func (t *Tier) checkPacked(ctx context.Context, key timeline.Key, some []timeline.Entry) error {
+	first, last := some[0].Seq, some[len(some)-1].Seq
+	if last-first >= readAtOnce {
+		return fmt.Errorf("%w: entries of conversation %d between %d and %d are missing", timeline.ErrCorrupt, key.ID, first, last)
+	}
+	packed, err := t.ascending(ctx, key, first, last, readAtOnce)
+	if err != nil {
+		return err
+	}
+	for i := range some {
+		e := &some[i]
+		if at := e.Seq - first; at >= uint64(len(packed)) { // it expired a moment ago
+			return errSuperseded
+		} else if !message.SameID(e.Payload, packed[at].Payload) {
+			return fmt.Errorf("%w: entry %d of conversation %d is not the one that was packed", timeline.ErrCorrupt, e.Seq, key.ID)
+		}
 	}
 	return nil
 }
