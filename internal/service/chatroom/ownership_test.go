@@ -228,9 +228,6 @@ func TestADroppedRoomStaysDropped(t *testing.T) {
 
 // TestTwoNodesPurge: what another node deletes meanwhile does not make rows of other rooms be left.
 func TestTwoNodesPurge(t *testing.T) {
-	if sqltest.OnPostgres() {
-		t.Skip("the trigger that stands for the other node is in SQLite's language")
-	}
 	n := newNodes(t, 1)
 	s, rooms := n.list[0], []id.Room{}
 	for range 25 { // more than are deleted at once
@@ -246,11 +243,20 @@ func TestTwoNodesPurge(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := n.db.Write(t.Context(), func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(t.Context(), fmt.Sprintf(`CREATE TRIGGER other AFTER DELETE ON room_restrictions WHEN old.room = %d BEGIN DELETE FROM rooms WHERE id = old.room; END`, rooms[0]))
-		return err
-	}); err != nil {
-		t.Fatal(err)
+	statements := []string{fmt.Sprintf(`CREATE TRIGGER other AFTER DELETE ON room_restrictions WHEN old.room = %d BEGIN DELETE FROM rooms WHERE id = old.room; END`, rooms[0])}
+	if sqltest.OnPostgres() {
+		statements = []string{
+			fmt.Sprintf(`CREATE FUNCTION other() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF old.room = %d THEN DELETE FROM rooms WHERE id = old.room; END IF; RETURN old; END'`, rooms[0]),
+			`CREATE TRIGGER other AFTER DELETE ON room_restrictions FOR EACH ROW EXECUTE FUNCTION other()`,
+		}
+	}
+	for _, statement := range statements {
+		if err := n.db.Write(t.Context(), func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(t.Context(), statement)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	n.nowMs.Add(31 * 24 * 3600 * 1000)
 	if err := chatroom.Purge(t.Context(), s); err != nil {
