@@ -300,6 +300,7 @@ mutant "add a user who has not agreed" internal/service/chat/add_members.go 's/w
 mutant "keep the invitation of a user who joined otherwise" internal/service/chat/store.go 's/return deleteAnsweredInvitations\(ctx, tx, st\.id\)/return nil/' 'TestInvitation' internal/service/chat
 mutant "send read receipts across a block" internal/service/inbox/read_cursor.go 's/if cannotWrite \{/if cannotWrite \&\& r == nil {/' Block internal/service/inbox
 mutant "send read receipts of users who hide them" internal/service/inbox/read_cursor.go 's/r\.hides \&\& !deliveredMoved/r == nil/' Hides internal/service/inbox
+mutant "keep the positions of any number of devices" internal/service/inbox/device_positions.go 's/return dropped\[:len\(all\)-maxDevicePositions\/2\]/return dropped[:0]/' DevicePositions internal/service/inbox
 mutant "notify users of a block" internal/service/fanout/dispatcher.go 's/== chatv1\.Control_ACTION_ACCESS \{/== 99 {/' Access internal/service/fanout
 mutant "send joined users of a large group no event" internal/service/fanout/dispatcher.go 's/append\(items, own, item/append(items, item/' Large internal/service/fanout
 mutant "show the current group to former members" internal/service/chat/history.go 's/v = proto\.CloneOf\(m\.snapshotAtLeave\)/_ = proto.CloneOf(m.snapshotAtLeave)/' 'Left' internal/service/chat
@@ -365,7 +366,9 @@ mutant "pack what was not delivered" internal/platform/coldtier/pack.go 's/key, 
 mutant "read a damaged block" internal/platform/coldtier/segment.go 's/crc32\.Checksum\(stored, castagnoli\) != b\.checksum/false/' EachChangedByte internal/platform/coldtier
 mutant "answer that a missing segment may come back" internal/platform/coldtier/coldtier.go 's/ && !errors\.Is\(err, blob\.ErrNotFound\)//' DamagedSegment internal/platform/coldtier
 mutant "leave out what the manifest lacks" internal/platform/coldtier/read.go 's/seq < now\.first \{/seq < now.first || seq > 0 {/' MissingRow internal/platform/coldtier
+mutant "show what has expired behind a damaged segment" internal/service/chat/retention.go 's/for bad < to \&\& errors/for bad < min(to, corrupt+singleProbes) \&\& errors/' ManyCorrupt internal/service/chat
 mutant "answer a retry of an old message as expired" internal/service/chat/send.go 's/errors\.Is\(d\.Err, errExpired\)/d.Err == errIsNot/; s/^var errExpired = /var errIsNot = errors.New("")\nvar errExpired = /' OldMessagesAreRead internal/app/apptest
+mutant "use a dropped room again" internal/service/chatroom/hosted.go 's/h\.gone = h\.gone \|\| unused/h.gone = unused/' ADroppedRoom internal/service/chatroom
 
 # Operations.
 mutant "join the cluster before the port is bound" internal/app/app.go 's/n\.bind\(ctx\); err/n.LATER(ctx); err/; s/n\.openServices\(ctx\); err/n.bind(ctx); err/; s/n\.LATER/n.openServices/' 'ATakenPort' internal/app
