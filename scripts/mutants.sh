@@ -300,6 +300,7 @@ mutant "add a user who has not agreed" internal/service/chat/add_members.go 's/w
 mutant "keep the invitation of a user who joined otherwise" internal/service/chat/store.go 's/return deleteAnsweredInvitations\(ctx, tx, st\.id\)/return nil/' 'TestInvitation' internal/service/chat
 mutant "send read receipts across a block" internal/service/inbox/read_cursor.go 's/if cannotWrite \{/if cannotWrite \&\& r == nil {/' Block internal/service/inbox
 mutant "send read receipts of users who hide them" internal/service/inbox/read_cursor.go 's/r\.hides \&\& !deliveredMoved/r == nil/' Hides internal/service/inbox
+mutant "keep the positions of any number of devices" internal/service/inbox/device_positions.go 's/return dropped\[:len\(all\)-maxDevicePositions\/2\]/return dropped[:0]/' DevicePositions internal/service/inbox
 mutant "notify users of a block" internal/service/fanout/dispatcher.go 's/== chatv1\.Control_ACTION_ACCESS \{/== 99 {/' Access internal/service/fanout
 mutant "send joined users of a large group no event" internal/service/fanout/dispatcher.go 's/append\(items, own, item/append(items, item/' Large internal/service/fanout
 mutant "show the current group to former members" internal/service/chat/history.go 's/v = proto\.CloneOf\(m\.snapshotAtLeave\)/_ = proto.CloneOf(m.snapshotAtLeave)/' 'Left' internal/service/chat
@@ -350,18 +351,24 @@ mutant "count users who were not added" internal/service/chat/add_members.go 's/
 mutant "examine all friends for suggestions" internal/service/account/suggest.go 's/friends\[:min\(len\(friends\), suggestFriends\)\]/friends/' SuggestionsRead internal/service/account
 
 mutant "read the log alone" internal/platform/coldtier/log.go 's/ascends\(hot, after\+1\) \{/true {/' OldEntriesLeave internal/platform/coldtier
-mutant "expire in the log only" internal/platform/coldtier/log.go 's/used && key\.Kind == timeline\.Conversation/used \&\& key.Kind == timeline.Inbox/' ColdTierMatches internal/platform/coldtier
+mutant "expire in the log only" internal/platform/coldtier/log.go 's/if key\.Kind == timeline\.Conversation \{/if key.Kind == timeline.Inbox {/' ColdTierMatches internal/platform/coldtier
 mutant "trim control entries" internal/platform/coldtier/pack.go 's/keep = append\(keep, e\.Seq\)$/_ = keep/' OldEntriesLeave internal/platform/coldtier
 mutant "commit a segment whose entries another node has packed" internal/platform/coldtier/manifest.go 's/n, err := done\.RowsAffected\(\); err != nil \|\| n == 1/_, err := done.RowsAffected(); true/' TwoNodesPack internal/platform/coldtier
 mutant "trim before all nodes know of the cold tier" internal/platform/coldtier/coldtier.go 's/time\.Since\(\*since\) > trimDelay/time.Since(*since) >= 0/' SeveralNodes internal/platform/coldtier
 mutant "leave abandoned segments" internal/platform/coldtier/pack.go 's/, t\.sweep\(ctx\)\)/)/' InterruptedRounds internal/platform/coldtier
 mutant "leave expired contents in segments" internal/platform/coldtier/pack.go 's/, t\.rewriteStale\(ctx\)//' ExpiredContents internal/platform/coldtier
 mutant "pack recalled contents" internal/platform/coldtier/pack.go 's/^\t\tm\.Content = nil$//' RecalledContents internal/platform/coldtier
-mutant "forget what was recalled during a pack" internal/platform/coldtier/pack.go 's/t\.markRecalled\(ctx, key, entries\)$/nil/' RecalledContents internal/platform/coldtier
+mutant "forget what was recalled during a pack" internal/platform/coldtier/pack.go 's/^(\tif err := t\.commitPacked\(ctx, key, n, s, )recalled\)/\t_ = recalled\n\10)/' RecalledContents internal/platform/coldtier
+mutant "delete a file that was committed meanwhile" internal/platform/coldtier/sweep.go 's/return changeOne\((tx\.ExecContext\(ctx, `UPDATE cold_segments SET state = 2 WHERE file.*)\)$/_, err := \1\n\t\treturn err/' SweepKeeps internal/platform/coldtier
+mutant "let what expires be packed" internal/platform/coldtier/manifest.go 's/introduce := first > 1 \&\& /introduce := false \&\& /' ExpiryBegins internal/platform/coldtier
+mutant "trim without looking at the segment" internal/platform/coldtier/pack.go 's/s\.last, t\.checkPacked\)/s.last, nil)/' 'WhatIsNotInItsSegment|MissingSegmentKeeps' internal/platform/coldtier
+mutant "pack what was not delivered" internal/platform/coldtier/pack.go 's/key, from, pending-1, cut/key, from, to, cut/; s/pending < from\+uint64/pending+1 < 0*from+0*uint64/' Undelivered internal/platform/coldtier
 mutant "read a damaged block" internal/platform/coldtier/segment.go 's/crc32\.Checksum\(stored, castagnoli\) != b\.checksum/false/' EachChangedByte internal/platform/coldtier
 mutant "answer that a missing segment may come back" internal/platform/coldtier/coldtier.go 's/ && !errors\.Is\(err, blob\.ErrNotFound\)//' DamagedSegment internal/platform/coldtier
 mutant "leave out what the manifest lacks" internal/platform/coldtier/read.go 's/seq < now\.first \{/seq < now.first || seq > 0 {/' MissingRow internal/platform/coldtier
+mutant "show what has expired behind a damaged segment" internal/service/chat/retention.go 's/for bad < to \&\& errors/for bad < min(to, corrupt+singleProbes) \&\& errors/' ManyCorrupt internal/service/chat
 mutant "answer a retry of an old message as expired" internal/service/chat/send.go 's/errors\.Is\(d\.Err, errExpired\)/d.Err == errIsNot/; s/^var errExpired = /var errIsNot = errors.New("")\nvar errExpired = /' OldMessagesAreRead internal/app/apptest
+mutant "use a dropped room again" internal/service/chatroom/hosted.go 's/h\.gone = h\.gone \|\| unused/h.gone = unused/' ADroppedRoom internal/service/chatroom
 
 # Operations.
 mutant "join the cluster before the port is bound" internal/app/app.go 's/n\.bind\(ctx\); err/n.LATER(ctx); err/; s/n\.openServices\(ctx\); err/n.bind(ctx); err/; s/n\.LATER/n.openServices/' 'ATakenPort' internal/app

@@ -96,6 +96,12 @@ func StoredMs(stored []byte) int64 {
 	return n.Ms()
 }
 
+// SameID reports whether two stored entries have the same id: they are the same message, of which one may have lost its content.
+func SameID(a, b []byte) bool {
+	const end = 1 + len(id.Message{})
+	return len(a) >= end && len(b) >= end && bytes.Equal(a[1:end], b[1:end])
+}
+
 // signalTag is the first two bytes of a Content that is a signal: its field is the only one.
 var signalTag = binary.AppendUvarint(nil, 22<<3|length)
 

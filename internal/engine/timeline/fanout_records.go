@@ -28,3 +28,26 @@ func AwaitFanoutRecords(ctx context.Context, log FanoutRecordReader, partition u
 		}
 	}
 }
+
+// maxPendingRecords is how many fan-out records FirstPendingFanout reads.
+const maxPendingRecords = 1000
+
+// FirstPendingFanout returns the first seq of a key, below end, that fan-out has not dispatched, or end. With a long backlog it returns 0.
+func FirstPendingFanout(ctx context.Context, log Log, key Key, end uint64) (uint64, error) {
+	at, err := log.Checkpoint(ctx, key.Partition())
+	if err != nil {
+		return 0, err
+	}
+	records, err := AwaitFanoutRecords(ctx, log, key.Partition(), at, maxPendingRecords)
+	if err != nil || len(records) == maxPendingRecords {
+		return 0, err
+	}
+	for _, r := range records {
+		for _, ref := range r.Refs {
+			if ref.Key == key {
+				end = min(end, ref.From)
+			}
+		}
+	}
+	return end, nil
+}

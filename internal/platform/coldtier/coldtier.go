@@ -5,8 +5,8 @@
 //
 // It promises the following:
 //
-//   - An entry leaves the log only after its segment is durable, was read back, and is in the manifest. A crash in between leaves the
-//     entries in both, and the next round continues.
+//   - An entry leaves the log only after its segment is durable, was read back, and is in the manifest, and only if the segment still has it.
+//     A crash in between leaves the entries in both, and the next round continues.
 //   - The manifest is the truth about what is in the cold tier: a transaction that changes it compares what it had when the entries were
 //     read. So two nodes that pack one conversation, or a pack and the retention, cannot both succeed.
 //   - A file is in the manifest from before it is written until after it was deleted. Those that are not used are swept.

@@ -71,7 +71,13 @@ func newHarness(t testing.TB) *harness {
 
 func (h *harness) tier(t tester) *coldtier.Tier {
 	t.Helper()
-	tier, err := coldtier.New(context.Background(), coldtier.Deps{Hot: h.hot, DB: h.db, Files: h.files, Clock: h.clock, Logger: slog.New(slog.DiscardHandler), SingleNode: !h.several,
+	return h.tierOn(t, h.hot)
+}
+
+// tierOn opens a tier above a log.
+func (h *harness) tierOn(t tester, hot timeline.Log) *coldtier.Tier {
+	t.Helper()
+	tier, err := coldtier.New(context.Background(), coldtier.Deps{Hot: hot, DB: h.db, Files: h.files, Clock: h.clock, Logger: slog.New(slog.DiscardHandler), SingleNode: !h.several,
 		Recalled: func(_ context.Context, key timeline.Key, from, to uint64) (list []uint64, err error) {
 			for _, seq := range h.recalled[key.ID] {
 				if seq >= from && seq <= to {

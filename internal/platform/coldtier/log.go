@@ -153,16 +153,8 @@ func (s span) tail(hot timeline.Tail) timeline.Tail {
 // Expire is timeline.Log.Expire. Readers do not see the entries any more once the manifest is changed; their files are deleted, or rewritten,
 // by the sweep.
 func (l *Log) Expire(ctx context.Context, key timeline.Key, firstSeq uint64, keep []uint64) error {
-	used, err := l.tier.used(ctx)
-	if err != nil {
-		return err
-	}
-	if used && key.Kind == timeline.Conversation {
-		tail, err := l.Log.Tail(ctx, key)
-		if err != nil {
-			return err
-		}
-		if err := l.tier.expireManifest(ctx, key.ID, min(firstSeq, tail.Seq+1)); err != nil {
+	if key.Kind == timeline.Conversation {
+		if err := l.tier.expire(ctx, key, firstSeq); err != nil {
 			return err
 		}
 	}

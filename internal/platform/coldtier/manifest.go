@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/engine/timeline"
 )
 
 // The manifest is in the SQL database. A row of cold_conversations says which seqs of a conversation are in the cold tier: first_seq to
@@ -18,6 +19,7 @@ var migrations = []string{
 	`CREATE INDEX cold_segments_current ON cold_segments (conversation, last_seq) WHERE state = 1`,
 	`CREATE INDEX cold_segments_unused ON cold_segments (changed_ms) WHERE state <> 1`,
 	`CREATE INDEX cold_segments_stale ON cold_segments (stale_ms) WHERE state = 1 AND stale_ms > 0`,
+	`CREATE INDEX cold_segments_new ON cold_segments (conversation) WHERE state = 0`,
 }
 
 // States of a segment: 0 while its file is written, 1 once readers use it, 2 when they do not any more. The statements have the numbers.
@@ -135,9 +137,14 @@ func changeOne(done sql.Result, err error) error {
 }
 
 // commitPacked adds a segment behind what the cold tier has of a conversation. old is what it had when the entries were read; if a pack on
-// another node or the retention came first, nothing changes.
-func (t *Tier) commitPacked(ctx context.Context, s newSegment, old span) error {
+// another node or the retention came first, nothing changes. recalled is a message in it that was recalled meanwhile, or 0.
+func (t *Tier) commitPacked(ctx context.Context, key timeline.Key, s newSegment, old span, recalled uint64) error {
 	return t.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		if recalled != 0 {
+			if err := t.Recalled(ctx, tx, key, recalled); err != nil { // once for the whole segment
+				return err
+			}
+		}
 		if err := changeOne(tx.ExecContext(ctx, `UPDATE cold_conversations SET first_seq = CASE WHEN first_seq > last_seq THEN $2 ELSE first_seq END, last_seq = $3
 			WHERE conversation = $1 AND first_seq = $4 AND last_seq = $5`, int64(s.conversation), int64(s.First), int64(s.Last), int64(old.first), int64(old.last))); err != nil {
 			return err
@@ -160,9 +167,16 @@ func (t *Tier) commitRewritten(ctx context.Context, s newSegment, old staleSegme
 	})
 }
 
-// expireManifest removes the entries below a seq from what readers see, if the cold tier knows the conversation.
-func (t *Tier) expireManifest(ctx context.Context, conversation, first uint64) error {
+// expireManifest removes the entries below a seq from what readers see, if the manifest has the conversation. With introduce it has it from then
+// on, so that a pack that has read the entries before does not succeed.
+func (t *Tier) expireManifest(ctx context.Context, conversation, first uint64, introduce bool) error {
 	return t.deps.DB.WriteOnFullDisk(ctx, func(tx *sql.Tx) error {
+		if introduce {
+			_, err := tx.ExecContext(ctx, `INSERT INTO cold_conversations (conversation, first_seq, last_seq) VALUES ($1, $2, $3) ON CONFLICT (conversation) DO NOTHING`, int64(conversation), int64(first), int64(first-1))
+			if err != nil {
+				return err
+			}
+		}
 		switch err := changeOne(tx.ExecContext(ctx, `UPDATE cold_conversations SET first_seq = CASE WHEN first_seq < $2 THEN $2 ELSE first_seq END WHERE conversation = $1`, int64(conversation), int64(first))); {
 		case errors.Is(err, errSuperseded):
 			return nil
@@ -178,3 +192,28 @@ func (t *Tier) expireManifest(ctx context.Context, conversation, first uint64) e
 		return err
 	})
 }
+
+// expire makes readers not see the entries below a seq any more. Unlike a read, it does not rely on an earlier answer that the cold tier is
+// empty: a pack may be about to commit what expires.
+func (t *Tier) expire(ctx context.Context, key timeline.Key, first uint64) error {
+	if !t.inUse.Load() && t.config.After == 0 {
+		if some, err := mayHaveSegments(ctx, t.deps.DB.Read()); err != nil || !some {
+			return err
+		}
+	}
+	tail, err := t.deps.Hot.Tail(ctx, key)
+	if first = min(first, tail.Seq+1); err != nil || first <= max(tail.FirstSeq, 1) && !t.inUse.Load() {
+		return err
+	}
+	introduce := first > 1 && t.mayBePacked(tail)
+	if err := t.expireManifest(ctx, key.ID, first, introduce); err != nil {
+		return err
+	}
+	if introduce {
+		t.markUsed()
+	}
+	return nil
+}
+
+// mayBePacked reports whether a conversation is, or will soon be, long enough for a segment. Shorter ones have no row, and cost no query.
+func (t *Tier) mayBePacked(tail timeline.Tail) bool { return tail.Seq >= uint64(t.config.MinEntries/2) }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
@@ -96,7 +97,7 @@ func (t *Tier) cutoff() int64 { return t.deps.Clock.Now().Add(-t.config.After).U
 func (t *Tier) packConversation(ctx context.Context, key timeline.Key) (late int64, err error) {
 	for {
 		tail, err := t.deps.Hot.Tail(ctx, key)
-		if err != nil || tail.Seq <= uint64(t.config.MinEntries) { // most conversations are short, and need no query
+		if err != nil || !t.mayBePacked(tail) { // most conversations are short, and need no query
 			return 0, err
 		}
 		s, known, err := spanOf(ctx, t.deps.DB.Read(), key.ID)
@@ -105,7 +106,7 @@ func (t *Tier) packConversation(ctx context.Context, key timeline.Key) (late int
 		}
 		from := max(tail.FirstSeq, 1)
 		if known && from < s.first { // expired in the manifest, but not yet in the log
-			if err := t.trim(ctx, key, from, min(s.first-1, tail.Seq)); err != nil {
+			if err := t.trim(ctx, key, from, min(s.first-1, tail.Seq), nil); err != nil {
 				return 0, err
 			}
 			if s.first > tail.Seq {
@@ -117,16 +118,13 @@ func (t *Tier) packConversation(ctx context.Context, key timeline.Key) (late int
 			if !t.mayTrim() {
 				return 0, nil
 			}
-			if err := t.trim(ctx, key, from, s.last); err != nil {
+			if err := t.trim(ctx, key, from, s.last, t.checkPacked); err != nil {
 				return 0, err
 			}
 			continue
 		}
-		if known && from > s.last+1 && !s.empty() { // more has expired in the log than the manifest knows
-			if err := t.expireManifest(ctx, key.ID, from); err != nil {
-				return 0, err
-			}
-			continue
+		if known && from > s.last+1 && !s.empty() { // as after a backup of the database from before the last packs: nothing more may be lost
+			return 0, fmt.Errorf("%w: the entries %d to %d of conversation %d are in neither the log nor the manifest", timeline.ErrCorrupt, s.last+1, from-1, key.ID)
 		}
 		if tail.Seq < from+uint64(t.config.MinEntries) { // the newest entry stays
 			return 0, nil
@@ -147,13 +145,18 @@ func (t *Tier) packNext(ctx context.Context, key timeline.Key, s span, known boo
 	if err != nil || probe.Seq == 0 || message.StoredMs(probe.Payload) >= cut {
 		return false, 0, err
 	}
-	entries, err := t.readOld(ctx, key, from, to, cut)
+	// Entries that fan-out has not dispatched yet stay: without them in its log, an engine may take their records for appends that never came.
+	pending, err := timeline.FirstPendingFanout(ctx, t.deps.Hot, key, to+1)
+	if err != nil || pending < from+uint64(t.config.MinEntries) {
+		return false, 0, err
+	}
+	entries, err := t.readOld(ctx, key, from, pending-1, cut)
 	if err != nil || len(entries) < t.config.MinEntries {
 		return false, 0, err
 	}
 	late = max(cut-message.StoredMs(entries[0].Payload), 0)
 	if !known {
-		s = span{first: from, last: from - 1}
+		s = span{first: from, last: from - 1} // if the retention introduces it first, the commit fails
 		if err := t.introduce(ctx, key.ID, s); err != nil {
 			return false, late, err
 		}
@@ -165,7 +168,11 @@ func (t *Tier) packNext(ctx context.Context, key timeline.Key, s span, known boo
 	if err := t.reached("before-commit"); err != nil {
 		return false, late, err
 	}
-	if err := t.commitPacked(ctx, n, s); err != nil {
+	recalled, err := t.recalledSince(ctx, key, entries)
+	if err != nil {
+		return false, late, err
+	}
+	if err := t.commitPacked(ctx, key, n, s, recalled); err != nil {
 		return false, late, err
 	}
 	if err := t.reached("after-commit"); err != nil {
@@ -175,7 +182,7 @@ func (t *Tier) packNext(ctx context.Context, key timeline.Key, s span, known boo
 	t.stats.Segments.Add(1)
 	t.stats.Entries.Add(int64(len(entries)))
 	t.stats.Bytes.Add(n.Size)
-	return true, 0, t.markRecalled(ctx, key, entries)
+	return true, 0, nil
 }
 
 // readOld returns the entries from one seq to another that are older than a time and fit into a segment. Contents that were recalled are left out.
@@ -238,11 +245,14 @@ func (t *Tier) introduce(ctx context.Context, conversation uint64, s span) error
 	return err
 }
 
-// write writes a segment that readers do not use yet, and reads it back.
+// write writes a segment that readers do not use yet, and reads it back. Before, it checks that its bytes are read as the entries.
 func (t *Tier) write(ctx context.Context, key timeline.Key, entries []timeline.Entry) (newSegment, error) {
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
 	file := encodeSegment(key.ID, entries)
+	if of, list, err := readAll(bytes.NewReader(file)); err != nil || of != key.ID || !slices.EqualFunc(list, entries, sameEntry) {
+		return newSegment{}, fmt.Errorf("%w: the entries %d to %d are not read as they were written: %v", errSegment, entries[0].Seq, entries[len(entries)-1].Seq, err)
+	}
 	sum := sha256.Sum256(file)
 	s := newSegment{conversation: key.ID, SegmentRow: SegmentRow{File: fileName(key.ID, entries[0].Seq), First: entries[0].Seq, Last: entries[len(entries)-1].Seq, Size: int64(len(file)), Checksum: sum[:]}}
 	if err := t.begin(ctx, s); err != nil {
@@ -272,6 +282,10 @@ func (t *Tier) write(ctx context.Context, key timeline.Key, entries []timeline.E
 	return s, nil
 }
 
+func sameEntry(a, b timeline.Entry) bool {
+	return a.Seq == b.Seq && a.Counted == b.Counted && bytes.Equal(a.Payload, b.Payload)
+}
+
 // fileName returns a new name in the blob store. The first part spreads conversations over folders.
 func fileName(conversation, first uint64) string {
 	var unique [8]byte
@@ -279,8 +293,9 @@ func fileName(conversation, first uint64) string {
 	return fmt.Sprintf("cold/%02x/%x/%d-%s", byte(timeline.Key{Kind: timeline.Conversation, ID: conversation}.Hash()), conversation, first, hex.EncodeToString(unique[:]))
 }
 
-// trim removes the entries from one seq to another from the log, which are in the manifest. Control entries stay.
-func (t *Tier) trim(ctx context.Context, key timeline.Key, from, to uint64) error {
+// trim removes the entries from one seq to another from the log, which have expired or are in the manifest. Control entries stay. check, if
+// not nil, fails if some of the entries must stay as well.
+func (t *Tier) trim(ctx context.Context, key timeline.Key, from, to uint64, check func(ctx context.Context, key timeline.Key, some []timeline.Entry) error) error {
 	for from <= to {
 		entries, err := t.deps.Hot.Read(ctx, key, from-1, int(min(to-from+1, readAtOnce)))
 		if err != nil {
@@ -296,6 +311,14 @@ func (t *Tier) trim(ctx context.Context, key timeline.Key, from, to uint64) erro
 		if len(entries) == readAtOnce {
 			next = min(next, entries[len(entries)-1].Seq+1)
 		}
+		for len(entries) > 0 && entries[len(entries)-1].Seq > to {
+			entries = entries[:len(entries)-1]
+		}
+		if check != nil && len(entries) > 0 {
+			if err := check(ctx, key, entries); err != nil {
+				return err
+			}
+		}
 		if err := t.deps.Hot.Expire(ctx, key, next, keep); err != nil {
 			return err
 		}
@@ -303,6 +326,28 @@ func (t *Tier) trim(ctx context.Context, key timeline.Key, from, to uint64) erro
 			return err
 		}
 		from = next
+	}
+	return nil
+}
+
+// checkPacked compares entries of the log with those that their segments have now. They differ after a backup was restored of a log that is
+// older than the manifest: then messages have come since that no segment has.
+func (t *Tier) checkPacked(ctx context.Context, key timeline.Key, some []timeline.Entry) error {
+	first, last := some[0].Seq, some[len(some)-1].Seq
+	if last-first >= readAtOnce {
+		return fmt.Errorf("%w: entries of conversation %d between %d and %d are missing", timeline.ErrCorrupt, key.ID, first, last)
+	}
+	packed, err := t.ascending(ctx, key, first, last, readAtOnce)
+	if err != nil {
+		return err
+	}
+	for i := range some {
+		e := &some[i]
+		if at := e.Seq - first; at >= uint64(len(packed)) { // it expired a moment ago
+			return errSuperseded
+		} else if !message.SameID(e.Payload, packed[at].Payload) {
+			return fmt.Errorf("%w: entry %d of conversation %d is not the one that was packed", timeline.ErrCorrupt, e.Seq, key.ID)
+		}
 	}
 	return nil
 }

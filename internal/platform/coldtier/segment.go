@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 )
 
@@ -239,8 +240,11 @@ func (x *index) entries(block int, raw []byte, from, to uint64) (list []timeline
 	return list
 }
 
-// shortFile makes an early end of a file a corrupt segment. Other errors stay: the store may be unavailable.
+// shortFile makes an early end of a file a corrupt segment. Other errors stay: the store may be unavailable, or have broken off its answer.
 func shortFile(err error) error {
+	if of := new(errs.Error); errors.As(err, &of) {
+		return err
+	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%w: the file is too short", errSegment)
 	}

@@ -21,7 +21,10 @@ func (t *Tier) sweep(ctx context.Context) error {
 			return err
 		}
 		for _, file := range files {
-			if err := t.drop(ctx, file); err != nil {
+			switch err := t.drop(ctx, file); {
+			case errors.Is(err, errSuperseded):
+				continue // its slow writer has committed it since, or another node has swept it
+			case err != nil:
 				return err
 			}
 			if err := t.deps.Files.Delete(ctx, file); err != nil {
@@ -55,11 +58,10 @@ func (t *Tier) unusedFiles(ctx context.Context) (files []string, err error) {
 	return files, rows.Err()
 }
 
-// drop makes sure that a slow writer cannot commit an unused file any more.
+// drop makes sure that a slow writer cannot commit an unused file any more. It fails with errSuperseded if the file is in use by now.
 func (t *Tier) drop(ctx context.Context, file string) error {
 	return t.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE cold_segments SET state = 2 WHERE file = $1 AND state <> 1`, file)
-		return err
+		return changeOne(tx.ExecContext(ctx, `UPDATE cold_segments SET state = 2 WHERE file = $1 AND state <> 1`, file))
 	})
 }
 
@@ -80,17 +82,18 @@ type staleSegment struct {
 
 // rewriteStale rewrites the segments that have had expired or recalled contents for Config.RewriteAfter. One that fails does not stop the others.
 func (t *Tier) rewriteStale(ctx context.Context) error {
-	list, err := t.staleSegments(ctx)
-	for ; err == nil && len(list) > 0; list, err = t.staleSegments(ctx) {
-		rewritten := 0
+	var at staleSegment
+	for {
+		list, err := t.staleSegments(ctx, at)
+		if err != nil || len(list) == 0 {
+			return err
+		}
 		for _, s := range list {
-			err := t.rewrite(ctx, s)
-			switch {
-			case err == nil:
-				rewritten++
+			at = s // one that fails is tried again in the next round
+			switch err := t.rewrite(ctx, s); {
 			case ctx.Err() != nil:
 				return ctx.Err()
-			case !errors.Is(err, errSuperseded):
+			case err != nil && !errors.Is(err, errSuperseded):
 				t.stats.Failed.Add(1)
 				t.deps.Logger.Error("a segment of old messages could not be rewritten without what has expired or was recalled", "conversation", s.conversation, "file", s.File, "error", err)
 			}
@@ -98,16 +101,14 @@ func (t *Tier) rewriteStale(ctx context.Context) error {
 				return err
 			}
 		}
-		if rewritten == 0 {
-			return nil // all have failed: the next round tries again
-		}
 	}
-	return err
 }
 
-func (t *Tier) staleSegments(ctx context.Context) (list []staleSegment, err error) {
+// staleSegments returns some of the segments that are due, those after one in their order.
+func (t *Tier) staleSegments(ctx context.Context, after staleSegment) (list []staleSegment, err error) {
 	rows, err := t.deps.DB.Read().QueryContext(ctx, `SELECT file, conversation, first_seq, last_seq, size, checksum, stale_ms FROM cold_segments
-		WHERE state = 1 AND stale_ms > 0 AND stale_ms < $1 ORDER BY stale_ms LIMIT $2`, t.deps.Clock.Now().Add(-t.config.RewriteAfter).UnixMilli(), sweptAtOnce)
+		WHERE state = 1 AND stale_ms > 0 AND stale_ms < $1 AND (stale_ms, file) > ($2, $3) ORDER BY stale_ms, file LIMIT $4`,
+		t.deps.Clock.Now().Add(-t.config.RewriteAfter).UnixMilli(), after.staleMs, after.File, sweptAtOnce)
 	if err != nil {
 		return nil, err
 	}
@@ -156,26 +157,33 @@ func (t *Tier) rewrite(ctx context.Context, old staleSegment) error {
 // Recalled makes the content of a message that was recalled leave the cold tier: its segment will be rewritten. Call it in the transaction
 // of the recall. It changes nothing if the message is not in a segment. Readers do not see the content from the recall on.
 func (t *Tier) Recalled(ctx context.Context, tx *sql.Tx, key timeline.Key, seq uint64) error {
-	_, err := tx.ExecContext(ctx, `UPDATE cold_segments SET stale_ms = CASE WHEN stale_ms = 0 THEN $3 ELSE stale_ms + 1 END WHERE conversation = $1 AND state = 1 AND first_seq <= $2 AND last_seq >= $2`,
-		int64(key.ID), int64(seq), t.nowMs())
-	return err
+	for _, statement := range []string{ // each has an index of its own
+		`UPDATE cold_segments SET stale_ms = CASE WHEN stale_ms = 0 THEN $3 ELSE stale_ms + 1 END WHERE conversation = $1 AND state = 1 AND first_seq <= $2 AND last_seq >= $2`,
+		`UPDATE cold_segments SET stale_ms = $3 WHERE conversation = $1 AND state = 0 AND first_seq <= $2 AND last_seq >= $2`, // it may be used later
+	} {
+		if _, err := tx.ExecContext(ctx, statement, int64(key.ID), int64(seq), t.nowMs()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// markRecalled finds what was recalled while its segment was written.
-func (t *Tier) markRecalled(ctx context.Context, key timeline.Key, list []timeline.Entry) error {
+// recalledSince returns a message of a segment that was recalled after the entries were read, 0 if there is none. What is recalled after
+// the segment's row was written is marked there.
+func (t *Tier) recalledSince(ctx context.Context, key timeline.Key, list []timeline.Entry) (uint64, error) {
 	if t.deps.Recalled == nil {
-		return nil
+		return 0, nil
 	}
 	first := list[0].Seq
 	recalled, err := t.deps.Recalled(ctx, key, first, list[len(list)-1].Seq)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, seq := range recalled {
 		var m message.Entry
 		if m.Decode(list[seq-first].Payload) == nil && !m.Control && m.Updates == 0 && len(m.Content) > 0 {
-			return t.deps.DB.Write(ctx, func(tx *sql.Tx) error { return t.Recalled(ctx, tx, key, seq) }) // once for the whole segment
+			return seq, nil
 		}
 	}
-	return nil
+	return 0, nil
 }

@@ -139,3 +139,27 @@ func TestCorruptEntryAtTheRetentionHorizon(t *testing.T) {
 		}
 	}
 }
+
+// Corrupt entries, however many in succession, as all of a segment, do not make messages after them be shown that have expired.
+func TestManyCorruptEntriesBeforeTheRetentionHorizon(t *testing.T) {
+	ctx, h := context.Background(), newHarness(t, chat.Config{Retention: "1d"})
+	log := &corruptLog{Log: h.log}
+	h.log = log
+	s := h.node(t)
+	c, err := s.OpenDirect(ctx, 1, 2)
+	must(t, err)
+	began := h.clock.ms.Load()
+	for n := range uint64(400) { // the time of seq n is began + n s
+		h.clock.ms.Store(began + int64(n+2)*1000)
+		must(t, s.Send(ctx, draftOf(c, 1, n+1, "x")))
+	}
+	for seq := range uint64(200) {
+		log.seqs = append(log.seqs, 100+seq)
+	}
+	for _, oldest := range []uint64{90, 350} {
+		h.clock.ms.Store(began + int64(oldest)*1000 + dayMs)
+		if first, err := s.FirstRetained(ctx, c); err != nil || first != oldest {
+			t.Errorf("of the messages from %d on, the first that is retained is %d, %v", oldest, first, err)
+		}
+	}
+}

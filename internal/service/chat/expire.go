@@ -20,7 +20,6 @@ const (
 	expireDelayAfterAssignment  = 5 * time.Second // after an assignment; the earlier owner may not have finished
 	expireBatchSize             = 500             // entries deleted at once, while changes of the conversation wait
 	expireConversationsPerQuery = 500             // conversations in one query
-	maxPendingRecords           = 1000
 )
 
 // Conversations whose messages the expiry job looks at.
@@ -206,7 +205,7 @@ func (s *Service) expireBatch(ctx context.Context, c id.Conversation) (more bool
 		return false, nil
 	}
 	// Entries that fan-out has not dispatched yet must stay.
-	end, err := s.firstPendingFanout(ctx, logKey(c), tail.Seq+1)
+	end, err := timeline.FirstPendingFanout(ctx, s.deps.Log, logKey(c), tail.Seq+1)
 	if err != nil {
 		return false, err
 	}
@@ -284,25 +283,4 @@ func (s *Service) deleteUpdates(ctx context.Context, c id.Conversation) error {
 		}
 	}
 	return nil
-}
-
-// firstPendingFanout returns the first seq of a key, below end, that fan-out has not dispatched, or end. With a long backlog it returns
-// 0.
-func (s *Service) firstPendingFanout(ctx context.Context, k timeline.Key, end uint64) (uint64, error) {
-	at, err := s.deps.Log.Checkpoint(ctx, k.Partition())
-	if err != nil {
-		return 0, err
-	}
-	records, err := timeline.AwaitFanoutRecords(ctx, s.deps.Log, k.Partition(), at, maxPendingRecords)
-	if err != nil || len(records) == maxPendingRecords {
-		return 0, err
-	}
-	for _, r := range records {
-		for _, ref := range r.Refs {
-			if ref.Key == k {
-				end = min(end, ref.From)
-			}
-		}
-	}
-	return end, nil
 }

@@ -285,9 +285,8 @@ func (s *Service) lastSeqBefore(ctx context.Context, c id.Conversation, first ui
 		mid := lo + (hi-lo+1)/2
 		probe := mid
 		at, firstSeq, err := s.entryTimeAt(ctx, c, probe)
-		for errors.Is(err, timeline.ErrCorrupt) && probe < hi && probe-mid < maxProbes { // entries precede ms if a later one does
-			probe++
-			at, firstSeq, err = s.entryTimeAt(ctx, c, probe)
+		if errors.Is(err, timeline.ErrCorrupt) { // entries precede ms if a later one does
+			probe, at, firstSeq, err = s.timeAfter(ctx, c, mid, hi)
 		}
 		switch {
 		case errors.Is(err, timeline.ErrCorrupt): // unknown: assume that it is not before
@@ -308,8 +307,37 @@ func (s *Service) lastSeqBefore(ctx context.Context, c id.Conversation, first ui
 	return lo, nil
 }
 
-// maxProbes bounds the entries after a corrupt one that are read to find one with a known time.
-const maxProbes = 64
+// singleProbes is how many entries after a corrupt one are read one by one.
+const singleProbes = 64
+
+// timeAfter returns the first entry after a corrupt one, up to a seq, that is not corrupt, and what entryTimeAt has of it. Many corrupt entries
+// are those of a segment: it steps over them, further each time, and then searches for the end of those in succession.
+func (s *Service) timeAfter(ctx context.Context, c id.Conversation, corrupt, to uint64) (seq uint64, ms int64, firstSeq uint64, err error) {
+	bad, err := corrupt, errCorrupt
+	for bad < to && errors.Is(err, timeline.ErrCorrupt) {
+		step := uint64(1)
+		if passed := bad - corrupt; passed >= singleProbes {
+			step = passed
+		}
+		seq = min(bad+step, to)
+		if ms, firstSeq, err = s.entryTimeAt(ctx, c, seq); errors.Is(err, timeline.ErrCorrupt) {
+			bad = seq
+		}
+	}
+	for err == nil && bad+1 < seq {
+		mid := bad + (seq-bad)/2
+		at, first, midErr := s.entryTimeAt(ctx, c, mid)
+		switch {
+		case errors.Is(midErr, timeline.ErrCorrupt):
+			bad = mid
+		case midErr != nil:
+			return 0, 0, 0, midErr
+		default:
+			seq, ms, firstSeq = mid, at, first
+		}
+	}
+	return seq, ms, firstSeq, err
+}
 
 // entryTimeAt returns the time of an entry, or the first seq of the log if the entry is below it.
 func (s *Service) entryTimeAt(ctx context.Context, c id.Conversation, seq uint64) (ms int64, firstSeq uint64, err error) {

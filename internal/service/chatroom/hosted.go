@@ -277,8 +277,9 @@ func (h *hosted) tick(s *Service) (unused bool) {
 	if news {
 		h.publish(s, u)
 	}
-	h.gone = len(h.nodes) == 0 && now.Sub(h.used) > idleTimeout
-	return h.gone
+	unused = len(h.nodes) == 0 && now.Sub(h.used) > idleTimeout
+	h.gone = h.gone || unused // it stays gone if it was dropped meanwhile: another may be loaded
+	return unused
 }
 
 // subscribe adds a node with viewers, and returns what its viewers are shown.

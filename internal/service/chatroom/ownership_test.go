@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/service/chatroom"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -213,4 +214,57 @@ func (n *nodes) count(ctx context.Context, table string) (rows int64) {
 		n.t.Fatal(err)
 	}
 	return rows
+}
+
+// TestADroppedRoomStaysDropped, also if the tick had it in its list: its other loading would have other viewers and seqs.
+func TestADroppedRoomStaysDropped(t *testing.T) {
+	n := newNodes(t, 1)
+	room := n.create()
+	n.mustEnter(0, 2, room)
+	if chatroom.TickDropped(n.list[0], room) {
+		t.Error("a room that was dropped is used again")
+	}
+}
+
+// TestTwoNodesPurge: what another node deletes meanwhile does not make rows of other rooms be left.
+func TestTwoNodesPurge(t *testing.T) {
+	n := newNodes(t, 1)
+	s, rooms := n.list[0], []id.Room{}
+	for range 25 { // more than are deleted at once
+		room := n.create()
+		rooms = append(rooms, room)
+		if _, err := s.SetModerator(t.Context(), 1, &chatv1.SetRoomModeratorRequest{Room: uint64(room), User: 2, Moderator: true}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Kick(t.Context(), 1, &chatv1.KickFromRoomRequest{Room: uint64(room), User: 3, Seconds: 60}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.CloseRoom(t.Context(), 1, &chatv1.CloseRoomRequest{Room: uint64(room)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	statements := []string{fmt.Sprintf(`CREATE TRIGGER other AFTER DELETE ON room_restrictions WHEN old.room = %d BEGIN DELETE FROM rooms WHERE id = old.room; END`, rooms[0])}
+	if sqltest.OnPostgres() {
+		statements = []string{
+			fmt.Sprintf(`CREATE FUNCTION other() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF old.room = %d THEN DELETE FROM rooms WHERE id = old.room; END IF; RETURN old; END'`, rooms[0]),
+			`CREATE TRIGGER other AFTER DELETE ON room_restrictions FOR EACH ROW EXECUTE FUNCTION other()`,
+		}
+	}
+	for _, statement := range statements {
+		if err := n.db.Write(t.Context(), func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(t.Context(), statement)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.nowMs.Add(31 * 24 * 3600 * 1000)
+	if err := chatroom.Purge(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"rooms", "room_moderators", "room_restrictions"} {
+		if got := n.count(t.Context(), table); got != 0 {
+			t.Errorf("%s has %d rows", table, got)
+		}
+	}
 }

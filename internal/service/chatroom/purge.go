@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"time"
+
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
 // purgedAtOnce is how many rooms are deleted in a transaction.
@@ -32,25 +34,41 @@ func (s *Service) purgeClosed(ctx context.Context) {
 func (s *Service) purge(ctx context.Context) error {
 	before := s.nowMs() - keepClosed.Milliseconds()
 	for {
-		var n int64
-		err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-			for _, statement := range []string{
-				`DELETE FROM room_moderators WHERE room IN (SELECT id FROM rooms WHERE closed AND closed_ms < $1 ORDER BY closed_ms, id LIMIT $2)`,
-				`DELETE FROM room_restrictions WHERE room IN (SELECT id FROM rooms WHERE closed AND closed_ms < $1 ORDER BY closed_ms, id LIMIT $2)`,
-				`DELETE FROM rooms WHERE id IN (SELECT id FROM rooms WHERE closed AND closed_ms < $1 ORDER BY closed_ms, id LIMIT $2)`,
+		rooms, err := s.longClosed(ctx, before)
+		if err != nil || len(rooms) == 0 {
+			return err
+		}
+		marks, args := sqldb.Placeholders(1, rooms, func(room int64) int64 { return room })
+		if err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+			for _, statement := range []string{ // of the same rooms, even if another node deletes some of them meanwhile
+				`DELETE FROM room_moderators WHERE room IN (` + marks + `)`,
+				`DELETE FROM room_restrictions WHERE room IN (` + marks + `)`,
+				`DELETE FROM rooms WHERE id IN (` + marks + `)`,
 			} {
-				done, err := tx.ExecContext(ctx, statement, before, purgedAtOnce)
-				if err != nil {
-					return err
-				}
-				if n, err = done.RowsAffected(); err != nil { // in the end, of rooms
+				if _, err := tx.ExecContext(ctx, statement, args...); err != nil {
 					return err
 				}
 			}
 			return nil
-		})
-		if err != nil || n < purgedAtOnce {
+		}); err != nil {
 			return err
 		}
 	}
+}
+
+// longClosed returns some rooms that were closed before a time. They stay closed.
+func (s *Service) longClosed(ctx context.Context, beforeMs int64) (rooms []int64, err error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id FROM rooms WHERE closed AND closed_ms < $1 ORDER BY closed_ms, id LIMIT $2`, beforeMs, purgedAtOnce)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var room int64
+		if err := rows.Scan(&room); err != nil {
+			return nil, err
+		}
+		rooms = append(rooms, room)
+	}
+	return rooms, rows.Err()
 }

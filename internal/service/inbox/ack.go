@@ -108,9 +108,9 @@ type ackProgress struct {
 	to      message.Position
 	read    int // entries
 	cursors []*resolvedCursors
-	devices []deviceAck      // positions to store
-	later   []deviceAck      // acknowledgements beyond what was scanned
-	prune   message.Position // positions of devices below are dropped
+	devices []deviceAck // positions to store
+	later   []deviceAck // acknowledgements beyond what was scanned
+	dropped []deviceAck // positions that are not stored any longer
 }
 
 // scanDelivered reads a user's stream up to what the devices acknowledge, and returns the cursors of the messages that this delivers, and the
@@ -145,7 +145,7 @@ func (s *Service) scanDelivered(ctx context.Context, u id.User, acks []deviceAck
 			p.later = append(p.later, a)
 		}
 	}
-	p.prune = lowestKept(stored, p.devices)
+	p.dropped = furthestBehind(stored, p.devices)
 	return p, nil
 }
 

@@ -284,3 +284,55 @@ func TestDevicePositionsAreBounded(t *testing.T) {
 		t.Errorf("positions are kept of %v", kept)
 	}
 }
+
+// Devices at one position are bounded as well: the newest stay.
+func TestDevicePositionsThatAreEqualAreBounded(t *testing.T) {
+	h := newHarness(t, false, inbox.Config{})
+	h.open(t, duo, ann, bob)
+	h.receive(t, bob, duo)
+	at, err := h.Tail(t.Context(), ann)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const devices = 201
+	for d := range id.Device(devices) {
+		h.Ack(id.Caller{User: ann, Device: d + 1}, at)
+	}
+	h.run(t)()
+	var kept []id.Device
+	for d := range id.Device(devices) {
+		at, err := inbox.DevicePosition(t.Context(), h.Service, ann, d+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at != 0 {
+			kept = append(kept, d+1)
+		}
+	}
+	if len(kept) != 100 || slices.Min(kept) != 102 {
+		t.Errorf("positions are kept of %v", kept)
+	}
+}
+
+// A device that is so far behind that its stream was trimmed is behind, and hides nothing about the others.
+func TestDeviceStatesOfATrimmedStream(t *testing.T) {
+	h := newHarness(t, true, inbox.Config{})
+	h.open(t, duo, ann, bob)
+	h.receive(t, bob, duo)
+	h.ackTo(t, ann, 5)
+	for range 3 {
+		h.receive(t, bob, duo)
+	}
+	h.ackTo(t, ann, 6)
+	tail, err := h.Tail(t.Context(), ann)
+	if err == nil {
+		err = h.log.Trim(t.Context(), streamKey(ann), uint64(tail))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	states, err := h.DeviceStates(t.Context(), ann, []id.Device{5, 6})
+	if err != nil || states[5] != (inbox.DeviceState{}) || !states[6].UpToDate {
+		t.Errorf("the states are %+v, %v", states, err)
+	}
+}

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -52,10 +53,11 @@ func (s *Service) devicePositions(ctx context.Context, users ...id.User) (map[id
 	return stored, rows.Err()
 }
 
-// lowestKept returns the position below which a user's devices are dropped, 0 for none.
-func lowestKept(stored storedPositions, moved []deviceAck) message.Position {
+// furthestBehind returns the devices of a user whose positions are dropped, because too many are stored. At equal positions, the oldest
+// devices are: those with the lowest ids.
+func furthestBehind(stored storedPositions, moved []deviceAck) (dropped []deviceAck) {
 	if len(stored.devices)+len(moved) <= maxDevicePositions {
-		return 0
+		return nil
 	}
 	all := maps.Clone(stored.devices)
 	if all == nil {
@@ -65,9 +67,13 @@ func lowestKept(stored storedPositions, moved []deviceAck) message.Position {
 		all[a.device] = a.at
 	}
 	if len(all) <= maxDevicePositions {
-		return 0
+		return nil
 	}
-	return slices.Sorted(maps.Values(all))[len(all)-maxDevicePositions/2]
+	for d, at := range all {
+		dropped = append(dropped, deviceAck{d, at})
+	}
+	slices.SortFunc(dropped, func(a, b deviceAck) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.device, b.device)) })
+	return dropped[:len(all)-maxDevicePositions/2]
 }
 
 // writeDevicePositions stores the positions of users' devices. A position never decreases.
@@ -84,11 +90,10 @@ func writeDevicePositions(ctx context.Context, tx *sql.Tx, list []ackProgress) e
 				return err
 			}
 		}
-		if p.prune == 0 {
-			continue
-		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM device_positions WHERE owner = $1 AND position < $2`, int64(p.user), int64(p.prune)); err != nil {
-			return err
+		for _, a := range p.dropped { // unless it has moved since
+			if _, err := tx.ExecContext(ctx, `DELETE FROM device_positions WHERE owner = $1 AND device = $2 AND position = $3`, int64(p.user), int64(a.device), int64(a.at)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -136,7 +141,7 @@ func (s *Service) stateAt(ctx context.Context, u id.User, at message.Position, a
 		}
 		return first == nil
 	})
-	if errors.Is(err, timeline.ErrCorrupt) {
+	if errors.Is(err, timeline.ErrCorrupt) || errors.Is(err, errTrimmed) { // it is behind, and since when is not known any more
 		return DeviceState{}, nil
 	}
 	if err != nil || first == nil {
