@@ -1,4 +1,4 @@
-import type { ChatMessage, OutgoingMessage } from "@rialto-im/client";
+import { Control_Action, TicketStatus, type ChatMessage, type OutgoingMessage } from "@rialto-im/client";
 
 /** A row of a message list: a message, or after all of them one that is on its way. */
 export type MessageRow = { seq: number; m: ChatMessage } | { seq: undefined; o: OutgoingMessage };
@@ -43,6 +43,22 @@ export function indexFrom(messages: readonly Numbered[], seq: number): number {
     else high = mid;
   }
   return low;
+}
+
+/** Whether a message is the entry of a ticket's rating: a ticket that is resolved already gets the same status once more. */
+export function isRating(messages: readonly ChatMessage[], index: number): boolean {
+  if (!endsTicket(messages[index])) return false;
+  for (let i = index - 1; i >= 0; i--) {
+    const { kind } = messages[i]!.content;
+    if (kind.case !== "control") return false; // nobody writes in a resolved ticket
+    if (kind.value.action === Control_Action.TICKET) return endsTicket(messages[i]);
+  }
+  return false;
+}
+
+function endsTicket(m: ChatMessage | undefined): boolean {
+  const kind = m?.content.kind;
+  return kind?.case === "control" && kind.value.action === Control_Action.TICKET && kind.value.ticketStatus === TicketStatus.RESOLVED;
 }
 
 /** Where a view stands in what it scrolls through, in pixels. */

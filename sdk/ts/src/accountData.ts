@@ -21,7 +21,10 @@ export abstract class AccountData extends Threads {
   });
 
   /** Help desks, the user's own tickets, and those of the desks whose agent the user is. */
-  readonly helpDesks = new HelpDesks({ me: () => this.me, api: () => this.helpDeskApi, onChange: () => this.snapshots.touch() });
+  readonly helpDesks = new HelpDesks({
+    me: () => this.me, api: () => this.helpDeskApi, onChange: () => this.snapshots.touch(),
+    readConversation: async (id) => this.current.replica.conversations.take(await this.chat.getConversation({ conversation: id })),
+  });
 
   /** Whether this window leads, of the browser's windows of this user: it does what one of them must do, such as notifying. */
   get leading(): boolean {

@@ -1,4 +1,5 @@
 import type { ServiceClient } from "./api.js";
+import { isOffline } from "./errors.js";
 import type { GetHelpDeskStatsResponse, HelpDesk, HelpDeskService, Ticket } from "./gen/rialto/chat/v1/helpdesk_pb.js";
 import { TicketStatus } from "./gen/rialto/chat/v1/message_pb.js";
 import { isOlder, TicketList, type TicketFilter } from "./tickets.js";
@@ -7,6 +8,8 @@ export interface HelpDesksDeps {
   /** The user who is logged in. */
   me: () => string;
   api: () => ServiceClient<typeof HelpDeskService>;
+  /** Reads a conversation, so that it is known before the stream brings it. */
+  readConversation: (id: string) => Promise<unknown>;
   onChange: () => void;
 }
 
@@ -25,14 +28,19 @@ export class HelpDesks {
   private readonly known = new Map<string, Ticket>();
   private readonly wanted = new Set<string>();
   private readonly lists = new Set<TicketList>();
-  private list: readonly HelpDesk[] = none;
+  private list: readonly HelpDesk[] | undefined;
   private knownTo = "";
 
   constructor(private readonly deps: HelpDesksDeps) {}
 
   /** The help desks, as last read. */
   desks(): readonly HelpDesk[] {
-    return this.knownTo === this.deps.me() ? this.list : none;
+    return (this.knownTo === this.deps.me() && this.list) || none;
+  }
+
+  /** Whether the list of help desks was read. */
+  get loaded(): boolean {
+    return this.knownTo === this.deps.me() && this.list !== undefined;
   }
 
   /** Reads the help desks: whether they are open, and to agents who the agents are. */
@@ -54,27 +62,30 @@ export class HelpDesks {
     return this.take(await this.deps.api().getTicket({ ticket: id }));
   }
 
-  /** Reads a ticket that is not known, once: where that fails, it stays unknown. */
+  /** Reads a ticket that is not known, once: where that is refused, it stays unknown. */
   want(id: string): void {
     this.own();
     if (this.known.has(id) || this.wanted.has(id)) return;
     this.wanted.add(id);
-    this.loadTicket(id).catch(() => {});
+    this.loadTicket(id).catch((err: unknown) => {
+      if (isOffline(err)) this.wanted.delete(id);
+    });
   }
 
   /** Opens a ticket. If the user has an open one with the desk, the answer is that one. */
   async open(desk: string, subject: string): Promise<Ticket> {
-    return this.take(await this.deps.api().openTicket({ desk, subject }));
+    return this.enter(await this.deps.api().openTicket({ desk, subject }));
   }
 
   /** Takes a waiting ticket, or the first of a desk's queue, as one of the desk's agents. */
   async takeTicket(of: { ticket: string } | { desk: string }): Promise<Ticket> {
-    return this.take(await this.deps.api().takeTicket(of));
+    return this.enter(await this.deps.api().takeTicket(of));
   }
 
   /** Gives a ticket to another agent of its desk, or puts it into the queue of another desk. */
   async transfer(ticket: string, to: { agent: string } | { desk: string }): Promise<Ticket> {
-    return this.take(await this.deps.api().transferTicket({ ticket, ...to }));
+    const t = await this.deps.api().transferTicket({ ticket, ...to });
+    return t.agent === this.deps.me() ? this.enter(t) : this.take(t);
   }
 
   /** Ends a ticket: nobody can write in it then. */
@@ -119,6 +130,12 @@ export class HelpDesks {
     this.take(t);
   }
 
+  /** Takes a ticket whose conversation the user is in now. */
+  private async enter(t: Ticket): Promise<Ticket> {
+    await this.deps.readConversation(t.id).catch(() => {}); // the stream brings it
+    return this.take(t);
+  }
+
   private newest(t: Ticket): Ticket {
     const before = this.ticket(t.id);
     return before && isOlder(t, before) ? before : t;
@@ -148,6 +165,6 @@ export class HelpDesks {
     this.known.clear();
     this.wanted.clear();
     this.lists.clear();
-    this.list = none;
+    this.list = undefined;
   }
 }

@@ -4,6 +4,7 @@ import { Link } from "wouter";
 import { useClient } from "../client.js";
 import { errorText } from "../errors.js";
 import { clock, controlText, moment, preview } from "../format.js";
+import { ticketLine } from "../ticketText.js";
 import { getLocale, useText, type Translate } from "../i18n.js";
 import { nameOf } from "../names.js";
 import { path } from "../routes.js";
@@ -45,8 +46,11 @@ export interface BubbleProps {
   mentioned: boolean;
 }
 
-/** What a message is shown with: all of it can be compared, so that of many only those that changed are rendered again. */
-export function bubbleOf(client: Client, c: ConversationView, m: ChatMessage, joined: boolean, t: Translate): BubbleProps {
+/**
+ * What a message is shown with: all of it can be compared, so that of many only those that changed are rendered again. rated: it is the entry of
+ * a ticket's rating.
+ */
+export function bubbleOf(client: Client, c: ConversationView, m: ChatMessage, joined: boolean, t: Translate, rated = false): BubbleProps {
   const k = m.content.kind;
   const mine = m.sender === client.me;
   const group = c.peer === "0" || c.peer === "";
@@ -56,13 +60,13 @@ export function bubbleOf(client: Client, c: ConversationView, m: ChatMessage, jo
     joined,
     group,
     mine,
-    name: k.case === "control" ? controlText(k.value, name, t, c.channel) : name(m.sender),
+    name: k.case !== "control" ? name(m.sender) : c.ticket ? ticketLine(k.value, name, t, rated) : controlText(k.value, name, t, c),
     sender: !mine && group && !joined ? client.user(m.sender) : undefined,
     state: !mine || group ? "sent" : c.peerReadSeq >= m.seq ? "read" : c.peerDeliveredSeq >= m.seq ? "delivered" : "sent",
     manages: group && c.role >= Role.ADMIN,
     writes: canWrite(c),
     reacts: canReact(c),
-    threads: !isThread(c) && !c.channel && !isSaved(c),
+    threads: !isThread(c) && !c.channel && !c.ticket && !isSaved(c),
     mentioned: client.mentioned(m),
   };
 }
@@ -71,7 +75,7 @@ export const Bubble = memo(function Bubble({ m, joined, group, mine, name, sende
   const t = useText();
   const reply = useReply(m);
   const swipe = useSwipe(writes && !m.recallSeq ? reply : undefined);
-  if (m.content.kind.case === "control") return <p className="control">{name}</p>;
+  if (m.content.kind.case === "control") return name && <p className="control">{name}</p>;
   const answered = Number(m.content.replyTo?.seq ?? 0n);
   const article = (
     <article className={`msg ${mine ? "mine" : "theirs"} ${joined ? "joined" : ""} ${mentioned ? "mentioned" : ""}`} aria-label={t("messageOf", { who: name, when: clock(m.timeMs, getLocale()) })} data-testid="message" data-seq={m.seq}>

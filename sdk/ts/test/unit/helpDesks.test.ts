@@ -24,7 +24,7 @@ function made() {
       return answer;
     },
   });
-  const desks = new HelpDesks({ me: () => me, api: () => api as never, onChange: () => changes++ });
+  const desks = new HelpDesks({ me: () => me, api: () => api as never, readConversation: async (id) => void calls.push(["read", id]), onChange: () => changes++ });
   return { desks, calls, changes: () => changes, answer: (a: unknown, held?: Promise<void>) => Object.assign(answers, { current: a, held }), login: (user: string) => (me = user) };
 }
 
@@ -60,6 +60,20 @@ test("a ticket that is wanted is read once", async () => {
   desks.changed(ticket(6, 1));
   desks.want("6");
   expect(calls).toEqual([["getTicket", { ticket: "5" }]]);
+});
+
+test("whoever opens a ticket or takes it knows its conversation then", async () => {
+  const { desks, answer, calls } = made();
+  answer(ticket(5, 1));
+  await desks.open("1", "broken");
+  answer(ticket(6, 2, { agent: "7" }));
+  await desks.takeTicket({ desk: "1" });
+  answer(ticket(6, 3, { agent: "8" }));
+  await desks.transfer("6", { agent: "8" });
+  expect(calls).toEqual([
+    ["openTicket", { desk: "1", subject: "broken" }], ["read", "5"], ["takeTicket", { desk: "1" }], ["read", "6"], ["transferTicket", { ticket: "6", agent: "8" }],
+  ]);
+  expect(desks.ticket("6")?.agent).toBe("8");
 });
 
 test("a queue follows the stream", async () => {
