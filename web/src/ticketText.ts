@@ -39,9 +39,16 @@ function statusText(c: Control, name: NameOf, t: Translate): string {
   }
 }
 
-/** What the message list shows of a control entry of a ticket: nothing where the entry before has said it. rated: it is that of a rating. */
-export function ticketLine(c: Control, name: NameOf, t: Translate, rated: boolean): string {
-  if (rated) return t("ticketRatedBy", { who: name(c.actor) });
+/**
+ * What the message list shows of a control entry of a ticket: nothing where the entry before has said it. before: the status until then, where
+ * it is known. A rating gives a resolved ticket the same status once more.
+ */
+export function ticketLine(c: Control, name: NameOf, t: Translate, before: TicketStatus | undefined): string {
   const implied = c.action === Control_Action.JOINED || c.action === Control_Action.REMOVED || (c.action === Control_Action.ANNOUNCED && !c.text);
-  return implied ? "" : ticketText(c, name, t);
+  if (implied) return "";
+  if (c.action === Control_Action.TICKET && before === TicketStatus.RESOLVED && c.actor !== "0") {
+    if (c.ticketStatus === TicketStatus.RESOLVED) return t("ticketRatedBy", { who: name(c.actor) });
+    if (c.ticketStatus === TicketStatus.WAITING) return t("ticketReopenedBy", { who: name(c.actor) });
+  }
+  return ticketText(c, name, t);
 }

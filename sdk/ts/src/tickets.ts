@@ -51,10 +51,10 @@ export class TicketList {
     return this.inTurn(() => this.readPage(""));
   }
 
-  /** Reads the next page. */
+  /** Reads the next page; the first one, if that could not be read. */
   more(): Promise<void> {
     return this.inTurn(async () => {
-      if (this.hasMore) await this.readPage(this.next);
+      if (this.hasMore || !this.loaded) await this.readPage(this.next);
     });
   }
 

@@ -13,7 +13,7 @@ export default async function helpdesk(w) {
   const put = (desk) => c.as(undefined, "chat.v1.HelpDeskService/PutHelpDesk", { desk });
   const desk = await put({ key: "support", name: "Support", greeting: "We answer within ten minutes.", agents: [ann.id, ben.id] });
   const inTwoDays = ((new Date().getUTCDay() + 1) % 7) + 1; // 1 is Monday
-  await put({ key: "billing", name: "Billing", awayMessage: "Back soon.", hours: [{ weekday: inTwoDays, fromMinute: 540, toMinute: 1020 }] });
+  const billing = await put({ key: "billing", name: "Billing", awayMessage: "Back soon.", hours: [{ weekday: inTwoDays, fromMinute: 540, toMinute: 1020 }] });
 
   w.step("the customer finds the desks, and opens a ticket");
   await p.goto(`${server.url}/people`);
@@ -64,6 +64,9 @@ export default async function helpdesk(w) {
   await say(b, "now it boils");
   await message(p, "now it boils").waitFor();
   await w.shot(b, "98-ticket-agent-dark");
+  await b.setViewportSize(phone);
+  await w.shot(b, "98-ticket-agent-phone-dark");
+  await b.setViewportSize(desktop);
 
   w.step("the agent resolves it, and the customer rates it");
   await b.getByTestId("ticket-bar").getByRole("button", { name: "Resolve" }).click();
@@ -81,7 +84,7 @@ export default async function helpdesk(w) {
   await w.shot(p, "99-ticket-rated");
 
   w.step("the figures of the desk");
-  await b.getByTestId("ticket-bar").getByRole("link", { name: "Go to Support" }).click();
+  await b.getByTestId("ticket-bar").getByRole("link", { name: "Help desk: Support" }).click();
   await b.getByRole("tab", { name: "Figures" }).click();
   await b.getByRole("row", { name: /Ben Agent 1 .* 5 \(1\)|You 1 .* 5 \(1\)/ }).waitFor();
   await w.shot(b, "99-help-desk-figures-dark");
@@ -100,10 +103,17 @@ export default async function helpdesk(w) {
   await state(a).getByText("You serve this ticket.").waitFor();
   await a.getByTestId("ticket-bar").getByRole("button", { name: "Transfer" }).click();
   await dialog(a).getByRole("button", { name: /Billing/ }).click();
-  await state(p).getByText(/你排在第 1 位。 客服星期.*09:00开始营业。/).waitFor();
+  await state(p).getByText(/客服星期.*09:00开始营业。/).waitFor();
   await p.getByTestId("ticket-bar").getByText("Back soon.").waitFor();
+  await log(p).getByText("你重新打开了工单").waitFor();
   await log(p).getByText("工单现由“Billing”受理").waitFor();
   await w.shot(p, "99-ticket-moved");
+
+  await p.goto(`${server.url}/desk/${billing.id}`);
+  await p.getByText("营业时间").click();
+  await p.getByText("09:00–17:00").waitFor();
+  await p.getByTestId("ticket").getByText("The kettle does not boil").waitFor();
+  await w.shot(p, "99-help-desk-closed");
 
   w.step("nobody else takes it: the queue of the first desk is empty");
   await a.goto(`${server.url}/desk/${desk.id}`);

@@ -1,4 +1,4 @@
-import { isThread, Role, type ChatMessage, type Client, type ConversationView, type OutgoingMessage, type User } from "@rialto-im/client";
+import { isThread, Role, type ChatMessage, type Client, type ConversationView, type OutgoingMessage, type TicketStatus, type User } from "@rialto-im/client";
 import { memo } from "react";
 import { Link } from "wouter";
 import { useClient } from "../client.js";
@@ -47,10 +47,10 @@ export interface BubbleProps {
 }
 
 /**
- * What a message is shown with: all of it can be compared, so that of many only those that changed are rendered again. rated: it is the entry of
- * a ticket's rating.
+ * What a message is shown with: all of it can be compared, so that of many only those that changed are rendered again. before: the
+ * status that a ticket had before this entry, as ticketStatusBefore gives it.
  */
-export function bubbleOf(client: Client, c: ConversationView, m: ChatMessage, joined: boolean, t: Translate, rated = false): BubbleProps {
+export function bubbleOf(client: Client, c: ConversationView, m: ChatMessage, joined: boolean, t: Translate, before?: TicketStatus): BubbleProps {
   const k = m.content.kind;
   const mine = m.sender === client.me;
   const group = c.peer === "0" || c.peer === "";
@@ -60,7 +60,7 @@ export function bubbleOf(client: Client, c: ConversationView, m: ChatMessage, jo
     joined,
     group,
     mine,
-    name: k.case !== "control" ? name(m.sender) : c.ticket ? ticketLine(k.value, name, t, rated) : controlText(k.value, name, t, c),
+    name: k.case !== "control" ? name(m.sender) : c.ticket ? ticketLine(k.value, name, t, before) : controlText(k.value, name, t, c),
     sender: !mine && group && !joined ? client.user(m.sender) : undefined,
     state: !mine || group ? "sent" : c.peerReadSeq >= m.seq ? "read" : c.peerDeliveredSeq >= m.seq ? "delivered" : "sent",
     manages: group && c.role >= Role.ADMIN,

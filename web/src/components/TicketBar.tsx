@@ -9,7 +9,7 @@ import { getLocale, useText, type Translate } from "../i18n.js";
 import { nameOf } from "../names.js";
 import { useNow } from "../now.js";
 import { path } from "../routes.js";
-import { Confirm } from "../ui/Confirm.js";
+import { confirm } from "../ui/Confirm.js";
 import "./helpDesk.css";
 import { RateTicket } from "./RateTicket.js";
 import { TransferTicket } from "./TransferTicket.js";
@@ -31,29 +31,37 @@ export function TicketBar({ c }: { c: ConversationView }) {
   const desk = desks.find((d) => d.id === ticket.desk);
   const customer = ticket.customer === client.me;
   const waits = ticket.status === TicketStatus.WAITING;
+  const opens = Number(ticket.opensAtMs);
   return (
     <section className="ticket-bar" aria-label={t("ticketState")} data-testid="ticket-bar">
       <div className="ticket-state">
-        <p role="status">{stateText(client, ticket, t, now)}</p>
+        <div role="status">
+          <p>{stateText(client, ticket, t)}</p>
+          {customer && waits && opens > now && <p>{t("ticketDeskOpens", { when: comes(opens, getLocale(), now) })}</p>}
+        </div>
         {customer && waits && c.announcement && <p className="ticket-notice" dir="auto">{c.announcement}</p>}
-        {ticket.rating > 0 && <p className="muted" dir="auto">{customer ? t("youRated", { n: ticket.rating }) : ticket.comment ? t("ticketRatedComment", { n: ticket.rating, comment: ticket.comment }) : t("ticketRated", { n: ticket.rating })}</p>}
+        {ticket.status === TicketStatus.RESOLVED && ticket.rating > 0 && <p className="muted" dir="auto">{ratingText(ticket, customer, t)}</p>}
         {error && <p className="error" role="alert">{error}</p>}
       </div>
       <div className="buttons">
         {customer ? <CustomerActions ticket={ticket} run={run} now={now} /> : desk?.isAgent && <AgentActions ticket={ticket} run={run} now={now} />}
-        {desk?.isAgent && !customer && <Link className="button" href={path.desk(desk.id)} aria-label={t("toDesk", { desk: desk.name })}><bdi>{desk.name}</bdi></Link>}
+        {desk?.isAgent && !customer && <Link className="button" href={path.desk(desk.id)} aria-label={`${t("helpDesk")}: ${desk.name}`}>{t("helpDesk")}</Link>}
       </div>
     </section>
   );
 }
 
-function stateText(client: Client, ticket: Ticket, t: Translate, now: number): string {
-  const { status, position, opensAtMs, agent } = ticket;
+function ratingText({ rating, comment }: Ticket, customer: boolean, t: Translate): string {
+  if (customer) return t("youRated", { n: rating });
+  return comment ? t("ticketRatedComment", { n: rating, comment }) : t("ticketRated", { n: rating });
+}
+
+function stateText(client: Client, ticket: Ticket, t: Translate): string {
+  const { status, position, agent } = ticket;
   if (status === TicketStatus.RESOLVED) return t("ticketEnded");
   if (status === TicketStatus.ACTIVE) return agent === client.me ? t("ticketServedByYou") : t("ticketServedBy", { who: nameOf(client, agent) });
   if (ticket.customer !== client.me || position === 0) return t("ticketWaitsHere");
-  const opens = Number(opensAtMs) > now ? ` ${t("ticketDeskOpens", { when: comes(Number(opensAtMs), getLocale(), now) })}` : "";
-  return (position >= lastPosition ? t("ticketNumberMore") : t("ticketNumber", { n: position })) + opens;
+  return position >= lastPosition ? t("ticketNumberMore") : t("ticketNumber", { n: position });
 }
 
 interface ActionProps {
@@ -93,7 +101,11 @@ function AgentActions({ ticket, run, now }: ActionProps) {
 function Resolve({ ticket, run }: { ticket: Ticket; run: RunAction }) {
   const client = useClient();
   const t = useText();
-  return <Confirm label={t("resolveTicket")} question={t("sureResolve")} onYes={() => void run(() => client.helpDesks.resolve(ticket.id))} />;
+  const label = t("resolveTicket");
+  const click = async () => {
+    if (await confirm({ label, question: t("sureResolve") })) await run(() => client.helpDesks.resolve(ticket.id));
+  };
+  return <button onClick={() => void click()}>{label}</button>;
 }
 
 function Reopen({ ticket, run, now }: ActionProps) {

@@ -27,13 +27,16 @@ export function TransferTicket({ ticket, onClose }: { ticket: Ticket; onClose: (
       {error && <p className="error" role="alert">{error}</p>}
       {agents.length + others.length === 0 && <p className="empty">{t("noTransfer")}</p>}
       {agents.length > 0 && (
-        <ul className="transfer" aria-label={t("transferAgents", { desk: desk?.name ?? "" })}>
-          {agents.map((a) => <li key={a}><button className="row" disabled={busy} onClick={() => give({ agent: a })}><UserAvatar user={a} size={32} presence /><bdi className="name">{nameOf(client, a, t)}</bdi></button></li>)}
-        </ul>
+        <>
+          <h3 className="transfer-title">{t("transferAgents", { desk: desk?.name ?? "" })}</h3>
+          <ul className="transfer">
+            {agents.map((a) => <li key={a}><button className="row" disabled={busy} onClick={() => give({ agent: a })}><UserAvatar user={a} size={32} presence /><bdi className="name">{nameOf(client, a, t)}</bdi></button></li>)}
+          </ul>
+        </>
       )}
       {others.length > 0 && (
         <>
-          <h3>{t("transferDesks")}</h3>
+          <h3 className="transfer-title">{t("transferDesks")}</h3>
           <ul className="transfer">
             {others.map((d) => (
               <li key={d.id}>
