@@ -54,6 +54,9 @@ export default async function helpdesk(w) {
   w.step("the ticket is transferred: the next agent reads it from the beginning");
   await a.getByTestId("ticket-bar").getByRole("button", { name: "Transfer" }).click();
   await w.shot(a, "97-ticket-transfer");
+  await a.keyboard.press("Escape"); // it closes the dialog, and not the chat
+  await dialog(a).waitFor({ state: "hidden" });
+  await a.getByTestId("ticket-bar").getByRole("button", { name: "Transfer" }).click();
   await dialog(a).getByRole("button", { name: "Ben Agent" }).click();
   await a.getByText("You no longer serve this ticket.").waitFor();
   await b.getByTestId("tab-chats").click();
@@ -114,6 +117,8 @@ export default async function helpdesk(w) {
   await p.getByText("09:00–17:00").waitFor();
   await p.getByTestId("ticket").getByText("The kettle does not boil").waitFor();
   await w.shot(p, "99-help-desk-closed");
+  await p.getByRole("link", { name: "继续该工单" }).click();
+  await message(p, "it stays cold").waitFor();
 
   w.step("nobody else takes it: the queue of the first desk is empty");
   await a.goto(`${server.url}/desk/${desk.id}`);

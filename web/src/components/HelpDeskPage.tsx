@@ -1,12 +1,14 @@
-import type { HelpDesk } from "@rialto-im/client";
+import { TicketStatus, type HelpDesk } from "@rialto-im/client";
 import { useTickets } from "@rialto-im/client/react";
 import { useState, type FormEvent } from "react";
+import { Link } from "wouter";
 import { useAction } from "../action.js";
 import { hoursRows, isOpen } from "../businessHours.js";
 import { useClient } from "../client.js";
 import { comes } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
 import { useNow } from "../now.js";
+import { path } from "../routes.js";
 import { Page } from "../ui/Page.js";
 import { AgentDesk } from "./AgentDesk.js";
 import "./helpDesk.css";
@@ -26,7 +28,7 @@ export function HelpDeskPage({ id, onOpen }: { id: string; onOpen: (conversation
       {desk && (
         <>
           <div className="stack"><DeskState desk={desk} /><Hours desk={desk} /></div>
-          {desk.isAgent ? <AgentDesk desk={desk} onOpen={onOpen} /> : <><OpenTicket desk={desk} onOpen={onOpen} /><OwnTickets desk={desk} /></>}
+          {desk.isAgent ? <AgentDesk desk={desk} onOpen={onOpen} /> : <CustomerDesk desk={desk} onOpen={onOpen} />}
         </>
       )}
     </Page>
@@ -68,16 +70,28 @@ function OpenTicket({ desk, onOpen }: { desk: HelpDesk; onOpen: (conversation: s
   );
 }
 
-/** The customer's tickets with a desk. */
-function OwnTickets({ desk }: { desk: HelpDesk }) {
+/** What customers see of a desk: the ticket that is open, or the form for a new one, and their tickets so far. */
+function CustomerDesk({ desk, onOpen }: { desk: HelpDesk; onOpen: (conversation: string) => void }) {
   const t = useText();
   const list = useTickets();
   const tickets = list.tickets.filter((ticket) => ticket.desk === desk.id);
-  if (tickets.length === 0 && !list.hasMore) return null;
+  const open = tickets.find((ticket) => ticket.status !== TicketStatus.RESOLVED);
   return (
-    <section className="stack" aria-label={t("yourTickets")}>
-      <h3>{t("yourTickets")}</h3>
-      <TicketRows list={{ ...list, tickets }} empty="" render={(ticket) => <OwnTicketRow ticket={ticket} />} />
-    </section>
+    <>
+      {open ? (
+        <div className="stack">
+          <p className="muted">{t("oneOpenTicket")}</p>
+          <Link className="button primary continue" href={path.chat(open.id)}>{t("continueTicket")}</Link>
+        </div>
+      ) : (
+        <OpenTicket desk={desk} onOpen={onOpen} />
+      )}
+      {(tickets.length > 0 || list.hasMore) && (
+        <section className="stack" aria-label={t("yourTickets")}>
+          <h3>{t("yourTickets")}</h3>
+          <TicketRows list={{ ...list, tickets }} empty="" render={(ticket) => <OwnTicketRow ticket={ticket} />} />
+        </section>
+      )}
+    </>
   );
 }
