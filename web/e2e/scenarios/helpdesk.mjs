@@ -125,4 +125,15 @@ export default async function helpdesk(w) {
   await a.getByText("No ticket waits.").waitFor();
   await a.getByRole("button", { name: "Take next" }).click();
   await a.getByRole("alert").getByText("No ticket waits.").waitFor();
+
+  w.step("a long queue is read in pages, and follows what happens to it");
+  const users = await c.users(55);
+  for (const user of users) await c.as(user, "chat.v1.HelpDeskService/OpenTicket", { desk: desk.id, subject: `question of ${user}` });
+  await a.reload();
+  await a.getByRole("tab", { name: "Queue (50+)" }).waitFor();
+  await a.getByRole("button", { name: "Show more" }).click();
+  await a.getByRole("tab", { name: "Queue (55)" }).waitFor();
+  await c.as(users[0], "chat.v1.HelpDeskService/ResolveTicket", { ticket: (await c.as(users[0], "chat.v1.HelpDeskService/ListTickets", {})).tickets[0].id });
+  await a.getByRole("tab", { name: "Queue (54)" }).waitFor();
+  await a.getByTestId("ticket").first().getByText(`question of ${users[1]}`).waitFor();
 }
