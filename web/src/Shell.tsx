@@ -17,6 +17,7 @@ import { Tip, Tips } from "./ui/Tip.js";
 const People = lazy(() => import("./components/People.js").then((m) => ({ default: m.People })));
 const Person = lazy(() => import("./components/Person.js").then((m) => ({ default: m.Person })));
 const OrganizationPage = lazy(() => import("./components/OrganizationPage.js").then((m) => ({ default: m.OrganizationPage })));
+const HelpDeskPage = lazy(() => import("./components/HelpDeskPage.js").then((m) => ({ default: m.HelpDeskPage })));
 const SettingsList = lazy(() => import("./components/Settings.js").then((m) => ({ default: m.SettingsList })));
 const SettingsSection = lazy(() => import("./components/Settings.js").then((m) => ({ default: m.SettingsSection })));
 const OfficialPage = lazy(() => import("./components/OfficialPage.js").then((m) => ({ default: m.OfficialPage })));
@@ -72,7 +73,7 @@ function hasDetail(place: Place): boolean {
     case "chats":
       return place.chat !== undefined || place.channel !== undefined || place.room !== undefined;
     case "people":
-      return place.user !== undefined || place.organization !== undefined;
+      return place.user !== undefined || place.organization !== undefined || place.desk !== undefined;
     case "settings":
       return place.section !== undefined;
     default:
@@ -136,6 +137,7 @@ function Detail({ place }: { place: Place }) {
     case "people":
       if (place.user && place.manages) return <OfficialPage key={place.user} user={place.user} />;
       if (place.organization) return <OrganizationPage key={place.organization} id={place.organization} onOpen={open} />;
+      if (place.desk) return <HelpDeskPage key={place.desk} id={place.desk} onOpen={open} />;
       return place.user ? <Person key={place.user} who={place.user} onOpen={open} /> : <Nothing text="pickPerson" />;
     case "settings":
       return <SettingsSection section={place.section ?? "profile"} />;

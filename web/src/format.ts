@@ -1,8 +1,9 @@
-import { Control_Action, Role, fallbackText, lasting, retentionOf, type ChatMessage, type Control, type CustomStatusView } from "@rialto-im/client";
+import { Control_Action, Role, TicketStatus, fallbackText, lasting, retentionOf, type ChatMessage, type Control, type ConversationView, type CustomStatusView } from "@rialto-im/client";
 import type { Locale, Translate } from "./i18n.js";
 import { dates, numbers, relative } from "./intl.js";
 import { withoutMarks } from "./markdown.js";
 import { linkedParts } from "./mentions.js";
+import { ticketText } from "./ticketText.js";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -79,6 +80,12 @@ export function until(ms: number, l: Locale, now = Date.now()): string {
   return sameDay(ms, now) ? clock(ms, l) : dates(l, "dateAndTime").format(ms);
 }
 
+/** A time to come, as short as it can be said: of today the clock, of the next days also the day of the week. */
+export function comes(ms: number, l: Locale, now = Date.now()): string {
+  const days = -daysBetween(ms, now);
+  return days < 1 ? clock(ms, l) : dates(l, days < 7 ? "weekdayAndTime" : "dateAndTime").format(ms);
+}
+
 export function bytes(n: number, l: Locale): string {
   const units = ["B", "KB", "MB", "GB"];
   let i = 0;
@@ -105,13 +112,18 @@ const mostNames = 8;
 
 type NameOf = (user: string) => string;
 
+/** Where a message is: a channel and a ticket have words of their own for what happens to them. */
+export type Within = Pick<ConversationView, "channel" | "ticket">;
+
 /** What a control entry says to a person. */
-export function controlText(c: Control, name: NameOf, t: Translate, channel = false): string {
+export function controlText(c: Control, name: NameOf, t: Translate, within?: Within): string {
+  if (within?.ticket || c.action === Control_Action.TICKET) return ticketText(c, name, t);
+  const channel = within?.channel;
   const who = name(c.actor);
   // "You" begins a sentence, "you" is within it.
-  const within = (u: string) => (name(u) === t("you") ? t("youObject") : name(u));
-  const users = someOf(c.users.map((u, i) => (i === 0 ? name(u) : within(u))), t, mostNames);
-  const them = someOf(c.users.map(within), t, mostNames);
+  const object = (u: string) => (name(u) === t("you") ? t("youObject") : name(u));
+  const users = someOf(c.users.map((u, i) => (i === 0 ? name(u) : object(u))), t, mostNames);
+  const them = someOf(c.users.map(object), t, mostNames);
   switch (c.action) {
     case Control_Action.CREATED:
       return c.text ? t(channel ? "createdChannel" : "createdGroup", { who, text: c.text }) : t("startedChat");
@@ -160,14 +172,21 @@ export function duration(seconds: number, t: Translate): string {
   return unit ? t(unit[0], { n: seconds / unit[1] }) : t("seconds", { n: seconds });
 }
 
+/** A length of time in the unit that fits it, rounded. */
+export function roughly(ms: number, t: Translate): string {
+  const seconds = Math.max(1, Math.round(ms / 1_000));
+  const unit = units.find(([, size]) => seconds >= size);
+  return unit ? t(unit[0], { n: Math.round(seconds / unit[1]) }) : t("seconds", { n: seconds });
+}
+
 /** The length of a recording, as 1:05. */
 export function length(ms: number): string {
   const s = Math.round(ms / 1_000);
   return `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")}`;
 }
 
-/** A message in one line. A channel says what happened to it in words of its own. */
-export function preview(m: Pick<ChatMessage, "content"> & { recallSeq?: number }, name: NameOf, t: Translate, channel = false): string {
+/** A message in one line. */
+export function preview(m: Pick<ChatMessage, "content"> & { recallSeq?: number }, name: NameOf, t: Translate, within?: Within): string {
   if (m.recallSeq) return t("recalled");
   const k = m.content.kind;
   switch (k.case) {
@@ -194,7 +213,8 @@ export function preview(m: Pick<ChatMessage, "content"> & { recallSeq?: number }
     case "custom":
       return fallbackText(k.value) || t("custom");
     case "control":
-      return controlText(k.value, name, t, channel);
+      // Of a resolved ticket, the entry may also be that of its rating.
+      return k.value.ticketStatus === TicketStatus.RESOLVED ? t("ticketIsResolved") : controlText(k.value, name, t, within);
     default:
       return "";
   }

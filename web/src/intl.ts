@@ -26,6 +26,7 @@ export const dates = formatters({
   full: date({ dateStyle: "full", timeStyle: "medium" }),
   dateAndTime: date({ dateStyle: "medium", timeStyle: "short" }),
   weekday: date({ weekday: "short" }),
+  weekdayAndTime: date({ weekday: "long", hour: "2-digit", minute: "2-digit" }),
   day: date({ month: "short", day: "numeric" }),
   dayOfYear: date({ year: "numeric", month: "short", day: "numeric" }),
   heading: date({ month: "long", day: "numeric", weekday: "short" }),

@@ -1,4 +1,4 @@
-import type { ChatMessage, OutgoingMessage } from "@rialto-im/client";
+import { Control_Action, type TicketStatus, type ChatMessage, type OutgoingMessage } from "@rialto-im/client";
 
 /** A row of a message list: a message, or after all of them one that is on its way. */
 export type MessageRow = { seq: number; m: ChatMessage } | { seq: undefined; o: OutgoingMessage };
@@ -43,6 +43,25 @@ export function indexFrom(messages: readonly Numbered[], seq: number): number {
     else high = mid;
   }
   return low;
+}
+
+/**
+ * The status that a ticket had before the entry at an index gave it one, if only other entries lie between: nobody writes in a resolved ticket,
+ * so this is known where it ended.
+ */
+export function ticketStatusBefore(messages: readonly ChatMessage[], index: number): TicketStatus | undefined {
+  if (statusOf(messages[index]) === undefined) return undefined;
+  for (let i = index - 1; i >= 0 && messages[i]!.content.kind.case === "control"; i--) {
+    const status = statusOf(messages[i]);
+    if (status !== undefined) return status;
+  }
+  return undefined;
+}
+
+/** The status that an entry gives a ticket. */
+function statusOf(m: ChatMessage | undefined): TicketStatus | undefined {
+  const kind = m?.content.kind;
+  return kind?.case === "control" && kind.value.action === Control_Action.TICKET ? kind.value.ticketStatus : undefined;
 }
 
 /** Where a view stands in what it scrolls through, in pixels. */

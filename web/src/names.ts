@@ -17,5 +17,7 @@ export function picturedBy(c: ConversationView): ConversationView {
 export function titleOf(c: ConversationView): string {
   if (isSaved(c)) return translate(getLocale(), "savedMessages");
   if (isThread(c)) return translate(getLocale(), "threadIn", { title: client.conversation(c.parent)?.title || "…" });
+  const customer = c.ticket && client.helpDesks.ticket(c.id)?.customer;
+  if (customer && customer !== client.me) return translate(getLocale(), "ticketOf", { who: nameOf(client, customer), desk: c.title }); // an agent has many of one desk
   return c.title || "…";
 }

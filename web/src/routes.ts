@@ -9,7 +9,7 @@ export type Area = "chats" | "people" | "settings";
 /** What an address shows. Each area has a list, and one of its things beside it. */
 export type Place =
   | { area: "chats"; chat?: string; seq?: number; info?: true; invitation?: Invitation; channel?: string; room?: string }
-  | { area: "people"; user?: string; manages?: true; organization?: string }
+  | { area: "people"; user?: string; manages?: true; organization?: string; desk?: string }
   | { area: "settings"; section?: Section }
   | { area: "none" };
 
@@ -32,6 +32,8 @@ export const path = {
   official: (user: string) => `/u/${encodeURIComponent(user)}/manage`,
   /** The address book of an organization. */
   organization: (id: string) => `/org/${id}`,
+  /** A help desk: for customers, and for its agents. */
+  desk: (id: string) => `/desk/${id}`,
   settings: "/settings",
   section: (s: Section) => `/settings/${s}`,
   join: (token: string) => `/join/${encodeURIComponent(token)}`,
@@ -60,6 +62,7 @@ const patterns: [string, (p: Params) => Place | undefined][] = [
   ["/u/:user", ({ user }) => ({ area: "people", user: user! })],
   ["/u/:user/manage", ({ user }) => (isId(user) ? { area: "people", user, manages: true } : undefined)],
   ["/org/:id", ({ id }) => (isId(id) ? { area: "people", organization: id } : undefined)],
+  ["/desk/:id", ({ id }) => (isId(id) ? { area: "people", desk: id } : undefined)],
   ["/settings", () => ({ area: "settings" })],
   ["/settings/:section", ({ section }) => (isSection(section) ? { area: "settings", section } : undefined)],
 ];

@@ -85,7 +85,7 @@ test("changes of a group are told in whole sentences, also to those whom they to
 test("a channel says in a list what it is", () => {
   const content = { kind: { case: "control", value: { action: Control_Action.CREATED, actor: "1", users: [], text: "News" } } } as unknown as Content;
   expect(preview({ content }, () => "Alice", t)).toBe("Alice created the group “News”");
-  expect(preview({ content }, () => "Alice", t, true)).toContain("channel");
+  expect(preview({ content }, () => "Alice", t, { channel: true, ticket: false })).toContain("channel");
 });
 
 test("a few emoji alone are shown large", () => {

@@ -12,6 +12,7 @@ test.each<[string, Place, string]>([
   [path.group("7"), { area: "chats", invitation: { conversation: "7" } }, "/"],
   [path.people, { area: "people" }, "/people"],
   [path.user("bob.1"), { area: "people", user: "bob.1" }, "/people"],
+  [path.desk(id), { area: "people", desk: id }, "/people"],
   ["/c/news.today", { area: "chats", channel: "news.today" }, "/"],
   ["/c/@News", { area: "chats", channel: "news" }, "/"],
   [path.settings, { area: "settings" }, "/settings"],
@@ -21,7 +22,7 @@ test.each<[string, Place, string]>([
   expect(parentOf(place)).toBe(parent);
 });
 
-test.each(["/c", "/c/", "/c/x", "/c/1/m/0", "/c/1/m/-1", "/c/1/m/1e9", "/c/1/other", "/c/184467440737095516150", "/g/x", "/join", "/u", "/settings/other", "/nothing"])("%s is no place of the app", (address) => {
+test.each(["/c", "/c/", "/c/x", "/c/1/m/0", "/c/1/m/-1", "/c/1/m/1e9", "/c/1/other", "/c/184467440737095516150", "/g/x", "/join", "/u", "/settings/other", "/desk/support", "/nothing"])("%s is no place of the app", (address) => {
   expect(placeOf(address)).toEqual({ area: "none" });
 });
 

@@ -30,7 +30,7 @@ type section struct {
 }
 
 func sections() []section {
-	return []section{{"Chats", chatCommands()}, {"People", peopleCommands()}, {"Groups", groupCommands()}, {"You", userCommands()}}
+	return []section{{"Chats", chatCommands()}, {"People", peopleCommands()}, {"Groups", groupCommands()}, {"Help desks", helpDeskCommands()}, {"You", userCommands()}}
 }
 
 func chatCommands() []command {
@@ -105,7 +105,7 @@ func groupCommands() []command {
 		{"rename", "TITLE", "change the title", (*screen).rename},
 		{"announce", "[TEXT]", "set or clear the announcement", (*screen).announce},
 		{"role", "@handle admin | member", "change a member's role", (*screen).role},
-		{"transfer", "@handle", "transfer the ownership", (*screen).transfer},
+		{"transfer", "@handle | DESK", "transfer the ownership; of a ticket, to an agent or a help desk", (*screen).transfer},
 		{"silence", "@handle | all [TIME]", "mute all members, or one, for a time (1h); /unsilence", (*screen).silence},
 		{"unsilence", "@handle | all", "", (*screen).unsilence},
 		{"policy", "invite | open | approval", "set who may join", (*screen).policy},
@@ -117,6 +117,18 @@ func groupCommands() []command {
 		{"admit", "@handle", "", admit(true)},
 		{"refuse", "@handle", "", admit(false)},
 		{"dissolve", "yes", "dissolve the group for all members", (*screen).dissolve},
+	}
+}
+
+func helpDeskCommands() []command {
+	return []command{
+		{"desks", "", "list the help desks: key, name, business hours", (*screen).listDesks},
+		{"ticket", "DESK SUBJECT", "open a ticket with a help desk, named by its key", (*screen).openTicket},
+		{"tickets", "[DESK [active | resolved]]", "list your tickets, or as an agent those of a help desk", (*screen).listTickets},
+		{"take", "DESK | N", "take the next ticket of a help desk, or the one at N; /transfer", (*screen).takeTicket},
+		{"resolve", "[N]", "resolve the open ticket, or the one at N; /reopen", (*screen).resolveTicket},
+		{"reopen", "[N]", "", (*screen).reopenTicket},
+		{"rate", "1..5 [COMMENT]", "rate your resolved ticket", (*screen).rateTicket},
 	}
 }
 

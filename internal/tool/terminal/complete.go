@@ -27,6 +27,9 @@ var argumentWords = map[string][]string{
 // commonEmoji are those that /react completes; it takes any other, too.
 var commonEmoji = []string{"👍", "❤️", "😂", "🎉", "😮", "😢"}
 
+// takesDesk says which commands take the key of a help desk first.
+var takesDesk = map[string]bool{"ticket": true, "tickets": true, "take": true, "transfer": true}
+
 // maxSeqs is the number of messages, the newest ones, whose numbers are completed.
 const maxSeqs = 10
 
@@ -72,6 +75,10 @@ func (s *screen) complete(text string) completion {
 		return matching(begin, last, []string{"admin", "member"})
 	case name == "hide" && strings.Contains(rest, " "):
 		return matching(begin, last, []string{"off"})
+	case name == "tickets" && strings.Count(rest, " ") == 1:
+		return matching(begin, last, []string{"active", "resolved", "waiting"})
+	case takesDesk[name] && !strings.Contains(rest, " "):
+		return matching(begin, last, s.knownDesks())
 	case !strings.Contains(rest, " "):
 		return matching(begin, last, argumentWords[name])
 	}
@@ -143,6 +150,13 @@ func (s *screen) knownHandles() []string {
 		handles = append(handles, "@"+p.handle)
 	}
 	return handles
+}
+
+// knownDesks are the keys of the help desks, once they were listed.
+func (s *screen) knownDesks() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.deskKeys)
 }
 
 // titles of the chats in the list, as far as their names are known.

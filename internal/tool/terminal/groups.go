@@ -47,6 +47,13 @@ func (s *screen) info(ctx context.Context, _ string) error {
 	}
 	if c.Notices != 0 {
 		s.say("  %s, system notices, which one mutes and cannot leave; id %d", oneLine(plain(c.Title)), c.Id)
+	} else if c.Ticket {
+		t, err := call(ctx, s.client.HelpDesk().GetTicket, &chatv1.GetTicketRequest{Ticket: c.Id})
+		if err != nil {
+			return err
+		}
+		s.say("  a ticket of %s: %s; %s", oneLine(plain(c.Title)), oneLine(plain(t.Subject)), s.ticketState(ctx, t))
+		return nil
 	} else if c.Channel {
 		s.say("  %s, a channel (%s), followers: %d; joining is by %s; id %d", oneLine(plain(c.Title)), channelName(c), c.MemberCount, policyName(c.JoinPolicy), c.Id)
 	} else {
@@ -176,6 +183,9 @@ func (s *screen) bans(ctx context.Context, _ string) error {
 }
 
 func (s *screen) transfer(ctx context.Context, rest string) error {
+	if c, err := s.current(); err == nil && c.Ticket {
+		return s.transferTicket(ctx, c, rest)
+	}
 	return s.inGroup(ctx, rest, func(group uint64, users []uint64) error {
 		_, err := call(ctx, s.client.Chat().Transfer, &chatv1.TransferRequest{Conversation: group, User: users[0]})
 		return err

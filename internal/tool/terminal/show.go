@@ -107,6 +107,9 @@ func (s *screen) control(ctx context.Context, c *chatv1.Control) string {
 		if text == "" {
 			return "" // one-to-one
 		}
+		if c.Actor == 0 { // by the server, as a ticket
+			return fmt.Sprintf("%q was created with %s", oneLine(text), users)
+		}
 		if users == "" { // a channel, whose followers are not named, or a group without others
 			return fmt.Sprintf("%s created %q", actor, oneLine(text))
 		}
@@ -141,6 +144,8 @@ func (s *screen) control(ctx context.Context, c *chatv1.Control) string {
 			return fmt.Sprintf("%s let %s write again", actor, users)
 		}
 		return fmt.Sprintf("%s silenced %s until %s", actor, users, time.UnixMilli(c.UntilMs).Format("2 January, 15:04"))
+	case chatv1.Control_ACTION_TICKET:
+		return s.ticketEntry(ctx, c)
 	case chatv1.Control_ACTION_TRANSFERRED:
 		return fmt.Sprintf("the group now belongs to %s", users)
 	case chatv1.Control_ACTION_DISSOLVED:
@@ -186,6 +191,8 @@ func (s *screen) show(ctx context.Context, e rialto.Event) {
 		s.showRequest(ctx, e.JoinRequests)
 	case e.Invitations != nil:
 		s.showInvitation(ctx, e.Invitations)
+	case e.Ticket != nil:
+		s.showTicket(ctx, e.Ticket, e.Live)
 	case e.RoomEntry != nil:
 		s.showRoom(ctx, e.RoomEntry)
 	case e.RoomUpdate != nil:

@@ -106,6 +106,8 @@ type screen struct {
 	open      *chatv1.Conversation
 	roomID    uint64   // the chat room that the user is in; 0 for none
 	threadIDs []uint64 // as /threads listed them
+	ticketIDs []uint64 // as /tickets listed them
+	deskKeys  []string // of the help desks, as last read
 	shown     uint64   // highest seq of the open chat on the screen
 	oldest    uint64   // lowest seq of the open chat on the screen
 	mine      uint64   // highest seq of the user's own messages

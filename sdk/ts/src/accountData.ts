@@ -1,5 +1,6 @@
 import type { AccountSettings, ChatFolder, GroupInvitation } from "./model.js";
 import type { Channels } from "./channels.js";
+import { HelpDesks } from "./helpDesks.js";
 import { OfficialAccounts } from "./official.js";
 import type { Services } from "./services.js";
 import { Threads } from "./threads.js";
@@ -9,6 +10,7 @@ const none: readonly never[] = [];
 /** AccountData is what belongs to the account and to no conversation, the same on all the user's devices. */
 export abstract class AccountData extends Threads {
   abstract readonly officialApi: Services["officialApi"];
+  abstract readonly helpDeskApi: Services["helpDeskApi"];
   abstract readonly channels: Channels;
   abstract get me(): string;
 
@@ -16,6 +18,12 @@ export abstract class AccountData extends Threads {
   readonly official = new OfficialAccounts({
     me: () => this.me, api: () => this.officialApi, onChange: () => this.snapshots.touch(),
     join: (channel) => this.channels.join({ conversation: channel }), leave: (channel) => this.channels.leave(channel),
+  });
+
+  /** Help desks, the user's own tickets, and those of the desks whose agent the user is. */
+  readonly helpDesks = new HelpDesks({
+    me: () => this.me, api: () => this.helpDeskApi, onChange: () => this.snapshots.touch(),
+    readConversation: async (id) => this.current.replica.conversations.take(await this.chat.getConversation({ conversation: id })),
   });
 
   /** Whether this window leads, of the browser's windows of this user: it does what one of them must do, such as notifying. */

@@ -66,6 +66,7 @@ export class Client extends AccountData implements Services {
     this.storage = options.storage ?? (typeof indexedDB === "undefined" ? memoryStorage() : indexedDBStorage());
     ({ account: this.account, graph: this.graph, chat: this.chat, media: this.media, organizationApi: this.organizationApi, roomApi: this.roomApi, officialApi: this.officialApi, helpDeskApi: this.helpDeskApi, presenceApi: this.presenceApi } = services(this.invoke));
     this.rooms = new Rooms({ api: () => this.roomApi, format: this.options.format, send: (frame) => this.session?.connection.send(frame) ?? false, onChange: () => this.snapshots.touch() });
+    this.on("ticket", (t) => this.helpDesks.changed(t));
     this.people = new People({
       now: this.options.now,
       onChange: () => this.snapshots.touch(),

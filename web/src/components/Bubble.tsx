@@ -1,9 +1,10 @@
-import { isThread, Role, type ChatMessage, type Client, type ConversationView, type OutgoingMessage, type User } from "@rialto-im/client";
+import { isThread, Role, type ChatMessage, type Client, type ConversationView, type OutgoingMessage, type TicketStatus, type User } from "@rialto-im/client";
 import { memo } from "react";
 import { Link } from "wouter";
 import { useClient } from "../client.js";
 import { errorText } from "../errors.js";
 import { clock, controlText, moment, preview } from "../format.js";
+import { ticketLine } from "../ticketText.js";
 import { getLocale, useText, type Translate } from "../i18n.js";
 import { nameOf } from "../names.js";
 import { path } from "../routes.js";
@@ -45,8 +46,11 @@ export interface BubbleProps {
   mentioned: boolean;
 }
 
-/** What a message is shown with: all of it can be compared, so that of many only those that changed are rendered again. */
-export function bubbleOf(client: Client, c: ConversationView, m: ChatMessage, joined: boolean, t: Translate): BubbleProps {
+/**
+ * What a message is shown with: all of it can be compared, so that of many only those that changed are rendered again. before: the
+ * status that a ticket had before this entry, as ticketStatusBefore gives it.
+ */
+export function bubbleOf(client: Client, c: ConversationView, m: ChatMessage, joined: boolean, t: Translate, before?: TicketStatus): BubbleProps {
   const k = m.content.kind;
   const mine = m.sender === client.me;
   const group = c.peer === "0" || c.peer === "";
@@ -56,13 +60,13 @@ export function bubbleOf(client: Client, c: ConversationView, m: ChatMessage, jo
     joined,
     group,
     mine,
-    name: k.case === "control" ? controlText(k.value, name, t, c.channel) : name(m.sender),
+    name: k.case !== "control" ? name(m.sender) : c.ticket ? ticketLine(k.value, name, t, before) : controlText(k.value, name, t, c),
     sender: !mine && group && !joined ? client.user(m.sender) : undefined,
     state: !mine || group ? "sent" : c.peerReadSeq >= m.seq ? "read" : c.peerDeliveredSeq >= m.seq ? "delivered" : "sent",
     manages: group && c.role >= Role.ADMIN,
     writes: canWrite(c),
     reacts: canReact(c),
-    threads: !isThread(c) && !c.channel && !isSaved(c),
+    threads: !isThread(c) && !c.channel && !c.ticket && !isSaved(c),
     mentioned: client.mentioned(m),
   };
 }
@@ -71,7 +75,7 @@ export const Bubble = memo(function Bubble({ m, joined, group, mine, name, sende
   const t = useText();
   const reply = useReply(m);
   const swipe = useSwipe(writes && !m.recallSeq ? reply : undefined);
-  if (m.content.kind.case === "control") return <p className="control">{name}</p>;
+  if (m.content.kind.case === "control") return name && <p className="control">{name}</p>;
   const answered = Number(m.content.replyTo?.seq ?? 0n);
   const article = (
     <article className={`msg ${mine ? "mine" : "theirs"} ${joined ? "joined" : ""} ${mentioned ? "mentioned" : ""}`} aria-label={t("messageOf", { who: name, when: clock(m.timeMs, getLocale()) })} data-testid="message" data-seq={m.seq}>

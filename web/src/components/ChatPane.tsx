@@ -22,6 +22,7 @@ import { MessageList } from "./MessageList.js";
 import { SendFiles } from "./SendFiles.js";
 import { ThreadPanel } from "./ThreadPanel.js";
 import { OfficialMenu } from "./OfficialMenu.js";
+import { TicketBar } from "./TicketBar.js";
 import { UnknownChat } from "./UnknownChat.js";
 import { UploadList } from "./UploadList.js";
 import { VerifiedMark } from "./VerifiedMark.js";
@@ -72,7 +73,8 @@ export function ChatPane({ id: opened, info, seq, onBack, onOpen }: { id: string
         <Heading c={c} />
         <IconButton ref={infoButton} label={t("groupInfo")} aria-expanded={info} onClick={() => (info ? goUp() : go(path.info(id)))}><InfoIcon /></IconButton>
       </header>
-      {c.announcement && !c.channel && <Announcement text={c.announcement} key={c.announcement} />}
+      {c.ticket && <TicketBar key={`t${id}`} c={c} />}
+      {c.announcement && !c.channel && !c.ticket && <Announcement text={c.announcement} key={c.announcement} />}
       <ForwardActions key={`f${id}`} c={c} onAct={setActing}><MessageList key={id} c={c} seq={thread ? undefined : seq} /></ForwardActions>
       <UploadList conversation={id} />
       {isDirect(c) && !note && <OfficialMenu key={`o${id}`} user={c.peer} conversation={id} />}
@@ -166,6 +168,7 @@ function Subtitle({ c }: { c: ConversationView }) {
     if (typing.length > 0) return t("typing", { who: someOf(typing.map((u) => nameOf(client, u)), t), n: typing.length });
     if (c.notices) return t("systemNotices");
     if (c.channel) return t("followers", { n: c.memberCount });
+    if (c.ticket) return client.helpDesks.ticket(c.id)?.subject ?? "";
     if (!isDirect(c)) return t("members", { n: c.memberCount });
     if (!presence) return "";
     const custom = customText(presence.custom, now);
@@ -178,7 +181,8 @@ function Subtitle({ c }: { c: ConversationView }) {
 /** Why one cannot write here, where that is known. */
 function noteOf(client: Client, c: ConversationView, t: Translate): string {
   if (c.dissolved) return t("dissolvedNote");
-  if (c.leaveSeq > 0) return t("leftNote");
+  if (c.leaveSeq > 0) return t(c.ticket ? "ticketLeftNote" : "leftNote");
+  if (c.ticket && c.mutedAll) return t("ticketEndedNote");
   if (c.mutedAll && c.role === Role.MEMBER) return t("onlyAdminsNote");
   if (c.mutedUntilMs > Date.now()) return t("mutedNote", { when: until(c.mutedUntilMs, getLocale()) });
   if (client.relations().get(c.peer)?.blocked) return t("blockedNote", { who: nameOf(client, c.peer) });

@@ -1,9 +1,9 @@
 import { channelAddress, isThread, lasting, unread, type Client, type ConversationView, type PendingSettings, type PresenceStatus, type User } from "@rialto-im/client";
 import { useConversations, useThreads } from "@rialto-im/client/react";
-import { memo, useCallback, useRef, useState, type KeyboardEvent } from "react";
+import { memo, useCallback, useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { Link } from "wouter";
 import { useAction } from "../action.js";
-import { useClient } from "../client.js";
+import { client, useClient, useOnline } from "../client.js";
 import { preview, someOf, when } from "../format.js";
 import { filters, isFilter, matches, type Filter } from "../filters.js";
 import { getLocale, useText, type Key, type Translate } from "../i18n.js";
@@ -175,7 +175,7 @@ function rowOf(client: Client, c: ConversationView, t: Translate, now: number): 
     emoji: group || isSaved(c) ? "" : (lasting(client.presence(c.peer)?.custom, now)?.emoji ?? ""),
     typing: typing.length > 0 ? t("typing", { who: someOf(typing.map(name), t), n: typing.length }) : "",
     by: pending ? t("by", { who: t("you") }) : last && last.content.kind.case !== "control" && (group || last.sender === client.me) ? t("by", { who: name(last.sender) }) : "",
-    line: pending ? preview(pending, name, t) : last ? preview(last, name, t, c.channel) : "",
+    line: pending ? preview(pending, name, t) : last ? preview(last, name, t, c) : "",
     failed: pending?.failed !== undefined,
     time: last ? when(last.timeMs, getLocale(), now) : "",
   };
@@ -183,6 +183,10 @@ function rowOf(client: Client, c: ConversationView, t: Translate, now: number): 
 
 const Row = memo(function Row({ c, title, user, status, emoji, typing, by, line, failed, time, current, reached, act, onFile }: RowProps) {
   const t = useText();
+  const online = useOnline();
+  useEffect(() => {
+    if (c.ticket && online) client.helpDesks.want(c.id); // whose it is
+  }, [c.id, c.ticket, online]);
   const n = unread(c);
   const group = c.peer === "0" || c.peer === "";
   const menu = (

@@ -65,7 +65,7 @@ export function GroupPanel({ c, run, onOpen }: { c: ConversationView; run: RunAc
         </>
       )}
       <div className="buttons">
-        {c.leaveSeq === 0 && !c.notices && (c.dissolved || c.role !== Role.OWNER) && <Confirm label={t(c.channel ? "leaveChannel" : "leave")} question={t(c.channel ? "sureLeaveChannel" : "sureLeave")} onYes={() => void run(leave)} />}
+        {c.leaveSeq === 0 && !c.notices && !c.ticket && (c.dissolved || c.role !== Role.OWNER) && <Confirm label={t(c.channel ? "leaveChannel" : "leave")} question={t(c.channel ? "sureLeaveChannel" : "sureLeave")} onYes={() => void run(leave)} />}
         {c.role === Role.OWNER && !c.dissolved && <Confirm label={t(c.channel ? "dissolveChannel" : "dissolve")} question={t(c.channel ? "sureDissolveChannel" : "sureDissolve")} onYes={() => void run(() => client.chat.dissolve({ conversation: c.id }))} />}
       </div>
     </>

@@ -20,6 +20,7 @@ import { Pins } from "./Pins.js";
 import { Retention } from "./Retention.js";
 import { Scheduled } from "./Scheduled.js";
 import { ShareCard } from "./ShareCard.js";
+import { TicketDetails } from "./TicketDetails.js";
 import { VerifiedMark } from "./VerifiedMark.js";
 
 /** What there is to know and to set about a conversation. */
@@ -52,6 +53,7 @@ export function InfoPanel({ c, onClose, onOpen }: { c: ConversationView; onClose
         <button onClick={() => run(() => client.configure(c.id, { muted: !c.muted }))}>{t(c.muted ? "unmute" : "mute")}</button>
         <button onClick={() => run(() => client.configure(c.id, { archived: !c.archived }))}>{t(c.archived ? "unarchive" : "archive")}</button>
       </div>
+      {c.ticket && <TicketDetails conversation={c.id} />}
       <Pins key={`p${c.id}`} conversation={c.id} />
       {(!c.channel || c.role >= Role.ADMIN) && <Scheduled key={`s${c.id}`} c={c} run={run} />}
       {direct && <Retention key={c.id} c={c} run={run} />}

@@ -4,7 +4,7 @@ import { Virtualizer } from "virtua";
 import { useClient } from "../client.js";
 import { day, sameDay } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
-import { keyOf, type MessageRow } from "../messageRows.js";
+import { keyOf, ticketStatusBefore, type MessageRow } from "../messageRows.js";
 import { titleOf } from "../names.js";
 import { Bubble, OutgoingBubble, bubbleOf } from "./Bubble.js";
 import { EmptyChat } from "./EmptyChat.js";
@@ -73,7 +73,7 @@ export function MessageList({ c, seq }: { c: ConversationView; seq?: number | un
       <div key={keyOf(row)} data-row={m.seq} className={m.seq === seq ? "named" : undefined}>
         {newDay && <h3 className="day">{day(m.timeMs, getLocale())}</h3>}
         {isFirstNew(before, m, readAtOpen, client.me) && <p className="new-line">{arrived > 0 ? t("arrivedAway", { n: arrived }) : t("newMessages")}</p>}
-        <Selectable m={m}><Bubble {...bubbleOf(client, c, m, !newDay && joins(before, m), t)} /></Selectable>
+        <Selectable m={m}><Bubble {...bubbleOf(client, c, m, !newDay && joins(before, m), t, c.ticket ? ticketStatusBefore(shown, i) : undefined)} /></Selectable>
       </div>
     );
   };

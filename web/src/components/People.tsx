@@ -7,6 +7,8 @@ import { errorText } from "../errors.js";
 import { useText } from "../i18n.js";
 import { nameOf } from "../names.js";
 import { path } from "../routes.js";
+import { HelpDeskList } from "./HelpDeskList.js";
+import { useDesks } from "./useDesks.js";
 import { useOrganizations } from "./useOrganizations.js";
 import { UserAvatar } from "./Avatar.js";
 import { AddPersonIcon, ChatIcon } from "./icons.js";
@@ -30,6 +32,7 @@ export function People({ onOpen }: { onOpen: (conversation: string) => void }) {
   const found = useSearch(query, setError);
   const suggested = useSuggested();
   const organizations = useOrganizations();
+  const desks = useDesks();
   const write = (user: string) => run(async () => onOpen((await client.openDirect(user)).id));
   const relations = [...client.relations().values()];
   const asked = relations.filter((r) => r.asked && !r.friend && !r.blocked);
@@ -62,6 +65,7 @@ export function People({ onOpen }: { onOpen: (conversation: string) => void }) {
                 {organizations.map((o) => <Link key={o.id} className="person" href={path.organization(o.id)}><bdi className="person-name">{o.name}</bdi></Link>)}
               </Section>
             )}
+            {desks.length > 0 && <Section title={t("helpDesks")}><HelpDeskList desks={desks} /></Section>}
             <Section title={t("friends")}>
               {friends.length === 0 && <p className="empty">{t("howToFind")}</p>}
               {friends.map((r) => <Person key={r.user} user={r.user} presence><PersonActions user={r.user} run={run} write={write} /></Person>)}

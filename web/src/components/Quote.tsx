@@ -19,7 +19,7 @@ export function Quote({ conversation, seq, link }: { conversation: string; seq: 
   const content = (
     <>
       {m && <b dir="auto">{name(m.sender)}</b>}
-      <span dir="auto">{m === undefined ? t("loading") : m === null ? t("quoteGone") : preview(m, name, t, client.conversation(conversation)?.channel)}</span>
+      <span dir="auto">{m === undefined ? t("loading") : m === null ? t("quoteGone") : preview(m, name, t, client.conversation(conversation))}</span>
     </>
   );
   const style = { ["--hue" as string]: m ? hueOf(m.sender) : "220" };

@@ -1,3 +1,4 @@
+import { enHelpDesk } from "./helpDesk.js";
 import { enOrganization } from "./organization.js";
 import { errorsEn } from "./errors.js";
 import { officialEn } from "./officialEn.js";
@@ -458,6 +459,7 @@ export const en = {
   roomSureKick: "Keep {who} out of this room for a day?",
   wave: "Wave",
   ...enOrganization,
+  ...enHelpDesk,
   reload: "Reload",
   ...officialEn,
 };

@@ -1,3 +1,4 @@
+import { zhHelpDesk } from "./helpDesk.js";
 import { zhOrganization } from "./organization.js";
 import { errorsZh } from "./errors.js";
 import { deliveriesZh } from "./deliveries.js";
@@ -460,6 +461,7 @@ export const zh: Record<Key, string> = {
   roomSureKick: "一天内不让{who}进入直播间？",
   wave: "打个招呼",
   ...zhOrganization,
+  ...zhHelpDesk,
   reload: "重新加载",
   ...officialZh,
 };

@@ -6,6 +6,8 @@ export interface Tab {
   id: string;
   label: string;
   content: ReactNode;
+  /** It is in the page only while it is shown. */
+  fresh?: boolean;
 }
 
 /**
@@ -20,7 +22,7 @@ export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
       <Primitive.List className={styles["list"]} aria-label={label}>
         {tabs.map((tab) => <Primitive.Trigger key={tab.id} value={tab.id} className={styles["tab"]}>{tab.label}</Primitive.Trigger>)}
       </Primitive.List>
-      {tabs.map((tab) => <Primitive.Content key={tab.id} value={tab.id} className={styles["view"]} hidden={tab.id !== current?.id} forceMount>{tab.content}</Primitive.Content>)}
+      {tabs.map((tab) => <Primitive.Content key={tab.id} value={tab.id} className={styles["view"]} hidden={tab.id !== current?.id} forceMount>{(!tab.fresh || tab.id === current?.id) && tab.content}</Primitive.Content>)}
     </Primitive.Root>
   );
 }
