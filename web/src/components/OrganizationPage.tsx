@@ -137,7 +137,7 @@ function DepartmentRow({ shared, department }: { shared: Shared; department: Dep
     await client.organizationApi.removeDepartments({ organization, departments: [department.id] });
     shared.changed();
   };
-  const follow = async () => {
+  const createGroup = async () => {
     const key = `web ${crypto.randomUUID().slice(0, 18)}`;
     const group = await client.organizationApi.createOrganizationGroup({ organization, department: department.id, below: true, title: department.name, key });
     shared.onOpen(group.conversation);
@@ -148,7 +148,7 @@ function DepartmentRow({ shared, department }: { shared: Shared; department: Dep
         <button className="link" aria-expanded={open} onClick={() => setOpen(!open)}><bdi>{department.name}</bdi> <span className="muted">{department.members}</span></button>
         {shared.admin && (
           <Menu label={department.name}>
-            <MenuItem label={t("departmentGroup")} onSelect={() => void shared.run(follow)} />
+            <MenuItem label={t("departmentGroup")} onSelect={() => void shared.run(createGroup)} />
             <MenuItem label={t("removeDepartment")} sure={t("sureRemoveDepartment", { name: department.name })} onSelect={() => void shared.run(remove)} />
           </Menu>
         )}
