@@ -16,7 +16,8 @@ func (s *screen) listDelivered(ctx context.Context, rest string) error {
 	if err != nil {
 		return err
 	}
-	for _, undelivered := range []bool{false, true} {
+	for i, heading := range []string{"delivered", "not delivered"} {
+		undelivered := i == 1
 		var devices []*chatv1.DeviceDelivery
 		names, err := s.namesOf(ctx, func(page string) ([]uint64, string, error) {
 			r, err := call(ctx, s.client.Chat().ListDeliveries, &chatv1.ListDeliveriesRequest{Conversation: conversation, Seq: seq, Limit: pageSize, Page: page, Undelivered: undelivered})
@@ -31,9 +32,7 @@ func (s *screen) listDelivered(ctx context.Context, rest string) error {
 				names = append(names, oneLine(plain(d.Type)))
 			}
 		}
-		if len(names) > 0 {
-			s.say("  %s: %s", map[bool]string{false: "delivered", true: "not delivered"}[undelivered], strings.Join(names, ", "))
-		}
+		s.sayNames(heading, names)
 	}
 	return nil
 }
@@ -50,6 +49,13 @@ func (s *screen) ownMessage(ctx context.Context, rest string) (conversation, seq
 	}
 	m, err := s.lastOwn(ctx, c.Id)
 	return c.Id, m.GetSeq(), err
+}
+
+// sayNames prints a list of names under a heading, unless it is empty.
+func (s *screen) sayNames(heading string, names []string) {
+	if len(names) > 0 {
+		s.say("  %s: %s", heading, strings.Join(names, ", "))
+	}
 }
 
 // namesOf returns the names of the users on all pages of a list.
