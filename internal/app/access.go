@@ -65,7 +65,7 @@ func (n *Node) chargeCopy(u id.User, bytes int) error {
 	return n.limits.Allow(ratelimit.Send, uint64(u), netip.Prefix{}, ratelimit.Messages(1, bytes))
 }
 
-// relations are those of package account. Who follows an official account and the account write to each other as friends do.
+// relations are those of package account. An official account and its followers also count as friends: they write to each other as friends do.
 type relations struct {
 	*account.Service
 	node *Node

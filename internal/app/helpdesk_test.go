@@ -44,7 +44,7 @@ func TestATicketFromItsOpeningToItsRating(t *testing.T) {
 	must(t, err)
 	c := ticket.Msg.Id
 	if seen := <-tickets; seen.Id != c || seen.Subject != "broken" || seen.Position != 1 {
-		t.Errorf("the agent learns of %v", seen)
+		t.Errorf("the agent is told of %v, want the new ticket as the first of the queue", seen)
 	}
 	send := func(by *rialto.Client, text string) error {
 		_, err := by.Chat().Send(ctx, connect.NewRequest(&chatv1.SendRequest{Conversation: c, ClientMsgId: text, Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: text}}}))
@@ -54,12 +54,12 @@ func TestATicketFromItsOpeningToItsRating(t *testing.T) {
 	_, err = agent.HelpDesk().TakeTicket(ctx, connect.NewRequest(&chatv1.TakeTicketRequest{Ticket: c}))
 	must(t, err)
 	if seen := <-tickets; seen.Status != chatv1.TicketStatus_TICKET_STATUS_ACTIVE || seen.Agent != agent.User() {
-		t.Errorf("after it was taken, the agent learns of %v", seen)
+		t.Errorf("after the ticket was taken, the agent is told of %v, want an active ticket of the agent", seen)
 	}
 	list, err := agent.Chat().ListConversations(ctx, connect.NewRequest(&chatv1.ListConversationsRequest{}))
 	must(t, err)
 	if l := list.Msg.Conversations; len(l) != 1 || l[0].Id != c || !l[0].Ticket || l[0].JoinSeq != 1 || l[0].Unread != 1 {
-		t.Errorf("the agent's conversations are %v", l)
+		t.Errorf("the agent's conversations are %v, want the ticket with one unread message, readable from its first entry", l)
 	}
 	must(t, send(agent, "plug it in"))
 	history, err := agent.Chat().History(ctx, connect.NewRequest(&chatv1.HistoryRequest{Conversation: c}))
@@ -71,7 +71,7 @@ func TestATicketFromItsOpeningToItsRating(t *testing.T) {
 		}
 	}
 	if !slices.Equal(texts, []string{"it does not start", "plug it in"}) {
-		t.Errorf("the agent reads %q", texts)
+		t.Errorf("the agent reads %q, want the messages of both", texts)
 	}
 	_, err = agent.HelpDesk().ResolveTicket(ctx, connect.NewRequest(&chatv1.ResolveTicketRequest{Ticket: c}))
 	must(t, err)
@@ -81,6 +81,6 @@ func TestATicketFromItsOpeningToItsRating(t *testing.T) {
 	rated, err := customer.HelpDesk().RateTicket(ctx, connect.NewRequest(&chatv1.RateTicketRequest{Ticket: c, Rating: 5}))
 	must(t, err)
 	if r := rated.Msg; r.Rating != 5 || r.FirstResponseMs == 0 {
-		t.Errorf("at last the ticket is %v", r)
+		t.Errorf("the rated ticket is %v, want a rating of 5 and the time of the first response", r)
 	}
 }

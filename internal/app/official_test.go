@@ -53,7 +53,7 @@ func TestOfficialAccountsAnswerAndBroadcast(t *testing.T) {
 	users, err := ann.Account().GetUsers(t.Context(), connect.NewRequest(&accountv1.GetUsersRequest{Handles: []string{"shop"}}))
 	must(t, err)
 	if !users.Msg.Users[0].Official {
-		t.Error("the account has no mark")
+		t.Error("the user of the official account is not marked as official")
 	}
 	official := ann.Official()
 	seen, err := official.GetOfficialAccount(t.Context(), connect.NewRequest(&chatv1.GetOfficialAccountRequest{Handle: handle}))
@@ -81,7 +81,7 @@ func TestOfficialAccountsAnswerAndBroadcast(t *testing.T) {
 		return err
 	}
 	if err := write("before"); rialto.Reason(err) != "blocked" {
-		t.Errorf("who does not follow writes: %v", err)
+		t.Errorf("a message of a user who does not follow is answered with %v, want blocked", err)
 	}
 	_, err = ann.Chat().Join(t.Context(), connect.NewRequest(&chatv1.JoinRequest{Conversation: seen.Msg.Channel}))
 	must(t, err)

@@ -9,23 +9,25 @@ import (
 )
 
 const (
+	// importRows and importBytes bound a part of an import. The server takes 2,000 rows and 512 KiB.
 	importRows  = 2000
 	importBytes = 400 << 10
-	maxReported = 100
+	maxReported = 100 // errors, and changes
 )
 
 // ImportOptions of ImportMembers.
 type ImportOptions struct {
 	// DryRun changes nothing.
 	DryRun bool
-	// Partial applies the lines without errors. Else nothing is applied if one is wrong.
+	// Partial applies the lines without errors, even if others are wrong.
 	Partial bool
 	// Progress is called after each part with the number of parts that are done, and of all. May be nil.
 	Progress func(done, of int)
 }
 
-// ImportMembers imports members of an organization from a CSV of any size, in parts. After an error, call it again: what is done is not repeated.
-// The answer has the first 100 errors and changes.
+// ImportMembers imports members of an organization from a CSV of any size, in parts of at most 2,000 rows. Unless Partial is set, it first checks all
+// parts, and applies none if a line is wrong. After an error, call it again: what was applied is not applied twice. The answer has the first 100
+// errors and changes.
 func (c *Client) ImportMembers(ctx context.Context, organization uint64, csv string, o ImportOptions) (*chatv1.ImportOrganizationMembersResponse, error) {
 	parts := splitCSV(csv)
 	rounds := []bool{true, false} // dry, and then not

@@ -75,7 +75,7 @@ func TestRoomsAreEnteredAgain(t *testing.T) {
 	run(t, c)
 	asked := []uint64{<-entries, <-entries, <-entries, <-entries}
 	if slices.Sort(asked); !slices.Equal(asked, []uint64{7, 7, 8, 9}) {
-		t.Errorf("the client asked for %v", asked)
+		t.Errorf("the client asked to enter the rooms %v, want 7 twice, 8 and 9", asked)
 	}
 	delivered := map[uint64][]uint64{}
 	take := func() rialto.Event {
@@ -94,24 +94,24 @@ func TestRoomsAreEnteredAgain(t *testing.T) {
 		if e := take(); e.RoomRefused != nil {
 			refused++
 			if e.RoomRefused.Room != 8 || e.RoomRefused.Error.Reason != "kicked" {
-				t.Errorf("refused was %v", e.RoomRefused)
+				t.Errorf("the refusal is %v, want room 8 with kicked", e.RoomRefused)
 			}
 		}
 	}
 	if refused != 1 {
-		t.Errorf("%d rooms were refused", refused)
+		t.Errorf("%d rooms were refused, want 1", refused)
 	}
 	c.LikeRoom(7, 3)
 	var like chatv1.LikeRoomRequest
 	if call := <-likes; call.GetMethod() != "/rialto.chat.v1.RoomService/LikeRoom" || proto.Unmarshal(call.GetPayload(), &like) != nil || like.Room != 7 || like.Count != 3 {
-		t.Errorf("the client liked by %v", call)
+		t.Errorf("the call of LikeRoom(7, 3) is %v", call)
 	}
 	take()
 	if e := take(); e.RoomUpdate.GetLeft() != chatv1.RoomLeft_ROOM_LEFT_KICKED {
-		t.Errorf("the last update is %v", e.RoomUpdate)
+		t.Errorf("the last update is %v, want a kick", e.RoomUpdate)
 	}
 	if room := <-entries; room != 7 {
-		t.Errorf("after the reconnect, room %d is entered", room)
+		t.Errorf("after the reconnect, room %d is entered, want 7", room)
 	}
 	take()
 	if want := []uint64{1, 2, 3}; !slices.Equal(delivered[7], want) {

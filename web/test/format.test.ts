@@ -78,7 +78,7 @@ test("changes of a group are told in whole sentences, also to those whom they to
   expect(said({ action: Control_Action.MUTED, users: ["2"], untilMs: 0n })).toBe("Alice unmuted you");
   expect(said({ action: Control_Action.RETENTION, retentionDays: 7 })).toBe("Alice set messages to disappear after 7 days");
   expect(said({ action: Control_Action.RETENTION, retentionSeconds: 3_600 })).toBe("Alice set messages to disappear after 1 hour");
-  expect(said({ action: Control_Action.RETENTION })).toContain("as the server is set");
+  expect(said({ action: Control_Action.RETENTION })).toContain("to the server's default");
   expect(said({ action: Control_Action.TRANSFERRED, users: ["2"] })).toBe("The owner is now you");
 });
 

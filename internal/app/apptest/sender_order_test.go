@@ -58,13 +58,13 @@ func TestSenderOrderOverConnections(t *testing.T) {
 		}
 		return list
 	}
-	if got := numbers(c); !slices.Equal(got, []uint64{1, 2, 3, 4, 5, 6}) {
-		t.Errorf("the order is %v", got)
+	if got, want := numbers(c), []uint64{1, 2, 3, 4, 5, 6}; !slices.Equal(got, want) {
+		t.Errorf("messages are stored in the order %v, want %v", got, want)
 	}
 	if err := <-refusal; rialto.Reason(err) != "missing_previous" || connect.CodeOf(err) != connect.CodeUnavailable {
-		t.Errorf("the message without its previous one: %v", err)
+		t.Errorf("a message whose previous one is missing is answered with %v, want missing_previous", err)
 	}
 	if got := numbers(lost); len(got) != 0 {
-		t.Errorf("stored without their previous one: %v", got)
+		t.Errorf("messages %v are stored though their previous one is missing", got)
 	}
 }

@@ -8,14 +8,15 @@ import (
 	"github.com/rialto-im/rialto/internal/base/clock"
 )
 
-// clockWindow is how long what a probe has shown about clocks is used at least; twice as long at most.
+// clockWindow is the least time for which a bound from a probe is used. The greatest is twice as long.
 const clockWindow = 30 * time.Second
 
 // ClockOffsets knows how far the clocks of other nodes are behind this node's. A time that another node wrote down looks older here by so much.
 //
-// All that it knows are lower bounds, so that slow probes never make a clock look further behind than it is. A probe shows two: the asked node's
-// clock is at least as far behind as the asker's was ahead when it asked, and the asker's own at least as far behind as it was when the answer came. The
-// asker tells the second one with its next question. Nodes without work are not probed; of those the answers of other nodes tell.
+// All that it knows are lower bounds, so slow probes never make a clock look further behind than it is. A probe shows two bounds. The clock of the
+// asked node is behind by at least the asker's time of the question minus the time in the answer. The asker's clock is behind by at least the time in
+// the answer minus the asker's time of its arrival; the asker reports this bound with its next question. Nodes without work are not probed: what is
+// known of them comes with the answers of other nodes.
 type ClockOffsets struct {
 	node  string
 	clock clock.Clock
@@ -24,11 +25,11 @@ type ClockOffsets struct {
 	peers map[string]*peerClock
 }
 
-// peerClock is what is known of one node's clock. What is negative is a bound as well: it is not further ahead.
+// peerClock is what is known of one node's clock. A negative bound says how far ahead the clock is at most.
 type peerClock struct {
 	used     time.Time
 	behind   windowMax // it is behind this node's clock by at least so much
-	told     windowMax // the same, as it said itself
+	reported windowMax // the same, as that node reported it
 	ahead    windowMax // this node's clock is behind it by at least so much
 	furthest windowMax // some other node's clock is behind it by at least so much
 }
@@ -39,29 +40,30 @@ type windowMax struct {
 	began        time.Time
 }
 
-// nothing is the greatest duration of none.
-const nothing = time.Duration(-1 << 61)
+// noBound is the value of windows in which nothing was added.
+const noBound = time.Duration(-1 << 61)
 
 func (w *windowMax) add(d time.Duration, now time.Time) {
-	w.turn(now)
+	w.rotate(now)
 	w.last = max(w.last, d)
 }
 
 func (w *windowMax) get(now time.Time) time.Duration {
-	w.turn(now)
+	w.rotate(now)
 	return max(w.last, w.before)
 }
 
-func (w *windowMax) turn(now time.Time) {
+// rotate begins a new window when the last one is over.
+func (w *windowMax) rotate(now time.Time) {
 	switch age := now.Sub(w.began); {
 	case age >= 2*clockWindow:
-		w.last, w.before, w.began = nothing, nothing, now
+		w.last, w.before, w.began = noBound, noBound, now
 	case age >= clockWindow:
-		w.last, w.before, w.began = nothing, w.last, now
+		w.last, w.before, w.began = noBound, w.last, now
 	}
 }
 
-// NewClockOffsets returns what learns from the probes that have its topic.
+// NewClockOffsets returns offsets that know nothing yet, and learn from the probes that carry their topic.
 func NewClockOffsets(node string, c clock.Clock) *ClockOffsets {
 	return &ClockOffsets{node: node, clock: c, peers: map[string]*peerClock{}}
 }
@@ -77,7 +79,7 @@ func (o *ClockOffsets) Behind() (behind time.Duration) {
 	defer o.mu.Unlock()
 	now := time.Now()
 	for _, p := range o.peers {
-		behind = max(behind, p.behind.get(now), p.told.get(now), p.furthest.get(now)+p.behind.get(now))
+		behind = max(behind, p.behind.get(now), p.reported.get(now), p.furthest.get(now)+p.behind.get(now))
 	}
 	return behind
 }
@@ -85,7 +87,7 @@ func (o *ClockOffsets) Behind() (behind time.Duration) {
 // direct is Behind of what this node knows at first hand. The caller holds mu.
 func (o *ClockOffsets) direct(now time.Time) (behind time.Duration) {
 	for node, p := range o.peers {
-		behind = max(behind, p.behind.get(now), p.told.get(now))
+		behind = max(behind, p.behind.get(now), p.reported.get(now))
 		if now.Sub(p.used) > 2*clockWindow {
 			delete(o.peers, node)
 		}
@@ -143,7 +145,7 @@ func (o *ClockOffsets) answer(question []byte) []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := time.Now()
-	o.peer(string(question[n:])).told.add(time.Duration(behind)*time.Millisecond, now)
+	o.peer(string(question[n:])).reported.add(time.Duration(behind)*time.Millisecond, now)
 	answer := binary.AppendUvarint(nil, uint64(o.clock.Now().UnixMilli()))
 	return binary.AppendUvarint(answer, uint64(min(o.direct(now).Milliseconds(), maxOffsetMs)))
 }

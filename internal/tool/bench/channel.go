@@ -12,10 +12,10 @@ import (
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
-// addedAtOnce is the largest number of users in one Invite.
-const addedAtOnce = 500
+// maxInvited is the largest number of users in one Invite.
+const maxInvited = 500
 
-// group creates group or channel number i, whose first member writes.
+// group creates group number i, or channel number i with --channel. Its first member writes.
 func (l *load) group(ctx context.Context, members []*user, i int) (*chatv1.Conversation, error) {
 	if !l.config.channel {
 		return l.deploy.group(ctx, members)
@@ -51,8 +51,8 @@ func (d *deployment) silentUsers(ctx context.Context, n, channel int) ([]uint64,
 	return ids, err
 }
 
-// channel creates a channel that its owner adds followers to. It is one of notices for a segment of the users: there followers are added
-// many at once, and otherwise it is delivered like any channel.
+// channel creates a channel, and adds followers on behalf of its owner. It is a channel of notices for a segment of the users: to such a channel,
+// many followers are added in one call. Its messages are delivered as in any channel.
 func (d *deployment) channel(ctx context.Context, owner *user, followers []uint64, i int) (*chatv1.Conversation, error) {
 	c, err := owner.endpoint.chat.CreateGroup(ctx, onBehalf(d.key, owner, &chatv1.CreateGroupRequest{Title: "bench " + d.run, Channel: true,
 		JoinPolicy: chatv1.JoinPolicy_JOIN_POLICY_INVITE, Notices: chatv1.Notices_NOTICES_SEGMENT, Key: "bench" + d.run + "." + strconv.Itoa(i)}))
@@ -61,7 +61,7 @@ func (d *deployment) channel(ctx context.Context, owner *user, followers []uint6
 	}
 	step := d.printer.Step("adding followers")
 	defer step.End()
-	batches := slices.Collect(slices.Chunk(followers, addedAtOnce))
+	batches := slices.Collect(slices.Chunk(followers, maxInvited))
 	var added atomic.Int64
 	err = each(ctx, len(batches), 8, func(ctx context.Context, i int) error {
 		if _, err := owner.endpoint.chat.Invite(ctx, onBehalf(d.key, owner, &chatv1.InviteRequest{Conversation: c.Msg.Id, Users: batches[i]})); err != nil {
@@ -81,7 +81,7 @@ func (d *deployment) channel(ctx context.Context, owner *user, followers []uint6
 	return g.Msg, nil
 }
 
-// onBehalf is a request of a server for a user, which no limit of users' requests bounds.
+// onBehalf is a request of a server on behalf of a user. The rate limits of users do not apply to it.
 func onBehalf[T any](key string, u *user, m *T) *connect.Request[T] {
 	r := as(key, m)
 	r.Header().Set("Rialto-User", strconv.FormatUint(u.id, 10))

@@ -53,7 +53,7 @@ func chatMain(args []string, out, errOut io.Writer) int {
 }
 
 func (l *load) run(ctx context.Context) (*result, error) {
-	steady, err := l.steady(ctx)
+	baseline, err := l.measureBaseline(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (l *load) run(ctx context.Context) (*result, error) {
 	l.startReading(ctx)
 	defer l.disconnectAll()
 	if l.config.flapping > 0 {
-		return l.measureFlapping(ctx, steady)
+		return l.measureFlapping(ctx, baseline)
 	}
 	before, err := l.newOthers(ctx)
 	if err != nil {

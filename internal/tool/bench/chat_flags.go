@@ -73,8 +73,8 @@ func (c *chatConfig) parse(args []string, errOut io.Writer) (int, bool) {
 		fmt.Fprintf(errOut, "--group-size must be 2 to %d, and --senders 1 to --group-size\n", largest)
 	case c.channel && (c.groups == 0 || c.senders > 1 || c.key == "") || c.followers != 0 && !c.channel || c.followers < 0:
 		fmt.Fprintln(errOut, "--channel needs --groups, a single sender and --api-key; --followers needs --channel")
-	case c.flapping < 0 || c.flapping > maxFlapping || c.flapping > 0 && (c.flapEvery < time.Second || c.pairs == 0 || c.flapping > watchable*2*c.pairs):
-		fmt.Fprintf(errOut, "--flapping must be 0 to %d, and at most %d for each user of --pairs, with a --flap-every of at least 1s\n", maxFlapping, watchable)
+	case c.flapping < 0 || c.flapping > maxFlapping || c.flapping > 0 && (c.flapEvery < time.Second || c.pairs == 0 || c.flapping > maxWatched*2*c.pairs):
+		fmt.Fprintf(errOut, "--flapping must be 0 to %d, and at most %d for each user of --pairs, with a --flap-every of at least 1s\n", maxFlapping, maxWatched)
 	case c.whole && (c.rate > 0 || c.senders > 1 || c.pairs > 0 && !c.oneWay):
 		fmt.Fprintln(errOut, "--whole needs a window and a single sender in each conversation: --one-way for pairs, --senders 1 for groups")
 	case c.bytes < headLength+1 || c.bytes > 100_000:

@@ -20,8 +20,8 @@ import (
 // users of the pairs watch them and chat. The pairs chat before that, too, so that the two rates are measured in one run.
 
 const (
-	// watchable is the largest number of users in one watch.
-	watchable = 500
+	// maxWatched is the largest number of users in one watch.
+	maxWatched = 500
 	// maxFlapping leaves file descriptors for the pairs.
 	maxFlapping = 50_000
 )
@@ -42,8 +42,8 @@ func (f *flappingResult) print(out io.Writer) {
 	fmt.Fprintf(out, "flapping      %d users, %d broken connections, %d presences told: %.2f of the %.0f acknowledged/s before\n", f.Users, f.Breaks, f.Presences, f.Ratio, f.Before)
 }
 
-// steady measures the pairs without flapping users; nil without --flapping.
-func (l *load) steady(ctx context.Context) (*result, error) {
+// measureBaseline measures the pairs without flapping users; nil without --flapping.
+func (l *load) measureBaseline(ctx context.Context) (*result, error) {
 	if l.config.flapping == 0 {
 		return nil, nil
 	}
@@ -65,7 +65,7 @@ type flapper struct {
 }
 
 // measureFlapping measures the pairs beside flapping users. Its clients are connected.
-func (l *load) measureFlapping(ctx context.Context, steady *result) (*result, error) {
+func (l *load) measureFlapping(ctx context.Context, baseline *result) (*result, error) {
 	flappers, err := l.newFlappers(ctx)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (l *load) measureFlapping(ctx context.Context, steady *result) (*result, er
 	if err := errors.Join(err, failed); err != nil {
 		return nil, err
 	}
-	f := &flappingResult{Users: len(flappers), Breaks: breaks.Load(), Before: steady.AckedPerS, Passed: steady.passed()}
+	f := &flappingResult{Users: len(flappers), Breaks: breaks.Load(), Before: baseline.AckedPerS, Passed: baseline.passed()}
 	for _, c := range l.clients {
 		f.Presences += c.presences
 	}
@@ -188,7 +188,7 @@ type rotation struct {
 	next  int
 }
 
-// due returns the users whose turn came since the start, at most 64.
+// due returns the users to visit by now, at most 64. since is the time since the start.
 func (r *rotation) due(all []*flapper, since time.Duration) (list []*flapper) {
 	for gap := r.every / time.Duration(len(all)); len(list) < 64 && time.Duration(r.next)*gap <= since; r.next++ {
 		list = append(list, all[r.next%len(all)])

@@ -405,25 +405,19 @@ func configure(set func(*chatv1.ConfigureRequest)) func(*screen, context.Context
 }
 
 func (s *screen) readers(ctx context.Context, rest string) error {
-	c, err := s.current()
+	conversation, seq, err := s.ownMessage(ctx, rest)
 	if err != nil {
 		return err
 	}
-	seq, err := s.ownSeq(ctx, c.Id, rest)
-	if err != nil {
-		return err
-	}
-	for _, unread := range []bool{false, true} {
+	for i, heading := range []string{"read", "not read"} {
 		names, err := s.namesOf(ctx, func(page string) ([]uint64, string, error) {
-			r, err := call(ctx, s.client.Chat().ListReaders, &chatv1.ListReadersRequest{Conversation: c.Id, Seq: seq, Limit: pageSize, Page: page, Unread: unread})
+			r, err := call(ctx, s.client.Chat().ListReaders, &chatv1.ListReadersRequest{Conversation: conversation, Seq: seq, Limit: pageSize, Page: page, Unread: i == 1})
 			return r.GetUsers(), r.GetNext(), err
 		})
 		if err != nil {
 			return err
 		}
-		if len(names) > 0 {
-			s.say("  %s: %s", map[bool]string{false: "read", true: "not read"}[unread], strings.Join(names, ", "))
-		}
+		s.sayNames(heading, names)
 	}
 	return nil
 }

@@ -9,21 +9,18 @@ import (
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
-// listDelivered lists who has received a message of one's own and who has not. In a one-to-one chat it says it of the other's devices, if they
-// are shown.
+// listDelivered lists who has received a message of one's own, and who has not. In a one-to-one chat it also lists the types of the other user's
+// devices, if that user shows them.
 func (s *screen) listDelivered(ctx context.Context, rest string) error {
-	c, err := s.current()
+	conversation, seq, err := s.ownMessage(ctx, rest)
 	if err != nil {
 		return err
 	}
-	seq, err := s.ownSeq(ctx, c.Id, rest)
-	if err != nil {
-		return err
-	}
-	for _, undelivered := range []bool{false, true} {
+	for i, heading := range []string{"delivered", "not delivered"} {
+		undelivered := i == 1
 		var devices []*chatv1.DeviceDelivery
 		names, err := s.namesOf(ctx, func(page string) ([]uint64, string, error) {
-			r, err := call(ctx, s.client.Chat().ListDeliveries, &chatv1.ListDeliveriesRequest{Conversation: c.Id, Seq: seq, Limit: pageSize, Page: page, Undelivered: undelivered})
+			r, err := call(ctx, s.client.Chat().ListDeliveries, &chatv1.ListDeliveriesRequest{Conversation: conversation, Seq: seq, Limit: pageSize, Page: page, Undelivered: undelivered})
 			devices = r.GetDevices()
 			return r.GetUsers(), r.GetNext(), err
 		})
@@ -35,20 +32,30 @@ func (s *screen) listDelivered(ctx context.Context, rest string) error {
 				names = append(names, oneLine(plain(d.Type)))
 			}
 		}
-		if len(names) > 0 {
-			s.say("  %s: %s", map[bool]string{false: "delivered", true: "not delivered"}[undelivered], strings.Join(names, ", "))
-		}
+		s.sayNames(heading, names)
 	}
 	return nil
 }
 
-// ownSeq returns the number of a message that a command names, or that of the user's newest message.
-func (s *screen) ownSeq(ctx context.Context, conversation uint64, rest string) (uint64, error) {
-	if rest != "" {
-		return parseSeq(rest)
+// ownMessage returns the place of a message of the open chat: the one that a command names, or else the user's newest one.
+func (s *screen) ownMessage(ctx context.Context, rest string) (conversation, seq uint64, err error) {
+	c, err := s.current()
+	if err != nil {
+		return 0, 0, err
 	}
-	m, err := s.lastOwn(ctx, conversation)
-	return m.GetSeq(), err
+	if rest != "" {
+		seq, err = parseSeq(rest)
+		return c.Id, seq, err
+	}
+	m, err := s.lastOwn(ctx, c.Id)
+	return c.Id, m.GetSeq(), err
+}
+
+// sayNames prints a list of names under a heading, unless it is empty.
+func (s *screen) sayNames(heading string, names []string) {
+	if len(names) > 0 {
+		s.say("  %s: %s", heading, strings.Join(names, ", "))
+	}
 }
 
 // namesOf returns the names of the users on all pages of a list.

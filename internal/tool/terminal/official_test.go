@@ -17,12 +17,12 @@ func TestMenusAreNumbered(t *testing.T) {
 	}
 	for text, want := range map[string]string{"1": "Shop", "2.1": "Hours", "2": "Help"} {
 		if _, _, of, err := itemAt(a, text); err != nil || of.Title != want {
-			t.Errorf("%s is %v %v", text, of, err)
+			t.Errorf("menu item %s is %v, want %q: %v", text, of, want, err)
 		}
 	}
 	for _, text := range []string{"0", "3", "2.0", "2.3", "1.1", "-1", "2.-1", "x", "", "2."} {
 		if _, _, of, err := itemAt(a, text); err == nil {
-			t.Errorf("%q is %v", text, of)
+			t.Errorf("%q chooses %v, want an error", text, of)
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	errRoomUse  = errors.New("use /room new TITLE, /room list, /room enter ID, /room send TEXT, /room leave, /room kick @handle 10m, or /room mute @handle 10m")
-	errNotInOne = errors.New("you are in no room; /room enter ID first")
+	errRoomUse = errors.New("use /room new TITLE, /room list, /room enter ID, /room send TEXT, /room leave, /room kick @handle 10m, or /room mute @handle 10m")
+	errNoRoom  = errors.New("you are in no room; /room enter ID first")
 )
 
 // room enters a chat room, or does something in the one that the user is in.
@@ -36,7 +36,7 @@ func (s *screen) room(ctx context.Context, rest string) error {
 	case what != "send" && what != "leave" && what != "kick" && what != "mute":
 		return errRoomUse
 	case room == 0:
-		return errNotInOne
+		return errNoRoom
 	case what == "leave" && rest == "":
 		s.leftRoom(room)
 		s.client.LeaveRoom(room)

@@ -62,7 +62,7 @@ type coldStore struct {
 
 // openCold puts the cold tier below the log.
 func (c *check) openCold() error {
-	if some, err := c.hasTable(); err != nil || !some {
+	if some, err := c.hasManifest(); err != nil || !some {
 		return err
 	}
 	view := coldtier.View{DB: c.db, Files: c.blobs}
@@ -87,8 +87,8 @@ func (c *check) openCold() error {
 	return nil
 }
 
-// hasTable reports whether the database has the manifest: one of an earlier release has not.
-func (c *check) hasTable() (some bool, err error) {
+// hasManifest reports whether the database has the manifest of segments. That of an earlier release does not.
+func (c *check) hasManifest() (some bool, err error) {
 	if !c.local {
 		err = c.db.QueryRowContext(c.ctx, `SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'cold_segments')`).Scan(&some)
 		return some, err
@@ -162,13 +162,13 @@ func (s *coldStore) Read(ctx context.Context, key timeline.Key, after uint64, li
 			return kept, nil
 		}
 	}
-	list, err := s.cold(ctx, key.ID, max(after+1, span[0]))
+	list, err := s.readCold(ctx, key.ID, max(after+1, span[0]))
 	s.check.report.Cold += uint64(len(list))
 	return list, err
 }
 
-// moreCold reports whether the cold tier has entries of a conversation after a seq. A page of it ends with its segment.
-func (c *check) moreCold(key timeline.Key, after uint64) bool {
+// hasMoreCold reports whether the cold tier has entries of a conversation after a seq. A page of it ends with its segment.
+func (c *check) hasMoreCold(key timeline.Key, after uint64) bool {
 	s, ok := c.log.(*coldStore)
 	if !ok {
 		return false
@@ -177,8 +177,8 @@ func (c *check) moreCold(key timeline.Key, after uint64) bool {
 	return ok && after <= span[1]
 }
 
-// cold returns the entries of a segment from a seq on.
-func (s *coldStore) cold(ctx context.Context, conversation, seq uint64) ([]timeline.Entry, error) {
+// readCold returns the entries of a segment from a seq on.
+func (s *coldStore) readCold(ctx context.Context, conversation, seq uint64) ([]timeline.Entry, error) {
 	if s.conversation != conversation || seq < s.segment.First || seq > s.segment.Last {
 		row, ok, err := s.view.Segment(ctx, conversation, seq)
 		if err != nil {
@@ -208,7 +208,7 @@ func (s *coldStore) Get(ctx context.Context, refs []timeline.Ref) (list []timeli
 			list = append(list, some...)
 			continue
 		}
-		some, err := s.cold(ctx, r.Key.ID, r.From)
+		some, err := s.readCold(ctx, r.Key.ID, r.From)
 		if err != nil {
 			return nil, err
 		}

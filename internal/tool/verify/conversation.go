@@ -90,7 +90,7 @@ func (c *check) conversation(k timeline.Key) error {
 				return err
 			}
 		}
-		if len(entries) < page && (len(entries) == 0 || !c.moreCold(k, v.tail)) {
+		if len(entries) < page && (len(entries) == 0 || !c.hasMoreCold(k, v.tail)) {
 			break
 		}
 	}

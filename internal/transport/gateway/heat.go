@@ -164,7 +164,7 @@ func (h *heats) cool() (due []growth) {
 			r.heat.offered = 0
 		})
 	}
-	var calm []id.Conversation
+	var cooled []id.Conversation
 	for _, c := range hot {
 		h.with(c, func(r *audience) {
 			t := &r.heat
@@ -175,7 +175,7 @@ func (h *heats) cool() (due []growth) {
 			if t.calm >= calmIntervals {
 				load += float64(t.offered)
 				t.offered = 0
-				calm = append(calm, c)
+				cooled = append(cooled, c)
 				return
 			}
 			h.listed[c] = struct{}{}
@@ -187,7 +187,7 @@ func (h *heats) cool() (due []growth) {
 			}
 		})
 	}
-	for _, c := range calm {
+	for _, c := range cooled {
 		due = append(due, h.resume(c)...)
 	}
 	return due

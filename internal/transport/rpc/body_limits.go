@@ -84,13 +84,18 @@ func hasKnownType(r *http.Request) bool {
 	return kind == "application/proto" || strings.HasPrefix(kind, "application/grpc") || strings.HasPrefix(kind, "application/connect+")
 }
 
-// refuseContentType answers a request that is of none of the protocols. curl sends a form where it is not told otherwise.
+// closeIfLarge closes the connection after the answer to a refused request, unless the body is small: otherwise net/http reads it to its end.
+func closeIfLarge(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor == 1 && (r.ContentLength < 0 || r.ContentLength > maxUnauthenticated) {
+		w.Header().Set("Connection", "close")
+	}
+}
+
+// refuseContentType answers a request whose content type is that of no protocol. Without -H, curl sends that of a form.
 func refuseContentType(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Accept-Post", "application/json, application/proto")
-	if r.ProtoMajor == 1 && (r.ContentLength < 0 || r.ContentLength > maxUnauthenticated) {
-		w.Header().Set("Connection", "close") // otherwise net/http reads the body to its end
-	}
+	closeIfLarge(w, r)
 	w.WriteHeader(http.StatusUnsupportedMediaType)
 	_, _ = w.Write([]byte(`{"code":"invalid_argument","message":"send the header Content-Type: application/json (or application/proto)"}`)) // the client may have disconnected
 }
@@ -134,9 +139,7 @@ func (s *Server) withBodyLimits(m method) http.Handler {
 			}
 		}
 		if in.err != nil && refusals.IsSupported(r) {
-			if r.ProtoMajor == 1 && (r.ContentLength < 0 || r.ContentLength > maxUnauthenticated) {
-				w.Header().Set("Connection", "close") // otherwise net/http reads the body to its end
-			}
+			closeIfLarge(w, r)
 			_ = connection.SetReadDeadline(now.Add(unauthenticatedChunkTime))
 			figures.Done(uint32(now.Nanosecond()), time.Since(now), asTimeout(in.err))
 			_ = refusals.Write(w, r, s.failure(m.name, in.err)) // the client may have disconnected

@@ -26,40 +26,24 @@ type OfficialAccounts interface {
 }
 
 func (s *Server) officials() []method {
-	h := s.deps.Officials
+	o := s.deps.Officials
 	return []method{
-		newMethod(s, chatv1connect.OfficialAccountServiceGetOfficialAccountProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.GetOfficialAccountRequest) (*chatv1.OfficialAccount, error) {
-			return h.Get(ctx, c.User, r)
-		}),
+		newMethod(s, chatv1connect.OfficialAccountServiceGetOfficialAccountProcedure, userAccess, byUser(o.Get)),
 		newMethod(s, chatv1connect.OfficialAccountServiceListOfficialAccountsProcedure, userAccess, func(ctx context.Context, c id.Caller, _ *chatv1.ListOfficialAccountsRequest) (*chatv1.ListOfficialAccountsResponse, error) {
-			return h.List(ctx, c.User)
+			return o.List(ctx, c.User)
 		}),
-		newMethod(s, chatv1connect.OfficialAccountServiceUpdateOfficialAccountProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.UpdateOfficialAccountRequest) (*chatv1.OfficialAccount, error) {
-			return h.Update(ctx, c.User, r)
-		}),
-		newMethod(s, chatv1connect.OfficialAccountServiceSetOfficialOperatorProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.SetOfficialOperatorRequest) (*chatv1.OfficialAccount, error) {
-			return h.SetOperator(ctx, c.User, r)
-		}),
-		newMethod(s, chatv1connect.OfficialAccountServiceTapOfficialMenuProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.TapOfficialMenuRequest) (*chatv1.TapOfficialMenuResponse, error) {
-			return h.Tap(ctx, c.User, r)
-		}),
+		newMethod(s, chatv1connect.OfficialAccountServiceUpdateOfficialAccountProcedure, userAccess, byUser(o.Update)),
+		newMethod(s, chatv1connect.OfficialAccountServiceSetOfficialOperatorProcedure, userAccess, byUser(o.SetOperator)),
+		newMethod(s, chatv1connect.OfficialAccountServiceTapOfficialMenuProcedure, userAccess, byUser(o.Tap)),
 		newMethod(s, chatv1connect.OfficialAccountServiceSetFollowerLabelProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.SetFollowerLabelRequest) (*chatv1.SetFollowerLabelResponse, error) {
-			return &chatv1.SetFollowerLabelResponse{}, h.SetLabel(ctx, c.User, r)
+			return &chatv1.SetFollowerLabelResponse{}, o.SetLabel(ctx, c.User, r)
 		}),
-		newMethod(s, chatv1connect.OfficialAccountServiceListOfficialFollowersProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.ListOfficialFollowersRequest) (*chatv1.ListOfficialFollowersResponse, error) {
-			return h.ListFollowers(ctx, c.User, r)
-		}),
-		newMethod(s, chatv1connect.OfficialAccountServiceCreateBroadcastProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.CreateBroadcastRequest) (*chatv1.Broadcast, error) {
-			return h.CreateBroadcast(ctx, c.User, r)
-		}),
+		newMethod(s, chatv1connect.OfficialAccountServiceListOfficialFollowersProcedure, userAccess, byUser(o.ListFollowers)),
+		newMethod(s, chatv1connect.OfficialAccountServiceCreateBroadcastProcedure, userAccess, byUser(o.CreateBroadcast)),
 		newMethod(s, chatv1connect.OfficialAccountServiceGetBroadcastProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.GetBroadcastRequest) (*chatv1.Broadcast, error) {
-			return h.GetBroadcast(ctx, c.User, r.Broadcast)
+			return o.GetBroadcast(ctx, c.User, r.Broadcast)
 		}),
-		newMethod(s, chatv1connect.OfficialAccountServiceListBroadcastsProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.ListBroadcastsRequest) (*chatv1.ListBroadcastsResponse, error) {
-			return h.ListBroadcasts(ctx, c.User, r)
-		}),
-		newMethod(s, chatv1connect.OfficialAccountServiceChangeBroadcastProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.ChangeBroadcastRequest) (*chatv1.Broadcast, error) {
-			return h.ChangeBroadcast(ctx, c.User, r)
-		}),
+		newMethod(s, chatv1connect.OfficialAccountServiceListBroadcastsProcedure, userAccess, byUser(o.ListBroadcasts)),
+		newMethod(s, chatv1connect.OfficialAccountServiceChangeBroadcastProcedure, userAccess, byUser(o.ChangeBroadcast)),
 	}
 }

@@ -27,41 +27,23 @@ type Organizations interface {
 func (s *Server) organizations() []method {
 	o := s.deps.Organizations
 	return []method{
-		newMethod(s, chatv1connect.OrganizationServiceCreateOrganizationProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.CreateOrganizationRequest) (*chatv1.Organization, error) {
-			return o.CreateOrganization(ctx, c, r)
-		}),
+		newMethod(s, chatv1connect.OrganizationServiceCreateOrganizationProcedure, userAccess, o.CreateOrganization),
 		newMethod(s, chatv1connect.OrganizationServiceGetOrganizationProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.GetOrganizationRequest) (*chatv1.Organization, error) {
 			return o.GetOrganization(ctx, c.User, r.Organization)
 		}),
 		newMethod(s, chatv1connect.OrganizationServiceListOrganizationsProcedure, userAccess, func(ctx context.Context, c id.Caller, _ *chatv1.ListOrganizationsRequest) (*chatv1.ListOrganizationsResponse, error) {
 			return o.ListOrganizations(ctx, c.User)
 		}),
-		newMethod(s, chatv1connect.OrganizationServiceUpdateOrganizationProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.UpdateOrganizationRequest) (*chatv1.Organization, error) {
-			return o.UpdateOrganization(ctx, c.User, r)
-		}),
-		newMethod(s, chatv1connect.OrganizationServicePutDepartmentsProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.PutDepartmentsRequest) (*chatv1.PutDepartmentsResponse, error) {
-			return o.PutDepartments(ctx, c.User, r)
-		}),
+		newMethod(s, chatv1connect.OrganizationServiceUpdateOrganizationProcedure, userAccess, byUser(o.UpdateOrganization)),
+		newMethod(s, chatv1connect.OrganizationServicePutDepartmentsProcedure, userAccess, byUser(o.PutDepartments)),
 		newMethod(s, chatv1connect.OrganizationServiceRemoveDepartmentsProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.RemoveDepartmentsRequest) (*chatv1.RemoveDepartmentsResponse, error) {
 			return &chatv1.RemoveDepartmentsResponse{}, o.RemoveDepartments(ctx, c.User, r)
 		}),
-		newMethod(s, chatv1connect.OrganizationServiceListDepartmentsProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.ListDepartmentsRequest) (*chatv1.ListDepartmentsResponse, error) {
-			return o.ListDepartments(ctx, c.User, r)
-		}),
-		newMethod(s, chatv1connect.OrganizationServicePutOrganizationMembersProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.PutOrganizationMembersRequest) (*chatv1.PutOrganizationMembersResponse, error) {
-			return o.PutOrganizationMembers(ctx, c, r)
-		}),
-		newMethod(s, chatv1connect.OrganizationServiceRemoveOrganizationMembersProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.RemoveOrganizationMembersRequest) (*chatv1.RemoveOrganizationMembersResponse, error) {
-			return o.RemoveOrganizationMembers(ctx, c.User, r)
-		}),
-		newMethod(s, chatv1connect.OrganizationServiceListOrganizationMembersProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.ListOrganizationMembersRequest) (*chatv1.ListOrganizationMembersResponse, error) {
-			return o.ListOrganizationMembers(ctx, c.User, r)
-		}),
-		newMethod(s, chatv1connect.OrganizationServiceCreateOrganizationGroupProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.CreateOrganizationGroupRequest) (*chatv1.CreateOrganizationGroupResponse, error) {
-			return o.CreateOrganizationGroup(ctx, c, r)
-		}),
-		newMethod(s, chatv1connect.OrganizationServiceImportOrganizationMembersProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.ImportOrganizationMembersRequest) (*chatv1.ImportOrganizationMembersResponse, error) {
-			return o.ImportOrganizationMembers(ctx, c, r)
-		}),
+		newMethod(s, chatv1connect.OrganizationServiceListDepartmentsProcedure, userAccess, byUser(o.ListDepartments)),
+		newMethod(s, chatv1connect.OrganizationServicePutOrganizationMembersProcedure, userAccess, o.PutOrganizationMembers),
+		newMethod(s, chatv1connect.OrganizationServiceRemoveOrganizationMembersProcedure, userAccess, byUser(o.RemoveOrganizationMembers)),
+		newMethod(s, chatv1connect.OrganizationServiceListOrganizationMembersProcedure, userAccess, byUser(o.ListOrganizationMembers)),
+		newMethod(s, chatv1connect.OrganizationServiceCreateOrganizationGroupProcedure, userAccess, o.CreateOrganizationGroup),
+		newMethod(s, chatv1connect.OrganizationServiceImportOrganizationMembersProcedure, userAccess, o.ImportOrganizationMembers),
 	}
 }

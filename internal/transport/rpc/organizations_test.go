@@ -388,11 +388,11 @@ func TestImportOfMembers(t *testing.T) {
 	}
 	partial := request("user,name\n" + fmt.Sprint(n("ben")) + ",Benjamin\nx,y\n")
 	partial.Partial, partial.FirstLine = true, 1002
-	if got := run(partial); got != "0 1 0 0 [~ Benjamin] 1003:no_user" {
-		t.Error(got)
+	if got, want := run(partial), "0 1 0 0 [~ Benjamin] 1003:no_user"; got != want {
+		t.Errorf("a partial import with a wrong line gives %q, want %q", got, want)
 	}
-	if got := run(partial); got != "0 0 1 0 [] 1003:no_user" { // it was applied, unlike the one before
-		t.Error(got)
+	if got, want := run(partial), "0 0 1 0 [] 1003:no_user"; got != want { // the first one was applied
+		t.Errorf("a repeated partial import gives %q, want %q", got, want)
 	}
 	out := &chatv1.ListOrganizationMembersResponse{}
 	c.do("ListOrganizationMembers", &chatv1.ListOrganizationMembersRequest{Organization: c.org, Users: []uint64{n("dan"), n("anna")}}, out)

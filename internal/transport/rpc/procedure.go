@@ -45,6 +45,11 @@ func newMethod[Req, Res any, PReq wire[Req], PRes wire[Res]](s *Server, name str
 	return method{name: name, access: who, handler: connect.NewUnaryHandler(name, p.serve, s.options(name, p.schema)...), invoke: p.invoke}
 }
 
+// byUser makes what a call does of a function that needs only the user of the caller.
+func byUser[Req, Res any](do func(ctx context.Context, u id.User, r *Req) (*Res, error)) func(ctx context.Context, c id.Caller, r *Req) (*Res, error) {
+	return func(ctx context.Context, c id.Caller, r *Req) (*Res, error) { return do(ctx, c.User, r) }
+}
+
 // serve answers a request over HTTP, and counts the answer.
 func (p *procedure[Req, Res, PReq, PRes]) serve(ctx context.Context, r *connect.Request[envelope[Req, PReq]]) (*connect.Response[Res], error) {
 	began := time.Now()

@@ -26,36 +26,22 @@ type Rooms interface {
 func (s *Server) rooms() []method {
 	h := s.deps.Rooms
 	return []method{
-		newMethod(s, chatv1connect.RoomServiceCreateRoomProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.CreateRoomRequest) (*chatv1.Room, error) {
-			return h.CreateRoom(ctx, c.User, r)
-		}),
+		newMethod(s, chatv1connect.RoomServiceCreateRoomProcedure, userAccess, byUser(h.CreateRoom)),
 		newMethod(s, chatv1connect.RoomServiceGetRoomProcedure, userAccess, func(ctx context.Context, _ id.Caller, r *chatv1.GetRoomRequest) (*chatv1.Room, error) {
 			return h.GetRoom(ctx, id.Room(r.Room))
 		}),
 		newMethod(s, chatv1connect.RoomServiceListRoomsProcedure, userAccess, func(ctx context.Context, c id.Caller, _ *chatv1.ListRoomsRequest) (*chatv1.ListRoomsResponse, error) {
 			return h.ListRooms(ctx, c.User)
 		}),
-		newMethod(s, chatv1connect.RoomServiceUpdateRoomProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.UpdateRoomRequest) (*chatv1.Room, error) {
-			return h.UpdateRoom(ctx, c.User, r)
-		}),
-		newMethod(s, chatv1connect.RoomServiceCloseRoomProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.CloseRoomRequest) (*chatv1.Room, error) {
-			return h.CloseRoom(ctx, c.User, r)
-		}),
-		newMethod(s, chatv1connect.RoomServiceSetRoomModeratorProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.SetRoomModeratorRequest) (*chatv1.Room, error) {
-			return h.SetModerator(ctx, c.User, r)
-		}),
-		newMethod(s, chatv1connect.RoomServiceKickFromRoomProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.KickFromRoomRequest) (*chatv1.KickFromRoomResponse, error) {
-			return h.Kick(ctx, c.User, r)
-		}),
-		newMethod(s, chatv1connect.RoomServiceMuteInRoomProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.MuteInRoomRequest) (*chatv1.MuteInRoomResponse, error) {
-			return h.Mute(ctx, c.User, r)
-		}),
+		newMethod(s, chatv1connect.RoomServiceUpdateRoomProcedure, userAccess, byUser(h.UpdateRoom)),
+		newMethod(s, chatv1connect.RoomServiceCloseRoomProcedure, userAccess, byUser(h.CloseRoom)),
+		newMethod(s, chatv1connect.RoomServiceSetRoomModeratorProcedure, userAccess, byUser(h.SetModerator)),
+		newMethod(s, chatv1connect.RoomServiceKickFromRoomProcedure, userAccess, byUser(h.Kick)),
+		newMethod(s, chatv1connect.RoomServiceMuteInRoomProcedure, userAccess, byUser(h.Mute)),
 		newMethod(s, chatv1connect.RoomServiceListRoomRestrictionsProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.ListRoomRestrictionsRequest) (*chatv1.ListRoomRestrictionsResponse, error) {
 			return h.ListRestrictions(ctx, c.User, id.Room(r.Room))
 		}),
-		newMethod(s, chatv1connect.RoomServiceSendRoomMessageProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.SendRoomMessageRequest) (*chatv1.SendRoomMessageResponse, error) {
-			return h.SendMessage(ctx, c.User, r)
-		}),
+		newMethod(s, chatv1connect.RoomServiceSendRoomMessageProcedure, userAccess, byUser(h.SendMessage)),
 		newMethod(s, chatv1connect.RoomServiceLikeRoomProcedure, userAccess, func(_ context.Context, c id.Caller, r *chatv1.LikeRoomRequest) (*chatv1.LikeRoomResponse, error) {
 			return &chatv1.LikeRoomResponse{}, h.Like(c.User, id.Room(r.Room), r.Count)
 		}),

@@ -31,11 +31,11 @@ export interface OfficialAccountUpdate {
   replies?: MessageInitShape<typeof OfficialRepliesSchema>;
 }
 
-const kept = 200;
+const maxKnown = 200;
 
 /** Official accounts: verified users with a menu, automatic replies and broadcasts. To follow one is to join its channel. */
 export class OfficialAccounts {
-  /** As one user sees them. */
+  /** The accounts that were loaded last, as the user knownTo sees them. */
   private readonly known = new Map<string, OfficialAccount>();
   private knownTo = "";
 
@@ -48,7 +48,7 @@ export class OfficialAccounts {
 
   /** Loads an account, by the user that it is or by the handle of its channel. */
   async load(of: { user: string } | { handle: string }): Promise<OfficialAccount> {
-    return this.take(await this.deps.api().getOfficialAccount(of));
+    return this.remember(await this.deps.api().getOfficialAccount(of));
   }
 
   /** The accounts that the user operates, without menus and replies. */
@@ -66,19 +66,19 @@ export class OfficialAccounts {
     await this.load({ user });
   }
 
-  /** Makes an account send the reply of a menu item: entry from 0; item from 1, or 0 for the entry itself. The same key is of the same tap. */
+  /** Makes an account send the reply of a menu item, and returns the conversation. Entries count from 0; items from 1, and 0 is the entry itself. A retry with the same key sends nothing more. Ten replies a minute at most (too_many_taps). */
   async tap(user: string, entry: number, item = 0, key: string = crypto.randomUUID()): Promise<string> {
     return (await this.deps.api().tapOfficialMenu({ user, entry, item, key })).conversation;
   }
 
-  /** Replaces the menu, or the automatic replies. */
+  /** Replaces the menu, the automatic replies, or both. Fails with changed_meanwhile if the revision is not the latest. */
   async update(user: string, { revision = "0", ...changes }: OfficialAccountUpdate): Promise<OfficialAccount> {
-    return this.take(await this.deps.api().updateOfficialAccount({ user, revision, ...changes }));
+    return this.remember(await this.deps.api().updateOfficialAccount({ user, revision, ...changes }));
   }
 
   /** Gives an operator a role, or with UNSPECIFIED takes it away. */
   async setOperator(user: string, operator: string, role: OfficialRole): Promise<OfficialAccount> {
-    return this.take(await this.deps.api().setOfficialOperator({ user, operator, role }));
+    return this.remember(await this.deps.api().setOfficialOperator({ user, operator, role }));
   }
 
   /** Sets a label on followers, or takes it off. */
@@ -91,7 +91,7 @@ export class OfficialAccounts {
     return this.deps.api().listOfficialFollowers({ user, label, page, limit });
   }
 
-  /** Sends a message to followers, in waves. The same key is of the same broadcast. */
+  /** Sends a message to followers, in waves. A retry with the same key returns the first broadcast. */
   async broadcast(request: Omit<MessageInitShape<typeof CreateBroadcastRequestSchema>, "$typeName">): Promise<Broadcast> {
     return this.deps.api().createBroadcast({ key: crypto.randomUUID(), ...request });
   }
@@ -133,12 +133,12 @@ export class OfficialAccounts {
     return this.deps.api().changeBroadcast({ broadcast, action });
   }
 
-  private take(a: OfficialAccount): OfficialAccount {
+  private remember(a: OfficialAccount): OfficialAccount {
     if (this.knownTo !== this.deps.me()) this.known.clear();
     this.knownTo = this.deps.me();
     this.known.delete(a.user);
     this.known.set(a.user, a);
-    if (this.known.size > kept) this.known.delete(this.known.keys().next().value!);
+    if (this.known.size > maxKnown) this.known.delete(this.known.keys().next().value!);
     this.deps.onChange();
     return a;
   }

@@ -1,6 +1,7 @@
 import type { ServiceClient } from "./api.js";
 import type { ImportError, OrganizationService } from "./gen/rialto/chat/v1/organization_pb.js";
 
+/** The server takes 2,000 rows and 512 KiB in a call. */
 const partRows = 2000;
 const partBytes = 400 << 10;
 const mostReported = 100;
@@ -21,13 +22,16 @@ export interface ImportResult {
 export interface ImportOptions {
   /** Changes nothing. */
   dryRun?: boolean;
-  /** Applies the lines without errors. Else nothing is applied if one is wrong. */
+  /** Applies the lines without errors, even if others are wrong. */
   partial?: boolean;
   /** Called after each part with the share that is done, from 0 to 1. */
   onProgress?: (share: number) => void;
 }
 
-/** Imports members of an organization from a CSV of any size, in parts. After an error, call it again: what is done is not repeated. */
+/**
+ * Imports members of an organization from a CSV of any size, in parts of at most 2,000 rows. Unless partial is set, it first checks all parts, and
+ * applies none if a line is wrong. After an error, call it again: what was applied is not applied twice.
+ */
 export async function importMembers(api: Pick<ServiceClient<typeof OrganizationService>, "importOrganizationMembers">, organization: string, csv: string, options: ImportOptions = {}): Promise<ImportResult> {
   const parts = splitCSV(csv);
   const rounds = options.dryRun ? [true] : options.partial ? [false] : [true, false];

@@ -42,7 +42,7 @@ export class Outbox {
   private readonly sentAt = new Map<number, number>();
   /** Not before this time: the server asked to wait. */
   private readonly heldUntil = new Map<number, number>();
-  /** The last that was put on the present connection, by conversation: the next one follows it there. */
+  /** By conversation, the number of the message that was sent last on the present connection. */
   private readonly lastSent = new Map<string, number>();
   /** Numbers up to here are used, as far as the server knows. */
   private floor = 0;
@@ -113,7 +113,7 @@ export class Outbox {
 
   pump(): void {
     let due = this.due();
-    const before = this.predecessors();
+    const predecessors = this.predecessors();
     while (due.length > 0) {
       const batch: OutgoingMessage[] = [];
       let bytes = 0;
@@ -123,8 +123,8 @@ export class Outbox {
         batch.push(item);
       }
       const sends = batch.map((i) => {
-        // What goes right behind its predecessor on one connection is stored behind it; else the server has to check.
-        const prev = before.get(i.clientSeq) ?? 0;
+        // The server keeps the order of one connection. It has to check a predecessor only if that was sent in another way, or not just before.
+        const prev = predecessors.get(i.clientSeq) ?? 0;
         const follows = this.lastSent.get(i.conversation) === prev;
         this.lastSent.set(i.conversation, i.clientSeq);
         return { conversation: i.conversation, clientSeq: BigInt(i.clientSeq), content: i.content, prevClientSeq: follows ? 0n : BigInt(prev) };
@@ -140,7 +140,7 @@ export class Outbox {
     this.arm();
   }
 
-  /** Of each, the number of the one before it in its conversation that has no receipt yet. Those refused for good are skipped. */
+  /** For each message, the number of the one before it in its conversation. Messages that were refused for good are skipped. */
   private predecessors(): Map<number, number> {
     const before = new Map<number, number>();
     const last = new Map<string, number>();
@@ -189,7 +189,7 @@ export class Outbox {
     await this.replace(item, { ...item, failed });
   }
 
-  /** The server lacks what was sent before this one: it goes again, at once. */
+  /** The server lacks a message before this one: all of those are sent again, at once. */
   private repeatBefore(item: OutgoingMessage): void {
     for (const i of this.items) {
       if (i.conversation === item.conversation && i.clientSeq < item.clientSeq) this.sentAt.delete(i.clientSeq);

@@ -22,7 +22,7 @@ export default async function official(w) {
   const second = form.getByRole("group", { name: "Entry 2" });
   await second.getByLabel("Title").fill("More");
   await second.getByLabel("Action").selectOption("items");
-  const item = second.getByRole("group", { name: "Entry 1" });
+  const item = second.getByRole("group", { name: "Item 1" });
   await item.getByLabel("Title").fill("Ask");
   await item.getByLabel("Action").selectOption("text");
   await item.getByLabel("Text that the user sends", { exact: true }).fill("where are you?");

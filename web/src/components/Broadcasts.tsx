@@ -12,13 +12,21 @@ const states: Record<State, Key> = {
   [State.UNSPECIFIED]: "broadcastRunning", [State.RUNNING]: "broadcastRunning", [State.PAUSED]: "broadcastPaused", [State.DONE]: "broadcastDone", [State.CANCELLED]: "broadcastCancelled", [State.RECALLED]: "broadcastRecalled",
 };
 
+/** When more of a broadcast is sent; 0 where that is now, or never. */
+function waitsUntil(b: Broadcast): number {
+  const due = Number(b.dueMs);
+  return b.state === State.RUNNING && due > Date.now() + refreshMs ? due : 0;
+}
+
+const isSending = (b: Broadcast): boolean => b.state === State.RUNNING && waitsUntil(b) === 0;
+
 /** The broadcasts of an account with their progress, and a form for a new one. */
 export function Broadcasts({ account }: { account: OfficialAccount }) {
   const client = useClient();
   const t = useText();
   const online = useOnline();
   const { run, error } = useAction();
-  const [list, setList] = useState<readonly Broadcast[]>([]);
+  const [list, setList] = useState<readonly Broadcast[]>();
   const [next, setNext] = useState("");
   const { user } = account;
   const load = useCallback(async () => {
@@ -29,15 +37,15 @@ export function Broadcasts({ account }: { account: OfficialAccount }) {
   useEffect(() => {
     if (online) void run(load);
   }, [load, run, online]);
-  const moving = list.some((b) => b.updating || (b.state === State.RUNNING && Number(b.dueMs) <= Date.now() + refreshMs));
+  const changing = list?.some((b) => b.updating || isSending(b));
   useEffect(() => {
-    if (!moving || !online) return;
+    if (!changing || !online) return;
     const timer = setTimeout(() => void run(load), refreshMs);
     return () => clearTimeout(timer);
-  }, [moving, online, list, load, run]);
+  }, [changing, online, list, load, run]);
   const more = () => run(async () => {
     const page = await client.official.broadcasts(user, { page: next });
-    setList([...list, ...page.broadcasts]);
+    setList((before = []) => [...before, ...page.broadcasts]);
     setNext(page.next);
   });
   const act = (action: () => Promise<unknown>) => void run(() => action().finally(load));
@@ -45,7 +53,8 @@ export function Broadcasts({ account }: { account: OfficialAccount }) {
     <>
       <NewBroadcast account={account} run={run} onSent={load} />
       {error && <p className="error" role="alert">{error}</p>}
-      <ul className="broadcasts">{list.map((b) => <Row key={b.id} b={b} act={act} />)}</ul>
+      {list?.length === 0 && <p className="muted">{t("noBroadcasts")}</p>}
+      <ul className="broadcasts">{list?.map((b) => <Row key={b.id} b={b} act={act} />)}</ul>
       {next && <button onClick={() => void more()}>{t("moreBroadcasts")}</button>}
     </>
   );
@@ -56,12 +65,13 @@ function Row({ b, act }: { b: Broadcast; act: (action: () => Promise<unknown>) =
   const t = useText();
   const { official } = client;
   const kind = b.content?.kind;
-  const waits = b.state === State.RUNNING && Number(b.dueMs) > Date.now() + refreshMs;
+  const due = waitsUntil(b);
+  const begun = b.wave > 0 || b.sent + b.failed > 0;
   return (
     <li data-testid="broadcast">
       <p dir="auto">{kind?.case === "text" ? kind.value : kind?.case === "card" ? kind.value.title : t("broadcastOther")}</p>
       <p className="muted" role="status">
-        {waits ? t("broadcastWaits", { when: until(Number(b.dueMs), getLocale()) }) : t(states[b.state])}{" · "}{t("broadcastProgress", { n: b.sent, failed: b.failed })}
+        {due ? t(begun ? "broadcastWaits" : "broadcastStarts", { when: until(due, getLocale()) }) : t(states[b.state])}{" · "}{t("broadcastProgress", { n: b.sent, failed: b.failed })}
         {b.updating && ` · ${t("broadcastUpdating")}`}
       </p>
       <div className="buttons">

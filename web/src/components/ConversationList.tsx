@@ -19,6 +19,7 @@ import { ChatFolders, ManageFolders } from "./Folders.js";
 import { BellOffIcon, BookmarkIcon, FolderIcon, MegaphoneIcon, PinIcon, PlusIcon } from "./icons.js";
 import { Invitations } from "./Invitations.js";
 import { NewGroup } from "./NewGroup.js";
+import { VerifiedMark } from "./VerifiedMark.js";
 
 export function ConversationList({ current, onOpen, onPeople }: { current: string | undefined; onOpen: (id: string) => void; onPeople: () => void }) {
   const client = useClient();
@@ -206,7 +207,7 @@ const Row = memo(function Row({ c, title, user, status, emoji, typing, by, line,
         <span className="row-main">
           <span className="row-top">
             {c.notices && <><MegaphoneIcon /><span className="sr-only">{t("systemNotices")}</span></>}
-            <strong><bdi>{title}</bdi>{emoji && <> {emoji}</>}</strong>
+            <strong><bdi>{title}</bdi>{!group && <VerifiedMark user={c.peer} />}{emoji && <> {emoji}</>}</strong>
             {c.muted && <><BellOffIcon /><span className="sr-only">{t("muted")}</span></>}
             {c.pinned && <><PinIcon /><span className="sr-only">{t("pinned")}</span></>}
             <time>{time}</time>

@@ -2,17 +2,16 @@ import type { ChatMessage } from "@rialto-im/client";
 import { useEffect, useState } from "react";
 import { useAction } from "../action.js";
 import { useClient } from "../client.js";
-import { useText, type Key } from "../i18n.js";
+import { deviceType } from "../deviceType.js";
+import { useText } from "../i18n.js";
 import { Dialog } from "../ui/Dialog.js";
 import { Tip } from "../ui/Tip.js";
 import { CheckIcon, ChecksIcon } from "./icons.js";
 
 export type DeliveryState = "sent" | "delivered" | "read";
 
-const types: Record<string, Key> = { phone: "typePhone", tablet: "typeTablet", desktop: "typeDesktop", web: "typeWeb", terminal: "typeTerminal", other: "typeOther" };
-
-/** While the dialog is open and a device lacks the message, the server is asked again. */
-const againMs = 2_000;
+/** How often the server is asked again while the dialog is open and a device lacks the message. */
+const refreshMs = 2_000;
 
 interface Answer {
   delivered: boolean;
@@ -28,17 +27,19 @@ export function Deliveries({ m, state }: { m: ChatMessage; state: DeliveryState 
   const { run, error } = useAction();
   useEffect(() => {
     if (!open) return;
-    const asking: { timer?: ReturnType<typeof setTimeout>; on: boolean } = { on: true };
+    let stale = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
     const ask = () => run(async () => {
       const r = await client.chat.listDeliveries({ conversation: m.conversation, seq: BigInt(m.seq) });
-      if (!asking.on) return;
-      setAnswer({ delivered: r.users.length > 0, devices: r.devices });
-      if (r.users.length === 0 || r.devices.some((d) => !d.delivered)) asking.timer = setTimeout(() => void ask(), againMs);
+      if (stale) return;
+      const delivered = r.users.length > 0;
+      setAnswer({ delivered, devices: r.devices });
+      if (!delivered || r.devices.some((d) => !d.delivered)) timer = setTimeout(() => void ask(), refreshMs);
     });
     void ask();
     return () => {
-      asking.on = false;
-      clearTimeout(asking.timer);
+      stale = true;
+      clearTimeout(timer);
     };
   }, [client, m.conversation, m.seq, open]);
   const close = () => {
@@ -64,10 +65,7 @@ function Devices({ answer }: { answer: Answer }) {
   if (answer.devices.length === 0) return <p className="empty">{word(answer.delivered)}. {t("devicesHidden")}</p>;
   return (
     <ul className="members" data-testid="deliveries">
-      {answer.devices.map((d) => {
-        const key = types[d.type];
-        return <li key={d.type} className="person"><span className="person-name"><b>{key ? t(key) : d.type}</b><small>{word(d.delivered)}</small></span></li>;
-      })}
+      {answer.devices.map((d) => <li key={d.type} className="person"><span className="person-name"><b>{deviceType(t, d.type)}</b><small>{word(d.delivered)}</small></span></li>)}
     </ul>
   );
 }

@@ -1,8 +1,9 @@
-import type { OfficialAccount, OfficialMenuItem } from "@rialto-im/client";
+import type { Content, OfficialAccount, OfficialMenuItem } from "@rialto-im/client";
 import { useState, type FormEvent } from "react";
 import { useAction } from "../action.js";
 import { useClient } from "../client.js";
 import { useText, type Key } from "../i18n.js";
+import { otherThanText, textContent, textOf } from "../officialContent.js";
 
 const kinds = { url: "menuUrl", text: "menuText", reply: "menuReply", items: "menuItems" } satisfies Record<string, Key>;
 type Kind = keyof typeof kinds;
@@ -16,23 +17,20 @@ interface Item {
   items: Item[];
 }
 
-type Content = Extract<OfficialMenuItem["action"], { case: "reply" }>["value"];
-
 const mostEntries = 3;
 const mostItems = 5;
-const fresh: Item = { title: "", kind: "reply", value: "", items: [] };
+const newItem: Item = { title: "", kind: "reply", value: "", items: [] };
 
 function toItem({ title, action }: OfficialMenuItem, items: readonly OfficialMenuItem[] = []): Item {
   if (items.length > 0) return { title, kind: "items", value: "", items: items.map((i) => toItem(i)) };
   if (action.case !== "reply") return { title, kind: action.case ?? "text", value: action.value ?? "", items: [] };
-  const { kind } = action.value;
-  return { title, kind: "reply", value: kind.case === "text" ? kind.value : "", reply: kind.case === "text" ? undefined : action.value, items: [] };
+  return { title, kind: "reply", value: textOf(action.value), reply: otherThanText(action.value), items: [] };
 }
 
 function actionOf({ kind, value, reply }: Item) {
   if (kind === "url") return { case: "url" as const, value: value.trim() };
   if (kind === "text") return { case: "text" as const, value: value.trim() };
-  return { case: "reply" as const, value: reply ?? { kind: { case: "text" as const, value: value.trim() } } };
+  return { case: "reply" as const, value: reply ?? textContent(value) };
 }
 
 /** The menu of an account: at most three entries, each with an action or at most five items. */
@@ -61,30 +59,31 @@ export function OfficialMenuEditor({ account }: { account: OfficialAccount }) {
   };
   return (
     <form className="stack" onSubmit={save}>
-      <Items list={entries} most={mostEntries} add={t("addEntry")} nested onChange={change} />
+      <Items top list={entries} onChange={change} />
       {error && <p className="error" role="alert">{error}</p>}
       <button className="primary" disabled={busy || saved}>{t(saved ? "menuSaved" : "saveMenu")}</button>
     </form>
   );
 }
 
-function Items({ list, most, add, nested = false, onChange }: { list: Item[]; most: number; add: string; nested?: boolean; onChange: (list: Item[]) => void }) {
+/** The entries of the menu, at its top, or the items of one entry. */
+function Items({ list, top = false, onChange }: { list: Item[]; top?: boolean; onChange: (list: Item[]) => void }) {
   const t = useText();
   const set = (n: number, part: Partial<Item>) => onChange(list.map((item, i) => (i === n ? { ...item, ...part } : item)));
-  const kindsHere = (Object.keys(kinds) as Kind[]).filter((k) => nested || k !== "items");
+  const kindsHere = (Object.keys(kinds) as Kind[]).filter((k) => top || k !== "items");
   return (
     <>
       {list.map((item, n) => (
-        <fieldset className="official-rule" key={n}>
-          <legend className="sr-only">{t("entryNumber", { n: n + 1 })}</legend>
+        <fieldset className="official-part" key={n}>
+          <legend>{t(top ? "entryNumber" : "itemNumber", { n: n + 1 })}</legend>
           <label>{t("menuTitle")}<input required maxLength={24} value={item.title} onChange={(e) => set(n, { title: e.target.value })} /></label>
-          <label>{t("menuAction")}<select value={item.kind} onChange={(e) => set(n, { kind: e.target.value as Kind, reply: undefined, items: e.target.value === "items" ? [fresh] : [] })}>{kindsHere.map((k) => <option key={k} value={k}>{t(kinds[k])}</option>)}</select></label>
+          <label>{t("menuAction")}<select value={item.kind} onChange={(e) => set(n, { kind: e.target.value as Kind, reply: undefined, items: e.target.value === "items" ? [newItem] : [] })}>{kindsHere.map((k) => <option key={k} value={k}>{t(kinds[k])}</option>)}</select></label>
           {item.kind !== "items" && item.reply === undefined && <label>{t(kinds[item.kind])}<input required maxLength={item.kind === "text" ? 200 : 2000} inputMode={item.kind === "url" ? "url" : "text"} value={item.value} onChange={(e) => set(n, { value: e.target.value })} /></label>}
-          {item.kind === "items" && <div className="official-items"><Items list={item.items} most={mostItems} add={t("addItem")} onChange={(items) => set(n, { items })} /></div>}
-          <button type="button" disabled={!nested && list.length === 1} onClick={() => onChange(list.filter((_, i) => i !== n))}>{t("removeEntry")}</button>
+          {item.kind === "items" && <div className="official-items"><Items list={item.items} onChange={(items) => set(n, { items })} /></div>}
+          <button type="button" disabled={!top && list.length === 1} onClick={() => onChange(list.filter((_, i) => i !== n))}>{t("removeEntry")}</button>
         </fieldset>
       ))}
-      <button type="button" disabled={list.length >= most} onClick={() => onChange([...list, fresh])}>{add}</button>
+      <button type="button" disabled={list.length >= (top ? mostEntries : mostItems)} onClick={() => onChange([...list, newItem])}>{t(top ? "addEntry" : "addItem")}</button>
     </>
   );
 }

@@ -1,5 +1,6 @@
 import { OrganizationMessaging, OrganizationRole, importMembers, type Department, type ImportResult, type Organization, type OrganizationMember } from "@rialto-im/client";
 import { useCallback, useEffect, useState, type FormEvent } from "react";
+import { Link } from "wouter";
 import { useAction, type RunAction } from "../action.js";
 import { useClient, useOnline } from "../client.js";
 import { useText, type Key } from "../i18n.js";
@@ -7,7 +8,6 @@ import { path } from "../routes.js";
 import { IconButton } from "../ui/IconButton.js";
 import { Menu, MenuItem } from "../ui/Menu.js";
 import { Page } from "../ui/Page.js";
-import { Link } from "wouter";
 import { UserAvatar } from "./Avatar.js";
 import { ChatIcon } from "./icons.js";
 import "./organization.css";
@@ -61,41 +61,70 @@ export function OrganizationPage({ id, onOpen }: { id: string; onOpen: (conversa
   );
 }
 
+interface Listed<T> {
+  items: readonly T[];
+  next: string;
+}
+
+/** A list in pages: the first one is read at once and after each change of the organization or of what; more reads the next one. */
+function usePages<T>(shared: Shared, what: string, read: (page: string) => Promise<Listed<T>>): { list: readonly T[] | undefined; more: (() => void) | undefined } {
+  const [listed, setListed] = useState<Listed<T>>();
+  useEffect(() => {
+    let stale = false;
+    void shared.run(async () => {
+      const first = await read("");
+      if (!stale) setListed(first);
+    });
+    return () => {
+      stale = true;
+    };
+  }, [shared.organization, shared.version, what]);
+  const more = () =>
+    void shared.run(async () => {
+      const page = await read(listed!.next);
+      setListed((before) => ({ items: [...(before?.items ?? []), ...page.items], next: page.next }));
+    });
+  return { list: listed?.items, more: listed?.next ? more : undefined };
+}
+
 /** The departments below one. */
 function Departments({ shared, parent }: { shared: Shared; parent: string }) {
   const client = useClient();
   const t = useText();
-  const [list, setList] = useState<Department[]>([]);
-  const [next, setNext] = useState("");
+  const { list, more } = usePages(shared, parent, async (page): Promise<Listed<Department>> => {
+    const { departments, next } = await client.organizationApi.listDepartments({ organization: shared.organization, parent, page });
+    return { items: departments, next };
+  });
+  return (
+    <ul className="departments">
+      {list?.map((d) => <li key={d.id}><DepartmentRow shared={shared} department={d} /></li>)}
+      {more && <li><button className="link" onClick={more}>{t("showMore")}</button></li>}
+      {shared.admin && <li><NewDepartment shared={shared} parent={parent} /></li>}
+    </ul>
+  );
+}
+
+/** A button, and once it was pressed, the form that adds a department. */
+function NewDepartment({ shared, parent }: { shared: Shared; parent: string }) {
+  const client = useClient();
+  const t = useText();
+  const [open, setOpen] = useState(false);
   const [name, setName] = useState("");
-  const load = (page: string) =>
-    shared.run(async () => {
-      const r = await client.organizationApi.listDepartments({ organization: shared.organization, parent, page });
-      setList((before) => (page ? [...before, ...r.departments] : r.departments));
-      setNext(r.next);
-    });
-  useEffect(() => void load(""), [client, shared.organization, parent, shared.version]);
   const add = (e: FormEvent) => {
     e.preventDefault();
     void shared.run(async () => {
       await client.organizationApi.putDepartments({ organization: shared.organization, departments: [{ parent, name }] });
       setName("");
+      setOpen(false);
       shared.changed();
     });
   };
+  if (!open) return <button className="link" onClick={() => setOpen(true)}>+ {t("newDepartment")}</button>;
   return (
-    <ul className="departments">
-      {list.map((d) => <li key={d.id}><DepartmentRow shared={shared} department={d} /></li>)}
-      {next && <li><button className="link" onClick={() => void load(next)}>{t("showMore")}</button></li>}
-      {shared.admin && (
-        <li>
-          <form className="buttons" onSubmit={add}>
-            <input aria-label={t("newDepartment")} placeholder={t("newDepartment")} value={name} maxLength={100} onChange={(e) => setName(e.target.value)} />
-            <button disabled={!name.trim()}>{t("addDepartment")}</button>
-          </form>
-        </li>
-      )}
-    </ul>
+    <form className="new-department" onSubmit={add}>
+      <input autoFocus aria-label={t("newDepartment")} placeholder={t("newDepartment")} value={name} maxLength={100} onChange={(e) => setName(e.target.value)} />
+      <button disabled={!name.trim()}>{t("addDepartment")}</button>
+    </form>
   );
 }
 
@@ -108,7 +137,7 @@ function DepartmentRow({ shared, department }: { shared: Shared; department: Dep
     await client.organizationApi.removeDepartments({ organization, departments: [department.id] });
     shared.changed();
   };
-  const follow = async () => {
+  const createGroup = async () => {
     const key = `web ${crypto.randomUUID().slice(0, 18)}`;
     const group = await client.organizationApi.createOrganizationGroup({ organization, department: department.id, below: true, title: department.name, key });
     shared.onOpen(group.conversation);
@@ -119,7 +148,7 @@ function DepartmentRow({ shared, department }: { shared: Shared; department: Dep
         <button className="link" aria-expanded={open} onClick={() => setOpen(!open)}><bdi>{department.name}</bdi> <span className="muted">{department.members}</span></button>
         {shared.admin && (
           <Menu label={department.name}>
-            <MenuItem label={t("departmentGroup")} onSelect={() => void shared.run(follow)} />
+            <MenuItem label={t("departmentGroup")} onSelect={() => void shared.run(createGroup)} />
             <MenuItem label={t("removeDepartment")} sure={t("sureRemoveDepartment", { name: department.name })} onSelect={() => void shared.run(remove)} />
           </Menu>
         )}
@@ -138,26 +167,15 @@ function DepartmentRow({ shared, department }: { shared: Shared; department: Dep
 function Members({ shared, department = "0", namePrefix = "" }: { shared: Shared; department?: string; namePrefix?: string }) {
   const client = useClient();
   const t = useText();
-  const [list, setList] = useState<OrganizationMember[]>([]);
-  const [next, setNext] = useState("");
-  const load = (page: string, stale: () => boolean = () => false) =>
-    shared.run(async () => {
-      const r = await client.organizationApi.listOrganizationMembers({ organization: shared.organization, department, namePrefix, page, limit: 50 });
-      if (stale()) return;
-      setList((before) => (page ? [...before, ...r.members] : r.members));
-      setNext(r.next);
-    });
-  useEffect(() => {
-    let stale = false;
-    void load("", () => stale);
-    return () => {
-      stale = true;
-    };
-  }, [client, shared.organization, department, namePrefix, shared.version]);
+  const { list, more } = usePages(shared, `${department} ${namePrefix}`, async (page): Promise<Listed<OrganizationMember>> => {
+    const { members, next } = await client.organizationApi.listOrganizationMembers({ organization: shared.organization, department, namePrefix, page, limit: 50 });
+    return { items: members, next };
+  });
   const write = (user: string) => shared.run(async () => shared.onOpen((await client.openDirect(user)).id));
   return (
     <>
-      {list.map((m) => (
+      {list?.length === 0 && !more && <p className="muted">{t(namePrefix ? "noMemberFound" : "noMembersHere")}</p>}
+      {list?.map((m) => (
         <div key={m.user} className="person" data-testid="member">
           <Link href={path.user(m.user)} className="person-who">
             <UserAvatar user={m.user} />
@@ -166,7 +184,7 @@ function Members({ shared, department = "0", namePrefix = "" }: { shared: Shared
           {m.user !== client.me && <IconButton label={t("message")} onClick={() => void write(m.user)}><ChatIcon /></IconButton>}
         </div>
       ))}
-      {next && <button className="link" onClick={() => void load(next)}>{t("showMore")}</button>}
+      {more && <button className="link" onClick={more}>{t("showMore")}</button>}
     </>
   );
 }

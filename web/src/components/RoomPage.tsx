@@ -57,13 +57,13 @@ function RoomMenu({ view, owner, moderates, run, t }: MenuProps) {
   const [announcing, setAnnouncing] = useState(false);
   return (
     <>
-    <Menu label={room.title}>
-      <MenuItem label={t("roomCopyLink")} onSelect={() => void run(() => navigator.clipboard.writeText(location.origin + path.room(room.id)))} />
-      {moderates && <MenuItem label={t("roomAnnounce")} onSelect={() => setAnnouncing(true)} />}
-      {moderates && <MenuItem label={t(room.muted ? "roomUnmuteAll" : "roomMuteAll")} onSelect={() => void run(() => client.rooms.update(room.id, { muted: !room.muted }))} />}
-      {owner && <MenuItem label={t("roomClose")} sure={t("roomSureClose")} onSelect={() => void run(() => client.rooms.close(room.id))} />}
-    </Menu>
-    {announcing && <Announce id={room.id} text={room.announcement} onClose={() => setAnnouncing(false)} />}
+      <Menu label={room.title}>
+        <MenuItem label={t("roomCopyLink")} onSelect={() => void run(() => navigator.clipboard.writeText(location.origin + path.room(room.id)))} />
+        {moderates && <MenuItem label={t("roomAnnounce")} onSelect={() => setAnnouncing(true)} />}
+        {moderates && <MenuItem label={t(room.muted ? "roomUnmuteAll" : "roomMuteAll")} onSelect={() => void run(() => client.rooms.update(room.id, { muted: !room.muted }))} />}
+        {owner && <MenuItem label={t("roomClose")} sure={t("roomSureClose")} onSelect={() => void run(() => client.rooms.close(room.id))} />}
+      </Menu>
+      {announcing && <Announce id={room.id} text={room.announcement} onClose={() => setAnnouncing(false)} />}
     </>
   );
 }
@@ -94,6 +94,7 @@ interface MessagesProps { view: RoomView; moderates: boolean; me: string; run: R
 function Messages({ view, moderates, me, run, t }: MessagesProps) {
   const list = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
+  const texts = view.messages.filter((m) => m.kind.case === "text");
   useEffect(() => {
     if (atEnd.current) list.current?.scrollTo({ top: list.current.scrollHeight });
   }, [view.messages]);
@@ -104,8 +105,9 @@ function Messages({ view, moderates, me, run, t }: MessagesProps) {
   return (
     <>
       <div ref={list} className="room-messages" tabIndex={0} role="log" aria-label={t("roomMessages")} onScroll={scrolled}>
+        {view.state === "inside" && texts.length === 0 && <p className="muted room-note">{t("roomEmpty")}</p>}
         <ol>
-        {view.messages.filter((m) => m.kind.case === "text").map((m) => <Line key={m.id} m={m} room={view} acts={moderates && m.sender !== me && m.sender !== view.room?.owner} run={run} t={t} />)}
+          {texts.map((m) => <Line key={m.id} m={m} room={view} acts={moderates && m.sender !== me && m.sender !== view.room?.owner} run={run} t={t} />)}
         </ol>
       </div>
       {view.missed > 0 && <p className="muted room-note" role="status">{t("roomMissed", { n: view.missed })}</p>}

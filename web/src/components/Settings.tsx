@@ -3,6 +3,7 @@ import { useEffect, useState, type FormEvent } from "react";
 import { Link } from "wouter";
 import { useAction, type RunAction } from "../action.js";
 import { appearance, drafts, useClient, useOnline } from "../client.js";
+import { deviceType } from "../deviceType.js";
 import { ago, moment } from "../format.js";
 import { getLocale, useText, type Key } from "../i18n.js";
 import { useNow } from "../now.js";
@@ -193,8 +194,8 @@ function Sessions({ run }: { run: RunAction }) {
       <ul className="members" data-testid="sessions">
         {list.map((s) => (
           <li key={s.session} className="person">
-            <span className="person-name"><b>{s.name || s.type}</b><small>{s.current ? t("thisDevice") : lastUsed(s)}</small>{received(s) && <small>{received(s)}</small>}</span>
-            {!s.current && <Confirm label={t("endSession")} question={t("sureEndSession", { who: s.name || s.type })} onYes={() => end([s])} />}
+            <span className="person-name"><b>{s.name || deviceType(t, s.type)}</b><small>{s.current ? t("thisDevice") : lastUsed(s)}</small>{received(s) && <small>{received(s)}</small>}</span>
+            {!s.current && <Confirm label={t("endSession")} question={t("sureEndSession", { who: s.name || deviceType(t, s.type) })} onYes={() => end([s])} />}
           </li>
         ))}
       </ul>

@@ -1,7 +1,7 @@
-import { enHelpDesk } from "./helpDesk.js";
-import { enOrganization } from "./organization.js";
+import { helpDeskEn } from "./helpDesk.js";
+import { organizationEn } from "./organization.js";
 import { errorsEn } from "./errors.js";
-import { officialEn } from "./officialEn.js";
+import { officialEn } from "./official.js";
 import { deliveriesEn } from "./deliveries.js";
 /** What the app says in English. */
 export const en = {
@@ -298,7 +298,7 @@ export const en = {
   retentionShorten: "Let messages disappear",
   sureRetention: "Messages older than {time}, and their files, will be deleted for everyone in this chat, and new ones after {time}. This can't be undone.",
   keptFor: "{who} set messages to disappear after {time}",
-  keptAsServer: "{who} set messages to be kept as the server is set",
+  keptAsServer: "{who} reset how long messages are kept to the server's default",
   days: "{n} days",
   daysOne: "1 day",
   hours: "{n} hours",
@@ -439,6 +439,7 @@ export const en = {
   roomHint: "Anyone with the link can come in and write while they are there. Messages are not kept.",
   roomViewers: "about {n} here",
   roomViewersOne: "1 here",
+  roomEmpty: "Nobody has written yet.",
   roomMessages: "Messages of the room",
   roomSay: "Say something",
   roomLike: "Like",
@@ -458,8 +459,8 @@ export const en = {
   roomKickDay: "Remove for a day",
   roomSureKick: "Keep {who} out of this room for a day?",
   wave: "Wave",
-  ...enOrganization,
-  ...enHelpDesk,
+  ...organizationEn,
+  ...helpDeskEn,
   reload: "Reload",
   ...officialEn,
 };

@@ -1,5 +1,5 @@
 /** Texts about help desks and tickets. */
-export const enHelpDesk = {
+export const helpDeskEn = {
   helpDesk: "Help desk",
   helpDesks: "Help desks",
   noHelpDesk: "There is no help desk at this address.",
@@ -96,7 +96,7 @@ export const enHelpDesk = {
   ticketLeft: "{users} left the ticket",
 };
 
-export const zhHelpDesk: Record<keyof typeof enHelpDesk, string> = {
+export const helpDeskZh: Record<keyof typeof helpDeskEn, string> = {
   helpDesk: "客服",
   helpDesks: "客服",
   noHelpDesk: "该网址没有客服。",

@@ -1,9 +1,9 @@
-import { zhHelpDesk } from "./helpDesk.js";
-import { zhOrganization } from "./organization.js";
+import { helpDeskZh } from "./helpDesk.js";
+import { organizationZh } from "./organization.js";
 import { errorsZh } from "./errors.js";
 import { deliveriesZh } from "./deliveries.js";
 import type { Key } from "./en.js";
-import { officialZh } from "./officialZh.js";
+import { officialZh } from "./official.js";
 
 /** What the app says in Chinese. */
 export const zh: Record<Key, string> = {
@@ -441,6 +441,7 @@ export const zh: Record<Key, string> = {
   roomHint: "知道链接的人都可以进入并发言。消息不会保存。",
   roomViewers: "约 {n} 人在场",
   roomViewersOne: "1 人在场",
+  roomEmpty: "还没有人发言。",
   roomMessages: "直播间的消息",
   roomSay: "说点什么",
   roomLike: "点赞",
@@ -460,8 +461,8 @@ export const zh: Record<Key, string> = {
   roomKickDay: "移出一天",
   roomSureKick: "一天内不让{who}进入直播间？",
   wave: "打个招呼",
-  ...zhOrganization,
-  ...zhHelpDesk,
+  ...organizationZh,
+  ...helpDeskZh,
   reload: "重新加载",
   ...officialZh,
 };

@@ -1017,7 +1017,7 @@ func (x *ListDepartmentsResponse) GetNext() string {
 	return ""
 }
 
-// OrganizationMember is a page of the address book.
+// OrganizationMember is a row of the address book.
 type OrganizationMember struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	User           uint64                 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`

@@ -1118,7 +1118,7 @@ export const OfficialRoleSchema: GenEnum<OfficialRole> = /*@__PURE__*/
   enumDesc(file_rialto_chat_v1_official, 0);
 
 /**
- * OfficialAccountService: official accounts, which an organisation writes from. An official account is a user with a verified mark (User.official)
+ * OfficialAccountService: official accounts, from which a company or a public body writes. An official account is a user with a verified mark (User.official)
  * and a channel, whose followers are the account's. It talks with each of them in their one-to-one conversation: by a menu, by automatic replies,
  * and by broadcasts. AdminService.PutOfficialAccount makes it. All calls need an access token, or an API key and the header Rialto-User for the user on
  * whose behalf the call is made. The account itself and its operators may change it.

@@ -455,7 +455,7 @@ export const ListDepartmentsResponseSchema: GenMessage<ListDepartmentsResponse> 
   messageDesc(file_rialto_chat_v1_organization, 13);
 
 /**
- * OrganizationMember is a page of the address book.
+ * OrganizationMember is a row of the address book.
  *
  * @generated from message rialto.chat.v1.OrganizationMember
  */
