@@ -245,9 +245,10 @@ func (s *Service) ListDepartments(ctx context.Context, by id.User, r *chatv1.Lis
 		position, after = p, a
 	}
 	out := &chatv1.ListDepartmentsResponse{}
-	shown, args := v.shown(6)
+	shown, args := v.shown(7)
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, parent, name, external_id, position, hidden, members FROM departments
-		WHERE organization = $1 AND parent = $2 AND (position, id) > ($3, $4)`+shown+` ORDER BY position, id LIMIT $5`, append([]any{int64(r.Organization), int64(r.Parent), position, after, limit + 1}, args...)...)
+		WHERE organization = $1 AND parent = $2 AND (position, id) > ($3, $4) AND ($5 OR NOT hidden OR id IN (`+shown+`))
+		ORDER BY position, id LIMIT $6`, append([]any{int64(r.Organization), int64(r.Parent), position, after, v.isAdmin(), limit + 1}, args...)...)
 	err = scanAll(rows, err, func(rows *sql.Rows) error {
 		d, err := scanDepartment(rows)
 		out.Departments = append(out.Departments, d)

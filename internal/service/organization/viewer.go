@@ -47,16 +47,11 @@ func (v *viewer) isAdmin() bool { return v.org.Role >= roleAdmin }
 // isIn reports whether a hidden department is shown to the viewer: a member of it, or of one below it, or an admin.
 func (v *viewer) isIn(d uint64) bool { return v.isAdmin() || v.above[d] }
 
-// shown is the condition of a query by which the viewer's rows of departments are chosen, whose first parameter has a number.
-func (v *viewer) shown(first int) (condition string, args []any) {
-	if v.isAdmin() {
-		return "", nil
-	}
-	if len(v.above) == 0 {
-		return ` AND NOT hidden`, nil
-	}
-	marks, args := sqldb.Placeholders(first, slices.Sorted(maps.Keys(v.above)), func(d uint64) int64 { return int64(d) })
-	return ` AND (NOT hidden OR id IN (` + marks + `))`, args
+// shown lists the hidden departments that the viewer sees as query parameters, numbered from first. It is never empty, since a list in SQL may
+// not be: 0 is no department.
+func (v *viewer) shown(first int) (marks string, args []any) {
+	list := append(slices.Sorted(maps.Keys(v.above)), 0)
+	return sqldb.Placeholders(first, list, func(d uint64) int64 { return int64(d) })
 }
 
 // mustSee fails with errNoDepartment for departments of others, and hidden ones.
