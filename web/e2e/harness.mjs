@@ -285,6 +285,21 @@ export function inView(page, text) {
   }, text);
 }
 
+/** Waits until an element has kept its place for 20 frames. A list that has been scrolled measures its rows, and a row that moves between press and release of the mouse is not clicked. */
+export async function atRest(locator) {
+  await locator.evaluate((e) => new Promise((done) => {
+    let top, frames = 0;
+    const look = () => {
+      const now = e.getBoundingClientRect().top;
+      frames = now === top && getComputedStyle(e).pointerEvents !== "none" ? frames + 1 : 0;
+      top = now;
+      if (frames === 20) done();
+      else requestAnimationFrame(look);
+    };
+    look();
+  }));
+}
+
 /** A small PNG, drawn in the browser. */
 export async function picture(page) {
   const data = await page.evaluate(() => {

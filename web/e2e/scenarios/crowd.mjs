@@ -1,6 +1,6 @@
 // Long lists: of all rows, those near the view are in the page, and the keyboard leads to each.
 import assert from "node:assert/strict";
-import { desktop, inView, openPanel, panel, phone, row } from "../harness.mjs";
+import { atRest, desktop, inView, openPanel, panel, phone, row } from "../harness.mjs";
 import { Crowd } from "../crowd.mjs";
 
 const chats = 300;
@@ -53,6 +53,7 @@ export default async function crowd(w) {
   await page.waitForFunction((n) => document.querySelector(".conversations li")?.getAttribute("aria-setsize") === String(n), chats + 1); // else it is too short
   await page.locator(".conversations").evaluate((box) => (box.scrollTop = 9_000));
   const far = rows.filter({ hasText: "hello from 142" });
+  await atRest(far);
   await far.click();
   await inView(page, "hello from 142");
   await page.getByRole("button", { name: "Back" }).click();
