@@ -196,6 +196,13 @@ func Open(dir string, options Options) (*Log, error) {
 	return l, nil
 }
 
+const (
+	memTableSize = 64 << 20
+	// minCacheSize is what remains of the block cache beside two full memtables, one of which is being flushed. Pebble reserves the memory
+	// of memtables in its cache: in a cache that is smaller than they are, no block stays, and each read of a table reads its filter again.
+	minCacheSize = 16 << 20
+)
+
 // pebbleOptions returns the options of the store. Flushes and compactions call yield.
 func pebbleOptions(o Options, yield func()) *pebble.Options {
 	p := &pebble.Options{
@@ -203,13 +210,13 @@ func pebbleOptions(o Options, yield func()) *pebble.Options {
 		ReadOnly:                    o.ReadOnly,
 		ErrorIfNotExists:            o.MustExist,
 		FormatMajorVersion:          pebble.FormatNewest,
-		MemTableSize:                64 << 20,
+		MemTableSize:                memTableSize,
 		MemTableStopWritesThreshold: 4,
 		L0CompactionThreshold:       8,
 		L0StopWritesThreshold:       40,
 		LBaseMaxBytes:               512 << 20,
 		MaxOpenFiles:                1000,
-		CacheSize:                   16 << 20,
+		CacheSize:                   2*memTableSize + minCacheSize,
 		Logger:                      pebbleLogger{o.Logger, o.Fatal},
 	}
 	p.CompactionConcurrencyRange = func() (int, int) { return 1, 2 }
