@@ -164,10 +164,10 @@ type Config struct {
 	DrainOver time.Duration `yaml:"drain_over"`
 	// CheckEvery is the interval at which each connection is compared with the stores, since its last push may be lost; 0 is 5 min.
 	CheckEvery time.Duration `yaml:"check_every"`
-	// LargeGroupPushes bounds the messages of one large group or channel that are pushed to connections of this node, in a second; 0 is 750,000
+	// LargeGroupPushes bounds the messages of one large group or channel that are pushed to connections of this node, in a second; 0 is 2,500,000
 	// for each processor. Beyond it, connections get hints up to where the group has grown.
 	LargeGroupPushes int `yaml:"large_group_pushes"`
-	// LargePushes bounds those of all large groups and channels; 0 is 1,000,000 for each processor.
+	// LargePushes bounds those of all large groups and channels; 0 is 3,000,000 for each processor.
 	LargePushes int `yaml:"large_pushes"`
 	// HintEvery is the interval of hints about a large group that is beyond its bound; 0 is 1 s.
 	HintEvery time.Duration `yaml:"hint_every"`
@@ -199,10 +199,10 @@ func (c Config) withDefaults() Config {
 		c.CheckEvery = 5 * time.Minute
 	}
 	if c.LargeGroupPushes == 0 {
-		c.LargeGroupPushes = 750_000 * runtime.GOMAXPROCS(0)
+		c.LargeGroupPushes = 2_500_000 * runtime.GOMAXPROCS(0)
 	}
 	if c.LargePushes == 0 {
-		c.LargePushes = 1_000_000 * runtime.GOMAXPROCS(0)
+		c.LargePushes = 3_000_000 * runtime.GOMAXPROCS(0)
 	}
 	if c.HintEvery == 0 {
 		c.HintEvery = time.Second
