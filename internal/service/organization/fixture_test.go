@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/bus"
 	"github.com/rialto-im/rialto/internal/engine/bus/membus"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
@@ -36,8 +38,9 @@ var errDown = errors.New("the log is down")
 type fixture struct {
 	t *testing.T
 	*organization.Service
-	db  *sqldb.DB
-	bus *membus.Bus
+	db    *sqldb.DB
+	bus   *membus.Bus
+	names map[*organization.Service]string // of their nodes
 
 	mu        sync.Mutex // guards all below
 	nextID    uint64
@@ -175,7 +178,7 @@ func open(t *testing.T) *fixture {
 	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
 	must(t, err)
 	t.Cleanup(func() { must(t, db.Close()) })
-	w := &fixture{t: t, db: db, bus: membus.New(), nextID: 1000, failAfter: -1, shy: map[id.User]bool{}, byKey: map[string]id.Conversation{}, groups: map[id.Conversation]*group{}}
+	w := &fixture{t: t, db: db, bus: membus.New(), nextID: 1000, failAfter: -1, shy: map[id.User]bool{}, byKey: map[string]id.Conversation{}, groups: map[id.Conversation]*group{}, names: map[*organization.Service]string{}}
 	w.Service = w.node("node-1")
 	return w
 }
@@ -189,10 +192,11 @@ func (w *fixture) node(name string) *organization.Service {
 	s, err := organization.New(w.t.Context(), organization.Deps{DB: w.db, IDs: w, Accounts: w, Groups: w, Bus: w.bus, ClusterEvents: events, Node: name, Nodes: func() []string { return []string{"node-1", "node-2"} },
 		Clock: w, Logger: logger})
 	must(w.t, err)
+	w.names[s] = name
 	return s
 }
 
-// run runs a service until it is stopped, or the test ends.
+// run runs a service until it is stopped, or the test ends. It returns when the service answers other nodes.
 func (w *fixture) run(s *organization.Service) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -202,6 +206,10 @@ func (w *fixture) run(s *organization.Service) (stop func()) {
 		must(w.t, <-done)
 	})
 	w.t.Cleanup(stop)
+	eventually.True(w.t, "the service of a node answers", func() bool {
+		_, err := w.bus.Request(ctx, bus.NodeSubject(w.names[s], "organization"), nil)
+		return err == nil
+	})
 	return stop
 }
 
