@@ -7,6 +7,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 )
 
@@ -44,18 +45,15 @@ func (t *Tier) sweep(ctx context.Context) error {
 func (t *Tier) unusedFiles(ctx context.Context) (files []string, err error) {
 	rows, err := t.deps.DB.Read().QueryContext(ctx, `SELECT file FROM cold_segments WHERE state <> 1 AND changed_ms < $1 ORDER BY changed_ms LIMIT $2`,
 		t.deps.Clock.Now().Add(-t.config.SweepAfter).UnixMilli(), sweptAtOnce)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var file string
 		if err := rows.Scan(&file); err != nil {
-			return nil, err
+			return err
 		}
 		files = append(files, file)
-	}
-	return files, rows.Err()
+		return nil
+	})
+	return files, err
 }
 
 // drop makes sure that a slow writer cannot commit an unused file any more. It fails with errSuperseded if the file is in use by now.
@@ -109,18 +107,15 @@ func (t *Tier) staleSegments(ctx context.Context, after staleSegment) (list []st
 	rows, err := t.deps.DB.Read().QueryContext(ctx, `SELECT file, conversation, first_seq, last_seq, size, checksum, stale_ms FROM cold_segments
 		WHERE state = 1 AND stale_ms > 0 AND stale_ms < $1 AND (stale_ms, file) > ($2, $3) ORDER BY stale_ms, file LIMIT $4`,
 		t.deps.Clock.Now().Add(-t.config.RewriteAfter).UnixMilli(), after.staleMs, after.File, sweptAtOnce)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var s staleSegment
 		if err := rows.Scan(&s.File, &s.conversation, &s.First, &s.Last, &s.Size, &s.Checksum, &s.staleMs); err != nil {
-			return nil, err
+			return err
 		}
 		list = append(list, s)
-	}
-	return list, rows.Err()
+		return nil
+	})
+	return list, err
 }
 
 // rewrite replaces a segment by one without what has expired or was recalled.

@@ -12,6 +12,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -201,18 +202,15 @@ func (s *Service) desk(ctx context.Context, from querier, desk uint64) (*chatv1.
 // agentsOf returns the agents of a desk, ascending.
 func (s *Service) agentsOf(ctx context.Context, from querier, desk uint64) (list []uint64, err error) {
 	rows, err := from.QueryContext(ctx, `SELECT agent FROM help_desk_agents WHERE desk = $1 ORDER BY agent`, int64(desk))
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var u uint64
 		if err := rows.Scan(&u); err != nil {
-			return nil, err
+			return err
 		}
 		list = append(list, u)
-	}
-	return list, rows.Err()
+		return nil
+	})
+	return list, err
 }
 
 func (s *Service) isAgent(ctx context.Context, from querier, desk uint64, u id.User) (is bool, err error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
@@ -46,18 +47,15 @@ func scan(scan func(...any) error) (*ticket, error) {
 }
 
 func scanAll(rows *sql.Rows, err error) (list []*ticket, _ error) {
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		t, err := scan(rows.Scan)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		list = append(list, t)
-	}
-	return list, rows.Err()
+		return nil
+	})
+	return list, err
 }
 
 func (s *Service) ticket(ctx context.Context, from querier, n uint64) (*ticket, error) {

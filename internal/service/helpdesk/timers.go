@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -83,24 +84,21 @@ func (s *Service) assignAll(ctx context.Context) error {
 // desksWaiting returns the desks with a queue.
 func (s *Service) desksWaiting(ctx context.Context) (list []*chatv1.HelpDesk, err error) {
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, settings FROM help_desks d WHERE EXISTS (SELECT 1 FROM tickets t WHERE t.desk = d.id AND t.status = 1) ORDER BY id LIMIT $1`, maxDesks)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var desk uint64
 		var raw []byte
 		if err := rows.Scan(&desk, &raw); err != nil {
-			return nil, err
+			return err
 		}
 		d := &chatv1.HelpDesk{}
 		if err := proto.Unmarshal(raw, d); err != nil {
-			return nil, err
+			return err
 		}
 		d.Id = desk
 		list = append(list, d)
-	}
-	return list, rows.Err()
+		return nil
+	})
+	return list, err
 }
 
 // assignDesk assigns tickets while one waits and an agent has room for it.
@@ -236,20 +234,17 @@ func (s *Service) offlineFor(key agentKey) time.Duration {
 // serving returns the agents who have active tickets, of each desk: at most maxAgents of maxDesks.
 func (s *Service) serving(ctx context.Context) (map[uint64][]id.User, error) {
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT a.desk, a.agent FROM help_desk_agents a WHERE EXISTS (SELECT 1 FROM tickets t WHERE t.desk = a.desk AND t.agent = a.agent AND t.status = 2) ORDER BY a.desk, a.agent`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	found := map[uint64][]id.User{}
-	for rows.Next() {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var desk uint64
 		var u id.User
 		if err := rows.Scan(&desk, &u); err != nil {
-			return nil, err
+			return err
 		}
 		found[desk] = append(found[desk], u)
-	}
-	return found, rows.Err()
+		return nil
+	})
+	return found, err
 }
 
 // releaseAbsent puts the tickets of an agent who has been offline for d back into the queue, if that is too long.

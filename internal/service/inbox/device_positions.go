@@ -28,17 +28,13 @@ func (s *Service) devicePositions(ctx context.Context, users ...id.User) (map[id
 	marks, args := sqldb.Placeholders(1, users, func(u id.User) int64 { return int64(u) })
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT owner, device, position FROM device_positions WHERE owner IN (`+marks+`)
 		UNION ALL SELECT owner, 0, position FROM confirmed WHERE owner IN (`+marks+`)`, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	stored := make(map[id.User]storedPositions, len(users))
-	for rows.Next() {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var u id.User
 		var d id.Device
 		var at message.Position
 		if err := rows.Scan(&u, &d, &at); err != nil {
-			return nil, err
+			return err
 		}
 		p := stored[u]
 		if d != 0 {
@@ -49,8 +45,9 @@ func (s *Service) devicePositions(ctx context.Context, users ...id.User) (map[id
 		}
 		p.confirmed = max(p.confirmed, at)
 		stored[u] = p
-	}
-	return stored, rows.Err()
+		return nil
+	})
+	return stored, err
 }
 
 // furthestBehind returns the devices of a user whose positions are dropped, because too many are stored. At equal positions, the oldest

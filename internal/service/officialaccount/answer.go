@@ -9,6 +9,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -66,18 +67,15 @@ func (s *Service) AnswerMessages(ctx context.Context) error {
 func (s *Service) answering(ctx context.Context, after id.User) (list []*official, err error) {
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT `+accountColumns+` FROM official_accounts WHERE answers AND NOT disabled AND account > $1 ORDER BY account LIMIT $2`,
 		int64(after), accountsPerRead)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		o, err := scanAccount(rows.Scan)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		list = append(list, o)
-	}
-	return list, rows.Err()
+		return nil
+	})
+	return list, err
 }
 
 // answerAccount answers what came since an account's position.

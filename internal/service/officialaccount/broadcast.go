@@ -12,6 +12,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"golang.org/x/text/language"
 	"google.golang.org/protobuf/proto"
@@ -266,16 +267,13 @@ func (s *Service) ListBroadcasts(ctx context.Context, by id.User, r *chatv1.List
 
 func (s *Service) queryBroadcasts(ctx context.Context, query string, args ...any) (list []*broadcast, err error) {
 	rows, err := s.deps.DB.Read().QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		b, err := scanBroadcast(rows.Scan)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		list = append(list, b)
-	}
-	return list, rows.Err()
+		return nil
+	})
+	return list, err
 }

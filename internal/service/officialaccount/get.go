@@ -9,6 +9,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -79,18 +80,15 @@ func (s *Service) view(ctx context.Context, o *official, by id.User, role chatv1
 
 func (s *Service) operators(ctx context.Context, account id.User) (list []*chatv1.OfficialOperator, err error) {
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT operator, role FROM official_operators WHERE account = $1 ORDER BY operator LIMIT $2`, int64(account), maxOperators)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		o := &chatv1.OfficialOperator{}
 		if err := rows.Scan(&o.User, &o.Role); err != nil {
-			return nil, err
+			return err
 		}
 		list = append(list, o)
-	}
-	return list, rows.Err()
+		return nil
+	})
+	return list, err
 }
 
 // List returns the accounts that a user operates, without menus and replies.

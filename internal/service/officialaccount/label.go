@@ -119,19 +119,16 @@ func labelsOfFollowers(ctx context.Context, q querier, account id.User, users []
 	}
 	marks, args := sqldb.Placeholders(2, users, func(u id.User) int64 { return int64(u) })
 	rows, err := q.QueryContext(ctx, `SELECT follower, label FROM official_labels WHERE account = $1 AND follower IN (`+marks+`) ORDER BY follower, label`, append([]any{int64(account)}, args...)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var u id.User
 		var label string
 		if err := rows.Scan(&u, &label); err != nil {
-			return nil, err
+			return err
 		}
 		labels[u] = append(labels[u], label)
-	}
-	return labels, rows.Err()
+		return nil
+	})
+	return labels, err
 }
 
 // ListFollowers returns a page of followers, of all or of those with a label.

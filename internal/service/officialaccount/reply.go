@@ -8,6 +8,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"golang.org/x/sync/errgroup"
 )
@@ -72,18 +73,15 @@ func (s *Service) SendReplies(ctx context.Context) error {
 func (s *Service) dueReplies(ctx context.Context) (list []*reply, err error) {
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT account, recipient, token, conversation, content FROM official_replies WHERE due_ms <= $1
 		ORDER BY due_ms, account, recipient, token LIMIT $2`, s.nowMs(), repliesPerRound)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		r := &reply{}
 		if err := rows.Scan(&r.account, &r.recipient, &r.token, &r.conversation, &r.raw); err != nil {
-			return nil, err
+			return err
 		}
 		list = append(list, r)
-	}
-	return list, rows.Err()
+		return nil
+	})
+	return list, err
 }
 
 // sendReply sends a reply and deletes its row. One that cannot be stored for now is tried again after retryDelay; one that is refused is dropped.

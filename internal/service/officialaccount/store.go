@@ -8,6 +8,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -104,16 +105,13 @@ func isOfficial(ctx context.Context, q querier, u id.User) (is bool, err error) 
 // usersOf returns the users of a query of one column.
 func usersOf(ctx context.Context, q querier, query string, args ...any) (list []id.User, err error) {
 	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var u id.User
 		if err := rows.Scan(&u); err != nil {
-			return nil, err
+			return err
 		}
 		list = append(list, u)
-	}
-	return list, rows.Err()
+		return nil
+	})
+	return list, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -75,18 +76,15 @@ func (b *broadcast) updateOf(seq uint64) ([]byte, error) {
 func (s *Service) outdated(ctx context.Context, b *broadcast, limit int) (list []delivery, err error) {
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT recipient, conversation, seq, tries FROM official_deliveries WHERE broadcast = $1 AND state = $2 AND revision < $3 ORDER BY revision, recipient LIMIT $4`,
 		int64(b.id), deliverySent, b.revision, limit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var d delivery
 		var u id.User
 		if err := rows.Scan(&u, &d.conversation, &d.seq, &d.tries); err != nil {
-			return nil, err
+			return err
 		}
 		d.recipient = u
 		list = append(list, d)
-	}
-	return list, rows.Err()
+		return nil
+	})
+	return list, err
 }

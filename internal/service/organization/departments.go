@@ -8,6 +8,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
@@ -30,7 +31,7 @@ type tree struct {
 func readTree(ctx context.Context, tx *sql.Tx, org uint64) (*tree, error) {
 	t := &tree{of: map[uint64]*chatv1.Department{}, byExternal: map[string]uint64{}}
 	rows, err := tx.QueryContext(ctx, `SELECT id, parent, name, external_id, position, hidden, members FROM departments WHERE organization = $1`, int64(org))
-	return t, scanAll(rows, err, func(rows *sql.Rows) error {
+	return t, sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		d, err := scanDepartment(rows)
 		t.add(d)
 		return err
@@ -249,7 +250,7 @@ func (s *Service) ListDepartments(ctx context.Context, by id.User, r *chatv1.Lis
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, parent, name, external_id, position, hidden, members FROM departments
 		WHERE organization = $1 AND parent = $2 AND (position, id) > ($3, $4) AND ($5 OR NOT hidden OR id IN (`+shown+`))
 		ORDER BY position, id LIMIT $6`, append([]any{int64(r.Organization), int64(r.Parent), position, after, v.isAdmin(), limit + 1}, args...)...)
-	err = scanAll(rows, err, func(rows *sql.Rows) error {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		d, err := scanDepartment(rows)
 		out.Departments = append(out.Departments, d)
 		return err

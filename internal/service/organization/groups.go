@@ -72,7 +72,7 @@ func (v *viewer) checkGroup(ctx context.Context, r *chatv1.CreateOrganizationGro
 func (s *Service) findGroup(ctx context.Context, v *viewer, r *chatv1.CreateOrganizationGroupRequest) (found id.Conversation, err error) {
 	var all, own int
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT conversation, department, below, creator, create_key FROM organization_groups WHERE organization = $1`, int64(r.Organization))
-	err = scanAll(rows, err, func(rows *sql.Rows) error {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var c id.Conversation
 		var department uint64
 		var below bool
@@ -159,7 +159,7 @@ func (s *Service) membersAmong(ctx context.Context, org uint64, users []id.User)
 	for some := range slices.Chunk(users, maxPerCall) {
 		marks, args := sqldb.Placeholders(2, some, func(u id.User) int64 { return int64(u) })
 		rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT member FROM organization_members WHERE organization = $1 AND member IN (`+marks+`)`, append([]any{int64(org)}, args...)...)
-		err = scanAll(rows, err, func(rows *sql.Rows) error {
+		err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 			var u id.User
 			err := rows.Scan(&u)
 			inside[u] = true
@@ -210,7 +210,7 @@ func (s *Service) takeOut(ctx context.Context, org uint64, users []id.User) erro
 	}
 	var groups []id.Conversation
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT conversation FROM organization_groups WHERE organization = $1 ORDER BY conversation LIMIT $2`, int64(org), maxGroups)
-	err = scanAll(rows, err, func(rows *sql.Rows) error {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var c id.Conversation
 		err := rows.Scan(&c)
 		groups = append(groups, c)

@@ -228,7 +228,7 @@ func (s *Service) memberOfTooMany(ctx context.Context, org uint64, members []*ch
 		}
 		marks, args := sqldb.Placeholders(3, some, func(m *chatv1.OrganizationMember) int64 { return int64(m.User) })
 		rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT member FROM organization_members WHERE organization <> $1 AND member IN (`+marks+`) GROUP BY member HAVING count(*) >= $2`, append([]any{int64(org), maxMemberOf}, args...)...)
-		err = scanAll(rows, err, func(rows *sql.Rows) error {
+		err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 			var u uint64
 			err := rows.Scan(&u)
 			full[u] = true

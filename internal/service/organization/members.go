@@ -21,7 +21,7 @@ func membersOf(ctx context.Context, q querier, org uint64, users []id.User) (map
 	marks, args := sqldb.Placeholders(2, users, func(u id.User) int64 { return int64(u) })
 	args = append([]any{int64(org)}, args...)
 	rows, err := q.QueryContext(ctx, `SELECT member, role, name, title, employee_number, phone FROM organization_members WHERE organization = $1 AND member IN (`+marks+`)`, args...)
-	err = scanAll(rows, err, func(rows *sql.Rows) error {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		m := &chatv1.OrganizationMember{}
 		var number sql.NullString
 		err := rows.Scan(&m.User, &m.Role, &m.Name, &m.Title, &number, &m.Phone)
@@ -32,7 +32,7 @@ func membersOf(ctx context.Context, q querier, org uint64, users []id.User) (map
 		return nil, err
 	}
 	rows, err = q.QueryContext(ctx, `SELECT member, department, manager FROM department_members WHERE organization = $1 AND member IN (`+marks+`) ORDER BY member, department`, args...)
-	return of, scanAll(rows, err, func(rows *sql.Rows) error {
+	return of, sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var u uint64
 		d := &chatv1.DepartmentMembership{}
 		if err := rows.Scan(&u, &d.Department, &d.Manager); err != nil {
@@ -143,13 +143,14 @@ func (s *Service) placesOfDepartment(ctx context.Context, department uint64, pag
 		}
 	}
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT member FROM department_members WHERE department = $1 AND member > $2 ORDER BY member LIMIT $3`, int64(department), int64(after), n)
-	return list, scanAll(rows, err, func(rows *sql.Rows) error {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var p place
 		err := rows.Scan(&p.user)
 		p.token = p.user.String()
 		list = append(list, p)
 		return err
 	})
+	return list, err
 }
 
 // placesByKey returns the next members by a text that begins with a prefix.
@@ -166,7 +167,7 @@ func (s *Service) placesByKey(ctx context.Context, query string, org uint64, pre
 		}
 	}
 	rows, err := s.deps.DB.Read().QueryContext(ctx, query, int64(org), key, int64(after), end, n)
-	return list, scanAll(rows, err, func(rows *sql.Rows) error {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var p place
 		var at []byte
 		err := rows.Scan(&at, &p.user)
@@ -174,4 +175,5 @@ func (s *Service) placesByKey(ctx context.Context, query string, org uint64, pre
 		list = append(list, p)
 		return err
 	})
+	return list, err
 }

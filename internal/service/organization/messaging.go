@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -21,7 +22,7 @@ func (s *Service) RelationOf(ctx context.Context, a, b id.User) (refused, friend
 	of := map[int64]*membership{}
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT m.organization, m.member, o.messaging, o.colleagues_are_friends FROM organization_members m
 		JOIN organizations o ON o.id = m.organization WHERE m.member = $1 OR m.member = $2`, int64(a), int64(b))
-	err = scanAll(rows, err, func(rows *sql.Rows) error {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var org int64
 		var u id.User
 		var m membership

@@ -59,17 +59,3 @@ func readOrganization(ctx context.Context, q querier, org uint64, by id.User) (*
 
 // orNull stores no text as NULL, of which a unique index has many.
 func orNull(text string) sql.NullString { return sql.NullString{String: text, Valid: text != ""} }
-
-// scanAll scans all rows.
-func scanAll(rows *sql.Rows, err error, scan func(*sql.Rows) error) error {
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}

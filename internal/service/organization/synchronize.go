@@ -9,6 +9,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
 const (
@@ -50,7 +51,7 @@ func (s *Service) alignPending(ctx context.Context) {
 	for after := id.Conversation(0); ctx.Err() == nil; {
 		var page []id.Conversation
 		rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT conversation FROM organization_groups WHERE pending > 0 AND conversation > $1 ORDER BY conversation LIMIT $2`, int64(after), pendingPage)
-		err = scanAll(rows, err, func(rows *sql.Rows) error {
+		err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 			var c id.Conversation
 			err := rows.Scan(&c)
 			page = append(page, c)
@@ -119,7 +120,7 @@ func (s *Service) alignDepartment(ctx context.Context, c id.Conversation, org, d
 	}
 	var want []id.User
 	rows, err := s.deps.DB.Read().QueryContext(ctx, query, int64(org), int64(department), s.deps.MaxMembers-1) // and the owner
-	err = scanAll(rows, err, func(rows *sql.Rows) error {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var u id.User
 		err := rows.Scan(&u)
 		want = append(want, u)

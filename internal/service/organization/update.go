@@ -7,6 +7,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -78,7 +79,7 @@ func (s *Service) ListOrganizations(ctx context.Context, by id.User) (*chatv1.Li
 	out := &chatv1.ListOrganizationsResponse{}
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT o.id, o.name, o.owner, o.messaging, o.colleagues_are_friends, o.hide_phones, o.members, o.revision, m.role
 		FROM organization_members m JOIN organizations o ON o.id = m.organization WHERE m.member = $1 ORDER BY o.id LIMIT $2`, int64(by), maxMemberOf)
-	return out, scanAll(rows, err, func(rows *sql.Rows) error {
+	return out, sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		o := &chatv1.Organization{}
 		out.Organizations = append(out.Organizations, o)
 		return rows.Scan(&o.Id, &o.Name, &o.Owner, &o.Messaging, &o.ColleaguesAreFriends, &o.HidePhones, &o.Members, &o.Revision, &o.Role)

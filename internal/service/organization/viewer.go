@@ -34,7 +34,7 @@ func (s *Service) viewer(ctx context.Context, org uint64, by id.User) (*viewer, 
 			SELECT d.id, d.parent FROM department_members m JOIN departments d ON d.id = m.department WHERE m.member = $1 AND m.organization = $2
 			UNION SELECT d.id, d.parent FROM departments d JOIN above ON d.id = above.parent)
 		SELECT id FROM above`, int64(by), int64(org))
-	return v, scanAll(rows, err, func(rows *sql.Rows) error {
+	return v, sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var d uint64
 		err := rows.Scan(&d)
 		v.above[d] = true
@@ -79,7 +79,7 @@ func (v *viewer) load(ctx context.Context, departments []uint64) error {
 		rows, err := v.s.deps.DB.Read().QueryContext(ctx, `WITH RECURSIVE above (of_id, id, parent, hidden) AS (SELECT id, id, parent, hidden FROM departments WHERE organization = $1 AND id IN (`+marks+`)
 				UNION SELECT above.of_id, d.id, d.parent, d.hidden FROM departments d JOIN above ON d.id = above.parent)
 			SELECT of_id, id, hidden FROM above`, append([]any{int64(v.org.Id)}, args...)...)
-		err = scanAll(rows, err, func(rows *sql.Rows) error {
+		err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 			var of, at uint64
 			var hides bool
 			err := rows.Scan(&of, &at, &hides)
