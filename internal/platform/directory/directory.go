@@ -425,8 +425,8 @@ func (s *Service) Generation(u id.User, session id.Session) (generation uint32, 
 	sh.mu.RLock()
 	defer sh.mu.RUnlock()
 	if p := sh.users[u]; p != nil {
-		for _, c := range p.sessions {
-			if c.session == session {
+		for i := range p.sessions { // no copy: Active changes lastActive under the same kind of lock
+			if c := &p.sessions[i]; c.session == session {
 				return c.generation, true
 			}
 		}
