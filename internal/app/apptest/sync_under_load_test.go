@@ -270,7 +270,7 @@ func TestSyncsUnderLoadMissNothing(t *testing.T) {
 	}
 	h := apptest.Open(t, func(c *config.Config) {
 		c.Chat.LargeGroupAbove, c.Limits.CallUser = 2, "1000000/s"
-		c.Gateway.LargeGroupPushes, c.Gateway.HintEvery = 500, 100*time.Millisecond // the large group is hot most of the time
+		c.Gateway.LargeGroupPushes, c.Gateway.HintEvery = 100, 100*time.Millisecond // the large group is hot most of the time, also where cores are short
 	})
 	alice, bob, carol := h.Register(t, "alice"), h.Register(t, "bob"), h.Register(t, "carol")
 	conversations := []uint64{h.Direct(t, alice, bob), h.Group(t, alice, bob), h.Group(t, alice, bob, carol)}
