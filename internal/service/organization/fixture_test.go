@@ -49,7 +49,11 @@ type fixture struct {
 	groups    map[id.Conversation]*group
 	entries   int // of all groups
 	failAfter int // entries; -1: never
+	pause     *pause
 }
+
+// pause holds up the next change of a group's members, by whoever has read the rows: reached is closed then, and it goes on when resume is closed.
+type pause struct{ reached, resume chan struct{} }
 
 type group struct {
 	owner     id.User
@@ -121,6 +125,14 @@ func (w *fixture) fail(n int) (after int) {
 	return w.failAfter
 }
 
+// pauseNext sets the pause for the next change of a group's members.
+func (w *fixture) pauseNext() *pause {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pause = &pause{make(chan struct{}), make(chan struct{})}
+	return w.pause
+}
+
 // append counts an entry of a group, or fails.
 func (w *fixture) append() error {
 	if w.entries++; w.failAfter >= 0 && w.entries > w.failAfter {
@@ -132,6 +144,13 @@ func (w *fixture) append() error {
 func (w *fixture) AlignMembers(_ context.Context, c id.Conversation, decide func([]id.User) []id.User) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if p := w.pause; p != nil {
+		w.pause = nil
+		w.mu.Unlock()
+		close(p.reached)
+		<-p.resume
+		w.mu.Lock()
+	}
 	g := w.groups[c]
 	if g.dissolved {
 		return errs.New(errs.Denied, "dissolved", "")
@@ -267,9 +286,9 @@ func (w *fixture) put(org uint64, u id.User, departments ...uint64) {
 	w.putInput(org, input(u, departments...))
 }
 
-func (w *fixture) putInput(org uint64, in *chatv1.OrganizationMemberInput) {
+func (w *fixture) putInput(org uint64, in ...*chatv1.OrganizationMemberInput) {
 	w.t.Helper()
-	_, err := w.PutOrganizationMembers(w.t.Context(), id.Caller{User: boss}, &chatv1.PutOrganizationMembersRequest{Organization: org, Members: []*chatv1.OrganizationMemberInput{in}})
+	_, err := w.PutOrganizationMembers(w.t.Context(), id.Caller{User: boss}, &chatv1.PutOrganizationMembersRequest{Organization: org, Members: in})
 	must(w.t, err)
 }
 

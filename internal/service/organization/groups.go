@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 
@@ -97,13 +98,13 @@ func (s *Service) findGroup(ctx context.Context, v *viewer, r *chatv1.CreateOrga
 		return found, err
 	}
 	if all >= maxGroups || own >= maxCircles && !v.isAdmin() {
-		return 0, errors.Join(errGroups, s.dropDissolved(ctx, r.Organization))
+		return 0, errors.Join(errGroups, s.alignLater(ctx, r.Organization))
 	}
 	return 0, nil
 }
 
-// dropDissolved makes the coordinator look at all groups of an organization, and drop those that were dissolved.
-func (s *Service) dropDissolved(ctx context.Context, org uint64) error {
+// alignLater makes the coordinator align all groups of an organization, and drop those that were dissolved.
+func (s *Service) alignLater(ctx context.Context, org uint64) error {
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return markPending(ctx, tx, org) })
 	s.signal()
 	return err
@@ -134,8 +135,8 @@ func (s *Service) storeGroup(ctx context.Context, c id.Conversation, by id.User,
 		if all >= maxGroups {
 			return errGroups
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO organization_groups (conversation, organization, department, below, pending, creator, create_key) VALUES ($1, $2, $3, $4, 1, $5, $6) ON CONFLICT (conversation) DO NOTHING`,
-			int64(c), int64(r.Organization), int64(r.Department), r.Below, int64(by), r.Key)
+		_, err = tx.ExecContext(ctx, `INSERT INTO organization_groups (conversation, organization, department, below, pending, creator, create_key) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (conversation) DO NOTHING`,
+			int64(c), int64(r.Organization), int64(r.Department), r.Below, newMark(), int64(by), r.Key)
 		return err
 	})
 }
@@ -192,9 +193,13 @@ func (s *Service) CheckMembers(ctx context.Context, c id.Conversation, added []i
 	return s.mustBeMembers(ctx, org, users)
 }
 
+// newMark returns the mark of a change that is pending. No two changes have the same one, so whoever aligns a group never takes a later change
+// for the one that it has read.
+func newMark() int64 { return 1 + rand.Int64N(1<<62) }
+
 // markPending makes the coordinator align the groups of an organization, of which there are at most 200.
 func markPending(ctx context.Context, tx *sql.Tx, org uint64) error {
-	_, err := tx.ExecContext(ctx, `UPDATE organization_groups SET pending = pending + 1 WHERE organization = $1`, int64(org))
+	_, err := tx.ExecContext(ctx, `UPDATE organization_groups SET pending = $2 WHERE organization = $1`, int64(org), newMark())
 	return err
 }
 
@@ -231,7 +236,7 @@ func (s *Service) takeOut(ctx context.Context, org uint64, users []id.User) erro
 			failures = errors.Join(failures, err)
 		}
 	}
-	return failures
+	return errors.Join(failures, s.alignLater(ctx, org)) // a user may have joined again meanwhile
 }
 
 // replaceOwner makes the organization's owner, who is always a member of it, the owner of a group whose owner must leave.

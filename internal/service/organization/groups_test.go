@@ -3,6 +3,7 @@ package organization_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/base/eventually"
@@ -45,6 +46,38 @@ func TestGroupsFollowAfterACrash(t *testing.T) {
 		eventually.True(t, "the group follows", func() bool { return w.pending() == 0 })
 		stop()
 		w.hasMembers(g, boss, ben, cleo)
+	}
+}
+
+// A node that was held up between reading the rows and changing the group may undo what another one did since. Then the group is aligned again. A
+// change that comes meanwhile is not taken for the one that was read.
+func TestGroupsFollowAfterAnAlignmentFromOldRows(t *testing.T) {
+	for _, aligned := range []bool{false, true} {
+		t.Run(fmt.Sprint("aligned meanwhile: ", aligned), func(t *testing.T) {
+			w := open(t)
+			org := w.create("Acme")
+			d := w.departments(org, "a")
+			g, err := w.group(boss, &chatv1.CreateOrganizationGroupRequest{Organization: org, Department: d[0], Key: "a"})
+			must(t, err)
+			p := w.pauseNext()
+			w.put(org, ben, d[0])
+			stopSlow := w.run(w.node("node-2"))
+			<-p.reached
+			stop := w.run(w.node("node-3"))
+			eventually.True(t, "another node aligns the group", func() bool { return w.pending() == 0 })
+			if !aligned {
+				stop()
+			}
+			w.putInput(org, input(ben), input(cleo, d[0])) // one change, as the one before
+			if aligned {
+				eventually.True(t, "another node aligns the group again", func() bool { return w.pending() == 0 })
+			}
+			close(p.resume)
+			eventually.True(t, "the group is aligned", func() bool { return w.pending() == 0 })
+			stopSlow()
+			w.run(w.node("node-4"))
+			eventually.True(t, "the group has the members of the department", func() bool { return slices.Equal(w.membersOf(g), []id.User{boss, cleo}) && w.pending() == 0 })
+		})
 	}
 }
 

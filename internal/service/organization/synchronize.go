@@ -72,7 +72,9 @@ func (s *Service) alignPending(ctx context.Context) {
 	}
 }
 
-// align brings the members of a group in line with the rows. It is idempotent: what is pending is what it has read before the rows.
+// align brings the members of a group in line with the rows, if a change of them is pending. Calls and the coordinator may align a group at the
+// same time, from rows of different ages. Whoever finds another mark at the end than at the beginning may have undone what the other has done, and
+// leaves the group pending.
 func (s *Service) align(ctx context.Context, c id.Conversation) error {
 	var org, department uint64
 	var below bool
@@ -81,7 +83,7 @@ func (s *Service) align(ctx context.Context, c id.Conversation) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
-	if err != nil {
+	if err != nil || pending == 0 {
 		return err
 	}
 	err = s.replaceOwner(ctx, c, org, func(owner id.User) (bool, error) {
@@ -101,11 +103,13 @@ func (s *Service) align(ctx context.Context, c id.Conversation) error {
 			return err
 		})
 	}
-	if err != nil || pending == 0 {
+	if err != nil {
 		return err
 	}
+	defer s.signal()                 // ignored where nothing is pending
+	ctx = context.WithoutCancel(ctx) // also where this node stops
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE organization_groups SET pending = 0 WHERE conversation = $1 AND pending = $2`, int64(c), pending)
+		_, err := tx.ExecContext(ctx, `UPDATE organization_groups SET pending = CASE WHEN pending = $2 THEN 0 ELSE CAST($3 AS BIGINT) END WHERE conversation = $1`, int64(c), pending, newMark())
 		return err
 	})
 }
