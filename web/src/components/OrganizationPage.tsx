@@ -3,6 +3,7 @@ import { useCallback, useEffect, useState, type FormEvent } from "react";
 import { Link } from "wouter";
 import { useAction, type RunAction } from "../action.js";
 import { useClient, useOnline } from "../client.js";
+import { errorText } from "../errors.js";
 import { useText, type Key } from "../i18n.js";
 import { path } from "../routes.js";
 import { IconButton } from "../ui/IconButton.js";
@@ -248,7 +249,7 @@ function Import({ shared }: { shared: Shared }) {
         <div role="status">
           <p>{t(done ? "imported" : "importPreview", { added: preview.added, changed: preview.changed, departments: preview.departmentsAdded, wrong: preview.wrong })}</p>
           <ul>
-            {preview.errors.map((e) => <li key={e.line} className="error">{t("importLine", { line: e.line, message: e.message })}</li>)}
+            {preview.errors.map((e) => <li key={e.line} className="error">{t("importLine", { line: e.line, message: errorText(e) })}</li>)}
             {!done && preview.changes.map((c) => <li key={c}><bdi>{c}</bdi></li>)}
           </ul>
         </div>
