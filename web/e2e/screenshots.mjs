@@ -1,8 +1,10 @@
-// Makes the readme's screenshots, docs/images/: the same chats in English and Chinese, on a desktop and a phone. It uses what the browser
-// tests use: `npm run screenshots`, after `make build`. Look at each picture before you commit it.
+// Makes the readme's screenshots, docs/images/: the same chats in English and Chinese, on a desktop and a phone; and what companies use, in
+// English. It uses what the browser tests use: `npm run screenshots`, after `make build`. Look at each picture before you commit it.
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
+import { sayInRoom, seedCompany } from "./gallery/company.mjs";
+import { content } from "./gallery/content.mjs";
 import { message, phone, row, say, Server, World } from "./harness.mjs";
 
 const images = fileURLToPath(new URL("../../docs/images/", import.meta.url));
@@ -67,14 +69,60 @@ async function photograph(w, lang, s) {
   await page.screenshot({ path: `${images}phone-${lang}.png` });
 }
 
+/** Photographs help desks, an organization, an official account and a room. */
+async function photographCompany(w, server, c) {
+  const me = await w.person("alice", c.me, { locale: c.locale, viewport: size });
+  const { page } = me;
+  const friends = [];
+  for (const [handle, name] of Object.entries({ bob: c.friends[0], chloe: c.friends[1], dan: c.friends[2], eve: c.strangers[0] })) friends.push(await w.user(handle, name));
+  for (const friend of friends) await w.befriend(me, friend);
+  const { desk, ticket, organization, official, room } = await seedCompany(w, server.apiKey(), c.company, { me, friends });
+  const at = (place) => page.goto(`${server.url}${place}`);
+  const photograph = async (name) => {
+    await page.evaluate(() => Promise.allSettled(document.getAnimations().map((a) => a.finished)));
+    await page.screenshot({ path: `${images}${name}-en.png` });
+  };
+  await at(`/desk/${desk}`);
+  await page.getByTestId("ticket").nth(1).waitFor();
+  await photograph("help-desk-agent");
+  await at(`/org/${organization}`);
+  for (const name of ["Sales", "Workshop"]) await page.getByRole("button", { name: new RegExp(`^${name}`) }).click();
+  await page.getByTestId("member").nth(2).waitFor();
+  await page.mouse.move(size.width - 1, size.height - 1); // off what was clicked
+  await photograph("organization");
+  await page.setViewportSize(phone);
+  await at(`/c/${ticket}`);
+  await message(page, c.company.ownAnswer).waitFor();
+  await photograph("help-desk-customer");
+  await at(`/c/${official}`);
+  await message(page, c.company.menu[0][1]).waitFor();
+  await photograph("official-account");
+  await at(`/room/${room}`);
+  const pages = [];
+  for (const friend of friends.slice(0, 3)) {
+    const other = await w.device(friend, { locale: c.locale });
+    await other.getByTestId("tab-chats").waitFor();
+    await other.goto(`${server.url}/room/${room}`);
+    pages.push(other);
+  }
+  for (const p of [page, ...pages]) await p.locator(".room-foot input").waitFor();
+  await sayInRoom([pages[0], pages[1], pages[2], pages[0], page], c.company.roomSaid);
+  for (let i = 0; i < 7; i++) await pages[1].locator(".room-like").click();
+  await page.getByTestId("likes").filter({ hasText: "7" }).waitFor();
+  await page.getByTestId("viewers").filter({ hasText: "4" }).waitFor();
+  await photograph("chat-room");
+}
+
 mkdirSync(images, { recursive: true });
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb"] });
 let failed = false;
-for (const [lang, scene] of Object.entries(scenes)) {
+
+/** Runs work on a server of its own. */
+async function onServer(name, work) {
   const server = await Server.start();
-  const w = new World(`shots${lang}`, browser, server.url);
+  const w = new World(name, browser, server.url);
   try {
-    await photograph(w, lang, scene);
+    await work(w, server);
     await w.close();
   } catch (err) {
     failed = true;
@@ -83,6 +131,9 @@ for (const [lang, scene] of Object.entries(scenes)) {
   }
   await server.remove();
 }
+
+for (const [lang, scene] of Object.entries(scenes)) await onServer(`shots${lang}`, (w) => photograph(w, lang, scene));
+await onServer("lamps", (w, server) => photographCompany(w, server, content.en));
 await browser.close();
 if (failed) process.exit(1);
 console.log("screenshots in docs/images/: look at them");

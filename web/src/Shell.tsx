@@ -1,3 +1,4 @@
+import { useAgentWork, type AgentWork } from "@rialto-im/client/react";
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import { client, useClient } from "./client.js";
@@ -8,6 +9,7 @@ import { ChannelPage } from "./components/ChannelPage.js";
 import { ChatPane } from "./components/ChatPane.js";
 import { ConversationList } from "./components/ConversationList.js";
 import { ChatIcon, GearIcon, PeopleIcon } from "./components/icons.js";
+import { badgeOf } from "./deskWork.js";
 import { useText, type Key } from "./i18n.js";
 import { useNotifications } from "./notifications/useNotifications.js";
 import { go, goUp, path, rootOf, usePlace, type Area, type Place } from "./routes.js";
@@ -31,7 +33,8 @@ export function Shell() {
   const place = usePlace();
   const [said, setSaid] = useState<string>();
   const badge = c.badge();
-  useNotifications(place.area === "chats" ? place.chat : undefined);
+  const work = useAgentWork();
+  useNotifications(place.area === "chats" ? place.chat : place.area === "people" ? place.desk : undefined);
 
   useEffect(() => {
     document.title = badge > 0 ? `(${badge}) Rialto` : "Rialto";
@@ -57,8 +60,8 @@ export function Shell() {
         {invitation && <Suspense><JoinDialog key={location.pathname} to={invitation} onJoined={joined} onClose={goUp} /></Suspense>}
         {said && <p className="banner" role="status">{said} <button className="link" onClick={() => setSaid(undefined)}>{t("close")}</button></p>}
         <div className={hasDetail(place) ? "shell has-detail" : "shell"}>
-          <Rail place={place} />
-          <Suspense fallback={<section className="pane-list" />}><List place={place} /></Suspense>
+          <Rail place={place} work={work} />
+          <Suspense fallback={<section className="pane-list" />}><List place={place} work={work} /></Suspense>
           <Suspense fallback={<main className="chat" />}><Detail place={place} /></Suspense>
         </div>
       </div>
@@ -84,13 +87,13 @@ function hasDetail(place: Place): boolean {
 const tabs: [Area, typeof ChatIcon, Key & Area][] = [["chats", ChatIcon, "chats"], ["people", PeopleIcon, "people"], ["settings", GearIcon, "settings"]];
 
 /** The areas of the app. A tab leads to where one was last in its area; the tab of the present area, to its list. */
-function Rail({ place }: { place: Place }) {
+function Rail({ place, work }: { place: Place; work: readonly AgentWork[] }) {
   const c = useClient();
   const t = useText();
   const last = useRef<Partial<Record<Area, string>>>({});
   if (place.area !== "none" && !(place.area === "chats" && place.invitation)) last.current[place.area] = location.pathname;
   const asked = [...c.relations().values()].filter((r) => r.asked && !r.friend && !r.blocked).length;
-  const count: Record<Area, number> = { chats: c.badge() + c.invitations().length, people: asked, settings: 0 };
+  const badges: Record<Area, { n: number; text: string }> = { chats: badgeOf([], c.badge() + c.invitations().length), people: badgeOf(work, asked), settings: badgeOf([]) };
   return (
     <nav className="rail" aria-label="Rialto">
       <h1 className="sr-only">Rialto</h1>
@@ -100,7 +103,7 @@ function Rail({ place }: { place: Place }) {
           <Link href={(place.area !== area && last.current[area]) || rootOf[area]} className={place.area === area ? "icon current" : "icon"} aria-current={place.area === area ? "page" : undefined} data-testid={`tab-${area}`}>
             <Icon />
             <span className="sr-only">{t(text)}</span>
-            {count[area] > 0 && <b className="badge">{count[area] > 99 ? "99+" : count[area]}</b>}
+            {badges[area].n > 0 && <b className="badge">{badges[area].text}</b>}
           </Link>
         </Tip>
       ))}
@@ -110,10 +113,10 @@ function Rail({ place }: { place: Place }) {
 
 const open = (id: string) => go(path.chat(id));
 
-function List({ place }: { place: Place }) {
+function List({ place, work }: { place: Place; work: readonly AgentWork[] }) {
   switch (place.area) {
     case "people":
-      return <People onOpen={open} />;
+      return <People work={work} onOpen={open} />;
     case "settings":
       return <SettingsList current={place.section} />;
     default:

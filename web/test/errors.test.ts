@@ -1,6 +1,8 @@
 import { RialtoError } from "@rialto-im/client";
 import { expect, test } from "vitest";
-import { errorText } from "../src/errors.js";
+import protocol from "../../docs/protocol.md?raw";
+import { errorText, known } from "../src/errors.js";
+import { dictionaries } from "../src/i18n.js";
 
 test("a refusal is told by its reason, else by its code, else as the server says it", () => {
   expect(errorText(new RialtoError("permission_denied", "x", "muted"))).toBe("You are muted in this group for now.");
@@ -9,6 +11,35 @@ test("a refusal is told by its reason, else by its code, else as the server says
   expect(errorText({ code: "invalid_argument", reason: "text_too_long", message: "x" })).toContain("100,000");
 });
 
-test.each(["ticket_taken", "queue_empty", "bad_transfer", "bad_take", "bad_help_desk", "bad_hours", "too_many_help_desks", "no_help_desk", "no_ticket", "bad_status", "bad_subject", "help_desk_closed", "too_many_tickets", "cannot_reopen", "bad_rating", "cannot_rate", "bad_period", "ticket"])("the refusal %s of help desks has a text", (reason) => {
-  expect(errorText(new RialtoError("permission_denied", "x", reason))).not.toMatch(/^(x|You're not allowed to do that\.)$/);
+/** Reasons for programs, for operators and for those who call the API with a key: nobody meets them in the app. */
+const forPrograms = `
+  auth_again bad_action bad_batch bad_channel bad_client bad_count bad_draft bad_external_id bad_frame bad_history bad_id bad_join_policy bad_json
+  bad_key bad_likes bad_limit bad_messaging bad_notices bad_page bad_payload bad_previous bad_ref bad_restriction bad_room_message bad_scheme bad_seqs
+  bad_tag bad_tag_page bad_type bad_url built_in_tag bus_bad_subject bus_subjects bus_too_large busy compressed group_key_used growing id_reuse
+  ids_used_up needs_key no_change no_client_id no_content no_device no_key no_method no_session no_tag not_a_socket not_uploaded notices_exist origin
+  request_too_large rule_taken sequence_memory subprotocol tag_fixed tags_full token_in_url too_many_calls too_many_connections too_many_elements
+  too_many_lists too_many_official_accounts too_many_requests too_many_sends too_much two_client_ids unread_answers upload_not_complete url_expired
+  wrong_type
+`.trim().split(/\s+/);
+/** Codes that say enough to a person: whatever the reason, what helps is to try again, or to sign in again. */
+const tellingCodes = ["internal", "unavailable", "unauthenticated"];
+
+/** The reasons of the protocol, which are all that the server sends (internal/tool/archtest), with their codes. */
+const reasons = [...protocol.slice(protocol.indexOf("### Reasons")).matchAll(/^\| `(\w+)` \| (\w+) \|/gm)].map(([, reason = "", code = ""]) => ({ reason, code }));
+
+test("each reason that a person can meet has a text in each language", () => {
+  expect(reasons.length).toBeGreaterThan(200);
+  const silent = reasons.filter(({ reason, code }) => !known[reason] && !tellingCodes.includes(code) && !forPrograms.includes(reason));
+  expect(silent).toEqual([]);
+  for (const key of Object.values(known)) expect(dictionaries.zh[key], key).toMatch(/\p{Script=Han}/u);
+});
+
+test("the app knows no reason that the server does not send", () => {
+  const sent = new Set(reasons.flatMap(({ reason, code }) => [reason, code]));
+  expect([...Object.keys(known), ...forPrograms].filter((r) => !sent.has(r))).toEqual([]);
+  expect(forPrograms.filter((r) => known[r])).toEqual([]);
+});
+
+test("a text says what only the server knows", () => {
+  expect(errorText(new RialtoError("invalid_argument", "there is no column ag", "bad_csv"))).toBe("The CSV is not as it should be: there is no column ag.");
 });

@@ -1,6 +1,7 @@
 import { Control_Action, TicketStatus, type ChatMessage, type Control, type HelpDesk } from "@rialto-im/client";
 import { expect, test } from "vitest";
 import { deskState, hoursRows } from "../src/businessHours.js";
+import { badgeOf } from "../src/deskWork.js";
 import { comes, preview, roughly } from "../src/format.js";
 import { translate, type Locale, type Translate } from "../src/i18n.js";
 import { ticketStatusBefore } from "../src/messageRows.js";
@@ -69,4 +70,12 @@ test("a rating and a reopening are told from the status before, and what was sai
 
 test("times until an answer are rounded", () => {
   expect([400, 59_000, 119_000, 5_400_000, 200_000_000].map((ms) => roughly(ms, t))).toEqual(["1 second", "59 seconds", "2 minutes", "2 hours", "2 days"]);
+});
+
+test("the badge of an agent's work says where it did not count to the end", () => {
+  const work = (waiting: number, unread = 0, hasMore = false) => ({ desk: "1", waiting, unread, hasMore });
+  expect(badgeOf([])).toEqual({ n: 0, text: "0" });
+  expect(badgeOf([work(2, 1), work(4)], 1)).toEqual({ n: 8, text: "8" });
+  expect(badgeOf([work(50, 0, true), work(1)]).text).toBe("51+");
+  expect(badgeOf([work(50), work(50)]).text).toBe("99+");
 });

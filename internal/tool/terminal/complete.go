@@ -170,6 +170,9 @@ func (s *screen) titles() []string {
 			continue
 		}
 		title := oneLine(plain(c.Title))
+		if l, ok := s.tickets[id]; ok {
+			title = titleOfTicket(c, s.people[l.customer].name, l.subject)
+		}
 		if c.Peer != 0 {
 			title = s.people[c.Peer].name
 			if r := s.relations[c.Peer]; r.GetFriend() && r.GetRemark() != "" {

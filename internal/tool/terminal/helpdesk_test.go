@@ -24,6 +24,19 @@ type counter struct {
 	moved    *chatv1.TransferTicketRequest
 	resolved uint64
 	rated    *chatv1.RateTicketRequest
+	read     []uint64 // tickets, by GetTicket
+}
+
+func (c *counter) GetTicket(_ context.Context, r *connect.Request[chatv1.GetTicketRequest]) (*connect.Response[chatv1.Ticket], error) {
+	c.read = append(c.read, r.Msg.Ticket)
+	t := waitingTicket(r.Msg.Ticket, 1)
+	switch r.Msg.Ticket {
+	case 21:
+		t.Customer, t.Subject = 1, "an invoice\x1b[2J"
+	case 22: // this node cannot answer
+		return nil, connect.NewError(connect.CodeUnavailable, nil)
+	}
+	return connect.NewResponse(t), nil
 }
 
 func (c *counter) ListHelpDesks(context.Context, *connect.Request[chatv1.ListHelpDesksRequest]) (*connect.Response[chatv1.ListHelpDesksResponse], error) {
@@ -213,5 +226,29 @@ func TestDesksSayWhenTheyOpen(t *testing.T) {
 		if got := deskLine(d, now); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// The tickets of a desk, which share a title, are told apart in the list, at the prompt and by /open.
+func TestTicketsOfADeskAreToldApart(t *testing.T) {
+	s, c, _ := atCounter(t)
+	s.list = []uint64{20, 21, 22}
+	for _, id := range s.list {
+		s.chats[id] = &chatv1.Conversation{Id: id, Title: "Support", Ticket: true, State: &chatv1.ConversationState{}}
+	}
+	want := []string{"Bob · Support: broken", "Support: an invoice[2J", "Support"} // the last one cannot be read now
+	for i, id := range s.list {
+		if got := s.title(t.Context(), s.chats[id]); got != want[i] {
+			t.Errorf("ticket %d has the title %q, want %q", id, got, want[i])
+		}
+	}
+	if got := s.titles(); !slices.Equal(got, want) {
+		t.Errorf("titles to complete are %q, want %q", got, want)
+	}
+	if got, err := s.chatOf(t.Context(), "support: an"); err != nil || got.Id != 21 {
+		t.Errorf("found %v, %v", got, err)
+	}
+	if !slices.Equal(c.read, []uint64{20, 21, 22, 22}) {
+		t.Errorf("read the tickets %d, want each until it could be read", c.read)
 	}
 }

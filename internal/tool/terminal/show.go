@@ -78,6 +78,9 @@ func (s *screen) title(ctx context.Context, c *chatv1.Conversation) string {
 		if c.Parent != 0 {
 			return "thread"
 		}
+		if c.Ticket {
+			return s.ticketTitle(ctx, c)
+		}
 		return oneLine(plain(c.Title))
 	case s.client.User():
 		return "saved messages"

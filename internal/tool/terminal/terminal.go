@@ -117,7 +117,8 @@ type screen struct {
 	messages  map[uint64]*chatv1.Message // of the open chat, by seq; at most maxKept, then they are read again
 	list      []uint64
 	chats     map[uint64]*chatv1.Conversation
-	before    map[uint64]uint64 // last seq of each chat when the list was first read: unread, but not new
+	tickets   map[uint64]ticketLabel // of chats whose title was shown
+	before    map[uint64]uint64      // last seq of each chat when the list was first read: unread, but not new
 	people    map[uint64]person
 	relations map[uint64]*chatv1.Relation
 	sessions  []uint64
@@ -134,7 +135,7 @@ type screen struct {
 type person struct{ handle, name string }
 
 func newScreen() *screen {
-	return &screen{chats: map[uint64]*chatv1.Conversation{}, before: map[uint64]uint64{}, messages: map[uint64]*chatv1.Message{}, people: map[uint64]person{},
+	return &screen{chats: map[uint64]*chatv1.Conversation{}, tickets: map[uint64]ticketLabel{}, before: map[uint64]uint64{}, messages: map[uint64]*chatv1.Message{}, people: map[uint64]person{},
 		relations: map[uint64]*chatv1.Relation{}, present: map[uint64]string{}, typing: map[uint64]time.Time{}}
 }
 

@@ -6,6 +6,7 @@ import { History } from "./history.js";
 import { LocalData, type ReplicaDeps } from "./localdata.js";
 import { toRelation } from "./model.js";
 import type { Op } from "./storage.js";
+import { StoredExpiry } from "./storedExpiry.js";
 import { Sync } from "./sync.js";
 
 /**
@@ -20,6 +21,7 @@ export class Replica {
   readonly events: Events;
   readonly stream: Sync;
   readonly expiry: Expiry;
+  readonly storedExpiry: StoredExpiry;
 
   constructor(all: ReplicaDeps) {
     const onChange = () => {
@@ -33,6 +35,13 @@ export class Replica {
     this.events = new Events(this.data, this.history, this.conversations, deps);
     this.stream = new Sync(this.data, this.events, this.history, this.conversations, deps);
     this.expiry = new Expiry(this.data, this.history, deps.now);
+    this.storedExpiry = new StoredExpiry(this.data, deps);
+  }
+
+  /** This window became the one that stores. */
+  lead(): void {
+    this.data.lead();
+    this.storedExpiry.sweep();
   }
 
   /** Ends all that would go on by itself; resolves when what was taken is stored. */
@@ -40,6 +49,7 @@ export class Replica {
     this.data.stopped = true;
     this.stream.stop();
     this.expiry.stop();
+    this.storedExpiry.stop();
     this.conversations.stop();
     return this.data.written();
   }

@@ -119,7 +119,8 @@ export class ClientSession {
   start(): void {
     const { login, shared } = this.deps;
     inBackground(this.uploads.load());
-    inBackground(this.leader.wait(`rialto-lead-${login.user}`, shared, () => this.replica.data.lead()));
+    inBackground(this.leader.wait(`rialto-lead-${login.user}`, shared, () => this.replica.lead()));
+    this.replica.storedExpiry.start();
     this.connection.start();
   }
 

@@ -1,4 +1,5 @@
 // The places of the app, in the order in which they are shown. Each brings its page there, and waits until all of it is shown.
+import { sayInRoom } from "./company.mjs";
 import { dialog, log, message, picture, row } from "../harness.mjs";
 
 const at = (g, path) => g.page.goto(`${g.w.url}${path}`);
@@ -142,13 +143,33 @@ const overlays = {
   },
   "new-group": async (g) => {
     await at(g, "/");
-    await button(g, "newGroup").click();
+    await button(g, "newConversation").click();
     await dialog(g.page).locator(".pick-row").nth(3).waitFor();
   },
   join: async (g) => {
     await closeDialog(g);
     await at(g, `/g/${g.open}`);
     await g.page.getByTestId("join-preview").waitFor();
+  },
+};
+
+const company = {
+  "help-desk": async (g) => {
+    await at(g, `/desk/${g.desk}`);
+    await g.page.getByTestId("ticket").nth(1).waitFor();
+  },
+  "ticket-customer": (g) => open(g, g.ticket, g.c.company.ownAnswer),
+  organization: async (g) => {
+    await at(g, `/org/${g.organization}`);
+    await g.page.getByRole("button", { name: new RegExp(`^${g.c.company.departments[0]}`) }).click();
+    await g.page.getByTestId("member").first().waitFor();
+  },
+  "official-account": (g) => open(g, g.official, g.c.company.menu[0][1]),
+  room: async (g) => {
+    await at(g, `/room/${g.room}`);
+    await g.bob.goto(`${g.w.url}/room/${g.room}`);
+    for (const p of [g.page, g.bob]) await p.locator(".room-foot input").waitFor();
+    await sayInRoom([g.bob, g.page], g.c.company.roomSaid.slice(0, 2));
   },
 };
 
@@ -203,5 +224,5 @@ const pages = {
 };
 
 /** Of somebody with chats and friends. The last one ends the connection. */
-export const inside = { ...chats, ...overlays, ...pages };
+export const inside = { ...chats, ...overlays, ...company, ...pages };
 

@@ -1,6 +1,7 @@
-// A help desk: a customer opens a ticket on a phone, in Chinese; one agent takes it, another one resolves it, and the customer rates it.
+// A help desk: a customer opens a ticket on a phone, in Chinese; agents are notified, one takes it, another one resolves it, and the customer rates it.
 import assert from "node:assert/strict";
 import { Crowd } from "../crowd.mjs";
+import { notesOf, stub } from "../notes.mjs";
 import { confirm, desktop, dialog, log, message, openPanel, panel, phone, row, say, texts } from "../harness.mjs";
 
 export default async function helpdesk(w) {
@@ -10,6 +11,16 @@ export default async function helpdesk(w) {
   const ann = await w.person("ann", "Ann Agent");
   const ben = await w.person("ben", "Ben Agent", { colorScheme: "dark" });
   const [p, a, b] = [carl.page, ann.page, ben.page];
+  await b.context().addInitScript(stub);
+  await b.evaluate(() => {
+    localStorage.setItem("test-permission", "granted");
+    localStorage.setItem("notifications", JSON.stringify({ on: true }));
+  });
+  await b.reload();
+  await b.getByTestId("tab-chats").waitFor();
+  await b.evaluate(() => window.look(false));
+  const { news } = notesOf(b);
+  const work = (page) => page.getByTestId("tab-people").locator(".badge");
   const put = (desk) => c.as(undefined, "chat.v1.HelpDeskService/PutHelpDesk", { desk });
   const desk = await put({ key: "support", name: "Support", greeting: "We answer within ten minutes.", agents: [ann.id, ben.id] });
   const inTwoDays = ((new Date().getUTCDay() + 1) % 7) + 1; // 1 is Monday
@@ -32,9 +43,14 @@ export default async function helpdesk(w) {
   await message(p, "it stays cold").waitFor();
   await w.shot(p, "95-ticket-waiting");
 
+  w.step("an agent who does not look is notified; the other one sees it by the badge");
+  assert.deepEqual(await news(1), [["shown", "New ticket · Support", "The kettle does not boil"]]);
+  for (const page of [a, b]) await work(page).getByText("1", { exact: true }).waitFor();
+
   w.step("an agent sees it in the queue, takes it, and both write");
   await a.getByTestId("tab-people").click();
-  await a.reload();
+  await a.getByTestId("help-desk").filter({ hasText: "Support" }).getByLabel("1 ticket waits for you").waitFor();
+  await w.shot(a, "95-help-desks-agent");
   await a.getByTestId("help-desk").filter({ hasText: "Support" }).click();
   const first = a.getByTestId("ticket").filter({ hasText: "The kettle does not boil" });
   await first.getByText("No. 1").waitFor();
@@ -42,6 +58,9 @@ export default async function helpdesk(w) {
   await first.getByRole("button", { name: "Take: Carl" }).click();
   await message(a, "it stays cold").waitFor();
   await log(a).getByText("You took the ticket").waitFor();
+  assert.deepEqual(await news(1), [["closed", "The kettle does not boil"]]);
+  await b.evaluate(() => window.look(true));
+  for (const page of [a, b]) await work(page).waitFor({ state: "detached" });
   await a.getByRole("heading", { name: "Carl · Support" }).waitFor();
   await say(a, "is it plugged in?");
   await state(p).getByText("Ann Agent正在处理此工单。").waitFor();
@@ -59,11 +78,13 @@ export default async function helpdesk(w) {
   await a.getByTestId("ticket-bar").getByRole("button", { name: "Transfer" }).click();
   await dialog(a).getByRole("button", { name: "Ben Agent" }).click();
   await a.getByText("You no longer serve this ticket.").waitFor();
+  await work(b).getByText("1", { exact: true }).waitFor(); // of a ticket that one serves, what was not read
   await b.getByTestId("tab-chats").click();
   await row(b, "Carl · Support").click();
   await message(b, "is it plugged in?").waitFor();
   assert.deepEqual(await texts(b), ["it stays cold", "is it plugged in?"]);
   await state(b).getByText("You serve this ticket.").waitFor();
+  await work(b).waitFor({ state: "detached" });
   await say(b, "now it boils");
   await message(p, "now it boils").waitFor();
   await w.shot(b, "98-ticket-agent-dark");

@@ -1,43 +1,7 @@
 // Notifications of the browser: allowed by a click, shown by one window while nobody looks, and never with a text that was taken back.
 import assert from "node:assert/strict";
 import { phone } from "../harness.mjs";
-
-/** Stands for the browser's notifications, sounds and visibility, which a test cannot see or change. */
-function stub() {
-  const key = "test-notes"; // of all windows of the browser, in order
-  const note = (what) => localStorage.setItem(key, JSON.stringify([...JSON.parse(localStorage.getItem(key) ?? "[]"), what]));
-  window.Notification = class {
-    static get permission() {
-      return localStorage.getItem("test-permission") ?? "default";
-    }
-    static async requestPermission() {
-      note(["asked"]);
-      localStorage.setItem("test-permission", "granted");
-      return "granted";
-    }
-    constructor(title, { body, tag }) {
-      note(["shown", title, body]);
-      Object.assign(this, { body, tag });
-      (window.notes ??= []).push(this);
-    }
-    close() {
-      note(["closed", this.body]);
-    }
-  };
-  const { start } = OscillatorNode.prototype;
-  OscillatorNode.prototype.start = function (...args) {
-    localStorage.setItem("test-tones", Number(localStorage.getItem("test-tones")) + 1);
-    return start.apply(this, args);
-  };
-  let away = false;
-  Object.defineProperty(document, "visibilityState", { get: () => (away ? "hidden" : "visible") });
-  document.hasFocus = () => !away && !window.aside;
-  window.look = (looks, aside = false) => {
-    away = !looks;
-    window.aside = aside;
-    document.dispatchEvent(new Event("visibilitychange"));
-  };
-}
+import { notesOf, stub } from "../notes.mjs";
 
 export default async function notifications(w) {
   const alice = await w.person("alice", "Alice");
@@ -48,15 +12,7 @@ export default async function notifications(w) {
   await context.addInitScript(stub);
   await page.reload();
   const [withAlice, withCarol] = [await w.direct(alice, bob), await w.direct(carol, bob)];
-  const events = () => page.evaluate(() => JSON.parse(localStorage.getItem("test-notes") ?? "[]"));
-  /** What was shown and closed since the last time, once as much has happened. */
-  let before = 0;
-  const news = async (n) => {
-    await page.waitForFunction((least) => JSON.parse(localStorage.getItem("test-notes") ?? "[]").length >= least, before + n);
-    const list = (await events()).slice(before);
-    before += list.length;
-    return list;
-  };
+  const { events, news } = notesOf(page);
 
   w.step("asked only after a click in the settings");
   await page.getByTestId("tab-settings").click();
@@ -112,7 +68,7 @@ export default async function notifications(w) {
   await page.getByRole("checkbox", { name: "Show who writes, and what" }).uncheck();
   await page.getByRole("checkbox", { name: "Play a sound" }).uncheck();
   await page.evaluate(() => window.look(false));
-  before = (await events()).length; // the window that was left closed its own
+  await news(0); // the window that was left closed its own
   await w.send(alice, withAlice, ["for your eyes only"]);
   assert.deepEqual(await news(1), [["shown", "Rialto", "New message"]]);
   await page.setViewportSize(phone);

@@ -1,9 +1,11 @@
 import { BroadcastState as State, type Broadcast, type OfficialAccount } from "@rialto-im/client";
-import { useCallback, useEffect, useRef, useState, type FormEvent } from "react";
+import { useEffect, useRef, useState, type FormEvent } from "react";
 import { useAction, type RunAction } from "../action.js";
 import { useClient, useOnline } from "../client.js";
 import { until } from "../format.js";
 import { getLocale, useText, type Key } from "../i18n.js";
+import type { Listed } from "../pages.js";
+import { usePages } from "../usePages.js";
 import { Confirm } from "../ui/Confirm.js";
 
 const refreshMs = 2000;
@@ -26,36 +28,25 @@ export function Broadcasts({ account }: { account: OfficialAccount }) {
   const t = useText();
   const online = useOnline();
   const { run, error } = useAction();
-  const [list, setList] = useState<readonly Broadcast[]>();
-  const [next, setNext] = useState("");
   const { user } = account;
-  const load = useCallback(async () => {
-    const page = await client.official.broadcasts(user);
-    setList(page.broadcasts);
-    setNext(page.next);
-  }, [client, user]);
-  useEffect(() => {
-    if (online) void run(load);
-  }, [load, run, online]);
+  const { list, more, reload } = usePages(run, user, 0, async (page): Promise<Listed<Broadcast>> => {
+    const { broadcasts, next } = await client.official.broadcasts(user, { page });
+    return { items: broadcasts, next };
+  });
   const changing = list?.some((b) => b.updating || isSending(b));
   useEffect(() => {
     if (!changing || !online) return;
-    const timer = setTimeout(() => void run(load), refreshMs);
+    const timer = setTimeout(() => void reload(), refreshMs);
     return () => clearTimeout(timer);
-  }, [changing, online, list, load, run]);
-  const more = () => run(async () => {
-    const page = await client.official.broadcasts(user, { page: next });
-    setList((before = []) => [...before, ...page.broadcasts]);
-    setNext(page.next);
-  });
-  const act = (action: () => Promise<unknown>) => void run(() => action().finally(load));
+  }, [changing, online, list]);
+  const act = (action: () => Promise<unknown>) => void run(() => action().finally(reload));
   return (
     <>
-      <NewBroadcast account={account} run={run} onSent={load} />
+      <NewBroadcast account={account} run={run} onSent={reload} />
       {error && <p className="error" role="alert">{error}</p>}
       {list?.length === 0 && <p className="muted">{t("noBroadcasts")}</p>}
       <ul className="broadcasts">{list?.map((b) => <Row key={b.id} b={b} act={act} />)}</ul>
-      {next && <button onClick={() => void more()}>{t("moreBroadcasts")}</button>}
+      {more && <button onClick={more}>{t("moreBroadcasts")}</button>}
     </>
   );
 }

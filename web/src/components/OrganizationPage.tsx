@@ -3,8 +3,11 @@ import { useCallback, useEffect, useState, type FormEvent } from "react";
 import { Link } from "wouter";
 import { useAction, type RunAction } from "../action.js";
 import { useClient, useOnline } from "../client.js";
+import { errorText } from "../errors.js";
 import { useText, type Key } from "../i18n.js";
+import type { Listed } from "../pages.js";
 import { path } from "../routes.js";
+import { usePages } from "../usePages.js";
 import { IconButton } from "../ui/IconButton.js";
 import { Menu, MenuItem } from "../ui/Menu.js";
 import { Page } from "../ui/Page.js";
@@ -61,37 +64,11 @@ export function OrganizationPage({ id, onOpen }: { id: string; onOpen: (conversa
   );
 }
 
-interface Listed<T> {
-  items: readonly T[];
-  next: string;
-}
-
-/** A list in pages: the first one is read at once and after each change of the organization or of what; more reads the next one. */
-function usePages<T>(shared: Shared, what: string, read: (page: string) => Promise<Listed<T>>): { list: readonly T[] | undefined; more: (() => void) | undefined } {
-  const [listed, setListed] = useState<Listed<T>>();
-  useEffect(() => {
-    let stale = false;
-    void shared.run(async () => {
-      const first = await read("");
-      if (!stale) setListed(first);
-    });
-    return () => {
-      stale = true;
-    };
-  }, [shared.organization, shared.version, what]);
-  const more = () =>
-    void shared.run(async () => {
-      const page = await read(listed!.next);
-      setListed((before) => ({ items: [...(before?.items ?? []), ...page.items], next: page.next }));
-    });
-  return { list: listed?.items, more: listed?.next ? more : undefined };
-}
-
 /** The departments below one. */
 function Departments({ shared, parent }: { shared: Shared; parent: string }) {
   const client = useClient();
   const t = useText();
-  const { list, more } = usePages(shared, parent, async (page): Promise<Listed<Department>> => {
+  const { list, more } = usePages(shared.run, `${shared.organization} ${parent}`, shared.version, async (page): Promise<Listed<Department>> => {
     const { departments, next } = await client.organizationApi.listDepartments({ organization: shared.organization, parent, page });
     return { items: departments, next };
   });
@@ -167,7 +144,7 @@ function DepartmentRow({ shared, department }: { shared: Shared; department: Dep
 function Members({ shared, department = "0", namePrefix = "" }: { shared: Shared; department?: string; namePrefix?: string }) {
   const client = useClient();
   const t = useText();
-  const { list, more } = usePages(shared, `${department} ${namePrefix}`, async (page): Promise<Listed<OrganizationMember>> => {
+  const { list, more } = usePages(shared.run, `${shared.organization} ${department} ${namePrefix}`, shared.version, async (page): Promise<Listed<OrganizationMember>> => {
     const { members, next } = await client.organizationApi.listOrganizationMembers({ organization: shared.organization, department, namePrefix, page, limit: 50 });
     return { items: members, next };
   });
@@ -248,7 +225,7 @@ function Import({ shared }: { shared: Shared }) {
         <div role="status">
           <p>{t(done ? "imported" : "importPreview", { added: preview.added, changed: preview.changed, departments: preview.departmentsAdded, wrong: preview.wrong })}</p>
           <ul>
-            {preview.errors.map((e) => <li key={e.line} className="error">{t("importLine", { line: e.line, message: e.message })}</li>)}
+            {preview.errors.map((e) => <li key={e.line} className="error">{t("importLine", { line: e.line, message: errorText(e) })}</li>)}
             {!done && preview.changes.map((c) => <li key={c}><bdi>{c}</bdi></li>)}
           </ul>
         </div>

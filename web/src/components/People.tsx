@@ -1,4 +1,5 @@
 import type { Relation, User } from "@rialto-im/client";
+import type { AgentWork } from "@rialto-im/client/react";
 import { useEffect, useState, type ReactNode } from "react";
 import { Link } from "wouter";
 import { useAction, type RunAction } from "../action.js";
@@ -24,7 +25,7 @@ interface Suggested {
 const afterKeyMs = 250;
 
 /** Finding people, requests, friends and those who are blocked. */
-export function People({ onOpen }: { onOpen: (conversation: string) => void }) {
+export function People({ work, onOpen }: { work: readonly AgentWork[]; onOpen: (conversation: string) => void }) {
   const client = useClient();
   const t = useText();
   const [query, setQuery] = useState("");
@@ -65,7 +66,7 @@ export function People({ onOpen }: { onOpen: (conversation: string) => void }) {
                 {organizations.map((o) => <Link key={o.id} className="person" href={path.organization(o.id)}><bdi className="person-name">{o.name}</bdi></Link>)}
               </Section>
             )}
-            {desks.length > 0 && <Section title={t("helpDesks")}><HelpDeskList desks={desks} /></Section>}
+            {desks.length > 0 && <Section title={t("helpDesks")}><HelpDeskList desks={desks} work={work} /></Section>}
             <Section title={t("friends")}>
               {friends.length === 0 && <p className="empty">{t("howToFind")}</p>}
               {friends.map((r) => <Person key={r.user} user={r.user} presence><PersonActions user={r.user} run={run} write={write} /></Person>)}

@@ -11,13 +11,13 @@ export class Attention {
     this.update();
   }
 
-  /** The chat that this window shows. */
+  /** The chat or help desk that this window shows. */
   show(chat: string | undefined): void {
     this.chat = chat;
     this.update();
   }
 
-  /** Whether the user sees a chat, or uses any window of the app. */
+  /** Whether the user sees a chat or help desk, or uses any window of the app. */
   async has(chat: string): Promise<boolean> {
     const wanted = [this.focus, this.chatName(chat)];
     if (!navigator.locks) return wanted.some((name) => this.names().includes(name));

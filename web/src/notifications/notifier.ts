@@ -84,7 +84,8 @@ export class Notifier {
     this.playTone();
   }
 
-  private playTone(): void {
+  /** Plays the tone where the user wants it, and not often: also for what else is notified of. */
+  playTone(): void {
     const now = this.deps.now();
     if (!this.deps.choices().sound || now - this.playedMs < toneEveryMs) return;
     this.playedMs = now;

@@ -5,42 +5,47 @@ import { nameOf, titleOf } from "../names.js";
 import { go, path } from "../routes.js";
 import { Attention } from "./attention.js";
 import { getChoices } from "./choices.js";
+import { DeskNotifier } from "./deskNotifier.js";
 import { Notifier } from "./notifier.js";
 import { playTone } from "./tone.js";
 
 const text: Translate = (key, values) => translate(getLocale(), key, values);
 
-/** Notifies of new messages while the app is open. chat is the one that this window shows. */
-export function useNotifications(chat: string | undefined): void {
+/** Notifies of new messages, and agents of waiting tickets, while the app is open. shown is the chat or help desk that this window shows. */
+export function useNotifications(shown: string | undefined): void {
   const { me } = useClient();
   const [attention, setAttention] = useState<Attention>();
   useEffect(() => {
     const started = new Attention(me);
+    const shared = { client, choices: () => ({ ...getChoices(), on: getChoices().on && permission() === "granted" }), sees: (id: string) => started.has(id), show, text };
     const notifier = new Notifier({
-      client,
-      choices: () => ({ ...getChoices(), on: getChoices().on && permission() === "granted" }),
-      sees: (c) => started.has(c),
-      show,
+      ...shared,
       play: playTone,
       now: () => performance.now(),
-      text,
       titleOf,
       nameOf: (u) => nameOf(client, u, text),
-      onOpen: (c, seq) => {
-        window.focus();
-        go(path.message(c, seq));
-      },
+      onOpen: (c, seq) => focusAt(path.message(c, seq)),
     });
-    const clear = () => notifier.clear();
+    const desks = new DeskNotifier({ ...shared, playTone: () => notifier.playTone(), onOpen: (d) => focusAt(path.desk(d)) });
+    const clear = () => {
+      notifier.clear();
+      desks.clear();
+    };
     addEventListener("pagehide", clear);
     setAttention(started);
     return () => {
       removeEventListener("pagehide", clear);
       notifier.stop();
+      desks.stop();
       started.close();
     };
   }, [me]);
-  useEffect(() => attention?.show(chat), [attention, chat]);
+  useEffect(() => attention?.show(shown), [attention, shown]);
+}
+
+function focusAt(place: string): void {
+  window.focus();
+  go(place);
 }
 
 /** What the browser allows; undefined where it has no notifications. */

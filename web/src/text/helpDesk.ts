@@ -2,6 +2,10 @@
 export const helpDeskEn = {
   helpDesk: "Help desk",
   helpDesks: "Help desks",
+  deskWork: "{n} tickets wait for you",
+  deskWorkOne: "1 ticket waits for you",
+  newTicket: "New ticket",
+  newTicketAt: "New ticket · {desk}",
   noHelpDesk: "There is no help desk at this address.",
   deskOpen: "open",
   deskOpens: "opens {when}",
@@ -99,6 +103,10 @@ export const helpDeskEn = {
 export const helpDeskZh: Record<keyof typeof helpDeskEn, string> = {
   helpDesk: "客服",
   helpDesks: "客服",
+  deskWork: "{n} 个工单待处理",
+  deskWorkOne: "1 个工单待处理",
+  newTicket: "新工单",
+  newTicketAt: "新工单 · {desk}",
   noHelpDesk: "该网址没有客服。",
   deskOpen: "营业中",
   deskOpens: "{when}开始营业",

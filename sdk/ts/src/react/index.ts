@@ -3,6 +3,6 @@ export { RialtoProvider, useClient, useRialto, useSnapshot } from "./context.js"
 export { useBadge, useConnection, useConversation, useConversations, useCustomStatus, useMessages, useOnline, usePresence, useThreads, useTyping, useUser, type Messages } from "./hooks.js";
 export { useComposer, type Composer, type DraftStore } from "./composer.js";
 export { useOfficialAccount } from "./official.js";
-export { useHelpDesks, useTicket, useTickets, type Tickets } from "./helpDesks.js";
+export { useAgentWork, useHelpDesks, useTicket, useTickets, type AgentWork, type Tickets } from "./helpDesks.js";
 export { useRoom } from "./rooms.js";
 export { useChannelPreview, useChannels, type PreviewedChannel } from "./channels.js";

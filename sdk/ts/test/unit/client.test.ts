@@ -1,6 +1,6 @@
 import "fake-indexeddb/auto";
 import { create } from "@bufbuild/protobuf";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { indexedDBStorage, memoryStorage, unread, type Client, type ClientOptions, type JoinRequests, type Storage, type WebSocketConstructor } from "../../src/index.js";
 import { FoldersChangeSchema, InvitationsChangeSchema, JoinRequestsSchema, SettingsChangeSchema } from "../../src/gen/rialto/chat/v1/chat_pb.js";
@@ -474,11 +474,11 @@ test("what has expired goes from the device as well", async () => {
   server.sockets = false;
   server.refuseCall = () => ({ code: "unavailable", reason: "down" });
   const back = await started(storage);
-  await back.open(room);
-  expect(back.messages(room).map((m) => m.seq)).toEqual(Array.from({ length: 35 }, (_, i) => i + 26));
-  back.close();
   const kept = await storage.open(`rialto-${me}`);
-  expect((await kept.list<{ seq: number }>("messages")).map((m) => m.seq)).toEqual(Array.from({ length: 35 }, (_, i) => i + 26));
+  const left = Array.from({ length: 35 }, (_, i) => i + 26);
+  await vi.waitFor(async () => expect((await kept.list<{ seq: number }>("messages")).map((m) => m.seq)).toEqual(left)); // before it is opened
+  await back.open(room);
+  expect(back.messages(room).map((m) => m.seq)).toEqual(left);
 });
 
 test("messages disappear at their time, from lists, counts and the device", async () => {
