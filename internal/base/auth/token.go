@@ -2,6 +2,7 @@ package auth
 
 import (
 	"crypto/ed25519"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strconv"
@@ -33,8 +34,9 @@ var ErrToken = errs.New(errs.Unauthenticated, "bad_token", "the access token is 
 
 // Tokens signs and verifies access tokens: EdDSA only, by this deployment's key only.
 type Tokens struct {
-	key   ed25519.PrivateKey
-	clock clock.Clock
+	key      ed25519.PrivateKey
+	clock    clock.Clock
+	verified verifiedTokens
 }
 
 // NewTokens uses a 32-byte seed.
@@ -70,21 +72,34 @@ func (t *Tokens) Verify(token string) (id.Caller, error) {
 	if len(token) > maxToken || strings.Count(token, ".") != 2 {
 		return id.Caller{}, ErrToken
 	}
+	now, sum := t.clock.Now().Round(0), sha256.Sum256([]byte(token))
+	if caller, ok := t.verified.get(sum, now); ok {
+		return caller, nil
+	}
+	caller, expires, err := t.parse(token)
+	if err == nil {
+		t.verified.add(sum, verifiedToken{caller: caller, checked: now, expires: expires})
+	}
+	return caller, err
+}
+
+// parse checks a token's signature and claims.
+func (t *Tokens) parse(token string) (caller id.Caller, expires time.Time, err error) {
 	var c claims
 	parsed, err := jwt.ParseWithClaims(token, &c, func(*jwt.Token) (any, error) { return t.key.Public(), nil },
 		jwt.WithValidMethods([]string{"EdDSA"}), jwt.WithExpirationRequired(), jwt.WithAudience(audience), jwt.WithIssuer(Issuer),
 		jwt.WithIssuedAt(), jwt.WithTimeFunc(t.clock.Now))
 	if err != nil {
-		return id.Caller{}, errs.Wrap(errs.Unauthenticated, ErrToken.Reason, ErrToken.Message, err)
+		return id.Caller{}, time.Time{}, errs.Wrap(errs.Unauthenticated, ErrToken.Reason, ErrToken.Message, err)
 	}
 	if parsed.Header["typ"] != typ {
-		return id.Caller{}, ErrToken
+		return id.Caller{}, time.Time{}, ErrToken
 	}
 	user, err1 := strconv.ParseUint(c.Subject, 10, 63)
 	device, err2 := strconv.ParseUint(c.Device, 10, 63)
 	session, err3 := strconv.ParseUint(c.Session, 10, 63)
 	if errors.Join(err1, err2, err3) != nil {
-		return id.Caller{}, ErrToken
+		return id.Caller{}, time.Time{}, ErrToken
 	}
-	return id.Caller{User: id.User(user), Device: id.Device(device), Session: id.Session(session)}, nil
+	return id.Caller{User: id.User(user), Device: id.Device(device), Session: id.Session(session)}, c.ExpiresAt.Time, nil
 }

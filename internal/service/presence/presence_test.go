@@ -59,6 +59,8 @@ type world struct {
 	hidden   map[id.User]bool
 	settings map[id.User]*accountv1.Settings
 	failing  error
+	damaged  id.User // whose settings cannot be read
+	readings int     // of settings
 	// afterFriendsRead runs once, when friends were read, before they are returned. May be nil.
 	afterFriendsRead func()
 	pushes           []push
@@ -91,8 +93,12 @@ func (w *world) blockedAmong(_ context.Context, u id.User, users []id.User) (map
 func (w *world) settingsOf(_ context.Context, users []id.User) (map[id.User]*accountv1.Settings, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.readings++
 	settings := map[id.User]*accountv1.Settings{}
 	for _, u := range users {
+		if u == w.damaged {
+			return nil, errors.New("the settings are damaged")
+		}
 		settings[u] = &accountv1.Settings{}
 		if set := w.settings[u]; set != nil {
 			settings[u] = proto.CloneOf(set)

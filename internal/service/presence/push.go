@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -33,9 +34,20 @@ func (s *Service) push(ctx context.Context) {
 		}
 	}
 	s.mu.Unlock()
+	if len(changed) == 0 {
+		return
+	}
 	frames := map[id.User]*gatewayv1.ServerFrame{}
+	all, failed := s.deps.SettingsOf(ctx, slices.Collect(maps.Keys(changed)))
 	for u, visibility := range changed {
-		if err := s.addToFrames(ctx, u, visibility, frames); err != nil && ctx.Err() == nil {
+		settings, err := all, failed
+		if failed != nil { // one damaged row does not hold up the others
+			settings, err = s.deps.SettingsOf(ctx, []id.User{u})
+		}
+		if err == nil {
+			err = s.addToFrames(ctx, u, settings[u], visibility, frames)
+		}
+		if err != nil && ctx.Err() == nil {
 			s.deps.Logger.Warn("a change of presence is pushed later", "user", u, "error", err)
 			s.retry(u, true)
 		}
@@ -53,7 +65,7 @@ func (s *Service) push(ctx context.Context) {
 // addToFrames adds a user's presence to the frames of watchers who were shown something else last. A watcher who may no longer see the user
 // gets offline once, and nothing afterwards. Unless the visibility has changed, only watchers to whom something else would be shown are
 // checked. The check is one query, however many there are.
-func (s *Service) addToFrames(ctx context.Context, u id.User, visibility bool, frames map[id.User]*gatewayv1.ServerFrame) error {
+func (s *Service) addToFrames(ctx context.Context, u id.User, settings *accountv1.Settings, visibility bool, frames map[id.User]*gatewayv1.ServerFrame) error {
 	status, owned := s.deps.Directory.CachedStatus(u)
 	if !status.Known {
 		if owned {
@@ -61,17 +73,13 @@ func (s *Service) addToFrames(ctx context.Context, u id.User, visibility bool, f
 		}
 		return nil // the owner's answer calls StatusChanged again
 	}
-	settings, err := s.deps.SettingsOf(ctx, []id.User{u})
-	if err != nil {
-		return err
-	}
-	now := s.shape(u, status, settings[u])
+	now := s.shape(u, status, settings)
 	shown := fingerprint(now)
 	watchers := s.watchersOf(u, func(w *watcher) bool { return visibility || w.shown != shown })
 	if len(watchers) == 0 {
 		return nil
 	}
-	sees, err := s.seers(ctx, u, settings[u], slices.Collect(maps.Keys(watchers)))
+	sees, err := s.seers(ctx, u, settings, slices.Collect(maps.Keys(watchers)))
 	if err != nil {
 		return err
 	}

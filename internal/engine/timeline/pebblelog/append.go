@@ -27,10 +27,11 @@ type committer struct {
 	pendingRecords map[uint16]uint64
 	stored         chan struct{} // closed when that batch is synced; pendingMu guards the channel
 
+	highest highestCounters
+
 	// Only the commit goroutine uses these:
-	tails   map[timeline.Key]*timeline.Tail
-	highest map[device]uint64
-	rows    rowBuffer
+	tails map[timeline.Key]*timeline.Tail
+	rows  rowBuffer
 }
 
 type device struct{ sender, device uint64 }
@@ -45,7 +46,7 @@ func newCommitter(l *Log) *committer {
 	s := &committer{
 		log:     l,
 		pending: map[timeline.Key]timeline.Tail{}, pendingRecords: map[uint16]uint64{},
-		tails: map[timeline.Key]*timeline.Tail{}, highest: map[device]uint64{},
+		tails: map[timeline.Key]*timeline.Tail{}, highest: highestCounters{cached: map[device]uint64{}, limit: l.options.cachedKeys},
 	}
 	s.appends = timeline.NewGroupCommit(timeline.GroupCommitConfig[*commitBatch]{
 		QueueAppends: l.options.Queue, QueueBytes: l.options.QueueBytes,
@@ -89,7 +90,7 @@ func (s *committer) commit(batch []*timeline.AppendRequest) *commitBatch {
 	}
 	// Only between batches: what a batch has changed and not stored yet is only in the caches.
 	timeline.EvictHalf(s.tails, s.log.options.cachedKeys)
-	timeline.EvictHalf(s.highest, s.log.options.cachedKeys)
+	s.highest.evict()
 	f := &batchBuilder{touched: make(map[timeline.Key]timeline.Tail), authors: make(map[timeline.AuthorKey]*timeline.AppendRequest)}
 	for _, a := range batch {
 		a.Seq, a.Counted, a.Duplicate, a.StoredPayload, a.Err = 0, 0, false, nil, nil
@@ -151,8 +152,7 @@ func (s *committer) assign(f *batchBuilder, a *timeline.AppendRequest) error {
 		f.authors[timeline.AuthorKey{Key: a.Key, Author: a.Author}] = a
 	}
 	if a.Token.Counter != 0 {
-		d := device{a.Token.Sender, a.Token.Device}
-		s.highest[d] = max(s.highest[d], a.Token.Counter)
+		s.highest.raise(device{a.Token.Sender, a.Token.Device}, a.Token.Counter)
 	}
 	if f.tokens != nil && !a.Token.IsZero() {
 		f.tokens[string(tokenKey(nil, &a.Token, a.Key))] = a
@@ -175,14 +175,9 @@ func (s *committer) tail(k timeline.Key) (*timeline.Tail, error) {
 // findToken sets the results of the stored entry if the token is known.
 func (s *committer) findToken(f *batchBuilder, a *timeline.AppendRequest) (bool, error) {
 	if a.Token.Counter != 0 {
-		d := device{a.Token.Sender, a.Token.Device}
-		highest, ok := s.highest[d]
-		if !ok {
-			var err error
-			if highest, err = s.log.highestCounter(d); err != nil {
-				return false, err
-			}
-			s.highest[d] = highest
+		highest, err := s.log.highestCounter(device{a.Token.Sender, a.Token.Device})
+		if err != nil {
+			return false, err
 		}
 		// A counter above the highest is new: no lookup is needed.
 		if a.Token.Counter > highest {

@@ -11,7 +11,7 @@ import (
 // TestLogWithFullCaches: caches that are full all the time change nothing.
 func TestLogWithFullCaches(t *testing.T) {
 	timelinetest.Run(t, func(t testing.TB, listener timeline.Listener) timeline.Log {
-		l, err := Open("log", Options{FS: vfs.NewMem(), Listener: listener, cachedKeys: 1})
+		l, err := Open("log", Options{FS: vfs.NewMem(), Listener: listener, cachedKeys: 1, cachedInboxes: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

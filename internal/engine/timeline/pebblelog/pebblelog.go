@@ -16,6 +16,7 @@
 package pebblelog
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -69,14 +70,16 @@ type Options struct {
 
 	// unsafeNoSync acknowledges before the sync. The power-cut test uses it to show that it detects the loss.
 	unsafeNoSync bool
-	// cachedKeys replaces the constant. Tests make the caches small.
-	cachedKeys int
+	// cachedKeys and cachedInboxes replace the constants. Tests make the caches small.
+	cachedKeys, cachedInboxes int
 }
 
 const (
 	tailStripes = 64
-	// cachedKeys bounds the caches of tails and of devices' highest counters between batches.
-	cachedKeys = 1 << 18
+	// cachedKeys bounds the caches of conversations' tails and of devices' highest counters between batches, and cachedInboxes that of the
+	// ends of inboxes.
+	cachedKeys    = 1 << 18
+	cachedInboxes = 1 << 20
 )
 
 // uncompressedLevels from the top are not compressed.
@@ -116,11 +119,15 @@ type Log struct {
 	wait sync.WaitGroup
 }
 
-// stripe has the positions of the inboxes that hash to it.
+// stripe caches the ends of the inboxes that hash to it.
 type stripe struct {
-	mu    sync.Mutex // guards tails; held during the commit of posts, so that they become visible in order
-	tails map[uint64]uint64
+	mu      sync.Mutex // guards ends and changes; held during the commit of posts, so that they become visible in order
+	ends    map[uint64]inboxEnds
+	changes uint64 // counts the writes to inboxes, so that a reader caches nothing that was read before one
 }
+
+// inboxEnds are the FirstSeq and the Seq of an inbox's tail.
+type inboxEnds struct{ first, last uint64 }
 
 // recordState of a partition; next is the committer's.
 type recordState struct {
@@ -148,9 +155,8 @@ func Open(dir string, options Options) (*Log, error) {
 	if options.FS == nil && options.Free == nil {
 		options.Free = func() (uint64, error) { return freeBytes(dir) }
 	}
-	if options.cachedKeys == 0 {
-		options.cachedKeys = cachedKeys
-	}
+	options.cachedKeys = cmp.Or(options.cachedKeys, cachedKeys)
+	options.cachedInboxes = cmp.Or(options.cachedInboxes, cachedInboxes)
 	if options.Fatal == nil {
 		options.Fatal = func(string) { os.Exit(3) }
 	}
@@ -178,7 +184,7 @@ func Open(dir string, options Options) (*Log, error) {
 		return nil, fmt.Errorf("timelines in %s: %w", dir, errors.Join(err, l.yielder.close()))
 	}
 	for i := range l.stripes {
-		l.stripes[i].tails = map[uint64]uint64{}
+		l.stripes[i].ends = map[uint64]inboxEnds{}
 	}
 	if err := l.load(); err != nil {
 		return nil, errors.Join(err, l.closeStore())

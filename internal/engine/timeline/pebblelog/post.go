@@ -40,7 +40,8 @@ func (l *Log) Post(ctx context.Context, posts []timeline.Post) error {
 	for h := held; h != 0; h &= h - 1 { // in ascending order, so that two posts cannot deadlock
 		s := &l.stripes[bits.TrailingZeros64(h)]
 		s.mu.Lock()
-		timeline.EvictHalf(s.tails, l.options.cachedKeys)
+		timeline.EvictHalf(s.ends, l.options.cachedInboxes/tailStripes)
+		s.changes++
 	}
 	defer func() {
 		for h := held; h != 0; h &= h - 1 {
@@ -49,22 +50,22 @@ func (l *Log) Post(ctx context.Context, posts []timeline.Post) error {
 	}()
 	for i := range posts {
 		p := &posts[i]
-		tails := l.stripes[stripeOf(p.Key)].tails
-		prev, ok := tails[p.Key.ID]
+		cached := l.stripes[stripeOf(p.Key)].ends
+		ends, ok := cached[p.Key.ID]
 		if !ok {
-			t, err := l.inboxTail(p.Key)
-			if err != nil {
-				l.dropCachedTails(posts[:i])
+			var err error
+			if ends, err = l.storedEnds(p.Key); err != nil {
+				l.dropCachedEnds(posts[:i])
 				return err
 			}
-			prev = t.Seq
 		}
-		p.Prev = prev
-		p.Seq = max(prev, uint64(l.epoch)<<32) + 1
-		tails[p.Key.ID] = p.Seq
+		p.Prev = ends.last
+		p.Seq = max(ends.last, uint64(l.epoch)<<32) + 1
+		ends.last = p.Seq
+		cached[p.Key.ID] = ends
 	}
 	if err := l.commitSynced(encodePosts(posts), pebble.NoSync); err != nil {
-		l.dropCachedTails(posts)
+		l.dropCachedEnds(posts)
 		return err
 	}
 	l.unsynced.Store(true)
@@ -129,27 +130,59 @@ func encodePosts(posts []timeline.Post) *rowBuffer {
 	return r
 }
 
-// dropCachedTails drops cached tails after a failure; the caller holds the stripes.
-func (l *Log) dropCachedTails(posts []timeline.Post) {
+// dropCachedEnds drops cached ends after a failure; the caller holds the stripes.
+func (l *Log) dropCachedEnds(posts []timeline.Post) {
 	for i := range posts {
-		delete(l.stripes[stripeOf(posts[i].Key)].tails, posts[i].Key.ID)
+		delete(l.stripes[stripeOf(posts[i].Key)].ends, posts[i].Key.ID)
 	}
 }
 
+// inboxTail returns the tail of an inbox. It is read for each connection, so it is cached; but nobody waits for posts or trims under way.
 func (l *Log) inboxTail(k timeline.Key) (timeline.Tail, error) {
-	var t timeline.Tail
+	s := &l.stripes[stripeOf(k)]
+	if !s.mu.TryLock() {
+		ends, err := l.storedEnds(k)
+		return timeline.Tail{Seq: ends.last, FirstSeq: ends.first}, err
+	}
+	ends, cached := s.ends[k.ID]
+	changes := s.changes
+	s.mu.Unlock()
+	if !cached {
+		var err error
+		if ends, err = l.storedEnds(k); err != nil {
+			return timeline.Tail{}, err
+		}
+		s.cacheEnds(k, ends, changes, l.options.cachedInboxes/tailStripes)
+	}
+	return timeline.Tail{Seq: ends.last, FirstSeq: ends.first}, nil
+}
+
+// cacheEnds caches ends that were read when the stripe had some number of changes, unless it has another one now.
+func (s *stripe) cacheEnds(k timeline.Key, ends inboxEnds, changes uint64, limit int) {
+	if !s.mu.TryLock() {
+		return
+	}
+	defer s.mu.Unlock()
+	if s.changes == changes {
+		timeline.EvictHalf(s.ends, limit)
+		s.ends[k.ID] = ends
+	}
+}
+
+// storedEnds reads the ends of an inbox.
+func (l *Log) storedEnds(k timeline.Key) (ends inboxEnds, err error) {
 	key, err := l.last(entryKey(nil, k, 0), entriesEnd(k))
 	if err != nil {
-		return t, err
+		return ends, err
 	}
 	if key != nil {
-		t.Seq = seqOf(key)
+		ends.last = seqOf(key)
 	}
-	if t.FirstSeq, err = l.firstSeq(k); err != nil {
-		return t, err
+	if ends.first, err = l.firstSeq(k); err != nil {
+		return ends, err
 	}
-	t.Seq = max(t.Seq, t.FirstSeq-min(t.FirstSeq, 1))
-	return t, nil
+	ends.last = max(ends.last, ends.first-min(ends.first, 1))
+	return ends, nil
 }
 
 // Trim removes a derived timeline's entries below a seq. A row that has entries on both sides is written anew.
@@ -164,6 +197,8 @@ func (l *Log) Trim(_ context.Context, k timeline.Key, head uint64) error {
 	if err != nil || head <= old {
 		return err
 	}
+	s.changes++
+	delete(s.ends, k.ID)
 	b := l.db.NewBatch()
 	defer b.Close()
 	var r rowBuffer

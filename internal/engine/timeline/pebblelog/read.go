@@ -317,16 +317,6 @@ func (l *Log) HighestCounter(_ context.Context, sender, dev uint64) (uint64, err
 	return l.highestCounter(device{sender, dev})
 }
 
-func (l *Log) highestCounter(d device) (uint64, error) {
-	lower := tokenKey(nil, &timeline.Token{Sender: d.sender, Device: d.device, Counter: 1}, timeline.Key{})
-	upper := append(slices.Clone(lower[:17]), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
-	key, err := l.last(lower, upper)
-	if err != nil || key == nil {
-		return 0, err
-	}
-	return binary.BigEndian.Uint64(key[17:]), nil
-}
-
 // Keys returns keys of a kind, in ascending order.
 func (l *Log) Keys(ctx context.Context, kind timeline.Kind, above uint64, limit int) ([]timeline.Key, error) {
 	return l.keysOf(ctx, rowEntry, kind, above, limit)
