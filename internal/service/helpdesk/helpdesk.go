@@ -38,7 +38,7 @@ type Conversation struct {
 	Status                 chatv1.TicketStatus
 }
 
-// Messages says who wrote in a part of a conversation.
+// Messages says who wrote messages in a part of a conversation. Reactions, other updates and control entries are none.
 type Messages struct {
 	Through         uint64 // the last entry of the part
 	More            bool   // there are later ones
@@ -87,6 +87,7 @@ type Service struct {
 	presenceAt  time.Time // when offline was last updated
 	presenceOld bool      // this node was not the coordinator since
 	syncedTo    uint64    // the last ticket of the last round of syncAll
+	confirmedTo uint64    // the last ticket of the last round of confirmAll
 }
 
 // agentKey is an agent of a desk.
@@ -113,6 +114,9 @@ var steps = []string{
 	`CREATE INDEX tickets_resolved ON tickets (desk, resolved_ms) WHERE status = 3`,
 	`CREATE INDEX tickets_check ON tickets (check_ms, id) WHERE status = 2`,
 	`CREATE INDEX tickets_unsynced ON tickets (id) WHERE synced < version`,
+	// Unconfirmed: the ticket was resolved for silence, and its customer may have written before the conversation was muted. See silence.go.
+	`ALTER TABLE tickets ADD COLUMN unconfirmed BOOLEAN NOT NULL DEFAULT FALSE`,
+	`CREATE INDEX tickets_unconfirmed ON tickets (id) WHERE unconfirmed`,
 }
 
 const (
