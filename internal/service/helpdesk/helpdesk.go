@@ -11,7 +11,7 @@
 // What time brings runs on one node at a time, that of the coordinator's grant: automatic assignment, the return of tickets of absent agents, and
 // the end of silent ones. A second such node for a moment does no harm, since each change compares versions.
 //
-// It may use sqldb and job, and chat, accounts and presence by interfaces. All methods are safe for concurrent use. The only lock guards
+// It may use sqldb, job and cluster, and chat, accounts and presence by interfaces. All methods are safe for concurrent use. The only lock guards
 // how long agents have been offline, and where rounds go on; it is held for look-ups only.
 package helpdesk
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -23,25 +24,15 @@ const (
 
 // Run does what time brings, until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-s.wake:
-		case <-ctx.Done():
-			return nil
-		}
-		if s.deps.IsCoordinator != nil && !s.deps.IsCoordinator() {
-			s.mu.Lock()
-			s.presenceOld = true
-			s.mu.Unlock()
-			continue
-		}
-		if err := s.Round(ctx); err != nil && ctx.Err() == nil {
-			s.deps.Logger.Warn("help desks go on later", "error", err)
-		}
-	}
+	(&cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: interval, Wake: s.wake, Round: s.Round, Failed: "help desks go on later", Idle: s.forgetPresence, Logger: s.deps.Logger}).Run(ctx)
+	return nil
+}
+
+// forgetPresence makes the next look at presence begin anew, since this node is not the coordinator meanwhile.
+func (s *Service) forgetPresence() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.presenceOld = true
 }
 
 // Round does once what Run does. A failure of one step does not keep the others from theirs.

@@ -18,7 +18,7 @@
 // Of several nodes, the coordinator does this work. A second one for a moment does no harm: each change compares what it was made from. The other
 // nodes signal it what they posted to the streams of accounts (signal.go). A signal may be lost; a slow poll finds what it was about.
 //
-// It may use sqldb and bus; chat, inbox and account by interfaces. All methods are safe for concurrent use. The only lock guards what is signalled
+// It may use sqldb, bus and cluster; chat, inbox and account by interfaces. All methods are safe for concurrent use. The only lock guards what is signalled
 // and what failed; it is held for look-ups only.
 package officialaccount
 

@@ -2,10 +2,11 @@ package officialaccount
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
-	"golang.org/x/sync/errgroup"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
 )
 
 const (
@@ -24,13 +25,14 @@ func (s *Service) Run(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	loops := &errgroup.Group{}
-	loops.Go(func() error { return s.runReplies(ctx) })
-	loops.Go(func() error { return s.runBroadcasts(ctx) })
-	return loops.Wait()
+	var loops sync.WaitGroup
+	loops.Go(func() { s.runReplies(ctx) })
+	loops.Go(func() { s.runBroadcasts(ctx) })
+	loops.Wait()
+	return nil
 }
 
-func (s *Service) runReplies(ctx context.Context) error {
+func (s *Service) runReplies(ctx context.Context) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for all := true; ; {
@@ -41,12 +43,12 @@ func (s *Service) runReplies(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-tick.C:
 			all = true
 		case <-s.wake:
 			if all = false; backoff.Sleep(ctx, gatherDelay) != nil {
-				return nil
+				return
 			}
 		}
 	}
@@ -66,22 +68,8 @@ func (s *Service) answerRound(ctx context.Context, all bool) {
 	}
 }
 
-func (s *Service) runBroadcasts(ctx context.Context) error {
-	tick := time.NewTicker(broadcastInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil
-		}
-		if !s.isCoordinator() {
-			continue
-		}
-		if err := s.SendBroadcasts(ctx); err != nil && ctx.Err() == nil {
-			s.deps.Logger.Warn("broadcasts are sent later", "error", err)
-		}
-	}
+func (s *Service) runBroadcasts(ctx context.Context) {
+	(&cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: broadcastInterval, Round: s.SendBroadcasts, Failed: "broadcasts are sent later", Logger: s.deps.Logger}).Run(ctx)
 }
 
 func (s *Service) isCoordinator() bool { return s.deps.IsCoordinator == nil || s.deps.IsCoordinator() }
