@@ -13,7 +13,6 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
-	"github.com/rialto-im/rialto/internal/engine/bus"
 	"github.com/rialto-im/rialto/internal/engine/bus/membus"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
@@ -37,7 +36,7 @@ type fixture struct {
 	t *testing.T
 	*officialaccount.Service
 	db  *sqldb.DB
-	bus bus.Bus
+	bus *membus.Bus
 
 	mu        sync.Mutex // guards all below
 	nowMs     int64

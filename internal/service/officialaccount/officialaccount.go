@@ -18,7 +18,7 @@
 // Of several nodes, the coordinator does this work. A second one for a moment does no harm: each change compares what it was made from. The other
 // nodes signal it what they posted to the streams of accounts (signal.go). A signal may be lost; a slow poll finds what it was about.
 //
-// It may use sqldb, bus and cluster; chat, inbox and account by interfaces. All methods are safe for concurrent use. The only lock guards what is signalled
+// It may use sqldb and cluster; chat, inbox, account and the bus by interfaces. All methods are safe for concurrent use. The only lock guards what is signalled
 // and what failed; it is held for look-ups only.
 package officialaccount
 
@@ -32,7 +32,6 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
-	"github.com/rialto-im/rialto/internal/engine/bus"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -73,6 +72,12 @@ type Accounts interface {
 	SettingsOf(ctx context.Context, users []id.User) (map[id.User]*accountv1.Settings, error)
 }
 
+// Bus brings signals to the coordinator. They may be lost.
+type Bus interface {
+	Publish(subject string, data []byte) error
+	Subscribe(subject string, handle func(data []byte), missed func()) (cancel func(), err error)
+}
+
 // IDs generates ids of rows.
 type IDs interface {
 	Next(ctx context.Context) (uint64, error)
@@ -85,7 +90,7 @@ type Deps struct {
 	Streams  Streams
 	Accounts Accounts
 	IDs      IDs
-	Bus      bus.Bus
+	Bus      Bus
 	Clock    clock.Clock
 	// IsCoordinator reports whether this node answers and sends, for all nodes. If nil, it does.
 	IsCoordinator func() bool
