@@ -8,8 +8,8 @@
 // fails, or a node dies in between, the coordinator does it again (synced is below version), and a state that comes too late changes
 // nothing. A call returns when the conversation has followed.
 //
-// What time brings runs on one node at a time, that of the coordinator's grant: automatic assignment, the return of tickets of absent agents, and
-// the end of silent ones. A second such node for a moment does no harm, since each change compares versions.
+// What time brings runs on one node at a time, that of the coordinator's grant: automatic assignment, the return of tickets of absent agents, the
+// end of silent ones, and the deletion of those that ended two years ago. A second such node for a moment does no harm, since each change compares versions.
 //
 // It may use sqldb, job and cluster, and chat, accounts and presence by interfaces. All methods are safe for concurrent use. The only lock guards
 // how long agents have been offline, and where rounds go on; it is held for look-ups only.
@@ -117,6 +117,7 @@ var steps = []string{
 	// Unconfirmed: the ticket was resolved for silence, and its customer may have written before the conversation was muted. See silence.go.
 	`ALTER TABLE tickets ADD COLUMN unconfirmed BOOLEAN NOT NULL DEFAULT FALSE`,
 	`CREATE INDEX tickets_unconfirmed ON tickets (id) WHERE unconfirmed`,
+	`CREATE INDEX tickets_ended ON tickets (resolved_ms, id) WHERE status = 3`,
 }
 
 const (

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -24,7 +25,12 @@ const (
 
 // Run does what time brings, until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
-	(&cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: interval, Wake: s.wake, Round: s.Round, Failed: "help desks go on later", Idle: s.forgetPresence, Logger: s.deps.Logger}).Run(ctx)
+	rounds := cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: interval, Wake: s.wake, Round: s.Round, Failed: "help desks go on later", Idle: s.forgetPresence, Logger: s.deps.Logger}
+	purges := cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: purgeInterval, AtStart: true, Round: s.Purge, Failed: "old tickets are deleted later", Logger: s.deps.Logger}
+	var group sync.WaitGroup
+	group.Go(func() { rounds.Run(ctx) })
+	group.Go(func() { purges.Run(ctx) })
+	group.Wait()
 	return nil
 }
 

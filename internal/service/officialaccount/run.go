@@ -28,6 +28,7 @@ func (s *Service) Run(ctx context.Context) error {
 	var loops sync.WaitGroup
 	loops.Go(func() { s.runReplies(ctx) })
 	loops.Go(func() { s.runBroadcasts(ctx) })
+	loops.Go(func() { s.runPurges(ctx) })
 	loops.Wait()
 	return nil
 }
@@ -70,6 +71,10 @@ func (s *Service) answerRound(ctx context.Context, all bool) {
 
 func (s *Service) runBroadcasts(ctx context.Context) {
 	(&cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: broadcastInterval, Round: s.SendBroadcasts, Failed: "broadcasts are sent later", Logger: s.deps.Logger}).Run(ctx)
+}
+
+func (s *Service) runPurges(ctx context.Context) {
+	(&cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: purgeInterval, AtStart: true, Round: s.Purge, Failed: "old deliveries are deleted later", Logger: s.deps.Logger}).Run(ctx)
 }
 
 func (s *Service) isCoordinator() bool { return s.deps.IsCoordinator == nil || s.deps.IsCoordinator() }
