@@ -239,6 +239,7 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 	transient := func(users []id.User, frame []byte) { n.fanout.Transient(users, frame) }
 	followersChanged := func(c id.Conversation, seq uint64, u id.User, follows bool) {
 		n.fanout.Follow(c, seq, []id.User{u}, follows)
+		n.officials.FollowersChanged()
 	}
 	markFollowed := func(ctx context.Context, tx *sql.Tx, u id.User, c id.Conversation, tail timeline.Tail) error {
 		return n.inbox.MarkFollowed(ctx, tx, u, c, tail)
@@ -305,7 +306,7 @@ func (n *Node) openDelivery(ctx context.Context, ids *idgen.Snowflake) (err erro
 	deps := fanout.Deps{Log: n.log, Chat: n.chat, Directory: n.directory, Bus: n.bus, Quarantine: quarantine, Logger: n.logger, Node: n.name, Acquired: func(g cluster.Grant) {
 		n.chat.PartitionAssigned(g.Part)
 		n.directory.TakeOver(g.Part, g.Term)
-	}}
+	}, Posted: func(u id.User) { n.officials.StreamChanged(u) }}
 	if n.config.Clustered() {
 		deps.Owner, deps.IsCurrent = n.partitionOwner, n.outbox.IsCurrent
 	}
@@ -337,7 +338,7 @@ func (n *Node) openRooms(ctx context.Context, ids *idgen.Snowflake) (err error) 
 
 // openOfficialAccounts makes the service of official accounts.
 func (n *Node) openOfficialAccounts(ctx context.Context, ids *idgen.Snowflake) (err error) {
-	n.officials, err = officialaccount.New(ctx, officialaccount.Deps{DB: n.db, Chat: n.chat, Streams: n.inbox, Accounts: n.accounts, IDs: ids, Clock: n.clock,
+	n.officials, err = officialaccount.New(ctx, officialaccount.Deps{DB: n.db, Chat: n.chat, Streams: n.inbox, Accounts: n.accounts, IDs: ids, Bus: n.bus, Clock: n.clock,
 		IsCoordinator: n.isCoordinator, Logger: n.logger}, n.config.OfficialAccounts)
 	return err
 }

@@ -47,6 +47,10 @@ func (n *Node) registerMetrics() {
 	telemetry.Count(n.registry, "socket_bytes_in_total", "Bytes from sockets.", read(&stats.BytesIn))
 	telemetry.Count(n.registry, "socket_bytes_out_total", "Bytes to sockets.", read(&stats.BytesOut))
 	telemetry.Count(n.registry, "expired_total", "Messages removed after their retention time.", func() float64 { return float64(n.chat.ExpiredMessages()) })
+	givenUp := n.officials.GivenUp()
+	for what, counter := range map[string]*atomic.Int64{"message": &givenUp.Messages, "reply": &givenUp.Replies, "broadcast": &givenUp.Broadcasts} {
+		telemetry.CountBy(n.registry, "official_accounts_given_up_total", "Messages, replies and broadcasts that official accounts gave up after too many attempts.", "what", what, read(counter))
+	}
 	telemetry.Count(n.registry, "ids_given_total", "IDs that the ID service issued.", func() float64 { return float64(n.ids.Given()) })
 	telemetry.Gauge(n.registry, "ids_years_left", "Years until the time of a scheme of ids has no more bits.", n.ids.YearsLeft)
 	telemetry.Count(n.registry, "deliveries_unknown_total", "Deliveries of other nodes of a kind that this release does not know.", func() float64 { return float64(uint64(stats.Unknown.Load()) + n.fanout.UnknownDeliveries()) })

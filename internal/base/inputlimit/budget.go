@@ -42,6 +42,11 @@ type Budget struct {
 	networks map[netip.Prefix]int64
 }
 
+// NewBudget returns a budget of authenticated input.
+func NewBudget(bytes int) *Budget {
+	return &Budget{limit: int64(bytes), networkShare: authenticatedNetworkShare}
+}
+
 // Hold is one holder's part of a budget. Its methods are not called concurrently. The zero value holds nothing.
 type Hold struct {
 	budget *Budget

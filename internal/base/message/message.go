@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"net/netip"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -29,6 +30,8 @@ type Draft struct {
 	// Content is the protobuf encoding of rialto.chat.v1.Content. The draft owns it.
 	Content []byte
 	Done    func(*Draft)
+	// Network from which the draft came, which has a share of what may be held; the zero value has none.
+	Network netip.Prefix
 	// Context belongs to the transport.
 	Context any
 	// Cost in bytes is charged by the transport until Done is called.

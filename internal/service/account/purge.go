@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
 )
 
 const (
@@ -21,20 +22,8 @@ const (
 
 // Run purges old ended sessions, their devices, and old used refresh tokens and tickets, until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
-	tick := time.NewTicker(purgeEvery)
-	defer tick.Stop()
-	for first := true; ; first = false { // at its start a node does not know yet whether it is the coordinator
-		if first || s.deps.IsCoordinator == nil || s.deps.IsCoordinator() {
-			if err := s.purge(ctx); err != nil && ctx.Err() == nil {
-				s.deps.Logger.Warn("old sessions could not be purged", "error", err)
-			}
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil
-		}
-	}
+	(&cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: purgeEvery, AtStart: true, Round: s.purge, Failed: "old sessions could not be purged", Logger: s.deps.Logger}).Run(ctx)
+	return nil
 }
 
 func (s *Service) purge(ctx context.Context) error {

@@ -199,7 +199,7 @@ type Service struct {
 	// textChangedMs is when an edit or a recall of a message younger than minTextAge was last applied, on a single node.
 	textChangedMs atomic.Int64
 	maxCached     int // bounds conversations
-	holdBudget    holdBudget
+	holdBudget    *holdBudget
 	holdTime      time.Duration // bounds the wait for a previous message
 	// controlTimeout bounds the wait for a control entry.
 	controlTimeout   time.Duration
@@ -251,7 +251,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if err := config.Check(); err != nil {
 		return nil, err
 	}
-	s := &Service{deps: deps, config: config, loadSlots: make(chan struct{}, 64), applySlots: make(chan struct{}, 64), relationSlots: make(chan struct{}, 32), assigned: make(chan struct{}, 1), maxCached: defaultMaxCached, minTextAge: minTextAge, controlTimeout: defaultControlTimeout, holdTime: defaultHoldTime, conversations: map[id.Conversation]*conversation{}}
+	s := &Service{deps: deps, config: config, loadSlots: make(chan struct{}, 64), applySlots: make(chan struct{}, 64), relationSlots: make(chan struct{}, 32), assigned: make(chan struct{}, 1), maxCached: defaultMaxCached, minTextAge: minTextAge, controlTimeout: defaultControlTimeout, holdTime: defaultHoldTime, holdBudget: newHoldBudget(), conversations: map[id.Conversation]*conversation{}}
 	if config.RelationWebhook.Set() {
 		hook, err := webhook.New(config.RelationWebhook, deps.Clock)
 		if err != nil {

@@ -80,7 +80,7 @@ const MaxDeletedMessages = maxDeletedMessages
 // Bounds of held drafts.
 const (
 	MaxHeldOfUser = maxHeldOfUser
-	MaxHeld       = maxHeld
+	MaxHeld       = maxHeldBytes / heldOverhead
 )
 
 // SetHoldTime sets how long a draft waits for its previous message, before the first use.
@@ -90,7 +90,7 @@ func SetHoldTime(s *Service, d time.Duration) { s.holdTime = d }
 func HeldDrafts(s *Service) int {
 	s.holdBudget.mu.Lock()
 	defer s.holdBudget.mu.Unlock()
-	return s.holdBudget.total.drafts
+	return len(s.holdBudget.holds)
 }
 
 // StopHolding rejects all held drafts, as Run does at its end.
@@ -107,4 +107,12 @@ func WaitingForNotices(s *Service, c id.Conversation) int {
 		return len(b.users)
 	}
 	return 0
+}
+
+// HeldUntil returns when the drafts of a device that are held now are refused.
+func HeldUntil(s *Service, c id.Conversation, u id.User, device id.Device) time.Time {
+	conv := s.conversation(c)
+	conv.mu.Lock()
+	defer conv.mu.Unlock()
+	return conv.mailbox.held[senderDevice{u, device}].deadline
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 )
@@ -19,20 +20,20 @@ import (
 // it. While a draft is held, the device's later drafts are held behind it.
 
 const (
-	// defaultHoldTime is how long a draft is held at most. Then it is rejected with missing_previous, and those behind it as well.
+	// defaultHoldTime is how long the first held draft of a device waits at most. Then it is rejected with missing_previous, and those behind it as
+	// well. Of a chain of drafts, each has this time after the one before was stored.
 	defaultHoldTime = 3 * time.Second
 	// firstProbe is the delay of the second look-up. It doubles each time.
 	firstProbe = 100 * time.Millisecond
 	// missingRetry is when a device may send a draft again whose previous message was missing.
 	missingRetry = 100 * time.Millisecond
 
-	// Held drafts and their bytes, of one user and of all. Beyond them, drafts are rejected as busy.
-	maxHeldOfUser      = 256
-	maxHeldBytesOfUser = 1 << 20
-	maxHeld            = 16_384
-	maxHeldBytes       = 16 << 20
+	// Held drafts of one user, and the bytes of all, of which each user and each network has a share (inputlimit). Beyond them, drafts are
+	// rejected as busy.
+	maxHeldOfUser = 256
+	maxHeldBytes  = 16 << 20
 	// heldOverhead is what a held draft costs besides its content, in bytes.
-	heldOverhead = 512
+	heldOverhead = 1 << 10
 )
 
 func missingPrevious(d *message.Draft) error {
@@ -45,7 +46,7 @@ func missingPrevious(d *message.Draft) error {
 type heldDrafts struct {
 	by       senderDevice
 	drafts   []*message.Draft // ascending ClientSeq; not empty
-	deadline time.Time        // of all: those behind are not held longer than the first
+	deadline time.Time        // of the first: if it is rejected, so are those behind it
 	delay    time.Duration    // before the next look-up
 	timer    *time.Timer      // of the next look-up, or of the deadline
 	probing  bool             // a look-up is in progress
@@ -53,48 +54,41 @@ type heldDrafts struct {
 	ended    bool             // all were admitted or rejected
 }
 
-// holdBudget counts held drafts. The zero value is ready.
+// holdBudget bounds held drafts. newHoldBudget makes one.
 type holdBudget struct {
-	mu      sync.Mutex // guards the fields below; nothing else is locked under it
-	total   heldUse
-	byUser  map[id.User]heldUse
+	bytes *inputlimit.Budget
+
+	mu      sync.Mutex // guards the fields below; nothing but the lock of bytes is locked under it
+	holds   map[*message.Draft]*inputlimit.Hold
+	ofUser  map[id.User]int
 	stopped bool
 }
 
-type heldUse struct{ drafts, bytes int }
+func newHoldBudget() *holdBudget {
+	return &holdBudget{bytes: inputlimit.NewBudget(maxHeldBytes), holds: map[*message.Draft]*inputlimit.Hold{}, ofUser: map[id.User]int{}}
+}
 
 // acquire reports whether one more draft may be held.
 func (b *holdBudget) acquire(d *message.Draft) bool {
-	size := len(d.Content) + heldOverhead
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	of := b.byUser[d.Sender]
-	if b.stopped || of.drafts >= maxHeldOfUser || of.bytes+size > maxHeldBytesOfUser || b.total.drafts >= maxHeld || b.total.bytes+size > maxHeldBytes {
+	h := &inputlimit.Hold{}
+	if b.stopped || b.ofUser[d.Sender] >= maxHeldOfUser || !h.Set(b.bytes, inputlimit.Owner{User: uint64(d.Sender), Network: d.Network}, len(d.Content)+heldOverhead) {
 		return false
 	}
-	if b.byUser == nil {
-		b.byUser = map[id.User]heldUse{}
-	}
-	b.byUser[d.Sender] = heldUse{of.drafts + 1, of.bytes + size}
-	b.total.drafts++
-	b.total.bytes += size
+	b.holds[d] = h
+	b.ofUser[d.Sender]++
 	return true
 }
 
 func (b *holdBudget) release(d *message.Draft) {
-	size := len(d.Content) + heldOverhead
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	of := b.byUser[d.Sender]
-	of.drafts--
-	of.bytes -= size
-	if of.drafts == 0 {
-		delete(b.byUser, d.Sender)
-	} else {
-		b.byUser[d.Sender] = of
+	b.holds[d].Release()
+	delete(b.holds, d)
+	if b.ofUser[d.Sender]--; b.ofUser[d.Sender] == 0 {
+		delete(b.ofUser, d.Sender)
 	}
-	b.total.drafts--
-	b.total.bytes -= size
 }
 
 // hold keeps a draft if it must wait for another of its device. It fails if too many are held. The caller holds c.mu.
@@ -201,7 +195,7 @@ func (s *Service) admitHeld(c *conversation, h *heldDrafts) (after []admission) 
 	if len(h.drafts) == 0 {
 		c.endHold(h)
 	} else {
-		h.delay = firstProbe
+		h.delay, h.deadline = firstProbe, time.Now().Add(s.holdTime)
 		s.probe(c, h)
 	}
 	return after

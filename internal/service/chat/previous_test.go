@@ -3,6 +3,7 @@ package chat_test
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -165,6 +166,46 @@ func TestRecalledAndExpiredPreviousAreStored(t *testing.T) {
 	}
 }
 
+// TestHeldDraftsOfANetworkAreBounded: the users of one network leave most of what may be held to others.
+func TestHeldDraftsOfANetworkAreBounded(t *testing.T) {
+	_, s, c := previousFixture(t, eventually.Timeout)
+	hold := func(users id.User, from string) (held int) {
+		before := chat.HeldDrafts(s)
+		for u := range users {
+			for i := range uint64(chat.MaxHeldOfUser) {
+				d := draftOf(c, u+1, 2+i, "x")
+				d.Device, d.PrevClientSeq, d.Network, d.Done = 1, 1, netip.MustParsePrefix(from), func(*message.Draft) {}
+				s.Submit(d)
+			}
+		}
+		return chat.HeldDrafts(s) - before
+	}
+	if n := hold(100, "198.51.100.0/24"); n > chat.MaxHeld/4 || n < chat.MaxHeld/8 {
+		t.Errorf("%d drafts of 100 users of a network are held, want at most a quarter of %d", n, chat.MaxHeld)
+	}
+}
+
+// TestEachOfAChainHasItsTime: a draft waits for the one before it from when it is the first, not from when the chain began.
+func TestEachOfAChainHasItsTime(t *testing.T) {
+	_, s, c := previousFixture(t, eventually.Timeout)
+	third, fifth := after(c, 3, 2), after(c, 5, 4)
+	stored := submitted(s, third)
+	last := submitted(s, fifth)
+	began := chat.HeldUntil(s, c, fifth.Sender, fifth.Device)
+	must(t, s.Send(context.Background(), after(c, 1, 0)))
+	must(t, s.Send(context.Background(), after(c, 2, 1)))
+	if d := <-stored; d.Err != nil {
+		t.Fatal(d.Err)
+	}
+	if now := chat.HeldUntil(s, c, fifth.Sender, fifth.Device); !now.After(began) {
+		t.Error("the second of the chain has the time of the first")
+	}
+	must(t, s.Send(context.Background(), after(c, 4, 3)))
+	if d := <-last; d.Err != nil {
+		t.Error(d.Err)
+	}
+}
+
 // TestHeldDraftsAreBounded: one user, and all together, can make the server hold a bounded number of drafts; the rest is refused at once.
 func TestHeldDraftsAreBounded(t *testing.T) {
 	_, s, c := previousFixture(t, eventually.Timeout)
@@ -186,12 +227,18 @@ func TestHeldDraftsAreBounded(t *testing.T) {
 			submit(u+2, 1, 2+i)
 		}
 	}
-	if n := chat.HeldDrafts(s); n != chat.MaxHeld {
-		t.Errorf("%d drafts are held, want %d", n, chat.MaxHeld)
+	all := chat.HeldDrafts(s)
+	if all > chat.MaxHeld || all < chat.MaxHeld*3/4 {
+		t.Errorf("%d drafts are held, want at most %d, and of these most", all, chat.MaxHeld)
 	}
+	submit(1000, 1, 2)
+	if n := chat.HeldDrafts(s); n != all+1 {
+		t.Errorf("nothing is held of a user who comes after many others")
+	}
+	all++
 	refused := len(results)
 	chat.StopHolding(s)
-	if n := chat.HeldDrafts(s); n != 0 || len(results) != refused+chat.MaxHeld {
+	if n := chat.HeldDrafts(s); n != 0 || len(results) != refused+all {
 		t.Errorf("after the stop %d drafts are held, %d are answered", n, len(results)-refused)
 	}
 	for i := range len(results) {

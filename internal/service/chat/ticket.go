@@ -86,7 +86,7 @@ func (s *state) applyTicket(c *chatv1.Control) {
 	}
 }
 
-// TicketMessages says who wrote in a part of a conversation.
+// TicketMessages says who wrote messages in a part of a conversation.
 type TicketMessages struct {
 	// Through is the last entry that was read; More: there are further ones.
 	Through uint64
@@ -114,7 +114,8 @@ func (s *Service) ReadTicketMessages(ctx context.Context, c id.Conversation, cus
 	for _, stored := range entries {
 		var e message.Entry
 		a.Through = stored.Seq
-		if err := e.Decode(stored.Payload); err != nil || e.Control || e.Sender == 0 { // who wrote a corrupt entry is not known, and others count
+		// Who wrote a corrupt entry is not known. A reaction, another update or a signal answers nobody.
+		if err := e.Decode(stored.Payload); err != nil || e.Control || e.Sender == 0 || e.Updates != 0 || message.IsSignal(e.Content) {
 			continue
 		}
 		if a.LastMs, a.FromCustomer = e.ID.Ms(), e.Sender == customer; !a.FromCustomer && a.FirstMs == 0 {

@@ -6,6 +6,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/service/chat"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // A ticket's agent reads it from its first entry, a former agent up to the transfer; nobody else reads it, and nobody changes its members.
@@ -72,5 +73,40 @@ func TestTicketConversations(t *testing.T) {
 	must(t, err)
 	if !v.Ticket || v.Title != "Support" || v.Announcement != "hello" || v.MemberCount != 1 {
 		t.Errorf("the customer sees %v", v)
+	}
+}
+
+// A reaction, an edit and a recall are no answers, whoever makes them.
+func TestUpdatesDoNotAnswerTickets(t *testing.T) {
+	h := newHarness(t, chat.Config{})
+	s, ctx := h.node(t), t.Context()
+	const c, customer, ann = id.Conversation(77), id.User(1), id.User(2)
+	must(t, s.PutTicket(ctx, chat.Ticket{Conversation: c, Version: 1, Title: "Support", Customer: customer, Status: chatv1.TicketStatus_TICKET_STATUS_WAITING}))
+	must(t, s.PutTicket(ctx, chat.Ticket{Conversation: c, Version: 2, Title: "Support", Customer: customer, Agent: ann, Status: chatv1.TicketStatus_TICKET_STATUS_ACTIVE}))
+	question := draftOf(c, customer, 1, "does it work?")
+	must(t, s.Send(ctx, question))
+	update := func(u id.User, n uint64, content *chatv1.Content) {
+		t.Helper()
+		d := draftOf(c, u, n, "")
+		var err error
+		if d.Content, err = proto.Marshal(content); err != nil {
+			t.Fatal(err)
+		}
+		must(t, s.Send(ctx, d))
+	}
+	update(ann, 1, reactionOf(question.Seq, "👍", false))
+	m, err := s.ReadTicketMessages(ctx, c, customer, 0)
+	must(t, err)
+	if m.FirstMs != 0 || !m.FromCustomer || m.Through != h.tail(t, c).Seq {
+		t.Errorf("after a reaction of the agent: %+v, want no response yet", m)
+	}
+	answer := draftOf(c, ann, 2, "yes")
+	must(t, s.Send(ctx, answer))
+	update(customer, 2, reactionOf(answer.Seq, "👍", false))
+	update(customer, 3, &chatv1.Content{Kind: &chatv1.Content_Recall{Recall: &chatv1.Recall{Target: &chatv1.Ref{Seq: question.Seq}}}})
+	m, err = s.ReadTicketMessages(ctx, c, customer, 0)
+	must(t, err)
+	if m.FirstMs == 0 || m.FromCustomer || m.Through != h.tail(t, c).Seq {
+		t.Errorf("after updates of the customer: %+v, want the agent's message as the last one", m)
 	}
 }

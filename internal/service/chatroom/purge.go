@@ -3,9 +3,9 @@ package chatroom
 import (
 	"context"
 	"database/sql"
-	"time"
 
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
 )
 
 // purgedAtOnce is how many rooms are deleted in a transaction.
@@ -13,21 +13,7 @@ const purgedAtOnce = 20
 
 // purgeClosed deletes the rows of rooms that were closed long ago, now and then, until ctx ends.
 func (s *Service) purgeClosed(ctx context.Context) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for first := true; ; first = false { // at its start a node does not know yet whether it is the coordinator
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return
-		}
-		if first || s.deps.IsCoordinator == nil || s.deps.IsCoordinator() {
-			if err := s.purge(ctx); err != nil && ctx.Err() == nil {
-				s.deps.Logger.Error("the rows of closed rooms were not deleted", "error", err)
-			}
-		}
-		timer.Reset(purgeInterval)
-	}
+	(&cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: purgeInterval, AtStart: true, Round: s.purge, Failed: "the rows of closed rooms are deleted later", Logger: s.deps.Logger}).Run(ctx)
 }
 
 // purge deletes the rows of rooms that were closed longer ago than keepClosed. Nothing adds rows to a closed room.

@@ -83,6 +83,8 @@ type Deps struct {
 	// Acquired is called with the grant of each partition that has been acquired in the log: from then on no other node delivers events of its users. It
 	// is not called after Revoked. It must not block or call the worker. It may be nil.
 	Acquired func(cluster.Grant)
+	// Posted is called for each event that was posted to a user's inbox. It must not block. It may be nil.
+	Posted func(u id.User)
 	// IsCurrent reports whether a notice's fence is still current. It may be nil if notices have no fence on any node.
 	IsCurrent func(ctx context.Context, fence string) (bool, error)
 }

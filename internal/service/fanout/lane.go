@@ -254,7 +254,20 @@ func (l *lane) post(ctx context.Context) bool {
 		return false
 	}
 	failpoint.Hit("inbox/after-post")
+	l.announcePosts()
 	return true
+}
+
+// announcePosts tells whoever waits for posts about those of the round.
+func (l *lane) announcePosts() {
+	if l.worker.deps.Posted == nil {
+		return
+	}
+	for i := range l.posts {
+		if p := &l.posts[i]; p.Seq != 0 { // else its partition is lost, or its inbox is corrupt
+			l.worker.deps.Posted(id.User(p.Key.ID))
+		}
+	}
 }
 
 // postWithRetry posts until the log has accepted the posts, ctx ends, another node has acquired one of the partitions, the fence is

@@ -39,10 +39,13 @@ type harness struct {
 
 	online   map[id.User]bool
 	failChat error
+	failRead error
 	// failFirst: conversations of tickets before this one fail.
 	failFirst id.Conversation
-	chats     map[id.Conversation]helpdesk.Conversation
-	messages  map[id.Conversation][]said
+	// beforeMuted is called before the conversation of a resolved ticket follows: the last messages are written then.
+	beforeMuted func()
+	chats       map[id.Conversation]helpdesk.Conversation
+	messages    map[id.Conversation][]said
 }
 
 // said is a message.
@@ -68,6 +71,9 @@ func (h *harness) PutTicket(_ context.Context, c helpdesk.Conversation) error {
 	if c.ID < h.failFirst {
 		return context.DeadlineExceeded
 	}
+	if h.failChat == nil && c.Status == resolved && h.beforeMuted != nil {
+		h.beforeMuted()
+	}
 	if h.failChat == nil && c.Version > h.chats[c.ID].Version {
 		h.chats[c.ID] = c
 	}
@@ -75,7 +81,9 @@ func (h *harness) PutTicket(_ context.Context, c helpdesk.Conversation) error {
 }
 
 func (h *harness) ReadTicketMessages(_ context.Context, c id.Conversation, customer id.User, after uint64) (m helpdesk.Messages, err error) {
-	m.Through = after
+	if m.Through = after; h.failRead != nil {
+		return m, h.failRead
+	}
 	for _, s := range h.messages[c][after:] {
 		m.Through++
 		if m.LastMs, m.FromCustomer = s.at.UnixMilli(), s.by == customer; !m.FromCustomer && m.FirstMs == 0 {

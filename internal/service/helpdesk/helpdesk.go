@@ -8,10 +8,10 @@
 // fails, or a node dies in between, the coordinator does it again (synced is below version), and a state that comes too late changes
 // nothing. A call returns when the conversation has followed.
 //
-// What time brings runs on one node at a time, that of the coordinator's grant: automatic assignment, the return of tickets of absent agents, and
-// the end of silent ones. A second such node for a moment does no harm, since each change compares versions.
+// What time brings runs on one node at a time, that of the coordinator's grant: automatic assignment, the return of tickets of absent agents, the
+// end of silent ones, and the deletion of those that ended two years ago. A second such node for a moment does no harm, since each change compares versions.
 //
-// It may use sqldb and job, and chat, accounts and presence by interfaces. All methods are safe for concurrent use. The only lock guards
+// It may use sqldb, job and cluster, and chat, accounts and presence by interfaces. All methods are safe for concurrent use. The only lock guards
 // how long agents have been offline, and where rounds go on; it is held for look-ups only.
 package helpdesk
 
@@ -38,7 +38,7 @@ type Conversation struct {
 	Status                 chatv1.TicketStatus
 }
 
-// Messages says who wrote in a part of a conversation.
+// Messages says who wrote messages in a part of a conversation. Reactions, other updates and control entries are none.
 type Messages struct {
 	Through         uint64 // the last entry of the part
 	More            bool   // there are later ones
@@ -87,6 +87,7 @@ type Service struct {
 	presenceAt  time.Time // when offline was last updated
 	presenceOld bool      // this node was not the coordinator since
 	syncedTo    uint64    // the last ticket of the last round of syncAll
+	confirmedTo uint64    // the last ticket of the last round of confirmAll
 }
 
 // agentKey is an agent of a desk.
@@ -113,6 +114,10 @@ var steps = []string{
 	`CREATE INDEX tickets_resolved ON tickets (desk, resolved_ms) WHERE status = 3`,
 	`CREATE INDEX tickets_check ON tickets (check_ms, id) WHERE status = 2`,
 	`CREATE INDEX tickets_unsynced ON tickets (id) WHERE synced < version`,
+	// Unconfirmed: the ticket was resolved for silence, and its customer may have written before the conversation was muted. See silence.go.
+	`ALTER TABLE tickets ADD COLUMN unconfirmed BOOLEAN NOT NULL DEFAULT FALSE`,
+	`CREATE INDEX tickets_unconfirmed ON tickets (id) WHERE unconfirmed`,
+	`CREATE INDEX tickets_ended ON tickets (resolved_ms, id) WHERE status = 3`,
 }
 
 const (

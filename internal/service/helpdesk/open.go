@@ -23,7 +23,7 @@ var (
 )
 
 // OpenTicket opens a ticket, or returns the open one that the customer has with the desk.
-func (s *Service) OpenTicket(ctx context.Context, c id.Caller, q *chatv1.OpenTicketRequest) (v *chatv1.Ticket, err error) {
+func (s *Service) OpenTicket(ctx context.Context, c id.Caller, q *chatv1.OpenTicketRequest) (*chatv1.Ticket, error) {
 	if utf8.RuneCountInString(q.Subject) > 200 || !message.IsLine(q.Subject) {
 		return nil, errSubject
 	}
@@ -31,23 +31,13 @@ func (s *Service) OpenTicket(ctx context.Context, c id.Caller, q *chatv1.OpenTic
 	if err != nil {
 		return nil, err
 	}
-	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+	return s.commit(ctx, func(tx *sql.Tx) (*ticket, error) {
 		t, err := s.openTicket(ctx, tx, c.User, q.Desk)
 		if errors.Is(err, errNoTicket) {
 			t, err = s.insertTicket(ctx, tx, &ticket{id: next, desk: q.Desk, customer: c.User, subject: q.Subject})
 		}
-		if err != nil {
-			return err
-		}
-		v, err = s.view(ctx, tx, t)
-		return err
+		return t, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	s.deps.Outbox.Wake()
-	s.requestAssignment()
-	return v, s.sync(ctx, v.Id)
 }
 
 // openTicket returns the ticket of a customer with a desk that is not resolved.

@@ -32,14 +32,15 @@ type ticket struct {
 	lastMs                      int64
 	fromCustomer                bool
 	version, synced             uint64
+	unconfirmed                 bool
 }
 
-const columns = `id, desk, customer, agent, actor, status, subject, notice, place, opened_ms, changed_ms, resolved_ms, first_response_ms, rating, comment, rated_ms, read_seq, last_ms, from_customer, version, synced`
+const columns = `id, desk, customer, agent, actor, status, subject, notice, place, opened_ms, changed_ms, resolved_ms, first_response_ms, rating, comment, rated_ms, read_seq, last_ms, from_customer, version, synced, unconfirmed`
 
 func scan(scan func(...any) error) (*ticket, error) {
 	t := &ticket{}
 	err := scan(&t.id, &t.desk, &t.customer, &t.agent, &t.actor, &t.status, &t.subject, &t.notice, &t.place, &t.openedMs, &t.changedMs, &t.resolvedMs, &t.firstResponseMs, &t.rating, &t.comment, &t.ratedMs,
-		&t.readSeq, &t.lastMs, &t.fromCustomer, &t.version, &t.synced)
+		&t.readSeq, &t.lastMs, &t.fromCustomer, &t.version, &t.synced, &t.unconfirmed)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = errNoTicket
 	}
@@ -99,8 +100,8 @@ func (s *Service) store(ctx context.Context, tx *sql.Tx, t *ticket, before uint6
 	t.changedMs = max(t.changedMs, s.nowMs())
 	t.version++
 	done, err := tx.ExecContext(ctx, `UPDATE tickets SET desk = $2, agent = $3, actor = $4, status = $5, notice = $6, place = $7, changed_ms = $8, resolved_ms = $9, first_response_ms = $10,
-		rating = $11, comment = $12, rated_ms = $13, check_ms = $8, version = $14 WHERE id = $1 AND version = $15`, int64(t.id), int64(t.desk), int64(t.agent), int64(t.actor), t.status, t.notice, t.place, t.changedMs, t.resolvedMs,
-		t.firstResponseMs, t.rating, t.comment, t.ratedMs, int64(t.version), int64(t.version-1))
+		rating = $11, comment = $12, rated_ms = $13, check_ms = $8, version = $14, unconfirmed = $16 WHERE id = $1 AND version = $15`, int64(t.id), int64(t.desk), int64(t.agent), int64(t.actor), t.status, t.notice, t.place, t.changedMs, t.resolvedMs,
+		t.firstResponseMs, t.rating, t.comment, t.ratedMs, int64(t.version), int64(t.version-1), t.unconfirmed && t.status == resolved)
 	if err != nil {
 		return err
 	}
@@ -169,24 +170,33 @@ func (s *Service) change(ctx context.Context, n uint64, by id.User, decide func(
 }
 
 // changeOne is change of a ticket that find finds in the transaction.
-func (s *Service) changeOne(ctx context.Context, by id.User, find func(tx *sql.Tx) (uint64, error), decide func(tx *sql.Tx, t *ticket) error) (v *chatv1.Ticket, err error) {
-	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+func (s *Service) changeOne(ctx context.Context, by id.User, find func(tx *sql.Tx) (uint64, error), decide func(tx *sql.Tx, t *ticket) error) (*chatv1.Ticket, error) {
+	return s.commit(ctx, func(tx *sql.Tx) (*ticket, error) {
 		found, err := find(tx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		t, err := s.ticket(ctx, tx, found)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		before := t.desk
-		if err := decide(tx, t); err != nil && !errors.Is(err, errUnchanged) {
+		if err := decide(tx, t); errors.Is(err, errUnchanged) {
+			return t, nil
+		} else if err != nil {
+			return nil, err
+		}
+		t.actor = by
+		return t, s.store(ctx, tx, t, before)
+	})
+}
+
+// commit stores what write writes of a ticket, brings its conversation up to date, and returns it.
+func (s *Service) commit(ctx context.Context, write func(tx *sql.Tx) (*ticket, error)) (v *chatv1.Ticket, err error) {
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		t, err := write(tx)
+		if err != nil {
 			return err
-		} else if err == nil {
-			t.actor = by
-			if err := s.store(ctx, tx, t, before); err != nil {
-				return err
-			}
 		}
 		v, err = s.view(ctx, tx, t)
 		return err

@@ -4,10 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -17,55 +19,55 @@ const (
 	interval = time.Second
 	// presenceInterval is the time between two looks at which agents are online.
 	presenceInterval = 15 * time.Second
-	// checkInterval is the time between two looks at the messages of an active ticket.
-	checkInterval = time.Minute
 	// perRound bounds the rows of one step of a round.
 	perRound = 100
 )
 
 // Run does what time brings, until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-s.wake:
-		case <-ctx.Done():
-			return nil
-		}
-		if s.deps.IsCoordinator != nil && !s.deps.IsCoordinator() {
-			s.mu.Lock()
-			s.presenceOld = true
-			s.mu.Unlock()
-			continue
-		}
-		if err := s.Round(ctx); err != nil && ctx.Err() == nil {
-			s.deps.Logger.Warn("help desks go on later", "error", err)
-		}
-	}
+	rounds := cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: interval, Wake: s.wake, Round: s.Round, Failed: "help desks go on later", Idle: s.forgetPresence, Logger: s.deps.Logger}
+	purges := cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: purgeInterval, AtStart: true, Round: s.Purge, Failed: "old tickets are deleted later", Logger: s.deps.Logger}
+	var group sync.WaitGroup
+	group.Go(func() { rounds.Run(ctx) })
+	group.Go(func() { purges.Run(ctx) })
+	group.Wait()
+	return nil
+}
+
+// forgetPresence makes the next look at presence begin anew, since this node is not the coordinator meanwhile.
+func (s *Service) forgetPresence() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.presenceOld = true
 }
 
 // Round does once what Run does. A failure of one step does not keep the others from theirs.
 func (s *Service) Round(ctx context.Context) error {
-	return errors.Join(s.syncAll(ctx), s.checkPresence(ctx), s.checkSilence(ctx), s.assignAll(ctx))
+	return errors.Join(s.syncAll(ctx), s.confirmAll(ctx), s.checkPresence(ctx), s.checkSilence(ctx), s.assignAll(ctx))
 }
 
 // syncAll brings conversations up to date whose tickets changed on a node that did not finish. Each round goes on where the one before ended, so that
 // tickets that fail again and again hold up no others.
 func (s *Service) syncAll(ctx context.Context) error {
+	return s.eachFrom(&s.syncedTo, func(after uint64) ([]*ticket, error) {
+		return scanAll(s.deps.DB.Read().QueryContext(ctx, `SELECT `+columns+` FROM tickets WHERE synced < version AND id > $1 ORDER BY id LIMIT $2`, int64(after), perRound))
+	}, func(t *ticket) error { return s.sync(ctx, t.id) })
+}
+
+// eachFrom calls do for a page of tickets after the place where the last round ended, and stores the next place. mu guards the place.
+func (s *Service) eachFrom(place *uint64, page func(after uint64) ([]*ticket, error), do func(*ticket) error) error {
 	s.mu.Lock()
-	after := s.syncedTo
+	after := *place
 	s.mu.Unlock()
-	list, err := scanAll(s.deps.DB.Read().QueryContext(ctx, `SELECT `+columns+` FROM tickets WHERE synced < version AND id > $1 ORDER BY id LIMIT $2`, int64(after), perRound))
+	list, err := page(after)
 	if after = 0; len(list) == perRound {
 		after = list[perRound-1].id
 	}
 	s.mu.Lock()
-	s.syncedTo = after
+	*place = after
 	s.mu.Unlock()
 	for _, t := range list {
-		err = errors.Join(err, s.sync(ctx, t.id))
+		err = errors.Join(err, do(t))
 	}
 	return err
 }
@@ -283,46 +285,4 @@ func (s *Service) releaseAll(ctx context.Context, key agentKey) error {
 			return err
 		}
 	}
-}
-
-// checkSilence reads what was written in active tickets, and resolves those whose customers have not answered for too long.
-func (s *Service) checkSilence(ctx context.Context) error {
-	list, err := scanAll(s.deps.DB.Read().QueryContext(ctx, `SELECT `+columns+` FROM tickets WHERE status = 2 AND check_ms <= $1 ORDER BY check_ms, id LIMIT $2`, s.nowMs()-checkInterval.Milliseconds(), perRound))
-	for _, t := range list {
-		err = errors.Join(err, s.checkTicket(ctx, t))
-	}
-	return err
-}
-
-func (s *Service) checkTicket(ctx context.Context, t *ticket) error {
-	version := t.version
-	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error { // first: a ticket that cannot be read holds up no other
-		_, err := tx.ExecContext(ctx, `UPDATE tickets SET check_ms = $2 WHERE id = $1`, int64(t.id), s.nowMs())
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if err := s.readMessages(ctx, t); err != nil {
-		return err
-	}
-	is, err := s.isAgent(ctx, s.deps.DB.Read(), t.desk, t.agent)
-	if err != nil {
-		return err
-	}
-	if !is { // the agents of the desk were replaced, and a crash, or a ticket that was taken meanwhile, left this one
-		return s.releaseAll(ctx, agentKey{t.desk, t.agent})
-	}
-	d, err := s.desk(ctx, s.deps.DB.Read(), t.desk)
-	if err != nil || d.SilenceSeconds == 0 || t.fromCustomer || t.lastMs == 0 || s.nowMs()-max(t.lastMs, t.changedMs) < int64(d.SilenceSeconds)*1000 {
-		return err
-	}
-	_, err = s.change(ctx, t.id, 0, func(_ *sql.Tx, now *ticket) error {
-		if now.version != version {
-			return errUnchanged
-		}
-		s.resolve(now)
-		return nil
-	})
-	return err
 }

@@ -8,24 +8,13 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
 )
 
 // Run drops uploads that were never completed, and pictures of previews that were never sent, until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
-	tick := time.NewTicker(time.Hour)
-	defer tick.Stop()
-	for first := true; ; first = false { // at its start a node does not know yet whether it is the coordinator
-		if first || s.deps.IsCoordinator == nil || s.deps.IsCoordinator() {
-			if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
-				s.deps.Logger.Warn("unfinished uploads could not be dropped", "error", err)
-			}
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil
-		}
-	}
+	(&cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: time.Hour, AtStart: true, Round: s.sweep, Failed: "unfinished uploads could not be dropped", Logger: s.deps.Logger}).Run(ctx)
+	return nil
 }
 
 // sweep drops uploads that were not completed, or not sent, in time, page by page. If one fails, the sweep continues with the others, and the next sweep

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -34,37 +35,76 @@ var errOutrun = errors.New("another node has answered this page")
 
 // AnswerMessages stores replies to what came in the streams of all accounts that answer.
 func (s *Service) AnswerMessages(ctx context.Context) error {
-	for after := id.User(0); ; {
-		accounts, err := s.answering(ctx, after)
-		if err != nil || len(accounts) == 0 {
-			return err
+	s.takeChanged()
+	return s.eachAnswering(ctx, func(page []*official) error { return s.answerAccounts(ctx, page) })
+}
+
+// AnswerChanged stores replies to what came in the streams that were signalled.
+func (s *Service) AnswerChanged(ctx context.Context) error {
+	var accounts []*official
+	for _, u := range s.takeChanged() {
+		o, err := read(ctx, s.deps.DB.Read(), u)
+		if errors.Is(err, errNoAccount) || err == nil && (!o.answers || o.disabled) {
+			continue
 		}
-		users := make([]id.User, len(accounts))
-		for i, o := range accounts {
-			users[i] = o.account
-		}
-		tails, err := s.deps.Streams.Tails(ctx, users)
 		if err != nil {
 			return err
 		}
-		for i, o := range accounts {
-			if tails[i] == o.position {
-				continue
-			}
-			// What fails for one account does not keep others from answering.
-			if err := s.answerAccount(ctx, o); err != nil && !errors.Is(err, errOutrun) {
-				if ctx.Err() != nil {
-					return err
-				}
-				s.deps.Logger.Warn("an official account answers later", "account", o.account, "error", err)
-			}
+		accounts = append(accounts, o)
+	}
+	for page := range slices.Chunk(accounts, accountsPerRead) {
+		if err := s.answerAccounts(ctx, page); err != nil {
+			return err
 		}
-		after = users[len(users)-1]
+	}
+	return nil
+}
+
+// eachAnswering calls do for pages of the accounts that answer, and then remembers which they are.
+func (s *Service) eachAnswering(ctx context.Context, do func(page []*official) error) error {
+	found := map[id.User]struct{}{}
+	for after := id.User(0); ; {
+		page, err := s.answeringAfter(ctx, after)
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			s.answering.Store(&found)
+			return nil
+		}
+		for _, o := range page {
+			found[o.account] = struct{}{}
+		}
+		if err := do(page); err != nil {
+			return err
+		}
+		after = page[len(page)-1].account
 	}
 }
 
-// answering returns a page of the accounts that answer.
-func (s *Service) answering(ctx context.Context, after id.User) (list []*official, err error) {
+// answerAccounts answers accounts. What fails for one does not keep others from answering.
+func (s *Service) answerAccounts(ctx context.Context, accounts []*official) error {
+	users := make([]id.User, len(accounts))
+	for i, o := range accounts {
+		users[i] = o.account
+	}
+	tails, err := s.deps.Streams.Tails(ctx, users)
+	if err != nil {
+		return err
+	}
+	for i, o := range accounts {
+		if tails[i] == o.position {
+			continue
+		}
+		if err := s.answerWithRetry(ctx, o); err != nil && !errors.Is(err, errOutrun) {
+			return err
+		}
+	}
+	return nil
+}
+
+// answeringAfter returns a page of the accounts that answer.
+func (s *Service) answeringAfter(ctx context.Context, after id.User) (list []*official, err error) {
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT `+accountColumns+` FROM official_accounts WHERE answers AND NOT disabled AND account > $1 ORDER BY account LIMIT $2`,
 		int64(after), accountsPerRead)
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
@@ -78,15 +118,15 @@ func (s *Service) answering(ctx context.Context, after id.User) (list []*officia
 	return list, err
 }
 
-// answerAccount answers what came since an account's position.
-func (s *Service) answerAccount(ctx context.Context, o *official) error {
+// answerAccount answers what came since an account's position, and moves that on.
+func (s *Service) answerAccount(ctx context.Context, o *official, limit int) error {
 	replies, err := o.repliesOf()
 	if err != nil {
 		return err
 	}
 	rules := newMatcher(replies)
 	for range pagesPerRound {
-		raw, err := s.deps.Streams.AppendSync(ctx, nil, o.account, o.position, eventsPerRead)
+		raw, err := s.deps.Streams.AppendSync(ctx, nil, o.account, o.position, limit)
 		if err != nil {
 			return err
 		}

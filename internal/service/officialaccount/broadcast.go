@@ -64,16 +64,17 @@ type broadcast struct {
 	revision    uint32
 	createdMs   int64
 	changedBy   id.User
+	faults      int // steps that failed since one succeeded
 }
 
-const broadcastColumns = `id, account, author, content, audience, waves, wave_seconds, per_minute, state, wave, after_user, due_ms, work_ms, sent, failed, revision, created_ms, changed_by`
+const broadcastColumns = `id, account, author, content, audience, waves, wave_seconds, per_minute, state, wave, after_user, due_ms, work_ms, sent, failed, revision, created_ms, changed_by, faults`
 
 func scanBroadcast(scan func(...any) error) (*broadcast, error) {
 	b := &broadcast{audience: &chatv1.BroadcastAudience{}}
 	var audience []byte
 	var waves string
 	err := scan(&b.id, &b.account, &b.author, &b.content, &audience, &waves, &b.waveSeconds, &b.perMinute, &b.state, &b.wave, &b.afterUser, &b.dueMs, &b.workMs, &b.sent, &b.failed,
-		&b.revision, &b.createdMs, &b.changedBy)
+		&b.revision, &b.createdMs, &b.changedBy, &b.faults)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func (s *Service) ChangeBroadcast(ctx context.Context, by id.User, r *chatv1.Cha
 			return err
 		}
 		// Whatever changed, the next step looks at it.
-		_, err = tx.ExecContext(ctx, `UPDATE official_broadcasts SET state = $2, content = $3, revision = $4, pending = TRUE, work_ms = $5 WHERE id = $1`,
+		_, err = tx.ExecContext(ctx, `UPDATE official_broadcasts SET state = $2, content = $3, revision = $4, pending = TRUE, work_ms = $5, faults = 0 WHERE id = $1`,
 			int64(b.id), b.state, b.content, b.revision, s.nowMs())
 		return err
 	})

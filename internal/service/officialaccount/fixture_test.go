@@ -13,6 +13,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/bus/membus"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/service/officialaccount"
@@ -34,13 +35,16 @@ const (
 type fixture struct {
 	t *testing.T
 	*officialaccount.Service
-	db *sqldb.DB
+	db  *sqldb.DB
+	bus *membus.Bus
 
 	mu        sync.Mutex // guards all below
 	nowMs     int64
 	nextID    uint64
 	followers []id.User // of shop
 	locales   map[id.User]string
+	failSync  func(after message.Position, limit int) error
+	tailsRead int                          // by Tails
 	stream    []*chatv1.Event              // of shop
 	log       map[id.Conversation][]stored // by conversation
 	onSend    func(d *message.Draft) error // before a send
@@ -154,6 +158,9 @@ func (w *fixture) Send(_ context.Context, d *message.Draft) error {
 }
 
 func (w *fixture) Tails(_ context.Context, users []id.User) ([]message.Position, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tailsRead += len(users)
 	tails := make([]message.Position, len(users))
 	for i, u := range users {
 		if u == shop {
@@ -164,6 +171,13 @@ func (w *fixture) Tails(_ context.Context, users []id.User) ([]message.Position,
 }
 
 func (w *fixture) AppendSync(_ context.Context, b []byte, u id.User, after message.Position, limit int) ([]byte, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failSync != nil {
+		if err := w.failSync(after, limit); err != nil {
+			return nil, err
+		}
+	}
 	page := &chatv1.SyncResponse{Next: &chatv1.Position{Seq: uint64(after)}}
 	if u == shop {
 		page.Events = w.stream[after:min(len(w.stream), int(after)+limit)]
@@ -179,7 +193,8 @@ func open(t *testing.T) *fixture {
 	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
 	must(t, err)
 	t.Cleanup(func() { must(t, db.Close()) })
-	w := &fixture{t: t, db: db, nowMs: 1_800_000_000_000, locales: map[id.User]string{}, log: map[id.Conversation][]stored{}}
+	w := &fixture{t: t, db: db, bus: membus.New(), nowMs: 1_800_000_000_000, locales: map[id.User]string{}, log: map[id.Conversation][]stored{}}
+	t.Cleanup(func() { must(t, w.bus.Close()) })
 	w.Service = w.another()
 	for _, u := range []id.User{shop, rival} {
 		_, err = w.Put(t.Context(), &accountv1.PutOfficialAccountRequest{User: uint64(u)})
@@ -191,9 +206,11 @@ func open(t *testing.T) *fixture {
 }
 
 // another is the service of one more node, or of the same one after a restart.
-func (w *fixture) another() *officialaccount.Service {
+func (w *fixture) another() *officialaccount.Service { return w.node(nil) }
+
+func (w *fixture) node(isCoordinator func() bool) *officialaccount.Service {
 	w.t.Helper()
-	s, err := officialaccount.New(w.t.Context(), officialaccount.Deps{DB: w.db, Chat: w, Streams: w, Accounts: w, IDs: w, Clock: w, Logger: slog.New(slog.DiscardHandler)},
+	s, err := officialaccount.New(w.t.Context(), officialaccount.Deps{DB: w.db, Chat: w, Streams: w, Accounts: w, IDs: w, Bus: w.bus, Clock: w, IsCoordinator: isCoordinator, Logger: slog.New(slog.DiscardHandler)},
 		officialaccount.Config{BroadcastsPerSecond: 10})
 	must(w.t, err)
 	return s

@@ -13,14 +13,20 @@
 // reached, and then sends; a delivery that a crash left is sent again with the same client_msg_id. An edit and a recall are sent to each
 // delivery of an earlier revision (update_copies.go).
 //
-// Of several nodes, the coordinator does this work. A second one for a moment does no harm: each change compares what it was made from.
+// What fails is tried again with growing delays, and given up after some tries (retry.go): one message, reply or broadcast does not hold up others.
 //
-// It may use sqldb; chat, inbox and account by interfaces. All methods are safe for concurrent use. It holds no locks.
+// Of several nodes, the coordinator does this work. A second one for a moment does no harm: each change compares what it was made from. The other
+// nodes signal it what they posted to the streams of accounts (signal.go). A signal may be lost; a slow poll finds what it was about.
+//
+// It may use sqldb and cluster; chat, inbox, account and the bus by interfaces. All methods are safe for concurrent use. The only lock guards what is signalled
+// and what failed; it is held for look-ups only.
 package officialaccount
 
 import (
 	"context"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -66,6 +72,12 @@ type Accounts interface {
 	SettingsOf(ctx context.Context, users []id.User) (map[id.User]*accountv1.Settings, error)
 }
 
+// Bus brings signals to the coordinator. They may be lost.
+type Bus interface {
+	Publish(subject string, data []byte) error
+	Subscribe(subject string, handle func(data []byte), missed func()) (cancel func(), err error)
+}
+
 // IDs generates ids of rows.
 type IDs interface {
 	Next(ctx context.Context) (uint64, error)
@@ -78,6 +90,7 @@ type Deps struct {
 	Streams  Streams
 	Accounts Accounts
 	IDs      IDs
+	Bus      Bus
 	Clock    clock.Clock
 	// IsCoordinator reports whether this node answers and sends, for all nodes. If nil, it does.
 	IsCoordinator func() bool
@@ -105,7 +118,14 @@ func (c Config) Check() error {
 type Service struct {
 	deps   Deps
 	config Config
-	wake   chan struct{} // signals Run that there is a reply to send
+	wake   chan struct{} // signals Run that something changed, or that there is a reply to send
+	// answering are the accounts that answer, as of the last poll.
+	answering atomic.Pointer[map[id.User]struct{}]
+	givenUp   GivenUp
+
+	mu       sync.Mutex           // guards what follows
+	changed  map[id.User]struct{} // accounts whose streams got something
+	failures map[id.User]*failure // of accounts whose messages could not be answered
 }
 
 var steps = []string{
@@ -135,6 +155,8 @@ var steps = []string{
 		revision BIGINT NOT NULL DEFAULT 0, reason TEXT NOT NULL DEFAULT '', PRIMARY KEY (broadcast, recipient))`,
 	`CREATE INDEX official_deliveries_state ON official_deliveries (broadcast, state, revision, recipient)`,
 	`ALTER TABLE official_deliveries ADD COLUMN tries BIGINT NOT NULL DEFAULT 0`, // that failed by a fault of the server
+	`ALTER TABLE official_replies ADD COLUMN tries BIGINT NOT NULL DEFAULT 0`,
+	`ALTER TABLE official_broadcasts ADD COLUMN faults BIGINT NOT NULL DEFAULT 0`, // steps that failed since one succeeded
 }
 
 // New creates the tables if they are missing.
@@ -145,7 +167,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if err := config.Check(); err != nil {
 		return nil, err
 	}
-	return &Service{deps: deps, config: config, wake: make(chan struct{}, 1)}, deps.DB.Migrate(ctx, "officialaccount", steps)
+	return &Service{deps: deps, config: config, wake: make(chan struct{}, 1), changed: map[id.User]struct{}{}, failures: map[id.User]*failure{}}, deps.DB.Migrate(ctx, "officialaccount", steps)
 }
 
 func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }

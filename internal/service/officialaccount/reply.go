@@ -3,9 +3,7 @@ package officialaccount
 import (
 	"context"
 	"database/sql"
-	"time"
 
-	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
@@ -15,8 +13,7 @@ import (
 
 const (
 	repliesPerRound = 200
-	atOnce          = 8                // sends at the same time
-	retryDelay      = 10 * time.Second // of what cannot be stored for now
+	atOnce          = 8 // sends at the same time
 )
 
 // reply is a row of official_replies.
@@ -26,6 +23,7 @@ type reply struct {
 	conversation       id.Conversation
 	content            *chatv1.Content
 	raw                []byte
+	tries              int // that failed
 }
 
 // putReply stores a reply that is sent soon. One with the same token is left as it is.
@@ -71,11 +69,11 @@ func (s *Service) SendReplies(ctx context.Context) error {
 }
 
 func (s *Service) dueReplies(ctx context.Context) (list []*reply, err error) {
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT account, recipient, token, conversation, content FROM official_replies WHERE due_ms <= $1
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT account, recipient, token, conversation, content, tries FROM official_replies WHERE due_ms <= $1
 		ORDER BY due_ms, account, recipient, token LIMIT $2`, s.nowMs(), repliesPerRound)
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		r := &reply{}
-		if err := rows.Scan(&r.account, &r.recipient, &r.token, &r.conversation, &r.raw); err != nil {
+		if err := rows.Scan(&r.account, &r.recipient, &r.token, &r.conversation, &r.raw, &r.tries); err != nil {
 			return err
 		}
 		list = append(list, r)
@@ -84,7 +82,8 @@ func (s *Service) dueReplies(ctx context.Context) (list []*reply, err error) {
 	return list, err
 }
 
-// sendReply sends a reply and deletes its row. One that cannot be stored for now is tried again after retryDelay; one that is refused is dropped.
+// sendReply sends a reply and deletes its row. One that cannot be stored for now is tried again later; one that is refused, or failed too often, is
+// dropped.
 func (s *Service) sendReply(ctx context.Context, r *reply) error {
 	err := s.deps.Chat.FriendshipChanged(ctx, r.account, r.recipient)
 	if err == nil && len(r.raw) > 0 {
@@ -93,25 +92,26 @@ func (s *Service) sendReply(ctx context.Context, r *reply) error {
 	if ctx.Err() != nil { // the outcome is unknown
 		return ctx.Err()
 	}
+	if r.tries++; mayRetry(err) && r.tries < attemptsOf(err) {
+		s.deps.Logger.Warn("an automatic reply is sent later", "account", r.account, "attempts", r.tries, "error", err)
+		return s.postponeReply(ctx, r)
+	}
+	if mayRetry(err) {
+		s.givenUp.Replies.Add(1)
+		s.deps.Logger.Error("an automatic reply is dropped that failed too often", "account", r.account, "recipient", r.recipient, "attempts", r.tries, "error", err)
+	}
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		if mayRetry(err) {
-			s.deps.Logger.Warn("an automatic reply is sent later", "account", r.account, "error", err)
-			_, err := tx.ExecContext(ctx, `UPDATE official_replies SET due_ms = $4 WHERE account = $1 AND recipient = $2 AND token = $3`,
-				int64(r.account), int64(r.recipient), r.token, s.nowMs()+retryDelay.Milliseconds())
-			return err
-		}
 		_, err := tx.ExecContext(ctx, `DELETE FROM official_replies WHERE account = $1 AND recipient = $2 AND token = $3`, int64(r.account), int64(r.recipient), r.token)
 		return err
 	})
 }
 
-// mayRetry reports whether something that failed may succeed later.
-func mayRetry(err error) bool {
-	if err == nil {
-		return false
-	}
-	e := errs.Of(err)
-	return e.Retry > 0 || !errs.IsRefusal(e)
+func (s *Service) postponeReply(ctx context.Context, r *reply) error {
+	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE official_replies SET due_ms = $4, tries = $5 WHERE account = $1 AND recipient = $2 AND token = $3`,
+			int64(r.account), int64(r.recipient), r.token, s.nowMs()+retryDelay(r.tries).Milliseconds(), r.tries)
+		return err
+	})
 }
 
 // deliver sends a content to a user, in a conversation or, if it is 0, in the one that the two have. It opens that if there is none.

@@ -43,8 +43,7 @@ func (s *Service) SendBroadcasts(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			s.deps.Logger.Warn("a broadcast continues later", "broadcast", b.id, "error", err)
-			if err := s.postpone(ctx, b, s.nowMs()+retryDelay.Milliseconds()); err != nil {
+			if err := s.postpone(ctx, b, err); err != nil {
 				return err
 			}
 		}
@@ -52,9 +51,45 @@ func (s *Service) SendBroadcasts(ctx context.Context) error {
 	return nil
 }
 
-func (s *Service) postpone(ctx context.Context, b *broadcast, untilMs int64) error {
+// postpone stores when the next step comes after one that failed. After the last attempt there is none: a running broadcast is paused, and goes on when
+// an operator resumes it. One that is over is given up; edits and recalls that copies lack are sent when an operator edits or recalls it again.
+func (s *Service) postpone(ctx context.Context, b *broadcast, cause error) error {
+	if b.faults++; b.faults >= maxAttempts {
+		return s.giveUp(ctx, b, cause)
+	}
+	s.deps.Logger.Warn("a broadcast continues later", "broadcast", b.id, "attempts", b.faults, "error", cause)
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE official_broadcasts SET work_ms = $2 WHERE id = $1 AND work_ms = $3`, int64(b.id), untilMs, b.workMs)
+		_, err := tx.ExecContext(ctx, `UPDATE official_broadcasts SET work_ms = $2, faults = $3 WHERE id = $1 AND work_ms = $4`,
+			int64(b.id), s.nowMs()+retryDelay(b.faults).Milliseconds(), b.faults, b.workMs)
+		return err
+	})
+}
+
+// giveUp ends the attempts of a broadcast. Recipients to whom one that is over could not send have failed.
+func (s *Service) giveUp(ctx context.Context, b *broadcast, cause error) error {
+	s.givenUp.Broadcasts.Add(1)
+	s.deps.Logger.Error("a broadcast stops that failed too often: resume it, or edit or recall it again", "broadcast", b.id, "attempts", b.faults, "error", cause)
+	state := b.state
+	if state == running {
+		state = paused
+	}
+	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		stopped, err := tx.ExecContext(ctx, `UPDATE official_broadcasts SET faults = 0, pending = FALSE, state = $2 WHERE id = $1 AND work_ms = $3 AND state = $4`, int64(b.id), state, b.workMs, b.state)
+		if err != nil {
+			return err
+		}
+		if n, err := stopped.RowsAffected(); err != nil || n == 0 || state == paused { // n == 0: it was changed
+			return err
+		}
+		failed, err := tx.ExecContext(ctx, `UPDATE official_deliveries SET state = $2, reason = $3, tries = 0 WHERE broadcast = $1 AND state = $4`, int64(b.id), deliveryFailed, errs.Of(cause).Reason, deliveryClaimed)
+		if err != nil {
+			return err
+		}
+		n, err := failed.RowsAffected()
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE official_broadcasts SET failed = failed + $2 WHERE id = $1`, int64(b.id), n)
 		return err
 	})
 }
@@ -101,7 +136,7 @@ func (s *Service) schedule(ctx context.Context, b *broadcast, busy, disabled boo
 		case disabled: // it takes no part in the rate of others
 			next = max(next, now+disabledInterval.Milliseconds())
 		}
-		_, err := tx.ExecContext(ctx, `UPDATE official_broadcasts SET work_ms = $2, pending = $3 WHERE id = $1 AND work_ms = $4 AND state = $5 AND revision = $6`,
+		_, err := tx.ExecContext(ctx, `UPDATE official_broadcasts SET work_ms = $2, pending = $3, faults = 0 WHERE id = $1 AND work_ms = $4 AND state = $5 AND revision = $6`,
 			int64(b.id), next, pending, b.workMs, b.state, b.revision)
 		return err
 	})

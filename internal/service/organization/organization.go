@@ -13,7 +13,7 @@
 // Bounds: 10,000 departments and 200,000 members of an organization, 16 levels, 200 groups, 10 circles of a member; 20 organizations of a user, 20
 // departments of a member; 200 items of a call.
 //
-// It may use sqldb, bus and clusterevent. All methods are safe for concurrent use. No lock is held during a query.
+// It may use sqldb, bus, cluster and clusterevent. All methods are safe for concurrent use. No lock is held during a query.
 package organization
 
 import (

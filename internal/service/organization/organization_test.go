@@ -319,3 +319,35 @@ func TestHiddenDepartmentsAreNotInPages(t *testing.T) {
 		t.Errorf("the pages are %v and %v", list, next)
 	}
 }
+
+// A member leaves alone, and in nobody else's name. The owner stays, and with the owner an admin.
+func TestMembersLeave(t *testing.T) {
+	w := open(t)
+	org := w.create("Acme")
+	d := w.departments(org, "a")
+	w.put(org, anna, d[0])
+	w.put(org, ben, d[0])
+	group, err := w.group(boss, &chatv1.CreateOrganizationGroupRequest{Organization: org, Department: d[0], Key: "a"})
+	must(t, err)
+	leave := func(by id.User, users ...uint64) error {
+		_, err := w.RemoveOrganizationMembers(t.Context(), by, &chatv1.RemoveOrganizationMembersRequest{Organization: org, Users: users})
+		return err
+	}
+	w.refused("a member who removes another", leave(anna, uint64(ben)), "not_organization_admin")
+	w.refused("a member who takes another along", leave(anna, uint64(anna), uint64(ben)), "not_organization_admin")
+	w.refused("the owner who leaves", leave(boss, uint64(boss)), "organization_owner")
+	w.counts(org, 3, "a 2")
+	before := w.Version(anna, ben)
+	must(t, leave(anna, uint64(anna)))
+	w.counts(org, 2, "a 1")
+	if _, err := w.GetOrganization(t.Context(), anna, org); reason(err) != "no_organization" {
+		t.Errorf("who has left reads the organization: %v", err)
+	}
+	if w.Version(anna, ben) == before {
+		t.Error("the relations of who has left are not checked again")
+	}
+	if slices.Contains(w.membersOf(group), anna) {
+		t.Error("who has left is still in a group of the organization")
+	}
+	w.refused("leaving again", leave(anna, uint64(anna)), "no_organization")
+}

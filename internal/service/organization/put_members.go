@@ -317,7 +317,10 @@ func addCounts(ctx context.Context, tx *sql.Tx, org uint64, members int, departm
 	return markPending(ctx, tx, org)
 }
 
-// RemoveOrganizationMembers ends memberships, and takes the users out of the organization's groups.
+// errOwner: the owner is the admin who always remains, so an organization never lacks one.
+var errOwner = errs.New(errs.Denied, "organization_owner", "the owner of the organization cannot leave it or be removed: it would have nobody who decides")
+
+// RemoveOrganizationMembers ends memberships, and takes the users out of the organization's groups. Each member may end the own one.
 func (s *Service) RemoveOrganizationMembers(ctx context.Context, by id.User, r *chatv1.RemoveOrganizationMembersRequest) (*chatv1.RemoveOrganizationMembersResponse, error) {
 	if len(r.Users) == 0 || len(r.Users) > maxPerCall {
 		return nil, errCount
@@ -326,8 +329,12 @@ func (s *Service) RemoveOrganizationMembers(ctx context.Context, by id.User, r *
 	for i, u := range r.Users {
 		users[i] = id.User(u)
 	}
+	least := roleAdmin
+	if len(users) == 1 && users[0] == by {
+		least = roleMember
+	}
 	var removed uint32
-	err := s.change(ctx, by, r.Organization, func(tx *sql.Tx, o *chatv1.Organization) (events []clusterevent.Event, err error) {
+	err := s.changeAs(ctx, by, least, r.Organization, func(tx *sql.Tx, o *chatv1.Organization) (events []clusterevent.Event, err error) {
 		removed = 0
 		before, err := membersOf(ctx, tx, r.Organization, users)
 		if err != nil {
@@ -336,7 +343,7 @@ func (s *Service) RemoveOrganizationMembers(ctx context.Context, by id.User, r *
 		counts := map[uint64]int{}
 		for u, m := range before {
 			if u == o.Owner {
-				return nil, errs.New(errs.Denied, "organization_owner", "the owner of the organization cannot be removed from it")
+				return nil, errOwner
 			}
 			if _, err := tx.ExecContext(ctx, `DELETE FROM organization_members WHERE organization = $1 AND member = $2`, int64(r.Organization), int64(u)); err != nil {
 				return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
 )
 
 const (
@@ -31,23 +32,13 @@ func (s *Service) Run(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	for {
-		if s.deps.IsCoordinator == nil || s.deps.IsCoordinator() {
-			s.alignPending(ctx)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		case <-s.wake:
-		}
-	}
+	s.signal() // for groups that were pending at the last stop
+	(&cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: pollInterval, Wake: s.wake, Round: s.alignPending, Failed: "the groups of organizations follow later", Logger: s.deps.Logger}).Run(ctx)
+	return nil
 }
 
 // alignPending aligns all groups that were pending when it began. One that fails keeps none of the others.
-func (s *Service) alignPending(ctx context.Context) {
+func (s *Service) alignPending(ctx context.Context) error {
 	for after := id.Conversation(0); ctx.Err() == nil; {
 		var page []id.Conversation
 		rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT conversation FROM organization_groups WHERE pending > 0 AND conversation > $1 ORDER BY conversation LIMIT $2`, int64(after), pendingPage)
@@ -63,13 +54,11 @@ func (s *Service) alignPending(ctx context.Context) {
 			}
 			after = c
 		}
-		if err != nil && ctx.Err() == nil {
-			s.deps.Logger.Warn("the groups of organizations could not be read; they are read again", "error", err)
-		}
 		if err != nil || len(page) < pendingPage {
-			return
+			return err
 		}
 	}
+	return ctx.Err()
 }
 
 // align brings the members of a group in line with the rows, if a change of them is pending. Calls and the coordinator may align a group at the

@@ -127,12 +127,17 @@ func (s *Service) UpdateOrganization(ctx context.Context, by id.User, r *chatv1.
 // change runs a change of an organization by one of its admins, after all earlier ones, and makes all nodes check the relations of the users in
 // the events that it returns.
 func (s *Service) change(ctx context.Context, by id.User, org uint64, change func(tx *sql.Tx, o *chatv1.Organization) ([]clusterevent.Event, error)) error {
+	return s.changeAs(ctx, by, roleAdmin, org, change)
+}
+
+// changeAs is change by a member with at least a role.
+func (s *Service) changeAs(ctx context.Context, by id.User, least chatv1.OrganizationRole, org uint64, change func(tx *sql.Tx, o *chatv1.Organization) ([]clusterevent.Event, error)) error {
 	var events []clusterevent.Event
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		// Without a lock for those who may not have it.
 		if o, err := readOrganization(ctx, tx, org, by); err != nil {
 			return err
-		} else if o.Role < roleAdmin {
+		} else if o.Role < least {
 			return errNotAdmin
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE organizations SET revision = revision + 1 WHERE id = $1`, int64(org)); err != nil {

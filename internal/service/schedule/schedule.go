@@ -6,7 +6,7 @@
 // after the message was stored, so a node that dies in between sends it again, which changes nothing. Whether the sender may write is
 // checked when the message is scheduled, and again, by chat, when it is sent.
 //
-// It may use sqldb, and chat by an interface. All methods are safe for concurrent use.
+// It may use sqldb and cluster, and chat by an interface. All methods are safe for concurrent use.
 package schedule
 
 import (

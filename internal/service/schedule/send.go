@@ -7,6 +7,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -23,21 +24,8 @@ const (
 
 // Run sends what is due, until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
-	tick := time.NewTicker(sendInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil
-		}
-		if s.deps.IsCoordinator != nil && !s.deps.IsCoordinator() {
-			continue
-		}
-		if err := s.SendDue(ctx); err != nil && ctx.Err() == nil {
-			s.deps.Logger.Warn("scheduled messages are sent later", "error", err)
-		}
-	}
+	(&cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: sendInterval, Round: s.SendDue, Failed: "scheduled messages are sent later", Logger: s.deps.Logger}).Run(ctx)
+	return nil
 }
 
 // SendDue sends what is due, in each conversation the earliest first. A message that cannot be stored for now is tried again after

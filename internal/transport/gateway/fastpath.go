@@ -90,7 +90,7 @@ func (c *conn) handleFast(p []byte) (ok bool, err error) {
 
 // submit hands a draft to chat. Reading stops while a connection has too many in flight.
 func (c *conn) submit(d *message.Draft) {
-	d.Sender, d.Device, d.Done, d.Context = c.caller.User, c.caller.Device, onStored, c
+	d.Sender, d.Device, d.Network, d.Done, d.Context = c.caller.User, c.caller.Device, c.network, onStored, c
 	c.server.stats.Sends.Add(1)
 	d.Cost, d.Accepted = len(d.Content), time.Since(c.server.opened)
 	if n, size := c.inFlight.Add(1), c.inFlightBytes.Add(int64(d.Cost)); n >= maxInFlight || size >= maxInFlightBytes {

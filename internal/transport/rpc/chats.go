@@ -7,6 +7,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
 	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
@@ -220,6 +221,9 @@ func (s *Server) messages() []method {
 
 func (s *Server) send(ctx context.Context, c id.Caller, r *chatv1.SendRequest) (*chatv1.SendResponse, error) {
 	d := &message.Draft{Conversation: id.Conversation(r.Conversation), Sender: c.User, Device: c.Device, ClientSeq: r.ClientSeq, ClientMsgID: r.ClientMsgId, PrevClientSeq: r.PrevClientSeq}
+	if !c.Server { // a business server calls for many users from one address
+		d.Network = ratelimit.NetworkOf(ctx)
+	}
 	if r.Content != nil {
 		var err error
 		if d.Content, err = (proto.MarshalOptions{Deterministic: true}).Marshal(r.Content); err != nil {

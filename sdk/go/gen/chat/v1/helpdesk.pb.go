@@ -36,8 +36,8 @@ type HelpDesk struct {
 	Agents []uint64 `protobuf:"varint,6,rep,packed,name=agents,proto3" json:"agents,omitempty"`
 	// Capacity is how many active tickets of the desk an agent gets assigned automatically, 1 to 100; 0: 5. Agents may take more.
 	Capacity uint32 `protobuf:"varint,7,opt,name=capacity,proto3" json:"capacity,omitempty"`
-	// AutoAssign: in business hours, a waiting ticket goes to the agent who is online and has the fewest active tickets; of several, to the one
-	// who has waited the longest for one.
+	// AutoAssign: in business hours, the server assigns waiting tickets to agents who are online. The agent with the fewest active tickets comes
+	// first. Agents with equally many take turns.
 	AutoAssign bool `protobuf:"varint,8,opt,name=auto_assign,json=autoAssign,proto3" json:"auto_assign,omitempty"`
 	// TimeZone of the business hours, such as Europe/Berlin; empty: UTC.
 	TimeZone string `protobuf:"bytes,9,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
@@ -45,9 +45,10 @@ type HelpDesk struct {
 	Hours []*BusinessHours `protobuf:"bytes,10,rep,name=hours,proto3" json:"hours,omitempty"`
 	// Holidays are days on which the desk is closed, as 2026-12-25; at most 100.
 	Holidays []string `protobuf:"bytes,11,rep,name=holidays,proto3" json:"holidays,omitempty"`
-	// AbsentSeconds: the tickets of an agent who has been offline for so long go back to the head of the queue, 60 to 86,400; 0: 300.
+	// AbsentSeconds is how long an agent may be offline: 60 to 86,400; 0: 300. After that, the agent's tickets go back to the head of the queue.
 	AbsentSeconds uint32 `protobuf:"varint,12,opt,name=absent_seconds,json=absentSeconds,proto3" json:"absent_seconds,omitempty"`
-	// SilenceSeconds: an active ticket is resolved if its customer has not answered the agent for so long, 3,600 to 2,592,000; 0: never.
+	// SilenceSeconds is how long a customer may leave an agent's message without an answer: 3,600 to 2,592,000; 0: for ever. After that, the
+	// server resolves the ticket. Only messages are answers: reactions and other updates are none.
 	SilenceSeconds uint32 `protobuf:"varint,13,opt,name=silence_seconds,json=silenceSeconds,proto3" json:"silence_seconds,omitempty"`
 	// Closed: the desk takes no new tickets.
 	Closed bool `protobuf:"varint,14,opt,name=closed,proto3" json:"closed,omitempty"`

@@ -80,7 +80,8 @@ type HelpDeskServiceClient interface {
 	GetTicket(context.Context, *connect.Request[v1.GetTicketRequest]) (*connect.Response[v1.Ticket], error)
 	// ListTickets gives tickets in pages: the caller's own, or, to an agent, some of a desk.
 	ListTickets(context.Context, *connect.Request[v1.ListTicketsRequest]) (*connect.Response[v1.ListTicketsResponse], error)
-	// TakeTicket assigns a waiting ticket to the caller, who is an agent of its desk: a certain one, or the first of a desk's queue.
+	// TakeTicket assigns a waiting ticket to the caller. The request names the ticket, or a desk for the first of its queue. Agents of the desk
+	// may.
 	TakeTicket(context.Context, *connect.Request[v1.TakeTicketRequest]) (*connect.Response[v1.Ticket], error)
 	// TransferTicket gives a ticket that is not resolved to another agent of its desk, or puts it into the queue of another desk. The agents of
 	// its desk may.
@@ -258,7 +259,8 @@ type HelpDeskServiceHandler interface {
 	GetTicket(context.Context, *connect.Request[v1.GetTicketRequest]) (*connect.Response[v1.Ticket], error)
 	// ListTickets gives tickets in pages: the caller's own, or, to an agent, some of a desk.
 	ListTickets(context.Context, *connect.Request[v1.ListTicketsRequest]) (*connect.Response[v1.ListTicketsResponse], error)
-	// TakeTicket assigns a waiting ticket to the caller, who is an agent of its desk: a certain one, or the first of a desk's queue.
+	// TakeTicket assigns a waiting ticket to the caller. The request names the ticket, or a desk for the first of its queue. Agents of the desk
+	// may.
 	TakeTicket(context.Context, *connect.Request[v1.TakeTicketRequest]) (*connect.Response[v1.Ticket], error)
 	// TransferTicket gives a ticket that is not resolved to another agent of its desk, or puts it into the queue of another desk. The agents of
 	// its desk may.

@@ -93,7 +93,7 @@ type OrganizationServiceClient interface {
 	// the admin add them to groups.
 	PutOrganizationMembers(context.Context, *connect.Request[v1.PutOrganizationMembersRequest]) (*connect.Response[v1.PutOrganizationMembersResponse], error)
 	// RemoveOrganizationMembers ends memberships. When it returns, the users are out of the organization's groups. Those who are no members are
-	// passed over. Admins may; the owner cannot be removed.
+	// passed over. Admins may. Each member may leave: users is then the caller alone. The owner can neither leave nor be removed.
 	RemoveOrganizationMembers(context.Context, *connect.Request[v1.RemoveOrganizationMembersRequest]) (*connect.Response[v1.RemoveOrganizationMembersResponse], error)
 	// ListOrganizationMembers gives a page of the address book: of a department, by user id, or of all by name or title. Members of hidden
 	// departments only are left out for others, so that a page may be shorter than its limit.
@@ -291,7 +291,7 @@ type OrganizationServiceHandler interface {
 	// the admin add them to groups.
 	PutOrganizationMembers(context.Context, *connect.Request[v1.PutOrganizationMembersRequest]) (*connect.Response[v1.PutOrganizationMembersResponse], error)
 	// RemoveOrganizationMembers ends memberships. When it returns, the users are out of the organization's groups. Those who are no members are
-	// passed over. Admins may; the owner cannot be removed.
+	// passed over. Admins may. Each member may leave: users is then the caller alone. The owner can neither leave nor be removed.
 	RemoveOrganizationMembers(context.Context, *connect.Request[v1.RemoveOrganizationMembersRequest]) (*connect.Response[v1.RemoveOrganizationMembersResponse], error)
 	// ListOrganizationMembers gives a page of the address book: of a department, by user id, or of all by name or title. Members of hidden
 	// departments only are left out for others, so that a page may be shorter than its limit.

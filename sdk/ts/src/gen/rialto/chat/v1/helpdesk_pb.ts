@@ -66,8 +66,8 @@ export type HelpDesk = Message<"rialto.chat.v1.HelpDesk"> & {
   capacity: number;
 
   /**
-   * AutoAssign: in business hours, a waiting ticket goes to the agent who is online and has the fewest active tickets; of several, to the one
-   * who has waited the longest for one.
+   * AutoAssign: in business hours, the server assigns waiting tickets to agents who are online. The agent with the fewest active tickets comes
+   * first. Agents with equally many take turns.
    *
    * @generated from field: bool auto_assign = 8;
    */
@@ -95,14 +95,15 @@ export type HelpDesk = Message<"rialto.chat.v1.HelpDesk"> & {
   holidays: string[];
 
   /**
-   * AbsentSeconds: the tickets of an agent who has been offline for so long go back to the head of the queue, 60 to 86,400; 0: 300.
+   * AbsentSeconds is how long an agent may be offline: 60 to 86,400; 0: 300. After that, the agent's tickets go back to the head of the queue.
    *
    * @generated from field: uint32 absent_seconds = 12;
    */
   absentSeconds: number;
 
   /**
-   * SilenceSeconds: an active ticket is resolved if its customer has not answered the agent for so long, 3,600 to 2,592,000; 0: never.
+   * SilenceSeconds is how long a customer may leave an agent's message without an answer: 3,600 to 2,592,000; 0: for ever. After that, the
+   * server resolves the ticket. Only messages are answers: reactions and other updates are none.
    *
    * @generated from field: uint32 silence_seconds = 13;
    */
@@ -721,7 +722,8 @@ export const HelpDeskService: GenService<{
     output: typeof ListTicketsResponseSchema;
   },
   /**
-   * TakeTicket assigns a waiting ticket to the caller, who is an agent of its desk: a certain one, or the first of a desk's queue.
+   * TakeTicket assigns a waiting ticket to the caller. The request names the ticket, or a desk for the first of its queue. Agents of the desk
+   * may.
    *
    * @generated from rpc rialto.chat.v1.HelpDeskService.TakeTicket
    */

@@ -1144,7 +1144,7 @@ export const OrganizationService: GenService<{
   },
   /**
    * RemoveOrganizationMembers ends memberships. When it returns, the users are out of the organization's groups. Those who are no members are
-   * passed over. Admins may; the owner cannot be removed.
+   * passed over. Admins may. Each member may leave: users is then the caller alone. The owner can neither leave nor be removed.
    *
    * @generated from rpc rialto.chat.v1.OrganizationService.RemoveOrganizationMembers
    */
