@@ -53,11 +53,12 @@ func noJob(err error) error {
 }
 
 // checkAttempts compares the attempts of this process with their rows. It ends the contexts of those whose jobs are to be cancelled. A row
-// without an attempt is available again: the answer to its claim was lost, or its outcome could not be stored. Only the dispatcher calls this,
-// so that no claim is in progress.
+// without an attempt is available again: the answer to its claim was lost, or its outcome could not be stored. The context of an attempt without
+// a row ends: this node was declared dead, and another attempt has the job. Only the dispatcher calls this, so that no claim is in progress.
 func (s *Service) checkAttempts(ctx context.Context) error {
 	var lost []claimed
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT n, attempt, failures, cancelling FROM jobs WHERE state = 'running' AND attempted_by = $1 AND process = $2`, s.deps.Node, s.process)
+	owned := map[int64]bool{}
+	rows, err := s.deps.DB.Read().QueryContext(ctx, selectOwn, s.deps.Node, s.process)
 	if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var c claimed
 		var cancelling bool
@@ -67,6 +68,7 @@ func (s *Service) checkAttempts(ctx context.Context) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		a := s.running[c.id]
+		owned[c.id] = true
 		switch {
 		case a == nil || a.claimed.attempt != c.attempt:
 			lost = append(lost, c)
@@ -74,8 +76,12 @@ func (s *Service) checkAttempts(ctx context.Context) error {
 			a.cancel(errCancelled)
 		}
 		return nil
-	}); err != nil || len(lost) == 0 {
+	}); err != nil {
 		return err
+	}
+	s.cancelExcept(owned)
+	if len(lost) == 0 {
+		return nil
 	}
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		for _, c := range lost[:min(len(lost), batch)] {
@@ -85,4 +91,15 @@ func (s *Service) checkAttempts(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// cancelExcept ends the contexts of attempts whose jobs are not in a set.
+func (s *Service) cancelExcept(owned map[int64]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, a := range s.running {
+		if !owned[id] { // or its outcome has just been stored
+			a.cancel(errSuperseded)
+		}
+	}
 }

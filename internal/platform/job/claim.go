@@ -30,6 +30,13 @@ const (
 	maxWindow = 512
 )
 
+// The statements of a poll. Their cost does not depend on finished and future jobs.
+const (
+	selectDue     = `SELECT n, due_ms FROM jobs WHERE state = 'available' AND queue = $1 AND priority = $2 AND due_ms <= $3 ORDER BY due_ms, n LIMIT $4`
+	selectNextDue = `SELECT MIN(due_ms) FROM jobs WHERE state = 'available' AND queue = $1 AND priority = $2 AND due_ms > $3`
+	selectOwn     = `SELECT n, attempt, failures, cancelling FROM jobs WHERE state = 'running' AND attempted_by = $1 AND process = $2`
+)
+
 // claim starts attempts of at most limit jobs of a queue.
 func (s *Service) claim(ctx context.Context, queue string, limit int) (list []*claimed, err error) {
 	now := s.nowMs()
@@ -69,8 +76,7 @@ func (s *Service) due(ctx context.Context, queue string, now int64, limit int) (
 		if len(ids) >= limit || read <= 0 {
 			break
 		}
-		rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT n, due_ms FROM jobs WHERE state = 'available' AND queue = $1 AND priority = $2 AND due_ms <= $3 ORDER BY due_ms, n LIMIT $4`,
-			queue, int64(p), now, read)
+		rows, err := s.deps.DB.Read().QueryContext(ctx, selectDue, queue, int64(p), now, read)
 		if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 			var id, dueMs int64
 			if err := rows.Scan(&id, &dueMs); err != nil {
@@ -100,8 +106,7 @@ func (s *Service) due(ctx context.Context, queue string, now int64, limit int) (
 func (s *Service) nextDue(ctx context.Context, queue string, after int64) (next int64, err error) {
 	for _, p := range priorities {
 		var due sql.NullInt64
-		if err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT MIN(due_ms) FROM jobs WHERE state = 'available' AND queue = $1 AND priority = $2 AND due_ms > $3`,
-			queue, int64(p), after).Scan(&due); err != nil {
+		if err := s.deps.DB.Read().QueryRowContext(ctx, selectNextDue, queue, int64(p), after).Scan(&due); err != nil {
 			return 0, err
 		}
 		if due.Valid && (next == 0 || due.Int64 < next) {

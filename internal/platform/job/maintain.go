@@ -48,10 +48,15 @@ func (s *Service) isFirst() bool {
 // holder is a process that has attempts in progress, or had them when it died.
 type holder struct{ node, process string }
 
+const (
+	selectHolders  = `SELECT DISTINCT attempted_by, process FROM jobs WHERE state = 'running'`
+	deleteFinished = `DELETE FROM jobs WHERE n IN (SELECT n FROM jobs WHERE state = $1 AND finished_ms > 0 AND finished_ms < $2 ORDER BY finished_ms, n LIMIT $3)`
+)
+
 // rescue ends the attempts of dead processes as failed. own limits it to former processes of this node.
 func (s *Service) rescue(ctx context.Context, own bool) error {
 	var dead []holder
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT DISTINCT attempted_by, process FROM jobs WHERE state = 'running'`)
+	rows, err := s.deps.DB.Read().QueryContext(ctx, selectHolders)
 	if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var h holder
 		if err := rows.Scan(&h.node, &h.process); err != nil {
@@ -112,8 +117,7 @@ func (s *Service) cleanUp(ctx context.Context) error {
 	for state, keep := range map[State]time.Duration{Completed: s.config.KeepFinished, Cancelled: s.config.KeepFinished, Discarded: s.config.KeepDiscarded} {
 		for n := int64(batch); n == batch; {
 			err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-				done, err := tx.ExecContext(ctx, `DELETE FROM jobs WHERE n IN (SELECT n FROM jobs WHERE state = $1 AND finished_ms > 0 AND finished_ms < $2 ORDER BY finished_ms, n LIMIT $3)`,
-					string(state), now.Add(-keep).UnixMilli(), batch)
+				done, err := tx.ExecContext(ctx, deleteFinished, string(state), now.Add(-keep).UnixMilli(), batch)
 				if err != nil {
 					return err
 				}
