@@ -32,7 +32,7 @@ func newMovable() *movable {
 	return c
 }
 
-func (c *movable) Now() time.Time         { return time.UnixMilli(c.ms.Load()) }
+func (c *movable) Now() time.Time          { return time.UnixMilli(c.ms.Load()) }
 func (c *movable) advance(d time.Duration) { c.ms.Add(d.Milliseconds()) }
 
 // fleet is a group of nodes that run the jobs of one database.
