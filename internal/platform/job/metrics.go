@@ -55,6 +55,10 @@ func (m *Metrics) addQueues(names []string) {
 	defer m.mu.Unlock()
 	m.queues = slices.Clone(names)
 	for _, queue := range names {
+		for _, state := range []string{"due", "scheduled", "running", "discarded"} {
+			m.jobs.WithLabelValues(queue, state)
+		}
+		m.oldest.WithLabelValues(queue)
 		for _, r := range results {
 			m.attempts.WithLabelValues(queue, r)
 		}

@@ -15,6 +15,7 @@ func (s *Service) Run(ctx context.Context, w *Workers) error {
 	if w == nil {
 		w = NewWorkers(nil)
 	}
+	s.metrics.addQueues(w.names())
 	var group sync.WaitGroup
 	defer group.Wait()
 	group.Go(func() { s.notifyPeers(ctx) })
@@ -23,7 +24,6 @@ func (s *Service) Run(ctx context.Context, w *Workers) error {
 		<-ctx.Done()
 		return nil
 	}
-	s.metrics.addQueues(w.names())
 	attempts, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(errStopping)
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(stopGrace, func() { cancel(errStopping) }) })()

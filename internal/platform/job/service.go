@@ -145,6 +145,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 		deps.Alive = func(string) bool { return false }
 	}
 	s := &Service{deps: deps, config: config, process: rand.Text(), wake: make(chan struct{}, 1), peers: make(chan struct{}, 1), metrics: newMetrics(), running: map[int64]*attempt{}}
+	s.metrics.addQueues([]string{DefaultQueue})
 	return s, deps.DB.Migrate(ctx, "jobs", jobMigrations)
 }
 
@@ -156,6 +157,9 @@ func (s *Service) Wake() {
 
 // HandleWake is called when another node has inserted jobs.
 func (s *Service) HandleWake() { signal(s.wake) }
+
+// DefaultWorkers is how many jobs of the default queue a node runs at the same time.
+func (s *Service) DefaultWorkers() int { return s.config.Workers }
 
 func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }
 
