@@ -196,6 +196,22 @@ mutant "report a node as reachable after one answer" internal/platform/cluster/p
 mutant "stop all probes while one node does not answer" internal/platform/cluster/probe.go 's/^\t\t\tgroup\.Go\(func\(\) \{ p\.probe\(ctx, node, r\) \}\)$/&\n\t\t}\n\t\tif group.Wait(); ctx.Err() != nil {\n\t\t\treturn nil/' 'TopicsTravel' internal/platform/cluster
 mutant "forget events that could not be dispatched" internal/platform/job/outbox.go 's/^\t\treturn 0, err$/\t\t_ = err/' StoppingDeletesNoEvents internal/platform/job
 mutant "dispatch events without checking the lease" internal/platform/job/lease.go 's/err != nil \|\| !current \{$/err != nil || current != current {/' DispatchesNothing internal/platform/job
+jobs=internal/platform/job
+mutant "complete a job that another attempt owns" $jobs/finish.go 's/attempt = \$2 AND state/attempt >= $2 AND state/' 'APausedNodeCannot' $jobs
+mutant "claim a job that is running" $jobs/claim.go "s/AND state = 'available' AND due_ms <= .4 RET/AND due_ms <= \$4 RET/" 'TwoNodesRunEachJobOnce' $jobs
+mutant "run a job before it is due" $jobs/claim.go 's/due_ms <= \$([34])/due_ms <= $\1 + 9000000000/' 'AScheduledJobWaits' $jobs
+mutant "run the least urgent job first" $jobs/service.go 's/\{High, Normal, Low\}/{Low, Normal, High}/' 'PrioritiesAreInOrder' $jobs
+mutant "insert a unique job twice" $jobs/insert.go 's/Valid: o\.Unique != ""/Valid: o.Unique == "" \&\& key0/; s/^(\tkey := )/\tkey0 := false\n\1/' 'AUniqueKey' $jobs
+mutant "retry a poison job for ever" $jobs/run.go 's/failures >= most \{/failures >= most+999 {/' 'APoisonJob' $jobs
+mutant "retry a failed job at once" $jobs/run.go 's/delay = next\.Next\(\)/_ = next.Next()/' 'DelaysBetweenAttempts' $jobs
+mutant "count an interrupted attempt as failed" $jobs/run.go 's/errors\.Is\(cause, errStopping\)/errors.Is(cause, errStuck)/' 'AStoppedNodesAttempt' $jobs
+mutant "leave the jobs of a dead process" $jobs/maintain.go 's/h\.process != s\.process \|\|/h.process == "" ||/' 'AKilledProcess' $jobs
+mutant "leave the jobs of a dead node" $jobs/maintain.go 's/ \&\& !s\.deps\.Alive\(h\.node\)/ \&\& h.node == ""/' 'APausedNodeCannot' $jobs
+mutant "rescue the jobs of a live node" $jobs/maintain.go 's/ \&\& !s\.deps\.Alive\(h\.node\)//' 'APausedNodeCannot' $jobs
+mutant "forget a claim whose answer was lost" $jobs/cancel.go 's/^\t\t\tlost = append\(lost, c\)$/\t\t\towned[c.id] = true/' 'ALostClaim' $jobs
+mutant "retry a dead letter with its failures" $jobs/retry.go 's/ failures = 0,//' 'APoisonJob' $jobs
+mutant "run a cancelled job again" $jobs/finish.go 's/finished = 0; cancelling \{/finished = 0; cancelling \&\& o.dueMs < 0 {/' 'ACancelledJobEnds' $jobs
+mutant "delete dead letters like other finished jobs" $jobs/maintain.go 's/Discarded: s\.config\.KeepDiscarded/Discarded: s.config.KeepFinished/' 'OldFinishedJobs' $jobs
 mutant "store no predecessor of an event" $log/keys.go 's/seq-prev\)/seq)/' Log $log
 mutant "push a wrong predecessor" internal/transport/gateway/conn.go 's/AppendEventField\(o\.b, 4, at, prev, /AppendEventField(o.b, 4, at, at, /' DroppedEvents internal/transport/gateway
 mutant "drop events without a hint" internal/transport/gateway/slow_consumer.go 's/^\tc\.needsHint = true$/\tc.needsHint = false/' DroppedEvents internal/transport/gateway

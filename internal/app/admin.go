@@ -28,6 +28,11 @@ const adminUsage = `Usage:
   rialto admin key list   --data DIR               list the keys' names
   rialto admin key revoke --data DIR --name NAME   revoke the keys with a name
 
+  rialto admin jobs list    --data DIR [--state discarded] [--queue default] [--limit 100]   list background jobs
+  rialto admin jobs show    --data DIR --id ID                    show a job with its arguments and its error
+  rialto admin jobs retry   --data DIR --id ID | --all [--kind KIND]   run dead letters again
+  rialto admin jobs discard --data DIR --id ID                    end a job that waits; stop one that runs
+
 They use a data directory, or with --postgres ADDRESS a database, also while a server uses it. create also creates the data
 directory if it does not exist, like the first rialto serve.
 Exit codes: 0 on success, 1 after a failure, 2 for an invalid command line.
@@ -35,6 +40,9 @@ Exit codes: 0 on success, 1 after a failure, 2 for an invalid command line.
 
 // AdminMain is rialto admin. It works on a data directory or a database, also while a server runs on it.
 func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
+	if len(args) > 1 && args[0] == "jobs" && slices.Contains(jobVerbs, args[1]) {
+		return adminJobsMain(ctx, args[1], args[2:], out, errOut)
+	}
 	for _, a := range args[:min(2, len(args))] {
 		if a == "help" || a == "-h" || a == "-help" || a == "--help" {
 			fmt.Fprint(out, adminUsage)
@@ -60,23 +68,32 @@ func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 		fmt.Fprintf(errOut, "rialto admin key %s: --name is required\n", verb)
 		return 2
 	}
-	if err := adminKeyAt(ctx, verb, *data, *postgres, name, out, errOut); err != nil {
+	err := inDatabase(ctx, *data, *postgres, func(db *sqldb.DB) error { return adminKey(ctx, verb, db, name, out) })
+	if errors.As(err, new(*noDatabase)) && verb == "create" {
+		err = createFirstKey(ctx, *data, name, out, errOut)
+	}
+	if err != nil {
 		fmt.Fprintln(errOut, "rialto admin:", err)
 		return 1
 	}
 	return 0
 }
 
-// adminKeyAt runs a command in a database, or in a data directory.
-func adminKeyAt(ctx context.Context, verb, data, postgres, name string, out, errOut io.Writer) (err error) {
+// noDatabase is the error of a data directory without a database.
+type noDatabase struct{ data string }
+
+func (e *noDatabase) Error() string {
+	return e.data + " has no database; use the --data of a server that has run, or start with rialto admin key create"
+}
+
+// inDatabase calls do with a database, or with that of a data directory.
+func inDatabase(ctx context.Context, data, postgres string, do func(*sqldb.DB) error) (err error) {
 	records := postgres
 	if records == "" {
 		records = filepath.Join(data, recordsFile)
 		switch _, err := os.Stat(records); {
-		case errors.Is(err, fs.ErrNotExist) && verb == "create":
-			return createFirstKey(ctx, data, name, out, errOut)
 		case errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("%s has no database; use the --data of a server that has run, or start with rialto admin key create", data)
+			return &noDatabase{data}
 		case err != nil:
 			return err
 		}
@@ -90,23 +107,23 @@ func adminKeyAt(ctx context.Context, verb, data, postgres, name string, out, err
 			if err != nil {
 				return err
 			}
-			return adminKeyIn(ctx, verb, dir, name, out)
+			return inLockedDir(ctx, dir, do)
 		}
 	}
 	db, err := sqldb.Open(ctx, records)
 	if err != nil {
 		return err
 	}
-	return errors.Join(adminKey(ctx, verb, db, name, out), db.Close())
+	return errors.Join(do(db), db.Close())
 }
 
-// adminKeyIn runs a command in a data directory that no server has locked.
-func adminKeyIn(ctx context.Context, verb string, dir *dataDir, name string, out io.Writer) error {
+// inLockedDir calls do with the database of a data directory that no server has locked.
+func inLockedDir(ctx context.Context, dir *dataDir, do func(*sqldb.DB) error) error {
 	stores, err := datadir.OpenDatabase(ctx, dir.path, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return errors.Join(err, dir.Close())
 	}
-	return errors.Join(adminKey(ctx, verb, stores.DB, name, out), stores.Close(), dir.Close())
+	return errors.Join(do(stores.DB), stores.Close(), dir.Close())
 }
 
 // createFirstKey opens the stores of a data directory as serve does, which creates them or refuses to, and adds the key.

@@ -116,6 +116,7 @@ type Node struct {
 	events          *clusterevent.Service
 	missed          missedEvents
 	outboxLease     *job.OutboxLease
+	jobs            *job.Service
 
 	listener, adminListener net.Listener
 	serving                 bool // connections are accepted
@@ -169,6 +170,9 @@ func (n *Node) openServices(ctx context.Context) (err error) {
 		return err
 	}
 	if n.outbox, err = job.NewOutbox(ctx, n.db, n.logger); err != nil {
+		return err
+	}
+	if err := n.openJobs(ctx); err != nil {
 		return err
 	}
 	if err := n.openEvents(ctx); err != nil {
@@ -409,6 +413,7 @@ func (n *Node) start() {
 	n.stack.Start("accounts", n.accounts.Run)
 	n.stack.Start("codes", n.accounts.RunCodes)
 	n.stack.Start("outbox", n.runOutbox)
+	n.stack.Start("jobs", n.runJobs)
 	n.stack.Start("gateway", n.gateway.Run)
 	n.serve()
 }

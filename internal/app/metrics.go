@@ -11,7 +11,7 @@ import (
 func (n *Node) registerMetrics() {
 	stats := n.gateway.Stats()
 	telemetry.ThisBuild().Info(n.registry)
-	n.registry.MustRegister(n.calls)
+	n.registry.MustRegister(n.calls, n.jobs.Metrics())
 	n.registerClusterMetrics()
 	n.registerColdMetrics()
 	read := func(counter *atomic.Int64) func() float64 { return func() float64 { return float64(counter.Load()) } }

@@ -19,6 +19,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/directory"
 	"github.com/rialto-im/rialto/internal/platform/idservice"
+	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/service/account"
 	"github.com/rialto-im/rialto/internal/service/chat"
 	"github.com/rialto-im/rialto/internal/service/inbox"
@@ -76,8 +77,10 @@ type Config struct {
 	Media            media.Config           `yaml:"media"`
 	LinkPreviews     linkpreview.Config     `yaml:"link_previews"`
 	OfficialAccounts officialaccount.Config `yaml:"official_accounts"`
-	Gateway          gateway.Config         `yaml:"gateway"`
-	Input            inputlimit.Config      `yaml:"input"`
+	// Jobs are work in the background: deletions, deliveries, conversions.
+	Jobs    job.Config        `yaml:"jobs"`
+	Gateway gateway.Config    `yaml:"gateway"`
+	Input   inputlimit.Config `yaml:"input"`
 	// Limits of what clients may do how often.
 	Limits ratelimit.Config `yaml:"limits"`
 	// Output bounds the memory for unsent output to clients.

@@ -1,0 +1,120 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/job"
+)
+
+var jobVerbs = []string{"list", "show", "retry", "discard"}
+
+// jobsCommand is a command line of rialto admin jobs.
+type jobsCommand struct {
+	verb, state, queue, kind string
+	id                       int64
+	limit                    int
+	all                      bool
+}
+
+// adminJobsMain is rialto admin jobs. A running server sees what it changed within a second.
+func adminJobsMain(ctx context.Context, verb string, args []string, out, errOut io.Writer) int {
+	c := jobsCommand{verb: verb}
+	fs := flag.NewFlagSet("rialto admin jobs "+verb, flag.ContinueOnError)
+	data := fs.String("data", "data", "data `directory`")
+	postgres := fs.String("postgres", "", "`address` of the database, if the server uses PostgreSQL")
+	if verb == "list" {
+		fs.StringVar(&c.state, "state", string(job.Discarded), "`state` of the jobs: available, running, completed, cancelled, or discarded (dead letters)")
+		fs.StringVar(&c.queue, "queue", job.DefaultQueue, "`queue` of the jobs that are available")
+		fs.IntVar(&c.limit, "limit", 100, "maximum `number` of jobs, 1 to 1,000")
+	} else {
+		fs.Int64Var(&c.id, "id", 0, "`id` of the job")
+	}
+	if verb == "retry" {
+		fs.BoolVar(&c.all, "all", false, "retry all dead letters")
+		fs.StringVar(&c.kind, "kind", "", "with --all, only those of a `kind`")
+	}
+	if code, ok := parse(fs, "It also works while servers run.\n", args, out, errOut); !ok {
+		return code
+	}
+	if verb != "list" && (c.id == 0) != c.all {
+		fmt.Fprintf(errOut, "rialto admin jobs %s: --id is required%s\n", verb, map[bool]string{true: ", or --all"}[verb == "retry"])
+		return 2
+	}
+	err := inDatabase(ctx, *data, *postgres, func(db *sqldb.DB) error {
+		jobs, err := job.New(ctx, job.Deps{DB: db, Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler)}, job.Config{})
+		if err != nil {
+			return err
+		}
+		return c.run(ctx, jobs, out)
+	})
+	if err != nil {
+		fmt.Fprintln(errOut, "rialto admin:", err)
+		return 1
+	}
+	return 0
+}
+
+func (c jobsCommand) run(ctx context.Context, jobs *job.Service, out io.Writer) error {
+	switch c.verb {
+	case "list":
+		list, err := jobs.List(ctx, job.State(c.state), c.queue, c.limit)
+		if err != nil {
+			return err
+		}
+		for _, i := range list {
+			first, _, _ := strings.Cut(i.Error, "\n")
+			fmt.Fprintf(out, "%d\t%s\t%s\t%s\tfailures %d of %d\t%s\n", i.ID, i.Kind, i.State, moment(cmp.Or(i.Finished, i.Due)), i.Failures, i.Max, first)
+		}
+	case "show":
+		i, err := jobs.Get(ctx, c.id)
+		if err != nil {
+			return err
+		}
+		show(out, i)
+	case "retry":
+		if c.all {
+			n, err := jobs.RetryDiscarded(ctx, c.kind)
+			fmt.Fprintf(out, "%d jobs are available again\n", n)
+			return err
+		}
+		if err := jobs.Retry(ctx, c.id); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "job %d is available again\n", c.id)
+	case "discard":
+		state, err := jobs.Discard(ctx, c.id)
+		if err != nil {
+			return err
+		}
+		if state == job.Running {
+			fmt.Fprintf(out, "job %d is running; its node was told to stop it\n", c.id)
+			return nil
+		}
+		fmt.Fprintf(out, "job %d is %s\n", c.id, state)
+	}
+	return nil
+}
+
+// show prints all of a job.
+func show(out io.Writer, i job.Info) {
+	fmt.Fprintf(out, "id         %d\nkind       %s\nqueue      %s\npriority   %d\nstate      %s\n", i.ID, i.Kind, i.Queue, i.Priority, i.State)
+	fmt.Fprintf(out, "created    %s\ndue        %s\nattempted  %s\nfinished   %s\n", moment(i.Created), moment(i.Due), moment(i.Attempted), moment(i.Finished))
+	fmt.Fprintf(out, "attempts   %d, the last by %s\nfailures   %d of %d\ntimeout    %s\n", i.Attempt, cmp.Or(i.AttemptedBy, "no node"), i.Failures, i.Max, i.Timeout)
+	fmt.Fprintf(out, "unique     %s\narguments  %s\nerror      %s\n", i.Unique, i.Args, i.Error)
+}
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.RFC3339)
+}

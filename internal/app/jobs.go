@@ -1,0 +1,56 @@
+package app
+
+import (
+	"context"
+	"slices"
+
+	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
+	"github.com/rialto-im/rialto/internal/platform/job"
+)
+
+const jobsSubject = "jobs" // on the bus: there are new jobs; it may be lost
+
+// openJobs makes the service of durable jobs.
+func (n *Node) openJobs(ctx context.Context) (err error) {
+	deps := job.Deps{DB: n.db, Clock: n.clock, Logger: n.logger, Node: n.name}
+	if n.config.Clustered() {
+		deps.Workers = n.workerNodes
+		deps.Alive = func(node string) bool {
+			return slices.ContainsFunc(n.cluster.Nodes(), func(live cluster.Node) bool { return live.Name == node })
+		}
+		deps.NotifyPeers = func() { _ = n.bus.Publish(jobsSubject, nil) }
+	}
+	n.jobs, err = job.New(ctx, deps, n.config.Jobs)
+	return err
+}
+
+// workerNodes are the live nodes with the role worker, ordered by name.
+func (n *Node) workerNodes() (names []string) {
+	for _, live := range n.cluster.Nodes() {
+		if !live.Idle {
+			names = append(names, live.Name)
+		}
+	}
+	return names
+}
+
+// jobWorkers are the queues of jobs, and a worker for each kind.
+func (n *Node) jobWorkers() *job.Workers {
+	return job.NewWorkers(map[string]int{job.DefaultQueue: n.jobs.DefaultWorkers()})
+}
+
+// runJobs runs jobs until ctx ends, if this node has the role worker; otherwise it only tells the others of those that it inserts.
+func (n *Node) runJobs(ctx context.Context) error {
+	if !n.config.Has(config.RoleWorker) {
+		return n.jobs.Run(ctx, nil)
+	}
+	if n.config.Clustered() {
+		cancel, err := n.bus.Subscribe(jobsSubject, func([]byte) { n.jobs.HandleWake() }, n.jobs.HandleWake)
+		if err != nil {
+			return err
+		}
+		defer cancel()
+	}
+	return n.jobs.Run(ctx, n.jobWorkers())
+}

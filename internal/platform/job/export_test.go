@@ -1,0 +1,15 @@
+package job
+
+import "context"
+
+// SetInterrupt sets what is called between two steps of an attempt.
+func SetInterrupt(s *Service, at func(point string) error) { s.interrupt = at }
+
+func (s *Service) Rescue(ctx context.Context) error  { return s.rescue(ctx, false) }
+func (s *Service) CleanUp(ctx context.Context) error { return s.cleanUp(ctx) }
+func (s *Service) Sample(ctx context.Context) error  { return s.sample(ctx) }
+
+// PollStatements are those whose cost must not depend on the number of finished or future jobs, with the index that each must use.
+func PollStatements() map[string]string {
+	return map[string]string{selectDue: "jobs_available", selectNextDue: "jobs_available", selectOwn: "jobs_running", selectHolders: "jobs_running", deleteFinished: "jobs_finished"}
+}

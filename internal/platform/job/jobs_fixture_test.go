@@ -1,0 +1,161 @@
+package job_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/eventually"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/platform/job"
+)
+
+type work struct {
+	N    int    `json:"n"`
+	Text string `json:"text,omitempty"`
+}
+
+func (work) Kind() string { return "work" }
+
+// movable is a clock that only a test moves.
+type movable struct{ ms atomic.Int64 }
+
+func newMovable() *movable {
+	c := &movable{}
+	c.ms.Store(1_800_000_000_000)
+	return c
+}
+
+func (c *movable) Now() time.Time          { return time.UnixMilli(c.ms.Load()) }
+func (c *movable) advance(d time.Duration) { c.ms.Add(d.Milliseconds()) }
+
+// fleet is a group of nodes that run the jobs of one database.
+type fleet struct {
+	t     testing.TB
+	clock *movable
+	place string
+	names []string
+	dbs   []*sqldb.DB
+	nodes []*job.Service
+	dead  sync.Map // names of nodes that the others consider dead
+}
+
+// openFleet opens n nodes. In SQLite, which one process uses, they share its connections.
+func openFleet(t testing.TB, n int) *fleet {
+	t.Helper()
+	f := &fleet{t: t, clock: newMovable(), place: sqltest.Place(t)}
+	for i := range n {
+		f.names = append(f.names, "node-"+string(rune('a'+i)))
+	}
+	for i := range n {
+		if i == 0 || sqltest.OnPostgres() {
+			db, err := sqldb.Open(context.Background(), f.place)
+			must(t, err)
+			t.Cleanup(func() {
+				if err := db.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			f.dbs = append(f.dbs, db)
+		}
+		f.nodes = append(f.nodes, f.process(i))
+	}
+	return f
+}
+
+// process is a new process of a node.
+func (f *fleet) process(i int) *job.Service {
+	f.t.Helper()
+	s, err := job.New(context.Background(), job.Deps{DB: f.dbs[i%len(f.dbs)], Clock: f.clock, Logger: slog.New(slog.DiscardHandler), Node: f.names[i],
+		Workers: func() (live []string) {
+			return slices.DeleteFunc(slices.Clone(f.names), func(name string) bool { return !f.alive(name) })
+		},
+		Alive: f.alive,
+		NotifyPeers: func() {
+			for _, n := range f.nodes {
+				n.HandleWake()
+			}
+		}}, job.Config{})
+	must(f.t, err)
+	return s
+}
+
+func (f *fleet) alive(name string) bool {
+	_, dead := f.dead.Load(name)
+	return !dead
+}
+
+// workers has one worker for jobs of kind work.
+func workers(n int, do func(context.Context, job.Job[work]) error) *job.Workers {
+	w := job.NewWorkers(map[string]int{job.DefaultQueue: n})
+	job.Add(w, do)
+	return w
+}
+
+// start runs a node until stop is called, or the test ends.
+func start(t testing.TB, s *job.Service, w *job.Workers) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	group.Go(func() {
+		if err := s.Run(ctx, w); err != nil {
+			t.Error(err)
+		}
+	})
+	stop = func() {
+		cancel()
+		group.Wait()
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+func insert(t testing.TB, s *job.Service, n int, o job.Options) int64 {
+	t.Helper()
+	done, err := s.Insert(context.Background(), work{N: n}, o)
+	must(t, err)
+	return done.ID
+}
+
+func get(t testing.TB, s *job.Service, id int64) job.Info {
+	t.Helper()
+	i, err := s.Get(context.Background(), id)
+	must(t, err)
+	return i
+}
+
+func reaches(t testing.TB, s *job.Service, id int64, state job.State) job.Info {
+	t.Helper()
+	var i job.Info
+	eventually.True(t, "the job is "+string(state), func() bool {
+		i = get(t, s, id)
+		return i.State == state
+	})
+	return i
+}
+
+// calls collects the jobs that ran.
+type calls struct {
+	mu   sync.Mutex // guards list
+	list []int
+}
+
+func (c *calls) add(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list = append(c.list, n)
+}
+
+func (c *calls) all() []int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.list)
+}
+
+var errWork = errors.New("it does not work")

@@ -1,0 +1,365 @@
+package job_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/eventually"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/job"
+)
+
+func TestAJobRunsWithItsArguments(t *testing.T) {
+	f := openFleet(t, 1)
+	s, got := f.nodes[0], make(chan job.Job[work], 2)
+	start(t, s, workers(2, func(_ context.Context, j job.Job[work]) error {
+		got <- j
+		return nil
+	}))
+	done, err := s.Insert(t.Context(), work{N: 7, Text: "seven"}, job.Options{})
+	must(t, err)
+	j := eventually.Receive(t, "the job", got)
+	if j.ID != done.ID || j.Args != (work{N: 7, Text: "seven"}) || j.Attempt != 1 || j.Failures != 0 || !j.Created.Equal(f.clock.Now()) {
+		t.Errorf("%+v", j)
+	}
+	if i := reaches(t, s, done.ID, job.Completed); string(i.Args) != `{"n":7,"text":"seven"}` || i.Attempt != 1 || i.AttemptedBy != "node-a" || i.Finished.IsZero() || len(got) != 0 {
+		t.Errorf("%+v", i)
+	}
+}
+
+// A job exists if and only if the transaction that inserts it is committed.
+func TestARolledBackJobDoesNotExist(t *testing.T) {
+	f := openFleet(t, 1)
+	s := f.nodes[0]
+	var rolledBack, kept job.Inserted
+	err := f.dbs[0].Write(t.Context(), func(tx *sql.Tx) (err error) {
+		if rolledBack, err = s.InsertTx(t.Context(), tx, work{N: 1}, job.Options{Unique: "key"}); err != nil {
+			return err
+		}
+		return errBroken
+	})
+	if !errors.Is(err, errBroken) {
+		t.Fatal(err)
+	}
+	must(t, f.dbs[0].Write(t.Context(), func(tx *sql.Tx) (err error) {
+		kept, err = s.InsertTx(t.Context(), tx, work{N: 2}, job.Options{Unique: "key"})
+		return err
+	}))
+	if kept.Duplicate || rolledBack.Duplicate {
+		t.Errorf("%+v, %+v", rolledBack, kept)
+	}
+	var ran calls
+	start(t, s, workers(1, func(_ context.Context, j job.Job[work]) error { ran.add(j.Args.N); return nil }))
+	reaches(t, s, kept.ID, job.Completed)
+	if all := ran.all(); !slices.Equal(all, []int{2}) {
+		t.Errorf("%v ran", all)
+	}
+}
+
+// A unique key inserts one job, until the job is cancelled or deleted.
+func TestAUniqueKeyInsertsOnce(t *testing.T) {
+	f := openFleet(t, 1)
+	s := f.nodes[0]
+	try := func(wantDuplicate bool) int64 {
+		t.Helper()
+		done, err := s.Insert(t.Context(), work{}, job.Options{Unique: "key"})
+		must(t, err)
+		if done.Duplicate != wantDuplicate {
+			t.Errorf("%+v; want a duplicate: %v", done, wantDuplicate)
+		}
+		return done.ID
+	}
+	first := try(false)
+	if second := try(true); second != first {
+		t.Errorf("the key is of %d; want %d", second, first)
+	}
+	if state, err := s.Cancel(t.Context(), first); err != nil || state != job.Cancelled {
+		t.Fatal(state, err)
+	}
+	third := try(false)
+	stop := start(t, s, workers(1, func(context.Context, job.Job[work]) error { return nil }))
+	reaches(t, s, third, job.Completed)
+	try(true)
+	f.clock.advance(time.Hour + time.Second)
+	must(t, s.CleanUp(t.Context()))
+	stop()
+	try(false)
+}
+
+func TestPrioritiesAreInOrder(t *testing.T) {
+	f := openFleet(t, 1)
+	s := f.nodes[0]
+	for n, p := range []job.Priority{job.Low, 0, job.High, job.Low, job.Normal, job.High} {
+		insert(t, s, n, job.Options{Priority: p})
+		f.clock.advance(time.Millisecond)
+	}
+	var ran calls
+	start(t, s, workers(1, func(_ context.Context, j job.Job[work]) error { ran.add(j.Args.N); return nil }))
+	eventually.True(t, "all have run", func() bool { return len(ran.all()) == 6 })
+	if all := ran.all(); !slices.Equal(all, []int{2, 5, 1, 4, 0, 3}) {
+		t.Errorf("the order is %v", all)
+	}
+}
+
+// A job that is due later does not run before, and runs when its time has come.
+func TestAScheduledJobWaits(t *testing.T) {
+	f := openFleet(t, 1)
+	s := f.nodes[0]
+	var ran calls
+	start(t, s, workers(1, func(_ context.Context, j job.Job[work]) error { ran.add(j.Args.N); return nil }))
+	later := insert(t, s, 1, job.Options{At: f.clock.Now().Add(time.Hour), Priority: job.High})
+	past := insert(t, s, 2, job.Options{At: f.clock.Now().Add(-time.Hour), Priority: job.Low})
+	reaches(t, s, past, job.Completed)
+	f.clock.advance(time.Hour - time.Millisecond)
+	reaches(t, s, insert(t, s, 3, job.Options{Priority: job.Low}), job.Completed)
+	if i := get(t, s, later); i.State != job.Available || i.Attempt != 0 {
+		t.Errorf("%+v", i)
+	}
+	f.clock.advance(time.Millisecond)
+	s.Wake()
+	reaches(t, s, later, job.Completed)
+	if all := ran.all(); !slices.Equal(all, []int{2, 3, 1}) {
+		t.Errorf("%v", all)
+	}
+}
+
+// The delays between attempts double, up to an hour, and are random.
+func TestDelaysBetweenAttemptsGrow(t *testing.T) {
+	f := openFleet(t, 1)
+	s := f.nodes[0]
+	start(t, s, workers(1, func(context.Context, job.Job[work]) error { return errWork }))
+	id := insert(t, s, 1, job.Options{MaxFailures: 15})
+	ceiling := time.Second
+	for n := 1; n < 15; n++ {
+		var i job.Info
+		eventually.True(t, "the attempt has failed", func() bool { i = get(t, s, id); return i.Failures == n })
+		if delay := i.Due.Sub(f.clock.Now()); i.State != job.Available || i.Error != errWork.Error() || delay < ceiling/2-time.Millisecond || delay > ceiling {
+			t.Fatalf("after %d failures the delay is %v; want up to %v: %+v", n, delay, ceiling, i)
+		}
+		ceiling = min(2*ceiling, time.Hour)
+		f.clock.advance(i.Due.Sub(f.clock.Now()))
+		s.Wake()
+	}
+	if i := reaches(t, s, id, job.Discarded); i.Attempt != 15 {
+		t.Errorf("%+v", i)
+	}
+}
+
+// A job that always fails becomes a dead letter, with the reason, while others run. An operator retries it once it can succeed.
+func TestAPoisonJobBecomesADeadLetter(t *testing.T) {
+	f := openFleet(t, 1)
+	s := f.nodes[0]
+	repaired := make(chan struct{})
+	start(t, s, workers(2, func(_ context.Context, j job.Job[work]) error {
+		select {
+		case <-repaired:
+		default:
+			if j.Args.N < 0 {
+				panic("poison")
+			}
+		}
+		return nil
+	}))
+	poison := insert(t, s, -1, job.Options{MaxFailures: 3, Unique: "poison"})
+	for n := 1; n < 3; n++ {
+		eventually.True(t, "the attempt has failed", func() bool { return get(t, s, poison).Failures == n })
+		f.clock.advance(time.Minute)
+		s.Wake()
+	}
+	i := reaches(t, s, poison, job.Discarded)
+	if i.Failures != 3 || !strings.Contains(i.Error, "poison") {
+		t.Errorf("%+v", i)
+	}
+	if err := s.Retry(t.Context(), insert(t, s, 5, job.Options{At: f.clock.Now().Add(time.Hour)})); err == nil {
+		t.Error("a waiting job was retried")
+	}
+	reaches(t, s, insert(t, s, 1, job.Options{}), job.Completed)
+	list, err := s.List(t.Context(), job.Discarded, "", 10)
+	must(t, err)
+	if len(list) != 1 || list[0].ID != poison {
+		t.Fatalf("the dead letters are %+v", list)
+	}
+	close(repaired)
+	must(t, s.Retry(t.Context(), poison))
+	if i := reaches(t, s, poison, job.Completed); i.Failures != 0 || i.Attempt != 4 {
+		t.Errorf("%+v", i)
+	}
+}
+
+func TestDeadLettersOfAKindAreRetriedTogether(t *testing.T) {
+	f := openFleet(t, 1)
+	s := f.nodes[0]
+	for n := range 250 {
+		if state, err := s.Discard(t.Context(), insert(t, s, n, job.Options{})); err != nil || state != job.Discarded {
+			t.Fatal(state, err)
+		}
+	}
+	if n, err := s.RetryDiscarded(t.Context(), "other"); n != 0 || err != nil {
+		t.Error(n, err)
+	}
+	if n, err := s.RetryDiscarded(t.Context(), "work"); n != 250 || err != nil {
+		t.Error(n, err)
+	}
+	if list, err := s.List(t.Context(), job.Available, job.DefaultQueue, 1000); err != nil || len(list) != 250 {
+		t.Error(len(list), err)
+	}
+}
+
+// A worker may ask for another attempt, which is no failure, or end its job.
+func TestAWorkerDecidesAboutItsJob(t *testing.T) {
+	f := openFleet(t, 1)
+	s := f.nodes[0]
+	start(t, s, workers(1, func(_ context.Context, j job.Job[work]) error {
+		switch {
+		case j.Args.N == 1 && j.Attempt == 1:
+			return fmt.Errorf("later: %w", job.Snooze(time.Hour))
+		case j.Args.N == 2:
+			return job.Cancel(errWork)
+		case j.Args.N == 3:
+			return job.Discard(errWork)
+		}
+		return nil
+	}))
+	ids := []int64{0, insert(t, s, 1, job.Options{MaxFailures: 1}), insert(t, s, 2, job.Options{}), insert(t, s, 3, job.Options{})}
+	if i := reaches(t, s, ids[2], job.Cancelled); i.Error != errWork.Error() {
+		t.Errorf("%+v", i)
+	}
+	if i := reaches(t, s, ids[3], job.Discarded); i.Error != errWork.Error() || i.Attempt != 1 {
+		t.Errorf("%+v", i)
+	}
+	if i := get(t, s, ids[1]); i.State != job.Available || i.Failures != 0 || !i.Due.Equal(f.clock.Now().Add(time.Hour).UTC()) {
+		t.Errorf("%+v", i)
+	}
+	f.clock.advance(time.Hour)
+	s.Wake()
+	if i := reaches(t, s, ids[1], job.Completed); i.Attempt != 2 || i.Failures != 0 {
+		t.Errorf("%+v", i)
+	}
+}
+
+// A cancelled job does not run. One that runs is told so, on whichever node, and has no further attempt.
+func TestACancelledJobEnds(t *testing.T) {
+	f := openFleet(t, 2)
+	began := make(chan int64, 1)
+	stop := start(t, f.nodes[1], workers(1, func(ctx context.Context, j job.Job[work]) error {
+		began <- j.ID
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}))
+	f.dead.Store(f.names[0], true) // so that node 1 takes each job at once
+	running := insert(t, f.nodes[0], 1, job.Options{Unique: "key"})
+	eventually.Receive(t, "the attempt", began)
+	waiting := insert(t, f.nodes[0], 2, job.Options{})
+	if state, err := f.nodes[0].Cancel(t.Context(), waiting); err != nil || state != job.Cancelled {
+		t.Fatal(state, err)
+	}
+	if state, err := f.nodes[0].Cancel(t.Context(), running); err != nil || state != job.Running {
+		t.Fatal(state, err)
+	}
+	if i := reaches(t, f.nodes[0], running, job.Cancelled); i.Attempt != 1 || i.Cancelling || i.Unique != "" {
+		t.Errorf("%+v", i)
+	}
+	if state, err := f.nodes[0].Cancel(t.Context(), running); err != nil || state != job.Cancelled {
+		t.Error(state, err)
+	}
+	if _, err := f.nodes[0].Cancel(t.Context(), running+1000); !errors.Is(err, job.ErrNoJob) {
+		t.Error(err)
+	}
+	stop()
+	if i := get(t, f.nodes[0], waiting); i.State != job.Cancelled || i.Attempt != 0 || len(began) != 0 {
+		t.Errorf("%+v", i)
+	}
+}
+
+func TestAnAttemptHasADeadline(t *testing.T) {
+	f := openFleet(t, 1)
+	s := f.nodes[0]
+	start(t, s, workers(1, func(ctx context.Context, j job.Job[work]) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}))
+	if i := reaches(t, s, insert(t, s, 1, job.Options{Timeout: time.Millisecond, MaxFailures: 1}), job.Discarded); i.Error != context.DeadlineExceeded.Error() {
+		t.Errorf("%+v", i)
+	}
+}
+
+// Old finished jobs are deleted, dead letters later than others, and jobs that have not ended never.
+func TestOldFinishedJobsAreDeleted(t *testing.T) {
+	f := openFleet(t, 1)
+	s := f.nodes[0]
+	waiting, cancelled, discarded := insert(t, s, 1, job.Options{}), insert(t, s, 2, job.Options{}), insert(t, s, 3, job.Options{})
+	if _, err := s.Cancel(t.Context(), cancelled); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Discard(t.Context(), discarded); err != nil {
+		t.Fatal(err)
+	}
+	left := func(want ...int64) {
+		t.Helper()
+		must(t, s.CleanUp(t.Context()))
+		var found []int64
+		for _, id := range []int64{waiting, cancelled, discarded} {
+			if _, err := s.Get(t.Context(), id); err == nil {
+				found = append(found, id)
+			}
+		}
+		if !slices.Equal(found, want) {
+			t.Errorf("%v are left; want %v", found, want)
+		}
+	}
+	f.clock.advance(time.Hour)
+	left(waiting, cancelled, discarded)
+	f.clock.advance(time.Millisecond)
+	left(waiting, discarded)
+	f.clock.advance(30 * 24 * time.Hour)
+	left(waiting)
+}
+
+func TestBadJobsAreRefused(t *testing.T) {
+	s := openFleet(t, 1).nodes[0]
+	for what, try := range map[string]struct {
+		args job.Args
+		o    job.Options
+	}{
+		"64 KiB or 65536 bytes": {work{Text: strings.Repeat("x", 65<<10)}, job.Options{}},
+		"priority":              {work{}, job.Options{Priority: 4}},
+		"queue":                 {work{}, job.Options{Queue: strings.Repeat("q", 101)}},
+		"unique key":            {work{}, job.Options{Unique: strings.Repeat("k", 201)}},
+		"timeout":               {work{}, job.Options{Timeout: 25 * time.Hour}},
+		"MaxFailures":           {work{}, job.Options{MaxFailures: -1}},
+	} {
+		_, err := s.Insert(t.Context(), try.args, try.o)
+		if err == nil || !strings.Contains(err.Error(), strings.TrimPrefix(what, "64 KiB or ")) && !strings.Contains(err.Error(), "65536") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// The queries of a poll read an index of the jobs that they are about.
+func TestPollsDoNotReadFinishedOrFutureJobs(t *testing.T) {
+	db, err := sqldb.Open(t.Context(), t.TempDir()+"/records.db") // also in runs on PostgreSQL, whose plans depend on statistics
+	must(t, err)
+	defer db.Close()
+	_, err = job.New(t.Context(), job.Deps{DB: db, Clock: newMovable(), Node: "a"}, job.Config{})
+	must(t, err)
+	for statement, index := range job.PollStatements() {
+		rows, err := db.Read().QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+statement, 1, 1, 1, 1)
+		var plan []string
+		must(t, sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+			var id, parent, unused int
+			var detail string
+			err := rows.Scan(&id, &parent, &unused, &detail)
+			plan = append(plan, detail)
+			return err
+		}))
+		if text := strings.Join(plan, "; "); !strings.Contains(text, index) || strings.Contains(text, "TEMP B-TREE") {
+			t.Errorf("%s\nhas the plan %s; want the index %s", statement, text, index)
+		}
+	}
+}

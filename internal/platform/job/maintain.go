@@ -1,0 +1,133 @@
+package job
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+)
+
+// maintain rescues jobs of dead nodes, deletes old finished ones and counts what waits, until ctx ends. The first of the nodes that run jobs
+// does the first two for all; others would do no harm.
+func (s *Service) maintain(ctx context.Context) {
+	rescue, clean, sample := time.NewTicker(rescueInterval), time.NewTicker(cleanUpInterval), time.NewTicker(sampleInterval)
+	defer rescue.Stop()
+	defer clean.Stop()
+	defer sample.Stop()
+	s.warn(ctx, "jobs of this node's former process could not be rescued", s.rescue(ctx, true))
+	s.warn(ctx, "jobs could not be counted", s.sample(ctx))
+	for {
+		select {
+		case <-rescue.C:
+			s.warn(ctx, "jobs of dead nodes could not be rescued", s.rescue(ctx, false))
+		case <-clean.C:
+			if s.isFirst() {
+				s.warn(ctx, "old jobs could not be deleted", s.cleanUp(ctx))
+			}
+		case <-sample.C:
+			s.warn(ctx, "jobs could not be counted", s.sample(ctx))
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *Service) warn(ctx context.Context, text string, err error) {
+	if err != nil && ctx.Err() == nil {
+		s.deps.Logger.Warn(text, "error", err)
+	}
+}
+
+func (s *Service) isFirst() bool {
+	nodes := s.deps.Workers()
+	return len(nodes) > 0 && nodes[0] == s.deps.Node
+}
+
+// holder is a process that has attempts in progress, or had them when it died.
+type holder struct{ node, process string }
+
+const (
+	selectHolders  = `SELECT DISTINCT attempted_by, process FROM jobs WHERE state = 'running'`
+	deleteFinished = `DELETE FROM jobs WHERE n IN (SELECT n FROM jobs WHERE state = $1 AND finished_ms > 0 AND finished_ms < $2 ORDER BY finished_ms, n LIMIT $3)`
+)
+
+// rescue ends the attempts of dead processes as failed. own limits it to former processes of this node.
+func (s *Service) rescue(ctx context.Context, own bool) error {
+	var dead []holder
+	rows, err := s.deps.DB.Read().QueryContext(ctx, selectHolders)
+	if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var h holder
+		if err := rows.Scan(&h.node, &h.process); err != nil {
+			return err
+		}
+		if h.node == s.deps.Node && h.process != s.process || h.node != s.deps.Node && !own && s.isFirst() && !s.deps.Alive(h.node) {
+			dead = append(dead, h)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, h := range dead {
+		if err := s.rescueFrom(ctx, h); err != nil {
+			return err
+		}
+	}
+	if len(dead) > 0 {
+		s.Wake()
+	}
+	return nil
+}
+
+// rescueFrom ends the attempts of a process, in batches.
+func (s *Service) rescueFrom(ctx context.Context, h holder) error {
+	for n := batch; n == batch; {
+		err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+			var list []claimed
+			rows, err := tx.QueryContext(ctx, `SELECT n, kind, queue, attempt, failures, max_failures FROM jobs WHERE state = 'running' AND attempted_by = $1 AND process = $2 ORDER BY n LIMIT $3`, h.node, h.process, batch)
+			if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+				var c claimed
+				err := rows.Scan(&c.id, &c.kind, &c.queue, &c.attempt, &c.failures, &c.maxFailures)
+				list = append(list, c)
+				return err
+			}); err != nil {
+				return err
+			}
+			n = len(list)
+			for _, c := range list {
+				if _, err := s.store(ctx, tx, c.id, c.attempt, s.failed(c.failures, c.maxFailures, errNodeDied)); err != nil && !errors.Is(err, errSuperseded) {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		s.metrics.rescued.Add(float64(n))
+		s.deps.Logger.Warn("jobs of a dead process run again", "node", h.node, "jobs", n)
+	}
+	return nil
+}
+
+// cleanUp deletes finished jobs after their time, in batches.
+func (s *Service) cleanUp(ctx context.Context) error {
+	now := s.deps.Clock.Now()
+	for state, keep := range map[State]time.Duration{Completed: s.config.KeepFinished, Cancelled: s.config.KeepFinished, Discarded: s.config.KeepDiscarded} {
+		for n := int64(batch); n == batch; {
+			err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+				done, err := tx.ExecContext(ctx, deleteFinished, string(state), now.Add(-keep).UnixMilli(), batch)
+				if err != nil {
+					return err
+				}
+				n, err = done.RowsAffected()
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

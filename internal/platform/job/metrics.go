@@ -1,0 +1,140 @@
+package job
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Results of attempts, as labels of metrics.
+const (
+	resultCompleted   = "completed"
+	resultFailed      = "failed"
+	resultDiscarded   = "discarded"
+	resultCancelled   = "cancelled"
+	resultSnoozed     = "snoozed"
+	resultInterrupted = "interrupted"
+	resultSuperseded  = "superseded"
+)
+
+var results = []string{resultCompleted, resultFailed, resultDiscarded, resultCancelled, resultSnoozed, resultInterrupted, resultSuperseded}
+
+// maxCounted bounds the rows that are counted for a metric.
+const maxCounted = 100_000
+
+// Metrics of the jobs. All methods are safe for concurrent use.
+type Metrics struct {
+	attempts *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	jobs     *prometheus.GaugeVec
+	oldest   *prometheus.GaugeVec
+	rescued  prometheus.Counter
+
+	mu     sync.Mutex // guards queues
+	queues []string
+}
+
+func newMetrics() *Metrics {
+	return &Metrics{
+		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rialto_job_attempts_total", Help: "Attempts of jobs that ended on this node, by queue and result."}, []string{"queue", "result"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "rialto_job_attempt_seconds", Help: "How long attempts of jobs took on this node, by queue.",
+			Buckets: []float64{.001, .01, .1, 1, 10, 60, 600}}, []string{"queue"}),
+		jobs:    prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "rialto_jobs", Help: "Jobs of all nodes, by queue and state; at most 100,000 of each are counted."}, []string{"queue", "state"}),
+		oldest:  prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "rialto_jobs_oldest_seconds", Help: "How long the job that has waited longest has been due, by queue."}, []string{"queue"}),
+		rescued: prometheus.NewCounter(prometheus.CounterOpts{Name: "rialto_jobs_rescued_total", Help: "Attempts of dead processes that this node ended."}),
+	}
+}
+
+// addQueues makes the metrics of queues exist before their first job.
+func (m *Metrics) addQueues(names []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.queues = slices.Clone(names)
+	for _, queue := range names {
+		for _, state := range []string{"due", "scheduled", "running", "discarded"} {
+			m.jobs.WithLabelValues(queue, state)
+		}
+		m.oldest.WithLabelValues(queue)
+		for _, r := range results {
+			m.attempts.WithLabelValues(queue, r)
+		}
+		m.duration.WithLabelValues(queue)
+	}
+}
+
+func (m *Metrics) names() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.queues
+}
+
+// done counts an attempt.
+func (m *Metrics) done(queue, result string, took time.Duration) {
+	m.attempts.WithLabelValues(queue, result).Inc()
+	m.duration.WithLabelValues(queue).Observe(took.Seconds())
+}
+
+func (m *Metrics) all() []prometheus.Collector {
+	return []prometheus.Collector{m.attempts, m.duration, m.jobs, m.oldest, m.rescued}
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
+	for _, c := range m.all() {
+		c.Describe(out)
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(out chan<- prometheus.Metric) {
+	for _, c := range m.all() {
+		c.Collect(out)
+	}
+}
+
+// Metrics returns the metrics of this node.
+func (s *Service) Metrics() *Metrics { return s.metrics }
+
+// sample counts the jobs of the queues that this node runs.
+func (s *Service) sample(ctx context.Context) error {
+	now := s.nowMs()
+	count := func(n *int64, statement string, args ...any) error {
+		var more int64
+		err := s.deps.DB.Read().QueryRowContext(ctx, statement, args...).Scan(&more)
+		*n += more
+		return err
+	}
+	for _, queue := range s.metrics.names() {
+		var due, scheduled, running, discarded, oldest int64
+		for _, p := range priorities {
+			if err := count(&due, `SELECT COUNT(*) FROM (SELECT 1 FROM jobs WHERE state = 'available' AND queue = $1 AND priority = $2 AND due_ms <= $3 LIMIT $4) AS due`, queue, int64(p), now, maxCounted); err != nil {
+				return err
+			}
+			if err := count(&scheduled, `SELECT COUNT(*) FROM (SELECT 1 FROM jobs WHERE state = 'available' AND queue = $1 AND priority = $2 AND due_ms > $3 LIMIT $4) AS scheduled`, queue, int64(p), now, maxCounted); err != nil {
+				return err
+			}
+			var first sql.NullInt64
+			if err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT MIN(due_ms) FROM jobs WHERE state = 'available' AND queue = $1 AND priority = $2`, queue, int64(p)).Scan(&first); err != nil {
+				return err
+			}
+			if first.Valid {
+				oldest = max(oldest, now-first.Int64)
+			}
+		}
+		if err := count(&running, `SELECT COUNT(*) FROM jobs WHERE state = 'running' AND queue = $1`, queue); err != nil {
+			return err
+		}
+		if err := count(&discarded, `SELECT COUNT(*) FROM (SELECT queue FROM jobs WHERE state = 'discarded' AND finished_ms > 0 LIMIT $2) AS dead WHERE queue = $1`, queue, maxCounted); err != nil {
+			return err
+		}
+		for state, n := range map[string]int64{"due": due, "scheduled": scheduled, "running": running, "discarded": discarded} {
+			s.metrics.jobs.WithLabelValues(queue, state).Set(float64(n))
+		}
+		s.metrics.oldest.WithLabelValues(queue).Set(float64(oldest) / 1000)
+	}
+	return nil
+}
