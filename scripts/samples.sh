@@ -44,7 +44,7 @@ for language in ts go; do # the two readmes have the same programs
 done
 bob=$(call account.v1.AccountService/Login '{"handle":"bob1","password":"battery staple"}' '')
 token=$(jq -r .accessToken <<<"$bob")
-chat=$(call chat.v1.ChatService/ListConversations '{}' "$token" | jq -r '.conversations[0].id')
+chat=$(call chat.v1.ChatService/ListConversations '{}' "$token" | jq -r '[.conversations[] | select(.peer)][0].id')
 arrives() { # arrives LANGUAGE PROGRAM...: waits until the program's message is stored, and then ends the program
 	local language=$1 program
 	"${@:2}" >out 2>&1 &

@@ -161,7 +161,7 @@ func TestTheProtocolPageHasTheContract(t *testing.T) {
 		said[strings.TrimSpace(line)] = true
 	}
 	var want []string
-	shapesOf := map[protoreflect.FullName]string{}
+	shapesOf, valuesOf := map[protoreflect.FullName]string{}, map[protoreflect.FullName]string{}
 	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
 		for i := 0; strings.HasPrefix(string(f.Package()), "rialto.") && i < f.Services().Len(); i++ {
 			for s, j := f.Services().Get(i), 0; j < s.Methods().Len(); j++ {
@@ -174,12 +174,15 @@ func TestTheProtocolPageHasTheContract(t *testing.T) {
 					addShapes(shapesOf, m.Output())
 				}
 				addShapes(shapesOf, m.Input())
+				addValues(valuesOf, map[protoreflect.FullName]bool{}, m.Input())
+				addValues(valuesOf, map[protoreflect.FullName]bool{}, m.Output())
 				want = append(want, fmt.Sprintf("%s | %s | %s | %s |", s.FullName(), m.Name(), fieldsOf(m.Input()), answer))
 			}
 		}
 		return true
 	})
 	want = slices.AppendSeq(want, maps.Values(shapesOf))
+	want = slices.AppendSeq(want, maps.Values(valuesOf))
 	slices.Sort(want)
 	for _, line := range want {
 		if !said[line] {
@@ -220,6 +223,32 @@ func addShape(lines map[protoreflect.FullName]string, m protoreflect.MessageDesc
 	if lines[m.FullName()] == "" {
 		lines[m.FullName()] = fmt.Sprintf("| %s | %s |", m.Name(), fieldsOf(m))
 		addShapes(lines, m)
+	}
+}
+
+// addValues adds the lines of the enums inside a message, by name. The actions of a Control have a table of their own.
+func addValues(lines map[protoreflect.FullName]string, seen map[protoreflect.FullName]bool, m protoreflect.MessageDescriptor) {
+	if seen[m.FullName()] {
+		return
+	}
+	seen[m.FullName()] = true
+	for i := range m.Fields().Len() {
+		f := m.Fields().Get(i)
+		if of := f.Message(); of != nil {
+			addValues(lines, seen, of)
+		}
+		e := f.Enum()
+		if e == nil || e.FullName() == "rialto.chat.v1.Control.Action" {
+			continue
+		}
+		var values []string
+		for j := range e.Values().Len() {
+			if v := e.Values().Get(j); v.Number() != 0 {
+				values = append(values, "`"+string(v.Name())+"`")
+			}
+		}
+		name := strings.TrimPrefix(string(e.FullName()), string(e.ParentFile().Package())+".")
+		lines[e.FullName()] = fmt.Sprintf("| %s | %s |", name, strings.Join(values, ", "))
 	}
 }
 

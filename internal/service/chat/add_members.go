@@ -44,6 +44,9 @@ func (s *Service) InviteBy(ctx context.Context, c id.Conversation, by id.Caller,
 		if err != nil {
 			return nil, err
 		}
+		if err := s.checkMembers(ctx, c, nonMembers); err != nil { // addMembers checks only those who are added now
+			return nil, err
+		}
 		if invited, refund, err = s.checkAdd(ctx, by.User, nonMembers); err != nil {
 			return nil, err
 		}

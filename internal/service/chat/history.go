@@ -23,7 +23,7 @@ func (s *Service) History(ctx context.Context, u id.User, r *chatv1.HistoryReque
 	}
 	from, to := within.from, within.to
 	if r.Before != 0 && r.After != 0 || r.TimeMs != 0 && (r.Before != 0 || r.After != 0) || r.TimeMs < 0 {
-		return nil, errs.New(errs.Invalid, "bad_history", "give only one of before, after and time_ms")
+		return nil, errs.New(errs.Invalid, "bad_history", "give only one of before, after and timeMs")
 	}
 	limit := outputlimit.PageSize(r.Limit)
 	at, forward := r.Before, false

@@ -14,6 +14,8 @@ import (
 var (
 	errBlocked   = errs.New(errs.Denied, "blocked", "you cannot write to this user")
 	errMuted     = errs.New(errs.Denied, "muted", "you are muted in this group")
+	errMutedAll  = errs.New(errs.Denied, "muted", "only admins and the owner write in this group at the moment")
+	errResolved  = errs.New(errs.Denied, "muted", "this ticket is resolved; reopen it, or open a new one")
 	errNotWriter = errs.New(errs.Denied, "not_writer", "only the owner and the admins of this channel post in it")
 	errOutside   = errs.New(errs.Denied, "organization_forbids", "an organization does not allow the two of you to write to each other; ask its admins")
 	errDissolved = errs.New(errs.Denied, "dissolved", "this group was dissolved")
@@ -52,8 +54,10 @@ func (s *state) canSend(u id.User, nowMs int64) error {
 		return errMuted
 	case s.channel && m.role == chatv1.Role_ROLE_MEMBER:
 		return errNotWriter
+	case s.mutedAllMs > nowMs && s.ticket != 0:
+		return errResolved
 	case s.mutedAllMs > nowMs && m.role == chatv1.Role_ROLE_MEMBER:
-		return errMuted
+		return errMutedAll
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package chat_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -56,7 +57,7 @@ func TestTicketConversations(t *testing.T) {
 	}
 	put(4, ben, chatv1.TicketStatus_TICKET_STATUS_RESOLVED)
 	s = h.node(t) // the state is that of the rows
-	if err := send(customer, "x"); reasonOf(err) != "muted" {
+	if err := send(customer, "x"); reasonOf(err) != "muted" || !strings.Contains(err.Error(), "resolved") {
 		t.Errorf("writing in a resolved ticket: %v", err)
 	}
 	put(5, 0, chatv1.TicketStatus_TICKET_STATUS_WAITING)

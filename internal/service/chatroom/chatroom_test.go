@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/service/chatroom"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -86,7 +87,7 @@ func TestAKickedUserStaysOutForTheTime(t *testing.T) {
 		if _, err := n.enter(node, 2, room); reason(err) != "kicked" {
 			t.Errorf("the kicked user enters at node %d: %v", node, err)
 		}
-		if err := n.send(node, 2, room, "hello"); reason(err) != "kicked" {
+		if err := n.send(node, 2, room, "hello"); reason(err) != "kicked" || errs.Of(err).Retry <= 0 {
 			t.Errorf("the kicked user sends at node %d: %v", node, err)
 		}
 	}

@@ -83,7 +83,7 @@ func (s *Service) complete(ctx context.Context, a *audience, m *membership, v me
 	}
 	now := s.nowMs()
 	if x = x.at(now); x.kickedMs > 0 {
-		return &errs.Error{Kind: errs.Denied, Reason: errKicked.Reason, Message: errKicked.Message, Retry: time.Duration(x.kickedMs-now) * time.Millisecond}
+		return denied(errKicked, x.kickedMs-now)
 	}
 	if err := s.subscribe(ctx, a, false); err != nil {
 		return err

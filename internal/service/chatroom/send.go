@@ -98,13 +98,18 @@ func (h *hosted) maySend(by id.User, nowMs int64) error {
 	case h.isModerator(by):
 		return nil
 	case x.kickedMs > 0:
-		return errKicked
+		return denied(errKicked, x.kickedMs-nowMs)
 	case h.Muted:
 		return errRoomMuted
 	case x.mutedMs > 0:
-		return &errs.Error{Kind: errs.Denied, Reason: errRoomMuted.Reason, Message: errRoomMuted.Message, Retry: time.Duration(x.mutedMs-nowMs) * time.Millisecond}
+		return denied(errRoomMuted, x.mutedMs-nowMs)
 	}
 	return nil
+}
+
+// denied is a refusal that ends after a time.
+func denied(err *errs.Error, forMs int64) error {
+	return &errs.Error{Kind: err.Kind, Reason: err.Reason, Message: err.Message, Retry: time.Duration(forMs) * time.Millisecond}
 }
 
 // limitMessage counts a message, or refuses it.

@@ -26,7 +26,7 @@ const (
 )
 
 var (
-	errDesk    = errs.New(errs.Invalid, "bad_help_desk", "a help desk has a key of 1 to 64 of a-z, 0-9, - and _, a name of 1 to 100 characters, texts of at most 1,000 characters without control or text-direction characters, at most 100 agents, a capacity of 1 to 100, absent_seconds of 60 to 86,400, and silence_seconds of 3,600 to 2,592,000")
+	errDesk    = errs.New(errs.Invalid, "bad_help_desk", "a help desk has a key of 1 to 64 of a-z, 0-9, - and _, a name of 1 to 100 characters, texts of at most 1,000 characters without control or text-direction characters, at most 100 agents, a capacity of 1 to 100, absentSeconds of 60 to 86,400, and silenceSeconds of 3,600 to 2,592,000")
 	errHours   = errs.New(errs.Invalid, "bad_hours", "business hours have a known time zone such as Europe/Berlin, at most 50 ranges with a weekday of 1 to 7 and minutes from 0 to 1,440 in order, and at most 100 holidays such as 2026-12-25")
 	errTooMany = errs.New(errs.Exhausted, "too_many_help_desks", "there are 100 help desks, which is the most: change one of them")
 )

@@ -12,7 +12,7 @@ import (
 // maxPeriod bounds the period of statistics.
 const maxPeriod = 92 * 24 * time.Hour
 
-var errPeriod = errs.New(errs.Invalid, "bad_period", "from_ms is before to_ms, by at most 92 days")
+var errPeriod = errs.New(errs.Invalid, "bad_period", "fromMs is before toMs, by at most 92 days")
 
 // GetHelpDeskStats returns the figures of a desk.
 func (s *Service) GetHelpDeskStats(ctx context.Context, c id.Caller, q *chatv1.GetHelpDeskStatsRequest) (*chatv1.GetHelpDeskStatsResponse, error) {

@@ -105,7 +105,7 @@ func parseCSV(text string, firstLine uint32) ([]*row, error) {
 	for i, n := range names {
 		n = strings.ToLower(strings.TrimSpace(n))
 		if _, twice := at[n]; twice || !slices.Contains(columns, n) {
-			return nil, bad("these columns are known, each once: " + strings.Join(columns, ", "))
+			return nil, bad(fmt.Sprintf("the column %.40q is unknown, or named twice; the columns, separated by commas, are %s", n, strings.Join(columns, ", ")))
 		}
 		at[n] = i
 	}

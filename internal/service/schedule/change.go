@@ -20,7 +20,7 @@ const (
 )
 
 var (
-	errTime     = errs.New(errs.Invalid, "bad_send_time", "send_ms is later than now, and at most a year from now, in milliseconds since 1970")
+	errTime     = errs.New(errs.Invalid, "bad_send_time", "sendMs is later than now, and at most a year from now, in milliseconds since 1970")
 	errTooMany  = errs.New(errs.Exhausted, "too_many_scheduled", "you have 100 scheduled messages in this conversation: send or cancel some first")
 	errNotFound = errs.New(errs.NotFound, "no_scheduled", "you have no such scheduled message; it may have been sent")
 	errSending  = errs.New(errs.Conflict, "already_sending", "this message is being sent: edit or recall it in the conversation")

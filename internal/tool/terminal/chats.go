@@ -192,7 +192,7 @@ func (s *screen) entry(ctx context.Context, c *chatv1.Conversation) string {
 	if c.State.GetDraft() != "" {
 		text += "  [draft]"
 	}
-	if c.LastMessage != nil {
+	if k := c.LastMessage.GetContent().GetControl(); c.LastMessage != nil && (k == nil || s.control(ctx, k) != "") {
 		text += "  " + clip(oneLine(s.line(ctx, c.LastMessage)), 60)
 	}
 	return text

@@ -212,6 +212,11 @@ func TestGroupsFollowDepartments(t *testing.T) {
 			t.Errorf("%s is answered with %q", name, got)
 		}
 	}
+	c.must("/rialto.account.v1.AccountService/UpdateSettings", &accountv1.UpdateSettingsRequest{Settings: &accountv1.Settings{WhoMayAdd: accountv1.WhoMayAdd_WHO_MAY_ADD_FRIENDS}}, nil, bearer(c.people["outsider"].AccessToken))
+	asked := &chatv1.InviteRequest{Conversation: g, Users: []uint64{c.people["outsider"].User}} // a user who would be invited, not added
+	if got := c.call(chats+"Invite", asked, bearer(c.boss.AccessToken)).reason(); got != follows {
+		t.Errorf("Invite of somebody who must agree is answered with %q", got)
+	}
 	if got := c.call(chats+"Leave", &chatv1.LeaveRequest{Conversation: g}, bearer(c.people["anna"].AccessToken)).reason(); got != follows {
 		t.Errorf("Leave is answered with %q", got)
 	}
@@ -401,6 +406,10 @@ func TestImportOfMembers(t *testing.T) {
 	}
 	for _, csv := range []string{"", "user,user\n1,2\n", "user,unknown\n", "user\n" + strings.Repeat("1\n", 2001), "user\n" + strings.Repeat("x", 512<<10), strings.Repeat("user,", 1000)} {
 		c.refused("bad_csv", "ImportOrganizationMembers", request(csv))
+	}
+	wrong := c.call(orgCalls+"ImportOrganizationMembers", request("user;name\n1;x\n"), bearer(c.boss.AccessToken))
+	if got := wrong.body; !strings.Contains(got, "user;name") || !strings.Contains(got, "commas") {
+		t.Errorf("a file that is separated by semicolons is refused with %q", got)
 	}
 }
 
