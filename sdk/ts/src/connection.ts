@@ -181,6 +181,7 @@ export class Connection {
     else await replica.stream.catchUpLarge();
     marks.flush();
     await replica.conversations.flush();
+    replica.conversations.wantUnknown();
     replica.history.refreshOpened();
     for (const copy of copies) await copy.refresh();
   }

@@ -50,6 +50,11 @@ export class Conversations {
     this.fetchIn(fetchAfterMs, id, this.fetching);
   }
 
+  /** Fetches those of which only the stream has told: the fetch failed, or the page was closed before. */
+  wantUnknown(): void {
+    for (const c of this.data.conversations.values()) if (c.kind === 0) this.want(c.id);
+  }
+
   /** Fetches a conversation some time later: many devices are told at once that it has grown. */
   wantSometime(id: string): void {
     this.fetchIn(Math.random() * sometimeMs, id, this.fetchingSometime);

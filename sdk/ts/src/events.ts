@@ -43,7 +43,9 @@ export class Events {
         return this.deps.onSettings();
       case "follow": {
         const { conversation, follows } = e.body.value;
-        return follows ? this.conversations.want(conversation) : this.conversations.forget(conversation, ops);
+        if (!follows) return this.conversations.forget(conversation, ops);
+        if (!this.data.conversations.has(conversation)) this.data.put(this.data.view(conversation), ops); // where it cannot be read now, the next connection reads it
+        return this.conversations.want(conversation);
       }
       case "deletion": {
         const { conversation, throughSeq, throughCounted, deleted, seqs } = e.body.value;

@@ -3,7 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { indexedDBStorage, memoryStorage, unread, type Client, type ClientOptions, type JoinRequests, type Storage, type WebSocketConstructor } from "../../src/index.js";
-import { FoldersChangeSchema, InvitationsChangeSchema, JoinRequestsSchema, SettingsChangeSchema } from "../../src/gen/rialto/chat/v1/chat_pb.js";
+import { FollowChangeSchema, FoldersChangeSchema, InvitationsChangeSchema, JoinRequestsSchema, SettingsChangeSchema } from "../../src/gen/rialto/chat/v1/chat_pb.js";
 import { FakeServer, bob, me, room, texts, until } from "./fake.js";
 
 let server: FakeServer;
@@ -506,6 +506,20 @@ test("requests to join are told, by a push and by a sync", async () => {
   server.cut();
   await until(c, () => told.length === 2);
   expect(told).toEqual([{ conversation: room, waiting: 1, user: bob }, { conversation: room, waiting: 0, user: "0" }]);
+});
+
+test("a channel that was followed just before the page was closed is there after the next start", async () => {
+  const storage = memoryStorage();
+  const c = await loggedIn(storage);
+  server.conversations.set("71", { id: "71", kind: 2, title: "News" });
+  server.refuseCall = (name) => (name === "GetConversation" ? { code: "unavailable", reason: "down" } : undefined);
+  server.event({ case: "follow", value: create(FollowChangeSchema, { conversation: "71", follows: true }) });
+  await until(c, () => c.conversation("71") !== undefined);
+  expect(c.conversations().map((v) => v.id)).not.toContain("71"); // nothing is known of it
+  c.close();
+  server.refuseCall = undefined;
+  const back = await started(storage);
+  await until(back, () => back.conversation("71")?.title === "News");
 });
 
 test("invitations follow the stream, also after a reset, and are gone when they are answered", async () => {
