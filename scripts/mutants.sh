@@ -120,7 +120,7 @@ mutant "keep trimmed entries that share a row" $log/post.go 's/, l\.trimRun\(b, 
 mutant "read entries of a row that are below the position" $log/read.go 's/return e\.Seq <= above/return false/' 'PostsShareRows|TestLog$' $log
 mutant "start with the old epoch" $log/pebblelog.go 's/l\.options\.Epoch\) \+ 1$/l.options.Epoch)/' 'PowerCut$' $log
 mutant "hide a corrupt entry by the next seek" $log/read.go 's/if it\.Error\(\) != nil \{ \/\/ the next/if it.Error() != nil \&\& total == 0 { \/\/ the next/' TestCorruptionIsReported $log
-mutant "continue with the old epoch's numbers" $log/post.go 's/max\(prev, uint64\(l\.epoch\)<<32\)/prev/' 'PowerCut$|Log' $log
+mutant "continue with the old epoch's numbers" $log/post.go 's/max\(ends\.last, uint64\(l\.epoch\)<<32\)/ends.last/' 'PowerCut$|Log' $log
 ids=sdk/go/ids
 mutant "trust the wall clock for ids" $ids/flakes.go 's/now > at:/now != at:/; s/ms < began \{/ms < began-3_600_000_000 {/' . internal/platform/idgen
 mutant "wait until a clock that stepped back by a second has caught up" $ids/flakes.go 's/^const maxStepBack = .*$/const maxStepBack = time.Second/' StepsBack internal/platform/idgen
