@@ -198,7 +198,7 @@ mutant "forget events that could not be dispatched" internal/platform/job/outbox
 mutant "dispatch events without checking the lease" internal/platform/job/lease.go 's/err != nil \|\| !current \{$/err != nil || current != current {/' DispatchesNothing internal/platform/job
 jobs=internal/platform/job
 mutant "complete a job that another attempt owns" $jobs/finish.go 's/attempt = \$2 AND state/attempt >= $2 AND state/' 'APausedNodeCannot' $jobs
-mutant "claim a job that is running" $jobs/claim.go "s/AND state = 'available' AND due_ms <= .4 RET/AND due_ms <= \$4 RET/" 'TwoNodesRunEachJobOnce' $jobs
+mutant "claim a job that is running" $jobs/claim.go "s/AND state = 'available' AND due_ms <= .4 RET/AND due_ms <= \$4 RET/" 'AJobIsClaimedOnce' $jobs
 mutant "run a job before it is due" $jobs/claim.go 's/due_ms <= \$([34])/due_ms <= $\1 + 9000000000/' 'AScheduledJobWaits' $jobs
 mutant "run the least urgent job first" $jobs/service.go 's/\{High, Normal, Low\}/{Low, Normal, High}/' 'PrioritiesAreInOrder' $jobs
 mutant "insert a unique job twice" $jobs/insert.go 's/Valid: o\.Unique != ""/Valid: o.Unique == "" \&\& key0/; s/^(\tkey := )/\tkey0 := false\n\1/' 'AUniqueKey' $jobs
