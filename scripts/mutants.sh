@@ -210,7 +210,7 @@ mutant "leave the jobs of a dead node" $jobs/maintain.go 's/ \&\& !s\.deps\.Aliv
 mutant "rescue the jobs of a live node" $jobs/maintain.go 's/ \&\& !s\.deps\.Alive\(h\.node\)//' 'APausedNodeCannot' $jobs
 mutant "forget a claim whose answer was lost" $jobs/cancel.go 's/^\t\t\tlost = append\(lost, c\)$/\t\t\towned[c.id] = true/' 'ALostClaim' $jobs
 mutant "retry a dead letter with its failures" $jobs/retry.go 's/ failures = 0,//' 'APoisonJob' $jobs
-mutant "run a cancelled job again" $jobs/finish.go 's/finished = 0; cancelling \{/finished = 0; cancelling \&\& o.dueMs < 0 {/' 'ACancelledJobEnds' $jobs
+mutant "run a cancelled job again" $jobs/finish.go 's/^\t\tif cancelling \{$/\t\tif cancelling \&\& o.dueMs < 0 {/' 'ACancelledJobEnds' $jobs
 mutant "delete dead letters like other finished jobs" $jobs/maintain.go 's/Discarded: s\.config\.KeepDiscarded/Discarded: s.config.KeepFinished/' 'OldFinishedJobs' $jobs
 mutant "store no predecessor of an event" $log/keys.go 's/seq-prev\)/seq)/' Log $log
 mutant "push a wrong predecessor" internal/transport/gateway/conn.go 's/AppendEventField\(o\.b, 4, at, prev, /AppendEventField(o.b, 4, at, at, /' DroppedEvents internal/transport/gateway
