@@ -198,7 +198,7 @@ mutant "forget events that could not be dispatched" internal/platform/job/outbox
 mutant "dispatch events without checking the lease" internal/platform/job/lease.go 's/err != nil \|\| !current \{$/err != nil || current != current {/' DispatchesNothing internal/platform/job
 jobs=internal/platform/job
 mutant "complete a job that another attempt owns" $jobs/finish.go 's/attempt = \$2 AND state/attempt >= $2 AND state/' 'APausedNodeCannot' $jobs
-mutant "claim a job that is running" $jobs/claim.go "s/AND state = 'available' AND due_ms <= .4 RET/AND due_ms <= \$4 RET/" 'TwoNodesRunEachJobOnce' $jobs
+mutant "claim a job that is running" $jobs/claim.go "s/AND state = 'available' AND due_ms <= .4 RET/AND due_ms <= \$4 RET/" 'AJobIsClaimedOnce' $jobs
 mutant "run a job before it is due" $jobs/claim.go 's/due_ms <= \$([34])/due_ms <= $\1 + 9000000000/' 'AScheduledJobWaits' $jobs
 mutant "run the least urgent job first" $jobs/service.go 's/\{High, Normal, Low\}/{Low, Normal, High}/' 'PrioritiesAreInOrder' $jobs
 mutant "insert a unique job twice" $jobs/insert.go 's/Valid: o\.Unique != ""/Valid: o.Unique == "" \&\& key0/; s/^(\tkey := )/\tkey0 := false\n\1/' 'AUniqueKey' $jobs
@@ -210,7 +210,7 @@ mutant "leave the jobs of a dead node" $jobs/maintain.go 's/ \&\& !s\.deps\.Aliv
 mutant "rescue the jobs of a live node" $jobs/maintain.go 's/ \&\& !s\.deps\.Alive\(h\.node\)//' 'APausedNodeCannot' $jobs
 mutant "forget a claim whose answer was lost" $jobs/cancel.go 's/^\t\t\tlost = append\(lost, c\)$/\t\t\towned[c.id] = true/' 'ALostClaim' $jobs
 mutant "retry a dead letter with its failures" $jobs/retry.go 's/ failures = 0,//' 'APoisonJob' $jobs
-mutant "run a cancelled job again" $jobs/finish.go 's/finished = 0; cancelling \{/finished = 0; cancelling \&\& o.dueMs < 0 {/' 'ACancelledJobEnds' $jobs
+mutant "run a cancelled job again" $jobs/finish.go 's/^\t\tif cancelling \{$/\t\tif cancelling \&\& o.dueMs < 0 {/' 'ACancelledJobEnds' $jobs
 mutant "delete dead letters like other finished jobs" $jobs/maintain.go 's/Discarded: s\.config\.KeepDiscarded/Discarded: s.config.KeepFinished/' 'OldFinishedJobs' $jobs
 mutant "store no predecessor of an event" $log/keys.go 's/seq-prev\)/seq)/' Log $log
 mutant "push a wrong predecessor" internal/transport/gateway/conn.go 's/AppendEventField\(o\.b, 4, at, prev, /AppendEventField(o.b, 4, at, at, /' DroppedEvents internal/transport/gateway

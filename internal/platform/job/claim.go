@@ -44,6 +44,9 @@ func (s *Service) claim(ctx context.Context, queue string, limit int) (list []*c
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
+	if err := s.reached("before-claim"); err != nil {
+		return nil, err
+	}
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		list = nil
 		for _, id := range due {

@@ -63,17 +63,20 @@ func (s *Service) report(c *claimed, o outcome) {
 
 var errSuperseded = errors.New("another attempt owns the job, or it has ended")
 
-// store stores the outcome of an attempt, if that still owns its job. A job that is to be cancelled does not become available again.
+// store stores the outcome of an attempt, if that still owns its job. A job that is to be cancelled is, unless it is complete.
 func (s *Service) store(ctx context.Context, tx *sql.Tx, id, number int64, o outcome) (outcome, error) {
 	now := s.nowMs()
 	finished := now
 	if o.state == Available {
+		finished = 0
+	}
+	if o.state != Completed {
 		var cancelling bool
 		err := tx.QueryRowContext(ctx, `SELECT cancelling FROM jobs WHERE n = $1`, id).Scan(&cancelling)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return o, err
 		}
-		if finished = 0; cancelling {
+		if cancelling {
 			o.state, o.text, o.result, finished = Cancelled, errCancelled.Error(), resultCancelled, now
 		}
 	}

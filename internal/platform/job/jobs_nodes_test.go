@@ -74,33 +74,33 @@ func TestTwoNodesRunEachJobOnce(t *testing.T) {
 func TestAPausedNodeCannotCompleteAnothersAttempt(t *testing.T) {
 	f := openFleet(t, 2)
 	paused, resume, second, fail := make(chan struct{}, 1), make(chan struct{}), make(chan struct{}, 1), make(chan struct{})
-	f.dead.Store(f.names[1], true) // the first node takes the job
+	f.dead.Store(f.names[0], true) // the second node takes the job; the first one rescues
 	dropped := make(chan struct{}, 1)
-	job.SetInterrupt(f.nodes[0], func(point string) error {
+	job.SetInterrupt(f.nodes[1], func(point string) error {
 		if point == "after-finish" {
 			dropped <- struct{}{}
 		}
 		return nil
 	})
-	start(t, f.nodes[0], workers(1, func(context.Context, job.Job[work]) error {
+	start(t, f.nodes[1], workers(1, func(context.Context, job.Job[work]) error {
 		paused <- struct{}{}
 		<-resume
 		return nil
 	}))
-	id := insert(t, f.nodes[0], 1, job.Options{MaxFailures: 2})
+	id := insert(t, f.nodes[1], 1, job.Options{MaxFailures: 2})
 	eventually.Receive(t, "the first attempt", paused)
-	f.dead.Delete(f.names[1])
-	must(t, f.nodes[1].Rescue(t.Context()))
-	if i := get(t, f.nodes[1], id); i.State != job.Running || i.AttemptedBy != f.names[0] {
+	f.dead.Delete(f.names[0])
+	must(t, f.nodes[0].Rescue(t.Context()))
+	if i := get(t, f.nodes[0], id); i.State != job.Running || i.AttemptedBy != f.names[1] {
 		t.Fatalf("the job of a live node was rescued: %+v", i)
 	}
-	f.dead.Store(f.names[0], true)
-	must(t, f.nodes[1].Rescue(t.Context()))
-	if i := get(t, f.nodes[1], id); i.State != job.Available || i.Failures != 1 {
+	f.dead.Store(f.names[1], true)
+	must(t, f.nodes[0].Rescue(t.Context()))
+	if i := get(t, f.nodes[0], id); i.State != job.Available || i.Failures != 1 {
 		t.Fatalf("%+v", i)
 	}
 	f.clock.advance(eventually.Timeout)
-	start(t, f.nodes[1], workers(1, func(context.Context, job.Job[work]) error {
+	start(t, f.nodes[0], workers(1, func(context.Context, job.Job[work]) error {
 		second <- struct{}{}
 		<-fail
 		return errWork
@@ -108,13 +108,52 @@ func TestAPausedNodeCannotCompleteAnothersAttempt(t *testing.T) {
 	eventually.Receive(t, "the second attempt", second)
 	close(resume)
 	eventually.Receive(t, "the end of the first attempt", dropped)
-	if i := get(t, f.nodes[1], id); i.State != job.Running || i.Attempt != 2 || i.AttemptedBy != f.names[1] {
-		t.Errorf("after the first attempt has ended: %+v", i)
+	if i := get(t, f.nodes[0], id); i.State != job.Running || i.Attempt != 2 || i.AttemptedBy != f.names[0] {
+		close(fail)
+		t.Fatalf("after the first attempt has ended: %+v", i)
 	}
 	close(fail)
-	if i := reaches(t, f.nodes[1], id, job.Discarded); i.Error != errWork.Error() || i.Attempt != 2 {
+	if i := reaches(t, f.nodes[0], id, job.Discarded); i.Error != errWork.Error() || i.Attempt != 2 {
 		t.Errorf("%+v", i)
 	}
+}
+
+// Two nodes read that a job is due. Only the one whose claim comes first runs it.
+func TestAJobIsClaimedOnce(t *testing.T) {
+	f := openFleet(t, 2)
+	id := insert(t, f.nodes[0], 1, job.Options{})
+	f.clock.advance(eventually.Timeout) // both may claim it
+	atClaim, goOn := make(chan struct{}), make(chan struct{})
+	job.SetInterrupt(f.nodes[1], func(point string) error {
+		if point == "before-claim" {
+			select {
+			case atClaim <- struct{}{}:
+			case <-goOn: // closed: the test is over
+			}
+			<-goOn
+		}
+		return nil
+	})
+	start(t, f.nodes[1], workers(2, func(context.Context, job.Job[work]) error { return nil }))
+	eventually.Receive(t, "the second node's claim", atClaim)
+	began, end := make(chan struct{}, 1), make(chan struct{})
+	start(t, f.nodes[0], workers(1, func(context.Context, job.Job[work]) error {
+		began <- struct{}{}
+		<-end
+		return nil
+	}))
+	eventually.Receive(t, "the first node's attempt", began)
+	goOn <- struct{}{}
+	next := insert(t, f.nodes[1], 2, job.Options{})
+	f.clock.advance(eventually.Timeout)
+	f.nodes[1].Wake()
+	eventually.Receive(t, "the second node's next claim", atClaim)
+	if i := get(t, f.nodes[1], id); i.State != job.Running || i.Attempt != 1 || i.AttemptedBy != f.names[0] {
+		t.Errorf("%+v", i)
+	}
+	close(end)
+	close(goOn)
+	reaches(t, f.nodes[1], next, job.Completed)
 }
 
 // An attempt that the stop of its node interrupts is no failure, and the next process of the node runs the job again.
@@ -130,7 +169,7 @@ func TestAStoppedNodesAttemptIsNoFailure(t *testing.T) {
 	eventually.Receive(t, "the attempt", began)
 	stop()
 	if i := get(t, f.nodes[0], id); i.State != job.Available || i.Failures != 0 {
-		t.Errorf("%+v", i)
+		t.Fatalf("%+v", i)
 	}
 	start(t, f.process(0), workers(1, func(context.Context, job.Job[work]) error { return nil }))
 	reaches(t, f.nodes[0], id, job.Completed)

@@ -228,8 +228,6 @@ func (s *Service) outcomeOf(a *attempt, err error) outcome {
 		return outcome{state: Available, dueMs: s.nowMs() + snooze.delay.Milliseconds(), failures: a.failures, result: resultSnoozed}
 	case errors.As(err, &end):
 		return outcome{state: end.state, failures: a.failures, text: err.Error(), result: string(end.state)}
-	case errors.Is(cause, errCancelled):
-		return outcome{state: Cancelled, failures: a.failures, text: errCancelled.Error(), result: resultCancelled}
 	case errors.Is(cause, errStopping):
 		return outcome{state: Available, dueMs: s.nowMs(), failures: a.failures, result: resultInterrupted}
 	}
