@@ -1,4 +1,5 @@
 // Kinds of messages: voice, a place, an album with its gallery, a video with its poster, and forwards.
+import assert from "node:assert/strict";
 import { choose, confirm, dialog, log, message, openPanel, panel, picture, row, say } from "../harness.mjs";
 
 export default async function kinds(w) {
@@ -40,6 +41,12 @@ export default async function kinds(w) {
   await dialog(a).getByRole("button", { name: "Send", exact: true }).click();
   const album = message(b, "three of them");
   await album.waitFor();
+  const own = a.getByTestId("album").last(); // beside the open panel there is less room
+  await openPanel(a);
+  const [bubble, grid] = [await message(a, "three of them").locator(".bubble").boundingBox(), await own.locator(".album").boundingBox()];
+  assert.ok(grid.x + grid.width <= bubble.x + bubble.width, `the album ends at ${grid.x + grid.width}, its message at ${bubble.x + bubble.width}`);
+  await a.getByRole("button", { name: "About this chat" }).click();
+  await panel(a).waitFor({ state: "hidden" });
   await album.getByRole("button", { name: /^Open/ }).first().click();
   await b.getByTestId("gallery").getByText("1 of 3").waitFor();
   await b.keyboard.press("ArrowRight");

@@ -29,7 +29,7 @@ export function Pins({ conversation }: { conversation: string }) {
   if (pins.length === 0) return null;
   return (
     <section aria-label={t("pinnedMessages")}>
-      <h3>{t("pinnedMessages")}</h3>
+      <h4>{t("pinnedMessages")}</h4>
       {pins.map((seq) => <Quote key={seq} conversation={conversation} seq={Number(seq)} link />)}
     </section>
   );
