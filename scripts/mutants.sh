@@ -251,7 +251,7 @@ mutant "store a message before its previous one" internal/service/chat/previous.
 mutant "let a message overtake a held one" internal/service/chat/previous.go 's/\(h == nil \|\| d\.ClientSeq <= h\.drafts\[0\]\.ClientSeq\)/(h == nil || d.ClientSeq > 0)/' 'Overtaken|MissingPrevious' internal/service/chat
 mutant "hold any number of a user's messages" internal/service/chat/previous.go 's/b\.ofUser\[d\.Sender\] >= maxHeldOfUser/false/' HeldDrafts internal/service/chat
 mutant "let a network hold all that may be held" internal/service/chat/previous.go 's/, Network: d\.Network\}/}/' HeldDrafts internal/service/chat
-mutant "leave a silent ticket resolved" internal/service/helpdesk/silence.go 's/if !isAnswered\(t, d, t\.resolvedMs-t\.lastMs\) \{/if !isAnswered(t, d, t.resolvedMs-t.lastMs) || true {/' 'Silent' internal/service/helpdesk
+mutant "leave a silent ticket resolved" internal/service/helpdesk/silence.go 's/if isSilent\(t, d, t\.resolvedMs-t\.lastMs\) \{/if isSilent(t, d, t.resolvedMs-t.lastMs) || true {/' 'Silent' internal/service/helpdesk
 mutant "count a signal as unread" internal/service/chat/send.go 's/ \&\& !message\.IsSignal\(d\.Content\)//' SignalDoesNotCount internal/service/chat
 mutant "leave recalled texts in syncs" internal/service/inbox/sync_events.go 's/return messages, s\.deps\.Conversations\.Current\(ctx, u, readable, nil\)/return messages, nil/' Recalled internal/service/inbox
 mutant "leave recalled texts in the list" internal/service/inbox/row.go 's/if err = s\.deps\.Conversations\.Current\(ctx, u, list, tails\); /if err = ctx.Err(); /' Recalled internal/service/inbox

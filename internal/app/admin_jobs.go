@@ -45,8 +45,8 @@ func adminJobsMain(ctx context.Context, verb string, args []string, out, errOut 
 	if code, ok := parse(fs, "It also works while servers run.\n", args, out, errOut); !ok {
 		return code
 	}
-	if verb != "list" && (c.id == 0) != c.all {
-		fmt.Fprintf(errOut, "rialto admin jobs %s: --id is required%s\n", verb, map[bool]string{true: ", or --all"}[verb == "retry"])
+	if wrong := c.check(); wrong != "" {
+		fmt.Fprintf(errOut, "rialto admin jobs %s: %s\n", verb, wrong)
 		return 2
 	}
 	err := inDatabase(ctx, *data, *postgres, func(db *sqldb.DB) error {
@@ -61,6 +61,19 @@ func adminJobsMain(ctx context.Context, verb string, args []string, out, errOut 
 		return 1
 	}
 	return 0
+}
+
+// check returns what is wrong with the flags.
+func (c jobsCommand) check() string {
+	switch {
+	case c.verb == "retry" && (c.id == 0) != c.all:
+		return "give either --id or --all"
+	case c.kind != "" && !c.all:
+		return "--kind needs --all"
+	case (c.verb == "show" || c.verb == "discard") && c.id == 0:
+		return "--id is required"
+	}
+	return ""
 }
 
 func (c jobsCommand) run(ctx context.Context, jobs *job.Service, out io.Writer) error {
@@ -83,7 +96,7 @@ func (c jobsCommand) run(ctx context.Context, jobs *job.Service, out io.Writer) 
 	case "retry":
 		if c.all {
 			n, err := jobs.RetryDiscarded(ctx, c.kind)
-			fmt.Fprintf(out, "%d jobs are available again\n", n)
+			fmt.Fprintf(out, "made available again: %d\n", n)
 			return err
 		}
 		if err := jobs.Retry(ctx, c.id); err != nil {

@@ -54,7 +54,9 @@ func TestOperatorsSeeAndRetryJobs(t *testing.T) {
 		want string
 	}{
 		{2, []string{"jobs", "show"}, "--id is required"},
-		{2, []string{"jobs", "retry"}, "--id is required, or --all"},
+		{2, []string{"jobs", "retry"}, "give either --id or --all"},
+		{2, []string{"jobs", "retry", "--id", id, "--all"}, "give either --id or --all"},
+		{2, []string{"jobs", "retry", "--id", id, "--kind", "nightly"}, "--kind needs --all"},
 		{1, []string{"jobs", "list", "--state", "lost"}, "unknown state"},
 		{1, []string{"jobs", "show", "--id", "12345"}, "no such job"},
 		{0, []string{"jobs", "list", "--state", "available"}, id + "\tnightly\tavailable"},
@@ -64,7 +66,7 @@ func TestOperatorsSeeAndRetryJobs(t *testing.T) {
 		{0, []string{"jobs", "list"}, "discarded by an operator"},
 		{0, []string{"jobs", "retry", "--id", id}, "is available again"},
 		{0, []string{"jobs", "discard", "--id", id}, "is discarded"},
-		{0, []string{"jobs", "retry", "--all", "--kind", "nightly"}, "1 jobs are available"},
+		{0, []string{"jobs", "retry", "--all", "--kind", "nightly"}, "made available again: 1"},
 	} {
 		if text := admin(step.code, step.args...); !strings.Contains(text, step.want) {
 			t.Errorf("%v: %s; want %q", step.args, text, step.want)

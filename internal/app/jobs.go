@@ -15,7 +15,7 @@ const jobsSubject = "jobs" // on the bus: there are new jobs; it may be lost
 func (n *Node) openJobs(ctx context.Context) (err error) {
 	deps := job.Deps{DB: n.db, Clock: n.clock, Logger: n.logger, Node: n.name}
 	if n.config.Clustered() {
-		deps.Workers = n.workerNodes
+		deps.WorkerNodes = n.workerNodes
 		deps.Alive = func(node string) bool {
 			return slices.ContainsFunc(n.cluster.Nodes(), func(live cluster.Node) bool { return live.Name == node })
 		}
@@ -37,7 +37,7 @@ func (n *Node) workerNodes() (names []string) {
 
 // jobWorkers are the queues of jobs, and a worker for each kind.
 func (n *Node) jobWorkers() *job.Workers {
-	return job.NewWorkers(map[string]int{job.DefaultQueue: n.jobs.DefaultWorkers()})
+	return job.NewWorkers(map[string]int{job.DefaultQueue: n.jobs.DefaultConcurrency()})
 }
 
 // runJobs runs jobs until ctx ends, if this node has the role worker; otherwise it only tells the others of those that it inserts.

@@ -14,7 +14,7 @@ func (s *Service) Cancel(ctx context.Context, id int64) (State, error) {
 	return s.end(ctx, id, Cancelled, errCancelled.Error())
 }
 
-// Discard is Cancel for operators: a job that waits becomes a dead letter.
+// Discard is Cancel for operators. A job that waits becomes a dead letter; a running one is cancelled.
 func (s *Service) Discard(ctx context.Context, id int64) (State, error) {
 	return s.end(ctx, id, Discarded, "discarded by an operator")
 }

@@ -24,7 +24,7 @@ type claimed struct {
 	timeout                                   time.Duration
 }
 
-// window is how many due jobs are read for each that may be claimed, if others prefer other nodes.
+// A poll of one of several nodes reads window due jobs for each free worker, because other nodes may be preferred for most of them.
 const (
 	window    = 4
 	maxWindow = 512
@@ -69,12 +69,12 @@ func (s *Service) claim(ctx context.Context, queue string, limit int) (list []*c
 
 // due returns at most limit due jobs of a queue that this node may claim, the most urgent first.
 func (s *Service) due(ctx context.Context, queue string, now int64, limit int) (ids []int64, err error) {
-	nodes := s.deps.Workers()
+	nodes := s.deps.WorkerNodes()
 	own, read := slices.Index(nodes, s.deps.Node), limit
 	if len(nodes) > 1 {
 		read = min(max(window*limit, 64), max(maxWindow, limit))
 	}
-	var others []int64 // that their nodes have left for too long
+	var overdue []int64 // preferred by other nodes, which have not claimed them within peerDelay
 	for _, p := range priorities {
 		if len(ids) >= limit || read <= 0 {
 			break
@@ -89,19 +89,19 @@ func (s *Service) due(ctx context.Context, queue string, now int64, limit int) (
 			switch {
 			case own < 0 && len(nodes) > 0: // this node is about to stop, or has just come
 				if dueMs <= now-peerDelay.Milliseconds() {
-					others = append(others, id)
+					overdue = append(overdue, id)
 				}
 			case len(nodes) < 2 || id%int64(len(nodes)) == int64(own):
 				ids = append(ids, id)
 			case dueMs <= now-peerDelay.Milliseconds():
-				others = append(others, id)
+				overdue = append(overdue, id)
 			}
 			return nil
 		}); err != nil {
 			return nil, err
 		}
 	}
-	ids = append(ids, others...)
+	ids = append(ids, overdue...)
 	return ids[:min(len(ids), limit)], nil
 }
 

@@ -19,7 +19,7 @@ type outcome struct {
 	result   string // label of the metrics
 }
 
-const finishTimeout = 5 * time.Second // how long the outcome is tried to be stored when the node stops
+const finishTimeout = 5 * time.Second // how long storing an outcome is retried after the attempt's context has ended
 
 // finish stores the outcome of an attempt. It tries again until that succeeds, but only for finishTimeout once the context of the attempt has
 // ended: then the job runs again.

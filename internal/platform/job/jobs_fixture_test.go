@@ -73,7 +73,7 @@ func openFleet(t testing.TB, n int) *fleet {
 func (f *fleet) process(i int) *job.Service {
 	f.t.Helper()
 	s, err := job.New(context.Background(), job.Deps{DB: f.dbs[i%len(f.dbs)], Clock: f.clock, Logger: slog.New(slog.DiscardHandler), Node: f.names[i],
-		Workers: func() (live []string) {
+		WorkerNodes: func() (live []string) {
 			return slices.DeleteFunc(slices.Clone(f.names), func(name string) bool { return !f.alive(name) })
 		},
 		Alive: f.alive,

@@ -41,7 +41,7 @@ func (s *Service) warn(ctx context.Context, text string, err error) {
 }
 
 func (s *Service) isFirst() bool {
-	nodes := s.deps.Workers()
+	nodes := s.deps.WorkerNodes()
 	return len(nodes) > 0 && nodes[0] == s.deps.Node
 }
 
@@ -82,8 +82,14 @@ func (s *Service) rescue(ctx context.Context, own bool) error {
 
 // rescueFrom ends the attempts of a process, in batches.
 func (s *Service) rescueFrom(ctx context.Context, h holder) error {
+	type ended struct {
+		job     claimed
+		outcome outcome
+	}
 	for n := batch; n == batch; {
+		var done []ended
 		err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+			done = nil // the transaction may be repeated
 			var list []claimed
 			rows, err := tx.QueryContext(ctx, `SELECT n, kind, queue, attempt, failures, max_failures FROM jobs WHERE state = 'running' AND attempted_by = $1 AND process = $2 ORDER BY n LIMIT $3`, h.node, h.process, batch)
 			if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
@@ -96,7 +102,11 @@ func (s *Service) rescueFrom(ctx context.Context, h holder) error {
 			}
 			n = len(list)
 			for _, c := range list {
-				if _, err := s.store(ctx, tx, c.id, c.attempt, s.failed(c.failures, c.maxFailures, errNodeDied)); err != nil && !errors.Is(err, errSuperseded) {
+				o, err := s.store(ctx, tx, c.id, c.attempt, s.failed(c.failures, c.maxFailures, errNodeDied))
+				switch {
+				case err == nil:
+					done = append(done, ended{c, o})
+				case !errors.Is(err, errSuperseded):
 					return err
 				}
 			}
@@ -105,8 +115,13 @@ func (s *Service) rescueFrom(ctx context.Context, h holder) error {
 		if err != nil {
 			return err
 		}
-		s.metrics.rescued.Add(float64(n))
-		s.deps.Logger.Warn("jobs of a dead process run again", "node", h.node, "jobs", n)
+		for _, e := range done {
+			s.report(&e.job, e.outcome)
+		}
+		if len(done) > 0 {
+			s.metrics.rescued.Add(float64(len(done)))
+			s.deps.Logger.Warn("attempts of a dead process were ended", "node", h.node, "jobs", len(done))
+		}
 	}
 	return nil
 }

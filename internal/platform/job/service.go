@@ -47,8 +47,8 @@ type Deps struct {
 	Logger *slog.Logger
 	// Node is the name of this node.
 	Node string
-	// Workers returns the names of the live nodes that run jobs, in the same order on each. If nil, this node runs all.
-	Workers func() []string
+	// WorkerNodes returns the names of the live nodes that run jobs, in the same order on each. If nil, this node runs all.
+	WorkerNodes func() []string
 	// Alive reports whether a node is alive. The jobs that a dead one was running are run again. If nil, no other node is.
 	Alive func(node string) bool
 	// NotifyPeers notifies the other nodes of new jobs (HandleWake). Notices may be lost. It must not block. It may be nil.
@@ -138,8 +138,8 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	config.Workers = cmp.Or(config.Workers, 8)
 	config.KeepFinished = cmp.Or(config.KeepFinished, time.Hour)
 	config.KeepDiscarded = cmp.Or(config.KeepDiscarded, 30*24*time.Hour)
-	if deps.Workers == nil {
-		deps.Workers = func() []string { return []string{deps.Node} }
+	if deps.WorkerNodes == nil {
+		deps.WorkerNodes = func() []string { return []string{deps.Node} }
 	}
 	if deps.Alive == nil {
 		deps.Alive = func(string) bool { return false }
@@ -158,8 +158,8 @@ func (s *Service) Wake() {
 // HandleWake is called when another node has inserted jobs.
 func (s *Service) HandleWake() { signal(s.wake) }
 
-// DefaultWorkers is how many jobs of the default queue a node runs at the same time.
-func (s *Service) DefaultWorkers() int { return s.config.Workers }
+// DefaultConcurrency is how many jobs of the default queue a node runs at the same time.
+func (s *Service) DefaultConcurrency() int { return s.config.Workers }
 
 func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }
 

@@ -9,10 +9,10 @@ import (
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
-// A ticket whose customer has not answered for too long is resolved. Sends know nothing of help desks, so a message may be acknowledged between the
-// look at the messages and the entry that mutes the conversation. Therefore the ticket is unconfirmed until they were read up to that entry.
+// A ticket whose customer has not answered for too long is resolved. Sends know nothing of help desks, so a message may be acknowledged after the
+// messages were checked and before the conversation is muted. So the ticket is unconfirmed until the messages were read up to the entry that mutes it.
 
-// checkInterval is the time between two looks at the messages of an active ticket.
+// checkInterval is the time between two checks of an active ticket's messages.
 const checkInterval = time.Minute
 
 // checkSilence reads what was written in active tickets, and resolves those whose customers have not answered for too long.
@@ -44,7 +44,7 @@ func (s *Service) checkTicket(ctx context.Context, t *ticket) error {
 		return s.releaseAll(ctx, agentKey{t.desk, t.agent})
 	}
 	d, err := s.desk(ctx, s.deps.DB.Read(), t.desk)
-	if err != nil || d.SilenceSeconds == 0 || t.lastMs == 0 || isAnswered(t, d, s.nowMs()-max(t.lastMs, t.changedMs)) {
+	if err != nil || d.SilenceSeconds == 0 || t.lastMs == 0 || !isSilent(t, d, s.nowMs()-max(t.lastMs, t.changedMs)) {
 		return err
 	}
 	_, err = s.change(ctx, t.id, 0, func(_ *sql.Tx, now *ticket) error {
@@ -61,9 +61,9 @@ func (s *Service) checkTicket(ctx context.Context, t *ticket) error {
 	return s.confirm(ctx, t.id)
 }
 
-// isAnswered reports whether the customer wrote last, or the agent so short a time ago that the customer still may.
-func isAnswered(t *ticket, d *chatv1.HelpDesk, silentMs int64) bool {
-	return t.fromCustomer || silentMs < int64(d.SilenceSeconds)*1000
+// isSilent reports whether the agent wrote last, and the customer's time to answer has passed.
+func isSilent(t *ticket, d *chatv1.HelpDesk, silentMs int64) bool {
+	return !t.fromCustomer && silentMs >= int64(d.SilenceSeconds)*1000
 }
 
 // confirmAll confirms tickets that a node resolved which did not finish. Each round goes on where the one before ended.
@@ -87,7 +87,7 @@ func (s *Service) confirm(ctx context.Context, n uint64) error {
 	if err != nil {
 		return err
 	}
-	if !isAnswered(t, d, t.resolvedMs-t.lastMs) {
+	if isSilent(t, d, t.resolvedMs-t.lastMs) {
 		return s.setConfirmed(ctx, t)
 	}
 	_, err = s.change(ctx, t.id, 0, func(tx *sql.Tx, now *ticket) error {

@@ -191,7 +191,7 @@ func (s *Service) changeOne(ctx context.Context, by id.User, find func(tx *sql.T
 	})
 }
 
-// commit stores what write writes of a ticket, brings its conversation up to date, and returns it.
+// commit runs a change of a ticket in a transaction, brings its conversation up to date, and returns the ticket.
 func (s *Service) commit(ctx context.Context, write func(tx *sql.Tx) (*ticket, error)) (v *chatv1.Ticket, err error) {
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		t, err := write(tx)

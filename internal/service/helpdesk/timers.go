@@ -25,7 +25,7 @@ const (
 
 // Run does what time brings, until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
-	rounds := cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: interval, Wake: s.wake, Round: s.Round, Failed: "help desks go on later", Idle: s.forgetPresence, Logger: s.deps.Logger}
+	rounds := cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: interval, Wake: s.wake, Round: s.Round, Failed: "help desks go on later", NotCoordinator: s.forgetPresence, Logger: s.deps.Logger}
 	purges := cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: purgeInterval, AtStart: true, Round: s.Purge, Failed: "old tickets are deleted later", Logger: s.deps.Logger}
 	var group sync.WaitGroup
 	group.Go(func() { rounds.Run(ctx) })

@@ -92,7 +92,7 @@ func (s *Service) sendReply(ctx context.Context, r *reply) error {
 	if ctx.Err() != nil { // the outcome is unknown
 		return ctx.Err()
 	}
-	if r.tries++; mayRetry(err) && r.tries < attemptsOf(err) {
+	if r.tries++; mayRetry(err) && r.tries < attemptsOf(err, maxAttempts) {
 		s.deps.Logger.Warn("an automatic reply is sent later", "account", r.account, "attempts", r.tries, "error", err)
 		return s.postponeReply(ctx, r)
 	}

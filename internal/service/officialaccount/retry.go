@@ -16,8 +16,8 @@ import (
 const (
 	// The delay after a failure is firstRetry, and doubles up to maxRetry.
 	firstRetry, maxRetry = 10 * time.Second, 10 * time.Minute
-	// maxAttempts bounds the attempts of a reply, a message to be answered, and a step of a broadcast: with these delays, two and a half hours. Of those that
-	// fail by a fault of the server, there are maxFaults.
+	// maxAttempts bounds the attempts of a reply, of a message to be answered, and of a step of a broadcast: with these delays, two and a half hours. Replies
+	// and messages that fail by a fault of the server have maxFaults attempts.
 	maxAttempts = 20
 )
 
@@ -32,12 +32,12 @@ func retryDelay(failed int) time.Duration {
 	return min(firstRetry<<min(failed-1, 10), maxRetry)
 }
 
-// attemptsOf returns how often something is attempted that fails in this way.
-func attemptsOf(err error) int {
+// attemptsOf returns how many attempts something has that fails in this way: maxFaults after a fault of the server, else most.
+func attemptsOf(err error, most int) int {
 	if errs.Is(err, errs.Internal) {
 		return maxFaults
 	}
-	return maxAttempts
+	return most
 }
 
 // mayRetry reports whether something that failed may succeed later.
@@ -66,8 +66,8 @@ func (s *Service) failureOf(account id.User) failure {
 	return failure{}
 }
 
-// answerWithRetry answers an account, unless it failed so short a time ago that it is not due. After a failure it reads one event at a time, so that it
-// knows which one fails, and skips that one after its last attempt.
+// answerWithRetry answers an account, unless the delay after a failure has not passed yet. After a failure it reads one event at a time, to find the one
+// that fails. After the last attempt it skips that event.
 func (s *Service) answerWithRetry(ctx context.Context, o *official) error {
 	before, limit := s.failureOf(o.account), eventsPerRead
 	if before.failed > 0 {
@@ -90,7 +90,7 @@ func (s *Service) answerWithRetry(ctx context.Context, o *official) error {
 		now.failed = before.failed + 1
 	}
 	now.retryMs = s.nowMs() + retryDelay(now.failed).Milliseconds()
-	if limit == 1 && now.failed >= attemptsOf(err) {
+	if limit == 1 && now.failed >= attemptsOf(err, maxAttempts) {
 		return s.skipEvent(ctx, o, err)
 	}
 	s.mu.Lock()

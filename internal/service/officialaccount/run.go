@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// pollInterval is the time between two looks at all streams and replies. It finds what no signal announced, and what is tried again.
+	// pollInterval is the time between two polls of all streams and replies. A poll finds lost signals and due retries.
 	pollInterval = 5 * time.Second
-	// gatherDelay is how long signals are gathered, so that many messages cost one look.
-	gatherDelay = 20 * time.Millisecond
+	// signalDelay is how long signals are collected before the streams are read together.
+	signalDelay = 20 * time.Millisecond
 	// broadcastInterval is the time between two steps of broadcasts.
 	broadcastInterval = time.Second
 )
@@ -48,7 +48,7 @@ func (s *Service) runReplies(ctx context.Context) {
 		case <-tick.C:
 			all = true
 		case <-s.wake:
-			if all = false; backoff.Sleep(ctx, gatherDelay) != nil {
+			if all = false; backoff.Sleep(ctx, signalDelay) != nil {
 				return
 			}
 		}

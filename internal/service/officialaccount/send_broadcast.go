@@ -259,7 +259,7 @@ func (s *Service) sendTo(ctx context.Context, b *broadcast, u id.User) (delivery
 		err = nil
 	}
 	if mayRetry(err) {
-		return delivery{recipient: u, most: triesOf(err), reason: errs.Of(err).Reason}, err
+		return delivery{recipient: u, most: attemptsOf(err, maxTries), reason: errs.Of(err).Reason}, err
 	}
 	if err != nil {
 		return delivery{recipient: u, state: deliveryFailed, reason: errs.Of(err).Reason}, nil
@@ -304,14 +304,6 @@ func (s *Service) storeOutcomes(ctx context.Context, b *broadcast, outcomes []de
 		_, err := tx.ExecContext(ctx, `UPDATE official_broadcasts SET sent = sent + $2, failed = failed + $3 WHERE id = $1`, int64(b.id), sent, failed)
 		return err
 	})
-}
-
-// triesOf returns how often something is tried that fails in this way.
-func triesOf(err error) int {
-	if errs.Is(err, errs.Internal) {
-		return maxFaults
-	}
-	return maxTries
 }
 
 // countTry counts a send that is tried again, and gives up after the last one: one recipient does not hold up the broadcast for ever.

@@ -34,7 +34,7 @@ func (s *Service) updateCopies(ctx context.Context, b *broadcast, limit int) (in
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
-		if mayRetry(err) && c.tries+1 < triesOf(err) {
+		if mayRetry(err) && c.tries+1 < attemptsOf(err, maxTries) {
 			failures[i] = err
 			again = append(again, c)
 			continue

@@ -136,7 +136,7 @@ func (s *Service) storeGroup(ctx context.Context, c id.Conversation, by id.User,
 			return errGroups
 		}
 		_, err = tx.ExecContext(ctx, `INSERT INTO organization_groups (conversation, organization, department, below, pending, creator, create_key) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (conversation) DO NOTHING`,
-			int64(c), int64(r.Organization), int64(r.Department), r.Below, newMark(), int64(by), r.Key)
+			int64(c), int64(r.Organization), int64(r.Department), r.Below, newChangeID(), int64(by), r.Key)
 		return err
 	})
 }
@@ -193,13 +193,13 @@ func (s *Service) CheckMembers(ctx context.Context, c id.Conversation, added []i
 	return s.mustBeMembers(ctx, org, users)
 }
 
-// newMark returns the mark of a change that is pending. No two changes have the same one, so whoever aligns a group never takes a later change
-// for the one that it has read.
-func newMark() int64 { return 1 + rand.Int64N(1<<62) }
+// newChangeID returns a random id for a pending change. It differs from that of any other change, so that an alignment clears only the change that it
+// has read.
+func newChangeID() int64 { return 1 + rand.Int64N(1<<62) }
 
 // markPending makes the coordinator align the groups of an organization, of which there are at most 200.
 func markPending(ctx context.Context, tx *sql.Tx, org uint64) error {
-	_, err := tx.ExecContext(ctx, `UPDATE organization_groups SET pending = $2 WHERE organization = $1`, int64(org), newMark())
+	_, err := tx.ExecContext(ctx, `UPDATE organization_groups SET pending = $2 WHERE organization = $1`, int64(org), newChangeID())
 	return err
 }
 

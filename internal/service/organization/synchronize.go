@@ -61,9 +61,8 @@ func (s *Service) alignPending(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// align brings the members of a group in line with the rows, if a change of them is pending. Calls and the coordinator may align a group at the
-// same time, from rows of different ages. Whoever finds another mark at the end than at the beginning may have undone what the other has done, and
-// leaves the group pending.
+// align brings the members of a group in line with the rows, if a change is pending. A call and the coordinator may align a group at once, from rows of
+// different ages. If the change's id differs at the end, newer work may have been undone, so the group becomes pending again.
 func (s *Service) align(ctx context.Context, c id.Conversation) error {
 	var org, department uint64
 	var below bool
@@ -98,7 +97,7 @@ func (s *Service) align(ctx context.Context, c id.Conversation) error {
 	defer s.signal()                 // ignored where nothing is pending
 	ctx = context.WithoutCancel(ctx) // also where this node stops
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE organization_groups SET pending = CASE WHEN pending = $2 THEN 0 ELSE CAST($3 AS BIGINT) END WHERE conversation = $1`, int64(c), pending, newMark())
+		_, err := tx.ExecContext(ctx, `UPDATE organization_groups SET pending = CASE WHEN pending = $2 THEN 0 ELSE CAST($3 AS BIGINT) END WHERE conversation = $1`, int64(c), pending, newChangeID())
 		return err
 	})
 }

@@ -22,7 +22,7 @@ func TestPeriodicWorkOfTheCoordinator(t *testing.T) {
 		var elsewhere atomic.Bool
 		var rounds, idle atomic.Int32
 		wake, done := make(chan struct{}), make(chan struct{})
-		p := cluster.Periodic{IsCoordinator: func() bool { return !elsewhere.Load() }, Interval: time.Minute, Wake: wake, Idle: func() { idle.Add(1) },
+		p := cluster.Periodic{IsCoordinator: func() bool { return !elsewhere.Load() }, Interval: time.Minute, Wake: wake, NotCoordinator: func() { idle.Add(1) },
 			Round: func(context.Context) error { rounds.Add(1); return errors.New("no log") }, Failed: "it goes on later", Logger: slog.New(slog.NewTextHandler(&log, nil))}
 		go func() { defer close(done); p.Run(ctx) }()
 		check := func(after string, wantRounds, wantIdle int32) {
