@@ -40,7 +40,7 @@ func (n *Node) jobWorkers() *job.Workers {
 	return job.NewWorkers(map[string]int{job.DefaultQueue: n.jobs.DefaultConcurrency()})
 }
 
-// runJobs runs jobs until ctx ends, if this node has the role worker; otherwise it only tells the others of those that it inserts.
+// runJobs runs jobs until ctx ends, if this node has the role worker. Other nodes only notify workers of new jobs.
 func (n *Node) runJobs(ctx context.Context) error {
 	if !n.config.Has(config.RoleWorker) {
 		return n.jobs.Run(ctx, nil)

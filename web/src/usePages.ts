@@ -11,7 +11,7 @@ export interface ListedPages<T> {
   reload: () => Promise<void>;
 }
 
-/** A list in pages: of says what it lists, and another version that it may have changed. run shows why it could not be read. */
+/** A list in pages. `of` identifies it; another `version` reloads it. `run` shows why a page could not be read. */
 export function usePages<T>(run: RunAction, of: string, version: number, read: (page: string) => Promise<Listed<T>>): ListedPages<T> {
   const online = useOnline();
   const [shown, setShown] = useState<Listed<T>>();

@@ -77,7 +77,7 @@ type Config struct {
 	Media            media.Config           `yaml:"media"`
 	LinkPreviews     linkpreview.Config     `yaml:"link_previews"`
 	OfficialAccounts officialaccount.Config `yaml:"official_accounts"`
-	// Jobs are work in the background: deletions, deliveries, conversions.
+	// Jobs configures background jobs: rows that workers run at least once.
 	Jobs    job.Config        `yaml:"jobs"`
 	Gateway gateway.Config    `yaml:"gateway"`
 	Input   inputlimit.Config `yaml:"input"`

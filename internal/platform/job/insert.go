@@ -25,7 +25,7 @@ type Options struct {
 	At time.Time
 	// Unique is a key among the jobs of the kind. If one with this key is stored, in any state but Cancelled, nothing is inserted. "" is none.
 	Unique string
-	// MaxFailures is how many attempts may fail before the job is discarded; 0 is 16, over about five hours.
+	// MaxFailures is how many attempts may fail before the job is discarded; 0 is 16: with the delays between them, two to four hours.
 	MaxFailures int
 	// Timeout of each attempt; 0 is a minute, the maximum a day.
 	Timeout time.Duration

@@ -10,7 +10,8 @@ import (
 )
 
 // Run runs jobs until ctx ends and the attempts in progress have ended. They may continue for stopGrace; then their contexts end, and those
-// that are not complete run again on another node, or after the next start. With nil workers, this node only inserts jobs.
+// that are not complete run again on another node, or after the next start. With nil workers, this node runs no jobs: it
+// notifies the others of those that it inserts, and rescues those of its former process.
 func (s *Service) Run(ctx context.Context, w *Workers) error {
 	if w == nil {
 		w = NewWorkers(nil)

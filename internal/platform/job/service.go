@@ -59,8 +59,8 @@ type Deps struct {
 type Config struct {
 	// Workers is how many jobs of the default queue a node runs at the same time, 1 to 1,000; default 8.
 	Workers int `yaml:"workers"`
-	// KeepFinished is how long completed and cancelled jobs are kept; default 1h. Until then, a job with the same unique key is not
-	// inserted again.
+	// KeepFinished is how long completed and cancelled jobs are kept; default 1h. As long as a completed job is kept, no job with its
+	// unique key is inserted.
 	KeepFinished time.Duration `yaml:"keep_finished"`
 	// KeepDiscarded is how long dead letters are kept, for operators to retry; default 720h (30 days).
 	KeepDiscarded time.Duration `yaml:"keep_discarded"`

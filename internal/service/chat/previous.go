@@ -28,8 +28,8 @@ const (
 	// missingRetry is when a device may send a draft again whose previous message was missing.
 	missingRetry = 100 * time.Millisecond
 
-	// Held drafts of one user, and the bytes of all, of which each user and each network has a share (inputlimit). Beyond them, drafts are
-	// rejected as busy.
+	// maxHeldOfUser bounds the held drafts of a user. maxHeldBytes bounds those of all users; each user and each network has a share of it
+	// (inputlimit). Drafts beyond these bounds are rejected as busy.
 	maxHeldOfUser = 256
 	maxHeldBytes  = 16 << 20
 	// heldOverhead is what a held draft costs besides its content, in bytes.

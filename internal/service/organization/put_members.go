@@ -318,7 +318,7 @@ func addCounts(ctx context.Context, tx *sql.Tx, org uint64, members int, departm
 }
 
 // errOwner: the owner is the admin who always remains, so an organization never lacks one.
-var errOwner = errs.New(errs.Denied, "organization_owner", "the owner of the organization cannot leave it or be removed: it would have nobody who decides")
+var errOwner = errs.New(errs.Denied, "organization_owner", "the owner can neither leave the organization nor be removed from it")
 
 // RemoveOrganizationMembers ends memberships, and takes the users out of the organization's groups. Each member may end the own one.
 func (s *Service) RemoveOrganizationMembers(ctx context.Context, by id.User, r *chatv1.RemoveOrganizationMembersRequest) (*chatv1.RemoveOrganizationMembersResponse, error) {

@@ -2,13 +2,13 @@ import { inBackground } from "./background.js";
 import { messageKey, type LocalData, type ReplicaDeps } from "./localdata.js";
 import { oldestMs, type ChatMessage } from "./model.js";
 
-/** So many messages are read and deleted at once. */
+/** Messages that are read and deleted together. */
 const batch = 200;
 const everyMs = 3_600_000;
 
 /**
- * StoredExpiry deletes from the device what has expired of all conversations, also of those that are not opened: those that are, and the last
- * messages of the list, are the care of Expiry. It does so at the start, and every hour.
+ * StoredExpiry deletes expired messages of all conversations from the device, at the start and every hour. Expiry handles open conversations
+ * and the last messages of the list.
  */
 export class StoredExpiry {
   private timer: ReturnType<typeof setInterval> | undefined;

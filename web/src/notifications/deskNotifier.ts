@@ -15,8 +15,8 @@ interface Entry {
   notification: ReturnType<NotifierDeps["show"]>;
 }
 
-/** A desk's notification stands for so many tickets at most. */
-const mostTickets = 50;
+/** Bounds the tickets of a desk's notification. */
+const maxTickets = 50;
 
 /**
  * DeskNotifier shows to agents that a ticket waits in a desk's queue: one notification for each desk. Of several windows of the browser, the
@@ -24,10 +24,10 @@ const mostTickets = 50;
  */
 export class DeskNotifier {
   private readonly entries = new Map<string, Entry>();
-  /** The desk in whose queue a ticket waits, of those that were looked at. */
+  /** Waiting tickets that were handled, with their desks. */
   private readonly waiting = new Map<string, string>();
-  /** Tickets that came into a queue and were not looked at. */
-  private readonly fresh = new Set<string>();
+  /** Tickets that entered a queue and were not handled yet. */
+  private readonly unhandled = new Set<string>();
   private readonly stops: (() => void)[];
 
   constructor(private readonly deps: DeskNotifierDeps) {
@@ -49,7 +49,7 @@ export class DeskNotifier {
   }
 
   private changed(t: Ticket): void {
-    if (t.status === TicketStatus.WAITING && t.customer !== this.deps.client.me && this.waiting.get(t.id) !== t.desk) this.fresh.add(t.id);
+    if (t.status === TicketStatus.WAITING && t.customer !== this.deps.client.me && this.waiting.get(t.id) !== t.desk) this.unhandled.add(t.id);
   }
 
   /** Looks at what came into the queues, once all is there that happened while the device was away, and drops what waits no more. */
@@ -58,11 +58,11 @@ export class DeskNotifier {
     for (const [ticket, desk] of this.waiting) if (!waitsIn(client, ticket, desk)) this.waiting.delete(ticket);
     for (const [desk, entry] of this.entries) this.drop(desk, entry);
     if (client.catchingUp) return;
-    for (const id of this.fresh) {
+    for (const id of this.unhandled) {
       const t = client.helpDesks.ticket(id);
       const desk = t && client.helpDesks.desks().find((d) => d.id === t.desk);
       if (t && !desk?.isAgent) continue; // the desks are being read
-      this.fresh.delete(id);
+      this.unhandled.delete(id);
       if (t && waitsIn(client, id, t.desk)) void this.notify(t, desk!.name);
     }
   }
@@ -73,7 +73,7 @@ export class DeskNotifier {
     if (!choices().on || !client.leading || client.settings()?.availability === Availability.DO_NOT_DISTURB) return;
     if ((await sees(t.desk).catch(() => false)) || this.waiting.get(t.id) !== t.desk || !waitsIn(client, t.id, t.desk)) return;
     const before = this.entries.get(t.desk)?.tickets ?? [];
-    this.show(t.desk, name, [...before, t.id].slice(-mostTickets));
+    this.show(t.desk, name, [...before, t.id].slice(-maxTickets));
     playTone();
   }
 
