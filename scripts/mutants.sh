@@ -170,6 +170,8 @@ mutant "forget the numbers of a node's other stores" $ids/multiprimary_store.go 
 
 # Each entry reaches every recipient.
 mutant "lose one delivery in 10,000" internal/service/fanout/dispatcher.go 's/^\tconversation := id\.Conversation\(e\.Key\.ID\)$/&\n\tif e.Seq%10_000 == 300 {\n\t\treturn items, nil\n\t}/' Killed internal/app/faulttest
+mutant "let a full cache hide the highest counter of a device" internal/engine/timeline/pebblelog/highest.go 's/\(ofCommitter \|\| len/(len/' ALowerCounter internal/engine/timeline/pebblelog
+mutant "end an alignment from old rows as if it were the newest" internal/service/organization/synchronize.go 's/ELSE CAST\(\$4 AS BIGINT\) END/ELSE pending + 0 * $4 END/' AnAlignmentFromOldRows internal/service/organization
 mutant "save the checkpoint before the work is done" internal/service/fanout/dispatcher.go 's/p\.inflight\[n\]\.pending\.Load\(\) == 0/p.inflight[n].pending.Load() >= 0/' . internal/service/fanout
 mutant "save the newest finished record as the checkpoint" internal/service/fanout/dispatcher.go 's/^\tp\.inflight = p\.inflight\[:copy.*$/&\n\tfor _, b := range p.inflight {\n\t\tif b.pending.Load() == 0 {\n\t\t\tp.completedSeq.Store(b.record)\n\t\t}\n\t}/' Checkpoint internal/service/fanout
 mutant "forget the unstored records of a lost partition" internal/service/fanout/queue.go 's/^\t\tif lost\.has\(p\) \{$/\t\tif lost.has(p) \&\& q == nil {/' 'Overtakes|MovedPartition' internal/service/fanout

@@ -52,8 +52,11 @@ func TestGroupsFollowAfterACrash(t *testing.T) {
 // A node that was held up between reading the rows and changing the group may undo what another one did since. Then the group is aligned again. A
 // change that comes meanwhile is not taken for the one that was read.
 func TestGroupsFollowAfterAnAlignmentFromOldRows(t *testing.T) {
-	for _, aligned := range []bool{false, true} {
-		t.Run(fmt.Sprint("aligned meanwhile: ", aligned), func(t *testing.T) {
+	for _, held := range []struct {
+		up             string
+		aligned, fails bool
+	}{{"before a change", false, false}, {"after it was made", true, false}, {"and fails half-way", true, true}} {
+		t.Run("held up "+held.up, func(t *testing.T) {
 			w := open(t)
 			org := w.create("Acme")
 			d := w.departments(org, "a")
@@ -65,16 +68,22 @@ func TestGroupsFollowAfterAnAlignmentFromOldRows(t *testing.T) {
 			<-p.reached
 			stop := w.run(w.node("node-3"))
 			eventually.True(t, "another node aligns the group", func() bool { return w.pending() == 0 })
-			if !aligned {
+			if !held.aligned {
 				stop()
 			}
 			w.putInput(org, input(ben), input(cleo, d[0])) // one change, as the one before
-			if aligned {
+			if held.aligned {
 				eventually.True(t, "another node aligns the group again", func() bool { return w.pending() == 0 })
 			}
+			if held.fails {
+				w.fail(1)
+			}
 			close(p.resume)
-			eventually.True(t, "the group is aligned", func() bool { return w.pending() == 0 })
+			if !held.fails {
+				eventually.True(t, "the group is aligned", func() bool { return w.pending() == 0 })
+			}
 			stopSlow()
+			w.fail(-1)
 			w.run(w.node("node-4"))
 			eventually.True(t, "the group has the members of the department", func() bool { return slices.Equal(w.membersOf(g), []id.User{boss, cleo}) && w.pending() == 0 })
 		})

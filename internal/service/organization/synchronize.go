@@ -91,15 +91,19 @@ func (s *Service) align(ctx context.Context, c id.Conversation) error {
 			return err
 		})
 	}
+	left := int64(0)
 	if err != nil {
-		return err
+		left = pending // for the next round
 	}
-	defer s.signal()                 // ignored where nothing is pending
-	ctx = context.WithoutCancel(ctx) // also where this node stops
-	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE organization_groups SET pending = CASE WHEN pending = $2 THEN 0 ELSE CAST($3 AS BIGINT) END WHERE conversation = $1`, int64(c), pending, newChangeID())
+	ctx = context.WithoutCancel(ctx) // also where the call or this node ends
+	writeErr := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE organization_groups SET pending = CASE WHEN pending = $2 THEN CAST($3 AS BIGINT) ELSE CAST($4 AS BIGINT) END WHERE conversation = $1`, int64(c), pending, left, newChangeID())
 		return err
 	})
+	if err == nil {
+		s.signal() // ignored where nothing is pending
+	}
+	return errors.Join(err, writeErr)
 }
 
 // alignDepartment makes the members of a department those of a group. Of more than a group may have, those with the lowest ids are in it.

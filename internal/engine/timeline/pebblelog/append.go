@@ -175,7 +175,7 @@ func (s *committer) tail(k timeline.Key) (*timeline.Tail, error) {
 // findToken sets the results of the stored entry if the token is known.
 func (s *committer) findToken(f *batchBuilder, a *timeline.AppendRequest) (bool, error) {
 	if a.Token.Counter != 0 {
-		highest, err := s.log.highestCounter(device{a.Token.Sender, a.Token.Device})
+		highest, err := s.log.highestCounter(device{a.Token.Sender, a.Token.Device}, true)
 		if err != nil {
 			return false, err
 		}

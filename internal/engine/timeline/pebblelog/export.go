@@ -173,7 +173,7 @@ func (l *Log) HighestCounters(_ context.Context, devices []timeline.Device) ([]u
 	counters := make([]uint64, len(devices))
 	for i, d := range devices {
 		var err error
-		if counters[i], err = l.highestCounter(device{d.Sender, d.Device}); err != nil {
+		if counters[i], err = l.highestCounter(device{d.Sender, d.Device}, false); err != nil {
 			return nil, err
 		}
 	}

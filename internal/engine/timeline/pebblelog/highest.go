@@ -41,18 +41,19 @@ func (h *highestCounters) get(d device) (counter uint64, ok bool, evictions uint
 	return counter, ok, h.evictions
 }
 
-// add caches a counter that was read after some number of evictions, if there is room, and returns the highest that is known.
-func (h *highestCounters) add(d device, counter, evictions uint64) uint64 {
+// add caches a counter that was read after some number of evictions, and returns the highest that is known. The committer's are cached also if there
+// is no room: raise would take a lower counter of the same batch for the highest.
+func (h *highestCounters) add(d device, counter, evictions uint64, ofCommitter bool) uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	highest, ok := h.cached[d]
-	if !ok && h.evictions == evictions && len(h.cached) < h.limit {
+	if !ok && h.evictions == evictions && (ofCommitter || len(h.cached) < h.limit) {
 		h.cached[d] = counter
 	}
 	return max(highest, counter)
 }
 
-func (l *Log) highestCounter(d device) (uint64, error) {
+func (l *Log) highestCounter(d device, ofCommitter bool) (uint64, error) {
 	highest, ok, evictions := l.committer.highest.get(d)
 	if ok {
 		return highest, nil
@@ -66,5 +67,5 @@ func (l *Log) highestCounter(d device) (uint64, error) {
 	if key != nil {
 		highest = binary.BigEndian.Uint64(key[17:])
 	}
-	return l.committer.highest.add(d, highest, evictions), nil
+	return l.committer.highest.add(d, highest, evictions, ofCommitter), nil
 }

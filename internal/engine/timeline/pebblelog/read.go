@@ -314,7 +314,7 @@ func (l *Log) TokenSeq(_ context.Context, k timeline.Key, t *timeline.Token) (ui
 
 // HighestCounter returns the highest counter of a device. It may include unsynced entries: a skipped number does no harm.
 func (l *Log) HighestCounter(_ context.Context, sender, dev uint64) (uint64, error) {
-	return l.highestCounter(device{sender, dev})
+	return l.highestCounter(device{sender, dev}, false)
 }
 
 // Keys returns keys of a kind, in ascending order.
