@@ -290,6 +290,7 @@ mutant "do not count calls" internal/transport/rpc/procedure.go 's/if p\.access 
 mutant "drop the size of a deleted file from the total" internal/service/media/uses.go 's/addToTotal\(ctx, tx, owner, -declared, 0\)/addToTotal(ctx, tx, owner, 0, 0)/' QuotaTotalIsMaintained internal/service/media
 mutant "hold responses without a limit" internal/transport/gateway/conn.go 's/ \|\| c\.holdAnswer\(len\(b\)\) != nil \{/ {/' ConcurrentPages internal/transport/gateway
 mutant "do not limit the length of JSON pages" internal/base/outputlimit/page.go 's/size > MaxPage \&\& n > 0/false/' 'Cut' internal/base/outputlimit
+mutant "handle a frame before the rest of the first" internal/transport/gateway/handle.go 's/^\tc\.in\.firstFrame = true$//' TheRestOfTheFirst internal/transport/gateway
 mutant "do not limit concurrent pages" internal/transport/gateway/handle.go 's/name == "sync" \|\| name == "watch" \|\| outputlimit\.IsPage\(name\)/false \&\& outputlimit.IsPage(name)/' ConcurrentPages internal/transport/gateway
 mutant "use a device's number as its key" internal/service/account/login_limit.go 's/key != "" \&\& subtle\.ConstantTimeCompare.*$/len(key) >= 0 \&\& client.GetDevice() != 0 \&\& subtle.ConstantTimeCompare(nil, nil) == 1/' GuessesDoNot internal/service/account
 mutant "count guesses by address alone" internal/service/account/login_limit.go 's/return errTooManyLogins\(s\.logins\.handles\.Allow\(g, 1\)\)/return nil/' DefaultLoginLimits internal/service/account

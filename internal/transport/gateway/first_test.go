@@ -2,13 +2,17 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/rialto-im/rialto/internal/base/eventually"
+	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // Before authentication a message has at most maxFirstMessage bytes, in one frame or in fragments; afterwards it may be larger.
@@ -112,5 +116,43 @@ func TestCallBodiesArePassedUnchanged(t *testing.T) {
 	}
 	if c.server.serving.Wait(); string(*r.body.Load()) != "p" {
 		t.Errorf("a payload became %s", *r.body.Load())
+	}
+}
+
+// verified knows the user of every token.
+type verified struct{ *fakeServices }
+
+func (verified) Verify(context.Context, string) (id.Caller, error) {
+	return id.Caller{User: 7, Device: 8, Session: 9}, nil
+}
+
+// A frame that is read between Hello and the rest of the first frame waits for that rest: frames are handled in the order in which they were sent.
+func TestFramesWaitForTheRestOfTheFirst(t *testing.T) {
+	c, r := bench(t)
+	c.state = stateUnauthenticated
+	c.server.deps.Accounts = verified{r}
+	frame := func(f *gatewayv1.ClientFrame) []byte {
+		p := must(proto.Marshal(f))
+		return append([]byte{0x82, 0x80 | byte(len(p)), 0, 0, 0, 0}, p...)
+	}
+	c.reading.Lock() // as the reading goroutine has it while more bytes are there
+	c.readLocked(frame(&gatewayv1.ClientFrame{Auth: &gatewayv1.Auth{AccessToken: "any"}, Request: 3, Ping: &gatewayv1.Ping{}}))
+	eventually.True(t, "the connection is ready", c.isReady)
+	c.readLocked(frame(&gatewayv1.ClientFrame{Request: 4, Ping: &gatewayv1.Ping{}}))
+	c.reading.Unlock()
+	c.server.serving.Wait()
+	var order []string
+	for _, f := range sent(t, c) {
+		switch {
+		case f.Hello != nil:
+			order = append(order, "hello")
+		case f.Pong != nil:
+			order = append(order, fmt.Sprint(f.Request))
+		default:
+			t.Errorf("unexpected frame %v", f)
+		}
+	}
+	if got := strings.Join(order, " "); got != "hello 3 4" {
+		t.Errorf("answers in the order %q", got)
 	}
 }

@@ -158,6 +158,7 @@ func (c *conn) authenticate(f *gatewayv1.ClientFrame, bytes int) error {
 	}
 	token := f.Auth.AccessToken
 	f.Auth = nil
+	c.in.firstFrame = true
 	under, _ := c.beginCall() // the first on this connection
 	if under == nil {
 		return nil
@@ -215,6 +216,7 @@ func (c *conn) refuse(err error) {
 func (c *conn) handleAfterAuth(f *gatewayv1.ClientFrame, bytes int) {
 	c.reading.Lock() // until the reading goroutine has stored the bytes behind the auth frame
 	defer c.reading.Unlock()
+	c.in.firstFrame = false
 	if err := c.handle(f, bytes); err != nil {
 		c.closeForError(err)
 		return

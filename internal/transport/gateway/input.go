@@ -24,6 +24,7 @@ type inbound struct {
 	emptyFrames      uint16
 	smallFrames      uint32 // weight of frames without messages that is above what was allowed before smallFramesAt
 	smallFramesAt    uint32
+	firstFrame       bool  // the rest of the frame with the credentials is not handled yet; what follows waits
 	completedMessage bool  // this read completed a message
 	chunks           uint8 // times leastBytes of the message under way
 	charged          int   // bytes of messages that are not counted as calls yet
@@ -150,7 +151,8 @@ func (c *conn) handleFrames(b []byte) (rest []byte, err error) {
 	for {
 		c.mu.Lock()
 		state, throttled := c.state, c.throttledUntil != 0 && c.reads != readOn
-		if throttled && state == stateReady && len(b) > 0 {
+		waits := state == stateGreeting || c.in.firstFrame
+		if throttled && !waits && state == stateReady && len(b) > 0 {
 			c.reads = readBacklogged
 		}
 		c.mu.Unlock()
@@ -158,7 +160,7 @@ func (c *conn) handleFrames(b []byte) (rest []byte, err error) {
 			c.in.frameSize = 0
 			return nil, nil
 		}
-		if throttled || state == stateGreeting { // what follows waits
+		if throttled || waits {
 			c.in.frameSize = 0
 			return b, nil
 		}
