@@ -176,19 +176,15 @@ func (d *DB) Close() error {
 func (d *DB) Migrate(ctx context.Context, component string, steps []string) error {
 	var at int
 	err := d.write(&job{ctx: ctx, exclusive: true, done: make(chan struct{}), run: func(tx *sql.Tx) error {
-		for i, step := range steps {
-			at = i
-			var done int
-			if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM migrations WHERE component = $1 AND step = $2`, component, i).Scan(&done); err != nil {
+		var done int
+		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM migrations WHERE component = $1`, component).Scan(&done); err != nil {
+			return err
+		}
+		for at = done; at < len(steps); at++ {
+			if _, err := tx.ExecContext(ctx, d.dialect.typeNames.Replace(steps[at])); err != nil {
 				return err
 			}
-			if done > 0 {
-				continue
-			}
-			if _, err := tx.ExecContext(ctx, d.dialect.typeNames.Replace(step)); err != nil {
-				return err
-			}
-			if _, err := tx.ExecContext(ctx, `INSERT INTO migrations (component, step) VALUES ($1, $2)`, component, i); err != nil {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO migrations (component, step) VALUES ($1, $2)`, component, at); err != nil {
 				return err
 			}
 		}
