@@ -207,9 +207,13 @@ mutant "insert a unique job twice" $jobs/insert.go 's/Valid: o\.Unique != ""/Val
 mutant "retry a poison job for ever" $jobs/run.go 's/failures >= most \{/failures >= most+999 {/' 'APoisonJob' $jobs
 mutant "retry a failed job at once" $jobs/run.go 's/delay = next\.Next\(\)/_ = next.Next()/' 'DelaysBetweenAttempts' $jobs
 mutant "count an interrupted attempt as failed" $jobs/run.go 's/errors\.Is\(cause, errStopping\)/errors.Is(cause, errStuck)/' 'AStoppedNodesAttempt' $jobs
-mutant "leave the jobs of a dead process" $jobs/maintain.go 's/h\.process != s\.process \|\|/h.process == "" ||/' 'AKilledProcess' $jobs
-mutant "leave the jobs of a dead node" $jobs/maintain.go 's/ \&\& !s\.deps\.Alive\(h\.node\)/ \&\& h.node == ""/' 'APausedNodeCannot' $jobs
-mutant "rescue the jobs of a live node" $jobs/maintain.go 's/ \&\& !s\.deps\.Alive\(h\.node\)//' 'APausedNodeCannot' $jobs
+mutant "leave the jobs of a dead process" $jobs/maintain.go 's/if h\.process != s\.process \{/if h.process == "" {/' 'AKilledProcess' $jobs
+mutant "leave the jobs of a dead node" $jobs/maintain.go 's/^\t\tcase s\.missing\[h\]:$/\t\tcase h.node == "":/' 'ANodeIsRescued' $jobs
+mutant "rescue the jobs of a live node" $jobs/maintain.go 's/ \|\| s\.deps\.Alive\(h\.node\):/:/' 'ANodeIsRescued' $jobs
+mutant "rescue the jobs of a node that was missing once" $jobs/maintain.go 's/^\t\tcase s\.missing\[h\]:$/\t\tcase true:/' 'ANodeIsRescued' $jobs
+mutant "claim jobs with an empty view of the cluster" $jobs/claim.go 's/if own < 0 \{/if nodes = append(nodes, s.deps.Node); own < -1 {/' 'ANodeThatDoesNot' $jobs
+mutant "claim the jobs of a busy node last" $jobs/claim.go 's/cmp\.Compare\(a\.dueMs, b\.dueMs\)/cmp.Compare(a.id%int64(len(nodes)), b.id%int64(len(nodes)))/' 'AnOverdueJob' $jobs
+mutant "never claim the jobs of a busy node" $jobs/claim.go 's/\+= peerDelay\.Milliseconds/+= 99 * peerDelay.Milliseconds/' 'AnOverdueJob' $jobs
 mutant "forget a claim whose answer was lost" $jobs/cancel.go 's/^\t\t\tlost = append\(lost, c\)$/\t\t\towned[c.id] = true/' 'ALostClaim' $jobs
 mutant "retry a dead letter with its failures" $jobs/retry.go 's/ failures = 0,//' 'APoisonJob' $jobs
 mutant "run a cancelled job again" $jobs/finish.go 's/^\t\tif cancelling \{$/\t\tif cancelling \&\& o.dueMs < 0 {/' 'ACancelledJobEnds' $jobs

@@ -5,6 +5,15 @@ import "context"
 // SetInterrupt sets what is called between two steps of an attempt.
 func SetInterrupt(s *Service, at func(point string) error) { s.interrupt = at }
 
+// Claim starts attempts of at most limit jobs of the default queue, without running them, and returns their ids.
+func (s *Service) Claim(ctx context.Context, limit int) (ids []int64, err error) {
+	list, err := s.claim(ctx, DefaultQueue, limit)
+	for _, c := range list {
+		ids = append(ids, c.id)
+	}
+	return ids, err
+}
+
 func (s *Service) Rescue(ctx context.Context) error  { return s.rescue(ctx, false) }
 func (s *Service) CleanUp(ctx context.Context) error { return s.cleanUp(ctx) }
 func (s *Service) Sample(ctx context.Context) error  { return s.sample(ctx) }

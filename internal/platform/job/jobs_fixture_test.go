@@ -44,6 +44,7 @@ type fleet struct {
 	dbs   []*sqldb.DB
 	nodes []*job.Service
 	dead  sync.Map // names of nodes that the others consider dead
+	blind sync.Map // names of nodes that see no node yet, not even themselves
 }
 
 // openFleet opens n nodes. In SQLite, which one process uses, they share its connections.
@@ -74,6 +75,9 @@ func (f *fleet) process(i int) *job.Service {
 	f.t.Helper()
 	s, err := job.New(context.Background(), job.Deps{DB: f.dbs[i%len(f.dbs)], Clock: f.clock, Logger: slog.New(slog.DiscardHandler), Node: f.names[i],
 		WorkerNodes: func() (live []string) {
+			if _, blind := f.blind.Load(f.names[i]); blind {
+				return nil
+			}
 			return slices.DeleteFunc(slices.Clone(f.names), func(name string) bool { return !f.alive(name) })
 		},
 		Alive: f.alive,

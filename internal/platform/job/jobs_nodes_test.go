@@ -96,6 +96,7 @@ func TestAPausedNodeCannotCompleteAnothersAttempt(t *testing.T) {
 	}
 	f.dead.Store(f.names[1], true)
 	must(t, f.nodes[0].Rescue(t.Context()))
+	must(t, f.nodes[0].Rescue(t.Context()))
 	if i := get(t, f.nodes[0], id); i.State != job.Available || i.Failures != 1 {
 		t.Fatalf("%+v", i)
 	}

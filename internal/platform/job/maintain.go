@@ -53,22 +53,33 @@ const (
 	deleteFinished = `DELETE FROM jobs WHERE n IN (SELECT n FROM jobs WHERE state = $1 AND finished_ms > 0 AND finished_ms < $2 ORDER BY finished_ms, n LIMIT $3)`
 )
 
-// rescue ends the attempts of dead processes as failed. own limits it to former processes of this node.
+// rescue ends the attempts of dead processes as failed. own limits it to former processes of this node. Another node must be missing in two
+// rounds in a row: this node may see a node later than that one sees itself.
 func (s *Service) rescue(ctx context.Context, own bool) error {
 	var dead []holder
+	missing := map[holder]bool{}
 	rows, err := s.deps.DB.Read().QueryContext(ctx, selectHolders)
 	if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var h holder
 		if err := rows.Scan(&h.node, &h.process); err != nil {
 			return err
 		}
-		if h.node == s.deps.Node && h.process != s.process || h.node != s.deps.Node && !own && s.isFirst() && !s.deps.Alive(h.node) {
+		switch {
+		case h.node == s.deps.Node:
+			if h.process != s.process {
+				dead = append(dead, h)
+			}
+		case own || !s.isFirst() || s.deps.Alive(h.node):
+		case s.missing[h]:
 			dead = append(dead, h)
+		default:
+			missing[h] = true
 		}
 		return nil
 	}); err != nil {
 		return err
 	}
+	s.missing = missing
 	for _, h := range dead {
 		if err := s.rescueFrom(ctx, h); err != nil {
 			return err

@@ -128,6 +128,8 @@ type Service struct {
 	mu      sync.Mutex // guards running
 	running map[int64]*attempt
 
+	missing map[holder]bool // by rescue's goroutine only: holders whose nodes were missing in the last round
+
 	// interrupt is called between two steps. If it returns an error, the attempt is abandoned there, as if the process had died. Only tests
 	// set it.
 	interrupt func(point string) error
