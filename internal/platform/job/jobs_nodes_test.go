@@ -6,8 +6,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -289,27 +287,4 @@ func runUntilKilled(t *testing.T, place, at string) {
 		return nil
 	})
 	must(t, s.Run(t.Context(), workers(4, recordRun(db))))
-}
-
-// The metrics have what waits and what was done.
-func TestMetricsCountJobs(t *testing.T) {
-	f := openFleet(t, 1)
-	s := f.nodes[0]
-	start(t, s, workers(1, func(_ context.Context, j job.Job[work]) error {
-		if j.Args.N == 1 {
-			return job.Discard(errWork)
-		}
-		return nil
-	}))
-	reaches(t, s, insert(t, s, 0, job.Options{}), job.Completed)
-	reaches(t, s, insert(t, s, 1, job.Options{}), job.Discarded)
-	insert(t, s, 2, job.Options{At: f.clock.Now().Add(eventually.Timeout)})
-	must(t, s.Sample(t.Context()))
-	want := []string{`rialto_job_attempts_total{queue="default",result="completed"} 1`, `rialto_job_attempts_total{queue="default",result="discarded"} 1`,
-		`rialto_jobs{queue="default",state="discarded"} 1`, `rialto_jobs{queue="default",state="due"} 0`, `rialto_jobs{queue="default",state="scheduled"} 1`, `rialto_jobs_oldest_seconds{queue="default"} 0`}
-	for _, line := range want {
-		if !slices.Contains(exposition(t, s), line) {
-			t.Errorf("the metrics lack %s:\n%s", line, strings.Join(exposition(t, s), "\n"))
-		}
-	}
 }
