@@ -13,6 +13,7 @@ import (
 
 // Job is what a worker gets.
 type Job[A Args] struct {
+	// ID is of no other job, also after this one was deleted.
 	ID   int64
 	Args A
 	// Attempt is 1 for the first one. It rises with each attempt, also with those that did not fail.
