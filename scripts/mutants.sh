@@ -207,6 +207,7 @@ mutant "insert a unique job twice" $jobs/insert.go 's/Valid: o\.Unique != ""/Val
 mutant "retry a poison job for ever" $jobs/run.go 's/failures >= most \{/failures >= most+999 {/' 'APoisonJob' $jobs
 mutant "retry a failed job at once" $jobs/run.go 's/delay = next\.Next\(\)/_ = next.Next()/' 'DelaysBetweenAttempts' $jobs
 mutant "count an interrupted attempt as failed" $jobs/run.go 's/errors\.Is\(cause, errStopping\)/errors.Is(cause, errStuck)/' 'AStoppedNodesAttempt' $jobs
+mutant "let a stuck worker run another job" $jobs/run.go 's/^\t\t\tdefer func\(\) \{ <-returned \}\(\).*$//' 'AWorkerMayIgnore' $jobs
 mutant "leave the jobs of a dead process" $jobs/maintain.go 's/if h\.process != s\.process \{/if h.process == "" {/' 'AKilledProcess' $jobs
 mutant "leave the jobs of a dead node" $jobs/maintain.go 's/^\t\tcase s\.missing\[h\]:$/\t\tcase h.node == "":/' 'ANodeIsRescued' $jobs
 mutant "rescue the jobs of a live node" $jobs/maintain.go 's/ \|\| s\.deps\.Alive\(h\.node\):/:/' 'ANodeIsRescued' $jobs

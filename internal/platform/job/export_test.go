@@ -1,9 +1,15 @@
 package job
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // SetInterrupt sets what is called between two steps of an attempt.
 func SetInterrupt(s *Service, at func(point string) error) { s.interrupt = at }
+
+// SetStuckGrace sets how long a worker may ignore the end of its context. Call it before Run.
+func SetStuckGrace(s *Service, d time.Duration) { s.stuckGrace = d }
 
 // Claim starts attempts of at most limit jobs of the default queue, without running them, and returns their ids.
 func (s *Service) Claim(ctx context.Context, limit int) (ids []int64, err error) {

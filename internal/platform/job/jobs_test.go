@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
 	"testing"
 	"time"
 
@@ -285,6 +286,37 @@ func TestAnAttemptHasADeadline(t *testing.T) {
 		return ctx.Err()
 	}))
 	if i := reaches(t, s, insert(t, s, 1, job.Options{Timeout: time.Millisecond, MaxFailures: 1}), job.Discarded); i.Error != context.DeadlineExceeded.Error() {
+		t.Errorf("%+v", i)
+	}
+}
+
+// The attempt of a worker that ignores its deadline fails. Its worker runs no other job before it returns, and its late result is dropped.
+func TestAWorkerMayIgnoreItsDeadline(t *testing.T) {
+	s := openFleet(t, 1).nodes[0]
+	job.SetStuckGrace(s, time.Millisecond)
+	w, release := job.NewWorkers(map[string]int{job.DefaultQueue: 1, "other": 1}), make(chan struct{})
+	job.Add(w, func(_ context.Context, j job.Job[work]) error {
+		if j.Args.N == 1 {
+			<-release
+		}
+		return nil
+	})
+	start(t, s, w)
+	t.Cleanup(func() { close(release) })
+	stuck := insert(t, s, 1, job.Options{Timeout: time.Millisecond, MaxFailures: 1})
+	if i := reaches(t, s, stuck, job.Discarded); !strings.Contains(i.Error, "did not return after its deadline") {
+		t.Errorf("%+v", i)
+	}
+	next := insert(t, s, 2, job.Options{})
+	for range 2 { // the second one is claimed in a round that began after next was inserted
+		reaches(t, s, insert(t, s, 3, job.Options{Queue: "other"}), job.Completed)
+	}
+	if i := get(t, s, next); i.State != job.Available || i.Attempt != 0 {
+		t.Errorf("a job runs on a worker that has not returned: %+v", i)
+	}
+	release <- struct{}{}
+	reaches(t, s, next, job.Completed)
+	if i := get(t, s, stuck); i.State != job.Discarded || i.Attempt != 1 || i.Failures != 1 {
 		t.Errorf("%+v", i)
 	}
 }

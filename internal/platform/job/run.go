@@ -201,7 +201,7 @@ func (s *Service) attempt(a *attempt, w *Workers) {
 	select {
 	case err = <-returned:
 	case <-ctx.Done():
-		stuck := time.NewTimer(stuckGrace)
+		stuck := time.NewTimer(s.stuckGrace)
 		defer stuck.Stop()
 		select {
 		case err = <-returned:

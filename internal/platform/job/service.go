@@ -130,6 +130,7 @@ type Service struct {
 
 	missing map[holder]bool // by rescue's goroutine only: holders whose nodes were missing in the last round
 
+	stuckGrace time.Duration // the constant; shorter in tests
 	// interrupt is called between two steps. If it returns an error, the attempt is abandoned there, as if the process had died. Only tests
 	// set it.
 	interrupt func(point string) error
@@ -146,7 +147,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if deps.Alive == nil {
 		deps.Alive = func(string) bool { return false }
 	}
-	s := &Service{deps: deps, config: config, process: rand.Text(), wake: make(chan struct{}, 1), peers: make(chan struct{}, 1), metrics: newMetrics(), running: map[int64]*attempt{}}
+	s := &Service{deps: deps, config: config, process: rand.Text(), stuckGrace: stuckGrace, wake: make(chan struct{}, 1), peers: make(chan struct{}, 1), metrics: newMetrics(), running: map[int64]*attempt{}}
 	s.metrics.addQueues([]string{DefaultQueue})
 	return s, deps.DB.Migrate(ctx, "jobs", jobMigrations)
 }
