@@ -141,18 +141,14 @@ func (s *Service) rescueFrom(ctx context.Context, h holder) error {
 func (s *Service) cleanUp(ctx context.Context) error {
 	now := s.deps.Clock.Now()
 	for state, keep := range map[State]time.Duration{Completed: s.config.KeepFinished, Cancelled: s.config.KeepFinished, Discarded: s.config.KeepDiscarded} {
-		for n := int64(batch); n == batch; {
-			err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-				done, err := tx.ExecContext(ctx, deleteFinished, string(state), now.Add(-keep).UnixMilli(), batch)
-				if err != nil {
-					return err
-				}
-				n, err = done.RowsAffected()
-				return err
-			})
+		if err := s.deps.DB.WriteInBatches(ctx, batch, func(tx *sql.Tx) (int64, error) {
+			done, err := tx.ExecContext(ctx, deleteFinished, string(state), now.Add(-keep).UnixMilli(), batch)
 			if err != nil {
-				return err
+				return 0, err
 			}
+			return done.RowsAffected()
+		}); err != nil {
+			return err
 		}
 	}
 	return nil
