@@ -20,7 +20,7 @@ func (s *Service) Claim(ctx context.Context, limit int) (ids []int64, err error)
 	return ids, err
 }
 
-func (s *Service) Rescue(ctx context.Context) error  { return s.rescue(ctx, false) }
+func (s *Service) Rescue(ctx context.Context) error  { return s.rescue(ctx) }
 func (s *Service) CleanUp(ctx context.Context) error { return s.cleanUp(ctx) }
 func (s *Service) Sample(ctx context.Context) error  { return s.sample(ctx) }
 

@@ -4,39 +4,24 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
 )
 
-// maintain rescues jobs of dead nodes, deletes old finished ones and counts what waits, until ctx ends. The first of the nodes that run jobs
-// does the first two for all; others would do no harm.
+// maintain rescues jobs of dead processes, deletes old finished ones and counts what waits, until ctx ends. The first of the nodes that run
+// jobs does the first two for all; others would do no harm.
 func (s *Service) maintain(ctx context.Context) {
-	rescue, clean, sample := time.NewTicker(rescueInterval), time.NewTicker(cleanUpInterval), time.NewTicker(sampleInterval)
-	defer rescue.Stop()
-	defer clean.Stop()
-	defer sample.Stop()
-	s.warn(ctx, "jobs of this node's former process could not be rescued", s.rescue(ctx, true))
-	s.warn(ctx, "jobs could not be counted", s.sample(ctx))
-	for {
-		select {
-		case <-rescue.C:
-			s.warn(ctx, "jobs of dead nodes could not be rescued", s.rescue(ctx, false))
-		case <-clean.C:
-			if s.isFirst() {
-				s.warn(ctx, "old jobs could not be deleted", s.cleanUp(ctx))
-			}
-		case <-sample.C:
-			s.warn(ctx, "jobs could not be counted", s.sample(ctx))
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-func (s *Service) warn(ctx context.Context, text string, err error) {
-	if err != nil && ctx.Err() == nil {
-		s.deps.Logger.Warn(text, "error", err)
+	var group sync.WaitGroup
+	defer group.Wait()
+	for _, p := range []cluster.Periodic{
+		{Interval: rescueInterval, AtStart: true, Round: s.rescue, Failed: "jobs of dead processes are rescued later", Logger: s.deps.Logger},
+		{IsCoordinator: s.isFirst, Interval: cleanUpInterval, Round: s.cleanUp, Failed: "old jobs are deleted later", Logger: s.deps.Logger},
+		{Interval: sampleInterval, AtStart: true, Round: s.sample, Failed: "jobs are counted later", Logger: s.deps.Logger},
+	} {
+		group.Go(func() { p.Run(ctx) })
 	}
 }
 
@@ -53,9 +38,9 @@ const (
 	deleteFinished = `DELETE FROM jobs WHERE n IN (SELECT n FROM jobs WHERE state = $1 AND finished_ms > 0 AND finished_ms < $2 ORDER BY finished_ms, n LIMIT $3)`
 )
 
-// rescue ends the attempts of dead processes as failed. own limits it to former processes of this node. Another node must be missing in two
-// rounds in a row: this node may see a node later than that one sees itself.
-func (s *Service) rescue(ctx context.Context, own bool) error {
+// rescue is a round that ends the attempts of dead processes as failed: each node does so for its own former processes, and the first node
+// for other nodes that were missing in two rounds in a row. It may see a node later than that one sees itself.
+func (s *Service) rescue(ctx context.Context) error {
 	var dead []holder
 	missing := map[holder]bool{}
 	rows, err := s.deps.DB.Read().QueryContext(ctx, selectHolders)
@@ -69,7 +54,7 @@ func (s *Service) rescue(ctx context.Context, own bool) error {
 			if h.process != s.process {
 				dead = append(dead, h)
 			}
-		case own || !s.isFirst() || s.deps.Alive(h.node):
+		case !s.isFirst() || s.deps.Alive(h.node):
 		case s.missing[h]:
 			dead = append(dead, h)
 		default:
