@@ -205,7 +205,7 @@ mutant "run a job before it is due" $jobs/claim.go 's/due_ms <= \$([34])/due_ms 
 mutant "run the least urgent job first" $jobs/service.go 's/\{High, Normal, Low\}/{Low, Normal, High}/' 'PrioritiesAreInOrder' $jobs
 mutant "insert a unique job twice" $jobs/insert.go 's/Valid: o\.Unique != ""/Valid: o.Unique == "" \&\& key0/; s/^(\tkey := )/\tkey0 := false\n\1/' 'AUniqueKey' $jobs
 mutant "retry a poison job for ever" $jobs/run.go 's/failures >= most \{/failures >= most+999 {/' 'APoisonJob' $jobs
-mutant "retry a failed job at once" $jobs/run.go 's/delay = next\.Next\(\)/_ = next.Next()/' 'DelaysBetweenAttempts' $jobs
+mutant "retry a failed job at once" $jobs/run.go 's/backoff\.After\(int\(failures\), failureFirst, failureMax\)/failureMax - failureMax/' 'DelaysBetweenAttempts' $jobs
 mutant "count an interrupted attempt as failed" $jobs/run.go 's/errors\.Is\(cause, errStopping\)/errors.Is(cause, errStuck)/' 'AStoppedNodesAttempt' $jobs
 mutant "let a stuck worker run another job" $jobs/run.go 's/^\t\t\tdefer func\(\) \{ <-returned \}\(\).*$//' 'AWorkerMayIgnore' $jobs
 mutant "leave the jobs of a dead process" $jobs/maintain.go 's/if h\.process != s\.process \{/if h.process == "" {/' 'AKilledProcess' $jobs

@@ -241,9 +241,6 @@ func (s *Service) failed(failures, most int64, err error) outcome {
 	if failures >= most {
 		return outcome{state: Discarded, failures: failures, text: err.Error(), result: resultDiscarded}
 	}
-	delay, next := time.Duration(0), backoff.New(failureFirst, failureMax)
-	for range min(failures, 64) {
-		delay = next.Next()
-	}
+	delay := backoff.After(int(failures), failureFirst, failureMax)
 	return outcome{state: Available, dueMs: s.nowMs() + delay.Milliseconds(), failures: failures, text: err.Error(), result: resultFailed}
 }
