@@ -19,6 +19,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
@@ -65,7 +66,7 @@ func (o *Outbox) Put(ctx context.Context, tx *sql.Tx, events ...Event) error {
 }
 
 // Wake makes Run read events at once.
-func (o *Outbox) Wake() { signal(o.wake) }
+func (o *Outbox) Wake() { wakeup.Signal(o.wake) }
 
 // Run passes events to dispatch, in order, until ctx ends. After an error it passes the same events again.
 func (o *Outbox) Run(ctx context.Context, dispatch func(context.Context, []Event) error) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/failpoint"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
@@ -154,12 +155,12 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 
 // Wake makes this node and the others read jobs at once. Call it after the commit of InsertTx.
 func (s *Service) Wake() {
-	signal(s.wake)
-	signal(s.peers)
+	wakeup.Signal(s.wake)
+	wakeup.Signal(s.peers)
 }
 
 // HandleWake is called when another node has inserted jobs.
-func (s *Service) HandleWake() { signal(s.wake) }
+func (s *Service) HandleWake() { wakeup.Signal(s.wake) }
 
 // DefaultConcurrency is how many jobs of the default queue a node runs at the same time.
 func (s *Service) DefaultConcurrency() int { return s.config.Workers }
