@@ -35,7 +35,7 @@ func (f *fleet) insertFor(node int, o job.Options) int64 {
 func TestANodeThatDoesNotSeeItselfClaimsNothing(t *testing.T) {
 	f := openFleet(t, 2)
 	own, other := f.insertFor(0, job.Options{}), f.insertFor(1, job.Options{})
-	f.clock.advance(eventually.Timeout)
+	f.clock.Advance(eventually.Timeout)
 	f.blind.Store(f.names[0], true)
 	claims(t, f.nodes[0], 10)
 	f.blind.Delete(f.names[0])
@@ -93,16 +93,16 @@ func TestAnOverdueJobOfABusyNodeDoesNotStarve(t *testing.T) {
 	others := f.insertFor(1, job.Options{})
 	low := f.insertFor(0, job.Options{Priority: job.Low})
 	older := f.insertFor(0, job.Options{})
-	f.clock.advance(peerDelay - time.Millisecond)
+	f.clock.Advance(peerDelay - time.Millisecond)
 	newer := f.insertFor(0, job.Options{})
 	claims(t, f.nodes[0], 1, older) // the other is not overdue
-	f.clock.advance(time.Millisecond)
+	f.clock.Advance(time.Millisecond)
 	newest := f.insertFor(0, job.Options{})
 	claims(t, f.nodes[0], 1, newer)
 	claims(t, f.nodes[0], 1, others)
 	lowOfOther := f.insertFor(1, job.Options{Priority: job.Low})
 	highOfOther := f.insertFor(1, job.Options{Priority: job.High})
 	claims(t, f.nodes[0], 1, newest)
-	f.clock.advance(peerDelay)
+	f.clock.Advance(peerDelay)
 	claims(t, f.nodes[0], 10, highOfOther, low, lowOfOther)
 }

@@ -6,10 +6,9 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
+	"github.com/rialto-im/rialto/internal/base/clock/clocktest"
 	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
@@ -23,22 +22,10 @@ type work struct {
 
 func (work) Kind() string { return "work" }
 
-// movable is a clock that only a test moves.
-type movable struct{ ms atomic.Int64 }
-
-func newMovable() *movable {
-	c := &movable{}
-	c.ms.Store(1_800_000_000_000)
-	return c
-}
-
-func (c *movable) Now() time.Time          { return time.UnixMilli(c.ms.Load()) }
-func (c *movable) advance(d time.Duration) { c.ms.Add(d.Milliseconds()) }
-
 // fleet is a group of nodes that run the jobs of one database.
 type fleet struct {
 	t     testing.TB
-	clock *movable
+	clock *clocktest.Manual
 	place string
 	names []string
 	dbs   []*sqldb.DB
@@ -50,7 +37,7 @@ type fleet struct {
 // openFleet opens n nodes. In SQLite, which one process uses, they share its connections.
 func openFleet(t testing.TB, n int) *fleet {
 	t.Helper()
-	f := &fleet{t: t, clock: newMovable(), place: sqltest.Place(t)}
+	f := &fleet{t: t, clock: clocktest.NewManual(), place: sqltest.Place(t)}
 	for i := range n {
 		f.names = append(f.names, "node-"+string(rune('a'+i)))
 	}
@@ -142,24 +129,6 @@ func reaches(t testing.TB, s *job.Service, id int64, state job.State) job.Info {
 		return i.State == state
 	})
 	return i
-}
-
-// calls collects the jobs that ran.
-type calls struct {
-	mu   sync.Mutex // guards list
-	list []int
-}
-
-func (c *calls) add(n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.list = append(c.list, n)
-}
-
-func (c *calls) all() []int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.list)
 }
 
 var errWork = errors.New("it does not work")

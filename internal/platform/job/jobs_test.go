@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/clock/clocktest"
 	"github.com/rialto-im/rialto/internal/base/eventually"
+	"github.com/rialto-im/rialto/internal/base/synclist"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/job"
 )
@@ -55,10 +57,10 @@ func TestARolledBackJobDoesNotExist(t *testing.T) {
 	if kept.Duplicate || rolledBack.Duplicate {
 		t.Errorf("%+v, %+v", rolledBack, kept)
 	}
-	var ran calls
-	start(t, s, workers(1, func(_ context.Context, j job.Job[work]) error { ran.add(j.Args.N); return nil }))
+	var ran synclist.List[int]
+	start(t, s, workers(1, func(_ context.Context, j job.Job[work]) error { ran.Add(j.Args.N); return nil }))
 	reaches(t, s, kept.ID, job.Completed)
-	if all := ran.all(); !slices.Equal(all, []int{2}) {
+	if all := ran.All(); !slices.Equal(all, []int{2}) {
 		t.Errorf("%v ran", all)
 	}
 }
@@ -87,7 +89,7 @@ func TestAUniqueKeyInsertsOnce(t *testing.T) {
 	stop := start(t, s, workers(1, func(context.Context, job.Job[work]) error { return nil }))
 	reaches(t, s, third, job.Completed)
 	try(true)
-	f.clock.advance(time.Hour + time.Second)
+	f.clock.Advance(time.Hour + time.Second)
 	must(t, s.CleanUp(t.Context()))
 	stop()
 	try(false)
@@ -98,12 +100,12 @@ func TestPrioritiesAreInOrder(t *testing.T) {
 	s := f.nodes[0]
 	for n, p := range []job.Priority{job.Low, 0, job.High, job.Low, job.Normal, job.High} {
 		insert(t, s, n, job.Options{Priority: p})
-		f.clock.advance(time.Millisecond)
+		f.clock.Advance(time.Millisecond)
 	}
-	var ran calls
-	start(t, s, workers(1, func(_ context.Context, j job.Job[work]) error { ran.add(j.Args.N); return nil }))
-	eventually.True(t, "all have run", func() bool { return len(ran.all()) == 6 })
-	if all := ran.all(); !slices.Equal(all, []int{2, 5, 1, 4, 0, 3}) {
+	var ran synclist.List[int]
+	start(t, s, workers(1, func(_ context.Context, j job.Job[work]) error { ran.Add(j.Args.N); return nil }))
+	eventually.True(t, "all have run", func() bool { return len(ran.All()) == 6 })
+	if all := ran.All(); !slices.Equal(all, []int{2, 5, 1, 4, 0, 3}) {
 		t.Errorf("the order is %v", all)
 	}
 }
@@ -112,20 +114,20 @@ func TestPrioritiesAreInOrder(t *testing.T) {
 func TestAScheduledJobWaits(t *testing.T) {
 	f := openFleet(t, 1)
 	s := f.nodes[0]
-	var ran calls
-	start(t, s, workers(1, func(_ context.Context, j job.Job[work]) error { ran.add(j.Args.N); return nil }))
+	var ran synclist.List[int]
+	start(t, s, workers(1, func(_ context.Context, j job.Job[work]) error { ran.Add(j.Args.N); return nil }))
 	later := insert(t, s, 1, job.Options{At: f.clock.Now().Add(time.Hour), Priority: job.High})
 	past := insert(t, s, 2, job.Options{At: f.clock.Now().Add(-time.Hour), Priority: job.Low})
 	reaches(t, s, past, job.Completed)
-	f.clock.advance(time.Hour - time.Millisecond)
+	f.clock.Advance(time.Hour - time.Millisecond)
 	reaches(t, s, insert(t, s, 3, job.Options{Priority: job.Low}), job.Completed)
 	if i := get(t, s, later); i.State != job.Available || i.Attempt != 0 {
 		t.Errorf("%+v", i)
 	}
-	f.clock.advance(time.Millisecond)
+	f.clock.Advance(time.Millisecond)
 	s.Wake()
 	reaches(t, s, later, job.Completed)
-	if all := ran.all(); !slices.Equal(all, []int{2, 3, 1}) {
+	if all := ran.All(); !slices.Equal(all, []int{2, 3, 1}) {
 		t.Errorf("%v", all)
 	}
 }
@@ -144,7 +146,7 @@ func TestDelaysBetweenAttemptsGrow(t *testing.T) {
 			t.Fatalf("after %d failures the delay is %v; want up to %v: %+v", n, delay, ceiling, i)
 		}
 		ceiling = min(2*ceiling, time.Hour)
-		f.clock.advance(i.Due.Sub(f.clock.Now()))
+		f.clock.Advance(i.Due.Sub(f.clock.Now()))
 		s.Wake()
 	}
 	if i := reaches(t, s, id, job.Discarded); i.Attempt != 15 {
@@ -170,7 +172,7 @@ func TestAPoisonJobBecomesADeadLetter(t *testing.T) {
 	poison := insert(t, s, -1, job.Options{MaxFailures: 3, Unique: "poison"})
 	for n := 1; n < 3; n++ {
 		eventually.True(t, "the attempt has failed", func() bool { return get(t, s, poison).Failures == n })
-		f.clock.advance(time.Minute)
+		f.clock.Advance(time.Minute)
 		s.Wake()
 	}
 	i := reaches(t, s, poison, job.Discarded)
@@ -237,7 +239,7 @@ func TestAWorkerDecidesAboutItsJob(t *testing.T) {
 	if i := get(t, s, ids[1]); i.State != job.Available || i.Failures != 0 || !i.Due.Equal(f.clock.Now().Add(time.Hour).UTC()) {
 		t.Errorf("%+v", i)
 	}
-	f.clock.advance(time.Hour)
+	f.clock.Advance(time.Hour)
 	s.Wake()
 	if i := reaches(t, s, ids[1], job.Completed); i.Attempt != 2 || i.Failures != 0 {
 		t.Errorf("%+v", i)
@@ -345,11 +347,11 @@ func TestOldFinishedJobsAreDeleted(t *testing.T) {
 			t.Errorf("%v are left; want %v", found, want)
 		}
 	}
-	f.clock.advance(time.Hour)
+	f.clock.Advance(time.Hour)
 	left(waiting, cancelled, discarded)
-	f.clock.advance(time.Millisecond)
+	f.clock.Advance(time.Millisecond)
 	left(waiting, discarded)
-	f.clock.advance(30 * 24 * time.Hour)
+	f.clock.Advance(30 * 24 * time.Hour)
 	left(waiting)
 }
 
@@ -378,7 +380,7 @@ func TestPollsDoNotReadFinishedOrFutureJobs(t *testing.T) {
 	db, err := sqldb.Open(t.Context(), t.TempDir()+"/records.db") // also in runs on PostgreSQL, whose plans depend on statistics
 	must(t, err)
 	defer db.Close()
-	_, err = job.New(t.Context(), job.Deps{DB: db, Clock: newMovable(), Node: "a"}, job.Config{})
+	_, err = job.New(t.Context(), job.Deps{DB: db, Clock: clocktest.NewManual(), Node: "a"}, job.Config{})
 	must(t, err)
 	for statement, index := range job.PollStatements() {
 		rows, err := db.Read().QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+statement, 1, 1, 1, 1)
