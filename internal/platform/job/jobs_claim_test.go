@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/platform/job"
 )
 
@@ -35,7 +34,7 @@ func (f *fleet) insertFor(node int, o job.Options) int64 {
 func TestANodeThatDoesNotSeeItselfClaimsNothing(t *testing.T) {
 	f := openFleet(t, 2)
 	own, other := f.insertFor(0, job.Options{}), f.insertFor(1, job.Options{})
-	f.clock.Advance(eventually.Timeout)
+	f.passDelays()
 	f.blind.Store(f.names[0], true)
 	claims(t, f.nodes[0], 10)
 	f.blind.Delete(f.names[0])

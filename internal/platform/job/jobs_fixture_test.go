@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/clock/clocktest"
 	"github.com/rialto-im/rialto/internal/base/eventually"
@@ -81,6 +82,10 @@ func (f *fleet) alive(name string) bool {
 	_, dead := f.dead.Load(name)
 	return !dead
 }
+
+// passDelays advances the clock by more than the time for which a job waits for the node that it prefers, and by more than the delay after ten
+// failures.
+func (f *fleet) passDelays() { f.clock.Advance(30 * time.Minute) }
 
 // workers has one worker for jobs of kind work.
 func workers(n int, do func(context.Context, job.Job[work]) error) *job.Workers {

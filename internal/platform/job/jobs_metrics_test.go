@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/platform/job"
 )
 
@@ -44,7 +44,7 @@ func TestMetricsCountJobs(t *testing.T) {
 	}))
 	reaches(t, s, insert(t, s, 0, job.Options{}), job.Completed)
 	reaches(t, s, insert(t, s, 1, job.Options{}), job.Discarded)
-	insert(t, s, 2, job.Options{At: f.clock.Now().Add(eventually.Timeout)})
+	insert(t, s, 2, job.Options{At: f.clock.Now().Add(time.Minute)})
 	must(t, s.Sample(t.Context()))
 	want := []string{`rialto_job_attempts_total{queue="default",result="completed"} 1`, `rialto_job_attempts_total{queue="default",result="discarded"} 1`,
 		`rialto_jobs{queue="default",state="discarded"} 1`, `rialto_jobs{queue="default",state="due"} 0`, `rialto_jobs{queue="default",state="scheduled"} 1`, `rialto_jobs_oldest_seconds{queue="default"} 0`}

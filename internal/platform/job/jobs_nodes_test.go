@@ -99,7 +99,7 @@ func TestAPausedNodeCannotCompleteAnothersAttempt(t *testing.T) {
 	if i := get(t, f.nodes[0], id); i.State != job.Available || i.Failures != 1 {
 		t.Fatalf("%+v", i)
 	}
-	f.clock.Advance(eventually.Timeout)
+	f.passDelays()
 	start(t, f.nodes[0], workers(1, func(context.Context, job.Job[work]) error {
 		second <- struct{}{}
 		<-fail
@@ -122,7 +122,7 @@ func TestAPausedNodeCannotCompleteAnothersAttempt(t *testing.T) {
 func TestAJobIsClaimedOnce(t *testing.T) {
 	f := openFleet(t, 2)
 	id := insert(t, f.nodes[0], 1, job.Options{})
-	f.clock.Advance(eventually.Timeout) // both may claim it
+	f.passDelays() // both may claim it
 	atClaim, goOn := make(chan struct{}), make(chan struct{})
 	job.SetInterrupt(f.nodes[1], func(point string) error {
 		if point == "before-claim" {
@@ -145,7 +145,7 @@ func TestAJobIsClaimedOnce(t *testing.T) {
 	eventually.Receive(t, "the first node's attempt", began)
 	goOn <- struct{}{}
 	next := insert(t, f.nodes[1], 2, job.Options{})
-	f.clock.Advance(eventually.Timeout)
+	f.passDelays()
 	f.nodes[1].Wake()
 	eventually.Receive(t, "the second node's next claim", atClaim)
 	if i := get(t, f.nodes[1], id); i.State != job.Running || i.Attempt != 1 || i.AttemptedBy != f.names[0] {
@@ -203,7 +203,7 @@ func TestAnUnknownKindWaits(t *testing.T) {
 		t.Errorf("%+v", i)
 	}
 	stop()
-	f.clock.Advance(eventually.Timeout)
+	f.passDelays()
 	start(t, f.process(0), workers(1, func(context.Context, job.Job[work]) error { return nil }))
 	reaches(t, f.nodes[0], id, job.Completed)
 }
@@ -247,7 +247,8 @@ func TestAKilledProcessLosesNoJob(t *testing.T) {
 	}
 	with(func(db *sqldb.DB, s *job.Service) {
 		must(t, s.Rescue(t.Context()))
-		f.clock.Advance(eventually.Timeout * 20)
+		f.passDelays() // of the jobs that were rescued in the processes
+		f.passDelays() // and now
 		stop := start(t, s, workers(parallel, recordRun(db)))
 		eventually.True(t, "all jobs are completed", func() bool {
 			list, err := s.List(t.Context(), job.Completed, "", 1000)
@@ -277,7 +278,7 @@ func runUntilKilled(t *testing.T, place, at string) {
 	db, err := sqldb.Open(t.Context(), place)
 	must(t, err)
 	f := &fleet{t: t, clock: clocktest.NewManual(), names: []string{"node-a"}, dbs: []*sqldb.DB{db}}
-	f.clock.Advance(eventually.Timeout * 10) // rescued jobs are due
+	f.passDelays()
 	s := f.process(0)
 	var hits atomic.Int32
 	job.SetInterrupt(s, func(point string) error {

@@ -357,20 +357,29 @@ func TestOldFinishedJobsAreDeleted(t *testing.T) {
 
 func TestBadJobsAreRefused(t *testing.T) {
 	s := openFleet(t, 1).nodes[0]
-	for what, try := range map[string]struct {
-		args job.Args
+	text := strings.Repeat("x", 65536-len(`{"n":0,"text":""}`))
+	q, k := strings.Repeat("q", 100), strings.Repeat("k", 200)
+	for _, try := range []struct {
+		args work
 		o    job.Options
+		want string
 	}{
-		"64 KiB or 65536 bytes": {work{Text: strings.Repeat("x", 65<<10)}, job.Options{}},
-		"priority":              {work{}, job.Options{Priority: 4}},
-		"queue":                 {work{}, job.Options{Queue: strings.Repeat("q", 101)}},
-		"unique key":            {work{}, job.Options{Unique: strings.Repeat("k", 201)}},
-		"timeout":               {work{}, job.Options{Timeout: 25 * time.Hour}},
-		"MaxFailures":           {work{}, job.Options{MaxFailures: -1}},
+		{work{Text: text}, job.Options{Queue: q, Unique: k, Priority: job.Low, Timeout: 24 * time.Hour, MaxFailures: 1}, ""}, // each at its limit
+		{work{Text: text + "x"}, job.Options{}, "the arguments of work have 65537 bytes; they must have at most 65536: store the data elsewhere and name it"},
+		{work{}, job.Options{Priority: 4}, "the priority of work is 4; it must be High, Normal or Low"},
+		{work{}, job.Options{Priority: -1}, "the priority of work is -1; it must be High, Normal or Low"},
+		{work{}, job.Options{Queue: q + "q"}, `the queue "` + q + `q" must have at most 100 bytes`},
+		{work{}, job.Options{Unique: k + "k"}, "the unique key of work must have at most 200 bytes"},
+		{work{}, job.Options{Timeout: 24*time.Hour + 1}, "the timeout of work is 24h0m0.000000001s; it must be 1ms to 24h0m0s"},
+		{work{}, job.Options{Timeout: -1}, "the timeout of work is -1ns; it must be 1ms to 24h0m0s"},
+		{work{}, job.Options{MaxFailures: -1}, "MaxFailures of work is -1; it must not be negative"},
 	} {
-		_, err := s.Insert(t.Context(), try.args, try.o)
-		if err == nil || !strings.Contains(err.Error(), strings.TrimPrefix(what, "64 KiB or ")) && !strings.Contains(err.Error(), "65536") {
-			t.Errorf("%s: %v", what, err)
+		got := ""
+		if _, err := s.Insert(t.Context(), try.args, try.o); err != nil {
+			got = strings.TrimPrefix(err.Error(), "job: ")
+		}
+		if got != try.want {
+			t.Errorf("%q; want %q", got, try.want)
 		}
 	}
 }
