@@ -207,6 +207,11 @@ mutant "insert a unique job twice" $jobs/insert.go 's/Valid: o\.Unique != ""/Val
 mutant "retry a poison job for ever" $jobs/run.go 's/failures >= most \{/failures >= most+999 {/' 'APoisonJob' $jobs
 mutant "retry a failed job at once" $jobs/run.go 's/backoff\.After\(int\(failures\), failureFirst, failureMax\)/failureMax - failureMax/' 'DelaysBetweenAttempts' $jobs
 mutant "count an interrupted attempt as failed" $jobs/run.go 's/errors\.Is\(cause, errStopping\)/errors.Is(cause, errStuck)/' 'AStoppedNodesAttempt' $jobs
+mutant "run a periodic job twice in a period" $jobs/periodic.go 's/next > last\.Mark/next >= last.Mark/' 'APeriodicJobRunsOnce' $jobs
+mutant "insert the job of a period that another node has inserted" $jobs/periodic.go 's/^\t\tif err == nil \&\& !taken \{$/\t\tif err == nil \&\& !taken \&\& next == 0 {/' 'APeriodicJobRunsOnce' $jobs
+mutant "run each missed period" $jobs/periodic.go 's/Mark: next\}/Mark: max(last.Mark+1, next-3)}/' 'MissedPeriods' $jobs
+mutant "insert a periodic job while the last one waits" $jobs/periodic.go 's/^\t\tif err == nil \&\& ended \{$/\t\tif err == nil || ended {/' 'WaitsForTheLast' $jobs
+mutant "end a schedule after a wrong clock" $jobs/periodic.go 's/ \|\| next\+1 < last\.Mark$//' 'AWrongClock' $jobs
 mutant "let a stuck worker run another job" $jobs/run.go 's/^\t\t\tdefer func\(\) \{ <-returned \}\(\).*$//' 'AWorkerMayIgnore' $jobs
 mutant "leave the jobs of a dead process" $jobs/maintain.go 's/if h\.process != s\.process \{/if h.process == "" {/' 'AKilledProcess' $jobs
 mutant "leave the jobs of a dead node" $jobs/maintain.go 's/^\t\tcase s\.missing\[h\]:$/\t\tcase h.node == "":/' 'ANodeIsRescued' $jobs

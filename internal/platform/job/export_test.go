@@ -20,6 +20,11 @@ func (s *Service) Claim(ctx context.Context, limit int) (ids []int64, err error)
 	return ids, err
 }
 
+// InsertPeriodic does a round of a node with workers.
+func (s *Service) InsertPeriodic(ctx context.Context, w *Workers) error {
+	return s.insertPeriodic(ctx, w)
+}
+
 func (s *Service) Rescue(ctx context.Context) error  { return s.rescue(ctx) }
 func (s *Service) CleanUp(ctx context.Context) error { return s.cleanUp(ctx) }
 func (s *Service) Sample(ctx context.Context) error  { return s.sample(ctx) }

@@ -11,13 +11,14 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 )
 
-// maintain rescues jobs of dead processes, deletes old finished ones and counts what waits, until ctx ends. The first of the nodes that run
-// jobs does the first two for all; others would do no harm.
-func (s *Service) maintain(ctx context.Context) {
+// maintain inserts periodic jobs, rescues jobs of dead processes, deletes old finished ones and counts what waits, until ctx ends. The first of
+// the nodes that run jobs does the first three for all; others would do no harm.
+func (s *Service) maintain(ctx context.Context, w *Workers) {
 	var group sync.WaitGroup
 	defer group.Wait()
 	for _, p := range []cluster.Periodic{
 		{Interval: rescueInterval, AtStart: true, Round: s.rescue, Failed: "jobs of dead processes are rescued later", Logger: s.deps.Logger},
+		{IsCoordinator: s.isFirst, Interval: scheduleInterval, AtStart: true, Round: func(ctx context.Context) error { return s.insertPeriodic(ctx, w) }, Failed: "periodic jobs are inserted later", Logger: s.deps.Logger},
 		{IsCoordinator: s.isFirst, Interval: cleanUpInterval, Round: s.cleanUp, Failed: "old jobs are deleted later", Logger: s.deps.Logger},
 		{Interval: sampleInterval, AtStart: true, Round: s.sample, Failed: "jobs are counted later", Logger: s.deps.Logger},
 	} {

@@ -20,7 +20,7 @@ func (s *Service) Run(ctx context.Context, w *Workers) error {
 	var group sync.WaitGroup
 	defer group.Wait()
 	group.Go(func() { s.notifyPeers(ctx) })
-	group.Go(func() { s.maintain(ctx) })
+	group.Go(func() { s.maintain(ctx, w) })
 	if len(w.queues) == 0 {
 		<-ctx.Done()
 		return nil

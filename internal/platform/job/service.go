@@ -94,6 +94,7 @@ const (
 	jobPollInterval  = time.Second            // finds jobs whose writer died before calling Wake, and those of operators
 	peerDelay        = 2 * time.Second        // how long a due job waits for the node that it prefers
 	rescueInterval   = 5 * time.Second        // how often jobs of dead processes are made available again
+	scheduleInterval = 5 * time.Second        // how often periods are checked for a begin
 	cleanUpInterval  = time.Minute            // how often old finished jobs are deleted
 	sampleInterval   = 15 * time.Second       // how often waiting jobs are counted for the metrics
 	cancelInterval   = 500 * time.Millisecond // how often a node with running jobs checks whether they are to be cancelled
@@ -115,6 +116,7 @@ var jobMigrations = []string{
 	`CREATE INDEX jobs_available ON jobs (queue, priority, due_ms, n) WHERE state = 'available'`,
 	`CREATE INDEX jobs_running ON jobs (attempted_by, process, n) WHERE state = 'running'`,
 	`CREATE INDEX jobs_finished ON jobs (state, finished_ms, n) WHERE finished_ms > 0`,
+	periods.Create(),
 }
 
 // Service has the jobs of all nodes, and runs some of them.
