@@ -74,7 +74,7 @@ func (s *Service) claim(ctx context.Context, queue string, limit int) (list []*c
 func (s *Service) due(ctx context.Context, queue string, now int64, limit int) (ids []int64, err error) {
 	nodes := s.deps.WorkerNodes()
 	own, read := slices.Index(nodes, s.deps.Node), limit
-	if own < 0 { // this node has just come, and its view of the cluster may be empty, or it is about to stop, or was declared dead
+	if own < 0 { // this node has just joined, is about to stop, or was declared dead
 		return nil, nil
 	}
 	if len(nodes) > 1 {
