@@ -205,11 +205,21 @@ mutant "run a job before it is due" $jobs/claim.go 's/due_ms <= \$([34])/due_ms 
 mutant "run the least urgent job first" $jobs/service.go 's/\{High, Normal, Low\}/{Low, Normal, High}/' 'PrioritiesAreInOrder' $jobs
 mutant "insert a unique job twice" $jobs/insert.go 's/Valid: o\.Unique != ""/Valid: o.Unique == "" \&\& key0/; s/^(\tkey := )/\tkey0 := false\n\1/' 'AUniqueKey' $jobs
 mutant "retry a poison job for ever" $jobs/run.go 's/failures >= most \{/failures >= most+999 {/' 'APoisonJob' $jobs
-mutant "retry a failed job at once" $jobs/run.go 's/delay = next\.Next\(\)/_ = next.Next()/' 'DelaysBetweenAttempts' $jobs
+mutant "retry a failed job at once" $jobs/run.go 's/backoff\.After\(int\(failures\), failureFirst, failureMax\)/failureMax - failureMax/' 'DelaysBetweenAttempts' $jobs
 mutant "count an interrupted attempt as failed" $jobs/run.go 's/errors\.Is\(cause, errStopping\)/errors.Is(cause, errStuck)/' 'AStoppedNodesAttempt' $jobs
-mutant "leave the jobs of a dead process" $jobs/maintain.go 's/h\.process != s\.process \|\|/h.process == "" ||/' 'AKilledProcess' $jobs
-mutant "leave the jobs of a dead node" $jobs/maintain.go 's/ \&\& !s\.deps\.Alive\(h\.node\)/ \&\& h.node == ""/' 'APausedNodeCannot' $jobs
-mutant "rescue the jobs of a live node" $jobs/maintain.go 's/ \&\& !s\.deps\.Alive\(h\.node\)//' 'APausedNodeCannot' $jobs
+mutant "run a periodic job twice in a period" $jobs/periodic.go 's/next > last\.Mark/next >= last.Mark/' 'APeriodicJobRunsOnce' $jobs
+mutant "insert the job of a period that another node has inserted" $jobs/periodic.go 's/^\t\tif err == nil \&\& !taken \{$/\t\tif err == nil \&\& !taken \&\& next == 0 {/' 'APeriodicJobRunsOnce' $jobs
+mutant "run each missed period" $jobs/periodic.go 's/Mark: next\}/Mark: max(last.Mark+1, next-3)}/' 'MissedPeriods' $jobs
+mutant "insert a periodic job while the last one waits" $jobs/periodic.go 's/^\t\tif err == nil \&\& ended \{$/\t\tif err == nil || ended {/' 'WaitsForTheLast' $jobs
+mutant "end a schedule after a wrong clock" $jobs/periodic.go 's/ \|\| next\+1 < last\.Mark$//' 'AWrongClock' $jobs
+mutant "let a stuck worker run another job" $jobs/run.go 's/^\t\t\tdefer func\(\) \{ <-returned \}\(\).*$//' 'AWorkerMayIgnore' $jobs
+mutant "leave the jobs of a dead process" $jobs/maintain.go 's/if h\.process != s\.process \{/if h.process == "" {/' 'AKilledProcess' $jobs
+mutant "leave the jobs of a dead node" $jobs/maintain.go 's/^\t\tcase s\.missing\[h\]:$/\t\tcase h.node == "":/' 'ANodeIsRescued' $jobs
+mutant "rescue the jobs of a live node" $jobs/maintain.go 's/ \|\| s\.deps\.Alive\(h\.node\):/:/' 'ANodeIsRescued' $jobs
+mutant "rescue the jobs of a node that was missing once" $jobs/maintain.go 's/^\t\tcase s\.missing\[h\]:$/\t\tcase true:/' 'ANodeIsRescued' $jobs
+mutant "claim jobs with an empty view of the cluster" $jobs/claim.go 's/if own < 0 \{/if nodes = append(nodes, s.deps.Node); own < -1 {/' 'ANodeThatDoesNot' $jobs
+mutant "claim the jobs of a busy node last" $jobs/claim.go 's/cmp\.Compare\(a\.dueMs, b\.dueMs\)/cmp.Compare(a.id%int64(len(nodes)), b.id%int64(len(nodes)))/' 'AnOverdueJob' $jobs
+mutant "never claim the jobs of a busy node" $jobs/claim.go 's/\+= peerDelay\.Milliseconds/+= 99 * peerDelay.Milliseconds/' 'AnOverdueJob' $jobs
 mutant "forget a claim whose answer was lost" $jobs/cancel.go 's/^\t\t\tlost = append\(lost, c\)$/\t\t\towned[c.id] = true/' 'ALostClaim' $jobs
 mutant "retry a dead letter with its failures" $jobs/retry.go 's/ failures = 0,//' 'APoisonJob' $jobs
 mutant "run a cancelled job again" $jobs/finish.go 's/^\t\tif cancelling \{$/\t\tif cancelling \&\& o.dueMs < 0 {/' 'ACancelledJobEnds' $jobs

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/printable"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/job"
 )
@@ -85,7 +86,7 @@ func (c jobsCommand) run(ctx context.Context, jobs *job.Service, out io.Writer) 
 		}
 		for _, i := range list {
 			first, _, _ := strings.Cut(i.Error, "\n")
-			fmt.Fprintf(out, "%d\t%s\t%s\t%s\tfailures %d of %d\t%s\n", i.ID, i.Kind, i.State, moment(cmp.Or(i.Finished, i.Due)), i.Failures, i.Max, first)
+			fmt.Fprintf(out, "%d\t%s\t%s\t%s\tfailures %d of %d\t%s\n", i.ID, printable.Line(i.Kind), i.State, moment(cmp.Or(i.Finished, i.Due)), i.Failures, i.Max, printable.Line(first))
 		}
 	case "show":
 		i, err := jobs.Get(ctx, c.id)
@@ -117,12 +118,12 @@ func (c jobsCommand) run(ctx context.Context, jobs *job.Service, out io.Writer) 
 	return nil
 }
 
-// show prints all of a job.
+// show prints all of a job. Errors have several lines, which are indented so that they do not look like other fields.
 func show(out io.Writer, i job.Info) {
-	fmt.Fprintf(out, "id         %d\nkind       %s\nqueue      %s\npriority   %d\nstate      %s\n", i.ID, i.Kind, i.Queue, i.Priority, i.State)
+	fmt.Fprintf(out, "id         %d\nkind       %s\nqueue      %s\npriority   %d\nstate      %s\n", i.ID, printable.Line(i.Kind), printable.Line(i.Queue), i.Priority, i.State)
 	fmt.Fprintf(out, "created    %s\ndue        %s\nattempted  %s\nfinished   %s\n", moment(i.Created), moment(i.Due), moment(i.Attempted), moment(i.Finished))
-	fmt.Fprintf(out, "attempts   %d, the last by %s\nfailures   %d of %d\ntimeout    %s\n", i.Attempt, cmp.Or(i.AttemptedBy, "no node"), i.Failures, i.Max, i.Timeout)
-	fmt.Fprintf(out, "unique     %s\narguments  %s\nerror      %s\n", i.Unique, i.Args, i.Error)
+	fmt.Fprintf(out, "attempts   %d, the last by %s\nfailures   %d of %d\ntimeout    %s\n", i.Attempt, cmp.Or(printable.Line(i.AttemptedBy), "no node"), i.Failures, i.Max, i.Timeout)
+	fmt.Fprintf(out, "unique     %s\narguments  %s\nerror      %s\n", printable.Line(i.Unique), printable.Text(string(i.Args)), strings.ReplaceAll(printable.Text(i.Error), "\n", "\n           "))
 }
 
 func moment(t time.Time) string {

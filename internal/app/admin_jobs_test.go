@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"strconv"
@@ -32,14 +33,7 @@ func TestOperatorsSeeAndRetryJobs(t *testing.T) {
 		t.Error(text)
 	}
 	admin(0, "key", "create", "--name", "first") // creates the directory
-	db, err := sqldb.Open(t.Context(), filepath.Join(data, recordsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	jobs, err := job.New(t.Context(), job.Deps{DB: db, Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler)}, job.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db, jobs := openJobsAt(t, data)
 	done, err := jobs.Insert(context.Background(), nightly{User: 5}, job.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -70,6 +64,50 @@ func TestOperatorsSeeAndRetryJobs(t *testing.T) {
 	} {
 		if text := admin(step.code, step.args...); !strings.Contains(text, step.want) {
 			t.Errorf("%v: %s; want %q", step.args, text, step.want)
+		}
+	}
+}
+
+// openJobsAt opens the jobs of a data directory, whose database the caller closes.
+func openJobsAt(t *testing.T, data string) (*sqldb.DB, *job.Service) {
+	t.Helper()
+	db, err := sqldb.Open(t.Context(), filepath.Join(data, recordsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := job.New(t.Context(), job.Deps{DB: db, Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler)}, job.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db, jobs
+}
+
+// The text of an error cannot control the operator's terminal, or pretend to be another field.
+func TestErrorsOfJobsArePrintedSafely(t *testing.T) {
+	data := t.TempDir()
+	var out strings.Builder
+	if code := AdminMain(t.Context(), []string{"key", "create", "--name", "first", "--data", data}, &out, &out); code != 0 {
+		t.Fatal(out.String())
+	}
+	db, jobs := openJobsAt(t, data)
+	done, err := jobs.Insert(t.Context(), nightly{}, job.Options{Unique: "\x1b[1mkey"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := job.NewWorkers(map[string]int{job.DefaultQueue: 1})
+	ctx, stop := context.WithCancel(t.Context())
+	job.Add(w, func(context.Context, job.Job[nightly]) error {
+		stop()
+		return job.Discard(errors.New("\x1b[2Jtorn\tat 1\nstate      completed"))
+	})
+	if err := errors.Join(jobs.Run(ctx, w), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, try := range []struct{ args, want string }{{"jobs list", "\tfailures 0 of 16\t[2Jtorn at 1\n"},
+		{"jobs show --id " + strconv.FormatInt(done.ID, 10), "unique     [1mkey\narguments  {\"User\":0}\nerror      [2Jtorn\tat 1\n           state      completed\n"}} {
+		out.Reset()
+		if code := AdminMain(t.Context(), append(strings.Fields(try.args), "--data", data), &out, &out); code != 0 || strings.Contains(out.String(), "\x1b") || !strings.HasSuffix(out.String(), try.want) {
+			t.Errorf("%s prints %q; want the end %q", try.args, out.String(), try.want)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
 	"github.com/rialto-im/rialto/internal/platform/job"
@@ -70,10 +71,7 @@ func (n *Node) endRevokedSessions(ctx context.Context) error {
 type missedEvents chan struct{}
 
 func (m missedEvents) signal() {
-	select {
-	case m <- struct{}{}:
-	default:
-	}
+	wakeup.Signal(m)
 }
 
 // retryDelay is the time between two tries to load the state after missed events.

@@ -22,7 +22,19 @@ func (b *Backoff) Next() time.Duration {
 		panic("backoff: made without New, or without delays")
 	}
 	b.ceiling = min(max(2*b.ceiling, b.first), b.longest)
-	return b.ceiling/2 + rand.N(b.ceiling/2+1)
+	return spread(b.ceiling)
+}
+
+func spread(ceiling time.Duration) time.Duration { return ceiling/2 + rand.N(ceiling/2+1) }
+
+// After returns the delay after a number of failures in a row, at least one: that of the same call of Next. It is for retries whose count
+// is stored.
+func After(failures int, first, longest time.Duration) time.Duration {
+	ceiling := first
+	for ; failures > 1 && ceiling < longest; failures-- {
+		ceiling *= 2
+	}
+	return spread(min(ceiling, max(first, longest)))
 }
 
 // Reset starts over with the first delay. Call it after a success.

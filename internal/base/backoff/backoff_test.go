@@ -3,6 +3,7 @@ package backoff_test
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,6 +26,23 @@ func TestDelaysDoubleWithJitterUpToTheMaximum(t *testing.T) {
 		if smallest[i] != c/2 || largest[i] != c {
 			t.Errorf("delay %d was %d to %d, want %d to %d", i+1, smallest[i], largest[i], c/2, c)
 		}
+	}
+}
+
+// The delay after a stored number of failures is that of a series with so many.
+func TestDelaysAfterAStoredNumberOfFailures(t *testing.T) {
+	for failures, c := range map[int]time.Duration{1: 10, 2: 20, 3: 40, 4: 70, 5: 70, 1 << 40: 70} {
+		smallest, largest := time.Duration(1000), time.Duration(0)
+		for range 1000 {
+			d := backoff.After(failures, 10, 70)
+			smallest, largest = min(smallest, d), max(largest, d)
+		}
+		if smallest != c/2 || largest != c {
+			t.Errorf("the delay after %d failures was %d to %d, want %d to %d", failures, smallest, largest, c/2, c)
+		}
+	}
+	if d := backoff.After(1<<40, 1, math.MaxInt64/3); d < math.MaxInt64/6 || d > math.MaxInt64/3 {
+		t.Errorf("a long delay was %d", d)
 	}
 }
 

@@ -5,39 +5,24 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/lifecycle"
+	"github.com/rialto-im/rialto/internal/base/synclist"
 )
 
 // record is what parts did, in order.
-type record struct {
-	mu     sync.Mutex // guards events
-	events []string
-}
-
-func (r *record) did(what string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.events = append(r.events, what)
-}
-
-func (r *record) all() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.events)
-}
+type record struct{ synclist.List[string] }
 
 // part runs until its context ends, and then takes a while.
 func (r *record) part(name string, takes time.Duration, err error) func(context.Context) error {
 	return func(ctx context.Context) error {
-		r.did("+" + name)
+		r.Add("+" + name)
 		<-ctx.Done()
 		time.Sleep(takes)
-		r.did("-" + name)
+		r.Add("-" + name)
 		return err
 	}
 }
@@ -53,11 +38,11 @@ func TestPartsStopInReverseOrder(t *testing.T) {
 		if err := s.Stop(time.Minute); err != nil {
 			t.Error(err)
 		}
-		if want := []string{"+a", "+b", "+c", "+d", "-d", "-c", "-b", "-a"}; !slices.Equal(r.all(), want) {
-			t.Errorf("%v", r.all())
+		if want := []string{"+a", "+b", "+c", "+d", "-d", "-c", "-b", "-a"}; !slices.Equal(r.All(), want) {
+			t.Errorf("%v", r.All())
 		}
-		if err := s.Stop(time.Minute); err != nil || len(r.all()) != 8 {
-			t.Errorf("stopped again: %v, %v", err, r.all())
+		if err := s.Stop(time.Minute); err != nil || len(r.All()) != 8 {
+			t.Errorf("stopped again: %v, %v", err, r.All())
 		}
 		select {
 		case err := <-s.Failed():
@@ -82,14 +67,14 @@ func TestUnexpectedEndOfAPartIsReported(t *testing.T) {
 		if !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "fails: ") {
 			t.Errorf("failed with %v", err)
 		}
-		if slices.Contains(r.all(), "-below") || slices.Contains(r.all(), "-above") {
-			t.Errorf("other parts ended before Stop: %v", r.all())
+		if slices.Contains(r.All(), "-below") || slices.Contains(r.All(), "-above") {
+			t.Errorf("other parts ended before Stop: %v", r.All())
 		}
 		if err := s.Stop(time.Minute); !errors.Is(err, broken) {
 			t.Errorf("stopping gives %v", err)
 		}
-		if want := []string{"-above", "-below"}; !slices.Equal(r.all()[2:], want) {
-			t.Errorf("%v", r.all())
+		if want := []string{"-above", "-below"}; !slices.Equal(r.All()[2:], want) {
+			t.Errorf("%v", r.All())
 		}
 	})
 }
@@ -125,10 +110,10 @@ func TestStopNamesPartThatHangs(t *testing.T) {
 		if want := "hangs did not stop within 10s\nslower did not stop within 10s\nstore: unsaved"; !errors.Is(err, unsaved) || err.Error() != want {
 			t.Errorf("stopping gives %v", err)
 		}
-		got := r.all()[5:]
+		got := r.All()[5:]
 		slices.Sort(got[1:]) // these were cancelled together
 		if want := []string{"-slow", "-brief", "-store"}; !slices.Equal(got, want) {
-			t.Errorf("%v", r.all())
+			t.Errorf("%v", r.All())
 		}
 		time.Sleep(time.Hour) // no goroutine may outlive the bubble
 	})
@@ -141,7 +126,7 @@ func TestEngineWhoseCloseHangsStaysOpen(t *testing.T) {
 		closer := func(name string, takes time.Duration, err error) func() error {
 			return func() error {
 				time.Sleep(takes)
-				r.did(name)
+				r.Add(name)
 				return err
 			}
 		}
@@ -149,15 +134,15 @@ func TestEngineWhoseCloseHangsStaysOpen(t *testing.T) {
 		if err := lifecycle.Close(time.Minute, []func() error{closer("a", 0, nil), closer("b", time.Second, torn), closer("c", 0, nil)}); !errors.Is(err, torn) {
 			t.Errorf("closing gives %v", err)
 		}
-		if want := []string{"c", "b", "a"}; !slices.Equal(r.all(), want) {
-			t.Errorf("closed %v", r.all())
+		if want := []string{"c", "b", "a"}; !slices.Equal(r.All(), want) {
+			t.Errorf("closed %v", r.All())
 		}
 		began := time.Now()
 		if err := lifecycle.Close(time.Minute, []func() error{closer("d", 0, nil), closer("e", time.Hour, nil)}); err == nil {
 			t.Error("Close returned no error although one closer hangs")
 		}
-		if took := time.Since(began); took != time.Minute || len(r.all()) != 3 {
-			t.Errorf("it took %v; %v", took, r.all())
+		if took := time.Since(began); took != time.Minute || len(r.All()) != 3 {
+			t.Errorf("it took %v; %v", took, r.All())
 		}
 		time.Sleep(time.Hour)
 	})

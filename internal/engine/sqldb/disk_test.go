@@ -226,6 +226,40 @@ func testMigrationsThatFail(t *testing.T, place string) {
 	}
 }
 
+// A number of a deleted row is not assigned to another row, also after a restart.
+func TestNumbersAreAssignedOnce(t *testing.T) { onBoth(t, testNumbers) }
+
+func testNumbers(t *testing.T, place string) {
+	var last int64
+	for range 2 {
+		db := open(t, place)
+		if err := db.Migrate(t.Context(), "numbers", []string{`CREATE TABLE numbered (n {number}, name TEXT NOT NULL)`}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			var n int64
+			if err := db.Write(t.Context(), func(tx *sql.Tx) error {
+				return tx.QueryRow(`INSERT INTO numbered (name) VALUES ('x') RETURNING n`).Scan(&n)
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if n <= last {
+				t.Errorf("number %d was assigned after %d", n, last)
+			}
+			last = n
+			if err := db.Write(t.Context(), func(tx *sql.Tx) error {
+				_, err := tx.Exec(`DELETE FROM numbered`)
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // When the database closes, each waiting writer is stored or gets an error.
 func TestCloseAnswersEveryWriter(t *testing.T) { onBoth(t, testClosing) }
 

@@ -172,7 +172,7 @@ func (d *DB) Close() error {
 
 // Migrate brings a package's tables up to date. Each step runs once, in order, and is never changed after its release. Missing steps run in
 // one transaction. In a step, {bytes} stands for the type of binary columns, and {number} for that of a primary key that the database
-// assigns, increasing.
+// assigns, increasing. It assigns no number again that a committed row had, even if that row is deleted.
 func (d *DB) Migrate(ctx context.Context, component string, steps []string) error {
 	var at int
 	err := d.write(&job{ctx: ctx, exclusive: true, done: make(chan struct{}), run: func(tx *sql.Tx) error {

@@ -35,7 +35,7 @@ func openSQLite(ctx context.Context, path string, o StoreOptions) (_ *DB, err er
 			_ = faults.stop()
 		}
 	}()
-	d := &DB{writer: writer, store: store{options: o, faults: faults}, closers: []func() error{faults.stop}, dialect: dialect{typeNames: strings.NewReplacer("{bytes}", "BLOB", "{number}", "INTEGER PRIMARY KEY")}}
+	d := &DB{writer: writer, store: store{options: o, faults: faults}, closers: []func() error{faults.stop}, dialect: dialect{typeNames: strings.NewReplacer("{bytes}", "BLOB", "{number}", "INTEGER PRIMARY KEY AUTOINCREMENT")}}
 	if _, err = writer.ExecContext(ctx, createMigrations); err == nil {
 		err = d.store.createRow(ctx, writer)
 	}

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
@@ -127,10 +128,7 @@ func (s *Service) Notify() {
 
 // Wake makes this node read at once.
 func (s *Service) Wake() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	wakeup.Signal(s.wake)
 }
 
 // Run delivers new events until ctx ends.

@@ -1,5 +1,7 @@
 package directory
 
+import "github.com/rialto-im/rialto/internal/base/wakeup"
+
 // TakeOver makes this node the owner of the directory of a partition, in the term of the node's grant. It is called once no other node
 // can append to the users' streams any more: a connection that is registered from now on misses nothing that an earlier owner delivered.
 func (s *Service) TakeOver(partition int, term uint64) {
@@ -27,7 +29,7 @@ func (s *Service) reset(partition int, term uint64) {
 		s.forgetRemote(&s.shards[i], partition)
 	}
 	o.mu.Unlock()
-	signal(s.partitions[partition].reporter.ownerChanged)
+	wakeup.Signal(s.partitions[partition].reporter.ownerChanged)
 }
 
 // forgetRemote removes what other nodes reported from the users of a shard. The last activity of users in their grace is kept as a

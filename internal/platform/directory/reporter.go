@@ -9,6 +9,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/bus"
 )
 
@@ -65,13 +66,6 @@ func (s *Service) partitionOf(of uint64) *partition {
 	return s.partitions[s.deps.Cluster.Partition(of)]
 }
 
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
 // report makes the reporter send the current state of something to its owner. It does not block.
 func (s *Service) report(k key) {
 	if s.partitions == nil {
@@ -85,14 +79,14 @@ func (s *Service) report(k key) {
 	}
 	r.mu.Unlock()
 	if need {
-		signal(r.wake)
+		wakeup.Signal(r.wake)
 	}
 }
 
 // OwnerChanged is called when a partition's owner may have changed.
 func (s *Service) OwnerChanged(partition int, _ string) {
 	if s.partitions != nil {
-		signal(s.partitions[partition].reporter.ownerChanged)
+		wakeup.Signal(s.partitions[partition].reporter.ownerChanged)
 	}
 }
 

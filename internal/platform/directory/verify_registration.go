@@ -1,6 +1,10 @@
 package directory
 
-import "time"
+import (
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/wakeup"
+)
 
 // While there is nothing to report, a node verifies its registrations: with each probe it asks the probed node about those in partitions
 // which that one owns.
@@ -61,7 +65,7 @@ func (r *reporter) verified(of confirmation, code byte) {
 		r.confirmed.at = of.at
 	default: // an announcement finds out what the owner needs
 		r.confirmed = confirmation{}
-		signal(r.wake)
+		wakeup.Signal(r.wake)
 	}
 }
 

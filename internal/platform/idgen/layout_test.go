@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/clock/clocktest"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/platform/idgen"
@@ -29,14 +30,14 @@ func TestEachLayoutFillsEveryBit(t *testing.T) {
 		l := idgen.Layout{Sequence: rapid.Uint8Range(1, 10).Draw(t, "sequence"), Worker: rapid.Uint8Range(0, 20).Draw(t, "worker"),
 			Time: 32, Unit: time.Duration(rapid.Int64Range(20, 40).Draw(t, "unit")) * time.Millisecond}
 		worker := rapid.Uint64Range(0, 1<<l.Worker-1).Draw(t, "number")
-		c := newByHand()
+		c := clocktest.NewManual()
 		g, err := idgen.NewSnowflakeOf(context.Background(), idgen.Fixed(c, worker), l)
 		if err != nil {
 			t.Fatal(err)
 		}
 		last := uint64(0)
 		for range 4 {
-			c.move(l.Unit)
+			c.Advance(l.Unit)
 			all := make([]uint64, 1<<l.Sequence)
 			if err := g.Fill(context.Background(), all); err != nil {
 				t.Fatal(err)
@@ -99,8 +100,8 @@ func TestIDsBeyondTheirEndAreRefused(t *testing.T) {
 			t.Errorf("a generator started at %d", ms)
 		}
 	}
-	c := newByHand()
-	c.ms.Store(end - 1)
+	c := clocktest.NewManual()
+	c.Set(time.UnixMilli(end - 1))
 	g := snowflake(t, c, 0)
 	last := make([]uint64, 4096)
 	if err := g.Fill(t.Context(), last); err != nil || last[4095]>>22 != 1<<41-1 {
@@ -109,7 +110,7 @@ func TestIDsBeyondTheirEndAreRefused(t *testing.T) {
 	if years := g.YearsLeft(); years < 0 || years > 1e-6 {
 		t.Errorf("%v years are left", years)
 	}
-	c.move(time.Millisecond)
+	c.Advance(time.Millisecond)
 	if v, err := g.Next(t.Context()); errs.Of(err).Reason != "ids_ended" {
 		t.Errorf("%d, %v", v, err)
 	}
@@ -117,7 +118,7 @@ func TestIDsBeyondTheirEndAreRefused(t *testing.T) {
 		t.Errorf("%v years are left of half of 69.7", years)
 	}
 	const messagesEnd = 1 << 42
-	c.ms.Store(messagesEnd - 1)
+	c.Set(time.UnixMilli(messagesEnd - 1))
 	m := messages(t, c)
 	for range 4096 {
 		if v, err := m.Next(1, 1); err != nil || v.Ms() != messagesEnd-1 {
@@ -139,19 +140,19 @@ func raw[T ~[16]byte](next func() (T, error)) func() ([16]byte, error) {
 
 // UUIDs and ULIDs end in 2159 and do not wrap around.
 func TestUUIDsAndULIDsEndIn2159(t *testing.T) {
-	c := newByHand()
+	c := clocktest.NewManual()
 	for name, next := range map[string]func() ([16]byte, error){"uuidv7": raw(ids.NewUUIDv7(c.Now).Next), "ulid": raw(ids.NewULIDs(c.Now).Next)} {
 		const end = 1577836800000 + 1<<42
-		c.ms.Store(end - 1)
+		c.Set(time.UnixMilli(end - 1))
 		first, err := next()
 		if ms := int64(binary.BigEndian.Uint64(first[:]) >> 16); err != nil || ms != end-1 {
 			t.Errorf("%s: the last millisecond is %d, %v", name, ms, err)
 		}
-		c.ms.Store(end)
+		c.Set(time.UnixMilli(end))
 		if v, err := next(); !errors.Is(err, ids.ErrEnded) {
 			t.Errorf("%s: %x, %v", name, v, err)
 		}
-		c.ms.Store(0) // as good as 2020
+		c.Set(time.UnixMilli(0)) // as good as 2020
 		if v, err := next(); err != nil || bytes.Compare(v[:], first[:]) <= 0 {
 			t.Errorf("%s: %x after %x, %v", name, v, first, err)
 		}

@@ -10,11 +10,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/clock/clocktest"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
@@ -22,18 +22,6 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/idgen"
 	"github.com/rialto-im/rialto/sdk/go/ids"
 )
-
-// byHand is a clock that tests advance.
-type byHand struct{ ms atomic.Int64 }
-
-func newByHand() *byHand {
-	c := &byHand{}
-	c.ms.Store(1_800_000_000_000)
-	return c
-}
-
-func (c *byHand) Now() time.Time       { return time.UnixMilli(c.ms.Load()) }
-func (c *byHand) move(d time.Duration) { c.ms.Add(d.Milliseconds()) }
 
 func database(t testing.TB, place string) *sqldb.DB {
 	t.Helper()
@@ -56,7 +44,7 @@ type server struct {
 	messages *idgen.Messages
 }
 
-func serve(t testing.TB, db *sqldb.DB, c *byHand, config idgen.LeaseConfig) *server {
+func serve(t testing.TB, db *sqldb.DB, c *clocktest.Manual, config idgen.LeaseConfig) *server {
 	t.Helper()
 	l, err := idgen.NewLeases(t.Context(), idgen.LeaseDeps{DB: db, Clock: c, Logger: slog.New(slog.DiscardHandler)}, config)
 	if err != nil {
@@ -89,7 +77,7 @@ var own = idgen.LeaseConfig{Machine: "a", Exclusive: true}
 
 // After a kill a server continues at once with its worker id, above its mark. Its ids stay near the clock however often it is killed.
 func TestAKilledServerContinues(t *testing.T) {
-	c, seen := newByHand(), map[any]bool{}
+	c, seen := clocktest.NewManual(), map[any]bool{}
 	db := database(t, sqltest.Place(t))
 	for range 20 {
 		s := serve(t, db, c, own)
@@ -106,17 +94,17 @@ func TestAKilledServerContinues(t *testing.T) {
 			t.Fatal(err)
 		}
 		p, err := ids.ParseSnowflake(v)
-		ahead := max(p.Time.UnixMilli(), m.Ms()) - c.ms.Load()
+		ahead := max(p.Time.UnixMilli(), m.Ms()) - c.Now().UnixMilli()
 		if err != nil || ahead > idgen.MaxLead.Milliseconds() {
 			t.Fatalf("%d ms ahead of the clock", ahead)
 		}
-		c.move(200 * time.Millisecond) // as long as a start takes
+		c.Advance(200 * time.Millisecond) // as long as a start takes
 	}
 }
 
 // After a clean stop the next process's ids start at the clock's time.
 func TestAStoppedServersSuccessorStartsAtTheClock(t *testing.T) {
-	c, seen := newByHand(), map[any]bool{}
+	c, seen := clocktest.NewManual(), map[any]bool{}
 	db := database(t, sqltest.Place(t))
 	s := serve(t, db, c, own)
 	s.draw(t, seen, 10)
@@ -132,14 +120,14 @@ func TestAStoppedServersSuccessorStartsAtTheClock(t *testing.T) {
 	s = serve(t, db, c, idgen.LeaseConfig{Machine: "a", Exclusive: true})
 	s.draw(t, seen, 10)
 	m, err := s.messages.Next(1, 1)
-	if lead := m.Ms() - c.ms.Load(); err != nil || lead > 1 {
+	if lead := m.Ms() - c.Now().UnixMilli(); err != nil || lead > 1 {
 		t.Errorf("%d ms ahead, %v", lead, err)
 	}
 }
 
 // A disk is copied from a running server. The copy runs on another machine, and the server is killed and restarted.
 func TestACopiedDiskGetsOtherWorkerIDs(t *testing.T) {
-	c, seen := newByHand(), map[any]bool{}
+	c, seen := clocktest.NewManual(), map[any]bool{}
 	place := sqltest.Place(t)
 	db := database(t, place)
 	original := serve(t, db, c, own)
@@ -149,7 +137,7 @@ func TestACopiedDiskGetsOtherWorkerIDs(t *testing.T) {
 		twin.draw(t, seen, 100)
 		original.draw(t, seen, 100)
 		original.Renew(t.Context())
-		c.move(500 * time.Millisecond)
+		c.Advance(500 * time.Millisecond)
 	}
 	original = serve(t, db, c, own)
 	if original.Worker() != 0 || twin.Worker() == 0 {
@@ -158,14 +146,14 @@ func TestACopiedDiskGetsOtherWorkerIDs(t *testing.T) {
 	for range 5 {
 		twin.draw(t, seen, 100)
 		original.draw(t, seen, 100)
-		c.move(500 * time.Millisecond)
+		c.Advance(500 * time.Millisecond)
 	}
 }
 
 // Nodes of a shared database have a new name at each start, as under an orchestrator. The worker ids of killed nodes are reused, so that
 // they do not run out.
 func TestChangingNamesUseUpNoWorkerIDs(t *testing.T) {
-	c := newByHand()
+	c := clocktest.NewManual()
 	db := database(t, sqltest.Place(t))
 	for n := range 50 {
 		l, err := idgen.NewLeases(t.Context(), idgen.LeaseDeps{DB: db, Clock: c, Logger: slog.New(slog.DiscardHandler)}, idgen.LeaseConfig{Machine: fmt.Sprint("node-", n)})
@@ -179,14 +167,14 @@ func TestChangingNamesUseUpNoWorkerIDs(t *testing.T) {
 		if _, err := m.Next(1, 1); err != nil {
 			t.Fatal(err)
 		}
-		c.move(20 * time.Second) // it is killed
+		c.Advance(20 * time.Second) // it is killed
 	}
 }
 
 // A database that moves between machines runs out of unused worker ids. Then the one that has been unused for longest is reused, if it is
 // old enough.
 func TestTheLongestUnusedWorkerIDIsReused(t *testing.T) {
-	c := newByHand()
+	c := clocktest.NewManual()
 	db := database(t, sqltest.Place(t))
 	start := func(machine string) (*idgen.Messages, error) {
 		l, err := idgen.NewLeases(t.Context(), idgen.LeaseDeps{DB: db, Clock: c, Logger: slog.New(slog.DiscardHandler)}, idgen.LeaseConfig{Machine: machine, Exclusive: true})
@@ -207,9 +195,9 @@ func TestTheLongestUnusedWorkerIDIsReused(t *testing.T) {
 		return v.Spin() / 2048
 	}
 	first := spin(start("a"))
-	c.move(time.Hour)
+	c.Advance(time.Hour)
 	second := spin(start("b"))
-	c.move(idgen.Forgotten)
+	c.Advance(idgen.Forgotten)
 	if _, err := start("c"); err != nil || first == second {
 		t.Fatalf("got ranges %d and %d, then %v", first, second, err)
 	}
@@ -223,7 +211,7 @@ func TestTheLongestUnusedWorkerIDIsReused(t *testing.T) {
 
 // Copies of one image on different machines rarely get the same worker id: they do not all take the next one.
 func TestCopiesOfOneImageSpread(t *testing.T) {
-	c := newByHand()
+	c := clocktest.NewManual()
 	place := sqltest.Place(t)
 	serve(t, database(t, place), c, own)
 	workers := map[uint64]bool{}
@@ -237,7 +225,7 @@ func TestCopiesOfOneImageSpread(t *testing.T) {
 
 // A process slept through its lease, and another acquired its worker id. When it wakes, it acquires a free one.
 func TestASuspendedProcessLosesItsWorkerID(t *testing.T) {
-	c, seen := newByHand(), map[any]bool{}
+	c, seen := clocktest.NewManual(), map[any]bool{}
 	db := database(t, sqltest.Place(t))
 	nodes := func(layout idgen.Layout) (*idgen.Leases, *idgen.Snowflake, error) {
 		l, err := idgen.NewLeases(t.Context(), idgen.LeaseDeps{DB: db, Clock: c, Logger: slog.New(slog.DiscardHandler)}, idgen.LeaseConfig{Machine: "a"})
@@ -260,7 +248,7 @@ func TestASuspendedProcessLosesItsWorkerID(t *testing.T) {
 		t.Fatalf("a third of two: %v", err)
 	}
 	for range 5 {
-		c.move(idgen.Abandoned / 4)
+		c.Advance(idgen.Abandoned / 4)
 		awake.Renew(t.Context())
 	}
 	_, third, err := nodes(two)
@@ -273,7 +261,7 @@ func TestASuspendedProcessLosesItsWorkerID(t *testing.T) {
 	if err := awake.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	c.move(time.Millisecond)
+	c.Advance(time.Millisecond)
 	for _, g := range []*idgen.Snowflake{sleeper, third, sleeper, third} {
 		v, err := g.Next(t.Context())
 		if err != nil || seen[v] {
@@ -288,7 +276,7 @@ func TestASuspendedProcessLosesItsWorkerID(t *testing.T) {
 
 // Two processes hold one lease, because one is a copy of the other. The second to renew is rejected and acquires another worker id.
 func TestACopiedProcessIsRefused(t *testing.T) {
-	c, seen := newByHand(), map[any]bool{}
+	c, seen := clocktest.NewManual(), map[any]bool{}
 	s := serve(t, database(t, sqltest.Place(t)), c, idgen.LeaseConfig{Machine: "a"})
 	s.draw(t, seen, 10)
 	l, g, m := idgen.Frozen(s.Leases, s.Snowflake, s.messages, c)
@@ -301,7 +289,7 @@ func TestACopiedProcessIsRefused(t *testing.T) {
 	for range 10 {
 		s.draw(t, seen, 10)
 		twin.draw(t, seen, 10)
-		c.move(time.Second)
+		c.Advance(time.Second)
 	}
 }
 
@@ -345,7 +333,7 @@ func TestRunRenewsDespiteStoreFaults(t *testing.T) {
 
 // While the store is unavailable, ids are issued up to the mark, and no further.
 func TestIDsEndAtTheMark(t *testing.T) {
-	c, seen := newByHand(), map[any]bool{}
+	c, seen := clocktest.NewManual(), map[any]bool{}
 	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
 	if err != nil {
 		t.Fatal(err)
@@ -354,9 +342,9 @@ func TestIDsEndAtTheMark(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c.move(idgen.Ahead - time.Millisecond)
+	c.Advance(idgen.Ahead - time.Millisecond)
 	s.draw(t, seen, 10)
-	c.move(time.Millisecond)
+	c.Advance(time.Millisecond)
 	if v, err := s.Next(t.Context()); !errs.Is(err, errs.Unavailable) {
 		t.Errorf("%d, %v", v, err)
 	}
@@ -369,7 +357,7 @@ func TestIDsEndAtTheMark(t *testing.T) {
 
 // The bits of a worker id mean the same to every holder in a pool.
 func TestAPoolRefusesAnotherNumberOfRanges(t *testing.T) {
-	c := newByHand()
+	c := clocktest.NewManual()
 	s := serve(t, database(t, sqltest.Place(t)), c, own)
 	if _, err := idgen.NewMessages(t.Context(), s.Leases, idgen.MessagesConfig{Ranges: 8}); err == nil {
 		t.Error("8 ranges were accepted for a pool divided into 16")
@@ -387,7 +375,7 @@ func TestAPoolRefusesAnotherNumberOfRanges(t *testing.T) {
 
 // Many callers draw ids while leases are renewed, stolen and released.
 func TestIDsWhileLeasesComeAndGo(t *testing.T) {
-	c := newByHand()
+	c := clocktest.NewManual()
 	db := database(t, sqltest.Place(t))
 	servers := []*server{serve(t, db, c, own), serve(t, db, c, own)} // the second process acquires the first one's worker id
 	const callers, each = 6, 4000
@@ -413,7 +401,7 @@ func TestIDsWhileLeasesComeAndGo(t *testing.T) {
 		for _, s := range servers {
 			s.Renew(t.Context())
 		}
-		c.move(100 * time.Millisecond)
+		c.Advance(100 * time.Millisecond)
 	}
 	if err := servers[0].Release(t.Context()); err != nil {
 		t.Error(err)

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -12,7 +13,8 @@ import (
 // Several nodes claim jobs of the same queue. Each due job prefers one of the live nodes, by its number, so that two nodes hardly ever claim
 // the same one: PostgreSQL would abort one of the transactions, and the writers that share it would run again. A job that its node has not
 // claimed for peerDelay, because it is busy, dead or does not run the queue, may be claimed by any. That is for speed only; that a job has
-// one attempt at a time is ensured by the update of its row.
+// one attempt at a time is ensured by the update of its row. A node that does not see itself among the live ones claims nothing: others
+// may not see it either, and would rescue its jobs while they run.
 
 // claimed is a job with an attempt of this process.
 type claimed struct {
@@ -67,41 +69,45 @@ func (s *Service) claim(ctx context.Context, queue string, limit int) (list []*c
 	return list, err
 }
 
-// due returns at most limit due jobs of a queue that this node may claim, the most urgent first.
+// due returns at most limit due jobs of a queue that this node may claim, the most urgent first. A job that prefers another node counts as due
+// peerDelay later: it yields to newer jobs of this node only for so long, and never to jobs of a lower priority.
 func (s *Service) due(ctx context.Context, queue string, now int64, limit int) (ids []int64, err error) {
 	nodes := s.deps.WorkerNodes()
 	own, read := slices.Index(nodes, s.deps.Node), limit
+	if own < 0 { // this node has just joined, is about to stop, or was declared dead
+		return nil, nil
+	}
 	if len(nodes) > 1 {
 		read = min(max(window*limit, 64), max(maxWindow, limit))
 	}
-	var overdue []int64 // preferred by other nodes, which have not claimed them within peerDelay
+	type candidate struct{ id, dueMs int64 }
 	for _, p := range priorities {
 		if len(ids) >= limit || read <= 0 {
 			break
 		}
+		var list []candidate
 		rows, err := s.deps.DB.Read().QueryContext(ctx, selectDue, queue, int64(p), now, read)
 		if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-			var id, dueMs int64
-			if err := rows.Scan(&id, &dueMs); err != nil {
+			var c candidate
+			if err := rows.Scan(&c.id, &c.dueMs); err != nil {
 				return err
 			}
 			read--
-			switch {
-			case own < 0 && len(nodes) > 0: // this node is about to stop, or has just come
-				if dueMs <= now-peerDelay.Milliseconds() {
-					overdue = append(overdue, id)
-				}
-			case len(nodes) < 2 || id%int64(len(nodes)) == int64(own):
-				ids = append(ids, id)
-			case dueMs <= now-peerDelay.Milliseconds():
-				overdue = append(overdue, id)
+			if c.id%int64(len(nodes)) != int64(own) {
+				c.dueMs += peerDelay.Milliseconds()
+			}
+			if c.dueMs <= now {
+				list = append(list, c)
 			}
 			return nil
 		}); err != nil {
 			return nil, err
 		}
+		slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(a.dueMs, b.dueMs) })
+		for _, c := range list {
+			ids = append(ids, c.id)
+		}
 	}
-	ids = append(ids, overdue...)
 	return ids[:min(len(ids), limit)], nil
 }
 

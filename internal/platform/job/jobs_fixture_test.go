@@ -6,10 +6,10 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/clock/clocktest"
 	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
@@ -23,33 +23,22 @@ type work struct {
 
 func (work) Kind() string { return "work" }
 
-// movable is a clock that only a test moves.
-type movable struct{ ms atomic.Int64 }
-
-func newMovable() *movable {
-	c := &movable{}
-	c.ms.Store(1_800_000_000_000)
-	return c
-}
-
-func (c *movable) Now() time.Time          { return time.UnixMilli(c.ms.Load()) }
-func (c *movable) advance(d time.Duration) { c.ms.Add(d.Milliseconds()) }
-
 // fleet is a group of nodes that run the jobs of one database.
 type fleet struct {
 	t     testing.TB
-	clock *movable
+	clock *clocktest.Manual
 	place string
 	names []string
 	dbs   []*sqldb.DB
 	nodes []*job.Service
 	dead  sync.Map // names of nodes that the others consider dead
+	blind sync.Map // names of nodes that see no node yet, not even themselves
 }
 
 // openFleet opens n nodes. In SQLite, which one process uses, they share its connections.
 func openFleet(t testing.TB, n int) *fleet {
 	t.Helper()
-	f := &fleet{t: t, clock: newMovable(), place: sqltest.Place(t)}
+	f := &fleet{t: t, clock: clocktest.NewManual(), place: sqltest.Place(t)}
 	for i := range n {
 		f.names = append(f.names, "node-"+string(rune('a'+i)))
 	}
@@ -74,6 +63,9 @@ func (f *fleet) process(i int) *job.Service {
 	f.t.Helper()
 	s, err := job.New(context.Background(), job.Deps{DB: f.dbs[i%len(f.dbs)], Clock: f.clock, Logger: slog.New(slog.DiscardHandler), Node: f.names[i],
 		WorkerNodes: func() (live []string) {
+			if _, blind := f.blind.Load(f.names[i]); blind {
+				return nil
+			}
 			return slices.DeleteFunc(slices.Clone(f.names), func(name string) bool { return !f.alive(name) })
 		},
 		Alive: f.alive,
@@ -90,6 +82,10 @@ func (f *fleet) alive(name string) bool {
 	_, dead := f.dead.Load(name)
 	return !dead
 }
+
+// passDelays advances the clock by more than the time for which a job waits for the node that it prefers, and by more than the delay after ten
+// failures.
+func (f *fleet) passDelays() { f.clock.Advance(30 * time.Minute) }
 
 // workers has one worker for jobs of kind work.
 func workers(n int, do func(context.Context, job.Job[work]) error) *job.Workers {
@@ -138,24 +134,6 @@ func reaches(t testing.TB, s *job.Service, id int64, state job.State) job.Info {
 		return i.State == state
 	})
 	return i
-}
-
-// calls collects the jobs that ran.
-type calls struct {
-	mu   sync.Mutex // guards list
-	list []int
-}
-
-func (c *calls) add(n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.list = append(c.list, n)
-}
-
-func (c *calls) all() []int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.list)
 }
 
 var errWork = errors.New("it does not work")

@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
 	"testing"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/clock/clocktest"
 	"github.com/rialto-im/rialto/internal/base/eventually"
+	"github.com/rialto-im/rialto/internal/base/synclist"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/job"
 )
@@ -54,10 +57,10 @@ func TestARolledBackJobDoesNotExist(t *testing.T) {
 	if kept.Duplicate || rolledBack.Duplicate {
 		t.Errorf("%+v, %+v", rolledBack, kept)
 	}
-	var ran calls
-	start(t, s, workers(1, func(_ context.Context, j job.Job[work]) error { ran.add(j.Args.N); return nil }))
+	var ran synclist.List[int]
+	start(t, s, workers(1, func(_ context.Context, j job.Job[work]) error { ran.Add(j.Args.N); return nil }))
 	reaches(t, s, kept.ID, job.Completed)
-	if all := ran.all(); !slices.Equal(all, []int{2}) {
+	if all := ran.All(); !slices.Equal(all, []int{2}) {
 		t.Errorf("%v ran", all)
 	}
 }
@@ -86,7 +89,7 @@ func TestAUniqueKeyInsertsOnce(t *testing.T) {
 	stop := start(t, s, workers(1, func(context.Context, job.Job[work]) error { return nil }))
 	reaches(t, s, third, job.Completed)
 	try(true)
-	f.clock.advance(time.Hour + time.Second)
+	f.clock.Advance(time.Hour + time.Second)
 	must(t, s.CleanUp(t.Context()))
 	stop()
 	try(false)
@@ -97,12 +100,12 @@ func TestPrioritiesAreInOrder(t *testing.T) {
 	s := f.nodes[0]
 	for n, p := range []job.Priority{job.Low, 0, job.High, job.Low, job.Normal, job.High} {
 		insert(t, s, n, job.Options{Priority: p})
-		f.clock.advance(time.Millisecond)
+		f.clock.Advance(time.Millisecond)
 	}
-	var ran calls
-	start(t, s, workers(1, func(_ context.Context, j job.Job[work]) error { ran.add(j.Args.N); return nil }))
-	eventually.True(t, "all have run", func() bool { return len(ran.all()) == 6 })
-	if all := ran.all(); !slices.Equal(all, []int{2, 5, 1, 4, 0, 3}) {
+	var ran synclist.List[int]
+	start(t, s, workers(1, func(_ context.Context, j job.Job[work]) error { ran.Add(j.Args.N); return nil }))
+	eventually.True(t, "all have run", func() bool { return len(ran.All()) == 6 })
+	if all := ran.All(); !slices.Equal(all, []int{2, 5, 1, 4, 0, 3}) {
 		t.Errorf("the order is %v", all)
 	}
 }
@@ -111,20 +114,20 @@ func TestPrioritiesAreInOrder(t *testing.T) {
 func TestAScheduledJobWaits(t *testing.T) {
 	f := openFleet(t, 1)
 	s := f.nodes[0]
-	var ran calls
-	start(t, s, workers(1, func(_ context.Context, j job.Job[work]) error { ran.add(j.Args.N); return nil }))
+	var ran synclist.List[int]
+	start(t, s, workers(1, func(_ context.Context, j job.Job[work]) error { ran.Add(j.Args.N); return nil }))
 	later := insert(t, s, 1, job.Options{At: f.clock.Now().Add(time.Hour), Priority: job.High})
 	past := insert(t, s, 2, job.Options{At: f.clock.Now().Add(-time.Hour), Priority: job.Low})
 	reaches(t, s, past, job.Completed)
-	f.clock.advance(time.Hour - time.Millisecond)
+	f.clock.Advance(time.Hour - time.Millisecond)
 	reaches(t, s, insert(t, s, 3, job.Options{Priority: job.Low}), job.Completed)
 	if i := get(t, s, later); i.State != job.Available || i.Attempt != 0 {
 		t.Errorf("%+v", i)
 	}
-	f.clock.advance(time.Millisecond)
+	f.clock.Advance(time.Millisecond)
 	s.Wake()
 	reaches(t, s, later, job.Completed)
-	if all := ran.all(); !slices.Equal(all, []int{2, 3, 1}) {
+	if all := ran.All(); !slices.Equal(all, []int{2, 3, 1}) {
 		t.Errorf("%v", all)
 	}
 }
@@ -143,7 +146,7 @@ func TestDelaysBetweenAttemptsGrow(t *testing.T) {
 			t.Fatalf("after %d failures the delay is %v; want up to %v: %+v", n, delay, ceiling, i)
 		}
 		ceiling = min(2*ceiling, time.Hour)
-		f.clock.advance(i.Due.Sub(f.clock.Now()))
+		f.clock.Advance(i.Due.Sub(f.clock.Now()))
 		s.Wake()
 	}
 	if i := reaches(t, s, id, job.Discarded); i.Attempt != 15 {
@@ -169,7 +172,7 @@ func TestAPoisonJobBecomesADeadLetter(t *testing.T) {
 	poison := insert(t, s, -1, job.Options{MaxFailures: 3, Unique: "poison"})
 	for n := 1; n < 3; n++ {
 		eventually.True(t, "the attempt has failed", func() bool { return get(t, s, poison).Failures == n })
-		f.clock.advance(time.Minute)
+		f.clock.Advance(time.Minute)
 		s.Wake()
 	}
 	i := reaches(t, s, poison, job.Discarded)
@@ -236,7 +239,7 @@ func TestAWorkerDecidesAboutItsJob(t *testing.T) {
 	if i := get(t, s, ids[1]); i.State != job.Available || i.Failures != 0 || !i.Due.Equal(f.clock.Now().Add(time.Hour).UTC()) {
 		t.Errorf("%+v", i)
 	}
-	f.clock.advance(time.Hour)
+	f.clock.Advance(time.Hour)
 	s.Wake()
 	if i := reaches(t, s, ids[1], job.Completed); i.Attempt != 2 || i.Failures != 0 {
 		t.Errorf("%+v", i)
@@ -289,6 +292,37 @@ func TestAnAttemptHasADeadline(t *testing.T) {
 	}
 }
 
+// The attempt of a worker that ignores its deadline fails. Its worker runs no other job before it returns, and its late result is dropped.
+func TestAWorkerMayIgnoreItsDeadline(t *testing.T) {
+	s := openFleet(t, 1).nodes[0]
+	job.SetStuckGrace(s, time.Millisecond)
+	w, release := job.NewWorkers(map[string]int{job.DefaultQueue: 1, "other": 1}), make(chan struct{})
+	job.Add(w, func(_ context.Context, j job.Job[work]) error {
+		if j.Args.N == 1 {
+			<-release
+		}
+		return nil
+	})
+	start(t, s, w)
+	t.Cleanup(func() { close(release) })
+	stuck := insert(t, s, 1, job.Options{Timeout: time.Millisecond, MaxFailures: 1})
+	if i := reaches(t, s, stuck, job.Discarded); !strings.Contains(i.Error, "did not return after its deadline") {
+		t.Errorf("%+v", i)
+	}
+	next := insert(t, s, 2, job.Options{})
+	for range 2 { // the second one is claimed in a round that began after next was inserted
+		reaches(t, s, insert(t, s, 3, job.Options{Queue: "other"}), job.Completed)
+	}
+	if i := get(t, s, next); i.State != job.Available || i.Attempt != 0 {
+		t.Errorf("a job runs on a worker that has not returned: %+v", i)
+	}
+	release <- struct{}{}
+	reaches(t, s, next, job.Completed)
+	if i := get(t, s, stuck); i.State != job.Discarded || i.Attempt != 1 || i.Failures != 1 {
+		t.Errorf("%+v", i)
+	}
+}
+
 // Old finished jobs are deleted, dead letters later than others, and jobs that have not ended never.
 func TestOldFinishedJobsAreDeleted(t *testing.T) {
 	f := openFleet(t, 1)
@@ -313,30 +347,39 @@ func TestOldFinishedJobsAreDeleted(t *testing.T) {
 			t.Errorf("%v are left; want %v", found, want)
 		}
 	}
-	f.clock.advance(time.Hour)
+	f.clock.Advance(time.Hour)
 	left(waiting, cancelled, discarded)
-	f.clock.advance(time.Millisecond)
+	f.clock.Advance(time.Millisecond)
 	left(waiting, discarded)
-	f.clock.advance(30 * 24 * time.Hour)
+	f.clock.Advance(30 * 24 * time.Hour)
 	left(waiting)
 }
 
 func TestBadJobsAreRefused(t *testing.T) {
 	s := openFleet(t, 1).nodes[0]
-	for what, try := range map[string]struct {
-		args job.Args
+	text := strings.Repeat("x", 65536-len(`{"n":0,"text":""}`))
+	q, k := strings.Repeat("q", 100), strings.Repeat("k", 200)
+	for _, try := range []struct {
+		args work
 		o    job.Options
+		want string
 	}{
-		"64 KiB or 65536 bytes": {work{Text: strings.Repeat("x", 65<<10)}, job.Options{}},
-		"priority":              {work{}, job.Options{Priority: 4}},
-		"queue":                 {work{}, job.Options{Queue: strings.Repeat("q", 101)}},
-		"unique key":            {work{}, job.Options{Unique: strings.Repeat("k", 201)}},
-		"timeout":               {work{}, job.Options{Timeout: 25 * time.Hour}},
-		"MaxFailures":           {work{}, job.Options{MaxFailures: -1}},
+		{work{Text: text}, job.Options{Queue: q, Unique: k, Priority: job.Low, Timeout: 24 * time.Hour, MaxFailures: 1}, ""}, // each at its limit
+		{work{Text: text + "x"}, job.Options{}, "the arguments of work have 65537 bytes; they must have at most 65536: store the data elsewhere and name it"},
+		{work{}, job.Options{Priority: 4}, "the priority of work is 4; it must be High, Normal or Low"},
+		{work{}, job.Options{Priority: -1}, "the priority of work is -1; it must be High, Normal or Low"},
+		{work{}, job.Options{Queue: q + "q"}, `the queue "` + q + `q" must have at most 100 bytes`},
+		{work{}, job.Options{Unique: k + "k"}, "the unique key of work must have at most 200 bytes"},
+		{work{}, job.Options{Timeout: 24*time.Hour + 1}, "the timeout of work is 24h0m0.000000001s; it must be 1ms to 24h0m0s"},
+		{work{}, job.Options{Timeout: -1}, "the timeout of work is -1ns; it must be 1ms to 24h0m0s"},
+		{work{}, job.Options{MaxFailures: -1}, "MaxFailures of work is -1; it must not be negative"},
 	} {
-		_, err := s.Insert(t.Context(), try.args, try.o)
-		if err == nil || !strings.Contains(err.Error(), strings.TrimPrefix(what, "64 KiB or ")) && !strings.Contains(err.Error(), "65536") {
-			t.Errorf("%s: %v", what, err)
+		got := ""
+		if _, err := s.Insert(t.Context(), try.args, try.o); err != nil {
+			got = strings.TrimPrefix(err.Error(), "job: ")
+		}
+		if got != try.want {
+			t.Errorf("%q; want %q", got, try.want)
 		}
 	}
 }
@@ -346,7 +389,7 @@ func TestPollsDoNotReadFinishedOrFutureJobs(t *testing.T) {
 	db, err := sqldb.Open(t.Context(), t.TempDir()+"/records.db") // also in runs on PostgreSQL, whose plans depend on statistics
 	must(t, err)
 	defer db.Close()
-	_, err = job.New(t.Context(), job.Deps{DB: db, Clock: newMovable(), Node: "a"}, job.Config{})
+	_, err = job.New(t.Context(), job.Deps{DB: db, Clock: clocktest.NewManual(), Node: "a"}, job.Config{})
 	must(t, err)
 	for statement, index := range job.PollStatements() {
 		rows, err := db.Read().QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+statement, 1, 1, 1, 1)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/lease"
 )
@@ -64,13 +65,13 @@ func NewOutboxLease(node string, alive func(node string) bool, notifyPeers func(
 // Assigned makes this node dispatch the outbox until the grant ends. The grant is of cluster.Work with one part.
 func (t *OutboxLease) Assigned(g cluster.Grant) {
 	t.grant.Store(&g)
-	signal(t.changed)
+	wakeup.Signal(t.changed)
 }
 
 // Revoked is called after the grant has ended. A step in progress is completed.
 func (t *OutboxLease) Revoked(int) {
 	t.grant.Store(nil)
-	signal(t.changed)
+	wakeup.Signal(t.changed)
 }
 
 // isAssigned reports whether this node is to dispatch.
@@ -80,14 +81,7 @@ func (t *OutboxLease) isAssigned() bool {
 }
 
 // Wake is called when another node has added events.
-func (t *OutboxLease) Wake() { signal(t.woken) }
-
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
+func (t *OutboxLease) Wake() { wakeup.Signal(t.woken) }
 
 // RunLeased is Run for one of several nodes.
 func (o *Outbox) RunLeased(ctx context.Context, t *OutboxLease, dispatch func(context.Context, []Event) error) error {

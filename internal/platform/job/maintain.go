@@ -4,39 +4,25 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
 )
 
-// maintain rescues jobs of dead nodes, deletes old finished ones and counts what waits, until ctx ends. The first of the nodes that run jobs
-// does the first two for all; others would do no harm.
-func (s *Service) maintain(ctx context.Context) {
-	rescue, clean, sample := time.NewTicker(rescueInterval), time.NewTicker(cleanUpInterval), time.NewTicker(sampleInterval)
-	defer rescue.Stop()
-	defer clean.Stop()
-	defer sample.Stop()
-	s.warn(ctx, "jobs of this node's former process could not be rescued", s.rescue(ctx, true))
-	s.warn(ctx, "jobs could not be counted", s.sample(ctx))
-	for {
-		select {
-		case <-rescue.C:
-			s.warn(ctx, "jobs of dead nodes could not be rescued", s.rescue(ctx, false))
-		case <-clean.C:
-			if s.isFirst() {
-				s.warn(ctx, "old jobs could not be deleted", s.cleanUp(ctx))
-			}
-		case <-sample.C:
-			s.warn(ctx, "jobs could not be counted", s.sample(ctx))
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-func (s *Service) warn(ctx context.Context, text string, err error) {
-	if err != nil && ctx.Err() == nil {
-		s.deps.Logger.Warn(text, "error", err)
+// maintain inserts periodic jobs, rescues jobs of dead processes, deletes old finished ones and counts what waits, until ctx ends. The first of
+// the nodes that run jobs does the first three for all; others would do no harm.
+func (s *Service) maintain(ctx context.Context, w *Workers) {
+	var group sync.WaitGroup
+	defer group.Wait()
+	for _, p := range []cluster.Periodic{
+		{Interval: rescueInterval, AtStart: true, Round: s.rescue, Failed: "jobs of dead processes are rescued later", Logger: s.deps.Logger},
+		{IsCoordinator: s.isFirst, Interval: scheduleInterval, AtStart: true, Round: func(ctx context.Context) error { return s.insertPeriodic(ctx, w) }, Failed: "periodic jobs are inserted later", Logger: s.deps.Logger},
+		{IsCoordinator: s.isFirst, Interval: cleanUpInterval, Round: s.cleanUp, Failed: "old jobs are deleted later", Logger: s.deps.Logger},
+		{Interval: sampleInterval, AtStart: true, Round: s.sample, Failed: "jobs are counted later", Logger: s.deps.Logger},
+	} {
+		group.Go(func() { p.Run(ctx) })
 	}
 }
 
@@ -53,22 +39,33 @@ const (
 	deleteFinished = `DELETE FROM jobs WHERE n IN (SELECT n FROM jobs WHERE state = $1 AND finished_ms > 0 AND finished_ms < $2 ORDER BY finished_ms, n LIMIT $3)`
 )
 
-// rescue ends the attempts of dead processes as failed. own limits it to former processes of this node.
-func (s *Service) rescue(ctx context.Context, own bool) error {
+// rescue is a round that ends the attempts of dead processes as failed: each node does so for its own former processes, and the first node
+// for other nodes that were missing in two rounds in a row. It may see a node later than that one sees itself.
+func (s *Service) rescue(ctx context.Context) error {
 	var dead []holder
+	missing := map[holder]bool{}
 	rows, err := s.deps.DB.Read().QueryContext(ctx, selectHolders)
 	if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var h holder
 		if err := rows.Scan(&h.node, &h.process); err != nil {
 			return err
 		}
-		if h.node == s.deps.Node && h.process != s.process || h.node != s.deps.Node && !own && s.isFirst() && !s.deps.Alive(h.node) {
+		switch {
+		case h.node == s.deps.Node:
+			if h.process != s.process {
+				dead = append(dead, h)
+			}
+		case !s.isFirst() || s.deps.Alive(h.node):
+		case s.missing[h]:
 			dead = append(dead, h)
+		default:
+			missing[h] = true
 		}
 		return nil
 	}); err != nil {
 		return err
 	}
+	s.missing = missing
 	for _, h := range dead {
 		if err := s.rescueFrom(ctx, h); err != nil {
 			return err
@@ -130,18 +127,14 @@ func (s *Service) rescueFrom(ctx context.Context, h holder) error {
 func (s *Service) cleanUp(ctx context.Context) error {
 	now := s.deps.Clock.Now()
 	for state, keep := range map[State]time.Duration{Completed: s.config.KeepFinished, Cancelled: s.config.KeepFinished, Discarded: s.config.KeepDiscarded} {
-		for n := int64(batch); n == batch; {
-			err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-				done, err := tx.ExecContext(ctx, deleteFinished, string(state), now.Add(-keep).UnixMilli(), batch)
-				if err != nil {
-					return err
-				}
-				n, err = done.RowsAffected()
-				return err
-			})
+		if err := s.deps.DB.WriteInBatches(ctx, batch, func(tx *sql.Tx) (int64, error) {
+			done, err := tx.ExecContext(ctx, deleteFinished, string(state), now.Add(-keep).UnixMilli(), batch)
 			if err != nil {
-				return err
+				return 0, err
 			}
+			return done.RowsAffected()
+		}); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -49,12 +49,15 @@ func newMetrics() *Metrics {
 	}
 }
 
-// addQueues makes the metrics of queues exist before their first job.
+// addQueues makes the metrics of queues exist before their first job. A node without workers counts the jobs of the default queue.
 func (m *Metrics) addQueues(names []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.queues = slices.Clone(names)
 	for _, queue := range names {
+		if slices.Contains(m.queues, queue) {
+			continue
+		}
+		m.queues = append(m.queues, queue)
 		for _, state := range []string{"due", "scheduled", "running", "discarded"} {
 			m.jobs.WithLabelValues(queue, state)
 		}
@@ -69,7 +72,7 @@ func (m *Metrics) addQueues(names []string) {
 func (m *Metrics) names() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.queues
+	return slices.Clone(m.queues)
 }
 
 // done counts an attempt.
@@ -99,7 +102,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 // Metrics returns the metrics of this node.
 func (s *Service) Metrics() *Metrics { return s.metrics }
 
-// sample counts the jobs of the queues that this node runs.
+// sample counts the jobs of the default queue and of the queues that this node runs.
 func (s *Service) sample(ctx context.Context) error {
 	now := s.nowMs()
 	count := func(n *int64, statement string, args ...any) error {

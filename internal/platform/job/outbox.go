@@ -2,8 +2,9 @@
 //
 // A job (Service) is a row that is committed with the change that causes it. It runs at least once: again after an error, after a crash, and
 // at the same time on two nodes if one of them was declared dead but only paused. So workers are idempotent. Each attempt has a number, and only
-// the latest one can end its job. A job that fails too often is a dead letter, which operators retry. Jobs have no order, except by priority. All
-// methods of a Service may be called from many goroutines; Run is called once. No other package names the table.
+// the latest one can end its job. A job that fails too often is a dead letter, which operators retry. Jobs have no order, except by priority. A
+// periodic job (Every) is inserted once in each period. All methods of a Service may be called from many goroutines; Run is called once. No
+// other package names the tables.
 //
 // The outbox commits a change of the database together with the events that it causes in users'
 // streams. Events are dispatched at least once, those of one node in the order of its commits. Events of several nodes that change the
@@ -19,6 +20,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
@@ -65,7 +67,7 @@ func (o *Outbox) Put(ctx context.Context, tx *sql.Tx, events ...Event) error {
 }
 
 // Wake makes Run read events at once.
-func (o *Outbox) Wake() { signal(o.wake) }
+func (o *Outbox) Wake() { wakeup.Signal(o.wake) }
 
 // Run passes events to dispatch, in order, until ctx ends. After an error it passes the same events again.
 func (o *Outbox) Run(ctx context.Context, dispatch func(context.Context, []Event) error) error {

@@ -20,7 +20,7 @@ func (s *Service) Run(ctx context.Context, w *Workers) error {
 	var group sync.WaitGroup
 	defer group.Wait()
 	group.Go(func() { s.notifyPeers(ctx) })
-	group.Go(func() { s.maintain(ctx) })
+	group.Go(func() { s.maintain(ctx, w) })
 	if len(w.queues) == 0 {
 		<-ctx.Done()
 		return nil
@@ -201,7 +201,7 @@ func (s *Service) attempt(a *attempt, w *Workers) {
 	select {
 	case err = <-returned:
 	case <-ctx.Done():
-		stuck := time.NewTimer(stuckGrace)
+		stuck := time.NewTimer(s.stuckGrace)
 		defer stuck.Stop()
 		select {
 		case err = <-returned:
@@ -241,9 +241,6 @@ func (s *Service) failed(failures, most int64, err error) outcome {
 	if failures >= most {
 		return outcome{state: Discarded, failures: failures, text: err.Error(), result: resultDiscarded}
 	}
-	delay, next := time.Duration(0), backoff.New(failureFirst, failureMax)
-	for range min(failures, 64) {
-		delay = next.Next()
-	}
+	delay := backoff.After(int(failures), failureFirst, failureMax)
 	return outcome{state: Available, dueMs: s.nowMs() + delay.Milliseconds(), failures: failures, text: err.Error(), result: resultFailed}
 }

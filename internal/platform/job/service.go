@@ -12,6 +12,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/failpoint"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
@@ -90,15 +91,16 @@ const (
 	defaultFailures  = 16
 	defaultTimeout   = time.Minute
 	maxTimeout       = 24 * time.Hour
-	jobPollInterval  = time.Second      // finds jobs whose writer died before calling Wake, and those of operators
-	peerDelay        = 2 * time.Second  // how long a due job waits for the node that it prefers
-	rescueInterval   = 5 * time.Second  // how often dead nodes' jobs are looked for
-	cleanUpInterval  = time.Minute      // how often old finished jobs are deleted
-	sampleInterval   = 15 * time.Second // how often waiting jobs are counted for the metrics
-	cancelInterval   = 500 * time.Millisecond
-	stopGrace        = 3 * time.Second // how long attempts may continue when the node stops, before their contexts end
-	stuckGrace       = 5 * time.Second // how long a worker may ignore the end of its context before its attempt fails
-	failureFirst     = time.Second     // delays between attempts double from this one
+	jobPollInterval  = time.Second            // finds jobs whose writer died before calling Wake, and those of operators
+	peerDelay        = 2 * time.Second        // how long a due job waits for the node that it prefers
+	rescueInterval   = 5 * time.Second        // how often jobs of dead processes are made available again
+	scheduleInterval = 5 * time.Second        // how often periods are checked for a begin
+	cleanUpInterval  = time.Minute            // how often old finished jobs are deleted
+	sampleInterval   = 15 * time.Second       // how often waiting jobs are counted for the metrics
+	cancelInterval   = 500 * time.Millisecond // how often a node with running jobs checks whether they are to be cancelled
+	stopGrace        = 3 * time.Second        // how long attempts may continue when the node stops, before their contexts end
+	stuckGrace       = 5 * time.Second        // how long a worker may ignore the end of its context before its attempt fails
+	failureFirst     = time.Second            // delays between attempts double from this one
 	failureMax       = time.Hour
 	unknownKindDelay = time.Minute
 	batch            = 100 // rows of a transaction
@@ -114,6 +116,7 @@ var jobMigrations = []string{
 	`CREATE INDEX jobs_available ON jobs (queue, priority, due_ms, n) WHERE state = 'available'`,
 	`CREATE INDEX jobs_running ON jobs (attempted_by, process, n) WHERE state = 'running'`,
 	`CREATE INDEX jobs_finished ON jobs (state, finished_ms, n) WHERE finished_ms > 0`,
+	periods.Create(),
 }
 
 // Service has the jobs of all nodes, and runs some of them.
@@ -128,6 +131,9 @@ type Service struct {
 	mu      sync.Mutex // guards running
 	running map[int64]*attempt
 
+	missing map[holder]bool // by rescue's goroutine only: holders whose nodes were missing in the last round
+
+	stuckGrace time.Duration // the constant; shorter in tests
 	// interrupt is called between two steps. If it returns an error, the attempt is abandoned there, as if the process had died. Only tests
 	// set it.
 	interrupt func(point string) error
@@ -144,19 +150,19 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if deps.Alive == nil {
 		deps.Alive = func(string) bool { return false }
 	}
-	s := &Service{deps: deps, config: config, process: rand.Text(), wake: make(chan struct{}, 1), peers: make(chan struct{}, 1), metrics: newMetrics(), running: map[int64]*attempt{}}
+	s := &Service{deps: deps, config: config, process: rand.Text(), stuckGrace: stuckGrace, wake: make(chan struct{}, 1), peers: make(chan struct{}, 1), metrics: newMetrics(), running: map[int64]*attempt{}}
 	s.metrics.addQueues([]string{DefaultQueue})
 	return s, deps.DB.Migrate(ctx, "jobs", jobMigrations)
 }
 
 // Wake makes this node and the others read jobs at once. Call it after the commit of InsertTx.
 func (s *Service) Wake() {
-	signal(s.wake)
-	signal(s.peers)
+	wakeup.Signal(s.wake)
+	wakeup.Signal(s.peers)
 }
 
 // HandleWake is called when another node has inserted jobs.
-func (s *Service) HandleWake() { signal(s.wake) }
+func (s *Service) HandleWake() { wakeup.Signal(s.wake) }
 
 // DefaultConcurrency is how many jobs of the default queue a node runs at the same time.
 func (s *Service) DefaultConcurrency() int { return s.config.Workers }

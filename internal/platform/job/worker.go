@@ -13,6 +13,7 @@ import (
 
 // Job is what a worker gets.
 type Job[A Args] struct {
+	// ID is of no other job, also after this one was deleted.
 	ID   int64
 	Args A
 	// Attempt is 1 for the first one. It rises with each attempt, also with those that did not fail.
@@ -23,10 +24,11 @@ type Job[A Args] struct {
 	Created time.Time
 }
 
-// Workers are the queues that a node runs, and a worker for each kind of job.
+// Workers are the queues that a node runs, a worker for each kind of job, and the schedules of periodic jobs.
 type Workers struct {
-	queues map[string]int // name → how many jobs run at the same time on this node
-	byKind map[string]func(context.Context, *claimed) error
+	queues    map[string]int // name → how many jobs run at the same time on this node
+	byKind    map[string]func(context.Context, *claimed) error
+	schedules []schedule // of periodic jobs
 }
 
 // NewWorkers returns Workers for queues, with how many jobs of each run at the same time on a node.

@@ -15,6 +15,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 )
 
@@ -81,10 +82,7 @@ func (s *Service) RequestCode(ctx context.Context, handle string) error {
 	if err != nil {
 		return err
 	}
-	select {
-	case s.codeWake <- struct{}{}:
-	default:
-	}
+	wakeup.Signal(s.codeWake)
 	return nil
 }
 

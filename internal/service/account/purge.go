@@ -27,18 +27,9 @@ func (s *Service) Run(ctx context.Context) error {
 }
 
 func (s *Service) purge(ctx context.Context) error {
-	for _, purge := range []func(context.Context, *sql.Tx, int64) (int, error){purgeSessions, purgeRefreshTokens, purgeUsedTickets} {
-		for n := purgeBatch; n == purgeBatch; {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			err := s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
-				n, err = purge(ctx, tx, s.nowMs())
-				return err
-			})
-			if err != nil {
-				return err
-			}
+	for _, purge := range []func(context.Context, *sql.Tx, int64) (int64, error){purgeSessions, purgeRefreshTokens, purgeUsedTickets} {
+		if err := s.deps.DB.WriteInBatches(ctx, purgeBatch, func(tx *sql.Tx) (int64, error) { return purge(ctx, tx, s.nowMs()) }); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -46,7 +37,7 @@ func (s *Service) purge(ctx context.Context) error {
 
 // purgeSessions deletes a batch of ended sessions, and devices without a session. It keeps the sessions that an external token
 // started, one for each user and device, so that a session that was logged out does not start again with its old token.
-func purgeSessions(ctx context.Context, tx *sql.Tx, nowMs int64) (int, error) {
+func purgeSessions(ctx context.Context, tx *sql.Tx, nowMs int64) (int64, error) {
 	rows, err := tx.QueryContext(ctx, `DELETE FROM sessions WHERE id IN (SELECT s.id FROM sessions s WHERE s.ended_ms > 0 AND s.ended_ms < $1
 		AND NOT EXISTS (SELECT 1 FROM foreign_sessions f WHERE f.session = s.id) ORDER BY s.ended_ms LIMIT $2) RETURNING device`, nowMs-endedSessionRetention.Milliseconds(), purgeBatch)
 	if err != nil {
@@ -69,14 +60,13 @@ func purgeSessions(ctx context.Context, tx *sql.Tx, nowMs int64) (int, error) {
 			return 0, err
 		}
 	}
-	return len(devices), nil
+	return int64(len(devices)), nil
 }
 
-func purgeRefreshTokens(ctx context.Context, tx *sql.Tx, nowMs int64) (int, error) {
+func purgeRefreshTokens(ctx context.Context, tx *sql.Tx, nowMs int64) (int64, error) {
 	done, err := tx.ExecContext(ctx, `DELETE FROM refreshed WHERE sum IN (SELECT sum FROM refreshed WHERE spent_ms < $1 ORDER BY spent_ms LIMIT $2)`, nowMs-usedRefreshTokenRetention.Milliseconds(), purgeBatch)
 	if err != nil {
 		return 0, err
 	}
-	n, err := done.RowsAffected()
-	return int(n), err
+	return done.RowsAffected()
 }

@@ -80,11 +80,10 @@ func (s *Service) redeemSignedTicket(ctx context.Context, text string) (id.Calle
 	return of.caller, s.Live(ctx, of.caller)
 }
 
-func purgeUsedTickets(ctx context.Context, tx *sql.Tx, nowMs int64) (int, error) {
+func purgeUsedTickets(ctx context.Context, tx *sql.Tx, nowMs int64) (int64, error) {
 	done, err := tx.ExecContext(ctx, `DELETE FROM taken_tickets WHERE name IN (SELECT name FROM taken_tickets WHERE taken_ms < $1 ORDER BY taken_ms LIMIT $2)`, nowMs-usedTicketRetention.Milliseconds(), purgeBatch)
 	if err != nil {
 		return 0, err
 	}
-	n, err := done.RowsAffected()
-	return int(n), err
+	return done.RowsAffected()
 }

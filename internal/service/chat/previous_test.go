@@ -191,13 +191,14 @@ func TestEachOfAChainHasItsTime(t *testing.T) {
 	third, fifth := after(c, 3, 2), after(c, 5, 4)
 	stored := submitted(s, third)
 	last := submitted(s, fifth)
-	began := chat.HeldUntil(s, c, fifth.Sender, fifth.Device)
+	first := chat.HeldUntil(s, c, fifth.Sender, fifth.Device)
+	chat.SetHoldTime(s, 2*eventually.Timeout) // so that the times differ by more than the clock's resolution
 	must(t, s.Send(context.Background(), after(c, 1, 0)))
 	must(t, s.Send(context.Background(), after(c, 2, 1)))
 	if d := <-stored; d.Err != nil {
 		t.Fatal(d.Err)
 	}
-	if now := chat.HeldUntil(s, c, fifth.Sender, fifth.Device); !now.After(began) {
+	if now := chat.HeldUntil(s, c, fifth.Sender, fifth.Device); !now.After(first) {
 		t.Error("the second of the chain has the time of the first")
 	}
 	must(t, s.Send(context.Background(), after(c, 4, 3)))

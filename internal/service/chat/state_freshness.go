@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 )
 
@@ -27,10 +28,7 @@ func (s *Service) PartitionAssigned(partition int) {
 	if s.deps.SingleNode {
 		return // it has always owned the partition
 	}
-	select {
-	case s.assigned <- struct{}{}:
-	default:
-	}
+	wakeup.Signal(s.assigned)
 }
 
 // verification is when a state was compared with the log.

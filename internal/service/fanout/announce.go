@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/bus"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 )
@@ -55,10 +56,7 @@ func (w *Worker) announce(commits []timeline.Commit) {
 	}
 	t.mu.Unlock()
 	if some {
-		select {
-		case t.wake <- struct{}{}:
-		default:
-		}
+		wakeup.Signal(t.wake)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/failpoint"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
@@ -34,10 +35,7 @@ func newDispatcher(w *Worker, number uint16) *dispatcher {
 }
 
 func (c *dispatcher) signal() {
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
+	wakeup.Signal(c.wake)
 }
 
 // offer buffers the entries of a record if there is room. Otherwise the dispatcher reads them from the log.

@@ -10,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/failpoint"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/bus"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"golang.org/x/sync/semaphore"
@@ -70,10 +71,7 @@ func newLane(w *Worker, number int) *lane {
 }
 
 func (l *lane) signal() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
+	wakeup.Signal(l.wake)
 }
 
 // enqueue gives the lane a part, and waits for capacity.

@@ -24,6 +24,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -141,8 +142,5 @@ func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }
 
 // requestAssignment makes Run assign waiting tickets soon.
 func (s *Service) requestAssignment() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	wakeup.Signal(s.wake)
 }

@@ -16,22 +16,12 @@ const (
 
 // Purge deletes tickets that were resolved long ago. Nobody can reopen them any more.
 func (s *Service) Purge(ctx context.Context) error {
-	for n := int64(purgedAtOnce); n == purgedAtOnce; {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-			deleted, err := tx.ExecContext(ctx, `DELETE FROM tickets WHERE id IN (SELECT id FROM tickets WHERE status = 3 AND resolved_ms < $1 AND synced >= version AND NOT unconfirmed ORDER BY resolved_ms, id LIMIT $2)`,
-				s.nowMs()-keepResolved.Milliseconds(), purgedAtOnce)
-			if err != nil {
-				return err
-			}
-			n, err = deleted.RowsAffected()
-			return err
-		})
+	return s.deps.DB.WriteInBatches(ctx, purgedAtOnce, func(tx *sql.Tx) (int64, error) {
+		deleted, err := tx.ExecContext(ctx, `DELETE FROM tickets WHERE id IN (SELECT id FROM tickets WHERE status = 3 AND resolved_ms < $1 AND synced >= version AND NOT unconfirmed ORDER BY resolved_ms, id LIMIT $2)`,
+			s.nowMs()-keepResolved.Milliseconds(), purgedAtOnce)
 		if err != nil {
-			return err
+			return 0, err
 		}
-	}
-	return nil
+		return deleted.RowsAffected()
+	})
 }

@@ -76,7 +76,7 @@ func TestInterruptedEndsOfSilentTickets(t *testing.T) {
 	}
 }
 
-// A customer who has opened another ticket meanwhile goes on there: there is one open ticket of a customer with a desk.
+// A customer has at most one open ticket with a desk. So a ticket stays resolved if its customer has opened another one meanwhile.
 func TestSilentTicketsOfCustomersWithAnotherStayResolved(t *testing.T) {
 	h, d, ticket := silent(t)
 	var other *chatv1.Ticket

@@ -11,6 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/platform/interest"
 	"github.com/rialto-im/rialto/internal/platform/job"
@@ -34,10 +35,7 @@ func (s *Service) Mark(u id.User, c id.Conversation, delivered, read uint64) {
 		s.pendingCursors[p] = cursors{max(m.delivered, delivered), max(m.read, read)}
 	}
 	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	wakeup.Signal(s.wake)
 }
 
 // MarkNow moves a user's cursors forward, and returns the user's view afterwards.

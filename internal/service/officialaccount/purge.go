@@ -34,22 +34,12 @@ func (s *Service) Purge(ctx context.Context) error {
 
 // purgeDeliveries deletes the deliveries of a broadcast, unless an operator changes it meanwhile.
 func (s *Service) purgeDeliveries(ctx context.Context, b *broadcast, beforeMs int64) error {
-	for n := int64(purgedAtOnce); n == purgedAtOnce; {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-			deleted, err := tx.ExecContext(ctx, `DELETE FROM official_deliveries WHERE broadcast = $1 AND recipient IN (SELECT recipient FROM official_deliveries WHERE broadcast = $1 ORDER BY recipient LIMIT $2)
-				AND EXISTS (SELECT 1 FROM official_broadcasts WHERE id = $1 AND NOT pending AND work_ms < $3)`, int64(b.id), purgedAtOnce, beforeMs)
-			if err != nil {
-				return err
-			}
-			n, err = deleted.RowsAffected()
-			return err
-		})
+	return s.deps.DB.WriteInBatches(ctx, purgedAtOnce, func(tx *sql.Tx) (int64, error) {
+		deleted, err := tx.ExecContext(ctx, `DELETE FROM official_deliveries WHERE broadcast = $1 AND recipient IN (SELECT recipient FROM official_deliveries WHERE broadcast = $1 ORDER BY recipient LIMIT $2)
+			AND EXISTS (SELECT 1 FROM official_broadcasts WHERE id = $1 AND NOT pending AND work_ms < $3)`, int64(b.id), purgedAtOnce, beforeMs)
 		if err != nil {
-			return err
+			return 0, err
 		}
-	}
-	return nil
+		return deleted.RowsAffected()
+	})
 }

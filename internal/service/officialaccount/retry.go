@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
@@ -14,9 +15,9 @@ import (
 )
 
 const (
-	// The delay after a failure is firstRetry, and doubles up to maxRetry.
+	// The delay after a failure is up to firstRetry, and doubles up to maxRetry.
 	firstRetry, maxRetry = 10 * time.Second, 10 * time.Minute
-	// maxAttempts bounds the attempts of a reply, of a message to be answered, and of a step of a broadcast: with these delays, two and a half hours. Replies
+	// maxAttempts bounds the attempts of a reply, of a message to be answered, and of a step of a broadcast: with these delays, one to two and a half hours. Replies
 	// and messages that fail by a fault of the server have maxFaults attempts.
 	maxAttempts = 20
 )
@@ -29,7 +30,7 @@ func (s *Service) GivenUp() *GivenUp { return &s.givenUp }
 
 // retryDelay returns the delay after some failed attempts, of which there was at least one.
 func retryDelay(failed int) time.Duration {
-	return min(firstRetry<<min(failed-1, 10), maxRetry)
+	return backoff.After(failed, firstRetry, maxRetry)
 }
 
 // attemptsOf returns how many attempts something has that fails in this way: maxFaults after a fault of the server, else most.

@@ -53,16 +53,25 @@ func TestRepliesAreGivenUp(t *testing.T) {
 func TestDelaysOfRepliesGrow(t *testing.T) {
 	w := open(t)
 	w.replies(&chatv1.OfficialReplies{Fallback: text("hello")})
-	tried := 0
-	w.onSend = func(*message.Draft) error { tried++; return errBusy }
+	var tried []time.Duration // since the first attempt
+	passed := time.Duration(0)
+	w.onSend = func(*message.Draft) error { tried = append(tried, passed); return errBusy }
 	w.write(ann, "hi")
 	w.answer()
 	for range 360 {
 		w.pass(10 * time.Second)
+		passed += 10 * time.Second
 		must(t, w.SendReplies(t.Context()))
 	}
-	if tried != 11 { // after 0, 10, 30, 70, 150, 310, 630 s, and then each 600 s
-		t.Errorf("%d attempts in an hour, want 11", tried)
+	if len(tried) < 11 || len(tried) > 17 { // after up to 10, 30, 70, 150, 310, 630 s, and then each up to 600 s
+		t.Errorf("%d attempts in an hour, want 11 to 17", len(tried))
+	}
+	longest := 10 * time.Second
+	for i := range tried[1:] {
+		if delay := tried[i+1] - tried[i]; delay < longest/2 || delay > longest {
+			t.Errorf("delay %d was %v, want %v to %v", i+1, delay, longest/2, longest)
+		}
+		longest = min(2*longest, 10*time.Minute)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 )
@@ -19,10 +20,7 @@ const (
 )
 
 func (s *Service) signal() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	wakeup.Signal(s.wake)
 }
 
 // Run answers other nodes, and aligns the groups of organizations, until ctx ends.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/directory"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
@@ -118,10 +119,7 @@ func (s *Service) StatusChanged(u id.User, visibility bool) {
 // has changes pushed. It waits for the database until ctx ends; what is not stored by then is stored later.
 func (s *Service) Departed(ctx context.Context, list []directory.Departure) {
 	s.writer.write(ctx, list)
-	select {
-	case s.pushes <- struct{}{}:
-	default:
-	}
+	wakeup.Signal(s.pushes)
 }
 
 // markChanged makes the next push check a user. The caller holds mu.

@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -30,24 +29,6 @@ type file struct {
 	sum    string // SHA-256 of its bytes, in hexadecimal
 }
 
-// fileSet has all files. It is safe for concurrent use.
-type fileSet struct {
-	mu    sync.Mutex // guards files
-	files []file
-}
-
-func (s *fileSet) add(f file) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.files = append(s.files, f)
-}
-
-func (s *fileSet) all() []file {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]file(nil), s.files...)
-}
-
 // file makes a user send files, each step to a random node, and fetch earlier ones.
 func (t *workload) file(ctx, online context.Context, p *user) {
 	rng := t.rng(p.name)
@@ -55,7 +36,7 @@ func (t *workload) file(ctx, online context.Context, p *user) {
 	for t.wait(ctx, rng, time.Second) {
 		if f, ok := t.upload(online, rng, p); ok {
 			mine = append(mine, f)
-			t.sentFiles.add(f)
+			t.sentFiles.Add(f)
 		}
 		for range 2 {
 			if len(mine) > 0 {
@@ -198,7 +179,7 @@ func (t *workload) download(ctx context.Context, f file) ([]byte, error) {
 
 // readAllFiles reads all files from all nodes, after the faults.
 func (t *workload) readAllFiles(ctx context.Context) error {
-	for i, f := range t.sentFiles.all() {
+	for i, f := range t.sentFiles.All() {
 		n := t.cluster.Nodes[i%len(t.cluster.Nodes)]
 		err := retryCall(ctx, n, func(ctx context.Context) error { return t.fetch(ctx, n, f, FFile) })
 		if err != nil && outcome(err) != Fail { // refusals are checked later

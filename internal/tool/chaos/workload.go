@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/internal/base/synclist"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -47,7 +48,7 @@ type workload struct {
 	chatters, stormers, churners, flappers []*user
 	filers                                 []*user // only with S3
 	prober                                 *user
-	sentFiles                              fileSet
+	sentFiles                              synclist.List[file]
 	chatConversations                      []*conversationLoad // of LOAD1; each chatter chooses one at random
 	hot, storm, open, probed               *conversationLoad
 	blocks                                 []*conversationLoad // one-to-one conversations of churners

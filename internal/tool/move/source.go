@@ -158,6 +158,14 @@ func (s *source) readTables(ctx context.Context) error {
 	return nil
 }
 
+// lastNumber returns the highest number that the database has assigned in a table, whose row may be deleted; 0 if it does not know.
+func (s *source) lastNumber(ctx context.Context, t table) (n int64, err error) {
+	if strings.Contains(t.statement, "AUTOINCREMENT") {
+		err = s.db.QueryRowContext(ctx, `SELECT COALESCE(MAX(seq), 0) FROM sqlite_sequence WHERE name = $1`, t.name).Scan(&n)
+	}
+	return n, err
+}
+
 // identify returns the id of the store: a hash of its secrets, which are generated at the first start and never change.
 func (s *source) identify(ctx context.Context) (string, error) {
 	secrets, err := s.strings(ctx, `SELECT name || ' ' || hex(value) FROM secrets ORDER BY name`)

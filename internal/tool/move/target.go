@@ -214,8 +214,12 @@ func (t *target) finishTables(ctx context.Context, s *source) error {
 			}
 		}
 		if name, ok := table.identityColumn(); ok {
+			last, err := s.lastNumber(ctx, table)
+			if err != nil {
+				return err
+			}
 			c, q := pgx.Identifier{name}.Sanitize(), pgx.Identifier{table.name}.Sanitize()
-			if _, err := t.pool.Exec(ctx, `SELECT setval(pg_get_serial_sequence($1, $2), greatest((SELECT max(`+c+`) FROM `+q+`), 1))`, q, name); err != nil {
+			if _, err := t.pool.Exec(ctx, `SELECT setval(pg_get_serial_sequence($1, $2), greatest((SELECT max(`+c+`) FROM `+q+`), $3, 1))`, q, name, last); err != nil {
 				return fmt.Errorf("setting the sequence of %s: %w", table.name, err)
 			}
 		}

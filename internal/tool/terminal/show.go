@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/internal/base/printable"
 	rialto "github.com/rialto-im/rialto/sdk/go"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
@@ -37,18 +38,8 @@ func explain(err error) string {
 	return plain(err.Error())
 }
 
-// plain removes characters that control the terminal: control characters and text direction overrides.
-func plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\u2028' || r == '\u2029':
-			return '\n'
-		case r < ' ' && r != '\n' && r != '\t', r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
-			return -1
-		}
-		return r
-	}, text)
-}
+// plain removes characters that control the terminal.
+func plain(text string) string { return printable.Text(text) }
 
 // oneLine joins the lines of a plain text.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"runtime"
 	"sync"
+
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 )
 
 // flushYields is how often a flusher lets ready goroutines go first before it writes. After a commit these are the fan-out and its
@@ -51,10 +53,7 @@ func (f *flusher) takeLater(list []*conn) []*conn {
 }
 
 func (f *flusher) signal() {
-	select {
-	case f.wake <- struct{}{}:
-	default:
-	}
+	wakeup.Signal(f.wake)
 }
 
 func (f *flusher) run(ctx context.Context) {

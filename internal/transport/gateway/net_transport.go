@@ -4,6 +4,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 )
 
 // netTransport carries one connection that has no descriptor of its own (TLS in this process, a pipe in a test) with two
@@ -29,18 +31,12 @@ func (t *netTransport) start(ahead []byte) {
 }
 
 func (t *netTransport) flush(*conn) {
-	select {
-	case t.wake <- struct{}{}:
-	default:
-	}
+	wakeup.Signal(t.wake)
 }
 
 func (t *netTransport) setReading(_ *conn, on bool) {
 	if on {
-		select {
-		case t.resume <- struct{}{}:
-		default:
-		}
+		wakeup.Signal(t.resume)
 	}
 }
 

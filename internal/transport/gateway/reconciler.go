@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 )
 
 // reconciler compares connections with the stores. The bus may lose a push, and a device notices a missing event only when the next one
@@ -47,20 +48,12 @@ func newReconciler(s *Server) *reconciler {
 	return &reconciler{server: s, wake: make(chan struct{}, 1), newFollows: make(chan struct{}, 1), partitions: map[int]bool{}, users: map[id.User]bool{}, newlyFollowed: map[id.Conversation]bool{}}
 }
 
-// signal wakes the reader of a channel with a buffer of one.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
 // requestAll has everything checked soon. It does not block.
 func (k *reconciler) requestAll() {
 	k.mu.Lock()
 	k.allDue = true
 	k.mu.Unlock()
-	signal(k.wake)
+	wakeup.Signal(k.wake)
 }
 
 // Recheck has the connections of a partition's users, and its large conversations, checked soon.
@@ -68,7 +61,7 @@ func (s *Server) Recheck(partition int) {
 	s.reconciler.mu.Lock()
 	s.reconciler.partitions[partition] = true
 	s.reconciler.mu.Unlock()
-	signal(s.reconciler.wake)
+	wakeup.Signal(s.reconciler.wake)
 }
 
 // requestUser has the connections of one user checked soon.
@@ -76,7 +69,7 @@ func (k *reconciler) requestUser(u id.User) {
 	k.mu.Lock()
 	k.users[u] = true
 	k.mu.Unlock()
-	signal(k.wake)
+	wakeup.Signal(k.wake)
 }
 
 // requestConversation has a conversation checked once its messages are known to reach this node.
@@ -84,7 +77,7 @@ func (k *reconciler) requestConversation(c id.Conversation) {
 	k.mu.Lock()
 	k.newlyFollowed[c] = true
 	k.mu.Unlock()
-	signal(k.newFollows)
+	wakeup.Signal(k.newFollows)
 }
 
 // takePartitions removes the requested partitions, and returns a filter for them; nil if there are none.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 )
 
@@ -123,10 +124,7 @@ func (c *intent) write(ctx context.Context) error {
 }
 
 func (r *recordWriter) wake() {
-	select {
-	case r.wakeup <- struct{}{}:
-	default:
-	}
+	wakeup.Signal(r.wakeup)
 }
 
 // cancel marks in the record that the batch will not be stored.

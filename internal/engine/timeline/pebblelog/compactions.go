@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 )
 
 // compactions is a scheduler that starts as many compactions as the store allows, but none while the store opens. pebble.Open waits for
@@ -103,10 +104,7 @@ func (c *compactions) TrySchedule() (bool, pebble.CompactionGrantHandle) {
 
 // UpdateGetAllowedWithoutPermission is called by the store with its lock held.
 func (c *compactions) UpdateGetAllowedWithoutPermission() {
-	select {
-	case c.more <- struct{}{}:
-	default:
-	}
+	wakeup.Signal(c.more)
 }
 
 // Done is called when a compaction has ended.

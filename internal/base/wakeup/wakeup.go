@@ -1,0 +1,10 @@
+// Package wakeup wakes a goroutine that waits on a channel of capacity 1. Signals that come before it is awake are one.
+package wakeup
+
+// Signal leaves a signal in a channel, unless there is one already. It does not block.
+func Signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
