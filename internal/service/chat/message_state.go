@@ -181,23 +181,7 @@ func (s *Service) current(ctx context.Context, u id.User, list []*message.Stored
 
 // addStates gives messages and updates their present contents and states. What forwards show is not among them.
 func (s *Service) addStates(ctx context.Context, u id.User, list []*message.Stored, tails map[id.Conversation]timeline.Tail) error {
-	keys := make([]messageKey, 0, len(list))
-	var old []*message.Stored
-	latest := s.deps.Clock.Now().UnixMilli() - minRetention*1000/2
-	for _, m := range list {
-		tail, known := tails[m.Conversation]
-		if m.Entry.Control || m.Entry.Updates == 0 && known && s.noUpdates(m, tail) {
-			continue
-		}
-		keys = append(keys, subject(m))
-		if m.Entry.Updates == 0 && m.Entry.ID.Ms() < latest {
-			old = append(old, m)
-		}
-	}
-	states, err := s.messageStates(ctx, keys)
-	if err == nil {
-		err = s.checkNotExpired(ctx, old, states)
-	}
+	states, err := s.statesOf(ctx, list, tails)
 	if err != nil || len(states) == 0 && !slices.ContainsFunc(list, isUpdate) {
 		return err
 	}
@@ -254,6 +238,28 @@ func (s *Service) addStates(ctx context.Context, u id.User, list []*message.Stor
 		}
 	}
 	return nil
+}
+
+// statesOf reads the states of the subjects of entries. It fails if a message has expired whose state was deleted.
+func (s *Service) statesOf(ctx context.Context, list []*message.Stored, tails map[id.Conversation]timeline.Tail) (map[messageKey]messageState, error) {
+	keys := make([]messageKey, 0, len(list))
+	var old []*message.Stored
+	latest := s.deps.Clock.Now().UnixMilli() - minRetention*1000/2
+	for _, m := range list {
+		tail, known := tails[m.Conversation]
+		if m.Entry.Control || m.Entry.Updates == 0 && known && s.noUpdates(m, tail) {
+			continue
+		}
+		keys = append(keys, subject(m))
+		if m.Entry.Updates == 0 && m.Entry.ID.Ms() < latest {
+			old = append(old, m)
+		}
+	}
+	states, err := s.messageStates(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	return states, s.checkNotExpired(ctx, old, states)
 }
 
 // readableFrom returns the first seq that a user may read of each conversation with updates in a list, none for nobody in particular. An edit of a
