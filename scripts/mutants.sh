@@ -274,7 +274,9 @@ mutant "push young messages after an edit as they were stored" internal/service/
 mutant "acknowledge the recall of a young message at once" internal/service/chat/push.go 's/^\tcase wait <= 0:$/\tcase true:/' AcknowledgedLater internal/service/chat
 mutant "refresh what waits for fan-out only once" internal/service/fanout/refresh.go 's/^\tfor l\.refreshOutdated\(within\) \{/\tif l.refreshOutdated(within) {/' BecomeOutdated internal/service/fanout
 mutant "push what may be outdated if it cannot be refreshed" internal/service/fanout/refresh.go 's/t\.withheld = true/_ = t/' Withheld internal/service/fanout
-mutant "show a recalled text whose recall expires during the read" internal/service/chat/message_state.go 's/err = s\.checkNotExpired\(ctx, old, states\)/_ = old/' ExpiresDuringARead internal/service/chat
+mutant "show a recalled text whose recall expires during the read" internal/service/chat/message_state.go 's/states, s\.checkNotExpired\(ctx, old, states\)/states, nil/' ExpiresDuringARead internal/service/chat
+mutant "give the edit of a message from before the join its text" internal/service/chat/message_state.go 's/e = edit\{\}/_ = e/' BeforeTheJoin internal/service/chat
+mutant "push the edit of a message from before the join with its text" internal/service/fanout/edit.go 's/len\(later\) == 0/true/' JoinedLater internal/service/fanout
 mutant "load followers as members" internal/service/chat/store.go 's/ AND follower = FALSE$//' 'Followers' internal/service/chat
 mutant "let all react in a channel of any size" internal/service/chat/send_permission.go 's/int\(info\.Followers\) > s\.config\.MaxMembers/int(info.Followers) < 0/' 'FollowersReact' internal/service/chat
 mutant "follow without a read cursor" internal/service/chat/channel.go 's/err != nil \|\| s\.deps\.MarkFollowed == nil \{/true {/' 'FollowingMarks' internal/service/chat

@@ -91,12 +91,7 @@ if [ "$for" != run ]; then
 fi
 fetched
 
-if [ ! -f web/dist/index.html ] || [ -n "$(find web/src web/public web/index.html web/vite.config.ts sdk/ts/src -newer web/dist/index.html -print -quit)" ]; then
-	echo "== building the web app"
-	rm -rf web/dist/assets
-	(cd web && npx --no-install vite build --logLevel warn)
-	touch web/dist/index.html
-fi
+scripts/web.sh
 
 [ "$for" != run ] || exit 0
 

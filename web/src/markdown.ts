@@ -1,4 +1,4 @@
-import { parser as commonMark, Strikethrough } from "@lezer/markdown";
+import { parser as commonMark, Strikethrough, type Line, type MarkdownConfig } from "@lezer/markdown";
 import { addresses, isAddress, type Range } from "./links.js";
 
 /** A part of a line: the text of a range, or something around other parts. */
@@ -14,9 +14,29 @@ export type Block =
   | { kind: "list"; /** The first number; undefined for bullets. */ start: number | undefined; items: Block[][] }
   | { kind: "code"; text: string };
 
+/** In how many blocks a line lies by its marks. The parser keeps that, and does not declare it. */
+const depthOf = (line: Line) => (line as Line & { readonly depth: number }).depth;
+
+/** Ends the paragraph of a quote or a list item at a line that does not belong to that by its marks. */
+const endsWithItsMarks: MarkdownConfig = {
+  parseBlock: [{
+    name: "EndsWithItsMarks",
+    // endLeaf would be shorter, and is not called for an indented line.
+    leaf: () => ({
+      nextLine: (cx, line, leaf) => {
+        if (depthOf(line) === cx.depth) return false;
+        cx.addLeafElement(leaf, cx.elt("Paragraph", leaf.start, cx.prevLineEnd(), cx.parser.parseInline(leaf.content, leaf.start)));
+        return true;
+      },
+      finish: () => false,
+    }),
+  }],
+};
+
 // Chats have no headings, HTML or pictures, and what is indented is not code (docs/decisions/0078-markdown.md).
 const markdown = commonMark.configure([
   Strikethrough,
+  endsWithItsMarks,
   { remove: ["LinkReference", "IndentedCode", "SetextHeading", "ATXHeading", "HorizontalRule", "HTMLBlock", "HTMLTag", "Image", "Entity", "Autolink"] },
 ]);
 type Tree = ReturnType<typeof markdown.parse>;

@@ -26,6 +26,20 @@ func (s *Service) Audience(ctx context.Context, c id.Conversation, seq uint64) (
 	return st.readers(users), st.large != 0 && seq > st.large, err
 }
 
+// JoinedAfter returns those of some members who joined after the entry at seq, and may not read it, in their order.
+func (s *Service) JoinedAfter(ctx context.Context, c id.Conversation, seq uint64, members []id.User) (later []id.User, err error) {
+	st, err := s.ownerState(ctx, c)
+	if err != nil || st.kind == thread || st.channel || st.ticket != 0 { // their members also read what was said before they joined
+		return nil, err
+	}
+	for _, u := range members {
+		if seq < st.members[u].joinSeq {
+			later = append(later, u)
+		}
+	}
+	return later, nil
+}
+
 // maxControlWalk is how many control entries AudiencePage reads, one after another.
 const maxControlWalk = 128
 

@@ -115,8 +115,7 @@ func TestDeletedMessagesAreNotCounted(t *testing.T) {
 			t.Errorf("%d messages are removed for user %d, %v; want %d", got, u, err, want)
 		}
 	}
-	mentions, err := s.UnreadMentions(ctx, 2, c, 0, 100)
-	must(t, err)
+	mentions := unreadMentions(t, s, 2, chat.Span{Conversation: c, Last: 100})
 	if !slices.Equal(mentions, seqs[2:]) {
 		t.Errorf("messages %v mention the user, want %v", mentions, seqs[2:])
 	}

@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -25,7 +26,7 @@ import (
 const (
 	maxMentions  = 100
 	maxRoleUsers = 100 // whom the mentions of a role name
-	// maxUnreadMentions is the most seqs that UnreadMentions returns.
+	// maxUnreadMentions is the most seqs that UnreadMentions returns of a conversation.
 	maxUnreadMentions = 100
 	everybody         = id.User(0) // the row of a message that mentions all members
 )
@@ -156,11 +157,35 @@ func (u *update) deleteMentions(ctx context.Context, tx *sql.Tx, editSeq uint64)
 	return err
 }
 
-// UnreadMentions returns the seqs above after, up to a last one, of the messages that mention a user, the lowest first, at most 100.
-// Recalled messages are left out.
-func (s *Service) UnreadMentions(ctx context.Context, u id.User, c id.Conversation, after, last uint64) ([]uint64, error) {
-	return s.querySeqs(ctx, `SELECT DISTINCT m.seq FROM mentions m LEFT JOIN message_updates p ON p.conversation = m.conversation AND p.seq = m.seq
-		WHERE m.conversation = $1 AND m.member IN ($2, 0) AND m.seq > $3 AND m.seq <= $4 AND coalesce(p.recall_seq, 0) = 0 AND coalesce(p.edit_seq, 0) = m.edit_seq
-			AND NOT EXISTS (SELECT 1 FROM deleted_messages d WHERE d.owner = $2 AND d.conversation = m.conversation AND d.seq = m.seq)
-		ORDER BY m.seq LIMIT $5`, int64(c), int64(u), int64(after), int64(min(last, 1<<63-1)), maxUnreadMentions)
+// UnreadMentions returns, for each span, the seqs of the messages that mention a user, the lowest first, at most 100. Recalled messages are
+// left out, and those that the user deleted. No two spans are of one conversation.
+func (s *Service) UnreadMentions(ctx context.Context, u id.User, spans []Span) ([][]uint64, error) {
+	mentions := make([][]uint64, len(spans))
+	index := make(map[id.Conversation]int, len(spans))
+	for i, span := range spans {
+		index[span.Conversation] = i
+	}
+	for some := range slices.Chunk(spans, maxMessagesPerQuery/2) {
+		args := []any{int64(u), maxUnreadMentions}
+		terms := make([]string, len(some))
+		for i, span := range some {
+			at := len(args) + 1
+			terms[i] = fmt.Sprintf("m.conversation = $%d AND m.member IN ($1, 0) AND m.seq > $%d AND m.seq <= $%d", at, at+1, at+2)
+			args = append(args, int64(span.Conversation), int64(span.After), int64(min(span.Last, 1<<63-1)))
+		}
+		found, err := s.queryPairs(ctx, `SELECT DISTINCT conversation, seq FROM (
+			SELECT m.conversation, m.seq, dense_rank() OVER (PARTITION BY m.conversation ORDER BY m.seq) AS place
+			FROM mentions m LEFT JOIN message_updates p ON p.conversation = m.conversation AND p.seq = m.seq
+			WHERE (`+strings.Join(terms, " OR ")+`) AND coalesce(p.recall_seq, 0) = 0 AND coalesce(p.edit_seq, 0) = m.edit_seq
+				AND NOT EXISTS (SELECT 1 FROM deleted_messages d WHERE d.owner = $1 AND d.conversation = m.conversation AND d.seq = m.seq)) AS unread
+			WHERE place <= $2 ORDER BY conversation, seq`, args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range found {
+			i := index[id.Conversation(m[0])]
+			mentions[i] = append(mentions[i], m[1])
+		}
+	}
+	return mentions, nil
 }

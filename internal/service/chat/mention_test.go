@@ -35,11 +35,18 @@ const roleAdmin = chatv1.Role_ROLE_ADMIN
 // wantMentions checks which messages mention a user.
 func wantMentions(t *testing.T, s *chat.Service, u id.User, c id.Conversation, want ...uint64) {
 	t.Helper()
-	got, err := s.UnreadMentions(context.Background(), u, c, 0, 1<<63)
-	must(t, err)
+	got := unreadMentions(t, s, u, chat.Span{Conversation: c, Last: 1 << 63})
 	if !slices.Equal(got, want) {
 		t.Errorf("user %d is mentioned in %v, want %v", u, got, want)
 	}
+}
+
+// unreadMentions returns the unread mentions of one span.
+func unreadMentions(t *testing.T, s *chat.Service, u id.User, span chat.Span) []uint64 {
+	t.Helper()
+	mentions, err := s.UnreadMentions(context.Background(), u, []chat.Span{span})
+	must(t, err)
+	return mentions[0]
 }
 
 // group of the owner 1, the admin 2 and the members 3 and 4.
@@ -74,8 +81,8 @@ func TestMentionsOfMessages(t *testing.T) {
 	if got := messageAt(t, s, 4, c, admins).Content.Mentions[0].Users; !slices.Equal(got, []uint64{1, 2}) {
 		t.Errorf("the mention of admins names %v", got)
 	}
-	if got, err := s.UnreadMentions(ctx, 2, c, one, all); err != nil || !slices.Equal(got, []uint64{all}) {
-		t.Errorf("between the first and the second: %v, %v", got, err)
+	if got := unreadMentions(t, s, 2, chat.Span{Conversation: c, After: one, Last: all}); !slices.Equal(got, []uint64{all}) {
+		t.Errorf("between the first and the second: %v", got)
 	}
 
 	later, err := s.SetRole(ctx, c, 1, 4, roleAdmin)
@@ -99,6 +106,34 @@ func TestMentionsOfMessages(t *testing.T) {
 	often := messageAt(t, s, 4, c, send(3, 6, mentioning(mentionOfAdmins(), mentionOfAdmins()))).Content.Mentions
 	if !slices.Equal(often[0].Users, []uint64{1, 2, 4}) || len(often[1].Users) != 0 {
 		t.Errorf("mentions of admins name %v and %v, want 1, 2 and 4, and then nobody", often[0].Users, often[1].Users)
+	}
+}
+
+// One query has the mentions of several conversations: of each those of its span, the lowest 100.
+func TestUnreadMentionsOfAPage(t *testing.T) {
+	ctx, h := context.Background(), newHarness(t, chat.Config{})
+	s := h.node(t)
+	n := uint64(0)
+	mention := func(c id.Conversation, times int) (seqs []uint64) {
+		t.Helper()
+		for range times {
+			n++
+			d := updateDraft(t, c, 3, n, mentioning(mentionOf(4)))
+			must(t, s.Send(ctx, d))
+			seqs = append(seqs, d.Seq)
+		}
+		return seqs
+	}
+	few, none, many := groupWithAdmin(t, s), groupWithAdmin(t, s), groupWithAdmin(t, s)
+	fewSeqs, manySeqs := mention(few, 3), mention(many, 102)
+	got, err := s.UnreadMentions(ctx, 4, []chat.Span{
+		{Conversation: many, After: manySeqs[0], Last: manySeqs[101]}, {Conversation: none, Last: 1 << 63}, {Conversation: few, Last: fewSeqs[1]},
+	})
+	must(t, err)
+	for i, want := range [][]uint64{manySeqs[1:101], nil, fewSeqs[:2]} {
+		if !slices.Equal(got[i], want) {
+			t.Errorf("span %d has the mentions %v, want %v", i, got[i], want)
+		}
 	}
 }
 

@@ -6,9 +6,11 @@ import (
 	"database/sql"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 
+	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
@@ -179,23 +181,7 @@ func (s *Service) current(ctx context.Context, u id.User, list []*message.Stored
 
 // addStates gives messages and updates their present contents and states. What forwards show is not among them.
 func (s *Service) addStates(ctx context.Context, u id.User, list []*message.Stored, tails map[id.Conversation]timeline.Tail) error {
-	keys := make([]messageKey, 0, len(list))
-	var old []*message.Stored
-	latest := s.deps.Clock.Now().UnixMilli() - minRetention*1000/2
-	for _, m := range list {
-		tail, known := tails[m.Conversation]
-		if m.Entry.Control || m.Entry.Updates == 0 && known && s.noUpdates(m, tail) {
-			continue
-		}
-		keys = append(keys, subject(m))
-		if m.Entry.Updates == 0 && m.Entry.ID.Ms() < latest {
-			old = append(old, m)
-		}
-	}
-	states, err := s.messageStates(ctx, keys)
-	if err == nil {
-		err = s.checkNotExpired(ctx, old, states)
-	}
+	states, err := s.statesOf(ctx, list, tails)
 	if err != nil || len(states) == 0 && !slices.ContainsFunc(list, isUpdate) {
 		return err
 	}
@@ -229,10 +215,17 @@ func (s *Service) addStates(ctx context.Context, u id.User, list []*message.Stor
 	if err != nil {
 		return err
 	}
+	readable, err := s.readableFrom(ctx, u, list)
+	if err != nil {
+		return err
+	}
 	for _, m := range list {
 		k := subject(m)
 		st, ok := states[k]
 		e := edits[messageKey{k.conversation, st.editSeq}] // without content if it cannot be read
+		if k.seq < readable[k.conversation] {
+			e = edit{}
+		}
 		switch {
 		case m.Entry.Control:
 		case isUpdate(m): // also if no state remains: the target, which may have been recalled, expires before its updates
@@ -245,6 +238,50 @@ func (s *Service) addStates(ctx context.Context, u id.User, list []*message.Stor
 		}
 	}
 	return nil
+}
+
+// statesOf reads the states of the subjects of entries. It fails if a message has expired whose state was deleted.
+func (s *Service) statesOf(ctx context.Context, list []*message.Stored, tails map[id.Conversation]timeline.Tail) (map[messageKey]messageState, error) {
+	keys := make([]messageKey, 0, len(list))
+	var old []*message.Stored
+	latest := s.deps.Clock.Now().UnixMilli() - minRetention*1000/2
+	for _, m := range list {
+		tail, known := tails[m.Conversation]
+		if m.Entry.Control || m.Entry.Updates == 0 && known && s.noUpdates(m, tail) {
+			continue
+		}
+		keys = append(keys, subject(m))
+		if m.Entry.Updates == 0 && m.Entry.ID.Ms() < latest {
+			old = append(old, m)
+		}
+	}
+	states, err := s.messageStates(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	return states, s.checkNotExpired(ctx, old, states)
+}
+
+// readableFrom returns the first seq that a user may read of each conversation with updates in a list, none for nobody in particular. An edit of a
+// message below it has no content to the user: a message from before the user joined stays unreadable when it is edited.
+func (s *Service) readableFrom(ctx context.Context, u id.User, list []*message.Stored) (map[id.Conversation]uint64, error) {
+	from := map[id.Conversation]uint64{}
+	for _, m := range list {
+		if _, known := from[m.Conversation]; known || u == 0 || !isUpdate(m) {
+			continue
+		}
+		st, err := s.linearizableState(ctx, m.Conversation)
+		if err == nil {
+			from[m.Conversation], _, err = s.readableRange(ctx, st, u)
+		}
+		if errs.Is(err, errs.NotFound) {
+			from[m.Conversation], err = math.MaxUint64, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return from, nil
 }
 
 // checkNotExpired fails if messages without a state have expired. A state is deleted after its message: one that was read just before may

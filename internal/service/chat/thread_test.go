@@ -186,8 +186,8 @@ func TestWhoFollowsAThread(t *testing.T) {
 			t.Errorf("user %d follows from %d, and the message is %d", u, from, reply.Seq)
 		}
 	}
-	if seqs, err := nodes[0].UnreadMentions(ctx, 4, thread, 0, 100); err != nil || !slices.Equal(seqs, []uint64{reply.Seq}) {
-		t.Errorf("the mentions are %v, %v", seqs, err)
+	if seqs := unreadMentions(t, nodes[0], 4, chat.Span{Conversation: thread, Last: 100}); !slices.Equal(seqs, []uint64{reply.Seq}) {
+		t.Errorf("the mentions are %v", seqs)
 	}
 	admins := withMention(draftOf(thread, 3, 2, ""), &chatv1.Mention{Length: 4, Role: chatv1.Role_ROLE_ADMIN})
 	must(t, nodes[0].Send(ctx, admins))

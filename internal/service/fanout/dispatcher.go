@@ -358,6 +358,9 @@ func (c *dispatcher) appendItems(ctx context.Context, items []item, e *timeline.
 		return items, err
 	}
 	it := item{kind: message.DeliverEntry, conversation: conversation, seq: e.Seq, counted: e.Counted, body: body, members: members, large: large}
+	if update != nil && stored.Updates != 0 && !large {
+		return c.appendUpdate(ctx, items, it, &update.stored)
+	}
 	return appendMembershipItems(append(items, it), it, control), nil
 }
 

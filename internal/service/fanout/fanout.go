@@ -36,6 +36,8 @@ import (
 // copy, and members are reached through the nodes that follow it.
 type Chat interface {
 	Audience(ctx context.Context, conversation id.Conversation, seq uint64) (members []id.User, large bool, err error)
+	// JoinedAfter returns those of some members who joined after the entry at seq, and may not read it, in their order.
+	JoinedAfter(ctx context.Context, conversation id.Conversation, seq uint64, members []id.User) ([]id.User, error)
 	// AwaitApplied returns when Audience knows the control entry at seq. Entries may be read before their sender is answered, and on any node.
 	AwaitApplied(ctx context.Context, conversation id.Conversation, seq uint64) error
 	// ApplyUpdates makes updates, and the mentions of messages, visible to all reads, unless they are already, and gives each its content as members see it. rejected has

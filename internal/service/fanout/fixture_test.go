@@ -49,6 +49,10 @@ func (m *members) Audience(_ context.Context, c id.Conversation, _ uint64) ([]id
 	return m.of[c], m.large[c], nil
 }
 
+func (m *members) JoinedAfter(context.Context, id.Conversation, uint64, []id.User) ([]id.User, error) {
+	return nil, nil
+}
+
 func (m *members) AwaitApplied(_ context.Context, c id.Conversation, seq uint64) error {
 	m.applied.Store(c, seq)
 	return nil

@@ -85,7 +85,7 @@ type conversations struct {
 	mentions map[cursorKey][]uint64
 	cleared  map[cursorKey]deletion
 
-	currentCalls, countCalls atomic.Int64
+	currentCalls, countCalls, mentionCalls atomic.Int64
 }
 
 var errNoConversation = errs.New(errs.NotFound, "no_conversation", "there is no such conversation, or you are not in it")
@@ -175,10 +175,15 @@ func (r *conversations) CountRemoved(_ context.Context, _ id.User, spans []messa
 	return counts, nil
 }
 
-func (r *conversations) UnreadMentions(_ context.Context, u id.User, c id.Conversation, after, last uint64) ([]uint64, error) {
+func (r *conversations) UnreadMentions(_ context.Context, u id.User, spans []message.Span) ([][]uint64, error) {
+	r.mentionCalls.Add(1)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(r.mentions[cursorKey{u, c}]), func(seq uint64) bool { return seq <= after || seq > last }), r.failing
+	mentions := make([][]uint64, len(spans))
+	for i, span := range spans {
+		mentions[i] = slices.DeleteFunc(slices.Clone(r.mentions[cursorKey{u, span.Conversation}]), func(seq uint64) bool { return seq <= span.After || seq > span.Last })
+	}
+	return mentions, r.failing
 }
 
 func (r *conversations) ClearedThrough(_ context.Context, u id.User, list []id.Conversation) (map[id.Conversation]uint64, error) {

@@ -69,9 +69,9 @@ type Conversations interface {
 	CountRemoved(ctx context.Context, u id.User, spans []message.Span, tails map[id.Conversation]timeline.Tail) ([]uint64, error)
 	// DeletedMessages returns the seqs from one to another of the messages that a user deleted for themself.
 	DeletedMessages(ctx context.Context, u id.User, c id.Conversation, from, to uint64) ([]uint64, error)
-	// UnreadMentions returns the seqs above after, up to a last one, of the messages that mention a user, the lowest first, at most 100.
-	// Recalled messages are left out, and those that the user deleted.
-	UnreadMentions(ctx context.Context, u id.User, c id.Conversation, after, last uint64) ([]uint64, error)
+	// UnreadMentions returns, for each span, the seqs of the messages that mention a user, the lowest first, at most 100. Recalled messages are
+	// left out, and those that the user deleted. No two spans are of one conversation.
+	UnreadMentions(ctx context.Context, u id.User, spans []message.Span) ([][]uint64, error)
 	// Peer returns the other user of a one-to-one conversation, 0 in a group and in a conversation with oneself. cannotWrite: the two may not write to each other, for instance
 	// after a block, and neither sees the other's cursors.
 	Peer(ctx context.Context, u id.User, c id.Conversation) (peer id.User, cannotWrite bool, err error)

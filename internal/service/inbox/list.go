@@ -117,7 +117,7 @@ func (s *Service) describePage(ctx context.Context, u id.User, rows []*row, omit
 			return page, i, nil
 		}
 		if i == complete {
-			n, err := s.completeLast(ctx, u, rows[i:])
+			n, err := s.completeRows(ctx, u, rows[i:])
 			if err != nil {
 				return nil, 0, err
 			}

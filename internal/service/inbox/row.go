@@ -22,9 +22,10 @@ type row struct {
 	unread     uint64
 	unreadSpan message.Span  // what unread counts
 	tail       timeline.Tail // of the log, when the row was loaded
-	// After completeLast: last as the user sees it now, or why that cannot be read.
-	lastNow *message.Stored
-	lastErr error
+	// After completeRows: the seqs of the unread messages that mention the user, and last as the user sees it now, or why that cannot be read.
+	mentions []uint64
+	lastNow  *message.Stored
+	lastErr  error
 }
 
 // loadRow loads what the list needs of one conversation. Its unread messages may have been recalled.
@@ -189,6 +190,37 @@ func isAccessChange(stored []byte) bool {
 		content.GetControl().GetAction() == chatv1.Control_ACTION_ACCESS
 }
 
+// completeRows gives rows what is read with the same queries for all. It returns how many rows are done: at least one, and no more than fit into
+// a page.
+func (s *Service) completeRows(ctx context.Context, u id.User, rows []*row) (done int, err error) {
+	if done, err = s.completeLast(ctx, u, rows); err != nil {
+		return done, err
+	}
+	return done, s.completeMentions(ctx, u, rows[:done])
+}
+
+// completeMentions gives rows the unread messages that mention the user.
+func (s *Service) completeMentions(ctx context.Context, u id.User, rows []*row) error {
+	var unread []*row
+	var spans []message.Span
+	for _, r := range rows {
+		if r.unread > 0 {
+			unread, spans = append(unread, r), append(spans, message.Span{Conversation: r.Conversation, After: r.view.state.ReadSeq, Last: r.to})
+		}
+	}
+	if len(spans) == 0 {
+		return nil
+	}
+	mentions, err := s.deps.Conversations.UnreadMentions(ctx, u, spans)
+	if err != nil {
+		return err
+	}
+	for i, r := range unread {
+		r.mentions = mentions[i]
+	}
+	return nil
+}
+
 // completeLast gives rows their last messages as the user sees them now, with the same queries for all. It returns how many rows are done:
 // at least one, and no more than fit into a page.
 func (s *Service) completeLast(ctx context.Context, u id.User, rows []*row) (done int, err error) {
@@ -290,12 +322,7 @@ func (s *Service) completeRow(ctx context.Context, u id.User, r *row, c *chatv1.
 	}
 	c.JoinSeq = max(c.JoinSeq, r.Join)
 	c.LastSeq, c.State, c.Unread = r.Join-1, r.view.state, r.unread
-	if r.unread > 0 && c.Peer == 0 {
-		var err error
-		if c.Mentions, err = s.deps.Conversations.UnreadMentions(ctx, u, r.Conversation, r.view.state.ReadSeq, r.to); err != nil {
-			return err
-		}
-	}
+	c.Mentions = r.mentions
 	if r.lastErr != nil {
 		return r.lastErr
 	}
@@ -360,7 +387,7 @@ func (s *Service) GetConversation(ctx context.Context, u id.User, c id.Conversat
 	if err := s.subtractRemoved(ctx, u, rows); err != nil {
 		return nil, err
 	}
-	if _, err := s.completeLast(ctx, u, rows); err != nil {
+	if _, err := s.completeRows(ctx, u, rows); err != nil {
 		return nil, err
 	}
 	if err := s.completeRow(ctx, u, r, d); err != nil || !m.Thread {

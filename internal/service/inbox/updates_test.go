@@ -88,11 +88,12 @@ func TestListAsksForUpdatesTogether(t *testing.T) {
 	h.list(t, 1, 10, "") // refreshes the rows
 	h.conversations.currentCalls.Store(0)
 	h.conversations.countCalls.Store(0)
+	h.conversations.mentionCalls.Store(0)
 	if list := h.list(t, 1, 10, ""); len(list.Conversations) != 10 || list.Badge != 20 {
 		t.Fatalf("the page has %d rows and a badge of %d, want 10 and 20", len(list.Conversations), list.Badge)
 	}
-	if current, count := h.conversations.currentCalls.Load(), h.conversations.countCalls.Load(); current != 1 || count != 2 {
-		t.Errorf("a page of 10 rows asked %d times for present contents and %d times for recalls, want 1 and 2", current, count)
+	if current, count, mentions := h.conversations.currentCalls.Load(), h.conversations.countCalls.Load(), h.conversations.mentionCalls.Load(); current != 1 || count != 2 || mentions != 1 {
+		t.Errorf("a page of 10 rows asked %d times for present contents, %d times for recalls and %d times for mentions, want 1, 2 and 1", current, count, mentions)
 	}
 }
 

@@ -49,7 +49,7 @@ func parseMarkdown(source string) ast.Node {
 	p := parser.NewParser(
 		parser.WithBlockParsers(
 			util.Prioritized(parser.NewListParser(), 300), util.Prioritized(parser.NewListItemParser(), 400),
-			util.Prioritized(parser.NewFencedCodeBlockParser(), 700), util.Prioritized(parser.NewBlockquoteParser(), 800), util.Prioritized(parser.NewParagraphParser(), 1000)),
+			util.Prioritized(parser.NewFencedCodeBlockParser(), 700), util.Prioritized(parser.NewBlockquoteParser(), 800), util.Prioritized(paragraphParser{parser.NewParagraphParser()}, 1000)),
 		parser.WithInlineParsers(
 			util.Prioritized(parser.NewCodeSpanParser(), 100), util.Prioritized(parser.NewLinkParser(), 200),
 			util.Prioritized(parser.NewEmphasisParser(), 500), util.Prioritized(extension.NewStrikethroughParser(), 500)))
@@ -68,6 +68,21 @@ func parseMarkdown(source string) ast.Node {
 	}
 	return root
 }
+
+// paragraphParser ends the paragraph of a quote or a list item at a line that does not belong to that by its marks. What is indented is no code,
+// so that a paragraph may begin so.
+type paragraphParser struct{ parser.BlockParser }
+
+func (p paragraphParser) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	if last := pc.LastOpenedBlock().Node; last != nil && ast.IsParagraph(last) && last.Parent() == parent {
+		return nil, parser.NoChildren // the line continues it
+	}
+	return p.BlockParser.Open(parent, reader, pc)
+}
+
+func (paragraphParser) CanInterruptParagraph() bool { return true }
+
+func (paragraphParser) CanAcceptIndentedLine() bool { return true }
 
 var errNested = errors.New("it is nested too deeply")
 

@@ -16,6 +16,7 @@ import (
 const (
 	maxKept  = 2000 // messages of the open chat; beyond it all are forgotten, and read again when they are needed
 	quoteLen = 40   // characters
+	nameLen  = 40   // characters of the name of a recording or a picture
 )
 
 // isMessage reports whether an entry is neither a control entry nor an update.
@@ -179,13 +180,13 @@ func what(m *chatv1.Message) string {
 			return k.Custom.Fallback
 		}
 	case *chatv1.Content_Voice:
-		return words(fmt.Sprintf("[voice %s; /save %d]", length(k.Voice), m.Seq), k.Voice.Caption)
+		return words(fmt.Sprintf("[%s; /save %d]", words("voice", length(k.Voice)), m.Seq), k.Voice.Caption)
 	case *chatv1.Content_Video:
-		return words(fmt.Sprintf("[video %s, %s; /save %d]", k.Video.Name, length(k.Video), m.Seq), k.Video.Caption)
+		return words(fmt.Sprintf("[video %s; /save %d]", recordingName(k.Video), m.Seq), k.Video.Caption)
 	case *chatv1.Content_Forward:
 		return forwardText(m, k.Forward)
 	case *chatv1.Content_Album:
-		return words(fmt.Sprintf("[album of %d; /save %d]", len(k.Album.Items), m.Seq), k.Album.Caption)
+		return words(fmt.Sprintf("[album of %d: %s; /save %d]", len(k.Album.Items), strings.Join(itemNames(k.Album), ", "), m.Seq), k.Album.Caption)
 	}
 	if files := filesOf(m.Content); len(files) > 0 {
 		f := files[0]
@@ -222,8 +223,36 @@ func words(list ...string) string {
 	return strings.Join(slices.DeleteFunc(list, func(s string) bool { return s == "" }), " ")
 }
 
-// length of a recording.
+// itemNames of an album, with the lengths of videos.
+func itemNames(a *chatv1.Album) []string {
+	names := make([]string, len(a.Items))
+	for i, item := range a.Items {
+		switch {
+		case item.GetImage() != nil:
+			names[i] = clip(item.GetImage().Name, nameLen)
+		case item.GetVideo() != nil:
+			names[i] = recordingName(item.GetVideo())
+		default:
+			names[i] = "(cannot be shown)"
+		}
+	}
+	return names
+}
+
+// recordingName is the name of a recording with its length, if that is known.
+func recordingName(m *chatv1.Media) string {
+	name, long := clip(m.Name, nameLen), length(m)
+	if long == "" {
+		return name
+	}
+	return name + " (" + long + ")"
+}
+
+// length of a recording; empty if it is not known.
 func length(m *chatv1.Media) string {
+	if m.DurationMs == 0 {
+		return ""
+	}
 	return (time.Duration(m.DurationMs) * time.Millisecond).Round(time.Second).String()
 }
 

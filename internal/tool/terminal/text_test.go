@@ -42,9 +42,12 @@ func TestKindsOnTheScreen(t *testing.T) {
 	}
 	media := &chatv1.Media{Name: "a.webm", DurationMs: 65_000, Caption: "sea"}
 	for want, c := range map[string]*chatv1.Content{
-		"[voice 1m5s; /save 3] sea":                                  {Kind: &chatv1.Content_Voice{Voice: media}},
-		"[video a.webm, 1m5s; /save 3] sea":                          {Kind: &chatv1.Content_Video{Video: media}},
-		"[album of 1; /save 3] both":                                 {Kind: &chatv1.Content_Album{Album: &chatv1.Album{Items: []*chatv1.AlbumItem{{}}, Caption: "both"}}},
+		"[voice 1m5s; /save 3] sea":          {Kind: &chatv1.Content_Voice{Voice: media}},
+		"[voice; /save 3]":                   {Kind: &chatv1.Content_Voice{Voice: &chatv1.Media{}}},
+		"[video a.webm (1m5s); /save 3] sea": {Kind: &chatv1.Content_Video{Video: media}},
+		"[album of 3: cat.jpg, a.webm (1m5s), (cannot be shown); /save 3] both": {Kind: &chatv1.Content_Album{Album: &chatv1.Album{Items: []*chatv1.AlbumItem{
+			{Kind: &chatv1.AlbumItem_Image{Image: &chatv1.Media{Name: "cat.jpg"}}}, {Kind: &chatv1.AlbumItem_Video{Video: media}}, {},
+		}, Caption: "both"}}},
 		"[location geo:45.43800,12.33600] Rialto":                    {Kind: &chatv1.Content_Location{Location: &chatv1.Location{Latitude: 45.438, Longitude: 12.336, Label: "Rialto"}}},
 		"[card] Lunch https://example.com":                           {Kind: &chatv1.Content_Card{Card: &chatv1.Card{Title: "Lunch", Url: "https://example.com"}}},
 		"Poll: lunch?":                                               {Kind: &chatv1.Content_Custom{Custom: &chatv1.Custom{Type: "app.example/poll", Fallback: "Poll: lunch?"}}},

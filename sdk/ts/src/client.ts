@@ -6,21 +6,29 @@ import { Emitter } from "./emitter.js";
 import { RialtoError, asError, isOffline } from "./errors.js";
 import type { Session } from "./gen/rialto/account/v1/account_pb.js";
 import { post } from "./http.js";
+import { HelpDesks } from "./helpDesks.js";
 import { indexedDBStorage } from "./indexeddb.js";
-import { Messaging } from "./messaging.js";
+import { Names } from "./names.js";
+import { OfficialAccounts } from "./official.js";
+import { sessionOf, type Context } from "./operations/context.js";
+import { operations, type Operations } from "./operations/index.js";
 import { withDefaults, type ClientEvents, type ClientOptions, type ConnectionState, type Resolved } from "./options.js";
 import { People } from "./people.js";
+import { ReaderLists } from "./readers.js";
 import { Rooms } from "./rooms.js";
 import { services, type Services } from "./services.js";
 import { ClientSession, counterKey } from "./session.js";
-import { Snapshots } from "./snapshots.js";
+import { noRelations, Snapshots } from "./snapshots.js";
 import { memoryStorage, UserStore, type Storage } from "./storage.js";
+
+/** What a client does with conversations, messages, people and files: its own methods, which are in operations/, a file for each area. */
+export interface Client extends Operations {}
 
 /**
  * Client is one login on one device. It hides connecting, resending, syncing, gaps and storage: what it shows is what the
  * server has, together with what the user did here and the server has not confirmed. Snapshots are replaced, never changed.
  */
-export class Client extends Messaging implements Services {
+export class Client implements Services {
   readonly account: Services["account"];
   readonly graph: Services["graph"];
   readonly chat: Services["chat"];
@@ -30,39 +38,57 @@ export class Client extends Messaging implements Services {
   readonly officialApi: Services["officialApi"];
   readonly helpDeskApi: Services["helpDeskApi"];
   readonly presenceApi: Services["presenceApi"];
-  readonly channels = new Channels(() => this.chat, () => this.current.replica);
+  readonly channels: Channels;
   readonly rooms: Rooms;
-  protected readonly options: Resolved;
+  /** Official accounts that the user follows, meets or operates. */
+  readonly official: OfficialAccounts;
+  /** Help desks, the user's own tickets, and those of the desks whose agent the user is. */
+  readonly helpDesks: HelpDesks;
+  private readonly options: Resolved;
   private readonly storage: Storage;
   private readonly emitter = new Emitter<ClientEvents>();
-  protected readonly snapshots = new Snapshots(() => this.emitter.emit("change", undefined));
-  protected readonly people: People;
+  private readonly snapshots = new Snapshots(() => this.emitter.emit("change", undefined));
+  private readonly people: People;
+  private readonly readers = new ReaderLists((messages) => void this.session?.connection.send({ watchReaders: { messages: [...messages] } }));
   /** Opened by the first call that needs it. */
   private opening: Promise<Auth> | undefined;
   private starting: Promise<boolean> | undefined;
   private auth: Auth | undefined;
   /** What there is while somebody is logged in, and the store of their data. */
-  protected session: ClientSession | undefined;
+  private session: ClientSession | undefined;
   private store: UserStore | undefined;
   private state: ConnectionState = "signed-out";
   /** Which entry is the present one: what an earlier one still does must not go on. */
   private entry = 0;
 
   constructor(options: ClientOptions = {}) {
-    super();
     this.options = withDefaults(options);
     this.storage = options.storage ?? (typeof indexedDB === "undefined" ? memoryStorage() : indexedDBStorage());
-    ({ account: this.account, graph: this.graph, chat: this.chat, media: this.media, organizationApi: this.organizationApi, roomApi: this.roomApi, officialApi: this.officialApi, helpDeskApi: this.helpDeskApi, presenceApi: this.presenceApi } = services(this.invoke));
-    this.rooms = new Rooms({ api: () => this.roomApi, format: this.options.format, send: (frame) => this.session?.connection.send(frame) ?? false, onChange: () => this.snapshots.touch() });
-    this.on("ticket", (t) => this.helpDesks.changed(t));
+    const api = services(this.invoke);
+    ({ account: this.account, graph: this.graph, chat: this.chat, media: this.media, organizationApi: this.organizationApi, roomApi: this.roomApi, officialApi: this.officialApi, helpDeskApi: this.helpDeskApi, presenceApi: this.presenceApi } = api);
     this.people = new People({
       now: this.options.now,
       onChange: () => this.snapshots.touch(),
-      getUsers: async (users) => (await this.account.getUsers({ users })).users,
-      getPresence: async (users) => (await this.presenceApi.getPresence({ users })).presences,
+      getUsers: async (users) => (await api.account.getUsers({ users })).users,
+      getPresence: async (users) => (await api.presenceApi.getPresence({ users })).presences,
       watch: (users) => void this.session?.connection.send({ watch: { users } }),
       store: (users) => inBackground(this.store?.write(users.map((u) => ({ table: "users" as const, key: u.id, value: u })))),
     });
+    const names = new Names((id) => this.people.user(id), () => this.session?.replica.data.relations ?? noRelations);
+    const context: Context = { options: this.options, services: api, snapshots: this.snapshots, people: this.people, names, readers: this.readers, me: () => this.me, session: () => this.session };
+    Object.assign(this, operations(context));
+    const onChange = () => this.snapshots.touch();
+    this.channels = new Channels(() => api.chat, () => sessionOf(context).replica);
+    this.rooms = new Rooms({ api: () => api.roomApi, format: this.options.format, send: (frame) => this.session?.connection.send(frame) ?? false, onChange });
+    this.official = new OfficialAccounts({
+      me: context.me, api: () => api.officialApi, onChange,
+      join: (channel) => this.channels.join({ conversation: channel }), leave: (channel) => this.channels.leave(channel),
+    });
+    this.helpDesks = new HelpDesks({
+      me: context.me, api: () => api.helpDeskApi, onChange,
+      readConversation: async (id) => sessionOf(context).replica.conversations.take(await api.chat.getConversation({ conversation: id })),
+    });
+    this.on("ticket", (t) => this.helpDesks.changed(t));
   }
 
   // --- logging in and out ---
@@ -209,11 +235,6 @@ export class Client extends Messaging implements Services {
     this.snapshots.touch();
   }
 
-  protected get current(): ClientSession {
-    if (!this.session) throw new RialtoError("unauthenticated", "not logged in", "logged_out");
-    return this.session;
-  }
-
   // --- the connection ---
 
   on<K extends keyof ClientEvents>(event: K, listener: (arg: ClientEvents[K]) => void): () => void {
@@ -245,6 +266,11 @@ export class Client extends Messaging implements Services {
     this.session?.connection.wake();
   }
 
+  /** Whether this window leads, of the browser's windows of this user: it does what one of them must do, such as notifying. */
+  get leading(): boolean {
+    return this.session?.leading ?? false;
+  }
+
   get me(): string {
     return this.auth?.current?.user ?? "";
   }
@@ -252,5 +278,4 @@ export class Client extends Messaging implements Services {
   get login(): Login | undefined {
     return this.auth?.current;
   }
-
 }

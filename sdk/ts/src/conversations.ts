@@ -1,5 +1,5 @@
 import { inBackground } from "./background.js";
-import { isOffline } from "./errors.js";
+import { asError, isOffline } from "./errors.js";
 import type { Conversation } from "./gen/rialto/chat/v1/chat_pb.js";
 import type { History } from "./history.js";
 import type { LocalData, ReplicaDeps } from "./localdata.js";
@@ -11,6 +11,8 @@ import type { Op } from "./storage.js";
 const fetchAfterMs = 20;
 /** Within this time, at random, what grows without being shown is fetched. */
 const sometimeMs = 60_000;
+/** Answers of a server for a conversation that the user may not read. Another error, as of too many calls, may pass. */
+const refusals: readonly string[] = ["not_found", "permission_denied"];
 /** When what could not be told is told again. */
 const retryMs = 2_000;
 /** So many messages one call deletes. */
@@ -42,6 +44,8 @@ export class Conversations {
       this.data.put(mergeConversation(this.data.conversations.get(id), answer), ops); // what is here may have changed meanwhile
     } catch (err) {
       if (isOffline(err)) throw err;
+      // The user may not read it any more, and nothing is known of it that could be shown.
+      if (this.data.conversations.get(id)?.kind === 0 && refusals.includes(asError(err).code)) this.forget(id, ops);
     }
   }
 

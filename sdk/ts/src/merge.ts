@@ -158,8 +158,8 @@ function applyControl(c: ConversationView, control: Control, seq: number, me: st
     case Control_Action.DISSOLVED:
       return { ...c, dissolved: true };
     case Control_Action.RETENTION:
-      // What the server itself allows is in its next answer.
-      return { ...c, retentionSeconds: retentionOf(control), keptSeconds: retentionOf(control) || c.keptSeconds };
+      // The limit of the server itself is in its next answer. Until then nothing is deleted here that may be kept.
+      return { ...c, retentionSeconds: retentionOf(control), keptSeconds: retentionOf(control) };
     case Control_Action.JOIN_POLICY:
       return { ...c, joinPolicy: control.joinPolicy };
     case Control_Action.AVATAR:

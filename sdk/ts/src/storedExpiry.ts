@@ -7,30 +7,43 @@ const batch = 200;
 const everyMs = 3_600_000;
 
 /**
- * StoredExpiry deletes expired messages of all conversations from the device, at the start and every hour. Expiry handles open conversations
- * and the last messages of the list.
+ * StoredExpiry deletes expired messages of all conversations from the device, every hour. Each sweep follows a sync: somebody may have set
+ * a longer retention while this device was away. Expiry handles open conversations and the last messages of the list; it also does so offline.
  */
 export class StoredExpiry {
   private timer: ReturnType<typeof setInterval> | undefined;
   private running = false;
+  /** Whether the retentions on this device are the server's. */
+  private current = false;
+  /** Whether the next sync is followed by a sweep. */
+  private due = true;
 
   constructor(
     private readonly data: LocalData,
-    private readonly deps: Pick<ReplicaDeps, "store" | "now" | "isLeader">,
+    private readonly deps: Pick<ReplicaDeps, "store" | "now" | "isLeader"> & { sync: () => Promise<void> },
   ) {}
 
   start(): void {
-    this.timer ??= setInterval(() => this.sweep(), everyMs);
-    this.sweep();
+    this.timer ??= setInterval(() => {
+      this.due = true;
+      inBackground(this.deps.sync());
+    }, everyMs);
   }
 
   stop(): void {
     clearInterval(this.timer);
   }
 
-  /** Looks through all conversations, one after the other. Only the window that stores does. */
+  /** A sync has ended. */
+  synced(): void {
+    this.current = true;
+    if (this.due) this.sweep();
+  }
+
+  /** Looks through all conversations, one after the other. Only the window that stores does, and not before the first sync. */
   sweep(): void {
-    if (this.running) return;
+    if (this.running || !this.current || !this.deps.isLeader()) return;
+    this.due = false;
     this.running = true;
     inBackground(this.sweepAll().finally(() => (this.running = false)));
   }

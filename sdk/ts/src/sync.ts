@@ -6,7 +6,7 @@ import type { History } from "./history.js";
 import type { LocalData, ReplicaDeps } from "./localdata.js";
 import { mergeConversation } from "./merge.js";
 import { toMessage, toRelation, type Relation } from "./model.js";
-import { classifyEvent, isAfter, type StreamPosition } from "./position.js";
+import { classifyEvent, isAfter, samePosition, type StreamPosition } from "./position.js";
 import type { Op } from "./storage.js";
 
 const syncLimit = 1_000;
@@ -27,8 +27,16 @@ export class Sync {
     private readonly events: Events,
     private readonly history: History,
     private readonly conversations: Conversations,
-    private readonly deps: Pick<ReplicaDeps, "api" | "graph" | "onChange" | "onPushed" | "onReset">,
+    private readonly deps: Pick<ReplicaDeps, "api" | "graph" | "onChange" | "onPushed" | "onReset"> & { onSynced: () => void },
   ) {}
+
+  /** Catches up after a reconnect, when the newest event of the stream is at tail. */
+  async reconnected(tail: StreamPosition): Promise<void> {
+    const { position } = this.data;
+    if (!position || !samePosition(position, tail)) return this.sync(false, tail.epoch > 0 ? tail : undefined);
+    if ([...this.data.conversations.values()].some((c) => c.large)) return this.sync(); // the stream does not have all of their messages
+    this.deps.onSynced();
+  }
 
   /** Whether a sync is running. */
   get catchingUp(): boolean {
@@ -105,7 +113,7 @@ export class Sync {
       const { missed } = this;
       this.missed = undefined;
       if (this.again) continue;
-      if (!missed || (this.data.position && !isAfter(missed, this.data.position))) return;
+      if (!missed || (this.data.position && !isAfter(missed, this.data.position))) return this.deps.onSynced();
     }
   }
 
@@ -191,9 +199,5 @@ export class Sync {
     if (!c || Number(l.lastSeq) <= c.lastSeq) return;
     if (this.history.isOpen(l.conversation)) this.conversations.want(l.conversation);
     else this.conversations.wantSometime(l.conversation);
-  }
-
-  async catchUpLarge(): Promise<void> {
-    if ([...this.data.conversations.values()].some((c) => c.large)) await this.sync();
   }
 }

@@ -38,10 +38,11 @@ async function chat(w, site) {
 
   w.step("code scrolls by itself, and is copied as it was typed");
   const code = `if **a** {\n\treturn "${"x".repeat(200)}"\n}`;
-  await field.fill(`> quoted\n\n- one\n- [two](${site.url}/plain)\n\n\`\`\`\n${code}\n\`\`\`\nand \`inline\`, ~~gone~~ <b>no HTML</b> [a](javascript:alert(1))`);
+  await field.fill(`> quoted\nmy answer\n\n- one\n- [two](${site.url}/plain)\n\n\`\`\`\n${code}\n\`\`\`\nand \`inline\`, ~~gone~~ <b>no HTML</b> [a](javascript:alert(1))`);
   await field.press("Enter");
   const shown = message(a, "no HTML");
-  await shown.locator("blockquote", { hasText: "quoted" }).waitFor();
+  await shown.locator("blockquote", { hasText: /^quoted$/ }).waitFor(); // the answer is outside
+  await shown.getByText("my answer").waitFor();
   await shown.locator("ul > li", { hasText: "one" }).waitFor();
   await shown.getByText("<b>no HTML</b> [a](javascript:alert(1))").waitFor();
   if ((await shown.locator("a:not(time a)").evaluateAll((all) => all.filter((l) => l.target === "_blank" && !/noopener/.test(l.rel)).length)) > 0) throw new Error("a link has no noopener");

@@ -471,14 +471,30 @@ test("what has expired goes from the device as well", async () => {
   await c.open(room);
   await c.older(room);
   c.close();
-  server.sockets = false;
-  server.refuseCall = () => ({ code: "unavailable", reason: "down" });
   const back = await started(storage);
   const kept = await storage.open(`rialto-${me}`);
   const left = Array.from({ length: 35 }, (_, i) => i + 26);
   await vi.waitFor(async () => expect((await kept.list<{ seq: number }>("messages")).map((m) => m.seq)).toEqual(left)); // before it is opened
   await back.open(room);
   expect(back.messages(room).map((m) => m.seq)).toEqual(left);
+});
+
+test("offline, what has expired is not shown, and goes from the device when it is opened", async () => {
+  const storage = memoryStorage();
+  Object.assign(server.conversations.get(room)!, { keptSeconds: 2 * 86_400 });
+  const now = BigInt(Date.now());
+  for (let i = 1; i <= 40; i++) server.store(room, { kind: { case: "text", value: String(i) } }, bob).timeMs = now - BigInt(i <= 25 ? 49 : 47) * 3_600_000n;
+  const c = await loggedIn(storage);
+  await c.open(room);
+  c.close();
+  server.sockets = false;
+  server.refuseCall = () => ({ code: "unavailable", reason: "down" });
+  const back = await started(storage);
+  await back.open(room);
+  const left = Array.from({ length: 15 }, (_, i) => i + 26);
+  expect(back.messages(room).map((m) => m.seq)).toEqual(left);
+  const kept = await storage.open(`rialto-${me}`);
+  await vi.waitFor(async () => expect((await kept.list<{ seq: number }>("messages")).map((m) => m.seq)).toEqual(left));
 });
 
 test("messages disappear at their time, from lists, counts and the device", async () => {

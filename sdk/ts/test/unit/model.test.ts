@@ -72,6 +72,13 @@ test("a conversation whose messages have expired shows none, and counts none", (
   expect([c.lastMessage?.seq, unread(c)]).toEqual([4, 1]);
 });
 
+test("a conversation that goes back to the server's retention keeps its messages until that is known", () => {
+  const retention = (seq: number, retentionSeconds: number): ChatMessage => ({ ...message(seq, 0, "0"), content: create(ContentSchema, { kind: { case: "control", value: { action: Control_Action.RETENTION, retentionSeconds } } }) });
+  const short = applyMessage(unknownConversation("7"), retention(1, 60), "me");
+  const back = applyMessage(short, retention(2, 0), "me");
+  expect([short, back].map((c) => [c.retentionSeconds, c.keptSeconds])).toEqual([[60, 60], [0, 0]]);
+});
+
 test("entries that only steer are not shown", () => {
   expect(isShown(message(1, 0, "0", Control_Action.ACCESS))).toBe(false);
   expect(isShown(message(1, 0, "0", Control_Action.RENAMED))).toBe(true);

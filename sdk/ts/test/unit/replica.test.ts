@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { RialtoError } from "../../src/errors.js";
 import { ConversationSchema, type Conversation } from "../../src/gen/rialto/chat/v1/chat_pb.js";
 import type { ReplicaDeps } from "../../src/localdata.js";
 import type { ConversationView } from "../../src/model.js";
@@ -95,4 +96,22 @@ test("the store gets what is here when it is written, also of a change that was 
   await r.data.written();
   const { store } = (r.data as unknown as { deps: Pick<ReplicaDeps, "store"> }).deps;
   expect(await store.get<ConversationView>("conversations", "9")).toMatchObject({ readSeq: 8, lastSeq: 8 });
+});
+
+test.each([["not_found", 0], ["resource_exhausted", 1]])("a conversation whose fetch ended with %s is asked for %i times more at a reconnect", async (code, more) => {
+  const { r } = await replica();
+  const { deps } = r.conversations as unknown as { deps: Pick<ReplicaDeps, "api"> };
+  let asked = 0;
+  Object.assign(deps.api, { getConversation: () => Promise.reject(new RialtoError(code, `no, for the time ${++asked}`)) });
+  const ops: Op[] = [];
+  r.data.put(r.data.view("9"), ops); // the stream named it
+  await r.conversations.refetch("9", ops);
+  vi.useFakeTimers();
+  try {
+    r.conversations.wantUnknown();
+    await vi.runAllTimersAsync();
+  } finally {
+    vi.useRealTimers();
+  }
+  expect(asked).toBe(1 + more);
 });

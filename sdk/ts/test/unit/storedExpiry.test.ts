@@ -9,6 +9,7 @@ import { StoredExpiry } from "../../src/storedExpiry.js";
 const minute = 60_000;
 let now: number;
 let leads: boolean;
+let syncs: number;
 let fails: boolean;
 let writes: readonly Op[][];
 let store: Store;
@@ -17,7 +18,7 @@ let expiry: StoredExpiry;
 let names = 0;
 
 beforeEach(async () => {
-  [now, leads, fails, writes] = [1_000 * minute, true, false, []];
+  [now, leads, syncs, fails, writes] = [1_000 * minute, true, 0, false, []];
   const inner = await indexedDBStorage().open(`stored-expiry-${++names}`);
   store = Object.assign(Object.create(inner) as Store, {
     write: (ops: readonly Op[]) => {
@@ -27,7 +28,8 @@ beforeEach(async () => {
   });
   const deps = { store, now: () => now, isLeader: () => leads, onChange: () => {}, marks: { acknowledge: () => {} } } as unknown as ReplicaDeps;
   data = new LocalData(deps);
-  expiry = new StoredExpiry(data, deps);
+  const sync = async () => void syncs++;
+  expiry = new StoredExpiry(data, { ...deps, sync });
 });
 afterEach(() => {
   expiry.stop();
@@ -45,11 +47,11 @@ async function stored(id: string, n: number, view: Partial<ConversationView>): P
 const seqs = async (id: string) => (await store.list<ChatMessage>("messages", { lower: `${id}/`, upper: `${id}0` })).map((m) => m.seq);
 const first = async (id: string) => (await seqs(id))[0];
 
-/** Waits for a sweep that begins now. */
-async function swept(): Promise<void> {
+/** Waits for a sweep, if one begins now. */
+async function swept(run = () => expiry.sweep()): Promise<void> {
   const done = vi.spyOn(expiry as unknown as { sweepAll: () => Promise<void> }, "sweepAll");
-  expiry.sweep();
-  await done.mock.results[0]!.value;
+  run();
+  await done.mock.results[0]?.value;
   done.mockRestore();
   await data.written();
 }
@@ -58,7 +60,7 @@ test("what has expired of chats that nobody opened goes from the device, in batc
   await stored("1", 500, { keptSeconds: 50 * 60 });
   await stored("2", 10, {});
   await stored("3", 10, { joinSeq: 8 });
-  await swept();
+  await swept(() => expiry.synced());
   expect([(await seqs("1")).length, await first("1")]).toEqual([51, 450]);
   expect(writes.map((ops) => ops.length)).toEqual([1, 1, 1, 1, 1, 1]); // of the first chat its oldest, 200, 200 and 48; of the third its oldest, and 6
   expect([await first("2"), await first("3")]).toEqual([1, 8]);
@@ -67,17 +69,30 @@ test("what has expired of chats that nobody opened goes from the device, in batc
   expect(await first("1")).toBe(460);
 });
 
-test("it sweeps at the start, and every hour", async () => {
+test("a retention that was lengthened meanwhile is known before anything is deleted", async () => {
+  await stored("1", 10, { keptSeconds: 60 });
+  await swept();
+  expect(await first("1")).toBe(1);
+  data.conversations.set("1", { ...data.view("1"), keptSeconds: 3_600 });
+  await swept(() => expiry.synced());
+  expect(await first("1")).toBe(1);
+});
+
+test("each hour it syncs, and sweeps after that", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   try {
     const sweep = vi.spyOn(expiry, "sweep");
     expiry.start();
+    expiry.synced();
+    expiry.synced(); // as after each reconnect
     expect(sweep).toHaveBeenCalledTimes(1);
-    vi.advanceTimersByTime(2 * 60 * minute);
-    expect(sweep).toHaveBeenCalledTimes(3);
+    vi.advanceTimersByTime(60 * minute);
+    expect([syncs, sweep.mock.calls.length]).toEqual([1, 1]); // offline, the sync does not end
+    expiry.synced();
+    expect(sweep).toHaveBeenCalledTimes(2);
     expiry.stop();
     vi.advanceTimersByTime(2 * 60 * minute);
-    expect(sweep).toHaveBeenCalledTimes(3);
+    expect(syncs).toBe(1);
   } finally {
     vi.useRealTimers();
   }
@@ -86,7 +101,7 @@ test("it sweeps at the start, and every hour", async () => {
 test("a window that does not store deletes nothing, and a device that cannot is not asked again and again", async () => {
   await stored("1", 10, { keptSeconds: 60 });
   leads = false;
-  await swept();
+  await swept(() => expiry.synced());
   expect(writes).toEqual([]);
   leads = true;
   fails = true;

@@ -1,0 +1,53 @@
+import type { Upload } from "../gen/rialto/chat/v1/media_pb.js";
+import { none } from "../snapshots.js";
+import { uploadFile, type Progress } from "../upload.js";
+import type { AboutFile, FilePart, PendingUpload } from "../uploads.js";
+import { sessionOf, type Context } from "./context.js";
+
+/** Files: what is sent is kept on the device until the server has it. */
+export function files(client: Context) {
+  const { media } = client.services;
+  const send = async (conversation: string, parts: readonly FilePart[], caption: string): Promise<void> => sessionOf(client).uploads.add(conversation, parts, caption);
+  return {
+    /** Uploads a file; the upload can then be sent, or made an avatar. */
+    upload(file: Blob, name: string, progress?: Progress, signal?: AbortSignal): Promise<Upload> {
+      return uploadFile(media, client.options, file, name, progress, signal);
+    },
+
+    /** Sends a file, as a message of its own. Resolves once it is kept on the device. */
+    sendFile(conversation: string, file: Blob, name: string, caption = "", about: AboutFile = {}): Promise<void> {
+      return send(conversation, [{ ...about, file, name }], caption);
+    },
+
+    /** Sends a recording as a voice message. waveform has at most 64 samples of its loudness, 0 to 255. */
+    sendVoice(conversation: string, file: Blob, durationMs: number, waveform: Uint8Array): Promise<void> {
+      return send(conversation, [{ durationMs, waveform, file, name: "voice" }], "");
+    },
+
+    /** Sends 2 to 10 pictures and videos as one message with one caption. */
+    sendAlbum(conversation: string, parts: readonly FilePart[], caption = ""): Promise<void> {
+      return send(conversation, parts, caption);
+    },
+
+    /** The files on their way, in order. */
+    uploads(): readonly PendingUpload[] {
+      return client.session()?.uploads.all() ?? none;
+    },
+
+    /** Takes a file back that is on its way. */
+    async cancelUpload(id: string): Promise<void> {
+      await client.session()?.uploads.cancel(id);
+    },
+
+    /** Tries again to upload a file that could not be uploaded. */
+    retryUpload(id: string): void {
+      client.session()?.uploads.retry(id);
+    },
+
+    /** A URL for a file that a message names, or without `seq` for a group's picture; good for some minutes. */
+    async download(m: { conversation: string; seq?: number }, upload: string): Promise<string> {
+      const { url } = await media.getDownload({ upload, conversation: m.conversation, seq: BigInt(m.seq ?? 0) });
+      return new URL(url, client.options.url).href;
+    },
+  };
+}
