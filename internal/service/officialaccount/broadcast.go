@@ -119,7 +119,7 @@ func (s *Service) viewBroadcast(ctx context.Context, b *broadcast) (*chatv1.Broa
 	if b.revision == 1 {
 		return v, nil
 	}
-	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM official_deliveries WHERE broadcast = $1 AND state = $2 AND revision < $3)`, int64(b.id), deliverySent, b.revision).Scan(&v.Updating)
+	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM official_deliveries WHERE broadcast = $1 AND state = $2 AND revision < $3 AND tries < $4)`, int64(b.id), deliverySent, b.revision, maxTries).Scan(&v.Updating)
 	return v, err
 }
 

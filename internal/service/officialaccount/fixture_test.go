@@ -38,18 +38,19 @@ type fixture struct {
 	db  *sqldb.DB
 	bus *membus.Bus
 
-	mu        sync.Mutex // guards all below
-	nowMs     int64
-	nextID    uint64
-	followers []id.User // of shop
-	locales   map[id.User]string
-	failSync  func(after message.Position, limit int) error
-	tailsRead int                          // by Tails
-	stream    []*chatv1.Event              // of shop
-	log       map[id.Conversation][]stored // by conversation
-	onSend    func(d *message.Draft) error // before a send
-	afterSend func(d *message.Draft) error
-	announced int // FriendshipChanged
+	mu            sync.Mutex // guards all below
+	nowMs         int64
+	nextID        uint64
+	followers     []id.User // of shop
+	failFollowers error     // of FollowersAmong
+	locales       map[id.User]string
+	failSync      func(after message.Position, limit int) error
+	tailsRead     int                          // by Tails
+	stream        []*chatv1.Event              // of shop
+	log           map[id.Conversation][]stored // by conversation
+	onSend        func(d *message.Draft) error // before a send
+	afterSend     func(d *message.Draft) error
+	announced     int // FriendshipChanged
 }
 
 type stored struct {
@@ -104,6 +105,9 @@ func (w *fixture) FollowersAfter(_ context.Context, _ id.Conversation, after id.
 func (w *fixture) FollowersAmong(_ context.Context, _ id.Conversation, users []id.User) (list []id.User, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.failFollowers != nil {
+		return nil, w.failFollowers
+	}
 	for _, u := range users {
 		if slices.Contains(w.followers, u) {
 			list = append(list, u)

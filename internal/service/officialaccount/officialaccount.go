@@ -157,6 +157,8 @@ var steps = []string{
 	`ALTER TABLE official_deliveries ADD COLUMN tries BIGINT NOT NULL DEFAULT 0`, // that failed by a fault of the server
 	`ALTER TABLE official_replies ADD COLUMN tries BIGINT NOT NULL DEFAULT 0`,
 	`ALTER TABLE official_broadcasts ADD COLUMN faults BIGINT NOT NULL DEFAULT 0`, // steps that failed since one succeeded
+	`ALTER TABLE official_deliveries ADD COLUMN due_ms BIGINT NOT NULL DEFAULT 0`, // of the next try, after one that failed
+	`CREATE INDEX official_deliveries_retries ON official_deliveries (broadcast, state, tries, revision, recipient) WHERE tries > 0`,
 }
 
 // New creates the tables if they are missing.
