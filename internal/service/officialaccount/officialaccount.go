@@ -125,7 +125,7 @@ type Service struct {
 
 	mu       sync.Mutex           // guards what follows
 	changed  map[id.User]struct{} // accounts whose streams got something
-	failures map[id.User]*failure // of accounts whose messages could not be answered
+	failures map[id.User]*failure // of accounts whose streams could not be answered
 }
 
 var steps = []string{
@@ -159,6 +159,9 @@ var steps = []string{
 	`ALTER TABLE official_broadcasts ADD COLUMN faults BIGINT NOT NULL DEFAULT 0`, // steps that failed since one succeeded
 	`ALTER TABLE official_deliveries ADD COLUMN due_ms BIGINT NOT NULL DEFAULT 0`, // of the next try, after one that failed
 	`CREATE INDEX official_deliveries_retries ON official_deliveries (broadcast, state, tries, revision, recipient) WHERE tries > 0`,
+	// Events of an account's stream that could not be answered: the position before each, and when it is tried again.
+	`CREATE TABLE official_deferred (account BIGINT NOT NULL, position BIGINT NOT NULL, tries BIGINT NOT NULL, due_ms BIGINT NOT NULL, PRIMARY KEY (account, position))`,
+	`CREATE INDEX official_deferred_due ON official_deferred (due_ms, account, position)`,
 }
 
 // New creates the tables if they are missing.
