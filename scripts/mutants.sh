@@ -171,7 +171,7 @@ mutant "forget the numbers of a node's other stores" $ids/multiprimary_store.go 
 # Each entry reaches every recipient.
 mutant "lose one delivery in 10,000" internal/service/fanout/dispatcher.go 's/^\tconversation := id\.Conversation\(e\.Key\.ID\)$/&\n\tif e.Seq%10_000 == 300 {\n\t\treturn items, nil\n\t}/' Killed internal/app/faulttest
 mutant "let a full cache hide the highest counter of a device" internal/engine/timeline/pebblelog/highest.go 's/\(ofCommitter \|\| len/(len/' ALowerCounter internal/engine/timeline/pebblelog
-mutant "pause a broadcast for one recipient" internal/service/officialaccount/delivery.go 's/if !first \|\| len\(causes\) < 2 \{/if len(causes) == 0 {/' AnUnreachableRecipient internal/service/officialaccount
+mutant "let retries take a whole step of a broadcast" internal/service/officialaccount/send_messages.go 's/- min\(len\(retries\), budget\/2\)/- len(retries)/' TakeHalfOfAStep internal/service/officialaccount
 mutant "forget that a message which is given up may be stored" internal/service/officialaccount/send_broadcast.go 's/deliveryUncertain, errs/deliveryFailed, errs/' BroadcastsThatAreOver internal/service/officialaccount
 mutant "answer no deferred message after a later one" internal/service/officialaccount/answer.go 's/ \&\& !deferred \{/ {/' OneConversation internal/service/officialaccount
 mutant "end an alignment from old rows as if it were the newest" internal/service/organization/synchronize.go 's/ELSE CAST\(\$4 AS BIGINT\) END/ELSE pending + 0 * $4 END/' AnAlignmentFromOldRows internal/service/organization
