@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -50,10 +51,15 @@ type fixture struct {
 	entries   int // of all groups
 	failAfter int // entries; -1: never
 	pause     *pause
+	passed    time.Duration
 }
 
-// pause holds up the next change of a group's members, by whoever has read the rows: reached is closed then, and it goes on when resume is closed.
-type pause struct{ reached, resume chan struct{} }
+// pause stops the next caller of AlignMembers, who has read the rows: the fixture closes reached, and waits until the test closes resume. If kill is
+// set, the caller's goroutine ends after its first entry, as in a crash.
+type pause struct {
+	reached, resume chan struct{}
+	kill            bool
+}
 
 type group struct {
 	owner     id.User
@@ -61,7 +67,18 @@ type group struct {
 	dissolved bool
 }
 
-func (w *fixture) Now() time.Time { return time.UnixMilli(1_800_000_000_000) }
+func (w *fixture) Now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.UnixMilli(1_800_000_000_000).Add(w.passed)
+}
+
+// pass lets time pass.
+func (w *fixture) pass(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.passed += d
+}
 
 func (w *fixture) Next(context.Context) (uint64, error) {
 	w.mu.Lock()
@@ -129,7 +146,7 @@ func (w *fixture) fail(n int) (after int) {
 func (w *fixture) pauseNext() *pause {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.pause = &pause{make(chan struct{}), make(chan struct{})}
+	w.pause = &pause{reached: make(chan struct{}), resume: make(chan struct{})}
 	return w.pause
 }
 
@@ -144,8 +161,9 @@ func (w *fixture) append() error {
 func (w *fixture) AlignMembers(_ context.Context, c id.Conversation, decide func([]id.User) []id.User) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	kill := false
 	if p := w.pause; p != nil {
-		w.pause = nil
+		w.pause, kill = nil, p.kill
 		w.mu.Unlock()
 		close(p.reached)
 		<-p.resume
@@ -170,6 +188,9 @@ func (w *fixture) AlignMembers(_ context.Context, c id.Conversation, decide func
 		} else {
 			g.members = append(g.members, want[missing])
 			slices.Sort(g.members)
+		}
+		if kill {
+			runtime.Goexit()
 		}
 	}
 }
@@ -329,6 +350,12 @@ func (w *fixture) membersOf(g uint64) []id.User {
 // pending counts the groups that the coordinator has to look at.
 func (w *fixture) pending() (n int) {
 	w.t.Helper()
-	must(w.t, w.db.Read().QueryRowContext(w.t.Context(), `SELECT count(*) FROM organization_groups WHERE pending > 0`).Scan(&n))
+	return w.rows(`SELECT count(*) FROM organization_groups WHERE pending > 0`)
+}
+
+// rows returns what a query counts.
+func (w *fixture) rows(query string) (n int) {
+	w.t.Helper()
+	must(w.t, w.db.Read().QueryRowContext(w.t.Context(), query).Scan(&n))
 	return n
 }

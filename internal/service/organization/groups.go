@@ -203,8 +203,29 @@ func markPending(ctx context.Context, tx *sql.Tx, org uint64) error {
 	return err
 }
 
-// takeOut takes users who are no members any more out of the groups of an organization. One group that fails keeps none of the others.
+// takeOut takes users who are no members any more out of the groups of an organization. A user may join again meanwhile, so all groups are aligned
+// afterwards.
 func (s *Service) takeOut(ctx context.Context, org uint64, users []id.User) error {
+	aligner, err := s.registerAlignerOfAll(ctx, org)
+	if err != nil {
+		return err
+	}
+	err = s.takeOutOfGroups(ctx, org, users)
+	ctx = context.WithoutCancel(ctx)
+	markErr := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		if err := unregisterAligner(ctx, tx, aligner); err != nil {
+			return err
+		}
+		return markPending(ctx, tx, org)
+	})
+	s.signal()
+	return errors.Join(err, markErr)
+}
+
+// takeOutOfGroups takes users out of each group. One group that fails keeps none of the others.
+func (s *Service) takeOutOfGroups(ctx context.Context, org uint64, users []id.User) error {
+	ctx, cancel := context.WithTimeout(ctx, alignTimeout)
+	defer cancel()
 	inside, err := s.membersAmong(ctx, org, users)
 	if err != nil {
 		return err
@@ -213,14 +234,7 @@ func (s *Service) takeOut(ctx context.Context, org uint64, users []id.User) erro
 	for _, u := range users {
 		gone[u] = !inside[u]
 	}
-	var groups []id.Conversation
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT conversation FROM organization_groups WHERE organization = $1 ORDER BY conversation LIMIT $2`, int64(org), maxGroups)
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var c id.Conversation
-		err := rows.Scan(&c)
-		groups = append(groups, c)
-		return err
-	})
+	groups, err := s.groupsOf(ctx, org)
 	if err != nil {
 		return err
 	}
@@ -236,7 +250,19 @@ func (s *Service) takeOut(ctx context.Context, org uint64, users []id.User) erro
 			failures = errors.Join(failures, err)
 		}
 	}
-	return errors.Join(failures, s.alignLater(ctx, org)) // a user may have joined again meanwhile
+	return failures
+}
+
+// groupsOf returns the groups of an organization.
+func (s *Service) groupsOf(ctx context.Context, org uint64) (groups []id.Conversation, err error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT conversation FROM organization_groups WHERE organization = $1 ORDER BY conversation LIMIT $2`, int64(org), maxGroups)
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var c id.Conversation
+		err := rows.Scan(&c)
+		groups = append(groups, c)
+		return err
+	})
+	return groups, err
 }
 
 // replaceOwner makes the organization's owner, who is always a member of it, the owner of a group whose owner must leave.

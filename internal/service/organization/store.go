@@ -31,6 +31,9 @@ var steps = []string{
 	`CREATE INDEX organization_groups_pending ON organization_groups (conversation) WHERE pending > 0`,
 	`ALTER TABLE organization_groups ADD COLUMN creator BIGINT NOT NULL DEFAULT 0`,
 	`ALTER TABLE organization_groups ADD COLUMN create_key TEXT NOT NULL DEFAULT ''`, // of the creator, in the organization
+	// Groups that somebody aligns, and until when.
+	`CREATE TABLE organization_alignments (aligner BIGINT NOT NULL, conversation BIGINT NOT NULL, until_ms BIGINT NOT NULL, PRIMARY KEY (aligner, conversation))`,
+	`CREATE INDEX organization_alignments_until ON organization_alignments (until_ms)`,
 }
 
 // querier is a transaction, or the database.
