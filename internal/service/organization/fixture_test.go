@@ -195,6 +195,17 @@ func (w *fixture) AlignMembers(_ context.Context, c id.Conversation, decide func
 	}
 }
 
+func (w *fixture) DissolvedAmong(_ context.Context, groups []id.Conversation) (dissolved []id.Conversation, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range groups {
+		if w.groups[c].dissolved {
+			dissolved = append(dissolved, c)
+		}
+	}
+	return dissolved, nil
+}
+
 func (w *fixture) ReplaceOwner(_ context.Context, c id.Conversation, successor id.User, leaves func(id.User) (bool, error)) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

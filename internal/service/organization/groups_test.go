@@ -1,6 +1,7 @@
 package organization_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -245,14 +246,24 @@ func TestCirclesOfAMemberAreBounded(t *testing.T) {
 	must(t, err) // a retry
 	_, err = w.group(boss, &chatv1.CreateOrganizationGroupRequest{Organization: org, Key: "more"})
 	must(t, err)
+	if n := w.pending(); n != 11 { // since they were created: nothing runs here
+		t.Fatalf("%d groups are pending", n)
+	}
+	must(t, w.db.Write(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(t.Context(), `UPDATE organization_groups SET pending = 0`)
+		return err
+	}))
+	_, err = w.group(anna, &chatv1.CreateOrganizationGroupRequest{Organization: org, Key: "more"})
+	if w.refused("another circle", err, "too_many_groups"); w.pending() != 0 {
+		t.Error("a refused group makes others pending: anybody could keep the server at work")
+	}
 	w.mu.Lock()
 	w.groups[id.Conversation(last)].dissolved = true
 	w.mu.Unlock()
-	w.run(w.Service)
-	eventually.True(t, "a dissolved circle makes room", func() bool {
-		_, err = w.group(anna, &chatv1.CreateOrganizationGroupRequest{Organization: org, Key: "more"})
-		return err == nil
-	})
+	_, err = w.group(anna, &chatv1.CreateOrganizationGroupRequest{Organization: org, Key: "more"})
+	must(t, err)
+	_, err = w.group(anna, &chatv1.CreateOrganizationGroupRequest{Organization: org, Key: "still more"})
+	w.refused("a circle beyond the room of the dissolved one", err, "too_many_groups")
 }
 
 // A change that leaves all groups as they are makes nobody look at them: an organization has up to 200 of 10,000 members.

@@ -68,6 +68,8 @@ type Groups interface {
 	// AlignMembers adds and removes members of a group, some hundred with each entry, until it has those that decide returns. decide gets the
 	// members at present, ascending; the owner stays. It fails with dissolved.
 	AlignMembers(ctx context.Context, c id.Conversation, decide func(current []id.User) (want []id.User)) error
+	// DissolvedAmong returns those of some groups, of which there are at most 200, that were dissolved.
+	DissolvedAmong(ctx context.Context, groups []id.Conversation) ([]id.Conversation, error)
 	// ReplaceOwner makes a user the owner of a group, also one who is not in it yet, if its owner must leave. It fails with dissolved.
 	ReplaceOwner(ctx context.Context, c id.Conversation, successor id.User, leaves func(owner id.User) (bool, error)) error
 }
