@@ -19,6 +19,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
+	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/service/organization"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -45,7 +46,8 @@ type fixture struct {
 
 	mu        sync.Mutex // guards all below
 	nextID    uint64
-	shy       map[id.User]bool // may not be added
+	shy       map[id.User]bool    // may not be added
+	blocked   map[[2]id.User]bool // the lower one first
 	byKey     map[string]id.Conversation
 	groups    map[id.Conversation]*group
 	entries   int // of all groups
@@ -107,6 +109,16 @@ func (w *fixture) MayAdd(_ context.Context, _ id.User, users []id.User) (refused
 		}
 	}
 	return refused, nil, nil, nil
+}
+
+func (w *fixture) BlockedAmong(_ context.Context, u id.User, users []id.User) (map[id.User]bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	blocked := map[id.User]bool{}
+	for _, other := range users {
+		blocked[other] = w.blocked[[2]id.User{min(u, other), max(u, other)}]
+	}
+	return blocked, nil
 }
 
 func (w *fixture) UsersByExternalID(context.Context, []string) (map[string]id.User, error) {
@@ -229,7 +241,7 @@ func open(t *testing.T) *fixture {
 	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
 	must(t, err)
 	t.Cleanup(func() { must(t, db.Close()) })
-	w := &fixture{t: t, db: db, bus: membus.New(), nextID: 1000, failAfter: -1, shy: map[id.User]bool{}, byKey: map[string]id.Conversation{}, groups: map[id.Conversation]*group{}, names: map[*organization.Service]string{}}
+	w := &fixture{t: t, db: db, bus: membus.New(), nextID: 1000, failAfter: -1, shy: map[id.User]bool{}, blocked: map[[2]id.User]bool{}, byKey: map[string]id.Conversation{}, groups: map[id.Conversation]*group{}, names: map[*organization.Service]string{}}
 	w.Service = w.node("node-1")
 	return w
 }
@@ -240,7 +252,9 @@ func (w *fixture) node(name string) *organization.Service {
 	logger := slog.New(slog.DiscardHandler)
 	events, err := clusterevent.New(w.t.Context(), clusterevent.Deps{DB: w.db, Logger: logger, Handle: func(clusterevent.Event) {}})
 	must(w.t, err)
-	s, err := organization.New(w.t.Context(), organization.Deps{DB: w.db, IDs: w, Accounts: w, Groups: w, Bus: w.bus, ClusterEvents: events, Node: name, Nodes: func() []string { return []string{"node-1", "node-2"} },
+	outbox, err := job.NewOutbox(w.t.Context(), w.db, logger)
+	must(w.t, err)
+	s, err := organization.New(w.t.Context(), organization.Deps{DB: w.db, IDs: w, Accounts: w, Groups: w, Outbox: outbox, Bus: w.bus, ClusterEvents: events, Node: name, Nodes: func() []string { return []string{"node-1", "node-2"} },
 		Clock: w, Logger: logger})
 	must(w.t, err)
 	w.names[s] = name
