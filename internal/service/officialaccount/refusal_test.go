@@ -64,6 +64,14 @@ func TestOnlyOperatorsActForAnAccount(t *testing.T) {
 	if seen.User != uint64(shop) || seen.Replies != nil || len(seen.Operators) > 0 || seen.Role != 0 || !seen.Following {
 		t.Errorf("a follower sees %v", seen)
 	}
+	if a, err := w.Get(t.Context(), ann, &chatv1.GetOfficialAccountRequest{Channel: seen.Channel}); err != nil || a.User != uint64(shop) {
+		t.Errorf("the account of a channel is %v %v", a, err)
+	}
+	for _, channel := range []uint64{77, 1 << 63} {
+		if _, err := w.Get(t.Context(), ann, &chatv1.GetOfficialAccountRequest{Channel: channel}); reason(err) != "no_official_account" {
+			t.Errorf("the account of channel %d: %v", channel, err)
+		}
+	}
 	for u, want := range map[id.User]int{shop: 1, clerk: 1, ann: 0} {
 		if l, err := w.List(t.Context(), u); err != nil || len(l.Accounts) != want {
 			t.Errorf("%d lists %v %v", u, l, err)
