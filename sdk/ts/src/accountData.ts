@@ -1,4 +1,4 @@
-import type { AccountSettings, ChatFolder, GroupInvitation } from "./model.js";
+import type { AccountSettings, ChatFolder, GroupInvitation, OrganizationInvitation } from "./model.js";
 import type { Channels } from "./channels.js";
 import { HelpDesks } from "./helpDesks.js";
 import { OfficialAccounts } from "./official.js";
@@ -10,6 +10,7 @@ const none: readonly never[] = [];
 /** AccountData is what belongs to the account and to no conversation, the same on all the user's devices. */
 export abstract class AccountData extends Threads {
   abstract readonly officialApi: Services["officialApi"];
+  abstract readonly organizationApi: Services["organizationApi"];
   abstract readonly helpDeskApi: Services["helpDeskApi"];
   abstract readonly channels: Channels;
   abstract get me(): string;
@@ -52,6 +53,18 @@ export abstract class AccountData extends Threads {
     await this.chat.answerInvitation({ conversation, accept });
     await invitations.changed();
     if (accept) replica.conversations.take(await this.chat.getConversation({ conversation }));
+  }
+
+  /** Invitations to organizations that wait for an answer, the newest first. */
+  organizationInvitations(): readonly OrganizationInvitation[] {
+    return this.session?.organizationInvitations.current ?? none;
+  }
+
+  /** Becomes a member of the organization of an invitation, or declines it. */
+  async answerOrganizationInvitation(organization: string, accept: boolean): Promise<void> {
+    const { organizationInvitations } = this.current;
+    await this.organizationApi.answerOrganizationInvitation({ organization, accept });
+    await organizationInvitations.changed();
   }
 
   /** The user's folders of conversations, in their order. */
