@@ -23,7 +23,7 @@ var permanentCodes = []int{gocql.ErrCodeProtocol, gocql.ErrCodeCredentials, gocq
 	gocql.ErrCodeInvalid, gocql.ErrCodeConfig, gocql.ErrCodeAlreadyExists}
 
 // permanentErrors are those that the driver returns before it sends a request.
-var permanentErrors = []error{gocql.ErrQueryArgLength, gocql.ErrFrameTooBig, gocql.ErrUnsupported, gocql.ErrTooManyStmts, gocql.ErrUseStmt}
+var permanentErrors = []error{gocql.ErrFrameTooBig, gocql.ErrUnsupported, gocql.ErrTooManyStmts, gocql.ErrUseStmt}
 
 // classify returns the error of a statement for callers: Unavailable, unless a retry would fail too, the row does not exist, or the caller has gone.
 // Each statement passes here, whether it reads or writes; the cause remains in the chain.

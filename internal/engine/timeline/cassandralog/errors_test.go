@@ -35,7 +35,7 @@ func TestErrorsOfTheDriverAreClassified(t *testing.T) {
 		{t.Context(), errNodeSilent, errs.Unavailable},
 		{t.Context(), refusal(gocql.ErrCodeSyntax), errs.Internal},
 		{t.Context(), fmt.Errorf("a read: %w", refusal(gocql.ErrCodeUnauthorized)), errs.Internal},
-		{t.Context(), gocql.ErrQueryArgLength, errs.Internal},
+		{t.Context(), gocql.ErrFrameTooBig, errs.Internal},
 		{t.Context(), gocql.ErrNotFound, errs.Internal}, // its callers handle it
 		{gone, gocql.ErrTimeoutNoResponse, errs.Internal},
 	} {
