@@ -22,8 +22,9 @@ const (
 // so that a recipient who cannot be reached holds up nobody else.
 type delivery struct {
 	recipient    id.User
-	tries        int // that failed before
-	state        int // after the try; 0: it is tried again
+	tries        int  // that failed before
+	fresh        bool // claimed by this step, so that nothing was sent before
+	state        int  // after the try; 0: it is tried again
 	conversation id.Conversation
 	seq          uint64
 	revision     uint32

@@ -87,6 +87,13 @@ func (w *fixture) Peer(ctx context.Context, u id.User, c id.Conversation) (id.Us
 	}
 	return id.User(c % 10_000), false, nil
 }
+func (w *fixture) FindSent(_ context.Context, from, to id.User, clientMsgID string) (id.Conversation, uint64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := direct(from, to)
+	at := slices.IndexFunc(w.log[c], func(e stored) bool { return e.sender == from && e.clientID == clientMsgID })
+	return c, uint64(at + 1), nil
+}
 func (w *fixture) CreateGroupFor(_ context.Context, _ string, by id.Caller, _ *chatv1.CreateGroupRequest) (id.Conversation, error) {
 	return id.Conversation(channel + by.User), nil
 }

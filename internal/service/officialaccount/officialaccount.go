@@ -44,6 +44,8 @@ type Chat interface {
 	OpenDirect(ctx context.Context, a, b id.User) (id.Conversation, error)
 	// Send stores a message. Of a second one with the same sender, device and id, it returns the first.
 	Send(ctx context.Context, d *message.Draft) error
+	// FindSent returns the conversation and the seq of a message between two users, 0 if there is none.
+	FindSent(ctx context.Context, from, to id.User, clientMsgID string) (c id.Conversation, seq uint64, err error)
 	// Peer returns the other user of a one-to-one conversation, 0 in any other.
 	Peer(ctx context.Context, u id.User, c id.Conversation) (peer id.User, cannotWrite bool, err error)
 	// CreateGroupFor creates a group for a service, or returns the one with the key. Users cannot make a group with such a key.

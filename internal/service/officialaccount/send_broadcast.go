@@ -184,7 +184,7 @@ func (s *Service) claim(ctx context.Context, o *official, b *broadcast, budget i
 	}
 	list := make([]delivery, len(users))
 	for i, u := range users {
-		list[i].recipient = u
+		list[i] = delivery{recipient: u, fresh: true}
 	}
 	return list, err
 }

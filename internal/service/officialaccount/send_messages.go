@@ -54,8 +54,7 @@ func (s *Service) sendClaimed(ctx context.Context, o *official, b *broadcast, li
 	for i := range list {
 		sends.Go(func() error {
 			if !slices.Contains(following, list[i].recipient) {
-				list[i].state = deliverySkipped
-				return nil
+				return s.skip(ctx, b, &list[i])
 			}
 			return s.sendTo(ctx, b, &list[i])
 		})
@@ -66,10 +65,32 @@ func (s *Service) sendClaimed(ctx context.Context, o *official, b *broadcast, li
 	return s.storeOutcomes(ctx, b, list)
 }
 
+// messageID is the client_msg_id of a broadcast's messages.
+func (b *broadcast) messageID() string { return fmt.Sprintf("broadcast.%d", b.id) }
+
+// skip sends nothing to a user who no longer follows. What an earlier try may have stored is found, so that edits and recalls reach it. It fails only if
+// ctx ends.
+func (s *Service) skip(ctx context.Context, b *broadcast, to *delivery) error {
+	to.state = deliverySkipped
+	if to.fresh {
+		return nil
+	}
+	c, seq, err := s.deps.Chat.FindSent(ctx, b.account, to.recipient, b.messageID())
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		to.state, to.err, to.most, to.reason = 0, err, attemptsOf(err, maxTries), errs.Of(err).Reason
+	case seq != 0:
+		to.state, to.conversation, to.seq = deliverySent, c, seq // perhaps with an earlier content
+	}
+	return nil
+}
+
 // sendTo sends a broadcast to a recipient. Its client_msg_id derives from the broadcast, so that the user's conversation stores it once. It fails only
 // if ctx ends.
 func (s *Service) sendTo(ctx context.Context, b *broadcast, to *delivery) error {
-	d, err := s.deliver(ctx, b.account, to.recipient, 0, fmt.Sprintf("broadcast.%d", b.id), b.content)
+	d, err := s.deliver(ctx, b.account, to.recipient, 0, b.messageID(), b.content)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
