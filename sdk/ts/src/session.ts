@@ -70,7 +70,7 @@ export class ClientSession {
       onChange,
     });
     this.folders = new ServerCopy({ store, key: "folders", read: async () => (await services.chat.listFolders({})).folders.map(({ id, name, conversations }) => ({ id, name, conversations })), onChange });
-    this.copies = [this.settings, this.invitations, this.organizationInvitations, this.folders];
+    this.copies = [this.settings, this.invitations, this.folders, this.organizationInvitations];
     this.replica = new Replica({
       me: login.user, store, marks: this.marks, api: services.chat, graph: services.graph,
       onChange,
