@@ -3,8 +3,8 @@ package helpdesk
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"

@@ -101,7 +101,12 @@ func (s *Service) answerAccounts(ctx context.Context, accounts []*official) erro
 			return err
 		}
 	}
-	return errors.Join(failures...)
+	for _, err := range failures {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tailsOf returns the tails of users' streams. If they cannot be read together, it reads each.

@@ -233,6 +233,9 @@ func TestEditsAndRecallsReachAllCopies(t *testing.T) {
 	if err := w.change(b, chatv1.ChangeBroadcastRequest_ACTION_EDIT, text("no")); reason(err) != "broadcast_over" {
 		t.Errorf("an edit after the recall: %v", err)
 	}
+	if w.endless != 0 {
+		t.Errorf("%d sends had no deadline, so one recipient could hold up all others", w.endless)
+	}
 }
 
 // A copy that was stored by a step that died is found again after an edit or a recall, whose content differs.

@@ -3,7 +3,6 @@ package officialaccount
 import (
 	"context"
 	"database/sql"
-	"errors"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
@@ -84,22 +83,20 @@ func retryAll(ctx context.Context, tx *sql.Tx, b *broadcast) (again uint32, err 
 	return uint32(n), err
 }
 
-// outage returns why all of several tries failed, to recipients of whom at least one was not tried before. One recipient who cannot be reached says
-// nothing about others, nor do several who could not be reached before.
+// outage returns why the first of several tries failed, if all did, to recipients of whom at least one was not tried before. One recipient who cannot be
+// reached says nothing about others, nor do several who could not be reached before.
 func outage(tries []delivery) error {
-	var causes []error
-	first := false
+	untried := false
 	for _, d := range tries {
 		if d.err == nil {
 			return nil
 		}
-		causes = append(causes, d.err)
-		first = first || d.tries == 0
+		untried = untried || d.tries == 0
 	}
-	if !first || len(causes) < 2 {
+	if !untried || len(tries) < 2 {
 		return nil
 	}
-	return errors.Join(causes...)
+	return tries[0].err
 }
 
 // logFailures logs why some tries failed.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -161,11 +160,9 @@ func (w *fixture) noteDeadline(ctx context.Context) {
 }
 
 func (w *fixture) Send(ctx context.Context, d *message.Draft) error {
-	if strings.HasPrefix(d.ClientMsgID, "reply.") {
-		w.mu.Lock()
-		w.noteDeadline(ctx)
-		w.mu.Unlock()
-	}
+	w.mu.Lock()
+	w.noteDeadline(ctx)
+	w.mu.Unlock()
 	if w.onSend != nil {
 		if err := w.onSend(d); err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 const (
 	repliesPerRound = 200
 	atOnce          = 8 // sends at the same time
-	// sendTimeout bounds the wait for a reply to be stored, so that conversations that do not answer hold up others for a short time only.
+	// sendTimeout bounds the wait for a message to be stored, so that conversations that do not answer hold up others for a short time only.
 	sendTimeout = 5 * time.Second
 )
 
@@ -108,14 +108,14 @@ func (s *Service) sendReply(ctx context.Context, r *reply) (postponed bool, err 
 	})
 }
 
-// tryReply sends a reply, unless its conversation does not answer in time.
+// tryReply sends a reply.
 func (s *Service) tryReply(ctx context.Context, r *reply) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	err := s.deps.Chat.FriendshipChanged(ctx, r.account, r.recipient)
-	if err == nil && len(r.raw) > 0 {
-		_, err = s.deliver(ctx, r.account, r.recipient, r.conversation, r.token, r.raw)
+	if err := s.deps.Chat.FriendshipChanged(ctx, r.account, r.recipient); err != nil || len(r.raw) == 0 {
+		return err
 	}
+	_, err := s.deliver(ctx, r.account, r.recipient, r.conversation, r.token, r.raw)
 	return err
 }
 
@@ -132,8 +132,11 @@ func (s *Service) postponeReply(ctx context.Context, r *reply) error {
 	})
 }
 
-// deliver sends a content to a user, in a conversation or, if it is 0, in the one that the two have. It opens that if there is none.
+// deliver sends a content to a user, in a conversation or, if it is 0, in the one that the two have. It opens that if there is none. If it is not stored
+// in time, the outcome is unknown.
 func (s *Service) deliver(ctx context.Context, account, to id.User, c id.Conversation, clientID string, content []byte) (*message.Draft, error) {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
 	var err error
 	if c == 0 {
 		if c, err = s.deps.Chat.OpenDirect(ctx, account, to); err != nil {
@@ -141,5 +144,8 @@ func (s *Service) deliver(ctx context.Context, account, to id.User, c id.Convers
 		}
 	}
 	d := &message.Draft{Conversation: c, Sender: account, ClientMsgID: clientID, Content: append([]byte(nil), content...)}
-	return d, s.deps.Chat.Send(ctx, d)
+	if err = s.deps.Chat.Send(ctx, d); err != nil && ctx.Err() != nil {
+		return nil, err // the draft is still under way
+	}
+	return d, err
 }

@@ -75,7 +75,9 @@ func (s *Service) skip(ctx context.Context, b *broadcast, to *delivery) error {
 	if to.fresh {
 		return nil
 	}
-	c, seq, err := s.deps.Chat.FindSent(ctx, b.account, to.recipient, b.messageID())
+	find, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	c, seq, err := s.deps.Chat.FindSent(find, b.account, to.recipient, b.messageID())
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
