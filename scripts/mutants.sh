@@ -171,6 +171,11 @@ mutant "forget the numbers of a node's other stores" $ids/multiprimary_store.go 
 # Each entry reaches every recipient.
 mutant "lose one delivery in 10,000" internal/service/fanout/dispatcher.go 's/^\tconversation := id\.Conversation\(e\.Key\.ID\)$/&\n\tif e.Seq%10_000 == 300 {\n\t\treturn items, nil\n\t}/' Killed internal/app/faulttest
 mutant "let a full cache hide the highest counter of a device" internal/engine/timeline/pebblelog/highest.go 's/\(ofCommitter \|\| len/(len/' ALowerCounter internal/engine/timeline/pebblelog
+mutant "let retries take a whole step of a broadcast" internal/service/officialaccount/send_messages.go 's/- min\(len\(retries\), budget\/2\)/- len(retries)/' TakeHalfOfAStep internal/service/officialaccount
+mutant "forget that a message which is given up may be stored" internal/service/officialaccount/send_broadcast.go 's/deliveryUncertain, errs/deliveryFailed, errs/' BroadcastsThatAreOver internal/service/officialaccount
+mutant "answer no deferred message after a later one" internal/service/officialaccount/answer.go 's/ \&\& !deferred \{/ {/' OneConversation internal/service/officialaccount
+mutant "forget aligners that were killed" internal/service/organization/synchronize.go 's/if err := s\.markInterrupted\(ctx\); err/if err := ctx.Err(); err/' AnAlignerWasKilled internal/service/organization
+mutant "forget removals that were killed" internal/service/organization/groups.go 's/aligner, err := s\.registerAlignerOfAll\(ctx, org\)/aligner, err := s.registerAlignerOfAll(ctx, 0*org)/' AnAlignerWasKilled internal/service/organization
 mutant "end an alignment from old rows as if it were the newest" internal/service/organization/synchronize.go 's/ELSE CAST\(\$4 AS BIGINT\) END/ELSE pending + 0 * $4 END/' AnAlignmentFromOldRows internal/service/organization
 mutant "save the checkpoint before the work is done" internal/service/fanout/dispatcher.go 's/p\.inflight\[n\]\.pending\.Load\(\) == 0/p.inflight[n].pending.Load() >= 0/' . internal/service/fanout
 mutant "save the newest finished record as the checkpoint" internal/service/fanout/dispatcher.go 's/^\tp\.inflight = p\.inflight\[:copy.*$/&\n\tfor _, b := range p.inflight {\n\t\tif b.pending.Load() == 0 {\n\t\t\tp.completedSeq.Store(b.record)\n\t\t}\n\t}/' Checkpoint internal/service/fanout

@@ -24,9 +24,13 @@ func (g groups) ReplaceOwner(ctx context.Context, c id.Conversation, successor i
 	return g.n.chat.ReplaceOwner(ctx, c, successor, leaves)
 }
 
+func (g groups) DissolvedAmong(ctx context.Context, list []id.Conversation) ([]id.Conversation, error) {
+	return g.n.chat.DissolvedAmong(ctx, list)
+}
+
 // openOrganizations makes the service of organizations, before that of conversations, which it uses once it runs.
 func (n *Node) openOrganizations(ctx context.Context, ids *idgen.Snowflake) (err error) {
-	n.organizations, err = organization.New(ctx, organization.Deps{DB: n.db, IDs: ids, Accounts: n.accounts, Groups: groups{n}, MaxMembers: n.config.Chat.MaxMembers,
+	n.organizations, err = organization.New(ctx, organization.Deps{DB: n.db, IDs: ids, Accounts: n.accounts, Groups: groups{n}, Outbox: n.outbox, MaxMembers: n.config.Chat.MaxMembers,
 		ClusterEvents: n.events, Bus: n.bus, Node: n.name, Nodes: n.liveNodeNames, IsCoordinator: n.isCoordinator, Clock: n.clock, Logger: n.logger})
 	return err
 }

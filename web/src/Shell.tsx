@@ -93,7 +93,7 @@ function Rail({ place, work }: { place: Place; work: readonly AgentWork[] }) {
   const last = useRef<Partial<Record<Area, string>>>({});
   if (place.area !== "none" && !(place.area === "chats" && place.invitation)) last.current[place.area] = location.pathname;
   const asked = [...c.relations().values()].filter((r) => r.asked && !r.friend && !r.blocked).length;
-  const badges: Record<Area, { n: number; text: string }> = { chats: badgeOf([], c.badge() + c.invitations().length), people: badgeOf(work, asked), settings: badgeOf([]) };
+  const badges: Record<Area, { n: number; text: string }> = { chats: badgeOf([], c.badge() + c.invitations().length + c.organizationInvitations().length), people: badgeOf(work, asked), settings: badgeOf([]) };
   return (
     <nav className="rail" aria-label="Rialto">
       <h1 className="sr-only">Rialto</h1>

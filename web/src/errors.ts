@@ -150,6 +150,8 @@ export const known: Record<string, Key> = {
   broadcast_over: "errBroadcastOver",
   no_organization: "errNoOrganization",
   not_organization_admin: "errNotOrganizationAdmin",
+  not_organization_owner: "errNotOrganizationOwner",
+  too_many_invitations: "errManyInvitations",
   no_department: "errNoDepartment",
   department_exists: "errDepartmentExists",
   department_cycle: "errDepartmentCycle",

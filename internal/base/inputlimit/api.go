@@ -17,12 +17,10 @@ var (
 
 	errUsers    = errs.New(errs.Invalid, "too_many_users", "give at most 500 users at once")
 	errFolder   = errs.New(errs.Exhausted, "folder_full", "a folder has at most 200 conversations; remove some first")
-	errMenu     = errs.New(errs.Invalid, "bad_menu", "a menu has at most 3 entries, each with at most 5 items")
 	errRules    = errs.New(errs.Invalid, "bad_rules", "give at most 100 rules, each with at most 10 keywords")
 	errAudience = errs.New(errs.Invalid, "bad_audience", "an audience has at most 10 labels, and at most 10 languages")
 	errItems    = errs.New(errs.Invalid, "bad_count", "give 1 to 200 items at once")
 	errCount    = errs.New(errs.Invalid, "bad_count", "give 1 to 200 users")
-	errDesk     = errs.New(errs.Invalid, "bad_help_desk", "a help desk has at most 100 agents, 50 ranges of business hours and 100 holidays")
 )
 
 // limits of the repeated fields of requests. The services have their own checks, with the same numbers. These limits apply before anything is
@@ -58,9 +56,10 @@ var limits = map[protoreflect.FullName]Repeated{
 	"rialto.chat.v1.BanRequest.users":                       {500, errUsers},
 	"rialto.chat.v1.UnbanRequest.users":                     {500, errUsers},
 	"rialto.chat.v1.MuteMembersRequest.users":               {500, errs.New(errs.Invalid, "bad_mute", "mute at most 500 users at once, until a time in milliseconds since 1970")},
+	"rialto.chat.v1.InviteToOrganizationRequest.users":      {200, errItems},
 	"rialto.chat.v1.SetFollowerLabelRequest.followers":      {200, errs.New(errs.Invalid, "bad_label", "label at most 200 followers at once")},
-	"rialto.chat.v1.OfficialMenu.entries":                   {3, errMenu},
-	"rialto.chat.v1.OfficialMenuEntry.items":                {5, errMenu},
+	"rialto.chat.v1.OfficialMenu.entries":                   {3, errs.New(errs.Invalid, "bad_menu", "a menu has at most 3 entries")},
+	"rialto.chat.v1.OfficialMenuEntry.items":                {5, errs.New(errs.Invalid, "bad_menu", "an entry of a menu has at most 5 items")},
 	"rialto.chat.v1.OfficialReplies.rules":                  {100, errRules},
 	"rialto.chat.v1.KeywordRule.keywords":                   {10, errRules},
 	"rialto.chat.v1.BroadcastAudience.labels":               {10, errAudience},
@@ -72,9 +71,9 @@ var limits = map[protoreflect.FullName]Repeated{
 	"google.protobuf.Struct.fields":                         {MaxKeys, errKeys},
 	"google.protobuf.ListValue.values":                      {MaxKeys, errKeys},
 
-	"rialto.chat.v1.HelpDesk.agents":   {100, errDesk},
-	"rialto.chat.v1.HelpDesk.hours":    {50, errDesk},
-	"rialto.chat.v1.HelpDesk.holidays": {100, errDesk},
+	"rialto.chat.v1.HelpDesk.agents":   {100, errs.New(errs.Invalid, "bad_help_desk", "a help desk has at most 100 agents")},
+	"rialto.chat.v1.HelpDesk.hours":    {50, errs.New(errs.Invalid, "bad_hours", "business hours have at most 50 ranges")},
+	"rialto.chat.v1.HelpDesk.holidays": {100, errs.New(errs.Invalid, "bad_hours", "business hours have at most 100 holidays")},
 
 	"rialto.chat.v1.Content.mentions": {100, errs.New(errs.Invalid, "bad_mention", "a message has at most 100 mentions")},
 	"rialto.chat.v1.Mention.users":    {1, errs.New(errs.Invalid, "bad_mention", "the users of a mention come from the server")},

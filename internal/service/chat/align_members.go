@@ -2,9 +2,11 @@ package chat
 
 import (
 	"context"
+	"database/sql"
 	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -65,6 +67,21 @@ func (s *Service) ReplaceOwner(ctx context.Context, c id.Conversation, successor
 		}
 		s.resizeGroupAfter(ctx, c, seq)
 	}
+}
+
+// DissolvedAmong returns those of some groups, of which there are at most maxIDsPerQuery, that were dissolved.
+func (s *Service) DissolvedAmong(ctx context.Context, groups []id.Conversation) (dissolved []id.Conversation, err error) {
+	if len(groups) == 0 {
+		return nil, nil
+	}
+	marks, args := sqldb.Placeholders(1, groups, func(c id.Conversation) int64 { return int64(c) })
+	rows, err := s.deps.DB.ReadYourWrites(ctx).QueryContext(ctx, `SELECT id FROM conversations WHERE dissolved AND id IN (`+marks+`)`, args...)
+	return dissolved, sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var c id.Conversation
+		err := rows.Scan(&c)
+		dissolved = append(dissolved, c)
+		return err
+	})
 }
 
 // checkAlignable fails unless a service may change the members of a conversation.

@@ -107,3 +107,25 @@ func TestOwnersAreReplaced(t *testing.T) {
 		t.Errorf("after the alignment, the roles are %v", got)
 	}
 }
+
+// DissolvedAmong knows a dissolved group as soon as the call that dissolved it returns.
+func TestDissolvedAmong(t *testing.T) {
+	h := newHarness(t, chat.Config{})
+	s := h.node(t)
+	var groups []id.Conversation
+	for range 3 {
+		c, err := s.CreateGroup(t.Context(), 1, &chatv1.CreateGroupRequest{Title: "x"})
+		must(t, err)
+		groups = append(groups, c)
+	}
+	for _, list := range [][]id.Conversation{groups, nil} {
+		if got, err := s.DissolvedAmong(t.Context(), list); err != nil || len(got) != 0 {
+			t.Errorf("among groups that exist: %v %v", got, err)
+		}
+	}
+	_, err := s.Dissolve(t.Context(), groups[1], 1)
+	must(t, err)
+	if got, err := s.DissolvedAmong(t.Context(), groups); err != nil || !slices.Equal(got, groups[1:2]) {
+		t.Errorf("got %v %v, want %v", got, err, groups[1:2])
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -26,8 +27,6 @@ const (
 )
 
 var (
-	errDesk    = errs.New(errs.Invalid, "bad_help_desk", "a help desk has a key of 1 to 64 of a-z, 0-9, - and _, a name of 1 to 100 characters, texts of at most 1,000 characters without control or text-direction characters, at most 100 agents, a capacity of 1 to 100, absentSeconds of 60 to 86,400, and silenceSeconds of 3,600 to 2,592,000")
-	errHours   = errs.New(errs.Invalid, "bad_hours", "business hours have a known time zone such as Europe/Berlin, at most 50 ranges with a weekday of 1 to 7 and minutes from 0 to 1,440 in order, and at most 100 holidays such as 2026-12-25")
 	errTooMany = errs.New(errs.Exhausted, "too_many_help_desks", "there are 100 help desks, which is the most: change one of them")
 )
 
@@ -121,7 +120,7 @@ func (s *Service) replaceAgents(ctx context.Context, tx *sql.Tx, d *chatv1.HelpD
 func checkDesk(q *chatv1.HelpDesk) (*chatv1.HelpDesk, error) {
 	d := proto.CloneOf(q)
 	if d == nil {
-		return nil, errDesk
+		return nil, badDesk("give a help desk")
 	}
 	d.Name = strings.TrimSpace(d.Name)
 	d.Id, d.IsOpen, d.OpensAtMs, d.IsAgent = 0, false, 0, false
@@ -135,30 +134,55 @@ func checkDesk(q *chatv1.HelpDesk) (*chatv1.HelpDesk, error) {
 	}
 	silence := d.SilenceSeconds
 	switch {
-	case !isKey(d.Key), !message.IsName(d.Name), utf8.RuneCountInString(d.Name) > 100, !isParagraph(d.Greeting, maxText), !isParagraph(d.AwayMessage, maxText):
-		return nil, errDesk
-	case len(d.Agents) > maxAgents, d.Capacity > 100, d.AbsentSeconds < 60, d.AbsentSeconds > 86_400, silence != 0 && (silence < 3600 || silence > 2_592_000):
-		return nil, errDesk
+	case !isKey(d.Key):
+		return nil, badDesk("the key of a help desk has 1 to 64 of a-z, 0-9, - and _")
+	case !message.IsName(d.Name), utf8.RuneCountInString(d.Name) > 100:
+		return nil, badDesk("the name of a help desk has 1 to 100 characters in one line, without control or text-direction characters")
+	case !isParagraph(d.Greeting, maxText):
+		return nil, badDesk("the greeting of a help desk has at most 1,000 characters, without control or text-direction characters")
+	case !isParagraph(d.AwayMessage, maxText):
+		return nil, badDesk("the away message of a help desk has at most 1,000 characters, without control or text-direction characters")
+	case len(d.Agents) > maxAgents:
+		return nil, badDesk("a help desk has at most 100 agents")
+	case d.Capacity > 100:
+		return nil, badDesk("the capacity of a help desk is 1 to 100, or 0 for 5")
+	case d.AbsentSeconds < 60, d.AbsentSeconds > 86_400:
+		return nil, badDesk("absentSeconds of a help desk is 60 to 86,400, or 0 for 300")
+	case silence != 0 && (silence < 3600 || silence > 2_592_000):
+		return nil, badDesk("silenceSeconds of a help desk is 3,600 to 2,592,000, or 0 for never")
 	}
 	return d, checkHours(d)
 }
 
+func badDesk(why string) error { return errs.New(errs.Invalid, "bad_help_desk", why) }
+
 func checkHours(d *chatv1.HelpDesk) error {
-	if _, err := time.LoadLocation(d.TimeZone); err != nil || d.TimeZone == "Local" || len(d.Hours) > maxRanges || len(d.Holidays) > maxHolidays {
-		return errHours
+	if _, err := time.LoadLocation(d.TimeZone); err != nil || d.TimeZone == "Local" {
+		return badHours("the time zone of business hours is not known; give one such as Europe/Berlin")
 	}
-	for _, h := range d.Hours {
-		if h == nil || h.Weekday < 1 || h.Weekday > 7 || h.FromMinute >= h.ToMinute || h.ToMinute > 24*60 {
-			return errHours
+	switch {
+	case len(d.Hours) > maxRanges:
+		return badHours("business hours have at most 50 ranges")
+	case len(d.Holidays) > maxHolidays:
+		return badHours("business hours have at most 100 holidays")
+	}
+	for i, h := range d.Hours {
+		switch {
+		case h == nil, h.Weekday < 1, h.Weekday > 7:
+			return badHours(fmt.Sprintf("range %d of the business hours has no weekday of 1 to 7", i+1))
+		case h.FromMinute >= h.ToMinute, h.ToMinute > 24*60:
+			return badHours(fmt.Sprintf("range %d of the business hours has minutes that are not in order, or not of 0 to 1,440", i+1))
 		}
 	}
-	for _, day := range d.Holidays {
+	for i, day := range d.Holidays {
 		if _, err := time.Parse(time.DateOnly, day); err != nil {
-			return errHours
+			return badHours(fmt.Sprintf("holiday %d is no date such as 2026-12-25", i+1))
 		}
 	}
 	return nil
 }
+
+func badHours(why string) error { return errs.New(errs.Invalid, "bad_hours", why) }
 
 func isKey(s string) bool {
 	return len(s) >= 1 && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""

@@ -286,25 +286,36 @@ func TestLimits(t *testing.T) {
 	h.desk(func(d *chatv1.HelpDesk) { d.Closed = true })
 	_, err = h.OpenTicket(ctx, daniel, &chatv1.OpenTicketRequest{Desk: d.Id})
 	h.refused("a closed desk", err, "help_desk_closed")
-	bad := func(want string, change func(*chatv1.HelpDesk)) {
+	bad := func(want, says string, change func(*chatv1.HelpDesk)) {
 		t.Helper()
 		d := &chatv1.HelpDesk{Key: "k", Name: "n"}
 		change(d)
 		_, err := h.PutHelpDesk(ctx, d)
-		h.refused(d.String(), err, want)
+		if h.refused(d.String(), err, want); err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%v does not say which limit is broken: %q", err, says)
+		}
 	}
-	bad("bad_help_desk", func(d *chatv1.HelpDesk) { d.Key = "K" })
-	bad("bad_help_desk", func(d *chatv1.HelpDesk) { d.Name = "" })
-	bad("bad_help_desk", func(d *chatv1.HelpDesk) { d.Greeting = "\xff" })
-	bad("bad_help_desk", func(d *chatv1.HelpDesk) { d.Capacity = 101 })
-	bad("bad_help_desk", func(d *chatv1.HelpDesk) { d.AbsentSeconds = 59 })
-	bad("no_user", func(d *chatv1.HelpDesk) { d.Agents = []uint64{99} })
-	bad("bad_hours", func(d *chatv1.HelpDesk) { d.TimeZone = "Moon" })
-	bad("bad_hours", func(d *chatv1.HelpDesk) { d.Hours = []*chatv1.BusinessHours{{Weekday: 8, ToMinute: 1}} })
-	bad("bad_hours", func(d *chatv1.HelpDesk) {
-		d.Hours = []*chatv1.BusinessHours{{Weekday: 1, FromMinute: 60, ToMinute: 60}}
+	bad("bad_help_desk", "the key", func(d *chatv1.HelpDesk) { d.Key = "K" })
+	bad("bad_help_desk", "the name", func(d *chatv1.HelpDesk) { d.Name = "" })
+	bad("bad_help_desk", "the greeting", func(d *chatv1.HelpDesk) { d.Greeting = "\xff" })
+	bad("bad_help_desk", "the away message", func(d *chatv1.HelpDesk) { d.AwayMessage = strings.Repeat("x", 1001) })
+	bad("bad_help_desk", "100 agents", func(d *chatv1.HelpDesk) {
+		for u := range uint64(101) {
+			d.Agents = append(d.Agents, u+1)
+		}
 	})
-	bad("bad_hours", func(d *chatv1.HelpDesk) { d.Holidays = []string{"25.12."} })
+	bad("bad_help_desk", "the capacity", func(d *chatv1.HelpDesk) { d.Capacity = 101 })
+	bad("bad_help_desk", "absentSeconds", func(d *chatv1.HelpDesk) { d.AbsentSeconds = 59 })
+	bad("bad_help_desk", "silenceSeconds", func(d *chatv1.HelpDesk) { d.SilenceSeconds = 59 })
+	bad("no_user", "", func(d *chatv1.HelpDesk) { d.Agents = []uint64{99} })
+	bad("bad_hours", "time zone", func(d *chatv1.HelpDesk) { d.TimeZone = "Moon" })
+	bad("bad_hours", "range 1 of the business hours has no weekday", func(d *chatv1.HelpDesk) { d.Hours = []*chatv1.BusinessHours{{Weekday: 8, ToMinute: 1}} })
+	bad("bad_hours", "range 2 of the business hours has minutes", func(d *chatv1.HelpDesk) {
+		d.Hours = []*chatv1.BusinessHours{{Weekday: 1, ToMinute: 1}, {Weekday: 1, FromMinute: 60, ToMinute: 60}}
+	})
+	bad("bad_hours", "50 ranges", func(d *chatv1.HelpDesk) { d.Hours = make([]*chatv1.BusinessHours, 51) })
+	bad("bad_hours", "holiday 1", func(d *chatv1.HelpDesk) { d.Holidays = []string{"25.12."} })
+	bad("bad_hours", "100 holidays", func(d *chatv1.HelpDesk) { d.Holidays = make([]string, 101) })
 	if _, err := h.PutHelpDesk(ctx, nil); reason(err) != "bad_help_desk" {
 		t.Errorf("no desk: %v", err)
 	}

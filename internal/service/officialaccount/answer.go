@@ -12,6 +12,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -20,6 +21,8 @@ const (
 	accountsPerRead, eventsPerRead = 500, 200
 	// pagesPerRound bounds the pages of an account in a round, so that one does not hold up the others.
 	pagesPerRound = 10
+	// readTimeout bounds the wait for a page, so that conversations that do not answer hold up others for a short time only.
+	readTimeout = 5 * time.Second
 	// matchedBytes is how much of a text rules are compared with.
 	matchedBytes = 16 << 10
 
@@ -52,17 +55,17 @@ func (s *Service) AnswerChanged(ctx context.Context) error {
 		}
 		accounts = append(accounts, o)
 	}
+	var failures error
 	for page := range slices.Chunk(accounts, accountsPerRead) {
-		if err := s.answerAccounts(ctx, page); err != nil {
-			return err
-		}
+		failures = errors.Join(failures, s.answerAccounts(ctx, page))
 	}
-	return nil
+	return failures
 }
 
 // eachAnswering calls do for pages of the accounts that answer, and then remembers which they are.
 func (s *Service) eachAnswering(ctx context.Context, do func(page []*official) error) error {
 	found := map[id.User]struct{}{}
+	var failures error
 	for after := id.User(0); ; {
 		page, err := s.answeringAfter(ctx, after)
 		if err != nil {
@@ -70,13 +73,14 @@ func (s *Service) eachAnswering(ctx context.Context, do func(page []*official) e
 		}
 		if len(page) == 0 {
 			s.answering.Store(&found)
-			return nil
+			return failures
 		}
 		for _, o := range page {
 			found[o.account] = struct{}{}
 		}
-		if err := do(page); err != nil {
-			return err
+		failures = errors.Join(failures, do(page))
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		after = page[len(page)-1].account
 	}
@@ -88,19 +92,48 @@ func (s *Service) answerAccounts(ctx context.Context, accounts []*official) erro
 	for i, o := range accounts {
 		users[i] = o.account
 	}
-	tails, err := s.deps.Streams.Tails(ctx, users)
-	if err != nil {
-		return err
-	}
+	tails, failures := s.tailsOf(ctx, users)
 	for i, o := range accounts {
-		if tails[i] == o.position {
+		if failures[i] != nil || tails[i] == o.position {
 			continue
 		}
 		if err := s.answerWithRetry(ctx, o); err != nil && !errors.Is(err, errOutrun) {
 			return err
 		}
 	}
+	for _, err := range failures {
+		if err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// tailsOf returns the tails of users' streams. If they cannot be read together, it reads each.
+func (s *Service) tailsOf(ctx context.Context, users []id.User) (tails []message.Position, failures []error) {
+	tails, failures = make([]message.Position, len(users)), make([]error, len(users))
+	if all, err := s.tailsInTime(ctx, users); err == nil {
+		return all, failures
+	}
+	reads := errgroup.Group{}
+	reads.SetLimit(atOnce)
+	for i := range users {
+		reads.Go(func() error {
+			one, err := s.tailsInTime(ctx, users[i:i+1])
+			if failures[i] = err; err == nil {
+				tails[i] = one[0]
+			}
+			return nil
+		})
+	}
+	_ = reads.Wait() // never fails
+	return tails, failures
+}
+
+func (s *Service) tailsInTime(ctx context.Context, users []id.User) ([]message.Position, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	return s.deps.Streams.Tails(ctx, users)
 }
 
 // answeringAfter returns a page of the accounts that answer.
@@ -119,42 +152,100 @@ func (s *Service) answeringAfter(ctx context.Context, after id.User) (list []*of
 }
 
 // answerAccount answers what came since an account's position, and moves that on.
-func (s *Service) answerAccount(ctx context.Context, o *official, limit int) error {
-	replies, err := o.repliesOf()
+func (s *Service) answerAccount(ctx context.Context, o *official) error {
+	rules, err := o.matcherOf()
 	if err != nil {
 		return err
 	}
-	rules := newMatcher(replies)
 	for range pagesPerRound {
-		raw, err := s.deps.Streams.AppendSync(ctx, nil, o.account, o.position, limit)
-		if err != nil {
+		if more, err := s.answerPage(ctx, o, rules, eventsPerRead); err != nil || !more {
 			return err
 		}
-		page := &chatv1.SyncResponse{}
-		if err := proto.Unmarshal(raw, page); err != nil {
+	}
+	return nil
+}
+
+// answerOneByOne answers the events of a page that failed one by one, and defers those that fail.
+func (s *Service) answerOneByOne(ctx context.Context, o *official) error {
+	rules, err := o.matcherOf()
+	if err != nil {
+		return err
+	}
+	for range eventsPerRead {
+		more, err := s.answerPage(ctx, o, rules, 1)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, errOutrun):
 			return err
-		}
-		next := message.Position(page.GetNext().GetSeq())
-		if next == o.position {
-			return nil
-		}
-		incoming, err := s.incoming(ctx, o.account, page.Events)
-		if err != nil {
-			return err
-		}
-		matches := make([]*chatv1.Content, len(incoming)) // before the transaction, for which others wait
-		for i, m := range incoming {
-			matches[i] = rules.match(m.Content.GetText())
-		}
-		if err := s.storeReplies(ctx, o, replies.Fallback, incoming, matches, next); err != nil {
-			return err
-		}
-		o.position = next
-		if !page.More {
+		case err != nil:
+			if err := s.deferEvent(ctx, o, err); err != nil {
+				return err
+			}
+		case !more:
 			return nil
 		}
 	}
 	return nil
+}
+
+func (o *official) matcherOf() (*matcher, error) {
+	replies, err := o.repliesOf()
+	if err != nil {
+		return nil, err
+	}
+	return newMatcher(replies), nil
+}
+
+// matched is a message to an account, and the reply that a rule gave.
+type matched struct {
+	*chatv1.Message
+	reply *chatv1.Content
+}
+
+// answerPage answers at most limit events after an account's position, moves that on, and reports whether there are more.
+func (s *Service) answerPage(ctx context.Context, o *official, rules *matcher, limit int) (more bool, err error) {
+	page, incoming, err := s.readPage(ctx, o, rules, o.position, limit)
+	if err != nil {
+		return false, err
+	}
+	next := message.Position(page.GetNext().GetSeq())
+	if next == o.position {
+		return false, nil
+	}
+	if err := s.storeReplies(ctx, o, rules.replies.Fallback, incoming, next); err != nil {
+		return false, err
+	}
+	o.position = next
+	return page.More, nil
+}
+
+// readPage reads at most limit events of an account's stream, and matches the messages among them: before the transaction, for which others wait.
+func (s *Service) readPage(ctx context.Context, o *official, rules *matcher, after message.Position, limit int) (*chatv1.SyncResponse, []matched, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	page, err := s.readStream(ctx, o.account, after, limit)
+	if err != nil {
+		return nil, nil, err
+	}
+	incoming, err := s.incoming(ctx, o.account, page.Events)
+	if err != nil {
+		return nil, nil, err
+	}
+	list := make([]matched, len(incoming))
+	for i, m := range incoming {
+		list[i] = matched{m, rules.match(m.Content.GetText())}
+	}
+	return page, list, nil
+}
+
+func (s *Service) readStream(ctx context.Context, account id.User, after message.Position, limit int) (*chatv1.SyncResponse, error) {
+	raw, err := s.deps.Streams.AppendSync(ctx, nil, account, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	page := &chatv1.SyncResponse{}
+	return page, proto.Unmarshal(raw, page)
 }
 
 // incoming returns the messages of users to an account among events.
@@ -186,19 +277,15 @@ func isAnswered(c *chatv1.Content) bool {
 }
 
 // storeReplies stores the replies to messages, which rules gave or else the fallback, and the position behind them, in one transaction.
-func (s *Service) storeReplies(ctx context.Context, o *official, fallback *chatv1.Content, incoming []*chatv1.Message, matches []*chatv1.Content, next message.Position) error {
+func (s *Service) storeReplies(ctx context.Context, o *official, fallback *chatv1.Content, incoming []matched, next message.Position) error {
 	stored := false
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		stored = false
-		done, err := tx.ExecContext(ctx, `UPDATE official_accounts SET position = $2 WHERE account = $1 AND position = $3`, int64(o.account), int64(next), int64(o.position))
-		if err != nil {
+		if err := movePosition(ctx, tx, o, next); err != nil {
 			return err
 		}
-		if n, err := done.RowsAffected(); err != nil || n == 0 {
-			return orElse(err, errOutrun)
-		}
-		for i, m := range incoming {
-			is, err := s.storeReply(ctx, tx, o, m, matches[i], fallback)
+		for _, m := range incoming {
+			is, err := s.storeReply(ctx, tx, o, m, fallback, false)
 			if err != nil {
 				return err
 			}
@@ -212,18 +299,31 @@ func (s *Service) storeReplies(ctx context.Context, o *official, fallback *chatv
 	return err
 }
 
-// storeReply stores the reply to a message, if it gets one.
-func (s *Service) storeReply(ctx context.Context, tx *sql.Tx, o *official, m *chatv1.Message, content, fallback *chatv1.Content) (stored bool, err error) {
+// movePosition moves an account's position on. It fails with errOutrun if another node has done so.
+func movePosition(ctx context.Context, tx *sql.Tx, o *official, next message.Position) error {
+	done, err := tx.ExecContext(ctx, `UPDATE official_accounts SET position = $2 WHERE account = $1 AND position = $3`, int64(o.account), int64(next), int64(o.position))
+	if err != nil {
+		return err
+	}
+	n, err := done.RowsAffected()
+	if err == nil && n == 0 {
+		err = errOutrun
+	}
+	return err
+}
+
+// storeReply stores the reply to a message, if it gets one. Later messages of the conversation may be answered before a deferred one.
+func (s *Service) storeReply(ctx context.Context, tx *sql.Tx, o *official, m matched, fallback *chatv1.Content, deferred bool) (stored bool, err error) {
 	u := id.User(m.Sender)
 	if other, err := isOfficial(ctx, tx, u); err != nil || other { // two accounts would answer each other for ever
 		return false, err
 	}
 	c, err := readContact(ctx, tx, o.account, u)
-	if err != nil || m.Seq <= c.answeredSeq {
+	if err != nil || m.Seq <= c.answeredSeq && !deferred {
 		return false, err
 	}
-	c.answeredSeq = m.Seq
-	now := s.nowMs()
+	c.answeredSeq = max(c.answeredSeq, m.Seq)
+	now, content := s.nowMs(), m.reply
 	if content == nil && fallback != nil && now-c.fallbackMs >= fallbackInterval.Milliseconds() {
 		content = fallback
 		c.fallbackMs = now

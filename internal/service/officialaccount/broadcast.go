@@ -30,7 +30,6 @@ const (
 
 var (
 	errNoBroadcast       = errs.New(errs.Denied, "not_operator", errNotOperator.Message)
-	errBroadcast         = errs.New(errs.Invalid, "bad_broadcast", "a broadcast has a key of 1 to 64 bytes; at most 10 waves in rising percent, the last 100, at most a week apart; at most 60,000 messages a minute; and a start of at most a year ahead")
 	errAudience          = errs.New(errs.Invalid, "bad_audience", "an audience has at most 10 labels, and at most 10 languages as en or zh")
 	errTooManyBroadcasts = errs.New(errs.Exhausted, "too_many_broadcasts", "20 broadcasts of this account are not over; wait, or cancel some first")
 	errDisabled          = errs.New(errs.Denied, "official_account_disabled", "this official account is disabled; ask those who run the service")
@@ -119,7 +118,7 @@ func (s *Service) viewBroadcast(ctx context.Context, b *broadcast) (*chatv1.Broa
 	if b.revision == 1 {
 		return v, nil
 	}
-	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM official_deliveries WHERE broadcast = $1 AND state = $2 AND revision < $3)`, int64(b.id), deliverySent, b.revision).Scan(&v.Updating)
+	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM official_deliveries WHERE broadcast = $1 AND state = $2 AND revision < $3 AND tries < $4)`, int64(b.id), deliverySent, b.revision, maxTries).Scan(&v.Updating)
 	return v, err
 }
 
@@ -183,40 +182,65 @@ func (s *Service) CreateBroadcast(ctx context.Context, by id.User, r *chatv1.Cre
 
 // checkBroadcast returns the stored form of the waves.
 func (s *Service) checkBroadcast(r *chatv1.CreateBroadcastRequest) (string, error) {
-	if r.Key == "" || len(r.Key) > 64 || !utf8.ValidString(r.Key) || strings.ContainsRune(r.Key, 0) || len(r.Waves) > maxWaves || r.WaveSeconds > maxWaveSeconds || r.PerMinute > maxPerMinute ||
-		r.StartMs < 0 || r.StartMs > s.nowMs()+maxAhead.Milliseconds() {
-		return "", errBroadcast
+	switch {
+	case r.Key == "" || len(r.Key) > 64 || !utf8.ValidString(r.Key) || strings.ContainsRune(r.Key, 0):
+		return "", badBroadcast("the key of a broadcast has 1 to 64 bytes of UTF-8, without a zero byte")
+	case r.WaveSeconds > maxWaveSeconds:
+		return "", badBroadcast("the waves of a broadcast are at most a week apart: waveSeconds is at most 604,800")
+	case r.PerMinute > maxPerMinute:
+		return "", badBroadcast("a broadcast sends at most 60,000 messages a minute")
+	case r.StartMs < 0 || r.StartMs > s.nowMs()+maxAhead.Milliseconds():
+		return "", badBroadcast("a broadcast begins at most a year from now; startMs is in milliseconds since 1970")
+	}
+	waves, err := checkWaves(r.Waves)
+	if err != nil {
+		return "", err
+	}
+	return waves, checkAudience(r.Audience)
+}
+
+func badBroadcast(why string) error { return errs.New(errs.Invalid, "bad_broadcast", why) }
+
+// checkWaves returns the stored form of waves.
+func checkWaves(list []uint32) (string, error) {
+	if len(list) > maxWaves {
+		return "", badBroadcast("a broadcast has at most 10 waves")
+	}
+	if len(list) == 0 {
+		return "100", nil
 	}
 	waves, last := []string{}, uint32(0)
-	for _, percent := range r.Waves {
+	for _, percent := range list {
 		if percent <= last {
-			return "", errBroadcast
+			return "", badBroadcast("the waves of a broadcast are percentages that rise, from 1 on")
 		}
 		last = percent
 		waves = append(waves, strconv.Itoa(int(percent)))
 	}
-	if len(waves) == 0 {
-		waves, last = []string{"100"}, 100
-	}
 	if last != 100 {
-		return "", errBroadcast
-	}
-	if len(r.Audience.GetLabels()) > maxChoices || len(r.Audience.GetLanguages()) > maxChoices {
-		return "", errAudience
-	}
-	for _, l := range r.Audience.GetLabels() {
-		if !isLabel(l) {
-			return "", errAudience
-		}
-	}
-	for i, l := range r.Audience.GetLanguages() {
-		base, err := language.ParseBase(l)
-		if err != nil {
-			return "", errAudience
-		}
-		r.Audience.Languages[i] = base.String() // EN and eng are en, as in locales
+		return "", badBroadcast("the last wave of a broadcast is 100 percent")
 	}
 	return strings.Join(waves, " "), nil
+}
+
+// checkAudience checks an audience, and shortens its languages to their base.
+func checkAudience(a *chatv1.BroadcastAudience) error {
+	if len(a.GetLabels()) > maxChoices || len(a.GetLanguages()) > maxChoices {
+		return errAudience
+	}
+	for _, l := range a.GetLabels() {
+		if !isLabel(l) {
+			return errAudience
+		}
+	}
+	for i, l := range a.GetLanguages() {
+		base, err := language.ParseBase(l)
+		if err != nil {
+			return errAudience
+		}
+		a.Languages[i] = base.String() // EN and eng are en, as in locales
+	}
+	return nil
 }
 
 // GetBroadcast returns a broadcast with its progress.

@@ -184,6 +184,25 @@ func TestWhoUnfollowsGetsNothing(t *testing.T) {
 	}
 }
 
+// A copy that was stored by a step that died is recalled, also from a user who no longer follows.
+func TestCopiesOfWhoUnfollowsAreRecalled(t *testing.T) {
+	w := open(t)
+	w.crowd(5)
+	b := w.broadcast(&chatv1.CreateBroadcastRequest{})
+	w.afterSend = func(*message.Draft) error { return errs.New(errs.Internal, "dead", "") } // stored, and nobody learned of it
+	w.steps(1)
+	w.afterSend = nil
+	all := w.followers
+	w.followers = w.followers[2:]
+	must(t, w.change(b, chatv1.ChangeBroadcastRequest_ACTION_RECALL, nil))
+	w.pass(10 * time.Second)
+	w.steps(5)
+	w.followers = all
+	if n := w.reached("sale", "recall 1"); n != 5 || w.get(b).Sent != 5 {
+		t.Errorf("the recall reached %d copies: %v", n, w.get(b))
+	}
+}
+
 // An edit reaches copies and what is not sent yet; a recall takes all copies back.
 func TestEditsAndRecallsReachAllCopies(t *testing.T) {
 	w := open(t)
@@ -213,6 +232,9 @@ func TestEditsAndRecallsReachAllCopies(t *testing.T) {
 	}
 	if err := w.change(b, chatv1.ChangeBroadcastRequest_ACTION_EDIT, text("no")); reason(err) != "broadcast_over" {
 		t.Errorf("an edit after the recall: %v", err)
+	}
+	if w.endless != 0 {
+		t.Errorf("%d sends had no deadline, so one recipient could hold up all others", w.endless)
 	}
 }
 

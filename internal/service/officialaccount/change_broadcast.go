@@ -46,9 +46,14 @@ func (s *Service) ChangeBroadcast(ctx context.Context, by id.User, r *chatv1.Cha
 		if err := b.change(r.Action, content); err != nil {
 			return err
 		}
+		again, err := retryAll(ctx, tx, b)
+		if err != nil {
+			return err
+		}
+		b.failed -= again
 		// Whatever changed, the next step looks at it.
-		_, err = tx.ExecContext(ctx, `UPDATE official_broadcasts SET state = $2, content = $3, revision = $4, pending = TRUE, work_ms = $5, faults = 0 WHERE id = $1`,
-			int64(b.id), b.state, b.content, b.revision, s.nowMs())
+		_, err = tx.ExecContext(ctx, `UPDATE official_broadcasts SET state = $2, content = $3, revision = $4, pending = TRUE, work_ms = $5, faults = 0, failed = $6 WHERE id = $1`,
+			int64(b.id), b.state, b.content, b.revision, s.nowMs(), b.failed)
 		return err
 	})
 	if err != nil {

@@ -38,18 +38,22 @@ type fixture struct {
 	db  *sqldb.DB
 	bus *membus.Bus
 
-	mu        sync.Mutex // guards all below
-	nowMs     int64
-	nextID    uint64
-	followers []id.User // of shop
-	locales   map[id.User]string
-	failSync  func(after message.Position, limit int) error
-	tailsRead int                          // by Tails
-	stream    []*chatv1.Event              // of shop
-	log       map[id.Conversation][]stored // by conversation
-	onSend    func(d *message.Draft) error // before a send
-	afterSend func(d *message.Draft) error
-	announced int // FriendshipChanged
+	mu            sync.Mutex // guards all below
+	nowMs         int64
+	nextID        uint64
+	followers     []id.User // of shop
+	failPeer      map[id.Conversation]error
+	endless       int   // calls on behalf of a conversation without a deadline
+	failFollowers error // of FollowersAmong
+	locales       map[id.User]string
+	failSync      func(after message.Position, limit int) error
+	tailsRead     int                          // by Tails
+	failTails     id.User                      // whose stream Tails cannot read
+	stream        []*chatv1.Event              // of shop
+	log           map[id.Conversation][]stored // by conversation
+	onSend        func(d *message.Draft) error // before a send
+	afterSend     func(d *message.Draft) error
+	announced     int // FriendshipChanged
 }
 
 type stored struct {
@@ -70,11 +74,24 @@ func (w *fixture) OpenDirect(_ context.Context, a, b id.User) (id.Conversation, 
 	return direct(a, b), nil
 }
 func direct(a, b id.User) id.Conversation { return id.Conversation(min(a, b)*10_000 + max(a, b)) }
-func (w *fixture) Peer(_ context.Context, u id.User, c id.Conversation) (id.User, bool, error) {
+func (w *fixture) Peer(ctx context.Context, u id.User, c id.Conversation) (id.User, bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.noteDeadline(ctx)
+	if err := w.failPeer[c]; err != nil {
+		return 0, false, err
+	}
 	if low := id.User(c / 10_000); low != u {
 		return low, false, nil
 	}
 	return id.User(c % 10_000), false, nil
+}
+func (w *fixture) FindSent(_ context.Context, from, to id.User, clientMsgID string) (id.Conversation, uint64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := direct(from, to)
+	at := slices.IndexFunc(w.log[c], func(e stored) bool { return e.sender == from && e.clientID == clientMsgID })
+	return c, uint64(at + 1), nil
 }
 func (w *fixture) CreateGroupFor(_ context.Context, _ string, by id.Caller, _ *chatv1.CreateGroupRequest) (id.Conversation, error) {
 	return id.Conversation(channel + by.User), nil
@@ -104,6 +121,9 @@ func (w *fixture) FollowersAfter(_ context.Context, _ id.Conversation, after id.
 func (w *fixture) FollowersAmong(_ context.Context, _ id.Conversation, users []id.User) (list []id.User, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.failFollowers != nil {
+		return nil, w.failFollowers
+	}
 	for _, u := range users {
 		if slices.Contains(w.followers, u) {
 			list = append(list, u)
@@ -132,7 +152,17 @@ func (w *fixture) SettingsOf(_ context.Context, users []id.User) (map[id.User]*a
 	return settings, nil
 }
 
-func (w *fixture) Send(_ context.Context, d *message.Draft) error {
+// noteDeadline counts a call that could wait for ever. The caller holds mu.
+func (w *fixture) noteDeadline(ctx context.Context) {
+	if _, ok := ctx.Deadline(); !ok {
+		w.endless++
+	}
+}
+
+func (w *fixture) Send(ctx context.Context, d *message.Draft) error {
+	w.mu.Lock()
+	w.noteDeadline(ctx)
+	w.mu.Unlock()
 	if w.onSend != nil {
 		if err := w.onSend(d); err != nil {
 			return err
@@ -161,6 +191,9 @@ func (w *fixture) Tails(_ context.Context, users []id.User) ([]message.Position,
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.tailsRead += len(users)
+	if slices.Contains(users, w.failTails) {
+		return nil, errBusy
+	}
 	tails := make([]message.Position, len(users))
 	for i, u := range users {
 		if u == shop {
@@ -170,9 +203,10 @@ func (w *fixture) Tails(_ context.Context, users []id.User) ([]message.Position,
 	return tails, nil
 }
 
-func (w *fixture) AppendSync(_ context.Context, b []byte, u id.User, after message.Position, limit int) ([]byte, error) {
+func (w *fixture) AppendSync(ctx context.Context, b []byte, u id.User, after message.Position, limit int) ([]byte, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.noteDeadline(ctx)
 	if w.failSync != nil {
 		if err := w.failSync(after, limit); err != nil {
 			return nil, err
@@ -245,6 +279,7 @@ func (w *fixture) write(u id.User, body string) {
 func (w *fixture) answer() {
 	w.t.Helper()
 	must(w.t, w.AnswerMessages(w.t.Context()))
+	must(w.t, w.AnswerDeferred(w.t.Context()))
 	must(w.t, w.SendReplies(w.t.Context()))
 }
 

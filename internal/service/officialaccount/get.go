@@ -15,22 +15,9 @@ import (
 
 // Get returns an account as a user may see it.
 func (s *Service) Get(ctx context.Context, by id.User, r *chatv1.GetOfficialAccountRequest) (*chatv1.OfficialAccount, error) {
-	account := id.User(r.User)
-	if account == 0 {
-		channel, err := s.deps.Chat.ChannelByHandle(ctx, r.Handle)
-		if errs.IsRefusal(err) {
-			return nil, errNoAccount
-		}
-		if err != nil {
-			return nil, err
-		}
-		err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT account FROM official_accounts WHERE channel = $1`, int64(channel)).Scan(&account)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil, errNoAccount
-		}
-		if err != nil {
-			return nil, err
-		}
+	account, err := s.find(ctx, r)
+	if err != nil {
+		return nil, err
 	}
 	if account > math.MaxInt64 {
 		return nil, errNoAccount
@@ -44,6 +31,28 @@ func (s *Service) Get(ctx context.Context, by id.User, r *chatv1.GetOfficialAcco
 		return nil, err
 	}
 	return s.view(ctx, o, by, role)
+}
+
+// find returns the user that an account is.
+func (s *Service) find(ctx context.Context, r *chatv1.GetOfficialAccountRequest) (account id.User, err error) {
+	if r.User != 0 {
+		return id.User(r.User), nil
+	}
+	channel := id.Conversation(r.Channel)
+	if channel == 0 {
+		channel, err = s.deps.Chat.ChannelByHandle(ctx, r.Handle)
+		if errs.IsRefusal(err) {
+			return 0, errNoAccount
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT account FROM official_accounts WHERE channel = $1`, int64(channel)).Scan(&account)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, errNoAccount
+	}
+	return account, err
 }
 
 // view returns an account as a user with a role sees it.

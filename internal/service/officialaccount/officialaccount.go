@@ -44,6 +44,8 @@ type Chat interface {
 	OpenDirect(ctx context.Context, a, b id.User) (id.Conversation, error)
 	// Send stores a message. Of a second one with the same sender, device and id, it returns the first.
 	Send(ctx context.Context, d *message.Draft) error
+	// FindSent returns the conversation and the seq of a message between two users, 0 if there is none.
+	FindSent(ctx context.Context, from, to id.User, clientMsgID string) (c id.Conversation, seq uint64, err error)
 	// Peer returns the other user of a one-to-one conversation, 0 in any other.
 	Peer(ctx context.Context, u id.User, c id.Conversation) (peer id.User, cannotWrite bool, err error)
 	// CreateGroupFor creates a group for a service, or returns the one with the key. Users cannot make a group with such a key.
@@ -125,7 +127,7 @@ type Service struct {
 
 	mu       sync.Mutex           // guards what follows
 	changed  map[id.User]struct{} // accounts whose streams got something
-	failures map[id.User]*failure // of accounts whose messages could not be answered
+	failures map[id.User]*failure // of accounts whose streams could not be answered
 }
 
 var steps = []string{
@@ -157,6 +159,11 @@ var steps = []string{
 	`ALTER TABLE official_deliveries ADD COLUMN tries BIGINT NOT NULL DEFAULT 0`, // that failed by a fault of the server
 	`ALTER TABLE official_replies ADD COLUMN tries BIGINT NOT NULL DEFAULT 0`,
 	`ALTER TABLE official_broadcasts ADD COLUMN faults BIGINT NOT NULL DEFAULT 0`, // steps that failed since one succeeded
+	`ALTER TABLE official_deliveries ADD COLUMN due_ms BIGINT NOT NULL DEFAULT 0`, // of the next try, after one that failed
+	`CREATE INDEX official_deliveries_retries ON official_deliveries (broadcast, state, tries, revision, recipient) WHERE tries > 0`,
+	// Events of an account's stream that could not be answered: the position before each, and when it is tried again.
+	`CREATE TABLE official_deferred (account BIGINT NOT NULL, position BIGINT NOT NULL, tries BIGINT NOT NULL, due_ms BIGINT NOT NULL, PRIMARY KEY (account, position))`,
+	`CREATE INDEX official_deferred_due ON official_deferred (due_ms, account, position)`,
 }
 
 // New creates the tables if they are missing.

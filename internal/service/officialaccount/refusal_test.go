@@ -64,6 +64,14 @@ func TestOnlyOperatorsActForAnAccount(t *testing.T) {
 	if seen.User != uint64(shop) || seen.Replies != nil || len(seen.Operators) > 0 || seen.Role != 0 || !seen.Following {
 		t.Errorf("a follower sees %v", seen)
 	}
+	if a, err := w.Get(t.Context(), ann, &chatv1.GetOfficialAccountRequest{Channel: seen.Channel}); err != nil || a.User != uint64(shop) {
+		t.Errorf("the account of a channel is %v %v", a, err)
+	}
+	for _, channel := range []uint64{77, 1 << 63} {
+		if _, err := w.Get(t.Context(), ann, &chatv1.GetOfficialAccountRequest{Channel: channel}); reason(err) != "no_official_account" {
+			t.Errorf("the account of channel %d: %v", channel, err)
+		}
+	}
 	for u, want := range map[id.User]int{shop: 1, clerk: 1, ann: 0} {
 		if l, err := w.List(t.Context(), u); err != nil || len(l.Accounts) != want {
 			t.Errorf("%d lists %v %v", u, l, err)
@@ -98,11 +106,19 @@ func TestBadMenusAndRepliesAreRefused(t *testing.T) {
 	}
 	good := link("a", "https://example.com")
 	four := &chatv1.OfficialMenu{Entries: slices.Repeat(entry(good).Entries, 4)}
-	for i, menu := range []*chatv1.OfficialMenu{four, entry(nil), entry(link("", "https://example.com")), entry(link("a", "javascript:alert(1)")), entry(good, good), entry(&chatv1.OfficialMenuItem{Title: "a"}),
-		entry(&chatv1.OfficialMenuItem{Title: "a"}, slices.Repeat([]*chatv1.OfficialMenuItem{good}, 6)...), entry(link(strings.Repeat("x", 25), "https://example.com")),
-		entry(&chatv1.OfficialMenuItem{Title: "a"}, &chatv1.OfficialMenuItem{Title: "b"}), entry(&chatv1.OfficialMenuItem{Title: "a", Action: &chatv1.OfficialMenuItem_Text{Text: "two\nlines"}})} {
-		if _, err := w.Update(t.Context(), clerk, &chatv1.UpdateOfficialAccountRequest{User: uint64(shop), Menu: menu}); reason(err) != "bad_menu" {
-			t.Errorf("menu %d: %v", i, err)
+	title := &chatv1.OfficialMenuItem{Title: "a"}
+	for _, c := range []struct {
+		menu *chatv1.OfficialMenu
+		says string // which limit is broken, and where
+	}{
+		{four, "at most 3 entries"}, {entry(nil), "entry 1 of the menu has no title"}, {entry(link("", "https://example.com")), "entry 1 of the menu has no title"},
+		{entry(link("a", "javascript:alert(1)")), "entry 1 of the menu has no link"}, {entry(good, good), "entry 1 of the menu has items, so it does nothing itself"}, {entry(title), "entry 1 of the menu does nothing"},
+		{entry(title, slices.Repeat([]*chatv1.OfficialMenuItem{good}, 6)...), "entry 1 of the menu has more than 5 items"}, {entry(link(strings.Repeat("x", 25), "https://example.com")), "title of 1 to 24 characters"},
+		{entry(&chatv1.OfficialMenuItem{}, good), "entry 1 of the menu has no title"}, {entry(title, good, &chatv1.OfficialMenuItem{Title: "b"}), "item 2 in entry 1 of the menu does nothing"},
+		{entry(&chatv1.OfficialMenuItem{Title: "a", Action: &chatv1.OfficialMenuItem_Text{Text: "two\nlines"}}), "text of 1 to 200 characters"},
+	} {
+		if _, err := w.Update(t.Context(), clerk, &chatv1.UpdateOfficialAccountRequest{User: uint64(shop), Menu: c.menu}); reason(err) != "bad_menu" || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("got %v, want an error that says %q", err, c.says)
 		}
 	}
 	image := &chatv1.Content{Kind: &chatv1.Content_Image{Image: &chatv1.Media{Upload: 1}}}
@@ -134,6 +150,13 @@ func TestBadBroadcastsAreRefused(t *testing.T) {
 			if _, err := w.CreateBroadcast(t.Context(), clerk, r); reason(err) != want {
 				t.Errorf("%s %d: %v", want, i, err)
 			}
+		}
+	}
+	for says, r := range map[string]*chatv1.CreateBroadcastRequest{"the key": {}, "10 waves": {Key: "k", Waves: []uint32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 100}}, "that rise": {Key: "k", Waves: []uint32{50, 50, 100}}, "the last wave": {Key: "k", Waves: []uint32{50}},
+		"waveSeconds": {Key: "k", WaveSeconds: 604_801}, "60,000 messages a minute": {Key: "k", PerMinute: 60_001}, "startMs": {Key: "k", StartMs: -1}} {
+		r.User, r.Content = uint64(shop), text("x")
+		if _, err := w.CreateBroadcast(t.Context(), clerk, r); reason(err) != "bad_broadcast" || !strings.Contains(err.Error(), says) {
+			t.Errorf("got %v, want an error that says %q", err, says)
 		}
 	}
 	for i := range 20 {

@@ -3,6 +3,7 @@ package officialaccount
 import (
 	"context"
 	"database/sql"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
@@ -14,6 +15,8 @@ import (
 const (
 	repliesPerRound = 200
 	atOnce          = 8 // sends at the same time
+	// sendTimeout bounds the wait for a message to be stored, so that conversations that do not answer hold up others for a short time only.
+	sendTimeout = 5 * time.Second
 )
 
 // reply is a row of official_replies.
@@ -39,23 +42,25 @@ func (s *Service) putReply(ctx context.Context, tx *sql.Tx, r *reply) (err error
 	return err
 }
 
-// SendReplies sends the replies that are due. Those to one user are sent in order.
+// SendReplies sends the replies that are due. Those of an account to one user are sent in order.
 func (s *Service) SendReplies(ctx context.Context) error {
+	type pair struct{ account, recipient id.User }
 	for {
 		due, err := s.dueReplies(ctx)
 		if err != nil {
 			return err
 		}
-		byRecipient := map[id.User][]*reply{}
+		conversations := map[pair][]*reply{}
 		for _, r := range due {
-			byRecipient[r.recipient] = append(byRecipient[r.recipient], r)
+			p := pair{r.account, r.recipient}
+			conversations[p] = append(conversations[p], r)
 		}
 		sends, ctx := errgroup.WithContext(ctx)
 		sends.SetLimit(atOnce)
-		for _, list := range byRecipient {
+		for _, list := range conversations {
 			sends.Go(func() error {
 				for _, r := range list {
-					if err := s.sendReply(ctx, r); err != nil {
+					if postponed, err := s.sendReply(ctx, r); err != nil || postponed {
 						return err
 					}
 				}
@@ -82,40 +87,56 @@ func (s *Service) dueReplies(ctx context.Context) (list []*reply, err error) {
 	return list, err
 }
 
-// sendReply sends a reply and deletes its row. One that cannot be stored for now is tried again later; one that is refused, or failed too often, is
-// dropped.
-func (s *Service) sendReply(ctx context.Context, r *reply) error {
-	err := s.deps.Chat.FriendshipChanged(ctx, r.account, r.recipient)
-	if err == nil && len(r.raw) > 0 {
-		_, err = s.deliver(ctx, r.account, r.recipient, r.conversation, r.token, r.raw)
-	}
+// sendReply sends a reply and deletes its row. One that cannot be stored for now is tried again later, with those behind it; one that is refused, or
+// failed too often, is dropped.
+func (s *Service) sendReply(ctx context.Context, r *reply) (postponed bool, err error) {
+	err = s.tryReply(ctx, r)
 	if ctx.Err() != nil { // the outcome is unknown
-		return ctx.Err()
+		return false, ctx.Err()
 	}
 	if r.tries++; mayRetry(err) && r.tries < attemptsOf(err, maxAttempts) {
 		s.deps.Logger.Warn("an automatic reply is sent later", "account", r.account, "attempts", r.tries, "error", err)
-		return s.postponeReply(ctx, r)
+		return true, s.postponeReply(ctx, r)
 	}
 	if mayRetry(err) {
 		s.givenUp.Replies.Add(1)
 		s.deps.Logger.Error("an automatic reply is dropped that failed too often", "account", r.account, "recipient", r.recipient, "attempts", r.tries, "error", err)
 	}
-	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+	return false, s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM official_replies WHERE account = $1 AND recipient = $2 AND token = $3`, int64(r.account), int64(r.recipient), r.token)
 		return err
 	})
 }
 
+// tryReply sends a reply.
+func (s *Service) tryReply(ctx context.Context, r *reply) error {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	if err := s.deps.Chat.FriendshipChanged(ctx, r.account, r.recipient); err != nil || len(r.raw) == 0 {
+		return err
+	}
+	_, err := s.deliver(ctx, r.account, r.recipient, r.conversation, r.token, r.raw)
+	return err
+}
+
+// postponeReply stores when a reply is tried again, and that those behind it, in the same conversation, wait for it.
 func (s *Service) postponeReply(ctx context.Context, r *reply) error {
+	dueMs := s.nowMs() + retryDelay(r.tries).Milliseconds()
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE official_replies SET due_ms = $4, tries = $5 WHERE account = $1 AND recipient = $2 AND token = $3`,
-			int64(r.account), int64(r.recipient), r.token, s.nowMs()+retryDelay(r.tries).Milliseconds(), r.tries)
+		if _, err := tx.ExecContext(ctx, `UPDATE official_replies SET due_ms = $4, tries = $5 WHERE account = $1 AND recipient = $2 AND token = $3`,
+			int64(r.account), int64(r.recipient), r.token, dueMs, r.tries); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `UPDATE official_replies SET due_ms = $3 WHERE account = $1 AND recipient = $2 AND due_ms < $3`, int64(r.account), int64(r.recipient), dueMs)
 		return err
 	})
 }
 
-// deliver sends a content to a user, in a conversation or, if it is 0, in the one that the two have. It opens that if there is none.
+// deliver sends a content to a user, in a conversation or, if it is 0, in the one that the two have. It opens that if there is none. If it is not stored
+// in time, the outcome is unknown.
 func (s *Service) deliver(ctx context.Context, account, to id.User, c id.Conversation, clientID string, content []byte) (*message.Draft, error) {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
 	var err error
 	if c == 0 {
 		if c, err = s.deps.Chat.OpenDirect(ctx, account, to); err != nil {
@@ -123,5 +144,8 @@ func (s *Service) deliver(ctx context.Context, account, to id.User, c id.Convers
 		}
 	}
 	d := &message.Draft{Conversation: c, Sender: account, ClientMsgID: clientID, Content: append([]byte(nil), content...)}
-	return d, s.deps.Chat.Send(ctx, d)
+	if err = s.deps.Chat.Send(ctx, d); err != nil && ctx.Err() != nil {
+		return nil, err // the draft is still under way
+	}
+	return d, err
 }

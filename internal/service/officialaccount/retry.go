@@ -9,9 +9,6 @@ import (
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
-	"github.com/rialto-im/rialto/internal/base/message"
-	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
-	"google.golang.org/protobuf/proto"
 )
 
 const (
@@ -50,11 +47,10 @@ func mayRetry(err error) bool {
 	return e.Retry > 0 || !errs.IsRefusal(e)
 }
 
-// failure is a message of an account's stream that could not be answered. The coordinator has it in memory: after a restart the attempts begin again.
+// failure is an account whose stream could not be answered at all. The coordinator has it in memory: after a restart the attempts begin again.
 type failure struct {
-	position message.Position // before the message
-	failed   int
-	retryMs  int64
+	failed  int
+	retryMs int64
 }
 
 // failureOf returns a copy of an account's failure; the zero value if there is none.
@@ -67,54 +63,29 @@ func (s *Service) failureOf(account id.User) failure {
 	return failure{}
 }
 
-// answerWithRetry answers an account, unless the delay after a failure has not passed yet. After a failure it reads one event at a time, to find the one
-// that fails. After the last attempt it skips that event.
+// answerWithRetry answers an account, unless the delay after a failure has not passed yet. If a page fails, its events are answered one by one, and those
+// that fail are deferred, so that one conversation holds up no other.
 func (s *Service) answerWithRetry(ctx context.Context, o *official) error {
-	before, limit := s.failureOf(o.account), eventsPerRead
-	if before.failed > 0 {
-		if limit = 1; s.nowMs() < before.retryMs {
-			return nil
-		}
+	before := s.failureOf(o.account)
+	if before.failed > 0 && s.nowMs() < before.retryMs {
+		return nil
 	}
-	err := s.answerAccount(ctx, o, limit)
+	err := s.answerAccount(ctx, o)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errOutrun) {
+		err = s.answerOneByOne(ctx, o)
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err == nil || errors.Is(err, errOutrun) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
 		delete(s.failures, o.account)
 		return nil
 	}
-	now := failure{position: o.position, failed: 1}
-	if before.failed > 0 && before.position == o.position {
-		now.failed = before.failed + 1
-	}
+	now := failure{failed: before.failed + 1}
 	now.retryMs = s.nowMs() + retryDelay(now.failed).Milliseconds()
-	if limit == 1 && now.failed >= attemptsOf(err, maxAttempts) {
-		return s.skipEvent(ctx, o, err)
-	}
-	s.mu.Lock()
 	s.failures[o.account] = &now
-	s.mu.Unlock()
 	s.deps.Logger.Warn("an official account answers later", "account", o.account, "attempts", now.failed, "error", err)
-	return nil
-}
-
-// skipEvent moves an account's position over an event that cannot be answered.
-func (s *Service) skipEvent(ctx context.Context, o *official, cause error) error {
-	next := o.position + 1 // of an event that cannot be read
-	page := &chatv1.SyncResponse{}
-	if raw, err := s.deps.Streams.AppendSync(ctx, nil, o.account, o.position, 1); err == nil && proto.Unmarshal(raw, page) == nil {
-		next = max(next, message.Position(page.GetNext().GetSeq()))
-	}
-	if err := s.storeReplies(ctx, o, nil, nil, nil, next); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	delete(s.failures, o.account)
-	s.mu.Unlock()
-	s.givenUp.Messages.Add(1)
-	s.deps.Logger.Error("an official account does not answer a message that failed too often", "account", o.account, "position", uint64(o.position), "error", cause)
 	return nil
 }

@@ -18,7 +18,7 @@ const (
 	broadcastInterval = time.Second
 )
 
-// Run answers and sends, until ctx ends. A broadcast that is slow does not hold up replies.
+// Run answers and sends, until ctx ends. Neither broadcasts nor conversations that do not answer hold up replies.
 func (s *Service) Run(ctx context.Context) error {
 	stop, err := s.deps.Bus.Subscribe(signalSubject, s.handleSignal, nil)
 	if err != nil {
@@ -27,6 +27,7 @@ func (s *Service) Run(ctx context.Context) error {
 	defer stop()
 	var loops sync.WaitGroup
 	loops.Go(func() { s.runReplies(ctx) })
+	loops.Go(func() { s.runDeferred(ctx) })
 	loops.Go(func() { s.runBroadcasts(ctx) })
 	loops.Go(func() { s.runPurges(ctx) })
 	loops.Wait()
@@ -67,6 +68,10 @@ func (s *Service) answerRound(ctx context.Context, all bool) {
 	if err := s.SendReplies(ctx); err != nil && ctx.Err() == nil {
 		s.deps.Logger.Warn("automatic replies are sent later", "error", err)
 	}
+}
+
+func (s *Service) runDeferred(ctx context.Context) {
+	(&cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: deferredInterval, Round: s.AnswerDeferred, Failed: "deferred messages are answered later", Logger: s.deps.Logger}).Run(ctx)
 }
 
 func (s *Service) runBroadcasts(ctx context.Context) {

@@ -4,31 +4,22 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
-	"github.com/rialto-im/rialto/internal/base/id"
-	"golang.org/x/sync/errgroup"
 )
 
 const (
 	// broadcastsPerStep bounds the broadcasts that are worked on in turn.
 	broadcastsPerStep = 16
 	// maxFaults bounds the tries of a message to a recipient, or of its update, that fail by a fault of the server, such as a damaged conversation;
-	// maxTries also those that fail since something is unavailable, such as the relation webhook for this recipient.
-	maxFaults, maxTries = 5, 1000
+	// maxTries also those that fail since something is unavailable, such as the relation webhook for this recipient. With the delays between them, they
+	// are a day.
+	maxFaults, maxTries = 5, 160
 	// disabledInterval is the time between two looks whether the account of a broadcast is still disabled.
 	disabledInterval = time.Minute
-)
-
-// States of a delivery.
-const (
-	deliveryClaimed = 1 + iota // stored, and perhaps sent
-	deliverySent
-	deliveryFailed
-	deliverySkipped // the user no longer followed
 )
 
 // SendBroadcasts makes a step of each broadcast that has something to do. All of them share broadcasts_per_second.
@@ -65,7 +56,8 @@ func (s *Service) postpone(ctx context.Context, b *broadcast, cause error) error
 	})
 }
 
-// giveUp ends the attempts of a broadcast. Recipients to whom one that is over could not send have failed.
+// giveUp ends the attempts of a broadcast. Of one that is over, the messages that could not be sent have failed; since some of them may be stored, the
+// next edit or recall tries them again.
 func (s *Service) giveUp(ctx context.Context, b *broadcast, cause error) error {
 	s.givenUp.Broadcasts.Add(1)
 	s.deps.Logger.Error("a broadcast stops that failed too often: resume it, or edit or recall it again", "broadcast", b.id, "attempts", b.faults, "error", cause)
@@ -81,7 +73,8 @@ func (s *Service) giveUp(ctx context.Context, b *broadcast, cause error) error {
 		if n, err := stopped.RowsAffected(); err != nil || n == 0 || state == paused { // n == 0: it was changed
 			return err
 		}
-		failed, err := tx.ExecContext(ctx, `UPDATE official_deliveries SET state = $2, reason = $3, tries = 0 WHERE broadcast = $1 AND state = $4`, int64(b.id), deliveryFailed, errs.Of(cause).Reason, deliveryClaimed)
+		failed, err := tx.ExecContext(ctx, `UPDATE official_deliveries SET state = $2, reason = $3, tries = 0, due_ms = 0 WHERE broadcast = $1 AND state = $4`,
+			int64(b.id), deliveryUncertain, errs.Of(cause).Reason, deliveryClaimed)
 		if err != nil {
 			return err
 		}
@@ -94,47 +87,48 @@ func (s *Service) giveUp(ctx context.Context, b *broadcast, cause error) error {
 	})
 }
 
-// step sends what an earlier step has claimed, claims and sends more, and updates copies. It stores when the next step is due.
+// step sends messages, then updates copies, and stores when the next step is due. It fails if the service seems to be out of order for all recipients.
 func (s *Service) step(ctx context.Context, b *broadcast, budget int) error {
 	o, err := read(ctx, s.deps.DB.Read(), b.account)
 	if err != nil {
 		return err
 	}
-	claimed, err := s.claimed(ctx, b, budget)
+	sends, err := s.sendMessages(ctx, o, b, budget)
 	if err != nil {
 		return err
 	}
-	if left := budget - len(claimed); left > 0 && b.state == running && !o.disabled && b.dueMs <= s.nowMs() {
-		more, err := s.claim(ctx, o, b, left)
-		if err != nil {
-			return err
-		}
-		claimed = append(claimed, more...)
-	}
-	if len(claimed) > 0 {
-		if err := s.sendClaimed(ctx, o, b, claimed); err != nil {
-			return err
-		}
-	}
-	updated, err := s.updateCopies(ctx, b, max(1, budget-len(claimed)))
+	updates, err := s.updateCopies(ctx, b, max(1, budget-len(sends)))
 	if err != nil {
 		return err
 	}
-	return s.schedule(ctx, b, len(claimed)+updated > 0, o.disabled)
+	tries := slices.Concat(sends, updates)
+	if err := outage(tries); err != nil {
+		return err
+	}
+	s.logFailures(b, tries)
+	return s.schedule(ctx, b, len(tries) > 0, o.disabled)
 }
 
 // schedule stores when there is something to do again. A change in the meantime has stored its own time.
 func (s *Service) schedule(ctx context.Context, b *broadcast, busy, disabled bool) error {
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		now, pending := s.nowMs(), true
-		next := max(now, b.dueMs)
+		now, next := s.nowMs(), int64(math.MaxInt64)
 		switch {
-		case busy: // there may be more copies to update
+		case busy: // there may be more
 			next = now
-		case b.state != running:
-			pending = false
-		case disabled: // it takes no part in the rate of others
-			next = max(next, now+disabledInterval.Milliseconds())
+		case b.state == running && disabled: // it takes no part in the rate of others
+			next = max(now+disabledInterval.Milliseconds(), b.dueMs)
+		case b.state == running:
+			next = max(now, b.dueMs)
+		}
+		if retry, err := nextRetry(ctx, tx, b); err != nil {
+			return err
+		} else if retry.Valid && b.state != paused {
+			next = min(next, max(now, retry.Int64))
+		}
+		pending := next != math.MaxInt64
+		if !pending {
+			next = now
 		}
 		_, err := tx.ExecContext(ctx, `UPDATE official_broadcasts SET work_ms = $2, pending = $3, faults = 0 WHERE id = $1 AND work_ms = $4 AND state = $5 AND revision = $6`,
 			int64(b.id), next, pending, b.workMs, b.state, b.revision)
@@ -142,13 +136,8 @@ func (s *Service) schedule(ctx context.Context, b *broadcast, busy, disabled boo
 	})
 }
 
-// claimed returns recipients to whom a step that ended early may have sent, or not.
-func (s *Service) claimed(ctx context.Context, b *broadcast, limit int) ([]id.User, error) {
-	return usersOf(ctx, s.deps.DB.Read(), `SELECT recipient FROM official_deliveries WHERE broadcast = $1 AND state = $2 ORDER BY recipient LIMIT $3`, int64(b.id), deliveryClaimed, limit)
-}
-
 // claim stores deliveries for the next followers of the wave, together with how far the wave is.
-func (s *Service) claim(ctx context.Context, o *official, b *broadcast, budget int) ([]id.User, error) {
+func (s *Service) claim(ctx context.Context, o *official, b *broadcast, budget int) ([]delivery, error) {
 	limit, interval := budget, broadcastInterval
 	if b.perMinute > 0 {
 		limit = min(limit, max(1, int(b.perMinute/60)))
@@ -193,129 +182,9 @@ func (s *Service) claim(ctx context.Context, o *official, b *broadcast, budget i
 	if err == nil {
 		b.afterUser, b.wave, b.dueMs, b.state = next.afterUser, next.wave, next.dueMs, next.state
 	}
-	return users, err
-}
-
-// delivery is the outcome of a send.
-type delivery struct {
-	recipient    id.User
-	state        int // 0: it is tried again
-	most         int // tries, if it is tried again
-	tries        int
-	conversation id.Conversation
-	seq          uint64
-	revision     uint32
-	reason       string
-}
-
-// sendClaimed sends to recipients, and stores the outcomes. It fails if all of them must be tried again; a few do not slow down the others.
-func (s *Service) sendClaimed(ctx context.Context, o *official, b *broadcast, users []id.User) error {
-	following, err := s.deps.Chat.FollowersAmong(ctx, o.channel, users)
-	if err != nil {
-		return err
-	}
-	outcomes, failures := make([]delivery, len(users)), make([]error, len(users))
-	sends := errgroup.Group{}
-	sends.SetLimit(atOnce)
+	list := make([]delivery, len(users))
 	for i, u := range users {
-		sends.Go(func() error {
-			if !slices.Contains(following, u) {
-				outcomes[i] = delivery{recipient: u, state: deliverySkipped}
-				return nil
-			}
-			outcomes[i], failures[i] = s.sendTo(ctx, b, u)
-			return nil
-		})
+		list[i] = delivery{recipient: u, fresh: true}
 	}
-	if err := sends.Wait(); err != nil {
-		return err
-	}
-	if err := s.storeOutcomes(ctx, b, outcomes); err != nil {
-		return err
-	}
-	return s.allFailed(b, failures)
-}
-
-// allFailed returns why all of several tries failed. If only some did, it logs why.
-func (s *Service) allFailed(b *broadcast, failures []error) error {
-	failed := slices.DeleteFunc(slices.Clone(failures), func(err error) bool { return err == nil })
-	switch {
-	case len(failed) == 0:
-		return nil
-	case len(failed) == len(failures):
-		return errors.Join(failed...)
-	}
-	s.deps.Logger.Warn("some messages of a broadcast are tried again", "broadcast", b.id, "messages", len(failed), "error", failed[0])
-	return nil
-}
-
-// sendTo sends a broadcast to a user. Its client_msg_id derives from the broadcast, so that the user's conversation stores it once.
-func (s *Service) sendTo(ctx context.Context, b *broadcast, u id.User) (delivery, error) {
-	d, err := s.deliver(ctx, b.account, u, 0, fmt.Sprintf("broadcast.%d", b.id), b.content)
-	if ctx.Err() != nil {
-		return delivery{}, ctx.Err()
-	}
-	if err != nil && d != nil && d.Duplicate && d.Seq != 0 { // stored before the broadcast was edited
-		err = nil
-	}
-	if mayRetry(err) {
-		return delivery{recipient: u, most: attemptsOf(err, maxTries), reason: errs.Of(err).Reason}, err
-	}
-	if err != nil {
-		return delivery{recipient: u, state: deliveryFailed, reason: errs.Of(err).Reason}, nil
-	}
-	sent := delivery{recipient: u, state: deliverySent, conversation: d.Conversation, seq: d.Seq, revision: b.revision}
-	if b.state == recalled || d.Duplicate && b.revision > 1 { // it is taken back, or may have an earlier content
-		sent.revision = 0
-	}
-	return sent, nil
-}
-
-// storeOutcomes stores the outcomes of sends, and counts each once.
-func (s *Service) storeOutcomes(ctx context.Context, b *broadcast, outcomes []delivery) error {
-	return s.deps.DB.Write(context.WithoutCancel(ctx), func(tx *sql.Tx) error {
-		ctx := context.WithoutCancel(ctx)
-		sent, failed := 0, 0
-		for _, o := range outcomes {
-			if o.state == 0 {
-				gaveUp, err := countTry(ctx, tx, b, o)
-				if err != nil {
-					return err
-				}
-				failed += gaveUp
-				continue
-			}
-			changed, err := tx.ExecContext(ctx, `UPDATE official_deliveries SET state = $3, conversation = $4, seq = $5, revision = $6, reason = $7 WHERE broadcast = $1 AND recipient = $2 AND state = $8`,
-				int64(b.id), int64(o.recipient), o.state, int64(o.conversation), int64(o.seq), o.revision, o.reason, deliveryClaimed)
-			if err != nil {
-				return err
-			}
-			n, err := changed.RowsAffected()
-			if err != nil {
-				return err
-			}
-			switch o.state {
-			case deliverySent:
-				sent += int(n)
-			case deliveryFailed:
-				failed += int(n)
-			}
-		}
-		_, err := tx.ExecContext(ctx, `UPDATE official_broadcasts SET sent = sent + $2, failed = failed + $3 WHERE id = $1`, int64(b.id), sent, failed)
-		return err
-	})
-}
-
-// countTry counts a send that is tried again, and gives up after the last one: one recipient does not hold up the broadcast for ever.
-func countTry(ctx context.Context, tx *sql.Tx, b *broadcast, o delivery) (gaveUp int, err error) {
-	if _, err := tx.ExecContext(ctx, `UPDATE official_deliveries SET tries = tries + 1 WHERE broadcast = $1 AND recipient = $2 AND state = $3`, int64(b.id), int64(o.recipient), deliveryClaimed); err != nil {
-		return 0, err
-	}
-	done, err := tx.ExecContext(ctx, `UPDATE official_deliveries SET state = $4, reason = $5, tries = 0 WHERE broadcast = $1 AND recipient = $2 AND state = $3 AND tries >= $6`,
-		int64(b.id), int64(o.recipient), deliveryClaimed, deliveryFailed, o.reason, o.most)
-	if err != nil {
-		return 0, err
-	}
-	n, err := done.RowsAffected()
-	return int(n), err
+	return list, err
 }

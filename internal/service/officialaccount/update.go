@@ -3,8 +3,8 @@ package officialaccount
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"math"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -27,7 +27,6 @@ const (
 )
 
 var (
-	errMenu     = errs.New(errs.Invalid, "bad_menu", "a menu has at most 3 entries, each an item, or a title with 1 to 5 items; an item has a title of 1 to 24 characters in one line, and a link, a text of 1 to 200 characters, or a reply; all together have at most 64 KiB")
 	errRules    = errs.New(errs.Invalid, "bad_rules", "give at most 100 rules, each with how it matches, 1 to 10 keywords of 1 to 64 characters and a reply; all together have at most 256 KiB")
 	errReply    = errs.New(errs.Invalid, "bad_reply", "a reply or a broadcast is a text of at most 2,000 characters, a card without a picture, a location or a custom message; it answers no message and has no mentions or link preview")
 	errChanged  = errs.New(errs.Conflict, "changed_meanwhile", "somebody else changed the account meanwhile; read it again, and repeat your change")
@@ -93,49 +92,68 @@ func (s *Service) Update(ctx context.Context, by id.User, r *chatv1.UpdateOffici
 // checkMenu returns the stored form of a menu.
 func (s *Service) checkMenu(account id.User, m *chatv1.OfficialMenu) ([]byte, error) {
 	if len(m.GetEntries()) > maxEntries {
-		return nil, errMenu
+		return nil, badMenu("a menu has at most 3 entries")
 	}
-	for _, e := range m.GetEntries() {
-		if len(e.Items) > maxItems || e.Item == nil || (len(e.Items) > 0) != (e.Item.Action == nil) || !isTitle(e.Item.Title) {
-			return nil, errMenu
-		}
-		for _, item := range slices.Concat([]*chatv1.OfficialMenuItem{e.Item}, e.Items) {
-			if item == e.Item && len(e.Items) > 0 {
-				continue
-			}
-			if err := s.checkItem(account, item); err != nil {
-				return nil, err
-			}
+	for i, e := range m.GetEntries() {
+		if err := s.checkEntry(account, e, fmt.Sprintf("entry %d of the menu", i+1)); err != nil {
+			return nil, err
 		}
 	}
 	raw, err := proto.Marshal(m)
 	if err == nil && len(raw) > maxMenu {
-		err = errMenu
+		err = badMenu("a menu has at most 64 KiB, with all its replies")
 	}
 	return raw, err
 }
+
+func badMenu(why string) error { return errs.New(errs.Invalid, "bad_menu", why) }
+
+// checkEntry checks an entry, which is an item, or a title with items.
+func (s *Service) checkEntry(account id.User, e *chatv1.OfficialMenuEntry, name string) error {
+	switch {
+	case len(e.Items) > maxItems:
+		return badMenu(name + " has more than 5 items")
+	case e.Item == nil:
+		return badMenu(name + " has no title")
+	case len(e.Items) > 0 && e.Item.Action != nil:
+		return badMenu(name + " has items, so it does nothing itself: remove its link, text or reply")
+	case len(e.Items) == 0:
+		return s.checkItem(account, e.Item, name)
+	case !isTitle(e.Item.Title):
+		return badMenu(name + titleRule)
+	}
+	for i, item := range e.Items {
+		if err := s.checkItem(account, item, fmt.Sprintf("item %d in %s", i+1, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// titleRule follows the name of an entry or an item.
+const titleRule = " has no title of 1 to 24 characters in one line"
 
 func isTitle(title string) bool {
 	return utf8.RuneCountInString(title) <= maxTitleCharacters && message.IsName(title)
 }
 
-func (s *Service) checkItem(account id.User, item *chatv1.OfficialMenuItem) (err error) {
+func (s *Service) checkItem(account id.User, item *chatv1.OfficialMenuItem, name string) (err error) {
 	if !isTitle(item.GetTitle()) {
-		return errMenu
+		return badMenu(name + titleRule)
 	}
 	switch a := item.Action.(type) {
 	case *chatv1.OfficialMenuItem_Url:
 		if len(a.Url) > maxReplyCharacters || !message.IsLink(a.Url) {
-			return errMenu
+			return badMenu(name + " has no link with http or https, of at most 2,000 bytes")
 		}
 	case *chatv1.OfficialMenuItem_Text:
 		if utf8.RuneCountInString(a.Text) > maxTextCharacters || !message.IsName(a.Text) {
-			return errMenu
+			return badMenu(name + " has no text of 1 to 200 characters in one line")
 		}
 	case *chatv1.OfficialMenuItem_Reply:
 		a.Reply, err = s.checkContent(account, a.Reply)
 	default:
-		return errMenu
+		return badMenu(name + " does nothing: give it a link, a text, a reply or items")
 	}
 	return err
 }

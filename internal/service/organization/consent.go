@@ -9,7 +9,7 @@ import (
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
-var errConsent = errs.New(errs.Denied, "needs_consent", "this user has not agreed that you add them: become friends first, or add them with an API key")
+var errConsent = errs.New(errs.Denied, "needs_consent", "this user has not agreed that you add them: invite them, become friends first, or add them with an API key")
 
 // withoutConsent returns the users whom a caller may not make members. An admin adds those who let the admin add them to groups. Otherwise an admin
 // could subject other users to the rules of the organization, which may forbid their messages. A server adds anyone.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
+	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/service/organization"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -44,16 +46,22 @@ type fixture struct {
 
 	mu        sync.Mutex // guards all below
 	nextID    uint64
-	shy       map[id.User]bool // may not be added
+	shy       map[id.User]bool    // may not be added
+	blocked   map[[2]id.User]bool // the lower one first
 	byKey     map[string]id.Conversation
 	groups    map[id.Conversation]*group
 	entries   int // of all groups
 	failAfter int // entries; -1: never
 	pause     *pause
+	passed    time.Duration
 }
 
-// pause holds up the next change of a group's members, by whoever has read the rows: reached is closed then, and it goes on when resume is closed.
-type pause struct{ reached, resume chan struct{} }
+// pause stops the next caller of AlignMembers, who has read the rows: the fixture closes reached, and waits until the test closes resume. If kill is
+// set, the caller's goroutine ends after its first entry, as in a crash.
+type pause struct {
+	reached, resume chan struct{}
+	kill            bool
+}
 
 type group struct {
 	owner     id.User
@@ -61,7 +69,18 @@ type group struct {
 	dissolved bool
 }
 
-func (w *fixture) Now() time.Time { return time.UnixMilli(1_800_000_000_000) }
+func (w *fixture) Now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.UnixMilli(1_800_000_000_000).Add(w.passed)
+}
+
+// pass lets time pass.
+func (w *fixture) pass(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.passed += d
+}
 
 func (w *fixture) Next(context.Context) (uint64, error) {
 	w.mu.Lock()
@@ -90,6 +109,16 @@ func (w *fixture) MayAdd(_ context.Context, _ id.User, users []id.User) (refused
 		}
 	}
 	return refused, nil, nil, nil
+}
+
+func (w *fixture) BlockedAmong(_ context.Context, u id.User, users []id.User) (map[id.User]bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	blocked := map[id.User]bool{}
+	for _, other := range users {
+		blocked[other] = w.blocked[[2]id.User{min(u, other), max(u, other)}]
+	}
+	return blocked, nil
 }
 
 func (w *fixture) UsersByExternalID(context.Context, []string) (map[string]id.User, error) {
@@ -129,7 +158,7 @@ func (w *fixture) fail(n int) (after int) {
 func (w *fixture) pauseNext() *pause {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.pause = &pause{make(chan struct{}), make(chan struct{})}
+	w.pause = &pause{reached: make(chan struct{}), resume: make(chan struct{})}
 	return w.pause
 }
 
@@ -144,8 +173,9 @@ func (w *fixture) append() error {
 func (w *fixture) AlignMembers(_ context.Context, c id.Conversation, decide func([]id.User) []id.User) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	kill := false
 	if p := w.pause; p != nil {
-		w.pause = nil
+		w.pause, kill = nil, p.kill
 		w.mu.Unlock()
 		close(p.reached)
 		<-p.resume
@@ -171,7 +201,21 @@ func (w *fixture) AlignMembers(_ context.Context, c id.Conversation, decide func
 			g.members = append(g.members, want[missing])
 			slices.Sort(g.members)
 		}
+		if kill {
+			runtime.Goexit()
+		}
 	}
+}
+
+func (w *fixture) DissolvedAmong(_ context.Context, groups []id.Conversation) (dissolved []id.Conversation, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range groups {
+		if w.groups[c].dissolved {
+			dissolved = append(dissolved, c)
+		}
+	}
+	return dissolved, nil
 }
 
 func (w *fixture) ReplaceOwner(_ context.Context, c id.Conversation, successor id.User, leaves func(id.User) (bool, error)) error {
@@ -197,7 +241,7 @@ func open(t *testing.T) *fixture {
 	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
 	must(t, err)
 	t.Cleanup(func() { must(t, db.Close()) })
-	w := &fixture{t: t, db: db, bus: membus.New(), nextID: 1000, failAfter: -1, shy: map[id.User]bool{}, byKey: map[string]id.Conversation{}, groups: map[id.Conversation]*group{}, names: map[*organization.Service]string{}}
+	w := &fixture{t: t, db: db, bus: membus.New(), nextID: 1000, failAfter: -1, shy: map[id.User]bool{}, blocked: map[[2]id.User]bool{}, byKey: map[string]id.Conversation{}, groups: map[id.Conversation]*group{}, names: map[*organization.Service]string{}}
 	w.Service = w.node("node-1")
 	return w
 }
@@ -208,7 +252,9 @@ func (w *fixture) node(name string) *organization.Service {
 	logger := slog.New(slog.DiscardHandler)
 	events, err := clusterevent.New(w.t.Context(), clusterevent.Deps{DB: w.db, Logger: logger, Handle: func(clusterevent.Event) {}})
 	must(w.t, err)
-	s, err := organization.New(w.t.Context(), organization.Deps{DB: w.db, IDs: w, Accounts: w, Groups: w, Bus: w.bus, ClusterEvents: events, Node: name, Nodes: func() []string { return []string{"node-1", "node-2"} },
+	outbox, err := job.NewOutbox(w.t.Context(), w.db, logger)
+	must(w.t, err)
+	s, err := organization.New(w.t.Context(), organization.Deps{DB: w.db, IDs: w, Accounts: w, Groups: w, Outbox: outbox, Bus: w.bus, ClusterEvents: events, Node: name, Nodes: func() []string { return []string{"node-1", "node-2"} },
 		Clock: w, Logger: logger})
 	must(w.t, err)
 	w.names[s] = name
@@ -329,6 +375,12 @@ func (w *fixture) membersOf(g uint64) []id.User {
 // pending counts the groups that the coordinator has to look at.
 func (w *fixture) pending() (n int) {
 	w.t.Helper()
-	must(w.t, w.db.Read().QueryRowContext(w.t.Context(), `SELECT count(*) FROM organization_groups WHERE pending > 0`).Scan(&n))
+	return w.rows(`SELECT count(*) FROM organization_groups WHERE pending > 0`)
+}
+
+// rows returns what a query counts.
+func (w *fixture) rows(query string) (n int) {
+	w.t.Helper()
+	must(w.t, w.db.Read().QueryRowContext(w.t.Context(), query).Scan(&n))
 	return n
 }

@@ -71,7 +71,7 @@ func (v *viewer) checkGroup(ctx context.Context, r *chatv1.CreateOrganizationGro
 
 // findGroup returns the group that an earlier request with this key made, or 0 if there is none and the viewer may make one more.
 func (s *Service) findGroup(ctx context.Context, v *viewer, r *chatv1.CreateOrganizationGroupRequest) (found id.Conversation, err error) {
-	var all, own int
+	var all, own []id.Conversation
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT conversation, department, below, creator, create_key FROM organization_groups WHERE organization = $1`, int64(r.Organization))
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var c id.Conversation
@@ -82,11 +82,11 @@ func (s *Service) findGroup(ctx context.Context, v *viewer, r *chatv1.CreateOrga
 		if err := rows.Scan(&c, &department, &below, &creator, &key); err != nil {
 			return err
 		}
-		all++
+		all = append(all, c)
 		if creator != v.by {
 			return nil
 		}
-		if own++; key != r.Key {
+		if own = append(own, c); key != r.Key {
 			return nil
 		}
 		if found = c; department != r.Department || below != r.Below {
@@ -97,17 +97,32 @@ func (s *Service) findGroup(ctx context.Context, v *viewer, r *chatv1.CreateOrga
 	if err != nil || found != 0 {
 		return found, err
 	}
-	if all >= maxGroups || own >= maxCircles && !v.isAdmin() {
-		return 0, errors.Join(errGroups, s.alignLater(ctx, r.Organization))
+	if !v.isAdmin() && len(own) >= maxCircles {
+		return 0, s.makeRoom(ctx, own)
+	}
+	if len(all) >= maxGroups {
+		return 0, s.makeRoom(ctx, all)
 	}
 	return 0, nil
 }
 
-// alignLater makes the coordinator align all groups of an organization, and drop those that were dissolved.
-func (s *Service) alignLater(ctx context.Context, org uint64) error {
-	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return markPending(ctx, tx, org) })
-	s.signal()
-	return err
+// makeRoom forgets those of some groups that were dissolved, or fails if there are none.
+func (s *Service) makeRoom(ctx context.Context, groups []id.Conversation) error {
+	dissolved, err := s.deps.Groups.DissolvedAmong(ctx, groups)
+	if err != nil {
+		return err
+	}
+	if len(dissolved) == 0 {
+		return errGroups
+	}
+	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		for _, c := range dissolved {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM organization_groups WHERE conversation = $1`, int64(c)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // storeGroup makes a group one of the organization, whose rules may have changed since they were checked.
@@ -203,8 +218,29 @@ func markPending(ctx context.Context, tx *sql.Tx, org uint64) error {
 	return err
 }
 
-// takeOut takes users who are no members any more out of the groups of an organization. One group that fails keeps none of the others.
+// takeOut takes users who are no members any more out of the groups of an organization. A user may join again meanwhile, so all groups are aligned
+// afterwards.
 func (s *Service) takeOut(ctx context.Context, org uint64, users []id.User) error {
+	aligner, err := s.registerAlignerOfAll(ctx, org)
+	if err != nil {
+		return err
+	}
+	err = s.takeOutOfGroups(ctx, org, users)
+	ctx = context.WithoutCancel(ctx)
+	markErr := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		if err := unregisterAligner(ctx, tx, aligner); err != nil {
+			return err
+		}
+		return markPending(ctx, tx, org)
+	})
+	s.signal()
+	return errors.Join(err, markErr)
+}
+
+// takeOutOfGroups takes users out of each group. One group that fails keeps none of the others.
+func (s *Service) takeOutOfGroups(ctx context.Context, org uint64, users []id.User) error {
+	ctx, cancel := context.WithTimeout(ctx, alignTimeout)
+	defer cancel()
 	inside, err := s.membersAmong(ctx, org, users)
 	if err != nil {
 		return err
@@ -213,14 +249,7 @@ func (s *Service) takeOut(ctx context.Context, org uint64, users []id.User) erro
 	for _, u := range users {
 		gone[u] = !inside[u]
 	}
-	var groups []id.Conversation
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT conversation FROM organization_groups WHERE organization = $1 ORDER BY conversation LIMIT $2`, int64(org), maxGroups)
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var c id.Conversation
-		err := rows.Scan(&c)
-		groups = append(groups, c)
-		return err
-	})
+	groups, err := s.groupsOf(ctx, org)
 	if err != nil {
 		return err
 	}
@@ -236,7 +265,19 @@ func (s *Service) takeOut(ctx context.Context, org uint64, users []id.User) erro
 			failures = errors.Join(failures, err)
 		}
 	}
-	return errors.Join(failures, s.alignLater(ctx, org)) // a user may have joined again meanwhile
+	return failures
+}
+
+// groupsOf returns the groups of an organization.
+func (s *Service) groupsOf(ctx context.Context, org uint64) (groups []id.Conversation, err error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT conversation FROM organization_groups WHERE organization = $1 ORDER BY conversation LIMIT $2`, int64(org), maxGroups)
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var c id.Conversation
+		err := rows.Scan(&c)
+		groups = append(groups, c)
+		return err
+	})
+	return groups, err
 }
 
 // replaceOwner makes the organization's owner, who is always a member of it, the owner of a group whose owner must leave.

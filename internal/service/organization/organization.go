@@ -11,9 +11,9 @@
 // the owner.
 //
 // Bounds: 10,000 departments and 200,000 members of an organization, 16 levels, 200 groups, 10 circles of a member; 20 organizations of a user, 20
-// departments of a member; 200 items of a call.
+// departments of a member; 200 items of a call; 1,000 invitations of an organization, 50 of a user.
 //
-// It may use sqldb, bus, cluster and clusterevent. All methods are safe for concurrent use. No lock is held during a query.
+// It may use sqldb, bus, cluster, clusterevent and job. All methods are safe for concurrent use. No lock is held during a query.
 package organization
 
 import (
@@ -29,6 +29,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/bus"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
+	"github.com/rialto-im/rialto/internal/platform/job"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
@@ -43,6 +44,9 @@ const (
 	maxGroups      = 200     // of an organization
 	maxCircles     = 10      // of those, made by a member who is not an admin
 	maxCircle      = 500     // members of a new circle
+	maxInvitations = 1000    // of an organization
+	// maxUserInvitations bounds the invitations of a user. Beyond it, the oldest end.
+	maxUserInvitations = 50
 )
 
 // IDs generates ids of organizations and departments.
@@ -57,6 +61,8 @@ type Accounts interface {
 	GetUsers(ctx context.Context, r *accountv1.GetUsersRequest) ([]*accountv1.User, error)
 	// MayAdd returns the users whom by may not add to groups, and those whom by may only invite.
 	MayAdd(ctx context.Context, by id.User, users []id.User) (refused, invited, nonFriends []id.User, err error)
+	// BlockedAmong returns those of some users who have blocked a user, or whom the user has blocked.
+	BlockedAmong(ctx context.Context, u id.User, users []id.User) (map[id.User]bool, error)
 	// UsersByExternalID returns the users that have some of the app's own ids.
 	UsersByExternalID(ctx context.Context, ids []string) (map[string]id.User, error)
 }
@@ -68,6 +74,8 @@ type Groups interface {
 	// AlignMembers adds and removes members of a group, some hundred with each entry, until it has those that decide returns. decide gets the
 	// members at present, ascending; the owner stays. It fails with dissolved.
 	AlignMembers(ctx context.Context, c id.Conversation, decide func(current []id.User) (want []id.User)) error
+	// DissolvedAmong returns those of some groups, of which there are at most 200, that were dissolved.
+	DissolvedAmong(ctx context.Context, groups []id.Conversation) ([]id.Conversation, error)
 	// ReplaceOwner makes a user the owner of a group, also one who is not in it yet, if its owner must leave. It fails with dissolved.
 	ReplaceOwner(ctx context.Context, c id.Conversation, successor id.User, leaves func(owner id.User) (bool, error)) error
 }
@@ -78,6 +86,8 @@ type Deps struct {
 	IDs      IDs
 	Accounts Accounts
 	Groups   Groups
+	// Outbox stores events for the streams of invited users. If nil, they are not told.
+	Outbox *job.Outbox
 	// MaxMembers of a group.
 	MaxMembers int
 	// ClusterEvents notifies the other nodes, which then call HandleEvent. If nil, there are no other nodes.

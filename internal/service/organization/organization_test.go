@@ -341,13 +341,13 @@ func TestMembersLeave(t *testing.T) {
 	must(t, leave(anna, uint64(anna)))
 	w.counts(org, 2, "a 1")
 	if _, err := w.GetOrganization(t.Context(), anna, org); reason(err) != "no_organization" {
-		t.Errorf("who has left reads the organization: %v", err)
+		t.Errorf("a former member reads the organization: %v", err)
 	}
 	if w.Version(anna, ben) == before {
-		t.Error("the relations of who has left are not checked again")
+		t.Error("after a member has left, the relations of that user are not checked again")
 	}
 	if slices.Contains(w.membersOf(group), anna) {
-		t.Error("who has left is still in a group of the organization")
+		t.Error("a former member is still in a group of the organization")
 	}
 	w.refused("leaving again", leave(anna, uint64(anna)), "no_organization")
 }

@@ -201,9 +201,17 @@ func (s *Service) putMembers(ctx context.Context, tx *sql.Tx, org uint64, member
 			if err := checkMemberships(ctx, tx, id.User(m.User)); err != nil {
 				return 0, 0, nil, err
 			}
+			if _, err := s.endInvitation(ctx, tx, org, id.User(m.User)); err != nil {
+				return 0, 0, nil, err
+			}
 			added++
 		} else {
 			changed++
+		}
+		if old.GetRole() == roleAdmin && m.Role < roleAdmin {
+			if err := s.endInvitationsBy(ctx, tx, org, id.User(m.User)); err != nil {
+				return 0, 0, nil, err
+			}
 		}
 		if err := putMemberRow(ctx, tx, org, m); err != nil {
 			return 0, 0, nil, err
@@ -318,7 +326,7 @@ func addCounts(ctx context.Context, tx *sql.Tx, org uint64, members int, departm
 }
 
 // errOwner: the owner is the admin who always remains, so an organization never lacks one.
-var errOwner = errs.New(errs.Denied, "organization_owner", "the owner can neither leave the organization nor be removed from it")
+var errOwner = errs.New(errs.Denied, "organization_owner", "the owner can neither leave the organization nor be removed from it; transfer it first")
 
 // RemoveOrganizationMembers ends memberships, and takes the users out of the organization's groups. Each member may end the own one.
 func (s *Service) RemoveOrganizationMembers(ctx context.Context, by id.User, r *chatv1.RemoveOrganizationMembersRequest) (*chatv1.RemoveOrganizationMembersResponse, error) {
@@ -349,6 +357,9 @@ func (s *Service) RemoveOrganizationMembers(ctx context.Context, by id.User, r *
 				return nil, err
 			}
 			if err := putPlaces(ctx, tx, r.Organization, id.User(u), m.Departments, nil, counts); err != nil {
+				return nil, err
+			}
+			if err := s.endInvitationsBy(ctx, tx, r.Organization, id.User(u)); err != nil {
 				return nil, err
 			}
 			removed++

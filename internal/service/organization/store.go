@@ -31,6 +31,17 @@ var steps = []string{
 	`CREATE INDEX organization_groups_pending ON organization_groups (conversation) WHERE pending > 0`,
 	`ALTER TABLE organization_groups ADD COLUMN creator BIGINT NOT NULL DEFAULT 0`,
 	`ALTER TABLE organization_groups ADD COLUMN create_key TEXT NOT NULL DEFAULT ''`, // of the creator, in the organization
+	// Groups that somebody aligns, and until when.
+	`CREATE TABLE organization_alignments (aligner BIGINT NOT NULL, conversation BIGINT NOT NULL, until_ms BIGINT NOT NULL, PRIMARY KEY (aligner, conversation))`,
+	`CREATE INDEX organization_alignments_until ON organization_alignments (until_ms)`,
+	`CREATE TABLE organization_invitations (organization BIGINT NOT NULL, member BIGINT NOT NULL, inviter BIGINT NOT NULL, time_ms BIGINT NOT NULL, PRIMARY KEY (organization, member))`,
+	`CREATE INDEX organization_invitations_by_user ON organization_invitations (member, time_ms, organization)`,
+	`CREATE INDEX organization_invitations_by_inviter ON organization_invitations (organization, inviter)`,
+	// The key of an organization is one of its first owner, also after a transfer.
+	`ALTER TABLE organizations ADD COLUMN first_owner BIGINT NOT NULL DEFAULT 0`,
+	`UPDATE organizations SET first_owner = owner`,
+	`DROP INDEX organizations_by_key`,
+	`CREATE UNIQUE INDEX organizations_by_key ON organizations (first_owner, create_key)`,
 }
 
 // querier is a transaction, or the database.

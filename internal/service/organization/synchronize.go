@@ -37,6 +37,9 @@ func (s *Service) Run(ctx context.Context) error {
 
 // alignPending aligns all groups that were pending when it began. One that fails keeps none of the others.
 func (s *Service) alignPending(ctx context.Context) error {
+	if err := s.markInterrupted(ctx); err != nil {
+		return err
+	}
 	for after := id.Conversation(0); ctx.Err() == nil; {
 		var page []id.Conversation
 		rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT conversation FROM organization_groups WHERE pending > 0 AND conversation > $1 ORDER BY conversation LIMIT $2`, int64(after), pendingPage)
@@ -62,46 +65,69 @@ func (s *Service) alignPending(ctx context.Context) error {
 // align brings the members of a group in line with the rows, if a change is pending. A call and the coordinator may align a group at once, from rows of
 // different ages. If the change's id differs at the end, newer work may have been undone, so the group becomes pending again.
 func (s *Service) align(ctx context.Context, c id.Conversation) error {
-	var org, department uint64
-	var below bool
-	var pending int64
-	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT organization, department, below, pending FROM organization_groups WHERE conversation = $1`, int64(c)).Scan(&org, &department, &below, &pending)
+	g := followed{conversation: c}
+	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT organization, department, below, pending FROM organization_groups WHERE conversation = $1`, int64(c)).Scan(&g.org, &g.department, &g.below, &g.pending)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
-	if err != nil || pending == 0 {
+	if err != nil || g.pending == 0 {
 		return err
 	}
-	err = s.replaceOwner(ctx, c, org, func(owner id.User) (bool, error) {
-		inside, err := s.membersAmong(ctx, org, []id.User{owner})
-		return !inside[owner], err
-	})
-	switch {
-	case err != nil:
-	case department == 0:
-		err = s.alignCircle(ctx, c, org)
-	default:
-		err = s.alignDepartment(ctx, c, org, department, below)
+	aligner, err := s.registerAligner(ctx, c)
+	if err != nil {
+		return err
 	}
+	err = s.alignFromRows(ctx, &g)
+	ctx = context.WithoutCancel(ctx) // also where the call or this node ends
 	if errs.Of(err) != nil && errs.Of(err).Reason == "dissolved" {
 		return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+			if err := unregisterAligner(ctx, tx, aligner); err != nil {
+				return err
+			}
 			_, err := tx.ExecContext(ctx, `DELETE FROM organization_groups WHERE conversation = $1`, int64(c))
 			return err
 		})
 	}
 	left := int64(0)
 	if err != nil {
-		left = pending // for the next round
+		left = g.pending // for the next round
 	}
-	ctx = context.WithoutCancel(ctx) // also where the call or this node ends
 	writeErr := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE organization_groups SET pending = CASE WHEN pending = $2 THEN CAST($3 AS BIGINT) ELSE CAST($4 AS BIGINT) END WHERE conversation = $1`, int64(c), pending, left, newChangeID())
+		if err := unregisterAligner(ctx, tx, aligner); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `UPDATE organization_groups SET pending = CASE WHEN pending = $2 THEN CAST($3 AS BIGINT) ELSE CAST($4 AS BIGINT) END WHERE conversation = $1`, int64(c), g.pending, left, newChangeID())
 		return err
 	})
 	if err == nil {
 		s.signal() // ignored where nothing is pending
 	}
 	return errors.Join(err, writeErr)
+}
+
+// followed is a row of organization_groups.
+type followed struct {
+	conversation    id.Conversation
+	org, department uint64
+	below           bool
+	pending         int64 // the id of the change that is pending; 0: none
+}
+
+// alignFromRows changes a group's members. It fails with dissolved.
+func (s *Service) alignFromRows(ctx context.Context, g *followed) error {
+	ctx, cancel := context.WithTimeout(ctx, alignTimeout)
+	defer cancel()
+	err := s.replaceOwner(ctx, g.conversation, g.org, func(owner id.User) (bool, error) {
+		inside, err := s.membersAmong(ctx, g.org, []id.User{owner})
+		return !inside[owner], err
+	})
+	switch {
+	case err != nil:
+		return err
+	case g.department == 0:
+		return s.alignCircle(ctx, g.conversation, g.org)
+	}
+	return s.alignDepartment(ctx, g.conversation, g.org, g.department, g.below)
 }
 
 // alignDepartment makes the members of a department those of a group. Of more than a group may have, those with the lowest ids are in it.

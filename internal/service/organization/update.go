@@ -42,8 +42,8 @@ func (s *Service) CreateOrganization(ctx context.Context, by id.Caller, r *chatv
 	}
 	var o *chatv1.Organization
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		created := org
-		done, err := tx.ExecContext(ctx, `INSERT INTO organizations (id, name, owner, create_key, created_ms, members) VALUES ($1, $2, $3, $4, $5, 1) ON CONFLICT DO NOTHING`,
+		created, reader := org, owner
+		done, err := tx.ExecContext(ctx, `INSERT INTO organizations (id, name, owner, first_owner, create_key, created_ms, members) VALUES ($1, $2, $3, $3, $4, $5, 1) ON CONFLICT DO NOTHING`,
 			int64(org), name, int64(owner), orNull(r.Key), s.deps.Clock.Now().UnixMilli())
 		if err != nil {
 			return err
@@ -51,7 +51,7 @@ func (s *Service) CreateOrganization(ctx context.Context, by id.Caller, r *chatv
 		if n, err := done.RowsAffected(); err != nil {
 			return err
 		} else if n == 0 {
-			if err := tx.QueryRowContext(ctx, `SELECT id FROM organizations WHERE owner = $1 AND create_key = $2`, int64(owner), r.Key).Scan(&created); err != nil {
+			if err := tx.QueryRowContext(ctx, `SELECT id, owner FROM organizations WHERE first_owner = $1 AND create_key = $2`, int64(owner), r.Key).Scan(&created, &reader); err != nil {
 				return err
 			}
 		} else {
@@ -63,7 +63,7 @@ func (s *Service) CreateOrganization(ctx context.Context, by id.Caller, r *chatv
 				return err
 			}
 		}
-		o, err = readOrganization(ctx, tx, created, owner)
+		o, err = readOrganization(ctx, tx, created, reader)
 		return err
 	})
 	return o, err
@@ -154,6 +154,7 @@ func (s *Service) changeAs(ctx context.Context, by id.User, least chatv1.Organiz
 	})
 	if !errs.IsRefusal(err) { // also if it is not known whether the change was stored
 		s.announce(ctx, events)
+		s.wakeOutbox()
 	}
 	return err
 }

@@ -112,7 +112,7 @@ func groupCommands() []command {
 		{"link", "", "create a join code, which replaces the previous one; /unlink", (*screen).link},
 		{"unlink", "", "revoke the join code", (*screen).unlink},
 		{"join", "CODE [message]", "join a group by its code or id", (*screen).join},
-		{"invitations", "[accept N | decline N]", "list invitations to groups, or answer one", (*screen).invitations},
+		{"invitations", "[accept N | decline N]", "list invitations to groups and organizations, or answer one", (*screen).invitations},
 		{"requests", "", "list join requests; /admit, /refuse", (*screen).requests},
 		{"admit", "@handle", "", admit(true)},
 		{"refuse", "@handle", "", admit(false)},

@@ -13,16 +13,17 @@ import (
 
 var errMenuItem = errors.New("use /menu to see the menu of the official account, and /menu N or /menu N.M to choose")
 
-// menu shows the menu of the official account whose chat is open, as numbers, or chooses one of them.
+// menu shows the menu of the official account whose chat or channel is open, as numbers, or chooses one of them.
 func (s *screen) menu(ctx context.Context, rest string) error {
 	c, err := s.current()
 	if err != nil {
 		return err
 	}
-	if c.Kind != chatv1.ConversationKind_CONVERSATION_KIND_DIRECT {
-		return errors.New("open the chat with an official account first")
+	of, err := officialOf(c)
+	if err != nil {
+		return err
 	}
-	account, err := call(ctx, s.client.Official().GetOfficialAccount, &chatv1.GetOfficialAccountRequest{User: c.Peer})
+	account, err := call(ctx, s.client.Official().GetOfficialAccount, of)
 	if err != nil {
 		return err
 	}
@@ -33,6 +34,17 @@ func (s *screen) menu(ctx context.Context, rest string) error {
 		s.say("%s", line)
 	}
 	return nil
+}
+
+// officialOf names the official account that a conversation is with, or whose channel it is.
+func officialOf(c *chatv1.Conversation) (*chatv1.GetOfficialAccountRequest, error) {
+	switch {
+	case c.Kind == chatv1.ConversationKind_CONVERSATION_KIND_DIRECT:
+		return &chatv1.GetOfficialAccountRequest{User: c.Peer}, nil
+	case c.Channel:
+		return &chatv1.GetOfficialAccountRequest{Channel: c.Id}, nil
+	}
+	return nil, errors.New("open the chat with an official account, or its channel, first")
 }
 
 // menuLines returns a menu as it is shown.
@@ -77,6 +89,17 @@ func (s *screen) chooseItem(ctx context.Context, a *chatv1.OfficialAccount, text
 	case *chatv1.OfficialMenuItem_Url:
 		s.say("  %s", plain(action.Url))
 	case *chatv1.OfficialMenuItem_Text:
+		if c, err := s.current(); err != nil {
+			return err
+		} else if c.Channel { // the text is for the account, whose channel is open
+			chat, err := call(ctx, s.client.Chat().OpenDirect, &chatv1.OpenDirectRequest{User: a.User})
+			if err != nil {
+				return err
+			}
+			if err := s.enter(ctx, chat); err != nil {
+				return err
+			}
+		}
 		return s.send(ctx, action.Text)
 	case *chatv1.OfficialMenuItem_Reply:
 		// A new key for each command: only the user repeats it.

@@ -26,3 +26,20 @@ func TestMenusAreNumbered(t *testing.T) {
 		}
 	}
 }
+
+// The account of a menu is the one that one writes to, or whose channel is open.
+func TestTheOfficialAccountOfAConversation(t *testing.T) {
+	for _, c := range []struct {
+		open          *chatv1.Conversation
+		user, channel uint64
+		fails         bool
+	}{
+		{open: &chatv1.Conversation{Id: 1, Kind: chatv1.ConversationKind_CONVERSATION_KIND_DIRECT, Peer: 7}, user: 7},
+		{open: &chatv1.Conversation{Id: 2, Kind: chatv1.ConversationKind_CONVERSATION_KIND_GROUP, Channel: true}, channel: 2},
+		{open: &chatv1.Conversation{Id: 3, Kind: chatv1.ConversationKind_CONVERSATION_KIND_GROUP}, fails: true},
+	} {
+		if of, err := officialOf(c.open); of.GetUser() != c.user || of.GetChannel() != c.channel || (err != nil) != c.fails {
+			t.Errorf("with %v open, the account is %v %v", c.open, of, err)
+		}
+	}
+}

@@ -146,6 +146,9 @@ func describePresence(set *accountv1.Settings) string {
 	}
 	if custom := customOf(set.CustomStatus); custom != "" {
 		line += "; your status is " + custom
+		if until := set.CustomStatus.UntilMs; until != 0 {
+			line += ", until " + time.UnixMilli(until).Format("2 January, 15:04")
+		}
 	}
 	return line
 }

@@ -166,6 +166,10 @@ func (g groupsOf) AlignMembers(ctx context.Context, c id.Conversation, decide fu
 	return g.h.chat.AlignMembers(ctx, c, decide)
 }
 
+func (g groupsOf) DissolvedAmong(ctx context.Context, groups []id.Conversation) ([]id.Conversation, error) {
+	return g.h.chat.DissolvedAmong(ctx, groups)
+}
+
 // serveRooms runs the service of rooms until the test ends.
 func (h *harness) serveRooms(rooms *chatroom.Service) {
 	ctx, cancel := context.WithCancel(context.Background())

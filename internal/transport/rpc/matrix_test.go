@@ -341,6 +341,21 @@ func ofOrganizations() map[string]row {
 		orgCalls + "RemoveOrganizationMembers": inside(admins, func(o subject) proto.Message {
 			return &chatv1.RemoveOrganizationMembersRequest{Organization: o.organization, Users: []uint64{o.other}}
 		}),
+		orgCalls + "InviteToOrganization": inside(admins, func(o subject) proto.Message {
+			return &chatv1.InviteToOrganizationRequest{Organization: o.organization, Users: []uint64{o.other}}
+		}),
+		orgCalls + "ListOrganizationInvitations": inside(admins, func(o subject) proto.Message {
+			return &chatv1.ListOrganizationInvitationsRequest{Organization: o.organization}
+		}),
+		orgCalls + "AnswerOrganizationInvitation": all("no_invitation", func(o subject) proto.Message {
+			return &chatv1.AnswerOrganizationInvitationRequest{Organization: o.organization, Accept: true}
+		}),
+		orgCalls + "CancelOrganizationInvitation": inside(admins, func(o subject) proto.Message {
+			return &chatv1.CancelOrganizationInvitationRequest{Organization: o.organization, User: o.other}
+		}),
+		orgCalls + "TransferOrganization": inside("not_organization_owner", func(o subject) proto.Message {
+			return &chatv1.TransferOrganizationRequest{Organization: o.organization, User: o.other}
+		}).ownerRefused("not_in_organization"),
 		orgCalls + "CreateOrganizationGroup": inside("", func(o subject) proto.Message {
 			return &chatv1.CreateOrganizationGroupRequest{Organization: o.organization, Title: "a circle", Members: []uint64{o.member}, Key: "x"}
 		}),

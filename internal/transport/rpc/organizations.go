@@ -19,6 +19,11 @@ type Organizations interface {
 	ListDepartments(ctx context.Context, by id.User, r *chatv1.ListDepartmentsRequest) (*chatv1.ListDepartmentsResponse, error)
 	PutOrganizationMembers(ctx context.Context, by id.Caller, r *chatv1.PutOrganizationMembersRequest) (*chatv1.PutOrganizationMembersResponse, error)
 	RemoveOrganizationMembers(ctx context.Context, by id.User, r *chatv1.RemoveOrganizationMembersRequest) (*chatv1.RemoveOrganizationMembersResponse, error)
+	InviteToOrganization(ctx context.Context, by id.Caller, r *chatv1.InviteToOrganizationRequest) (*chatv1.InviteToOrganizationResponse, error)
+	ListOrganizationInvitations(ctx context.Context, by id.User, r *chatv1.ListOrganizationInvitationsRequest) (*chatv1.ListOrganizationInvitationsResponse, error)
+	AnswerOrganizationInvitation(ctx context.Context, u id.User, r *chatv1.AnswerOrganizationInvitationRequest) error
+	CancelOrganizationInvitation(ctx context.Context, by id.User, r *chatv1.CancelOrganizationInvitationRequest) error
+	TransferOrganization(ctx context.Context, by id.User, r *chatv1.TransferOrganizationRequest) (*chatv1.Organization, error)
 	ListOrganizationMembers(ctx context.Context, by id.User, r *chatv1.ListOrganizationMembersRequest) (*chatv1.ListOrganizationMembersResponse, error)
 	CreateOrganizationGroup(ctx context.Context, by id.Caller, r *chatv1.CreateOrganizationGroupRequest) (*chatv1.CreateOrganizationGroupResponse, error)
 	ImportOrganizationMembers(ctx context.Context, by id.Caller, r *chatv1.ImportOrganizationMembersRequest) (*chatv1.ImportOrganizationMembersResponse, error)
@@ -42,6 +47,15 @@ func (s *Server) organizations() []method {
 		newMethod(s, chatv1connect.OrganizationServiceListDepartmentsProcedure, userAccess, byUser(o.ListDepartments)),
 		newMethod(s, chatv1connect.OrganizationServicePutOrganizationMembersProcedure, userAccess, o.PutOrganizationMembers),
 		newMethod(s, chatv1connect.OrganizationServiceRemoveOrganizationMembersProcedure, userAccess, byUser(o.RemoveOrganizationMembers)),
+		newMethod(s, chatv1connect.OrganizationServiceInviteToOrganizationProcedure, userAccess, o.InviteToOrganization),
+		newMethod(s, chatv1connect.OrganizationServiceListOrganizationInvitationsProcedure, userAccess, byUser(o.ListOrganizationInvitations)),
+		newMethod(s, chatv1connect.OrganizationServiceAnswerOrganizationInvitationProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.AnswerOrganizationInvitationRequest) (*chatv1.AnswerOrganizationInvitationResponse, error) {
+			return &chatv1.AnswerOrganizationInvitationResponse{}, o.AnswerOrganizationInvitation(ctx, c.User, r)
+		}),
+		newMethod(s, chatv1connect.OrganizationServiceCancelOrganizationInvitationProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.CancelOrganizationInvitationRequest) (*chatv1.CancelOrganizationInvitationResponse, error) {
+			return &chatv1.CancelOrganizationInvitationResponse{}, o.CancelOrganizationInvitation(ctx, c.User, r)
+		}),
+		newMethod(s, chatv1connect.OrganizationServiceTransferOrganizationProcedure, userAccess, byUser(o.TransferOrganization)),
 		newMethod(s, chatv1connect.OrganizationServiceListOrganizationMembersProcedure, userAccess, byUser(o.ListOrganizationMembers)),
 		newMethod(s, chatv1connect.OrganizationServiceCreateOrganizationGroupProcedure, userAccess, o.CreateOrganizationGroup),
 		newMethod(s, chatv1connect.OrganizationServiceImportOrganizationMembersProcedure, userAccess, o.ImportOrganizationMembers),

@@ -117,6 +117,8 @@ func (s *Server) limit(ctx context.Context, c id.Caller, request proto.Message, 
 		return counted, allow(ratelimit.Join, 1)
 	case *chatv1.InviteRequest:
 		return counted, counted.allow(ratelimit.Invite, len(r.Users))
+	case *chatv1.InviteToOrganizationRequest:
+		return counted, counted.allow(ratelimit.Invite, len(r.Users))
 	case *chatv1.CreateGroupRequest:
 		if err := counted.allow(ratelimit.Group, 1); err != nil {
 			return counted, err

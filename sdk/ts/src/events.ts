@@ -57,7 +57,7 @@ export class Events {
       case "folders":
         return this.deps.onFolders();
       case "invitations":
-        return this.deps.onInvitations(e.body.value.inviter);
+        return this.deps.onInvitations(e.body.value.organization);
       case "joinRequests": {
         const { conversation, waiting, user } = e.body.value;
         return this.deps.onJoinRequests({ conversation, waiting, user });

@@ -26,8 +26,8 @@ export interface ReplicaDeps {
   onJoinRequests: (r: JoinRequests) => void;
   onFolders: () => void;
   onTicket: (ticket: Ticket) => void;
-  /** The invitations of this user changed; inviter is "0" where one was answered. */
-  onInvitations: (inviter: string) => void;
+  /** The invitations of this user changed: those to an organization, or to groups if that is "0". */
+  onInvitations: (organization: string) => void;
   /** The stream brought a message of this user. */
   ownStored: (m: ChatMessage) => void;
   /** A push brought a message that was stored at this time. */

@@ -165,6 +165,15 @@ export interface GroupInvitation {
   timeMs: number;
 }
 
+/** An invitation to become a member of an organization, which waits for an answer. */
+export interface OrganizationInvitation {
+  organization: string;
+  /** Of the organization. */
+  name: string;
+  inviter: string;
+  timeMs: number;
+}
+
 /** JoinRequests of a group changed: who asked, empty ("0") where one was answered, and how many wait. */
 export interface JoinRequests {
   conversation: string;

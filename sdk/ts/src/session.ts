@@ -5,7 +5,7 @@ import { Connection, type ConnectionDeps } from "./connection.js";
 import type { Emitter } from "./emitter.js";
 import { ContentSchema, type Content, type LinkPreview, type Mention } from "./gen/rialto/chat/v1/message_pb.js";
 import { Marks } from "./marks.js";
-import type { ChatFolder, ChatMessage, GroupInvitation, User } from "./model.js";
+import type { ChatFolder, ChatMessage, GroupInvitation, OrganizationInvitation, User } from "./model.js";
 import type { ClientEvents } from "./options.js";
 import { Outbox } from "./outbox.js";
 import { Replica } from "./replica.js";
@@ -46,6 +46,7 @@ export class ClientSession {
   readonly uploads: Uploads;
   readonly settings: SettingsCopy;
   readonly invitations: ServerCopy<readonly GroupInvitation[]>;
+  readonly organizationInvitations: ServerCopy<readonly OrganizationInvitation[]>;
   readonly folders: ServerCopy<readonly ChatFolder[]>;
   readonly connection: Connection;
   private readonly copies: readonly ServerCopy<unknown>[];
@@ -62,8 +63,14 @@ export class ClientSession {
       read: async () => (await services.chat.listInvitations({})).invitations.map(({ conversation, title, inviter, timeMs }) => ({ conversation, title, inviter, timeMs: Number(timeMs) })),
       onChange,
     });
+    this.organizationInvitations = new ServerCopy({
+      store,
+      key: "organizationInvitations",
+      read: async () => (await services.organizationApi.listOrganizationInvitations({})).invitations.map(({ organization, name, inviter, timeMs }) => ({ organization, name, inviter, timeMs: Number(timeMs) })),
+      onChange,
+    });
     this.folders = new ServerCopy({ store, key: "folders", read: async () => (await services.chat.listFolders({})).folders.map(({ id, name, conversations }) => ({ id, name, conversations })), onChange });
-    this.copies = [this.settings, this.invitations, this.folders];
+    this.copies = [this.settings, this.invitations, this.folders, this.organizationInvitations];
     this.replica = new Replica({
       me: login.user, store, marks: this.marks, api: services.chat, graph: services.graph,
       onChange,
@@ -79,7 +86,7 @@ export class ClientSession {
       onJoinRequests: (r) => emitter.emit("joinRequests", r),
       onTicket: (ticket) => emitter.emit("ticket", ticket),
       onFolders: () => inBackground(this.folders.changed()),
-      onInvitations: () => inBackground(this.invitations.changed()),
+      onInvitations: (organization) => inBackground((organization === "0" ? this.invitations : this.organizationInvitations).changed()),
       ownStored: (m) => this.ownStored(m),
       onPushed: (timeMs) => this.connection.lag.pushed(timeMs),
       now: options.now,

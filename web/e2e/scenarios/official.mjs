@@ -46,6 +46,9 @@ export default async function official(w) {
   await a.getByRole("button", { name: "More" }).click();
   await a.getByRole("menuitem", { name: "Ask" }).click();
   await message(a, "Main Street 1").waitFor();
+  const chats = a.getByTestId("conversation").filter({ hasText: "Corner Shop" });
+  await chats.filter({ has: a.getByRole("img", { name: "官方账号" }) }).waitFor(); // the account
+  await chats.filter({ hasText: "频道" }).waitFor(); // and its channel, of the same name
   await w.shot(a, "92-official-chat");
 
   w.step("a broadcast, its progress, and its recall");

@@ -1,6 +1,6 @@
 // An organization: a CSV is checked and applied, the tree has a colleague, and the rule decides who writes to whom.
 import assert from "node:assert/strict";
-import { call } from "../harness.mjs";
+import { call, dialog } from "../harness.mjs";
 
 export default async function organizations(w) {
   const server = await w.ownServer();
@@ -36,4 +36,43 @@ export default async function organizations(w) {
   await b.getByRole("searchbox", { name: "查找成员" }).fill("ali");
   await b.getByTestId("member").getByRole("button").click();
   await b.waitForURL(/\/c\//);
+
+  w.step("somebody is invited, and declines; then is invited again, and accepts");
+  const carol = await w.person("carol", "Carol", { locale: "zh-CN" });
+  const { page: c } = carol;
+  await w.befriend(alice, carol);
+  await a.reload();
+  const invite = async () => {
+    await a.getByRole("button", { name: "Invite members" }).click();
+    await a.getByRole("checkbox", { name: "Carol" }).check();
+    await a.getByRole("button", { name: "Invite", exact: true }).click();
+    await a.getByTestId("invited").filter({ hasText: "Carol" }).waitFor();
+  };
+  await invite();
+  const invitation = c.getByTestId("organization-invitation").filter({ hasText: "Acme" });
+  await invitation.getByText("Alice邀请你加入该组织").waitFor();
+  await invitation.getByRole("button", { name: "拒绝加入组织Acme的邀请" }).click();
+  await invitation.waitFor({ state: "detached" });
+  await a.reload();
+  await a.getByText("2 members").waitFor();
+  assert.equal(await a.getByTestId("invited").count(), 0);
+  await invite();
+  await a.getByRole("button", { name: "Take back the invitation of Carol" }).click();
+  await a.getByTestId("invited").waitFor({ state: "detached" });
+  await invitation.waitFor({ state: "detached" });
+  await invite();
+  await w.shot(a, "91-organization-invitations");
+  await invitation.getByRole("button", { name: "接受加入组织Acme的邀请" }).click();
+  await c.waitForURL(/\/org\//);
+  await c.getByText("3 名成员").waitFor();
+
+  w.step("the owner passes on the organization");
+  await a.reload();
+  await a.getByText("3 members").waitFor();
+  await a.getByRole("searchbox", { name: "Find a member" }).fill("carol");
+  await a.getByTestId("member").getByRole("button", { name: /^Options/ }).click();
+  await a.getByRole("menuitem", { name: "Make owner" }).click();
+  await dialog(a).getByRole("button", { name: "Make owner" }).click();
+  await a.getByTestId("member").getByText("Owner").waitFor();
+  await a.getByTestId("member").getByRole("button", { name: /^Options/ }).waitFor({ state: "detached" }); // only the owner passes it on
 }

@@ -6,6 +6,7 @@ import { canWrite } from "../roles.js";
 import { Dialog } from "../ui/Dialog.js";
 import { VirtualList } from "../ui/VirtualList.js";
 import { GroupAvatar, UserAvatar } from "./Avatar.js";
+import { ChatMark } from "./ChatMark.js";
 import "./forward.css";
 
 /** Chooses a chat in which one may write. children are options beside the list. */
@@ -27,6 +28,7 @@ export function ChatDialog({ title, error, onClose, onPick, children }: { title:
             <button tabIndex={reached ? 0 : -1} data-testid="pick-chat" onClick={() => onPick(o.id)}>
               {o.peer === "0" || o.peer === "" ? <GroupAvatar c={o} size={32} /> : <UserAvatar user={o.peer} size={32} />}
               <bdi className="name">{titleOf(o)}</bdi>
+              <ChatMark c={o} />
             </button>
           )}
         />

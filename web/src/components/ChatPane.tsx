@@ -10,6 +10,7 @@ import { go, goBackTo, goUp, path } from "../routes.js";
 import { IconButton } from "../ui/IconButton.js";
 import { Tip } from "../ui/Tip.js";
 import { GroupAvatar, UserAvatar } from "./Avatar.js";
+import { ChatMark } from "./ChatMark.js";
 import { Composer } from "./Composer.js";
 import { ChannelFoot } from "./ChannelFoot.js";
 import "./chat.css";
@@ -25,7 +26,6 @@ import { OfficialMenu } from "./OfficialMenu.js";
 import { TicketBar } from "./TicketBar.js";
 import { UnknownChat } from "./UnknownChat.js";
 import { UploadList } from "./UploadList.js";
-import { VerifiedMark } from "./VerifiedMark.js";
 import { useFiles } from "./useFiles.js";
 
 /** A chat. With info, its panel is open beside it; with a seq, that message is in view. Of a thread, its chat with the thread beside it. */
@@ -92,7 +92,7 @@ function Heading({ c }: { c: ConversationView }) {
     <>
       {isDirect(c) ? <UserAvatar user={c.peer} presence={!isSaved(c)} /> : <GroupAvatar c={c} />}
       <div className="chat-title">
-        <h2><bdi>{titleOf(c)}</bdi>{isDirect(c) && <VerifiedMark user={c.peer} />}</h2>
+        <h2><bdi>{titleOf(c)}</bdi><ChatMark c={c} /></h2>
         <Subtitle c={c} />
       </div>
     </>

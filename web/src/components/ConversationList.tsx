@@ -15,11 +15,11 @@ import { IconButton } from "../ui/IconButton.js";
 import { ContextItem, ContextMenu } from "../ui/ContextMenu.js";
 import { VirtualList, type VirtualListHandle } from "../ui/VirtualList.js";
 import { Avatar, GroupAvatar } from "./Avatar.js";
+import { ChatMark } from "./ChatMark.js";
 import { ChatFolders, ManageFolders } from "./Folders.js";
-import { BellOffIcon, BookmarkIcon, FolderIcon, MegaphoneIcon, PinIcon, PlusIcon } from "./icons.js";
+import { BellOffIcon, BookmarkIcon, FolderIcon, PinIcon, PlusIcon } from "./icons.js";
 import { Invitations } from "./Invitations.js";
 import { NewGroup } from "./NewGroup.js";
-import { VerifiedMark } from "./VerifiedMark.js";
 
 export function ConversationList({ current, onOpen, onPeople }: { current: string | undefined; onOpen: (id: string) => void; onPeople: () => void }) {
   const client = useClient();
@@ -206,8 +206,7 @@ const Row = memo(function Row({ c, title, user, status, emoji, typing, by, line,
         {status && status !== "offline" && <span className="sr-only">{t(status)}</span>}
         <span className="row-main">
           <span className="row-top">
-            {c.notices && <><MegaphoneIcon /><span className="sr-only">{t("systemNotices")}</span></>}
-            <strong><bdi>{title}</bdi>{!group && <VerifiedMark user={c.peer} />}{emoji && <> {emoji}</>}</strong>
+            <strong><bdi>{title}</bdi><ChatMark c={c} />{emoji && <> {emoji}</>}</strong>
             {c.muted && <><BellOffIcon /><span className="sr-only">{t("muted")}</span></>}
             {c.pinned && <><PinIcon /><span className="sr-only">{t("pinned")}</span></>}
             <time>{time}</time>

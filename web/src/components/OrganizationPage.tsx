@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import { useAction, type RunAction } from "../action.js";
 import { useClient, useOnline } from "../client.js";
 import { errorText } from "../errors.js";
-import { useText, type Key } from "../i18n.js";
+import { useText, type Key, type Translate } from "../i18n.js";
 import type { Listed } from "../pages.js";
 import { path } from "../routes.js";
 import { usePages } from "../usePages.js";
@@ -13,12 +13,14 @@ import { Menu, MenuItem } from "../ui/Menu.js";
 import { Page } from "../ui/Page.js";
 import { UserAvatar } from "./Avatar.js";
 import { ChatIcon } from "./icons.js";
+import { OrganizationInvitations } from "./OrganizationInvitations.js";
 import "./organization.css";
 
 /** What all parts of the page need. */
 interface Shared {
   organization: string;
   admin: boolean;
+  owner: boolean;
   /** Changes when departments or members may have changed. */
   version: number;
   run: RunAction;
@@ -43,8 +45,9 @@ export function OrganizationPage({ id, onOpen }: { id: string; onOpen: (conversa
     window.addEventListener("focus", changed);
     return () => window.removeEventListener("focus", changed);
   }, [changed]);
-  const admin = (organization?.role ?? 0) >= OrganizationRole.ADMIN;
-  const shared: Shared = { organization: id, admin, version, run, changed, onOpen };
+  const role = organization?.role ?? OrganizationRole.UNSPECIFIED;
+  const admin = role >= OrganizationRole.ADMIN;
+  const shared: Shared = { organization: id, admin, owner: role === OrganizationRole.OWNER, version, run, changed, onOpen };
   return (
     <Page title={organization?.name ?? t("organization")} error={error}>
       {organization && (
@@ -54,6 +57,7 @@ export function OrganizationPage({ id, onOpen }: { id: string; onOpen: (conversa
           {query.trim() ? <Members shared={shared} namePrefix={query.trim()} /> : <Departments shared={shared} parent="0" />}
           {admin && (
             <>
+              <OrganizationInvitations organization={id} version={version} run={run} changed={changed} />
               <Messaging organization={organization} shared={shared} />
               <Import shared={shared} />
             </>
@@ -149,6 +153,11 @@ function Members({ shared, department = "0", namePrefix = "" }: { shared: Shared
     return { items: members, next };
   });
   const write = (user: string) => shared.run(async () => shared.onOpen((await client.openDirect(user)).id));
+  const transfer = (user: string) =>
+    shared.run(async () => {
+      await client.organizationApi.transferOrganization({ organization: shared.organization, user });
+      shared.changed();
+    });
   return (
     <>
       {list?.length === 0 && !more && <p className="muted">{t(namePrefix ? "noMemberFound" : "noMembersHere")}</p>}
@@ -156,14 +165,23 @@ function Members({ shared, department = "0", namePrefix = "" }: { shared: Shared
         <div key={m.user} className="person" data-testid="member">
           <Link href={path.user(m.user)} className="person-who">
             <UserAvatar user={m.user} />
-            <span className="person-name"><bdi className="name">{m.name}</bdi><small>{[m.title, m.phone].filter(Boolean).join(" · ")}</small></span>
+            <span className="person-name"><bdi className="name">{m.name}</bdi><small>{[roleText(m.role, t), m.title, m.phone].filter(Boolean).join(" · ")}</small></span>
           </Link>
           {m.user !== client.me && <IconButton label={t("message")} onClick={() => void write(m.user)}><ChatIcon /></IconButton>}
+          {shared.owner && m.user !== client.me && (
+            <Menu label={m.name}><MenuItem label={t("transferOrganization")} sure={t("sureTransferOrganization", { name: m.name })} onSelect={() => void transfer(m.user)} /></Menu>
+          )}
         </div>
       ))}
       {more && <button className="link" onClick={more}>{t("showMore")}</button>}
     </>
   );
+}
+
+/** What a member may do, in a word; nothing for most. */
+function roleText(role: OrganizationRole, t: Translate): string {
+  if (role === OrganizationRole.OWNER) return t("organizationOwner");
+  return role === OrganizationRole.ADMIN ? t("organizationAdmin") : "";
 }
 
 const rules: [OrganizationMessaging, Key][] = [

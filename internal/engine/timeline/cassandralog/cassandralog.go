@@ -28,7 +28,6 @@ import (
 	"time"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
-	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 )
 
@@ -91,11 +90,6 @@ func setDefault[T comparable](v *T, or T) {
 	if *v == zero {
 		*v = or
 	}
-}
-
-// errStore returns the error for callers if the store did not answer or the outcome is unknown. A retry is harmless.
-func errStore(cause error) error {
-	return &errs.Error{Kind: errs.Unavailable, Reason: "storage", Message: "the server could not store; try again", Retry: time.Second, Cause: cause}
 }
 
 // stripes is the number of locks for inboxes.

@@ -33,22 +33,25 @@ func (q query) repeatable() query {
 
 // Reads and unconditional writes are repeatable.
 
-func (q query) Exec() error { return runIdempotent(q.ctx, q.repeatable().ExecContext) }
+func (q query) Exec() error {
+	return classify(q.ctx, runIdempotent(q.ctx, q.repeatable().ExecContext))
+}
 
 func (q query) Scan(to ...any) error {
-	return runIdempotent(q.ctx, func(ctx context.Context) error { return q.repeatable().ScanContext(ctx, to...) })
+	return classify(q.ctx, runIdempotent(q.ctx, func(ctx context.Context) error { return q.repeatable().ScanContext(ctx, to...) }))
 }
 
 // rows of an answer. The caller must Close them.
 type rows struct {
 	*gocql.Iter
+	ctx context.Context // of the query
 	end context.CancelCauseFunc
 }
 
 // Close ends the rows, and returns their error.
 func (r rows) Close() error {
 	defer r.end(nil)
-	return r.Iter.Close()
+	return classify(r.ctx, r.Iter.Close())
 }
 
 // Iter returns the rows once the first ones have arrived.
@@ -61,7 +64,7 @@ func (q query) Iter() rows {
 		it := q.repeatable().IterContext(ctx)
 		t.answered.Store(true)
 		if !errors.Is(context.Cause(ctx), errNodeSilent) {
-			return rows{it, t.stop}
+			return rows{it, q.ctx, t.stop}
 		}
 		_ = it.Close() // it has no resources
 	}
@@ -84,7 +87,7 @@ func (q query) compare() (applied bool, found map[string]any, err error) {
 		applied, err = q.MapScanCASContext(ctx, found)
 		return err
 	})
-	return applied && err == nil, found, err
+	return applied && err == nil, found, classify(q.ctx, err)
 }
 
 // scanSeq reads one number, 0 if there is none.
@@ -111,7 +114,7 @@ func (l *Log) batch(ctx context.Context) batch {
 	return batch{l.session.Batch(gocql.UnloggedBatch), ctx}
 }
 
-func (b batch) Exec() error { return b.ExecContext(b.ctx) }
+func (b batch) Exec() error { return classify(b.ctx, b.ExecContext(b.ctx)) }
 
 // apply reports whether a conditional batch was applied. After an error the outcome is unknown; and if it was not applied, an earlier
 // attempt of the driver may have been.
@@ -124,5 +127,5 @@ func (b batch) apply() (applied bool, err error) {
 		}
 		return err
 	})
-	return applied && err == nil, err
+	return applied && err == nil, classify(b.ctx, err)
 }

@@ -555,6 +555,21 @@ test("invitations follow the stream, also after a reset, and are gone when they 
   expect(back.invitations()).toEqual([invitation("72")]);
 });
 
+test("invitations to organizations follow the stream, and are gone when they are answered", async () => {
+  const storage = memoryStorage();
+  const invitation = (n: string) => ({ organization: n, name: `company ${n}`, inviter: bob, timeMs: 5 });
+  const c = await loggedIn(storage);
+  server.organizationInvitations = ["81", "82"].map((n) => ({ ...invitation(n), timeMs: 5n }));
+  server.event({ case: "invitations", value: create(InvitationsChangeSchema, { organization: "81", inviter: bob }) });
+  await until(c, () => c.organizationInvitations().length === 2);
+  expect(c.organizationInvitations()[0]).toEqual(invitation("81"));
+  await c.answerOrganizationInvitation("81", false);
+  expect(c.organizationInvitations()).toEqual([invitation("82")]);
+  c.close();
+  const back = await started(storage);
+  expect(back.organizationInvitations()).toEqual([invitation("82")]);
+});
+
 test("folders are those of the server, after a change here and elsewhere", async () => {
   const c = await loggedIn();
   await c.createFolder("work", [room]);

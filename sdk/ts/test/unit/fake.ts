@@ -5,6 +5,7 @@ import type { Duplex } from "node:stream";
 import { WebSocket, WebSocketServer } from "ws";
 import { AccountService, GraphService, type SessionSchema, type SettingsSchema, type UserSchema } from "../../src/gen/rialto/account/v1/account_pb.js";
 import { ChatService, DeletionSchema, EventSchema, SettingsChangeSchema, type ConversationSchema, type Event, type FolderSchema, type InvitationSchema } from "../../src/gen/rialto/chat/v1/chat_pb.js";
+import { OrganizationService, type OrganizationInvitationSchema } from "../../src/gen/rialto/chat/v1/organization_pb.js";
 import { PresenceService, type PresenceSchema } from "../../src/gen/rialto/presence/v1/presence_pb.js";
 import { MessageSchema, type Content, type Message } from "../../src/gen/rialto/chat/v1/message_pb.js";
 import { ClientFrameSchema, ServerFrameSchema, type ClientFrame, type Send } from "../../src/gen/rialto/gateway/v1/gateway_pb.js";
@@ -35,6 +36,7 @@ export class FakeServer {
   settings: MessageInitShape<typeof SettingsSchema> = {};
   folders: MessageInitShape<typeof FolderSchema>[] = [];
   invitations: MessageInitShape<typeof InvitationSchema>[] = [];
+  organizationInvitations: MessageInitShape<typeof OrganizationInvitationSchema>[] = [];
   users: MessageInitShape<typeof UserSchema>[] = [];
   presences: MessageInitShape<typeof PresenceSchema>[] = [];
   heartbeatMs = 25_000;
@@ -225,7 +227,7 @@ export class FakeServer {
     let body = "";
     for await (const part of req) body += String(part);
     const name = req.url!.split("/").at(-1)!;
-    const method = [AccountService, GraphService, ChatService, PresenceService].flatMap((s): DescMethodUnary[] => s.methods as DescMethodUnary[]).find((m) => `/${m.parent.typeName}/${m.name}` === req.url)!;
+    const method = [AccountService, GraphService, ChatService, OrganizationService, PresenceService].flatMap((s): DescMethodUnary[] => s.methods as DescMethodUnary[]).find((m) => `/${m.parent.typeName}/${m.name}` === req.url)!;
     this.calls.push(name);
     this.progress();
     if (name === "CreateTicket" && this.silent[0] === "ticket") return void this.silent.shift();
@@ -294,6 +296,11 @@ export class FakeServer {
         return { invitations: this.invitations };
       case "AnswerInvitation":
         this.invitations = this.invitations.filter((i) => i.conversation !== input.conversation);
+        return {};
+      case "ListOrganizationInvitations":
+        return { invitations: this.organizationInvitations };
+      case "AnswerOrganizationInvitation":
+        this.organizationInvitations = this.organizationInvitations.filter((i) => i.organization !== input.organization);
         return {};
       case "GetSettings":
         return this.settings;

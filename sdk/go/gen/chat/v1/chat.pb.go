@@ -5463,7 +5463,7 @@ type Event_Deletion struct {
 }
 
 type Event_Invitations struct {
-	// The user was invited to a group, or answered an invitation.
+	// The user was invited to a group or an organization, or answered an invitation.
 	Invitations *InvitationsChange `protobuf:"bytes,14,opt,name=invitations,proto3,oneof"`
 }
 
@@ -5747,12 +5747,15 @@ func (*FoldersChange) Descriptor() ([]byte, []int) {
 	return file_rialto_chat_v1_chat_proto_rawDescGZIP(), []int{88}
 }
 
-// InvitationsChange: read the invitations again with ListInvitations.
+// InvitationsChange: read the invitations again with ListInvitations, or ListOrganizationInvitations if it has an organization.
 type InvitationsChange struct {
-	state        protoimpl.MessageState `protogen:"open.v1"`
-	Conversation uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Conversation of the group, or 0.
+	Conversation uint64 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
 	// Inviter who invited the user; 0 where the invitation is over: the user answered, it was taken back, or newer ones took its place.
-	Inviter       uint64 `protobuf:"varint,2,opt,name=inviter,proto3" json:"inviter,omitempty"`
+	Inviter uint64 `protobuf:"varint,2,opt,name=inviter,proto3" json:"inviter,omitempty"`
+	// Organization that the user was invited to, or 0.
+	Organization  uint64 `protobuf:"varint,3,opt,name=organization,proto3" json:"organization,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5797,6 +5800,13 @@ func (x *InvitationsChange) GetConversation() uint64 {
 func (x *InvitationsChange) GetInviter() uint64 {
 	if x != nil {
 		return x.Inviter
+	}
+	return 0
+}
+
+func (x *InvitationsChange) GetOrganization() uint64 {
+	if x != nil {
+		return x.Organization
 	}
 	return 0
 }
@@ -6881,10 +6891,11 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x18\n" +
 	"\awaiting\x18\x02 \x01(\rR\awaiting\x12\x16\n" +
 	"\x04user\x18\x03 \x01(\x04B\x020\x01R\x04user\"\x0f\n" +
-	"\rFoldersChange\"Y\n" +
+	"\rFoldersChange\"\x81\x01\n" +
 	"\x11InvitationsChange\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x1c\n" +
-	"\ainviter\x18\x02 \x01(\x04B\x020\x01R\ainviter\"\x8c\x01\n" +
+	"\ainviter\x18\x02 \x01(\x04B\x020\x01R\ainviter\x12&\n" +
+	"\forganization\x18\x03 \x01(\x04B\x020\x01R\forganization\"\x8c\x01\n" +
 	"\n" +
 	"MemberMark\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x16\n" +

@@ -752,10 +752,12 @@ func (x *KeywordRule) GetReply() *Content {
 
 type GetOfficialAccountRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// User that the account is. Give this or the handle.
+	// User that the account is. Give this, the channel or the handle.
 	User uint64 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`
 	// Handle of the account's channel.
-	Handle        string `protobuf:"bytes,2,opt,name=handle,proto3" json:"handle,omitempty"`
+	Handle string `protobuf:"bytes,2,opt,name=handle,proto3" json:"handle,omitempty"`
+	// Channel of the account.
+	Channel       uint64 `protobuf:"varint,3,opt,name=channel,proto3" json:"channel,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -802,6 +804,13 @@ func (x *GetOfficialAccountRequest) GetHandle() string {
 		return x.Handle
 	}
 	return ""
+}
+
+func (x *GetOfficialAccountRequest) GetChannel() uint64 {
+	if x != nil {
+		return x.Channel
+	}
+	return 0
 }
 
 type ListOfficialAccountsRequest struct {
@@ -2079,10 +2088,11 @@ const file_rialto_chat_v1_official_proto_rawDesc = "" +
 	"\x11MATCH_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vMATCH_EXACT\x10\x01\x12\x10\n" +
 	"\fMATCH_PREFIX\x10\x02\x12\x12\n" +
-	"\x0eMATCH_CONTAINS\x10\x03\"K\n" +
+	"\x0eMATCH_CONTAINS\x10\x03\"i\n" +
 	"\x19GetOfficialAccountRequest\x12\x16\n" +
 	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\x12\x16\n" +
-	"\x06handle\x18\x02 \x01(\tR\x06handle\"\x1d\n" +
+	"\x06handle\x18\x02 \x01(\tR\x06handle\x12\x1c\n" +
+	"\achannel\x18\x03 \x01(\x04B\x020\x01R\achannel\"\x1d\n" +
 	"\x1bListOfficialAccountsRequest\"[\n" +
 	"\x1cListOfficialAccountsResponse\x12;\n" +
 	"\baccounts\x18\x01 \x03(\v2\x1f.rialto.chat.v1.OfficialAccountR\baccounts\"K\n" +

@@ -1484,6 +1484,528 @@ func (x *RemoveOrganizationMembersResponse) GetRemoved() uint32 {
 	return 0
 }
 
+type InviteToOrganizationRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Organization uint64                 `protobuf:"varint,1,opt,name=organization,proto3" json:"organization,omitempty"`
+	// Users, 1 to 200. An organization has at most 1,000 invitations.
+	Users         []uint64 `protobuf:"varint,2,rep,packed,name=users,proto3" json:"users,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InviteToOrganizationRequest) Reset() {
+	*x = InviteToOrganizationRequest{}
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InviteToOrganizationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InviteToOrganizationRequest) ProtoMessage() {}
+
+func (x *InviteToOrganizationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InviteToOrganizationRequest.ProtoReflect.Descriptor instead.
+func (*InviteToOrganizationRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *InviteToOrganizationRequest) GetOrganization() uint64 {
+	if x != nil {
+		return x.Organization
+	}
+	return 0
+}
+
+func (x *InviteToOrganizationRequest) GetUsers() []uint64 {
+	if x != nil {
+		return x.Users
+	}
+	return nil
+}
+
+// InviteToOrganizationResponse says how many users were invited.
+type InviteToOrganizationResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Invited       uint32                 `protobuf:"varint,1,opt,name=invited,proto3" json:"invited,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InviteToOrganizationResponse) Reset() {
+	*x = InviteToOrganizationResponse{}
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InviteToOrganizationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InviteToOrganizationResponse) ProtoMessage() {}
+
+func (x *InviteToOrganizationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InviteToOrganizationResponse.ProtoReflect.Descriptor instead.
+func (*InviteToOrganizationResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *InviteToOrganizationResponse) GetInvited() uint32 {
+	if x != nil {
+		return x.Invited
+	}
+	return 0
+}
+
+type ListOrganizationInvitationsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Organization; 0: the caller's own invitations.
+	Organization uint64 `protobuf:"varint,1,opt,name=organization,proto3" json:"organization,omitempty"`
+	// Limit of a page, at most 200; 0: 200.
+	Limit uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Page is next of the page before.
+	Page          string `protobuf:"bytes,3,opt,name=page,proto3" json:"page,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListOrganizationInvitationsRequest) Reset() {
+	*x = ListOrganizationInvitationsRequest{}
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListOrganizationInvitationsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListOrganizationInvitationsRequest) ProtoMessage() {}
+
+func (x *ListOrganizationInvitationsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListOrganizationInvitationsRequest.ProtoReflect.Descriptor instead.
+func (*ListOrganizationInvitationsRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ListOrganizationInvitationsRequest) GetOrganization() uint64 {
+	if x != nil {
+		return x.Organization
+	}
+	return 0
+}
+
+func (x *ListOrganizationInvitationsRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ListOrganizationInvitationsRequest) GetPage() string {
+	if x != nil {
+		return x.Page
+	}
+	return ""
+}
+
+type ListOrganizationInvitationsResponse struct {
+	state       protoimpl.MessageState    `protogen:"open.v1"`
+	Invitations []*OrganizationInvitation `protobuf:"bytes,1,rep,name=invitations,proto3" json:"invitations,omitempty"`
+	// Next page; empty: this is the last.
+	Next          string `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListOrganizationInvitationsResponse) Reset() {
+	*x = ListOrganizationInvitationsResponse{}
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListOrganizationInvitationsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListOrganizationInvitationsResponse) ProtoMessage() {}
+
+func (x *ListOrganizationInvitationsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListOrganizationInvitationsResponse.ProtoReflect.Descriptor instead.
+func (*ListOrganizationInvitationsResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *ListOrganizationInvitationsResponse) GetInvitations() []*OrganizationInvitation {
+	if x != nil {
+		return x.Invitations
+	}
+	return nil
+}
+
+func (x *ListOrganizationInvitationsResponse) GetNext() string {
+	if x != nil {
+		return x.Next
+	}
+	return ""
+}
+
+// OrganizationInvitation asks a user to become a member.
+type OrganizationInvitation struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Organization uint64                 `protobuf:"varint,1,opt,name=organization,proto3" json:"organization,omitempty"`
+	// Name of the organization.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	User uint64 `protobuf:"varint,3,opt,name=user,proto3" json:"user,omitempty"`
+	// Inviter, who is an admin. The invitation ends when the inviter no longer is.
+	Inviter       uint64 `protobuf:"varint,4,opt,name=inviter,proto3" json:"inviter,omitempty"`
+	TimeMs        int64  `protobuf:"varint,5,opt,name=time_ms,json=timeMs,proto3" json:"time_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OrganizationInvitation) Reset() {
+	*x = OrganizationInvitation{}
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OrganizationInvitation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OrganizationInvitation) ProtoMessage() {}
+
+func (x *OrganizationInvitation) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OrganizationInvitation.ProtoReflect.Descriptor instead.
+func (*OrganizationInvitation) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *OrganizationInvitation) GetOrganization() uint64 {
+	if x != nil {
+		return x.Organization
+	}
+	return 0
+}
+
+func (x *OrganizationInvitation) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *OrganizationInvitation) GetUser() uint64 {
+	if x != nil {
+		return x.User
+	}
+	return 0
+}
+
+func (x *OrganizationInvitation) GetInviter() uint64 {
+	if x != nil {
+		return x.Inviter
+	}
+	return 0
+}
+
+func (x *OrganizationInvitation) GetTimeMs() int64 {
+	if x != nil {
+		return x.TimeMs
+	}
+	return 0
+}
+
+type AnswerOrganizationInvitationRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Organization  uint64                 `protobuf:"varint,1,opt,name=organization,proto3" json:"organization,omitempty"`
+	Accept        bool                   `protobuf:"varint,2,opt,name=accept,proto3" json:"accept,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AnswerOrganizationInvitationRequest) Reset() {
+	*x = AnswerOrganizationInvitationRequest{}
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AnswerOrganizationInvitationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AnswerOrganizationInvitationRequest) ProtoMessage() {}
+
+func (x *AnswerOrganizationInvitationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AnswerOrganizationInvitationRequest.ProtoReflect.Descriptor instead.
+func (*AnswerOrganizationInvitationRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *AnswerOrganizationInvitationRequest) GetOrganization() uint64 {
+	if x != nil {
+		return x.Organization
+	}
+	return 0
+}
+
+func (x *AnswerOrganizationInvitationRequest) GetAccept() bool {
+	if x != nil {
+		return x.Accept
+	}
+	return false
+}
+
+type AnswerOrganizationInvitationResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AnswerOrganizationInvitationResponse) Reset() {
+	*x = AnswerOrganizationInvitationResponse{}
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AnswerOrganizationInvitationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AnswerOrganizationInvitationResponse) ProtoMessage() {}
+
+func (x *AnswerOrganizationInvitationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AnswerOrganizationInvitationResponse.ProtoReflect.Descriptor instead.
+func (*AnswerOrganizationInvitationResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{27}
+}
+
+type CancelOrganizationInvitationRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Organization  uint64                 `protobuf:"varint,1,opt,name=organization,proto3" json:"organization,omitempty"`
+	User          uint64                 `protobuf:"varint,2,opt,name=user,proto3" json:"user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelOrganizationInvitationRequest) Reset() {
+	*x = CancelOrganizationInvitationRequest{}
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelOrganizationInvitationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelOrganizationInvitationRequest) ProtoMessage() {}
+
+func (x *CancelOrganizationInvitationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelOrganizationInvitationRequest.ProtoReflect.Descriptor instead.
+func (*CancelOrganizationInvitationRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *CancelOrganizationInvitationRequest) GetOrganization() uint64 {
+	if x != nil {
+		return x.Organization
+	}
+	return 0
+}
+
+func (x *CancelOrganizationInvitationRequest) GetUser() uint64 {
+	if x != nil {
+		return x.User
+	}
+	return 0
+}
+
+type CancelOrganizationInvitationResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelOrganizationInvitationResponse) Reset() {
+	*x = CancelOrganizationInvitationResponse{}
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelOrganizationInvitationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelOrganizationInvitationResponse) ProtoMessage() {}
+
+func (x *CancelOrganizationInvitationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelOrganizationInvitationResponse.ProtoReflect.Descriptor instead.
+func (*CancelOrganizationInvitationResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{29}
+}
+
+type TransferOrganizationRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Organization uint64                 `protobuf:"varint,1,opt,name=organization,proto3" json:"organization,omitempty"`
+	// User who is a member, and becomes the owner.
+	User          uint64 `protobuf:"varint,2,opt,name=user,proto3" json:"user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TransferOrganizationRequest) Reset() {
+	*x = TransferOrganizationRequest{}
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TransferOrganizationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TransferOrganizationRequest) ProtoMessage() {}
+
+func (x *TransferOrganizationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TransferOrganizationRequest.ProtoReflect.Descriptor instead.
+func (*TransferOrganizationRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *TransferOrganizationRequest) GetOrganization() uint64 {
+	if x != nil {
+		return x.Organization
+	}
+	return 0
+}
+
+func (x *TransferOrganizationRequest) GetUser() uint64 {
+	if x != nil {
+		return x.User
+	}
+	return 0
+}
+
 type ListOrganizationMembersRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Organization uint64                 `protobuf:"varint,1,opt,name=organization,proto3" json:"organization,omitempty"`
@@ -1505,7 +2027,7 @@ type ListOrganizationMembersRequest struct {
 
 func (x *ListOrganizationMembersRequest) Reset() {
 	*x = ListOrganizationMembersRequest{}
-	mi := &file_rialto_chat_v1_organization_proto_msgTypes[21]
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1517,7 +2039,7 @@ func (x *ListOrganizationMembersRequest) String() string {
 func (*ListOrganizationMembersRequest) ProtoMessage() {}
 
 func (x *ListOrganizationMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_organization_proto_msgTypes[21]
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1530,7 +2052,7 @@ func (x *ListOrganizationMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOrganizationMembersRequest.ProtoReflect.Descriptor instead.
 func (*ListOrganizationMembersRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{21}
+	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListOrganizationMembersRequest) GetOrganization() uint64 {
@@ -1593,7 +2115,7 @@ type ListOrganizationMembersResponse struct {
 
 func (x *ListOrganizationMembersResponse) Reset() {
 	*x = ListOrganizationMembersResponse{}
-	mi := &file_rialto_chat_v1_organization_proto_msgTypes[22]
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1605,7 +2127,7 @@ func (x *ListOrganizationMembersResponse) String() string {
 func (*ListOrganizationMembersResponse) ProtoMessage() {}
 
 func (x *ListOrganizationMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_organization_proto_msgTypes[22]
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1618,7 +2140,7 @@ func (x *ListOrganizationMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOrganizationMembersResponse.ProtoReflect.Descriptor instead.
 func (*ListOrganizationMembersResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{22}
+	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListOrganizationMembersResponse) GetMembers() []*OrganizationMember {
@@ -1654,7 +2176,7 @@ type CreateOrganizationGroupRequest struct {
 
 func (x *CreateOrganizationGroupRequest) Reset() {
 	*x = CreateOrganizationGroupRequest{}
-	mi := &file_rialto_chat_v1_organization_proto_msgTypes[23]
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1666,7 +2188,7 @@ func (x *CreateOrganizationGroupRequest) String() string {
 func (*CreateOrganizationGroupRequest) ProtoMessage() {}
 
 func (x *CreateOrganizationGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_organization_proto_msgTypes[23]
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1679,7 +2201,7 @@ func (x *CreateOrganizationGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateOrganizationGroupRequest.ProtoReflect.Descriptor instead.
 func (*CreateOrganizationGroupRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{23}
+	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *CreateOrganizationGroupRequest) GetOrganization() uint64 {
@@ -1733,7 +2255,7 @@ type CreateOrganizationGroupResponse struct {
 
 func (x *CreateOrganizationGroupResponse) Reset() {
 	*x = CreateOrganizationGroupResponse{}
-	mi := &file_rialto_chat_v1_organization_proto_msgTypes[24]
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1745,7 +2267,7 @@ func (x *CreateOrganizationGroupResponse) String() string {
 func (*CreateOrganizationGroupResponse) ProtoMessage() {}
 
 func (x *CreateOrganizationGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_organization_proto_msgTypes[24]
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1758,7 +2280,7 @@ func (x *CreateOrganizationGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateOrganizationGroupResponse.ProtoReflect.Descriptor instead.
 func (*CreateOrganizationGroupResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{24}
+	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CreateOrganizationGroupResponse) GetConversation() uint64 {
@@ -1785,7 +2307,7 @@ type ImportOrganizationMembersRequest struct {
 
 func (x *ImportOrganizationMembersRequest) Reset() {
 	*x = ImportOrganizationMembersRequest{}
-	mi := &file_rialto_chat_v1_organization_proto_msgTypes[25]
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1797,7 +2319,7 @@ func (x *ImportOrganizationMembersRequest) String() string {
 func (*ImportOrganizationMembersRequest) ProtoMessage() {}
 
 func (x *ImportOrganizationMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_organization_proto_msgTypes[25]
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1810,7 +2332,7 @@ func (x *ImportOrganizationMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportOrganizationMembersRequest.ProtoReflect.Descriptor instead.
 func (*ImportOrganizationMembersRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{25}
+	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ImportOrganizationMembersRequest) GetOrganization() uint64 {
@@ -1866,7 +2388,7 @@ type ImportOrganizationMembersResponse struct {
 
 func (x *ImportOrganizationMembersResponse) Reset() {
 	*x = ImportOrganizationMembersResponse{}
-	mi := &file_rialto_chat_v1_organization_proto_msgTypes[26]
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1878,7 +2400,7 @@ func (x *ImportOrganizationMembersResponse) String() string {
 func (*ImportOrganizationMembersResponse) ProtoMessage() {}
 
 func (x *ImportOrganizationMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_organization_proto_msgTypes[26]
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1891,7 +2413,7 @@ func (x *ImportOrganizationMembersResponse) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use ImportOrganizationMembersResponse.ProtoReflect.Descriptor instead.
 func (*ImportOrganizationMembersResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{26}
+	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ImportOrganizationMembersResponse) GetErrors() []*ImportError {
@@ -1955,7 +2477,7 @@ type ImportError struct {
 
 func (x *ImportError) Reset() {
 	*x = ImportError{}
-	mi := &file_rialto_chat_v1_organization_proto_msgTypes[27]
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1967,7 +2489,7 @@ func (x *ImportError) String() string {
 func (*ImportError) ProtoMessage() {}
 
 func (x *ImportError) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_organization_proto_msgTypes[27]
+	mi := &file_rialto_chat_v1_organization_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1980,7 +2502,7 @@ func (x *ImportError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportError.ProtoReflect.Descriptor instead.
 func (*ImportError) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{27}
+	return file_rialto_chat_v1_organization_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ImportError) GetLine() uint32 {
@@ -2111,7 +2633,36 @@ const file_rialto_chat_v1_organization_proto_rawDesc = "" +
 	"\forganization\x18\x01 \x01(\x04B\x020\x01R\forganization\x12\x18\n" +
 	"\x05users\x18\x02 \x03(\x04B\x020\x01R\x05users\"=\n" +
 	"!RemoveOrganizationMembersResponse\x12\x18\n" +
-	"\aremoved\x18\x01 \x01(\rR\aremoved\"\xf4\x01\n" +
+	"\aremoved\x18\x01 \x01(\rR\aremoved\"_\n" +
+	"\x1bInviteToOrganizationRequest\x12&\n" +
+	"\forganization\x18\x01 \x01(\x04B\x020\x01R\forganization\x12\x18\n" +
+	"\x05users\x18\x02 \x03(\x04B\x020\x01R\x05users\"8\n" +
+	"\x1cInviteToOrganizationResponse\x12\x18\n" +
+	"\ainvited\x18\x01 \x01(\rR\ainvited\"v\n" +
+	"\"ListOrganizationInvitationsRequest\x12&\n" +
+	"\forganization\x18\x01 \x01(\x04B\x020\x01R\forganization\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\x12\x12\n" +
+	"\x04page\x18\x03 \x01(\tR\x04page\"\x83\x01\n" +
+	"#ListOrganizationInvitationsResponse\x12H\n" +
+	"\vinvitations\x18\x01 \x03(\v2&.rialto.chat.v1.OrganizationInvitationR\vinvitations\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"\xa7\x01\n" +
+	"\x16OrganizationInvitation\x12&\n" +
+	"\forganization\x18\x01 \x01(\x04B\x020\x01R\forganization\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
+	"\x04user\x18\x03 \x01(\x04B\x020\x01R\x04user\x12\x1c\n" +
+	"\ainviter\x18\x04 \x01(\x04B\x020\x01R\ainviter\x12\x1b\n" +
+	"\atime_ms\x18\x05 \x01(\x03B\x020\x02R\x06timeMs\"e\n" +
+	"#AnswerOrganizationInvitationRequest\x12&\n" +
+	"\forganization\x18\x01 \x01(\x04B\x020\x01R\forganization\x12\x16\n" +
+	"\x06accept\x18\x02 \x01(\bR\x06accept\"&\n" +
+	"$AnswerOrganizationInvitationResponse\"e\n" +
+	"#CancelOrganizationInvitationRequest\x12&\n" +
+	"\forganization\x18\x01 \x01(\x04B\x020\x01R\forganization\x12\x16\n" +
+	"\x04user\x18\x02 \x01(\x04B\x020\x01R\x04user\"&\n" +
+	"$CancelOrganizationInvitationResponse\"]\n" +
+	"\x1bTransferOrganizationRequest\x12&\n" +
+	"\forganization\x18\x01 \x01(\x04B\x020\x01R\forganization\x12\x16\n" +
+	"\x04user\x18\x02 \x01(\x04B\x020\x01R\x04user\"\xf4\x01\n" +
 	"\x1eListOrganizationMembersRequest\x12&\n" +
 	"\forganization\x18\x01 \x01(\x04B\x020\x01R\forganization\x12\"\n" +
 	"\n" +
@@ -2166,8 +2717,7 @@ const file_rialto_chat_v1_organization_proto_rawDesc = "" +
 	"\x1dORGANIZATION_ROLE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18ORGANIZATION_ROLE_MEMBER\x10\x01\x12\x1b\n" +
 	"\x17ORGANIZATION_ROLE_ADMIN\x10\x02\x12\x1b\n" +
-	"\x17ORGANIZATION_ROLE_OWNER\x10\x032\xbc\n" +
-	"\n" +
+	"\x17ORGANIZATION_ROLE_OWNER\x10\x032\xb3\x0f\n" +
 	"\x13OrganizationService\x12]\n" +
 	"\x12CreateOrganization\x12).rialto.chat.v1.CreateOrganizationRequest\x1a\x1c.rialto.chat.v1.Organization\x12W\n" +
 	"\x0fGetOrganization\x12&.rialto.chat.v1.GetOrganizationRequest\x1a\x1c.rialto.chat.v1.Organization\x12h\n" +
@@ -2177,7 +2727,12 @@ const file_rialto_chat_v1_organization_proto_rawDesc = "" +
 	"\x11RemoveDepartments\x12(.rialto.chat.v1.RemoveDepartmentsRequest\x1a).rialto.chat.v1.RemoveDepartmentsResponse\x12b\n" +
 	"\x0fListDepartments\x12&.rialto.chat.v1.ListDepartmentsRequest\x1a'.rialto.chat.v1.ListDepartmentsResponse\x12w\n" +
 	"\x16PutOrganizationMembers\x12-.rialto.chat.v1.PutOrganizationMembersRequest\x1a..rialto.chat.v1.PutOrganizationMembersResponse\x12\x80\x01\n" +
-	"\x19RemoveOrganizationMembers\x120.rialto.chat.v1.RemoveOrganizationMembersRequest\x1a1.rialto.chat.v1.RemoveOrganizationMembersResponse\x12z\n" +
+	"\x19RemoveOrganizationMembers\x120.rialto.chat.v1.RemoveOrganizationMembersRequest\x1a1.rialto.chat.v1.RemoveOrganizationMembersResponse\x12q\n" +
+	"\x14InviteToOrganization\x12+.rialto.chat.v1.InviteToOrganizationRequest\x1a,.rialto.chat.v1.InviteToOrganizationResponse\x12\x86\x01\n" +
+	"\x1bListOrganizationInvitations\x122.rialto.chat.v1.ListOrganizationInvitationsRequest\x1a3.rialto.chat.v1.ListOrganizationInvitationsResponse\x12\x89\x01\n" +
+	"\x1cAnswerOrganizationInvitation\x123.rialto.chat.v1.AnswerOrganizationInvitationRequest\x1a4.rialto.chat.v1.AnswerOrganizationInvitationResponse\x12\x89\x01\n" +
+	"\x1cCancelOrganizationInvitation\x123.rialto.chat.v1.CancelOrganizationInvitationRequest\x1a4.rialto.chat.v1.CancelOrganizationInvitationResponse\x12a\n" +
+	"\x14TransferOrganization\x12+.rialto.chat.v1.TransferOrganizationRequest\x1a\x1c.rialto.chat.v1.Organization\x12z\n" +
 	"\x17ListOrganizationMembers\x12..rialto.chat.v1.ListOrganizationMembersRequest\x1a/.rialto.chat.v1.ListOrganizationMembersResponse\x12z\n" +
 	"\x17CreateOrganizationGroup\x12..rialto.chat.v1.CreateOrganizationGroupRequest\x1a/.rialto.chat.v1.CreateOrganizationGroupResponse\x12\x80\x01\n" +
 	"\x19ImportOrganizationMembers\x120.rialto.chat.v1.ImportOrganizationMembersRequest\x1a1.rialto.chat.v1.ImportOrganizationMembersResponseB7Z5github.com/rialto-im/rialto/sdk/go/gen/chat/v1;chatv1b\x06proto3"
@@ -2195,38 +2750,48 @@ func file_rialto_chat_v1_organization_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_chat_v1_organization_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_rialto_chat_v1_organization_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_rialto_chat_v1_organization_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_rialto_chat_v1_organization_proto_goTypes = []any{
-	(OrganizationMessaging)(0),                // 0: rialto.chat.v1.OrganizationMessaging
-	(OrganizationRole)(0),                     // 1: rialto.chat.v1.OrganizationRole
-	(*Organization)(nil),                      // 2: rialto.chat.v1.Organization
-	(*CreateOrganizationRequest)(nil),         // 3: rialto.chat.v1.CreateOrganizationRequest
-	(*GetOrganizationRequest)(nil),            // 4: rialto.chat.v1.GetOrganizationRequest
-	(*ListOrganizationsRequest)(nil),          // 5: rialto.chat.v1.ListOrganizationsRequest
-	(*ListOrganizationsResponse)(nil),         // 6: rialto.chat.v1.ListOrganizationsResponse
-	(*UpdateOrganizationRequest)(nil),         // 7: rialto.chat.v1.UpdateOrganizationRequest
-	(*Department)(nil),                        // 8: rialto.chat.v1.Department
-	(*DepartmentInput)(nil),                   // 9: rialto.chat.v1.DepartmentInput
-	(*PutDepartmentsRequest)(nil),             // 10: rialto.chat.v1.PutDepartmentsRequest
-	(*PutDepartmentsResponse)(nil),            // 11: rialto.chat.v1.PutDepartmentsResponse
-	(*RemoveDepartmentsRequest)(nil),          // 12: rialto.chat.v1.RemoveDepartmentsRequest
-	(*RemoveDepartmentsResponse)(nil),         // 13: rialto.chat.v1.RemoveDepartmentsResponse
-	(*ListDepartmentsRequest)(nil),            // 14: rialto.chat.v1.ListDepartmentsRequest
-	(*ListDepartmentsResponse)(nil),           // 15: rialto.chat.v1.ListDepartmentsResponse
-	(*OrganizationMember)(nil),                // 16: rialto.chat.v1.OrganizationMember
-	(*DepartmentMembership)(nil),              // 17: rialto.chat.v1.DepartmentMembership
-	(*OrganizationMemberInput)(nil),           // 18: rialto.chat.v1.OrganizationMemberInput
-	(*PutOrganizationMembersRequest)(nil),     // 19: rialto.chat.v1.PutOrganizationMembersRequest
-	(*PutOrganizationMembersResponse)(nil),    // 20: rialto.chat.v1.PutOrganizationMembersResponse
-	(*RemoveOrganizationMembersRequest)(nil),  // 21: rialto.chat.v1.RemoveOrganizationMembersRequest
-	(*RemoveOrganizationMembersResponse)(nil), // 22: rialto.chat.v1.RemoveOrganizationMembersResponse
-	(*ListOrganizationMembersRequest)(nil),    // 23: rialto.chat.v1.ListOrganizationMembersRequest
-	(*ListOrganizationMembersResponse)(nil),   // 24: rialto.chat.v1.ListOrganizationMembersResponse
-	(*CreateOrganizationGroupRequest)(nil),    // 25: rialto.chat.v1.CreateOrganizationGroupRequest
-	(*CreateOrganizationGroupResponse)(nil),   // 26: rialto.chat.v1.CreateOrganizationGroupResponse
-	(*ImportOrganizationMembersRequest)(nil),  // 27: rialto.chat.v1.ImportOrganizationMembersRequest
-	(*ImportOrganizationMembersResponse)(nil), // 28: rialto.chat.v1.ImportOrganizationMembersResponse
-	(*ImportError)(nil),                       // 29: rialto.chat.v1.ImportError
+	(OrganizationMessaging)(0),                   // 0: rialto.chat.v1.OrganizationMessaging
+	(OrganizationRole)(0),                        // 1: rialto.chat.v1.OrganizationRole
+	(*Organization)(nil),                         // 2: rialto.chat.v1.Organization
+	(*CreateOrganizationRequest)(nil),            // 3: rialto.chat.v1.CreateOrganizationRequest
+	(*GetOrganizationRequest)(nil),               // 4: rialto.chat.v1.GetOrganizationRequest
+	(*ListOrganizationsRequest)(nil),             // 5: rialto.chat.v1.ListOrganizationsRequest
+	(*ListOrganizationsResponse)(nil),            // 6: rialto.chat.v1.ListOrganizationsResponse
+	(*UpdateOrganizationRequest)(nil),            // 7: rialto.chat.v1.UpdateOrganizationRequest
+	(*Department)(nil),                           // 8: rialto.chat.v1.Department
+	(*DepartmentInput)(nil),                      // 9: rialto.chat.v1.DepartmentInput
+	(*PutDepartmentsRequest)(nil),                // 10: rialto.chat.v1.PutDepartmentsRequest
+	(*PutDepartmentsResponse)(nil),               // 11: rialto.chat.v1.PutDepartmentsResponse
+	(*RemoveDepartmentsRequest)(nil),             // 12: rialto.chat.v1.RemoveDepartmentsRequest
+	(*RemoveDepartmentsResponse)(nil),            // 13: rialto.chat.v1.RemoveDepartmentsResponse
+	(*ListDepartmentsRequest)(nil),               // 14: rialto.chat.v1.ListDepartmentsRequest
+	(*ListDepartmentsResponse)(nil),              // 15: rialto.chat.v1.ListDepartmentsResponse
+	(*OrganizationMember)(nil),                   // 16: rialto.chat.v1.OrganizationMember
+	(*DepartmentMembership)(nil),                 // 17: rialto.chat.v1.DepartmentMembership
+	(*OrganizationMemberInput)(nil),              // 18: rialto.chat.v1.OrganizationMemberInput
+	(*PutOrganizationMembersRequest)(nil),        // 19: rialto.chat.v1.PutOrganizationMembersRequest
+	(*PutOrganizationMembersResponse)(nil),       // 20: rialto.chat.v1.PutOrganizationMembersResponse
+	(*RemoveOrganizationMembersRequest)(nil),     // 21: rialto.chat.v1.RemoveOrganizationMembersRequest
+	(*RemoveOrganizationMembersResponse)(nil),    // 22: rialto.chat.v1.RemoveOrganizationMembersResponse
+	(*InviteToOrganizationRequest)(nil),          // 23: rialto.chat.v1.InviteToOrganizationRequest
+	(*InviteToOrganizationResponse)(nil),         // 24: rialto.chat.v1.InviteToOrganizationResponse
+	(*ListOrganizationInvitationsRequest)(nil),   // 25: rialto.chat.v1.ListOrganizationInvitationsRequest
+	(*ListOrganizationInvitationsResponse)(nil),  // 26: rialto.chat.v1.ListOrganizationInvitationsResponse
+	(*OrganizationInvitation)(nil),               // 27: rialto.chat.v1.OrganizationInvitation
+	(*AnswerOrganizationInvitationRequest)(nil),  // 28: rialto.chat.v1.AnswerOrganizationInvitationRequest
+	(*AnswerOrganizationInvitationResponse)(nil), // 29: rialto.chat.v1.AnswerOrganizationInvitationResponse
+	(*CancelOrganizationInvitationRequest)(nil),  // 30: rialto.chat.v1.CancelOrganizationInvitationRequest
+	(*CancelOrganizationInvitationResponse)(nil), // 31: rialto.chat.v1.CancelOrganizationInvitationResponse
+	(*TransferOrganizationRequest)(nil),          // 32: rialto.chat.v1.TransferOrganizationRequest
+	(*ListOrganizationMembersRequest)(nil),       // 33: rialto.chat.v1.ListOrganizationMembersRequest
+	(*ListOrganizationMembersResponse)(nil),      // 34: rialto.chat.v1.ListOrganizationMembersResponse
+	(*CreateOrganizationGroupRequest)(nil),       // 35: rialto.chat.v1.CreateOrganizationGroupRequest
+	(*CreateOrganizationGroupResponse)(nil),      // 36: rialto.chat.v1.CreateOrganizationGroupResponse
+	(*ImportOrganizationMembersRequest)(nil),     // 37: rialto.chat.v1.ImportOrganizationMembersRequest
+	(*ImportOrganizationMembersResponse)(nil),    // 38: rialto.chat.v1.ImportOrganizationMembersResponse
+	(*ImportError)(nil),                          // 39: rialto.chat.v1.ImportError
 }
 var file_rialto_chat_v1_organization_proto_depIdxs = []int32{
 	0,  // 0: rialto.chat.v1.Organization.messaging:type_name -> rialto.chat.v1.OrganizationMessaging
@@ -2240,37 +2805,48 @@ var file_rialto_chat_v1_organization_proto_depIdxs = []int32{
 	17, // 8: rialto.chat.v1.OrganizationMember.departments:type_name -> rialto.chat.v1.DepartmentMembership
 	17, // 9: rialto.chat.v1.OrganizationMemberInput.departments:type_name -> rialto.chat.v1.DepartmentMembership
 	18, // 10: rialto.chat.v1.PutOrganizationMembersRequest.members:type_name -> rialto.chat.v1.OrganizationMemberInput
-	16, // 11: rialto.chat.v1.ListOrganizationMembersResponse.members:type_name -> rialto.chat.v1.OrganizationMember
-	29, // 12: rialto.chat.v1.ImportOrganizationMembersResponse.errors:type_name -> rialto.chat.v1.ImportError
-	3,  // 13: rialto.chat.v1.OrganizationService.CreateOrganization:input_type -> rialto.chat.v1.CreateOrganizationRequest
-	4,  // 14: rialto.chat.v1.OrganizationService.GetOrganization:input_type -> rialto.chat.v1.GetOrganizationRequest
-	5,  // 15: rialto.chat.v1.OrganizationService.ListOrganizations:input_type -> rialto.chat.v1.ListOrganizationsRequest
-	7,  // 16: rialto.chat.v1.OrganizationService.UpdateOrganization:input_type -> rialto.chat.v1.UpdateOrganizationRequest
-	10, // 17: rialto.chat.v1.OrganizationService.PutDepartments:input_type -> rialto.chat.v1.PutDepartmentsRequest
-	12, // 18: rialto.chat.v1.OrganizationService.RemoveDepartments:input_type -> rialto.chat.v1.RemoveDepartmentsRequest
-	14, // 19: rialto.chat.v1.OrganizationService.ListDepartments:input_type -> rialto.chat.v1.ListDepartmentsRequest
-	19, // 20: rialto.chat.v1.OrganizationService.PutOrganizationMembers:input_type -> rialto.chat.v1.PutOrganizationMembersRequest
-	21, // 21: rialto.chat.v1.OrganizationService.RemoveOrganizationMembers:input_type -> rialto.chat.v1.RemoveOrganizationMembersRequest
-	23, // 22: rialto.chat.v1.OrganizationService.ListOrganizationMembers:input_type -> rialto.chat.v1.ListOrganizationMembersRequest
-	25, // 23: rialto.chat.v1.OrganizationService.CreateOrganizationGroup:input_type -> rialto.chat.v1.CreateOrganizationGroupRequest
-	27, // 24: rialto.chat.v1.OrganizationService.ImportOrganizationMembers:input_type -> rialto.chat.v1.ImportOrganizationMembersRequest
-	2,  // 25: rialto.chat.v1.OrganizationService.CreateOrganization:output_type -> rialto.chat.v1.Organization
-	2,  // 26: rialto.chat.v1.OrganizationService.GetOrganization:output_type -> rialto.chat.v1.Organization
-	6,  // 27: rialto.chat.v1.OrganizationService.ListOrganizations:output_type -> rialto.chat.v1.ListOrganizationsResponse
-	2,  // 28: rialto.chat.v1.OrganizationService.UpdateOrganization:output_type -> rialto.chat.v1.Organization
-	11, // 29: rialto.chat.v1.OrganizationService.PutDepartments:output_type -> rialto.chat.v1.PutDepartmentsResponse
-	13, // 30: rialto.chat.v1.OrganizationService.RemoveDepartments:output_type -> rialto.chat.v1.RemoveDepartmentsResponse
-	15, // 31: rialto.chat.v1.OrganizationService.ListDepartments:output_type -> rialto.chat.v1.ListDepartmentsResponse
-	20, // 32: rialto.chat.v1.OrganizationService.PutOrganizationMembers:output_type -> rialto.chat.v1.PutOrganizationMembersResponse
-	22, // 33: rialto.chat.v1.OrganizationService.RemoveOrganizationMembers:output_type -> rialto.chat.v1.RemoveOrganizationMembersResponse
-	24, // 34: rialto.chat.v1.OrganizationService.ListOrganizationMembers:output_type -> rialto.chat.v1.ListOrganizationMembersResponse
-	26, // 35: rialto.chat.v1.OrganizationService.CreateOrganizationGroup:output_type -> rialto.chat.v1.CreateOrganizationGroupResponse
-	28, // 36: rialto.chat.v1.OrganizationService.ImportOrganizationMembers:output_type -> rialto.chat.v1.ImportOrganizationMembersResponse
-	25, // [25:37] is the sub-list for method output_type
-	13, // [13:25] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	27, // 11: rialto.chat.v1.ListOrganizationInvitationsResponse.invitations:type_name -> rialto.chat.v1.OrganizationInvitation
+	16, // 12: rialto.chat.v1.ListOrganizationMembersResponse.members:type_name -> rialto.chat.v1.OrganizationMember
+	39, // 13: rialto.chat.v1.ImportOrganizationMembersResponse.errors:type_name -> rialto.chat.v1.ImportError
+	3,  // 14: rialto.chat.v1.OrganizationService.CreateOrganization:input_type -> rialto.chat.v1.CreateOrganizationRequest
+	4,  // 15: rialto.chat.v1.OrganizationService.GetOrganization:input_type -> rialto.chat.v1.GetOrganizationRequest
+	5,  // 16: rialto.chat.v1.OrganizationService.ListOrganizations:input_type -> rialto.chat.v1.ListOrganizationsRequest
+	7,  // 17: rialto.chat.v1.OrganizationService.UpdateOrganization:input_type -> rialto.chat.v1.UpdateOrganizationRequest
+	10, // 18: rialto.chat.v1.OrganizationService.PutDepartments:input_type -> rialto.chat.v1.PutDepartmentsRequest
+	12, // 19: rialto.chat.v1.OrganizationService.RemoveDepartments:input_type -> rialto.chat.v1.RemoveDepartmentsRequest
+	14, // 20: rialto.chat.v1.OrganizationService.ListDepartments:input_type -> rialto.chat.v1.ListDepartmentsRequest
+	19, // 21: rialto.chat.v1.OrganizationService.PutOrganizationMembers:input_type -> rialto.chat.v1.PutOrganizationMembersRequest
+	21, // 22: rialto.chat.v1.OrganizationService.RemoveOrganizationMembers:input_type -> rialto.chat.v1.RemoveOrganizationMembersRequest
+	23, // 23: rialto.chat.v1.OrganizationService.InviteToOrganization:input_type -> rialto.chat.v1.InviteToOrganizationRequest
+	25, // 24: rialto.chat.v1.OrganizationService.ListOrganizationInvitations:input_type -> rialto.chat.v1.ListOrganizationInvitationsRequest
+	28, // 25: rialto.chat.v1.OrganizationService.AnswerOrganizationInvitation:input_type -> rialto.chat.v1.AnswerOrganizationInvitationRequest
+	30, // 26: rialto.chat.v1.OrganizationService.CancelOrganizationInvitation:input_type -> rialto.chat.v1.CancelOrganizationInvitationRequest
+	32, // 27: rialto.chat.v1.OrganizationService.TransferOrganization:input_type -> rialto.chat.v1.TransferOrganizationRequest
+	33, // 28: rialto.chat.v1.OrganizationService.ListOrganizationMembers:input_type -> rialto.chat.v1.ListOrganizationMembersRequest
+	35, // 29: rialto.chat.v1.OrganizationService.CreateOrganizationGroup:input_type -> rialto.chat.v1.CreateOrganizationGroupRequest
+	37, // 30: rialto.chat.v1.OrganizationService.ImportOrganizationMembers:input_type -> rialto.chat.v1.ImportOrganizationMembersRequest
+	2,  // 31: rialto.chat.v1.OrganizationService.CreateOrganization:output_type -> rialto.chat.v1.Organization
+	2,  // 32: rialto.chat.v1.OrganizationService.GetOrganization:output_type -> rialto.chat.v1.Organization
+	6,  // 33: rialto.chat.v1.OrganizationService.ListOrganizations:output_type -> rialto.chat.v1.ListOrganizationsResponse
+	2,  // 34: rialto.chat.v1.OrganizationService.UpdateOrganization:output_type -> rialto.chat.v1.Organization
+	11, // 35: rialto.chat.v1.OrganizationService.PutDepartments:output_type -> rialto.chat.v1.PutDepartmentsResponse
+	13, // 36: rialto.chat.v1.OrganizationService.RemoveDepartments:output_type -> rialto.chat.v1.RemoveDepartmentsResponse
+	15, // 37: rialto.chat.v1.OrganizationService.ListDepartments:output_type -> rialto.chat.v1.ListDepartmentsResponse
+	20, // 38: rialto.chat.v1.OrganizationService.PutOrganizationMembers:output_type -> rialto.chat.v1.PutOrganizationMembersResponse
+	22, // 39: rialto.chat.v1.OrganizationService.RemoveOrganizationMembers:output_type -> rialto.chat.v1.RemoveOrganizationMembersResponse
+	24, // 40: rialto.chat.v1.OrganizationService.InviteToOrganization:output_type -> rialto.chat.v1.InviteToOrganizationResponse
+	26, // 41: rialto.chat.v1.OrganizationService.ListOrganizationInvitations:output_type -> rialto.chat.v1.ListOrganizationInvitationsResponse
+	29, // 42: rialto.chat.v1.OrganizationService.AnswerOrganizationInvitation:output_type -> rialto.chat.v1.AnswerOrganizationInvitationResponse
+	31, // 43: rialto.chat.v1.OrganizationService.CancelOrganizationInvitation:output_type -> rialto.chat.v1.CancelOrganizationInvitationResponse
+	2,  // 44: rialto.chat.v1.OrganizationService.TransferOrganization:output_type -> rialto.chat.v1.Organization
+	34, // 45: rialto.chat.v1.OrganizationService.ListOrganizationMembers:output_type -> rialto.chat.v1.ListOrganizationMembersResponse
+	36, // 46: rialto.chat.v1.OrganizationService.CreateOrganizationGroup:output_type -> rialto.chat.v1.CreateOrganizationGroupResponse
+	38, // 47: rialto.chat.v1.OrganizationService.ImportOrganizationMembers:output_type -> rialto.chat.v1.ImportOrganizationMembersResponse
+	31, // [31:48] is the sub-list for method output_type
+	14, // [14:31] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_rialto_chat_v1_organization_proto_init() }
@@ -2285,7 +2861,7 @@ func file_rialto_chat_v1_organization_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_chat_v1_organization_proto_rawDesc), len(file_rialto_chat_v1_organization_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   28,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -60,6 +60,21 @@ const (
 	// OrganizationServiceRemoveOrganizationMembersProcedure is the fully-qualified name of the
 	// OrganizationService's RemoveOrganizationMembers RPC.
 	OrganizationServiceRemoveOrganizationMembersProcedure = "/rialto.chat.v1.OrganizationService/RemoveOrganizationMembers"
+	// OrganizationServiceInviteToOrganizationProcedure is the fully-qualified name of the
+	// OrganizationService's InviteToOrganization RPC.
+	OrganizationServiceInviteToOrganizationProcedure = "/rialto.chat.v1.OrganizationService/InviteToOrganization"
+	// OrganizationServiceListOrganizationInvitationsProcedure is the fully-qualified name of the
+	// OrganizationService's ListOrganizationInvitations RPC.
+	OrganizationServiceListOrganizationInvitationsProcedure = "/rialto.chat.v1.OrganizationService/ListOrganizationInvitations"
+	// OrganizationServiceAnswerOrganizationInvitationProcedure is the fully-qualified name of the
+	// OrganizationService's AnswerOrganizationInvitation RPC.
+	OrganizationServiceAnswerOrganizationInvitationProcedure = "/rialto.chat.v1.OrganizationService/AnswerOrganizationInvitation"
+	// OrganizationServiceCancelOrganizationInvitationProcedure is the fully-qualified name of the
+	// OrganizationService's CancelOrganizationInvitation RPC.
+	OrganizationServiceCancelOrganizationInvitationProcedure = "/rialto.chat.v1.OrganizationService/CancelOrganizationInvitation"
+	// OrganizationServiceTransferOrganizationProcedure is the fully-qualified name of the
+	// OrganizationService's TransferOrganization RPC.
+	OrganizationServiceTransferOrganizationProcedure = "/rialto.chat.v1.OrganizationService/TransferOrganization"
 	// OrganizationServiceListOrganizationMembersProcedure is the fully-qualified name of the
 	// OrganizationService's ListOrganizationMembers RPC.
 	OrganizationServiceListOrganizationMembersProcedure = "/rialto.chat.v1.OrganizationService/ListOrganizationMembers"
@@ -95,6 +110,17 @@ type OrganizationServiceClient interface {
 	// RemoveOrganizationMembers ends memberships. When it returns, the users are out of the organization's groups. Those who are no members are
 	// passed over. Admins may. Each member may leave: users is then the caller alone. The owner can neither leave nor be removed.
 	RemoveOrganizationMembers(context.Context, *connect.Request[v1.RemoveOrganizationMembersRequest]) (*connect.Response[v1.RemoveOrganizationMembersResponse], error)
+	// InviteToOrganization asks users to become members. Those who are members, or are invited already, are passed over. Admins may.
+	InviteToOrganization(context.Context, *connect.Request[v1.InviteToOrganizationRequest]) (*connect.Response[v1.InviteToOrganizationResponse], error)
+	// ListOrganizationInvitations gives the caller's own invitations, the newest 50. With an organization, it gives a page of the users whom that
+	// has invited, by user id, which admins may.
+	ListOrganizationInvitations(context.Context, *connect.Request[v1.ListOrganizationInvitationsRequest]) (*connect.Response[v1.ListOrganizationInvitationsResponse], error)
+	// AnswerOrganizationInvitation makes the caller a member, or declines the invitation.
+	AnswerOrganizationInvitation(context.Context, *connect.Request[v1.AnswerOrganizationInvitationRequest]) (*connect.Response[v1.AnswerOrganizationInvitationResponse], error)
+	// CancelOrganizationInvitation takes an invitation back. One that does not exist is passed over. Admins may.
+	CancelOrganizationInvitation(context.Context, *connect.Request[v1.CancelOrganizationInvitationRequest]) (*connect.Response[v1.CancelOrganizationInvitationResponse], error)
+	// TransferOrganization makes another member the owner. The former owner remains, as an admin. The owner may.
+	TransferOrganization(context.Context, *connect.Request[v1.TransferOrganizationRequest]) (*connect.Response[v1.Organization], error)
 	// ListOrganizationMembers gives a page of the address book: of a department, by user id, or of all by name or title. Members of hidden
 	// departments only are left out for others, so that a page may be shorter than its limit.
 	ListOrganizationMembers(context.Context, *connect.Request[v1.ListOrganizationMembersRequest]) (*connect.Response[v1.ListOrganizationMembersResponse], error)
@@ -171,6 +197,36 @@ func NewOrganizationServiceClient(httpClient connect.HTTPClient, baseURL string,
 			connect.WithSchema(organizationServiceMethods.ByName("RemoveOrganizationMembers")),
 			connect.WithClientOptions(opts...),
 		),
+		inviteToOrganization: connect.NewClient[v1.InviteToOrganizationRequest, v1.InviteToOrganizationResponse](
+			httpClient,
+			baseURL+OrganizationServiceInviteToOrganizationProcedure,
+			connect.WithSchema(organizationServiceMethods.ByName("InviteToOrganization")),
+			connect.WithClientOptions(opts...),
+		),
+		listOrganizationInvitations: connect.NewClient[v1.ListOrganizationInvitationsRequest, v1.ListOrganizationInvitationsResponse](
+			httpClient,
+			baseURL+OrganizationServiceListOrganizationInvitationsProcedure,
+			connect.WithSchema(organizationServiceMethods.ByName("ListOrganizationInvitations")),
+			connect.WithClientOptions(opts...),
+		),
+		answerOrganizationInvitation: connect.NewClient[v1.AnswerOrganizationInvitationRequest, v1.AnswerOrganizationInvitationResponse](
+			httpClient,
+			baseURL+OrganizationServiceAnswerOrganizationInvitationProcedure,
+			connect.WithSchema(organizationServiceMethods.ByName("AnswerOrganizationInvitation")),
+			connect.WithClientOptions(opts...),
+		),
+		cancelOrganizationInvitation: connect.NewClient[v1.CancelOrganizationInvitationRequest, v1.CancelOrganizationInvitationResponse](
+			httpClient,
+			baseURL+OrganizationServiceCancelOrganizationInvitationProcedure,
+			connect.WithSchema(organizationServiceMethods.ByName("CancelOrganizationInvitation")),
+			connect.WithClientOptions(opts...),
+		),
+		transferOrganization: connect.NewClient[v1.TransferOrganizationRequest, v1.Organization](
+			httpClient,
+			baseURL+OrganizationServiceTransferOrganizationProcedure,
+			connect.WithSchema(organizationServiceMethods.ByName("TransferOrganization")),
+			connect.WithClientOptions(opts...),
+		),
 		listOrganizationMembers: connect.NewClient[v1.ListOrganizationMembersRequest, v1.ListOrganizationMembersResponse](
 			httpClient,
 			baseURL+OrganizationServiceListOrganizationMembersProcedure,
@@ -194,18 +250,23 @@ func NewOrganizationServiceClient(httpClient connect.HTTPClient, baseURL string,
 
 // organizationServiceClient implements OrganizationServiceClient.
 type organizationServiceClient struct {
-	createOrganization        *connect.Client[v1.CreateOrganizationRequest, v1.Organization]
-	getOrganization           *connect.Client[v1.GetOrganizationRequest, v1.Organization]
-	listOrganizations         *connect.Client[v1.ListOrganizationsRequest, v1.ListOrganizationsResponse]
-	updateOrganization        *connect.Client[v1.UpdateOrganizationRequest, v1.Organization]
-	putDepartments            *connect.Client[v1.PutDepartmentsRequest, v1.PutDepartmentsResponse]
-	removeDepartments         *connect.Client[v1.RemoveDepartmentsRequest, v1.RemoveDepartmentsResponse]
-	listDepartments           *connect.Client[v1.ListDepartmentsRequest, v1.ListDepartmentsResponse]
-	putOrganizationMembers    *connect.Client[v1.PutOrganizationMembersRequest, v1.PutOrganizationMembersResponse]
-	removeOrganizationMembers *connect.Client[v1.RemoveOrganizationMembersRequest, v1.RemoveOrganizationMembersResponse]
-	listOrganizationMembers   *connect.Client[v1.ListOrganizationMembersRequest, v1.ListOrganizationMembersResponse]
-	createOrganizationGroup   *connect.Client[v1.CreateOrganizationGroupRequest, v1.CreateOrganizationGroupResponse]
-	importOrganizationMembers *connect.Client[v1.ImportOrganizationMembersRequest, v1.ImportOrganizationMembersResponse]
+	createOrganization           *connect.Client[v1.CreateOrganizationRequest, v1.Organization]
+	getOrganization              *connect.Client[v1.GetOrganizationRequest, v1.Organization]
+	listOrganizations            *connect.Client[v1.ListOrganizationsRequest, v1.ListOrganizationsResponse]
+	updateOrganization           *connect.Client[v1.UpdateOrganizationRequest, v1.Organization]
+	putDepartments               *connect.Client[v1.PutDepartmentsRequest, v1.PutDepartmentsResponse]
+	removeDepartments            *connect.Client[v1.RemoveDepartmentsRequest, v1.RemoveDepartmentsResponse]
+	listDepartments              *connect.Client[v1.ListDepartmentsRequest, v1.ListDepartmentsResponse]
+	putOrganizationMembers       *connect.Client[v1.PutOrganizationMembersRequest, v1.PutOrganizationMembersResponse]
+	removeOrganizationMembers    *connect.Client[v1.RemoveOrganizationMembersRequest, v1.RemoveOrganizationMembersResponse]
+	inviteToOrganization         *connect.Client[v1.InviteToOrganizationRequest, v1.InviteToOrganizationResponse]
+	listOrganizationInvitations  *connect.Client[v1.ListOrganizationInvitationsRequest, v1.ListOrganizationInvitationsResponse]
+	answerOrganizationInvitation *connect.Client[v1.AnswerOrganizationInvitationRequest, v1.AnswerOrganizationInvitationResponse]
+	cancelOrganizationInvitation *connect.Client[v1.CancelOrganizationInvitationRequest, v1.CancelOrganizationInvitationResponse]
+	transferOrganization         *connect.Client[v1.TransferOrganizationRequest, v1.Organization]
+	listOrganizationMembers      *connect.Client[v1.ListOrganizationMembersRequest, v1.ListOrganizationMembersResponse]
+	createOrganizationGroup      *connect.Client[v1.CreateOrganizationGroupRequest, v1.CreateOrganizationGroupResponse]
+	importOrganizationMembers    *connect.Client[v1.ImportOrganizationMembersRequest, v1.ImportOrganizationMembersResponse]
 }
 
 // CreateOrganization calls rialto.chat.v1.OrganizationService.CreateOrganization.
@@ -253,6 +314,33 @@ func (c *organizationServiceClient) RemoveOrganizationMembers(ctx context.Contex
 	return c.removeOrganizationMembers.CallUnary(ctx, req)
 }
 
+// InviteToOrganization calls rialto.chat.v1.OrganizationService.InviteToOrganization.
+func (c *organizationServiceClient) InviteToOrganization(ctx context.Context, req *connect.Request[v1.InviteToOrganizationRequest]) (*connect.Response[v1.InviteToOrganizationResponse], error) {
+	return c.inviteToOrganization.CallUnary(ctx, req)
+}
+
+// ListOrganizationInvitations calls rialto.chat.v1.OrganizationService.ListOrganizationInvitations.
+func (c *organizationServiceClient) ListOrganizationInvitations(ctx context.Context, req *connect.Request[v1.ListOrganizationInvitationsRequest]) (*connect.Response[v1.ListOrganizationInvitationsResponse], error) {
+	return c.listOrganizationInvitations.CallUnary(ctx, req)
+}
+
+// AnswerOrganizationInvitation calls
+// rialto.chat.v1.OrganizationService.AnswerOrganizationInvitation.
+func (c *organizationServiceClient) AnswerOrganizationInvitation(ctx context.Context, req *connect.Request[v1.AnswerOrganizationInvitationRequest]) (*connect.Response[v1.AnswerOrganizationInvitationResponse], error) {
+	return c.answerOrganizationInvitation.CallUnary(ctx, req)
+}
+
+// CancelOrganizationInvitation calls
+// rialto.chat.v1.OrganizationService.CancelOrganizationInvitation.
+func (c *organizationServiceClient) CancelOrganizationInvitation(ctx context.Context, req *connect.Request[v1.CancelOrganizationInvitationRequest]) (*connect.Response[v1.CancelOrganizationInvitationResponse], error) {
+	return c.cancelOrganizationInvitation.CallUnary(ctx, req)
+}
+
+// TransferOrganization calls rialto.chat.v1.OrganizationService.TransferOrganization.
+func (c *organizationServiceClient) TransferOrganization(ctx context.Context, req *connect.Request[v1.TransferOrganizationRequest]) (*connect.Response[v1.Organization], error) {
+	return c.transferOrganization.CallUnary(ctx, req)
+}
+
 // ListOrganizationMembers calls rialto.chat.v1.OrganizationService.ListOrganizationMembers.
 func (c *organizationServiceClient) ListOrganizationMembers(ctx context.Context, req *connect.Request[v1.ListOrganizationMembersRequest]) (*connect.Response[v1.ListOrganizationMembersResponse], error) {
 	return c.listOrganizationMembers.CallUnary(ctx, req)
@@ -293,6 +381,17 @@ type OrganizationServiceHandler interface {
 	// RemoveOrganizationMembers ends memberships. When it returns, the users are out of the organization's groups. Those who are no members are
 	// passed over. Admins may. Each member may leave: users is then the caller alone. The owner can neither leave nor be removed.
 	RemoveOrganizationMembers(context.Context, *connect.Request[v1.RemoveOrganizationMembersRequest]) (*connect.Response[v1.RemoveOrganizationMembersResponse], error)
+	// InviteToOrganization asks users to become members. Those who are members, or are invited already, are passed over. Admins may.
+	InviteToOrganization(context.Context, *connect.Request[v1.InviteToOrganizationRequest]) (*connect.Response[v1.InviteToOrganizationResponse], error)
+	// ListOrganizationInvitations gives the caller's own invitations, the newest 50. With an organization, it gives a page of the users whom that
+	// has invited, by user id, which admins may.
+	ListOrganizationInvitations(context.Context, *connect.Request[v1.ListOrganizationInvitationsRequest]) (*connect.Response[v1.ListOrganizationInvitationsResponse], error)
+	// AnswerOrganizationInvitation makes the caller a member, or declines the invitation.
+	AnswerOrganizationInvitation(context.Context, *connect.Request[v1.AnswerOrganizationInvitationRequest]) (*connect.Response[v1.AnswerOrganizationInvitationResponse], error)
+	// CancelOrganizationInvitation takes an invitation back. One that does not exist is passed over. Admins may.
+	CancelOrganizationInvitation(context.Context, *connect.Request[v1.CancelOrganizationInvitationRequest]) (*connect.Response[v1.CancelOrganizationInvitationResponse], error)
+	// TransferOrganization makes another member the owner. The former owner remains, as an admin. The owner may.
+	TransferOrganization(context.Context, *connect.Request[v1.TransferOrganizationRequest]) (*connect.Response[v1.Organization], error)
 	// ListOrganizationMembers gives a page of the address book: of a department, by user id, or of all by name or title. Members of hidden
 	// departments only are left out for others, so that a page may be shorter than its limit.
 	ListOrganizationMembers(context.Context, *connect.Request[v1.ListOrganizationMembersRequest]) (*connect.Response[v1.ListOrganizationMembersResponse], error)
@@ -365,6 +464,36 @@ func NewOrganizationServiceHandler(svc OrganizationServiceHandler, opts ...conne
 		connect.WithSchema(organizationServiceMethods.ByName("RemoveOrganizationMembers")),
 		connect.WithHandlerOptions(opts...),
 	)
+	organizationServiceInviteToOrganizationHandler := connect.NewUnaryHandler(
+		OrganizationServiceInviteToOrganizationProcedure,
+		svc.InviteToOrganization,
+		connect.WithSchema(organizationServiceMethods.ByName("InviteToOrganization")),
+		connect.WithHandlerOptions(opts...),
+	)
+	organizationServiceListOrganizationInvitationsHandler := connect.NewUnaryHandler(
+		OrganizationServiceListOrganizationInvitationsProcedure,
+		svc.ListOrganizationInvitations,
+		connect.WithSchema(organizationServiceMethods.ByName("ListOrganizationInvitations")),
+		connect.WithHandlerOptions(opts...),
+	)
+	organizationServiceAnswerOrganizationInvitationHandler := connect.NewUnaryHandler(
+		OrganizationServiceAnswerOrganizationInvitationProcedure,
+		svc.AnswerOrganizationInvitation,
+		connect.WithSchema(organizationServiceMethods.ByName("AnswerOrganizationInvitation")),
+		connect.WithHandlerOptions(opts...),
+	)
+	organizationServiceCancelOrganizationInvitationHandler := connect.NewUnaryHandler(
+		OrganizationServiceCancelOrganizationInvitationProcedure,
+		svc.CancelOrganizationInvitation,
+		connect.WithSchema(organizationServiceMethods.ByName("CancelOrganizationInvitation")),
+		connect.WithHandlerOptions(opts...),
+	)
+	organizationServiceTransferOrganizationHandler := connect.NewUnaryHandler(
+		OrganizationServiceTransferOrganizationProcedure,
+		svc.TransferOrganization,
+		connect.WithSchema(organizationServiceMethods.ByName("TransferOrganization")),
+		connect.WithHandlerOptions(opts...),
+	)
 	organizationServiceListOrganizationMembersHandler := connect.NewUnaryHandler(
 		OrganizationServiceListOrganizationMembersProcedure,
 		svc.ListOrganizationMembers,
@@ -403,6 +532,16 @@ func NewOrganizationServiceHandler(svc OrganizationServiceHandler, opts ...conne
 			organizationServicePutOrganizationMembersHandler.ServeHTTP(w, r)
 		case OrganizationServiceRemoveOrganizationMembersProcedure:
 			organizationServiceRemoveOrganizationMembersHandler.ServeHTTP(w, r)
+		case OrganizationServiceInviteToOrganizationProcedure:
+			organizationServiceInviteToOrganizationHandler.ServeHTTP(w, r)
+		case OrganizationServiceListOrganizationInvitationsProcedure:
+			organizationServiceListOrganizationInvitationsHandler.ServeHTTP(w, r)
+		case OrganizationServiceAnswerOrganizationInvitationProcedure:
+			organizationServiceAnswerOrganizationInvitationHandler.ServeHTTP(w, r)
+		case OrganizationServiceCancelOrganizationInvitationProcedure:
+			organizationServiceCancelOrganizationInvitationHandler.ServeHTTP(w, r)
+		case OrganizationServiceTransferOrganizationProcedure:
+			organizationServiceTransferOrganizationHandler.ServeHTTP(w, r)
 		case OrganizationServiceListOrganizationMembersProcedure:
 			organizationServiceListOrganizationMembersHandler.ServeHTTP(w, r)
 		case OrganizationServiceCreateOrganizationGroupProcedure:
@@ -452,6 +591,26 @@ func (UnimplementedOrganizationServiceHandler) PutOrganizationMembers(context.Co
 
 func (UnimplementedOrganizationServiceHandler) RemoveOrganizationMembers(context.Context, *connect.Request[v1.RemoveOrganizationMembersRequest]) (*connect.Response[v1.RemoveOrganizationMembersResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.OrganizationService.RemoveOrganizationMembers is not implemented"))
+}
+
+func (UnimplementedOrganizationServiceHandler) InviteToOrganization(context.Context, *connect.Request[v1.InviteToOrganizationRequest]) (*connect.Response[v1.InviteToOrganizationResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.OrganizationService.InviteToOrganization is not implemented"))
+}
+
+func (UnimplementedOrganizationServiceHandler) ListOrganizationInvitations(context.Context, *connect.Request[v1.ListOrganizationInvitationsRequest]) (*connect.Response[v1.ListOrganizationInvitationsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.OrganizationService.ListOrganizationInvitations is not implemented"))
+}
+
+func (UnimplementedOrganizationServiceHandler) AnswerOrganizationInvitation(context.Context, *connect.Request[v1.AnswerOrganizationInvitationRequest]) (*connect.Response[v1.AnswerOrganizationInvitationResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.OrganizationService.AnswerOrganizationInvitation is not implemented"))
+}
+
+func (UnimplementedOrganizationServiceHandler) CancelOrganizationInvitation(context.Context, *connect.Request[v1.CancelOrganizationInvitationRequest]) (*connect.Response[v1.CancelOrganizationInvitationResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.OrganizationService.CancelOrganizationInvitation is not implemented"))
+}
+
+func (UnimplementedOrganizationServiceHandler) TransferOrganization(context.Context, *connect.Request[v1.TransferOrganizationRequest]) (*connect.Response[v1.Organization], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.OrganizationService.TransferOrganization is not implemented"))
 }
 
 func (UnimplementedOrganizationServiceHandler) ListOrganizationMembers(context.Context, *connect.Request[v1.ListOrganizationMembersRequest]) (*connect.Response[v1.ListOrganizationMembersResponse], error) {

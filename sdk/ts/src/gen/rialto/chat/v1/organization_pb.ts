@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/chat/v1/organization.proto.
  */
 export const file_rialto_chat_v1_organization: GenFile = /*@__PURE__*/
-  fileDesc("CiFyaWFsdG8vY2hhdC92MS9vcmdhbml6YXRpb24ucHJvdG8SDnJpYWx0by5jaGF0LnYxIoUCCgxPcmdhbml6YXRpb24SDgoCaWQYASABKARCAjABEgwKBG5hbWUYAiABKAkSEQoFb3duZXIYAyABKARCAjABEjgKCW1lc3NhZ2luZxgEIAEoDjIlLnJpYWx0by5jaGF0LnYxLk9yZ2FuaXphdGlvbk1lc3NhZ2luZxIeChZjb2xsZWFndWVzX2FyZV9mcmllbmRzGAUgASgIEhMKC2hpZGVfcGhvbmVzGAYgASgIEg8KB21lbWJlcnMYByABKA0SLgoEcm9sZRgIIAEoDjIgLnJpYWx0by5jaGF0LnYxLk9yZ2FuaXphdGlvblJvbGUSFAoIcmV2aXNpb24YCSABKARCAjABIkkKGUNyZWF0ZU9yZ2FuaXphdGlvblJlcXVlc3QSDAoEbmFtZRgBIAEoCRILCgNrZXkYAiABKAkSEQoFb3duZXIYAyABKARCAjABIjIKFkdldE9yZ2FuaXphdGlvblJlcXVlc3QSGAoMb3JnYW5pemF0aW9uGAEgASgEQgIwASIaChhMaXN0T3JnYW5pemF0aW9uc1JlcXVlc3QiUAoZTGlzdE9yZ2FuaXphdGlvbnNSZXNwb25zZRIzCg1vcmdhbml6YXRpb25zGAEgAygLMhwucmlhbHRvLmNoYXQudjEuT3JnYW5pemF0aW9uIogCChlVcGRhdGVPcmdhbml6YXRpb25SZXF1ZXN0EhgKDG9yZ2FuaXphdGlvbhgBIAEoBEICMAESEQoEbmFtZRgCIAEoCUgAiAEBEj0KCW1lc3NhZ2luZxgDIAEoDjIlLnJpYWx0by5jaGF0LnYxLk9yZ2FuaXphdGlvbk1lc3NhZ2luZ0gBiAEBEiMKFmNvbGxlYWd1ZXNfYXJlX2ZyaWVuZHMYBCABKAhIAogBARIYCgtoaWRlX3Bob25lcxgFIAEoCEgDiAEBQgcKBV9uYW1lQgwKCl9tZXNzYWdpbmdCGQoXX2NvbGxlYWd1ZXNfYXJlX2ZyaWVuZHNCDgoMX2hpZGVfcGhvbmVzIoYBCgpEZXBhcnRtZW50Eg4KAmlkGAEgASgEQgIwARISCgZwYXJlbnQYAiABKARCAjABEgwKBG5hbWUYAyABKAkSEwoLZXh0ZXJuYWxfaWQYBCABKAkSEAoIcG9zaXRpb24YBSABKAUSDgoGaGlkZGVuGAYgASgIEg8KB21lbWJlcnMYByABKA0ilgEKD0RlcGFydG1lbnRJbnB1dBIOCgJpZBgBIAEoBEICMAESEwoLZXh0ZXJuYWxfaWQYAiABKAkSEgoGcGFyZW50GAMgASgEQgIwARIaChJwYXJlbnRfZXh0ZXJuYWxfaWQYBCABKAkSDAoEbmFtZRgFIAEoCRIQCghwb3NpdGlvbhgGIAEoBRIOCgZoaWRkZW4YByABKAgiZwoVUHV0RGVwYXJ0bWVudHNSZXF1ZXN0EhgKDG9yZ2FuaXphdGlvbhgBIAEoBEICMAESNAoLZGVwYXJ0bWVudHMYAiADKAsyHy5yaWFsdG8uY2hhdC52MS5EZXBhcnRtZW50SW5wdXQiSQoWUHV0RGVwYXJ0bWVudHNSZXNwb25zZRIvCgtkZXBhcnRtZW50cxgBIAMoCzIaLnJpYWx0by5jaGF0LnYxLkRlcGFydG1lbnQiTQoYUmVtb3ZlRGVwYXJ0bWVudHNSZXF1ZXN0EhgKDG9yZ2FuaXphdGlvbhgBIAEoBEICMAESFwoLZGVwYXJ0bWVudHMYAiADKARCAjABIhsKGVJlbW92ZURlcGFydG1lbnRzUmVzcG9uc2UiYwoWTGlzdERlcGFydG1lbnRzUmVxdWVzdBIYCgxvcmdhbml6YXRpb24YASABKARCAjABEhIKBnBhcmVudBgCIAEoBEICMAESDQoFbGltaXQYAyABKA0SDAoEcGFnZRgEIAEoCSJYChdMaXN0RGVwYXJ0bWVudHNSZXNwb25zZRIvCgtkZXBhcnRtZW50cxgBIAMoCzIaLnJpYWx0by5jaGF0LnYxLkRlcGFydG1lbnQSDAoEbmV4dBgCIAEoCSLWAQoST3JnYW5pemF0aW9uTWVtYmVyEhAKBHVzZXIYASABKARCAjABEgwKBG5hbWUYAiABKAkSDQoFdGl0bGUYAyABKAkSFwoPZW1wbG95ZWVfbnVtYmVyGAQgASgJEg0KBXBob25lGAUgASgJEi4KBHJvbGUYBiABKA4yIC5yaWFsdG8uY2hhdC52MS5Pcmdhbml6YXRpb25Sb2xlEjkKC2RlcGFydG1lbnRzGAcgAygLMiQucmlhbHRvLmNoYXQudjEuRGVwYXJ0bWVudE1lbWJlcnNoaXAiPwoURGVwYXJ0bWVudE1lbWJlcnNoaXASFgoKZGVwYXJ0bWVudBgBIAEoBEICMAESDwoHbWFuYWdlchgCIAEoCCLPAQoXT3JnYW5pemF0aW9uTWVtYmVySW5wdXQSEAoEdXNlchgBIAEoBEICMAESEwoLZXh0ZXJuYWxfaWQYAiABKAkSFwoPZW1wbG95ZWVfbnVtYmVyGAMgASgJEgwKBG5hbWUYBCABKAkSDQoFdGl0bGUYBSABKAkSDQoFcGhvbmUYBiABKAkSOQoLZGVwYXJ0bWVudHMYByADKAsyJC5yaWFsdG8uY2hhdC52MS5EZXBhcnRtZW50TWVtYmVyc2hpcBINCgVhZG1pbhgIIAEoCCJzCh1QdXRPcmdhbml6YXRpb25NZW1iZXJzUmVxdWVzdBIYCgxvcmdhbml6YXRpb24YASABKARCAjABEjgKB21lbWJlcnMYAiADKAsyJy5yaWFsdG8uY2hhdC52MS5Pcmdhbml6YXRpb25NZW1iZXJJbnB1dCJTCh5QdXRPcmdhbml6YXRpb25NZW1iZXJzUmVzcG9uc2USDQoFYWRkZWQYASABKA0SDwoHY2hhbmdlZBgCIAEoDRIRCgV1c2VycxgDIAMoBEICMAEiTwogUmVtb3ZlT3JnYW5pemF0aW9uTWVtYmVyc1JlcXVlc3QSGAoMb3JnYW5pemF0aW9uGAEgASgEQgIwARIRCgV1c2VycxgCIAMoBEICMAEiNAohUmVtb3ZlT3JnYW5pemF0aW9uTWVtYmVyc1Jlc3BvbnNlEg8KB3JlbW92ZWQYASABKA0irQEKHkxpc3RPcmdhbml6YXRpb25NZW1iZXJzUmVxdWVzdBIYCgxvcmdhbml6YXRpb24YASABKARCAjABEhYKCmRlcGFydG1lbnQYAiABKARCAjABEhMKC25hbWVfcHJlZml4GAMgASgJEhQKDHRpdGxlX3ByZWZpeBgEIAEoCRINCgVsaW1pdBgFIAEoDRIMCgRwYWdlGAYgASgJEhEKBXVzZXJzGAcgAygEQgIwASJkCh9MaXN0T3JnYW5pemF0aW9uTWVtYmVyc1Jlc3BvbnNlEjMKB21lbWJlcnMYASADKAsyIi5yaWFsdG8uY2hhdC52MS5Pcmdhbml6YXRpb25NZW1iZXISDAoEbmV4dBgCIAEoCSKSAQoeQ3JlYXRlT3JnYW5pemF0aW9uR3JvdXBSZXF1ZXN0EhgKDG9yZ2FuaXphdGlvbhgBIAEoBEICMAESDQoFdGl0bGUYAiABKAkSFgoKZGVwYXJ0bWVudBgDIAEoBEICMAESDQoFYmVsb3cYBCABKAgSEwoHbWVtYmVycxgFIAMoBEICMAESCwoDa2V5GAYgASgJIjsKH0NyZWF0ZU9yZ2FuaXphdGlvbkdyb3VwUmVzcG9uc2USGAoMY29udmVyc2F0aW9uGAEgASgEQgIwASJ/CiBJbXBvcnRPcmdhbml6YXRpb25NZW1iZXJzUmVxdWVzdBIYCgxvcmdhbml6YXRpb24YASABKARCAjABEgsKA2NzdhgCIAEoCRISCgpmaXJzdF9saW5lGAMgASgNEg8KB2RyeV9ydW4YBCABKAgSDwoHcGFydGlhbBgFIAEoCCK+AQohSW1wb3J0T3JnYW5pemF0aW9uTWVtYmVyc1Jlc3BvbnNlEisKBmVycm9ycxgBIAMoCzIbLnJpYWx0by5jaGF0LnYxLkltcG9ydEVycm9yEg0KBXdyb25nGAIgASgNEg0KBWFkZGVkGAMgASgNEg8KB2NoYW5nZWQYBCABKA0SEQoJdW5jaGFuZ2VkGAUgASgNEhkKEWRlcGFydG1lbnRzX2FkZGVkGAYgASgNEg8KB2NoYW5nZXMYByADKAkiPAoLSW1wb3J0RXJyb3ISDAoEbGluZRgBIAEoDRIOCgZyZWFzb24YAiABKAkSDwoHbWVzc2FnZRgDIAEoCSrXAQoVT3JnYW5pemF0aW9uTWVzc2FnaW5nEiYKIk9SR0FOSVpBVElPTl9NRVNTQUdJTkdfVU5TUEVDSUZJRUQQABIjCh9PUkdBTklaQVRJT05fTUVTU0FHSU5HX0VWRVJZT05FEAESJwojT1JHQU5JWkFUSU9OX01FU1NBR0lOR19PUkdBTklaQVRJT04QAhIhCh1PUkdBTklaQVRJT05fTUVTU0FHSU5HX0lOU0lERRADEiUKIU9SR0FOSVpBVElPTl9NRVNTQUdJTkdfREVQQVJUTUVOVBAEKo0BChBPcmdhbml6YXRpb25Sb2xlEiEKHU9SR0FOSVpBVElPTl9ST0xFX1VOU1BFQ0lGSUVEEAASHAoYT1JHQU5JWkFUSU9OX1JPTEVfTUVNQkVSEAESGwoXT1JHQU5JWkFUSU9OX1JPTEVfQURNSU4QAhIbChdPUkdBTklaQVRJT05fUk9MRV9PV05FUhADMrwKChNPcmdhbml6YXRpb25TZXJ2aWNlEl0KEkNyZWF0ZU9yZ2FuaXphdGlvbhIpLnJpYWx0by5jaGF0LnYxLkNyZWF0ZU9yZ2FuaXphdGlvblJlcXVlc3QaHC5yaWFsdG8uY2hhdC52MS5Pcmdhbml6YXRpb24SVwoPR2V0T3JnYW5pemF0aW9uEiYucmlhbHRvLmNoYXQudjEuR2V0T3JnYW5pemF0aW9uUmVxdWVzdBocLnJpYWx0by5jaGF0LnYxLk9yZ2FuaXphdGlvbhJoChFMaXN0T3JnYW5pemF0aW9ucxIoLnJpYWx0by5jaGF0LnYxLkxpc3RPcmdhbml6YXRpb25zUmVxdWVzdBopLnJpYWx0by5jaGF0LnYxLkxpc3RPcmdhbml6YXRpb25zUmVzcG9uc2USXQoSVXBkYXRlT3JnYW5pemF0aW9uEikucmlhbHRvLmNoYXQudjEuVXBkYXRlT3JnYW5pemF0aW9uUmVxdWVzdBocLnJpYWx0by5jaGF0LnYxLk9yZ2FuaXphdGlvbhJfCg5QdXREZXBhcnRtZW50cxIlLnJpYWx0by5jaGF0LnYxLlB1dERlcGFydG1lbnRzUmVxdWVzdBomLnJpYWx0by5jaGF0LnYxLlB1dERlcGFydG1lbnRzUmVzcG9uc2USaAoRUmVtb3ZlRGVwYXJ0bWVudHMSKC5yaWFsdG8uY2hhdC52MS5SZW1vdmVEZXBhcnRtZW50c1JlcXVlc3QaKS5yaWFsdG8uY2hhdC52MS5SZW1vdmVEZXBhcnRtZW50c1Jlc3BvbnNlEmIKD0xpc3REZXBhcnRtZW50cxImLnJpYWx0by5jaGF0LnYxLkxpc3REZXBhcnRtZW50c1JlcXVlc3QaJy5yaWFsdG8uY2hhdC52MS5MaXN0RGVwYXJ0bWVudHNSZXNwb25zZRJ3ChZQdXRPcmdhbml6YXRpb25NZW1iZXJzEi0ucmlhbHRvLmNoYXQudjEuUHV0T3JnYW5pemF0aW9uTWVtYmVyc1JlcXVlc3QaLi5yaWFsdG8uY2hhdC52MS5QdXRPcmdhbml6YXRpb25NZW1iZXJzUmVzcG9uc2USgAEKGVJlbW92ZU9yZ2FuaXphdGlvbk1lbWJlcnMSMC5yaWFsdG8uY2hhdC52MS5SZW1vdmVPcmdhbml6YXRpb25NZW1iZXJzUmVxdWVzdBoxLnJpYWx0by5jaGF0LnYxLlJlbW92ZU9yZ2FuaXphdGlvbk1lbWJlcnNSZXNwb25zZRJ6ChdMaXN0T3JnYW5pemF0aW9uTWVtYmVycxIuLnJpYWx0by5jaGF0LnYxLkxpc3RPcmdhbml6YXRpb25NZW1iZXJzUmVxdWVzdBovLnJpYWx0by5jaGF0LnYxLkxpc3RPcmdhbml6YXRpb25NZW1iZXJzUmVzcG9uc2USegoXQ3JlYXRlT3JnYW5pemF0aW9uR3JvdXASLi5yaWFsdG8uY2hhdC52MS5DcmVhdGVPcmdhbml6YXRpb25Hcm91cFJlcXVlc3QaLy5yaWFsdG8uY2hhdC52MS5DcmVhdGVPcmdhbml6YXRpb25Hcm91cFJlc3BvbnNlEoABChlJbXBvcnRPcmdhbml6YXRpb25NZW1iZXJzEjAucmlhbHRvLmNoYXQudjEuSW1wb3J0T3JnYW5pemF0aW9uTWVtYmVyc1JlcXVlc3QaMS5yaWFsdG8uY2hhdC52MS5JbXBvcnRPcmdhbml6YXRpb25NZW1iZXJzUmVzcG9uc2VCN1o1Z2l0aHViLmNvbS9yaWFsdG8taW0vcmlhbHRvL3Nkay9nby9nZW4vY2hhdC92MTtjaGF0djFiBnByb3RvMw");
+  fileDesc("CiFyaWFsdG8vY2hhdC92MS9vcmdhbml6YXRpb24ucHJvdG8SDnJpYWx0by5jaGF0LnYxIoUCCgxPcmdhbml6YXRpb24SDgoCaWQYASABKARCAjABEgwKBG5hbWUYAiABKAkSEQoFb3duZXIYAyABKARCAjABEjgKCW1lc3NhZ2luZxgEIAEoDjIlLnJpYWx0by5jaGF0LnYxLk9yZ2FuaXphdGlvbk1lc3NhZ2luZxIeChZjb2xsZWFndWVzX2FyZV9mcmllbmRzGAUgASgIEhMKC2hpZGVfcGhvbmVzGAYgASgIEg8KB21lbWJlcnMYByABKA0SLgoEcm9sZRgIIAEoDjIgLnJpYWx0by5jaGF0LnYxLk9yZ2FuaXphdGlvblJvbGUSFAoIcmV2aXNpb24YCSABKARCAjABIkkKGUNyZWF0ZU9yZ2FuaXphdGlvblJlcXVlc3QSDAoEbmFtZRgBIAEoCRILCgNrZXkYAiABKAkSEQoFb3duZXIYAyABKARCAjABIjIKFkdldE9yZ2FuaXphdGlvblJlcXVlc3QSGAoMb3JnYW5pemF0aW9uGAEgASgEQgIwASIaChhMaXN0T3JnYW5pemF0aW9uc1JlcXVlc3QiUAoZTGlzdE9yZ2FuaXphdGlvbnNSZXNwb25zZRIzCg1vcmdhbml6YXRpb25zGAEgAygLMhwucmlhbHRvLmNoYXQudjEuT3JnYW5pemF0aW9uIogCChlVcGRhdGVPcmdhbml6YXRpb25SZXF1ZXN0EhgKDG9yZ2FuaXphdGlvbhgBIAEoBEICMAESEQoEbmFtZRgCIAEoCUgAiAEBEj0KCW1lc3NhZ2luZxgDIAEoDjIlLnJpYWx0by5jaGF0LnYxLk9yZ2FuaXphdGlvbk1lc3NhZ2luZ0gBiAEBEiMKFmNvbGxlYWd1ZXNfYXJlX2ZyaWVuZHMYBCABKAhIAogBARIYCgtoaWRlX3Bob25lcxgFIAEoCEgDiAEBQgcKBV9uYW1lQgwKCl9tZXNzYWdpbmdCGQoXX2NvbGxlYWd1ZXNfYXJlX2ZyaWVuZHNCDgoMX2hpZGVfcGhvbmVzIoYBCgpEZXBhcnRtZW50Eg4KAmlkGAEgASgEQgIwARISCgZwYXJlbnQYAiABKARCAjABEgwKBG5hbWUYAyABKAkSEwoLZXh0ZXJuYWxfaWQYBCABKAkSEAoIcG9zaXRpb24YBSABKAUSDgoGaGlkZGVuGAYgASgIEg8KB21lbWJlcnMYByABKA0ilgEKD0RlcGFydG1lbnRJbnB1dBIOCgJpZBgBIAEoBEICMAESEwoLZXh0ZXJuYWxfaWQYAiABKAkSEgoGcGFyZW50GAMgASgEQgIwARIaChJwYXJlbnRfZXh0ZXJuYWxfaWQYBCABKAkSDAoEbmFtZRgFIAEoCRIQCghwb3NpdGlvbhgGIAEoBRIOCgZoaWRkZW4YByABKAgiZwoVUHV0RGVwYXJ0bWVudHNSZXF1ZXN0EhgKDG9yZ2FuaXphdGlvbhgBIAEoBEICMAESNAoLZGVwYXJ0bWVudHMYAiADKAsyHy5yaWFsdG8uY2hhdC52MS5EZXBhcnRtZW50SW5wdXQiSQoWUHV0RGVwYXJ0bWVudHNSZXNwb25zZRIvCgtkZXBhcnRtZW50cxgBIAMoCzIaLnJpYWx0by5jaGF0LnYxLkRlcGFydG1lbnQiTQoYUmVtb3ZlRGVwYXJ0bWVudHNSZXF1ZXN0EhgKDG9yZ2FuaXphdGlvbhgBIAEoBEICMAESFwoLZGVwYXJ0bWVudHMYAiADKARCAjABIhsKGVJlbW92ZURlcGFydG1lbnRzUmVzcG9uc2UiYwoWTGlzdERlcGFydG1lbnRzUmVxdWVzdBIYCgxvcmdhbml6YXRpb24YASABKARCAjABEhIKBnBhcmVudBgCIAEoBEICMAESDQoFbGltaXQYAyABKA0SDAoEcGFnZRgEIAEoCSJYChdMaXN0RGVwYXJ0bWVudHNSZXNwb25zZRIvCgtkZXBhcnRtZW50cxgBIAMoCzIaLnJpYWx0by5jaGF0LnYxLkRlcGFydG1lbnQSDAoEbmV4dBgCIAEoCSLWAQoST3JnYW5pemF0aW9uTWVtYmVyEhAKBHVzZXIYASABKARCAjABEgwKBG5hbWUYAiABKAkSDQoFdGl0bGUYAyABKAkSFwoPZW1wbG95ZWVfbnVtYmVyGAQgASgJEg0KBXBob25lGAUgASgJEi4KBHJvbGUYBiABKA4yIC5yaWFsdG8uY2hhdC52MS5Pcmdhbml6YXRpb25Sb2xlEjkKC2RlcGFydG1lbnRzGAcgAygLMiQucmlhbHRvLmNoYXQudjEuRGVwYXJ0bWVudE1lbWJlcnNoaXAiPwoURGVwYXJ0bWVudE1lbWJlcnNoaXASFgoKZGVwYXJ0bWVudBgBIAEoBEICMAESDwoHbWFuYWdlchgCIAEoCCLPAQoXT3JnYW5pemF0aW9uTWVtYmVySW5wdXQSEAoEdXNlchgBIAEoBEICMAESEwoLZXh0ZXJuYWxfaWQYAiABKAkSFwoPZW1wbG95ZWVfbnVtYmVyGAMgASgJEgwKBG5hbWUYBCABKAkSDQoFdGl0bGUYBSABKAkSDQoFcGhvbmUYBiABKAkSOQoLZGVwYXJ0bWVudHMYByADKAsyJC5yaWFsdG8uY2hhdC52MS5EZXBhcnRtZW50TWVtYmVyc2hpcBINCgVhZG1pbhgIIAEoCCJzCh1QdXRPcmdhbml6YXRpb25NZW1iZXJzUmVxdWVzdBIYCgxvcmdhbml6YXRpb24YASABKARCAjABEjgKB21lbWJlcnMYAiADKAsyJy5yaWFsdG8uY2hhdC52MS5Pcmdhbml6YXRpb25NZW1iZXJJbnB1dCJTCh5QdXRPcmdhbml6YXRpb25NZW1iZXJzUmVzcG9uc2USDQoFYWRkZWQYASABKA0SDwoHY2hhbmdlZBgCIAEoDRIRCgV1c2VycxgDIAMoBEICMAEiTwogUmVtb3ZlT3JnYW5pemF0aW9uTWVtYmVyc1JlcXVlc3QSGAoMb3JnYW5pemF0aW9uGAEgASgEQgIwARIRCgV1c2VycxgCIAMoBEICMAEiNAohUmVtb3ZlT3JnYW5pemF0aW9uTWVtYmVyc1Jlc3BvbnNlEg8KB3JlbW92ZWQYASABKA0iSgobSW52aXRlVG9Pcmdhbml6YXRpb25SZXF1ZXN0EhgKDG9yZ2FuaXphdGlvbhgBIAEoBEICMAESEQoFdXNlcnMYAiADKARCAjABIi8KHEludml0ZVRvT3JnYW5pemF0aW9uUmVzcG9uc2USDwoHaW52aXRlZBgBIAEoDSJbCiJMaXN0T3JnYW5pemF0aW9uSW52aXRhdGlvbnNSZXF1ZXN0EhgKDG9yZ2FuaXphdGlvbhgBIAEoBEICMAESDQoFbGltaXQYAiABKA0SDAoEcGFnZRgDIAEoCSJwCiNMaXN0T3JnYW5pemF0aW9uSW52aXRhdGlvbnNSZXNwb25zZRI7CgtpbnZpdGF0aW9ucxgBIAMoCzImLnJpYWx0by5jaGF0LnYxLk9yZ2FuaXphdGlvbkludml0YXRpb24SDAoEbmV4dBgCIAEoCSJ8ChZPcmdhbml6YXRpb25JbnZpdGF0aW9uEhgKDG9yZ2FuaXphdGlvbhgBIAEoBEICMAESDAoEbmFtZRgCIAEoCRIQCgR1c2VyGAMgASgEQgIwARITCgdpbnZpdGVyGAQgASgEQgIwARITCgd0aW1lX21zGAUgASgDQgIwAiJPCiNBbnN3ZXJPcmdhbml6YXRpb25JbnZpdGF0aW9uUmVxdWVzdBIYCgxvcmdhbml6YXRpb24YASABKARCAjABEg4KBmFjY2VwdBgCIAEoCCImCiRBbnN3ZXJPcmdhbml6YXRpb25JbnZpdGF0aW9uUmVzcG9uc2UiUQojQ2FuY2VsT3JnYW5pemF0aW9uSW52aXRhdGlvblJlcXVlc3QSGAoMb3JnYW5pemF0aW9uGAEgASgEQgIwARIQCgR1c2VyGAIgASgEQgIwASImCiRDYW5jZWxPcmdhbml6YXRpb25JbnZpdGF0aW9uUmVzcG9uc2UiSQobVHJhbnNmZXJPcmdhbml6YXRpb25SZXF1ZXN0EhgKDG9yZ2FuaXphdGlvbhgBIAEoBEICMAESEAoEdXNlchgCIAEoBEICMAEirQEKHkxpc3RPcmdhbml6YXRpb25NZW1iZXJzUmVxdWVzdBIYCgxvcmdhbml6YXRpb24YASABKARCAjABEhYKCmRlcGFydG1lbnQYAiABKARCAjABEhMKC25hbWVfcHJlZml4GAMgASgJEhQKDHRpdGxlX3ByZWZpeBgEIAEoCRINCgVsaW1pdBgFIAEoDRIMCgRwYWdlGAYgASgJEhEKBXVzZXJzGAcgAygEQgIwASJkCh9MaXN0T3JnYW5pemF0aW9uTWVtYmVyc1Jlc3BvbnNlEjMKB21lbWJlcnMYASADKAsyIi5yaWFsdG8uY2hhdC52MS5Pcmdhbml6YXRpb25NZW1iZXISDAoEbmV4dBgCIAEoCSKSAQoeQ3JlYXRlT3JnYW5pemF0aW9uR3JvdXBSZXF1ZXN0EhgKDG9yZ2FuaXphdGlvbhgBIAEoBEICMAESDQoFdGl0bGUYAiABKAkSFgoKZGVwYXJ0bWVudBgDIAEoBEICMAESDQoFYmVsb3cYBCABKAgSEwoHbWVtYmVycxgFIAMoBEICMAESCwoDa2V5GAYgASgJIjsKH0NyZWF0ZU9yZ2FuaXphdGlvbkdyb3VwUmVzcG9uc2USGAoMY29udmVyc2F0aW9uGAEgASgEQgIwASJ/CiBJbXBvcnRPcmdhbml6YXRpb25NZW1iZXJzUmVxdWVzdBIYCgxvcmdhbml6YXRpb24YASABKARCAjABEgsKA2NzdhgCIAEoCRISCgpmaXJzdF9saW5lGAMgASgNEg8KB2RyeV9ydW4YBCABKAgSDwoHcGFydGlhbBgFIAEoCCK+AQohSW1wb3J0T3JnYW5pemF0aW9uTWVtYmVyc1Jlc3BvbnNlEisKBmVycm9ycxgBIAMoCzIbLnJpYWx0by5jaGF0LnYxLkltcG9ydEVycm9yEg0KBXdyb25nGAIgASgNEg0KBWFkZGVkGAMgASgNEg8KB2NoYW5nZWQYBCABKA0SEQoJdW5jaGFuZ2VkGAUgASgNEhkKEWRlcGFydG1lbnRzX2FkZGVkGAYgASgNEg8KB2NoYW5nZXMYByADKAkiPAoLSW1wb3J0RXJyb3ISDAoEbGluZRgBIAEoDRIOCgZyZWFzb24YAiABKAkSDwoHbWVzc2FnZRgDIAEoCSrXAQoVT3JnYW5pemF0aW9uTWVzc2FnaW5nEiYKIk9SR0FOSVpBVElPTl9NRVNTQUdJTkdfVU5TUEVDSUZJRUQQABIjCh9PUkdBTklaQVRJT05fTUVTU0FHSU5HX0VWRVJZT05FEAESJwojT1JHQU5JWkFUSU9OX01FU1NBR0lOR19PUkdBTklaQVRJT04QAhIhCh1PUkdBTklaQVRJT05fTUVTU0FHSU5HX0lOU0lERRADEiUKIU9SR0FOSVpBVElPTl9NRVNTQUdJTkdfREVQQVJUTUVOVBAEKo0BChBPcmdhbml6YXRpb25Sb2xlEiEKHU9SR0FOSVpBVElPTl9ST0xFX1VOU1BFQ0lGSUVEEAASHAoYT1JHQU5JWkFUSU9OX1JPTEVfTUVNQkVSEAESGwoXT1JHQU5JWkFUSU9OX1JPTEVfQURNSU4QAhIbChdPUkdBTklaQVRJT05fUk9MRV9PV05FUhADMrMPChNPcmdhbml6YXRpb25TZXJ2aWNlEl0KEkNyZWF0ZU9yZ2FuaXphdGlvbhIpLnJpYWx0by5jaGF0LnYxLkNyZWF0ZU9yZ2FuaXphdGlvblJlcXVlc3QaHC5yaWFsdG8uY2hhdC52MS5Pcmdhbml6YXRpb24SVwoPR2V0T3JnYW5pemF0aW9uEiYucmlhbHRvLmNoYXQudjEuR2V0T3JnYW5pemF0aW9uUmVxdWVzdBocLnJpYWx0by5jaGF0LnYxLk9yZ2FuaXphdGlvbhJoChFMaXN0T3JnYW5pemF0aW9ucxIoLnJpYWx0by5jaGF0LnYxLkxpc3RPcmdhbml6YXRpb25zUmVxdWVzdBopLnJpYWx0by5jaGF0LnYxLkxpc3RPcmdhbml6YXRpb25zUmVzcG9uc2USXQoSVXBkYXRlT3JnYW5pemF0aW9uEikucmlhbHRvLmNoYXQudjEuVXBkYXRlT3JnYW5pemF0aW9uUmVxdWVzdBocLnJpYWx0by5jaGF0LnYxLk9yZ2FuaXphdGlvbhJfCg5QdXREZXBhcnRtZW50cxIlLnJpYWx0by5jaGF0LnYxLlB1dERlcGFydG1lbnRzUmVxdWVzdBomLnJpYWx0by5jaGF0LnYxLlB1dERlcGFydG1lbnRzUmVzcG9uc2USaAoRUmVtb3ZlRGVwYXJ0bWVudHMSKC5yaWFsdG8uY2hhdC52MS5SZW1vdmVEZXBhcnRtZW50c1JlcXVlc3QaKS5yaWFsdG8uY2hhdC52MS5SZW1vdmVEZXBhcnRtZW50c1Jlc3BvbnNlEmIKD0xpc3REZXBhcnRtZW50cxImLnJpYWx0by5jaGF0LnYxLkxpc3REZXBhcnRtZW50c1JlcXVlc3QaJy5yaWFsdG8uY2hhdC52MS5MaXN0RGVwYXJ0bWVudHNSZXNwb25zZRJ3ChZQdXRPcmdhbml6YXRpb25NZW1iZXJzEi0ucmlhbHRvLmNoYXQudjEuUHV0T3JnYW5pemF0aW9uTWVtYmVyc1JlcXVlc3QaLi5yaWFsdG8uY2hhdC52MS5QdXRPcmdhbml6YXRpb25NZW1iZXJzUmVzcG9uc2USgAEKGVJlbW92ZU9yZ2FuaXphdGlvbk1lbWJlcnMSMC5yaWFsdG8uY2hhdC52MS5SZW1vdmVPcmdhbml6YXRpb25NZW1iZXJzUmVxdWVzdBoxLnJpYWx0by5jaGF0LnYxLlJlbW92ZU9yZ2FuaXphdGlvbk1lbWJlcnNSZXNwb25zZRJxChRJbnZpdGVUb09yZ2FuaXphdGlvbhIrLnJpYWx0by5jaGF0LnYxLkludml0ZVRvT3JnYW5pemF0aW9uUmVxdWVzdBosLnJpYWx0by5jaGF0LnYxLkludml0ZVRvT3JnYW5pemF0aW9uUmVzcG9uc2UShgEKG0xpc3RPcmdhbml6YXRpb25JbnZpdGF0aW9ucxIyLnJpYWx0by5jaGF0LnYxLkxpc3RPcmdhbml6YXRpb25JbnZpdGF0aW9uc1JlcXVlc3QaMy5yaWFsdG8uY2hhdC52MS5MaXN0T3JnYW5pemF0aW9uSW52aXRhdGlvbnNSZXNwb25zZRKJAQocQW5zd2VyT3JnYW5pemF0aW9uSW52aXRhdGlvbhIzLnJpYWx0by5jaGF0LnYxLkFuc3dlck9yZ2FuaXphdGlvbkludml0YXRpb25SZXF1ZXN0GjQucmlhbHRvLmNoYXQudjEuQW5zd2VyT3JnYW5pemF0aW9uSW52aXRhdGlvblJlc3BvbnNlEokBChxDYW5jZWxPcmdhbml6YXRpb25JbnZpdGF0aW9uEjMucmlhbHRvLmNoYXQudjEuQ2FuY2VsT3JnYW5pemF0aW9uSW52aXRhdGlvblJlcXVlc3QaNC5yaWFsdG8uY2hhdC52MS5DYW5jZWxPcmdhbml6YXRpb25JbnZpdGF0aW9uUmVzcG9uc2USYQoUVHJhbnNmZXJPcmdhbml6YXRpb24SKy5yaWFsdG8uY2hhdC52MS5UcmFuc2Zlck9yZ2FuaXphdGlvblJlcXVlc3QaHC5yaWFsdG8uY2hhdC52MS5Pcmdhbml6YXRpb24SegoXTGlzdE9yZ2FuaXphdGlvbk1lbWJlcnMSLi5yaWFsdG8uY2hhdC52MS5MaXN0T3JnYW5pemF0aW9uTWVtYmVyc1JlcXVlc3QaLy5yaWFsdG8uY2hhdC52MS5MaXN0T3JnYW5pemF0aW9uTWVtYmVyc1Jlc3BvbnNlEnoKF0NyZWF0ZU9yZ2FuaXphdGlvbkdyb3VwEi4ucmlhbHRvLmNoYXQudjEuQ3JlYXRlT3JnYW5pemF0aW9uR3JvdXBSZXF1ZXN0Gi8ucmlhbHRvLmNoYXQudjEuQ3JlYXRlT3JnYW5pemF0aW9uR3JvdXBSZXNwb25zZRKAAQoZSW1wb3J0T3JnYW5pemF0aW9uTWVtYmVycxIwLnJpYWx0by5jaGF0LnYxLkltcG9ydE9yZ2FuaXphdGlvbk1lbWJlcnNSZXF1ZXN0GjEucmlhbHRvLmNoYXQudjEuSW1wb3J0T3JnYW5pemF0aW9uTWVtYmVyc1Jlc3BvbnNlQjdaNWdpdGh1Yi5jb20vcmlhbHRvLWltL3JpYWx0by9zZGsvZ28vZ2VuL2NoYXQvdjE7Y2hhdHYxYgZwcm90bzM");
 
 /**
  * Organization is a company.
@@ -693,6 +693,243 @@ export const RemoveOrganizationMembersResponseSchema: GenMessage<RemoveOrganizat
   messageDesc(file_rialto_chat_v1_organization, 20);
 
 /**
+ * @generated from message rialto.chat.v1.InviteToOrganizationRequest
+ */
+export type InviteToOrganizationRequest = Message<"rialto.chat.v1.InviteToOrganizationRequest"> & {
+  /**
+   * @generated from field: uint64 organization = 1 [jstype = JS_STRING];
+   */
+  organization: string;
+
+  /**
+   * Users, 1 to 200. An organization has at most 1,000 invitations.
+   *
+   * @generated from field: repeated uint64 users = 2 [jstype = JS_STRING];
+   */
+  users: string[];
+};
+
+/**
+ * Describes the message rialto.chat.v1.InviteToOrganizationRequest.
+ * Use `create(InviteToOrganizationRequestSchema)` to create a new message.
+ */
+export const InviteToOrganizationRequestSchema: GenMessage<InviteToOrganizationRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_organization, 21);
+
+/**
+ * InviteToOrganizationResponse says how many users were invited.
+ *
+ * @generated from message rialto.chat.v1.InviteToOrganizationResponse
+ */
+export type InviteToOrganizationResponse = Message<"rialto.chat.v1.InviteToOrganizationResponse"> & {
+  /**
+   * @generated from field: uint32 invited = 1;
+   */
+  invited: number;
+};
+
+/**
+ * Describes the message rialto.chat.v1.InviteToOrganizationResponse.
+ * Use `create(InviteToOrganizationResponseSchema)` to create a new message.
+ */
+export const InviteToOrganizationResponseSchema: GenMessage<InviteToOrganizationResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_organization, 22);
+
+/**
+ * @generated from message rialto.chat.v1.ListOrganizationInvitationsRequest
+ */
+export type ListOrganizationInvitationsRequest = Message<"rialto.chat.v1.ListOrganizationInvitationsRequest"> & {
+  /**
+   * Organization; 0: the caller's own invitations.
+   *
+   * @generated from field: uint64 organization = 1 [jstype = JS_STRING];
+   */
+  organization: string;
+
+  /**
+   * Limit of a page, at most 200; 0: 200.
+   *
+   * @generated from field: uint32 limit = 2;
+   */
+  limit: number;
+
+  /**
+   * Page is next of the page before.
+   *
+   * @generated from field: string page = 3;
+   */
+  page: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.ListOrganizationInvitationsRequest.
+ * Use `create(ListOrganizationInvitationsRequestSchema)` to create a new message.
+ */
+export const ListOrganizationInvitationsRequestSchema: GenMessage<ListOrganizationInvitationsRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_organization, 23);
+
+/**
+ * @generated from message rialto.chat.v1.ListOrganizationInvitationsResponse
+ */
+export type ListOrganizationInvitationsResponse = Message<"rialto.chat.v1.ListOrganizationInvitationsResponse"> & {
+  /**
+   * @generated from field: repeated rialto.chat.v1.OrganizationInvitation invitations = 1;
+   */
+  invitations: OrganizationInvitation[];
+
+  /**
+   * Next page; empty: this is the last.
+   *
+   * @generated from field: string next = 2;
+   */
+  next: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.ListOrganizationInvitationsResponse.
+ * Use `create(ListOrganizationInvitationsResponseSchema)` to create a new message.
+ */
+export const ListOrganizationInvitationsResponseSchema: GenMessage<ListOrganizationInvitationsResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_organization, 24);
+
+/**
+ * OrganizationInvitation asks a user to become a member.
+ *
+ * @generated from message rialto.chat.v1.OrganizationInvitation
+ */
+export type OrganizationInvitation = Message<"rialto.chat.v1.OrganizationInvitation"> & {
+  /**
+   * @generated from field: uint64 organization = 1 [jstype = JS_STRING];
+   */
+  organization: string;
+
+  /**
+   * Name of the organization.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * @generated from field: uint64 user = 3 [jstype = JS_STRING];
+   */
+  user: string;
+
+  /**
+   * Inviter, who is an admin. The invitation ends when the inviter no longer is.
+   *
+   * @generated from field: uint64 inviter = 4 [jstype = JS_STRING];
+   */
+  inviter: string;
+
+  /**
+   * @generated from field: int64 time_ms = 5 [jstype = JS_NUMBER];
+   */
+  timeMs: bigint;
+};
+
+/**
+ * Describes the message rialto.chat.v1.OrganizationInvitation.
+ * Use `create(OrganizationInvitationSchema)` to create a new message.
+ */
+export const OrganizationInvitationSchema: GenMessage<OrganizationInvitation> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_organization, 25);
+
+/**
+ * @generated from message rialto.chat.v1.AnswerOrganizationInvitationRequest
+ */
+export type AnswerOrganizationInvitationRequest = Message<"rialto.chat.v1.AnswerOrganizationInvitationRequest"> & {
+  /**
+   * @generated from field: uint64 organization = 1 [jstype = JS_STRING];
+   */
+  organization: string;
+
+  /**
+   * @generated from field: bool accept = 2;
+   */
+  accept: boolean;
+};
+
+/**
+ * Describes the message rialto.chat.v1.AnswerOrganizationInvitationRequest.
+ * Use `create(AnswerOrganizationInvitationRequestSchema)` to create a new message.
+ */
+export const AnswerOrganizationInvitationRequestSchema: GenMessage<AnswerOrganizationInvitationRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_organization, 26);
+
+/**
+ * @generated from message rialto.chat.v1.AnswerOrganizationInvitationResponse
+ */
+export type AnswerOrganizationInvitationResponse = Message<"rialto.chat.v1.AnswerOrganizationInvitationResponse"> & {
+};
+
+/**
+ * Describes the message rialto.chat.v1.AnswerOrganizationInvitationResponse.
+ * Use `create(AnswerOrganizationInvitationResponseSchema)` to create a new message.
+ */
+export const AnswerOrganizationInvitationResponseSchema: GenMessage<AnswerOrganizationInvitationResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_organization, 27);
+
+/**
+ * @generated from message rialto.chat.v1.CancelOrganizationInvitationRequest
+ */
+export type CancelOrganizationInvitationRequest = Message<"rialto.chat.v1.CancelOrganizationInvitationRequest"> & {
+  /**
+   * @generated from field: uint64 organization = 1 [jstype = JS_STRING];
+   */
+  organization: string;
+
+  /**
+   * @generated from field: uint64 user = 2 [jstype = JS_STRING];
+   */
+  user: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.CancelOrganizationInvitationRequest.
+ * Use `create(CancelOrganizationInvitationRequestSchema)` to create a new message.
+ */
+export const CancelOrganizationInvitationRequestSchema: GenMessage<CancelOrganizationInvitationRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_organization, 28);
+
+/**
+ * @generated from message rialto.chat.v1.CancelOrganizationInvitationResponse
+ */
+export type CancelOrganizationInvitationResponse = Message<"rialto.chat.v1.CancelOrganizationInvitationResponse"> & {
+};
+
+/**
+ * Describes the message rialto.chat.v1.CancelOrganizationInvitationResponse.
+ * Use `create(CancelOrganizationInvitationResponseSchema)` to create a new message.
+ */
+export const CancelOrganizationInvitationResponseSchema: GenMessage<CancelOrganizationInvitationResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_organization, 29);
+
+/**
+ * @generated from message rialto.chat.v1.TransferOrganizationRequest
+ */
+export type TransferOrganizationRequest = Message<"rialto.chat.v1.TransferOrganizationRequest"> & {
+  /**
+   * @generated from field: uint64 organization = 1 [jstype = JS_STRING];
+   */
+  organization: string;
+
+  /**
+   * User who is a member, and becomes the owner.
+   *
+   * @generated from field: uint64 user = 2 [jstype = JS_STRING];
+   */
+  user: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.TransferOrganizationRequest.
+ * Use `create(TransferOrganizationRequestSchema)` to create a new message.
+ */
+export const TransferOrganizationRequestSchema: GenMessage<TransferOrganizationRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_organization, 30);
+
+/**
  * @generated from message rialto.chat.v1.ListOrganizationMembersRequest
  */
 export type ListOrganizationMembersRequest = Message<"rialto.chat.v1.ListOrganizationMembersRequest"> & {
@@ -749,7 +986,7 @@ export type ListOrganizationMembersRequest = Message<"rialto.chat.v1.ListOrganiz
  * Use `create(ListOrganizationMembersRequestSchema)` to create a new message.
  */
 export const ListOrganizationMembersRequestSchema: GenMessage<ListOrganizationMembersRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_organization, 21);
+  messageDesc(file_rialto_chat_v1_organization, 31);
 
 /**
  * @generated from message rialto.chat.v1.ListOrganizationMembersResponse
@@ -773,7 +1010,7 @@ export type ListOrganizationMembersResponse = Message<"rialto.chat.v1.ListOrgani
  * Use `create(ListOrganizationMembersResponseSchema)` to create a new message.
  */
 export const ListOrganizationMembersResponseSchema: GenMessage<ListOrganizationMembersResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_organization, 22);
+  messageDesc(file_rialto_chat_v1_organization, 32);
 
 /**
  * @generated from message rialto.chat.v1.CreateOrganizationGroupRequest
@@ -825,7 +1062,7 @@ export type CreateOrganizationGroupRequest = Message<"rialto.chat.v1.CreateOrgan
  * Use `create(CreateOrganizationGroupRequestSchema)` to create a new message.
  */
 export const CreateOrganizationGroupRequestSchema: GenMessage<CreateOrganizationGroupRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_organization, 23);
+  messageDesc(file_rialto_chat_v1_organization, 33);
 
 /**
  * @generated from message rialto.chat.v1.CreateOrganizationGroupResponse
@@ -842,7 +1079,7 @@ export type CreateOrganizationGroupResponse = Message<"rialto.chat.v1.CreateOrga
  * Use `create(CreateOrganizationGroupResponseSchema)` to create a new message.
  */
 export const CreateOrganizationGroupResponseSchema: GenMessage<CreateOrganizationGroupResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_organization, 24);
+  messageDesc(file_rialto_chat_v1_organization, 34);
 
 /**
  * @generated from message rialto.chat.v1.ImportOrganizationMembersRequest
@@ -887,7 +1124,7 @@ export type ImportOrganizationMembersRequest = Message<"rialto.chat.v1.ImportOrg
  * Use `create(ImportOrganizationMembersRequestSchema)` to create a new message.
  */
 export const ImportOrganizationMembersRequestSchema: GenMessage<ImportOrganizationMembersRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_organization, 25);
+  messageDesc(file_rialto_chat_v1_organization, 35);
 
 /**
  * @generated from message rialto.chat.v1.ImportOrganizationMembersResponse
@@ -940,7 +1177,7 @@ export type ImportOrganizationMembersResponse = Message<"rialto.chat.v1.ImportOr
  * Use `create(ImportOrganizationMembersResponseSchema)` to create a new message.
  */
 export const ImportOrganizationMembersResponseSchema: GenMessage<ImportOrganizationMembersResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_organization, 26);
+  messageDesc(file_rialto_chat_v1_organization, 36);
 
 /**
  * ImportError says what is wrong in a line.
@@ -969,7 +1206,7 @@ export type ImportError = Message<"rialto.chat.v1.ImportError"> & {
  * Use `create(ImportErrorSchema)` to create a new message.
  */
 export const ImportErrorSchema: GenMessage<ImportError> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_organization, 27);
+  messageDesc(file_rialto_chat_v1_organization, 37);
 
 /**
  * OrganizationMessaging says with whom members have one-to-one conversations. If several organizations of two users decide about them, the
@@ -1152,6 +1389,57 @@ export const OrganizationService: GenService<{
     methodKind: "unary";
     input: typeof RemoveOrganizationMembersRequestSchema;
     output: typeof RemoveOrganizationMembersResponseSchema;
+  },
+  /**
+   * InviteToOrganization asks users to become members. Those who are members, or are invited already, are passed over. Admins may.
+   *
+   * @generated from rpc rialto.chat.v1.OrganizationService.InviteToOrganization
+   */
+  inviteToOrganization: {
+    methodKind: "unary";
+    input: typeof InviteToOrganizationRequestSchema;
+    output: typeof InviteToOrganizationResponseSchema;
+  },
+  /**
+   * ListOrganizationInvitations gives the caller's own invitations, the newest 50. With an organization, it gives a page of the users whom that
+   * has invited, by user id, which admins may.
+   *
+   * @generated from rpc rialto.chat.v1.OrganizationService.ListOrganizationInvitations
+   */
+  listOrganizationInvitations: {
+    methodKind: "unary";
+    input: typeof ListOrganizationInvitationsRequestSchema;
+    output: typeof ListOrganizationInvitationsResponseSchema;
+  },
+  /**
+   * AnswerOrganizationInvitation makes the caller a member, or declines the invitation.
+   *
+   * @generated from rpc rialto.chat.v1.OrganizationService.AnswerOrganizationInvitation
+   */
+  answerOrganizationInvitation: {
+    methodKind: "unary";
+    input: typeof AnswerOrganizationInvitationRequestSchema;
+    output: typeof AnswerOrganizationInvitationResponseSchema;
+  },
+  /**
+   * CancelOrganizationInvitation takes an invitation back. One that does not exist is passed over. Admins may.
+   *
+   * @generated from rpc rialto.chat.v1.OrganizationService.CancelOrganizationInvitation
+   */
+  cancelOrganizationInvitation: {
+    methodKind: "unary";
+    input: typeof CancelOrganizationInvitationRequestSchema;
+    output: typeof CancelOrganizationInvitationResponseSchema;
+  },
+  /**
+   * TransferOrganization makes another member the owner. The former owner remains, as an admin. The owner may.
+   *
+   * @generated from rpc rialto.chat.v1.OrganizationService.TransferOrganization
+   */
+  transferOrganization: {
+    methodKind: "unary";
+    input: typeof TransferOrganizationRequestSchema;
+    output: typeof OrganizationSchema;
   },
   /**
    * ListOrganizationMembers gives a page of the address book: of a department, by user id, or of all by name or title. Members of hidden
