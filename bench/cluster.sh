@@ -5,7 +5,7 @@
 # private server. Environment: ROUNDS (3), DURATION (10s), PAIRS (100), WINDOW (16), NODES ("1 3"), PORT (7270), and PROFILE, a directory for
 # the CPU profiles of the processes.
 set -euo pipefail
-if [ -z "${TEST_RECORDS:-}" ]; then
+if [ -z "${TEST_POSTGRES:-}" ]; then
 	cd "$(dirname "$0")/.."
 	exec go run ./internal/engine/sqldb/sqltest/withpostgres "bench/$(basename "$0")" "$@"
 fi
@@ -26,8 +26,8 @@ sending() {
 # run NAME BINARY NODES: performs a run, and prints one line with its figures.
 run() {
 	local name=$1 binary=$2 nodes=$3 db="c$RANDOM$RANDOM" urls="" n address key j
-	psql -q "$TEST_RECORDS" -c "CREATE DATABASE $db"
-	address=${TEST_RECORDS/\/postgres\?//$db?}
+	psql -q "$TEST_POSTGRES" -c "CREATE DATABASE $db"
+	address=${TEST_POSTGRES/\/postgres\?//$db?}
 	servers=()
 	rm -f "$data/err"
 	for n in $(seq "$nodes"); do
@@ -59,7 +59,7 @@ run() {
 	kill "${servers[@]}"
 	wait "${servers[@]}" || true
 	servers=()
-	psql -q "$TEST_RECORDS" -c "DROP DATABASE $db WITH (FORCE)"
+	psql -q "$TEST_POSTGRES" -c "DROP DATABASE $db WITH (FORCE)"
 	rm -rf "${data:?}/$db"-*
 }
 

@@ -9,14 +9,13 @@ stage() {
 # information, each test program is linked in half the time.
 export GOFLAGS="-trimpath -ldflags=-w${GOFLAGS:+ $GOFLAGS}" CGO_ENABLED=0
 
-# race FLAGS...: go test with the race detector. It leaves out what it could not judge: SQLite is translated from C, and all its data is in
-# memory of its own, which the detector ignores. Without that package a test of a whole server takes half the CPU time. No package
-# with generic functions, or functions of sync, may be left out: the linker could use its copies everywhere, which causes false
-# reports. The detector brings checks of unsafe pointers with it, which translated code uses everywhere: none of it has them.
-race() {
-	CGO_ENABLED=1 go test -race -vet=off -gcflags=modernc.org/...=-d=checkptr=0 \
-		-gcflags='modernc.org/sqlite/lib=-d=checkptr=0 -race=false' "$@"
-}
+# The race detector leaves out what it could not judge: SQLite is translated from C, and all its data is in memory of its own, which the
+# detector ignores. Without that package a test of a whole server takes half the CPU time. No package with generic functions, or functions
+# of sync, may be left out: the linker could use its copies everywhere, which causes false reports. The detector brings checks of unsafe
+# pointers with it, which translated code uses everywhere: none of it has them.
+race_flags=(-race -vet=off -gcflags=modernc.org/...=-d=checkptr=0 '-gcflags=modernc.org/sqlite/lib=-d=checkptr=0 -race=false')
+# race FLAGS...: go test with the race detector.
+race() { CGO_ENABLED=1 go test "${race_flags[@]}" "$@"; }
 
 # Tests keep their files in memory if there is room, so they do not depend on the speed of the disk. Power failures are
 # tested on a special file system that forgets unsynced data.

@@ -33,7 +33,7 @@ scripts/lint.sh
 go test -vet=off ./internal/tool/archtest
 stage "Go tests, with the race detector"
 mapfile -t packages < <(go list ./... "$sdk" | grep -v /internal/tool/archtest) # it has one goroutine, and reads all the code
-race -p "$packages_at_once" -timeout 40m -skip '^TestPowerCut' "${packages[@]}"
+with_postgres -records sqlite env CGO_ENABLED=1 go test "${race_flags[@]}" -p "$packages_at_once" -timeout 40m -skip '^TestPowerCut' "${packages[@]}"
 stage "scenarios on three nodes, with their SQL data in PostgreSQL, begin: they mostly wait, so the stages that follow run beside them"
 # The skipped ones start their own nodes; they ran above. A process group of their own, so that all of it ends if another stage fails.
 TEST_NODES=3 setsid go run ./internal/engine/sqldb/sqltest/withpostgres go test -vet=off -timeout 30m -skip 'TwoReleases|OverTwoNodes|Move' ./internal/app/apptest >"$TMPDIR/three-nodes.txt" 2>&1 &

@@ -153,7 +153,7 @@ func Answer(t testing.TB, url string) (int, string) {
 // Postgres starts a private PostgreSQL server for the test, and returns its address.
 func Postgres(t testing.TB) string {
 	t.Helper()
-	cmd := exec.Command("go", "run", "./internal/engine/sqldb/sqltest/withpostgres", "sh", "-c", `echo "$TEST_RECORDS"; cat`)
+	cmd := exec.Command("go", "run", "./internal/engine/sqldb/sqltest/withpostgres", "sh", "-c", `echo "$TEST_POSTGRES"; cat`)
 	cmd.Dir, cmd.Stderr = Root, t.Output()
 	in, err := cmd.StdinPipe()
 	if err != nil {

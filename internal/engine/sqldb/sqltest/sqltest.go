@@ -21,7 +21,9 @@ import (
 )
 
 const (
-	// Records is the environment variable with the PostgreSQL server for this run's databases; if it is unset, they are in SQLite.
+	// Shared is the environment variable with the address of this run's PostgreSQL server. If it is unset, each test that needs one starts its own.
+	Shared = "TEST_POSTGRES"
+	// Records is the environment variable that says where this run's databases are: "postgres", on the shared server; or "sqlite", also if it is unset.
 	Records = "TEST_RECORDS"
 	// All is the environment variable that turns a skipped test into a failure.
 	All = "TEST_ALL"
@@ -30,14 +32,14 @@ const (
 // Place returns the address of a new, empty database for sqldb.Open, which is dropped after the test.
 func Place(t testing.TB) string {
 	t.Helper()
-	if server := os.Getenv(Records); server != "" {
-		return Schema(t, server)
+	if OnPostgres() {
+		return Schema(t, Postgres(t))
 	}
 	return filepath.Join(t.TempDir(), "records.db")
 }
 
 // OnPostgres reports whether this run uses PostgreSQL.
-func OnPostgres() bool { return os.Getenv(Records) != "" }
+func OnPostgres() bool { return os.Getenv(Records) == "postgres" }
 
 // Schema creates an empty schema on a server, and returns its URL.
 func Schema(t testing.TB, server string) string {
@@ -66,11 +68,11 @@ func Schema(t testing.TB, server string) string {
 	return u.String()
 }
 
-// Postgres returns the URL of a server: the run's, or a private one for this test. Without PostgreSQL it skips the test and says what is
+// Postgres returns the URL of a server: the shared one, or a private one for this test. Without PostgreSQL it skips the test and says what is
 // missing, or fails it if All is set.
 func Postgres(t testing.TB) string {
 	t.Helper()
-	if server := os.Getenv(Records); server != "" {
+	if server := os.Getenv(Shared); server != "" {
 		return server
 	}
 	return Private(t).URL
@@ -120,7 +122,7 @@ func Copy(t testing.TB, place string) string {
 		}
 		return to
 	}
-	to := Schema(t, os.Getenv(Records))
+	to := Schema(t, os.Getenv(Shared))
 	c, err := pgx.Connect(ctx, to)
 	if err != nil {
 		t.Fatal(err)

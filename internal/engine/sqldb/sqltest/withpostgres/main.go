@@ -1,11 +1,14 @@
 // Command withpostgres runs a command with a private PostgreSQL server, which tests then use for their databases:
 //
 //	go run ./internal/engine/sqldb/sqltest/withpostgres go test ./internal/service/account
+//
+// With -records sqlite only those tests use it that need PostgreSQL.
 package main
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,8 +21,17 @@ import (
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
-	if len(args) == 0 {
-		fmt.Fprintln(os.Stderr, "usage: withpostgres COMMAND [ARGUMENT ...]")
+	flags := flag.NewFlagSet("withpostgres", flag.ContinueOnError)
+	flags.Usage = func() {
+		fmt.Fprintln(flags.Output(), "usage: withpostgres [-records postgres|sqlite] COMMAND [ARGUMENT ...]")
+		flags.PrintDefaults()
+	}
+	records := flags.String("records", "postgres", "where tests have their databases: `postgres` or sqlite")
+	err := flags.Parse(args)
+	if args = flags.Args(); err != nil || len(args) == 0 || *records != "postgres" && *records != "sqlite" {
+		if err == nil {
+			flags.Usage()
+		}
 		return 2
 	}
 	// The command gets the terminal's signals as well, and ends; the server is stopped after it.
@@ -36,7 +48,7 @@ func run(args []string) int {
 		return 1
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Env = append(os.Environ(), sqltest.Records+"="+server.URL)
+	cmd.Env = append(os.Environ(), sqltest.Shared+"="+server.URL, sqltest.Records+"="+*records)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	failure := cmd.Run()
