@@ -13,7 +13,7 @@ const framesOfScroll = 20;
 /** Returns what starts a jump to a message, what ends it, and the handler of scrolling by hand, which ends it, too. */
 export function useJump(view: ListView, id: string, { shown }: MessageRows) {
   const client = useClient();
-  const { box, list, atEnd, scroll, setAway, opening, jumping, latestScrolled } = view;
+  const { box, list, atEnd, scroll, setAway, opening, jumpAsked, jumping, latestScrolled } = view;
   /** The message that is being brought into view: it may not be in the page yet. */
   const [jump, setJump] = useState<number>();
   const turns = useRef(0);
@@ -24,6 +24,7 @@ export function useJump(view: ListView, id: string, { shown }: MessageRows) {
    */
   const jumpTo = async (wanted: number): Promise<boolean> => {
     const turn = ++turns.current;
+    jumpAsked.current = true;
     const loaded = await client.openAt(id, wanted).then(() => true, () => false);
     if (turn !== turns.current) return true;
     const first = loaded ? client.messages(id).find((m) => m.seq >= wanted && isShown(m)) : undefined;

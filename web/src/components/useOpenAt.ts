@@ -5,11 +5,11 @@ import type { ListView } from "./useListView.js";
 /** Opens a conversation at the message that the address names, or else at the first new one. */
 export function useOpenAt(view: ListView, seq: number | undefined, readAtOpen: number, lastSeq: number, jumpTo: (seq: number) => Promise<boolean>): void {
   const online = useOnline();
-  const { opening, latestScrolled } = view;
+  const { opening, jumpAsked, latestScrolled } = view;
 
-  // A chat with new messages opens at the first of them. Where they cannot be loaded, it opens at its end.
+  // A chat with new messages opens at the first of them, unless one has gone elsewhere already. Where they cannot be loaded, it opens at its end.
   useEffect(() => {
-    if (!opening.current || lastSeq === 0) return;
+    if (!opening.current || lastSeq === 0 || jumpAsked.current) return;
     void jumpTo(readAtOpen + 1).then((found) => {
       if (!found) latestScrolled.current();
     });
