@@ -111,7 +111,7 @@ mutant "treat a cancelled wait as a commit" internal/engine/sqldb/pglink/pglink.
 # Each message is stored once, with a unique sequence number.
 mutant "forget retries at a restart" $log/append.go 's/seq, err := s\.log\.getUvarint\(key\)/seq, err := uint64(0), error(nil)/' 'PowerCut$' $log
 mutant "forget a retry while its first attempt is in the batch" $log/append.go 's/first := f\.tokens\[string\(key\)\]; first != nil/first := f.tokens[string(key)]; first != nil \&\& first.Seq == 0/' 'Log|RetryStorm' $log internal/app/apptest
-mutant "treat any counter as new" $log/append.go 's/a\.Token\.Counter > highest \{/a.Token.Counter > 0 {/' 'Log' $log
+mutant "treat any counter as new" $log/append.go 's/a\.Token\.Counter > highest \{/a.Token.Counter > min(highest, 0) {/' 'Log' $log
 mutant "use a sequence number twice" $log/append.go 's/^\ttail\.Seq\+\+$/if tail.Seq%20 != 7 || a.SetAccess { tail.Seq++ }/' 'Log' $log
 mutant "forget retries after a thousand entries" $log/append.go 's/^\tseq, err := s\.log\.getUvarint\(key\)$/&\n\tif t, _ := s.tail(a.Key); t != nil \&\& t.Seq > seq+1000 {\n\t\tseq = 0\n\t}/' 'Log/a_retry' $log
 mutant "forget retries after two minutes" $log/pebblelog.go 's/^\ttick := time\.NewTicker\(time\.Second\)$/&\n\tforget := time.After(2 * time.Minute)/; s/^\t\tcase <-tick\.C:$/\t\tcase <-forget:\n\t\t\t_ = l.db.DeleteRange([]byte{rowToken}, []byte{rowTail}, pebble.NoSync)\n&/' AnyTime $log
