@@ -69,7 +69,7 @@ func (s *Service) ReplaceOwner(ctx context.Context, c id.Conversation, successor
 	}
 }
 
-// DissolvedAmong returns those of some groups, of which there are at most maxIDsPerQuery, that were dissolved.
+// DissolvedAmong returns which of some groups were dissolved. There may be at most maxIDsPerQuery groups.
 func (s *Service) DissolvedAmong(ctx context.Context, groups []id.Conversation) (dissolved []id.Conversation, err error) {
 	if len(groups) == 0 {
 		return nil, nil

@@ -131,8 +131,7 @@ func (s *Service) probe(c *conversation, h *heldDrafts) {
 	h.probing, h.again = true, false
 	d := h.drafts[0]
 	previous := &message.Draft{Conversation: d.Conversation, Sender: d.Sender, Device: d.Device, ClientSeq: d.PrevClientSeq}
-	s.deps.Log.Append(&timeline.AppendRequest{Key: logKey(d.Conversation), Token: dedupToken(previous), CheckAccess: true, ExpectedAccess: impossibleAccess,
-		Done: func(a *timeline.AppendRequest) { go s.probed(c, h, d, a.Err) }}) // ends at once; one for each h
+	s.lookUp(previous, func(a *timeline.AppendRequest) { go s.probed(c, h, d, a.Err) }) // ends at once; one for each h
 }
 
 // probed goes on after a look-up for a draft. err is nil if the message before it is stored. An expired one is: its token is kept.

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"math"
 	"sync"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -257,15 +256,12 @@ func (s *Service) rejectRetryable(c *conversation, d *message.Draft, err error) 
 // rejectUnlessStored rejects a draft, except for the retry of a stored message. The retry gets the receipt, even if the permission has
 // changed since.
 func (s *Service) rejectUnlessStored(c *conversation, d *message.Draft, why error) {
-	s.deps.Log.Append(&timeline.AppendRequest{Key: logKey(d.Conversation), Token: dedupToken(d), CheckAccess: true, ExpectedAccess: impossibleAccess, Done: func(a *timeline.AppendRequest) {
+	s.lookUp(d, func(a *timeline.AppendRequest) {
 		if errors.Is(a.Err, timeline.ErrStale) {
 			a.Err = why
 		}
 		setResult(d, a)
 		c.mailbox.gate.noteRejected(d, d.Err, s.deps.Clock)
 		s.complete(d)
-	}})
+	})
 }
-
-// impossibleAccess is not the access version of any conversation: the log finds the token, or stores nothing.
-const impossibleAccess = math.MaxUint64

@@ -274,22 +274,14 @@ func (s *Service) readTarget(ctx context.Context, u id.User, c id.Conversation, 
 
 // seqOfClientSeq returns the seq of a message that the draft's device sent before, in this conversation.
 func (s *Service) seqOfClientSeq(ctx context.Context, d *message.Draft, clientSeq uint64) (uint64, error) {
-	earlier := &message.Draft{Conversation: d.Conversation, Sender: d.Sender, Device: d.Device, ClientSeq: clientSeq}
-	done := make(chan *timeline.AppendRequest, 1)
-	s.deps.Log.Append(&timeline.AppendRequest{Key: logKey(d.Conversation), Token: dedupToken(earlier), CheckAccess: true, ExpectedAccess: impossibleAccess,
-		Done: func(a *timeline.AppendRequest) { done <- a }})
-	select {
-	case a := <-done:
-		switch {
-		case errors.Is(a.Err, timeline.ErrStale):
-			return 0, errNoTarget
-		case a.Err != nil:
-			return 0, a.Err
-		}
-		return a.Seq, nil
-	case <-ctx.Done():
+	seq, err := s.storedSeq(ctx, &message.Draft{Conversation: d.Conversation, Sender: d.Sender, Device: d.Device, ClientSeq: clientSeq})
+	switch {
+	case err != nil && ctx.Err() != nil:
 		return 0, timeline.ErrBusy
+	case err == nil && seq == 0:
+		return 0, errNoTarget
 	}
+	return seq, err
 }
 
 // applyTimeout bounds how long the sender of an update waits for its effect. After it, the sender is told to try again.

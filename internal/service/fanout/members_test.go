@@ -3,31 +3,19 @@ package fanout_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
 
-	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
-	"github.com/rialto-im/rialto/internal/engine/sqldb"
-	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
-	"github.com/rialto-im/rialto/internal/platform/idgen"
 	"github.com/rialto-im/rialto/internal/service/chat"
 	"github.com/rialto-im/rialto/internal/service/fanout"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
 )
-
-// anyone is a social graph in which every user is a friend of every other.
-type anyone struct{}
-
-func (anyone) Blocked(context.Context, id.User, id.User) (bool, error) { return false, nil }
-func (anyone) Friends(context.Context, id.User, id.User) (bool, error) { return false, nil }
-func (anyone) Exist(context.Context, []id.User) error                  { return nil }
 
 // TestInboxesMatchMembership: members of groups join, leave and rejoin while messages are sent, workers restart, and the chat service
 // restarts from its rows. Each inbox has exactly the entries stored while its user was a member.
@@ -40,13 +28,7 @@ func TestInboxesMatchMembership(t *testing.T) {
 func testMembers(t *testing.T, open func(timeline.Listener) timeline.Log) {
 	ctx := context.Background()
 	s := newStage(t, open)
-	db, err := sqldb.Open(ctx, sqltest.Place(t))
-	must(t, err)
-	ids, err := idgen.NewSnowflake(ctx, idgen.Fixed(clock.System{}, 0), idgen.SnowflakeConfig{})
-	must(t, err)
-	messages, err := idgen.NewMessages(ctx, idgen.Fixed(clock.System{}, 0), idgen.MessagesConfig{})
-	must(t, err)
-	deps := chat.Deps{Log: s.log, DB: db, IDs: ids, MessageIDs: messages, Relations: anyone{}, Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler)}
+	deps := s.chatDeps(t)
 	service, err := chat.New(ctx, deps, chat.Config{})
 	must(t, err)
 	var groups []id.Conversation
@@ -88,7 +70,7 @@ func testMembers(t *testing.T, open func(timeline.Listener) timeline.Log) {
 		s.checkMembers(c)
 	}
 	must(t, s.log.Close())
-	must(t, db.Close())
+	must(t, deps.DB.Close())
 	noGoroutines(t)
 }
 

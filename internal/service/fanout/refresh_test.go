@@ -5,22 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
-	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
-	"github.com/rialto-im/rialto/internal/engine/sqldb"
-	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
-	"github.com/rialto-im/rialto/internal/platform/idgen"
 	"github.com/rialto-im/rialto/internal/service/chat"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
-	"google.golang.org/protobuf/proto"
 )
 
 // Once a recall or an edit is acknowledged, the old text is pushed to nobody, although the message waited for fan-out all the while.
@@ -35,40 +29,21 @@ func TestBacklogHasNoOldTexts(t *testing.T) {
 func testBacklog(t *testing.T, large, single bool) {
 	ctx := context.Background()
 	s := newStage(t, inMemory)
-	db, err := sqldb.Open(ctx, sqltest.Place(t))
-	must(t, err)
-	defer db.Close()
-	ids, err := idgen.NewSnowflake(ctx, idgen.Fixed(clock.System{}, 0), idgen.SnowflakeConfig{})
-	must(t, err)
-	messages, err := idgen.NewMessages(ctx, idgen.Fixed(clock.System{}, 0), idgen.MessagesConfig{})
-	must(t, err)
+	deps := s.chatDeps(t)
+	defer deps.DB.Close()
+	deps.SingleNode = single
 	config := chat.Config{}
 	if large {
 		config.LargeGroupAbove = 1
 	}
-	service, err := chat.New(ctx, chat.Deps{Log: s.log, DB: db, IDs: ids, MessageIDs: messages, Relations: anyone{}, Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler), SingleNode: single}, config)
+	service, err := chat.New(ctx, deps, config)
 	must(t, err)
-	c, err := service.CreateGroup(ctx, 1, &chatv1.CreateGroupRequest{Title: "g", Members: []uint64{2, 3, 4}})
-	must(t, err)
-	n := uint64(0)
-	send := func(content *chatv1.Content) uint64 {
-		t.Helper()
-		raw, err := proto.Marshal(content)
-		must(t, err)
-		n++
-		d := &message.Draft{Conversation: c, Sender: 1, Device: 1, ClientSeq: n, Content: raw}
-		must(t, service.Send(ctx, d))
-		return d.Seq
-	}
-	text := func(s string) *chatv1.Content { return &chatv1.Content{Kind: &chatv1.Content_Text{Text: s}} }
-	edit := func(seq uint64, to string) *chatv1.Content {
-		return &chatv1.Content{Kind: &chatv1.Content_Edit{Edit: &chatv1.Edit{Target: &chatv1.Ref{Seq: seq}, Content: text(to)}}}
-	}
-	recalled, edited, untouched := send(text("old 1")), send(text("old 2")), send(text("untouched"))
-	send(edit(recalled, "old 3"))
-	send(edit(edited, "old 4"))
-	send(edit(edited, "present"))
-	send(&chatv1.Content{Kind: &chatv1.Content_Recall{Recall: &chatv1.Recall{Target: &chatv1.Ref{Seq: recalled}}}})
+	c := newGroup(t, service, 2, 3, 4)
+	recalled, edited, untouched := c.send(textOf("old 1")), c.send(textOf("old 2")), c.send(textOf("untouched"))
+	c.send(editOf(recalled, "old 3"))
+	c.send(editOf(edited, "old 4"))
+	c.send(editOf(edited, "present"))
+	c.send(&chatv1.Content{Kind: &chatv1.Content_Recall{Recall: &chatv1.Recall{Target: &chatv1.Ref{Seq: recalled}}}})
 	s.run(service)
 	s.settle()
 	s.stop()
@@ -82,15 +57,8 @@ func testBacklog(t *testing.T, large, single bool) {
 		if g.Large != (large && (g.Kind == message.DeliverEntry || g.Kind == message.DeliverEvent) && len(g.Targets) == 0) {
 			t.Errorf("the delivery of %d is for all followers: %v, to %v", g.Seq, g.Large, g.Targets)
 		}
-		var event chatv1.Event
-		if g.Kind == message.DeliverEvent {
-			must(t, proto.Unmarshal(g.Body, &event))
-			seen[g.Seq] = event.GetMessage()
-		} else if g.Kind == message.DeliverEntry {
-			m := message.Stored{Conversation: c, Seq: g.Seq}
-			must(t, m.Entry.Decode(g.Body))
-			seen[g.Seq] = &chatv1.Message{}
-			must(t, proto.Unmarshal(m.AppendProto(nil), seen[g.Seq]))
+		if m := c.pushed(g); g.Kind == message.DeliverEntry || g.Kind == message.DeliverEvent {
+			seen[g.Seq] = m
 		}
 	}
 	if m := seen[recalled]; m.GetSeq() != recalled || m.RecallSeq == 0 || m.Content != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 )
 
 const (
@@ -30,12 +31,7 @@ func (s *Service) StreamChanged(u id.User) {
 func (s *Service) FollowersChanged() { s.signal() }
 
 // signal makes Run send replies soon, on the coordinator.
-func (s *Service) signal() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
+func (s *Service) signal() { wakeup.Signal(s.wake) }
 
 func (s *Service) addChanged(users ...id.User) {
 	s.mu.Lock()

@@ -269,8 +269,12 @@ func (s *Service) takeOutOfGroups(ctx context.Context, org uint64, users []id.Us
 }
 
 // groupsOf returns the groups of an organization.
-func (s *Service) groupsOf(ctx context.Context, org uint64) (groups []id.Conversation, err error) {
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT conversation FROM organization_groups WHERE organization = $1 ORDER BY conversation LIMIT $2`, int64(org), maxGroups)
+func (s *Service) groupsOf(ctx context.Context, org uint64) ([]id.Conversation, error) {
+	return s.queryGroups(ctx, `SELECT conversation FROM organization_groups WHERE organization = $1 ORDER BY conversation LIMIT $2`, int64(org), maxGroups)
+}
+
+func (s *Service) queryGroups(ctx context.Context, query string, args ...any) (groups []id.Conversation, err error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, query, args...)
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var c id.Conversation
 		err := rows.Scan(&c)

@@ -41,14 +41,7 @@ func (s *Service) alignPending(ctx context.Context) error {
 		return err
 	}
 	for after := id.Conversation(0); ctx.Err() == nil; {
-		var page []id.Conversation
-		rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT conversation FROM organization_groups WHERE pending > 0 AND conversation > $1 ORDER BY conversation LIMIT $2`, int64(after), pendingPage)
-		err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-			var c id.Conversation
-			err := rows.Scan(&c)
-			page = append(page, c)
-			return err
-		})
+		page, err := s.queryGroups(ctx, `SELECT conversation FROM organization_groups WHERE pending > 0 AND conversation > $1 ORDER BY conversation LIMIT $2`, int64(after), pendingPage)
 		for _, c := range page {
 			if alignErr := s.align(ctx, c); alignErr != nil && ctx.Err() == nil {
 				s.deps.Logger.Warn("a group does not follow its department yet; it is tried again", "conversation", c, "error", alignErr)

@@ -1,0 +1,33 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/timeline"
+)
+
+// impossibleAccess is not the access version of any conversation: the log finds the token, or stores nothing.
+const impossibleAccess = math.MaxUint64
+
+// lookUp finds the message that is stored with the ids of a draft. It stores nothing: done gets ErrStale if there is no such message.
+func (s *Service) lookUp(d *message.Draft, done func(*timeline.AppendRequest)) {
+	s.deps.Log.Append(&timeline.AppendRequest{Key: logKey(d.Conversation), Token: dedupToken(d), CheckAccess: true, ExpectedAccess: impossibleAccess, Done: done})
+}
+
+// storedSeq returns the seq of the message that is stored with the ids of a draft, 0 if there is none. If ctx ends first, it fails with its error.
+func (s *Service) storedSeq(ctx context.Context, d *message.Draft) (uint64, error) {
+	found := make(chan *timeline.AppendRequest, 1)
+	s.lookUp(d, func(a *timeline.AppendRequest) { found <- a })
+	select {
+	case a := <-found:
+		if errors.Is(a.Err, timeline.ErrStale) {
+			return 0, nil
+		}
+		return a.Seq, a.Err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
