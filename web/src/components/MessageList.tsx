@@ -50,8 +50,9 @@ export function MessageList({ c, seq }: { c: ConversationView; seq?: number | un
   const resized = useFollowEnd(view, c.id, messages, markRead);
   useReadInView(markRead);
   const scrolled = useScrolled(view, c.id, messages, { resized, markRead, readAtOpen, setNewAtOpen });
-  const { jumpTo, endJump, takeOver } = useJump(view, c.id, messages);
-  useOpenAt(view, seq, readAtOpen, lastSeq, jumpTo);
+  const jumps = useJump(view, c.id, messages);
+  const { jumpTo, endJump, takeOver } = jumps;
+  useOpenAt(view, seq, readAtOpen, lastSeq, jumps);
   const toEnd = useToEnd(view, c.id, messages, { endJump, resized, markRead });
 
   const toFirstNew = async () => {

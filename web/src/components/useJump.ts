@@ -13,7 +13,7 @@ const framesOfScroll = 20;
 /** Returns what starts a jump to a message, what ends it, and the handler of scrolling by hand, which ends it, too. */
 export function useJump(view: ListView, id: string, { shown }: MessageRows) {
   const client = useClient();
-  const { box, list, atEnd, scroll, setAway, opening, jumpAsked, jumping, latestScrolled } = view;
+  const { box, list, atEnd, scroll, setAway, opening, jumping, latestScrolled } = view;
   /** The message that is being brought into view: it may not be in the page yet. */
   const [jump, setJump] = useState<number>();
   const turns = useRef(0);
@@ -24,7 +24,6 @@ export function useJump(view: ListView, id: string, { shown }: MessageRows) {
    */
   const jumpTo = async (wanted: number): Promise<boolean> => {
     const turn = ++turns.current;
-    jumpAsked.current = true;
     const loaded = await client.openAt(id, wanted).then(() => true, () => false);
     if (turn !== turns.current) return true;
     const first = loaded ? client.messages(id).find((m) => m.seq >= wanted && isShown(m)) : undefined;
@@ -68,7 +67,9 @@ export function useJump(view: ListView, id: string, { shown }: MessageRows) {
     if (jumping.current === undefined) return;
     endJump();
   };
-  return { jumpTo, endJump, takeOver };
+  /** Whether a jump was asked for, also before the first messages are there. */
+  const jumpAsked = () => turns.current > 0;
+  return { jumpTo, jumpAsked, endJump, takeOver };
 }
 
 /** Whether a message is where a jump brings it, or as near as the ends allow. */

@@ -13,13 +13,11 @@ export function useListView(openAtNew: boolean) {
   const [away, setAway] = useState(false);
   /** It opens at the first new message: until that is in view, nothing is read. */
   const opening = useRef(openAtNew);
-  /** Whether a jump was asked for, also before the first messages are there. */
-  const jumpAsked = useRef(false);
   /** The message that is being brought into view. */
   const jumping = useRef<number>(undefined);
   /** Handles scrolling, as of the latest rendering. */
   const latestScrolled = useRef(() => {});
-  return { box, list, atEnd, scroll, away, setAway, opening, jumpAsked, jumping, latestScrolled };
+  return { box, list, atEnd, scroll, away, setAway, opening, jumping, latestScrolled };
 }
 
 export type ListView = ReturnType<typeof useListView>;

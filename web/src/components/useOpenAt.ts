@@ -1,15 +1,16 @@
 import { useEffect, useRef } from "react";
 import { useOnline } from "../client.js";
+import type { useJump } from "./useJump.js";
 import type { ListView } from "./useListView.js";
 
 /** Opens a conversation at the message that the address names, or else at the first new one. */
-export function useOpenAt(view: ListView, seq: number | undefined, readAtOpen: number, lastSeq: number, jumpTo: (seq: number) => Promise<boolean>): void {
+export function useOpenAt(view: ListView, seq: number | undefined, readAtOpen: number, lastSeq: number, { jumpTo, jumpAsked }: Pick<ReturnType<typeof useJump>, "jumpTo" | "jumpAsked">): void {
   const online = useOnline();
-  const { opening, jumpAsked, latestScrolled } = view;
+  const { opening, latestScrolled } = view;
 
   // A chat with new messages opens at the first of them, unless one has gone elsewhere already. Where they cannot be loaded, it opens at its end.
   useEffect(() => {
-    if (!opening.current || lastSeq === 0 || jumpAsked.current) return;
+    if (!opening.current || lastSeq === 0 || jumpAsked()) return;
     void jumpTo(readAtOpen + 1).then((found) => {
       if (!found) latestScrolled.current();
     });

@@ -1705,7 +1705,7 @@ type OrganizationInvitation struct {
 	// Name of the organization.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	User uint64 `protobuf:"varint,3,opt,name=user,proto3" json:"user,omitempty"`
-	// Inviter, who is an admin. The invitation ends when the inviter no longer is.
+	// The admin who invited. The invitation ends when this user is no longer an admin.
 	Inviter       uint64 `protobuf:"varint,4,opt,name=inviter,proto3" json:"inviter,omitempty"`
 	TimeMs        int64  `protobuf:"varint,5,opt,name=time_ms,json=timeMs,proto3" json:"time_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1956,7 +1956,7 @@ func (*CancelOrganizationInvitationResponse) Descriptor() ([]byte, []int) {
 type TransferOrganizationRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Organization uint64                 `protobuf:"varint,1,opt,name=organization,proto3" json:"organization,omitempty"`
-	// User who is a member, and becomes the owner.
+	// The member who becomes the owner.
 	User          uint64 `protobuf:"varint,2,opt,name=user,proto3" json:"user,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -816,7 +816,7 @@ export type OrganizationInvitation = Message<"rialto.chat.v1.OrganizationInvitat
   user: string;
 
   /**
-   * Inviter, who is an admin. The invitation ends when the inviter no longer is.
+   * The admin who invited. The invitation ends when this user is no longer an admin.
    *
    * @generated from field: uint64 inviter = 4 [jstype = JS_STRING];
    */
@@ -915,7 +915,7 @@ export type TransferOrganizationRequest = Message<"rialto.chat.v1.TransferOrgani
   organization: string;
 
   /**
-   * User who is a member, and becomes the owner.
+   * The member who becomes the owner.
    *
    * @generated from field: uint64 user = 2 [jstype = JS_STRING];
    */
