@@ -2,6 +2,7 @@ package chat_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"slices"
 	"strings"
@@ -225,4 +226,10 @@ func TestFanoutAppliesMentions(t *testing.T) {
 		wantMentions(t, s, 2, c, a.Seq)
 		wantMentions(t, s, 4, c)
 	}
+	// A transaction that began before the edit commits after it.
+	must(t, h.db.Write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO mentions (conversation, member, seq, edit_seq) VALUES ($1, 4, $2, 0)`, int64(c), int64(a.Seq))
+		return err
+	}))
+	wantMentions(t, s, 4, c)
 }
