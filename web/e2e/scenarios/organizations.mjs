@@ -40,11 +40,13 @@ export default async function organizations(w) {
   w.step("somebody is invited, and declines; then is invited again, and accepts");
   const carol = await w.person("carol", "Carol", { locale: "zh-CN" });
   const { page: c } = carol;
-  await w.befriend(alice, carol);
   await a.reload();
   const invite = async () => {
     await a.getByRole("button", { name: "Invite members" }).click();
+    await a.getByRole("searchbox", { name: "Find people by name or handle" }).nth(1).fill("carol"); // she is no friend
     await a.getByRole("checkbox", { name: "Carol" }).check();
+    await a.getByRole("searchbox", { name: "Find people by name or handle" }).nth(1).fill(""); // whoever is picked stays in view
+    assert.equal(await a.getByRole("checkbox", { name: "Carol" }).isChecked(), true);
     await a.getByRole("button", { name: "Invite", exact: true }).click();
     await a.getByTestId("invited").filter({ hasText: "Carol" }).waitFor();
   };
@@ -75,4 +77,18 @@ export default async function organizations(w) {
   await dialog(a).getByRole("button", { name: "Make owner" }).click();
   await a.getByTestId("member").getByText("Owner").waitFor();
   await a.getByTestId("member").getByRole("button", { name: /^Options/ }).waitFor({ state: "detached" }); // only the owner passes it on
+
+  w.step("a member without a department is in the list of all, and leaves");
+  await c.reload();
+  await c.getByRole("button", { name: "全部成员" }).click();
+  await c.getByTestId("member").filter({ hasText: "Carol" }).waitFor();
+  assert.equal(await c.getByTestId("member").count(), 3);
+  assert.equal(await c.getByRole("button", { name: "退出组织" }).count(), 0); // she owns it now
+  await b.goto(c.url());
+  await b.getByRole("button", { name: "退出组织" }).click();
+  await w.shot(b, "91-organization-leave");
+  await dialog(b).getByRole("button", { name: "退出组织" }).click();
+  await b.waitForURL(/\/people$/);
+  await c.reload();
+  await c.getByText("2 名成员").waitFor();
 }

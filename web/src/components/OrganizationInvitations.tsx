@@ -8,7 +8,7 @@ import { usePages } from "../usePages.js";
 import { UserAvatar } from "./Avatar.js";
 import { PickPeople } from "./PickPeople.js";
 
-/** How an admin asks friends to become members, sees who has not answered, and takes invitations back. */
+/** How an admin asks people to become members, sees who has not answered, and takes invitations back. */
 export function OrganizationInvitations({ organization, version, run, changed }: { organization: string; version: number; run: RunAction; changed: () => void }) {
   const client = useClient();
   const t = useText();
@@ -35,7 +35,7 @@ export function OrganizationInvitations({ organization, version, run, changed }:
       <button className="small" aria-expanded={picked !== undefined} onClick={() => setPicked(picked ? undefined : [])}>{t("inviteMembers")}</button>
       {picked && (
         <form className="stack" onSubmit={invite}>
-          <PickPeople picked={picked} onChange={setPicked} without={[...list]} />
+          <PickPeople picked={picked} onChange={setPicked} without={[...list]} everyone />
           <button className="primary" disabled={picked.length === 0}>{t("invite")}</button>
         </form>
       )}

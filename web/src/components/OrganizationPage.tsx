@@ -6,8 +6,9 @@ import { useClient, useOnline } from "../client.js";
 import { errorText } from "../errors.js";
 import { useText, type Key, type Translate } from "../i18n.js";
 import type { Listed } from "../pages.js";
-import { path } from "../routes.js";
+import { go, path } from "../routes.js";
 import { usePages } from "../usePages.js";
+import { Confirm } from "../ui/Confirm.js";
 import { IconButton } from "../ui/IconButton.js";
 import { Menu, MenuItem } from "../ui/Menu.js";
 import { Page } from "../ui/Page.js";
@@ -47,6 +48,11 @@ export function OrganizationPage({ id, onOpen }: { id: string; onOpen: (conversa
   }, [changed]);
   const role = organization?.role ?? OrganizationRole.UNSPECIFIED;
   const admin = role >= OrganizationRole.ADMIN;
+  const leave = () =>
+    run(async () => {
+      await client.organizationApi.removeOrganizationMembers({ organization: id, users: [client.me] });
+      go(path.people, { replace: true });
+    });
   const shared: Shared = { organization: id, admin, owner: role === OrganizationRole.OWNER, version, run, changed, onOpen };
   return (
     <Page title={organization?.name ?? t("organization")} error={error}>
@@ -54,7 +60,7 @@ export function OrganizationPage({ id, onOpen }: { id: string; onOpen: (conversa
         <div className="organization">
           <p className="muted">{t("organizationMembers", { n: organization.members })}</p>
           <input type="search" placeholder={t("findMember")} aria-label={t("findMember")} value={query} onChange={(e) => setQuery(e.target.value)} />
-          {query.trim() ? <Members shared={shared} namePrefix={query.trim()} /> : <Departments shared={shared} parent="0" />}
+          {query.trim() ? <Members shared={shared} namePrefix={query.trim()} /> : <><Departments shared={shared} parent="0" /><AllMembers shared={shared} /></>}
           {admin && (
             <>
               <OrganizationInvitations organization={id} version={version} run={run} changed={changed} />
@@ -62,6 +68,7 @@ export function OrganizationPage({ id, onOpen }: { id: string; onOpen: (conversa
               <Import shared={shared} />
             </>
           )}
+          {role !== OrganizationRole.OWNER && <Confirm label={t("leaveOrganization")} question={t("sureLeaveOrganization", { name: organization.name })} onYes={() => void leave()} />}
         </div>
       )}
     </Page>
@@ -82,6 +89,18 @@ function Departments({ shared, parent }: { shared: Shared; parent: string }) {
       {more && <li><button className="link" onClick={more}>{t("showMore")}</button></li>}
       {shared.admin && <li><NewDepartment shared={shared} parent={parent} /></li>}
     </ul>
+  );
+}
+
+/** All members, also those without a department, behind a button. */
+function AllMembers({ shared }: { shared: Shared }) {
+  const t = useText();
+  const [open, setOpen] = useState(false);
+  return (
+    <div>
+      <div className="department"><button className="link" aria-expanded={open} onClick={() => setOpen(!open)}>{t("allMembers")}</button></div>
+      {open && <div className="inside"><Members shared={shared} /></div>}
+    </div>
   );
 }
 

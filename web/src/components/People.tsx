@@ -1,16 +1,16 @@
-import type { Relation, User } from "@rialto-im/client";
+import type { Relation } from "@rialto-im/client";
 import type { AgentWork } from "@rialto-im/client/react";
 import { useEffect, useState, type ReactNode } from "react";
 import { Link } from "wouter";
 import { useAction, type RunAction } from "../action.js";
 import { useClient } from "../client.js";
-import { errorText } from "../errors.js";
 import { useText } from "../i18n.js";
 import { nameOf } from "../names.js";
 import { path } from "../routes.js";
 import { HelpDeskList } from "./HelpDeskList.js";
 import { useDesks } from "./useDesks.js";
 import { useOrganizations } from "./useOrganizations.js";
+import { useUserSearch } from "./useUserSearch.js";
 import { UserAvatar } from "./Avatar.js";
 import { AddPersonIcon, ChatIcon } from "./icons.js";
 import { IconButton } from "../ui/IconButton.js";
@@ -22,15 +22,13 @@ interface Suggested {
   mutual: number;
 }
 
-const afterKeyMs = 250;
-
 /** Finding people, requests, friends and those who are blocked. */
 export function People({ work, onOpen }: { work: readonly AgentWork[]; onOpen: (conversation: string) => void }) {
   const client = useClient();
   const t = useText();
   const [query, setQuery] = useState("");
   const { run, error, setError } = useAction();
-  const found = useSearch(query, setError);
+  const found = useUserSearch(query, setError);
   const suggested = useSuggested();
   const organizations = useOrganizations();
   const desks = useDesks();
@@ -91,32 +89,6 @@ export function People({ work, onOpen }: { work: readonly AgentWork[]; onOpen: (
       </div>
     </section>
   );
-}
-
-/** Users that a query finds, a moment after the last key; nothing while there is no query. */
-function useSearch(query: string, onError: (text: string) => void): User[] | undefined {
-  const client = useClient();
-  const [found, setFound] = useState<User[] | undefined>();
-  useEffect(() => {
-    const q = query.trim();
-    if (!q) return setFound(undefined);
-    let stale = false;
-    const timer = setTimeout(() => {
-      client.account.searchUsers({ query: q }).then(
-        (r) => {
-          if (stale) return;
-          client.takeUsers(r.users);
-          setFound(r.users.filter((u) => u.id !== client.me).map((u) => ({ ...u, fetchedMs: Date.now() })));
-        },
-        (err: unknown) => !stale && onError(errorText(err)),
-      );
-    }, afterKeyMs);
-    return () => {
-      stale = true;
-      clearTimeout(timer);
-    };
-  }, [query, client]);
-  return found;
 }
 
 /** Friends of friends. Nice to have: without a network there are none. */
