@@ -3,6 +3,7 @@
 //   node e2e/first-paint.mjs     TEST_BINARY (bin/rialto), RATE=400 (kbit/s), LATENCY=100 (ms), RUNS=3; the median is printed
 import { performance } from "node:perf_hooks";
 import { chromium } from "playwright-core";
+import { browserPath } from "./browser.mjs";
 import { binary, Server } from "./harness.mjs";
 
 const kbits = Number(process.env.RATE ?? 400);
@@ -32,7 +33,7 @@ const median = (list, key) => Math.round(list.map((r) => r[key]).sort((a, b) => 
 const row = (name, list) => console.log(`${name.padEnd(14)} ${String(median(list, "bytes")).padStart(9)} B  first paint ${String(median(list, "painted")).padStart(6)} ms  form ${String(median(list, "usable")).padStart(6)} ms`);
 
 const server = await Server.start();
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
+const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
 const begun = performance.now();
 const first = [];
 const second = [];

@@ -4,6 +4,7 @@
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { chromium } from "playwright-core";
+import { browserPath } from "./browser.mjs";
 import { runnerImport } from "vite";
 import { accessible } from "./axe.mjs";
 import { seedCompany } from "./gallery/company.mjs";
@@ -90,7 +91,7 @@ async function cut(page) {
   };
 }
 
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb"] });
+const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb"] });
 const queue = Object.keys(sizes).flatMap((size) => Object.keys(content).flatMap((lang) => ["light", "dark"].map((theme) => [size, lang, theme])));
 
 async function next() {

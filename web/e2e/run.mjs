@@ -1,16 +1,16 @@
 // Browsers chat through a real server. Each file in scenarios/ is a scenario with users of its own; all share one server and one
 // browser, and three run at a time. `node e2e/run.mjs groups people` runs these two alone. Screenshots are kept in artefacts/.
 //
-// TEST_BINARY names the server's binary, CHROMIUM the browser (/usr/bin/chromium).
+// TEST_BINARY names the server's binary, CHROMIUM the browser (else browser.mjs finds it).
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 import { chromium } from "playwright-core";
+import { browserPath } from "./browser.mjs";
 import { binary, Server, shots, World } from "./harness.mjs";
 
 const atOnce = 3;
 const mostMs = 900_000; // of a scenario, on a busy machine
-const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
-for (const [what, path] of [["the server's binary (make build)", binary], ["chromium (apt install chromium)", browserPath]]) {
+for (const [what, path] of [["the server's binary (make build)", binary], ["chromium (apt install chromium-headless-shell, or chromium)", browserPath]]) {
   if (!existsSync(path)) {
     console.error(`missing: ${what} at ${path}`);
     process.exit(1);

@@ -3,6 +3,7 @@
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
+import { browserPath } from "./browser.mjs";
 import { sayInRoom, seedCompany } from "./gallery/company.mjs";
 import { content } from "./gallery/content.mjs";
 import { message, phone, row, say, Server, World } from "./harness.mjs";
@@ -114,7 +115,7 @@ async function photographCompany(w, server, c) {
 }
 
 mkdirSync(images, { recursive: true });
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb"] });
+const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb"] });
 let failed = false;
 
 /** Runs work on a server of its own. */

@@ -74,9 +74,8 @@ export default async function kinds(w) {
   await dialog(b).getByTestId("pick-chat").filter({ hasText: "Carol" }).click();
   await dialog(b).waitFor({ state: "hidden" });
   await choose(b, message(b, "secret one"), "Select");
-  await b.getByTestId("select-bar").getByText("1 selected").waitFor(); // and the menu has closed, which moves the focus
-  await b.getByRole("menu").waitFor({ state: "detached" });
-  await log(b).getByRole("checkbox", { name: "Alice: open two" }).press("Space");
+  await b.getByTestId("select-bar").getByText("1 selected").waitFor();
+  await log(b).getByRole("checkbox", { name: "Alice: open two" }).check(); // no key: the menu that closes moves the focus
   await b.getByTestId("select-bar").getByText("2 selected").waitFor();
   await b.getByTestId("select-bar").getByRole("button", { name: "Forward" }).click();
   await dialog(b).getByTestId("pick-chat").filter({ hasText: "Carol" }).click();
