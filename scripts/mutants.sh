@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Breaks the server in known ways, one at a time, and requires that a test fails for each. A mutant is a change of one source file by
-# sed, laid over the source at build time (go build -overlay); nothing in the tree is touched. A test suite that has never failed
-# proves nothing. With an argument, only mutants whose name matches it are tried; with SHARE=K/N, the K-th (from 0) of N shares.
-# With --check, nothing is built or run: each pattern must change its file, and each test that it names must exist.
+# Breaks the server and the TypeScript SDK in known ways, one at a time, and requires that a test fails for each. A mutant is a change of
+# one source file by sed, laid over the source at build time (go build -overlay), or in a copy of the SDK; nothing in the tree is touched.
+# A test suite that has never failed proves nothing. With an argument, only mutants whose name matches it are tried; with SHARE=K/N, the
+# K-th (from 0) of N shares. With --check, no test is run: each pattern must change its file, each changed file must still compile, and
+# each test that is named must exist. Without it, that is checked first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export GOFLAGS="-trimpath${GOFLAGS:+ $GOFLAGS}"
@@ -12,53 +13,105 @@ only=${1:-.} share=${SHARE:-0/1} listed=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/rialto-mutants-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 tried=0 alive=0
+declare -A tests_of name_of invalid # by package; by changed file; by changed file
+runs=() # a command for each mutant, which runs its tests
 
 not_a_mutant() {
 	echo "NOT A MUTANT  $1: $2"
 	alive=$((alive + 1))
 }
 
-# check_tests NAME TESTS PACKAGE...: each package has a test of that name.
-declare -A tests_of
-check_tests() {
-	local name=$1 tests=$2 package
-	for package in "${@:3}"; do
-		[ -n "${tests_of[$package]:-}" ] || tests_of[$package]=$(cat "$package"/*_test.go 2>/dev/null | sed -nE 's/^func ((Test|Fuzz)[A-Za-z0-9_]*)\(.*/\1/p')
-		grep -qE "${tests%%/*}" <<<"${tests_of[$package]}" || not_a_mutant "$name" "$package has no test $tests"
-	done
+survived() {
+	echo "SURVIVED      $1"
+	alive=$((alive + 1))
+}
+
+# change NAME FILE SED LIST: writes the changed file, whose path is then in $changed, and adds it to LIST. It fails if the mutant is not
+# to be tried, or is none.
+change() {
+	[[ $1 =~ $only ]] || return 1
+	[ $((listed++ % ${share#*/})) -eq "${share%/*}" ] || return 1
+	tried=$((tried + 1))
+	if [ ! -f "$2" ]; then
+		not_a_mutant "$1" "there is no $2"
+		return 1
+	fi
+	changed=$work/$tried/${2##*/}
+	mkdir "$work/$tried"
+	if ! sed -E "$3" "$2" >"$changed"; then
+		not_a_mutant "$1" "the pattern is none of sed"
+		return 1
+	fi
+	if cmp -s "$2" "$changed"; then
+		not_a_mutant "$1" "the pattern finds nothing in $2"
+		return 1
+	fi
+	name_of[$changed]=$1
+	printf '%s\t%s\n' "$2" "$changed" >>"$work/$4"
 }
 
 # mutant NAME FILE SED TESTS PACKAGE...: one of the packages' tests of that name must fail with the change.
 mutant() {
-	local name=$1 file=$2 change=$3 tests=$4
-	shift 4
-	[[ $name =~ $only ]] || return 0
-	[ $((listed++ % ${share#*/})) -eq "${share%/*}" ] || return 0
-	tried=$((tried + 1))
-	if [ ! -f "$file" ]; then
-		not_a_mutant "$name" "there is no $file"
-		return
-	fi
-	sed -E "$change" "$file" >"$work/mutant.go"
-	if cmp -s "$file" "$work/mutant.go"; then
-		not_a_mutant "$name" "the pattern finds nothing in $file"
-		return
-	fi
-	if [ -n "$check" ]; then
-		check_tests "$name" "$tests" "$@"
-		return
-	fi
-	printf '{"Replace":{"%s":"%s"}}' "$PWD/$file" "$work/mutant.go" >"$work/overlay.json"
-	local broken=./$(dirname "$file")
-	case $broken in ./sdk/go*) broken=github.com/rialto-im/rialto/${broken#./} ;; esac # a module of its own
-	if ! go vet -overlay "$work/overlay.json" "$broken" >"$work/log" 2>&1; then
-		not_a_mutant "$name" "it does not build"
+	local name=$1 file=$2 tests=$4 package
+	change "$name" "$file" "$3" go || return 0
+	for package in "${@:5}"; do
+		[ -n "${tests_of[$package]:-}" ] || tests_of[$package]=$(cat "$package"/*_test.go 2>/dev/null | sed -nE 's/^func ((Test|Fuzz)[A-Za-z0-9_]*)\(.*/\1/p')
+		grep -qE "${tests%%/*}" <<<"${tests_of[$package]}" || not_a_mutant "$name" "$package has no test $tests"
+	done
+	runs+=("run_mutant $(printf '%q ' "$name" "$file" "$changed" "$tests" "${@:5}")")
+}
+
+# mutant_ts NAME FILE SED TESTFILE: a test of that file must fail with the change. Paths are relative to the TypeScript SDK.
+mutant_ts() {
+	change "$1" "sdk/ts/$2" "$3" ts || return 0
+	[ -f "sdk/ts/$4" ] || not_a_mutant "$1" "there is no sdk/ts/$4"
+	runs+=("run_mutant_ts $(printf '%q ' "$1" "$2" "$changed" "$4")")
+}
+
+# check_go and check_ts mark the mutants that do not compile.
+check_go() {
+	local changed failure
+	go run ./internal/tool/mutantcheck <"$work/go" >"$work/failures" # with the flags of the tests: other flags would compile all anew
+	while IFS=$'\t' read -r changed failure; do
+		not_a_mutant "${name_of[$changed]}" "it does not compile: $failure"
+		invalid[$changed]=1
+	done <"$work/failures"
+}
+# One run of the compiler checks all, each beside the file that it replaces.
+check_ts() {
+	local file changed n=0 beside=() found
+	copy_sdk
+	while IFS=$'\t' read -r file changed; do
+		cp "$changed" "$work/${file%.ts}.mutant$n.ts"
+		beside[n++]=$changed
+	done <"$work/ts"
+	if ! (cd "$work/sdk/ts" && node_modules/.bin/tsc -p tsconfig.build.json --noEmit --pretty false) >"$work/log" 2>&1; then
 		cat "$work/log"
-		return
+		mapfile -t found < <(sed -nE 's/^src\/[^(]*\.mutant([0-9]+)\.ts\(.*/\1/p' "$work/log" | sort -un)
+		[ ${#found[@]} -gt 0 ] || { echo "the TypeScript SDK does not compile without a change either"; exit 1; }
+		for n in "${found[@]}"; do
+			not_a_mutant "${name_of[${beside[n]}]}" "it does not compile: see above"
+			invalid[${beside[n]}]=1
+		done
 	fi
-	local package flags try began=$SECONDS
+	find "$work/sdk/ts/src" -name '*.mutant*' -delete
+}
+
+# copy_sdk copies the TypeScript SDK, without what is installed, to $work/sdk/ts.
+copy_sdk() {
+	[ -x sdk/ts/node_modules/.bin/tsc ] || { echo "the modules of sdk/ts are not installed; run: scripts/setup.sh test"; exit 1; }
+	mkdir -p "$work/sdk/ts"
+	cp -r sdk/ts/src sdk/ts/test sdk/ts/*.json "$work/sdk/ts"
+	ln -s "$PWD/sdk/ts/node_modules" "$work/sdk/ts/node_modules"
+}
+
+# run_mutant NAME FILE CHANGED TESTS PACKAGE...
+run_mutant() {
+	local name=$1 changed=$3 tests=$4 package flags try began=$SECONDS
+	[ -z "${invalid[$changed]:-}" ] || return 0
+	printf '{"Replace":{"%s":"%s"}}' "$PWD/$2" "$changed" >"$work/overlay.json"
 	for try in 1 2 3; do # some mutants need a race to show: a test that fails in one run of two is as good
-		for package in "$@"; do
+		for package in "${@:5}"; do
 			flags=()
 			if go list -deps -test "./$package" | grep '^pgregory.net/rapid$' >/dev/null; then
 				flags=(-args -rapid.nofailfile -rapid.shrinktime=1s) # do not store the failing input of a mutant
@@ -76,8 +129,23 @@ mutant() {
 		done
 		echo "survived once $name"
 	done
-	echo "SURVIVED      $name"
-	alive=$((alive + 1))
+	survived "$name"
+}
+
+# run_mutant_ts NAME FILE CHANGED TESTFILE
+run_mutant_ts() {
+	local name=$1 file=$2 changed=$3 tests=$4 began=$SECONDS
+	[ -z "${invalid[$changed]:-}" ] || return 0
+	cp "$changed" "$work/sdk/ts/$file"
+	if (cd "$work/sdk/ts" && NO_COLOR=1 timeout -k 5 80 node_modules/.bin/vitest run "$tests") >"$work/log" 2>&1; then
+		survived "$name"
+	elif grep -qE '^ *Tests .* failed|^ *Tests +[0-9]+ failed' "$work/log"; then
+		echo "killed        $name: sdk/ts/$tests $(grep -m1 -oE 'FAIL .*' "$work/log" || true) ($((SECONDS - began))s)"
+	else
+		not_a_mutant "$name" "the tests of $tests do not run"
+		cat "$work/log"
+	fi
+	cp "sdk/ts/$file" "$work/sdk/ts/$file"
 }
 
 log=internal/engine/timeline/pebblelog
@@ -198,6 +266,14 @@ mutant "let hidden users watch no one" internal/service/presence/watch.go 's/^\t
 mutant "end the watches of a resumed session" internal/service/presence/watch.go 's/^\tif s\.watched\[c\.Session\]\.generation == generation \{$/\t{/' ResumedSession internal/service/presence
 mutant "keep the earlier watches of a resumed session" internal/service/presence/watch.go 's/^\tif s\.watched\[c\.Session\]\.generation == generation \{$/\tif _, back := s.deps.Directory.Generation(c.User, c.Session); !back \&\& generation != 0 {/' ResumedSession internal/service/presence
 mutant "watch for a connection that has ended" internal/service/presence/watch.go 's/err := ctx\.Err\(\); err != nil/err := ctx.Err(); false/' ThatEndedDoesNotWatch internal/service/presence
+# Users who hide their presence get pushes like all others, also on their first connection, and if another node owns their presence.
+mutant "push nothing to users who hide their presence" internal/app/app.go 's/Directory: n\.directory, Bus/Directory: visible{n.directory, n}, Bus/; $s/$/\n\ntype visible struct {\n\tfanout.Directory\n\tn *Node\n}\n\nfunc (v visible) Locate(u id.User) []string {\n\tif hides, _ := v.n.hidesPresence(context.Background(), u); hides {\n\t\treturn nil\n\t}\n\treturn v.Directory.Locate(u)\n}/' UsersWhoHidePresenceGetPushes internal/app/apptest
+mutant "push no presence to users who hide theirs" internal/service/presence/push.go 's/^\tfor w, f := range frames \{$/&\n\t\tif set, _ := s.deps.SettingsOf(ctx, []id.User{w}); Hides(set[w]) {\n\t\t\tcontinue\n\t\t}/' HiddenUserReceivesPushes$ internal/service/presence
+mutant "forget the connections of a user whose visibility changes" internal/platform/directory/directory.go '/^func \(s \*Service\) VisibilityChanged/s/$/\n\tdelete(s.shard(u).users, u)/' HiddenUserReceivesPushes$ internal/service/presence
+mutant "forget the connections of a user of another node whose visibility changes" internal/platform/directory/owner.go 's/^\t\tcase aboutVisibility:$/&\n\t\t\tif p := s.shard(u).users[u]; p != nil {\n\t\t\t\tp.remote = nil\n\t\t\t}/' HiddenUserReceivesPushesOfAnotherNode internal/service/presence
+mutant "greet a first connection before the user's owner knows it" internal/platform/directory/await.go 's/^(func .* Announced\(.*\) )\{.*\}$/\1{}/' 'AnnouncedConnections|OfAnotherNode' internal/service/presence
+mutant "read the tail of a stream before the user's owner knows the connection" internal/transport/gateway/greet.go 's/^\ts\.deps\.Directory\.Announced\(ctx, .*$//' TailsAfterRegistration internal/transport/gateway
+mutant "report no first connection to the user's owner" internal/platform/directory/directory.go 's/report, changed := first \|\| wasAwayHere/report, changed := first \&\& wasAway || wasAwayHere/' 'AnnouncedConnections|OfAnotherNode' internal/service/presence
 mutant "assume that an owner still has the registration" internal/platform/directory/verify_registration.go 's/^\t\tr\.confirmed = confirmation\{\}$/\t\tr.confirmed.at = of.at/' ForgotIsSynced internal/service/presence
 mutant "report a node as reachable after one answer" internal/platform/cluster/probe.go 's/r\.unreachable && now\.Sub\(r\.answeringSince\) < recoveredAfter/false/' UnreachableNodes internal/platform/cluster
 mutant "stop all probes while one node does not answer" internal/platform/cluster/probe.go 's/^\t\t\tgroup\.Go\(func\(\) \{ p\.probe\(ctx, node, r\) \}\)$/&\n\t\t}\n\t\tif group.Wait(); ctx.Err() != nil {\n\t\t\treturn nil/' 'TopicsTravel' internal/platform/cluster
@@ -415,12 +491,31 @@ mutant "count refused messages as stored" internal/transport/gateway/conn.go 's/
 mutant "let bench forget messages without a receipt" internal/tool/bench/reconnect.go 's/c\.retryAt = false, c\.ackedTo,/c.retryAt = false, c.next,/' 'ALostConnection' internal/tool/bench
 mutant "collapse errors of different subjects" internal/base/telemetry/collapse.go 's/all := r\.Level > slog\.LevelWarn/all := false/' 'WarningsOfOneCause' internal/base/telemetry
 
+# The TypeScript SDK.
+mutant_ts "forget at a resync that a conversation is muted" src/sync.ts 's/\{ \.\.\.view, deleted/{ ...view, muted: false, deleted/' test/unit/client.test.ts
+mutant_ts "forget at a resync what the user has set since" src/sync.ts 's/mergeConversation\(known\.get\(c\.id\), c\)/mergeConversation(known.get(""), c)/' test/unit/client.test.ts
+mutant_ts "ignore that another device has muted a conversation" src/merge.ts 's/c\.pending\.muted \?\? s\.muted/c.pending.muted ?? c.muted/' test/unit/model.test.ts
+mutant_ts "count archived conversations in the SDK's badge" src/model.ts 's/ && !c\.archived//' test/unit/model.test.ts
+mutant_ts "count muted conversations in the SDK's badge" src/model.ts 's/!c\.muted && //' test/unit/model.test.ts
+mutant_ts "let the SDK's position go back" src/sync.ts 's/if \(order === "old"\) continue;//' test/unit/replica.test.ts
+mutant_ts "let the SDK's position go back to an earlier epoch" src/position.ts 's/if \(event\.epoch < at\.epoch\) return "old";//; s/event\.epoch > at\.epoch\)/event.epoch !== at.epoch \&\& event.prev !== at.seq)/' test/unit/position.test.ts
+mutant_ts "let the SDK's read cursor go back" src/merge.ts 's/behind \? c\.readSeq : readSeq,$/readSeq,/' test/unit/replica.test.ts
+mutant_ts "drop events that come during a sync" src/sync.ts '/if \(this\.running\) \{/,/\}/s/this\.miss\(at\);//' test/unit/replica.test.ts
+mutant_ts "give a message a new number at a reconnect" src/outbox.ts '/^  opened\(/,/^  \}/s/this\.pump\(\);/for (const i of this.items) void this.renumber(i);/' test/unit/outbox.test.ts
+mutant_ts "give a message without a receipt a new number" src/outbox.ts 's/setTimeout\(\(\) => this\.pump\(\)/setTimeout(() => void this.due().map((i) => this.renumber(i))/' test/unit/outbox.test.ts
+mutant_ts "give a message that is refused for now a new number" src/outbox.ts 's/return this\.arm\(\);/return this.renumber(item);/' test/unit/outbox.test.ts
+
+[ ! -s "$work/go" ] || check_go
+[ ! -s "$work/ts" ] || check_ts
+if [ -z "$check" ]; then
+	for run in "${runs[@]}"; do eval "$run"; done
+fi
 if [ $alive -gt 0 ]; then
 	echo "$alive of $tried mutants survived, or are invalid"
 	exit 1
 fi
 if [ -n "$check" ]; then
-	echo "each of $tried mutants changes its file and names tests that exist"
+	echo "each of $tried mutants changes its file, compiles, and names tests that exist"
 	exit 0
 fi
 echo "each of $tried mutants was killed, in ${SECONDS}s"

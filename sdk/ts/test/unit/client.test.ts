@@ -148,6 +148,27 @@ test("reset: the lists are read anew, and what is no more is gone", async () => 
   await until(back, () => back.messages(room).at(-1)?.seq === 61);
 });
 
+test("after a reset, a conversation is muted as the server says, and as the user has set since", async () => {
+  const storage = memoryStorage();
+  server.conversations.set("8", { id: "8", kind: 2, title: "muted offline" });
+  server.logs.set("8", []);
+  const c = await loggedIn(storage);
+  server.write("1");
+  server.write("1", bob, "8");
+  await until(c, () => c.badge() === 2);
+  server.refuseCall = (name) => (name === "Configure" ? { code: "unavailable", reason: "down" } : undefined);
+  await c.configure("8", { muted: true });
+  expect(c.badge()).toBe(1);
+  c.close();
+  server.conversations.set(room, { id: room, kind: 2, title: "muted on another device", state: { muted: true } });
+  server.write("2");
+  server.trimmed = 3;
+  const back = await started(storage);
+  await until(back, () => back.conversation(room)?.lastSeq === 2);
+  expect([room, "8"].map((id) => back.conversation(id)?.muted)).toEqual([true, true]);
+  expect(back.badge()).toBe(0);
+});
+
 test("reconnects as often as it is told to, and sends in order what was written meanwhile", async () => {
   const c = await loggedIn();
   server.sockets = false;

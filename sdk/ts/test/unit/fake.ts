@@ -332,7 +332,7 @@ export class FakeServer {
   private described(c: MessageInitShape<typeof ConversationSchema>): object {
     const log = this.logs.get(c.id!) ?? [];
     const last = log.at(-1);
-    return { ...c, lastSeq: BigInt(log.length), unread: BigInt(log.length), state: { conversation: c.id! }, ...(last ? { lastMessage: last } : {}) };
+    return { ...c, lastSeq: BigInt(log.length), unread: BigInt(log.length), state: { ...(c.state as object), conversation: c.id! }, ...(last ? { lastMessage: last } : {}) };
   }
 
   private sync(after: number, limit: number): object {

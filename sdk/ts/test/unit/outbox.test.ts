@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { ContentSchema } from "../../src/gen/rialto/chat/v1/message_pb.js";
 import { ReceiptSchema } from "../../src/gen/rialto/gateway/v1/gateway_pb.js";
 import type { OutgoingMessage } from "../../src/model.js";
@@ -92,6 +92,31 @@ test("a refusal for now holds back what comes after in that conversation only", 
   await o.enqueue("8", text("c"));
   expect(sent).toEqual([1n, 3n]);
   o.closed();
+});
+
+test("a repeat has the number of its first try: after a reconnect, a refusal for now, or no receipt", async () => {
+  vi.useFakeTimers();
+  try {
+    connected = true;
+    const o = outbox();
+    o.opened(0);
+    await o.enqueue("7", text("a"));
+    await o.receipt(receipt(1, { code: "unavailable", reason: "busy", retryMs: 5_000 }));
+    now += 5_000;
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(sent).toEqual([1n, 1n]);
+    now += 20_000; // no receipt
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(sent).toEqual([1n, 1n, 1n]);
+    o.closed();
+    o.opened(0);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(sent).toEqual([1n, 1n, 1n, 1n]);
+    expect(o.list("7").map((i) => i.clientSeq)).toEqual([1]);
+    o.closed();
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("what goes right behind the message before it on one connection names none, also after a reconnect and a reload", async () => {

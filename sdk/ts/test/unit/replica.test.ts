@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { expect, test, vi } from "vitest";
 import { RialtoError } from "../../src/errors.js";
-import { ConversationSchema, type Conversation } from "../../src/gen/rialto/chat/v1/chat_pb.js";
+import { ConversationSchema, EventSchema, type Conversation } from "../../src/gen/rialto/chat/v1/chat_pb.js";
 import type { ReplicaDeps } from "../../src/localdata.js";
 import type { ConversationView } from "../../src/model.js";
 import { Replica } from "../../src/replica.js";
@@ -22,6 +22,10 @@ async function replica() {
   return { r, asked, turn: () => new Promise((resolve) => setTimeout(resolve, 0)) };
 }
 
+/** An event that names a conversation. */
+const marked = (conversation: string, seq: number) =>
+  create(EventSchema, { epoch: 1, seq: BigInt(seq), prev: BigInt(seq - 1), body: { case: "mark", value: { conversation } } });
+
 test("what asks for a sync while one is under way has it asked once more: its page may have been read before", async () => {
   const { r, asked, turn } = await replica();
   const first = r.stream.sync();
@@ -38,6 +42,31 @@ test("what asks for a sync while one is under way has it asked once more: its pa
   expect(asked.length).toBe(2);
   expect(r.data.position).toEqual({ epoch: 1, seq: 9 });
   expect(r.stream.catchingUp).toBe(false);
+});
+
+test("an event that comes during a sync is read with the next page, where that sync's page was older", async () => {
+  const { r, asked, turn } = await replica();
+  const synced = r.stream.sync();
+  await turn();
+  r.stream.pushed([marked("9", 6), marked("8", 7)]);
+  asked[0]!.answer(6);
+  await turn();
+  expect(asked.map((a) => a.after)).toEqual([5, 6]);
+  asked[1]!.answer(7);
+  await synced;
+  expect(asked.length).toBe(2);
+  expect(r.data.position).toEqual({ epoch: 1, seq: 7 });
+});
+
+test("an event that was there before changes nothing: the position does not go back, and nothing is synced", async () => {
+  const { r, asked, turn } = await replica();
+  r.stream.pushed([marked("9", 6)]);
+  expect(r.data.position).toEqual({ epoch: 1, seq: 6 });
+  r.stream.pushed([marked("8", 5), marked("8", 6), { ...marked("8", 7), epoch: 0 }]);
+  await turn();
+  expect(r.data.position).toEqual({ epoch: 1, seq: 6 });
+  expect([...r.data.conversations.keys()]).toEqual(["9"]);
+  expect(asked).toEqual([]);
 });
 
 test("a burst is stored in a few transactions, in order, and acknowledged once it is stored", async () => {
