@@ -245,7 +245,7 @@ mutant "answer no deferred message after a later one" internal/service/officiala
 mutant "forget aligners that were killed" internal/service/organization/synchronize.go 's/if err := s\.markInterrupted\(ctx\); err/if err := ctx.Err(); err/' AnAlignerWasKilled internal/service/organization
 mutant "forget removals that were killed" internal/service/organization/groups.go 's/aligner, err := s\.registerAlignerOfAll\(ctx, org\)/aligner, err := s.registerAlignerOfAll(ctx, 0*org)/' AnAlignerWasKilled internal/service/organization
 mutant "end an alignment from old rows as if it were the newest" internal/service/organization/synchronize.go 's/ELSE CAST\(\$4 AS BIGINT\) END/ELSE pending + 0 * $4 END/' AnAlignmentFromOldRows internal/service/organization
-mutant "save the checkpoint before the work is done" internal/service/fanout/dispatcher.go 's/p\.inflight\[n\]\.pending\.Load\(\) == 0/p.inflight[n].pending.Load() >= 0/' . internal/service/fanout
+mutant "save the checkpoint before the work is done" internal/service/fanout/dispatcher.go 's/p\.inflight\[n\]\.pending\.Load\(\) == 0/p.inflight[n].pending.Load() >= 0/' Checkpoint internal/service/fanout
 mutant "save the newest finished record as the checkpoint" internal/service/fanout/dispatcher.go 's/^\tp\.inflight = p\.inflight\[:copy.*$/&\n\tfor _, b := range p.inflight {\n\t\tif b.pending.Load() == 0 {\n\t\t\tp.completedSeq.Store(b.record)\n\t\t}\n\t}/' Checkpoint internal/service/fanout
 mutant "forget the unstored records of a lost partition" internal/service/fanout/queue.go 's/^\t\tif lost\.has\(p\) \{$/\t\tif lost.has(p) \&\& q == nil {/' 'Overtakes|MovedPartition' internal/service/fanout
 mutant "send past a lost partition" internal/service/fanout/peers.go 's/lost != 0 \&\& n < len\(payloads\) \{/n < 0 {/' LostPartition internal/service/fanout
@@ -391,8 +391,8 @@ mutant "count guesses by address alone" internal/service/account/login_limit.go 
 # Permissions and unread counts.
 mutant "count one's own message as unread" internal/service/inbox/unread.go 's/v\.state\.ReadSeq, v\.state\.ReadCounted = seq, counted$/v.state.ReadSeq, v.state.ReadCounted = seq, counted-1/' Unread internal/service/inbox
 mutant "let a cursor go back" internal/service/inbox/read_cursor.go 's/r\.read <= read \&\& r\.delivered <= delivered/false/; s/WHEN \$3 > views\.read_seq THEN \$3/WHEN true THEN $3/' 'Unread|Forward' internal/service/inbox
-mutant "let blocked users write" internal/service/chat/send_permission.go 's/case s\.relation\.blocked:/case s.relation.blocked \&\& nowMs < 0:/' . internal/service/chat
-mutant "accept messages of removed members" internal/service/chat/send.go 's/CheckAccess: true, ExpectedAccess/CheckAccess: false, ExpectedAccess/' . internal/service/chat
+mutant "let blocked users write" internal/service/chat/send_permission.go 's/case s\.relation\.blocked:/case s.relation.blocked \&\& nowMs < 0:/' BlockedIsNotAdmitted internal/service/chat
+mutant "accept messages of removed members" internal/service/chat/send.go 's/CheckAccess: true, ExpectedAccess/CheckAccess: false, ExpectedAccess/' RemovedIsNotAdmitted internal/service/chat
 mutant "show entries from before a user joined" internal/service/chat/history.go 's/max\(after, from-1\)/max(after, min(from, 1)-1)/; s/e\.Seq < p\.from/e.Seq < min(p.from, 1)/' 'History|Model' internal/service/chat
 mutant "show entries from after a user left" internal/service/chat/history.go 's/e\.Seq > p\.to/e.Seq > max(p.to, 1<<63)/; s/at = to \+ 1/at += 0 * to/' History internal/service/chat
 mutant "count muted conversations in the badge" internal/service/inbox/unread.go 's/ \&\& !r\.view\.state\.Muted//; s/ AND NOT muted//' 'TestBadge' internal/service/inbox

@@ -170,14 +170,15 @@ func TestAPoisonJobBecomesADeadLetter(t *testing.T) {
 		return nil
 	}))
 	poison := insert(t, s, -1, job.Options{MaxFailures: 3, Unique: "poison"})
-	for n := 1; n < 3; n++ {
+	for n := 1; n <= 3; n++ {
 		eventually.True(t, "the attempt has failed", func() bool { return get(t, s, poison).Failures == n })
-		f.clock.Advance(time.Minute)
-		s.Wake()
+		if n < 3 {
+			f.clock.Advance(time.Minute)
+			s.Wake()
+		}
 	}
-	i := reaches(t, s, poison, job.Discarded)
-	if i.Failures != 3 || !strings.Contains(i.Error, "poison") {
-		t.Errorf("%+v", i)
+	if i := get(t, s, poison); i.State != job.Discarded || i.Failures != 3 || !strings.Contains(i.Error, "poison") {
+		t.Fatalf("after its last failure it is %+v", i)
 	}
 	if err := s.Retry(t.Context(), insert(t, s, 5, job.Options{At: f.clock.Now().Add(time.Hour)})); err == nil {
 		t.Error("a waiting job was retried")
@@ -265,8 +266,9 @@ func TestACancelledJobEnds(t *testing.T) {
 	if state, err := f.nodes[0].Cancel(t.Context(), running); err != nil || state != job.Running {
 		t.Fatal(state, err)
 	}
-	if i := reaches(t, f.nodes[0], running, job.Cancelled); i.Attempt != 1 || i.Cancelling || i.Unique != "" {
-		t.Errorf("%+v", i)
+	eventually.True(t, "the attempt has ended", func() bool { return get(t, f.nodes[0], running).State != job.Running })
+	if i := get(t, f.nodes[0], running); i.State != job.Cancelled || i.Attempt != 1 || i.Cancelling || i.Unique != "" {
+		t.Fatalf("%+v", i)
 	}
 	if state, err := f.nodes[0].Cancel(t.Context(), running); err != nil || state != job.Cancelled {
 		t.Error(state, err)
