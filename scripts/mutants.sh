@@ -165,12 +165,12 @@ mutant "create new stores next to existing files" internal/platform/datadir/open
 mutant "start without the users' files" internal/platform/datadir/check.go 's/if s != Serving \{/if s != "" {/' 'MissingFilesDir' internal/platform/datadir
 mutant "serve before the directory of the files exists" internal/platform/datadir/open.go 's/createFilesDir\(dir\); err/error(nil); err/' 'CreateTheFilesDir' internal/platform/datadir
 mutant "treat a damaged manifest as truncated" $log/manifest.go 's/if next := |isIncompleteEnd\(b, at\) \{/true {/' 'Manifests' $log
-mutant "commit records without a sync" internal/engine/sqldb/sqlite.go 's/synchronous\(FULL\)/synchronous(OFF)/' . internal/engine/sqldb
+mutant "commit records without a sync" internal/engine/sqldb/sqlite.go 's/synchronous\(FULL\)/synchronous(OFF)/' EachCommitIsSynced internal/engine/sqldb
 mutant "skip the comparison of pages with checksums" internal/engine/sqldb/checksumvfs/checksumvfs.go 's/return binary\.BigEndian\.Uint64\(page\[end:\]\) == .*/return end > 0/' 'ChangedByte' internal/engine/sqldb
 mutant "omit the page number from the checksum" internal/engine/sqldb/checksumvfs/checksumvfs.go 's/make\(\[\]byte, 0, 4\), number\)/make([]byte, 0, 4), 0)/' 'Exchanged' internal/engine/sqldb
-mutant "answer before records are committed" internal/engine/sqldb/group_commit.go 's/^\t\t\td\.commit\(jobs\)$/\t\t\tgo d.commit(jobs)/' . internal/engine/sqldb
+mutant "answer before records are committed" internal/engine/sqldb/group_commit.go 's/^\t\t\td\.commit\(jobs\)$/\t\t\tgo d.commit(jobs)/' 'ConcurrentWriters|CachedStatementsFollow|CloseAnswers' internal/engine/sqldb
 mutant "roll back all writers when one is cancelled" internal/engine/sqldb/group_commit.go 's/failed == nil \|\| errs\.Is/failed != nil || errs.Is/' DoesNotAffectOthers internal/engine/sqldb
-mutant "keep the changes of a rejected writer" internal/engine/sqldb/group_commit.go 's/ROLLBACK TO writer; RELEASE writer/RELEASE writer/' . internal/engine/sqldb
+mutant "keep the changes of a rejected writer" internal/engine/sqldb/group_commit.go 's/ROLLBACK TO writer; RELEASE writer/RELEASE writer/' BatchesBeforeAnError internal/engine/sqldb
 mutant "keep an unlimited number of prepared statements" internal/engine/sqldb/statement_cache.go 's/c\.recent\.Len\(\) <= maxCachedStatements/true/' StatementCache internal/engine/sqldb
 mutant "share a prepared statement that has open rows" internal/engine/sqldb/statement_cache.go 's/^\tdelete\(c\.byQuery, query\)$/\tif true { return e.Value.(cachedStatement).statement.(sqliteStatement) }/' OpenRows internal/engine/sqldb
 mutant "cancel a commit that waits for the standby" internal/engine/sqldb/postgres.go 's/l\.BlockCancel\(true\)/l.BlockCancel(false)/' WithoutTheStandby internal/engine/sqldb
