@@ -197,7 +197,7 @@ mutant "start a lease below its high-water mark" internal/platform/idgen/worker_
 mutant "issue ids above the high-water mark" $ids/flakes.go 's/end > g\.to\.Load\(\)/end > g.to.Load()+5000/' AnySchedule internal/platform/idgen
 mutant "issue message ids above the high-water mark" $ids/readables.go 's/case ms >= to:/case ms >= to+5000:/' AnySchedule internal/platform/idgen
 mutant "reuse the worker id of a copied disk" internal/platform/idgen/worker_lease_acquire.go 's/r\.Machine == mine \&\& \(!l/(!l/' AnySchedule internal/platform/idgen
-mutant "keep a worker id that was refused" internal/platform/idgen/worker_lease.go 's/^\t\tif mine \{$/\t\tif mine || err == nil {/' AnySchedule internal/platform/idgen
+mutant "keep a worker id that was refused" internal/platform/idgen/worker_lease.go 's/^\t\tif mine \{$/\t\tif mine || err == nil {/; s/l\.Raise\(time\.UnixMilli\(l\.row\.Mark\)\)$/l.Raise(time.UnixMilli(next.Mark))/' AnySchedule internal/platform/idgen
 
 # The same for PostgreSQL, where several nodes write.
 pg=internal/engine/timeline/pglog
