@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Lint: staticcheck, in the version of tools/go.mod, and the patterns of scripts/mutants.sh. With arguments, only staticcheck,
+# Lint: staticcheck, in the version of tools/go.mod, and whether the mutants of scripts/mutants.sh still are some. With arguments, only staticcheck,
 # for packages of another module: scripts/lint.sh MODULE PACKAGE...
 set -euo pipefail
 cd "$(dirname "$0")/.."
