@@ -436,6 +436,9 @@ mutant "sign previews for all users" internal/service/linkpreview/linkpreview.go
 mutant "decode pictures of any size" internal/service/linkpreview/picture.go 's/w\*h > maxPixels/false/' 'PreviewsWithoutPicture' internal/service/linkpreview
 mutant "accept engines without TLS" internal/app/config/encryption.go 's/case r\.security == pglink\.Plain \&\&/case false \&\&/' RemoteEnginesNeedTLS internal/app/config
 mutant "check the security of only one of several servers" internal/engine/sqldb/pglink/security.go 's/security = Plain/security = least/' SecurityOf internal/engine/sqldb/pglink
+mutant "accept large frames of HTTP/2" internal/app/serve.go 's/MaxReadFrameSize: 16 << 10, //' AFrameOfHTTP2IsSmall internal/app
+mutant "wait for the rest of a frame of HTTP/2" internal/app/serve.go 's/, SendPingTimeout: 15 \* time\.Second//' AFrameOfHTTP2Ends internal/app
+mutant "keep clients of HTTP/2 that read nothing" internal/app/serve.go 's/, WriteByteTimeout: 30 \* time\.Second//' AClientOfHTTP2Reads internal/app
 media=internal/service/media
 mutant "let the last of several PUTs win" $media/serve.go 's/WHERE id = \$2 AND stored = 0 AND complete = 0/WHERE id = $2 AND complete = 0/' TestConcurrentPuts$ $media
 mutant "let concurrent PUTs write the same file" $media/media.go 's/if attempt > 1 \{/if attempt > 1000 {/' 'TestConcurrentPuts$|SlowPutDoesNot' $media

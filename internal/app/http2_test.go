@@ -1,0 +1,124 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// h2Frame encodes an HTTP/2 frame whose header declares a length.
+func h2Frame(length int, kind, flags byte, stream uint32, payload []byte) []byte {
+	b := []byte{byte(length >> 16), byte(length >> 8), byte(length), kind, flags}
+	return append(binary.BigEndian.AppendUint32(b, stream), payload...)
+}
+
+// single accepts one connection.
+type single struct{ conns chan net.Conn }
+
+func (s single) Accept() (net.Conn, error) {
+	if c, ok := <-s.conns; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+func (s single) Close() error   { return nil }
+func (s single) Addr() net.Addr { return &net.UnixAddr{} }
+
+// withHTTP2 runs a client of an HTTP/2 server that has begun a request whose body does not end. Time passes when nobody has anything to do.
+func withHTTP2(t *testing.T, client func(t *testing.T, c net.Conn)) {
+	synctest.Test(t, func(t *testing.T) {
+		waits := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		server := newHTTPServer(waits, false, slog.New(slog.DiscardHandler))
+		server.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return ctx }
+		near, far := net.Pipe()
+		if err := near.SetDeadline(time.Now().Add(10 * time.Minute)); err != nil { // of the bubble's clock: a failure, not a hang
+			t.Fatal(err)
+		}
+		l := single{make(chan net.Conn, 1)}
+		l.conns <- far
+		served := make(chan error, 1)
+		go func() { served <- server.Serve(l) }()
+		begin := append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), h2Frame(0, 4, 0, 0, nil)...)
+		post := []byte{0x83, 0x86, 0x84, 0x41, 1, 'a'} // POST http /, host a
+		if _, err := near.Write(append(begin, h2Frame(len(post), 1, 4, 1, post)...)); err != nil {
+			t.Fatal(err)
+		}
+		client(t, near)
+		_ = near.Close() // it may be closed
+		close(l.conns)
+		if err := <-served; !errors.Is(err, net.ErrClosed) {
+			t.Error(err)
+		}
+	})
+}
+
+// A frame is read as a whole before anything is known of its sender. So the server accepts no large ones, and says so.
+func TestAFrameOfHTTP2IsSmall(t *testing.T) {
+	withHTTP2(t, func(t *testing.T, c net.Conn) {
+		header := make([]byte, 9)
+		if _, err := io.ReadFull(c, header); err != nil || header[3] != 4 {
+			t.Fatalf("the first frame is %x, %v; want settings", header, err)
+		}
+		settings, largest := make([]byte, int(header[1])<<8|int(header[2])), map[uint16]uint32{}
+		if _, err := io.ReadFull(c, settings); err != nil {
+			t.Fatal(err)
+		}
+		for ; len(settings) >= 6; settings = settings[6:] {
+			largest[binary.BigEndian.Uint16(settings)] = binary.BigEndian.Uint32(settings[2:])
+		}
+		for setting, want := range map[uint16]uint32{3: 100, 4: 256 << 10, 5: 16 << 10} { // streams, window of each, frame
+			if largest[setting] != want {
+				t.Errorf("setting %d is %d, want %d", setting, largest[setting], want)
+			}
+		}
+		rest := make(chan []byte, 1)
+		go func() {
+			b, err := io.ReadAll(c)
+			if err != nil {
+				t.Error(err)
+			}
+			rest <- b
+		}()
+		if _, err := c.Write(h2Frame(16<<10+1, 0, 0, 1, nil)); err != nil {
+			t.Error(err)
+		}
+		if b := <-rest; !bytes.Contains(b, h2Frame(8, 7, 0, 0, []byte{0, 0, 0, 1, 0, 0, 0, 6})) { // GOAWAY with FRAME_SIZE_ERROR
+			t.Errorf("after the header of a larger frame: got %x", b)
+		}
+	})
+}
+
+// Who stops within a frame is disconnected, although a request is in progress.
+func TestAFrameOfHTTP2Ends(t *testing.T) {
+	withHTTP2(t, func(t *testing.T, c net.Conn) {
+		go func() {
+			if _, err := c.Write(h2Frame(16<<10, 0, 0, 1, make([]byte, 16<<10-1))); err != nil {
+				t.Error(err)
+			}
+		}()
+		if _, err := io.Copy(io.Discard, c); err != nil { // until the server closes
+			t.Error(err)
+		}
+	})
+}
+
+// Who goes on sending and reads nothing is disconnected.
+func TestAClientOfHTTP2Reads(t *testing.T) {
+	withHTTP2(t, func(t *testing.T, c net.Conn) {
+		for range 100 {
+			if _, err := c.Write(h2Frame(8, 6, 0, 0, make([]byte, 8))); err != nil {
+				return
+			}
+			time.Sleep(time.Second) // of the bubble's clock
+		}
+		t.Error("the server took 100 pings, and none of its own frames was read")
+	})
+}
