@@ -117,6 +117,53 @@ func TestDamageDoesNotEndTheCheck(t *testing.T) {
 	}
 }
 
+// A damaged table is found although no row of it is read: later ones replace them.
+func TestADamagedTableIsFoundWithoutItsRows(t *testing.T) {
+	t.Parallel()
+	dir, killed := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "data")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for starts := range 2 {
+		s, err := datadir.Open(t.Context(), dir, datadir.Options{Logger: slog.New(slog.DiscardHandler), Spare: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if starts == 1 {
+			if err := os.CopyFS(killed, os.DirFS(dir)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := run(t, killed); len(r.Violations) != 0 {
+		t.Fatalf("before the damage: got %v", r.Violations)
+	}
+	tables, err := filepath.Glob(filepath.Join(killed, "timeline", "*.sst"))
+	if err != nil || len(tables) == 0 {
+		t.Fatalf("got tables %v, %v", tables, err)
+	}
+	for _, table := range tables {
+		intact, err := os.ReadFile(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := bytes.Clone(intact)
+		b[len(b)-20] ^= 4
+		if err := os.WriteFile(table, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r := run(t, killed); about(r, "damaged", filepath.Base(table), "checksum") == 0 {
+			t.Errorf("got %v, want %s", r.Violations, table)
+		}
+		if err := os.WriteFile(table, intact, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A changed byte within a value is found with its file, table and page, even if no index has the value.
 func TestAChangedByteOfARowIsFound(t *testing.T) {
 	t.Parallel()

@@ -229,7 +229,8 @@ func runDir(ctx context.Context, dir string, bucket blob.Store, progress func(fo
 	if err := c.identity(log, dir); err != nil {
 		return c.report, err
 	}
-	return c.run(progress, step{"the SQL database", c.file})
+	tables := func() error { return c.tables(log, filepath.Join(dir, datadir.TimelinesDir)) }
+	return c.run(progress, step{"the SQL database", c.file}, step{"the tables of the timelines", tables})
 }
 
 func isDataDir(dir string) bool {
@@ -273,6 +274,22 @@ func (c *check) identity(log *pebblelog.Log, dir string) error {
 	return nil
 }
 
+// tables reports the damaged tables of the timelines, also where no row shows the damage.
+func (c *check) tables(log *pebblelog.Log, dir string) error {
+	step, damaged := progress.Of(c.ctx).Step("reading tables"), 0
+	defer step.End()
+	at := func(done float64) { step.At(done, fmt.Sprintf("%d damaged", damaged)) }
+	return log.CheckTables(c.ctx, dir, at, func(path string, err error) {
+		damaged++
+		c.report.violate("damaged", path, "restore a backup: it does not match its checksums: %s", errorText(err))
+	})
+}
+
+// errorText is the text of an error of Pebble in one line.
+func errorText(err error) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "<corruption detail carrier>", "")), " ")
+}
+
 // step of a check.
 type step struct {
 	name string
@@ -303,7 +320,7 @@ func (c *check) damaged(where string, err error) error {
 	if err == nil || !c.local || c.ctx.Err() != nil {
 		return err
 	}
-	what := strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "<corruption detail carrier>", "")), " ")
+	what := errorText(err)
 	if file := pebblelog.CorruptFile(err); file != "" && !strings.Contains(what, file) {
 		what = file + ": " + what
 	}
