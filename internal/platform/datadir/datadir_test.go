@@ -153,7 +153,7 @@ func flipped(part float64) func(b []byte) []byte {
 }
 
 func zeroed(page int) func(b []byte) []byte {
-	return func(b []byte) []byte { clear(b[page*4096:][:4096]); return b }
+	return func(b []byte) []byte { clear(b[page*4096:min(len(b), (page+1)*4096)]); return b }
 }
 
 // changeRow changes a byte within a value, which leaves the page structure valid.
@@ -236,6 +236,8 @@ func TestDamagedDirectoriesAreRefused(t *testing.T) {
 		{"last log cut", true, change("timeline/*.log", func(b []byte) []byte { return b[:len(bytes.TrimRight(b, "\x00"))-3000] }), ".log is truncated or corrupt", true, ""},
 		{"last log flipped early", true, change("timeline/*.log", flipped(0.1)), ".log is truncated or corrupt", true, ""},
 		{"last log flipped late", true, change("timeline/*.log", flipped(0.99)), ".log is truncated or corrupt", true, ""},
+		{"options", false, change("timeline/OPTIONS-*", zeroed(0)), ", and nothing needs it: remove this file", false, ""},
+		{"options of another merger", true, change("timeline/OPTIONS-*", func(b []byte) []byte { return bytes.Replace(b, []byte("concat"), []byte("\x91oncat"), 1) }), "OPTIONS-", false, ""},
 		{"records", false, remove("records.db"), "records.db is missing", false, ""},
 		{"records, after a kill", true, remove("records.db"), "records.db is missing", false, ""},
 		{"records emptied", false, change("records.db", emptied), "records.db is empty", false, ""},

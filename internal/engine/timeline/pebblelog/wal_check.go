@@ -43,11 +43,36 @@ func CheckFiles(dir string, expected []WALPosition) error {
 	if err := checkManifest(fs, desc.ManifestFilename); err != nil {
 		return err
 	}
+	if err := checkOptions(fs, dir, desc.OptionsFilename); err != nil {
+		return err
+	}
 	var problems []error
 	for _, e := range expected {
 		problems = append(problems, checkWAL(fs, dir, e))
 	}
 	return errors.Join(problems...)
+}
+
+// checkOptions reports a file of options that Pebble refuses, without its name. Pebble writes another one at each start, and needs none.
+func checkOptions(fs vfs.FS, dir, path string) error {
+	if path == "" {
+		return nil
+	}
+	f, err := fs.Open(path)
+	if err != nil {
+		return fmt.Errorf("%s cannot be read: %w", path, err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(f)
+	if err != nil {
+		return fmt.Errorf("%s cannot be read: %w", path, err)
+	}
+	o := &pebble.Options{}
+	o.EnsureDefaults()
+	if err := o.CheckCompatibility(dir, string(b)); err != nil {
+		return fmt.Errorf("%s is damaged, and nothing needs it: remove this file, and start again", path)
+	}
+	return nil
 }
 
 // IsCorruption reports whether Open failed because a file is missing or corrupt.
