@@ -3,10 +3,12 @@ package rpc
 import (
 	"compress/gzip"
 	"context"
+	"errors"
 	"io"
 	"math"
 	"mime"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -36,6 +38,7 @@ var (
 	errTooLarge                = errs.New(errs.Invalid, "request_too_large", "a request has at most 1 MiB after decompression")
 	errTooLargeUnauthenticated = errs.New(errs.Invalid, "request_too_large", "a request without credentials has at most 16 KiB")
 	errTooManyCalls            = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "too many calls without credentials are made now; try again", Retry: time.Second}
+	errTooSlow                 = &errs.Error{Kind: errs.Unavailable, Reason: "too_slow", Message: "the request did not arrive in time; try again, on a faster connection", Retry: time.Second}
 	errCompressed              = errs.New(errs.Invalid, "compressed", "a request without credentials must not be compressed")
 )
 
@@ -105,6 +108,7 @@ func refuseContentType(w http.ResponseWriter, r *http.Request) {
 func (s *Server) withBodyLimits(m method) http.Handler {
 	refusals, figures := connect.NewErrorWriter(), s.deps.Calls.Named(m.name)
 	tooLarge, notSmall, busy := s.failure(m.name, errTooLarge), s.failure(m.name, errTooLargeUnauthenticated), s.failure(m.name, inputlimit.ErrBusy)
+	tooSlow := s.failure(m.name, errTooSlow)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A writer without deadlines, such as a recorder in a test, has no slow client.
 		connection, now := http.NewResponseController(w), time.Now()
@@ -116,7 +120,7 @@ func (s *Server) withBodyLimits(m method) http.Handler {
 		_, _ = connection.SetReadDeadline(now.Add(bodyTime)), connection.SetWriteDeadline(now.Add(answerTime))
 		from := ratelimit.Network(r.RemoteAddr, r.Header, s.deps.Proxied)
 		ctx := ratelimit.WithNetwork(r.Context(), from)
-		b := &body{ReadCloser: r.Body, connection: connection, started: now, busy: busy,
+		b := &body{ReadCloser: r.Body, connection: connection, started: now, busy: busy, tooSlow: tooSlow,
 			remaining: maxRequest, tooLarge: tooLarge, chunkTime: chunkTime, memory: &s.deps.Input.Authenticated, compressed: compressed(r.Header)}
 		in := &incoming{body: b}
 		if in.caller, in.err = s.authenticate(ctx, m.access, r.Header); m.access == anonymousAccess {
@@ -196,6 +200,7 @@ type body struct {
 	remaining  int64
 	tooLarge   error
 	busy       error
+	tooSlow    error
 	compressed bool
 	memory     *inputlimit.Budget
 	owner      inputlimit.Owner
@@ -216,6 +221,9 @@ func (b *body) Read(p []byte) (int, error) {
 		b.deadline(time.Now().Add(b.chunkTime))
 	}
 	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.remaining+1)])
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, b.tooSlow // the error of the connection has its addresses
+	}
 	b.chunkLeft -= int64(n)
 	b.received += int64(n)
 	if b.remaining -= int64(n); b.remaining < 0 {

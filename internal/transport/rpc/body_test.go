@@ -3,10 +3,13 @@ package rpc_test
 import (
 	"bytes"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
@@ -186,6 +189,18 @@ func TestSlowBodiesAreEnded(t *testing.T) {
 	w, r := request(accounts+"SearchUsers", "", strings.NewReader("{}"))
 	h.Handler().ServeHTTP(w, r)
 	within("what is refused", w.read, 5*time.Second, 10*time.Second)
+}
+
+// The answer to a body that does not arrive in time has a reason, and nothing of the connection.
+func TestABodyThatIsLateHasAReason(t *testing.T) {
+	h := newHarness(t)
+	late := &net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 7), Port: 7070}, Err: os.ErrDeadlineExceeded}
+	for name, headers := range map[string][]string{"Login": nil, "SearchUsers": {bearer(h.person("alice").AccessToken)}} {
+		got := h.send(accounts+name, asJSON, io.MultiReader(strings.NewReader("{"), iotest.ErrReader(late)), headers...)
+		if got.status != http.StatusServiceUnavailable || got.reason() != "too_slow" || got.header.Get("Retry-After") != "1" || strings.Contains(string(got.body), "10.0.0.7") {
+			t.Errorf("%s: answered with %d %s", name, got.status, got.body)
+		}
+	}
 }
 
 // While a user, or an address without credentials, sends one body, another large body of the same owner is refused; those of others are not.
