@@ -440,6 +440,7 @@ mutant "accept large frames of HTTP/2" internal/app/serve.go 's/MaxReadFrameSize
 mutant "wait for the rest of a frame of HTTP/2" internal/app/serve.go 's/, SendPingTimeout: 15 \* time\.Second//' AFrameOfHTTP2Ends internal/app
 mutant "keep clients of HTTP/2 that read nothing" internal/app/serve.go 's/, WriteByteTimeout: 30 \* time\.Second//' AClientOfHTTP2Reads internal/app
 mutant "verify no tables without rows" internal/tool/verify/verify.go 's/damaged\+\+$/return/' ADamagedTableIsFound internal/tool/verify
+mutant "keep answers of HTTP/2 that nobody reads" internal/app/serve.go 's/r\.ProtoMajor > 1 \{/r.ProtoMajor > 2 {/' AnAnswerOfHTTP2Ends internal/app
 mutant "tell the addresses of a connection that is too slow" internal/transport/rpc/body_limits.go 's/if errors\.Is\(err, os\.ErrDeadlineExceeded\)/if false/' ABodyThatIsLate internal/transport/rpc
 media=internal/service/media
 mutant "let the last of several PUTs win" $media/serve.go 's/WHERE id = \$2 AND stored = 0 AND complete = 0/WHERE id = $2 AND complete = 0/' TestConcurrentPuts$ $media

@@ -32,11 +32,13 @@ func (s single) Accept() (net.Conn, error) {
 func (s single) Close() error   { return nil }
 func (s single) Addr() net.Addr { return &net.UnixAddr{} }
 
+// waits is a handler that answers when its client has gone.
+var waits = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+
 // withHTTP2 runs a client of an HTTP/2 server that has begun a request whose body does not end. Time passes when nobody has anything to do.
-func withHTTP2(t *testing.T, client func(t *testing.T, c net.Conn)) {
+func withHTTP2(t *testing.T, handler http.Handler, client func(t *testing.T, c net.Conn)) {
 	synctest.Test(t, func(t *testing.T) {
-		waits := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-		server := newHTTPServer(waits, false, slog.New(slog.DiscardHandler))
+		server := newHTTPServer(handler, false, slog.New(slog.DiscardHandler))
 		server.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return ctx }
 		near, far := net.Pipe()
 		if err := near.SetDeadline(time.Now().Add(10 * time.Minute)); err != nil { // of the bubble's clock: a failure, not a hang
@@ -46,8 +48,8 @@ func withHTTP2(t *testing.T, client func(t *testing.T, c net.Conn)) {
 		l.conns <- far
 		served := make(chan error, 1)
 		go func() { served <- server.Serve(l) }()
-		begin := append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), h2Frame(0, 4, 0, 0, nil)...)
-		post := []byte{0x83, 0x86, 0x84, 0x41, 1, 'a'} // POST http /, host a
+		begin := append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), h2Frame(6, 4, 0, 0, []byte{0, 4, 0, 0, 0, 0})...) // settings: no byte of an answer's body
+		post := []byte{0x83, 0x86, 0x84, 0x41, 1, 'a'}                                                                // POST http /, host a
 		if _, err := near.Write(append(begin, h2Frame(len(post), 1, 4, 1, post)...)); err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +64,7 @@ func withHTTP2(t *testing.T, client func(t *testing.T, c net.Conn)) {
 
 // A frame is read as a whole before anything is known of its sender. So the server accepts no large ones, and says so.
 func TestAFrameOfHTTP2IsSmall(t *testing.T) {
-	withHTTP2(t, func(t *testing.T, c net.Conn) {
+	withHTTP2(t, waits, func(t *testing.T, c net.Conn) {
 		header := make([]byte, 9)
 		if _, err := io.ReadFull(c, header); err != nil || header[3] != 4 {
 			t.Fatalf("the first frame is %x, %v; want settings", header, err)
@@ -98,7 +100,7 @@ func TestAFrameOfHTTP2IsSmall(t *testing.T) {
 
 // Who stops within a frame is disconnected, although a request is in progress.
 func TestAFrameOfHTTP2Ends(t *testing.T) {
-	withHTTP2(t, func(t *testing.T, c net.Conn) {
+	withHTTP2(t, waits, func(t *testing.T, c net.Conn) {
 		go func() {
 			if _, err := c.Write(h2Frame(16<<10, 0, 0, 1, make([]byte, 16<<10-1))); err != nil {
 				t.Error(err)
@@ -112,7 +114,7 @@ func TestAFrameOfHTTP2Ends(t *testing.T) {
 
 // Who goes on sending and reads nothing is disconnected.
 func TestAClientOfHTTP2Reads(t *testing.T) {
-	withHTTP2(t, func(t *testing.T, c net.Conn) {
+	withHTTP2(t, waits, func(t *testing.T, c net.Conn) {
 		for range 100 {
 			if _, err := c.Write(h2Frame(8, 6, 0, 0, make([]byte, 8))); err != nil {
 				return
@@ -120,5 +122,29 @@ func TestAClientOfHTTP2Reads(t *testing.T) {
 			time.Sleep(time.Second) // of the bubble's clock
 		}
 		t.Error("the server took 100 pings, and none of its own frames was read")
+	})
+}
+
+// Who answers pings and does not let the server write an answer loses the stream.
+func TestAnAnswerOfHTTP2Ends(t *testing.T) {
+	refuses := withAnswerDeadline(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", http.StatusServiceUnavailable) }))
+	withHTTP2(t, refuses, func(t *testing.T, c net.Conn) {
+		for header := make([]byte, 9); ; {
+			if _, err := io.ReadFull(c, header); err != nil {
+				t.Fatalf("the stream has not ended: %v", err)
+			}
+			payload := make([]byte, int(header[1])<<8|int(header[2]))
+			if _, err := io.ReadFull(c, payload); err != nil {
+				t.Fatal(err)
+			}
+			switch kind, flags := header[3], header[4]; {
+			case kind == 3 && header[8] == 1: // the stream is reset
+				return
+			case kind == 6 && flags == 0:
+				if _, err := c.Write(h2Frame(8, 6, 1, 0, payload)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
 	})
 }

@@ -165,7 +165,7 @@ func (n *Node) publicHandler() http.Handler {
 		}
 		pages.ServeHTTP(w, r)
 	}))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return withAnswerDeadline(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		switch p := r.URL.Path; {
@@ -185,6 +185,17 @@ func (n *Node) publicHandler() http.Handler {
 		default:
 			page.ServeHTTP(w, r)
 		}
+	}))
+}
+
+// withAnswerDeadline gives each piece of an answer its time, from its writing on. Otherwise clients of HTTP/2 could keep any number of short
+// answers, such as refusals, and their requests in memory: they allow no byte of them to be written, and answer pings.
+func withAnswerDeadline(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor > 1 { // a socket takes over its connection of HTTP/1.1
+			w = outputlimit.WithWriteDeadlines(w, 0)
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 
