@@ -43,3 +43,9 @@ func (s *Service) ProcessAcks(ctx context.Context) { s.processAcks(ctx) }
 
 // FlushCursors writes the queued cursors.
 func (s *Service) FlushCursors(ctx context.Context) { s.flushCursors(ctx) }
+
+// MaxRefreshes bounds the users whose lists are refreshed at once.
+const MaxRefreshes = maxRefreshes
+
+// RefreshSlots is how many refreshes of lists are running.
+func (s *Service) RefreshSlots() int { return len(s.refreshSlots) }

@@ -24,7 +24,7 @@ import (
 const (
 	// refreshBatch bounds the conversations, and the entries of a stream, between two writes of rows.
 	refreshBatch = 500
-	// maxRefreshes bounds the users whose lists are refreshed at once.
+	// maxRefreshes bounds the users whose lists are refreshed at once, each by one call.
 	maxRefreshes = 16
 )
 
@@ -47,12 +47,7 @@ func (s *Service) refreshList(ctx context.Context, u id.User) error {
 		}
 		s.mu.Unlock()
 		if other == nil {
-			err := s.refreshListOnce(ctx, u)
-			s.mu.Lock()
-			delete(s.refreshes, u)
-			s.mu.Unlock()
-			close(done)
-			return err
+			return s.refreshListAlone(ctx, u, done)
 		}
 		select {
 		case <-other:
@@ -60,6 +55,18 @@ func (s *Service) refreshList(ctx context.Context, u id.User) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// refreshListAlone refreshes a user's list, and closes done when others may. So a user has at most one of maxRefreshes slots, however slow
+// the refresh is and however many calls the user makes.
+func (s *Service) refreshListAlone(ctx context.Context, u id.User, done chan struct{}) error {
+	defer func() { // also after a panic, which the caller recovers from
+		s.mu.Lock()
+		delete(s.refreshes, u)
+		s.mu.Unlock()
+		close(done)
+	}()
+	return s.refreshListOnce(ctx, u)
 }
 
 // watermark of a user's rows in the stream.

@@ -1,10 +1,14 @@
 package inbox_test
 
 import (
+	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 
+	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/service/inbox"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
@@ -109,5 +113,106 @@ func TestLongListIsRefreshedInBatches(t *testing.T) {
 	work.Wait()
 	if h.conversations.read > 3*conversations {
 		t.Errorf("8 calls read %d memberships", h.conversations.read)
+	}
+}
+
+// slowReads is a log that calls a function before it reads a user's stream, and counts how often its tail is read.
+type slowReads struct {
+	timeline.Log
+	user  id.User
+	read  func()
+	tails atomic.Int64
+}
+
+func (l *slowReads) Tail(ctx context.Context, key timeline.Key) (timeline.Tail, error) {
+	if key.Kind == timeline.Inbox && key.ID == uint64(l.user) {
+		l.tails.Add(1)
+	}
+	return l.Log.Tail(ctx, key)
+}
+
+func (l *slowReads) Read(ctx context.Context, key timeline.Key, after uint64, limit int) ([]timeline.Entry, error) {
+	if key.Kind == timeline.Inbox && key.ID == uint64(l.user) {
+		l.read()
+	}
+	return l.Log.Read(ctx, key, after, limit)
+}
+
+// staleLists returns a harness whose users ann and bob have lists to be refreshed from their streams.
+func staleLists(t *testing.T, read func()) (*harness, *slowReads) {
+	t.Helper()
+	h := newHarness(t, false, inbox.Config{})
+	log := &slowReads{Log: h.log, user: ann, read: read}
+	h.log = log
+	h.start()
+	h.join(t, 1, bob, ann)
+	h.list(t, ann, 0, "")
+	h.list(t, bob, 0, "")
+	h.send(t, bob, 1, false)
+	h.fanOut(t)
+	log.tails.Store(0)
+	return h, log
+}
+
+// A user whose list is slow to refresh has one slot of many, with any number of calls: the lists of others are refreshed meanwhile.
+func TestSlowRefreshesOfAUserDoNotStopOthers(t *testing.T) {
+	t.Parallel()
+	var work sync.WaitGroup
+	defer work.Wait()
+	reading, release := make(chan struct{}, 100), make(chan struct{})
+	defer close(release)
+	h, log := staleLists(t, func() {
+		reading <- struct{}{}
+		<-release
+	})
+	for range 2 * inbox.MaxRefreshes {
+		work.Go(func() {
+			if p, err := h.ListConversations(t.Context(), ann, &chatv1.ListConversationsRequest{}); err != nil || p.Badge != 1 {
+				t.Errorf("the slow list is %v (%v)", p, err)
+			}
+		})
+	}
+	<-reading
+	eventually.True(t, "all calls have seen that the list is stale", func() bool { return log.tails.Load() > 2*inbox.MaxRefreshes }) // one read it again
+	others := make(chan struct{})
+	work.Go(func() {
+		defer close(others)
+		if p, err := h.ListConversations(t.Context(), bob, &chatv1.ListConversationsRequest{}); err != nil || !equal(ids(p), 1) {
+			t.Errorf("the list of another user is %v (%v)", p, err)
+		}
+	})
+	eventually.True(t, "the list of another user is refreshed", func() bool {
+		select {
+		case <-others:
+			return true
+		default:
+			return false
+		}
+	})
+	if n := h.RefreshSlots(); n != 1 || len(reading) > 0 {
+		t.Errorf("the refreshes of one user have %d slots, and %d more have begun", n, len(reading))
+	}
+}
+
+// A refresh that panics does not block the user's list.
+func TestListAfterAPanic(t *testing.T) {
+	t.Parallel()
+	panics := true
+	h, _ := staleLists(t, func() {
+		if panics {
+			panics = false
+			panic("of the test")
+		}
+	})
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("there was no panic")
+			}
+		}()
+		h.list(t, ann, 0, "")
+	}()
+	if p := h.list(t, ann, 0, ""); p.Badge != 1 || h.RefreshSlots() != 0 {
+		t.Errorf("after a panic the badge is %d, and %d slots are in use", p.Badge, h.RefreshSlots())
 	}
 }
