@@ -4,11 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/service/media"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
@@ -25,7 +28,26 @@ func (r *fixture) exec(query string, args ...any) {
 	}
 }
 
-// TestQuotaTotalIsMaintained: the total is stored, and recounted once a day: for an accepted upload and for a rejected one.
+// TestCreateUploadReadsNoOtherFiles: an upload costs the same whatever the number of the user's files, also the first of a day. A file that was
+// put into the table without its total is not seen.
+func TestCreateUploadReadsNoOtherFiles(t *testing.T) {
+	r := open(t, media.Config{Quota: 100})
+	r.totalsUnchecked = true
+	create := func(size uint64) error {
+		_, err := r.CreateUpload(t.Context(), alice, &chatv1.CreateUploadRequest{Size: size})
+		return err
+	}
+	r.exec(`INSERT INTO uploads (id, owner, name, declared, created_ms, complete, traced) VALUES (7, $1, 'a', 90, $2, 1, 1)`, int64(alice), r.clock.ms.Load())
+	for day := range 3 {
+		if err := create(20); err != nil {
+			t.Errorf("day %d: the files were read: %v", day, err)
+		}
+		r.clock.ms.Add((24 * time.Hour).Milliseconds())
+	}
+	wantError(t, "beyond the stored total", create(41), errs.Exhausted, "quota")
+}
+
+// TestQuotaTotalIsMaintained: stripped bytes, expired files, and dropped uploads no longer count.
 func TestQuotaTotalIsMaintained(t *testing.T) {
 	r := open(t, media.Config{Quota: 100})
 	create := func(size uint64) error {
@@ -35,24 +57,7 @@ func TestQuotaTotalIsMaintained(t *testing.T) {
 	if err := create(60); err != nil {
 		t.Fatal(err)
 	}
-	// A node of an earlier release stores it.
-	r.exec(`INSERT INTO uploads (id, owner, name, declared, created_ms, complete, traced) VALUES (7, $1, 'a', 30, $2, 1, 1)`, int64(alice), r.clock.ms.Load())
-	if err := create(20); err != nil {
-		t.Errorf("the files were recounted too early: %v", err)
-	}
-	r.clock.ms.Add((24 * time.Hour).Milliseconds() - 1)
-	if err := create(1); err != nil {
-		t.Errorf("an upload before a day has passed: %v", err)
-	}
-	r.clock.ms.Add(1)
-	wantError(t, "a day later", create(1), errs.Exhausted, "quota")
-	r.exec(`UPDATE uploads SET declared = 1 WHERE id = 7`)
-	wantError(t, "again", create(1), errs.Exhausted, "quota")
-	r.clock.ms.Add((48 * time.Hour).Milliseconds())
-	if err := create(1); err != nil {
-		t.Errorf("an upload two days later: %v", err)
-	}
-	// Bytes stripped at completion, expired files, and dropped uploads no longer count.
+	wantError(t, "beyond the quota", create(41), errs.Exhausted, "quota")
 	r.clock.ms.Add((72 * time.Hour).Milliseconds())
 	if err := r.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
@@ -61,11 +66,59 @@ func TestQuotaTotalIsMaintained(t *testing.T) {
 	if err := r.use(alice, 7, sent.Upload); err != nil {
 		t.Fatal(err)
 	}
+	if kept, are, err := r.Totals(t.Context(), alice); err != nil || kept != are || kept != [2]int64{4, 0} {
+		t.Errorf("the stored total is %v, recounted %v (%v); want the file that was sent", kept, are, err)
+	}
 	if err := r.Expired(t.Context(), id.Conversation(7), r.clock.ms.Load()+1+media.Slack.Milliseconds()); err != nil {
 		t.Fatal(err)
 	}
-	if kept, are, err := r.Totals(t.Context(), alice); err != nil || kept != are || kept != [2]int64{1, 0} {
-		t.Errorf("the stored total is %v, recounted %v (%v); want the file of the earlier release", kept, are, err)
+	if kept, are, err := r.Totals(t.Context(), alice); err != nil || kept != are || kept != [2]int64{0, 0} {
+		t.Errorf("the stored total is %v, recounted %v (%v); want nothing", kept, are, err)
+	}
+}
+
+// TestFilesOfEarlierBuildsAreCounted once, by the migration: a total that exists is kept.
+func TestFilesOfEarlierBuildsAreCounted(t *testing.T) {
+	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	steps := media.Steps()
+	if err := db.Migrate(t.Context(), "media", steps[:len(steps)-1]); err != nil {
+		t.Fatal(err)
+	}
+	err = db.Write(t.Context(), func(tx *sql.Tx) error {
+		for i, row := range []struct{ owner, declared, complete int64 }{{1, 10, 1}, {1, 20, 0}, {1, 5, 2}, {1, 1000, -1}, {2, 7, 1}, {3, 9, 1}} {
+			if _, err := tx.ExecContext(t.Context(), `INSERT INTO uploads (id, owner, name, declared, created_ms, complete, traced) VALUES ($1, $2, 'a', $3, 1, $4, 1)`, i+1, row.owner, row.declared, row.complete); err != nil {
+				return err
+			}
+		}
+		_, err := tx.ExecContext(t.Context(), `INSERT INTO upload_sums (owner, used, unfinished, counted_ms) VALUES (2, 70, 3, 1)`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Migrate(t.Context(), "media", steps); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := db.Read().QueryContext(t.Context(), `SELECT owner, used, unfinished FROM upload_sums ORDER BY owner`)
+	var got [][3]int64
+	if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var r [3]int64
+		err := rows.Scan(&r[0], &r[1], &r[2])
+		got = append(got, r)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if want := [][3]int64{{1, 35, 1}, {2, 70, 3}, {3, 9, 0}}; !slices.Equal(got, want) {
+		t.Errorf("the totals of users are %v, want %v", got, want)
 	}
 }
 
