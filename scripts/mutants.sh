@@ -466,6 +466,9 @@ mutant "do not limit complete calls without credentials" internal/transport/rpc/
 mutant "let one user hold all input memory" internal/base/inputlimit/budget.go 's/owner\.User != 0 \&\& exceeds/false \&\& exceeds/' FewOwners internal/base/inputlimit
 mutant "count a large watch as one call" internal/base/ratelimit/weight.go 's/\(users\+usersPerCall-1\)\/usersPerCall/users*0/' 'WatchedUsersCount' internal/transport/gateway
 mutant "count a large message as one call" internal/base/ratelimit/weight.go 's/max\(messages, bytes\/bytesPerMessage\)/messages/' 'BytesOfMessages' internal/transport/gateway
+mutant "count scheduled messages as calls only" internal/transport/rpc/call_costs.go 's/, \*chatv1\.ScheduleMessageRequest, \*chatv1\.UpdateScheduledRequest//' 'EveryCallHasARateLimit|RoutesHaveLimits' internal/transport/rpc
+mutant "do not count whom an admin added to an organization" internal/transport/rpc/rate_limits.go 's/c\.limits\.Charge\(ratelimit\.Invite, c\.user, c\.from, n-1\)/_ = n/' MembersOfOrganizationsCount internal/transport/rpc
+mutant "give all slots of list refreshes to one user" internal/service/inbox/list_refresh.go 's/s\.refreshes\[u\] = done/_ = done/' SlowRefreshesOfAUser internal/service/inbox
 mutant "keep the rate-limit charge of a refused change" internal/transport/rpc/rate_limits.go 's/errs\.IsRefusal\(err\)/false/' RefusedChanges internal/transport/rpc
 mutant "count users who were not added" internal/service/chat/add_members.go 's/errs\.IsRefusal\(err\)/false/' RefusedAdding internal/service/chat
 mutant "examine all friends for suggestions" internal/service/account/suggest.go 's/friends\[:min\(len\(friends\), suggestFriends\)\]/friends/' SuggestionsRead internal/service/account

@@ -17,12 +17,12 @@ type Route uint8
 // The routes.
 const (
 	Call       Route = iota // any call by a user, including those with their own route
-	Send                    // messages
+	Send                    // messages, and other calls that store an entry for others
 	Search                  // SearchUsers
 	Friend                  // RequestFriend
-	Invite                  // users named in Invite and CreateGroup
-	Group                   // CreateGroup
-	Join                    // Join
+	Invite                  // users who are invited or added to groups and organizations
+	Group                   // new groups and rooms
+	Join                    // Join, and accepted invitations
 	Added                   // additions of a user to groups by users who are not friends; the key is the added user
 	Upload                  // CreateUpload
 	Link                    // CreateJoinLink
@@ -48,7 +48,7 @@ type Config struct {
 	CallUser string `yaml:"call_user"`
 	// CallAddress bounds the calls of users from one address; default 2000/s burst 20000.
 	CallAddress string `yaml:"call_address"`
-	// SendUser bounds the messages of a user on a node, by number and by KiB. Sockets are read as fast as this allows; default 5000/s burst 50000.
+	// SendUser bounds the messages of a user on a node, by number and by KiB, and the other calls that reach members as a message does. Sockets are read as fast as this allows; default 5000/s burst 50000.
 	SendUser string `yaml:"send_user"`
 	// SendAddress bounds the messages of one address on a node in the same way; default 20000/s burst 100000.
 	SendAddress string `yaml:"send_address"`
@@ -60,7 +60,7 @@ type Config struct {
 	FriendUser string `yaml:"friend_user"`
 	// FriendAddress bounds the friend requests from one address; default 2000/h.
 	FriendAddress string `yaml:"friend_address"`
-	// InviteUser bounds the users whom a user adds to groups, each addition counted; default 10000/h burst 20000.
+	// InviteUser bounds the users whom a user invites or adds to groups and organizations, each addition counted; default 10000/h burst 20000.
 	InviteUser string `yaml:"invite_user"`
 	// InviteAddress bounds the same from one address; default 50000/h burst 100000.
 	InviteAddress string `yaml:"invite_address"`
@@ -68,7 +68,7 @@ type Config struct {
 	GroupUser string `yaml:"group_user"`
 	// GroupAddress bounds the groups that are created from one address; default 1000/h.
 	GroupAddress string `yaml:"group_address"`
-	// JoinUser bounds how often a user joins groups, or requests to; default 100/h.
+	// JoinUser bounds how often a user joins groups and organizations, or requests to; default 100/h.
 	JoinUser string `yaml:"join_user"`
 	// JoinAddress bounds the same from one address; default 2000/h.
 	JoinAddress string `yaml:"join_address"`
@@ -153,7 +153,8 @@ func (c Config) Check() error {
 
 // Table has the limiters of all routes. A nil *Table limits nothing.
 type Table struct {
-	routes [routeCount]limits
+	routes    [routeCount]limits
+	observers []func(user uint64, from netip.Prefix)
 }
 
 type limits struct {
@@ -163,9 +164,9 @@ type limits struct {
 }
 
 // NewTable creates the limiters. nodes returns the number of live nodes, among which limits are divided, except those of messages, since a
-// socket is on one node. If nil, it is one.
-func NewTable(c Config, at clock.Clock, nodes func() int) (*Table, error) {
-	t := &Table{}
+// socket is on one node. If nil, it is one. observers are called for each call of a user from a network, before it is counted.
+func NewTable(c Config, at clock.Clock, nodes func() int, observers ...func(user uint64, from netip.Prefix)) (*Table, error) {
+	t := &Table{observers: observers}
 	var faults []error
 	for r := range routeCount {
 		user, err := table[r].user.rate(&c)
@@ -187,6 +188,11 @@ func (t *Table) Allow(r Route, user uint64, from netip.Prefix, n int) error {
 		return nil
 	}
 	l := &t.routes[r]
+	if r == Call && user != 0 && from.IsValid() {
+		for _, observe := range t.observers {
+			observe(user, from)
+		}
+	}
 	if user != 0 {
 		if wait := l.user.Allow(user, n); wait > 0 {
 			return l.refuse(wait)

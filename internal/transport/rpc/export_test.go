@@ -1,5 +1,12 @@
 package rpc
 
+import (
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+)
+
 // Calls returns the access of each call: "users", "anyone" or "servers".
 func (s *Server) Calls() map[string]string {
 	list := map[string]string{}
@@ -7,4 +14,17 @@ func (s *Server) Calls() map[string]string {
 		list[name] = [...]string{userAccess: "users", anonymousAccess: "anyone", serverAccess: "servers"}[m.access]
 	}
 	return list
+}
+
+// Costs returns what a request takes beside one call, as "send 1, invite 3", with a plus if it counts even if the request is refused.
+func Costs(request proto.Message, size int) string {
+	var list []string
+	for _, c := range costs(request, size) {
+		text := fmt.Sprint(c.route, " ", c.n)
+		if c.kept {
+			text += "+"
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, ", ")
 }

@@ -107,6 +107,7 @@ func (p *procedure[Req, Res, PReq, PRes]) answer(ctx context.Context, r *connect
 		counted.refundIfRefused(err)
 		return nil, err
 	}
+	counted.settle(PReq(&r.Msg.request), PRes(res))
 	if !countedOnSuccess[p.name] {
 		refund()
 	}
@@ -158,6 +159,7 @@ func (p *procedure[Req, Res, PReq, PRes]) invoke(ctx context.Context, c id.Calle
 		counted.refundIfRefused(err)
 		return nil, err
 	}
+	counted.settle(PReq(&r), PRes(res))
 	if json {
 		outputlimit.TruncatePage(PReq(&r), PRes(res))
 		return protojson.Marshal(PRes(res))

@@ -10,7 +10,6 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
-	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -61,11 +60,8 @@ type charged struct {
 	limits *ratelimit.Table
 	user   uint64
 	from   netip.Prefix
-	routes [2]struct {
-		route ratelimit.Route
-		n     int
-	}
-	count int
+	routes [maxCosts]cost
+	count  int
 }
 
 // allow counts n requests of a route. If it refuses them, it refunds the previous routes.
@@ -74,7 +70,7 @@ func (c *charged) allow(r ratelimit.Route, n int) error {
 		c.refund()
 		return err
 	}
-	c.routes[c.count].route, c.routes[c.count].n = r, n
+	c.routes[c.count] = cost{route: r, n: n}
 	c.count++
 	return nil
 }
@@ -93,6 +89,17 @@ func (c *charged) refundIfRefused(err error) {
 	}
 }
 
+// settle counts the users whom a request added, of which it has counted one before.
+func (c *charged) settle(request, answer proto.Message) {
+	switch n, counts := addedMembers(request, answer); {
+	case !counts || c.count == 0:
+	case n == 0:
+		c.refund()
+	default:
+		c.limits.Charge(ratelimit.Invite, c.user, c.from, n-1)
+	}
+}
+
 // limit counts a user's request of size bytes by its routes, or refuses it. body is the part of size that was not counted before; the
 // gateway counts its own frames.
 func (s *Server) limit(ctx context.Context, c id.Caller, request proto.Message, size, body int) (charged, error) {
@@ -100,40 +107,17 @@ func (s *Server) limit(ctx context.Context, c id.Caller, request proto.Message, 
 	if c.Server || s.deps.Limits == nil {
 		return counted, nil
 	}
-	allow := func(r ratelimit.Route, n int) error { return s.deps.Limits.Allow(r, counted.user, counted.from, n) }
-	if err := allow(ratelimit.Call, ratelimit.Calls(named(request), body)); err != nil {
+	if err := counted.limits.Allow(ratelimit.Call, counted.user, counted.from, ratelimit.Calls(named(request), body)); err != nil {
 		return counted, err
 	}
-	switch r := request.(type) {
-	case *chatv1.SendRequest, *chatv1.SendRoomMessageRequest:
-		return counted, allow(ratelimit.Send, ratelimit.Messages(1, size))
-	case *chatv1.StartThreadRequest: // the update at the root goes to all members of the parent
-		return counted, counted.allow(ratelimit.Send, 1)
-	case *accountv1.SearchUsersRequest:
-		return counted, allow(ratelimit.Search, 1)
-	case *accountv1.RequestFriendRequest:
-		return counted, allow(ratelimit.Friend, 1)
-	case *chatv1.JoinRequest, *chatv1.PreviewJoinLinkRequest: // so that the preview cannot be used to guess links
-		return counted, allow(ratelimit.Join, 1)
-	case *chatv1.InviteRequest:
-		return counted, counted.allow(ratelimit.Invite, len(r.Users))
-	case *chatv1.InviteToOrganizationRequest:
-		return counted, counted.allow(ratelimit.Invite, len(r.Users))
-	case *chatv1.CreateGroupRequest:
-		if err := counted.allow(ratelimit.Group, 1); err != nil {
+	for _, c := range costs(request, size) {
+		if c.kept {
+			if err := counted.limits.Allow(c.route, counted.user, counted.from, c.n); err != nil {
+				return counted, err
+			}
+		} else if err := counted.allow(c.route, c.n); err != nil {
 			return counted, err
 		}
-		return counted, counted.allow(ratelimit.Invite, len(r.Members))
-	case *chatv1.CreateRoomRequest, *chatv1.CreateOrganizationGroupRequest:
-		return counted, counted.allow(ratelimit.Group, 1)
-	case *chatv1.CreateUploadRequest:
-		return counted, counted.allow(ratelimit.Upload, 1)
-	case *chatv1.CreateJoinLinkRequest:
-		return counted, counted.allow(ratelimit.Link, 1)
-	case *chatv1.OpenTicketRequest, *chatv1.TakeTicketRequest, *chatv1.TransferTicketRequest, *chatv1.ResolveTicketRequest, *chatv1.ReopenTicketRequest, *chatv1.RateTicketRequest:
-		return counted, allow(ratelimit.Ticket, 1)
-	case *chatv1.PreviewLinkRequest: // a refused one may have cost as much
-		return counted, allow(ratelimit.Preview, 1)
 	}
 	return counted, nil
 }

@@ -185,6 +185,8 @@ func TestRoutesHaveLimits(t *testing.T) {
 		"calls":     {ratelimit.Config{CallUser: "2/h"}, ratelimit.Config{CallAddress: "2/h"}, accounts + "GetSettings", &accountv1.GetSettingsRequest{}, 2},
 		"messages":  {ratelimit.Config{SendUser: "2/h"}, ratelimit.Config{SendAddress: "2/h"}, groups + "Send", &chatv1.SendRequest{}, 2},
 		"threads":   {ratelimit.Config{SendUser: "2/h"}, ratelimit.Config{SendAddress: "2/h"}, groups + "StartThread", &chatv1.StartThreadRequest{Conversation: group.Id, Seq: root.Seq}, 2},
+		"scheduled": {ratelimit.Config{SendUser: "2/h"}, ratelimit.Config{SendAddress: "2/h"}, groups + "ScheduleMessage", &chatv1.ScheduleMessageRequest{}, 2},
+		"changes":   {ratelimit.Config{SendUser: "2/h"}, ratelimit.Config{SendAddress: "2/h"}, groups + "UpdateGroup", &chatv1.UpdateGroupRequest{Conversation: group.Id, Title: proto.String("x")}, 2},
 		"searches":  {ratelimit.Config{SearchUser: "2/h"}, ratelimit.Config{SearchAddress: "2/h"}, accounts + "SearchUsers", &accountv1.SearchUsersRequest{Query: "x"}, 2},
 		"friends":   {ratelimit.Config{FriendUser: "2/h"}, ratelimit.Config{FriendAddress: "2/h"}, "/rialto.account.v1.GraphService/RequestFriend", &accountv1.RequestFriendRequest{User: 1}, 2},
 		"invited":   {ratelimit.Config{InviteUser: "4/h"}, ratelimit.Config{InviteAddress: "4/h"}, groups + "Invite", &chatv1.InviteRequest{Conversation: group.Id, Users: friends}, 2},
