@@ -111,6 +111,7 @@ type Node struct {
 	open            *openConnections        // at the listener
 	fileRequests    *inputlimit.Connections // requests for files and pages in progress
 	limits          *ratelimit.Table
+	proxySigns      *proxySigns
 	answers         *outputlimit.Limits
 	outbox          *job.Outbox
 	events          *clusterevent.Service
@@ -161,7 +162,8 @@ func (n *Node) committed(commits []timeline.Commit) {
 
 // openServices makes the services, from the bottom up, and joins the cluster.
 func (n *Node) openServices(ctx context.Context) (err error) {
-	if n.limits, err = ratelimit.NewTable(n.config.Limits, n.clock, n.liveNodes); err != nil {
+	n.proxySigns = &proxySigns{proxied: n.config.Plaintext, clock: n.clock, logger: n.logger}
+	if n.limits, err = ratelimit.NewTable(n.config.Limits, n.clock, n.liveNodes, n.proxySigns.account); err != nil {
 		return err
 	}
 	n.answers = outputlimit.New(n.config.Output, memory.Available())

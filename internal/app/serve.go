@@ -177,8 +177,10 @@ func (n *Node) publicHandler() http.Handler {
 		case !n.config.Has(config.RoleGateway) && p == "/v1/socket", !n.config.Has(config.RoleAPI) && p != "/v1/socket":
 			http.Error(w, "this node does not serve this; its roles are "+strings.Join(n.config.Roles, ", "), http.StatusNotFound)
 		case p == "/v1/socket":
+			n.proxySigns.request(r)
 			n.gateway.ServeHTTP(w, r)
 		case strings.HasPrefix(p, "/rialto."):
+			n.proxySigns.request(r)
 			calls.ServeHTTP(w, r)
 		case strings.HasPrefix(p, "/v1/media/"):
 			files.ServeHTTP(w, r)
