@@ -469,6 +469,8 @@ mutant "count a large message as one call" internal/base/ratelimit/weight.go 's/
 mutant "count scheduled messages as calls only" internal/transport/rpc/call_costs.go 's/, \*chatv1\.ScheduleMessageRequest, \*chatv1\.UpdateScheduledRequest//' 'EveryCallHasARateLimit|RoutesHaveLimits' internal/transport/rpc
 mutant "do not count whom an admin added to an organization" internal/transport/rpc/rate_limits.go 's/c\.limits\.Charge\(ratelimit\.Invite, c\.user, c\.from, n-1\)/_ = n/' MembersOfOrganizationsCount internal/transport/rpc
 mutant "give all slots of list refreshes to one user" internal/service/inbox/list_refresh.go 's/s\.refreshes\[u\] = done/_ = done/' SlowRefreshesOfAUser internal/service/inbox
+mutant "serve a damaged database" internal/platform/datadir/open.go 's/^\tclose\(s\.damage\)$//' 'ADamagedPageStops|DamageOfALarge' internal/platform/datadir
+mutant "forget damage at the next start" internal/platform/datadir/open.go 's/size = math\.MaxInt64/_ = math.MaxInt64/' DamageOfALarge internal/platform/datadir
 mutant "do not warn of a proxy that is not trusted" internal/app/proxysigns.go 's/case len\(r\.Header\.Values\("X-Forwarded-For"\)\) > 0:/case false:/' ProxySignsOfRequests internal/app
 mutant "keep the rate-limit charge of a refused change" internal/transport/rpc/rate_limits.go 's/errs\.IsRefusal\(err\)/false/' RefusedChanges internal/transport/rpc
 mutant "count users who were not added" internal/service/chat/add_members.go 's/errs\.IsRefusal\(err\)/false/' RefusedAdding internal/service/chat

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/datadir"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
@@ -83,11 +84,21 @@ func TestAFailedStartLeavesNoGoroutines(t *testing.T) {
 	if err := errors.Join(err, stores.Close()); err != nil {
 		t.Fatal(err)
 	}
+	lostTimelines := filepath.Join(t.TempDir(), "data")
+	served, err := Open(t.Context(), configure(t, lostTimelines), slog.New(slog.DiscardHandler))
+	if err == nil {
+		err = served.Close()
+	}
+	timelines := filepath.Join(lostTimelines, datadir.TimelinesDir)
+	if err := errors.Join(err, os.RemoveAll(timelines), os.Mkdir(timelines, 0o700)); err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct {
 		data string
 		set  []string
 		says string
 	}{
+		{lostTimelines, nil, "marker.manifest.* is missing"},
 		{data, []string{"listen=" + taken.Addr().String()}, "listen: " + taken.Addr().String()},
 		{data, []string{"admin=" + taken.Addr().String()}, "admin: " + taken.Addr().String()},
 		{filepath.Join(file, "data"), nil, file},
@@ -125,6 +136,46 @@ func TestAFailedServiceIsReported(t *testing.T) {
 		t.Errorf("it failed with %v", err)
 	}
 	_ = h.Close() // it reports the listener again
+}
+
+// TestDamageOfTheDatabaseStopsTheNode: with a message that names the file and says what to do.
+func TestDamageOfTheDatabaseStopsTheNode(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	for range 2 { // the second has a database file whose pages are all written
+		h, err := Open(t.Context(), configure(t, data), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, err := Open(t.Context(), configure(t, data), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(filepath.Join(data, recordsFile), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = file.WriteAt(make([]byte, 4096), info.Size()/4096/2*4096)
+	if err := errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := sqldb.CheckPages(t.Context(), h.db.Read(), false); len(found) == 0 {
+		t.Fatalf("the pages are sound (%v)", err)
+	}
+	if text := (<-h.Failed()).Error(); !strings.Contains(text, recordsFile) || !strings.Contains(text, "is no longer served") || !strings.Contains(text, "rialto verify") {
+		t.Errorf("it failed with %s", text)
+	}
+	_ = h.Close() // it reports the damage again
+	if _, err := Open(t.Context(), configure(t, data), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "is not served") {
+		t.Errorf("the next start: %v", err)
+	}
 }
 
 // TestAdminEndpoints: metrics change, readiness follows the database, and the public listener serves none of it.

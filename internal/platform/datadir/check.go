@@ -20,6 +20,8 @@ const (
 	TimelinesDir = "timeline"
 	// FilesDir holds the files that users have sent. This package only checks whether there are any.
 	FilesDir = "blobs"
+	// DamageFile exists after a server has found that its database is damaged. The next start checks all pages, whatever their number.
+	DamageFile = "DAMAGED"
 )
 
 // maxCheckedAtStart bounds the size of a database whose pages are checked at the start. A larger one is checked while the server runs.
@@ -33,17 +35,23 @@ type DamagedError struct {
 	Repairable bool
 	// FilesOnly means that only the directory of the users' files is missing.
 	FilesOnly bool
+	// WhileServed means that the damage was found by a running server.
+	WhileServed bool
 }
 
 func (e *DamagedError) Error() string {
 	do := fmt.Sprintf("Put back what is missing, or replace the whole directory by a backup. To continue without what is lost: rialto repair --data %s --accept-loss", e.Dir)
+	is := "is not served"
 	switch {
+	case e.WhileServed:
+		is = "is no longer served"
+		do = fmt.Sprintf("Look at it with rialto verify --data %s, and replace the whole directory by a backup.", e.Dir)
 	case e.FilesOnly:
 		do = fmt.Sprintf("Put back what is missing, or replace the whole directory by a backup. To continue without the files, or if they were in S3 until now: mkdir %s", filepath.Join(e.Dir, FilesDir))
 	case !e.Repairable:
 		do = "Put back what is missing, or replace the whole directory by a backup. No data was changed. To start without data, choose an empty directory with --data, or move the remaining contents of this one elsewhere and keep them."
 	}
-	return fmt.Sprintf("the data directory %s is damaged and is not served:\n  - %s\n%s (docs/operating/backup.md)", e.Dir, strings.Join(e.Problems, "\n  - "), do)
+	return fmt.Sprintf("the data directory %s is damaged and %s:\n  - %s\n%s (docs/operating/backup.md)", e.Dir, is, strings.Join(e.Problems, "\n  - "), do)
 }
 
 // findings of a check.

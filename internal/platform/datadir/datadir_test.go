@@ -141,6 +141,14 @@ func onlyFilesRemain(t *testing.T, dir string) {
 	}
 }
 
+// emptyTimelines leaves the directory of the timelines, without files.
+func emptyTimelines(t *testing.T, dir string) {
+	remove(TimelinesDir)(t, dir)
+	if err := os.Mkdir(filepath.Join(dir, TimelinesDir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func emptied([]byte) []byte { return nil }
 
 // flipped flips one bit, at a given fraction of the non-zero bytes.
@@ -231,6 +239,8 @@ func TestDamagedDirectoriesAreRefused(t *testing.T) {
 		{"table cut short", false, change("timeline/*.sst", func(b []byte) []byte { return b[:len(b)/2] }), "size mismatch", false, "tables"},
 		{"table emptied", false, change("timeline/*.sst", emptied), "size mismatch", false, "tables"},
 		{"timelines", false, remove("timeline"), "timeline is missing: all messages", false, ""},
+		{"timelines' contents", false, emptyTimelines, "marker.manifest.* is missing", false, ""},
+		{"timelines' contents, after a kill", true, emptyTimelines, "marker.manifest.* is missing", false, ""},
 		{"last log", true, remove("timeline/*.log"), ".log is missing", true, ""},
 		{"last log emptied", true, change("timeline/*.log", emptied), ".log is truncated or corrupt", true, ""},
 		{"last log cut", true, change("timeline/*.log", func(b []byte) []byte { return b[:len(bytes.TrimRight(b, "\x00"))-3000] }), ".log is truncated or corrupt", true, ""},

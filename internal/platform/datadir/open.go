@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -27,6 +28,9 @@ type Options struct {
 	Listener timeline.Listener
 	// Spare is how many bytes of disk space are kept in reserve for what must work on a full disk; 0 is 64 MiB.
 	Spare uint64
+	// CheckedAtStart is the size in bytes up to which the database's pages are checked before it is served; 0 is 64 MiB. Those of a larger
+	// one are checked while it is served, because a start does not depend on the amount of data.
+	CheckedAtStart int64
 	// Files means that the directory holds the users' files. Otherwise they are elsewhere, or not used.
 	Files bool
 }
@@ -41,10 +45,12 @@ type Stores struct {
 	marker       *Marker
 	files        bool // the directory holds the users' files
 	spare        *Spare
-	acceptLoss   bool // of what the stores lack
-	pagesChecked bool // the database's pages were checked at the start
+	acceptLoss   bool  // of what the stores lack
+	checkedSize  int64 // a database up to this size is checked at the start
+	pagesChecked bool  // the database's pages were checked at the start
 	damaged      atomic.Pointer[string]
-	writeFailed  atomic.Bool // a position could not be written, which was logged
+	damage       chan struct{} // closed at the first damage
+	writeFailed  atomic.Bool   // a position could not be written, which was logged
 }
 
 // Open opens the stores of a directory, and creates them if none was ever served. The caller has locked the directory.
@@ -54,7 +60,7 @@ func Open(ctx context.Context, dir string, o Options) (_ *Stores, err error) {
 
 // open opens the stores. With accept it opens them despite losses and marks them as belonging together.
 func open(ctx context.Context, dir string, o Options, accept bool) (_ *Stores, err error) {
-	s, f := &Stores{dir: dir, logger: o.Logger, files: o.Files, acceptLoss: accept}, &findings{dir: dir}
+	s, f := &Stores{dir: dir, logger: o.Logger, files: o.Files, acceptLoss: accept, checkedSize: cmp.Or(o.CheckedAtStart, maxCheckedAtStart), damage: make(chan struct{})}, &findings{dir: dir}
 	defer func() {
 		if err != nil {
 			err = errors.Join(ExplainFull(err), s.Close())
@@ -101,7 +107,7 @@ func open(ctx context.Context, dir string, o Options, accept bool) (_ *Stores, e
 // OpenDatabase opens only the database of a directory, and creates it if the directory is new. It refuses what a server would refuse. The caller
 // has locked the directory.
 func OpenDatabase(ctx context.Context, dir string, logger *slog.Logger) (_ *Stores, err error) {
-	s, f := &Stores{dir: dir, logger: logger}, &findings{dir: dir}
+	s, f := &Stores{dir: dir, logger: logger, checkedSize: maxCheckedAtStart, damage: make(chan struct{})}, &findings{dir: dir}
 	defer func() {
 		if err != nil {
 			err = errors.Join(ExplainFull(err), s.Close())
@@ -140,8 +146,18 @@ func (s *Stores) checkStores(ctx context.Context, f *findings, timelines bool) e
 	if identity.State == Adopting {
 		marker = nil // the stores may not have the id yet
 	}
-	if err := f.checkDatabase(ctx, marker, maxCheckedAtStart); err != nil {
+	known := exists(f.path(DamageFile))
+	size := s.checkedSize
+	if known {
+		size = math.MaxInt64
+	}
+	if err := f.checkDatabase(ctx, marker, size); err != nil {
 		return err
+	}
+	if known && len(f.problems) == 0 { // it was repaired, or replaced by a backup
+		if err := os.Remove(f.path(DamageFile)); err != nil {
+			return err
+		}
 	}
 	if timelines && identity.State != DatabaseOnly {
 		f.checkTimelines(marker)
@@ -231,7 +247,8 @@ func (s *Stores) committed(n uint64) {
 	}
 }
 
-// Run syncs the marker about once a second, refills the spare disk space, and checks the pages of a large database once.
+// Run syncs the marker about once a second, refills the spare disk space, and checks the pages of a large database once. It ends with a
+// DamagedError when the database is found to be damaged: what a server reads and writes afterwards may be wrong.
 func (s *Stores) Run(ctx context.Context) error {
 	if !s.pagesChecked {
 		s.checkPages(ctx)
@@ -242,6 +259,8 @@ func (s *Stores) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-s.damage:
+			return &DamagedError{Dir: s.dir, Problems: []string{filepath.Join(s.dir, DatabaseFile) + ": " + s.Damaged()}, WhileServed: true}
 		case <-tick.C:
 			if err := s.marker.Sync(); err != nil && !s.writeFailed.Swap(true) {
 				s.logger.Error("could not sync the marker: a loss may go unnoticed after a power failure", "error", err)
@@ -271,8 +290,14 @@ func (s *Stores) checkPages(ctx context.Context) {
 func (s *Stores) pageDamaged(err error) { s.recordDamage(err.Error()) }
 
 func (s *Stores) recordDamage(damage string) {
-	s.logger.Error("the database is damaged: stop the server, run rialto verify, and restore a backup", "file", filepath.Join(s.dir, DatabaseFile), "damage", damage)
-	s.damaged.CompareAndSwap(nil, &damage)
+	s.logger.Error("the database is damaged: the server stops; run rialto verify, and restore a backup", "file", filepath.Join(s.dir, DatabaseFile), "damage", damage)
+	if !s.damaged.CompareAndSwap(nil, &damage) {
+		return
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, DamageFile), []byte(damage+"\n"), 0o600); err != nil {
+		s.logger.Error("the damage could not be recorded: the next start may serve the database until it finds the damage again", "error", err)
+	}
+	close(s.damage)
 }
 
 // Damaged describes known damage of the database; empty if there is none.
