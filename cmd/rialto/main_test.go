@@ -212,7 +212,40 @@ func TestASecondServerIsRefused(t *testing.T) {
 	}
 }
 
-// TestVersion: the version names the known properties of the build, and "unknown" for others.
+// TestBuildsNameTheirCommit: a program that scripts/build.sh builds names the commit, as rialto version and in its first log line.
+func TestBuildsNameTheirCommit(t *testing.T) {
+	const commit, at = "0123456789abcdef0123456789abcdef01234567", "2026-01-02T03:04:05Z"
+	for stamp, want := range map[string]string{
+		commit + " " + at:               "\ncommit   " + commit + " of " + at + "\n",
+		commit + " " + at + " modified": "\ncommit   " + commit + " of " + at + ", with uncommitted changes\n",
+		"":                              headOf(t),
+	} {
+		path := filepath.Join(t.TempDir(), "rialto")
+		build := exec.CommandContext(t.Context(), "../../scripts/build.sh", path, "./cmd/rialto")
+		build.Env = append(os.Environ(), "BUILD_COMMIT="+stamp)
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		out, err := exec.CommandContext(t.Context(), path, "version").Output()
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("built with the stamp %q, the version is %q, want it to contain %q (%v)", stamp, out, want, err)
+		}
+	}
+}
+
+// headOf is what a program names that is built here: the commit of the checkout, or that there is none.
+func headOf(t *testing.T) string {
+	t.Helper()
+	head, err := exec.CommandContext(t.Context(), "git", "rev-parse", "HEAD").Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return "\ncommit   unknown: the build had no access to git\n" // an unpacked archive
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return "\ncommit   " + strings.TrimSpace(string(head)) + " of "
+}
+
+// TestVersion: the version names the known properties of the build. What go test builds has no stamp: TestBuildsNameTheirCommit tests that.
 func TestVersion(t *testing.T) {
 	out, errOut, code := run(t, "version")
 	if flag, _, code := run(t, "--version"); code != 0 || flag != out {

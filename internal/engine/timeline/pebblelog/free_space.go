@@ -51,7 +51,7 @@ func checkSpace(dir string, o Options) error {
 	if err != nil || free >= need {
 		return nil // if it is unknown, try to open
 	}
-	return fmt.Errorf("the disk has %d MiB free, and %d MiB are needed to start: free some space, and start again", free>>20, need>>20+1)
+	return fmt.Errorf("the disk is full: it has %d MiB free, and %d MiB are needed to start; free some space, and start again", free>>20, need>>20+1)
 }
 
 // Pebble repeats failed background work (flushes, compactions) at once. These pauses keep it from a busy loop and from filling the log.
