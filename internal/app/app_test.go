@@ -372,6 +372,22 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestServeWarnsOfUnverifiedTLS at the start, as rialto check does.
+func TestServeWarnsOfUnverifiedTLS(t *testing.T) {
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for _, set := range [][]string{{"postgres=postgres://canary:canary@db.invalid/x?sslmode=require"}, {"postgres=postgres://canary:canary@db.invalid/x", "plaintext_engines=postgres"}} {
+		args := []string{"--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0"}
+		for _, s := range set {
+			args = append(args, "--set", s)
+		}
+		var out, errOut strings.Builder
+		if code := ServeMain(stopped, args, &out, &errOut); code != 1 || !strings.Contains(errOut.String(), "a setting is not as safe as it could be") || !strings.Contains(errOut.String(), "postgres: ") || strings.Contains(errOut.String(), "canary") {
+			t.Errorf("%q: %d, %s", set, code, errOut.String())
+		}
+	}
+}
+
 // TestServeErrorsAndExitCodes: serve exits with the documented codes.
 func TestServeErrorsAndExitCodes(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())

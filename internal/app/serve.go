@@ -53,7 +53,7 @@ func closeListener(l net.Listener) func() error {
 func (n *Node) serve() {
 	n.serving = true
 	n.startHTTP("admin", n.adminListener, n.adminHandler(), false)
-	n.startHTTP("listener", &countingListener{n.listener, n.unauthenticated, n.config.Plaintext, n.open}, n.publicHandler(), n.config.TLS.Cert != "")
+	n.startHTTP("listener", &countingListener{n.listener, n.unauthenticated, n.config.Plaintext, n.config.TLS.Cert != "", n.open}, n.publicHandler(), n.config.TLS.Cert != "")
 }
 
 // explainListen makes the error of an address that cannot be bound: which one, why, and what to do.
@@ -102,7 +102,7 @@ func newHTTPServer(handler http.Handler, tls bool, logger *slog.Logger) *http.Se
 	h2 := &http.HTTP2Config{MaxConcurrentStreams: 100, MaxReadFrameSize: 16 << 10, MaxReceiveBufferPerConnection: 256 << 10,
 		MaxReceiveBufferPerStream: 256 << 10, SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second, WriteByteTimeout: 30 * time.Second}
 	return &http.Server{Handler: handler, Protocols: protocols, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 12 << 10, HTTP2: h2, ConnContext: withSlot, ErrorLog: log.New(httpErrorLog{logger}, "", 0)}
+		MaxHeaderBytes: 12 << 10, HTTP2: h2, ConnContext: withSlot, ConnState: stopChecking, ErrorLog: log.New(httpErrorLog{logger}, "", 0)}
 }
 
 // startHTTP serves HTTP on a listener as a part of the stack.

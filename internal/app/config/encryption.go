@@ -120,19 +120,29 @@ func (c *Config) checkEncryption(fault func(format string, args ...any)) {
 
 // Warnings are what can be used, and should be otherwise.
 func (c *Config) Warnings() (all []string) {
-	hosts := map[string][]string{} // of a setting
-	var settings []string
+	type kind struct {
+		setting  string
+		security pglink.Security
+	}
+	hosts := map[kind][]string{}
+	var kinds []kind // in their order
 	for _, r := range c.remotes() {
-		if r.err != nil || r.security != pglink.Unverified {
+		if r.err != nil || r.security == pglink.Verified {
 			continue
 		}
-		if hosts[r.setting] == nil {
-			settings = append(settings, r.setting)
+		k := kind{r.setting, r.security}
+		if hosts[k] == nil {
+			kinds = append(kinds, k)
 		}
-		hosts[r.setting] = append(hosts[r.setting], r.hosts...)
+		hosts[k] = append(hosts[k], r.hosts...)
 	}
-	for _, setting := range settings {
-		all = append(all, fmt.Sprintf("%s: the certificate of %s is not checked against the server's name, so that an attacker in between can impersonate the server; add sslmode=verify-full to the address", setting, strings.Join(hosts[setting], ", ")))
+	for _, k := range kinds {
+		names := strings.Join(hosts[k], ", ")
+		if k.security == pglink.Unverified {
+			all = append(all, fmt.Sprintf("%s: the certificate of %s is not checked against the server's name, so that an attacker in between can impersonate the server; add sslmode=verify-full to the address", k.setting, names))
+		} else { // plaintext_engines lists it: else it is refused
+			all = append(all, fmt.Sprintf("%s: %s may be reached without TLS, as plaintext_engines allows: passwords and messages cross the network unencrypted; nobody else may reach that network", k.setting, names))
+		}
 	}
 	return all
 }

@@ -57,8 +57,15 @@ func TestRemoteEnginesNeedTLS(t *testing.T) {
 			t.Errorf("%q: %v; want one fault of %s", c.set, err, c.fault)
 		}
 		for _, engine := range plaintextEngines {
-			if _, err := Load("", nil, append([]string{"plaintext_engines=" + engine}, c.set...)); (err == nil) != (engine == c.engine) {
+			config, err := Load("", nil, append([]string{"plaintext_engines=" + engine}, c.set...))
+			if (err == nil) != (engine == c.engine) {
 				t.Errorf("%q, where %s may be reached without TLS: %v", c.set, engine, err)
+			}
+			if err != nil {
+				continue
+			}
+			if warnings := config.Warnings(); len(warnings) != 1 || !strings.HasPrefix(warnings[0], c.fault+" may be reached without TLS, as plaintext_engines allows") || strings.Contains(warnings[0], "canary") {
+				t.Errorf("%q, which is allowed: the warnings are %q", c.set, warnings)
 			}
 		}
 	}
