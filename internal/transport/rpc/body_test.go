@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -12,8 +13,11 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/transport/rpc"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
 // counted counts the bytes that are read of a body.
@@ -247,5 +251,64 @@ func TestBodiesOfOneOwnerLeaveMemoryForOthers(t *testing.T) {
 				t.Errorf("the first body is answered %q, want bad_json", first)
 			}
 		})
+	}
+}
+
+// TestJSONLimitsHoldOverHTTP and for calls on a socket: 32 levels, 1,000 keys of an object, and integers of 64 bits, exact or refused.
+func TestJSONLimitsHoldOverHTTP(t *testing.T) {
+	h := newHarness(t)
+	anna := h.person("anna")
+	var group chatv1.Conversation
+	h.into(&group, h.call(chats+"CreateGroup", &chatv1.CreateGroupRequest{Title: "x"}, bearer(anna.AccessToken)))
+	if group.Id <= 1<<53 {
+		t.Fatalf("the id %d is exact as a float", group.Id)
+	}
+	nested := func(levels int) string {
+		return strings.Repeat(`{"x":`, levels-1) + "{}" + strings.Repeat("}", levels-1)
+	}
+	keys := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `"k%d":0,`, i)
+		}
+		return "{" + strings.TrimSuffix(b.String(), ",") + "}"
+	}
+	for name, c := range map[string]struct {
+		body, reason string
+		unknown      bool // fields, which only HTTP ignores
+	}{
+		"a number above 2^53":        {fmt.Sprintf(`{"conversation":%d}`, group.Id), "", false},
+		"text":                       {fmt.Sprintf(`{"conversation":"%d"}`, group.Id), "", false},
+		"another above 2^53":         {fmt.Sprintf(`{"conversation":%d}`, group.Id+1), "no_conversation", false},
+		"the highest of 64 bits":     {`{"conversation":18446744073709551615}`, "no_conversation", false},
+		"one of 65 bits":             {`{"conversation":18446744073709551616}`, "bad_json", false},
+		"a fraction":                 {fmt.Sprintf(`{"conversation":%d.5}`, group.Id), "bad_json", false},
+		"a number that rounds":       {`{"conversation":1e400}`, "bad_json", false},
+		"below zero":                 {`{"conversation":-1}`, "bad_json", false},
+		"32 levels":                  {fmt.Sprintf(`{"conversation":%d,"x":%s}`, group.Id, nested(31)), "", true},
+		"33 levels":                  {fmt.Sprintf(`{"conversation":%d,"x":%s}`, group.Id, nested(32)), "bad_json", false},
+		"10,000 levels":              {nested(10_000), "bad_json", false},
+		"1,000 keys":                 {fmt.Sprintf(`{"conversation":%d,"x":%s}`, group.Id, keys(1000)), "", true},
+		"1,001 keys":                 {fmt.Sprintf(`{"conversation":%d,"x":%s}`, group.Id, keys(1001)), "bad_json", false},
+		"1,001 keys of the request":  {keys(1001), "bad_json", false},
+		"an unknown list of numbers": {fmt.Sprintf(`{"conversation":%d,"x":[%s0]}`, group.Id, strings.Repeat("0,", 1000)), "bad_json", false},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, chats+"GetConversation", strings.NewReader(c.body))
+		r.Header.Set("Content-Type", asJSON)
+		r.Header.Set("Authorization", "Bearer "+anna.AccessToken)
+		w := httptest.NewRecorder()
+		h.Handler().ServeHTTP(w, r)
+		got := answer{w.Code, w.Header(), w.Body.String()}
+		if got.reason() != c.reason || c.reason == "" && (got.status != http.StatusOK || !strings.Contains(got.body, fmt.Sprint(group.Id))) {
+			t.Errorf("%s over HTTP: %d %.200s, want the reason %q", name, got.status, got.body, c.reason)
+		}
+		want := c.reason
+		if c.unknown {
+			want = "bad_json"
+		}
+		out, err := h.Invoke(t.Context(), id.Caller{User: id.User(anna.User)}, chats+"GetConversation", []byte(c.body), true)
+		if err != nil && errs.Of(err).Reason != want || err == nil && (want != "" || !strings.Contains(string(out), fmt.Sprint(group.Id))) {
+			t.Errorf("%s on a socket: %.200s (%v), want the reason %q", name, out, err, want)
+		}
 	}
 }
