@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
@@ -29,7 +30,7 @@ func TestDamageOfALargeDatabaseStopsTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the start of a large database depends on its pages: %v", err)
 	}
-	endsDamaged(t, dir, s.Run(t.Context()))
+	endsDamaged(t, dir, eventually.Receive(t, "the end of Run", running(t, s)))
 	if s.Damaged() == "" {
 		t.Error("the damage is not reported")
 	}
@@ -72,13 +73,19 @@ func TestADamagedPageStopsTheServer(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(t.Context()) }()
+	ended := running(t, s)
 	changeRow(t, dir)
 	if found, err := sqldb.CheckPages(t.Context(), s.DB.Read(), false); len(found) == 0 {
 		t.Fatalf("the pages are sound (%v)", err)
 	}
-	endsDamaged(t, dir, <-ended)
+	endsDamaged(t, dir, eventually.Receive(t, "the end of Run", ended))
+}
+
+// running runs the stores until the test ends, and returns how Run ended.
+func running(t *testing.T, s *Stores) <-chan error {
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(t.Context()) }()
+	return ended
 }
 
 // endsDamaged checks how Run ended, and what it left for the next start.
