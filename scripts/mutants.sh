@@ -463,7 +463,7 @@ mutant "ignore the connection limit of an address" internal/base/inputlimit/conn
 mutant "ignore the connection limit of an IPv6 site" internal/base/inputlimit/connections.go 's/ok \&\& c\.counts\[site\] >=/!ok \&\& c.counts[site] >=/' ConnectionsOfASite internal/base/inputlimit
 mutant "let incomplete bodies fill all slots" internal/transport/rpc/rpc.go 's/unauthenticatedPerNetwork, unauthenticatedRequests\)/unauthenticatedPerNetwork, unauthenticatedCalls)/' IncompleteBodies internal/transport/rpc
 mutant "do not limit complete calls without credentials" internal/transport/rpc/procedure.go 's/if !ok \{/if !ok \&\& ctx == nil {/' CompleteCallsBeyond internal/transport/rpc
-mutant "let one user hold all input memory" internal/base/inputlimit/budget.go 's/owner\.User != 0 \&\& exceeds/false \&\& exceeds/' FewOwners internal/base/inputlimit
+mutant "let one user hold all input memory" internal/base/budget/budget.go 's/exceeds\(total, free\+held-before, Share\)/false/' FewOwners internal/base/budget
 mutant "count a large watch as one call" internal/base/ratelimit/weight.go 's/\(users\+usersPerCall-1\)\/usersPerCall/users*0/' 'WatchedUsersCount' internal/transport/gateway
 mutant "count a large message as one call" internal/base/ratelimit/weight.go 's/max\(messages, bytes\/bytesPerMessage\)/messages/' 'BytesOfMessages' internal/transport/gateway
 mutant "count scheduled messages as calls only" internal/transport/rpc/call_costs.go 's/, \*chatv1\.ScheduleMessageRequest, \*chatv1\.UpdateScheduledRequest//' 'EveryCallHasARateLimit|RoutesHaveLimits' internal/transport/rpc

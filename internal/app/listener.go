@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 )
 
@@ -107,13 +108,13 @@ func (c *countedConn) Close() error {
 // TCP returns the connection itself, for an event loop.
 func (c *countedConn) TCP() *net.TCPConn { return c.TCPConn }
 
-// withSlot is an http.Server's ConnContext.
-func withSlot(ctx context.Context, c net.Conn) context.Context {
+// withConnection is an http.Server's ConnContext: requests get the slot of their connection, and the connection itself.
+func withConnection(ctx context.Context, c net.Conn) context.Context {
 	if over, ok := c.(*tls.Conn); ok {
 		c = over.NetConn()
 	}
 	if own, ok := c.(*countedConn); ok {
-		return inputlimit.WithSlot(ctx, own.slot)
+		return outputlimit.WithConnection(inputlimit.WithSlot(ctx, own.slot), own)
 	}
 	return ctx
 }

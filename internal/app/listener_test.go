@@ -43,7 +43,7 @@ func TestConnectionsLeaveFileDescriptorsToTheStores(t *testing.T) {
 			return nil
 		}
 		here := <-accepted
-		inputlimit.SlotOf(withSlot(t.Context(), here)).Release() // its client is known
+		inputlimit.SlotOf(withConnection(t.Context(), here)).Release() // its client is known
 		return here
 	}
 	dial(true)

@@ -59,6 +59,7 @@ func (n *Node) registerMetrics() {
 	telemetry.Gauge(n.registry, "partitions_stopped", "Partitions of this node that have stopped because their fan-out records are corrupt.", func() float64 { return float64(n.fanout.StoppedPartitions()) })
 	telemetry.Gauge(n.registry, "answers_waiting_bytes", "Bytes of answers that wait to be written.", func() float64 { return float64(n.answers.Held()) })
 	telemetry.Count(n.registry, "answers_refused_total", "Answers refused because too many were waiting unread.", func() float64 { return float64(n.answers.Refused()) })
+	telemetry.Count(n.registry, "answers_cut_total", "Answers over HTTP that were ended because their clients read nothing while much waited.", func() float64 { return float64(n.answers.Cut()) })
 	telemetry.Gauge(n.registry, "database_damaged", "1 if damage was found in the database file of the data directory.", func() float64 {
 		if n.damaged() != "" {
 			return 1

@@ -55,10 +55,17 @@ func (c *Connections) Acquire(from netip.Prefix) (*Slot, bool) {
 func (c *Connections) add(from netip.Prefix, n int) {
 	c.all += n
 	if from.IsValid() {
-		c.counts = charge(c.counts, from, n)
+		c.count(from, n)
 	}
 	if site, ok := siteOf(from); ok {
-		c.counts = charge(c.counts, site, n)
+		c.count(site, n)
+	}
+}
+
+// count changes one count. The caller holds mu.
+func (c *Connections) count(of netip.Prefix, n int) {
+	if c.counts[of] += n; c.counts[of] == 0 {
+		delete(c.counts, of)
 	}
 }
 

@@ -1,6 +1,6 @@
 package outputlimit
 
-// Users who hold something.
+// Users who hold or await a page.
 func (l *Limits) Users() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,11 +6,13 @@ package outputlimit
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/budget"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"golang.org/x/sync/semaphore"
 )
@@ -28,7 +30,8 @@ func PageSize(limit uint32) int {
 
 // Config of the limits; the zero value is the documented default.
 type Config struct {
-	// AnswersUser bounds the answers that wait to be written to a user's connections, in bytes; 0 is 8 MiB.
+	// AnswersUser bounds the answers that wait to be written to a user's connections, in bytes; 0 is 8 MiB. A user also has at most an eighth
+	// of what is free of AnswersTotal, and an address a quarter.
 	AnswersUser int `yaml:"answers_user"`
 	// AnswersTotal bounds the same for all users of a node; 0 is a sixteenth of the memory that the process may use
 	// (of the machine, its control group, GOMEMLIMIT), at least 16 MiB and at most 1 GiB.
@@ -44,22 +47,31 @@ var (
 	errBusy   = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "the server is busy; try again", Retry: time.Second}
 )
 
+// leastTotal is the least AnswersTotal. An eighth of it is more than any page, so that a client that waits for its turn gets each page.
+const leastTotal = 16 << 20
+
+// Check finds settings that would refuse pages forever.
+func (c Config) Check() error {
+	if c.AnswersTotal != 0 && c.AnswersTotal < leastTotal || c.AnswersUser != 0 && c.AnswersUser < 2*MaxPage {
+		return fmt.Errorf("output.answers_total (%d) is at least %d, and output.answers_user (%d) at least %d; 0 is the default", c.AnswersTotal, leastTotal, c.AnswersUser, 2*MaxPage)
+	}
+	return nil
+}
+
 // Limits of one node. A nil *Limits limits nothing.
 type Limits struct {
-	answersUser, answersTotal int64
-	pages                     *semaphore.Weighted
-	refused                   atomic.Int64
+	answers *budget.Budget
+	pages   *semaphore.Weighted
+	cut     atomic.Int64
 
-	mu    sync.Mutex // guards the fields below
-	held  int64
+	mu    sync.Mutex // guards users
 	users map[uint64]*user
 }
 
-// user has an entry while it holds an answer or a page.
+// user has an entry while it holds or awaits a page.
 type user struct {
-	held        int64
-	pages       *semaphore.Weighted
-	pagesWanted int // held or awaited
+	pages  *semaphore.Weighted
+	wanted int // held or awaited
 }
 
 // pagesPerUser bounds the concurrent pages of one user.
@@ -71,115 +83,85 @@ func New(c Config, memory int64) *Limits {
 		c.AnswersUser = 8 << 20
 	}
 	if c.AnswersTotal == 0 {
-		c.AnswersTotal = int(min(max(memory/16, 16<<20), 1<<30))
+		c.AnswersTotal = int(min(max(memory/16, leastTotal), 1<<30))
 	}
 	if c.PagesAtOnce == 0 {
 		c.PagesAtOnce = 8 + 2*runtime.GOMAXPROCS(0)
 	}
-	return &Limits{answersUser: int64(c.AnswersUser), answersTotal: int64(c.AnswersTotal), pages: semaphore.NewWeighted(int64(c.PagesAtOnce)), users: map[uint64]*user{}}
+	answers := budget.New(budget.Config{Bytes: int64(c.AnswersTotal), NetworkShare: budget.NetworkOfUsers, User: int64(c.AnswersUser)})
+	return &Limits{answers: answers, pages: semaphore.NewWeighted(int64(c.PagesAtOnce)), users: map[uint64]*user{}}
 }
 
-// of returns a user's entry. The caller holds mu.
-func (l *Limits) of(u uint64) *user {
+// Hold counts n bytes of an answer to an owner, until Release. It fails with ErrUnread if too many bytes wait already.
+func (l *Limits) Hold(owner budget.Owner, n int) error {
+	if l != nil && !l.answers.Acquire(owner, n) {
+		return ErrUnread
+	}
+	return nil
+}
+
+// Release releases n bytes that Hold counted.
+func (l *Limits) Release(owner budget.Owner, n int) {
+	if l != nil && n != 0 {
+		l.answers.Release(owner, n)
+	}
+}
+
+// UnderPressure reports whether unread answers use more than half of their memory.
+func (l *Limits) UnderPressure() bool { return l != nil && l.answers.Used() > l.answers.Limit()/2 }
+
+// Held returns the bytes of answers that wait to be written.
+func (l *Limits) Held() int64 { return l.answers.Used() }
+
+// Refused returns the number of answers that were not sent because too many waited.
+func (l *Limits) Refused() int64 { return l.answers.Refused() }
+
+// Cut returns the number of answers over HTTP that were ended because their clients read nothing while much waited.
+func (l *Limits) Cut() int64 { return l.cut.Load() }
+
+// want returns a user's entry, and notes that it wants one more page.
+func (l *Limits) want(u uint64) *user {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	e := l.users[u]
 	if e == nil {
 		e = &user{pages: semaphore.NewWeighted(pagesPerUser)}
 		l.users[u] = e
 	}
+	e.wanted++
 	return e
 }
 
-// drop removes the entry of a user without answers and pages. The caller holds mu.
-func (l *Limits) drop(u uint64, e *user) {
-	if e.held == 0 && e.pagesWanted == 0 {
+// leave ends what want began. Users without pages have no entry.
+func (l *Limits) leave(u uint64, e *user) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.wanted--; e.wanted == 0 {
 		delete(l.users, u)
 	}
 }
 
-// Hold counts n bytes of an answer to a user, until Release. It fails with ErrUnread if too many bytes wait already.
-func (l *Limits) Hold(u uint64, n int) error {
-	if l == nil {
-		return nil
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e := l.of(u)
-	defer l.drop(u, e)
-	if e.held+int64(n) > l.answersUser || l.held+int64(n) > l.answersTotal {
-		l.refused.Add(1)
-		return ErrUnread
-	}
-	e.held += int64(n)
-	l.held += int64(n)
-	return nil
-}
-
-// Release releases n bytes that Hold counted.
-func (l *Limits) Release(u uint64, n int) {
-	if l == nil || n == 0 {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e := l.of(u)
-	defer l.drop(u, e)
-	e.held -= int64(n)
-	l.held -= int64(n)
-}
-
-// UnderPressure reports whether unread answers use more than half of their memory.
-func (l *Limits) UnderPressure() bool {
-	if l == nil {
-		return false
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.held > l.answersTotal/2
-}
-
-// Held returns the bytes of answers that wait to be written.
-func (l *Limits) Held() int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.held
-}
-
-// Refused returns the number of answers that were not sent because too many waited.
-func (l *Limits) Refused() int64 { return l.refused.Load() }
-
-// AcquirePage waits until a page may be read for a user; done cancels it. It fails with ErrUnread if the user has too many unread answers.
-func (l *Limits) AcquirePage(ctx context.Context, u uint64) (done func(), err error) {
+// AcquirePage waits until a page may be read for an owner; done cancels it. It fails with ErrUnread if the owner has too many unread answers.
+func (l *Limits) AcquirePage(ctx context.Context, owner budget.Owner) (done func(), err error) {
 	if l == nil {
 		return func() {}, nil
 	}
-	l.mu.Lock()
-	e := l.of(u)
-	e.pagesWanted++
-	l.mu.Unlock()
-	leave := func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		e.pagesWanted--
-		l.drop(u, e)
-	}
+	e := l.want(owner.User)
 	if e.pages.Acquire(ctx, 1) != nil {
-		leave()
+		l.leave(owner.User, e)
 		return nil, errBusy
 	}
 	if l.pages.Acquire(ctx, 1) != nil {
 		e.pages.Release(1)
-		leave()
+		l.leave(owner.User, e)
 		return nil, errBusy
 	}
 	done = func() {
 		l.pages.Release(1)
 		e.pages.Release(1)
-		leave()
+		l.leave(owner.User, e)
 	}
-	l.mu.Lock()
-	full := e.held >= l.answersUser || l.held >= l.answersTotal
-	l.mu.Unlock()
-	if full { // the user has too many unread answers
+	if !l.answers.Fits(owner, 1) { // the page could not be sent
 		done()
 		return nil, ErrUnread
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/budget"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -30,9 +32,9 @@ func TestAnswersAreCounted(t *testing.T) {
 	}{{1, 10, true}, {1, 1, false}, {2, 10, true}, {3, 6, false}, {3, 5, true}, {2, -1, true}, {3, 1, true}, {2, 1, false}, {1, -10, true}, {2, 1, true}, {2, 1, false}} {
 		var err error
 		if step.n < 0 {
-			l.Release(step.user, -step.n)
+			l.Release(user(step.user), -step.n)
 		} else {
-			err = l.Hold(step.user, step.n)
+			err = l.Hold(user(step.user), step.n)
 		}
 		if (err == nil) != step.fits || err != nil && errs.Of(err).Reason != "unread_answers" {
 			t.Errorf("step %d: %v", n, err)
@@ -41,12 +43,76 @@ func TestAnswersAreCounted(t *testing.T) {
 	if l.Held() != 16 || l.Refused() != 4 || !l.UnderPressure() {
 		t.Errorf("got %d held, %d refused, under pressure %v; want 16, 4, true", l.Held(), l.Refused(), l.UnderPressure())
 	}
-	if l.Release(2, 10); l.UnderPressure() {
+	if l.Release(user(2), 10); l.UnderPressure() {
 		t.Error("under pressure with less than half of the limit")
 	}
-	l.Release(3, 6)
-	if n := l.Users(); n != 0 {
-		t.Errorf("%d users without answers are kept", n)
+	l.Release(user(3), 6)
+	if l.Held() != 0 {
+		t.Errorf("%d bytes are held after all were released", l.Held())
+	}
+}
+
+func user(u uint64) budget.Owner { return budget.Owner{User: u} }
+
+// A few users, or a few addresses with many users, that read nothing cannot use up the answers of others, with the defaults of a small and of a
+// large machine.
+func TestFewOwnersLeaveCapacityForOthers(t *testing.T) {
+	address := func(n int) netip.Prefix {
+		return netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(n)}), 32)
+	}
+	for name, owner := range map[string]func(n int) budget.Owner{
+		"eight users":                   func(n int) budget.Owner { return user(uint64(n%8 + 1)) },
+		"many users of three addresses": func(n int) budget.Owner { return budget.Owner{User: uint64(n + 1), Network: address(n % 3)} },
+	} {
+		for _, memory := range []int64{256 << 20, 1 << 30, 64 << 30} {
+			for _, size := range []int{16 << 10, outputlimit.MaxPage} {
+				l := outputlimit.New(outputlimit.Config{}, memory)
+				var held []budget.Owner
+				for n := 0; l.Refused() < 1000; n++ {
+					if l.Hold(owner(n), size) == nil {
+						held = append(held, owner(n))
+					}
+				}
+				for n := range 3 {
+					other := budget.Owner{User: uint64(9001 + n), Network: address(101 + n)}
+					done, err := l.AcquirePage(t.Context(), other)
+					if err != nil {
+						t.Fatalf("%s that hold %d answers of %d bytes, %d MiB: another user gets no page: %v", name, len(held), size, memory>>20, err)
+					}
+					done()
+					for _, n := range []int{100, 16 << 10, 256 << 10} {
+						if err := l.Hold(other, n); err != nil {
+							t.Errorf("%s that hold %d answers of %d bytes, %d MiB: an answer of %d bytes to another user is refused: %v", name, len(held), size, memory>>20, n, err)
+							continue
+						}
+						l.Release(other, n)
+					}
+				}
+				for _, o := range held {
+					l.Release(o, size)
+				}
+				if l.Held() != 0 {
+					t.Errorf("%d bytes are held after all were released", l.Held())
+				}
+			}
+		}
+	}
+}
+
+// The limits leave room for each page, so that a client is not refused forever.
+func TestLimitsThatRefusePagesAreRefused(t *testing.T) {
+	for _, c := range []outputlimit.Config{{AnswersTotal: 1 << 20}, {AnswersUser: 1 << 20}, {AnswersTotal: -1}, {AnswersUser: -1}} {
+		if c.Check() == nil {
+			t.Errorf("%+v is accepted", c)
+		}
+	}
+	for _, c := range []outputlimit.Config{{}, {AnswersTotal: 16 << 20, AnswersUser: 2 << 20}} {
+		if err := c.Check(); err != nil {
+			t.Errorf("%+v: %v", c, err)
+		}
+		if l := outputlimit.New(c, 0); l.Hold(user(1), outputlimit.MaxPage+400_000) != nil {
+			t.Errorf("%+v: the largest page is refused", c)
+		}
 	}
 }
 
@@ -55,7 +121,7 @@ func TestPagesWaitForEachOther(t *testing.T) {
 		l := outputlimit.New(outputlimit.Config{PagesAtOnce: 3}, 1<<30)
 		turn := func(u uint64) func() {
 			t.Helper()
-			done, err := l.AcquirePage(t.Context(), u)
+			done, err := l.AcquirePage(t.Context(), user(u))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +132,7 @@ func TestPagesWaitForEachOther(t *testing.T) {
 			t.Helper()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			if _, err := l.AcquirePage(ctx, u); err == nil || errs.Of(err).Reason != "busy" {
+			if _, err := l.AcquirePage(ctx, user(u)); err == nil || errs.Of(err).Reason != "busy" {
 				t.Errorf("one too many of user %d: %v", u, err)
 			}
 		}
@@ -81,14 +147,14 @@ func TestPagesWaitForEachOther(t *testing.T) {
 		if first = nil; l.Users() != 2 {
 			t.Errorf("%d users", l.Users())
 		}
-		if err := l.Hold(1, 8<<20); err != nil {
+		if err := l.Hold(user(1), 8<<20); err != nil {
 			t.Fatal(err)
 		}
 		second()
-		if _, err := l.AcquirePage(t.Context(), 1); err != outputlimit.ErrUnread {
+		if _, err := l.AcquirePage(t.Context(), user(1)); err != outputlimit.ErrUnread {
 			t.Errorf("a page for a user with too many unread answers: %v", err)
 		}
-		l.Release(1, 8<<20)
+		l.Release(user(1), 8<<20)
 		turn(1)()
 		third()
 		last()

@@ -10,8 +10,8 @@ import (
 
 const (
 	pieceSize = 64 << 10
-	// pieceTime is how long a client may take for a piece of an answer: a slow phone reads 2 KiB/s. A client that reads nothing is disconnected.
-	pieceTime = 30 * time.Second
+	// PieceTime is how long a client may take for a piece of an answer: a slow phone reads 2 KiB/s. A client that reads nothing is disconnected.
+	PieceTime = 30 * time.Second
 )
 
 // WithWriteDeadlines ends the connection of a client that does not read: each piece of an answer must be written in its time, and all of it
@@ -32,7 +32,7 @@ type deadlineWriter struct {
 
 // extendDeadline starts the time of a piece.
 func (p *deadlineWriter) extendDeadline() {
-	ends := time.Now().Add(pieceTime)
+	ends := time.Now().Add(PieceTime)
 	if !p.end.IsZero() && p.end.Before(ends) {
 		ends = p.end
 	}

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/budget"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
-	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 )
@@ -56,24 +56,24 @@ type heldDrafts struct {
 
 // holdBudget bounds held drafts. newHoldBudget makes one.
 type holdBudget struct {
-	bytes *inputlimit.Budget
+	bytes *budget.Budget
 
 	mu      sync.Mutex // guards the fields below; nothing but the lock of bytes is locked under it
-	holds   map[*message.Draft]*inputlimit.Hold
+	holds   map[*message.Draft]*budget.Hold
 	ofUser  map[id.User]int
 	stopped bool
 }
 
 func newHoldBudget() *holdBudget {
-	return &holdBudget{bytes: inputlimit.NewBudget(maxHeldBytes), holds: map[*message.Draft]*inputlimit.Hold{}, ofUser: map[id.User]int{}}
+	return &holdBudget{bytes: budget.New(budget.Config{Bytes: maxHeldBytes, NetworkShare: budget.NetworkOfUsers}), holds: map[*message.Draft]*budget.Hold{}, ofUser: map[id.User]int{}}
 }
 
 // acquire reports whether one more draft may be held.
 func (b *holdBudget) acquire(d *message.Draft) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	h := &inputlimit.Hold{}
-	if b.stopped || b.ofUser[d.Sender] >= maxHeldOfUser || !h.Set(b.bytes, inputlimit.Owner{User: uint64(d.Sender), Network: d.Network}, len(d.Content)+heldOverhead) {
+	h := &budget.Hold{}
+	if b.stopped || b.ofUser[d.Sender] >= maxHeldOfUser || !h.Set(b.bytes, budget.Owner{User: uint64(d.Sender), Network: d.Network}, len(d.Content)+heldOverhead) {
 		return false
 	}
 	b.holds[d] = h

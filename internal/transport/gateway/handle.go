@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/budget"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
@@ -250,8 +251,8 @@ func (c *conn) call(name string, request uint64, bytes int, do func(context.Cont
 	if under == nil {
 		return
 	}
-	var hold inputlimit.Hold
-	if !hold.Set(&c.server.deps.Input.Authenticated, c.inputOwner(), bytes) {
+	var hold budget.Hold
+	if !hold.Set(c.server.deps.Input.Authenticated, c.owner(), bytes) {
 		fail(inputlimit.ErrBusy)
 		c.endCall()
 		return
@@ -262,7 +263,7 @@ func (c *conn) call(name string, request uint64, bytes int, do func(context.Cont
 		ctx, cancel := context.WithTimeout(under, callTime)
 		defer cancel()
 		if name == "sync" || name == "watch" || outputlimit.IsPage(name) { // a user's are few at once, so that no user fills the queue of readers
-			done, err := c.server.deps.Answers.AcquirePage(ctx, uint64(c.caller.User))
+			done, err := c.server.deps.Answers.AcquirePage(ctx, c.owner())
 			if err != nil {
 				fail(err)
 				return

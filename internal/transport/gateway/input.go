@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/rialto-im/rialto/internal/base/budget"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
@@ -28,7 +29,7 @@ type inbound struct {
 	completedMessage bool  // this read completed a message
 	chunks           uint8 // times leastBytes of the message under way
 	charged          int   // bytes of messages that are not counted as calls yet
-	held             inputlimit.Hold
+	held             budget.Hold
 }
 
 // drop discards the input.
@@ -44,13 +45,13 @@ func (c *conn) holdInput() {
 		c.in.held.Release()
 		return
 	}
-	memory, owner := &c.server.deps.Input.Unauthenticated, inputlimit.Owner{Network: c.network}
+	memory, owner := c.server.deps.Input.Unauthenticated, budget.Owner{Network: c.network}
 	switch state := c.currentState(); {
 	case state >= stateClosing: // nothing that it still sends is of use
 		c.in.drop()
 		return
 	case state == stateReady:
-		memory, owner = &c.server.deps.Input.Authenticated, c.inputOwner()
+		memory, owner = c.server.deps.Input.Authenticated, c.owner()
 	}
 	if !c.in.held.Set(memory, owner, n) {
 		c.closeForError(inputlimit.ErrBusy)
@@ -58,9 +59,9 @@ func (c *conn) holdInput() {
 	}
 }
 
-// inputOwner is charged for input of the connection after its authentication.
-func (c *conn) inputOwner() inputlimit.Owner {
-	return inputlimit.Owner{User: uint64(c.caller.User), Network: c.network}
+// owner is charged for input and answers of the connection after its authentication.
+func (c *conn) owner() budget.Owner {
+	return budget.Owner{User: uint64(c.caller.User), Network: c.network}
 }
 
 // read handles bytes from the wire. It may change data, and does not keep it. Only the reading goroutine calls it.

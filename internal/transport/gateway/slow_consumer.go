@@ -91,7 +91,7 @@ func (c *conn) hasUnreadAnswers() bool {
 
 // holdAnswer counts n bytes of an answer until they are written. The caller holds mu.
 func (c *conn) holdAnswer(n int) error {
-	if err := c.server.deps.Answers.Hold(uint64(c.caller.User), n); err != nil {
+	if err := c.server.deps.Answers.Hold(c.owner(), n); err != nil {
 		return err
 	}
 	if c.unreadBytes == 0 && !c.inUnreadHolders {
@@ -105,7 +105,7 @@ func (c *conn) holdAnswer(n int) error {
 // releaseAnswers releases answers that are written: of what is held, at most the waiting bytes are not. The caller holds mu.
 func (c *conn) releaseAnswers(waiting int) {
 	if over := c.unreadBytes - waiting; over > 0 {
-		c.server.deps.Answers.Release(uint64(c.caller.User), over)
+		c.server.deps.Answers.Release(c.owner(), over)
 		c.unreadBytes -= over
 	}
 }

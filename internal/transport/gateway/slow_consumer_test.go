@@ -2,14 +2,17 @@ package gateway
 
 import (
 	"context"
+	"net/netip"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // A user requests 32 pages at once on each of several connections, and reads none. Two pages are made at a time, and the others wait; other
@@ -115,6 +118,42 @@ func TestConnectionsThatReadNothingAreClosed(t *testing.T) {
 	c.onClosed()
 	if c.server.closeUnread(c.server.now.Load()); len(c.server.unreadHolders.conns) != 0 {
 		t.Error("a closed connection is still listed")
+	}
+}
+
+// The sockets of one address hold a part of the memory for answers. Sockets of another address get theirs meanwhile.
+func TestUnreadAnswersOfAnAddressAreBounded(t *testing.T) {
+	c, _ := bench(t)
+	c.server.deps.Answers = outputlimit.New(outputlimit.Config{AnswersTotal: 16 << 20}, 1<<30)
+	connect := func(user, address byte) *conn {
+		o := &conn{server: c.server, transport: discarding{}, frameAt: -1, fd: -1, caller: id.Caller{User: id.User(user)}, network: netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, 2, address}), 32)}
+		o.state = stateReady
+		return o
+	}
+	answer, err := proto.Marshal(&gatewayv1.ServerFrame{Request: 1, Result: &gatewayv1.Result{Payload: make([]byte, 512<<10-100)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := func(c *conn) (n int) {
+		c.sendAnswer(1, opBinary, answer)
+		for _, f := range sent(t, c) { // which does not count as written
+			if f.Result != nil {
+				n++
+			}
+		}
+		return n
+	}
+	got := 0
+	for user := range byte(40) {
+		got += results(connect(user+1, 1))
+	}
+	if got != 8 {
+		t.Errorf("40 users at one address got %d answers of 512 KiB, want 8: a quarter of 16 MiB", got)
+	}
+	for address := range byte(3) {
+		if n := results(connect(100+address, 2+address)); n != 1 {
+			t.Errorf("a user at address %d gets %d answers", 2+address, n)
+		}
 	}
 }
 

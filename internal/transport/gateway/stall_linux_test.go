@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"bytes"
+	"encoding/binary"
 	"net"
 	"testing"
 	"time"
@@ -112,6 +114,12 @@ func TestStalledConnectionsAreClosed(t *testing.T) {
 	}
 	if second(stallTime); !c.isEnding() || s.stats.Slow.Load() != 1 {
 		t.Error("still open after the deadline")
+	}
+	if reason := "the client reads nothing"; !bytes.HasSuffix(c.out.b, append(binary.BigEndian.AppendUint16(appendHeader(nil, opClose, 2+len(reason), false), 4008), reason...)) {
+		t.Errorf("the output does not end with a close frame of 4008: %q", c.out.b)
+	}
+	if list := sent(t, c); len(list) != 1 || list[0].GetBye().GetCode() != 4008 {
+		t.Errorf("after the pending output comes %v, want a bye with the code 4008", list)
 	}
 	if next := s.checkDeadlines(c, s.now.Load()); next == 0 || c.state < stateAborted {
 		t.Error("the connection is not hung up")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/internal/base/budget"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
@@ -60,7 +61,8 @@ type incoming struct {
 	caller id.Caller
 	err    error // the refusal of the request, or nil
 	body   *body
-	answer countedAnswer
+	owner  budget.Owner // of the body and of the answer
+	answer *outputlimit.AnswerWriter
 }
 
 type incomingKey struct{}
@@ -120,11 +122,13 @@ func (s *Server) withBodyLimits(m method) http.Handler {
 		_, _ = connection.SetReadDeadline(now.Add(bodyTime)), connection.SetWriteDeadline(now.Add(answerTime))
 		from := ratelimit.Network(r.RemoteAddr, r.Header, s.deps.Proxied)
 		ctx := ratelimit.WithNetwork(r.Context(), from)
+		answer := s.deps.Answers.NewAnswerWriter(ctx, w, answerTime)
+		defer answer.Close()
 		b := &body{ReadCloser: r.Body, connection: connection, started: now, busy: busy, tooSlow: tooSlow,
-			remaining: maxRequest, tooLarge: tooLarge, chunkTime: chunkTime, memory: &s.deps.Input.Authenticated, compressed: compressed(r.Header)}
-		in := &incoming{body: b}
+			remaining: maxRequest, tooLarge: tooLarge, chunkTime: chunkTime, memory: s.deps.Input.Authenticated, compressed: compressed(r.Header)}
+		in := &incoming{body: b, answer: answer}
 		if in.caller, in.err = s.authenticate(ctx, m.access, r.Header); m.access == anonymousAccess {
-			b.remaining, b.tooLarge, b.chunkTime, b.memory = maxUnauthenticated, notSmall, unauthenticatedChunkTime, &s.deps.Input.Unauthenticated
+			b.remaining, b.tooLarge, b.chunkTime, b.memory = maxUnauthenticated, notSmall, unauthenticatedChunkTime, s.deps.Input.Unauthenticated
 			b.owner.Network = from
 			slot, ok := s.unauthenticated.Acquire(from)
 			defer slot.Release()
@@ -139,9 +143,10 @@ func (s *Server) withBodyLimits(m method) http.Handler {
 		} else if in.err == nil {
 			inputlimit.SlotOf(ctx).Release()
 			if !in.caller.Server { // a business server calls for many users from one address
-				b.owner = inputlimit.Owner{User: uint64(in.caller.User), Network: from}
+				b.owner = budget.Owner{User: uint64(in.caller.User), Network: from}
 			}
 		}
+		in.owner = budget.Owner{User: uint64(in.caller.User), Network: b.owner.Network}
 		if in.err != nil && refusals.IsSupported(r) {
 			closeIfLarge(w, r)
 			_ = connection.SetReadDeadline(now.Add(unauthenticatedChunkTime))
@@ -153,10 +158,9 @@ func (s *Server) withBodyLimits(m method) http.Handler {
 			b.remaining += 5 // before each message
 		}
 		defer b.hold.Release()
-		defer func() { s.deps.Answers.Release(uint64(in.answer.user), in.answer.bytes) }()
 		r = r.WithContext(context.WithValue(ctx, incomingKey{}, in))
 		r.Body = b
-		m.handler.ServeHTTP(outputlimit.WithWriteDeadlines(w, answerTime), r)
+		m.handler.ServeHTTP(answer, r)
 	})
 }
 
@@ -170,27 +174,16 @@ func compressed(h http.Header) bool {
 	return false
 }
 
-// countedAnswer is the part of an answer that is counted until it is written.
-type countedAnswer struct {
-	user  id.User
-	bytes int
-}
-
 // minCountedAnswer is the size from which an answer is counted.
 const minCountedAnswer = 16 << 10
 
-// countAnswer counts an answer until it is written, or refuses it if the user has too many unread answers.
-func (s *Server) countAnswer(ctx context.Context, u id.User, answer proto.Message) error {
+// countAnswer counts an answer until it is written, or refuses it if too many are unread.
+func countAnswer(ctx context.Context, answer proto.Message) error {
 	in, ok := ctx.Value(incomingKey{}).(*incoming)
 	if !ok || proto.Size(answer) < minCountedAnswer {
 		return nil
 	}
-	n := outputlimit.Size(ctx, answer)
-	if err := s.deps.Answers.Hold(uint64(u), n); err != nil {
-		return err
-	}
-	in.answer = countedAnswer{u, n}
-	return nil
+	return in.answer.Hold(in.owner, outputlimit.Size(ctx, answer))
 }
 
 // body is the body of a request, of at most remaining bytes.
@@ -202,9 +195,9 @@ type body struct {
 	busy       error
 	tooSlow    error
 	compressed bool
-	memory     *inputlimit.Budget
-	owner      inputlimit.Owner
-	hold       inputlimit.Hold
+	memory     *budget.Budget
+	owner      budget.Owner
+	hold       budget.Hold
 	received   int64
 	started    time.Time
 	chunkTime  time.Duration // in which chunkSize bytes must arrive

@@ -96,7 +96,7 @@ func (p *procedure[Req, Res, PReq, PRes]) answer(ctx context.Context, r *connect
 		return nil, err
 	}
 	if outputlimit.IsPage(p.name) {
-		done, err := s.deps.Answers.AcquirePage(ctx, uint64(in.caller.User))
+		done, err := s.deps.Answers.AcquirePage(ctx, in.owner)
 		if err != nil {
 			return nil, err
 		}
@@ -114,7 +114,7 @@ func (p *procedure[Req, Res, PReq, PRes]) answer(ctx context.Context, r *connect
 	if json {
 		outputlimit.TruncatePage(PReq(&r.Msg.request), PRes(res))
 	}
-	return res, s.countAnswer(ctx, in.caller.User, PRes(res))
+	return res, countAnswer(ctx, PRes(res))
 }
 
 // limit counts a user's request, or refuses it.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/budget"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
@@ -276,7 +277,7 @@ func TestLimitsApplyBeforePagesQueue(t *testing.T) {
 		t.Fatalf("the first page is answered with %d %s", got.status, got.body)
 	}
 	for range 2 { // as many pages as one user may read concurrently
-		done, err := h.deps.Answers.AcquirePage(t.Context(), anna.User)
+		done, err := h.deps.Answers.AcquirePage(t.Context(), budget.Owner{User: anna.User})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -327,7 +328,7 @@ func TestHistoryPagesAreBoundedInBytes(t *testing.T) {
 	if n := h.deps.Answers.Held(); n != 0 {
 		t.Errorf("%d bytes of written answers are still counted", n)
 	}
-	if err := h.deps.Answers.Hold(anna.User, 8<<20); err != nil {
+	if err := h.deps.Answers.Hold(budget.Owner{User: anna.User}, 8<<20); err != nil {
 		t.Fatal(err)
 	}
 	if got := h.call(service+"History", &chatv1.HistoryRequest{Conversation: c.Id}, bearer(anna.AccessToken)); got.status != http.StatusTooManyRequests || got.reason() != "unread_answers" {
