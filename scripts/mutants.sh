@@ -379,6 +379,15 @@ mutant "let a flood of keys reset a limited one" internal/base/ratelimit/limiter
 mutant "charge the user for calls that the address limit refuses" internal/base/ratelimit/table.go 's/l\.user\.Refund\(user, n\)/l.user.Refund(user, 0)/' EachLimit internal/base/ratelimit
 mutant "keep reading from a throttled connection" internal/transport/gateway/conn.go 's/ \&\& c\.throttledUntil == 0 / /' 'SendsAreThrottled' internal/transport/gateway
 mutant "do not limit pings" internal/transport/gateway/pace.go 's/return c\.countEmptyFrame\(\)/return nil/' FloodsCloseTheConnection internal/transport/gateway
+mutant "limit small frames of each socket alone" internal/transport/gateway/pace.go 's/^\tc\.chargeSmallFrames\(small\)$//' OfManySockets internal/transport/gateway
+mutant "limit empty frames of each socket alone" internal/transport/gateway/input.go 's/^\t\tc\.chargeSmallFrames\(1\)$//' OfManySockets internal/transport/gateway
+mutant "resume sockets whose frames are beyond the limit" internal/transport/gateway/pace.go 's/ratelimit\.Send, ratelimit\.Frame, ratelimit\.Call\}/ratelimit.Send, ratelimit.Call}/' OfManySockets internal/transport/gateway
+mutant "do not limit pings before authentication" internal/transport/gateway/input.go 's/c\.network, 1\) != nil/c.network, 0) != nil/' PingsBeforeAuthentication internal/transport/gateway
+mutant "let one user hold all answers" internal/base/budget/budget.go 's/exceeds\(total, free\+held-before, Share\)/false/' FewOwners internal/base/outputlimit
+mutant "let one address hold all answers" internal/base/budget/budget.go 's/return !exceeds\(held-before\+after/return held < 0 || !exceeds(0/' 'FewOwners|OfAnAddress' internal/base/outputlimit internal/transport/gateway internal/transport/rpc
+mutant "do not charge the address of a socket for its answers" internal/transport/gateway/input.go '/^func \(c \*conn\) owner/,/^}/s/, Network: [^}]*//' UnreadAnswersOfAnAddress internal/transport/gateway
+mutant "wait for HTTP clients that read nothing" internal/base/outputlimit/answer.go 's/case a\.limits\.UnderPressure\(\):/case a.limits == nil:/' UnreadAnswersAreCut internal/base/outputlimit
+mutant "keep HTTP2 connections of which nothing is read" internal/base/outputlimit/answer.go 's/if a\.connection != nil \{/if a.connection != nil \&\& a.closed {/' UnreadAnswersAreCut internal/base/outputlimit
 mutant "do not count calls" internal/transport/rpc/procedure.go 's/if p\.access == userAccess \{/if p.access == userAccess \&\& false {/' RoutesHaveLimits internal/transport/rpc
 mutant "drop the size of a deleted file from the total" internal/service/media/uses.go 's/addToTotal\(ctx, tx, owner, -declared, 0\)/addToTotal(ctx, tx, owner, 0, 0)/' QuotaTotalIsMaintained internal/service/media
 mutant "hold responses without a limit" internal/transport/gateway/conn.go 's/ \|\| c\.holdAnswer\(len\(b\)\) != nil \{/ {/' ConcurrentPages internal/transport/gateway

@@ -40,6 +40,7 @@ func TestEachLimit(t *testing.T) {
 	}{
 		ratelimit.Call:    {2000, 20_000, time.Second / 200},
 		ratelimit.Send:    {50_000, 100_000, time.Second / 5000},
+		ratelimit.Frame:   {20_000, 100_000, time.Second / 5000},
 		ratelimit.Search:  {120, 1200, time.Minute / 120},
 		ratelimit.Friend:  {200, 2000, time.Hour / 200},
 		ratelimit.Invite:  {20_000, 100_000, time.Hour / 10_000},
@@ -104,8 +105,35 @@ func TestEachLimit(t *testing.T) {
 			}
 		})
 	}
-	if n := len(ratelimit.Routes()); n != 12 {
-		t.Errorf("got %d routes, want 12", n)
+	if n := len(ratelimit.Routes()); n != 14 { // and Unauthenticated
+		t.Errorf("got %d routes, want 14", n)
+	}
+}
+
+// TestTheLimitWithoutCredentials is of an address, and of no user.
+func TestTheLimitWithoutCredentials(t *testing.T) {
+	clock := newClock()
+	table, err := ratelimit.NewTable(ratelimit.Config{}, clock, func() int { return 4 }) // of which each has a socket's limit
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func() (n int) {
+		for table.Allow(ratelimit.Unauthenticated, 0, home, 1) == nil {
+			n++
+		}
+		return n
+	}
+	if n := count(); n != 5000 {
+		t.Errorf("an address sends %d frames at once, want 5000", n)
+	}
+	if clock.move(time.Second); count() != 1000 {
+		t.Error("the limit does not come back by 1000 in a second")
+	}
+	if err := table.Allow(ratelimit.Unauthenticated, 7, netip.Prefix{}, 100_000); err != nil {
+		t.Errorf("a user is limited: %v", err)
+	}
+	if n := table.Refused(ratelimit.Unauthenticated); n != 2 {
+		t.Errorf("%d refusals are counted", n)
 	}
 }
 

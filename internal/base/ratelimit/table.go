@@ -16,19 +16,21 @@ type Route uint8
 
 // The routes.
 const (
-	Call       Route = iota // any call by a user, including those with their own route
-	Send                    // messages, and other calls that store an entry for others
-	Search                  // SearchUsers
-	Friend                  // RequestFriend
-	Invite                  // users who are invited or added to groups and organizations
-	Group                   // new groups and rooms
-	Join                    // Join, and accepted invitations
-	Added                   // additions of a user to groups by users who are not friends; the key is the added user
-	Upload                  // CreateUpload
-	Link                    // CreateJoinLink
-	Preview                 // PreviewLink
-	Ticket                  // changes of tickets: each is an event for all agents of the help desk
-	routeCount              // number of routes
+	Call            Route = iota // any call by a user, including those with their own route
+	Send                         // messages, and other calls that store an entry for others
+	Frame                        // frames on sockets without messages
+	Unauthenticated              // frames on sockets before their authentication; by address only
+	Search                       // SearchUsers
+	Friend                       // RequestFriend
+	Invite                       // users who are invited or added to groups and organizations
+	Group                        // new groups and rooms
+	Join                         // Join, and accepted invitations
+	Added                        // additions of a user to groups by users who are not friends; the key is the added user
+	Upload                       // CreateUpload
+	Link                         // CreateJoinLink
+	Preview                      // PreviewLink
+	Ticket                       // changes of tickets: each is an event for all agents of the help desk
+	routeCount                   // number of routes
 )
 
 // String is the route's name in metrics.
@@ -52,6 +54,14 @@ type Config struct {
 	SendUser string `yaml:"send_user"`
 	// SendAddress bounds the messages of one address on a node in the same way; default 20000/s burst 100000.
 	SendAddress string `yaml:"send_address"`
+	// FrameUser bounds the frames without messages that a user's sockets send to a node: acknowledgements, marks, typing, pings, calls. They are read as
+	// fast as this allows; default 5000/s burst 20000.
+	FrameUser string `yaml:"frame_user"`
+	// FrameAddress bounds those of the sockets of one address in the same way; default 50000/s burst 100000.
+	FrameAddress string `yaml:"frame_address"`
+	// UnauthenticatedAddress bounds the pings of WebSocket that the sockets of one address send before their authentication. Beyond it they
+	// are closed; default 1000/s burst 5000.
+	UnauthenticatedAddress string `yaml:"unauthenticated_address"`
 	// SearchUser bounds the searches of a user; default 120/m.
 	SearchUser string `yaml:"search_user"`
 	// SearchAddress bounds the searches from one address; default 1200/m.
@@ -108,6 +118,9 @@ var table = [routeCount]struct {
 		setting{"call_address", "2000/s burst 20000", func(c *Config) string { return c.CallAddress }}},
 	Send: {"send", setting{"send_user", "5000/s burst 50000", func(c *Config) string { return c.SendUser }},
 		setting{"send_address", "20000/s burst 100000", func(c *Config) string { return c.SendAddress }}},
+	Frame: {"frame", setting{"frame_user", "5000/s burst 20000", func(c *Config) string { return c.FrameUser }},
+		setting{"frame_address", "50000/s burst 100000", func(c *Config) string { return c.FrameAddress }}},
+	Unauthenticated: {"unauthenticated", setting{}, setting{"unauthenticated_address", "1000/s burst 5000", func(c *Config) string { return c.UnauthenticatedAddress }}},
 	Search: {"search", setting{"search_user", "120/m", func(c *Config) string { return c.SearchUser }},
 		setting{"search_address", "1200/m", func(c *Config) string { return c.SearchAddress }}},
 	Friend: {"friend", setting{"friend_user", "200/h", func(c *Config) string { return c.FriendUser }},
@@ -163,7 +176,7 @@ type limits struct {
 	refused atomic.Int64
 }
 
-// NewTable creates the limiters. nodes returns the number of live nodes, among which limits are divided, except those of messages, since a
+// NewTable creates the limiters. nodes returns the number of live nodes, among which limits are divided, except those of messages and frames, since a
 // socket is on one node. If nil, it is one. observers are called for each call of a user from a network, before it is counted.
 func NewTable(c Config, at clock.Clock, nodes func() int, observers ...func(user uint64, from netip.Prefix)) (*Table, error) {
 	t := &Table{observers: observers}
@@ -173,7 +186,7 @@ func NewTable(c Config, at clock.Clock, nodes func() int, observers ...func(user
 		address, aerr := table[r].address.rate(&c)
 		faults = append(faults, err, aerr)
 		among := nodes
-		if r == Send {
+		if r == Send || r == Frame || r == Unauthenticated {
 			among = nil
 		}
 		t.routes[r].user, t.routes[r].address = New[uint64](user, at, among), New[netip.Prefix](address, at, among)

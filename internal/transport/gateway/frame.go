@@ -49,6 +49,8 @@ var (
 	errTooLarge = errors.New("a message is larger than 1 MiB, or in more than 64 parts")
 	errFirst    = errors.New("before authentication a message has at most 16 KiB, in at most 64 parts")
 	errFlood    = errors.New("more than 1,000 empty frames a second")
+
+	errUnauthenticatedFlood = errors.New("too many pings before authentication come from this address; send an auth frame first")
 )
 
 // parse parses one frame at the start of b. ok is false if b does not have a complete one yet; need is then its total number of bytes, 0 if

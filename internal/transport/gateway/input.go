@@ -9,6 +9,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/budget"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
+	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 )
 
@@ -25,10 +26,11 @@ type inbound struct {
 	emptyFrames      uint16
 	smallFrames      uint32 // weight of frames without messages that is above what was allowed before smallFramesAt
 	smallFramesAt    uint32
-	firstFrame       bool  // the rest of the frame with the credentials is not handled yet; what follows waits
-	completedMessage bool  // this read completed a message
-	chunks           uint8 // times leastBytes of the message under way
-	charged          int   // bytes of messages that are not counted as calls yet
+	uncharged        uint32 // of that weight, what the user and the address are not charged for yet
+	firstFrame       bool   // the rest of the frame with the credentials is not handled yet; what follows waits
+	completedMessage bool   // this read completed a message
+	chunks           uint8  // times leastBytes of the message under way
+	charged          int    // bytes of messages that are not counted as calls yet
 	held             budget.Hold
 }
 
@@ -226,13 +228,19 @@ func (c *conn) handleWSFrame(f *inFrame) error {
 	return c.handleMessage(op, packed, parts)
 }
 
-// countEmptyFrame counts empty frames. A normal client sends a few of them a second.
+// countEmptyFrame counts empty frames, and pings and pongs of WebSocket. A normal client sends a few of them a second, and none before its
+// authentication: nobody but the address can be charged for those.
 func (c *conn) countEmptyFrame() error {
 	if now := c.server.now.Load(); c.in.emptySecond != now {
 		c.in.emptySecond, c.in.emptyFrames = now, 0
 	}
 	if c.in.emptyFrames++; c.in.emptyFrames > maxEmptyFrames {
 		return errFlood
+	}
+	if c.caller.User != 0 {
+		c.chargeSmallFrames(1)
+	} else if c.server.deps.Limits.Allow(ratelimit.Unauthenticated, 0, c.network, 1) != nil {
+		return errUnauthenticatedFlood
 	}
 	return nil
 }
@@ -309,7 +317,7 @@ func (c *conn) closeForError(err error) {
 	switch {
 	case errors.Is(err, errTooLarge), errors.Is(err, errFirst):
 		code, reason = closeTooLarge, err.Error()
-	case errors.Is(err, errFlood):
+	case errors.Is(err, errFlood), errors.Is(err, errUnauthenticatedFlood):
 		code, reason = closeFlood, err.Error()
 	case errors.Is(err, errFraming):
 		reason = err.Error()

@@ -13,6 +13,9 @@ import (
 const (
 	// maxSmallFrames is how many frames without messages a connection may send in a second: acknowledgements, marks, typing, calls.
 	maxSmallFrames = 1000
+	// smallFramesAtOnce is how many of them a connection counts before it charges its user and address: a charge costs as much as an
+	// acknowledgement.
+	smallFramesAtOnce = 16
 	// itemsPerSmallFrame marks, or watched users or messages, count as much as a frame.
 	itemsPerSmallFrame = 64
 )
@@ -40,6 +43,7 @@ func (c *conn) chargeFrame(sends, items, bytes int) {
 	if small == 0 {
 		return
 	}
+	c.chargeSmallFrames(small)
 	now := c.server.now.Load()
 	if since := now - c.in.smallFramesAt; since != 0 {
 		c.in.smallFrames -= min(c.in.smallFrames, min(since, 1<<20)*maxSmallFrames)
@@ -47,6 +51,18 @@ func (c *conn) chargeFrame(sends, items, bytes int) {
 	}
 	if c.in.smallFrames += small; c.in.smallFrames > maxSmallFrames {
 		c.throttle((c.in.smallFrames - 1) / maxSmallFrames)
+	}
+}
+
+// chargeSmallFrames counts frames without messages, empty ones too, for all connections of the user and of the address, and throttles this
+// connection if they send more than is allowed.
+func (c *conn) chargeSmallFrames(n uint32) {
+	if c.in.uncharged += n; c.in.uncharged < smallFramesAtOnce {
+		return
+	}
+	n, c.in.uncharged = c.in.uncharged, 0
+	if wait := c.server.deps.Limits.Charge(ratelimit.Frame, uint64(c.caller.User), c.network, int(n)); wait > 0 {
+		c.throttle(seconds(wait))
 	}
 }
 
@@ -102,7 +118,7 @@ func (c *conn) resumeIfDue(now uint32) (still bool) {
 	if now < c.throttledUntil {
 		return true
 	}
-	for _, r := range []ratelimit.Route{ratelimit.Send, ratelimit.Call} {
+	for _, r := range []ratelimit.Route{ratelimit.Send, ratelimit.Frame, ratelimit.Call} {
 		if wait := c.server.deps.Limits.Charge(r, uint64(c.caller.User), c.network, 0); wait > 0 {
 			c.throttledUntil = now + seconds(wait)
 			return true
