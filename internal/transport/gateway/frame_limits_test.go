@@ -75,6 +75,9 @@ func TestSmallFramesOfManySocketsAreThrottled(t *testing.T) {
 			if round() != 0 || s.stats.Throttled.Load() == 0 {
 				t.Errorf("%s by %s: reading is not paused", what, by)
 			}
+			if s.later(1); round() != 0 { // more than a second's frames were handled beyond the limit
+				t.Errorf("%s by %s: reading is resumed too early", what, by)
+			}
 			if other.read(append([]byte(nil), frame...)); other.reads != readOn {
 				t.Errorf("%s: the socket of another %s is throttled", what, by)
 			}
