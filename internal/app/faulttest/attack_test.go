@@ -3,26 +3,32 @@ package faulttest
 import (
 	"bufio"
 	"bytes"
-	"compress/flate"
 	"context"
-
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"connectrpc.com/connect"
 	"github.com/gobwas/ws"
+	rialto "github.com/rialto-im/rialto/sdk/go"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // attacks are what hostile clients do, each on connections of its own. An attack ends when the server ends its connection, or with ctx.
 type attacks struct {
 	address string
-	token   string // of a hostile user
-	bomb    []byte // a WebSocket frame that unpacks to 350,000 empty sends
+	tokens  []string // of hostile users: each may have 200 sockets
+	next    atomic.Uint32
+	bombs   []bomb
+	page    uint64 // a conversation of theirs whose page is long
+	owner   *owner // of the account whose password is guessed
+	seen    outcomes
 }
 
 type attack struct {
@@ -30,21 +36,35 @@ type attack struct {
 	do   func(ctx context.Context) error
 }
 
-func newAttacks(t *testing.T, p *process, token string) *attacks {
+func newAttacks(t *testing.T, p *process) *attacks {
 	t.Helper()
-	var packed bytes.Buffer
-	z, err := flate.NewWriter(&packed, flate.BestCompression)
-	if err == nil {
-		_, err = z.Write(bytes.Repeat([]byte{3<<3 | 2, 0}, 350_000))
+	const users = 8
+	a := &attacks{address: fmt.Sprintf("127.0.0.1:%d", p.port), bombs: bombs(t), owner: newOwner(t, p)}
+	var clients []*rialto.Client
+	var ids []uint64
+	for n := range users {
+		c := person(t, p, fmt.Sprint("villain", n))
+		clients, ids = append(clients, c), append(ids, c.User())
 	}
-	if err == nil {
-		err = z.Flush()
-	}
+	g, err := clients[0].Chat().CreateGroup(t.Context(), connect.NewRequest(&chatv1.CreateGroupRequest{Title: "hostile", Members: ids[1:]}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &attacks{address: fmt.Sprintf("127.0.0.1:%d", p.port), token: token, bomb: clientFrame(0xc2, bytes.TrimSuffix(packed.Bytes(), []byte{0, 0, 0xff, 0xff}))}
+	for n := range 20 {
+		content := &chatv1.Content{Kind: &chatv1.Content_Text{Text: strings.Repeat("x", 50_000)}}
+		if _, err := clients[0].Chat().Send(t.Context(), connect.NewRequest(&chatv1.SendRequest{Conversation: g.Msg.Id, ClientSeq: uint64(n + 1), Content: content})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.page = g.Msg.Id
+	for n := range users {
+		a.tokens = append(a.tokens, login(t, p, fmt.Sprint("villain", n)).AccessToken)
+	}
+	return a
 }
+
+// token of one of the hostile users in turn.
+func (a *attacks) token() string { return a.tokens[int(a.next.Add(1))%len(a.tokens)] }
 
 // wide appends the lowest bytes of a number, the highest first.
 func wide(b []byte, v uint64, bytes int) []byte {
@@ -70,7 +90,7 @@ func (a *attacks) kinds() []attack {
 		return append(fmt.Appendf(nil, "POST /rialto.%s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n%s\r\n", call, headers), body...)
 	}
 	million := bytes.Repeat([]byte(" "), 1<<20-1)
-	return []attack{
+	list := []attack{
 		{"a fragment of 1 MiB without its last byte", func(ctx context.Context) error { return a.socket(ctx, "", part) }},
 		{"a body of 1 MiB without its last byte", a.raw(request("chat.v1.ChatService/Send", "Content-Length: 1048576\r\n", million))},
 		{"a login of 1 MiB without its last byte", a.raw(request("account.v1.AccountService/Login", "Content-Length: 1048576\r\n", million))},
@@ -79,14 +99,20 @@ func (a *attacks) kinds() []attack {
 		{"headers without an end", a.raw([]byte("GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("A: "+strings.Repeat("a", 1000)+"\r\n", 11)))},
 		{"nothing", a.raw(nil)},
 		{"pages, and then nothing", a.raw([]byte(strings.Repeat("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 10)))},
-		{"a compressed frame", func(ctx context.Context) error { return a.socket(ctx, "", a.bomb) }},
+		{before, func(ctx context.Context) error { return a.compressed(before, "", a.bombs[0])(ctx) }},
+		{guesses, a.guess},
 		{"streams that are begun and reset", a.raw(rapidReset(300))},
 		{"endless headers", a.raw(continuations(300))},
 		{"streams without their announced bodies", a.raw(openStreams(200))},
-		{"a known user's fragment of 1 MiB without its last byte", func(ctx context.Context) error { return a.socket(ctx, a.token, part) }},
-		{"a known user's watch of 500,000", func(ctx context.Context) error { return a.socket(ctx, a.token, clientFrame(0x82, watch)) }},
-		{"a known user's body of 1 MiB without its last byte", a.raw(request("chat.v1.ChatService/Send", "Content-Length: 1048576\r\nAuthorization: Bearer "+a.token+"\r\n", million))},
+		{"a known user's fragment of 1 MiB without its last byte", func(ctx context.Context) error { return a.socket(ctx, a.token(), part) }},
+		{"a known user's watch of 500,000", func(ctx context.Context) error { return a.socket(ctx, a.token(), clientFrame(0x82, watch)) }},
+		{"a known user's body of 1 MiB without its last byte", a.raw(request("chat.v1.ChatService/Send", "Content-Length: 1048576\r\nAuthorization: Bearer "+a.token()+"\r\n", million))},
+		{"a known user's pages that nobody reads", a.unread},
 	}
+	for _, b := range a.bombs {
+		list = append(list, attack{b.kind(), func(ctx context.Context) error { return a.compressed(b.kind(), a.token(), b)(ctx) }})
+	}
+	return list
 }
 
 func protoField(number byte, v []byte) []byte {
@@ -103,6 +129,31 @@ func (a *attacks) raw(data []byte) func(ctx context.Context) error {
 		}
 		return hold(ctx, c, c, data)
 	}
+}
+
+// unread asks for a page of a megabyte, and reads nothing.
+func (a *attacks) unread(ctx context.Context) error {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "tcp", a.address)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if tcp, ok := c.(*net.TCPConn); ok {
+		err = tcp.SetReadBuffer(1) // the least
+	}
+	if err != nil {
+		return err
+	}
+	body := fmt.Sprintf(`{"conversation":"%d"}`, a.page)
+	if _, err := fmt.Fprintf(c, "POST /rialto.chat.v1.ChatService/History HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", a.token(), len(body), body); err != nil {
+		return err
+	}
+	select { // until after the time that the server gives
+	case <-ctx.Done():
+	case <-time.After(time.Minute):
+	}
+	return ctx.Err()
 }
 
 // socket writes bytes on a WebSocket, and waits for its end.

@@ -38,6 +38,7 @@ type process struct {
 	dir  string
 	port int
 	args []string        // besides those of every server here
+	env  []string        // likewise
 	gone <-chan struct{} // closed when the process that runs now has ended
 	log  *os.File
 }
@@ -75,7 +76,7 @@ func (p *process) url() string { return fmt.Sprintf("http://127.0.0.1:%d", p.por
 func (p *process) start(failpoint string) bool {
 	p.t.Helper()
 	p.Args = append([]string{"--data", p.dir, "--listen", fmt.Sprintf("127.0.0.1:%d", p.port), "--set", "log.level=warn", "--set", "account.who_may_add=everyone"}, p.args...)
-	p.Env = []string{"RIALTO_FAILPOINT=" + failpoint}
+	p.Env = append([]string{"RIALTO_FAILPOINT=" + failpoint}, p.env...)
 	err := p.Start(context.Background())
 	if err != nil && !errors.Is(err, chaos.ErrNotReady) {
 		p.t.Fatal(err)

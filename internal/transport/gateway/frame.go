@@ -182,19 +182,22 @@ var deflateTail = []byte{0, 0, 0xff, 0xff, 1, 0, 0, 0xff, 0xff}
 
 var inflaters = sync.Pool{New: func() any { return flate.NewReader(nil) }}
 
-func inflate(p []byte) ([]byte, error) {
+// inflated has the buffers of inflated messages. Without them, a flood of small frames that inflate to much makes as much garbage.
+var inflated = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// inflate appends an inflated message to an empty buffer.
+func inflate(out *bytes.Buffer, p []byte) error {
 	r := inflaters.Get().(io.ReadCloser)
 	defer inflaters.Put(r)
 	if err := r.(flate.Resetter).Reset(io.MultiReader(bytes.NewReader(p), bytes.NewReader(deflateTail)), nil); err != nil {
-		return nil, err
+		return err
 	}
-	var out bytes.Buffer
-	n, err := io.Copy(&out, io.LimitReader(r, maxFrame+1))
+	n, err := out.ReadFrom(io.LimitReader(r, maxFrame+1))
 	if err != nil {
-		return nil, errFraming
+		return errFraming
 	}
 	if n > maxFrame {
-		return nil, errTooLarge
+		return errTooLarge
 	}
-	return out.Bytes(), nil
+	return nil
 }

@@ -1,7 +1,11 @@
 package gateway
 
 import (
+	"bytes"
+	"compress/flate"
+	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -16,13 +20,7 @@ import (
 func TestSmallFramesOfManySocketsAreThrottled(t *testing.T) {
 	const sockets, allowed = 100, 2000
 	home := netip.MustParsePrefix("192.0.2.1/32")
-	encode := func(f *gatewayv1.ClientFrame) []byte {
-		b, err := proto.Marshal(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return clientFrame(opBinary, b)
-	}
+	encode := func(f *gatewayv1.ClientFrame) []byte { return clientFrame(opBinary, encoded(t, f)) }
 	for what, frame := range map[string][]byte{
 		"acks":         encode(&gatewayv1.ClientFrame{Ack: &chatv1.Position{Seq: 1}}),
 		"acks, pinged": encode(&gatewayv1.ClientFrame{Ack: &chatv1.Position{Seq: 1}, Ping: &gatewayv1.Ping{}}),
@@ -127,6 +125,68 @@ func TestPingsBeforeAuthenticationAreLimited(t *testing.T) {
 		if s.now.Add(1); !ping(anonymous(ready.network)) {
 			t.Errorf("%s: a socket is closed when the limit allows more", name)
 		}
+	}
+}
+
+// The buffers of inflated messages are used again: nothing of a message may refer to them once it is handled, such as the body of a call that is
+// still being made.
+func TestInflatedMessagesAreNotKept(t *testing.T) {
+	for _, json := range []bool{false, true} {
+		c, r := bench(t)
+		c.json, c.deflate = json, true
+		read := func(text string) {
+			call := &gatewayv1.ClientFrame{Request: 1, Call: &gatewayv1.Call{Method: "/x", Payload: []byte(text)}}
+			op, message := byte(opBinary), encoded(t, call)
+			if json {
+				op, message = opText, fmt.Appendf(nil, `{"request":"1","call":{"method":"/x","body":{"text":%q}}}`, text)
+			}
+			frame := clientFrame(op, packed(t, string(message)))
+			frame[0] |= packedBit
+			c.read(frame)
+			c.server.serving.Wait()
+		}
+		first := strings.Repeat("first ", 1000)
+		read(first)
+		body := *r.body.Load()
+		for range 10 {
+			read(strings.Repeat("other ", 1100))
+		}
+		if !strings.Contains(string(body), first) || strings.Contains(string(body), "other") {
+			t.Errorf("JSON %v: the body of a call was changed by later messages", json)
+		}
+	}
+}
+
+func encoded(t *testing.T, m proto.Message) []byte {
+	t.Helper()
+	b, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func BenchmarkInflate(b *testing.B) {
+	var z bytes.Buffer
+	w, err := flate.NewWriter(&z, flate.BestCompression)
+	if err == nil {
+		_, err = w.Write(make([]byte, 700_000))
+	}
+	if err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	frame := clientFrame(opBinary, bytes.TrimSuffix(z.Bytes(), []byte{0, 0, 0xff, 0xff}))
+	frame[0] |= packedBit
+	c, _ := bench(b)
+	c.deflate = true
+	b.ReportAllocs()
+	for b.Loop() {
+		c.in.undecodable = 0
+		c.read(frame)
+		c.takeOutput().free()
 	}
 }
 

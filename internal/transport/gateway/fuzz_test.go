@@ -288,7 +288,7 @@ func FuzzInflate(f *testing.F) {
 	}
 	f.Add([]byte{0xff, 0, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		out, err := inflate(b)
+		out, err := inflatedBytes(b)
 		if err == nil && len(out) > maxFrame {
 			t.Fatalf("%d bytes came out", len(out))
 		}
@@ -296,7 +296,7 @@ func FuzzInflate(f *testing.F) {
 		if !ok {
 			return
 		}
-		if back, err := inflate(packed); err != nil || !bytes.Equal(back, b) {
+		if back, err := inflatedBytes(packed); err != nil || !bytes.Equal(back, b) {
 			t.Fatalf("%v: %d bytes became %d", err, len(b), len(back))
 		}
 	})
@@ -308,7 +308,7 @@ func TestDecompressionBombsAreRefused(t *testing.T) {
 	if !ok || len(packed) > 64<<10 {
 		t.Fatalf("%v: %d bytes", ok, len(packed))
 	}
-	if _, err := inflate(packed); err != errTooLarge {
+	if _, err := inflatedBytes(packed); err != errTooLarge {
 		t.Errorf("%v", err)
 	}
 }

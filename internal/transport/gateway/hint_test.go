@@ -13,6 +13,12 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
+func inflatedBytes(p []byte) ([]byte, error) {
+	var out bytes.Buffer
+	err := inflate(&out, p)
+	return out.Bytes(), err
+}
+
 // sent gives the frames that a connection is to write now, without control frames.
 func sent(t *testing.T, c *conn) (list []*gatewayv1.ServerFrame) {
 	t.Helper()
@@ -36,7 +42,7 @@ func sent(t *testing.T, c *conn) (list []*gatewayv1.ServerFrame) {
 			t.Fatal(err)
 		}
 		if h.Rsv1() {
-			if payload, err = inflate(payload); err != nil {
+			if payload, err = inflatedBytes(payload); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"time"
@@ -269,9 +270,15 @@ func (s *Server) requestFlush(c *conn) { s.flush[c.shard].signal() }
 // handleMessage handles one complete message of the client.
 func (c *conn) handleMessage(op byte, packed bool, p []byte) (err error) {
 	if packed {
-		if p, err = inflate(p); err != nil {
+		out := inflated.Get().(*bytes.Buffer)
+		defer func() { // nothing keeps parts of a message once it is handled
+			out.Reset()
+			inflated.Put(out)
+		}()
+		if err := inflate(out, p); err != nil {
 			return err
 		}
+		p = out.Bytes()
 		c.countBytes(len(p))
 	}
 	if (op == opText) != c.json {

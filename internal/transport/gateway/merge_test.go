@@ -175,7 +175,7 @@ func FuzzDeflateFrames(f *testing.F) {
 			got := out.b[len(out.b)-r.Len():][:h.Length]
 			r.Seek(h.Length, 1) //nolint:errcheck // a bytes.Reader
 			if h.Rsv1() {
-				if got, err = inflate(got); errors.Is(err, errTooLarge) && len(p) > maxFrame {
+				if got, err = inflatedBytes(got); errors.Is(err, errTooLarge) && len(p) > maxFrame {
 					continue
 				}
 			}
