@@ -32,7 +32,7 @@ func newOwner(t *testing.T, p *process) *owner {
 const (
 	guesses = "guesses of a password"
 	// guessing addresses are few, so that each reaches its limit.
-	guessing = 6
+	guessing = 2
 )
 
 // login logs in from an address, with new connections.
@@ -57,12 +57,12 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// guess tries wrong passwords on a connection, more than a login may have in a minute.
+// guess tries some wrong passwords on a connection. All attackers together make more guesses than an address may in a minute.
 func (a *attacks) guess(ctx context.Context) error {
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	from := 1 + rand.IntN(guessing)
-	for n := range 30 {
+	for n := range 5 {
 		err := a.owner.login(ctx, &http.Client{Transport: transport}, from, fmt.Sprint("a wrong password ", n), nil)
 		switch reason := reasonOf(err); {
 		case err == nil:
@@ -91,7 +91,7 @@ func (o *owner) getsIn(ctx context.Context, t *testing.T, seen *outcomes) {
 	for n := range 3 {
 		transport := &http.Transport{}
 		for {
-			err := o.login(ctx, &http.Client{Transport: transport}, 1+n, "a good password", o.device)
+			err := o.login(ctx, &http.Client{Transport: transport}, 1+n%guessing, "a good password", o.device)
 			if err == nil {
 				break
 			}
