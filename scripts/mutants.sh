@@ -389,7 +389,7 @@ mutant "do not charge the address of a socket for its answers" internal/transpor
 mutant "wait for HTTP clients that read nothing" internal/base/outputlimit/answer.go 's/case a\.limits\.UnderPressure\(\):/case a.limits == nil:/' UnreadAnswersAreCut internal/base/outputlimit
 mutant "keep HTTP2 connections of which nothing is read" internal/base/outputlimit/answer.go 's/if a\.connection != nil \{/if a.connection != nil \&\& a.closed {/' UnreadAnswersAreCut internal/base/outputlimit
 mutant "compress for clients without credentials" internal/transport/gateway/accept.go 's/ \|\| packs \|\| caller\.User == 0 \{/ || packs {/' 'HostileClients|BeforeAuthentication' internal/app/faulttest internal/app/apptest
-mutant "keep parts of inflated messages" internal/transport/gateway/handle.go 's/f\.Call\.Payload = nil, bytes\.Clone\(body\)/f.Call.Payload = nil, body/' InflatedMessages internal/transport/gateway
+mutant "keep parts of inflated messages" internal/transport/gateway/handle.go 's/f\.Call\.Payload = nil, bytes\.Clone\(body\)/f.Call.Payload = nil, bytes.TrimSpace(body)/' InflatedMessages internal/transport/gateway
 mutant "do not count calls" internal/transport/rpc/procedure.go 's/if p\.access == userAccess \{/if p.access == userAccess \&\& false {/' RoutesHaveLimits internal/transport/rpc
 mutant "drop the size of a deleted file from the total" internal/service/media/uses.go 's/addToTotal\(ctx, tx, owner, -declared, 0\)/addToTotal(ctx, tx, owner, 0, 0)/' QuotaTotalIsMaintained internal/service/media
 mutant "hold responses without a limit" internal/transport/gateway/conn.go 's/ \|\| c\.holdAnswer\(len\(b\)\) != nil \{/ {/' ConcurrentPages internal/transport/gateway
