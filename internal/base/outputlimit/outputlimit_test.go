@@ -313,3 +313,15 @@ func TestStalledReadersAreDisconnected(t *testing.T) {
 }
 
 const pieces = 64 << 10
+
+func BenchmarkHold(b *testing.B) {
+	l := outputlimit.New(outputlimit.Config{}, 1<<30)
+	owner := budget.Owner{User: 7, Network: netip.MustParsePrefix("192.0.2.1/32")}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := l.Hold(owner, 500); err != nil {
+			b.Fatal(err)
+		}
+		l.Release(owner, 500)
+	}
+}
