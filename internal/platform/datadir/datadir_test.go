@@ -161,7 +161,7 @@ func flipped(part float64) func(b []byte) []byte {
 }
 
 func zeroed(page int) func(b []byte) []byte {
-	return func(b []byte) []byte { clear(b[page*4096:min(len(b), (page+1)*4096)]); return b }
+	return func(b []byte) []byte { clear(b[page*4096 : min(len(b), (page+1)*4096)]); return b }
 }
 
 // changeRow changes a byte within a value, which leaves the page structure valid.
