@@ -110,6 +110,7 @@ type Node struct {
 	unauthenticated *inputlimit.Connections
 	open            *openConnections        // at the listener
 	fileRequests    *inputlimit.Connections // requests for files and pages in progress
+	streams         *inputlimit.Connections // open streams of HTTP/2
 	limits          *ratelimit.Table
 	proxySigns      *proxySigns
 	answers         *outputlimit.Limits
@@ -364,7 +365,8 @@ func (n *Node) openPresence(ctx context.Context) (err error) {
 
 // openTransports makes the servers of calls and sockets.
 func (n *Node) openTransports() (err error) {
-	n.input, n.unauthenticated, n.fileRequests = inputlimit.NewMemory(n.config.Input.Memory), n.config.Input.Connections(), n.config.Input.Files()
+	n.input, n.unauthenticated = inputlimit.NewMemory(n.config.Input.Memory), n.config.Input.Connections()
+	n.fileRequests, n.streams = n.config.Input.Files(), n.config.Input.Streams()
 	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
 		Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Limits: n.limits, Answers: n.answers, Nodes: n.liveNodes, Clock: n.clock, Logger: n.logger})
 	n.gateway, err = gateway.New(gateway.Deps{Chat: n.chat, Inbox: n.inbox, Directory: n.directory, Presence: n.presence, Rooms: n.rooms, Accounts: n.accounts, Invoker: n.rpc, Bus: n.bus,

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/base/inputlimit"
 )
 
 // h2Frame encodes an HTTP/2 frame whose header declares a length.
@@ -125,26 +128,68 @@ func TestAClientOfHTTP2Reads(t *testing.T) {
 	})
 }
 
-// Who answers pings and does not let the server write an answer loses the stream.
-func TestAnAnswerOfHTTP2Ends(t *testing.T) {
-	refuses := withAnswerDeadline(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", http.StatusServiceUnavailable) }))
-	withHTTP2(t, refuses, func(t *testing.T, c net.Conn) {
-		for header := make([]byte, 9); ; {
-			if _, err := io.ReadFull(c, header); err != nil {
-				t.Fatalf("the stream has not ended: %v", err)
-			}
-			payload := make([]byte, int(header[1])<<8|int(header[2]))
-			if _, err := io.ReadFull(c, payload); err != nil {
+// refusing is a node that answers each request with a refusal, and allows some streams.
+func refusing(perNetwork, all int) (*Node, http.Handler) {
+	n := &Node{config: &config.Config{}, streams: inputlimit.NewConnections(perNetwork, all)}
+	return n, n.limitStreams(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", http.StatusServiceUnavailable) }))
+}
+
+// untilReset reads frames, and answers pings, until a stream is reset. It returns how.
+func untilReset(t *testing.T, c net.Conn, stream uint32) (code uint32) {
+	t.Helper()
+	for header := make([]byte, 9); ; {
+		if _, err := io.ReadFull(c, header); err != nil {
+			t.Fatalf("stream %d has not ended: %v", stream, err)
+		}
+		payload := make([]byte, int(header[1])<<8|int(header[2]))
+		if _, err := io.ReadFull(c, payload); err != nil {
+			t.Fatal(err)
+		}
+		switch kind, flags := header[3], header[4]; {
+		case kind == 3 && binary.BigEndian.Uint32(header[5:]) == stream:
+			return binary.BigEndian.Uint32(payload)
+		case kind == 6 && flags == 0:
+			if _, err := c.Write(h2Frame(8, 6, 1, 0, payload)); err != nil {
 				t.Fatal(err)
 			}
-			switch kind, flags := header[3], header[4]; {
-			case kind == 3 && header[8] == 1: // the stream is reset
-				return
-			case kind == 6 && flags == 0:
-				if _, err := c.Write(h2Frame(8, 6, 1, 0, payload)); err != nil {
-					t.Fatal(err)
-				}
-			}
+		}
+	}
+}
+
+// Who answers pings and does not let the server write an answer loses the stream.
+func TestAnAnswerOfHTTP2Ends(t *testing.T) {
+	n, refuses := refusing(10, 10)
+	withHTTP2(t, refuses, func(t *testing.T, c net.Conn) {
+		untilReset(t, c, 1)
+		synctest.Wait()
+		if open := n.streams.Count(); open != 0 {
+			t.Errorf("%d streams are counted after the end of the only one", open)
 		}
 	})
+}
+
+// A stream counts until its answer is taken, not until its handler has returned. Those beyond the limit are reset at once.
+func TestStreamsOfHTTP2AreLimited(t *testing.T) {
+	n, refuses := refusing(2, 2)
+	withHTTP2(t, refuses, func(t *testing.T, c net.Conn) {
+		began := time.Now()
+		go func() {
+			for stream := uint32(3); stream <= 5; stream += 2 {
+				get := []byte{0x82, 0x86, 0x84, 0x41, 1, 'a'} // GET http /, host a
+				if _, err := c.Write(h2Frame(len(get), 1, 5, stream, get)); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+		if code := untilReset(t, c, 5); code == 0 || time.Since(began) > time.Second {
+			t.Errorf("the third stream is reset with code %d after %v", code, time.Since(began))
+		}
+		synctest.Wait()
+		if open, refused := n.streams.Count(), n.streams.Refused(); open != 2 || refused != 1 {
+			t.Errorf("%d streams are open and %d refused, want 2 and 1", open, refused)
+		}
+	})
+	if open := n.streams.Count(); open != 0 {
+		t.Errorf("%d streams are counted after the end of their connection", open)
+	}
 }

@@ -28,6 +28,8 @@ func (n *Node) registerMetrics() {
 	telemetry.Count(n.registry, "connections_cut_total", "Connections closed because the process has too few file descriptors left.", func() float64 { return float64(n.open.refused.Load()) })
 	telemetry.Gauge(n.registry, "file_requests", "Requests for files and pages in progress, and uploads.", func() float64 { return float64(n.fileRequests.Count()) })
 	telemetry.Count(n.registry, "file_requests_refused_total", "Requests for files and pages refused because too many were in progress, of one address or in all.", func() float64 { return float64(n.fileRequests.Refused()) })
+	telemetry.Gauge(n.registry, "http2_streams", "Open streams of HTTP/2.", func() float64 { return float64(n.streams.Count()) })
+	telemetry.Count(n.registry, "http2_streams_refused_total", "Streams of HTTP/2 reset because too many were open, of one address or in all.", func() float64 { return float64(n.streams.Refused()) })
 	telemetry.Count(n.registry, "frames_in_total", "Frames from clients.", read(&stats.FramesIn))
 	telemetry.Count(n.registry, "sends_total", "Messages that clients sent, with retries.", read(&stats.Sends))
 	telemetry.Count(n.registry, "receipts_total", "Sends answered.", read(&stats.Receipts))

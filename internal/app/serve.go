@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -91,20 +90,6 @@ func (n *Node) listenAdmin(ctx context.Context) (net.Listener, error) {
 	return lc.Listen(ctx, "tcp", "127.0.0.1:0")
 }
 
-// newHTTPServer returns a server of HTTP/1.1 and HTTP/2. net/http reads a frame of HTTP/2 as a whole before a handler can check credentials,
-// and keeps what a handler has not read: the defaults, 1 MiB of each, let a thousand connections take a GiB. A client that stops within a
-// frame answers no ping, and one that reads nothing is found by the time of a write.
-func newHTTPServer(handler http.Handler, tls bool, logger *slog.Logger) *http.Server {
-	protocols := &http.Protocols{}
-	protocols.SetHTTP1(true)
-	protocols.SetHTTP2(tls)
-	protocols.SetUnencryptedHTTP2(!tls) // gRPC without TLS
-	h2 := &http.HTTP2Config{MaxConcurrentStreams: 100, MaxReadFrameSize: 16 << 10, MaxReceiveBufferPerConnection: 256 << 10,
-		MaxReceiveBufferPerStream: 256 << 10, SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second, WriteByteTimeout: outputlimit.PieceTime}
-	return &http.Server{Handler: handler, Protocols: protocols, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 12 << 10, HTTP2: h2, ConnContext: withConnection, ConnState: stopChecking, ErrorLog: log.New(httpErrorLog{logger}, "", 0)}
-}
-
 // startHTTP serves HTTP on a listener as a part of the stack.
 func (n *Node) startHTTP(name string, l net.Listener, handler http.Handler, tls bool) {
 	server := newHTTPServer(handler, tls, n.logger)
@@ -165,7 +150,7 @@ func (n *Node) publicHandler() http.Handler {
 		}
 		pages.ServeHTTP(w, r)
 	}))
-	return withAnswerDeadline(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return n.limitStreams(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		switch p := r.URL.Path; {
@@ -188,17 +173,6 @@ func (n *Node) publicHandler() http.Handler {
 			page.ServeHTTP(w, r)
 		}
 	}))
-}
-
-// withAnswerDeadline gives each piece of an answer its time, from its writing on. Otherwise clients of HTTP/2 could keep any number of short
-// answers, such as refusals, and their requests in memory: they allow no byte of them to be written, and answer pings.
-func withAnswerDeadline(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ProtoMajor > 1 { // a socket takes over its connection of HTTP/1.1
-			w = outputlimit.WithWriteDeadlines(w, 0)
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 var errTooManyFiles = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "too many files are being sent to this address, or in all; try again", Retry: time.Second}

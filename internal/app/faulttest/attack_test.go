@@ -104,6 +104,7 @@ func (a *attacks) kinds() []attack {
 		{"streams that are begun and reset", a.raw(rapidReset(300))},
 		{"endless headers", a.raw(continuations(300))},
 		{"streams without their announced bodies", a.raw(openStreams(200))},
+		{"streams whose answers nobody takes", a.raw(untakenStreams(100))},
 		{"a known user's fragment of 1 MiB without its last byte", func(ctx context.Context) error { return a.socket(ctx, a.token(), part) }},
 		{"a known user's watch of 500,000", func(ctx context.Context) error { return a.socket(ctx, a.token(), clientFrame(0x82, watch)) }},
 		{"a known user's body of 1 MiB without its last byte", a.raw(request("chat.v1.ChatService/Send", "Content-Length: 1048576\r\nAuthorization: Bearer "+a.token()+"\r\n", million))},
@@ -223,6 +224,20 @@ func openStreams(n int) []byte {
 	b := []byte(preface)
 	for i := range n {
 		b = append(b, h2frame(1, 4, uint32(2*i+1), h2request("/rialto.account.v1.AccountService/Login"))...)
+	}
+	return b
+}
+
+// untakenStreams are requests with long headers, of whose answers the server may write no byte.
+func untakenStreams(n int) []byte {
+	b := []byte(strings.TrimSuffix(preface, "\x00\x00\x00\x04\x00\x00\x00\x00\x00"))
+	b = append(b, h2frame(4, 0, 0, []byte{0, 4, 0, 0, 0, 0})...)
+	const path, long = "/v1/openapi.json", 8000
+	block := append([]byte{0x82, 0x86, 0x44, byte(len(path))}, path...) // GET, http
+	block = append(block, 0x41, 1, 'a', 0, 1, 'x', 127)
+	block = append(protowire.AppendVarint(block, long-127), bytes.Repeat([]byte("x"), long)...) // HPACK's integers above the prefix are varints
+	for i := range n {
+		b = append(b, h2frame(1, 4, uint32(2*i+1), block)...)
 	}
 	return b
 }

@@ -47,6 +47,13 @@ func (c Config) Files() *Connections {
 	return NewConnections(max(all.perNetwork/4, 1), min(max(all.limit/4, 1), 4096))
 }
 
+// Streams returns the counter of open streams of HTTP/2: as many of an address as connections, and at most 8,192. Each keeps its headers and
+// a goroutine, some 20 KiB, until its client takes the answer.
+func (c Config) Streams() *Connections {
+	all := c.Connections()
+	return NewConnections(all.perNetwork, min(all.limit, 8192))
+}
+
 // Connections returns the counter of connections for these limits.
 func (c Config) Connections() *Connections {
 	if c.UnauthenticatedPerAddress == 0 {

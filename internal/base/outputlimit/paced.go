@@ -15,11 +15,14 @@ const (
 )
 
 // WithWriteDeadlines ends the connection of a client that does not read: each piece of an answer must be written in its time, and all of it
-// within the given time, if that is not 0.
+// within the given time, if that is not 0. Of a writer that has deadlines already, it only shortens the time.
 func WithWriteDeadlines(w http.ResponseWriter, within time.Duration) http.ResponseWriter {
-	p := &deadlineWriter{ResponseWriter: w, control: http.NewResponseController(w)}
-	if within > 0 {
-		p.end = time.Now().Add(within)
+	p, ok := w.(*deadlineWriter)
+	if !ok {
+		p = &deadlineWriter{ResponseWriter: w, control: http.NewResponseController(w)}
+	}
+	if end := time.Now().Add(within); within > 0 && (p.end.IsZero() || end.Before(p.end)) {
+		p.end = end
 	}
 	return p
 }

@@ -1,0 +1,47 @@
+package app
+
+import (
+	"log"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/ratelimit"
+)
+
+// newHTTPServer returns a server of HTTP/1.1 and HTTP/2. net/http reads a frame of HTTP/2 as a whole before a handler can check credentials,
+// and keeps what a handler has not read: the defaults, 1 MiB of each, let a thousand connections take a GiB. A client that stops within a
+// frame answers no ping, and one that reads nothing is found by the time of a write.
+func newHTTPServer(handler http.Handler, tls bool, logger *slog.Logger) *http.Server {
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(tls)
+	protocols.SetUnencryptedHTTP2(!tls) // gRPC without TLS
+	h2 := &http.HTTP2Config{MaxConcurrentStreams: 100, MaxReadFrameSize: 16 << 10, MaxReceiveBufferPerConnection: 256 << 10,
+		MaxReceiveBufferPerStream: 256 << 10, SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second, WriteByteTimeout: outputlimit.PieceTime}
+	return &http.Server{Handler: handler, Protocols: protocols, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 12 << 10, HTTP2: h2, ConnContext: withConnection, ConnState: stopChecking, ErrorLog: log.New(httpErrorLog{logger}, "", 0)}
+}
+
+// limitStreams limits the open streams of HTTP/2, for each address and in all. A stream beyond is reset without an answer, which would keep it
+// open until its client takes it.
+//
+// Clients decide how much of an answer may be written, and may answer pings for ever. So each piece of an answer has its time, and a stream
+// counts until its answer is sent: net/http would send the end of it after the handler.
+func (n *Node) limitStreams(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor > 1 { // a socket takes over its connection of HTTP/1.1
+			slot, ok := n.streams.Acquire(ratelimit.Network(r.RemoteAddr, r.Header, n.config.Plaintext))
+			if !ok {
+				panic(http.ErrAbortHandler) // resets the stream
+			}
+			defer slot.Release()
+			w = outputlimit.WithWriteDeadlines(w, 0)
+			next.ServeHTTP(w, r)
+			_ = http.NewResponseController(w).Flush() // the client may have gone
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
