@@ -482,7 +482,6 @@ mutant "do not count whom an admin added to an organization" internal/transport/
 mutant "give all slots of list refreshes to one user" internal/service/inbox/list_refresh.go 's/s\.refreshes\[u\] = done/_ = done/' SlowRefreshesOfAUser internal/service/inbox
 mutant "serve a damaged database" internal/platform/datadir/open.go 's/^\tclose\(s\.damage\)$//' 'ADamagedPageStops|DamageOfALarge' internal/platform/datadir
 mutant "forget damage at the next start" internal/platform/datadir/open.go 's/size = math\.MaxInt64/_ = math.MaxInt64/' DamageOfALarge internal/platform/datadir
-mutant "check the headers of the first request only" internal/app/headerlines.go 's/^\t\t\*c = lineChecker\{line: c\.line\}$/\t\tc.state = unchecked/' HeaderLinesAreChecked internal/app
 mutant "do not warn of a proxy that is not trusted" internal/app/proxysigns.go 's/case len\(r\.Header\.Values\("X-Forwarded-For"\)\) > 0:/case false:/' ProxySignsOfRequests internal/app
 mutant "keep the rate-limit charge of a refused change" internal/transport/rpc/rate_limits.go 's/errs\.IsRefusal\(err\)/false/' RefusedChanges internal/transport/rpc
 mutant "count users who were not added" internal/service/chat/add_members.go 's/errs\.IsRefusal\(err\)/false/' RefusedAdding internal/service/chat

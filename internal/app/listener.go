@@ -18,7 +18,6 @@ type countingListener struct {
 	net.Listener
 	unauthenticated *inputlimit.Connections
 	proxied         bool
-	encrypted       bool // TLS is above the connections
 	open            *openConnections
 }
 
@@ -51,21 +50,9 @@ func maxOpenConnections() int64 { return inputlimit.OpenFiles() / 5 * 4 }
 // countedConn is a connection of a countingListener.
 type countedConn struct {
 	*net.TCPConn
-	slot  *inputlimit.Slot
-	open  *openConnections
-	lines *lineChecker // nil if TLS is above; net/http reads from one goroutine at a time
-	once  sync.Once
-}
-
-// Read fails at a wrong line in a header. net/http then answers 400 and closes the connection.
-func (c *countedConn) Read(p []byte) (int, error) {
-	n, err := c.TCPConn.Read(p)
-	if c.lines != nil {
-		if lerr := c.lines.check(p[:n]); lerr != nil {
-			return 0, lerr
-		}
-	}
-	return n, err
+	slot *inputlimit.Slot
+	open *openConnections
+	once sync.Once
 }
 
 // Accept returns the next connection within the limits.
@@ -90,11 +77,7 @@ func (l *countingListener) Accept() (net.Conn, error) {
 			_ = tcp.Close() // as above
 			continue
 		}
-		counted := &countedConn{TCPConn: tcp, slot: slot, open: l.open}
-		if !l.encrypted {
-			counted.lines = &lineChecker{}
-		}
-		return counted, nil
+		return &countedConn{TCPConn: tcp, slot: slot, open: l.open}, nil
 	}
 }
 
