@@ -19,7 +19,7 @@ func newHTTPServer(handler http.Handler, tls bool, logger *slog.Logger) *http.Se
 	protocols.SetHTTP2(tls)
 	protocols.SetUnencryptedHTTP2(!tls) // gRPC without TLS
 	h2 := &http.HTTP2Config{MaxConcurrentStreams: 100, MaxReadFrameSize: 16 << 10, MaxReceiveBufferPerConnection: 256 << 10,
-		MaxReceiveBufferPerStream: 256 << 10, SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second, WriteByteTimeout: outputlimit.PieceTime}
+		MaxReceiveBufferPerStream: 256 << 10, SendPingTimeout: 30 * time.Second, PingTimeout: 30 * time.Second, WriteByteTimeout: outputlimit.PieceTime}
 	return &http.Server{Handler: handler, Protocols: protocols, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 12 << 10, HTTP2: h2, ConnContext: withConnection, ErrorLog: log.New(httpErrorLog{logger}, "", 0)}
 }

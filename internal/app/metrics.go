@@ -69,6 +69,9 @@ func (n *Node) registerMetrics() {
 		return 0
 	})
 	for _, r := range ratelimit.Routes() {
+		if r == ratelimit.Frame {
+			continue // they wait, and are not refused
+		}
 		telemetry.CountBy(n.registry, "rate_limited_total", "Requests refused by a rate limit, by route.", "route", r.String(), func() float64 { return float64(n.limits.Refused(r)) })
 	}
 	telemetry.Count(n.registry, "fanout_entries_total", "Entries that the fan-out has dispatched.", func() float64 { return float64(n.fanout.Dispatched()) })

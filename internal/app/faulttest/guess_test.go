@@ -99,6 +99,10 @@ func (o *owner) getsIn(ctx context.Context, t *testing.T, seen *outcomes) {
 				t.Errorf("the owner's login %d from the known device fails: %v", n+1, err)
 				break
 			}
+			select { // as clients do
+			case <-time.After(10 * time.Millisecond):
+			case <-ctx.Done():
+			}
 		}
 		transport.CloseIdleConnections()
 	}

@@ -258,7 +258,9 @@ func TestHostileClients(t *testing.T) {
 	attacking, peace := context.WithCancel(ctx)
 	begun := p.hostile(attacking, t, count, time.Duration(seconds)*time.Second/6)
 	var owner sync.WaitGroup
-	owner.Go(func() { begun.owner.getsIn(attacking, t, &begun.seen) })
+	bounded, giveUp := context.WithTimeout(attacking, time.Duration(seconds)*time.Second+eventually.Timeout)
+	defer giveUp()
+	owner.Go(func() { begun.owner.getsIn(bounded, t, &begun.seen) })
 	wait(time.Duration(seconds) * time.Second)
 	under, calls := talks.p99()
 	busy := p.cpu() - before

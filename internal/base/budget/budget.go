@@ -5,6 +5,7 @@
 package budget
 
 import (
+	"cmp"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -32,7 +33,7 @@ type Owner struct {
 type Config struct {
 	// Bytes of all owners together.
 	Bytes int64
-	// NetworkShare is the divisor of the free bytes for a network: Share or NetworkOfUsers.
+	// NetworkShare is the divisor of the free bytes for a network: NetworkOfUsers, or 0 for Share.
 	NetworkShare int64
 	// User bounds the bytes of one user besides its share; 0: only the share does.
 	User int64
@@ -51,6 +52,7 @@ type Budget struct {
 
 // New creates a budget.
 func New(c Config) *Budget {
+	c.NetworkShare = cmp.Or(c.NetworkShare, Share)
 	return &Budget{config: c, users: map[uint64]int64{}, networks: map[netip.Prefix]int64{}}
 }
 

@@ -129,7 +129,7 @@ func (a *AnswerWriter) check() {
 	case took < unreadTime:
 		next = unreadTime - took
 	case a.limits.UnderPressure():
-		a.ended = true
+		a.ended, next = true, unreadTime // a connection may have streams of others
 		a.limits.cut.Add(1)
 		_ = http.NewResponseController(a.ResponseWriter).SetWriteDeadline(time.Unix(1, 0)) // a writer without deadlines has no slow client
 	}

@@ -96,7 +96,7 @@ func TestUnreadAnswersAreCutUnderPressure(t *testing.T) {
 		"too slowly under pressure":              {readAt(1 << 10), 9 << 20, false, 5 * time.Second, 8 * time.Second},
 		"slowly":                                 {readAt(3 << 10), 0, true, 90 * time.Second, 2 * time.Minute},
 		"a closed window of HTTP/2, pressure":    {aClosedWindow, 9 << 20, false, 5 * time.Second, 6 * time.Second},
-		"no frame of HTTP/2 under pressure":      {noFrame, 9 << 20, false, 5 * time.Second, 7 * time.Second},
+		"no frame of HTTP/2 under pressure":      {noFrame, 9 << 20, false, 10 * time.Second, 12 * time.Second},
 		"no frame of HTTP/2, with enough memory": {noFrame, 0, false, 30 * time.Second, 61 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {

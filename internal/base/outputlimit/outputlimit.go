@@ -1,11 +1,12 @@
 // Package outputlimit bounds what a server holds for clients: answers that wait to be written, by their bytes on the wire, and
 // pages that are read and encoded concurrently.
 //
-// All methods are safe for concurrent use.
+// All methods are safe for concurrent use, except those of an AnswerWriter.
 package outputlimit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -52,10 +53,14 @@ const leastTotal = 16 << 20
 
 // Check finds settings that would refuse pages forever.
 func (c Config) Check() error {
-	if c.AnswersTotal != 0 && c.AnswersTotal < leastTotal || c.AnswersUser != 0 && c.AnswersUser < 2*MaxPage {
-		return fmt.Errorf("output.answers_total (%d) is at least %d, and output.answers_user (%d) at least %d; 0 is the default", c.AnswersTotal, leastTotal, c.AnswersUser, 2*MaxPage)
+	var total, user error
+	if c.AnswersTotal != 0 && c.AnswersTotal < leastTotal {
+		total = fmt.Errorf("output.answers_total (%d) must be at least %d, or 0 for the default", c.AnswersTotal, leastTotal)
 	}
-	return nil
+	if c.AnswersUser != 0 && c.AnswersUser < 2*MaxPage {
+		user = fmt.Errorf("output.answers_user (%d) must be at least %d, or 0 for the default", c.AnswersUser, 2*MaxPage)
+	}
+	return errors.Join(total, user)
 }
 
 // Limits of one node. A nil *Limits limits nothing.

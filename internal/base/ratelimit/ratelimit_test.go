@@ -105,7 +105,7 @@ func TestEachLimit(t *testing.T) {
 			}
 		})
 	}
-	if n := len(ratelimit.Routes()); n != 14 { // and Unauthenticated
+	if n := len(ratelimit.Routes()); n != 14 { // and UnauthenticatedPing
 		t.Errorf("got %d routes, want 14", n)
 	}
 }
@@ -118,7 +118,7 @@ func TestTheLimitWithoutCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 	count := func() (n int) {
-		for table.Allow(ratelimit.Unauthenticated, 0, home, 1) == nil {
+		for table.Allow(ratelimit.UnauthenticatedPing, 0, home, 1) == nil {
 			n++
 		}
 		return n
@@ -129,10 +129,10 @@ func TestTheLimitWithoutCredentials(t *testing.T) {
 	if clock.move(time.Second); count() != 1000 {
 		t.Error("the limit does not come back by 1000 in a second")
 	}
-	if err := table.Allow(ratelimit.Unauthenticated, 7, netip.Prefix{}, 100_000); err != nil {
+	if err := table.Allow(ratelimit.UnauthenticatedPing, 7, netip.Prefix{}, 100_000); err != nil {
 		t.Errorf("a user is limited: %v", err)
 	}
-	if n := table.Refused(ratelimit.Unauthenticated); n != 2 {
+	if n := table.Refused(ratelimit.UnauthenticatedPing); n != 2 {
 		t.Errorf("%d refusals are counted", n)
 	}
 }

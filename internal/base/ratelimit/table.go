@@ -16,21 +16,21 @@ type Route uint8
 
 // The routes.
 const (
-	Call            Route = iota // any call by a user, including those with their own route
-	Send                         // messages, and other calls that store an entry for others
-	Frame                        // frames on sockets without messages
-	Unauthenticated              // frames on sockets before their authentication; by address only
-	Search                       // SearchUsers
-	Friend                       // RequestFriend
-	Invite                       // users who are invited or added to groups and organizations
-	Group                        // new groups and rooms
-	Join                         // Join, and accepted invitations
-	Added                        // additions of a user to groups by users who are not friends; the key is the added user
-	Upload                       // CreateUpload
-	Link                         // CreateJoinLink
-	Preview                      // PreviewLink
-	Ticket                       // changes of tickets: each is an event for all agents of the help desk
-	routeCount                   // number of routes
+	Call                Route = iota // any call by a user, including those with their own route
+	Send                             // messages, and other calls that store an entry for others
+	Frame                            // frames on sockets without messages
+	UnauthenticatedPing              // frames on sockets before their authentication; by address only
+	Search                           // SearchUsers
+	Friend                           // RequestFriend
+	Invite                           // users who are invited or added to groups and organizations
+	Group                            // new groups and rooms
+	Join                             // Join, and accepted invitations
+	Added                            // additions of a user to groups by users who are not friends; the key is the added user
+	Upload                           // CreateUpload
+	Link                             // CreateJoinLink
+	Preview                          // PreviewLink
+	Ticket                           // changes of tickets: each is an event for all agents of the help desk
+	routeCount                       // number of routes
 )
 
 // String is the route's name in metrics.
@@ -59,9 +59,9 @@ type Config struct {
 	FrameUser string `yaml:"frame_user"`
 	// FrameAddress bounds those of the sockets of one address in the same way; default 50000/s burst 100000.
 	FrameAddress string `yaml:"frame_address"`
-	// UnauthenticatedAddress bounds the pings of WebSocket that the sockets of one address send before their authentication. Beyond it they
+	// UnauthenticatedPingAddress bounds the pings and pongs of WebSocket that the sockets of one address send before their authentication. Beyond it they
 	// are closed; default 1000/s burst 5000.
-	UnauthenticatedAddress string `yaml:"unauthenticated_address"`
+	UnauthenticatedPingAddress string `yaml:"unauthenticated_ping_address"`
 	// SearchUser bounds the searches of a user; default 120/m.
 	SearchUser string `yaml:"search_user"`
 	// SearchAddress bounds the searches from one address; default 1200/m.
@@ -120,7 +120,7 @@ var table = [routeCount]struct {
 		setting{"send_address", "20000/s burst 100000", func(c *Config) string { return c.SendAddress }}},
 	Frame: {"frame", setting{"frame_user", "5000/s burst 20000", func(c *Config) string { return c.FrameUser }},
 		setting{"frame_address", "50000/s burst 100000", func(c *Config) string { return c.FrameAddress }}},
-	Unauthenticated: {"unauthenticated", setting{}, setting{"unauthenticated_address", "1000/s burst 5000", func(c *Config) string { return c.UnauthenticatedAddress }}},
+	UnauthenticatedPing: {"unauthenticated_ping", setting{}, setting{"unauthenticated_ping_address", "1000/s burst 5000", func(c *Config) string { return c.UnauthenticatedPingAddress }}},
 	Search: {"search", setting{"search_user", "120/m", func(c *Config) string { return c.SearchUser }},
 		setting{"search_address", "1200/m", func(c *Config) string { return c.SearchAddress }}},
 	Friend: {"friend", setting{"friend_user", "200/h", func(c *Config) string { return c.FriendUser }},
@@ -186,7 +186,7 @@ func NewTable(c Config, at clock.Clock, nodes func() int, observers ...func(user
 		address, aerr := table[r].address.rate(&c)
 		faults = append(faults, err, aerr)
 		among := nodes
-		if r == Send || r == Frame || r == Unauthenticated {
+		if r == Send || r == Frame || r == UnauthenticatedPing {
 			among = nil
 		}
 		t.routes[r].user, t.routes[r].address = New[uint64](user, at, among), New[netip.Prefix](address, at, among)

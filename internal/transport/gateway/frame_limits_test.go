@@ -93,7 +93,7 @@ func TestPingsBeforeAuthenticationAreLimited(t *testing.T) {
 	for name, op := range map[string]byte{"pings": opPing, "pongs": opPong} {
 		ready, _ := bench(t)
 		s := ready.server
-		limited(t, s, ratelimit.Config{UnauthenticatedAddress: "100/s"})
+		limited(t, s, ratelimit.Config{UnauthenticatedPingAddress: "100/s"})
 		ready.network = netip.MustParsePrefix("192.0.2.1/32")
 		anonymous := func(from netip.Prefix) *conn {
 			return &conn{server: s, transport: discarding{}, frameAt: -1, fd: -1, network: from}

@@ -240,7 +240,7 @@ func (c *conn) countEmptyFrame() error {
 	}
 	if c.caller.User != 0 {
 		c.chargeSmallFrames(1)
-	} else if c.server.deps.Limits.Allow(ratelimit.Unauthenticated, 0, c.network, 1) != nil {
+	} else if c.server.deps.Limits.Allow(ratelimit.UnauthenticatedPing, 0, c.network, 1) != nil {
 		return errUnauthenticatedFlood
 	}
 	return nil

@@ -13,8 +13,7 @@ import (
 const (
 	// maxSmallFrames is how many frames without messages a connection may send in a second: acknowledgements, marks, typing, calls.
 	maxSmallFrames = 1000
-	// smallFramesAtOnce is how many of them a connection counts before it charges its user and address. With 16 instead, an acknowledgement
-	// took a tenth longer.
+	// smallFramesAtOnce is how many of them a connection counts before it charges its user and address.
 	smallFramesAtOnce = 64
 	// itemsPerSmallFrame marks, or watched users or messages, count as much as a frame.
 	itemsPerSmallFrame = 64

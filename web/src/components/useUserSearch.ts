@@ -13,6 +13,7 @@ export function useUserSearch(query: string, onError: (text: string) => void): U
     const q = query.trim();
     if (!q) return setFound(undefined);
     let stale = false;
+    onError("");
     const timer = setTimeout(() => {
       client.account.searchUsers({ query: q }).then(
         (r) => {

@@ -9,7 +9,7 @@ export const organizationEn = {
   noMembersHere: "No members here.",
   allMembers: "All members",
   leaveOrganization: "Leave the organization",
-  sureLeaveOrganization: "Leave {name}? You also leave its groups. Only an admin can take you in again.",
+  sureLeaveOrganization: "Leave {name}? You also leave its groups. Only an admin can add you again.",
   newDepartment: "New department",
   addDepartment: "Add",
   showMore: "Show more",
