@@ -12,9 +12,9 @@ const maxCosts = 2
 
 // cost is how much of a route a request takes.
 type cost struct {
-	route ratelimit.Route
-	n     int
-	kept  bool // also if the request is refused
+	route           ratelimit.Route
+	n               int
+	countsIfRefused bool
 }
 
 // costs returns what a request takes, beside one call. The test's table has a decision for each call; add one for a new call.
@@ -51,7 +51,7 @@ func costs(request proto.Message, size int) []cost {
 func membershipCosts(request proto.Message) []cost {
 	accepted := func(route ratelimit.Route, accept bool) []cost {
 		if !accept {
-			return nil // it tells two users
+			return nil // declining notifies two users only
 		}
 		return []cost{{route, 1, false}}
 	}
@@ -68,7 +68,7 @@ func membershipCosts(request proto.Message) []cost {
 		return []cost{{ratelimit.Invite, len(r.Users), false}}
 	case *chatv1.InviteToOrganizationRequest:
 		return []cost{{ratelimit.Invite, len(r.Users), false}}
-	case *chatv1.PutOrganizationMembersRequest: // most are members already: added counts the others
+	case *chatv1.PutOrganizationMembersRequest: // most are members already: settle charges the others
 		return []cost{{ratelimit.Invite, 1, false}}
 	case *chatv1.ImportOrganizationMembersRequest: // as above
 		if !r.DryRun {

@@ -21,7 +21,7 @@ func Costs(request proto.Message, size int) string {
 	var list []string
 	for _, c := range costs(request, size) {
 		text := fmt.Sprint(c.route, " ", c.n)
-		if c.kept {
+		if c.countsIfRefused {
 			text += "+"
 		}
 		list = append(list, text)

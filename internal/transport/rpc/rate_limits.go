@@ -111,7 +111,7 @@ func (s *Server) limit(ctx context.Context, c id.Caller, request proto.Message, 
 		return counted, err
 	}
 	for _, c := range costs(request, size) {
-		if c.kept {
+		if c.countsIfRefused {
 			if err := counted.limits.Allow(c.route, counted.user, counted.from, c.n); err != nil {
 				return counted, err
 			}
