@@ -87,7 +87,8 @@ var migrations = []string{
 	`CREATE INDEX upload_uses_conversation ON upload_uses (conversation, used_ms)`,
 	`CREATE TABLE upload_sums (owner BIGINT PRIMARY KEY, used BIGINT NOT NULL, unfinished BIGINT NOT NULL, counted_ms BIGINT NOT NULL)`, // counted_ms: of earlier builds
 	`INSERT INTO upload_sums (owner, used, unfinished, counted_ms) SELECT owner, CAST(sum(declared) AS BIGINT), CAST(sum(CASE WHEN complete = 0 THEN 1 ELSE 0 END) AS BIGINT), 0
-		FROM uploads WHERE complete >= 0 AND NOT EXISTS (SELECT 1 FROM upload_sums counted WHERE counted.owner = uploads.owner) GROUP BY owner`,
+		FROM uploads WHERE complete >= 0 AND NOT EXISTS (SELECT 1 FROM upload_sums counted WHERE counted.owner = uploads.owner) GROUP BY owner
+		ON CONFLICT DO NOTHING`,
 }
 
 // New opens the service.
