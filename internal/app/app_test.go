@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/datadir"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
@@ -132,7 +133,7 @@ func TestAFailedServiceIsReported(t *testing.T) {
 	if err := h.listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-h.Failed(); !strings.HasPrefix(err.Error(), "listener: ") {
+	if err := eventually.Receive(t, "the failure of the node", h.Failed()); !strings.HasPrefix(err.Error(), "listener: ") {
 		t.Errorf("it failed with %v", err)
 	}
 	_ = h.Close() // it reports the listener again
@@ -169,7 +170,7 @@ func TestDamageOfTheDatabaseStopsTheNode(t *testing.T) {
 	if found, err := sqldb.CheckPages(t.Context(), h.db.Read(), false); len(found) == 0 {
 		t.Fatalf("the pages are sound (%v)", err)
 	}
-	if text := (<-h.Failed()).Error(); !strings.Contains(text, recordsFile) || !strings.Contains(text, "is no longer served") || !strings.Contains(text, "rialto verify") {
+	if text := eventually.Receive(t, "the failure of the node", h.Failed()).Error(); !strings.Contains(text, recordsFile) || !strings.Contains(text, "is no longer served") || !strings.Contains(text, "rialto verify") {
 		t.Errorf("it failed with %s", text)
 	}
 	_ = h.Close() // it reports the damage again
