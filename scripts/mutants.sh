@@ -481,6 +481,10 @@ mutant "count scheduled messages as calls only" internal/transport/rpc/call_cost
 mutant "do not count whom an admin added to an organization" internal/transport/rpc/rate_limits.go 's/c\.limits\.Charge\(ratelimit\.Invite, c\.user, c\.from, n-1\)/_ = n/' MembersOfOrganizationsCount internal/transport/rpc
 mutant "give all slots of list refreshes to one user" internal/service/inbox/list_refresh.go 's/s\.refreshes\[u\] = done/_ = done/' SlowRefreshesOfAUser internal/service/inbox
 mutant "serve a damaged database" internal/platform/datadir/open.go 's/^\tclose\(s\.damage\)$//' 'ADamagedPageStops|DamageOfALarge' internal/platform/datadir
+mutant "take a failed check of the pages for damage" internal/platform/datadir/open.go 's/if sqldb\.IsCorruption\(err\) \{/if err != nil {/' AFailedPageCheck internal/platform/datadir
+mutant "check the pages once, even if that fails" internal/platform/datadir/open.go 's/failed == maxPageChecks:/failed > 0:/' AFailedPageCheck internal/platform/datadir
+mutant "end before a running check of the pages" internal/platform/datadir/open.go 's/defer check\.Wait\(\)/defer func() {}()/' DamageEndsARunning internal/platform/datadir
+mutant "take pages that could not be read for damage" internal/engine/sqldb/check_pages.go 's/err == nil \&\& !isCorruption\(n\)/false/' UnreadPages internal/engine/sqldb
 mutant "forget damage at the next start" internal/platform/datadir/open.go 's/size = math\.MaxInt64/_ = math.MaxInt64/' DamageOfALarge internal/platform/datadir
 mutant "do not warn of a proxy that is not trusted" internal/app/proxysigns.go 's/case len\(r\.Header\.Values\("X-Forwarded-For"\)\) > 0:/case false:/' ProxySignsOfRequests internal/app
 mutant "keep the rate-limit charge of a refused change" internal/transport/rpc/rate_limits.go 's/errs\.IsRefusal\(err\)/false/' RefusedChanges internal/transport/rpc

@@ -69,6 +69,7 @@ func CheckPages(ctx context.Context, db *sql.DB, full bool) (damage []string, er
 		return nil, err
 	}
 	defer rows.Close()
+	var unread error
 	for rows.Next() {
 		var text string
 		if err := rows.Scan(&text); err != nil {
@@ -76,7 +77,9 @@ func CheckPages(ctx context.Context, db *sql.DB, full bool) (damage []string, er
 		}
 		for line := range strings.Lines(text) {
 			line = strings.TrimSpace(line)
-			if line != "" && line != "ok" && !strings.HasPrefix(line, "***") {
+			if isUnread(line, faults.last.Load() != nil) {
+				unread = errors.New("a page could not be read: " + line)
+			} else if line != "" && line != "ok" && !strings.HasPrefix(line, "***") {
 				damage = append(damage, nameTable(line, names))
 			}
 		}
@@ -86,7 +89,7 @@ func CheckPages(ctx context.Context, db *sql.DB, full bool) (damage []string, er
 			damage = append(damage, (&checksumvfs.Fault{Path: path, Page: page}).Error())
 		}
 	}
-	return damage[:min(len(damage), maxDamage)], rows.Err()
+	return damage[:min(len(damage), maxDamage)], errors.Join(unread, rows.Err())
 }
 
 // filePath returns the file of a database.
@@ -151,6 +154,16 @@ func nameTable(line string, names map[int]string) string {
 		}
 	}
 	return line
+}
+
+// isUnread reports whether a line of SQLite says only that a page could not be read, which may pass and is no damage. mismatch: some page did not
+// match its checksum. SQLite says no more of pages of large values.
+func isUnread(line string, mismatch bool) bool {
+	_, code, found := strings.Cut(line, "unable to get the page. error code=")
+	if n, err := strconv.Atoi(code); found {
+		return err == nil && !isCorruption(n)
+	}
+	return !mismatch && strings.Contains(line, "failed to get page ")
 }
 
 // namesPage reports whether a line of SQLite says that it could not read a page, as "page 7: unable to get the page" or "failed to get page 7".

@@ -140,6 +140,13 @@ func (f *faults) explain(err error) error {
 
 func isMismatch(err error) bool { return sqliteCode(err) == sqlite3.SQLITE_IOERR_DATA }
 
+// IsCorruption reports whether SQLite failed because of what it read from a file, rather than because it could not read.
+func IsCorruption(err error) bool { return isCorruption(sqliteCode(err)) }
+
+func isCorruption(code int) bool {
+	return code == sqlite3.SQLITE_IOERR_DATA || code&0xff == sqlite3.SQLITE_CORRUPT || code&0xff == sqlite3.SQLITE_NOTADB
+}
+
 func storageFull(err error) error {
 	return &errs.Error{Kind: errs.Unavailable, Reason: "storage_full", Message: "the server's disk is full and nothing was stored; its operator must free space", Retry: 30e9, Cause: err}
 }

@@ -13,9 +13,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/engine/timeline/pebblelog"
@@ -45,9 +47,10 @@ type Stores struct {
 	marker       *Marker
 	files        bool // the directory holds the users' files
 	spare        *Spare
-	acceptLoss   bool  // of what the stores lack
-	checkedSize  int64 // a database up to this size is checked at the start
-	pagesChecked bool  // the database's pages were checked at the start
+	acceptLoss   bool                                               // of what the stores lack
+	checkedSize  int64                                              // a database up to this size is checked at the start
+	pagesChecked bool                                               // the database's pages were checked at the start
+	pages        func(context.Context) (damage []string, err error) // checks the database's pages
 	damaged      atomic.Pointer[string]
 	damage       chan struct{} // closed at the first damage
 	writeFailed  atomic.Bool   // a position could not be written, which was logged
@@ -177,6 +180,7 @@ func (s *Stores) openDatabase(ctx context.Context, f *findings) (err error) {
 	s.pagesChecked = f.pagesChecked || !exist
 	s.DB, err = sqldb.OpenWith(ctx, f.path(DatabaseFile), sqldb.Options{Logger: s.logger,
 		Store: sqldb.StoreOptions{MustExist: exist, ID: identity.ID, Committed: s.committed, Release: s.spare.Release, Damaged: s.pageDamaged}})
+	s.pages = func(ctx context.Context) ([]string, error) { return sqldb.CheckPages(ctx, s.DB.Read(), false) }
 	if err == nil && len(f.database.Tables) > 0 && !f.database.Checksums {
 		s.logger.Warn("the database's pages have no checksums, because an earlier build created the file: corruption may stay undetected", "file", f.path(DatabaseFile))
 	}
@@ -247,11 +251,15 @@ func (s *Stores) committed(n uint64) {
 	}
 }
 
-// Run syncs the marker about once a second, refills the spare disk space, and checks the pages of a large database once. It ends with a
+// Run syncs the marker about once a second, refills the spare disk space, and meanwhile checks the pages of a large database once. It ends with a
 // DamagedError when the database is found to be damaged: what a server reads and writes afterwards may be wrong.
 func (s *Stores) Run(ctx context.Context) error {
+	var check sync.WaitGroup
+	defer check.Wait()
+	checking, stopChecking := context.WithCancel(ctx)
+	defer stopChecking()
 	if !s.pagesChecked {
-		s.checkPages(ctx)
+		check.Go(func() { s.checkPages(checking) })
 	}
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -270,19 +278,32 @@ func (s *Stores) Run(ctx context.Context) error {
 	}
 }
 
+// maxPageChecks is how often a check that fails is tried, within about two hours.
+const maxPageChecks = 8
+
+// checkPages checks the database's pages. Only what it finds in them is damage: a check that fails for another reason, such as too many open
+// files, is repeated later.
 func (s *Stores) checkPages(ctx context.Context) {
-	found, err := sqldb.CheckPages(ctx, s.DB.Read(), false)
-	if ctx.Err() != nil {
-		return
-	}
-	if err != nil {
-		found = append(found, err.Error())
-	}
-	if len(found) == 0 {
-		return
-	}
-	for _, d := range found {
-		s.recordDamage(d)
+	file, retry := filepath.Join(s.dir, DatabaseFile), backoff.New(time.Minute, time.Hour)
+	for failed := 1; ; failed++ {
+		found, err := s.pages(ctx)
+		if sqldb.IsCorruption(err) {
+			found, err = append(found, err.Error()), nil
+		}
+		for _, d := range found {
+			s.recordDamage(d)
+		}
+		switch {
+		case len(found) > 0 || err == nil || ctx.Err() != nil:
+			return
+		case failed == maxPageChecks:
+			s.logger.Error("the database's pages could not be checked: whether they are damaged is unknown; remove the cause, and restart the server or run rialto verify", "file", file, "attempts", failed, "error", err)
+			return
+		}
+		s.logger.Warn("the database's pages could not be checked; the check is repeated later", "file", file, "attempts", failed, "error", err)
+		if retry.Wait(ctx) != nil {
+			return
+		}
 	}
 }
 
