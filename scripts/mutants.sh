@@ -484,9 +484,11 @@ mutant "serve a damaged database" internal/platform/datadir/open.go 's/^\tclose\
 mutant "take a failed check of the pages for damage" internal/platform/datadir/open.go 's/if sqldb\.IsCorruption\(err\) \{/if err != nil {/' AFailedPageCheck internal/platform/datadir
 mutant "check the pages once, even if that fails" internal/platform/datadir/open.go 's/failed == maxPageChecks:/failed > 0:/' AFailedPageCheck internal/platform/datadir
 mutant "end before a running check of the pages" internal/platform/datadir/open.go 's/defer check\.Wait\(\)/defer func() {}()/' DamageEndsARunning internal/platform/datadir
-mutant "take pages that could not be read for damage" internal/engine/sqldb/check_pages.go 's/err == nil \&\& !isCorruption\(n\)/false/' UnreadPages internal/engine/sqldb
+mutant "take pages that could not be read for damage" internal/engine/sqldb/check_pages.go 's/err == nil \&\& !isCorruption\(n\)/err == nil \&\& n < 0/' UnreadPages internal/engine/sqldb
 mutant "forget damage at the next start" internal/platform/datadir/open.go 's/size = math\.MaxInt64/_ = math.MaxInt64/' DamageOfALarge internal/platform/datadir
 mutant "do not warn of a proxy that is not trusted" internal/app/proxysigns.go 's/case len\(r\.Header\.Values\("X-Forwarded-For"\)\) > 0:/case false:/' ProxySignsOfRequests internal/app
+mutant "do not look at the accounts of an address" internal/transport/rpc/rate_limits.go 's/s\.deps\.Observe != nil \&\&/s.deps.Observe == nil \&\&/' CallsOfUsersAreObserved internal/transport/rpc
+mutant "remember each account for proxy signs" internal/app/proxysigns.go 's/!isSampled\(user\) \|\| s\.shared/s.shared/' AccountsAreSampled internal/app
 mutant "keep the rate-limit charge of a refused change" internal/transport/rpc/rate_limits.go 's/errs\.IsRefusal\(err\)/false/' RefusedChanges internal/transport/rpc
 mutant "count users who were not added" internal/service/chat/add_members.go 's/errs\.IsRefusal\(err\)/false/' RefusedAdding internal/service/chat
 mutant "examine all friends for suggestions" internal/service/account/suggest.go 's/friends\[:min\(len\(friends\), suggestFriends\)\]/friends/' SuggestionsRead internal/service/account

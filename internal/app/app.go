@@ -164,7 +164,7 @@ func (n *Node) committed(commits []timeline.Commit) {
 // openServices makes the services, from the bottom up, and joins the cluster.
 func (n *Node) openServices(ctx context.Context) (err error) {
 	n.proxySigns = &proxySigns{proxied: n.config.Plaintext, clock: n.clock, logger: n.logger}
-	if n.limits, err = ratelimit.NewTable(n.config.Limits, n.clock, n.liveNodes, n.proxySigns.account); err != nil {
+	if n.limits, err = ratelimit.NewTable(n.config.Limits, n.clock, n.liveNodes); err != nil {
 		return err
 	}
 	n.answers = outputlimit.New(n.config.Output, memory.Available())
@@ -368,7 +368,7 @@ func (n *Node) openTransports() (err error) {
 	n.input, n.unauthenticated = inputlimit.NewMemory(n.config.Input.Memory), n.config.Input.Connections()
 	n.fileRequests, n.streams = n.config.Input.Files(), n.config.Input.Streams()
 	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
-		Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Limits: n.limits, Answers: n.answers, Nodes: n.liveNodes, Clock: n.clock, Logger: n.logger})
+		Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Limits: n.limits, Observe: n.proxySigns.account, Answers: n.answers, Nodes: n.liveNodes, Clock: n.clock, Logger: n.logger})
 	n.gateway, err = gateway.New(gateway.Deps{Chat: n.chat, Inbox: n.inbox, Directory: n.directory, Presence: n.presence, Rooms: n.rooms, Accounts: n.accounts, Invoker: n.rpc, Bus: n.bus,
 		Calls: n.calls, Limits: n.limits, Answers: n.answers, Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Clock: n.clock, Logger: n.logger, Node: n.name, Partition: partition, ClockBehind: n.clocks.Behind}, n.config.Gateway)
 	if err != nil {

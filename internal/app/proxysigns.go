@@ -15,11 +15,13 @@ import (
 )
 
 const (
+	// A count of every account would be a lock for every call. Those of one in accountsPerSample are counted instead.
+	accountsPerSample = 16
 	// manyAccounts of one network address within accountsTime are a sign that the address is a proxy's. Schools and mobile networks may have as
-	// many, so the warning only says what to check.
-	manyAccounts = 500
+	// many, so the warning only says what to check. They are about manyAccounts, because accounts are sampled.
+	manyAccounts = 32 * accountsPerSample
 	accountsTime = time.Hour
-	// maxAccountsSeen bounds the accounts that are remembered with their addresses, some 100 bytes each. At the bound, the count starts again.
+	// maxAccountsSeen bounds the sampled accounts that are remembered with their addresses, some 100 bytes each. At the bound, the count starts again.
 	maxAccountsSeen = 16_384
 )
 
@@ -35,7 +37,7 @@ type proxySigns struct {
 	mu       sync.Mutex // guards the fields below
 	since    time.Time  // of the oldest account below
 	seen     map[accountAt]struct{}
-	accounts map[netip.Prefix]int // number of accounts of an address in seen
+	accounts map[netip.Prefix]int // number of sampled accounts of an address in seen
 }
 
 // accountAt is a user at a network address.
@@ -76,9 +78,12 @@ func isLocalHost(host string) bool {
 	return host == "" || loopback.IsHost(host)
 }
 
+// isSampled reports whether a user is one of the accounts that are counted. Ids of users follow each other, so they are spread first.
+func isSampled(user uint64) bool { return user*0x9e3779b97f4a7c15>>32%accountsPerSample == 0 }
+
 // account counts the accounts of a network address. It is called for each call of a user.
 func (s *proxySigns) account(user uint64, from netip.Prefix) {
-	if s.shared.Load() {
+	if !isSampled(user) || s.shared.Load() {
 		return
 	}
 	s.mu.Lock()
@@ -92,7 +97,7 @@ func (s *proxySigns) account(user uint64, from netip.Prefix) {
 		return
 	}
 	s.seen[at] = struct{}{}
-	if s.accounts[from]++; s.accounts[from] < manyAccounts || s.shared.Swap(true) {
+	if s.accounts[from]++; s.accounts[from] < manyAccounts/accountsPerSample || s.shared.Swap(true) {
 		return
 	}
 	s.seen, s.accounts = nil, nil

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 )
 
@@ -66,20 +67,56 @@ func TestProxySignsOfRequests(t *testing.T) {
 	}
 }
 
+// sampled returns so many users who are counted.
+func sampled(count int) (users []uint64) {
+	for user := uint64(1); len(users) < count; user++ {
+		if isSampled(user) {
+			users = append(users, user)
+		}
+	}
+	return users
+}
+
+// TestAccountsAreSampledEvenly: about one in accountsPerSample, of ids in any distance. The others are not remembered.
+func TestAccountsAreSampledEvenly(t *testing.T) {
+	for _, distance := range []uint64{1, 3, 16, 1000, 1 << 12, 1<<22 + 1} {
+		count := 0
+		for n := range uint64(16_000) {
+			if isSampled(1<<60 + n*distance) {
+				count++
+			}
+		}
+		if count < 750 || count > 1250 {
+			t.Errorf("of 16,000 users with ids %d apart, %d are counted", distance, count)
+		}
+	}
+	s, _, _ := newSigns(false)
+	for user := range uint64(manyAccounts / accountsPerSample) { // too few for a sign
+		if !isSampled(user) {
+			s.account(user, netip.MustParsePrefix("203.0.113.1/32"))
+		}
+	}
+	if s.seen != nil {
+		t.Errorf("%d accounts outside the sample are remembered", len(s.seen))
+	}
+}
+
 // TestManyAccountsOfAnAddressAreASign: only different accounts count, of one address, within an hour.
 func TestManyAccountsOfAnAddressAreASign(t *testing.T) {
 	office, home := netip.MustParsePrefix("203.0.113.1/32"), netip.MustParsePrefix("203.0.113.2/32")
 	s, log, at := newSigns(false)
-	for user := range uint64(manyAccounts - 1) {
+	users := sampled(maxAccountsSeen)
+	const many = manyAccounts / accountsPerSample
+	for _, user := range users[:many-1] {
 		for range 3 {
 			s.account(user, office)
 		}
 		s.account(user, home)
 	}
 	at.ms.Add(accountsTime.Milliseconds())
-	s.account(manyAccounts, office)
-	for user := range uint64(maxAccountsSeen) { // addresses of their own
-		s.account(user, netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(user >> 8), byte(user)}), 32))
+	s.account(users[many], office)
+	for n, user := range users { // addresses of their own
+		s.account(user, netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}), 32))
 	}
 	if log.Len() > 0 {
 		t.Fatalf("fewer accounts are a sign: %s", log)
@@ -87,7 +124,7 @@ func TestManyAccountsOfAnAddressAreASign(t *testing.T) {
 	if n := len(s.seen); n > maxAccountsSeen {
 		t.Errorf("%d accounts are remembered", n)
 	}
-	for user := range uint64(3 * manyAccounts) {
+	for _, user := range users[:3*many] {
 		s.account(user, office)
 	}
 	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "plaintext=true") || !strings.Contains(got, fmt.Sprint(office)) {
@@ -111,8 +148,11 @@ func TestANodeLooksForProxySigns(t *testing.T) {
 				t.Errorf("%s for the host %q: logged %v, want %v", path, host, got, want)
 			}
 		}
-		if err := h.limits.Allow(ratelimit.Call, 7, netip.MustParsePrefix("203.0.113.1/32"), 1); err != nil {
-			t.Fatal(err)
+		for range 2 {
+			caller := id.Caller{User: id.User(sampled(1)[0])}
+			if _, err := h.rpc.Invoke(ratelimit.WithNetwork(t.Context(), netip.MustParsePrefix("203.0.113.1/32")), caller, "/rialto.chat.v1.ChatService/ListConversations", []byte("{}"), true); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if n := len(h.proxySigns.seen); n != 1 {
 			t.Errorf("%d accounts were seen", n)

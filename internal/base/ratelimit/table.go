@@ -166,8 +166,7 @@ func (c Config) Check() error {
 
 // Table has the limiters of all routes. A nil *Table limits nothing.
 type Table struct {
-	routes    [routeCount]limits
-	observers []func(user uint64, from netip.Prefix)
+	routes [routeCount]limits
 }
 
 type limits struct {
@@ -177,9 +176,9 @@ type limits struct {
 }
 
 // NewTable creates the limiters. nodes returns the number of live nodes, among which limits are divided, except those of messages and frames, since a
-// socket is on one node. If nil, it is one. observers are called for each call of a user from a network, before it is counted.
-func NewTable(c Config, at clock.Clock, nodes func() int, observers ...func(user uint64, from netip.Prefix)) (*Table, error) {
-	t := &Table{observers: observers}
+// socket is on one node. If nil, it is one.
+func NewTable(c Config, at clock.Clock, nodes func() int) (*Table, error) {
+	t := &Table{}
 	var faults []error
 	for r := range routeCount {
 		user, err := table[r].user.rate(&c)
@@ -201,11 +200,6 @@ func (t *Table) Allow(r Route, user uint64, from netip.Prefix, n int) error {
 		return nil
 	}
 	l := &t.routes[r]
-	if r == Call && user != 0 && from.IsValid() {
-		for _, observe := range t.observers {
-			observe(user, from)
-		}
-	}
 	if user != 0 {
 		if wait := l.user.Allow(user, n); wait > 0 {
 			return l.refuse(wait)

@@ -107,6 +107,9 @@ func (s *Server) limit(ctx context.Context, c id.Caller, request proto.Message, 
 	if c.Server || s.deps.Limits == nil {
 		return counted, nil
 	}
+	if s.deps.Observe != nil && counted.from.IsValid() {
+		s.deps.Observe(counted.user, counted.from)
+	}
 	if err := counted.limits.Allow(ratelimit.Call, counted.user, counted.from, ratelimit.Calls(named(request), body)); err != nil {
 		return counted, err
 	}

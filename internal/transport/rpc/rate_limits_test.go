@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -285,6 +287,28 @@ func TestLimitsApplyBeforePagesQueue(t *testing.T) {
 	}
 	if got := h.call(list, &chatv1.ListConversationsRequest{}, bearer(anna.AccessToken)); got.reason() != "too_many_requests" {
 		t.Errorf("a page beyond the limit is answered with %d %s", got.status, got.body)
+	}
+}
+
+// TestCallsOfUsersAreObserved: with their user and network, also those that are refused; not those from an unknown address or without a user.
+func TestCallsOfUsersAreObserved(t *testing.T) {
+	h := newHarness(t)
+	anna := h.person("anna")
+	var err error
+	if h.deps.Limits, err = ratelimit.NewTable(ratelimit.Config{CallUser: "1/h"}, h.clock, nil); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	h.deps.Observe = func(user uint64, from netip.Prefix) { got = append(got, fmt.Sprint(user, " ", from)) }
+	h.Server = rpc.New(h.deps)
+	const list, methods = "/rialto.chat.v1.ChatService/ListConversations", "/rialto.account.v1.AccountService/GetLoginMethods"
+	h.callFrom("192.0.2.7:80", list, &chatv1.ListConversationsRequest{}, anna.AccessToken)
+	h.callFrom("[2001:db8::1]:80", list, &chatv1.ListConversationsRequest{}, anna.AccessToken)
+	h.callFrom("127.0.0.1:80", list, &chatv1.ListConversationsRequest{}, anna.AccessToken)
+	h.callFrom("192.0.2.7:80", list, &chatv1.ListConversationsRequest{}, "no token")
+	h.from("192.0.2.7:80", methods, &accountv1.GetLoginMethodsRequest{})
+	if want := []string{fmt.Sprint(anna.User, " 192.0.2.7/32"), fmt.Sprint(anna.User, " 2001:db8::/64")}; !slices.Equal(got, want) {
+		t.Errorf("observed were %v, want %v", got, want)
 	}
 }
 

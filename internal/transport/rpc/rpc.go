@@ -9,6 +9,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,6 +102,8 @@ type Deps struct {
 	Answers *outputlimit.Limits
 	// Limits are the rate limits of users and addresses. If nil, there are none.
 	Limits *ratelimit.Table
+	// Observe is called for each call of a user from a network, before it is counted. May be nil.
+	Observe func(user uint64, from netip.Prefix)
 	// Nodes returns the number of live nodes, among which the limit of an address is divided. If nil, it is one.
 	Nodes func() int
 	// Calls gets the metrics of all calls. If nil, they are not recorded.
