@@ -55,7 +55,7 @@ func rules() archtest.Rules {
 		Only: map[string][]string{
 			"sdk/go":                 {}, // a separate module, so that its users do not get the server's dependencies
 			"web":                    {},
-			"internal/tool/bench":    {"sdk/go", "internal/base/progress", "internal/base/backoff"},
+			"internal/tool/bench":    {"sdk/go", "internal/base/progress", "internal/base/backoff", "internal/base/eventually"},
 			"internal/tool/terminal": {"sdk/go", "internal/base/printable"},
 			"internal/tool/plan":     {"internal/engine/timeline", "internal/engine/sqldb"}, // the number of partitions; a database for its benchmark
 			"internal/engine/bus":    {"internal/base/errs", "internal/base/eventually", "internal/base/backoff"},

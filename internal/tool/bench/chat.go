@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"os/signal"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -30,8 +28,9 @@ type load struct {
 	stop          context.CancelFunc // ends the readers
 	outages       outages
 
-	mu     sync.Mutex // guards failed
-	failed error
+	mu         sync.Mutex // guards the fields below
+	failed     error
+	endSending context.CancelFunc // nil while nothing is sent
 }
 
 func chatMain(args []string, out, errOut io.Writer) int {
@@ -40,10 +39,10 @@ func chatMain(args []string, out, errOut io.Writer) int {
 		return code
 	}
 	debug.SetGCPercent(400)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	printer := progress.New(errOut)
 	l := &load{config: c, deploy: newDeployment(c.url, c.key, printer)}
+	ctx, stop := l.withInterrupts(context.Background())
+	defer stop()
 	r, err := l.run(ctx)
 	code := report(out, errOut, r, err, c.json, func() { r.print(out) })
 	if err == nil && !r.passed() {
@@ -271,6 +270,8 @@ func (l *load) disconnectAll() {
 func (l *load) send(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.duration)
 	defer cancel()
+	l.setEndSending(cancel)
+	defer l.setEndSending(nil)
 	var senders []*client
 	for _, c := range l.clients {
 		if c.to != nil {
