@@ -447,12 +447,14 @@ mutant "sign previews for all users" internal/service/linkpreview/linkpreview.go
 mutant "decode pictures of any size" internal/service/linkpreview/picture.go 's/w\*h > maxPixels/false/' 'PreviewsWithoutPicture' internal/service/linkpreview
 mutant "accept engines without TLS" internal/app/config/encryption.go 's/case r\.security == pglink\.Plain \&\&/case false \&\&/' RemoteEnginesNeedTLS internal/app/config
 mutant "check the security of only one of several servers" internal/engine/sqldb/pglink/security.go 's/security = Plain/security = least/' SecurityOf internal/engine/sqldb/pglink
-mutant "accept large frames of HTTP/2" internal/app/serve.go 's/MaxReadFrameSize: 16 << 10, //' AFrameOfHTTP2IsSmall internal/app
-mutant "wait for the rest of a frame of HTTP/2" internal/app/serve.go 's/, SendPingTimeout: 15 \* time\.Second//' AFrameOfHTTP2Ends internal/app
-mutant "keep clients of HTTP/2 that read nothing" internal/app/serve.go 's/, WriteByteTimeout: 30 \* time\.Second//' AClientOfHTTP2Reads internal/app
+mutant "accept large frames of HTTP/2" internal/app/http2.go 's/MaxReadFrameSize: 16 << 10, //' AFrameOfHTTP2IsSmall internal/app
+mutant "wait for the rest of a frame of HTTP/2" internal/app/http2.go 's/, SendPingTimeout: 30 \* time\.Second//' AFrameOfHTTP2Ends internal/app
+mutant "keep clients of HTTP/2 that read nothing" internal/app/http2.go 's/, WriteByteTimeout: outputlimit\.PieceTime//' AClientOfHTTP2Reads internal/app
 mutant "verify no tables without rows" internal/tool/verify/verify.go 's/damaged\+\+$/return/' ADamagedTableIsFound internal/tool/verify
-mutant "keep answers of HTTP/2 that nobody reads" internal/app/serve.go 's/r\.ProtoMajor > 1 \{/r.ProtoMajor > 2 {/' AnAnswerOfHTTP2Ends internal/app
-mutant "tell the addresses of a connection that is too slow" internal/transport/rpc/body_limits.go 's/if errors\.Is\(err, os\.ErrDeadlineExceeded\)/if false/' ABodyThatIsLate internal/transport/rpc
+mutant "keep answers of HTTP/2 that nobody reads" internal/app/http2.go 's/^\t\t\tw = outputlimit\.WithWriteDeadlines\(w, 0\)$//' AnAnswerOfHTTP2Ends internal/app
+mutant "allow any number of streams of HTTP/2" internal/app/http2.go 's/panic\(http\.ErrAbortHandler\)/_ = slot/' StreamsOfHTTP2 internal/app
+mutant "count a stream of HTTP/2 until its handler returns" internal/app/http2.go 's/^\t\t\t_ = http\.NewResponseController\(w\)\.Flush\(\)//' StreamsOfHTTP2 internal/app
+mutant "tell the addresses of a connection that is too slow" internal/transport/rpc/body_limits.go 's/if errors\.Is\(err, os\.ErrDeadlineExceeded\)/if false \&\& errors.Is(err, os.ErrDeadlineExceeded)/' ABodyThatIsLate internal/transport/rpc
 media=internal/service/media
 mutant "let the last of several PUTs win" $media/serve.go 's/WHERE id = \$2 AND stored = 0 AND complete = 0/WHERE id = $2 AND complete = 0/' TestConcurrentPuts$ $media
 mutant "let concurrent PUTs write the same file" $media/media.go 's/if attempt > 1 \{/if attempt > 1000 {/' 'TestConcurrentPuts$|SlowPutDoesNot' $media
