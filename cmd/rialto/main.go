@@ -51,7 +51,7 @@ func commands() []command {
 		{"id", "generate and explain ids, and measure generators: rialto id next --scheme snowflake --count 10", func(args []string) int {
 			return untilSignal(func(ctx context.Context) int { return app.IDMain(ctx, args, os.Stdout, os.Stderr) })
 		}},
-		{"admin", "manage API keys: rialto admin key create|list|revoke", func(args []string) int {
+		{"admin", "manage API keys and background jobs: rialto admin key|jobs", func(args []string) int {
 			return untilSignal(func(ctx context.Context) int { return app.AdminMain(ctx, args, os.Stdout, os.Stderr) })
 		}},
 		{"version", "print the version, the commit, the toolchain and the engines", func(args []string) int {

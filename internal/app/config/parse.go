@@ -30,7 +30,7 @@ func parse(v reflect.Value, text string) error {
 	case reflect.Int, reflect.Int64:
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return fmt.Errorf("%q is no whole number", text)
+			return fmt.Errorf("%q is no whole number (sizes are in bytes, as 8388608)", text)
 		}
 		v.SetInt(n)
 	case reflect.Uint64:

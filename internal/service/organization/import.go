@@ -30,6 +30,9 @@ const (
 // columns of the CSV. One of the first three names the user.
 var columns = []string{"user", "external_id", "employee_number", "name", "title", "phone", "departments", "manager_of", "admin"}
 
+// identifying are the columns of which a CSV has at least one.
+var identifying = columns[:3]
+
 // row is one line of a CSV.
 type row struct {
 	line  uint32
@@ -108,6 +111,9 @@ func parseCSV(text string, firstLine uint32) ([]*row, error) {
 			return nil, bad(fmt.Sprintf("the column %.40q is unknown, or named twice; the columns, separated by commas, are %s", n, strings.Join(columns, ", ")))
 		}
 		at[n] = i
+	}
+	if !slices.ContainsFunc(identifying, func(c string) bool { _, named := at[c]; return named }) {
+		return nil, bad("one column must say who a member is: " + strings.Join(identifying, ", "))
 	}
 	headerLine, _ := reader.FieldPos(len(names) - 1)
 	var rows []*row

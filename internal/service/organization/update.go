@@ -18,6 +18,9 @@ func (s *Service) CreateOrganization(ctx context.Context, by id.Caller, r *chatv
 	if !by.Server {
 		return nil, errNeedsKey
 	}
+	if r.Owner == 0 {
+		return nil, errs.New(errs.NotFound, "no_user", "name the user who owns the organization, in owner")
+	}
 	if r.Owner > 1<<63-1 {
 		return nil, errNoExternal
 	}

@@ -404,7 +404,7 @@ func TestImportOfMembers(t *testing.T) {
 	if dan, anna := out.Members[0], out.Members[1]; dan.Title != "=1+1" || len(dan.Departments) != 2 || anna.Title != "" || len(anna.Departments) != 1 || !anna.Departments[0].Manager {
 		t.Errorf("the members are %v", out.Members)
 	}
-	for _, csv := range []string{"", "user,user\n1,2\n", "user,unknown\n", "user\n" + strings.Repeat("1\n", 2001), "user\n" + strings.Repeat("x", 512<<10), strings.Repeat("user,", 1000)} {
+	for _, csv := range []string{"", "user,user\n1,2\n", "user,unknown\n", "name,title\nBen,boss\n", "user\n" + strings.Repeat("1\n", 2001), "user\n" + strings.Repeat("x", 512<<10), strings.Repeat("user,", 1000)} {
 		c.refused("bad_csv", "ImportOrganizationMembers", request(csv))
 	}
 	wrong := c.call(orgCalls+"ImportOrganizationMembers", request("user;name\n1;x\n"), bearer(c.boss.AccessToken))
