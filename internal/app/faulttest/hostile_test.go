@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -203,6 +201,10 @@ func (k *talk) p99() (time.Duration, int) {
 // answers every call of normal users, and loses nothing that was acknowledged.
 func TestHostileClients(t *testing.T) {
 	count, seconds, maxMiB := setting(t, "HOSTILE_CLIENTS", 400), setting(t, "HOSTILE_SECONDS", 4), setting(t, "HOSTILE_MIB", 320)
+	if os.Getenv(attackedPort) != "" {
+		attackUntilEOF(t, setting(t, attackedPort, 0), count, seconds)
+		return
+	}
 	group := os.Getenv("HOSTILE_CGROUP")
 	p := newProcess(t)
 	if group == "" {
@@ -255,27 +257,15 @@ func TestHostileClients(t *testing.T) {
 	idle, calm := talks.p99()
 
 	before := p.cpu()
-	attacking, peace := context.WithCancel(ctx)
-	begun := p.hostile(attacking, t, count, time.Duration(seconds)*time.Second/6)
-	var owner sync.WaitGroup
-	bounded, giveUp := context.WithTimeout(attacking, time.Duration(seconds)*time.Second+eventually.Timeout)
-	defer giveUp()
-	owner.Go(func() { begun.owner.getsIn(bounded, t, &begun.seen) })
+	attack := p.attackedByProcess(ctx, t)
+	talks.p99() // forget those while the attackers registered
 	wait(time.Duration(seconds) * time.Second)
 	under, calls := talks.p99()
 	busy := p.cpu() - before
 	most := p.peakMemory()
-	owner.Wait()
-	peace()
-	begun.wait.Wait()
+	attack.end(t)
 	hush()
 	normal.Wait()
-	for _, k := range begun.kinds {
-		t.Logf("%6d times %s", begun.count[k.name].Load(), k.name)
-		if begun.count[k.name].Load() == 0 {
-			t.Errorf("no connection attempted the attack %s", k.name)
-		}
-	}
 	t.Logf("%d hostile connections for %d s: p99 of normal users %v over %d calls, %v over %d before; the server held %d MiB at most, and computed for %v", count, seconds, under, calls, idle, calm, most, busy)
 	if most > maxMiB {
 		t.Errorf("memory of the server: got %d MiB, want at most %d", most, maxMiB)
@@ -283,7 +273,6 @@ func TestHostileClients(t *testing.T) {
 	if group != "" && under > max(10*idle, 300*time.Millisecond) { // below that it is the noise of a machine that is shared with its attackers
 		t.Errorf("p99 latency of normal users: got %v under attack, and %v before", under, idle)
 	}
-	begun.checkOutcomes(t)
 	talks.checkArrivals(t, members)
 	select {
 	case <-p.gone:
@@ -294,69 +283,6 @@ func TestHostileClients(t *testing.T) {
 	running.Wait()
 	p.stop()
 	p.verify()
-}
-
-// attackers are under way.
-type attackers struct {
-	*attacks
-	wait  sync.WaitGroup
-	kinds []attack
-	count map[string]*atomic.Int64
-}
-
-// checkOutcomes requires that no frame was inflated before authentication, that each frame with too many elements was refused after it, and
-// that no guess was right.
-func (a *attackers) checkOutcomes(t *testing.T) {
-	t.Helper()
-	a.seen.check(t, before, closed(4100), late)
-	for _, b := range a.bombs {
-		// 4000: beyond 200 sockets of a user; 4009 and 4011: in a long run, where the limits of the user pause its sockets.
-		a.seen.check(t, b.kind(), b.reason, closed(4100), closed(4000), closed(4009), closed(4011))
-	}
-	a.seen.check(t, guesses, "too_many_logins", "bad_login", "busy", "timeout")
-}
-
-// hostile starts a number of attackers. Each has a connection, and after a pause another one when that ends.
-func (p *process) hostile(ctx context.Context, t *testing.T, count int, pause time.Duration) *attackers {
-	t.Helper()
-	all := newAttacks(t, p)
-	a := &attackers{attacks: all, kinds: all.kinds(), count: map[string]*atomic.Int64{}}
-	for _, k := range a.kinds {
-		a.count[k.name] = &atomic.Int64{}
-	}
-	for n := range count {
-		kind := a.kinds[n%len(a.kinds)]
-		a.wait.Go(func() {
-			for first := true; ctx.Err() == nil; first = false {
-				d := pause
-				if first {
-					d = time.Duration(rand.Int64N(int64(pause)))
-				}
-				select {
-				case <-time.After(d):
-				case <-ctx.Done():
-					return
-				}
-				_ = kind.do(ctx) // whatever the server does to it
-				a.count[kind.name].Add(1)
-			}
-		})
-	}
-	// Twenty a second of the cheapest: frames of 1 KB.
-	a.wait.Go(func() {
-		ticker := time.NewTicker(time.Second / 20)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				a.wait.Go(func() { _ = all.compressed(before, "", all.bombs[0])(ctx) })
-				a.wait.Go(func() { _ = all.compressed(all.bombs[0].kind(), all.token(), all.bombs[0])(ctx) })
-			}
-		}
-	})
-	return a
 }
 
 // login opens a session.
