@@ -413,9 +413,9 @@ func (l *load) settle(ctx context.Context) {
 	l.awaitDeliveries(ctx, l.config.drain/2)
 }
 
-// awaitDeliveries waits until nothing is missing, at most for some time.
+// awaitDeliveries waits until nothing is missing, at most for some time without any delivery: a slow server is late, and loses nothing.
 func (l *load) awaitDeliveries(ctx context.Context, most time.Duration) bool {
-	end := time.Now().Add(most)
+	arrived, end := uint64(0), time.Now().Add(most)
 	for ctx.Err() == nil && time.Now().Before(end) && l.failure() == nil {
 		waiting := 0
 		for _, c := range l.clients {
@@ -425,6 +425,9 @@ func (l *load) awaitDeliveries(ctx context.Context, most time.Duration) bool {
 		}
 		if waiting == 0 && l.delivered() >= l.expected() && l.own() >= l.ownExpected() && l.knows() {
 			return true
+		}
+		if n := l.delivered() + l.own(); n > arrived {
+			arrived, end = n, time.Now().Add(most)
 		}
 		_ = backoff.Sleep(ctx, 20*time.Millisecond)
 	}

@@ -43,7 +43,7 @@ func (c *chatConfig) parse(args []string, errOut io.Writer) (int, bool) {
 	fs.BoolVar(&c.whole, "whole", false, "a message counts in --window until it is delivered to all, instead of until it is acknowledged; needs a single sender in each conversation")
 	fs.IntVar(&c.rate, "rate", 0, "messages a second of all senders together, independent of the answers (open loop); replaces --window")
 	fs.DurationVar(&c.duration, "duration", 10*time.Second, "how long to send")
-	fs.DurationVar(&c.drain, "drain", 30*time.Second, "how long to wait afterwards for messages in flight")
+	fs.DurationVar(&c.drain, "drain", 30*time.Second, "how long to wait afterwards, without any delivery, for messages in flight")
 	fs.DurationVar(&c.patience, "patience", 2*time.Minute, "how long no server may accept a connection before the run ends")
 	fs.BoolVar(&c.history, "history", false, "compare the conversations' histories at the end even if no connection was lost")
 	fs.IntVar(&c.bytes, "size", 200, "`bytes` of each text")

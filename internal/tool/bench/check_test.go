@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -352,4 +353,25 @@ func TestHandEncodedSendsDecode(t *testing.T) {
 			t.Errorf("send %d: got %v", i, m)
 		}
 	}
+}
+
+// Deliveries that are late are waited for, as long as some arrive.
+func TestLateDeliveriesAreAwaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, false)
+		s.conversation.acked.Store(10) // 20 deliveries to two connections
+		go func() {
+			for range 20 {
+				time.Sleep(10 * time.Second) // of the bubble's clock
+				s.clients[1].delivered.Add(1)
+			}
+		}()
+		if !s.awaitDeliveries(t.Context(), 15*time.Second) {
+			t.Error("deliveries count as missing while they arrive")
+		}
+		s.conversation.acked.Add(1)
+		if began := time.Now(); s.awaitDeliveries(t.Context(), 15*time.Second) || time.Since(began) > 16*time.Second {
+			t.Errorf("what does not arrive is waited for, %v", time.Since(began))
+		}
+	})
 }
