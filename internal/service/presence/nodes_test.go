@@ -63,6 +63,7 @@ func gather(t *testing.T, over func(bus.Bus) bus.Bus, test func(m *nodes)) {
 		}
 		m := &nodes{t: t, db: db, bus: over(membus.New()), live: map[string]*member{}}
 		test(m)
+		synctest.Wait() // as in open
 		for _, name := range slices.Clone(m.names) {
 			m.kill(name)
 		}
