@@ -6,6 +6,7 @@
 //     a lower timeline than one that was seen is refused, and open connections to it are Stale.
 //   - Its commits wait for the standbys that synchronous_standby_names names. If that wait was ended early, the commit is Unconfirmed.
 //   - It sends no cancel request while BlockCancel is set, since such a request would end that wait.
+//   - After the primary was silent for some seconds, its answers are used only once all servers were asked whether another one was promoted.
 //   - It shows nothing that a standby does not have. A server that restarts shows the commits that were waiting when it stopped. So the first
 //     connection to it waits until a commit of its own is confirmed.
 //
@@ -31,6 +32,11 @@ type Fence struct {
 	newest         atomic.Pointer[primaryEpoch] // nil: none was seen yet
 	lastPrimary    atomic.Int64                 // index of the last known primary among hosts
 	confirmedStart atomic.Pointer[string]       // the start of the server whose commits are known to be confirmed
+	config         *pgconn.Config               // of the address
+	began          time.Time
+	lastAnswer     atomic.Int64 // when the primary answered, in nanoseconds since began
+	maxSilence     time.Duration
+	confirming     sync.Mutex // held while all servers are asked after a silence
 
 	mu           sync.Mutex     // guards limitedLinks and sweepAt
 	limitedLinks map[*Link]bool // links with a deadline
@@ -50,7 +56,7 @@ func (h host) String() string { return h.configs[0].Host + ":" + strconv.Itoa(in
 
 // New makes a fence for the servers of a parsed address.
 func New(c *pgconn.Config) *Fence {
-	f := &Fence{limitedLinks: map[*Link]bool{}}
+	f := &Fence{config: c.Copy(), began: time.Now(), maxSilence: defaultMaxSilence, limitedLinks: map[*Link]bool{}}
 	all := append([]*pgconn.FallbackConfig{{Host: c.Host, Port: c.Port, TLSConfig: c.TLSConfig}}, c.Fallbacks...)
 	for _, way := range all {
 		if n := len(f.hosts); n > 0 && f.hosts[n-1].configs[0].Host == way.Host && f.hosts[n-1].configs[0].Port == way.Port {
@@ -262,7 +268,7 @@ func (f *Fence) closeStale() {
 	}
 }
 
-// deadlineConn is a connection whose deadlines are not after that of its link.
+// deadlineConn is a connection whose deadlines are not after that of its link, and whose answers are those of the primary.
 type deadlineConn struct {
 	net.Conn
 	link *Link
@@ -273,6 +279,16 @@ func (c *deadlineConn) clamp(t time.Time) time.Time {
 		return *until
 	}
 	return t
+}
+
+func (c *deadlineConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 {
+		if err := c.link.confirm(); err != nil {
+			return 0, err
+		}
+	}
+	return n, err
 }
 
 func (c *deadlineConn) SetDeadline(t time.Time) error     { return c.Conn.SetDeadline(c.clamp(t)) }

@@ -158,6 +158,52 @@ func TestTheNewerOfTwoPrimariesIsUsed(t *testing.T) {
 	}
 }
 
+// A primary that is paused while another is promoted answers afterwards, both statements that were sent before and later ones. These answers are not used,
+// although nothing has asked the servers since.
+func TestAnswersAfterASilenceAreConfirmed(t *testing.T) {
+	p := sqltest.PairOf(t, sqltest.PairOptions{Listen: "127.0.0.1"})
+	f := pglink.New(parse(t, p.URL))
+	f.SetMaxSilence(100 * time.Millisecond)
+	before, err := connect(t, f, p.URL)
+	must(t, err)
+	after, err := connect(t, f, p.URL)
+	must(t, err)
+	old := p.Primary()
+	must(t, old.Pause())
+	answered := make(chan error, 1)
+	go func() {
+		_, err := before.Exec(context.Background(), `SELECT 1`).ReadAll()
+		answered <- err
+	}()
+	must(t, p.Promote(t.Context())) // which takes longer than 100 ms
+	must(t, old.Resume())
+	if err := eventually.Receive(t, "the answer", answered); err == nil || !strings.Contains(err.Error(), "former primary (timeline 1)") {
+		t.Errorf("a statement that was sent during the pause: got %v, want the error of a former primary", err)
+	}
+	if _, err := after.Exec(t.Context(), `SELECT 1`).ReadAll(); err == nil || !strings.Contains(err.Error(), "former primary (timeline 1)") {
+		t.Errorf("a statement that was sent after the pause: got %v, want the error of a former primary", err)
+	}
+	c, err := connect(t, f, p.URL)
+	must(t, err)
+	if got := value(t, c, `SELECT current_setting('data_directory')`); !strings.HasSuffix(got, "/b/data") {
+		t.Errorf("a new connection: got server %s", got)
+	}
+}
+
+// A primary that was silent, and is still the only one, is used further.
+func TestTheSamePrimaryIsUsedAfterASilence(t *testing.T) {
+	p := sqltest.PairOf(t, sqltest.PairOptions{Listen: "127.0.0.1"})
+	f := pglink.New(parse(t, p.URL))
+	f.SetMaxSilence(0)
+	c, err := connect(t, f, p.URL)
+	must(t, err)
+	for range 3 {
+		if got := value(t, c, `SELECT 1`); got != "1" {
+			t.Errorf("got %s, want 1", got)
+		}
+	}
+}
+
 // errorLog forwards the logger's errors to a channel.
 type errorLog chan string
 

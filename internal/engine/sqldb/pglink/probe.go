@@ -88,6 +88,7 @@ func (w *probe) run(ctx context.Context, logger *slog.Logger) {
 		err := w.fence.observe(s.primaryEpoch, h.String())
 		if err == nil {
 			w.fence.lastPrimary.Store(int64(w.n))
+			w.fence.noteAnswer()
 		} else if !w.saidStale {
 			logger.Error("a second server considers itself the primary; it is not used", "host", h.String(), "error", err)
 		}
