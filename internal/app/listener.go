@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -55,9 +56,11 @@ type countedConn struct {
 	once sync.Once
 }
 
-// Accept returns the next connection within the limits.
+// Accept returns the next connection within the limits. Goroutines that are ready run before each: otherwise a crowd of new connections would
+// become as many goroutines at once, and each call of a connected user would wait for all of them at each of its steps.
 func (l *countingListener) Accept() (net.Conn, error) {
 	for {
+		runtime.Gosched()
 		c, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err

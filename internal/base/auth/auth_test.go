@@ -173,7 +173,7 @@ func TestPasswords(t *testing.T) {
 }
 
 // The password of an unknown user is hashed with the same parameters, so that the time does not reveal whether the user exists. The test counts
-// the 19 MiB of memory that a hash needs.
+// the 7 MiB of memory that a hash needs.
 func TestPasswordsOfUnknownUsersAreHashed(t *testing.T) {
 	p := auth.NewPasswords(1, auth.DefaultCost())
 	phc, err := p.Hash(t.Context(), "a good password")
@@ -187,8 +187,8 @@ func TestPasswordsOfUnknownUsersAreHashed(t *testing.T) {
 			t.Errorf("%v, %v", ok, err)
 		}
 		runtime.ReadMemStats(&after)
-		if used := after.TotalAlloc - before.TotalAlloc; used < 19<<20 || used > 40<<20 {
-			t.Errorf("check against %q: allocated %d bytes, want 19 to 40 MiB", stored, used)
+		if used := after.TotalAlloc - before.TotalAlloc; used < 7<<20 || used > 14<<20 {
+			t.Errorf("check against %q: allocated %d bytes, want 7 to 14 MiB", stored, used)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 func (p *Passwords) Hold() (release func()) {
 	p.waiting <- struct{}{}
 	p.slots <- struct{}{}
-	return p.leave
+	return func() { <-p.slots; <-p.waiting }
 }
 
 // Waiting returns how many run or wait.

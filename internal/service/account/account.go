@@ -71,7 +71,7 @@ type Ended struct {
 type Config struct {
 	// DevicePolicy: many (default), one_per_type or single. A login beyond it ends the sessions it replaces.
 	DevicePolicy string `yaml:"device_policy"`
-	// Hashes is the number of concurrent password hashes, 19 MiB each; 0 is one for each processor, at most 4.
+	// Hashes is the number of concurrent password hashes, 7 MiB each; 0 is one for each two processors, 1 to 4.
 	Hashes int `yaml:"hashes"`
 	// PasswordCost of a hash; the zero value is auth.DefaultCost. It is not a setting: only tests lower it.
 	PasswordCost auth.Cost `yaml:"-"`
@@ -164,7 +164,7 @@ var migrations = []string{
 // New opens the service. The first start generates the signing keys.
 func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if config.Hashes == 0 {
-		config.Hashes = min(4, runtime.GOMAXPROCS(0)) // more at once take more memory, and delay all other work
+		config.Hashes = min(4, max(1, runtime.GOMAXPROCS(0)/2)) // more at once take more memory, and delay all other work
 	}
 	if config.LoginsPerMinute == 0 {
 		config.LoginsPerMinute = 20

@@ -181,7 +181,7 @@ func TestOldHashesAreRenewed(t *testing.T) {
 	for range 2 {
 		r.login("anna", nil)
 	}
-	if n := r.count(`SELECT count(*) FROM users WHERE password LIKE '$argon2id$v=19$m=19456,t=2,p=1$%'`); n != 1 {
+	if n := r.count(`SELECT count(*) FROM users WHERE password LIKE '$argon2id$v=19$m=7168,t=5,p=1$%'`); n != 1 {
 		t.Error("the hash was not renewed")
 	}
 }
