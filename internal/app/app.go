@@ -109,6 +109,7 @@ type Node struct {
 	input           *inputlimit.Memory
 	unauthenticated *inputlimit.Connections
 	open            *openConnections        // at the listener
+	admission       *admission              // of the listener
 	fileRequests    *inputlimit.Connections // requests for files and pages in progress
 	streams         *inputlimit.Connections // open streams of HTTP/2
 	limits          *ratelimit.Table
@@ -377,6 +378,7 @@ func (n *Node) openTransports() (err error) {
 	stats := n.gateway.Stats()
 	// The listener still counts the connections of WebSockets that run over net/http.
 	n.open = &openConnections{most: maxOpenConnections(), gateway: func() int64 { return stats.Connections.Load() - stats.Streams.Load() }}
+	n.admission = newAdmission(cpuTime, time.Now)
 	return nil
 }
 

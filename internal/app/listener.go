@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -20,6 +19,7 @@ type countingListener struct {
 	unauthenticated *inputlimit.Connections
 	proxied         bool
 	open            *openConnections
+	admission       *admission
 }
 
 // openConnections counts the connections of the listener. The gateway counts those that it has adopted.
@@ -56,11 +56,10 @@ type countedConn struct {
 	once sync.Once
 }
 
-// Accept returns the next connection within the limits. Goroutines that are ready run before each: otherwise a crowd of new connections would
-// become as many goroutines at once, and each call of a connected user would wait for all of them at each of its steps.
+// Accept returns the next connection within the limits, once it is admitted.
 func (l *countingListener) Accept() (net.Conn, error) {
 	for {
-		runtime.Gosched()
+		l.admission.wait()
 		c, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err

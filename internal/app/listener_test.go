@@ -4,6 +4,7 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
 )
@@ -16,7 +17,7 @@ func TestConnectionsLeaveFileDescriptorsToTheStores(t *testing.T) {
 		t.Fatal(err)
 	}
 	var sockets atomic.Int64
-	l := &countingListener{tcp, inputlimit.NewConnections(100, 100), false, &openConnections{most: 5, gateway: sockets.Load}}
+	l := &countingListener{tcp, inputlimit.NewConnections(100, 100), false, &openConnections{most: 5, gateway: sockets.Load}, newAdmission(cpuTime, time.Now)}
 	defer l.Close()
 	accepted := make(chan net.Conn)
 	go func() {

@@ -25,6 +25,7 @@ func (n *Node) registerMetrics() {
 	telemetry.Gauge(n.registry, "connections_unauthenticated", "Connections whose clients have not authenticated.", func() float64 { return float64(n.unauthenticated.Count()) })
 	telemetry.Count(n.registry, "connections_unauthenticated_refused_total", "Connections closed because too many were unauthenticated, of one address or in all.", func() float64 { return float64(n.unauthenticated.Refused()) })
 	telemetry.Gauge(n.registry, "connections_http", "HTTP connections, and those that have not become WebSockets yet.", func() float64 { return float64(n.open.here.Load()) })
+	telemetry.Gauge(n.registry, "connections_admitted_per_second", "New connections that the listener accepts at most.", func() float64 { return float64(n.admission.current.Load()) })
 	telemetry.Count(n.registry, "connections_cut_total", "Connections closed because the process has too few file descriptors left.", func() float64 { return float64(n.open.refused.Load()) })
 	telemetry.Gauge(n.registry, "file_requests", "Requests for files and pages in progress, and uploads.", func() float64 { return float64(n.fileRequests.Count()) })
 	telemetry.Count(n.registry, "file_requests_refused_total", "Requests for files and pages refused because too many were in progress, of one address or in all.", func() float64 { return float64(n.fileRequests.Refused()) })

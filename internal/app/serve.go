@@ -52,7 +52,7 @@ func closeListener(l net.Listener) func() error {
 func (n *Node) serve() {
 	n.serving = true
 	n.startHTTP("admin", n.adminListener, n.adminHandler(), false)
-	n.startHTTP("listener", &countingListener{n.listener, n.unauthenticated, n.config.Plaintext, n.open}, n.publicHandler(), n.config.TLS.Cert != "")
+	n.startHTTP("listener", &countingListener{n.listener, n.unauthenticated, n.config.Plaintext, n.open, n.admission}, n.publicHandler(), n.config.TLS.Cert != "")
 }
 
 // explainListen makes the error of an address that cannot be bound: which one, why, and what to do.

@@ -80,7 +80,10 @@ func newNormalUser(t *testing.T, p *process, handle string) *normalUser {
 	t.Helper()
 	m := &normalUser{got: map[uint64][]string{}}
 	var err error
-	m.Client, err = rialto.New(rialto.Config{URL: p.url(), MaxWait: 20 * time.Millisecond, Logger: quiet(), Handler: m.handle})
+	// A transport of its own, as each device has: of a shared one, most calls would open a connection.
+	device := &http.Client{Timeout: time.Minute, Transport: &http.Transport{}}
+	t.Cleanup(device.CloseIdleConnections)
+	m.Client, err = rialto.New(rialto.Config{URL: p.url(), HTTP: device, MaxWait: 20 * time.Millisecond, Logger: quiet(), Handler: m.handle})
 	if err == nil {
 		err = m.Register(t.Context(), handle, "a good password", handle)
 	}

@@ -13,6 +13,12 @@ func (p *Passwords) Hold() (release func()) {
 	return func() { <-p.slots; <-p.waiting }
 }
 
+// SetBusy replaces what tells whether the processors are busy.
+func (p *Passwords) SetBusy(busy func() bool) { p.busy = busy }
+
+// Occupied returns how many slots are taken, or rest.
+func (p *Passwords) Occupied() int { return len(p.slots) }
+
 // Waiting returns how many run or wait.
 func (p *Passwords) Waiting() int { return len(p.waiting) }
 

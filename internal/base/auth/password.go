@@ -10,6 +10,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"time"
 
@@ -36,6 +37,7 @@ const maxWaiting = 64
 type Passwords struct {
 	slots   chan struct{} // one for each running hash
 	waiting chan struct{} // one for each running or waiting call
+	busy    func() bool
 	cost    Cost
 	decoy   string // the hash that is checked for an unknown user
 }
@@ -45,12 +47,20 @@ var ErrBusy = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "the 
 
 // NewPasswords allows n concurrent hashes. Further calls wait, up to a bound, and fail with ErrBusy beyond it.
 func NewPasswords(n int, cost Cost) *Passwords {
-	p := &Passwords{slots: make(chan struct{}, n), waiting: make(chan struct{}, n*maxWaiting), cost: cost}
+	p := &Passwords{slots: make(chan struct{}, n), waiting: make(chan struct{}, n*maxWaiting), busy: processorsAreBusy, cost: cost}
 	p.decoy = cost.hash("a password that nobody has")
 	return p
 }
 
-// run computes a hash in a slot, once there is one.
+// processorsAreBusy reports whether a goroutine that is ready waits for a processor.
+func processorsAreBusy() bool {
+	asked := time.Now()
+	runtime.Gosched()
+	return time.Since(asked) > time.Millisecond
+}
+
+// run computes a hash in a slot, once there is one. While the processors are busy, the slot rests after each hash for three times as long: a crowd that guesses
+// passwords then takes at most a quarter of a processor.
 func (p *Passwords) run(ctx context.Context, hash func()) error {
 	select {
 	case p.waiting <- struct{}{}:
@@ -63,8 +73,14 @@ func (p *Passwords) run(ctx context.Context, hash func()) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { <-p.slots }()
+	began := time.Now()
 	hash()
+	took := time.Since(began)
+	if p.busy() {
+		time.AfterFunc(3*took, func() { <-p.slots })
+	} else {
+		<-p.slots
+	}
 	return nil
 }
 

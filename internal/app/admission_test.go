@@ -1,0 +1,44 @@
+package app
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// While the processors are busy, fewer connections are admitted, and never none. The rate rises when they are not, and starts anew after a pause.
+func TestBusyProcessorsSlowAdmission(t *testing.T) {
+	each := rate.Limit(runtime.GOMAXPROCS(0))
+	now, used := time.Unix(1, 0), time.Duration(0)
+	a := newAdmission(func() time.Duration { return used }, func() time.Time { return now })
+	pass := func(d time.Duration, share float64) rate.Limit {
+		now = now.Add(d)
+		used += time.Duration(float64(d) * float64(runtime.GOMAXPROCS(0)) * share)
+		a.adapt()
+		return a.limiter.Limit()
+	}
+	pass(time.Hour, 0)
+	for i, step := range []struct {
+		passed time.Duration
+		share  float64
+		want   rate.Limit
+	}{
+		{admissionInterval, 1, 500}, {admissionInterval, 0.8, 250}, {admissionInterval / 2, 1, 250}, {admissionInterval / 2, 0.5, 125},
+		{admissionInterval, 1, minAdmission}, {admissionInterval, 1, minAdmission}, {admissionInterval, 0.5, 125}, {time.Minute, 1, firstAdmission},
+	} {
+		if got := pass(step.passed, step.share); got != step.want*each {
+			t.Errorf("step %d: got %v a second, want %v", i, got, step.want*each)
+		}
+	}
+	for range 100 {
+		pass(admissionInterval, 0)
+	}
+	if got := pass(admissionInterval, 0); got != maxAdmission*each {
+		t.Errorf("after a long calm: got %v a second, want %v", got, maxAdmission*each)
+	}
+	if got := a.current.Load(); got != uint64(maxAdmission*each) {
+		t.Errorf("the metric is %d", got)
+	}
+}
