@@ -1,4 +1,4 @@
-// Package timeline is the port for append-only logs: conversations and inboxes. It owns order and durability. It does not
+// Package timeline is the port for append-only logs: conversations, inboxes and feeds. It owns order and durability. It does not
 // interpret payloads.
 //
 // Every implementation guarantees the following, and package timelinetest checks it:
@@ -23,11 +23,16 @@ import (
 // Kind of a timeline.
 type Kind byte
 
-// Kinds of timelines. Append writes conversations, Post writes inboxes.
+// Kinds of timelines. Append writes conversations and feeds, Post writes inboxes.
 const (
 	Conversation Kind = 'c'
 	Inbox        Kind = 'i'
+	// Feed is a window of posts for one reader. Its appends have no token, author, count, access version or fan-out record.
+	Feed Kind = 'f'
 )
+
+// Kinds are all kinds.
+var Kinds = [...]Kind{Conversation, Inbox, Feed}
 
 // Key names a timeline.
 type Key struct {
@@ -181,7 +186,7 @@ type Log interface {
 	// Tails returns the tails of any number of keys of any kind, in their order. Each tail is read at some moment of the call. Engines
 	// bound their concurrency. If one tail cannot be read, Tails fails; to get past a corrupt one, ask for fewer keys.
 	Tails(ctx context.Context, keys []Key) ([]Tail, error)
-	// Expire removes a conversation's entries below firstSeq, except those in keep (ascending), without a sync. Entries that an earlier
+	// Expire removes the entries of a conversation or a feed below firstSeq, except those in keep (ascending), without a sync. Entries that an earlier
 	// call kept stay. Tokens and authors stay too, so that a retry of an expired entry stores nothing. firstSeq is at most the tail's
 	// seq plus one; a greater one is reduced to it.
 	Expire(ctx context.Context, key Key, firstSeq uint64, keep []uint64) error

@@ -36,7 +36,7 @@ func checkEmpty(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	for _, kind := range []timeline.Kind{timeline.Conversation, timeline.Inbox} {
+	for _, kind := range timeline.Kinds {
 		keys, err := s.log.Keys(ctx, kind, 0, 1)
 		if err != nil {
 			return err

@@ -29,7 +29,7 @@ func (m *mover) compare(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	for _, kind := range []timeline.Kind{timeline.Conversation, timeline.Inbox} {
+	for _, kind := range timeline.Kinds {
 		m.Say("comparing timelines, kind %c …", kind)
 		if err := m.compareKind(ctx, log, kind); err != nil {
 			return fmt.Errorf("comparing timelines: %w", err)
@@ -166,8 +166,11 @@ func (m *mover) compareKind(ctx context.Context, log reader, kind timeline.Kind)
 }
 
 func nameOf(k timeline.Key) string {
-	if k.Kind == timeline.Inbox {
+	switch k.Kind {
+	case timeline.Inbox:
 		return fmt.Sprintf("the stream of user %d", k.ID)
+	case timeline.Feed:
+		return fmt.Sprintf("the feed of user %d", k.ID)
 	}
 	return fmt.Sprintf("conversation %d", k.ID)
 }

@@ -26,7 +26,7 @@ func RowRanges() []RowRange {
 	authors, tails := row("authors", rowTail, rowTail), row("tails", rowTail, rowTail)
 	authors.keyLen, tails.keyLen = authorKeyLen, tailKeyLen
 	return []RowRange{
-		entries("conversations", timeline.Conversation), entries("inboxes", timeline.Inbox),
+		entries("conversations", timeline.Conversation), entries("inboxes", timeline.Inbox), entries("feeds", timeline.Feed),
 		row("tokens", rowToken, rowToken), row("sums", rowSum, rowSum), authors,
 		row("heads", rowFirstSeq, rowFirstSeq), tails, row("records", rowCheckpoint, rowRecord),
 	}

@@ -17,7 +17,7 @@ import (
 // newIter returns an iterator over [lower, upper), and the durable tail of k as the limit up to which the caller may read.
 func (l *Log) newIter(k timeline.Key, lower, upper []byte) (it *pebble.Iterator, limit uint64, err error) {
 	limit = math.MaxUint64
-	if k.Kind == timeline.Conversation {
+	if k.Kind != timeline.Inbox {
 		s := l.committer
 		s.pendingMu.RLock()
 		defer s.pendingMu.RUnlock()
@@ -113,7 +113,7 @@ func (l *Log) ReadBackward(ctx context.Context, k timeline.Key, before uint64, l
 	upper := entriesEnd(k)
 	if before == 0 {
 		before = math.MaxUint64
-	} else if k.Kind == timeline.Conversation {
+	} else if k.Kind != timeline.Inbox {
 		upper = entryKey(nil, k, before)
 	}
 	it, top, err := l.newIter(k, entryKey(nil, k, 0), upper)
@@ -209,7 +209,7 @@ func (l *Log) openRanges(refs []timeline.Ref) (it *pebble.Iterator, ranges []get
 	defer l.committer.pendingMu.RUnlock()
 	ranges = make([]getRange, 0, len(refs))
 	for _, r := range refs {
-		if t, ok := l.committer.pending[r.Key]; ok && r.Key.Kind == timeline.Conversation {
+		if t, ok := l.committer.pending[r.Key]; ok && r.Key.Kind != timeline.Inbox {
 			r.To = min(r.To, t.Seq)
 		}
 		if r.From > r.To {

@@ -15,7 +15,7 @@ const (
 
 const maxDuplicateBatches = 16
 
-var errKind = errors.New("only conversations are appended to")
+var errKind = errors.New("inboxes are posted to, not appended to")
 
 // committer appends to the keys of its partitions.
 type committer struct {
@@ -124,7 +124,7 @@ type keyState struct {
 // with it all later appends to the conversation. A plain retry is not deferred: it follows the first append with its token.
 func buildBatch(pending []*timeline.AppendRequest) (g *commitBatch, deferred []*timeline.AppendRequest) {
 	g = &commitBatch{appends: make([]*timeline.AppendRequest, 0, min(len(pending), maxBatchAppends))}
-	keys := make(map[uint64]*keyState, min(len(pending), maxBatchAppends))
+	keys := make(map[timeline.Key]*keyState, min(len(pending), maxBatchAppends))
 	tokens := make(map[timeline.TokenKey]*timeline.AppendRequest, min(len(pending), maxBatchAppends))
 	size := 0
 	for i, a := range pending {
@@ -132,10 +132,10 @@ func buildBatch(pending []*timeline.AppendRequest) (g *commitBatch, deferred []*
 			deferred = append(deferred, pending[i:]...)
 			break
 		}
-		k := keys[a.Key.ID]
+		k := keys[a.Key]
 		if k == nil {
 			k = &keyState{needsFanout: a.NeedsFanout}
-			keys[a.Key.ID] = k
+			keys[a.Key] = k
 		}
 		var first *timeline.AppendRequest
 		if !a.Token.IsZero() {
@@ -150,7 +150,7 @@ func buildBatch(pending []*timeline.AppendRequest) (g *commitBatch, deferred []*
 		a.Seq, a.Counted, a.Duplicate, a.StoredPayload, a.Err = 0, 0, false, nil, nil
 		g.appends = append(g.appends, a)
 		switch {
-		case a.Key.Kind != timeline.Conversation:
+		case a.Key.Kind == timeline.Inbox:
 			a.Err = errKind
 		case follows:
 			g.followers = append(g.followers, follower{a, first})

@@ -68,7 +68,7 @@ func (p *arguments) fill(sent []*timeline.AppendRequest) {
 		p[i] = array(p[i], of, len(sent))
 	}
 	for _, a := range sent {
-		p[0] = appendInt8(p[0], a.Key.ID)
+		p[0] = appendInt8(p[0], uint64(rowID(a.Key)))
 		p[1] = appendInt2(p[1], a.Key.Shard())
 		p[2] = appendInt2(p[2], a.Key.Partition())
 		p[3] = appendBytes(p[3], a.Payload)

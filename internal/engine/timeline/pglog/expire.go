@@ -13,7 +13,7 @@ import (
 func (l *Log) Expire(ctx context.Context, k timeline.Key, head uint64, keep []uint64) error {
 	return l.moveFirstSeq(ctx, k, func(tx pgx.Tx, old uint64) (uint64, error) {
 		var tail uint64
-		err := tx.QueryRow(ctx, `SELECT seq FROM log_tails WHERE id = $1`, int64(k.ID)).Scan(&tail)
+		err := tx.QueryRow(ctx, `SELECT seq FROM log_tails WHERE id = $1`, rowID(k)).Scan(&tail)
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return 0, err
 		}
@@ -24,7 +24,7 @@ func (l *Log) Expire(ctx context.Context, k timeline.Key, head uint64, keep []ui
 		for i, seq := range keep {
 			kept[i] = toBigint(seq)
 		}
-		_, err = tx.Exec(ctx, `DELETE FROM log_entries WHERE id = $1 AND seq >= $2 AND seq < $3 AND seq <> ALL ($4::BIGINT[])`, int64(k.ID), old, head, kept)
+		_, err = tx.Exec(ctx, `DELETE FROM log_entries WHERE id = $1 AND seq >= $2 AND seq < $3 AND seq <> ALL ($4::BIGINT[])`, rowID(k), old, head, kept)
 		return head, err
 	})
 }
@@ -35,7 +35,7 @@ func (l *Log) Trim(ctx context.Context, k timeline.Key, head uint64) error {
 		if head <= old {
 			return old, nil
 		}
-		_, err := tx.Exec(ctx, `DELETE FROM log_posts WHERE id = $1 AND seq < $2`, int64(k.ID), toBigint(head))
+		_, err := tx.Exec(ctx, `DELETE FROM log_posts WHERE id = $1 AND seq < $2`, rowID(k), toBigint(head))
 		return head, err
 	})
 }
@@ -45,7 +45,7 @@ func (l *Log) moveFirstSeq(ctx context.Context, k timeline.Key, drop func(tx pgx
 	err := l.withWriter(ctx, readTimeouts*l.options.Timeout, func(c *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 			var old uint64
-			err := tx.QueryRow(ctx, `INSERT INTO log_heads AS h (kind, id, head) VALUES ($1, $2, 0) ON CONFLICT (kind, id) DO UPDATE SET head = h.head RETURNING head`, int16(k.Kind), int64(k.ID)).Scan(&old)
+			err := tx.QueryRow(ctx, `INSERT INTO log_heads AS h (kind, id, head) VALUES ($1, $2, 0) ON CONFLICT (kind, id) DO UPDATE SET head = h.head RETURNING head`, int16(k.Kind), rowID(k)).Scan(&old)
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ func (l *Log) moveFirstSeq(ctx context.Context, k timeline.Key, drop func(tx pgx
 			if err != nil || head == old {
 				return err
 			}
-			_, err = tx.Exec(ctx, `UPDATE log_heads SET head = $3 WHERE kind = $1 AND id = $2`, int16(k.Kind), int64(k.ID), toBigint(head))
+			_, err = tx.Exec(ctx, `UPDATE log_heads SET head = $3 WHERE kind = $1 AND id = $2`, int16(k.Kind), rowID(k), toBigint(head))
 			return err
 		})
 	})

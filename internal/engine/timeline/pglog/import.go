@@ -65,14 +65,14 @@ var (
 )
 
 func (i *importer) add(r *timeline.Row) error {
-	n, shard := int64(r.Key.ID), int16(r.Key.Shard())
+	n, shard := rowID(r.Key), int16(r.Key.Shard())
 	switch r.Kind {
 	case timeline.RowEntry:
 		payload := r.Entry.Payload
 		if payload == nil {
 			payload = []byte{}
 		}
-		if r.Key.Kind == timeline.Conversation {
+		if r.Key.Kind != timeline.Inbox {
 			i.put("log_entries", entryColumns, n, int64(r.Entry.Seq), int64(r.Entry.Counted), payload)
 			return nil
 		}

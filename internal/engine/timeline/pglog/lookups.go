@@ -33,7 +33,7 @@ const tailsAtOnce = 1000
 
 // The tails of a kind, by the positions of their keys. The LATERAL joins make the planner look up each key, however many there are.
 const (
-	conversationTails = `SELECT coalesce(t.seq, 0), coalesce(t.counted, 0), coalesce(t.access, 0), coalesce(h.head, 0)
+	appendedTails = `SELECT coalesce(t.seq, 0), coalesce(t.counted, 0), coalesce(t.access, 0), coalesce(h.head, 0)
 		FROM unnest($1::BIGINT[]) WITH ORDINALITY AS u(id, place)
 		LEFT JOIN LATERAL (SELECT seq, counted, access FROM log_tails WHERE id = u.id LIMIT 1) t ON true` + headsOf
 	inboxTails = `SELECT coalesce(t.seq, 0), 0::BIGINT, 0::BIGINT, coalesce(h.head, 0)
@@ -62,13 +62,13 @@ func (s reader) Tails(ctx context.Context, keys []timeline.Key) ([]timeline.Tail
 
 // someTails returns the tails of keys of one kind.
 func (s reader) someTails(ctx context.Context, keys []timeline.Key) ([]timeline.Tail, error) {
-	statement := conversationTails
+	statement := appendedTails
 	if keys[0].Kind == timeline.Inbox {
 		statement = inboxTails
 	}
 	ids := make([]int64, len(keys))
 	for i, k := range keys {
-		ids[i] = int64(k.ID)
+		ids[i] = rowID(k)
 	}
 	rows, err := s.db.Query(ctx, statement, ids, int16(keys[0].Kind))
 	if err != nil {

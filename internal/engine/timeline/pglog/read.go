@@ -14,9 +14,20 @@ import (
 type statements struct{ forward, back, refs, keys string }
 
 var (
-	conversations = newStatements("log_entries", "counted", "seq - 1", "log_tails")
-	inboxes       = newStatements("log_posts", "0::BIGINT", "prev", "log_inboxes")
+	appended = newStatements("log_entries", "counted", "seq - 1", "log_tails")
+	inboxes  = newStatements("log_posts", "0::BIGINT", "prev", "log_inboxes")
 )
+
+// Conversations and feeds share their tables. Ids have at most 63 bits; the rows of feeds have them with the sign, so below zero.
+const feedSign = 1 << 63
+
+// rowID returns the id of a timeline's rows.
+func rowID(k timeline.Key) int64 {
+	if k.Kind == timeline.Feed {
+		return int64(k.ID | feedSign)
+	}
+	return int64(k.ID)
+}
 
 func newStatements(table, counted, prev, tails string) statements {
 	columns := `seq, ` + counted + `, ` + prev + `, payload`
@@ -29,7 +40,7 @@ func newStatements(table, counted, prev, tails string) statements {
 			FROM unnest($1::BIGINT[], $2::BIGINT[], $3::BIGINT[]) WITH ORDINALITY AS r(ref, lowest, highest, place)
 			JOIN ` + table + ` e ON e.id = r.ref AND e.seq BETWEEN r.lowest AND r.highest WINDOW line AS (ORDER BY place, seq)) found
 			WHERE $4 < 0 OR nth <= 2 OR total - length(payload) <= $4 ORDER BY place, seq`,
-		keys: `SELECT id FROM ` + tails + ` t WHERE id > $1 AND EXISTS (SELECT FROM ` + table + ` e WHERE e.id = t.id) ORDER BY id LIMIT $2`,
+		keys: `SELECT id FROM ` + tails + ` t WHERE id > $1 AND id <= $3 AND EXISTS (SELECT FROM ` + table + ` e WHERE e.id = t.id) ORDER BY id LIMIT $2`,
 	}
 }
 
@@ -37,7 +48,7 @@ func statementsOf(k timeline.Kind) statements {
 	if k == timeline.Inbox {
 		return inboxes
 	}
-	return conversations
+	return appended
 }
 
 // querier is a pool, or a transaction.
@@ -58,7 +69,7 @@ func entryOf(row pgx.CollectableRow) (e timeline.Entry, err error) {
 func toBigint(seq uint64) int64 { return int64(min(seq, math.MaxInt64)) }
 
 func (s reader) entries(ctx context.Context, statement string, k timeline.Key, seq uint64, limit int) ([]timeline.Entry, error) {
-	rows, err := s.db.Query(ctx, statement, int64(k.ID), toBigint(seq), limit)
+	rows, err := s.db.Query(ctx, statement, rowID(k), toBigint(seq), limit)
 	if err != nil {
 		return nil, readError(ctx, err)
 	}
@@ -150,7 +161,7 @@ func (s reader) getAll(ctx context.Context, refs []timeline.Ref, bytes int) (all
 func (s reader) getSome(ctx context.Context, refs []timeline.Ref, first, bytes int) ([]found, error) {
 	ids, lowest, highest := make([]int64, len(refs)), make([]int64, len(refs)), make([]int64, len(refs))
 	for i, r := range refs {
-		ids[i], lowest[i], highest[i] = int64(r.Key.ID), toBigint(r.From), toBigint(r.To)
+		ids[i], lowest[i], highest[i] = rowID(r.Key), toBigint(r.From), toBigint(r.To)
 	}
 	rows, err := s.db.Query(ctx, statementsOf(refs[0].Key.Kind).refs, ids, lowest, highest, bytes)
 	if err != nil {
@@ -172,7 +183,7 @@ func (s reader) Tail(ctx context.Context, k timeline.Key) (t timeline.Tail, err 
 		statement = `SELECT coalesce(t.seq, 0), 0::BIGINT, 0::BIGINT, coalesce(h.head, 0)
 		FROM (SELECT $1::BIGINT AS id) k LEFT JOIN log_inboxes t ON t.id = k.id LEFT JOIN log_heads h ON h.kind = $2 AND h.id = k.id`
 	}
-	err = s.db.QueryRow(ctx, statement, int64(k.ID), int16(k.Kind)).Scan(&t.Seq, &t.Counted, &t.Access, &t.FirstSeq)
+	err = s.db.QueryRow(ctx, statement, rowID(k), int16(k.Kind)).Scan(&t.Seq, &t.Counted, &t.Access, &t.FirstSeq)
 	return t, readError(ctx, err)
 }
 
@@ -209,13 +220,15 @@ func (s reader) TokenSeq(ctx context.Context, k timeline.Key, t *timeline.Token)
 
 // Keys returns keys of a kind with entries, in ascending order.
 func (s reader) Keys(ctx context.Context, kind timeline.Kind, above uint64, limit int) ([]timeline.Key, error) {
-	rows, err := s.db.Query(ctx, statementsOf(kind).keys, toBigint(above), limit)
+	above = min(above, math.MaxInt64)
+	rows, err := s.db.Query(ctx, statementsOf(kind).keys, rowID(timeline.Key{Kind: kind, ID: above}), limit, rowID(timeline.Key{Kind: kind, ID: math.MaxInt64}))
 	if err != nil {
 		return nil, readError(ctx, err)
 	}
 	keys, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (timeline.Key, error) {
-		k := timeline.Key{Kind: kind}
-		return k, row.Scan(&k.ID)
+		var n int64
+		err := row.Scan(&n)
+		return timeline.Key{Kind: kind, ID: uint64(n) &^ feedSign}, err
 	})
 	return keys, readError(ctx, err)
 }

@@ -10,12 +10,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// modelKey draws one of the conversations of testModel.
-var modelKey = rapid.Custom(func(r *rapid.T) timeline.Key { return conversation(rapid.Uint64Range(1, 3).Draw(r, "key")) })
+// modelKey draws one of the conversations and feeds of testModel. They have the same ids.
+var modelKey = rapid.Custom(func(r *rapid.T) timeline.Key {
+	return timeline.Key{Kind: rapid.SampledFrom([]timeline.Kind{timeline.Conversation, timeline.Conversation, timeline.Feed}).Draw(r, "kind"), ID: rapid.Uint64Range(1, 3).Draw(r, "key")}
+})
 
 // appendToBoth appends the same entry to a log and its model, which must answer the same.
 func appendToBoth(r *rapid.T, l, model timeline.Log) {
-	a := timeline.AppendRequest{Key: modelKey.Draw(r, "key"), Payload: rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(r, "payload"),
+	a := timeline.AppendRequest{Key: modelKey.Draw(r, "timeline"), Payload: rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(r, "payload"),
 		Author: rapid.Uint64Range(0, 2).Draw(r, "author"), Counts: rapid.Bool().Draw(r, "counts"), NeedsFanout: rapid.Bool().Draw(r, "carry")}
 	switch rapid.IntRange(0, 3).Draw(r, "token") {
 	case 0:
@@ -24,6 +26,9 @@ func appendToBoth(r *rapid.T, l, model timeline.Log) {
 		a.Token.Sum[3] = rapid.ByteRange(1, 4).Draw(r, "sum")
 	case 2:
 		a.CheckAccess, a.ExpectedAccess, a.SetAccess = true, rapid.Uint64Range(0, 6).Draw(r, "if"), rapid.Bool().Draw(r, "set")
+	}
+	if a.Key.Kind == timeline.Feed {
+		a = timeline.AppendRequest{Key: a.Key, Payload: a.Payload}
 	}
 	b := a
 	got, want := Append(l, &a), Append(model, &b)
@@ -36,7 +41,7 @@ func appendToBoth(r *rapid.T, l, model timeline.Log) {
 func compareTails(r *rapid.T, l, model timeline.Log) {
 	ctx := context.Background()
 	keys := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) timeline.Key {
-		return timeline.Key{Kind: rapid.SampledFrom([]timeline.Kind{timeline.Conversation, timeline.Inbox}).Draw(r, "kind"), ID: rapid.Uint64Range(1, 4).Draw(r, "id")}
+		return timeline.Key{Kind: rapid.SampledFrom(timeline.Kinds[:]).Draw(r, "kind"), ID: rapid.Uint64Range(1, 4).Draw(r, "id")}
 	}), 0, 5).Draw(r, "keys")
 	wantTails, _ := model.Tails(ctx, keys)
 	if tails, err := l.Tails(ctx, keys); err != nil || !slices.Equal(tails, wantTails) {
@@ -48,7 +53,7 @@ func compareTails(r *rapid.T, l, model timeline.Log) {
 func compareReads(r *rapid.T, l, model timeline.Log) {
 	ctx := context.Background()
 	for i := range uint64(3) {
-		for _, k := range []timeline.Key{conversation(i + 1), inbox(i + 1)} {
+		for _, k := range []timeline.Key{conversation(i + 1), inbox(i + 1), feed(i + 1)} {
 			want, _ := model.Read(ctx, k, 0, 1000)
 			got, err := l.Read(ctx, k, 0, 1000)
 			same(r, "read", got, want, err)

@@ -36,6 +36,7 @@ func Run(t *testing.T, fresh Open) {
 	t.Run("the term of a partition does not fall", func(t *testing.T) { testTerms(t, open) })
 	t.Run("posts chain", func(t *testing.T) { testPosts(t, open) })
 	t.Run("only expired entries are removed", func(t *testing.T) { testExpire(t, open) })
+	t.Run("kinds with the same id are different timelines", func(t *testing.T) { testKinds(t, open) })
 	t.Run("a closed log refuses", func(t *testing.T) {
 		l := open(t, nil)
 		if err := l.Close(); err != nil {
@@ -50,6 +51,7 @@ func Run(t *testing.T, fresh Open) {
 
 func conversation(id uint64) timeline.Key { return timeline.Key{Kind: timeline.Conversation, ID: id} }
 func inbox(id uint64) timeline.Key        { return timeline.Key{Kind: timeline.Inbox, ID: id} }
+func feed(id uint64) timeline.Key         { return timeline.Key{Kind: timeline.Feed, ID: id} }
 
 // Append appends and waits.
 func Append(l timeline.Log, a *timeline.AppendRequest) *timeline.AppendRequest {
