@@ -40,6 +40,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/chat"
 	"github.com/rialto-im/rialto/internal/service/chatroom"
 	"github.com/rialto-im/rialto/internal/service/fanout"
+	"github.com/rialto-im/rialto/internal/service/feed"
 	"github.com/rialto-im/rialto/internal/service/helpdesk"
 	"github.com/rialto-im/rialto/internal/service/inbox"
 	"github.com/rialto-im/rialto/internal/service/linkpreview"
@@ -98,6 +99,7 @@ type Node struct {
 	organizations   *organization.Service
 	officials       *officialaccount.Service
 	helpDesks       *helpdesk.Service
+	feed            *feed.Service
 	cluster         *cluster.Service
 	prober          *cluster.Prober
 	clocks          *cluster.ClockOffsets
@@ -237,6 +239,9 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 		GroupPicture: func(ctx context.Context, by id.User, c id.Conversation) (id.Upload, error) {
 			return n.chat.Picture(ctx, by, c)
 		},
+		PostNames: func(ctx context.Context, by id.User, post uint64, upload id.Upload) (bool, error) {
+			return n.feed.NamesFile(ctx, by, post, upload)
+		},
 		IsCoordinator: n.isCoordinator, Secret: secret, Clock: n.clock, Logger: n.logger}, n.config.Media)
 	if err != nil {
 		return err
@@ -266,6 +271,11 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 		return err
 	}
 	n.schedule, err = schedule.New(ctx, schedule.Deps{DB: n.db, Chat: n.chat, IDs: ids, Clock: n.clock, IsCoordinator: n.isCoordinator, Logger: n.logger})
+	if err != nil {
+		return err
+	}
+	n.feed, err = feed.New(ctx, feed.Deps{DB: n.db, Log: n.log, Graph: n.accounts, Jobs: n.jobs, IDs: ids, KeepPicture: n.media.KeepPictureWith, CheckLinkPreview: n.previews.Verify,
+		Clock: n.clock, Logger: n.logger}, n.config.Feed)
 	return err
 }
 
@@ -368,7 +378,7 @@ func (n *Node) openPresence(ctx context.Context) (err error) {
 func (n *Node) openTransports() (err error) {
 	n.input, n.unauthenticated = inputlimit.NewMemory(n.config.Input.Memory), n.config.Input.Connections()
 	n.fileRequests, n.streams = n.config.Input.Files(), n.config.Input.Streams()
-	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
+	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Feed: n.feed, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
 		Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Limits: n.limits, Observe: n.proxySigns.account, Answers: n.answers, Nodes: n.liveNodes, Clock: n.clock, Logger: n.logger})
 	n.gateway, err = gateway.New(gateway.Deps{Chat: n.chat, Inbox: n.inbox, Directory: n.directory, Presence: n.presence, Rooms: n.rooms, Accounts: n.accounts, Invoker: n.rpc, Bus: n.bus,
 		Calls: n.calls, Limits: n.limits, Answers: n.answers, Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Clock: n.clock, Logger: n.logger, Node: n.name, Partition: partition, ClockBehind: n.clocks.Behind}, n.config.Gateway)

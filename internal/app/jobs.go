@@ -7,6 +7,7 @@ import (
 	"github.com/rialto-im/rialto/internal/app/config"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/job"
+	"github.com/rialto-im/rialto/internal/service/feed"
 )
 
 const jobsSubject = "jobs" // on the bus: there are new jobs; it may be lost
@@ -37,7 +38,9 @@ func (n *Node) workerNodes() (names []string) {
 
 // jobWorkers are the queues of jobs, and a worker for each kind.
 func (n *Node) jobWorkers() *job.Workers {
-	return job.NewWorkers(map[string]int{job.DefaultQueue: n.jobs.DefaultConcurrency()})
+	w := job.NewWorkers(map[string]int{job.DefaultQueue: n.jobs.DefaultConcurrency(), feed.Queue: n.feed.Concurrency()})
+	n.feed.AddWorkers(w)
+	return w
 }
 
 // runJobs runs jobs until ctx ends, if this node has the role worker. Other nodes only notify workers of new jobs.

@@ -28,6 +28,7 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/presence/v1/presencev1connect"
@@ -118,6 +119,7 @@ type Client struct {
 	room         chatv1connect.RoomServiceClient
 	organization chatv1connect.OrganizationServiceClient
 	official     chatv1connect.OfficialAccountServiceClient
+	feed         feedv1connect.FeedServiceClient
 	presence     presencev1connect.PresenceServiceClient
 	helpDesk     chatv1connect.HelpDeskServiceClient
 
@@ -189,6 +191,7 @@ func New(config Config) (*Client, error) {
 	c.media = chatv1connect.NewMediaServiceClient(config.HTTP, config.URL, with)
 	c.organization = chatv1connect.NewOrganizationServiceClient(config.HTTP, config.URL, with)
 	c.room = chatv1connect.NewRoomServiceClient(config.HTTP, config.URL, with)
+	c.feed = feedv1connect.NewFeedServiceClient(config.HTTP, config.URL, with)
 	c.official = chatv1connect.NewOfficialAccountServiceClient(config.HTTP, config.URL, with)
 	c.helpDesk = chatv1connect.NewHelpDeskServiceClient(config.HTTP, config.URL, with)
 	c.presence = presencev1connect.NewPresenceServiceClient(config.HTTP, config.URL, with)
@@ -212,6 +215,9 @@ func (c *Client) Organization() chatv1connect.OrganizationServiceClient { return
 
 // Room makes calls of RoomService as this client's user.
 func (c *Client) Room() chatv1connect.RoomServiceClient { return c.room }
+
+// Feed makes the calls of posts and timelines.
+func (c *Client) Feed() feedv1connect.FeedServiceClient { return c.feed }
 
 // Official makes the calls of official accounts: menus, and for operators replies, labels and broadcasts.
 func (c *Client) Official() chatv1connect.OfficialAccountServiceClient { return c.official }

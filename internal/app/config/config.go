@@ -22,6 +22,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/service/account"
 	"github.com/rialto-im/rialto/internal/service/chat"
+	"github.com/rialto-im/rialto/internal/service/feed"
 	"github.com/rialto-im/rialto/internal/service/inbox"
 	"github.com/rialto-im/rialto/internal/service/linkpreview"
 	"github.com/rialto-im/rialto/internal/service/media"
@@ -77,6 +78,7 @@ type Config struct {
 	Media            media.Config           `yaml:"media"`
 	LinkPreviews     linkpreview.Config     `yaml:"link_previews"`
 	OfficialAccounts officialaccount.Config `yaml:"official_accounts"`
+	Feed             feed.Config            `yaml:"feed"`
 	// Jobs configures background jobs: rows that workers run at least once.
 	Jobs    job.Config        `yaml:"jobs"`
 	Gateway gateway.Config    `yaml:"gateway"`

@@ -7,6 +7,8 @@ import (
 
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 )
@@ -16,7 +18,8 @@ func IsPage(call string) bool {
 	switch call {
 	case chatv1connect.ChatServiceHistoryProcedure, chatv1connect.ChatServiceSyncProcedure, chatv1connect.ChatServiceListConversationsProcedure,
 		chatv1connect.ChatServiceGetMessagesProcedure, chatv1connect.ChatServiceListPinsProcedure, chatv1connect.ChatServiceListEditsProcedure,
-		chatv1connect.ChatServiceListThreadsProcedure:
+		chatv1connect.ChatServiceListThreadsProcedure,
+		feedv1connect.FeedServiceHomeTimelineProcedure, feedv1connect.FeedServiceListPostsProcedure, feedv1connect.FeedServiceListVersionsProcedure:
 		return true
 	}
 	return false
@@ -77,6 +80,18 @@ func TruncatePage(request, answer proto.Message) {
 	case *chatv1.ListEditsResponse:
 		if n := countFitting(a.Versions); n < len(a.Versions) {
 			a.Versions, a.Next = a.Versions[:n:n], strconv.FormatUint(a.Versions[n].EditSeq, 10)
+		}
+	case *feedv1.HomeTimelineResponse:
+		if n := countFitting(a.Posts); n < len(a.Posts) {
+			a.Posts, a.Next = a.Posts[:n:n], a.Posts[n-1].Id
+		}
+	case *feedv1.ListPostsResponse:
+		if n := countFitting(a.Posts); n < len(a.Posts) {
+			a.Posts, a.Next = a.Posts[:n:n], a.Posts[n-1].Id
+		}
+	case *feedv1.ListVersionsResponse:
+		if n := countFitting(a.Versions); n < len(a.Versions) {
+			a.Versions, a.Next = a.Versions[:n:n], a.Versions[n-1].Version
 		}
 	}
 }

@@ -64,6 +64,7 @@ func openPostgres(ctx context.Context, url string, o Options) (*DB, error) {
 		// the requests.
 		beginShared:    `LOCK TABLE migrations IN ROW SHARE MODE; `,
 		beginExclusive: `SET LOCAL lock_timeout = ` + milliseconds(exclusiveLockTimeout) + `; LOCK TABLE migrations IN EXCLUSIVE MODE; SET LOCAL lock_timeout = 0; `,
+		snapshot:       sql.LevelRepeatableRead,
 		txLimit:        transactionLimit,
 		linkOf:         linkOf,
 	}, commitTimeout: o.CommitTimeout}

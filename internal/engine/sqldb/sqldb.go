@@ -50,6 +50,8 @@ type dialect struct {
 	// beginShared begins a transaction that may run concurrently with those of other nodes; beginExclusive begins one that may not. Empty
 	// for SQLite, which one node uses.
 	beginShared, beginExclusive string
+	// snapshot is the isolation of ReadSnapshot. The default is one in SQLite.
+	snapshot sql.IsolationLevel
 	// txLimit is the longest duration of a transaction; 0 is none.
 	txLimit time.Duration
 	// linkOf returns the link of a connection; nil for SQLite.

@@ -19,11 +19,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-const relationColumns = `other, friend, requested, asked, blocked, following, remark, message`
+const relationColumns = `other, friend, requested, asked, blocked, following, remark, message, muted`
 
 func scanRelation(scan func(...any) error) (*chatv1.Relation, error) {
 	r := &chatv1.Relation{}
-	return r, scan(&r.User, &r.Friend, &r.Requested, &r.Asked, &r.Blocked, &r.Following, &r.Remark, &r.Message)
+	return r, scan(&r.User, &r.Friend, &r.Requested, &r.Asked, &r.Blocked, &r.Following, &r.Remark, &r.Message, &r.Muted)
 }
 
 func getRelation(ctx context.Context, tx *sql.Tx, owner, other id.User) (*chatv1.Relation, error) {
@@ -35,9 +35,9 @@ func getRelation(ctx context.Context, tx *sql.Tx, owner, other id.User) (*chatv1
 }
 
 func (s *Service) putRelation(ctx context.Context, tx *sql.Tx, owner id.User, r *chatv1.Relation) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO relations (owner, `+relationColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-		ON CONFLICT (owner, other) DO UPDATE SET friend = $3, requested = $4, asked = $5, blocked = $6, following = $7, remark = $8, message = $9`,
-		int64(owner), int64(r.User), r.Friend, r.Requested, r.Asked, r.Blocked, r.Following, r.Remark, r.Message)
+	_, err := tx.ExecContext(ctx, `INSERT INTO relations (owner, `+relationColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+		ON CONFLICT (owner, other) DO UPDATE SET friend = $3, requested = $4, asked = $5, blocked = $6, following = $7, remark = $8, message = $9, muted = $10`,
+		int64(owner), int64(r.User), r.Friend, r.Requested, r.Asked, r.Blocked, r.Following, r.Remark, r.Message, r.Muted)
 	if err != nil {
 		return err
 	}
@@ -77,6 +77,12 @@ func (s *Service) change(ctx context.Context, a, b id.User, change func(mine, th
 		}
 		if err == nil && !proto.Equal(theirs, theirsBefore) {
 			err = s.putRelation(ctx, tx, b, theirs)
+		}
+		if err == nil {
+			err = countFollows(ctx, tx, a, b, mineBefore, mine)
+		}
+		if err == nil {
+			err = countFollows(ctx, tx, b, a, theirsBefore, theirs)
 		}
 		if err == nil && friendship {
 			err = s.addEvents(ctx, tx, clusterevent.Event{Kind: friendshipEvent, User: a, Other: uint64(b)})
@@ -221,6 +227,14 @@ func (s *Service) SetFollow(ctx context.Context, a, b id.User, following bool) (
 	})
 }
 
+// SetMute keeps the posts of b out of a's home timeline, or ends that.
+func (s *Service) SetMute(ctx context.Context, a, b id.User, muted bool) (*chatv1.Relation, error) {
+	return s.change(ctx, a, b, func(mine, _ *chatv1.Relation) error {
+		mine.Muted = muted
+		return nil
+	})
+}
+
 // ListRelations returns a page of the caller's relations that are not empty.
 func (s *Service) ListRelations(ctx context.Context, owner id.User, limit uint32, page string) (*accountv1.ListRelationsResponse, error) {
 	if limit == 0 || limit > 200 {
@@ -234,7 +248,7 @@ func (s *Service) ListRelations(ctx context.Context, owner id.User, limit uint32
 		}
 	}
 	rows, err := s.deps.DB.ReadYourWrites(ctx).QueryContext(ctx, `SELECT `+relationColumns+` FROM relations WHERE owner = $1 AND other > $2
-		AND (friend OR requested OR asked OR blocked OR following) ORDER BY other LIMIT $3`, int64(owner), int64(after), limit+1)
+		AND (friend OR requested OR asked OR blocked OR following OR muted) ORDER BY other LIMIT $3`, int64(owner), int64(after), limit+1)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func decisions() map[string]string {
 	all := map[string]string{}
 	for service, calls := range map[string]map[string]string{
 		accounts:  {"Logout": ownState, "ListSessions": reads, "RevokeSession": ownState, "ChangePassword": limited, "CreateTicket": limited, "GetUsers": reads, "SearchUsers": "search 1+", "UpdateProfile": "send 1", "GetSettings": reads, "UpdateSettings": ownState},
-		graphs:    {"RequestFriend": "friend 1+", "AnswerFriend": oneOther, "RemarkFriend": ownState, "DeleteFriend": oneOther, "Block": oneOther, "Unblock": oneOther, "Follow": oneOther, "Unfollow": oneOther, "ListRelations": reads, "SuggestFriends": reads},
+		graphs:    {"RequestFriend": "friend 1+", "AnswerFriend": oneOther, "RemarkFriend": ownState, "DeleteFriend": oneOther, "Block": oneOther, "Unblock": oneOther, "Follow": oneOther, "Unfollow": oneOther, "Mute": ownState, "Unmute": ownState, "ListRelations": reads, "SuggestFriends": reads},
 		medias:    {"CreateUpload": "upload 1", "CompleteUpload": "none: CreateUpload counts it", "GetDownload": reads},
 		presences: {"ListDevices": reads, "GetPresence": reads},
 		roomCalls: {"CreateRoom": "group 1", "GetRoom": reads, "ListRooms": reads, "UpdateRoom": "send 1", "CloseRoom": "send 1", "SetRoomModerator": "send 1", "KickFromRoom": "send 1", "MuteInRoom": "send 1", "ListRoomRestrictions": reads, "SendRoomMessage": "send 2+", "LikeRoom": "none: likes are added up"},
@@ -41,6 +41,7 @@ func decisions() map[string]string {
 			"ListOrganizationMembers": reads, "CreateOrganizationGroup": "group 1, invite 3", "ImportOrganizationMembers": "invite 1"},
 		officials: {"GetOfficialAccount": reads, "ListOfficialAccounts": reads, "UpdateOfficialAccount": fewRows, "SetOfficialOperator": fewRows, "TapOfficialMenu": "send 1", "SetFollowerLabel": fewRows, "ListOfficialFollowers": reads,
 			"CreateBroadcast": limited, "GetBroadcast": reads, "ListBroadcasts": reads, "ChangeBroadcast": limited},
+		feeds:     {"Publish": "send 2+", "GetPost": reads, "EditPost": "send 2+", "DeletePost": fewRows, "ListVersions": reads, "ListPosts": reads, "GetFeedProfile": reads, "HomeTimeline": reads},
 		deskCalls: {"ListHelpDesks": reads, "OpenTicket": "ticket 1+", "GetTicket": reads, "ListTickets": reads, "TakeTicket": "ticket 1+", "TransferTicket": "ticket 1+", "ResolveTicket": "ticket 1+", "ReopenTicket": "ticket 1+", "RateTicket": "ticket 1+", "GetHelpDeskStats": reads},
 		chats: {"OpenDirect": "send 1", "CreateGroup": "group 1, invite 3", "GetConversation": reads, "ListConversations": reads, "StartThread": "send 1", "ListThreads": reads, "ListMembers": reads, "Invite": "invite 3",
 			"Remove": "send 1", "Ban": "send 1", "Unban": "send 1", "ListBans": reads, "Leave": "send 1", "Join": "join 1+", "ListJoinRequests": reads, "AnswerJoinRequest": "invite 1", "ListInvitations": reads, "AnswerInvitation": "join 1",

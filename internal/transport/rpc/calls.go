@@ -125,6 +125,12 @@ func (s *Server) graph() []method {
 		newMethod(s, accountv1connect.GraphServiceUnfollowProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.UnfollowRequest) (*chatv1.Relation, error) {
 			return a.SetFollow(ctx, c.User, id.User(r.User), false)
 		}),
+		newMethod(s, accountv1connect.GraphServiceMuteProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.MuteRequest) (*chatv1.Relation, error) {
+			return a.SetMute(ctx, c.User, id.User(r.User), true)
+		}),
+		newMethod(s, accountv1connect.GraphServiceUnmuteProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.UnmuteRequest) (*chatv1.Relation, error) {
+			return a.SetMute(ctx, c.User, id.User(r.User), false)
+		}),
 		newMethod(s, accountv1connect.GraphServiceListRelationsProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.ListRelationsRequest) (*accountv1.ListRelationsResponse, error) {
 			return a.ListRelations(ctx, c.User, r.Limit, r.Page)
 		}),

@@ -34,6 +34,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/account"
 	"github.com/rialto-im/rialto/internal/service/chat"
 	"github.com/rialto-im/rialto/internal/service/chatroom"
+	"github.com/rialto-im/rialto/internal/service/feed"
 	"github.com/rialto-im/rialto/internal/service/helpdesk"
 	"github.com/rialto-im/rialto/internal/service/inbox"
 	"github.com/rialto-im/rialto/internal/service/linkpreview"
@@ -67,6 +68,7 @@ type harness struct {
 	log           timeline.Log
 	db            *sqldb.DB
 	media         *media.Service
+	feed          *feed.Service
 	key           string // API key of a business server
 	sessions      map[string]person
 }
@@ -113,6 +115,8 @@ func newHarness(t testing.TB) *harness {
 	h.media, err = media.New(t.Context(), media.Deps{DB: db, Store: files, IDs: ids, Message: h.message, Avatar: h.accounts.Avatar,
 		GroupPicture: func(ctx context.Context, by id.User, c id.Conversation) (id.Upload, error) {
 			return h.chat.Picture(ctx, by, c)
+		}, PostNames: func(ctx context.Context, by id.User, post uint64, n id.Upload) (bool, error) {
+			return h.feed.NamesFile(ctx, by, post, n)
 		}, Secret: []byte("of URLs"), Clock: h.clock, Logger: logger}, media.Config{})
 	must(err)
 	h.organizations, err = organization.New(t.Context(), organization.Deps{DB: db, IDs: ids, Accounts: h.accounts, Groups: groupsOf{h}, Bus: membus.New(), Node: "node-1", Clock: h.clock, Logger: logger})
@@ -144,7 +148,11 @@ func newHarness(t testing.TB) *harness {
 	must(err)
 	desks, err := helpdesk.New(t.Context(), helpdesk.Deps{DB: db, Outbox: outbox, Accounts: h.accounts, IDs: ids, Clock: h.clock, Logger: logger})
 	must(err)
-	h.deps = rpc.Deps{Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
+	jobs, err := job.New(t.Context(), job.Deps{DB: db, Clock: h.clock, Logger: logger, Node: "node-1"}, job.Config{})
+	must(err)
+	h.feed, err = feed.New(t.Context(), feed.Deps{DB: db, Log: log, Graph: h.accounts, Jobs: jobs, IDs: ids, KeepPicture: h.media.KeepPictureWith, Clock: h.clock, Logger: logger}, feed.Config{PostsPerDay: 10_000})
+	must(err)
+	h.deps = rpc.Deps{Feed: h.feed, Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
 	h.Server = rpc.New(h.deps)
 	h.key, err = h.accounts.CreateKey(t.Context(), "shop")
 	must(err)

@@ -25,7 +25,7 @@ type subject struct {
 	conversation, seq, upload, session uint64
 	room                               uint64 // of alice
 	organization                       uint64 // of alice, with bob
-	official, broadcast                uint64 // alice, who is an official account, and a broadcast
+	official, broadcast, post          uint64 // alice, who is an official account, a broadcast, and a post for bob
 	token                              string // of the session
 	member                             uint64 // a member of the group
 	other                              uint64 // a user outside the group
@@ -81,7 +81,7 @@ const (
 // matrix has a row for each call. Add a row for each new call.
 func matrix() map[string]row {
 	m := map[string]row{}
-	for _, part := range []map[string]row{ofAccounts(), ofGroups(), ofMessages(), ofRooms(), ofOrganizations(), ofOfficialAccounts(), ofHelpDesks(), ofIDs()} {
+	for _, part := range []map[string]row{ofAccounts(), ofGroups(), ofMessages(), ofRooms(), ofOrganizations(), ofOfficialAccounts(), ofHelpDesks(), ofFeeds(), ofIDs()} {
 		maps.Copy(m, part)
 	}
 	return m
@@ -117,6 +117,8 @@ func ofAccounts() map[string]row {
 		graphs + "RequestFriend":  user(func(u uint64) proto.Message { return &accountv1.RequestFriendRequest{User: u} }),
 		graphs + "AnswerFriend":   all("no_request", func(o subject) proto.Message { return &accountv1.AnswerFriendRequest{User: o.other} }),
 		graphs + "RemarkFriend":   all("no_friend", func(o subject) proto.Message { return &accountv1.RemarkFriendRequest{User: o.other} }),
+		graphs + "Mute":           user(func(u uint64) proto.Message { return &accountv1.MuteRequest{User: u} }),
+		graphs + "Unmute":         user(func(u uint64) proto.Message { return &accountv1.UnmuteRequest{User: u} }),
 		graphs + "DeleteFriend":   user(func(u uint64) proto.Message { return &accountv1.DeleteFriendRequest{User: u} }),
 		graphs + "Block":          user(func(u uint64) proto.Message { return &accountv1.BlockRequest{User: u} }),
 		graphs + "Unblock":        user(func(u uint64) proto.Message { return &accountv1.UnblockRequest{User: u} }),
@@ -445,6 +447,7 @@ func (h *harness) subject(p people, other string) subject {
 		h.t.Fatal(err)
 	}
 	h.officialAccount(p.alice, &o)
+	o.post = h.publish(p.alice, p.bob)
 	if _, err := h.chat.Remove(ctx, c, p.alice.user(), []uint64{p.dave.User}); err != nil {
 		h.t.Fatal(err)
 	}
@@ -473,7 +476,7 @@ func (h *harness) officialAccount(of person, o *subject) {
 
 // missingSubject has objects that do not exist.
 func (o subject) missingSubject() subject {
-	return subject{conversation: o.conversation + 1<<30, room: o.room + 1<<30, organization: o.organization + 1<<30, official: o.official + 1<<30, broadcast: o.broadcast + 1<<30, seq: o.seq, upload: o.upload + 1<<30, session: o.session + 1<<30, member: o.member, other: o.other}
+	return subject{conversation: o.conversation + 1<<30, room: o.room + 1<<30, organization: o.organization + 1<<30, official: o.official + 1<<30, broadcast: o.broadcast + 1<<30, post: o.post + 1<<30, seq: o.seq, upload: o.upload + 1<<30, session: o.session + 1<<30, member: o.member, other: o.other}
 }
 
 func TestMatrixCoversEachCall(t *testing.T) {
@@ -519,7 +522,7 @@ func TestCredentials(t *testing.T) {
 	if err := h.accounts.Logout(t.Context(), dead.caller(), false); err != nil {
 		t.Fatal(err)
 	}
-	o := subject{conversation: 1, seq: 1, upload: 1, session: 1, member: 1, other: bob.User}
+	o := subject{conversation: 1, seq: 1, upload: 1, session: 1, member: 1, other: bob.User, post: h.publish(bob, h.person("alice"))}
 	bad := map[string]string{
 		"no credentials": "no_token", "Authorization: " + bob.AccessToken: "no_token", "Authorization: Basic YTpi": "no_token", "Cookie: rialto_access=" + bob.AccessToken: "no_token",
 		bearer(""): "bad_token", bearer("x"): "bad_token", bearer(old.AccessToken): "bad_token", bearer(dead.AccessToken): "bad_token", bearer(bob.RefreshToken): "bad_token",

@@ -267,8 +267,8 @@ export function toThread(t: ThreadPb): ThreadInfo {
 }
 
 export function toRelation(r: RelationPb): Relation {
-  const { user, friend, requested, asked, blocked, following, remark, message } = r;
-  return { user, friend, requested, asked, blocked, following, remark, message };
+  const { user, friend, requested, asked, blocked, following, remark, message, muted } = r;
+  return { user, friend, requested, asked, blocked, following, remark, message, muted };
 }
 
 export function toUser(u: UserPb, fetchedMs: number): User {

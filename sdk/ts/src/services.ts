@@ -6,6 +6,7 @@ import { MediaService } from "./gen/rialto/chat/v1/media_pb.js";
 import { OfficialAccountService } from "./gen/rialto/chat/v1/official_pb.js";
 import { OrganizationService } from "./gen/rialto/chat/v1/organization_pb.js";
 import { RoomService } from "./gen/rialto/chat/v1/room_pb.js";
+import { FeedService } from "./gen/rialto/feed/v1/feed_pb.js";
 import { PresenceService } from "./gen/rialto/presence/v1/presence_pb.js";
 
 /** All calls of the API that a user may make. */
@@ -18,6 +19,7 @@ export interface Services {
   readonly roomApi: ServiceClient<typeof RoomService>;
   readonly officialApi: ServiceClient<typeof OfficialAccountService>;
   readonly helpDeskApi: ServiceClient<typeof HelpDeskService>;
+  readonly feedApi: ServiceClient<typeof FeedService>;
   readonly presenceApi: ServiceClient<typeof PresenceService>;
 }
 
@@ -31,6 +33,7 @@ export function services(invoke: Invoke): Services {
     roomApi: serviceClient(RoomService, invoke),
     officialApi: serviceClient(OfficialAccountService, invoke),
     helpDeskApi: serviceClient(HelpDeskService, invoke),
+    feedApi: serviceClient(FeedService, invoke),
     presenceApi: serviceClient(PresenceService, invoke),
   };
 }

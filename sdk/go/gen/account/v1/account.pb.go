@@ -2141,6 +2141,94 @@ func (x *UnfollowRequest) GetUser() uint64 {
 	return 0
 }
 
+type MuteRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	User          uint64                 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MuteRequest) Reset() {
+	*x = MuteRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MuteRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MuteRequest) ProtoMessage() {}
+
+func (x *MuteRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MuteRequest.ProtoReflect.Descriptor instead.
+func (*MuteRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *MuteRequest) GetUser() uint64 {
+	if x != nil {
+		return x.User
+	}
+	return 0
+}
+
+type UnmuteRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	User          uint64                 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnmuteRequest) Reset() {
+	*x = UnmuteRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnmuteRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnmuteRequest) ProtoMessage() {}
+
+func (x *UnmuteRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnmuteRequest.ProtoReflect.Descriptor instead.
+func (*UnmuteRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *UnmuteRequest) GetUser() uint64 {
+	if x != nil {
+		return x.User
+	}
+	return 0
+}
+
 type ListRelationsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Limit of 1 to 200; 0 means 200.
@@ -2153,7 +2241,7 @@ type ListRelationsRequest struct {
 
 func (x *ListRelationsRequest) Reset() {
 	*x = ListRelationsRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[38]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2165,7 +2253,7 @@ func (x *ListRelationsRequest) String() string {
 func (*ListRelationsRequest) ProtoMessage() {}
 
 func (x *ListRelationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[38]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2178,7 +2266,7 @@ func (x *ListRelationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRelationsRequest.ProtoReflect.Descriptor instead.
 func (*ListRelationsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{38}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ListRelationsRequest) GetLimit() uint32 {
@@ -2206,7 +2294,7 @@ type ListRelationsResponse struct {
 
 func (x *ListRelationsResponse) Reset() {
 	*x = ListRelationsResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[39]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2218,7 +2306,7 @@ func (x *ListRelationsResponse) String() string {
 func (*ListRelationsResponse) ProtoMessage() {}
 
 func (x *ListRelationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[39]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2231,7 +2319,7 @@ func (x *ListRelationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRelationsResponse.ProtoReflect.Descriptor instead.
 func (*ListRelationsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{39}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ListRelationsResponse) GetRelations() []*v11.Relation {
@@ -2256,7 +2344,7 @@ type SuggestFriendsRequest struct {
 
 func (x *SuggestFriendsRequest) Reset() {
 	*x = SuggestFriendsRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[40]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2268,7 +2356,7 @@ func (x *SuggestFriendsRequest) String() string {
 func (*SuggestFriendsRequest) ProtoMessage() {}
 
 func (x *SuggestFriendsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[40]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2281,7 +2369,7 @@ func (x *SuggestFriendsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestFriendsRequest.ProtoReflect.Descriptor instead.
 func (*SuggestFriendsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{40}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{42}
 }
 
 type SuggestFriendsResponse struct {
@@ -2293,7 +2381,7 @@ type SuggestFriendsResponse struct {
 
 func (x *SuggestFriendsResponse) Reset() {
 	*x = SuggestFriendsResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[41]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2305,7 +2393,7 @@ func (x *SuggestFriendsResponse) String() string {
 func (*SuggestFriendsResponse) ProtoMessage() {}
 
 func (x *SuggestFriendsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[41]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2318,7 +2406,7 @@ func (x *SuggestFriendsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestFriendsResponse.ProtoReflect.Descriptor instead.
 func (*SuggestFriendsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{41}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SuggestFriendsResponse) GetSuggestions() []*SuggestFriendsResponse_Suggestion {
@@ -2342,7 +2430,7 @@ type PutUserRequest struct {
 
 func (x *PutUserRequest) Reset() {
 	*x = PutUserRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[42]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2354,7 +2442,7 @@ func (x *PutUserRequest) String() string {
 func (*PutUserRequest) ProtoMessage() {}
 
 func (x *PutUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[42]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2367,7 +2455,7 @@ func (x *PutUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutUserRequest.ProtoReflect.Descriptor instead.
 func (*PutUserRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{42}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *PutUserRequest) GetExternalId() string {
@@ -2404,7 +2492,7 @@ type PutOfficialAccountRequest struct {
 
 func (x *PutOfficialAccountRequest) Reset() {
 	*x = PutOfficialAccountRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[43]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2416,7 +2504,7 @@ func (x *PutOfficialAccountRequest) String() string {
 func (*PutOfficialAccountRequest) ProtoMessage() {}
 
 func (x *PutOfficialAccountRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[43]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2429,7 +2517,7 @@ func (x *PutOfficialAccountRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutOfficialAccountRequest.ProtoReflect.Descriptor instead.
 func (*PutOfficialAccountRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{43}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *PutOfficialAccountRequest) GetUser() uint64 {
@@ -2463,7 +2551,7 @@ type PutOfficialAccountResponse struct {
 
 func (x *PutOfficialAccountResponse) Reset() {
 	*x = PutOfficialAccountResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[44]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2475,7 +2563,7 @@ func (x *PutOfficialAccountResponse) String() string {
 func (*PutOfficialAccountResponse) ProtoMessage() {}
 
 func (x *PutOfficialAccountResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[44]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2488,7 +2576,7 @@ func (x *PutOfficialAccountResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutOfficialAccountResponse.ProtoReflect.Descriptor instead.
 func (*PutOfficialAccountResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{44}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *PutOfficialAccountResponse) GetChannel() uint64 {
@@ -2510,7 +2598,7 @@ type CreateSessionRequest struct {
 
 func (x *CreateSessionRequest) Reset() {
 	*x = CreateSessionRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[45]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2522,7 +2610,7 @@ func (x *CreateSessionRequest) String() string {
 func (*CreateSessionRequest) ProtoMessage() {}
 
 func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[45]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2535,7 +2623,7 @@ func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSessionRequest.ProtoReflect.Descriptor instead.
 func (*CreateSessionRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{45}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *CreateSessionRequest) GetExternalId() string {
@@ -2569,7 +2657,7 @@ type SuggestFriendsResponse_Suggestion struct {
 
 func (x *SuggestFriendsResponse_Suggestion) Reset() {
 	*x = SuggestFriendsResponse_Suggestion{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[46]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2581,7 +2669,7 @@ func (x *SuggestFriendsResponse_Suggestion) String() string {
 func (*SuggestFriendsResponse_Suggestion) ProtoMessage() {}
 
 func (x *SuggestFriendsResponse_Suggestion) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[46]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2594,7 +2682,7 @@ func (x *SuggestFriendsResponse_Suggestion) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use SuggestFriendsResponse_Suggestion.ProtoReflect.Descriptor instead.
 func (*SuggestFriendsResponse_Suggestion) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{41, 0}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{43, 0}
 }
 
 func (x *SuggestFriendsResponse_Suggestion) GetUser() *User {
@@ -2738,6 +2826,10 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\rFollowRequest\x12\x16\n" +
 	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\")\n" +
 	"\x0fUnfollowRequest\x12\x16\n" +
+	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\"%\n" +
+	"\vMuteRequest\x12\x16\n" +
+	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\"'\n" +
+	"\rUnmuteRequest\x12\x16\n" +
 	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\"@\n" +
 	"\x14ListRelationsRequest\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\rR\x05limit\x12\x12\n" +
@@ -2795,7 +2887,7 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\vSearchUsers\x12%.rialto.account.v1.SearchUsersRequest\x1a&.rialto.account.v1.SearchUsersResponse\x12Q\n" +
 	"\rUpdateProfile\x12'.rialto.account.v1.UpdateProfileRequest\x1a\x17.rialto.account.v1.User\x12Q\n" +
 	"\vGetSettings\x12%.rialto.account.v1.GetSettingsRequest\x1a\x1b.rialto.account.v1.Settings\x12W\n" +
-	"\x0eUpdateSettings\x12(.rialto.account.v1.UpdateSettingsRequest\x1a\x1b.rialto.account.v1.Settings2\xbf\x06\n" +
+	"\x0eUpdateSettings\x12(.rialto.account.v1.UpdateSettingsRequest\x1a\x1b.rialto.account.v1.Settings2\xc7\a\n" +
 	"\fGraphService\x12R\n" +
 	"\rRequestFriend\x12'.rialto.account.v1.RequestFriendRequest\x1a\x18.rialto.chat.v1.Relation\x12P\n" +
 	"\fAnswerFriend\x12&.rialto.account.v1.AnswerFriendRequest\x1a\x18.rialto.chat.v1.Relation\x12P\n" +
@@ -2804,7 +2896,9 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\x05Block\x12\x1f.rialto.account.v1.BlockRequest\x1a\x18.rialto.chat.v1.Relation\x12F\n" +
 	"\aUnblock\x12!.rialto.account.v1.UnblockRequest\x1a\x18.rialto.chat.v1.Relation\x12D\n" +
 	"\x06Follow\x12 .rialto.account.v1.FollowRequest\x1a\x18.rialto.chat.v1.Relation\x12H\n" +
-	"\bUnfollow\x12\".rialto.account.v1.UnfollowRequest\x1a\x18.rialto.chat.v1.Relation\x12b\n" +
+	"\bUnfollow\x12\".rialto.account.v1.UnfollowRequest\x1a\x18.rialto.chat.v1.Relation\x12@\n" +
+	"\x04Mute\x12\x1e.rialto.account.v1.MuteRequest\x1a\x18.rialto.chat.v1.Relation\x12D\n" +
+	"\x06Unmute\x12 .rialto.account.v1.UnmuteRequest\x1a\x18.rialto.chat.v1.Relation\x12b\n" +
 	"\rListRelations\x12'.rialto.account.v1.ListRelationsRequest\x1a(.rialto.account.v1.ListRelationsResponse\x12e\n" +
 	"\x0eSuggestFriends\x12(.rialto.account.v1.SuggestFriendsRequest\x1a).rialto.account.v1.SuggestFriendsResponse2\x9e\x02\n" +
 	"\fAdminService\x12E\n" +
@@ -2825,7 +2919,7 @@ func file_rialto_account_v1_account_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_account_v1_account_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_rialto_account_v1_account_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
+var file_rialto_account_v1_account_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_rialto_account_v1_account_proto_goTypes = []any{
 	(WhoMaySee)(0),                            // 0: rialto.account.v1.WhoMaySee
 	(WhoMayAdd)(0),                            // 1: rialto.account.v1.WhoMayAdd
@@ -2867,18 +2961,20 @@ var file_rialto_account_v1_account_proto_goTypes = []any{
 	(*UnblockRequest)(nil),                    // 37: rialto.account.v1.UnblockRequest
 	(*FollowRequest)(nil),                     // 38: rialto.account.v1.FollowRequest
 	(*UnfollowRequest)(nil),                   // 39: rialto.account.v1.UnfollowRequest
-	(*ListRelationsRequest)(nil),              // 40: rialto.account.v1.ListRelationsRequest
-	(*ListRelationsResponse)(nil),             // 41: rialto.account.v1.ListRelationsResponse
-	(*SuggestFriendsRequest)(nil),             // 42: rialto.account.v1.SuggestFriendsRequest
-	(*SuggestFriendsResponse)(nil),            // 43: rialto.account.v1.SuggestFriendsResponse
-	(*PutUserRequest)(nil),                    // 44: rialto.account.v1.PutUserRequest
-	(*PutOfficialAccountRequest)(nil),         // 45: rialto.account.v1.PutOfficialAccountRequest
-	(*PutOfficialAccountResponse)(nil),        // 46: rialto.account.v1.PutOfficialAccountResponse
-	(*CreateSessionRequest)(nil),              // 47: rialto.account.v1.CreateSessionRequest
-	(*SuggestFriendsResponse_Suggestion)(nil), // 48: rialto.account.v1.SuggestFriendsResponse.Suggestion
-	(v1.Availability)(0),                      // 49: rialto.presence.v1.Availability
-	(*v1.CustomStatus)(nil),                   // 50: rialto.presence.v1.CustomStatus
-	(*v11.Relation)(nil),                      // 51: rialto.chat.v1.Relation
+	(*MuteRequest)(nil),                       // 40: rialto.account.v1.MuteRequest
+	(*UnmuteRequest)(nil),                     // 41: rialto.account.v1.UnmuteRequest
+	(*ListRelationsRequest)(nil),              // 42: rialto.account.v1.ListRelationsRequest
+	(*ListRelationsResponse)(nil),             // 43: rialto.account.v1.ListRelationsResponse
+	(*SuggestFriendsRequest)(nil),             // 44: rialto.account.v1.SuggestFriendsRequest
+	(*SuggestFriendsResponse)(nil),            // 45: rialto.account.v1.SuggestFriendsResponse
+	(*PutUserRequest)(nil),                    // 46: rialto.account.v1.PutUserRequest
+	(*PutOfficialAccountRequest)(nil),         // 47: rialto.account.v1.PutOfficialAccountRequest
+	(*PutOfficialAccountResponse)(nil),        // 48: rialto.account.v1.PutOfficialAccountResponse
+	(*CreateSessionRequest)(nil),              // 49: rialto.account.v1.CreateSessionRequest
+	(*SuggestFriendsResponse_Suggestion)(nil), // 50: rialto.account.v1.SuggestFriendsResponse.Suggestion
+	(v1.Availability)(0),                      // 51: rialto.presence.v1.Availability
+	(*v1.CustomStatus)(nil),                   // 52: rialto.presence.v1.CustomStatus
+	(*v11.Relation)(nil),                      // 53: rialto.chat.v1.Relation
 }
 var file_rialto_account_v1_account_proto_depIdxs = []int32{
 	4,  // 0: rialto.account.v1.RegisterRequest.client:type_name -> rialto.account.v1.Client
@@ -2889,11 +2985,11 @@ var file_rialto_account_v1_account_proto_depIdxs = []int32{
 	2,  // 5: rialto.account.v1.SearchUsersResponse.users:type_name -> rialto.account.v1.User
 	1,  // 6: rialto.account.v1.Settings.who_may_add:type_name -> rialto.account.v1.WhoMayAdd
 	0,  // 7: rialto.account.v1.Settings.who_may_see_presence:type_name -> rialto.account.v1.WhoMaySee
-	49, // 8: rialto.account.v1.Settings.availability:type_name -> rialto.presence.v1.Availability
-	50, // 9: rialto.account.v1.Settings.custom_status:type_name -> rialto.presence.v1.CustomStatus
+	51, // 8: rialto.account.v1.Settings.availability:type_name -> rialto.presence.v1.Availability
+	52, // 9: rialto.account.v1.Settings.custom_status:type_name -> rialto.presence.v1.CustomStatus
 	29, // 10: rialto.account.v1.UpdateSettingsRequest.settings:type_name -> rialto.account.v1.Settings
-	51, // 11: rialto.account.v1.ListRelationsResponse.relations:type_name -> rialto.chat.v1.Relation
-	48, // 12: rialto.account.v1.SuggestFriendsResponse.suggestions:type_name -> rialto.account.v1.SuggestFriendsResponse.Suggestion
+	53, // 11: rialto.account.v1.ListRelationsResponse.relations:type_name -> rialto.chat.v1.Relation
+	50, // 12: rialto.account.v1.SuggestFriendsResponse.suggestions:type_name -> rialto.account.v1.SuggestFriendsResponse.Suggestion
 	4,  // 13: rialto.account.v1.CreateSessionRequest.client:type_name -> rialto.account.v1.Client
 	2,  // 14: rialto.account.v1.SuggestFriendsResponse.Suggestion.user:type_name -> rialto.account.v1.User
 	3,  // 15: rialto.account.v1.AccountService.Register:input_type -> rialto.account.v1.RegisterRequest
@@ -2920,42 +3016,46 @@ var file_rialto_account_v1_account_proto_depIdxs = []int32{
 	37, // 36: rialto.account.v1.GraphService.Unblock:input_type -> rialto.account.v1.UnblockRequest
 	38, // 37: rialto.account.v1.GraphService.Follow:input_type -> rialto.account.v1.FollowRequest
 	39, // 38: rialto.account.v1.GraphService.Unfollow:input_type -> rialto.account.v1.UnfollowRequest
-	40, // 39: rialto.account.v1.GraphService.ListRelations:input_type -> rialto.account.v1.ListRelationsRequest
-	42, // 40: rialto.account.v1.GraphService.SuggestFriends:input_type -> rialto.account.v1.SuggestFriendsRequest
-	44, // 41: rialto.account.v1.AdminService.PutUser:input_type -> rialto.account.v1.PutUserRequest
-	47, // 42: rialto.account.v1.AdminService.CreateSession:input_type -> rialto.account.v1.CreateSessionRequest
-	45, // 43: rialto.account.v1.AdminService.PutOfficialAccount:input_type -> rialto.account.v1.PutOfficialAccountRequest
-	12, // 44: rialto.account.v1.AccountService.Register:output_type -> rialto.account.v1.Session
-	7,  // 45: rialto.account.v1.AccountService.GetLoginMethods:output_type -> rialto.account.v1.LoginMethods
-	12, // 46: rialto.account.v1.AccountService.Login:output_type -> rialto.account.v1.Session
-	9,  // 47: rialto.account.v1.AccountService.RequestCode:output_type -> rialto.account.v1.RequestCodeResponse
-	12, // 48: rialto.account.v1.AccountService.LoginWithCode:output_type -> rialto.account.v1.Session
-	12, // 49: rialto.account.v1.AccountService.Refresh:output_type -> rialto.account.v1.Session
-	14, // 50: rialto.account.v1.AccountService.Logout:output_type -> rialto.account.v1.LogoutResponse
-	17, // 51: rialto.account.v1.AccountService.ListSessions:output_type -> rialto.account.v1.ListSessionsResponse
-	19, // 52: rialto.account.v1.AccountService.RevokeSession:output_type -> rialto.account.v1.RevokeSessionResponse
-	21, // 53: rialto.account.v1.AccountService.ChangePassword:output_type -> rialto.account.v1.ChangePasswordResponse
-	23, // 54: rialto.account.v1.AccountService.CreateTicket:output_type -> rialto.account.v1.CreateTicketResponse
-	25, // 55: rialto.account.v1.AccountService.GetUsers:output_type -> rialto.account.v1.GetUsersResponse
-	27, // 56: rialto.account.v1.AccountService.SearchUsers:output_type -> rialto.account.v1.SearchUsersResponse
-	2,  // 57: rialto.account.v1.AccountService.UpdateProfile:output_type -> rialto.account.v1.User
-	29, // 58: rialto.account.v1.AccountService.GetSettings:output_type -> rialto.account.v1.Settings
-	29, // 59: rialto.account.v1.AccountService.UpdateSettings:output_type -> rialto.account.v1.Settings
-	51, // 60: rialto.account.v1.GraphService.RequestFriend:output_type -> rialto.chat.v1.Relation
-	51, // 61: rialto.account.v1.GraphService.AnswerFriend:output_type -> rialto.chat.v1.Relation
-	51, // 62: rialto.account.v1.GraphService.RemarkFriend:output_type -> rialto.chat.v1.Relation
-	51, // 63: rialto.account.v1.GraphService.DeleteFriend:output_type -> rialto.chat.v1.Relation
-	51, // 64: rialto.account.v1.GraphService.Block:output_type -> rialto.chat.v1.Relation
-	51, // 65: rialto.account.v1.GraphService.Unblock:output_type -> rialto.chat.v1.Relation
-	51, // 66: rialto.account.v1.GraphService.Follow:output_type -> rialto.chat.v1.Relation
-	51, // 67: rialto.account.v1.GraphService.Unfollow:output_type -> rialto.chat.v1.Relation
-	41, // 68: rialto.account.v1.GraphService.ListRelations:output_type -> rialto.account.v1.ListRelationsResponse
-	43, // 69: rialto.account.v1.GraphService.SuggestFriends:output_type -> rialto.account.v1.SuggestFriendsResponse
-	2,  // 70: rialto.account.v1.AdminService.PutUser:output_type -> rialto.account.v1.User
-	12, // 71: rialto.account.v1.AdminService.CreateSession:output_type -> rialto.account.v1.Session
-	46, // 72: rialto.account.v1.AdminService.PutOfficialAccount:output_type -> rialto.account.v1.PutOfficialAccountResponse
-	44, // [44:73] is the sub-list for method output_type
-	15, // [15:44] is the sub-list for method input_type
+	40, // 39: rialto.account.v1.GraphService.Mute:input_type -> rialto.account.v1.MuteRequest
+	41, // 40: rialto.account.v1.GraphService.Unmute:input_type -> rialto.account.v1.UnmuteRequest
+	42, // 41: rialto.account.v1.GraphService.ListRelations:input_type -> rialto.account.v1.ListRelationsRequest
+	44, // 42: rialto.account.v1.GraphService.SuggestFriends:input_type -> rialto.account.v1.SuggestFriendsRequest
+	46, // 43: rialto.account.v1.AdminService.PutUser:input_type -> rialto.account.v1.PutUserRequest
+	49, // 44: rialto.account.v1.AdminService.CreateSession:input_type -> rialto.account.v1.CreateSessionRequest
+	47, // 45: rialto.account.v1.AdminService.PutOfficialAccount:input_type -> rialto.account.v1.PutOfficialAccountRequest
+	12, // 46: rialto.account.v1.AccountService.Register:output_type -> rialto.account.v1.Session
+	7,  // 47: rialto.account.v1.AccountService.GetLoginMethods:output_type -> rialto.account.v1.LoginMethods
+	12, // 48: rialto.account.v1.AccountService.Login:output_type -> rialto.account.v1.Session
+	9,  // 49: rialto.account.v1.AccountService.RequestCode:output_type -> rialto.account.v1.RequestCodeResponse
+	12, // 50: rialto.account.v1.AccountService.LoginWithCode:output_type -> rialto.account.v1.Session
+	12, // 51: rialto.account.v1.AccountService.Refresh:output_type -> rialto.account.v1.Session
+	14, // 52: rialto.account.v1.AccountService.Logout:output_type -> rialto.account.v1.LogoutResponse
+	17, // 53: rialto.account.v1.AccountService.ListSessions:output_type -> rialto.account.v1.ListSessionsResponse
+	19, // 54: rialto.account.v1.AccountService.RevokeSession:output_type -> rialto.account.v1.RevokeSessionResponse
+	21, // 55: rialto.account.v1.AccountService.ChangePassword:output_type -> rialto.account.v1.ChangePasswordResponse
+	23, // 56: rialto.account.v1.AccountService.CreateTicket:output_type -> rialto.account.v1.CreateTicketResponse
+	25, // 57: rialto.account.v1.AccountService.GetUsers:output_type -> rialto.account.v1.GetUsersResponse
+	27, // 58: rialto.account.v1.AccountService.SearchUsers:output_type -> rialto.account.v1.SearchUsersResponse
+	2,  // 59: rialto.account.v1.AccountService.UpdateProfile:output_type -> rialto.account.v1.User
+	29, // 60: rialto.account.v1.AccountService.GetSettings:output_type -> rialto.account.v1.Settings
+	29, // 61: rialto.account.v1.AccountService.UpdateSettings:output_type -> rialto.account.v1.Settings
+	53, // 62: rialto.account.v1.GraphService.RequestFriend:output_type -> rialto.chat.v1.Relation
+	53, // 63: rialto.account.v1.GraphService.AnswerFriend:output_type -> rialto.chat.v1.Relation
+	53, // 64: rialto.account.v1.GraphService.RemarkFriend:output_type -> rialto.chat.v1.Relation
+	53, // 65: rialto.account.v1.GraphService.DeleteFriend:output_type -> rialto.chat.v1.Relation
+	53, // 66: rialto.account.v1.GraphService.Block:output_type -> rialto.chat.v1.Relation
+	53, // 67: rialto.account.v1.GraphService.Unblock:output_type -> rialto.chat.v1.Relation
+	53, // 68: rialto.account.v1.GraphService.Follow:output_type -> rialto.chat.v1.Relation
+	53, // 69: rialto.account.v1.GraphService.Unfollow:output_type -> rialto.chat.v1.Relation
+	53, // 70: rialto.account.v1.GraphService.Mute:output_type -> rialto.chat.v1.Relation
+	53, // 71: rialto.account.v1.GraphService.Unmute:output_type -> rialto.chat.v1.Relation
+	43, // 72: rialto.account.v1.GraphService.ListRelations:output_type -> rialto.account.v1.ListRelationsResponse
+	45, // 73: rialto.account.v1.GraphService.SuggestFriends:output_type -> rialto.account.v1.SuggestFriendsResponse
+	2,  // 74: rialto.account.v1.AdminService.PutUser:output_type -> rialto.account.v1.User
+	12, // 75: rialto.account.v1.AdminService.CreateSession:output_type -> rialto.account.v1.Session
+	48, // 76: rialto.account.v1.AdminService.PutOfficialAccount:output_type -> rialto.account.v1.PutOfficialAccountResponse
+	46, // [46:77] is the sub-list for method output_type
+	15, // [15:46] is the sub-list for method input_type
 	15, // [15:15] is the sub-list for extension type_name
 	15, // [15:15] is the sub-list for extension extendee
 	0,  // [0:15] is the sub-list for field type_name
@@ -2967,14 +3067,14 @@ func file_rialto_account_v1_account_proto_init() {
 		return
 	}
 	file_rialto_account_v1_account_proto_msgTypes[26].OneofWrappers = []any{}
-	file_rialto_account_v1_account_proto_msgTypes[43].OneofWrappers = []any{}
+	file_rialto_account_v1_account_proto_msgTypes[45].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_account_v1_account_proto_rawDesc), len(file_rialto_account_v1_account_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   47,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   3,
 		},

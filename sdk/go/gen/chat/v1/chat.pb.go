@@ -5893,7 +5893,9 @@ type Relation struct {
 	// Remark is the owner's own name for a friend.
 	Remark string `protobuf:"bytes,7,opt,name=remark,proto3" json:"remark,omitempty"`
 	// Message of a request.
-	Message       string `protobuf:"bytes,8,opt,name=message,proto3" json:"message,omitempty"`
+	Message string `protobuf:"bytes,8,opt,name=message,proto3" json:"message,omitempty"`
+	// Muted: the owner's home timeline leaves out the user's posts.
+	Muted         bool `protobuf:"varint,9,opt,name=muted,proto3" json:"muted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5982,6 +5984,13 @@ func (x *Relation) GetMessage() string {
 		return x.Message
 	}
 	return ""
+}
+
+func (x *Relation) GetMuted() bool {
+	if x != nil {
+		return x.Muted
+	}
+	return false
 }
 
 type ProfileChange struct {
@@ -6901,7 +6910,7 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x16\n" +
 	"\x04user\x18\x02 \x01(\x04B\x020\x01R\x04user\x12#\n" +
 	"\rdelivered_seq\x18\x03 \x01(\x04R\fdeliveredSeq\x12\x19\n" +
-	"\bread_seq\x18\x04 \x01(\x04R\areadSeq\"\xd8\x01\n" +
+	"\bread_seq\x18\x04 \x01(\x04R\areadSeq\"\xee\x01\n" +
 	"\bRelation\x12\x16\n" +
 	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\x12\x16\n" +
 	"\x06friend\x18\x02 \x01(\bR\x06friend\x12\x1c\n" +
@@ -6910,7 +6919,8 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\ablocked\x18\x05 \x01(\bR\ablocked\x12\x1c\n" +
 	"\tfollowing\x18\x06 \x01(\bR\tfollowing\x12\x16\n" +
 	"\x06remark\x18\a \x01(\tR\x06remark\x12\x18\n" +
-	"\amessage\x18\b \x01(\tR\amessage\"'\n" +
+	"\amessage\x18\b \x01(\tR\amessage\x12\x14\n" +
+	"\x05muted\x18\t \x01(\bR\x05muted\"'\n" +
 	"\rProfileChange\x12\x16\n" +
 	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\"\xb4\x01\n" +
 	"\x16ScheduleMessageRequest\x12&\n" +

@@ -276,8 +276,10 @@ type GetDownloadRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Upload uint64                 `protobuf:"varint,1,opt,name=upload,proto3" json:"upload,omitempty"`
 	// Conversation and seq of a message that names it. A group's picture has the conversation only; an avatar and one's own upload neither.
-	Conversation  uint64 `protobuf:"varint,2,opt,name=conversation,proto3" json:"conversation,omitempty"`
-	Seq           uint64 `protobuf:"varint,3,opt,name=seq,proto3" json:"seq,omitempty"`
+	Conversation uint64 `protobuf:"varint,2,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Seq          uint64 `protobuf:"varint,3,opt,name=seq,proto3" json:"seq,omitempty"`
+	// Post that names it, without a conversation.
+	Post          uint64 `protobuf:"varint,4,opt,name=post,proto3" json:"post,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -329,6 +331,13 @@ func (x *GetDownloadRequest) GetConversation() uint64 {
 func (x *GetDownloadRequest) GetSeq() uint64 {
 	if x != nil {
 		return x.Seq
+	}
+	return 0
+}
+
+func (x *GetDownloadRequest) GetPost() uint64 {
+	if x != nil {
+		return x.Post
 	}
 	return 0
 }
@@ -407,11 +416,12 @@ const file_rialto_chat_v1_media_proto_rawDesc = "" +
 	"\tmime_type\x18\x03 \x01(\tR\bmimeType\x12\x12\n" +
 	"\x04size\x18\x04 \x01(\x04R\x04size\x12\x14\n" +
 	"\x05width\x18\x05 \x01(\rR\x05width\x12\x16\n" +
-	"\x06height\x18\x06 \x01(\rR\x06height\"j\n" +
+	"\x06height\x18\x06 \x01(\rR\x06height\"\x82\x01\n" +
 	"\x12GetDownloadRequest\x12\x1a\n" +
 	"\x06upload\x18\x01 \x01(\x04B\x020\x01R\x06upload\x12&\n" +
 	"\fconversation\x18\x02 \x01(\x04B\x020\x01R\fconversation\x12\x10\n" +
-	"\x03seq\x18\x03 \x01(\x04R\x03seq\"J\n" +
+	"\x03seq\x18\x03 \x01(\x04R\x03seq\x12\x16\n" +
+	"\x04post\x18\x04 \x01(\x04B\x020\x01R\x04post\"J\n" +
 	"\x13GetDownloadResponse\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12!\n" +
 	"\n" +

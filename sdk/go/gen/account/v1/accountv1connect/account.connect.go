@@ -101,6 +101,10 @@ const (
 	GraphServiceFollowProcedure = "/rialto.account.v1.GraphService/Follow"
 	// GraphServiceUnfollowProcedure is the fully-qualified name of the GraphService's Unfollow RPC.
 	GraphServiceUnfollowProcedure = "/rialto.account.v1.GraphService/Unfollow"
+	// GraphServiceMuteProcedure is the fully-qualified name of the GraphService's Mute RPC.
+	GraphServiceMuteProcedure = "/rialto.account.v1.GraphService/Mute"
+	// GraphServiceUnmuteProcedure is the fully-qualified name of the GraphService's Unmute RPC.
+	GraphServiceUnmuteProcedure = "/rialto.account.v1.GraphService/Unmute"
 	// GraphServiceListRelationsProcedure is the fully-qualified name of the GraphService's
 	// ListRelations RPC.
 	GraphServiceListRelationsProcedure = "/rialto.account.v1.GraphService/ListRelations"
@@ -628,6 +632,9 @@ type GraphServiceClient interface {
 	// Follow and Unfollow are one's own; the other is not asked.
 	Follow(context.Context, *connect.Request[v1.FollowRequest]) (*connect.Response[v11.Relation], error)
 	Unfollow(context.Context, *connect.Request[v1.UnfollowRequest]) (*connect.Response[v11.Relation], error)
+	// Mute keeps a user's posts out of the caller's home timeline, and Unmute ends that. The other is not told. Messages are not affected.
+	Mute(context.Context, *connect.Request[v1.MuteRequest]) (*connect.Response[v11.Relation], error)
+	Unmute(context.Context, *connect.Request[v1.UnmuteRequest]) (*connect.Response[v11.Relation], error)
 	// ListRelations pages over all of the caller's relations.
 	ListRelations(context.Context, *connect.Request[v1.ListRelationsRequest]) (*connect.Response[v1.ListRelationsResponse], error)
 	// SuggestFriends by mutual friends, most first, at most 20. Of a user with very many relations the newest are read.
@@ -693,6 +700,18 @@ func NewGraphServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithSchema(graphServiceMethods.ByName("Unfollow")),
 			connect.WithClientOptions(opts...),
 		),
+		mute: connect.NewClient[v1.MuteRequest, v11.Relation](
+			httpClient,
+			baseURL+GraphServiceMuteProcedure,
+			connect.WithSchema(graphServiceMethods.ByName("Mute")),
+			connect.WithClientOptions(opts...),
+		),
+		unmute: connect.NewClient[v1.UnmuteRequest, v11.Relation](
+			httpClient,
+			baseURL+GraphServiceUnmuteProcedure,
+			connect.WithSchema(graphServiceMethods.ByName("Unmute")),
+			connect.WithClientOptions(opts...),
+		),
 		listRelations: connect.NewClient[v1.ListRelationsRequest, v1.ListRelationsResponse](
 			httpClient,
 			baseURL+GraphServiceListRelationsProcedure,
@@ -718,6 +737,8 @@ type graphServiceClient struct {
 	unblock        *connect.Client[v1.UnblockRequest, v11.Relation]
 	follow         *connect.Client[v1.FollowRequest, v11.Relation]
 	unfollow       *connect.Client[v1.UnfollowRequest, v11.Relation]
+	mute           *connect.Client[v1.MuteRequest, v11.Relation]
+	unmute         *connect.Client[v1.UnmuteRequest, v11.Relation]
 	listRelations  *connect.Client[v1.ListRelationsRequest, v1.ListRelationsResponse]
 	suggestFriends *connect.Client[v1.SuggestFriendsRequest, v1.SuggestFriendsResponse]
 }
@@ -762,6 +783,16 @@ func (c *graphServiceClient) Unfollow(ctx context.Context, req *connect.Request[
 	return c.unfollow.CallUnary(ctx, req)
 }
 
+// Mute calls rialto.account.v1.GraphService.Mute.
+func (c *graphServiceClient) Mute(ctx context.Context, req *connect.Request[v1.MuteRequest]) (*connect.Response[v11.Relation], error) {
+	return c.mute.CallUnary(ctx, req)
+}
+
+// Unmute calls rialto.account.v1.GraphService.Unmute.
+func (c *graphServiceClient) Unmute(ctx context.Context, req *connect.Request[v1.UnmuteRequest]) (*connect.Response[v11.Relation], error) {
+	return c.unmute.CallUnary(ctx, req)
+}
+
 // ListRelations calls rialto.account.v1.GraphService.ListRelations.
 func (c *graphServiceClient) ListRelations(ctx context.Context, req *connect.Request[v1.ListRelationsRequest]) (*connect.Response[v1.ListRelationsResponse], error) {
 	return c.listRelations.CallUnary(ctx, req)
@@ -789,6 +820,9 @@ type GraphServiceHandler interface {
 	// Follow and Unfollow are one's own; the other is not asked.
 	Follow(context.Context, *connect.Request[v1.FollowRequest]) (*connect.Response[v11.Relation], error)
 	Unfollow(context.Context, *connect.Request[v1.UnfollowRequest]) (*connect.Response[v11.Relation], error)
+	// Mute keeps a user's posts out of the caller's home timeline, and Unmute ends that. The other is not told. Messages are not affected.
+	Mute(context.Context, *connect.Request[v1.MuteRequest]) (*connect.Response[v11.Relation], error)
+	Unmute(context.Context, *connect.Request[v1.UnmuteRequest]) (*connect.Response[v11.Relation], error)
 	// ListRelations pages over all of the caller's relations.
 	ListRelations(context.Context, *connect.Request[v1.ListRelationsRequest]) (*connect.Response[v1.ListRelationsResponse], error)
 	// SuggestFriends by mutual friends, most first, at most 20. Of a user with very many relations the newest are read.
@@ -850,6 +884,18 @@ func NewGraphServiceHandler(svc GraphServiceHandler, opts ...connect.HandlerOpti
 		connect.WithSchema(graphServiceMethods.ByName("Unfollow")),
 		connect.WithHandlerOptions(opts...),
 	)
+	graphServiceMuteHandler := connect.NewUnaryHandler(
+		GraphServiceMuteProcedure,
+		svc.Mute,
+		connect.WithSchema(graphServiceMethods.ByName("Mute")),
+		connect.WithHandlerOptions(opts...),
+	)
+	graphServiceUnmuteHandler := connect.NewUnaryHandler(
+		GraphServiceUnmuteProcedure,
+		svc.Unmute,
+		connect.WithSchema(graphServiceMethods.ByName("Unmute")),
+		connect.WithHandlerOptions(opts...),
+	)
 	graphServiceListRelationsHandler := connect.NewUnaryHandler(
 		GraphServiceListRelationsProcedure,
 		svc.ListRelations,
@@ -880,6 +926,10 @@ func NewGraphServiceHandler(svc GraphServiceHandler, opts ...connect.HandlerOpti
 			graphServiceFollowHandler.ServeHTTP(w, r)
 		case GraphServiceUnfollowProcedure:
 			graphServiceUnfollowHandler.ServeHTTP(w, r)
+		case GraphServiceMuteProcedure:
+			graphServiceMuteHandler.ServeHTTP(w, r)
+		case GraphServiceUnmuteProcedure:
+			graphServiceUnmuteHandler.ServeHTTP(w, r)
 		case GraphServiceListRelationsProcedure:
 			graphServiceListRelationsHandler.ServeHTTP(w, r)
 		case GraphServiceSuggestFriendsProcedure:
@@ -923,6 +973,14 @@ func (UnimplementedGraphServiceHandler) Follow(context.Context, *connect.Request
 
 func (UnimplementedGraphServiceHandler) Unfollow(context.Context, *connect.Request[v1.UnfollowRequest]) (*connect.Response[v11.Relation], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.GraphService.Unfollow is not implemented"))
+}
+
+func (UnimplementedGraphServiceHandler) Mute(context.Context, *connect.Request[v1.MuteRequest]) (*connect.Response[v11.Relation], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.GraphService.Mute is not implemented"))
+}
+
+func (UnimplementedGraphServiceHandler) Unmute(context.Context, *connect.Request[v1.UnmuteRequest]) (*connect.Response[v11.Relation], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.GraphService.Unmute is not implemented"))
 }
 
 func (UnimplementedGraphServiceHandler) ListRelations(context.Context, *connect.Request[v1.ListRelationsRequest]) (*connect.Response[v1.ListRelationsResponse], error) {

@@ -1,0 +1,162 @@
+package feed
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// Limits of a post.
+const (
+	maxTitle    = 120 // characters
+	maxText     = 10_000
+	maxImages   = 18
+	maxName     = 255 // characters of an image's name
+	maxLink     = 2000
+	maxAudience = 500 // users
+	maxToken    = 64  // bytes
+	maxReason   = 500
+)
+
+func badPost(what string) error { return errs.New(errs.Invalid, "bad_post", what) }
+
+const plain = ", without control and text-direction characters, and without more than six marks on one letter"
+
+var (
+	errEmpty    = badPost("a post needs a text, a title, an image, a link or a repost")
+	errTitle    = badPost(fmt.Sprintf("a title is one line of at most %d characters%s", maxTitle, plain))
+	errText     = badPost(fmt.Sprintf("a text has at most %d characters%s", maxText, plain))
+	errImages   = badPost(fmt.Sprintf("a post has at most %d images, each with the id of its upload, once, a name in one line of at most %d characters, and no caption%s", maxImages, maxName, plain))
+	errLink     = badPost(fmt.Sprintf("a link begins with http:// or https:// and has at most %d characters", maxLink))
+	errPreview  = errs.New(errs.Invalid, "bad_preview", "send a link preview as PreviewLink returned it to this user, with the link that it is of")
+	errAudience = badPost(fmt.Sprintf("the audiences chosen and except name 1 to %d users, others none", maxAudience))
+	errToken    = badPost(fmt.Sprintf("client_post_id has 1 to %d bytes: printable ASCII", maxToken))
+)
+
+// isText reports whether a text is shown as it is: not too long, and with something to see unless it is empty.
+func isText(text string, most int, isValid func(string) bool) bool {
+	return len(text) <= 4*most && utf8.RuneCountInString(text) <= most && isValid(text) && (text == "" || message.HasVisible([]byte(text)))
+}
+
+// checkContent checks a content, and returns it as it is stored: without unknown fields, and with its audience.
+func (s *Service) checkContent(by id.User, sent *feedv1.PostContent) (*feedv1.PostContent, error) {
+	if sent == nil {
+		return nil, errEmpty
+	}
+	c := &feedv1.PostContent{Title: sent.Title, Text: sent.Text, Images: storedImages(sent.Images), Link: sent.Link, RepostOf: sent.RepostOf, Audience: sent.Audience, Users: sent.Users}
+	if p := sent.LinkPreview; p != nil {
+		c.LinkPreview = &chatv1.LinkPreview{Url: p.Url, Title: p.Title, Description: p.Description, SiteName: p.SiteName, Picture: p.Picture, Width: p.Width, Height: p.Height, Signature: p.Signature}
+	}
+	switch {
+	case c.Title == "" && c.Text == "" && len(c.Images) == 0 && c.Link == "" && c.RepostOf == 0:
+		return nil, errEmpty
+	case !isText(c.Title, maxTitle, message.IsLine):
+		return nil, errTitle
+	case !isText(c.Text, maxText, message.IsParagraph):
+		return nil, errText
+	case c.Link != "" && (len(c.Link) > 4*maxLink || utf8.RuneCountInString(c.Link) > maxLink || !message.IsLink(c.Link) || strings.HasPrefix(c.Link, "mailto:")):
+		return nil, errLink
+	case !areImages(c.Images):
+		return nil, errImages
+	}
+	if err := s.checkPreview(by, c); err != nil {
+		return nil, err
+	}
+	return c, checkAudience(by, c)
+}
+
+// checkPreview checks the preview of a link. The stored one has no signature, so that no reader can send it as a preview.
+func (s *Service) checkPreview(by id.User, c *feedv1.PostContent) error {
+	p := c.LinkPreview
+	if p == nil {
+		return nil
+	}
+	if p.Url == "" || p.Url != c.Link || s.deps.CheckLinkPreview == nil {
+		return errPreview
+	}
+	if err := s.deps.CheckLinkPreview(by, p); err != nil {
+		return err
+	}
+	p.Signature = nil
+	return nil
+}
+
+func storedImages(sent []*chatv1.Media) (stored []*chatv1.Media) {
+	for _, m := range sent[:min(len(sent), maxImages+1)] { // one too many is refused
+		stored = append(stored, &chatv1.Media{Upload: m.GetUpload(), Name: m.GetName(), MimeType: m.GetMimeType(), Size: m.GetSize(), Width: m.GetWidth(), Height: m.GetHeight(), Caption: m.GetCaption()})
+	}
+	return stored
+}
+
+func areImages(list []*chatv1.Media) bool {
+	seen := map[uint64]bool{}
+	for _, m := range list {
+		if m.Upload == 0 || seen[m.Upload] || m.Caption != "" || !isText(m.Name, maxName, message.IsLine) || !isText(m.MimeType, maxName, message.IsLine) {
+			return false
+		}
+		seen[m.Upload] = true
+	}
+	return len(list) <= maxImages
+}
+
+// checkAudience sets the audience, and sorts its users.
+func checkAudience(by id.User, c *feedv1.PostContent) error {
+	switch c.Audience {
+	case feedv1.Audience_AUDIENCE_UNSPECIFIED, feedv1.Audience_AUDIENCE_EVERYONE:
+		c.Audience = feedv1.Audience_AUDIENCE_EVERYONE
+	case feedv1.Audience_AUDIENCE_FRIENDS:
+	case feedv1.Audience_AUDIENCE_CHOSEN, feedv1.Audience_AUDIENCE_EXCEPT:
+		if len(c.Users) == 0 || len(c.Users) > maxAudience {
+			return errAudience
+		}
+		c.Users = slices.Compact(slices.Sorted(slices.Values(c.Users)))
+		if slices.Contains(c.Users, uint64(by)) {
+			return badPost("the author of a post sees it, and is not named in its audience")
+		}
+		return nil
+	default:
+		return badPost("this server does not know this audience")
+	}
+	if len(c.Users) > 0 {
+		return errAudience
+	}
+	return nil
+}
+
+// uploadsOf returns the files that a content names.
+func uploadsOf(c *feedv1.PostContent) (list []id.Upload) {
+	for _, m := range c.Images {
+		list = append(list, id.Upload(m.Upload))
+	}
+	if p := c.LinkPreview.GetPicture(); p != 0 {
+		list = append(list, id.Upload(p))
+	}
+	return list
+}
+
+// usersOf returns the users whom a content's audience names.
+func usersOf(c *feedv1.PostContent) []id.User {
+	users := make([]id.User, len(c.Users))
+	for i, u := range c.Users {
+		users[i] = id.User(u)
+	}
+	return users
+}
+
+// isToken reports whether a text may be a client_post_id.
+func isToken(text string) bool {
+	return text != "" && len(text) <= maxToken && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
+}
+
+// encode returns the stored form of a content.
+func encode(c *feedv1.PostContent) ([]byte, error) {
+	return proto.MarshalOptions{Deterministic: true}.Marshal(c)
+}

@@ -1,0 +1,119 @@
+package feed
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+)
+
+// maxVersions of a post are kept: beyond them, it cannot be edited.
+const maxVersions = 100
+
+var (
+	errVersion  = errs.New(errs.Conflict, "version_changed", "the post was edited meanwhile; load it, and edit that version")
+	errVersions = errs.New(errs.Exhausted, "too_many_versions", fmt.Sprintf("a post has at most %d versions; publish a new one", maxVersions))
+	errRepost   = badPost("an edit shows the same post as before")
+)
+
+// own returns a post for its author to change.
+func own(ctx context.Context, tx *sql.Tx, by id.User, n uint64) (*post, error) {
+	p, err := getPost(ctx, tx, n)
+	if err == nil && (p.author != by || p.deleted || p.hidden) {
+		err = errNoPost
+	}
+	return p, err
+}
+
+// EditPost replaces the content of a post, and keeps the earlier one.
+func (s *Service) EditPost(ctx context.Context, by id.User, r *feedv1.EditPostRequest) (*feedv1.Post, error) {
+	content, err := s.checkContent(by, r.Content)
+	if err != nil {
+		return nil, err
+	}
+	if len(content.Users) > 0 {
+		if err := s.deps.Graph.Exist(ctx, usersOf(content)); err != nil {
+			return nil, err
+		}
+	}
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return s.edit(ctx, tx, by, r, content) })
+	if err != nil {
+		return nil, err
+	}
+	return s.GetPost(ctx, by, r.Post)
+}
+
+func (s *Service) edit(ctx context.Context, tx *sql.Tx, by id.User, r *feedv1.EditPostRequest, content *feedv1.PostContent) error {
+	p, err := own(ctx, tx, by, r.Post)
+	switch {
+	case err != nil:
+		return err
+	case r.Version != 0 && r.Version != p.version:
+		return errVersion
+	case p.version >= maxVersions:
+		return errVersions
+	case content.RepostOf != p.repostOf:
+		return errRepost
+	}
+	for _, upload := range uploadsOf(content) {
+		if err := s.deps.KeepPicture(ctx, tx, by, upload); err != nil {
+			return err
+		}
+	}
+	stored, err := encode(content)
+	if err != nil {
+		return err
+	}
+	now := s.nowMs()
+	if _, err := tx.ExecContext(ctx, `UPDATE feed_posts SET content = $2, audience = $3, version = $4, edited_ms = $5 WHERE id = $1`,
+		int64(p.id), stored, int64(content.Audience), p.version+1, now); err != nil {
+		return err
+	}
+	if err := putAudience(ctx, tx, p.id, content); err != nil {
+		return err
+	}
+	return putVersion(ctx, tx, p.id, p.version+1, stored, now)
+}
+
+func putVersion(ctx context.Context, tx *sql.Tx, n uint64, version uint32, content []byte, now int64) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO feed_versions (post, version, content, time_ms) VALUES ($1, $2, $3, $4)`, int64(n), version, content, now)
+	return err
+}
+
+// maxVersionBytes of contents are in a page, and at least one content.
+const maxVersionBytes = 512 << 10
+
+// ListVersions returns a page of the contents of a post of the caller, the newest first.
+func (s *Service) ListVersions(ctx context.Context, by id.User, r *feedv1.ListVersionsRequest) (out *feedv1.ListVersionsResponse, err error) {
+	before := int64(r.Before)
+	if before == 0 {
+		before = maxVersions + 1
+	}
+	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
+		out = &feedv1.ListVersionsResponse{}
+		if _, err := own(ctx, tx, by, r.Post); err != nil {
+			return err
+		}
+		size := 0
+		rows, err := tx.QueryContext(ctx, `SELECT version, content, time_ms FROM feed_versions WHERE post = $1 AND version < $2 ORDER BY version DESC`, int64(r.Post), before)
+		return sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+			v := &feedv1.PostVersion{}
+			var stored []byte
+			if err := rows.Scan(&v.Version, &stored, &v.TimeMs); err != nil || out.Next != 0 {
+				return err
+			}
+			if size += len(stored); size > maxVersionBytes && len(out.Versions) > 0 {
+				out.Next = v.Version + 1
+				return nil
+			}
+			v.Content, err = contentOf(stored)
+			out.Versions = append(out.Versions, v)
+			return err
+		})
+	})
+	return out, err
+}

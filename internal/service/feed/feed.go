@@ -1,0 +1,155 @@
+// Package feed owns posts, the profiles that list them, and home timelines.
+//
+// # Posts
+//
+// A post is a row. The posts of an author are an index of these rows, so a post is among them from the commit on. Ids of one author's posts rise in the order
+// of the commits, because the id is drawn in the transaction that locks the author's row.
+//
+// # Home timelines
+//
+// The right home timeline of a reader is what naive.go of the tests computes: all posts of those whom the reader follows, filtered, the newest
+// first. A page equals a part of it at one moment: all rows are read in one snapshot of the database (home.go), with which the rest is consistent:
+//
+//   - Most ids come from the reader's window, a timeline of kind Feed (window.go). It is complete down to a floor, except for posts that are
+//     pending. It is derived: whatever is wrong with it is found, and then it is not used and rebuilt from the rows.
+//   - Pending posts, which fan-out has not brought to all followers, are read from the rows (pull.go). So are posts of authors with very many followers, which
+//     are not brought to windows at all, and those below the floor.
+//
+// A window that was built before the reader followed somebody lacks the posts of that author. It names the number of the reader's follows, which
+// the snapshot has as well, and is not used if the two differ. Who unfollows, mutes or blocks needs nothing of the kind: each page is filtered.
+//
+// # Fan-out
+//
+// A job (push.go) brings a post to the windows of 100 followers, stores how far it came, and inserts the next job in the same transaction. A job that runs
+// twice appends an id twice, which readers of the window do not see. The post is pending until the last job is done.
+//
+// It may use sqldb, timeline and job; accounts, media and link previews by interfaces. All methods are safe for concurrent use.
+package feed
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"github.com/rialto-im/rialto/internal/platform/job"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+)
+
+// Graph has the relations of users. Its methods with a transaction read as of that.
+type Graph interface {
+	// Followed returns whom a user follows, and whether their posts are shown: neither muted nor blocked. The number of follows rises whenever
+	// the user follows somebody.
+	Followed(ctx context.Context, tx *sql.Tx, u id.User) (shown map[id.User]bool, follows uint64, err error)
+	// FriendsAndBlocks returns which of some users are friends of a user, and with which there is a block, by either of the two.
+	FriendsAndBlocks(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) (friends, blocked map[id.User]bool, err error)
+	// FollowCounts returns how many follow a user, and how many the user follows.
+	FollowCounts(ctx context.Context, tx *sql.Tx, u id.User) (followers, following uint64, err error)
+	// Followers returns at most limit followers of a user above one, in the order of their ids.
+	Followers(ctx context.Context, u, after id.User, limit int) ([]id.User, error)
+	// Exist fails with NotFound unless all users exist.
+	Exist(ctx context.Context, users []id.User) error
+}
+
+// Jobs inserts jobs.
+type Jobs interface {
+	InsertTx(ctx context.Context, tx *sql.Tx, args job.Args, o job.Options) (job.Inserted, error)
+	Wake()
+}
+
+// IDs generates ids of posts, which rise.
+type IDs interface {
+	Next(ctx context.Context) (uint64, error)
+}
+
+// Deps are the dependencies of a Service.
+type Deps struct {
+	DB    *sqldb.DB
+	Log   timeline.Log
+	Graph Graph
+	Jobs  Jobs
+	IDs   IDs
+	// KeepPicture checks that an upload is an image of a user, and keeps its file, in the transaction of the post.
+	KeepPicture func(ctx context.Context, tx *sql.Tx, by id.User, upload id.Upload) error
+	// CheckLinkPreview fails unless the server made a link preview for a user.
+	CheckLinkPreview func(u id.User, p *chatv1.LinkPreview) error
+	Clock            clock.Clock
+	Logger           *slog.Logger
+}
+
+// Config of feeds. The zero value is the documented default.
+type Config struct {
+	// PostsPerDay is how many posts a user may publish within 24 hours; 0 is 200.
+	PostsPerDay int `yaml:"posts_per_day"`
+	// PullAbove is the number of followers from which on an author's new posts are not written to the timelines of followers, who read them from the
+	// author; 0 is 10,000.
+	PullAbove int `yaml:"pull_above"`
+	// PushBelow is the number of followers below which an author's new posts are written to the timelines of followers again; it is at most pull_above.
+	// 0: never again.
+	PushBelow int `yaml:"push_below"`
+	// Workers is how many steps of fan-out a node does at the same time; 0 is 8.
+	Workers int `yaml:"workers"`
+}
+
+// Check reports settings that are not valid.
+func (c Config) Check() error {
+	var faults []error
+	if c.PushBelow > cmp.Or(c.PullAbove, defaultPullAbove) {
+		faults = append(faults, fmt.Errorf("feed.push_below is %d; it is at most feed.pull_above, which is %d", c.PushBelow, cmp.Or(c.PullAbove, defaultPullAbove)))
+	}
+	if c.Workers > maxWorkers {
+		faults = append(faults, fmt.Errorf("feed.workers is %d; it is at most %d", c.Workers, maxWorkers))
+	}
+	return errors.Join(faults...)
+}
+
+const (
+	defaultPostsPerDay = 200
+	defaultPullAbove   = 10_000
+	defaultWorkers     = 8
+	maxWorkers         = 1000
+)
+
+// Service has the posts of all users.
+type Service struct {
+	deps   Deps
+	config Config
+}
+
+var steps = []string{
+	// Last_post is the highest id of the author's posts. Of an author whose posts are not pulled, those from pushed_from on are pushed. The quota
+	// counts posts since window_ms.
+	`CREATE TABLE feed_authors (author BIGINT PRIMARY KEY, last_post BIGINT NOT NULL, posts BIGINT NOT NULL DEFAULT 0, pulled BOOLEAN NOT NULL DEFAULT FALSE,
+		pushed_from BIGINT NOT NULL DEFAULT 0, window_ms BIGINT NOT NULL DEFAULT 0, window_posts BIGINT NOT NULL DEFAULT 0)`,
+	`CREATE INDEX feed_authors_pulled ON feed_authors (author) WHERE pulled OR pushed_from > 0`,
+	// A deleted post keeps its row without a content, so that a late retry of Publish does not publish it again. Pushed_to is the last follower whom
+	// fan-out has brought a pending post to.
+	`CREATE TABLE feed_posts (id BIGINT PRIMARY KEY, author BIGINT NOT NULL, token TEXT NOT NULL, request {bytes} NOT NULL, content {bytes} NOT NULL, audience BIGINT NOT NULL,
+		repost_of BIGINT NOT NULL, version BIGINT NOT NULL DEFAULT 1, created_ms BIGINT NOT NULL, edited_ms BIGINT NOT NULL DEFAULT 0, deleted BOOLEAN NOT NULL DEFAULT FALSE,
+		hidden BOOLEAN NOT NULL DEFAULT FALSE, pending BOOLEAN NOT NULL, pushed_to BIGINT NOT NULL DEFAULT 0, UNIQUE (author, token))`,
+	`CREATE INDEX feed_posts_author ON feed_posts (author, id) WHERE NOT deleted`,
+	`CREATE INDEX feed_posts_pending ON feed_posts (author, id) WHERE pending`,
+	`CREATE TABLE feed_audiences (post BIGINT NOT NULL, member BIGINT NOT NULL, PRIMARY KEY (post, member))`,
+	`CREATE TABLE feed_versions (post BIGINT NOT NULL, version BIGINT NOT NULL, content {bytes} NOT NULL, time_ms BIGINT NOT NULL, PRIMARY KEY (post, version))`,
+	`CREATE TABLE feed_hidings (n {number}, post BIGINT NOT NULL, hidden BOOLEAN NOT NULL, reason TEXT NOT NULL, time_ms BIGINT NOT NULL)`,
+	`CREATE INDEX feed_hidings_post ON feed_hidings (post, n)`,
+}
+
+// New creates the tables if they are missing.
+func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
+	if err := config.Check(); err != nil {
+		return nil, err
+	}
+	config.PostsPerDay = cmp.Or(config.PostsPerDay, defaultPostsPerDay)
+	config.PullAbove = cmp.Or(config.PullAbove, defaultPullAbove)
+	config.Workers = cmp.Or(config.Workers, defaultWorkers)
+	return &Service{deps: deps, config: config}, deps.DB.Migrate(ctx, "feed", steps)
+}
+
+func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }

@@ -1,0 +1,115 @@
+package feed
+
+import (
+	"context"
+	"database/sql"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+)
+
+// HomeTimeline returns a page of a reader's home timeline.
+func (s *Service) HomeTimeline(ctx context.Context, reader id.User, r *feedv1.HomeTimelineRequest) (*feedv1.HomeTimelineResponse, error) {
+	out := &feedv1.HomeTimelineResponse{}
+	var h *home
+	err := s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) (err error) {
+		if h, err = s.openHome(ctx, tx, reader); err != nil {
+			return err
+		}
+		p := &page{service: s, tx: tx, reader: reader, limit: limitOf(r.Limit)}
+		out.Posts, out.Next, err = p.fill(ctx, startOf(r.Before), h.source)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.maintain(ctx, reader, h)
+	return out, nil
+}
+
+// home is a home timeline as of a transaction.
+type home struct {
+	tx       *sql.Tx
+	window   *window // one that is not usable is empty, with a floor above all posts
+	usable   bool
+	followed bool             // the reader follows somebody
+	shown    map[id.User]bool // the reader and those followed who are neither muted nor blocked
+	authors  []id.User        // the same
+	pulled   []id.User        // those of authors whose posts above the floor are not all in the window
+	pending  []ref            // of authors, above the floor
+}
+
+// openHome reads what the pages of a timeline need. The snapshot begins before the window is read, so that the window has all posts that are not pending
+// in the snapshot.
+func (s *Service) openHome(ctx context.Context, tx *sql.Tx, reader id.User) (*home, error) {
+	followed, follows, err := s.deps.Graph.Followed(ctx, tx, reader)
+	if err != nil {
+		return nil, err
+	}
+	h := &home{tx: tx, followed: len(followed) > 0, shown: map[id.User]bool{reader: true}}
+	for u, shown := range followed {
+		if shown {
+			h.shown[u] = true
+		}
+	}
+	h.authors = slices.Sorted(maps.Keys(h.shown))
+	if h.followed {
+		if h.window, err = s.readWindow(ctx, reader); err != nil {
+			return nil, err
+		}
+		h.usable = h.window.complete && h.window.follows == follows
+	}
+	if !h.usable {
+		h.window = &window{floor: math.MaxInt64}
+		return h, nil
+	}
+	if h.pulled, err = pulledAuthors(ctx, tx, h.authors, h.window.floor); err != nil {
+		return nil, err
+	}
+	if !slices.Contains(h.pulled, reader) {
+		h.pulled = append(h.pulled, reader)
+	}
+	h.pending, err = pendingPosts(ctx, tx, h.authors)
+	return h, err
+}
+
+// source merges the window with what it lacks, and goes on below its floor with the posts of all authors.
+func (h *home) source(ctx context.Context, before uint64, n int) ([]uint64, uint64, error) {
+	floor := h.window.floor
+	if before <= floor {
+		refs, err := pull(ctx, h.tx, h.authors, before, 0, n)
+		return postsOf(refs), endOf(postsOf(refs), n, 0), err
+	}
+	refs, err := pull(ctx, h.tx, h.pulled, before, floor, n)
+	if err != nil {
+		return nil, 0, err
+	}
+	refs = append(refs, h.window.below(before, h.shown, n)...)
+	for _, r := range h.pending {
+		if r.post < before && r.post >= floor {
+			refs = append(refs, r)
+		}
+	}
+	slices.SortFunc(refs, newestFirst)
+	refs = slices.Compact(refs)
+	list := postsOf(refs[:min(len(refs), n)])
+	return list, endOf(list, n, floor), nil
+}
+
+// maintain builds the window of a reader who has none that can be used, and replaces the base of one with many pushes. The page is right without it.
+func (s *Service) maintain(ctx context.Context, reader id.User, h *home) {
+	var err error
+	switch {
+	case !h.followed:
+	case !h.usable:
+		err = s.buildWindow(ctx, reader)
+	case h.window.pushes >= compactAfter:
+		err = s.compact(ctx, reader, h.window)
+	}
+	if err != nil {
+		s.deps.Logger.Warn("the window of a home timeline could not be written; pages are read without it", "user", reader, "error", err)
+	}
+}

@@ -1,0 +1,211 @@
+package feed
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/backoff"
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+var (
+	errIDReuse = errs.New(errs.Conflict, "id_reuse", "this client_post_id was used for another post; use a new one")
+	// errClockBehind: the author's last post has a higher id, of a node whose clock is ahead of this one's.
+	errClockBehind = errors.New("the author's last post has a later id")
+	errClocks      = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "the server is busy; try again", Retry: time.Second, Cause: errClockBehind}
+)
+
+const (
+	quotaWindow = 24 * time.Hour
+	// A node whose clock is behind that of the author's last post waits for so long.
+	clockWait, clockWaits = 20 * time.Millisecond, 100
+	// ordinaryFollowers is up to how many followers the posts of an author come before those of others.
+	ordinaryFollowers = 1000
+)
+
+// Publish stores a post. Its id, its row and the first job of its fan-out are one transaction.
+func (s *Service) Publish(ctx context.Context, by id.User, r *feedv1.PublishRequest) (*feedv1.Post, error) {
+	if !isToken(r.ClientPostId) {
+		return nil, errToken
+	}
+	content, err := s.checkContent(by, r.Content)
+	if err != nil {
+		return nil, err
+	}
+	if len(content.Users) > 0 {
+		if err := s.deps.Graph.Exist(ctx, usersOf(content)); err != nil {
+			return nil, err
+		}
+	}
+	d := &draft{author: by, token: r.ClientPostId, content: content}
+	sent, err := encode(content)
+	if err != nil {
+		return nil, err
+	}
+	d.sum = sha256.Sum256(sent)
+	n, err := s.write(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	s.deps.Jobs.Wake()
+	return s.GetPost(ctx, by, n)
+}
+
+// draft is a post to be published.
+type draft struct {
+	author  id.User
+	token   string
+	content *feedv1.PostContent
+	sum     [sha256.Size]byte // of the content as it was sent
+}
+
+// write publishes a draft. It waits for this node's clock if that is behind the author's last post.
+func (s *Service) write(ctx context.Context, d *draft) (n uint64, err error) {
+	for range clockWaits {
+		err = s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
+			n, err = s.publish(ctx, tx, d)
+			return err
+		})
+		if !errors.Is(err, errClockBehind) {
+			return n, err
+		}
+		if err := backoff.Sleep(ctx, clockWait); err != nil {
+			return 0, err
+		}
+	}
+	return 0, errClocks
+}
+
+// publish stores a draft, unless it is stored already, and returns its id.
+func (s *Service) publish(ctx context.Context, tx *sql.Tx, d *draft) (n uint64, err error) {
+	var request []byte
+	err = tx.QueryRowContext(ctx, `SELECT id, request FROM feed_posts WHERE author = $1 AND token = $2`, int64(d.author), d.token).Scan(&n, &request)
+	switch {
+	case err == nil && !bytes.Equal(request, d.sum[:]):
+		return 0, errIDReuse
+	case !errors.Is(err, sql.ErrNoRows):
+		return n, err
+	}
+	a, err := getAuthor(ctx, tx, d.author)
+	if err != nil {
+		return 0, err
+	}
+	now := s.nowMs()
+	if err := s.chargeQuota(&a, now); err != nil {
+		return 0, err
+	}
+	followers, _, err := s.deps.Graph.FollowCounts(ctx, tx, d.author)
+	if err != nil {
+		return 0, err
+	}
+	if n, err = s.deps.IDs.Next(ctx); err != nil {
+		return 0, err
+	}
+	if n <= a.lastPost {
+		return 0, errClockBehind
+	}
+	s.chooseTier(&a, followers)
+	a.lastPost = n
+	a.posts++
+	if err := putAuthor(ctx, tx, d.author, &a); err != nil {
+		return 0, err
+	}
+	if err := s.insert(ctx, tx, d, n, now, !a.pulled); err != nil || a.pulled {
+		return n, err
+	}
+	// Also where nobody follows: somebody may follow in a transaction that is committed before this one.
+	first := push{Post: n, Ordinary: followers <= ordinaryFollowers}
+	_, err = s.deps.Jobs.InsertTx(ctx, tx, first, first.options())
+	return n, err
+}
+
+// insert stores the rows of a new post.
+func (s *Service) insert(ctx context.Context, tx *sql.Tx, d *draft, n uint64, now int64, pending bool) error {
+	content, err := s.admit(ctx, tx, d.author, d.content)
+	if err != nil {
+		return err
+	}
+	stored, err := encode(content)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `INSERT INTO feed_posts (id, author, token, request, content, audience, repost_of, created_ms, pending) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		int64(n), int64(d.author), d.token, d.sum[:], stored, int64(content.Audience), int64(content.RepostOf), now, pending); err != nil {
+		return err
+	}
+	if err := putAudience(ctx, tx, n, content); err != nil {
+		return err
+	}
+	return putVersion(ctx, tx, n, 1, stored, now)
+}
+
+// admit checks what a content names, as of the transaction, and returns what is stored.
+func (s *Service) admit(ctx context.Context, tx *sql.Tx, by id.User, sent *feedv1.PostContent) (*feedv1.PostContent, error) {
+	content := proto.CloneOf(sent)
+	if content.RepostOf != 0 {
+		original, err := s.original(ctx, tx, by, content.RepostOf)
+		if err != nil {
+			return nil, err
+		}
+		content.RepostOf = original
+	}
+	for _, upload := range uploadsOf(content) {
+		if err := s.deps.KeepPicture(ctx, tx, by, upload); err != nil {
+			return nil, err
+		}
+	}
+	return content, nil
+}
+
+// original returns the post that a repost of a post shows: that of a repost without a content of its own is the one that it shows.
+func (s *Service) original(ctx context.Context, tx *sql.Tx, by id.User, n uint64) (uint64, error) {
+	for range 2 { // such a repost is never one of another such repost
+		p, err := s.visiblePost(ctx, tx, by, n)
+		if err != nil {
+			return 0, err
+		}
+		if p.audience != feedv1.Audience_AUDIENCE_EVERYONE {
+			return 0, errs.New(errs.Denied, "not_repostable", "only posts for everyone can be reposted")
+		}
+		c, err := contentOf(p.content)
+		if err != nil || c.RepostOf == 0 || c.Title != "" || c.Text != "" || c.Link != "" || len(c.Images) > 0 {
+			return n, err
+		}
+		n = c.RepostOf
+	}
+	return n, nil
+}
+
+// chargeQuota counts a post, or refuses it and says when the next one is possible.
+func (s *Service) chargeQuota(a *author, now int64) error {
+	end := a.windowMs + quotaWindow.Milliseconds()
+	if now >= end || now < a.windowMs { // or the clock was set back
+		a.windowMs, a.windowPosts = now, 0
+		end = now + quotaWindow.Milliseconds()
+	}
+	if a.windowPosts >= int64(s.config.PostsPerDay) {
+		return &errs.Error{Kind: errs.Exhausted, Reason: "post_quota", Retry: time.Duration(end-now) * time.Millisecond,
+			Message: fmt.Sprintf("you have published %d posts within a day; publish the next one after %s", a.windowPosts, time.UnixMilli(end).UTC().Format(time.RFC3339))}
+	}
+	a.windowPosts++
+	return nil
+}
+
+// chooseTier decides whether the new post of an author, and those after it, are pushed or pulled. Readers know from the same rows, as of their snapshot,
+// which posts their windows lack, so an author may change at any post.
+func (s *Service) chooseTier(a *author, followers uint64) {
+	switch {
+	case !a.pulled && followers >= uint64(s.config.PullAbove):
+		a.pulled = true
+	case a.pulled && followers < uint64(s.config.PushBelow):
+		a.pulled, a.pushedFrom = false, a.lastPost+1
+	}
+}

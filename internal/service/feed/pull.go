@@ -1,0 +1,134 @@
+package feed
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+)
+
+// ref is a post in a timeline.
+type ref struct {
+	post   uint64
+	author id.User
+}
+
+// newestFirst orders refs.
+func newestFirst(a, b ref) int { return cmp.Compare(b.post, a.post) }
+
+const (
+	// authorsPerQuery bounds the list of authors in one statement.
+	authorsPerQuery = 500
+	// The posts of many authors are read from ranges of ids, the newest first, each wider than the one before: a few authors have posts in a wide range only,
+	// many have very many there. The first range is six hours of snowflakes.
+	firstSpan  = 6 * 3600 * 1000 << 22
+	spanGrowth = 8
+)
+
+// pull returns at most n posts of some authors below an id, but not below a floor, the newest first.
+func pull(ctx context.Context, tx *sql.Tx, authors []id.User, before, floor uint64, n int) (found []ref, err error) {
+	if len(authors) == 0 || before <= floor {
+		return nil, nil
+	}
+	var newest uint64
+	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM feed_posts`).Scan(&newest); err != nil {
+		return nil, err
+	}
+	high := min(before, newest+1)
+	for span := uint64(firstSpan); high > floor && len(found) < n; span *= spanGrowth {
+		low := floor
+		if high-floor > span {
+			low = high - span
+		}
+		var some []ref
+		for batch := range slices.Chunk(authors, authorsPerQuery) {
+			if some, err = pullRange(ctx, tx, some, batch, high, low, n-len(found)); err != nil {
+				return nil, err
+			}
+		}
+		slices.SortFunc(some, newestFirst)
+		found = append(found, some[:min(len(some), n-len(found))]...)
+		if high = low; span > 1<<60 {
+			span = 1 << 60 // it covers all ids, and must not overflow
+		}
+	}
+	return found, nil
+}
+
+// pullRange appends at most n posts of some authors in a range of ids.
+func pullRange(ctx context.Context, tx *sql.Tx, found []ref, authors []id.User, before, floor uint64, n int) ([]ref, error) {
+	marks, args := sqldb.Placeholders(4, authors, func(u id.User) int64 { return int64(u) })
+	rows, err := tx.QueryContext(ctx, `SELECT id, author FROM feed_posts WHERE id < $1 AND id >= $2 AND author IN (`+marks+`) AND NOT deleted ORDER BY id DESC LIMIT $3`,
+		append([]any{int64(before), int64(floor), n}, args...)...)
+	return appendRefs(found, rows, err)
+}
+
+func appendRefs(found []ref, rows *sql.Rows, err error) ([]ref, error) {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var r ref
+		err := rows.Scan(&r.post, &r.author)
+		found = append(found, r)
+		return err
+	})
+	return found, err
+}
+
+// byAuthor returns at most n posts of one author below an id, the newest first.
+func byAuthor(ctx context.Context, tx *sql.Tx, author id.User, before uint64, n int) (list []uint64, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT id, author FROM feed_posts WHERE author = $1 AND id < $2 AND NOT deleted ORDER BY id DESC LIMIT $3`, int64(author), int64(before), n)
+	refs, err := appendRefs(nil, rows, err)
+	return postsOf(refs), err
+}
+
+// pendingPosts returns the posts of some authors that fan-out has not brought to all followers.
+func pendingPosts(ctx context.Context, tx *sql.Tx, authors []id.User) (found []ref, err error) {
+	for batch := range slices.Chunk(authors, authorsPerQuery) {
+		marks, args := sqldb.Placeholders(1, batch, func(u id.User) int64 { return int64(u) })
+		rows, err := tx.QueryContext(ctx, `SELECT id, author FROM feed_posts WHERE pending AND author IN (`+marks+`)`, args...)
+		if found, err = appendRefs(found, rows, err); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// pulledAuthors returns those of some authors whose posts at or above a floor are not all pushed.
+func pulledAuthors(ctx context.Context, tx *sql.Tx, authors []id.User, floor uint64) (pulled []id.User, err error) {
+	for batch := range slices.Chunk(authors, authorsPerQuery) {
+		marks, args := sqldb.Placeholders(1, batch, func(u id.User) int64 { return int64(u) })
+		rows, err := tx.QueryContext(ctx, `SELECT author, pulled, pushed_from FROM feed_authors WHERE (pulled OR pushed_from > 0) AND author IN (`+marks+`)`, args...)
+		err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+			var u id.User
+			var now bool
+			var from uint64
+			err := rows.Scan(&u, &now, &from)
+			if now || from > floor {
+				pulled = append(pulled, u)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return pulled, nil
+}
+
+func postsOf(refs []ref) []uint64 {
+	list := make([]uint64, len(refs))
+	for i, r := range refs {
+		list[i] = r.post
+	}
+	return list
+}
+
+// endOf returns where a source goes on, of which n posts above a floor were asked for.
+func endOf(list []uint64, n int, floor uint64) uint64 {
+	if len(list) < n {
+		return floor
+	}
+	return list[len(list)-1]
+}
