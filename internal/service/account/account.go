@@ -161,9 +161,9 @@ var migrations = []string{
 	`ALTER TABLE users ADD COLUMN official BOOLEAN NOT NULL DEFAULT FALSE`,
 	`ALTER TABLE relations ADD COLUMN muted BOOLEAN NOT NULL DEFAULT FALSE`,
 	`CREATE INDEX relations_followers ON relations (other, owner) WHERE following`,
-	// Follows rises whenever the user follows somebody, and never falls.
-	`CREATE TABLE follow_counts (owner BIGINT PRIMARY KEY, followers BIGINT NOT NULL DEFAULT 0, following BIGINT NOT NULL DEFAULT 0, follows BIGINT NOT NULL DEFAULT 0)`,
-	`INSERT INTO follow_counts (owner, following, follows) SELECT owner, count(*), count(*) FROM relations WHERE following GROUP BY owner`,
+	// Changes rises whenever the user begins or ceases to follow somebody.
+	`CREATE TABLE follow_counts (owner BIGINT PRIMARY KEY, followers BIGINT NOT NULL DEFAULT 0, following BIGINT NOT NULL DEFAULT 0, changes BIGINT NOT NULL DEFAULT 0)`,
+	`INSERT INTO follow_counts (owner, following, changes) SELECT owner, count(*), count(*) FROM relations WHERE following GROUP BY owner`,
 	`INSERT INTO follow_counts (owner, followers) SELECT other, count(*) FROM relations WHERE following GROUP BY other ON CONFLICT (owner) DO UPDATE SET followers = excluded.followers`,
 }
 

@@ -23,13 +23,13 @@ func countFollows(ctx context.Context, tx *sql.Tx, a, b id.User, before, after *
 	if before.Following == after.Following {
 		return nil
 	}
-	add, follows := -1, 0
+	add := -1
 	if after.Following {
-		add, follows = 1, 1
+		add = 1
 	}
 	var following int
-	err := tx.QueryRowContext(ctx, `INSERT INTO follow_counts AS c (owner, following, follows) VALUES ($1, $2, $3)
-		ON CONFLICT (owner) DO UPDATE SET following = c.following + $2, follows = c.follows + $3 RETURNING following`, int64(a), add, follows).Scan(&following)
+	err := tx.QueryRowContext(ctx, `INSERT INTO follow_counts AS c (owner, following, changes) VALUES ($1, $2, 1)
+		ON CONFLICT (owner) DO UPDATE SET following = c.following + $2, changes = c.changes + 1 RETURNING following`, int64(a), add).Scan(&following)
 	if err != nil {
 		return err
 	}
@@ -49,9 +49,9 @@ func (s *Service) FollowCounts(ctx context.Context, tx *sql.Tx, u id.User) (foll
 	return followers, following, err
 }
 
-// Followed returns whom a user follows, as of a transaction, and whether their posts are shown: neither muted nor blocked. follows rises whenever the
-// user follows somebody.
-func (s *Service) Followed(ctx context.Context, tx *sql.Tx, u id.User) (shown map[id.User]bool, follows uint64, err error) {
+// Followed returns whom a user follows, as of a transaction, and whether their posts are shown: neither muted nor blocked. changes rises whenever the
+// user begins or ceases to follow somebody.
+func (s *Service) Followed(ctx context.Context, tx *sql.Tx, u id.User) (shown map[id.User]bool, changes uint64, err error) {
 	shown = map[id.User]bool{}
 	rows, err := tx.QueryContext(ctx, `SELECT other, muted OR blocked FROM relations WHERE owner = $1 AND following`, int64(u))
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
@@ -64,11 +64,11 @@ func (s *Service) Followed(ctx context.Context, tx *sql.Tx, u id.User) (shown ma
 	if err != nil {
 		return nil, 0, err
 	}
-	err = tx.QueryRowContext(ctx, `SELECT follows FROM follow_counts WHERE owner = $1`, int64(u)).Scan(&follows)
+	err = tx.QueryRowContext(ctx, `SELECT changes FROM follow_counts WHERE owner = $1`, int64(u)).Scan(&changes)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
-	return shown, follows, err
+	return shown, changes, err
 }
 
 // FriendsAndBlocks returns which of some users are friends of a user, and with which there is a block by either of the two, as of a transaction.

@@ -15,8 +15,9 @@
 //   - Pending posts, which fan-out has not brought to all followers, are read from the rows (pull.go). So are posts of authors with very many followers, which
 //     are not brought to windows at all, and those below the floor.
 //
-// A window that was built before the reader followed somebody lacks the posts of that author. It names the number of the reader's follows, which
-// the snapshot has as well, and is not used if the two differ. Who unfollows, mutes or blocks needs nothing of the kind: each page is filtered.
+// A window that was built before the reader followed somebody lacks the posts of that author, and so does one that was built after the snapshot of a page, if the
+// reader ceased to follow somebody in between. A window names the number of changes of whom the reader follows, which the snapshot has as well, and is
+// not used if the two differ. Muting, blocking, hiding and deleting need nothing of the kind: windows have the posts all the same, and each page is filtered.
 //
 // # Fan-out
 //
@@ -33,8 +34,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/failpoint"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
@@ -44,9 +47,9 @@ import (
 
 // Graph has the relations of users. Its methods with a transaction read as of that.
 type Graph interface {
-	// Followed returns whom a user follows, and whether their posts are shown: neither muted nor blocked. The number of follows rises whenever
-	// the user follows somebody.
-	Followed(ctx context.Context, tx *sql.Tx, u id.User) (shown map[id.User]bool, follows uint64, err error)
+	// Followed returns whom a user follows, and whether their posts are shown: neither muted nor blocked. changes rises whenever
+	// the user begins or ceases to follow somebody.
+	Followed(ctx context.Context, tx *sql.Tx, u id.User) (shown map[id.User]bool, changes uint64, err error)
 	// FriendsAndBlocks returns which of some users are friends of a user, and with which there is a block, by either of the two.
 	FriendsAndBlocks(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) (friends, blocked map[id.User]bool, err error)
 	// FollowCounts returns how many follow a user, and how many the user follows.
@@ -120,6 +123,35 @@ const (
 type Service struct {
 	deps   Deps
 	config Config
+	sizes  sizes
+	// interrupt is called between two steps. If it returns an error, the operation ends there, as if the process had died. Only tests set it.
+	interrupt func(point string) error
+}
+
+// sizes are smaller in tests.
+type sizes struct {
+	windowPosts     int // that a base has at most
+	compactAfter    int // pushes, after which a reader replaces the base
+	windowEntries   uint64
+	windowChunk     int // entries that a read gets at once
+	pushFollowers   int // whom a job brings a post to
+	authorsPerQuery int // in one statement
+	clockWait       time.Duration
+}
+
+func defaultSizes() sizes {
+	return sizes{windowPosts: 800, compactAfter: 200, windowChunk: 100, pushFollowers: 100, authorsPerQuery: 500, clockWait: 20 * time.Millisecond,
+		// A window with more entries was not read for long: it is closed, and built again when its reader returns.
+		windowEntries: 1000}
+}
+
+// reached is called between two steps of an operation.
+func (s *Service) reached(point string) error {
+	failpoint.Hit("feed/" + point)
+	if s.interrupt == nil {
+		return nil
+	}
+	return s.interrupt(point)
 }
 
 var steps = []string{
@@ -133,7 +165,7 @@ var steps = []string{
 	`CREATE TABLE feed_posts (id BIGINT PRIMARY KEY, author BIGINT NOT NULL, token TEXT NOT NULL, request {bytes} NOT NULL, content {bytes} NOT NULL, audience BIGINT NOT NULL,
 		repost_of BIGINT NOT NULL, version BIGINT NOT NULL DEFAULT 1, created_ms BIGINT NOT NULL, edited_ms BIGINT NOT NULL DEFAULT 0, deleted BOOLEAN NOT NULL DEFAULT FALSE,
 		hidden BOOLEAN NOT NULL DEFAULT FALSE, pending BOOLEAN NOT NULL, pushed_to BIGINT NOT NULL DEFAULT 0, UNIQUE (author, token))`,
-	`CREATE INDEX feed_posts_author ON feed_posts (author, id) WHERE NOT deleted`,
+	`CREATE INDEX feed_posts_author ON feed_posts (author, id)`,
 	`CREATE INDEX feed_posts_pending ON feed_posts (author, id) WHERE pending`,
 	`CREATE TABLE feed_audiences (post BIGINT NOT NULL, member BIGINT NOT NULL, PRIMARY KEY (post, member))`,
 	`CREATE TABLE feed_versions (post BIGINT NOT NULL, version BIGINT NOT NULL, content {bytes} NOT NULL, time_ms BIGINT NOT NULL, PRIMARY KEY (post, version))`,
@@ -149,7 +181,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	config.PostsPerDay = cmp.Or(config.PostsPerDay, defaultPostsPerDay)
 	config.PullAbove = cmp.Or(config.PullAbove, defaultPullAbove)
 	config.Workers = cmp.Or(config.Workers, defaultWorkers)
-	return &Service{deps: deps, config: config}, deps.DB.Migrate(ctx, "feed", steps)
+	return &Service{deps: deps, config: config, sizes: defaultSizes()}, deps.DB.Migrate(ctx, "feed", steps)
 }
 
 func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }

@@ -32,6 +32,7 @@ func (s *Service) HomeTimeline(ctx context.Context, reader id.User, r *feedv1.Ho
 
 // home is a home timeline as of a transaction.
 type home struct {
+	service  *Service
 	tx       *sql.Tx
 	window   *window // one that is not usable is empty, with a floor above all posts
 	usable   bool
@@ -45,34 +46,40 @@ type home struct {
 // openHome reads what the pages of a timeline need. The snapshot begins before the window is read, so that the window has all posts that are not pending
 // in the snapshot.
 func (s *Service) openHome(ctx context.Context, tx *sql.Tx, reader id.User) (*home, error) {
-	followed, follows, err := s.deps.Graph.Followed(ctx, tx, reader)
+	followed, changes, err := s.deps.Graph.Followed(ctx, tx, reader)
 	if err != nil {
 		return nil, err
 	}
-	h := &home{tx: tx, followed: len(followed) > 0, shown: map[id.User]bool{reader: true}}
+	h := &home{service: s, tx: tx, followed: len(followed) > 0, shown: map[id.User]bool{reader: true}}
 	for u, shown := range followed {
 		if shown {
 			h.shown[u] = true
 		}
 	}
 	h.authors = slices.Sorted(maps.Keys(h.shown))
+	if err := s.reached("home-snapshot"); err != nil {
+		return nil, err
+	}
 	if h.followed {
 		if h.window, err = s.readWindow(ctx, reader); err != nil {
 			return nil, err
 		}
-		h.usable = h.window.complete && h.window.follows == follows
+		h.usable = h.window.complete && h.window.changes == changes
 	}
 	if !h.usable {
 		h.window = &window{floor: math.MaxInt64}
 		return h, nil
 	}
-	if h.pulled, err = pulledAuthors(ctx, tx, h.authors, h.window.floor); err != nil {
+	if err := s.reached("window-used"); err != nil {
+		return nil, err
+	}
+	if h.pulled, err = s.pulledAuthors(ctx, tx, h.authors, h.window.floor); err != nil {
 		return nil, err
 	}
 	if !slices.Contains(h.pulled, reader) {
 		h.pulled = append(h.pulled, reader)
 	}
-	h.pending, err = pendingPosts(ctx, tx, h.authors)
+	h.pending, err = s.pendingPosts(ctx, tx, h.authors)
 	return h, err
 }
 
@@ -80,10 +87,10 @@ func (s *Service) openHome(ctx context.Context, tx *sql.Tx, reader id.User) (*ho
 func (h *home) source(ctx context.Context, before uint64, n int) ([]uint64, uint64, error) {
 	floor := h.window.floor
 	if before <= floor {
-		refs, err := pull(ctx, h.tx, h.authors, before, 0, n)
+		refs, err := h.service.pull(ctx, h.tx, h.authors, before, 0, n, withoutDeleted)
 		return postsOf(refs), endOf(postsOf(refs), n, 0), err
 	}
-	refs, err := pull(ctx, h.tx, h.pulled, before, floor, n)
+	refs, err := h.service.pull(ctx, h.tx, h.pulled, before, floor, n, withoutDeleted)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -106,7 +113,7 @@ func (s *Service) maintain(ctx context.Context, reader id.User, h *home) {
 	case !h.followed:
 	case !h.usable:
 		err = s.buildWindow(ctx, reader)
-	case h.window.pushes >= compactAfter:
+	case h.window.pushes >= s.sizes.compactAfter:
 		err = s.compact(ctx, reader, h.window)
 	}
 	if err != nil {

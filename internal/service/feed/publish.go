@@ -25,8 +25,8 @@ var (
 
 const (
 	quotaWindow = 24 * time.Hour
-	// A node whose clock is behind that of the author's last post waits for so long.
-	clockWait, clockWaits = 20 * time.Millisecond, 100
+	// clockWaits is how often a node waits whose clock is behind that of the author's last post.
+	clockWaits = 100
 	// ordinaryFollowers is up to how many followers the posts of an author come before those of others.
 	ordinaryFollowers = 1000
 )
@@ -77,7 +77,7 @@ func (s *Service) write(ctx context.Context, d *draft) (n uint64, err error) {
 		if !errors.Is(err, errClockBehind) {
 			return n, err
 		}
-		if err := backoff.Sleep(ctx, clockWait); err != nil {
+		if err := backoff.Sleep(ctx, s.sizes.clockWait); err != nil {
 			return 0, err
 		}
 	}

@@ -19,9 +19,10 @@ type ref struct {
 // newestFirst orders refs.
 func newestFirst(a, b ref) int { return cmp.Compare(b.post, a.post) }
 
+// Whether pull returns deleted posts as well.
+const withDeleted, withoutDeleted = true, false
+
 const (
-	// authorsPerQuery bounds the list of authors in one statement.
-	authorsPerQuery = 500
 	// The posts of many authors are read from ranges of ids, the newest first, each wider than the one before: a few authors have posts in a wide range only,
 	// many have very many there. The first range is six hours of snowflakes.
 	firstSpan  = 6 * 3600 * 1000 << 22
@@ -29,7 +30,7 @@ const (
 )
 
 // pull returns at most n posts of some authors below an id, but not below a floor, the newest first.
-func pull(ctx context.Context, tx *sql.Tx, authors []id.User, before, floor uint64, n int) (found []ref, err error) {
+func (s *Service) pull(ctx context.Context, tx *sql.Tx, authors []id.User, before, floor uint64, n int, deleted bool) (found []ref, err error) {
 	if len(authors) == 0 || before <= floor {
 		return nil, nil
 	}
@@ -44,8 +45,8 @@ func pull(ctx context.Context, tx *sql.Tx, authors []id.User, before, floor uint
 			low = high - span
 		}
 		var some []ref
-		for batch := range slices.Chunk(authors, authorsPerQuery) {
-			if some, err = pullRange(ctx, tx, some, batch, high, low, n-len(found)); err != nil {
+		for batch := range slices.Chunk(authors, s.sizes.authorsPerQuery) {
+			if some, err = pullRange(ctx, tx, some, batch, high, low, n-len(found), deleted); err != nil {
 				return nil, err
 			}
 		}
@@ -59,10 +60,10 @@ func pull(ctx context.Context, tx *sql.Tx, authors []id.User, before, floor uint
 }
 
 // pullRange appends at most n posts of some authors in a range of ids.
-func pullRange(ctx context.Context, tx *sql.Tx, found []ref, authors []id.User, before, floor uint64, n int) ([]ref, error) {
-	marks, args := sqldb.Placeholders(4, authors, func(u id.User) int64 { return int64(u) })
-	rows, err := tx.QueryContext(ctx, `SELECT id, author FROM feed_posts WHERE id < $1 AND id >= $2 AND author IN (`+marks+`) AND NOT deleted ORDER BY id DESC LIMIT $3`,
-		append([]any{int64(before), int64(floor), n}, args...)...)
+func pullRange(ctx context.Context, tx *sql.Tx, found []ref, authors []id.User, before, floor uint64, n int, deleted bool) ([]ref, error) {
+	marks, args := sqldb.Placeholders(5, authors, func(u id.User) int64 { return int64(u) })
+	rows, err := tx.QueryContext(ctx, `SELECT id, author FROM feed_posts WHERE id < $1 AND id >= $2 AND author IN (`+marks+`) AND (NOT deleted OR $4) ORDER BY id DESC LIMIT $3`,
+		append([]any{int64(before), int64(floor), n, deleted}, args...)...)
 	return appendRefs(found, rows, err)
 }
 
@@ -84,8 +85,8 @@ func byAuthor(ctx context.Context, tx *sql.Tx, author id.User, before uint64, n 
 }
 
 // pendingPosts returns the posts of some authors that fan-out has not brought to all followers.
-func pendingPosts(ctx context.Context, tx *sql.Tx, authors []id.User) (found []ref, err error) {
-	for batch := range slices.Chunk(authors, authorsPerQuery) {
+func (s *Service) pendingPosts(ctx context.Context, tx *sql.Tx, authors []id.User) (found []ref, err error) {
+	for batch := range slices.Chunk(authors, s.sizes.authorsPerQuery) {
 		marks, args := sqldb.Placeholders(1, batch, func(u id.User) int64 { return int64(u) })
 		rows, err := tx.QueryContext(ctx, `SELECT id, author FROM feed_posts WHERE pending AND author IN (`+marks+`)`, args...)
 		if found, err = appendRefs(found, rows, err); err != nil {
@@ -96,8 +97,8 @@ func pendingPosts(ctx context.Context, tx *sql.Tx, authors []id.User) (found []r
 }
 
 // pulledAuthors returns those of some authors whose posts at or above a floor are not all pushed.
-func pulledAuthors(ctx context.Context, tx *sql.Tx, authors []id.User, floor uint64) (pulled []id.User, err error) {
-	for batch := range slices.Chunk(authors, authorsPerQuery) {
+func (s *Service) pulledAuthors(ctx context.Context, tx *sql.Tx, authors []id.User, floor uint64) (pulled []id.User, err error) {
+	for batch := range slices.Chunk(authors, s.sizes.authorsPerQuery) {
 		marks, args := sqldb.Placeholders(1, batch, func(u id.User) int64 { return int64(u) })
 		rows, err := tx.QueryContext(ctx, `SELECT author, pulled, pushed_from FROM feed_authors WHERE (pulled OR pushed_from > 0) AND author IN (`+marks+`)`, args...)
 		err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {

@@ -11,12 +11,8 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/job"
 )
 
-const (
-	// Queue of the jobs.
-	Queue = "feed"
-	// pushFollowers is how many followers a job brings a post to.
-	pushFollowers = 100
-)
+// Queue of the jobs.
+const Queue = "feed"
 
 // push is a job that brings a post to the followers above one.
 type push struct {
@@ -58,11 +54,17 @@ func (s *Service) push(ctx context.Context, j push) error {
 	if err != nil || !p.pending || p.pushedTo != j.After { // the post was deleted, or another attempt has done this
 		return err
 	}
-	followers, err := s.deps.Graph.Followers(ctx, p.author, j.After, pushFollowers)
+	followers, err := s.deps.Graph.Followers(ctx, p.author, j.After, s.sizes.pushFollowers)
 	if err != nil {
 		return err
 	}
+	if err := s.reached("push-listed"); err != nil {
+		return err
+	}
 	if err := s.pushTo(ctx, followers, ref{p.id, p.author}); err != nil {
+		return err
+	}
+	if err := s.reached("push-appended"); err != nil {
 		return err
 	}
 	return s.pushed(ctx, j, followers)
@@ -78,6 +80,9 @@ func (s *Service) pushTo(ctx context.Context, followers []id.User, r ref) error 
 	if err != nil {
 		return err
 	}
+	if err := s.reached("push-tails"); err != nil {
+		return err
+	}
 	payload := r.appendPush(nil)
 	var entries []*timeline.AppendRequest
 	var full []*timeline.AppendRequest
@@ -86,7 +91,7 @@ func (s *Service) pushTo(ctx context.Context, followers []id.User, r ref) error 
 			continue
 		}
 		a := &timeline.AppendRequest{Key: keys[i], Payload: payload}
-		if entries = append(entries, a); t.Seq-t.FirstSeq >= windowEntries {
+		if entries = append(entries, a); t.Seq-t.FirstSeq >= s.sizes.windowEntries {
 			full = append(full, a)
 		}
 	}
@@ -97,6 +102,9 @@ func (s *Service) pushTo(ctx context.Context, followers []id.User, r ref) error 
 		return err
 	}
 	for _, a := range full {
+		if err := s.reached("window-full"); err != nil {
+			return err
+		}
 		err = errors.Join(err, s.deps.Log.Expire(ctx, a.Key, a.Seq+1, nil))
 	}
 	return err
@@ -105,7 +113,7 @@ func (s *Service) pushTo(ctx context.Context, followers []id.User, r ref) error 
 // pushed stores how far a post was brought, with the next job.
 func (s *Service) pushed(ctx context.Context, j push, followers []id.User) error {
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		if len(followers) < pushFollowers {
+		if len(followers) < s.sizes.pushFollowers {
 			_, err := tx.ExecContext(ctx, `UPDATE feed_posts SET pending = FALSE WHERE id = $1 AND pushed_to = $2`, int64(j.Post), int64(j.After))
 			return err
 		}

@@ -27,17 +27,6 @@ const (
 	entryBase  = 3
 )
 
-const (
-	// windowPosts is how many posts a base has at most.
-	windowPosts = 800
-	// After so many pushes a reader replaces the base.
-	compactAfter = 200
-	// windowEntries is how many entries a window has at most. Then its reader was away for long: it is closed, and built again on return.
-	windowEntries = 1000
-	// windowChunk is how many entries a read gets at once.
-	windowChunk = 100
-)
-
 func windowKey(reader id.User) timeline.Key {
 	return timeline.Key{Kind: timeline.Feed, ID: uint64(reader)}
 }
@@ -45,7 +34,7 @@ func windowKey(reader id.User) timeline.Key {
 // window is what a reader's window has.
 type window struct {
 	complete bool   // else there is nothing that can be used
-	follows  uint64 // the number of follows of which it was built
+	changes  uint64 // of whom the reader follows, when it was built
 	floor    uint64
 	refs     []ref  // those at or above the floor, the newest first, each once
 	pushes   int    // since the base
@@ -54,13 +43,13 @@ type window struct {
 
 // base is a decoded entry.
 type base struct {
-	follows, from, floor uint64
+	changes, from, floor uint64
 	refs                 []ref
 }
 
 func (b *base) append(to []byte) []byte {
 	to = append(to, entryBase)
-	for _, v := range []uint64{b.follows, b.from, b.floor} {
+	for _, v := range []uint64{b.changes, b.from, b.floor} {
 		to = binary.AppendUvarint(to, v)
 	}
 	last := uint64(math.MaxInt64)
@@ -89,7 +78,7 @@ func uvarint(b *[]byte, bad *bool) uint64 {
 
 func decodeBase(b []byte) (out base, err error) {
 	bad := false
-	out.follows, out.from, out.floor = uvarint(&b, &bad), uvarint(&b, &bad), uvarint(&b, &bad)
+	out.changes, out.from, out.floor = uvarint(&b, &bad), uvarint(&b, &bad), uvarint(&b, &bad)
 	last := uint64(math.MaxInt64)
 	for len(b) > 0 && !bad {
 		down, author := uvarint(&b, &bad), uvarint(&b, &bad)
@@ -125,7 +114,7 @@ func (s *Service) readWindow(ctx context.Context, reader id.User) (*window, erro
 func (s *Service) readEntries(ctx context.Context, key timeline.Key) (*window, error) {
 	w := &window{}
 	var newest *base
-	for before, chunk := uint64(0), windowChunk; ; {
+	for before, chunk := uint64(0), s.sizes.windowChunk; ; {
 		entries, err := s.deps.Log.ReadBackward(ctx, key, before, chunk)
 		if err != nil {
 			return nil, err
@@ -167,7 +156,7 @@ func (s *Service) readEntries(ctx context.Context, key timeline.Key) (*window, e
 
 // use completes a window that has all pushes after a base.
 func (w *window) use(b *base) {
-	w.complete, w.follows, w.floor = true, b.follows, b.floor
+	w.complete, w.changes, w.floor = true, b.changes, b.floor
 	w.refs = append(w.refs, b.refs...)
 	w.refs = slices.DeleteFunc(w.refs, func(r ref) bool { return r.post < w.floor })
 	slices.SortFunc(w.refs, newestFirst)
@@ -194,16 +183,23 @@ func (s *Service) buildWindow(ctx context.Context, reader id.User) error {
 	if err := s.appendAll(ctx, begin); err != nil {
 		return err
 	}
+	if err := s.reached("build-begun"); err != nil {
+		return err
+	}
 	b := base{from: begin.Seq}
 	err := s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
-		followed, follows, err := s.deps.Graph.Followed(ctx, tx, reader)
+		followed, changes, err := s.deps.Graph.Followed(ctx, tx, reader)
 		if err != nil {
 			return err
 		}
-		b.follows = follows
-		b.refs, err = pull(ctx, tx, slices.Sorted(maps.Keys(followed)), math.MaxInt64, 0, windowPosts+1)
+		b.changes = changes
+		// With deleted posts: a page whose snapshot is older than this one may see them.
+		b.refs, err = s.pull(ctx, tx, slices.Sorted(maps.Keys(followed)), math.MaxInt64, 0, s.sizes.windowPosts+1, withDeleted)
 		return err
 	})
+	if err == nil {
+		err = s.reached("build-read")
+	}
 	if err != nil {
 		return err
 	}
@@ -212,16 +208,22 @@ func (s *Service) buildWindow(ctx context.Context, reader id.User) error {
 
 // compact replaces the base of a window by what the window has.
 func (s *Service) compact(ctx context.Context, reader id.User, w *window) error {
-	return s.putBase(ctx, reader, &base{follows: w.follows, from: w.last, floor: w.floor, refs: slices.Clone(w.refs)})
+	if err := s.reached("compaction-begun"); err != nil {
+		return err
+	}
+	return s.putBase(ctx, reader, &base{changes: w.changes, from: w.last, floor: w.floor, refs: slices.Clone(w.refs)})
 }
 
 // putBase appends a base, of which it keeps the newest posts, and drops what it replaces.
 func (s *Service) putBase(ctx context.Context, reader id.User, b *base) error {
-	if len(b.refs) > windowPosts {
-		b.refs = b.refs[:windowPosts]
-		b.floor = b.refs[windowPosts-1].post
+	if most := s.sizes.windowPosts; len(b.refs) > most {
+		b.refs = b.refs[:most]
+		b.floor = b.refs[most-1].post
 	}
 	if err := s.appendAll(ctx, &timeline.AppendRequest{Key: windowKey(reader), Payload: b.append(nil)}); err != nil {
+		return err
+	}
+	if err := s.reached("base-appended"); err != nil {
 		return err
 	}
 	return s.deps.Log.Expire(ctx, windowKey(reader), b.from+1, nil)
@@ -238,17 +240,12 @@ func (s *Service) appendAll(ctx context.Context, entries ...*timeline.AppendRequ
 	for range entries {
 		select {
 		case err := <-done:
-			first = cmpErr(first, err)
+			if first == nil {
+				first = err
+			}
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 	return first
-}
-
-func cmpErr(first, err error) error {
-	if first != nil {
-		return first
-	}
-	return err
 }

@@ -11,7 +11,7 @@ import (
 
 // TestGoldenWindow: docs/formats/feed.md describes these entries.
 func TestGoldenWindow(t *testing.T) {
-	b := base{follows: 3, from: 300, floor: 1000, refs: []ref{{1 << 60, 7}, {1001, 300}, {1000, 7}}}
+	b := base{changes: 3, from: 300, floor: 1000, refs: []ref{{1 << 60, 7}, {1001, 300}, {1000, 7}}}
 	const golden = "0303ac02e807ffffffffffffffff6f0797f8ffffffffffff0fac020107"
 	if got := hex.EncodeToString(b.append(nil)); got != golden {
 		t.Errorf("a base is encoded as %s, want %s", got, golden)
@@ -21,7 +21,7 @@ func TestGoldenWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := decodeBase(stored[1:])
-	if err != nil || got.follows != b.follows || got.from != b.from || got.floor != b.floor || !slices.Equal(got.refs, b.refs) {
+	if err != nil || got.changes != b.changes || got.from != b.from || got.floor != b.floor || !slices.Equal(got.refs, b.refs) {
 		t.Errorf("a base is decoded as %+v, %v, want %+v", got, err, b)
 	}
 	if got := hex.EncodeToString(ref{1001, 300}.appendPush(nil)); got != "02e907ac02" {
@@ -34,7 +34,7 @@ func TestGoldenWindow(t *testing.T) {
 
 // TestBadEntriesAreCorrupt: no entry is decoded into something else.
 func TestBadEntriesAreCorrupt(t *testing.T) {
-	whole := (&base{follows: 3, from: 300, floor: 1000, refs: []ref{{1 << 60, 300}}}).append(nil)[1:]
+	whole := (&base{changes: 3, from: 300, floor: 1000, refs: []ref{{1 << 60, 300}}}).append(nil)[1:]
 	for n := range whole {
 		if b, err := decodeBase(whole[:n]); !errors.Is(err, timeline.ErrCorrupt) && (n < 5 || len(b.refs) > 0) {
 			t.Errorf("%d of %d bytes of a base: %+v, %v", n, len(whole), b, err)

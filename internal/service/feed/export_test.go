@@ -1,0 +1,58 @@
+package feed
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/timeline"
+)
+
+// UseSmallSizes makes windows, their entries and the steps of fan-out small, so that few posts reach their limits.
+func (s *Service) UseSmallSizes() {
+	s.sizes = sizes{windowPosts: 4, compactAfter: 3, windowEntries: 7, windowChunk: 3, pushFollowers: 2, authorsPerQuery: 2, clockWait: time.Microsecond}
+}
+
+// Interrupt makes a function run between two steps of an operation, which ends there if the function returns an error.
+func (s *Service) Interrupt(f func(point string) error) { s.interrupt = f }
+
+// PendingPosts returns the posts whose fan-out is not done.
+func (s *Service) PendingPosts(ctx context.Context) (list []uint64, err error) {
+	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
+		rows, err := tx.QueryContext(ctx, `SELECT id, author FROM feed_posts WHERE pending ORDER BY id`)
+		refs, err := appendRefs(nil, rows, err)
+		list = postsOf(refs)
+		return err
+	})
+	return list, err
+}
+
+// PushStep runs the next job of a post's fan-out, or, with again, one that was done before.
+func (s *Service) PushStep(ctx context.Context, n uint64, again bool) error {
+	var p *post
+	err := s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) (err error) {
+		p, err = getPost(ctx, tx, n)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	j := push{Post: n, After: p.pushedTo}
+	if again {
+		j.After = 0
+	}
+	return s.push(ctx, j)
+}
+
+// WindowFloor returns the floor of a reader's window, and whether it has one that is complete.
+func (s *Service) WindowFloor(ctx context.Context, reader id.User) (floor uint64, complete bool, err error) {
+	w, err := s.readWindow(ctx, reader)
+	if err != nil {
+		return 0, false, err
+	}
+	return w.floor, w.complete, nil
+}
+
+// WindowKey of a reader.
+func WindowKey(reader id.User) timeline.Key { return windowKey(reader) }

@@ -1,0 +1,194 @@
+package feed_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/auth"
+	"github.com/rialto-im/rialto/internal/base/clock/clocktest"
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"github.com/rialto-im/rialto/internal/engine/timeline/memlog"
+	"github.com/rialto-im/rialto/internal/engine/timeline/pglog"
+	"github.com/rialto-im/rialto/internal/platform/job"
+	"github.com/rialto-im/rialto/internal/service/account"
+	"github.com/rialto-im/rialto/internal/service/feed"
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+)
+
+// fixture has feeds above real accounts. Its test runs the steps of fan-out.
+type fixture struct {
+	t        testing.TB
+	db       *sqldb.DB
+	log      timeline.Log
+	accounts *account.Service
+	clock    *clocktest.Manual
+	ids      *skewedIDs
+	pictures map[id.Upload]id.User // owners
+	*feed.Service
+	config feed.Config
+	users  int
+}
+
+// skewedIDs are ids of two nodes. The clock of the second is behind, if behind is not 0, and it gives the next ids.
+type skewedIDs struct {
+	mu                       sync.Mutex // guards all below
+	last, late, step, behind uint64
+}
+
+func (i *skewedIDs) Next(context.Context) (uint64, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.last += i.step
+	if i.behind == 0 {
+		return 2 * i.last, nil
+	}
+	i.late = max(i.late+1, i.last-i.behind)
+	return 2*i.late + 1, nil
+}
+
+func (i *skewedIDs) set(step, behind uint64) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.step, i.behind = step, behind
+}
+
+// noJobs leaves the jobs to the test.
+type noJobs struct{}
+
+func (noJobs) InsertTx(context.Context, *sql.Tx, job.Args, job.Options) (job.Inserted, error) {
+	return job.Inserted{}, nil
+}
+func (noJobs) Wake() {}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t testing.TB, config feed.Config) *fixture {
+	t.Helper()
+	place := sqltest.Place(t)
+	db, err := sqldb.Open(context.Background(), place)
+	must(t, err)
+	f := &fixture{t: t, db: db, clock: clocktest.NewManual(), ids: &skewedIDs{}, config: config, pictures: map[id.Upload]id.User{}}
+	f.ids.last, f.ids.step = 1<<40, 1
+	if sqltest.OnPostgres() {
+		f.log, err = pglog.Open(context.Background(), place, pglog.Options{})
+		must(t, err)
+	} else {
+		f.log = memlog.New(nil)
+	}
+	t.Cleanup(func() {
+		if err := f.log.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	logger := slog.New(slog.DiscardHandler)
+	outbox, err := job.NewOutbox(t.Context(), db, logger)
+	must(t, err)
+	f.accounts, err = account.New(t.Context(), account.Deps{DB: db, Outbox: outbox, IDs: f.ids, Clock: f.clock, Logger: logger, SingleNode: true}, account.Config{PasswordCost: auth.Cost{Memory: 64, Time: 1, Threads: 1}})
+	must(t, err)
+	f.restart()
+	return f
+}
+
+// restart makes a new service, as a new process does.
+func (f *fixture) restart() {
+	f.t.Helper()
+	var err error
+	f.Service, err = feed.New(context.Background(), feed.Deps{DB: f.db, Log: f.log, Graph: f.accounts, Jobs: noJobs{}, IDs: f.ids, KeepPicture: f.keepPicture, CheckLinkPreview: checkPreview,
+		Clock: f.clock, Logger: slog.New(slog.DiscardHandler)}, f.config)
+	must(f.t, err)
+}
+
+func (f *fixture) keepPicture(_ context.Context, _ *sql.Tx, by id.User, upload id.Upload) error {
+	if f.pictures[upload] != by {
+		return errs.New(errs.NotFound, "no_upload", "")
+	}
+	return nil
+}
+
+func checkPreview(u id.User, p *chatv1.LinkPreview) error {
+	if string(p.Signature) != fmt.Sprint(u) {
+		return errs.New(errs.Invalid, "bad_preview", "")
+	}
+	return nil
+}
+
+// user makes a user.
+func (f *fixture) user() id.User {
+	f.t.Helper()
+	f.users++
+	u, err := f.accounts.PutUser(context.Background(), &accountv1.PutUserRequest{ExternalId: fmt.Sprint("user", f.users)})
+	must(f.t, err)
+	return id.User(u.Id)
+}
+
+// publish publishes a post for everyone.
+func (f *fixture) publish(by id.User, text string) *feedv1.Post {
+	f.t.Helper()
+	p, err := f.Publish(context.Background(), by, &feedv1.PublishRequest{ClientPostId: text, Content: &feedv1.PostContent{Text: text}})
+	must(f.t, err)
+	return p
+}
+
+func (f *fixture) follow(a, b id.User) {
+	f.t.Helper()
+	_, err := f.accounts.SetFollow(context.Background(), a, b, true)
+	must(f.t, err)
+}
+
+// push runs all steps of fan-out.
+func (f *fixture) push() {
+	f.t.Helper()
+	for {
+		pending, err := f.PendingPosts(context.Background())
+		must(f.t, err)
+		if len(pending) == 0 {
+			return
+		}
+		for _, n := range pending {
+			must(f.t, f.PushStep(context.Background(), n, false))
+		}
+	}
+}
+
+// home returns the texts of a home timeline.
+func (f *fixture) home(reader id.User, limit uint32) (texts []string) {
+	f.t.Helper()
+	for before := uint64(0); ; {
+		r, err := f.HomeTimeline(context.Background(), reader, &feedv1.HomeTimelineRequest{Before: before, Limit: limit})
+		must(f.t, err)
+		for _, p := range r.Posts {
+			texts = append(texts, p.Content.Text)
+		}
+		if before = r.Next; before == 0 {
+			return texts
+		}
+	}
+}
+
+func reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	return errs.Of(err).Reason
+}
+
+const day = 24 * time.Hour
