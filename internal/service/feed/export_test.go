@@ -7,11 +7,12 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"github.com/rialto-im/rialto/internal/platform/job"
 )
 
 // UseSmallSizes makes windows, their entries and the steps of fan-out small, so that few posts reach their limits.
 func (s *Service) UseSmallSizes() {
-	s.sizes = sizes{windowPosts: 4, compactAfter: 3, windowEntries: 7, windowChunk: 3, pushFollowers: 2, authorsPerQuery: 2, clockWait: time.Microsecond}
+	s.sizes = sizes{windowPosts: 4, compactAfter: 3, windowEntries: 7, windowChunk: 3, pushFollowers: 2, authorsPerQuery: 2, ordinaryFollowers: 2, clockWait: time.Microsecond}
 }
 
 // Interrupt makes a function run between two steps of an operation, which ends there if the function returns an error.
@@ -27,6 +28,9 @@ func (s *Service) PendingPosts(ctx context.Context) (list []uint64, err error) {
 	})
 	return list, err
 }
+
+// RunJob runs a job that the service inserted.
+func (s *Service) RunJob(ctx context.Context, args job.Args) error { return s.push(ctx, args.(push)) }
 
 // PushStep runs the next job of a post's fan-out, or, with again, one that was done before.
 func (s *Service) PushStep(ctx context.Context, n uint64, again bool) error {

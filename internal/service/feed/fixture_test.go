@@ -38,6 +38,7 @@ type fixture struct {
 	*feed.Service
 	config feed.Config
 	users  int
+	jobs   jobs
 }
 
 // skewedIDs are ids of two nodes. The clock of the second is behind, if behind is not 0, and it gives the next ids.
@@ -63,13 +64,18 @@ func (i *skewedIDs) set(step, behind uint64) {
 	i.step, i.behind = step, behind
 }
 
-// noJobs leaves the jobs to the test.
-type noJobs struct{}
+// jobs leaves the jobs to the test.
+type jobs struct {
+	args       []job.Args
+	priorities []job.Priority
+}
 
-func (noJobs) InsertTx(context.Context, *sql.Tx, job.Args, job.Options) (job.Inserted, error) {
+func (j *jobs) InsertTx(_ context.Context, _ *sql.Tx, args job.Args, o job.Options) (job.Inserted, error) {
+	j.args = append(j.args, args)
+	j.priorities = append(j.priorities, o.Priority)
 	return job.Inserted{}, nil
 }
-func (noJobs) Wake() {}
+func (*jobs) Wake() {}
 
 func must(t testing.TB, err error) {
 	t.Helper()
@@ -112,7 +118,7 @@ func open(t testing.TB, config feed.Config) *fixture {
 func (f *fixture) restart() {
 	f.t.Helper()
 	var err error
-	f.Service, err = feed.New(context.Background(), feed.Deps{DB: f.db, Log: f.log, Graph: f.accounts, Jobs: noJobs{}, IDs: f.ids, KeepPicture: f.keepPicture, CheckLinkPreview: checkPreview,
+	f.Service, err = feed.New(context.Background(), feed.Deps{DB: f.db, Log: f.log, Graph: f.accounts, Jobs: &f.jobs, IDs: f.ids, KeepPicture: f.keepPicture, CheckLinkPreview: checkPreview,
 		Clock: f.clock, Logger: slog.New(slog.DiscardHandler)}, f.config)
 	must(f.t, err)
 }

@@ -27,8 +27,6 @@ const (
 	quotaWindow = 24 * time.Hour
 	// clockWaits is how often a node waits whose clock is behind that of the author's last post.
 	clockWaits = 100
-	// ordinaryFollowers is up to how many followers the posts of an author come before those of others.
-	ordinaryFollowers = 1000
 )
 
 // Publish stores a post. Its id, its row and the first job of its fan-out are one transaction.
@@ -122,7 +120,7 @@ func (s *Service) publish(ctx context.Context, tx *sql.Tx, d *draft) (n uint64, 
 		return n, err
 	}
 	// Also where nobody follows: somebody may follow in a transaction that is committed before this one.
-	first := push{Post: n, Ordinary: followers <= ordinaryFollowers}
+	first := push{Post: n, Ordinary: followers <= s.sizes.ordinaryFollowers}
 	_, err = s.deps.Jobs.InsertTx(ctx, tx, first, first.options())
 	return n, err
 }
