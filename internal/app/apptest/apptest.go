@@ -32,6 +32,7 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 )
 
@@ -212,6 +213,21 @@ func (h *Server) Chat() chatv1connect.ChatServiceClient {
 // Rooms returns a client; create requests with As.
 func (h *Server) Rooms() chatv1connect.RoomServiceClient {
 	return chatv1connect.NewRoomServiceClient(h.HTTP, h.URL, retrying)
+}
+
+// Feed returns a client; create requests with As.
+func (h *Server) Feed() feedv1connect.FeedServiceClient {
+	return feedv1connect.NewFeedServiceClient(h.HTTP, h.URL, retrying)
+}
+
+// FeedAdmin returns a client of a program with an API key.
+func (h *Server) FeedAdmin(key string) feedv1connect.FeedAdminServiceClient {
+	return feedv1connect.NewFeedAdminServiceClient(h.HTTP, h.URL, retrying, connect.WithInterceptors(connect.UnaryInterceptorFunc(func(call connect.UnaryFunc) connect.UnaryFunc {
+		return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
+			r.Header().Set("Authorization", "Bearer "+key)
+			return call(ctx, r)
+		}
+	})))
 }
 
 // Accounts returns a client; create requests with As.
