@@ -226,3 +226,19 @@ func TestOrdinaryAuthorsComeFirst(t *testing.T) {
 		t.Errorf("the jobs have the priorities %v, want %v", f.jobs.priorities, want)
 	}
 }
+
+// Ids of one author's posts rise, also where the nodes' clocks differ.
+func TestPostIDsOfAnAuthorRise(t *testing.T) {
+	f := open(t, feed.Config{})
+	f.UseSmallSizes()
+	ann := f.user()
+	last := uint64(0)
+	for i := range 20 {
+		f.ids.set(1, uint64(i%2*20)) // every second post is of the node that is behind
+		p := f.publish(ann, fmt.Sprint(i))
+		if p.Id <= last {
+			t.Errorf("post %d has the id %d after %d", i, p.Id, last)
+		}
+		last = p.Id
+	}
+}
