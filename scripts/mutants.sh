@@ -525,6 +525,38 @@ mutant "count refused messages as stored" internal/transport/gateway/conn.go 's/
 mutant "let bench forget messages without a receipt" internal/tool/bench/reconnect.go 's/c\.retryAt = false, c\.ackedTo,/c.retryAt = false, c.next,/' 'ALostConnection' internal/tool/bench
 mutant "collapse errors of different subjects" internal/base/telemetry/collapse.go 's/all := r\.Level > slog\.LevelWarn/all := false/' 'WarningsOfOneCause' internal/base/telemetry
 
+# Posts and home timelines.
+mutant "read a page from two states of the database" internal/engine/sqldb/snapshot.go 's/return fn\(tx\)/_ = tx.Rollback(); tx, err = d.reader.BeginTx(ctx, nil); return err/' 'QueriesOfASnapshot' internal/engine/sqldb
+mutant "use a window of others than whom the reader follows" internal/service/feed/home.go 's/h\.window\.complete \&\& h\.window\.changes == changes/h.window.complete \&\& changes > 0/' RandomSchedules internal/service/feed
+mutant "leave out posts whose fan-out is not done" internal/service/feed/home.go 's/^\tfor _, r := range h\.pending \{/\tfor _, r := range h.pending[:0] {/' 'RandomSchedules' internal/service/feed
+mutant "look for the posts of pulled authors in windows" internal/service/feed/pull.go 's/if now \|\| from > floor \{/if from > floor {/' 'RandomSchedules|ChangeTheirTier' internal/service/feed
+mutant "forget what a pulled author published before being pushed again" internal/service/feed/pull.go 's/if now \|\| from > floor \{/if now {/' 'RandomSchedules|ChangeTheirTier' internal/service/feed
+mutant "build windows without deleted posts" internal/service/feed/window.go 's/, withDeleted\)/, withoutDeleted)/' RandomSchedules internal/service/feed
+mutant "keep windows after an unfollow" internal/service/account/follows.go 's/changes = c\.changes \+ 1 RETURNING/changes = c.changes + CASE WHEN $2 > 0 THEN 1 ELSE 0 END RETURNING/' 'FollowsAreCounted|RandomSchedules' internal/service/account internal/service/feed
+mutant "end the fan-out of a post after its first step" internal/service/feed/push.go 's/if len\(followers\) < s\.sizes\.pushFollowers \{/if len(followers) <= s.sizes.pushFollowers {/' RandomSchedules internal/service/feed
+mutant "mark a post as pushed before it is" internal/service/feed/push.go 's/if err := s\.pushTo\(ctx, followers, ref\{p\.id, p\.author\}\); err != nil \{/defer func() { _ = s.pushTo(ctx, followers, ref{p.id, p.author}) }()\n\tif ctx.Err() != nil {/' RandomSchedules internal/service/feed
+mutant "forget the first push after a build began" internal/service/feed/window.go 's/b := base\{from: begin\.Seq\}/b := base{from: begin.Seq + 1}/' RandomSchedules internal/service/feed
+mutant "use a window that lacks entries" internal/service/feed/window.go 's/case newest != nil \&\& before <= newest\.from\+1:/case newest != nil \&\& (before <= newest.from+1 || len(entries) < chunk):/' RandomSchedules internal/service/feed
+mutant "believe that a window which was cut is complete" internal/service/feed/window.go 's/^\t\tb\.floor = b\.refs\[most-1\]\.post$//' 'RandomSchedules|BelowItsWindow' internal/service/feed
+mutant "forget pushes at a compaction" internal/service/feed/window.go 's/from: w\.last, floor/from: w.last + 1, floor/' RandomSchedules internal/service/feed
+mutant "let the windows of absent readers grow" internal/service/feed/push.go 's/t\.Seq-t\.FirstSeq >= s\.sizes\.windowEntries/t.Seq > 1<<40/' AbsentReaders internal/service/feed
+mutant "show hidden posts" internal/service/feed/visible.go 's/case p\.deleted, p\.hidden:/case p.deleted:/' RandomSchedules internal/service/feed
+mutant "show deleted posts" internal/service/feed/visible.go 's/case p\.deleted, p\.hidden:/case p.hidden:/' 'RandomSchedules|RetryOfPublish' internal/service/feed
+mutant "show posts of who has blocked the reader" internal/service/account/follows.go 's/SELECT owner, FALSE, blocked FROM/SELECT owner, FALSE, FALSE FROM/' 'FriendsAndBlocks|RandomSchedules' internal/service/account internal/service/feed
+mutant "show posts of muted users" internal/service/account/follows.go 's/SELECT other, muted OR blocked/SELECT other, blocked/' 'FollowsAreCounted|RandomSchedules' internal/service/account internal/service/feed
+mutant "show posts to those whom their author excepts" internal/service/feed/visible.go 's/return !named/return true/' RandomSchedules internal/service/feed
+mutant "show posts for friends to everybody" internal/service/feed/visible.go 's/return friend$/return true/' RandomSchedules internal/service/feed
+mutant "repeat a post on the next page" internal/service/feed/page.go 's/next = n$/next = n + 1/' RandomSchedules internal/service/feed
+mutant "skip a post between two pages" internal/service/feed/page.go 's/next = n$/next = list[i+1]/' RandomSchedules internal/service/feed
+mutant "read all posts for one page" internal/service/feed/page.go 's/maxExamined = 500/maxExamined = 1 << 30/' BoundedWork internal/service/feed
+mutant "take another post with a token for a retry" internal/service/feed/publish.go 's/case err == nil \&\& !bytes\.Equal\(request, d\.sum\[:\]\):/case err == nil \&\& bytes.Equal(request, nil):/' RetryOfPublish internal/service/feed
+mutant "publish one post more than the quota" internal/service/feed/publish.go 's/a\.windowPosts >= int64/a.windowPosts > int64/' TheQuota internal/service/feed
+mutant "give a later post of an author a lower id" internal/service/feed/publish.go 's/if n <= a\.lastPost \{/if n == a.lastPost {/' PostIDs internal/service/feed
+mutant "let celebrities come before ordinary authors" internal/service/feed/push.go 's/if p\.Ordinary \{/if !p.Ordinary {/' OrdinaryAuthors internal/service/feed
+mutant "publish pictures of others" internal/service/feed/publish.go 's/s\.deps\.KeepPicture\(ctx, tx, by, upload\); err != nil/s.deps.KeepPicture(ctx, tx, by, upload); err != nil \&\& upload == 0/' 'BadPosts|PicturesOfPosts' internal/service/feed internal/transport/rpc
+mutant "give a picture to who may not see its post" internal/service/media/download.go 's/named, err = s\.deps\.PostNames\(ctx, by, r\.Post, n\); err/_, err = s.deps.PostNames(ctx, by, r.Post, n); err/; s/^\tcase r\.Post != 0:/\tcase r.Post != 0:\n\t\tnamed = true/' PicturesOfPosts internal/transport/rpc
+mutant "follow without a limit" internal/service/account/follows.go 's/following > maxFollowing/following > 1<<30/' FollowsAreBounded internal/service/account
+
 # The TypeScript SDK.
 mutant_ts "forget at a resync that a conversation is muted" src/sync.ts 's/\{ \.\.\.view, deleted/{ ...view, muted: false, deleted/' test/unit/client.test.ts
 mutant_ts "forget at a resync what the user has set since" src/sync.ts 's/mergeConversation\(known\.get\(c\.id\), c\)/mergeConversation(known.get(""), c)/' test/unit/client.test.ts
