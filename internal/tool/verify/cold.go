@@ -62,7 +62,7 @@ type coldStore struct {
 
 // openCold puts the cold tier below the log.
 func (c *check) openCold() error {
-	if some, err := c.hasManifest(); err != nil || !some {
+	if some, err := c.hasTable("cold_segments"); err != nil || !some {
 		return err
 	}
 	view := coldtier.View{DB: c.db, Files: c.blobs}
@@ -87,13 +87,13 @@ func (c *check) openCold() error {
 	return nil
 }
 
-// hasManifest reports whether the database has the manifest of segments. That of an earlier release does not.
-func (c *check) hasManifest() (some bool, err error) {
+// hasTable reports whether the database has a table. That of an earlier release may not.
+func (c *check) hasTable(name string) (some bool, err error) {
 	if !c.local {
-		err = c.db.QueryRowContext(c.ctx, `SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'cold_segments')`).Scan(&some)
+		err = c.db.QueryRowContext(c.ctx, `SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1)`, name).Scan(&some)
 		return some, err
 	}
-	rows, err := c.files.QueryContext(c.ctx, `PRAGMA table_info(cold_segments)`) // no rows if it does not exist
+	rows, err := c.files.QueryContext(c.ctx, `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1`, name)
 	if err != nil {
 		return false, err
 	}

@@ -30,13 +30,13 @@ func (c *check) each(query string, do func(*sql.Rows) error) error {
 var fromTable = regexp.MustCompile(` FROM (\w+)`)
 
 // query calls do for each row of a query.
-func (c *check) query(query string, do func(*sql.Rows) error) (err error) {
+func (c *check) query(query string, do func(*sql.Rows) error, args ...any) (err error) {
 	defer func() {
 		if m := fromTable.FindStringSubmatch(query); err != nil && m != nil {
 			err = fmt.Errorf("table %s: %w", m[1], err)
 		}
 	}()
-	rows, err := c.db.QueryContext(c.ctx, query)
+	rows, err := c.db.QueryContext(c.ctx, query, args...)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ import (
 
 // Violation of a guarantee.
 type Violation struct {
-	// Rule that is violated: directory, sequence, counts, duplicate, access, author, inbox, delivery, members, cursors, records, cold, damaged.
+	// Rule that is violated: directory, sequence, counts, duplicate, access, author, inbox, delivery, members, cursors, records, cold, feed, damaged.
 	Rule string `json:"rule"`
 	// Where: a conversation or a user.
 	Where string `json:"where"`
@@ -44,11 +44,13 @@ type Report struct {
 	Entries       uint64 `json:"entries"`
 	Expired       uint64 `json:"expired"`
 	// Cold is the number of entries that were read from segments.
-	Cold         uint64      `json:"cold"`
-	Inboxes      int         `json:"inboxes"`
-	InboxEntries uint64      `json:"inbox_entries"`
-	Undelivered  uint64      `json:"undelivered"`
-	Violations   []Violation `json:"violations"`
+	Cold         uint64 `json:"cold"`
+	Inboxes      int    `json:"inboxes"`
+	InboxEntries uint64 `json:"inbox_entries"`
+	Undelivered  uint64 `json:"undelivered"`
+	// Windows of home timelines.
+	Windows    int         `json:"windows"`
+	Violations []Violation `json:"violations"`
 	// More is the number of violations that are not listed.
 	More int `json:"more"`
 	// Notes list what could not be checked.
@@ -142,7 +144,7 @@ func Main(args []string, out, errOut io.Writer) int {
 }
 
 func (r *Report) print(out io.Writer) {
-	fmt.Fprintf(out, "%d conversations with %d entries (%d of them cold), %d more have expired, %d streams with %d entries, %d entries not fanned out yet\n", r.Conversations, r.Entries, r.Cold, r.Expired, r.Inboxes, r.InboxEntries, r.Undelivered)
+	fmt.Fprintf(out, "%d conversations with %d entries (%d of them cold), %d more have expired, %d streams with %d entries, %d entries not fanned out yet, %d home timelines\n", r.Conversations, r.Entries, r.Cold, r.Expired, r.Inboxes, r.InboxEntries, r.Undelivered, r.Windows)
 	for _, v := range r.Violations {
 		fmt.Fprintf(out, "VIOLATED %s, %s: %s\n", v.Rule, v.Where, v.What)
 	}
@@ -301,7 +303,7 @@ func (c *check) run(progress func(format string, args ...any), first ...step) (*
 		c.report = &Report{}
 	}
 	c.conversations, c.undelivered, c.keysUnreadable = map[uint64]*conversation{}, map[uint64][]timeline.Ref{}, map[timeline.Kind]bool{}
-	for _, s := range append(first, step{"fan-out records", c.records}, step{"the manifest of old messages", c.openCold}, step{"conversations", c.readConversations}, step{"members", c.members}, step{"streams", c.inboxes}, step{"cursors", c.cursors}, step{"quarantine", c.quarantine}) {
+	for _, s := range append(first, step{"fan-out records", c.records}, step{"the manifest of old messages", c.openCold}, step{"conversations", c.readConversations}, step{"members", c.members}, step{"streams", c.inboxes}, step{"cursors", c.cursors}, step{"posts and home timelines", c.feeds}, step{"quarantine", c.quarantine}) {
 		progress("reading %s …", s.name)
 		if c.tailsUnreadable && s.name != "quarantine" {
 			c.report.violate("damaged", s.name, "not checked: not all conversations can be listed")
