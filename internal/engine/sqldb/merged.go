@@ -1,0 +1,86 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+)
+
+const (
+	// maxMerged bounds the items of one call of Apply. Other writers wait while it runs.
+	maxMerged = 4096
+	// maxMergedWaiting bounds the items that wait or are being applied. Further ones are rejected.
+	maxMergedWaiting = 65_536
+)
+
+// Merged is the group commit of small writes of one kind: those that wait at the same time are one writer of Write, so that a few statements
+// store thousands of them. All methods are safe for concurrent use.
+type Merged[T any] struct {
+	db    *DB
+	apply func(ctx context.Context, tx *sql.Tx, items []*T) error
+
+	mu      sync.Mutex      // guards the fields below, and the items of open
+	open    *mergedItems[T] // they wait in the queue of writers, and more may join them; nil: none wait
+	waiting int             // items that wait or are being applied
+}
+
+// mergedItems are applied together.
+type mergedItems[T any] struct {
+	items []*T
+	done  chan struct{} // closed once err is set
+	err   error
+}
+
+// NewMerged returns the group commit of one kind of writes. apply stores items, in the order in which they arrived, and sets their results. Its
+// failure is that of all of them. It may run again after a failed commit, and must not call Write.
+func NewMerged[T any](db *DB, apply func(ctx context.Context, tx *sql.Tx, items []*T) error) *Merged[T] {
+	return &Merged[T]{db: db, apply: apply}
+}
+
+// Write applies an item, together with those that wait at the same time. It returns when the transaction is durable, or with the failure
+// after it was rolled back. The item belongs to apply until then. Once it waits, the end of ctx does not stop it.
+func (m *Merged[T]) Write(ctx context.Context, item *T) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	if m.waiting >= maxMergedWaiting {
+		m.mu.Unlock()
+		return &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "the server is busy; try again", Retry: 1e9}
+	}
+	m.waiting++
+	group, first := m.open, false
+	if group == nil || len(group.items) == maxMerged {
+		group, first = &mergedItems[T]{done: make(chan struct{})}, true
+		m.open = group
+	}
+	group.items = append(group.items, item)
+	m.mu.Unlock()
+	if first {
+		m.write(context.WithoutCancel(ctx), group) // the end of one item's context must not fail the others
+	}
+	<-group.done
+	return group.err
+}
+
+// write is the writer of a group.
+func (m *Merged[T]) write(ctx context.Context, group *mergedItems[T]) {
+	group.err = m.db.Write(ctx, func(tx *sql.Tx) error { return m.apply(ctx, tx, m.closeGroup(group)) })
+	items := m.closeGroup(group)
+	m.mu.Lock()
+	m.waiting -= len(items)
+	m.mu.Unlock()
+	close(group.done)
+}
+
+// closeGroup returns the items of a group, which no further ones join.
+func (m *Merged[T]) closeGroup(group *mergedItems[T]) []*T {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.open == group {
+		m.open = nil
+	}
+	return group.items
+}
