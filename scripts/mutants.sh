@@ -282,6 +282,19 @@ mutant "report a node as reachable after one answer" internal/platform/cluster/p
 mutant "stop all probes while one node does not answer" internal/platform/cluster/probe.go 's/^\t\t\tgroup\.Go\(func\(\) \{ p\.probe\(ctx, node, r\) \}\)$/&\n\t\t}\n\t\tif group.Wait(); ctx.Err() != nil {\n\t\t\treturn nil/' 'TopicsTravel' internal/platform/cluster
 mutant "forget events that could not be dispatched" internal/platform/job/outbox.go 's/^\t\treturn 0, err$/\t\t_ = err/' StoppingDeletesNoEvents internal/platform/job
 mutant "dispatch events without checking the lease" internal/platform/job/lease.go 's/err != nil \|\| !current \{$/err != nil || current != current {/' DispatchesNothing internal/platform/job
+mutant "let the end of one merged write's context fail the others" internal/engine/sqldb/merged.go 's/m\.write\(context\.WithoutCancel\(ctx\), group\)/m.write(ctx, group)/; s/m\.gather\(group\)/if err := ctx.Err(); err != nil { return err }/' MergedWritesAreBounded internal/engine/sqldb
+mutant "merge writes without a bound" internal/engine/sqldb/merged.go 's/if m\.waiting >= maxMergedWaiting \{/if m.waiting < 0 {/' MergedWritesAreBounded internal/engine/sqldb
+counter=internal/platform/counter
+mutant "change sets without their sizes" $counter/change.go 's/^(\tbucket := s\.bucket\(\))$/\tclear(deltas)\n\1/' 'SetsAreThoseOfAModel' $counter
+mutant "answer a change before its commit" $counter/change.go 's/if err := s\.changes\.Write\(ctx, r\); err != nil \{/go s.changes.Write(context.WithoutCancel(ctx), r)\n\tif err := ctx.Err(); err != nil {/' 'AKilledProcessLosesNoAnswer|SetsAreThoseOfAModel' $counter
+mutant "count the removal of who is no member" $counter/change.go 's/return m\.changed \&\& m\.stored/return m.changed/' 'SetsAreThoseOfAModel' $counter
+mutant "let all nodes change one row of a size" $counter/counter.go 's/ % maxBuckets\)$/ % 1)/' NodesDoNotConflict $counter
+mutant "repair a size twice" $counter/reconcile.go 's/WHERE counter_counts\.n = \$5/WHERE counter_counts.n = $5 OR TRUE/' ReconcileWhileSetsChange $counter
+mutant "leave out sets behind the first batch" $counter/reconcile.go 's/if last = false; k\.compare/if k.compare/' ReconcileRepairsPlantedErrors $counter
+mutant "show a negative size" $counter/read.go 's/uint64\(max\(found\[subject\], 0\)\)/uint64(found[subject])/' ReconcileRepairsPlantedErrors $counter
+mutant "overwrite the views that another node has written" $counter/views.go 's/WHERE counter_views\.version = excluded\.version - 1/WHERE TRUE/' ViewsOfOneBucketAreMerged $counter
+mutant "forget views that could not be written" $counter/views.go 's/^\t\tv\.waiting\[k\] = sketch$/\t\t_ = sketch/' ViewsOfOneBucketAreMerged $counter
+mutant "verify no counters" internal/tool/verify/counters.go 's/ORDER BY kind, subject`/LIMIT 0`/' DamageIsFound internal/tool/verify
 jobs=internal/platform/job
 mutant "complete a job that another attempt owns" $jobs/finish.go 's/attempt = \$2 AND state/attempt >= $2 AND state/' 'APausedNodeCannot' $jobs
 mutant "claim a job that is running" $jobs/claim.go "s/AND state = 'available' AND due_ms <= .4 RET/AND due_ms <= \$4 RET/" 'AJobIsClaimedOnce' $jobs

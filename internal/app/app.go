@@ -30,6 +30,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
 	"github.com/rialto-im/rialto/internal/platform/coldtier"
+	"github.com/rialto-im/rialto/internal/platform/counter"
 	"github.com/rialto-im/rialto/internal/platform/datadir"
 	"github.com/rialto-im/rialto/internal/platform/directory"
 	"github.com/rialto-im/rialto/internal/platform/idgen"
@@ -122,6 +123,7 @@ type Node struct {
 	missed          missedEvents
 	outboxLease     *job.OutboxLease
 	jobs            *job.Service
+	counters        *counter.Service
 
 	listener, adminListener net.Listener
 	serving                 bool // connections are accepted
@@ -179,6 +181,9 @@ func (n *Node) openServices(ctx context.Context) (err error) {
 		return err
 	}
 	if err := n.openJobs(ctx); err != nil {
+		return err
+	}
+	if err := n.openCounters(ctx); err != nil {
 		return err
 	}
 	if err := n.openEvents(ctx); err != nil {
@@ -429,6 +434,7 @@ func (n *Node) start() {
 	n.stack.Start("accounts", n.accounts.Run)
 	n.stack.Start("codes", n.accounts.RunCodes)
 	n.stack.Start("outbox", n.runOutbox)
+	n.stack.Start("counters", n.counters.Run)
 	n.stack.Start("jobs", n.runJobs)
 	n.stack.Start("gateway", n.gateway.Run)
 	n.serve()

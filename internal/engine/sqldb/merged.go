@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"database/sql"
+	"runtime"
 	"sync"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -65,14 +66,39 @@ func (m *Merged[T]) Write(ctx context.Context, item *T) error {
 	return group.err
 }
 
+// Waiting returns how many items wait or are being applied.
+func (m *Merged[T]) Waiting() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.waiting
+}
+
 // write is the writer of a group.
 func (m *Merged[T]) write(ctx context.Context, group *mergedItems[T]) {
-	group.err = m.db.Write(ctx, func(tx *sql.Tx) error { return m.apply(ctx, tx, m.closeGroup(group)) })
+	group.err = m.db.Write(ctx, func(tx *sql.Tx) error {
+		m.gather(group)
+		return m.apply(ctx, tx, m.closeGroup(group))
+	})
 	items := m.closeGroup(group)
 	m.mu.Lock()
 	m.waiting -= len(items)
 	m.mu.Unlock()
 	close(group.done)
+}
+
+// gather lets the writers that are about to join a group do so, as long as some do. Those whose commit has just returned would otherwise
+// always miss the next one, and share transactions by halves.
+func (m *Merged[T]) gather(group *mergedItems[T]) {
+	for before := 0; ; {
+		m.mu.Lock()
+		n, closed := len(group.items), m.open != group
+		m.mu.Unlock()
+		if n == before || closed {
+			return
+		}
+		before = n
+		runtime.Gosched()
+	}
 }
 
 // closeGroup returns the items of a group, which no further ones join.

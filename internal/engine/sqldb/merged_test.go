@@ -70,11 +70,7 @@ func (f *mergedFixture) whileBusy(items int, start func()) {
 	})
 	<-running
 	start()
-	eventually.True(f.t, "all items wait", func() bool {
-		f.merged.mu.Lock()
-		defer f.merged.mu.Unlock()
-		return f.merged.waiting == items
-	})
+	eventually.True(f.t, "all items wait", func() bool { return f.merged.Waiting() == items })
 	close(release)
 	busy.Wait()
 }
@@ -159,7 +155,7 @@ func TestMergedWritesAreBounded(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		eventually.True(t, "the first item waits", func() bool { f.merged.mu.Lock(); defer f.merged.mu.Unlock(); return f.merged.waiting == 1 })
+		eventually.True(t, "the first item waits", func() bool { return f.merged.Waiting() == 1 })
 		cancel()
 		if err := f.merged.Write(ctx, &mergedItem{n: 2}); !errors.Is(err, context.Canceled) {
 			t.Errorf("an item whose context has ended: %v", err)
@@ -167,7 +163,9 @@ func TestMergedWritesAreBounded(t *testing.T) {
 		f.merged.mu.Lock()
 		f.merged.waiting += maxMergedWaiting - 1
 		f.merged.mu.Unlock()
-		if err := f.merged.Write(t.Context(), &mergedItem{n: 3}); errs.Of(err).Reason != "busy" {
+		beyond := make(chan error, 1)
+		go func() { beyond <- f.merged.Write(context.Background(), &mergedItem{n: 3}) }()
+		if err := eventually.Receive(t, "the answer to an item beyond the bound", beyond); errs.Of(err).Reason != "busy" {
 			t.Errorf("an item beyond the bound: %v", err)
 		}
 	})

@@ -17,7 +17,7 @@ const (
 	maxCachedStatements = 256
 	// maxCachedArgs keeps statements with long lists of placeholders out of the cache: each length is another text, and could displace a
 	// statement that is used all the time.
-	maxCachedArgs = 32
+	maxCachedArgs = 33
 )
 
 // openCached opens a SQLite database whose connections keep their prepared statements, because parsing and planning a statement costs as

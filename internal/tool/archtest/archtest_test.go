@@ -31,6 +31,7 @@ func rules() archtest.Rules {
 			"internal/platform":           {"internal/platform/lease"},
 			"internal/platform/idservice": {"internal/platform/idgen"},
 			"internal/platform/job":       {"internal/platform/cluster"},
+			"internal/platform/counter":   {"internal/platform/cluster"},
 			"internal/engine/timeline":    {"internal/engine/sqldb/pglink"}, // all connections to PostgreSQL are made there
 			"internal/app":                {"internal/app/config"},
 			"internal/app/apptest":        {"internal/app"},

@@ -25,6 +25,8 @@ func TestPostgres(t *testing.T) {
 		{`UPDATE members SET leave_seq = 0`, "members"},
 		{`UPDATE views SET read_seq = 9`, "cursors"},
 		{`INSERT INTO quarantine VALUES (77, 5, 'torn')`, "damaged"},
+		{`DELETE FROM counter_counts WHERE bucket = 1`, "counters"},
+		{`DROP TABLE counter_counts, counter_members`, ""}, // a release without counters
 		{`DROP TABLE quarantine`, ""}, // a release without quarantine
 	} {
 		place := sqltest.Schema(t, server)

@@ -135,6 +135,10 @@ func records(t *testing.T, bytes string, do func(statement string, args ...any))
 	do(`CREATE TABLE views (owner BIGINT, conversation BIGINT, read_seq BIGINT, read_counted BIGINT, delivered_seq BIGINT)`)
 	do(`CREATE TABLE outbox (n BIGINT, owner BIGINT, body ` + bytes + `)`)
 	do(`CREATE TABLE quarantine (conversation BIGINT, seq BIGINT, why TEXT)`)
+	do(`CREATE TABLE counter_members (kind BIGINT, subject BIGINT, member BIGINT, present BOOLEAN)`)
+	do(`CREATE TABLE counter_counts (kind BIGINT, subject BIGINT, bucket BIGINT, n BIGINT)`)
+	do(`INSERT INTO counter_members VALUES (1, 9, 1, TRUE), (1, 9, 2, TRUE), (1, 9, 3, FALSE), (2, 9, 1, TRUE), (1, 10, 1, FALSE)`)
+	do(`INSERT INTO counter_counts VALUES (1, 9, 0, 3), (1, 9, 1, -1), (2, 9, 0, 1), (1, 10, 0, 0)`)
 	do(`INSERT INTO conversations VALUES (77, 6)`)
 	do(`INSERT INTO members (conversation, member, join_seq, leave_seq) VALUES (77, 1, 1, 0), (77, 2, 1, 0), (77, 3, 4, 6)`)
 	do(`INSERT INTO views VALUES (1, 77, 7, 4, 7), (2, 77, 0, 0, 8)`)
@@ -261,8 +265,10 @@ func TestHealthyDirectoryPasses(t *testing.T) {
 		t.Errorf("a second check: got %+v, want the same report", again)
 	}
 	execute(t, dir, `DROP TABLE quarantine`)
+	execute(t, dir, `DROP TABLE counter_members`)
+	execute(t, dir, `DROP TABLE counter_counts`)
 	if older := run(t, dir); len(older.Violations) != 0 {
-		t.Errorf("without the quarantine table: got %+v, want no violations", older)
+		t.Errorf("without the later tables: got %+v, want no violations", older)
 	}
 }
 
@@ -464,6 +470,10 @@ func TestDamageIsFound(t *testing.T) {
 		{"a read cursor past the end", "cursors", statement(`UPDATE views SET read_seq = 9`)},
 		{"a delivered cursor past the end", "cursors", statement(`UPDATE views SET delivered_seq = 9`)},
 		{"a read cursor with a wrong count", "cursors", statement(`UPDATE views SET read_counted = 3 WHERE owner = 1`)},
+		{"a counter is too high", "counters", statement(`UPDATE counter_counts SET n = n + 1 WHERE bucket = 1`)},
+		{"a counter lacks a member", "counters", statement(`DELETE FROM counter_counts WHERE kind = 2`)},
+		{"a counter of an empty set", "counters", statement(`UPDATE counter_counts SET n = 1 WHERE subject = 10`)},
+		{"a member was removed without its counter", "counters", statement(`UPDATE counter_members SET present = FALSE WHERE kind = 2`)},
 		{"an outbox event cannot be decoded", "records", statement(`UPDATE outbox SET body = x'ffff'`)},
 		{"an outbox event is empty", "records", statement(`UPDATE outbox SET body = x''`)},
 	} {

@@ -1,0 +1,25 @@
+package app
+
+import (
+	"context"
+
+	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/platform/counter"
+)
+
+// openCounters makes the service of sets and their sizes.
+func (n *Node) openCounters(ctx context.Context) (err error) {
+	deps := counter.Deps{DB: n.db, Clock: n.clock, Logger: n.logger, Node: n.name, IsCoordinator: n.isCoordinator}
+	if n.config.Clustered() {
+		deps.Nodes = n.liveNodeNames
+	}
+	n.counters, err = counter.New(ctx, deps)
+	return err
+}
+
+func (n *Node) registerCounterMetrics() {
+	telemetry.Count(n.registry, "counter_changes_total", "Changes of sets that were answered.", func() float64 { return float64(n.counters.Changes()) })
+	telemetry.Count(n.registry, "counter_transactions_total", "Merged writes of changes of sets.", func() float64 { return float64(n.counters.Transactions()) })
+	telemetry.Count(n.registry, "counter_repairs_total", "Counters that differed from their sets, and were repaired.", func() float64 { return float64(n.counters.Repairs()) })
+	telemetry.Count(n.registry, "counter_views_dropped_total", "Unique views that were not counted because too many waited to be written.", func() float64 { return float64(n.counters.DroppedViews()) })
+}

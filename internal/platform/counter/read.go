@@ -1,0 +1,103 @@
+package counter
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+)
+
+// Counts returns the sizes of the sets of subjects, at most maxPage, in their order.
+func (s *Service) Counts(ctx context.Context, k Kind, subjects []uint64) ([]uint64, error) {
+	found, err := s.bySubject(ctx, 2, subjects, func(db sqldb.Reader, placeholders string, args []any) (*sql.Rows, error) {
+		return db.QueryContext(ctx, `SELECT subject, CAST(SUM(n) AS BIGINT) FROM counter_counts WHERE kind = $1 AND subject IN (`+placeholders+`) GROUP BY subject`, append([]any{int64(k)}, args...)...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	counts := make([]uint64, len(subjects))
+	for i, subject := range subjects {
+		counts[i] = uint64(max(found[subject], 0)) // it is below only if a row was changed by hand
+	}
+	return counts, nil
+}
+
+// Contains reports of the sets of subjects, at most maxPage, in their order, whether a user is a member.
+func (s *Service) Contains(ctx context.Context, k Kind, u id.User, subjects []uint64) ([]bool, error) {
+	found, err := s.bySubject(ctx, 3, subjects, func(db sqldb.Reader, placeholders string, args []any) (*sql.Rows, error) {
+		return db.QueryContext(ctx, `SELECT subject, 1 FROM counter_members WHERE kind = $1 AND member = $2 AND present AND subject IN (`+placeholders+`)`, append([]any{int64(k), int64(u)}, args...)...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	in := make([]bool, len(subjects))
+	for i, subject := range subjects {
+		in[i] = found[subject] > 0
+	}
+	return in, nil
+}
+
+// bySubject runs a query that returns a number for some subjects. Their placeholders begin with the number first.
+func (s *Service) bySubject(ctx context.Context, first int, subjects []uint64, query func(db sqldb.Reader, placeholders string, args []any) (*sql.Rows, error)) (map[uint64]int64, error) {
+	if len(subjects) > maxPage {
+		return nil, fmt.Errorf("counter: %d subjects at once; at most %d", len(subjects), maxPage)
+	}
+	found := make(map[uint64]int64, len(subjects))
+	if len(subjects) == 0 {
+		return found, nil
+	}
+	placeholders, args := sqldb.Placeholders(first, subjects, func(subject uint64) int64 { return int64(subject) })
+	rows, err := query(s.deps.DB.ReadYourWrites(ctx), placeholders, args)
+	err = sqldb.EachRow(rows, err, func(r *sql.Rows) error {
+		var subject uint64
+		var n int64
+		if err := r.Scan(&subject, &n); err != nil {
+			return err
+		}
+		found[subject] = n
+		return nil
+	})
+	return found, err
+}
+
+// Members returns a page of a set, newest first, behind a position.
+func (s *Service) Members(ctx context.Context, k Kind, subject uint64, behind Position, limit int) (list []Member, err error) {
+	before := behind.bounds()
+	rows, err := s.deps.DB.ReadYourWrites(ctx).QueryContext(ctx, `SELECT member, at_ms FROM counter_members WHERE kind = $1 AND subject = $2 AND present AND (at_ms, member) < ($3, $4)
+		ORDER BY at_ms DESC, member DESC LIMIT $5`, int64(k), int64(subject), before.AtMs, int64(before.ID), pageLimit(limit))
+	err = sqldb.EachRow(rows, err, func(r *sql.Rows) error {
+		var m Member
+		err := r.Scan(&m.User, &m.AtMs)
+		list = append(list, m)
+		return err
+	})
+	return list, err
+}
+
+// Subjects returns a page of the subjects whose sets have a user as a member, newest first, behind a position.
+func (s *Service) Subjects(ctx context.Context, k Kind, u id.User, behind Position, limit int) (list []Subject, err error) {
+	before := behind.bounds()
+	rows, err := s.deps.DB.ReadYourWrites(ctx).QueryContext(ctx, `SELECT subject, at_ms FROM counter_members WHERE kind = $1 AND member = $2 AND present AND (at_ms, subject) < ($3, $4)
+		ORDER BY at_ms DESC, subject DESC LIMIT $5`, int64(k), int64(u), before.AtMs, int64(before.ID), pageLimit(limit))
+	err = sqldb.EachRow(rows, err, func(r *sql.Rows) error {
+		var of Subject
+		err := r.Scan(&of.ID, &of.AtMs)
+		list = append(list, of)
+		return err
+	})
+	return list, err
+}
+
+// bounds returns a position whose parts are numbers of the database.
+func (p Position) bounds() Position {
+	if p == (Position{}) {
+		p.AtMs = math.MaxInt64
+	}
+	p.ID = min(p.ID, math.MaxInt64)
+	return p
+}
+
+func pageLimit(limit int) int { return min(max(limit, 1), maxPage) }
