@@ -27,7 +27,7 @@ func TestPostgres(t *testing.T) {
 		{`INSERT INTO quarantine VALUES (77, 5, 'torn')`, "damaged"},
 		{`DELETE FROM counter_counts WHERE bucket = 1`, "counters"},
 		{`DROP TABLE counter_counts, counter_members`, ""}, // a release without counters
-		{`DROP TABLE quarantine`, ""}, // a release without quarantine
+		{`DROP TABLE quarantine`, ""},                      // a release without quarantine
 	} {
 		place := sqltest.Schema(t, server)
 		log, err := pglog.Open(ctx, place, pglog.Options{})
