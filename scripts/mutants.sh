@@ -295,6 +295,17 @@ mutant "show a negative size" $counter/read.go 's/uint64\(max\(found\[subject\],
 mutant "overwrite the views that another node has written" $counter/views.go 's/WHERE counter_views\.version = excluded\.version - 1/WHERE TRUE/' ViewsOfOneBucketAreMerged $counter
 mutant "forget views that could not be written" $counter/views.go 's/^\t\tv\.waiting\[k\] = sketch$/\t\t_ = sketch/' ViewsOfOneBucketAreMerged $counter
 mutant "verify no counters" internal/tool/verify/counters.go 's/ORDER BY kind, subject`/LIMIT 0`/' DamageIsFound internal/tool/verify
+cache=internal/platform/cache
+mutant "keep what was loaded before an invalidation" $cache/flight.go 's/if f\.kept = s\.flights\[key\] == f; f\.kept \{/if f.kept = true; f.kept {/' 'ALoadFromBefore|LoadsThatEnd' $cache
+mutant "let readers after an invalidation join a load from before" $cache/flight.go 's/^\t\tdelete\(s\.flights, key\) \/\/ those.*$//' 'ALoadFromBefore|LoadsThatEnd' $cache
+mutant "load from a replica after an invalidation" $cache/flight.go 's/^\t\ts\.primary\[key\] = until$//' ALaggingReplicaLeaves $cache
+mutant "let each reader load" $cache/flight.go 's/^\t\t\ts\.flights\[key\], started\[key\] = f, f$/\t\t\tstarted[key] = f/' ConcurrentReadersShare $cache
+mutant "forget nothing after missed events" $cache/flight.go 's/^\t\tpart\.InvalidateAll\(\).*$/\t\t_ = part/' MissedEvents $cache
+mutant "let all copies end at the same time" $cache/cache.go 's/rand\.Int64N\(max\(fresh\/5, 1\)\) - fresh\/10/rand.Int64N(1)/' CopiesEndAtDifferent $cache
+mutant "serve an invalidated copy while loads fail" $cache/flight.go 's/stale := current \&\& f\.hasOld/stale := f.hasOld/; s/^\t\tc\.local\.Invalidate\(key\)$//' CopiesAreServedWhileLoadsFail $cache
+mutant "load at each read while loads fail" $cache/flight.go 's/min\(now\+retryStale\.Milliseconds\(\), f\.old\.keptTill\)/min(now, f.old.keptTill)/' CopiesAreServedWhileLoadsFail $cache
+mutant "serve old copies for ever" $cache/flight.go 's/ \&\& now < f\.old\.keptTill; stale/; stale/' CopiesAreServedWhileLoadsFail $cache
+mutant "end a load with its first reader" $cache/flight.go 's/c\.loading\.Go\(func\(\) \{ c\.fly\(started\) \}\)/c.fly(started)/' ACancelledReader $cache
 jobs=internal/platform/job
 mutant "complete a job that another attempt owns" $jobs/finish.go 's/attempt = \$2 AND state/attempt >= $2 AND state/' 'APausedNodeCannot' $jobs
 mutant "claim a job that is running" $jobs/claim.go "s/AND state = 'available' AND due_ms <= .4 RET/AND due_ms <= \$4 RET/" 'AJobIsClaimedOnce' $jobs

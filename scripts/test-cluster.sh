@@ -8,6 +8,8 @@ stage "timelines in Cassandra, three nodes, one of which is killed"
 race -count 1 -timeout 10m -tags cluster ./internal/engine/timeline/cassandralog -rapid.checks=10
 stage "increments of Redis, while its server is killed"
 race -count 1 -timeout 5m -tags cluster -run RedisServer ./internal/platform/idservice
+stage "caches of three nodes with a Redis server, which is paused and killed"
+race -count 1 -timeout 5m -tags cluster ./internal/platform/cache
 stage "moving a data directory into Cassandra"
 race -count 1 -timeout 5m -tags cluster -run 'Cassandra$' ./internal/tool/move ./internal/tool/verify
 stage "chaos: nodes of Cassandra, NATS and S3 fail"

@@ -124,6 +124,7 @@ type Node struct {
 	outboxLease     *job.OutboxLease
 	jobs            *job.Service
 	counters        *counter.Service
+	caches          caches
 
 	listener, adminListener net.Listener
 	serving                 bool // connections are accepted
@@ -187,6 +188,9 @@ func (n *Node) openServices(ctx context.Context) (err error) {
 		return err
 	}
 	if err := n.openEvents(ctx); err != nil {
+		return err
+	}
+	if err := n.openCaches(); err != nil {
 		return err
 	}
 	if err := n.openAccounts(ctx, ids); err != nil {

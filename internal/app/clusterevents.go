@@ -27,6 +27,7 @@ func (n *Node) openEvents(ctx context.Context) (err error) {
 		Handle: func(i clusterevent.Event) {
 			n.accounts.HandleEvent(i)
 			n.organizations.HandleEvent(i)
+			n.caches.invalidations.HandleEvent(i)
 		},
 		Missed:     n.missed.signal,
 		WakeOthers: func() { _ = n.bus.Publish(eventsSubject, nil) },
@@ -50,6 +51,7 @@ func (n *Node) runEvents(ctx context.Context) error {
 // endRevokedSessions closes the connections of sessions that have ended while this node missed events.
 func (n *Node) endRevokedSessions(ctx context.Context) error {
 	n.organizations.Missed()
+	n.caches.invalidations.Missed()
 	callers := n.gateway.Callers()
 	sessions := make([]id.Session, len(callers))
 	for i, c := range callers {

@@ -11,7 +11,7 @@ import (
 func (n *Node) registerMetrics() {
 	stats := n.gateway.Stats()
 	telemetry.ThisBuild().Info(n.registry)
-	n.registry.MustRegister(n.calls, n.jobs.Metrics())
+	n.registry.MustRegister(n.calls, n.jobs.Metrics(), n.caches.metrics)
 	n.registerClusterMetrics()
 	n.registerColdMetrics()
 	n.registerCounterMetrics()

@@ -18,6 +18,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/directory"
+	"github.com/rialto-im/rialto/internal/platform/cache"
 	"github.com/rialto-im/rialto/internal/platform/idservice"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/service/account"
@@ -88,6 +89,8 @@ type Config struct {
 	// Output bounds the memory for unsent output to clients.
 	Output outputlimit.Config `yaml:"output"`
 	IDs    idservice.Config   `yaml:"ids"`
+	// Cache is where copies of rows are kept.
+	Cache cache.SharedConfig `yaml:"cache"`
 }
 
 // Storage in the data directory.

@@ -42,8 +42,10 @@ func (c *Config) remotes() (all []remoteEngine) {
 	if u, err := url.Parse(c.S3.Endpoint); err == nil && u.Scheme == "http" {
 		all = append(all, remoteEngine{"s3.endpoint", "s3", []string{u.Host}, encrypted(loopback.IsHost(u.Hostname())), nil})
 	}
-	if u, err := url.Parse(c.IDs.Redis); err == nil && u.Scheme == "redis" {
-		all = append(all, remoteEngine{"ids.redis", "redis", []string{u.Host}, encrypted(loopback.IsHost(u.Hostname())), nil})
+	for _, of := range []struct{ setting, address string }{{"ids.redis", c.IDs.Redis}, {"cache.redis", c.Cache.Redis}} {
+		if u, err := url.Parse(of.address); err == nil && u.Scheme == "redis" {
+			all = append(all, remoteEngine{of.setting, "redis", []string{u.Host}, encrypted(loopback.IsHost(u.Hostname())), nil})
+		}
 	}
 	if c.Postgres == "" {
 		return all // a node alone has no other engines but files; that these are set is a fault of its own

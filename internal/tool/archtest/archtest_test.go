@@ -32,6 +32,7 @@ func rules() archtest.Rules {
 			"internal/platform/idservice": {"internal/platform/idgen"},
 			"internal/platform/job":       {"internal/platform/cluster"},
 			"internal/platform/counter":   {"internal/platform/cluster"},
+			"internal/platform/cache":     {"internal/platform/clusterevent"},
 			"internal/engine/timeline":    {"internal/engine/sqldb/pglink"}, // all connections to PostgreSQL are made there
 			"internal/app":                {"internal/app/config"},
 			"internal/app/apptest":        {"internal/app"},
