@@ -11,7 +11,7 @@ export TEST_ALL=1
 # The commit whose build a rolling upgrade begins with: the one that last changed a format, which docs/formats/compatibility.md counts.
 earlier=${EARLIER_COMMIT:-$(git log -1 --format=%H -G'^The formats of protocol 1 are at revision' -- docs/formats/compatibility.md)}
 fuzz_time=${FUZZ_TIME:-10s}
-groups=("power_cuts kills small_disk deployed" "ids postgres syncs lists" "clusters" "chaos releases")
+groups=("power_cuts kills small_disk deployed" "ids postgres syncs lists feeds" "clusters" "chaos releases")
 
 power_cuts() {
 	stage "power failures, long version"
@@ -24,6 +24,10 @@ kills() {
 syncs() {
 	stage "syncs under load, long version"
 	FREE_SYNCS=100000 go test -vet=off -timeout 30m -run '^TestSyncsUnderLoad' ./internal/app/apptest
+}
+feeds() {
+	stage "home timelines of thousands of random schedules"
+	FEED_SCHEDULES=3000 go test -vet=off -timeout 60m -run '^TestRandomSchedules' ./internal/service/feed
 }
 lists() {
 	stage "streams and lists on the embedded engines, as often as on PostgreSQL"

@@ -283,7 +283,7 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 	if err != nil {
 		return err
 	}
-	n.feed, err = feed.New(ctx, feed.Deps{DB: n.db, Log: n.log, Graph: n.accounts, Jobs: n.jobs, IDs: ids, KeepPicture: n.media.KeepPictureWith, CheckLinkPreview: n.previews.Verify,
+	n.feed, err = feed.New(ctx, feed.Deps{DB: n.db, Log: n.log, Graph: n.accounts, Jobs: n.jobs, IDs: ids, KeepPicture: n.media.KeepPictureWith, CheckLinkPreview: n.previews.Verify, Notify: transient,
 		Clock: n.clock, Logger: n.logger}, n.config.Feed)
 	return err
 }

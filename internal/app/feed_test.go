@@ -14,6 +14,7 @@ import (
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 )
 
 // home returns the texts of a user's home timeline, read in pages of two.
@@ -68,11 +69,24 @@ func TestFeedOverHTTP(t *testing.T) {
 	}
 	publish("one")
 	check("before he follows")
-	_, err := ben.Graph().Follow(t.Context(), connect.NewRequest(&accountv1.FollowRequest{User: author}))
+	hints := make(chan *gatewayv1.PostHint, 10)
+	watching, err := rialto.New(rialto.Config{URL: url(h), Handler: func(e rialto.Event) {
+		if e.Post != nil {
+			hints <- e.Post
+		}
+	}})
+	must(t, err)
+	must(t, watching.Login(t.Context(), "ben", "a good password"))
+	running(t, watching)
+	eventually.True(t, "ben is connected", func() bool { return h.directory.Online() > 0 })
+	_, err = ben.Graph().Follow(t.Context(), connect.NewRequest(&accountv1.FollowRequest{User: author}))
 	must(t, err)
 	check("who follows", "one")
 	two := publish("two")
 	check("at once", "two", "one")
+	if p := eventually.Receive(t, "a hint of the second post", hints); p.Post != two.Id || p.Author != author {
+		t.Errorf("the hint names post %d of %d", p.Post, p.Author)
+	}
 	admin := feedv1connect.NewFeedAdminServiceClient(http.DefaultClient, url(h), withKey(key(t, h)))
 	pushed := func() bool {
 		r, err := admin.GetFeedAuthor(t.Context(), connect.NewRequest(&feedv1.GetFeedAuthorRequest{User: author}))

@@ -107,7 +107,7 @@ func TestFollowersFriendsAndBlocks(t *testing.T) {
 	}
 	var got []id.User
 	for after := id.User(0); ; {
-		page, err := r.Followers(t.Context(), ann.User, after, 2)
+		page, _, err := r.Followers(t.Context(), ann.User, after, 2)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,8 +54,8 @@ type Graph interface {
 	FriendsAndBlocks(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) (friends, blocked map[id.User]bool, err error)
 	// FollowCounts returns how many follow a user, and how many the user follows.
 	FollowCounts(ctx context.Context, tx *sql.Tx, u id.User) (followers, following uint64, err error)
-	// Followers returns at most limit followers of a user above one, in the order of their ids.
-	Followers(ctx context.Context, u, after id.User, limit int) ([]id.User, error)
+	// Followers returns at most limit followers of a user above one, in the order of their ids, and those of them to whom the user's posts are shown.
+	Followers(ctx context.Context, u, after id.User, limit int) (list, shown []id.User, err error)
 	// Exist fails with NotFound unless all users exist.
 	Exist(ctx context.Context, users []id.User) error
 }
@@ -82,8 +82,10 @@ type Deps struct {
 	KeepPicture func(ctx context.Context, tx *sql.Tx, by id.User, upload id.Upload) error
 	// CheckLinkPreview fails unless the server made a link preview for a user.
 	CheckLinkPreview func(u id.User, p *chatv1.LinkPreview) error
-	Clock            clock.Clock
-	Logger           *slog.Logger
+	// Notify sends an encoded ServerFrame to the connections of some users, on any node. It may be lost. If nil, nobody is told of new posts.
+	Notify func(users []id.User, frame []byte)
+	Clock  clock.Clock
+	Logger *slog.Logger
 }
 
 // Config of feeds. The zero value is the documented default.

@@ -24,6 +24,8 @@ import (
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // fixture has feeds above real accounts. Its test runs the steps of fan-out.
@@ -39,6 +41,7 @@ type fixture struct {
 	config feed.Config
 	users  int
 	jobs   jobs
+	told   map[id.User][]uint64 // posts, by user
 }
 
 // skewedIDs are ids of two nodes. The clock of the second is behind, if behind is not 0, and it gives the next ids.
@@ -118,7 +121,7 @@ func open(t testing.TB, config feed.Config) *fixture {
 func (f *fixture) restart() {
 	f.t.Helper()
 	var err error
-	f.Service, err = feed.New(context.Background(), feed.Deps{DB: f.db, Log: f.log, Graph: f.accounts, Jobs: &f.jobs, IDs: f.ids, KeepPicture: f.keepPicture, CheckLinkPreview: checkPreview,
+	f.Service, err = feed.New(context.Background(), feed.Deps{DB: f.db, Log: f.log, Graph: f.accounts, Jobs: &f.jobs, IDs: f.ids, KeepPicture: f.keepPicture, Notify: f.notify, CheckLinkPreview: checkPreview,
 		Clock: f.clock, Logger: slog.New(slog.DiscardHandler)}, f.config)
 	must(f.t, err)
 }
@@ -128,6 +131,19 @@ func (f *fixture) keepPicture(_ context.Context, _ *sql.Tx, by id.User, upload i
 		return errs.New(errs.NotFound, "no_upload", "")
 	}
 	return nil
+}
+
+func (f *fixture) notify(users []id.User, frame []byte) {
+	var hint gatewayv1.ServerFrame
+	must(f.t, proto.Unmarshal(frame, &hint))
+	if f.told == nil {
+		f.told = map[id.User][]uint64{}
+	}
+	for _, u := range users {
+		for _, p := range hint.Posts {
+			f.told[u] = append(f.told[u], p.Post)
+		}
+	}
 }
 
 func checkPreview(u id.User, p *chatv1.LinkPreview) error {

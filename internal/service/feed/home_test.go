@@ -205,3 +205,61 @@ func TestPageOfMoreAuthorsThanAQueryNames(t *testing.T) {
 		f.push()
 	}
 }
+
+// A page whose snapshot is older than the reader's window has the posts of its moment: those that were deleted since, and those of authors whom the
+// reader no longer follows.
+func TestAWindowMayBeNewerThanAPage(t *testing.T) {
+	for _, since := range []string{"deleted", "unfollowed"} {
+		f := open(t, feed.Config{})
+		reader, author, other := f.user(), f.user(), f.user()
+		f.follow(reader, author)
+		f.follow(reader, other)
+		p := f.publish(author, "one")
+		f.publish(other, "two")
+		f.push()
+		f.Interrupt(func(point string) error {
+			if point != "home-snapshot" {
+				return nil
+			}
+			f.Interrupt(nil)
+			if since == "deleted" {
+				must(t, f.DeletePost(t.Context(), author, p.Id))
+			} else {
+				_, err := f.accounts.SetFollow(t.Context(), reader, author, false)
+				must(t, err)
+			}
+			if got := f.home(reader, 50); !slices.Equal(got, []string{"two"}) { // it builds a window
+				t.Errorf("%s: the newer page is %q", since, got)
+			}
+			return nil
+		})
+		if got := f.home(reader, 50); !slices.Equal(got, []string{"two", "one"}) {
+			t.Errorf("%s: the older page is %q", since, got)
+		}
+	}
+}
+
+// Each step of a fan-out brings a post to some followers. It is read from its row until the last step is done.
+func TestFanOutHasManySteps(t *testing.T) {
+	f := open(t, feed.Config{})
+	f.UseSmallSizes()
+	author := f.user()
+	var readers []id.User
+	for range 4 {
+		readers = append(readers, f.user())
+		f.follow(readers[len(readers)-1], author)
+		f.home(readers[len(readers)-1], 1)
+	}
+	p := f.publish(author, "one")
+	for step := range 6 {
+		for _, u := range readers {
+			if got := f.home(u, 50); !slices.Equal(got, []string{"one"}) {
+				t.Errorf("after %d steps, user %d of %v reads %q", step, u, readers, got)
+			}
+		}
+		must(t, f.PushStep(t.Context(), p.Id, false))
+	}
+	if pending, err := f.PendingPosts(t.Context()); err != nil || len(pending) > 0 {
+		t.Errorf("%v are pending after all steps, %v", pending, err)
+	}
+}

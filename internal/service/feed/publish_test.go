@@ -219,8 +219,8 @@ func TestOrdinaryAuthorsComeFirst(t *testing.T) {
 	f.follow(ann, ben)
 	f.publish(ann, "of a celebrity")
 	f.publish(ben, "of an ordinary author")
-	for i := 0; i < 2; i++ {
-		must(t, f.RunJob(t.Context(), f.jobs.args[i])) // it inserts the second step
+	for _, args := range f.jobs.args {
+		must(t, f.RunJob(t.Context(), args)) // it inserts the second step
 	}
 	if want := []job.Priority{job.Normal, job.High, job.Normal, job.High}; !slices.Equal(f.jobs.priorities, want) {
 		t.Errorf("the jobs have the priorities %v, want %v", f.jobs.priorities, want)

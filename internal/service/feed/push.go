@@ -54,7 +54,7 @@ func (s *Service) push(ctx context.Context, j push) error {
 	if err != nil || !p.pending || p.pushedTo != j.After { // the post was deleted, or another attempt has done this
 		return err
 	}
-	followers, err := s.deps.Graph.Followers(ctx, p.author, j.After, s.sizes.pushFollowers)
+	followers, shown, err := s.deps.Graph.Followers(ctx, p.author, j.After, s.sizes.pushFollowers)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,13 @@ func (s *Service) push(ctx context.Context, j push) error {
 	if err := s.reached("push-appended"); err != nil {
 		return err
 	}
-	return s.pushed(ctx, j, followers)
+	if err := s.pushed(ctx, j, followers); err != nil {
+		return err
+	}
+	if j.After == 0 {
+		shown = append(shown, p.author) // the author's other devices
+	}
+	return s.notify(ctx, p, shown)
 }
 
 // pushTo appends a post to the windows that are open. A window is open if it has entries: a build begins with one, and reads the posts after it.

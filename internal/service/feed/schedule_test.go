@@ -346,14 +346,14 @@ func schedules() int {
 		return n
 	}
 	if sqltest.OnPostgres() {
-		return 60
+		return 30
 	}
-	return 200 // make test-long runs thousands
+	return 100 // make test-long runs thousands
 }
 
 // TestRandomSchedulesEqualTheNaiveFeed: each page of random schedules is that of the naive feed at one moment.
 func TestRandomSchedulesEqualTheNaiveFeed(t *testing.T) {
-	f := open(t, feed.Config{PostsPerDay: 1 << 20, PullAbove: 3, PushBelow: 2})
+	f := open(t, feed.Config{PostsPerDay: 1 << 20, PullAbove: 4, PushBelow: 3})
 	points := map[string]int{}
 	first, err := strconv.ParseUint(os.Getenv("FEED_SEED"), 10, 64)
 	if err != nil {

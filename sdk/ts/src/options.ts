@@ -45,6 +45,8 @@ export interface ClientEvents {
   joinRequests: JoinRequests;
   /** A ticket of a help desk changed: the user's own, or one of a desk whose agent the user is. */
   ticket: Ticket;
+  /** Posts are new in the home timeline. They may be lost, or come twice, and those of authors with very many followers do not come. */
+  posts: { post: string; author: string }[];
   /** The login ended: by this user elsewhere, by the server, or by a newer device. */
   ended: { reason: string };
 }

@@ -648,7 +648,10 @@ type ServerFrame struct {
 	// Rooms has what happened in the rooms that this connection is in. It may be lost; missed counts messages that were.
 	Rooms []*v1.RoomUpdate `protobuf:"bytes,15,rep,name=rooms,proto3" json:"rooms,omitempty"`
 	// Room answers enter_room. What follows in rooms happened after it.
-	Room          *v1.RoomEntry `protobuf:"bytes,16,opt,name=room,proto3" json:"room,omitempty"`
+	Room *v1.RoomEntry `protobuf:"bytes,16,opt,name=room,proto3" json:"room,omitempty"`
+	// Posts are new in the user's home timeline: show how many, and read HomeTimeline. They may be lost, or named twice, and those of authors with very
+	// many followers are not named.
+	Posts         []*PostHint `protobuf:"bytes,17,rep,name=posts,proto3" json:"posts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -795,6 +798,66 @@ func (x *ServerFrame) GetRoom() *v1.RoomEntry {
 	return nil
 }
 
+func (x *ServerFrame) GetPosts() []*PostHint {
+	if x != nil {
+		return x.Posts
+	}
+	return nil
+}
+
+// PostHint names a new post of somebody whom the user follows.
+type PostHint struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Post          uint64                 `protobuf:"varint,1,opt,name=post,proto3" json:"post,omitempty"`
+	Author        uint64                 `protobuf:"varint,2,opt,name=author,proto3" json:"author,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PostHint) Reset() {
+	*x = PostHint{}
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PostHint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PostHint) ProtoMessage() {}
+
+func (x *PostHint) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PostHint.ProtoReflect.Descriptor instead.
+func (*PostHint) Descriptor() ([]byte, []int) {
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *PostHint) GetPost() uint64 {
+	if x != nil {
+		return x.Post
+	}
+	return 0
+}
+
+func (x *PostHint) GetAuthor() uint64 {
+	if x != nil {
+		return x.Author
+	}
+	return 0
+}
+
 // ReadersUpdate names users who have read a message since ListReaders was called.
 type ReadersUpdate struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
@@ -809,7 +872,7 @@ type ReadersUpdate struct {
 
 func (x *ReadersUpdate) Reset() {
 	*x = ReadersUpdate{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[10]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -821,7 +884,7 @@ func (x *ReadersUpdate) String() string {
 func (*ReadersUpdate) ProtoMessage() {}
 
 func (x *ReadersUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[10]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -834,7 +897,7 @@ func (x *ReadersUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadersUpdate.ProtoReflect.Descriptor instead.
 func (*ReadersUpdate) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{10}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ReadersUpdate) GetConversation() uint64 {
@@ -878,7 +941,7 @@ type ThreadUpdate struct {
 
 func (x *ThreadUpdate) Reset() {
 	*x = ThreadUpdate{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[11]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -890,7 +953,7 @@ func (x *ThreadUpdate) String() string {
 func (*ThreadUpdate) ProtoMessage() {}
 
 func (x *ThreadUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[11]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -903,7 +966,7 @@ func (x *ThreadUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadUpdate.ProtoReflect.Descriptor instead.
 func (*ThreadUpdate) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{11}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ThreadUpdate) GetConversation() uint64 {
@@ -946,7 +1009,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -958,7 +1021,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -971,7 +1034,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{12}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Hello) GetUser() uint64 {
@@ -1048,7 +1111,7 @@ type Receipt struct {
 
 func (x *Receipt) Reset() {
 	*x = Receipt{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1060,7 +1123,7 @@ func (x *Receipt) String() string {
 func (*Receipt) ProtoMessage() {}
 
 func (x *Receipt) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1073,7 +1136,7 @@ func (x *Receipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
 func (*Receipt) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{13}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Receipt) GetConversation() uint64 {
@@ -1149,7 +1212,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1161,7 +1224,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1174,7 +1237,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{14}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Result) GetPayload() []byte {
@@ -1207,7 +1270,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1219,7 +1282,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1232,7 +1295,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{15}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Error) GetCode() string {
@@ -1272,7 +1335,7 @@ type Pong struct {
 
 func (x *Pong) Reset() {
 	*x = Pong{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1284,7 +1347,7 @@ func (x *Pong) String() string {
 func (*Pong) ProtoMessage() {}
 
 func (x *Pong) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1297,7 +1360,7 @@ func (x *Pong) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pong.ProtoReflect.Descriptor instead.
 func (*Pong) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{16}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Pong) GetTimeMs() int64 {
@@ -1317,7 +1380,7 @@ type Typing struct {
 
 func (x *Typing) Reset() {
 	*x = Typing{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[17]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1329,7 +1392,7 @@ func (x *Typing) String() string {
 func (*Typing) ProtoMessage() {}
 
 func (x *Typing) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[17]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1342,7 +1405,7 @@ func (x *Typing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Typing.ProtoReflect.Descriptor instead.
 func (*Typing) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{17}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Typing) GetConversation() uint64 {
@@ -1368,7 +1431,7 @@ type Hint struct {
 
 func (x *Hint) Reset() {
 	*x = Hint{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[18]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1380,7 +1443,7 @@ func (x *Hint) String() string {
 func (*Hint) ProtoMessage() {}
 
 func (x *Hint) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[18]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1393,7 +1456,7 @@ func (x *Hint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hint.ProtoReflect.Descriptor instead.
 func (*Hint) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{18}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Hint) GetConversations() []*v1.LargeTail {
@@ -1415,7 +1478,7 @@ type Bye struct {
 
 func (x *Bye) Reset() {
 	*x = Bye{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[19]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1427,7 +1490,7 @@ func (x *Bye) String() string {
 func (*Bye) ProtoMessage() {}
 
 func (x *Bye) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[19]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1440,7 +1503,7 @@ func (x *Bye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bye.ProtoReflect.Descriptor instead.
 func (*Bye) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{19}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Bye) GetCode() uint32 {
@@ -1513,7 +1576,7 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\bmessages\x18\x01 \x03(\v2!.rialto.gateway.v1.WatchedMessageR\bmessages\"J\n" +
 	"\x0eWatchedMessage\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x10\n" +
-	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\x9e\x06\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\xd1\x06\n" +
 	"\vServerFrame\x12\x18\n" +
 	"\arequest\x18\x01 \x01(\x04R\arequest\x12.\n" +
 	"\x05hello\x18\x02 \x01(\v2\x18.rialto.gateway.v1.HelloR\x05hello\x126\n" +
@@ -1531,7 +1594,11 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\athreads\x18\r \x03(\v2\x1f.rialto.gateway.v1.ThreadUpdateR\athreads\x12:\n" +
 	"\areaders\x18\x0e \x03(\v2 .rialto.gateway.v1.ReadersUpdateR\areaders\x120\n" +
 	"\x05rooms\x18\x0f \x03(\v2\x1a.rialto.chat.v1.RoomUpdateR\x05rooms\x12-\n" +
-	"\x04room\x18\x10 \x01(\v2\x19.rialto.chat.v1.RoomEntryR\x04room\"w\n" +
+	"\x04room\x18\x10 \x01(\v2\x19.rialto.chat.v1.RoomEntryR\x04room\x121\n" +
+	"\x05posts\x18\x11 \x03(\v2\x1b.rialto.gateway.v1.PostHintR\x05posts\">\n" +
+	"\bPostHint\x12\x16\n" +
+	"\x04post\x18\x01 \x01(\x04B\x020\x01R\x04post\x12\x1a\n" +
+	"\x06author\x18\x02 \x01(\x04B\x020\x01R\x06author\"w\n" +
 	"\rReadersUpdate\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x18\n" +
@@ -1594,7 +1661,7 @@ func file_rialto_gateway_v1_gateway_proto_rawDescGZIP() []byte {
 	return file_rialto_gateway_v1_gateway_proto_rawDescData
 }
 
-var file_rialto_gateway_v1_gateway_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_rialto_gateway_v1_gateway_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_rialto_gateway_v1_gateway_proto_goTypes = []any{
 	(*ClientFrame)(nil),     // 0: rialto.gateway.v1.ClientFrame
 	(*Auth)(nil),            // 1: rialto.gateway.v1.Auth
@@ -1606,68 +1673,70 @@ var file_rialto_gateway_v1_gateway_proto_goTypes = []any{
 	(*WatchReaders)(nil),    // 7: rialto.gateway.v1.WatchReaders
 	(*WatchedMessage)(nil),  // 8: rialto.gateway.v1.WatchedMessage
 	(*ServerFrame)(nil),     // 9: rialto.gateway.v1.ServerFrame
-	(*ReadersUpdate)(nil),   // 10: rialto.gateway.v1.ReadersUpdate
-	(*ThreadUpdate)(nil),    // 11: rialto.gateway.v1.ThreadUpdate
-	(*Hello)(nil),           // 12: rialto.gateway.v1.Hello
-	(*Receipt)(nil),         // 13: rialto.gateway.v1.Receipt
-	(*Result)(nil),          // 14: rialto.gateway.v1.Result
-	(*Error)(nil),           // 15: rialto.gateway.v1.Error
-	(*Pong)(nil),            // 16: rialto.gateway.v1.Pong
-	(*Typing)(nil),          // 17: rialto.gateway.v1.Typing
-	(*Hint)(nil),            // 18: rialto.gateway.v1.Hint
-	(*Bye)(nil),             // 19: rialto.gateway.v1.Bye
-	(*v1.Position)(nil),     // 20: rialto.chat.v1.Position
-	(*v1.SyncRequest)(nil),  // 21: rialto.chat.v1.SyncRequest
-	(v11.Activity)(0),       // 22: rialto.presence.v1.Activity
-	(*v1.Content)(nil),      // 23: rialto.chat.v1.Content
-	(*structpb.Struct)(nil), // 24: google.protobuf.Struct
-	(*v1.Event)(nil),        // 25: rialto.chat.v1.Event
-	(*v11.Presence)(nil),    // 26: rialto.presence.v1.Presence
-	(*v1.SyncResponse)(nil), // 27: rialto.chat.v1.SyncResponse
-	(*v1.RoomUpdate)(nil),   // 28: rialto.chat.v1.RoomUpdate
-	(*v1.RoomEntry)(nil),    // 29: rialto.chat.v1.RoomEntry
-	(*v1.Thread)(nil),       // 30: rialto.chat.v1.Thread
-	(*v1.LargeTail)(nil),    // 31: rialto.chat.v1.LargeTail
+	(*PostHint)(nil),        // 10: rialto.gateway.v1.PostHint
+	(*ReadersUpdate)(nil),   // 11: rialto.gateway.v1.ReadersUpdate
+	(*ThreadUpdate)(nil),    // 12: rialto.gateway.v1.ThreadUpdate
+	(*Hello)(nil),           // 13: rialto.gateway.v1.Hello
+	(*Receipt)(nil),         // 14: rialto.gateway.v1.Receipt
+	(*Result)(nil),          // 15: rialto.gateway.v1.Result
+	(*Error)(nil),           // 16: rialto.gateway.v1.Error
+	(*Pong)(nil),            // 17: rialto.gateway.v1.Pong
+	(*Typing)(nil),          // 18: rialto.gateway.v1.Typing
+	(*Hint)(nil),            // 19: rialto.gateway.v1.Hint
+	(*Bye)(nil),             // 20: rialto.gateway.v1.Bye
+	(*v1.Position)(nil),     // 21: rialto.chat.v1.Position
+	(*v1.SyncRequest)(nil),  // 22: rialto.chat.v1.SyncRequest
+	(v11.Activity)(0),       // 23: rialto.presence.v1.Activity
+	(*v1.Content)(nil),      // 24: rialto.chat.v1.Content
+	(*structpb.Struct)(nil), // 25: google.protobuf.Struct
+	(*v1.Event)(nil),        // 26: rialto.chat.v1.Event
+	(*v11.Presence)(nil),    // 27: rialto.presence.v1.Presence
+	(*v1.SyncResponse)(nil), // 28: rialto.chat.v1.SyncResponse
+	(*v1.RoomUpdate)(nil),   // 29: rialto.chat.v1.RoomUpdate
+	(*v1.RoomEntry)(nil),    // 30: rialto.chat.v1.RoomEntry
+	(*v1.Thread)(nil),       // 31: rialto.chat.v1.Thread
+	(*v1.LargeTail)(nil),    // 32: rialto.chat.v1.LargeTail
 }
 var file_rialto_gateway_v1_gateway_proto_depIdxs = []int32{
 	1,  // 0: rialto.gateway.v1.ClientFrame.auth:type_name -> rialto.gateway.v1.Auth
 	2,  // 1: rialto.gateway.v1.ClientFrame.sends:type_name -> rialto.gateway.v1.Send
-	20, // 2: rialto.gateway.v1.ClientFrame.ack:type_name -> rialto.chat.v1.Position
+	21, // 2: rialto.gateway.v1.ClientFrame.ack:type_name -> rialto.chat.v1.Position
 	3,  // 3: rialto.gateway.v1.ClientFrame.marks:type_name -> rialto.gateway.v1.Mark
 	4,  // 4: rialto.gateway.v1.ClientFrame.ping:type_name -> rialto.gateway.v1.Ping
 	5,  // 5: rialto.gateway.v1.ClientFrame.call:type_name -> rialto.gateway.v1.Call
-	21, // 6: rialto.gateway.v1.ClientFrame.sync:type_name -> rialto.chat.v1.SyncRequest
+	22, // 6: rialto.gateway.v1.ClientFrame.sync:type_name -> rialto.chat.v1.SyncRequest
 	6,  // 7: rialto.gateway.v1.ClientFrame.watch:type_name -> rialto.gateway.v1.Watch
-	22, // 8: rialto.gateway.v1.ClientFrame.activity:type_name -> rialto.presence.v1.Activity
+	23, // 8: rialto.gateway.v1.ClientFrame.activity:type_name -> rialto.presence.v1.Activity
 	7,  // 9: rialto.gateway.v1.ClientFrame.watch_readers:type_name -> rialto.gateway.v1.WatchReaders
-	23, // 10: rialto.gateway.v1.Send.content:type_name -> rialto.chat.v1.Content
-	24, // 11: rialto.gateway.v1.Call.body:type_name -> google.protobuf.Struct
+	24, // 10: rialto.gateway.v1.Send.content:type_name -> rialto.chat.v1.Content
+	25, // 11: rialto.gateway.v1.Call.body:type_name -> google.protobuf.Struct
 	8,  // 12: rialto.gateway.v1.WatchReaders.messages:type_name -> rialto.gateway.v1.WatchedMessage
-	12, // 13: rialto.gateway.v1.ServerFrame.hello:type_name -> rialto.gateway.v1.Hello
-	13, // 14: rialto.gateway.v1.ServerFrame.receipts:type_name -> rialto.gateway.v1.Receipt
-	25, // 15: rialto.gateway.v1.ServerFrame.events:type_name -> rialto.chat.v1.Event
-	14, // 16: rialto.gateway.v1.ServerFrame.result:type_name -> rialto.gateway.v1.Result
-	15, // 17: rialto.gateway.v1.ServerFrame.error:type_name -> rialto.gateway.v1.Error
-	16, // 18: rialto.gateway.v1.ServerFrame.pong:type_name -> rialto.gateway.v1.Pong
-	17, // 19: rialto.gateway.v1.ServerFrame.typing:type_name -> rialto.gateway.v1.Typing
-	26, // 20: rialto.gateway.v1.ServerFrame.presences:type_name -> rialto.presence.v1.Presence
-	18, // 21: rialto.gateway.v1.ServerFrame.hint:type_name -> rialto.gateway.v1.Hint
-	19, // 22: rialto.gateway.v1.ServerFrame.bye:type_name -> rialto.gateway.v1.Bye
-	27, // 23: rialto.gateway.v1.ServerFrame.sync:type_name -> rialto.chat.v1.SyncResponse
-	11, // 24: rialto.gateway.v1.ServerFrame.threads:type_name -> rialto.gateway.v1.ThreadUpdate
-	10, // 25: rialto.gateway.v1.ServerFrame.readers:type_name -> rialto.gateway.v1.ReadersUpdate
-	28, // 26: rialto.gateway.v1.ServerFrame.rooms:type_name -> rialto.chat.v1.RoomUpdate
-	29, // 27: rialto.gateway.v1.ServerFrame.room:type_name -> rialto.chat.v1.RoomEntry
-	30, // 28: rialto.gateway.v1.ThreadUpdate.thread:type_name -> rialto.chat.v1.Thread
-	20, // 29: rialto.gateway.v1.Hello.tail:type_name -> rialto.chat.v1.Position
-	15, // 30: rialto.gateway.v1.Receipt.error:type_name -> rialto.gateway.v1.Error
-	24, // 31: rialto.gateway.v1.Result.body:type_name -> google.protobuf.Struct
-	31, // 32: rialto.gateway.v1.Hint.conversations:type_name -> rialto.chat.v1.LargeTail
-	33, // [33:33] is the sub-list for method output_type
-	33, // [33:33] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	13, // 13: rialto.gateway.v1.ServerFrame.hello:type_name -> rialto.gateway.v1.Hello
+	14, // 14: rialto.gateway.v1.ServerFrame.receipts:type_name -> rialto.gateway.v1.Receipt
+	26, // 15: rialto.gateway.v1.ServerFrame.events:type_name -> rialto.chat.v1.Event
+	15, // 16: rialto.gateway.v1.ServerFrame.result:type_name -> rialto.gateway.v1.Result
+	16, // 17: rialto.gateway.v1.ServerFrame.error:type_name -> rialto.gateway.v1.Error
+	17, // 18: rialto.gateway.v1.ServerFrame.pong:type_name -> rialto.gateway.v1.Pong
+	18, // 19: rialto.gateway.v1.ServerFrame.typing:type_name -> rialto.gateway.v1.Typing
+	27, // 20: rialto.gateway.v1.ServerFrame.presences:type_name -> rialto.presence.v1.Presence
+	19, // 21: rialto.gateway.v1.ServerFrame.hint:type_name -> rialto.gateway.v1.Hint
+	20, // 22: rialto.gateway.v1.ServerFrame.bye:type_name -> rialto.gateway.v1.Bye
+	28, // 23: rialto.gateway.v1.ServerFrame.sync:type_name -> rialto.chat.v1.SyncResponse
+	12, // 24: rialto.gateway.v1.ServerFrame.threads:type_name -> rialto.gateway.v1.ThreadUpdate
+	11, // 25: rialto.gateway.v1.ServerFrame.readers:type_name -> rialto.gateway.v1.ReadersUpdate
+	29, // 26: rialto.gateway.v1.ServerFrame.rooms:type_name -> rialto.chat.v1.RoomUpdate
+	30, // 27: rialto.gateway.v1.ServerFrame.room:type_name -> rialto.chat.v1.RoomEntry
+	10, // 28: rialto.gateway.v1.ServerFrame.posts:type_name -> rialto.gateway.v1.PostHint
+	31, // 29: rialto.gateway.v1.ThreadUpdate.thread:type_name -> rialto.chat.v1.Thread
+	21, // 30: rialto.gateway.v1.Hello.tail:type_name -> rialto.chat.v1.Position
+	16, // 31: rialto.gateway.v1.Receipt.error:type_name -> rialto.gateway.v1.Error
+	25, // 32: rialto.gateway.v1.Result.body:type_name -> google.protobuf.Struct
+	32, // 33: rialto.gateway.v1.Hint.conversations:type_name -> rialto.chat.v1.LargeTail
+	34, // [34:34] is the sub-list for method output_type
+	34, // [34:34] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_rialto_gateway_v1_gateway_proto_init() }
@@ -1681,7 +1750,7 @@ func file_rialto_gateway_v1_gateway_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_gateway_v1_gateway_proto_rawDesc), len(file_rialto_gateway_v1_gateway_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   20,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
