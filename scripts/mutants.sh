@@ -559,8 +559,8 @@ mutant "build windows without deleted posts" internal/service/feed/window.go 's/
 mutant "keep windows after an unfollow" internal/service/account/follows.go 's/changes = c\.changes \+ 1 RETURNING/changes = c.changes + CASE WHEN $2 > 0 THEN 1 ELSE 0 END RETURNING/' 'FollowsAreCounted|WindowMayBeNewer' internal/service/account internal/service/feed
 mutant "end the fan-out of a post after its first step" internal/service/feed/push.go 's/if len\(followers\) < s\.sizes\.pushFollowers \{/if len(followers) <= s.sizes.pushFollowers {/' 'ManySteps|OrdinaryAuthors' internal/service/feed
 mutant "mark a post as pushed before it is" internal/service/feed/push.go 's/if err := s\.pushTo\(ctx, followers, ref\{p\.id, p\.author\}\); err != nil \{/defer func() { _ = s.pushTo(ctx, followers, ref{p.id, p.author}) }()\n\tif ctx.Err() != nil {/' RandomSchedules internal/service/feed
-mutant "forget the first push after a build began" internal/service/feed/window.go 's/b := base\{from: begin\.Seq\}/b := base{from: begin.Seq + 1}/' RandomSchedules internal/service/feed
-mutant "use a window that lacks entries" internal/service/feed/window.go 's/case newest != nil \&\& before <= newest\.from\+1:/case newest != nil \&\& (before <= newest.from+1 || len(entries) < chunk):/' RandomSchedules internal/service/feed
+mutant "forget the first push after a build began" internal/service/feed/window.go 's/b := base\{from: begin\.Seq\}/b := base{from: begin.Seq + 1}/' PushDuringABuild internal/service/feed
+mutant "use a window that lacks entries" internal/service/feed/window.go 's/case newest != nil \&\& before <= newest\.from\+1:/case newest != nil \&\& (before <= newest.from+1 || len(entries) < chunk):/' LacksEntries internal/service/feed
 mutant "believe that a window which was cut is complete" internal/service/feed/window.go 's/^\t\tb\.floor = b\.refs\[most-1\]\.post$//' 'RandomSchedules|BelowItsWindow' internal/service/feed
 mutant "forget pushes at a compaction" internal/service/feed/window.go 's/from: w\.last, floor/from: w.last + 1, floor/' RandomSchedules internal/service/feed
 mutant "let the windows of absent readers grow" internal/service/feed/push.go 's/t\.Seq-t\.FirstSeq >= s\.sizes\.windowEntries/t.Seq > 1<<40/' AbsentReaders internal/service/feed
@@ -579,6 +579,9 @@ mutant "give a later post of an author a lower id" internal/service/feed/publish
 mutant "let celebrities come before ordinary authors" internal/service/feed/push.go 's/if p\.Ordinary \{/if !p.Ordinary {/' OrdinaryAuthors internal/service/feed
 mutant "publish pictures of others" internal/service/feed/publish.go 's/s\.deps\.KeepPicture\(ctx, tx, by, upload\); err != nil/s.deps.KeepPicture(ctx, tx, by, upload); err != nil \&\& upload == 0/' 'BadPosts|PicturesOfPosts' internal/service/feed internal/transport/rpc
 mutant "give a picture to who may not see its post" internal/service/media/download.go 's/named, err = s\.deps\.PostNames\(ctx, by, r\.Post, n\); err/_, err = s.deps.PostNames(ctx, by, r.Post, n); err/; s/^\tcase r\.Post != 0:/\tcase r.Post != 0:\n\t\tnamed = true/' PicturesOfPosts internal/transport/rpc
+mutant "tell users of posts that are not for them" internal/service/feed/notify.go 's/ || !isFor\(p, friends\[u\], names\[u\]\)\)/)/' WhoIsTold internal/service/feed
+mutant "tell those who muted the author of a post" internal/service/account/follows.go 's/list, follower\); !silent \{/list, follower); !silent || silent {/' WhoIsTold internal/service/feed
+mutant "do not find posts that a window lacks" internal/tool/verify/feed.go 's/\!w\.posts\[post\] \&\& w\.pushed\[post\] <= w\.from/!w.posts[post] \&\& w.pushed == nil/' FeedViolations internal/tool/verify
 mutant "follow without a limit" internal/service/account/follows.go 's/following > maxFollowing/following > 1<<30/' FollowsAreBounded internal/service/account
 
 # The TypeScript SDK.

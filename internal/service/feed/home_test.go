@@ -263,3 +263,54 @@ func TestFanOutHasManySteps(t *testing.T) {
 		t.Errorf("%v are pending after all steps, %v", pending, err)
 	}
 }
+
+// duringABuild builds a reader's window, and publishes and pushes a post after the build has read the rows.
+func (f *fixture) duringABuild(reader, author id.User) {
+	f.t.Helper()
+	f.Interrupt(func(point string) error {
+		if point == "build-read" {
+			f.Interrupt(nil)
+			f.publish(author, "during the build")
+			f.push()
+		}
+		return nil
+	})
+	f.home(reader, 50)
+}
+
+// A post that fan-out brings to a window while that is built is in it.
+func TestAPushDuringABuildCounts(t *testing.T) {
+	f := open(t, feed.Config{})
+	reader, author := f.user(), f.user()
+	f.follow(reader, author)
+	f.publish(author, "before")
+	f.push()
+	f.duringABuild(reader, author)
+	if _, complete, err := f.WindowFloor(t.Context(), reader); err != nil || !complete {
+		t.Fatalf("the window is complete: %v, %v", complete, err)
+	}
+	if got := f.home(reader, 50); !slices.Equal(got, []string{"during the build", "before"}) {
+		t.Errorf("the timeline is %q", got)
+	}
+}
+
+// A window is not used if entries after its base are missing, as when fan-out closed it during a build.
+func TestAWindowThatLacksEntriesIsBuiltAgain(t *testing.T) {
+	f := open(t, feed.Config{})
+	reader, author := f.user(), f.user()
+	f.follow(reader, author)
+	f.publish(author, "before")
+	f.push()
+	f.duringABuild(reader, author)
+	at, err := f.log.Tail(t.Context(), feed.WindowKey(reader))
+	must(t, err)
+	must(t, f.log.Expire(t.Context(), feed.WindowKey(reader), at.Seq, nil)) // the base remains
+	if _, complete, err := f.WindowFloor(t.Context(), reader); err != nil || complete {
+		t.Errorf("the window is complete: %v, %v", complete, err)
+	}
+	for range 2 {
+		if got := f.home(reader, 50); !slices.Equal(got, []string{"during the build", "before"}) {
+			t.Errorf("the timeline is %q", got)
+		}
+	}
+}
