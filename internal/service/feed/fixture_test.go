@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/rialto-im/rialto/internal/base/auth"
 	"github.com/rialto-im/rialto/internal/base/clock/clocktest"
@@ -212,5 +211,3 @@ func reason(err error) string {
 	}
 	return errs.Of(err).Reason
 }
-
-const day = 24 * time.Hour
