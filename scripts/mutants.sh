@@ -579,7 +579,7 @@ mutant "give a later post of an author a lower id" internal/service/feed/publish
 mutant "let celebrities come before ordinary authors" internal/service/feed/push.go 's/if p\.Ordinary \{/if !p.Ordinary {/' OrdinaryAuthors internal/service/feed
 mutant "publish pictures of others" internal/service/feed/publish.go 's/s\.deps\.KeepPicture\(ctx, tx, by, upload\); err != nil/s.deps.KeepPicture(ctx, tx, by, upload); err != nil \&\& upload == 0/' 'BadPosts|PicturesOfPosts' internal/service/feed internal/transport/rpc
 mutant "give a picture to who may not see its post" internal/service/media/download.go 's/named, err = s\.deps\.PostNames\(ctx, by, r\.Post, n\); err/_, err = s.deps.PostNames(ctx, by, r.Post, n); err/; s/^\tcase r\.Post != 0:/\tcase r.Post != 0:\n\t\tnamed = true/' PicturesOfPosts internal/transport/rpc
-mutant "tell users of posts that are not for them" internal/service/feed/notify.go 's/ \|\| !isFor\(p, friends\[u\], names\[u\]\)\)/)/' WhoIsTold internal/service/feed
+mutant "tell users of posts that are not for them" internal/service/feed/notify.go 's/!isFor\(p, friends\[u\], names\[u\]\)/!isFor(p, friends[u], names[u]) \&\& p == nil/' WhoIsTold internal/service/feed
 mutant "tell those who muted the author of a post" internal/service/account/follows.go 's/list, follower\); !silent \{/list, follower); !silent || silent {/' WhoIsTold internal/service/feed
 mutant "do not find posts that a window lacks" internal/tool/verify/feed.go 's/\!w\.posts\[post\] \&\& w\.pushed\[post\] <= w\.from/!w.posts[post] \&\& w.pushed == nil/' FeedViolations internal/tool/verify
 mutant "follow without a limit" internal/service/account/follows.go 's/following > maxFollowing/following > 1<<30/' FollowsAreBounded internal/service/account
