@@ -138,13 +138,15 @@ type sizes struct {
 	windowChunk     int // entries that a read gets at once
 	pushFollowers   int // whom a job brings a post to
 	authorsPerQuery int // in one statement
+	fewAuthors      int // whose posts are read by a query for each
+	fewRows         int // of all users that are read in place of those of some
 	// The posts of authors with at most so many followers come before those of others.
 	ordinaryFollowers uint64
 	clockWait         time.Duration
 }
 
 func defaultSizes() sizes {
-	return sizes{windowPosts: 800, compactAfter: 200, windowChunk: 100, pushFollowers: 100, authorsPerQuery: 500, ordinaryFollowers: 1000, clockWait: 20 * time.Millisecond,
+	return sizes{windowPosts: 800, compactAfter: 200, windowChunk: 100, pushFollowers: 100, authorsPerQuery: 500, fewAuthors: 8, fewRows: 200, ordinaryFollowers: 1000, clockWait: 20 * time.Millisecond,
 		// A window with more entries was not read for long: it is closed, and built again when its reader returns.
 		windowEntries: 1000}
 }

@@ -73,13 +73,13 @@ func (s *Service) openHome(ctx context.Context, tx *sql.Tx, reader id.User) (*ho
 	if err := s.reached("window-used"); err != nil {
 		return nil, err
 	}
-	if h.pulled, err = s.pulledAuthors(ctx, tx, h.authors, h.window.floor); err != nil {
+	if h.pulled, err = s.pulledAuthors(ctx, tx, h.shown, h.window.floor); err != nil {
 		return nil, err
 	}
 	if !slices.Contains(h.pulled, reader) {
 		h.pulled = append(h.pulled, reader)
 	}
-	h.pending, err = s.pendingPosts(ctx, tx, h.authors)
+	h.pending, err = s.pendingPosts(ctx, tx, h.shown)
 	return h, err
 }
 

@@ -28,8 +28,8 @@ func (s *Service) ListPosts(ctx context.Context, reader id.User, r *feedv1.ListP
 	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) (err error) {
 		p := &page{service: s, tx: tx, reader: reader, limit: limitOf(r.Limit)}
 		source := func(ctx context.Context, before uint64, n int) ([]uint64, uint64, error) {
-			list, err := byAuthor(ctx, tx, author, before, n)
-			return list, endOf(list, n, 0), err
+			refs, err := pullEach(ctx, tx, []id.User{author}, before, 0, n, withoutDeleted)
+			return postsOf(refs), endOf(postsOf(refs), n, 0), err
 		}
 		out.Posts, out.Next, err = p.fill(ctx, startOf(r.Before), source)
 		return err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"maps"
 	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -33,6 +34,9 @@ const (
 func (s *Service) pull(ctx context.Context, tx *sql.Tx, authors []id.User, before, floor uint64, n int, deleted bool) (found []ref, err error) {
 	if len(authors) == 0 || before <= floor {
 		return nil, nil
+	}
+	if len(authors) <= s.sizes.fewAuthors {
+		return pullEach(ctx, tx, authors, before, floor, n, deleted)
 	}
 	var newest uint64
 	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM feed_posts`).Scan(&newest); err != nil {
@@ -77,16 +81,29 @@ func appendRefs(found []ref, rows *sql.Rows, err error) ([]ref, error) {
 	return found, err
 }
 
-// byAuthor returns at most n posts of one author below an id, the newest first.
-func byAuthor(ctx context.Context, tx *sql.Tx, author id.User, before uint64, n int) (list []uint64, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT id, author FROM feed_posts WHERE author = $1 AND id < $2 AND NOT deleted ORDER BY id DESC LIMIT $3`, int64(author), int64(before), n)
-	refs, err := appendRefs(nil, rows, err)
-	return postsOf(refs), err
+// pullEach is pull with a query for each author.
+func pullEach(ctx context.Context, tx *sql.Tx, authors []id.User, before, floor uint64, n int, deleted bool) (found []ref, err error) {
+	for _, u := range authors {
+		rows, err := tx.QueryContext(ctx, `SELECT id, author FROM feed_posts WHERE author = $1 AND id < $2 AND id >= $3 AND (NOT deleted OR $5) ORDER BY id DESC LIMIT $4`, int64(u), int64(before), int64(floor), n, deleted)
+		if found, err = appendRefs(found, rows, err); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(found, newestFirst)
+	return found[:min(len(found), n)], nil
 }
 
-// pendingPosts returns the posts of some authors that fan-out has not brought to all followers.
-func (s *Service) pendingPosts(ctx context.Context, tx *sql.Tx, authors []id.User) (found []ref, err error) {
-	for batch := range slices.Chunk(authors, s.sizes.authorsPerQuery) {
+// pendingPosts returns the posts of some authors that fan-out has not brought to all followers. As a rule there are few of all authors.
+func (s *Service) pendingPosts(ctx context.Context, tx *sql.Tx, authors map[id.User]bool) (found []ref, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT id, author FROM feed_posts WHERE pending LIMIT $1`, s.sizes.fewRows+1)
+	if found, err = appendRefs(nil, rows, err); err != nil {
+		return nil, err
+	}
+	if len(found) <= s.sizes.fewRows {
+		return slices.DeleteFunc(found, func(r ref) bool { return !authors[r.author] }), nil
+	}
+	found = nil
+	for batch := range slices.Chunk(slices.Sorted(maps.Keys(authors)), s.sizes.authorsPerQuery) {
 		marks, args := sqldb.Placeholders(1, batch, func(u id.User) int64 { return int64(u) })
 		rows, err := tx.QueryContext(ctx, `SELECT id, author FROM feed_posts WHERE pending AND author IN (`+marks+`)`, args...)
 		if found, err = appendRefs(found, rows, err); err != nil {
@@ -96,23 +113,43 @@ func (s *Service) pendingPosts(ctx context.Context, tx *sql.Tx, authors []id.Use
 	return found, nil
 }
 
-// pulledAuthors returns those of some authors whose posts at or above a floor are not all pushed.
-func (s *Service) pulledAuthors(ctx context.Context, tx *sql.Tx, authors []id.User, floor uint64) (pulled []id.User, err error) {
-	for batch := range slices.Chunk(authors, s.sizes.authorsPerQuery) {
-		marks, args := sqldb.Placeholders(1, batch, func(u id.User) int64 { return int64(u) })
-		rows, err := tx.QueryContext(ctx, `SELECT author, pulled, pushed_from FROM feed_authors WHERE (pulled OR pushed_from > 0) AND author IN (`+marks+`)`, args...)
-		err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-			var u id.User
-			var now bool
-			var from uint64
-			err := rows.Scan(&u, &now, &from)
-			if now || from > floor {
-				pulled = append(pulled, u)
+// tier of an author whose posts are not all pushed.
+type tier struct {
+	author     id.User
+	pulled     bool
+	pushedFrom uint64
+}
+
+func appendTiers(list []tier, rows *sql.Rows, err error) ([]tier, error) {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var t tier
+		err := rows.Scan(&t.author, &t.pulled, &t.pushedFrom)
+		list = append(list, t)
+		return err
+	})
+	return list, err
+}
+
+// pulledAuthors returns those of some authors whose posts at or above a floor are not all pushed. As a rule there are few among all authors.
+func (s *Service) pulledAuthors(ctx context.Context, tx *sql.Tx, authors map[id.User]bool, floor uint64) (pulled []id.User, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT author, pulled, pushed_from FROM feed_authors WHERE (pulled OR pushed_from > 0) LIMIT $1`, s.sizes.fewRows+1)
+	tiers, err := appendTiers(nil, rows, err)
+	if err != nil {
+		return nil, err
+	}
+	if len(tiers) > s.sizes.fewRows {
+		tiers = nil
+		for batch := range slices.Chunk(slices.Sorted(maps.Keys(authors)), s.sizes.authorsPerQuery) {
+			marks, args := sqldb.Placeholders(1, batch, func(u id.User) int64 { return int64(u) })
+			rows, err := tx.QueryContext(ctx, `SELECT author, pulled, pushed_from FROM feed_authors WHERE (pulled OR pushed_from > 0) AND author IN (`+marks+`)`, args...)
+			if tiers, err = appendTiers(tiers, rows, err); err != nil {
+				return nil, err
 			}
-			return err
-		})
-		if err != nil {
-			return nil, err
+		}
+	}
+	for _, t := range tiers {
+		if authors[t.author] && (t.pulled || t.pushedFrom > floor) {
+			pulled = append(pulled, t.author)
 		}
 	}
 	return pulled, nil
