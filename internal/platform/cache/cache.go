@@ -21,6 +21,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -49,8 +50,10 @@ type Config[K ~uint64, V any] struct {
 	// Encode and Decode are the form of values at the server. Both may be nil if there is none. A change of the form needs another Name.
 	Encode func(V) ([]byte, error)
 	Decode func([]byte) (V, error)
-	// MaxEntries is how many values are kept in this process; default 10,000. Those that are asked for most stay.
-	MaxEntries int
+	// Size returns the bytes of a value in memory. If nil, values have none worth counting.
+	Size func(V) int
+	// MaxBytes is how much values take in this process, each with 128 bytes more than its Size; default 16 MiB. Those that are asked for most stay.
+	MaxBytes int
 	// Fresh is how long a copy is served without a load, more or less by a tenth; default 10s. Also how long it is known that a key does not exist.
 	Fresh time.Duration
 	// Stale is how long a copy is served while loads fail; default 24h.
@@ -67,7 +70,9 @@ const (
 	// primaryTime is how long after an invalidation a key is loaded from the primary. Replicas lag less, or are not used.
 	primaryTime = 30 * time.Second
 	shardCount  = 32
-	// negativeShare of MaxEntries is how many keys are known not to exist. They cannot displace values.
+	// entryBytes is what an entry takes beside its value.
+	entryBytes = 128
+	// negativeShare of MaxBytes is for keys that are known not to exist. They cannot displace values.
 	negativeShare = 4
 )
 
@@ -93,7 +98,7 @@ type Cache[K ~uint64, V any] struct {
 
 // New returns an empty cache.
 func New[K ~uint64, V any](deps Deps, config Config[K, V]) (*Cache[K, V], error) {
-	config.MaxEntries = cmp.Or(config.MaxEntries, 10_000)
+	config.MaxBytes = cmp.Or(config.MaxBytes, 16<<20)
 	config.Fresh = cmp.Or(config.Fresh, 10*time.Second)
 	config.Stale = max(cmp.Or(config.Stale, 24*time.Hour), config.Fresh)
 	config.MaxLoads = cmp.Or(config.MaxLoads, 32)
@@ -105,10 +110,19 @@ func New[K ~uint64, V any](deps Deps, config Config[K, V]) (*Cache[K, V], error)
 		c.shards[i].flights, c.shards[i].primary = map[K]*flight[V]{}, map[K]int64{}
 	}
 	var err error
-	if c.local, err = otter.New(&otter.Options[K, entry[V]]{MaximumSize: config.MaxEntries}); err == nil {
-		c.negative, err = otter.New(&otter.Options[K, entry[V]]{MaximumSize: max(config.MaxEntries/negativeShare, 1)})
+	if c.local, err = otter.New(&otter.Options[K, entry[V]]{MaximumWeight: uint64(config.MaxBytes), Weigher: c.weight}); err == nil {
+		c.negative, err = otter.New(&otter.Options[K, entry[V]]{MaximumSize: max(config.MaxBytes/entryBytes/negativeShare, 1)})
 	}
 	return c, err
+}
+
+// weight returns the bytes that an entry takes in this process.
+func (c *Cache[K, V]) weight(_ K, e entry[V]) uint32 {
+	n := entryBytes
+	if c.config.Size != nil {
+		n += c.config.Size(e.value)
+	}
+	return uint32(min(n, math.MaxInt32))
 }
 
 // Run tells the server of invalidations that it could not be told at once, until ctx ends. It then waits for the loads in progress.

@@ -221,7 +221,7 @@ func TestACancelledReaderFailsNoOther(t *testing.T) {
 
 // Keys that are asked for often stay while many others, which exist or not, are read once.
 func TestHotKeysStay(t *testing.T) {
-	f := open(t, 1, nil, cache.Config[post, int]{MaxEntries: 100})
+	f := open(t, 1, nil, cache.Config[post, int]{MaxBytes: 100 * 128})
 	const hot = 20
 	for key := range post(20_000) {
 		f.rows.write(key+1, 1)
@@ -249,6 +249,23 @@ func TestHotKeysStay(t *testing.T) {
 	}
 	if loads > rounds*hot/4 { // if the latest keys stayed, it would be all
 		t.Errorf("%d loads of %d hot keys in %d rounds", loads, hot, rounds)
+	}
+}
+
+// Large values take the place of several small ones.
+func TestValuesAreBoundedByBytes(t *testing.T) {
+	f := open(t, 1, nil, cache.Config[post, int]{MaxBytes: 1 << 20, Size: func(v int) int { return v }})
+	for key := range post(1000) {
+		f.rows.write(key+1, 100_000)
+	}
+	f.rows.replicate()
+	for range 2 {
+		for key := range post(1000) {
+			f.get(0, key+1)
+		}
+	}
+	if n := f.rows.total(); n < 1900 {
+		t.Errorf("%d loads: a MiB has more than %d values of 100 KB", n, 2000-n)
 	}
 }
 
@@ -293,7 +310,7 @@ func TestLoadsAtOnceAreBounded(t *testing.T) {
 
 // TestReadsFollowCommits: concurrent writers and readers. Who reads after an Invalidate has returned sees that commit or a later one.
 func TestReadsFollowCommits(t *testing.T) {
-	readsFollowCommits(t, open(t, 1, nil, cache.Config[post, int]{MaxEntries: 8}))
+	readsFollowCommits(t, open(t, 1, nil, cache.Config[post, int]{MaxBytes: 8 * 128}))
 }
 
 // readsFollowCommits runs writers and readers on all nodes. A reader on the node of a commit sees it at once; the other nodes when they got

@@ -264,7 +264,7 @@ func TestTheServersCopyIsServedWhileLoadsFail(t *testing.T) {
 // Random writers and readers on three nodes, with a lagging replica and a server that is paused now and then.
 func TestReadsFollowCommitsOnThreeNodes(t *testing.T) {
 	s := serve(t)
-	f := open(t, 3, s.open, cache.Config[post, int]{MaxEntries: 8})
+	f := open(t, 3, s.open, cache.Config[post, int]{MaxBytes: 8 * 128})
 	ctx, cancel := context.WithCancel(t.Context())
 	var pausing sync.WaitGroup
 	pausing.Go(func() {

@@ -83,6 +83,7 @@ var steps = []string{
 
 // Service has the sets of all nodes.
 type Service struct {
+	Reads
 	deps    Deps
 	changes *sqldb.Merged[request]
 	views   views
@@ -94,7 +95,7 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 	if deps.Nodes == nil {
 		deps.Nodes = func() []string { return []string{deps.Node} }
 	}
-	s := &Service{deps: deps, views: newViews()}
+	s := &Service{Reads: Reads{deps.DB.ReadYourWrites}, deps: deps, views: newViews()}
 	s.changes = sqldb.NewMerged(deps.DB, s.apply)
 	return s, deps.DB.Migrate(ctx, "counter", steps)
 }

@@ -304,6 +304,34 @@ func TestOnChangeIsPartOfTheTransaction(t *testing.T) {
 	}
 }
 
+// Reads in a transaction are as of its snapshot.
+func TestReadsInATransaction(t *testing.T) {
+	f := open(t, 1)
+	s := f.nodes[0]
+	refused := errors.New("refused")
+	f.on = func(ctx context.Context, tx *sql.Tx, _ []counter.Change) error {
+		in := s.In(tx)
+		counts, err := in.Counts(ctx, counter.PostLikes, []uint64{7})
+		must(t, err)
+		members, err := in.Members(ctx, counter.PostLikes, 7, counter.Position{}, 10)
+		must(t, err)
+		contains, err := in.Contains(ctx, counter.PostLikes, 1, []uint64{7})
+		must(t, err)
+		subjects, err := in.Subjects(ctx, counter.PostLikes, 1, counter.Position{}, 10)
+		must(t, err)
+		if counts[0] != 1 || len(members) != 1 || !contains[0] || len(subjects) != 1 {
+			t.Errorf("in the transaction: %v, %v, %v, %v", counts, members, contains, subjects)
+		}
+		if n := f.count(7); n != 0 {
+			t.Errorf("outside of it: %d", n)
+		}
+		return refused
+	}
+	if _, err := s.Add(t.Context(), counter.PostLikes, 7, 1); !errors.Is(err, refused) {
+		t.Error(err)
+	}
+}
+
 // Clear empties a set, and RemoveUser takes a user out of all sets, in batches; nothing else changes.
 func TestClear(t *testing.T) {
 	f := open(t, 1)

@@ -10,9 +10,19 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
+// Reads are the reads of a Service.
+type Reads struct {
+	from func(ctx context.Context) sqldb.Reader
+}
+
+// In returns the reads as of a transaction, such as the snapshot of a page. Those of a Service itself show all that was answered before.
+func (s *Service) In(tx *sql.Tx) Reads {
+	return Reads{func(context.Context) sqldb.Reader { return tx }}
+}
+
 // Counts returns the sizes of the sets of subjects, at most maxPage, in their order.
-func (s *Service) Counts(ctx context.Context, k Kind, subjects []uint64) ([]uint64, error) {
-	found, err := s.bySubject(ctx, 2, subjects, func(db sqldb.Reader, placeholders string, args []any) (*sql.Rows, error) {
+func (r Reads) Counts(ctx context.Context, k Kind, subjects []uint64) ([]uint64, error) {
+	found, err := r.bySubject(ctx, 2, subjects, func(db sqldb.Reader, placeholders string, args []any) (*sql.Rows, error) {
 		return db.QueryContext(ctx, `SELECT subject, CAST(SUM(n) AS BIGINT) FROM counter_counts WHERE kind = $1 AND subject IN (`+placeholders+`) GROUP BY subject`, append([]any{int64(k)}, args...)...)
 	})
 	if err != nil {
@@ -26,8 +36,8 @@ func (s *Service) Counts(ctx context.Context, k Kind, subjects []uint64) ([]uint
 }
 
 // Contains reports of the sets of subjects, at most maxPage, in their order, whether a user is a member.
-func (s *Service) Contains(ctx context.Context, k Kind, u id.User, subjects []uint64) ([]bool, error) {
-	found, err := s.bySubject(ctx, 3, subjects, func(db sqldb.Reader, placeholders string, args []any) (*sql.Rows, error) {
+func (r Reads) Contains(ctx context.Context, k Kind, u id.User, subjects []uint64) ([]bool, error) {
+	found, err := r.bySubject(ctx, 3, subjects, func(db sqldb.Reader, placeholders string, args []any) (*sql.Rows, error) {
 		return db.QueryContext(ctx, `SELECT subject, 1 FROM counter_members WHERE kind = $1 AND member = $2 AND present AND subject IN (`+placeholders+`)`, append([]any{int64(k), int64(u)}, args...)...)
 	})
 	if err != nil {
@@ -41,7 +51,7 @@ func (s *Service) Contains(ctx context.Context, k Kind, u id.User, subjects []ui
 }
 
 // bySubject runs a query that returns a number for some subjects. Their placeholders begin with the number first.
-func (s *Service) bySubject(ctx context.Context, first int, subjects []uint64, query func(db sqldb.Reader, placeholders string, args []any) (*sql.Rows, error)) (map[uint64]int64, error) {
+func (r Reads) bySubject(ctx context.Context, first int, subjects []uint64, query func(db sqldb.Reader, placeholders string, args []any) (*sql.Rows, error)) (map[uint64]int64, error) {
 	if len(subjects) > maxPage {
 		return nil, fmt.Errorf("counter: %d subjects at once; at most %d", len(subjects), maxPage)
 	}
@@ -50,11 +60,11 @@ func (s *Service) bySubject(ctx context.Context, first int, subjects []uint64, q
 		return found, nil
 	}
 	placeholders, args := sqldb.Placeholders(first, subjects, func(subject uint64) int64 { return int64(subject) })
-	rows, err := query(s.deps.DB.ReadYourWrites(ctx), placeholders, args)
-	err = sqldb.EachRow(rows, err, func(r *sql.Rows) error {
+	rows, err := query(r.from(ctx), placeholders, args)
+	err = sqldb.EachRow(rows, err, func(row *sql.Rows) error {
 		var subject uint64
 		var n int64
-		if err := r.Scan(&subject, &n); err != nil {
+		if err := row.Scan(&subject, &n); err != nil {
 			return err
 		}
 		found[subject] = n
@@ -64,13 +74,13 @@ func (s *Service) bySubject(ctx context.Context, first int, subjects []uint64, q
 }
 
 // Members returns a page of a set, newest first, behind a position.
-func (s *Service) Members(ctx context.Context, k Kind, subject uint64, behind Position, limit int) (list []Member, err error) {
+func (r Reads) Members(ctx context.Context, k Kind, subject uint64, behind Position, limit int) (list []Member, err error) {
 	before := behind.bounds()
-	rows, err := s.deps.DB.ReadYourWrites(ctx).QueryContext(ctx, `SELECT member, at_ms FROM counter_members WHERE kind = $1 AND subject = $2 AND present AND (at_ms, member) < ($3, $4)
+	rows, err := r.from(ctx).QueryContext(ctx, `SELECT member, at_ms FROM counter_members WHERE kind = $1 AND subject = $2 AND present AND (at_ms, member) < ($3, $4)
 		ORDER BY at_ms DESC, member DESC LIMIT $5`, int64(k), int64(subject), before.AtMs, int64(before.ID), pageLimit(limit))
-	err = sqldb.EachRow(rows, err, func(r *sql.Rows) error {
+	err = sqldb.EachRow(rows, err, func(row *sql.Rows) error {
 		var m Member
-		err := r.Scan(&m.User, &m.AtMs)
+		err := row.Scan(&m.User, &m.AtMs)
 		list = append(list, m)
 		return err
 	})
@@ -78,13 +88,13 @@ func (s *Service) Members(ctx context.Context, k Kind, subject uint64, behind Po
 }
 
 // Subjects returns a page of the subjects whose sets have a user as a member, newest first, behind a position.
-func (s *Service) Subjects(ctx context.Context, k Kind, u id.User, behind Position, limit int) (list []Subject, err error) {
+func (r Reads) Subjects(ctx context.Context, k Kind, u id.User, behind Position, limit int) (list []Subject, err error) {
 	before := behind.bounds()
-	rows, err := s.deps.DB.ReadYourWrites(ctx).QueryContext(ctx, `SELECT subject, at_ms FROM counter_members WHERE kind = $1 AND member = $2 AND present AND (at_ms, subject) < ($3, $4)
+	rows, err := r.from(ctx).QueryContext(ctx, `SELECT subject, at_ms FROM counter_members WHERE kind = $1 AND member = $2 AND present AND (at_ms, subject) < ($3, $4)
 		ORDER BY at_ms DESC, subject DESC LIMIT $5`, int64(k), int64(u), before.AtMs, int64(before.ID), pageLimit(limit))
-	err = sqldb.EachRow(rows, err, func(r *sql.Rows) error {
+	err = sqldb.EachRow(rows, err, func(row *sql.Rows) error {
 		var of Subject
-		err := r.Scan(&of.ID, &of.AtMs)
+		err := row.Scan(&of.ID, &of.AtMs)
 		list = append(list, of)
 		return err
 	})

@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"math"
+	"time"
 
+	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
@@ -33,6 +35,7 @@ type Repair struct {
 func (s *Service) Reconcile(ctx context.Context) (repaired []Repair, err error) {
 	faults := []error{s.deleteRemoved(ctx)}
 	for at := (setKey{}); ; {
+		began := time.Now()
 		upTo, last, err := s.batchEnd(ctx, at)
 		if err != nil {
 			return repaired, errors.Join(append(faults, err)...)
@@ -50,6 +53,9 @@ func (s *Service) Reconcile(ctx context.Context) (repaired []Repair, err error) 
 		}
 		if last {
 			return repaired, errors.Join(faults...)
+		}
+		if err := backoff.Sleep(ctx, time.Since(began)); err != nil { // at most half of the time is spent on this
+			return repaired, errors.Join(append(faults, err)...)
 		}
 		at = upTo
 	}

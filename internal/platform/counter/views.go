@@ -201,8 +201,8 @@ func mergeInto(sketch *hyperloglog.Sketch, k setKey, body []byte) error {
 
 // Views estimates how many users have viewed subjects, at most maxPage, in their order. The standard error is 0.81 %: one estimate of 20 is off
 // by more than 1.6 %, and one of 300 by more than 2.4 %. Small numbers are exact.
-func (s *Service) Views(ctx context.Context, k Kind, subjects []uint64) ([]uint64, error) {
-	found, err := s.bySubject(ctx, 2, subjects, func(db sqldb.Reader, placeholders string, args []any) (*sql.Rows, error) {
+func (r Reads) Views(ctx context.Context, k Kind, subjects []uint64) ([]uint64, error) {
+	found, err := r.bySubject(ctx, 2, subjects, func(db sqldb.Reader, placeholders string, args []any) (*sql.Rows, error) {
 		return db.QueryContext(ctx, `SELECT subject, CASE WHEN COUNT(*) = 1 THEN MAX(estimate) ELSE -1 END FROM counter_views WHERE kind = $1 AND subject IN (`+placeholders+`) GROUP BY subject`,
 			append([]any{int64(k)}, args...)...)
 	})
@@ -215,7 +215,7 @@ func (s *Service) Views(ctx context.Context, k Kind, subjects []uint64) ([]uint6
 			several = append(several, subject)
 		}
 	}
-	merged, err := s.mergeBuckets(ctx, k, several)
+	merged, err := r.mergeBuckets(ctx, k, several)
 	if err != nil {
 		return nil, err
 	}
@@ -231,17 +231,17 @@ func (s *Service) Views(ctx context.Context, k Kind, subjects []uint64) ([]uint6
 }
 
 // mergeBuckets merges the sketches of all nodes.
-func (s *Service) mergeBuckets(ctx context.Context, k Kind, subjects []uint64) (map[uint64]*hyperloglog.Sketch, error) {
+func (r Reads) mergeBuckets(ctx context.Context, k Kind, subjects []uint64) (map[uint64]*hyperloglog.Sketch, error) {
 	merged := map[uint64]*hyperloglog.Sketch{}
 	if len(subjects) == 0 {
 		return merged, nil
 	}
 	placeholders, args := sqldb.Placeholders(2, subjects, func(subject uint64) int64 { return int64(subject) })
-	rows, err := s.deps.DB.ReadYourWrites(ctx).QueryContext(ctx, `SELECT subject, sketch FROM counter_views WHERE kind = $1 AND subject IN (`+placeholders+`)`, append([]any{int64(k)}, args...)...)
-	err = sqldb.EachRow(rows, err, func(r *sql.Rows) error {
+	rows, err := r.from(ctx).QueryContext(ctx, `SELECT subject, sketch FROM counter_views WHERE kind = $1 AND subject IN (`+placeholders+`)`, append([]any{int64(k)}, args...)...)
+	err = sqldb.EachRow(rows, err, func(row *sql.Rows) error {
 		var subject uint64
 		var body []byte
-		if err := r.Scan(&subject, &body); err != nil {
+		if err := row.Scan(&subject, &body); err != nil {
 			return err
 		}
 		if merged[subject] == nil {
