@@ -6,6 +6,9 @@ export { importMembers, type ImportOptions, type ImportResult } from "./organiza
 export { OrganizationMessaging, OrganizationRole, type Department, type DepartmentMembership, type Organization, type OrganizationMember } from "./gen/rialto/chat/v1/organization_pb.js";
 export type { OfficialAccounts, OfficialAccountUpdate } from "./official.js";
 export { Broadcast_State as BroadcastState, KeywordRule_Match as KeywordMatch, OfficialRole, type Broadcast, type OfficialAccount, type OfficialFollower, type OfficialMenuEntry, type OfficialMenuItem, type OfficialReplies } from "./gen/rialto/chat/v1/official_pb.js";
+export type { NewPost } from "./operations/feed.js";
+export type { PostList, PostPage, PostWatcher } from "./posts.js";
+export { Audience, type FeedProfile, type Post, type PostContent, type PostVersion } from "./gen/rialto/feed/v1/feed_pb.js";
 export type { HelpDesks } from "./helpDesks.js";
 export type { TicketFilter, TicketList } from "./tickets.js";
 export type { BusinessHours, GetHelpDeskStatsResponse, HelpDesk, Ticket, TicketStats } from "./gen/rialto/chat/v1/helpdesk_pb.js";

@@ -1,0 +1,88 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { Backoff } from "../backoff.js";
+import { asError, isOffline } from "../errors.js";
+import type { FeedProfile, ListVersionsResponse, Post, PostContentSchema } from "../gen/rialto/feed/v1/feed_pb.js";
+import { PostList, type PostWatcher } from "../posts.js";
+import type { Context } from "./context.js";
+
+export type NewPost = Omit<MessageInitShape<typeof PostContentSchema>, "$typeName">;
+
+/** So often a post is sent whose answer was lost. */
+const mostTries = 4;
+const retryBaseMs = 500;
+
+/** Posts, the profiles that list them, and the home timeline. */
+export function feed(client: Context) {
+  const { feedApi } = client.services;
+  const watchers = new Set<PostWatcher>();
+  const onChange = () => client.snapshots.touch();
+  const tell = (what: (w: PostWatcher) => void) => [...watchers].forEach(what);
+  const took = (post: Post): Post => {
+    tell((w) => w.changed(post));
+    return post;
+  };
+  return {
+    /**
+     * Publishes a post. It is sent again with the same key where the answer is lost. A program that tries again later, after isOffline, passes
+     * the key and the content of the first try, and gets the post if that was stored.
+     */
+    async publishPost(content: NewPost, key: string = crypto.randomUUID()): Promise<Post> {
+      const author = client.me();
+      const backoff = new Backoff(client.options.random, retryBaseMs);
+      for (;;) {
+        try {
+          const post = await feedApi.publish({ clientPostId: key, content });
+          tell((w) => w.published());
+          return post;
+        } catch (err) {
+          if (!isOffline(err) || backoff.attempts === mostTries - 1) throw err;
+          const wait = backoff.next(asError(err).retryMs);
+          await new Promise((resolve) => setTimeout(resolve, wait));
+          if (client.me() !== author) throw err;
+        }
+      }
+    },
+
+    /** A post. Fails with no_post where there is none that the user may see. */
+    async getPost(post: string): Promise<Post> {
+      return took(await feedApi.getPost({ post }));
+    },
+
+    /** Replaces the content of one's own post. Fails with version_changed if the post has another version; 0: whatever it is. */
+    async editPost(post: string, content: NewPost, version = 0): Promise<Post> {
+      return took(await feedApi.editPost({ post, content, version }));
+    },
+
+    /** Deletes one's own post, for everybody. */
+    async deletePost(post: string): Promise<void> {
+      await feedApi.deletePost({ post });
+      tell((w) => w.removed(post));
+    },
+
+    /** A page of what one's own post was, the newest first: that before a version, or with 0 the first page. */
+    postVersions(post: string, before = 0): Promise<ListVersionsResponse> {
+      return feedApi.listVersions({ post, before });
+    },
+
+    /** The counts of a user's profile page. */
+    feedProfile(user: string): Promise<FeedProfile> {
+      return feedApi.getFeedProfile({ user });
+    },
+
+    /** One's own posts, and those of the users whom one follows and has not muted. Pass the list to watchPosts while it is shown. */
+    homeTimeline(): PostList {
+      return new PostList({ read: (before, limit) => feedApi.homeTimeline({ before, limit }), hasOwn: true, onChange });
+    },
+
+    /** The posts of a user. Pass the list to watchPosts while it is shown. */
+    postsOf(user: string): PostList {
+      return new PostList({ read: (before, limit) => feedApi.listPosts({ user, before, limit }), hasOwn: user === client.me(), onChange });
+    },
+
+    /** Keeps a list, or anything else, up to date with what is done here. Call what is returned to end it. */
+    watchPosts(watcher: PostWatcher): () => void {
+      watchers.add(watcher);
+      return () => void watchers.delete(watcher);
+    },
+  };
+}

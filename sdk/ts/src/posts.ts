@@ -1,0 +1,191 @@
+import type { Post } from "./gen/rialto/feed/v1/feed_pb.js";
+
+/** Is told what becomes known of posts on this device. */
+export interface PostWatcher {
+  /** A post was read or edited. */
+  changed(post: Post): void;
+  /** A post was deleted. */
+  removed(post: string): void;
+  /** The user published a post. */
+  published(): void;
+}
+
+export interface PostPage {
+  readonly posts: readonly Post[];
+  /** What reads the next page; "0" at the end. */
+  readonly next: string;
+}
+
+export interface PostListDeps {
+  /** Reads the page of the posts before one; the newest ones, where before is "0". */
+  read: (before: string, limit: number) => Promise<PostPage>;
+  /** Whether the user's own posts are in the list. */
+  hasOwn: boolean;
+  onChange: () => void;
+}
+
+const pageSize = 20;
+const mostOfPage = 50; // of the server
+/** So many pages are read from the top at once, at most. */
+const mostPages = 10;
+/** So many edited posts are kept for pages that were asked for before. */
+const mostEdited = 200;
+const newest = "0";
+
+/** Compares ids of posts: the newest first. */
+function byAge(a: Post, b: Post): number {
+  return isBefore(a.id, b.id) ? 1 : isBefore(b.id, a.id) ? -1 : 0;
+}
+
+function isBefore(a: string, b: string): boolean {
+  return a.length === b.length ? a < b : a.length < b.length;
+}
+
+/**
+ * PostList is a list of posts, the newest first, that is read in pages. New posts wait until showNew, so that the view does not move. Calls
+ * wait for each other: no post comes twice, and none is skipped.
+ */
+export class PostList implements PostWatcher {
+  posts: readonly Post[] = [];
+  /** Posts that are in posts, and that the user may not see any more: their place stays until the list is read again. */
+  gone: ReadonlySet<string> = new Set();
+  /** New posts that are not in posts yet. */
+  fresh: readonly Post[] = [];
+  /** There are more new posts than fresh has. */
+  hasMoreFresh = false;
+  /** Whether the first page was read, and whether there are more. */
+  loaded = false;
+  hasMore = false;
+  private next = newest;
+  /** The next of the pages in fresh, if there is a gap between them and posts. */
+  private freshNext = newest;
+  private tail: Promise<void> = Promise.resolve();
+  /** The next page, while it is being read. */
+  private reading: Promise<void> | undefined;
+  /** What was edited and deleted here: a page that was asked for before may not have it yet. */
+  private readonly edited = new Map<string, Post>();
+  private readonly deleted = new Set<string>();
+
+  constructor(private readonly deps: PostListDeps) {}
+
+  /** Reads the list again as far as it was read, ten pages at most, with the new posts. */
+  refresh(): Promise<void> {
+    return this.inTurn(async () => {
+      const end = this.posts.at(-1)?.id;
+      const read = end === undefined ? await this.pages(pageSize, () => true) : await this.pages(mostOfPage, (next) => !isBefore(end, next));
+      this.replace(read);
+    });
+  }
+
+  /** Reads the next page; the first one, if that could not be read. A call during a call does nothing more. */
+  more(): Promise<void> {
+    this.reading ??= this.inTurn(() => this.moreNow()).finally(() => (this.reading = undefined));
+    return this.reading;
+  }
+
+  private async moreNow(): Promise<void> {
+    if (this.loaded && !this.hasMore) return;
+    const { posts, next } = await this.pages(pageSize, (_, found) => found > 0, this.next);
+    const known = new Set(this.posts.map((p) => p.id));
+    this.posts = [...this.posts, ...posts.filter((p) => !known.has(p.id))];
+    this.goTo(next);
+  }
+
+  /** Reads from the top to what is known. New posts wait in fresh; what changed shows at once. */
+  check(): Promise<void> {
+    return this.inTurn(() => this.checkNow());
+  }
+
+  private async checkNow(): Promise<void> {
+    const top = this.posts[0]?.id;
+    if (!this.loaded || top === undefined) return this.replace(await this.pages(pageSize, () => true));
+    const read = await this.pages(pageSize, (next) => !isBefore(top, next));
+    const found = new Map(read.posts.map((p) => [p.id, p]));
+    const isRead = (id: string) => read.next === newest || !isBefore(id, read.next);
+    this.posts = this.posts.map((p) => found.get(p.id) ?? p);
+    this.gone = new Set(this.posts.filter(({ id }) => (isRead(id) ? !found.has(id) : this.gone.has(id))).map((p) => p.id));
+    const known = new Set(this.posts.map((p) => p.id));
+    this.hasMoreFresh = isBefore(top, read.next);
+    const isNew = (p: Post) => !known.has(p.id) && !(this.hasMore && isBefore(p.id, this.next)); // those below come with the next page
+    const earlier = this.hasMoreFresh ? [] : this.fresh.filter((p) => !isRead(p.id));
+    this.fresh = [...read.posts.filter(isNew), ...earlier].sort(byAge);
+    this.freshNext = read.next;
+  }
+
+  /** Shows the new posts. Where they are too many, the list begins again with them. */
+  showNew(): Promise<void> {
+    return this.inTurn(async () => this.showNewNow());
+  }
+
+  private showNewNow(): void {
+    if (this.hasMoreFresh) return this.replace({ posts: this.fresh, next: this.freshNext });
+    this.posts = [...this.fresh, ...this.posts].sort(byAge);
+    this.fresh = [];
+  }
+
+  changed(post: Post): void {
+    this.edited.delete(post.id);
+    this.edited.set(post.id, post);
+    if (this.edited.size > mostEdited) this.edited.delete(this.edited.keys().next().value!);
+    const place = (p: Post): Post => (p.id === post.id ? this.newestOf(p) : p.reposted?.id === post.id ? { ...p, reposted: { ...post, reposted: undefined } } : p);
+    this.posts = this.posts.map(place);
+    this.fresh = this.fresh.map(place);
+    this.deps.onChange();
+  }
+
+  removed(post: string): void {
+    this.deleted.add(post);
+    this.posts = this.posts.filter((p) => p.id !== post).map((p) => withoutReposted(p, post));
+    this.fresh = this.fresh.filter((p) => p.id !== post).map((p) => withoutReposted(p, post));
+    this.deps.onChange();
+  }
+
+  /** The user's own post shows at once, with all that came before it. */
+  published(): void {
+    this.inTurn(async () => {
+      if (!this.loaded || !this.deps.hasOwn) return;
+      await this.checkNow();
+      this.showNewNow();
+    }).catch(() => {}); // the next check finds it
+  }
+
+  private inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.tail.then(work).then(this.deps.onChange);
+    this.tail = done.catch(() => {});
+    return done;
+  }
+
+  /** Reads pages from one on, until one is the last that is wanted. A page may be empty although others follow. */
+  private async pages(limit: number, isLast: (next: string, found: number) => boolean, before = newest): Promise<PostPage> {
+    const posts: Post[] = [];
+    for (let n = 1; ; n++) {
+      const page = await this.deps.read(before, limit);
+      posts.push(...page.posts.filter((p) => !this.deleted.has(p.id)).map((p) => this.newestOf(p)));
+      if (page.next === newest || n === mostPages || isLast(page.next, posts.length)) return { posts, next: page.next };
+      before = page.next;
+    }
+  }
+
+  private newestOf(p: Post): Post {
+    const edited = this.edited.get(p.id);
+    return edited && edited.version >= p.version ? edited : p;
+  }
+
+  private replace({ posts, next }: PostPage): void {
+    this.posts = posts;
+    this.gone = new Set();
+    this.fresh = [];
+    this.hasMoreFresh = false;
+    this.goTo(next);
+  }
+
+  private goTo(next: string): void {
+    this.loaded = true;
+    this.next = next;
+    this.hasMore = next !== newest;
+  }
+}
+
+function withoutReposted(p: Post, post: string): Post {
+  return p.reposted?.id === post ? { ...p, reposted: undefined } : p;
+}
