@@ -27,20 +27,9 @@ export function feed(client: Context) {
      * the key and the content of the first try, and gets the post if that was stored.
      */
     async publishPost(content: NewPost, key: string = crypto.randomUUID()): Promise<Post> {
-      const author = client.me();
-      const backoff = new Backoff(client.options.random, retryBaseMs);
-      for (;;) {
-        try {
-          const post = await feedApi.publish({ clientPostId: key, content });
-          tell((w) => w.published());
-          return post;
-        } catch (err) {
-          if (!isOffline(err) || backoff.attempts === mostTries - 1) throw err;
-          const wait = backoff.next(asError(err).retryMs);
-          await new Promise((resolve) => setTimeout(resolve, wait));
-          if (client.me() !== author) throw err;
-        }
-      }
+      const post = await publish(client, content, key);
+      tell((w) => w.published());
+      return post;
     },
 
     /** A post. Fails with no_post where there is none that the user may see. */
@@ -85,4 +74,20 @@ export function feed(client: Context) {
       return () => void watchers.delete(watcher);
     },
   };
+}
+
+/** Publishes a post, and again while the answer is lost and the user is the same. */
+async function publish(client: Context, content: NewPost, key: string): Promise<Post> {
+  const author = client.me();
+  const backoff = new Backoff(client.options.random, retryBaseMs);
+  for (;;) {
+    try {
+      return await client.services.feedApi.publish({ clientPostId: key, content });
+    } catch (err) {
+      if (!isOffline(err) || backoff.attempts === mostTries - 1) throw err;
+      const wait = backoff.next(asError(err).retryMs);
+      await new Promise((resolve) => setTimeout(resolve, wait));
+      if (client.me() !== author) throw err;
+    }
+  }
 }
