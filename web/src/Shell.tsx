@@ -8,7 +8,7 @@ import { Banner } from "./components/Banner.js";
 import { ChannelPage } from "./components/ChannelPage.js";
 import { ChatPane } from "./components/ChatPane.js";
 import { ConversationList } from "./components/ConversationList.js";
-import { ChatIcon, GearIcon, PeopleIcon } from "./components/icons.js";
+import { ChatIcon, FeedIcon, GearIcon, PeopleIcon } from "./components/icons.js";
 import { badgeOf } from "./deskWork.js";
 import { useText, type Key } from "./i18n.js";
 import { useNotifications } from "./notifications/useNotifications.js";
@@ -16,6 +16,9 @@ import { go, goUp, path, rootOf, usePlace, type Area, type Place } from "./route
 import { Questions } from "./ui/Confirm.js";
 import { Tip, Tips } from "./ui/Tip.js";
 
+const Feed = lazy(() => import("./components/Feed.js").then((m) => ({ default: m.Feed })));
+const PostPage = lazy(() => import("./components/PostPage.js").then((m) => ({ default: m.PostPage })));
+const PostsPage = lazy(() => import("./components/PostsPage.js").then((m) => ({ default: m.PostsPage })));
 const People = lazy(() => import("./components/People.js").then((m) => ({ default: m.People })));
 const Person = lazy(() => import("./components/Person.js").then((m) => ({ default: m.Person })));
 const OrganizationPage = lazy(() => import("./components/OrganizationPage.js").then((m) => ({ default: m.OrganizationPage })));
@@ -59,7 +62,7 @@ export function Shell() {
         <Announcer />
         {invitation && <Suspense><JoinDialog key={location.pathname} to={invitation} onJoined={joined} onClose={goUp} /></Suspense>}
         {said && <p className="banner" role="status">{said} <button className="link" onClick={() => setSaid(undefined)}>{t("close")}</button></p>}
-        <div className={hasDetail(place) ? "shell has-detail" : "shell"}>
+        <div className={`shell${hasDetail(place) ? " has-detail" : ""}${place.area === "feed" ? " with-feed" : ""}`}>
           <Rail place={place} work={work} />
           <Suspense fallback={<section className="pane-list" />}><List place={place} work={work} /></Suspense>
           <Suspense fallback={<main className="chat" />}><Detail place={place} /></Suspense>
@@ -75,6 +78,8 @@ function hasDetail(place: Place): boolean {
   switch (place.area) {
     case "chats":
       return place.chat !== undefined || place.channel !== undefined || place.room !== undefined;
+    case "feed":
+      return place.post !== undefined || place.user !== undefined;
     case "people":
       return place.user !== undefined || place.organization !== undefined || place.desk !== undefined;
     case "settings":
@@ -84,7 +89,7 @@ function hasDetail(place: Place): boolean {
   }
 }
 
-const tabs: [Area, typeof ChatIcon, Key & Area][] = [["chats", ChatIcon, "chats"], ["people", PeopleIcon, "people"], ["settings", GearIcon, "settings"]];
+const tabs: [Area, typeof ChatIcon, Key & Area][] = [["chats", ChatIcon, "chats"], ["feed", FeedIcon, "feed"], ["people", PeopleIcon, "people"], ["settings", GearIcon, "settings"]];
 
 /** The areas of the app. A tab leads to where one was last in its area; the tab of the present area, to its list. */
 function Rail({ place, work }: { place: Place; work: readonly AgentWork[] }) {
@@ -93,7 +98,7 @@ function Rail({ place, work }: { place: Place; work: readonly AgentWork[] }) {
   const last = useRef<Partial<Record<Area, string>>>({});
   if (place.area !== "none" && !(place.area === "chats" && place.invitation)) last.current[place.area] = location.pathname;
   const asked = [...c.relations().values()].filter((r) => r.asked && !r.friend && !r.blocked).length;
-  const badges: Record<Area, { n: number; text: string }> = { chats: badgeOf([], c.badge() + c.invitations().length + c.organizationInvitations().length), people: badgeOf(work, asked), settings: badgeOf([]) };
+  const badges: Record<Area, { n: number; text: string }> = { chats: badgeOf([], c.badge() + c.invitations().length + c.organizationInvitations().length), feed: badgeOf([]), people: badgeOf(work, asked), settings: badgeOf([]) };
   return (
     <nav className="rail" aria-label="Rialto">
       <h1 className="sr-only">Rialto</h1>
@@ -115,6 +120,8 @@ const open = (id: string) => go(path.chat(id));
 
 function List({ place, work }: { place: Place; work: readonly AgentWork[] }) {
   switch (place.area) {
+    case "feed":
+      return <Feed current={place.post} />;
     case "people":
       return <People work={work} onOpen={open} />;
     case "settings":
@@ -137,6 +144,9 @@ function Detail({ place }: { place: Place }) {
       if (place.room) return <RoomPage key={place.room} id={place.room} onBack={goUp} />;
       if (place.channel) return <ChannelPage key={place.channel} at={{ handle: place.channel }} onBack={goUp} />;
       return place.chat ? <ChatPane id={place.chat} info={place.info ?? false} seq={place.seq} onBack={goUp} onOpen={open} /> : <Nothing text="pickChat" />;
+    case "feed":
+      if (place.post) return <PostPage key={place.post} id={place.post} />;
+      return place.user ? <PostsPage key={place.user} who={place.user} /> : <Nothing text="pickPost" />;
     case "people":
       if (place.user && place.manages) return <OfficialPage key={place.user} user={place.user} />;
       if (place.organization) return <OrganizationPage key={place.organization} id={place.organization} onOpen={open} />;

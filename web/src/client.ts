@@ -3,6 +3,7 @@ import { useClient } from "@rialto-im/client/react";
 import { Appearance } from "./appearance.js";
 import { Drafts } from "./drafts.js";
 import { setLocale } from "./i18n.js";
+import { PostDrafts } from "./postDraft.js";
 import { storage } from "./storage.js";
 import { setTheme } from "./theme.js";
 
@@ -26,6 +27,9 @@ export const drafts = new Drafts(
   },
   storage,
 );
+
+/** Posts that are being written. */
+export const postDrafts = new PostDrafts(storage, () => client.me);
 
 /** Language and theme, as the account has them. */
 export const appearance = new Appearance(client, storage, ({ locale, theme }) => {

@@ -3,10 +3,15 @@ import { useCallback, useEffect, useState } from "react";
 import { useClient, useOnline } from "./client.js";
 import { errorText } from "./errors.js";
 
-/** A file of a message. */
-export interface FileOf {
-  conversation: string;
-  seq: number;
+/** What names a file: a message, or a post. */
+export type FileOf = { conversation: string; seq: number } | { post: string };
+
+/** One's own file, which nothing names yet. */
+export const unsent: FileOf = { conversation: "0", seq: 0 };
+
+/** Tells apart what names files. */
+export function sourceKey(of: FileOf): string {
+  return "post" in of ? of.post : `${of.conversation}/${of.seq}`;
 }
 
 export interface Download {
@@ -21,24 +26,25 @@ const youngMs = 60_000;
 
 const nothing = { upload: "", url: "", error: "", gotMs: 0 };
 
-/** The URL of a message's file, "" until it is known, and why it cannot be had. Without a network it waits for it. */
-export function useDownload({ conversation, seq }: FileOf, upload: string, wanted = true): Download {
+/** The URL of a file of a message or a post, "" until it is known, and why it cannot be had. Without a network it waits for it. */
+export function useDownload(of: FileOf, upload: string, wanted = true): Download {
   const client = useClient();
   const online = useOnline();
   const [got, setGot] = useState(nothing);
   const [expired, setExpired] = useState("");
+  const source = sourceKey(of);
   const known = got.upload === upload && got.url !== "" && got.url !== expired;
   useEffect(() => {
     if (!wanted || known || upload === "0") return;
     let stale = false;
-    client.download({ conversation, seq }, upload).then(
+    client.download("post" in of ? { post: of.post } : { conversation: of.conversation, seq: of.seq }, upload).then(
       (url) => !stale && setGot({ upload, url, error: "", gotMs: Date.now() }),
       (err: unknown) => !stale && !isOffline(err) && setGot({ ...nothing, upload, error: errorText(err) }),
     );
     return () => {
       stale = true;
     };
-  }, [client, wanted, known, conversation, seq, upload, online]);
+  }, [client, wanted, known, source, upload, online]);
   const { url, gotMs } = got;
   const renew = useCallback(() => {
     if (Date.now() - gotMs > youngMs) setExpired(url);

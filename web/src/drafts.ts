@@ -10,6 +10,8 @@ export interface Port {
 
 const prefix = "draft/";
 const namesPrefix = "draft-names/";
+/** Of posts that are being written: see postDraft.ts. */
+export const postPrefix = "draft-post/";
 
 /**
  * Drafts stores a typed text until the server has it. The client stores drafts itself, but only a moment after the last
@@ -54,7 +56,7 @@ export class Drafts {
 
   /** Removes all drafts, at logout. */
   clear(): void {
-    const keys = Array.from({ length: this.storage.length }, (_, i) => this.storage.key(i) ?? "").filter((k) => k.startsWith(prefix) || k.startsWith(namesPrefix));
+    const keys = Array.from({ length: this.storage.length }, (_, i) => this.storage.key(i) ?? "").filter((k) => [prefix, namesPrefix, postPrefix].some((p) => k.startsWith(p)));
     for (const k of keys) this.storage.removeItem(k);
   }
 

@@ -1,3 +1,4 @@
+import { comes } from "./format.js";
 import { getLocale, translate, type Key } from "./i18n.js";
 
 /** Refusals that a person meets, by the server's reason or code. The others are shown as the server says them. */
@@ -181,7 +182,7 @@ export const known: Record<string, Key> = {
 
 /** What a view shows of an error: in one's own language where it is a common one, else as the server said it. */
 export function errorText(err: unknown): string {
-  const { code = "", reason = "", message = String(err) } = err as { code?: string; reason?: string; message?: string };
+  const { code = "", reason = "", message = String(err), retryMs = 0 } = err as { code?: string; reason?: string; message?: string; retryMs?: number };
   const key = known[reason] ?? known[code];
-  return key ? translate(getLocale(), key, { message }) : message;
+  return key ? translate(getLocale(), key, { message, when: comes(Date.now() + retryMs, getLocale()) }) : message;
 }

@@ -1,6 +1,6 @@
-import type { Client } from "@rialto-im/client";
-
-type Source = Pick<Client, "download">;
+interface Source {
+  download(of: { conversation: string; seq?: number }, upload: string): Promise<string>;
+}
 
 const most = 200; // URLs; the oldest are dropped beyond
 

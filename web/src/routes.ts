@@ -4,11 +4,12 @@ import { navigate, usePathname } from "wouter/use-browser-location";
 
 export const sections = ["profile", "appearance", "notifications", "privacy", "password", "sessions"] as const;
 export type Section = (typeof sections)[number];
-export type Area = "chats" | "people" | "settings";
+export type Area = "chats" | "feed" | "people" | "settings";
 
 /** What an address shows. Each area has a list, and one of its things beside it. */
 export type Place =
   | { area: "chats"; chat?: string; seq?: number; info?: true; invitation?: Invitation; channel?: string; room?: string }
+  | { area: "feed"; post?: string; user?: string }
   | { area: "people"; user?: string; manages?: true; organization?: string; desk?: string }
   | { area: "settings"; section?: Section }
   | { area: "none" };
@@ -25,6 +26,10 @@ export const path = {
   info: (id: string) => `/c/${id}/info`,
   /** A live room. */
   room: (id: string) => `/room/${id}`,
+  feed: "/feed",
+  post: (id: string) => `/feed/${id}`,
+  /** The posts of a user, by handle or id. */
+  posts: (user: string) => `/feed/u/${encodeURIComponent(user)}`,
   people: "/people",
   /** A user by handle or id. */
   user: (user: string) => `/u/${encodeURIComponent(user)}`,
@@ -40,7 +45,7 @@ export const path = {
   group: (id: string) => `/g/${encodeURIComponent(id)}`,
 };
 
-export const rootOf: Record<Area, string> = { chats: path.chats, people: path.people, settings: path.settings };
+export const rootOf: Record<Area, string> = { chats: path.chats, feed: path.feed, people: path.people, settings: path.settings };
 
 type Params = Record<string, string | undefined>;
 
@@ -58,6 +63,9 @@ const patterns: [string, (p: Params) => Place | undefined][] = [
   ["/room/:id", ({ id }) => (isId(id) ? { area: "chats", room: id } : undefined)],
   ["/join/:token", ({ token }) => ({ area: "chats", invitation: { token: token! } })],
   ["/g/:id", ({ id }) => (isId(id) ? { area: "chats", invitation: { conversation: id } } : undefined)],
+  ["/feed", () => ({ area: "feed" })],
+  ["/feed/:post", ({ post }) => (isId(post) ? { area: "feed", post } : undefined)],
+  ["/feed/u/:user", ({ user }) => ({ area: "feed", user: user! })],
   ["/people", () => ({ area: "people" })],
   ["/u/:user", ({ user }) => ({ area: "people", user: user! })],
   ["/u/:user/manage", ({ user }) => (isId(user) ? { area: "people", user, manages: true } : undefined)],

@@ -2,6 +2,7 @@ import { RialtoError } from "@rialto-im/client";
 import { expect, test } from "vitest";
 import protocol from "../../docs/protocol.md?raw";
 import { errorText, known } from "../src/errors.js";
+import { comes } from "../src/format.js";
 import { dictionaries } from "../src/i18n.js";
 
 test("a refusal is told by its reason, else by its code, else as the server says it", () => {
@@ -44,4 +45,11 @@ test("the app knows no reason that the server does not send", () => {
 
 test("a text says what only the server knows", () => {
   expect(errorText(new RialtoError("invalid_argument", "there is no column ag", "bad_csv"))).toBe("The CSV is not as it should be: there is no column ag.");
+});
+
+test("when a quota is used up, it says when more is possible", () => {
+  const retryMs = 26 * 3_600_000;
+  const said = errorText(new RialtoError("resource_exhausted", "x", "post_quota", retryMs));
+  expect(said).toBe(`You have published very many posts today. The next one is possible from ${comes(Date.now() + retryMs, "en")}.`);
+  expect(said).toMatch(/day.* \d/); // the day of the week, and the time
 });

@@ -10,6 +10,9 @@ test.each<[string, Place, string]>([
   [path.message(id, 42), { area: "chats", chat: id, seq: 42 }, path.chat(id)],
   [path.join("a/b+c="), { area: "chats", invitation: { token: "a/b+c=" } }, "/"],
   [path.group("7"), { area: "chats", invitation: { conversation: "7" } }, "/"],
+  [path.feed, { area: "feed" }, "/feed"],
+  [path.post(id), { area: "feed", post: id }, "/feed"],
+  [path.posts("bob.1"), { area: "feed", user: "bob.1" }, "/feed"],
   [path.people, { area: "people" }, "/people"],
   [path.user("bob.1"), { area: "people", user: "bob.1" }, "/people"],
   [path.desk(id), { area: "people", desk: id }, "/people"],
@@ -22,7 +25,7 @@ test.each<[string, Place, string]>([
   expect(parentOf(place)).toBe(parent);
 });
 
-test.each(["/c", "/c/", "/c/x", "/c/1/m/0", "/c/1/m/-1", "/c/1/m/1e9", "/c/1/other", "/c/184467440737095516150", "/g/x", "/join", "/u", "/settings/other", "/desk/support", "/nothing"])("%s is no place of the app", (address) => {
+test.each(["/c", "/c/", "/c/x", "/c/1/m/0", "/c/1/m/-1", "/c/1/m/1e9", "/c/1/other", "/c/184467440737095516150", "/g/x", "/join", "/u", "/settings/other", "/desk/support", "/feed/x", "/feed/u", "/nothing"])("%s is no place of the app", (address) => {
   expect(placeOf(address)).toEqual({ area: "none" });
 });
 

@@ -6,7 +6,7 @@ import { useDownload } from "../download.js";
 import { bytes } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
 import { Tip } from "../ui/Tip.js";
-import { Gallery, save } from "./Gallery.js";
+import { ChatGallery, save } from "./Gallery.js";
 import { FileIcon, ImageIcon } from "./icons.js";
 import { MentionText } from "./MentionText.js";
 import { VideoPlayer } from "./VideoPlayer.js";
@@ -48,7 +48,7 @@ function Image({ m, media, caption, tile = false }: { m: ChatMessage; media: Med
   return (
     <>
       {url ? <button className="picture" aria-label={t("openPicture", { name: caption || media.name })} onClick={() => setLarge(true)}><img src={url} alt="" style={style} data-testid="image" /></button> : <span className="placeholder" style={style} role="img" aria-label={t("photo")}><ImageIcon /></span>}
-      {large && <Gallery m={m} upload={media.upload} onClose={() => setLarge(false)} />}
+      {large && <ChatGallery m={m} upload={media.upload} onClose={() => setLarge(false)} />}
       {error && <p className="error">{error}</p>}
     </>
   );

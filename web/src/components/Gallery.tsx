@@ -2,7 +2,7 @@ import type { ChatMessage, Client, Media } from "@rialto-im/client";
 import { useState, type KeyboardEvent } from "react";
 import { useAction } from "../action.js";
 import { useClient } from "../client.js";
-import { useDownload } from "../download.js";
+import { sourceKey, useDownload, type FileOf } from "../download.js";
 import { useText } from "../i18n.js";
 import { Dialog } from "../ui/Dialog.js";
 import { IconButton } from "../ui/IconButton.js";
@@ -10,9 +10,9 @@ import { BackIcon, NextIcon } from "./icons.js";
 import { VideoPlayer } from "./VideoPlayer.js";
 import "./voice.css";
 
-/** A picture or a video of a chat. */
-interface Picture {
-  m: ChatMessage;
+/** A picture or a video, and what names it. */
+export interface Picture {
+  of: FileOf;
   kind: "image" | "video";
   media: Media;
   caption: string;
@@ -20,26 +20,38 @@ interface Picture {
 
 /** The pictures and videos of a message. */
 function picturesOf(m: ChatMessage): Picture[] {
+  const of = { conversation: m.conversation, seq: m.seq };
   const k = m.content.kind;
-  if (k.case === "image" || k.case === "video") return [{ m, kind: k.case, media: k.value, caption: k.value.caption }];
+  if (k.case === "image" || k.case === "video") return [{ of, kind: k.case, media: k.value, caption: k.value.caption }];
   if (k.case !== "album") return [];
-  return k.value.items.flatMap(({ kind }) => (kind.case ? [{ m, kind: kind.case, media: kind.value, caption: k.case === "album" ? k.value.caption : "" }] : []));
+  return k.value.items.flatMap(({ kind }) => (kind.case ? [{ of, kind: kind.case, media: kind.value, caption: k.case === "album" ? k.value.caption : "" }] : []));
 }
 
 /** Shows the pictures of a chat, as far as it is loaded, one at a time, from one on. */
-export function Gallery({ m, upload, onClose }: { m: ChatMessage; upload: string; onClose: () => void }) {
+export function ChatGallery({ m, upload, onClose }: { m: ChatMessage; upload: string; onClose: () => void }) {
   const client = useClient();
+  const shown = client.messages(m.conversation);
+  const list = (shown.some((s) => s.seq === m.seq) ? shown : [m]).flatMap(picturesOf);
+  return <Gallery list={list} first={keyOf({ conversation: m.conversation, seq: m.seq }, upload)} onClose={onClose} />;
+}
+
+/** Tells apart the pictures of a gallery. */
+export function keyOf(of: FileOf, upload: string): string {
+  return `${sourceKey(of)}/${upload}`;
+}
+
+/** Shows pictures, one at a time, from one on. */
+export function Gallery({ list, first, onClose }: { list: readonly Picture[]; first: string; onClose: () => void }) {
   const t = useText();
-  const [at, setAt] = useState({ seq: m.seq, upload });
+  const [at, setAt] = useState(first);
   const [zoomed, setZoomed] = useState(false);
-  const list = listOf(client, m);
-  const index = Math.max(0, list.findIndex((p) => p.m.seq === at.seq && p.media.upload === at.upload));
+  const index = Math.max(0, list.findIndex((p) => keyOf(p.of, p.media.upload) === at));
   const p = list[index];
   const move = (by: number) => {
     const next = list[index + by];
     if (!next) return;
     setZoomed(false);
-    setAt({ seq: next.m.seq, upload: next.media.upload });
+    setAt(keyOf(next.of, next.media.upload));
   };
   const key = (e: KeyboardEvent) => {
     if (e.key === "ArrowLeft" || e.key === "ArrowRight") {
@@ -64,13 +76,8 @@ export function Gallery({ m, upload, onClose }: { m: ChatMessage; upload: string
   );
 }
 
-function listOf(client: Client, m: ChatMessage): Picture[] {
-  const list = client.messages(m.conversation).flatMap(picturesOf);
-  return list.some((p) => p.m.seq === m.seq) ? list : picturesOf(m);
-}
-
 function View({ p, zoomed, onZoom }: { p: Picture; zoomed: boolean; onZoom: () => void }) {
-  const download = useDownload(p.m, p.media.upload);
+  const download = useDownload(p.of, p.media.upload);
   const { url, error } = download;
   return (
     <div className={zoomed ? "gallery-view zoomed" : "gallery-view"} tabIndex={0}>
@@ -84,13 +91,13 @@ function Save({ p }: { p: Picture }) {
   const client = useClient();
   const t = useText();
   const { run, error } = useAction();
-  return <><button onClick={() => void run(() => save(client, p.m, p.media))}>{t("download")}</button>{error && <p className="error" role="alert">{error}</p>}</>;
+  return <><button onClick={() => void run(() => save(client, p.of, p.media))}>{t("download")}</button>{error && <p className="error" role="alert">{error}</p>}</>;
 }
 
-/** Downloads a file of a message. */
-export async function save(client: Client, m: ChatMessage, media: Media): Promise<void> {
+/** Downloads a file. */
+export async function save(client: Client, of: FileOf, media: Media): Promise<void> {
   const a = document.createElement("a");
-  a.href = await client.download(m, media.upload);
+  a.href = await client.download(of, media.upload);
   a.download = media.name;
   a.click();
 }

@@ -1,21 +1,13 @@
 import type { LinkPreview } from "@rialto-im/client";
-import { useDownload } from "../download.js";
+import { unsent, useDownload, type FileOf } from "../download.js";
 import { useText } from "../i18n.js";
 import { isAddress } from "../links.js";
 import { IconButton } from "../ui/IconButton.js";
 import { CloseIcon } from "./icons.js";
 import "./linkPreview.css";
 
-interface Place {
-  conversation: string;
-  seq: number;
-}
-
-/** One's own file, which no message names yet. */
-const unsent: Place = { conversation: "0", seq: 0 };
-
 /** Shows what a link leads to. The page chose the words, so the link's own host stands beside them. */
-export function LinkPreviewCard({ p, at = unsent }: { p: LinkPreview; at?: Place }) {
+export function LinkPreviewCard({ p, at = unsent }: { p: LinkPreview; at?: FileOf }) {
   const { url } = useDownload(at, p.picture);
   if (!/^https?:/i.test(p.url) || !isAddress(p.url)) return null;
   const host = new URL(p.url).host;

@@ -2,10 +2,12 @@ import { helpDeskEn } from "./helpDesk.js";
 import { organizationEn } from "./organization.js";
 import { errorsEn } from "./errors.js";
 import { officialEn } from "./official.js";
+import { feedEn } from "./feed.js";
 import { deliveriesEn } from "./deliveries.js";
 /** What the app says in English. */
 export const en = {
   ...deliveriesEn,
+  ...feedEn,
   ...errorsEn,
   appTagline: "Messages that arrive.",
   signIn: "Sign in",

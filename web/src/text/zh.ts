@@ -4,10 +4,12 @@ import { errorsZh } from "./errors.js";
 import { deliveriesZh } from "./deliveries.js";
 import type { Key } from "./en.js";
 import { officialZh } from "./official.js";
+import { feedZh } from "./feed.js";
 
 /** What the app says in Chinese. */
 export const zh: Record<Key, string> = {
   ...deliveriesZh,
+  ...feedZh,
   ...errorsZh,
   appTagline: "每一条消息，都会送达。",
   signIn: "登录",

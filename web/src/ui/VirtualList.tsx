@@ -1,4 +1,4 @@
-import { createContext, useContext, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactElement, type ReactNode, type Ref } from "react";
+import { createContext, useCallback, useContext, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactElement, type ReactNode, type Ref } from "react";
 import { flushSync } from "react-dom";
 import { Virtualizer, type CustomItemComponentProps, type VirtualizerHandle } from "virtua";
 import styles from "./VirtualList.module.css";
@@ -14,6 +14,11 @@ interface Props<T> {
   render: (row: T, index: number, reached: boolean) => ReactElement;
   /** How many rows there are, where not all are loaded. */
   total?: number;
+  /** Whether there are more rows than are loaded, where nobody knows how many. */
+  hasMore?: boolean;
+  /** What scrolls with the rows, before and behind them. */
+  head?: ReactNode;
+  foot?: ReactNode;
   /** The row that Tab comes to, from when this changes until another one has the focus; the first, unless set. */
   entry?: string | undefined;
   /** Called when the last rows come near the view. */
@@ -38,14 +43,29 @@ const Total = createContext(0);
 /** A row, with its place among all rows: most of them are not in the page. */
 function Item({ style, index, children, ref }: CustomItemComponentProps): ReactNode {
   const total = useContext(Total);
-  return <li ref={ref} style={style} data-index={index} aria-posinset={index + 1} aria-setsize={total}>{children}</li>;
+  return <li ref={ref} style={style} data-index={index} aria-posinset={index + 1} aria-setsize={Number.isFinite(total) ? total : -1}>{children}</li>;
+}
+
+/** The height of an element, as it changes; 0 while it is not in the page. */
+function useHeight(): [(element: HTMLElement | null) => (() => void) | undefined, number] {
+  const [height, setHeight] = useState(0);
+  const measure = useCallback((element: HTMLElement | null) => {
+    if (!element) return;
+    const observer = new ResizeObserver(() => setHeight(element.offsetHeight));
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      setHeight(0);
+    };
+  }, []);
+  return [measure, height];
 }
 
 /**
  * A list of any length, which scrolls. Rows near the view are in the page, and the one that has the focus, or that Tab comes to. A row is
- * one stop for Tab (`.row`, or its first control), and the arrow keys, Page Up and Down, Home and End lead to the others.
+ * one stop for Tab (`.row`, an article, or its first control), and the arrow keys, Page Up and Down, Home and End lead to the others.
  */
-export function VirtualList<T>({ rows, keyOf, render, total = rows.length, entry, onEnd, className = "", ref }: Props<T>): ReactNode {
+export function VirtualList<T>({ rows, keyOf, render, hasMore = false, total = hasMore ? Infinity : rows.length, head, foot, entry, onEnd, className = "", ref }: Props<T>): ReactNode {
   const box = useRef<HTMLDivElement>(null);
   const list = useRef<VirtualizerHandle>(null);
   /** The row that has the focus, or had it last. */
@@ -54,10 +74,12 @@ export function VirtualList<T>({ rows, keyOf, render, total = rows.length, entry
   const wanted = useRef<number>(undefined);
   const reached = Math.max(0, rows.findIndex((r) => keyOf(r) === active));
 
+  const [headBox, headHeight] = useHeight();
+
   const giveFocus = () => {
     if (wanted.current === undefined) return;
     const row = box.current?.querySelector<HTMLElement>(`li[data-index="${wanted.current}"]`);
-    const target = row?.querySelector<HTMLElement>(".row, button, a, input");
+    const target = row?.querySelector<HTMLElement>(".row, article, button, a, input");
     target?.focus({ preventScroll: true });
     if (target && document.activeElement === target) wanted.current = undefined;
   };
@@ -96,9 +118,11 @@ export function VirtualList<T>({ rows, keyOf, render, total = rows.length, entry
   return (
     <Total value={total}>
       <div ref={box} className={`${styles["list"]} ${className}`} onKeyDown={key} onFocus={(e) => focused(e.target)}>
-        <Virtualizer ref={list} as="ul" item={Item} data={rows} keepMounted={rows.length > 0 ? [reached] : []} onScroll={more} onResize={() => { giveFocus(); more(); }}>
+        {head && <div ref={headBox}>{head}</div>}
+        <Virtualizer ref={list} startMargin={headHeight} as="ul" item={Item} data={rows} keepMounted={rows.length > 0 ? [reached] : []} onScroll={more} onResize={() => { giveFocus(); more(); }}>
           {(row, i) => <div key={keyOf(row)}>{render(row, i, i === reached)}</div>}
         </Virtualizer>
+        {foot}
       </div>
     </Total>
   );

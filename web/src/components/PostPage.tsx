@@ -1,0 +1,25 @@
+import { usePost } from "@rialto-im/client/react";
+import { errorText } from "../errors.js";
+import { useText } from "../i18n.js";
+import { goUp } from "../routes.js";
+import { IconButton } from "../ui/IconButton.js";
+import "./feed.css";
+import { BackIcon } from "./icons.js";
+import { PostCard } from "./PostCard.js";
+
+/** One post, with all of its text and images. */
+export function PostPage({ id }: { id: string }) {
+  const t = useText();
+  const { post, error, deleted } = usePost(id);
+  return (
+    <main className="chat" aria-label={t("post")}>
+      <header className="chat-head">
+        <IconButton label={t("back")} className="back" onClick={goUp}><BackIcon /></IconButton>
+        <div className="chat-title"><h2>{t("post")}</h2></div>
+      </header>
+      <div className="post-page">
+        {post ? <PostCard post={post} alone onDeleted={goUp} /> : <p className="empty" role="status">{deleted ? t("postGone") : error === undefined ? t("loading") : errorText(error)}</p>}
+      </div>
+    </main>
+  );
+}

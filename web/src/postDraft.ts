@@ -1,0 +1,114 @@
+import { Audience, type NewPost, type Post } from "@rialto-im/client";
+import { postPrefix } from "./drafts.js";
+import type { KeyValueStorage } from "./storage.js";
+
+/** An image that was uploaded for a post. */
+export interface PostImage {
+  upload: string;
+  name: string;
+  mimeType: string;
+  size: number;
+  width: number;
+  height: number;
+}
+
+/** A post that is being written. */
+export interface PostDraft {
+  /** What it is published with: the same for each try. */
+  key: string;
+  title: string;
+  text: string;
+  link: string;
+  images: readonly PostImage[];
+  audience: Audience;
+  users: readonly string[];
+  /** What was sent and perhaps stored: the answer was lost. */
+  tried?: NewPost;
+}
+
+export const mostImages = 18;
+export const mostUsers = 500;
+
+export function newDraft(): PostDraft {
+  return { key: crypto.randomUUID(), title: "", text: "", link: "", images: [], audience: Audience.EVERYONE, users: [] };
+}
+
+/** The draft with which an edit begins. */
+export function draftOf({ content: c }: Post): PostDraft {
+  if (!c) return newDraft();
+  const images = c.images.map(({ upload, name, mimeType, size, width, height }) => ({ upload, name, mimeType, size: Number(size), width, height }));
+  return { ...newDraft(), title: c.title, text: c.text, link: c.link, images, audience: c.audience || Audience.EVERYONE, users: [...c.users] };
+}
+
+export function namesUsers(a: Audience): boolean {
+  return a === Audience.CHOSEN || a === Audience.EXCEPT;
+}
+
+/** What is sent of a draft. */
+export function contentOf(d: PostDraft, repostOf: string): NewPost {
+  return {
+    title: d.title.trim(),
+    text: d.text.trim(),
+    link: d.link.trim(),
+    images: d.images.map((image) => ({ ...image, size: BigInt(image.size) })),
+    audience: d.audience,
+    users: namesUsers(d.audience) ? [...d.users] : [],
+    repostOf,
+  };
+}
+
+/** Whether there is something to publish. */
+export function isComplete(d: PostDraft, repostOf: string): boolean {
+  const hasContent = repostOf !== "0" || d.title.trim() !== "" || d.text.trim() !== "" || d.link.trim() !== "" || d.images.length > 0;
+  return hasContent && (!namesUsers(d.audience) || d.users.length > 0);
+}
+
+/** Whether two posts say the same. A preview is made again each time, and is the same where its link is. */
+export function isSame(a: NewPost, b: NewPost): boolean {
+  const said = (c: NewPost) => write({ ...c, linkPreview: c.linkPreview?.url ?? "" });
+  return said(a) === said(b);
+}
+
+/** Drafts of posts, which survive the page: one for a new post, and one for each post that is reposted. */
+export class PostDrafts {
+  constructor(
+    private readonly storage: KeyValueStorage,
+    private readonly me: () => string,
+  ) {}
+
+  load(slot: string): PostDraft | undefined {
+    try {
+      const stored = JSON.parse(this.storage.getItem(this.key(slot)) ?? "null", revive) as PostDraft | null;
+      return stored && Array.isArray(stored.images) && Array.isArray(stored.users) ? stored : undefined;
+    } catch {
+      return undefined; // of an older version of the app
+    }
+  }
+
+  store(slot: string, draft: PostDraft): void {
+    try {
+      this.storage.setItem(this.key(slot), write(draft));
+    } catch {
+      // A full or forbidden storage: the dialog has it while it is open.
+    }
+  }
+
+  discard(slot: string): void {
+    this.storage.removeItem(this.key(slot));
+  }
+
+  private key(slot: string): string {
+    return `${postPrefix}${this.me()}/${slot}`;
+  }
+}
+
+/** JSON with what JSON does not have: whole numbers of 64 bits, and bytes. */
+function write(value: unknown): string {
+  return JSON.stringify(value, (_, v: unknown) => (typeof v === "bigint" ? { whole: String(v) } : v instanceof Uint8Array ? { bytes: [...v] } : v));
+}
+
+function revive(_: string, v: unknown): unknown {
+  if (typeof v !== "object" || v === null) return v;
+  if ("whole" in v) return BigInt(v.whole as string);
+  return "bytes" in v ? Uint8Array.from(v.bytes as number[]) : v;
+}
