@@ -32,8 +32,7 @@ export function useHomeTimeline(): Posts {
   const client = useRialto();
   const me = useSnapshot((c) => c.me);
   const list = useMemo(() => client.homeTimeline(), [client, me]);
-  const relations = useSnapshot((c) => c.relations());
-  return usePostList(list, useMemo(() => [...relations.values()].map(visibility).join(), [relations]));
+  return usePostList(list, useSnapshot((c) => [...c.relations().values()].map(visibility).join(""))); // a text: the map itself changes in place
 }
 
 /** The posts of a user, with new ones twice a minute while they are shown. */
@@ -41,13 +40,14 @@ export function usePosts(user: string): Posts {
   const client = useRialto();
   const me = useSnapshot((c) => c.me);
   const list = useMemo(() => client.postsOf(user), [client, user, me]);
-  const relation = useSnapshot((c) => c.relations().get(user));
-  return usePostList(list, relation ? visibility(relation) : "");
+  return usePostList(list, useSnapshot((c) => visibility(c.relations().get(user))));
 }
 
 /** What of a relation decides which posts one sees. */
-function visibility({ user, following, muted, blocked, friend }: Relation): string {
-  return following || muted || blocked || friend ? `${user}${following ? "f" : ""}${muted ? "m" : ""}${blocked ? "b" : ""}${friend ? "r" : ""}` : "";
+function visibility(r: Relation | undefined): string {
+  if (!r) return "";
+  const how = (r.following ? "f" : "") + (r.muted ? "m" : "") + (r.blocked ? "b" : "") + (r.friend ? "r" : "");
+  return how && `${r.user}${how},`;
 }
 
 /** A list while it is shown. It is read again when visible is another one. */
@@ -127,8 +127,7 @@ export function useFeedProfile(user: string): FeedProfile | undefined {
   const online = useOnline();
   const [read, setRead] = useState<{ user: string; profile: FeedProfile }>();
   const [version, setVersion] = useState(0);
-  const relations = useSnapshot((c) => c.relations());
-  const following = useMemo(() => [...relations.values()].filter((r) => r.following).map((r) => r.user).join(), [relations]);
+  const following = useSnapshot((c) => (user === c.me ? [...c.relations().values()].filter((r) => r.following).length : (c.relations().get(user)?.following ?? false)));
   useEffect(() => {
     const again = () => setVersion((v) => v + 1);
     return client.watchPosts({ changed: () => {}, removed: again, published: again });
