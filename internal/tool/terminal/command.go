@@ -30,7 +30,7 @@ type section struct {
 }
 
 func sections() []section {
-	return []section{{"Chats", chatCommands()}, {"People", peopleCommands()}, {"Groups", groupCommands()}, {"Help desks", helpDeskCommands()}, {"You", userCommands()}}
+	return []section{{"Chats", chatCommands()}, {"People", peopleCommands()}, {"Groups", groupCommands()}, {"Posts", postCommands()}, {"Help desks", helpDeskCommands()}, {"You", userCommands()}}
 }
 
 func chatCommands() []command {
@@ -117,6 +117,16 @@ func groupCommands() []command {
 		{"admit", "@handle", "", admit(true)},
 		{"refuse", "@handle", "", admit(false)},
 		{"dissolve", "yes", "dissolve the group for all members", (*screen).dissolve},
+	}
+}
+
+func postCommands() []command {
+	return []command{
+		{"feed", "[more]", "show the newest posts of those whom you follow, or older ones", (*screen).feed},
+		{"post", "TEXT", "publish a post for everyone", (*screen).post},
+		{"profile", "[@handle]", "show somebody's posts and counts, or your own", (*screen).feedProfile},
+		{"follow", "@handle", "follow a user; /unfollow", (*screen).follow},
+		{"unfollow", "@handle", "", (*screen).unfollow},
 	}
 }
 
