@@ -10,7 +10,7 @@ import { accessible } from "./axe.mjs";
 import { seedCompany } from "./gallery/company.mjs";
 import { content } from "./gallery/content.mjs";
 import { empty, inside, outside } from "./gallery/places.mjs";
-import { seed, seedFiles } from "./gallery/seed.mjs";
+import { seed, seedFiles, seedPosts } from "./gallery/seed.mjs";
 import { sheets } from "./gallery/sheets.mjs";
 import { signIn, World } from "./harness.mjs";
 
@@ -65,6 +65,7 @@ async function take(w, size, lang, theme) {
   Object.assign(g, await seed(w, c));
   Object.assign(g, await seedCompany(w, server.apiKey(), c.company, g));
   await seedFiles(w, c, g, g.page);
+  Object.assign(g, await seedPosts(w, c, g, g.page));
   g.bob = await w.device(g.friends[0]);
   await g.bob.getByTestId("tab-chats").waitFor();
   await g.bob.goto(`${w.url}/c/${g.direct}`);

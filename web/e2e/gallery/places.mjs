@@ -173,6 +173,35 @@ const company = {
   },
 };
 
+const posts = (g) => g.page.locator('section.feed [data-testid="post"]');
+
+const feed = {
+  feed: async (g) => {
+    await at(g, "/feed");
+    await posts(g).nth(2).waitFor();
+  },
+  "post-menu": async (g) => {
+    await posts(g).first().getByRole("button", { name: g.t.options }).click();
+    await g.page.getByRole("menu").waitFor();
+  },
+  "new-post": async (g) => {
+    await g.page.keyboard.press("Escape");
+    await button(g, "newPost").click();
+    await dialog(g.page).locator("textarea").fill(g.c.announcement);
+    await dialog(g.page).locator("select").selectOption(g.t.audienceExcept);
+    await dialog(g.page).locator(".pick-row").nth(1).waitFor();
+  },
+  post: async (g) => {
+    await closeDialog(g);
+    await at(g, `/feed/${g.post}`);
+    await g.page.locator(".post-page").getByTestId("reposted").locator("img").waitFor();
+  },
+  posts: async (g) => {
+    await at(g, `/feed/u/${g.friends[1].handle}`);
+    await g.page.locator("main .post-image img").first().waitFor();
+  },
+};
+
 const pages = {
   people: async (g) => {
     await at(g, "/people");
@@ -224,5 +253,5 @@ const pages = {
 };
 
 /** Of somebody with chats and friends. The last one ends the connection. */
-export const inside = { ...chats, ...overlays, ...company, ...pages };
+export const inside = { ...chats, ...overlays, ...company, ...feed, ...pages };
 

@@ -65,6 +65,26 @@ export async function upload(w, user, name, mimeType, data) {
   return slot.upload;
 }
 
+/** Posts of one's friends, whom one follows, and of one's own. A page draws their pictures. */
+export async function seedPosts(w, c, { me, friends }, page) {
+  const data = await picture(page);
+  const publish = (user, content) => w.call("feed.v1.FeedService/Publish", { clientPostId: crypto.randomUUID(), content }, user.token);
+  for (const f of friends) await w.call(`${graph}/Follow`, { user: f.id }, me.token);
+  const [bob, chloe, dan, max] = friends;
+  const images = async (user, n) => {
+    const list = [];
+    for (let i = 0; i < n; i++) list.push({ upload: await upload(w, user, `${i}.png`, "image/png", data), name: `${i}.png`, mimeType: "image/png", size: String(data.length), width: 480, height: 300 });
+    return list;
+  };
+  await publish(max, { text: c.said.join("\n\n"), link: "https://trails.example.org/upper-valley" });
+  await publish(dan, { text: c.said[4] });
+  await publish(chloe, { title: c.caption, images: await images(chloe, 11) });
+  const shared = await publish(bob, { title: c.group, text: c.announcement, images: await images(bob, 1) });
+  const post = await publish(me, { text: c.mine[2], repostOf: shared.id });
+  await publish(me, { text: c.unsent, audience: "AUDIENCE_FRIENDS" });
+  return { post: post.id };
+}
+
 /** A picture and a file in the group, a profile picture, and a picture of the group. A page draws them. */
 export async function seedFiles(w, c, { me, friends, hike }, page) {
   const data = await picture(page);

@@ -74,6 +74,11 @@ export default async function feed(w) {
   await b.reload();
   await post(b, "Post 45").waitFor();
   await posts(b).first().focus();
+  await b.keyboard.press("ArrowDown");
+  await b.keyboard.press("Enter");
+  await b.locator(".post-page").getByText("Post 44").waitFor();
+  await b.goBack();
+  await posts(b).first().focus();
   await b.keyboard.press("End");
   await b.keyboard.press("End");
   await b.keyboard.press("End");
@@ -95,9 +100,8 @@ export default async function feed(w) {
   assert.deepEqual(all.map((t) => /Post (\d+)|By the lake/.exec(t)?.[1] ?? "0"), Array.from({ length: 49 }, (_, i) => String(48 - i)));
 
   w.step("an edit shows, with its versions to the author");
-  await a.getByTestId("tab-feed").click();
   await look(a);
-  if (await fresh(a).count()) await fresh(a).click();
+  await fresh(a).getByText("48 new posts").click();
   await choose(a, post(a, "Post 48"), "Edit post");
   await form(a).getByLabel("Text").fill("Post 48, and a word more");
   await form(a).getByRole("button", { name: "Save" }).click();
@@ -138,16 +142,16 @@ export default async function feed(w) {
   await c.getByTestId("tab-feed").click();
   await post(c, "Not for Bob").waitFor();
   await post(c, "For friends only").waitFor();
-  assert.equal(await posts(c).filter({ hasText: "For Bob" }).count(), 0);
+  assert.equal(await posts(c).filter({ hasText: /For Bob/ }).count(), 0);
   await w.shot(c, "95-feed-phone-dark");
 
   w.step("on a phone: a post, a profile and the dialog have the screen");
-  await post(c, "Not for Bob").getByRole("link").nth(1).click();
+  await post(c, "Not for Bob").getByText("Not for Bob").click();
   await c.locator(".post-page").getByText("Not for Bob").waitFor();
   await w.shot(c, "95-feed-phone-post");
   await c.getByRole("button", { name: "返回" }).click();
   await post(c, "Not for Bob").getByRole("link", { name: "Ana" }).click();
-  await c.getByTestId("feed-profile").getByText("1 关注者").or(c.getByTestId("feed-profile").getByText("2 位关注者")).waitFor();
+  await c.getByTestId("feed-profile").getByText("2 位关注者").waitFor();
   await w.shot(c, "95-feed-phone-profile");
   await c.getByRole("button", { name: "返回" }).click();
   await c.getByRole("button", { name: "发布动态" }).click();
@@ -157,7 +161,8 @@ export default async function feed(w) {
   await post(c, "山上下雪了").waitFor();
 
   w.step("a muted author's posts are gone, and come back; those of somebody who is not followed go");
-  await choose(c, post(c, "Not for Bob"), "不看Ana的动态");
+  await post(c, "Not for Bob").getByRole("button", { name: "选项" }).click();
+  await c.getByRole("menuitem", { name: "不看Ana的动态" }).click();
   await posts(c).filter({ hasText: "Not for Bob" }).waitFor({ state: "detached" });
   await c.goto(`${w.url}/feed/u/${ana.handle}`);
   await c.getByRole("button", { name: "恢复看Ana的动态" }).click();

@@ -1,5 +1,5 @@
 import { Audience, type Post } from "@rialto-im/client";
-import { useState } from "react";
+import { useState, type KeyboardEvent, type MouseEvent } from "react";
 import { useAction, type RunAction } from "../action.js";
 import { useClient } from "../client.js";
 import { useText } from "../i18n.js";
@@ -19,9 +19,15 @@ export function PostCard({ post, current = false, alone = false, onDeleted }: { 
   const { run, error } = useAction();
   const [dialog, setDialog] = useState<"edit" | "repost" | "history">();
   const close = () => setDialog(undefined);
+  /** Opens the post: by a click beside its links and buttons, where no text is being selected, or by Enter. */
+  const open = (e: MouseEvent | KeyboardEvent) => {
+    const within = e.currentTarget.contains(e.target as Node) && !(e.target as Element).closest("a, button");
+    const isMeant = "key" in e ? e.key === "Enter" && e.target === e.currentTarget : within && getSelection()?.isCollapsed !== false;
+    if (isMeant) go(path.post(post.id));
+  };
   const mayRepost = post.content?.audience === Audience.EVERYONE;
   return (
-    <article className={current ? "post current" : "post"} tabIndex={alone ? undefined : 0} aria-label={t("postOf", { who: nameOf(client, post.author) })} aria-current={current ? "true" : undefined} data-testid="post" data-id={post.id}>
+    <article className={current ? "post current" : "post"} {...(!alone && { tabIndex: 0, onClick: open, onKeyDown: open })} aria-label={t("postOf", { who: nameOf(client, post.author) })} aria-current={current ? "true" : undefined} data-testid="post" data-id={post.id}>
       <header>
         <Byline post={post} onHistory={() => setDialog("history")} />
         <PostMenu post={post} run={run} onDialog={setDialog} onDeleted={onDeleted} />
@@ -29,9 +35,7 @@ export function PostCard({ post, current = false, alone = false, onDeleted }: { 
       <PostBody post={post} folded={!alone} />
       {post.content?.repostOf !== "0" && <Reposted post={post.reposted} />}
       {error && <p className="error" role="alert">{error}</p>}
-      <footer>
-        {mayRepost && <IconButton label={t("repost")} onClick={() => setDialog("repost")}><RepostIcon /></IconButton>}
-      </footer>
+      {mayRepost && <footer><IconButton label={t("repost")} onClick={() => setDialog("repost")}><RepostIcon /></IconButton></footer>}
       {dialog === "edit" && <PostDialog of={{ kind: "edit", post }} onClose={close} />}
       {dialog === "repost" && <PostDialog of={{ kind: "repost", post }} onClose={close} />}
       {dialog === "history" && <PostHistory post={post} onClose={close} />}

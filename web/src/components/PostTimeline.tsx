@@ -1,5 +1,6 @@
 import type { Posts } from "@rialto-im/client/react";
-import { useRef, type ReactNode } from "react";
+import { useEffect, useRef, type ReactNode } from "react";
+import { useClient } from "../client.js";
 import { errorText } from "../errors.js";
 import { useText, type Key } from "../i18n.js";
 import { VirtualList, type VirtualListHandle } from "../ui/VirtualList.js";
@@ -15,6 +16,14 @@ export function PostTimeline({ posts: p, empty, current, head }: { posts: Posts;
     await p.showNew();
     list.current?.focus(0);
   };
+  // One's own new post is shown to its author.
+  const { me } = useClient();
+  const top = p.posts[0];
+  const before = useRef<string>(undefined);
+  useEffect(() => {
+    if (before.current !== undefined && top?.author === me) list.current?.toTop();
+    before.current = top?.id;
+  }, [top?.id]);
   const failed = p.error !== undefined;
   return (
     <div className="timeline" aria-busy={p.loading}>

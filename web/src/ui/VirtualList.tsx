@@ -6,6 +6,8 @@ import styles from "./VirtualList.module.css";
 export interface VirtualListHandle {
   /** Brings a row into view and gives it the focus. */
   focus(index: number): void;
+  /** Scrolls to the beginning. */
+  toTop(): void;
 }
 
 interface Props<T> {
@@ -91,16 +93,18 @@ export function VirtualList<T>({ rows, keyOf, render, hasMore = false, total = h
     list.current?.scrollToIndex(index, { align: "nearest" });
     giveFocus();
   };
-  useImperativeHandle(ref, () => ({ focus }));
+  useImperativeHandle(ref, () => ({ focus, toTop: () => box.current?.scrollTo({ top: 0 }) }));
   useLayoutEffect(giveFocus);
   useEffect(() => {
     if (entry !== undefined) setActive(entry);
   }, [entry]);
 
+  /** Not in a dialog or a menu of a row, whose events come here, too. */
+  const isInside = (target: EventTarget) => box.current?.contains(target as Node) ?? false;
   const key = (e: KeyboardEvent) => {
     const move = moves[e.key];
     const at = Number((e.target as Element).closest("li")?.dataset["index"] ?? -1);
-    if (!move || at < 0 || e.defaultPrevented) return;
+    if (!move || at < 0 || e.defaultPrevented || !isInside(e.target)) return;
     e.preventDefault();
     focus(Math.min(rows.length - 1, Math.max(0, move(at, rows.length - 1))));
   };
@@ -117,7 +121,7 @@ export function VirtualList<T>({ rows, keyOf, render, hasMore = false, total = h
   };
   return (
     <Total value={total}>
-      <div ref={box} className={`${styles["list"]} ${className}`} onKeyDown={key} onFocus={(e) => focused(e.target)}>
+      <div ref={box} className={`${styles["list"]} ${className}`} onKeyDown={key} onFocus={(e) => isInside(e.target) && focused(e.target)}>
         {head && <div ref={headBox}>{head}</div>}
         <Virtualizer ref={list} startMargin={headHeight} as="ul" item={Item} data={rows} keepMounted={rows.length > 0 ? [reached] : []} onScroll={more} onResize={() => { giveFocus(); more(); }}>
           {(row, i) => <div key={keyOf(row)}>{render(row, i, i === reached)}</div>}
