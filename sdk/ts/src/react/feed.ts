@@ -5,8 +5,10 @@ import type { PostList } from "../posts.js";
 import { useRialto, useSnapshot } from "./context.js";
 import { useOnline } from "./hooks.js";
 
-/** How often the newest posts are read while a list is shown. */
+/** How often the newest posts are read while a list is shown, where nothing tells of them. */
 const checkEveryMs = 30_000;
+/** So long after it is told of new posts, a list reads them: with those that follow at once. */
+const afterHintMs = 1_000;
 
 export interface Posts {
   readonly posts: readonly Post[];
@@ -27,7 +29,7 @@ export interface Posts {
   readonly showNew: () => Promise<void>;
 }
 
-/** The home timeline, with new posts twice a minute while it is shown. Whom one follows, mutes or blocks shows at once. */
+/** The home timeline, with new posts while it is shown. Whom one follows, mutes or blocks shows at once. */
 export function useHomeTimeline(): Posts {
   const client = useRialto();
   const me = useSnapshot((c) => c.me);
@@ -35,12 +37,12 @@ export function useHomeTimeline(): Posts {
   return usePostList(list, useSnapshot((c) => [...c.relations().values()].map(visibility).join(""))); // a text: the map itself changes in place
 }
 
-/** The posts of a user, with new ones twice a minute while they are shown. */
+/** The posts of a user, with new ones while they are shown. */
 export function usePosts(user: string): Posts {
   const client = useRialto();
   const me = useSnapshot((c) => c.me);
   const list = useMemo(() => client.postsOf(user), [client, user, me]);
-  return usePostList(list, useSnapshot((c) => visibility(c.relations().get(user))));
+  return usePostList(list, useSnapshot((c) => visibility(c.relations().get(user))), user);
 }
 
 /** What of a relation decides which posts one sees. */
@@ -50,8 +52,8 @@ function visibility(r: Relation | undefined): string {
   return how && `${r.user}${how},`;
 }
 
-/** A list while it is shown. It is read again when visible is another one. */
-function usePostList(list: PostList, visible: string): Posts {
+/** A list while it is shown, of all authors or of one. It is read again when visible is another one. */
+function usePostList(list: PostList, visible: string, author?: string): Posts {
   const client = useRialto();
   const online = useOnline();
   const [failed, setFailed] = useState<{ list: PostList; error: unknown }>();
@@ -71,13 +73,23 @@ function usePostList(list: PostList, visible: string): Posts {
   useEffect(() => {
     if (!online) return;
     const check = () => document.visibilityState !== "hidden" && list.loaded && void run(list.check());
+    let soon: ReturnType<typeof setTimeout> | undefined;
+    const stopHints = client.on("posts", (posts) => {
+      if (soon !== undefined || (author !== undefined && !posts.some((p) => p.author === author))) return;
+      soon = setTimeout(() => {
+        soon = undefined;
+        check();
+      }, afterHintMs);
+    });
     const timer = setInterval(check, checkEveryMs);
     document.addEventListener("visibilitychange", check);
     return () => {
+      stopHints();
+      clearTimeout(soon);
       clearInterval(timer);
       document.removeEventListener("visibilitychange", check);
     };
-  }, [list, online, run]);
+  }, [client, list, online, author, run]);
   const loadMore = useCallback(() => run(list.more()), [list, run]);
   const showNew = useCallback(() => run(list.showNew()), [list, run]);
   const posts = useSnapshot(() => list.posts);

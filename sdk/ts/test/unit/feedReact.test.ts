@@ -8,7 +8,7 @@ import { FeedProfileSchema, PostContentSchema, PostSchema, type Post } from "../
 import type { Relation } from "../../src/model.js";
 import type { Context } from "../../src/operations/context.js";
 import { feed } from "../../src/operations/feed.js";
-import { RialtoProvider, useFeedProfile, useHomeTimeline, usePost } from "../../src/react/index.js";
+import { RialtoProvider, useFeedProfile, useHomeTimeline, usePost, usePosts } from "../../src/react/index.js";
 import { FakeClient } from "./fakeClient.js";
 
 const post = (id: string, author: string, text = id) => create(PostSchema, { id, author, version: 1, content: create(PostContentSchema, { text }) });
@@ -17,6 +17,7 @@ const post = (id: string, author: string, text = id) => create(PostSchema, { id,
 class FeedClient extends FakeClient {
   readonly me = "7";
   fails = false;
+  calls: string[] = [];
   posts: Post[] = [post("30", "8"), post("20", "9")];
   /** The client's own map, which it changes in place. */
   readonly known = new Map<string, Relation>();
@@ -25,11 +26,14 @@ class FeedClient extends FakeClient {
   constructor() {
     super();
     const answer = (name: string, q: { post?: string; content?: { text: string } }): unknown => {
+      this.calls.push(name);
       if (this.fails) throw new RialtoError("unavailable", "offline");
       const isFollowed = (p: Post) => this.known.get(p.author)?.following;
       switch (name) {
         case "homeTimeline":
           return { posts: this.posts.filter(isFollowed), next: "0" };
+        case "listPosts":
+          return { posts: this.posts.filter((p) => p.author === "9"), next: "0" };
         case "getPost":
           return this.posts.find((p) => p.id === q.post);
         case "editPost":
@@ -42,6 +46,17 @@ class FeedClient extends FakeClient {
     };
     const feedApi = new Proxy({}, { get: (_, name: string) => async (q: object) => answer(name, q) });
     Object.assign(this, feed({ services: { feedApi }, options: { random: () => 0 }, snapshots: { touch: () => void this.set({}) }, me: () => "7" } as unknown as Context));
+  }
+
+  private hinted: ((posts: { post: string; author: string }[]) => void)[] = [];
+
+  on(_: "posts", f: (posts: { post: string; author: string }[]) => void): () => void {
+    this.hinted.push(f);
+    return () => void (this.hinted = this.hinted.filter((g) => g !== f));
+  }
+
+  hint(...authors: string[]): void {
+    for (const f of this.hinted) f(authors.map((author) => ({ post: "1", author })));
   }
 
   async follow(user: string, following = true): Promise<void> {
@@ -115,6 +130,22 @@ test("an error shows until posts are read, and what could not be read again is r
   await act(() => client.set({ connection: "online" }));
   await act(() => client.frame());
   expect([shown().error, shown().posts.map((p) => p.id)]).toEqual([undefined, ["30"]]);
+});
+
+test("when new posts are told of, they are read once, by the lists that have them", async () => {
+  const shown = await render(() => [useHomeTimeline(), usePosts("9")] as const);
+  await act(() => client.set({ connection: "online" }));
+  await act(() => client.follow("8"));
+  client.posts = [post("40", "8"), ...client.posts];
+  client.calls = [];
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  client.hint("8");
+  client.hint("8", "8");
+  await act(() => vi.runAllTimersAsync());
+  vi.useRealTimers();
+  await act(() => client.frame());
+  expect(client.calls).toEqual(["homeTimeline"]);
+  expect([shown()[0].fresh, shown()[1].fresh]).toEqual([1, 0]);
 });
 
 test("a post and a profile are current with what is done here", async () => {
