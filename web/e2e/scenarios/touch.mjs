@@ -22,9 +22,13 @@ export default async function touch(w) {
   await panel(page).getByText("Bob").waitFor();
   await large(page, "a group's panel");
   await w.shot(page, "46-touch-panel");
-  for (const place of ["people", "settings", "settings/profile", "settings/appearance", "settings/notifications", "settings/privacy", "settings/sessions", `u/${bob.handle}`]) {
+  const post = await w.call("feed.v1.FeedService/Publish", { clientPostId: "touch", content: { text: "by the lake" } }, alice.token);
+  await w.call("feed.v1.FeedService/EditPost", { post: post.id, content: { text: "at the lake", audience: "AUDIENCE_FRIENDS" } }, alice.token);
+  for (const place of ["feed", `feed/${post.id}`, `feed/u/${bob.handle}`, "people", "settings", "settings/profile", "settings/appearance", "settings/notifications", "settings/privacy", "settings/sessions", `u/${bob.handle}`]) {
     await page.goto(`${w.url}/${place}`);
-    await page.getByRole(/^settings\/|^u\//.test(place) ? "main" : "navigation").first().waitFor();
+    await page.getByRole(/^settings\/|^u\/|^feed\//.test(place) ? "main" : "navigation").first().waitFor();
+    if (place === "feed") await page.getByText("at the lake").waitFor();
+    if (place.startsWith("feed/u/")) await page.getByRole("button", { name: "Follow" }).waitFor();
     if (place === "people") await page.getByRole("button", { name: "Accept" }).waitFor();
     if (place.startsWith("u/")) await page.getByRole("button", { name: "Block" }).waitFor();
     await large(page, place);
