@@ -40,6 +40,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/account"
 	"github.com/rialto-im/rialto/internal/service/chat"
 	"github.com/rialto-im/rialto/internal/service/chatroom"
+	"github.com/rialto-im/rialto/internal/service/comment"
 	"github.com/rialto-im/rialto/internal/service/fanout"
 	"github.com/rialto-im/rialto/internal/service/feed"
 	"github.com/rialto-im/rialto/internal/service/helpdesk"
@@ -101,6 +102,7 @@ type Node struct {
 	officials       *officialaccount.Service
 	helpDesks       *helpdesk.Service
 	feed            *feed.Service
+	comments        *comment.Service
 	cluster         *cluster.Service
 	prober          *cluster.Prober
 	clocks          *cluster.ClockOffsets
@@ -251,6 +253,9 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 		PostNames: func(ctx context.Context, by id.User, post uint64, upload id.Upload) (bool, error) {
 			return n.feed.NamesFile(ctx, by, post, upload)
 		},
+		CommentNames: func(ctx context.Context, by id.User, comment uint64, upload id.Upload) (bool, error) {
+			return n.comments.NamesFile(ctx, by, comment, upload)
+		},
 		IsCoordinator: n.isCoordinator, Secret: secret, Clock: n.clock, Logger: n.logger}, n.config.Media)
 	if err != nil {
 		return err
@@ -285,7 +290,10 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 	}
 	n.feed, err = feed.New(ctx, feed.Deps{DB: n.db, Log: n.log, Graph: n.accounts, Jobs: n.jobs, IDs: ids, KeepPicture: n.media.KeepPictureWith, CheckLinkPreview: n.previews.Verify, Notify: transient,
 		Clock: n.clock, Logger: n.logger}, n.config.Feed)
-	return err
+	if err != nil {
+		return err
+	}
+	return n.openComments(ctx, ids)
 }
 
 // openLinkPreviews makes the service of link previews.
@@ -387,7 +395,7 @@ func (n *Node) openPresence(ctx context.Context) (err error) {
 func (n *Node) openTransports() (err error) {
 	n.input, n.unauthenticated = inputlimit.NewMemory(n.config.Input.Memory), n.config.Input.Connections()
 	n.fileRequests, n.streams = n.config.Input.Files(), n.config.Input.Streams()
-	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Feed: n.feed, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
+	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Feed: n.feed, Comments: n.comments, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
 		Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Limits: n.limits, Observe: n.proxySigns.account, Answers: n.answers, Nodes: n.liveNodes, Clock: n.clock, Logger: n.logger})
 	n.gateway, err = gateway.New(gateway.Deps{Chat: n.chat, Inbox: n.inbox, Directory: n.directory, Presence: n.presence, Rooms: n.rooms, Accounts: n.accounts, Invoker: n.rpc, Bus: n.bus,
 		Calls: n.calls, Limits: n.limits, Answers: n.answers, Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Clock: n.clock, Logger: n.logger, Node: n.name, Partition: partition, ClockBehind: n.clocks.Behind}, n.config.Gateway)

@@ -28,6 +28,7 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/comment/v1/commentv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
@@ -122,6 +123,7 @@ type Client struct {
 	organization chatv1connect.OrganizationServiceClient
 	official     chatv1connect.OfficialAccountServiceClient
 	feed         feedv1connect.FeedServiceClient
+	comment      commentv1connect.CommentServiceClient
 	presence     presencev1connect.PresenceServiceClient
 	helpDesk     chatv1connect.HelpDeskServiceClient
 
@@ -194,6 +196,7 @@ func New(config Config) (*Client, error) {
 	c.organization = chatv1connect.NewOrganizationServiceClient(config.HTTP, config.URL, with)
 	c.room = chatv1connect.NewRoomServiceClient(config.HTTP, config.URL, with)
 	c.feed = feedv1connect.NewFeedServiceClient(config.HTTP, config.URL, with)
+	c.comment = commentv1connect.NewCommentServiceClient(config.HTTP, config.URL, with)
 	c.official = chatv1connect.NewOfficialAccountServiceClient(config.HTTP, config.URL, with)
 	c.helpDesk = chatv1connect.NewHelpDeskServiceClient(config.HTTP, config.URL, with)
 	c.presence = presencev1connect.NewPresenceServiceClient(config.HTTP, config.URL, with)
@@ -220,6 +223,9 @@ func (c *Client) Room() chatv1connect.RoomServiceClient { return c.room }
 
 // Feed makes the calls of posts and timelines.
 func (c *Client) Feed() feedv1connect.FeedServiceClient { return c.feed }
+
+// Comment makes the calls of comments.
+func (c *Client) Comment() commentv1connect.CommentServiceClient { return c.comment }
 
 // Official makes the calls of official accounts: menus, and for operators replies, labels and broadcasts.
 func (c *Client) Official() chatv1connect.OfficialAccountServiceClient { return c.official }

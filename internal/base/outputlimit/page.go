@@ -7,6 +7,8 @@ import (
 
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
+	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/comment/v1/commentv1connect"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -19,7 +21,8 @@ func IsPage(call string) bool {
 	case chatv1connect.ChatServiceHistoryProcedure, chatv1connect.ChatServiceSyncProcedure, chatv1connect.ChatServiceListConversationsProcedure,
 		chatv1connect.ChatServiceGetMessagesProcedure, chatv1connect.ChatServiceListPinsProcedure, chatv1connect.ChatServiceListEditsProcedure,
 		chatv1connect.ChatServiceListThreadsProcedure,
-		feedv1connect.FeedServiceHomeTimelineProcedure, feedv1connect.FeedServiceListPostsProcedure, feedv1connect.FeedServiceListVersionsProcedure:
+		feedv1connect.FeedServiceHomeTimelineProcedure, feedv1connect.FeedServiceListPostsProcedure, feedv1connect.FeedServiceListVersionsProcedure,
+		commentv1connect.CommentServiceListCommentsProcedure, commentv1connect.CommentServiceListRepliesProcedure:
 		return true
 	}
 	return false
@@ -92,6 +95,14 @@ func TruncatePage(request, answer proto.Message) {
 	case *feedv1.ListVersionsResponse:
 		if n := countFitting(a.Versions); n < len(a.Versions) {
 			a.Versions, a.Next = a.Versions[:n:n], a.Versions[n-1].Version
+		}
+	case *commentv1.ListCommentsResponse:
+		if n := countFitting(a.Comments); n < len(a.Comments) {
+			a.Comments, a.Next = a.Comments[:n:n], strconv.FormatUint(a.Comments[n-1].Id, 10)
+		}
+	case *commentv1.ListRepliesResponse:
+		if n := countFitting(a.Replies); n < len(a.Replies) {
+			a.Replies, a.Next = a.Replies[:n:n], strconv.FormatUint(a.Replies[n-1].Id, 10)
 		}
 	}
 }

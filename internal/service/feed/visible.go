@@ -79,6 +79,16 @@ func (s *Service) visiblePost(ctx context.Context, tx *sql.Tx, reader id.User, n
 	return found[n], nil
 }
 
+// VisibleAuthors returns the authors of those of some posts that a reader may see, as of a transaction.
+func (s *Service) VisibleAuthors(ctx context.Context, tx *sql.Tx, reader id.User, list []uint64) (map[uint64]id.User, error) {
+	found, err := s.visiblePosts(ctx, tx, reader, list)
+	authors := make(map[uint64]id.User, len(found))
+	for n, p := range found {
+		authors[n] = p.author
+	}
+	return authors, err
+}
+
 // views returns posts as a reader sees them, with the posts that they show.
 func (s *Service) views(ctx context.Context, tx *sql.Tx, reader id.User, list []*post) ([]*feedv1.Post, error) {
 	var originals []uint64

@@ -72,7 +72,7 @@ func (s *Service) isAvatar(ctx context.Context, n id.Upload, u upload) (bool, er
 	return avatar == n, err
 }
 
-// GetDownload returns a URL to a user who may read the upload: by a message or a post that refers to it, as the picture of the user's group, as
+// GetDownload returns a URL to a user who may read the upload: by a message, a post or a comment that refers to it, as the picture of the user's group, as
 // an avatar, or as its owner. The error is the same for absent and unreadable uploads.
 func (s *Service) GetDownload(ctx context.Context, by id.User, r *chatv1.GetDownloadRequest) (*chatv1.GetDownloadResponse, error) {
 	n := id.Upload(r.Upload)
@@ -90,6 +90,14 @@ func (s *Service) GetDownload(ctx context.Context, by id.User, r *chatv1.GetDown
 		}
 		var err error
 		if named, err = s.deps.PostNames(ctx, by, r.Post, n); err != nil {
+			return nil, err
+		}
+	case r.Comment != 0:
+		if s.deps.CommentNames == nil {
+			return nil, errNoUpload
+		}
+		var err error
+		if named, err = s.deps.CommentNames(ctx, by, r.Comment, n); err != nil {
 			return nil, err
 		}
 	case r.Conversation != 0:

@@ -44,6 +44,8 @@ type Deps struct {
 	GroupPicture func(ctx context.Context, by id.User, c id.Conversation) (id.Upload, error)
 	// PostNames reports whether a post that a user may see names an upload. It fails if there is no such post. If nil, there are no posts.
 	PostNames func(ctx context.Context, by id.User, post uint64, n id.Upload) (bool, error)
+	// CommentNames is PostNames for comments.
+	CommentNames func(ctx context.Context, by id.User, comment uint64, n id.Upload) (bool, error)
 	// IsCoordinator reports whether this node drops abandoned uploads for all nodes. If nil, it does.
 	IsCoordinator func() bool
 	// Calls records the latency and outcome of requests for files. If nil, they are not recorded.

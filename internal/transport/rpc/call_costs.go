@@ -4,6 +4,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -21,7 +22,8 @@ type cost struct {
 // costs returns what a request takes, beside one call. The test's table has a decision for each call; add one for a new call.
 func costs(request proto.Message, size int) []cost {
 	switch r := request.(type) {
-	case *chatv1.SendRequest, *chatv1.SendRoomMessageRequest, *chatv1.ScheduleMessageRequest, *chatv1.UpdateScheduledRequest, *feedv1.PublishRequest, *feedv1.EditPostRequest:
+	case *chatv1.SendRequest, *chatv1.SendRoomMessageRequest, *chatv1.ScheduleMessageRequest, *chatv1.UpdateScheduledRequest, *feedv1.PublishRequest, *feedv1.EditPostRequest,
+		*commentv1.CreateCommentRequest, *commentv1.EditCommentRequest:
 		return []cost{{ratelimit.Send, ratelimit.Messages(1, size), true}}
 	case *accountv1.SearchUsersRequest:
 		return []cost{{ratelimit.Search, 1, true}}

@@ -34,6 +34,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/account"
 	"github.com/rialto-im/rialto/internal/service/chat"
 	"github.com/rialto-im/rialto/internal/service/chatroom"
+	"github.com/rialto-im/rialto/internal/service/comment"
 	"github.com/rialto-im/rialto/internal/service/feed"
 	"github.com/rialto-im/rialto/internal/service/helpdesk"
 	"github.com/rialto-im/rialto/internal/service/inbox"
@@ -46,6 +47,7 @@ import (
 	"github.com/rialto-im/rialto/internal/transport/rpc"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 )
@@ -69,6 +71,7 @@ type harness struct {
 	db            *sqldb.DB
 	media         *media.Service
 	feed          *feed.Service
+	comments      *comment.Service
 	key           string // API key of a business server
 	sessions      map[string]person
 }
@@ -117,6 +120,8 @@ func newHarness(t testing.TB) *harness {
 			return h.chat.Picture(ctx, by, c)
 		}, PostNames: func(ctx context.Context, by id.User, post uint64, n id.Upload) (bool, error) {
 			return h.feed.NamesFile(ctx, by, post, n)
+		}, CommentNames: func(ctx context.Context, by id.User, comment uint64, n id.Upload) (bool, error) {
+			return h.comments.NamesFile(ctx, by, comment, n)
 		}, Secret: []byte("of URLs"), Clock: h.clock, Logger: logger}, media.Config{})
 	must(err)
 	h.organizations, err = organization.New(t.Context(), organization.Deps{DB: db, IDs: ids, Accounts: h.accounts, Groups: groupsOf{h}, Bus: membus.New(), Node: "node-1", Clock: h.clock, Logger: logger})
@@ -152,7 +157,9 @@ func newHarness(t testing.TB) *harness {
 	must(err)
 	h.feed, err = feed.New(t.Context(), feed.Deps{DB: db, Log: log, Graph: h.accounts, Jobs: jobs, IDs: ids, KeepPicture: h.media.KeepPictureWith, Clock: h.clock, Logger: logger}, feed.Config{PostsPerDay: 10_000})
 	must(err)
-	h.deps = rpc.Deps{Feed: h.feed, Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
+	h.comments, err = comment.New(t.Context(), comment.Deps{DB: db, Graph: h.accounts, Subjects: map[commentv1.SubjectKind]comment.Subjects{commentv1.SubjectKind_SUBJECT_KIND_POST: h.feed}, IDs: ids, KeepPicture: h.media.KeepPictureWith, Clock: h.clock})
+	must(err)
+	h.deps = rpc.Deps{Feed: h.feed, Comments: h.comments, Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
 	h.Server = rpc.New(h.deps)
 	h.key, err = h.accounts.CreateKey(t.Context(), "shop")
 	must(err)

@@ -25,7 +25,7 @@ type subject struct {
 	conversation, seq, upload, session uint64
 	room                               uint64 // of alice
 	organization                       uint64 // of alice, with bob
-	official, broadcast, post          uint64 // alice, who is an official account, a broadcast, and a post for bob
+	official, broadcast, post, comment uint64 // alice, who is an official account, a broadcast, a post for bob, and a comment on it
 	token                              string // of the session
 	member                             uint64 // a member of the group
 	other                              uint64 // a user outside the group
@@ -81,7 +81,7 @@ const (
 // matrix has a row for each call. Add a row for each new call.
 func matrix() map[string]row {
 	m := map[string]row{}
-	for _, part := range []map[string]row{ofAccounts(), ofGroups(), ofMessages(), ofRooms(), ofOrganizations(), ofOfficialAccounts(), ofHelpDesks(), ofFeeds(), ofIDs()} {
+	for _, part := range []map[string]row{ofAccounts(), ofGroups(), ofMessages(), ofRooms(), ofOrganizations(), ofOfficialAccounts(), ofHelpDesks(), ofFeeds(), ofComments(), ofIDs()} {
 		maps.Copy(m, part)
 	}
 	return m
@@ -448,6 +448,7 @@ func (h *harness) subject(p people, other string) subject {
 	}
 	h.officialAccount(p.alice, &o)
 	o.post = h.publish(p.alice, p.bob)
+	o.comment = h.comment(p.alice, o.post)
 	if _, err := h.chat.Remove(ctx, c, p.alice.user(), []uint64{p.dave.User}); err != nil {
 		h.t.Fatal(err)
 	}
@@ -476,7 +477,7 @@ func (h *harness) officialAccount(of person, o *subject) {
 
 // missingSubject has objects that do not exist.
 func (o subject) missingSubject() subject {
-	return subject{conversation: o.conversation + 1<<30, room: o.room + 1<<30, organization: o.organization + 1<<30, official: o.official + 1<<30, broadcast: o.broadcast + 1<<30, post: o.post + 1<<30, seq: o.seq, upload: o.upload + 1<<30, session: o.session + 1<<30, member: o.member, other: o.other}
+	return subject{conversation: o.conversation + 1<<30, room: o.room + 1<<30, organization: o.organization + 1<<30, official: o.official + 1<<30, broadcast: o.broadcast + 1<<30, post: o.post + 1<<30, comment: o.comment + 1<<30, seq: o.seq, upload: o.upload + 1<<30, session: o.session + 1<<30, member: o.member, other: o.other}
 }
 
 func TestMatrixCoversEachCall(t *testing.T) {

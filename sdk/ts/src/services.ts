@@ -6,6 +6,7 @@ import { MediaService } from "./gen/rialto/chat/v1/media_pb.js";
 import { OfficialAccountService } from "./gen/rialto/chat/v1/official_pb.js";
 import { OrganizationService } from "./gen/rialto/chat/v1/organization_pb.js";
 import { RoomService } from "./gen/rialto/chat/v1/room_pb.js";
+import { CommentService } from "./gen/rialto/comment/v1/comment_pb.js";
 import { FeedService } from "./gen/rialto/feed/v1/feed_pb.js";
 import { PresenceService } from "./gen/rialto/presence/v1/presence_pb.js";
 
@@ -20,6 +21,7 @@ export interface Services {
   readonly officialApi: ServiceClient<typeof OfficialAccountService>;
   readonly helpDeskApi: ServiceClient<typeof HelpDeskService>;
   readonly feedApi: ServiceClient<typeof FeedService>;
+  readonly commentApi: ServiceClient<typeof CommentService>;
   readonly presenceApi: ServiceClient<typeof PresenceService>;
 }
 
@@ -34,6 +36,7 @@ export function services(invoke: Invoke): Services {
     officialApi: serviceClient(OfficialAccountService, invoke),
     helpDeskApi: serviceClient(HelpDeskService, invoke),
     feedApi: serviceClient(FeedService, invoke),
+    commentApi: serviceClient(CommentService, invoke),
     presenceApi: serviceClient(PresenceService, invoke),
   };
 }

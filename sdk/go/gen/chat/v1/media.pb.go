@@ -279,7 +279,9 @@ type GetDownloadRequest struct {
 	Conversation uint64 `protobuf:"varint,2,opt,name=conversation,proto3" json:"conversation,omitempty"`
 	Seq          uint64 `protobuf:"varint,3,opt,name=seq,proto3" json:"seq,omitempty"`
 	// Post that names it, without a conversation.
-	Post          uint64 `protobuf:"varint,4,opt,name=post,proto3" json:"post,omitempty"`
+	Post uint64 `protobuf:"varint,4,opt,name=post,proto3" json:"post,omitempty"`
+	// Comment that names it, without a conversation.
+	Comment       uint64 `protobuf:"varint,5,opt,name=comment,proto3" json:"comment,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -338,6 +340,13 @@ func (x *GetDownloadRequest) GetSeq() uint64 {
 func (x *GetDownloadRequest) GetPost() uint64 {
 	if x != nil {
 		return x.Post
+	}
+	return 0
+}
+
+func (x *GetDownloadRequest) GetComment() uint64 {
+	if x != nil {
+		return x.Comment
 	}
 	return 0
 }
@@ -416,12 +425,13 @@ const file_rialto_chat_v1_media_proto_rawDesc = "" +
 	"\tmime_type\x18\x03 \x01(\tR\bmimeType\x12\x12\n" +
 	"\x04size\x18\x04 \x01(\x04R\x04size\x12\x14\n" +
 	"\x05width\x18\x05 \x01(\rR\x05width\x12\x16\n" +
-	"\x06height\x18\x06 \x01(\rR\x06height\"\x82\x01\n" +
+	"\x06height\x18\x06 \x01(\rR\x06height\"\xa0\x01\n" +
 	"\x12GetDownloadRequest\x12\x1a\n" +
 	"\x06upload\x18\x01 \x01(\x04B\x020\x01R\x06upload\x12&\n" +
 	"\fconversation\x18\x02 \x01(\x04B\x020\x01R\fconversation\x12\x10\n" +
 	"\x03seq\x18\x03 \x01(\x04R\x03seq\x12\x16\n" +
-	"\x04post\x18\x04 \x01(\x04B\x020\x01R\x04post\"J\n" +
+	"\x04post\x18\x04 \x01(\x04B\x020\x01R\x04post\x12\x1c\n" +
+	"\acomment\x18\x05 \x01(\x04B\x020\x01R\acomment\"J\n" +
 	"\x13GetDownloadResponse\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12!\n" +
 	"\n" +

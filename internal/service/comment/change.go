@@ -1,0 +1,74 @@
+package comment
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
+)
+
+// EditComment replaces the content of a comment of the caller.
+func (s *Service) EditComment(ctx context.Context, by id.User, r *commentv1.EditCommentRequest) (*commentv1.Comment, error) {
+	content, err := checkContent(r.Content)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := encode(content)
+	if err != nil {
+		return nil, err
+	}
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		c, _, err := s.visible(ctx, tx, by, r.Comment)
+		switch {
+		case err != nil:
+			return err
+		case c.author != by || c.deleted:
+			return errNoComment
+		case bytes.Equal(c.content, stored):
+			return nil
+		}
+		if upload := uploadOf(content); upload != 0 {
+			if err := s.deps.KeepPicture(ctx, tx, by, upload); err != nil {
+				return err
+			}
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE comments SET content = $2, edited_ms = $3 WHERE id = $1`, int64(c.id), stored, s.nowMs())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.GetComment(ctx, by, r.Comment)
+}
+
+// DeleteComment deletes a comment, for its author, also where the author does not see it any more, or for the author of its subject.
+func (s *Service) DeleteComment(ctx context.Context, by id.User, n uint64) error {
+	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		c, err := getRow(ctx, tx, n)
+		if err != nil {
+			return err
+		}
+		if c.author != by {
+			author, err := s.subjectAuthor(ctx, tx, by, c.kind, c.subject)
+			if errs.Is(err, errs.NotFound) || err == nil && author != by {
+				err = errNoComment
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if c.deleted {
+			return nil
+		}
+		_, deleted := tx.ExecContext(ctx, `UPDATE comments SET deleted = TRUE, content = $2 WHERE id = $1`, int64(c.id), []byte{})
+		return errors.Join(deleted, s.addCount(ctx, tx, c, -1), s.reached("delete-stored"))
+	})
+	if err != nil {
+		return err
+	}
+	return s.reached("delete-committed")
+}

@@ -1,0 +1,125 @@
+// Package comment owns comments on posts, and replies to them.
+//
+// # Threads
+//
+// A comment is a row. A reply names what it answers, and the top comment of its thread: threads have one level. A reply has a higher id than what it
+// answers. The rows of a subject, and of a thread, are sorted by id, which is about the order of creation.
+//
+// # Who sees what
+//
+// A reader sees a comment if the reader sees its subject, and if there is no block between the reader and its author or the author of its thread. The subject is
+// checked by an interface (visible.go), in the snapshot in which the comments are read, so an answer is right as of one moment. A deleted comment is not
+// shown, except for a top comment with replies: its place is.
+//
+// # Counts
+//
+// The number of comments of a subject, and of replies of a thread, is the sum of rows, one for each node (bucket). A comment and the count of it are one
+// transaction. Nodes never write to the same row, so that they do not wait for each other where thousands comment on one post.
+//
+// Creating a comment reads no row of the package by a condition in its transaction: two nodes that did would abort each other's transactions in PostgreSQL.
+// What it answers is read in a snapshot before. That it is deleted meanwhile is as if it had been deleted a moment later.
+//
+// It may use sqldb; subjects, relations and media by interfaces. All methods are safe for concurrent use.
+package comment
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/backoff"
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/failpoint"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
+)
+
+// IDs generates ids of comments, which rise on each node.
+type IDs interface {
+	Next(ctx context.Context) (uint64, error)
+}
+
+// Deps are the dependencies of a Service.
+type Deps struct {
+	DB    *sqldb.DB
+	Graph Graph
+	// Subjects has those of each kind.
+	Subjects map[commentv1.SubjectKind]Subjects
+	IDs      IDs
+	// KeepPicture checks that an upload is an image of a user, and keeps its file, in the transaction of the comment.
+	KeepPicture func(ctx context.Context, tx *sql.Tx, by id.User, upload id.Upload) error
+	Clock       clock.Clock
+	// Node is the name of this node.
+	Node string
+	// Nodes returns the names of the live nodes, in the same order on each. Each counts in rows of its own. While nodes disagree, two may
+	// use the same ones, which costs retries and nothing else. If nil, this node is the only one.
+	Nodes func() []string
+}
+
+const (
+	// maxBuckets bounds the rows of a count. Beyond so many nodes, some share one.
+	maxBuckets = 64
+	// clockWait is how long a node waits whose clock is behind that of a comment that is answered, and clockWaits how often.
+	clockWait  = 20 * time.Millisecond
+	clockWaits = 100
+)
+
+var errClocks = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "the server is busy; try again", Retry: time.Second}
+
+var steps = []string{
+	// Top is 0 for a top comment. A deleted comment keeps its row without a content, so that a late retry does not create it again.
+	`CREATE TABLE comments (id BIGINT PRIMARY KEY, kind BIGINT NOT NULL, subject BIGINT NOT NULL, top BIGINT NOT NULL, top_author BIGINT NOT NULL, reply_to BIGINT NOT NULL,
+		reply_to_author BIGINT NOT NULL, author BIGINT NOT NULL, token TEXT NOT NULL, request {bytes} NOT NULL, content {bytes} NOT NULL, created_ms BIGINT NOT NULL,
+		edited_ms BIGINT NOT NULL DEFAULT 0, deleted BOOLEAN NOT NULL DEFAULT FALSE, UNIQUE (author, token))`,
+	`CREATE INDEX comments_threads ON comments (kind, subject, top, id)`,
+	`CREATE TABLE comment_counts (kind BIGINT NOT NULL, subject BIGINT NOT NULL, bucket BIGINT NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (kind, subject, bucket))`,
+	`CREATE TABLE comment_reply_counts (top BIGINT NOT NULL, bucket BIGINT NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (top, bucket))`,
+}
+
+// Service has the comments of all users.
+type Service struct {
+	deps Deps
+	// interrupt is called between two steps. If it returns an error, the operation ends there, as if the process had died. Only tests set it.
+	interrupt func(point string) error
+}
+
+// New creates the tables if they are missing.
+func New(ctx context.Context, deps Deps) (*Service, error) {
+	if deps.Nodes == nil {
+		deps.Nodes = func() []string { return []string{deps.Node} }
+	}
+	return &Service{deps: deps}, deps.DB.Migrate(ctx, "comment", steps)
+}
+
+// reached is called between two steps of an operation.
+func (s *Service) reached(point string) error {
+	failpoint.Hit("comment/" + point)
+	if s.interrupt == nil {
+		return nil
+	}
+	return s.interrupt(point)
+}
+
+func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }
+
+// bucket returns the bucket of this node.
+func (s *Service) bucket() int64 {
+	return int64(max(slices.Index(s.deps.Nodes(), s.deps.Node), 0) % maxBuckets)
+}
+
+// nextID returns an id above another one. It waits for this node's clock if that is behind.
+func (s *Service) nextID(ctx context.Context, above uint64) (uint64, error) {
+	for range clockWaits {
+		n, err := s.deps.IDs.Next(ctx)
+		if err != nil || n > above {
+			return n, err
+		}
+		if err := backoff.Sleep(ctx, clockWait); err != nil {
+			return 0, err
+		}
+	}
+	return 0, errClocks
+}

@@ -1,0 +1,37 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/comment/v1/commentv1connect"
+)
+
+// Comments has comments on posts, and replies.
+type Comments interface {
+	CreateComment(ctx context.Context, by id.User, r *commentv1.CreateCommentRequest) (*commentv1.Comment, error)
+	GetComment(ctx context.Context, reader id.User, comment uint64) (*commentv1.Comment, error)
+	EditComment(ctx context.Context, by id.User, r *commentv1.EditCommentRequest) (*commentv1.Comment, error)
+	DeleteComment(ctx context.Context, by id.User, comment uint64) error
+	ListComments(ctx context.Context, reader id.User, r *commentv1.ListCommentsRequest) (*commentv1.ListCommentsResponse, error)
+	ListReplies(ctx context.Context, reader id.User, r *commentv1.ListRepliesRequest) (*commentv1.ListRepliesResponse, error)
+	CountComments(ctx context.Context, reader id.User, r *commentv1.CountCommentsRequest) (*commentv1.CountCommentsResponse, error)
+}
+
+func (s *Server) comments() []method {
+	c := s.deps.Comments
+	return []method{
+		newMethod(s, commentv1connect.CommentServiceCreateCommentProcedure, userAccess, byUser(c.CreateComment)),
+		newMethod(s, commentv1connect.CommentServiceGetCommentProcedure, userAccess, func(ctx context.Context, by id.Caller, r *commentv1.GetCommentRequest) (*commentv1.Comment, error) {
+			return c.GetComment(ctx, by.User, r.Comment)
+		}),
+		newMethod(s, commentv1connect.CommentServiceEditCommentProcedure, userAccess, byUser(c.EditComment)),
+		newMethod(s, commentv1connect.CommentServiceDeleteCommentProcedure, userAccess, func(ctx context.Context, by id.Caller, r *commentv1.DeleteCommentRequest) (*commentv1.DeleteCommentResponse, error) {
+			return &commentv1.DeleteCommentResponse{}, c.DeleteComment(ctx, by.User, r.Comment)
+		}),
+		newMethod(s, commentv1connect.CommentServiceListCommentsProcedure, userAccess, byUser(c.ListComments)),
+		newMethod(s, commentv1connect.CommentServiceListRepliesProcedure, userAccess, byUser(c.ListReplies)),
+		newMethod(s, commentv1connect.CommentServiceCountCommentsProcedure, userAccess, byUser(c.CountComments)),
+	}
+}
