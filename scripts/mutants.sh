@@ -584,6 +584,30 @@ mutant "tell those who muted the author of a post" internal/service/account/foll
 mutant "do not find posts that a window lacks" internal/tool/verify/feed.go 's/\!w\.posts\[post\] \&\& w\.pushed\[post\] <= w\.from/!w.posts[post] \&\& w.pushed == nil/' FeedViolations internal/tool/verify
 mutant "follow without a limit" internal/service/account/follows.go 's/following > maxFollowing/following > 1<<30/' FollowsAreBounded internal/service/account
 
+# Comments.
+mutant "count the comments of all nodes in one row" internal/service/comment/count.go 's/bucket := s\.bucket\(\)/bucket := 0 * s.bucket()/' CommentersOnManyNodes internal/service/comment
+mutant "count a deletion twice" internal/service/comment/change.go 's/^\t\tif c\.deleted \{/\t\tif c.deleted \&\& n == 0 {/' 'Deletion|RetriesAreHarmless' internal/service/comment
+mutant "keep the contents of deleted comments" internal/service/comment/change.go 's/deleted = TRUE, content = \$2 WHERE/deleted = $2 IS NOT NULL WHERE/' TestDeletion internal/service/comment
+mutant "take another comment with a token for a retry" internal/service/comment/create.go 's/!bytes\.Equal\(request, d\.request\)/bytes.Equal(request, nil)/' RetriesAreHarmless internal/service/comment
+mutant "show comments of who has a block with the reader" internal/service/comment/visible.go 's/if blocked\[r\.author\] \|\| /if /' 'BlocksHideThreads|RandomSchedules' internal/service/comment
+mutant "show threads below comments of who has a block with the reader" internal/service/comment/visible.go 's/ \|\| blocked\[r\.topAuthor\] \|\| / || /' 'BlocksHideThreads|RandomSchedules' internal/service/comment
+mutant "tell whom a blocked user is answered" internal/service/comment/visible.go 's/if blocked\[r\.replyToAuthor\] \{/if blocked[0] {/' 'BlocksHideThreads|RandomSchedules' internal/service/comment
+mutant "list comments of posts that the reader may not see" internal/service/comment/list.go 's/r\.SubjectKind, r\.Subject\); err != nil \{/r.SubjectKind, r.Subject); err != nil \&\& r.Subject == 0 {/' 'WhoeverDoesNotSeeThePost|RandomSchedules' internal/service/comment
+mutant "give comments of posts that the reader may not see" internal/service/comment/visible.go 's/reader, r\.kind, r\.subject\); err != nil \{/reader, r.kind, r.subject); err != nil \&\& n == 0 {/' 'WhoeverDoesNotSeeThePost|RandomSchedules' internal/service/comment
+mutant "count comments of posts that the reader may not see" internal/service/comment/count.go 's/list := slices\.Sorted\(maps\.Keys\(visible\)\)/list := append(slices.Sorted(maps.Keys(visible)), r.Subjects...)/; s/err != nil \|\| len\(visible\) == 0 \{/err != nil {/' WhoeverDoesNotSeeThePost internal/service/comment
+mutant "comment on posts that the author may not see" internal/service/comment/create.go 's/d\.author, d\.kind, d\.subject\); err != nil \{/d.author, d.kind, d.subject); err != nil \&\& d.id == 0 {/' 'WhoeverDoesNotSeeThePost|RandomSchedules' internal/service/comment
+mutant "show deleted comments without replies" internal/service/comment/visible.go 's/r\.deleted \&\& replies\[r\.id\] == 0/r.deleted \&\& r.top > 0/' 'Deletion|RandomSchedules' internal/service/comment
+mutant "drop the place of a deleted comment with replies" internal/service/comment/visible.go 's/r\.deleted \&\& replies\[r\.id\] == 0/r.deleted/' 'Deletion|RandomSchedules' internal/service/comment
+mutant "repeat a comment on the next page of comments" internal/service/comment/list.go 's/p\.behind = r\.id$/p.behind = r.id - 1/' RandomSchedules internal/service/comment
+mutant "skip a comment between two pages" internal/service/comment/list.go 's/return list, p\.token\(\), nil/p.behind = rows[len(rows)-1].id\n\t\t\t\treturn list, p.token(), nil/' RandomSchedules internal/service/comment
+mutant "read all comments for one page" internal/service/comment/list.go 's/maxExamined = 500/maxExamined = 1 << 30/' InvisibleComments internal/service/comment
+mutant "let anybody delete comments" internal/service/comment/change.go 's/ \|\| err == nil \&\& author != by \{/ || err == nil \&\& author == 0 {/' 'Deletion|RandomSchedules' internal/service/comment
+mutant "let anybody edit comments" internal/service/comment/change.go 's/case c\.author != by \|\| c\.deleted:/case c.deleted:/' TestEdits internal/service/comment
+mutant "give a reply a lower id than what it answers" internal/service/comment/comment.go 's/n > above \{/n != above {/' AReplyIsBehind internal/service/comment
+mutant "comment with pictures of others" internal/service/comment/create.go 's/if d\.upload == 0 \{/if d.upload != 0 {/' 'BadInput|PicturesOfComments' internal/service/comment internal/transport/rpc
+mutant "give a picture to who may not see its comment" internal/service/media/download.go 's/named, err = s\.deps\.CommentNames\(ctx, by, r\.Comment, n\); err/_, err = s.deps.CommentNames(ctx, by, r.Comment, n); err/; s/^\tcase r\.Comment != 0:/\tcase r.Comment != 0:\n\t\tnamed = true/' PicturesOfComments internal/transport/rpc
+mutant "verify without comments" internal/tool/verify/verify.go 's/step\{"comments", c\.comments\}, //' CommentViolations internal/tool/verify
+
 # The TypeScript SDK.
 mutant_ts "forget at a resync that a conversation is muted" src/sync.ts 's/\{ \.\.\.view, deleted/{ ...view, muted: false, deleted/' test/unit/client.test.ts
 mutant_ts "forget at a resync what the user has set since" src/sync.ts 's/mergeConversation\(known\.get\(c\.id\), c\)/mergeConversation(known.get(""), c)/' test/unit/client.test.ts

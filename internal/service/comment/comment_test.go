@@ -162,6 +162,11 @@ func TestDeletion(t *testing.T) {
 	if got := f.texts(cat, post, 0, newest, 5); len(got) != 0 || f.count(cat, post) != 0 {
 		t.Errorf("the list has %q", got)
 	}
+	var kept int
+	must(t, f.dbs[0].Read().QueryRow(`SELECT coalesce(sum(length(content)), 0) FROM comments WHERE deleted`).Scan(&kept))
+	if kept != 0 {
+		t.Errorf("%d bytes of deleted comments are stored", kept)
+	}
 	f.checkCounts()
 }
 
@@ -342,6 +347,40 @@ func TestBadInput(t *testing.T) {
 		t.Errorf("%d comments are stored", n)
 	}
 	f.checkCounts()
+}
+
+// TestAPageOfManyInvisibleCommentsIsShort: one call examines a bounded number of comments, and the next one goes on.
+func TestAPageOfManyInvisibleCommentsIsShort(t *testing.T) {
+	f := open(t, 1)
+	ann, ben := f.user(), f.user()
+	post := f.post(ann)
+	f.create(ann, post, 0, "one")
+	first := f.create(ben, post, 0, "many")
+	f.repeat(first, 1200)
+	f.ids.last += 2000
+	f.create(ann, post, 0, "two")
+	f.block(ann, ben, true)
+	for _, order := range []commentv1.CommentOrder{newest, oldest} {
+		want, pages := []string{"one", "two"}, 0
+		if order == newest {
+			slices.Reverse(want)
+		}
+		var got []string
+		for page := ""; ; {
+			list, next, err := f.page(ann, post, 0, order, page, 20)
+			must(t, err)
+			for _, c := range list {
+				got = append(got, c.Content.Text)
+			}
+			pages++
+			if page = next; page == "" {
+				break
+			}
+		}
+		if !slices.Equal(got, want) || pages < 3 || pages > 4 {
+			t.Errorf("%d pages have %q, want %q", pages, got, want)
+		}
+	}
 }
 
 // TestPagesAreReadByAnIndex: the statement of a page begins at its place in an index, and sorts nothing.

@@ -20,9 +20,9 @@ const (
 // WrongCounts returns how counts differ from the rows.
 func WrongCounts(ctx context.Context, db *sqldb.DB) (wrong []string, err error) {
 	for _, query := range []string{
-		`SELECT subject, CAST(SUM(n) AS BIGINT), CAST(SUM(stored) AS BIGINT) FROM (SELECT subject, n, 0 AS stored FROM comment_counts UNION ALL SELECT subject, 0, 1 FROM comments WHERE NOT deleted) AS both
+		`SELECT subject, CAST(SUM(n) AS BIGINT), CAST(SUM(stored) AS BIGINT) FROM (SELECT subject, n, 0 AS stored FROM comment_counts UNION ALL SELECT subject, 0, 1 FROM comments WHERE NOT deleted) AS counts
 			GROUP BY subject HAVING SUM(n) <> SUM(stored)`,
-		`SELECT top, CAST(SUM(n) AS BIGINT), CAST(SUM(stored) AS BIGINT) FROM (SELECT top, n, 0 AS stored FROM comment_reply_counts UNION ALL SELECT top, 0, 1 FROM comments WHERE top > 0 AND NOT deleted) AS both
+		`SELECT top, CAST(SUM(n) AS BIGINT), CAST(SUM(stored) AS BIGINT) FROM (SELECT top, n, 0 AS stored FROM comment_reply_counts UNION ALL SELECT top, 0, 1 FROM comments WHERE top > 0 AND NOT deleted) AS counts
 			GROUP BY top HAVING SUM(n) <> SUM(stored)`,
 	} {
 		rows, err := db.Read().QueryContext(ctx, query)

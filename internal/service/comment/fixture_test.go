@@ -208,3 +208,14 @@ func (f *fixture) page(reader id.User, post, top uint64, order commentv1.Comment
 	r, err := f.ListComments(context.Background(), reader, &commentv1.ListCommentsRequest{SubjectKind: onPost, Subject: post, Order: order, Page: page, Limit: limit})
 	return r.GetComments(), r.GetNext(), err
 }
+
+// repeat stores copies of a comment, with the next ids and without counting them.
+func (f *fixture) repeat(n uint64, copies int) {
+	f.t.Helper()
+	must(f.t, f.dbs[0].Write(context.Background(), func(tx *sql.Tx) error {
+		_, err := tx.Exec(`INSERT INTO comments (id, kind, subject, top, top_author, reply_to, reply_to_author, author, token, request, content, created_ms)
+			WITH RECURSIVE numbers(n) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT n + 1 FROM numbers WHERE n < $1)
+			SELECT id + n, kind, subject, top, top_author, reply_to, reply_to_author, author, 'copy ' || CAST(n AS TEXT), request, content, created_ms FROM comments, numbers WHERE id = $2`, copies, int64(n))
+		return err
+	}))
+}
