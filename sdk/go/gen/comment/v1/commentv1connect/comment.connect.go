@@ -67,7 +67,7 @@ type CommentServiceClient interface {
 	// DeleteComment deletes a comment of one's own, or one on a subject of one's own. A retry is harmless. If a top comment has replies, they stay, and its
 	// place stays without a content.
 	DeleteComment(context.Context, *connect.Request[v1.DeleteCommentRequest]) (*connect.Response[v1.DeleteCommentResponse], error)
-	// ListComments gives the top comments of a subject. Those that are new may come before or behind all pages, never twice.
+	// ListComments gives the top comments of a subject. No comment is on two pages of a list, and each that existed before the first page is on one.
 	ListComments(context.Context, *connect.Request[v1.ListCommentsRequest]) (*connect.Response[v1.ListCommentsResponse], error)
 	// ListReplies gives the replies of a thread, the oldest first: those to its top comment, and those to other replies.
 	ListReplies(context.Context, *connect.Request[v1.ListRepliesRequest]) (*connect.Response[v1.ListRepliesResponse], error)
@@ -188,7 +188,7 @@ type CommentServiceHandler interface {
 	// DeleteComment deletes a comment of one's own, or one on a subject of one's own. A retry is harmless. If a top comment has replies, they stay, and its
 	// place stays without a content.
 	DeleteComment(context.Context, *connect.Request[v1.DeleteCommentRequest]) (*connect.Response[v1.DeleteCommentResponse], error)
-	// ListComments gives the top comments of a subject. Those that are new may come before or behind all pages, never twice.
+	// ListComments gives the top comments of a subject. No comment is on two pages of a list, and each that existed before the first page is on one.
 	ListComments(context.Context, *connect.Request[v1.ListCommentsRequest]) (*connect.Response[v1.ListCommentsResponse], error)
 	// ListReplies gives the replies of a thread, the oldest first: those to its top comment, and those to other replies.
 	ListReplies(context.Context, *connect.Request[v1.ListRepliesRequest]) (*connect.Response[v1.ListRepliesResponse], error)

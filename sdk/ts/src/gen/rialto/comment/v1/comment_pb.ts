@@ -545,7 +545,7 @@ export const CommentService: GenService<{
     output: typeof DeleteCommentResponseSchema;
   },
   /**
-   * ListComments gives the top comments of a subject. Those that are new may come before or behind all pages, never twice.
+   * ListComments gives the top comments of a subject. No comment is on two pages of a list, and each that existed before the first page is on one.
    *
    * @generated from rpc rialto.comment.v1.CommentService.ListComments
    */
