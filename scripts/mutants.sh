@@ -599,7 +599,7 @@ mutant "comment on posts that the author may not see" internal/service/comment/c
 mutant "show deleted comments without replies" internal/service/comment/visible.go 's/r\.deleted \&\& replies\[r\.id\] == 0/r.deleted \&\& r.top > 0/' 'Deletion|RandomSchedules' internal/service/comment
 mutant "drop the place of a deleted comment with replies" internal/service/comment/visible.go 's/r\.deleted \&\& replies\[r\.id\] == 0/r.deleted/' 'Deletion|RandomSchedules' internal/service/comment
 mutant "repeat a comment on the next page of comments" internal/service/comment/list.go 's/p\.behind = r\.id$/p.behind = r.id - 1/' RandomSchedules internal/service/comment
-mutant "skip a comment between two pages" internal/service/comment/list.go 's/return list, p\.token\(\), nil/p.behind = rows[len(rows)-1].id\n\t\t\t\treturn list, p.token(), nil/' RandomSchedules internal/service/comment
+mutant "skip a comment between two pages" internal/service/comment/list.go 's/^\t\t\t\treturn list, p\.token\(\), nil/\t\t\t\tp.behind = rows[len(rows)-1].id\n\t\t\t\treturn list, p.token(), nil/' RandomSchedules internal/service/comment
 mutant "read all comments for one page" internal/service/comment/list.go 's/maxExamined = 500/maxExamined = 1 << 30/' InvisibleComments internal/service/comment
 mutant "let anybody delete comments" internal/service/comment/change.go 's/ \|\| err == nil \&\& author != by \{/ || err == nil \&\& author == 0 {/' 'Deletion|RandomSchedules' internal/service/comment
 mutant "let anybody edit comments" internal/service/comment/change.go 's/case c\.author != by \|\| c\.deleted:/case c.deleted:/' TestEdits internal/service/comment
