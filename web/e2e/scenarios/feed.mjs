@@ -165,7 +165,7 @@ export default async function feed(w) {
   await c.getByRole("menuitem", { name: "不看Ana的动态" }).click();
   await posts(c).filter({ hasText: "Not for Bob" }).waitFor({ state: "detached" });
   await c.goto(`${w.url}/feed/u/${ana.handle}`);
-  await c.getByRole("button", { name: "恢复看Ana的动态" }).click();
+  await c.getByRole("button", { name: "恢复看动态" }).click();
   await c.getByRole("button", { name: "返回" }).click();
   await post(c, "Not for Bob").waitFor();
   await b.goto(`${w.url}/feed/u/${ana.handle}`);

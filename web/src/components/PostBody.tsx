@@ -33,12 +33,15 @@ export function Byline({ post, onHistory }: { post: Post; onHistory?: () => void
   const audience = post.content?.audience ?? Audience.EVERYONE;
   return (
     <div className="post-by">
-      <Link href={path.posts(post.author)} className="post-author"><UserAvatar user={post.author} size={onHistory ? 40 : 24} /><bdi>{nameOf(client, post.author)}</bdi></Link>
-      <small>
-        <Link href={path.post(post.id)} title={moment(Number(post.createdMs), getLocale())}><time dateTime={new Date(Number(post.createdMs)).toISOString()}>{ago(Number(post.createdMs), getLocale(), t, now)}</time></Link>
-        {editedMs > 0 && <> · {own && onHistory ? <button type="button" className="link" title={edited} onClick={onHistory}>{t("edited")}</button> : <span title={edited}>{t("edited")}</span>}</>}
-        {own && audience !== Audience.EVERYONE && <> · <span className="post-audience"><EyeIcon />{t(audienceTexts[audience])}</span></>}
-      </small>
+      <Link href={path.posts(post.author)} tabIndex={-1} aria-hidden="true"><UserAvatar user={post.author} size={onHistory ? 40 : 24} /></Link>
+      <div>
+        <Link href={path.posts(post.author)} className="post-author"><bdi>{nameOf(client, post.author)}</bdi></Link>
+        <small>
+          <Link href={path.post(post.id)} title={moment(Number(post.createdMs), getLocale())}><time dateTime={new Date(Number(post.createdMs)).toISOString()}>{ago(Number(post.createdMs), getLocale(), t, now)}</time></Link>
+          {editedMs > 0 && <> · {own && onHistory ? <button type="button" className="link" title={edited} onClick={onHistory}>{t("edited")}</button> : <span title={edited}>{t("edited")}</span>}</>}
+          {own && audience !== Audience.EVERYONE && <> · <span className="post-audience"><EyeIcon />{t(audienceTexts[audience])}</span></>}
+        </small>
+      </div>
     </div>
   );
 }

@@ -55,7 +55,7 @@ function Profile({ user }: { user: string }) {
       {user !== client.me && (
         <div className="buttons">
           {!r?.blocked && <button className={r?.following ? "" : "primary small"} disabled={busy} onClick={() => void run(() => client.relate(r?.following ? graph.unfollow({ user }) : graph.follow({ user })))}>{t(r?.following ? "unfollow" : "follow")}</button>}
-          <button disabled={busy} onClick={() => void run(() => client.relate(r?.muted ? graph.unmute({ user }) : graph.mute({ user })))}>{t(r?.muted ? "unmuteUser" : "muteUser", { who })}</button>
+          <button disabled={busy} onClick={() => void run(() => client.relate(r?.muted ? graph.unmute({ user }) : graph.mute({ user })))}>{t(r?.muted ? "unmutePosts" : "mutePosts")}</button>
           <Link href={path.user(user)} className="button">{t("profile")}</Link>
         </div>
       )}
