@@ -621,6 +621,11 @@ mutant_ts "drop events that come during a sync" src/sync.ts '/if \(this\.running
 mutant_ts "give a message a new number at a reconnect" src/outbox.ts '/^  opened\(/,/^  \}/s/this\.pump\(\);/for (const i of this.items) void this.renumber(i);/' test/unit/outbox.test.ts
 mutant_ts "give a message without a receipt a new number" src/outbox.ts 's/setTimeout\(\(\) => this\.pump\(\)/setTimeout(() => void this.due().map((i) => this.renumber(i))/' test/unit/outbox.test.ts
 mutant_ts "give a message that is refused for now a new number" src/outbox.ts 's/return this\.arm\(\);/return this.renumber(item);/' test/unit/outbox.test.ts
+mutant_ts "show posts of a page that was not read as new ones" src/posts.ts 's/ && !\(this\.hasMore && isBefore\(p\.id, this\.next\)\)//' test/unit/posts.test.ts
+mutant_ts "skip posts between many new ones and the known ones" src/posts.ts 's/if \(this\.hasMoreFresh\) return/if (this.hasMoreFresh \&\& this.posts.length === 0) return/' test/unit/posts.test.ts
+mutant_ts "read pages of posts beside each other" src/posts.ts 's/const done = this\.tail\.then\(work\)/const done = Promise.resolve().then(work)/' test/unit/posts.test.ts
+mutant_ts "publish a post twice whose answer was lost" src/operations/feed.ts 's/clientPostId: key,/clientPostId: key + backoff.attempts,/' test/unit/posts.test.ts
+mutant_ts "publish for the next user" src/operations/feed.ts 's/if \(client\.me\(\) !== author\) throw err;//' test/unit/posts.test.ts
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
