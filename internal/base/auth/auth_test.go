@@ -195,16 +195,26 @@ func TestPasswordsOfUnknownUsersAreHashed(t *testing.T) {
 
 // TestHashesLeaveBusyProcessorsToOthers: while the processors are busy, a slot rests after a hash.
 func TestHashesLeaveBusyProcessorsToOthers(t *testing.T) {
-	p := auth.NewPasswords(1, auth.Cost{Memory: 32 << 10, Time: 3, Threads: 1}) // so long that the rest has not ended when it is checked
+	p := auth.NewPasswords(1, auth.DefaultCost())
 	for _, busy := range []bool{true, false} {
-		p.SetBusy(func() bool { return busy })
+		end := func() {}
+		p.SetBusy(func() bool { return busy }, func(rest time.Duration, then func()) *time.Timer {
+			if rest <= 0 || rest > 100*time.Millisecond {
+				t.Errorf("the slot rests for %v", rest)
+			}
+			end = then
+			return nil
+		})
 		if _, err := p.Hash(t.Context(), "x"); err != nil {
 			t.Fatal(err)
 		}
 		if n := p.Occupied(); (n == 1) != busy {
 			t.Errorf("busy %v: %d slots are occupied after the hash", busy, n)
 		}
-		eventually.True(t, "the slot is free again", func() bool { return p.Occupied() == 0 })
+		end()
+		if n := p.Occupied(); n != 0 {
+			t.Errorf("busy %v: %d slots are occupied after the rest", busy, n)
+		}
 	}
 }
 

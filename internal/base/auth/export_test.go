@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/binary"
+	"time"
 )
 
 // Hold takes a slot until it is released.
@@ -13,8 +14,10 @@ func (p *Passwords) Hold() (release func()) {
 	return func() { <-p.slots; <-p.waiting }
 }
 
-// SetBusy replaces what tells whether the processors are busy.
-func (p *Passwords) SetBusy(busy func() bool) { p.busy = busy }
+// SetBusy replaces what tells whether the processors are busy, and what ends the rest of a slot.
+func (p *Passwords) SetBusy(busy func() bool, after func(time.Duration, func()) *time.Timer) {
+	p.busy, p.after = busy, after
+}
 
 // Occupied returns how many slots are taken, or rest.
 func (p *Passwords) Occupied() int { return len(p.slots) }

@@ -38,6 +38,7 @@ type Passwords struct {
 	slots   chan struct{} // one for each running hash
 	waiting chan struct{} // one for each running or waiting call
 	busy    func() bool
+	after   func(time.Duration, func()) *time.Timer // time.AfterFunc
 	cost    Cost
 	decoy   string // the hash that is checked for an unknown user
 }
@@ -47,7 +48,7 @@ var ErrBusy = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "the 
 
 // NewPasswords allows n concurrent hashes. Further calls wait, up to a bound, and fail with ErrBusy beyond it.
 func NewPasswords(n int, cost Cost) *Passwords {
-	p := &Passwords{slots: make(chan struct{}, n), waiting: make(chan struct{}, n*maxWaiting), busy: processorsAreBusy, cost: cost}
+	p := &Passwords{slots: make(chan struct{}, n), waiting: make(chan struct{}, n*maxWaiting), busy: processorsAreBusy, after: time.AfterFunc, cost: cost}
 	p.decoy = cost.hash("a password that nobody has")
 	return p
 }
@@ -59,8 +60,11 @@ func processorsAreBusy() bool {
 	return time.Since(asked) > time.Millisecond
 }
 
-// run computes a hash in a slot, once there is one. While the processors are busy, the slot rests after each hash for three times as long: a crowd that guesses
-// passwords then takes at most a quarter of a processor.
+// maxRest bounds the rest of a slot, where a hash takes long because other processes need the processors.
+const maxRest = 100 * time.Millisecond
+
+// run computes a hash in a slot, once there is one. While the processors are busy, the slot rests after each hash for twice as long: a crowd that guesses
+// passwords then takes about a third of a processor.
 func (p *Passwords) run(ctx context.Context, hash func()) error {
 	select {
 	case p.waiting <- struct{}{}:
@@ -77,7 +81,7 @@ func (p *Passwords) run(ctx context.Context, hash func()) error {
 	hash()
 	took := time.Since(began)
 	if p.busy() {
-		time.AfterFunc(3*took, func() { <-p.slots })
+		p.after(min(2*took, maxRest), func() { <-p.slots })
 	} else {
 		<-p.slots
 	}

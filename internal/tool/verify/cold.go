@@ -93,7 +93,7 @@ func (c *check) hasTable(name string) (some bool, err error) {
 		err = c.db.QueryRowContext(c.ctx, `SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1)`, name).Scan(&some)
 		return some, err
 	}
-	rows, err := c.files.QueryContext(c.ctx, `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1`, name)
+	rows, err := c.files.QueryContext(c.ctx, `PRAGMA table_info(`+name+`)`) // no rows if it does not exist
 	if err != nil {
 		return false, err
 	}
