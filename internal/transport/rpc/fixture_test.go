@@ -111,7 +111,7 @@ func newHarness(t testing.TB) *harness {
 		AccessChanged: func(ctx context.Context, a, b id.User) error { return h.chat.AccessChanged(ctx, a, b) },
 		KeepPicture: func(ctx context.Context, tx *sql.Tx, by id.User, n id.Upload) error {
 			return h.media.KeepPictureWith(ctx, tx, by, n)
-		}}, account.Config{WhoMayAdd: "everyone", PasswordCost: auth.Cost{Memory: 64, Time: 1, Threads: 1}})
+		}}, account.Config{WhoMayAdd: "everyone", Hashes: 32, PasswordCost: auth.Cost{Memory: 64, Time: 1, Threads: 1}})
 	must(err)
 	files, err := diskblob.Open(filepath.Join(dir, "blobs"))
 	must(err)
