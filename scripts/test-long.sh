@@ -26,8 +26,8 @@ syncs() {
 	FREE_SYNCS=100000 go test -vet=off -timeout 30m -run '^TestSyncsUnderLoad' ./internal/app/apptest
 }
 feeds() {
-	stage "home timelines of thousands of random schedules"
-	FEED_SCHEDULES=3000 go test -vet=off -timeout 60m -run '^TestRandomSchedules' ./internal/service/feed
+	stage "home timelines and comments of thousands of random schedules"
+	FEED_SCHEDULES=3000 COMMENT_SCHEDULES=3000 go test -vet=off -timeout 60m -run '^TestRandomSchedules' ./internal/service/feed ./internal/service/comment
 }
 lists() {
 	stage "streams and lists on the embedded engines, as often as on PostgreSQL"
