@@ -288,7 +288,7 @@ counter=internal/platform/counter
 mutant "change sets without their sizes" $counter/change.go 's/^(\tbucket := s\.bucket\(\))$/\tclear(deltas)\n\1/' 'SetsAreThoseOfAModel' $counter
 mutant "answer a change before its commit" $counter/change.go 's/if err := s\.changes\.Write\(ctx, r\); err != nil \{/go s.changes.Write(context.WithoutCancel(ctx), r)\n\tif err := ctx.Err(); err != nil {/' 'AKilledProcessLosesNoAnswer|SetsAreThoseOfAModel' $counter
 mutant "count the removal of who is no member" $counter/change.go 's/return m\.changed \&\& m\.stored/return m.changed/' 'SetsAreThoseOfAModel' $counter
-mutant "let all nodes change one row of a size" $counter/counter.go 's/ % maxBuckets\)$/ % 1)/' NodesDoNotConflict $counter
+mutant "let all nodes change one row of a size" internal/platform/cluster/bucket.go 's/ % maxBuckets\)$/ % 1)/' NodesDoNotConflict $counter
 mutant "repair a size twice" $counter/reconcile.go 's/WHERE counter_counts\.n = \$5/WHERE counter_counts.n = $5 OR TRUE/' ReconcileWhileSetsChange $counter
 mutant "leave out sets behind the first batch" $counter/reconcile.go 's/if last = false; k\.compare/if k.compare/' ReconcileRepairsPlantedErrors $counter
 mutant "show a negative size" $counter/read.go 's/uint64\(max\(found\[subject\], 0\)\)/uint64(found[subject])/' ReconcileRepairsPlantedErrors $counter

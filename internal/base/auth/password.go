@@ -30,7 +30,8 @@ type Cost struct {
 // goroutines wait for that: 2 ms, and not 5 as with 19 MiB.
 func DefaultCost() Cost { return Cost{Memory: 7 * 1024, Time: 5, Threads: 1} }
 
-// maxWaiting bounds the waiting calls for each concurrent hash. A hash takes some 30 ms, so the last one waits for about 2 s.
+// maxWaiting bounds the waiting calls for each concurrent hash. A hash takes some 40 ms, so the last one waits for about 3 s, and three times as long while the
+// processors are busy.
 const maxWaiting = 64
 
 // Passwords hashes and checks passwords. It bounds the memory: each concurrent hash takes 7 MiB at the default cost.

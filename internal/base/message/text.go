@@ -49,6 +49,23 @@ func IsName(text string) bool {
 	return IsLine(text) && !hasInvisible(text) && strings.ContainsFunc(text, isSeen)
 }
 
+// TextRule ends the error of a text that is neither a paragraph nor a line.
+const TextRule = ", without control and text-direction characters, and without more than six marks on one letter"
+
+// IsText reports whether a text is shown as it is: it has at most a number of characters, is valid (IsParagraph, IsLine), and has something to see
+// unless it is empty.
+func IsText(text string, most int, isValid func(string) bool) bool {
+	return len(text) <= utf8.UTFMax*most && utf8.RuneCountInString(text) <= most && isValid(text) && (text == "" || HasVisible([]byte(text)))
+}
+
+// IsToken reports whether a text may be the token by which a client repeats a request: 1 to 64 bytes of printable ASCII.
+func IsToken(text string) bool {
+	return text != "" && len(text) <= MaxToken && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
+}
+
+// MaxToken bounds the bytes of a token.
+const MaxToken = 64
+
 // maxMarks bounds the marks above, below and around one letter. Languages need up to five; more would cover the adjacent lines.
 const maxMarks = 6
 

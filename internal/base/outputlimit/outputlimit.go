@@ -29,6 +29,14 @@ func PageSize(limit uint32) int {
 	return int(min(limit, 200))
 }
 
+// SmallPageSize is PageSize for lists of long items: 20 for 0, and never more than 50.
+func SmallPageSize(limit uint32) int {
+	if limit == 0 {
+		return 20
+	}
+	return int(min(limit, 50))
+}
+
 // Config of the limits; the zero value is the documented default.
 type Config struct {
 	// AnswersUser bounds the answers that wait to be written to a user's connections, in bytes; 0 is 8 MiB. A user also has at most an eighth

@@ -16,7 +16,6 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -63,12 +62,8 @@ type Deps struct {
 	OnChange func(ctx context.Context, tx *sql.Tx, changes []Change) error
 }
 
-const (
-	// maxBuckets bounds the rows of a size. Beyond so many nodes, some share one.
-	maxBuckets = 64
-	// repairBucket is that of repairs.
-	repairBucket = -1
-)
+// repairBucket is the bucket of repairs.
+const repairBucket = -1
 
 var steps = []string{
 	`CREATE TABLE counter_members (kind BIGINT NOT NULL, subject BIGINT NOT NULL, member BIGINT NOT NULL, at_ms BIGINT NOT NULL, present BOOLEAN NOT NULL, changes BIGINT NOT NULL,
@@ -117,7 +112,7 @@ func (s *Service) Run(ctx context.Context) error {
 
 // bucket returns the bucket of this node.
 func (s *Service) bucket() int64 {
-	return int64(max(slices.Index(s.deps.Nodes(), s.deps.Node), 0) % maxBuckets)
+	return cluster.Bucket(s.deps.Nodes(), s.deps.Node)
 }
 
 func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }

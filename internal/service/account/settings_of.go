@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -63,7 +62,7 @@ func checkPresenceSettings(set *accountv1.Settings) error {
 	case c == nil:
 	case c.Emoji != "" && !message.IsEmoji(c.Emoji):
 		return errs.New(errs.Invalid, "bad_settings", "the emoji of a custom status is one emoji, of at most 32 bytes")
-	case utf8.RuneCountInString(c.Text) > maxStatusText || c.Text != "" && (!message.IsLine(c.Text) || !message.HasVisible([]byte(c.Text))):
+	case !message.IsText(c.Text, maxStatusText, message.IsLine):
 		return errs.New(errs.Invalid, "bad_settings", "the text of a custom status is one line of at most 100 characters, at least one of them visible")
 	case c.UntilMs < 0:
 		return errs.New(errs.Invalid, "bad_settings", "a custom status ends at a time in milliseconds since 1970, or 0 for never")

@@ -24,20 +24,18 @@ const (
 // contentSchema counts the parts of a content before it is decoded.
 var contentSchema = inputlimit.For(&chatv1.Content{})
 
-const plain = ", without control and text-direction characters, and without more than six marks on one letter"
-
 func badContent(what string) error { return errs.New(errs.Invalid, "bad_content", what) }
 
 var (
-	errMedia    = badContent("a file needs the id of its upload, a name in one line and a caption, of at most 2,000 characters" + plain)
+	errMedia    = badContent("a file needs the id of its upload, a name in one line and a caption, of at most 2,000 characters" + message.TextRule)
 	errWaveform = badContent("only a voice message has a waveform, of at most 64 samples")
 	errPoster   = badContent("only a video has a poster")
-	errAlbum    = badContent("an album has 1 to 10 items, each an image or a video without a caption, and one caption of at most 2,000 characters" + plain)
-	errLocation = badContent("a location has a latitude of -90 to 90, a longitude of -180 to 180, an accuracy in metres, and a label and an address in one line" + plain)
-	errCard     = badContent("a card needs a title in one line, with at least one visible character; its texts have at most 2,000 characters" + plain)
+	errAlbum    = badContent("an album has 1 to 10 items, each an image or a video without a caption, and one caption of at most 2,000 characters" + message.TextRule)
+	errLocation = badContent("a location has a latitude of -90 to 90, a longitude of -180 to 180, an accuracy in metres, and a label and an address in one line" + message.TextRule)
+	errCard     = badContent("a card needs a title in one line, with at least one visible character; its texts have at most 2,000 characters" + message.TextRule)
 	errCardURL  = badContent("a card's URL begins with https://, http:// or mailto:")
 	errCardRefs = badContent("a card refers to one thing: a URL, a user or a group")
-	errCustom   = badContent("a custom message needs a type in one line and at most 64 KiB of data; its fallback has at most 2,000 characters" + plain)
+	errCustom   = badContent("a custom message needs a type in one line and at most 64 KiB of data; its fallback has at most 2,000 characters" + message.TextRule)
 	errSignal   = badContent("a signal has no fallback and is no reply, because it is never shown")
 )
 

@@ -3,7 +3,6 @@ package chatroom
 import (
 	"context"
 	"time"
-	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -23,7 +22,7 @@ var (
 func validateMessage(q *chatv1.SendRoomMessageRequest) error {
 	switch kind := q.Kind.(type) {
 	case *chatv1.SendRoomMessageRequest_Text:
-		if len(kind.Text) > 4*maxText || utf8.RuneCountInString(kind.Text) > maxText || !message.IsParagraph(kind.Text) || !message.HasVisible([]byte(kind.Text)) {
+		if kind.Text == "" || !message.IsText(kind.Text, maxText, message.IsParagraph) {
 			return errRoomText
 		}
 	case *chatv1.SendRoomMessageRequest_Signal:

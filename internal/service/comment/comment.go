@@ -25,7 +25,6 @@ package comment
 import (
 	"context"
 	"database/sql"
-	"slices"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
@@ -34,6 +33,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/failpoint"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 )
 
@@ -60,8 +60,6 @@ type Deps struct {
 }
 
 const (
-	// maxBuckets bounds the rows of a count. Beyond so many nodes, some share one.
-	maxBuckets = 64
 	// clockWait is how long a node waits whose clock is behind that of a comment that is answered, and clockWaits how often.
 	clockWait  = 20 * time.Millisecond
 	clockWaits = 100
@@ -107,7 +105,7 @@ func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }
 
 // bucket returns the bucket of this node.
 func (s *Service) bucket() int64 {
-	return int64(max(slices.Index(s.deps.Nodes(), s.deps.Node), 0) % maxBuckets)
+	return cluster.Bucket(s.deps.Nodes(), s.deps.Node)
 }
 
 // nextID returns an id above another one. It waits for this node's clock if that is behind.

@@ -3,33 +3,26 @@ package comment
 import (
 	"crypto/sha256"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
-	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 	"google.golang.org/protobuf/proto"
 )
 
 // Limits of a comment.
 const (
-	maxText  = 2000 // characters
-	maxName  = 255  // characters of an image's name
-	maxToken = 64   // bytes
+	maxText = 2000 // characters
 )
 
 func badComment(what string) error { return errs.New(errs.Invalid, "bad_comment", what) }
 
-const plain = ", without control and text-direction characters, and without more than six marks on one letter"
-
 var (
 	errEmpty = badComment("a comment needs a text or an image")
-	errText  = badComment(fmt.Sprintf("a text has at most %d characters%s", maxText, plain))
-	errImage = badComment(fmt.Sprintf("an image has the id of its upload, a name in one line of at most %d characters, and no caption%s", maxName, plain))
-	errToken = badComment(fmt.Sprintf("client_comment_id has 1 to %d bytes: printable ASCII", maxToken))
+	errText  = badComment(fmt.Sprintf("a text has at most %d characters%s", maxText, message.TextRule))
+	errImage = badComment(fmt.Sprintf("an image has the id of its upload, a name in one line of at most %d characters, and no caption%s", message.MaxImageName, message.TextRule))
+	errToken = badComment(fmt.Sprintf("client_comment_id has 1 to %d bytes: printable ASCII", message.MaxToken))
 	errKind  = badComment("this server has no comments on this kind of subject")
 )
 
@@ -37,27 +30,17 @@ var (
 func checkContent(sent *commentv1.CommentContent) (*commentv1.CommentContent, error) {
 	c := &commentv1.CommentContent{Text: sent.GetText()}
 	if m := sent.GetImage(); m != nil {
-		c.Image = &chatv1.Media{Upload: m.Upload, Name: m.Name, MimeType: m.MimeType, Size: m.Size, Width: m.Width, Height: m.Height, Caption: m.Caption}
+		c.Image = message.StoredImage(m)
 	}
 	switch m := c.Image; {
 	case c.Text == "" && m == nil:
 		return nil, errEmpty
-	case !isText(c.Text, maxText, message.IsParagraph):
+	case !message.IsText(c.Text, maxText, message.IsParagraph):
 		return nil, errText
-	case m != nil && (m.Upload == 0 || m.Caption != "" || !isText(m.Name, maxName, message.IsLine) || !isText(m.MimeType, maxName, message.IsLine)):
+	case m != nil && !message.IsImage(m):
 		return nil, errImage
 	}
 	return c, nil
-}
-
-// isText reports whether a text is shown as it is: not too long, and with something to see unless it is empty.
-func isText(text string, most int, isValid func(string) bool) bool {
-	return len(text) <= 4*most && utf8.RuneCountInString(text) <= most && isValid(text) && (text == "" || message.HasVisible([]byte(text)))
-}
-
-// isToken reports whether a text may be a client_comment_id.
-func isToken(text string) bool {
-	return text != "" && len(text) <= maxToken && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
 // uploadOf returns the file that a content names; 0 if there is none.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 )
 
@@ -23,7 +24,7 @@ type draft struct {
 
 // CreateComment stores a comment, unless it is stored already.
 func (s *Service) CreateComment(ctx context.Context, by id.User, r *commentv1.CreateCommentRequest) (*commentv1.Comment, error) {
-	if !isToken(r.ClientCommentId) {
+	if !message.IsToken(r.ClientCommentId) {
 		return nil, errToken
 	}
 	if s.deps.Subjects[r.SubjectKind] == nil {

@@ -8,11 +8,11 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 )
 
 const (
-	defaultLimit, maxLimit = 20, 50
 	// maxExamined bounds the rows that one call reads. A page for which so many are not enough is short, and has a next one.
 	maxExamined = 500
 	// readExtra is how many more rows are read than a page lacks, in case some are not for the reader.
@@ -23,14 +23,6 @@ var (
 	errPage  = errs.New(errs.Invalid, "bad_page", "this page token is not valid; start again without one")
 	errOrder = badComment("this server does not know this order of comments")
 )
-
-// limitOf returns the number of comments of a page.
-func limitOf(limit uint32) int {
-	if limit == 0 {
-		return defaultLimit
-	}
-	return int(min(limit, maxLimit))
-}
 
 // page is a part of the top comments of a subject, or of a thread, as a reader sees it. It begins behind a comment.
 type page struct {
@@ -93,7 +85,7 @@ func (p *page) token() string { return strconv.FormatUint(p.behind, 10) }
 
 // ListComments returns a page of the top comments of a subject.
 func (s *Service) ListComments(ctx context.Context, reader id.User, r *commentv1.ListCommentsRequest) (out *commentv1.ListCommentsResponse, err error) {
-	first := page{service: s, reader: reader, kind: r.SubjectKind, subject: r.Subject, newestFirst: r.Order != commentv1.CommentOrder_COMMENT_ORDER_OLDEST, limit: limitOf(r.Limit)}
+	first := page{service: s, reader: reader, kind: r.SubjectKind, subject: r.Subject, newestFirst: r.Order != commentv1.CommentOrder_COMMENT_ORDER_OLDEST, limit: outputlimit.SmallPageSize(r.Limit)}
 	if r.Order < 0 || r.Order > commentv1.CommentOrder_COMMENT_ORDER_OLDEST {
 		return nil, errOrder
 	}
@@ -117,7 +109,7 @@ func (s *Service) ListComments(ctx context.Context, reader id.User, r *commentv1
 
 // ListReplies returns a page of the replies of a thread.
 func (s *Service) ListReplies(ctx context.Context, reader id.User, r *commentv1.ListRepliesRequest) (out *commentv1.ListRepliesResponse, err error) {
-	first := page{service: s, reader: reader, top: r.Comment, limit: limitOf(r.Limit)}
+	first := page{service: s, reader: reader, top: r.Comment, limit: outputlimit.SmallPageSize(r.Limit)}
 	if err := first.begin(r.Page); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,35 +20,26 @@ const (
 	maxTitle    = 120 // characters
 	maxText     = 10_000
 	maxImages   = 18
-	maxName     = 255 // characters of an image's name
 	maxLink     = 2000
 	maxAudience = 500 // users
-	maxToken    = 64  // bytes
 	maxReason   = 500
 )
 
 func badPost(what string) error { return errs.New(errs.Invalid, "bad_post", what) }
 
-const plain = ", without control and text-direction characters, and without more than six marks on one letter"
-
 var (
 	errEmpty    = badPost("a post needs a text, a title, an image, a link or a repost")
-	errTitle    = badPost(fmt.Sprintf("a title is one line of at most %d characters%s", maxTitle, plain))
-	errText     = badPost(fmt.Sprintf("a text has at most %d characters%s", maxText, plain))
-	errImages   = badPost(fmt.Sprintf("a post has at most %d images, each with the id of its upload, once, a name in one line of at most %d characters, and no caption%s", maxImages, maxName, plain))
+	errTitle    = badPost(fmt.Sprintf("a title is one line of at most %d characters%s", maxTitle, message.TextRule))
+	errText     = badPost(fmt.Sprintf("a text has at most %d characters%s", maxText, message.TextRule))
+	errImages   = badPost(fmt.Sprintf("a post has at most %d images, each with the id of its upload, once, a name in one line of at most %d characters, and no caption%s", maxImages, message.MaxImageName, message.TextRule))
 	errLink     = badPost(fmt.Sprintf("a link begins with http:// or https:// and has at most %d characters", maxLink))
 	errPreview  = errs.New(errs.Invalid, "bad_preview", "send a link preview as PreviewLink returned it to this user, with the link that it is of")
 	errAudience = badPost(fmt.Sprintf("the audiences chosen and except name 1 to %d users, others none", maxAudience))
-	errToken    = badPost(fmt.Sprintf("client_post_id has 1 to %d bytes: printable ASCII", maxToken))
+	errToken    = badPost(fmt.Sprintf("client_post_id has 1 to %d bytes: printable ASCII", message.MaxToken))
 )
 
-// isText reports whether a text is shown as it is: not too long, and with something to see unless it is empty.
-func isText(text string, most int, isValid func(string) bool) bool {
-	return len(text) <= 4*most && utf8.RuneCountInString(text) <= most && isValid(text) && (text == "" || message.HasVisible([]byte(text)))
-}
-
 // checkContent checks a content, and returns it as it is stored: without unknown fields, and with its audience.
-func (s *Service) checkContent(by id.User, sent *feedv1.PostContent) (*feedv1.PostContent, error) {
+func (s *Service) checkContent(ctx context.Context, by id.User, sent *feedv1.PostContent) (*feedv1.PostContent, error) {
 	if sent == nil {
 		return nil, errEmpty
 	}
@@ -58,9 +50,9 @@ func (s *Service) checkContent(by id.User, sent *feedv1.PostContent) (*feedv1.Po
 	switch {
 	case c.Title == "" && c.Text == "" && len(c.Images) == 0 && c.Link == "" && c.RepostOf == 0:
 		return nil, errEmpty
-	case !isText(c.Title, maxTitle, message.IsLine):
+	case !message.IsText(c.Title, maxTitle, message.IsLine):
 		return nil, errTitle
-	case !isText(c.Text, maxText, message.IsParagraph):
+	case !message.IsText(c.Text, maxText, message.IsParagraph):
 		return nil, errText
 	case c.Link != "" && (len(c.Link) > 4*maxLink || utf8.RuneCountInString(c.Link) > maxLink || !message.IsLink(c.Link) || strings.HasPrefix(c.Link, "mailto:")):
 		return nil, errLink
@@ -70,7 +62,10 @@ func (s *Service) checkContent(by id.User, sent *feedv1.PostContent) (*feedv1.Po
 	if err := s.checkPreview(by, c); err != nil {
 		return nil, err
 	}
-	return c, checkAudience(by, c)
+	if err := checkAudience(by, c); err != nil || len(c.Users) == 0 {
+		return c, err
+	}
+	return c, s.deps.Graph.Exist(ctx, usersOf(c))
 }
 
 // checkPreview checks the preview of a link. The stored one has no signature, so that no reader can send it as a preview.
@@ -91,7 +86,7 @@ func (s *Service) checkPreview(by id.User, c *feedv1.PostContent) error {
 
 func storedImages(sent []*chatv1.Media) (stored []*chatv1.Media) {
 	for _, m := range sent[:min(len(sent), maxImages+1)] { // one too many is refused
-		stored = append(stored, &chatv1.Media{Upload: m.GetUpload(), Name: m.GetName(), MimeType: m.GetMimeType(), Size: m.GetSize(), Width: m.GetWidth(), Height: m.GetHeight(), Caption: m.GetCaption()})
+		stored = append(stored, message.StoredImage(m))
 	}
 	return stored
 }
@@ -99,7 +94,7 @@ func storedImages(sent []*chatv1.Media) (stored []*chatv1.Media) {
 func areImages(list []*chatv1.Media) bool {
 	seen := map[uint64]bool{}
 	for _, m := range list {
-		if m.Upload == 0 || seen[m.Upload] || m.Caption != "" || !isText(m.Name, maxName, message.IsLine) || !isText(m.MimeType, maxName, message.IsLine) {
+		if seen[m.Upload] || !message.IsImage(m) {
 			return false
 		}
 		seen[m.Upload] = true
@@ -149,11 +144,6 @@ func usersOf(c *feedv1.PostContent) []id.User {
 		users[i] = id.User(u)
 	}
 	return users
-}
-
-// isToken reports whether a text may be a client_post_id.
-func isToken(text string) bool {
-	return text != "" && len(text) <= maxToken && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
 // encode returns the stored form of a content.

@@ -31,14 +31,9 @@ func own(ctx context.Context, tx *sql.Tx, by id.User, n uint64) (*post, error) {
 
 // EditPost replaces the content of a post, and keeps the earlier one.
 func (s *Service) EditPost(ctx context.Context, by id.User, r *feedv1.EditPostRequest) (*feedv1.Post, error) {
-	content, err := s.checkContent(by, r.Content)
+	content, err := s.checkContent(ctx, by, r.Content)
 	if err != nil {
 		return nil, err
-	}
-	if len(content.Users) > 0 {
-		if err := s.deps.Graph.Exist(ctx, usersOf(content)); err != nil {
-			return nil, err
-		}
 	}
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return s.edit(ctx, tx, by, r, content) })
 	if err != nil {
@@ -59,10 +54,8 @@ func (s *Service) edit(ctx context.Context, tx *sql.Tx, by id.User, r *feedv1.Ed
 	case content.RepostOf != p.repostOf:
 		return errRepost
 	}
-	for _, upload := range uploadsOf(content) {
-		if err := s.deps.KeepPicture(ctx, tx, by, upload); err != nil {
-			return err
-		}
+	if err := s.keepPictures(ctx, tx, by, content); err != nil {
+		return err
 	}
 	stored, err := encode(content)
 	if err != nil {

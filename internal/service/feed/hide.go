@@ -12,7 +12,7 @@ import (
 // HidePost hides a post, or shows it again. Each read of a post reads this row, on all nodes, so it takes effect before the answer.
 func (s *Service) HidePost(ctx context.Context, r *feedv1.HidePostRequest) error {
 	if utf8.RuneCountInString(r.Reason) > maxReason || !message.IsParagraph(r.Reason) {
-		return badPost("a reason has at most 500 characters" + plain)
+		return badPost("a reason has at most 500 characters" + message.TextRule)
 	}
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		p, err := getPost(ctx, tx, r.Post)

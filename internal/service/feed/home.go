@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
 
@@ -19,7 +20,7 @@ func (s *Service) HomeTimeline(ctx context.Context, reader id.User, r *feedv1.Ho
 		if h, err = s.openHome(ctx, tx, reader); err != nil {
 			return err
 		}
-		p := &page{service: s, tx: tx, reader: reader, limit: limitOf(r.Limit)}
+		p := &page{service: s, tx: tx, reader: reader, limit: outputlimit.SmallPageSize(r.Limit)}
 		out.Posts, out.Next, err = p.fill(ctx, startOf(r.Before), h.source)
 		return err
 	})

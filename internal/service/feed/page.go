@@ -10,7 +10,6 @@ import (
 )
 
 const (
-	defaultLimit, maxLimit = 20, 50
 	// maxExamined bounds the posts that one call reads. A page for which so many are not enough is short, and has a next one.
 	maxExamined = 500
 	// maxPageBytes of contents end a page. It has at least one post.
@@ -18,14 +17,6 @@ const (
 	// sliceExtra is how many more posts are read than a page lacks, in case some are not for the reader.
 	sliceExtra = 5
 )
-
-// limitOf returns the number of posts of a page.
-func limitOf(limit uint32) int {
-	if limit == 0 {
-		return defaultLimit
-	}
-	return int(min(limit, maxLimit))
-}
 
 // startOf returns the id below which a page begins. Any number may be asked for.
 func startOf(before uint64) uint64 {

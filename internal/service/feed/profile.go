@@ -6,6 +6,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
 
@@ -26,7 +27,7 @@ func (s *Service) ListPosts(ctx context.Context, reader id.User, r *feedv1.ListP
 	}
 	out := &feedv1.ListPostsResponse{}
 	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) (err error) {
-		p := &page{service: s, tx: tx, reader: reader, limit: limitOf(r.Limit)}
+		p := &page{service: s, tx: tx, reader: reader, limit: outputlimit.SmallPageSize(r.Limit)}
 		source := func(ctx context.Context, before uint64, n int) ([]uint64, uint64, error) {
 			refs, err := pullEach(ctx, tx, []id.User{author}, before, 0, n, withoutDeleted)
 			return postsOf(refs), endOf(postsOf(refs), n, 0), err

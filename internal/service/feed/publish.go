@@ -12,6 +12,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -31,17 +32,12 @@ const (
 
 // Publish stores a post. Its id, its row and the first job of its fan-out are one transaction.
 func (s *Service) Publish(ctx context.Context, by id.User, r *feedv1.PublishRequest) (*feedv1.Post, error) {
-	if !isToken(r.ClientPostId) {
+	if !message.IsToken(r.ClientPostId) {
 		return nil, errToken
 	}
-	content, err := s.checkContent(by, r.Content)
+	content, err := s.checkContent(ctx, by, r.Content)
 	if err != nil {
 		return nil, err
-	}
-	if len(content.Users) > 0 {
-		if err := s.deps.Graph.Exist(ctx, usersOf(content)); err != nil {
-			return nil, err
-		}
 	}
 	d := &draft{author: by, token: r.ClientPostId, content: content}
 	sent, err := encode(content)
@@ -155,12 +151,17 @@ func (s *Service) admit(ctx context.Context, tx *sql.Tx, by id.User, sent *feedv
 		}
 		content.RepostOf = original
 	}
-	for _, upload := range uploadsOf(content) {
+	return content, s.keepPictures(ctx, tx, by, content)
+}
+
+// keepPictures checks and keeps the files that a content names.
+func (s *Service) keepPictures(ctx context.Context, tx *sql.Tx, by id.User, c *feedv1.PostContent) error {
+	for _, upload := range uploadsOf(c) {
 		if err := s.deps.KeepPicture(ctx, tx, by, upload); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return content, nil
+	return nil
 }
 
 // original returns the post that a repost of a post shows: that of a repost without a content of its own is the one that it shows.
