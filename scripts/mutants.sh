@@ -175,6 +175,7 @@ mutant "keep an unlimited number of prepared statements" internal/engine/sqldb/s
 mutant "share a prepared statement that has open rows" internal/engine/sqldb/statement_cache.go 's/^\tdelete\(c\.byQuery, query\)$/\tif true { return e.Value.(cachedStatement).statement.(sqliteStatement) }/' OpenRows internal/engine/sqldb
 mutant "cancel a commit that waits for the standby" internal/engine/sqldb/postgres.go 's/l\.BlockCancel\(true\)/l.BlockCancel(false)/' WithoutTheStandby internal/engine/sqldb
 mutant "admit connections whatever the processors do" internal/app/admission.go 's/busy > busyShare/busy > 9/' BusyProcessors internal/app
+mutant "leave threads behind after a crowd" internal/app/admission.go 's/threads\(processors\) \}/_ = processors }/' CrowdsGetThreads internal/app
 mutant "hash passwords without a rest" internal/base/auth/password.go 's/if p\.busy\(\)/if false/' BusyProcessors internal/base/auth
 mutant "use answers of a primary that was silent" internal/engine/sqldb/pglink/silence.go 's/^\t\treturn false$/\t\treturn true/' AnswersAfterASilence internal/engine/sqldb/pglink
 mutant "treat a cancelled wait as a commit" internal/engine/sqldb/pglink/pglink.go 's/l\.unconfirmed\.Store\(true\)/l.unconfirmed.Store(false)/' WithoutTheStandby internal/engine/sqldb

@@ -15,17 +15,24 @@ import (
 // that are not admitted yet wait in the listener's queue.
 //
 // The rate follows the use of the processors: it halves while that is above busyShare, and rises while it is not.
+//
+// While all threads run goroutines, Go's scheduler looks at the network each 10 ms only, and takes what became ready there last. On a machine with one or two processors
+// this delays each call of those who are connected. A crowd therefore gets more threads than there are processors: the kernel shares these among them, and prefers a thread that has waited.
+// At other times, the threads would cost a tenth more CPU time for each message.
 type admission struct {
-	limiter *rate.Limiter
-	cpuTime func() time.Duration
-	now     func() time.Time
-	sampled time.Time     // of the last sample
-	used    time.Duration // the CPU time then
-	current atomic.Uint64 // the rate, for the metric
+	limiter    *rate.Limiter
+	cpuTime    func() time.Duration
+	now        func() time.Time
+	processors int           // outside of a crowd
+	threads    func(n int)   // sets how many threads run goroutines
+	crowd      *time.Timer   // ends the crowd
+	sampled    time.Time     // of the last sample
+	used       time.Duration // the CPU time then
+	current    atomic.Uint64 // the rate, for the metric
 }
 
 const (
-	busyShare         = 0.7
+	busyShare         = 0.6
 	admissionInterval = 50 * time.Millisecond // between two samples
 	admissionPause    = time.Second
 	// Connections per second and processor.
@@ -34,13 +41,31 @@ const (
 	maxAdmission   = 20_000
 	// admissionRise per interval.
 	admissionRise  = 1.25
-	admissionBurst = 16
+	admissionBurst = 4
+	// crowdThreads run goroutines during a crowd, if there are fewer processors.
+	crowdThreads = 4
+	// A crowd ends crowdPause after connections were last slowed down.
+	crowdPause = 2 * time.Second
 )
 
-func newAdmission(cpuTime func() time.Duration, now func() time.Time) *admission {
-	a := &admission{limiter: rate.NewLimiter(firstAdmission*rate.Limit(runtime.GOMAXPROCS(0)), admissionBurst), cpuTime: cpuTime, now: now}
+func newAdmission(cpuTime func() time.Duration, now func() time.Time, threads func(int)) *admission {
+	processors := runtime.GOMAXPROCS(0)
+	a := &admission{limiter: rate.NewLimiter(firstAdmission*rate.Limit(processors), admissionBurst), cpuTime: cpuTime, now: now, processors: processors, threads: threads}
 	a.current.Store(uint64(a.limiter.Limit()))
+	a.crowd = time.AfterFunc(crowdPause, func() { threads(processors) })
+	a.crowd.Stop()
 	return a
+}
+
+// setThreads sets how many threads run goroutines.
+func setThreads(n int) { runtime.GOMAXPROCS(n) }
+
+// meetCrowd begins a crowd, or makes it last.
+func (a *admission) meetCrowd() {
+	if a.processors < crowdThreads {
+		a.threads(crowdThreads)
+		a.crowd.Reset(crowdPause)
+	}
 }
 
 // wait returns when the next connection may be accepted. One goroutine calls it.
@@ -57,13 +82,13 @@ func (a *admission) adapt() {
 		return
 	}
 	used := a.cpuTime()
-	processors := runtime.GOMAXPROCS(0)
-	each, limit := rate.Limit(processors), a.limiter.Limit()
-	switch busy := float64(used-a.used) / float64(passed) / float64(processors); {
+	each, limit := rate.Limit(a.processors), a.limiter.Limit()
+	switch busy := float64(used-a.used) / float64(passed) / float64(a.processors); {
 	case passed > admissionPause:
 		limit = firstAdmission * each
 	case busy > busyShare:
 		limit = max(limit/2, minAdmission*each)
+		a.meetCrowd()
 	default:
 		limit = min(limit*admissionRise, maxAdmission*each)
 	}

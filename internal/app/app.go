@@ -405,7 +405,7 @@ func (n *Node) openTransports() (err error) {
 	stats := n.gateway.Stats()
 	// The listener still counts the connections of WebSockets that run over net/http.
 	n.open = &openConnections{most: maxOpenConnections(), gateway: func() int64 { return stats.Connections.Load() - stats.Streams.Load() }}
-	n.admission = newAdmission(cpuTime, time.Now)
+	n.admission = newAdmission(cpuTime, time.Now, setThreads)
 	return nil
 }
 
