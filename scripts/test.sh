@@ -32,13 +32,17 @@ done
 scripts/lint.sh
 go test -vet=off ./internal/tool/archtest
 stage "Go tests, with the race detector"
-mapfile -t packages < <(go list ./... "$sdk" | grep -v /internal/tool/archtest) # it has one goroutine, and reads all the code
+# Not archtest, which has one goroutine and reads all the code; nor tests that start the server as a program, in which the detector sees nothing of it.
+programs=(./cmd/rialto ./internal/app/faulttest)
+mapfile -t packages < <(go list ./... "$sdk" | grep -vE '/(internal/tool/archtest|internal/app/faulttest|cmd/rialto)$')
 with_postgres -records sqlite env CGO_ENABLED=1 go test "${race_flags[@]}" -p "$packages_at_once" -timeout 40m -skip '^TestPowerCut' "${packages[@]}"
 stage "scenarios on three nodes, with their SQL data in PostgreSQL, begin: they mostly wait, so the stages that follow run beside them"
 # The skipped ones start their own nodes; they ran above. A process group of their own, so that all of it ends if another stage fails.
 TEST_NODES=3 setsid go run ./internal/engine/sqldb/sqltest/withpostgres go test -vet=off -timeout 30m -skip 'TwoReleases|OverTwoNodes|Move' ./internal/app/apptest >"$TMPDIR/three-nodes.txt" 2>&1 &
 three_nodes=$!
 trap '{ kill -- "-$three_nodes" 2>/dev/null && wait "$three_nodes"; } || true; rm -rf "$TESTS_DIR"' EXIT
+stage "tests that start programs"
+with_postgres -records sqlite go test -vet=off -p "$packages_at_once" -timeout 30m "${programs[@]}"
 stage "packages with their SQL data in PostgreSQL"
 with_postgres go test -vet=off -p "$packages_at_once" -timeout 30m ./internal/{platform/{counter,idgen,idservice,job,lease},service/{account,chat,chatroom,comment,fanout,feed,helpdesk,inbox,media,officialaccount,organization,presence,schedule},transport/rpc}
 with_postgres go test -vet=off -timeout 30m -run 'TwoReleases|OverTwoNodes|Move' ./internal/app/apptest
