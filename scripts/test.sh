@@ -53,7 +53,7 @@ FREE_SYNCS=10000 go test -vet=off -timeout 20m -run '^TestSyncsUnderLoad' ./inte
 stage "deployment: image, load balancer, standby"
 # The parsers of Helm, Compose and Prometheus take minutes to build, so they run only after recent changes. scripts/test-long.sh runs them as well.
 deployed=(./image ./balance ./standby ./nodetest)
-[ -z "$(git log -20 --format= --name-only -- deploy docs/operating/metrics.md internal/base/telemetry)" ] || deployed=()
+[ -z "$(git log -20 --format= --name-only -- deploy internal/base/telemetry)" ] || deployed=()
 scripts/deploy-test.sh "${deployed[@]}"
 stage "TypeScript SDK"
 (cd sdk/ts && npm run --silent check && npm run --silent test && npm run --silent build)
