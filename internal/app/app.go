@@ -41,6 +41,8 @@ import (
 	"github.com/rialto-im/rialto/internal/service/chat"
 	"github.com/rialto-im/rialto/internal/service/chatroom"
 	"github.com/rialto-im/rialto/internal/service/comment"
+	"github.com/rialto-im/rialto/internal/service/detail"
+	"github.com/rialto-im/rialto/internal/service/engagement"
 	"github.com/rialto-im/rialto/internal/service/fanout"
 	"github.com/rialto-im/rialto/internal/service/feed"
 	"github.com/rialto-im/rialto/internal/service/helpdesk"
@@ -103,6 +105,8 @@ type Node struct {
 	helpDesks       *helpdesk.Service
 	feed            *feed.Service
 	comments        *comment.Service
+	engagement      *engagement.Service
+	details         *detail.Service
 	cluster         *cluster.Service
 	prober          *cluster.Prober
 	clocks          *cluster.ClockOffsets
@@ -289,11 +293,14 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 		return err
 	}
 	n.feed, err = feed.New(ctx, feed.Deps{DB: n.db, Log: n.log, Graph: n.accounts, Jobs: n.jobs, IDs: ids, KeepPicture: n.media.KeepPictureWith, CheckLinkPreview: n.previews.Verify, Notify: transient,
-		Clock: n.clock, Logger: n.logger}, n.config.Feed)
+		Clock: n.clock, Logger: n.logger, Node: n.name, Nodes: n.counterNodes()}, n.config.Feed)
 	if err != nil {
 		return err
 	}
-	return n.openComments(ctx, ids)
+	if err := n.openComments(ctx, ids); err != nil {
+		return err
+	}
+	return n.openEngagement(ctx)
 }
 
 // openLinkPreviews makes the service of link previews.
@@ -395,7 +402,7 @@ func (n *Node) openPresence(ctx context.Context) (err error) {
 func (n *Node) openTransports() (err error) {
 	n.input, n.unauthenticated = inputlimit.NewMemory(n.config.Input.Memory), n.config.Input.Connections()
 	n.fileRequests, n.streams = n.config.Input.Files(), n.config.Input.Streams()
-	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Feed: n.feed, Comments: n.comments, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
+	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Feed: n.feed, Comments: n.comments, Engagement: n.engagement, Details: n.details, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
 		Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Limits: n.limits, Observe: n.proxySigns.account, Answers: n.answers, Nodes: n.liveNodes, Clock: n.clock, Logger: n.logger})
 	n.gateway, err = gateway.New(gateway.Deps{Chat: n.chat, Inbox: n.inbox, Directory: n.directory, Presence: n.presence, Rooms: n.rooms, Accounts: n.accounts, Invoker: n.rpc, Bus: n.bus,
 		Calls: n.calls, Limits: n.limits, Answers: n.answers, Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Clock: n.clock, Logger: n.logger, Node: n.name, Partition: partition, ClockBehind: n.clocks.Behind}, n.config.Gateway)
@@ -411,6 +418,14 @@ func (n *Node) openTransports() (err error) {
 
 // liveNodes is the number of live nodes.
 func (n *Node) liveNodes() int { return len(n.cluster.Nodes()) }
+
+// counterNodes returns the names of the nodes that count in rows of their own; nil on a single node.
+func (n *Node) counterNodes() func() []string {
+	if n.config.Clustered() {
+		return n.liveNodeNames
+	}
+	return nil
+}
 
 // liveNodeNames are the names of the live nodes.
 func (n *Node) liveNodeNames() (names []string) {
@@ -447,6 +462,7 @@ func (n *Node) start() {
 	n.stack.Start("codes", n.accounts.RunCodes)
 	n.stack.Start("outbox", n.runOutbox)
 	n.stack.Start("counters", n.counters.Run)
+	n.stack.Start("engagement", n.engagement.Run)
 	n.stack.Start("jobs", n.runJobs)
 	n.stack.Start("gateway", n.gateway.Run)
 	n.serve()

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"database/sql"
 
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/platform/counter"
@@ -9,10 +10,10 @@ import (
 
 // openCounters makes the service of sets and their sizes.
 func (n *Node) openCounters(ctx context.Context) (err error) {
-	deps := counter.Deps{DB: n.db, Clock: n.clock, Logger: n.logger, Node: n.name, IsCoordinator: n.isCoordinator}
-	if n.config.Clustered() {
-		deps.Nodes = n.liveNodeNames
-	}
+	deps := counter.Deps{DB: n.db, Clock: n.clock, Logger: n.logger, Node: n.name, Nodes: n.counterNodes(), IsCoordinator: n.isCoordinator,
+		OnChange: func(ctx context.Context, tx *sql.Tx, changes []counter.Change) error {
+			return n.engagement.Changed(ctx, tx, changes)
+		}}
 	n.counters, err = counter.New(ctx, deps)
 	return err
 }

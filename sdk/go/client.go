@@ -29,6 +29,7 @@ import (
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/comment/v1/commentv1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/engagement/v1/engagementv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
@@ -124,6 +125,7 @@ type Client struct {
 	official     chatv1connect.OfficialAccountServiceClient
 	feed         feedv1connect.FeedServiceClient
 	comment      commentv1connect.CommentServiceClient
+	engagement   engagementv1connect.EngagementServiceClient
 	presence     presencev1connect.PresenceServiceClient
 	helpDesk     chatv1connect.HelpDeskServiceClient
 
@@ -197,6 +199,7 @@ func New(config Config) (*Client, error) {
 	c.room = chatv1connect.NewRoomServiceClient(config.HTTP, config.URL, with)
 	c.feed = feedv1connect.NewFeedServiceClient(config.HTTP, config.URL, with)
 	c.comment = commentv1connect.NewCommentServiceClient(config.HTTP, config.URL, with)
+	c.engagement = engagementv1connect.NewEngagementServiceClient(config.HTTP, config.URL, with)
 	c.official = chatv1connect.NewOfficialAccountServiceClient(config.HTTP, config.URL, with)
 	c.helpDesk = chatv1connect.NewHelpDeskServiceClient(config.HTTP, config.URL, with)
 	c.presence = presencev1connect.NewPresenceServiceClient(config.HTTP, config.URL, with)
@@ -226,6 +229,9 @@ func (c *Client) Feed() feedv1connect.FeedServiceClient { return c.feed }
 
 // Comment makes the calls of comments.
 func (c *Client) Comment() commentv1connect.CommentServiceClient { return c.comment }
+
+// Engagement makes the calls of likes, favourites, views and popular posts.
+func (c *Client) Engagement() engagementv1connect.EngagementServiceClient { return c.engagement }
 
 // Official makes the calls of official accounts: menus, and for operators replies, labels and broadcasts.
 func (c *Client) Official() chatv1connect.OfficialAccountServiceClient { return c.official }

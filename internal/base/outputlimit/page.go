@@ -9,6 +9,7 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/comment/v1/commentv1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/engagement/v1/engagementv1connect"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -22,7 +23,9 @@ func IsPage(call string) bool {
 		chatv1connect.ChatServiceGetMessagesProcedure, chatv1connect.ChatServiceListPinsProcedure, chatv1connect.ChatServiceListEditsProcedure,
 		chatv1connect.ChatServiceListThreadsProcedure,
 		feedv1connect.FeedServiceHomeTimelineProcedure, feedv1connect.FeedServiceListPostsProcedure, feedv1connect.FeedServiceListVersionsProcedure,
-		commentv1connect.CommentServiceListCommentsProcedure, commentv1connect.CommentServiceListRepliesProcedure:
+		commentv1connect.CommentServiceListCommentsProcedure, commentv1connect.CommentServiceListRepliesProcedure,
+		engagementv1connect.EngagementServiceListLikesProcedure, engagementv1connect.EngagementServiceListFavouritesProcedure, engagementv1connect.EngagementServiceListViewsProcedure,
+		engagementv1connect.EngagementServiceListHotPostsProcedure:
 		return true
 	}
 	return false
@@ -97,6 +100,9 @@ func TruncatePage(request, answer proto.Message) {
 			a.Versions, a.Next = a.Versions[:n:n], a.Versions[n-1].Version
 		}
 	case *commentv1.ListCommentsResponse:
+		if q, ok := request.(*commentv1.ListCommentsRequest); ok && q.Order == commentv1.CommentOrder_COMMENT_ORDER_LIKES {
+			break // it is short enough
+		}
 		if n := countFitting(a.Comments); n < len(a.Comments) {
 			a.Comments, a.Next = a.Comments[:n:n], strconv.FormatUint(a.Comments[n-1].Id, 10)
 		}

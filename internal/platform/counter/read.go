@@ -35,6 +35,13 @@ func (r Reads) Counts(ctx context.Context, k Kind, subjects []uint64) ([]uint64,
 	return counts, nil
 }
 
+// CountSince returns how many members of a set joined at a time or later, and stayed. It reads a row for each.
+func (r Reads) CountSince(ctx context.Context, k Kind, subject uint64, sinceMs int64) (n uint64, err error) {
+	rows, err := r.from(ctx).QueryContext(ctx, `SELECT COUNT(*) FROM counter_members WHERE kind = $1 AND subject = $2 AND present AND at_ms >= $3`, int64(k), int64(subject), sinceMs)
+	err = sqldb.EachRow(rows, err, func(row *sql.Rows) error { return row.Scan(&n) })
+	return n, err
+}
+
 // Contains reports of the sets of subjects, at most maxPage, in their order, whether a user is a member.
 func (r Reads) Contains(ctx context.Context, k Kind, u id.User, subjects []uint64) ([]bool, error) {
 	found, err := r.bySubject(ctx, 3, subjects, func(db sqldb.Reader, placeholders string, args []any) (*sql.Rows, error) {

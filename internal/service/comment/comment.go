@@ -16,6 +16,11 @@
 // The number of comments of a subject, and of replies of a thread, is the sum of rows, one for each node (bucket). A comment and the count of it are one
 // transaction. Nodes never write to the same row, so that they do not wait for each other where thousands comment on one post.
 //
+// # The order by likes
+//
+// A top comment with likes has a rank (rank.go), which the service of likes changes some seconds after the likes. Ranks have versions: all pages of a list
+// have those of its first page, so that no comment is on two of them, and none on none, however likes change meanwhile.
+//
 // Creating a comment reads no row of the package by a condition in its transaction: two nodes that did would abort each other's transactions in PostgreSQL.
 // What it answers is read in a snapshot before. That it is deleted meanwhile is as if it had been deleted a moment later.
 //
@@ -75,6 +80,13 @@ var steps = []string{
 	`CREATE INDEX comments_threads ON comments (kind, subject, top, id)`,
 	`CREATE TABLE comment_counts (kind BIGINT NOT NULL, subject BIGINT NOT NULL, bucket BIGINT NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (kind, subject, bucket))`,
 	`CREATE TABLE comment_reply_counts (top BIGINT NOT NULL, bucket BIGINT NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (top, bucket))`,
+	// A rank is valid for the versions from since on and before until.
+	`CREATE TABLE comment_ranks (comment BIGINT NOT NULL, kind BIGINT NOT NULL, subject BIGINT NOT NULL, level BIGINT NOT NULL, since BIGINT NOT NULL, until BIGINT NOT NULL, until_ms BIGINT NOT NULL,
+		PRIMARY KEY (comment, since))`,
+	`CREATE INDEX comment_ranks_of ON comment_ranks (kind, subject, level, comment)`,
+	`CREATE INDEX comment_ranks_ended ON comment_ranks (until_ms) WHERE until_ms > 0`,
+	`CREATE TABLE comment_rank_version (version BIGINT PRIMARY KEY)`,
+	`INSERT INTO comment_rank_version (version) VALUES (0)`,
 }
 
 // Service has the comments of all users.

@@ -59,6 +59,14 @@ func scanCounts(rows *sql.Rows, err error) (map[uint64]uint32, error) {
 	return counts, err
 }
 
+// CountOfPosts returns how many comments some posts have, whoever may see them; those without one may be left out.
+func (s *Service) CountOfPosts(ctx context.Context, tx *sql.Tx, posts []uint64) (map[uint64]uint32, error) {
+	if len(posts) == 0 {
+		return map[uint64]uint32{}, nil
+	}
+	return countComments(ctx, tx, commentv1.SubjectKind_SUBJECT_KIND_POST, posts)
+}
+
 // CountComments returns the numbers of comments of those of some subjects that a reader may see.
 func (s *Service) CountComments(ctx context.Context, reader id.User, r *commentv1.CountCommentsRequest) (out *commentv1.CountCommentsResponse, err error) {
 	if len(r.Subjects) > maxCounted {

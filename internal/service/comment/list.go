@@ -3,8 +3,10 @@ package comment
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -17,6 +19,13 @@ const (
 	maxExamined = 500
 	// readExtra is how many more rows are read than a page lacks, in case some are not for the reader.
 	readExtra = 5
+	// maxLikesBytes of contents end a page of a list by likes, so that its answer is never truncated: only this package can make the token of its next page.
+	maxLikesBytes = 128 << 10
+	// likesToken is the form of a token of a list by likes: version of the ranks, time of the first page, and the place.
+	likesToken = "%d.%d.%d.%d"
+	// rankMargin is how much sooner a token ends than the ranks that it needs.
+	rankMargin     = time.Minute
+	unknownVersion = -1
 )
 
 var (
@@ -24,38 +33,85 @@ var (
 	errOrder = badComment("this server does not know this order of comments")
 )
 
-// page is a part of the top comments of a subject, or of a thread, as a reader sees it. It begins behind a comment.
+// place in a list. Only lists by likes have levels.
+type place struct {
+	level int64
+	id    uint64
+}
+
+// page is a part of the top comments of a subject, or of a thread, as a reader sees it. It begins behind a place.
 type page struct {
 	service      *Service
 	reader       id.User
 	kind         commentv1.SubjectKind
 	subject, top uint64
-	behind       uint64
-	newestFirst  bool
+	at           place
+	order        commentv1.CommentOrder
 	limit        int
+	// Of a list by likes: the ranks that it has, and when it began.
+	version, beganMs int64
 }
+
+func (p *page) byLikes() bool { return p.order == commentv1.CommentOrder_COMMENT_ORDER_LIKES }
 
 // begin sets where a page begins.
 func (p *page) begin(token string) error {
-	if token == "" {
-		if p.newestFirst {
-			p.behind = math.MaxInt64
-		}
+	switch {
+	case p.byLikes():
+		return p.beginByLikes(token)
+	case token == "" && p.order == commentv1.CommentOrder_COMMENT_ORDER_OLDEST:
+		return nil
+	case token == "":
+		p.at.id = math.MaxInt64
 		return nil
 	}
 	n, err := strconv.ParseUint(token, 10, 63)
 	if err != nil || n == 0 {
 		return errPage
 	}
-	p.behind = n
+	p.at.id = n
 	return nil
+}
+
+// beginByLikes sets where a page of a list by likes begins. The first one has no version yet.
+func (p *page) beginByLikes(token string) error {
+	if p.beganMs = p.service.nowMs(); token == "" {
+		p.at, p.version = place{math.MaxInt64, math.MaxInt64}, unknownVersion
+		return nil
+	}
+	now := p.beganMs
+	var check string
+	if n, err := fmt.Sscanf(token+" end", likesToken+" %s", &p.version, &p.beganMs, &p.at.level, &p.at.id, &check); n != 5 || err != nil || p.version < 0 || p.at.level < 0 || p.at.id > math.MaxInt64 {
+		return errPage
+	}
+	if p.beganMs < now-(rankLife-rankMargin).Milliseconds() {
+		return errPage
+	}
+	return nil
+}
+
+// rows returns at most limit rows behind the place where the page is, the place where they end, and whether that is the end of the list.
+func (p *page) rows(ctx context.Context, tx *sql.Tx, limit int) (list []*row, at place, end bool, err error) {
+	if p.byLikes() {
+		return rowsByLikes(ctx, tx, p, limit)
+	}
+	list, err = readRows(ctx, tx, p.kind, p.subject, p.top, p.at.id, p.order != commentv1.CommentOrder_COMMENT_ORDER_OLDEST, limit)
+	if at = p.at; len(list) > 0 {
+		at.id = list[len(list)-1].id
+	}
+	return list, at, len(list) < limit, err
 }
 
 // read returns the comments of the page, and the token of the next one.
 func (p *page) read(ctx context.Context, tx *sql.Tx) (list []*commentv1.Comment, next string, err error) {
+	if p.version == unknownVersion {
+		if p.version, err = rankVersion(ctx, tx); err != nil {
+			return nil, "", err
+		}
+	}
+	size := 0
 	for examined := 0; examined < maxExamined; {
-		want := p.limit - len(list) + readExtra
-		rows, err := readRows(ctx, tx, p.kind, p.subject, p.top, p.behind, p.newestFirst, want)
+		rows, at, end, err := p.rows(ctx, tx, p.limit-len(list)+readExtra)
 		if err != nil {
 			return nil, "", err
 		}
@@ -64,29 +120,37 @@ func (p *page) read(ctx context.Context, tx *sql.Tx) (list []*commentv1.Comment,
 			return nil, "", err
 		}
 		for i, r := range rows {
-			p.behind = r.id
-			if views[i] != nil {
-				list = append(list, views[i])
+			p.at = place{r.level, r.id}
+			if views[i] == nil {
+				continue
 			}
-			if len(list) == p.limit && (i < len(rows)-1 || len(rows) == want) {
+			list = append(list, views[i])
+			size += len(r.content)
+			if isFull := len(list) == p.limit || p.byLikes() && size > maxLikesBytes; isFull && (i < len(rows)-1 || !end) {
 				return list, p.token(), nil
 			}
 		}
-		if len(rows) < want {
+		if end {
 			return list, "", nil
 		}
-		examined += len(rows)
+		p.at = at
+		examined += max(len(rows), 1)
 	}
 	return list, p.token(), nil
 }
 
 // token returns the token of the page that begins where this one ends.
-func (p *page) token() string { return strconv.FormatUint(p.behind, 10) }
+func (p *page) token() string {
+	if p.byLikes() {
+		return fmt.Sprintf(likesToken, p.version, p.beganMs, p.at.level, p.at.id)
+	}
+	return strconv.FormatUint(p.at.id, 10)
+}
 
 // ListComments returns a page of the top comments of a subject.
 func (s *Service) ListComments(ctx context.Context, reader id.User, r *commentv1.ListCommentsRequest) (out *commentv1.ListCommentsResponse, err error) {
-	first := page{service: s, reader: reader, kind: r.SubjectKind, subject: r.Subject, newestFirst: r.Order != commentv1.CommentOrder_COMMENT_ORDER_OLDEST, limit: outputlimit.SmallPageSize(r.Limit)}
-	if r.Order < 0 || r.Order > commentv1.CommentOrder_COMMENT_ORDER_OLDEST {
+	first := page{service: s, reader: reader, kind: r.SubjectKind, subject: r.Subject, order: r.Order, limit: outputlimit.SmallPageSize(r.Limit)}
+	if r.Order < 0 || r.Order > commentv1.CommentOrder_COMMENT_ORDER_LIKES {
 		return nil, errOrder
 	}
 	if err := first.begin(r.Page); err != nil {
@@ -109,7 +173,7 @@ func (s *Service) ListComments(ctx context.Context, reader id.User, r *commentv1
 
 // ListReplies returns a page of the replies of a thread.
 func (s *Service) ListReplies(ctx context.Context, reader id.User, r *commentv1.ListRepliesRequest) (out *commentv1.ListRepliesResponse, err error) {
-	first := page{service: s, reader: reader, top: r.Comment, limit: outputlimit.SmallPageSize(r.Limit)}
+	first := page{service: s, reader: reader, top: r.Comment, order: commentv1.CommentOrder_COMMENT_ORDER_OLDEST, limit: outputlimit.SmallPageSize(r.Limit)}
 	if err := first.begin(r.Page); err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ type row struct {
 	content                          []byte
 	created, edited                  int64
 	deleted                          bool
+	level                            int64 // only of lists by likes
 }
 
 func scanRow(scan func(...any) error) (*row, error) {

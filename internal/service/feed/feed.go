@@ -24,6 +24,10 @@
 // A job (push.go) brings a post to the windows of 100 followers, stores how far it came, and inserts the next job in the same transaction. A job that runs
 // twice appends an id twice, which readers of the window do not see. The post is pending until the last job is done.
 //
+// # Reposts
+//
+// The number of reposts of a post is the sum of rows, one for each node (bucket), which change in the transactions of reposts.
+//
 // It may use sqldb, timeline and job; accounts, media and link previews by interfaces. All methods are safe for concurrent use.
 package feed
 
@@ -41,6 +45,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
@@ -86,6 +91,10 @@ type Deps struct {
 	Notify func(users []id.User, frame []byte)
 	Clock  clock.Clock
 	Logger *slog.Logger
+	// Node is the name of this node.
+	Node string
+	// Nodes returns the names of the live nodes, in the same order on each. Each counts reposts in rows of its own. If nil, this node is the only one.
+	Nodes func() []string
 }
 
 // Config of feeds. The zero value is the documented default.
@@ -177,6 +186,8 @@ var steps = []string{
 	`CREATE TABLE feed_versions (post BIGINT NOT NULL, version BIGINT NOT NULL, content {bytes} NOT NULL, time_ms BIGINT NOT NULL, PRIMARY KEY (post, version))`,
 	`CREATE TABLE feed_hidings (n {number}, post BIGINT NOT NULL, hidden BOOLEAN NOT NULL, reason TEXT NOT NULL, time_ms BIGINT NOT NULL)`,
 	`CREATE INDEX feed_hidings_post ON feed_hidings (post, n)`,
+	`CREATE TABLE feed_repost_counts (post BIGINT NOT NULL, bucket BIGINT NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (post, bucket))`,
+	`INSERT INTO feed_repost_counts (post, bucket, n) SELECT repost_of, 0, COUNT(*) FROM feed_posts WHERE repost_of <> 0 AND NOT deleted GROUP BY repost_of`,
 }
 
 // New creates the tables if they are missing.
@@ -187,7 +198,13 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	config.PostsPerDay = cmp.Or(config.PostsPerDay, defaultPostsPerDay)
 	config.PullAbove = cmp.Or(config.PullAbove, defaultPullAbove)
 	config.Workers = cmp.Or(config.Workers, defaultWorkers)
+	if deps.Nodes == nil {
+		deps.Nodes = func() []string { return []string{deps.Node} }
+	}
 	return &Service{deps: deps, config: config, sizes: defaultSizes()}, deps.DB.Migrate(ctx, "feed", steps)
 }
 
 func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }
+
+// bucket returns the bucket of this node.
+func (s *Service) bucket() int64 { return cluster.Bucket(s.deps.Nodes(), s.deps.Node) }

@@ -138,6 +138,9 @@ func (s *Service) insert(ctx context.Context, tx *sql.Tx, d *draft, n uint64, no
 	if err := putAudience(ctx, tx, n, content); err != nil {
 		return err
 	}
+	if err := s.addRepost(ctx, tx, content.RepostOf, 1); err != nil {
+		return err
+	}
 	return putVersion(ctx, tx, n, 1, stored, now)
 }
 

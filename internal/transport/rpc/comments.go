@@ -22,16 +22,16 @@ type Comments interface {
 func (s *Server) comments() []method {
 	c := s.deps.Comments
 	return []method{
-		newMethod(s, commentv1connect.CommentServiceCreateCommentProcedure, userAccess, byUser(c.CreateComment)),
-		newMethod(s, commentv1connect.CommentServiceGetCommentProcedure, userAccess, func(ctx context.Context, by id.Caller, r *commentv1.GetCommentRequest) (*commentv1.Comment, error) {
+		newMethod(s, commentv1connect.CommentServiceCreateCommentProcedure, userAccess, withComments(s, byUser(c.CreateComment), oneComment)),
+		newMethod(s, commentv1connect.CommentServiceGetCommentProcedure, userAccess, withComments(s, func(ctx context.Context, by id.Caller, r *commentv1.GetCommentRequest) (*commentv1.Comment, error) {
 			return c.GetComment(ctx, by.User, r.Comment)
-		}),
-		newMethod(s, commentv1connect.CommentServiceEditCommentProcedure, userAccess, byUser(c.EditComment)),
+		}, oneComment)),
+		newMethod(s, commentv1connect.CommentServiceEditCommentProcedure, userAccess, withComments(s, byUser(c.EditComment), oneComment)),
 		newMethod(s, commentv1connect.CommentServiceDeleteCommentProcedure, userAccess, func(ctx context.Context, by id.Caller, r *commentv1.DeleteCommentRequest) (*commentv1.DeleteCommentResponse, error) {
 			return &commentv1.DeleteCommentResponse{}, c.DeleteComment(ctx, by.User, r.Comment)
 		}),
-		newMethod(s, commentv1connect.CommentServiceListCommentsProcedure, userAccess, byUser(c.ListComments)),
-		newMethod(s, commentv1connect.CommentServiceListRepliesProcedure, userAccess, byUser(c.ListReplies)),
+		newMethod(s, commentv1connect.CommentServiceListCommentsProcedure, userAccess, withComments(s, byUser(c.ListComments), (*commentv1.ListCommentsResponse).GetComments)),
+		newMethod(s, commentv1connect.CommentServiceListRepliesProcedure, userAccess, withComments(s, byUser(c.ListReplies), (*commentv1.ListRepliesResponse).GetReplies)),
 		newMethod(s, commentv1connect.CommentServiceCountCommentsProcedure, userAccess, byUser(c.CountComments)),
 	}
 }

@@ -25,20 +25,20 @@ type Feed interface {
 func (s *Server) feeds() []method {
 	f := s.deps.Feed
 	return []method{
-		newMethod(s, feedv1connect.FeedServicePublishProcedure, userAccess, byUser(f.Publish)),
-		newMethod(s, feedv1connect.FeedServiceGetPostProcedure, userAccess, func(ctx context.Context, c id.Caller, r *feedv1.GetPostRequest) (*feedv1.Post, error) {
+		newMethod(s, feedv1connect.FeedServicePublishProcedure, userAccess, withPosts(s, byUser(f.Publish), onePost)),
+		newMethod(s, feedv1connect.FeedServiceGetPostProcedure, userAccess, withPosts(s, func(ctx context.Context, c id.Caller, r *feedv1.GetPostRequest) (*feedv1.Post, error) {
 			return f.GetPost(ctx, c.User, r.Post)
-		}),
-		newMethod(s, feedv1connect.FeedServiceEditPostProcedure, userAccess, byUser(f.EditPost)),
+		}, onePost)),
+		newMethod(s, feedv1connect.FeedServiceEditPostProcedure, userAccess, withPosts(s, byUser(f.EditPost), onePost)),
 		newMethod(s, feedv1connect.FeedServiceDeletePostProcedure, userAccess, func(ctx context.Context, c id.Caller, r *feedv1.DeletePostRequest) (*feedv1.DeletePostResponse, error) {
 			return &feedv1.DeletePostResponse{}, f.DeletePost(ctx, c.User, r.Post)
 		}),
 		newMethod(s, feedv1connect.FeedServiceListVersionsProcedure, userAccess, byUser(f.ListVersions)),
-		newMethod(s, feedv1connect.FeedServiceListPostsProcedure, userAccess, byUser(f.ListPosts)),
+		newMethod(s, feedv1connect.FeedServiceListPostsProcedure, userAccess, withPosts(s, byUser(f.ListPosts), (*feedv1.ListPostsResponse).GetPosts)),
 		newMethod(s, feedv1connect.FeedServiceGetFeedProfileProcedure, userAccess, func(ctx context.Context, _ id.Caller, r *feedv1.GetFeedProfileRequest) (*feedv1.FeedProfile, error) {
 			return f.GetFeedProfile(ctx, r)
 		}),
-		newMethod(s, feedv1connect.FeedServiceHomeTimelineProcedure, userAccess, byUser(f.HomeTimeline)),
+		newMethod(s, feedv1connect.FeedServiceHomeTimelineProcedure, userAccess, withPosts(s, byUser(f.HomeTimeline), (*feedv1.HomeTimelineResponse).GetPosts)),
 		newMethod(s, feedv1connect.FeedAdminServiceHidePostProcedure, serverAccess, func(ctx context.Context, _ id.Caller, r *feedv1.HidePostRequest) (*feedv1.HidePostResponse, error) {
 			return &feedv1.HidePostResponse{}, f.HidePost(ctx, r)
 		}),

@@ -89,6 +89,8 @@ type Deps struct {
 	Organizations Organizations
 	Feed          Feed
 	Comments      Comments
+	Engagement    Engagement
+	Details       Details
 	// Officials are official accounts.
 	Officials OfficialAccounts
 	HelpDesks HelpDesks
@@ -164,7 +166,7 @@ func New(deps Deps) *Server {
 		unauthenticated:         inputlimit.NewConnections(unauthenticatedPerNetwork, unauthenticatedRequests),
 		unauthenticatedComplete: inputlimit.NewConnections(unauthenticatedPerNetwork, unauthenticatedCalls),
 		anonymous:               newAnonymousLimiter(deps.Clock, deps.Nodes)}
-	for _, m := range slices.Concat(s.accounts(), s.graph(), s.admin(), s.chats(), s.rooms(), s.organizations(), s.officials(), s.helpDesks(), s.feeds(), s.comments(), s.media(), s.ids()) {
+	for _, m := range slices.Concat(s.accounts(), s.graph(), s.admin(), s.chats(), s.rooms(), s.organizations(), s.officials(), s.helpDesks(), s.feeds(), s.comments(), s.engagements(), s.media(), s.ids()) {
 		s.methods[m.name] = m
 		s.mux.Handle("POST "+m.name, s.withBodyLimits(m))
 	}

@@ -1,3 +1,4 @@
+import { withEngagement, type EngagementChange } from "./engagements.js";
 import type { Post } from "./gen/rialto/feed/v1/feed_pb.js";
 
 /** Is told what becomes known of posts on this device. */
@@ -8,6 +9,8 @@ export interface PostWatcher {
   removed(post: string): void;
   /** The user published a post. */
   published(): void;
+  /** The user did something with a post or comment, or it was taken back. */
+  engaged?(change: EngagementChange): void;
 }
 
 export interface PostPage {
@@ -133,6 +136,14 @@ export class PostList implements PostWatcher {
     this.deps.onChange();
   }
 
+  engaged(change: EngagementChange): void {
+    const place = (p: Post): Post => withEngagedPost(p, change);
+    this.posts = this.posts.map(place);
+    this.fresh = this.fresh.map(place);
+    for (const [id, p] of this.edited) this.edited.set(id, place(p));
+    this.deps.onChange();
+  }
+
   removed(post: string): void {
     this.deleted.add(post);
     this.posts = this.posts.filter((p) => p.id !== post).map((p) => withoutReposted(p, post));
@@ -168,7 +179,9 @@ export class PostList implements PostWatcher {
 
   private newestOf(p: Post): Post {
     const edited = this.edited.get(p.id);
-    return edited && edited.version >= p.version ? edited : p;
+    if (!edited || edited.version < p.version) return p;
+    const { likes, favourites, comments, reposts, views, liked, favourited } = p; // they change without a new version
+    return { ...edited, likes, favourites, comments, reposts, views, liked, favourited };
   }
 
   private replace({ posts, next }: PostPage): void {
@@ -184,6 +197,14 @@ export class PostList implements PostWatcher {
     this.next = next;
     this.hasMore = next !== newest;
   }
+}
+
+/** A post, and the one that it shows, with what the user did. */
+export function withEngagedPost(p: Post, change: EngagementChange): Post {
+  const changed = withEngagement(p, change);
+  if (!changed.reposted) return changed;
+  const reposted = withEngagement(changed.reposted, change);
+  return reposted === changed.reposted ? changed : { ...changed, reposted };
 }
 
 function withoutReposted(p: Post, post: string): Post {

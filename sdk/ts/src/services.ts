@@ -7,6 +7,7 @@ import { OfficialAccountService } from "./gen/rialto/chat/v1/official_pb.js";
 import { OrganizationService } from "./gen/rialto/chat/v1/organization_pb.js";
 import { RoomService } from "./gen/rialto/chat/v1/room_pb.js";
 import { CommentService } from "./gen/rialto/comment/v1/comment_pb.js";
+import { EngagementService } from "./gen/rialto/engagement/v1/engagement_pb.js";
 import { FeedService } from "./gen/rialto/feed/v1/feed_pb.js";
 import { PresenceService } from "./gen/rialto/presence/v1/presence_pb.js";
 
@@ -22,6 +23,7 @@ export interface Services {
   readonly helpDeskApi: ServiceClient<typeof HelpDeskService>;
   readonly feedApi: ServiceClient<typeof FeedService>;
   readonly commentApi: ServiceClient<typeof CommentService>;
+  readonly engagementApi: ServiceClient<typeof EngagementService>;
   readonly presenceApi: ServiceClient<typeof PresenceService>;
 }
 
@@ -37,6 +39,7 @@ export function services(invoke: Invoke): Services {
     helpDeskApi: serviceClient(HelpDeskService, invoke),
     feedApi: serviceClient(FeedService, invoke),
     commentApi: serviceClient(CommentService, invoke),
+    engagementApi: serviceClient(EngagementService, invoke),
     presenceApi: serviceClient(PresenceService, invoke),
   };
 }

@@ -1,9 +1,11 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Backoff } from "../backoff.js";
 import { asError, isOffline } from "../errors.js";
+import { Engagements } from "../engagements.js";
 import type { FeedProfile, ListVersionsResponse, Post, PostContentSchema } from "../gen/rialto/feed/v1/feed_pb.js";
-import { PostList, type PostWatcher } from "../posts.js";
+import { PostList, type PostPage, type PostWatcher } from "../posts.js";
 import type { Context } from "./context.js";
+import { engagement } from "./engagement.js";
 
 export type NewPost = Omit<MessageInitShape<typeof PostContentSchema>, "$typeName">;
 
@@ -11,7 +13,7 @@ export type NewPost = Omit<MessageInitShape<typeof PostContentSchema>, "$typeNam
 const mostTries = 4;
 const retryBaseMs = 500;
 
-/** Posts, the profiles that list them, and the home timeline. */
+/** Posts, the profiles that list them, the home timeline, and what users do with posts and comments. */
 export function feed(client: Context) {
   const { feedApi } = client.services;
   const watchers = new Set<PostWatcher>();
@@ -21,7 +23,15 @@ export function feed(client: Context) {
     tell((w) => w.changed(post));
     return post;
   };
+  const engagements = new Engagements((change) => {
+    tell((w) => w.engaged?.(change));
+    onChange();
+  });
+  const page = (read: () => Promise<PostPage>): Promise<PostPage> =>
+    engagements.read(read, ({ posts, next }, shown) => ({ posts: posts.map((p) => shown(p.reposted ? { ...p, reposted: shown(p.reposted) } : p)), next }));
   return {
+    ...engagement(client, engagements),
+
     /**
      * Publishes a post. It is sent again with the same key where the answer is lost. A program that tries again later, after isOffline, passes
      * the key and the content of the first try, and gets the post if that was stored.
@@ -34,7 +44,7 @@ export function feed(client: Context) {
 
     /** A post. Fails with no_post where there is none that the user may see. */
     async getPost(post: string): Promise<Post> {
-      return took(await feedApi.getPost({ post }));
+      return took(await engagements.read(() => feedApi.getPost({ post }), (p, shown) => shown(p)));
     },
 
     /** Replaces the content of one's own post. Fails with version_changed if the post has another version; 0: whatever it is. */
@@ -60,12 +70,12 @@ export function feed(client: Context) {
 
     /** One's own posts, and those of the users whom one follows and has not muted. Pass the list to watchPosts while it is shown. */
     homeTimeline(): PostList {
-      return new PostList({ read: (before, limit) => feedApi.homeTimeline({ before, limit }), hasOwn: true, onChange });
+      return new PostList({ read: (before, limit) => page(() => feedApi.homeTimeline({ before, limit })), hasOwn: true, onChange });
     },
 
     /** The posts of a user. Pass the list to watchPosts while it is shown. */
     postsOf(user: string): PostList {
-      return new PostList({ read: (before, limit) => feedApi.listPosts({ user, before, limit }), hasOwn: user === client.me(), onChange });
+      return new PostList({ read: (before, limit) => page(() => feedApi.listPosts({ user, before, limit })), hasOwn: user === client.me(), onChange });
     },
 
     /** Keeps a list, or anything else, up to date with what is done here. Call what is returned to end it. */

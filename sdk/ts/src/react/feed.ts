@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { FeedProfile, Post } from "../gen/rialto/feed/v1/feed_pb.js";
 import type { Relation } from "../model.js";
-import type { PostList } from "../posts.js";
+import { withEngagedPost, type PostList } from "../posts.js";
 import { useRialto, useSnapshot } from "./context.js";
 import { useOnline } from "./hooks.js";
 
@@ -119,6 +119,7 @@ export function usePost(id: string): ReadPost {
     changed: (post) => post.id === id && setRead({ id, post }),
     removed: (post) => post === id && setRead({ id, deleted: true }),
     published: () => {},
+    engaged: (change) => setRead((r) => (r.id === id && r.post ? { ...r, post: withEngagedPost(r.post, change) } : r)),
   }), [client, id]);
   useEffect(() => {
     if (!online) return;

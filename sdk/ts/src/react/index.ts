@@ -6,4 +6,5 @@ export { useOfficialAccount } from "./official.js";
 export { useAgentWork, useHelpDesks, useTicket, useTickets, type AgentWork, type Tickets } from "./helpDesks.js";
 export { useRoom } from "./rooms.js";
 export { useChannelPreview, useChannels, type PreviewedChannel } from "./channels.js";
+export { useEngagement, useFavourites, useHotPosts, useLikedPosts, useViewedPosts, type Engagement, type ListedPosts } from "./engagement.js";
 export { useFeedProfile, useHomeTimeline, usePost, usePosts, type Posts, type ReadPost } from "./feed.js";

@@ -77,6 +77,9 @@ const (
 	CommentOrder_COMMENT_ORDER_UNSPECIFIED CommentOrder = 0
 	CommentOrder_COMMENT_ORDER_NEWEST      CommentOrder = 1
 	CommentOrder_COMMENT_ORDER_OLDEST      CommentOrder = 2
+	// Those with the most likes first, and with about as many the newest. The order is some seconds old, and all pages have that of the first one. A page
+	// token is valid for an hour.
+	CommentOrder_COMMENT_ORDER_LIKES CommentOrder = 3
 )
 
 // Enum value maps for CommentOrder.
@@ -85,11 +88,13 @@ var (
 		0: "COMMENT_ORDER_UNSPECIFIED",
 		1: "COMMENT_ORDER_NEWEST",
 		2: "COMMENT_ORDER_OLDEST",
+		3: "COMMENT_ORDER_LIKES",
 	}
 	CommentOrder_value = map[string]int32{
 		"COMMENT_ORDER_UNSPECIFIED": 0,
 		"COMMENT_ORDER_NEWEST":      1,
 		"COMMENT_ORDER_OLDEST":      2,
+		"COMMENT_ORDER_LIKES":       3,
 	}
 )
 
@@ -200,7 +205,11 @@ type Comment struct {
 	// EditedMs is when it was last edited, milliseconds since 1970; 0: never.
 	EditedMs int64 `protobuf:"varint,11,opt,name=edited_ms,json=editedMs,proto3" json:"edited_ms,omitempty"`
 	// Deleted: the empty place of a top comment that has replies.
-	Deleted       bool `protobuf:"varint,12,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	Deleted bool `protobuf:"varint,12,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	// Likes of all users, also of those with whom the caller has a block; EngagementService.Like.
+	Likes uint32 `protobuf:"varint,13,opt,name=likes,proto3" json:"likes,omitempty"`
+	// Liked by the caller.
+	Liked         bool `protobuf:"varint,14,opt,name=liked,proto3" json:"liked,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -315,6 +324,20 @@ func (x *Comment) GetEditedMs() int64 {
 func (x *Comment) GetDeleted() bool {
 	if x != nil {
 		return x.Deleted
+	}
+	return false
+}
+
+func (x *Comment) GetLikes() uint32 {
+	if x != nil {
+		return x.Likes
+	}
+	return 0
+}
+
+func (x *Comment) GetLiked() bool {
+	if x != nil {
+		return x.Liked
 	}
 	return false
 }
@@ -980,7 +1003,7 @@ const file_rialto_comment_v1_comment_proto_rawDesc = "" +
 	"\x1frialto/comment/v1/comment.proto\x12\x11rialto.comment.v1\x1a\x1crialto/chat/v1/message.proto\"Q\n" +
 	"\x0eCommentContent\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12+\n" +
-	"\x05image\x18\x02 \x01(\v2\x15.rialto.chat.v1.MediaR\x05image\"\xb0\x03\n" +
+	"\x05image\x18\x02 \x01(\v2\x15.rialto.chat.v1.MediaR\x05image\"\xdc\x03\n" +
 	"\aComment\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x12A\n" +
 	"\fsubject_kind\x18\x02 \x01(\x0e2\x1e.rialto.comment.v1.SubjectKindR\vsubjectKind\x12\x1c\n" +
@@ -995,7 +1018,9 @@ const file_rialto_comment_v1_comment_proto_rawDesc = "" +
 	"created_ms\x18\n" +
 	" \x01(\x03B\x020\x02R\tcreatedMs\x12\x1f\n" +
 	"\tedited_ms\x18\v \x01(\x03B\x020\x02R\beditedMs\x12\x18\n" +
-	"\adeleted\x18\f \x01(\bR\adeleted\"\xff\x01\n" +
+	"\adeleted\x18\f \x01(\bR\adeleted\x12\x14\n" +
+	"\x05likes\x18\r \x01(\rR\x05likes\x12\x14\n" +
+	"\x05liked\x18\x0e \x01(\bR\x05liked\"\xff\x01\n" +
 	"\x14CreateCommentRequest\x12*\n" +
 	"\x11client_comment_id\x18\x01 \x01(\tR\x0fclientCommentId\x12A\n" +
 	"\fsubject_kind\x18\x02 \x01(\x0e2\x1e.rialto.comment.v1.SubjectKindR\vsubjectKind\x12\x1c\n" +
@@ -1036,11 +1061,12 @@ const file_rialto_comment_v1_comment_proto_rawDesc = "" +
 	"\bcomments\x18\x02 \x01(\rR\bcomments*B\n" +
 	"\vSubjectKind\x12\x1c\n" +
 	"\x18SUBJECT_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
-	"\x11SUBJECT_KIND_POST\x10\x01*a\n" +
+	"\x11SUBJECT_KIND_POST\x10\x01*z\n" +
 	"\fCommentOrder\x12\x1d\n" +
 	"\x19COMMENT_ORDER_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14COMMENT_ORDER_NEWEST\x10\x01\x12\x18\n" +
-	"\x14COMMENT_ORDER_OLDEST\x10\x022\x8f\x05\n" +
+	"\x14COMMENT_ORDER_OLDEST\x10\x02\x12\x17\n" +
+	"\x13COMMENT_ORDER_LIKES\x10\x032\x8f\x05\n" +
 	"\x0eCommentService\x12T\n" +
 	"\rCreateComment\x12'.rialto.comment.v1.CreateCommentRequest\x1a\x1a.rialto.comment.v1.Comment\x12N\n" +
 	"\n" +

@@ -206,7 +206,21 @@ type Post struct {
 	// Version is 1 for a new post, and one more after each edit.
 	Version uint32 `protobuf:"varint,6,opt,name=version,proto3" json:"version,omitempty"`
 	// Reposted is the post of repost_of; absent if there is none that the caller may see. It has no reposted of its own.
-	Reposted      *Post `protobuf:"bytes,7,opt,name=reposted,proto3" json:"reposted,omitempty"`
+	Reposted *Post `protobuf:"bytes,7,opt,name=reposted,proto3" json:"reposted,omitempty"`
+	// Likes of all users. All counts include users and comments that the caller does not see because of a block.
+	Likes uint32 `protobuf:"varint,8,opt,name=likes,proto3" json:"likes,omitempty"`
+	// Favourites is how many users have it among theirs.
+	Favourites uint32 `protobuf:"varint,9,opt,name=favourites,proto3" json:"favourites,omitempty"`
+	// Comments and replies that are not deleted.
+	Comments uint32 `protobuf:"varint,10,opt,name=comments,proto3" json:"comments,omitempty"`
+	// Reposts that are not deleted.
+	Reposts uint32 `protobuf:"varint,11,opt,name=reposts,proto3" json:"reposts,omitempty"`
+	// Views is how many users have viewed it, within about 2 % and some seconds.
+	Views uint32 `protobuf:"varint,12,opt,name=views,proto3" json:"views,omitempty"`
+	// Liked by the caller.
+	Liked bool `protobuf:"varint,13,opt,name=liked,proto3" json:"liked,omitempty"`
+	// Favourited: it is among the caller's favourites.
+	Favourited    bool `protobuf:"varint,14,opt,name=favourited,proto3" json:"favourited,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -288,6 +302,55 @@ func (x *Post) GetReposted() *Post {
 		return x.Reposted
 	}
 	return nil
+}
+
+func (x *Post) GetLikes() uint32 {
+	if x != nil {
+		return x.Likes
+	}
+	return 0
+}
+
+func (x *Post) GetFavourites() uint32 {
+	if x != nil {
+		return x.Favourites
+	}
+	return 0
+}
+
+func (x *Post) GetComments() uint32 {
+	if x != nil {
+		return x.Comments
+	}
+	return 0
+}
+
+func (x *Post) GetReposts() uint32 {
+	if x != nil {
+		return x.Reposts
+	}
+	return 0
+}
+
+func (x *Post) GetViews() uint32 {
+	if x != nil {
+		return x.Views
+	}
+	return 0
+}
+
+func (x *Post) GetLiked() bool {
+	if x != nil {
+		return x.Liked
+	}
+	return false
+}
+
+func (x *Post) GetFavourited() bool {
+	if x != nil {
+		return x.Favourited
+	}
+	return false
 }
 
 type PublishRequest struct {
@@ -1244,7 +1307,7 @@ const file_rialto_feed_v1_feed_proto_rawDesc = "" +
 	"\flink_preview\x18\x05 \x01(\v2\x1b.rialto.chat.v1.LinkPreviewR\vlinkPreview\x12\x1f\n" +
 	"\trepost_of\x18\x06 \x01(\x04B\x020\x01R\brepostOf\x124\n" +
 	"\baudience\x18\a \x01(\x0e2\x18.rialto.feed.v1.AudienceR\baudience\x12\x18\n" +
-	"\x05users\x18\b \x03(\x04B\x020\x01R\x05users\"\xfd\x01\n" +
+	"\x05users\x18\b \x03(\x04B\x020\x01R\x05users\"\xb5\x03\n" +
 	"\x04Post\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x12\x1a\n" +
 	"\x06author\x18\x02 \x01(\x04B\x020\x01R\x06author\x125\n" +
@@ -1253,7 +1316,19 @@ const file_rialto_feed_v1_feed_proto_rawDesc = "" +
 	"created_ms\x18\x04 \x01(\x03B\x020\x02R\tcreatedMs\x12\x1f\n" +
 	"\tedited_ms\x18\x05 \x01(\x03B\x020\x02R\beditedMs\x12\x18\n" +
 	"\aversion\x18\x06 \x01(\rR\aversion\x120\n" +
-	"\breposted\x18\a \x01(\v2\x14.rialto.feed.v1.PostR\breposted\"m\n" +
+	"\breposted\x18\a \x01(\v2\x14.rialto.feed.v1.PostR\breposted\x12\x14\n" +
+	"\x05likes\x18\b \x01(\rR\x05likes\x12\x1e\n" +
+	"\n" +
+	"favourites\x18\t \x01(\rR\n" +
+	"favourites\x12\x1a\n" +
+	"\bcomments\x18\n" +
+	" \x01(\rR\bcomments\x12\x18\n" +
+	"\areposts\x18\v \x01(\rR\areposts\x12\x14\n" +
+	"\x05views\x18\f \x01(\rR\x05views\x12\x14\n" +
+	"\x05liked\x18\r \x01(\bR\x05liked\x12\x1e\n" +
+	"\n" +
+	"favourited\x18\x0e \x01(\bR\n" +
+	"favourited\"m\n" +
 	"\x0ePublishRequest\x12$\n" +
 	"\x0eclient_post_id\x18\x01 \x01(\tR\fclientPostId\x125\n" +
 	"\acontent\x18\x02 \x01(\v2\x1b.rialto.feed.v1.PostContentR\acontent\"(\n" +
