@@ -293,7 +293,7 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 		return err
 	}
 	n.feed, err = feed.New(ctx, feed.Deps{DB: n.db, Log: n.log, Graph: n.accounts, Jobs: n.jobs, IDs: ids, KeepPicture: n.media.KeepPictureWith, CheckLinkPreview: n.previews.Verify, Notify: transient,
-		Clock: n.clock, Logger: n.logger, Node: n.name, Nodes: n.counterNodes()}, n.config.Feed)
+		OnRepost: func(ctx context.Context, tx *sql.Tx, post uint64) error { return n.engagement.MarkPost(ctx, tx, post) }, Clock: n.clock, Logger: n.logger, Node: n.name, Nodes: n.counterNodes()}, n.config.Feed)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"database/sql"
 
 	"github.com/rialto-im/rialto/internal/platform/idgen"
 	"github.com/rialto-im/rialto/internal/service/comment"
@@ -13,7 +14,10 @@ import (
 // openComments makes the service of comments.
 func (n *Node) openComments(ctx context.Context, ids *idgen.Snowflake) (err error) {
 	deps := comment.Deps{DB: n.db, Graph: n.accounts, Subjects: map[commentv1.SubjectKind]comment.Subjects{commentv1.SubjectKind_SUBJECT_KIND_POST: n.feed}, IDs: ids,
-		KeepPicture: n.media.KeepPictureWith, Clock: n.clock, Node: n.name, Nodes: n.counterNodes()}
+		KeepPicture: n.media.KeepPictureWith,
+		OnCount: func(ctx context.Context, tx *sql.Tx, _ commentv1.SubjectKind, post uint64) error {
+			return n.engagement.MarkPost(ctx, tx, post)
+		}, Clock: n.clock, Node: n.name, Nodes: n.counterNodes()}
 	n.comments, err = comment.New(ctx, deps)
 	return err
 }

@@ -56,7 +56,9 @@ type Deps struct {
 	IDs      IDs
 	// KeepPicture checks that an upload is an image of a user, and keeps its file, in the transaction of the comment.
 	KeepPicture func(ctx context.Context, tx *sql.Tx, by id.User, upload id.Upload) error
-	Clock       clock.Clock
+	// OnCount is called in the transaction that creates or deletes a comment. It may be nil.
+	OnCount func(ctx context.Context, tx *sql.Tx, kind commentv1.SubjectKind, subject uint64) error
+	Clock   clock.Clock
 	// Node is the name of this node.
 	Node string
 	// Nodes returns the names of the live nodes, in the same order on each. Each counts in rows of its own. While nodes disagree, two may

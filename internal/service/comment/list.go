@@ -80,11 +80,8 @@ func (p *page) beginByLikes(token string) error {
 		return nil
 	}
 	now := p.beganMs
-	var check string
-	if n, err := fmt.Sscanf(token+" end", likesToken+" %s", &p.version, &p.beganMs, &p.at.level, &p.at.id, &check); n != 5 || err != nil || p.version < 0 || p.at.level < 0 || p.at.id > math.MaxInt64 {
-		return errPage
-	}
-	if p.beganMs < now-(rankLife-rankMargin).Milliseconds() {
+	_, err := fmt.Sscanf(token, likesToken, &p.version, &p.beganMs, &p.at.level, &p.at.id)
+	if err != nil || p.version < 0 || p.at.level < 0 || p.at.id > math.MaxInt64 || p.token() != token || p.beganMs < now-(rankLife-rankMargin).Milliseconds() {
 		return errPage
 	}
 	return nil

@@ -171,6 +171,8 @@ type hotPage struct {
 	offset  int
 }
 
+func (p *hotPage) token() string { return fmt.Sprintf(hotToken, p.period, p.version, p.offset) }
+
 // hotPageOf returns where a page begins.
 func (s *Service) hotPageOf(window engagementv1.HotWindow, token string) (p hotPage, err error) {
 	now, today, week, _, _ := boardsAt(s.nowMs())
@@ -187,8 +189,7 @@ func (s *Service) hotPageOf(window engagementv1.HotWindow, token string) (p hotP
 	if token == "" {
 		return p, nil
 	}
-	var check string
-	if n, err := fmt.Sscanf(token+" end", hotToken+" %s", &p.period, &p.version, &p.offset, &check); n != 4 || err != nil || p.version <= 0 || p.offset < 0 {
+	if _, err := fmt.Sscanf(token, hotToken, &p.period, &p.version, &p.offset); err != nil || p.version <= 0 || p.offset < 0 || p.token() != token {
 		return p, errPage
 	}
 	return p, nil
@@ -239,7 +240,7 @@ func (s *Service) ListHotPosts(ctx context.Context, reader id.User, r *engagemen
 					size += proto.Size(shown)
 				}
 				if len(out.Posts) == limit || isShown && len(out.Posts) > 0 && size > maxPageBytes {
-					out.Next = fmt.Sprintf(hotToken, p.period, p.version, p.offset)
+					out.Next = p.token()
 					return nil
 				}
 				if isShown {

@@ -14,7 +14,7 @@
 // # Ranks
 //
 // The order of posts by popularity, and of comments by likes, follows the likes after some seconds. The transaction of a like marks its subject (marks.go),
-// in a row of its node. The coordinator computes the ranks of marked subjects from their counts, and removes the marks in the same transaction (rank.go).
+// in a row of its node; so do those of comments and reposts. The coordinator computes the ranks of marked subjects from their counts, and removes the marks in the same transaction (rank.go).
 // So a mark outlives crashes, and nodes do not wait for each other. Lists of popular posts are stored as a whole (board.go), so that their pages fit together.
 //
 // # Views
@@ -128,7 +128,7 @@ type Service struct {
 	interrupt func(point string) error
 }
 
-// New creates the tables if they are missing. Changed must be called for the changes of the counters.
+// New creates the tables if they are missing. Changed must be called for the changes of the counters, and MarkPost for those of comments and reposts.
 func New(ctx context.Context, deps Deps) (*Service, error) {
 	if deps.Nodes == nil {
 		deps.Nodes = func() []string { return []string{deps.Node} }

@@ -32,8 +32,7 @@ func positionOf(token string) (at counter.Position, err error) {
 	if token == "" {
 		return at, nil
 	}
-	var check string
-	if n, err := fmt.Sscanf(token+" end", pageToken+" %s", &at.AtMs, &at.ID, &check); n != 3 || err != nil || at.AtMs <= 0 || at.ID > math.MaxInt64 {
+	if _, err := fmt.Sscanf(token, pageToken, &at.AtMs, &at.ID); err != nil || at.AtMs <= 0 || at.ID > math.MaxInt64 || tokenOf(at) != token {
 		return at, errPage
 	}
 	return at, nil

@@ -78,6 +78,11 @@ func idsOf(list []subject) []uint64 {
 	return ids
 }
 
+// MarkPost marks a post whose number of comments or reposts changes, in the transaction of that.
+func (s *Service) MarkPost(ctx context.Context, tx *sql.Tx, n uint64) error {
+	return s.mark(ctx, tx, []subject{post(n)})
+}
+
 // mark marks subjects in this node's rows. A new mark begins with the time, so that it differs from one that was removed.
 func (s *Service) mark(ctx context.Context, tx *sql.Tx, list []subject) error {
 	bucket, now := cluster.Bucket(s.deps.Nodes(), s.deps.Node), s.nowMs()

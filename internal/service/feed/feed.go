@@ -89,8 +89,10 @@ type Deps struct {
 	CheckLinkPreview func(u id.User, p *chatv1.LinkPreview) error
 	// Notify sends an encoded ServerFrame to the connections of some users, on any node. It may be lost. If nil, nobody is told of new posts.
 	Notify func(users []id.User, frame []byte)
-	Clock  clock.Clock
-	Logger *slog.Logger
+	// OnRepost is called in the transaction of a repost of a post, or of its deletion. It may be nil.
+	OnRepost func(ctx context.Context, tx *sql.Tx, post uint64) error
+	Clock    clock.Clock
+	Logger   *slog.Logger
 	// Node is the name of this node.
 	Node string
 	// Nodes returns the names of the live nodes, in the same order on each. Each counts reposts in rows of its own. If nil, this node is the only one.

@@ -125,6 +125,11 @@ func postCommands() []command {
 		{"feed", "[more]", "show the newest posts of those whom you follow, or older ones", (*screen).feed},
 		{"post", "TEXT", "publish a post for everyone", (*screen).post},
 		{"profile", "[@handle]", "show somebody's posts and counts, or your own", (*screen).feedProfile},
+		{"hot", "[today | week]", "show the posts that are popular", (*screen).hot},
+		{"like", "N", "like a post by its number in the last list; /unlike", engage(likePost)},
+		{"unlike", "N", "", engage(unlikePost)},
+		{"favourite", "N", "add a post to your favourites; /unfavourite", engage(favouritePost)},
+		{"unfavourite", "N", "", engage(unfavouritePost)},
 		{"follow", "@handle", "follow a user; /unfollow", (*screen).follow},
 		{"unfollow", "@handle", "", (*screen).unfollow},
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	engagementv1 "github.com/rialto-im/rialto/sdk/go/gen/engagement/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
 
@@ -121,10 +122,89 @@ func (s *screen) sayPosts(ctx context.Context, posts []*feedv1.Post) error {
 	if err := s.readNames(ctx, users); err != nil {
 		return err
 	}
+	s.mu.Lock()
+	s.postIDs = nil
 	for _, p := range posts {
-		s.say("%s", strings.Join(s.postLines(ctx, p, "  "), "\n"))
+		s.postIDs = append(s.postIDs, p.Id)
+	}
+	s.mu.Unlock()
+	for i, p := range posts {
+		s.say("%s\n%s", strings.Join(s.postLines(ctx, p, "  "), "\n"), engagementLine(i+1, p))
 	}
 	return nil
+}
+
+// engagementLine shows the number of a post, by which commands name it, and its counts.
+func engagementLine(number int, p *feedv1.Post) string {
+	of := func(n uint32, mine bool, what string) string {
+		if mine {
+			what += " (yours too)"
+		}
+		return fmt.Sprintf("%d %s", n, what)
+	}
+	return fmt.Sprintf("      [%d] %s, %s, %d comments, %d reposts, %d views", number, of(p.Likes, p.Liked, "likes"), of(p.Favourites, p.Favourited, "favourites"), p.Comments, p.Reposts, p.Views)
+}
+
+// postAt returns the id of a post by the number with which it was shown.
+func (s *screen) postAt(number string) (uint64, error) {
+	n, err := strconv.Atoi(strings.TrimSpace(number))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil || n < 1 || n > len(s.postIDs) {
+		return 0, errors.New("give the number that a post has in /feed, /hot or /profile")
+	}
+	return s.postIDs[n-1], nil
+}
+
+// engage is a command that does something with a post.
+func engage(do func(ctx context.Context, s *screen, post uint64) error) func(*screen, context.Context, string) error {
+	return func(s *screen, ctx context.Context, rest string) error {
+		post, err := s.postAt(rest)
+		if err != nil {
+			return err
+		}
+		return s.done(do(ctx, s, post))
+	}
+}
+
+func likePost(ctx context.Context, s *screen, post uint64) error {
+	_, err := call(ctx, s.client.Engagement().Like, &engagementv1.LikeRequest{Kind: engagementv1.LikeKind_LIKE_KIND_POST, Subject: post})
+	return err
+}
+
+func unlikePost(ctx context.Context, s *screen, post uint64) error {
+	_, err := call(ctx, s.client.Engagement().Unlike, &engagementv1.UnlikeRequest{Kind: engagementv1.LikeKind_LIKE_KIND_POST, Subject: post})
+	return err
+}
+
+func favouritePost(ctx context.Context, s *screen, post uint64) error {
+	_, err := call(ctx, s.client.Engagement().Favourite, &engagementv1.FavouriteRequest{Post: post})
+	return err
+}
+
+func unfavouritePost(ctx context.Context, s *screen, post uint64) error {
+	_, err := call(ctx, s.client.Engagement().Unfavourite, &engagementv1.UnfavouriteRequest{Post: post})
+	return err
+}
+
+// hot shows the popular posts.
+func (s *screen) hot(ctx context.Context, rest string) error {
+	window, ok := map[string]engagementv1.HotWindow{"": engagementv1.HotWindow_HOT_WINDOW_NOW, "today": engagementv1.HotWindow_HOT_WINDOW_TODAY, "week": engagementv1.HotWindow_HOT_WINDOW_WEEK}[strings.TrimSpace(rest)]
+	if !ok {
+		return errors.New("give /hot, /hot today or /hot week")
+	}
+	r, err := call(ctx, s.client.Engagement().ListHotPosts, &engagementv1.ListHotPostsRequest{Window: window, Limit: postsPerPage})
+	if err != nil {
+		return err
+	}
+	var posts []*feedv1.Post
+	for _, p := range r.Posts {
+		posts = append(posts, p.Post)
+	}
+	if len(posts) == 0 {
+		s.say("No posts are popular yet. /like N likes a post of /feed")
+	}
+	return s.sayPosts(ctx, posts)
 }
 
 // postLines shows a post: who wrote it and when, and what it says. Every line is indented, so that a text cannot look like another post.

@@ -3,8 +3,10 @@ package terminal
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +14,8 @@ import (
 	rialto "github.com/rialto-im/rialto/sdk/go"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
+	engagementv1 "github.com/rialto-im/rialto/sdk/go/gen/engagement/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/engagement/v1/engagementv1connect"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 )
@@ -20,7 +24,9 @@ import (
 type postServer struct {
 	registry
 	feedv1connect.UnimplementedFeedServiceHandler
+	engagementv1connect.UnimplementedEngagementServiceHandler
 	published []*feedv1.PublishRequest
+	engaged   []string  // what was done with posts
 	before    []uint64 // of the pages that were read
 }
 
@@ -44,6 +50,31 @@ func (p *postServer) HomeTimeline(_ context.Context, q *connect.Request[feedv1.H
 	return connect.NewResponse(&feedv1.HomeTimelineResponse{Posts: []*feedv1.Post{{Id: 5, Author: 2, Content: &feedv1.PostContent{Text: "the oldest", RepostOf: 3}}}}), nil
 }
 
+func (p *postServer) Like(_ context.Context, q *connect.Request[engagementv1.LikeRequest]) (*connect.Response[engagementv1.LikeResponse], error) {
+	p.engaged = append(p.engaged, fmt.Sprint("like ", q.Msg.Kind, " ", q.Msg.Subject))
+	return connect.NewResponse(&engagementv1.LikeResponse{}), nil
+}
+
+func (p *postServer) Unlike(_ context.Context, q *connect.Request[engagementv1.UnlikeRequest]) (*connect.Response[engagementv1.UnlikeResponse], error) {
+	p.engaged = append(p.engaged, fmt.Sprint("unlike ", q.Msg.Kind, " ", q.Msg.Subject))
+	return connect.NewResponse(&engagementv1.UnlikeResponse{}), nil
+}
+
+func (p *postServer) Favourite(_ context.Context, q *connect.Request[engagementv1.FavouriteRequest]) (*connect.Response[engagementv1.FavouriteResponse], error) {
+	p.engaged = append(p.engaged, fmt.Sprint("favourite ", q.Msg.Post))
+	return connect.NewResponse(&engagementv1.FavouriteResponse{}), nil
+}
+
+func (p *postServer) Unfavourite(_ context.Context, q *connect.Request[engagementv1.UnfavouriteRequest]) (*connect.Response[engagementv1.UnfavouriteResponse], error) {
+	p.engaged = append(p.engaged, fmt.Sprint("unfavourite ", q.Msg.Post))
+	return connect.NewResponse(&engagementv1.UnfavouriteResponse{}), nil
+}
+
+func (p *postServer) ListHotPosts(_ context.Context, q *connect.Request[engagementv1.ListHotPostsRequest]) (*connect.Response[engagementv1.ListHotPostsResponse], error) {
+	p.engaged = append(p.engaged, fmt.Sprint(q.Msg.Window))
+	return connect.NewResponse(&engagementv1.ListHotPostsResponse{Posts: []*engagementv1.HotPost{{Post: &feedv1.Post{Id: 12, Author: 2, Content: &feedv1.PostContent{Text: "popular"}, Likes: 3, Liked: true, Views: 7}}}}), nil
+}
+
 func (p *postServer) GetFeedProfile(context.Context, *connect.Request[feedv1.GetFeedProfileRequest]) (*connect.Response[feedv1.FeedProfile], error) {
 	return connect.NewResponse(&feedv1.FeedProfile{Posts: 3, Followers: 2, Following: 1}), nil
 }
@@ -58,6 +89,7 @@ func TestFeed(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.Handle(accountv1connect.NewAccountServiceHandler(p))
 	mux.Handle(feedv1connect.NewFeedServiceHandler(p))
+	mux.Handle(engagementv1connect.NewEngagementServiceHandler(p))
 	h := httptest.NewServer(mux)
 	t.Cleanup(h.Close)
 	s, out := newScreen(), &strings.Builder{}
@@ -85,6 +117,22 @@ func TestFeed(t *testing.T) {
 		if !strings.Contains(first, want) {
 			t.Errorf("/feed shows %q, want %q in it", first, want)
 		}
+	}
+	if got := do("/like 1"); got != "Done.\n" {
+		t.Errorf("/like shows %q", got)
+	}
+	for _, line := range []string{"/unlike 2", "/favourite 2", "/unfavourite 1", "/like 3", "/like", "/like x", "/like 0"} {
+		do(line)
+	}
+	if got := do("/hot week"); !strings.Contains(got, "popular\n      [1] 3 likes (yours too), 0 favourites, 0 comments, 0 reposts, 7 views\n") {
+		t.Errorf("/hot shows %q", got)
+	}
+	do("/like 1")
+	if got := do("/hot month"); !strings.HasPrefix(got, "! ") {
+		t.Errorf("/hot month shows %q", got)
+	}
+	if want := []string{"like LIKE_KIND_POST 8", "unlike LIKE_KIND_POST 7", "favourite 7", "unfavourite 8", "HOT_WINDOW_WEEK", "like LIKE_KIND_POST 12"}; !slices.Equal(p.engaged, want) {
+		t.Errorf("the commands did %q, want %q", p.engaged, want)
 	}
 	if got := do("/feed more"); !strings.Contains(got, "the oldest\n      [the post that was shared here is not available]") {
 		t.Errorf("/feed more shows %q", got)

@@ -42,6 +42,7 @@ func decisions() map[string]string {
 		officials: {"GetOfficialAccount": reads, "ListOfficialAccounts": reads, "UpdateOfficialAccount": fewRows, "SetOfficialOperator": fewRows, "TapOfficialMenu": "send 1", "SetFollowerLabel": fewRows, "ListOfficialFollowers": reads,
 			"CreateBroadcast": limited, "GetBroadcast": reads, "ListBroadcasts": reads, "ChangeBroadcast": limited},
 		comments:  {"CreateComment": "send 2+", "GetComment": reads, "EditComment": "send 2+", "DeleteComment": fewRows, "ListComments": reads, "ListReplies": reads, "CountComments": reads},
+		engages:   {"Like": fewRows, "Unlike": fewRows, "ListLikers": reads, "ListLikes": reads, "Favourite": ownState, "Unfavourite": ownState, "ListFavourites": reads, "RecordViews": ownState, "ListViews": reads, "ClearViews": ownState, "ListHotPosts": reads},
 		feeds:     {"Publish": "send 2+", "GetPost": reads, "EditPost": "send 2+", "DeletePost": fewRows, "ListVersions": reads, "ListPosts": reads, "GetFeedProfile": reads, "HomeTimeline": reads},
 		deskCalls: {"ListHelpDesks": reads, "OpenTicket": "ticket 1+", "GetTicket": reads, "ListTickets": reads, "TakeTicket": "ticket 1+", "TransferTicket": "ticket 1+", "ResolveTicket": "ticket 1+", "ReopenTicket": "ticket 1+", "RateTicket": "ticket 1+", "GetHelpDeskStats": reads},
 		chats: {"OpenDirect": "send 1", "CreateGroup": "group 1, invite 3", "GetConversation": reads, "ListConversations": reads, "StartThread": "send 1", "ListThreads": reads, "ListMembers": reads, "Invite": "invite 3",

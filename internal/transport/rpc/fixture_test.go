@@ -27,6 +27,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/engine/timeline/memlog"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
+	"github.com/rialto-im/rialto/internal/platform/counter"
 	"github.com/rialto-im/rialto/internal/platform/directory"
 	"github.com/rialto-im/rialto/internal/platform/idgen"
 	"github.com/rialto-im/rialto/internal/platform/idservice"
@@ -35,6 +36,8 @@ import (
 	"github.com/rialto-im/rialto/internal/service/chat"
 	"github.com/rialto-im/rialto/internal/service/chatroom"
 	"github.com/rialto-im/rialto/internal/service/comment"
+	"github.com/rialto-im/rialto/internal/service/detail"
+	"github.com/rialto-im/rialto/internal/service/engagement"
 	"github.com/rialto-im/rialto/internal/service/feed"
 	"github.com/rialto-im/rialto/internal/service/helpdesk"
 	"github.com/rialto-im/rialto/internal/service/inbox"
@@ -72,6 +75,7 @@ type harness struct {
 	media         *media.Service
 	feed          *feed.Service
 	comments      *comment.Service
+	engagement    *engagement.Service
 	key           string // API key of a business server
 	sessions      map[string]person
 }
@@ -159,7 +163,14 @@ func newHarness(t testing.TB) *harness {
 	must(err)
 	h.comments, err = comment.New(t.Context(), comment.Deps{DB: db, Graph: h.accounts, Subjects: map[commentv1.SubjectKind]comment.Subjects{commentv1.SubjectKind_SUBJECT_KIND_POST: h.feed}, IDs: ids, KeepPicture: h.media.KeepPictureWith, Clock: h.clock})
 	must(err)
-	h.deps = rpc.Deps{Feed: h.feed, Comments: h.comments, Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
+	counters, err := counter.New(t.Context(), counter.Deps{DB: db, Clock: h.clock, Logger: logger, OnChange: func(ctx context.Context, tx *sql.Tx, changes []counter.Change) error {
+		return h.engagement.Changed(ctx, tx, changes)
+	}})
+	must(err)
+	h.engagement, err = engagement.New(t.Context(), engagement.Deps{DB: db, Counters: counters, Posts: h.feed, Comments: h.comments, Graph: h.accounts, Clock: h.clock, Logger: logger})
+	must(err)
+	details := detail.New(detail.Deps{DB: db, Counters: counters, Comments: h.comments.CountOfPosts, Reposts: h.feed.CountReposts})
+	h.deps = rpc.Deps{Feed: h.feed, Comments: h.comments, Engagement: h.engagement, Details: details, Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
 	h.Server = rpc.New(h.deps)
 	h.key, err = h.accounts.CreateKey(t.Context(), "shop")
 	must(err)
