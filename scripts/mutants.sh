@@ -296,6 +296,25 @@ mutant "show a negative size" $counter/read.go 's/uint64\(max\(found\[subject\],
 mutant "overwrite the views that another node has written" $counter/views.go 's/WHERE counter_views\.version = excluded\.version - 1/WHERE TRUE/' ViewsOfOneBucketAreMerged $counter
 mutant "forget views that could not be written" $counter/views.go 's/^\t\tv\.waiting\[k\] = sketch$/\t\t_ = sketch/' ViewsOfOneBucketAreMerged $counter
 mutant "verify no counters" internal/tool/verify/counters.go 's/ORDER BY kind, subject`/LIMIT 0`/' DamageIsFound internal/tool/verify
+
+# Likes, favourites, views, and what is sorted by them.
+engagement=internal/service/engagement
+mutant "like what is not seen" $engagement/like.go 's/err == nil && !ok \{/err == nil \&\& !ok \&\& o.id == 0 {/' 'WhatIsNotSeen|ListsEqual' $engagement
+mutant "like a comment that is deleted" internal/service/comment/rank.go 's/err == nil && r\.deleted \{/err == nil \&\& r.deleted \&\& r.id == 0 {/' 'WhatIsNotSeen' $engagement
+mutant "name users with a block among likers" $engagement/list.go 's/blocked\[m\.User\] \{/blocked[m.User] \&\& m.User == 0 {/' 'LikersLeaveOutBlocks' $engagement
+mutant "show posts that the reader does not see" internal/service/feed/visible.go 's/case p\.deleted, p\.hidden:/case p.deleted:/' 'ListsEqualNaive' $engagement
+mutant "drop the mark of a like during a round" $engagement/marks.go 's/AND n = \$4`/AND n >= $4`/' 'AMarkThatChanges' $engagement
+mutant "rank by counts that another round has replaced" $engagement/marks.go 's/may\[m\.subject\] = false/may[m.subject] = true/' 'AMarkThatChanges' $engagement
+mutant "mark nothing" $engagement/marks.go 's/for _, o := range list \{$/for _, o := range list[:0] {/' 'HotPostsEqualNaive' $engagement
+mutant "show ranks that are newer than the first page" internal/service/comment/rank.go 's/AND r\.since <= \$5 AND r\.until > \$5/AND r.since <= $5 + 1000000 AND r.until > 1000000000/' 'CommentsByLikes' $engagement
+mutant "give comments with likes twice" internal/service/comment/rank.go 's/!ranked\[r\.id\] \{/!ranked[r.id] || at.id > 0 {/' 'CommentsByLikes' $engagement
+mutant "go on in the newest list of popular posts" $engagement/board.go 's/if p\.version == 0 \{/if p.version >= 0 {/' 'PagesOfHotPosts' $engagement
+mutant "show popular posts that are not for everyone" $engagement/board.go 's/Audience == feedv1\.Audience_AUDIENCE_EVERYONE/Audience >= feedv1.Audience_AUDIENCE_UNSPECIFIED/' 'HotPostsEqualNaive' $engagement
+mutant "keep one viewed post too many" $engagement/view.go 's/int64\(by\), maxHistory\)/int64(by), maxHistory+1)/' 'ViewHistory' $engagement
+mutant "count deleted reposts" internal/service/feed/delete.go 's/, s\.addRepost\(ctx, tx, p\.repostOf, -1\)//' 'PostsAndCommentsHaveCounts' internal/transport/rpc
+mutant "show all likes as the caller's" internal/service/detail/detail.go 's/counters\.Contains\(ctx, counter\.CommentLikes, reader, ids\)/counters.Contains(ctx, counter.CommentLikes, max(reader, 1<<62), ids)/' 'PostsAndCommentsHaveCounts' internal/transport/rpc
+mutant "verify no reposts" internal/tool/verify/engagement.go 's/ORDER BY post`/LIMIT 0`/' 'EngagementViolations' internal/tool/verify
+mutant "verify no ranks of comments" internal/tool/verify/engagement.go 's/ORDER BY c\.id`/LIMIT 0`/' 'EngagementViolations' internal/tool/verify
 cache=internal/platform/cache
 mutant "keep what was loaded before an invalidation" $cache/flight.go 's/if f\.kept = s\.flights\[key\] == f; f\.kept \{/if f.kept = true; f.kept {/' 'ALoadFromBefore|LoadsThatEnd' $cache
 mutant "let readers after an invalidation join a load from before" $cache/flight.go 's/^\t\tdelete\(s\.flights, key\) \/\/ those.*$//' 'ALoadFromBefore|LoadsThatEnd' $cache
@@ -599,8 +618,8 @@ mutant "count comments of posts that the reader may not see" internal/service/co
 mutant "comment on posts that the author may not see" internal/service/comment/create.go 's/d\.author, d\.kind, d\.subject\); err != nil \{/d.author, d.kind, d.subject); err != nil \&\& d.id == 0 {/' 'WhoeverDoesNotSeeThePost|RandomSchedules' internal/service/comment
 mutant "show deleted comments without replies" internal/service/comment/visible.go 's/r\.deleted \&\& replies\[r\.id\] == 0/r.deleted \&\& r.top > 0/' 'Deletion|RandomSchedules' internal/service/comment
 mutant "drop the place of a deleted comment with replies" internal/service/comment/visible.go 's/r\.deleted \&\& replies\[r\.id\] == 0/r.deleted/' 'Deletion|RandomSchedules' internal/service/comment
-mutant "repeat a comment on the next page of comments" internal/service/comment/list.go 's/p\.behind = r\.id$/p.behind = r.id - 1/' RandomSchedules internal/service/comment
-mutant "skip a comment between two pages" internal/service/comment/list.go 's/^\t\t\t\treturn list, p\.token\(\), nil/\t\t\t\tp.behind = rows[len(rows)-1].id\n\t\t\t\treturn list, p.token(), nil/' RandomSchedules internal/service/comment
+mutant "repeat a comment on the next page of comments" internal/service/comment/list.go 's/p\.at = place\{r\.level, r\.id\}$/p.at = place{r.level, r.id - 1}/' RandomSchedules internal/service/comment
+mutant "skip a comment between two pages" internal/service/comment/list.go 's/^\t\t\t\treturn list, p\.token\(\), nil/\t\t\t\tp.at.id = rows[len(rows)-1].id\n\t\t\t\treturn list, p.token(), nil/' RandomSchedules internal/service/comment
 mutant "read all comments for one page" internal/service/comment/list.go 's/maxExamined = 500/maxExamined = 1 << 30/' InvisibleComments internal/service/comment
 mutant "let anybody delete comments" internal/service/comment/change.go 's/ \|\| err == nil \&\& author != by \{/ || err == nil \&\& author == 0 {/' 'Deletion|RandomSchedules' internal/service/comment
 mutant "let anybody edit comments" internal/service/comment/change.go 's/case c\.author != by \|\| c\.deleted:/case c.deleted:/' TestEdits internal/service/comment

@@ -44,6 +44,8 @@ import (
 type Posts interface {
 	// VisibleAuthors returns the authors of those of some posts that a reader may see.
 	VisibleAuthors(ctx context.Context, tx *sql.Tx, reader id.User, posts []uint64) (map[uint64]id.User, error)
+	// ReadersAmong returns those of some users who may see a post.
+	ReadersAmong(ctx context.Context, tx *sql.Tx, post uint64, users []id.User) ([]id.User, error)
 	// VisiblePosts returns those of some posts that a reader may see.
 	VisiblePosts(ctx context.Context, tx *sql.Tx, reader id.User, posts []uint64) (map[uint64]*feedv1.Post, error)
 	// Authors returns the authors of those of some posts that exist.
@@ -121,7 +123,8 @@ var steps = []string{
 
 // Service has the likes, favourites and views of all users.
 type Service struct {
-	deps Deps
+	deps   Deps
+	checks *checks
 	// boards is only used by the round that runs.
 	boards boardState
 	// interrupt is called between two steps. If it returns an error, the operation ends there, as if the process had died. Only tests set it.
@@ -133,7 +136,7 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 	if deps.Nodes == nil {
 		deps.Nodes = func() []string { return []string{deps.Node} }
 	}
-	return &Service{deps: deps, boards: boardState{changed: true}}, deps.DB.Migrate(ctx, "engagement", steps)
+	return &Service{deps: deps, checks: newChecks(&deps), boards: boardState{changed: true}}, deps.DB.Migrate(ctx, "engagement", steps)
 }
 
 // Run computes ranks until ctx ends.

@@ -65,9 +65,21 @@ func (s *Service) checkVisible(ctx context.Context, tx *sql.Tx, reader id.User, 
 	return err
 }
 
+// checkMaySee is checkVisible as of a moment during the call.
+func (s *Service) checkMaySee(ctx context.Context, by id.User, o subject) error {
+	if o.kind != engagementv1.LikeKind_LIKE_KIND_POST || !o.isID() {
+		return s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error { return s.checkVisible(ctx, tx, by, o) })
+	}
+	sees, err := s.checks.maySee(ctx, by, o.id)
+	if err == nil && !sees {
+		err = errNoPost
+	}
+	return err
+}
+
 // add adds a user to a set of a subject that the user may see.
 func (s *Service) add(ctx context.Context, by id.User, set counter.Kind, o subject) error {
-	if err := s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error { return s.checkVisible(ctx, tx, by, o) }); err != nil {
+	if err := s.checkMaySee(ctx, by, o); err != nil {
 		return err
 	}
 	_, err := s.deps.Counters.Add(ctx, set, o.id, by)

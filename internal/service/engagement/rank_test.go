@@ -326,3 +326,25 @@ func TestCommentsByLikes(t *testing.T) {
 	}
 	f.checkCommentRanks()
 }
+
+// TestGoldenBoard decodes the example of docs/formats/engagement.md.
+func TestGoldenBoard(t *testing.T) {
+	stored := []byte{0, 0, 1, 0, 0, 0, 0, 9, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 1}
+	posts, likes, err := engagement.DecodeEntries(stored)
+	if must(t, err); !slices.Equal(posts, []uint64{1<<40 + 9, 8}) || !slices.Equal(likes, []uint32{258, 1}) {
+		t.Errorf("posts %d with %d likes", posts, likes)
+	}
+	if _, _, err := engagement.DecodeEntries(stored[1:]); err == nil {
+		t.Error("a part of an entry is decoded")
+	}
+	p := newPopular(t)
+	p.like(p.users[1], ofPost, p.posts[3])
+	must(t, p.Rank(t.Context()))
+	var body []byte
+	must(t, p.db.ReadSnapshot(t.Context(), func(tx *sql.Tx) error {
+		return tx.QueryRow(`SELECT posts FROM engagement_boards WHERE board = 2`).Scan(&body)
+	}))
+	if posts, likes, err := engagement.DecodeEntries(body); err != nil || !slices.Equal(posts, []uint64{p.posts[3]}) || !slices.Equal(likes, []uint32{1}) || len(body) != 12 {
+		t.Errorf("the list of today is %x: %d with %d likes, %v", body, posts, likes, err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
@@ -31,6 +32,18 @@ func (s *Service) VisiblePosts(ctx context.Context, tx *sql.Tx, reader id.User, 
 		byID[v.Id] = v
 	}
 	return byID, nil
+}
+
+// ReadersAmong returns those of some users who may see a post, as of a transaction; none if there is no such post.
+func (s *Service) ReadersAmong(ctx context.Context, tx *sql.Tx, n uint64, users []id.User) ([]id.User, error) {
+	p, err := getPost(ctx, tx, n)
+	if errs.Is(err, errs.NotFound) || err == nil && (p.deleted || p.hidden) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.readersAmong(ctx, tx, p, users)
 }
 
 // Authors returns the authors of those of some posts that exist, whoever may see them.

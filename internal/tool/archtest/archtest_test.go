@@ -53,6 +53,8 @@ func rules() archtest.Rules {
 			"internal/service/media":           {"internal/engine/timeline", "internal/engine/bus"},
 			"internal/engine/timeline":         {"internal/base/message"},
 			"internal/service/comment":         {"internal/engine/timeline", "internal/engine/bus", "internal/engine/blob"},
+			"internal/service/engagement":      {"internal/engine/timeline", "internal/engine/bus", "internal/engine/blob"},
+			"internal/service/detail":          {"internal/engine/timeline", "internal/engine/bus", "internal/engine/blob"},
 			"internal/service/feed":            {"internal/engine/bus", "internal/engine/blob"},
 			"internal/service/helpdesk":        {"internal/engine/timeline", "internal/engine/bus", "internal/engine/blob"},
 		},

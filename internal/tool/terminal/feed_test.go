@@ -26,7 +26,7 @@ type postServer struct {
 	feedv1connect.UnimplementedFeedServiceHandler
 	engagementv1connect.UnimplementedEngagementServiceHandler
 	published []*feedv1.PublishRequest
-	engaged   []string  // what was done with posts
+	engaged   []string // what was done with posts
 	before    []uint64 // of the pages that were read
 }
 

@@ -1,0 +1,59 @@
+// @vitest-environment happy-dom
+import { create } from "@bufbuild/protobuf";
+import { act, createElement } from "react";
+import { createRoot, type Root } from "react-dom/client";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { RialtoError } from "../../src/errors.js";
+import { PostSchema, type Post } from "../../src/gen/rialto/feed/v1/feed_pb.js";
+import type { Context } from "../../src/operations/context.js";
+import { feed } from "../../src/operations/feed.js";
+import { RialtoProvider, useEngagement, useLikedPosts, type Engagement, type ListedPosts } from "../../src/react/index.js";
+import { FakeClient } from "./fakeClient.js";
+
+class EngagementClient extends FakeClient {
+  readonly me = "7";
+  fails = false;
+  constructor() {
+    super();
+    const engagementApi = new Proxy({}, { get: (_, name: string) => async () => {
+      if (this.fails) throw new RialtoError("not_found", "gone", "no_post");
+      return name === "listLikes" ? { posts: [{ post: create(PostSchema, { id: "5", likes: 1, liked: true }), timeMs: 1n }], next: "" } : {};
+    } });
+    Object.assign(this, feed({ services: { feedApi: {}, engagementApi }, options: { random: () => 0 }, snapshots: { touch: () => void this.set({}) }, me: () => "7" } as unknown as Context));
+  }
+}
+
+let client: EngagementClient;
+let root: Root;
+beforeEach(() => {
+  (globalThis as { IS_REACT_ACT_ENVIRONMENT?: boolean }).IS_REACT_ACT_ENVIRONMENT = true;
+  client = new EngagementClient();
+  root = createRoot(document.createElement("div"));
+});
+afterEach(() => act(() => root.unmount()));
+
+test("a like shows at once, is taken back with the error, and another copy of the post counts", async () => {
+  let got!: Engagement<Post>;
+  const show = (post: Post) => act(async () => root.render(createElement(RialtoProvider, { client: client.asClient() }, createElement(() => ((got = useEngagement(post)), null)))));
+  const post = create(PostSchema, { id: "5", likes: 1 });
+  await show(post);
+  await act(async () => got.toggleLike());
+  expect([got.shown.liked, got.shown.likes, got.error]).toEqual([true, 2, undefined]);
+  client.fails = true;
+  await act(async () => got.toggleFavourite());
+  expect([got.shown.favourited, got.shown.favourites]).toEqual([false, 0]);
+  expect(got.error).toMatchObject({ reason: "no_post" });
+  await show(create(PostSchema, { id: "5", likes: 9, liked: true }));
+  expect([got.shown.liked, got.shown.likes]).toEqual([true, 9]);
+});
+
+test("a list follows what is done with its posts", async () => {
+  let got!: ListedPosts;
+  await act(async () => root.render(createElement(RialtoProvider, { client: client.asClient() }, createElement(() => ((got = useLikedPosts()), null)))));
+  await act(() => client.set({ connection: "online" }));
+  await act(() => client.frame());
+  expect([got.loading, got.posts.map((e) => [e.post.id, e.post.likes])]).toEqual([false, [["5", 1]]]);
+  await act(async () => client.asClient().setLiked(got.posts[0]!.post, false));
+  await act(() => client.frame());
+  expect(got.posts.map((e) => [e.post.liked, e.post.likes])).toEqual([[false, 0]]);
+});
