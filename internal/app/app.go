@@ -49,6 +49,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/inbox"
 	"github.com/rialto-im/rialto/internal/service/linkpreview"
 	"github.com/rialto-im/rialto/internal/service/media"
+	"github.com/rialto-im/rialto/internal/service/notification"
 	"github.com/rialto-im/rialto/internal/service/officialaccount"
 	"github.com/rialto-im/rialto/internal/service/organization"
 	"github.com/rialto-im/rialto/internal/service/presence"
@@ -107,6 +108,7 @@ type Node struct {
 	comments        *comment.Service
 	engagement      *engagement.Service
 	details         *detail.Service
+	notifications   *notification.Service
 	cluster         *cluster.Service
 	prober          *cluster.Prober
 	clocks          *cluster.ClockOffsets
@@ -237,6 +239,7 @@ func (n *Node) openAccounts(ctx context.Context, ids *idgen.Snowflake) (err erro
 			n.directory.VisibilityChanged(b)
 		},
 		SettingsChanged: func(u id.User) { n.directory.VisibilityChanged(u) },
+		OnRelation:      n.onRelation,
 		KeepPicture: func(ctx context.Context, tx *sql.Tx, by id.User, picture id.Upload) error {
 			return n.media.KeepPictureWith(ctx, tx, by, picture)
 		},
@@ -292,15 +295,18 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 	if err != nil {
 		return err
 	}
-	n.feed, err = feed.New(ctx, feed.Deps{DB: n.db, Log: n.log, Graph: n.accounts, Jobs: n.jobs, IDs: ids, KeepPicture: n.media.KeepPictureWith, CheckLinkPreview: n.previews.Verify, Notify: transient,
-		OnRepost: func(ctx context.Context, tx *sql.Tx, post uint64) error { return n.engagement.MarkPost(ctx, tx, post) }, Clock: n.clock, Logger: n.logger, Node: n.name, Nodes: n.counterNodes()}, n.config.Feed)
+	n.feed, err = feed.New(ctx, feed.Deps{DB: n.db, Log: n.log, Graph: n.accounts, Jobs: n.jobs, IDs: ids, KeepPicture: n.media.KeepPictureWith, CheckLinkPreview: n.previews.Verify, OnChange: n.onPost, Notify: transient,
+		Clock: n.clock, Logger: n.logger, Node: n.name, Nodes: n.counterNodes()}, n.config.Feed)
 	if err != nil {
 		return err
 	}
 	if err := n.openComments(ctx, ids); err != nil {
 		return err
 	}
-	return n.openEngagement(ctx)
+	if err := n.openEngagement(ctx); err != nil {
+		return err
+	}
+	return n.openNotifications(ctx)
 }
 
 // openLinkPreviews makes the service of link previews.
@@ -402,7 +408,7 @@ func (n *Node) openPresence(ctx context.Context) (err error) {
 func (n *Node) openTransports() (err error) {
 	n.input, n.unauthenticated = inputlimit.NewMemory(n.config.Input.Memory), n.config.Input.Connections()
 	n.fileRequests, n.streams = n.config.Input.Files(), n.config.Input.Streams()
-	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Feed: n.feed, Comments: n.comments, Engagement: n.engagement, Details: n.details, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
+	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Feed: n.feed, Comments: n.comments, Engagement: n.engagement, Details: n.details, Notifications: n.notifications, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
 		Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Limits: n.limits, Observe: n.proxySigns.account, Answers: n.answers, Nodes: n.liveNodes, Clock: n.clock, Logger: n.logger})
 	n.gateway, err = gateway.New(gateway.Deps{Chat: n.chat, Inbox: n.inbox, Directory: n.directory, Presence: n.presence, Rooms: n.rooms, Accounts: n.accounts, Invoker: n.rpc, Bus: n.bus,
 		Calls: n.calls, Limits: n.limits, Answers: n.answers, Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Clock: n.clock, Logger: n.logger, Node: n.name, Partition: partition, ClockBehind: n.clocks.Behind}, n.config.Gateway)
@@ -463,6 +469,7 @@ func (n *Node) start() {
 	n.stack.Start("outbox", n.runOutbox)
 	n.stack.Start("counters", n.counters.Run)
 	n.stack.Start("engagement", n.engagement.Run)
+	n.stack.Start("notifications", n.notifications.Run)
 	n.stack.Start("jobs", n.runJobs)
 	n.stack.Start("gateway", n.gateway.Run)
 	n.serve()

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/rialto-im/rialto/internal/platform/idgen"
 	"github.com/rialto-im/rialto/internal/service/comment"
@@ -14,10 +13,7 @@ import (
 // openComments makes the service of comments.
 func (n *Node) openComments(ctx context.Context, ids *idgen.Snowflake) (err error) {
 	deps := comment.Deps{DB: n.db, Graph: n.accounts, Subjects: map[commentv1.SubjectKind]comment.Subjects{commentv1.SubjectKind_SUBJECT_KIND_POST: n.feed}, IDs: ids,
-		KeepPicture: n.media.KeepPictureWith,
-		OnCount: func(ctx context.Context, tx *sql.Tx, _ commentv1.SubjectKind, post uint64) error {
-			return n.engagement.MarkPost(ctx, tx, post)
-		}, Clock: n.clock, Node: n.name, Nodes: n.counterNodes()}
+		KeepPicture: n.media.KeepPictureWith, OnChange: n.onComment, Clock: n.clock, Node: n.name, Nodes: n.counterNodes()}
 	n.comments, err = comment.New(ctx, deps)
 	return err
 }
@@ -25,7 +21,7 @@ func (n *Node) openComments(ctx context.Context, ids *idgen.Snowflake) (err erro
 // openEngagement makes the service of likes, favourites and views, and what adds their counts to posts and comments.
 func (n *Node) openEngagement(ctx context.Context) (err error) {
 	n.details = detail.New(detail.Deps{DB: n.db, Counters: n.counters, Comments: n.comments.CountOfPosts, Reposts: n.feed.CountReposts})
-	deps := engagement.Deps{DB: n.db, Counters: n.counters, Posts: n.feed, Comments: n.comments, Graph: n.accounts, IsCoordinator: n.isCoordinator, Node: n.name, Nodes: n.counterNodes(), Clock: n.clock, Logger: n.logger}
+	deps := engagement.Deps{DB: n.db, Counters: n.counters, Posts: n.feed, Comments: n.comments, Graph: n.accounts, OnLike: n.onLike, IsCoordinator: n.isCoordinator, Node: n.name, Nodes: n.counterNodes(), Clock: n.clock, Logger: n.logger}
 	n.engagement, err = engagement.New(ctx, deps)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/service/feed"
+	"github.com/rialto-im/rialto/internal/service/notification"
 )
 
 const jobsSubject = "jobs" // on the bus: there are new jobs; it may be lost
@@ -38,8 +39,9 @@ func (n *Node) workerNodes() (names []string) {
 
 // jobWorkers are the queues of jobs, and a worker for each kind.
 func (n *Node) jobWorkers() *job.Workers {
-	w := job.NewWorkers(map[string]int{job.DefaultQueue: n.jobs.DefaultConcurrency(), feed.Queue: n.feed.Concurrency()})
+	w := job.NewWorkers(map[string]int{job.DefaultQueue: n.jobs.DefaultConcurrency(), feed.Queue: n.feed.Concurrency(), notification.Queue: notification.Concurrency})
 	n.feed.AddWorkers(w)
+	n.notifications.AddWorkers(w)
 	return w
 }
 

@@ -75,6 +75,10 @@ var limits = map[protoreflect.FullName]Repeated{
 	"rialto.chat.v1.HelpDesk.hours":    {50, errs.New(errs.Invalid, "bad_hours", "business hours have at most 50 ranges")},
 	"rialto.chat.v1.HelpDesk.holidays": {100, errs.New(errs.Invalid, "bad_hours", "business hours have at most 100 holidays")},
 
+	"rialto.feed.v1.PostContent.mentions":             {50, errs.New(errs.Invalid, "bad_post", "a post has at most 50 mentions")},
+	"rialto.comment.v1.CommentContent.mentions":       {50, errs.New(errs.Invalid, "bad_comment", "a comment has at most 50 mentions")},
+	"rialto.notification.v1.NotificationSettings.off": {20, errs.New(errs.Invalid, "bad_settings", "off has kinds of notifications that exist, each once")},
+
 	"rialto.chat.v1.Content.mentions": {100, errs.New(errs.Invalid, "bad_mention", "a message has at most 100 mentions")},
 	"rialto.chat.v1.Mention.users":    {1, errs.New(errs.Invalid, "bad_mention", "the users of a mention come from the server")},
 }

@@ -57,6 +57,27 @@ func (r Reads) Contains(ctx context.Context, k Kind, u id.User, subjects []uint6
 	return in, nil
 }
 
+// MembersAmong returns those of some users, at most maxPage, who are members of a set.
+func (r Reads) MembersAmong(ctx context.Context, k Kind, subject uint64, users []id.User) (map[id.User]bool, error) {
+	if len(users) > maxPage {
+		return nil, fmt.Errorf("counter: %d users at once; at most %d", len(users), maxPage)
+	}
+	found := map[id.User]bool{}
+	if len(users) == 0 {
+		return found, nil
+	}
+	placeholders, args := sqldb.Placeholders(3, users, func(u id.User) int64 { return int64(u) })
+	rows, err := r.from(ctx).QueryContext(ctx, `SELECT member FROM counter_members WHERE kind = $1 AND subject = $2 AND present AND member IN (`+placeholders+`)`,
+		append([]any{int64(k), int64(subject)}, args...)...)
+	err = sqldb.EachRow(rows, err, func(row *sql.Rows) error {
+		var u id.User
+		err := row.Scan(&u)
+		found[u] = true
+		return err
+	})
+	return found, err
+}
+
 // bySubject runs a query that returns a number for some subjects. Their placeholders begin with the number first.
 func (r Reads) bySubject(ctx context.Context, first int, subjects []uint64, query func(db sqldb.Reader, placeholders string, args []any) (*sql.Rows, error)) (map[uint64]int64, error) {
 	if len(subjects) > maxPage {

@@ -40,6 +40,8 @@ type Deps struct {
 	Nodes func() int
 	// IsCoordinator reports whether this node purges old rows for all nodes. If nil, it does.
 	IsCoordinator func() bool
+	// OnRelation is called in the transaction of a follow, a friend request, and the answer to one. It may run again after a failed commit. It may be nil.
+	OnRelation func(ctx context.Context, tx *sql.Tx, c RelationChange) error
 	// KeepPicture checks a new avatar and keeps its file, in the transaction that changes the profile. If nil, every upload is accepted.
 	KeepPicture func(ctx context.Context, tx *sql.Tx, by id.User, upload id.Upload) error
 	// SessionEnded is called after the commit for each session that ended on any node, possibly twice. May be nil.

@@ -84,6 +84,9 @@ func (s *Service) change(ctx context.Context, a, b id.User, change func(mine, th
 		if err == nil {
 			err = countFollows(ctx, tx, b, a, theirsBefore, theirs)
 		}
+		if err == nil {
+			err = s.relationChanged(ctx, tx, a, b, mineBefore, theirsBefore, mine, theirs)
+		}
 		if err == nil && friendship {
 			err = s.addEvents(ctx, tx, clusterevent.Event{Kind: friendshipEvent, User: a, Other: uint64(b)})
 		}

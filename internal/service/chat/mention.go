@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -46,13 +45,10 @@ func validateMentions(c *chatv1.Content) error {
 	if caption := captionOf(c); caption != nil {
 		text = *caption
 	}
-	end, length := uint64(0), uint64(utf8.RuneCountInString(text))
+	if !message.AreRanges(text, c.Mentions) {
+		return bad("mentions have ranges in the text or the caption that are in order and do not overlap")
+	}
 	for _, m := range c.Mentions {
-		start := uint64(m.Start)
-		if start < end || m.Length == 0 || start+uint64(m.Length) > length {
-			return bad("mentions have ranges in the text or the caption that are in order and do not overlap")
-		}
-		end = start + uint64(m.Length)
 		named := 0
 		for _, yes := range []bool{m.User != 0, m.Role != 0, m.Everybody} {
 			if yes {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 )
 
@@ -21,8 +22,11 @@ func (s *Service) EditComment(ctx context.Context, by id.User, r *commentv1.Edit
 	if err != nil {
 		return nil, err
 	}
+	if err := s.deps.Graph.Exist(ctx, message.MentionedUsers(content.Mentions)); err != nil {
+		return nil, err
+	}
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		c, _, err := s.visible(ctx, tx, by, r.Comment)
+		c, view, err := s.visible(ctx, tx, by, r.Comment)
 		switch {
 		case err != nil:
 			return err
@@ -36,8 +40,12 @@ func (s *Service) EditComment(ctx context.Context, by id.User, r *commentv1.Edit
 				return err
 			}
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE comments SET content = $2, edited_ms = $3 WHERE id = $1`, int64(c.id), stored, s.nowMs())
-		return err
+		if _, err = tx.ExecContext(ctx, `UPDATE comments SET content = $2, edited_ms = $3 WHERE id = $1`, int64(c.id), stored, s.nowMs()); err != nil {
+			return err
+		}
+		change := Change{ID: c.id, SubjectKind: c.kind, Subject: c.subject, Author: by}
+		change.Mentioned, change.Unmentioned = message.ChangedMentions(view.Content.GetMentions(), content.Mentions)
+		return s.changed(ctx, tx, change)
 	})
 	if err != nil {
 		return nil, err
@@ -65,7 +73,7 @@ func (s *Service) DeleteComment(ctx context.Context, by id.User, n uint64) error
 			return nil
 		}
 		_, deleted := tx.ExecContext(ctx, `UPDATE comments SET deleted = TRUE, content = $2 WHERE id = $1`, int64(c.id), []byte{})
-		return errors.Join(deleted, s.addCount(ctx, tx, c, -1), s.reached("delete-stored"))
+		return errors.Join(deleted, s.addCount(ctx, tx, c, -1), s.changed(ctx, tx, Change{ID: c.id, SubjectKind: c.kind, Subject: c.subject, Author: c.author, Deleted: true}), s.reached("delete-stored"))
 	})
 	if err != nil {
 		return err

@@ -56,14 +56,30 @@ type Deps struct {
 	IDs      IDs
 	// KeepPicture checks that an upload is an image of a user, and keeps its file, in the transaction of the comment.
 	KeepPicture func(ctx context.Context, tx *sql.Tx, by id.User, upload id.Upload) error
-	// OnCount is called in the transaction that creates or deletes a comment. It may be nil.
-	OnCount func(ctx context.Context, tx *sql.Tx, kind commentv1.SubjectKind, subject uint64) error
-	Clock   clock.Clock
+	// OnChange is called in the transaction of a new comment, of an edit and of a deletion. It may run again after a failed commit. It may be nil.
+	OnChange func(ctx context.Context, tx *sql.Tx, c Change) error
+	Clock    clock.Clock
 	// Node is the name of this node.
 	Node string
 	// Nodes returns the names of the live nodes, in the same order on each. Each counts in rows of its own. While nodes disagree, two may
 	// use the same ones, which costs retries and nothing else. If nil, this node is the only one.
 	Nodes func() []string
+}
+
+// Change is a comment that was created or edited.
+type Change struct {
+	ID          uint64
+	SubjectKind commentv1.SubjectKind
+	Subject     uint64
+	Author      id.User
+	// Created or Deleted; otherwise edited.
+	Created, Deleted bool
+	// SubjectAuthor, ReplyTo and ReplyToAuthor are those of a new comment, and else 0.
+	SubjectAuthor id.User
+	ReplyTo       uint64
+	ReplyToAuthor id.User
+	// Mentioned are the users whom this version mentions, and not the one before; Unmentioned the other way round.
+	Mentioned, Unmentioned []id.User
 }
 
 const (
@@ -113,6 +129,14 @@ func (s *Service) reached(point string) error {
 		return nil
 	}
 	return s.interrupt(point)
+}
+
+// changed calls OnChange.
+func (s *Service) changed(ctx context.Context, tx *sql.Tx, c Change) error {
+	if s.deps.OnChange == nil {
+		return nil
+	}
+	return s.deps.OnChange(ctx, tx, c)
 }
 
 func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }

@@ -19,16 +19,17 @@ const (
 func badComment(what string) error { return errs.New(errs.Invalid, "bad_comment", what) }
 
 var (
-	errEmpty = badComment("a comment needs a text or an image")
-	errText  = badComment(fmt.Sprintf("a text has at most %d characters%s", maxText, message.TextRule))
-	errImage = badComment(fmt.Sprintf("an image has the id of its upload, a name in one line of at most %d characters, and no caption%s", message.MaxImageName, message.TextRule))
-	errToken = badComment(fmt.Sprintf("client_comment_id has 1 to %d bytes: printable ASCII", message.MaxToken))
-	errKind  = badComment("this server has no comments on this kind of subject")
+	errEmpty    = badComment("a comment needs a text or an image")
+	errText     = badComment(fmt.Sprintf("a text has at most %d characters%s", maxText, message.TextRule))
+	errImage    = badComment(fmt.Sprintf("an image has the id of its upload, a name in one line of at most %d characters, and no caption%s", message.MaxImageName, message.TextRule))
+	errMentions = badComment(fmt.Sprintf("a comment has at most %d mentions; each names a user, and their ranges in the text are in order and do not overlap", message.MaxUserMentions))
+	errToken    = badComment(fmt.Sprintf("client_comment_id has 1 to %d bytes: printable ASCII", message.MaxToken))
+	errKind     = badComment("this server has no comments on this kind of subject")
 )
 
 // checkContent checks a content, and returns it as it is stored, without unknown fields.
 func checkContent(sent *commentv1.CommentContent) (*commentv1.CommentContent, error) {
-	c := &commentv1.CommentContent{Text: sent.GetText()}
+	c := &commentv1.CommentContent{Text: sent.GetText(), Mentions: message.StoredMentions(sent.GetMentions())}
 	if m := sent.GetImage(); m != nil {
 		c.Image = message.StoredImage(m)
 	}
@@ -39,6 +40,8 @@ func checkContent(sent *commentv1.CommentContent) (*commentv1.CommentContent, er
 		return nil, errText
 	case m != nil && !message.IsImage(m):
 		return nil, errImage
+	case !message.AreUserMentions(c.Text, c.Mentions):
+		return nil, errMentions
 	}
 	return c, nil
 }

@@ -22,9 +22,6 @@ func (s *Service) addCount(ctx context.Context, tx *sql.Tx, r *row, add int) err
 	bucket := s.bucket()
 	_, err := tx.ExecContext(ctx, `INSERT INTO comment_counts AS c (kind, subject, bucket, n) VALUES ($1, $2, $3, $4) ON CONFLICT (kind, subject, bucket) DO UPDATE SET n = c.n + excluded.n`,
 		int64(r.kind), int64(r.subject), bucket, add)
-	if s.deps.OnCount != nil {
-		err = errors.Join(err, s.deps.OnCount(ctx, tx, r.kind, r.subject))
-	}
 	if r.top == 0 {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 )
 
@@ -20,6 +21,8 @@ type draft struct {
 	token   string
 	request []byte // identifies what was asked for
 	upload  id.Upload
+	// mentions of users in the content
+	mentions []*chatv1.Mention
 }
 
 // CreateComment stores a comment, unless it is stored already.
@@ -34,11 +37,14 @@ func (s *Service) CreateComment(ctx context.Context, by id.User, r *commentv1.Cr
 	if err != nil {
 		return nil, err
 	}
-	d := &draft{row: row{kind: r.SubjectKind, subject: r.Subject, author: by, replyTo: r.ReplyTo}, token: r.ClientCommentId, upload: uploadOf(content)}
+	d := &draft{row: row{kind: r.SubjectKind, subject: r.Subject, author: by, replyTo: r.ReplyTo}, token: r.ClientCommentId, upload: uploadOf(content), mentions: content.Mentions}
 	if d.request, err = sumOf(r, content); err != nil {
 		return nil, err
 	}
 	if d.content, err = encode(content); err != nil {
+		return nil, err
+	}
+	if err := s.deps.Graph.Exist(ctx, message.MentionedUsers(d.mentions)); err != nil {
 		return nil, err
 	}
 	stored, err := s.prepare(ctx, d)
@@ -122,9 +128,10 @@ func (d *draft) insert(ctx context.Context, tx *sql.Tx) (uint64, error) {
 	return d.find(ctx, tx)
 }
 
-// admit checks what a comment names, as of its transaction.
+// admit checks what a comment names, as of its transaction, and tells of it.
 func (s *Service) admit(ctx context.Context, tx *sql.Tx, d *draft) error {
-	if _, err := s.subjectAuthor(ctx, tx, d.author, d.kind, d.subject); err != nil {
+	author, err := s.subjectAuthor(ctx, tx, d.author, d.kind, d.subject)
+	if err != nil {
 		return err
 	}
 	blocked, err := s.blockedAmong(ctx, tx, d.author, []*row{&d.row})
@@ -134,8 +141,11 @@ func (s *Service) admit(ctx context.Context, tx *sql.Tx, d *draft) error {
 	if blocked[d.topAuthor] || blocked[d.replyToAuthor] {
 		return errNoComment
 	}
-	if d.upload == 0 {
-		return nil
+	if d.upload != 0 {
+		if err := s.deps.KeepPicture(ctx, tx, d.author, d.upload); err != nil {
+			return err
+		}
 	}
-	return s.deps.KeepPicture(ctx, tx, d.author, d.upload)
+	return s.changed(ctx, tx, Change{ID: d.id, SubjectKind: d.kind, Subject: d.subject, Author: d.author, Created: true, SubjectAuthor: author, ReplyTo: d.replyTo, ReplyToAuthor: d.replyToAuthor,
+		Mentioned: message.MentionedUsers(d.mentions)})
 }

@@ -41,6 +41,19 @@ func getRow(ctx context.Context, tx *sql.Tx, n uint64) (*row, error) {
 	return r, err
 }
 
+// getRows returns those of some comments on posts that are not deleted. The list is not empty.
+func getRows(ctx context.Context, tx *sql.Tx, ids []uint64) (list []*row, err error) {
+	marks, args := sqldb.Placeholders(2, ids, func(n uint64) int64 { return int64(n) })
+	rows, err := tx.QueryContext(ctx, `SELECT id, kind, subject, top, reply_to, author, top_author, reply_to_author, content, created_ms, edited_ms, deleted FROM comments
+		WHERE kind = $1 AND NOT deleted AND id IN (`+marks+`)`, append([]any{int64(commentv1.SubjectKind_SUBJECT_KIND_POST)}, args...)...)
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		r, err := scanRow(rows.Scan)
+		list = append(list, r)
+		return err
+	})
+	return list, err
+}
+
 // findByToken returns the comment that an author has created with a token, and what was asked for; 0 if there is none.
 func findByToken(ctx context.Context, tx *sql.Tx, author id.User, token string) (n uint64, request []byte, err error) {
 	err = tx.QueryRowContext(ctx, `SELECT id, request FROM comments WHERE author = $1 AND token = $2`, int64(author), token).Scan(&n, &request)

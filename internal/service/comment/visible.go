@@ -3,6 +3,7 @@ package comment
 import (
 	"context"
 	"database/sql"
+	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -20,6 +21,8 @@ type Subjects interface {
 type Graph interface {
 	// FriendsAndBlocks returns which of some users are friends of a user, and with which there is a block, by either of the two, as of a transaction.
 	FriendsAndBlocks(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) (friends, blocked map[id.User]bool, err error)
+	// Exist fails with NotFound unless all users exist.
+	Exist(ctx context.Context, users []id.User) error
 }
 
 // errNoSubject is the same for a subject that does not exist and one that the caller may not see.
@@ -125,4 +128,33 @@ func (s *Service) visible(ctx context.Context, tx *sql.Tx, reader id.User, n uin
 		return nil, nil, err
 	}
 	return r, views[0], nil
+}
+
+// VisibleSubjects returns the posts of those of some comments that a reader may see, and that are not deleted, as of a transaction.
+func (s *Service) VisibleSubjects(ctx context.Context, tx *sql.Tx, reader id.User, list []uint64) (map[uint64]uint64, error) {
+	const kind = commentv1.SubjectKind_SUBJECT_KIND_POST
+	if len(list) == 0 || s.deps.Subjects[kind] == nil {
+		return nil, nil
+	}
+	rows, err := getRows(ctx, tx, list)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	var posts []uint64
+	for _, r := range rows {
+		posts = append(posts, r.subject)
+	}
+	slices.Sort(posts)
+	visible, err := s.deps.Subjects[kind].VisibleAuthors(ctx, tx, reader, slices.Compact(posts))
+	if err != nil {
+		return nil, err
+	}
+	blocked, err := s.blockedAmong(ctx, tx, reader, rows)
+	found := map[uint64]uint64{}
+	for _, r := range rows {
+		if visible[r.subject] != 0 && !blocked[r.author] && !blocked[r.topAuthor] {
+			found[r.id] = r.subject
+		}
+	}
+	return found, err
 }

@@ -90,12 +90,15 @@ func open(t testing.TB) *fixture {
 	f.accounts, err = account.New(ctx, account.Deps{DB: f.db, Outbox: outbox, IDs: f, Clock: f.clock, Logger: logger, SingleNode: true}, account.Config{PasswordCost: auth.Cost{Memory: 64, Time: 1, Threads: 1}})
 	must(t, err)
 	f.feed, err = feed.New(ctx, feed.Deps{DB: f.db, Log: memlog.New(nil), Graph: f.accounts, Jobs: noJobs{}, IDs: f, Clock: f.clock, Logger: logger,
-		OnRepost: func(ctx context.Context, tx *sql.Tx, n uint64) error { return f.MarkPost(ctx, tx, n) }}, feed.Config{PostsPerDay: 1 << 20})
+		OnChange: func(ctx context.Context, tx *sql.Tx, c feed.Change) error {
+			if c.RepostOf == 0 {
+				return nil
+			}
+			return f.MarkPost(ctx, tx, c.RepostOf)
+		}}, feed.Config{PostsPerDay: 1 << 20})
 	must(t, err)
 	f.comments, err = comment.New(ctx, comment.Deps{DB: f.db, Graph: f.accounts, Subjects: map[commentv1.SubjectKind]comment.Subjects{onPost: f.feed}, IDs: f, Clock: f.clock,
-		OnCount: func(ctx context.Context, tx *sql.Tx, _ commentv1.SubjectKind, n uint64) error {
-			return f.MarkPost(ctx, tx, n)
-		}})
+		OnChange: func(ctx context.Context, tx *sql.Tx, c comment.Change) error { return f.MarkPost(ctx, tx, c.Subject) }})
 	must(t, err)
 	f.counters, err = counter.New(ctx, counter.Deps{DB: f.db, Clock: f.clock, Logger: logger, OnChange: func(ctx context.Context, tx *sql.Tx, changes []counter.Change) error {
 		return f.Changed(ctx, tx, changes)

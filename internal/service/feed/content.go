@@ -35,6 +35,7 @@ var (
 	errLink     = badPost(fmt.Sprintf("a link begins with http:// or https:// and has at most %d characters", maxLink))
 	errPreview  = errs.New(errs.Invalid, "bad_preview", "send a link preview as PreviewLink returned it to this user, with the link that it is of")
 	errAudience = badPost(fmt.Sprintf("the audiences chosen and except name 1 to %d users, others none", maxAudience))
+	errMentions = badPost(fmt.Sprintf("a post has at most %d mentions; each names a user, and their ranges in the text are in order and do not overlap", message.MaxUserMentions))
 	errToken    = badPost(fmt.Sprintf("client_post_id has 1 to %d bytes: printable ASCII", message.MaxToken))
 )
 
@@ -43,7 +44,8 @@ func (s *Service) checkContent(ctx context.Context, by id.User, sent *feedv1.Pos
 	if sent == nil {
 		return nil, errEmpty
 	}
-	c := &feedv1.PostContent{Title: sent.Title, Text: sent.Text, Images: storedImages(sent.Images), Link: sent.Link, RepostOf: sent.RepostOf, Audience: sent.Audience, Users: sent.Users}
+	c := &feedv1.PostContent{Title: sent.Title, Text: sent.Text, Images: storedImages(sent.Images), Link: sent.Link, RepostOf: sent.RepostOf, Audience: sent.Audience, Users: sent.Users,
+		Mentions: message.StoredMentions(sent.Mentions)}
 	if p := sent.LinkPreview; p != nil {
 		c.LinkPreview = &chatv1.LinkPreview{Url: p.Url, Title: p.Title, Description: p.Description, SiteName: p.SiteName, Picture: p.Picture, Width: p.Width, Height: p.Height, Signature: p.Signature}
 	}
@@ -58,14 +60,19 @@ func (s *Service) checkContent(ctx context.Context, by id.User, sent *feedv1.Pos
 		return nil, errLink
 	case !areImages(c.Images):
 		return nil, errImages
+	case !message.AreUserMentions(c.Text, c.Mentions):
+		return nil, errMentions
 	}
 	if err := s.checkPreview(by, c); err != nil {
 		return nil, err
 	}
-	if err := checkAudience(by, c); err != nil || len(c.Users) == 0 {
-		return c, err
+	if err := checkAudience(by, c); err != nil {
+		return nil, err
 	}
-	return c, s.deps.Graph.Exist(ctx, usersOf(c))
+	if err := s.deps.Graph.Exist(ctx, usersOf(c)); err != nil {
+		return nil, err
+	}
+	return c, s.deps.Graph.Exist(ctx, message.MentionedUsers(c.Mentions))
 }
 
 // checkPreview checks the preview of a link. The stored one has no signature, so that no reader can send it as a preview.

@@ -28,6 +28,7 @@ func (s *Service) DeletePost(ctx context.Context, by id.User, n uint64) error {
 		_, updated := tx.ExecContext(ctx, `UPDATE feed_posts SET deleted = TRUE, content = $2, pending = FALSE WHERE id = $1`, int64(n), []byte{})
 		_, versions := tx.ExecContext(ctx, `DELETE FROM feed_versions WHERE post = $1`, int64(n))
 		_, audience := tx.ExecContext(ctx, `DELETE FROM feed_audiences WHERE post = $1`, int64(n))
-		return errors.Join(updated, versions, audience, putAuthor(ctx, tx, by, &a), s.addRepost(ctx, tx, p.repostOf, -1))
+		return errors.Join(updated, versions, audience, putAuthor(ctx, tx, by, &a), s.addRepost(ctx, tx, p.repostOf, -1),
+			s.changed(ctx, tx, Change{ID: n, Author: by, Deleted: true, RepostOf: p.repostOf}))
 	})
 }

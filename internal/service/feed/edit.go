@@ -7,6 +7,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
@@ -69,7 +70,16 @@ func (s *Service) edit(ctx context.Context, tx *sql.Tx, by id.User, r *feedv1.Ed
 	if err := putAudience(ctx, tx, p.id, content); err != nil {
 		return err
 	}
-	return putVersion(ctx, tx, p.id, p.version+1, stored, now)
+	if err := putVersion(ctx, tx, p.id, p.version+1, stored, now); err != nil {
+		return err
+	}
+	before, err := contentOf(p.content)
+	if err != nil {
+		return err
+	}
+	change := Change{ID: p.id, Author: by}
+	change.Mentioned, change.Unmentioned = message.ChangedMentions(before.Mentions, content.Mentions)
+	return s.changed(ctx, tx, change)
 }
 
 func putVersion(ctx context.Context, tx *sql.Tx, n uint64, version uint32, content []byte, now int64) error {

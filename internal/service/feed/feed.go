@@ -87,16 +87,29 @@ type Deps struct {
 	KeepPicture func(ctx context.Context, tx *sql.Tx, by id.User, upload id.Upload) error
 	// CheckLinkPreview fails unless the server made a link preview for a user.
 	CheckLinkPreview func(u id.User, p *chatv1.LinkPreview) error
+	// OnChange is called in the transaction of a new post, of an edit and of a deletion. It may run again after a failed commit. It may be nil.
+	OnChange func(ctx context.Context, tx *sql.Tx, c Change) error
 	// Notify sends an encoded ServerFrame to the connections of some users, on any node. It may be lost. If nil, nobody is told of new posts.
 	Notify func(users []id.User, frame []byte)
-	// OnRepost is called in the transaction of a repost of a post, or of its deletion. It may be nil.
-	OnRepost func(ctx context.Context, tx *sql.Tx, post uint64) error
-	Clock    clock.Clock
-	Logger   *slog.Logger
+	Clock  clock.Clock
+	Logger *slog.Logger
 	// Node is the name of this node.
 	Node string
 	// Nodes returns the names of the live nodes, in the same order on each. Each counts reposts in rows of its own. If nil, this node is the only one.
 	Nodes func() []string
+}
+
+// Change is a post that was published or edited.
+type Change struct {
+	ID     uint64
+	Author id.User
+	// Published or Deleted; otherwise edited.
+	Published, Deleted bool
+	// RepostOf is the post that a new or deleted one shows; 0: none. RepostedAuthor is its author, for a new one.
+	RepostOf       uint64
+	RepostedAuthor id.User
+	// Mentioned are the users whom this version mentions, and not the one before; Unmentioned the other way round.
+	Mentioned, Unmentioned []id.User
 }
 
 // Config of feeds. The zero value is the documented default.
@@ -204,6 +217,14 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 		deps.Nodes = func() []string { return []string{deps.Node} }
 	}
 	return &Service{deps: deps, config: config, sizes: defaultSizes()}, deps.DB.Migrate(ctx, "feed", steps)
+}
+
+// changed calls OnChange.
+func (s *Service) changed(ctx context.Context, tx *sql.Tx, c Change) error {
+	if s.deps.OnChange == nil {
+		return nil
+	}
+	return s.deps.OnChange(ctx, tx, c)
 }
 
 func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }

@@ -90,10 +90,7 @@ func (s *Service) addRepost(ctx context.Context, tx *sql.Tx, original uint64, ad
 	}
 	_, err := tx.ExecContext(ctx, `INSERT INTO feed_repost_counts AS c (post, bucket, n) VALUES ($1, $2, $3) ON CONFLICT (post, bucket) DO UPDATE SET n = c.n + excluded.n`,
 		int64(original), s.bucket(), add)
-	if err != nil || s.deps.OnRepost == nil {
-		return err
-	}
-	return s.deps.OnRepost(ctx, tx, original)
+	return err
 }
 
 // CountReposts returns how many reposts some posts have; those without one may be left out.

@@ -121,7 +121,7 @@ func (s *Service) publish(ctx context.Context, tx *sql.Tx, d *draft) (n uint64, 
 	return n, err
 }
 
-// insert stores the rows of a new post.
+// insert stores the rows of a new post, and tells of it.
 func (s *Service) insert(ctx context.Context, tx *sql.Tx, d *draft, n uint64, now int64, pending bool) error {
 	content, err := s.admit(ctx, tx, d.author, d.content)
 	if err != nil {
@@ -141,7 +141,18 @@ func (s *Service) insert(ctx context.Context, tx *sql.Tx, d *draft, n uint64, no
 	if err := s.addRepost(ctx, tx, content.RepostOf, 1); err != nil {
 		return err
 	}
-	return putVersion(ctx, tx, n, 1, stored, now)
+	if err := putVersion(ctx, tx, n, 1, stored, now); err != nil {
+		return err
+	}
+	change := Change{ID: n, Author: d.author, Published: true, RepostOf: content.RepostOf, Mentioned: message.MentionedUsers(content.Mentions)}
+	if content.RepostOf != 0 {
+		original, err := getPost(ctx, tx, content.RepostOf)
+		if err != nil {
+			return err
+		}
+		change.RepostedAuthor = original.author
+	}
+	return s.changed(ctx, tx, change)
 }
 
 // admit checks what a content names, as of the transaction, and returns what is stored.

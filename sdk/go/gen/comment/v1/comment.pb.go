@@ -78,7 +78,7 @@ const (
 	CommentOrder_COMMENT_ORDER_NEWEST      CommentOrder = 1
 	CommentOrder_COMMENT_ORDER_OLDEST      CommentOrder = 2
 	// Those with the most likes first, and with about as many the newest. The order is some seconds old, and all pages have that of the first one. A page
-	// token is valid for an hour.
+	// token is valid for 15 minutes.
 	CommentOrder_COMMENT_ORDER_LIKES CommentOrder = 3
 )
 
@@ -131,7 +131,9 @@ type CommentContent struct {
 	// Text of at most 2,000 characters.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	// Image of the author. It has a name of at most 255 characters and no caption. Absent: none.
-	Image         *v1.Media `protobuf:"bytes,2,opt,name=image,proto3" json:"image,omitempty"`
+	Image *v1.Media `protobuf:"bytes,2,opt,name=image,proto3" json:"image,omitempty"`
+	// Mentions of users in the text, in the order of their places, at most 50. Each names a user. Those who may see the comment are notified.
+	Mentions      []*v1.Mention `protobuf:"bytes,3,rep,name=mentions,proto3" json:"mentions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -176,6 +178,13 @@ func (x *CommentContent) GetText() string {
 func (x *CommentContent) GetImage() *v1.Media {
 	if x != nil {
 		return x.Image
+	}
+	return nil
+}
+
+func (x *CommentContent) GetMentions() []*v1.Mention {
+	if x != nil {
+		return x.Mentions
 	}
 	return nil
 }
@@ -1000,10 +1009,11 @@ var File_rialto_comment_v1_comment_proto protoreflect.FileDescriptor
 
 const file_rialto_comment_v1_comment_proto_rawDesc = "" +
 	"\n" +
-	"\x1frialto/comment/v1/comment.proto\x12\x11rialto.comment.v1\x1a\x1crialto/chat/v1/message.proto\"Q\n" +
+	"\x1frialto/comment/v1/comment.proto\x12\x11rialto.comment.v1\x1a\x1crialto/chat/v1/message.proto\"\x86\x01\n" +
 	"\x0eCommentContent\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12+\n" +
-	"\x05image\x18\x02 \x01(\v2\x15.rialto.chat.v1.MediaR\x05image\"\xdc\x03\n" +
+	"\x05image\x18\x02 \x01(\v2\x15.rialto.chat.v1.MediaR\x05image\x123\n" +
+	"\bmentions\x18\x03 \x03(\v2\x17.rialto.chat.v1.MentionR\bmentions\"\xdc\x03\n" +
 	"\aComment\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x12A\n" +
 	"\fsubject_kind\x18\x02 \x01(\x0e2\x1e.rialto.comment.v1.SubjectKindR\vsubjectKind\x12\x1c\n" +
@@ -1109,39 +1119,41 @@ var file_rialto_comment_v1_comment_proto_goTypes = []any{
 	(*CountCommentsResponse)(nil), // 14: rialto.comment.v1.CountCommentsResponse
 	(*CommentCount)(nil),          // 15: rialto.comment.v1.CommentCount
 	(*v1.Media)(nil),              // 16: rialto.chat.v1.Media
+	(*v1.Mention)(nil),            // 17: rialto.chat.v1.Mention
 }
 var file_rialto_comment_v1_comment_proto_depIdxs = []int32{
 	16, // 0: rialto.comment.v1.CommentContent.image:type_name -> rialto.chat.v1.Media
-	0,  // 1: rialto.comment.v1.Comment.subject_kind:type_name -> rialto.comment.v1.SubjectKind
-	2,  // 2: rialto.comment.v1.Comment.content:type_name -> rialto.comment.v1.CommentContent
-	0,  // 3: rialto.comment.v1.CreateCommentRequest.subject_kind:type_name -> rialto.comment.v1.SubjectKind
-	2,  // 4: rialto.comment.v1.CreateCommentRequest.content:type_name -> rialto.comment.v1.CommentContent
-	2,  // 5: rialto.comment.v1.EditCommentRequest.content:type_name -> rialto.comment.v1.CommentContent
-	0,  // 6: rialto.comment.v1.ListCommentsRequest.subject_kind:type_name -> rialto.comment.v1.SubjectKind
-	1,  // 7: rialto.comment.v1.ListCommentsRequest.order:type_name -> rialto.comment.v1.CommentOrder
-	3,  // 8: rialto.comment.v1.ListCommentsResponse.comments:type_name -> rialto.comment.v1.Comment
-	3,  // 9: rialto.comment.v1.ListRepliesResponse.replies:type_name -> rialto.comment.v1.Comment
-	0,  // 10: rialto.comment.v1.CountCommentsRequest.subject_kind:type_name -> rialto.comment.v1.SubjectKind
-	15, // 11: rialto.comment.v1.CountCommentsResponse.counts:type_name -> rialto.comment.v1.CommentCount
-	4,  // 12: rialto.comment.v1.CommentService.CreateComment:input_type -> rialto.comment.v1.CreateCommentRequest
-	5,  // 13: rialto.comment.v1.CommentService.GetComment:input_type -> rialto.comment.v1.GetCommentRequest
-	6,  // 14: rialto.comment.v1.CommentService.EditComment:input_type -> rialto.comment.v1.EditCommentRequest
-	7,  // 15: rialto.comment.v1.CommentService.DeleteComment:input_type -> rialto.comment.v1.DeleteCommentRequest
-	9,  // 16: rialto.comment.v1.CommentService.ListComments:input_type -> rialto.comment.v1.ListCommentsRequest
-	11, // 17: rialto.comment.v1.CommentService.ListReplies:input_type -> rialto.comment.v1.ListRepliesRequest
-	13, // 18: rialto.comment.v1.CommentService.CountComments:input_type -> rialto.comment.v1.CountCommentsRequest
-	3,  // 19: rialto.comment.v1.CommentService.CreateComment:output_type -> rialto.comment.v1.Comment
-	3,  // 20: rialto.comment.v1.CommentService.GetComment:output_type -> rialto.comment.v1.Comment
-	3,  // 21: rialto.comment.v1.CommentService.EditComment:output_type -> rialto.comment.v1.Comment
-	8,  // 22: rialto.comment.v1.CommentService.DeleteComment:output_type -> rialto.comment.v1.DeleteCommentResponse
-	10, // 23: rialto.comment.v1.CommentService.ListComments:output_type -> rialto.comment.v1.ListCommentsResponse
-	12, // 24: rialto.comment.v1.CommentService.ListReplies:output_type -> rialto.comment.v1.ListRepliesResponse
-	14, // 25: rialto.comment.v1.CommentService.CountComments:output_type -> rialto.comment.v1.CountCommentsResponse
-	19, // [19:26] is the sub-list for method output_type
-	12, // [12:19] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	17, // 1: rialto.comment.v1.CommentContent.mentions:type_name -> rialto.chat.v1.Mention
+	0,  // 2: rialto.comment.v1.Comment.subject_kind:type_name -> rialto.comment.v1.SubjectKind
+	2,  // 3: rialto.comment.v1.Comment.content:type_name -> rialto.comment.v1.CommentContent
+	0,  // 4: rialto.comment.v1.CreateCommentRequest.subject_kind:type_name -> rialto.comment.v1.SubjectKind
+	2,  // 5: rialto.comment.v1.CreateCommentRequest.content:type_name -> rialto.comment.v1.CommentContent
+	2,  // 6: rialto.comment.v1.EditCommentRequest.content:type_name -> rialto.comment.v1.CommentContent
+	0,  // 7: rialto.comment.v1.ListCommentsRequest.subject_kind:type_name -> rialto.comment.v1.SubjectKind
+	1,  // 8: rialto.comment.v1.ListCommentsRequest.order:type_name -> rialto.comment.v1.CommentOrder
+	3,  // 9: rialto.comment.v1.ListCommentsResponse.comments:type_name -> rialto.comment.v1.Comment
+	3,  // 10: rialto.comment.v1.ListRepliesResponse.replies:type_name -> rialto.comment.v1.Comment
+	0,  // 11: rialto.comment.v1.CountCommentsRequest.subject_kind:type_name -> rialto.comment.v1.SubjectKind
+	15, // 12: rialto.comment.v1.CountCommentsResponse.counts:type_name -> rialto.comment.v1.CommentCount
+	4,  // 13: rialto.comment.v1.CommentService.CreateComment:input_type -> rialto.comment.v1.CreateCommentRequest
+	5,  // 14: rialto.comment.v1.CommentService.GetComment:input_type -> rialto.comment.v1.GetCommentRequest
+	6,  // 15: rialto.comment.v1.CommentService.EditComment:input_type -> rialto.comment.v1.EditCommentRequest
+	7,  // 16: rialto.comment.v1.CommentService.DeleteComment:input_type -> rialto.comment.v1.DeleteCommentRequest
+	9,  // 17: rialto.comment.v1.CommentService.ListComments:input_type -> rialto.comment.v1.ListCommentsRequest
+	11, // 18: rialto.comment.v1.CommentService.ListReplies:input_type -> rialto.comment.v1.ListRepliesRequest
+	13, // 19: rialto.comment.v1.CommentService.CountComments:input_type -> rialto.comment.v1.CountCommentsRequest
+	3,  // 20: rialto.comment.v1.CommentService.CreateComment:output_type -> rialto.comment.v1.Comment
+	3,  // 21: rialto.comment.v1.CommentService.GetComment:output_type -> rialto.comment.v1.Comment
+	3,  // 22: rialto.comment.v1.CommentService.EditComment:output_type -> rialto.comment.v1.Comment
+	8,  // 23: rialto.comment.v1.CommentService.DeleteComment:output_type -> rialto.comment.v1.DeleteCommentResponse
+	10, // 24: rialto.comment.v1.CommentService.ListComments:output_type -> rialto.comment.v1.ListCommentsResponse
+	12, // 25: rialto.comment.v1.CommentService.ListReplies:output_type -> rialto.comment.v1.ListRepliesResponse
+	14, // 26: rialto.comment.v1.CommentService.CountComments:output_type -> rialto.comment.v1.CountCommentsResponse
+	20, // [20:27] is the sub-list for method output_type
+	13, // [13:20] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_rialto_comment_v1_comment_proto_init() }

@@ -100,7 +100,9 @@ type PostContent struct {
 	// Audience who may see the post; unspecified is everyone.
 	Audience Audience `protobuf:"varint,7,opt,name=audience,proto3,enum=rialto.feed.v1.Audience" json:"audience,omitempty"`
 	// Users of the audiences chosen and except, at most 500. Only the author gets them.
-	Users         []uint64 `protobuf:"varint,8,rep,packed,name=users,proto3" json:"users,omitempty"`
+	Users []uint64 `protobuf:"varint,8,rep,packed,name=users,proto3" json:"users,omitempty"`
+	// Mentions of users in the text, in the order of their places, at most 50. Each names a user. Those who may see the post are notified.
+	Mentions      []*v1.Mention `protobuf:"bytes,9,rep,name=mentions,proto3" json:"mentions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -187,6 +189,13 @@ func (x *PostContent) GetAudience() Audience {
 func (x *PostContent) GetUsers() []uint64 {
 	if x != nil {
 		return x.Users
+	}
+	return nil
+}
+
+func (x *PostContent) GetMentions() []*v1.Mention {
+	if x != nil {
+		return x.Mentions
 	}
 	return nil
 }
@@ -1298,7 +1307,7 @@ var File_rialto_feed_v1_feed_proto protoreflect.FileDescriptor
 
 const file_rialto_feed_v1_feed_proto_rawDesc = "" +
 	"\n" +
-	"\x19rialto/feed/v1/feed.proto\x12\x0erialto.feed.v1\x1a\x1crialto/chat/v1/message.proto\"\xab\x02\n" +
+	"\x19rialto/feed/v1/feed.proto\x12\x0erialto.feed.v1\x1a\x1crialto/chat/v1/message.proto\"\xe0\x02\n" +
 	"\vPostContent\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12-\n" +
@@ -1307,7 +1316,8 @@ const file_rialto_feed_v1_feed_proto_rawDesc = "" +
 	"\flink_preview\x18\x05 \x01(\v2\x1b.rialto.chat.v1.LinkPreviewR\vlinkPreview\x12\x1f\n" +
 	"\trepost_of\x18\x06 \x01(\x04B\x020\x01R\brepostOf\x124\n" +
 	"\baudience\x18\a \x01(\x0e2\x18.rialto.feed.v1.AudienceR\baudience\x12\x18\n" +
-	"\x05users\x18\b \x03(\x04B\x020\x01R\x05users\"\xb5\x03\n" +
+	"\x05users\x18\b \x03(\x04B\x020\x01R\x05users\x123\n" +
+	"\bmentions\x18\t \x03(\v2\x17.rialto.chat.v1.MentionR\bmentions\"\xb5\x03\n" +
 	"\x04Post\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x12\x1a\n" +
 	"\x06author\x18\x02 \x01(\x04B\x020\x01R\x06author\x125\n" +
@@ -1440,44 +1450,46 @@ var file_rialto_feed_v1_feed_proto_goTypes = []any{
 	(*FeedAuthor)(nil),            // 20: rialto.feed.v1.FeedAuthor
 	(*v1.Media)(nil),              // 21: rialto.chat.v1.Media
 	(*v1.LinkPreview)(nil),        // 22: rialto.chat.v1.LinkPreview
+	(*v1.Mention)(nil),            // 23: rialto.chat.v1.Mention
 }
 var file_rialto_feed_v1_feed_proto_depIdxs = []int32{
 	21, // 0: rialto.feed.v1.PostContent.images:type_name -> rialto.chat.v1.Media
 	22, // 1: rialto.feed.v1.PostContent.link_preview:type_name -> rialto.chat.v1.LinkPreview
 	0,  // 2: rialto.feed.v1.PostContent.audience:type_name -> rialto.feed.v1.Audience
-	1,  // 3: rialto.feed.v1.Post.content:type_name -> rialto.feed.v1.PostContent
-	2,  // 4: rialto.feed.v1.Post.reposted:type_name -> rialto.feed.v1.Post
-	1,  // 5: rialto.feed.v1.PublishRequest.content:type_name -> rialto.feed.v1.PostContent
-	1,  // 6: rialto.feed.v1.EditPostRequest.content:type_name -> rialto.feed.v1.PostContent
-	10, // 7: rialto.feed.v1.ListVersionsResponse.versions:type_name -> rialto.feed.v1.PostVersion
-	1,  // 8: rialto.feed.v1.PostVersion.content:type_name -> rialto.feed.v1.PostContent
-	2,  // 9: rialto.feed.v1.ListPostsResponse.posts:type_name -> rialto.feed.v1.Post
-	2,  // 10: rialto.feed.v1.HomeTimelineResponse.posts:type_name -> rialto.feed.v1.Post
-	3,  // 11: rialto.feed.v1.FeedService.Publish:input_type -> rialto.feed.v1.PublishRequest
-	4,  // 12: rialto.feed.v1.FeedService.GetPost:input_type -> rialto.feed.v1.GetPostRequest
-	5,  // 13: rialto.feed.v1.FeedService.EditPost:input_type -> rialto.feed.v1.EditPostRequest
-	6,  // 14: rialto.feed.v1.FeedService.DeletePost:input_type -> rialto.feed.v1.DeletePostRequest
-	8,  // 15: rialto.feed.v1.FeedService.ListVersions:input_type -> rialto.feed.v1.ListVersionsRequest
-	11, // 16: rialto.feed.v1.FeedService.ListPosts:input_type -> rialto.feed.v1.ListPostsRequest
-	13, // 17: rialto.feed.v1.FeedService.GetFeedProfile:input_type -> rialto.feed.v1.GetFeedProfileRequest
-	15, // 18: rialto.feed.v1.FeedService.HomeTimeline:input_type -> rialto.feed.v1.HomeTimelineRequest
-	17, // 19: rialto.feed.v1.FeedAdminService.HidePost:input_type -> rialto.feed.v1.HidePostRequest
-	19, // 20: rialto.feed.v1.FeedAdminService.GetFeedAuthor:input_type -> rialto.feed.v1.GetFeedAuthorRequest
-	2,  // 21: rialto.feed.v1.FeedService.Publish:output_type -> rialto.feed.v1.Post
-	2,  // 22: rialto.feed.v1.FeedService.GetPost:output_type -> rialto.feed.v1.Post
-	2,  // 23: rialto.feed.v1.FeedService.EditPost:output_type -> rialto.feed.v1.Post
-	7,  // 24: rialto.feed.v1.FeedService.DeletePost:output_type -> rialto.feed.v1.DeletePostResponse
-	9,  // 25: rialto.feed.v1.FeedService.ListVersions:output_type -> rialto.feed.v1.ListVersionsResponse
-	12, // 26: rialto.feed.v1.FeedService.ListPosts:output_type -> rialto.feed.v1.ListPostsResponse
-	14, // 27: rialto.feed.v1.FeedService.GetFeedProfile:output_type -> rialto.feed.v1.FeedProfile
-	16, // 28: rialto.feed.v1.FeedService.HomeTimeline:output_type -> rialto.feed.v1.HomeTimelineResponse
-	18, // 29: rialto.feed.v1.FeedAdminService.HidePost:output_type -> rialto.feed.v1.HidePostResponse
-	20, // 30: rialto.feed.v1.FeedAdminService.GetFeedAuthor:output_type -> rialto.feed.v1.FeedAuthor
-	21, // [21:31] is the sub-list for method output_type
-	11, // [11:21] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	23, // 3: rialto.feed.v1.PostContent.mentions:type_name -> rialto.chat.v1.Mention
+	1,  // 4: rialto.feed.v1.Post.content:type_name -> rialto.feed.v1.PostContent
+	2,  // 5: rialto.feed.v1.Post.reposted:type_name -> rialto.feed.v1.Post
+	1,  // 6: rialto.feed.v1.PublishRequest.content:type_name -> rialto.feed.v1.PostContent
+	1,  // 7: rialto.feed.v1.EditPostRequest.content:type_name -> rialto.feed.v1.PostContent
+	10, // 8: rialto.feed.v1.ListVersionsResponse.versions:type_name -> rialto.feed.v1.PostVersion
+	1,  // 9: rialto.feed.v1.PostVersion.content:type_name -> rialto.feed.v1.PostContent
+	2,  // 10: rialto.feed.v1.ListPostsResponse.posts:type_name -> rialto.feed.v1.Post
+	2,  // 11: rialto.feed.v1.HomeTimelineResponse.posts:type_name -> rialto.feed.v1.Post
+	3,  // 12: rialto.feed.v1.FeedService.Publish:input_type -> rialto.feed.v1.PublishRequest
+	4,  // 13: rialto.feed.v1.FeedService.GetPost:input_type -> rialto.feed.v1.GetPostRequest
+	5,  // 14: rialto.feed.v1.FeedService.EditPost:input_type -> rialto.feed.v1.EditPostRequest
+	6,  // 15: rialto.feed.v1.FeedService.DeletePost:input_type -> rialto.feed.v1.DeletePostRequest
+	8,  // 16: rialto.feed.v1.FeedService.ListVersions:input_type -> rialto.feed.v1.ListVersionsRequest
+	11, // 17: rialto.feed.v1.FeedService.ListPosts:input_type -> rialto.feed.v1.ListPostsRequest
+	13, // 18: rialto.feed.v1.FeedService.GetFeedProfile:input_type -> rialto.feed.v1.GetFeedProfileRequest
+	15, // 19: rialto.feed.v1.FeedService.HomeTimeline:input_type -> rialto.feed.v1.HomeTimelineRequest
+	17, // 20: rialto.feed.v1.FeedAdminService.HidePost:input_type -> rialto.feed.v1.HidePostRequest
+	19, // 21: rialto.feed.v1.FeedAdminService.GetFeedAuthor:input_type -> rialto.feed.v1.GetFeedAuthorRequest
+	2,  // 22: rialto.feed.v1.FeedService.Publish:output_type -> rialto.feed.v1.Post
+	2,  // 23: rialto.feed.v1.FeedService.GetPost:output_type -> rialto.feed.v1.Post
+	2,  // 24: rialto.feed.v1.FeedService.EditPost:output_type -> rialto.feed.v1.Post
+	7,  // 25: rialto.feed.v1.FeedService.DeletePost:output_type -> rialto.feed.v1.DeletePostResponse
+	9,  // 26: rialto.feed.v1.FeedService.ListVersions:output_type -> rialto.feed.v1.ListVersionsResponse
+	12, // 27: rialto.feed.v1.FeedService.ListPosts:output_type -> rialto.feed.v1.ListPostsResponse
+	14, // 28: rialto.feed.v1.FeedService.GetFeedProfile:output_type -> rialto.feed.v1.FeedProfile
+	16, // 29: rialto.feed.v1.FeedService.HomeTimeline:output_type -> rialto.feed.v1.HomeTimelineResponse
+	18, // 30: rialto.feed.v1.FeedAdminService.HidePost:output_type -> rialto.feed.v1.HidePostResponse
+	20, // 31: rialto.feed.v1.FeedAdminService.GetFeedAuthor:output_type -> rialto.feed.v1.FeedAuthor
+	22, // [22:32] is the sub-list for method output_type
+	12, // [12:22] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_rialto_feed_v1_feed_proto_init() }

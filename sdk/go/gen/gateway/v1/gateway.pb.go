@@ -651,7 +651,10 @@ type ServerFrame struct {
 	Room *v1.RoomEntry `protobuf:"bytes,16,opt,name=room,proto3" json:"room,omitempty"`
 	// Posts are new in the user's home timeline: show how many, and read HomeTimeline. They may be lost, or named twice, and those of authors with very
 	// many followers are not named.
-	Posts         []*PostHint `protobuf:"bytes,17,rep,name=posts,proto3" json:"posts,omitempty"`
+	Posts []*PostHint `protobuf:"bytes,17,rep,name=posts,proto3" json:"posts,omitempty"`
+	// Notifications of the user changed: there is a new one, or some were read on another device. Read UnreadNotifications. It may be lost, and comes at most
+	// once a second for new ones.
+	Notifications *NotificationHint `protobuf:"bytes,20,opt,name=notifications,proto3" json:"notifications,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -805,6 +808,59 @@ func (x *ServerFrame) GetPosts() []*PostHint {
 	return nil
 }
 
+func (x *ServerFrame) GetNotifications() *NotificationHint {
+	if x != nil {
+		return x.Notifications
+	}
+	return nil
+}
+
+// NotificationHint says that UnreadNotifications has another answer.
+type NotificationHint struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Read is the position up to which the user has read; 0: that did not change.
+	Read          uint64 `protobuf:"varint,1,opt,name=read,proto3" json:"read,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NotificationHint) Reset() {
+	*x = NotificationHint{}
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NotificationHint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NotificationHint) ProtoMessage() {}
+
+func (x *NotificationHint) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NotificationHint.ProtoReflect.Descriptor instead.
+func (*NotificationHint) Descriptor() ([]byte, []int) {
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *NotificationHint) GetRead() uint64 {
+	if x != nil {
+		return x.Read
+	}
+	return 0
+}
+
 // PostHint names a new post of somebody whom the user follows.
 type PostHint struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -816,7 +872,7 @@ type PostHint struct {
 
 func (x *PostHint) Reset() {
 	*x = PostHint{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[10]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -828,7 +884,7 @@ func (x *PostHint) String() string {
 func (*PostHint) ProtoMessage() {}
 
 func (x *PostHint) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[10]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -841,7 +897,7 @@ func (x *PostHint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PostHint.ProtoReflect.Descriptor instead.
 func (*PostHint) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{10}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *PostHint) GetPost() uint64 {
@@ -872,7 +928,7 @@ type ReadersUpdate struct {
 
 func (x *ReadersUpdate) Reset() {
 	*x = ReadersUpdate{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[11]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -884,7 +940,7 @@ func (x *ReadersUpdate) String() string {
 func (*ReadersUpdate) ProtoMessage() {}
 
 func (x *ReadersUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[11]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -897,7 +953,7 @@ func (x *ReadersUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadersUpdate.ProtoReflect.Descriptor instead.
 func (*ReadersUpdate) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{11}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ReadersUpdate) GetConversation() uint64 {
@@ -941,7 +997,7 @@ type ThreadUpdate struct {
 
 func (x *ThreadUpdate) Reset() {
 	*x = ThreadUpdate{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -953,7 +1009,7 @@ func (x *ThreadUpdate) String() string {
 func (*ThreadUpdate) ProtoMessage() {}
 
 func (x *ThreadUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -966,7 +1022,7 @@ func (x *ThreadUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadUpdate.ProtoReflect.Descriptor instead.
 func (*ThreadUpdate) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{12}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ThreadUpdate) GetConversation() uint64 {
@@ -1009,7 +1065,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1021,7 +1077,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1034,7 +1090,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{13}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Hello) GetUser() uint64 {
@@ -1111,7 +1167,7 @@ type Receipt struct {
 
 func (x *Receipt) Reset() {
 	*x = Receipt{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1123,7 +1179,7 @@ func (x *Receipt) String() string {
 func (*Receipt) ProtoMessage() {}
 
 func (x *Receipt) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1136,7 +1192,7 @@ func (x *Receipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
 func (*Receipt) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{14}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Receipt) GetConversation() uint64 {
@@ -1212,7 +1268,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1224,7 +1280,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1237,7 +1293,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{15}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Result) GetPayload() []byte {
@@ -1270,7 +1326,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1282,7 +1338,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1295,7 +1351,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{16}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Error) GetCode() string {
@@ -1335,7 +1391,7 @@ type Pong struct {
 
 func (x *Pong) Reset() {
 	*x = Pong{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[17]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1347,7 +1403,7 @@ func (x *Pong) String() string {
 func (*Pong) ProtoMessage() {}
 
 func (x *Pong) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[17]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1360,7 +1416,7 @@ func (x *Pong) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pong.ProtoReflect.Descriptor instead.
 func (*Pong) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{17}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Pong) GetTimeMs() int64 {
@@ -1380,7 +1436,7 @@ type Typing struct {
 
 func (x *Typing) Reset() {
 	*x = Typing{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[18]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1392,7 +1448,7 @@ func (x *Typing) String() string {
 func (*Typing) ProtoMessage() {}
 
 func (x *Typing) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[18]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1405,7 +1461,7 @@ func (x *Typing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Typing.ProtoReflect.Descriptor instead.
 func (*Typing) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{18}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Typing) GetConversation() uint64 {
@@ -1431,7 +1487,7 @@ type Hint struct {
 
 func (x *Hint) Reset() {
 	*x = Hint{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[19]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1443,7 +1499,7 @@ func (x *Hint) String() string {
 func (*Hint) ProtoMessage() {}
 
 func (x *Hint) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[19]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1456,7 +1512,7 @@ func (x *Hint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hint.ProtoReflect.Descriptor instead.
 func (*Hint) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{19}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Hint) GetConversations() []*v1.LargeTail {
@@ -1478,7 +1534,7 @@ type Bye struct {
 
 func (x *Bye) Reset() {
 	*x = Bye{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[20]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1490,7 +1546,7 @@ func (x *Bye) String() string {
 func (*Bye) ProtoMessage() {}
 
 func (x *Bye) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[20]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1503,7 +1559,7 @@ func (x *Bye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bye.ProtoReflect.Descriptor instead.
 func (*Bye) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{20}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Bye) GetCode() uint32 {
@@ -1576,7 +1632,7 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\bmessages\x18\x01 \x03(\v2!.rialto.gateway.v1.WatchedMessageR\bmessages\"J\n" +
 	"\x0eWatchedMessage\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x10\n" +
-	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\xd1\x06\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\x9c\a\n" +
 	"\vServerFrame\x12\x18\n" +
 	"\arequest\x18\x01 \x01(\x04R\arequest\x12.\n" +
 	"\x05hello\x18\x02 \x01(\v2\x18.rialto.gateway.v1.HelloR\x05hello\x126\n" +
@@ -1595,7 +1651,10 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\areaders\x18\x0e \x03(\v2 .rialto.gateway.v1.ReadersUpdateR\areaders\x120\n" +
 	"\x05rooms\x18\x0f \x03(\v2\x1a.rialto.chat.v1.RoomUpdateR\x05rooms\x12-\n" +
 	"\x04room\x18\x10 \x01(\v2\x19.rialto.chat.v1.RoomEntryR\x04room\x121\n" +
-	"\x05posts\x18\x11 \x03(\v2\x1b.rialto.gateway.v1.PostHintR\x05posts\">\n" +
+	"\x05posts\x18\x11 \x03(\v2\x1b.rialto.gateway.v1.PostHintR\x05posts\x12I\n" +
+	"\rnotifications\x18\x14 \x01(\v2#.rialto.gateway.v1.NotificationHintR\rnotifications\"*\n" +
+	"\x10NotificationHint\x12\x16\n" +
+	"\x04read\x18\x01 \x01(\x04B\x020\x01R\x04read\">\n" +
 	"\bPostHint\x12\x16\n" +
 	"\x04post\x18\x01 \x01(\x04B\x020\x01R\x04post\x12\x1a\n" +
 	"\x06author\x18\x02 \x01(\x04B\x020\x01R\x06author\"w\n" +
@@ -1661,82 +1720,84 @@ func file_rialto_gateway_v1_gateway_proto_rawDescGZIP() []byte {
 	return file_rialto_gateway_v1_gateway_proto_rawDescData
 }
 
-var file_rialto_gateway_v1_gateway_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_rialto_gateway_v1_gateway_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_rialto_gateway_v1_gateway_proto_goTypes = []any{
-	(*ClientFrame)(nil),     // 0: rialto.gateway.v1.ClientFrame
-	(*Auth)(nil),            // 1: rialto.gateway.v1.Auth
-	(*Send)(nil),            // 2: rialto.gateway.v1.Send
-	(*Mark)(nil),            // 3: rialto.gateway.v1.Mark
-	(*Ping)(nil),            // 4: rialto.gateway.v1.Ping
-	(*Call)(nil),            // 5: rialto.gateway.v1.Call
-	(*Watch)(nil),           // 6: rialto.gateway.v1.Watch
-	(*WatchReaders)(nil),    // 7: rialto.gateway.v1.WatchReaders
-	(*WatchedMessage)(nil),  // 8: rialto.gateway.v1.WatchedMessage
-	(*ServerFrame)(nil),     // 9: rialto.gateway.v1.ServerFrame
-	(*PostHint)(nil),        // 10: rialto.gateway.v1.PostHint
-	(*ReadersUpdate)(nil),   // 11: rialto.gateway.v1.ReadersUpdate
-	(*ThreadUpdate)(nil),    // 12: rialto.gateway.v1.ThreadUpdate
-	(*Hello)(nil),           // 13: rialto.gateway.v1.Hello
-	(*Receipt)(nil),         // 14: rialto.gateway.v1.Receipt
-	(*Result)(nil),          // 15: rialto.gateway.v1.Result
-	(*Error)(nil),           // 16: rialto.gateway.v1.Error
-	(*Pong)(nil),            // 17: rialto.gateway.v1.Pong
-	(*Typing)(nil),          // 18: rialto.gateway.v1.Typing
-	(*Hint)(nil),            // 19: rialto.gateway.v1.Hint
-	(*Bye)(nil),             // 20: rialto.gateway.v1.Bye
-	(*v1.Position)(nil),     // 21: rialto.chat.v1.Position
-	(*v1.SyncRequest)(nil),  // 22: rialto.chat.v1.SyncRequest
-	(v11.Activity)(0),       // 23: rialto.presence.v1.Activity
-	(*v1.Content)(nil),      // 24: rialto.chat.v1.Content
-	(*structpb.Struct)(nil), // 25: google.protobuf.Struct
-	(*v1.Event)(nil),        // 26: rialto.chat.v1.Event
-	(*v11.Presence)(nil),    // 27: rialto.presence.v1.Presence
-	(*v1.SyncResponse)(nil), // 28: rialto.chat.v1.SyncResponse
-	(*v1.RoomUpdate)(nil),   // 29: rialto.chat.v1.RoomUpdate
-	(*v1.RoomEntry)(nil),    // 30: rialto.chat.v1.RoomEntry
-	(*v1.Thread)(nil),       // 31: rialto.chat.v1.Thread
-	(*v1.LargeTail)(nil),    // 32: rialto.chat.v1.LargeTail
+	(*ClientFrame)(nil),      // 0: rialto.gateway.v1.ClientFrame
+	(*Auth)(nil),             // 1: rialto.gateway.v1.Auth
+	(*Send)(nil),             // 2: rialto.gateway.v1.Send
+	(*Mark)(nil),             // 3: rialto.gateway.v1.Mark
+	(*Ping)(nil),             // 4: rialto.gateway.v1.Ping
+	(*Call)(nil),             // 5: rialto.gateway.v1.Call
+	(*Watch)(nil),            // 6: rialto.gateway.v1.Watch
+	(*WatchReaders)(nil),     // 7: rialto.gateway.v1.WatchReaders
+	(*WatchedMessage)(nil),   // 8: rialto.gateway.v1.WatchedMessage
+	(*ServerFrame)(nil),      // 9: rialto.gateway.v1.ServerFrame
+	(*NotificationHint)(nil), // 10: rialto.gateway.v1.NotificationHint
+	(*PostHint)(nil),         // 11: rialto.gateway.v1.PostHint
+	(*ReadersUpdate)(nil),    // 12: rialto.gateway.v1.ReadersUpdate
+	(*ThreadUpdate)(nil),     // 13: rialto.gateway.v1.ThreadUpdate
+	(*Hello)(nil),            // 14: rialto.gateway.v1.Hello
+	(*Receipt)(nil),          // 15: rialto.gateway.v1.Receipt
+	(*Result)(nil),           // 16: rialto.gateway.v1.Result
+	(*Error)(nil),            // 17: rialto.gateway.v1.Error
+	(*Pong)(nil),             // 18: rialto.gateway.v1.Pong
+	(*Typing)(nil),           // 19: rialto.gateway.v1.Typing
+	(*Hint)(nil),             // 20: rialto.gateway.v1.Hint
+	(*Bye)(nil),              // 21: rialto.gateway.v1.Bye
+	(*v1.Position)(nil),      // 22: rialto.chat.v1.Position
+	(*v1.SyncRequest)(nil),   // 23: rialto.chat.v1.SyncRequest
+	(v11.Activity)(0),        // 24: rialto.presence.v1.Activity
+	(*v1.Content)(nil),       // 25: rialto.chat.v1.Content
+	(*structpb.Struct)(nil),  // 26: google.protobuf.Struct
+	(*v1.Event)(nil),         // 27: rialto.chat.v1.Event
+	(*v11.Presence)(nil),     // 28: rialto.presence.v1.Presence
+	(*v1.SyncResponse)(nil),  // 29: rialto.chat.v1.SyncResponse
+	(*v1.RoomUpdate)(nil),    // 30: rialto.chat.v1.RoomUpdate
+	(*v1.RoomEntry)(nil),     // 31: rialto.chat.v1.RoomEntry
+	(*v1.Thread)(nil),        // 32: rialto.chat.v1.Thread
+	(*v1.LargeTail)(nil),     // 33: rialto.chat.v1.LargeTail
 }
 var file_rialto_gateway_v1_gateway_proto_depIdxs = []int32{
 	1,  // 0: rialto.gateway.v1.ClientFrame.auth:type_name -> rialto.gateway.v1.Auth
 	2,  // 1: rialto.gateway.v1.ClientFrame.sends:type_name -> rialto.gateway.v1.Send
-	21, // 2: rialto.gateway.v1.ClientFrame.ack:type_name -> rialto.chat.v1.Position
+	22, // 2: rialto.gateway.v1.ClientFrame.ack:type_name -> rialto.chat.v1.Position
 	3,  // 3: rialto.gateway.v1.ClientFrame.marks:type_name -> rialto.gateway.v1.Mark
 	4,  // 4: rialto.gateway.v1.ClientFrame.ping:type_name -> rialto.gateway.v1.Ping
 	5,  // 5: rialto.gateway.v1.ClientFrame.call:type_name -> rialto.gateway.v1.Call
-	22, // 6: rialto.gateway.v1.ClientFrame.sync:type_name -> rialto.chat.v1.SyncRequest
+	23, // 6: rialto.gateway.v1.ClientFrame.sync:type_name -> rialto.chat.v1.SyncRequest
 	6,  // 7: rialto.gateway.v1.ClientFrame.watch:type_name -> rialto.gateway.v1.Watch
-	23, // 8: rialto.gateway.v1.ClientFrame.activity:type_name -> rialto.presence.v1.Activity
+	24, // 8: rialto.gateway.v1.ClientFrame.activity:type_name -> rialto.presence.v1.Activity
 	7,  // 9: rialto.gateway.v1.ClientFrame.watch_readers:type_name -> rialto.gateway.v1.WatchReaders
-	24, // 10: rialto.gateway.v1.Send.content:type_name -> rialto.chat.v1.Content
-	25, // 11: rialto.gateway.v1.Call.body:type_name -> google.protobuf.Struct
+	25, // 10: rialto.gateway.v1.Send.content:type_name -> rialto.chat.v1.Content
+	26, // 11: rialto.gateway.v1.Call.body:type_name -> google.protobuf.Struct
 	8,  // 12: rialto.gateway.v1.WatchReaders.messages:type_name -> rialto.gateway.v1.WatchedMessage
-	13, // 13: rialto.gateway.v1.ServerFrame.hello:type_name -> rialto.gateway.v1.Hello
-	14, // 14: rialto.gateway.v1.ServerFrame.receipts:type_name -> rialto.gateway.v1.Receipt
-	26, // 15: rialto.gateway.v1.ServerFrame.events:type_name -> rialto.chat.v1.Event
-	15, // 16: rialto.gateway.v1.ServerFrame.result:type_name -> rialto.gateway.v1.Result
-	16, // 17: rialto.gateway.v1.ServerFrame.error:type_name -> rialto.gateway.v1.Error
-	17, // 18: rialto.gateway.v1.ServerFrame.pong:type_name -> rialto.gateway.v1.Pong
-	18, // 19: rialto.gateway.v1.ServerFrame.typing:type_name -> rialto.gateway.v1.Typing
-	27, // 20: rialto.gateway.v1.ServerFrame.presences:type_name -> rialto.presence.v1.Presence
-	19, // 21: rialto.gateway.v1.ServerFrame.hint:type_name -> rialto.gateway.v1.Hint
-	20, // 22: rialto.gateway.v1.ServerFrame.bye:type_name -> rialto.gateway.v1.Bye
-	28, // 23: rialto.gateway.v1.ServerFrame.sync:type_name -> rialto.chat.v1.SyncResponse
-	12, // 24: rialto.gateway.v1.ServerFrame.threads:type_name -> rialto.gateway.v1.ThreadUpdate
-	11, // 25: rialto.gateway.v1.ServerFrame.readers:type_name -> rialto.gateway.v1.ReadersUpdate
-	29, // 26: rialto.gateway.v1.ServerFrame.rooms:type_name -> rialto.chat.v1.RoomUpdate
-	30, // 27: rialto.gateway.v1.ServerFrame.room:type_name -> rialto.chat.v1.RoomEntry
-	10, // 28: rialto.gateway.v1.ServerFrame.posts:type_name -> rialto.gateway.v1.PostHint
-	31, // 29: rialto.gateway.v1.ThreadUpdate.thread:type_name -> rialto.chat.v1.Thread
-	21, // 30: rialto.gateway.v1.Hello.tail:type_name -> rialto.chat.v1.Position
-	16, // 31: rialto.gateway.v1.Receipt.error:type_name -> rialto.gateway.v1.Error
-	25, // 32: rialto.gateway.v1.Result.body:type_name -> google.protobuf.Struct
-	32, // 33: rialto.gateway.v1.Hint.conversations:type_name -> rialto.chat.v1.LargeTail
-	34, // [34:34] is the sub-list for method output_type
-	34, // [34:34] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	14, // 13: rialto.gateway.v1.ServerFrame.hello:type_name -> rialto.gateway.v1.Hello
+	15, // 14: rialto.gateway.v1.ServerFrame.receipts:type_name -> rialto.gateway.v1.Receipt
+	27, // 15: rialto.gateway.v1.ServerFrame.events:type_name -> rialto.chat.v1.Event
+	16, // 16: rialto.gateway.v1.ServerFrame.result:type_name -> rialto.gateway.v1.Result
+	17, // 17: rialto.gateway.v1.ServerFrame.error:type_name -> rialto.gateway.v1.Error
+	18, // 18: rialto.gateway.v1.ServerFrame.pong:type_name -> rialto.gateway.v1.Pong
+	19, // 19: rialto.gateway.v1.ServerFrame.typing:type_name -> rialto.gateway.v1.Typing
+	28, // 20: rialto.gateway.v1.ServerFrame.presences:type_name -> rialto.presence.v1.Presence
+	20, // 21: rialto.gateway.v1.ServerFrame.hint:type_name -> rialto.gateway.v1.Hint
+	21, // 22: rialto.gateway.v1.ServerFrame.bye:type_name -> rialto.gateway.v1.Bye
+	29, // 23: rialto.gateway.v1.ServerFrame.sync:type_name -> rialto.chat.v1.SyncResponse
+	13, // 24: rialto.gateway.v1.ServerFrame.threads:type_name -> rialto.gateway.v1.ThreadUpdate
+	12, // 25: rialto.gateway.v1.ServerFrame.readers:type_name -> rialto.gateway.v1.ReadersUpdate
+	30, // 26: rialto.gateway.v1.ServerFrame.rooms:type_name -> rialto.chat.v1.RoomUpdate
+	31, // 27: rialto.gateway.v1.ServerFrame.room:type_name -> rialto.chat.v1.RoomEntry
+	11, // 28: rialto.gateway.v1.ServerFrame.posts:type_name -> rialto.gateway.v1.PostHint
+	10, // 29: rialto.gateway.v1.ServerFrame.notifications:type_name -> rialto.gateway.v1.NotificationHint
+	32, // 30: rialto.gateway.v1.ThreadUpdate.thread:type_name -> rialto.chat.v1.Thread
+	22, // 31: rialto.gateway.v1.Hello.tail:type_name -> rialto.chat.v1.Position
+	17, // 32: rialto.gateway.v1.Receipt.error:type_name -> rialto.gateway.v1.Error
+	26, // 33: rialto.gateway.v1.Result.body:type_name -> google.protobuf.Struct
+	33, // 34: rialto.gateway.v1.Hint.conversations:type_name -> rialto.chat.v1.LargeTail
+	35, // [35:35] is the sub-list for method output_type
+	35, // [35:35] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_rialto_gateway_v1_gateway_proto_init() }
@@ -1750,7 +1811,7 @@ func file_rialto_gateway_v1_gateway_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_gateway_v1_gateway_proto_rawDesc), len(file_rialto_gateway_v1_gateway_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   21,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
