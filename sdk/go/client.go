@@ -32,6 +32,7 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/engagement/v1/engagementv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/notification/v1/notificationv1connect"
 	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/presence/v1/presencev1connect"
 )
@@ -126,6 +127,7 @@ type Client struct {
 	feed         feedv1connect.FeedServiceClient
 	comment      commentv1connect.CommentServiceClient
 	engagement   engagementv1connect.EngagementServiceClient
+	notification notificationv1connect.NotificationServiceClient
 	presence     presencev1connect.PresenceServiceClient
 	helpDesk     chatv1connect.HelpDeskServiceClient
 
@@ -200,6 +202,7 @@ func New(config Config) (*Client, error) {
 	c.feed = feedv1connect.NewFeedServiceClient(config.HTTP, config.URL, with)
 	c.comment = commentv1connect.NewCommentServiceClient(config.HTTP, config.URL, with)
 	c.engagement = engagementv1connect.NewEngagementServiceClient(config.HTTP, config.URL, with)
+	c.notification = notificationv1connect.NewNotificationServiceClient(config.HTTP, config.URL, with)
 	c.official = chatv1connect.NewOfficialAccountServiceClient(config.HTTP, config.URL, with)
 	c.helpDesk = chatv1connect.NewHelpDeskServiceClient(config.HTTP, config.URL, with)
 	c.presence = presencev1connect.NewPresenceServiceClient(config.HTTP, config.URL, with)
@@ -226,6 +229,11 @@ func (c *Client) Room() chatv1connect.RoomServiceClient { return c.room }
 
 // Feed makes the calls of posts and timelines.
 func (c *Client) Feed() feedv1connect.FeedServiceClient { return c.feed }
+
+// Notification makes the calls of notifications.
+func (c *Client) Notification() notificationv1connect.NotificationServiceClient {
+	return c.notification
+}
 
 // Comment makes the calls of comments.
 func (c *Client) Comment() commentv1connect.CommentServiceClient { return c.comment }

@@ -343,9 +343,9 @@ func (s *schedule) readOne() {
 
 // TestRandomSchedules compares lists and counts with a list that derives everything from all deeds.
 func TestRandomSchedules(t *testing.T) {
-	runs, steps := 6, 150
+	runs, steps := 4, 120
 	if sqltest.OnPostgres() {
-		runs, steps = 2, 120
+		runs, steps = 2, 100
 	}
 	if n, err := strconv.Atoi(os.Getenv("NOTIFICATION_SCHEDULES")); err == nil {
 		runs = n

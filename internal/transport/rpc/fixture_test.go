@@ -43,6 +43,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/inbox"
 	"github.com/rialto-im/rialto/internal/service/linkpreview"
 	"github.com/rialto-im/rialto/internal/service/media"
+	"github.com/rialto-im/rialto/internal/service/notification"
 	"github.com/rialto-im/rialto/internal/service/officialaccount"
 	"github.com/rialto-im/rialto/internal/service/organization"
 	"github.com/rialto-im/rialto/internal/service/presence"
@@ -170,7 +171,9 @@ func newHarness(t testing.TB) *harness {
 	h.engagement, err = engagement.New(t.Context(), engagement.Deps{DB: db, Counters: counters, Posts: h.feed, Comments: h.comments, Graph: h.accounts, Clock: h.clock, Logger: logger})
 	must(err)
 	details := detail.New(detail.Deps{DB: db, Counters: counters, Comments: h.comments.CountOfPosts, Reposts: h.feed.CountReposts})
-	h.deps = rpc.Deps{Feed: h.feed, Comments: h.comments, Engagement: h.engagement, Details: details, Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
+	told, err := notification.New(t.Context(), notification.Deps{DB: db, Graph: h.accounts, Posts: h.feed, Comments: h.comments, Jobs: jobs, Clock: h.clock, Logger: logger})
+	must(err)
+	h.deps = rpc.Deps{Feed: h.feed, Comments: h.comments, Engagement: h.engagement, Details: details, Notifications: told, Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
 	h.Server = rpc.New(h.deps)
 	h.key, err = h.accounts.CreateKey(t.Context(), "shop")
 	must(err)
