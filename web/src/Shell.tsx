@@ -1,4 +1,4 @@
-import { useAgentWork, type AgentWork } from "@rialto-im/client/react";
+import { useAgentWork, useUnreadNotifications, type AgentWork } from "@rialto-im/client/react";
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import { client, useClient } from "./client.js";
@@ -8,7 +8,7 @@ import { Banner } from "./components/Banner.js";
 import { ChannelPage } from "./components/ChannelPage.js";
 import { ChatPane } from "./components/ChatPane.js";
 import { ConversationList } from "./components/ConversationList.js";
-import { ChatIcon, FeedIcon, GearIcon, PeopleIcon } from "./components/icons.js";
+import { BellIcon, ChatIcon, FeedIcon, GearIcon, PeopleIcon } from "./components/icons.js";
 import { badgeOf } from "./deskWork.js";
 import { useText, type Key } from "./i18n.js";
 import { useNotifications } from "./notifications/useNotifications.js";
@@ -17,6 +17,7 @@ import { Questions } from "./ui/Confirm.js";
 import { Tip, Tips } from "./ui/Tip.js";
 
 const Feed = lazy(() => import("./components/Feed.js").then((m) => ({ default: m.Feed })));
+const NotificationsPane = lazy(() => import("./components/NotificationsPane.js").then((m) => ({ default: m.NotificationsPane })));
 const PostPage = lazy(() => import("./components/PostPage.js").then((m) => ({ default: m.PostPage })));
 const PostsPage = lazy(() => import("./components/PostsPage.js").then((m) => ({ default: m.PostsPage })));
 const People = lazy(() => import("./components/People.js").then((m) => ({ default: m.People })));
@@ -78,6 +79,8 @@ function hasDetail(place: Place): boolean {
   switch (place.area) {
     case "chats":
       return place.chat !== undefined || place.channel !== undefined || place.room !== undefined;
+    case "notifications":
+      return false;
     case "feed":
       return place.post !== undefined || place.user !== undefined;
     case "people":
@@ -89,7 +92,7 @@ function hasDetail(place: Place): boolean {
   }
 }
 
-const tabs: [Area, typeof ChatIcon, Key & Area][] = [["chats", ChatIcon, "chats"], ["feed", FeedIcon, "feed"], ["people", PeopleIcon, "people"], ["settings", GearIcon, "settings"]];
+const tabs: [Area, typeof ChatIcon, Key & Area][] = [["chats", ChatIcon, "chats"], ["notifications", BellIcon, "notifications"], ["feed", FeedIcon, "feed"], ["people", PeopleIcon, "people"], ["settings", GearIcon, "settings"]];
 
 /** The areas of the app. A tab leads to where one was last in its area; the tab of the present area, to its list. */
 function Rail({ place, work }: { place: Place; work: readonly AgentWork[] }) {
@@ -97,8 +100,9 @@ function Rail({ place, work }: { place: Place; work: readonly AgentWork[] }) {
   const t = useText();
   const last = useRef<Partial<Record<Area, string>>>({});
   if (place.area !== "none" && !(place.area === "chats" && place.invitation)) last.current[place.area] = location.pathname;
+  const unread = useUnreadNotifications();
   const asked = [...c.relations().values()].filter((r) => r.asked && !r.friend && !r.blocked).length;
-  const badges: Record<Area, { n: number; text: string }> = { chats: badgeOf([], c.badge() + c.invitations().length + c.organizationInvitations().length), feed: badgeOf([]), people: badgeOf(work, asked), settings: badgeOf([]) };
+  const badges: Record<Area, { n: number; text: string }> = { chats: badgeOf([], c.badge() + c.invitations().length + c.organizationInvitations().length), notifications: badgeOf([], unread), feed: badgeOf([]), people: badgeOf(work, asked), settings: badgeOf([]) };
   return (
     <nav className="rail" aria-label="Rialto">
       <h1 className="sr-only">Rialto</h1>
@@ -120,6 +124,8 @@ const open = (id: string) => go(path.chat(id));
 
 function List({ place, work }: { place: Place; work: readonly AgentWork[] }) {
   switch (place.area) {
+    case "notifications":
+      return <NotificationsPane />;
     case "feed":
       return <Feed current={place.post} />;
     case "people":
@@ -144,6 +150,8 @@ function Detail({ place }: { place: Place }) {
       if (place.room) return <RoomPage key={place.room} id={place.room} onBack={goUp} />;
       if (place.channel) return <ChannelPage key={place.channel} at={{ handle: place.channel }} onBack={goUp} />;
       return place.chat ? <ChatPane id={place.chat} info={place.info ?? false} seq={place.seq} onBack={goUp} onOpen={open} /> : <Nothing text="pickChat" />;
+    case "notifications":
+      return <Nothing text="pickNotification" />;
     case "feed":
       if (place.post) return <PostPage key={place.post} id={place.post} />;
       return place.user ? <PostsPage key={place.user} who={place.user} /> : <Nothing text="pickPost" />;

@@ -4,11 +4,12 @@ import { navigate, usePathname } from "wouter/use-browser-location";
 
 export const sections = ["profile", "appearance", "notifications", "privacy", "password", "sessions"] as const;
 export type Section = (typeof sections)[number];
-export type Area = "chats" | "feed" | "people" | "settings";
+export type Area = "chats" | "notifications" | "feed" | "people" | "settings";
 
 /** What an address shows. Each area has a list, and one of its things beside it. */
 export type Place =
   | { area: "chats"; chat?: string; seq?: number; info?: true; invitation?: Invitation; channel?: string; room?: string }
+  | { area: "notifications" }
   | { area: "feed"; post?: string; user?: string }
   | { area: "people"; user?: string; manages?: true; organization?: string; desk?: string }
   | { area: "settings"; section?: Section }
@@ -26,6 +27,7 @@ export const path = {
   info: (id: string) => `/c/${id}/info`,
   /** A live room. */
   room: (id: string) => `/room/${id}`,
+  notifications: "/notifications",
   feed: "/feed",
   post: (id: string) => `/feed/${id}`,
   /** The posts of a user, by handle or id. */
@@ -45,7 +47,7 @@ export const path = {
   group: (id: string) => `/g/${encodeURIComponent(id)}`,
 };
 
-export const rootOf: Record<Area, string> = { chats: path.chats, feed: path.feed, people: path.people, settings: path.settings };
+export const rootOf: Record<Area, string> = { chats: path.chats, notifications: path.notifications, feed: path.feed, people: path.people, settings: path.settings };
 
 type Params = Record<string, string | undefined>;
 
@@ -63,6 +65,7 @@ const patterns: [string, (p: Params) => Place | undefined][] = [
   ["/room/:id", ({ id }) => (isId(id) ? { area: "chats", room: id } : undefined)],
   ["/join/:token", ({ token }) => ({ area: "chats", invitation: { token: token! } })],
   ["/g/:id", ({ id }) => (isId(id) ? { area: "chats", invitation: { conversation: id } } : undefined)],
+  ["/notifications", () => ({ area: "notifications" })],
   ["/feed", () => ({ area: "feed" })],
   ["/feed/:post", ({ post }) => (isId(post) ? { area: "feed", post } : undefined)],
   ["/feed/u/:user", ({ user }) => ({ area: "feed", user: user! })],

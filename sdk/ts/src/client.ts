@@ -39,6 +39,7 @@ export class Client implements Services {
   readonly feedApi: Services["feedApi"];
   readonly commentApi: Services["commentApi"];
   readonly engagementApi: Services["engagementApi"];
+  readonly notificationApi: Services["notificationApi"];
   readonly helpDeskApi: Services["helpDeskApi"];
   readonly presenceApi: Services["presenceApi"];
   readonly channels: Channels;
@@ -68,7 +69,7 @@ export class Client implements Services {
     this.options = withDefaults(options);
     this.storage = options.storage ?? (typeof indexedDB === "undefined" ? memoryStorage() : indexedDBStorage());
     const api = services(this.invoke);
-    ({ account: this.account, graph: this.graph, chat: this.chat, media: this.media, organizationApi: this.organizationApi, roomApi: this.roomApi, officialApi: this.officialApi, helpDeskApi: this.helpDeskApi, feedApi: this.feedApi, commentApi: this.commentApi, engagementApi: this.engagementApi, presenceApi: this.presenceApi } = api);
+    ({ account: this.account, graph: this.graph, chat: this.chat, media: this.media, organizationApi: this.organizationApi, roomApi: this.roomApi, officialApi: this.officialApi, helpDeskApi: this.helpDeskApi, feedApi: this.feedApi, commentApi: this.commentApi, engagementApi: this.engagementApi, notificationApi: this.notificationApi, presenceApi: this.presenceApi } = api);
     this.people = new People({
       now: this.options.now,
       onChange: () => this.snapshots.touch(),

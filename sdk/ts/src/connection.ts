@@ -37,6 +37,8 @@ export interface ConnectionDeps {
   onChange: () => void;
   /** Posts are new in the home timeline. */
   onPosts: (posts: { post: string; author: string }[]) => void;
+  /** Notifications are new, or were read on another device. */
+  onNotifications: () => void;
   /** The server said to stay away: as of a session that ended, or was replaced. */
   onEnded: (reason: string) => void;
 }
@@ -161,6 +163,7 @@ export class Connection {
     if (f.hint && f.hint.conversations.length === 0) void replica.stream.sync();
     for (const l of f.hint?.conversations ?? []) replica.stream.grown(l);
     if (f.posts.length > 0) this.deps.onPosts(f.posts.map(({ post, author }) => ({ post, author })));
+    if (f.notifications) this.deps.onNotifications();
     for (const u of f.threads) replica.events.threadChanged(u);
     if (f.typing) people.typed(f.typing.conversation, f.typing.user);
     people.takePresences(f.presences);

@@ -11,6 +11,8 @@ export type { PostList, PostPage, PostWatcher } from "./posts.js";
 export { withEngagement, type EngagementChange, type ListPage, type PageList } from "./engagements.js";
 export type { PostEntries, PostEntry } from "./operations/engagement.js";
 export type { Liker, ListLikersResponse } from "./gen/rialto/engagement/v1/engagement_pb.js";
+export type { NotificationList } from "./notifications.js";
+export { NotificationKind, NotificationSubject, type Notification } from "./gen/rialto/notification/v1/notification_pb.js";
 export { Audience, type FeedProfile, type Post, type PostContent, type PostVersion } from "./gen/rialto/feed/v1/feed_pb.js";
 export type { HelpDesks } from "./helpDesks.js";
 export type { TicketFilter, TicketList } from "./tickets.js";

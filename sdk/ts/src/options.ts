@@ -47,6 +47,8 @@ export interface ClientEvents {
   ticket: Ticket;
   /** Posts are new in the home timeline. They may be lost, or come twice, and those of authors with very many followers do not come. */
   posts: { post: string; author: string }[];
+  /** Notifications are new, or were read on a device. It may be lost. */
+  notifications: undefined;
   /** The login ended: by this user elsewhere, by the server, or by a newer device. */
   ended: { reason: string };
 }

@@ -6,6 +6,7 @@ import { MediaService } from "./gen/rialto/chat/v1/media_pb.js";
 import { OfficialAccountService } from "./gen/rialto/chat/v1/official_pb.js";
 import { OrganizationService } from "./gen/rialto/chat/v1/organization_pb.js";
 import { RoomService } from "./gen/rialto/chat/v1/room_pb.js";
+import { NotificationService } from "./gen/rialto/notification/v1/notification_pb.js";
 import { CommentService } from "./gen/rialto/comment/v1/comment_pb.js";
 import { EngagementService } from "./gen/rialto/engagement/v1/engagement_pb.js";
 import { FeedService } from "./gen/rialto/feed/v1/feed_pb.js";
@@ -24,6 +25,7 @@ export interface Services {
   readonly feedApi: ServiceClient<typeof FeedService>;
   readonly commentApi: ServiceClient<typeof CommentService>;
   readonly engagementApi: ServiceClient<typeof EngagementService>;
+  readonly notificationApi: ServiceClient<typeof NotificationService>;
   readonly presenceApi: ServiceClient<typeof PresenceService>;
 }
 
@@ -40,6 +42,7 @@ export function services(invoke: Invoke): Services {
     feedApi: serviceClient(FeedService, invoke),
     commentApi: serviceClient(CommentService, invoke),
     engagementApi: serviceClient(EngagementService, invoke),
+    notificationApi: serviceClient(NotificationService, invoke),
     presenceApi: serviceClient(PresenceService, invoke),
   };
 }

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { useText } from "../i18n.js";
+import { NotificationKinds } from "./NotificationKinds.js";
 import { choose, useChoices } from "../notifications/choices.js";
 import { playTone } from "../notifications/tone.js";
 import { permission } from "../notifications/useNotifications.js";
@@ -18,6 +19,7 @@ export function NotificationSettings() {
   };
   return (
     <div className="stack">
+      <NotificationKinds />
       <label className="check">
         <input type="checkbox" checked={on} disabled={allowed === undefined} aria-describedby="notifications-note" onChange={(e) => void change(e.target.checked)} />
         {t("notifyHere")}

@@ -1,6 +1,6 @@
-import { useFeedProfile, usePosts } from "@rialto-im/client/react";
+import { useFeedProfile, usePosts, usePostSubscription } from "@rialto-im/client/react";
 import { Link } from "wouter";
-import { useAction } from "../action.js";
+import { useAction, type RunAction } from "../action.js";
 import { useClient } from "../client.js";
 import { useText } from "../i18n.js";
 import { nameOf } from "../names.js";
@@ -8,7 +8,7 @@ import { goUp, path } from "../routes.js";
 import { IconButton } from "../ui/IconButton.js";
 import { UserAvatar } from "./Avatar.js";
 import "./feed.css";
-import { BackIcon } from "./icons.js";
+import { BackIcon, BellIcon } from "./icons.js";
 import { Who } from "./InfoPanel.js";
 import { PostTimeline } from "./PostTimeline.js";
 import { useNamedUser } from "./useNamedUser.js";
@@ -56,11 +56,23 @@ function Profile({ user }: { user: string }) {
         <div className="buttons">
           {!r?.blocked && <button className={r?.following ? "" : "primary small"} disabled={busy} onClick={() => void run(() => client.relate(r?.following ? graph.unfollow({ user }) : graph.follow({ user })))}>{t(r?.following ? "unfollow" : "follow")}</button>}
           <button disabled={busy} onClick={() => void run(() => client.relate(r?.muted ? graph.unmute({ user }) : graph.mute({ user })))}>{t(r?.muted ? "unmutePosts" : "mutePosts")}</button>
+          {!r?.blocked && <SubscriptionButton user={user} run={run} busy={busy} />}
           <Link href={path.user(user)} className="button">{t("profile")}</Link>
         </div>
       )}
       {r?.muted && <p className="muted">{t("mutedUser")}</p>}
       {error && <p className="error" role="alert">{error}</p>}
     </div>
+  );
+}
+
+/** A bell that is pressed while new posts of a person notify one. */
+function SubscriptionButton({ user, run, busy }: { user: string; run: RunAction; busy: boolean }) {
+  const t = useText();
+  const { value, change } = usePostSubscription(user);
+  return (
+    <IconButton label={t(value ? "notifyPostsEnd" : "notifyPosts")} className={value ? "current" : ""} disabled={busy || value === undefined} onClick={() => void run(() => change(!value))}>
+      <BellIcon />
+    </IconButton>
   );
 }

@@ -3,11 +3,13 @@ import { organizationEn } from "./organization.js";
 import { errorsEn } from "./errors.js";
 import { officialEn } from "./official.js";
 import { feedEn } from "./feed.js";
+import { notificationsEn } from "./notifications.js";
 import { deliveriesEn } from "./deliveries.js";
 /** What the app says in English. */
 export const en = {
   ...deliveriesEn,
   ...feedEn,
+  ...notificationsEn,
   ...errorsEn,
   appTagline: "Messages that arrive.",
   signIn: "Sign in",

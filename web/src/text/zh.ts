@@ -5,11 +5,13 @@ import { deliveriesZh } from "./deliveries.js";
 import type { Key } from "./en.js";
 import { officialZh } from "./official.js";
 import { feedZh } from "./feed.js";
+import { notificationsZh } from "./notifications.js";
 
 /** What the app says in Chinese. */
 export const zh: Record<Key, string> = {
   ...deliveriesZh,
   ...feedZh,
+  ...notificationsZh,
   ...errorsZh,
   appTagline: "每一条消息，都会送达。",
   signIn: "登录",

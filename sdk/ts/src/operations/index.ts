@@ -6,6 +6,7 @@ import { files } from "./files.js";
 import { folders } from "./folders.js";
 import { invitations } from "./invitations.js";
 import { messages } from "./messages.js";
+import { notifications } from "./notifications.js";
 import { people } from "./people.js";
 import { presence } from "./presence.js";
 import { sends } from "./sends.js";
@@ -13,13 +14,13 @@ import { accountSettings } from "./settings.js";
 import { threads } from "./threads.js";
 
 /** The areas. No two have an operation of the same name. */
-export const areas = { conversations, messages, sends, files, deletions, threads, people, presence, invitations, folders, accountSettings, feed };
+export const areas = { conversations, messages, sends, files, deletions, threads, people, presence, invitations, folders, accountSettings, feed, notifications };
 
 /** The operations of all areas, which a client has as its own methods. */
 export function operations(client: Context) {
   return {
     ...conversations(client), ...messages(client), ...sends(client), ...files(client), ...deletions(client), ...threads(client),
-    ...people(client), ...presence(client), ...invitations(client), ...folders(client), ...accountSettings(client), ...feed(client),
+    ...people(client), ...presence(client), ...invitations(client), ...folders(client), ...accountSettings(client), ...feed(client), ...notifications(client),
   };
 }
 

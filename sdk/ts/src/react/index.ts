@@ -8,3 +8,4 @@ export { useRoom } from "./rooms.js";
 export { useChannelPreview, useChannels, type PreviewedChannel } from "./channels.js";
 export { useEngagement, useFavourites, useHotPosts, useLikedPosts, useViewedPosts, type Engagement, type ListedPosts } from "./engagement.js";
 export { useFeedProfile, useHomeTimeline, usePost, usePosts, type Posts, type ReadPost } from "./feed.js";
+export { useNotificationKindsOff, useNotificationList, usePostSubscription, useUnreadNotifications, type Notifications } from "./notifications.js";

@@ -1,0 +1,93 @@
+import type { ListNotificationsResponse, Notification } from "./gen/rialto/notification/v1/notification_pb.js";
+
+const pageSize = 20;
+const mostOfPage = 50; // of the server
+/** A list is read again from its top as far as it was read, so many pages at most. */
+const mostPages = 10;
+const newest = "0";
+
+export interface NotificationListDeps {
+  /** Reads the page below one; the newest ones, where before is "0". */
+  read: (before: string, limit: number) => Promise<ListNotificationsResponse>;
+  /** Marks as read what a list up to a position has shown. */
+  markRead: (position: string) => Promise<unknown>;
+  onChange: () => void;
+}
+
+/** NotificationList is what others did that concerns the user, the newest first, read in pages. Calls wait for each other. */
+export class NotificationList {
+  notifications: readonly Notification[] = [];
+  /** Whether the first page was read, and whether there are more. */
+  loaded = false;
+  hasMore = false;
+  private next = newest;
+  private position = newest;
+  private tail: Promise<void> = Promise.resolve();
+  /** The next page, while it is being read. */
+  private reading: Promise<void> | undefined;
+
+  constructor(private readonly deps: NotificationListDeps) {}
+
+  /** Reads the list again as far as it was read: what changed may have moved to the top. */
+  refresh(): Promise<void> {
+    return this.inTurn(async () => {
+      const wanted = this.notifications.length;
+      let page = await this.deps.read(newest, wanted > pageSize ? mostOfPage : pageSize);
+      const list = [...page.notifications];
+      this.position = page.position;
+      for (let n = 1; page.next !== newest && n < mostPages && list.length < Math.max(wanted, 1); n++) {
+        page = await this.deps.read(page.next, mostOfPage);
+        list.push(...page.notifications);
+      }
+      this.show(list, page.next);
+    });
+  }
+
+  /** Reads the next page; the first one, if that could not be read. A call during a call does nothing more. */
+  more(): Promise<void> {
+    this.reading ??= (this.loaded ? this.inTurn(() => this.moreNow()) : this.refresh()).finally(() => (this.reading = undefined));
+    return this.reading;
+  }
+
+  private async moreNow(): Promise<void> {
+    if (!this.hasMore) return;
+    const list = [...this.notifications];
+    const known = new Set(list.map((n) => n.id)); // one that has moved up is there already
+    let next = this.next;
+    for (let n = 0, before = list.length; next !== newest && n < mostPages && list.length === before; n++) {
+      const page = await this.deps.read(next, pageSize);
+      list.push(...page.notifications.filter(({ id }) => !known.has(id)));
+      next = page.next;
+    }
+    this.show(list, next);
+  }
+
+  /** Marks all that the list has shown as read, on all devices. */
+  markAllRead(): Promise<void> {
+    return this.inTurn(async () => {
+      if (!this.loaded) return;
+      await this.deps.markRead(this.position);
+      this.readTo(this.position);
+    });
+  }
+
+  /** Another device has read up to a position. */
+  readTo(position: string): void {
+    const read = BigInt(position);
+    this.notifications = this.notifications.map((n) => (n.read || BigInt(n.position) > read ? n : { ...n, read: true }));
+    this.deps.onChange();
+  }
+
+  private show(list: readonly Notification[], next: string): void {
+    this.notifications = list;
+    this.loaded = true;
+    this.next = next;
+    this.hasMore = next !== newest;
+  }
+
+  private inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.tail.then(work).then(this.deps.onChange);
+    this.tail = done.catch(() => {});
+    return done;
+  }
+}

@@ -1,0 +1,113 @@
+import { useCallback, useEffect, useMemo, useState } from "react";
+import type { Notification, NotificationKind } from "../gen/rialto/notification/v1/notification_pb.js";
+import { useRialto, useSnapshot } from "./context.js";
+import { useOnline } from "./hooks.js";
+
+/** How often is looked where nothing tells of new notifications. */
+const checkEveryMs = 60_000;
+/** So long after it is told of a change, it looks: with those that follow at once. */
+const afterHintMs = 300;
+
+/** Calls look when notifications may have changed, while the client is online. */
+function useChanges(look: () => void): void {
+  const client = useRialto();
+  const online = useOnline();
+  const me = useSnapshot((c) => c.me);
+  useEffect(() => {
+    if (!online) return;
+    look();
+    const check = () => document.visibilityState !== "hidden" && look();
+    let soon: ReturnType<typeof setTimeout> | undefined;
+    const stop = client.on("notifications", () => {
+      soon ??= setTimeout(() => {
+        soon = undefined;
+        look();
+      }, afterHintMs);
+    });
+    const timer = setInterval(check, checkEveryMs);
+    document.addEventListener("visibilitychange", check);
+    return () => {
+      stop();
+      clearTimeout(soon);
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", check);
+    };
+  }, [client, online, me, look]);
+}
+
+/** How many notifications are unread, at most 100: 100 stands for more. */
+export function useUnreadNotifications(): number {
+  const client = useRialto();
+  const me = useSnapshot((c) => c.me);
+  const [read, setRead] = useState({ me, count: 0 });
+  const look = useCallback(() => {
+    client.unreadNotifications().then((count) => setRead({ me, count }), () => {}); // the next look finds it
+  }, [client, me]);
+  useChanges(look);
+  return read.me === me ? read.count : 0;
+}
+
+export interface Notifications {
+  readonly notifications: readonly Notification[];
+  /** The first page is not there yet. */
+  readonly loading: boolean;
+  /** Why notifications could not be read. */
+  readonly error: unknown;
+  readonly hasMore: boolean;
+  /** Reads the next page. */
+  readonly loadMore: () => Promise<void>;
+  /** Marks all that was shown as read, on all devices. */
+  readonly markAllRead: () => Promise<void>;
+}
+
+/** The notifications, with new ones while they are shown. */
+export function useNotificationList(): Notifications {
+  const client = useRialto();
+  const me = useSnapshot((c) => c.me);
+  const list = useMemo(() => client.notificationList(), [client, me]);
+  const [failed, setFailed] = useState<{ list: typeof list; error: unknown }>();
+  const run = useCallback((work: Promise<void>) => work.then(() => setFailed(undefined), (error: unknown) => setFailed({ list, error })), [list]);
+  useChanges(useCallback(() => void run(list.refresh()), [list, run]));
+  const loadMore = useCallback(() => run(list.more()), [list, run]);
+  const markAllRead = useCallback(() => run(list.markAllRead()), [list, run]);
+  const notifications = useSnapshot(() => list.notifications);
+  const hasMore = useSnapshot(() => list.hasMore);
+  const loaded = useSnapshot(() => list.loaded);
+  const error = failed?.list === list ? failed.error : undefined;
+  return { notifications, loading: !loaded && error === undefined, error, hasMore, loadMore, markAllRead };
+}
+
+/** Something of the server that this device may change: undefined until it was read. */
+interface Changeable<T> {
+  readonly value: T | undefined;
+  /** Changes it, and fails if the server refuses. */
+  readonly change: (value: T) => Promise<void>;
+}
+
+function useChangeable<T>(of: string, read: () => Promise<T>, write: (value: T) => Promise<T>): Changeable<T> {
+  const online = useOnline();
+  const [known, setKnown] = useState<{ of: string; value: T }>();
+  useEffect(() => {
+    if (!online) return;
+    let current = true;
+    read().then((value) => current && setKnown({ of, value }), () => {}); // it is read again with the next connection
+    return () => void (current = false);
+  }, [of, online]);
+  const change = async (value: T) => {
+    const stored = await write(value);
+    setKnown({ of, value: stored });
+  };
+  return { value: known?.of === of ? known.value : undefined, change };
+}
+
+/** The kinds that do not notify the user. */
+export function useNotificationKindsOff(): Changeable<readonly NotificationKind[]> {
+  const client = useRialto();
+  return useChangeable(useSnapshot((c) => c.me), () => client.notificationKindsOff(), (off) => client.setNotificationKindsOff(off));
+}
+
+/** Whether new posts of an author notify the user. */
+export function usePostSubscription(author: string): Changeable<boolean> {
+  const client = useRialto();
+  return useChangeable(author, () => client.isSubscribedToPosts(author), (subscribed) => client.subscribeToPosts(author, subscribed));
+}
