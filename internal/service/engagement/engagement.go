@@ -142,7 +142,8 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 // Run computes ranks until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
 	work := cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: rankInterval, Round: s.round,
-		Failed: "popular posts and comments could not be ranked; the next round tries again", Logger: s.deps.Logger}
+		NotCoordinator: func() { s.boards.changed = true }, // another node may rank and end before it makes the lists
+		Failed:         "popular posts and comments could not be ranked; the next round tries again", Logger: s.deps.Logger}
 	work.Run(ctx)
 	return nil
 }
