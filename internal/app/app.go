@@ -425,14 +425,6 @@ func (n *Node) openTransports() (err error) {
 // liveNodes is the number of live nodes.
 func (n *Node) liveNodes() int { return len(n.cluster.Nodes()) }
 
-// counterNodes returns the names of the nodes that count in rows of their own; nil on a single node.
-func (n *Node) counterNodes() func() []string {
-	if n.config.Clustered() {
-		return n.liveNodeNames
-	}
-	return nil
-}
-
 // liveNodeNames are the names of the live nodes.
 func (n *Node) liveNodeNames() (names []string) {
 	for _, live := range n.cluster.Nodes() {

@@ -18,6 +18,14 @@ func (n *Node) openCounters(ctx context.Context) (err error) {
 	return err
 }
 
+// counterNodes returns the names of the nodes that count in rows of their own; nil on a single node.
+func (n *Node) counterNodes() func() []string {
+	if n.config.Clustered() {
+		return n.liveNodeNames
+	}
+	return nil
+}
+
 func (n *Node) registerCounterMetrics() {
 	telemetry.Count(n.registry, "counter_changes_total", "Changes of sets that were answered.", func() float64 { return float64(n.counters.Changes()) })
 	telemetry.Count(n.registry, "counter_transactions_total", "Merged writes of changes of sets.", func() float64 { return float64(n.counters.Transactions()) })
