@@ -44,7 +44,7 @@ trap '{ kill -- "-$three_nodes" 2>/dev/null && wait "$three_nodes"; } || true; r
 stage "tests that start programs"
 with_postgres -records sqlite go test -vet=off -p "$packages_at_once" -timeout 30m "${programs[@]}"
 stage "packages with their SQL data in PostgreSQL"
-with_postgres go test -vet=off -p "$packages_at_once" -timeout 30m ./internal/{platform/{counter,idgen,idservice,job,lease},service/{account,chat,chatroom,comment,engagement,fanout,feed,helpdesk,inbox,media,officialaccount,organization,presence,schedule},transport/rpc}
+with_postgres go test -vet=off -p "$packages_at_once" -timeout 30m ./internal/{platform/{counter,idgen,idservice,job,lease},service/{account,chat,chatroom,comment,engagement,fanout,feed,helpdesk,inbox,media,notification,officialaccount,organization,presence,schedule},transport/rpc}
 with_postgres go test -vet=off -timeout 30m -run 'TwoReleases|OverTwoNodes|Move' ./internal/app/apptest
 stage "a thousand power failures"
 go test -vet=off -timeout 30m -run '^TestPowerCut' ./internal/engine/timeline/pebblelog

@@ -53,6 +53,7 @@ export const known: Record<string, Key> = {
   not_repostable: "errNotRepostable",
   too_many_versions: "errPostVersions",
   too_many_followed: "errManyFollowed",
+  too_many_subscriptions: "errManySubscriptions",
   bad_status: "errTicketStatus",
   bad_subject: "errSubject",
   help_desk_closed: "errHelpDeskClosed",

@@ -106,7 +106,7 @@ func (e *evaluation) load(ctx context.Context, all []*cause) (err error) {
 	})
 }
 
-// shown returns those causes of a notification whose deeds are there and visible.
+// shown returns those causes of a notification whose operations are there and visible.
 func (e *evaluation) shown(ctx context.Context, r *row, causes []*cause) (shown []*cause, err error) {
 	for _, c := range causes {
 		if !e.silenced[c.actor] && e.isThere(c) {

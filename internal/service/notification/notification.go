@@ -2,13 +2,13 @@
 //
 // # Causes and notifications
 //
-// A cause is one such deed: an actor, and for some kinds what the actor wrote (the item). It is stored once, in the transaction of the deed. Who
+// A cause is one such operation: an actor, and for some kinds what the actor wrote (the item). It is stored once, in the transaction of the operation. Who
 // likes, takes it back and likes again is one cause, and notifies once. A notification merges the causes of one kind and subject since its user last
 // read. What happens after that begins a new one, so each cause is in exactly one.
 //
 // # Reads
 //
-// What is shown is derived at each read, in one snapshot (evaluate.go): a cause counts while its deed is still there and visible for the user, and its
+// What is shown is derived at each read, in one snapshot (evaluate.go): a cause counts while its operation is still there and visible for the user, and its
 // actor is not silenced. So nothing has to be removed when a like is taken back, a post hidden or a user blocked. A notification without such causes
 // is in no list. Unread is what lies above the user's read cursor; no counter of it is kept.
 //

@@ -11,7 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 )
 
-// record stores causes in the transaction of their deeds, and merges them into notifications. Nobody is notified by themself, by somebody silenced, or of
+// record stores causes in the transaction of their operations, and merges them into notifications. Nobody is notified by themself, by somebody silenced, or of
 // a kind that is off. The likes of one transaction may be thousands: whether their actors are silenced is checked at reads only.
 func (s *Service) record(ctx context.Context, tx *sql.Tx, list []*cause) error {
 	byOwner := map[id.User]map[topic][]*cause{}

@@ -20,19 +20,19 @@ import (
 
 type pair [2]id.User
 
-// deed is what somebody did that concerned somebody else, in the order in which it happened.
-type deed struct {
+// operation is what somebody did that concerned somebody else, in the order in which it happened.
+type operation struct {
 	kind, subject string
 	actor         id.User
 	item          uint64
 	there         func(n *naive) bool // whether it is still there
 	at            time.Time
-	after         int // the read cursor of the user at that time: how many deeds
+	after         int // the read cursor of the user at that time: how many operations
 }
 
-// naive derives all notifications from all deeds.
+// naive derives all notifications from all operations.
 type naive struct {
-	deeds    map[id.User][]deed
+	operations    map[id.User][]operation
 	read     map[id.User]int
 	likes    map[string]bool // by subject and user
 	comments map[uint64]naiveComment
@@ -53,18 +53,18 @@ func (n *naive) silenced(u, by id.User) bool {
 	return n.mutes[pair{u, by}] || n.blocks[pair{u, by}] || n.blocks[pair{by, u}]
 }
 
-// add notes a deed, unless the same one was there before.
-func (n *naive) add(u id.User, d deed) {
+// add notes a operation, unless the same one was there before.
+func (n *naive) add(u id.User, d operation) {
 	if u == d.actor || d.kind != "like" && n.silenced(u, d.actor) {
 		return
 	}
-	for _, other := range n.deeds[u] {
+	for _, other := range n.operations[u] {
 		if other.kind == d.kind && other.subject == d.subject && other.actor == d.actor && other.item == d.item {
 			return
 		}
 	}
 	d.after = n.read[u]
-	n.deeds[u] = append(n.deeds[u], d)
+	n.operations[u] = append(n.operations[u], d)
 }
 
 // seesComment reports whether a user sees a comment.
@@ -77,11 +77,11 @@ func (n *naive) seesComment(u id.User, authors map[uint64]id.User, c uint64) boo
 // list returns the notifications of a user, sorted.
 func (n *naive) list(u id.User) (lines []string, unread int) {
 	type group struct {
-		deeds []deed
+		operations []operation
 		last  int
 	}
 	byTopic := map[string][]*group{}
-	for i, d := range n.deeds[u] {
+	for i, d := range n.operations[u] {
 		topic := d.kind + " " + d.subject
 		groups := byTopic[topic]
 		if len(groups) == 0 || groups[len(groups)-1].last < d.after {
@@ -89,12 +89,12 @@ func (n *naive) list(u id.User) (lines []string, unread int) {
 			byTopic[topic] = groups
 		}
 		g := groups[len(groups)-1]
-		g.deeds, g.last = append(g.deeds, d), i
+		g.operations, g.last = append(g.operations, d), i
 	}
 	for topic, groups := range byTopic {
 		for _, g := range groups {
 			actors, items := map[id.User]bool{}, 0
-			for _, d := range g.deeds {
+			for _, d := range g.operations {
 				if n.silenced(u, d.actor) || !d.there(n) {
 					continue
 				}
@@ -118,14 +118,14 @@ func (n *naive) list(u id.User) (lines []string, unread int) {
 	return lines, unread
 }
 
-// schedule is a random order of deeds, lists and reads on some nodes and devices.
+// schedule is a random order of operations, lists and reads on some nodes and devices.
 type schedule struct {
 	*fixture
 	random *rand.Rand
 	people []id.User
 	posts  []uint64
 	naive  *naive
-	// devices are what they listed last: a position, and how many deeds there were.
+	// devices are what they listed last: a position, and how many operations there were.
 	devices map[id.User][]listed
 	steps   []string
 	failed  bool
@@ -133,7 +133,7 @@ type schedule struct {
 
 type listed struct {
 	position uint64
-	deeds    int
+	operations    int
 }
 
 func (s *schedule) fail(format string, args ...any) {
@@ -190,7 +190,7 @@ func (s *schedule) likeOne() {
 	key := fmt.Sprint(kind, subject, by)
 	was := s.naive.likes[key]
 	if s.naive.likes[key] = likes; likes && !was {
-		s.naive.add(s.authorOf(subject), deed{kind: "like", subject: fmt.Sprint(subject), actor: by, there: func(n *naive) bool { return visible(n) && n.likes[key] }})
+		s.naive.add(s.authorOf(subject), operation{kind: "like", subject: fmt.Sprint(subject), actor: by, there: func(n *naive) bool { return visible(n) && n.likes[key] }})
 	}
 }
 
@@ -222,7 +222,7 @@ func (s *schedule) commentOne() {
 	notified := map[id.User]bool{}
 	add := func(u id.User, kind string, subject uint64) {
 		if !notified[u] {
-			s.naive.add(u, deed{kind: kind, subject: fmt.Sprint(subject), actor: by, item: c, there: func(n *naive) bool { return n.seesComment(u, s.authors, c) }})
+			s.naive.add(u, operation{kind: kind, subject: fmt.Sprint(subject), actor: by, item: c, there: func(n *naive) bool { return n.seesComment(u, s.authors, c) }})
 		}
 		notified[u] = true
 	}
@@ -267,7 +267,7 @@ func (s *schedule) followOne() {
 	}
 	was := s.naive.follows[pair{a, b}]
 	if s.naive.follows[pair{a, b}] = follows; follows && !was {
-		s.naive.add(b, deed{kind: "follow", subject: "0", actor: a, there: func(n *naive) bool { return n.follows[pair{a, b}] }})
+		s.naive.add(b, operation{kind: "follow", subject: "0", actor: a, there: func(n *naive) bool { return n.follows[pair{a, b}] }})
 	}
 }
 
@@ -297,7 +297,7 @@ var kindNames = map[notificationv1.NotificationKind]string{notificationv1.Notifi
 // listOne lists all on a device, compares that with the naive list, and checks the count.
 func (s *schedule) listOne() {
 	u, on := s.person(), s.on()
-	deeds := len(s.naive.deeds[u])
+	operations := len(s.naive.operations[u])
 	list, position := s.list(on, u, uint32(1+s.random.IntN(4)))
 	var got []string
 	last := uint64(1 << 63)
@@ -321,14 +321,14 @@ func (s *schedule) listOne() {
 	if n := s.unread(on, u); int(n) != unread {
 		s.fail("%d has %d unread notifications, want %d", u, n, unread)
 	}
-	s.devices[u][s.random.IntN(len(s.devices[u]))] = listed{position, deeds}
+	s.devices[u][s.random.IntN(len(s.devices[u]))] = listed{position, operations}
 }
 
 // readOne marks as read what a device listed, perhaps long ago. The process may die after the commit.
 func (s *schedule) readOne() {
 	u, on := s.person(), s.on()
 	to := s.devices[u][s.random.IntN(len(s.devices[u]))]
-	s.note("%d reads up to %d, %d deeds", u, to.position, to.deeds)
+	s.note("%d reads up to %d, %d operations", u, to.position, to.operations)
 	died := errors.New("the process died")
 	if s.random.IntN(4) == 0 {
 		on.Interrupt(func(string) error { return died })
@@ -338,10 +338,10 @@ func (s *schedule) readOne() {
 	if err != nil && !errors.Is(err, died) {
 		s.fail("a read is answered with %v", err)
 	}
-	s.naive.read[u] = max(s.naive.read[u], to.deeds)
+	s.naive.read[u] = max(s.naive.read[u], to.operations)
 }
 
-// TestRandomSchedules compares lists and counts with a list that derives everything from all deeds.
+// TestRandomSchedules compares lists and counts with a list that derives everything from all operations.
 func TestRandomSchedules(t *testing.T) {
 	runs, steps := 4, 120
 	if sqltest.OnPostgres() {
@@ -354,7 +354,7 @@ func TestRandomSchedules(t *testing.T) {
 		nodes := 1 + int(seed%2)*2
 		f := open(t, nodes)
 		s := &schedule{fixture: f, random: rand.New(rand.NewPCG(seed, 1)), devices: map[id.User][]listed{},
-			naive: &naive{deeds: map[id.User][]deed{}, read: map[id.User]int{}, likes: map[string]bool{}, comments: map[uint64]naiveComment{}, deleted: map[uint64]bool{}, follows: map[pair]bool{}, blocks: map[pair]bool{}, mutes: map[pair]bool{}}}
+			naive: &naive{operations: map[id.User][]operation{}, read: map[id.User]int{}, likes: map[string]bool{}, comments: map[uint64]naiveComment{}, deleted: map[uint64]bool{}, follows: map[pair]bool{}, blocks: map[pair]bool{}, mutes: map[pair]bool{}}}
 		for range 4 {
 			u := f.user()
 			s.people = append(s.people, u)

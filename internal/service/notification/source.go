@@ -8,7 +8,7 @@ import (
 	notificationv1 "github.com/rialto-im/rialto/sdk/go/gen/notification/v1"
 )
 
-// The methods of this file are called in the transaction of a deed, by the services of what was done. They may run again after a failed commit.
+// The methods of this file are called in the transaction of a operation, by the services of what was done. They may run again after a failed commit.
 
 // Like of a post or a comment.
 type Like struct {

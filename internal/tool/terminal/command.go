@@ -123,6 +123,7 @@ func groupCommands() []command {
 func postCommands() []command {
 	return []command{
 		{"feed", "[more]", "show the newest posts of those whom you follow, or older ones", (*screen).feed},
+		{"notifications", "[read]", "show what others did that concerns you, or mark it as read", (*screen).notifications},
 		{"post", "TEXT", "publish a post for everyone", (*screen).post},
 		{"profile", "[@handle]", "show somebody's posts and counts, or your own", (*screen).feedProfile},
 		{"hot", "[today | week]", "show the posts that are popular", (*screen).hot},

@@ -1,0 +1,95 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	notificationv1 "github.com/rialto-im/rialto/sdk/go/gen/notification/v1"
+)
+
+// notificationsPerPage is the number of notifications that /notifications shows.
+const notificationsPerPage = 10
+
+// notifications shows the newest notifications, or marks all as read that there are.
+func (s *screen) notifications(ctx context.Context, rest string) error {
+	r, err := call(ctx, s.client.Notification().ListNotifications, &notificationv1.ListNotificationsRequest{Limit: notificationsPerPage})
+	if err != nil {
+		return err
+	}
+	switch strings.TrimSpace(rest) {
+	case "":
+	case "read":
+		_, err := call(ctx, s.client.Notification().ReadNotifications, &notificationv1.ReadNotificationsRequest{Position: r.Position})
+		return s.done(err)
+	default:
+		return errors.New("give /notifications, or /notifications read")
+	}
+	var users []uint64
+	for _, n := range r.Notifications {
+		users = append(users, n.Actors...)
+	}
+	if err := s.readNames(ctx, users); err != nil {
+		return err
+	}
+	if len(r.Notifications) == 0 {
+		s.say("No notifications.")
+	}
+	for _, n := range r.Notifications {
+		mark := " "
+		if !n.Read {
+			mark = "*"
+		}
+		s.say("%s %s %s, %s", mark, s.whoOf(ctx, n), sentenceOf(n), time.UnixMilli(n.TimeMs).Format("2 January 15:04"))
+	}
+	return nil
+}
+
+// whoOf names one user, two users, or the newest one and how many others.
+func (s *screen) whoOf(ctx context.Context, n *notificationv1.Notification) string {
+	var names []string
+	for _, u := range n.Actors {
+		names = append(names, s.name(ctx, u))
+	}
+	switch {
+	case len(names) == 0:
+		return "somebody"
+	case n.MoreActors:
+		return fmt.Sprintf("%s and more than %d others", names[0], n.ActorCount-1)
+	case n.ActorCount > 2:
+		return fmt.Sprintf("%s and %d others", names[0], n.ActorCount-1)
+	}
+	return strings.Join(names, " and ")
+}
+
+// sentenceOf says what was done.
+func sentenceOf(n *notificationv1.Notification) string {
+	subject := "post"
+	if n.SubjectKind == notificationv1.NotificationSubject_NOTIFICATION_SUBJECT_COMMENT {
+		subject = "comment"
+	}
+	switch n.Kind {
+	case notificationv1.NotificationKind_NOTIFICATION_KIND_LIKE:
+		return "liked your " + subject
+	case notificationv1.NotificationKind_NOTIFICATION_KIND_COMMENT:
+		return "commented on your post"
+	case notificationv1.NotificationKind_NOTIFICATION_KIND_REPLY:
+		return "replied to your comment"
+	case notificationv1.NotificationKind_NOTIFICATION_KIND_MENTION:
+		return "mentioned you in a " + subject
+	case notificationv1.NotificationKind_NOTIFICATION_KIND_FOLLOW:
+		return "started following you"
+	case notificationv1.NotificationKind_NOTIFICATION_KIND_FRIEND_REQUEST:
+		return "sent you a friend request"
+	case notificationv1.NotificationKind_NOTIFICATION_KIND_POST:
+		if n.ItemCount == 1 {
+			return "published a post"
+		}
+		return fmt.Sprintf("published %d posts", n.ItemCount)
+	case notificationv1.NotificationKind_NOTIFICATION_KIND_REPOST:
+		return "reposted your post"
+	}
+	return "did something that this version does not know"
+}
