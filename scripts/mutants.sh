@@ -615,7 +615,7 @@ mutant "tell whom a blocked user is answered" internal/service/comment/visible.g
 mutant "list comments of posts that the reader may not see" internal/service/comment/list.go 's/r\.SubjectKind, r\.Subject\); err != nil \{/r.SubjectKind, r.Subject); err != nil \&\& r.Subject == 0 {/' 'WhoeverDoesNotSeeThePost|RandomSchedules' internal/service/comment
 mutant "give comments of posts that the reader may not see" internal/service/comment/visible.go 's/reader, r\.kind, r\.subject\); err != nil \{/reader, r.kind, r.subject); err != nil \&\& n == 0 {/' 'WhoeverDoesNotSeeThePost|RandomSchedules' internal/service/comment
 mutant "count comments of posts that the reader may not see" internal/service/comment/count.go 's/list := slices\.Sorted\(maps\.Keys\(visible\)\)/list := append(slices.Sorted(maps.Keys(visible)), r.Subjects...)/; s/err != nil \|\| len\(visible\) == 0 \{/err != nil {/' WhoeverDoesNotSeeThePost internal/service/comment
-mutant "comment on posts that the author may not see" internal/service/comment/create.go 's/d\.author, d\.kind, d\.subject\); err != nil \{/d.author, d.kind, d.subject); err != nil \&\& d.id == 0 {/' 'WhoeverDoesNotSeeThePost|RandomSchedules' internal/service/comment
+mutant "comment on posts that the author may not see" internal/service/comment/create.go 's/(author, err := s\.subjectAuthor\(ctx, tx, d\.author, d\.kind, d\.subject\))$/$1\n\tif d.id != 0 {\n\t\terr = nil\n\t}/' 'WhoeverDoesNotSeeThePost|RandomSchedules' internal/service/comment
 mutant "show deleted comments without replies" internal/service/comment/visible.go 's/r\.deleted \&\& replies\[r\.id\] == 0/r.deleted \&\& r.top > 0/' 'Deletion|RandomSchedules' internal/service/comment
 mutant "drop the place of a deleted comment with replies" internal/service/comment/visible.go 's/r\.deleted \&\& replies\[r\.id\] == 0/r.deleted/' 'Deletion|RandomSchedules' internal/service/comment
 mutant "repeat a comment on the next page of comments" internal/service/comment/list.go 's/p\.at = place\{r\.level, r\.id\}$/p.at = place{r.level, r.id - 1}/' RandomSchedules internal/service/comment
@@ -624,9 +624,36 @@ mutant "read all comments for one page" internal/service/comment/list.go 's/maxE
 mutant "let anybody delete comments" internal/service/comment/change.go 's/ \|\| err == nil \&\& author != by \{/ || err == nil \&\& author == 0 {/' 'Deletion|RandomSchedules' internal/service/comment
 mutant "let anybody edit comments" internal/service/comment/change.go 's/case c\.author != by \|\| c\.deleted:/case c.deleted:/' TestEdits internal/service/comment
 mutant "give a reply a lower id than what it answers" internal/service/comment/comment.go 's/n > above \{/n != above {/' AReplyIsBehind internal/service/comment
-mutant "comment with pictures of others" internal/service/comment/create.go 's/if d\.upload == 0 \{/if d.upload != 0 {/' 'BadInput|PicturesOfComments' internal/service/comment internal/transport/rpc
+mutant "comment with pictures of others" internal/service/comment/create.go 's/if d\.upload != 0 \{/if d.upload == 0 {/' 'BadInput|PicturesOfComments' internal/service/comment internal/transport/rpc
 mutant "give a picture to who may not see its comment" internal/service/media/download.go 's/named, err = s\.deps\.CommentNames\(ctx, by, r\.Comment, n\); err/_, err = s.deps.CommentNames(ctx, by, r.Comment, n); err/; s/^\tcase r\.Comment != 0:/\tcase r.Comment != 0:\n\t\tnamed = true/' PicturesOfComments internal/transport/rpc
 mutant "verify without comments" internal/tool/verify/verify.go 's/step\{"comments", c\.comments\}, //' CommentViolations internal/tool/verify
+mutant "notify users of what they did themselves" internal/service/notification/record.go 's/c\.owner == 0 \|\| c\.owner == c\.actor/c.owner == 0/' 'Merging|RandomSchedules' internal/service/notification
+mutant "notify users of what silenced users did" internal/service/notification/evaluate.go 's/if !e\.silenced\[c\.actor\] \&\& /if /' 'Relations|RandomSchedules' internal/service/notification
+mutant "store what silenced users did" internal/service/notification/record.go 's/if t\.kind != likeKind \{/if t.kind == 0 {/' 'RandomSchedules' internal/service/notification
+mutant "notify of kinds that are off" internal/service/notification/record.go 's/if o\.isOff\(t\.kind\) \{/if o.isOff(0) {/' Settings internal/service/notification
+mutant "notify of a comment twice" internal/service/notification/source.go 's/seen\[c\.owner\] = true/seen[0] = true/' 'CommentsAndMentions|RandomSchedules' internal/service/notification
+mutant "notify again of a like that was taken back" internal/service/notification/record.go 's/if added == 0 \&\& room > 0 \{/if added < 0 {/' 'Merging|RandomSchedules' internal/service/notification
+mutant "merge into notifications that were read" internal/service/notification/record.go 's/unreadRow\(ctx, tx, o, t\)$/unreadRow(ctx, tx, \&owner{user: o.user}, t)/' 'Merging|RandomSchedules' internal/service/notification
+mutant "leave a notification at a position that was listed" internal/service/notification/record.go 's/isNew \|\| r\.pos <= o\.listed \|\| now/isNew || now/' 'ReadsCover|RandomSchedules' internal/service/notification
+mutant "move a notification with each like" internal/service/notification/record.go 's/moves := isNew \|\|/moves := true || isNew ||/' HotPost internal/service/notification
+mutant "store all causes of a hot post" internal/service/notification/record.go 's/max\(s\.sizes\.causes-r\.causes, 0\)/1 << 20/' HotPost internal/service/notification
+mutant "read beyond the last list" internal/service/notification/read.go 's/min\(r\.Position, o\.listed\)/min(r.Position, o.last)/' ReadsCover internal/service/notification
+mutant "mark as unread what was read" internal/service/notification/read.go 's/to <= o\.read \{/to == o.read {/' 'ReadsCover|RandomSchedules' internal/service/notification
+mutant "show likes that were taken back" internal/service/notification/evaluate.go 's/return !likers\[c\.actor\]/return !likers[c.actor] \&\& c.actor == 0/' 'Merging|RandomSchedules' internal/service/notification
+mutant "show follows that ended" internal/service/notification/evaluate.go 's/return e\.followers\[c\.actor\]/return true/' 'Relations|RandomSchedules' internal/service/notification
+mutant "show friend requests that were answered" internal/service/notification/evaluate.go 's/return e\.asking\[c\.actor\]/return true/' Relations internal/service/notification
+mutant "show comments that were deleted" internal/service/comment/store.go 's/AND NOT deleted AND id IN/AND id IN/' 'CommentsAndMentions|RandomSchedules' internal/service/notification
+mutant "show comments of posts that the reader may not see" internal/service/comment/visible.go 's/if visible\[r\.subject\] != 0 \&\& /if /' 'CommentsAndMentions|RandomSchedules' internal/service/notification
+mutant "count actors twice" internal/service/notification/evaluate.go 's/if seen\[c\.actor\] \{/if seen[0] {/' 'CommentsAndMentions|RandomSchedules' internal/service/notification
+mutant "count notifications that are not shown" internal/service/notification/list.go 's/if v != nil \{\n\t\t\tn\+\+\n\t\t\} else if/if v != nil || len(rows) > 0 {\n\t\t\tn++\n\t\t} else if/' 'Merging|RandomSchedules' internal/service/notification
+mutant "count only the newest causes" internal/service/notification/list.go 's/rows\[i\]\.causes > s\.sizes\.few/rows[i].causes > 1<<30/' RandomSchedules internal/service/notification
+mutant "notify subscribers of posts that they may not see" internal/service/notification/subscribe.go 's/readers, err := s\.deps\.Posts\.VisibleTo\(ctx, tx, j\.Post, list\)/readers, err := list, error(nil)/' PostsAndReposts internal/service/notification
+mutant "notify only the first subscribers" internal/service/notification/subscribe.go 's/if more = len\(list\) == s\.sizes\.subscribers;/if more = false;/' PostsAndReposts internal/service/notification
+mutant "keep all notifications of a user" internal/service/notification/trim.go 's/o\.kept <= maxKept/o.kept >= 0/' TestTrim internal/service/notification
+mutant "keep notifications for ever" internal/service/notification/trim.go 's/moved_ms < \$1/moved_ms < \$1 AND pos < 0/' TestTrim internal/service/notification
+mutant "hint before the commit" internal/service/notification/hint.go 's/if o\.last >= due\[u\] \{/if o.last >= 0 {/' HintsFollowCommits internal/service/notification
+mutant "hint at each notification" internal/service/notification/hint.go 's/resting := now\.Sub\(s\.last\) < hintInterval/resting := now.Sub(s.last) < 0/' TestHints internal/service/notification
+mutant "verify without notifications" internal/tool/verify/verify.go 's/step\{"notifications", c\.notifications\}, //' NotificationViolations internal/tool/verify
 
 # The TypeScript SDK.
 mutant_ts "forget at a resync that a conversation is muted" src/sync.ts 's/\{ \.\.\.view, deleted/{ ...view, muted: false, deleted/' test/unit/client.test.ts

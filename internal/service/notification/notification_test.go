@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/platform/counter"
@@ -362,6 +363,28 @@ func TestHints(t *testing.T) {
 	eventually.True(t, "one more hint for all", func() bool { return len(f.hints()) == 2 })
 	f.read(ana)
 	if got := f.hints(); len(got) != 3 || got[2].read == 0 {
+		t.Errorf("the hints are %v", got)
+	}
+	cancel()
+	must(t, <-done)
+}
+
+// TestHintsFollowCommits: no device is told before the commit, and each is told after it.
+func TestHintsFollowCommits(t *testing.T) {
+	f := open(t, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- f.Run(ctx) }()
+	ana, bea := f.user(), f.user()
+	post, other := f.post(ana), f.post(bea)
+	f.Interrupt(func(string) error { return errs.New(errs.Unavailable, "busy", "") }) // the transaction fails
+	if _, err := f.tryComment(f.node, bea, post, 0); err == nil {
+		t.Fatal("the comment is stored")
+	}
+	f.Interrupt(nil)
+	f.comment(ana, other, 0)
+	eventually.True(t, "a hint of what was committed", func() bool { return len(f.hints()) > 0 })
+	if got := f.hints(); !slices.Equal(got, []hint{{bea, 0}}) {
 		t.Errorf("the hints are %v", got)
 	}
 	cancel()

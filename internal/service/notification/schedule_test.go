@@ -32,14 +32,14 @@ type operation struct {
 
 // naive derives all notifications from all operations.
 type naive struct {
-	operations    map[id.User][]operation
-	read     map[id.User]int
-	likes    map[string]bool // by subject and user
-	comments map[uint64]naiveComment
-	deleted  map[uint64]bool // posts
-	follows  map[pair]bool
-	blocks   map[pair]bool
-	mutes    map[pair]bool
+	operations map[id.User][]operation
+	read       map[id.User]int
+	likes      map[string]bool // by subject and user
+	comments   map[uint64]naiveComment
+	deleted    map[uint64]bool // posts
+	follows    map[pair]bool
+	blocks     map[pair]bool
+	mutes      map[pair]bool
 }
 
 type naiveComment struct {
@@ -78,7 +78,7 @@ func (n *naive) seesComment(u id.User, authors map[uint64]id.User, c uint64) boo
 func (n *naive) list(u id.User) (lines []string, unread int) {
 	type group struct {
 		operations []operation
-		last  int
+		last       int
 	}
 	byTopic := map[string][]*group{}
 	for i, d := range n.operations[u] {
@@ -132,8 +132,8 @@ type schedule struct {
 }
 
 type listed struct {
-	position uint64
-	operations    int
+	position   uint64
+	operations int
 }
 
 func (s *schedule) fail(format string, args ...any) {

@@ -58,13 +58,13 @@ export default async function bell(w) {
 
   w.step("a kind that is off produces nothing");
   await a.goto(`${w.url}/settings/notifications`);
-  const likes = a.getByTestId("notification-kinds").getByLabel("Comments on my posts");
-  await likes.uncheck();
-  await a.waitForFunction(() => !document.querySelector('[data-testid="notification-kinds"]').disabled);
+  const comments = a.getByTestId("notification-kinds").getByLabel("Comments on my posts");
+  await comments.uncheck();
   await w.shot(a, "96-notification-settings");
+  while (!(await w.call("notification.v1.NotificationService/GetNotificationSettings", {}, ana.token)).off) await a.waitForFunction(() => true);
   await a.reload();
-  await a.waitForFunction(() => !document.querySelector('[data-testid="notification-kinds"]').disabled);
-  assert.equal(await likes.isChecked(), false);
+  await a.getByTestId("notification-kinds").locator("input:enabled").first().waitFor();
+  assert.equal(await comments.isChecked(), false);
   await comment(others[1], post.id, { text: "Unheard" });
   assert.equal((await w.call("notification.v1.NotificationService/UnreadNotifications", {}, ana.token)).count, 1);
 

@@ -6,10 +6,10 @@ import { kinds } from "../notificationText.js";
 /** A switch for each kind of notification, on all devices of the user. */
 export function NotificationKinds() {
   const t = useText();
-  const { run, busy, error } = useAction();
+  const { run, error } = useAction();
   const { value: off, change } = useNotificationKindsOff();
   return (
-    <fieldset className="stack" disabled={off === undefined || busy} data-testid="notification-kinds">
+    <fieldset className="stack" disabled={off === undefined} data-testid="notification-kinds">
       <legend>{t("notifyOf")}</legend>
       {kinds.map(([kind, text]) => (
         <label key={kind} className="check">

@@ -23,7 +23,7 @@ export function NotificationsPane() {
     <section className="pane-list notifications" aria-label={t("notifications")} aria-busy={n.loading}>
       <header className="notifications-head">
         <h2>{t("notifications")}</h2>
-        <button className="small" disabled={!unread || busy} onClick={() => void run(n.markAllRead)}>{t("markAllRead")}</button>
+        <button className="link" disabled={!unread || busy} onClick={() => void run(n.markAllRead)}>{t("markAllRead")}</button>
       </header>
       {error && <p className="error" role="alert">{error}</p>}
       <ul className="rows notification-rows" data-testid="notifications">

@@ -94,8 +94,15 @@ function useChangeable<T>(of: string, read: () => Promise<T>, write: (value: T) 
     return () => void (current = false);
   }, [of, online]);
   const change = async (value: T) => {
-    const stored = await write(value);
-    setKnown({ of, value: stored });
+    const before = known;
+    setKnown({ of, value }); // it shows at once
+    try {
+      const stored = await write(value);
+      setKnown((now) => (now?.value === value ? { of, value: stored } : now));
+    } catch (err) {
+      setKnown((now) => (now?.value === value ? before : now));
+      throw err;
+    }
   };
   return { value: known?.of === of ? known.value : undefined, change };
 }
