@@ -12,7 +12,7 @@ import (
 )
 
 // notificationFailpoints are the steps of a cause, of a list and of a read.
-var notificationFailpoints = []string{"notification/recorded", "comment/create-committed", "notification/listed", "notification/list-began", "notification/read-committed"}
+var notificationFailpoints = []string{"notification/recorded", "notification/listed", "notification/read-committed"}
 
 // notified comments on a post of another user, who lists and reads.
 type notified struct {
