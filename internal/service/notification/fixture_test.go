@@ -349,8 +349,16 @@ func (f *fixture) many(u, by id.User, n int) {
 	f.t.Helper()
 	reply := f.comment(by, f.post(by), 0)
 	must(f.t, f.db.Write(context.Background(), func(tx *sql.Tx) error {
-		for i := range n {
-			if err := f.Commented(context.Background(), tx, notification.Comment{ID: reply, Author: by, ReplyTo: uint64(i + 1), ReplyToAuthor: u}); err != nil {
+		if err := f.Commented(context.Background(), tx, notification.Comment{ID: reply, Author: by, ReplyTo: 1, ReplyToAuthor: u}); err != nil {
+			return err
+		}
+		const numbers = `WITH RECURSIVE numbers(n) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT n + 1 FROM numbers WHERE n < $1) `
+		for _, copies := range []string{
+			`INSERT INTO notifications (owner, id, kind, subject_kind, subject, pos, causes, moved_ms) ` + numbers + `SELECT owner, id + n, kind, subject_kind, subject + n, pos + n, causes, moved_ms FROM notifications, numbers WHERE owner = $2`,
+			`INSERT INTO notification_causes (owner, kind, subject_kind, subject, actor, item, notification, at_ms) ` + numbers + `SELECT owner, kind, subject_kind, subject + n, actor, item, notification + n, at_ms FROM notification_causes, numbers WHERE owner = $2`,
+			`UPDATE notification_owners SET last_pos = last_pos + $1, kept = kept + $1 WHERE owner = $2`,
+		} {
+			if _, err := tx.Exec(copies, n-1, int64(u)); err != nil {
 				return err
 			}
 		}
