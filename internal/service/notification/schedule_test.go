@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -369,5 +370,36 @@ func TestRandomSchedules(t *testing.T) {
 				t.Fatalf("seed %d", seed)
 			}
 		}
+	}
+}
+
+// TestNodesThatLikeAtOnce: each like of many users on several nodes is counted once, in one notification.
+func TestNodesThatLikeAtOnce(t *testing.T) {
+	f := open(t, 3)
+	ana := f.user()
+	post := f.post(ana)
+	const users, each = 4, 5
+	var group sync.WaitGroup
+	for n := range f.nodes {
+		for u := range users {
+			group.Go(func() {
+				for i := range each {
+					liker := id.User(1 + (n*users+u)*each + i)
+					if _, err := f.nodes[n].counters.Add(context.Background(), counter.PostLikes, post, liker); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	group.Wait()
+	list, _ := f.list(f.node, ana, 0)
+	if len(list) != 1 || int(list[0].ActorCount) != len(f.nodes)*users*each || list[0].MoreActors {
+		t.Errorf("the notifications are %v, want one of %d users", list, len(f.nodes)*users*each)
+	}
+	var stored, causes int
+	must(t, f.db.Read().QueryRowContext(context.Background(), `SELECT (SELECT count(*) FROM notification_causes), (SELECT causes FROM notifications)`).Scan(&stored, &causes))
+	if stored != causes || stored != len(f.nodes)*users*each {
+		t.Errorf("%d causes are stored, %d counted", stored, causes)
 	}
 }

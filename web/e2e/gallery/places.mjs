@@ -200,6 +200,10 @@ const feed = {
     await at(g, `/feed/u/${g.friends[1].handle}`);
     await g.page.locator("main .post-image img").first().waitFor();
   },
+  notifications: async (g) => {
+    await at(g, "/notifications");
+    await g.page.getByTestId("notification").first().waitFor();
+  },
 };
 
 const pages = {

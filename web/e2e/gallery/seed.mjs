@@ -81,6 +81,7 @@ export async function seedPosts(w, c, { me, friends }, page) {
   await publish(chloe, { title: c.caption, images: await images(chloe, 11) });
   const shared = await publish(bob, { title: c.group, text: c.announcement, images: await images(bob, 1) });
   const post = await publish(me, { text: c.mine[2], repostOf: shared.id });
+  for (const f of [bob, dan, chloe]) await w.call("comment.v1.CommentService/CreateComment", { clientCommentId: crypto.randomUUID(), subjectKind: "SUBJECT_KIND_POST", subject: post.id, content: { text: c.said[4] } }, f.token);
   await publish(me, { text: c.unsent, audience: "AUDIENCE_FRIENDS" });
   return { post: post.id };
 }
