@@ -6,6 +6,8 @@ export { importMembers, type ImportOptions, type ImportResult } from "./organiza
 export { OrganizationMessaging, OrganizationRole, type Department, type DepartmentMembership, type Organization, type OrganizationMember } from "./gen/rialto/chat/v1/organization_pb.js";
 export type { OfficialAccounts, OfficialAccountUpdate } from "./official.js";
 export { Broadcast_State as BroadcastState, KeywordRule_Match as KeywordMatch, OfficialRole, type Broadcast, type OfficialAccount, type OfficialFollower, type OfficialMenuEntry, type OfficialMenuItem, type OfficialReplies } from "./gen/rialto/chat/v1/official_pb.js";
+export type { CommentList, CommentPage, CommentSorting, CommentWatcher, NewComment, OutgoingComment } from "./comments.js";
+export type { Comment, CommentContent } from "./gen/rialto/comment/v1/comment_pb.js";
 export type { NewPost } from "./operations/feed.js";
 export type { PostList, PostPage, PostWatcher } from "./posts.js";
 export { withEngagement, type EngagementChange, type ListPage, type PageList } from "./engagements.js";

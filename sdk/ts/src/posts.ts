@@ -40,7 +40,8 @@ function byAge(a: Post, b: Post): number {
   return isBefore(a.id, b.id) ? 1 : isBefore(b.id, a.id) ? -1 : 0;
 }
 
-function isBefore(a: string, b: string): boolean {
+/** Whether an id is less than another one. */
+export function isBefore(a: string, b: string): boolean {
   return a.length === b.length ? a < b : a.length < b.length;
 }
 

@@ -1,17 +1,12 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { Backoff } from "../backoff.js";
-import { asError, isOffline } from "../errors.js";
 import { Engagements } from "../engagements.js";
 import type { FeedProfile, ListVersionsResponse, Post, PostContentSchema } from "../gen/rialto/feed/v1/feed_pb.js";
 import { PostList, type PostPage, type PostWatcher } from "../posts.js";
+import { resend } from "../resend.js";
 import type { Context } from "./context.js";
 import { engagement } from "./engagement.js";
 
 export type NewPost = Omit<MessageInitShape<typeof PostContentSchema>, "$typeName">;
-
-/** So often a post is sent whose answer was lost. */
-const mostTries = 4;
-const retryBaseMs = 500;
 
 /** Posts, the profiles that list them, the home timeline, and what users do with posts and comments. */
 export function feed(client: Context) {
@@ -37,7 +32,7 @@ export function feed(client: Context) {
      * the key and the content of the first try, and gets the post if that was stored.
      */
     async publishPost(content: NewPost, key: string = crypto.randomUUID()): Promise<Post> {
-      const post = await publish(client, content, key);
+      const post = await resend(client, () => feedApi.publish({ clientPostId: key, content }));
       tell((w) => w.published());
       return post;
     },
@@ -84,20 +79,4 @@ export function feed(client: Context) {
       return () => void watchers.delete(watcher);
     },
   };
-}
-
-/** Publishes a post, and again while the answer is lost and the user is the same. */
-async function publish(client: Context, content: NewPost, key: string): Promise<Post> {
-  const author = client.me();
-  const backoff = new Backoff(client.options.random, retryBaseMs);
-  for (;;) {
-    try {
-      return await client.services.feedApi.publish({ clientPostId: key, content });
-    } catch (err) {
-      if (!isOffline(err) || backoff.attempts === mostTries - 1) throw err;
-      const wait = backoff.next(asError(err).retryMs);
-      await new Promise((resolve) => setTimeout(resolve, wait));
-      if (client.me() !== author) throw err;
-    }
-  }
 }

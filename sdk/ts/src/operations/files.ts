@@ -44,9 +44,9 @@ export function files(client: Context) {
       client.session()?.uploads.retry(id);
     },
 
-    /** A URL for a file that a message or a post names, or without `seq` for a group's picture; good for some minutes. */
-    async download(of: { conversation: string; seq?: number } | { post: string }, upload: string): Promise<string> {
-      const { url } = await media.getDownload("post" in of ? { upload, post: of.post } : { upload, conversation: of.conversation, seq: BigInt(of.seq ?? 0) });
+    /** A URL for a file that a message, a post or a comment names, or without `seq` for a group's picture; good for some minutes. */
+    async download(of: { conversation: string; seq?: number } | { post: string } | { comment: string }, upload: string): Promise<string> {
+      const { url } = await media.getDownload("post" in of ? { upload, post: of.post } : "comment" in of ? { upload, comment: of.comment } : { upload, conversation: of.conversation, seq: BigInt(of.seq ?? 0) });
       return new URL(url, client.options.url).href;
     },
   };

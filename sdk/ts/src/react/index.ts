@@ -6,6 +6,7 @@ export { useOfficialAccount } from "./official.js";
 export { useAgentWork, useHelpDesks, useTicket, useTickets, type AgentWork, type Tickets } from "./helpDesks.js";
 export { useRoom } from "./rooms.js";
 export { useChannelPreview, useChannels, type PreviewedChannel } from "./channels.js";
+export { useCommentCount, useComments, useReplies, type Comments } from "./comments.js";
 export { useEngagement, useFavourites, useHotPosts, useLikedPosts, useViewedPosts, type Engagement, type ListedPosts } from "./engagement.js";
 export { useFeedProfile, useHomeTimeline, usePost, usePosts, type Posts, type ReadPost } from "./feed.js";
 export { useNotificationKindsOff, useNotificationList, usePostSubscription, useUnreadNotifications, type Notifications } from "./notifications.js";

@@ -1,0 +1,234 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { RialtoError } from "./errors.js";
+import type { Comment, CommentContentSchema } from "./gen/rialto/comment/v1/comment_pb.js";
+import { isBefore } from "./posts.js";
+
+/** What a comment says: a text, an image of one's own, or both. */
+export type NewComment = Omit<MessageInitShape<typeof CommentContentSchema>, "$typeName">;
+
+/** A comment that was written here and that the server has not confirmed. */
+export interface OutgoingComment {
+  /** What it is created with: the same for each try. */
+  readonly key: string;
+  readonly post: string;
+  /** The comment at the top of the thread of a reply, and the one that it answers, with its author; "0" of a top comment. */
+  readonly top: string;
+  readonly replyTo: string;
+  readonly replyToAuthor: string;
+  readonly content: NewComment;
+  /** Why it could not be sent. It stays until it is sent again or discarded. */
+  readonly failed?: RialtoError;
+}
+
+/** Is told what the user does with comments on this device. */
+export interface CommentWatcher {
+  created(comment: Comment): void;
+  changed(comment: Comment): void;
+  /** A comment was deleted, which was as given. */
+  removed(comment: Comment): void;
+}
+
+export interface CommentPage {
+  readonly comments: readonly Comment[];
+  /** What reads the next page; empty at the end. */
+  readonly next: string;
+}
+
+export type CommentSorting = "newest" | "oldest";
+
+export interface CommentListDeps {
+  /** Reads the page of a token; the first one for "". */
+  read: (page: string, limit: number) => Promise<CommentPage>;
+  post: string;
+  /** The comment at the top of the thread whose replies are listed; "0": the top comments are. */
+  top: string;
+  sorting: CommentSorting;
+  onChange: () => void;
+}
+
+const pageSize = 20;
+const mostOfPage = 50; // of the server
+/** So many pages are read at once, at most. */
+const mostPages = 10;
+
+/**
+ * CommentList is the top comments of a post, or the replies of a thread, read in pages. What is written, edited and deleted here shows at once.
+ * Calls wait for each other: no comment comes twice, and none is skipped.
+ */
+export class CommentList implements CommentWatcher {
+  comments: readonly Comment[] = [];
+  /** Comments that were written here and that belong behind pages that were not read yet. */
+  own: readonly Comment[] = [];
+  /** Whether the first page was read, and whether there are more. */
+  loaded = false;
+  hasMore = false;
+  private next = "";
+  private tail: Promise<void> = Promise.resolve();
+  /** The next page, while it is being read. */
+  private reading: Promise<void> | undefined;
+  /** What was edited and deleted here: a page that was asked for before may not have it yet. */
+  private readonly edited = new Map<string, Comment>();
+  private readonly deleted = new Set<string>();
+
+  constructor(private readonly deps: CommentListDeps) {}
+
+  /** Reads the next page; the first one, if that could not be read. A call during a call does nothing more. */
+  more(): Promise<void> {
+    this.reading ??= this.inTurn(async () => {
+      if (this.loaded && !this.hasMore) return;
+      const { comments, next } = await this.pages(this.next, pageSize, (found) => found > 0);
+      const known = new Set(this.comments.map((c) => c.id));
+      this.show([...this.comments, ...comments.filter((c) => !known.has(c.id))], next);
+    }).finally(() => (this.reading = undefined));
+    return this.reading;
+  }
+
+  /** Reads the list again as far as it was read, ten pages at most. */
+  refresh(): Promise<void> {
+    return this.inTurn(async () => {
+      const had = this.comments.length;
+      const { comments, next } = await this.pages("", had > pageSize ? mostOfPage : pageSize, (found) => found > 0 && found >= had);
+      this.show(comments, next);
+    });
+  }
+
+  created(c: Comment): void {
+    if (c.subject !== this.deps.post) return;
+    if (c.top === this.deps.top) {
+      this.own = [...this.own, c];
+      this.settle();
+    } else if (this.deps.top === "0") {
+      this.comments = this.comments.map((top) => (top.id === c.top ? { ...top, replies: top.replies + 1 } : top));
+    }
+    this.deps.onChange();
+  }
+
+  changed(c: Comment): void {
+    this.edited.set(c.id, c);
+    const place = (old: Comment) => (old.id === c.id ? { ...c, replies: old.replies } : old);
+    this.comments = this.comments.map(place);
+    this.own = this.own.map(place);
+    this.deps.onChange();
+  }
+
+  removed(c: Comment): void {
+    this.deleted.add(c.id);
+    const place = (old: Comment) => (old.id === c.top ? { ...old, replies: Math.max(0, old.replies - 1) } : old);
+    const rest = (list: readonly Comment[]) => list.map((old) => this.withoutDeleted(place(old))).filter((old) => old !== undefined);
+    this.comments = rest(this.comments);
+    this.own = rest(this.own);
+    this.deps.onChange();
+  }
+
+  private inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.tail.then(work).then(this.deps.onChange);
+    this.tail = done.catch(() => {});
+    return done;
+  }
+
+  /** Reads pages from one on, until enough was found. A page may be empty although others follow. */
+  private async pages(page: string, limit: number, isEnough: (found: number) => boolean): Promise<CommentPage> {
+    const comments: Comment[] = [];
+    for (let n = 1; ; n++) {
+      const read = await this.deps.read(page, limit);
+      comments.push(...read.comments.map((c) => this.withoutDeleted(this.newestOf(c))).filter((c) => c !== undefined));
+      if (read.next === "" || n === mostPages || isEnough(comments.length)) return { comments, next: read.next };
+      page = read.next;
+    }
+  }
+
+  private show(comments: readonly Comment[], next: string): void {
+    this.comments = comments;
+    this.loaded = true;
+    this.next = next;
+    this.hasMore = next !== "";
+    this.settle();
+  }
+
+  /** Puts what was written here into its place, where that was read. */
+  private settle(): void {
+    const known = new Set(this.comments.map((c) => c.id));
+    this.own = this.own.filter((c) => !known.has(c.id));
+    const newestFirst = this.deps.sorting === "newest";
+    if (!this.loaded || (this.hasMore && !newestFirst)) return;
+    this.comments = [...this.comments, ...this.own].sort((a, b) => (isBefore(a.id, b.id) === newestFirst ? 1 : -1));
+    this.own = [];
+  }
+
+  private newestOf(c: Comment): Comment {
+    const edited = this.edited.get(c.id);
+    return edited && edited.editedMs > c.editedMs ? { ...edited, replies: c.replies } : c;
+  }
+
+  /** What is left of a comment once it is deleted: of a top comment with replies, its empty place. */
+  private withoutDeleted(c: Comment): Comment | undefined {
+    if (!c.deleted && !this.deleted.has(c.id)) return c;
+    return c.replies > 0 ? { ...c, deleted: true, author: "0", content: undefined } : undefined;
+  }
+}
+
+export interface CommentCountsDeps {
+  me: () => string;
+  now: () => number;
+  /** Reads the counts of at most 100 posts. */
+  read: (posts: string[]) => Promise<readonly { subject: string; comments: number }[]>;
+  onChange: () => void;
+}
+
+const mostAsked = 100; // of the server
+const mostCounts = 1_000;
+/** A count that is older is read again when it is wanted. */
+const countFreshMs = 30_000;
+
+/** The numbers of comments of posts. Those that are wanted at the same time are read at once. */
+export class CommentCounts {
+  private readonly counts = new Map<string, { comments: number; readMs: number }>();
+  private countedFor = "";
+  private wanted = new Set<string>();
+
+  constructor(private readonly deps: CommentCountsDeps) {}
+
+  /** How many comments a post has; undefined until it is known. */
+  view(post: string): number | undefined {
+    return this.countedFor === this.deps.me() ? this.counts.get(post)?.comments : undefined;
+  }
+
+  /** Reads the count of a post, unless it was read a moment ago. */
+  want(post: string): void {
+    this.forgetOthers();
+    const known = this.counts.get(post);
+    if (known && this.deps.now() - known.readMs < countFreshMs) return;
+    if (this.wanted.size === 0) void Promise.resolve().then(() => this.readWanted());
+    this.wanted.add(post);
+  }
+
+  /** Counts a comment that was written or deleted here. */
+  add(post: string, n: number): void {
+    const known = this.counts.get(post);
+    if (known) this.counts.set(post, { ...known, comments: Math.max(0, known.comments + n) });
+  }
+
+  private async readWanted(): Promise<void> {
+    const all = [...this.wanted];
+    const user = this.deps.me();
+    this.wanted = new Set();
+    for (let at = 0; at < all.length; at += mostAsked) {
+      const read = await this.deps.read(all.slice(at, at + mostAsked)).catch(() => []); // a card without its count is read again when it is shown again
+      if (this.deps.me() !== user) return;
+      for (const { subject, comments } of read) this.remember(subject, comments);
+    }
+    this.deps.onChange();
+  }
+
+  private remember(post: string, comments: number): void {
+    this.counts.delete(post);
+    this.counts.set(post, { comments, readMs: this.deps.now() });
+    if (this.counts.size > mostCounts) this.counts.delete(this.counts.keys().next().value!);
+  }
+
+  private forgetOthers(): void {
+    const me = this.deps.me();
+    if (this.countedFor !== me) this.counts.clear();
+    this.countedFor = me;
+  }
+}

@@ -1,0 +1,133 @@
+import { CommentCounts, CommentList, type CommentSorting, type CommentWatcher, type NewComment, type OutgoingComment } from "../comments.js";
+import { asError, RialtoError } from "../errors.js";
+import { CommentOrder, SubjectKind, type Comment } from "../gen/rialto/comment/v1/comment_pb.js";
+import { resend } from "../resend.js";
+import { none } from "../snapshots.js";
+import type { Context } from "./context.js";
+
+const subjectKind = SubjectKind.POST;
+const orders: Record<CommentSorting, CommentOrder> = { newest: CommentOrder.NEWEST, oldest: CommentOrder.OLDEST };
+
+/** Comments on posts, and replies to comments. */
+export function comments(client: Context) {
+  const { commentApi } = client.services;
+  const watchers = new Set<CommentWatcher>();
+  /** What is on its way of outgoingOf, by post: the lists are replaced, never changed. */
+  let outgoingOf = "";
+  const outgoing = new Map<string, readonly OutgoingComment[]>();
+  const onChange = () => client.snapshots.touch();
+  const counts = new CommentCounts({
+    me: client.me,
+    now: () => client.options.now(),
+    read: async (subjects) => (await commentApi.countComments({ subjectKind, subjects })).counts,
+    onChange,
+  });
+  const tell = (what: (w: CommentWatcher) => void) => [...watchers].forEach(what);
+  const setOutgoing = (post: string, change: (list: readonly OutgoingComment[]) => readonly OutgoingComment[]) => {
+    const list = change(outgoing.get(post) ?? none);
+    if (list.length > 0) outgoing.set(post, list);
+    else outgoing.delete(post);
+    onChange();
+  };
+  const without = (key: string) => (list: readonly OutgoingComment[]) => list.filter((o) => o.key !== key);
+
+  /** Sends what is in the list of outgoing comments, which it leaves once it is stored. */
+  const send = async (o: OutgoingComment): Promise<Comment> => {
+    const user = client.me();
+    try {
+      const comment = await resend(client, () => commentApi.createComment({ clientCommentId: o.key, subjectKind, subject: o.post, replyTo: o.replyTo, content: o.content }));
+      counts.add(o.post, 1);
+      tell((w) => w.created(comment));
+      setOutgoing(o.post, without(o.key));
+      return comment;
+    } catch (err) {
+      const failed = asError(err);
+      setOutgoing(o.post, client.me() === user ? (list) => list.map((e) => (e.key === o.key ? { ...o, failed } : e)) : without(o.key));
+      throw err;
+    }
+  };
+
+  return {
+    /** The top comments of a post. Pass the list to watchComments while it is shown. */
+    commentsOf(post: string, sorting: CommentSorting = "newest"): CommentList {
+      const order = orders[sorting];
+      return new CommentList({ read: (page, limit) => commentApi.listComments({ subjectKind, subject: post, order, page, limit }), post, top: "0", sorting, onChange });
+    },
+
+    /** The replies of a thread, the oldest first. Pass the list to watchComments while it is shown. */
+    repliesTo(top: Comment): CommentList {
+      const read = async (page: string, limit: number) => {
+        const { replies, next } = await commentApi.listReplies({ comment: top.id, page, limit });
+        return { comments: replies, next };
+      };
+      return new CommentList({ read, post: top.subject, top: top.id, sorting: "oldest", onChange });
+    },
+
+    /** A comment. Fails with no_comment where there is none that the user may see. */
+    getComment(comment: string): Promise<Comment> {
+      return commentApi.getComment({ comment });
+    },
+
+    /**
+     * Comments on a post, or replies to a comment. Until it is stored, it is in outgoingComments. It is sent again with the same key where the
+     * answer is lost, and stored once. If it fails, it stays there, for retryComment or discardComment.
+     */
+    createComment(post: string, content: NewComment, { replyTo, key = crypto.randomUUID() }: { replyTo?: Comment; key?: string } = {}): Promise<Comment> {
+      const answered = replyTo ? { top: replyTo.top === "0" ? replyTo.id : replyTo.top, replyTo: replyTo.id, replyToAuthor: replyTo.author } : { top: "0", replyTo: "0", replyToAuthor: "0" };
+      if (outgoingOf !== client.me()) outgoing.clear();
+      outgoingOf = client.me();
+      const o: OutgoingComment = { key, post, ...answered, content };
+      setOutgoing(post, (list) => [...without(key)(list), o]);
+      return send(o);
+    },
+
+    /** Sends a comment again that could not be sent. */
+    retryComment(post: string, key: string): Promise<Comment> {
+      const failed = outgoing.get(post)?.find((o) => o.key === key && o.failed);
+      if (!failed) return Promise.reject(new RialtoError("not_found", "no such comment waits to be sent again"));
+      const { failed: _, ...o } = failed;
+      setOutgoing(post, (list) => list.map((e) => (e.key === key ? o : e)));
+      return send(o);
+    },
+
+    /** Forgets a comment that could not be sent. */
+    discardComment(post: string, key: string): void {
+      setOutgoing(post, (list) => list.filter((o) => o.key !== key || !o.failed));
+    },
+
+    /** The comments on a post that were written here and are not stored yet. */
+    outgoingComments(post: string): readonly OutgoingComment[] {
+      return (outgoingOf === client.me() && outgoing.get(post)) || none;
+    },
+
+    /** Replaces the content of one's own comment. */
+    async editComment(comment: string, content: NewComment): Promise<Comment> {
+      const changed = await commentApi.editComment({ comment, content });
+      tell((w) => w.changed(changed));
+      return changed;
+    },
+
+    /** Deletes one's own comment, or one on one's own post. Of a top comment with replies, the empty place stays. */
+    async deleteComment(comment: Comment): Promise<void> {
+      await commentApi.deleteComment({ comment: comment.id });
+      counts.add(comment.subject, -1);
+      tell((w) => w.removed(comment));
+    },
+
+    /** How many comments and replies a post has. Undefined until it is known: see wantCommentCount. */
+    commentCount(post: string): number | undefined {
+      return counts.view(post);
+    },
+
+    /** Reads how many comments a post has, unless that was read a moment ago: with others, in one call. */
+    wantCommentCount(post: string): void {
+      counts.want(post);
+    },
+
+    /** Keeps a list, or anything else, up to date with what is done here. Call what is returned to end it. */
+    watchComments(watcher: CommentWatcher): () => void {
+      watchers.add(watcher);
+      return () => void watchers.delete(watcher);
+    },
+  };
+}
