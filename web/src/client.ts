@@ -1,6 +1,7 @@
 import { Client, type PendingUpload } from "@rialto-im/client";
 import { useClient } from "@rialto-im/client/react";
 import { Appearance } from "./appearance.js";
+import { CommentDrafts } from "./commentDraft.js";
 import { Drafts } from "./drafts.js";
 import { setLocale } from "./i18n.js";
 import { PostDrafts } from "./postDraft.js";
@@ -30,6 +31,9 @@ export const drafts = new Drafts(
 
 /** Posts that are being written. */
 export const postDrafts = new PostDrafts(storage, () => client.me);
+
+/** Comments that are being written, or on their way. */
+export const commentDrafts = new CommentDrafts(storage, () => client.me);
 
 /** Language and theme, as the account has them. */
 export const appearance = new Appearance(client, storage, ({ locale, theme }) => {

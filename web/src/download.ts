@@ -3,14 +3,15 @@ import { useCallback, useEffect, useState } from "react";
 import { useClient, useOnline } from "./client.js";
 import { errorText } from "./errors.js";
 
-/** What names a file: a message, or a post. */
-export type FileOf = { conversation: string; seq: number } | { post: string };
+/** What names a file: a message, a post, or a comment. */
+export type FileOf = { conversation: string; seq: number } | { post: string } | { comment: string };
 
 /** One's own file, which nothing names yet. */
 export const unsent: FileOf = { conversation: "0", seq: 0 };
 
 /** Tells apart what names files. */
 export function sourceKey(of: FileOf): string {
+  if ("comment" in of) return `comment/${of.comment}`;
   return "post" in of ? of.post : `${of.conversation}/${of.seq}`;
 }
 
@@ -26,7 +27,7 @@ const youngMs = 60_000;
 
 const nothing = { upload: "", url: "", error: "", gotMs: 0 };
 
-/** The URL of a file of a message or a post, "" until it is known, and why it cannot be had. Without a network it waits for it. */
+/** The URL of a file of a message, a post or a comment, "" until it is known, and why it cannot be had. Without a network it waits for it. */
 export function useDownload(of: FileOf, upload: string, wanted = true): Download {
   const client = useClient();
   const online = useOnline();
@@ -37,7 +38,7 @@ export function useDownload(of: FileOf, upload: string, wanted = true): Download
   useEffect(() => {
     if (!wanted || known || upload === "0") return;
     let stale = false;
-    client.download("post" in of ? { post: of.post } : { conversation: of.conversation, seq: of.seq }, upload).then(
+    client.download("post" in of || "comment" in of ? of : { conversation: of.conversation, seq: of.seq }, upload).then(
       (url) => !stale && setGot({ upload, url, error: "", gotMs: Date.now() }),
       (err: unknown) => !stale && !isOffline(err) && setGot({ ...nothing, upload, error: errorText(err) }),
     );

@@ -1,3 +1,4 @@
+import { draftPrefix, sentPrefix } from "./commentDraft.js";
 import type { KeyValueStorage } from "./storage.js";
 
 /** The client's methods that drafts need. */
@@ -56,7 +57,7 @@ export class Drafts {
 
   /** Removes all drafts, at logout. */
   clear(): void {
-    const keys = Array.from({ length: this.storage.length }, (_, i) => this.storage.key(i) ?? "").filter((k) => [prefix, namesPrefix, postPrefix].some((p) => k.startsWith(p)));
+    const keys = Array.from({ length: this.storage.length }, (_, i) => this.storage.key(i) ?? "").filter((k) => [prefix, namesPrefix, postPrefix, draftPrefix, sentPrefix].some((p) => k.startsWith(p)));
     for (const k of keys) this.storage.removeItem(k);
   }
 

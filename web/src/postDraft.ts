@@ -1,4 +1,4 @@
-import { Audience, type NewPost, type Post } from "@rialto-im/client";
+import { Audience, type Client, type NewPost, type Post } from "@rialto-im/client";
 import { postPrefix } from "./drafts.js";
 import type { KeyValueStorage } from "./storage.js";
 
@@ -24,6 +24,12 @@ export interface PostDraft {
   users: readonly string[];
   /** What was sent and perhaps stored: the answer was lost. */
   tried?: NewPost;
+}
+
+/** Uploads an image that a post or a comment is to show. */
+export async function uploadImage(client: Client, file: File): Promise<PostImage> {
+  const { upload, name, mimeType, size, width, height } = await client.upload(file, file.name);
+  return { upload, name, mimeType, size: Number(size), width, height };
 }
 
 export const mostImages = 18;

@@ -7,6 +7,7 @@ export { OrganizationMessaging, OrganizationRole, type Department, type Departme
 export type { OfficialAccounts, OfficialAccountUpdate } from "./official.js";
 export { Broadcast_State as BroadcastState, KeywordRule_Match as KeywordMatch, OfficialRole, type Broadcast, type OfficialAccount, type OfficialFollower, type OfficialMenuEntry, type OfficialMenuItem, type OfficialReplies } from "./gen/rialto/chat/v1/official_pb.js";
 export type { CommentList, CommentPage, CommentSorting, CommentWatcher, NewComment, OutgoingComment } from "./comments.js";
+export type { Answered } from "./operations/comments.js";
 export type { Comment, CommentContent } from "./gen/rialto/comment/v1/comment_pb.js";
 export type { NewPost } from "./operations/feed.js";
 export type { PostList, PostPage, PostWatcher } from "./posts.js";

@@ -6,8 +6,9 @@ import { IconButton } from "../ui/IconButton.js";
 import "./feed.css";
 import { BackIcon } from "./icons.js";
 import { PostCard } from "./PostCard.js";
+import { PostComments } from "./PostComments.js";
 
-/** One post, with all of its text and images. */
+/** One post, with all of its text and images, and its comments. */
 export function PostPage({ id }: { id: string }) {
   const t = useText();
   const { post, error, deleted } = usePost(id);
@@ -17,9 +18,7 @@ export function PostPage({ id }: { id: string }) {
         <IconButton label={t("back")} className="back" onClick={goUp}><BackIcon /></IconButton>
         <div className="chat-title"><h2>{t("post")}</h2></div>
       </header>
-      <div className="post-page">
-        {post ? <PostCard post={post} alone onDeleted={goUp} /> : <p className="empty" role="status">{deleted ? t("postGone") : error === undefined ? t("loading") : errorText(error)}</p>}
-      </div>
+      {post ? <PostComments post={post} head={<PostCard post={post} alone onDeleted={goUp} />} /> : <div className="post-page"><p className="empty" role="status">{deleted ? t("postGone") : error === undefined ? t("loading") : errorText(error)}</p></div>}
     </main>
   );
 }

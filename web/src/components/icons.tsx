@@ -13,6 +13,8 @@ function icon(path: ReactNode) {
 export const ChatIcon = icon(<path d="M20 12a7.5 7.5 0 0 1-11 6.6L4 20l1.4-4.6A7.5 7.5 0 1 1 20 12z" />);
 export const FeedIcon = icon(<><rect x="4" y="4.500" width="16" height="15" rx="2.500" /><path d="M8 9h8M8 12.500h8M8 16h4.500" /></>);
 export const RepostIcon = icon(<path d="M5 11V9a2.500 2.500 0 0 1 2.500-2.500H18M15 3.500l3 3-3 3M19 13v2a2.500 2.500 0 0 1-2.500 2.500H6M9 20.500l-3-3 3-3" />);
+export const CommentIcon = icon(<path d="M4.500 6.500A2 2 0 0 1 6.500 4.500h11a2 2 0 0 1 2 2v8a2 2 0 0 1-2 2H12l-4.500 3.500v-3.500h-1a2 2 0 0 1-2-2z" />);
+export const ShareIcon = icon(<path d="M12 14V4M8 7.500l4-3.500 4 3.500M6 11.500H5v8h14v-8h-1" />);
 export const EyeIcon = icon(<><path d="M3 12c2-4 5-6 9-6s7 2 9 6c-2 4-5 6-9 6s-7-2-9-6z" /><circle cx="12" cy="12" r="2.600" /></>);
 export const PeopleIcon = icon(<><circle cx="9" cy="8" r="3.2" /><path d="M3 19c.6-3.4 3-5 6-5s5.400 1.600 6 5" /><path d="M15.500 5.200a3 3 0 0 1 0 5.600M17.500 14.400c2 .6 3.200 2.200 3.500 4.600" /></>);
 export const AddPersonIcon = icon(<><circle cx="10" cy="8" r="3.2" /><path d="M4 19c.6-3.400 3-5 6-5s5.400 1.600 6 5M19 8v6M16 11h6" /></>);

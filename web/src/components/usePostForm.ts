@@ -3,7 +3,7 @@ import { useRef, useState } from "react";
 import { useAction } from "../action.js";
 import { client, postDrafts } from "../client.js";
 import { useText } from "../i18n.js";
-import { contentOf, draftOf, isSame, mostImages, newDraft, type PostDraft } from "../postDraft.js";
+import { contentOf, draftOf, isSame, mostImages, newDraft, uploadImage, type PostDraft } from "../postDraft.js";
 
 /** What is written: a new post, a repost, or another content of a post of one's own. */
 export type Writing = { kind: "new" } | { kind: "repost"; post: Post } | { kind: "edit"; post: Post };
@@ -36,8 +36,8 @@ export function usePostForm(of: Writing) {
     void run(async () => {
       for (const [i, file] of taken.entries()) {
         try {
-          const { upload, name, mimeType, size, width, height } = await client.upload(file, file.name);
-          change((d) => ({ ...d, images: [...d.images, { upload, name, mimeType, size: Number(size), width, height }] }));
+          const image = await uploadImage(client, file);
+          change((d) => ({ ...d, images: [...d.images, image] }));
         } catch (err) {
           setUploading((names) => without(names, taken.slice(i).map((f) => f.name)));
           throw err;

@@ -2,6 +2,7 @@ import { helpDeskEn } from "./helpDesk.js";
 import { organizationEn } from "./organization.js";
 import { errorsEn } from "./errors.js";
 import { officialEn } from "./official.js";
+import { commentsEn } from "./comments.js";
 import { feedEn } from "./feed.js";
 import { notificationsEn } from "./notifications.js";
 import { deliveriesEn } from "./deliveries.js";
@@ -10,6 +11,7 @@ export const en = {
   ...deliveriesEn,
   ...feedEn,
   ...notificationsEn,
+  ...commentsEn,
   ...errorsEn,
   appTagline: "Messages that arrive.",
   signIn: "Sign in",

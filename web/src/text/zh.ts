@@ -4,6 +4,7 @@ import { errorsZh } from "./errors.js";
 import { deliveriesZh } from "./deliveries.js";
 import type { Key } from "./en.js";
 import { officialZh } from "./official.js";
+import { commentsZh } from "./comments.js";
 import { feedZh } from "./feed.js";
 import { notificationsZh } from "./notifications.js";
 
@@ -12,6 +13,7 @@ export const zh: Record<Key, string> = {
   ...deliveriesZh,
   ...feedZh,
   ...notificationsZh,
+  ...commentsZh,
   ...errorsZh,
   appTagline: "每一条消息，都会送达。",
   signIn: "登录",

@@ -8,6 +8,9 @@ import type { Context } from "./context.js";
 const subjectKind = SubjectKind.POST;
 const orders: Record<CommentSorting, CommentOrder> = { newest: CommentOrder.NEWEST, oldest: CommentOrder.OLDEST };
 
+/** What a reply answers. */
+export type Answered = Pick<Comment, "id" | "top" | "author">;
+
 /** Comments on posts, and replies to comments. */
 export function comments(client: Context) {
   const { commentApi } = client.services;
@@ -72,7 +75,7 @@ export function comments(client: Context) {
      * Comments on a post, or replies to a comment. Until it is stored, it is in outgoingComments. It is sent again with the same key where the
      * answer is lost, and stored once. If it fails, it stays there, for retryComment or discardComment.
      */
-    createComment(post: string, content: NewComment, { replyTo, key = crypto.randomUUID() }: { replyTo?: Comment; key?: string } = {}): Promise<Comment> {
+    createComment(post: string, content: NewComment, { replyTo, key = crypto.randomUUID() }: { replyTo?: Answered; key?: string } = {}): Promise<Comment> {
       const answered = replyTo ? { top: replyTo.top === "0" ? replyTo.id : replyTo.top, replyTo: replyTo.id, replyToAuthor: replyTo.author } : { top: "0", replyTo: "0", replyToAuthor: "0" };
       if (outgoingOf !== client.me()) outgoing.clear();
       outgoingOf = client.me();
