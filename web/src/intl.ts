@@ -36,6 +36,7 @@ export const dates = formatters({
 export const numbers = formatters({
   plain: number({}),
   whole: number({ maximumFractionDigits: 0 }),
+  short: number({ notation: "compact" }),
   tenths: number({ maximumFractionDigits: 1 }),
 });
 

@@ -106,6 +106,16 @@ export function parentOf(place: Place): string {
   return rootOf[place.area];
 }
 
+/** The address within this app that a link leads to; undefined for other pages, and for addresses that the app does not know. */
+export function inside(href: string, origin = location.origin): string | undefined {
+  try {
+    const url = new URL(href);
+    return url.origin === origin && url.search === "" && url.hash === "" && placeOf(url.pathname).area !== "none" ? url.pathname : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 interface Entry {
   /** The address that this entry of the history was opened from. */
   from?: string;

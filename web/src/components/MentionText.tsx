@@ -3,7 +3,7 @@ import { Fragment, type ReactNode } from "react";
 import { Link } from "wouter";
 import type { Range } from "../links.js";
 import { linkedParts, type LinkedPart } from "../mentions.js";
-import { path } from "../routes.js";
+import { inside, path } from "../routes.js";
 
 /** The text of a message, or its caption: with links to addresses, and to the people that it mentions. */
 export function MentionText({ text, content }: { text: string; content: Content }) {
@@ -29,6 +29,8 @@ export function LinkedText({ text, parts, from, to }: Source & Range): ReactNode
 }
 
 function linkOf(text: string, p: LinkedPart): ReactNode {
+  const within = "href" in p ? inside(p.href) : undefined;
+  if (within) return <Link href={within}>{text}</Link>;
   if ("href" in p) return <a href={p.href} target="_blank" rel="noopener noreferrer nofollow">{text}</a>;
   return "user" in p.mentioned ? <Link className="mention" href={path.user(p.mentioned.user)}>{text}</Link> : <span className="mention">{text}</span>;
 }

@@ -1,15 +1,21 @@
 import { Audience, type Post } from "@rialto-im/client";
+import { useCommentCount } from "@rialto-im/client/react";
 import { useState, type KeyboardEvent, type MouseEvent } from "react";
+import { Link } from "wouter";
 import { useAction, type RunAction } from "../action.js";
 import { useClient } from "../client.js";
-import { useText } from "../i18n.js";
+import { getLocale, useText } from "../i18n.js";
+import { numbers } from "../intl.js";
 import { nameOf } from "../names.js";
+import { cardOf } from "../postCard.js";
 import { go, path } from "../routes.js";
 import { IconButton } from "../ui/IconButton.js";
 import { Menu, MenuItem } from "../ui/Menu.js";
-import { RepostIcon } from "./icons.js";
+import { Tip } from "../ui/Tip.js";
+import { CommentIcon, RepostIcon, ShareIcon } from "./icons.js";
 import { Byline, PostBody, Reposted } from "./PostBody.js";
 import { PostDialog } from "./PostDialog.js";
+import { ShareDialog } from "./ShareCard.js";
 import { PostHistory } from "./PostHistory.js";
 
 /** A post with what one can do with it. alone: it is not in a list, so all of it is shown. */
@@ -17,7 +23,7 @@ export function PostCard({ post, current = false, alone = false, onDeleted }: { 
   const client = useClient();
   const t = useText();
   const { run, error } = useAction();
-  const [dialog, setDialog] = useState<"edit" | "repost" | "history">();
+  const [dialog, setDialog] = useState<PostDialogs>();
   const close = () => setDialog(undefined);
   /** Opens the post: by a click beside its links and buttons, where no text is being selected, or by Enter. */
   const open = (e: MouseEvent | KeyboardEvent) => {
@@ -25,7 +31,6 @@ export function PostCard({ post, current = false, alone = false, onDeleted }: { 
     const isMeant = "key" in e ? e.key === "Enter" && e.target === e.currentTarget : within && getSelection()?.isCollapsed !== false;
     if (isMeant) go(path.post(post.id));
   };
-  const mayRepost = post.content?.audience === Audience.EVERYONE;
   return (
     <article className={current ? "post current" : "post"} {...(!alone && { tabIndex: 0, onClick: open, onKeyDown: open })} aria-label={t("postOf", { who: nameOf(client, post.author) })} aria-current={current ? "true" : undefined} data-testid="post" data-id={post.id}>
       <header>
@@ -35,18 +40,35 @@ export function PostCard({ post, current = false, alone = false, onDeleted }: { 
       <PostBody post={post} folded={!alone} />
       {post.content?.repostOf !== "0" && <Reposted post={post.reposted} />}
       {error && <p className="error" role="alert">{error}</p>}
-      {mayRepost && <footer><IconButton label={t("repost")} onClick={() => setDialog("repost")}><RepostIcon /></IconButton></footer>}
+      <PostActions post={post} onDialog={setDialog} />
       {dialog === "edit" && <PostDialog of={{ kind: "edit", post }} onClose={close} />}
       {dialog === "repost" && <PostDialog of={{ kind: "repost", post }} onClose={close} />}
+      {dialog === "share" && <ShareDialog card={cardOf(post, t("postOf", { who: client.user(post.author)?.displayName ?? "" }), location.origin, client.me)} onClose={close} />}
       {dialog === "history" && <PostHistory post={post} onClose={close} />}
     </article>
+  );
+}
+
+type PostDialogs = "edit" | "repost" | "share" | "history";
+
+/** What everybody does with a post. */
+function PostActions({ post, onDialog }: { post: Post; onDialog: (dialog: PostDialogs) => void }) {
+  const t = useText();
+  const n = useCommentCount(post.id) ?? 0;
+  const label = n > 0 ? t("commentCount", { n }) : t("comments");
+  return (
+    <footer>
+      <Tip label={label}><Link href={path.post(post.id)} className="icon" aria-label={label} data-testid="post-comments"><CommentIcon />{n > 0 && <span aria-hidden="true">{numbers(getLocale(), "short").format(n)}</span>}</Link></Tip>
+      {post.content?.audience === Audience.EVERYONE && <IconButton label={t("repost")} onClick={() => onDialog("repost")}><RepostIcon /></IconButton>}
+      <IconButton label={t("share")} onClick={() => onDialog("share")}><ShareIcon /></IconButton>
+    </footer>
   );
 }
 
 interface MenuProps {
   post: Post;
   run: RunAction;
-  onDialog: (dialog: "edit" | "repost" | "history") => void;
+  onDialog: (dialog: PostDialogs) => void;
   onDeleted?: (() => void) | undefined;
 }
 

@@ -26,7 +26,7 @@ export function PostTimeline({ posts: p, empty, current, head }: { posts: Posts;
   }, [top?.id]);
   const failed = p.error !== undefined;
   return (
-    <div className="timeline" aria-busy={p.loading}>
+    <div className={head ? "timeline with-head" : "timeline"} aria-busy={p.loading}>
       <div role="status" className="new-posts">
         {p.fresh > 0 && <button className="primary small" onClick={() => void showNew()} data-testid="new-posts"><UpIcon />{p.hasMoreFresh ? t("manyNewPosts") : t("newPosts", { n: p.fresh })}</button>}
       </div>

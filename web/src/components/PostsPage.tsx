@@ -9,6 +9,7 @@ import { IconButton } from "../ui/IconButton.js";
 import { UserAvatar } from "./Avatar.js";
 import "./feed.css";
 import { BackIcon, BellIcon } from "./icons.js";
+import { ShareCard } from "./ShareCard.js";
 import { Who } from "./InfoPanel.js";
 import { PostTimeline } from "./PostTimeline.js";
 import { useNamedUser } from "./useNamedUser.js";
@@ -45,6 +46,7 @@ function Profile({ user }: { user: string }) {
   const profile = useFeedProfile(user);
   const r = client.relations().get(user);
   const who = nameOf(client, user);
+  const name = client.user(user)?.displayName ?? ""; // a remark is for oneself
   const { graph } = client;
   return (
     <div className="feed-profile" data-testid="feed-profile">
@@ -58,8 +60,10 @@ function Profile({ user }: { user: string }) {
           <button disabled={busy} onClick={() => void run(() => client.relate(r?.muted ? graph.unmute({ user }) : graph.mute({ user })))}>{t(r?.muted ? "unmutePosts" : "mutePosts")}</button>
           {!r?.blocked && <SubscriptionButton user={user} run={run} busy={busy} />}
           <Link href={path.user(user)} className="button">{t("profile")}</Link>
+          {name && <ShareCard card={{ title: name, user }} />}
         </div>
       )}
+      {user === client.me && name && <div className="buttons"><ShareCard card={{ title: name, user }} /></div>}
       {r?.muted && <p className="muted">{t("mutedUser")}</p>}
       {error && <p className="error" role="alert">{error}</p>}
     </div>

@@ -7,19 +7,25 @@ import { ChatDialog } from "./ChatDialog.js";
 
 /** A button that sends a card, of a person or a group, to a chat. */
 export function ShareCard({ card }: { card: CardOf }) {
-  const client = useClient();
   const t = useText();
-  const { run, error } = useAction();
   const [choosing, setChoosing] = useState(false);
-  const send = (to: string) =>
-    run(async () => {
-      await client.sendCard(to, card);
-      setChoosing(false);
-    });
   return (
     <>
       <button onClick={() => setChoosing(true)}>{t("share")}</button>
-      {choosing && <ChatDialog title={t("shareWith", { what: card.title })} error={error} onClose={() => setChoosing(false)} onPick={(to) => void send(to)} />}
+      {choosing && <ShareDialog card={card} onClose={() => setChoosing(false)} />}
     </>
   );
+}
+
+/** Chooses the chat to which a card is sent. */
+export function ShareDialog({ card, onClose }: { card: CardOf; onClose: () => void }) {
+  const client = useClient();
+  const t = useText();
+  const { run, error } = useAction();
+  const send = (to: string) =>
+    run(async () => {
+      await client.sendCard(to, card);
+      onClose();
+    });
+  return <ChatDialog title={t("shareWith", { what: card.title })} error={error} onClose={onClose} onPick={(to) => void send(to)} />;
 }
