@@ -28,10 +28,11 @@ const (
 func badPost(what string) error { return errs.New(errs.Invalid, "bad_post", what) }
 
 var (
-	errEmpty    = badPost("a post needs a text, a title, an image, a link or a repost")
+	errEmpty    = badPost("a post needs a text, a title, a cover, an image, a link, goods or a repost")
 	errTitle    = badPost(fmt.Sprintf("a title is one line of at most %d characters%s", maxTitle, message.TextRule))
 	errText     = badPost(fmt.Sprintf("a text has at most %d characters%s", maxText, message.TextRule))
 	errImages   = badPost(fmt.Sprintf("a post has at most %d images, each with the id of its upload, once, a name in one line of at most %d characters, and no caption%s", maxImages, message.MaxImageName, message.TextRule))
+	errCover    = badPost(fmt.Sprintf("a cover has the id of its upload, a name in one line of at most %d characters, and no caption%s", message.MaxImageName, message.TextRule))
 	errLink     = badPost(fmt.Sprintf("a link begins with http:// or https:// and has at most %d characters", maxLink))
 	errPreview  = errs.New(errs.Invalid, "bad_preview", "send a link preview as PreviewLink returned it to this user, with the link that it is of")
 	errAudience = badPost(fmt.Sprintf("the audiences chosen and except name 1 to %d users, others none", maxAudience))
@@ -44,24 +45,32 @@ func (s *Service) checkContent(ctx context.Context, by id.User, sent *feedv1.Pos
 	if sent == nil {
 		return nil, errEmpty
 	}
-	c := &feedv1.PostContent{Title: sent.Title, Text: sent.Text, Images: storedImages(sent.Images), Link: sent.Link, RepostOf: sent.RepostOf, Audience: sent.Audience, Users: sent.Users,
+	c := &feedv1.PostContent{Title: sent.Title, Text: sent.Text, Images: storedImages(sent.Images), Link: sent.Link, RepostOf: sent.RepostOf, Audience: sent.Audience, Users: sent.Users, Goods: storedGoods(sent.Goods)}
+	if sent.Cover != nil {
+		c.Cover = message.StoredImage(sent.Cover)
+	}
 		Mentions: message.StoredMentions(sent.Mentions)}
 	if p := sent.LinkPreview; p != nil {
 		c.LinkPreview = &chatv1.LinkPreview{Url: p.Url, Title: p.Title, Description: p.Description, SiteName: p.SiteName, Picture: p.Picture, Width: p.Width, Height: p.Height, Signature: p.Signature}
 	}
 	switch {
-	case c.Title == "" && c.Text == "" && len(c.Images) == 0 && c.Link == "" && c.RepostOf == 0:
+	case !hasOwnContent(c) && c.RepostOf == 0:
 		return nil, errEmpty
 	case !message.IsText(c.Title, maxTitle, message.IsLine):
 		return nil, errTitle
 	case !message.IsText(c.Text, maxText, message.IsParagraph):
 		return nil, errText
-	case c.Link != "" && (len(c.Link) > 4*maxLink || utf8.RuneCountInString(c.Link) > maxLink || !message.IsLink(c.Link) || strings.HasPrefix(c.Link, "mailto:")):
+	case c.Link != "" && (!isShortLink(c.Link) || strings.HasPrefix(c.Link, "mailto:")):
 		return nil, errLink
 	case !areImages(c.Images):
 		return nil, errImages
 	case !message.AreUserMentions(c.Text, c.Mentions):
 		return nil, errMentions
+	case c.Cover != nil && !message.IsImage(c.Cover):
+		return nil, errCover
+	}
+	if err := checkGoods(c.Goods); err != nil {
+		return nil, err
 	}
 	if err := s.checkPreview(by, c); err != nil {
 		return nil, err
@@ -73,6 +82,15 @@ func (s *Service) checkContent(ctx context.Context, by id.User, sent *feedv1.Pos
 		return nil, err
 	}
 	return c, s.deps.Graph.Exist(ctx, message.MentionedUsers(c.Mentions))
+}
+
+// hasOwnContent reports whether a content says something besides what it reposts.
+func hasOwnContent(c *feedv1.PostContent) bool {
+	return c.Title != "" || c.Text != "" || c.Link != "" || c.Cover != nil || len(c.Images) > 0 || len(c.Goods) > 0
+}
+
+func isShortLink(link string) bool {
+	return len(link) <= 4*maxLink && utf8.RuneCountInString(link) <= maxLink && message.IsLink(link)
 }
 
 // checkPreview checks the preview of a link. The stored one has no signature, so that no reader can send it as a preview.
@@ -133,14 +151,21 @@ func checkAudience(by id.User, c *feedv1.PostContent) error {
 	return nil
 }
 
-// uploadsOf returns the files that a content names.
+// uploadsOf returns the files that a content names, each once.
 func uploadsOf(c *feedv1.PostContent) (list []id.Upload) {
+	add := func(upload uint64) {
+		if u := id.Upload(upload); upload != 0 && !slices.Contains(list, u) {
+			list = append(list, u)
+		}
+	}
 	for _, m := range c.Images {
-		list = append(list, id.Upload(m.Upload))
+		add(m.Upload)
 	}
-	if p := c.LinkPreview.GetPicture(); p != 0 {
-		list = append(list, id.Upload(p))
+	add(c.Cover.GetUpload())
+	for _, g := range c.Goods {
+		add(g.Picture.GetUpload())
 	}
+	add(c.LinkPreview.GetPicture())
 	return list
 }
 

@@ -189,7 +189,7 @@ func (s *Service) original(ctx context.Context, tx *sql.Tx, by id.User, n uint64
 			return 0, errs.New(errs.Denied, "not_repostable", "only posts for everyone can be reposted")
 		}
 		c, err := contentOf(p.content)
-		if err != nil || c.RepostOf == 0 || c.Title != "" || c.Text != "" || c.Link != "" || len(c.Images) > 0 {
+		if err != nil || c.RepostOf == 0 || hasOwnContent(c) {
 			return n, err
 		}
 		n = c.RepostOf

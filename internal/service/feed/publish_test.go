@@ -95,6 +95,16 @@ func TestBadPostsAreRefused(t *testing.T) {
 		}
 		return list
 	}
+	goods := func(n int, change func(*feedv1.Goods)) *feedv1.PostContent {
+		c := &feedv1.PostContent{}
+		for range n {
+			c.Goods = append(c.Goods, &feedv1.Goods{Name: "Lamp", PriceMinor: 4_990, Currency: "EUR", Link: "https://example.com/lamp"})
+		}
+		if change != nil {
+			change(c.Goods[0])
+		}
+		return c
+	}
 	chosen, except := feedv1.Audience_AUDIENCE_CHOSEN, feedv1.Audience_AUDIENCE_EXCEPT
 	preview := &chatv1.LinkPreview{Url: "https://example.com", Title: "x", Signature: []byte(fmt.Sprint(ann))}
 	stolen := &chatv1.LinkPreview{Url: "https://example.com", Title: "x", Signature: []byte(fmt.Sprint(ben))}
@@ -109,6 +119,11 @@ func TestBadPostsAreRefused(t *testing.T) {
 		{"bad_preview", &feedv1.PostContent{Link: "https://example.com/x", LinkPreview: preview}}, {"bad_preview", &feedv1.PostContent{Text: "x", LinkPreview: preview}}, {"bad_preview", &feedv1.PostContent{Link: "https://example.com", LinkPreview: stolen}}, {"", &feedv1.PostContent{Link: "https://example.com", LinkPreview: preview}},
 		{"", &feedv1.PostContent{Images: many(1)}}, {"no_upload", &feedv1.PostContent{Images: []*chatv1.Media{image(2)}}}, {"no_upload", &feedv1.PostContent{Images: []*chatv1.Media{image(99)}}}, {"bad_post", &feedv1.PostContent{Images: many(19)}},
 		{"bad_post", &feedv1.PostContent{Images: []*chatv1.Media{image(0)}}}, {"bad_post", &feedv1.PostContent{Images: []*chatv1.Media{image(1), image(1)}}}, {"bad_post", &feedv1.PostContent{Images: []*chatv1.Media{{Upload: 1, Name: "x", Caption: "x"}}}}, {"bad_post", &feedv1.PostContent{Images: []*chatv1.Media{nil}}},
+		{"", &feedv1.PostContent{Cover: image(1)}}, {"no_upload", &feedv1.PostContent{Text: "x", Cover: image(2)}}, {"bad_post", &feedv1.PostContent{Text: "x", Cover: image(0)}}, {"bad_post", &feedv1.PostContent{Cover: &chatv1.Media{Upload: 1, Name: "x", Caption: "x"}}},
+		{"", goods(10, nil)}, {"bad_post", goods(11, nil)}, {"bad_post", goods(1, func(g *feedv1.Goods) { g.Name = "" })}, {"bad_post", goods(1, func(g *feedv1.Goods) { g.Name = "two\nlines" })}, {"bad_post", goods(1, func(g *feedv1.Goods) { g.Name = strings.Repeat("x", 121) })},
+		{"", goods(1, func(g *feedv1.Goods) { g.PriceMinor = 999_999_999_999 })}, {"bad_post", goods(1, func(g *feedv1.Goods) { g.PriceMinor = 1e12 })}, {"bad_post", goods(1, func(g *feedv1.Goods) { g.Currency = "" })}, {"bad_post", goods(1, func(g *feedv1.Goods) { g.Currency = "eur" })}, {"bad_post", goods(1, func(g *feedv1.Goods) { g.Currency = "EURO" })},
+		{"bad_post", goods(1, func(g *feedv1.Goods) { g.Link = "" })}, {"bad_post", goods(1, func(g *feedv1.Goods) { g.Link = "http://example.com" })}, {"bad_post", goods(1, func(g *feedv1.Goods) { g.Link = "https://" + strings.Repeat("x", 2000) })},
+		{"", goods(1, func(g *feedv1.Goods) { g.Picture = image(1) })}, {"no_upload", goods(1, func(g *feedv1.Goods) { g.Picture = image(2) })}, {"bad_post", goods(1, func(g *feedv1.Goods) { g.Picture = image(0) })}, {"bad_post", &feedv1.PostContent{Goods: []*feedv1.Goods{nil}}},
 		{"bad_post", &feedv1.PostContent{Text: "x", Audience: chosen}}, {"bad_post", &feedv1.PostContent{Text: "x", Audience: except}}, {"bad_post", &feedv1.PostContent{Text: "x", Audience: 99}}, {"bad_post", &feedv1.PostContent{Text: "x", Users: users(1)}},
 		{"bad_post", &feedv1.PostContent{Text: "x", Audience: chosen, Users: users(501)}}, {"", &feedv1.PostContent{Text: "x", Audience: chosen, Users: users(500)}}, {"no_user", &feedv1.PostContent{Text: "x", Audience: chosen, Users: []uint64{1}}},
 		{"bad_post", &feedv1.PostContent{Text: "x", Audience: chosen, Users: []uint64{uint64(ann)}}}, {"no_post", &feedv1.PostContent{RepostOf: 1}}, {"no_post", &feedv1.PostContent{RepostOf: 1<<64 - 1}},
@@ -201,9 +216,44 @@ func TestReposts(t *testing.T) {
 	if third := repost(cleo, "third", quote.Id, "well"); third.Content.RepostOf != quote.Id || third.Reposted.GetContent().GetText() != "look" || third.Reposted.Reposted != nil {
 		t.Errorf("a repost of a quote is %v", third)
 	}
+	for token, own := range map[string]*feedv1.PostContent{
+		"goods": {Goods: []*feedv1.Goods{{Name: "Lamp", Currency: "EUR", Link: "https://example.com"}}}, "cover": {Cover: &chatv1.Media{Upload: 1, Name: "x.png"}},
+	} {
+		f.pictures[1] = ben
+		own.RepostOf = original.Id
+		p, err := f.Publish(t.Context(), ben, &feedv1.PublishRequest{ClientPostId: token, Content: own})
+		must(t, err)
+		if again := repost(cleo, "of "+token, p.Id, ""); again.Content.RepostOf != p.Id {
+			t.Errorf("a repost of one with %s is %v", token, again)
+		}
+	}
 	must(t, f.HidePost(t.Context(), &feedv1.HidePostRequest{Post: original.Id}))
 	if p, err := f.GetPost(t.Context(), cleo, quote.Id); err != nil || p.Reposted != nil {
 		t.Errorf("the quote of a hidden post is %v, %v", p, err)
+	}
+}
+
+// Whoever sees a post gets its cover and the pictures of its goods, and no other files; each is kept once.
+func TestFilesOfAPost(t *testing.T) {
+	f := open(t, feed.Config{})
+	ann, ben := f.user(), f.user()
+	for n := id.Upload(1); n <= 4; n++ {
+		f.pictures[n] = ann
+	}
+	image := func(n uint64) *chatv1.Media { return &chatv1.Media{Upload: n, Name: "x.png"} }
+	goods := func(n uint64) *feedv1.Goods {
+		return &feedv1.Goods{Name: "Lamp", PriceMinor: 4_990, Currency: "EUR", Link: "https://example.com", Picture: image(n)}
+	}
+	sent := &feedv1.PostContent{Images: []*chatv1.Media{image(1)}, Cover: image(2), Goods: []*feedv1.Goods{goods(3), goods(2)}}
+	p, err := f.Publish(t.Context(), ann, &feedv1.PublishRequest{ClientPostId: "a", Content: sent})
+	must(t, err)
+	if want := proto.CloneOf(sent); !proto.Equal(p.Content.Cover, want.Cover) || len(p.Content.Goods) != 2 || !proto.Equal(p.Content.Goods[0], want.Goods[0]) {
+		t.Errorf("the post is %v", p)
+	}
+	for n, want := range map[id.Upload]bool{1: true, 2: true, 3: true, 4: false, 0: false} {
+		if names, err := f.NamesFile(t.Context(), ben, p.Id, n); err != nil || names != want {
+			t.Errorf("the post names file %d: %v, %v", n, names, err)
+		}
 	}
 }
 
