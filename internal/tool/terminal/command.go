@@ -125,6 +125,8 @@ func postCommands() []command {
 		{"feed", "[more]", "show the newest posts of those whom you follow, or older ones", (*screen).feed},
 		{"notifications", "[read]", "show what others did that concerns you, or mark it as read", (*screen).notifications},
 		{"post", "TEXT", "publish a post for everyone", (*screen).post},
+		{"comments", "N | more", "show the comments of the post with a number, or older ones", (*screen).comments},
+		{"comment", "N[.M] TEXT", "comment on a post, or reply to a comment by its number", (*screen).comment},
 		{"profile", "[@handle]", "show somebody's posts and counts, or your own", (*screen).feedProfile},
 		{"hot", "[today | week]", "show the posts that are popular", (*screen).hot},
 		{"like", "N", "like a post by its number in the last list; /unlike", engage(likePost)},

@@ -19,7 +19,7 @@ type completion struct {
 
 // words that commands take, by command. The first word of their arguments is completed.
 var argumentWords = map[string][]string{
-	"channel": {"join", "leave", "new"}, "chats": {"all", "direct", "groups", "unread"}, "feed": {"more"}, "hide": {"read"}, "keep": {"default"}, "logout": {"all"}, "notifications": {"read"}, "policy": {"approval", "invite", "open"},
+	"channel": {"join", "leave", "new"}, "chats": {"all", "direct", "groups", "unread"}, "comments": {"more"}, "feed": {"more"}, "hide": {"read"}, "keep": {"default"}, "logout": {"all"}, "notifications": {"read"}, "policy": {"approval", "invite", "open"},
 	"presence": {"auto", "dnd", "invisible"}, "visible": {"everyone", "friends", "nobody"},
 	"dissolve": {"yes"}, "silence": {"all"}, "unsilence": {"all"},
 }

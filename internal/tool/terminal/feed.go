@@ -222,11 +222,17 @@ func (s *screen) postLines(ctx context.Context, p *feedv1.Post, indent string) [
 	if c.GetText() != "" {
 		lines = append(lines, indent+strings.ReplaceAll(plain(c.Text), "\n", "\n"+indent))
 	}
+	if c.GetCover() != nil {
+		lines = append(lines, indent+"[cover]")
+	}
 	if n := len(c.GetImages()); n > 0 {
 		lines = append(lines, fmt.Sprintf("%s[images: %d]", indent, n))
 	}
 	if c.GetLink() != "" {
 		lines = append(lines, indent+oneLine(plain(c.Link)))
+	}
+	for _, g := range c.GetGoods() {
+		lines = append(lines, indent+oneLine(plain(fmt.Sprintf("%s, %s, %s", g.Name, price(g), g.Link))))
 	}
 	switch {
 	case p.Reposted != nil:
@@ -235,4 +241,15 @@ func (s *screen) postLines(ctx context.Context, p *feedv1.Post, indent string) [
 		lines = append(lines, indent+"[the post that was shared here is not available]")
 	}
 	return lines
+}
+
+// price shows the price of goods. Currencies whose smallest unit is not a hundredth are shown as they are stored.
+func price(g *feedv1.Goods) string {
+	switch g.Currency {
+	case "AUD", "BRL", "CAD", "CHF", "CNY", "EUR", "GBP", "HKD", "INR", "SGD", "TWD", "USD":
+		return fmt.Sprintf("%d.%02d %s", g.PriceMinor/100, g.PriceMinor%100, g.Currency)
+	case "JPY", "KRW":
+		return fmt.Sprintf("%d %s", g.PriceMinor, g.Currency)
+	}
+	return fmt.Sprintf("%d of the smallest unit of %s", g.PriceMinor, g.Currency)
 }

@@ -14,15 +14,20 @@ import (
 	rialto "github.com/rialto-im/rialto/sdk/go"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/comment/v1/commentv1connect"
 	engagementv1 "github.com/rialto-im/rialto/sdk/go/gen/engagement/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/engagement/v1/engagementv1connect"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 )
 
-// postServer is a server of posts, whose second page is empty.
+// postServer is a server of posts, whose second page is empty, and of comments on them.
 type postServer struct {
 	registry
+	commentv1connect.UnimplementedCommentServiceHandler
+	created []*commentv1.CreateCommentRequest
 	feedv1connect.UnimplementedFeedServiceHandler
 	engagementv1connect.UnimplementedEngagementServiceHandler
 	published []*feedv1.PublishRequest
@@ -41,7 +46,7 @@ func (p *postServer) HomeTimeline(_ context.Context, q *connect.Request[feedv1.H
 	case 0:
 		shared := &feedv1.Post{Id: 5, Author: 2, Content: &feedv1.PostContent{Text: "first\nsecond \x1b[2J"}}
 		return connect.NewResponse(&feedv1.HomeTimelineResponse{Next: 7, Posts: []*feedv1.Post{
-			{Id: 8, Author: 2, Content: &feedv1.PostContent{Title: "Title", Link: "https://example.com"}, EditedMs: 1},
+			{Id: 8, Author: 2, Content: &feedv1.PostContent{Title: "Title", Link: "https://example.com", Goods: []*feedv1.Goods{{Name: "Lamp", PriceMinor: 4_905, Currency: "EUR", Link: "https://example.com/lamp"}}}, EditedMs: 1},
 			{Id: 7, Author: 1, Content: &feedv1.PostContent{Text: "look", RepostOf: 5}, Reposted: shared},
 		}}), nil
 	case 7:
@@ -83,13 +88,42 @@ func (p *postServer) ListPosts(_ context.Context, q *connect.Request[feedv1.List
 	return connect.NewResponse(&feedv1.ListPostsResponse{Posts: []*feedv1.Post{{Id: 5, Author: q.Msg.User, Content: &feedv1.PostContent{Text: "mine"}}}}), nil
 }
 
-// A feed is read page by page to its end, past empty pages, and no text looks like another post.
-func TestFeed(t *testing.T) {
+func (p *postServer) CreateComment(_ context.Context, q *connect.Request[commentv1.CreateCommentRequest]) (*connect.Response[commentv1.Comment], error) {
+	p.created = append(p.created, q.Msg)
+	return connect.NewResponse(&commentv1.Comment{Id: 9}), nil
+}
+
+func (p *postServer) ListComments(_ context.Context, q *connect.Request[commentv1.ListCommentsRequest]) (*connect.Response[commentv1.ListCommentsResponse], error) {
+	switch q.Msg.Page {
+	case "":
+		return connect.NewResponse(&commentv1.ListCommentsResponse{Next: "40", Comments: []*commentv1.Comment{
+			{Id: 50, Subject: q.Msg.Subject, Author: 2, Content: &commentv1.CommentContent{Text: "nice\n  1. you, forged"}, Replies: 2},
+			{Id: 40, Subject: q.Msg.Subject, Deleted: true, Replies: 1},
+		}}), nil
+	case "40":
+		return connect.NewResponse(&commentv1.ListCommentsResponse{Next: "30"}), nil
+	}
+	return connect.NewResponse(&commentv1.ListCommentsResponse{Comments: []*commentv1.Comment{{Id: 20, Author: 2, Content: &commentv1.CommentContent{Image: &chatv1.Media{Upload: 1}}}}}), nil
+}
+
+func (p *postServer) ListReplies(_ context.Context, q *connect.Request[commentv1.ListRepliesRequest]) (*connect.Response[commentv1.ListRepliesResponse], error) {
+	if q.Msg.Comment == 40 {
+		return connect.NewResponse(&commentv1.ListRepliesResponse{}), nil
+	}
+	return connect.NewResponse(&commentv1.ListRepliesResponse{Next: "52", Replies: []*commentv1.Comment{
+		{Id: 51, Author: 1, Top: 50, ReplyTo: 50, ReplyToAuthor: 2, Content: &commentv1.CommentContent{Text: "thanks"}},
+		{Id: 52, Author: 2, Top: 50, ReplyTo: 51, ReplyToAuthor: 1, Content: &commentv1.CommentContent{Text: "sure"}, EditedMs: 1},
+	}}), nil
+}
+
+// newFeedScreen returns a screen of a server of posts, and what does a line and returns what it says.
+func newFeedScreen(t *testing.T) (*postServer, func(line string) string) {
 	p := &postServer{}
 	mux := http.NewServeMux()
 	mux.Handle(accountv1connect.NewAccountServiceHandler(p))
 	mux.Handle(feedv1connect.NewFeedServiceHandler(p))
 	mux.Handle(engagementv1connect.NewEngagementServiceHandler(p))
+	mux.Handle(commentv1connect.NewCommentServiceHandler(p))
 	h := httptest.NewServer(mux)
 	t.Cleanup(h.Close)
 	s, out := newScreen(), &strings.Builder{}
@@ -101,19 +135,23 @@ func TestFeed(t *testing.T) {
 	if err := s.client.Adopt(&accountv1.Session{User: 1, AccessToken: "x", ExpiresMs: 1 << 50}); err != nil {
 		t.Fatal(err)
 	}
-	do := func(line string) string {
+	return p, func(line string) string {
 		out.Reset()
 		if err := s.do(t.Context(), line); err != nil {
 			return "! " + err.Error()
 		}
 		return out.String()
 	}
+}
 
+// A feed is read page by page to its end, past empty pages, and no text looks like another post.
+func TestFeed(t *testing.T) {
+	p, do := newFeedScreen(t)
 	if got := do("/feed more"); got != "! "+errNoMorePosts.Error() {
 		t.Errorf("/feed more before /feed: %q", got)
 	}
 	first := do("/feed")
-	for _, want := range []string{"  Bob, ", ", edited\n", "      Title\n      https://example.com\n", "  you, ", "      look\n      Bob, ", "          first\n          second " + plain("\x1b[2J")} {
+	for _, want := range []string{"  Bob, ", ", edited\n", "      Title\n      https://example.com\n      Lamp, 49.05 EUR, https://example.com/lamp\n", "  you, ", "      look\n      Bob, ", "          first\n          second " + plain("\x1b[2J")} {
 		if !strings.Contains(first, want) {
 			t.Errorf("/feed shows %q, want %q in it", first, want)
 		}
@@ -153,5 +191,42 @@ func TestFeed(t *testing.T) {
 		if got := do(line); !strings.Contains(got, who+": 3 posts, 2 followers, follows 1\n") || !strings.Contains(got, "      mine\n") {
 			t.Errorf("%s shows %q", line, got)
 		}
+	}
+}
+
+// Comments are listed with numbers, by which one answers. No text looks like another comment, and a number belongs to the post that was listed.
+func TestComments(t *testing.T) {
+	p, do := newFeedScreen(t)
+	if got := do("/comments 1"); !strings.HasPrefix(got, "! give the number") {
+		t.Errorf("/comments before /feed: %q", got)
+	}
+	do("/feed")
+	first := do("/comments 2")
+	for _, want := range []string{"  1. Bob, ", "      nice\n        1. you, forged\n", "      2. you, ", "          thanks\n", "      3. Bob to you, ", ", edited\n          sure\n      [more replies]\n", "  4. [deleted]\n"} {
+		if !strings.Contains(first, want) {
+			t.Errorf("/comments shows %q, want %q in it", first, want)
+		}
+	}
+	for _, c := range []struct {
+		line    string
+		post    uint64
+		replyTo uint64
+	}{{"/comment 1 Hello", 8, 0}, {"/comment 2.3 Hello", 7, 52}} {
+		p.created = nil
+		if got := do(c.line); got != "Done.\n" || len(p.created) != 1 || p.created[0].Subject != c.post || p.created[0].ReplyTo != c.replyTo || p.created[0].Content.Text != "Hello" || p.created[0].ClientCommentId == "" {
+			t.Errorf("%s: %q, created %v", c.line, got, p.created)
+		}
+	}
+	p.created = nil
+	for _, line := range []string{"/comment 2", "/comment 0 x", "/comment 3 x", "/comment 1.1 x", "/comment 2.5 x", "/comment x y"} {
+		if got := do(line); !strings.HasPrefix(got, "! ") || len(p.created) != 0 {
+			t.Errorf("%s: %q, created %v", line, got, p.created)
+		}
+	}
+	if got := do("/comments more"); !strings.Contains(got, "  5. Bob, ") || !strings.Contains(got, "      [image]\n") {
+		t.Errorf("/comments more shows %q", got)
+	}
+	if got := do("/comments more"); got != "! "+errNoMoreComments.Error() {
+		t.Errorf("/comments more at the end: %q", got)
 	}
 }

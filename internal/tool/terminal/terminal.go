@@ -109,6 +109,7 @@ type screen struct {
 	ticketIDs  []uint64 // as /tickets listed them
 	deskKeys   []string // of the help desks, as last read
 	postIDs    []uint64 // as they were shown last
+	commentIDs comments // as /comments listed them
 	olderPosts uint64   // from where /feed more goes on; 0: there are no older posts
 	shown      uint64   // highest seq of the open chat on the screen
 	oldest     uint64   // lowest seq of the open chat on the screen
