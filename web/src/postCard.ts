@@ -10,7 +10,7 @@ export function cardOf(post: Post, title: string, origin: string, me: string): C
   const c = post.content;
   if (c?.audience !== Audience.EVERYONE) return { title, url };
   const text = excerpt(c.text, mostText);
-  const picture = post.author === me ? (c.images[0]?.upload ?? "0") : "0"; // a card shows pictures of its sender
+  const picture = post.author === me ? (c.cover ?? c.images[0])?.upload ?? "0" : "0"; // a card shows pictures of its sender
   return { title: excerpt(c.title, mostTitle) || title, url, text, picture };
 }
 

@@ -1,5 +1,8 @@
-import { Audience, type Client, type NewPost, type Post } from "@rialto-im/client";
+import { Audience, type Client, type Media, type NewPost, type Post, type Upload } from "@rialto-im/client";
 import { postPrefix } from "./drafts.js";
+import { getLocale } from "./i18n.js";
+import { isAddress } from "./links.js";
+import { minorOf, typedPrice } from "./money.js";
 import type { KeyValueStorage } from "./storage.js";
 
 /** An image that was uploaded for a post. */
@@ -12,6 +15,15 @@ export interface PostImage {
   height: number;
 }
 
+/** Goods of a post that is being written. The price is as it is typed. */
+export interface GoodsDraft {
+  name: string;
+  price: string;
+  currency: string;
+  link: string;
+  picture?: PostImage;
+}
+
 /** A post that is being written. */
 export interface PostDraft {
   /** What it is published with: the same for each try. */
@@ -19,7 +31,9 @@ export interface PostDraft {
   title: string;
   text: string;
   link: string;
+  cover?: PostImage;
   images: readonly PostImage[];
+  goods: readonly GoodsDraft[];
   audience: Audience;
   users: readonly string[];
   /** What was sent and perhaps stored: the answer was lost. */
@@ -28,22 +42,37 @@ export interface PostDraft {
 
 /** Uploads an image that a post or a comment is to show. */
 export async function uploadImage(client: Client, file: File): Promise<PostImage> {
-  const { upload, name, mimeType, size, width, height } = await client.upload(file, file.name);
-  return { upload, name, mimeType, size: Number(size), width, height };
+  return imageOf(await client.upload(file, file.name));
 }
 
 export const mostImages = 18;
 export const mostUsers = 500;
+export const mostGoods = 10;
+
+export function newGoods(currency: string = getLocale() === "zh" ? "CNY" : "USD"): GoodsDraft {
+  return { name: "", price: "", currency, link: "" };
+}
+
+/** Whether goods have all that they need. */
+export function isGoods(g: GoodsDraft): boolean {
+  return g.name.trim() !== "" && minorOf(g.price, g.currency) !== undefined && /^https:/i.test(g.link.trim()) && isAddress(g.link.trim());
+}
 
 export function newDraft(): PostDraft {
-  return { key: crypto.randomUUID(), title: "", text: "", link: "", images: [], audience: Audience.EVERYONE, users: [] };
+  return { key: crypto.randomUUID(), title: "", text: "", link: "", images: [], goods: [], audience: Audience.EVERYONE, users: [] };
 }
+
+function imageOf({ upload, name, mimeType, size, width, height }: Media | Upload): PostImage {
+  return { upload, name, mimeType, size: Number(size), width, height };
+}
+
+const sentImage = (image: PostImage) => ({ ...image, size: BigInt(image.size) });
 
 /** The draft with which an edit begins. */
 export function draftOf({ content: c }: Post): PostDraft {
   if (!c) return newDraft();
-  const images = c.images.map(({ upload, name, mimeType, size, width, height }) => ({ upload, name, mimeType, size: Number(size), width, height }));
-  return { ...newDraft(), title: c.title, text: c.text, link: c.link, images, audience: c.audience || Audience.EVERYONE, users: [...c.users] };
+  const goods = c.goods.map(({ name, priceMinor, currency, link, picture }) => ({ name, price: typedPrice(priceMinor, currency), currency, link, ...(picture ? { picture: imageOf(picture) } : {}) }));
+  return { ...newDraft(), title: c.title, text: c.text, link: c.link, ...(c.cover ? { cover: imageOf(c.cover) } : {}), images: c.images.map(imageOf), goods, audience: c.audience || Audience.EVERYONE, users: [...c.users] };
 }
 
 export function namesUsers(a: Audience): boolean {
@@ -56,7 +85,9 @@ export function contentOf(d: PostDraft, repostOf: string): NewPost {
     title: d.title.trim(),
     text: d.text.trim(),
     link: d.link.trim(),
-    images: d.images.map((image) => ({ ...image, size: BigInt(image.size) })),
+    ...(d.cover ? { cover: sentImage(d.cover) } : {}),
+    images: d.images.map(sentImage),
+    goods: d.goods.map((g) => ({ name: g.name.trim(), priceMinor: BigInt(minorOf(g.price, g.currency) ?? 0), currency: g.currency, link: g.link.trim(), ...(g.picture ? { picture: sentImage(g.picture) } : {}) })),
     audience: d.audience,
     users: namesUsers(d.audience) ? [...d.users] : [],
     repostOf,
@@ -65,8 +96,8 @@ export function contentOf(d: PostDraft, repostOf: string): NewPost {
 
 /** Whether there is something to publish. */
 export function isComplete(d: PostDraft, repostOf: string): boolean {
-  const hasContent = repostOf !== "0" || d.title.trim() !== "" || d.text.trim() !== "" || d.link.trim() !== "" || d.images.length > 0;
-  return hasContent && (!namesUsers(d.audience) || d.users.length > 0);
+  const hasContent = repostOf !== "0" || d.title.trim() !== "" || d.text.trim() !== "" || d.link.trim() !== "" || d.images.length > 0 || d.cover !== undefined || d.goods.length > 0;
+  return hasContent && d.goods.every(isGoods) && (!namesUsers(d.audience) || d.users.length > 0);
 }
 
 /** Whether two posts say the same. A preview is made again each time, and is the same where its link is. */
@@ -85,7 +116,7 @@ export class PostDrafts {
   load(slot: string): PostDraft | undefined {
     try {
       const stored = JSON.parse(this.storage.getItem(this.key(slot)) ?? "null", revive) as PostDraft | null;
-      return stored && Array.isArray(stored.images) && Array.isArray(stored.users) ? stored : undefined;
+      return stored && Array.isArray(stored.images) && Array.isArray(stored.users) ? { ...stored, goods: stored.goods ?? [] } : undefined;
     } catch {
       return undefined; // of an older version of the app
     }

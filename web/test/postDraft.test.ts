@@ -42,7 +42,7 @@ test("a full storage is no reason to lose what is being written", () => {
 
 test("what is sent: without blanks at the ends, and people only where the audience names them", () => {
   const draft = { ...newDraft(), title: " T ", text: " a\n b \n", link: " https://example.com ", users: ["9"], images: [image] };
-  expect(contentOf(draft, "5")).toEqual({ title: "T", text: "a\n b", link: "https://example.com", images: [{ ...image, size: 5_000_000_000n }], audience: Audience.EVERYONE, users: [], repostOf: "5" });
+  expect(contentOf(draft, "5")).toEqual({ title: "T", text: "a\n b", link: "https://example.com", images: [{ ...image, size: 5_000_000_000n }], goods: [], audience: Audience.EVERYONE, users: [], repostOf: "5" });
   expect(contentOf({ ...draft, audience: Audience.EXCEPT }, "0").users).toEqual(["9"]);
 });
 
@@ -53,8 +53,33 @@ test("a post has some content, and its audience somebody", () => {
 });
 
 test("an edit begins with the post", () => {
-  const content = { title: "T", text: "x", link: "", images: [{ ...image, size: 5n }], audience: Audience.FRIENDS, users: [], repostOf: "0" };
+  const content = { title: "T", text: "x", link: "", images: [{ ...image, size: 5n }], goods: [], audience: Audience.FRIENDS, users: [], repostOf: "0" };
   expect(draftOf({ content } as unknown as Post)).toMatchObject({ title: "T", text: "x", images: [{ upload: image.upload, size: 5 }], audience: Audience.FRIENDS });
+});
+
+const lamp = { name: " Lamp ", price: "12.90", currency: "EUR", link: " https://example.com/lamp ", picture: image };
+
+test("a post may have a cover and goods, which an edit begins with", () => {
+  const draft: PostDraft = { ...newDraft(), cover: image, goods: [lamp, { name: "Tea", price: "0", currency: "JPY", link: "https://example.com/tea" }] };
+  const stored = { ...image, size: 5_000_000_000n };
+  const content = contentOf(draft, "0");
+  expect([content.cover, content.goods]).toEqual([stored, [{ name: "Lamp", priceMinor: 1290n, currency: "EUR", link: "https://example.com/lamp", picture: stored }, { name: "Tea", priceMinor: 0n, currency: "JPY", link: "https://example.com/tea" }]]);
+  const again = draftOf({ content: { ...content, text: "", users: [] } } as unknown as Post);
+  expect(contentOf(again, "0")).toEqual({ ...content, text: "" });
+});
+
+test("goods that lack something are not published", () => {
+  const complete = (g: object) => isComplete({ ...newDraft(), goods: [{ ...lamp, ...g }] }, "0");
+  expect(complete({})).toBe(true);
+  for (const g of [{ name: " " }, { price: "" }, { price: "1.234" }, { link: "" }, { link: "http://example.com" }, { link: "https://" }]) expect(complete(g), JSON.stringify(g)).toBe(false);
+  expect(isComplete({ ...newDraft(), text: "x", goods: [{ ...lamp, price: "" }] }, "0")).toBe(false);
+});
+
+test("a draft of an earlier version of the app has no goods", () => {
+  const { drafts, map } = setUp();
+  const { goods: _, ...old } = newDraft();
+  map.set("draft-post/7/new", JSON.stringify(old));
+  expect(drafts.load("new")?.goods).toEqual([]);
 });
 
 test("a preview that was made again makes no other post", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parentOf, path, placeOf, sections, type Place } from "../src/routes.js";
+import { inside, parentOf, path, placeOf, sections, type Place } from "../src/routes.js";
 
 const id = "18446744073709551615";
 
@@ -36,4 +36,13 @@ test("an address that is wrongly escaped does no harm", () => {
 test("what an old link names stays one segment of the address", () => {
   expect(path.group("/../..//evil.example")).toBe("/g/%2F..%2F..%2F%2Fevil.example");
   expect(placeOf(path.group("../settings/password"))).toEqual({ area: "none" });
+});
+
+test("a link to a page of the app is opened in place, every other one is not", () => {
+  const origin = "https://chat.example";
+  expect(inside(`${origin}/feed/50`, origin)).toBe("/feed/50");
+  expect(inside(`${origin}/u/bob`, origin)).toBe("/u/bob");
+  for (const other of ["https://chat.example.org/feed/50", "http://chat.example/feed/50", `${origin}/nothing`, `${origin}/feed/50?x=1`, `${origin}/feed/50#x`, "/feed/50", "mailto:a@example.com", "javascript:alert(1)", ""]) {
+    expect(inside(other, origin), other).toBeUndefined();
+  }
 });

@@ -16,7 +16,7 @@ export type { PostEntries, PostEntry } from "./operations/engagement.js";
 export type { Liker, ListLikersResponse } from "./gen/rialto/engagement/v1/engagement_pb.js";
 export type { NotificationList } from "./notifications.js";
 export { NotificationKind, NotificationSubject, type Notification } from "./gen/rialto/notification/v1/notification_pb.js";
-export { Audience, type FeedProfile, type Post, type PostContent, type PostVersion } from "./gen/rialto/feed/v1/feed_pb.js";
+export { Audience, type FeedProfile, type Goods, type Post, type PostContent, type PostVersion } from "./gen/rialto/feed/v1/feed_pb.js";
 export type { HelpDesks } from "./helpDesks.js";
 export type { TicketFilter, TicketList } from "./tickets.js";
 export type { BusinessHours, GetHelpDeskStatsResponse, HelpDesk, Ticket, TicketStats } from "./gen/rialto/chat/v1/helpdesk_pb.js";

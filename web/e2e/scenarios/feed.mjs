@@ -28,7 +28,7 @@ export default async function feed(w) {
   const ana = await w.person("ana", "Ana");
   const bob = await w.person("bob", "Bob");
   const carol = await w.person("carol", "卡萝", { locale: "zh-CN", viewport: phone, colorScheme: "dark", hasTouch: true, isMobile: true });
-  const { page: a } = ana;
+  let { page: a } = ana;
   const { page: b } = bob;
   const { page: c } = carol;
 
@@ -99,9 +99,23 @@ export default async function feed(w) {
   const all = await everything(b);
   assert.deepEqual(all.map((t) => /Post (\d+)|By the lake/.exec(t)?.[1] ?? "0"), Array.from({ length: 49 }, (_, i) => String(48 - i)));
 
+  w.step("on a profile, the button for new posts hides nobody's picture");
+  await b.goto(`${w.url}/feed/u/${ana.handle}`);
+  const profile = b.locator("main");
+  await profile.getByTestId("post").filter({ hasText: "Post 48" }).waitFor();
+  await publishByCall(ana, "Post 49");
+  await look(b);
+  await profile.getByTestId("new-posts").waitFor();
+  const [button, avatar] = await Promise.all([profile.getByTestId("new-posts").boundingBox(), b.getByTestId("feed-profile").locator(".avatar").boundingBox()]);
+  assert.ok(button.y > avatar.y + avatar.height || button.y + button.height < avatar.y, JSON.stringify({ button, avatar }));
+  await w.shot(b, "95-feed-profile-new");
+  await profile.getByTestId("new-posts").click();
+  await profile.getByTestId("post").filter({ hasText: "Post 49" }).waitFor();
+  await b.goto(`${w.url}/feed`);
+
   w.step("an edit shows, with its versions to the author");
   await look(a);
-  await fresh(a).getByText("48 new posts").click();
+  await fresh(a).getByText("49 new posts").click();
   await choose(a, post(a, "Post 48"), "Edit post");
   await form(a).getByLabel("Text").fill("Post 48, and a word more");
   await form(a).getByRole("button", { name: "Save" }).click();
@@ -173,6 +187,35 @@ export default async function feed(w) {
   await posts(b).filter({ hasText: "Post 47" }).waitFor({ state: "detached" });
   await post(b, "Worth reading").waitFor();
   await b.locator("main").getByTestId("post").filter({ hasText: "Post 47" }).waitFor(); // on the profile they stay
+
+  w.step("a post has a cover and goods, which lead to their shop");
+  await a.getByRole("button", { name: "New post" }).click();
+  await form(a).getByLabel("Title").fill("Lamps of this week");
+  await a.getByTestId("cover-input").setInputFiles({ name: "cover.png", mimeType: "image/png", buffer: image });
+  await form(a).getByRole("button", { name: "Remove cover.png" }).waitFor();
+  await form(a).getByRole("button", { name: "Add goods" }).click();
+  const goods = form(a).getByTestId("goods-fields");
+  await goods.getByLabel("Name").fill("Desk lamp, brass");
+  await goods.getByLabel("Price").fill("49.9");
+  await goods.getByLabel("Currency").selectOption("EUR");
+  assert.equal(await form(a).getByRole("button", { name: "Publish" }).isDisabled(), true); // without a link
+  await goods.getByLabel("Link to the shop").fill("https://shop.example.com/lamp");
+  await a.getByTestId("goods-picture-input").setInputFiles({ name: "lamp.png", mimeType: "image/png", buffer: image });
+  await goods.getByRole("button", { name: "Remove lamp.png" }).waitFor();
+  await w.shot(a, "95-feed-goods-compose");
+  await a.close();
+  a = await w.window(ana.page.context()); // a closed tab loses nothing
+  await a.getByTestId("tab-feed").click();
+  await a.getByRole("button", { name: "New post" }).click();
+  await form(a).getByRole("button", { name: "Remove cover.png" }).waitFor();
+  assert.equal(await form(a).getByTestId("goods-fields").getByLabel("Price").inputValue(), "49.9");
+  await form(a).getByRole("button", { name: "Publish" }).click();
+  await form(a).waitFor({ state: "detached" });
+  await post(a, "Lamps of this week").getByRole("button", { name: "Open the cover" }).waitFor();
+  const tile = post(a, "Lamps of this week").getByTestId("goods");
+  await tile.getByText("€49.90").waitFor();
+  assert.equal(await tile.getAttribute("href"), "https://shop.example.com/lamp");
+  await w.shot(a, "95-feed-goods");
 
   w.step("who has published too much is told when it is possible again");
   for (let n = 1; n <= 60; n++) await publishByCall(carol, `动态 ${n}`).catch(() => {});

@@ -11,6 +11,7 @@ import { UserAvatar } from "./Avatar.js";
 import "./feed.css";
 import { EyeIcon } from "./icons.js";
 import { LinkPreviewCard } from "./LinkPreviewCard.js";
+import { PostCover, PostGoods } from "./PostGoods.js";
 import { PostImages } from "./PostImages.js";
 import { PostText } from "./PostText.js";
 
@@ -53,10 +54,12 @@ export function PostBody({ post, folded }: { post: Post; folded: boolean }) {
   const host = /^https?:/i.test(c.link) && isAddress(c.link) ? new URL(c.link).host : undefined;
   return (
     <>
+      {c.cover && <PostCover of={{ post: post.id }} media={c.cover} />}
       {c.title && <h3 dir="auto">{c.title}</h3>}
       {c.text && <PostText text={c.text} folded={folded} />}
       <PostImages post={post} all={!folded} />
       {c.linkPreview ? <LinkPreviewCard p={c.linkPreview} at={{ post: post.id }} /> : host && <a className="post-link" href={c.link} target="_blank" rel="noopener noreferrer nofollow"><b><bdi>{host}</bdi></b> <span>{c.link}</span></a>}
+      <PostGoods post={post} />
     </>
   );
 }

@@ -9,6 +9,7 @@ import { confirm } from "../ui/Confirm.js";
 import { Dialog } from "../ui/Dialog.js";
 import { IconButton } from "../ui/IconButton.js";
 import "./feed.css";
+import { CoverField, GoodsFields } from "./GoodsForm.js";
 import { CloseIcon, ImageIcon } from "./icons.js";
 import { ComposedPreview } from "./LinkPreviewCard.js";
 import { PickPeople } from "./PickPeople.js";
@@ -22,11 +23,11 @@ const audiences = [Audience.EVERYONE, Audience.FRIENDS, Audience.CHOSEN, Audienc
 export function PostDialog({ of, onClose }: { of: Writing; onClose: () => void }) {
   const client = useClient();
   const t = useText();
-  const { draft, change, discard, addImages, uploading, send, busy, error } = usePostForm(of);
+  const { draft, change, discard, addImages, addImage, uploading, isUploading, send, busy, error } = usePostForm(of);
   const link = draft.link.trim();
   const { preview, remove } = useLinkPreview(link);
   const shown = preview?.url === link ? preview : undefined;
-  const isReady = isComplete(draft, repostOf(of)) && uploading.length === 0 && !busy;
+  const isReady = isComplete(draft, repostOf(of)) && !isUploading && !busy;
   const submit = (e: FormEvent) => {
     e.preventDefault();
     if (isReady) void send(shown, onClose);
@@ -38,7 +39,7 @@ export function PostDialog({ of, onClose }: { of: Writing; onClose: () => void }
     if (of.kind !== "new") discard();
     onClose();
   };
-  const isEmpty = !draft.title && !draft.text && !draft.link && draft.images.length === 0;
+  const isEmpty = !draft.title && !draft.text && !draft.link && draft.images.length === 0 && !draft.cover && draft.goods.length === 0;
   const forget = async () => {
     if (!(await confirm({ label: t("discardDraft"), question: t("sureDiscardDraft") }))) return;
     discard();
@@ -49,11 +50,13 @@ export function PostDialog({ of, onClose }: { of: Writing; onClose: () => void }
   return (
     <Dialog title={title} onClose={close}>
       <form className="stack post-form" onSubmit={submit} onKeyDown={key} data-testid="post-form">
+        <CoverField cover={draft.cover} change={change} onAdd={addImage} />
         <label>{t("postTitle")}<input name="title" dir="auto" maxLength={120} value={draft.title} onChange={(e) => change((d) => ({ ...d, title: e.target.value }))} /></label>
         <label>{t("postText")}<textarea name="text" dir="auto" rows={5} maxLength={10_000} data-first value={draft.text} onChange={(e) => change((d) => ({ ...d, text: e.target.value }))} /></label>
         <Images images={draft.images} uploading={uploading} onAdd={addImages} onRemove={(image) => change((d) => ({ ...d, images: d.images.filter((i) => i.upload !== image.upload) }))} />
         <label>{t("postLink")}<input name="link" type="url" inputMode="url" dir="ltr" maxLength={2000} placeholder="https://" value={draft.link} onChange={(e) => change((d) => ({ ...d, link: e.target.value }))} /></label>
         <ComposedPreview p={shown} onRemove={remove} />
+        <GoodsFields goods={draft.goods} change={change} onAdd={addImage} />
         {original && <Reposted post={original} />}
         <label>{t("audience")}
           <select name="audience" value={draft.audience} onChange={(e) => change((d) => ({ ...d, audience: Number(e.target.value) }))}>

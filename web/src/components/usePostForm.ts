@@ -3,7 +3,7 @@ import { useRef, useState } from "react";
 import { useAction } from "../action.js";
 import { client, postDrafts } from "../client.js";
 import { useText } from "../i18n.js";
-import { contentOf, draftOf, isSame, mostImages, newDraft, uploadImage, type PostDraft } from "../postDraft.js";
+import { contentOf, draftOf, isSame, mostImages, newDraft, uploadImage, type PostDraft, type PostImage } from "../postDraft.js";
 
 /** What is written: a new post, a repost, or another content of a post of one's own. */
 export type Writing = { kind: "new" } | { kind: "repost"; post: Post } | { kind: "edit"; post: Post };
@@ -48,6 +48,20 @@ export function usePostForm(of: Writing) {
     if (taken.length < files.length) setError(t("tooManyImages", { n: mostImages }));
   };
 
+  /** Images besides those that are listed: how many are on their way. */
+  const [single, setSingle] = useState(0);
+  const addImage = (file: File, put: (d: PostDraft, image: PostImage) => PostDraft) => {
+    setSingle((n) => n + 1);
+    void run(async () => {
+      try {
+        const image = await uploadImage(client, file);
+        change((d) => put(d, image));
+      } finally {
+        setSingle((n) => n - 1);
+      }
+    });
+  };
+
   const send = (linkPreview: NewPost["linkPreview"], onDone: () => void) =>
     run(async () => {
       const content = { ...contentOf(latest.current, repostOf(of)), ...(linkPreview ? { linkPreview } : {}) };
@@ -57,7 +71,7 @@ export function usePostForm(of: Writing) {
       onDone();
     });
 
-  return { draft, change, discard: () => postDrafts.discard(slot), addImages, uploading, send, busy, error };
+  return { draft, change, discard: () => postDrafts.discard(slot), addImages, addImage, uploading, isUploading: uploading.length + single > 0, send, busy, error };
 }
 
 /** Publishes a draft. What was sent before, without an answer, may be stored: it is sent again as it was, and then edited. */
