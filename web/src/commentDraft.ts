@@ -1,4 +1,5 @@
 import type { Answered, NewComment } from "@rialto-im/client";
+import { commentPrefix, sentPrefix } from "./drafts.js";
 import type { PostImage } from "./postDraft.js";
 import type { KeyValueStorage } from "./storage.js";
 
@@ -14,8 +15,6 @@ export interface SentComment extends CommentDraft {
   replyTo?: Answered;
 }
 
-export const draftPrefix = "draft-comment/";
-export const sentPrefix = "sent-comment/";
 export const emptyDraft: CommentDraft = { text: "" };
 export const mostCommentText = 2_000;
 
@@ -61,7 +60,7 @@ export class CommentDrafts {
   }
 
   private draftKey(post: string): string {
-    return `${draftPrefix}${this.me()}/${post}`;
+    return `${commentPrefix}${this.me()}/${post}`;
   }
 
   private sentKey(post: string, key: string): string {

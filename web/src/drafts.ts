@@ -1,4 +1,3 @@
-import { draftPrefix, sentPrefix } from "./commentDraft.js";
 import type { KeyValueStorage } from "./storage.js";
 
 /** The client's methods that drafts need. */
@@ -13,6 +12,9 @@ const prefix = "draft/";
 const namesPrefix = "draft-names/";
 /** Of posts that are being written: see postDraft.ts. */
 export const postPrefix = "draft-post/";
+/** Of comments that are being written, and of those that were sent: see commentDraft.ts. */
+export const commentPrefix = "draft-comment/";
+export const sentPrefix = "sent-comment/";
 
 /**
  * Drafts stores a typed text until the server has it. The client stores drafts itself, but only a moment after the last
@@ -57,7 +59,7 @@ export class Drafts {
 
   /** Removes all drafts, at logout. */
   clear(): void {
-    const keys = Array.from({ length: this.storage.length }, (_, i) => this.storage.key(i) ?? "").filter((k) => [prefix, namesPrefix, postPrefix, draftPrefix, sentPrefix].some((p) => k.startsWith(p)));
+    const keys = Array.from({ length: this.storage.length }, (_, i) => this.storage.key(i) ?? "").filter((k) => [prefix, namesPrefix, postPrefix, commentPrefix, sentPrefix].some((p) => k.startsWith(p)));
     for (const k of keys) this.storage.removeItem(k);
   }
 

@@ -69,7 +69,7 @@ export default async function scenario(w) {
   assert.equal(await field(b).inputValue(), "Half a thought");
   await field(b).press("Enter");
   await page(b).getByTestId("comment-outgoing").getByText("Half a thought").waitFor();
-  await page(b).getByTestId("comment-outgoing").getByRole("button", { name: "Retry" }).waitFor();
+  await page(b).getByTestId("comment-outgoing").getByRole("button", { name: "Try again" }).waitFor();
   await w.shot(b, "96-comments-unsent");
   await b.unroute("**/CreateComment");
   await b.reload();

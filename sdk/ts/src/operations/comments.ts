@@ -1,8 +1,6 @@
 import { CommentCounts, CommentList, type CommentSorting, type CommentWatcher, type NewComment, type OutgoingComment } from "../comments.js";
-import { asError, RialtoError } from "../errors.js";
 import { CommentOrder, SubjectKind, type Comment } from "../gen/rialto/comment/v1/comment_pb.js";
-import { resend } from "../resend.js";
-import { none } from "../snapshots.js";
+import { Outgoing } from "../outgoingComments.js";
 import type { Context } from "./context.js";
 
 const subjectKind = SubjectKind.POST;
@@ -15,9 +13,6 @@ export type Answered = Pick<Comment, "id" | "top" | "author">;
 export function comments(client: Context) {
   const { commentApi } = client.services;
   const watchers = new Set<CommentWatcher>();
-  /** What is on its way of outgoingOf, by post: the lists are replaced, never changed. */
-  let outgoingOf = "";
-  const outgoing = new Map<string, readonly OutgoingComment[]>();
   const onChange = () => client.snapshots.touch();
   const counts = new CommentCounts({
     me: client.me,
@@ -26,31 +21,17 @@ export function comments(client: Context) {
     onChange,
   });
   const tell = (what: (w: CommentWatcher) => void) => [...watchers].forEach(what);
-  const setOutgoing = (post: string, change: (list: readonly OutgoingComment[]) => readonly OutgoingComment[]) => {
-    const list = change(outgoing.get(post) ?? none);
-    if (list.length > 0) outgoing.set(post, list);
-    else outgoing.delete(post);
-    onChange();
-  };
-  const without = (key: string) => (list: readonly OutgoingComment[]) => list.filter((o) => o.key !== key);
-
-  /** Sends what is in the list of outgoing comments, which it leaves once it is stored. */
-  const send = async (o: OutgoingComment): Promise<Comment> => {
-    const user = client.me();
-    try {
-      const comment = await resend(client, () => commentApi.createComment({ clientCommentId: o.key, subjectKind, subject: o.post, replyTo: o.replyTo, content: o.content }));
-      counts.add(o.post, 1);
+  const outgoing = new Outgoing(client, {
+    create: (o) => commentApi.createComment({ clientCommentId: o.key, subjectKind, subject: o.post, replyTo: o.replyTo, content: o.content }),
+    onCreated: (comment) => {
+      counts.add(comment.subject, 1);
       tell((w) => w.created(comment));
-      setOutgoing(o.post, without(o.key));
-      return comment;
-    } catch (err) {
-      const failed = asError(err);
-      setOutgoing(o.post, client.me() === user ? (list) => list.map((e) => (e.key === o.key ? { ...o, failed } : e)) : without(o.key));
-      throw err;
-    }
-  };
+    },
+  });
 
   return {
+    ...writing(outgoing),
+
     /** The top comments of a post. Pass the list to watchComments while it is shown. */
     commentsOf(post: string, sorting: CommentSorting = "newest"): CommentList {
       const order = orders[sorting];
@@ -69,38 +50,6 @@ export function comments(client: Context) {
     /** A comment. Fails with no_comment where there is none that the user may see. */
     getComment(comment: string): Promise<Comment> {
       return commentApi.getComment({ comment });
-    },
-
-    /**
-     * Comments on a post, or replies to a comment. Until it is stored, it is in outgoingComments. It is sent again with the same key where the
-     * answer is lost, and stored once. If it fails, it stays there, for retryComment or discardComment.
-     */
-    createComment(post: string, content: NewComment, { replyTo, key = crypto.randomUUID() }: { replyTo?: Answered; key?: string } = {}): Promise<Comment> {
-      const answered = replyTo ? { top: replyTo.top === "0" ? replyTo.id : replyTo.top, replyTo: replyTo.id, replyToAuthor: replyTo.author } : { top: "0", replyTo: "0", replyToAuthor: "0" };
-      if (outgoingOf !== client.me()) outgoing.clear();
-      outgoingOf = client.me();
-      const o: OutgoingComment = { key, post, ...answered, content };
-      setOutgoing(post, (list) => [...without(key)(list), o]);
-      return send(o);
-    },
-
-    /** Sends a comment again that could not be sent. */
-    retryComment(post: string, key: string): Promise<Comment> {
-      const failed = outgoing.get(post)?.find((o) => o.key === key && o.failed);
-      if (!failed) return Promise.reject(new RialtoError("not_found", "no such comment waits to be sent again"));
-      const { failed: _, ...o } = failed;
-      setOutgoing(post, (list) => list.map((e) => (e.key === key ? o : e)));
-      return send(o);
-    },
-
-    /** Forgets a comment that could not be sent. */
-    discardComment(post: string, key: string): void {
-      setOutgoing(post, (list) => list.filter((o) => o.key !== key || !o.failed));
-    },
-
-    /** The comments on a post that were written here and are not stored yet. */
-    outgoingComments(post: string): readonly OutgoingComment[] {
-      return (outgoingOf === client.me() && outgoing.get(post)) || none;
     },
 
     /** Replaces the content of one's own comment. */
@@ -131,6 +80,35 @@ export function comments(client: Context) {
     watchComments(watcher: CommentWatcher): () => void {
       watchers.add(watcher);
       return () => void watchers.delete(watcher);
+    },
+  };
+}
+
+/** What one writes. */
+function writing(outgoing: Outgoing) {
+  return {
+    /**
+     * Comments on a post, or replies to a comment. Until it is stored, it is in outgoingComments. It is sent again with the same key where the
+     * answer is lost, and stored once. If it fails, it stays there, for retryComment or discardComment.
+     */
+    createComment(post: string, content: NewComment, { replyTo, key = crypto.randomUUID() }: { replyTo?: Answered; key?: string } = {}): Promise<Comment> {
+      const answered = replyTo ? { top: replyTo.top === "0" ? replyTo.id : replyTo.top, replyTo: replyTo.id, replyToAuthor: replyTo.author } : { top: "0", replyTo: "0", replyToAuthor: "0" };
+      return outgoing.send({ key, post, ...answered, content });
+    },
+
+    /** Sends a comment again that could not be sent. */
+    retryComment(post: string, key: string): Promise<Comment> {
+      return outgoing.retry(post, key);
+    },
+
+    /** Forgets a comment that could not be sent. */
+    discardComment(post: string, key: string): void {
+      outgoing.discard(post, key);
+    },
+
+    /** The comments on a post that were written here and are not stored yet. */
+    outgoingComments(post: string): readonly OutgoingComment[] {
+      return outgoing.of(post);
     },
   };
 }
