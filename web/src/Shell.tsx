@@ -127,7 +127,7 @@ function List({ place, work }: { place: Place; work: readonly AgentWork[] }) {
     case "notifications":
       return <NotificationsPane />;
     case "feed":
-      return <Feed current={place.post} />;
+      return <Feed list={place.list} beside={place.post !== undefined || place.user !== undefined} current={place.post} />;
     case "people":
       return <People work={work} onOpen={open} />;
     case "settings":

@@ -4,12 +4,14 @@ import { navigate, usePathname } from "wouter/use-browser-location";
 
 export const sections = ["profile", "appearance", "notifications", "privacy", "password", "sessions"] as const;
 export type Section = (typeof sections)[number];
+export const feedLists = ["hot", "liked", "favourites", "history"] as const;
+export type FeedList = (typeof feedLists)[number];
 export type Area = "chats" | "notifications" | "feed" | "people" | "settings";
 
 /** What an address shows. Each area has a list, and one of its things beside it. */
 export type Place =
   | { area: "chats"; chat?: string; seq?: number; info?: true; invitation?: Invitation; channel?: string; room?: string }
-  | { area: "notifications" }
+  | { area: "notifications"; list?: FeedList; post?: string; user?: string }
   | { area: "feed"; post?: string; user?: string }
   | { area: "people"; user?: string; manages?: true; organization?: string; desk?: string }
   | { area: "settings"; section?: Section }
@@ -29,6 +31,7 @@ export const path = {
   room: (id: string) => `/room/${id}`,
   notifications: "/notifications",
   feed: "/feed",
+  feedList: (list: FeedList) => `/feed/${list}`,
   post: (id: string) => `/feed/${id}`,
   /** The posts of a user, by handle or id. */
   posts: (user: string) => `/feed/u/${encodeURIComponent(user)}`,
@@ -55,6 +58,7 @@ const isId = (s: string | undefined): s is string => /^\d{1,20}$/.test(s ?? "");
 const isSeq = (s: string | undefined): s is string => /^[1-9]\d{0,14}$/.test(s ?? "");
 const isHandle = (s: string | undefined): s is string => /^@?[a-z0-9_.]{3,32}$/i.test(s ?? "") && !/^\d+$/.test(s ?? "");
 const handleOf = (s: string) => s.replace("@", "").toLowerCase();
+const isFeedList = (s: string | undefined): s is FeedList => feedLists.some((known) => known === s);
 const isSection = (s: string | undefined): s is Section => sections.some((known) => known === s);
 
 const patterns: [string, (p: Params) => Place | undefined][] = [
@@ -67,7 +71,7 @@ const patterns: [string, (p: Params) => Place | undefined][] = [
   ["/g/:id", ({ id }) => (isId(id) ? { area: "chats", invitation: { conversation: id } } : undefined)],
   ["/notifications", () => ({ area: "notifications" })],
   ["/feed", () => ({ area: "feed" })],
-  ["/feed/:post", ({ post }) => (isId(post) ? { area: "feed", post } : undefined)],
+  ["/feed/:post", ({ post }) => (isId(post) ? { area: "feed", post } : isFeedList(post) ? { area: "feed", list: post } : undefined)],
   ["/feed/u/:user", ({ user }) => ({ area: "feed", user: user! })],
   ["/people", () => ({ area: "people" })],
   ["/u/:user", ({ user }) => ({ area: "people", user: user! })],
@@ -128,9 +132,13 @@ export function go(to: string, { replace = false }: { replace?: boolean } = {}):
   navigate(to, { replace, state });
 }
 
-/** Closes what is shown. */
+/** Closes what is shown. What was opened of a list of posts leads back to that list. */
 export function goUp(): void {
-  goBackTo(parentOf(placeOf(location.pathname)));
+  const place = placeOf(location.pathname);
+  const { from } = (history.state as Entry | null) ?? {};
+  const before = from === undefined ? undefined : placeOf(from);
+  const isOfList = place.area === "feed" && before?.area === "feed" && before.list !== undefined;
+  goBackTo(isOfList ? from! : parentOf(place));
 }
 
 /** Returns to an address. It is the same as Back where one came from there, so that Back does not open again what is closed. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inside, parentOf, path, placeOf, sections, type Place } from "../src/routes.js";
+import { feedLists, inside, parentOf, path, placeOf, sections, type Place } from "../src/routes.js";
 
 const id = "18446744073709551615";
 
@@ -12,6 +12,7 @@ test.each<[string, Place, string]>([
   [path.group("7"), { area: "chats", invitation: { conversation: "7" } }, "/"],
   [path.feed, { area: "feed" }, "/feed"],
   [path.post(id), { area: "feed", post: id }, "/feed"],
+  ...feedLists.map((list): [string, Place, string] => [path.feedList(list), { area: "feed", list }, "/feed"]),
   [path.posts("bob.1"), { area: "feed", user: "bob.1" }, "/feed"],
   [path.people, { area: "people" }, "/people"],
   [path.user("bob.1"), { area: "people", user: "bob.1" }, "/people"],

@@ -1,4 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { withEngagement, type EngagementChange } from "./engagements.js";
 import type { RialtoError } from "./errors.js";
 import type { Comment, CommentContentSchema } from "./gen/rialto/comment/v1/comment_pb.js";
 import { isBefore } from "./posts.js";
@@ -34,7 +35,7 @@ export interface CommentPage {
   readonly next: string;
 }
 
-export type CommentSorting = "newest" | "oldest";
+export type CommentSorting = "newest" | "oldest" | "likes";
 
 export interface CommentListDeps {
   /** Reads the page of a token; the first one for "". */
@@ -105,9 +106,18 @@ export class CommentList implements CommentWatcher {
 
   changed(c: Comment): void {
     this.edited.set(c.id, c);
-    const place = (old: Comment) => (old.id === c.id ? { ...c, replies: old.replies } : old);
+    const place = (old: Comment) => (old.id === c.id ? { ...c, replies: old.replies, likes: old.likes, liked: old.liked } : old);
     this.comments = this.comments.map(place);
     this.own = this.own.map(place);
+    this.deps.onChange();
+  }
+
+  /** The user likes a comment, or takes the like back. */
+  engaged(change: EngagementChange): void {
+    const place = (c: Comment) => withEngagement(c, change);
+    this.comments = this.comments.map(place);
+    this.own = this.own.map(place);
+    for (const [id, c] of this.edited) this.edited.set(id, place(c));
     this.deps.onChange();
   }
 
@@ -149,15 +159,17 @@ export class CommentList implements CommentWatcher {
   private settle(): void {
     const known = new Set(this.comments.map((c) => c.id));
     this.own = this.own.filter((c) => !known.has(c.id));
-    const newestFirst = this.deps.sorting === "newest";
-    if (!this.loaded || (this.hasMore && !newestFirst)) return;
-    this.comments = [...this.comments, ...this.own].sort((a, b) => (isBefore(a.id, b.id) === newestFirst ? 1 : -1));
+    const { sorting } = this.deps;
+    if (!this.loaded || (this.hasMore && sorting === "oldest")) return;
+    const own = [...this.own].sort((a, b) => (isBefore(a.id, b.id) === (sorting !== "oldest") ? 1 : -1));
+    const merged = [...own, ...this.comments];
+    this.comments = sorting === "likes" ? merged : merged.sort((a, b) => (isBefore(a.id, b.id) === (sorting === "newest") ? 1 : -1));
     this.own = [];
   }
 
   private newestOf(c: Comment): Comment {
     const edited = this.edited.get(c.id);
-    return edited && edited.editedMs > c.editedMs ? { ...edited, replies: c.replies } : c;
+    return edited && edited.editedMs > c.editedMs ? { ...edited, replies: c.replies, likes: c.likes, liked: c.liked } : c;
   }
 
   /** What is left of a comment once it is deleted: of a top comment with replies, its empty place. */
@@ -167,68 +179,30 @@ export class CommentList implements CommentWatcher {
   }
 }
 
-export interface CommentCountsDeps {
-  me: () => string;
-  now: () => number;
-  /** Reads the counts of at most 100 posts. */
-  read: (posts: string[]) => Promise<readonly { subject: string; comments: number }[]>;
-  onChange: () => void;
-}
+const mostCounts = 500;
 
-const mostAsked = 100; // of the server
-const mostCounts = 1_000;
-/** A count that is older is read again when it is wanted. */
-const countFreshMs = 30_000;
-
-/** The numbers of comments of posts. Those that are wanted at the same time are read at once. */
+/** What comments that were written and deleted here change of the counts that posts were read with. */
 export class CommentCounts {
-  private readonly counts = new Map<string, { comments: number; readMs: number }>();
-  private countedFor = "";
-  private wanted = new Set<string>();
+  /** The change since a post was read with a count; undefined: since it was read last. */
+  private readonly changes = new Map<string, { read: number | undefined; by: number }>();
 
-  constructor(private readonly deps: CommentCountsDeps) {}
-
-  /** How many comments a post has; undefined until it is known. */
-  view(post: string): number | undefined {
-    return this.countedFor === this.deps.me() ? this.counts.get(post)?.comments : undefined;
+  /** How many comments a post has. Once it is read with another count, that counts. */
+  of(post: { readonly id: string; readonly comments: number }): number {
+    const change = this.changes.get(post.id);
+    if (!change) return post.comments;
+    change.read ??= post.comments;
+    return change.read === post.comments ? Math.max(0, post.comments + change.by) : post.comments;
   }
 
-  /** Reads the count of a post, unless it was read a moment ago. */
-  want(post: string): void {
-    this.forgetOthers();
-    const known = this.counts.get(post);
-    if (known && this.deps.now() - known.readMs < countFreshMs) return;
-    if (this.wanted.size === 0) void Promise.resolve().then(() => this.readWanted());
-    this.wanted.add(post);
-  }
-
-  /** Counts a comment that was written or deleted here. */
+  /** Counts comments that were written here, or with a negative number those that were deleted. */
   add(post: string, n: number): void {
-    const known = this.counts.get(post);
-    if (known) this.counts.set(post, { ...known, comments: Math.max(0, known.comments + n) });
+    const known = this.changes.get(post);
+    this.changes.delete(post);
+    this.changes.set(post, { read: known?.read, by: (known?.by ?? 0) + n });
+    if (this.changes.size > mostCounts) this.changes.delete(this.changes.keys().next().value!);
   }
 
-  private async readWanted(): Promise<void> {
-    const all = [...this.wanted];
-    const user = this.deps.me();
-    this.wanted = new Set();
-    for (let at = 0; at < all.length; at += mostAsked) {
-      const read = await this.deps.read(all.slice(at, at + mostAsked)).catch(() => []); // a card without its count is read again when it is shown again
-      if (this.deps.me() !== user) return;
-      for (const { subject, comments } of read) this.remember(subject, comments);
-    }
-    this.deps.onChange();
-  }
-
-  private remember(post: string, comments: number): void {
-    this.counts.delete(post);
-    this.counts.set(post, { comments, readMs: this.deps.now() });
-    if (this.counts.size > mostCounts) this.counts.delete(this.counts.keys().next().value!);
-  }
-
-  private forgetOthers(): void {
-    const me = this.deps.me();
-    if (this.countedFor !== me) this.counts.clear();
-    this.countedFor = me;
+  clear(): void {
+    this.changes.clear();
   }
 }

@@ -1,4 +1,5 @@
 import type { Comment, OutgoingComment, Post } from "@rialto-im/client";
+import { useEngagement } from "@rialto-im/client/react";
 import { useState, type ReactNode } from "react";
 import { Link } from "wouter";
 import { useAction } from "../action.js";
@@ -15,6 +16,7 @@ import { UserAvatar } from "./Avatar.js";
 import { EditComment } from "./CommentForm.js";
 import { Gallery, keyOf } from "./Gallery.js";
 import { ImageIcon } from "./icons.js";
+import { LikeButton } from "./PostActions.js";
 import { PostText } from "./PostText.js";
 import { discard, retry } from "./useCommenting.js";
 
@@ -25,6 +27,7 @@ export function CommentBody({ comment: c, post, onReply, children }: { comment: 
   const client = useClient();
   const t = useText();
   const now = useNow();
+  const engagement = useEngagement(c);
   const [editing, setEditing] = useState(false);
   const { run, error } = useAction();
   const isReply = c.top !== "0";
@@ -51,6 +54,7 @@ export function CommentBody({ comment: c, post, onReply, children }: { comment: 
             {editedMs > 0 && <> · <span title={t("editedAt", { when: moment(editedMs, getLocale()) })}>{t("edited")}</span></>}
           </small>
           <button type="button" className="link" onClick={() => onReply(c)}>{t("reply")}</button>
+          <LikeButton engagement={engagement} />
           {(own || post.author === client.me) && (
             <Menu label={t(isReply ? "replyBy" : "commentBy", { who })}>
               {own && <MenuItem label={t("editComment")} onSelect={() => setEditing(true)} />}
@@ -58,6 +62,7 @@ export function CommentBody({ comment: c, post, onReply, children }: { comment: 
             </Menu>
           )}
         </footer>
+        {engagement.error !== undefined && <p className="error" role="alert">{errorText(engagement.error)}</p>}
         {error && <p className="error" role="alert">{error}</p>}
         {children}
       </div>

@@ -1,21 +1,34 @@
 import { useHomeTimeline } from "@rialto-im/client/react";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { Link } from "wouter";
 import { useClient } from "../client.js";
-import { useText } from "../i18n.js";
-import { path } from "../routes.js";
+import { useText, type Key } from "../i18n.js";
+import { feedLists, path, type FeedList } from "../routes.js";
 import { Tip } from "../ui/Tip.js";
 import "./feed.css";
+import { ListedFeed } from "./FeedLists.js";
 import { PersonIcon } from "./icons.js";
 import { PostDialog } from "./PostDialog.js";
 import { PostTimeline } from "./PostTimeline.js";
 
-/** The home timeline: one's own posts, and those of the people whom one follows. current: the post that is open beside it. */
-export function Feed({ current }: { current?: string | undefined }) {
+const names: Record<FeedList, Key> = { hot: "hot", liked: "liked", favourites: "favourites", history: "viewHistory" };
+
+interface Props {
+  /** The list that is open; the home timeline without one. */
+  list?: FeedList | undefined;
+  /** Something is open beside the list, and the post that is. */
+  beside: boolean;
+  current?: string | undefined;
+}
+
+/** The home timeline, and the lists beside it. What is opened of a list stays beside that list. */
+export function Feed({ list, beside, current }: Props) {
   const client = useClient();
   const t = useText();
-  const posts = useHomeTimeline();
   const [writing, setWriting] = useState(false);
+  const last = useRef(list);
+  if (!beside) last.current = list;
+  const shown = last.current;
   return (
     <section className="pane-list feed" aria-label={t("feed")}>
       <header className="feed-head">
@@ -23,8 +36,17 @@ export function Feed({ current }: { current?: string | undefined }) {
         <Tip label={t("myPosts")}><Link href={path.posts(client.me)} className="icon" aria-label={t("myPosts")}><PersonIcon /></Link></Tip>
         <button className="primary small" onClick={() => setWriting(true)}>{t("newPost")}</button>
       </header>
-      <PostTimeline posts={posts} empty="noPosts" current={current} />
+      <nav className="filters feed-lists" aria-label={t("postLists")}>
+        <Link href={path.feed} className="chip" aria-current={shown === undefined ? "page" : undefined}>{t("following")}</Link>
+        {feedLists.map((l) => <Link key={l} href={path.feedList(l)} className="chip" aria-current={shown === l ? "page" : undefined}>{t(names[l])}</Link>)}
+      </nav>
+      {shown ? <ListedFeed list={shown} current={current} /> : <Home current={current} />}
       {writing && <PostDialog of={{ kind: "new" }} onClose={() => setWriting(false)} />}
     </section>
   );
+}
+
+/** The home timeline: one's own posts, and those of the people whom one follows. */
+function Home({ current }: { current: string | undefined }) {
+  return <PostTimeline posts={useHomeTimeline()} empty="noPosts" current={current} />;
 }

@@ -1,22 +1,20 @@
-import { Audience, type Post } from "@rialto-im/client";
-import { useCommentCount } from "@rialto-im/client/react";
-import { useState, type KeyboardEvent, type MouseEvent } from "react";
-import { Link } from "wouter";
+import type { Post } from "@rialto-im/client";
+import { useEngagement } from "@rialto-im/client/react";
+import { useRef, useState, type KeyboardEvent, type MouseEvent } from "react";
 import { useAction, type RunAction } from "../action.js";
 import { useClient } from "../client.js";
-import { getLocale, useText } from "../i18n.js";
-import { numbers } from "../intl.js";
+import { useText } from "../i18n.js";
 import { nameOf } from "../names.js";
 import { cardOf } from "../postCard.js";
 import { go, path } from "../routes.js";
-import { IconButton } from "../ui/IconButton.js";
 import { Menu, MenuItem } from "../ui/Menu.js";
-import { Tip } from "../ui/Tip.js";
-import { CommentIcon, RepostIcon, ShareIcon } from "./icons.js";
+import { LikersButton } from "./Likers.js";
+import { PostActions } from "./PostActions.js";
 import { Byline, PostBody, Reposted } from "./PostBody.js";
 import { PostDialog } from "./PostDialog.js";
 import { ShareDialog } from "./ShareCard.js";
 import { PostHistory } from "./PostHistory.js";
+import { useViewed } from "./useViewed.js";
 
 /** A post with what one can do with it. alone: it is not in a list, so all of it is shown. */
 export function PostCard({ post, current = false, alone = false, onDeleted }: { post: Post; current?: boolean; alone?: boolean; onDeleted?: () => void }) {
@@ -25,6 +23,10 @@ export function PostCard({ post, current = false, alone = false, onDeleted }: { 
   const { run, error } = useAction();
   const [dialog, setDialog] = useState<PostDialogs>();
   const close = () => setDialog(undefined);
+  const engagement = useEngagement(post);
+  const { shown } = engagement;
+  const card = useRef<HTMLElement>(null);
+  useViewed(card, post.id);
   /** Opens the post: by a click beside its links and buttons, where no text is being selected, or by Enter. */
   const open = (e: MouseEvent | KeyboardEvent) => {
     const within = e.currentTarget.contains(e.target as Node) && !(e.target as Element).closest("a, button");
@@ -32,7 +34,7 @@ export function PostCard({ post, current = false, alone = false, onDeleted }: { 
     if (isMeant) go(path.post(post.id));
   };
   return (
-    <article className={current ? "post current" : "post"} {...(!alone && { tabIndex: 0, onClick: open, onKeyDown: open })} aria-label={t("postOf", { who: nameOf(client, post.author) })} aria-current={current ? "true" : undefined} data-testid="post" data-id={post.id}>
+    <article ref={card} className={current ? "post current" : "post"} {...(!alone && { tabIndex: 0, onClick: open, onKeyDown: open })} aria-label={t("postOf", { who: nameOf(client, post.author) })} aria-current={current ? "true" : undefined} data-testid="post" data-id={post.id}>
       <header>
         <Byline post={post} onHistory={() => setDialog("history")} />
         <PostMenu post={post} run={run} onDialog={setDialog} onDeleted={onDeleted} />
@@ -40,7 +42,8 @@ export function PostCard({ post, current = false, alone = false, onDeleted }: { 
       <PostBody post={post} folded={!alone} />
       {post.content?.repostOf !== "0" && <Reposted post={post.reposted} />}
       {error && <p className="error" role="alert">{error}</p>}
-      <PostActions post={post} onDialog={setDialog} />
+      {alone && (shown.likes > 0 || shown.views > 0) && <p className="post-counts"><LikersButton of={shown} />{shown.views > 0 && <span>{t("viewCount", { n: shown.views })}</span>}</p>}
+      <PostActions engagement={engagement} onDialog={setDialog} />
       {dialog === "edit" && <PostDialog of={{ kind: "edit", post }} onClose={close} />}
       {dialog === "repost" && <PostDialog of={{ kind: "repost", post }} onClose={close} />}
       {dialog === "share" && <ShareDialog card={cardOf(post, t("postOf", { who: client.user(post.author)?.displayName ?? "" }), location.origin, client.me)} onClose={close} />}
@@ -50,20 +53,6 @@ export function PostCard({ post, current = false, alone = false, onDeleted }: { 
 }
 
 type PostDialogs = "edit" | "repost" | "share" | "history";
-
-/** What everybody does with a post. */
-function PostActions({ post, onDialog }: { post: Post; onDialog: (dialog: PostDialogs) => void }) {
-  const t = useText();
-  const n = useCommentCount(post.id) ?? 0;
-  const label = n > 0 ? t("commentCount", { n }) : t("comments");
-  return (
-    <footer>
-      <Tip label={label}><Link href={path.post(post.id)} className="icon" aria-label={label} data-testid="post-comments"><CommentIcon />{n > 0 && <span aria-hidden="true">{numbers(getLocale(), "short").format(n)}</span>}</Link></Tip>
-      {post.content?.audience === Audience.EVERYONE && <IconButton label={t("repost")} onClick={() => onDialog("repost")}><RepostIcon /></IconButton>}
-      <IconButton label={t("share")} onClick={() => onDialog("share")}><ShareIcon /></IconButton>
-    </footer>
-  );
-}
 
 interface MenuProps {
   post: Post;

@@ -10,7 +10,7 @@ import { CommentForm } from "./CommentForm.js";
 import { CommentThread } from "./CommentThread.js";
 import { useCommenting } from "./useCommenting.js";
 
-const sortings: Record<CommentSorting, Key> = { newest: "newestFirst", oldest: "oldestFirst" };
+const sortings: Record<CommentSorting, Key> = { newest: "newestFirst", oldest: "oldestFirst", likes: "mostLiked" };
 const isSorting = (s: string): s is CommentSorting => s in sortings;
 
 /** The comments on a post, below the post, with what one writes there. */
@@ -18,7 +18,7 @@ export function PostComments({ post, head }: { post: Post; head: ReactNode }) {
   const t = useText();
   const [sorting, setSorting] = useState<CommentSorting>("newest");
   const c = useComments(post.id, sorting);
-  const n = useCommentCount(post.id);
+  const n = useCommentCount(post);
   const commenting = useCommenting(post.id);
   const failed = c.error !== undefined;
   const outgoing = <>{c.outgoing.map((o) => <OutgoingBody key={o.key} o={o} />)}</>;
@@ -35,21 +35,21 @@ export function PostComments({ post, head }: { post: Post; head: ReactNode }) {
           <>
             {head}
             <div className="comments-head">
-              <h3>{n === undefined ? t("comments") : t("commentCount", { n })}</h3>
+              <h3>{t("commentCount", { n })}</h3>
               <label><span className="sr-only">{t("commentSorting")}</span>
                 <select value={sorting} onChange={(e) => isSorting(e.target.value) && setSorting(e.target.value)}>
                   {Object.entries(sortings).map(([s, text]) => <option key={s} value={s}>{t(text)}</option>)}
                 </select>
               </label>
             </div>
-            {sorting === "newest" && outgoing}
+            {sorting !== "oldest" && outgoing}
           </>
         }
         render={(comment) => <CommentThread top={comment} post={post} onReply={commenting.answer} />}
         foot={
           <>
             {c.own.map((comment) => <CommentBody key={comment.id} comment={comment} post={post} onReply={commenting.answer} />)}
-            {sorting !== "newest" && outgoing}
+            {sorting === "oldest" && outgoing}
             <div className="timeline-end" role="status">
               {failed ? (
                 <><p className="error">{t("commentsFailed", { why: errorText(c.error) })}</p><button onClick={() => void c.loadMore()}>{t("retry")}</button></>

@@ -13,6 +13,7 @@ function icon(path: ReactNode) {
 export const ChatIcon = icon(<path d="M20 12a7.5 7.5 0 0 1-11 6.6L4 20l1.4-4.6A7.5 7.5 0 1 1 20 12z" />);
 export const FeedIcon = icon(<><rect x="4" y="4.500" width="16" height="15" rx="2.500" /><path d="M8 9h8M8 12.500h8M8 16h4.500" /></>);
 export const RepostIcon = icon(<path d="M5 11V9a2.500 2.500 0 0 1 2.500-2.500H18M15 3.500l3 3-3 3M19 13v2a2.500 2.500 0 0 1-2.500 2.500H6M9 20.500l-3-3 3-3" />);
+export const HeartIcon = icon(<path d="M12 19.500s-7.500-4.400-7.500-9.800A4.200 4.200 0 0 1 12 7.200a4.200 4.200 0 0 1 7.500 2.500c0 5.400-7.500 9.800-7.500 9.800z" />);
 export const CommentIcon = icon(<path d="M4.500 6.500A2 2 0 0 1 6.500 4.500h11a2 2 0 0 1 2 2v8a2 2 0 0 1-2 2H12l-4.500 3.500v-3.500h-1a2 2 0 0 1-2-2z" />);
 export const ShareIcon = icon(<path d="M12 14V4M8 7.500l4-3.500 4 3.500M6 11.500H5v8h14v-8h-1" />);
 export const EyeIcon = icon(<><path d="M3 12c2-4 5-6 9-6s7 2 9 6c-2 4-5 6-9 6s-7-2-9-6z" /><circle cx="12" cy="12" r="2.600" /></>);

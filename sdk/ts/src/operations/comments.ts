@@ -1,10 +1,11 @@
 import { CommentCounts, CommentList, type CommentSorting, type CommentWatcher, type NewComment, type OutgoingComment } from "../comments.js";
 import { CommentOrder, SubjectKind, type Comment } from "../gen/rialto/comment/v1/comment_pb.js";
+import type { Post } from "../gen/rialto/feed/v1/feed_pb.js";
 import { Outgoing } from "../outgoingComments.js";
 import type { Context } from "./context.js";
 
 const subjectKind = SubjectKind.POST;
-const orders: Record<CommentSorting, CommentOrder> = { newest: CommentOrder.NEWEST, oldest: CommentOrder.OLDEST };
+const orders: Record<CommentSorting, CommentOrder> = { newest: CommentOrder.NEWEST, oldest: CommentOrder.OLDEST, likes: CommentOrder.LIKES };
 
 /** What a reply answers. */
 export type Answered = Pick<Comment, "id" | "top" | "author">;
@@ -14,17 +15,18 @@ export function comments(client: Context) {
   const { commentApi } = client.services;
   const watchers = new Set<CommentWatcher>();
   const onChange = () => client.snapshots.touch();
-  const counts = new CommentCounts({
-    me: client.me,
-    now: () => client.options.now(),
-    read: async (subjects) => (await commentApi.countComments({ subjectKind, subjects })).counts,
-    onChange,
-  });
+  const counts = new CommentCounts();
+  let countedFor = "";
+  const countsOfUser = (): CommentCounts => {
+    if (countedFor !== client.me()) counts.clear();
+    countedFor = client.me();
+    return counts;
+  };
   const tell = (what: (w: CommentWatcher) => void) => [...watchers].forEach(what);
   const outgoing = new Outgoing(client, {
     create: (o) => commentApi.createComment({ clientCommentId: o.key, subjectKind, subject: o.post, replyTo: o.replyTo, content: o.content }),
     onCreated: (comment) => {
-      counts.add(comment.subject, 1);
+      countsOfUser().add(comment.subject, 1);
       tell((w) => w.created(comment));
     },
   });
@@ -62,18 +64,14 @@ export function comments(client: Context) {
     /** Deletes one's own comment, or one on one's own post. Of a top comment with replies, the empty place stays. */
     async deleteComment(comment: Comment): Promise<void> {
       await commentApi.deleteComment({ comment: comment.id });
-      counts.add(comment.subject, -1);
+      countsOfUser().add(comment.subject, -1);
       tell((w) => w.removed(comment));
+      onChange();
     },
 
-    /** How many comments and replies a post has. Undefined until it is known: see wantCommentCount. */
-    commentCount(post: string): number | undefined {
-      return counts.view(post);
-    },
-
-    /** Reads how many comments a post has, unless that was read a moment ago: with others, in one call. */
-    wantCommentCount(post: string): void {
-      counts.want(post);
+    /** How many comments and replies a post has, with what is done here. */
+    commentCount(post: Pick<Post, "id" | "comments">): number {
+      return countsOfUser().of(post);
     },
 
     /** Keeps a list, or anything else, up to date with what is done here. Call what is returned to end it. */

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 import type { CommentList, CommentSorting, OutgoingComment } from "../comments.js";
 import type { Comment } from "../gen/rialto/comment/v1/comment_pb.js";
+import type { Post } from "../gen/rialto/feed/v1/feed_pb.js";
 import { useRialto, useSnapshot } from "./context.js";
 import { useOnline } from "./hooks.js";
 
@@ -41,6 +42,7 @@ function useCommentList(list: CommentList, post: string, top: string, wanted: bo
   const [failed, setFailed] = useState<{ list: CommentList; error: unknown }>();
   const run = useCallback((work: Promise<void>) => work.then(() => setFailed(undefined), (error: unknown) => setFailed({ list, error })), [list]);
   useEffect(() => client.watchComments(list), [client, list]);
+  useEffect(() => client.watchPosts({ changed: () => {}, removed: () => {}, published: () => {}, engaged: (change) => list.engaged(change) }), [client, list]);
   useEffect(() => {
     if (!online || !wanted) return;
     void run(list.loaded ? list.refresh() : list.more());
@@ -59,12 +61,7 @@ function useCommentList(list: CommentList, post: string, top: string, wanted: bo
   return { comments, own, outgoing, loading: wanted && !loaded && error === undefined, error, hasMore, loadMore };
 }
 
-/** How many comments a post has; undefined until it is known. */
-export function useCommentCount(post: string): number | undefined {
-  const client = useRialto();
-  const online = useOnline();
-  useEffect(() => {
-    if (online) client.wantCommentCount(post);
-  }, [client, post, online]);
+/** How many comments a post has, with what is done here. */
+export function useCommentCount(post: Pick<Post, "id" | "comments">): number {
   return useSnapshot((c) => c.commentCount(post));
 }

@@ -50,7 +50,7 @@ class Server {
     return { comments: rows.map((c) => this.read(c)).filter((c) => c !== undefined), next: from.length > limit ? rows.at(-1)!.id : "" };
   }
 
-  listOf(top: string, sorting: "newest" | "oldest"): CommentList {
+  listOf(top: string, sorting: "newest" | "oldest" | "likes"): CommentList {
     return new CommentList({ read: async (page, limit) => this.page(top, sorting === "newest", page, limit), post, top, sorting, onChange: () => {} });
   }
 
@@ -74,7 +74,6 @@ class Server {
       return this.all.find((c) => c.id === comment);
     }
     if (name === "deleteComment") this.delete((q as { comment: string }).comment);
-    if (name === "countComments") return { counts: (q as { subjects: string[] }).subjects.filter((s) => s !== "404").map((subject) => ({ subject, comments: Number(subject) })) };
     if (name === "listComments") {
       const { page, limit, order } = q as { page: string; limit: number; order: number };
       return this.page("0", order === 1, page, limit);
@@ -84,8 +83,7 @@ class Server {
 
   client(me = () => "7") {
     const commentApi = new Proxy({}, { get: (_, name: string) => async (q: unknown) => this.answer(name, q) });
-    let ms = 0;
-    return { later: (n: number) => void (ms += n), ...comments({ services: { commentApi }, options: { random: () => 0, now: () => ms }, snapshots: { touch: () => {} }, me } as unknown as Context) };
+    return comments({ services: { commentApi }, options: { random: () => 0 }, snapshots: { touch: () => {} }, me } as unknown as Context);
   }
 }
 
@@ -224,22 +222,33 @@ test("edits and deletions reach the lists, also one that was asked for a page be
   expect(list.comments.map(textOf)).toEqual(["A"]);
 });
 
-test("counts of many posts are read in one call, and follow what is done here", async () => {
-  const s = new Server();
-  const client = s.client();
-  for (const p of ["5", "50", "404", "5"]) client.wantCommentCount(p);
-  expect(client.commentCount("5")).toBeUndefined();
-  await vi.waitFor(() => expect(client.commentCount("5")).toBe(5));
-  expect([client.commentCount("50"), client.commentCount("404"), s.calls.length]).toEqual([50, undefined, 1]);
+test("counts follow what is done here, until a post is read with another one", async () => {
+  let me = "7";
+  const client = new Server().client(() => me);
+  const read = { id: post, comments: 3 };
+  expect(client.commentCount(read)).toBe(3);
   const c = await client.createComment(post, { text: "x" });
-  expect(client.commentCount(post)).toBe(51);
+  await client.createComment(post, { text: "y" });
+  expect([client.commentCount(read), client.commentCount(read)]).toEqual([5, 5]);
+  expect(client.commentCount({ id: "51", comments: 3 })).toBe(3);
   await client.deleteComment(c);
-  expect(client.commentCount(post)).toBe(50);
-  const calls = s.calls.length;
-  client.wantCommentCount("5");
-  expect(s.calls.length).toBe(calls); // it is fresh
-  client.later(60_000);
-  for (let n = 1; n <= 150; n++) client.wantCommentCount(String(1_000 + n));
-  await vi.waitFor(() => expect(client.commentCount("1150")).toBe(1_150));
-  expect(s.calls.slice(calls).map((q) => (q.q as { subjects: string[] }).subjects.length)).toEqual([100, 50]);
+  expect(client.commentCount(read)).toBe(4);
+  expect(client.commentCount({ id: post, comments: 6 })).toBe(6);
+  me = "8";
+  expect(client.commentCount(read)).toBe(3);
+});
+
+test("in the order of likes, what is written here comes first, and a like shows in its place", async () => {
+  const s = new Server();
+  for (const text of ["a", "b", "c"]) s.add(text);
+  const list = s.listOf("0", "likes");
+  await list.more();
+  list.created(s.add("mine"));
+  expect(list.comments.map(textOf)).toEqual(["mine", "a", "b", "c"]);
+  const b = list.comments[2]!;
+  list.engaged({ kind: "comment", id: b.id, liked: true });
+  list.engaged({ kind: "post", id: b.id, liked: true }); // another thing of the same id
+  expect(list.comments.map((c) => [c.likes, c.liked])).toEqual([[0, false], [0, false], [1, true], [0, false]]);
+  list.engaged({ kind: "comment", id: b.id, liked: false });
+  expect(list.comments[2]).toMatchObject({ likes: 0, liked: false });
 });

@@ -1,0 +1,75 @@
+import { useFavourites, useHotPosts, useLikedPosts, useViewedPosts, type ListedPosts, type Posts } from "@rialto-im/client/react";
+import { useEffect, useState } from "react";
+import { useAction } from "../action.js";
+import { useClient } from "../client.js";
+import { useText, type Key } from "../i18n.js";
+import type { FeedList } from "../routes.js";
+import { Confirm } from "../ui/Confirm.js";
+import { PostTimeline } from "./PostTimeline.js";
+
+const none: ReadonlySet<string> = new Set();
+
+/** A list of posts that are not sorted by age: new ones come when it is read again. */
+function postsOf({ posts, loading, error, hasMore, loadMore, refresh }: ListedPosts): Posts {
+  return { posts: posts.map((e) => e.post), gone: none, fresh: 0, hasMoreFresh: false, loading, error, hasMore, loadMore, showNew: refresh };
+}
+
+/** One of the lists beside the home timeline. */
+export function ListedFeed({ list, current }: { list: FeedList; current: string | undefined }) {
+  switch (list) {
+    case "hot":
+      return <Hot current={current} />;
+    case "liked":
+      return <Liked current={current} />;
+    case "favourites":
+      return <Favourites current={current} />;
+    default:
+      return <History current={current} />;
+  }
+}
+
+const windows = { now: "hotNow", today: "hotToday", week: "hotWeek" } as const satisfies Record<string, Key>;
+type HotWindow = keyof typeof windows;
+
+/** The posts that are popular now, or got the most likes today or this week. */
+function Hot({ current }: { current: string | undefined }) {
+  const t = useText();
+  const [window, setWindow] = useState<HotWindow>("now");
+  return (
+    <>
+      <div className="filters feed-windows" role="group" aria-label={t("hotPeriod")}>
+        {(Object.keys(windows) as HotWindow[]).map((w) => <button key={w} className="chip" aria-pressed={w === window} onClick={() => setWindow(w)}>{t(windows[w])}</button>)}
+      </div>
+      <PostTimeline key={window} posts={postsOf(useHotPosts(window))} empty="noHot" current={current} />
+    </>
+  );
+}
+
+function Liked({ current }: { current: string | undefined }) {
+  return <PostTimeline posts={postsOf(useLikedPosts())} empty="noLiked" current={current} />;
+}
+
+function Favourites({ current }: { current: string | undefined }) {
+  return <PostTimeline posts={postsOf(useFavourites())} empty="noFavourites" current={current} />;
+}
+
+/** The posts that one has viewed: also those of a moment ago. */
+function History({ current }: { current: string | undefined }) {
+  const client = useClient();
+  const t = useText();
+  const { run, error } = useAction();
+  const posts = useViewedPosts();
+  const { refresh } = posts;
+  useEffect(() => void client.recordViews().then(refresh, () => {}), [client, refresh]); // what was read before stays
+  const clear = () => run(async () => {
+    await client.clearViews();
+    await refresh();
+  });
+  return (
+    <>
+      {error && <p className="error" role="alert">{error}</p>}
+      {posts.posts.length > 0 && <div className="feed-windows"><Confirm label={t("clearViews")} question={t("sureClearViews")} onYes={() => void clear()} /></div>}
+      <PostTimeline posts={postsOf(posts)} empty="noViews" current={current} />
+    </>
+  );
+}

@@ -1,0 +1,29 @@
+import { useEffect, type RefObject } from "react";
+import { useClient } from "../client.js";
+
+/** A post counts as viewed when half of it, or half of the view, has shown it for so long. */
+const viewedMs = 1_000;
+
+/** Records a post as viewed once it was on the screen for a moment. */
+export function useViewed(card: RefObject<HTMLElement | null>, post: string): void {
+  const client = useClient();
+  useEffect(() => {
+    const el = card.current;
+    if (!el) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const observer = new IntersectionObserver(
+      (entries) => {
+        const e = entries.at(-1);
+        const isSeen = e !== undefined && (e.intersectionRatio >= 0.5 || e.intersectionRect.height >= innerHeight / 2);
+        clearTimeout(timer);
+        if (isSeen) timer = setTimeout(() => document.visibilityState !== "hidden" && client.viewed(post), viewedMs);
+      },
+      { threshold: [0, 0.25, 0.5, 0.75] },
+    );
+    observer.observe(el);
+    return () => {
+      clearTimeout(timer);
+      observer.disconnect();
+    };
+  }, [client, card, post]);
+}
