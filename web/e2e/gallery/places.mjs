@@ -196,6 +196,24 @@ const feed = {
     await at(g, `/feed/${g.post}`);
     await g.page.locator(".post-page").getByTestId("reposted").locator("img").waitFor();
   },
+  comments: async (g) => {
+    await g.page.locator("main").getByRole("button", { name: new RegExp(g.t.showReplies.replace("{n}", "2")) }).click();
+    await g.page.locator("main .replies article").nth(1).waitFor();
+    await g.page.locator("main .post-page").evaluate((e) => e.scrollTo(0, e.scrollHeight));
+  },
+  likers: async (g) => {
+    await g.page.locator("main").getByTestId("likers").click();
+    await dialog(g.page).getByRole("link").nth(1).waitFor();
+  },
+  "post-goods": async (g) => {
+    await closeDialog(g);
+    await at(g, `/feed/${g.offer}`);
+    await g.page.locator("main .goods-picture img").waitFor();
+  },
+  "feed-hot": async (g) => {
+    await at(g, "/feed/hot");
+    await posts(g).nth(1).waitFor();
+  },
   posts: async (g) => {
     await at(g, `/feed/u/${g.friends[1].handle}`);
     await g.page.locator("main .post-image img").first().waitFor();

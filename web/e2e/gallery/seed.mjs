@@ -83,7 +83,20 @@ export async function seedPosts(w, c, { me, friends }, page) {
   const post = await publish(me, { text: c.mine[2], repostOf: shared.id });
   for (const f of [bob, dan, chloe]) await w.call("comment.v1.CommentService/CreateComment", { clientCommentId: crypto.randomUUID(), subjectKind: "SUBJECT_KIND_POST", subject: post.id, content: { text: c.said[4] } }, f.token);
   await publish(me, { text: c.unsent, audience: "AUDIENCE_FRIENDS" });
-  return { post: post.id };
+  const [cover, lamp] = await images(max, 2);
+  const link = "https://shop.example.org/map";
+  const offer = await publish(max, { title: c.caption, cover, goods: [{ name: c.file, priceMinor: "1290", currency: "EUR", link, picture: lamp }, { name: c.group, priceMinor: "24900", currency: "CNY", link }] });
+  const comment = (user, text, replyTo = "0") =>
+    w.call("comment.v1.CommentService/CreateComment", { clientCommentId: crypto.randomUUID(), subjectKind: "SUBJECT_KIND_POST", subject: post.id, replyTo, content: { text } }, user.token);
+  const first = await comment(chloe, c.said[0]);
+  const answer = await comment(me, c.answer, first.id);
+  await comment(chloe, c.said[2], answer.id);
+  await comment(dan, c.said[4]);
+  const like = (user, kind, subject) => w.call("engagement.v1.EngagementService/Like", { kind, subject }, user.token);
+  for (const user of [me, bob, chloe]) await like(user, "LIKE_KIND_POST", shared.id);
+  for (const user of [bob, dan]) await like(user, "LIKE_KIND_POST", post.id);
+  for (const user of [me, dan]) await like(user, "LIKE_KIND_COMMENT", first.id);
+  return { post: post.id, offer: offer.id };
 }
 
 /** A picture and a file in the group, a profile picture, and a picture of the group. A page draws them. */

@@ -22,7 +22,7 @@ export function PostActions({ engagement: e, onDialog }: { engagement: Engagemen
       <footer>
         <LikeButton engagement={e} />
         <Tip label={label}><Link href={path.post(post.id)} className="icon" aria-label={label} data-testid="post-comments"><CommentIcon /><Count n={comments} /></Link></Tip>
-        {post.content?.audience === Audience.EVERYONE && <IconButton label={t("repost")} onClick={() => onDialog("repost")}><RepostIcon /><Count n={post.reposts} /></IconButton>}
+        {post.content?.audience === Audience.EVERYONE && <IconButton label={post.reposts > 0 ? `${t("repost")}, ${t("repostCount", { n: post.reposts })}` : t("repost")} onClick={() => onDialog("repost")}><RepostIcon /><Count n={post.reposts} /></IconButton>}
         <Toggle icon={BookmarkIcon} isOn={post.favourited} n={post.favourites} on="unfavourite" off="favourite" counted="favouriteCount" onToggle={e.toggleFavourite} />
         <IconButton label={t("share")} onClick={() => onDialog("share")}><ShareIcon /></IconButton>
       </footer>

@@ -1,0 +1,122 @@
+// Likes, favourites and views of posts and comments, and the lists that they make.
+import assert from "node:assert/strict";
+import { call, confirm, dialog, phone } from "../harness.mjs";
+
+const list = (p) => p.locator("section.feed");
+const post = (p, text) => list(p).getByTestId("post").filter({ hasText: text }).first();
+const open = (p) => p.locator("main.chat");
+const tab = (p, name) => list(p).getByRole("navigation").getByRole("link", { name, exact: true });
+const titles = (p) => list(p).getByTestId("post").locator("h3").allInnerTexts();
+
+/** Waits until a list of the left side has these posts, in this order. */
+async function shows(p, want) {
+  await p.waitForFunction((w) => JSON.stringify([...document.querySelectorAll('section.feed [data-testid="post"] h3')].map((e) => e.innerText)) === w, JSON.stringify(want));
+  assert.deepEqual(await titles(p), want);
+}
+
+export default async function likes(w) {
+  const ana = await w.person("ana", "Ana");
+  const bob = await w.person("bob", "Bob");
+  const carol = await w.person("carol", "卡萝", { locale: "zh-CN", viewport: phone, colorScheme: "dark", hasTouch: true, isMobile: true });
+  const dan = await w.user("dan", "Dan");
+  const { page: a } = ana;
+  const { page: b } = bob;
+  const { page: c } = carol;
+  const publish = (title) => w.call("feed.v1.FeedService/Publish", { clientPostId: crypto.randomUUID(), content: { title } }, ana.token);
+  const [first, second, third] = [await publish("Bread"), await publish("Cake"), await publish("Tea")];
+  for (const u of [bob, carol]) await w.call("account.v1.GraphService/Follow", { user: ana.id }, u.token);
+  const like = (user, subject, kind = "LIKE_KIND_POST") => w.call("engagement.v1.EngagementService/Like", { kind, subject }, user.token);
+
+  w.step("a like shows at once, and is taken back where it fails");
+  await b.getByTestId("tab-feed").click();
+  await post(b, "Cake").waitFor();
+  await post(b, "Cake").getByRole("button", { name: "Like", exact: true }).click();
+  await post(b, "Cake").getByRole("button", { name: "Like, 1 like", pressed: true }).waitFor();
+  await b.route("**/*.EngagementService/Like", (r) => r.fulfill({ status: 404, contentType: "application/json", body: JSON.stringify({ code: "not_found", message: "gone", details: [] }) }));
+  await post(b, "Tea").getByRole("button", { name: "Like", exact: true }).click();
+  await post(b, "Tea").getByRole("alert").waitFor();
+  await post(b, "Tea").getByRole("button", { name: "Like", exact: true, pressed: false }).waitFor();
+  await b.unroute("**/*.EngagementService/Like");
+  await post(b, "Bread").getByRole("button", { name: "Add to favourites" }).click();
+  await post(b, "Bread").getByRole("button", { name: "Add to favourites, 1 favourite", pressed: true }).waitFor();
+  await w.shot(b, "97-likes-feed");
+
+  w.step("who likes a post is a list; the card and the post's page say the same");
+  await like(dan, second.id);
+  await like(carol, second.id);
+  await b.goto(`${w.url}/feed/${second.id}`);
+  await open(b).getByTestId("likers").getByText("3 likes").waitFor();
+  await open(b).getByTestId("likers").click();
+  await dialog(b).getByRole("link", { name: "Dan" }).waitFor();
+  assert.equal(await dialog(b).getByRole("link").count(), 3);
+  await w.shot(b, "97-likers");
+  await b.keyboard.press("Escape");
+  await open(b).getByTestId("post").getByRole("button", { name: /^Like, 3/ }).click();
+  await post(b, "Cake").getByRole("button", { name: "Like, 2 likes", pressed: false }).waitFor();
+  await open(b).getByTestId("post").getByRole("button", { name: /^Like, 2/ }).click();
+  await post(b, "Cake").getByRole("button", { name: "Like, 3 likes", pressed: true }).waitFor();
+
+  w.step("comments are liked, and sorted by their likes");
+  const comment = async (text) => w.call("comment.v1.CommentService/CreateComment", { clientCommentId: crypto.randomUUID(), subjectKind: "SUBJECT_KIND_POST", subject: second.id, content: { text } }, dan.token);
+  const good = await comment("With cherries");
+  await comment("Second");
+  await comment("Third");
+  for (const u of [ana, carol]) await like(u, good.id, "LIKE_KIND_COMMENT");
+  await b.reload();
+  const of = (text) => open(b).getByTestId("comment").filter({ hasText: text });
+  await of("Second").getByRole("button", { name: "Like", exact: true }).click();
+  await of("Second").getByRole("button", { name: "Like, 1 like", pressed: true }).waitFor();
+  const order = async () => {
+    await b.reload();
+    await open(b).getByRole("combobox", { name: "Order of the comments" }).selectOption("likes");
+    await of("Third").waitFor();
+    return (await open(b).getByTestId("comment").locator(".post-text").allInnerTexts()).join();
+  };
+  for (let got = await order(); got !== "With cherries,Second,Third"; got = await order()); // the order is some seconds old
+  await w.shot(b, "97-likes-comments");
+
+  w.step("what one liked, favourited and viewed are lists; what is opened of one stays beside it");
+  await b.goto(`${w.url}/feed/liked`);
+  await shows(b, ["Cake"]);
+  await post(b, "Cake").getByText("Cake").click();
+  await open(b).getByText("With cherries").waitFor();
+  await shows(b, ["Cake"]);
+  await tab(b, "Favourites").click();
+  await shows(b, ["Bread"]);
+  await post(b, "Bread").getByRole("button", { name: /^Add to favourites/ }).click();
+  await post(b, "Bread").getByRole("button", { name: "Add to favourites", exact: true, pressed: false }).waitFor();
+  await b.reload();
+  await list(b).getByText("You have no favourites yet.").waitFor();
+  await tab(b, "History").click();
+  await post(b, "Cake").waitFor();
+  await w.shot(b, "97-history");
+  await list(b).getByRole("button", { name: "Clear history" }).click();
+  await confirm(b, "Clear history");
+  await list(b).getByText("You haven't viewed any posts yet.").waitFor();
+
+  w.step("popular posts, now, today and this week");
+  for (const u of [ana, bob, carol, dan]) await like(u, third.id);
+  await a.goto(`${w.url}/feed/hot`);
+  for (const [name, param] of [["Now", "HOT_WINDOW_NOW"], ["Today", "HOT_WINDOW_TODAY"], ["This week", "HOT_WINDOW_WEEK"]]) {
+    const top = async () => (await call(w.url, "engagement.v1.EngagementService/ListHotPosts", { window: param }, ana.token)).posts?.[0]?.post.id;
+    for (let id = await top(); id !== third.id; id = await top()); // the list is some seconds old
+    await a.reload();
+    await list(a).getByRole("button", { name, exact: true }).click();
+    await post(a, "Tea").waitFor();
+    const got = await titles(a);
+    assert.deepEqual(got.slice(0, 2), ["Tea", "Cake"]);
+  }
+  await w.shot(a, "97-hot");
+
+  w.step("on a phone, in the dark, in Chinese: back leads to the list");
+  await c.goto(`${w.url}/feed/hot`);
+  await post(c, "Tea").waitFor();
+  await w.shot(c, "97-hot-phone");
+  await post(c, "Cake").getByText("Cake").click();
+  await open(c).getByText("With cherries").waitFor();
+  await w.shot(c, "97-post-phone");
+  await c.getByRole("button", { name: "返回" }).click();
+  await post(c, "Tea").waitFor();
+  assert.equal(new URL(c.url()).pathname, "/feed/hot");
+  assert.ok(first.id);
+}
