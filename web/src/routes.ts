@@ -11,8 +11,8 @@ export type Area = "chats" | "notifications" | "feed" | "people" | "settings";
 /** What an address shows. Each area has a list, and one of its things beside it. */
 export type Place =
   | { area: "chats"; chat?: string; seq?: number; info?: true; invitation?: Invitation; channel?: string; room?: string }
-  | { area: "notifications"; list?: FeedList; post?: string; user?: string }
-  | { area: "feed"; post?: string; user?: string }
+  | { area: "notifications" }
+  | { area: "feed"; list?: FeedList; post?: string; user?: string }
   | { area: "people"; user?: string; manages?: true; organization?: string; desk?: string }
   | { area: "settings"; section?: Section }
   | { area: "none" };

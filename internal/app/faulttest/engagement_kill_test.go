@@ -119,7 +119,7 @@ func TestLikesKilledAtEachFailpoint(t *testing.T) {
 	l.comment = comment.Msg.Id
 	for _, name := range engagementFailpoints {
 		p.kill()
-		if !p.start(name+":1") {
+		if !p.start(name + ":1") {
 			t.Fatal("the server did not start")
 		}
 		eventually.True(t, "the failpoint "+name+" is reached", func() bool { return !l.step() })

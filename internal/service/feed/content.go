@@ -45,11 +45,11 @@ func (s *Service) checkContent(ctx context.Context, by id.User, sent *feedv1.Pos
 	if sent == nil {
 		return nil, errEmpty
 	}
-	c := &feedv1.PostContent{Title: sent.Title, Text: sent.Text, Images: storedImages(sent.Images), Link: sent.Link, RepostOf: sent.RepostOf, Audience: sent.Audience, Users: sent.Users, Goods: storedGoods(sent.Goods)}
+	c := &feedv1.PostContent{Title: sent.Title, Text: sent.Text, Images: storedImages(sent.Images), Link: sent.Link, RepostOf: sent.RepostOf, Audience: sent.Audience, Users: sent.Users, Goods: storedGoods(sent.Goods),
+		Mentions: message.StoredMentions(sent.Mentions)}
 	if sent.Cover != nil {
 		c.Cover = message.StoredImage(sent.Cover)
 	}
-		Mentions: message.StoredMentions(sent.Mentions)}
 	if p := sent.LinkPreview; p != nil {
 		c.LinkPreview = &chatv1.LinkPreview{Url: p.Url, Title: p.Title, Description: p.Description, SiteName: p.SiteName, Picture: p.Picture, Width: p.Width, Height: p.Height, Signature: p.Signature}
 	}
@@ -78,10 +78,7 @@ func (s *Service) checkContent(ctx context.Context, by id.User, sent *feedv1.Pos
 	if err := checkAudience(by, c); err != nil {
 		return nil, err
 	}
-	if err := s.deps.Graph.Exist(ctx, usersOf(c)); err != nil {
-		return nil, err
-	}
-	return c, s.deps.Graph.Exist(ctx, message.MentionedUsers(c.Mentions))
+	return c, s.deps.Graph.Exist(ctx, append(usersOf(c), message.MentionedUsers(c.Mentions)...))
 }
 
 // hasOwnContent reports whether a content says something besides what it reposts.

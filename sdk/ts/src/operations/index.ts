@@ -15,13 +15,13 @@ import { accountSettings } from "./settings.js";
 import { threads } from "./threads.js";
 
 /** The areas. No two have an operation of the same name. */
-export const areas = { conversations, messages, sends, files, deletions, threads, people, presence, invitations, folders, accountSettings, feed, notificationscomments };
+export const areas = { conversations, messages, sends, files, deletions, threads, people, presence, invitations, folders, accountSettings, feed, notifications, comments };
 
 /** The operations of all areas, which a client has as its own methods. */
 export function operations(client: Context) {
   return {
     ...conversations(client), ...messages(client), ...sends(client), ...files(client), ...deletions(client), ...threads(client),
-    ...people(client), ...presence(client), ...invitations(client), ...folders(client), ...accountSettings(client), ...feed(client), ...notificationscomments(client),
+    ...people(client), ...presence(client), ...invitations(client), ...folders(client), ...accountSettings(client), ...feed(client), ...notifications(client), ...comments(client),
   };
 }
 

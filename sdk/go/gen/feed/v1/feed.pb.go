@@ -81,7 +81,7 @@ func (Audience) EnumDescriptor() ([]byte, []int) {
 	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{0}
 }
 
-// PostContent is what an author writes. It has a text, a title, an image, a link or a repost.
+// PostContent is what an author writes. It has a text, a title, a cover, an image, a link, goods or a repost.
 type PostContent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Title of at most 120 characters, in one line.
@@ -101,8 +101,12 @@ type PostContent struct {
 	Audience Audience `protobuf:"varint,7,opt,name=audience,proto3,enum=rialto.feed.v1.Audience" json:"audience,omitempty"`
 	// Users of the audiences chosen and except, at most 500. Only the author gets them.
 	Users []uint64 `protobuf:"varint,8,rep,packed,name=users,proto3" json:"users,omitempty"`
+	// Cover is an image of the author that lists show before all else, with a name as those of images. Absent: none.
+	Cover *v1.Media `protobuf:"bytes,9,opt,name=cover,proto3" json:"cover,omitempty"`
+	// Goods that the post is about, at most 10.
+	Goods []*Goods `protobuf:"bytes,10,rep,name=goods,proto3" json:"goods,omitempty"`
 	// Mentions of users in the text, in the order of their places, at most 50. Each names a user. Those who may see the post are notified.
-	Mentions      []*v1.Mention `protobuf:"bytes,9,rep,name=mentions,proto3" json:"mentions,omitempty"`
+	Mentions      []*v1.Mention `protobuf:"bytes,11,rep,name=mentions,proto3" json:"mentions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -193,11 +197,107 @@ func (x *PostContent) GetUsers() []uint64 {
 	return nil
 }
 
+func (x *PostContent) GetCover() *v1.Media {
+	if x != nil {
+		return x.Cover
+	}
+	return nil
+}
+
+func (x *PostContent) GetGoods() []*Goods {
+	if x != nil {
+		return x.Goods
+	}
+	return nil
+}
+
 func (x *PostContent) GetMentions() []*v1.Mention {
 	if x != nil {
 		return x.Mentions
 	}
 	return nil
+}
+
+// Goods are something that readers can buy elsewhere.
+type Goods struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of 1 to 120 characters, in one line.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// PriceMinor is the price in the smallest unit of the currency, such as cents: 0 to 999,999,999,999.
+	PriceMinor uint64 `protobuf:"varint,2,opt,name=price_minor,json=priceMinor,proto3" json:"price_minor,omitempty"`
+	// Currency is its code by ISO 4217, such as EUR: three capital letters.
+	Currency string `protobuf:"bytes,3,opt,name=currency,proto3" json:"currency,omitempty"`
+	// Picture is an image of the author, with a name as those of images. Absent: none.
+	Picture *v1.Media `protobuf:"bytes,4,opt,name=picture,proto3" json:"picture,omitempty"`
+	// Link to the page that sells them, https, of at most 2,000 characters.
+	Link          string `protobuf:"bytes,5,opt,name=link,proto3" json:"link,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Goods) Reset() {
+	*x = Goods{}
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Goods) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Goods) ProtoMessage() {}
+
+func (x *Goods) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Goods.ProtoReflect.Descriptor instead.
+func (*Goods) Descriptor() ([]byte, []int) {
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Goods) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Goods) GetPriceMinor() uint64 {
+	if x != nil {
+		return x.PriceMinor
+	}
+	return 0
+}
+
+func (x *Goods) GetCurrency() string {
+	if x != nil {
+		return x.Currency
+	}
+	return ""
+}
+
+func (x *Goods) GetPicture() *v1.Media {
+	if x != nil {
+		return x.Picture
+	}
+	return nil
+}
+
+func (x *Goods) GetLink() string {
+	if x != nil {
+		return x.Link
+	}
+	return ""
 }
 
 // Post as one reader sees it.
@@ -236,7 +336,7 @@ type Post struct {
 
 func (x *Post) Reset() {
 	*x = Post{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[1]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -248,7 +348,7 @@ func (x *Post) String() string {
 func (*Post) ProtoMessage() {}
 
 func (x *Post) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[1]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -261,7 +361,7 @@ func (x *Post) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Post.ProtoReflect.Descriptor instead.
 func (*Post) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{1}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Post) GetId() uint64 {
@@ -373,7 +473,7 @@ type PublishRequest struct {
 
 func (x *PublishRequest) Reset() {
 	*x = PublishRequest{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[2]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -385,7 +485,7 @@ func (x *PublishRequest) String() string {
 func (*PublishRequest) ProtoMessage() {}
 
 func (x *PublishRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[2]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -398,7 +498,7 @@ func (x *PublishRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PublishRequest.ProtoReflect.Descriptor instead.
 func (*PublishRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{2}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *PublishRequest) GetClientPostId() string {
@@ -424,7 +524,7 @@ type GetPostRequest struct {
 
 func (x *GetPostRequest) Reset() {
 	*x = GetPostRequest{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[3]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -436,7 +536,7 @@ func (x *GetPostRequest) String() string {
 func (*GetPostRequest) ProtoMessage() {}
 
 func (x *GetPostRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[3]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -449,7 +549,7 @@ func (x *GetPostRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPostRequest.ProtoReflect.Descriptor instead.
 func (*GetPostRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{3}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GetPostRequest) GetPost() uint64 {
@@ -471,7 +571,7 @@ type EditPostRequest struct {
 
 func (x *EditPostRequest) Reset() {
 	*x = EditPostRequest{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[4]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -483,7 +583,7 @@ func (x *EditPostRequest) String() string {
 func (*EditPostRequest) ProtoMessage() {}
 
 func (x *EditPostRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[4]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -496,7 +596,7 @@ func (x *EditPostRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditPostRequest.ProtoReflect.Descriptor instead.
 func (*EditPostRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{4}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *EditPostRequest) GetPost() uint64 {
@@ -529,7 +629,7 @@ type DeletePostRequest struct {
 
 func (x *DeletePostRequest) Reset() {
 	*x = DeletePostRequest{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[5]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -541,7 +641,7 @@ func (x *DeletePostRequest) String() string {
 func (*DeletePostRequest) ProtoMessage() {}
 
 func (x *DeletePostRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[5]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -554,7 +654,7 @@ func (x *DeletePostRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePostRequest.ProtoReflect.Descriptor instead.
 func (*DeletePostRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{5}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *DeletePostRequest) GetPost() uint64 {
@@ -572,7 +672,7 @@ type DeletePostResponse struct {
 
 func (x *DeletePostResponse) Reset() {
 	*x = DeletePostResponse{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[6]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -584,7 +684,7 @@ func (x *DeletePostResponse) String() string {
 func (*DeletePostResponse) ProtoMessage() {}
 
 func (x *DeletePostResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[6]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -597,7 +697,7 @@ func (x *DeletePostResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePostResponse.ProtoReflect.Descriptor instead.
 func (*DeletePostResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{6}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{7}
 }
 
 type ListVersionsRequest struct {
@@ -611,7 +711,7 @@ type ListVersionsRequest struct {
 
 func (x *ListVersionsRequest) Reset() {
 	*x = ListVersionsRequest{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[7]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -623,7 +723,7 @@ func (x *ListVersionsRequest) String() string {
 func (*ListVersionsRequest) ProtoMessage() {}
 
 func (x *ListVersionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[7]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -636,7 +736,7 @@ func (x *ListVersionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVersionsRequest.ProtoReflect.Descriptor instead.
 func (*ListVersionsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{7}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListVersionsRequest) GetPost() uint64 {
@@ -664,7 +764,7 @@ type ListVersionsResponse struct {
 
 func (x *ListVersionsResponse) Reset() {
 	*x = ListVersionsResponse{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[8]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -676,7 +776,7 @@ func (x *ListVersionsResponse) String() string {
 func (*ListVersionsResponse) ProtoMessage() {}
 
 func (x *ListVersionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[8]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -689,7 +789,7 @@ func (x *ListVersionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVersionsResponse.ProtoReflect.Descriptor instead.
 func (*ListVersionsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{8}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListVersionsResponse) GetVersions() []*PostVersion {
@@ -719,7 +819,7 @@ type PostVersion struct {
 
 func (x *PostVersion) Reset() {
 	*x = PostVersion{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[9]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -731,7 +831,7 @@ func (x *PostVersion) String() string {
 func (*PostVersion) ProtoMessage() {}
 
 func (x *PostVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[9]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -744,7 +844,7 @@ func (x *PostVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PostVersion.ProtoReflect.Descriptor instead.
 func (*PostVersion) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{9}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PostVersion) GetVersion() uint32 {
@@ -782,7 +882,7 @@ type ListPostsRequest struct {
 
 func (x *ListPostsRequest) Reset() {
 	*x = ListPostsRequest{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[10]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -794,7 +894,7 @@ func (x *ListPostsRequest) String() string {
 func (*ListPostsRequest) ProtoMessage() {}
 
 func (x *ListPostsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[10]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -807,7 +907,7 @@ func (x *ListPostsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPostsRequest.ProtoReflect.Descriptor instead.
 func (*ListPostsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{10}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListPostsRequest) GetUser() uint64 {
@@ -842,7 +942,7 @@ type ListPostsResponse struct {
 
 func (x *ListPostsResponse) Reset() {
 	*x = ListPostsResponse{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[11]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -854,7 +954,7 @@ func (x *ListPostsResponse) String() string {
 func (*ListPostsResponse) ProtoMessage() {}
 
 func (x *ListPostsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[11]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -867,7 +967,7 @@ func (x *ListPostsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPostsResponse.ProtoReflect.Descriptor instead.
 func (*ListPostsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{11}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListPostsResponse) GetPosts() []*Post {
@@ -893,7 +993,7 @@ type GetFeedProfileRequest struct {
 
 func (x *GetFeedProfileRequest) Reset() {
 	*x = GetFeedProfileRequest{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[12]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -905,7 +1005,7 @@ func (x *GetFeedProfileRequest) String() string {
 func (*GetFeedProfileRequest) ProtoMessage() {}
 
 func (x *GetFeedProfileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[12]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -918,7 +1018,7 @@ func (x *GetFeedProfileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFeedProfileRequest.ProtoReflect.Descriptor instead.
 func (*GetFeedProfileRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{12}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetFeedProfileRequest) GetUser() uint64 {
@@ -941,7 +1041,7 @@ type FeedProfile struct {
 
 func (x *FeedProfile) Reset() {
 	*x = FeedProfile{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[13]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -953,7 +1053,7 @@ func (x *FeedProfile) String() string {
 func (*FeedProfile) ProtoMessage() {}
 
 func (x *FeedProfile) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[13]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -966,7 +1066,7 @@ func (x *FeedProfile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FeedProfile.ProtoReflect.Descriptor instead.
 func (*FeedProfile) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{13}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *FeedProfile) GetPosts() uint32 {
@@ -1002,7 +1102,7 @@ type HomeTimelineRequest struct {
 
 func (x *HomeTimelineRequest) Reset() {
 	*x = HomeTimelineRequest{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[14]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1014,7 +1114,7 @@ func (x *HomeTimelineRequest) String() string {
 func (*HomeTimelineRequest) ProtoMessage() {}
 
 func (x *HomeTimelineRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[14]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1027,7 +1127,7 @@ func (x *HomeTimelineRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HomeTimelineRequest.ProtoReflect.Descriptor instead.
 func (*HomeTimelineRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{14}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *HomeTimelineRequest) GetBefore() uint64 {
@@ -1055,7 +1155,7 @@ type HomeTimelineResponse struct {
 
 func (x *HomeTimelineResponse) Reset() {
 	*x = HomeTimelineResponse{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[15]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1067,7 +1167,7 @@ func (x *HomeTimelineResponse) String() string {
 func (*HomeTimelineResponse) ProtoMessage() {}
 
 func (x *HomeTimelineResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[15]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1080,7 +1180,7 @@ func (x *HomeTimelineResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HomeTimelineResponse.ProtoReflect.Descriptor instead.
 func (*HomeTimelineResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{15}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *HomeTimelineResponse) GetPosts() []*Post {
@@ -1110,7 +1210,7 @@ type HidePostRequest struct {
 
 func (x *HidePostRequest) Reset() {
 	*x = HidePostRequest{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[16]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1122,7 +1222,7 @@ func (x *HidePostRequest) String() string {
 func (*HidePostRequest) ProtoMessage() {}
 
 func (x *HidePostRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[16]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1135,7 +1235,7 @@ func (x *HidePostRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HidePostRequest.ProtoReflect.Descriptor instead.
 func (*HidePostRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{16}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *HidePostRequest) GetPost() uint64 {
@@ -1167,7 +1267,7 @@ type HidePostResponse struct {
 
 func (x *HidePostResponse) Reset() {
 	*x = HidePostResponse{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[17]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1179,7 +1279,7 @@ func (x *HidePostResponse) String() string {
 func (*HidePostResponse) ProtoMessage() {}
 
 func (x *HidePostResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[17]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1192,7 +1292,7 @@ func (x *HidePostResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HidePostResponse.ProtoReflect.Descriptor instead.
 func (*HidePostResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{17}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{18}
 }
 
 type GetFeedAuthorRequest struct {
@@ -1204,7 +1304,7 @@ type GetFeedAuthorRequest struct {
 
 func (x *GetFeedAuthorRequest) Reset() {
 	*x = GetFeedAuthorRequest{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[18]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1216,7 +1316,7 @@ func (x *GetFeedAuthorRequest) String() string {
 func (*GetFeedAuthorRequest) ProtoMessage() {}
 
 func (x *GetFeedAuthorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[18]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1229,7 +1329,7 @@ func (x *GetFeedAuthorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFeedAuthorRequest.ProtoReflect.Descriptor instead.
 func (*GetFeedAuthorRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{18}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetFeedAuthorRequest) GetUser() uint64 {
@@ -1254,7 +1354,7 @@ type FeedAuthor struct {
 
 func (x *FeedAuthor) Reset() {
 	*x = FeedAuthor{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[19]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1266,7 +1366,7 @@ func (x *FeedAuthor) String() string {
 func (*FeedAuthor) ProtoMessage() {}
 
 func (x *FeedAuthor) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[19]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1279,7 +1379,7 @@ func (x *FeedAuthor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FeedAuthor.ProtoReflect.Descriptor instead.
 func (*FeedAuthor) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{19}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *FeedAuthor) GetFollowers() uint32 {
@@ -1307,7 +1407,7 @@ var File_rialto_feed_v1_feed_proto protoreflect.FileDescriptor
 
 const file_rialto_feed_v1_feed_proto_rawDesc = "" +
 	"\n" +
-	"\x19rialto/feed/v1/feed.proto\x12\x0erialto.feed.v1\x1a\x1crialto/chat/v1/message.proto\"\xe0\x02\n" +
+	"\x19rialto/feed/v1/feed.proto\x12\x0erialto.feed.v1\x1a\x1crialto/chat/v1/message.proto\"\xba\x03\n" +
 	"\vPostContent\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12-\n" +
@@ -1316,8 +1416,18 @@ const file_rialto_feed_v1_feed_proto_rawDesc = "" +
 	"\flink_preview\x18\x05 \x01(\v2\x1b.rialto.chat.v1.LinkPreviewR\vlinkPreview\x12\x1f\n" +
 	"\trepost_of\x18\x06 \x01(\x04B\x020\x01R\brepostOf\x124\n" +
 	"\baudience\x18\a \x01(\x0e2\x18.rialto.feed.v1.AudienceR\baudience\x12\x18\n" +
-	"\x05users\x18\b \x03(\x04B\x020\x01R\x05users\x123\n" +
-	"\bmentions\x18\t \x03(\v2\x17.rialto.chat.v1.MentionR\bmentions\"\xb5\x03\n" +
+	"\x05users\x18\b \x03(\x04B\x020\x01R\x05users\x12+\n" +
+	"\x05cover\x18\t \x01(\v2\x15.rialto.chat.v1.MediaR\x05cover\x12+\n" +
+	"\x05goods\x18\n" +
+	" \x03(\v2\x15.rialto.feed.v1.GoodsR\x05goods\x123\n" +
+	"\bmentions\x18\v \x03(\v2\x17.rialto.chat.v1.MentionR\bmentions\"\xa1\x01\n" +
+	"\x05Goods\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12#\n" +
+	"\vprice_minor\x18\x02 \x01(\x04B\x020\x02R\n" +
+	"priceMinor\x12\x1a\n" +
+	"\bcurrency\x18\x03 \x01(\tR\bcurrency\x12/\n" +
+	"\apicture\x18\x04 \x01(\v2\x15.rialto.chat.v1.MediaR\apicture\x12\x12\n" +
+	"\x04link\x18\x05 \x01(\tR\x04link\"\xb5\x03\n" +
 	"\x04Post\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x12\x1a\n" +
 	"\x06author\x18\x02 \x01(\x04B\x020\x01R\x06author\x125\n" +
@@ -1425,71 +1535,75 @@ func file_rialto_feed_v1_feed_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_feed_v1_feed_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rialto_feed_v1_feed_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_rialto_feed_v1_feed_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_rialto_feed_v1_feed_proto_goTypes = []any{
 	(Audience)(0),                 // 0: rialto.feed.v1.Audience
 	(*PostContent)(nil),           // 1: rialto.feed.v1.PostContent
-	(*Post)(nil),                  // 2: rialto.feed.v1.Post
-	(*PublishRequest)(nil),        // 3: rialto.feed.v1.PublishRequest
-	(*GetPostRequest)(nil),        // 4: rialto.feed.v1.GetPostRequest
-	(*EditPostRequest)(nil),       // 5: rialto.feed.v1.EditPostRequest
-	(*DeletePostRequest)(nil),     // 6: rialto.feed.v1.DeletePostRequest
-	(*DeletePostResponse)(nil),    // 7: rialto.feed.v1.DeletePostResponse
-	(*ListVersionsRequest)(nil),   // 8: rialto.feed.v1.ListVersionsRequest
-	(*ListVersionsResponse)(nil),  // 9: rialto.feed.v1.ListVersionsResponse
-	(*PostVersion)(nil),           // 10: rialto.feed.v1.PostVersion
-	(*ListPostsRequest)(nil),      // 11: rialto.feed.v1.ListPostsRequest
-	(*ListPostsResponse)(nil),     // 12: rialto.feed.v1.ListPostsResponse
-	(*GetFeedProfileRequest)(nil), // 13: rialto.feed.v1.GetFeedProfileRequest
-	(*FeedProfile)(nil),           // 14: rialto.feed.v1.FeedProfile
-	(*HomeTimelineRequest)(nil),   // 15: rialto.feed.v1.HomeTimelineRequest
-	(*HomeTimelineResponse)(nil),  // 16: rialto.feed.v1.HomeTimelineResponse
-	(*HidePostRequest)(nil),       // 17: rialto.feed.v1.HidePostRequest
-	(*HidePostResponse)(nil),      // 18: rialto.feed.v1.HidePostResponse
-	(*GetFeedAuthorRequest)(nil),  // 19: rialto.feed.v1.GetFeedAuthorRequest
-	(*FeedAuthor)(nil),            // 20: rialto.feed.v1.FeedAuthor
-	(*v1.Media)(nil),              // 21: rialto.chat.v1.Media
-	(*v1.LinkPreview)(nil),        // 22: rialto.chat.v1.LinkPreview
-	(*v1.Mention)(nil),            // 23: rialto.chat.v1.Mention
+	(*Goods)(nil),                 // 2: rialto.feed.v1.Goods
+	(*Post)(nil),                  // 3: rialto.feed.v1.Post
+	(*PublishRequest)(nil),        // 4: rialto.feed.v1.PublishRequest
+	(*GetPostRequest)(nil),        // 5: rialto.feed.v1.GetPostRequest
+	(*EditPostRequest)(nil),       // 6: rialto.feed.v1.EditPostRequest
+	(*DeletePostRequest)(nil),     // 7: rialto.feed.v1.DeletePostRequest
+	(*DeletePostResponse)(nil),    // 8: rialto.feed.v1.DeletePostResponse
+	(*ListVersionsRequest)(nil),   // 9: rialto.feed.v1.ListVersionsRequest
+	(*ListVersionsResponse)(nil),  // 10: rialto.feed.v1.ListVersionsResponse
+	(*PostVersion)(nil),           // 11: rialto.feed.v1.PostVersion
+	(*ListPostsRequest)(nil),      // 12: rialto.feed.v1.ListPostsRequest
+	(*ListPostsResponse)(nil),     // 13: rialto.feed.v1.ListPostsResponse
+	(*GetFeedProfileRequest)(nil), // 14: rialto.feed.v1.GetFeedProfileRequest
+	(*FeedProfile)(nil),           // 15: rialto.feed.v1.FeedProfile
+	(*HomeTimelineRequest)(nil),   // 16: rialto.feed.v1.HomeTimelineRequest
+	(*HomeTimelineResponse)(nil),  // 17: rialto.feed.v1.HomeTimelineResponse
+	(*HidePostRequest)(nil),       // 18: rialto.feed.v1.HidePostRequest
+	(*HidePostResponse)(nil),      // 19: rialto.feed.v1.HidePostResponse
+	(*GetFeedAuthorRequest)(nil),  // 20: rialto.feed.v1.GetFeedAuthorRequest
+	(*FeedAuthor)(nil),            // 21: rialto.feed.v1.FeedAuthor
+	(*v1.Media)(nil),              // 22: rialto.chat.v1.Media
+	(*v1.LinkPreview)(nil),        // 23: rialto.chat.v1.LinkPreview
+	(*v1.Mention)(nil),            // 24: rialto.chat.v1.Mention
 }
 var file_rialto_feed_v1_feed_proto_depIdxs = []int32{
-	21, // 0: rialto.feed.v1.PostContent.images:type_name -> rialto.chat.v1.Media
-	22, // 1: rialto.feed.v1.PostContent.link_preview:type_name -> rialto.chat.v1.LinkPreview
+	22, // 0: rialto.feed.v1.PostContent.images:type_name -> rialto.chat.v1.Media
+	23, // 1: rialto.feed.v1.PostContent.link_preview:type_name -> rialto.chat.v1.LinkPreview
 	0,  // 2: rialto.feed.v1.PostContent.audience:type_name -> rialto.feed.v1.Audience
-	23, // 3: rialto.feed.v1.PostContent.mentions:type_name -> rialto.chat.v1.Mention
-	1,  // 4: rialto.feed.v1.Post.content:type_name -> rialto.feed.v1.PostContent
-	2,  // 5: rialto.feed.v1.Post.reposted:type_name -> rialto.feed.v1.Post
-	1,  // 6: rialto.feed.v1.PublishRequest.content:type_name -> rialto.feed.v1.PostContent
-	1,  // 7: rialto.feed.v1.EditPostRequest.content:type_name -> rialto.feed.v1.PostContent
-	10, // 8: rialto.feed.v1.ListVersionsResponse.versions:type_name -> rialto.feed.v1.PostVersion
-	1,  // 9: rialto.feed.v1.PostVersion.content:type_name -> rialto.feed.v1.PostContent
-	2,  // 10: rialto.feed.v1.ListPostsResponse.posts:type_name -> rialto.feed.v1.Post
-	2,  // 11: rialto.feed.v1.HomeTimelineResponse.posts:type_name -> rialto.feed.v1.Post
-	3,  // 12: rialto.feed.v1.FeedService.Publish:input_type -> rialto.feed.v1.PublishRequest
-	4,  // 13: rialto.feed.v1.FeedService.GetPost:input_type -> rialto.feed.v1.GetPostRequest
-	5,  // 14: rialto.feed.v1.FeedService.EditPost:input_type -> rialto.feed.v1.EditPostRequest
-	6,  // 15: rialto.feed.v1.FeedService.DeletePost:input_type -> rialto.feed.v1.DeletePostRequest
-	8,  // 16: rialto.feed.v1.FeedService.ListVersions:input_type -> rialto.feed.v1.ListVersionsRequest
-	11, // 17: rialto.feed.v1.FeedService.ListPosts:input_type -> rialto.feed.v1.ListPostsRequest
-	13, // 18: rialto.feed.v1.FeedService.GetFeedProfile:input_type -> rialto.feed.v1.GetFeedProfileRequest
-	15, // 19: rialto.feed.v1.FeedService.HomeTimeline:input_type -> rialto.feed.v1.HomeTimelineRequest
-	17, // 20: rialto.feed.v1.FeedAdminService.HidePost:input_type -> rialto.feed.v1.HidePostRequest
-	19, // 21: rialto.feed.v1.FeedAdminService.GetFeedAuthor:input_type -> rialto.feed.v1.GetFeedAuthorRequest
-	2,  // 22: rialto.feed.v1.FeedService.Publish:output_type -> rialto.feed.v1.Post
-	2,  // 23: rialto.feed.v1.FeedService.GetPost:output_type -> rialto.feed.v1.Post
-	2,  // 24: rialto.feed.v1.FeedService.EditPost:output_type -> rialto.feed.v1.Post
-	7,  // 25: rialto.feed.v1.FeedService.DeletePost:output_type -> rialto.feed.v1.DeletePostResponse
-	9,  // 26: rialto.feed.v1.FeedService.ListVersions:output_type -> rialto.feed.v1.ListVersionsResponse
-	12, // 27: rialto.feed.v1.FeedService.ListPosts:output_type -> rialto.feed.v1.ListPostsResponse
-	14, // 28: rialto.feed.v1.FeedService.GetFeedProfile:output_type -> rialto.feed.v1.FeedProfile
-	16, // 29: rialto.feed.v1.FeedService.HomeTimeline:output_type -> rialto.feed.v1.HomeTimelineResponse
-	18, // 30: rialto.feed.v1.FeedAdminService.HidePost:output_type -> rialto.feed.v1.HidePostResponse
-	20, // 31: rialto.feed.v1.FeedAdminService.GetFeedAuthor:output_type -> rialto.feed.v1.FeedAuthor
-	22, // [22:32] is the sub-list for method output_type
-	12, // [12:22] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	22, // 3: rialto.feed.v1.PostContent.cover:type_name -> rialto.chat.v1.Media
+	2,  // 4: rialto.feed.v1.PostContent.goods:type_name -> rialto.feed.v1.Goods
+	24, // 5: rialto.feed.v1.PostContent.mentions:type_name -> rialto.chat.v1.Mention
+	22, // 6: rialto.feed.v1.Goods.picture:type_name -> rialto.chat.v1.Media
+	1,  // 7: rialto.feed.v1.Post.content:type_name -> rialto.feed.v1.PostContent
+	3,  // 8: rialto.feed.v1.Post.reposted:type_name -> rialto.feed.v1.Post
+	1,  // 9: rialto.feed.v1.PublishRequest.content:type_name -> rialto.feed.v1.PostContent
+	1,  // 10: rialto.feed.v1.EditPostRequest.content:type_name -> rialto.feed.v1.PostContent
+	11, // 11: rialto.feed.v1.ListVersionsResponse.versions:type_name -> rialto.feed.v1.PostVersion
+	1,  // 12: rialto.feed.v1.PostVersion.content:type_name -> rialto.feed.v1.PostContent
+	3,  // 13: rialto.feed.v1.ListPostsResponse.posts:type_name -> rialto.feed.v1.Post
+	3,  // 14: rialto.feed.v1.HomeTimelineResponse.posts:type_name -> rialto.feed.v1.Post
+	4,  // 15: rialto.feed.v1.FeedService.Publish:input_type -> rialto.feed.v1.PublishRequest
+	5,  // 16: rialto.feed.v1.FeedService.GetPost:input_type -> rialto.feed.v1.GetPostRequest
+	6,  // 17: rialto.feed.v1.FeedService.EditPost:input_type -> rialto.feed.v1.EditPostRequest
+	7,  // 18: rialto.feed.v1.FeedService.DeletePost:input_type -> rialto.feed.v1.DeletePostRequest
+	9,  // 19: rialto.feed.v1.FeedService.ListVersions:input_type -> rialto.feed.v1.ListVersionsRequest
+	12, // 20: rialto.feed.v1.FeedService.ListPosts:input_type -> rialto.feed.v1.ListPostsRequest
+	14, // 21: rialto.feed.v1.FeedService.GetFeedProfile:input_type -> rialto.feed.v1.GetFeedProfileRequest
+	16, // 22: rialto.feed.v1.FeedService.HomeTimeline:input_type -> rialto.feed.v1.HomeTimelineRequest
+	18, // 23: rialto.feed.v1.FeedAdminService.HidePost:input_type -> rialto.feed.v1.HidePostRequest
+	20, // 24: rialto.feed.v1.FeedAdminService.GetFeedAuthor:input_type -> rialto.feed.v1.GetFeedAuthorRequest
+	3,  // 25: rialto.feed.v1.FeedService.Publish:output_type -> rialto.feed.v1.Post
+	3,  // 26: rialto.feed.v1.FeedService.GetPost:output_type -> rialto.feed.v1.Post
+	3,  // 27: rialto.feed.v1.FeedService.EditPost:output_type -> rialto.feed.v1.Post
+	8,  // 28: rialto.feed.v1.FeedService.DeletePost:output_type -> rialto.feed.v1.DeletePostResponse
+	10, // 29: rialto.feed.v1.FeedService.ListVersions:output_type -> rialto.feed.v1.ListVersionsResponse
+	13, // 30: rialto.feed.v1.FeedService.ListPosts:output_type -> rialto.feed.v1.ListPostsResponse
+	15, // 31: rialto.feed.v1.FeedService.GetFeedProfile:output_type -> rialto.feed.v1.FeedProfile
+	17, // 32: rialto.feed.v1.FeedService.HomeTimeline:output_type -> rialto.feed.v1.HomeTimelineResponse
+	19, // 33: rialto.feed.v1.FeedAdminService.HidePost:output_type -> rialto.feed.v1.HidePostResponse
+	21, // 34: rialto.feed.v1.FeedAdminService.GetFeedAuthor:output_type -> rialto.feed.v1.FeedAuthor
+	25, // [25:35] is the sub-list for method output_type
+	15, // [15:25] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_rialto_feed_v1_feed_proto_init() }
@@ -1503,7 +1617,7 @@ func file_rialto_feed_v1_feed_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_feed_v1_feed_proto_rawDesc), len(file_rialto_feed_v1_feed_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   20,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -12,10 +12,10 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/feed/v1/feed.proto.
  */
 export const file_rialto_feed_v1_feed: GenFile = /*@__PURE__*/
-  fileDesc("ChlyaWFsdG8vZmVlZC92MS9mZWVkLnByb3RvEg5yaWFsdG8uZmVlZC52MSKTAgoLUG9zdENvbnRlbnQSDQoFdGl0bGUYASABKAkSDAoEdGV4dBgCIAEoCRIlCgZpbWFnZXMYAyADKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYRIMCgRsaW5rGAQgASgJEjEKDGxpbmtfcHJldmlldxgFIAEoCzIbLnJpYWx0by5jaGF0LnYxLkxpbmtQcmV2aWV3EhUKCXJlcG9zdF9vZhgGIAEoBEICMAESKgoIYXVkaWVuY2UYByABKA4yGC5yaWFsdG8uZmVlZC52MS5BdWRpZW5jZRIRCgV1c2VycxgIIAMoBEICMAESKQoIbWVudGlvbnMYCSADKAsyFy5yaWFsdG8uY2hhdC52MS5NZW50aW9uIrgCCgRQb3N0Eg4KAmlkGAEgASgEQgIwARISCgZhdXRob3IYAiABKARCAjABEiwKB2NvbnRlbnQYAyABKAsyGy5yaWFsdG8uZmVlZC52MS5Qb3N0Q29udGVudBIWCgpjcmVhdGVkX21zGAQgASgDQgIwAhIVCgllZGl0ZWRfbXMYBSABKANCAjACEg8KB3ZlcnNpb24YBiABKA0SJgoIcmVwb3N0ZWQYByABKAsyFC5yaWFsdG8uZmVlZC52MS5Qb3N0Eg0KBWxpa2VzGAggASgNEhIKCmZhdm91cml0ZXMYCSABKA0SEAoIY29tbWVudHMYCiABKA0SDwoHcmVwb3N0cxgLIAEoDRINCgV2aWV3cxgMIAEoDRINCgVsaWtlZBgNIAEoCBISCgpmYXZvdXJpdGVkGA4gASgIIlYKDlB1Ymxpc2hSZXF1ZXN0EhYKDmNsaWVudF9wb3N0X2lkGAEgASgJEiwKB2NvbnRlbnQYAiABKAsyGy5yaWFsdG8uZmVlZC52MS5Qb3N0Q29udGVudCIiCg5HZXRQb3N0UmVxdWVzdBIQCgRwb3N0GAEgASgEQgIwASJiCg9FZGl0UG9zdFJlcXVlc3QSEAoEcG9zdBgBIAEoBEICMAESLAoHY29udGVudBgCIAEoCzIbLnJpYWx0by5mZWVkLnYxLlBvc3RDb250ZW50Eg8KB3ZlcnNpb24YAyABKA0iJQoRRGVsZXRlUG9zdFJlcXVlc3QSEAoEcG9zdBgBIAEoBEICMAEiFAoSRGVsZXRlUG9zdFJlc3BvbnNlIjcKE0xpc3RWZXJzaW9uc1JlcXVlc3QSEAoEcG9zdBgBIAEoBEICMAESDgoGYmVmb3JlGAIgASgNIlMKFExpc3RWZXJzaW9uc1Jlc3BvbnNlEi0KCHZlcnNpb25zGAEgAygLMhsucmlhbHRvLmZlZWQudjEuUG9zdFZlcnNpb24SDAoEbmV4dBgCIAEoDSJhCgtQb3N0VmVyc2lvbhIPCgd2ZXJzaW9uGAEgASgNEiwKB2NvbnRlbnQYAiABKAsyGy5yaWFsdG8uZmVlZC52MS5Qb3N0Q29udGVudBITCgd0aW1lX21zGAMgASgDQgIwAiJHChBMaXN0UG9zdHNSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABEhIKBmJlZm9yZRgCIAEoBEICMAESDQoFbGltaXQYAyABKA0iSgoRTGlzdFBvc3RzUmVzcG9uc2USIwoFcG9zdHMYASADKAsyFC5yaWFsdG8uZmVlZC52MS5Qb3N0EhAKBG5leHQYAiABKARCAjABIikKFUdldEZlZWRQcm9maWxlUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASJCCgtGZWVkUHJvZmlsZRINCgVwb3N0cxgBIAEoDRIRCglmb2xsb3dlcnMYAiABKA0SEQoJZm9sbG93aW5nGAMgASgNIjgKE0hvbWVUaW1lbGluZVJlcXVlc3QSEgoGYmVmb3JlGAEgASgEQgIwARINCgVsaW1pdBgCIAEoDSJNChRIb21lVGltZWxpbmVSZXNwb25zZRIjCgVwb3N0cxgBIAMoCzIULnJpYWx0by5mZWVkLnYxLlBvc3QSEAoEbmV4dBgCIAEoBEICMAEiQQoPSGlkZVBvc3RSZXF1ZXN0EhAKBHBvc3QYASABKARCAjABEgwKBHNob3cYAiABKAgSDgoGcmVhc29uGAMgASgJIhIKEEhpZGVQb3N0UmVzcG9uc2UiKAoUR2V0RmVlZEF1dGhvclJlcXVlc3QSEAoEdXNlchgBIAEoBEICMAEiRwoKRmVlZEF1dGhvchIRCglmb2xsb3dlcnMYASABKA0SDgoGcHVsbGVkGAIgASgIEhYKDnB1c2hlZF9wZW5kaW5nGAMgASgNKnsKCEF1ZGllbmNlEhgKFEFVRElFTkNFX1VOU1BFQ0lGSUVEEAASFQoRQVVESUVOQ0VfRVZFUllPTkUQARIUChBBVURJRU5DRV9GUklFTkRTEAISEwoPQVVESUVOQ0VfQ0hPU0VOEAMSEwoPQVVESUVOQ0VfRVhDRVBUEAQyhQUKC0ZlZWRTZXJ2aWNlEj8KB1B1Ymxpc2gSHi5yaWFsdG8uZmVlZC52MS5QdWJsaXNoUmVxdWVzdBoULnJpYWx0by5mZWVkLnYxLlBvc3QSPwoHR2V0UG9zdBIeLnJpYWx0by5mZWVkLnYxLkdldFBvc3RSZXF1ZXN0GhQucmlhbHRvLmZlZWQudjEuUG9zdBJBCghFZGl0UG9zdBIfLnJpYWx0by5mZWVkLnYxLkVkaXRQb3N0UmVxdWVzdBoULnJpYWx0by5mZWVkLnYxLlBvc3QSUwoKRGVsZXRlUG9zdBIhLnJpYWx0by5mZWVkLnYxLkRlbGV0ZVBvc3RSZXF1ZXN0GiIucmlhbHRvLmZlZWQudjEuRGVsZXRlUG9zdFJlc3BvbnNlElkKDExpc3RWZXJzaW9ucxIjLnJpYWx0by5mZWVkLnYxLkxpc3RWZXJzaW9uc1JlcXVlc3QaJC5yaWFsdG8uZmVlZC52MS5MaXN0VmVyc2lvbnNSZXNwb25zZRJQCglMaXN0UG9zdHMSIC5yaWFsdG8uZmVlZC52MS5MaXN0UG9zdHNSZXF1ZXN0GiEucmlhbHRvLmZlZWQudjEuTGlzdFBvc3RzUmVzcG9uc2USVAoOR2V0RmVlZFByb2ZpbGUSJS5yaWFsdG8uZmVlZC52MS5HZXRGZWVkUHJvZmlsZVJlcXVlc3QaGy5yaWFsdG8uZmVlZC52MS5GZWVkUHJvZmlsZRJZCgxIb21lVGltZWxpbmUSIy5yaWFsdG8uZmVlZC52MS5Ib21lVGltZWxpbmVSZXF1ZXN0GiQucmlhbHRvLmZlZWQudjEuSG9tZVRpbWVsaW5lUmVzcG9uc2UytAEKEEZlZWRBZG1pblNlcnZpY2USTQoISGlkZVBvc3QSHy5yaWFsdG8uZmVlZC52MS5IaWRlUG9zdFJlcXVlc3QaIC5yaWFsdG8uZmVlZC52MS5IaWRlUG9zdFJlc3BvbnNlElEKDUdldEZlZWRBdXRob3ISJC5yaWFsdG8uZmVlZC52MS5HZXRGZWVkQXV0aG9yUmVxdWVzdBoaLnJpYWx0by5mZWVkLnYxLkZlZWRBdXRob3JCN1o1Z2l0aHViLmNvbS9yaWFsdG8taW0vcmlhbHRvL3Nkay9nby9nZW4vZmVlZC92MTtmZWVkdjFiBnByb3RvMw", [file_rialto_chat_v1_message]);
+  fileDesc("ChlyaWFsdG8vZmVlZC92MS9mZWVkLnByb3RvEg5yaWFsdG8uZmVlZC52MSLfAgoLUG9zdENvbnRlbnQSDQoFdGl0bGUYASABKAkSDAoEdGV4dBgCIAEoCRIlCgZpbWFnZXMYAyADKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYRIMCgRsaW5rGAQgASgJEjEKDGxpbmtfcHJldmlldxgFIAEoCzIbLnJpYWx0by5jaGF0LnYxLkxpbmtQcmV2aWV3EhUKCXJlcG9zdF9vZhgGIAEoBEICMAESKgoIYXVkaWVuY2UYByABKA4yGC5yaWFsdG8uZmVlZC52MS5BdWRpZW5jZRIRCgV1c2VycxgIIAMoBEICMAESJAoFY292ZXIYCSABKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYRIkCgVnb29kcxgKIAMoCzIVLnJpYWx0by5mZWVkLnYxLkdvb2RzEikKCG1lbnRpb25zGAsgAygLMhcucmlhbHRvLmNoYXQudjEuTWVudGlvbiJ2CgVHb29kcxIMCgRuYW1lGAEgASgJEhcKC3ByaWNlX21pbm9yGAIgASgEQgIwAhIQCghjdXJyZW5jeRgDIAEoCRImCgdwaWN0dXJlGAQgASgLMhUucmlhbHRvLmNoYXQudjEuTWVkaWESDAoEbGluaxgFIAEoCSK4AgoEUG9zdBIOCgJpZBgBIAEoBEICMAESEgoGYXV0aG9yGAIgASgEQgIwARIsCgdjb250ZW50GAMgASgLMhsucmlhbHRvLmZlZWQudjEuUG9zdENvbnRlbnQSFgoKY3JlYXRlZF9tcxgEIAEoA0ICMAISFQoJZWRpdGVkX21zGAUgASgDQgIwAhIPCgd2ZXJzaW9uGAYgASgNEiYKCHJlcG9zdGVkGAcgASgLMhQucmlhbHRvLmZlZWQudjEuUG9zdBINCgVsaWtlcxgIIAEoDRISCgpmYXZvdXJpdGVzGAkgASgNEhAKCGNvbW1lbnRzGAogASgNEg8KB3JlcG9zdHMYCyABKA0SDQoFdmlld3MYDCABKA0SDQoFbGlrZWQYDSABKAgSEgoKZmF2b3VyaXRlZBgOIAEoCCJWCg5QdWJsaXNoUmVxdWVzdBIWCg5jbGllbnRfcG9zdF9pZBgBIAEoCRIsCgdjb250ZW50GAIgASgLMhsucmlhbHRvLmZlZWQudjEuUG9zdENvbnRlbnQiIgoOR2V0UG9zdFJlcXVlc3QSEAoEcG9zdBgBIAEoBEICMAEiYgoPRWRpdFBvc3RSZXF1ZXN0EhAKBHBvc3QYASABKARCAjABEiwKB2NvbnRlbnQYAiABKAsyGy5yaWFsdG8uZmVlZC52MS5Qb3N0Q29udGVudBIPCgd2ZXJzaW9uGAMgASgNIiUKEURlbGV0ZVBvc3RSZXF1ZXN0EhAKBHBvc3QYASABKARCAjABIhQKEkRlbGV0ZVBvc3RSZXNwb25zZSI3ChNMaXN0VmVyc2lvbnNSZXF1ZXN0EhAKBHBvc3QYASABKARCAjABEg4KBmJlZm9yZRgCIAEoDSJTChRMaXN0VmVyc2lvbnNSZXNwb25zZRItCgh2ZXJzaW9ucxgBIAMoCzIbLnJpYWx0by5mZWVkLnYxLlBvc3RWZXJzaW9uEgwKBG5leHQYAiABKA0iYQoLUG9zdFZlcnNpb24SDwoHdmVyc2lvbhgBIAEoDRIsCgdjb250ZW50GAIgASgLMhsucmlhbHRvLmZlZWQudjEuUG9zdENvbnRlbnQSEwoHdGltZV9tcxgDIAEoA0ICMAIiRwoQTGlzdFBvc3RzUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwARISCgZiZWZvcmUYAiABKARCAjABEg0KBWxpbWl0GAMgASgNIkoKEUxpc3RQb3N0c1Jlc3BvbnNlEiMKBXBvc3RzGAEgAygLMhQucmlhbHRvLmZlZWQudjEuUG9zdBIQCgRuZXh0GAIgASgEQgIwASIpChVHZXRGZWVkUHJvZmlsZVJlcXVlc3QSEAoEdXNlchgBIAEoBEICMAEiQgoLRmVlZFByb2ZpbGUSDQoFcG9zdHMYASABKA0SEQoJZm9sbG93ZXJzGAIgASgNEhEKCWZvbGxvd2luZxgDIAEoDSI4ChNIb21lVGltZWxpbmVSZXF1ZXN0EhIKBmJlZm9yZRgBIAEoBEICMAESDQoFbGltaXQYAiABKA0iTQoUSG9tZVRpbWVsaW5lUmVzcG9uc2USIwoFcG9zdHMYASADKAsyFC5yaWFsdG8uZmVlZC52MS5Qb3N0EhAKBG5leHQYAiABKARCAjABIkEKD0hpZGVQb3N0UmVxdWVzdBIQCgRwb3N0GAEgASgEQgIwARIMCgRzaG93GAIgASgIEg4KBnJlYXNvbhgDIAEoCSISChBIaWRlUG9zdFJlc3BvbnNlIigKFEdldEZlZWRBdXRob3JSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABIkcKCkZlZWRBdXRob3ISEQoJZm9sbG93ZXJzGAEgASgNEg4KBnB1bGxlZBgCIAEoCBIWCg5wdXNoZWRfcGVuZGluZxgDIAEoDSp7CghBdWRpZW5jZRIYChRBVURJRU5DRV9VTlNQRUNJRklFRBAAEhUKEUFVRElFTkNFX0VWRVJZT05FEAESFAoQQVVESUVOQ0VfRlJJRU5EUxACEhMKD0FVRElFTkNFX0NIT1NFThADEhMKD0FVRElFTkNFX0VYQ0VQVBAEMoUFCgtGZWVkU2VydmljZRI/CgdQdWJsaXNoEh4ucmlhbHRvLmZlZWQudjEuUHVibGlzaFJlcXVlc3QaFC5yaWFsdG8uZmVlZC52MS5Qb3N0Ej8KB0dldFBvc3QSHi5yaWFsdG8uZmVlZC52MS5HZXRQb3N0UmVxdWVzdBoULnJpYWx0by5mZWVkLnYxLlBvc3QSQQoIRWRpdFBvc3QSHy5yaWFsdG8uZmVlZC52MS5FZGl0UG9zdFJlcXVlc3QaFC5yaWFsdG8uZmVlZC52MS5Qb3N0ElMKCkRlbGV0ZVBvc3QSIS5yaWFsdG8uZmVlZC52MS5EZWxldGVQb3N0UmVxdWVzdBoiLnJpYWx0by5mZWVkLnYxLkRlbGV0ZVBvc3RSZXNwb25zZRJZCgxMaXN0VmVyc2lvbnMSIy5yaWFsdG8uZmVlZC52MS5MaXN0VmVyc2lvbnNSZXF1ZXN0GiQucmlhbHRvLmZlZWQudjEuTGlzdFZlcnNpb25zUmVzcG9uc2USUAoJTGlzdFBvc3RzEiAucmlhbHRvLmZlZWQudjEuTGlzdFBvc3RzUmVxdWVzdBohLnJpYWx0by5mZWVkLnYxLkxpc3RQb3N0c1Jlc3BvbnNlElQKDkdldEZlZWRQcm9maWxlEiUucmlhbHRvLmZlZWQudjEuR2V0RmVlZFByb2ZpbGVSZXF1ZXN0GhsucmlhbHRvLmZlZWQudjEuRmVlZFByb2ZpbGUSWQoMSG9tZVRpbWVsaW5lEiMucmlhbHRvLmZlZWQudjEuSG9tZVRpbWVsaW5lUmVxdWVzdBokLnJpYWx0by5mZWVkLnYxLkhvbWVUaW1lbGluZVJlc3BvbnNlMrQBChBGZWVkQWRtaW5TZXJ2aWNlEk0KCEhpZGVQb3N0Eh8ucmlhbHRvLmZlZWQudjEuSGlkZVBvc3RSZXF1ZXN0GiAucmlhbHRvLmZlZWQudjEuSGlkZVBvc3RSZXNwb25zZRJRCg1HZXRGZWVkQXV0aG9yEiQucmlhbHRvLmZlZWQudjEuR2V0RmVlZEF1dGhvclJlcXVlc3QaGi5yaWFsdG8uZmVlZC52MS5GZWVkQXV0aG9yQjdaNWdpdGh1Yi5jb20vcmlhbHRvLWltL3JpYWx0by9zZGsvZ28vZ2VuL2ZlZWQvdjE7ZmVlZHYxYgZwcm90bzM", [file_rialto_chat_v1_message]);
 
 /**
- * PostContent is what an author writes. It has a text, a title, an image, a link or a repost.
+ * PostContent is what an author writes. It has a text, a title, a cover, an image, a link, goods or a repost.
  *
  * @generated from message rialto.feed.v1.PostContent
  */
@@ -78,9 +78,23 @@ export type PostContent = Message<"rialto.feed.v1.PostContent"> & {
   users: string[];
 
   /**
+   * Cover is an image of the author that lists show before all else, with a name as those of images. Absent: none.
+   *
+   * @generated from field: rialto.chat.v1.Media cover = 9;
+   */
+  cover?: Media | undefined;
+
+  /**
+   * Goods that the post is about, at most 10.
+   *
+   * @generated from field: repeated rialto.feed.v1.Goods goods = 10;
+   */
+  goods: Goods[];
+
+  /**
    * Mentions of users in the text, in the order of their places, at most 50. Each names a user. Those who may see the post are notified.
    *
-   * @generated from field: repeated rialto.chat.v1.Mention mentions = 9;
+   * @generated from field: repeated rialto.chat.v1.Mention mentions = 11;
    */
   mentions: Mention[];
 };
@@ -91,6 +105,55 @@ export type PostContent = Message<"rialto.feed.v1.PostContent"> & {
  */
 export const PostContentSchema: GenMessage<PostContent> = /*@__PURE__*/
   messageDesc(file_rialto_feed_v1_feed, 0);
+
+/**
+ * Goods are something that readers can buy elsewhere.
+ *
+ * @generated from message rialto.feed.v1.Goods
+ */
+export type Goods = Message<"rialto.feed.v1.Goods"> & {
+  /**
+   * Name of 1 to 120 characters, in one line.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * PriceMinor is the price in the smallest unit of the currency, such as cents: 0 to 999,999,999,999.
+   *
+   * @generated from field: uint64 price_minor = 2 [jstype = JS_NUMBER];
+   */
+  priceMinor: bigint;
+
+  /**
+   * Currency is its code by ISO 4217, such as EUR: three capital letters.
+   *
+   * @generated from field: string currency = 3;
+   */
+  currency: string;
+
+  /**
+   * Picture is an image of the author, with a name as those of images. Absent: none.
+   *
+   * @generated from field: rialto.chat.v1.Media picture = 4;
+   */
+  picture?: Media | undefined;
+
+  /**
+   * Link to the page that sells them, https, of at most 2,000 characters.
+   *
+   * @generated from field: string link = 5;
+   */
+  link: string;
+};
+
+/**
+ * Describes the message rialto.feed.v1.Goods.
+ * Use `create(GoodsSchema)` to create a new message.
+ */
+export const GoodsSchema: GenMessage<Goods> = /*@__PURE__*/
+  messageDesc(file_rialto_feed_v1_feed, 1);
 
 /**
  * Post as one reader sees it.
@@ -200,7 +263,7 @@ export type Post = Message<"rialto.feed.v1.Post"> & {
  * Use `create(PostSchema)` to create a new message.
  */
 export const PostSchema: GenMessage<Post> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 1);
+  messageDesc(file_rialto_feed_v1_feed, 2);
 
 /**
  * @generated from message rialto.feed.v1.PublishRequest
@@ -224,7 +287,7 @@ export type PublishRequest = Message<"rialto.feed.v1.PublishRequest"> & {
  * Use `create(PublishRequestSchema)` to create a new message.
  */
 export const PublishRequestSchema: GenMessage<PublishRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 2);
+  messageDesc(file_rialto_feed_v1_feed, 3);
 
 /**
  * @generated from message rialto.feed.v1.GetPostRequest
@@ -241,7 +304,7 @@ export type GetPostRequest = Message<"rialto.feed.v1.GetPostRequest"> & {
  * Use `create(GetPostRequestSchema)` to create a new message.
  */
 export const GetPostRequestSchema: GenMessage<GetPostRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 3);
+  messageDesc(file_rialto_feed_v1_feed, 4);
 
 /**
  * @generated from message rialto.feed.v1.EditPostRequest
@@ -270,7 +333,7 @@ export type EditPostRequest = Message<"rialto.feed.v1.EditPostRequest"> & {
  * Use `create(EditPostRequestSchema)` to create a new message.
  */
 export const EditPostRequestSchema: GenMessage<EditPostRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 4);
+  messageDesc(file_rialto_feed_v1_feed, 5);
 
 /**
  * @generated from message rialto.feed.v1.DeletePostRequest
@@ -287,7 +350,7 @@ export type DeletePostRequest = Message<"rialto.feed.v1.DeletePostRequest"> & {
  * Use `create(DeletePostRequestSchema)` to create a new message.
  */
 export const DeletePostRequestSchema: GenMessage<DeletePostRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 5);
+  messageDesc(file_rialto_feed_v1_feed, 6);
 
 /**
  * @generated from message rialto.feed.v1.DeletePostResponse
@@ -300,7 +363,7 @@ export type DeletePostResponse = Message<"rialto.feed.v1.DeletePostResponse"> & 
  * Use `create(DeletePostResponseSchema)` to create a new message.
  */
 export const DeletePostResponseSchema: GenMessage<DeletePostResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 6);
+  messageDesc(file_rialto_feed_v1_feed, 7);
 
 /**
  * @generated from message rialto.feed.v1.ListVersionsRequest
@@ -324,7 +387,7 @@ export type ListVersionsRequest = Message<"rialto.feed.v1.ListVersionsRequest"> 
  * Use `create(ListVersionsRequestSchema)` to create a new message.
  */
 export const ListVersionsRequestSchema: GenMessage<ListVersionsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 7);
+  messageDesc(file_rialto_feed_v1_feed, 8);
 
 /**
  * @generated from message rialto.feed.v1.ListVersionsResponse
@@ -348,7 +411,7 @@ export type ListVersionsResponse = Message<"rialto.feed.v1.ListVersionsResponse"
  * Use `create(ListVersionsResponseSchema)` to create a new message.
  */
 export const ListVersionsResponseSchema: GenMessage<ListVersionsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 8);
+  messageDesc(file_rialto_feed_v1_feed, 9);
 
 /**
  * PostVersion is a content that a post had or has.
@@ -379,7 +442,7 @@ export type PostVersion = Message<"rialto.feed.v1.PostVersion"> & {
  * Use `create(PostVersionSchema)` to create a new message.
  */
 export const PostVersionSchema: GenMessage<PostVersion> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 9);
+  messageDesc(file_rialto_feed_v1_feed, 10);
 
 /**
  * @generated from message rialto.feed.v1.ListPostsRequest
@@ -412,7 +475,7 @@ export type ListPostsRequest = Message<"rialto.feed.v1.ListPostsRequest"> & {
  * Use `create(ListPostsRequestSchema)` to create a new message.
  */
 export const ListPostsRequestSchema: GenMessage<ListPostsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 10);
+  messageDesc(file_rialto_feed_v1_feed, 11);
 
 /**
  * @generated from message rialto.feed.v1.ListPostsResponse
@@ -436,7 +499,7 @@ export type ListPostsResponse = Message<"rialto.feed.v1.ListPostsResponse"> & {
  * Use `create(ListPostsResponseSchema)` to create a new message.
  */
 export const ListPostsResponseSchema: GenMessage<ListPostsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 11);
+  messageDesc(file_rialto_feed_v1_feed, 12);
 
 /**
  * @generated from message rialto.feed.v1.GetFeedProfileRequest
@@ -453,7 +516,7 @@ export type GetFeedProfileRequest = Message<"rialto.feed.v1.GetFeedProfileReques
  * Use `create(GetFeedProfileRequestSchema)` to create a new message.
  */
 export const GetFeedProfileRequestSchema: GenMessage<GetFeedProfileRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 12);
+  messageDesc(file_rialto_feed_v1_feed, 13);
 
 /**
  * FeedProfile has the counts of a user's profile page.
@@ -484,7 +547,7 @@ export type FeedProfile = Message<"rialto.feed.v1.FeedProfile"> & {
  * Use `create(FeedProfileSchema)` to create a new message.
  */
 export const FeedProfileSchema: GenMessage<FeedProfile> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 13);
+  messageDesc(file_rialto_feed_v1_feed, 14);
 
 /**
  * @generated from message rialto.feed.v1.HomeTimelineRequest
@@ -510,7 +573,7 @@ export type HomeTimelineRequest = Message<"rialto.feed.v1.HomeTimelineRequest"> 
  * Use `create(HomeTimelineRequestSchema)` to create a new message.
  */
 export const HomeTimelineRequestSchema: GenMessage<HomeTimelineRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 14);
+  messageDesc(file_rialto_feed_v1_feed, 15);
 
 /**
  * @generated from message rialto.feed.v1.HomeTimelineResponse
@@ -534,7 +597,7 @@ export type HomeTimelineResponse = Message<"rialto.feed.v1.HomeTimelineResponse"
  * Use `create(HomeTimelineResponseSchema)` to create a new message.
  */
 export const HomeTimelineResponseSchema: GenMessage<HomeTimelineResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 15);
+  messageDesc(file_rialto_feed_v1_feed, 16);
 
 /**
  * @generated from message rialto.feed.v1.HidePostRequest
@@ -565,7 +628,7 @@ export type HidePostRequest = Message<"rialto.feed.v1.HidePostRequest"> & {
  * Use `create(HidePostRequestSchema)` to create a new message.
  */
 export const HidePostRequestSchema: GenMessage<HidePostRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 16);
+  messageDesc(file_rialto_feed_v1_feed, 17);
 
 /**
  * @generated from message rialto.feed.v1.HidePostResponse
@@ -578,7 +641,7 @@ export type HidePostResponse = Message<"rialto.feed.v1.HidePostResponse"> & {
  * Use `create(HidePostResponseSchema)` to create a new message.
  */
 export const HidePostResponseSchema: GenMessage<HidePostResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 17);
+  messageDesc(file_rialto_feed_v1_feed, 18);
 
 /**
  * @generated from message rialto.feed.v1.GetFeedAuthorRequest
@@ -595,7 +658,7 @@ export type GetFeedAuthorRequest = Message<"rialto.feed.v1.GetFeedAuthorRequest"
  * Use `create(GetFeedAuthorRequestSchema)` to create a new message.
  */
 export const GetFeedAuthorRequestSchema: GenMessage<GetFeedAuthorRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 18);
+  messageDesc(file_rialto_feed_v1_feed, 19);
 
 /**
  * FeedAuthor tells how the posts of an author are distributed.
@@ -630,7 +693,7 @@ export type FeedAuthor = Message<"rialto.feed.v1.FeedAuthor"> & {
  * Use `create(FeedAuthorSchema)` to create a new message.
  */
 export const FeedAuthorSchema: GenMessage<FeedAuthor> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 19);
+  messageDesc(file_rialto_feed_v1_feed, 20);
 
 /**
  * Audience of a post, besides its author.
