@@ -650,7 +650,7 @@ mutant "show comments of posts that the reader may not see" internal/service/com
 mutant "count actors twice" internal/service/notification/evaluate.go 's/if seen\[c\.actor\] \{/if seen[0] {/' 'CommentsAndMentions|RandomSchedules' internal/service/notification
 mutant "count notifications that are not shown" internal/service/notification/list.go 's/if v != nil \{/if v != nil || len(rows) > 0 {/' 'Merging|RandomSchedules' internal/service/notification
 mutant "count only the newest causes" internal/service/notification/list.go 's/rows\[i\]\.causes > s\.sizes\.few/rows[i].causes > 1<<30/' RandomSchedules internal/service/notification
-mutant "notify subscribers of posts that they may not see" internal/service/notification/subscribe.go 's/readers, err := s\.deps\.Posts\.VisibleTo\(ctx, tx, j\.Post, list\)/readers, err := list, error(nil)/' PostsAndReposts internal/service/notification
+mutant "notify subscribers of posts that they may not see" internal/service/notification/subscribe.go 's/readers, err := s\.deps\.Posts\.ReadersAmong\(ctx, tx, j\.Post, list\)/readers, err := list, error(nil)/' PostsAndReposts internal/service/notification
 mutant "notify only the first subscribers" internal/service/notification/subscribe.go 's/if more = len\(list\) == s\.sizes\.subscribers;/if more = false;/' PostsAndReposts internal/service/notification
 mutant "keep all notifications of a user" internal/service/notification/trim.go 's/o\.kept <= maxKept/o.kept >= 0/' TestTrim internal/service/notification
 mutant "keep notifications for ever" internal/service/notification/trim.go 's/moved_ms < \$1/moved_ms < \$1 AND pos < 0/' TestTrim internal/service/notification
