@@ -632,10 +632,10 @@ mutant "give a picture to who may not see its comment" internal/service/media/do
 mutant "verify without comments" internal/tool/verify/verify.go 's/step\{"comments", c\.comments\}, //' CommentViolations internal/tool/verify
 mutant "notify users of what they did themselves" internal/service/notification/record.go 's/c\.owner == 0 \|\| c\.owner == c\.actor/c.owner == 0/' 'Merging|RandomSchedules' internal/service/notification
 mutant "notify users of what silenced users did" internal/service/notification/evaluate.go 's/if !e\.silenced\[c\.actor\] \&\& /if /' 'Relations|RandomSchedules' internal/service/notification
-mutant "store what silenced users did" internal/service/notification/record.go 's/if t\.kind != likeKind \{/if t.kind == 0 {/' 'RandomSchedules' internal/service/notification
+mutant "store what silenced users did" internal/service/notification/record.go 's/if t\.kind != likeKind \{/if t.kind == 0 {/' 'Relations' internal/service/notification
 mutant "notify of kinds that are off" internal/service/notification/record.go 's/if o\.isOff\(t\.kind\) \{/if o.isOff(0) {/' Settings internal/service/notification
 mutant "notify of a comment twice" internal/service/notification/source.go 's/seen\[c\.owner\] = true/seen[0] = true/' 'CommentsAndMentions|RandomSchedules' internal/service/notification
-mutant "notify again of a like that was taken back" internal/service/notification/record.go 's/if added == 0 \&\& room > 0 \{/if added < 0 {/' 'Merging|RandomSchedules' internal/service/notification
+mutant "notify again of a like that was taken back" internal/service/notification/record.go 's/subject, actor, item\) DO NOTHING/subject, actor, item) DO UPDATE SET notification = excluded.notification/' 'Merging|RandomSchedules' internal/service/notification
 mutant "merge into notifications that were read" internal/service/notification/record.go 's/unreadRow\(ctx, tx, o, t\)$/unreadRow(ctx, tx, \&owner{user: o.user}, t)/' 'Merging|RandomSchedules' internal/service/notification
 mutant "leave a notification at a position that was listed" internal/service/notification/record.go 's/isNew \|\| r\.pos <= o\.listed \|\| now/isNew || now/' 'ReadsCover|RandomSchedules' internal/service/notification
 mutant "move a notification with each like" internal/service/notification/record.go 's/moves := isNew \|\|/moves := true || isNew ||/' HotPost internal/service/notification

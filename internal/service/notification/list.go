@@ -10,6 +10,9 @@ import (
 	notificationv1 "github.com/rialto-im/rialto/sdk/go/gen/notification/v1"
 )
 
+// causesPerRow cost a list as much as a notification does.
+const causesPerRow = 20
+
 // maxUnread is the highest count of unread notifications.
 const maxUnread = 100
 
@@ -55,7 +58,10 @@ func (s *Service) ListNotifications(ctx context.Context, reader id.User, r *noti
 				return nil
 			}
 			below = rows[len(rows)-1].pos
-			if examined += len(rows); examined >= s.sizes.examined {
+			for _, r := range rows {
+				examined += 1 + r.causes/causesPerRow
+			}
+			if examined >= s.sizes.examined {
 				out.Next = below
 				return nil
 			}

@@ -181,6 +181,10 @@ func TestRelations(t *testing.T) {
 	f.want(ana)
 	f.comment(bea, f.post(ana), 0)
 	f.want(ana)
+	// Nor later of what was done meanwhile.
+	_, err = f.accounts.SetMute(t.Context(), ana, bea, false)
+	must(t, err)
+	f.want(ana, fmt.Sprintf("follow 0 [%d]/1 items 0", bea))
 }
 
 // TestSettings: a kind that is off produces nothing.
