@@ -678,8 +678,11 @@ mutant_ts "show a notification twice that has moved up" src/notifications.ts 's/
 mutant_ts "mark notifications as read that the list has not shown" src/notifications.ts 's/BigInt\(n\.position\) > read/BigInt(n.position) > read + 1n/; s/deps\.markRead\(this\.position\)/deps.markRead(this.position + "0")/' test/unit/notifications.test.ts
 mutant_ts "keep a switch that the server refused" src/react/notifications.ts 's/\? before : now/? now : now/' test/unit/notificationsReact.test.ts
 mutant_ts "show the unread count of another user" src/react/notifications.ts 's/read\.me === me \? read\.count : 0/read.count/' test/unit/notificationsReact.test.ts
-mutant_ts "publish a post twice whose answer was lost" src/operations/feed.ts 's/clientPostId: key,/clientPostId: key + backoff.attempts,/' test/unit/posts.test.ts
-mutant_ts "publish for the next user" src/operations/feed.ts 's/if \(client\.me\(\) !== author\) throw err;//' test/unit/posts.test.ts
+mutant_ts "publish a post twice whose answer was lost" src/operations/feed.ts 's/clientPostId: key,/clientPostId: key + Math.random(),/' test/unit/posts.test.ts
+mutant_ts "create a comment twice whose answer was lost" src/operations/comments.ts 's/clientCommentId: o\.key,/clientCommentId: o.key + Math.random(),/' test/unit/comments.test.ts
+mutant_ts "show a comment that was deleted meanwhile" src/comments.ts 's/!c\.deleted \&\& !this\.deleted\.has\(c\.id\)/!c.deleted/' test/unit/comments.test.ts
+mutant_ts "repeat an own comment on a page" src/comments.ts 's/this\.own\.filter\(\(c\) => !known\.has\(c\.id\)\)/[...this.own]/' test/unit/comments.test.ts
+mutant_ts "publish for the next user" src/resend.ts 's/if \(client\.me\(\) !== user\) throw err;//' test/unit/posts.test.ts
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

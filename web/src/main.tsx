@@ -27,6 +27,9 @@ addEventListener("vite:preloadError", (e) => {
   location.reload();
 });
 
+// Views that were not recorded yet are, before the page may go.
+document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && client.me && void client.recordViews());
+
 // A file that is dropped beside a chat must not take the page's place.
 for (const event of ["dragover", "drop"]) window.addEventListener(event, (e) => (e as DragEvent).dataTransfer?.types.includes("Files") && e.preventDefault());
 

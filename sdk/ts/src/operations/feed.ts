@@ -1,10 +1,10 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Engagements } from "../engagements.js";
 import type { FeedProfile, ListVersionsResponse, Post, PostContentSchema } from "../gen/rialto/feed/v1/feed_pb.js";
+import { engagement } from "../likes.js";
 import { PostList, type PostPage, type PostWatcher } from "../posts.js";
 import { resend } from "../resend.js";
 import type { Context } from "./context.js";
-import { engagement } from "./engagement.js";
 
 export type NewPost = Omit<MessageInitShape<typeof PostContentSchema>, "$typeName">;
 
@@ -22,8 +22,7 @@ export function feed(client: Context) {
     tell((w) => w.engaged?.(change));
     onChange();
   });
-  const page = (read: () => Promise<PostPage>): Promise<PostPage> =>
-    engagements.read(read, ({ posts, next }, shown) => ({ posts: posts.map((p) => shown(p.reposted ? { ...p, reposted: shown(p.reposted) } : p)), next }));
+  const page = (read: () => Promise<PostPage>) => readPage(engagements, read);
   return {
     ...engagement(client, engagements),
 
@@ -79,4 +78,9 @@ export function feed(client: Context) {
       return () => void watchers.delete(watcher);
     },
   };
+}
+
+/** Reads a page of posts, with what the user did with them meanwhile. */
+function readPage(engagements: Engagements, read: () => Promise<PostPage>): Promise<PostPage> {
+  return engagements.read(read, ({ posts, next }, shown) => ({ posts: posts.map((p) => shown(p.reposted ? { ...p, reposted: shown(p.reposted) } : p)), next }));
 }

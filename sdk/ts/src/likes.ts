@@ -1,10 +1,10 @@
-import { PageList, type EngagementChange, type Engagements } from "../engagements.js";
-import type { Comment } from "../gen/rialto/comment/v1/comment_pb.js";
-import { HotWindow, LikeKind, type ListLikersResponse, type PostList as PostListMessage } from "../gen/rialto/engagement/v1/engagement_pb.js";
-import type { Post } from "../gen/rialto/feed/v1/feed_pb.js";
-import { withEngagedPost } from "../posts.js";
-import { ViewRecorder } from "../views.js";
-import type { Context } from "./context.js";
+import { PageList, type EngagementChange, type Engagements } from "./engagements.js";
+import type { Comment } from "./gen/rialto/comment/v1/comment_pb.js";
+import { HotWindow, LikeKind, type ListLikersResponse, type PostList as PostListMessage } from "./gen/rialto/engagement/v1/engagement_pb.js";
+import type { Post } from "./gen/rialto/feed/v1/feed_pb.js";
+import { withEngagedPost } from "./posts.js";
+import { ViewRecorder } from "./views.js";
+import type { Context } from "./operations/context.js";
 
 /** Posts that the user likes, has among the favourites or has viewed, or that are popular: what pages of them have. */
 export interface PostEntry {
@@ -19,31 +19,11 @@ export type PostEntries = PageList<PostEntry>;
 
 /** Likes, favourites and views, and the posts that are popular. */
 export function engagement(client: Context, engagements: Engagements) {
+  return { ...liking(client, engagements), ...lists(client, engagements), ...views(client) };
+}
+
+function liking(client: Context, engagements: Engagements) {
   const { engagementApi } = client.services;
-  let viewer = "";
-  const recorder = new ViewRecorder((posts) => engagementApi.recordViews({ posts }));
-  const ofUser = (): ViewRecorder => {
-    if (viewer !== client.me()) recorder.forget();
-    viewer = client.me();
-    return recorder;
-  };
-  const entries = (read: (page: string) => Promise<{ posts: PostEntry[]; next: string }>): PostEntries =>
-    new PageList({
-      read: (page) =>
-        engagements.read(
-          async () => {
-            const { posts, next } = await read(page);
-            return { items: posts, next };
-          },
-          ({ items, next }, shown) => ({ items: items.map((e) => ({ ...e, post: shown(e.post) })), next }),
-        ),
-      idOf: (e) => e.post.id,
-      onChange: () => client.snapshots.touch(),
-    });
-  const listed = async (page: Promise<PostListMessage>) => {
-    const { posts, next } = await page;
-    return { posts: posts.filter(hasPost).map(({ post, timeMs }) => ({ post, timeMs: Number(timeMs), likesOfPeriod: 0 })), next };
-  };
   return {
     /**
      * Likes a post or comment, or takes the like back. It shows at once, in all lists that are watched, and is taken back if it fails. Pass the post or comment
@@ -69,7 +49,29 @@ export function engagement(client: Context, engagements: Engagements) {
     likers(of: Post | Comment, page = ""): Promise<ListLikersResponse> {
       return engagementApi.listLikers({ kind: of.$typeName === "rialto.feed.v1.Post" ? LikeKind.POST : LikeKind.COMMENT, subject: of.id, page });
     },
+  };
+}
 
+function lists(client: Context, engagements: Engagements) {
+  const { engagementApi } = client.services;
+  const entries = (read: (page: string) => Promise<{ posts: PostEntry[]; next: string }>): PostEntries =>
+    new PageList({
+      read: (page) =>
+        engagements.read(
+          async () => {
+            const { posts, next } = await read(page);
+            return { items: posts, next };
+          },
+          ({ items, next }, shown) => ({ items: items.map((e) => ({ ...e, post: shown(e.post) })), next }),
+        ),
+      idOf: (e) => e.post.id,
+      onChange: () => client.snapshots.touch(),
+    });
+  const listed = async (page: Promise<PostListMessage>) => {
+    const { posts, next } = await page;
+    return { posts: posts.filter(hasPost).map(({ post, timeMs }) => ({ post, timeMs: Number(timeMs), likesOfPeriod: 0 })), next };
+  };
+  return {
     /** The posts that the user likes, the latest like first. */
     likedPosts: (): PostEntries => entries((page) => listed(engagementApi.listLikes({ page }))),
 
@@ -87,7 +89,19 @@ export function engagement(client: Context, engagements: Engagements) {
         return { posts: r.posts.filter(hasPost).map(({ post, likes }) => ({ post, timeMs: 0, likesOfPeriod: likes })), next: r.next };
       });
     },
+  };
+}
 
+function views(client: Context) {
+  const { engagementApi } = client.services;
+  let viewer = "";
+  const recorder = new ViewRecorder((posts) => engagementApi.recordViews({ posts }));
+  const ofUser = (): ViewRecorder => {
+    if (viewer !== client.me()) recorder.forget();
+    viewer = client.me();
+    return recorder;
+  };
+  return {
     /** A post was on the screen. Such posts are recorded some seconds later, together. */
     viewed(post: string): void {
       if (client.me() !== "") ofUser().viewed(post);
