@@ -567,6 +567,9 @@ mutant "join the cluster before the port is bound" internal/app/app.go 's/n\.bin
 mutant "refuse a start while a killed server's lock is held" internal/app/engines.go 's/openDataDir\(n\.config\.Data\); isInUse\(err\)/openDataDir(n.config.Data); false/' 'AStartWaits' internal/app
 mutant "count refused messages as stored" internal/transport/gateway/conn.go 's/took, d\.Err\)$/took, nil)/' 'AdminEndpoints' internal/app
 mutant "let bench forget messages without a receipt" internal/tool/bench/reconnect.go 's/c\.retryAt = false, c\.ackedTo,/c.retryAt = false, c.next,/' 'ALostConnection' internal/tool/bench
+mutant "let bench take a page without a post for right" internal/tool/bench/feed_model.go 's/if covers\(shown, p\.asked, p\.got\) \{/if false {/' 'PagesOfAFeed|PostThatAppeared' internal/tool/bench
+mutant "let bench take posts of different moments for a page" internal/tool/bench/feed_model.go 's/what == "" \&\& covers\(impossible/what != "" \&\& covers(impossible/' 'PagesOfAFeed' internal/tool/bench
+mutant "let bench forget posts of earlier pages" internal/tool/bench/feed_model.go 's/^\t\tseen\[view\.Id\] = true$/\t\tdelete(seen, view.Id)/' 'PagesOfAFeed' internal/tool/bench
 mutant "collapse errors of different subjects" internal/base/telemetry/collapse.go 's/all := r\.Level > slog\.LevelWarn/all := false/' 'WarningsOfOneCause' internal/base/telemetry
 
 # Posts and home timelines.

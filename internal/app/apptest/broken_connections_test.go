@@ -20,6 +20,7 @@ type breaker struct {
 	l     net.Listener
 
 	mu     sync.Mutex // guards the fields below
+	calls  bool       // connections of calls are reset as well
 	broken int        // number of broken connections
 	most   int        // maximum of broken; later connections last. Negative: the first one closes the listener as well
 	open   map[net.Conn]bool
@@ -50,6 +51,13 @@ func newBreaker(t *testing.T, url string, after, most int) (*breaker, string) {
 	return b, "http://" + l.Addr().String()
 }
 
+// breakCalls also breaks the connections of calls. It is called before any connection is opened.
+func (b *breaker) breakCalls() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls = true
+}
+
 func (b *breaker) endAll() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -66,6 +74,7 @@ func (b *breaker) pass(in net.Conn) {
 	}
 	b.mu.Lock()
 	b.open[in], b.open[out] = true, true
+	buf, passed, socket := make([]byte, 4096), 0, b.calls
 	b.mu.Unlock()
 	defer func() {
 		in.Close()
@@ -79,7 +88,6 @@ func (b *breaker) pass(in net.Conn) {
 		_, _ = io.Copy(out, in) // the other direction has the reason
 		out.Close()
 	})
-	buf, passed, socket := make([]byte, 4096), 0, false
 	for {
 		n, err := out.Read(buf)
 		if err != nil {

@@ -1,5 +1,5 @@
 // Package bench generates load through the public API of a deployment and checks every message: each acknowledged message must arrive
-// once, in order, and with the text that was sent.
+// once, in order, and with the text that was sent. Each page of a home timeline must be right.
 //
 // It behaves like any client: it processes events in the order of its stream, detects a gap by an event's predecessor, and syncs. It uses as
 // little CPU as possible, so that it measures the server.
@@ -15,12 +15,14 @@ import (
 
 const usage = `Usage:
   rialto bench chat      --url URL [--pairs N | --groups N --group-size M] [--window N | --rate R] [--duration D] [--json] …
+  rialto bench feed      --url URL [--authors N] [--followers N] [--rate R] [--page-rate R] [--duration D] [--json] …
   rialto bench idle      --url URL --connections N [--json] …
   rialto bench away      --url URL,URL --clients N --for D [--json] …
   rialto bench catchup   --url URL --events N [--data DIR] [--json] …
   rialto bench reference --data DIR [--duration D] [--json]
 
 chat sends messages between pairs of users, in groups, or in channels, and checks each one.
+feed publishes posts, reads home timelines, and compares each page with all posts, deletions and follows that it made.
 idle holds open connections and reports the server's memory for each.
 away holds clients of the SDK, and measures how long those are away that lose their connection while you stop a node.
 catchup measures how long a device takes that has missed many messages, beside reading as many bytes from Pebble alone.
@@ -39,6 +41,8 @@ func Main(args []string, out, errOut io.Writer) int {
 	switch args[0] {
 	case "chat":
 		return chatMain(args[1:], out, errOut)
+	case "feed":
+		return feedMain(args[1:], out, errOut)
 	case "idle":
 		return idleMain(args[1:], out, errOut)
 	case "away":

@@ -27,10 +27,7 @@ type load struct {
 	readers       sync.WaitGroup
 	stop          context.CancelFunc // ends the readers
 	outages       outages
-
-	mu         sync.Mutex // guards the fields below
-	failed     error
-	endSending context.CancelFunc // nil while nothing is sent
+	phases
 }
 
 func chatMain(args []string, out, errOut io.Writer) int {
@@ -41,7 +38,7 @@ func chatMain(args []string, out, errOut io.Writer) int {
 	debug.SetGCPercent(400)
 	printer := progress.New(errOut)
 	l := &load{config: c, deploy: newDeployment(c.url, c.key, printer)}
-	ctx, stop := l.withInterrupts(context.Background())
+	ctx, stop := l.withInterrupts(context.Background(), l.sayInterrupted)
 	defer stop()
 	r, err := l.run(ctx)
 	code := report(out, errOut, r, err, c.json, func() { r.print(out) })
@@ -134,19 +131,7 @@ func (l *load) measure(ctx context.Context) (*result, error) {
 	return r, l.failure()
 }
 
-func (l *load) fail(err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.failed == nil {
-		l.failed = err
-	}
-}
-
-func (l *load) failure() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.failed
-}
+func (l *load) sayInterrupted() { l.deploy.progress("interrupted; checking what was sent") }
 
 // prepare creates users, conversations and connections.
 func (l *load) prepare(ctx context.Context) error {

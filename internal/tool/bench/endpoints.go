@@ -9,6 +9,7 @@ import (
 
 	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 )
 
 // endpoint is one address of a deployment: its only one, or that of a node.
@@ -17,13 +18,16 @@ type endpoint struct {
 	accounts accountv1connect.AccountServiceClient
 	admin    accountv1connect.AdminServiceClient
 	chat     chatv1connect.ChatServiceClient
+	graph    accountv1connect.GraphServiceClient
+	feed     feedv1connect.FeedServiceClient
 }
 
 // newEndpoints parses addresses separated by commas.
 func newEndpoints(client *http.Client, addresses string) (list []*endpoint) {
 	for _, address := range urls(addresses) {
 		list = append(list, &endpoint{address, accountv1connect.NewAccountServiceClient(client, address),
-			accountv1connect.NewAdminServiceClient(client, address), chatv1connect.NewChatServiceClient(client, address)})
+			accountv1connect.NewAdminServiceClient(client, address), chatv1connect.NewChatServiceClient(client, address),
+			accountv1connect.NewGraphServiceClient(client, address), feedv1connect.NewFeedServiceClient(client, address)})
 	}
 	return list
 }

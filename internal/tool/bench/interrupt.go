@@ -4,11 +4,35 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"sync"
 )
 
-// withInterrupts returns a context that an interrupt of the process ends. While the load is sent, the first one ends only the sending: then
-// everything that was sent is checked and reported.
-func (l *load) withInterrupts(ctx context.Context) (context.Context, context.CancelFunc) {
+// phases of a run: what it does when it is interrupted, and its first error.
+type phases struct {
+	mu         sync.Mutex // guards the fields below
+	failed     error
+	endSending context.CancelFunc // nil while nothing is sent
+}
+
+// fail ends a run with an error, unless it has failed already.
+func (p *phases) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failed == nil {
+		p.failed = err
+	}
+}
+
+// failure is the first error.
+func (p *phases) failure() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.failed
+}
+
+// withInterrupts returns a context that an interrupt of the process ends. While the load is sent, the first one ends only the sending, and calls
+// interrupted: then everything that was sent is checked and reported.
+func (p *phases) withInterrupts(ctx context.Context, interrupted func()) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
@@ -16,7 +40,7 @@ func (l *load) withInterrupts(ctx context.Context) (context.Context, context.Can
 		for {
 			select {
 			case <-interrupts:
-				if !l.interruptSending() {
+				if !p.interruptSending(interrupted) {
 					cancel()
 				}
 			case <-ctx.Done():
@@ -31,21 +55,21 @@ func (l *load) withInterrupts(ctx context.Context) (context.Context, context.Can
 }
 
 // setEndSending sets how sending ends early, nil while nothing is sent.
-func (l *load) setEndSending(end context.CancelFunc) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.endSending = end
+func (p *phases) setEndSending(end context.CancelFunc) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.endSending = end
 }
 
 // interruptSending ends the sending, and reports whether it was going on.
-func (l *load) interruptSending() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	end := l.endSending
-	if l.endSending = nil; end == nil {
+func (p *phases) interruptSending(interrupted func()) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	end := p.endSending
+	if p.endSending = nil; end == nil {
 		return false
 	}
-	l.deploy.progress("interrupted; checking what was sent")
+	interrupted()
 	end()
 	return true
 }

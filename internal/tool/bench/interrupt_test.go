@@ -15,7 +15,7 @@ import (
 func TestTheFirstInterruptEndsOnlyTheSending(t *testing.T) {
 	for _, sends := range []bool{true, false} {
 		l := &load{deploy: &deployment{printer: progress.New(io.Discard)}}
-		ctx, stop := l.withInterrupts(t.Context())
+		ctx, stop := l.withInterrupts(t.Context(), l.sayInterrupted)
 		defer stop()
 		sending, end := context.WithCancel(ctx)
 		defer end()
