@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"strings"
 
 	"modernc.org/sqlite"
@@ -15,9 +16,10 @@ const (
 	// maxCachedStatements bounds the prepared statements of one connection. The code has about 300 statements, half of which only read;
 	// they take 3.5 KiB each on average. Beyond the bound, the least recently used one is closed.
 	maxCachedStatements = 256
-	// maxCachedArgs keeps statements with long lists of placeholders out of the cache: each length is another text, and could displace a
-	// statement that is used all the time.
-	maxCachedArgs = 33
+	// Statements with more than maxCachedArgs have a cache of their own, with maxLongStatements: each length of a list of placeholders is another text, and
+	// could displace a statement that is used all the time.
+	maxCachedArgs     = 33
+	maxLongStatements = 8
 )
 
 // openCached opens a SQLite database whose connections keep their prepared statements, because parsing and planning a statement costs as
@@ -61,73 +63,111 @@ type sqliteStatement interface {
 // cachingConn is a connection with its prepared statements. Like every driver.Conn it is used by one goroutine at a time.
 type cachingConn struct {
 	sqliteConn
-	idle statementCache
+	idle, long statementCache
+}
+
+// cacheOf returns the cache of a statement with some arguments.
+func (c *cachingConn) cacheOf(args int) *statementCache {
+	if args > maxCachedArgs {
+		c.long.most = maxLongStatements
+		return &c.long
+	}
+	c.idle.most = maxCachedStatements
+	return &c.idle
 }
 
 // ExecContext executes a statement, and keeps it prepared.
 func (c *cachingConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if !cacheable(query, args) {
+	if !cacheable(query) {
 		return c.sqliteConn.ExecContext(ctx, query, args)
 	}
-	s, err := c.acquire(ctx, query)
+	cache := c.cacheOf(len(args))
+	s, err := c.acquire(ctx, cache, query)
 	if err != nil {
 		return nil, err
 	}
-	result, err := s.ExecContext(ctx, args)
-	return result, c.release(query, s, err)
+	in, err := s.arguments(args)
+	if err != nil {
+		return nil, release(cache, query, s, err)
+	}
+	result, err := s.ExecContext(ctx, in)
+	return result, release(cache, query, s, err)
 }
 
 // QueryContext runs a query, and keeps it prepared once its rows are closed.
 func (c *cachingConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if !cacheable(query, args) {
+	if !cacheable(query) {
 		return c.sqliteConn.QueryContext(ctx, query, args)
 	}
-	s, err := c.acquire(ctx, query)
+	cache := c.cacheOf(len(args))
+	s, err := c.acquire(ctx, cache, query)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.QueryContext(ctx, args)
+	in, err := s.arguments(args)
 	if err != nil {
-		return nil, c.release(query, s, err)
+		return nil, release(cache, query, s, err)
 	}
-	return &cachedRows{Rows: rows, conn: c, query: query, statement: s}, nil
+	rows, err := s.QueryContext(ctx, in)
+	if err != nil {
+		return nil, release(cache, query, s, err)
+	}
+	return &cachedRows{Rows: rows, cache: cache, query: query, statement: s}, nil
 }
 
 // Close closes the idle statements and then the connection. database/sql has closed all rows by then, which released theirs.
 func (c *cachingConn) Close() error {
-	err := c.idle.closeAll()
-	return errors.Join(err, c.sqliteConn.Close())
+	return errors.Join(c.idle.closeAll(), c.long.closeAll(), c.sqliteConn.Close())
 }
 
-// acquire takes a statement out of the cache, or prepares one. A query that runs while rows of the same query are still open thus gets a
+// acquire takes a statement out of a cache, or prepares one. A query that runs while rows of the same query are still open thus gets a
 // statement of its own.
-func (c *cachingConn) acquire(ctx context.Context, query string) (sqliteStatement, error) {
-	if s := c.idle.remove(query); s != nil {
+func (c *cachingConn) acquire(ctx context.Context, cache *statementCache, query string) (*preparedStatement, error) {
+	if s := cache.remove(query); s != nil {
 		return s, nil
 	}
-	s, err := c.PrepareContext(ctx, query)
+	text, order := positional(query)
+	s, err := c.PrepareContext(ctx, text)
 	if err != nil {
 		return nil, err
 	}
-	return s.(sqliteStatement), nil
+	return &preparedStatement{s.(sqliteStatement), order}, nil
 }
 
 // release puts a statement back, and returns the failure of its execution. One that failed is closed, so that no error outlives its
 // execution.
-func (c *cachingConn) release(query string, s sqliteStatement, failure error) error {
+func release(cache *statementCache, query string, s *preparedStatement, failure error) error {
 	if failure != nil {
 		_ = s.Close() // it could only repeat the failure
 		return failure
 	}
-	return c.idle.add(query, s)
+	return cache.add(query, s)
+}
+
+// preparedStatement is a statement with positional placeholders.
+type preparedStatement struct {
+	sqliteStatement
+	order []int // the index of the argument of each placeholder
+}
+
+// arguments returns the arguments in the order of the placeholders.
+func (s *preparedStatement) arguments(args []driver.NamedValue) ([]driver.NamedValue, error) {
+	in := make([]driver.NamedValue, len(s.order))
+	for i, at := range s.order {
+		if at >= len(args) {
+			return nil, fmt.Errorf("sqldb: a statement has the placeholder $%d, and %d arguments", at+1, len(args))
+		}
+		in[i] = driver.NamedValue{Ordinal: i + 1, Value: args[at].Value}
+	}
+	return in, nil
 }
 
 // cachedRows releases its statement when it is closed.
 type cachedRows struct {
 	driver.Rows
-	conn      *cachingConn
+	cache     *statementCache
 	query     string
-	statement sqliteStatement // nil once closed
+	statement *preparedStatement // nil once closed
 }
 
 func (r *cachedRows) Close() error {
@@ -137,13 +177,13 @@ func (r *cachedRows) Close() error {
 	err := r.Rows.Close()
 	s := r.statement
 	r.statement = nil
-	return r.conn.release(r.query, s, err)
+	return release(r.cache, r.query, s, err)
 }
 
 // cacheable reports whether a prepared statement may be executed again later. Scripts are not one statement, some PRAGMAs act while
 // they are prepared, and a migration's statement never comes again.
-func cacheable(query string, args []driver.NamedValue) bool {
-	if len(args) > maxCachedArgs || strings.Contains(query, ";") {
+func cacheable(query string) bool {
+	if strings.Contains(query, ";") {
 		return false
 	}
 	query = strings.TrimLeft(query, " \t\n")
@@ -157,29 +197,30 @@ func cacheable(query string, args []driver.NamedValue) bool {
 	return false
 }
 
-// statementCache holds idle statements by their text, at most maxCachedStatements.
+// statementCache holds idle statements by their text, at most most.
 type statementCache struct {
+	most    int
 	byQuery map[string]*list.Element
 	recent  list.List // of cachedStatement, the most recently used first
 }
 
 type cachedStatement struct {
 	query     string
-	statement driver.Stmt
+	statement *preparedStatement
 }
 
 // remove returns the statement of a query and forgets it; nil if there is none.
-func (c *statementCache) remove(query string) sqliteStatement {
+func (c *statementCache) remove(query string) *preparedStatement {
 	e := c.byQuery[query]
 	if e == nil {
 		return nil
 	}
 	delete(c.byQuery, query)
-	return c.recent.Remove(e).(cachedStatement).statement.(sqliteStatement)
+	return c.recent.Remove(e).(cachedStatement).statement
 }
 
 // add keeps a statement, and closes the one for which there is no room.
-func (c *statementCache) add(query string, s driver.Stmt) error {
+func (c *statementCache) add(query string, s *preparedStatement) error {
 	if c.byQuery == nil {
 		c.byQuery = map[string]*list.Element{}
 	}
@@ -187,7 +228,7 @@ func (c *statementCache) add(query string, s driver.Stmt) error {
 		return s.Close()
 	}
 	c.byQuery[query] = c.recent.PushFront(cachedStatement{query, s})
-	if c.recent.Len() <= maxCachedStatements {
+	if c.recent.Len() <= c.most {
 		return nil
 	}
 	oldest := c.recent.Remove(c.recent.Back()).(cachedStatement)

@@ -34,7 +34,8 @@ func (c *countingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 func (c *countingConnector) times(query string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.prepared[query]
+	text, _ := positional(query)
+	return c.prepared[text]
 }
 
 func (c *countingConnector) stillOpen() int {
@@ -141,7 +142,7 @@ func TestStatementCacheIsBoundedAndKeepsRecentStatements(t *testing.T) {
 	}
 }
 
-func TestLongPlaceholderListsDoNotEnterTheStatementCache(t *testing.T) {
+func TestLongPlaceholderListsDisplaceOnlyEachOther(t *testing.T) {
 	db, counts := counted(t)
 	var args []any
 	var placeholders []string
@@ -149,8 +150,37 @@ func TestLongPlaceholderListsDoNotEnterTheStatementCache(t *testing.T) {
 		args, placeholders = append(args, i), append(placeholders, fmt.Sprintf("$%d", i+1))
 		numbers(t, db, `SELECT n FROM things WHERE n IN (`+strings.Join(placeholders, ", ")+`)`, args...)
 	}
-	if open := counts.stillOpen(); open != maxCachedArgs {
-		t.Errorf("%d statements of 300 lengths are kept, want the %d shortest", open, maxCachedArgs)
+	if open := counts.stillOpen(); open != maxCachedArgs+maxLongStatements {
+		t.Errorf("%d statements of 300 lengths are kept, want the %d shortest and the last %d", open, maxCachedArgs, maxLongStatements)
+	}
+	last := `SELECT n FROM things WHERE n IN (` + strings.Join(placeholders, ", ") + `)`
+	if numbers(t, db, last, args...); counts.times(last) != 1 {
+		t.Errorf("the last one was prepared %d times", counts.times(last))
+	}
+}
+
+// Placeholders become positional, each with its argument, and texts stay as they are.
+func TestPlaceholdersBecomePositional(t *testing.T) {
+	for _, c := range []struct {
+		statement, want string
+		order           []int
+	}{
+		{`SELECT 1`, `SELECT 1`, nil},
+		{`SELECT $1`, `SELECT ?`, []int{0}},
+		{`SELECT n FROM t WHERE a = $2 AND b IN ($10, $1) AND c = $2 LIMIT $3`, `SELECT n FROM t WHERE a = ? AND b IN (?, ?) AND c = ? LIMIT ?+0`, []int{1, 9, 0, 1, 2}},
+		{`SELECT '$1', 'it''s $2', $1 LIMIT 3`, `SELECT '$1', 'it''s $2', ? LIMIT 3`, []int{0}},
+		{`SELECT json_extract(a, '$.b'), $1`, `SELECT json_extract(a, '$.b'), ?`, []int{0}},
+	} {
+		if text, order := positional(c.statement); text != c.want || !slices.Equal(order, c.order) {
+			t.Errorf("%s becomes %s with %v, want %s with %v", c.statement, text, order, c.want, c.order)
+		}
+	}
+	db, _ := counted(t)
+	if got := numbers(t, db, `SELECT n + $3 FROM things WHERE n >= $2 AND n + $3 > 0 ORDER BY n LIMIT $1`, 1, 2, 100); !slices.Equal(got, []int{102}) {
+		t.Errorf("the query returned %v, want [102]", got)
+	}
+	if _, err := db.Query(`SELECT n FROM things WHERE n = $2`, 1); err == nil || !strings.Contains(err.Error(), "$2") {
+		t.Errorf("a missing argument is answered with %v", err)
 	}
 }
 
