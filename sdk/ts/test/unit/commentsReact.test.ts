@@ -98,8 +98,10 @@ test("replies are read once they are wanted, and those written here are in their
   await act(() => client.frame());
   expect([shown().replies.comments.length, shown().replies.loading]).toEqual([0, false]);
   wanted = true;
-  await act(() => client.set({}));
-  await act(() => client.frame());
+  for (const connection of ["connecting", "online"] as const) { // a change, so that the component is rendered
+    await act(() => client.set({ connection }));
+    await act(() => client.frame());
+  }
   expect(texts(shown().replies.comments)).toEqual(["reply"]);
   await act(async () => void (await client.asClient().createComment("50", { text: "answer" }, { replyTo: top })));
   await act(() => client.frame());
