@@ -171,8 +171,8 @@ mutant "omit the page number from the checksum" internal/engine/sqldb/checksumvf
 mutant "answer before records are committed" internal/engine/sqldb/group_commit.go 's/^\t\t\td\.commit\(jobs\)$/\t\t\tgo d.commit(jobs)/' 'ConcurrentWriters|CachedStatementsFollow|CloseAnswers' internal/engine/sqldb
 mutant "roll back all writers when one is cancelled" internal/engine/sqldb/group_commit.go 's/failed == nil \|\| errs\.Is/failed != nil || errs.Is/' DoesNotAffectOthers internal/engine/sqldb
 mutant "keep the changes of a rejected writer" internal/engine/sqldb/group_commit.go 's/ROLLBACK TO writer; RELEASE writer/RELEASE writer/' BatchesBeforeAnError internal/engine/sqldb
-mutant "keep an unlimited number of prepared statements" internal/engine/sqldb/statement_cache.go 's/c\.recent\.Len\(\) <= maxCachedStatements/true/' StatementCache internal/engine/sqldb
-mutant "share a prepared statement that has open rows" internal/engine/sqldb/statement_cache.go 's/^\tdelete\(c\.byQuery, query\)$/\tif true { return e.Value.(cachedStatement).statement.(sqliteStatement) }/' OpenRows internal/engine/sqldb
+mutant "keep an unlimited number of prepared statements" internal/engine/sqldb/statement_cache.go 's/c\.recent\.Len\(\) <= c\.most/true/' StatementCache internal/engine/sqldb
+mutant "share a prepared statement that has open rows" internal/engine/sqldb/statement_cache.go 's/^\tdelete\(c\.byQuery, query\)$/\tif true { return e.Value.(cachedStatement).statement }/' OpenRows internal/engine/sqldb
 mutant "cancel a commit that waits for the standby" internal/engine/sqldb/postgres.go 's/l\.BlockCancel\(true\)/l.BlockCancel(false)/' WithoutTheStandby internal/engine/sqldb
 mutant "admit connections whatever the processors do" internal/app/admission.go 's/busy > busyShare/busy > 9/' BusyProcessors internal/app
 mutant "leave threads behind after a crowd" internal/app/admission.go 's/threads\(processors\) \}/_ = processors }/' CrowdsGetThreads internal/app
