@@ -29,7 +29,7 @@ type benchedFeed struct {
 func benchFeed(t *testing.T, address string, flags ...string) (r benchedFeed, code int, text string) {
 	t.Helper()
 	var out, errOut bytes.Buffer
-	code = bench.Main(append([]string{"feed", "--json", "--url", address, "--authors", "4", "--followers", "4", "--following", "3", "--posts", "3", "--limit", "4", "--duration", "500ms"}, flags...), &out, &errOut)
+	code = bench.Main(append([]string{"feed", "--json", "--url", address, "--authors", "4", "--followers", "4", "--following", "3", "--posts", "3", "--limit", "4", "--duration", "1s"}, flags...), &out, &errOut)
 	text = out.String() + errOut.String()
 	if out.Len() > 0 {
 		if err := json.Unmarshal(out.Bytes(), &r); err != nil {

@@ -226,13 +226,14 @@ func (l *feedLoad) follow(ctx context.Context, reader, author int, follows bool)
 // load writes and reads for the duration. It returns how long that took, and a function that returns the CPU seconds of the server.
 func (l *feedLoad) load(ctx context.Context) (time.Duration, func() float64) {
 	c := &l.config
+	cpu := serverCPU(urls(c.url)) // takes its time
+	begin := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, c.duration)
 	defer cancel()
 	l.setEndSending(cancel)
 	defer l.setEndSending(nil)
 	step := l.deploy.printer.Step("loading")
 	defer step.End()
-	cpu, begin := serverCPU(urls(c.url)), time.Now()
 	var workers sync.WaitGroup
 	for i := range c.writers {
 		workers.Go(func() { l.ended(cancel, l.write(ctx, i)) })
