@@ -608,6 +608,15 @@ mutant "give a picture to who may not see its post" internal/service/media/downl
 mutant "tell users of posts that are not for them" internal/service/feed/notify.go 's/!isFor\(p, friends\[u\], names\[u\]\)/!isFor(p, friends[u], names[u]) \&\& p == nil/' WhoIsTold internal/service/feed
 mutant "tell those who muted the author of a post" internal/service/account/follows.go 's/list, follower\); !silent \{/list, follower); !silent || silent {/' WhoIsTold internal/service/feed
 mutant "do not find posts that a window lacks" internal/tool/verify/feed.go 's/\!w\.posts\[post\] \&\& w\.pushed\[post\] <= w\.from/!w.posts[post] \&\& w.pushed == nil/' FeedViolations internal/tool/verify
+mutant "tell no screen of a hidden post" internal/service/feed/hide.go 's/^\t\ts\.changed\(r\.Post\)$//' 'ScreensAreTold' internal/service/feed
+mutant "tell no screen of a deleted post" internal/service/feed/delete.go 's/^\t\ts\.changed\(n\)$//' 'ScreensAreTold' internal/service/feed
+mutant "compare the versions of posts before they are watched" internal/service/feed/watch.go 's/p == nil \|\| p\.version != shown\[n\]/p == nil/' 'AnswerNames' internal/service/feed
+mutant "let a late request replace the posts on screen" internal/service/feed/watch.go 's/int32\(w\.turn-old\.turn\) < 0/old.turn > 1<<30/' 'ScreensAreTold|WatchedPostsAreInterests' internal/service/feed
+mutant "keep the interest in posts that nobody shows" internal/service/feed/watch.go 's/^\ts\.removeInterest\(old\)$/\t_ = old/' 'WatchedPostsAreInterests' internal/service/feed
+mutant "fail a page with a part that fails" internal/service/detail/detail.go 's/if r\.err == nil \{/if list[r.part] = r.put; r.err == nil {/' 'NamesTheMissing' internal/service/detail
+mutant "wait for parts of pages for ever" internal/service/detail/detail.go 's/context\.WithTimeout\(ctx, s\.timeout\)/context.WithCancel(ctx)/' 'NamesTheMissing' internal/service/detail
+mutant "read on for a page that there is not" internal/service/detail/detail.go 's/s\.start\(optional, i, of, results\)/s.start(context.WithoutCancel(optional), i, of, results)/' 'OtherPartsEnd' internal/service/detail
+mutant "give arguments of SQLite in the order of their numbers" internal/engine/sqldb/positional.go 's/order = append\(order, n-1\)/order = append(order, len(order))/' 'PlaceholdersBecomePositional' internal/engine/sqldb
 mutant "follow without a limit" internal/service/account/follows.go 's/following > maxFollowing/following > 1<<30/' FollowsAreBounded internal/service/account
 
 # Comments.

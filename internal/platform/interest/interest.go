@@ -1,7 +1,7 @@
-// Package interest tells nodes which users have read on in conversations that they are interested in, because clients there have a list of
-// readers open.
+// Package interest tells nodes what changes in things that they are interested in, because clients there show them: which users have read on in conversations
+// with an open list of readers, and which posts on screens have changed. Each topic has a Service of its own.
 //
-// Each node tells all others in which conversations it is interested, and says so again every few seconds. The node that stores a cursor looks
+// Each node tells all others in which conversations it is interested, and says so again every few seconds. The node that stores a change looks
 // up whom this concerns; usually nobody, and then it costs a look-up. All of this is soft state. A node that restarted, or forgot, says so in
 // its next answer, and the bus says where messages may be lost: then Missed is called, and those who are interested read the cursors again.
 //
@@ -9,6 +9,7 @@
 package interest
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -24,11 +25,12 @@ const (
 	renewInterval = 5 * time.Second
 	keptFor       = 3 * renewInterval // an interest that is not renewed ends
 	requestTime   = time.Second
-	// maxConversations bounds the conversations of one node. Beyond them, later ones are refused.
+	// maxConversations bounds the conversations, or posts, of one node. Beyond them, later ones are refused.
 	maxConversations = 20_000
 )
 
-// Change is a read cursor that moved: the user has now read the messages above From up to To.
+// Change is a read cursor that moved: the user has now read the messages above From up to To. In the topic of posts, Conversation is a post that changed, and the
+// other fields are 0.
 type Change struct {
 	Conversation id.Conversation
 	User         id.User
@@ -37,7 +39,9 @@ type Change struct {
 
 // Deps are the dependencies of a Service.
 type Deps struct {
-	Bus    bus.Bus
+	Bus bus.Bus
+	// Topic of the subjects of messages; empty is interest, that of the lists of readers.
+	Topic  string
 	Node   string
 	Nodes  func() []string // that live, with this one or without
 	Logger *slog.Logger
@@ -65,39 +69,67 @@ type ownInterest struct {
 
 // New returns a Service, which knows of other nodes while Run runs.
 func New(deps Deps) *Service {
+	deps.Topic = cmp.Or(deps.Topic, "interest")
 	return &Service{deps: deps, own: map[id.Conversation]*ownInterest{}, of: map[id.Conversation]map[string]time.Time{}}
 }
 
-func requestSubject(node string) string { return bus.NodeSubject(node, "interest") }
-func changeSubject(node string) string  { return bus.NodeSubject(node, "interest.changes") }
+func (s *Service) requestSubject(node string) string { return bus.NodeSubject(node, s.deps.Topic) }
+func (s *Service) changeSubject(node string) string {
+	return bus.NodeSubject(node, s.deps.Topic+".changes")
+}
 
-// Add makes changes in a conversation known here, until Remove was called as often. It returns when all nodes that answer within a second
-// know it; the others learn it at the next renewal, and then Missed is called. If an earlier Add is telling them, it waits for that one, at most
-// until ctx ends. It is false if there is no room.
+// Add is AddAll for one conversation.
 func (s *Service) Add(ctx context.Context, c id.Conversation) bool {
-	s.mu.Lock()
-	o := s.own[c]
-	first := o == nil
-	if first {
-		if len(s.own) >= maxConversations {
-			s.mu.Unlock()
-			return false
+	return s.AddAll(ctx, []id.Conversation{c})
+}
+
+// AddAll makes changes in some conversations known here, until Remove was called as often for each. It returns when all nodes that answer within a second
+// know them; the others learn it at the next renewal, and then Missed is called. If an earlier call is telling them, it waits for that one, at most
+// until ctx ends. It is false, and adds none, if there is no room.
+func (s *Service) AddAll(ctx context.Context, list []id.Conversation) bool {
+	told := make(chan struct{})
+	first, waits, ok := s.addOwn(list, told)
+	if !ok {
+		return false
+	}
+	if len(first) > 0 {
+		s.tell(context.WithoutCancel(ctx), first) // later calls wait for it, too
+		close(told)
+	}
+	for _, t := range waits {
+		select {
+		case <-t:
+		case <-ctx.Done():
+			return true
 		}
-		o = &ownInterest{told: make(chan struct{})}
-		s.own[c] = o
-	}
-	o.count++
-	s.mu.Unlock()
-	if first {
-		s.tell(context.WithoutCancel(ctx), []id.Conversation{c}) // later calls wait for it, too
-		close(o.told)
-		return true
-	}
-	select {
-	case <-o.told:
-	case <-ctx.Done():
 	}
 	return true
+}
+
+// addOwn counts interests. It returns those that are new, of which other nodes are to be told before told is closed, and what is closed when they were told of
+// the others.
+func (s *Service) addOwn(list []id.Conversation, told chan struct{}) (first []id.Conversation, waits []<-chan struct{}, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range list {
+		if s.own[c] == nil {
+			first = append(first, c)
+		}
+	}
+	if len(s.own)+len(first) > maxConversations {
+		return nil, nil, false
+	}
+	for _, c := range list {
+		o := s.own[c]
+		if o == nil {
+			o = &ownInterest{told: told}
+			s.own[c] = o
+		} else if o.told != told {
+			waits = append(waits, o.told)
+		}
+		o.count++
+	}
+	return first, waits, true
 }
 
 // Remove ends one Add. Other nodes forget the interest some seconds after its last renewal.
@@ -124,7 +156,7 @@ func (s *Service) Publish(list []Change) {
 	}
 	for node, some := range s.concerned(list) {
 		for part := range slices.Chunk(some, maxChanges) {
-			if err := s.deps.Bus.Publish(changeSubject(node), appendChanges(nil, part)); err != nil {
+			if err := s.deps.Bus.Publish(s.changeSubject(node), appendChanges(nil, part)); err != nil {
 				s.forget(node) // its next renewal is answered that it missed something
 				break
 			}
@@ -172,12 +204,12 @@ func (s *Service) drop(c id.Conversation, node string) {
 
 // Run answers other nodes and renews this node's interests, until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
-	stopRequests, err := s.deps.Bus.Respond(requestSubject(s.deps.Node), s.answer)
+	stopRequests, err := s.deps.Bus.Respond(s.requestSubject(s.deps.Node), s.answer)
 	if err != nil {
 		return err
 	}
 	defer stopRequests()
-	stopChanges, err := s.deps.Bus.Subscribe(changeSubject(s.deps.Node), s.handleChanges, s.deps.Missed)
+	stopChanges, err := s.deps.Bus.Subscribe(s.changeSubject(s.deps.Node), s.handleChanges, s.deps.Missed)
 	if err != nil {
 		return err
 	}
@@ -232,7 +264,7 @@ func (s *Service) tell(ctx context.Context, list []id.Conversation) (fresh bool)
 			continue
 		}
 		group.Go(func() {
-			answer, err := s.deps.Bus.Request(ctx, requestSubject(node), data)
+			answer, err := s.deps.Bus.Request(ctx, s.requestSubject(node), data)
 			if err == nil && !knewAll(answer) {
 				unknown.Store(true)
 			}
@@ -246,7 +278,7 @@ func (s *Service) tell(ctx context.Context, list []id.Conversation) (fresh bool)
 func (s *Service) answer(data []byte) []byte {
 	node, list, err := readRequest(data)
 	if err != nil || len(list) > maxConversations {
-		s.deps.Logger.Error("a request of another node for changes of cursors cannot be decoded", "error", err)
+		s.deps.Logger.Error("a request of another node for changes cannot be decoded", "topic", s.deps.Topic, "error", err)
 		return nil
 	}
 	until := time.Now().Add(keptFor)
@@ -270,7 +302,7 @@ func (s *Service) answer(data []byte) []byte {
 func (s *Service) handleChanges(data []byte) {
 	list, err := readChanges(data)
 	if err != nil {
-		s.deps.Logger.Error("a notice of another node about cursors cannot be decoded", "error", err)
+		s.deps.Logger.Error("a notice of another node about changes cannot be decoded", "topic", s.deps.Topic, "error", err)
 		s.deps.Missed()
 		return
 	}

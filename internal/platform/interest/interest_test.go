@@ -36,8 +36,13 @@ func (n *node) told() (changes []Change, missed int) {
 
 func start(t *testing.T, b bus.Bus, name string) *node {
 	t.Helper()
+	return startTopic(t, b, name, "")
+}
+
+func startTopic(t *testing.T, b bus.Bus, name, topic string) *node {
+	t.Helper()
 	n := &node{}
-	n.Service = New(Deps{Bus: b, Node: name, Nodes: func() []string { return []string{"a", "b", "c"} }, Logger: slog.New(slog.DiscardHandler),
+	n.Service = New(Deps{Bus: b, Topic: topic, Node: name, Nodes: func() []string { return []string{"a", "b", "c"} }, Logger: slog.New(slog.DiscardHandler),
 		Changed: func(list []Change) {
 			n.mu.Lock()
 			defer n.mu.Unlock()
@@ -231,4 +236,35 @@ func TestGoldenWire(t *testing.T) {
 			t.Errorf("%s is decoded without its last byte, as %v", c.name, got)
 		}
 	}
+}
+
+// Several interests are added together, or none where there is no room, and topics on one bus do not mix.
+func TestInterestsAreAddedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := membus.New()
+		a, other := start(t, b, "a"), start(t, b, "b")
+		posts := startTopic(t, b, "b", "posts")
+		if !a.AddAll(t.Context(), []id.Conversation{1, 2, 3}) {
+			t.Fatal("there is no room")
+		}
+		posts.Publish([]Change{{Conversation: 2}})
+		other.Publish([]Change{{Conversation: 2}, {Conversation: 4}, {Conversation: 3}})
+		synctest.Wait()
+		if changes, _ := a.told(); !reflect.DeepEqual(changes, []Change{{Conversation: 2}, {Conversation: 3}}) {
+			t.Errorf("the node is told of %v", changes)
+		}
+		var many []id.Conversation
+		for i := range maxConversations - 2 {
+			many = append(many, id.Conversation(10+i))
+		}
+		if a.AddAll(t.Context(), append(many, 1)) {
+			t.Error("more than the limit are added")
+		}
+		if len(a.own) != 3 || a.own[1].count != 1 {
+			t.Errorf("a refusal leaves %d interests", len(a.own))
+		}
+		if !a.AddAll(t.Context(), append(many[:maxConversations-3], 1)) || a.own[1].count != 2 {
+			t.Error("those within the limit are refused")
+		}
+	})
 }

@@ -238,6 +238,17 @@ func (s *Service) SetMute(ctx context.Context, a, b id.User, muted bool) (*chatv
 	})
 }
 
+// Relation returns the relation of a user with another one; an empty one if there is none.
+func (s *Service) Relation(ctx context.Context, owner, other id.User) (*chatv1.Relation, error) {
+	r := &chatv1.Relation{User: uint64(other)}
+	rows, err := s.deps.DB.ReadYourWrites(ctx).QueryContext(ctx, `SELECT `+relationColumns+` FROM relations WHERE owner = $1 AND other = $2`, int64(owner), int64(other))
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) (err error) {
+		r, err = scanRelation(rows.Scan)
+		return err
+	})
+	return r, err
+}
+
 // ListRelations returns a page of the caller's relations that are not empty.
 func (s *Service) ListRelations(ctx context.Context, owner id.User, limit uint32, page string) (*accountv1.ListRelationsResponse, error) {
 	if limit == 0 || limit > 200 {

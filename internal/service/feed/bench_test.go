@@ -2,22 +2,17 @@ package feed_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/base/id"
-	"github.com/rialto-im/rialto/internal/engine/timeline/pebblelog"
 	"github.com/rialto-im/rialto/internal/service/feed"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
 
-// BenchmarkHomeTimeline reads a page of 20 posts of a reader who follows 200: the first one, from the window, and one far below it, from the rows.
+// BenchmarkHomeTimeline reads pages of 20 posts of a reader who follows 200: the first one, from the window, and the hundredth and thousandth, from the
+// rows. Beside them, a bare loop reads the entries of the window and the rows of the first page, and checks and merges nothing.
 func BenchmarkHomeTimeline(b *testing.B) {
-	f := open(b, feed.Config{PostsPerDay: 1000})
-	var err error
-	f.log, err = pebblelog.Open(filepath.Join(b.TempDir(), "timeline"), pebblelog.Options{}) // the fixture closes it
-	must(b, err)
-	f.restart()
+	f := openOnDisk(b, feed.Config{PostsPerDay: 1 << 20})
 	f.ids.set(1<<34, 0) // 4 seconds
 	reader := f.user()
 	var authors []id.User
@@ -25,9 +20,13 @@ func BenchmarkHomeTimeline(b *testing.B) {
 		authors = append(authors, f.user())
 		f.follow(reader, authors[len(authors)-1])
 	}
-	f.home(reader, 1)
-	for i := range 4000 {
+	for i := range 20_100 {
 		f.publish(authors[i*i%200], fmt.Sprint("post ", i))
+	}
+	f.push()
+	f.home(reader, 1)
+	for i := range 50 { // pushed after the window was built
+		f.publish(authors[i], fmt.Sprint("new post ", i))
 	}
 	f.push()
 	page := func(b *testing.B, before uint64) *feedv1.HomeTimelineResponse {
@@ -37,17 +36,28 @@ func BenchmarkHomeTimeline(b *testing.B) {
 		}
 		return r
 	}
-	far := uint64(0)
-	for range 100 {
+	var first []uint64
+	for _, p := range page(b, 0).Posts {
+		first = append(first, p.Id)
+	}
+	b.Run("bare", func(b *testing.B) {
+		defer reportCPU(b)()
+		for b.Loop() {
+			if n, err := f.BareRead(b.Context(), reader, first); err != nil || n != 20 {
+				b.Fatal(n, err)
+			}
+		}
+	})
+	far, pages := uint64(0), map[int]uint64{}
+	for i := range 1000 {
+		pages[i+1] = far
 		far = page(b, far).Next
 	}
-	for _, c := range []struct {
-		name   string
-		before uint64
-	}{{"first", 0}, {"hundredth", far}} {
-		b.Run(c.name, func(b *testing.B) {
+	for _, n := range []int{1, 100, 1000} {
+		b.Run(fmt.Sprint("page", n), func(b *testing.B) {
+			defer reportCPU(b)()
 			for b.Loop() {
-				page(b, c.before)
+				page(b, pages[n])
 			}
 		})
 	}

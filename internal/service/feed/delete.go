@@ -10,7 +10,7 @@ import (
 
 // DeletePost deletes a post for everybody. A post that its author has deleted stays deleted.
 func (s *Service) DeletePost(ctx context.Context, by id.User, n uint64) error {
-	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		p, err := getPost(ctx, tx, n)
 		switch {
 		case err != nil:
@@ -31,4 +31,8 @@ func (s *Service) DeletePost(ctx context.Context, by id.User, n uint64) error {
 		return errors.Join(updated, versions, audience, putAuthor(ctx, tx, by, &a), s.addRepost(ctx, tx, p.repostOf, -1),
 			s.changed(ctx, tx, Change{ID: n, Author: by, Deleted: true, RepostOf: p.repostOf}))
 	})
+	if err == nil {
+		s.changed(n)
+	}
+	return err
 }

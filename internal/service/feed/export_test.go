@@ -60,3 +60,27 @@ func (s *Service) WindowFloor(ctx context.Context, reader id.User) (floor uint64
 
 // WindowKey of a reader.
 func WindowKey(reader id.User) timeline.Key { return windowKey(reader) }
+
+// BareRead reads the newest entries of a reader's window and the rows of some posts, and returns how many there are.
+func (s *Service) BareRead(ctx context.Context, reader id.User, list []uint64) (n int, err error) {
+	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
+		if _, err := s.deps.Log.ReadBackward(ctx, windowKey(reader), 0, s.sizes.windowChunk); err != nil {
+			return err
+		}
+		posts, err := getPosts(ctx, tx, list)
+		if err != nil {
+			return err
+		}
+		for _, p := range posts {
+			if _, err := p.view(reader); err != nil {
+				return err
+			}
+			n++
+		}
+		return nil
+	})
+	return n, err
+}
+
+// NeverUseWindows makes pages be read from the rows, and windows be left as they are.
+func (s *Service) NeverUseWindows() { s.withoutWindows = true }

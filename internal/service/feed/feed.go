@@ -91,8 +91,10 @@ type Deps struct {
 	OnChange func(ctx context.Context, tx *sql.Tx, c Change) error
 	// Notify sends an encoded ServerFrame to the connections of some users, on any node. It may be lost. If nil, nobody is told of new posts.
 	Notify func(users []id.User, frame []byte)
-	Clock  clock.Clock
-	Logger *slog.Logger
+	// Interest tells other nodes of changed posts; nil: there are none.
+	Interest Interest
+	Clock    clock.Clock
+	Logger   *slog.Logger
 	// Node is the name of this node.
 	Node string
 	// Nodes returns the names of the live nodes, in the same order on each. Each counts reposts in rows of its own. If nil, this node is the only one.
@@ -147,11 +149,14 @@ const (
 
 // Service has the posts of all users.
 type Service struct {
-	deps   Deps
-	config Config
-	sizes  sizes
+	deps    Deps
+	config  Config
+	sizes   sizes
+	watches postWatches
 	// interrupt is called between two steps. If it returns an error, the operation ends there, as if the process had died. Only tests set it.
 	interrupt func(point string) error
+	// withoutWindows makes all pages be read from the rows. Only tests set it.
+	withoutWindows bool
 }
 
 // sizes are smaller in tests.

@@ -41,6 +41,8 @@ type fixture struct {
 	users  int
 	jobs   jobs
 	told   map[id.User][]uint64 // posts, by user
+	// interest in posts on screens; nil: there is one node
+	interest feed.Interest
 }
 
 // skewedIDs are ids of two nodes. The clock of the second is behind, if behind is not 0, and it gives the next ids.
@@ -120,7 +122,7 @@ func open(t testing.TB, config feed.Config) *fixture {
 func (f *fixture) restart() {
 	f.t.Helper()
 	var err error
-	f.Service, err = feed.New(context.Background(), feed.Deps{DB: f.db, Log: f.log, Graph: f.accounts, Jobs: &f.jobs, IDs: f.ids, KeepPicture: f.keepPicture, Notify: f.notify, CheckLinkPreview: checkPreview,
+	f.Service, err = feed.New(context.Background(), feed.Deps{DB: f.db, Log: f.log, Graph: f.accounts, Jobs: &f.jobs, IDs: f.ids, KeepPicture: f.keepPicture, Notify: f.notify, CheckLinkPreview: checkPreview, Interest: f.interest,
 		Clock: f.clock, Logger: slog.New(slog.DiscardHandler)}, f.config)
 	must(f.t, err)
 }
@@ -188,6 +190,14 @@ func (f *fixture) push() {
 			must(f.t, f.PushStep(context.Background(), n, false))
 		}
 	}
+}
+
+// page reads the first page of a home timeline, and returns the number of posts.
+func (f *fixture) page(t testing.TB, reader id.User) int {
+	t.Helper()
+	r, err := f.HomeTimeline(context.Background(), reader, &feedv1.HomeTimelineRequest{})
+	must(t, err)
+	return len(r.Posts)
 }
 
 // home returns the texts of a home timeline.

@@ -9,12 +9,13 @@ import (
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
 
-// HidePost hides a post, or shows it again. Each read of a post reads this row, on all nodes, so it takes effect before the answer.
+// HidePost hides a post, or shows it again. Each read of a post reads this row, on all nodes, so it takes effect before the answer. Clients that show the
+// post are told.
 func (s *Service) HidePost(ctx context.Context, r *feedv1.HidePostRequest) error {
 	if utf8.RuneCountInString(r.Reason) > maxReason || !message.IsParagraph(r.Reason) {
 		return badPost("a reason has at most 500 characters" + message.TextRule)
 	}
-	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		p, err := getPost(ctx, tx, r.Post)
 		switch {
 		case err != nil:
@@ -30,6 +31,10 @@ func (s *Service) HidePost(ctx context.Context, r *feedv1.HidePostRequest) error
 		_, err = tx.ExecContext(ctx, `INSERT INTO feed_hidings (post, hidden, reason, time_ms) VALUES ($1, $2, $3, $4)`, int64(p.id), !r.Show, r.Reason, s.nowMs())
 		return err
 	})
+	if err == nil {
+		s.changed(r.Post)
+	}
+	return err
 }
 
 // GetFeedAuthor tells how the posts of a user are distributed.

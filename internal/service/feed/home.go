@@ -61,7 +61,7 @@ func (s *Service) openHome(ctx context.Context, tx *sql.Tx, reader id.User) (*ho
 	if err := s.reached("home-snapshot"); err != nil {
 		return nil, err
 	}
-	if h.followed {
+	if h.followed && !s.withoutWindows {
 		if h.window, err = s.readWindow(ctx, reader); err != nil {
 			return nil, err
 		}
@@ -111,7 +111,7 @@ func (h *home) source(ctx context.Context, before uint64, n int) ([]uint64, uint
 func (s *Service) maintain(ctx context.Context, reader id.User, h *home) {
 	var err error
 	switch {
-	case !h.followed:
+	case !h.followed || s.withoutWindows:
 	case !h.usable:
 		err = s.buildWindow(ctx, reader)
 	case h.window.pushes >= s.sizes.compactAfter:

@@ -32,7 +32,8 @@ type schedule struct {
 	steps  []string
 	tokens int
 	failed bool
-	points map[string]int // how often each was reached, in all schedules
+	pulled map[id.User]bool // authors whose last post was pulled
+	points map[string]int   // how often each was reached, in all schedules
 }
 
 type operation struct {
@@ -42,7 +43,7 @@ type operation struct {
 
 func operations() []operation {
 	return []operation{
-		{20, (*schedule).publishOne}, {4, (*schedule).editOne}, {3, (*schedule).deleteOne}, {4, (*schedule).hideOne}, {12, (*schedule).followOne}, {4, (*schedule).unfollowOne},
+		{20, (*schedule).publishOne}, {4, (*schedule).editOne}, {3, (*schedule).deleteOne}, {4, (*schedule).hideOne}, {12, (*schedule).followOne}, {4, (*schedule).unfollowOne}, {4, (*schedule).crossOne},
 		{3, (*schedule).muteOne}, {3, (*schedule).blockOne}, {3, (*schedule).befriendOne}, {30, (*schedule).pushOne}, {25, (*schedule).readOne}, {6, (*schedule).readProfile}, {2, (*schedule).restartOne},
 	}
 }
@@ -152,9 +153,24 @@ func (s *schedule) publishOne() {
 	}
 	s.naive.Posts[p.Id] = feedtest.Post{ID: p.Id, Author: by, Text: c.Text, Version: 1, Audience: c.Audience, Users: c.Users, RepostOf: repostOf}
 	s.posts = append(s.posts, p.Id)
+	s.noteTier(by)
 	if again, err := s.Publish(context.Background(), by, r); err != nil || again.Id != p.Id {
 		s.fail("a retry is answered with %v, %v", again, err)
 	}
+}
+
+// noteTier counts authors who cross between being pushed and being pulled.
+func (s *schedule) noteTier(author id.User) {
+	a, err := s.GetFeedAuthor(context.Background(), &feedv1.GetFeedAuthorRequest{User: uint64(author)})
+	must(s.t, err)
+	if s.pulled == nil {
+		s.pulled = map[id.User]bool{}
+	}
+	if a.Pulled != s.pulled[author] {
+		s.points[map[bool]string{true: "tier-up", false: "tier-down"}[a.Pulled]]++
+		s.note("%d is pulled now: %v", author, a.Pulled)
+	}
+	s.pulled[author] = a.Pulled
 }
 
 // post chooses a post, preferably a new one.
@@ -229,6 +245,23 @@ func (s *schedule) unfollowOne() {
 	must(s.t, err)
 	s.note("%d unfollows %d", a, b)
 	delete(s.naive.Follows, feedtest.Pair{a, b})
+}
+
+// crossOne makes everybody follow an author, or nobody, so that the author's next post is of the other tier.
+func (s *schedule) crossOne() {
+	author := s.person()
+	follows := !s.pulled[author]
+	s.note("all follow %d: %v", author, follows)
+	for _, u := range s.people {
+		if u == author || s.naive.Blocks[feedtest.Pair{author, u}] {
+			continue
+		}
+		_, err := s.accounts.SetFollow(context.Background(), u, author, follows)
+		must(s.t, err)
+		if s.naive.Follows[feedtest.Pair{u, author}] = true; !follows {
+			delete(s.naive.Follows, feedtest.Pair{u, author})
+		}
+	}
 }
 
 func (s *schedule) muteOne() {
@@ -353,7 +386,7 @@ func schedules() int {
 
 // TestRandomSchedulesEqualTheNaiveFeed: each page of random schedules is that of the naive feed at one moment.
 func TestRandomSchedulesEqualTheNaiveFeed(t *testing.T) {
-	f := open(t, feed.Config{PostsPerDay: 1 << 20, PullAbove: 4, PushBelow: 3})
+	f := open(t, feed.Config{PostsPerDay: 1 << 20, PullAbove: 3, PushBelow: 2})
 	points := map[string]int{}
 	first, err := strconv.ParseUint(os.Getenv("FEED_SEED"), 10, 64)
 	if err != nil {
@@ -372,7 +405,7 @@ func TestRandomSchedulesEqualTheNaiveFeed(t *testing.T) {
 		}
 	}
 	t.Log(points)
-	for _, point := range []string{"home-snapshot", "window-used", "build-begun", "build-read", "base-appended", "compaction-begun", "push-listed", "push-tails", "push-appended", "window-full"} {
+	for _, point := range []string{"home-snapshot", "window-used", "build-begun", "build-read", "base-appended", "compaction-begun", "push-listed", "push-tails", "push-appended", "window-full", "tier-up", "tier-down"} {
 		if points[point] < schedules()/20 {
 			t.Errorf("the schedules came to %s %d times: they test little", point, points[point])
 		}

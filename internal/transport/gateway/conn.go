@@ -72,6 +72,7 @@ type conn struct {
 	appliedGeneration uint64            // of the newest reading of the rows that follows was compared with
 	leftWhileGreeted  []id.Conversation // large conversations that the user left during the greeting
 	readersTurn       uint32            // counts the requests to watch readers
+	postsTurn         uint32            // counts the requests to watch posts
 	state             connState         // changed by advance only
 	readFlow
 	writeFlow
@@ -370,7 +371,7 @@ func (c *conn) onClosed() {
 	c.slot.Release()
 	c.mu.Lock()
 	c.advance(stateClosed)
-	watches := c.readersTurn > 0
+	watches, watchesPosts := c.readersTurn > 0, c.postsTurn > 0
 	large, rooms := c.follows, c.rooms
 	c.follows, c.rooms = nil, nil
 	c.releaseAnswers(0)
@@ -384,6 +385,9 @@ func (c *conn) onClosed() {
 	c.mu.Unlock()
 	if watches {
 		c.server.deps.Inbox.UnwatchReaders(c)
+	}
+	if watchesPosts {
+		c.server.deps.Posts.UnwatchPosts(c)
 	}
 	for r := range rooms {
 		c.server.deps.Rooms.Leave(r, c)

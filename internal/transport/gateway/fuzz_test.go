@@ -112,6 +112,10 @@ func (r *fakeServices) WatchReaders(context.Context, id.User, any, uint32, []*ga
 	return nil
 }
 func (r *fakeServices) UnwatchReaders(any) {}
+func (r *fakeServices) WatchPosts(context.Context, id.User, any, uint32, []*gatewayv1.WatchedPost, func([]uint64)) ([]uint64, error) {
+	return nil, nil
+}
+func (r *fakeServices) UnwatchPosts(any) {}
 func (r *fakeServices) Enter(context.Context, id.User, id.Room, message.RoomViewer, func(*chatv1.RoomEntry)) error {
 	return nil
 }
@@ -134,7 +138,7 @@ func (discarding) hangUp(*conn)           {}
 func bench(t testing.TB) (*conn, *fakeServices) {
 	t.Helper()
 	r := &fakeServices{}
-	s, err := New(Deps{Chat: r, Inbox: r, Directory: r, Presence: r, Rooms: r, Accounts: r, Invoker: r, Bus: membus.New(), Clock: clock.System{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, Config{Loops: 1})
+	s, err := New(Deps{Chat: r, Inbox: r, Directory: r, Presence: r, Rooms: r, Posts: r, Accounts: r, Invoker: r, Bus: membus.New(), Clock: clock.System{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, Config{Loops: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,6 +65,14 @@ type Inbox interface {
 	UnwatchReaders(connection any)
 }
 
+// Posts tells connections which posts change that they show.
+type Posts interface {
+	// WatchPosts replaces the posts whose changes are pushed to a connection, by calls of push that must not block, and returns those that have another version
+	// than the client shows, or are not for the user. Turns and the end are as those of WatchReaders.
+	WatchPosts(ctx context.Context, u id.User, connection any, turn uint32, posts []*gatewayv1.WatchedPost, push func(posts []uint64)) (changed []uint64, err error)
+	UnwatchPosts(connection any)
+}
+
 // Directory registers the sessions that are connected here, and the large conversations that are followed here.
 type Directory interface {
 	// Connected reports whether the connection counts as away until it says what it is.
@@ -118,6 +126,7 @@ type Deps struct {
 	Directory Directory
 	Presence  Presence
 	Rooms     Rooms
+	Posts     Posts
 	Accounts  Accounts
 	Invoker   Invoker
 	Bus       bus.Bus
@@ -295,7 +304,7 @@ func New(deps Deps, config Config) (*Server, error) {
 	}
 	s := &Server{deps: deps, config: config, work: make(chan struct{}, workers), sends: deps.Calls.Add("send"), opened: time.Now(),
 		refusedOrigins: rate.Sometimes{First: 20, Interval: 10 * time.Second}}
-	for _, name := range []string{"sync", "typing", "watch", "watch_readers", "enter_room"} {
+	for _, name := range []string{"sync", "typing", "watch", "watch_readers", "watch_posts", "enter_room"} {
 		deps.Calls.Add(name)
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())

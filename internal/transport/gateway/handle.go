@@ -112,6 +112,9 @@ func (c *conn) handle(f *gatewayv1.ClientFrame, bytes int) error {
 	if f.WatchReaders != nil {
 		c.watchReaders(request, f.WatchReaders.Messages)
 	}
+	if f.WatchPosts != nil {
+		c.watchPosts(request, f.WatchPosts.Posts)
+	}
 	c.handleRooms(f)
 	s.requestFlush(c)
 	return nil

@@ -15,22 +15,22 @@ const (
 	maxSmallFrames = 1000
 	// smallFramesAtOnce is how many of them a connection counts before it charges its user and address.
 	smallFramesAtOnce = 64
-	// itemsPerSmallFrame marks, or watched users or messages, count as much as a frame.
+	// itemsPerSmallFrame marks, or watched users, messages or posts, count as much as a frame.
 	itemsPerSmallFrame = 64
 )
 
 // countFrame counts a frame's size and contents against the limits. It fails if a client floods the server with empty frames.
 func (c *conn) countFrame(f *gatewayv1.ClientFrame, bytes int) error {
-	nothing := f.Ack == nil && len(f.Marks) == 0 && f.Typing == 0 && f.Call == nil && f.Sync == nil && f.Watch == nil && f.WatchReaders == nil && f.Activity == 0 &&
+	nothing := f.Ack == nil && len(f.Marks) == 0 && f.Typing == 0 && f.Call == nil && f.Sync == nil && f.Watch == nil && f.WatchReaders == nil && f.WatchPosts == nil && f.Activity == 0 &&
 		f.EnterRoom == 0 && f.LeaveRoom == 0
 	if len(f.Sends) == 0 && nothing {
 		return c.countEmptyFrame()
 	}
-	c.chargeFrame(len(f.Sends), len(f.Marks)+len(f.Watch.GetUsers())+len(f.WatchReaders.GetMessages()), bytes)
+	c.chargeFrame(len(f.Sends), len(f.Marks)+len(f.Watch.GetUsers())+len(f.WatchReaders.GetMessages())+len(f.WatchPosts.GetPosts()), bytes)
 	return nil
 }
 
-// chargeFrame throttles the connection if a frame is beyond its limits. items are the marks, and the watched users and messages, in it.
+// chargeFrame throttles the connection if a frame is beyond its limits. items are the marks, and the watched users, messages and posts, in it.
 // Messages that are sent cost by their bytes as well, also those that are refused or were stored before.
 func (c *conn) chargeFrame(sends, items, bytes int) {
 	small := uint32(items / itemsPerSmallFrame)

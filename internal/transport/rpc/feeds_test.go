@@ -26,7 +26,8 @@ func ofFeeds() map[string]row {
 		feeds + "Publish": own(func(subject) proto.Message {
 			return &feedv1.PublishRequest{ClientPostId: rand.Text(), Content: &feedv1.PostContent{Text: "hello"}}
 		}),
-		feeds + "GetPost": seen(func(o subject) proto.Message { return &feedv1.GetPostRequest{Post: o.post} }),
+		feeds + "GetPost":     seen(func(o subject) proto.Message { return &feedv1.GetPostRequest{Post: o.post} }),
+		feeds + "GetPostPage": seen(func(o subject) proto.Message { return &feedv1.GetPostPageRequest{Post: o.post} }),
 		feeds + "EditPost": changed(func(o subject) proto.Message {
 			return &feedv1.EditPostRequest{Post: o.post, Content: &feedv1.PostContent{Text: "edited"}}
 		}),

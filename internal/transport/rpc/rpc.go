@@ -88,6 +88,7 @@ type Deps struct {
 	Rooms         Rooms
 	Organizations Organizations
 	Feed          Feed
+	Details       Details
 	Comments      Comments
 	Engagement    Engagement
 	Details       Details

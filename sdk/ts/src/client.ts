@@ -15,6 +15,7 @@ import { operations, type Operations } from "./operations/index.js";
 import { withDefaults, type ClientEvents, type ClientOptions, type ConnectionState, type Resolved } from "./options.js";
 import { People } from "./people.js";
 import { ReaderLists } from "./readers.js";
+import { ShownPosts } from "./shown.js";
 import { Rooms } from "./rooms.js";
 import { services, type Services } from "./services.js";
 import { ClientSession, counterKey } from "./session.js";
@@ -54,6 +55,7 @@ export class Client implements Services {
   private readonly snapshots = new Snapshots(() => this.emitter.emit("change", undefined));
   private readonly people: People;
   private readonly readers = new ReaderLists((messages) => void this.session?.connection.send({ watchReaders: { messages: [...messages] } }));
+  private readonly shownPosts = new ShownPosts((posts) => void this.session?.connection.send({ watchPosts: { posts: [...posts] } }));
   /** Opened by the first call that needs it. */
   private opening: Promise<Auth> | undefined;
   private starting: Promise<boolean> | undefined;
@@ -79,7 +81,7 @@ export class Client implements Services {
       store: (users) => inBackground(this.store?.write(users.map((u) => ({ table: "users" as const, key: u.id, value: u })))),
     });
     const names = new Names((id) => this.people.user(id), () => this.session?.replica.data.relations ?? noRelations);
-    const context: Context = { options: this.options, services: api, snapshots: this.snapshots, people: this.people, names, readers: this.readers, me: () => this.me, session: () => this.session };
+    const context: Context = { options: this.options, services: api, snapshots: this.snapshots, people: this.people, names, readers: this.readers, shownPosts: this.shownPosts, me: () => this.me, session: () => this.session };
     Object.assign(this, operations(context));
     const onChange = () => this.snapshots.touch();
     this.channels = new Channels(() => api.chat, () => sessionOf(context).replica);
@@ -188,7 +190,7 @@ export class Client implements Services {
     // A sign-out in another window before the store was opened is found here, and a later one by the store.
     if (!(await this.auth?.holds(login)) && entry === this.entry) return this.auth?.end();
     const session = new ClientSession({
-      login, store, options: this.options, services: this, people: this.people, readers: this.readers, rooms: this.rooms, emitter: this.emitter,
+      login, store, options: this.options, services: this, people: this.people, readers: this.readers, shownPosts: this.shownPosts, rooms: this.rooms, emitter: this.emitter,
       shared: this.storage.shared ?? false,
       state: () => this.state,
       setState: (s) => this.setState(s),

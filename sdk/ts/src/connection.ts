@@ -8,6 +8,7 @@ import type { Outbox } from "./outbox.js";
 import type { People } from "./people.js";
 import { Polling } from "./polling.js";
 import type { ReaderLists } from "./readers.js";
+import type { ShownPosts } from "./shown.js";
 import { type StreamPosition } from "./position.js";
 import type { Replica } from "./replica.js";
 import type { Rooms } from "./rooms.js";
@@ -28,6 +29,7 @@ export interface ConnectionDeps {
   people: People;
   rooms: Rooms;
   readers: ReaderLists;
+  shownPosts: ShownPosts;
   replica: Replica;
   outbox: Outbox;
   marks: Marks;
@@ -168,6 +170,7 @@ export class Connection {
     if (f.typing) people.typed(f.typing.conversation, f.typing.user);
     people.takePresences(f.presences);
     this.deps.readers.take(f.readers);
+    this.deps.shownPosts.take(f.changedPosts);
     rooms.took(f);
   }
 
@@ -180,6 +183,7 @@ export class Connection {
     if (this.activity !== undefined) this.socket.send({ activity: this.activity });
     if (people.watched.length > 0) this.socket.send({ watch: { users: [...people.watched] } });
     this.deps.readers.opened();
+    this.deps.shownPosts.opened();
     rooms.opened();
     const tail: StreamPosition = { epoch: hello.tail?.epoch ?? 0, seq: Number(hello.tail?.seq ?? 0n) };
     await replica.stream.reconnected(tail);

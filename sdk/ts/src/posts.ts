@@ -1,12 +1,15 @@
 import { withEngagement, type EngagementChange } from "./engagements.js";
 import type { Post } from "./gen/rialto/feed/v1/feed_pb.js";
+import type { ShownPost } from "./shown.js";
 
 /** Is told what becomes known of posts on this device. */
 export interface PostWatcher {
   /** A post was read or edited. */
   changed(post: Post): void;
-  /** A post was deleted. */
+  /** A post was deleted, or is not for the user any more. */
   removed(post: string): void;
+  /** The posts that are shown, of whose changes the server tells: at most 100. */
+  shown?(): readonly ShownPost[];
   /** The user published a post. */
   published(): void;
   /** The user did something with a post or comment, or it was taken back. */
@@ -31,6 +34,8 @@ const pageSize = 20;
 const mostOfPage = 50; // of the server
 /** So many pages are read from the top at once, at most. */
 const mostPages = 10;
+/** So many posts at each end of a list are watched for changes. */
+const mostAtEnd = 40;
 /** So many edited posts are kept for pages that were asked for before. */
 const mostEdited = 200;
 const newest = "0";
@@ -127,7 +132,14 @@ export class PostList implements PostWatcher {
     this.fresh = [];
   }
 
+  /** The posts at both ends of the list, with those that they repost. */
+  shown(): readonly ShownPost[] {
+    const posts = this.posts.length > 2 * mostAtEnd ? [...this.posts.slice(0, mostAtEnd), ...this.posts.slice(-mostAtEnd)] : this.posts;
+    return posts.flatMap((p) => (p.reposted ? [p, p.reposted] : [p]));
+  }
+
   changed(post: Post): void {
+    this.deleted.delete(post.id); // one that was hidden may be shown again
     this.edited.delete(post.id);
     this.edited.set(post.id, post);
     if (this.edited.size > mostEdited) this.edited.delete(this.edited.keys().next().value!);

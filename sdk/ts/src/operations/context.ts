@@ -3,6 +3,7 @@ import type { Names } from "../names.js";
 import type { Resolved } from "../options.js";
 import type { People } from "../people.js";
 import type { ReaderLists } from "../readers.js";
+import type { ShownPosts } from "../shown.js";
 import type { Services } from "../services.js";
 import type { ClientSession } from "../session.js";
 import type { Snapshots } from "../snapshots.js";
@@ -15,6 +16,7 @@ export interface Context {
   readonly people: People;
   readonly names: Names;
   readonly readers: ReaderLists;
+  readonly shownPosts: ShownPosts;
   /** The user who is logged in; empty where nobody is. */
   me(): string;
   /** What there is while somebody is logged in. */

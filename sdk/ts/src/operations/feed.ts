@@ -12,7 +12,10 @@ export type NewPost = Omit<MessageInitShape<typeof PostContentSchema>, "$typeNam
 export function feed(client: Context) {
   const { feedApi } = client.services;
   const watchers = new Set<PostWatcher>();
-  const onChange = () => client.snapshots.touch();
+  const onChange = () => {
+    client.shownPosts.update();
+    client.snapshots.touch();
+  };
   const tell = (what: (w: PostWatcher) => void) => [...watchers].forEach(what);
   const took = (post: Post): Post => {
     tell((w) => w.changed(post));
@@ -23,6 +26,23 @@ export function feed(client: Context) {
     onChange();
   });
   const page = (read: () => Promise<PostPage>) => readPage(engagements, read);
+  /** Posts that were said to have changed, and are to be read. */
+  const due = new Set<string>();
+  let reading = false;
+  const readAgain = async (posts: readonly string[]) => {
+    for (const p of posts) due.add(p);
+    if (reading) return;
+    reading = true;
+    for (const post of due) {
+      due.delete(post); // one that changes while it is read is read again
+      try {
+        took(await feedApi.getPost({ post }));
+      } catch (err) {
+        if (asError(err).reason === "no_post") tell((w) => w.removed(post)); // the next check of the list finds what else failed
+      }
+    }
+    reading = false;
+  };
   return {
     ...engagement(client, engagements),
 
@@ -72,10 +92,17 @@ export function feed(client: Context) {
       return new PostList({ read: (before, limit) => page(() => feedApi.listPosts({ user, before, limit })), hasOwn: user === client.me(), onChange });
     },
 
-    /** Keeps a list, or anything else, up to date with what is done here. Call what is returned to end it. */
+    /**
+     * Keeps a list, or anything else, up to date with what is done here, and with what others do to the posts that it shows. Call what is
+     * returned to end it.
+     */
     watchPosts(watcher: PostWatcher): () => void {
       watchers.add(watcher);
-      return () => void watchers.delete(watcher);
+      const end = client.shownPosts.watch(() => watcher.shown?.() ?? [], (posts) => void readAgain(posts));
+      return () => {
+        end();
+        watchers.delete(watcher);
+      };
     },
   };
 }

@@ -115,12 +115,14 @@ export function usePost(id: string): ReadPost {
   const client = useRialto();
   const online = useOnline();
   const [read, setRead] = useState<{ id: string; post?: Post; error?: unknown; deleted?: boolean }>({ id });
+  const version = read.id === id ? read.post?.version : undefined;
   useEffect(() => client.watchPosts({
     changed: (post) => post.id === id && setRead({ id, post }),
     removed: (post) => post === id && setRead({ id, deleted: true }),
     published: () => {},
+    shown: () => (version === undefined ? [] : [{ id, version }]),
     engaged: (change) => setRead((r) => (r.id === id && r.post ? { ...r, post: withEngagedPost(r.post, change) } : r)),
-  }), [client, id]);
+  }), [client, id, version]);
   useEffect(() => {
     if (!online) return;
     let current = true;

@@ -7,6 +7,7 @@ import { RialtoError } from "../../src/errors.js";
 import { FeedProfileSchema, PostContentSchema, PostSchema, type Post } from "../../src/gen/rialto/feed/v1/feed_pb.js";
 import type { Relation } from "../../src/model.js";
 import type { Context } from "../../src/operations/context.js";
+import { ShownPosts } from "../../src/shown.js";
 import { feed } from "../../src/operations/feed.js";
 import { RialtoProvider, useFeedProfile, useHomeTimeline, usePost, usePosts } from "../../src/react/index.js";
 import { FakeClient } from "./fakeClient.js";
@@ -45,7 +46,7 @@ class FeedClient extends FakeClient {
       }
     };
     const feedApi = new Proxy({}, { get: (_, name: string) => async (q: object) => answer(name, q) });
-    Object.assign(this, feed({ services: { feedApi }, options: { random: () => 0 }, snapshots: { touch: () => void this.set({}) }, me: () => "7" } as unknown as Context));
+    Object.assign(this, feed({ services: { feedApi }, options: { random: () => 0 }, snapshots: { touch: () => void this.set({}) }, shownPosts: new ShownPosts(() => {}), me: () => "7" } as unknown as Context));
   }
 
   private hinted: ((posts: { post: string; author: string }[]) => void)[] = [];

@@ -5,6 +5,7 @@ import { PostContentSchema, PostSchema, type Post } from "../../src/gen/rialto/f
 import type { Context } from "../../src/operations/context.js";
 import { feed } from "../../src/operations/feed.js";
 import { PostList } from "../../src/posts.js";
+import { ShownPosts } from "../../src/shown.js";
 import { Random } from "./random.js";
 
 const textOf = (p: Post) => p.content?.text ?? "";
@@ -207,7 +208,7 @@ function area(answers: (unknown | Error)[]) {
       return answer;
     },
   });
-  const context = { services: { feedApi }, options: { random: () => 0 }, snapshots: { touch: () => {} }, me: () => me } as unknown as Context;
+  const context = { services: { feedApi }, options: { random: () => 0 }, snapshots: { touch: () => {} }, shownPosts: new ShownPosts(() => {}), me: () => me } as unknown as Context;
   return { posts: feed(context), calls, login: (user: string) => (me = user) };
 }
 

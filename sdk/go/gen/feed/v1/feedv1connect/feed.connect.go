@@ -39,6 +39,8 @@ const (
 	FeedServicePublishProcedure = "/rialto.feed.v1.FeedService/Publish"
 	// FeedServiceGetPostProcedure is the fully-qualified name of the FeedService's GetPost RPC.
 	FeedServiceGetPostProcedure = "/rialto.feed.v1.FeedService/GetPost"
+	// FeedServiceGetPostPageProcedure is the fully-qualified name of the FeedService's GetPostPage RPC.
+	FeedServiceGetPostPageProcedure = "/rialto.feed.v1.FeedService/GetPostPage"
 	// FeedServiceEditPostProcedure is the fully-qualified name of the FeedService's EditPost RPC.
 	FeedServiceEditPostProcedure = "/rialto.feed.v1.FeedService/EditPost"
 	// FeedServiceDeletePostProcedure is the fully-qualified name of the FeedService's DeletePost RPC.
@@ -68,6 +70,8 @@ type FeedServiceClient interface {
 	Publish(context.Context, *connect.Request[v1.PublishRequest]) (*connect.Response[v1.Post], error)
 	// GetPost gives a post.
 	GetPost(context.Context, *connect.Request[v1.GetPostRequest]) (*connect.Response[v1.Post], error)
+	// GetPostPage gives a post with what a page of it shows. It fails if there is no such post. Parts that could not be read in time are named.
+	GetPostPage(context.Context, *connect.Request[v1.GetPostPageRequest]) (*connect.Response[v1.PostPage], error)
 	// EditPost replaces the content of a post of one's own. Earlier versions are kept.
 	EditPost(context.Context, *connect.Request[v1.EditPostRequest]) (*connect.Response[v1.Post], error)
 	// DeletePost deletes a post of one's own, for everybody. A retry is harmless.
@@ -103,6 +107,12 @@ func NewFeedServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			httpClient,
 			baseURL+FeedServiceGetPostProcedure,
 			connect.WithSchema(feedServiceMethods.ByName("GetPost")),
+			connect.WithClientOptions(opts...),
+		),
+		getPostPage: connect.NewClient[v1.GetPostPageRequest, v1.PostPage](
+			httpClient,
+			baseURL+FeedServiceGetPostPageProcedure,
+			connect.WithSchema(feedServiceMethods.ByName("GetPostPage")),
 			connect.WithClientOptions(opts...),
 		),
 		editPost: connect.NewClient[v1.EditPostRequest, v1.Post](
@@ -148,6 +158,7 @@ func NewFeedServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 type feedServiceClient struct {
 	publish        *connect.Client[v1.PublishRequest, v1.Post]
 	getPost        *connect.Client[v1.GetPostRequest, v1.Post]
+	getPostPage    *connect.Client[v1.GetPostPageRequest, v1.PostPage]
 	editPost       *connect.Client[v1.EditPostRequest, v1.Post]
 	deletePost     *connect.Client[v1.DeletePostRequest, v1.DeletePostResponse]
 	listVersions   *connect.Client[v1.ListVersionsRequest, v1.ListVersionsResponse]
@@ -164,6 +175,11 @@ func (c *feedServiceClient) Publish(ctx context.Context, req *connect.Request[v1
 // GetPost calls rialto.feed.v1.FeedService.GetPost.
 func (c *feedServiceClient) GetPost(ctx context.Context, req *connect.Request[v1.GetPostRequest]) (*connect.Response[v1.Post], error) {
 	return c.getPost.CallUnary(ctx, req)
+}
+
+// GetPostPage calls rialto.feed.v1.FeedService.GetPostPage.
+func (c *feedServiceClient) GetPostPage(ctx context.Context, req *connect.Request[v1.GetPostPageRequest]) (*connect.Response[v1.PostPage], error) {
+	return c.getPostPage.CallUnary(ctx, req)
 }
 
 // EditPost calls rialto.feed.v1.FeedService.EditPost.
@@ -202,6 +218,8 @@ type FeedServiceHandler interface {
 	Publish(context.Context, *connect.Request[v1.PublishRequest]) (*connect.Response[v1.Post], error)
 	// GetPost gives a post.
 	GetPost(context.Context, *connect.Request[v1.GetPostRequest]) (*connect.Response[v1.Post], error)
+	// GetPostPage gives a post with what a page of it shows. It fails if there is no such post. Parts that could not be read in time are named.
+	GetPostPage(context.Context, *connect.Request[v1.GetPostPageRequest]) (*connect.Response[v1.PostPage], error)
 	// EditPost replaces the content of a post of one's own. Earlier versions are kept.
 	EditPost(context.Context, *connect.Request[v1.EditPostRequest]) (*connect.Response[v1.Post], error)
 	// DeletePost deletes a post of one's own, for everybody. A retry is harmless.
@@ -233,6 +251,12 @@ func NewFeedServiceHandler(svc FeedServiceHandler, opts ...connect.HandlerOption
 		FeedServiceGetPostProcedure,
 		svc.GetPost,
 		connect.WithSchema(feedServiceMethods.ByName("GetPost")),
+		connect.WithHandlerOptions(opts...),
+	)
+	feedServiceGetPostPageHandler := connect.NewUnaryHandler(
+		FeedServiceGetPostPageProcedure,
+		svc.GetPostPage,
+		connect.WithSchema(feedServiceMethods.ByName("GetPostPage")),
 		connect.WithHandlerOptions(opts...),
 	)
 	feedServiceEditPostHandler := connect.NewUnaryHandler(
@@ -277,6 +301,8 @@ func NewFeedServiceHandler(svc FeedServiceHandler, opts ...connect.HandlerOption
 			feedServicePublishHandler.ServeHTTP(w, r)
 		case FeedServiceGetPostProcedure:
 			feedServiceGetPostHandler.ServeHTTP(w, r)
+		case FeedServiceGetPostPageProcedure:
+			feedServiceGetPostPageHandler.ServeHTTP(w, r)
 		case FeedServiceEditPostProcedure:
 			feedServiceEditPostHandler.ServeHTTP(w, r)
 		case FeedServiceDeletePostProcedure:
@@ -304,6 +330,10 @@ func (UnimplementedFeedServiceHandler) Publish(context.Context, *connect.Request
 
 func (UnimplementedFeedServiceHandler) GetPost(context.Context, *connect.Request[v1.GetPostRequest]) (*connect.Response[v1.Post], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.feed.v1.FeedService.GetPost is not implemented"))
+}
+
+func (UnimplementedFeedServiceHandler) GetPostPage(context.Context, *connect.Request[v1.GetPostPageRequest]) (*connect.Response[v1.PostPage], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.feed.v1.FeedService.GetPostPage is not implemented"))
 }
 
 func (UnimplementedFeedServiceHandler) EditPost(context.Context, *connect.Request[v1.EditPostRequest]) (*connect.Response[v1.Post], error) {

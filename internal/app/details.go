@@ -1,0 +1,69 @@
+package app
+
+import (
+	"context"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/service/detail"
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+)
+
+// openDetails makes the service of pages about posts.
+func (n *Node) openDetails() {
+	n.details = detail.New(detail.Deps{Post: n.feed.GetPost, Logger: n.logger, Parts: []detail.Part{
+		{Kind: feedv1.PostPagePart_POST_PAGE_PART_AUTHOR, Read: n.readAuthor},
+		{Kind: feedv1.PostPagePart_POST_PAGE_PART_RELATION, Read: n.readRelation},
+		{Kind: feedv1.PostPagePart_POST_PAGE_PART_COMMENT_COUNT, Read: n.readCommentCount},
+		{Kind: feedv1.PostPagePart_POST_PAGE_PART_COMMENTS, Read: n.readComments},
+	}})
+}
+
+func (n *Node) readAuthor(ctx context.Context, of *detail.Subject) (func(*feedv1.PostPage), error) {
+	post, err := of.Post(ctx)
+	if err != nil {
+		return nil, err
+	}
+	users, err := n.accounts.GetUsers(ctx, &accountv1.GetUsersRequest{Users: []uint64{post.Author}})
+	if err == nil && len(users) == 0 {
+		err = errs.New(errs.NotFound, "no_user", "there is no such user")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func(p *feedv1.PostPage) { p.Author = users[0] }, nil
+}
+
+func (n *Node) readRelation(ctx context.Context, of *detail.Subject) (func(*feedv1.PostPage), error) {
+	post, err := of.Post(ctx)
+	if err != nil {
+		return nil, err
+	}
+	relation, err := n.accounts.Relation(ctx, of.Reader, id.User(post.Author))
+	if err != nil {
+		return nil, err
+	}
+	return func(p *feedv1.PostPage) { p.Relation = relation }, nil
+}
+
+func (n *Node) readCommentCount(ctx context.Context, of *detail.Subject) (func(*feedv1.PostPage), error) {
+	r, err := n.comments.CountComments(ctx, of.Reader, &commentv1.CountCommentsRequest{SubjectKind: commentv1.SubjectKind_SUBJECT_KIND_POST, Subjects: []uint64{of.ID}})
+	if err != nil {
+		return nil, err
+	}
+	return func(p *feedv1.PostPage) {
+		for _, c := range r.Counts {
+			p.CommentCount = c.Comments
+		}
+	}, nil
+}
+
+func (n *Node) readComments(ctx context.Context, of *detail.Subject) (func(*feedv1.PostPage), error) {
+	r, err := n.comments.ListComments(ctx, of.Reader, &commentv1.ListCommentsRequest{SubjectKind: commentv1.SubjectKind_SUBJECT_KIND_POST, Subject: of.ID, Limit: of.Comments})
+	if err != nil {
+		return nil, err
+	}
+	return func(p *feedv1.PostPage) { p.Comments, p.NextComments = r.Comments, r.Next }, nil
+}

@@ -1,0 +1,203 @@
+package feed
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/platform/interest"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+)
+
+// maxWatchedPosts is how many posts one connection watches.
+const maxWatchedPosts = 100
+
+var (
+	errWatched     = errs.New(errs.Invalid, "too_many_posts", "watch at most 100 posts")
+	errManyWatched = &errs.Error{Kind: errs.Exhausted, Reason: "busy", Message: "too many posts are watched on this node; read the list again now and then", Retry: 10 * time.Second}
+)
+
+// Interest tells this node of posts that change on any node.
+type Interest interface {
+	// AddAll makes PostsChanged be called for some posts, until Remove. It is false if there is no room.
+	AddAll(ctx context.Context, posts []id.Conversation) bool
+	Remove(post id.Conversation)
+	// Publish does not block.
+	Publish(list []interest.Change)
+}
+
+// postWatches are the posts that clients of this node show.
+type postWatches struct {
+	mu   sync.Mutex                         // guards all below
+	held map[any]*postWatch                 // by connection
+	of   map[uint64]map[*postWatch]struct{} // by post
+}
+
+// postWatch has the posts of one connection. It does not change.
+type postWatch struct {
+	turn  uint32 // of the request: an earlier one that is handled later changes nothing
+	posts []uint64
+	push  func(posts []uint64)
+}
+
+// WatchPosts replaces the posts whose changes are pushed to a connection, by calls of push that must not block. It returns those that have another version than
+// the client shows, or are not for the reader. turn counts the connection's requests, since they may be handled in another order. It lasts until UnwatchPosts,
+// which is called after ctx has ended.
+func (s *Service) WatchPosts(ctx context.Context, reader id.User, connection any, turn uint32, posts []*gatewayv1.WatchedPost, push func(posts []uint64)) (changed []uint64, err error) {
+	if len(posts) > maxWatchedPosts {
+		return nil, errWatched
+	}
+	shown := map[uint64]uint32{}
+	for _, p := range posts {
+		shown[p.Post] = p.Version
+	}
+	w := &postWatch{turn: turn, push: push}
+	for n := range shown {
+		w.posts = append(w.posts, n)
+	}
+	slices.Sort(w.posts)
+	// First of all, so that each later change is pushed: the versions are read after it.
+	if !s.addInterest(ctx, w) {
+		return nil, errManyWatched
+	}
+	old, err := s.watches.replace(ctx, connection, w)
+	if err == nil && s.reached("posts-watched") == nil {
+		changed, err = s.changedPosts(ctx, reader, w.posts, shown)
+	}
+	s.removeInterest(old)
+	return changed, err
+}
+
+// changedPosts returns those of some posts that have another version than is shown, or are not for a reader.
+func (s *Service) changedPosts(ctx context.Context, reader id.User, posts []uint64, shown map[uint64]uint32) (changed []uint64, err error) {
+	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
+		visible, err := s.visiblePosts(ctx, tx, reader, posts)
+		for _, n := range posts {
+			if p := visible[n]; p == nil || p.version != shown[n] {
+				changed = append(changed, n)
+			}
+		}
+		return err
+	})
+	return changed, err
+}
+
+// UnwatchPosts ends what a connection watches.
+func (s *Service) UnwatchPosts(connection any) {
+	s.removeInterest(s.watches.drop(connection))
+}
+
+func (s *Service) addInterest(ctx context.Context, w *postWatch) bool {
+	return s.deps.Interest == nil || s.deps.Interest.AddAll(ctx, conversationsOf(w.posts))
+}
+
+// removeInterest ends the interest of a watch; nil has none.
+func (s *Service) removeInterest(w *postWatch) {
+	if w == nil || s.deps.Interest == nil {
+		return
+	}
+	for _, n := range w.posts {
+		s.deps.Interest.Remove(id.Conversation(n))
+	}
+}
+
+// conversationsOf are posts in the type of package interest.
+func conversationsOf(posts []uint64) []id.Conversation {
+	list := make([]id.Conversation, len(posts))
+	for i, n := range posts {
+		list[i] = id.Conversation(n)
+	}
+	return list
+}
+
+// replace returns the watch that is over: the connection's former one, or the given one if a later request was handled or the connection has ended.
+func (p *postWatches) replace(ctx context.Context, connection any, w *postWatch) (old *postWatch, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := ctx.Err(); err != nil { // only now: UnwatchPosts follows the end of ctx
+		return w, err
+	}
+	old = p.held[connection]
+	if old != nil && int32(w.turn-old.turn) < 0 {
+		return w, nil
+	}
+	p.remove(old)
+	if p.held == nil {
+		p.held, p.of = map[any]*postWatch{}, map[uint64]map[*postWatch]struct{}{}
+	}
+	p.held[connection] = w
+	for _, n := range w.posts {
+		if p.of[n] == nil {
+			p.of[n] = map[*postWatch]struct{}{}
+		}
+		p.of[n][w] = struct{}{}
+	}
+	return old, nil
+}
+
+// drop ends the watch of a connection, and returns it.
+func (p *postWatches) drop(connection any) *postWatch {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	old := p.held[connection]
+	p.remove(old)
+	delete(p.held, connection)
+	return old
+}
+
+// remove removes a watch from its posts. The caller holds mu.
+func (p *postWatches) remove(w *postWatch) {
+	if w == nil {
+		return
+	}
+	for _, n := range w.posts {
+		if delete(p.of[n], w); len(p.of[n]) == 0 {
+			delete(p.of, n)
+		}
+	}
+}
+
+// changed tells the nodes with clients that show a post that it has changed. It is called after the commit, and by retries as well: the process may have died
+// between the two.
+func (s *Service) changed(n uint64) {
+	list := []interest.Change{{Conversation: id.Conversation(n)}}
+	if s.deps.Interest == nil {
+		s.PostsChanged(list)
+		return
+	}
+	s.deps.Interest.Publish(list)
+}
+
+// PostsChanged is called with posts that changed on any node. It does not block.
+func (s *Service) PostsChanged(list []interest.Change) {
+	due := map[*postWatch][]uint64{}
+	s.watches.mu.Lock()
+	for _, c := range list {
+		for w := range s.watches.of[uint64(c.Conversation)] {
+			due[w] = append(due[w], uint64(c.Conversation))
+		}
+	}
+	s.watches.mu.Unlock()
+	for w, posts := range due {
+		w.push(posts)
+	}
+}
+
+// PostsMissed is called where calls of PostsChanged may be missing: all clients read again what they show.
+func (s *Service) PostsMissed() {
+	s.watches.mu.Lock()
+	due := make([]*postWatch, 0, len(s.watches.held))
+	for _, w := range s.watches.held {
+		due = append(due, w)
+	}
+	s.watches.mu.Unlock()
+	for _, w := range due {
+		if len(w.posts) > 0 {
+			w.push(w.posts)
+		}
+	}
+}
