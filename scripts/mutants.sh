@@ -608,8 +608,8 @@ mutant "give a picture to who may not see its post" internal/service/media/downl
 mutant "tell users of posts that are not for them" internal/service/feed/notify.go 's/!isFor\(p, friends\[u\], names\[u\]\)/!isFor(p, friends[u], names[u]) \&\& p == nil/' WhoIsTold internal/service/feed
 mutant "tell those who muted the author of a post" internal/service/account/follows.go 's/list, follower\); !silent \{/list, follower); !silent || silent {/' WhoIsTold internal/service/feed
 mutant "do not find posts that a window lacks" internal/tool/verify/feed.go 's/\!w\.posts\[post\] \&\& w\.pushed\[post\] <= w\.from/!w.posts[post] \&\& w.pushed == nil/' FeedViolations internal/tool/verify
-mutant "tell no screen of a hidden post" internal/service/feed/hide.go 's/^\t\ts\.changed\(r\.Post\)$//' 'ScreensAreTold' internal/service/feed
-mutant "tell no screen of a deleted post" internal/service/feed/delete.go 's/^\t\ts\.changed\(n\)$//' 'ScreensAreTold' internal/service/feed
+mutant "tell no screen of a hidden post" internal/service/feed/hide.go 's/^\t\ts\.tellScreens\(r\.Post\)$//' 'ScreensAreTold' internal/service/feed
+mutant "tell no screen of a deleted post" internal/service/feed/delete.go 's/^\t\ts\.tellScreens\(n\)$//' 'ScreensAreTold' internal/service/feed
 mutant "compare the versions of posts before they are watched" internal/service/feed/watch.go 's/p == nil \|\| p\.version != shown\[n\]/p == nil/' 'AnswerNames' internal/service/feed
 mutant "let a late request replace the posts on screen" internal/service/feed/watch.go 's/int32\(w\.turn-old\.turn\) < 0/old.turn > 1<<30/' 'ScreensAreTold|WatchedPostsAreInterests' internal/service/feed
 mutant "keep the interest in posts that nobody shows" internal/service/feed/watch.go 's/^\ts\.removeInterest\(old\)$/\t_ = old/' 'WatchedPostsAreInterests' internal/service/feed

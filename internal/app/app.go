@@ -106,7 +106,6 @@ type Node struct {
 	officials       *officialaccount.Service
 	helpDesks       *helpdesk.Service
 	feed            *feed.Service
-	details         *detail.Service
 	comments        *comment.Service
 	engagement      *engagement.Service
 	details         *detail.Service
@@ -297,24 +296,7 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 	if err != nil {
 		return err
 	}
-	n.postInterest = interest.New(interest.Deps{Bus: n.bus, Topic: "posts", Node: n.name, Nodes: n.liveNodeNames, Changed: func(list []interest.Change) { n.feed.PostsChanged(list) },
-		Missed: func() { n.feed.PostsMissed() }, Logger: n.logger})
-	n.feed, err = feed.New(ctx, feed.Deps{DB: n.db, Log: n.log, Graph: n.accounts, Jobs: n.jobs, IDs: ids, KeepPicture: n.media.KeepPictureWith, CheckLinkPreview: n.previews.Verify, OnChange: n.onPost, Notify: transient, Interest: n.postInterest,
-		Clock: n.clock, Logger: n.logger, Node: n.name, Nodes: n.counterNodes()}, n.config.Feed)
-	if err != nil {
-		return err
-	}
-	if err := n.openComments(ctx, ids); err != nil {
-		return err
-	}
-	if err := n.openEngagement(ctx); err != nil {
-		return err
-	}
-	return n.openNotifications(ctx)
-		return err
-	}
-	n.openDetails()
-	return nil
+	return n.openFeeds(ctx, ids, transient)
 }
 
 // openLinkPreviews makes the service of link previews.
@@ -416,7 +398,7 @@ func (n *Node) openPresence(ctx context.Context) (err error) {
 func (n *Node) openTransports() (err error) {
 	n.input, n.unauthenticated = inputlimit.NewMemory(n.config.Input.Memory), n.config.Input.Connections()
 	n.fileRequests, n.streams = n.config.Input.Files(), n.config.Input.Streams()
-	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Feed: n.feed, Details: n.details, Comments: n.comments, Engagement: n.engagement, Details: n.details, Notifications: n.notifications, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
+	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Feed: n.feed, Comments: n.comments, Engagement: n.engagement, Details: n.details, Notifications: n.notifications, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
 		Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Limits: n.limits, Observe: n.proxySigns.account, Answers: n.answers, Nodes: n.liveNodes, Clock: n.clock, Logger: n.logger})
 	n.gateway, err = gateway.New(gateway.Deps{Chat: n.chat, Inbox: n.inbox, Directory: n.directory, Presence: n.presence, Rooms: n.rooms, Posts: n.feed, Accounts: n.accounts, Invoker: n.rpc, Bus: n.bus,
 		Calls: n.calls, Limits: n.limits, Answers: n.answers, Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Clock: n.clock, Logger: n.logger, Node: n.name, Partition: partition, ClockBehind: n.clocks.Behind}, n.config.Gateway)

@@ -17,9 +17,9 @@ import (
 )
 
 // openNotifications makes the service of notifications, which the services of what others do call in their transactions.
-func (n *Node) openNotifications(ctx context.Context) (err error) {
+func (n *Node) openNotifications(ctx context.Context, transient func(users []id.User, frame []byte)) (err error) {
 	n.notifications, err = notification.New(ctx, notification.Deps{DB: n.db, Graph: n.accounts, Posts: n.feed, Comments: n.comments, Likes: likes{n.counters}, Jobs: n.jobs,
-		Notify: func(users []id.User, frame []byte) { n.fanout.Transient(users, frame) }, IsCoordinator: n.isCoordinator, Clock: n.clock, Logger: n.logger})
+		Notify: transient, IsCoordinator: n.isCoordinator, Clock: n.clock, Logger: n.logger})
 	return err
 }
 

@@ -111,7 +111,7 @@ func TestThePageOfAPost(t *testing.T) {
 	}
 	page, err := f.feed.GetPostPage(t.Context(), apptest.As(reader, &feedv1.GetPostPageRequest{Post: p.Msg.Id, Comments: 1}))
 	must(t, err)
-	if m := page.Msg; m.Post.Content.Text != "one" || m.Author.GetId() != author.User || !m.Relation.GetFollowing() || m.CommentCount != 2 || len(m.Comments) != 1 ||
+	if m := page.Msg; m.Post.Content.Text != "one" || m.Author.GetId() != author.User || !m.Relation.GetFollowing() || m.Post.Comments != 2 || len(m.Comments) != 1 ||
 		m.Comments[0].Content.Text != "second" || m.NextComments == "" || len(m.Missing) > 0 {
 		t.Errorf("the page is %v", m)
 	}

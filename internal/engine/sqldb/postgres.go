@@ -31,6 +31,7 @@ const (
 	duplicateTable       = "42P07"
 	duplicateType        = "42710"
 	lockTimeout          = "55P03"
+	queryCancelled       = "57014" // the context of the statement ended, and the driver cancelled it
 )
 
 const (
@@ -280,7 +281,7 @@ func classifyPostgres(err error) error {
 		return errs.Wrap(errs.Unavailable, "storage", "the server does not know whether this was stored; check, or try again", err)
 	case c == diskFull:
 		return storageFull(err)
-	case c == ioError, c == lockTimeout, strings.HasPrefix(c, "08"), strings.HasPrefix(c, "57P"), isConflict(err), errors.As(err, &connect), errors.As(err, &lost):
+	case c == ioError, c == lockTimeout, c == queryCancelled, strings.HasPrefix(c, "08"), strings.HasPrefix(c, "57P"), isConflict(err), errors.As(err, &connect), errors.As(err, &lost):
 		return storageFailed(err)
 	}
 	return err

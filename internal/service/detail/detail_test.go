@@ -20,7 +20,7 @@ import (
 
 const (
 	author   = feedv1.PostPagePart_POST_PAGE_PART_AUTHOR
-	count    = feedv1.PostPagePart_POST_PAGE_PART_COMMENT_COUNT
+	count    = feedv1.PostPagePart_POST_PAGE_PART_COUNTS
 	comments = feedv1.PostPagePart_POST_PAGE_PART_COMMENTS
 )
 
@@ -57,7 +57,9 @@ func newPages(t *testing.T) *pages {
 				return func(page *feedv1.PostPage) { page.Author = &accountv1.User{Id: post.Author} }, err
 			}},
 			{Kind: count, Read: func(ctx context.Context, of *detail.Subject) (func(*feedv1.PostPage), error) {
-				return func(page *feedv1.PostPage) { page.CommentCount = 7 }, p.count(ctx)
+				return func(page *feedv1.PostPage) {
+					page.Post = &feedv1.Post{Id: page.Post.Id, Author: page.Post.Author, Comments: 7}
+				}, p.count(ctx)
 			}},
 			{Kind: comments, Read: func(ctx context.Context, of *detail.Subject) (func(*feedv1.PostPage), error) {
 				return func(page *feedv1.PostPage) { page.NextComments = fmt.Sprint(of.ID, of.Comments) }, p.comments(ctx)
@@ -107,7 +109,7 @@ func TestAPageNamesTheMissingParts(t *testing.T) {
 				if took := time.Since(begin); err != nil || page.Post.GetId() != 9 || !slices.Equal(page.Missing, c.missing) || took != c.took {
 					t.Fatalf("after %v: %v, %v, want %v missing after %v", took, page, err, c.missing, c.took)
 				}
-				has := map[feedv1.PostPagePart]bool{author: page.Author.GetId() == 5, count: page.CommentCount == 7, comments: page.NextComments == "9 3"}
+				has := map[feedv1.PostPagePart]bool{author: page.Author.GetId() == 5, count: page.Post.GetComments() == 7, comments: page.NextComments == "9 3"}
 				for part, has := range has {
 					if has == slices.Contains(c.missing, part) {
 						t.Errorf("part %v is there: %v", part, has)

@@ -32,7 +32,7 @@ func (s *Service) HidePost(ctx context.Context, r *feedv1.HidePostRequest) error
 		return err
 	})
 	if err == nil {
-		s.changed(r.Post)
+		s.tellScreens(r.Post)
 	}
 	return err
 }

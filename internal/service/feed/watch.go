@@ -161,9 +161,9 @@ func (p *postWatches) remove(w *postWatch) {
 	}
 }
 
-// changed tells the nodes with clients that show a post that it has changed. It is called after the commit, and by retries as well: the process may have died
+// tellScreens tells the nodes with clients that show a post that it has changed. It is called after the commit, and by retries as well: the process may have died
 // between the two.
-func (s *Service) changed(n uint64) {
+func (s *Service) tellScreens(n uint64) {
 	list := []interest.Change{{Conversation: id.Conversation(n)}}
 	if s.deps.Interest == nil {
 		s.PostsChanged(list)

@@ -29,6 +29,7 @@ type Engagement interface {
 type Details interface {
 	AddToPosts(ctx context.Context, reader id.User, posts []*feedv1.Post) error
 	AddToComments(ctx context.Context, reader id.User, comments []*commentv1.Comment) error
+	PostPage(ctx context.Context, reader id.User, r *feedv1.GetPostPageRequest) (*feedv1.PostPage, error)
 }
 
 // call is what a method of users does.

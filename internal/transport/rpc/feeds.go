@@ -22,19 +22,14 @@ type Feed interface {
 	GetFeedAuthor(ctx context.Context, r *feedv1.GetFeedAuthorRequest) (*feedv1.FeedAuthor, error)
 }
 
-// Details has posts with what pages of them show.
-type Details interface {
-	PostPage(ctx context.Context, reader id.User, r *feedv1.GetPostPageRequest) (*feedv1.PostPage, error)
-}
-
 func (s *Server) feeds() []method {
 	f := s.deps.Feed
 	return []method{
 		newMethod(s, feedv1connect.FeedServicePublishProcedure, userAccess, withPosts(s, byUser(f.Publish), onePost)),
 		newMethod(s, feedv1connect.FeedServiceGetPostProcedure, userAccess, withPosts(s, func(ctx context.Context, c id.Caller, r *feedv1.GetPostRequest) (*feedv1.Post, error) {
 			return f.GetPost(ctx, c.User, r.Post)
-		newMethod(s, feedv1connect.FeedServiceGetPostPageProcedure, userAccess, byUser(s.deps.Details.PostPage)),
 		}, onePost)),
+		newMethod(s, feedv1connect.FeedServiceGetPostPageProcedure, userAccess, byUser(s.deps.Details.PostPage)),
 		newMethod(s, feedv1connect.FeedServiceEditPostProcedure, userAccess, withPosts(s, byUser(f.EditPost), onePost)),
 		newMethod(s, feedv1connect.FeedServiceDeletePostProcedure, userAccess, func(ctx context.Context, c id.Caller, r *feedv1.DeletePostRequest) (*feedv1.DeletePostResponse, error) {
 			return &feedv1.DeletePostResponse{}, f.DeletePost(ctx, c.User, r.Post)

@@ -170,10 +170,10 @@ func newHarness(t testing.TB) *harness {
 	must(err)
 	h.engagement, err = engagement.New(t.Context(), engagement.Deps{DB: db, Counters: counters, Posts: h.feed, Comments: h.comments, Graph: h.accounts, Clock: h.clock, Logger: logger})
 	must(err)
-	details := detail.New(detail.Deps{DB: db, Counters: counters, Comments: h.comments.CountOfPosts, Reposts: h.feed.CountReposts})
+	details := detail.New(detail.Deps{DB: db, Counters: counters, Comments: h.comments.CountOfPosts, Reposts: h.feed.CountReposts, Post: h.feed.GetPost, Logger: logger})
 	told, err := notification.New(t.Context(), notification.Deps{DB: db, Graph: h.accounts, Posts: h.feed, Comments: h.comments, Jobs: jobs, Clock: h.clock, Logger: logger})
 	must(err)
-	h.deps = rpc.Deps{Feed: h.feed, Details: detail.New(detail.Deps{Post: h.feed.GetPost, Logger: logger}), Comments: h.comments, Engagement: h.engagement, Details: details, Notifications: told, Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
+	h.deps = rpc.Deps{Feed: h.feed, Comments: h.comments, Engagement: h.engagement, Details: details, Notifications: told, Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
 	h.Server = rpc.New(h.deps)
 	h.key, err = h.accounts.CreateKey(t.Context(), "shop")
 	must(err)

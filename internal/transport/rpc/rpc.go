@@ -91,7 +91,6 @@ type Deps struct {
 	Details       Details
 	Comments      Comments
 	Engagement    Engagement
-	Details       Details
 	Notifications Notifications
 	// Officials are official accounts.
 	Officials OfficialAccounts

@@ -1,4 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { asError } from "../errors.js";
 import { Engagements } from "../engagements.js";
 import type { FeedProfile, ListVersionsResponse, Post, PostContentSchema } from "../gen/rialto/feed/v1/feed_pb.js";
 import { engagement } from "../likes.js";

@@ -7,7 +7,9 @@
 package feedv1
 
 import (
+	v11 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	v12 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -79,6 +81,64 @@ func (x Audience) Number() protoreflect.EnumNumber {
 // Deprecated: Use Audience.Descriptor instead.
 func (Audience) EnumDescriptor() ([]byte, []int) {
 	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{0}
+}
+
+// PostPagePart is a part of a page that may be missing.
+type PostPagePart int32
+
+const (
+	PostPagePart_POST_PAGE_PART_UNSPECIFIED PostPagePart = 0
+	PostPagePart_POST_PAGE_PART_AUTHOR      PostPagePart = 1
+	PostPagePart_POST_PAGE_PART_RELATION    PostPagePart = 2
+	// The counts of the post, and what the caller has done with it.
+	PostPagePart_POST_PAGE_PART_COUNTS PostPagePart = 3
+	// Comments and next_comments.
+	PostPagePart_POST_PAGE_PART_COMMENTS PostPagePart = 4
+)
+
+// Enum value maps for PostPagePart.
+var (
+	PostPagePart_name = map[int32]string{
+		0: "POST_PAGE_PART_UNSPECIFIED",
+		1: "POST_PAGE_PART_AUTHOR",
+		2: "POST_PAGE_PART_RELATION",
+		3: "POST_PAGE_PART_COUNTS",
+		4: "POST_PAGE_PART_COMMENTS",
+	}
+	PostPagePart_value = map[string]int32{
+		"POST_PAGE_PART_UNSPECIFIED": 0,
+		"POST_PAGE_PART_AUTHOR":      1,
+		"POST_PAGE_PART_RELATION":    2,
+		"POST_PAGE_PART_COUNTS":      3,
+		"POST_PAGE_PART_COMMENTS":    4,
+	}
+)
+
+func (x PostPagePart) Enum() *PostPagePart {
+	p := new(PostPagePart)
+	*p = x
+	return p
+}
+
+func (x PostPagePart) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PostPagePart) Descriptor() protoreflect.EnumDescriptor {
+	return file_rialto_feed_v1_feed_proto_enumTypes[1].Descriptor()
+}
+
+func (PostPagePart) Type() protoreflect.EnumType {
+	return &file_rialto_feed_v1_feed_proto_enumTypes[1]
+}
+
+func (x PostPagePart) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PostPagePart.Descriptor instead.
+func (PostPagePart) EnumDescriptor() ([]byte, []int) {
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{1}
 }
 
 // PostContent is what an author writes. It has a text, a title, a cover, an image, a link, goods or a repost.
@@ -559,6 +619,149 @@ func (x *GetPostRequest) GetPost() uint64 {
 	return 0
 }
 
+type GetPostPageRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Post  uint64                 `protobuf:"varint,1,opt,name=post,proto3" json:"post,omitempty"`
+	// Comments: the limit of the newest comments, at most 50; 0 is 20.
+	Comments      uint32 `protobuf:"varint,2,opt,name=comments,proto3" json:"comments,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPostPageRequest) Reset() {
+	*x = GetPostPageRequest{}
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPostPageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPostPageRequest) ProtoMessage() {}
+
+func (x *GetPostPageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPostPageRequest.ProtoReflect.Descriptor instead.
+func (*GetPostPageRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *GetPostPageRequest) GetPost() uint64 {
+	if x != nil {
+		return x.Post
+	}
+	return 0
+}
+
+func (x *GetPostPageRequest) GetComments() uint32 {
+	if x != nil {
+		return x.Comments
+	}
+	return 0
+}
+
+// PostPage is a post with what a page of it shows. Its parts are read at the same time, and each is right as of a moment of the call.
+type PostPage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Post  *Post                  `protobuf:"bytes,1,opt,name=post,proto3" json:"post,omitempty"`
+	// Author of the post.
+	Author *v11.User `protobuf:"bytes,2,opt,name=author,proto3" json:"author,omitempty"`
+	// Relation of the caller with the author.
+	Relation *v1.Relation `protobuf:"bytes,3,opt,name=relation,proto3" json:"relation,omitempty"`
+	// Comments, the newest first.
+	Comments []*v12.Comment `protobuf:"bytes,4,rep,name=comments,proto3" json:"comments,omitempty"`
+	// NextComments is the page of ListComments that follows; empty: there is none.
+	NextComments string `protobuf:"bytes,5,opt,name=next_comments,json=nextComments,proto3" json:"next_comments,omitempty"`
+	// Missing parts could not be read in time. Show the page without them, and read it again later.
+	Missing       []PostPagePart `protobuf:"varint,6,rep,packed,name=missing,proto3,enum=rialto.feed.v1.PostPagePart" json:"missing,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PostPage) Reset() {
+	*x = PostPage{}
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PostPage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PostPage) ProtoMessage() {}
+
+func (x *PostPage) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PostPage.ProtoReflect.Descriptor instead.
+func (*PostPage) Descriptor() ([]byte, []int) {
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *PostPage) GetPost() *Post {
+	if x != nil {
+		return x.Post
+	}
+	return nil
+}
+
+func (x *PostPage) GetAuthor() *v11.User {
+	if x != nil {
+		return x.Author
+	}
+	return nil
+}
+
+func (x *PostPage) GetRelation() *v1.Relation {
+	if x != nil {
+		return x.Relation
+	}
+	return nil
+}
+
+func (x *PostPage) GetComments() []*v12.Comment {
+	if x != nil {
+		return x.Comments
+	}
+	return nil
+}
+
+func (x *PostPage) GetNextComments() string {
+	if x != nil {
+		return x.NextComments
+	}
+	return ""
+}
+
+func (x *PostPage) GetMissing() []PostPagePart {
+	if x != nil {
+		return x.Missing
+	}
+	return nil
+}
+
 type EditPostRequest struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Post    uint64                 `protobuf:"varint,1,opt,name=post,proto3" json:"post,omitempty"`
@@ -571,7 +774,7 @@ type EditPostRequest struct {
 
 func (x *EditPostRequest) Reset() {
 	*x = EditPostRequest{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[5]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -583,7 +786,7 @@ func (x *EditPostRequest) String() string {
 func (*EditPostRequest) ProtoMessage() {}
 
 func (x *EditPostRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[5]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -596,7 +799,7 @@ func (x *EditPostRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditPostRequest.ProtoReflect.Descriptor instead.
 func (*EditPostRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{5}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *EditPostRequest) GetPost() uint64 {
@@ -629,7 +832,7 @@ type DeletePostRequest struct {
 
 func (x *DeletePostRequest) Reset() {
 	*x = DeletePostRequest{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[6]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -641,7 +844,7 @@ func (x *DeletePostRequest) String() string {
 func (*DeletePostRequest) ProtoMessage() {}
 
 func (x *DeletePostRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[6]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -654,7 +857,7 @@ func (x *DeletePostRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePostRequest.ProtoReflect.Descriptor instead.
 func (*DeletePostRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{6}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *DeletePostRequest) GetPost() uint64 {
@@ -672,7 +875,7 @@ type DeletePostResponse struct {
 
 func (x *DeletePostResponse) Reset() {
 	*x = DeletePostResponse{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[7]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -684,7 +887,7 @@ func (x *DeletePostResponse) String() string {
 func (*DeletePostResponse) ProtoMessage() {}
 
 func (x *DeletePostResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[7]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -697,7 +900,7 @@ func (x *DeletePostResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePostResponse.ProtoReflect.Descriptor instead.
 func (*DeletePostResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{7}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{9}
 }
 
 type ListVersionsRequest struct {
@@ -711,7 +914,7 @@ type ListVersionsRequest struct {
 
 func (x *ListVersionsRequest) Reset() {
 	*x = ListVersionsRequest{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[8]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -723,7 +926,7 @@ func (x *ListVersionsRequest) String() string {
 func (*ListVersionsRequest) ProtoMessage() {}
 
 func (x *ListVersionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[8]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -736,7 +939,7 @@ func (x *ListVersionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVersionsRequest.ProtoReflect.Descriptor instead.
 func (*ListVersionsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{8}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListVersionsRequest) GetPost() uint64 {
@@ -764,7 +967,7 @@ type ListVersionsResponse struct {
 
 func (x *ListVersionsResponse) Reset() {
 	*x = ListVersionsResponse{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[9]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -776,7 +979,7 @@ func (x *ListVersionsResponse) String() string {
 func (*ListVersionsResponse) ProtoMessage() {}
 
 func (x *ListVersionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[9]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -789,7 +992,7 @@ func (x *ListVersionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVersionsResponse.ProtoReflect.Descriptor instead.
 func (*ListVersionsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{9}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListVersionsResponse) GetVersions() []*PostVersion {
@@ -819,7 +1022,7 @@ type PostVersion struct {
 
 func (x *PostVersion) Reset() {
 	*x = PostVersion{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[10]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -831,7 +1034,7 @@ func (x *PostVersion) String() string {
 func (*PostVersion) ProtoMessage() {}
 
 func (x *PostVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[10]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -844,7 +1047,7 @@ func (x *PostVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PostVersion.ProtoReflect.Descriptor instead.
 func (*PostVersion) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{10}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PostVersion) GetVersion() uint32 {
@@ -882,7 +1085,7 @@ type ListPostsRequest struct {
 
 func (x *ListPostsRequest) Reset() {
 	*x = ListPostsRequest{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[11]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -894,7 +1097,7 @@ func (x *ListPostsRequest) String() string {
 func (*ListPostsRequest) ProtoMessage() {}
 
 func (x *ListPostsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[11]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -907,7 +1110,7 @@ func (x *ListPostsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPostsRequest.ProtoReflect.Descriptor instead.
 func (*ListPostsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{11}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListPostsRequest) GetUser() uint64 {
@@ -942,7 +1145,7 @@ type ListPostsResponse struct {
 
 func (x *ListPostsResponse) Reset() {
 	*x = ListPostsResponse{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[12]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -954,7 +1157,7 @@ func (x *ListPostsResponse) String() string {
 func (*ListPostsResponse) ProtoMessage() {}
 
 func (x *ListPostsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[12]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -967,7 +1170,7 @@ func (x *ListPostsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPostsResponse.ProtoReflect.Descriptor instead.
 func (*ListPostsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{12}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListPostsResponse) GetPosts() []*Post {
@@ -993,7 +1196,7 @@ type GetFeedProfileRequest struct {
 
 func (x *GetFeedProfileRequest) Reset() {
 	*x = GetFeedProfileRequest{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[13]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1005,7 +1208,7 @@ func (x *GetFeedProfileRequest) String() string {
 func (*GetFeedProfileRequest) ProtoMessage() {}
 
 func (x *GetFeedProfileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[13]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1018,7 +1221,7 @@ func (x *GetFeedProfileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFeedProfileRequest.ProtoReflect.Descriptor instead.
 func (*GetFeedProfileRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{13}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetFeedProfileRequest) GetUser() uint64 {
@@ -1041,7 +1244,7 @@ type FeedProfile struct {
 
 func (x *FeedProfile) Reset() {
 	*x = FeedProfile{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[14]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1053,7 +1256,7 @@ func (x *FeedProfile) String() string {
 func (*FeedProfile) ProtoMessage() {}
 
 func (x *FeedProfile) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[14]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1066,7 +1269,7 @@ func (x *FeedProfile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FeedProfile.ProtoReflect.Descriptor instead.
 func (*FeedProfile) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{14}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *FeedProfile) GetPosts() uint32 {
@@ -1102,7 +1305,7 @@ type HomeTimelineRequest struct {
 
 func (x *HomeTimelineRequest) Reset() {
 	*x = HomeTimelineRequest{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[15]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1114,7 +1317,7 @@ func (x *HomeTimelineRequest) String() string {
 func (*HomeTimelineRequest) ProtoMessage() {}
 
 func (x *HomeTimelineRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[15]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1127,7 +1330,7 @@ func (x *HomeTimelineRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HomeTimelineRequest.ProtoReflect.Descriptor instead.
 func (*HomeTimelineRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{15}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *HomeTimelineRequest) GetBefore() uint64 {
@@ -1155,7 +1358,7 @@ type HomeTimelineResponse struct {
 
 func (x *HomeTimelineResponse) Reset() {
 	*x = HomeTimelineResponse{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[16]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1167,7 +1370,7 @@ func (x *HomeTimelineResponse) String() string {
 func (*HomeTimelineResponse) ProtoMessage() {}
 
 func (x *HomeTimelineResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[16]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1180,7 +1383,7 @@ func (x *HomeTimelineResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HomeTimelineResponse.ProtoReflect.Descriptor instead.
 func (*HomeTimelineResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{16}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *HomeTimelineResponse) GetPosts() []*Post {
@@ -1210,7 +1413,7 @@ type HidePostRequest struct {
 
 func (x *HidePostRequest) Reset() {
 	*x = HidePostRequest{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[17]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1222,7 +1425,7 @@ func (x *HidePostRequest) String() string {
 func (*HidePostRequest) ProtoMessage() {}
 
 func (x *HidePostRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[17]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1235,7 +1438,7 @@ func (x *HidePostRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HidePostRequest.ProtoReflect.Descriptor instead.
 func (*HidePostRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{17}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *HidePostRequest) GetPost() uint64 {
@@ -1267,7 +1470,7 @@ type HidePostResponse struct {
 
 func (x *HidePostResponse) Reset() {
 	*x = HidePostResponse{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[18]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1279,7 +1482,7 @@ func (x *HidePostResponse) String() string {
 func (*HidePostResponse) ProtoMessage() {}
 
 func (x *HidePostResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[18]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1292,7 +1495,7 @@ func (x *HidePostResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HidePostResponse.ProtoReflect.Descriptor instead.
 func (*HidePostResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{18}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{20}
 }
 
 type GetFeedAuthorRequest struct {
@@ -1304,7 +1507,7 @@ type GetFeedAuthorRequest struct {
 
 func (x *GetFeedAuthorRequest) Reset() {
 	*x = GetFeedAuthorRequest{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[19]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1316,7 +1519,7 @@ func (x *GetFeedAuthorRequest) String() string {
 func (*GetFeedAuthorRequest) ProtoMessage() {}
 
 func (x *GetFeedAuthorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[19]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1329,7 +1532,7 @@ func (x *GetFeedAuthorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFeedAuthorRequest.ProtoReflect.Descriptor instead.
 func (*GetFeedAuthorRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{19}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetFeedAuthorRequest) GetUser() uint64 {
@@ -1354,7 +1557,7 @@ type FeedAuthor struct {
 
 func (x *FeedAuthor) Reset() {
 	*x = FeedAuthor{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[20]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1366,7 +1569,7 @@ func (x *FeedAuthor) String() string {
 func (*FeedAuthor) ProtoMessage() {}
 
 func (x *FeedAuthor) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[20]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1379,7 +1582,7 @@ func (x *FeedAuthor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FeedAuthor.ProtoReflect.Descriptor instead.
 func (*FeedAuthor) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{20}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *FeedAuthor) GetFollowers() uint32 {
@@ -1407,7 +1610,7 @@ var File_rialto_feed_v1_feed_proto protoreflect.FileDescriptor
 
 const file_rialto_feed_v1_feed_proto_rawDesc = "" +
 	"\n" +
-	"\x19rialto/feed/v1/feed.proto\x12\x0erialto.feed.v1\x1a\x1crialto/chat/v1/message.proto\"\xba\x03\n" +
+	"\x19rialto/feed/v1/feed.proto\x12\x0erialto.feed.v1\x1a\x1frialto/account/v1/account.proto\x1a\x19rialto/chat/v1/chat.proto\x1a\x1crialto/chat/v1/message.proto\x1a\x1frialto/comment/v1/comment.proto\"\xba\x03\n" +
 	"\vPostContent\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12-\n" +
@@ -1453,7 +1656,17 @@ const file_rialto_feed_v1_feed_proto_rawDesc = "" +
 	"\x0eclient_post_id\x18\x01 \x01(\tR\fclientPostId\x125\n" +
 	"\acontent\x18\x02 \x01(\v2\x1b.rialto.feed.v1.PostContentR\acontent\"(\n" +
 	"\x0eGetPostRequest\x12\x16\n" +
-	"\x04post\x18\x01 \x01(\x04B\x020\x01R\x04post\"z\n" +
+	"\x04post\x18\x01 \x01(\x04B\x020\x01R\x04post\"H\n" +
+	"\x12GetPostPageRequest\x12\x16\n" +
+	"\x04post\x18\x01 \x01(\x04B\x020\x01R\x04post\x12\x1a\n" +
+	"\bcomments\x18\x02 \x01(\rR\bcomments\"\xb0\x02\n" +
+	"\bPostPage\x12(\n" +
+	"\x04post\x18\x01 \x01(\v2\x14.rialto.feed.v1.PostR\x04post\x12/\n" +
+	"\x06author\x18\x02 \x01(\v2\x17.rialto.account.v1.UserR\x06author\x124\n" +
+	"\brelation\x18\x03 \x01(\v2\x18.rialto.chat.v1.RelationR\brelation\x126\n" +
+	"\bcomments\x18\x04 \x03(\v2\x1a.rialto.comment.v1.CommentR\bcomments\x12#\n" +
+	"\rnext_comments\x18\x05 \x01(\tR\fnextComments\x126\n" +
+	"\amissing\x18\x06 \x03(\x0e2\x1c.rialto.feed.v1.PostPagePartR\amissing\"z\n" +
 	"\x0fEditPostRequest\x12\x16\n" +
 	"\x04post\x18\x01 \x01(\x04B\x020\x01R\x04post\x125\n" +
 	"\acontent\x18\x02 \x01(\v2\x1b.rialto.feed.v1.PostContentR\acontent\x12\x18\n" +
@@ -1507,10 +1720,17 @@ const file_rialto_feed_v1_feed_proto_rawDesc = "" +
 	"\x11AUDIENCE_EVERYONE\x10\x01\x12\x14\n" +
 	"\x10AUDIENCE_FRIENDS\x10\x02\x12\x13\n" +
 	"\x0fAUDIENCE_CHOSEN\x10\x03\x12\x13\n" +
-	"\x0fAUDIENCE_EXCEPT\x10\x042\x85\x05\n" +
+	"\x0fAUDIENCE_EXCEPT\x10\x04*\x9e\x01\n" +
+	"\fPostPagePart\x12\x1e\n" +
+	"\x1aPOST_PAGE_PART_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15POST_PAGE_PART_AUTHOR\x10\x01\x12\x1b\n" +
+	"\x17POST_PAGE_PART_RELATION\x10\x02\x12\x19\n" +
+	"\x15POST_PAGE_PART_COUNTS\x10\x03\x12\x1b\n" +
+	"\x17POST_PAGE_PART_COMMENTS\x10\x042\xd2\x05\n" +
 	"\vFeedService\x12?\n" +
 	"\aPublish\x12\x1e.rialto.feed.v1.PublishRequest\x1a\x14.rialto.feed.v1.Post\x12?\n" +
-	"\aGetPost\x12\x1e.rialto.feed.v1.GetPostRequest\x1a\x14.rialto.feed.v1.Post\x12A\n" +
+	"\aGetPost\x12\x1e.rialto.feed.v1.GetPostRequest\x1a\x14.rialto.feed.v1.Post\x12K\n" +
+	"\vGetPostPage\x12\".rialto.feed.v1.GetPostPageRequest\x1a\x18.rialto.feed.v1.PostPage\x12A\n" +
 	"\bEditPost\x12\x1f.rialto.feed.v1.EditPostRequest\x1a\x14.rialto.feed.v1.Post\x12S\n" +
 	"\n" +
 	"DeletePost\x12!.rialto.feed.v1.DeletePostRequest\x1a\".rialto.feed.v1.DeletePostResponse\x12Y\n" +
@@ -1534,76 +1754,89 @@ func file_rialto_feed_v1_feed_proto_rawDescGZIP() []byte {
 	return file_rialto_feed_v1_feed_proto_rawDescData
 }
 
-var file_rialto_feed_v1_feed_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rialto_feed_v1_feed_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_rialto_feed_v1_feed_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_rialto_feed_v1_feed_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_rialto_feed_v1_feed_proto_goTypes = []any{
 	(Audience)(0),                 // 0: rialto.feed.v1.Audience
-	(*PostContent)(nil),           // 1: rialto.feed.v1.PostContent
-	(*Goods)(nil),                 // 2: rialto.feed.v1.Goods
-	(*Post)(nil),                  // 3: rialto.feed.v1.Post
-	(*PublishRequest)(nil),        // 4: rialto.feed.v1.PublishRequest
-	(*GetPostRequest)(nil),        // 5: rialto.feed.v1.GetPostRequest
-	(*EditPostRequest)(nil),       // 6: rialto.feed.v1.EditPostRequest
-	(*DeletePostRequest)(nil),     // 7: rialto.feed.v1.DeletePostRequest
-	(*DeletePostResponse)(nil),    // 8: rialto.feed.v1.DeletePostResponse
-	(*ListVersionsRequest)(nil),   // 9: rialto.feed.v1.ListVersionsRequest
-	(*ListVersionsResponse)(nil),  // 10: rialto.feed.v1.ListVersionsResponse
-	(*PostVersion)(nil),           // 11: rialto.feed.v1.PostVersion
-	(*ListPostsRequest)(nil),      // 12: rialto.feed.v1.ListPostsRequest
-	(*ListPostsResponse)(nil),     // 13: rialto.feed.v1.ListPostsResponse
-	(*GetFeedProfileRequest)(nil), // 14: rialto.feed.v1.GetFeedProfileRequest
-	(*FeedProfile)(nil),           // 15: rialto.feed.v1.FeedProfile
-	(*HomeTimelineRequest)(nil),   // 16: rialto.feed.v1.HomeTimelineRequest
-	(*HomeTimelineResponse)(nil),  // 17: rialto.feed.v1.HomeTimelineResponse
-	(*HidePostRequest)(nil),       // 18: rialto.feed.v1.HidePostRequest
-	(*HidePostResponse)(nil),      // 19: rialto.feed.v1.HidePostResponse
-	(*GetFeedAuthorRequest)(nil),  // 20: rialto.feed.v1.GetFeedAuthorRequest
-	(*FeedAuthor)(nil),            // 21: rialto.feed.v1.FeedAuthor
-	(*v1.Media)(nil),              // 22: rialto.chat.v1.Media
-	(*v1.LinkPreview)(nil),        // 23: rialto.chat.v1.LinkPreview
-	(*v1.Mention)(nil),            // 24: rialto.chat.v1.Mention
+	(PostPagePart)(0),             // 1: rialto.feed.v1.PostPagePart
+	(*PostContent)(nil),           // 2: rialto.feed.v1.PostContent
+	(*Goods)(nil),                 // 3: rialto.feed.v1.Goods
+	(*Post)(nil),                  // 4: rialto.feed.v1.Post
+	(*PublishRequest)(nil),        // 5: rialto.feed.v1.PublishRequest
+	(*GetPostRequest)(nil),        // 6: rialto.feed.v1.GetPostRequest
+	(*GetPostPageRequest)(nil),    // 7: rialto.feed.v1.GetPostPageRequest
+	(*PostPage)(nil),              // 8: rialto.feed.v1.PostPage
+	(*EditPostRequest)(nil),       // 9: rialto.feed.v1.EditPostRequest
+	(*DeletePostRequest)(nil),     // 10: rialto.feed.v1.DeletePostRequest
+	(*DeletePostResponse)(nil),    // 11: rialto.feed.v1.DeletePostResponse
+	(*ListVersionsRequest)(nil),   // 12: rialto.feed.v1.ListVersionsRequest
+	(*ListVersionsResponse)(nil),  // 13: rialto.feed.v1.ListVersionsResponse
+	(*PostVersion)(nil),           // 14: rialto.feed.v1.PostVersion
+	(*ListPostsRequest)(nil),      // 15: rialto.feed.v1.ListPostsRequest
+	(*ListPostsResponse)(nil),     // 16: rialto.feed.v1.ListPostsResponse
+	(*GetFeedProfileRequest)(nil), // 17: rialto.feed.v1.GetFeedProfileRequest
+	(*FeedProfile)(nil),           // 18: rialto.feed.v1.FeedProfile
+	(*HomeTimelineRequest)(nil),   // 19: rialto.feed.v1.HomeTimelineRequest
+	(*HomeTimelineResponse)(nil),  // 20: rialto.feed.v1.HomeTimelineResponse
+	(*HidePostRequest)(nil),       // 21: rialto.feed.v1.HidePostRequest
+	(*HidePostResponse)(nil),      // 22: rialto.feed.v1.HidePostResponse
+	(*GetFeedAuthorRequest)(nil),  // 23: rialto.feed.v1.GetFeedAuthorRequest
+	(*FeedAuthor)(nil),            // 24: rialto.feed.v1.FeedAuthor
+	(*v1.Media)(nil),              // 25: rialto.chat.v1.Media
+	(*v1.LinkPreview)(nil),        // 26: rialto.chat.v1.LinkPreview
+	(*v1.Mention)(nil),            // 27: rialto.chat.v1.Mention
+	(*v11.User)(nil),              // 28: rialto.account.v1.User
+	(*v1.Relation)(nil),           // 29: rialto.chat.v1.Relation
+	(*v12.Comment)(nil),           // 30: rialto.comment.v1.Comment
 }
 var file_rialto_feed_v1_feed_proto_depIdxs = []int32{
-	22, // 0: rialto.feed.v1.PostContent.images:type_name -> rialto.chat.v1.Media
-	23, // 1: rialto.feed.v1.PostContent.link_preview:type_name -> rialto.chat.v1.LinkPreview
+	25, // 0: rialto.feed.v1.PostContent.images:type_name -> rialto.chat.v1.Media
+	26, // 1: rialto.feed.v1.PostContent.link_preview:type_name -> rialto.chat.v1.LinkPreview
 	0,  // 2: rialto.feed.v1.PostContent.audience:type_name -> rialto.feed.v1.Audience
-	22, // 3: rialto.feed.v1.PostContent.cover:type_name -> rialto.chat.v1.Media
-	2,  // 4: rialto.feed.v1.PostContent.goods:type_name -> rialto.feed.v1.Goods
-	24, // 5: rialto.feed.v1.PostContent.mentions:type_name -> rialto.chat.v1.Mention
-	22, // 6: rialto.feed.v1.Goods.picture:type_name -> rialto.chat.v1.Media
-	1,  // 7: rialto.feed.v1.Post.content:type_name -> rialto.feed.v1.PostContent
-	3,  // 8: rialto.feed.v1.Post.reposted:type_name -> rialto.feed.v1.Post
-	1,  // 9: rialto.feed.v1.PublishRequest.content:type_name -> rialto.feed.v1.PostContent
-	1,  // 10: rialto.feed.v1.EditPostRequest.content:type_name -> rialto.feed.v1.PostContent
-	11, // 11: rialto.feed.v1.ListVersionsResponse.versions:type_name -> rialto.feed.v1.PostVersion
-	1,  // 12: rialto.feed.v1.PostVersion.content:type_name -> rialto.feed.v1.PostContent
-	3,  // 13: rialto.feed.v1.ListPostsResponse.posts:type_name -> rialto.feed.v1.Post
-	3,  // 14: rialto.feed.v1.HomeTimelineResponse.posts:type_name -> rialto.feed.v1.Post
-	4,  // 15: rialto.feed.v1.FeedService.Publish:input_type -> rialto.feed.v1.PublishRequest
-	5,  // 16: rialto.feed.v1.FeedService.GetPost:input_type -> rialto.feed.v1.GetPostRequest
-	6,  // 17: rialto.feed.v1.FeedService.EditPost:input_type -> rialto.feed.v1.EditPostRequest
-	7,  // 18: rialto.feed.v1.FeedService.DeletePost:input_type -> rialto.feed.v1.DeletePostRequest
-	9,  // 19: rialto.feed.v1.FeedService.ListVersions:input_type -> rialto.feed.v1.ListVersionsRequest
-	12, // 20: rialto.feed.v1.FeedService.ListPosts:input_type -> rialto.feed.v1.ListPostsRequest
-	14, // 21: rialto.feed.v1.FeedService.GetFeedProfile:input_type -> rialto.feed.v1.GetFeedProfileRequest
-	16, // 22: rialto.feed.v1.FeedService.HomeTimeline:input_type -> rialto.feed.v1.HomeTimelineRequest
-	18, // 23: rialto.feed.v1.FeedAdminService.HidePost:input_type -> rialto.feed.v1.HidePostRequest
-	20, // 24: rialto.feed.v1.FeedAdminService.GetFeedAuthor:input_type -> rialto.feed.v1.GetFeedAuthorRequest
-	3,  // 25: rialto.feed.v1.FeedService.Publish:output_type -> rialto.feed.v1.Post
-	3,  // 26: rialto.feed.v1.FeedService.GetPost:output_type -> rialto.feed.v1.Post
-	3,  // 27: rialto.feed.v1.FeedService.EditPost:output_type -> rialto.feed.v1.Post
-	8,  // 28: rialto.feed.v1.FeedService.DeletePost:output_type -> rialto.feed.v1.DeletePostResponse
-	10, // 29: rialto.feed.v1.FeedService.ListVersions:output_type -> rialto.feed.v1.ListVersionsResponse
-	13, // 30: rialto.feed.v1.FeedService.ListPosts:output_type -> rialto.feed.v1.ListPostsResponse
-	15, // 31: rialto.feed.v1.FeedService.GetFeedProfile:output_type -> rialto.feed.v1.FeedProfile
-	17, // 32: rialto.feed.v1.FeedService.HomeTimeline:output_type -> rialto.feed.v1.HomeTimelineResponse
-	19, // 33: rialto.feed.v1.FeedAdminService.HidePost:output_type -> rialto.feed.v1.HidePostResponse
-	21, // 34: rialto.feed.v1.FeedAdminService.GetFeedAuthor:output_type -> rialto.feed.v1.FeedAuthor
-	25, // [25:35] is the sub-list for method output_type
-	15, // [15:25] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	25, // 3: rialto.feed.v1.PostContent.cover:type_name -> rialto.chat.v1.Media
+	3,  // 4: rialto.feed.v1.PostContent.goods:type_name -> rialto.feed.v1.Goods
+	27, // 5: rialto.feed.v1.PostContent.mentions:type_name -> rialto.chat.v1.Mention
+	25, // 6: rialto.feed.v1.Goods.picture:type_name -> rialto.chat.v1.Media
+	2,  // 7: rialto.feed.v1.Post.content:type_name -> rialto.feed.v1.PostContent
+	4,  // 8: rialto.feed.v1.Post.reposted:type_name -> rialto.feed.v1.Post
+	2,  // 9: rialto.feed.v1.PublishRequest.content:type_name -> rialto.feed.v1.PostContent
+	4,  // 10: rialto.feed.v1.PostPage.post:type_name -> rialto.feed.v1.Post
+	28, // 11: rialto.feed.v1.PostPage.author:type_name -> rialto.account.v1.User
+	29, // 12: rialto.feed.v1.PostPage.relation:type_name -> rialto.chat.v1.Relation
+	30, // 13: rialto.feed.v1.PostPage.comments:type_name -> rialto.comment.v1.Comment
+	1,  // 14: rialto.feed.v1.PostPage.missing:type_name -> rialto.feed.v1.PostPagePart
+	2,  // 15: rialto.feed.v1.EditPostRequest.content:type_name -> rialto.feed.v1.PostContent
+	14, // 16: rialto.feed.v1.ListVersionsResponse.versions:type_name -> rialto.feed.v1.PostVersion
+	2,  // 17: rialto.feed.v1.PostVersion.content:type_name -> rialto.feed.v1.PostContent
+	4,  // 18: rialto.feed.v1.ListPostsResponse.posts:type_name -> rialto.feed.v1.Post
+	4,  // 19: rialto.feed.v1.HomeTimelineResponse.posts:type_name -> rialto.feed.v1.Post
+	5,  // 20: rialto.feed.v1.FeedService.Publish:input_type -> rialto.feed.v1.PublishRequest
+	6,  // 21: rialto.feed.v1.FeedService.GetPost:input_type -> rialto.feed.v1.GetPostRequest
+	7,  // 22: rialto.feed.v1.FeedService.GetPostPage:input_type -> rialto.feed.v1.GetPostPageRequest
+	9,  // 23: rialto.feed.v1.FeedService.EditPost:input_type -> rialto.feed.v1.EditPostRequest
+	10, // 24: rialto.feed.v1.FeedService.DeletePost:input_type -> rialto.feed.v1.DeletePostRequest
+	12, // 25: rialto.feed.v1.FeedService.ListVersions:input_type -> rialto.feed.v1.ListVersionsRequest
+	15, // 26: rialto.feed.v1.FeedService.ListPosts:input_type -> rialto.feed.v1.ListPostsRequest
+	17, // 27: rialto.feed.v1.FeedService.GetFeedProfile:input_type -> rialto.feed.v1.GetFeedProfileRequest
+	19, // 28: rialto.feed.v1.FeedService.HomeTimeline:input_type -> rialto.feed.v1.HomeTimelineRequest
+	21, // 29: rialto.feed.v1.FeedAdminService.HidePost:input_type -> rialto.feed.v1.HidePostRequest
+	23, // 30: rialto.feed.v1.FeedAdminService.GetFeedAuthor:input_type -> rialto.feed.v1.GetFeedAuthorRequest
+	4,  // 31: rialto.feed.v1.FeedService.Publish:output_type -> rialto.feed.v1.Post
+	4,  // 32: rialto.feed.v1.FeedService.GetPost:output_type -> rialto.feed.v1.Post
+	8,  // 33: rialto.feed.v1.FeedService.GetPostPage:output_type -> rialto.feed.v1.PostPage
+	4,  // 34: rialto.feed.v1.FeedService.EditPost:output_type -> rialto.feed.v1.Post
+	11, // 35: rialto.feed.v1.FeedService.DeletePost:output_type -> rialto.feed.v1.DeletePostResponse
+	13, // 36: rialto.feed.v1.FeedService.ListVersions:output_type -> rialto.feed.v1.ListVersionsResponse
+	16, // 37: rialto.feed.v1.FeedService.ListPosts:output_type -> rialto.feed.v1.ListPostsResponse
+	18, // 38: rialto.feed.v1.FeedService.GetFeedProfile:output_type -> rialto.feed.v1.FeedProfile
+	20, // 39: rialto.feed.v1.FeedService.HomeTimeline:output_type -> rialto.feed.v1.HomeTimelineResponse
+	22, // 40: rialto.feed.v1.FeedAdminService.HidePost:output_type -> rialto.feed.v1.HidePostResponse
+	24, // 41: rialto.feed.v1.FeedAdminService.GetFeedAuthor:output_type -> rialto.feed.v1.FeedAuthor
+	31, // [31:42] is the sub-list for method output_type
+	20, // [20:31] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_rialto_feed_v1_feed_proto_init() }
@@ -1616,8 +1849,8 @@ func file_rialto_feed_v1_feed_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_feed_v1_feed_proto_rawDesc), len(file_rialto_feed_v1_feed_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   21,
+			NumEnums:      2,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

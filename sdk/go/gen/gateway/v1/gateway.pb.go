@@ -52,7 +52,9 @@ type ClientFrame struct {
 	// EnterRoom puts this connection into a room, until it leaves or ends; at most 10. It is answered by room.
 	EnterRoom uint64 `protobuf:"varint,13,opt,name=enter_room,json=enterRoom,proto3" json:"enter_room,omitempty"`
 	// LeaveRoom takes it out. It is not answered.
-	LeaveRoom     uint64 `protobuf:"varint,14,opt,name=leave_room,json=leaveRoom,proto3" json:"leave_room,omitempty"`
+	LeaveRoom uint64 `protobuf:"varint,14,opt,name=leave_room,json=leaveRoom,proto3" json:"leave_room,omitempty"`
+	// WatchPosts replaces the set of posts on screen, of which changes are pushed. It is answered by changed_posts.
+	WatchPosts    *WatchPosts `protobuf:"bytes,16,opt,name=watch_posts,json=watchPosts,proto3" json:"watch_posts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -183,6 +185,13 @@ func (x *ClientFrame) GetLeaveRoom() uint64 {
 		return x.LeaveRoom
 	}
 	return 0
+}
+
+func (x *ClientFrame) GetWatchPosts() *WatchPosts {
+	if x != nil {
+		return x.WatchPosts
+	}
+	return nil
 }
 
 type Auth struct {
@@ -623,6 +632,104 @@ func (x *WatchedMessage) GetSeq() uint64 {
 	return 0
 }
 
+// WatchPosts names at most 100 posts that this client shows.
+type WatchPosts struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Posts         []*WatchedPost         `protobuf:"bytes,1,rep,name=posts,proto3" json:"posts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchPosts) Reset() {
+	*x = WatchPosts{}
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchPosts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchPosts) ProtoMessage() {}
+
+func (x *WatchPosts) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchPosts.ProtoReflect.Descriptor instead.
+func (*WatchPosts) Descriptor() ([]byte, []int) {
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *WatchPosts) GetPosts() []*WatchedPost {
+	if x != nil {
+		return x.Posts
+	}
+	return nil
+}
+
+type WatchedPost struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Post  uint64                 `protobuf:"varint,1,opt,name=post,proto3" json:"post,omitempty"`
+	// Version that the client shows.
+	Version       uint32 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchedPost) Reset() {
+	*x = WatchedPost{}
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchedPost) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchedPost) ProtoMessage() {}
+
+func (x *WatchedPost) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchedPost.ProtoReflect.Descriptor instead.
+func (*WatchedPost) Descriptor() ([]byte, []int) {
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *WatchedPost) GetPost() uint64 {
+	if x != nil {
+		return x.Post
+	}
+	return 0
+}
+
+func (x *WatchedPost) GetVersion() uint32 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
 // ServerFrame goes from server to client.
 type ServerFrame struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -655,13 +762,16 @@ type ServerFrame struct {
 	// Notifications of the user changed: there is a new one, or some were read on another device. Read UnreadNotifications. It may be lost, and comes at most
 	// once a second for new ones.
 	Notifications *NotificationHint `protobuf:"bytes,20,opt,name=notifications,proto3" json:"notifications,omitempty"`
+	// ChangedPosts are watched posts that were edited, deleted, hidden or shown again: read them with GetPost, and take away those for which the answer is
+	// no_post. The answer to watch_posts names those that have another version, or are not for the user. They may be named twice.
+	ChangedPosts  []uint64 `protobuf:"varint,21,rep,packed,name=changed_posts,json=changedPosts,proto3" json:"changed_posts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ServerFrame) Reset() {
 	*x = ServerFrame{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[9]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -673,7 +783,7 @@ func (x *ServerFrame) String() string {
 func (*ServerFrame) ProtoMessage() {}
 
 func (x *ServerFrame) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[9]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -686,7 +796,7 @@ func (x *ServerFrame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerFrame.ProtoReflect.Descriptor instead.
 func (*ServerFrame) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{9}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ServerFrame) GetRequest() uint64 {
@@ -815,6 +925,13 @@ func (x *ServerFrame) GetNotifications() *NotificationHint {
 	return nil
 }
 
+func (x *ServerFrame) GetChangedPosts() []uint64 {
+	if x != nil {
+		return x.ChangedPosts
+	}
+	return nil
+}
+
 // NotificationHint says that UnreadNotifications has another answer.
 type NotificationHint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -826,7 +943,7 @@ type NotificationHint struct {
 
 func (x *NotificationHint) Reset() {
 	*x = NotificationHint{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[10]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -838,7 +955,7 @@ func (x *NotificationHint) String() string {
 func (*NotificationHint) ProtoMessage() {}
 
 func (x *NotificationHint) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[10]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -851,7 +968,7 @@ func (x *NotificationHint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotificationHint.ProtoReflect.Descriptor instead.
 func (*NotificationHint) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{10}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *NotificationHint) GetRead() uint64 {
@@ -872,7 +989,7 @@ type PostHint struct {
 
 func (x *PostHint) Reset() {
 	*x = PostHint{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[11]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -884,7 +1001,7 @@ func (x *PostHint) String() string {
 func (*PostHint) ProtoMessage() {}
 
 func (x *PostHint) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[11]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -897,7 +1014,7 @@ func (x *PostHint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PostHint.ProtoReflect.Descriptor instead.
 func (*PostHint) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{11}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *PostHint) GetPost() uint64 {
@@ -928,7 +1045,7 @@ type ReadersUpdate struct {
 
 func (x *ReadersUpdate) Reset() {
 	*x = ReadersUpdate{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -940,7 +1057,7 @@ func (x *ReadersUpdate) String() string {
 func (*ReadersUpdate) ProtoMessage() {}
 
 func (x *ReadersUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -953,7 +1070,7 @@ func (x *ReadersUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadersUpdate.ProtoReflect.Descriptor instead.
 func (*ReadersUpdate) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{12}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ReadersUpdate) GetConversation() uint64 {
@@ -997,7 +1114,7 @@ type ThreadUpdate struct {
 
 func (x *ThreadUpdate) Reset() {
 	*x = ThreadUpdate{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1009,7 +1126,7 @@ func (x *ThreadUpdate) String() string {
 func (*ThreadUpdate) ProtoMessage() {}
 
 func (x *ThreadUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1022,7 +1139,7 @@ func (x *ThreadUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadUpdate.ProtoReflect.Descriptor instead.
 func (*ThreadUpdate) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{13}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ThreadUpdate) GetConversation() uint64 {
@@ -1065,7 +1182,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1077,7 +1194,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1090,7 +1207,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{14}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Hello) GetUser() uint64 {
@@ -1167,7 +1284,7 @@ type Receipt struct {
 
 func (x *Receipt) Reset() {
 	*x = Receipt{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1179,7 +1296,7 @@ func (x *Receipt) String() string {
 func (*Receipt) ProtoMessage() {}
 
 func (x *Receipt) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1192,7 +1309,7 @@ func (x *Receipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
 func (*Receipt) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{15}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Receipt) GetConversation() uint64 {
@@ -1268,7 +1385,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1280,7 +1397,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1293,7 +1410,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{16}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Result) GetPayload() []byte {
@@ -1326,7 +1443,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[17]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1338,7 +1455,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[17]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1351,7 +1468,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{17}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Error) GetCode() string {
@@ -1391,7 +1508,7 @@ type Pong struct {
 
 func (x *Pong) Reset() {
 	*x = Pong{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[18]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1403,7 +1520,7 @@ func (x *Pong) String() string {
 func (*Pong) ProtoMessage() {}
 
 func (x *Pong) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[18]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1416,7 +1533,7 @@ func (x *Pong) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pong.ProtoReflect.Descriptor instead.
 func (*Pong) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{18}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Pong) GetTimeMs() int64 {
@@ -1436,7 +1553,7 @@ type Typing struct {
 
 func (x *Typing) Reset() {
 	*x = Typing{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[19]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1448,7 +1565,7 @@ func (x *Typing) String() string {
 func (*Typing) ProtoMessage() {}
 
 func (x *Typing) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[19]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1461,7 +1578,7 @@ func (x *Typing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Typing.ProtoReflect.Descriptor instead.
 func (*Typing) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{19}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Typing) GetConversation() uint64 {
@@ -1487,7 +1604,7 @@ type Hint struct {
 
 func (x *Hint) Reset() {
 	*x = Hint{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[20]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1499,7 +1616,7 @@ func (x *Hint) String() string {
 func (*Hint) ProtoMessage() {}
 
 func (x *Hint) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[20]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1512,7 +1629,7 @@ func (x *Hint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hint.ProtoReflect.Descriptor instead.
 func (*Hint) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{20}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Hint) GetConversations() []*v1.LargeTail {
@@ -1534,7 +1651,7 @@ type Bye struct {
 
 func (x *Bye) Reset() {
 	*x = Bye{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[21]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1546,7 +1663,7 @@ func (x *Bye) String() string {
 func (*Bye) ProtoMessage() {}
 
 func (x *Bye) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[21]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1559,7 +1676,7 @@ func (x *Bye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bye.ProtoReflect.Descriptor instead.
 func (*Bye) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{21}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Bye) GetCode() uint32 {
@@ -1587,7 +1704,7 @@ var File_rialto_gateway_v1_gateway_proto protoreflect.FileDescriptor
 
 const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\n" +
-	"\x1frialto/gateway/v1/gateway.proto\x12\x11rialto.gateway.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x19rialto/chat/v1/chat.proto\x1a\x1crialto/chat/v1/message.proto\x1a\x19rialto/chat/v1/room.proto\x1a!rialto/presence/v1/presence.proto\"\xfb\x04\n" +
+	"\x1frialto/gateway/v1/gateway.proto\x12\x11rialto.gateway.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x19rialto/chat/v1/chat.proto\x1a\x1crialto/chat/v1/message.proto\x1a\x19rialto/chat/v1/room.proto\x1a!rialto/presence/v1/presence.proto\"\xbb\x05\n" +
 	"\vClientFrame\x12\x18\n" +
 	"\arequest\x18\x01 \x01(\x04R\arequest\x12+\n" +
 	"\x04auth\x18\x02 \x01(\v2\x17.rialto.gateway.v1.AuthR\x04auth\x12-\n" +
@@ -1605,7 +1722,9 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\n" +
 	"enter_room\x18\r \x01(\x04B\x020\x01R\tenterRoom\x12!\n" +
 	"\n" +
-	"leave_room\x18\x0e \x01(\x04B\x020\x01R\tleaveRoom\")\n" +
+	"leave_room\x18\x0e \x01(\x04B\x020\x01R\tleaveRoom\x12>\n" +
+	"\vwatch_posts\x18\x10 \x01(\v2\x1d.rialto.gateway.v1.WatchPostsR\n" +
+	"watchPosts\")\n" +
 	"\x04Auth\x12!\n" +
 	"\faccess_token\x18\x01 \x01(\tR\vaccessToken\"\xcc\x01\n" +
 	"\x04Send\x12&\n" +
@@ -1632,7 +1751,13 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\bmessages\x18\x01 \x03(\v2!.rialto.gateway.v1.WatchedMessageR\bmessages\"J\n" +
 	"\x0eWatchedMessage\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x10\n" +
-	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\x9c\a\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"B\n" +
+	"\n" +
+	"WatchPosts\x124\n" +
+	"\x05posts\x18\x01 \x03(\v2\x1e.rialto.gateway.v1.WatchedPostR\x05posts\"?\n" +
+	"\vWatchedPost\x12\x16\n" +
+	"\x04post\x18\x01 \x01(\x04B\x020\x01R\x04post\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\rR\aversion\"\xc5\a\n" +
 	"\vServerFrame\x12\x18\n" +
 	"\arequest\x18\x01 \x01(\x04R\arequest\x12.\n" +
 	"\x05hello\x18\x02 \x01(\v2\x18.rialto.gateway.v1.HelloR\x05hello\x126\n" +
@@ -1652,7 +1777,8 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\x05rooms\x18\x0f \x03(\v2\x1a.rialto.chat.v1.RoomUpdateR\x05rooms\x12-\n" +
 	"\x04room\x18\x10 \x01(\v2\x19.rialto.chat.v1.RoomEntryR\x04room\x121\n" +
 	"\x05posts\x18\x11 \x03(\v2\x1b.rialto.gateway.v1.PostHintR\x05posts\x12I\n" +
-	"\rnotifications\x18\x14 \x01(\v2#.rialto.gateway.v1.NotificationHintR\rnotifications\"*\n" +
+	"\rnotifications\x18\x14 \x01(\v2#.rialto.gateway.v1.NotificationHintR\rnotifications\x12'\n" +
+	"\rchanged_posts\x18\x15 \x03(\x04B\x020\x01R\fchangedPosts\"*\n" +
 	"\x10NotificationHint\x12\x16\n" +
 	"\x04read\x18\x01 \x01(\x04B\x020\x01R\x04read\">\n" +
 	"\bPostHint\x12\x16\n" +
@@ -1720,7 +1846,7 @@ func file_rialto_gateway_v1_gateway_proto_rawDescGZIP() []byte {
 	return file_rialto_gateway_v1_gateway_proto_rawDescData
 }
 
-var file_rialto_gateway_v1_gateway_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_rialto_gateway_v1_gateway_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_rialto_gateway_v1_gateway_proto_goTypes = []any{
 	(*ClientFrame)(nil),      // 0: rialto.gateway.v1.ClientFrame
 	(*Auth)(nil),             // 1: rialto.gateway.v1.Auth
@@ -1731,73 +1857,77 @@ var file_rialto_gateway_v1_gateway_proto_goTypes = []any{
 	(*Watch)(nil),            // 6: rialto.gateway.v1.Watch
 	(*WatchReaders)(nil),     // 7: rialto.gateway.v1.WatchReaders
 	(*WatchedMessage)(nil),   // 8: rialto.gateway.v1.WatchedMessage
-	(*ServerFrame)(nil),      // 9: rialto.gateway.v1.ServerFrame
-	(*NotificationHint)(nil), // 10: rialto.gateway.v1.NotificationHint
-	(*PostHint)(nil),         // 11: rialto.gateway.v1.PostHint
-	(*ReadersUpdate)(nil),    // 12: rialto.gateway.v1.ReadersUpdate
-	(*ThreadUpdate)(nil),     // 13: rialto.gateway.v1.ThreadUpdate
-	(*Hello)(nil),            // 14: rialto.gateway.v1.Hello
-	(*Receipt)(nil),          // 15: rialto.gateway.v1.Receipt
-	(*Result)(nil),           // 16: rialto.gateway.v1.Result
-	(*Error)(nil),            // 17: rialto.gateway.v1.Error
-	(*Pong)(nil),             // 18: rialto.gateway.v1.Pong
-	(*Typing)(nil),           // 19: rialto.gateway.v1.Typing
-	(*Hint)(nil),             // 20: rialto.gateway.v1.Hint
-	(*Bye)(nil),              // 21: rialto.gateway.v1.Bye
-	(*v1.Position)(nil),      // 22: rialto.chat.v1.Position
-	(*v1.SyncRequest)(nil),   // 23: rialto.chat.v1.SyncRequest
-	(v11.Activity)(0),        // 24: rialto.presence.v1.Activity
-	(*v1.Content)(nil),       // 25: rialto.chat.v1.Content
-	(*structpb.Struct)(nil),  // 26: google.protobuf.Struct
-	(*v1.Event)(nil),         // 27: rialto.chat.v1.Event
-	(*v11.Presence)(nil),     // 28: rialto.presence.v1.Presence
-	(*v1.SyncResponse)(nil),  // 29: rialto.chat.v1.SyncResponse
-	(*v1.RoomUpdate)(nil),    // 30: rialto.chat.v1.RoomUpdate
-	(*v1.RoomEntry)(nil),     // 31: rialto.chat.v1.RoomEntry
-	(*v1.Thread)(nil),        // 32: rialto.chat.v1.Thread
-	(*v1.LargeTail)(nil),     // 33: rialto.chat.v1.LargeTail
+	(*WatchPosts)(nil),       // 9: rialto.gateway.v1.WatchPosts
+	(*WatchedPost)(nil),      // 10: rialto.gateway.v1.WatchedPost
+	(*ServerFrame)(nil),      // 11: rialto.gateway.v1.ServerFrame
+	(*NotificationHint)(nil), // 12: rialto.gateway.v1.NotificationHint
+	(*PostHint)(nil),         // 13: rialto.gateway.v1.PostHint
+	(*ReadersUpdate)(nil),    // 14: rialto.gateway.v1.ReadersUpdate
+	(*ThreadUpdate)(nil),     // 15: rialto.gateway.v1.ThreadUpdate
+	(*Hello)(nil),            // 16: rialto.gateway.v1.Hello
+	(*Receipt)(nil),          // 17: rialto.gateway.v1.Receipt
+	(*Result)(nil),           // 18: rialto.gateway.v1.Result
+	(*Error)(nil),            // 19: rialto.gateway.v1.Error
+	(*Pong)(nil),             // 20: rialto.gateway.v1.Pong
+	(*Typing)(nil),           // 21: rialto.gateway.v1.Typing
+	(*Hint)(nil),             // 22: rialto.gateway.v1.Hint
+	(*Bye)(nil),              // 23: rialto.gateway.v1.Bye
+	(*v1.Position)(nil),      // 24: rialto.chat.v1.Position
+	(*v1.SyncRequest)(nil),   // 25: rialto.chat.v1.SyncRequest
+	(v11.Activity)(0),        // 26: rialto.presence.v1.Activity
+	(*v1.Content)(nil),       // 27: rialto.chat.v1.Content
+	(*structpb.Struct)(nil),  // 28: google.protobuf.Struct
+	(*v1.Event)(nil),         // 29: rialto.chat.v1.Event
+	(*v11.Presence)(nil),     // 30: rialto.presence.v1.Presence
+	(*v1.SyncResponse)(nil),  // 31: rialto.chat.v1.SyncResponse
+	(*v1.RoomUpdate)(nil),    // 32: rialto.chat.v1.RoomUpdate
+	(*v1.RoomEntry)(nil),     // 33: rialto.chat.v1.RoomEntry
+	(*v1.Thread)(nil),        // 34: rialto.chat.v1.Thread
+	(*v1.LargeTail)(nil),     // 35: rialto.chat.v1.LargeTail
 }
 var file_rialto_gateway_v1_gateway_proto_depIdxs = []int32{
 	1,  // 0: rialto.gateway.v1.ClientFrame.auth:type_name -> rialto.gateway.v1.Auth
 	2,  // 1: rialto.gateway.v1.ClientFrame.sends:type_name -> rialto.gateway.v1.Send
-	22, // 2: rialto.gateway.v1.ClientFrame.ack:type_name -> rialto.chat.v1.Position
+	24, // 2: rialto.gateway.v1.ClientFrame.ack:type_name -> rialto.chat.v1.Position
 	3,  // 3: rialto.gateway.v1.ClientFrame.marks:type_name -> rialto.gateway.v1.Mark
 	4,  // 4: rialto.gateway.v1.ClientFrame.ping:type_name -> rialto.gateway.v1.Ping
 	5,  // 5: rialto.gateway.v1.ClientFrame.call:type_name -> rialto.gateway.v1.Call
-	23, // 6: rialto.gateway.v1.ClientFrame.sync:type_name -> rialto.chat.v1.SyncRequest
+	25, // 6: rialto.gateway.v1.ClientFrame.sync:type_name -> rialto.chat.v1.SyncRequest
 	6,  // 7: rialto.gateway.v1.ClientFrame.watch:type_name -> rialto.gateway.v1.Watch
-	24, // 8: rialto.gateway.v1.ClientFrame.activity:type_name -> rialto.presence.v1.Activity
+	26, // 8: rialto.gateway.v1.ClientFrame.activity:type_name -> rialto.presence.v1.Activity
 	7,  // 9: rialto.gateway.v1.ClientFrame.watch_readers:type_name -> rialto.gateway.v1.WatchReaders
-	25, // 10: rialto.gateway.v1.Send.content:type_name -> rialto.chat.v1.Content
-	26, // 11: rialto.gateway.v1.Call.body:type_name -> google.protobuf.Struct
-	8,  // 12: rialto.gateway.v1.WatchReaders.messages:type_name -> rialto.gateway.v1.WatchedMessage
-	14, // 13: rialto.gateway.v1.ServerFrame.hello:type_name -> rialto.gateway.v1.Hello
-	15, // 14: rialto.gateway.v1.ServerFrame.receipts:type_name -> rialto.gateway.v1.Receipt
-	27, // 15: rialto.gateway.v1.ServerFrame.events:type_name -> rialto.chat.v1.Event
-	16, // 16: rialto.gateway.v1.ServerFrame.result:type_name -> rialto.gateway.v1.Result
-	17, // 17: rialto.gateway.v1.ServerFrame.error:type_name -> rialto.gateway.v1.Error
-	18, // 18: rialto.gateway.v1.ServerFrame.pong:type_name -> rialto.gateway.v1.Pong
-	19, // 19: rialto.gateway.v1.ServerFrame.typing:type_name -> rialto.gateway.v1.Typing
-	28, // 20: rialto.gateway.v1.ServerFrame.presences:type_name -> rialto.presence.v1.Presence
-	20, // 21: rialto.gateway.v1.ServerFrame.hint:type_name -> rialto.gateway.v1.Hint
-	21, // 22: rialto.gateway.v1.ServerFrame.bye:type_name -> rialto.gateway.v1.Bye
-	29, // 23: rialto.gateway.v1.ServerFrame.sync:type_name -> rialto.chat.v1.SyncResponse
-	13, // 24: rialto.gateway.v1.ServerFrame.threads:type_name -> rialto.gateway.v1.ThreadUpdate
-	12, // 25: rialto.gateway.v1.ServerFrame.readers:type_name -> rialto.gateway.v1.ReadersUpdate
-	30, // 26: rialto.gateway.v1.ServerFrame.rooms:type_name -> rialto.chat.v1.RoomUpdate
-	31, // 27: rialto.gateway.v1.ServerFrame.room:type_name -> rialto.chat.v1.RoomEntry
-	11, // 28: rialto.gateway.v1.ServerFrame.posts:type_name -> rialto.gateway.v1.PostHint
-	10, // 29: rialto.gateway.v1.ServerFrame.notifications:type_name -> rialto.gateway.v1.NotificationHint
-	32, // 30: rialto.gateway.v1.ThreadUpdate.thread:type_name -> rialto.chat.v1.Thread
-	22, // 31: rialto.gateway.v1.Hello.tail:type_name -> rialto.chat.v1.Position
-	17, // 32: rialto.gateway.v1.Receipt.error:type_name -> rialto.gateway.v1.Error
-	26, // 33: rialto.gateway.v1.Result.body:type_name -> google.protobuf.Struct
-	33, // 34: rialto.gateway.v1.Hint.conversations:type_name -> rialto.chat.v1.LargeTail
-	35, // [35:35] is the sub-list for method output_type
-	35, // [35:35] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	9,  // 10: rialto.gateway.v1.ClientFrame.watch_posts:type_name -> rialto.gateway.v1.WatchPosts
+	27, // 11: rialto.gateway.v1.Send.content:type_name -> rialto.chat.v1.Content
+	28, // 12: rialto.gateway.v1.Call.body:type_name -> google.protobuf.Struct
+	8,  // 13: rialto.gateway.v1.WatchReaders.messages:type_name -> rialto.gateway.v1.WatchedMessage
+	10, // 14: rialto.gateway.v1.WatchPosts.posts:type_name -> rialto.gateway.v1.WatchedPost
+	16, // 15: rialto.gateway.v1.ServerFrame.hello:type_name -> rialto.gateway.v1.Hello
+	17, // 16: rialto.gateway.v1.ServerFrame.receipts:type_name -> rialto.gateway.v1.Receipt
+	29, // 17: rialto.gateway.v1.ServerFrame.events:type_name -> rialto.chat.v1.Event
+	18, // 18: rialto.gateway.v1.ServerFrame.result:type_name -> rialto.gateway.v1.Result
+	19, // 19: rialto.gateway.v1.ServerFrame.error:type_name -> rialto.gateway.v1.Error
+	20, // 20: rialto.gateway.v1.ServerFrame.pong:type_name -> rialto.gateway.v1.Pong
+	21, // 21: rialto.gateway.v1.ServerFrame.typing:type_name -> rialto.gateway.v1.Typing
+	30, // 22: rialto.gateway.v1.ServerFrame.presences:type_name -> rialto.presence.v1.Presence
+	22, // 23: rialto.gateway.v1.ServerFrame.hint:type_name -> rialto.gateway.v1.Hint
+	23, // 24: rialto.gateway.v1.ServerFrame.bye:type_name -> rialto.gateway.v1.Bye
+	31, // 25: rialto.gateway.v1.ServerFrame.sync:type_name -> rialto.chat.v1.SyncResponse
+	15, // 26: rialto.gateway.v1.ServerFrame.threads:type_name -> rialto.gateway.v1.ThreadUpdate
+	14, // 27: rialto.gateway.v1.ServerFrame.readers:type_name -> rialto.gateway.v1.ReadersUpdate
+	32, // 28: rialto.gateway.v1.ServerFrame.rooms:type_name -> rialto.chat.v1.RoomUpdate
+	33, // 29: rialto.gateway.v1.ServerFrame.room:type_name -> rialto.chat.v1.RoomEntry
+	13, // 30: rialto.gateway.v1.ServerFrame.posts:type_name -> rialto.gateway.v1.PostHint
+	12, // 31: rialto.gateway.v1.ServerFrame.notifications:type_name -> rialto.gateway.v1.NotificationHint
+	34, // 32: rialto.gateway.v1.ThreadUpdate.thread:type_name -> rialto.chat.v1.Thread
+	24, // 33: rialto.gateway.v1.Hello.tail:type_name -> rialto.chat.v1.Position
+	19, // 34: rialto.gateway.v1.Receipt.error:type_name -> rialto.gateway.v1.Error
+	28, // 35: rialto.gateway.v1.Result.body:type_name -> google.protobuf.Struct
+	35, // 36: rialto.gateway.v1.Hint.conversations:type_name -> rialto.chat.v1.LargeTail
+	37, // [37:37] is the sub-list for method output_type
+	37, // [37:37] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_rialto_gateway_v1_gateway_proto_init() }
@@ -1811,7 +1941,7 @@ func file_rialto_gateway_v1_gateway_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_gateway_v1_gateway_proto_rawDesc), len(file_rialto_gateway_v1_gateway_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -4,15 +4,21 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { User } from "../../account/v1/account_pb.js";
+import { file_rialto_account_v1_account } from "../../account/v1/account_pb.js";
+import type { Relation } from "../../chat/v1/chat_pb.js";
+import { file_rialto_chat_v1_chat } from "../../chat/v1/chat_pb.js";
 import type { LinkPreview, Media, Mention } from "../../chat/v1/message_pb.js";
 import { file_rialto_chat_v1_message } from "../../chat/v1/message_pb.js";
+import type { Comment } from "../../comment/v1/comment_pb.js";
+import { file_rialto_comment_v1_comment } from "../../comment/v1/comment_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file rialto/feed/v1/feed.proto.
  */
 export const file_rialto_feed_v1_feed: GenFile = /*@__PURE__*/
-  fileDesc("ChlyaWFsdG8vZmVlZC92MS9mZWVkLnByb3RvEg5yaWFsdG8uZmVlZC52MSLfAgoLUG9zdENvbnRlbnQSDQoFdGl0bGUYASABKAkSDAoEdGV4dBgCIAEoCRIlCgZpbWFnZXMYAyADKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYRIMCgRsaW5rGAQgASgJEjEKDGxpbmtfcHJldmlldxgFIAEoCzIbLnJpYWx0by5jaGF0LnYxLkxpbmtQcmV2aWV3EhUKCXJlcG9zdF9vZhgGIAEoBEICMAESKgoIYXVkaWVuY2UYByABKA4yGC5yaWFsdG8uZmVlZC52MS5BdWRpZW5jZRIRCgV1c2VycxgIIAMoBEICMAESJAoFY292ZXIYCSABKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYRIkCgVnb29kcxgKIAMoCzIVLnJpYWx0by5mZWVkLnYxLkdvb2RzEikKCG1lbnRpb25zGAsgAygLMhcucmlhbHRvLmNoYXQudjEuTWVudGlvbiJ2CgVHb29kcxIMCgRuYW1lGAEgASgJEhcKC3ByaWNlX21pbm9yGAIgASgEQgIwAhIQCghjdXJyZW5jeRgDIAEoCRImCgdwaWN0dXJlGAQgASgLMhUucmlhbHRvLmNoYXQudjEuTWVkaWESDAoEbGluaxgFIAEoCSK4AgoEUG9zdBIOCgJpZBgBIAEoBEICMAESEgoGYXV0aG9yGAIgASgEQgIwARIsCgdjb250ZW50GAMgASgLMhsucmlhbHRvLmZlZWQudjEuUG9zdENvbnRlbnQSFgoKY3JlYXRlZF9tcxgEIAEoA0ICMAISFQoJZWRpdGVkX21zGAUgASgDQgIwAhIPCgd2ZXJzaW9uGAYgASgNEiYKCHJlcG9zdGVkGAcgASgLMhQucmlhbHRvLmZlZWQudjEuUG9zdBINCgVsaWtlcxgIIAEoDRISCgpmYXZvdXJpdGVzGAkgASgNEhAKCGNvbW1lbnRzGAogASgNEg8KB3JlcG9zdHMYCyABKA0SDQoFdmlld3MYDCABKA0SDQoFbGlrZWQYDSABKAgSEgoKZmF2b3VyaXRlZBgOIAEoCCJWCg5QdWJsaXNoUmVxdWVzdBIWCg5jbGllbnRfcG9zdF9pZBgBIAEoCRIsCgdjb250ZW50GAIgASgLMhsucmlhbHRvLmZlZWQudjEuUG9zdENvbnRlbnQiIgoOR2V0UG9zdFJlcXVlc3QSEAoEcG9zdBgBIAEoBEICMAEiYgoPRWRpdFBvc3RSZXF1ZXN0EhAKBHBvc3QYASABKARCAjABEiwKB2NvbnRlbnQYAiABKAsyGy5yaWFsdG8uZmVlZC52MS5Qb3N0Q29udGVudBIPCgd2ZXJzaW9uGAMgASgNIiUKEURlbGV0ZVBvc3RSZXF1ZXN0EhAKBHBvc3QYASABKARCAjABIhQKEkRlbGV0ZVBvc3RSZXNwb25zZSI3ChNMaXN0VmVyc2lvbnNSZXF1ZXN0EhAKBHBvc3QYASABKARCAjABEg4KBmJlZm9yZRgCIAEoDSJTChRMaXN0VmVyc2lvbnNSZXNwb25zZRItCgh2ZXJzaW9ucxgBIAMoCzIbLnJpYWx0by5mZWVkLnYxLlBvc3RWZXJzaW9uEgwKBG5leHQYAiABKA0iYQoLUG9zdFZlcnNpb24SDwoHdmVyc2lvbhgBIAEoDRIsCgdjb250ZW50GAIgASgLMhsucmlhbHRvLmZlZWQudjEuUG9zdENvbnRlbnQSEwoHdGltZV9tcxgDIAEoA0ICMAIiRwoQTGlzdFBvc3RzUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwARISCgZiZWZvcmUYAiABKARCAjABEg0KBWxpbWl0GAMgASgNIkoKEUxpc3RQb3N0c1Jlc3BvbnNlEiMKBXBvc3RzGAEgAygLMhQucmlhbHRvLmZlZWQudjEuUG9zdBIQCgRuZXh0GAIgASgEQgIwASIpChVHZXRGZWVkUHJvZmlsZVJlcXVlc3QSEAoEdXNlchgBIAEoBEICMAEiQgoLRmVlZFByb2ZpbGUSDQoFcG9zdHMYASABKA0SEQoJZm9sbG93ZXJzGAIgASgNEhEKCWZvbGxvd2luZxgDIAEoDSI4ChNIb21lVGltZWxpbmVSZXF1ZXN0EhIKBmJlZm9yZRgBIAEoBEICMAESDQoFbGltaXQYAiABKA0iTQoUSG9tZVRpbWVsaW5lUmVzcG9uc2USIwoFcG9zdHMYASADKAsyFC5yaWFsdG8uZmVlZC52MS5Qb3N0EhAKBG5leHQYAiABKARCAjABIkEKD0hpZGVQb3N0UmVxdWVzdBIQCgRwb3N0GAEgASgEQgIwARIMCgRzaG93GAIgASgIEg4KBnJlYXNvbhgDIAEoCSISChBIaWRlUG9zdFJlc3BvbnNlIigKFEdldEZlZWRBdXRob3JSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABIkcKCkZlZWRBdXRob3ISEQoJZm9sbG93ZXJzGAEgASgNEg4KBnB1bGxlZBgCIAEoCBIWCg5wdXNoZWRfcGVuZGluZxgDIAEoDSp7CghBdWRpZW5jZRIYChRBVURJRU5DRV9VTlNQRUNJRklFRBAAEhUKEUFVRElFTkNFX0VWRVJZT05FEAESFAoQQVVESUVOQ0VfRlJJRU5EUxACEhMKD0FVRElFTkNFX0NIT1NFThADEhMKD0FVRElFTkNFX0VYQ0VQVBAEMoUFCgtGZWVkU2VydmljZRI/CgdQdWJsaXNoEh4ucmlhbHRvLmZlZWQudjEuUHVibGlzaFJlcXVlc3QaFC5yaWFsdG8uZmVlZC52MS5Qb3N0Ej8KB0dldFBvc3QSHi5yaWFsdG8uZmVlZC52MS5HZXRQb3N0UmVxdWVzdBoULnJpYWx0by5mZWVkLnYxLlBvc3QSQQoIRWRpdFBvc3QSHy5yaWFsdG8uZmVlZC52MS5FZGl0UG9zdFJlcXVlc3QaFC5yaWFsdG8uZmVlZC52MS5Qb3N0ElMKCkRlbGV0ZVBvc3QSIS5yaWFsdG8uZmVlZC52MS5EZWxldGVQb3N0UmVxdWVzdBoiLnJpYWx0by5mZWVkLnYxLkRlbGV0ZVBvc3RSZXNwb25zZRJZCgxMaXN0VmVyc2lvbnMSIy5yaWFsdG8uZmVlZC52MS5MaXN0VmVyc2lvbnNSZXF1ZXN0GiQucmlhbHRvLmZlZWQudjEuTGlzdFZlcnNpb25zUmVzcG9uc2USUAoJTGlzdFBvc3RzEiAucmlhbHRvLmZlZWQudjEuTGlzdFBvc3RzUmVxdWVzdBohLnJpYWx0by5mZWVkLnYxLkxpc3RQb3N0c1Jlc3BvbnNlElQKDkdldEZlZWRQcm9maWxlEiUucmlhbHRvLmZlZWQudjEuR2V0RmVlZFByb2ZpbGVSZXF1ZXN0GhsucmlhbHRvLmZlZWQudjEuRmVlZFByb2ZpbGUSWQoMSG9tZVRpbWVsaW5lEiMucmlhbHRvLmZlZWQudjEuSG9tZVRpbWVsaW5lUmVxdWVzdBokLnJpYWx0by5mZWVkLnYxLkhvbWVUaW1lbGluZVJlc3BvbnNlMrQBChBGZWVkQWRtaW5TZXJ2aWNlEk0KCEhpZGVQb3N0Eh8ucmlhbHRvLmZlZWQudjEuSGlkZVBvc3RSZXF1ZXN0GiAucmlhbHRvLmZlZWQudjEuSGlkZVBvc3RSZXNwb25zZRJRCg1HZXRGZWVkQXV0aG9yEiQucmlhbHRvLmZlZWQudjEuR2V0RmVlZEF1dGhvclJlcXVlc3QaGi5yaWFsdG8uZmVlZC52MS5GZWVkQXV0aG9yQjdaNWdpdGh1Yi5jb20vcmlhbHRvLWltL3JpYWx0by9zZGsvZ28vZ2VuL2ZlZWQvdjE7ZmVlZHYxYgZwcm90bzM", [file_rialto_chat_v1_message]);
+  fileDesc("ChlyaWFsdG8vZmVlZC92MS9mZWVkLnByb3RvEg5yaWFsdG8uZmVlZC52MSLfAgoLUG9zdENvbnRlbnQSDQoFdGl0bGUYASABKAkSDAoEdGV4dBgCIAEoCRIlCgZpbWFnZXMYAyADKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYRIMCgRsaW5rGAQgASgJEjEKDGxpbmtfcHJldmlldxgFIAEoCzIbLnJpYWx0by5jaGF0LnYxLkxpbmtQcmV2aWV3EhUKCXJlcG9zdF9vZhgGIAEoBEICMAESKgoIYXVkaWVuY2UYByABKA4yGC5yaWFsdG8uZmVlZC52MS5BdWRpZW5jZRIRCgV1c2VycxgIIAMoBEICMAESJAoFY292ZXIYCSABKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYRIkCgVnb29kcxgKIAMoCzIVLnJpYWx0by5mZWVkLnYxLkdvb2RzEikKCG1lbnRpb25zGAsgAygLMhcucmlhbHRvLmNoYXQudjEuTWVudGlvbiJ2CgVHb29kcxIMCgRuYW1lGAEgASgJEhcKC3ByaWNlX21pbm9yGAIgASgEQgIwAhIQCghjdXJyZW5jeRgDIAEoCRImCgdwaWN0dXJlGAQgASgLMhUucmlhbHRvLmNoYXQudjEuTWVkaWESDAoEbGluaxgFIAEoCSK4AgoEUG9zdBIOCgJpZBgBIAEoBEICMAESEgoGYXV0aG9yGAIgASgEQgIwARIsCgdjb250ZW50GAMgASgLMhsucmlhbHRvLmZlZWQudjEuUG9zdENvbnRlbnQSFgoKY3JlYXRlZF9tcxgEIAEoA0ICMAISFQoJZWRpdGVkX21zGAUgASgDQgIwAhIPCgd2ZXJzaW9uGAYgASgNEiYKCHJlcG9zdGVkGAcgASgLMhQucmlhbHRvLmZlZWQudjEuUG9zdBINCgVsaWtlcxgIIAEoDRISCgpmYXZvdXJpdGVzGAkgASgNEhAKCGNvbW1lbnRzGAogASgNEg8KB3JlcG9zdHMYCyABKA0SDQoFdmlld3MYDCABKA0SDQoFbGlrZWQYDSABKAgSEgoKZmF2b3VyaXRlZBgOIAEoCCJWCg5QdWJsaXNoUmVxdWVzdBIWCg5jbGllbnRfcG9zdF9pZBgBIAEoCRIsCgdjb250ZW50GAIgASgLMhsucmlhbHRvLmZlZWQudjEuUG9zdENvbnRlbnQiIgoOR2V0UG9zdFJlcXVlc3QSEAoEcG9zdBgBIAEoBEICMAEiOAoSR2V0UG9zdFBhZ2VSZXF1ZXN0EhAKBHBvc3QYASABKARCAjABEhAKCGNvbW1lbnRzGAIgASgNIvcBCghQb3N0UGFnZRIiCgRwb3N0GAEgASgLMhQucmlhbHRvLmZlZWQudjEuUG9zdBInCgZhdXRob3IYAiABKAsyFy5yaWFsdG8uYWNjb3VudC52MS5Vc2VyEioKCHJlbGF0aW9uGAMgASgLMhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SLAoIY29tbWVudHMYBCADKAsyGi5yaWFsdG8uY29tbWVudC52MS5Db21tZW50EhUKDW5leHRfY29tbWVudHMYBSABKAkSLQoHbWlzc2luZxgGIAMoDjIcLnJpYWx0by5mZWVkLnYxLlBvc3RQYWdlUGFydCJiCg9FZGl0UG9zdFJlcXVlc3QSEAoEcG9zdBgBIAEoBEICMAESLAoHY29udGVudBgCIAEoCzIbLnJpYWx0by5mZWVkLnYxLlBvc3RDb250ZW50Eg8KB3ZlcnNpb24YAyABKA0iJQoRRGVsZXRlUG9zdFJlcXVlc3QSEAoEcG9zdBgBIAEoBEICMAEiFAoSRGVsZXRlUG9zdFJlc3BvbnNlIjcKE0xpc3RWZXJzaW9uc1JlcXVlc3QSEAoEcG9zdBgBIAEoBEICMAESDgoGYmVmb3JlGAIgASgNIlMKFExpc3RWZXJzaW9uc1Jlc3BvbnNlEi0KCHZlcnNpb25zGAEgAygLMhsucmlhbHRvLmZlZWQudjEuUG9zdFZlcnNpb24SDAoEbmV4dBgCIAEoDSJhCgtQb3N0VmVyc2lvbhIPCgd2ZXJzaW9uGAEgASgNEiwKB2NvbnRlbnQYAiABKAsyGy5yaWFsdG8uZmVlZC52MS5Qb3N0Q29udGVudBITCgd0aW1lX21zGAMgASgDQgIwAiJHChBMaXN0UG9zdHNSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABEhIKBmJlZm9yZRgCIAEoBEICMAESDQoFbGltaXQYAyABKA0iSgoRTGlzdFBvc3RzUmVzcG9uc2USIwoFcG9zdHMYASADKAsyFC5yaWFsdG8uZmVlZC52MS5Qb3N0EhAKBG5leHQYAiABKARCAjABIikKFUdldEZlZWRQcm9maWxlUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASJCCgtGZWVkUHJvZmlsZRINCgVwb3N0cxgBIAEoDRIRCglmb2xsb3dlcnMYAiABKA0SEQoJZm9sbG93aW5nGAMgASgNIjgKE0hvbWVUaW1lbGluZVJlcXVlc3QSEgoGYmVmb3JlGAEgASgEQgIwARINCgVsaW1pdBgCIAEoDSJNChRIb21lVGltZWxpbmVSZXNwb25zZRIjCgVwb3N0cxgBIAMoCzIULnJpYWx0by5mZWVkLnYxLlBvc3QSEAoEbmV4dBgCIAEoBEICMAEiQQoPSGlkZVBvc3RSZXF1ZXN0EhAKBHBvc3QYASABKARCAjABEgwKBHNob3cYAiABKAgSDgoGcmVhc29uGAMgASgJIhIKEEhpZGVQb3N0UmVzcG9uc2UiKAoUR2V0RmVlZEF1dGhvclJlcXVlc3QSEAoEdXNlchgBIAEoBEICMAEiRwoKRmVlZEF1dGhvchIRCglmb2xsb3dlcnMYASABKA0SDgoGcHVsbGVkGAIgASgIEhYKDnB1c2hlZF9wZW5kaW5nGAMgASgNKnsKCEF1ZGllbmNlEhgKFEFVRElFTkNFX1VOU1BFQ0lGSUVEEAASFQoRQVVESUVOQ0VfRVZFUllPTkUQARIUChBBVURJRU5DRV9GUklFTkRTEAISEwoPQVVESUVOQ0VfQ0hPU0VOEAMSEwoPQVVESUVOQ0VfRVhDRVBUEAQqngEKDFBvc3RQYWdlUGFydBIeChpQT1NUX1BBR0VfUEFSVF9VTlNQRUNJRklFRBAAEhkKFVBPU1RfUEFHRV9QQVJUX0FVVEhPUhABEhsKF1BPU1RfUEFHRV9QQVJUX1JFTEFUSU9OEAISGQoVUE9TVF9QQUdFX1BBUlRfQ09VTlRTEAMSGwoXUE9TVF9QQUdFX1BBUlRfQ09NTUVOVFMQBDLSBQoLRmVlZFNlcnZpY2USPwoHUHVibGlzaBIeLnJpYWx0by5mZWVkLnYxLlB1Ymxpc2hSZXF1ZXN0GhQucmlhbHRvLmZlZWQudjEuUG9zdBI/CgdHZXRQb3N0Eh4ucmlhbHRvLmZlZWQudjEuR2V0UG9zdFJlcXVlc3QaFC5yaWFsdG8uZmVlZC52MS5Qb3N0EksKC0dldFBvc3RQYWdlEiIucmlhbHRvLmZlZWQudjEuR2V0UG9zdFBhZ2VSZXF1ZXN0GhgucmlhbHRvLmZlZWQudjEuUG9zdFBhZ2USQQoIRWRpdFBvc3QSHy5yaWFsdG8uZmVlZC52MS5FZGl0UG9zdFJlcXVlc3QaFC5yaWFsdG8uZmVlZC52MS5Qb3N0ElMKCkRlbGV0ZVBvc3QSIS5yaWFsdG8uZmVlZC52MS5EZWxldGVQb3N0UmVxdWVzdBoiLnJpYWx0by5mZWVkLnYxLkRlbGV0ZVBvc3RSZXNwb25zZRJZCgxMaXN0VmVyc2lvbnMSIy5yaWFsdG8uZmVlZC52MS5MaXN0VmVyc2lvbnNSZXF1ZXN0GiQucmlhbHRvLmZlZWQudjEuTGlzdFZlcnNpb25zUmVzcG9uc2USUAoJTGlzdFBvc3RzEiAucmlhbHRvLmZlZWQudjEuTGlzdFBvc3RzUmVxdWVzdBohLnJpYWx0by5mZWVkLnYxLkxpc3RQb3N0c1Jlc3BvbnNlElQKDkdldEZlZWRQcm9maWxlEiUucmlhbHRvLmZlZWQudjEuR2V0RmVlZFByb2ZpbGVSZXF1ZXN0GhsucmlhbHRvLmZlZWQudjEuRmVlZFByb2ZpbGUSWQoMSG9tZVRpbWVsaW5lEiMucmlhbHRvLmZlZWQudjEuSG9tZVRpbWVsaW5lUmVxdWVzdBokLnJpYWx0by5mZWVkLnYxLkhvbWVUaW1lbGluZVJlc3BvbnNlMrQBChBGZWVkQWRtaW5TZXJ2aWNlEk0KCEhpZGVQb3N0Eh8ucmlhbHRvLmZlZWQudjEuSGlkZVBvc3RSZXF1ZXN0GiAucmlhbHRvLmZlZWQudjEuSGlkZVBvc3RSZXNwb25zZRJRCg1HZXRGZWVkQXV0aG9yEiQucmlhbHRvLmZlZWQudjEuR2V0RmVlZEF1dGhvclJlcXVlc3QaGi5yaWFsdG8uZmVlZC52MS5GZWVkQXV0aG9yQjdaNWdpdGh1Yi5jb20vcmlhbHRvLWltL3JpYWx0by9zZGsvZ28vZ2VuL2ZlZWQvdjE7ZmVlZHYxYgZwcm90bzM", [file_rialto_account_v1_account, file_rialto_chat_v1_chat, file_rialto_chat_v1_message, file_rialto_comment_v1_comment]);
 
 /**
  * PostContent is what an author writes. It has a text, a title, a cover, an image, a link, goods or a repost.
@@ -307,6 +313,84 @@ export const GetPostRequestSchema: GenMessage<GetPostRequest> = /*@__PURE__*/
   messageDesc(file_rialto_feed_v1_feed, 4);
 
 /**
+ * @generated from message rialto.feed.v1.GetPostPageRequest
+ */
+export type GetPostPageRequest = Message<"rialto.feed.v1.GetPostPageRequest"> & {
+  /**
+   * @generated from field: uint64 post = 1 [jstype = JS_STRING];
+   */
+  post: string;
+
+  /**
+   * Comments: the limit of the newest comments, at most 50; 0 is 20.
+   *
+   * @generated from field: uint32 comments = 2;
+   */
+  comments: number;
+};
+
+/**
+ * Describes the message rialto.feed.v1.GetPostPageRequest.
+ * Use `create(GetPostPageRequestSchema)` to create a new message.
+ */
+export const GetPostPageRequestSchema: GenMessage<GetPostPageRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_feed_v1_feed, 5);
+
+/**
+ * PostPage is a post with what a page of it shows. Its parts are read at the same time, and each is right as of a moment of the call.
+ *
+ * @generated from message rialto.feed.v1.PostPage
+ */
+export type PostPage = Message<"rialto.feed.v1.PostPage"> & {
+  /**
+   * @generated from field: rialto.feed.v1.Post post = 1;
+   */
+  post?: Post | undefined;
+
+  /**
+   * Author of the post.
+   *
+   * @generated from field: rialto.account.v1.User author = 2;
+   */
+  author?: User | undefined;
+
+  /**
+   * Relation of the caller with the author.
+   *
+   * @generated from field: rialto.chat.v1.Relation relation = 3;
+   */
+  relation?: Relation | undefined;
+
+  /**
+   * Comments, the newest first.
+   *
+   * @generated from field: repeated rialto.comment.v1.Comment comments = 4;
+   */
+  comments: Comment[];
+
+  /**
+   * NextComments is the page of ListComments that follows; empty: there is none.
+   *
+   * @generated from field: string next_comments = 5;
+   */
+  nextComments: string;
+
+  /**
+   * Missing parts could not be read in time. Show the page without them, and read it again later.
+   *
+   * @generated from field: repeated rialto.feed.v1.PostPagePart missing = 6;
+   */
+  missing: PostPagePart[];
+};
+
+/**
+ * Describes the message rialto.feed.v1.PostPage.
+ * Use `create(PostPageSchema)` to create a new message.
+ */
+export const PostPageSchema: GenMessage<PostPage> = /*@__PURE__*/
+  messageDesc(file_rialto_feed_v1_feed, 6);
+
+/**
  * @generated from message rialto.feed.v1.EditPostRequest
  */
 export type EditPostRequest = Message<"rialto.feed.v1.EditPostRequest"> & {
@@ -333,7 +417,7 @@ export type EditPostRequest = Message<"rialto.feed.v1.EditPostRequest"> & {
  * Use `create(EditPostRequestSchema)` to create a new message.
  */
 export const EditPostRequestSchema: GenMessage<EditPostRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 5);
+  messageDesc(file_rialto_feed_v1_feed, 7);
 
 /**
  * @generated from message rialto.feed.v1.DeletePostRequest
@@ -350,7 +434,7 @@ export type DeletePostRequest = Message<"rialto.feed.v1.DeletePostRequest"> & {
  * Use `create(DeletePostRequestSchema)` to create a new message.
  */
 export const DeletePostRequestSchema: GenMessage<DeletePostRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 6);
+  messageDesc(file_rialto_feed_v1_feed, 8);
 
 /**
  * @generated from message rialto.feed.v1.DeletePostResponse
@@ -363,7 +447,7 @@ export type DeletePostResponse = Message<"rialto.feed.v1.DeletePostResponse"> & 
  * Use `create(DeletePostResponseSchema)` to create a new message.
  */
 export const DeletePostResponseSchema: GenMessage<DeletePostResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 7);
+  messageDesc(file_rialto_feed_v1_feed, 9);
 
 /**
  * @generated from message rialto.feed.v1.ListVersionsRequest
@@ -387,7 +471,7 @@ export type ListVersionsRequest = Message<"rialto.feed.v1.ListVersionsRequest"> 
  * Use `create(ListVersionsRequestSchema)` to create a new message.
  */
 export const ListVersionsRequestSchema: GenMessage<ListVersionsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 8);
+  messageDesc(file_rialto_feed_v1_feed, 10);
 
 /**
  * @generated from message rialto.feed.v1.ListVersionsResponse
@@ -411,7 +495,7 @@ export type ListVersionsResponse = Message<"rialto.feed.v1.ListVersionsResponse"
  * Use `create(ListVersionsResponseSchema)` to create a new message.
  */
 export const ListVersionsResponseSchema: GenMessage<ListVersionsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 9);
+  messageDesc(file_rialto_feed_v1_feed, 11);
 
 /**
  * PostVersion is a content that a post had or has.
@@ -442,7 +526,7 @@ export type PostVersion = Message<"rialto.feed.v1.PostVersion"> & {
  * Use `create(PostVersionSchema)` to create a new message.
  */
 export const PostVersionSchema: GenMessage<PostVersion> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 10);
+  messageDesc(file_rialto_feed_v1_feed, 12);
 
 /**
  * @generated from message rialto.feed.v1.ListPostsRequest
@@ -475,7 +559,7 @@ export type ListPostsRequest = Message<"rialto.feed.v1.ListPostsRequest"> & {
  * Use `create(ListPostsRequestSchema)` to create a new message.
  */
 export const ListPostsRequestSchema: GenMessage<ListPostsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 11);
+  messageDesc(file_rialto_feed_v1_feed, 13);
 
 /**
  * @generated from message rialto.feed.v1.ListPostsResponse
@@ -499,7 +583,7 @@ export type ListPostsResponse = Message<"rialto.feed.v1.ListPostsResponse"> & {
  * Use `create(ListPostsResponseSchema)` to create a new message.
  */
 export const ListPostsResponseSchema: GenMessage<ListPostsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 12);
+  messageDesc(file_rialto_feed_v1_feed, 14);
 
 /**
  * @generated from message rialto.feed.v1.GetFeedProfileRequest
@@ -516,7 +600,7 @@ export type GetFeedProfileRequest = Message<"rialto.feed.v1.GetFeedProfileReques
  * Use `create(GetFeedProfileRequestSchema)` to create a new message.
  */
 export const GetFeedProfileRequestSchema: GenMessage<GetFeedProfileRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 13);
+  messageDesc(file_rialto_feed_v1_feed, 15);
 
 /**
  * FeedProfile has the counts of a user's profile page.
@@ -547,7 +631,7 @@ export type FeedProfile = Message<"rialto.feed.v1.FeedProfile"> & {
  * Use `create(FeedProfileSchema)` to create a new message.
  */
 export const FeedProfileSchema: GenMessage<FeedProfile> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 14);
+  messageDesc(file_rialto_feed_v1_feed, 16);
 
 /**
  * @generated from message rialto.feed.v1.HomeTimelineRequest
@@ -573,7 +657,7 @@ export type HomeTimelineRequest = Message<"rialto.feed.v1.HomeTimelineRequest"> 
  * Use `create(HomeTimelineRequestSchema)` to create a new message.
  */
 export const HomeTimelineRequestSchema: GenMessage<HomeTimelineRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 15);
+  messageDesc(file_rialto_feed_v1_feed, 17);
 
 /**
  * @generated from message rialto.feed.v1.HomeTimelineResponse
@@ -597,7 +681,7 @@ export type HomeTimelineResponse = Message<"rialto.feed.v1.HomeTimelineResponse"
  * Use `create(HomeTimelineResponseSchema)` to create a new message.
  */
 export const HomeTimelineResponseSchema: GenMessage<HomeTimelineResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 16);
+  messageDesc(file_rialto_feed_v1_feed, 18);
 
 /**
  * @generated from message rialto.feed.v1.HidePostRequest
@@ -628,7 +712,7 @@ export type HidePostRequest = Message<"rialto.feed.v1.HidePostRequest"> & {
  * Use `create(HidePostRequestSchema)` to create a new message.
  */
 export const HidePostRequestSchema: GenMessage<HidePostRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 17);
+  messageDesc(file_rialto_feed_v1_feed, 19);
 
 /**
  * @generated from message rialto.feed.v1.HidePostResponse
@@ -641,7 +725,7 @@ export type HidePostResponse = Message<"rialto.feed.v1.HidePostResponse"> & {
  * Use `create(HidePostResponseSchema)` to create a new message.
  */
 export const HidePostResponseSchema: GenMessage<HidePostResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 18);
+  messageDesc(file_rialto_feed_v1_feed, 20);
 
 /**
  * @generated from message rialto.feed.v1.GetFeedAuthorRequest
@@ -658,7 +742,7 @@ export type GetFeedAuthorRequest = Message<"rialto.feed.v1.GetFeedAuthorRequest"
  * Use `create(GetFeedAuthorRequestSchema)` to create a new message.
  */
 export const GetFeedAuthorRequestSchema: GenMessage<GetFeedAuthorRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 19);
+  messageDesc(file_rialto_feed_v1_feed, 21);
 
 /**
  * FeedAuthor tells how the posts of an author are distributed.
@@ -693,7 +777,7 @@ export type FeedAuthor = Message<"rialto.feed.v1.FeedAuthor"> & {
  * Use `create(FeedAuthorSchema)` to create a new message.
  */
 export const FeedAuthorSchema: GenMessage<FeedAuthor> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 20);
+  messageDesc(file_rialto_feed_v1_feed, 22);
 
 /**
  * Audience of a post, besides its author.
@@ -740,6 +824,48 @@ export const AudienceSchema: GenEnum<Audience> = /*@__PURE__*/
   enumDesc(file_rialto_feed_v1_feed, 0);
 
 /**
+ * PostPagePart is a part of a page that may be missing.
+ *
+ * @generated from enum rialto.feed.v1.PostPagePart
+ */
+export enum PostPagePart {
+  /**
+   * @generated from enum value: POST_PAGE_PART_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: POST_PAGE_PART_AUTHOR = 1;
+   */
+  AUTHOR = 1,
+
+  /**
+   * @generated from enum value: POST_PAGE_PART_RELATION = 2;
+   */
+  RELATION = 2,
+
+  /**
+   * The counts of the post, and what the caller has done with it.
+   *
+   * @generated from enum value: POST_PAGE_PART_COUNTS = 3;
+   */
+  COUNTS = 3,
+
+  /**
+   * Comments and next_comments.
+   *
+   * @generated from enum value: POST_PAGE_PART_COMMENTS = 4;
+   */
+  COMMENTS = 4,
+}
+
+/**
+ * Describes the enum rialto.feed.v1.PostPagePart.
+ */
+export const PostPagePartSchema: GenEnum<PostPagePart> = /*@__PURE__*/
+  enumDesc(file_rialto_feed_v1_feed, 1);
+
+/**
  * FeedService: posts, the profiles that list them, and home timelines.
  *
  * A post that the caller may not see does not exist for the caller: its author deleted it, a moderator hid it, it is for others, or one of the
@@ -767,6 +893,16 @@ export const FeedService: GenService<{
     methodKind: "unary";
     input: typeof GetPostRequestSchema;
     output: typeof PostSchema;
+  },
+  /**
+   * GetPostPage gives a post with what a page of it shows. It fails if there is no such post. Parts that could not be read in time are named.
+   *
+   * @generated from rpc rialto.feed.v1.FeedService.GetPostPage
+   */
+  getPostPage: {
+    methodKind: "unary";
+    input: typeof GetPostPageRequestSchema;
+    output: typeof PostPageSchema;
   },
   /**
    * EditPost replaces the content of a post of one's own. Earlier versions are kept.

@@ -1,0 +1,52 @@
+package app
+
+import (
+	"context"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/platform/idgen"
+	"github.com/rialto-im/rialto/internal/platform/interest"
+	"github.com/rialto-im/rialto/internal/service/comment"
+	"github.com/rialto-im/rialto/internal/service/engagement"
+	"github.com/rialto-im/rialto/internal/service/feed"
+	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
+)
+
+// openFeeds makes the services of posts, and of what users do with them. Transient frames go to connections of users.
+func (n *Node) openFeeds(ctx context.Context, ids *idgen.Snowflake, transient func(users []id.User, frame []byte)) error {
+	if err := n.openFeed(ctx, ids, transient); err != nil {
+		return err
+	}
+	if err := n.openComments(ctx, ids); err != nil {
+		return err
+	}
+	if err := n.openEngagement(ctx); err != nil {
+		return err
+	}
+	n.openDetails()
+	return n.openNotifications(ctx, transient)
+}
+
+// openFeed makes the service of posts and home timelines.
+func (n *Node) openFeed(ctx context.Context, ids *idgen.Snowflake, transient func(users []id.User, frame []byte)) (err error) {
+	n.postInterest = interest.New(interest.Deps{Bus: n.bus, Topic: "posts", Node: n.name, Nodes: n.liveNodeNames, Changed: func(list []interest.Change) { n.feed.PostsChanged(list) },
+		Missed: func() { n.feed.PostsMissed() }, Logger: n.logger})
+	n.feed, err = feed.New(ctx, feed.Deps{DB: n.db, Log: n.log, Graph: n.accounts, Jobs: n.jobs, IDs: ids, KeepPicture: n.media.KeepPictureWith, CheckLinkPreview: n.previews.Verify, OnChange: n.onPost, Notify: transient,
+		Interest: n.postInterest, Clock: n.clock, Logger: n.logger, Node: n.name, Nodes: n.counterNodes()}, n.config.Feed)
+	return err
+}
+
+// openComments makes the service of comments.
+func (n *Node) openComments(ctx context.Context, ids *idgen.Snowflake) (err error) {
+	deps := comment.Deps{DB: n.db, Graph: n.accounts, Subjects: map[commentv1.SubjectKind]comment.Subjects{commentv1.SubjectKind_SUBJECT_KIND_POST: n.feed}, IDs: ids,
+		KeepPicture: n.media.KeepPictureWith, OnChange: n.onComment, Clock: n.clock, Node: n.name, Nodes: n.counterNodes()}
+	n.comments, err = comment.New(ctx, deps)
+	return err
+}
+
+// openEngagement makes the service of likes, favourites and views.
+func (n *Node) openEngagement(ctx context.Context) (err error) {
+	deps := engagement.Deps{DB: n.db, Counters: n.counters, Posts: n.feed, Comments: n.comments, Graph: n.accounts, OnLike: n.onLike, IsCoordinator: n.isCoordinator, Node: n.name, Nodes: n.counterNodes(), Clock: n.clock, Logger: n.logger}
+	n.engagement, err = engagement.New(ctx, deps)
+	return err
+}
