@@ -12,7 +12,7 @@ export type { Comment, CommentContent } from "./gen/rialto/comment/v1/comment_pb
 export type { NewPost } from "./operations/feed.js";
 export type { PostList, PostPage, PostWatcher } from "./posts.js";
 export { withEngagement, type EngagementChange, type ListPage, type PageList } from "./engagements.js";
-export type { PostEntries, PostEntry } from "./likes.js";
+export type { PostEntries, PostEntry } from "./operations/engagement.js";
 export type { Liker, ListLikersResponse } from "./gen/rialto/engagement/v1/engagement_pb.js";
 export type { NotificationList } from "./notifications.js";
 export { NotificationKind, NotificationSubject, type Notification } from "./gen/rialto/notification/v1/notification_pb.js";

@@ -1,52 +1,53 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { asError } from "../errors.js";
-import { Engagements } from "../engagements.js";
 import type { FeedProfile, ListVersionsResponse, Post, PostContentSchema } from "../gen/rialto/feed/v1/feed_pb.js";
-import { engagement } from "../likes.js";
 import { PostList, type PostPage, type PostWatcher } from "../posts.js";
+import { watchersOf } from "../postWatchers.js";
 import { resend } from "../resend.js";
 import type { Context } from "./context.js";
 
 export type NewPost = Omit<MessageInitShape<typeof PostContentSchema>, "$typeName">;
 
-/** Posts, the profiles that list them, the home timeline, and what users do with posts and comments. */
-export function feed(client: Context) {
-  const { feedApi } = client.services;
-  const watchers = new Set<PostWatcher>();
-  const onChange = () => {
-    client.shownPosts.update();
-    client.snapshots.touch();
-  };
-  const tell = (what: (w: PostWatcher) => void) => [...watchers].forEach(what);
-  const took = (post: Post): Post => {
-    tell((w) => w.changed(post));
-    return post;
-  };
-  const engagements = new Engagements((change) => {
-    tell((w) => w.engaged?.(change));
-    onChange();
-  });
-  const page = (read: () => Promise<PostPage>) => readPage(engagements, read);
-  /** Posts that were said to have changed, and are to be read. */
+/** Reads posts that were said to have changed, one after the other. One that changes while it is read is read again. */
+function oneByOne(read: (post: string) => Promise<void>): (posts: readonly string[]) => Promise<void> {
   const due = new Set<string>();
   let reading = false;
-  const readAgain = async (posts: readonly string[]) => {
+  return async (posts) => {
     for (const p of posts) due.add(p);
     if (reading) return;
     reading = true;
     for (const post of due) {
-      due.delete(post); // one that changes while it is read is read again
-      try {
-        took(await feedApi.getPost({ post }));
-      } catch (err) {
-        if (asError(err).reason === "no_post") tell((w) => w.removed(post)); // the next check of the list finds what else failed
-      }
+      due.delete(post);
+      await read(post);
     }
     reading = false;
   };
-  return {
-    ...engagement(client, engagements),
+}
 
+/** Posts, the profiles that list them, and the home timeline. */
+export function feed(client: Context) {
+  const { feedApi } = client.services;
+  const watchers = watchersOf(client);
+  const { engagements } = watchers;
+  const onChange = () => {
+    client.shownPosts.update();
+    client.snapshots.touch();
+  };
+  const tell = (what: (w: PostWatcher) => void) => watchers.tell(what);
+  const took = (post: Post): Post => {
+    tell((w) => w.changed(post));
+    return post;
+  };
+  const page = (read: () => Promise<PostPage>): Promise<PostPage> =>
+    engagements.read(read, ({ posts, next }, shown) => ({ posts: posts.map((p) => shown(p.reposted ? { ...p, reposted: shown(p.reposted) } : p)), next }));
+  const readAgain = oneByOne(async (post) => {
+    try {
+      took(await feedApi.getPost({ post }));
+    } catch (err) {
+      if (asError(err).reason === "no_post") tell((w) => w.removed(post)); // the next check of the list finds what else failed
+    }
+  });
+  return {
     /**
      * Publishes a post. It is sent again with the same key where the answer is lost. A program that tries again later, after isOffline, passes
      * the key and the content of the first try, and gets the post if that was stored.
@@ -98,17 +99,12 @@ export function feed(client: Context) {
      * returned to end it.
      */
     watchPosts(watcher: PostWatcher): () => void {
-      watchers.add(watcher);
+      const stop = watchers.add(watcher);
       const end = client.shownPosts.watch(() => watcher.shown?.() ?? [], (posts) => void readAgain(posts));
       return () => {
         end();
-        watchers.delete(watcher);
+        stop();
       };
     },
   };
-}
-
-/** Reads a page of posts, with what the user did with them meanwhile. */
-function readPage(engagements: Engagements, read: () => Promise<PostPage>): Promise<PostPage> {
-  return engagements.read(read, ({ posts, next }, shown) => ({ posts: posts.map((p) => shown(p.reposted ? { ...p, reposted: shown(p.reposted) } : p)), next }));
 }

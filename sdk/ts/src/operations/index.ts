@@ -2,6 +2,7 @@ import { comments } from "./comments.js";
 import type { Context } from "./context.js";
 import { conversations } from "./conversations.js";
 import { deletions } from "./deletions.js";
+import { engagement } from "./engagement.js";
 import { feed } from "./feed.js";
 import { files } from "./files.js";
 import { folders } from "./folders.js";
@@ -15,13 +16,13 @@ import { accountSettings } from "./settings.js";
 import { threads } from "./threads.js";
 
 /** The areas. No two have an operation of the same name. */
-export const areas = { conversations, messages, sends, files, deletions, threads, people, presence, invitations, folders, accountSettings, feed, notifications, comments };
+export const areas = { conversations, messages, sends, files, deletions, threads, people, presence, invitations, folders, accountSettings, feed, engagement, comments, notifications };
 
 /** The operations of all areas, which a client has as its own methods. */
 export function operations(client: Context) {
   return {
     ...conversations(client), ...messages(client), ...sends(client), ...files(client), ...deletions(client), ...threads(client),
-    ...people(client), ...presence(client), ...invitations(client), ...folders(client), ...accountSettings(client), ...feed(client), ...notifications(client), ...comments(client),
+    ...people(client), ...presence(client), ...invitations(client), ...folders(client), ...accountSettings(client), ...feed(client), ...engagement(client), ...comments(client), ...notifications(client),
   };
 }
 

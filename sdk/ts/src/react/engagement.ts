@@ -2,7 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { withEngagement } from "../engagements.js";
 import type { Comment } from "../gen/rialto/comment/v1/comment_pb.js";
 import type { Post } from "../gen/rialto/feed/v1/feed_pb.js";
-import { updateEntries, type PostEntries, type PostEntry } from "../likes.js";
+import { updateEntries, type PostEntries, type PostEntry } from "../operations/engagement.js";
 import { useRialto, useSnapshot } from "./context.js";
 import { useOnline } from "./hooks.js";
 

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { RialtoError } from "../../src/errors.js";
 import { PostSchema, type Post } from "../../src/gen/rialto/feed/v1/feed_pb.js";
 import type { Context } from "../../src/operations/context.js";
+import { engagement } from "../../src/operations/engagement.js";
 import { ShownPosts } from "../../src/shown.js";
 import { feed } from "../../src/operations/feed.js";
 import { RialtoProvider, useEngagement, useLikedPosts, type Engagement, type ListedPosts } from "../../src/react/index.js";
@@ -20,7 +21,8 @@ class EngagementClient extends FakeClient {
       if (this.fails) throw new RialtoError("not_found", "gone", "no_post");
       return name === "listLikes" ? { posts: [{ post: create(PostSchema, { id: "5", likes: 1, liked: true }), timeMs: 1n }], next: "" } : {};
     } });
-    Object.assign(this, feed({ services: { feedApi: {}, engagementApi }, options: { random: () => 0 }, snapshots: { touch: () => void this.set({}) }, shownPosts: new ShownPosts(() => {}), me: () => "7" } as unknown as Context));
+    const context = { services: { feedApi: {}, engagementApi }, options: { random: () => 0 }, snapshots: { touch: () => void this.set({}) }, shownPosts: new ShownPosts(() => {}), me: () => "7" } as unknown as Context;
+    Object.assign(this, feed(context), engagement(context));
   }
 }
 

@@ -5,6 +5,7 @@ import { CommentSchema } from "../../src/gen/rialto/comment/v1/comment_pb.js";
 import { HotWindow, LikeKind } from "../../src/gen/rialto/engagement/v1/engagement_pb.js";
 import { PostContentSchema, PostSchema, type Post } from "../../src/gen/rialto/feed/v1/feed_pb.js";
 import type { Context } from "../../src/operations/context.js";
+import { engagement } from "../../src/operations/engagement.js";
 import { ShownPosts } from "../../src/shown.js";
 import { feed } from "../../src/operations/feed.js";
 import { ViewRecorder } from "../../src/views.js";
@@ -31,7 +32,8 @@ class Server {
       },
     },
   );
-  readonly client = feed({ services: { feedApi: this.api, engagementApi: this.api }, options: { random: () => 0 }, snapshots: { touch: () => {} }, shownPosts: new ShownPosts(() => {}), me: () => this.me } as unknown as Context);
+  private readonly context = { services: { feedApi: this.api, engagementApi: this.api }, options: { random: () => 0 }, snapshots: { touch: () => {} }, shownPosts: new ShownPosts(() => {}), me: () => this.me } as unknown as Context;
+  readonly client = { ...feed(this.context), ...engagement(this.context) };
 
   async answer(err?: unknown): Promise<void> {
     await vi.waitFor(() => expect(this.waiting.length).toBeGreaterThan(0));

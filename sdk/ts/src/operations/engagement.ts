@@ -1,10 +1,11 @@
-import { PageList, type EngagementChange, type Engagements } from "./engagements.js";
-import type { Comment } from "./gen/rialto/comment/v1/comment_pb.js";
-import { HotWindow, LikeKind, type ListLikersResponse, type PostList as PostListMessage } from "./gen/rialto/engagement/v1/engagement_pb.js";
-import type { Post } from "./gen/rialto/feed/v1/feed_pb.js";
-import { withEngagedPost } from "./posts.js";
-import { ViewRecorder } from "./views.js";
-import type { Context } from "./operations/context.js";
+import { PageList, type EngagementChange } from "../engagements.js";
+import type { Comment } from "../gen/rialto/comment/v1/comment_pb.js";
+import { HotWindow, LikeKind, type ListLikersResponse, type PostList as PostListMessage } from "../gen/rialto/engagement/v1/engagement_pb.js";
+import type { Post } from "../gen/rialto/feed/v1/feed_pb.js";
+import { withEngagedPost } from "../posts.js";
+import { watchersOf } from "../postWatchers.js";
+import { ViewRecorder } from "../views.js";
+import type { Context } from "./context.js";
 
 /** Posts that the user likes, has among the favourites or has viewed, or that are popular: what pages of them have. */
 export interface PostEntry {
@@ -18,12 +19,13 @@ export interface PostEntry {
 export type PostEntries = PageList<PostEntry>;
 
 /** Likes, favourites and views, and the posts that are popular. */
-export function engagement(client: Context, engagements: Engagements) {
-  return { ...liking(client, engagements), ...lists(client, engagements), ...views(client) };
+export function engagement(client: Context) {
+  return { ...liking(client), ...lists(client), ...views(client) };
 }
 
-function liking(client: Context, engagements: Engagements) {
+function liking(client: Context) {
   const { engagementApi } = client.services;
+  const { engagements } = watchersOf(client);
   return {
     /**
      * Likes a post or comment, or takes the like back. It shows at once, in all lists that are watched, and is taken back if it fails. Pass the post or comment
@@ -52,8 +54,9 @@ function liking(client: Context, engagements: Engagements) {
   };
 }
 
-function lists(client: Context, engagements: Engagements) {
+function lists(client: Context) {
   const { engagementApi } = client.services;
+  const { engagements } = watchersOf(client);
   const entries = (read: (page: string) => Promise<{ posts: PostEntry[]; next: string }>): PostEntries =>
     new PageList({
       read: (page) =>
