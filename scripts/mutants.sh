@@ -300,6 +300,7 @@ mutant "verify no counters" internal/tool/verify/counters.go 's/ORDER BY kind, s
 # Likes, favourites, views, and what is sorted by them.
 engagement=internal/service/engagement
 mutant "like what is not seen" $engagement/like.go 's/err == nil && !ok \{/err == nil \&\& !ok \&\& o.id == 0 {/' 'WhatIsNotSeen|ListsEqual' $engagement
+mutant "answer a check by that of another post" $engagement/check.go 's/group\.checks\[check\{n, u\}\] = true/for one := range group.checks { group.checks[one] = group.checks[one] || one.user == u }/' 'ChecksOfMany' $engagement
 mutant "like a comment that is deleted" internal/service/comment/rank.go 's/err == nil && r\.deleted \{/err == nil \&\& r.deleted \&\& r.id == 0 {/' 'WhatIsNotSeen' $engagement
 mutant "name users with a block among likers" $engagement/list.go 's/blocked\[m\.User\] \{/blocked[m.User] \&\& m.User == 0 {/' 'LikersLeaveOutBlocks' $engagement
 mutant "show posts that the reader does not see" internal/service/feed/visible.go 's/case p\.deleted, p\.hidden:/case p.deleted:/' 'ListsEqualNaive' $engagement

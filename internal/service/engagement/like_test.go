@@ -193,3 +193,49 @@ func TestManyLikeAtOnce(t *testing.T) {
 		t.Errorf("OnLike got %d likes of %d users", len(seen), len(users))
 	}
 }
+
+// TestChecksOfManyAreThoseOfEach: who may like what does not depend on whose checks share a snapshot.
+func TestChecksOfManyAreThoseOfEach(t *testing.T) {
+	f := open(t)
+	author := f.user()
+	var users []id.User
+	for range 12 {
+		users = append(users, f.user())
+	}
+	posts := []uint64{f.post(author), f.post(author, users[:4]...), f.post(author, users[4:]...), f.post(author), 1 << 50}
+	f.hide(posts[3], true)
+	f.block(author, users[5], true)
+	want := func(u, p int) string {
+		if blocked := u == 5; blocked || p == 3 || p == 4 || p == 1 && u >= 4 || p == 2 && u < 4 {
+			return "no_post"
+		}
+		return ""
+	}
+	type result struct {
+		u, p int
+		err  error
+	}
+	results := make(chan result)
+	asks := 0
+	for range 5 {
+		for u := range users {
+			for p := range posts {
+				asks++
+				go func() {
+					results <- result{u, p, f.Like(context.Background(), users[u], &engagementv1.LikeRequest{Kind: ofPost, Subject: posts[p]})}
+				}()
+			}
+		}
+	}
+	for range asks {
+		if r := <-results; reason(r.err) != want(r.u, r.p) {
+			t.Errorf("user %d and post %d: %v, want %q", r.u, r.p, r.err, want(r.u, r.p))
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := f.Like(ended, users[0], &engagementv1.LikeRequest{Kind: ofPost, Subject: posts[0]}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a call whose context has ended is answered with %v", err)
+	}
+	f.like(users[0], ofPost, posts[0]) // the next one is not held up by it
+}
