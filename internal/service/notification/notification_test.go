@@ -324,6 +324,11 @@ func TestHotPost(t *testing.T) {
 	if len(list) != 1 || list[0].Position != 3 {
 		t.Errorf("the notifications are %v, want one that moved once a second", list)
 	}
+	var causes int
+	must(t, f.db.Read().QueryRowContext(t.Context(), `SELECT count(*) FROM notification_causes`).Scan(&causes))
+	if causes != 5 {
+		t.Errorf("%d causes are stored, want 5", causes)
+	}
 }
 
 // TestTrim: the newest 500 notifications are kept, for 90 days.
