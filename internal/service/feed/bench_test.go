@@ -20,11 +20,11 @@ func BenchmarkHomeTimeline(b *testing.B) {
 		authors = append(authors, f.user())
 		f.follow(reader, authors[len(authors)-1])
 	}
-	for i := range 20_100 {
+	for i := range 20_300 {
 		f.publish(authors[i*i%200], fmt.Sprint("post ", i))
 	}
 	f.push()
-	f.home(reader, 1)
+	f.page(b, reader)   // builds the window
 	for i := range 50 { // pushed after the window was built
 		f.publish(authors[i], fmt.Sprint("new post ", i))
 	}

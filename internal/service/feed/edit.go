@@ -68,7 +68,7 @@ func (s *Service) edit(ctx context.Context, tx *sql.Tx, by id.User, r *feedv1.Ed
 		int64(p.id), stored, int64(content.Audience), p.version+1, now); err != nil {
 		return err
 	}
-	if err := putAudience(ctx, tx, p.id, content); err != nil {
+	if err := replaceAudience(ctx, tx, p.id, content); err != nil {
 		return err
 	}
 	if err := putVersion(ctx, tx, p.id, p.version+1, stored, now); err != nil {

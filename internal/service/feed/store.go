@@ -64,11 +64,16 @@ func contentOf(stored []byte) (*feedv1.PostContent, error) {
 	return c, proto.Unmarshal(stored, c)
 }
 
-// putAudience replaces the users whom the audience of a post names.
-func putAudience(ctx context.Context, tx *sql.Tx, n uint64, c *feedv1.PostContent) error {
+// replaceAudience replaces the users whom the audience of a post names.
+func replaceAudience(ctx context.Context, tx *sql.Tx, n uint64, c *feedv1.PostContent) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM feed_audiences WHERE post = $1`, int64(n)); err != nil {
 		return err
 	}
+	return putAudience(ctx, tx, n, c)
+}
+
+// putAudience stores the users whom the audience of a new post names.
+func putAudience(ctx context.Context, tx *sql.Tx, n uint64, c *feedv1.PostContent) error {
 	for _, u := range c.Users {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO feed_audiences (post, member) VALUES ($1, $2)`, int64(n), int64(u)); err != nil {
 			return err
