@@ -313,7 +313,7 @@ mutant "go on in the newest list of popular posts" $engagement/board.go 's/if p\
 mutant "show popular posts that are not for everyone" $engagement/board.go 's/Audience == feedv1\.Audience_AUDIENCE_EVERYONE/Audience >= feedv1.Audience_AUDIENCE_UNSPECIFIED/' 'HotPostsEqualNaive' $engagement
 mutant "keep one viewed post too many" $engagement/view.go 's/int64\(by\), maxHistory\)/int64(by), maxHistory+1)/' 'ViewHistory' $engagement
 mutant "count deleted reposts" internal/service/feed/delete.go 's/, s\.addRepost\(ctx, tx, p\.repostOf, -1\)//' 'PostsAndCommentsHaveCounts' internal/transport/rpc
-mutant "show all likes as the caller's" internal/service/detail/detail.go 's/counters\.Contains\(ctx, counter\.CommentLikes, reader, ids\)/counters.Contains(ctx, counter.CommentLikes, max(reader, 1<<62), ids)/' 'PostsAndCommentsHaveCounts' internal/transport/rpc
+mutant "show all likes as the caller's" internal/service/detail/counts.go 's/counters\.Contains\(ctx, counter\.CommentLikes, reader, ids\)/counters.Contains(ctx, counter.CommentLikes, max(reader, 1<<62), ids)/' 'PostsAndCommentsHaveCounts' internal/transport/rpc
 mutant "verify no reposts" internal/tool/verify/engagement.go 's/ORDER BY post`/LIMIT 0`/' 'EngagementViolations' internal/tool/verify
 mutant "verify no ranks of comments" internal/tool/verify/engagement.go 's/ORDER BY c\.id`/LIMIT 0`/' 'EngagementViolations' internal/tool/verify
 cache=internal/platform/cache
@@ -614,9 +614,9 @@ mutant "tell no screen of a deleted post" internal/service/feed/delete.go 's/^\t
 mutant "compare the versions of posts before they are watched" internal/service/feed/watch.go 's/p == nil \|\| p\.version != shown\[n\]/p == nil/' 'AnswerNames' internal/service/feed
 mutant "let a late request replace the posts on screen" internal/service/feed/watch.go 's/int32\(w\.turn-old\.turn\) < 0/old.turn > 1<<30/' 'ScreensAreTold|WatchedPostsAreInterests' internal/service/feed
 mutant "keep the interest in posts that nobody shows" internal/service/feed/watch.go 's/^\ts\.removeInterest\(old\)$/\t_ = old/' 'WatchedPostsAreInterests' internal/service/feed
-mutant "fail a page with a part that fails" internal/service/detail/detail.go 's/if r\.err == nil \{/if list[r.part] = r.put; r.err == nil {/' 'NamesTheMissing' internal/service/detail
-mutant "wait for parts of pages for ever" internal/service/detail/detail.go 's/context\.WithTimeout\(ctx, s\.timeout\)/context.WithCancel(ctx)/' 'NamesTheMissing' internal/service/detail
-mutant "read on for a page that there is not" internal/service/detail/detail.go 's/s\.start\(optional, i, of, results\)/s.start(context.WithoutCancel(optional), i, of, results)/' 'OtherPartsEnd' internal/service/detail
+mutant "fail a page with a part that fails" internal/service/detail/page.go 's/if r\.err == nil \{/if list[r.part] = r.put; r.err == nil {/' 'NamesTheMissing' internal/service/detail
+mutant "wait for parts of pages for ever" internal/service/detail/page.go 's/context\.WithTimeout\(ctx, s\.timeout\)/context.WithCancel(ctx)/' 'NamesTheMissing' internal/service/detail
+mutant "read on for a page that there is not" internal/service/detail/page.go 's/s\.start\(optional, i, of, results\)/s.start(context.WithoutCancel(optional), i, of, results)/' 'OtherPartsEnd' internal/service/detail
 mutant "give arguments of SQLite in the order of their numbers" internal/engine/sqldb/positional.go 's/order = append\(order, n-1\)/order = append(order, len(order))/' 'PlaceholdersBecomePositional' internal/engine/sqldb
 mutant "follow without a limit" internal/service/account/follows.go 's/following > maxFollowing/following > 1<<30/' FollowsAreBounded internal/service/account
 
