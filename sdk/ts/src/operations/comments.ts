@@ -1,7 +1,8 @@
-import { CommentCounts, CommentList, type CommentSorting, type CommentWatcher, type NewComment, type OutgoingComment } from "../comments.js";
+import { CommentCounts, CommentList, type CommentPage, type CommentSorting, type CommentWatcher, type NewComment, type OutgoingComment } from "../comments.js";
 import { CommentOrder, SubjectKind, type Comment } from "../gen/rialto/comment/v1/comment_pb.js";
 import type { Post } from "../gen/rialto/feed/v1/feed_pb.js";
 import { Outgoing } from "../outgoingComments.js";
+import { watchersOf } from "../postWatchers.js";
 import type { Context } from "./context.js";
 
 const subjectKind = SubjectKind.POST;
@@ -22,6 +23,9 @@ export function comments(client: Context) {
     countedFor = client.me();
     return counts;
   };
+  /** A page, with what the user likes meanwhile. */
+  const read = (page: Promise<CommentPage>): Promise<CommentPage> =>
+    watchersOf(client).engagements.read(() => page, ({ comments: list, next }, shown) => ({ comments: list.map((c) => shown(c)), next }));
   const tell = (what: (w: CommentWatcher) => void) => [...watchers].forEach(what);
   const outgoing = new Outgoing(client, {
     create: (o) => commentApi.createComment({ clientCommentId: o.key, subjectKind, subject: o.post, replyTo: o.replyTo, content: o.content }),
@@ -37,16 +41,13 @@ export function comments(client: Context) {
     /** The top comments of a post. Pass the list to watchComments while it is shown. */
     commentsOf(post: string, sorting: CommentSorting = "newest"): CommentList {
       const order = orders[sorting];
-      return new CommentList({ read: (page, limit) => commentApi.listComments({ subjectKind, subject: post, order, page, limit }), post, top: "0", sorting, onChange });
+      return new CommentList({ read: (page, limit) => read(commentApi.listComments({ subjectKind, subject: post, order, page, limit })), post, top: "0", sorting, onChange });
     },
 
     /** The replies of a thread, the oldest first. Pass the list to watchComments while it is shown. */
     repliesTo(top: Comment): CommentList {
-      const read = async (page: string, limit: number) => {
-        const { replies, next } = await commentApi.listReplies({ comment: top.id, page, limit });
-        return { comments: replies, next };
-      };
-      return new CommentList({ read, post: top.subject, top: top.id, sorting: "oldest", onChange });
+      const replies = (page: string, limit: number) => commentApi.listReplies({ comment: top.id, page, limit }).then((r) => ({ comments: r.replies, next: r.next }));
+      return new CommentList({ read: (page, limit) => read(replies(page, limit)), post: top.subject, top: top.id, sorting: "oldest", onChange });
     },
 
     /** A comment. Fails with no_comment where there is none that the user may see. */
