@@ -35,7 +35,7 @@ export function PostComments({ post, head }: { post: Post; head: ReactNode }) {
           <>
             {head}
             <div className="comments-head">
-              <h3>{t("commentCount", { n })}</h3>
+              <h3>{n > 0 ? t("commentCount", { n }) : t("comments")}</h3>
               <label><span className="sr-only">{t("commentSorting")}</span>
                 <select value={sorting} onChange={(e) => isSorting(e.target.value) && setSorting(e.target.value)}>
                   {Object.entries(sortings).map(([s, text]) => <option key={s} value={s}>{t(text)}</option>)}
