@@ -185,6 +185,14 @@ func TestRelations(t *testing.T) {
 	_, err = f.accounts.SetMute(t.Context(), ana, bea, false)
 	must(t, err)
 	f.want(ana, fmt.Sprintf("follow 0 [%d]/1 items 0", bea))
+	// A request that is withdrawn.
+	dan := f.user()
+	_, err = f.accounts.RequestFriend(t.Context(), dan, ana, "")
+	must(t, err)
+	f.want(ana, fmt.Sprintf("friend_request 0 [%d]/1 items 0*", dan), fmt.Sprintf("follow 0 [%d]/1 items 0", bea))
+	_, err = f.accounts.DeleteFriend(t.Context(), dan, ana)
+	must(t, err)
+	f.want(ana, fmt.Sprintf("follow 0 [%d]/1 items 0", bea))
 }
 
 // TestSettings: a kind that is off produces nothing.
