@@ -696,6 +696,8 @@ mutant_ts "create a comment twice whose answer was lost" src/operations/comments
 mutant_ts "show a comment that was deleted meanwhile" src/comments.ts 's/!c\.deleted \&\& !this\.deleted\.has\(c\.id\)/!c.deleted/' test/unit/comments.test.ts
 mutant_ts "repeat an own comment on a page" src/comments.ts 's/this\.own\.filter\(\(c\) => !known\.has\(c\.id\)\)/[...this.own]/' test/unit/comments.test.ts
 mutant_ts "publish for the next user" src/resend.ts 's/if \(client\.me\(\) !== user\) throw err;//' test/unit/posts.test.ts
+mutant_ts "leave hidden posts on screen" src/operations/feed.ts 's/reason === "no_post"/reason === "none"/' test/unit/shown.test.ts
+mutant_ts "watch no posts after a reconnect" src/shown.ts 's/this\.known = undefined;/if (this.known === "") this.known = undefined;/' test/unit/shown.test.ts
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -685,3 +685,17 @@ test("returns to the end from where it was opened, without what lies between", a
   await c.sendText(room, "mine");
   await until(c, () => c.messages(room).length === 122);
 });
+
+test("the server is told which posts are shown, on each connection, and those that are gone leave", async () => {
+  const c = await loggedIn();
+  const removed: string[] = [];
+  c.watchPosts({ changed: () => {}, removed: (p) => removed.push(p), published: () => {}, shown: () => [{ id: "90", version: 2 }] });
+  const watched = () => server.frames.flatMap((f) => (f.watchPosts ? [f.watchPosts.posts.map((p) => `${p.post}v${p.version}`).join()] : []));
+  await server.until(() => watched().length === 1);
+  server.cut();
+  await server.until(() => watched().length === 2);
+  expect(watched()).toEqual(["90v2", "90v2"]);
+  server.refuseCall = (name) => (name === "GetPost" ? { code: "not_found", reason: "no_post" } : undefined);
+  server.send({ changedPosts: ["90", "91"] });
+  await vi.waitFor(() => expect(removed).toEqual(["90"]), { timeout: 30_000 });
+});
