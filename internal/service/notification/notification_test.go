@@ -252,13 +252,16 @@ func TestPostsAndReposts(t *testing.T) {
 		}
 	}
 	post := f.post(ana)
-	f.publish(ana, &feedv1.PostContent{Text: "x", Audience: feedv1.Audience_AUDIENCE_CHOSEN, Users: []uint64{uint64(bea)}})
+	chosen := f.publish(ana, &feedv1.PostContent{Text: "x", Audience: feedv1.Audience_AUDIENCE_CHOSEN, Users: []uint64{uint64(bea)}})
 	if ran := f.runJobs(true); ran != 6 {
 		t.Errorf("%d jobs ran, want 6 with one subscriber each", ran)
 	}
 	f.want(bea, fmt.Sprintf("post %d [%d]/1 items 2*", ana, ana))
 	f.want(cem, fmt.Sprintf("post %d [%d]/1 items 1*", ana, ana))
 	f.want(dan)
+	_, err = f.feed.EditPost(t.Context(), ana, &feedv1.EditPostRequest{Post: chosen, Content: &feedv1.PostContent{Text: "for everyone later"}})
+	must(t, err)
+	f.want(cem, fmt.Sprintf("post %d [%d]/1 items 1*", ana, ana))
 	list, _ := f.list(f.node, cem, 0)
 	if list[0].Post != post || list[0].Item != post {
 		t.Errorf("it names %v, want %d", list[0], post)
