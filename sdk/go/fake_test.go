@@ -49,7 +49,8 @@ type server struct {
 	dials     int
 	tail      *chatv1.Position
 	sync      func(after *chatv1.Position) *chatv1.SyncResponse
-	away      int // syncs, the next ones, that another node would have to answer, which stops
+	mute      bool // syncs get no answer
+	away      int  // syncs, the next ones, that another node would have to answer, which stops
 	history   func(*chatv1.HistoryRequest) *chatv1.HistoryResponse
 	refreshes int
 	access    string
@@ -232,8 +233,13 @@ func (s *server) GetConversation(_ context.Context, r *connect.Request[chatv1.Ge
 	return connect.NewResponse(&chatv1.Conversation{Id: r.Msg.Conversation}), nil
 }
 
-func (s *server) Sync(_ context.Context, r *connect.Request[chatv1.SyncRequest]) (*connect.Response[chatv1.SyncResponse], error) {
+func (s *server) Sync(ctx context.Context, r *connect.Request[chatv1.SyncRequest]) (*connect.Response[chatv1.SyncResponse], error) {
 	s.mu.Lock()
+	if s.mute {
+		s.mu.Unlock()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	defer s.mu.Unlock()
 	if s.away > 0 {
 		s.away--

@@ -9,6 +9,8 @@ const (
 	lateAfter    = 5 * time.Second  // from a message's storing to its push
 	lagPollFor   = 30 * time.Second // from the last late push on
 	lagPollEvery = 5 * time.Second
+	// lagSyncWithin bounds a sync. Its pages that were read before are kept.
+	lagSyncWithin = 2 * time.Second
 )
 
 // pushLag watches how late pushes are while a connection is open, and says when to sync by calls. Two things show a lag: a pushed message

@@ -180,14 +180,16 @@ func (c *Client) serve(ctx context.Context, retries int) (opened bool, retry tim
 	}
 }
 
-// next returns the next frame. While it waits, it syncs if pushes lag.
+// next returns the next frame. While it waits, it syncs if pushes lag. The call may reach a node that does not answer, so it has little time: frames wait meanwhile.
 func (c *Client) next(ctx context.Context, s *socket) (*gatewayv1.ServerFrame, error) {
 	for {
 		sync, again := c.lag.due(time.Now())
 		if sync {
-			if err := c.sync(ctx); err != nil { // the connection is open all the same
+			within, cancel := context.WithTimeout(ctx, lagSyncWithin)
+			if err := c.sync(within); err != nil { // the connection is open all the same
 				c.config.Logger.Info("a sync failed while pushes lag", "error", err)
 			}
+			cancel()
 		}
 		var timer <-chan time.Time
 		if !again.IsZero() {
