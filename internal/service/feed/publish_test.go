@@ -244,7 +244,7 @@ func TestFilesOfAPost(t *testing.T) {
 	goods := func(n uint64) *feedv1.Goods {
 		return &feedv1.Goods{Name: "Lamp", PriceMinor: 4_990, Currency: "EUR", Link: "https://example.com", Picture: image(n)}
 	}
-	sent := &feedv1.PostContent{Images: []*chatv1.Media{image(1)}, Cover: image(2), Goods: []*feedv1.Goods{goods(3), goods(2)}}
+	sent := &feedv1.PostContent{Images: []*chatv1.Media{image(1)}, Cover: image(2), Goods: []*feedv1.Goods{goods(3), goods(1)}}
 	p, err := f.Publish(t.Context(), ann, &feedv1.PublishRequest{ClientPostId: "a", Content: sent})
 	must(t, err)
 	if want := proto.CloneOf(sent); !proto.Equal(p.Content.Cover, want.Cover) || len(p.Content.Goods) != 2 || !proto.Equal(p.Content.Goods[0], want.Goods[0]) {

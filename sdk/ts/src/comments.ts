@@ -141,14 +141,14 @@ export class CommentList implements CommentWatcher {
     const comments: Comment[] = [];
     for (let n = 1; ; n++) {
       const read = await this.deps.read(page, limit);
-      comments.push(...read.comments.map((c) => this.withoutDeleted(this.newestOf(c))).filter((c) => c !== undefined));
+      comments.push(...this.current(read.comments));
       if (read.next === "" || n === mostPages || isEnough(comments.length)) return { comments, next: read.next };
       page = read.next;
     }
   }
 
   private show(comments: readonly Comment[], next: string): void {
-    this.comments = comments;
+    this.comments = this.current(comments); // once more: some may have been deleted since the page came
     this.loaded = true;
     this.next = next;
     this.hasMore = next !== "";
@@ -165,6 +165,11 @@ export class CommentList implements CommentWatcher {
     const merged = [...own, ...this.comments];
     this.comments = sorting === "likes" ? merged : merged.sort((a, b) => (isBefore(a.id, b.id) === (sorting === "newest") ? 1 : -1));
     this.own = [];
+  }
+
+  /** Comments as they are now, without those that were deleted. */
+  private current(comments: readonly Comment[]): Comment[] {
+    return comments.map((c) => this.withoutDeleted(this.newestOf(c))).filter((c) => c !== undefined);
   }
 
   private newestOf(c: Comment): Comment {

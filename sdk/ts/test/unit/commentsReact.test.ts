@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { create } from "@bufbuild/protobuf";
-import { act, createElement, useLayoutEffect, type ReactNode } from "react";
+import { act, createElement, useLayoutEffect, useState, type ReactNode } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { RialtoError } from "../../src/errors.js";
@@ -92,12 +92,14 @@ test("a comment is outgoing until it is stored, counts at once, and stays outgoi
 test("replies are read once they are wanted, and those written here are in their thread alone", async () => {
   const top = client.all[0]!;
   client.all.push(comment("62", "reply", "60"));
-  let wanted = false;
-  const shown = await render(() => ({ tops: useComments("50", "oldest"), replies: useReplies(top, wanted) }));
+  const shown = await render(() => {
+    const [wanted, want] = useState(false);
+    return { tops: useComments("50", "oldest"), replies: useReplies(top, wanted), want };
+  });
   await act(() => client.set({ connection: "online" }));
   await act(() => client.frame());
   expect([shown().replies.comments.length, shown().replies.loading]).toEqual([0, false]);
-  wanted = true;
+  await act(async () => shown().want(true));
   for (const connection of ["connecting", "online"] as const) { // a change, so that the component is rendered
     await act(() => client.set({ connection }));
     await act(() => client.frame());
