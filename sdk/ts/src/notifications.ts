@@ -52,11 +52,10 @@ export class NotificationList {
   private async moreNow(): Promise<void> {
     if (!this.hasMore) return;
     const list = [...this.notifications];
-    const known = new Set(list.map((n) => n.id)); // one that has moved up is there already
     let next = this.next;
     for (let n = 0, before = list.length; next !== newest && n < mostPages && list.length === before; n++) {
       const page = await this.deps.read(next, pageSize);
-      list.push(...page.notifications.filter(({ id }) => !known.has(id)));
+      list.push(...page.notifications); // positions only rise: none of the list is on a later page
       next = page.next;
     }
     this.show(list, next);
