@@ -27,8 +27,7 @@ type operation struct {
 	actor         id.User
 	item          uint64
 	there         func(n *naive) bool // whether it is still there
-	at            time.Time
-	after         int // the read cursor of the user at that time: how many operations
+	after         int                 // the read cursor of the user at that time: how many operations
 }
 
 // naive derives all notifications from all operations.
