@@ -2,6 +2,7 @@ package app
 
 import (
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,33 +48,35 @@ func TestBusyProcessorsSlowAdmission(t *testing.T) {
 // During a crowd, more threads than processors run goroutines. Afterwards there are as many as processors.
 func TestCrowdsGetThreads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		used, threads := time.Duration(0), 0
-		a := newAdmission(func() time.Duration { return used }, time.Now, func(n int) { threads = n })
+		used := time.Duration(0)
+		var threads atomic.Int64
+		a := newAdmission(func() time.Duration { return used }, time.Now, func(n int) { threads.Store(int64(n)) })
 		a.processors = 1
 		a.adapt()
 		for range 100 { // longer than a crowd lasts by itself
 			time.Sleep(admissionInterval)
 			used += admissionInterval
 			a.adapt()
-			if threads != crowdThreads {
-				t.Fatalf("during a crowd: got %d threads, want %d", threads, crowdThreads)
+			if n := threads.Load(); n != crowdThreads {
+				t.Fatalf("during a crowd: got %d threads, want %d", n, crowdThreads)
 			}
 		}
 		time.Sleep(crowdPause - admissionInterval)
 		synctest.Wait()
-		if threads != crowdThreads {
-			t.Errorf("before its end: got %d threads, want %d", threads, crowdThreads)
+		if n := threads.Load(); n != crowdThreads {
+			t.Errorf("before its end: got %d threads, want %d", n, crowdThreads)
 		}
 		time.Sleep(admissionInterval)
 		synctest.Wait()
-		if threads != runtime.GOMAXPROCS(0) {
-			t.Errorf("after the crowd: got %d threads, want %d", threads, runtime.GOMAXPROCS(0))
+		if n := threads.Load(); n != int64(runtime.GOMAXPROCS(0)) {
+			t.Errorf("after the crowd: got %d threads, want %d", n, runtime.GOMAXPROCS(0))
 		}
-		a.processors, threads = crowdThreads, 0
+		a.processors = crowdThreads
+		threads.Store(0)
 		used += time.Hour
 		a.adapt()
-		if threads != 0 {
-			t.Errorf("with %d processors, a crowd set %d threads", crowdThreads, threads)
+		if n := threads.Load(); n != 0 {
+			t.Errorf("with %d processors, a crowd set %d threads", crowdThreads, n)
 		}
 	})
 }
