@@ -342,6 +342,28 @@ func TestHotPost(t *testing.T) {
 	}
 }
 
+// TestDeletedCommentsKeepNobodyOut: who writes and deletes as many comments as a notification has causes does not hide those of others.
+func TestDeletedCommentsKeepNobodyOut(t *testing.T) {
+	f := open(t, 1)
+	f.MaxCauses(3)
+	ana, bea, cem := f.user(), f.user(), f.user()
+	post := f.post(ana)
+	for range 5 {
+		f.clock.Advance(time.Millisecond)
+		must(t, f.comments.DeleteComment(t.Context(), bea, f.comment(bea, post, 0)))
+	}
+	for range 2 {
+		f.clock.Advance(time.Millisecond)
+		f.comment(cem, post, 0)
+	}
+	f.want(ana, fmt.Sprintf("comment %d [%d]/1 items 2*", post, cem))
+	var stored, counted int
+	must(t, f.db.Read().QueryRowContext(t.Context(), `SELECT (SELECT count(*) FROM notification_causes), (SELECT causes FROM notifications)`).Scan(&stored, &counted))
+	if stored != 3 || counted != 3 {
+		t.Errorf("%d causes are stored and %d counted, want 3", stored, counted)
+	}
+}
+
 // TestTrim: the newest 500 notifications are kept, for 90 days.
 func TestTrim(t *testing.T) {
 	f := open(t, 1)

@@ -101,6 +101,10 @@ func (s *Service) merge(ctx context.Context, tx *sql.Tx, o *owner, t topic, caus
 	// Not above the last list: a read of that list must not cover what happens now.
 	moves := isNew || r.pos <= o.listed || now-r.moved >= moveInterval.Milliseconds() || now < r.moved
 	room := max(s.sizes.causes-r.causes, 0)
+	turnsOver := causes[0].item != 0 // one actor may have many of them: what they deleted must not keep others out
+	if turnsOver {
+		room = len(causes)
+	}
 	if room == 0 && !moves {
 		return nil
 	}
@@ -117,6 +121,11 @@ func (s *Service) merge(ctx context.Context, tx *sql.Tx, o *owner, t topic, caus
 		return nil
 	}
 	r.causes += added
+	if over := r.causes - s.sizes.causes; turnsOver && over > 0 {
+		if err := dropOldest(ctx, tx, o.user, r, over); err != nil {
+			return err
+		}
+	}
 	if moves {
 		o.last++
 		r.pos, r.moved = o.last, now
@@ -126,6 +135,15 @@ func (s *Service) merge(ctx context.Context, tx *sql.Tx, o *owner, t topic, caus
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO notifications (owner, id, kind, subject_kind, subject, pos, causes, moved_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 		ON CONFLICT (owner, id) DO UPDATE SET pos = $6, causes = $7, moved_ms = $8`, int64(o.user), int64(r.id), int64(t.kind), int64(t.subjectKind), int64(t.subject), int64(r.pos), r.causes, r.moved)
+	return err
+}
+
+// dropOldest deletes the oldest causes of a notification that has too many.
+func dropOldest(ctx context.Context, tx *sql.Tx, u id.User, r *row, over int) error {
+	r.causes -= over
+	_, err := tx.ExecContext(ctx, `DELETE FROM notification_causes WHERE owner = $1 AND kind = $2 AND subject_kind = $3 AND subject = $4 AND (actor, item) IN (
+		SELECT actor, item FROM notification_causes WHERE owner = $1 AND notification = $5 ORDER BY at_ms, item, actor LIMIT $6)`,
+		int64(u), int64(r.kind), int64(r.subjectKind), int64(r.subject), int64(r.id), over)
 	return err
 }
 
