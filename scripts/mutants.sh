@@ -653,6 +653,7 @@ mutant "merge into notifications that were read" internal/service/notification/r
 mutant "leave a notification at a position that was listed" internal/service/notification/record.go 's/isNew \|\| r\.pos <= o\.listed \|\| now/isNew || now/' 'ReadsCover|RandomSchedules' internal/service/notification
 mutant "move a notification with each like" internal/service/notification/record.go 's/moves := isNew \|\|/moves := true || isNew ||/' HotPost internal/service/notification
 mutant "store all causes of a hot post" internal/service/notification/record.go 's/max\(s\.sizes\.causes-r\.causes, 0\)/1 << 20/' HotPost internal/service/notification
+mutant "count only the users beside contents" internal/transport/rpc/rate_limits.go 's/n \+= elements\(v\.Message\(\)\)/n += 0/' CallCosts internal/transport/rpc
 mutant "let deleted comments keep others out of a notification" internal/service/notification/record.go 's/causes\[0\]\.item != 0/causes[0].item == 1/' DeletedCommentsKeepNobodyOut internal/service/notification
 mutant "read beyond the last list" internal/service/notification/read.go 's/min\(r\.Position, o\.listed\)/min(r.Position, o.last)/' ReadsCover internal/service/notification
 mutant "mark as unread what was read" internal/service/notification/read.go 's/to <= o\.read \{/to == o.read {/' 'ReadsCover|RandomSchedules' internal/service/notification

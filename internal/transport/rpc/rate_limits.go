@@ -125,11 +125,16 @@ func (s *Server) limit(ctx context.Context, c id.Caller, request proto.Message, 
 	return counted, nil
 }
 
-// named counts the users and handles in a request: the elements of its lists.
-func named(request proto.Message) (n int) {
-	request.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		if f.IsList() {
+// named counts the users and handles in a request: the elements of its lists, and of those of the contents in it.
+func named(request proto.Message) int { return elements(request.ProtoReflect()) }
+
+func elements(m protoreflect.Message) (n int) {
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case f.IsList():
 			n += v.List().Len()
+		case f.Message() != nil && !f.IsMap():
+			n += elements(v.Message())
 		}
 		return true
 	})

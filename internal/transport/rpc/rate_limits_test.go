@@ -19,6 +19,8 @@ import (
 	"github.com/rialto-im/rialto/internal/transport/rpc"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -461,6 +463,8 @@ func TestCallCosts(t *testing.T) {
 		{groups + "Unban", &chatv1.UnbanRequest{Conversation: 1, Users: ids(500)}, 50},
 		{groups + "MuteMembers", &chatv1.MuteMembersRequest{Conversation: 1, Users: ids(500)}, 50},
 		{accounts + "SearchUsers", &accountv1.SearchUsersRequest{Query: strings.Repeat("x", 100<<10)}, 4},
+		{"/rialto.comment.v1.CommentService/CreateComment", &commentv1.CreateCommentRequest{Content: &commentv1.CommentContent{Mentions: make([]*chatv1.Mention, 50)}}, 5},
+		{"/rialto.feed.v1.FeedService/Publish", &feedv1.PublishRequest{Content: &feedv1.PostContent{Users: ids(500)}}, 50},
 	} {
 		var err error
 		if h.deps.Limits, err = ratelimit.NewTable(ratelimit.Config{CallUser: fmt.Sprint(test.cost+1, "/h")}, h.clock, nil); err != nil {
