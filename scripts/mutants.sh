@@ -668,6 +668,8 @@ mutant "count only the newest causes" internal/service/notification/list.go 's/r
 mutant "notify subscribers of posts that they may not see" internal/service/notification/subscribe.go 's/readers, err := s\.deps\.Posts\.ReadersAmong\(ctx, tx, j\.Post, list\)/readers, err := list, error(nil)/' PostsAndReposts internal/service/notification
 mutant "notify only the first subscribers" internal/service/notification/subscribe.go 's/if more = len\(list\) == s\.sizes\.subscribers;/if more = false;/' PostsAndReposts internal/service/notification
 mutant "keep all notifications of a user" internal/service/notification/trim.go 's/o\.kept <= maxKept/o.kept >= 0/' TestTrim internal/service/notification
+mutant "keep notifications that show nothing" internal/service/notification/trim.go 's/if shown\[i\] \{/if shown[i] || true {/' TestTrimKeepsWhatIsShown internal/service/notification
+mutant "delete notifications that are shown" internal/service/notification/trim.go 's/if shown\[i\] \{/if shown[i] \&\& false {/' TestTrimKeepsWhatIsShown internal/service/notification
 mutant "keep notifications for ever" internal/service/notification/trim.go 's/moved_ms < \$1/moved_ms < \$1 AND pos < 0/' TestTrim internal/service/notification
 mutant "hint before the commit" internal/service/notification/hint.go 's/if o\.last >= due\[u\] \{/if o.last >= 0 {/' HintsFollowCommits internal/service/notification
 mutant "hint at each notification" internal/service/notification/hint.go 's/resting := now\.Sub\(s\.last\) < hintInterval/resting := now.Sub(s.last) < 0/' TestHintsRest internal/service/notification

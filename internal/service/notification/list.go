@@ -129,25 +129,36 @@ func (s *Service) UnreadNotifications(ctx context.Context, reader id.User) (out 
 	return out, err
 }
 
-// countShown returns how many notifications are shown. The newest causes of each are enough for most.
+// countShown returns how many notifications are shown.
 func (s *Service) countShown(ctx context.Context, tx *sql.Tx, o *owner, rows []*row) (n uint32, err error) {
-	views, err := s.evaluate(ctx, tx, o, rows, s.sizes.few)
-	if err != nil {
-		return 0, err
-	}
-	var rest []*row
-	for i, v := range views {
-		if v != nil {
-			n++
-		} else if rows[i].causes > s.sizes.few {
-			rest = append(rest, rows[i])
-		}
-	}
-	views, err = s.evaluate(ctx, tx, o, rest, s.sizes.causes)
-	for _, v := range views {
-		if v != nil {
+	list, err := s.areShown(ctx, tx, o, rows)
+	for _, shown := range list {
+		if shown {
 			n++
 		}
 	}
 	return n, err
+}
+
+// areShown returns which notifications are shown. The newest causes of each are enough for most.
+func (s *Service) areShown(ctx context.Context, tx *sql.Tx, o *owner, rows []*row) ([]bool, error) {
+	views, err := s.evaluate(ctx, tx, o, rows, s.sizes.few)
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]bool, len(rows))
+	var rest []*row
+	var places []int
+	for i, v := range views {
+		if v != nil {
+			shown[i] = true
+		} else if rows[i].causes > s.sizes.few {
+			rest, places = append(rest, rows[i]), append(places, i)
+		}
+	}
+	views, err = s.evaluate(ctx, tx, o, rest, s.sizes.causes)
+	for i, v := range views {
+		shown[places[i]] = v != nil
+	}
+	return shown, err
 }

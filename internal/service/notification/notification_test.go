@@ -388,6 +388,24 @@ func TestTrim(t *testing.T) {
 	}
 }
 
+// TestTrimKeepsWhatIsShown: notifications that show nothing do not count to the 500.
+func TestTrimKeepsWhatIsShown(t *testing.T) {
+	f := open(t, 1)
+	ana, bea, cem := f.user(), f.user(), f.user()
+	f.many(ana, bea, 480)
+	post := f.post(cem)
+	for range 60 {
+		must(t, f.comments.DeleteComment(t.Context(), cem, f.comment(cem, post, 0, ana)))
+	}
+	f.comment(bea, post, 0, ana)
+	must(t, f.Trim(t.Context()))
+	var kept, stored int
+	must(t, f.db.Read().QueryRowContext(t.Context(), `SELECT kept, (SELECT count(*) FROM notifications WHERE owner = o.owner) FROM notification_owners o WHERE owner = $1`, int64(ana)).Scan(&kept, &stored))
+	if list, _ := f.list(f.node, ana, 50); len(list) != 481 || kept != 500 || stored != 500 {
+		t.Errorf("%d are shown, %d counted and %d stored", len(list), kept, stored)
+	}
+}
+
 // TestHints: connected devices are told after the commit, at most once a second.
 func TestHints(t *testing.T) {
 	f := open(t, 1)

@@ -23,7 +23,7 @@ func (s *Service) Trim(ctx context.Context) error {
 	oldest := s.nowMs() - maxAge.Milliseconds()
 	old := s.deps.DB.WriteInBatches(ctx, trimBatch, func(tx *sql.Tx) (int64, error) {
 		rows, err := tx.QueryContext(ctx, `SELECT owner, id FROM notifications WHERE moved_ms < $1 ORDER BY moved_ms LIMIT $2`, oldest, trimBatch)
-		return s.drop(ctx, tx, rows, err)
+		return drop(ctx, tx, rows, err)
 	})
 	for last := id.User(0); ; {
 		var u id.User
@@ -41,20 +41,65 @@ func (s *Service) Trim(ctx context.Context) error {
 	}
 }
 
-// trimOwner deletes the oldest notifications of a user who has too many.
+// trimOwner deletes notifications of a user who has too many: first those that show nothing, so that what somebody wrote and deleted pushes nothing out, and
+// then the oldest ones.
 func (s *Service) trimOwner(ctx context.Context, u id.User) error {
+	if err := s.trimUnseen(ctx, u); err != nil {
+		return err
+	}
 	return s.deps.DB.WriteInBatches(ctx, trimBatch, func(tx *sql.Tx) (int64, error) {
 		o, err := getOwner(ctx, tx, u)
 		if err != nil || o.kept <= maxKept {
 			return 0, err
 		}
 		rows, err := tx.QueryContext(ctx, `SELECT owner, id FROM notifications WHERE owner = $1 ORDER BY pos LIMIT $2`, int64(u), min(trimBatch, o.kept-maxKept))
-		return s.drop(ctx, tx, rows, err)
+		return drop(ctx, tx, rows, err)
 	})
 }
 
-// drop deletes the notifications that a query has found, with their causes, and returns how many.
-func (s *Service) drop(ctx context.Context, tx *sql.Tx, rows *sql.Rows, err error) (int64, error) {
+// trimUnseen deletes the newest notifications that show nothing of a user who has too many.
+func (s *Service) trimUnseen(ctx context.Context, u id.User) error {
+	seen := 0
+	for below := startOf(0); below > 0 && seen < maxKept; {
+		var next uint64
+		var found int
+		err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+			next, found = 0, 0
+			o, err := getOwner(ctx, tx, u)
+			if err != nil || o.kept <= maxKept {
+				return err
+			}
+			rows, err := readRows(ctx, tx, u, below, 0, s.sizes.rows)
+			if err != nil {
+				return err
+			}
+			shown, err := s.areShown(ctx, tx, o, rows)
+			if err != nil {
+				return err
+			}
+			var unseen []ref
+			for i, r := range rows {
+				if shown[i] {
+					found++
+				} else if int64(len(unseen)) < o.kept-maxKept {
+					unseen = append(unseen, ref{u, r.id})
+				}
+			}
+			if len(rows) == s.sizes.rows {
+				next = rows[len(rows)-1].pos
+			}
+			return dropAll(ctx, tx, unseen)
+		})
+		if err != nil {
+			return err
+		}
+		below, seen = next, seen+found
+	}
+	return nil
+}
+
+// drop deletes the notifications that a query has found, and returns how many.
+func drop(ctx context.Context, tx *sql.Tx, rows *sql.Rows, err error) (int64, error) {
 	var list []ref
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var r ref
@@ -62,14 +107,21 @@ func (s *Service) drop(ctx context.Context, tx *sql.Tx, rows *sql.Rows, err erro
 		list = append(list, r)
 		return err
 	})
+	if err != nil {
+		return 0, err
+	}
+	return int64(len(list)), dropAll(ctx, tx, list)
+}
+
+// dropAll deletes notifications with their causes.
+func dropAll(ctx context.Context, tx *sql.Tx, list []ref) error {
 	for _, r := range list {
-		if err != nil {
-			return 0, err
-		}
 		_, causes := tx.ExecContext(ctx, `DELETE FROM notification_causes WHERE owner = $1 AND notification = $2`, int64(r.owner), int64(r.id))
 		_, itself := tx.ExecContext(ctx, `DELETE FROM notifications WHERE owner = $1 AND id = $2`, int64(r.owner), int64(r.id))
 		_, kept := tx.ExecContext(ctx, `UPDATE notification_owners SET kept = kept - 1 WHERE owner = $1`, int64(r.owner))
-		err = errors.Join(causes, itself, kept)
+		if err := errors.Join(causes, itself, kept); err != nil {
+			return err
+		}
 	}
-	return int64(len(list)), err
+	return nil
 }
