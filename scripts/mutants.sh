@@ -668,6 +668,7 @@ mutant "count only the newest causes" internal/service/notification/list.go 's/r
 mutant "notify subscribers of posts that they may not see" internal/service/notification/subscribe.go 's/readers, err := s\.deps\.Posts\.ReadersAmong\(ctx, tx, j\.Post, list\)/readers, err := list, error(nil)/' PostsAndReposts internal/service/notification
 mutant "notify only the first subscribers" internal/service/notification/subscribe.go 's/if more = len\(list\) == s\.sizes\.subscribers;/if more = false;/' PostsAndReposts internal/service/notification
 mutant "keep all notifications of a user" internal/service/notification/trim.go 's/o\.kept <= maxKept/o.kept >= 0/' TestTrim internal/service/notification
+mutant "read all causes for a count of unread notifications" internal/service/notification/list.go 's/len\(rows\) \+ causes\/causesPerRow/len(rows) + 0*causes/' UnreadReadsBounded internal/service/notification
 mutant "keep notifications that show nothing" internal/service/notification/trim.go 's/if shown\[i\] \{/if shown[i] || true {/' TestTrimKeepsWhatIsShown internal/service/notification
 mutant "delete notifications that are shown" internal/service/notification/trim.go 's/if shown\[i\] \{/if shown[i] \&\& false {/' TestTrimKeepsWhatIsShown internal/service/notification
 mutant "keep notifications for ever" internal/service/notification/trim.go 's/moved_ms < \$1/moved_ms < \$1 AND pos < 0/' TestTrim internal/service/notification

@@ -114,12 +114,12 @@ func (s *Service) UnreadNotifications(ctx context.Context, reader id.User) (out 
 			if err != nil {
 				return err
 			}
-			n, err := s.countShown(ctx, tx, o, rows)
+			shown, causes, err := s.areShown(ctx, tx, o, rows)
 			if err != nil {
 				return err
 			}
-			out.Count = min(out.Count+n, maxUnread)
-			if examined += len(rows); len(rows) < s.sizes.rows {
+			out.Count = min(out.Count+count(shown), maxUnread)
+			if examined += len(rows) + causes/causesPerRow; len(rows) < s.sizes.rows {
 				return nil
 			}
 			below = rows[len(rows)-1].pos
@@ -129,24 +129,22 @@ func (s *Service) UnreadNotifications(ctx context.Context, reader id.User) (out 
 	return out, err
 }
 
-// countShown returns how many notifications are shown.
-func (s *Service) countShown(ctx context.Context, tx *sql.Tx, o *owner, rows []*row) (n uint32, err error) {
-	list, err := s.areShown(ctx, tx, o, rows)
-	for _, shown := range list {
-		if shown {
+func count(shown []bool) (n uint32) {
+	for _, is := range shown {
+		if is {
 			n++
 		}
 	}
-	return n, err
+	return n
 }
 
-// areShown returns which notifications are shown. The newest causes of each are enough for most.
-func (s *Service) areShown(ctx context.Context, tx *sql.Tx, o *owner, rows []*row) ([]bool, error) {
+// areShown returns which notifications are shown. The newest causes of each are enough for most; of the others, it returns how many causes they have.
+func (s *Service) areShown(ctx context.Context, tx *sql.Tx, o *owner, rows []*row) (shown []bool, causes int, err error) {
 	views, err := s.evaluate(ctx, tx, o, rows, s.sizes.few)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	shown := make([]bool, len(rows))
+	shown = make([]bool, len(rows))
 	var rest []*row
 	var places []int
 	for i, v := range views {
@@ -154,11 +152,12 @@ func (s *Service) areShown(ctx context.Context, tx *sql.Tx, o *owner, rows []*ro
 			shown[i] = true
 		} else if rows[i].causes > s.sizes.few {
 			rest, places = append(rest, rows[i]), append(places, i)
+			causes += rows[i].causes
 		}
 	}
 	views, err = s.evaluate(ctx, tx, o, rest, s.sizes.causes)
 	for i, v := range views {
 		shown[places[i]] = v != nil
 	}
-	return shown, err
+	return shown, causes, err
 }

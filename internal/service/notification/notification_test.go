@@ -388,6 +388,34 @@ func TestTrim(t *testing.T) {
 	}
 }
 
+// TestUnreadReadsBoundedCauses: likes that were taken back cost a count as much as they cost a list.
+func TestUnreadReadsBoundedCauses(t *testing.T) {
+	f := open(t, 1)
+	f.UseSmallSizes()
+	f.MaxExamined(8)
+	ana, bea := f.user(), f.user()
+	f.comment(bea, f.post(ana), 0)
+	for range 6 {
+		post := f.post(ana)
+		var likes []counter.Change
+		for n := range 40 {
+			likes = append(likes, counter.Change{Kind: counter.PostLikes, Subject: post, User: id.User(n + 1)})
+		}
+		must(t, f.counters.Apply(t.Context(), likes))
+		for i := range likes {
+			likes[i].Remove = true
+		}
+		must(t, f.counters.Apply(t.Context(), likes))
+	}
+	if got := f.unread(f.node, ana); got != 0 {
+		t.Errorf("%d are unread: more was read than 4 notifications with their 160 causes", got)
+	}
+	f.MaxExamined(100)
+	if got := f.unread(f.node, ana); got != 1 {
+		t.Errorf("%d are unread, want 1", got)
+	}
+}
+
 // TestTrimKeepsWhatIsShown: notifications that show nothing do not count to the 500.
 func TestTrimKeepsWhatIsShown(t *testing.T) {
 	f := open(t, 1)

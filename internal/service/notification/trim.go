@@ -73,7 +73,7 @@ func (s *Service) trimUnseen(ctx context.Context, u id.User) error {
 			if err != nil {
 				return err
 			}
-			shown, err := s.areShown(ctx, tx, o, rows)
+			shown, _, err := s.areShown(ctx, tx, o, rows)
 			if err != nil {
 				return err
 			}
