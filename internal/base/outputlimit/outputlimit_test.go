@@ -325,3 +325,15 @@ func BenchmarkHold(b *testing.B) {
 		l.Release(owner, 500)
 	}
 }
+
+// TestNotificationsArePages: they are made of thousands of rows, so a user reads few of them at once.
+func TestNotificationsArePages(t *testing.T) {
+	for _, call := range []string{"ListNotifications", "UnreadNotifications"} {
+		if !outputlimit.IsPage("/rialto.notification.v1.NotificationService/" + call) {
+			t.Errorf("%s is no page", call)
+		}
+	}
+	if outputlimit.IsPage("/rialto.notification.v1.NotificationService/ReadNotifications") {
+		t.Error("a call that reads one row is a page")
+	}
+}

@@ -12,11 +12,13 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/engagement/v1/engagementv1connect"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/notification/v1/notificationv1connect"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 )
 
-// IsPage reports whether the answer of a call is a page of messages: up to a megabyte, and more while it is encoded.
+// IsPage reports whether the answer of a call is a page of messages, up to a megabyte, and more while it is encoded, or is made of thousands of rows. Few
+// such calls of a user run at once.
 func IsPage(call string) bool {
 	switch call {
 	case chatv1connect.ChatServiceHistoryProcedure, chatv1connect.ChatServiceSyncProcedure, chatv1connect.ChatServiceListConversationsProcedure,
@@ -25,7 +27,8 @@ func IsPage(call string) bool {
 		feedv1connect.FeedServiceHomeTimelineProcedure, feedv1connect.FeedServiceListPostsProcedure, feedv1connect.FeedServiceListVersionsProcedure,
 		commentv1connect.CommentServiceListCommentsProcedure, commentv1connect.CommentServiceListRepliesProcedure,
 		engagementv1connect.EngagementServiceListLikesProcedure, engagementv1connect.EngagementServiceListFavouritesProcedure, engagementv1connect.EngagementServiceListViewsProcedure,
-		engagementv1connect.EngagementServiceListHotPostsProcedure:
+		engagementv1connect.EngagementServiceListHotPostsProcedure,
+		notificationv1connect.NotificationServiceListNotificationsProcedure, notificationv1connect.NotificationServiceUnreadNotificationsProcedure:
 		return true
 	}
 	return false
