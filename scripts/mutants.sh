@@ -443,6 +443,7 @@ mutant "drop the size of a deleted file from the total" internal/service/media/u
 mutant "hold responses without a limit" internal/transport/gateway/conn.go 's/ \|\| c\.holdAnswer\(len\(b\)\) != nil \{/ {/' ConcurrentPages internal/transport/gateway
 mutant "do not limit the length of JSON pages" internal/base/outputlimit/page.go 's/size > MaxPage \&\& n > 0/false/' 'Cut' internal/base/outputlimit
 mutant "handle a frame before the rest of the first" internal/transport/gateway/handle.go 's/^\tc\.in\.firstFrame = true$//' TheRestOfTheFirst internal/transport/gateway
+mutant "read any number of pages of posts at once" internal/base/outputlimit/page.go 's/, feedv1connect\.FeedServiceGetPostPageProcedure//' CostlyCalls internal/base/outputlimit
 mutant "do not limit concurrent pages" internal/transport/gateway/handle.go 's/name == "sync" \|\| name == "watch" \|\| outputlimit\.IsPage\(name\)/false \&\& outputlimit.IsPage(name)/' ConcurrentPages internal/transport/gateway
 mutant "use a device's number as its key" internal/service/account/login_limit.go 's/key != "" \&\& subtle\.ConstantTimeCompare.*$/len(key) >= 0 \&\& client.GetDevice() != 0 \&\& subtle.ConstantTimeCompare(nil, nil) == 1/' GuessesDoNot internal/service/account
 mutant "count guesses by address alone" internal/service/account/login_limit.go 's/return errTooManyLogins\(s\.logins\.handles\.Allow\(g, 1\)\)/return nil/' DefaultLoginLimits internal/service/account

@@ -326,10 +326,10 @@ func BenchmarkHold(b *testing.B) {
 	}
 }
 
-// TestNotificationsArePages: they are made of thousands of rows, so a user reads few of them at once.
-func TestNotificationsArePages(t *testing.T) {
-	for _, call := range []string{"ListNotifications", "UnreadNotifications"} {
-		if !outputlimit.IsPage("/rialto.notification.v1.NotificationService/" + call) {
+// TestCostlyCallsArePages: they are made of thousands of rows, or of several reads, so a user runs few of them at once.
+func TestCostlyCallsArePages(t *testing.T) {
+	for _, call := range []string{"notification.v1.NotificationService/ListNotifications", "notification.v1.NotificationService/UnreadNotifications", "feed.v1.FeedService/GetPostPage"} {
+		if !outputlimit.IsPage("/rialto." + call) {
 			t.Errorf("%s is no page", call)
 		}
 	}
