@@ -675,6 +675,7 @@ mutant "delete notifications that are shown" internal/service/notification/trim.
 mutant "keep notifications for ever" internal/service/notification/trim.go 's/moved_ms < \$1/moved_ms < \$1 AND pos < 0/' TestTrim internal/service/notification
 mutant "hint before the commit" internal/service/notification/hint.go 's/if o\.last >= due\[u\] \{/if o.last >= 0 {/' HintsFollowCommits internal/service/notification
 mutant "hint at each notification" internal/service/notification/hint.go 's/resting := now\.Sub\(s\.last\) < hintInterval/resting := now.Sub(s.last) < 0/' TestHintsRest internal/service/notification
+mutant "delay a hint with each further cause" internal/service/notification/hint.go 's/continue \/\/ that round/next = time.After(hintDelay)\n\t\t\t\tcontinue \/\/ that round/' HintsAreNotDelayed internal/service/notification
 mutant "verify without notifications" internal/tool/verify/verify.go 's/step\{"notifications", c\.notifications\}, //' NotificationViolations internal/tool/verify
 
 # The TypeScript SDK.

@@ -17,12 +17,12 @@ import (
 const (
 	// maxHinted are the users who wait for a hint, or had one within hintInterval. Beyond, hints are lost.
 	maxHinted = 10_000
-	// hintDelay is the time between two looks at which causes are committed.
+	// hintDelay is the time between two rounds, which read which causes are committed.
 	hintDelay = 100 * time.Millisecond
 	// hintInterval is the least time between two hints of new notifications for one user.
 	hintInterval = time.Second
-	// hintPatience is how long a cause may take to be committed. After it, its transaction has failed.
-	hintPatience = 10 * time.Second
+	// hintTimeout is how long a cause may take to be committed. After it, its transaction has failed.
+	hintTimeout = 10 * time.Second
 )
 
 // hints are users who have new notifications, perhaps in transactions that are not committed yet.
@@ -35,7 +35,7 @@ type hints struct {
 // hintState of a user.
 type hintState struct {
 	wanted uint64    // position to hint at; 0: none
-	since  time.Time // wanted since
+	since  time.Time // when it was last asked for
 	last   time.Time // the last hint
 }
 
@@ -46,9 +46,7 @@ func (h *hints) want(u id.User, pos uint64) {
 	h.mu.Lock()
 	state, waits := h.states[u]
 	if waits || len(h.states) < maxHinted {
-		if state.wanted == 0 {
-			state.since = time.Now()
-		}
+		state.since = time.Now()
 		state.wanted = pos // a lower one than before: that transaction has failed
 		h.states[u] = state
 	}
@@ -63,7 +61,7 @@ func (h *hints) due(now time.Time) (list map[id.User]uint64, more bool) {
 	list = map[id.User]uint64{}
 	maps.DeleteFunc(h.states, func(u id.User, s hintState) bool {
 		resting := now.Sub(s.last) < hintInterval
-		if s.wanted != 0 && !resting && now.Sub(s.since) < hintPatience {
+		if s.wanted != 0 && !resting && now.Sub(s.since) < hintTimeout {
 			list[u] = s.wanted
 			return false
 		}
@@ -87,27 +85,24 @@ func (h *hints) sent(now time.Time, users []id.User, at map[id.User]uint64) {
 
 // runHints sends hints until ctx ends.
 func (s *Service) runHints(ctx context.Context) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	more := false
+	var next <-chan time.Time // of a round that waits
 	for {
-		var tick <-chan time.Time
-		if more {
-			timer.Reset(hintDelay)
-			tick = timer.C
-		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick:
 		case <-s.hints.wake:
-			if more {
-				continue // the timer decides, so that many causes share a look
+			if next != nil {
+				continue // that round covers it: further causes share a round, and never delay it
 			}
+		case <-next:
 		}
-		var err error
-		if more, err = s.hint(ctx); err != nil && ctx.Err() == nil {
+		next = nil
+		more, err := s.hint(ctx)
+		if err != nil && ctx.Err() == nil {
 			s.deps.Logger.Warn("users could not be told of new notifications; the next round tries again", "error", err)
+		}
+		if more {
+			next = time.After(hintDelay)
 		}
 	}
 }
