@@ -127,6 +127,8 @@ type Service struct {
 	checks *checks
 	// boards is only used by the round that runs.
 	boards boardState
+	// rankBatch is how many marks one transaction ranks. It is smaller in tests.
+	rankBatch int
 	// interrupt is called between two steps. If it returns an error, the operation ends there, as if the process had died. Only tests set it.
 	interrupt func(point string) error
 }
@@ -136,7 +138,7 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 	if deps.Nodes == nil {
 		deps.Nodes = func() []string { return []string{deps.Node} }
 	}
-	return &Service{deps: deps, checks: newChecks(&deps), boards: boardState{changed: true}}, deps.DB.Migrate(ctx, "engagement", steps)
+	return &Service{deps: deps, checks: newChecks(&deps), boards: boardState{changed: true}, rankBatch: maxMarks}, deps.DB.Migrate(ctx, "engagement", steps)
 }
 
 // Run computes ranks until ctx ends.

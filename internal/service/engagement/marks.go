@@ -101,9 +101,10 @@ type mark struct {
 	bucket, n int64
 }
 
-// readMarks returns the first marks. Those of a subject may be more.
-func readMarks(ctx context.Context, tx *sql.Tx) (list []mark, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT kind, subject, bucket, n FROM engagement_marks ORDER BY kind, subject, bucket LIMIT $1`, rankBatch)
+// readMarks returns at most limit marks behind one, in the order of their keys. Those of the last subject may be more.
+func readMarks(ctx context.Context, tx *sql.Tx, behind mark, limit int) (list []mark, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT kind, subject, bucket, n FROM engagement_marks WHERE (kind, subject, bucket) > ($1, $2, $3) ORDER BY kind, subject, bucket LIMIT $4`,
+		int64(behind.kind), int64(behind.id), behind.bucket, limit)
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var m mark
 		err := rows.Scan(&m.kind, &m.id, &m.bucket, &m.n)
@@ -113,13 +114,13 @@ func readMarks(ctx context.Context, tx *sql.Tx) (list []mark, err error) {
 	return list, err
 }
 
-// settle removes marks that are as they were read, and returns the subjects that may be ranked by what was read with them. Where a mark has changed
-// since, it stays and the subject is ranked again later. Where it is gone, another coordinator has ranked the subject by what may be newer.
-func settle(ctx context.Context, tx *sql.Tx, list []mark) (map[subject]bool, error) {
-	may := map[subject]bool{}
+// removeMarks removes marks that are as they were read, and returns of each subject whether it is to be ranked by what was read with them. Where a mark has
+// changed since, it stays, and the subject is ranked again later. Where it is gone, another coordinator has ranked the subject by what may be newer.
+func removeMarks(ctx context.Context, tx *sql.Tx, list []mark) (isCurrent map[subject]bool, err error) {
+	isCurrent = map[subject]bool{}
 	for _, m := range list {
-		if _, known := may[m.subject]; !known {
-			may[m.subject] = true
+		if _, known := isCurrent[m.subject]; !known {
+			isCurrent[m.subject] = true
 		}
 		done, err := tx.ExecContext(ctx, `DELETE FROM engagement_marks WHERE kind = $1 AND subject = $2 AND bucket = $3 AND n = $4`, int64(m.kind), int64(m.id), m.bucket, m.n)
 		if err != nil {
@@ -135,12 +136,12 @@ func settle(ctx context.Context, tx *sql.Tx, list []mark) (map[subject]bool, err
 		var one int
 		err = tx.QueryRowContext(ctx, `SELECT 1 FROM engagement_marks WHERE kind = $1 AND subject = $2 AND bucket = $3`, int64(m.kind), int64(m.id), m.bucket).Scan(&one)
 		if errors.Is(err, sql.ErrNoRows) {
-			may[m.subject] = false
+			isCurrent[m.subject] = false
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return may, nil
+	return isCurrent, nil
 }

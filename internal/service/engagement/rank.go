@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	rankBatch = 200 // marks of one transaction
+	maxMarks = 200 // of one transaction
 	// hotDoubling is by how much newer a post must be to make up for half of the weight of another one.
 	hotDoubling = 6 * time.Hour
 	// Weights of what users do with a post.
@@ -65,42 +65,44 @@ func (s *Service) Rank(ctx context.Context) error {
 	return errors.Join(s.rankMarked(ctx), s.makeBoards(ctx))
 }
 
-// rankMarked ranks marked posts and comments until none are. At most half of the time is spent on this.
+// rankMarked ranks marked posts and comments, each mark once: those that are liked all the time do not keep the others waiting. At most half of the time is
+// spent on this.
 func (s *Service) rankMarked(ctx context.Context) error {
-	for {
+	for last := (mark{}); ; {
 		began := time.Now()
-		n, err := s.rankSome(ctx)
-		if err != nil || n < rankBatch {
+		marks, err := s.rankSome(ctx, last)
+		if err != nil || len(marks) < s.rankBatch {
 			return err
 		}
+		last = marks[len(marks)-1]
 		if err := backoff.Sleep(ctx, time.Since(began)); err != nil {
 			return err
 		}
 	}
 }
 
-// rankSome ranks the subjects of some marks, and returns the number of marks.
-func (s *Service) rankSome(ctx context.Context) (int, error) {
+// rankSome ranks the subjects of the marks behind one, and returns these marks.
+func (s *Service) rankSome(ctx context.Context, behind mark) ([]mark, error) {
 	var r *ranking
 	err := s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) (err error) {
-		r, err = s.readRanking(ctx, tx)
+		r, err = s.readRanking(ctx, tx, behind)
 		return err
 	})
 	if err != nil || len(r.marks) == 0 {
-		return 0, err
+		return nil, err
 	}
 	if err := s.reached("rank-read"); err != nil {
-		return 0, err
+		return nil, err
 	}
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		may, err := settle(ctx, tx, r.marks)
+		isCurrent, err := removeMarks(ctx, tx, r.marks)
 		if err != nil {
 			return err
 		}
 		comments := map[uint64]uint64{}
-		for _, o := range slices.SortedFunc(maps.Keys(may), compareSubjects) {
+		for _, o := range slices.SortedFunc(maps.Keys(isCurrent), compareSubjects) {
 			switch {
-			case !may[o]:
+			case !isCurrent[o]:
 			case o.kind == engagementv1.LikeKind_LIKE_KIND_COMMENT:
 				comments[o.id] = r.comments[o.id]
 			default:
@@ -112,16 +114,16 @@ func (s *Service) rankSome(ctx context.Context) (int, error) {
 		return errors.Join(s.deps.Comments.RankByLikes(ctx, tx, comments), s.reached("rank-stored"))
 	})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	s.boards.changed = true
-	return len(r.marks), s.reached("rank-committed")
+	return r.marks, s.reached("rank-committed")
 }
 
-// readRanking reads marks, and what the ranks of their subjects follow from.
-func (s *Service) readRanking(ctx context.Context, tx *sql.Tx) (r *ranking, err error) {
+// readRanking reads the marks behind one, and what the ranks of their subjects follow from.
+func (s *Service) readRanking(ctx context.Context, tx *sql.Tx, behind mark) (r *ranking, err error) {
 	r = &ranking{comments: map[uint64]uint64{}, scores: map[uint64]map[board]int64{}}
-	if r.marks, err = readMarks(ctx, tx); err != nil {
+	if r.marks, err = readMarks(ctx, tx, behind, s.rankBatch); err != nil {
 		return nil, err
 	}
 	var posts, comments []uint64

@@ -271,6 +271,34 @@ func TestAMarkThatChangesStays(t *testing.T) {
 	}
 }
 
+// TestHotSubjectsDoNotKeepOthersWaiting: those that are marked again and again do not take all the room of a round.
+func TestHotSubjectsDoNotKeepOthersWaiting(t *testing.T) {
+	p := newPopular(t)
+	p.RankBatch(2)
+	hot := []uint64{p.comment(p.users[1], p.posts[0]), p.comment(p.users[1], p.posts[0])}
+	other := p.comment(p.users[1], p.posts[0])
+	for _, c := range append(hot, other) {
+		p.like(p.users[1], ofComment, c)
+	}
+	batches := 0
+	p.Interrupt(func(at string) error {
+		if at != "rank-read" {
+			return nil
+		}
+		if batches++; batches > 20 {
+			return errors.New("the round does not end")
+		}
+		for _, c := range hot {
+			must(t, p.Unlike(t.Context(), p.users[1], &engagementv1.UnlikeRequest{Kind: ofComment, Subject: c}))
+			p.like(p.users[1], ofComment, c)
+		}
+		return nil
+	})
+	must(t, p.Rank(t.Context()))
+	p.Interrupt(nil)
+	p.checkCommentRanks()
+}
+
 // TestCommentsByLikes: comments are sorted by likes, and all pages have the order of the first one, without repeats and gaps, whatever is liked, created and
 // deleted meanwhile.
 func TestCommentsByLikes(t *testing.T) {
