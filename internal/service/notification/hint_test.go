@@ -54,7 +54,7 @@ func TestHintsAreNotDelayedByOthers(t *testing.T) {
 	s.hints.want(1, 1)
 	eventually.Receive(t, "the first hint", hinted)
 	s.hints.want(2, 1)
-	eventually.True(t, "a hint of the next round", func() bool {
+	eventually.Within(t, 30*time.Second, "a hint of the next round", func() bool {
 		s.hints.want(3, 1) // of somebody else, whose transaction is not committed
 		return len(hinted) > 0
 	})

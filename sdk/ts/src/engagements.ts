@@ -9,15 +9,27 @@ export interface EngagementChange {
   readonly favourited?: boolean;
 }
 
-/** A post or comment with what the user did, if it is the one of a change. Its counts follow. */
+/** A post or comment with what the user did, if it is the one of a change, or shows it as a repost. Its counts follow. */
 export function withEngagement<T extends Post | Comment>(of: T, change: EngagementChange): T {
-  if (of.id !== change.id || (of.$typeName === "rialto.feed.v1.Post") !== (change.kind === "post")) return of;
   let changed = of;
-  if (change.liked !== undefined && change.liked !== of.liked) changed = { ...changed, liked: change.liked, likes: counted(of.likes, change.liked) };
-  if (change.favourited !== undefined && "favourited" in of && change.favourited !== of.favourited) {
-    changed = { ...changed, favourited: change.favourited, favourites: counted(of.favourites, change.favourited) };
+  if (of.id === change.id && kindOf(of) === change.kind) {
+    if (change.liked !== undefined && change.liked !== of.liked) changed = { ...changed, liked: change.liked, likes: counted(of.likes, change.liked) };
+    if (change.favourited !== undefined && "favourited" in of && change.favourited !== of.favourited) {
+      changed = { ...changed, favourited: change.favourited, favourites: counted(of.favourites, change.favourited) };
+    }
   }
-  return changed;
+  return withReposted(changed, (reposted) => withEngagement(reposted, change));
+}
+
+function kindOf(of: Post | Comment): EngagementChange["kind"] {
+  return of.$typeName === "rialto.feed.v1.Post" ? "post" : "comment";
+}
+
+/** Changes the post that a repost shows. */
+function withReposted<T extends Post | Comment>(of: T, change: (reposted: Post) => Post): T {
+  if (!("reposted" in of) || !of.reposted) return of;
+  const reposted = change(of.reposted);
+  return reposted === of.reposted ? of : { ...of, reposted };
 }
 
 function counted(n: number, present: boolean): number {
@@ -88,9 +100,9 @@ export class Engagements {
     return place(answer, (of) => this.shown(of, began));
   }
 
-  /** A post or comment as it is shown: with what the server does not have yet, and what was answered after it was asked for. */
+  /** A post or comment as it is shown, and the post that it reposts: with what the server does not have yet, and what was answered after it was asked for. */
   shown<T extends Post | Comment>(of: T, began = Infinity): T {
-    const kind = of.$typeName === "rialto.feed.v1.Post" ? "post" : "comment";
+    const kind = kindOf(of);
     let shown = of;
     for (const field of ["liked", "favourited"] as const) {
       const key = `${kind} ${of.id} ${field}`;
@@ -99,7 +111,7 @@ export class Engagements {
       if (pending) shown = withEngagement(shown, { kind, id: of.id, [field]: pending.wanted });
       else if (answered && answered.reads >= began) shown = withEngagement(shown, answered.change);
     }
-    return shown;
+    return withReposted(shown, (reposted) => this.shown(reposted, began));
   }
 }
 

@@ -150,7 +150,7 @@ export class PostList implements PostWatcher {
   }
 
   engaged(change: EngagementChange): void {
-    const place = (p: Post): Post => withEngagedPost(p, change);
+    const place = (p: Post): Post => withEngagement(p, change);
     this.posts = this.posts.map(place);
     this.fresh = this.fresh.map(place);
     for (const [id, p] of this.edited) this.edited.set(id, place(p));
@@ -210,14 +210,6 @@ export class PostList implements PostWatcher {
     this.next = next;
     this.hasMore = next !== newest;
   }
-}
-
-/** A post, and the one that it shows, with what the user did. */
-export function withEngagedPost(p: Post, change: EngagementChange): Post {
-  const changed = withEngagement(p, change);
-  if (!changed.reposted) return changed;
-  const reposted = withEngagement(changed.reposted, change);
-  return reposted === changed.reposted ? changed : { ...changed, reposted };
 }
 
 function withoutReposted(p: Post, post: string): Post {

@@ -1,8 +1,7 @@
-import { PageList, type EngagementChange } from "../engagements.js";
+import { PageList, withEngagement, type EngagementChange } from "../engagements.js";
 import type { Comment } from "../gen/rialto/comment/v1/comment_pb.js";
 import { HotWindow, LikeKind, type ListLikersResponse, type PostList as PostListMessage } from "../gen/rialto/engagement/v1/engagement_pb.js";
 import type { Post } from "../gen/rialto/feed/v1/feed_pb.js";
-import { withEngagedPost } from "../posts.js";
 import { watchersOf } from "../postWatchers.js";
 import { ViewRecorder } from "../views.js";
 import type { Context } from "./context.js";
@@ -130,7 +129,7 @@ function hasPost<T extends { post?: Post }>(e: T): e is T & { post: Post } {
 /** Changes a list by what the user did. */
 export function updateEntries(list: PostEntries, change: EngagementChange): void {
   list.update((e) => {
-    const post = withEngagedPost(e.post, change);
+    const post = withEngagement(e.post, change);
     return post === e.post ? e : { ...e, post };
   });
 }

@@ -16,11 +16,14 @@ function oneByOne(read: (post: string) => Promise<void>): (posts: readonly strin
     for (const p of posts) due.add(p);
     if (reading) return;
     reading = true;
-    for (const post of due) {
-      due.delete(post);
-      await read(post);
+    try {
+      for (const post of due) {
+        due.delete(post);
+        await read(post);
+      }
+    } finally {
+      reading = false;
     }
-    reading = false;
   };
 }
 
@@ -39,10 +42,11 @@ export function feed(client: Context) {
     return post;
   };
   const page = (read: () => Promise<PostPage>): Promise<PostPage> =>
-    engagements.read(read, ({ posts, next }, shown) => ({ posts: posts.map((p) => shown(p.reposted ? { ...p, reposted: shown(p.reposted) } : p)), next }));
+    engagements.read(read, ({ posts, next }, shown) => ({ posts: posts.map((p) => shown(p)), next }));
+  const getPost = async (post: string): Promise<Post> => took(await engagements.read(() => feedApi.getPost({ post }), (p, shown) => shown(p)));
   const readAgain = oneByOne(async (post) => {
     try {
-      took(await feedApi.getPost({ post }));
+      await getPost(post);
     } catch (err) {
       if (asError(err).reason === "no_post") tell((w) => w.removed(post)); // the next check of the list finds what else failed
     }
@@ -59,9 +63,7 @@ export function feed(client: Context) {
     },
 
     /** A post. Fails with no_post where there is none that the user may see. */
-    async getPost(post: string): Promise<Post> {
-      return took(await engagements.read(() => feedApi.getPost({ post }), (p, shown) => shown(p)));
-    },
+    getPost,
 
     /** Replaces the content of one's own post. Fails with version_changed if the post has another version; 0: whatever it is. */
     async editPost(post: string, content: NewPost, version = 0): Promise<Post> {

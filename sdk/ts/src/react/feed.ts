@@ -1,7 +1,8 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { withEngagement } from "../engagements.js";
 import type { FeedProfile, Post } from "../gen/rialto/feed/v1/feed_pb.js";
 import type { Relation } from "../model.js";
-import { withEngagedPost, type PostList } from "../posts.js";
+import type { PostList } from "../posts.js";
 import { useRialto, useSnapshot } from "./context.js";
 import { useOnline } from "./hooks.js";
 
@@ -121,7 +122,7 @@ export function usePost(id: string): ReadPost {
     removed: (post) => post === id && setRead({ id, deleted: true }),
     published: () => {},
     shown: () => (version === undefined ? [] : [{ id, version }]),
-    engaged: (change) => setRead((r) => (r.id === id && r.post ? { ...r, post: withEngagedPost(r.post, change) } : r)),
+    engaged: (change) => setRead((r) => (r.id === id && r.post ? { ...r, post: withEngagement(r.post, change) } : r)),
   }), [client, id, version]);
   useEffect(() => {
     if (!online) return;

@@ -32,7 +32,8 @@ class Server {
       },
     },
   );
-  private readonly context = { services: { feedApi: this.api, engagementApi: this.api }, options: { random: () => 0 }, snapshots: { touch: () => {} }, shownPosts: new ShownPosts(() => {}), me: () => this.me } as unknown as Context;
+  readonly shownPosts = new ShownPosts(() => {});
+  private readonly context = { services: { feedApi: this.api, engagementApi: this.api }, options: { random: () => 0 }, snapshots: { touch: () => {} }, shownPosts: this.shownPosts, me: () => this.me } as unknown as Context;
   readonly client = { ...feed(this.context), ...engagement(this.context) };
 
   async answer(err?: unknown): Promise<void> {
@@ -65,6 +66,21 @@ test("a like shows at once, in lists, reposts and what is read meanwhile, and on
   await list.refresh(); // what the server says counts again
   expect(shown(list.posts[0])).toBe("liked 9 0");
   expect(s.calls.filter((c) => c.startsWith("like"))).toEqual([`like ${LikeKind.POST} 30`]);
+});
+
+test("a post that the server says has changed, and one that a list shows as a repost, keep a like that is under way", async () => {
+  const s = new Server();
+  s.posts.push(post("10", { reposted: s.posts[0]! }));
+  const told: string[] = [];
+  s.client.watchPosts({ shown: () => s.posts, changed: (p) => told.push(`${p.id} ${shown(p.reposted ?? p)}`), removed: () => {}, published: () => {} });
+  const done = s.client.setLiked(s.posts[0]!, true);
+  s.shownPosts.take(["30", "10"]);
+  await vi.waitFor(() => expect(told).toEqual(["30 liked 3 0", "10 liked 3 0"]));
+  const hot = s.client.hotPosts("now");
+  await hot.more();
+  expect(hot.items.map((e) => shown(e.post.reposted ?? e.post))).toEqual(["liked 3 0", "0 0", "liked 3 0"]);
+  await s.answer();
+  await done;
 });
 
 test("a refused like is taken back, and the call fails", async () => {
