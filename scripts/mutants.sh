@@ -307,6 +307,7 @@ mutant "show posts that the reader does not see" internal/service/feed/visible.g
 mutant "drop the mark of a like during a round" $engagement/marks.go 's/AND n = \$4`/AND n >= $4`/' 'AMarkThatChanges' $engagement
 mutant "rank by counts that another round has replaced" $engagement/marks.go 's/isCurrent\[m\.subject\] = false/isCurrent[m.subject] = true/' 'AMarkThatChanges' $engagement
 mutant "begin a round with the first marks again and again" $engagement/rank.go 's/last = marks\[len\(marks\)-1\]$/_ = marks/' 'HotSubjects' $engagement
+mutant "keep a post that is shown again out of its lists" internal/service/feed/hide.go 's/return s\.changed\(ctx, tx, Change\{ID: p\.id, Author: p\.author\}\)/return nil/' 'PostsComeBack' $engagement
 mutant "mark nothing" $engagement/marks.go 's/for _, o := range list \{$/for _, o := range list[:0] {/' 'HotPostsEqualNaive' $engagement
 mutant "show ranks that are newer than the first page" internal/service/comment/rank.go 's/AND r\.since <= \$5 AND r\.until > \$5/AND r.since <= $5 + 1000000 AND r.until > 1000000000/' 'CommentsByLikes' $engagement
 mutant "give comments with likes twice" internal/service/comment/rank.go 's/!ranked\[r\.id\] \{/!ranked[r.id] || at.id > 0 {/' 'CommentsByLikes' $engagement

@@ -45,6 +45,11 @@ func (n *Node) onPost(ctx context.Context, tx *sql.Tx, c feed.Change) error {
 			return err
 		}
 	}
+	if !c.Published { // it may have other readers than before
+		if err := n.engagement.MarkPost(ctx, tx, c.ID); err != nil {
+			return err
+		}
+	}
 	return n.notifications.Posted(ctx, tx, notification.Post(c))
 }
 

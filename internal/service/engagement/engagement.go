@@ -133,7 +133,7 @@ type Service struct {
 	interrupt func(point string) error
 }
 
-// New creates the tables if they are missing. Changed must be called for the changes of the counters, and MarkPost for those of comments and reposts.
+// New creates the tables if they are missing. Changed must be called for the changes of the counters, and MarkPost for those of posts, comments and reposts.
 func New(ctx context.Context, deps Deps) (*Service, error) {
 	if deps.Nodes == nil {
 		deps.Nodes = func() []string { return []string{deps.Node} }

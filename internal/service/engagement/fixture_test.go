@@ -91,10 +91,13 @@ func open(t testing.TB) *fixture {
 	must(t, err)
 	f.feed, err = feed.New(ctx, feed.Deps{DB: f.db, Log: memlog.New(nil), Graph: f.accounts, Jobs: noJobs{}, IDs: f, Clock: f.clock, Logger: logger,
 		OnChange: func(ctx context.Context, tx *sql.Tx, c feed.Change) error {
-			if c.RepostOf == 0 {
+			if c.Published && c.RepostOf == 0 {
 				return nil
 			}
-			return f.MarkPost(ctx, tx, c.RepostOf)
+			if c.RepostOf != 0 {
+				return f.MarkPost(ctx, tx, c.RepostOf)
+			}
+			return f.MarkPost(ctx, tx, c.ID)
 		}}, feed.Config{PostsPerDay: 1 << 20})
 	must(t, err)
 	f.comments, err = comment.New(ctx, comment.Deps{DB: f.db, Graph: f.accounts, Subjects: map[commentv1.SubjectKind]comment.Subjects{onPost: f.feed}, IDs: f, Clock: f.clock,

@@ -78,7 +78,7 @@ func idsOf(list []subject) []uint64 {
 	return ids
 }
 
-// MarkPost marks a post whose number of comments or reposts changes, in the transaction of that.
+// MarkPost marks a post whose readers, or whose number of comments or reposts change, in the transaction of that.
 func (s *Service) MarkPost(ctx context.Context, tx *sql.Tx, n uint64) error {
 	return s.mark(ctx, tx, []subject{post(n)})
 }

@@ -155,6 +155,38 @@ func TestHotPostsEqualNaiveOnes(t *testing.T) {
 	}
 }
 
+// TestPostsComeBackToTheirLists: a post that is shown again, or is for everyone again, is in the lists of popular posts without another like.
+func TestPostsComeBackToTheirLists(t *testing.T) {
+	p := newPopular(t)
+	n, ctx := p.posts[0], t.Context()
+	p.like(p.users[1], ofPost, n)
+	hide := func(show bool) {
+		must(t, p.feed.HidePost(ctx, &feedv1.HidePostRequest{Post: n, Show: show}))
+	}
+	edit := func(a feedv1.Audience) {
+		_, err := p.feed.EditPost(ctx, p.users[0], &feedv1.EditPostRequest{Post: n, Content: &feedv1.PostContent{Text: "edited", Audience: a}})
+		must(t, err)
+	}
+	check := func(when string, want ...uint64) {
+		t.Helper()
+		must(t, p.Rank(ctx))
+		for _, window := range []engagementv1.HotWindow{now, today, week} {
+			if got, _ := p.hot(p.users[1], window, 3, nil); !slices.Equal(got, want) {
+				t.Errorf("%s, %s is %d, want %d", when, window, got, want)
+			}
+		}
+	}
+	check("liked", n)
+	hide(false)
+	check("hidden")
+	hide(true)
+	check("shown again", n)
+	edit(feedv1.Audience_AUDIENCE_FRIENDS)
+	check("for friends")
+	edit(feedv1.Audience_AUDIENCE_EVERYONE)
+	check("for everyone again", n)
+}
+
 // TestPagesOfHotPostsFitTogether: all pages are of the list that the first one began, whatever is liked meanwhile.
 func TestPagesOfHotPostsFitTogether(t *testing.T) {
 	p := newPopular(t)

@@ -87,7 +87,7 @@ type Deps struct {
 	KeepPicture func(ctx context.Context, tx *sql.Tx, by id.User, upload id.Upload) error
 	// CheckLinkPreview fails unless the server made a link preview for a user.
 	CheckLinkPreview func(u id.User, p *chatv1.LinkPreview) error
-	// OnChange is called in the transaction of a new post, of an edit and of a deletion. It may run again after a failed commit. It may be nil.
+	// OnChange is called in the transaction of a new post, of an edit, of a deletion, and of hiding or showing a post. It may run again after a failed commit. It may be nil.
 	OnChange func(ctx context.Context, tx *sql.Tx, c Change) error
 	// Notify sends an encoded ServerFrame to the connections of some users, on any node. It may be lost. If nil, nobody is told of new posts.
 	Notify func(users []id.User, frame []byte)
@@ -101,11 +101,11 @@ type Deps struct {
 	Nodes func() []string
 }
 
-// Change is a post that was published or edited.
+// Change is a post that was published, edited, deleted, hidden or shown again.
 type Change struct {
 	ID     uint64
 	Author id.User
-	// Published or Deleted; otherwise edited.
+	// Published or Deleted; otherwise its content or its readers have changed.
 	Published, Deleted bool
 	// RepostOf is the post that a new or deleted one shows; 0: none. RepostedAuthor is its author, for a new one.
 	RepostOf       uint64

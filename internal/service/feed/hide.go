@@ -28,8 +28,10 @@ func (s *Service) HidePost(ctx context.Context, r *feedv1.HidePostRequest) error
 		if _, err := tx.ExecContext(ctx, `UPDATE feed_posts SET hidden = $2 WHERE id = $1`, int64(p.id), !r.Show); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO feed_hidings (post, hidden, reason, time_ms) VALUES ($1, $2, $3, $4)`, int64(p.id), !r.Show, r.Reason, s.nowMs())
-		return err
+		if _, err := tx.ExecContext(ctx, `INSERT INTO feed_hidings (post, hidden, reason, time_ms) VALUES ($1, $2, $3, $4)`, int64(p.id), !r.Show, r.Reason, s.nowMs()); err != nil {
+			return err
+		}
+		return s.changed(ctx, tx, Change{ID: p.id, Author: p.author})
 	})
 	if err == nil {
 		s.tellScreens(r.Post)

@@ -75,6 +75,7 @@ func (s *Service) WatchPosts(ctx context.Context, reader id.User, connection any
 // changedPosts returns those of some posts that have another version than is shown, or are not for a reader.
 func (s *Service) changedPosts(ctx context.Context, reader id.User, posts []uint64, shown map[uint64]uint32) (changed []uint64, err error) {
 	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
+		changed = nil
 		visible, err := s.visiblePosts(ctx, tx, reader, posts)
 		for _, n := range posts {
 			if p := visible[n]; p == nil || p.version != shown[n] {
