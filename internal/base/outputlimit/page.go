@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// IsPage reports whether the answer of a call is a page of messages, up to a megabyte, and more while it is encoded, or is made of thousands of rows or of several reads.
+// IsPage reports whether the answer of a call is a page of messages, posts or comments: up to a megabyte, and more while it is encoded, or is made of thousands of rows or of several reads.
 // Few such calls of a user run at once.
 func IsPage(call string) bool {
 	switch call {
@@ -25,6 +25,7 @@ func IsPage(call string) bool {
 		chatv1connect.ChatServiceGetMessagesProcedure, chatv1connect.ChatServiceListPinsProcedure, chatv1connect.ChatServiceListEditsProcedure,
 		chatv1connect.ChatServiceListThreadsProcedure,
 		feedv1connect.FeedServiceHomeTimelineProcedure, feedv1connect.FeedServiceListPostsProcedure, feedv1connect.FeedServiceListVersionsProcedure, feedv1connect.FeedServiceGetPostPageProcedure,
+		feedv1connect.FeedServiceGetPostPageProcedure,
 		commentv1connect.CommentServiceListCommentsProcedure, commentv1connect.CommentServiceListRepliesProcedure,
 		engagementv1connect.EngagementServiceListLikesProcedure, engagementv1connect.EngagementServiceListFavouritesProcedure, engagementv1connect.EngagementServiceListViewsProcedure,
 		engagementv1connect.EngagementServiceListHotPostsProcedure,

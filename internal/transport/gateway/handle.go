@@ -112,10 +112,10 @@ func (c *conn) handle(f *gatewayv1.ClientFrame, bytes int) error {
 	if f.WatchReaders != nil {
 		c.watchReaders(request, f.WatchReaders.Messages)
 	}
+	c.handleRooms(f)
 	if f.WatchPosts != nil {
 		c.watchPosts(request, f.WatchPosts.Posts)
 	}
-	c.handleRooms(f)
 	s.requestFlush(c)
 	return nil
 }
