@@ -16,13 +16,13 @@
 // The number of comments of a subject, and of replies of a thread, is the sum of rows, one for each node (bucket). A comment and the count of it are one
 // transaction. Nodes never write to the same row, so that they do not wait for each other where thousands comment on one post.
 //
+// Creating a comment reads no row of the package by a condition in its transaction: two nodes that did would abort each other's transactions in PostgreSQL.
+// What it answers is read in a snapshot before. That it is deleted meanwhile is as if it had been deleted a moment later.
+//
 // # The order by likes
 //
 // A top comment with likes has a rank (rank.go), which the service of likes changes some seconds after the likes. Ranks have versions: all pages of a list
-// have those of its first page, so that no comment is on two of them, and none on none, however likes change meanwhile.
-//
-// Creating a comment reads no row of the package by a condition in its transaction: two nodes that did would abort each other's transactions in PostgreSQL.
-// What it answers is read in a snapshot before. That it is deleted meanwhile is as if it had been deleted a moment later.
+// have those of its first page, so that no comment is repeated or left out, however likes change meanwhile.
 //
 // It may use sqldb; subjects, relations and media by interfaces. All methods are safe for concurrent use.
 package comment
@@ -66,7 +66,7 @@ type Deps struct {
 	Nodes func() []string
 }
 
-// Change is a comment that was created or edited.
+// Change is a comment that was created, edited or deleted.
 type Change struct {
 	ID          uint64
 	SubjectKind commentv1.SubjectKind

@@ -53,7 +53,7 @@ func (n *naive) silenced(u, by id.User) bool {
 	return n.mutes[pair{u, by}] || n.blocks[pair{u, by}] || n.blocks[pair{by, u}]
 }
 
-// add notes a operation, unless the same one was there before.
+// add notes an operation, unless the same one was there before.
 func (n *naive) add(u id.User, d operation) {
 	if u == d.actor || d.kind != "like" && n.silenced(u, d.actor) {
 		return

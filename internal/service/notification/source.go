@@ -8,7 +8,7 @@ import (
 	notificationv1 "github.com/rialto-im/rialto/sdk/go/gen/notification/v1"
 )
 
-// The methods of this file are called in the transaction of a operation, by the services of what was done. They may run again after a failed commit.
+// The methods of this file are called in the transaction of an operation, by the service that does it. They may run again after a failed commit.
 
 // Like of a post or a comment.
 type Like struct {
@@ -19,7 +19,7 @@ type Like struct {
 	Present     bool // false: it was taken back
 }
 
-// Liked notifies the authors of what was liked. A like that was taken back is not shown any more without more ado.
+// Liked notifies the authors of what was liked. Of a like that was taken back nothing is stored: reads find that it is gone.
 func (s *Service) Liked(ctx context.Context, tx *sql.Tx, likes []Like) error {
 	list := make([]*cause, 0, len(likes))
 	for _, l := range likes {
