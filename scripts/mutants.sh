@@ -695,7 +695,7 @@ mutant_ts "give a message without a receipt a new number" src/outbox.ts 's/setTi
 mutant_ts "give a message that is refused for now a new number" src/outbox.ts 's/return this\.arm\(\);/return this.renumber(item);/' test/unit/outbox.test.ts
 mutant_ts "show posts of a page that was not read as new ones" src/posts.ts 's/ && !\(this\.hasMore && isBefore\(p\.id, this\.next\)\)//' test/unit/posts.test.ts
 mutant_ts "skip posts between many new ones and the known ones" src/posts.ts 's/if \(this\.hasMoreFresh\) return/if (this.hasMoreFresh \&\& this.posts.length === 0) return/' test/unit/posts.test.ts
-mutant_ts "read pages of posts beside each other" src/posts.ts 's/const done = this\.tail\.then\(work\)/const done = Promise.resolve().then(work)/' test/unit/posts.test.ts
+mutant_ts "read pages of posts beside each other" src/pagedList.ts 's/const done = this\.tail\.then\(work\)/const done = Promise.resolve().then(work)/' test/unit/posts.test.ts
 mutant_ts "mark notifications as read that the list has not shown" src/notifications.ts 's/BigInt\(n\.position\) > read/BigInt(n.position) > read + 1n/; s/deps\.markRead\(this\.position\)/deps.markRead(this.position + "0")/' test/unit/notifications.test.ts
 mutant_ts "keep a switch that the server refused" src/react/notifications.ts 's/\? before : now/? now : now/' test/unit/notificationsReact.test.ts
 mutant_ts "show the unread count of another user" src/react/notifications.ts 's/read\.me === me \? read\.count : 0/read.count/' test/unit/notificationsReact.test.ts

@@ -2,6 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { withEngagement, type EngagementChange } from "./engagements.js";
 import type { RialtoError } from "./errors.js";
 import type { Comment, CommentContentSchema } from "./gen/rialto/comment/v1/comment_pb.js";
+import { PagedList } from "./pagedList.js";
 import { isBefore } from "./posts.js";
 
 /** What a comment says: a text, an image of one's own, or both. */
@@ -54,34 +55,26 @@ const mostPages = 10;
 
 /**
  * CommentList is the top comments of a post, or the replies of a thread, read in pages. What is written, edited and deleted here shows at once.
- * Calls wait for each other: no comment comes twice, and none is skipped.
+ * No comment comes twice, and none is skipped.
  */
-export class CommentList implements CommentWatcher {
+export class CommentList extends PagedList implements CommentWatcher {
   comments: readonly Comment[] = [];
   /** Comments that were written here and that belong behind pages that were not read yet. */
   own: readonly Comment[] = [];
-  /** Whether the first page was read, and whether there are more. */
-  loaded = false;
-  hasMore = false;
   private next = "";
-  private tail: Promise<void> = Promise.resolve();
-  /** The next page, while it is being read. */
-  private reading: Promise<void> | undefined;
   /** What was edited and deleted here: a page that was asked for before may not have it yet. */
   private readonly edited = new Map<string, Comment>();
   private readonly deleted = new Set<string>();
 
-  constructor(private readonly deps: CommentListDeps) {}
+  constructor(private readonly deps: CommentListDeps) {
+    super(deps.onChange);
+  }
 
-  /** Reads the next page; the first one, if that could not be read. A call during a call does nothing more. */
-  more(): Promise<void> {
-    this.reading ??= this.inTurn(async () => {
-      if (this.loaded && !this.hasMore) return;
-      const { comments, next } = await this.pages(this.next, pageSize, (found) => found > 0);
-      const known = new Set(this.comments.map((c) => c.id));
-      this.show([...this.comments, ...comments.filter((c) => !known.has(c.id))], next);
-    }).finally(() => (this.reading = undefined));
-    return this.reading;
+  protected async readMore(): Promise<void> {
+    if (this.loaded && !this.hasMore) return;
+    const { comments, next } = await this.pages(this.next, pageSize, (found) => found > 0);
+    const known = new Set(this.comments.map((c) => c.id));
+    this.show([...this.comments, ...comments.filter((c) => !known.has(c.id))], next);
   }
 
   /** Reads the list again as far as it was read, ten pages at most. */
@@ -128,12 +121,6 @@ export class CommentList implements CommentWatcher {
     this.comments = rest(this.comments);
     this.own = rest(this.own);
     this.deps.onChange();
-  }
-
-  private inTurn(work: () => Promise<void>): Promise<void> {
-    const done = this.tail.then(work).then(this.deps.onChange);
-    this.tail = done.catch(() => {});
-    return done;
   }
 
   /** Reads pages from one on, until enough was found. A page may be empty although others follow. */

@@ -1,4 +1,5 @@
 import type { ListNotificationsResponse, Notification } from "./gen/rialto/notification/v1/notification_pb.js";
+import { PagedList } from "./pagedList.js";
 
 const pageSize = 20;
 const mostOfPage = 50; // of the server
@@ -14,42 +15,35 @@ export interface NotificationListDeps {
   onChange: () => void;
 }
 
-/** NotificationList is what others did that concerns the user, the newest first, read in pages. Calls wait for each other. */
-export class NotificationList {
+/** NotificationList is what others did that concerns the user, the newest first, read in pages. */
+export class NotificationList extends PagedList {
   notifications: readonly Notification[] = [];
-  /** Whether the first page was read, and whether there are more. */
-  loaded = false;
-  hasMore = false;
   private next = newest;
   private position = newest;
-  private tail: Promise<void> = Promise.resolve();
-  /** The next page, while it is being read. */
-  private reading: Promise<void> | undefined;
 
-  constructor(private readonly deps: NotificationListDeps) {}
+  constructor(private readonly deps: NotificationListDeps) {
+    super(deps.onChange);
+  }
 
   /** Reads the list again as far as it was read: what changed may have moved to the top. */
   refresh(): Promise<void> {
-    return this.inTurn(async () => {
-      const wanted = this.notifications.length;
-      let page = await this.deps.read(newest, wanted > pageSize ? mostOfPage : pageSize);
-      const list = [...page.notifications];
-      this.position = page.position;
-      for (let n = 1; page.next !== newest && n < mostPages && list.length < Math.max(wanted, 1); n++) {
-        page = await this.deps.read(page.next, mostOfPage);
-        list.push(...page.notifications);
-      }
-      this.show(list, page.next);
-    });
+    return this.inTurn(() => this.refreshNow());
   }
 
-  /** Reads the next page; the first one, if that could not be read. A call during a call does nothing more. */
-  more(): Promise<void> {
-    this.reading ??= (this.loaded ? this.inTurn(() => this.moreNow()) : this.refresh()).finally(() => (this.reading = undefined));
-    return this.reading;
+  private async refreshNow(): Promise<void> {
+    const wanted = this.notifications.length;
+    let page = await this.deps.read(newest, wanted > pageSize ? mostOfPage : pageSize);
+    const list = [...page.notifications];
+    this.position = page.position;
+    for (let n = 1; page.next !== newest && n < mostPages && list.length < Math.max(wanted, 1); n++) {
+      page = await this.deps.read(page.next, mostOfPage);
+      list.push(...page.notifications);
+    }
+    this.show(list, page.next);
   }
 
-  private async moreNow(): Promise<void> {
+  protected async readMore(): Promise<void> {
+    if (!this.loaded) return this.refreshNow();
     if (!this.hasMore) return;
     const list = [...this.notifications];
     let next = this.next;
@@ -82,11 +76,5 @@ export class NotificationList {
     this.loaded = true;
     this.next = next;
     this.hasMore = next !== newest;
-  }
-
-  private inTurn(work: () => Promise<void>): Promise<void> {
-    const done = this.tail.then(work).then(this.deps.onChange);
-    this.tail = done.catch(() => {});
-    return done;
   }
 }

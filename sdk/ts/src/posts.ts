@@ -1,5 +1,6 @@
 import { withEngagement, type EngagementChange } from "./engagements.js";
 import type { Post } from "./gen/rialto/feed/v1/feed_pb.js";
+import { PagedList } from "./pagedList.js";
 import type { ShownPost } from "./shown.js";
 
 /** Is told what becomes known of posts on this device. */
@@ -51,10 +52,10 @@ export function isBefore(a: string, b: string): boolean {
 }
 
 /**
- * PostList is a list of posts, the newest first, that is read in pages. New posts wait until showNew, so that the view does not move. Calls
- * wait for each other: no post comes twice, and none is skipped.
+ * PostList is a list of posts, the newest first, that is read in pages. New posts wait until showNew, so that the view does not move. No
+ * post comes twice, and none is skipped.
  */
-export class PostList implements PostWatcher {
+export class PostList extends PagedList implements PostWatcher {
   posts: readonly Post[] = [];
   /** Posts that are in posts, and that the user may not see any more: their place stays until the list is read again. */
   gone: ReadonlySet<string> = new Set();
@@ -62,20 +63,16 @@ export class PostList implements PostWatcher {
   fresh: readonly Post[] = [];
   /** There are more new posts than fresh has. */
   hasMoreFresh = false;
-  /** Whether the first page was read, and whether there are more. */
-  loaded = false;
-  hasMore = false;
   private next = newest;
   /** The next of the pages in fresh, if there is a gap between them and posts. */
   private freshNext = newest;
-  private tail: Promise<void> = Promise.resolve();
-  /** The next page, while it is being read. */
-  private reading: Promise<void> | undefined;
   /** What was edited and deleted here: a page that was asked for before may not have it yet. */
   private readonly edited = new Map<string, Post>();
   private readonly deleted = new Set<string>();
 
-  constructor(private readonly deps: PostListDeps) {}
+  constructor(private readonly deps: PostListDeps) {
+    super(deps.onChange);
+  }
 
   /** Reads the list again as far as it was read, ten pages at most, with the new posts. */
   refresh(): Promise<void> {
@@ -86,13 +83,7 @@ export class PostList implements PostWatcher {
     });
   }
 
-  /** Reads the next page; the first one, if that could not be read. A call during a call does nothing more. */
-  more(): Promise<void> {
-    this.reading ??= this.inTurn(() => this.moreNow()).finally(() => (this.reading = undefined));
-    return this.reading;
-  }
-
-  private async moreNow(): Promise<void> {
+  protected async readMore(): Promise<void> {
     if (this.loaded && !this.hasMore) return;
     const { posts, next } = await this.pages(pageSize, (_, found) => found > 0, this.next);
     const known = new Set(this.posts.map((p) => p.id));
@@ -171,12 +162,6 @@ export class PostList implements PostWatcher {
       await this.checkNow();
       this.showNewNow();
     }).catch(() => {}); // the next check finds it
-  }
-
-  private inTurn(work: () => Promise<void>): Promise<void> {
-    const done = this.tail.then(work).then(this.deps.onChange);
-    this.tail = done.catch(() => {});
-    return done;
   }
 
   /** Reads pages from one on, until one is the last that is wanted. A page may be empty although others follow. */

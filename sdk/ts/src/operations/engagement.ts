@@ -1,7 +1,8 @@
-import { PageList, withEngagement, type EngagementChange } from "../engagements.js";
+import { withEngagement, type EngagementChange } from "../engagements.js";
 import type { Comment } from "../gen/rialto/comment/v1/comment_pb.js";
 import { HotWindow, LikeKind, type ListLikersResponse, type PostList as PostListMessage } from "../gen/rialto/engagement/v1/engagement_pb.js";
 import type { Post } from "../gen/rialto/feed/v1/feed_pb.js";
+import { PageList } from "../pagedList.js";
 import { watchersOf } from "../postWatchers.js";
 import { ViewRecorder } from "../views.js";
 import type { Context } from "./context.js";

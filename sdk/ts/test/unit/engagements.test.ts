@@ -6,6 +6,7 @@ import { HotWindow, LikeKind } from "../../src/gen/rialto/engagement/v1/engageme
 import { PostContentSchema, PostSchema, type Post } from "../../src/gen/rialto/feed/v1/feed_pb.js";
 import type { Context } from "../../src/operations/context.js";
 import { engagement } from "../../src/operations/engagement.js";
+import { PageList } from "../../src/pagedList.js";
 import { ShownPosts } from "../../src/shown.js";
 import { feed } from "../../src/operations/feed.js";
 import { ViewRecorder } from "../../src/views.js";
@@ -150,6 +151,25 @@ test("lists are read page by page, past empty pages, each post once", async () =
   await hot.more();
   expect([hot.hasMore, hot.items.map((e) => e.likesOfPeriod)]).toEqual([false, [3, 3]]);
   expect(s.calls).toEqual(["listLikes ", "listLikes a", "listLikes ", `listHotPosts ${HotWindow.WEEK} `, `listHotPosts ${HotWindow.WEEK} a`]);
+});
+
+test("a list tells of changed and removed items; calls for more at once read one page", async () => {
+  const reads: string[] = [];
+  let changes = 0;
+  const list = new PageList<string>({
+    read: async (page) => {
+      reads.push(page);
+      return { items: [`item${reads.length}`], next: "a" };
+    },
+    idOf: (item) => item,
+    onChange: () => changes++,
+  });
+  await Promise.all([list.more(), list.more()]);
+  expect([reads, changes]).toEqual([[""], 1]);
+  list.update(() => "changed");
+  expect(changes).toBe(2);
+  list.remove("changed");
+  expect([list.items, changes]).toEqual([[], 3]);
 });
 
 test("views are recorded together, once, and again where that failed", async () => {
