@@ -7,9 +7,13 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 )
+
+// checkTimeout bounds a snapshot, so that a database that does not answer holds no further checks.
+const checkTimeout = 10 * time.Second
 
 // maxChecked is how many checks share a snapshot. Further ones begin the next one.
 const maxChecked = 256
@@ -83,6 +87,8 @@ func (c *checks) join(one check) (group *checkGroup, first bool) {
 // answer waits until a group may read, reads, and lets the next group begin.
 func (c *checks) answer(ctx context.Context, group *checkGroup) {
 	<-group.begin
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
 	group.err = c.read(ctx, func(tx *sql.Tx) error { return c.readGroup(ctx, tx, group) })
 	c.mu.Lock()
 	if len(c.waiting) > 0 {
