@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"math"
+	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/platform/counter"
@@ -28,13 +29,12 @@ func (s *Service) AddToPosts(ctx context.Context, reader id.User, posts []*feedv
 			list = append(list, p.Reposted)
 		}
 	}
-	return s.inParts(ctx, len(list), func(tx *sql.Tx, from, to int) error { return s.addToPosts(ctx, tx, reader, list[from:to]) })
+	return inChunks(ctx, s, list, func(tx *sql.Tx, some []*feedv1.Post) error { return s.addToPosts(ctx, tx, reader, some) })
 }
 
 // AddToComments sets the likes of comments, and whether the reader likes them.
 func (s *Service) AddToComments(ctx context.Context, reader id.User, comments []*commentv1.Comment) error {
-	return s.inParts(ctx, len(comments), func(tx *sql.Tx, from, to int) error {
-		list := comments[from:to]
+	return inChunks(ctx, s, comments, func(tx *sql.Tx, list []*commentv1.Comment) error {
 		ids := make([]uint64, len(list))
 		for i, c := range list {
 			ids[i] = c.Id
@@ -57,14 +57,14 @@ func (s *Service) AddToComments(ctx context.Context, reader id.User, comments []
 	})
 }
 
-// inParts calls do for parts of a list, in one snapshot.
-func (s *Service) inParts(ctx context.Context, n int, do func(tx *sql.Tx, from, to int) error) error {
-	if n == 0 {
+// inChunks calls do for chunks of a list, in one snapshot.
+func inChunks[T any](ctx context.Context, s *Service, list []T, do func(tx *sql.Tx, some []T) error) error {
+	if len(list) == 0 {
 		return nil
 	}
 	return s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
-		for from := 0; from < n; from += maxAtOnce {
-			if err := do(tx, from, min(n, from+maxAtOnce)); err != nil {
+		for some := range slices.Chunk(list, maxAtOnce) {
+			if err := do(tx, some); err != nil {
 				return err
 			}
 		}

@@ -91,19 +91,21 @@ func (e *evaluation) load(ctx context.Context, all []*cause) (err error) {
 		return err
 	}
 	e.posts, e.comments = map[uint64]id.User{}, map[uint64]uint64{}
-	err = inChunks(slices.Sorted(maps.Keys(posts)), func(some []uint64) error {
+	for some := range slices.Chunk(slices.Sorted(maps.Keys(posts)), maxIDs) {
 		found, err := e.service.deps.Posts.VisibleAuthors(ctx, e.tx, e.reader, some)
+		if err != nil {
+			return err
+		}
 		maps.Copy(e.posts, found)
-		return err
-	})
-	if err != nil {
-		return err
 	}
-	return inChunks(slices.Sorted(maps.Keys(comments)), func(some []uint64) error {
+	for some := range slices.Chunk(slices.Sorted(maps.Keys(comments)), maxIDs) {
 		found, err := e.service.deps.Comments.VisibleSubjects(ctx, e.tx, e.reader, some)
+		if err != nil {
+			return err
+		}
 		maps.Copy(e.comments, found)
-		return err
-	})
+	}
+	return nil
 }
 
 // shown returns those causes of a notification whose operations are there and visible.

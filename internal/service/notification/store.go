@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
@@ -58,23 +59,29 @@ type owner struct {
 // isOff reports whether a kind does not notify the user.
 func (o *owner) isOff(k notificationv1.NotificationKind) bool { return o.off>>uint(k)&1 == 1 }
 
-// getOwners returns the rows of some users; those without one are empty. The list is not empty.
+// maxIDs bounds the users, posts or comments of one statement.
+const maxIDs = 256
+
+// getOwners returns the rows of some users; those without one are empty.
 func getOwners(ctx context.Context, tx *sql.Tx, users []id.User) (map[id.User]*owner, error) {
 	found := make(map[id.User]*owner, len(users))
 	for _, u := range users {
 		found[u] = &owner{user: u}
 	}
-	err := inChunks(users, func(some []id.User) error {
+	for some := range slices.Chunk(users, maxIDs) {
 		marks, args := sqldb.Placeholders(1, some, func(u id.User) int64 { return int64(u) })
 		rows, err := tx.QueryContext(ctx, `SELECT owner, last_pos, listed_pos, read_pos, kinds_off, kept FROM notification_owners WHERE owner IN (`+marks+`)`, args...)
-		return sqldb.EachRow(rows, err, func(r *sql.Rows) error {
+		err = sqldb.EachRow(rows, err, func(r *sql.Rows) error {
 			o := &owner{}
 			err := r.Scan(&o.user, &o.last, &o.listed, &o.read, &o.off, &o.kept)
 			found[o.user] = o
 			return err
 		})
-	})
-	return found, err
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 func getOwner(ctx context.Context, tx *sql.Tx, u id.User) (*owner, error) {
@@ -138,16 +145,3 @@ func readCauses(ctx context.Context, tx *sql.Tx, u id.User, r *row, limit int) (
 }
 
 const causesQuery = `SELECT actor, item, at_ms FROM notification_causes WHERE owner = $1 AND notification = $2 ORDER BY at_ms DESC, item DESC, actor DESC LIMIT $3`
-
-// inChunks calls each for parts of a list that one statement may name.
-func inChunks[T any](list []T, each func([]T) error) error {
-	const most = 256
-	for len(list) > 0 {
-		n := min(most, len(list))
-		if err := each(list[:n]); err != nil {
-			return err
-		}
-		list = list[n:]
-	}
-	return nil
-}
