@@ -301,7 +301,7 @@ mutant "verify no counters" internal/tool/verify/counters.go 's/ORDER BY kind, s
 engagement=internal/service/engagement
 mutant "like what is not seen" $engagement/like.go 's/err == nil && !ok \{/err == nil \&\& !ok \&\& o.id == 0 {/' 'WhatIsNotSeen|ListsEqual' $engagement
 mutant "answer a check by that of another post" $engagement/check.go 's/group\.checks\[check\{n, u\}\] = true/for one := range group.checks { group.checks[one] = group.checks[one] || one.user == u }/' 'ChecksOfMany' $engagement
-mutant "like a comment that is deleted" internal/service/comment/rank.go 's/err == nil && r\.deleted \{/err == nil \&\& r.deleted \&\& r.id == 0 {/' 'WhatIsNotSeen' $engagement
+mutant "like a comment that is deleted" internal/service/comment/visible.go 's/err == nil && r\.deleted \{/err == nil \&\& r.deleted \&\& r.id == 0 {/' 'WhatIsNotSeen' $engagement
 mutant "name users with a block among likers" $engagement/list.go 's/blocked\[m\.User\] \{/blocked[m.User] \&\& m.User == 0 {/' 'LikersLeaveOutBlocks' $engagement
 mutant "show posts that the reader does not see" internal/service/feed/visible.go 's/case p\.deleted, p\.hidden:/case p.deleted:/' 'ListsEqualNaive' $engagement
 mutant "drop the mark of a like during a round" $engagement/marks.go 's/AND n = \$4`/AND n >= $4`/' 'AMarkThatChanges' $engagement
@@ -609,7 +609,7 @@ mutant "lead to goods without encryption" internal/service/feed/goods.go 's/!str
 mutant "pass over a repost with goods" internal/service/feed/content.go 's/ \|\| len\(c\.Goods\) > 0$//' 'TestReposts|BadPosts' internal/service/feed
 mutant "publish pictures of others" internal/service/feed/publish.go 's/s\.deps\.KeepPicture\(ctx, tx, by, upload\); err != nil/s.deps.KeepPicture(ctx, tx, by, upload); err != nil \&\& upload == 0/' 'BadPosts|PicturesOfPosts' internal/service/feed internal/transport/rpc
 mutant "give a picture to who may not see its post" internal/service/media/download.go 's/named, err = s\.deps\.PostNames\(ctx, by, r\.Post, n\); err/_, err = s.deps.PostNames(ctx, by, r.Post, n); err/; s/^\tcase r\.Post != 0:/\tcase r.Post != 0:\n\t\tnamed = true/' PicturesOfPosts internal/transport/rpc
-mutant "tell users of posts that are not for them" internal/service/feed/notify.go 's/!isFor\(p, friends\[u\], names\[u\]\)/!isFor(p, friends[u], names[u]) \&\& p == nil/' WhoIsTold internal/service/feed
+mutant "tell users of posts that are not for them" internal/service/feed/readers.go 's/!isFor\(p, friends\[u\], names\[u\]\)/!isFor(p, friends[u], names[u]) \&\& p == nil/' WhoIsTold internal/service/feed
 mutant "tell those who muted the author of a post" internal/service/account/follows.go 's/list, follower\); !silent \{/list, follower); !silent || silent {/' WhoIsTold internal/service/feed
 mutant "do not find posts that a window lacks" internal/tool/verify/feed.go 's/\!w\.posts\[post\] \&\& w\.pushed\[post\] <= w\.from/!w.posts[post] \&\& w.pushed == nil/' FeedViolations internal/tool/verify
 mutant "tell no screen of a hidden post" internal/service/feed/hide.go 's/^\t\ts\.tellScreens\(r\.Post\)$//' 'ScreensAreTold' internal/service/feed

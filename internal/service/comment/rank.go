@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
@@ -150,31 +149,4 @@ func rowsByLikes(ctx context.Context, tx *sql.Tx, p *page, limit int) (list []*r
 		}
 	}
 	return list, at, len(others) < limit, nil
-}
-
-// Authors returns the authors of those of some comments that exist, whoever may see them.
-func (s *Service) Authors(ctx context.Context, tx *sql.Tx, list []uint64) (map[uint64]id.User, error) {
-	authors := make(map[uint64]id.User, len(list))
-	if len(list) == 0 {
-		return authors, nil
-	}
-	marks, args := sqldb.Placeholders(1, list, func(n uint64) int64 { return int64(n) })
-	rows, err := tx.QueryContext(ctx, `SELECT id, author FROM comments WHERE id IN (`+marks+`)`, args...)
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var n uint64
-		var author id.User
-		err := rows.Scan(&n, &author)
-		authors[n] = author
-		return err
-	})
-	return authors, err
-}
-
-// CheckVisible fails with no_comment unless a reader may see a comment that is not deleted, as of a transaction.
-func (s *Service) CheckVisible(ctx context.Context, tx *sql.Tx, reader id.User, n uint64) error {
-	r, _, err := s.visible(ctx, tx, reader, n)
-	if err == nil && r.deleted {
-		err = errNoComment
-	}
-	return err
 }

@@ -84,3 +84,21 @@ const (
 	oldestFirstQuery = `SELECT id, kind, subject, top, reply_to, author, top_author, reply_to_author, content, created_ms, edited_ms, deleted FROM comments
 		WHERE kind = $1 AND subject = $2 AND top = $3 AND id > $4 ORDER BY id LIMIT $5`
 )
+
+// Authors returns the authors of those of some comments that exist, whoever may see them.
+func (s *Service) Authors(ctx context.Context, tx *sql.Tx, list []uint64) (map[uint64]id.User, error) {
+	authors := make(map[uint64]id.User, len(list))
+	if len(list) == 0 {
+		return authors, nil
+	}
+	marks, args := sqldb.Placeholders(1, list, func(n uint64) int64 { return int64(n) })
+	rows, err := tx.QueryContext(ctx, `SELECT id, author FROM comments WHERE id IN (`+marks+`)`, args...)
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var n uint64
+		var author id.User
+		err := rows.Scan(&n, &author)
+		authors[n] = author
+		return err
+	})
+	return authors, err
+}

@@ -130,6 +130,15 @@ func (s *Service) visible(ctx context.Context, tx *sql.Tx, reader id.User, n uin
 	return r, views[0], nil
 }
 
+// CheckVisible fails with no_comment unless a reader may see a comment that is not deleted, as of a transaction.
+func (s *Service) CheckVisible(ctx context.Context, tx *sql.Tx, reader id.User, n uint64) error {
+	r, _, err := s.visible(ctx, tx, reader, n)
+	if err == nil && r.deleted {
+		err = errNoComment
+	}
+	return err
+}
+
 // VisibleSubjects returns the posts of those of some comments that a reader may see, and that are not deleted, as of a transaction.
 func (s *Service) VisibleSubjects(ctx context.Context, tx *sql.Tx, reader id.User, list []uint64) (map[uint64]uint64, error) {
 	const kind = commentv1.SubjectKind_SUBJECT_KIND_POST

@@ -89,6 +89,28 @@ func (s *Service) VisibleAuthors(ctx context.Context, tx *sql.Tx, reader id.User
 	return authors, err
 }
 
+// VisiblePosts returns those of some posts that a reader may see, as the reader sees them, as of a transaction.
+func (s *Service) VisiblePosts(ctx context.Context, tx *sql.Tx, reader id.User, list []uint64) (map[uint64]*feedv1.Post, error) {
+	found, err := s.visiblePosts(ctx, tx, reader, list)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	ids := slices.Sorted(maps.Keys(found))
+	posts := make([]*post, len(ids))
+	for i, n := range ids {
+		posts[i] = found[n]
+	}
+	views, err := s.views(ctx, tx, reader, posts)
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[uint64]*feedv1.Post, len(views))
+	for _, v := range views {
+		byID[v.Id] = v
+	}
+	return byID, nil
+}
+
 // views returns posts as a reader sees them, with the posts that they show.
 func (s *Service) views(ctx context.Context, tx *sql.Tx, reader id.User, list []*post) ([]*feedv1.Post, error) {
 	var originals []uint64

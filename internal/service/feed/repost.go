@@ -1,0 +1,36 @@
+package feed
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+)
+
+// addRepost counts a repost that was published (1) or deleted (-1), in the transaction of that. Each node has a row of its own, as for comments.
+func (s *Service) addRepost(ctx context.Context, tx *sql.Tx, original uint64, add int) error {
+	if original == 0 {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `INSERT INTO feed_repost_counts AS c (post, bucket, n) VALUES ($1, $2, $3) ON CONFLICT (post, bucket) DO UPDATE SET n = c.n + excluded.n`,
+		int64(original), s.bucket(), add)
+	return err
+}
+
+// CountReposts returns how many reposts some posts have; those without one may be left out.
+func (s *Service) CountReposts(ctx context.Context, tx *sql.Tx, list []uint64) (map[uint64]uint32, error) {
+	counts := make(map[uint64]uint32, len(list))
+	if len(list) == 0 {
+		return counts, nil
+	}
+	marks, args := sqldb.Placeholders(1, list, func(n uint64) int64 { return int64(n) })
+	rows, err := tx.QueryContext(ctx, `SELECT post, CAST(SUM(n) AS BIGINT) FROM feed_repost_counts WHERE post IN (`+marks+`) GROUP BY post`, args...)
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var post uint64
+		var n int64
+		err := rows.Scan(&post, &n)
+		counts[post] = uint32(max(n, 0)) // it is below only if a row was changed by hand
+		return err
+	})
+	return counts, err
+}
