@@ -13,7 +13,7 @@ export type { NewPost } from "./operations/feed.js";
 export type { PostList, PostPage, PostWatcher } from "./posts.js";
 export { withEngagement, type EngagementChange } from "./engagements.js";
 export type { ListPage, PageList } from "./pagedList.js";
-export type { PostEntries, PostEntry } from "./operations/engagement.js";
+export type { PostEntries, PostEntry } from "./postEntries.js";
 export type { Liker, ListLikersResponse } from "./gen/rialto/engagement/v1/engagement_pb.js";
 export type { NotificationList } from "./notifications.js";
 export { NotificationKind, NotificationSubject, type Notification } from "./gen/rialto/notification/v1/notification_pb.js";

@@ -125,8 +125,7 @@ export class PostList extends PagedList implements PostWatcher {
 
   /** The posts at both ends of the list, with those that they repost. */
   shown(): readonly ShownPost[] {
-    const posts = this.posts.length > 2 * mostAtEnd ? [...this.posts.slice(0, mostAtEnd), ...this.posts.slice(-mostAtEnd)] : this.posts;
-    return posts.flatMap((p) => (p.reposted ? [p, p.reposted] : [p]));
+    return shownOf(this.posts);
   }
 
   changed(post: Post): void {
@@ -134,7 +133,7 @@ export class PostList extends PagedList implements PostWatcher {
     this.edited.delete(post.id);
     this.edited.set(post.id, post);
     if (this.edited.size > mostEdited) this.edited.delete(this.edited.keys().next().value!);
-    const place = (p: Post): Post => (p.id === post.id ? this.newestOf(p) : p.reposted?.id === post.id ? { ...p, reposted: { ...post, reposted: undefined } } : p);
+    const place = (p: Post): Post => (p.id === post.id ? this.newestOf(p) : withChanged(p, post));
     this.posts = this.posts.map(place);
     this.fresh = this.fresh.map(place);
     this.deps.onChange();
@@ -197,6 +196,18 @@ export class PostList extends PagedList implements PostWatcher {
   }
 }
 
-function withoutReposted(p: Post, post: string): Post {
+/** The posts at both ends of a list, with those that they repost: what is watched for changes. */
+export function shownOf(posts: readonly Post[]): readonly ShownPost[] {
+  const ends = posts.length > 2 * mostAtEnd ? [...posts.slice(0, mostAtEnd), ...posts.slice(-mostAtEnd)] : posts;
+  return ends.flatMap((p) => (p.reposted ? [p, p.reposted] : [p]));
+}
+
+/** A post after a change of it, or of the one that it reposts. */
+export function withChanged(p: Post, post: Post): Post {
+  return p.id === post.id ? post : p.reposted?.id === post.id ? { ...p, reposted: { ...post, reposted: undefined } } : p;
+}
+
+/** A post without the one that it reposts, if that is gone. */
+export function withoutReposted(p: Post, post: string): Post {
   return p.reposted?.id === post ? { ...p, reposted: undefined } : p;
 }

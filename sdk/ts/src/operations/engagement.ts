@@ -1,22 +1,10 @@
-import { withEngagement, type EngagementChange } from "../engagements.js";
 import type { Comment } from "../gen/rialto/comment/v1/comment_pb.js";
 import { HotWindow, LikeKind, type ListLikersResponse, type PostList as PostListMessage } from "../gen/rialto/engagement/v1/engagement_pb.js";
 import type { Post } from "../gen/rialto/feed/v1/feed_pb.js";
-import { PageList } from "../pagedList.js";
+import { PostEntries, type PostEntry } from "../postEntries.js";
 import { watchersOf } from "../postWatchers.js";
 import { ViewRecorder } from "../views.js";
 import type { Context } from "./context.js";
-
-/** Posts that the user likes, has among the favourites or has viewed, or that are popular: what pages of them have. */
-export interface PostEntry {
-  readonly post: Post;
-  /** When the user liked, favourited or last viewed it, milliseconds since 1970; 0 of popular posts. */
-  readonly timeMs: number;
-  /** Likes within the period, of popular posts of one. */
-  readonly likesOfPeriod: number;
-}
-
-export type PostEntries = PageList<PostEntry>;
 
 /** Likes, favourites and views, and the posts that are popular. */
 export function engagement(client: Context) {
@@ -58,8 +46,8 @@ function lists(client: Context) {
   const { engagementApi } = client.services;
   const { engagements } = watchersOf(client);
   const entries = (read: (page: string) => Promise<{ posts: PostEntry[]; next: string }>): PostEntries =>
-    new PageList({
-      read: (page) =>
+    new PostEntries(
+      (page) =>
         engagements.read(
           async () => {
             const { posts, next } = await read(page);
@@ -67,9 +55,11 @@ function lists(client: Context) {
           },
           ({ items, next }, shown) => ({ items: items.map((e) => ({ ...e, post: shown(e.post) })), next }),
         ),
-      idOf: (e) => e.post.id,
-      onChange: () => client.snapshots.touch(),
-    });
+      () => {
+        client.shownPosts.update();
+        client.snapshots.touch();
+      },
+    );
   const listed = async (page: Promise<PostListMessage>) => {
     const { posts, next } = await page;
     return { posts: posts.filter(hasPost).map(({ post, timeMs }) => ({ post, timeMs: Number(timeMs), likesOfPeriod: 0 })), next };
@@ -125,12 +115,4 @@ function views(client: Context) {
 
 function hasPost<T extends { post?: Post }>(e: T): e is T & { post: Post } {
   return e.post !== undefined;
-}
-
-/** Changes a list by what the user did. */
-export function updateEntries(list: PostEntries, change: EngagementChange): void {
-  list.update((e) => {
-    const post = withEngagement(e.post, change);
-    return post === e.post ? e : { ...e, post };
-  });
 }

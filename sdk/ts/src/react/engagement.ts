@@ -2,7 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { withEngagement } from "../engagements.js";
 import type { Comment } from "../gen/rialto/comment/v1/comment_pb.js";
 import type { Post } from "../gen/rialto/feed/v1/feed_pb.js";
-import { updateEntries, type PostEntries, type PostEntry } from "../operations/engagement.js";
+import type { PostEntries, PostEntry } from "../postEntries.js";
 import { useRialto, useSnapshot } from "./context.js";
 import { useOnline } from "./hooks.js";
 
@@ -94,16 +94,7 @@ function useEntries(list: PostEntries): ListedPosts {
   const online = useOnline();
   const [failed, setFailed] = useState<{ list: PostEntries; error: unknown }>();
   const run = useCallback((work: Promise<void>) => work.then(() => setFailed(undefined), (error: unknown) => setFailed({ list, error })), [list]);
-  useEffect(
-    () =>
-      client.watchPosts({
-        changed: (post) => list.update((e) => (e.post.id === post.id ? { ...e, post } : e)),
-        removed: (post) => list.remove(post),
-        published: () => {},
-        engaged: (change) => updateEntries(list, change),
-      }),
-    [client, list],
-  );
+  useEffect(() => client.watchPosts(list), [client, list]);
   useEffect(() => {
     if (online && !list.loaded) void run(list.refresh());
   }, [list, online, run]);

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { withEngagement } from "../engagements.js";
 import type { FeedProfile, Post } from "../gen/rialto/feed/v1/feed_pb.js";
 import type { Relation } from "../model.js";
-import type { PostList } from "../posts.js";
+import { shownOf, withChanged, withoutReposted, type PostList } from "../posts.js";
 import { useRialto, useSnapshot } from "./context.js";
 import { useOnline } from "./hooks.js";
 
@@ -116,14 +116,15 @@ export function usePost(id: string): ReadPost {
   const client = useRialto();
   const online = useOnline();
   const [read, setRead] = useState<{ id: string; post?: Post; error?: unknown; deleted?: boolean }>({ id });
-  const version = read.id === id ? read.post?.version : undefined;
+  const watched = shownOf(read.id === id && read.post ? [read.post] : []);
+  const versions = watched.map((p) => `${p.id}:${p.version}`).join();
   useEffect(() => client.watchPosts({
-    changed: (post) => post.id === id && setRead({ id, post }),
-    removed: (post) => post === id && setRead({ id, deleted: true }),
+    changed: (post) => setRead((r) => (post.id === id ? { id, post } : r.id === id && r.post ? { ...r, post: withChanged(r.post, post) } : r)),
+    removed: (post) => setRead((r) => (post === id ? { id, deleted: true } : r.id === id && r.post ? { ...r, post: withoutReposted(r.post, post) } : r)),
     published: () => {},
-    shown: () => (version === undefined ? [] : [{ id, version }]),
+    shown: () => watched,
     engaged: (change) => setRead((r) => (r.id === id && r.post ? { ...r, post: withEngagement(r.post, change) } : r)),
-  }), [client, id, version]);
+  }), [client, id, versions]);
   useEffect(() => {
     if (!online) return;
     let current = true;

@@ -25,7 +25,11 @@ class Server {
       get: (_, name: string) => async (q: Record<string, unknown>) => {
         this.calls.push([name, ...Object.values(q)].join(" "));
         if (name === "homeTimeline") return { posts: [...this.posts], next: "0" };
-        if (name === "getPost") return this.posts.find((p) => p.id === q.post);
+        if (name === "getPost") {
+          const found = this.posts.find((p) => p.id === q.post);
+          if (!found) throw new RialtoError("not_found", "gone", "no_post");
+          return found;
+        }
         if (name === "listHotPosts") return q.page === "" ? { posts: [], next: "a" } : { posts: this.posts.map((p) => ({ post: p, likes: 3 })), next: "" };
         if (name.startsWith("list")) return q.page === "" ? { posts: [{ post: this.posts[0], timeMs: 5n }], next: "a" } : { posts: this.posts.map((p) => ({ post: p, timeMs: 4n })), next: "" };
         await new Promise<void>((resolve, reject) => this.waiting.push({ resolve, reject }));
@@ -33,7 +37,8 @@ class Server {
       },
     },
   );
-  readonly shownPosts = new ShownPosts(() => {});
+  readonly watched: string[][] = [];
+  readonly shownPosts = new ShownPosts((posts) => this.watched.push(posts.map((p) => p.post)));
   private readonly context = { services: { feedApi: this.api, engagementApi: this.api }, options: { random: () => 0 }, snapshots: { touch: () => {} }, shownPosts: this.shownPosts, me: () => this.me } as unknown as Context;
   readonly client = { ...feed(this.context), ...engagement(this.context) };
 
@@ -151,6 +156,19 @@ test("lists are read page by page, past empty pages, each post once", async () =
   await hot.more();
   expect([hot.hasMore, hot.items.map((e) => e.likesOfPeriod)]).toEqual([false, [3, 3]]);
   expect(s.calls).toEqual(["listLikes ", "listLikes a", "listLikes ", `listHotPosts ${HotWindow.WEEK} `, `listHotPosts ${HotWindow.WEEK} a`]);
+});
+
+test("posts in lists are watched, with those that they repost, and leave when they are hidden", async () => {
+  const s = new Server();
+  s.posts.push(post("10", { reposted: s.posts[0]! }));
+  const hot = s.client.hotPosts("now");
+  s.client.watchPosts(hot);
+  await hot.more();
+  expect(s.watched.at(-1)).toEqual(["30", "20", "10"]);
+  s.posts = s.posts.slice(2).map((p) => ({ ...p, reposted: undefined }));
+  s.shownPosts.take(["30", "20"]);
+  await vi.waitFor(() => expect(hot.items.map((e) => [e.post.id, e.post.reposted?.id])).toEqual([["10", undefined]]));
+  expect(s.watched.at(-1)).toEqual(["10"]);
 });
 
 test("a list tells of changed and removed items; calls for more at once read one page", async () => {
