@@ -667,7 +667,7 @@ mutant "show comments that were deleted" internal/service/comment/store.go 's/AN
 mutant "show comments of posts that the reader may not see" internal/service/comment/visible.go 's/if visible\[r\.subject\] != 0 \&\& /if visible != nil \&\& /' 'CommentsAndMentions|RandomSchedules' internal/service/notification
 mutant "count actors twice" internal/service/notification/evaluate.go 's/if seen\[c\.actor\] \{/if seen[0] {/' 'CommentsAndMentions|RandomSchedules' internal/service/notification
 mutant "count notifications that are not shown" internal/service/notification/list.go 's/if v != nil \{/if v != nil || len(rows) > 0 {/' 'Merging|RandomSchedules' internal/service/notification
-mutant "count only the newest causes" internal/service/notification/list.go 's/rows\[i\]\.causes > s\.sizes\.few/rows[i].causes > 1<<30/' RandomSchedules internal/service/notification
+mutant "count only the newest causes" internal/service/notification/list.go 's/rows\[i\]\.causes > s\.sizes\.firstCauses/rows[i].causes > 1<<30/' RandomSchedules internal/service/notification
 mutant "notify subscribers of posts that they may not see" internal/service/notification/subscribe.go 's/readers, err := s\.deps\.Posts\.ReadersAmong\(ctx, tx, j\.Post, list\)/readers, err := list, error(nil)/' PostsAndReposts internal/service/notification
 mutant "notify only the first subscribers" internal/service/notification/subscribe.go 's/if more = len\(list\) == s\.sizes\.subscribers;/if more = false;/' PostsAndReposts internal/service/notification
 mutant "keep all notifications of a user" internal/service/notification/trim.go 's/o\.kept <= maxKept/o.kept >= 0/' TestTrim internal/service/notification
@@ -695,6 +695,8 @@ mutant_ts "give a message without a receipt a new number" src/outbox.ts 's/setTi
 mutant_ts "give a message that is refused for now a new number" src/outbox.ts 's/return this\.arm\(\);/return this.renumber(item);/' test/unit/outbox.test.ts
 mutant_ts "show posts of a page that was not read as new ones" src/posts.ts 's/ && !\(this\.hasMore && isBefore\(p\.id, this\.next\)\)//' test/unit/posts.test.ts
 mutant_ts "skip posts between many new ones and the known ones" src/posts.ts 's/if \(this\.hasMoreFresh\) return/if (this.hasMoreFresh \&\& this.posts.length === 0) return/' test/unit/posts.test.ts
+mutant_ts "watch no posts of lists that are not sorted by age" src/postEntries.ts 's/return shownOf\(this\.items\.map/return shownOf(this.items.slice(0, 0).map/' test/unit/engagements.test.ts
+mutant_ts "show a like that is under way as taken back by a change" src/operations/feed.ts 's/await engagements\.read\(\(\) => feedApi\.getPost\(\{ post \}\), \(p, shown\) => shown\(p\)\)/await feedApi.getPost({ post })/' test/unit/engagements.test.ts
 mutant_ts "read pages of posts beside each other" src/pagedList.ts 's/const done = this\.tail\.then\(work\)/const done = Promise.resolve().then(work)/' test/unit/posts.test.ts
 mutant_ts "mark notifications as read that the list has not shown" src/notifications.ts 's/BigInt\(n\.position\) > read/BigInt(n.position) > read + 1n/; s/deps\.markRead\(this\.position\)/deps.markRead(this.position + "0")/' test/unit/notifications.test.ts
 mutant_ts "keep a switch that the server refused" src/react/notifications.ts 's/\? before : now/? now : now/' test/unit/notificationsReact.test.ts

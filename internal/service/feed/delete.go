@@ -32,7 +32,7 @@ func (s *Service) DeletePost(ctx context.Context, by id.User, n uint64) error {
 			s.changed(ctx, tx, Change{ID: n, Author: by, Deleted: true, RepostOf: p.repostOf}))
 	})
 	if err == nil {
-		s.tellScreens(n)
+		s.publishChange(n)
 	}
 	return err
 }

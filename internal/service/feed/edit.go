@@ -40,7 +40,7 @@ func (s *Service) EditPost(ctx context.Context, by id.User, r *feedv1.EditPostRe
 	if err != nil {
 		return nil, err
 	}
-	s.tellScreens(r.Post)
+	s.publishChange(r.Post)
 	return s.GetPost(ctx, by, r.Post)
 }
 

@@ -34,7 +34,7 @@ func (s *Service) HidePost(ctx context.Context, r *feedv1.HidePostRequest) error
 		return s.changed(ctx, tx, Change{ID: p.id, Author: p.author})
 	})
 	if err == nil {
-		s.tellScreens(r.Post)
+		s.publishChange(r.Post)
 	}
 	return err
 }

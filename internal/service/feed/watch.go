@@ -32,9 +32,9 @@ type Interest interface {
 
 // postWatches are the posts that clients of this node show.
 type postWatches struct {
-	mu   sync.Mutex                         // guards all below
-	held map[any]*postWatch                 // by connection
-	of   map[uint64]map[*postWatch]struct{} // by post
+	mu           sync.Mutex // guards the maps
+	byConnection map[any]*postWatch
+	byPost       map[uint64]map[*postWatch]struct{}
 }
 
 // postWatch has the posts of one connection. It does not change.
@@ -45,8 +45,8 @@ type postWatch struct {
 }
 
 // WatchPosts replaces the posts whose changes are pushed to a connection, by calls of push that must not block. It returns those that have another version than
-// the client shows, or are not for the reader. turn counts the connection's requests, since they may be handled in another order. It lasts until UnwatchPosts,
-// which is called after ctx has ended.
+// the client shows, or are not for the reader. turn counts the connection's requests, since they may be handled in another order. The watch lasts until
+// UnwatchPosts, which is called after ctx has ended.
 func (s *Service) WatchPosts(ctx context.Context, reader id.User, connection any, turn uint32, posts []*gatewayv1.WatchedPost, push func(posts []uint64)) (changed []uint64, err error) {
 	if len(posts) > maxWatchedPosts {
 		return nil, errWatched
@@ -60,7 +60,7 @@ func (s *Service) WatchPosts(ctx context.Context, reader id.User, connection any
 		w.posts = append(w.posts, n)
 	}
 	slices.Sort(w.posts)
-	// First of all, so that each later change is pushed: the versions are read after it.
+	// This comes before the versions are read, so that each later change is pushed.
 	if !s.addInterest(ctx, w) {
 		return nil, errManyWatched
 	}
@@ -122,20 +122,20 @@ func (p *postWatches) replace(ctx context.Context, connection any, w *postWatch)
 	if err := ctx.Err(); err != nil { // only now: UnwatchPosts follows the end of ctx
 		return w, err
 	}
-	old = p.held[connection]
+	old = p.byConnection[connection]
 	if old != nil && int32(w.turn-old.turn) < 0 {
 		return w, nil
 	}
 	p.remove(old)
-	if p.held == nil {
-		p.held, p.of = map[any]*postWatch{}, map[uint64]map[*postWatch]struct{}{}
+	if p.byConnection == nil {
+		p.byConnection, p.byPost = map[any]*postWatch{}, map[uint64]map[*postWatch]struct{}{}
 	}
-	p.held[connection] = w
+	p.byConnection[connection] = w
 	for _, n := range w.posts {
-		if p.of[n] == nil {
-			p.of[n] = map[*postWatch]struct{}{}
+		if p.byPost[n] == nil {
+			p.byPost[n] = map[*postWatch]struct{}{}
 		}
-		p.of[n][w] = struct{}{}
+		p.byPost[n][w] = struct{}{}
 	}
 	return old, nil
 }
@@ -144,9 +144,9 @@ func (p *postWatches) replace(ctx context.Context, connection any, w *postWatch)
 func (p *postWatches) drop(connection any) *postWatch {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	old := p.held[connection]
+	old := p.byConnection[connection]
 	p.remove(old)
-	delete(p.held, connection)
+	delete(p.byConnection, connection)
 	return old
 }
 
@@ -156,15 +156,15 @@ func (p *postWatches) remove(w *postWatch) {
 		return
 	}
 	for _, n := range w.posts {
-		if delete(p.of[n], w); len(p.of[n]) == 0 {
-			delete(p.of, n)
+		if delete(p.byPost[n], w); len(p.byPost[n]) == 0 {
+			delete(p.byPost, n)
 		}
 	}
 }
 
-// tellScreens tells the nodes with clients that show a post that it has changed. It is called after the commit, and by retries as well: the process may have died
-// between the two.
-func (s *Service) tellScreens(n uint64) {
+// publishChange tells the nodes with clients that show a post that it has changed. It is called after the commit, and by retries as well: the process may have
+// died between the two.
+func (s *Service) publishChange(n uint64) {
 	list := []interest.Change{{Conversation: id.Conversation(n)}}
 	if s.deps.Interest == nil {
 		s.PostsChanged(list)
@@ -178,7 +178,7 @@ func (s *Service) PostsChanged(list []interest.Change) {
 	due := map[*postWatch][]uint64{}
 	s.watches.mu.Lock()
 	for _, c := range list {
-		for w := range s.watches.of[uint64(c.Conversation)] {
+		for w := range s.watches.byPost[uint64(c.Conversation)] {
 			due[w] = append(due[w], uint64(c.Conversation))
 		}
 	}
@@ -191,8 +191,8 @@ func (s *Service) PostsChanged(list []interest.Change) {
 // PostsMissed is called where calls of PostsChanged may be missing: all clients read again what they show.
 func (s *Service) PostsMissed() {
 	s.watches.mu.Lock()
-	due := make([]*postWatch, 0, len(s.watches.held))
-	for _, w := range s.watches.held {
+	due := make([]*postWatch, 0, len(s.watches.byConnection))
+	for _, w := range s.watches.byConnection {
 		due = append(due, w)
 	}
 	s.watches.mu.Unlock()

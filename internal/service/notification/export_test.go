@@ -8,7 +8,7 @@ import (
 
 // UseSmallSizes makes pages, jobs and what is read at once small.
 func (s *Service) UseSmallSizes() {
-	s.sizes.subscribers, s.sizes.rows, s.sizes.few = 1, 2, 1
+	s.sizes.subscribers, s.sizes.rows, s.sizes.firstCauses = 1, 2, 1
 }
 
 // MaxCauses sets how many causes a notification has at most.

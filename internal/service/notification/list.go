@@ -140,7 +140,7 @@ func count(shown []bool) (n uint32) {
 
 // areShown returns which notifications are shown. The newest causes of each are enough for most; of the others, it returns how many causes they have.
 func (s *Service) areShown(ctx context.Context, tx *sql.Tx, o *owner, rows []*row) (shown []bool, causes int, err error) {
-	views, err := s.evaluate(ctx, tx, o, rows, s.sizes.few)
+	views, err := s.evaluate(ctx, tx, o, rows, s.sizes.firstCauses)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -150,7 +150,7 @@ func (s *Service) areShown(ctx context.Context, tx *sql.Tx, o *owner, rows []*ro
 	for i, v := range views {
 		if v != nil {
 			shown[i] = true
-		} else if rows[i].causes > s.sizes.few {
+		} else if rows[i].causes > s.sizes.firstCauses {
 			rest, places = append(rest, rows[i]), append(places, i)
 			causes += rows[i].causes
 		}

@@ -137,12 +137,12 @@ type sizes struct {
 	subscribers int // whom a job notifies of a post
 	rows        int // that a list reads at once
 	examined    int // that one call reads
-	few         int // causes that are read first to find out whether a notification is shown
+	firstCauses int // causes of each notification that are read first to find out whether it is shown
 }
 
 // New creates the tables if they are missing.
 func New(ctx context.Context, deps Deps) (*Service, error) {
-	s := &Service{deps: deps, sizes: sizes{causes: maxCauses, subscribers: 100, rows: 25, examined: maxKept, few: 20}, hints: newHints()}
+	s := &Service{deps: deps, sizes: sizes{causes: maxCauses, subscribers: 100, rows: 25, examined: maxKept, firstCauses: 20}, hints: newHints()}
 	return s, deps.DB.Migrate(ctx, "notification", steps)
 }
 

@@ -159,7 +159,7 @@ func insertCause(ctx context.Context, tx *sql.Tx, c *cause, notification uint64)
 	return int(n), err
 }
 
-// remove removes causes: what they name was changed by its author, or answered by the owner.
+// remove removes causes whose operation was undone by an edit, or answered by their owner.
 func (s *Service) remove(ctx context.Context, tx *sql.Tx, list []*cause) error {
 	for _, c := range list {
 		var n uint64

@@ -3,25 +3,25 @@ import type { Notification, NotificationKind } from "../gen/rialto/notification/
 import { useRialto, useSnapshot } from "./context.js";
 import { useOnline } from "./hooks.js";
 
-/** How often is looked where nothing tells of new notifications. */
+/** How often notifications are read again where no hint comes. */
 const checkEveryMs = 60_000;
-/** So long after it is told of a change, it looks: with those that follow at once. */
+/** How long after a hint they are read again: the hints that follow at once share a read. */
 const afterHintMs = 300;
 
-/** Calls look when notifications may have changed, while the client is online. */
-function useChanges(look: () => void): void {
+/** Calls read when notifications may have changed, while the client is online. */
+function useChanges(read: () => void): void {
   const client = useRialto();
   const online = useOnline();
   const me = useSnapshot((c) => c.me);
   useEffect(() => {
     if (!online) return;
-    look();
-    const check = () => document.visibilityState !== "hidden" && look();
+    read();
+    const check = () => document.visibilityState !== "hidden" && read();
     let soon: ReturnType<typeof setTimeout> | undefined;
     const stop = client.on("notifications", () => {
       soon ??= setTimeout(() => {
         soon = undefined;
-        look();
+        read();
       }, afterHintMs);
     });
     const timer = setInterval(check, checkEveryMs);
@@ -32,7 +32,7 @@ function useChanges(look: () => void): void {
       clearInterval(timer);
       document.removeEventListener("visibilitychange", check);
     };
-  }, [client, online, me, look]);
+  }, [client, online, me, read]);
 }
 
 /** How many notifications are unread, at most 100: 100 stands for more. */
@@ -40,10 +40,10 @@ export function useUnreadNotifications(): number {
   const client = useRialto();
   const me = useSnapshot((c) => c.me);
   const [read, setRead] = useState({ me, count: 0 });
-  const look = useCallback(() => {
-    client.unreadNotifications().then((count) => setRead({ me, count }), () => {}); // the next look finds it
+  const readAgain = useCallback(() => {
+    client.unreadNotifications().then((count) => setRead({ me, count }), () => {}); // the next one finds it
   }, [client, me]);
-  useChanges(look);
+  useChanges(readAgain);
   return read.me === me ? read.count : 0;
 }
 
