@@ -76,16 +76,6 @@ export function feed(client: Context) {
       tell((w) => w.removed(post));
     },
 
-    /** A page of what one's own post was, the newest first: that before a version, or with 0 the first page. */
-    postVersions(post: string, before = 0): Promise<ListVersionsResponse> {
-      return feedApi.listVersions({ post, before });
-    },
-
-    /** The counts of a user's profile page. */
-    feedProfile(user: string): Promise<FeedProfile> {
-      return feedApi.getFeedProfile({ user });
-    },
-
     /** One's own posts, and those of the users whom one follows and has not muted. Pass the list to watchPosts while it is shown. */
     homeTimeline(): PostList {
       return new PostList({ read: (before, limit) => page(() => feedApi.homeTimeline({ before, limit })), hasOwn: true, onChange });
@@ -96,6 +86,30 @@ export function feed(client: Context) {
       return new PostList({ read: (before, limit) => page(() => feedApi.listPosts({ user, before, limit })), hasOwn: user === client.me(), onChange });
     },
 
+    ...reading(client),
+    ...watching(client, readAgain),
+  };
+}
+
+/** Calls that change nothing that is shown. */
+function reading({ services: { feedApi } }: Context) {
+  return {
+    /** A page of what one's own post was, the newest first: that before a version, or with 0 the first page. */
+    postVersions(post: string, before = 0): Promise<ListVersionsResponse> {
+      return feedApi.listVersions({ post, before });
+    },
+
+    /** The counts of a user's profile page. */
+    feedProfile(user: string): Promise<FeedProfile> {
+      return feedApi.getFeedProfile({ user });
+    },
+  };
+}
+
+/** Keeps what is shown up to date. */
+function watching(client: Context, readAgain: (posts: readonly string[]) => Promise<void>) {
+  const watchers = watchersOf(client);
+  return {
     /**
      * Keeps a list, or anything else, up to date with what is done here, and with what others do to the posts that it shows. Call what is
      * returned to end it.
