@@ -1,11 +1,14 @@
-import type { Answered, NewComment } from "@rialto-im/client";
+import type { Answered, NamedMention, NewComment } from "@rialto-im/client";
 import { commentPrefix, sentPrefix } from "./drafts.js";
+import { postMentions } from "./mentions.js";
 import type { PostImage } from "./postDraft.js";
 import type { KeyValueStorage } from "./storage.js";
 
 /** What is being written below a post. */
 export interface CommentDraft {
   text: string;
+  /** The names that were chosen in the text. */
+  names?: readonly NamedMention[];
   image?: PostImage;
 }
 
@@ -23,8 +26,8 @@ export function isWritten(d: CommentDraft): boolean {
 }
 
 /** What is sent of a draft. */
-export function commentOf({ text, image }: CommentDraft): NewComment {
-  return { text: text.trim(), ...(image ? { image: { ...image, size: BigInt(image.size) } } : {}) };
+export function commentOf({ text, names, image }: CommentDraft): NewComment {
+  return { text: text.trim(), mentions: postMentions(text.trim(), names), ...(image ? { image: { ...image, size: BigInt(image.size) } } : {}) };
 }
 
 /** What is being written below posts, and what was sent and not confirmed. Both survive the page. */

@@ -1,4 +1,4 @@
-import { findMentions, joinMentions, splitMentions, type Content, type Mention, type Mentioned, type NamedMention } from "@rialto-im/client";
+import { findMentions, joinMentions, splitMentions, type Mention, type Mentioned, type NamedMention, type WithMentions } from "@rialto-im/client";
 import { addresses, type Range } from "./links.js";
 import { storage as localStore, type KeyValueStorage } from "./storage.js";
 
@@ -15,13 +15,35 @@ export function typedName(text: string, cursor: number): { start: number; typed:
 export type LinkedPart = Range & ({ mentioned: Mentioned } | { href: string });
 
 /** The mentions and web addresses in a text, in order. */
-export function linkedParts(text: string, content: Content): LinkedPart[] {
+export function linkedParts(text: string, content: WithMentions): LinkedPart[] {
   let at = 0;
   return splitMentions(text, content).flatMap(({ text, mentioned }): LinkedPart[] => {
     const from = at;
     at += text.length;
     return mentioned ? [{ from, to: at, mentioned }] : addresses(text).map((a) => ({ ...a, from: from + a.from, to: from + a.to }));
   });
+}
+
+/** Takes a choice into the names that were chosen before, and gives the name that stands for it: the handle where somebody else has the same name. */
+export function chosenName(before: readonly NamedMention[], name: string, handle: string, mentioned: Mentioned): { label: string; names: readonly NamedMention[] } {
+  const of = JSON.stringify(mentioned);
+  const taken = (n: string) => before.some((c) => c.name === n && JSON.stringify(c.mentioned) !== of);
+  const label = `@${taken(`@${name}`) && handle ? handle : name}`;
+  return { label, names: [...before.filter((c) => c.name !== label), { name: label, mentioned }] };
+}
+
+/** The names in a text that was written before. */
+export function namesIn(text: string, content: WithMentions): readonly NamedMention[] {
+  return splitMentions(text, content).flatMap((p) => (p.mentioned ? [{ name: p.text, mentioned: p.mentioned }] : []));
+}
+
+/** So many mentions a post or a comment has at most. */
+const mostPostMentions = 50;
+
+/** The mentions of a post or a comment with the names that were chosen for it. */
+export function postMentions(text: string, names: readonly NamedMention[] = []): Pick<Mention, "start" | "length" | "user">[] {
+  const { mentions } = joinMentions(findMentions(text, names));
+  return mentions.slice(0, mostPostMentions).map(({ start, length, user }) => ({ start, length, user })); // drafts are stored as JSON
 }
 
 /** ChosenNames are the names that were chosen in a field. With a key, they are kept like the draft that they belong to. */
@@ -37,16 +59,14 @@ export class ChosenNames {
 
   /** Takes a choice, and returns the name that stands for it: the handle where somebody else has the same name. */
   choose(name: string, handle: string, mentioned: NamedMention["mentioned"]): string {
-    const of = JSON.stringify(mentioned);
-    const taken = (n: string) => this.chosen.some((c) => c.name === n && JSON.stringify(c.mentioned) !== of);
-    const label = `@${taken(`@${name}`) && handle ? handle : name}`;
-    this.set([...this.chosen.filter((c) => c.name !== label), { name: label, mentioned }]);
+    const { label, names } = chosenName(this.chosen, name, handle, mentioned);
+    this.set(names);
     return label;
   }
 
   /** Takes the mentions of a message that is edited. */
-  takeFrom(text: string, content: Content): void {
-    this.set(splitMentions(text, content).flatMap((p) => (p.mentioned ? [{ name: p.text, mentioned: p.mentioned }] : [])));
+  takeFrom(text: string, content: WithMentions): void {
+    this.set(namesIn(text, content));
   }
 
   mentionsIn(text: string): readonly Mention[] {

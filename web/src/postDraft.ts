@@ -1,7 +1,8 @@
-import { Audience, type Client, type Media, type NewPost, type Post, type Upload } from "@rialto-im/client";
+import { Audience, type Client, type Media, type NamedMention, type NewPost, type Post, type Upload } from "@rialto-im/client";
 import { postPrefix } from "./drafts.js";
 import { getLocale } from "./i18n.js";
 import { isAddress } from "./links.js";
+import { namesIn, postMentions } from "./mentions.js";
 import { minorOf, typedPrice } from "./money.js";
 import type { KeyValueStorage } from "./storage.js";
 
@@ -30,6 +31,8 @@ export interface PostDraft {
   key: string;
   title: string;
   text: string;
+  /** The names that were chosen in the text. */
+  names?: readonly NamedMention[];
   link: string;
   cover?: PostImage;
   images: readonly PostImage[];
@@ -72,7 +75,7 @@ const sentImage = (image: PostImage) => ({ ...image, size: BigInt(image.size) })
 export function draftOf({ content: c }: Post): PostDraft {
   if (!c) return newDraft();
   const goods = c.goods.map(({ name, priceMinor, currency, link, picture }) => ({ name, price: typedPrice(priceMinor, currency), currency, link, ...(picture ? { picture: imageOf(picture) } : {}) }));
-  return { ...newDraft(), title: c.title, text: c.text, link: c.link, ...(c.cover ? { cover: imageOf(c.cover) } : {}), images: c.images.map(imageOf), goods, audience: c.audience || Audience.EVERYONE, users: [...c.users] };
+  return { ...newDraft(), title: c.title, text: c.text, names: namesIn(c.text, c), link: c.link, ...(c.cover ? { cover: imageOf(c.cover) } : {}), images: c.images.map(imageOf), goods, audience: c.audience || Audience.EVERYONE, users: [...c.users] };
 }
 
 export function namesUsers(a: Audience): boolean {
@@ -84,6 +87,7 @@ export function contentOf(d: PostDraft, repostOf: string): NewPost {
   return {
     title: d.title.trim(),
     text: d.text.trim(),
+    mentions: postMentions(d.text.trim(), d.names),
     link: d.link.trim(),
     ...(d.cover ? { cover: sentImage(d.cover) } : {}),
     images: d.images.map(sentImage),

@@ -53,7 +53,13 @@ test("a full storage is no reason to lose what is being written", () => {
 });
 
 test("what is sent: without blanks at the ends, with its image", () => {
-  expect(commentOf({ text: " a\n b " })).toEqual({ text: "a\n b" });
-  expect(commentOf({ text: "", image })).toEqual({ text: "", image: { ...image, size: 5_000_000_000n } });
+  expect(commentOf({ text: " a\n b " })).toEqual({ text: "a\n b", mentions: [] });
+  expect(commentOf({ text: "", image })).toEqual({ text: "", mentions: [], image: { ...image, size: 5_000_000_000n } });
   expect([isWritten({ text: " " }), isWritten({ text: "x" }), isWritten({ text: "", image })]).toEqual([false, true, true]);
+});
+
+test("names that were chosen in a comment are its mentions, at most 50", () => {
+  const names = [{ name: "@Ann", mentioned: { user: "5" } }];
+  expect(commentOf({ text: " hi @Ann", names }).mentions).toEqual([{ start: 3, length: 4, user: "5" }]);
+  expect(commentOf({ text: "@Ann ".repeat(51), names }).mentions).toHaveLength(50);
 });

@@ -42,7 +42,7 @@ test("a full storage is no reason to lose what is being written", () => {
 
 test("what is sent: without blanks at the ends, and people only where the audience names them", () => {
   const draft = { ...newDraft(), title: " T ", text: " a\n b \n", link: " https://example.com ", users: ["9"], images: [image] };
-  expect(contentOf(draft, "5")).toEqual({ title: "T", text: "a\n b", link: "https://example.com", images: [{ ...image, size: 5_000_000_000n }], goods: [], audience: Audience.EVERYONE, users: [], repostOf: "5" });
+  expect(contentOf(draft, "5")).toEqual({ title: "T", text: "a\n b", mentions: [], link: "https://example.com", images: [{ ...image, size: 5_000_000_000n }], goods: [], audience: Audience.EVERYONE, users: [], repostOf: "5" });
   expect(contentOf({ ...draft, audience: Audience.EXCEPT }, "0").users).toEqual(["9"]);
 });
 
@@ -87,4 +87,15 @@ test("a preview that was made again makes no other post", () => {
   const withPreview = (url: string, title: string) => ({ ...content, linkPreview: { url, title } });
   expect(isSame(withPreview("a", "one"), withPreview("a", "two"))).toBe(true);
   expect([isSame(withPreview("a", "one"), content), isSame(content, { ...content, text: "y" })]).toEqual([false, false]);
+});
+
+test("names that were chosen are mentions of the text as it is sent, also after a reload and in an edit", () => {
+  const map = new Map<string, string>();
+  const drafts = new PostDrafts({ get length() { return map.size; }, key: () => null, getItem: (k) => map.get(k) ?? null, setItem: (k, v) => void map.set(k, v), removeItem: (k) => void map.delete(k) }, () => "7");
+  drafts.store("new", { ...newDraft(), text: "  😀 @Ann and @Bob", names: [{ name: "@Ann", mentioned: { user: "5" } }, { name: "@Gone", mentioned: { user: "6" } }] });
+  const content = contentOf(drafts.load("new")!, "0");
+  expect(content.mentions).toEqual([{ start: 2, length: 4, user: "5" }]);
+  const stored = { ...content, mentions: content.mentions!.map((m) => ({ role: 0, everybody: false, users: [], ...m })) };
+  const edited = { ...draftOf({ content: stored } as unknown as Post), text: "now @Ann" };
+  expect(contentOf(edited, "0").mentions).toEqual([{ start: 4, length: 4, user: "5" }]);
 });

@@ -13,9 +13,12 @@ export interface MentionPart {
 /** The most mentions of a message. */
 export const mostMentions = 100;
 
+/** What has mentions: the content of a message, a post or a comment. */
+export type WithMentions = Content | { readonly mentions: readonly MentionPb[]; readonly kind?: undefined };
+
 /** The content's mentions; those of the new content, in an edit. A message that an older version of this SDK stored has none. */
-function mentionsOf(content: Content): readonly MentionPb[] {
-  const of: Pick<Partial<Content>, "mentions"> | undefined = content.kind.case === "edit" ? content.kind.value.content : content;
+function mentionsOf(content: WithMentions): readonly MentionPb[] {
+  const of: { readonly mentions?: readonly MentionPb[] } | undefined = content.kind?.case === "edit" ? content.kind.value.content : content;
   return of?.mentions ?? [];
 }
 
@@ -25,7 +28,7 @@ export function mentionsUser(content: Content, user: string): boolean {
 }
 
 /** Cuts the text of a content, or the caption of a file, at its mentions. */
-export function splitMentions(text: string, content: Content): MentionPart[] {
+export function splitMentions(text: string, content: WithMentions): MentionPart[] {
   const characters = [...text];
   const parts: MentionPart[] = [];
   let at = 0;

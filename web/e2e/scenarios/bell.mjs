@@ -1,6 +1,6 @@
 // Notifications: what others do is merged and counted beside the chats, is read on all devices, and can be switched off by kind.
 import assert from "node:assert/strict";
-import { phone } from "../harness.mjs";
+import { choose, phone } from "../harness.mjs";
 
 const rows = (page) => page.getByTestId("notification");
 const badge = (page) => page.getByTestId("tab-notifications").locator(".badge");
@@ -35,6 +35,41 @@ export default async function bell(w) {
     "Dan sent you a friend request", "Bob mentioned you in a comment", "Bob started following you", "Bob and 3 others commented on your post",
   ]);
   await w.shot(a, "96-notifications");
+
+  w.step("names are completed in posts and comments, are links there, and stay in an edit");
+  const names = b.getByTestId("mentions");
+  await w.call("account.v1.GraphService/Follow", { user: others[2].id }, bob.token);
+  await b.getByTestId("tab-feed").click();
+  await b.getByRole("button", { name: "New post" }).click();
+  const text = b.getByTestId("post-form").getByLabel("Text");
+  await text.fill("");
+  await text.pressSequentially("With @Ev");
+  await names.getByRole("option", { name: "Eve" }).waitFor();
+  await w.shot(b, "96-mention-in-post");
+  await b.keyboard.press("Escape"); // closes the names, not the dialog
+  await names.waitFor({ state: "detached" });
+  await text.press("e");
+  await names.getByRole("option", { name: "Eve" }).waitFor();
+  await b.keyboard.press("Enter");
+  await text.pressSequentially("on the hill");
+  await text.press("Control+Enter");
+  const hill = b.locator("section.feed").getByTestId("post").filter({ hasText: "on the hill" });
+  await hill.getByRole("link", { name: "@Eve" }).waitFor();
+  const mentionsOfEve = async () => ((await w.call("notification.v1.NotificationService/ListNotifications", {}, others[2].token)).notifications ?? []).filter((n) => n.kind === "NOTIFICATION_KIND_MENTION").length;
+  while ((await mentionsOfEve()) === 0) await b.waitForFunction(() => true);
+  await choose(b, hill, "Edit post");
+  await text.press("End");
+  await text.pressSequentially(" today");
+  await text.press("Control+Enter");
+  await hill.filter({ hasText: "today" }).getByRole("link", { name: "@Eve" }).waitFor();
+  await hill.getByText("on the hill").click();
+  const field = b.getByTestId("comment-form").locator("textarea");
+  await field.pressSequentially("@Eve");
+  await names.getByRole("option", { name: "Eve" }).click();
+  await w.shot(b, "96-mention-in-comment");
+  await field.pressSequentially("look");
+  await field.press("Enter");
+  await b.locator("main").getByTestId("comment").filter({ hasText: "look" }).getByRole("link", { name: "@Eve" }).waitFor();
 
   w.step("in Chinese, on a phone in the dark; one device reads, and the other learns it");
   const second = await w.device(ana, { locale: "zh-CN", viewport: phone, colorScheme: "dark", hasTouch: true, isMobile: true });

@@ -46,7 +46,7 @@ export function CommentBody({ comment: c, post, onReply, children }: { comment: 
           {isReply && c.replyTo !== c.top && <Answers user={c.replyToAuthor} />}
           {c.author === post.author && <span className="comment-mark">{t("postAuthor")}</span>}
         </header>
-        {editing ? <EditComment comment={c} onDone={() => setEditing(false)} /> : c.content?.text && <PostText text={c.content.text} folded />}
+        {editing ? <EditComment comment={c} onDone={() => setEditing(false)} /> : c.content?.text && <PostText of={c.content} folded />}
         {image && <CommentImage of={{ comment: c.id }} media={image} />}
         <footer>
           <small>
@@ -101,7 +101,7 @@ export function OutgoingBody({ o }: { o: OutgoingComment }) {
       <span aria-hidden="true"><UserAvatar user={client.me} size={sizeOf(isReply)} /></span>
       <div className="comment-main">
         <header><b><bdi>{nameOf(client, client.me)}</bdi></b>{isReply && o.replyTo !== o.top && <Answers user={o.replyToAuthor} />}</header>
-        {o.content.text && <PostText text={o.content.text} folded />}
+        {o.content.text && <PostText of={{ text: o.content.text, mentions: [] }} folded />}
         {o.content.image && <small>{t("photo")}</small>}
         <footer>
           {o.failed ? (

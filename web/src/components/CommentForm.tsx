@@ -1,9 +1,10 @@
-import { useEffect, useRef, useState, type FormEvent, type KeyboardEvent } from "react";
+import { useEffect, useId, useRef, useState, type FormEvent, type KeyboardEvent } from "react";
 import { useAction } from "../action.js";
 import { useClient } from "../client.js";
 import { commentOf, isWritten, mostCommentText, type CommentDraft } from "../commentDraft.js";
 import { unsent, useDownload } from "../download.js";
 import { useText } from "../i18n.js";
+import { namesIn } from "../mentions.js";
 import { nameOf } from "../names.js";
 import type { PostImage } from "../postDraft.js";
 import { IconButton } from "../ui/IconButton.js";
@@ -11,7 +12,9 @@ import "./chat.css";
 import "./quote.css";
 import { CheckIcon, CloseIcon, ImageIcon, SendIcon } from "./icons.js";
 import type { Comment } from "@rialto-im/client";
+import { MentionList, mentionAria } from "./MentionList.js";
 import type { Commenting } from "./useCommenting.js";
+import { usePostMentioning } from "./useMentioning.js";
 
 /** A touch screen's keyboard has Enter for new lines. */
 const touch = matchMedia("(pointer: coarse)").matches;
@@ -23,10 +26,13 @@ export function CommentForm({ of: c }: { of: Commenting }) {
   const field = useRef<HTMLTextAreaElement>(null);
   const files = useRef<HTMLInputElement>(null);
   const { draft, answered } = c;
+  const listId = useId();
+  const mentioning = usePostMentioning(field, draft.text, (text) => c.change((d) => ({ ...d, text })), draft.names ?? [], (names) => c.change((d) => ({ ...d, names })));
   useEffect(() => {
     if (answered) field.current?.focus();
   }, [answered]);
   const key = (e: KeyboardEvent) => {
+    if (mentioning.key(e)) return;
     if (e.key === "Enter" && !touch && !e.shiftKey && !e.nativeEvent.isComposing) {
       e.preventDefault();
       c.submit();
@@ -53,6 +59,7 @@ export function CommentForm({ of: c }: { of: Commenting }) {
       )}
       {c.uploading && <small role="status">{t("uploadingImage", { name: c.uploading })}</small>}
       {draft.image && <FormImage image={draft.image} onRemove={() => c.change(({ image: _, ...d }) => d)} />}
+      <MentionList id={listId} of={mentioning} />
       <div className="composer-row">
         <input ref={files} type="file" hidden accept="image/png,image/jpeg,image/gif,image/webp" data-testid="comment-image" onChange={(e) => {
           const file = e.target.files?.[0];
@@ -60,7 +67,7 @@ export function CommentForm({ of: c }: { of: Commenting }) {
           e.target.value = ""; // the same file can be chosen again
         }} />
         <IconButton label={t("addImage")} side="top" disabled={c.uploading !== ""} onClick={() => files.current?.click()}><ImageIcon /></IconButton>
-        <textarea ref={field} rows={1} dir="auto" maxLength={mostCommentText} placeholder={label} aria-label={label} value={draft.text} onChange={(e) => c.change((d) => ({ ...d, text: e.target.value }))} onKeyDown={key} />
+        <textarea ref={field} rows={1} dir="auto" maxLength={mostCommentText} placeholder={label} aria-label={label} value={draft.text} onChange={(e) => { c.change((d) => ({ ...d, text: e.target.value })); mentioning.moved(); }} onSelect={mentioning.moved} onKeyDown={key} {...mentionAria(listId, mentioning)} />
         <IconButton label={t("send")} side="top" type="submit" className="send" disabled={!isWritten(draft) || c.uploading !== ""}><SendIcon /></IconButton>
       </div>
     </form>
@@ -85,8 +92,12 @@ export function EditComment({ comment, onDone }: { comment: Comment; onDone: () 
   const { run, busy, error } = useAction();
   const before = comment.content?.text ?? "";
   const [text, setText] = useState(before);
+  const [names, setNames] = useState(() => (comment.content ? namesIn(before, comment.content) : []));
+  const field = useRef<HTMLTextAreaElement>(null);
+  const listId = useId();
+  const mentioning = usePostMentioning(field, text, setText, names, setNames);
   const { name = "", mimeType = "", upload = "0", size = 0n, width = 0, height = 0 } = comment.content?.image ?? {};
-  const draft: CommentDraft = upload === "0" ? { text } : { text, image: { upload, name, mimeType, size: Number(size), width, height } };
+  const draft: CommentDraft = upload === "0" ? { text, names } : { text, names, image: { upload, name, mimeType, size: Number(size), width, height } };
   const save = (e: FormEvent | KeyboardEvent) => {
     e.preventDefault();
     if (!isWritten(draft) || busy) return;
@@ -95,6 +106,7 @@ export function EditComment({ comment, onDone }: { comment: Comment; onDone: () 
   };
   const key = (e: KeyboardEvent) => {
     e.stopPropagation(); // the arrow keys move within the text
+    if (mentioning.key(e)) return;
     if (e.key === "Escape") {
       e.preventDefault();
       onDone();
@@ -103,7 +115,8 @@ export function EditComment({ comment, onDone }: { comment: Comment; onDone: () 
   };
   return (
     <form className="comment-edit" onSubmit={save} data-testid="edit-comment">
-      <textarea rows={2} dir="auto" maxLength={mostCommentText} aria-label={t("editComment")} autoFocus value={text} onChange={(e) => setText(e.target.value)} onKeyDown={key} />
+      <textarea ref={field} rows={2} dir="auto" maxLength={mostCommentText} aria-label={t("editComment")} autoFocus value={text} onChange={(e) => { setText(e.target.value); mentioning.moved(); }} onSelect={mentioning.moved} onKeyDown={key} {...mentionAria(listId, mentioning)} />
+      <MentionList id={listId} of={mentioning} />
       {error && <p className="error" role="alert">{error}</p>}
       <div className="buttons end">
         <IconButton label={t("cancel")} side="top" onClick={onDone}><CloseIcon /></IconButton>

@@ -1,4 +1,4 @@
-import type { Content } from "@rialto-im/client";
+import type { WithMentions } from "@rialto-im/client";
 import { Fragment, type ReactNode } from "react";
 import { Link } from "wouter";
 import type { Range } from "../links.js";
@@ -6,7 +6,7 @@ import { linkedParts, type LinkedPart } from "../mentions.js";
 import { inside, path } from "../routes.js";
 
 /** The text of a message, or its caption: with links to addresses, and to the people that it mentions. */
-export function MentionText({ text, content }: { text: string; content: Content }) {
+export function MentionText({ text, content }: { text: string; content: WithMentions }) {
   return <LinkedText text={text} parts={linkedParts(text, content)} from={0} to={text.length} />;
 }
 

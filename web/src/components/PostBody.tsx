@@ -56,7 +56,7 @@ export function PostBody({ post, folded }: { post: Post; folded: boolean }) {
     <>
       {c.cover && <PostCover of={{ post: post.id }} media={c.cover} />}
       {c.title && <h3 dir="auto">{c.title}</h3>}
-      {c.text && <PostText text={c.text} folded={folded} />}
+      {c.text && <PostText of={c} folded={folded} />}
       <PostImages post={post} all={!folded} />
       {c.linkPreview ? <LinkPreviewCard p={c.linkPreview} at={{ post: post.id }} /> : host && <a className="post-link" href={c.link} target="_blank" rel="noopener noreferrer nofollow"><b><bdi>{host}</bdi></b> <span>{c.link}</span></a>}
       <PostGoods post={post} />

@@ -1,10 +1,10 @@
 import { Audience } from "@rialto-im/client";
-import { type FormEvent, type KeyboardEvent } from "react";
+import { useId, useRef, type FormEvent, type KeyboardEvent } from "react";
 import { useClient } from "../client.js";
 import { unsent, useDownload } from "../download.js";
 import { useText } from "../i18n.js";
 import { nameOf } from "../names.js";
-import { isComplete, mostImages, mostUsers, namesUsers, type PostImage } from "../postDraft.js";
+import { isComplete, mostImages, mostUsers, namesUsers, type PostDraft, type PostImage } from "../postDraft.js";
 import { confirm } from "../ui/Confirm.js";
 import { Dialog } from "../ui/Dialog.js";
 import { IconButton } from "../ui/IconButton.js";
@@ -12,9 +12,11 @@ import "./feed.css";
 import { CoverField, GoodsFields } from "./GoodsForm.js";
 import { CloseIcon, ImageIcon } from "./icons.js";
 import { ComposedPreview } from "./LinkPreviewCard.js";
+import { MentionList, mentionAria } from "./MentionList.js";
 import { PickPeople } from "./PickPeople.js";
 import { audienceTexts, Reposted } from "./PostBody.js";
 import { useLinkPreview } from "./useLinkPreview.js";
+import { usePostMentioning } from "./useMentioning.js";
 import { repostOf, usePostForm, type Writing } from "./usePostForm.js";
 
 const audiences = [Audience.EVERYONE, Audience.FRIENDS, Audience.CHOSEN, Audience.EXCEPT] as const;
@@ -52,7 +54,7 @@ export function PostDialog({ of, onClose }: { of: Writing; onClose: () => void }
       <form className="stack post-form" onSubmit={submit} onKeyDown={key} data-testid="post-form">
         <CoverField cover={draft.cover} change={change} onAdd={addImage} />
         <label>{t("postTitle")}<input name="title" dir="auto" maxLength={120} value={draft.title} onChange={(e) => change((d) => ({ ...d, title: e.target.value }))} /></label>
-        <label>{t("postText")}<textarea name="text" dir="auto" rows={5} maxLength={10_000} data-first value={draft.text} onChange={(e) => change((d) => ({ ...d, text: e.target.value }))} /></label>
+        <PostTextField draft={draft} change={change} />
         <Images images={draft.images} uploading={uploading} onAdd={addImages} onRemove={(image) => change((d) => ({ ...d, images: d.images.filter((i) => i.upload !== image.upload) }))} />
         <label>{t("postLink")}<input name="link" type="url" inputMode="url" dir="ltr" maxLength={2000} placeholder="https://" value={draft.link} onChange={(e) => change((d) => ({ ...d, link: e.target.value }))} /></label>
         <ComposedPreview p={shown} onRemove={remove} />
@@ -72,6 +74,21 @@ export function PostDialog({ of, onClose }: { of: Writing; onClose: () => void }
         </div>
       </form>
     </Dialog>
+  );
+}
+
+/** The text of a post that is being written. Names are completed behind an "@". */
+function PostTextField({ draft, change }: { draft: PostDraft; change: (next: (d: PostDraft) => PostDraft) => void }) {
+  const t = useText();
+  const field = useRef<HTMLTextAreaElement>(null);
+  const listId = useId();
+  const write = (text: string) => change((d) => ({ ...d, text }));
+  const mentioning = usePostMentioning(field, draft.text, write, draft.names ?? [], (names) => change((d) => ({ ...d, names })));
+  return (
+    <div className="mention-field">
+      <label>{t("postText")}<textarea ref={field} name="text" dir="auto" rows={5} maxLength={10_000} data-first value={draft.text} onChange={(e) => { write(e.target.value); mentioning.moved(); }} onSelect={mentioning.moved} onKeyDown={(e) => mentioning.key(e) && e.stopPropagation()} {...mentionAria(listId, mentioning)} /></label>
+      <MentionList id={listId} of={mentioning} />
+    </div>
   );
 }
 

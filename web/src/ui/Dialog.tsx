@@ -14,7 +14,7 @@ export function Dialog({ title, wide = false, onClose, children }: { title: stri
     <Primitive.Root open onOpenChange={(open) => !open && onClose()}>
       <Primitive.Portal>
         <Primitive.Overlay className={styles["overlay"]} />
-        <Primitive.Content className={wide ? `${styles["dialog"]} ${styles["wide"]}` : styles["dialog"]} aria-describedby={undefined} onOpenAutoFocus={(e) => { opened(); focusFirst(e); }} onCloseAutoFocus={closed}>
+        <Primitive.Content className={wide ? `${styles["dialog"]} ${styles["wide"]}` : styles["dialog"]} aria-describedby={undefined} onOpenAutoFocus={(e) => { opened(); focusFirst(e); }} onCloseAutoFocus={closed} onEscapeKeyDown={keepIfChoosing}>
           <header>
             <Primitive.Title>{title}</Primitive.Title>
             <Primitive.Close asChild><IconButton label={t("close")}><CloseIcon /></IconButton></Primitive.Close>
@@ -24,6 +24,11 @@ export function Dialog({ title, wide = false, onClose, children }: { title: stri
       </Primitive.Portal>
     </Primitive.Root>
   );
+}
+
+/** The Escape key closes a list of choices first, as that of names to mention. */
+function keepIfChoosing(e: KeyboardEvent): void {
+  if (document.activeElement?.hasAttribute("aria-activedescendant")) e.preventDefault();
 }
 
 function focusFirst(e: Event): void {
