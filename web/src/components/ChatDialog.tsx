@@ -33,7 +33,7 @@ export function ChatDialog({ title, error, onClose, onPick, children }: { title:
           )}
         />
       </div>
-      {chats.length === 0 && <p className="empty" role="status">{t("noMatch")}</p>}
+      {chats.length === 0 && <p className="empty" role="status">{t(words.trim() ? "noMatch" : "noChats")}</p>}
       {error && <p className="error" role="alert">{error}</p>}
     </Dialog>
   );
