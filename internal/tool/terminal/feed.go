@@ -84,7 +84,7 @@ func (s *screen) feedProfile(ctx context.Context, rest string) error {
 	if err != nil {
 		return err
 	}
-	s.say("  %s: %d posts, %d followers, follows %d", s.name(ctx, user), p.Posts, p.Followers, p.Following)
+	s.say("  %s: %s, %s, follows %d", s.name(ctx, user), counted(p.Posts, "post"), counted(p.Followers, "follower"), p.Following)
 	posts, _, err := readPosts(0, func(before uint64) ([]*feedv1.Post, uint64, error) {
 		r, err := call(ctx, s.client.Feed().ListPosts, &feedv1.ListPostsRequest{User: user, Before: before, Limit: postsPerPage})
 		return r.GetPosts(), r.GetNext(), err
@@ -138,11 +138,20 @@ func (s *screen) sayPosts(ctx context.Context, posts []*feedv1.Post) error {
 func engagementLine(number int, p *feedv1.Post) string {
 	of := func(n uint32, mine bool, what string) string {
 		if mine {
-			what += " (yours too)"
+			return counted(n, what) + " (yours too)"
 		}
-		return fmt.Sprintf("%d %s", n, what)
+		return counted(n, what)
 	}
-	return fmt.Sprintf("      [%d] %s, %s, %d comments, %d reposts, %d views", number, of(p.Likes, p.Liked, "likes"), of(p.Favourites, p.Favourited, "favourites"), p.Comments, p.Reposts, p.Views)
+	return fmt.Sprintf("      [%d] %s, %s, %s, %s, %s", number, of(p.Likes, p.Liked, "like"), of(p.Favourites, p.Favourited, "favourite"),
+		counted(p.Comments, "comment"), counted(p.Reposts, "repost"), counted(p.Views, "view"))
+}
+
+// counted is a number of things: 1 post, 2 posts.
+func counted[N uint32 | uint64 | int | int64](n N, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // postAt returns the id of a post by the number with which it was shown.

@@ -230,3 +230,10 @@ func TestComments(t *testing.T) {
 		t.Errorf("/comments more at the end: %q", got)
 	}
 }
+
+func TestCountsOfOneAreSingular(t *testing.T) {
+	got := engagementLine(2, &feedv1.Post{Likes: 1, Liked: true, Comments: 1, Reposts: 2, Views: 1})
+	if want := "      [2] 1 like (yours too), 0 favourites, 1 comment, 2 reposts, 1 view"; got != want {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+}
