@@ -50,8 +50,8 @@ export function notificationText(n: Notification, name: (user: string) => string
   return n.kind === Kind.POST ? t(sentence, { who, n: n.itemCount }) : t(sentence, { who });
 }
 
-/** Where a notification leads: to the post, to who asks to be a friend, or to who follows. */
+/** Where a notification leads: to the post, to who follows, of several the newest, or to who asks to be a friend. */
 export function notificationPath(n: Notification): string {
   if (n.post !== "0") return path.post(n.post);
-  return n.actorCount === 1 ? path.user(n.actors[0]!) : path.people;
+  return n.actorCount === 1 || n.kind === Kind.FOLLOW ? path.user(n.actors[0]!) : path.people;
 }

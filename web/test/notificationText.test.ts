@@ -41,5 +41,6 @@ test("each kind has a sentence and a switch; a newer one has none", () => {
 test("a notification leads to its post, or to the people", () => {
   expect(notificationPath(notification(NotificationKind.LIKE, ["1"]))).toBe("/feed/7");
   expect(notificationPath(notification(NotificationKind.FOLLOW, ["1"], { post: "0" }))).toBe("/u/1");
-  expect(notificationPath(notification(NotificationKind.FOLLOW, ["1", "2"], { post: "0" }))).toBe("/people");
+  expect(notificationPath(notification(NotificationKind.FOLLOW, ["1", "2"], { post: "0" }))).toBe("/u/1"); // the list of people has no followers
+  expect(notificationPath(notification(NotificationKind.FRIEND_REQUEST, ["1", "2"], { post: "0" }))).toBe("/people");
 });

@@ -42,8 +42,8 @@ export function PostCard({ post, current = false, alone = false, onDeleted }: { 
       <PostBody post={post} folded={!alone} />
       {post.content?.repostOf !== "0" && <Reposted post={post.reposted} />}
       {error && <p className="error" role="alert">{error}</p>}
-      {alone && (shown.likes > 0 || shown.views > 0) && <p className="post-counts"><LikersButton of={shown} />{shown.views > 0 && <span>{t("viewCount", { n: shown.views })}</span>}</p>}
       <PostActions engagement={engagement} onDialog={setDialog} />
+      {alone && (shown.likes > 0 || shown.views > 0) && <p className="post-counts"><LikersButton of={shown} />{shown.views > 0 && <span>{t("viewCount", { n: shown.views })}</span>}</p>}
       {dialog === "edit" && <PostDialog of={{ kind: "edit", post }} onClose={close} />}
       {dialog === "repost" && <PostDialog of={{ kind: "repost", post }} onClose={close} />}
       {dialog === "share" && <ShareDialog card={cardOf(post, t("postOf", { who: client.user(post.author)?.displayName ?? "" }), location.origin, client.me)} onClose={close} />}
