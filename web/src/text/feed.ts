@@ -61,7 +61,7 @@ export const feedEn = {
   posts: "Posts",
   postCount: "{n} posts",
   postCountOne: "1 post",
-  followingCount: "follows {n}",
+  followingCount: "{n} following",
   myPosts: "My posts",
   postLists: "Lists of posts",
   hot: "Popular",

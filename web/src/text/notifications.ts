@@ -37,7 +37,7 @@ export const notificationsEn = {
 
 /** Likewise in Chinese. */
 export const notificationsZh: Record<keyof typeof notificationsEn, string> = {
-  pickNotification: "与你有关的动态会列在这里。",
+  pickNotification: "与你有关的互动会列在这里。",
   noNotifications: "还没有通知。",
   allNotifications: "已显示全部通知。",
   notificationsFailed: "无法加载通知。{why}",
