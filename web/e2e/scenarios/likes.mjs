@@ -26,6 +26,7 @@ async function becomes(ask, want) {
 }
 
 export default async function likes(w) {
+  await w.ownServer(); // popular posts are those of all of its users
   const ana = await w.person("ana", "Ana");
   const bob = await w.person("bob", "Bob");
   const carol = await w.person("carol", "卡萝", { locale: "zh-CN", viewport: phone, colorScheme: "dark", hasTouch: true, isMobile: true });
