@@ -25,7 +25,6 @@ func IsPage(call string) bool {
 		chatv1connect.ChatServiceGetMessagesProcedure, chatv1connect.ChatServiceListPinsProcedure, chatv1connect.ChatServiceListEditsProcedure,
 		chatv1connect.ChatServiceListThreadsProcedure,
 		feedv1connect.FeedServiceHomeTimelineProcedure, feedv1connect.FeedServiceListPostsProcedure, feedv1connect.FeedServiceListVersionsProcedure, feedv1connect.FeedServiceGetPostPageProcedure,
-		feedv1connect.FeedServiceGetPostPageProcedure,
 		commentv1connect.CommentServiceListCommentsProcedure, commentv1connect.CommentServiceListRepliesProcedure,
 		engagementv1connect.EngagementServiceListLikesProcedure, engagementv1connect.EngagementServiceListFavouritesProcedure, engagementv1connect.EngagementServiceListViewsProcedure,
 		engagementv1connect.EngagementServiceListHotPostsProcedure,
