@@ -118,7 +118,7 @@ func TestBenchOfAFeed(t *testing.T) {
 func TestBenchOfAFeedOverBrokenConnections(t *testing.T) {
 	t.Parallel()
 	s := apptest.Open(t, nil)
-	b, address := newBreaker(t, s.URL, 20_000, 12)
+	b, address := newBreaker(t, s.URL, 6_000, 6)
 	b.breakCalls()
 	var retries uint64
 	for b.count() < b.most {
@@ -131,7 +131,7 @@ func TestBenchOfAFeedOverBrokenConnections(t *testing.T) {
 	if retries == 0 {
 		t.Error("no call was repeated")
 	}
-	last, gone := newBreaker(t, s.URL, 60_000, -1)
+	last, gone := newBreaker(t, s.URL, 10_000, -1)
 	last.breakCalls()
 	if _, code, text := benchFeed(t, gone, "--patience", "300ms", "--duration", "10m"); code != 1 || !strings.Contains(text, "no server has answered a call for") {
 		t.Errorf("without a server: exit code %d\n%s", code, text)

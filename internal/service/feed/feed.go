@@ -3,7 +3,7 @@
 // # Posts
 //
 // A post is a row. The posts of an author are an index of these rows, so a post is among them from the commit on. Ids of one author's posts rise in the order
-// of the commits, because the id is drawn in the transaction that locks the author's row.
+// of the commits, because the transaction locks the author's row and takes no id below that of the last post.
 //
 // # Home timelines
 //

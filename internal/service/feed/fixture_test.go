@@ -49,9 +49,16 @@ type fixture struct {
 type skewedIDs struct {
 	mu                       sync.Mutex // guards all below
 	last, late, step, behind uint64
+	// before is called before each id, unless it is nil.
+	before func(ctx context.Context) error
 }
 
-func (i *skewedIDs) Next(context.Context) (uint64, error) {
+func (i *skewedIDs) Next(ctx context.Context) (uint64, error) {
+	if i.before != nil {
+		if err := i.before(ctx); err != nil {
+			return 0, err
+		}
+	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.last += i.step

@@ -19,7 +19,7 @@ import (
 
 var (
 	errIDReuse = errs.New(errs.Conflict, "id_reuse", "this client_post_id was used for another post; use a new one")
-	// errClockBehind: the author's last post has a higher id, of a node whose clock is ahead of this one's.
+	// errClockBehind: the author's last post has a higher id, which was drawn later, or by a node whose clock is ahead of this one's.
 	errClockBehind = errors.New("the author's last post has a later id")
 	errClocks      = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "the server is busy; try again", Retry: time.Second, Cause: errClockBehind}
 )
@@ -30,7 +30,7 @@ const (
 	clockWaits = 100
 )
 
-// Publish stores a post. Its id, its row and the first job of its fan-out are one transaction.
+// Publish stores a post. Its row and the first job of its fan-out are one transaction.
 func (s *Service) Publish(ctx context.Context, by id.User, r *feedv1.PublishRequest) (*feedv1.Post, error) {
 	if !message.IsToken(r.ClientPostId) {
 		return nil, errToken
@@ -55,15 +55,20 @@ func (s *Service) Publish(ctx context.Context, by id.User, r *feedv1.PublishRequ
 
 // draft is a post to be published.
 type draft struct {
+	id      uint64
 	author  id.User
 	token   string
 	content *feedv1.PostContent
 	sum     [sha256.Size]byte // of the content as it was sent
 }
 
-// write publishes a draft. It waits for this node's clock if that is behind the author's last post.
+// write publishes a draft. Its id is drawn before the transaction: to draw one may write to the database. If a post with a later id of the same author was
+// committed meanwhile, or this node's clock is behind that, it waits and draws another one.
 func (s *Service) write(ctx context.Context, d *draft) (n uint64, err error) {
 	for range clockWaits {
+		if d.id, err = s.deps.IDs.Next(ctx); err != nil {
+			return 0, err
+		}
 		err = s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
 			n, err = s.publish(ctx, tx, d)
 			return err
@@ -100,10 +105,7 @@ func (s *Service) publish(ctx context.Context, tx *sql.Tx, d *draft) (n uint64, 
 	if err != nil {
 		return 0, err
 	}
-	if n, err = s.deps.IDs.Next(ctx); err != nil {
-		return 0, err
-	}
-	if n <= a.lastPost {
+	if n = d.id; n <= a.lastPost {
 		return 0, errClockBehind
 	}
 	s.chooseTier(&a, followers)

@@ -1,6 +1,8 @@
 package feed_test
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/service/feed"
@@ -275,6 +278,23 @@ func TestOrdinaryAuthorsComeFirst(t *testing.T) {
 	if want := []job.Priority{job.Normal, job.High, job.Normal, job.High}; !slices.Equal(f.jobs.priorities, want) {
 		t.Errorf("the jobs have the priorities %v, want %v", f.jobs.priorities, want)
 	}
+}
+
+// An id may need a write to the database, as that of a node which renews its lease of ids does, so none is drawn within a transaction.
+func TestIDsMayNeedTheDatabase(t *testing.T) {
+	f := open(t, feed.Config{})
+	author := f.user()
+	f.ids.before = func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		return f.db.Write(ctx, func(*sql.Tx) error { return nil })
+	}
+	published := make(chan error, 1)
+	go func() {
+		_, err := f.Publish(context.WithoutCancel(t.Context()), author, request("a", "hello"))
+		published <- err
+	}()
+	must(t, eventually.Receive(t, "the post is stored", published))
 }
 
 // Ids of one author's posts rise, also where the nodes' clocks differ.
