@@ -602,7 +602,7 @@ mutant "skip a post between two pages" internal/service/feed/page.go 's/next = n
 mutant "read all posts for one page" internal/service/feed/page.go 's/maxExamined = 500/maxExamined = 1 << 30/' BoundedWork internal/service/feed
 mutant "take another post with a token for a retry" internal/service/feed/publish.go 's/case err == nil \&\& !bytes\.Equal\(request, d\.sum\[:\]\):/case err == nil \&\& bytes.Equal(request, nil):/' RetryOfPublish internal/service/feed
 mutant "publish one post more than the quota" internal/service/feed/publish.go 's/a\.windowPosts >= int64/a.windowPosts > int64/' TheQuota internal/service/feed
-mutant "give a later post of an author a lower id" internal/service/feed/publish.go 's/if n <= a\.lastPost \{/if n == a.lastPost {/' PostIDs internal/service/feed
+mutant "give a later post of an author a lower id" internal/service/feed/publish.go 's/n <= a\.lastPost \{/n == a.lastPost {/' PostIDs internal/service/feed
 mutant "let celebrities come before ordinary authors" internal/service/feed/push.go 's/if p\.Ordinary \{/if !p.Ordinary {/' OrdinaryAuthors internal/service/feed
 mutant "do not serve the cover of a post" internal/service/feed/content.go 's/\tadd\(c\.Cover\.GetUpload\(\)\)//' FilesOfAPost internal/service/feed
 mutant "lead to goods without encryption" internal/service/feed/goods.go 's/!strings\.HasPrefix\(g\.Link, "https:\/\/"\) \|\| //' BadPosts internal/service/feed
@@ -612,8 +612,8 @@ mutant "give a picture to who may not see its post" internal/service/media/downl
 mutant "tell users of posts that are not for them" internal/service/feed/readers.go 's/!isFor\(p, friends\[u\], names\[u\]\)/!isFor(p, friends[u], names[u]) \&\& p == nil/' WhoIsTold internal/service/feed
 mutant "tell those who muted the author of a post" internal/service/account/follows.go 's/list, follower\); !silent \{/list, follower); !silent || silent {/' WhoIsTold internal/service/feed
 mutant "do not find posts that a window lacks" internal/tool/verify/feed.go 's/\!w\.posts\[post\] \&\& w\.pushed\[post\] <= w\.from/!w.posts[post] \&\& w.pushed == nil/' FeedViolations internal/tool/verify
-mutant "tell no screen of a hidden post" internal/service/feed/hide.go 's/^\t\ts\.tellScreens\(r\.Post\)$//' 'ScreensAreTold' internal/service/feed
-mutant "tell no screen of a deleted post" internal/service/feed/delete.go 's/^\t\ts\.tellScreens\(n\)$//' 'ScreensAreTold' internal/service/feed
+mutant "tell no screen of a hidden post" internal/service/feed/hide.go 's/^\t\ts\.publishChange\(r\.Post\)$//' 'ScreensAreTold' internal/service/feed
+mutant "tell no screen of a deleted post" internal/service/feed/delete.go 's/^\t\ts\.publishChange\(n\)$//' 'ScreensAreTold' internal/service/feed
 mutant "compare the versions of posts before they are watched" internal/service/feed/watch.go 's/p == nil \|\| p\.version != shown\[n\]/p == nil/' 'AnswerNames' internal/service/feed
 mutant "let a late request replace the posts on screen" internal/service/feed/watch.go 's/int32\(w\.turn-old\.turn\) < 0/old.turn > 1<<30/' 'ScreensAreTold|WatchedPostsAreInterests' internal/service/feed
 mutant "keep the interest in posts that nobody shows" internal/service/feed/watch.go 's/^\ts\.removeInterest\(old\)$/\t_ = old/' 'WatchedPostsAreInterests' internal/service/feed
