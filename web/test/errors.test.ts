@@ -21,7 +21,7 @@ const forPrograms = `
   bad_tag bad_tag_page bad_type bad_url built_in_tag bus_bad_subject bus_subjects bus_too_large busy compressed group_key_used growing id_reuse
   ids_used_up needs_key no_change no_client_id no_content no_device no_key no_method no_session no_tag not_a_socket not_uploaded notices_exist origin
   request_too_large rule_taken sequence_memory subprotocol tag_fixed tags_full token_in_url too_many_calls too_many_connections too_many_elements
-  too_many_lists too_many_official_accounts too_many_requests too_many_sends too_much two_client_ids unread_answers upload_not_complete url_expired
+  too_many_lists too_many_official_accounts too_many_posts too_many_requests too_many_sends too_much two_client_ids unread_answers upload_not_complete url_expired
   wrong_type
 `.trim().split(/\s+/);
 /** Codes that say enough to a person: whatever the reason, what helps is to try again, or to sign in again. */
