@@ -111,28 +111,7 @@ func TestCommentsKilledAtEachFailpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &commenter{t: t, client: client, post: post.Msg.Id, top: top.Msg.Id}
-	for i, name := range slices.Concat(commentFailpoints, commentFailpoints) {
-		p.kill()
-		if !p.start(fmt.Sprintf("%s:%d", name, 1+i%3)) {
-			t.Fatal("the server did not start")
-		}
-		alive := true
-		for n := 0; alive && n < 20; n++ {
-			alive = c.step()
-		}
-		if alive {
-			t.Errorf("the failpoint %s was never reached", name)
-		}
-		p.kill()
-		if !p.start("") {
-			t.Fatal("the server did not start again")
-		}
-		for range 2 {
-			if !c.step() {
-				t.Fatal("the server died by itself")
-			}
-		}
-	}
+	p.killedAt(slices.Concat(commentFailpoints, commentFailpoints), c.step)
 	p.stop()
 	p.verify()
 	t.Logf("%d comments were answered, and %d deleted", c.created, c.deleted)

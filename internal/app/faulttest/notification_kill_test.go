@@ -88,28 +88,7 @@ func TestNotificationsKilledAtEachFailpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.post = post.Msg.Id
-	for i, name := range notificationFailpoints {
-		p.kill()
-		if !p.start(fmt.Sprintf("%s:%d", name, 1+i%3)) {
-			t.Fatal("the server did not start")
-		}
-		alive := true
-		for step := 0; alive && step < 20; step++ {
-			alive = n.step()
-		}
-		if alive {
-			t.Errorf("the failpoint %s was never reached", name)
-		}
-		p.kill()
-		if !p.start("") {
-			t.Fatal("the server did not start again")
-		}
-		for range 2 {
-			if !n.step() {
-				t.Fatal("the server died by itself")
-			}
-		}
-	}
+	p.killedAt(notificationFailpoints, n.step)
 	p.stop()
 	p.verify()
 }

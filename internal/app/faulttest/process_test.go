@@ -112,3 +112,31 @@ func (p *process) verify() {
 }
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// killedAt runs steps until the server dies at each of some failpoints, at its first, second or third hit in turn, and two more after each new start. A step
+// returns false if the server died.
+func (p *process) killedAt(failpoints []string, step func() bool) {
+	p.t.Helper()
+	for i, name := range failpoints {
+		p.kill()
+		if !p.start(fmt.Sprintf("%s:%d", name, 1+i%3)) {
+			p.t.Fatal("the server did not start")
+		}
+		alive := true
+		for n := 0; alive && n < 20; n++ {
+			alive = step()
+		}
+		if alive {
+			p.t.Errorf("the failpoint %s was never reached", name)
+		}
+		p.kill()
+		if !p.start("") {
+			p.t.Fatal("the server did not start again")
+		}
+		for range 2 {
+			if !step() {
+				p.t.Fatal("the server died by itself")
+			}
+		}
+	}
+}
