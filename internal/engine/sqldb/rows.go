@@ -20,6 +20,19 @@ func EachRow(rows *sql.Rows, err error, each func(*sql.Rows) error) error {
 	return rows.Err()
 }
 
+// Pairs returns the rows of a query with two columns as a map from the first one to the second one, and closes them. The map is not nil. The error is as that of EachRow.
+func Pairs[K comparable, V any](rows *sql.Rows, err error) (map[K]V, error) {
+	pairs := map[K]V{}
+	err = EachRow(rows, err, func(rows *sql.Rows) error {
+		var k K
+		var v V
+		err := rows.Scan(&k, &v)
+		pairs[k] = v
+		return err
+	})
+	return pairs, err
+}
+
 // WriteInBatches calls change in transactions, one after another, until one changes fewer rows than batch. So other writers do not wait long.
 // change returns how many rows it changed, and may run again after a failed commit, as in Write.
 func (d *DB) WriteInBatches(ctx context.Context, batch int64, change func(tx *sql.Tx) (rows int64, err error)) error {

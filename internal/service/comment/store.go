@@ -87,18 +87,10 @@ const (
 
 // Authors returns the authors of those of some comments that exist, whoever may see them.
 func (s *Service) Authors(ctx context.Context, tx *sql.Tx, list []uint64) (map[uint64]id.User, error) {
-	authors := make(map[uint64]id.User, len(list))
 	if len(list) == 0 {
-		return authors, nil
+		return map[uint64]id.User{}, nil
 	}
 	marks, args := sqldb.Placeholders(1, list, func(n uint64) int64 { return int64(n) })
 	rows, err := tx.QueryContext(ctx, `SELECT id, author FROM comments WHERE id IN (`+marks+`)`, args...)
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var n uint64
-		var author id.User
-		err := rows.Scan(&n, &author)
-		authors[n] = author
-		return err
-	})
-	return authors, err
+	return sqldb.Pairs[uint64, id.User](rows, err)
 }

@@ -123,37 +123,21 @@ func putAuthor(ctx context.Context, tx *sql.Tx, u id.User, a *author) error {
 
 // Authors returns the authors of those of some posts that exist, whoever may see them.
 func (s *Service) Authors(ctx context.Context, tx *sql.Tx, list []uint64) (map[uint64]id.User, error) {
-	authors := make(map[uint64]id.User, len(list))
 	if len(list) == 0 {
-		return authors, nil
+		return map[uint64]id.User{}, nil
 	}
 	marks, args := sqldb.Placeholders(1, list, func(n uint64) int64 { return int64(n) })
 	rows, err := tx.QueryContext(ctx, `SELECT id, author FROM feed_posts WHERE id IN (`+marks+`)`, args...)
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var n uint64
-		var author id.User
-		err := rows.Scan(&n, &author)
-		authors[n] = author
-		return err
-	})
-	return authors, err
+	return sqldb.Pairs[uint64, id.User](rows, err)
 }
 
 // PublicPosts returns those of some posts that are for everyone, and neither deleted nor hidden, and when they were created.
 func (s *Service) PublicPosts(ctx context.Context, tx *sql.Tx, list []uint64) (createdMs map[uint64]int64, err error) {
-	createdMs = make(map[uint64]int64, len(list))
 	if len(list) == 0 {
-		return createdMs, nil
+		return map[uint64]int64{}, nil
 	}
 	marks, args := sqldb.Placeholders(2, list, func(n uint64) int64 { return int64(n) })
 	rows, err := tx.QueryContext(ctx, `SELECT id, created_ms FROM feed_posts WHERE audience = $1 AND NOT deleted AND NOT hidden AND id IN (`+marks+`)`,
 		append([]any{int64(feedv1.Audience_AUDIENCE_EVERYONE)}, args...)...)
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var n uint64
-		var created int64
-		err := rows.Scan(&n, &created)
-		createdMs[n] = created
-		return err
-	})
-	return createdMs, err
+	return sqldb.Pairs[uint64, int64](rows, err)
 }
