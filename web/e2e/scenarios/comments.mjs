@@ -130,6 +130,7 @@ export default async function scenario(w) {
   await field(c).fill("我也去");
   await w.shot(c, "96-comments-phone");
   await c.getByRole("button", { name: "发送" }).click();
+  await c.getByTestId("comment-outgoing").waitFor({ state: "detached" });
   await comment(c, "我也去").getByRole("link", { name: "Bob" }).waitFor();
   assert.deepEqual((await ids(c)).length > 0, true);
 
