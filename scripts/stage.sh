@@ -5,6 +5,9 @@ stage() {
 		"$(awk '{ for (i = 1; i <= NF; i++) { split($i, t, /[ms]/); sum += t[1] * 60 + t[2] } } END { printf "%d", sum }' "$TMPDIR/times")"
 }
 
+# turn DIVISOR N: which of N parts is this commit's turn, counted from 0. Its hash decides, so that a commit always gets the same parts.
+turn() { echo $((16#$(git rev-parse HEAD | cut -c1-7) / $1 % $2)); }
+
 # The same build flags for all stages except those with the race detector, so that each package is compiled once. Without debug
 # information, each test program is linked in half the time.
 export GOFLAGS="-trimpath -ldflags=-w${GOFLAGS:+ $GOFLAGS}" CGO_ENABLED=0

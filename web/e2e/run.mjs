@@ -1,5 +1,6 @@
 // Browsers chat through a real server. Each file in scenarios/ is a scenario with users of its own; all share one server and one
-// browser, and three run at a time. `node e2e/run.mjs groups people` runs these two alone. Screenshots are kept in artefacts/.
+// browser, and three run at a time. `node e2e/run.mjs groups people` runs these two alone, and SHARE=0/2 the first of two
+// parts of them. Screenshots are kept in artefacts/.
 //
 // TEST_BINARY names the server's binary, CHROMIUM the browser (else browser.mjs finds it).
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
@@ -16,8 +17,13 @@ for (const [what, path] of [["the server's binary (make build)", binary], ["chro
     process.exit(1);
   }
 }
-const known = readdirSync(new URL("scenarios/", import.meta.url)).map((f) => f.replace(/\.mjs$/, ""));
-const wanted = process.argv.length > 2 ? process.argv.slice(2) : known;
+const known = readdirSync(new URL("scenarios/", import.meta.url)).map((f) => f.replace(/\.mjs$/, "")).sort();
+const [part, parts] = (process.env.SHARE ?? "0/1").split("/").map(Number);
+const wanted = process.argv.length > 2 ? process.argv.slice(2) : known.filter((_, n) => n % parts === part);
+if (wanted.length === 0) {
+  console.error(`SHARE=${process.env.SHARE} selects no scenario: give K/N, the K-th (from 0) of N parts`);
+  process.exit(1);
+}
 for (const name of wanted) {
   if (known.includes(name)) continue;
   console.error(`there is no scenario ${name}; there are ${known.join(", ")}`);
