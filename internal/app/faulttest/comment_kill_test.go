@@ -17,6 +17,7 @@ var commentFailpoints = []string{"comment/create-prepared", "comment/create-stor
 // commenter comments on a post, replies to its own comments, and deletes some.
 type commenter struct {
 	t       *testing.T
+	p       *process
 	client  *rialto.Client
 	post    uint64
 	top     uint64
@@ -26,14 +27,6 @@ type commenter struct {
 	doomed  uint64 // to be deleted; 0: none
 }
 
-// call makes a call. It returns false if the server died.
-func (c *commenter) call(err error) bool {
-	if err != nil && rialto.Reason(err) != "" && connect.CodeOf(err) != connect.CodeUnavailable {
-		c.t.Error(err)
-	}
-	return err == nil
-}
-
 // step creates two replies, deletes the second, and reads the thread. It returns false if the server died; then the next one goes on.
 func (c *commenter) step() bool {
 	c.t.Helper()
@@ -41,7 +34,7 @@ func (c *commenter) step() bool {
 		text := fmt.Sprint("reply ", c.created)
 		r, err := c.client.Comment().CreateComment(c.t.Context(), connect.NewRequest(&commentv1.CreateCommentRequest{ClientCommentId: text, SubjectKind: commentv1.SubjectKind_SUBJECT_KIND_POST, Subject: c.post,
 			ReplyTo: c.top, Content: &commentv1.CommentContent{Text: text}}))
-		if !c.call(err) {
+		if !c.p.answered(err) {
 			return false
 		}
 		if c.created++; c.created%2 == 1 {
@@ -50,7 +43,7 @@ func (c *commenter) step() bool {
 			c.doomed = r.Msg.Id
 		}
 	}
-	if _, err := c.client.Comment().DeleteComment(c.t.Context(), connect.NewRequest(&commentv1.DeleteCommentRequest{Comment: c.doomed})); !c.call(err) {
+	if _, err := c.client.Comment().DeleteComment(c.t.Context(), connect.NewRequest(&commentv1.DeleteCommentRequest{Comment: c.doomed})); !c.p.answered(err) {
 		return false
 	}
 	c.doomed = 0
@@ -64,7 +57,7 @@ func (c *commenter) read() bool {
 	var texts []string
 	for page := ""; ; {
 		r, err := c.client.Comment().ListReplies(c.t.Context(), connect.NewRequest(&commentv1.ListRepliesRequest{Comment: c.top, Page: page, Limit: 50}))
-		if !c.call(err) {
+		if !c.p.answered(err) {
 			return false
 		}
 		for _, reply := range r.Msg.Replies {
@@ -78,7 +71,7 @@ func (c *commenter) read() bool {
 		c.t.Errorf("the thread has %d replies, %q, want %d", len(texts), texts[max(0, len(texts)-5):], len(c.replies))
 	}
 	counts, err := c.client.Comment().CountComments(c.t.Context(), connect.NewRequest(&commentv1.CountCommentsRequest{SubjectKind: commentv1.SubjectKind_SUBJECT_KIND_POST, Subjects: []uint64{c.post}}))
-	if !c.call(err) {
+	if !c.p.answered(err) {
 		return false
 	}
 	if got := counts.Msg.Counts; len(got) != 1 || int(got[0].Comments) != len(c.replies)+1 {
@@ -94,13 +87,7 @@ func TestCommentsKilledAtEachFailpoint(t *testing.T) {
 	if !p.start("") {
 		t.Fatal("the server did not start")
 	}
-	client, err := rialto.New(rialto.Config{URL: p.url(), Logger: quiet()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := client.Register(t.Context(), "commenter", "a good password", "Commenter"); err != nil {
-		t.Fatal(err)
-	}
+	client := p.register("commenter")
 	post, err := client.Feed().Publish(t.Context(), connect.NewRequest(&feedv1.PublishRequest{ClientPostId: "p", Content: &feedv1.PostContent{Text: "a post"}}))
 	if err != nil {
 		t.Fatal(err)
@@ -110,8 +97,8 @@ func TestCommentsKilledAtEachFailpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &commenter{t: t, client: client, post: post.Msg.Id, top: top.Msg.Id}
-	p.killedAt(slices.Concat(commentFailpoints, commentFailpoints), c.step)
+	c := &commenter{t: t, p: p, client: client, post: post.Msg.Id, top: top.Msg.Id}
+	p.killedAt(slices.Concat(commentFailpoints, commentFailpoints), c.step, 2)
 	p.stop()
 	p.verify()
 	t.Logf("%d comments were answered, and %d deleted", c.created, c.deleted)

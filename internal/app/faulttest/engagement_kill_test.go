@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"connectrpc.com/connect"
-	"github.com/rialto-im/rialto/internal/base/eventually"
 	rialto "github.com/rialto-im/rialto/sdk/go"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 	engagementv1 "github.com/rialto-im/rialto/sdk/go/gen/engagement/v1"
@@ -20,18 +19,11 @@ var engagementFailpoints = []string{"counter/before-commit", "counter/committed"
 // liker is a user who likes a post and a comment, and takes that back, in turn.
 type liker struct {
 	t             *testing.T
+	p             *process
 	clients       []*rialto.Client
 	post, comment uint64
 	likes         map[uint64]bool // users whose likes were answered, and not what took them back
 	answered      int
-}
-
-// alive reports whether the server has answered. Refusals are faults.
-func (l *liker) alive(err error) bool {
-	if err != nil && rialto.Reason(err) != "" && connect.CodeOf(err) != connect.CodeUnavailable {
-		l.t.Error(err)
-	}
-	return err == nil
 }
 
 // step makes the next change, and compares what all see with what was answered. It returns false if the server died; then the next one makes it again.
@@ -49,7 +41,7 @@ func (l *liker) step() bool {
 		} else {
 			_, err = c.Engagement().Unlike(l.t.Context(), connect.NewRequest(&engagementv1.UnlikeRequest{Kind: of.kind, Subject: of.n}))
 		}
-		if !l.alive(err) {
+		if !l.p.answered(err) {
 			return false
 		}
 	}
@@ -65,15 +57,15 @@ func (l *liker) step() bool {
 func (l *liker) read(c *rialto.Client) bool {
 	l.t.Helper()
 	post, err := c.Feed().GetPost(l.t.Context(), connect.NewRequest(&feedv1.GetPostRequest{Post: l.post}))
-	if !l.alive(err) {
+	if !l.p.answered(err) {
 		return false
 	}
 	comment, err := c.Comment().GetComment(l.t.Context(), connect.NewRequest(&commentv1.GetCommentRequest{Comment: l.comment}))
-	if !l.alive(err) {
+	if !l.p.answered(err) {
 		return false
 	}
 	list, err := c.Engagement().ListLikers(l.t.Context(), connect.NewRequest(&engagementv1.ListLikersRequest{Kind: engagementv1.LikeKind_LIKE_KIND_POST, Subject: l.post}))
-	if !l.alive(err) {
+	if !l.p.answered(err) {
 		return false
 	}
 	var likers []uint64
@@ -95,16 +87,9 @@ func TestLikesKilledAtEachFailpoint(t *testing.T) {
 	if !p.start("") {
 		t.Fatal("the server did not start")
 	}
-	l := &liker{t: t, likes: map[uint64]bool{}}
+	l := &liker{t: t, p: p, likes: map[uint64]bool{}}
 	for i := range 3 {
-		client, err := rialto.New(rialto.Config{URL: p.url(), Logger: quiet()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := client.Register(t.Context(), fmt.Sprint("liker", i), "a good password", "Liker"); err != nil {
-			t.Fatal(err)
-		}
-		l.clients = append(l.clients, client)
+		l.clients = append(l.clients, p.register(fmt.Sprint("liker", i)))
 	}
 	post, err := l.clients[0].Feed().Publish(t.Context(), connect.NewRequest(&feedv1.PublishRequest{ClientPostId: "p", Content: &feedv1.PostContent{Text: "a post"}}))
 	if err != nil {
@@ -117,22 +102,7 @@ func TestLikesKilledAtEachFailpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.comment = comment.Msg.Id
-	for _, name := range engagementFailpoints {
-		p.kill()
-		if !p.start(name + ":1") {
-			t.Fatal("the server did not start")
-		}
-		eventually.True(t, "the failpoint "+name+" is reached", func() bool { return !l.step() })
-		p.kill()
-		if !p.start("") {
-			t.Fatal("the server did not start again")
-		}
-		for range 4 {
-			if !l.step() {
-				t.Fatal("the server died by itself")
-			}
-		}
-	}
+	p.killedAt(engagementFailpoints, l.step, 4)
 	p.stop()
 	p.verify()
 	t.Logf("%d likes were answered", l.answered)

@@ -17,18 +17,11 @@ var notificationFailpoints = []string{"notification/recorded", "notification/lis
 // notified comments on a post of another user, who lists and reads.
 type notified struct {
 	t             *testing.T
+	p             *process
 	author, other *rialto.Client
 	post          uint64
 	tokens        int    // of comments that were answered
 	unread, total uint32 // comments that were answered, since the last read that was asked for and in all
-}
-
-// call makes a call. It returns false if the server died.
-func (n *notified) call(err error) bool {
-	if err != nil && rialto.Reason(err) != "" && connect.CodeOf(err) != connect.CodeUnavailable {
-		n.t.Error(err)
-	}
-	return err == nil
 }
 
 // step comments, lists and reads. It returns false if the server died; then the next one goes on.
@@ -37,20 +30,20 @@ func (n *notified) step() bool {
 	text := fmt.Sprint("comment ", n.tokens)
 	_, err := n.other.Comment().CreateComment(n.t.Context(), connect.NewRequest(&commentv1.CreateCommentRequest{ClientCommentId: text, SubjectKind: commentv1.SubjectKind_SUBJECT_KIND_POST, Subject: n.post,
 		Content: &commentv1.CommentContent{Text: text}}))
-	if !n.call(err) {
+	if !n.p.answered(err) {
 		return false
 	}
 	n.tokens++
 	n.total++
 	n.unread++
 	list, err := n.author.Notification().ListNotifications(n.t.Context(), connect.NewRequest(&notificationv1.ListNotificationsRequest{Limit: 50}))
-	if !n.call(err) {
+	if !n.p.answered(err) {
 		return false
 	}
 	n.check(list.Msg)
 	n.unread = 0 // whether or not it is answered
 	_, err = n.author.Notification().ReadNotifications(n.t.Context(), connect.NewRequest(&notificationv1.ReadNotificationsRequest{Position: list.Msg.Position}))
-	return n.call(err)
+	return n.p.answered(err)
 }
 
 // check compares the list with what was answered. A read that was not answered may have been made or not.
@@ -73,22 +66,13 @@ func TestNotificationsKilledAtEachFailpoint(t *testing.T) {
 	if !p.start("") {
 		t.Fatal("the server did not start")
 	}
-	n := &notified{t: t}
-	for i, c := range []**rialto.Client{&n.author, &n.other} {
-		var err error
-		if *c, err = rialto.New(rialto.Config{URL: p.url(), Logger: quiet()}); err != nil {
-			t.Fatal(err)
-		}
-		if err := (*c).Register(t.Context(), fmt.Sprint("notified", i), "a good password", "Notified"); err != nil {
-			t.Fatal(err)
-		}
-	}
+	n := &notified{t: t, p: p, author: p.register("author"), other: p.register("other")}
 	post, err := n.author.Feed().Publish(t.Context(), connect.NewRequest(&feedv1.PublishRequest{ClientPostId: "p", Content: &feedv1.PostContent{Text: "a post"}}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	n.post = post.Msg.Id
-	p.killedAt(notificationFailpoints, n.step)
+	p.killedAt(notificationFailpoints, n.step, 2)
 	p.stop()
 	p.verify()
 }

@@ -10,8 +10,11 @@ import (
 	"sync"
 	"testing"
 
+	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/tool/chaos"
 	"github.com/rialto-im/rialto/internal/tool/verify"
+	rialto "github.com/rialto-im/rialto/sdk/go"
 )
 
 var binary = sync.OnceValues(func() (string, error) {
@@ -113,27 +116,43 @@ func (p *process) verify() {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// killedAt runs steps until the server dies at each of some failpoints, at its first, second or third hit in turn, and two more after each new start. A step
-// returns false if the server died.
-func (p *process) killedAt(failpoints []string, step func() bool) {
+// register makes a user of a client that is made for it.
+func (p *process) register(handle string) *rialto.Client {
+	p.t.Helper()
+	c, err := rialto.New(rialto.Config{URL: p.url(), Logger: quiet()})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := c.Register(p.t.Context(), handle, "a good password", handle); err != nil {
+		p.t.Fatal(err)
+	}
+	return c
+}
+
+// answered reports whether the server has answered a call, rather than died. A refusal is a fault of the test's server.
+func (p *process) answered(err error) bool {
+	p.t.Helper()
+	if err != nil && rialto.Reason(err) != "" && connect.CodeOf(err) != connect.CodeUnavailable {
+		p.t.Error(err)
+	}
+	return err == nil
+}
+
+// killedAt runs steps until the server dies at each of some failpoints, at its first, second or third hit in turn, and `after` steps once it has started again.
+// A step returns false if the server died.
+func (p *process) killedAt(failpoints []string, step func() bool, after int) {
 	p.t.Helper()
 	for i, name := range failpoints {
 		p.kill()
-		if !p.start(fmt.Sprintf("%s:%d", name, 1+i%3)) {
-			p.t.Fatal("the server did not start")
+		// If it does not start, it died while it did what the previous process had left.
+		if p.start(fmt.Sprintf("%s:%d", name, 1+i%3)) {
+			eventually.True(p.t, "the failpoint "+name+" is reached", func() bool { return !step() })
+			p.kill()
 		}
-		alive := true
-		for n := 0; alive && n < 20; n++ {
-			alive = step()
-		}
-		if alive {
-			p.t.Errorf("the failpoint %s was never reached", name)
-		}
-		p.kill()
 		if !p.start("") {
 			p.t.Fatal("the server did not start again")
 		}
-		for range 2 {
+		for range after {
 			if !step() {
 				p.t.Fatal("the server died by itself")
 			}
