@@ -27,8 +27,8 @@ syncs() {
 	FREE_SYNCS=100000 go test -vet=off -timeout 30m -run '^TestSyncsUnderLoad' ./internal/app/apptest
 }
 feeds() {
-	stage "home timelines and comments of thousands of random schedules"
-	FEED_SCHEDULES=3000 COMMENT_SCHEDULES=3000 go test -vet=off -timeout 60m -run '^TestRandomSchedules' ./internal/service/feed ./internal/service/comment
+	stage "home timelines, comments and notifications of thousands of random schedules"
+	FEED_SCHEDULES=3000 COMMENT_SCHEDULES=3000 NOTIFICATION_SCHEDULES=300 go test -vet=off -timeout 60m -run '^TestRandomSchedules' ./internal/service/{feed,comment,notification}
 }
 lists() {
 	stage "streams and lists on the embedded engines, as often as on PostgreSQL"

@@ -356,17 +356,6 @@ func (s *schedule) compare(as *naive, reader id.User, post, top uint64, newestFi
 	}
 }
 
-// schedules is how many are run.
-func schedules() int {
-	if n, err := strconv.Atoi(os.Getenv("COMMENT_SCHEDULES")); err == nil {
-		return n
-	}
-	if sqltest.OnPostgres() {
-		return 30
-	}
-	return 150 // make test-long runs thousands
-}
-
 // TestRandomSchedulesEqualTheNaiveList: each page of random schedules is that of the naive list at one moment, and counts are those of the rows.
 func TestRandomSchedulesEqualTheNaiveList(t *testing.T) {
 	f := open(t, 1)
@@ -375,7 +364,7 @@ func TestRandomSchedulesEqualTheNaiveList(t *testing.T) {
 	if err != nil {
 		first = 1
 	}
-	for seed := first; seed < first+uint64(schedules()) && !t.Failed(); seed++ {
+	for seed := first; seed < first+uint64(sqltest.Schedules(t, "COMMENT_SCHEDULES", 150)) && !t.Failed(); seed++ {
 		s := &schedule{fixture: f, random: rand.New(rand.NewPCG(seed, 0)), tokens: int(seed) * 10_000, points: points,
 			naive: &naive{map[uint64]naiveComment{}, map[uint64]id.User{}, map[uint64]bool{}, map[pair]bool{}}}
 		for range 3 {
@@ -407,7 +396,7 @@ func TestRandomSchedulesEqualTheNaiveList(t *testing.T) {
 	f.checkCounts()
 	t.Log(points)
 	for _, point := range []string{"subject-seen", "create-prepared", "create-stored", "create-committed", "delete-stored", "delete-committed"} {
-		if points[point] < schedules() {
+		if points[point] < sqltest.Schedules(t, "COMMENT_SCHEDULES", 150) {
 			t.Errorf("the schedules came to %s %d times: they test little", point, points[point])
 		}
 	}

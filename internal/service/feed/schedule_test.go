@@ -373,17 +373,6 @@ func (s *schedule) compare(got []*feedv1.Post, before, next uint64, limit int, l
 	}
 }
 
-// schedules is how many are run.
-func schedules() int {
-	if n, err := strconv.Atoi(os.Getenv("FEED_SCHEDULES")); err == nil {
-		return n
-	}
-	if sqltest.OnPostgres() {
-		return 30
-	}
-	return 100 // make test-long runs thousands
-}
-
 // TestRandomSchedulesEqualTheNaiveFeed: each page of random schedules is that of the naive feed at one moment.
 func TestRandomSchedulesEqualTheNaiveFeed(t *testing.T) {
 	var f *fixture
@@ -392,7 +381,7 @@ func TestRandomSchedulesEqualTheNaiveFeed(t *testing.T) {
 	if err != nil {
 		first = 1
 	}
-	for seed := first; seed < first+uint64(schedules()) && !t.Failed(); seed++ {
+	for seed := first; seed < first+uint64(sqltest.Schedules(t, "FEED_SCHEDULES", 100)) && !t.Failed(); seed++ {
 		if (seed-first)%100 == 0 { // what earlier schedules left pending makes each step slower
 			f = open(t, feed.Config{PostsPerDay: 1 << 20, PullAbove: 3, PushBelow: 2})
 		}
@@ -409,7 +398,7 @@ func TestRandomSchedulesEqualTheNaiveFeed(t *testing.T) {
 	}
 	t.Log(points)
 	for _, point := range []string{"home-snapshot", "window-used", "build-begun", "build-read", "base-appended", "compaction-begun", "push-listed", "push-tails", "push-appended", "window-full", "tier-up", "tier-down"} {
-		if points[point] < schedules()/20 {
+		if points[point] < sqltest.Schedules(t, "FEED_SCHEDULES", 100)/20 {
 			t.Errorf("the schedules came to %s %d times: they test little", point, points[point])
 		}
 	}

@@ -385,7 +385,7 @@ func check(t *testing.T, property func(*rapid.T)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if withRaceDetector && os.Getenv("ALL_CHECKS") == "" {
+	if sqltest.WithRaceDetector && os.Getenv("ALL_CHECKS") == "" {
 		n = max(n/5, 1)
 	}
 	set := func(text string) {

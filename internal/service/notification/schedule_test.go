@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -343,14 +341,8 @@ func (s *schedule) readOne() {
 
 // TestRandomSchedules compares lists and counts with a list that derives everything from all operations.
 func TestRandomSchedules(t *testing.T) {
-	runs, steps := 4, 120
-	if sqltest.OnPostgres() {
-		runs, steps = 2, 100
-	}
-	if n, err := strconv.Atoi(os.Getenv("NOTIFICATION_SCHEDULES")); err == nil {
-		runs = n
-	}
-	for seed := range uint64(runs) {
+	const steps = 120
+	for seed := range uint64(sqltest.Schedules(t, "NOTIFICATION_SCHEDULES", 6)) {
 		nodes := 1 + int(seed%2)*2
 		f := open(t, nodes)
 		s := &schedule{fixture: f, random: rand.New(rand.NewPCG(seed, 1)), devices: map[id.User][]listed{},
