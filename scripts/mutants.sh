@@ -611,11 +611,20 @@ mutant "publish pictures of others" internal/service/feed/publish.go 's/s\.deps\
 mutant "give a picture to who may not see its post" internal/service/media/download.go 's/named, err = s\.deps\.PostNames\(ctx, by, r\.Post, n\); err/_, err = s.deps.PostNames(ctx, by, r.Post, n); err/; s/^\tcase r\.Post != 0:/\tcase r.Post != 0:\n\t\tnamed = true/' PicturesOfPosts internal/transport/rpc
 mutant "tell users of posts that are not for them" internal/service/feed/readers.go 's/!isFor\(p, friends\[u\], names\[u\]\)/!isFor(p, friends[u], names[u]) \&\& p == nil/' WhoIsTold internal/service/feed
 mutant "tell those who muted the author of a post" internal/service/account/follows.go 's/list, follower\); !silent \{/list, follower); !silent || silent {/' WhoIsTold internal/service/feed
+mutant "tell those who muted a pulled author of a post" internal/service/account/follows.go 's/following AND NOT muted AND NOT blocked/following AND NOT blocked/' WhoIsTold internal/service/feed
+mutant "announce a post of a pulled author on its own node only" internal/service/feed/publish.go 's/return n, s\.addAnnouncement\(ctx, tx, d\.author, n\)/return n, nil/' AnnouncePosts internal/service/feed
+mutant "announce a post again with each retry" internal/service/feed/publish.go 's/if d\.pulled \&\& n == d\.id \{/if d.id > 0 {/' AnnouncePosts internal/service/feed
+mutant "announce a post twice on its own node" internal/service/feed/announce.go 's/e\.Kind == announceEvent \&\& e\.Detail != s\.deps\.Node/e.Kind == announceEvent/' AnnouncePosts internal/service/feed
+mutant "announce deleted posts" internal/service/feed/announce.go 's/\(p\.deleted \|\| p\.hidden\)/p.hidden/' AnnouncePosts internal/service/feed
 mutant "do not find posts that a window lacks" internal/tool/verify/feed.go 's/\!w\.posts\[post\] \&\& w\.pushed\[post\] <= w\.from/!w.posts[post] \&\& w.pushed == nil/' FeedViolations internal/tool/verify
 mutant "tell no screen of a hidden post" internal/service/feed/hide.go 's/^\t\ts\.publishChange\(r\.Post\)$//' 'ScreensAreTold' internal/service/feed
 mutant "tell no screen of a deleted post" internal/service/feed/delete.go 's/^\t\ts\.publishChange\(n\)$//' 'ScreensAreTold' internal/service/feed
 mutant "compare the versions of posts before they are watched" internal/service/feed/watch.go 's/p == nil \|\| p\.version != shown\[n\]/p == nil/' 'AnswerNames' internal/service/feed
 mutant "let a late request replace the posts on screen" internal/service/feed/watch.go 's/int32\(w\.turn-old\.turn\) < 0/old.turn > 1<<30/' 'ScreensAreTold|WatchedPostsAreInterests' internal/service/feed
+mutant "tell excluded users of each edit" internal/service/feed/watch_check.go 's/sees \|\| saw \|\| !known \{/sees || saw || !known || n > 0 {/' 'ExcludedWatchers' internal/service/feed
+mutant "do not tell excluded users that a post is gone" internal/service/feed/watch_check.go 's/sees \|\| saw \|\| !known \{/sees \&\& (saw || !known || n > 0) {/' 'ExcludedWatchers|ScreensAreTold' internal/service/feed
+mutant "forget changes that could not be checked" internal/service/feed/watch_check.go 's/^\t\t\ts\.watches\.putBack\(watchers\)$//' 'CouldNotBeChecked' internal/service/feed
+mutant "tell users of edits who could not see the post before" internal/service/feed/watch.go 's/^\t\ts\.watches\.noteUnseen\(w, unseen\)$/\t\t_ = unseen/' 'ExcludedWatchers' internal/service/feed
 mutant "keep the interest in posts that nobody shows" internal/service/feed/watch.go 's/^\ts\.removeInterest\(old\)$/\t_ = old/' 'WatchedPostsAreInterests' internal/service/feed
 mutant "fail a page with a part that fails" internal/service/detail/page.go 's/if r\.err == nil \{/if list[r.part] = r.put; r.err == nil {/' 'NamesTheMissing' internal/service/detail
 mutant "wait for parts of pages for ever" internal/service/detail/page.go 's/context\.WithTimeout\(ctx, s\.timeout\)/context.WithCancel(ctx)/' 'NamesTheMissing' internal/service/detail

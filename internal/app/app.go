@@ -454,6 +454,7 @@ func (n *Node) start() {
 	n.stack.Start("counters", n.counters.Run)
 	n.stack.Start("engagement", n.engagement.Run)
 	n.stack.Start("notifications", n.notifications.Run)
+	n.stack.Start("feed", n.feed.Run)
 	n.stack.Start("jobs", n.runJobs)
 	n.stack.Start("gateway", n.gateway.Run)
 	n.serve()

@@ -27,6 +27,7 @@ func (n *Node) openEvents(ctx context.Context) (err error) {
 		Handle: func(i clusterevent.Event) {
 			n.accounts.HandleEvent(i)
 			n.organizations.HandleEvent(i)
+			n.feed.HandleEvent(i)
 			n.caches.invalidations.HandleEvent(i)
 		},
 		Missed:     n.missed.signal,

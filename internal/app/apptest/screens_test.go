@@ -121,3 +121,38 @@ func TestThePageOfAPost(t *testing.T) {
 		t.Errorf("the page of a hidden post is answered with %v", err)
 	}
 }
+
+// Connected followers are told of a new post whose author has so many that they are pulled, with several nodes on each; a user who does not follow is not.
+func TestFollowersOfAPulledAuthorAreTold(t *testing.T) {
+	f := openFeed(t, 5)
+	author, stranger := f.people[0], f.people[4]
+	var open []*apptest.Socket
+	for _, p := range f.people {
+		s, _ := p.Socket(t, "rialto.v1.proto")
+		open = append(open, s)
+		if p != author && p != stranger {
+			_, err := f.h.Graph().Follow(t.Context(), apptest.As(p, &accountv1.FollowRequest{User: author.User}))
+			must(t, err)
+		}
+	}
+	p, err := f.feed.Publish(t.Context(), apptest.As(author, &feedv1.PublishRequest{ClientPostId: "p", Content: &feedv1.PostContent{Text: "one"}}))
+	must(t, err)
+	tier, err := f.admin.GetFeedAuthor(t.Context(), connect.NewRequest(&feedv1.GetFeedAuthorRequest{User: author.User}))
+	must(t, err)
+	if !tier.Msg.Pulled {
+		t.Fatalf("the author is %v", tier.Msg)
+	}
+	names := func(frame *gatewayv1.ServerFrame) bool {
+		return slices.ContainsFunc(frame.Posts, func(h *gatewayv1.PostHint) bool { return h.Post == p.Msg.Id && h.Author == author.User })
+	}
+	for _, s := range open[:4] {
+		s.Until(names)
+	}
+	open[4].Write(&gatewayv1.ClientFrame{Request: 9, Ping: &gatewayv1.Ping{}})
+	open[4].Until(func(frame *gatewayv1.ServerFrame) bool {
+		if names(frame) {
+			t.Error("a user who does not follow the author is told")
+		}
+		return frame.Request == 9
+	})
+}

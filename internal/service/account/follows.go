@@ -110,3 +110,21 @@ func (s *Service) Followers(ctx context.Context, u, after id.User, limit int) (l
 	})
 	return list, shown, err
 }
+
+// ShownFollowersAmong returns those of some users who follow a user and have neither muted nor blocked the user, as of a transaction.
+func (s *Service) ShownFollowersAmong(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) (shown []id.User, err error) {
+	for batch := range slices.Chunk(among, idsPerQuery) {
+		marks, args := sqldb.Placeholders(2, batch, func(u id.User) int64 { return int64(u) })
+		rows, err := tx.QueryContext(ctx, `SELECT owner FROM relations WHERE other = $1 AND following AND NOT muted AND NOT blocked AND owner IN (`+marks+`)`, append([]any{int64(u)}, args...)...)
+		err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+			var follower id.User
+			err := rows.Scan(&follower)
+			shown = append(shown, follower)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return shown, nil
+}

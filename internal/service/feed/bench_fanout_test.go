@@ -104,6 +104,36 @@ func BenchmarkFanout(b *testing.B) {
 	})
 }
 
+// BenchmarkAnnounce tells the connected followers (FEED_ONLINE, 1,500) of a pulled author with very many (FEED_FOLLOWERS, 100,000) of a new post.
+func BenchmarkAnnounce(b *testing.B) {
+	followers, online := sizeOf("FEED_FOLLOWERS", 100_000), sizeOf("FEED_ONLINE", 1500)
+	f := open(b, feed.Config{PostsPerDay: 1 << 20})
+	author := f.user()
+	const first = 1 << 50
+	must(b, f.db.Write(b.Context(), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(b.Context(), `WITH RECURSIVE f (n) AS (SELECT CAST(0 AS BIGINT) UNION ALL SELECT n + 1 FROM f WHERE n + 1 < CAST($3 AS BIGINT))
+			INSERT INTO relations (owner, other, following) SELECT CAST($2 AS BIGINT) + n, CAST($1 AS BIGINT), TRUE FROM f`, int64(author), int64(first), followers)
+		if err == nil {
+			_, err = tx.ExecContext(b.Context(), `INSERT INTO follow_counts (owner, followers) VALUES ($1, $2)`, int64(author), followers)
+		}
+		return err
+	}))
+	for i := range online {
+		f.connected = append(f.connected, id.User(first+i*followers/online))
+	}
+	n := 0
+	defer reportCPU(b)()
+	for b.Loop() {
+		n++
+		p := f.publish(author, fmt.Sprint("post ", n))
+		f.told = nil
+		must(b, f.Announce(b.Context()))
+		if len(f.told) != online {
+			b.Fatalf("%d users are told of post %d", len(f.told), p.Id)
+		}
+	}
+}
+
 // appendInBatches appends an entry to each of some timelines, one batch after the other.
 func appendInBatches(keys []timeline.Key, size int, add func([]*timeline.AppendRequest), entry []byte) {
 	for at := 0; at < len(keys); at += size {

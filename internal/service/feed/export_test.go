@@ -29,6 +29,23 @@ func (s *Service) PendingPosts(ctx context.Context) (list []uint64, err error) {
 	return list, err
 }
 
+// Announce announces the posts that wait for that.
+func (s *Service) Announce(ctx context.Context) error {
+	for {
+		select {
+		case n := <-s.announcements:
+			if err := s.announce(ctx, n); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+}
+
+// CheckWatched pushes the changes that wait to those who watch.
+func (s *Service) CheckWatched(ctx context.Context) error { return s.checkWatched(ctx) }
+
 // RunJob runs a job that the service inserted.
 func (s *Service) RunJob(ctx context.Context, args job.Args) error { return s.push(ctx, args.(push)) }
 

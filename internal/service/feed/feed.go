@@ -24,6 +24,9 @@
 // A job (push.go) brings a post to the windows of 100 followers, stores how far it came, and inserts the next job in the same transaction. A job that runs
 // twice appends an id twice, which readers of the window do not see. The post is pending until the last job is done.
 //
+// The job also tells the followers, and the author's own devices, if they are online. Connected followers of a pulled author are told by the nodes that they are
+// connected to (announce.go).
+//
 // # Reposts
 //
 // The number of reposts of a post is the sum of rows, one for each node (bucket), which change in the transactions of reposts.
@@ -38,6 +41,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
@@ -61,6 +65,8 @@ type Graph interface {
 	FollowCounts(ctx context.Context, tx *sql.Tx, u id.User) (followers, following uint64, err error)
 	// Followers returns at most limit followers of a user above one, in the order of their ids, and those of them to whom the user's posts are shown.
 	Followers(ctx context.Context, u, after id.User, limit int) (list, shown []id.User, err error)
+	// ShownFollowersAmong returns those of some users who follow a user and to whom that user's posts are shown.
+	ShownFollowersAmong(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) ([]id.User, error)
 	// Exist fails with NotFound unless all users exist.
 	Exist(ctx context.Context, users []id.User) error
 }
@@ -91,6 +97,12 @@ type Deps struct {
 	OnChange func(ctx context.Context, tx *sql.Tx, c Change) error
 	// Notify sends an encoded ServerFrame to the connections of some users, on any node. It may be lost. If nil, nobody is told of new posts.
 	Notify func(users []id.User, frame []byte)
+	// Connected returns the users who are connected to this node, and NotifyConnected sends them an encoded ServerFrame. If Connected is nil, nobody is told of new
+	// posts of pulled authors.
+	Connected       func() []id.User
+	NotifyConnected func(users []id.User, frame []byte)
+	// ClusterEvents tells the other nodes of such posts; nil: there are none.
+	ClusterEvents ClusterEvents
 	// Interest tells other nodes of changed posts; nil: there are none.
 	Interest Interest
 	Clock    clock.Clock
@@ -153,6 +165,8 @@ type Service struct {
 	config  Config
 	sizes   sizes
 	watches postWatches
+	// announcements are posts that this node's connections are to be told of.
+	announcements chan uint64
 	// interrupt is called between two steps. If it returns an error, the operation ends there, as if the process had died. Only tests set it.
 	interrupt func(point string) error
 	// withoutWindows makes all pages be read from the rows. Only tests set it.
@@ -221,7 +235,16 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if deps.Nodes == nil {
 		deps.Nodes = func() []string { return []string{deps.Node} }
 	}
-	return &Service{deps: deps, config: config, sizes: defaultSizes()}, deps.DB.Migrate(ctx, "feed", steps)
+	return &Service{deps: deps, config: config, sizes: defaultSizes(), announcements: make(chan uint64, maxAnnouncements), watches: newPostWatches()}, deps.DB.Migrate(ctx, "feed", steps)
+}
+
+// Run tells connections of new and changed posts until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() { s.runAnnouncements(ctx) })
+	s.runWatches(ctx)
+	return nil
 }
 
 // changed calls OnChange.

@@ -42,7 +42,9 @@ type fixture struct {
 	jobs   jobs
 	told   map[id.User][]uint64 // posts, by user
 	// interest in posts on screens; nil: there is one node
-	interest feed.Interest
+	interest  feed.Interest
+	connected []id.User
+	events    feed.ClusterEvents
 }
 
 // skewedIDs are ids of two nodes. The clock of the second is behind, if behind is not 0, and it gives the next ids.
@@ -128,10 +130,16 @@ func open(t testing.TB, config feed.Config) *fixture {
 // restart makes a new service, as a new process does.
 func (f *fixture) restart() {
 	f.t.Helper()
-	var err error
-	f.Service, err = feed.New(context.Background(), feed.Deps{DB: f.db, Log: f.log, Graph: f.accounts, Jobs: &f.jobs, IDs: f.ids, KeepPicture: f.keepPicture, Notify: f.notify, CheckLinkPreview: checkPreview, Interest: f.interest,
-		Clock: f.clock, Logger: slog.New(slog.DiscardHandler)}, f.config)
+	f.Service = f.other("node")
+}
+
+// other returns the service of another node.
+func (f *fixture) other(node string) *feed.Service {
+	f.t.Helper()
+	s, err := feed.New(context.Background(), feed.Deps{DB: f.db, Log: f.log, Graph: f.accounts, Jobs: &f.jobs, IDs: f.ids, KeepPicture: f.keepPicture, Notify: f.notify, CheckLinkPreview: checkPreview, Interest: f.interest,
+		Connected: func() []id.User { return f.connected }, NotifyConnected: f.notify, ClusterEvents: f.events, Node: node, Clock: f.clock, Logger: slog.New(slog.DiscardHandler)}, f.config)
 	must(f.t, err)
+	return s
 }
 
 func (f *fixture) keepPicture(_ context.Context, _ *sql.Tx, by id.User, upload id.Upload) error {

@@ -18,12 +18,20 @@ func (s *Service) notify(ctx context.Context, p *post, users []id.User) error {
 		users, err = s.readersAmong(ctx, tx, p, users)
 		return err
 	})
-	if err != nil || len(users) == 0 {
+	if err != nil {
 		return err
 	}
-	frame, err := proto.Marshal(&gatewayv1.ServerFrame{Posts: []*gatewayv1.PostHint{{Post: p.id, Author: uint64(p.author)}}})
+	return tell(s.deps.Notify, p.id, p.author, users)
+}
+
+// tell sends the hint of a new post to some users.
+func tell(notify func(users []id.User, frame []byte), n uint64, author id.User, users []id.User) error {
+	if len(users) == 0 {
+		return nil
+	}
+	frame, err := proto.Marshal(&gatewayv1.ServerFrame{Posts: []*gatewayv1.PostHint{{Post: n, Author: uint64(author)}}})
 	if err == nil {
-		s.deps.Notify(users, frame)
+		notify(users, frame)
 	}
 	return err
 }

@@ -50,6 +50,9 @@ func (s *Service) Publish(ctx context.Context, by id.User, r *feedv1.PublishRequ
 		return nil, err
 	}
 	s.deps.Jobs.Wake()
+	if d.pulled && n == d.id { // a retry does not announce the post again
+		s.announced(n)
+	}
 	return s.GetPost(ctx, by, n)
 }
 
@@ -57,6 +60,7 @@ func (s *Service) Publish(ctx context.Context, by id.User, r *feedv1.PublishRequ
 type draft struct {
 	id      uint64
 	author  id.User
+	pulled  bool // its author is, so that its followers are told otherwise than by fan-out
 	token   string
 	content *feedv1.PostContent
 	sum     [sha256.Size]byte // of the content as it was sent
@@ -114,8 +118,11 @@ func (s *Service) publish(ctx context.Context, tx *sql.Tx, d *draft) (n uint64, 
 	if err := putAuthor(ctx, tx, d.author, &a); err != nil {
 		return 0, err
 	}
-	if err := s.insert(ctx, tx, d, n, now, !a.pulled); err != nil || a.pulled {
-		return n, err
+	if err := s.insert(ctx, tx, d, n, now, !a.pulled); err != nil {
+		return 0, err
+	}
+	if d.pulled = a.pulled; d.pulled {
+		return n, s.addAnnouncement(ctx, tx, d.author, n)
 	}
 	// Also where nobody follows: somebody may follow in a transaction that is committed before this one.
 	first := push{Post: n, Ordinary: followers <= s.sizes.ordinaryFollowers}

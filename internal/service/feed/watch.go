@@ -32,19 +32,30 @@ type Interest interface {
 
 // postWatches are the posts that clients of this node show.
 type postWatches struct {
-	mu           sync.Mutex // guards the maps
+	wake         chan struct{} // when posts were added to changed or missed
+	mu           sync.Mutex    // guards the maps, and those of watches
 	byConnection map[any]*postWatch
 	byPost       map[uint64]map[*postWatch]struct{}
+	changed      map[uint64]struct{} // posts whose changes are to be pushed
+	missed       map[uint64]struct{} // posts whose changes may have been missed
 }
 
-// postWatch has the posts of one connection. It does not change.
+func newPostWatches() postWatches {
+	return postWatches{wake: make(chan struct{}, 1), byConnection: map[any]*postWatch{}, byPost: map[uint64]map[*postWatch]struct{}{}, changed: map[uint64]struct{}{}, missed: map[uint64]struct{}{}}
+}
+
+// postWatch has the posts of one connection. Only sees changes.
 type postWatch struct {
-	turn  uint32 // of the request: an earlier one that is handled later changes nothing
-	posts []uint64
-	push  func(posts []uint64)
+	reader id.User
+	turn   uint32 // of the request: an earlier one that is handled later changes nothing
+	posts  []uint64
+	push   func(posts []uint64)
+	// sees has whether the reader may see a post, as of the last change that was checked, and false if the answer to the request said so.
+	sees map[uint64]bool
 }
 
-// WatchPosts replaces the posts whose changes are pushed to a connection, by calls of push that must not block. It returns those that have another version than
+// WatchPosts replaces the posts whose changes are pushed to a connection, by calls of push that must not block. Of a post that the
+// reader may not see any more it is told once. It returns those that have another version than
 // the client shows, or are not for the reader. turn counts the connection's requests, since they may be handled in another order. The watch lasts until
 // UnwatchPosts, which is called after ctx has ended.
 func (s *Service) WatchPosts(ctx context.Context, reader id.User, connection any, turn uint32, posts []*gatewayv1.WatchedPost, push func(posts []uint64)) (changed []uint64, err error) {
@@ -55,7 +66,7 @@ func (s *Service) WatchPosts(ctx context.Context, reader id.User, connection any
 	for _, p := range posts {
 		shown[p.Post] = p.Version
 	}
-	w := &postWatch{turn: turn, push: push}
+	w := &postWatch{reader: reader, turn: turn, push: push, sees: map[uint64]bool{}}
 	for n := range shown {
 		w.posts = append(w.posts, n)
 	}
@@ -66,25 +77,34 @@ func (s *Service) WatchPosts(ctx context.Context, reader id.User, connection any
 	}
 	old, err := s.watches.replace(ctx, connection, w)
 	if err == nil && s.reached("posts-watched") == nil {
-		changed, err = s.changedPosts(ctx, reader, w.posts, shown)
+		var unseen []uint64
+		changed, unseen, err = s.changedPosts(ctx, reader, w.posts, shown)
+		s.watches.noteUnseen(w, unseen)
 	}
 	s.removeInterest(old)
 	return changed, err
 }
 
-// changedPosts returns those of some posts that have another version than is shown, or are not for a reader.
-func (s *Service) changedPosts(ctx context.Context, reader id.User, posts []uint64, shown map[uint64]uint32) (changed []uint64, err error) {
+// changedPosts returns those of some posts that have another version than is shown, or are not for a reader, and the latter.
+func (s *Service) changedPosts(ctx context.Context, reader id.User, posts []uint64, shown map[uint64]uint32) (changed, unseen []uint64, err error) {
 	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
-		changed = nil
+		changed, unseen = nil, nil
 		visible, err := s.visiblePosts(ctx, tx, reader, posts)
+		if err != nil {
+			return err
+		}
 		for _, n := range posts {
-			if p := visible[n]; p == nil || p.version != shown[n] {
+			p := visible[n]
+			if p == nil {
+				unseen = append(unseen, n)
+			}
+			if p == nil || p.version != shown[n] {
 				changed = append(changed, n)
 			}
 		}
-		return err
+		return nil
 	})
-	return changed, err
+	return changed, unseen, err
 }
 
 // UnwatchPosts ends what a connection watches.
@@ -127,9 +147,6 @@ func (p *postWatches) replace(ctx context.Context, connection any, w *postWatch)
 		return w, nil
 	}
 	p.remove(old)
-	if p.byConnection == nil {
-		p.byConnection, p.byPost = map[any]*postWatch{}, map[uint64]map[*postWatch]struct{}{}
-	}
 	p.byConnection[connection] = w
 	for _, n := range w.posts {
 		if p.byPost[n] == nil {
@@ -171,34 +188,4 @@ func (s *Service) publishChange(n uint64) {
 		return
 	}
 	s.deps.Interest.Publish(list)
-}
-
-// PostsChanged is called with posts that changed on any node. It does not block.
-func (s *Service) PostsChanged(list []interest.Change) {
-	due := map[*postWatch][]uint64{}
-	s.watches.mu.Lock()
-	for _, c := range list {
-		for w := range s.watches.byPost[uint64(c.Conversation)] {
-			due[w] = append(due[w], uint64(c.Conversation))
-		}
-	}
-	s.watches.mu.Unlock()
-	for w, posts := range due {
-		w.push(posts)
-	}
-}
-
-// PostsMissed is called where calls of PostsChanged may be missing: all clients read again what they show.
-func (s *Service) PostsMissed() {
-	s.watches.mu.Lock()
-	due := make([]*postWatch, 0, len(s.watches.byConnection))
-	for _, w := range s.watches.byConnection {
-		due = append(due, w)
-	}
-	s.watches.mu.Unlock()
-	for _, w := range due {
-		if len(w.posts) > 0 {
-			w.push(w.posts)
-		}
-	}
 }

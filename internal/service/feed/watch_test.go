@@ -35,6 +35,8 @@ func (s *screen) watch(turn uint32, posts ...uint64) []uint64 {
 
 // since returns what the connection was told since the last call.
 func (s *screen) since() []uint64 {
+	s.f.t.Helper()
+	must(s.f.t, s.f.CheckWatched(context.Background()))
 	told := s.told
 	s.told = nil
 	return told
@@ -60,8 +62,8 @@ func TestScreensAreToldOfChangedPosts(t *testing.T) {
 	}
 	hide(one, false)
 	s.check("hidden", s.since(), one)
-	hide(one, false) // the process may have died before it told of the first one
-	s.check("hidden again", s.since(), one)
+	hide(one, false)
+	s.check("hidden again", s.since())
 	hide(one, true)
 	s.check("shown again", s.since(), one)
 	_, err := f.EditPost(context.Background(), author, &feedv1.EditPostRequest{Post: two, Content: &feedv1.PostContent{Text: "edited"}})
@@ -71,7 +73,7 @@ func TestScreensAreToldOfChangedPosts(t *testing.T) {
 	must(t, f.DeletePost(context.Background(), author, other))
 	s.check("deleted", s.since(), two)
 	f.PostsMissed()
-	s.check("after a gap", s.since(), one, two)
+	s.check("after a gap", s.since(), one) // it knows that the other is gone
 
 	s.check("other posts", s.watch(2, one))
 	must(t, f.DeletePost(context.Background(), author, two))
@@ -84,6 +86,77 @@ func TestScreensAreToldOfChangedPosts(t *testing.T) {
 	f.PostsMissed()
 	s.check("after the end", s.since())
 	nothing.check("without posts", nothing.told)
+}
+
+// A user who may not see a post any more is told that it is gone, and of no change after that, until the user may see it again.
+func TestExcludedWatchersAreToldOnce(t *testing.T) {
+	f := open(t, feed.Config{})
+	f.UseSmallSizes()
+	author, reader, other := f.user(), f.user(), f.user()
+	n := f.publish(author, "for everyone").Id
+	var screens []*screen
+	for _, u := range []id.User{author, reader, reader, other} { // more than are checked by one statement
+		s := &screen{f: f, reader: u}
+		s.check("at first", s.watch(1, n))
+		screens = append(screens, s)
+	}
+	check := func(what string, want ...int) {
+		t.Helper()
+		for i, s := range screens {
+			if told := s.since(); len(told) != want[i] {
+				t.Errorf("%s: screen %d is told of %v, want %d posts", what, i, told, want[i])
+			}
+		}
+	}
+	edit := func(audience feedv1.Audience, users ...id.User) {
+		t.Helper()
+		content := &feedv1.PostContent{Text: "edited", Audience: audience}
+		for _, u := range users {
+			content.Users = append(content.Users, uint64(u))
+		}
+		_, err := f.EditPost(context.Background(), author, &feedv1.EditPostRequest{Post: n, Content: content})
+		must(t, err)
+	}
+	edit(feedv1.Audience_AUDIENCE_EXCEPT, reader)
+	check("reader is excluded", 1, 1, 1, 1)
+	edit(feedv1.Audience_AUDIENCE_EXCEPT, reader)
+	check("an edit that reader does not see", 1, 0, 0, 1)
+	late := &screen{f: f, reader: reader}
+	late.check("an excluded user who watches", late.watch(1, n), n)
+	screens = append(screens, late)
+	edit(feedv1.Audience_AUDIENCE_CHOSEN, other)
+	f.PostsMissed()
+	check("another edit, and a gap", 1, 0, 0, 1, 0)
+	must(t, f.DeletePost(context.Background(), author, n))
+	check("deleted", 1, 0, 0, 1, 0)
+	shown := f.publish(author, "shown again").Id
+	for i, s := range screens {
+		s.check("another post", s.watch(2, shown))
+		screens[i] = s
+	}
+	n = shown
+	edit(feedv1.Audience_AUDIENCE_EXCEPT, reader)
+	edit(feedv1.Audience_AUDIENCE_EVERYONE)
+	check("excluded and shown before it was checked", 1, 1, 1, 1, 1)
+	edit(feedv1.Audience_AUDIENCE_FRIENDS)
+	check("for friends", 1, 1, 1, 1, 1)
+	edit(feedv1.Audience_AUDIENCE_EVERYONE)
+	check("shown again", 1, 1, 1, 1, 1)
+}
+
+// A change that could not be checked, because the database did not answer, is checked again.
+func TestChangesThatCouldNotBeChecked(t *testing.T) {
+	f := open(t, feed.Config{})
+	n := f.publish(f.user(), "one").Id
+	s := &screen{f: f, reader: f.user()}
+	s.watch(1, n)
+	must(t, f.HidePost(context.Background(), &feedv1.HidePostRequest{Post: n}))
+	ended, end := context.WithCancel(context.Background())
+	end()
+	if err := f.CheckWatched(ended); err == nil {
+		t.Error("changes are checked without a database")
+	}
+	s.check("after the next check", s.since(), n)
 }
 
 // The answer to a connection that watches names the posts that changed since it read them, and those that are not for its user.

@@ -420,6 +420,15 @@ func (s *Server) Callers() []id.Caller {
 	return list
 }
 
+// Users returns the users with connections.
+func (s *Server) Users() (list []id.User) {
+	for i := range hubShards {
+		users, _ := s.hub.shardContents(i, func(uint64) bool { return true })
+		list = append(list, users...)
+	}
+	return list
+}
+
 // Flush writes all that was gathered for connections.
 func (s *Server) Flush() {
 	for _, f := range s.flush {
