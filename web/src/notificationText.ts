@@ -37,7 +37,7 @@ function sentenceOf({ kind, subjectKind }: Notification): Key | undefined {
 export function whoOf(n: Notification, name: (user: string) => string, t: Translate): string {
   const names = n.actors.map((u) => `\u2068${name(u)}\u2069`); // names may be written from right to left
   const who = names[0] ?? "";
-  if (n.moreActors) return t("whoMore", { who, n: n.actorCount - 1 });
+  if (n.moreActors && n.actorCount > 1) return t("whoMore", { who, n: n.actorCount - 1 });
   if (n.actorCount > 2) return t("whoOthers", { who, n: n.actorCount - 1 });
   return t("whoList", { who: names });
 }

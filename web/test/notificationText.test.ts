@@ -20,6 +20,7 @@ test("a notification names one or two users, or how many others", () => {
   expect(said(notification(like, ["1", "2", "3"]), en)).toBe("Ana and 2 others liked your post");
   expect(said(notification(like, ["1", "2", "3"], { actorCount: 13, subjectKind: NotificationSubject.COMMENT }), en)).toBe("Ana and 12 others liked your comment");
   expect(said(notification(like, ["1", "2", "3"], { actorCount: 1000, moreActors: true }), en)).toBe("Ana and more than 999 others liked your post");
+  expect(said(notification(like, ["1"], { moreActors: true }), en)).toBe("Ana liked your post");
   expect(said(notification(like, ["1", "2", "3"], { actorCount: 13 }), zh)).toBe("Ana和另外 12 人赞了你的动态");
   expect(said(notification(like, ["1", "2"]), zh)).toBe("Ana和Bea赞了你的动态");
 });

@@ -26,6 +26,30 @@ type evaluation struct {
 	asking    map[id.User]bool
 }
 
+// views returns notifications as their user sees them; nil for those that are not shown. The newest causes of each, first in number, are enough for most. All
+// causes are read of the others; it returns how many that may be.
+func (s *Service) views(ctx context.Context, tx *sql.Tx, o *owner, rows []*row, first int) (views []*notificationv1.Notification, causes int, err error) {
+	if views, err = s.evaluate(ctx, tx, o, rows, first); err != nil {
+		return nil, 0, err
+	}
+	var rest []*row
+	var places []int
+	for i, v := range views {
+		if v == nil && rows[i].causes > first {
+			rest, places = append(rest, rows[i]), append(places, i)
+			causes += rows[i].causes
+		}
+	}
+	if len(rest) == 0 {
+		return views, 0, nil
+	}
+	others, err := s.evaluate(ctx, tx, o, rest, s.sizes.causes)
+	for i, v := range others {
+		views[places[i]] = v
+	}
+	return views, causes, err
+}
+
 // evaluate returns notifications as their user sees them, from at most the newest causes of each; nil for those that are not shown.
 func (s *Service) evaluate(ctx context.Context, tx *sql.Tx, o *owner, rows []*row, most int) ([]*notificationv1.Notification, error) {
 	e := &evaluation{service: s, tx: tx, reader: o.user}
@@ -50,7 +74,7 @@ func (s *Service) evaluate(ctx context.Context, tx *sql.Tx, o *owner, rows []*ro
 		if len(shown) > 0 {
 			list[i] = e.view(r, shown)
 			list[i].Read = r.pos <= o.read
-			list[i].MoreActors = r.causes >= s.sizes.causes
+			list[i].MoreActors = r.causes > most || r.causes >= s.sizes.causes
 		}
 	}
 	return list, nil

@@ -14,6 +14,9 @@ func (s *Service) UseSmallSizes() {
 // MaxCauses sets how many causes a notification has at most.
 func (s *Service) MaxCauses(n int) { s.sizes.causes = n }
 
+// CountedCauses sets how many causes a list counts.
+func (s *Service) CountedCauses(n int) { s.sizes.countedCauses = n }
+
 // MaxExamined sets how many notifications a call reads at most.
 func (s *Service) MaxExamined(n int) { s.sizes.examined = n }
 

@@ -40,7 +40,7 @@ func (s *Service) ListNotifications(ctx context.Context, reader id.User, r *noti
 			if err != nil {
 				return err
 			}
-			views, err := s.evaluate(ctx, tx, o, rows, s.sizes.causes)
+			views, causes, err := s.views(ctx, tx, o, rows, s.sizes.countedCauses)
 			if err != nil {
 				return err
 			}
@@ -59,9 +59,9 @@ func (s *Service) ListNotifications(ctx context.Context, reader id.User, r *noti
 			}
 			below = rows[len(rows)-1].pos
 			for _, r := range rows {
-				examined += 1 + r.causes/causesPerRow
+				causes += min(r.causes, s.sizes.countedCauses)
 			}
-			if examined >= s.sizes.examined {
+			if examined += len(rows) + causes/causesPerRow; examined >= s.sizes.examined {
 				out.Next = below
 				return nil
 			}
@@ -138,26 +138,12 @@ func count(shown []bool) (n uint32) {
 	return n
 }
 
-// areShown returns which notifications are shown. The newest causes of each are enough for most; of the others, it returns how many causes they have.
+// areShown returns which notifications are shown, and of how many causes more than the first ones were read.
 func (s *Service) areShown(ctx context.Context, tx *sql.Tx, o *owner, rows []*row) (shown []bool, causes int, err error) {
-	views, err := s.evaluate(ctx, tx, o, rows, s.sizes.firstCauses)
-	if err != nil {
-		return nil, 0, err
-	}
-	shown = make([]bool, len(rows))
-	var rest []*row
-	var places []int
+	views, causes, err := s.views(ctx, tx, o, rows, s.sizes.firstCauses)
+	shown = make([]bool, len(views))
 	for i, v := range views {
-		if v != nil {
-			shown[i] = true
-		} else if rows[i].causes > s.sizes.firstCauses {
-			rest, places = append(rest, rows[i]), append(places, i)
-			causes += rows[i].causes
-		}
-	}
-	views, err = s.evaluate(ctx, tx, o, rest, s.sizes.causes)
-	for i, v := range views {
-		shown[places[i]] = v != nil
+		shown[i] = v != nil
 	}
 	return shown, causes, err
 }

@@ -10,7 +10,8 @@
 //
 // What is shown is derived at each read, in one snapshot (evaluate.go): a cause counts while its operation is still there and visible for the user, and its
 // actor is not silenced. So nothing has to be removed when a like is taken back, a post hidden or a user blocked. A notification without such causes
-// is in no list. Unread is what lies above the user's read cursor; no counter of it is kept.
+// is in no list. A list counts the newest 100 causes of each notification, so that it costs no more for a post with very many likes; it reads all of them if none
+// of these counts. Unread is what lies above the user's read cursor; no counter of it is kept.
 //
 // # Positions
 //
@@ -94,11 +95,13 @@ type Deps struct {
 }
 
 const (
-	// maxCauses of a notification are stored, and counted at a read.
+	// maxCauses of a notification are stored.
 	maxCauses = 1000
 	// maxKept are the newest notifications of a user that are kept, and maxAge is how long.
 	maxKept = 500
 	maxAge  = 90 * 24 * time.Hour
+	// maxOfActor are the notifications of a user which one actor alone caused that nobody else's have to make room for.
+	maxOfActor = 50
 	// moveInterval is the least time between two moves of a notification that nobody has listed in between.
 	moveInterval = time.Second
 	trimInterval = 10 * time.Minute
@@ -133,16 +136,17 @@ type Service struct {
 
 // sizes are smaller in tests.
 type sizes struct {
-	causes      int // of a notification
-	subscribers int // whom a job notifies of a post
-	rows        int // that a list reads at once
-	examined    int // that one call reads
-	firstCauses int // causes of each notification that are read first to find out whether it is shown
+	causes        int // of a notification
+	subscribers   int // whom a job notifies of a post
+	rows          int // that a list reads at once
+	examined      int // that one call reads
+	firstCauses   int // causes of each notification that are read first to find out whether it is shown
+	countedCauses int // causes of each notification that are read to name and count actors
 }
 
 // New creates the tables if they are missing.
 func New(ctx context.Context, deps Deps) (*Service, error) {
-	s := &Service{deps: deps, sizes: sizes{causes: maxCauses, subscribers: 100, rows: 25, examined: maxKept, firstCauses: 20}, hints: newHints()}
+	s := &Service{deps: deps, sizes: sizes{causes: maxCauses, subscribers: 100, rows: 25, examined: maxKept, firstCauses: 20, countedCauses: 100}, hints: newHints()}
 	return s, deps.DB.Migrate(ctx, "notification", steps)
 }
 

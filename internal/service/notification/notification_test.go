@@ -2,6 +2,7 @@ package notification_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"testing"
@@ -342,6 +343,35 @@ func TestHotPost(t *testing.T) {
 	}
 }
 
+// TestListsCountTheNewestCauses: a list counts a bounded number of the causes of a notification, and says that there are more. If these are gone, it shows the others.
+func TestListsCountTheNewestCauses(t *testing.T) {
+	f := open(t, 1)
+	f.CountedCauses(3)
+	ana := f.user()
+	post := f.post(ana)
+	apply := func(remove bool, from, to int) {
+		for n := from; n < to; n++ {
+			must(t, f.counters.Apply(t.Context(), []counter.Change{{Kind: counter.PostLikes, Subject: post, User: id.User(n), Remove: remove}}))
+		}
+		f.clock.Advance(time.Second)
+	}
+	check := func(what string, count uint32, more bool, actors ...uint64) {
+		t.Helper()
+		if list, _ := f.list(f.node, ana, 0); len(list) != 1 || list[0].ActorCount != count || list[0].MoreActors != more || !slices.Equal(list[0].Actors, actors) {
+			t.Errorf("%s: the notifications are %v, want %d actors, first %v", what, list, count, actors)
+		}
+	}
+	apply(false, 101, 104)
+	check("as many as are counted", 3, false, 103, 102, 101)
+	apply(false, 104, 108)
+	check("more", 3, true, 107, 106, 105)
+	apply(true, 105, 108)
+	check("the newest were taken back", 4, false, 104, 103, 102)
+	if n := f.unread(f.node, ana); n != 1 {
+		t.Errorf("%d are unread, want 1", n)
+	}
+}
+
 // TestDeletedCommentsKeepNobodyOut: who writes and deletes as many comments as a notification has causes does not hide those of others.
 func TestDeletedCommentsKeepNobodyOut(t *testing.T) {
 	f := open(t, 1)
@@ -431,6 +461,34 @@ func TestTrimKeepsWhatIsShown(t *testing.T) {
 	must(t, f.db.Read().QueryRowContext(t.Context(), `SELECT kept, (SELECT count(*) FROM notifications WHERE owner = o.owner) FROM notification_owners o WHERE owner = $1`, int64(ana)).Scan(&kept, &stored))
 	if list, _ := f.list(f.node, ana, 50); len(list) != 481 || kept != 500 || stored != 500 {
 		t.Errorf("%d are shown, %d counted and %d stored", len(list), kept, stored)
+	}
+}
+
+// TestTrimOfAFlood: who causes very many notifications does not displace those of others.
+func TestTrimOfAFlood(t *testing.T) {
+	f := open(t, 1)
+	ana, bea, cem, dan := f.user(), f.user(), f.user(), f.user()
+	f.many(ana, cem, 460)
+	must(t, f.db.Write(t.Context(), func(tx *sql.Tx) error { // those that follow are older
+		_, notifications := tx.ExecContext(t.Context(), `UPDATE notifications SET pos = pos + 10000 WHERE owner = $1`, int64(ana))
+		return notifications
+	}))
+	for range 30 {
+		f.comment(bea, f.post(bea), 0, ana)
+		f.comment(dan, f.post(dan), 0, ana)
+	}
+	must(t, f.db.Write(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(t.Context(), `UPDATE notification_owners SET last_pos = 20000 WHERE owner = $1`, int64(ana))
+		return err
+	}))
+	must(t, f.Trim(t.Context()))
+	by := map[uint64]int{}
+	list, _ := f.list(f.node, ana, 50)
+	for _, n := range list {
+		by[n.Actors[0]]++
+	}
+	if by[uint64(bea)] != 30 || by[uint64(dan)] != 30 || by[uint64(cem)] != 440 {
+		t.Errorf("after a flood of user %d, the notifications by actor are %v", cem, by)
 	}
 }
 

@@ -41,10 +41,13 @@ func (s *Service) Trim(ctx context.Context) error {
 	}
 }
 
-// trimOwner deletes notifications of a user who has too many: first those that show nothing, so that what somebody wrote and deleted pushes nothing out, and
-// then the oldest ones.
+// trimOwner deletes notifications of a user who has too many: first those that show nothing, so that what somebody wrote and deleted pushes nothing out, then
+// those of actors who caused very many, so that nobody pushes out what others did, and then the oldest ones.
 func (s *Service) trimOwner(ctx context.Context, u id.User) error {
 	if err := s.trimUnseen(ctx, u); err != nil {
+		return err
+	}
+	if err := s.trimFlood(ctx, u); err != nil {
 		return err
 	}
 	return s.deps.DB.WriteInBatches(ctx, trimBatch, func(tx *sql.Tx) (int64, error) {
@@ -96,6 +99,29 @@ func (s *Service) trimUnseen(ctx context.Context, u id.User) error {
 		below, seen = next, seen+found
 	}
 	return nil
+}
+
+// trimFlood deletes the oldest notifications of the actor who alone caused the most, while these are more than maxOfActor and the user has too many.
+func (s *Service) trimFlood(ctx context.Context, u id.User) error {
+	return s.deps.DB.WriteInBatches(ctx, 1, func(tx *sql.Tx) (int64, error) { // until there is nothing to delete: another actor may have caused the most then
+		o, err := getOwner(ctx, tx, u)
+		if err != nil || o.kept <= maxKept {
+			return 0, err
+		}
+		var actor id.User
+		var caused int64
+		err = tx.QueryRowContext(ctx, `SELECT actor, count(*) FROM (SELECT min(actor) AS actor FROM notification_causes WHERE owner = $1 GROUP BY notification HAVING min(actor) = max(actor)) AS single
+			GROUP BY actor ORDER BY count(*) DESC, actor LIMIT 1`, int64(u)).Scan(&actor, &caused)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && caused <= maxOfActor {
+			return 0, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		rows, err := tx.QueryContext(ctx, `SELECT owner, notification FROM notification_causes WHERE owner = $1 GROUP BY owner, notification HAVING min(actor) = $2 AND max(actor) = $2 ORDER BY notification LIMIT $3`,
+			int64(u), int64(actor), min(trimBatch, o.kept-maxKept, caused-maxOfActor))
+		return drop(ctx, tx, rows, err)
+	})
 }
 
 // drop deletes the notifications that a query has found, and returns how many.

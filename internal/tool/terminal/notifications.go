@@ -56,7 +56,7 @@ func (s *screen) whoOf(ctx context.Context, n *notificationv1.Notification) stri
 	switch {
 	case len(names) == 0:
 		return "somebody"
-	case n.MoreActors:
+	case n.MoreActors && n.ActorCount > 1:
 		return fmt.Sprintf("%s and more than %d others", names[0], n.ActorCount-1)
 	case n.ActorCount > 2:
 		return fmt.Sprintf("%s and %d others", names[0], n.ActorCount-1)
