@@ -312,6 +312,10 @@ mutant "mark nothing" $engagement/marks.go 's/for _, o := range list \{$/for _, 
 mutant "show ranks that are newer than the first page" internal/service/comment/rank.go 's/AND r\.since <= \$5 AND r\.until > \$5/AND r.since <= $5 + 1000000 AND r.until > 1000000000/' 'CommentsByLikes' $engagement
 mutant "give comments with likes twice" internal/service/comment/rank.go 's/!ranked\[r\.id\] \{/!ranked[r.id] || at.id > 0 {/' 'CommentsByLikes' $engagement
 mutant "go on in the newest list of popular posts" $engagement/board.go 's/if p\.version == 0 \{/if p.version >= 0 {/' 'PagesOfHotPosts' $engagement
+mutant "name blocked users in page tokens" $engagement/likers.go 's/^\tp\.block\.Encrypt\(b, b\)$//; s/^\tp\.block\.Decrypt\(b, b\)$//' 'LikersPagesNameNobody' $engagement
+mutant "let one user make a post popular by comments" internal/service/comment/count.go 's/count\(DISTINCT author\)/count(author)/' 'OneUserDoesNot' $engagement
+mutant "let one user make a post popular by reposts" internal/service/feed/repost.go 's/count\(DISTINCT author\)/count(author)/' 'OneUserDoesNot' $engagement
+mutant "count deleted comments for popular posts" internal/service/comment/count.go 's/kind = \$1 AND NOT deleted AND subject/kind = $1 AND subject/' 'OneUserDoesNot' $engagement
 mutant "show popular posts that are not for everyone" $engagement/board.go 's/Audience == feedv1\.Audience_AUDIENCE_EVERYONE/Audience >= feedv1.Audience_AUDIENCE_UNSPECIFIED/' 'HotPostsEqualNaive' $engagement
 mutant "keep one viewed post too many" $engagement/view.go 's/int64\(by\), maxHistory\)/int64(by), maxHistory+1)/' 'ViewHistory' $engagement
 mutant "count deleted reposts" internal/service/feed/delete.go 's/, s\.addRepost\(ctx, tx, p\.repostOf, -1\)//' 'PostsAndCommentsHaveCounts' internal/transport/rpc

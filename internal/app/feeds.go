@@ -46,8 +46,12 @@ func (n *Node) openComments(ctx context.Context, ids *idgen.Snowflake) (err erro
 }
 
 // openEngagement makes the service of likes, favourites and views.
-func (n *Node) openEngagement(ctx context.Context) (err error) {
-	deps := engagement.Deps{DB: n.db, Counters: n.counters, Posts: n.feed, Comments: n.comments, Graph: n.accounts, OnLike: n.onLike, IsCoordinator: n.isCoordinator, Node: n.name, Nodes: n.counterNodes(), Clock: n.clock, Logger: n.logger}
+func (n *Node) openEngagement(ctx context.Context) error {
+	secret, err := n.accounts.Secret(ctx, "page tokens")
+	if err != nil {
+		return err
+	}
+	deps := engagement.Deps{DB: n.db, Counters: n.counters, Posts: n.feed, Comments: n.comments, Graph: n.accounts, OnLike: n.onLike, IsCoordinator: n.isCoordinator, Secret: secret, Node: n.name, Nodes: n.counterNodes(), Clock: n.clock, Logger: n.logger}
 	n.engagement, err = engagement.New(ctx, deps)
 	return err
 }

@@ -104,6 +104,7 @@ var steps = []string{
 	`CREATE INDEX comment_ranks_of ON comment_ranks (kind, subject, level, comment)`,
 	`CREATE INDEX comment_ranks_ended ON comment_ranks (until_ms) WHERE until_ms > 0`,
 	`CREATE TABLE comment_rank_version (version BIGINT PRIMARY KEY)`,
+	`CREATE INDEX comments_authors ON comments (kind, subject, author) WHERE NOT deleted`,
 	`INSERT INTO comment_rank_version (version) VALUES (0)`,
 }
 

@@ -67,6 +67,18 @@ func (s *Service) CountOfPosts(ctx context.Context, tx *sql.Tx, posts []uint64) 
 	return countComments(ctx, tx, commentv1.SubjectKind_SUBJECT_KIND_POST, posts)
 }
 
+// CountCommenters returns how many users have commented on some posts, whoever may see that; posts without a comment may be left out. It reads as many entries of
+// an index as there are comments.
+func (s *Service) CountCommenters(ctx context.Context, tx *sql.Tx, posts []uint64) (map[uint64]uint32, error) {
+	if len(posts) == 0 {
+		return map[uint64]uint32{}, nil
+	}
+	marks, args := sqldb.Placeholders(2, posts, func(n uint64) int64 { return int64(n) })
+	rows, err := tx.QueryContext(ctx, `SELECT subject, count(DISTINCT author) FROM comments WHERE kind = $1 AND NOT deleted AND subject IN (`+marks+`) GROUP BY subject`,
+		append([]any{int64(commentv1.SubjectKind_SUBJECT_KIND_POST)}, args...)...)
+	return scanCounts(rows, err)
+}
+
 // CountComments returns the numbers of comments of those of some subjects that a reader may see.
 func (s *Service) CountComments(ctx context.Context, reader id.User, r *commentv1.CountCommentsRequest) (out *commentv1.CountCommentsResponse, err error) {
 	if len(r.Subjects) > maxCounted {

@@ -52,8 +52,8 @@ type Posts interface {
 	Authors(ctx context.Context, tx *sql.Tx, posts []uint64) (map[uint64]id.User, error)
 	// PublicPosts returns those of some posts that are for everyone, and when they were created.
 	PublicPosts(ctx context.Context, tx *sql.Tx, posts []uint64) (createdMs map[uint64]int64, err error)
-	// CountReposts returns how many reposts some posts have.
-	CountReposts(ctx context.Context, tx *sql.Tx, posts []uint64) (map[uint64]uint32, error)
+	// CountReposters returns how many users have reposted some posts.
+	CountReposters(ctx context.Context, tx *sql.Tx, posts []uint64) (map[uint64]uint32, error)
 }
 
 // Comments has the comments of all users. Its methods work as of a transaction.
@@ -62,8 +62,8 @@ type Comments interface {
 	CheckVisible(ctx context.Context, tx *sql.Tx, reader id.User, comment uint64) error
 	// Authors returns the authors of those of some comments that exist.
 	Authors(ctx context.Context, tx *sql.Tx, comments []uint64) (map[uint64]id.User, error)
-	// CountOfPosts returns how many comments some posts have.
-	CountOfPosts(ctx context.Context, tx *sql.Tx, posts []uint64) (map[uint64]uint32, error)
+	// CountCommenters returns how many users have commented on some posts.
+	CountCommenters(ctx context.Context, tx *sql.Tx, posts []uint64) (map[uint64]uint32, error)
 	// RankByLikes sorts comments by their likes.
 	RankByLikes(ctx context.Context, tx *sql.Tx, likes map[uint64]uint64) error
 }
@@ -98,6 +98,8 @@ type Deps struct {
 	OnLike func(ctx context.Context, tx *sql.Tx, likes []Like) error
 	// IsCoordinator reports whether this node computes ranks. If nil, it does.
 	IsCoordinator func() bool
+	// Secret is the same on all nodes, and known to nobody else. Page tokens that could name users are encrypted with it.
+	Secret []byte
 	// Node is the name of this node.
 	Node string
 	// Nodes returns the names of the live nodes, in the same order on each. Each marks in rows of its own. If nil, this node is the only one.
@@ -125,6 +127,7 @@ var steps = []string{
 type Service struct {
 	deps   Deps
 	checks *checks
+	likers likersPages
 	// boards is only used by the round that runs.
 	boards boardState
 	// rankBatch is how many marks one transaction ranks. It is smaller in tests.
@@ -138,7 +141,11 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 	if deps.Nodes == nil {
 		deps.Nodes = func() []string { return []string{deps.Node} }
 	}
-	return &Service{deps: deps, checks: newChecks(&deps), boards: boardState{changed: true}, rankBatch: maxMarks}, deps.DB.Migrate(ctx, "engagement", steps)
+	likers, err := newLikersPages(deps.Secret)
+	if err != nil {
+		return nil, err
+	}
+	return &Service{deps: deps, checks: newChecks(&deps), likers: likers, boards: boardState{changed: true}, rankBatch: maxMarks}, deps.DB.Migrate(ctx, "engagement", steps)
 }
 
 // Run computes ranks until ctx ends.

@@ -3,8 +3,12 @@ package engagement_test
 import (
 	"context"
 	"database/sql"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -196,5 +200,57 @@ func TestViewHistoryIsBounded(t *testing.T) {
 	}
 	if err := f.RecordViews(t.Context(), reader, &engagementv1.RecordViewsRequest{Posts: make([]uint64, 101)}); reason(err) != "bad_engagement" {
 		t.Errorf("101 posts are answered %v", err)
+	}
+}
+
+// TestLikersPagesNameNobody: the token of a page that ends behind a user with whom the reader has a block does not name the user, and the next page goes on there.
+func TestLikersPagesNameNobody(t *testing.T) {
+	f := open(t)
+	author, reader := f.user(), f.user()
+	post := f.post(author)
+	const blocked = 600
+	first := uint64(1 << 41)
+	last := f.user()
+	f.like(last, ofPost, post)
+	f.clock.Advance(time.Minute)
+	var likes []counter.Change
+	for i := range uint64(blocked) {
+		likes = append(likes, counter.Change{Kind: counter.PostLikes, Subject: post, User: id.User(first + i)})
+	}
+	must(t, f.counters.Apply(t.Context(), likes))
+	must(t, f.db.Write(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(t.Context(), `INSERT INTO relations (owner, other, blocked) SELECT CAST($1 AS BIGINT), member, TRUE FROM counter_members WHERE subject = $2 AND member >= $3`, int64(reader), int64(post), int64(first))
+		return err
+	}))
+	page := ""
+	var found []uint64
+	for reads := 0; ; reads++ {
+		r, err := f.ListLikers(t.Context(), reader, &engagementv1.ListLikersRequest{Kind: ofPost, Subject: post, Page: page})
+		must(t, err)
+		for _, l := range r.Likers {
+			found = append(found, l.User)
+		}
+		if page = r.Next; page == "" {
+			if reads == 0 {
+				t.Error("600 blocked users are read in one call")
+			}
+			break
+		}
+		if decoded, err := base64.RawURLEncoding.DecodeString(page); err != nil || len(decoded) != 16 {
+			t.Fatalf("the token is %q: %v", page, err)
+		} else if binary.BigEndian.Uint64(decoded[8:])>>41 == 1 {
+			t.Errorf("the token %q names user %d, with whom there is a block", page, binary.BigEndian.Uint64(decoded[8:]))
+		}
+		if strings.Contains(page, fmt.Sprint(first)[:8]) {
+			t.Errorf("the token %q names a user with whom there is a block", page)
+		}
+	}
+	if !slices.Equal(found, []uint64{uint64(last)}) {
+		t.Errorf("the likers are %d, want %d", found, last)
+	}
+	for _, page := range []string{"x", "1.2", "AAAAAAAAAAAAAAAAAAAAAA", strings.Repeat("A", 40)} {
+		if _, err := f.ListLikers(t.Context(), reader, &engagementv1.ListLikersRequest{Kind: ofPost, Subject: post, Page: page}); reason(err) != "bad_page" {
+			t.Errorf("page %q is answered with %v", page, err)
+		}
 	}
 }

@@ -18,7 +18,7 @@ const (
 	maxMarks = 200 // of one transaction
 	// hotDoubling is by how much newer a post must be to make up for half of the weight of another one.
 	hotDoubling = 6 * time.Hour
-	// Weights of what users do with a post.
+	// Weights of what users do with a post. Each user counts once, however often they comment or repost.
 	likeWeight, favouriteWeight, commentWeight, repostWeight = 1, 2, 2, 3
 )
 
@@ -37,10 +37,10 @@ func boardsAt(nowMs int64) (now, today, week board, dayStart, weekStart int64) {
 	return board{window: engagementv1.HotWindow_HOT_WINDOW_NOW}, board{engagementv1.HotWindow_HOT_WINDOW_TODAY, day}, board{engagementv1.HotWindow_HOT_WINDOW_WEEK, monday}, day * dayMs, monday * dayMs
 }
 
-// HotScore returns the score by which posts are sorted that are popular now. It does not change with time: what decays is the place of a post among newer
+// HotScore returns the score by which posts are sorted that are popular now, from the numbers of users who like, favourite, comment and repost. It does not change with time: what decays is the place of a post among newer
 // ones.
-func HotScore(createdMs int64, likes, favourites, comments, reposts uint64) int64 {
-	weight := likeWeight*likes + favouriteWeight*favourites + commentWeight*comments + repostWeight*reposts
+func HotScore(createdMs int64, likes, favourites, commenters, reposters uint64) int64 {
+	weight := likeWeight*likes + favouriteWeight*favourites + commentWeight*commenters + repostWeight*reposters
 	return createdMs + int64(math.Log2(float64(1+weight))*float64(hotDoubling.Milliseconds()))
 }
 
@@ -162,19 +162,19 @@ func (s *Service) readScores(ctx context.Context, tx *sql.Tx, posts []uint64, sc
 	if err != nil {
 		return err
 	}
-	comments, err := s.deps.Comments.CountOfPosts(ctx, tx, posts)
+	commenters, err := s.deps.Comments.CountCommenters(ctx, tx, posts)
 	if err != nil {
 		return err
 	}
-	reposts, err := s.deps.Posts.CountReposts(ctx, tx, posts)
+	reposters, err := s.deps.Posts.CountReposters(ctx, tx, posts)
 	if err != nil {
 		return err
 	}
 	now, today, week, dayStart, weekStart := boardsAt(s.nowMs())
 	for i, n := range posts {
 		of := map[board]int64{}
-		if likes[i]+favourites[i]+uint64(comments[n])+uint64(reposts[n]) > 0 {
-			of[now] = HotScore(created[n], likes[i], favourites[i], uint64(comments[n]), uint64(reposts[n]))
+		if likes[i]+favourites[i]+uint64(commenters[n])+uint64(reposters[n]) > 0 {
+			of[now] = HotScore(created[n], likes[i], favourites[i], uint64(commenters[n]), uint64(reposters[n]))
 		}
 		for b, since := range map[board]int64{today: dayStart, week: weekStart} {
 			received, err := counters.CountSince(ctx, counter.PostLikes, n, since)

@@ -31,14 +31,14 @@ type popular struct {
 	posts    []uint64
 	created  map[uint64]int64
 	liked    map[uint64]map[id.User]int64 // since when
-	comments map[uint64]uint64
-	reposts  map[uint64]uint64
+	comments map[uint64]map[id.User]bool
+	reposts  map[uint64]map[id.User]bool
 	unseen   map[uint64]bool
 	still    bool // the clock stands
 }
 
 func newPopular(t *testing.T) *popular {
-	p := &popular{fixture: open(t), created: map[uint64]int64{}, liked: map[uint64]map[id.User]int64{}, comments: map[uint64]uint64{}, reposts: map[uint64]uint64{}, unseen: map[uint64]bool{}}
+	p := &popular{fixture: open(t), created: map[uint64]int64{}, liked: map[uint64]map[id.User]int64{}, comments: map[uint64]map[id.User]bool{}, reposts: map[uint64]map[id.User]bool{}, unseen: map[uint64]bool{}}
 	p.clock.Set(time.Date(2027, 1, 13, 23, 0, 0, 0, time.UTC)) // a Wednesday
 	for range 8 {
 		p.users = append(p.users, p.user())
@@ -47,6 +47,7 @@ func newPopular(t *testing.T) *popular {
 		p.clock.Advance(time.Minute)
 		n := p.post(p.users[0])
 		p.posts, p.created[n], p.liked[n] = append(p.posts, n), p.clock.Now().UnixMilli(), map[id.User]int64{}
+		p.comments[n], p.reposts[n] = map[id.User]bool{}, map[id.User]bool{}
 	}
 	return p
 }
@@ -71,10 +72,10 @@ func (p *popular) step(r *rand.Rand) {
 		delete(p.liked[n], u)
 	case k == 8:
 		p.comment(u, n)
-		p.comments[n]++
+		p.comments[n][u] = true
 	case k == 9:
 		p.repost(u, n)
-		p.reposts[n]++
+		p.reposts[n][u] = true
 	}
 }
 
@@ -92,9 +93,9 @@ func (p *popular) want(window engagementv1.HotWindow) (posts []uint64, received 
 			}
 		}
 		if score[n] = int64(likes[n]); window == now {
-			score[n] = engagement.HotScore(p.created[n], uint64(len(p.liked[n])), 0, p.comments[n], p.reposts[n])
+			score[n] = engagement.HotScore(p.created[n], uint64(len(p.liked[n])), 0, uint64(len(p.comments[n])), uint64(len(p.reposts[n])))
 		}
-		if weight := uint64(len(p.liked[n])) + p.comments[n] + p.reposts[n]; !p.unseen[n] && (window == now && weight > 0 || likes[n] > 0) {
+		if weight := len(p.liked[n]) + len(p.comments[n]) + len(p.reposts[n]); !p.unseen[n] && (window == now && weight > 0 || likes[n] > 0) {
 			posts = append(posts, n)
 		}
 	}
@@ -214,7 +215,7 @@ func TestPagesOfHotPostsFitTogether(t *testing.T) {
 	for range 2 {
 		p.clock.Advance(time.Hour)
 		for range 20 { // so that it becomes the first one
-			p.comment(p.users[0], p.posts[0])
+			p.comment(p.user(), p.posts[0])
 		}
 		must(t, p.Rank(t.Context()))
 		p.posts[0], p.posts[1] = p.posts[1], p.posts[0]
@@ -230,6 +231,33 @@ func TestPagesOfHotPostsFitTogether(t *testing.T) {
 	}
 }
 
+// TestOneUserDoesNotMakeAPostPopular: who comments and reposts again and again counts once, and no more once their comments are deleted.
+func TestOneUserDoesNotMakeAPostPopular(t *testing.T) {
+	p := newPopular(t)
+	flooded, liked := p.posts[8], p.posts[9]
+	for range 40 {
+		p.comment(p.users[1], flooded)
+		p.repost(p.users[1], flooded)
+	}
+	for _, u := range p.users[:6] {
+		p.like(u, ofPost, liked)
+	}
+	p.comments[flooded][p.users[1]], p.reposts[flooded][p.users[1]] = true, true
+	for _, u := range p.users[:6] {
+		p.liked[liked][u] = p.clock.Now().UnixMilli()
+	}
+	p.check("after a flood of one user")
+	if posts, _ := p.hot(p.users[2], now, 50, nil); !slices.Equal(posts, []uint64{liked, flooded}) {
+		t.Errorf("the popular posts are %d, want %d before %d", posts, liked, flooded)
+	}
+	other := p.posts[0]
+	only := p.comment(p.users[2], other)
+	p.comment(p.users[3], other)
+	must(t, p.fixture.comments.DeleteComment(t.Context(), p.users[2], only))
+	p.comments[other][p.users[3]] = true
+	p.check("after a comment was deleted")
+}
+
 var errDied = errors.New("the process died")
 
 // TestRanksFollowAfterACrash: after a crash between any two steps, the next round brings the ranks to the likes.
@@ -238,7 +266,7 @@ func TestRanksFollowAfterACrash(t *testing.T) {
 		p := newPopular(t)
 		r := rand.New(rand.NewPCG(9, 10))
 		c := p.comment(p.users[1], p.posts[0])
-		p.comments[p.posts[0]]++
+		p.comments[p.posts[0]][p.users[1]] = true
 		for range 10 {
 			p.step(r)
 		}

@@ -222,6 +222,7 @@ var steps = []string{
 	`CREATE INDEX feed_hidings_post ON feed_hidings (post, n)`,
 	`CREATE TABLE feed_repost_counts (post BIGINT NOT NULL, bucket BIGINT NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (post, bucket))`,
 	`INSERT INTO feed_repost_counts (post, bucket, n) SELECT repost_of, 0, COUNT(*) FROM feed_posts WHERE repost_of <> 0 AND NOT deleted GROUP BY repost_of`,
+	`CREATE INDEX feed_posts_reposters ON feed_posts (repost_of, author) WHERE repost_of > 0 AND NOT deleted`,
 }
 
 // New creates the tables if they are missing.

@@ -34,3 +34,13 @@ func (s *Service) CountReposts(ctx context.Context, tx *sql.Tx, list []uint64) (
 	})
 	return counts, err
 }
+
+// CountReposters returns how many users have reposted some posts; those without a repost may be left out. It reads as many entries of an index as there are reposts.
+func (s *Service) CountReposters(ctx context.Context, tx *sql.Tx, list []uint64) (map[uint64]uint32, error) {
+	if len(list) == 0 {
+		return map[uint64]uint32{}, nil
+	}
+	marks, args := sqldb.Placeholders(1, list, func(n uint64) int64 { return int64(n) })
+	rows, err := tx.QueryContext(ctx, `SELECT repost_of, count(DISTINCT author) FROM feed_posts WHERE repost_of > 0 AND NOT deleted AND repost_of IN (`+marks+`) GROUP BY repost_of`, args...)
+	return sqldb.Pairs[uint64, uint32](rows, err)
+}
