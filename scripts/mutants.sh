@@ -313,6 +313,7 @@ mutant "show ranks that are newer than the first page" internal/service/comment/
 mutant "give comments with likes twice" internal/service/comment/rank.go 's/!ranked\[r\.id\] \{/!ranked[r.id] || at.id > 0 {/' 'CommentsByLikes' $engagement
 mutant "go on in the newest list of popular posts" $engagement/board.go 's/if p\.version == 0 \{/if p.version >= 0 {/' 'PagesOfHotPosts' $engagement
 mutant "name blocked users in page tokens" $engagement/likers.go 's/^\tp\.block\.Encrypt\(b, b\)$//; s/^\tp\.block\.Decrypt\(b, b\)$//' 'LikersPagesNameNobody' $engagement
+mutant "ignore misspelt fields of calls of servers" internal/transport/rpc/body_limits.go 's/lax := who != serverAccess/lax := who <= serverAccess/' 'ServersMisspell' internal/transport/rpc
 mutant "let one user make a post popular by comments" internal/service/comment/count.go 's/count\(DISTINCT author\)/count(author)/' 'OneUserDoesNot' $engagement
 mutant "let one user make a post popular by reposts" internal/service/feed/repost.go 's/count\(DISTINCT author\)/count(author)/' 'OneUserDoesNot' $engagement
 mutant "count deleted comments for popular posts" internal/service/comment/count.go 's/kind = \$1 AND NOT deleted AND subject/kind = $1 AND subject/' 'OneUserDoesNot' $engagement

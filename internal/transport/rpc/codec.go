@@ -18,16 +18,16 @@ type envelope[Req any, PReq wire[Req]] struct {
 	fault   error
 }
 
-func (e *envelope[Req, PReq]) decode(data []byte, decode decode, schema *inputlimit.Schema) {
+func (e *envelope[Req, PReq]) decode(data []byte, decode decode, schema *inputlimit.Schema, lax bool) {
 	e.size = len(data)
-	e.fault = decode(schema, data, PReq(&e.request), true)
+	e.fault = decode(schema, data, PReq(&e.request), lax)
 }
 
 // decode counts a request and then decodes it. If lax, JSON may have unknown fields.
 type decode func(schema *inputlimit.Schema, data []byte, m proto.Message, lax bool) error
 
 type decoder interface {
-	decode(data []byte, decode decode, schema *inputlimit.Schema)
+	decode(data []byte, decode decode, schema *inputlimit.Schema, lax bool)
 }
 
 // decodeJSON decodes a request's JSON. If lax, it ignores unknown fields.
@@ -63,6 +63,7 @@ type (
 	jsonCodec  struct {
 		name   string
 		schema *inputlimit.Schema
+		lax    bool // requests may have unknown fields
 	}
 )
 
@@ -107,7 +108,7 @@ func (jsonCodec) MarshalAppend(b []byte, m any) ([]byte, error) {
 // Unmarshal decodes a request, or a message of the protocol itself.
 func (c protoCodec) Unmarshal(data []byte, m any) error {
 	if e, ok := m.(decoder); ok {
-		e.decode(data, decodeProto, c.schema)
+		e.decode(data, decodeProto, c.schema, true)
 		return nil
 	}
 	p, err := protoOf(m)
@@ -123,6 +124,6 @@ func (c jsonCodec) Unmarshal(data []byte, m any) error {
 	if !ok {
 		return fmt.Errorf("%T is not a request", m)
 	}
-	e.decode(data, decodeJSON, c.schema)
+	e.decode(data, decodeJSON, c.schema, c.lax)
 	return nil
 }

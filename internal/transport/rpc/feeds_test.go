@@ -75,3 +75,24 @@ func TestPicturesOfPosts(t *testing.T) {
 		t.Errorf("another user's picture is answered with %d %s", got.status, got.body)
 	}
 }
+
+// TestServersMisspellFields: a call of a server with an unknown field does nothing; what users call ignores it.
+func TestServersMisspellFields(t *testing.T) {
+	h := newHarness(t)
+	alice, bob := h.person("alice"), h.person("bob")
+	post := h.publish(alice, bob)
+	for _, c := range []struct {
+		method, fields, auth, want string
+	}{
+		{feedAdmins + "HidePost", `"shwo":true`, bearer(h.key), "bad_json"},
+		{feeds + "GetPost", `"shwo":true`, bearer(alice.AccessToken), ""},
+		{feedAdmins + "HidePost", `"reason":"spam"`, bearer(h.key), ""},
+		{feeds + "GetPost", `"shwo":true`, bearer(alice.AccessToken), "no_post"},
+		{feedAdmins + "HidePost", `"show":true`, bearer(h.key), ""},
+		{feeds + "GetPost", `"shwo":true`, bearer(alice.AccessToken), ""},
+	} {
+		if got := h.post(c.method, asJSON, fmt.Appendf(nil, `{"post":"%d",%s}`, post, c.fields), c.auth); got.reason() != c.want {
+			t.Errorf("%s with %s is answered with %d %s, want %q", c.method, c.fields, got.status, got.body, c.want)
+		}
+	}
+}

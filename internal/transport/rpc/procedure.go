@@ -42,7 +42,7 @@ type procedure[Req, Res any, PReq wire[Req], PRes wire[Res]] struct {
 // newMethod creates a method from a function.
 func newMethod[Req, Res any, PReq wire[Req], PRes wire[Res]](s *Server, name string, who access, do func(ctx context.Context, c id.Caller, r *Req) (*Res, error)) method {
 	p := &procedure[Req, Res, PReq, PRes]{server: s, name: name, access: who, schema: inputlimit.For(PReq(new(Req))), figures: s.deps.Calls.Add(name), do: do}
-	return method{name: name, access: who, handler: connect.NewUnaryHandler(name, p.serve, s.options(name, p.schema)...), invoke: p.invoke}
+	return method{name: name, access: who, handler: connect.NewUnaryHandler(name, p.serve, s.options(name, who, p.schema)...), invoke: p.invoke}
 }
 
 // byUser makes what a call does of a function that needs only the user of the caller.
