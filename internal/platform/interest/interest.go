@@ -1,7 +1,7 @@
 // Package interest tells nodes what changes in things that they are interested in, because clients there show them: which users have read on in conversations
 // with an open list of readers, and which posts on screens have changed. Each topic has a Service of its own.
 //
-// Each node tells all others in which conversations it is interested, and says so again every few seconds. The node that stores a change looks
+// Each node tells all others in which keys, conversations or posts, it is interested, and says so again every few seconds. The node that stores a change looks
 // up whom this concerns; usually nobody, and then it costs a look-up. All of this is soft state. A node that restarted, or forgot, says so in
 // its next answer, and the bus says where messages may be lost: then Missed is called, and those who are interested read the cursors again.
 //
@@ -25,16 +25,19 @@ const (
 	renewInterval = 5 * time.Second
 	keptFor       = 3 * renewInterval // an interest that is not renewed ends
 	requestTime   = time.Second
-	// maxConversations bounds the conversations, or posts, of one node. Beyond them, later ones are refused.
-	maxConversations = 20_000
+	// maxKeys bounds the keys of one node. Beyond them, later ones are refused.
+	maxKeys = 20_000
 )
 
-// Change is a read cursor that moved: the user has now read the messages above From up to To. In the topic of posts, Conversation is a post that changed, and the
-// other fields are 0.
+// Key is what a node is interested in: a conversation in the topic of open lists of readers, a post in that of posts.
+type Key uint64
+
+// Change is a read cursor that moved: the user has now read the messages above From up to To. In the topic of posts, Key is a post that changed, and
+// the other fields are 0.
 type Change struct {
-	Conversation id.Conversation
-	User         id.User
-	From, To     uint64
+	Key      Key
+	User     id.User
+	From, To uint64
 }
 
 // Deps are the dependencies of a Service.
@@ -45,7 +48,7 @@ type Deps struct {
 	Node   string
 	Nodes  func() []string // that live, with this one or without
 	Logger *slog.Logger
-	// Changed is called with changes in conversations that this node is interested in, and perhaps in others. It must not block.
+	// Changed is called with changes of keys that this node is interested in, and perhaps in others. It must not block.
 	Changed func([]Change)
 	// Missed is called where changes may have been missed. It must not block.
 	Missed func()
@@ -56,9 +59,9 @@ type Service struct {
 	deps   Deps
 	others atomic.Int64 // entries of of: without any, Publish takes no lock
 
-	mu  sync.Mutex                               // guards the fields below
-	own map[id.Conversation]*ownInterest         // this node's
-	of  map[id.Conversation]map[string]time.Time // other nodes', until when
+	mu  sync.Mutex                   // guards the fields below
+	own map[Key]*ownInterest         // this node's
+	of  map[Key]map[string]time.Time // other nodes', until when
 }
 
 // ownInterest is an interest of this node.
@@ -70,7 +73,7 @@ type ownInterest struct {
 // New returns a Service, which knows of other nodes while Run runs.
 func New(deps Deps) *Service {
 	deps.Topic = cmp.Or(deps.Topic, "interest")
-	return &Service{deps: deps, own: map[id.Conversation]*ownInterest{}, of: map[id.Conversation]map[string]time.Time{}}
+	return &Service{deps: deps, own: map[Key]*ownInterest{}, of: map[Key]map[string]time.Time{}}
 }
 
 func (s *Service) requestSubject(node string) string { return bus.NodeSubject(node, s.deps.Topic) }
@@ -78,15 +81,15 @@ func (s *Service) changeSubject(node string) string {
 	return bus.NodeSubject(node, s.deps.Topic+".changes")
 }
 
-// Add is AddAll for one conversation.
-func (s *Service) Add(ctx context.Context, c id.Conversation) bool {
-	return s.AddAll(ctx, []id.Conversation{c})
+// Add is AddAll for one key.
+func (s *Service) Add(ctx context.Context, k Key) bool {
+	return s.AddAll(ctx, []Key{k})
 }
 
-// AddAll makes changes in some conversations known here, until Remove was called as often for each. It returns when all nodes that answer within a second
+// AddAll makes changes of some keys known here, until Remove was called as often for each. It returns when all nodes that answer within a second
 // know them; the others learn it at the next renewal, and then Missed is called. If an earlier call is telling them, it waits for that one, at most
 // until ctx ends. It is false, and adds none, if there is no room.
-func (s *Service) AddAll(ctx context.Context, list []id.Conversation) bool {
+func (s *Service) AddAll(ctx context.Context, list []Key) bool {
 	told := make(chan struct{})
 	first, waits, ok := s.addOwn(list, told)
 	if !ok {
@@ -108,7 +111,7 @@ func (s *Service) AddAll(ctx context.Context, list []id.Conversation) bool {
 
 // addOwn counts interests. It returns those that are new, of which other nodes are to be told before told is closed, and what is closed when they were told of
 // the others.
-func (s *Service) addOwn(list []id.Conversation, told chan struct{}) (first []id.Conversation, waits []<-chan struct{}, ok bool) {
+func (s *Service) addOwn(list []Key, told chan struct{}) (first []Key, waits []<-chan struct{}, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range list {
@@ -116,7 +119,7 @@ func (s *Service) addOwn(list []id.Conversation, told chan struct{}) (first []id
 			first = append(first, c)
 		}
 	}
-	if len(s.own)+len(first) > maxConversations {
+	if len(s.own)+len(first) > maxKeys {
 		return nil, nil, false
 	}
 	for _, c := range list {
@@ -133,7 +136,7 @@ func (s *Service) addOwn(list []id.Conversation, told chan struct{}) (first []id
 }
 
 // Remove ends one Add. Other nodes forget the interest some seconds after its last renewal.
-func (s *Service) Remove(c id.Conversation) {
+func (s *Service) Remove(c Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.own[c]
@@ -170,7 +173,7 @@ func (s *Service) concerned(list []Change) map[string][]Change {
 	now := time.Now()
 	var of map[string][]Change
 	for _, c := range list {
-		for node, until := range s.of[c.Conversation] {
+		for node, until := range s.of[c.Key] {
 			if until.After(now) {
 				if of == nil {
 					of = map[string][]Change{}
@@ -192,7 +195,7 @@ func (s *Service) forget(node string) {
 }
 
 // drop drops one interest. The caller holds mu.
-func (s *Service) drop(c id.Conversation, node string) {
+func (s *Service) drop(c Key, node string) {
 	if _, is := s.of[c][node]; is {
 		delete(s.of[c], node)
 		s.others.Add(-1)
@@ -242,7 +245,7 @@ func (s *Service) expire() {
 
 func (s *Service) renew(ctx context.Context) {
 	s.mu.Lock()
-	list := make([]id.Conversation, 0, len(s.own))
+	list := make([]Key, 0, len(s.own))
 	for c := range s.own {
 		list = append(list, c)
 	}
@@ -253,7 +256,7 @@ func (s *Service) renew(ctx context.Context) {
 }
 
 // tell tells all other nodes of interests, and reports whether one of them did not know all of them.
-func (s *Service) tell(ctx context.Context, list []id.Conversation) (fresh bool) {
+func (s *Service) tell(ctx context.Context, list []Key) (fresh bool) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	var group sync.WaitGroup
@@ -277,7 +280,7 @@ func (s *Service) tell(ctx context.Context, list []id.Conversation) (fresh bool)
 // answer stores another node's interests.
 func (s *Service) answer(data []byte) []byte {
 	node, list, err := readRequest(data)
-	if err != nil || len(list) > maxConversations {
+	if err != nil || len(list) > maxKeys {
 		s.deps.Logger.Error("a request of another node for changes cannot be decoded", "topic", s.deps.Topic, "error", err)
 		return nil
 	}

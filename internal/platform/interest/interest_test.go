@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/bus"
 	"github.com/rialto-im/rialto/internal/engine/bus/membus"
 )
@@ -191,13 +190,13 @@ func TestLaterAddsWaitUntilNodesAreTold(t *testing.T) {
 
 func TestInterestsAreBounded(t *testing.T) {
 	s := New(Deps{Nodes: func() []string { return nil }})
-	for c := range id.Conversation(maxConversations) {
+	for c := range Key(maxKeys) {
 		if !s.Add(t.Context(), c+1) {
-			t.Fatalf("conversation %d is refused", c+1)
+			t.Fatalf("key %d is refused", c+1)
 		}
 	}
-	if s.Add(t.Context(), maxConversations+1) || !s.Add(t.Context(), 1) {
-		t.Error("a conversation more is accepted, or one that is known is refused")
+	if s.Add(t.Context(), maxKeys+1) || !s.Add(t.Context(), 1) {
+		t.Error("a key more is accepted, or one that is known is refused")
 	}
 }
 
@@ -209,8 +208,8 @@ func TestGoldenWire(t *testing.T) {
 		append      func(v any) []byte
 		read        func(b []byte) (any, error)
 	}{
-		{"request", "01036e2d31" + "0000000000000005" + "000000000000012c", []id.Conversation{5, 300},
-			func(v any) []byte { return appendRequest(nil, "n-1", v.([]id.Conversation)) },
+		{"request", "01036e2d31" + "0000000000000005" + "000000000000012c", []Key{5, 300},
+			func(v any) []byte { return appendRequest(nil, "n-1", v.([]Key)) },
 			func(b []byte) (any, error) {
 				node, list, err := readRequest(b)
 				if err == nil && node != "n-1" {
@@ -244,18 +243,18 @@ func TestInterestsAreAddedTogether(t *testing.T) {
 		b := membus.New()
 		a, other := start(t, b, "a"), start(t, b, "b")
 		posts := startTopic(t, b, "b", "posts")
-		if !a.AddAll(t.Context(), []id.Conversation{1, 2, 3}) {
+		if !a.AddAll(t.Context(), []Key{1, 2, 3}) {
 			t.Fatal("there is no room")
 		}
-		posts.Publish([]Change{{Conversation: 2}})
-		other.Publish([]Change{{Conversation: 2}, {Conversation: 4}, {Conversation: 3}})
+		posts.Publish([]Change{{Key: 2}})
+		other.Publish([]Change{{Key: 2}, {Key: 4}, {Key: 3}})
 		synctest.Wait()
-		if changes, _ := a.told(); !reflect.DeepEqual(changes, []Change{{Conversation: 2}, {Conversation: 3}}) {
+		if changes, _ := a.told(); !reflect.DeepEqual(changes, []Change{{Key: 2}, {Key: 3}}) {
 			t.Errorf("the node is told of %v", changes)
 		}
-		var many []id.Conversation
-		for i := range maxConversations - 2 {
-			many = append(many, id.Conversation(10+i))
+		var many []Key
+		for i := range maxKeys - 2 {
+			many = append(many, Key(10+i))
 		}
 		if a.AddAll(t.Context(), append(many, 1)) {
 			t.Error("more than the limit are added")
@@ -263,7 +262,7 @@ func TestInterestsAreAddedTogether(t *testing.T) {
 		if len(a.own) != 3 || a.own[1].count != 1 {
 			t.Errorf("a refusal leaves %d interests", len(a.own))
 		}
-		if !a.AddAll(t.Context(), append(many[:maxConversations-3], 1)) || a.own[1].count != 2 {
+		if !a.AddAll(t.Context(), append(many[:maxKeys-3], 1)) || a.own[1].count != 2 {
 			t.Error("those within the limit are refused")
 		}
 	})

@@ -19,7 +19,7 @@ const maxChanges = 10_000
 
 var errMessage = errors.New("this is not a message about interests")
 
-func appendRequest(b []byte, node string, list []id.Conversation) []byte {
+func appendRequest(b []byte, node string, list []Key) []byte {
 	b = append(b, kindRequest)
 	b = binary.AppendUvarint(b, uint64(len(node)))
 	b = append(b, node...)
@@ -29,7 +29,7 @@ func appendRequest(b []byte, node string, list []id.Conversation) []byte {
 	return b
 }
 
-func readRequest(b []byte) (node string, list []id.Conversation, err error) {
+func readRequest(b []byte) (node string, list []Key, err error) {
 	if len(b) == 0 || b[0] != kindRequest {
 		return "", nil, errMessage
 	}
@@ -43,7 +43,7 @@ func readRequest(b []byte) (node string, list []id.Conversation, err error) {
 		return "", nil, errMessage
 	}
 	for ; len(b) > 0; b = b[8:] {
-		list = append(list, id.Conversation(binary.BigEndian.Uint64(b)))
+		list = append(list, Key(binary.BigEndian.Uint64(b)))
 	}
 	return node, list, nil
 }
@@ -60,7 +60,7 @@ func knewAll(b []byte) bool { return len(b) == 2 && b[0] == kindAnswer && b[1] =
 func appendChanges(b []byte, list []Change) []byte {
 	b = append(b, kindChanges)
 	for _, c := range list {
-		for _, n := range [4]uint64{uint64(c.Conversation), uint64(c.User), c.From, c.To} {
+		for _, n := range [4]uint64{uint64(c.Key), uint64(c.User), c.From, c.To} {
 			b = binary.BigEndian.AppendUint64(b, n)
 		}
 	}
@@ -73,7 +73,7 @@ func readChanges(b []byte) (list []Change, err error) {
 	}
 	for b = b[1:]; len(b) > 0; b = b[32:] {
 		n := func(i int) uint64 { return binary.BigEndian.Uint64(b[8*i:]) }
-		list = append(list, Change{id.Conversation(n(0)), id.User(n(1)), n(2), n(3)})
+		list = append(list, Change{Key(n(0)), id.User(n(1)), n(2), n(3)})
 	}
 	return list, nil
 }

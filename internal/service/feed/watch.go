@@ -24,8 +24,8 @@ var (
 // Interest tells this node of posts that change on any node.
 type Interest interface {
 	// AddAll makes PostsChanged be called for some posts, until Remove. It is false if there is no room.
-	AddAll(ctx context.Context, posts []id.Conversation) bool
-	Remove(post id.Conversation)
+	AddAll(ctx context.Context, posts []interest.Key) bool
+	Remove(post interest.Key)
 	// Publish does not block.
 	Publish(list []interest.Change)
 }
@@ -113,7 +113,7 @@ func (s *Service) UnwatchPosts(connection any) {
 }
 
 func (s *Service) addInterest(ctx context.Context, w *postWatch) bool {
-	return s.deps.Interest == nil || s.deps.Interest.AddAll(ctx, conversationsOf(w.posts))
+	return s.deps.Interest == nil || s.deps.Interest.AddAll(ctx, keysOf(w.posts))
 }
 
 // removeInterest ends the interest of a watch; nil has none.
@@ -122,15 +122,15 @@ func (s *Service) removeInterest(w *postWatch) {
 		return
 	}
 	for _, n := range w.posts {
-		s.deps.Interest.Remove(id.Conversation(n))
+		s.deps.Interest.Remove(interest.Key(n))
 	}
 }
 
-// conversationsOf are posts in the type of package interest.
-func conversationsOf(posts []uint64) []id.Conversation {
-	list := make([]id.Conversation, len(posts))
+// keysOf are posts as package interest names them.
+func keysOf(posts []uint64) []interest.Key {
+	list := make([]interest.Key, len(posts))
 	for i, n := range posts {
-		list[i] = id.Conversation(n)
+		list[i] = interest.Key(n)
 	}
 	return list
 }
@@ -182,7 +182,7 @@ func (p *postWatches) remove(w *postWatch) {
 // publishChange tells the nodes with clients that show a post that it has changed. It is called after the commit, and by retries as well: the process may have
 // died between the two.
 func (s *Service) publishChange(n uint64) {
-	list := []interest.Change{{Conversation: id.Conversation(n)}}
+	list := []interest.Change{{Key: interest.Key(n)}}
 	if s.deps.Interest == nil {
 		s.PostsChanged(list)
 		return

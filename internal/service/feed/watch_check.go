@@ -27,7 +27,7 @@ const (
 func (s *Service) PostsChanged(list []interest.Change) {
 	s.watches.mu.Lock()
 	for _, c := range list {
-		if n := uint64(c.Conversation); s.watches.byPost[n] != nil {
+		if n := uint64(c.Key); s.watches.byPost[n] != nil {
 			s.watches.changed[n] = struct{}{}
 		}
 	}

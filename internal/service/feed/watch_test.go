@@ -194,11 +194,11 @@ func TestTheAnswerNamesWhatChangedBefore(t *testing.T) {
 
 // interests counts the interests of a node.
 type interests struct {
-	of   map[id.Conversation]int
+	of   map[interest.Key]int
 	full bool
 }
 
-func (i *interests) AddAll(_ context.Context, posts []id.Conversation) bool {
+func (i *interests) AddAll(_ context.Context, posts []interest.Key) bool {
 	for _, p := range posts {
 		if !i.full {
 			i.of[p]++
@@ -207,7 +207,7 @@ func (i *interests) AddAll(_ context.Context, posts []id.Conversation) bool {
 	return !i.full
 }
 
-func (i *interests) Remove(post id.Conversation) {
+func (i *interests) Remove(post interest.Key) {
 	if i.of[post]--; i.of[post] == 0 {
 		delete(i.of, post)
 	}
@@ -218,11 +218,11 @@ func (*interests) Publish([]interest.Change) {}
 // Each watched post is an interest of the node, until no connection watches it. Where there is no room, the connection keeps what it had.
 func TestWatchedPostsAreInterests(t *testing.T) {
 	f := open(t, feed.Config{})
-	known := &interests{of: map[id.Conversation]int{}}
+	known := &interests{of: map[interest.Key]int{}}
 	f.interest = known
 	f.restart()
 	a, b := &screen{f: f, reader: f.user()}, &screen{f: f, reader: f.user()}
-	check := func(what string, want map[id.Conversation]int) {
+	check := func(what string, want map[interest.Key]int) {
 		t.Helper()
 		if len(known.of) != len(want) {
 			t.Errorf("%s: the interests are %v, want %v", what, known.of, want)
@@ -235,10 +235,10 @@ func TestWatchedPostsAreInterests(t *testing.T) {
 	}
 	a.watch(1, 1, 2)
 	b.watch(1, 2, 2, 3)
-	check("two screens", map[id.Conversation]int{1: 1, 2: 2, 3: 1})
+	check("two screens", map[interest.Key]int{1: 1, 2: 2, 3: 1})
 	a.watch(3, 4)
 	a.watch(2, 5) // late
-	check("one has others", map[id.Conversation]int{2: 1, 3: 1, 4: 1})
+	check("one has others", map[interest.Key]int{2: 1, 3: 1, 4: 1})
 	known.full = true
 	if _, err := f.WatchPosts(context.Background(), b.reader, b, 2, []*gatewayv1.WatchedPost{{Post: 9}}, b.push); reason(err) != "busy" {
 		t.Errorf("without room the answer is %v", err)
@@ -249,7 +249,7 @@ func TestWatchedPostsAreInterests(t *testing.T) {
 	if _, err := f.WatchPosts(ended, b.reader, b, 3, []*gatewayv1.WatchedPost{{Post: 9}}, b.push); err == nil {
 		t.Error("a connection that has ended watches")
 	}
-	check("after refusals", map[id.Conversation]int{2: 1, 3: 1, 4: 1})
+	check("after refusals", map[interest.Key]int{2: 1, 3: 1, 4: 1})
 	f.UnwatchPosts(a)
 	f.UnwatchPosts(a)
 	f.UnwatchPosts(b)

@@ -33,7 +33,7 @@ func (s *Service) publishRead(moved []interest.Change) {
 // ReadersMoved is called with read cursors that moved on any node. It does not block.
 func (s *Service) ReadersMoved(list []interest.Change) {
 	for _, c := range list {
-		s.readerLists.shard(c.Conversation).moved(c)
+		s.readerLists.shard(id.Conversation(c.Key)).moved(c)
 	}
 }
 
@@ -41,7 +41,7 @@ func (s *Service) ReadersMoved(list []interest.Change) {
 func (s *readerShard) moved(c interest.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	lists := s.of[c.Conversation]
+	lists := s.of[id.Conversation(c.Key)]
 	for _, l := range lists[firstFrom(lists, c.From+1):] {
 		if l.seq > c.To {
 			return

@@ -188,7 +188,7 @@ func (s *Service) writeCursors(ctx context.Context, list []*resolvedCursors) err
 			}
 			moved = moved || one
 			if one && r.read > before {
-				read = append(read, interest.Change{Conversation: r.conversation, User: r.user, From: before, To: r.read})
+				read = append(read, interest.Change{Key: interest.Key(r.conversation), User: r.user, From: before, To: r.read})
 			}
 		}
 		return nil

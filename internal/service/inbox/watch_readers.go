@@ -27,8 +27,8 @@ var errManyLists = &errs.Error{Kind: errs.Exhausted, Reason: "busy", Message: "t
 // Interest tells this node of cursors that move on any node, in conversations that it is interested in.
 type Interest interface {
 	// Add makes ReadersMoved be called for a conversation, until Remove. It is false if there is no room.
-	Add(ctx context.Context, c id.Conversation) bool
-	Remove(c id.Conversation)
+	Add(ctx context.Context, c interest.Key) bool
+	Remove(c interest.Key)
 	// Publish does not block.
 	Publish(list []interest.Change)
 }
@@ -119,7 +119,7 @@ func (s *Service) UnwatchReaders(connection any) {
 }
 
 func (s *Service) addInterest(ctx context.Context, c id.Conversation) bool {
-	return s.deps.Interest == nil || s.deps.Interest.Add(ctx, c)
+	return s.deps.Interest == nil || s.deps.Interest.Add(ctx, interest.Key(c))
 }
 
 func (s *Service) removeInterests(lists []*readerList) {
@@ -127,7 +127,7 @@ func (s *Service) removeInterests(lists []*readerList) {
 		return
 	}
 	for _, l := range lists {
-		s.deps.Interest.Remove(l.conversation)
+		s.deps.Interest.Remove(interest.Key(l.conversation))
 	}
 }
 

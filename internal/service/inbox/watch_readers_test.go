@@ -186,14 +186,14 @@ func TestOnlySendersWatchReaders(t *testing.T) {
 // limitedInterest refuses conversations beyond a limit, and counts those that are added.
 type limitedInterest struct{ room, added int }
 
-func (l *limitedInterest) Add(context.Context, id.Conversation) bool {
+func (l *limitedInterest) Add(context.Context, interest.Key) bool {
 	if l.added >= l.room {
 		return false
 	}
 	l.added++
 	return true
 }
-func (l *limitedInterest) Remove(id.Conversation)    { l.added-- }
+func (l *limitedInterest) Remove(interest.Key)       { l.added-- }
 func (l *limitedInterest) Publish([]interest.Change) {}
 
 func TestInterestsEndWithTheirLists(t *testing.T) {
@@ -236,7 +236,7 @@ func TestAConversationHasAtMost256OpenLists(t *testing.T) {
 	}
 	passed := func(what string, from, through uint64, want map[uint64]int) {
 		t.Helper()
-		h.ReadersMoved([]interest.Change{{Conversation: all, User: 2, From: from, To: through}})
+		h.ReadersMoved([]interest.Change{{Key: interest.Key(all), User: 2, From: from, To: through}})
 		h.PushReaders(t.Context())
 		got := map[uint64]int{}
 		for i := range lists {
