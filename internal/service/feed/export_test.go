@@ -47,7 +47,27 @@ func (s *Service) Announce(ctx context.Context) error {
 func (s *Service) CheckWatched(ctx context.Context) error { return s.checkWatched(ctx) }
 
 // RunJob runs a job that the service inserted.
-func (s *Service) RunJob(ctx context.Context, args job.Args) error { return s.push(ctx, args.(push)) }
+func (s *Service) RunJob(ctx context.Context, args job.Args) error {
+	if j, ok := args.(clean); ok {
+		return s.clean(ctx, j)
+	}
+	return s.push(ctx, args.(push))
+}
+
+// IsClean reports whether a job takes hidden posts out of windows.
+func IsClean(args job.Args) bool {
+	_, is := args.(clean)
+	return is
+}
+
+// WindowPosts returns the posts of a reader's window.
+func (s *Service) WindowPosts(ctx context.Context, reader id.User) ([]uint64, error) {
+	w, err := s.readWindow(ctx, reader)
+	if err != nil {
+		return nil, err
+	}
+	return postsOf(w.refs), nil
+}
 
 // PushStep runs the next job of a post's fan-out, or, with again, one that was done before.
 func (s *Service) PushStep(ctx context.Context, n uint64, again bool) error {

@@ -18,6 +18,7 @@
 // A window that was built before the reader followed somebody lacks the posts of that author, and so does one that was built after the snapshot of a page, if the
 // reader ceased to follow somebody in between. A window names the number of changes of whom the reader follows, which the snapshot has as well, and is
 // not used if the two differ. Muting, blocking, hiding and deleting need nothing of the kind: windows have the posts all the same, and each page is filtered.
+// Posts that were hidden some minutes ago are taken out of windows (clean.go).
 //
 // # Fan-out
 //
@@ -222,6 +223,8 @@ var steps = []string{
 	`CREATE INDEX feed_hidings_post ON feed_hidings (post, n)`,
 	`CREATE TABLE feed_repost_counts (post BIGINT NOT NULL, bucket BIGINT NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (post, bucket))`,
 	`INSERT INTO feed_repost_counts (post, bucket, n) SELECT repost_of, 0, COUNT(*) FROM feed_posts WHERE repost_of <> 0 AND NOT deleted GROUP BY repost_of`,
+	// A retired post has been hidden for so long that no page shows it: windows may lack it.
+	`ALTER TABLE feed_posts ADD COLUMN retired BOOLEAN NOT NULL DEFAULT FALSE`,
 	`CREATE INDEX feed_posts_reposters ON feed_posts (repost_of, author) WHERE repost_of > 0 AND NOT deleted`,
 }
 

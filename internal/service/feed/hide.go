@@ -15,7 +15,9 @@ func (s *Service) HidePost(ctx context.Context, r *feedv1.HidePostRequest) error
 	if utf8.RuneCountInString(r.Reason) > maxReason || !message.IsParagraph(r.Reason) {
 		return badPost("a reason has at most 500 characters" + message.TextRule)
 	}
+	pushed := false
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		pushed = false
 		p, err := getPost(ctx, tx, r.Post)
 		switch {
 		case err != nil:
@@ -31,8 +33,19 @@ func (s *Service) HidePost(ctx context.Context, r *feedv1.HidePostRequest) error
 		if _, err := tx.ExecContext(ctx, `INSERT INTO feed_hidings (post, hidden, reason, time_ms) VALUES ($1, $2, $3, $4)`, int64(p.id), !r.Show, r.Reason, s.nowMs()); err != nil {
 			return err
 		}
+		if r.Show {
+			pushed, err = s.unretire(ctx, tx, p)
+		} else {
+			err = s.startClean(ctx, tx, p.id)
+		}
+		if err != nil {
+			return err
+		}
 		return s.changed(ctx, tx, Change{ID: p.id, Author: p.author})
 	})
+	if pushed {
+		s.deps.Jobs.Wake()
+	}
 	if err == nil {
 		s.publishChange(r.Post)
 	}

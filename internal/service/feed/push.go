@@ -20,6 +20,8 @@ type push struct {
 	After id.User `json:"after"`
 	// Ordinary: the author has few followers, so that the post comes before those of others.
 	Ordinary bool `json:"ordinary"`
+	// Again: the post was shown before it was hidden, and nobody is told of it.
+	Again bool `json:"again,omitempty"`
 }
 
 func (p push) options() job.Options {
@@ -38,6 +40,7 @@ func (s *Service) Concurrency() int { return s.config.Workers }
 // AddWorkers adds the workers of the queue.
 func (s *Service) AddWorkers(w *job.Workers) {
 	job.Add(w, func(ctx context.Context, j job.Job[push]) error { return s.push(ctx, j.Args) })
+	job.Add(w, func(ctx context.Context, j job.Job[clean]) error { return s.clean(ctx, j.Args) })
 }
 
 // push brings a post to the windows of the next followers. The followers are read after the post was committed: one who is not among them follows later, and
@@ -69,6 +72,9 @@ func (s *Service) push(ctx context.Context, j push) error {
 	}
 	if err := s.pushed(ctx, j, followers); err != nil {
 		return err
+	}
+	if j.Again {
+		return nil
 	}
 	if j.After == 0 {
 		shown = append(shown, p.author) // the author's other devices
@@ -131,7 +137,7 @@ func (s *Service) pushed(ctx context.Context, j push, followers []id.User) error
 		if n, err := done.RowsAffected(); err != nil || n == 0 {
 			return err
 		}
-		next := push{Post: j.Post, After: last, Ordinary: j.Ordinary}
+		next := push{Post: j.Post, After: last, Ordinary: j.Ordinary, Again: j.Again}
 		_, err = s.deps.Jobs.InsertTx(ctx, tx, next, next.options())
 		return err
 	})

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
@@ -44,7 +45,7 @@ type operation struct {
 func operations() []operation {
 	return []operation{
 		{20, (*schedule).publishOne}, {4, (*schedule).editOne}, {3, (*schedule).deleteOne}, {4, (*schedule).hideOne}, {12, (*schedule).followOne}, {4, (*schedule).unfollowOne}, {4, (*schedule).crossOne},
-		{3, (*schedule).muteOne}, {3, (*schedule).blockOne}, {3, (*schedule).befriendOne}, {30, (*schedule).pushOne}, {25, (*schedule).readOne}, {6, (*schedule).readProfile}, {2, (*schedule).restartOne},
+		{3, (*schedule).muteOne}, {3, (*schedule).blockOne}, {3, (*schedule).befriendOne}, {30, (*schedule).pushOne}, {6, (*schedule).cleanOne}, {25, (*schedule).readOne}, {6, (*schedule).readProfile}, {2, (*schedule).restartOne},
 	}
 }
 
@@ -320,6 +321,23 @@ func (s *schedule) pushOne() {
 	}
 }
 
+// cleanOne does a step that takes a hidden post out of windows, or of one that was hidden and is shown again. No page began before the hiding.
+func (s *schedule) cleanOne() {
+	i := slices.IndexFunc(s.jobs.args, feed.IsClean)
+	if i < 0 || s.depth > 0 {
+		return
+	}
+	args := s.jobs.args[i]
+	s.jobs.args = slices.Delete(slices.Clone(s.jobs.args), i, i+1)
+	s.clock.Advance(10 * time.Minute)
+	s.note("clean %+v", args)
+	if err := s.RunJob(context.Background(), args); errors.Is(err, errDied) {
+		s.jobs.args = append(s.jobs.args, args) // it is tried again
+	} else if err != nil {
+		s.fail("a step of cleaning: %v", err)
+	}
+}
+
 func (s *schedule) restartOne() {
 	s.note("a new process")
 	s.fixture.restart()
@@ -397,7 +415,7 @@ func TestRandomSchedulesEqualTheNaiveFeed(t *testing.T) {
 		}
 	}
 	t.Log(points)
-	for _, point := range []string{"home-snapshot", "window-used", "build-begun", "build-read", "base-appended", "compaction-begun", "push-listed", "push-tails", "push-appended", "window-full", "tier-up", "tier-down"} {
+	for _, point := range []string{"home-snapshot", "window-used", "build-begun", "build-read", "base-appended", "compaction-begun", "push-listed", "push-tails", "push-appended", "window-full", "window-to-clean", "windows-cleaned", "tier-up", "tier-down"} {
 		if points[point] < sqltest.Schedules(t, "FEED_SCHEDULES", 100)/20 {
 			t.Errorf("the schedules came to %s %d times: they test little", point, points[point])
 		}

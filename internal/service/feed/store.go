@@ -27,13 +27,14 @@ type post struct {
 	deleted, hidden bool
 	pending         bool
 	pushedTo        id.User
+	retired         bool // hidden for so long that windows may lack it
 }
 
-const postColumns = `id, author, content, audience, repost_of, version, created_ms, edited_ms, deleted, hidden, pending, pushed_to`
+const postColumns = `id, author, content, audience, repost_of, version, created_ms, edited_ms, deleted, hidden, pending, pushed_to, retired`
 
 func scanPost(scan func(...any) error) (*post, error) {
 	p := &post{}
-	return p, scan(&p.id, &p.author, &p.content, &p.audience, &p.repostOf, &p.version, &p.created, &p.edited, &p.deleted, &p.hidden, &p.pending, &p.pushedTo)
+	return p, scan(&p.id, &p.author, &p.content, &p.audience, &p.repostOf, &p.version, &p.created, &p.edited, &p.deleted, &p.hidden, &p.pending, &p.pushedTo, &p.retired)
 }
 
 // getPost returns a post, or errNoPost.

@@ -194,7 +194,14 @@ func (s *Service) buildWindow(ctx context.Context, reader id.User) error {
 		}
 		b.changes = changes
 		// With deleted posts: a page whose snapshot is older than this one may see them.
-		b.refs, err = s.pull(ctx, tx, slices.Sorted(maps.Keys(followed)), math.MaxInt64, 0, s.sizes.windowPosts+1, withDeleted)
+		if b.refs, err = s.pull(ctx, tx, slices.Sorted(maps.Keys(followed)), math.MaxInt64, 0, s.sizes.windowPosts+1, withDeleted); err != nil {
+			return err
+		}
+		if most := s.sizes.windowPosts; len(b.refs) > most { // the window ends there also if posts above it are left out
+			b.refs, b.floor = b.refs[:most], b.refs[most-1].post
+		}
+		retired, err := retiredPosts(ctx, tx, postsOf(b.refs))
+		b.refs = slices.DeleteFunc(b.refs, func(r ref) bool { return retired[r.post] })
 		return err
 	})
 	if err == nil {

@@ -105,7 +105,7 @@ func (c *check) window(k timeline.Key) error {
 		return err
 	}
 	return c.query(`SELECT p.id FROM feed_posts p JOIN relations r ON r.owner = $1 AND r.other = p.author AND r.following LEFT JOIN feed_authors a ON a.author = p.author
-		WHERE p.id >= $2 AND NOT p.pending AND NOT p.deleted AND NOT coalesce(a.pulled, FALSE) AND coalesce(a.pushed_from, 0) <= $2`, func(r *sql.Rows) error {
+		WHERE p.id >= $2 AND NOT p.pending AND NOT p.deleted AND NOT p.retired AND NOT coalesce(a.pulled, FALSE) AND coalesce(a.pushed_from, 0) <= $2`, func(r *sql.Rows) error {
 		var post uint64
 		if err := r.Scan(&post); err != nil {
 			return err
