@@ -38,6 +38,8 @@ const mostPages = 10;
 export class PageList<T> extends PagedList {
   items: readonly T[] = [];
   private next = "";
+  /** What was taken out while pages are being read, which may have it still. */
+  private readonly takenOut = new Set<string>();
 
   constructor(private readonly deps: { read: (page: string) => Promise<ListPage<T>>; idOf: (item: T) => string; onChange: () => void }) {
     super(deps.onChange);
@@ -45,12 +47,15 @@ export class PageList<T> extends PagedList {
 
   /** Reads the list again, from its start. */
   refresh(): Promise<void> {
-    return this.inTurn(() => this.readFrom("", []));
+    return this.inTurn(() => this.readFrom("", false));
   }
 
   protected async readMore(): Promise<void> {
-    if (!this.loaded || this.hasMore) await this.readFrom(this.next, this.items);
+    if (!this.loaded || this.hasMore) await this.readFrom(this.next, true);
   }
+
+  /** Called when all items have been read again. */
+  protected replaced(): void {}
 
   /** Replaces items. */
   update(change: (item: T) => T): void {
@@ -60,20 +65,27 @@ export class PageList<T> extends PagedList {
 
   /** Takes an item out. */
   remove(id: string): void {
+    this.takenOut.add(id);
     this.items = this.items.filter((item) => this.deps.idOf(item) !== id);
     this.deps.onChange();
   }
 
-  private async readFrom(page: string, before: readonly T[]): Promise<void> {
-    let items = before;
+  /** Reads from a page on, until something was found that is not known, or until the end. What comes is put behind the items, or replaces them. */
+  private async readFrom(page: string, append: boolean): Promise<void> {
+    this.takenOut.clear();
+    let found: readonly T[] = [];
+    const known = new Set(append ? this.items.map(this.deps.idOf) : []);
     for (let n = 0; n < mostPages; n++) {
       const read = await this.deps.read(page);
-      const known = new Set(items.map(this.deps.idOf));
-      items = [...items, ...read.items.filter((item) => !known.has(this.deps.idOf(item)))];
+      const news = read.items.filter((item) => !known.has(this.deps.idOf(item)));
+      for (const item of news) known.add(this.deps.idOf(item));
+      found = [...found, ...news];
       page = read.next;
-      if (page === "" || items.length > before.length) break;
+      if (page === "" || found.length > 0) break;
     }
-    this.items = items;
+    found = found.filter((item) => !this.takenOut.has(this.deps.idOf(item)));
+    this.items = append ? [...this.items, ...found] : found;
+    if (!append) this.replaced();
     this.next = page;
     this.loaded = true;
     this.hasMore = page !== "";

@@ -1,7 +1,7 @@
 import { withEngagement, type EngagementChange } from "./engagements.js";
 import type { Post } from "./gen/rialto/feed/v1/feed_pb.js";
 import { PageList, type ListPage } from "./pagedList.js";
-import { shownOf, withChanged, withoutReposted, type PostWatcher } from "./posts.js";
+import { placeOf, shownOf, withChanged, withoutReposted, type PostWatcher } from "./posts.js";
 import type { ShownPost } from "./shown.js";
 
 /** Posts that the user likes, has among the favourites or has viewed, or that are popular: what pages of them have. */
@@ -15,6 +15,9 @@ export interface PostEntry {
 
 /** PostEntries is a list of posts that are not sorted by age. Pass it to watchPosts while it is shown. */
 export class PostEntries extends PageList<PostEntry> implements PostWatcher {
+  /** Posts that the user may not see any more, without their content: their place stays until the list is read again. */
+  gone: ReadonlySet<string> = new Set();
+
   constructor(read: (page: string) => Promise<ListPage<PostEntry>>, onChange: () => void) {
     super({ read, idOf: (e) => e.post.id, onChange });
   }
@@ -23,13 +26,20 @@ export class PostEntries extends PageList<PostEntry> implements PostWatcher {
     return shownOf(this.items.map((e) => e.post));
   }
 
+  protected override replaced(): void {
+    this.gone = new Set();
+  }
+
   changed(post: Post): void {
+    this.gone = new Set([...this.gone].filter((id) => id !== post.id));
     this.updatePosts((p) => withChanged(p, post));
   }
 
-  removed(post: string): void {
-    this.remove(post);
-    this.updatePosts((p) => withoutReposted(p, post));
+  /** What the user deletes here disappears. What is gone for another reason keeps its place, so that the view does not move. */
+  removed(post: string, here = false): void {
+    if (here || !this.items.some((e) => e.post.id === post)) this.remove(post);
+    else this.gone = new Set([...this.gone, post]);
+    this.updatePosts((p) => (p.id === post ? placeOf(p) : withoutReposted(p, post)));
   }
 
   engaged(change: EngagementChange): void {

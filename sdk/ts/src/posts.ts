@@ -7,8 +7,8 @@ import type { ShownPost } from "./shown.js";
 export interface PostWatcher {
   /** A post was read or edited. */
   changed(post: Post): void;
-  /** A post was deleted, or is not for the user any more. */
-  removed(post: string): void;
+  /** A post was deleted, or is not for the user any more. here: the user has just deleted it on this device. */
+  removed(post: string, here?: boolean): void;
   /** The posts that are shown, of whose changes the server tells: at most 100. */
   shown?(): readonly ShownPost[];
   /** The user published a post. */
@@ -57,7 +57,7 @@ export function isBefore(a: string, b: string): boolean {
  */
 export class PostList extends PagedList implements PostWatcher {
   posts: readonly Post[] = [];
-  /** Posts that are in posts, and that the user may not see any more: their place stays until the list is read again. */
+  /** Posts that are in posts, without their content, and that the user may not see any more: their place stays until the list is read again. */
   gone: ReadonlySet<string> = new Set();
   /** New posts that are not in posts yet. */
   fresh: readonly Post[] = [];
@@ -78,14 +78,13 @@ export class PostList extends PagedList implements PostWatcher {
   refresh(): Promise<void> {
     return this.inTurn(async () => {
       const end = this.posts.at(-1)?.id;
-      const read = end === undefined ? await this.pages(pageSize, () => true) : await this.pages(mostOfPage, (next) => !isBefore(end, next));
-      this.replace(read);
+      this.replace(end === undefined ? await this.pages(pageSize, () => true) : await this.pages(mostOfPage, (next) => !isBefore(end, next)));
     });
   }
 
   protected async readMore(): Promise<void> {
     if (this.loaded && !this.hasMore) return;
-    const { posts, next } = await this.pages(pageSize, (_, found) => found > 0, this.next);
+    const { posts, next } = this.current(await this.pages(pageSize, (_, found) => found > 0, this.next));
     const known = new Set(this.posts.map((p) => p.id));
     this.posts = [...this.posts, ...posts.filter((p) => !known.has(p.id))];
     this.goTo(next);
@@ -99,11 +98,11 @@ export class PostList extends PagedList implements PostWatcher {
   private async checkNow(): Promise<void> {
     const top = this.posts[0]?.id;
     if (!this.loaded || top === undefined) return this.replace(await this.pages(pageSize, () => true));
-    const read = await this.pages(pageSize, (next) => !isBefore(top, next));
+    const read = this.current(await this.pages(pageSize, (next) => !isBefore(top, next)));
     const found = new Map(read.posts.map((p) => [p.id, p]));
     const isRead = (id: string) => read.next === newest || !isBefore(id, read.next);
-    this.posts = this.posts.map((p) => found.get(p.id) ?? p);
     this.gone = new Set(this.posts.filter(({ id }) => (isRead(id) ? !found.has(id) : this.gone.has(id))).map((p) => p.id));
+    this.posts = this.posts.map((p) => found.get(p.id) ?? (this.gone.has(p.id) ? placeOf(p) : p));
     const known = new Set(this.posts.map((p) => p.id));
     this.hasMoreFresh = isBefore(top, read.next);
     const isNew = (p: Post) => !known.has(p.id) && !(this.hasMore && isBefore(p.id, this.next)); // those below come with the next page
@@ -133,6 +132,7 @@ export class PostList extends PagedList implements PostWatcher {
     this.edited.delete(post.id);
     this.edited.set(post.id, post);
     if (this.edited.size > mostEdited) this.edited.delete(this.edited.keys().next().value!);
+    this.gone = new Set([...this.gone].filter((id) => id !== post.id));
     const place = (p: Post): Post => (p.id === post.id ? this.newestOf(p) : withChanged(p, post));
     this.posts = this.posts.map(place);
     this.fresh = this.fresh.map(place);
@@ -147,9 +147,12 @@ export class PostList extends PagedList implements PostWatcher {
     this.deps.onChange();
   }
 
-  removed(post: string): void {
+  /** What the user deletes here disappears. What is gone for another reason keeps its place, so that the view does not move. */
+  removed(post: string, here = false): void {
     this.deleted.add(post);
-    this.posts = this.posts.filter((p) => p.id !== post).map((p) => withoutReposted(p, post));
+    if (here) this.posts = this.posts.filter((p) => p.id !== post);
+    else if (this.posts.some((p) => p.id === post)) this.gone = new Set([...this.gone, post]);
+    this.posts = this.posts.map((p) => (p.id === post ? placeOf(p) : withoutReposted(p, post)));
     this.fresh = this.fresh.filter((p) => p.id !== post).map((p) => withoutReposted(p, post));
     this.deps.onChange();
   }
@@ -168,10 +171,16 @@ export class PostList extends PagedList implements PostWatcher {
     const posts: Post[] = [];
     for (let n = 1; ; n++) {
       const page = await this.deps.read(before, limit);
-      posts.push(...page.posts.filter((p) => !this.deleted.has(p.id)).map((p) => this.newestOf(p)));
+      posts.push(...this.current(page).posts);
       if (page.next === newest || n === mostPages || isLast(page.next, posts.length)) return { posts, next: page.next };
       before = page.next;
     }
+  }
+
+  /** Posts that were read, as they are now: some may have been edited or deleted since their page came. */
+  private current({ posts, next }: PostPage): PostPage {
+    const place = (p: Post): Post => (p.reposted && this.deleted.has(p.reposted.id) ? withoutReposted(p, p.reposted.id) : p);
+    return { posts: posts.filter((p) => !this.deleted.has(p.id)).map((p) => place(this.newestOf(p))), next };
   }
 
   private newestOf(p: Post): Post {
@@ -181,7 +190,8 @@ export class PostList extends PagedList implements PostWatcher {
     return { ...edited, likes, favourites, comments, reposts, views, liked, favourited };
   }
 
-  private replace({ posts, next }: PostPage): void {
+  private replace(read: PostPage): void {
+    const { posts, next } = this.current(read);
     this.posts = posts;
     this.gone = new Set();
     this.fresh = [];
@@ -205,6 +215,11 @@ export function shownOf(posts: readonly Post[]): readonly ShownPost[] {
 /** A post after a change of it, or of the one that it reposts. */
 export function withChanged(p: Post, post: Post): Post {
   return p.id === post.id ? post : p.reposted?.id === post.id ? { ...p, reposted: { ...post, reposted: undefined } } : p;
+}
+
+/** The place of a post that is gone: nothing of what it said. */
+export function placeOf(p: Post): Post {
+  return { ...p, content: undefined, reposted: undefined };
 }
 
 /** A post without the one that it reposts, if that is gone. */

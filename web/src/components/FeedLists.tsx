@@ -7,11 +7,9 @@ import type { FeedList } from "../routes.js";
 import { Confirm } from "../ui/Confirm.js";
 import { PostTimeline } from "./PostTimeline.js";
 
-const none: ReadonlySet<string> = new Set();
-
 /** A list of posts that are not sorted by age: new ones come when it is read again. */
-function postsOf({ posts, loading, error, hasMore, loadMore, refresh }: ListedPosts): Posts {
-  return { posts: posts.map((e) => e.post), gone: none, fresh: 0, hasMoreFresh: false, loading, error, hasMore, loadMore, showNew: refresh };
+function postsOf({ posts, gone, loading, error, hasMore, loadMore, refresh }: ListedPosts): Posts {
+  return { posts: posts.map((e) => e.post), gone, fresh: 0, hasMoreFresh: false, loading, error, hasMore, loadMore, showNew: refresh };
 }
 
 /** One of the lists beside the home timeline. */

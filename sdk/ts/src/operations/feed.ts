@@ -73,7 +73,7 @@ export function feed(client: Context) {
     /** Deletes one's own post, for everybody. */
     async deletePost(post: string): Promise<void> {
       await feedApi.deletePost({ post });
-      tell((w) => w.removed(post));
+      tell((w) => w.removed(post, true));
     },
 
     /** One's own posts, and those of the users whom one follows and has not muted. Pass the list to watchPosts while it is shown. */

@@ -50,6 +50,8 @@ export function useEngagement<T extends Post | Comment>(of: T): Engagement<T> {
 
 export interface ListedPosts {
   readonly posts: readonly PostEntry[];
+  /** Those of them that the user may not see any more: their place stays until the list is read again. */
+  readonly gone: ReadonlySet<string>;
   /** The first page is not there yet. */
   readonly loading: boolean;
   /** Why posts could not be read. */
@@ -101,8 +103,9 @@ function useEntries(list: PostEntries): ListedPosts {
   const loadMore = useCallback(() => run(list.more()), [list, run]);
   const refresh = useCallback(() => run(list.refresh()), [list, run]);
   const posts = useSnapshot(() => list.items);
+  const gone = useSnapshot(() => list.gone);
   const hasMore = useSnapshot(() => list.hasMore);
   const loaded = useSnapshot(() => list.loaded);
   const error = failed?.list === list ? failed.error : undefined;
-  return { posts, loading: !loaded && error === undefined, error, hasMore, loadMore, refresh };
+  return { posts, gone, loading: !loaded && error === undefined, error, hasMore, loadMore, refresh };
 }

@@ -158,7 +158,7 @@ test("lists are read page by page, past empty pages, each post once", async () =
   expect(s.calls).toEqual(["listLikes ", "listLikes a", "listLikes ", `listHotPosts ${HotWindow.WEEK} `, `listHotPosts ${HotWindow.WEEK} a`]);
 });
 
-test("posts in lists are watched, with those that they repost, and leave when they are hidden", async () => {
+test("posts in lists are watched, with those that they repost, and are places without content when they are hidden", async () => {
   const s = new Server();
   s.posts.push(post("10", { reposted: s.posts[0]! }));
   const hot = s.client.hotPosts("now");
@@ -167,8 +167,10 @@ test("posts in lists are watched, with those that they repost, and leave when th
   expect(s.watched.at(-1)).toEqual(["30", "20", "10"]);
   s.posts = s.posts.slice(2).map((p) => ({ ...p, reposted: undefined }));
   s.shownPosts.take(["30", "20"]);
-  await vi.waitFor(() => expect(hot.items.map((e) => [e.post.id, e.post.reposted?.id])).toEqual([["10", undefined]]));
-  expect(s.watched.at(-1)).toEqual(["10"]);
+  await vi.waitFor(() => expect([...hot.gone]).toEqual(["30", "20"]));
+  expect(hot.items.map((e) => [e.post.id, e.post.content !== undefined, e.post.reposted?.id])).toEqual([["30", false, undefined], ["20", false, undefined], ["10", true, undefined]]);
+  await hot.refresh();
+  expect([hot.items.map((e) => e.post.id), hot.gone.size, s.watched.at(-1)]).toEqual([["10"], 0, ["10"]]);
 });
 
 test("a list tells of changed and removed items; calls for more at once read one page", async () => {
@@ -188,6 +190,22 @@ test("a list tells of changed and removed items; calls for more at once read one
   expect(changes).toBe(2);
   list.remove("changed");
   expect([list.items, changes]).toEqual([[], 3]);
+});
+
+test("what is removed while a page comes does not come back", async () => {
+  const list: PageList<string> = new PageList<string>({
+    read: async (page) => {
+      if (page === "") return { items: ["a", "b"], next: "2" };
+      list.remove("a");
+      list.remove("c");
+      return { items: ["c", "d"], next: "" };
+    },
+    idOf: (item) => item,
+    onChange: () => {},
+  });
+  await list.more();
+  await list.more();
+  expect([list.items, list.hasMore]).toEqual([["b", "d"], false]);
 });
 
 test("views are recorded together, once, and again where that failed", async () => {

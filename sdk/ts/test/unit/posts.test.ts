@@ -109,7 +109,7 @@ test("what others edited and deleted shows in its place", async () => {
   t.edit(second!.id, "edited");
   t.posts = t.posts.filter((p) => p.id !== third!.id);
   await list.check();
-  expect([textOf(list.posts[1]!), list.posts[2], [...list.gone]]).toEqual(["edited", third, [third!.id]]);
+  expect([textOf(list.posts[1]!), list.posts[2], [...list.gone]]).toEqual(["edited", { ...third, content: undefined, reposted: undefined }, [third!.id]]);
   await list.refresh();
   expect([list.posts, list.gone.size]).toEqual([t.posts.slice(0, list.posts.length), 0]);
 });
@@ -124,11 +124,54 @@ test("what was done here stays, whatever a page says that was asked for before",
   const slow = new PostList({ read: () => new Promise((resolve) => (answer = () => resolve(old))), hasOwn: true, onChange: () => {} });
   const reading = slow.check();
   await Promise.resolve();
-  slow.removed(first!.id);
+  slow.removed(first!.id, true);
   slow.changed({ ...second!, version: 2, content: create(PostContentSchema, { text: "edited" }) });
   answer();
   await reading;
   expect(slow.posts.map(textOf)).toEqual(["edited", "0"]);
+});
+
+test("what is deleted elsewhere keeps its place, and what is deleted here does not", async () => {
+  const t = timelineOf(25);
+  const list = t.list();
+  await list.check();
+  const before = idsOf(list);
+  const [first, second, third] = list.posts;
+  t.add("fresh");
+  await list.check();
+  const [fresh] = list.fresh;
+  t.posts = t.posts.filter((p) => ![first!.id, second!.id, fresh!.id].includes(p.id));
+  list.removed(first!.id);
+  list.removed(second!.id, true);
+  list.removed(fresh!.id);
+  expect(list.posts[0]!.content).toBeUndefined();
+  expect([idsOf(list), [...list.gone], list.fresh]).toEqual([before.filter((id) => id !== Number(second!.id)), [first!.id], []]);
+  await list.check();
+  expect([idsOf(list).slice(0, 2), [...list.gone]]).toEqual([[Number(first!.id), Number(third!.id)], [first!.id]]);
+  list.changed(first!); // it is shown again
+  expect([list.gone.size, textOf(list.posts[0]!)]).toEqual([0, textOf(first!)]);
+  list.removed(first!.id);
+  await list.refresh();
+  expect([list.posts, list.gone.size]).toEqual([t.posts.slice(0, list.posts.length), 0]);
+});
+
+test("a post that is deleted while a later page comes is not shown", async () => {
+  const t = timelineOf(120);
+  const [first] = t.posts;
+  let deletes = false;
+  const list: PostList = new PostList({
+    read: async (before, limit) => {
+      const page = await t.read(before, limit);
+      if (deletes && before !== "0") list.removed(first!.id); // the earlier page has it
+      return page;
+    },
+    hasOwn: true,
+    onChange: () => {},
+  });
+  for (let i = 0; i < 4; i++) await list.more();
+  deletes = true;
+  await list.refresh();
+  expect([list.posts, list.gone.size]).toEqual([t.posts.slice(1, 100), 0]);
 });
 
 test("a list that could not be read stays, and goes on", async () => {

@@ -166,7 +166,7 @@ type Notification struct {
 	Post uint64 `protobuf:"varint,6,opt,name=post,proto3" json:"post,omitempty"`
 	// Actors are the newest users who did it, at most 3.
 	Actors []uint64 `protobuf:"varint,7,rep,packed,name=actors,proto3" json:"actors,omitempty"`
-	// ActorCount is how many different users did it, at most 1,000.
+	// ActorCount is how many different users did it, as a rule in the newest 100 operations.
 	ActorCount uint32 `protobuf:"varint,8,opt,name=actor_count,json=actorCount,proto3" json:"actor_count,omitempty"`
 	// MoreActors: there may be more than actor_count.
 	MoreActors bool `protobuf:"varint,9,opt,name=more_actors,json=moreActors,proto3" json:"more_actors,omitempty"`

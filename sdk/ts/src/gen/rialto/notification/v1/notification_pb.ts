@@ -64,7 +64,7 @@ export type Notification = Message<"rialto.notification.v1.Notification"> & {
   actors: string[];
 
   /**
-   * ActorCount is how many different users did it, at most 1,000.
+   * ActorCount is how many different users did it, as a rule in the newest 100 operations.
    *
    * @generated from field: uint32 actor_count = 8;
    */
