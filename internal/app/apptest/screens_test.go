@@ -125,12 +125,12 @@ func TestThePageOfAPost(t *testing.T) {
 // Connected followers are told of a new post whose author has so many that they are pulled, with several nodes on each; a user who does not follow is not.
 func TestFollowersOfAPulledAuthorAreTold(t *testing.T) {
 	f := openFeed(t, 5)
-	author, stranger := f.people[0], f.people[4]
+	author, outsider := f.people[0], f.people[4]
 	var open []*apptest.Socket
 	for _, p := range f.people {
 		s, _ := p.Socket(t, "rialto.v1.proto")
 		open = append(open, s)
-		if p != author && p != stranger {
+		if p != author && p != outsider {
 			_, err := f.h.Graph().Follow(t.Context(), apptest.As(p, &accountv1.FollowRequest{User: author.User}))
 			must(t, err)
 		}
