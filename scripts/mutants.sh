@@ -588,7 +588,7 @@ mutant "leave out posts whose fan-out is not done" internal/service/feed/home.go
 mutant "look for the posts of pulled authors in windows" internal/service/feed/pull.go 's/\(t\.pulled \|\| t\.pushedFrom > floor\)/t.pushedFrom > floor/' 'RandomSchedules|ChangeTheirTier' internal/service/feed
 mutant "forget what a pulled author published before being pushed again" internal/service/feed/pull.go 's/\(t\.pulled \|\| t\.pushedFrom > floor\)/t.pulled/' 'RandomSchedules|ChangeTheirTier' internal/service/feed
 mutant "build windows without deleted posts" internal/service/feed/window.go 's/, withDeleted\)/, withoutDeleted)/' WindowMayBeNewer internal/service/feed
-mutant "keep windows after an unfollow" internal/service/account/follows.go 's/changes = c\.changes \+ 1 RETURNING/changes = c.changes + CASE WHEN $2 > 0 THEN 1 ELSE 0 END RETURNING/' 'FollowsAreCounted|WindowMayBeNewer' internal/service/account internal/service/feed
+mutant "keep windows after an unfollow" internal/service/account/follows.go 's/changes = c\.changes \+ \$3/changes = c.changes + CASE WHEN $2 > 0 THEN 1 ELSE 0 END/' 'FollowsAreCounted|WindowMayBeNewer' internal/service/account internal/service/feed
 mutant "end the fan-out of a post after its first step" internal/service/feed/push.go 's/if len\(followers\) < s\.sizes\.pushFollowers \{/if len(followers) <= s.sizes.pushFollowers {/' 'ManySteps|OrdinaryAuthors' internal/service/feed
 mutant "mark a post as pushed before it is" internal/service/feed/push.go 's/if err := s\.pushTo\(ctx, followers, ref\{p\.id, p\.author\}\); err != nil \{/defer func() { _ = s.pushTo(ctx, followers, ref{p.id, p.author}) }()\n\tif ctx.Err() != nil {/' RandomSchedules internal/service/feed
 mutant "forget the first push after a build began" internal/service/feed/window.go 's/b := base\{from: begin\.Seq\}/b := base{from: begin.Seq + 1}/' PushDuringABuild internal/service/feed
@@ -640,6 +640,8 @@ mutant "fail a page with a part that fails" internal/service/detail/page.go 's/i
 mutant "wait for parts of pages for ever" internal/service/detail/page.go 's/context\.WithTimeout\(ctx, s\.timeout\)/context.WithCancel(ctx)/' 'NamesTheMissing' internal/service/detail
 mutant "read on for a page that there is not" internal/service/detail/page.go 's/s\.start\(optional, i, of, results\)/s.start(context.WithoutCancel(optional), i, of, results)/' 'OtherPartsEnd' internal/service/detail
 mutant "give arguments of SQLite in the order of their numbers" internal/engine/sqldb/positional.go 's/order = append\(order, n-1\)/order = append(order, len(order))/' 'PlaceholdersBecomePositional' internal/engine/sqldb
+mutant "use a list of followed users from before a change" internal/service/account/follows.go 's/ok \&\& have\.version == f\.version/ok/' FollowsAreCounted internal/service/account
+mutant "a mute is no change of whom a timeline shows" internal/service/account/follows.go 's/ \&\& isShown\(before\) == isShown\(after\)//' FollowsAreCounted internal/service/account
 mutant "follow without a limit" internal/service/account/follows.go 's/following > maxFollowing/following > 1<<30/' FollowsAreBounded internal/service/account
 
 # Comments.

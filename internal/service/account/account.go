@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/maypok86/otter/v2"
 	"github.com/rialto-im/rialto/internal/base/auth"
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -133,6 +134,7 @@ type Service struct {
 	refusals rate.Sometimes // limits the log
 	tickets  tickets
 	keys     keyCache
+	followed *otter.Cache[id.User, *followed]
 }
 
 var migrations = []string{
@@ -167,6 +169,8 @@ var migrations = []string{
 	`CREATE TABLE follow_counts (owner BIGINT PRIMARY KEY, followers BIGINT NOT NULL DEFAULT 0, following BIGINT NOT NULL DEFAULT 0, changes BIGINT NOT NULL DEFAULT 0)`,
 	`INSERT INTO follow_counts (owner, following, changes) SELECT owner, count(*), count(*) FROM relations WHERE following GROUP BY owner`,
 	`INSERT INTO follow_counts (owner, followers) SELECT other, count(*) FROM relations WHERE following GROUP BY other ON CONFLICT (owner) DO UPDATE SET followers = excluded.followers`,
+	// Version rises with each change of whom the user follows, and of which of them are muted or blocked.
+	`ALTER TABLE follow_counts ADD COLUMN version BIGINT NOT NULL DEFAULT 0`,
 }
 
 // New opens the service. The first start generates the signing keys.
@@ -195,6 +199,9 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	}
 	s := &Service{deps: deps, config: config, passwords: auth.NewPasswords(config.Hashes, cmp.Or(config.PasswordCost, auth.DefaultCost())), issuers: externalIssuers, logins: newLogins(config, deps.Clock, deps.Nodes), refusals: newRefusalLog()}
 	s.codeWake = make(chan struct{}, 1)
+	if s.followed, err = newFollowed(); err != nil {
+		return nil, err
+	}
 	if config.CodeWebhook.Set() {
 		if s.codes, err = webhook.New(config.CodeWebhook, deps.Clock); err != nil {
 			return nil, fmt.Errorf("account.code_webhook: %w", err)

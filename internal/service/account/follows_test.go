@@ -27,12 +27,12 @@ func TestFollowsAreCounted(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			followed, n, err := r.Followed(t.Context(), tx, ann.User)
+			followed, seen, n, err := r.Followed(t.Context(), tx, ann.User)
 			if err != nil {
 				return err
 			}
-			if benFollowers != followers || annFollows != following || len(followed) != int(following) || followed[ben.User] != shown || (n > last) != changes {
-				t.Errorf("%s: %d followers, %d followed, %v, %d changes after %d", what, benFollowers, annFollows, followed, n, last)
+			if benFollowers != followers || annFollows != following || len(followed) != int(following) || seen[ben.User] != shown || (n > last) != changes {
+				t.Errorf("%s: %d followers, %d followed, %v, %d changes after %d", what, benFollowers, annFollows, seen, n, last)
 			}
 			last = n
 			return nil

@@ -57,9 +57,9 @@ import (
 
 // Graph has the relations of users. Its methods with a transaction read as of that.
 type Graph interface {
-	// Followed returns whom a user follows, and whether their posts are shown: neither muted nor blocked. changes rises whenever
-	// the user begins or ceases to follow somebody.
-	Followed(ctx context.Context, tx *sql.Tx, u id.User) (shown map[id.User]bool, changes uint64, err error)
+	// Followed returns whom a user follows, and which of them are neither muted nor blocked: their posts are shown. Both are shared, and must not be changed.
+	// changes rises whenever the user begins or ceases to follow somebody.
+	Followed(ctx context.Context, tx *sql.Tx, u id.User) (all []id.User, shown map[id.User]bool, changes uint64, err error)
 	// FriendsAndBlocks returns which of some users are friends of a user, and with which there is a block, by either of the two.
 	FriendsAndBlocks(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) (friends, blocked map[id.User]bool, err error)
 	// FollowCounts returns how many follow a user, and how many the user follows.

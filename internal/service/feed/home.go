@@ -37,27 +37,28 @@ type home struct {
 	tx       *sql.Tx
 	window   *window // one that is not usable is empty, with a floor above all posts
 	usable   bool
+	reader   id.User
 	followed bool             // the reader follows somebody
-	shown    map[id.User]bool // the reader and those followed who are neither muted nor blocked
-	authors  []id.User        // the same
-	pulled   []id.User        // those of authors whose posts above the floor are not all in the window
-	pending  []ref            // of authors, above the floor
+	shown    map[id.User]bool // those followed who are neither muted nor blocked
+	pulled   []id.User        // the reader, and those of shown whose posts above the floor are not all in the window
+	pending  []ref            // of shown, above the floor
+}
+
+// authors returns whose posts the timeline shows, in the order of ids.
+func (h *home) authors() []id.User {
+	list := append(slices.Collect(maps.Keys(h.shown)), h.reader)
+	slices.Sort(list)
+	return list
 }
 
 // openHome reads what the pages of a timeline need. The snapshot begins before the window is read, so that the window has all posts that are not pending
 // in the snapshot.
 func (s *Service) openHome(ctx context.Context, tx *sql.Tx, reader id.User) (*home, error) {
-	followed, changes, err := s.deps.Graph.Followed(ctx, tx, reader)
+	followed, shown, changes, err := s.deps.Graph.Followed(ctx, tx, reader)
 	if err != nil {
 		return nil, err
 	}
-	h := &home{service: s, tx: tx, followed: len(followed) > 0, shown: map[id.User]bool{reader: true}}
-	for u, shown := range followed {
-		if shown {
-			h.shown[u] = true
-		}
-	}
-	h.authors = slices.Sorted(maps.Keys(h.shown))
+	h := &home{service: s, tx: tx, reader: reader, followed: len(followed) > 0, shown: shown}
 	if err := s.reached("home-snapshot"); err != nil {
 		return nil, err
 	}
@@ -74,13 +75,11 @@ func (s *Service) openHome(ctx context.Context, tx *sql.Tx, reader id.User) (*ho
 	if err := s.reached("window-used"); err != nil {
 		return nil, err
 	}
-	if h.pulled, err = s.pulledAuthors(ctx, tx, h.shown, h.window.floor); err != nil {
+	if h.pulled, err = s.pulledAuthors(ctx, tx, shown, h.window.floor); err != nil {
 		return nil, err
 	}
-	if !slices.Contains(h.pulled, reader) {
-		h.pulled = append(h.pulled, reader)
-	}
-	h.pending, err = s.pendingPosts(ctx, tx, h.shown)
+	h.pulled = append(h.pulled, reader)
+	h.pending, err = s.pendingPosts(ctx, tx, shown)
 	return h, err
 }
 
@@ -88,7 +87,7 @@ func (s *Service) openHome(ctx context.Context, tx *sql.Tx, reader id.User) (*ho
 func (h *home) source(ctx context.Context, before uint64, n int) ([]uint64, uint64, error) {
 	floor := h.window.floor
 	if before <= floor {
-		refs, err := h.service.pull(ctx, h.tx, h.authors, before, 0, n, withoutDeleted)
+		refs, err := h.service.pull(ctx, h.tx, h.authors(), before, 0, n, withoutDeleted)
 		return postsOf(refs), endOf(postsOf(refs), n, 0), err
 	}
 	refs, err := h.service.pull(ctx, h.tx, h.pulled, before, floor, n, withoutDeleted)

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"errors"
-	"maps"
 	"math"
 	"slices"
 
@@ -188,13 +187,13 @@ func (s *Service) buildWindow(ctx context.Context, reader id.User) error {
 	}
 	b := base{from: begin.Seq}
 	err := s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
-		followed, changes, err := s.deps.Graph.Followed(ctx, tx, reader)
+		followed, _, changes, err := s.deps.Graph.Followed(ctx, tx, reader)
 		if err != nil {
 			return err
 		}
 		b.changes = changes
 		// With deleted posts: a page whose snapshot is older than this one may see them.
-		if b.refs, err = s.pull(ctx, tx, slices.Sorted(maps.Keys(followed)), math.MaxInt64, 0, s.sizes.windowPosts+1, withDeleted); err != nil {
+		if b.refs, err = s.pull(ctx, tx, followed, math.MaxInt64, 0, s.sizes.windowPosts+1, withDeleted); err != nil {
 			return err
 		}
 		if most := s.sizes.windowPosts; len(b.refs) > most { // the window ends there also if posts above it are left out

@@ -21,8 +21,8 @@ func TestEngagementViolations(t *testing.T) {
 	} {
 		dir := healthy(t)
 		for _, statement := range []string{
-			`CREATE TABLE feed_posts (id BIGINT, author BIGINT, repost_of BIGINT, content BLOB, version BIGINT, deleted BOOLEAN, pending BOOLEAN)`,
-			`INSERT INTO feed_posts VALUES (8, 2, 5, '', 1, FALSE, FALSE), (9, 2, 5, '', 1, TRUE, FALSE)`,
+			`CREATE TABLE feed_posts (id BIGINT, author BIGINT, repost_of BIGINT, content BLOB, version BIGINT, deleted BOOLEAN, pending BOOLEAN, retired BOOLEAN DEFAULT FALSE)`,
+			`INSERT INTO feed_posts VALUES (8, 2, 5, '', 1, FALSE, FALSE, FALSE), (9, 2, 5, '', 1, TRUE, FALSE, FALSE)`,
 			`CREATE TABLE feed_repost_counts (post BIGINT, bucket BIGINT, n BIGINT)`, `INSERT INTO feed_repost_counts VALUES (5, 0, 2), (5, 1, -1), (6, 0, 0)`,
 			`CREATE TABLE feed_authors (author BIGINT, last_post BIGINT, posts BIGINT, pulled BOOLEAN, pushed_from BIGINT)`,
 			`CREATE TABLE feed_versions (post BIGINT, version BIGINT, content BLOB)`,

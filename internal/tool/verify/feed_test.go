@@ -37,8 +37,8 @@ func withFeed(t *testing.T) string {
 		`CREATE TABLE relations (owner BIGINT, other BIGINT, following BOOLEAN)`, `INSERT INTO relations VALUES (1, 2, TRUE), (1, 3, TRUE), (2, 1, FALSE)`,
 		`CREATE TABLE follow_counts (owner BIGINT, followers BIGINT, following BIGINT, changes BIGINT)`, `INSERT INTO follow_counts VALUES (1, 0, 2, 2), (2, 1, 0, 0), (3, 1, 0, 0)`,
 		`CREATE TABLE feed_authors (author BIGINT, last_post BIGINT, posts BIGINT, pulled BOOLEAN, pushed_from BIGINT)`, `INSERT INTO feed_authors VALUES (2, 12, 3, FALSE, 0), (3, 13, 1, TRUE, 0)`,
-		`CREATE TABLE feed_posts (id BIGINT, author BIGINT, content BLOB, version BIGINT, deleted BOOLEAN, pending BOOLEAN)`,
-		`INSERT INTO feed_posts VALUES (9, 2, '', 1, TRUE, FALSE), (10, 2, 'a', 2, FALSE, FALSE), (11, 2, 'b', 1, FALSE, FALSE), (12, 2, 'c', 1, FALSE, TRUE), (13, 3, 'd', 1, FALSE, FALSE)`,
+		`CREATE TABLE feed_posts (id BIGINT, author BIGINT, content BLOB, version BIGINT, deleted BOOLEAN, pending BOOLEAN, retired BOOLEAN DEFAULT FALSE)`,
+		`INSERT INTO feed_posts VALUES (9, 2, '', 1, TRUE, FALSE, FALSE), (10, 2, 'a', 2, FALSE, FALSE, FALSE), (11, 2, 'b', 1, FALSE, FALSE, FALSE), (12, 2, 'c', 1, FALSE, TRUE, FALSE), (13, 3, 'd', 1, FALSE, FALSE, FALSE)`,
 		`CREATE TABLE feed_versions (post BIGINT, version BIGINT, content BLOB)`, `INSERT INTO feed_versions VALUES (10, 1, 'x'), (10, 2, 'a'), (11, 1, 'b'), (12, 1, 'c'), (13, 1, 'd')`,
 	} {
 		execute(t, dir, statement)
