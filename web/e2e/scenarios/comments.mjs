@@ -134,14 +134,13 @@ export default async function scenario(w) {
   await comment(c, "我也去").getByRole("link", { name: "Bob" }).waitFor();
   assert.deepEqual((await ids(c)).length > 0, true);
 
-  w.step("a post is shared into a chat, and its card opens in place");
+  w.step("a post is shared with a friend without a chat yet, and its card opens in place");
   await w.befriend(ana, bob);
-  const chat = await w.direct(ana, bob);
-  await w.send(ana, chat, ["Look at this"]);
   await page(a).getByTestId("post").getByRole("button", { name: "Share" }).click();
   await w.shot(a, "96-share-dialog");
   await a.getByTestId("pick-chat").filter({ hasText: "Bob" }).click();
   await dialog(a).waitFor({ state: "detached" });
+  const chat = await w.direct(ana, bob); // it is there
   await b.goto(`${w.url}/c/${chat}`);
   const card = message(b, "Sunday walk").getByTestId("card");
   await card.waitFor();

@@ -76,14 +76,14 @@ function ForwardDialog({ c, seqs, onClose, onSent }: { c: ConversationView; seqs
   const t = useText();
   const { run, error } = useAction();
   const [card, setCard] = useState(true);
-  const send = (to: string) =>
+  const send = (open: () => Promise<string>) =>
     run(async () => {
-      await client.forward(to, c.id, seqs, seqs.length > 1 && card ? t("historyOf", { title: titleOf(c) }) : "");
+      await client.forward(await open(), c.id, seqs, seqs.length > 1 && card ? t("historyOf", { title: titleOf(c) }) : "");
       onSent();
       onClose();
     });
   return (
-    <ChatDialog title={t("forwardTo")} error={error} onClose={onClose} onPick={(to) => void send(to)}>
+    <ChatDialog title={t("forwardTo")} error={error} onClose={onClose} onPick={(open) => void send(open)}>
       {seqs.length > 1 && <label className="check"><input type="checkbox" checked={card} onChange={(e) => setCard(e.target.checked)} /> {t("asCard")}</label>}
     </ChatDialog>
   );

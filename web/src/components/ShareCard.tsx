@@ -22,10 +22,10 @@ export function ShareDialog({ card, onClose }: { card: CardOf; onClose: () => vo
   const client = useClient();
   const t = useText();
   const { run, error } = useAction();
-  const send = (to: string) =>
+  const send = (open: () => Promise<string>) =>
     run(async () => {
-      await client.sendCard(to, card);
+      await client.sendCard(await open(), card);
       onClose();
     });
-  return <ChatDialog title={t("shareWith", { what: card.title })} error={error} onClose={onClose} onPick={(to) => void send(to)} />;
+  return <ChatDialog title={t("shareWith", { what: card.title })} error={error} onClose={onClose} onPick={(open) => void send(open)} />;
 }
