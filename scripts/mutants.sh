@@ -302,7 +302,7 @@ engagement=internal/service/engagement
 mutant "like what is not seen" $engagement/like.go 's/err == nil && !ok \{/err == nil \&\& !ok \&\& o.id == 0 {/' 'WhatIsNotSeen|ListsEqual' $engagement
 mutant "answer a check by that of another post" $engagement/check.go 's/group\.checks\[check\{n, u\}\] = true/for one := range group.checks { group.checks[one] = group.checks[one] || one.user == u }/' 'ChecksOfMany' $engagement
 mutant "like a comment that is deleted" internal/service/comment/visible.go 's/err == nil && r\.deleted \{/err == nil \&\& r.deleted \&\& r.id == 0 {/' 'WhatIsNotSeen' $engagement
-mutant "name users with a block among likers" $engagement/list.go 's/blocked\[m\.User\] \{/blocked[m.User] \&\& m.User == 0 {/' 'LikersLeaveOutBlocks' $engagement
+mutant "name users with a block among likers" $engagement/likers.go 's/blocked\[m\.User\] \{/blocked[m.User] \&\& m.User == 0 {/' 'LikersLeaveOutBlocks' $engagement
 mutant "show posts that the reader does not see" internal/service/feed/visible.go 's/case p\.deleted, p\.hidden:/case p.deleted:/' 'ListsEqualNaive' $engagement
 mutant "drop the mark of a like during a round" $engagement/marks.go 's/AND n = \$4`/AND n >= $4`/' 'AMarkThatChanges' $engagement
 mutant "rank by counts that another round has replaced" $engagement/marks.go 's/isCurrent\[m\.subject\] = false/isCurrent[m.subject] = true/' 'AMarkThatChanges' $engagement
@@ -690,8 +690,8 @@ mutant "show friend requests that were answered" internal/service/notification/e
 mutant "show comments that were deleted" internal/service/comment/store.go 's/AND NOT deleted AND id IN/AND id IN/' 'CommentsAndMentions|RandomSchedules' internal/service/notification
 mutant "show comments of posts that the reader may not see" internal/service/comment/visible.go 's/if visible\[r\.subject\] != 0 \&\& /if visible != nil \&\& /' 'CommentsAndMentions|RandomSchedules' internal/service/notification
 mutant "count actors twice" internal/service/notification/evaluate.go 's/if seen\[c\.actor\] \{/if seen[0] {/' 'CommentsAndMentions|RandomSchedules' internal/service/notification
-mutant "count notifications that are not shown" internal/service/notification/list.go 's/if v != nil \{/if v != nil || len(rows) > 0 {/' 'Merging|RandomSchedules' internal/service/notification
-mutant "count only the newest causes" internal/service/notification/list.go 's/rows\[i\]\.causes > s\.sizes\.firstCauses/rows[i].causes > 1<<30/' RandomSchedules internal/service/notification
+mutant "count notifications that are not shown" internal/service/notification/list.go 's/shown\[i\] = v != nil/shown[i] = v != nil || len(rows) > 0/' 'Merging|RandomSchedules' internal/service/notification
+mutant "count only the newest causes" internal/service/notification/evaluate.go 's/rows\[i\]\.causes > first/rows[i].causes > 1<<30/' RandomSchedules internal/service/notification
 mutant "notify subscribers of posts that they may not see" internal/service/notification/subscribe.go 's/readers, err := s\.deps\.Posts\.ReadersAmong\(ctx, tx, j\.Post, list\)/readers, err := list, error(nil)/' PostsAndReposts internal/service/notification
 mutant "notify only the first subscribers" internal/service/notification/subscribe.go 's/if more = len\(list\) == s\.sizes\.subscribers;/if more = false;/' PostsAndReposts internal/service/notification
 mutant "keep all notifications of a user" internal/service/notification/trim.go 's/o\.kept <= maxKept/o.kept >= 0/' TestTrim internal/service/notification
