@@ -141,7 +141,7 @@ func (PostPagePart) EnumDescriptor() ([]byte, []int) {
 	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{1}
 }
 
-// PostContent is what an author writes. It has a text, a title, a cover, an image, a link, goods or a repost.
+// PostContent is what an author writes. It has a text, a title, a cover, an image, a video, a link, goods or a repost.
 type PostContent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Title of at most 120 characters, in one line.
@@ -166,7 +166,9 @@ type PostContent struct {
 	// Goods that the post is about, at most 10.
 	Goods []*Goods `protobuf:"bytes,10,rep,name=goods,proto3" json:"goods,omitempty"`
 	// Mentions of users in the text, in the order of their places, at most 50. Each names a user. Those who may see the post are notified.
-	Mentions      []*v1.Mention `protobuf:"bytes,11,rep,name=mentions,proto3" json:"mentions,omitempty"`
+	Mentions []*v1.Mention `protobuf:"bytes,11,rep,name=mentions,proto3" json:"mentions,omitempty"`
+	// Video of the author (rialto.video.v1), in any state; 0: none. Readers get it by GetVideo with the post.
+	Video         uint64 `protobuf:"varint,12,opt,name=video,proto3" json:"video,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -276,6 +278,13 @@ func (x *PostContent) GetMentions() []*v1.Mention {
 		return x.Mentions
 	}
 	return nil
+}
+
+func (x *PostContent) GetVideo() uint64 {
+	if x != nil {
+		return x.Video
+	}
+	return 0
 }
 
 // Goods are something that readers can buy elsewhere.
@@ -1610,7 +1619,7 @@ var File_rialto_feed_v1_feed_proto protoreflect.FileDescriptor
 
 const file_rialto_feed_v1_feed_proto_rawDesc = "" +
 	"\n" +
-	"\x19rialto/feed/v1/feed.proto\x12\x0erialto.feed.v1\x1a\x1frialto/account/v1/account.proto\x1a\x19rialto/chat/v1/chat.proto\x1a\x1crialto/chat/v1/message.proto\x1a\x1frialto/comment/v1/comment.proto\"\xba\x03\n" +
+	"\x19rialto/feed/v1/feed.proto\x12\x0erialto.feed.v1\x1a\x1frialto/account/v1/account.proto\x1a\x19rialto/chat/v1/chat.proto\x1a\x1crialto/chat/v1/message.proto\x1a\x1frialto/comment/v1/comment.proto\"\xd4\x03\n" +
 	"\vPostContent\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12-\n" +
@@ -1623,7 +1632,8 @@ const file_rialto_feed_v1_feed_proto_rawDesc = "" +
 	"\x05cover\x18\t \x01(\v2\x15.rialto.chat.v1.MediaR\x05cover\x12+\n" +
 	"\x05goods\x18\n" +
 	" \x03(\v2\x15.rialto.feed.v1.GoodsR\x05goods\x123\n" +
-	"\bmentions\x18\v \x03(\v2\x17.rialto.chat.v1.MentionR\bmentions\"\xa1\x01\n" +
+	"\bmentions\x18\v \x03(\v2\x17.rialto.chat.v1.MentionR\bmentions\x12\x18\n" +
+	"\x05video\x18\f \x01(\x04B\x020\x01R\x05video\"\xa1\x01\n" +
 	"\x05Goods\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12#\n" +
 	"\vprice_minor\x18\x02 \x01(\x04B\x020\x02R\n" +
