@@ -69,6 +69,7 @@ if [ "$for" != run ]; then
 	for tool in curl jq openssl haproxy; do # for the documents' samples; haproxy is for the tests of deploy/
 		command -v "$tool" >/dev/null || packages+=("$tool")
 	done
+	for tool in ffmpeg:ffmpeg bwrap:bubblewrap; do command -v "${tool%:*}" >/dev/null || packages+=("${tool#*:}"); done # for videos
 	command -v systemd-analyze >/dev/null || packages+=(systemd)
 	# Screenshots show Chinese and emoji as users see them.
 	command -v fc-list >/dev/null || packages+=(fontconfig)
@@ -93,7 +94,12 @@ fetched
 
 scripts/web.sh
 
-[ "$for" != run ] || exit 0
+if [ "$for" = run ]; then
+	for tool in ffmpeg bwrap; do
+		command -v "$tool" >/dev/null || { echo "== videos are not processed: they need ffmpeg and bubblewrap (apt-get install ffmpeg bubblewrap)"; break; }
+	done
+	exit 0
+fi
 
 echo "== building the S3 server for tests, unless it exists (two minutes)"
 (cd internal/engine/blob/s3blob/s3test/server && go tool -n versitygw >/dev/null)

@@ -1,0 +1,232 @@
+package transcode
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// Rendition is a size that a video is encoded in.
+type Rendition struct {
+	// Name, such as 720p.
+	Name   string `json:"name"`
+	Width  int    `json:"width"`
+	Height int    `json:"height"`
+	// Rate is the largest number of bits per second.
+	Rate int64 `json:"rate"`
+}
+
+const (
+	offset       = 10 * time.Second // of all times in the files of ffmpeg: none of them is negative. Check removes it.
+	crf          = "23"
+	preset       = "veryfast"
+	bitsPerPixel = 0.09
+	minBits      = 150_000
+	audioRate    = 48_000
+	audioBits    = 128_000
+)
+
+// Renditions that are made of a source, the smallest first. The largest has the size of the source, but no more than the largest height.
+func (t *Transcoder) Renditions(s *Source) (list []Rendition) {
+	short := min(s.Width, s.Height)
+	most := min(short, t.config.Heights[len(t.config.Heights)-1])
+	for _, height := range t.config.Heights {
+		if float64(height) < 0.9*float64(most) {
+			list = append(list, s.rendition(height))
+		}
+	}
+	return append(list, s.rendition(most))
+}
+
+// rendition has a number of pixels on the shorter side. All sides are even.
+func (s *Source) rendition(short int) Rendition {
+	even := func(side int) int {
+		scaled := float64(side) * float64(short) / float64(min(s.Width, s.Height))
+		return max(2, int(scaled/2+0.5)*2)
+	}
+	r := Rendition{Name: strconv.Itoa(short) + "p", Width: even(s.Width), Height: even(s.Height)}
+	r.Rate = max(minBits, int64(float64(r.Width*r.Height)*bitsPerPixel*min(s.Rate.float(), 45)))
+	return r
+}
+
+// timescale has a whole number of ticks for each frame.
+func (s *Source) timescale() (scale, ticks int64) {
+	const least = 12_000
+	k := (least + s.Rate.Num - 1) / s.Rate.Num
+	return s.Rate.Num * k, s.Rate.Den * k
+}
+
+// ffmpeg returns a command that reads a source from a time on.
+func (t *Transcoder) ffmpeg(in Input, dir string, seek time.Duration, args ...string) command {
+	list := []string{"-hide_banner", "-nostdin", "-loglevel", "error", "-y", "-copyts", "-start_at_zero"}
+	if seek > 0 {
+		list = append(list, "-ss", decimal(seek))
+	}
+	list = append(append(list, "-threads", "1"), inputArguments(in.Format, decoders)...)
+	list = append(list, "-i", sourceInside, "-sn", "-dn", "-map_metadata", "-1", "-map_chapters", "-1")
+	return command{program: t.tools.ffmpeg, source: in.Path, out: dir, args: append(list, args...)}
+}
+
+func decimal(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 6, 64) }
+
+// muxArguments write a fragmented file whose times are offset.
+func muxArguments(name string, flags string, more ...string) []string {
+	list := append([]string{"-fflags", "+bitexact", "-use_editlist", "0", "-avoid_negative_ts", "disabled", "-output_ts_offset", decimal(offset),
+		"-movflags", "+empty_moov+default_base_moof+frag_discont+negative_cts_offsets+skip_trailer" + flags}, more...)
+	return append(list, "-f", "mp4", name)
+}
+
+// EncodeChunk encodes a chunk of a picture. Its files are in dir, a folder of the caller's.
+func (t *Transcoder) EncodeChunk(ctx context.Context, in Input, s *Source, r Rendition, chunk int, dir string) (*Track, error) {
+	c := s.Chunks[chunk]
+	scale, ticks := s.timescale()
+	g := strconv.Itoa(s.Group())
+	first := time.Duration(float64(c.First) / s.Rate.float() * float64(time.Second))
+	var interlaced string
+	if s.Interlaced {
+		interlaced = "yadif=deint=interlaced,"
+	}
+	filter := fmt.Sprintf("setpts=PTS-%s/TB,%sfps=fps=%d/%d:start_time=%s:round=near,scale=%d:%d:flags=bicubic,setsar=1,format=yuv420p,tpad=stop=%d:stop_mode=clone",
+		decimal(s.Start), interlaced, s.Rate.Num, s.Rate.Den, decimal(first), r.Width, r.Height, missingFrames(s))
+	args := []string{"-map", "0:" + strconv.Itoa(s.Stream), "-an", "-vf", filter, "-frames:v", strconv.Itoa(c.Frames), "-fps_mode", "passthrough",
+		"-c:v", "libx264", "-preset", preset, "-profile:v", "high", "-threads", "1", "-crf", crf, "-maxrate", strconv.FormatInt(r.Rate, 10), "-bufsize", strconv.FormatInt(2*r.Rate, 10),
+		"-g", g, "-keyint_min", g, "-sc_threshold", "0", "-flags", "+cgop+bitexact", "-video_track_timescale", strconv.FormatInt(scale, 10)}
+	run := t.ffmpeg(in, dir, max(0, c.Seek-time.Millisecond), append(args, muxArguments("chunk.mp4", "+frag_keyframe")...)...)
+	run.timeout = encodeTimeout
+	if err := t.program(ctx, run); err != nil {
+		return nil, err
+	}
+	return openTrack(filepath.Join(dir, "chunk.mp4"), func(track *Track) error {
+		return track.checkPicture(c, s.Group(), scale, ticks, ticksOf(s.Start, scale))
+	})
+}
+
+const (
+	encodeTimeout = 10 * time.Minute
+	copyTimeout   = 10 * time.Minute
+	imageTimeout  = 2 * time.Minute
+)
+
+// missingFrames is how many frames at the end of a chunk may be replaced by the one before: a second of them. More are a damage.
+func missingFrames(s *Source) int { return int(s.Rate.float()) + 1 }
+
+func ticksOf(d time.Duration, scale int64) int64 {
+	return int64(d.Seconds()*float64(scale) + 0.5)
+}
+
+// EncodeAudio encodes all of the sound.
+func (t *Transcoder) EncodeAudio(ctx context.Context, in Input, s *Source, dir string) (*Track, error) {
+	args := []string{"-map", "0:" + strconv.Itoa(s.Audio.Stream), "-vn", "-af", fmt.Sprintf("aresample=%d:async=1000:first_pts=0", audioRate), "-ac", strconv.Itoa(min(s.Audio.Channels, 2)),
+		"-c:a", "aac", "-b:a", strconv.Itoa(audioBits), "-flags", "+bitexact"}
+	return t.audio(ctx, in, dir, args)
+}
+
+// CopyAudio is EncodeAudio without encoding it, if CanCopyAudio.
+func (t *Transcoder) CopyAudio(ctx context.Context, in Input, s *Source, dir string) (*Track, error) {
+	return t.audio(ctx, in, dir, []string{"-map", "0:" + strconv.Itoa(s.Audio.Stream), "-vn", "-c:a", "copy"})
+}
+
+func (t *Transcoder) audio(ctx context.Context, in Input, dir string, args []string) (*Track, error) {
+	run := t.ffmpeg(in, dir, 0, append(args, muxArguments("audio.mp4", "", "-frag_duration", "2000000")...)...)
+	run.timeout, run.maxFile = copyTimeout, 2<<30
+	if err := t.program(ctx, run); err != nil {
+		return nil, err
+	}
+	return openTrack(filepath.Join(dir, "audio.mp4"), func(track *Track) error { return track.checkSound() })
+}
+
+// CanCopyAudio reports whether players can play the sound as it is.
+func (s *Source) CanCopyAudio() bool {
+	return s.Audio != nil && s.Audio.Codec == "aac" && s.Audio.Profile == "LC" && s.Audio.Channels <= 2 && s.Audio.Rate >= 32_000 && s.Audio.Rate <= 48_000
+}
+
+// CanCopy reports whether players can probably play the picture as it is. CopyPicture checks the rest.
+func (s *Source) CanCopy() bool {
+	const maxBits, maxShort = 12_000_000, 1080
+	return s.Codec == "h264" && s.PixelFormat == "yuv420p" && !s.Turned && !s.Interlaced && s.LongestGroup <= maxCopiedGroup && s.Bits <= maxBits && min(s.Width, s.Height) <= maxShort
+}
+
+const maxCopiedGroup = 6 * time.Second
+
+// CopyPicture makes a rendition of the picture as it is, if CanCopy. It fails with ErrNotCopied if that cannot be played.
+func (t *Transcoder) CopyPicture(ctx context.Context, in Input, s *Source, dir string) (*Track, error) {
+	args := []string{"-map", "0:" + strconv.Itoa(s.Stream), "-an", "-c:v", "copy"}
+	run := t.ffmpeg(in, dir, 0, append(args, muxArguments("copy.mp4", "+frag_keyframe", "-min_frag_duration", "1500000")...)...)
+	run.timeout, run.maxFile = copyTimeout, 32<<30
+	if err := t.program(ctx, run); err != nil {
+		return nil, err
+	}
+	return openTrack(filepath.Join(dir, "copy.mp4"), func(track *Track) error { return track.checkCopy(s) })
+}
+
+// program runs a command that prints nothing.
+func (t *Transcoder) program(ctx context.Context, c command) error {
+	_, err := t.output(ctx, c)
+	return err
+}
+
+// Poster makes a JPEG image of the frame at a time, and returns its path, width and height.
+func (t *Transcoder) Poster(ctx context.Context, in Input, s *Source, at time.Duration, dir string) (path string, r Rendition, err error) {
+	r = s.rendition(min(s.Width, s.Height, posterSide))
+	run := t.ffmpeg(in, dir, s.Start+at, "-map", "0:"+strconv.Itoa(s.Stream), "-an", "-frames:v", "1", "-vf", fmt.Sprintf("scale=%d:%d:flags=bicubic,setsar=1,format=yuvj420p", r.Width, r.Height),
+		"-c:v", "mjpeg", "-q:v", "4", "-flags", "+bitexact", "-update", "1", "-f", "image2", "poster.jpg")
+	run.timeout = imageTimeout
+	path = filepath.Join(dir, "poster.jpg")
+	if err := t.program(ctx, run); err != nil {
+		return "", r, err
+	}
+	return path, r, exists(path)
+}
+
+// exists fails if ffmpeg made no file, as it does without an error if there was no frame.
+func exists(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && info.Size() == 0 {
+		err = fmt.Errorf("%s is empty", filepath.Base(path))
+	}
+	return err
+}
+
+const (
+	posterSide     = 720
+	tileSide       = 90 // pixels of the shorter side
+	tileColumns    = 10
+	maxTiles       = 100
+	tileInterval   = 2 * time.Second
+	decodeAllUntil = time.Minute // of longer videos, storyboards show key frames
+)
+
+// Storyboard is an image with small frames, one in each interval, in rows.
+type Storyboard struct {
+	Path                  string
+	TileWidth, TileHeight int
+	Columns, Count        int
+	Interval              time.Duration
+}
+
+// Storyboard makes the storyboard of a video.
+func (t *Transcoder) Storyboard(ctx context.Context, in Input, s *Source, dir string) (*Storyboard, error) {
+	tile := s.rendition(min(s.Width, s.Height, tileSide))
+	b := &Storyboard{Path: filepath.Join(dir, "storyboard.jpg"), TileWidth: tile.Width, TileHeight: tile.Height, Interval: max(tileInterval, (s.Duration/maxTiles).Round(time.Second)+time.Second)}
+	if s.Duration <= maxTiles*tileInterval {
+		b.Interval = tileInterval
+	}
+	b.Count = max(1, int((s.Duration+b.Interval-1)/b.Interval))
+	b.Columns = min(tileColumns, b.Count)
+	rows := (b.Count + b.Columns - 1) / b.Columns
+	run := t.ffmpeg(in, dir, 0, "-map", "0:"+strconv.Itoa(s.Stream), "-an", "-frames:v", "1", "-vf",
+		fmt.Sprintf("setpts=PTS-%s/TB,fps=fps=1000/%d:start_time=0:round=near,scale=%d:%d:flags=bicubic,setsar=1,format=yuvj420p,tpad=stop=-1:stop_mode=clone,trim=end_frame=%d,tile=%dx%d",
+			decimal(s.Start), b.Interval.Milliseconds(), tile.Width, tile.Height, b.Count, b.Columns, rows),
+		"-c:v", "mjpeg", "-q:v", "6", "-flags", "+bitexact", "-update", "1", "-f", "image2", "storyboard.jpg")
+	if s.Duration > decodeAllUntil {
+		run.args = append([]string{"-skip_frame", "nokey"}, run.args...)
+	}
+	run.timeout = copyTimeout
+	if err := t.program(ctx, run); err != nil {
+		return nil, err
+	}
+	return b, exists(b.Path)
+}

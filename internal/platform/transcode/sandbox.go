@@ -1,0 +1,155 @@
+package transcode
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// The sandbox is bubblewrap, which flatpak uses: new namespaces of users, mounts, processes, networks and IPC, no capabilities, and a root that has only
+// the programs, the source and the folder for the output. prlimit, outside of it, sets the limits that it inherits. docs/decisions/0104-sandbox-of-ffmpeg.md explains why.
+
+const (
+	sourceInside = "/in/source"
+	outInside    = "/out"
+	addressSpace = 4 << 30   // bytes of memory that a program may map
+	maxOutput    = 8 << 20   // bytes of a program's output that are read at once
+	maxFile      = 256 << 20 // bytes of a file that a program writes, unless the command has another limit
+	stderrTail   = 2 << 10
+	killGrace    = 2 * time.Second // how long output is read after a program was killed
+	priority     = 10              // niceness: what users wait for comes first
+)
+
+// command is one run of a program.
+type command struct {
+	program string
+	args    []string
+	source  string // the only file that it can read, at sourceInside; empty: none
+	out     string // the only folder that it can write to, at outInside; empty: none
+	maxFile int64  // bytes of each file that it writes; 0 is maxFile
+	timeout time.Duration
+}
+
+// errTooMuchOutput ends a program that prints more than is read.
+var errTooMuchOutput = errors.New("the program printed too much")
+
+// output runs a command, and returns what it prints.
+func (t *Transcoder) output(ctx context.Context, c command) ([]byte, error) {
+	var b bytes.Buffer
+	err := t.run(ctx, c, func(r io.Reader) error {
+		n, err := io.Copy(&b, io.LimitReader(r, maxOutput+1))
+		if err == nil && n > maxOutput {
+			err = errTooMuchOutput
+		}
+		return err
+	})
+	return b.Bytes(), err
+}
+
+// run runs a command. read gets what it prints; if read fails, the program is killed. All processes of the command have ended when run returns.
+func (t *Transcoder) run(ctx context.Context, c command, read func(io.Reader) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("%s took longer than %v", filepath.Base(c.program), c.timeout))
+	defer cancel()
+	cmd := exec.CommandContext(ctx, t.tools.prlimit, t.arguments(c)...)
+	cmd.Env = []string{}
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// The namespace of processes ends with its first one, which ends with bubblewrap, which is in the group.
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = killGrace
+	complaints := &tail{}
+	cmd.Stderr = complaints
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	readErr := read(stdout)
+	if readErr != nil {
+		cancel()
+	}
+	err = cmd.Wait()
+	switch {
+	case readErr != nil && !errors.Is(readErr, os.ErrClosed):
+		return readErr
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return &failure{filepath.Base(c.program), err, complaints.String()}
+	}
+	return nil
+}
+
+// failure is the error of a program that ended with another code than 0.
+type failure struct {
+	program string
+	err     error
+	stderr  string
+}
+
+func (f *failure) Error() string { return f.program + ": " + f.err.Error() + ": " + f.stderr }
+func (f *failure) Unwrap() error { return f.err }
+
+// arguments of prlimit for a command.
+func (t *Transcoder) arguments(c command) []string {
+	largest := c.maxFile
+	if largest == 0 {
+		largest = maxFile
+	}
+	list := []string{"--as=" + strconv.Itoa(addressSpace), "--cpu=" + strconv.Itoa(int(c.timeout/time.Second)+1), "--fsize=" + strconv.FormatInt(largest, 10),
+		"--nofile=64", "--core=0", "--", t.tools.nice, "-n", strconv.Itoa(priority),
+		t.tools.bwrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv", "--setenv", "PATH", "/usr/bin", "--setenv", "LC_ALL", "C"}
+	for _, folder := range []string{"/usr", "/bin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache"} {
+		if at, err := os.Readlink(folder); err == nil && !filepath.IsAbs(at) {
+			list = append(list, "--symlink", at, folder)
+		} else {
+			list = append(list, "--ro-bind-try", folder, folder)
+		}
+	}
+	if folder := filepath.Dir(c.program); !strings.HasPrefix(folder, "/usr/") {
+		list = append(list, "--ro-bind", folder, folder)
+	}
+	list = append(list, "--dev-bind", "/dev/null", "/dev/null", "--dev-bind", "/dev/urandom", "/dev/urandom")
+	if c.source != "" {
+		list = append(list, "--ro-bind", c.source, sourceInside)
+	}
+	if c.out != "" {
+		list = append(list, "--bind", c.out, outInside, "--chdir", outInside)
+	}
+	list = append(list, "--remount-ro", "/", "--", c.program)
+	return append(list, c.args...)
+}
+
+// tail keeps the end of what is written.
+type tail struct{ b []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.b = append(t.b, p[max(0, len(p)-stderrTail):]...)
+	t.b = t.b[max(0, len(t.b)-stderrTail):]
+	return len(p), nil
+}
+
+func (t *tail) String() string { return strings.TrimSpace(strings.ToValidUTF8(string(t.b), "?")) }
+
+// inputArguments are those with which ffmpeg and ffprobe read a source: nothing but files, and only the format that Check found.
+func inputArguments(f Format, decoders string) []string {
+	return []string{"-protocol_whitelist", "file", "-format_whitelist", string(f), "-codec_whitelist", decoders, "-f", string(f)}
+}
+
+// decoders that ffmpeg may use.
+const decoders = "h264,hevc,vp8,vp9,libvpx,libvpx-vp9,av1,libdav1d,mpeg4,mpeg2video,mjpeg,prores,theora,h263," +
+	"aac,mp3,mp3float,opus,libopus,vorbis,flac,alac,ac3,eac3,pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be,pcm_s32le,pcm_f32le,pcm_u8,amrnb,amrwb"
+
+// inert are further decoders of streams that are not used: texts and covers. ffprobe gives up a file of which it may not open one.
+const inert = ",mov_text,subrip,srt,ass,ssa,webvtt,text,png,dvdsub,pgssub,dvbsub"

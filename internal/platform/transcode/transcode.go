@@ -1,0 +1,141 @@
+// Package transcode inspects and encodes video files with ffmpeg, which it runs in a sandbox.
+//
+// A file of a user is hostile. It is first parsed by this package (Check): only MP4, QuickTime, Matroska and WebM files are accepted, with few tracks, and none that
+// refers to another file. Then ffprobe and ffmpeg read it, which have many bugs. Each runs for itself in namespaces without a network (sandbox.go), with a root that
+// cannot be written, limits on time, memory and output, a forced input format, and no protocol but that of files. Without a sandbox nothing is run.
+//
+// # Chunks
+//
+// A video is encoded in chunks, which may be encoded at the same time, on any node, in any order. The frames of the output lie on a grid of a constant rate. A
+// chunk has a number of them from a first one on, and the frames of all chunks together are those of the grid, each once. A chunk is one or more segments: groups of
+// pictures that are decoded without others, each a moof and a mdat of a fragmented MP4 file. All chunks of a rendition have the same header (Init), so that the
+// segments of all chunks, one after the other, are the rendition. check.go verifies that, frame by frame, and sets the times.
+//
+// Nothing here is stored, and nothing knows users. All methods are safe for concurrent use.
+package transcode
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+)
+
+// Config of transcoding. The zero value is the documented default.
+type Config struct {
+	// FFmpeg is the folder of ffmpeg and ffprobe; empty: they are searched in PATH.
+	FFmpeg string
+	// Heights of the renditions, the smallest first, as pixels of the shorter side; empty is 240, 480, 720, 1080.
+	Heights []int
+	// MaxDuration of a video; 0 is 4h.
+	MaxDuration time.Duration
+}
+
+// DefaultDuration is the default of MaxDuration, and MaxDuration the largest one.
+const (
+	DefaultDuration = 4 * time.Hour
+	MaxDuration     = 12 * time.Hour
+)
+
+// Transcoder runs ffmpeg and ffprobe.
+type Transcoder struct {
+	config Config
+	tools  tools
+}
+
+// tools are paths of programs.
+type tools struct{ ffmpeg, ffprobe, bwrap, prlimit, nice string }
+
+// Input is a source file.
+type Input struct {
+	// Path of the file.
+	Path string
+	// Format is that of its Container.
+	Format Format
+}
+
+// ErrOff is wrapped by the error of New on a machine that cannot transcode.
+var ErrOff = errors.New("transcoding is off")
+
+// New finds the programs, and tests the sandbox. If something is missing, the error wraps ErrOff, and says what to install.
+func New(ctx context.Context, config Config) (*Transcoder, error) {
+	config.MaxDuration = cmp.Or(config.MaxDuration, DefaultDuration)
+	if len(config.Heights) == 0 {
+		config.Heights = []int{240, 480, 720, 1080}
+	}
+	t := &Transcoder{config: config}
+	for _, tool := range []struct {
+		name, folder, pkg string
+		path              *string
+	}{{"ffmpeg", config.FFmpeg, "ffmpeg", &t.tools.ffmpeg}, {"ffprobe", config.FFmpeg, "ffmpeg", &t.tools.ffprobe},
+		{"bwrap", "", "bubblewrap", &t.tools.bwrap}, {"prlimit", "", "util-linux", &t.tools.prlimit}, {"nice", "", "coreutils", &t.tools.nice}} {
+		var err error
+		if *tool.path, err = find(tool.folder, tool.name); err != nil {
+			return nil, fmt.Errorf("%w: the program %s is missing; install the package %s: %w", ErrOff, tool.name, tool.pkg, err)
+		}
+	}
+	encoders, err := t.output(ctx, command{program: t.tools.ffmpeg, args: []string{"-hide_banner", "-encoders"}, timeout: startTimeout})
+	if err != nil {
+		return nil, fmt.Errorf("%w: ffmpeg does not run in the sandbox of bubblewrap; its host may forbid user namespaces (kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns, or the container's seccomp profile): %w", ErrOff, err)
+	}
+	for _, encoder := range []string{" libx264 ", " aac ", " mjpeg "} {
+		if !strings.Contains(string(encoders), encoder) {
+			return nil, fmt.Errorf("%w: ffmpeg lacks the encoder%s; install one that has it", ErrOff, strings.TrimRight(encoder, " "))
+		}
+	}
+	return t, nil
+}
+
+// startTimeout of the test at the start.
+const startTimeout = 20 * time.Second
+
+// find returns the resolved path of a program.
+func find(folder, name string) (string, error) {
+	path := name
+	if folder != "" {
+		path = filepath.Join(folder, name)
+	}
+	path, err := exec.LookPath(path)
+	if err != nil {
+		return "", err
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(path)
+}
+
+// refused is the error of a file that will never be accepted.
+func refused(reason, message string, cause error) error {
+	return &errs.Error{Kind: errs.Invalid, Reason: reason, Message: message, Cause: cause}
+}
+
+// Errors of files. They are final: another attempt has the same result.
+var (
+	errNotAVideo = errs.New(errs.Invalid, "not_a_video", "this file is not a video; upload an MP4, QuickTime, Matroska or WebM file")
+	errNoPicture = errs.New(errs.Invalid, "not_a_video", "this file has no picture that can be shown; upload a video")
+)
+
+func damaged(what string) error {
+	return refused("video_damaged", "this video is incomplete or damaged; export it again, and upload that", errors.New(what))
+}
+
+func beyond(what string) error { return refused("video_limits", what, nil) }
+
+// IsRefusal reports whether an error is about the file, so that another attempt has the same result.
+func IsRefusal(err error) bool {
+	if err == nil {
+		return false
+	}
+	switch errs.Of(err).Reason {
+	case "not_a_video", "video_damaged", "video_limits", "video_codec":
+		return true
+	}
+	return false
+}
