@@ -12,8 +12,11 @@ import (
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 )
 
-// openFeeds makes the services of posts, and of what users do with them. Transient frames go to connections of users.
+// openFeeds makes the services of videos, of posts, and of what users do with them. Transient frames go to connections of users.
 func (n *Node) openFeeds(ctx context.Context, ids *idgen.Snowflake, transient func(users []id.User, frame []byte)) error {
+	if err := n.openVideos(ctx, ids); err != nil {
+		return err
+	}
 	if err := n.openFeed(ctx, ids, transient); err != nil {
 		return err
 	}
@@ -31,7 +34,7 @@ func (n *Node) openFeeds(ctx context.Context, ids *idgen.Snowflake, transient fu
 func (n *Node) openFeed(ctx context.Context, ids *idgen.Snowflake, transient func(users []id.User, frame []byte)) (err error) {
 	n.postInterest = interest.New(interest.Deps{Bus: n.bus, Topic: "posts", Node: n.name, Nodes: n.liveNodeNames, Changed: func(list []interest.Change) { n.feed.PostsChanged(list) },
 		Missed: func() { n.feed.PostsMissed() }, Logger: n.logger})
-	n.feed, err = feed.New(ctx, feed.Deps{DB: n.db, Log: n.log, Graph: n.accounts, Jobs: n.jobs, IDs: ids, KeepPicture: n.media.KeepPictureWith, CheckLinkPreview: n.previews.Verify, OnChange: n.onPost, Notify: transient,
+	n.feed, err = feed.New(ctx, feed.Deps{DB: n.db, Log: n.log, Graph: n.accounts, Jobs: n.jobs, IDs: ids, KeepPicture: n.media.KeepPictureWith, CheckVideo: n.videos.CheckVideo, CheckLinkPreview: n.previews.Verify, OnChange: n.onPost, Notify: transient,
 		Connected: func() []id.User { return n.gateway.Users() }, NotifyConnected: func(users []id.User, frame []byte) { n.gateway.Transient(users, frame) }, ClusterEvents: n.events,
 		Interest: n.postInterest, Clock: n.clock, Logger: n.logger, Node: n.name, Nodes: n.counterNodes()}, n.config.Feed)
 	return err

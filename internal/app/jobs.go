@@ -9,6 +9,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/service/feed"
 	"github.com/rialto-im/rialto/internal/service/notification"
+	"github.com/rialto-im/rialto/internal/service/video"
 )
 
 const jobsSubject = "jobs" // on the bus: there are new jobs; it may be lost
@@ -39,9 +40,14 @@ func (n *Node) workerNodes() (names []string) {
 
 // jobWorkers are the queues of jobs, and a worker for each kind.
 func (n *Node) jobWorkers() *job.Workers {
-	w := job.NewWorkers(map[string]int{job.DefaultQueue: n.jobs.DefaultConcurrency(), feed.Queue: n.feed.Concurrency(), notification.Queue: notification.Concurrency})
+	queues := map[string]int{job.DefaultQueue: n.jobs.DefaultConcurrency(), feed.Queue: n.feed.Concurrency(), notification.Queue: notification.Concurrency}
+	if n.videos.Processes() {
+		queues[video.Queue] = n.videos.Concurrency()
+	}
+	w := job.NewWorkers(queues)
 	n.feed.AddWorkers(w)
 	n.notifications.AddWorkers(w)
+	n.videos.AddWorkers(w)
 	return w
 }
 

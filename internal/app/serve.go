@@ -21,6 +21,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
+	"github.com/rialto-im/rialto/internal/service/video"
 	"golang.org/x/time/rate"
 )
 
@@ -140,6 +141,7 @@ func (n *Node) publicHandler() http.Handler {
 		fileOrigins = []string{"*"} // the app's page has another origin; only the signed URL grants access, without a cookie
 	}
 	calls, files := cors(n.config.Gateway.Origins, n.rpc.Handler(), n.logger), cors(fileOrigins, n.limitFileRequests(n.media.Handler()), n.logger)
+	videos := cors(fileOrigins, n.limitFileRequests(n.videos.Handler()), n.logger)
 	pages := webApp(n.config.Media.Origin)
 	page := n.limitFileRequests(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w = outputlimit.WithWriteDeadlines(w, 0)
@@ -169,6 +171,8 @@ func (n *Node) publicHandler() http.Handler {
 			calls.ServeHTTP(w, r)
 		case strings.HasPrefix(p, "/v1/media/"):
 			files.ServeHTTP(w, r)
+		case strings.HasPrefix(p, video.Prefix):
+			videos.ServeHTTP(w, r)
 		default:
 			page.ServeHTTP(w, r)
 		}

@@ -35,6 +35,7 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/notification/v1/notificationv1connect"
 	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/presence/v1/presencev1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/video/v1/videov1connect"
 )
 
 // Config of a client. URL is needed; the rest has defaults.
@@ -127,6 +128,7 @@ type Client struct {
 	feed         feedv1connect.FeedServiceClient
 	comment      commentv1connect.CommentServiceClient
 	engagement   engagementv1connect.EngagementServiceClient
+	video        videov1connect.VideoServiceClient
 	notification notificationv1connect.NotificationServiceClient
 	presence     presencev1connect.PresenceServiceClient
 	helpDesk     chatv1connect.HelpDeskServiceClient
@@ -202,6 +204,7 @@ func New(config Config) (*Client, error) {
 	c.feed = feedv1connect.NewFeedServiceClient(config.HTTP, config.URL, with)
 	c.comment = commentv1connect.NewCommentServiceClient(config.HTTP, config.URL, with)
 	c.engagement = engagementv1connect.NewEngagementServiceClient(config.HTTP, config.URL, with)
+	c.video = videov1connect.NewVideoServiceClient(config.HTTP, config.URL, with)
 	c.notification = notificationv1connect.NewNotificationServiceClient(config.HTTP, config.URL, with)
 	c.official = chatv1connect.NewOfficialAccountServiceClient(config.HTTP, config.URL, with)
 	c.helpDesk = chatv1connect.NewHelpDeskServiceClient(config.HTTP, config.URL, with)
@@ -240,6 +243,9 @@ func (c *Client) Comment() commentv1connect.CommentServiceClient { return c.comm
 
 // Engagement makes the calls of likes, favourites, views and popular posts.
 func (c *Client) Engagement() engagementv1connect.EngagementServiceClient { return c.engagement }
+
+// Video makes the calls of videos, which posts show.
+func (c *Client) Video() videov1connect.VideoServiceClient { return c.video }
 
 // Official makes the calls of official accounts: menus, and for operators replies, labels and broadcasts.
 func (c *Client) Official() chatv1connect.OfficialAccountServiceClient { return c.official }

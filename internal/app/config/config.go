@@ -28,6 +28,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/linkpreview"
 	"github.com/rialto-im/rialto/internal/service/media"
 	"github.com/rialto-im/rialto/internal/service/officialaccount"
+	"github.com/rialto-im/rialto/internal/service/video"
 	"github.com/rialto-im/rialto/internal/transport/gateway"
 )
 
@@ -80,6 +81,7 @@ type Config struct {
 	LinkPreviews     linkpreview.Config     `yaml:"link_previews"`
 	OfficialAccounts officialaccount.Config `yaml:"official_accounts"`
 	Feed             feed.Config            `yaml:"feed"`
+	Video            video.Config           `yaml:"video"`
 	// Jobs configures background jobs: rows that workers run at least once.
 	Jobs    job.Config        `yaml:"jobs"`
 	Gateway gateway.Config    `yaml:"gateway"`

@@ -28,7 +28,7 @@ const (
 func badPost(what string) error { return errs.New(errs.Invalid, "bad_post", what) }
 
 var (
-	errEmpty    = badPost("a post needs a text, a title, a cover, an image, a link, goods or a repost")
+	errEmpty    = badPost("a post needs a text, a title, a cover, an image, a video, a link, goods or a repost")
 	errTitle    = badPost(fmt.Sprintf("a title is one line of at most %d characters%s", maxTitle, message.TextRule))
 	errText     = badPost(fmt.Sprintf("a text has at most %d characters%s", maxText, message.TextRule))
 	errImages   = badPost(fmt.Sprintf("a post has at most %d images, each with the id of its upload, once, a name in one line of at most %d characters, and no caption%s", maxImages, message.MaxImageName, message.TextRule))
@@ -37,6 +37,7 @@ var (
 	errPreview  = errs.New(errs.Invalid, "bad_preview", "send a link preview as PreviewLink returned it to this user, with the link that it is of")
 	errAudience = badPost(fmt.Sprintf("the audiences chosen and except name 1 to %d users, others none", maxAudience))
 	errMentions = badPost(fmt.Sprintf("a post has at most %d mentions; each names a user, and their ranges in the text are in order and do not overlap", message.MaxUserMentions))
+	errVideo    = badPost("this server has no videos")
 	errToken    = badPost(fmt.Sprintf("client_post_id has 1 to %d bytes: printable ASCII", message.MaxToken))
 )
 
@@ -46,7 +47,7 @@ func (s *Service) checkContent(ctx context.Context, by id.User, sent *feedv1.Pos
 		return nil, errEmpty
 	}
 	c := &feedv1.PostContent{Title: sent.Title, Text: sent.Text, Images: storedImages(sent.Images), Link: sent.Link, RepostOf: sent.RepostOf, Audience: sent.Audience, Users: sent.Users, Goods: storedGoods(sent.Goods),
-		Mentions: message.StoredMentions(sent.Mentions)}
+		Mentions: message.StoredMentions(sent.Mentions), Video: sent.Video}
 	if sent.Cover != nil {
 		c.Cover = message.StoredImage(sent.Cover)
 	}
@@ -83,7 +84,7 @@ func (s *Service) checkContent(ctx context.Context, by id.User, sent *feedv1.Pos
 
 // hasOwnContent reports whether a content says something besides what it reposts.
 func hasOwnContent(c *feedv1.PostContent) bool {
-	return c.Title != "" || c.Text != "" || c.Link != "" || c.Cover != nil || len(c.Images) > 0 || len(c.Goods) > 0
+	return c.Title != "" || c.Text != "" || c.Link != "" || c.Cover != nil || len(c.Images) > 0 || len(c.Goods) > 0 || c.Video != 0
 }
 
 func isShortLink(link string) bool {

@@ -56,7 +56,7 @@ func (s *Service) edit(ctx context.Context, tx *sql.Tx, by id.User, r *feedv1.Ed
 	case content.RepostOf != p.repostOf:
 		return errRepost
 	}
-	if err := s.keepPictures(ctx, tx, by, content); err != nil {
+	if err := s.keepFiles(ctx, tx, by, content); err != nil {
 		return err
 	}
 	stored, err := encode(content)

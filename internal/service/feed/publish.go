@@ -174,17 +174,23 @@ func (s *Service) admit(ctx context.Context, tx *sql.Tx, by id.User, sent *feedv
 		}
 		content.RepostOf = original
 	}
-	return content, s.keepPictures(ctx, tx, by, content)
+	return content, s.keepFiles(ctx, tx, by, content)
 }
 
-// keepPictures checks and keeps the files that a content names.
-func (s *Service) keepPictures(ctx context.Context, tx *sql.Tx, by id.User, c *feedv1.PostContent) error {
+// keepFiles checks and keeps the files that a content names, and checks its video.
+func (s *Service) keepFiles(ctx context.Context, tx *sql.Tx, by id.User, c *feedv1.PostContent) error {
 	for _, upload := range uploadsOf(c) {
 		if err := s.deps.KeepPicture(ctx, tx, by, upload); err != nil {
 			return err
 		}
 	}
-	return nil
+	if c.Video == 0 {
+		return nil
+	}
+	if s.deps.CheckVideo == nil {
+		return errVideo
+	}
+	return s.deps.CheckVideo(ctx, tx, by, c.Video)
 }
 
 // original returns the post that a repost of a post shows: that of a repost without a content of its own is the one that it shows.

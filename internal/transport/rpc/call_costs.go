@@ -6,6 +6,7 @@ import (
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -29,7 +30,7 @@ func costs(request proto.Message, size int) []cost {
 		return []cost{{ratelimit.Search, 1, true}}
 	case *accountv1.RequestFriendRequest:
 		return []cost{{ratelimit.Friend, 1, true}}
-	case *chatv1.CreateUploadRequest:
+	case *chatv1.CreateUploadRequest, *videov1.CreateVideoRequest, *videov1.RetryVideoRequest:
 		return []cost{{ratelimit.Upload, 1, false}}
 	case *chatv1.CreateJoinLinkRequest:
 		return []cost{{ratelimit.Link, 1, false}}

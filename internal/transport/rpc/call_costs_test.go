@@ -46,6 +46,7 @@ func decisions() map[string]string {
 		notifications: {"ListNotifications": reads, "UnreadNotifications": reads, "ReadNotifications": ownState, "GetNotificationSettings": reads, "SetNotificationSettings": ownState,
 			"SubscribeToPosts": ownState, "UnsubscribeFromPosts": ownState, "GetPostSubscription": reads},
 		feeds:     {"Publish": "send 2+", "GetPost": reads, "GetPostPage": reads, "EditPost": "send 2+", "DeletePost": fewRows, "ListVersions": reads, "ListPosts": reads, "GetFeedProfile": reads, "HomeTimeline": reads},
+		videos:    {"CreateVideo": "upload 1", "GetVideo": reads, "ListVideos": reads, "DeleteVideo": ownState, "RetryVideo": "upload 1"},
 		deskCalls: {"ListHelpDesks": reads, "OpenTicket": "ticket 1+", "GetTicket": reads, "ListTickets": reads, "TakeTicket": "ticket 1+", "TransferTicket": "ticket 1+", "ResolveTicket": "ticket 1+", "ReopenTicket": "ticket 1+", "RateTicket": "ticket 1+", "GetHelpDeskStats": reads},
 		chats: {"OpenDirect": "send 1", "CreateGroup": "group 1, invite 3", "GetConversation": reads, "ListConversations": reads, "StartThread": "send 1", "ListThreads": reads, "ListMembers": reads, "Invite": "invite 3",
 			"Remove": "send 1", "Ban": "send 1", "Unban": "send 1", "ListBans": reads, "Leave": "send 1", "Join": "join 1+", "ListJoinRequests": reads, "AnswerJoinRequest": "invite 1", "ListInvitations": reads, "AnswerInvitation": "join 1",

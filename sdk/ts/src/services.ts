@@ -11,6 +11,7 @@ import { CommentService } from "./gen/rialto/comment/v1/comment_pb.js";
 import { EngagementService } from "./gen/rialto/engagement/v1/engagement_pb.js";
 import { FeedService } from "./gen/rialto/feed/v1/feed_pb.js";
 import { PresenceService } from "./gen/rialto/presence/v1/presence_pb.js";
+import { VideoService } from "./gen/rialto/video/v1/video_pb.js";
 
 /** All calls of the API that a user may make. */
 export interface Services {
@@ -27,6 +28,7 @@ export interface Services {
   readonly engagementApi: ServiceClient<typeof EngagementService>;
   readonly notificationApi: ServiceClient<typeof NotificationService>;
   readonly presenceApi: ServiceClient<typeof PresenceService>;
+  readonly videoApi: ServiceClient<typeof VideoService>;
 }
 
 export function services(invoke: Invoke): Services {
@@ -44,5 +46,6 @@ export function services(invoke: Invoke): Services {
     engagementApi: serviceClient(EngagementService, invoke),
     notificationApi: serviceClient(NotificationService, invoke),
     presenceApi: serviceClient(PresenceService, invoke),
+    videoApi: serviceClient(VideoService, invoke),
   };
 }

@@ -1,0 +1,166 @@
+package video
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/platform/transcode"
+	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
+)
+
+// CreateVideo makes a video from an upload. The container is checked before anything is stored.
+func (s *Service) CreateVideo(ctx context.Context, by id.User, r *videov1.CreateVideoRequest) (*videov1.Video, error) {
+	upload := id.Upload(r.Upload)
+	if n, err := s.ofUpload(ctx, by, upload); err != nil || n != 0 {
+		if err != nil {
+			return nil, err
+		}
+		return s.GetVideo(ctx, by, &videov1.GetVideoRequest{Video: n})
+	}
+	if err := s.off(); err != nil {
+		return nil, err
+	}
+	format, name, err := s.checkUpload(ctx, by, upload)
+	if err != nil {
+		return nil, err
+	}
+	n, err := s.deps.IDs.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stored := n
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
+		stored, err = s.create(ctx, tx, &video{id: n, owner: by, upload: upload, name: name, format: format})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.deps.Jobs.Wake()
+	return s.GetVideo(ctx, by, &videov1.GetVideoRequest{Video: stored})
+}
+
+// ofUpload returns the video that a user made from an upload; 0: none.
+func (s *Service) ofUpload(ctx context.Context, by id.User, upload id.Upload) (n uint64, err error) {
+	err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT id FROM videos WHERE upload = $1 AND owner = $2 AND state <> $3`, int64(upload), int64(by), stateDeleted).Scan(&n)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return n, err
+}
+
+// checkUpload checks the container of an upload.
+func (s *Service) checkUpload(ctx context.Context, by id.User, upload id.Upload) (format transcode.Format, name string, err error) {
+	select {
+	case s.checks <- struct{}{}:
+		defer func() { <-s.checks }()
+	case <-ctx.Done():
+		return "", "", ctx.Err()
+	}
+	file, size, name, err := s.deps.Uploads.OpenVideo(ctx, by, upload)
+	if err != nil {
+		return "", "", err
+	}
+	defer file.Close()
+	format, err = transcode.Check(file, size)
+	return format, name, err
+}
+
+// create stores a new video and its first job. If the upload has a video already, it returns that.
+func (s *Service) create(ctx context.Context, tx *sql.Tx, v *video) (uint64, error) {
+	var existing uint64
+	err := tx.QueryRowContext(ctx, `SELECT id FROM videos WHERE upload = $1 AND owner = $2 AND state <> $3`, int64(v.upload), int64(v.owner), stateDeleted).Scan(&existing)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return existing, err
+	}
+	var unfinished int
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM videos WHERE owner = $1 AND state < 2`, int64(v.owner)).Scan(&unfinished); err != nil {
+		return 0, err
+	}
+	if unfinished >= maxUnfinished {
+		return 0, errTooMany
+	}
+	if err := s.deps.Uploads.KeepVideoWith(ctx, tx, v.owner, v.upload); err != nil {
+		return 0, err
+	}
+	if _, err := tx.ExecContext(ctx, `INSERT INTO videos (id, owner, upload, name, format, source, renditions, created_ms) VALUES ($1, $2, $3, $4, $5, $6, $6, $7)`,
+		int64(v.id), int64(v.owner), int64(v.upload), v.name, string(v.format), []byte{}, s.nowMs()); err != nil {
+		return 0, err
+	}
+	return v.id, s.addTask(ctx, tx, v.id, 1, &task{track: trackInspect, weight: 1})
+}
+
+// RetryVideo processes a failed video again: the tasks without a result.
+func (s *Service) RetryVideo(ctx context.Context, by id.User, r *videov1.RetryVideoRequest) (*videov1.Video, error) {
+	if err := s.off(); err != nil {
+		return nil, err
+	}
+	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		v, err := own(ctx, tx, by, r.Video)
+		switch {
+		case err != nil:
+			return err
+		case v.state != stateFailed: // a retry of this call
+			return nil
+		case !v.retriable:
+			return errs.New(errs.Invalid, "not_retriable", "the file of this video is the cause of its failure; upload another one")
+		}
+		state := stateProcessing
+		if v.source == nil {
+			state = stateWaiting
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE videos SET state = $2, run = run + 1, reason = '', message = '', retriable = FALSE, ended_ms = 0, clean_ms = 0, started_ms = $3 WHERE id = $1`, int64(v.id), state, s.nowMs()); err != nil {
+			return err
+		}
+		tasks, err := tasksOf(ctx, tx, v.id, "")
+		if err != nil {
+			return err
+		}
+		for _, t := range tasks {
+			if t.stored != 0 {
+				continue
+			}
+			n, err := s.insertJob(ctx, tx, v, v.run+1, t)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, `UPDATE video_tasks SET job = $4 WHERE video = $1 AND track = $2 AND first = $3`, int64(v.id), t.track, t.first, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.deps.Jobs.Wake()
+	return s.GetVideo(ctx, by, &videov1.GetVideoRequest{Video: r.Video})
+}
+
+// DeleteVideo deletes a video: nobody can play it from the commit on. The sweep removes its files.
+func (s *Service) DeleteVideo(ctx context.Context, by id.User, n uint64) error {
+	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		var owner id.User
+		var upload id.Upload
+		var state int64
+		err := tx.QueryRowContext(ctx, `SELECT owner, upload, state FROM videos WHERE id = $1`, int64(n)).Scan(&owner, &upload, &state)
+		switch {
+		case errors.Is(err, sql.ErrNoRows) || err == nil && owner != by:
+			return errNoVideo
+		case err != nil || state == stateDeleted:
+			return err
+		}
+		now := s.nowMs()
+		_, err = tx.ExecContext(ctx, `UPDATE videos SET state = $2, run = run + 1, ended_ms = $3, clean_ms = $3 WHERE id = $1`, int64(n), stateDeleted, now)
+		return errors.Join(err, s.deps.Uploads.ReleaseVideoWith(ctx, tx, upload))
+	})
+}
+
+// CheckVideo fails unless a user may name a video in a post, in the transaction of the post: it must be the user's own.
+func (s *Service) CheckVideo(ctx context.Context, tx *sql.Tx, by id.User, n uint64) error {
+	_, err := own(ctx, tx, by, n)
+	return err
+}

@@ -1,0 +1,134 @@
+package video
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+)
+
+// errSuperseded: another attempt has stored the result of the task, or the video has ended.
+var errSuperseded = errors.New("the task is done, or the video has ended")
+
+// keep stores the file of a task, and then its result. An attempt whose result does not count deletes its file.
+func (s *Service) keep(ctx context.Context, v *video, t *task, attempt int64, o *output) error {
+	key := blobKey(v.id, t.track, t.first, attempt)
+	size, err := s.putFile(ctx, key, o)
+	if err != nil {
+		return err
+	}
+	if err := s.reached("stored"); err != nil {
+		return err
+	}
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		done, err := s.finish(ctx, tx, v, t.track, t.first, attempt)
+		if err == nil && !done {
+			err = errSuperseded
+		}
+		if err != nil {
+			return err
+		}
+		return putResult(ctx, tx, v, t, o, size)
+	})
+	if err != nil && !errors.Is(err, errSuperseded) {
+		return err // it may have been committed; the sweep removes the file if not
+	}
+	if err != nil {
+		return s.deps.Store.Delete(ctx, key)
+	}
+	return s.reached("finished")
+}
+
+// putFile stores what follows the header of a file.
+func (s *Service) putFile(ctx context.Context, key string, o *output) (size int64, err error) {
+	f, err := os.Open(o.path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	size = info.Size() - o.skip
+	return size, s.deps.Store.Put(ctx, key, io.NewSectionReader(f, o.skip, size), size)
+}
+
+// putResult stores what is known of a task's file.
+func putResult(ctx context.Context, tx *sql.Tx, v *video, t *task, o *output, size int64) error {
+	if o.track == nil {
+		_, err := tx.ExecContext(ctx, `UPDATE video_tasks SET size = $4, width = $5, height = $6, segments = $7 WHERE video = $1 AND track = $2 AND first = $3`,
+			int64(v.id), t.track, t.first, size, o.images.TileWidth, o.images.TileHeight, encodeStoryboard(&o.images))
+		return err
+	}
+	segments, err := encodeSegments(o.track.Segments)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE video_tasks SET size = $4, start = $5, segments = $6 WHERE video = $1 AND track = $2 AND first = $3`,
+		int64(v.id), t.track, t.first, size, o.track.Segments[0].Start, segments); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `INSERT INTO video_tracks (video, track, codecs, timescale, init) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (video, track) DO NOTHING`,
+		int64(v.id), t.track, o.track.Codecs, o.track.Timescale, o.track.Init); err != nil {
+		return err
+	}
+	var init []byte
+	if err := tx.QueryRowContext(ctx, `SELECT init FROM video_tracks WHERE video = $1 AND track = $2`, int64(v.id), t.track).Scan(&init); err != nil {
+		return err
+	}
+	if !bytes.Equal(init, o.track.Init) {
+		return errors.New("the header of a chunk differs from that of the others: do all nodes have the same ffmpeg?")
+	}
+	return nil
+}
+
+// finish marks a task as done by an attempt, and publishes the video if it was the last one. It reports whether the result counts.
+func (s *Service) finish(ctx context.Context, tx *sql.Tx, v *video, track string, first, attempt int64) (bool, error) {
+	done, err := tx.ExecContext(ctx, `UPDATE video_tasks SET stored = $4 WHERE video = $1 AND track = $2 AND first = $3 AND stored = 0
+		AND EXISTS (SELECT 1 FROM videos WHERE id = $1 AND run = $5 AND state < 2)`, int64(v.id), track, first, attempt, v.run)
+	if err != nil {
+		return false, err
+	}
+	if n, err := done.RowsAffected(); err != nil || n == 0 {
+		return false, err
+	}
+	var remaining int64
+	if err := tx.QueryRowContext(ctx, `UPDATE videos SET remaining = remaining - 1 WHERE id = $1 RETURNING remaining`, int64(v.id)).Scan(&remaining); err != nil {
+		return false, err
+	}
+	if remaining > 0 || track == trackInspect {
+		return true, nil
+	}
+	now := s.nowMs()
+	_, err = tx.ExecContext(ctx, `UPDATE videos SET state = $2, ended_ms = $3, clean_ms = $3 WHERE id = $1`, int64(v.id), stateReady, now)
+	return true, err
+}
+
+// fail gives a video up. If the file is the cause, it is dropped, and all that was made of it.
+func (s *Service) fail(ctx context.Context, v *video, cause error, retriable bool) error {
+	reason, message := "transcoding_failed", "the video could not be processed; try again later"
+	if e := errs.Of(cause); !retriable || e.Kind == errs.Unavailable {
+		reason, message = e.Reason, e.Message
+	}
+	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		now := s.nowMs()
+		done, err := tx.ExecContext(ctx, `UPDATE videos SET state = $2, reason = $3, message = $4, retriable = $5, ended_ms = $6, clean_ms = $6 WHERE id = $1 AND run = $7 AND state < 2`,
+			int64(v.id), stateFailed, reason, message, retriable, now, v.run)
+		if err != nil {
+			return err
+		}
+		if n, err := done.RowsAffected(); err != nil || n == 0 || retriable {
+			return err
+		}
+		return s.deps.Uploads.ReleaseVideoWith(ctx, tx, v.upload)
+	})
+	if err == nil {
+		s.deps.Logger.Warn("a video could not be processed", "video", v.id, "reason", reason, "retriable", retriable, "error", cause)
+	}
+	return err
+}

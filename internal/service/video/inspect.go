@@ -1,0 +1,107 @@
+package video
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/platform/transcode"
+)
+
+// inspect reads the file, and divides the work into tasks, in one transaction with the end of the inspection.
+func (s *Service) inspect(ctx context.Context, v *video, in transcode.Input) error {
+	source, err := s.deps.Transcoder.Inspect(ctx, in)
+	if err != nil {
+		return err
+	}
+	if err := s.reached("inspected"); err != nil {
+		return err
+	}
+	v.source, v.renditions = source, nil
+	for _, r := range s.deps.Transcoder.Renditions(source) {
+		v.renditions = append(v.renditions, rendition{Rendition: r})
+	}
+	v.renditions[len(v.renditions)-1].Copied = source.CanCopy()
+	tasks := v.plan()
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		done, err := s.finish(ctx, tx, v, trackInspect, 0, 1)
+		if err != nil || !done {
+			return err
+		}
+		if err := setPlan(ctx, tx, v, len(tasks), s.nowMs()); err != nil {
+			return err
+		}
+		for _, t := range tasks {
+			if err := s.addTaskOf(ctx, tx, v, v.run, t); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		s.deps.Jobs.Wake()
+	}
+	return err
+}
+
+// plan returns the tasks after an inspection, in the order in which jobs of the same priority run: chunk by chunk, the smallest rendition first.
+func (v *video) plan() (tasks []*task) {
+	for i := range v.renditions {
+		if v.renditions[i].Copied {
+			tasks = append(tasks, &task{track: v.renditions[i].Name, weight: int64(v.source.Frames)})
+		}
+	}
+	if v.source.Audio != nil {
+		tasks = append(tasks, &task{track: trackAudio, weight: int64(v.source.Duration / time.Millisecond)})
+	}
+	for i := range posterCount {
+		at := v.source.Duration * time.Duration(i) / posterCount
+		if i == 0 {
+			at = min(time.Second, v.source.Duration/4)
+		}
+		tasks = append(tasks, &task{track: trackPoster, first: int64(i), atMs: at.Milliseconds(), weight: 1})
+	}
+	tasks = append(tasks, &task{track: trackStoryboard, weight: int64(v.source.Frames)})
+	for chunk := range v.source.Chunks {
+		for i := range v.renditions {
+			if !v.renditions[i].Copied {
+				tasks = append(tasks, v.chunkTask(&v.renditions[i], chunk))
+			}
+		}
+	}
+	return tasks
+}
+
+// chunkTask is the task of a chunk of a rendition.
+func (v *video) chunkTask(r *rendition, chunk int) *task {
+	c := v.source.Chunks[chunk]
+	return &task{track: r.Name, chunk: int64(chunk), first: int64(c.First / v.source.Group()), weight: int64(c.Frames) * int64(r.Width) * int64(r.Height) / 1000}
+}
+
+// encodeInstead replaces the task that copies the picture, which cannot be copied, by those that encode it.
+func (s *Service) encodeInstead(ctx context.Context, v *video, t *task) error {
+	r := v.rendition(t.track)
+	r.Copied = false
+	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		current, err := getVideo(ctx, tx, v.id)
+		if err != nil || current.run != v.run || !current.isCopied(t.track) {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM video_tasks WHERE video = $1 AND track = $2`, int64(v.id), t.track); err != nil {
+			return err
+		}
+		if err := setPlan(ctx, tx, v, int(current.remaining)-1+len(v.source.Chunks), current.startedMs); err != nil {
+			return err
+		}
+		for chunk := range v.source.Chunks {
+			if err := s.addTaskOf(ctx, tx, v, v.run, v.chunkTask(r, chunk)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		s.deps.Jobs.Wake()
+	}
+	return err
+}

@@ -1,0 +1,226 @@
+package video
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/platform/job"
+	"github.com/rialto-im/rialto/internal/platform/transcode"
+)
+
+// Queue of the jobs.
+const Queue = "video"
+
+// taskJob is the job of a task.
+type taskJob struct {
+	Video uint64 `json:"video"`
+	Run   int64  `json:"run"`
+	Track string `json:"track"`
+	First int64  `json:"first"`
+}
+
+// Kind of the job.
+func (taskJob) Kind() string { return "video_task" }
+
+// Processes reports whether this node processes videos.
+func (s *Service) Processes() bool { return s.deps.Transcoder != nil }
+
+// Concurrency is how many jobs of the queue a node runs at the same time.
+func (s *Service) Concurrency() int { return s.config.Workers }
+
+// AddWorkers adds the workers of the queue, on a node that Processes.
+func (s *Service) AddWorkers(w *job.Workers) {
+	job.Add(w, func(ctx context.Context, j job.Job[taskJob]) error { return s.attempt(ctx, j.Args, j.Failures) })
+}
+
+// priorityOf returns what is done first: what playback waits for, and then the smallest rendition.
+func priorityOf(v *video, t *task) job.Priority {
+	smallest := len(v.renditions) > 0 && v.renditions[0].Name == t.track
+	switch {
+	case t.track == trackInspect, t.track == trackAudio, smallest && t.first == 0, v.isCopied(t.track):
+		return job.High
+	case smallest, t.track == trackPoster && t.first == 0:
+		return job.Normal
+	}
+	return job.Low
+}
+
+func (v *video) isCopied(track string) bool {
+	r := v.rendition(track)
+	return r != nil && r.Copied
+}
+
+func (v *video) rendition(track string) *rendition {
+	for i := range v.renditions {
+		if v.renditions[i].Name == track {
+			return &v.renditions[i]
+		}
+	}
+	return nil
+}
+
+// insertJob inserts the job of a task.
+func (s *Service) insertJob(ctx context.Context, tx *sql.Tx, v *video, run int64, t *task) (int64, error) {
+	done, err := s.deps.Jobs.InsertTx(ctx, tx, taskJob{Video: v.id, Run: run, Track: t.track, First: t.first},
+		job.Options{Queue: Queue, Priority: priorityOf(v, t), MaxFailures: maxFailures, Timeout: taskTimeout})
+	return done.ID, err
+}
+
+// addTask stores a task of a video and its job.
+func (s *Service) addTask(ctx context.Context, tx *sql.Tx, n uint64, run int64, t *task) error {
+	return s.addTaskOf(ctx, tx, &video{id: n}, run, t)
+}
+
+func (s *Service) addTaskOf(ctx context.Context, tx *sql.Tx, v *video, run int64, t *task) error {
+	number, err := s.insertJob(ctx, tx, v, run, t)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO video_tasks (video, track, first, chunk, job, weight, segments, at_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		int64(v.id), t.track, t.first, t.chunk, number, t.weight, []byte{}, t.atMs)
+	return err
+}
+
+// attempt does a task, unless it is done, or the video has ended meanwhile.
+func (s *Service) attempt(ctx context.Context, j taskJob, failures int) error {
+	v, t, attempt, err := s.begin(ctx, j)
+	if err != nil || t == nil {
+		return err
+	}
+	err = s.do(ctx, v, t, attempt)
+	if err == nil || ctx.Err() != nil || errors.Is(err, errInterrupted) {
+		return err
+	}
+	refused := transcode.IsRefusal(err)
+	if !refused && failures+1 < maxFailures {
+		return err
+	}
+	if ferr := s.fail(ctx, v, err, !refused); ferr != nil {
+		return errors.Join(err, ferr)
+	}
+	return job.Discard(err)
+}
+
+// errInterrupted is what a test ends an operation with.
+var errInterrupted = errors.New("the process died")
+
+// begin reads a task, and draws the number of an attempt. The task is nil if there is nothing to do.
+func (s *Service) begin(ctx context.Context, j taskJob) (v *video, t *task, attempt int64, err error) {
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
+		t = nil
+		v, err = getVideo(ctx, tx, j.Video)
+		if errs.Is(err, errs.NotFound) {
+			return nil
+		}
+		if err != nil || v.run != j.Run || v.state > stateProcessing {
+			return err
+		}
+		found, err := getTask(ctx, tx, j.Video, j.Track, j.First)
+		if err != nil || found == nil || found.stored != 0 {
+			return err
+		}
+		if err := tx.QueryRowContext(ctx, `UPDATE video_tasks SET attempts = attempts + 1 WHERE video = $1 AND track = $2 AND first = $3 RETURNING attempts`, int64(j.Video), j.Track, j.First).Scan(&attempt); err != nil {
+			return err
+		}
+		t = found
+		return nil
+	})
+	return v, t, attempt, err
+}
+
+// do does a task, and stores its result.
+func (s *Service) do(ctx context.Context, v *video, t *task, attempt int64) error {
+	if err := s.reached("begun"); err != nil {
+		return err
+	}
+	path, release, err := s.sources.acquire(ctx, v.upload, func(ctx context.Context) (sourceFile, error) {
+		file, _, _, err := s.deps.Uploads.OpenVideo(ctx, v.owner, v.upload)
+		return file, err
+	})
+	if err != nil {
+		return err
+	}
+	defer release()
+	in := transcode.Input{Path: path, Format: v.format}
+	if t.track == trackInspect {
+		return s.inspect(ctx, v, in)
+	}
+	dir, err := s.tempDir()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := os.RemoveAll(dir); err != nil {
+			s.deps.Logger.Warn("a temporary folder could not be removed; it is removed at the next start", "video", v.id, "error", err)
+		}
+	}()
+	o, err := s.produce(ctx, v, t, in, dir)
+	if errors.Is(err, transcode.ErrNotCopied) {
+		return s.encodeInstead(ctx, v, t)
+	}
+	if err != nil {
+		return err
+	}
+	return s.keep(ctx, v, t, attempt, o)
+}
+
+func (s *Service) tempDir() (string, error) {
+	if err := os.MkdirAll(s.deps.Dir, 0o700); err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(s.deps.Dir, "task-")
+}
+
+// output is the result of a task: a file, and what is stored of it.
+type output struct {
+	path   string
+	skip   int64            // bytes at its beginning that are not stored: the header
+	track  *transcode.Track // nil: it is an image
+	images transcode.Storyboard
+}
+
+// produce makes the file of a task in a folder.
+func (s *Service) produce(ctx context.Context, v *video, t *task, in transcode.Input, dir string) (*output, error) {
+	tc := s.deps.Transcoder
+	var track *transcode.Track
+	var err error
+	switch r := v.rendition(t.track); {
+	case r != nil && r.Copied:
+		track, err = tc.CopyPicture(ctx, in, v.source, dir)
+	case r != nil:
+		track, err = tc.EncodeChunk(ctx, in, v.source, r.Rendition, int(t.chunk), dir)
+	case t.track == trackAudio:
+		track, err = s.sound(ctx, v, in, dir)
+	case t.track == trackPoster:
+		path, r, err := tc.Poster(ctx, in, v.source, time.Duration(t.atMs)*time.Millisecond, dir)
+		return &output{path: path, images: transcode.Storyboard{TileWidth: r.Width, TileHeight: r.Height}}, err
+	case t.track == trackStoryboard:
+		b, err := tc.Storyboard(ctx, in, v.source, dir)
+		if err != nil {
+			return nil, err
+		}
+		return &output{path: b.Path, images: *b}, nil
+	default:
+		return nil, job.Discard(fmt.Errorf("unknown track %q", t.track))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &output{path: track.Path, skip: int64(len(track.Init)), track: track}, nil
+}
+
+// sound copies the sound if it can be copied, and encodes it otherwise.
+func (s *Service) sound(ctx context.Context, v *video, in transcode.Input, dir string) (*transcode.Track, error) {
+	if v.source.CanCopyAudio() {
+		track, err := s.deps.Transcoder.CopyAudio(ctx, in, v.source, dir)
+		if err == nil || ctx.Err() != nil {
+			return track, err
+		}
+	}
+	return s.deps.Transcoder.EncodeAudio(ctx, in, v.source, dir)
+}

@@ -1,0 +1,144 @@
+package video
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/transcode"
+)
+
+// video is a row.
+type video struct {
+	id                            uint64
+	owner                         id.User
+	upload                        id.Upload
+	name                          string
+	format                        transcode.Format
+	state, run, remaining         int64
+	source                        *transcode.Source // nil until it was inspected
+	renditions                    []rendition
+	reason, message               string
+	retriable                     bool
+	createdMs, startedMs, endedMs int64
+}
+
+// rendition of a video. It is stored as JSON.
+type rendition struct {
+	transcode.Rendition
+	Copied bool `json:"copied,omitempty"`
+}
+
+// task is a row.
+type task struct {
+	track               string
+	first, chunk, job   int64
+	weight, attempts    int64
+	stored, size, start int64
+	segments            []byte
+	width, height, atMs int64
+}
+
+func scanVideo(scan func(...any) error) (*video, error) {
+	v := &video{}
+	var source, renditions []byte
+	err := scan(&v.id, &v.owner, &v.upload, &v.name, &v.format, &v.state, &v.run, &v.remaining, &source, &renditions, &v.reason, &v.message, &v.retriable, &v.createdMs, &v.startedMs, &v.endedMs)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, errNoVideo
+	}
+	if err == nil && len(source) > 0 {
+		v.source = &transcode.Source{}
+		err = errors.Join(json.Unmarshal(source, v.source), json.Unmarshal(renditions, &v.renditions))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("a video's row: %w", err)
+	}
+	return v, nil
+}
+
+// getVideo returns a video that was not deleted.
+func getVideo(ctx context.Context, tx *sql.Tx, n uint64) (*video, error) {
+	v, err := scanVideo(tx.QueryRowContext(ctx, `SELECT id, owner, upload, name, format, state, run, remaining, source, renditions, reason, message, retriable, created_ms, started_ms, ended_ms FROM videos WHERE id = $1`, int64(n)).Scan)
+	if err == nil && v.state == stateDeleted {
+		err = errNoVideo
+	}
+	return v, err
+}
+
+// own returns a video of a user.
+func own(ctx context.Context, tx *sql.Tx, by id.User, n uint64) (*video, error) {
+	v, err := getVideo(ctx, tx, n)
+	if err == nil && v.owner != by {
+		err = errNoVideo
+	}
+	return v, err
+}
+
+// setPlan stores what an inspection found.
+func setPlan(ctx context.Context, tx *sql.Tx, v *video, remaining int, now int64) error {
+	source, serr := json.Marshal(v.source)
+	renditions, rerr := json.Marshal(v.renditions)
+	if err := errors.Join(serr, rerr); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE videos SET state = $2, source = $3, renditions = $4, remaining = $5, started_ms = $6 WHERE id = $1`, int64(v.id), stateProcessing, source, renditions, remaining, now)
+	return err
+}
+
+// tasksOf returns the tasks of a video, or those of one of its tracks, in the order of tracks and segments.
+func tasksOf(ctx context.Context, tx *sql.Tx, n uint64, track string) (list []*task, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT track, first, chunk, job, weight, attempts, stored, size, start, segments, width, height, at_ms FROM video_tasks
+		WHERE video = $1 AND ($2 = '' OR track = $2) ORDER BY track, first`, int64(n), track)
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		t, err := scanTask(rows.Scan)
+		list = append(list, t)
+		return err
+	})
+	return list, err
+}
+
+func scanTask(scan func(...any) error) (*task, error) {
+	t := &task{}
+	err := scan(&t.track, &t.first, &t.chunk, &t.job, &t.weight, &t.attempts, &t.stored, &t.size, &t.start, &t.segments, &t.width, &t.height, &t.atMs)
+	return t, err
+}
+
+// getTask returns a task; nil if there is none.
+func getTask(ctx context.Context, tx *sql.Tx, n uint64, track string, first int64) (*task, error) {
+	t, err := scanTask(tx.QueryRowContext(ctx, `SELECT track, first, chunk, job, weight, attempts, stored, size, start, segments, width, height, at_ms FROM video_tasks
+		WHERE video = $1 AND track = $2 AND first = $3`, int64(n), track, first).Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return t, err
+}
+
+// trackInfo is a row of video_tracks.
+type trackInfo struct {
+	codecs    string
+	timescale int64
+	init      []byte
+}
+
+func tracksOf(ctx context.Context, tx *sql.Tx, n uint64) (map[string]*trackInfo, error) {
+	found := map[string]*trackInfo{}
+	rows, err := tx.QueryContext(ctx, `SELECT track, codecs, timescale, init FROM video_tracks WHERE video = $1`, int64(n))
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var name string
+		t := &trackInfo{}
+		err := rows.Scan(&name, &t.codecs, &t.timescale, &t.init)
+		found[name] = t
+		return err
+	})
+	return found, err
+}
+
+// blobKey is the key of the file that an attempt at a task stores.
+func blobKey(n uint64, track string, first, attempt int64) string {
+	name := fmt.Sprint(n)
+	return fmt.Sprintf("video/%s/%s/%s-%d-%d", name[max(0, len(name)-2):], name, track, first, attempt)
+}

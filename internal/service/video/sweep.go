@@ -1,0 +1,123 @@
+package video
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
+	"github.com/rialto-im/rialto/internal/platform/job"
+)
+
+// Run removes files that nothing needs, and gives up videos whose jobs have ended without a result, until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	(&cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: sweepInterval, AtStart: true, Round: s.sweep, Failed: "files of videos could not be removed; it is tried again", Logger: s.deps.Logger}).Run(ctx)
+	return nil
+}
+
+func (s *Service) sweep(ctx context.Context) error {
+	return errors.Join(s.giveUp(ctx), s.clean(ctx))
+}
+
+// giveUp ends videos of which a task has no result, and no job any more: its node died in each attempt, or an operator discarded it.
+func (s *Service) giveUp(ctx context.Context) error {
+	type open struct {
+		n, run, job int64
+		upload      id.Upload
+	}
+	var list []open
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT v.id, v.run, v.upload, t.job FROM videos v JOIN video_tasks t ON t.video = v.id WHERE v.state < 2 AND t.stored = 0 ORDER BY v.id, t.job LIMIT $1`, 10*sweepBatch)
+	if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var o open
+		err := rows.Scan(&o.n, &o.run, &o.upload, &o.job)
+		list = append(list, o)
+		return err
+	}); err != nil {
+		return err
+	}
+	for _, o := range list {
+		j, err := s.deps.Jobs.Get(ctx, o.job)
+		ended := err == nil && (j.State == job.Discarded || j.State == job.Cancelled)
+		if err != nil && !errors.Is(err, job.ErrNoJob) {
+			return err
+		}
+		if !ended && err == nil {
+			continue
+		}
+		cause := fmt.Errorf("its job %d has ended: %s", o.job, j.Error)
+		if err := s.fail(ctx, &video{id: uint64(o.n), run: o.run, upload: o.upload}, cause, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clean removes files of attempts that do not count, of videos that have ended. An attempt may write for some time after that, so it looks twice.
+func (s *Service) clean(ctx context.Context) error {
+	var list []uint64
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id FROM videos WHERE clean_ms > 0 AND clean_ms <= $1 ORDER BY clean_ms LIMIT $2`, s.nowMs(), sweepBatch)
+	if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var n uint64
+		err := rows.Scan(&n)
+		list = append(list, n)
+		return err
+	}); err != nil {
+		return err
+	}
+	var failed error
+	for _, n := range list { // one that fails must not hold up the others
+		if err := s.cleanVideo(ctx, n); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("video %d: %w", n, err))
+		}
+	}
+	return failed
+}
+
+func (s *Service) cleanVideo(ctx context.Context, n uint64) error {
+	var v *video
+	var tasks []*task
+	err := s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) (err error) {
+		if v, err = scanVideo(tx.QueryRowContext(ctx, `SELECT id, owner, upload, name, format, state, run, remaining, source, renditions, reason, message, retriable, created_ms, started_ms, ended_ms FROM videos WHERE id = $1`, int64(n)).Scan); err != nil {
+			return err
+		}
+		tasks, err = tasksOf(ctx, tx, n, "")
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	all := v.state == stateDeleted || v.state == stateFailed && !v.retriable
+	for _, t := range tasks {
+		for attempt := int64(1); attempt <= t.attempts && t.track != trackInspect; attempt++ {
+			if attempt == t.stored && !all {
+				continue
+			}
+			if err := s.deps.Store.Delete(ctx, blobKey(n, t.track, t.first, attempt)); err != nil {
+				return err
+			}
+		}
+	}
+	return s.cleaned(ctx, v)
+}
+
+// cleaned notes when to look again. After the last time, nothing is left of a deleted video.
+func (s *Service) cleaned(ctx context.Context, v *video) error {
+	late := v.endedMs + lateAttempts.Milliseconds()
+	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		if now := s.nowMs(); now < late {
+			_, err := tx.ExecContext(ctx, `UPDATE videos SET clean_ms = $3 WHERE id = $1 AND run = $2 AND clean_ms > 0`, int64(v.id), v.run, late)
+			return err
+		}
+		if v.state != stateDeleted {
+			_, err := tx.ExecContext(ctx, `UPDATE videos SET clean_ms = 0 WHERE id = $1 AND run = $2`, int64(v.id), v.run)
+			return err
+		}
+		_, tasks := tx.ExecContext(ctx, `DELETE FROM video_tasks WHERE video = $1`, int64(v.id))
+		_, tracks := tx.ExecContext(ctx, `DELETE FROM video_tracks WHERE video = $1`, int64(v.id))
+		_, row := tx.ExecContext(ctx, `DELETE FROM videos WHERE id = $1`, int64(v.id))
+		return errors.Join(tasks, tracks, row)
+	})
+}

@@ -1,0 +1,218 @@
+// Package video makes videos from uploads, and serves them to players.
+//
+// # Processing
+//
+// A video is a row, and its work is rows: tasks. One inspects the file. It divides the work into the others: each chunk of each rendition, the sound, the posters and
+// the storyboard. Each task is a durable job, so it runs on any node, and again after a crash. The transaction that stores the result of a task counts down the tasks
+// that remain. Whoever comes to zero publishes the video in that transaction, so exactly one does.
+//
+// An attempt at a task stores its file under a key of its own, whose number it draws before. The number of the attempt whose file counts is in the row. So two
+// attempts never write the same file, and the sweep knows all keys that may exist without listing the store.
+//
+// A failure is stored with its reason. If the file is the cause, the file is dropped; otherwise the owner can retry, and what was finished is kept.
+//
+// # Playback
+//
+// Playlists are computed from the rows of finished tasks (playlist.go), so a video can be played as soon as the first chunk of a rendition and the sound are there.
+// Addresses are signed for a short time, for the owner or for those who see a post (serve.go). Each request checks that the video, and the post, are still there.
+//
+// It may use sqldb, blob, job and transcode; media and posts by interfaces. All methods are safe for concurrent use.
+package video
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/failpoint"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/engine/blob"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/job"
+	"github.com/rialto-im/rialto/internal/platform/transcode"
+)
+
+// Uploads has the files from which videos are made.
+type Uploads interface {
+	// OpenVideo opens the complete upload of a user.
+	OpenVideo(ctx context.Context, by id.User, n id.Upload) (file io.ReadSeekCloser, size int64, name string, err error)
+	// KeepVideoWith keeps an upload, and ReleaseVideoWith gives it up, both in a transaction.
+	KeepVideoWith(ctx context.Context, tx *sql.Tx, by id.User, n id.Upload) error
+	ReleaseVideoWith(ctx context.Context, tx *sql.Tx, n id.Upload) error
+}
+
+// Posts show videos.
+type Posts interface {
+	// NamesVideo reports whether a post that a reader may see names a video. It fails if there is no such post.
+	NamesVideo(ctx context.Context, reader id.User, post, video uint64) (bool, error)
+	// ShowsVideo reports whether a post that is neither deleted nor hidden names a video.
+	ShowsVideo(ctx context.Context, post, video uint64) (bool, error)
+}
+
+// Jobs inserts jobs, and tells what became of them.
+type Jobs interface {
+	InsertTx(ctx context.Context, tx *sql.Tx, args job.Args, o job.Options) (job.Inserted, error)
+	Get(ctx context.Context, n int64) (job.Info, error)
+	Wake()
+}
+
+// Deps are the dependencies of a Service.
+type Deps struct {
+	DB      *sqldb.DB
+	Store   blob.Store
+	Uploads Uploads
+	Posts   Posts
+	Jobs    Jobs
+	IDs     interface {
+		Next(ctx context.Context) (uint64, error)
+	}
+	// Transcoder of this node; nil: this node processes no videos, because of Off.
+	Transcoder *transcode.Transcoder
+	// Off is why there is no Transcoder on any node, for authors; nil: other nodes have one.
+	Off error
+	// Dir is a folder for temporary files, of this node alone. Whatever is in it is removed.
+	Dir string
+	// IsCoordinator reports whether this node sweeps for all nodes. If nil, it does.
+	IsCoordinator func() bool
+	// Origin from which videos are served; empty: the server's own.
+	Origin string
+	// Secret signs addresses.
+	Secret []byte
+	// Calls records the latency and outcome of requests of players. If nil, they are not recorded.
+	Calls  *telemetry.Calls
+	Clock  clock.Clock
+	Logger *slog.Logger
+}
+
+// Config of videos. The zero value is the documented default.
+type Config struct {
+	// Workers is how many steps of processing a node does at the same time; 0 is the number of its processors.
+	Workers int `yaml:"workers"`
+	// FFmpeg is the folder of the programs ffmpeg and ffprobe; empty: they are searched in PATH.
+	FFmpeg string `yaml:"ffmpeg"`
+	// MaxDuration of a video, at most 12h; 0 is 4h.
+	MaxDuration time.Duration `yaml:"max_duration"`
+}
+
+const maxWorkers = 256
+
+// Check reports settings that are not valid.
+func (c Config) Check() error {
+	var faults []error
+	if c.Workers < 0 || c.Workers > maxWorkers {
+		faults = append(faults, fmt.Errorf("video.workers is %d; it is 1 to %d, or 0 for the default", c.Workers, maxWorkers))
+	}
+	if c.MaxDuration < 0 || c.MaxDuration > transcode.MaxDuration {
+		faults = append(faults, fmt.Errorf("video.max_duration is %v; it is at most %v, or 0 for the default", c.MaxDuration, transcode.MaxDuration))
+	}
+	return errors.Join(faults...)
+}
+
+// Service has the videos of all users.
+type Service struct {
+	deps    Deps
+	config  Config
+	sources *sources
+	checks  chan struct{} // slots of files that are checked at once
+	// interrupt is called between two steps. If it returns an error, the operation ends there, as if the process had died. Only tests set it.
+	interrupt func(point string) error
+}
+
+// Limits.
+const (
+	maxUnfinished = 20 // videos of a user that are processed
+	checksAtOnce  = 4
+	maxFailures   = 6 // attempts at a task
+	taskTimeout   = 30 * time.Minute
+	addressLife   = 15 * time.Minute // addresses are valid up to twice as long
+	maxPage       = 50
+	defaultPage   = 20
+	posterCount   = 3
+	sweepInterval = time.Minute
+	sweepBatch    = 100
+	lateAttempts  = 2 * taskTimeout // after which no attempt of a video that has ended can still write
+)
+
+// States of a row. They are stored.
+const (
+	stateWaiting    = 0 // its inspection has not ended
+	stateProcessing = 1
+	stateReady      = 2
+	stateFailed     = 3
+	stateDeleted    = 4 // the sweep removes its files, and then the row
+)
+
+// Tracks that are no renditions.
+const (
+	trackInspect    = "inspect"
+	trackAudio      = "audio"
+	trackPoster     = "poster"
+	trackStoryboard = "storyboard"
+)
+
+var migrations = []string{
+	// Source and renditions are JSON. Run rises with each retry, and ends the jobs of the one before. Remaining counts tasks without a result. From clean_ms on,
+	// the sweep looks for files to remove; 0: never.
+	`CREATE TABLE videos (id BIGINT PRIMARY KEY, owner BIGINT NOT NULL, upload BIGINT NOT NULL UNIQUE, name TEXT NOT NULL, format TEXT NOT NULL, state BIGINT NOT NULL DEFAULT 0, run BIGINT NOT NULL DEFAULT 1,
+		remaining BIGINT NOT NULL DEFAULT 1, source {bytes} NOT NULL, renditions {bytes} NOT NULL, reason TEXT NOT NULL DEFAULT '', message TEXT NOT NULL DEFAULT '', retriable BOOLEAN NOT NULL DEFAULT FALSE,
+		created_ms BIGINT NOT NULL, started_ms BIGINT NOT NULL DEFAULT 0, ended_ms BIGINT NOT NULL DEFAULT 0, clean_ms BIGINT NOT NULL DEFAULT 0)`,
+	`CREATE INDEX videos_owner ON videos (owner, id)`,
+	`CREATE INDEX videos_unfinished ON videos (owner, id) WHERE state < 2`,
+	`CREATE INDEX videos_clean ON videos (clean_ms) WHERE clean_ms > 0`,
+	// First is the number of the first segment. Attempts have been begun, and stored is the one whose file counts; 0: none. Segments are the sizes and durations of
+	// its segments (segments.go), from start on.
+	`CREATE TABLE video_tasks (video BIGINT NOT NULL, track TEXT NOT NULL, first BIGINT NOT NULL, chunk BIGINT NOT NULL, job BIGINT NOT NULL, weight BIGINT NOT NULL, attempts BIGINT NOT NULL DEFAULT 0,
+		stored BIGINT NOT NULL DEFAULT 0, size BIGINT NOT NULL DEFAULT 0, start BIGINT NOT NULL DEFAULT 0, segments {bytes} NOT NULL, width BIGINT NOT NULL DEFAULT 0, height BIGINT NOT NULL DEFAULT 0,
+		at_ms BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (video, track, first))`,
+	// Tracks have what all their segments share.
+	`CREATE TABLE video_tracks (video BIGINT NOT NULL, track TEXT NOT NULL, codecs TEXT NOT NULL, timescale BIGINT NOT NULL, init {bytes} NOT NULL, PRIMARY KEY (video, track))`,
+}
+
+var (
+	errNoVideo = errs.New(errs.NotFound, "no_video", "there is no such video, or you may not see it")
+	errTooMany = errs.New(errs.Exhausted, "too_many_videos", fmt.Sprintf("%d of your videos are being processed; wait until one is done", maxUnfinished))
+)
+
+// New creates the tables if they are missing, and removes temporary files of a former process.
+func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
+	if err := config.Check(); err != nil {
+		return nil, err
+	}
+	config.Workers = cmp.Or(config.Workers, runtime.GOMAXPROCS(0))
+	s := &Service{deps: deps, config: config, checks: make(chan struct{}, checksAtOnce)}
+	if err := os.RemoveAll(deps.Dir); err != nil {
+		return nil, fmt.Errorf("temporary files of videos: %w", err)
+	}
+	s.sources = newSources(filepath.Join(deps.Dir, "sources"))
+	return s, deps.DB.Migrate(ctx, "video", migrations)
+}
+
+// Off is the error of authors where no node can process videos; nil: some node can.
+func (s *Service) off() error {
+	if s.deps.Off == nil {
+		return nil
+	}
+	return errs.Wrap(errs.Unavailable, "transcoding_off", "this server cannot process videos; its operator finds the reason in the log, and in docs/operating/video.md", s.deps.Off)
+}
+
+// reached is called between two steps of an operation.
+func (s *Service) reached(point string) error {
+	failpoint.Hit("video/" + point)
+	if s.interrupt == nil {
+		return nil
+	}
+	return s.interrupt(point)
+}
+
+func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }

@@ -1,0 +1,279 @@
+package video
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
+)
+
+// progress is a video with its tasks and tracks, as of a snapshot.
+type progress struct {
+	*video
+	tasks  map[string][]*task // of each track, in the order of the segments
+	tracks map[string]*trackInfo
+}
+
+// load reads a video. track is the only one whose tasks are read; empty: all.
+func load(ctx context.Context, tx *sql.Tx, v *video, track string) (*progress, error) {
+	list, err := tasksOf(ctx, tx, v.id, track)
+	if err != nil {
+		return nil, err
+	}
+	tracks, err := tracksOf(ctx, tx, v.id)
+	if err != nil {
+		return nil, err
+	}
+	p := &progress{video: v, tasks: map[string][]*task{}, tracks: tracks}
+	for _, t := range list {
+		p.tasks[t.track] = append(p.tasks[t.track], t)
+	}
+	return p, nil
+}
+
+// GetVideo returns a video of the caller, or one that a post shows which the caller may see.
+func (s *Service) GetVideo(ctx context.Context, by id.User, r *videov1.GetVideoRequest) (out *videov1.Video, err error) {
+	if r.Post != 0 {
+		named, err := s.deps.Posts.NamesVideo(ctx, by, r.Post, r.Video)
+		if err == nil && !named {
+			err = errNoVideo
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
+		v, err := getVideo(ctx, tx, r.Video)
+		if err == nil && r.Post == 0 && v.owner != by {
+			err = errNoVideo
+		}
+		if err != nil {
+			return err
+		}
+		p, err := load(ctx, tx, v, "")
+		if err == nil {
+			out, err = s.view(p, by, r.Post)
+		}
+		return err
+	})
+	return out, err
+}
+
+// ListVideos returns a page of the caller's videos, the newest first: without steps, renditions and playback.
+func (s *Service) ListVideos(ctx context.Context, by id.User, r *videov1.ListVideosRequest) (out *videov1.ListVideosResponse, err error) {
+	limit := int(r.Limit)
+	if limit == 0 {
+		limit = defaultPage
+	}
+	limit = min(limit, maxPage)
+	before := int64(r.Before)
+	if r.Before == 0 || before < 0 {
+		before = 1<<63 - 1
+	}
+	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
+		out = &videov1.ListVideosResponse{}
+		var list []*video
+		rows, err := tx.QueryContext(ctx, `SELECT id, owner, upload, name, format, state, run, remaining, source, renditions, reason, message, retriable, created_ms, started_ms, ended_ms FROM videos
+			WHERE owner = $1 AND id < $2 AND state <> $3 ORDER BY id DESC LIMIT $4`, int64(by), before, stateDeleted, limit+1)
+		if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+			v, err := scanVideo(rows.Scan)
+			list = append(list, v)
+			return err
+		}); err != nil {
+			return err
+		}
+		if len(list) > limit {
+			list = list[:limit]
+			out.Next = list[limit-1].id
+		}
+		for _, v := range list {
+			p, err := load(ctx, tx, v, trackPoster)
+			if err != nil {
+				return err
+			}
+			view, err := s.view(p, by, 0)
+			if err != nil {
+				return err
+			}
+			view.Steps, view.Renditions, view.Playback, view.RemainingMs = nil, nil, nil, 0
+			out.Videos = append(out.Videos, view)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// view is a video as a user sees it, with addresses for a post; 0: for its owner.
+func (s *Service) view(p *progress, by id.User, post uint64) (*videov1.Video, error) {
+	out := &videov1.Video{Id: p.id, Owner: uint64(p.owner), CreatedMs: p.createdMs, State: states[p.state]}
+	if by == p.owner {
+		out.Upload, out.Name = uint64(p.upload), p.name
+		out.Steps = p.steps()
+		out.RemainingMs = s.estimate(p)
+		if p.state == stateFailed {
+			out.Failure = &videov1.VideoFailure{Reason: p.reason, Message: p.message, Retriable: p.retriable}
+		}
+	}
+	if p.source == nil {
+		return out, nil
+	}
+	out.DurationMs, out.Width, out.Height, out.HasAudio = uint32(p.source.Duration.Milliseconds()), uint32(p.source.Width), uint32(p.source.Height), p.source.Audio != nil
+	for i := range p.renditions {
+		r, err := p.viewRendition(&p.renditions[i])
+		if err != nil {
+			return nil, err
+		}
+		out.Renditions = append(out.Renditions, r)
+	}
+	if p.state == stateFailed {
+		return out, nil
+	}
+	base, ends := s.address(p.id, post)
+	if playable, err := p.isPlayable(); err != nil {
+		return nil, err
+	} else if playable {
+		out.Playback = &videov1.VideoPlayback{HlsUrl: base + masterFile, ExpiresMs: ends.UnixMilli(), Complete: p.state == stateReady}
+		if p.state == stateReady {
+			out.Playback.DashUrl = base + dashFile
+		}
+	}
+	return out, p.addImages(out, base)
+}
+
+var states = map[int64]videov1.VideoState{stateWaiting: videov1.VideoState_VIDEO_STATE_WAITING, stateProcessing: videov1.VideoState_VIDEO_STATE_PROCESSING,
+	stateReady: videov1.VideoState_VIDEO_STATE_READY, stateFailed: videov1.VideoState_VIDEO_STATE_FAILED}
+
+// addImages adds the addresses of posters and the storyboard.
+func (p *progress) addImages(out *videov1.Video, base string) error {
+	for _, t := range p.tasks[trackPoster] {
+		if t.stored != 0 {
+			out.Posters = append(out.Posters, &videov1.VideoPoster{Url: fmt.Sprintf("%sposter/%d.jpg", base, t.first), TimeMs: uint32(t.atMs), Width: uint32(t.width), Height: uint32(t.height)})
+		}
+	}
+	for _, t := range p.tasks[trackStoryboard] {
+		if t.stored == 0 {
+			continue
+		}
+		b, err := storyboardOf(t)
+		if err != nil {
+			return err
+		}
+		out.Storyboard = &videov1.VideoStoryboard{Url: base + storyboardFile, VttUrl: base + storyboardTextFile, TileWidth: uint32(b.TileWidth), TileHeight: uint32(b.TileHeight),
+			Columns: uint32(b.Columns), Count: uint32(b.Count), IntervalMs: uint32(b.Interval.Milliseconds())}
+	}
+	return nil
+}
+
+// steps are the parts of the processing, in their order.
+func (p *progress) steps() []*videov1.VideoStep {
+	step := func(kind videov1.VideoStepKind, rendition, track string) *videov1.VideoStep {
+		st := &videov1.VideoStep{Kind: kind, Rendition: rendition}
+		for _, t := range p.tasks[track] {
+			st.Total++
+			if t.stored != 0 {
+				st.Done++
+			}
+		}
+		return st
+	}
+	list := []*videov1.VideoStep{step(videov1.VideoStepKind_VIDEO_STEP_KIND_INSPECT, "", trackInspect)}
+	if p.source == nil {
+		return list
+	}
+	for _, r := range p.renditions {
+		kind := videov1.VideoStepKind_VIDEO_STEP_KIND_ENCODE
+		if r.Copied {
+			kind = videov1.VideoStepKind_VIDEO_STEP_KIND_COPY
+		}
+		list = append(list, step(kind, r.Name, r.Name))
+	}
+	if p.source.Audio != nil {
+		list = append(list, step(videov1.VideoStepKind_VIDEO_STEP_KIND_AUDIO, "", trackAudio))
+	}
+	list = append(list, step(videov1.VideoStepKind_VIDEO_STEP_KIND_POSTERS, "", trackPoster), step(videov1.VideoStepKind_VIDEO_STEP_KIND_STORYBOARD, "", trackStoryboard))
+	publish := &videov1.VideoStep{Kind: videov1.VideoStepKind_VIDEO_STEP_KIND_PUBLISH, Total: 1}
+	if p.state == stateReady {
+		publish.Done = 1
+	}
+	return append(list, publish)
+}
+
+// estimate returns how many milliseconds the processing still takes, by the part that is done; 0: unknown.
+func (s *Service) estimate(p *progress) uint32 {
+	if p.state != stateProcessing {
+		return 0
+	}
+	var done, all int64
+	for _, list := range p.tasks {
+		for _, t := range list {
+			all += t.weight
+			if t.stored != 0 && t.track != trackInspect {
+				done += t.weight
+			}
+		}
+	}
+	elapsed := s.nowMs() - p.startedMs
+	if done == 0 || elapsed <= 0 {
+		return 0
+	}
+	const most = int64(24 * time.Hour / time.Millisecond)
+	return uint32(min(most, max(1, int64(float64(elapsed)*float64(all-done)/float64(done)))))
+}
+
+// viewRendition is a rendition with how much of it can be played.
+func (p *progress) viewRendition(r *rendition) (*videov1.VideoRendition, error) {
+	out := &videov1.VideoRendition{Name: r.Name, Width: uint32(r.Width), Height: uint32(r.Height), Copied: r.Copied}
+	list, complete, err := p.playable(r.Name)
+	if err != nil || len(list) == 0 {
+		return out, err
+	}
+	scale := p.tracks[r.Name].timescale
+	last := list[len(list)-1]
+	out.Bandwidth = uint32(peak(list, scale))
+	out.PlayableMs, out.Complete = uint32((last.start+last.duration)*1000/scale), complete
+	return out, nil
+}
+
+// playable returns the segments of a track from its beginning up to the first task without a result, and whether that is all.
+func (p *progress) playable(track string) (list []segment, complete bool, err error) {
+	for _, t := range p.tasks[track] {
+		if t.stored == 0 {
+			return list, false, nil
+		}
+		segments, err := segmentsOf(t)
+		if err != nil {
+			return nil, false, err
+		}
+		list = append(list, segments...)
+	}
+	return list, len(list) > 0, nil
+}
+
+// isPlayable reports whether there is something to play: the beginning of a rendition, and the sound.
+func (p *progress) isPlayable() (bool, error) {
+	if p.source.Audio != nil {
+		if _, complete, err := p.playable(trackAudio); err != nil || !complete {
+			return false, err
+		}
+	}
+	for _, r := range p.renditions {
+		if list, _, err := p.playable(r.Name); err != nil || len(list) > 0 {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// peak is the largest number of bits per second of a segment.
+func peak(list []segment, scale int64) (most int64) {
+	for _, s := range list {
+		if s.duration > 0 {
+			most = max(most, s.size*8*scale/s.duration)
+		}
+	}
+	return most
+}

@@ -1,0 +1,20 @@
+package rpc_test
+
+import (
+	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+const videos = "/rialto.video.v1.VideoService/"
+
+func ofVideos() map[string]row {
+	// There is no ffmpeg here, and so no video; package video tests who gets which.
+	missing := func(request func(subject) proto.Message) row { return all("no_video", request) }
+	return map[string]row{
+		videos + "CreateVideo": all("transcoding_off", func(o subject) proto.Message { return &videov1.CreateVideoRequest{Upload: o.upload} }),
+		videos + "GetVideo":    missing(func(o subject) proto.Message { return &videov1.GetVideoRequest{Video: o.post} }),
+		videos + "ListVideos":  own(func(subject) proto.Message { return &videov1.ListVideosRequest{} }),
+		videos + "DeleteVideo": missing(func(o subject) proto.Message { return &videov1.DeleteVideoRequest{Video: o.post} }),
+		videos + "RetryVideo":  all("transcoding_off", func(o subject) proto.Message { return &videov1.RetryVideoRequest{Video: o.post} }),
+	}
+}
