@@ -704,6 +704,22 @@ mutant "hint at each notification" internal/service/notification/hint.go 's/rest
 mutant "delay a hint with each further cause" internal/service/notification/hint.go 's/continue \/\/ that round/next = time.After(hintDelay)\n\t\t\t\tcontinue \/\/ that round/' HintsAreNotDelayed internal/service/notification
 mutant "verify without notifications" internal/tool/verify/verify.go 's/step\{"notifications", c\.notifications\}, //' NotificationViolations internal/tool/verify
 
+# Videos.
+mutant "run ffmpeg with the network" internal/platform/transcode/sandbox.go 's/"--unshare-all", /"--unshare-user", "--unshare-pid", /' '^TestSandbox$' internal/platform/transcode
+mutant "let ffmpeg write its source" internal/platform/transcode/sandbox.go 's/"--ro-bind", c\.source/"--bind", c.source/' '^TestSandbox$' internal/platform/transcode
+mutant "let programs in the sandbox run for ever" internal/platform/transcode/sandbox.go 's/syscall\.Kill\(-cmd\.Process\.Pid, syscall\.SIGKILL\)/syscall.Kill(-cmd.Process.Pid, 0)/; s/cmd\.WaitDelay = killGrace/cmd.WaitDelay = 0/' SandboxEnds internal/platform/transcode
+mutant "accept videos that refer to other files" internal/platform/transcode/isobmff.go 's/flags\[3\]&1 == 0/flags[3]\&1 > 1/' '^TestCheck$' internal/platform/transcode
+mutant "accept pictures of any size" internal/platform/transcode/container.go 's/width > maxSide \|\| height > maxSide \|\| width\*height > maxPixels/width < 0 \&\& height < 0/' '^TestCheck$' internal/platform/transcode
+mutant "encode a chunk from a later frame on" internal/platform/transcode/encode.go 's/c\.Seek-time\.Millisecond/c.Seek+time.Second/' '^TestFrames$' internal/platform/transcode
+mutant "place chunks at the beginning" internal/platform/transcode/check.go 's/t\.shift\(start \+ int64\(c\.First\)\*ticks\)/t.shift(start)/' '^TestFrames$' internal/platform/transcode
+mutant "copy open groups" internal/platform/transcode/check.go 's/!alone \|\| !f\.samples/!f.samples/; s/alone, err := /_, err := /' '^TestCopy$' internal/platform/transcode
+mutant "publish a video before its last task" internal/service/video/finish.go 's/remaining > 0 \|\| track/remaining > 1 || track/' '^TestVideo$' internal/service/video
+mutant "keep files of attempts that do not count" internal/service/video/sweep.go 's/if attempt == t\.stored \&\& !all \{/if !all {/' '^TestKilled$' internal/service/video
+mutant "play videos of hidden posts" internal/service/video/serve.go 's/err == nil \&\& !shown \{/err == nil \&\& !shown \&\& n == 0 {/' '^TestAccess$' internal/service/video
+mutant "let an address play any video" internal/service/video/serve.go 's/"play %s %s %s", video, post, exp/"play %s %s %s", "", post, exp/' '^TestAccess$' internal/service/video
+mutant "drop the file of a video that can be retried" internal/service/video/finish.go 's/n == 0 \|\| retriable \{/n == 0 {/' '^TestRetry$' internal/service/video
+mutant "let posts name videos of others" internal/service/video/create.go 's/_, err := own\(ctx, tx, by, n\)/_, err := getVideo(ctx, tx, n)/' '^TestVideoOverHTTP$' internal/app
+
 # The TypeScript SDK.
 mutant_ts "forget at a resync that a conversation is muted" src/sync.ts 's/\{ \.\.\.view, deleted/{ ...view, muted: false, deleted/' test/unit/client.test.ts
 mutant_ts "forget at a resync what the user has set since" src/sync.ts 's/mergeConversation\(known\.get\(c\.id\), c\)/mergeConversation(known.get(""), c)/' test/unit/client.test.ts

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/platform/transcode"
+	"github.com/rialto-im/rialto/internal/platform/transcode/transcodetest"
 )
 
 func must(t testing.TB, err error) {
@@ -19,28 +20,19 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// open returns a transcoder of small renditions. The test is skipped where transcoding is off.
+// open returns a transcoder of small renditions.
 func open(t testing.TB, config transcode.Config) *transcode.Transcoder {
 	t.Helper()
 	if config.Heights == nil {
 		config.Heights = []int{48, 90}
 	}
-	tc, err := transcode.New(t.Context(), config)
-	if err != nil {
-		t.Skipf("needs ffmpeg and bubblewrap (scripts/setup.sh test): %v", err)
-	}
-	return tc
+	return transcodetest.Open(t, config)
 }
 
-// makeFile runs ffmpeg, outside of the sandbox, and returns the path of what it makes.
+// makeFile runs ffmpeg, and returns the path of what it makes.
 func makeFile(t testing.TB, name string, args ...string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	args = append(append([]string{"-hide_banner", "-loglevel", "error", "-y"}, args...), path)
-	if out, err := exec.CommandContext(t.Context(), "ffmpeg", args...).CombinedOutput(); err != nil {
-		t.Fatalf("ffmpeg %q: %v: %s", args, err, out)
-	}
-	return path
+	return transcodetest.File(t, name, args...)
 }
 
 // picture and tone are sources of ffmpeg.

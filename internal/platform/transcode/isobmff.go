@@ -1,6 +1,10 @@
 package transcode
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+)
 
 // box of an ISO base media file.
 type box struct {
@@ -128,7 +132,7 @@ func (w *window) references(dref box) error {
 	return w.boxes(dref.begin+8, dref.end, func(b box) error {
 		flags, err := w.at(b.begin, min(4, b.end-b.begin))
 		if err == nil && (len(flags) < 4 || flags[3]&1 == 0) {
-			err = refused("not_a_video", "this file refers to other files; export the video with its data, and upload that", nil)
+			err = errs.New(errs.Invalid, "not_a_video", "this file refers to other files; export the video with its data, and upload that")
 		}
 		return err
 	})
@@ -142,7 +146,7 @@ func (w *window) descriptions(stsd box) error {
 	return w.boxes(stsd.begin+8, stsd.end, func(b box) error {
 		switch b.kind {
 		case "encv", "enca", "encs":
-			return refused("video_codec", "this video is encrypted; upload one that is not", nil)
+			return errs.New(errs.Invalid, "video_codec", "this video is encrypted; upload one that is not")
 		}
 		if b.end-b.begin < 28 {
 			return nil

@@ -1,4 +1,4 @@
-package transcode
+package transcode_test
 
 import (
 	"context"
@@ -10,21 +10,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rialto-im/rialto/internal/platform/transcode"
+	"github.com/rialto-im/rialto/internal/platform/transcode/transcodetest"
 )
 
-// openSandbox returns a transcoder. The test is skipped where transcoding is off.
-func openSandbox(t *testing.T) *Transcoder {
-	t.Helper()
-	tc, err := New(t.Context(), Config{})
-	if err != nil {
-		t.Skipf("needs ffmpeg and bubblewrap (scripts/setup.sh test): %v", err)
-	}
-	return tc
-}
+const shell = "/usr/bin/sh"
 
 // TestSandbox: a program in the sandbox reads its source and writes its output, and nothing else; it has no network, and no more memory, files and time than it is given.
 func TestSandbox(t *testing.T) {
-	tc := openSandbox(t)
+	tc := transcodetest.Open(t, transcode.Config{})
 	dir, out := t.TempDir(), t.TempDir()
 	source, secret := filepath.Join(dir, "source"), filepath.Join(dir, "secret")
 	for _, path := range []string{source, secret} {
@@ -33,20 +28,20 @@ func TestSandbox(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ name, script, want string }{
-		{"reads its source", "cat " + sourceInside, "content"},
-		{"does not write its source", "echo x > " + sourceInside + " || echo refused", "refused"},
+		{"reads its source", "cat " + transcode.SourceInside, "content"},
+		{"does not write its source", "echo x > " + transcode.SourceInside + " || echo refused", "refused"},
 		{"does not see other files", "cat " + secret + " || echo refused", "refused"},
 		{"does not see the system's settings", "cat /etc/passwd || echo refused", "refused"},
-		{"writes its output", "echo x > " + outInside + "/made && cat " + outInside + "/made", "x"},
+		{"writes its output", "echo x > " + transcode.OutInside + "/made && cat " + transcode.OutInside + "/made", "x"},
 		{"writes nowhere else", "for d in / /usr /in /tmp /dev; do echo x > $d/made && echo $d; done; echo done", "done"},
 		{"has no processes of others", "ls /proc 2>/dev/null || echo none", "none"},
 		{"has no environment", "env | sort | tr '\\n' ' '", "LC_ALL=C PATH=/usr/bin PWD=/out"},
-		{"writes no large file", "head -c 2000000 /dev/zero > " + outInside + "/large || echo refused", "refused"},
+		{"writes no large file", "head -c 2000000 /dev/zero > " + transcode.OutInside + "/large || echo refused", "refused"},
 		{"maps no large memory", "head -c 1 /dev/zero >/dev/null; ulimit -v", "4194304"},
 		{"opens few files", "ulimit -n", "64"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b, err := tc.output(t.Context(), command{program: "/usr/bin/sh", args: []string{"-c", c.script + " 2>/dev/null"}, source: source, out: out, maxFile: 1 << 20, timeout: time.Minute})
+			b, err := tc.Output(t.Context(), transcode.Script{Shell: shell, Text: "(" + c.script + ") 2>/dev/null", Source: source, Out: out})
 			if got := strings.TrimSpace(string(b)); got != c.want && !strings.HasSuffix(got, c.want) || err != nil {
 				t.Errorf("it printed %q, %v, want %q", got, err, c.want)
 			}
@@ -59,25 +54,25 @@ func TestSandbox(t *testing.T) {
 	}
 	defer l.Close()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	b, err := tc.output(t.Context(), command{program: "/usr/bin/bash", args: []string{"-c", "(echo > /dev/tcp/127.0.0.1/" + port + ") 2>&1 && echo connected; (echo > /dev/tcp/192.0.2.1/80) 2>&1"}, timeout: time.Minute})
-	if f := (*failure)(nil); !errors.As(err, &f) || strings.Contains(string(b), "connected") || !strings.Contains(string(b), "unreachable") {
+	b, err := tc.Output(t.Context(), transcode.Script{Shell: "/usr/bin/bash", Text: "(echo > /dev/tcp/127.0.0.1/" + port + ") 2>&1 && echo connected; (echo > /dev/tcp/192.0.2.1/80) 2>&1"})
+	if err == nil || strings.Contains(string(b), "connected") || !strings.Contains(string(b), "unreachable") {
 		t.Errorf("a connection is answered with %q, %v", b, err)
 	}
 }
 
 // TestSandboxEnds: a program that runs too long, prints too much or is cancelled is killed with all its processes.
 func TestSandboxEnds(t *testing.T) {
-	tc := openSandbox(t)
+	tc := transcodetest.Open(t, transcode.Config{})
 	began := time.Now()
-	err := tc.program(t.Context(), command{program: "/usr/bin/sh", args: []string{"-c", "sleep 600 & sleep 600"}, timeout: 100 * time.Millisecond})
+	_, err := tc.Output(t.Context(), transcode.Script{Shell: shell, Text: "sleep 600 & sleep 600", Timeout: 100 * time.Millisecond})
 	if err == nil || !strings.Contains(err.Error(), "longer") {
 		t.Errorf("a long run ends with %v", err)
 	}
-	if _, err := tc.output(t.Context(), command{program: "/usr/bin/sh", args: []string{"-c", "yes"}, timeout: time.Minute}); !errors.Is(err, errTooMuchOutput) {
+	if _, err := tc.Output(t.Context(), transcode.Script{Shell: shell, Text: "yes"}); !errors.Is(err, transcode.ErrTooMuchOutput) {
 		t.Errorf("a long output ends with %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	err = tc.run(ctx, command{program: "/usr/bin/sh", args: []string{"-c", "echo ready; sleep 600"}, timeout: time.Minute}, func(r io.Reader) error {
+	err = tc.Read(ctx, transcode.Script{Shell: shell, Text: "echo ready; sleep 600"}, func(r io.Reader) error {
 		b := make([]byte, 5)
 		_, err := io.ReadFull(r, b)
 		cancel()
@@ -93,8 +88,8 @@ func TestSandboxEnds(t *testing.T) {
 
 // TestOff: without a program, New says which one is missing, and how to install it.
 func TestOff(t *testing.T) {
-	_, err := New(t.Context(), Config{FFmpeg: t.TempDir()})
-	if !errors.Is(err, ErrOff) || !strings.Contains(err.Error(), "install the package ffmpeg") {
+	_, err := transcode.New(t.Context(), transcode.Config{FFmpeg: t.TempDir()})
+	if !errors.Is(err, transcode.ErrOff) || !strings.Contains(err.Error(), "install the package ffmpeg") {
 		t.Errorf("it fails with %v", err)
 	}
 }

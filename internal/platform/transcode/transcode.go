@@ -111,11 +111,6 @@ func find(folder, name string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// refused is the error of a file that will never be accepted.
-func refused(reason, message string, cause error) error {
-	return &errs.Error{Kind: errs.Invalid, Reason: reason, Message: message, Cause: cause}
-}
-
 // Errors of files. They are final: another attempt has the same result.
 var (
 	errNotAVideo = errs.New(errs.Invalid, "not_a_video", "this file is not a video; upload an MP4, QuickTime, Matroska or WebM file")
@@ -123,10 +118,10 @@ var (
 )
 
 func damaged(what string) error {
-	return refused("video_damaged", "this video is incomplete or damaged; export it again, and upload that", errors.New(what))
+	return errs.Wrap(errs.Invalid, "video_damaged", "this video is incomplete or damaged; export it again, and upload that", errors.New(what))
 }
 
-func beyond(what string) error { return refused("video_limits", what, nil) }
+func beyond(what string) error { return errs.New(errs.Invalid, "video_limits", what) }
 
 // IsRefusal reports whether an error is about the file, so that another attempt has the same result.
 func IsRefusal(err error) bool {

@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +27,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/idgen"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/platform/transcode"
+	"github.com/rialto-im/rialto/internal/platform/transcode/transcodetest"
 	"github.com/rialto-im/rialto/internal/service/media"
 	"github.com/rialto-im/rialto/internal/service/video"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -133,14 +133,12 @@ type fixture struct {
 	*video.Service
 }
 
-// open starts a node. The test is skipped where transcoding is off.
+// open starts a node.
 func open(t testing.TB) *fixture {
 	t.Helper()
-	tc, err := transcode.New(t.Context(), transcode.Config{Heights: []int{48, 90}})
-	if err != nil {
-		t.Skipf("needs ffmpeg and bubblewrap (scripts/setup.sh test): %v", err)
-	}
+	tc := transcodetest.Open(t, transcode.Config{Heights: []int{48, 90}})
 	f := &fixture{t: t, clock: clocktest.NewManual(), dir: t.TempDir(), posts: &posts{videos: map[uint64]uint64{}, seers: map[uint64]id.User{}}}
+	var err error
 	f.db, err = sqldb.Open(context.Background(), sqltest.Place(t))
 	must(t, err)
 	t.Cleanup(func() { must(t, f.db.Close()) })
@@ -182,11 +180,7 @@ func (f *fixture) start(interrupt func(point string) error) {
 // makeFile makes a file with ffmpeg.
 func (f *fixture) makeFile(name string, args ...string) []byte {
 	f.t.Helper()
-	path := filepath.Join(f.t.TempDir(), name)
-	if out, err := exec.CommandContext(f.t.Context(), "ffmpeg", append(slices.Concat([]string{"-hide_banner", "-loglevel", "error"}, args), path)...).CombinedOutput(); err != nil {
-		f.t.Fatalf("%v: %s", err, out)
-	}
-	b, err := os.ReadFile(path)
+	b, err := os.ReadFile(transcodetest.File(f.t, name, args...))
 	must(f.t, err)
 	return b
 }

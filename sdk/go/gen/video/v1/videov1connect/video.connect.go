@@ -55,7 +55,7 @@ type VideoServiceClient interface {
 	// GetVideo gives a video of one's own, or one that a post shows which the caller may see. Call it about once a second while the video is
 	// processed, and again before its addresses expire.
 	GetVideo(context.Context, *connect.Request[v1.GetVideoRequest]) (*connect.Response[v1.Video], error)
-	// ListVideos gives the caller's videos, the newest first.
+	// ListVideos gives the caller's videos, the newest first, with their posters, but without steps, renditions and playback.
 	ListVideos(context.Context, *connect.Request[v1.ListVideosRequest]) (*connect.Response[v1.ListVideosResponse], error)
 	// DeleteVideo deletes a video of one's own. Posts that name it show none. A retry is harmless.
 	DeleteVideo(context.Context, *connect.Request[v1.DeleteVideoRequest]) (*connect.Response[v1.DeleteVideoResponse], error)
@@ -149,7 +149,7 @@ type VideoServiceHandler interface {
 	// GetVideo gives a video of one's own, or one that a post shows which the caller may see. Call it about once a second while the video is
 	// processed, and again before its addresses expire.
 	GetVideo(context.Context, *connect.Request[v1.GetVideoRequest]) (*connect.Response[v1.Video], error)
-	// ListVideos gives the caller's videos, the newest first.
+	// ListVideos gives the caller's videos, the newest first, with their posters, but without steps, renditions and playback.
 	ListVideos(context.Context, *connect.Request[v1.ListVideosRequest]) (*connect.Response[v1.ListVideosResponse], error)
 	// DeleteVideo deletes a video of one's own. Posts that name it show none. A retry is harmless.
 	DeleteVideo(context.Context, *connect.Request[v1.DeleteVideoRequest]) (*connect.Response[v1.DeleteVideoResponse], error)

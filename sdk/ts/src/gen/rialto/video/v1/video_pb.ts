@@ -696,7 +696,7 @@ export const VideoService: GenService<{
     output: typeof VideoSchema;
   },
   /**
-   * ListVideos gives the caller's videos, the newest first.
+   * ListVideos gives the caller's videos, the newest first, with their posters, but without steps, renditions and playback.
    *
    * @generated from rpc rialto.video.v1.VideoService.ListVideos
    */

@@ -1,0 +1,92 @@
+package app
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/internal/base/eventually"
+	"github.com/rialto-im/rialto/internal/platform/transcode"
+	"github.com/rialto-im/rialto/internal/platform/transcode/transcodetest"
+	rialto "github.com/rialto-im/rialto/sdk/go"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
+	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
+)
+
+// TestVideoOverHTTP: an uploaded file becomes a video, which who may see a post with it can play, until the post is hidden.
+func TestVideoOverHTTP(t *testing.T) {
+	transcodetest.Open(t, transcode.Config{})
+	path := transcodetest.File(t, "a.mp4", "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=10", "-t", "3", "-pix_fmt", "yuv420p", "-g", "20", "-c:v", "libx264")
+	h, _ := open(t)
+	ann, ben := client(t, h), client(t, h)
+	for c, handle := range map[*rialto.Client]string{ann: "ann", ben: "ben"} {
+		must(t, c.Register(t.Context(), handle, "a good password", handle))
+	}
+	created, err := ann.Video().CreateVideo(t.Context(), connect.NewRequest(&videov1.CreateVideoRequest{Upload: uploadFile(t, h, ann, path)}))
+	must(t, err)
+	var v *videov1.Video
+	eventually.True(t, "the video is ready", func() bool {
+		r, err := ann.Video().GetVideo(t.Context(), connect.NewRequest(&videov1.GetVideoRequest{Video: created.Msg.Id}))
+		must(t, err)
+		v = r.Msg
+		return v.State >= videov1.VideoState_VIDEO_STATE_READY
+	})
+	if v.State != videov1.VideoState_VIDEO_STATE_READY || len(v.Renditions) != 1 || !v.Renditions[0].Copied || v.HasAudio {
+		t.Fatalf("the video is %v", v)
+	}
+	content := &feedv1.PostContent{Video: v.Id}
+	_, err = ben.Feed().Publish(t.Context(), connect.NewRequest(&feedv1.PublishRequest{ClientPostId: "b", Content: content}))
+	if rialto.Reason(err) != "no_video" {
+		t.Errorf("another user's video is answered with %v", err)
+	}
+	post, err := ann.Feed().Publish(t.Context(), connect.NewRequest(&feedv1.PublishRequest{ClientPostId: "a", Content: content}))
+	must(t, err)
+	seen, err := ben.Video().GetVideo(t.Context(), connect.NewRequest(&videov1.GetVideoRequest{Video: v.Id, Post: post.Msg.Id}))
+	must(t, err)
+	master := url(h) + seen.Msg.Playback.HlsUrl
+	code, text := get(t, master)
+	if code != http.StatusOK || !strings.Contains(text, "90p.m3u8") {
+		t.Errorf("the playlist is answered with %d %s", code, text)
+	}
+	segment := strings.Replace(master, "master.m3u8", "90p/0.m4s", 1)
+	if code, _ := get(t, segment); code != http.StatusOK {
+		t.Errorf("a segment is answered with %d", code)
+	}
+	admin := feedv1connect.NewFeedAdminServiceClient(http.DefaultClient, url(h), withKey(key(t, h)))
+	_, err = admin.HidePost(t.Context(), connect.NewRequest(&feedv1.HidePostRequest{Post: post.Msg.Id, Reason: "test"}))
+	must(t, err)
+	for _, address := range []string{master, segment} {
+		if code, _ := get(t, address); code != http.StatusNotFound {
+			t.Errorf("a file of a hidden post is answered with %d", code)
+		}
+	}
+	if _, err := ben.Video().GetVideo(t.Context(), connect.NewRequest(&videov1.GetVideoRequest{Video: v.Id, Post: post.Msg.Id})); rialto.Reason(err) != "no_post" {
+		t.Errorf("a video of a hidden post is answered with %v", err)
+	}
+}
+
+// uploadFile uploads a file, and returns its complete upload.
+func uploadFile(t *testing.T, h *Node, c *rialto.Client, path string) uint64 {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	must(t, err)
+	r, err := c.Media().CreateUpload(t.Context(), connect.NewRequest(&chatv1.CreateUploadRequest{Name: filepath.Base(path), Size: uint64(len(b))}))
+	must(t, err)
+	put, err := http.NewRequestWithContext(t.Context(), http.MethodPut, url(h)+r.Msg.Url, bytes.NewReader(b))
+	must(t, err)
+	answer, err := http.DefaultClient.Do(put)
+	must(t, err)
+	must(t, answer.Body.Close())
+	if answer.StatusCode != http.StatusNoContent {
+		t.Fatalf("the upload is answered with %d", answer.StatusCode)
+	}
+	_, err = c.Media().CompleteUpload(t.Context(), connect.NewRequest(&chatv1.CompleteUploadRequest{Upload: r.Msg.Upload}))
+	must(t, err)
+	return r.Msg.Upload
+}

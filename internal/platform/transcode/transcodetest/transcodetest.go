@@ -1,0 +1,39 @@
+// Package transcodetest makes transcoders and files for tests.
+package transcodetest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/rialto-im/rialto/internal/platform/transcode"
+)
+
+// all is the environment variable with which a test fails for which something is missing.
+const all = "TEST_ALL"
+
+// Open returns a transcoder. Where transcoding is off, the test is skipped, or fails if all tests must run.
+func Open(t testing.TB, config transcode.Config) *transcode.Transcoder {
+	t.Helper()
+	tc, err := transcode.New(t.Context(), config)
+	if err != nil {
+		if os.Getenv(all) != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	return tc
+}
+
+// File runs ffmpeg, outside of the sandbox, and returns the path of the file that it makes.
+func File(t testing.TB, name string, args ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	args = append(slices.Concat([]string{"-hide_banner", "-loglevel", "error", "-y"}, args), path)
+	if out, err := exec.CommandContext(t.Context(), "ffmpeg", args...).CombinedOutput(); err != nil {
+		t.Fatalf("ffmpeg %q: %v: %s", args, err, out)
+	}
+	return path
+}
