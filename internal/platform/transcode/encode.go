@@ -117,11 +117,48 @@ func ticksOf(d time.Duration, scale int64) int64 {
 	return int64(d.Seconds()*float64(scale) + 0.5)
 }
 
-// EncodeAudio encodes all of the sound.
-func (t *Transcoder) EncodeAudio(ctx context.Context, in Input, s *Source, dir string) (*Track, error) {
-	args := []string{"-map", "0:" + strconv.Itoa(s.Audio.Stream), "-vn", "-af", fmt.Sprintf("aresample=%d:async=1000:first_pts=0", audioRate), "-ac", strconv.Itoa(min(s.Audio.Channels, 2)),
+// SoundPart is a part of the sound that is encoded at once.
+type SoundPart int
+
+// The sound of long videos is encoded in two parts, so that playback does not wait for all of it. An encoder gives the same for the beginning whatever follows, so
+// the rest is what follows in an encoding of all: there is no seam.
+const (
+	AllSound SoundPart = iota
+	FirstSound
+	RestOfSound
+)
+
+const (
+	// FirstSoundSegments are how many segments of sound FirstSound has, of some 2 seconds each.
+	FirstSoundSegments = 15
+	firstSound         = 40 * time.Second // more than these
+	// LongSound is from when on sound is encoded in two parts.
+	LongSound = time.Minute
+)
+
+// EncodeAudio encodes a part of the sound.
+func (t *Transcoder) EncodeAudio(ctx context.Context, in Input, s *Source, part SoundPart, dir string) (*Track, error) {
+	var until []string
+	if part == FirstSound {
+		until = []string{"-t", decimal(firstSound)}
+	}
+	track, err := t.audio(ctx, in, dir, append(until, s.encodeAudio()...))
+	switch n := FirstSoundSegments; {
+	case err != nil || part == AllSound:
+		return track, err
+	case len(track.Segments) <= n:
+		return nil, damaged("the sound is much shorter than the picture")
+	case part == FirstSound:
+		track.keep(0, n)
+	default:
+		track.keep(n, len(track.Segments))
+	}
+	return track, nil
+}
+
+func (s *Source) encodeAudio() []string {
+	return []string{"-map", "0:" + strconv.Itoa(s.Audio.Stream), "-vn", "-af", fmt.Sprintf("aresample=%d:async=1000:first_pts=0,apad=whole_dur=%s", audioRate, decimal(s.Duration)), "-ac", strconv.Itoa(min(s.Audio.Channels, 2)),
 		"-c:a", "aac", "-b:a", strconv.Itoa(audioBits), "-flags", "+bitexact"}
-	return t.audio(ctx, in, dir, args)
 }
 
 // CopyAudio is EncodeAudio without encoding it, if CanCopyAudio.

@@ -126,7 +126,9 @@ func TestCopy(t *testing.T) {
 	checkFrames(t, list, s)
 	for _, make := range []func() (*transcode.Track, error){
 		func() (*transcode.Track, error) { return tc.CopyAudio(t.Context(), in, s, t.TempDir()) },
-		func() (*transcode.Track, error) { return tc.EncodeAudio(t.Context(), in, s, t.TempDir()) },
+		func() (*transcode.Track, error) {
+			return tc.EncodeAudio(t.Context(), in, s, transcode.AllSound, t.TempDir())
+		},
 	} {
 		sound, err := make()
 		must(t, err)
@@ -192,5 +194,27 @@ func checkPictures(t *testing.T, joined, path string, s *transcode.Source, r tra
 	}
 	if n < s.Frames {
 		t.Errorf("%d frames of %d were compared", n, s.Frames)
+	}
+}
+
+// TestLongSound: the sound of a long video is the same in two parts as in one.
+func TestLongSound(t *testing.T) {
+	tc := open(t, transcode.Config{})
+	in, s, err := inspect(t, tc, makeFile(t, "a.mkv", slices.Concat(picture("32x32", "1"), []string{"-f", "lavfi", "-i", "sine=frequency=440:beep_factor=3", "-t", "61", "-c:v", "mpeg4", "-c:a", "libopus"})...))
+	must(t, err)
+	var sums []string
+	for _, parts := range [][]transcode.SoundPart{{transcode.AllSound}, {transcode.FirstSound, transcode.RestOfSound}} {
+		var tracks []*transcode.Track
+		for _, part := range parts {
+			track, err := tc.EncodeAudio(t.Context(), in, s, part, t.TempDir())
+			must(t, err)
+			tracks = append(tracks, track)
+		}
+		out, err := exec.CommandContext(t.Context(), "ffmpeg", "-hide_banner", "-loglevel", "error", "-i", join(t, tracks), "-c", "copy", "-f", "framemd5", "-").Output()
+		must(t, err)
+		sums = append(sums, string(out))
+	}
+	if sums[0] != sums[1] || strings.Count(sums[0], "\n") < 2800 {
+		t.Errorf("the parts are %d bytes, and the whole %d", len(sums[1]), len(sums[0]))
 	}
 }

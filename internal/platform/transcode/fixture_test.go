@@ -107,7 +107,7 @@ func join(t testing.TB, tracks []*transcode.Track) string {
 				t.Errorf("segment %d of chunk %d begins at %d and not at %d", k, i, s.Start, next)
 			}
 			next = s.Start + s.Duration
-			all.Write(b[int64(len(track.Init))+s.Offset:][:s.Size])
+			all.Write(b[track.Begin+s.Offset:][:s.Size])
 		}
 	}
 	path := filepath.Join(t.TempDir(), "joined.mp4")

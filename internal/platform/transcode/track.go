@@ -12,8 +12,9 @@ import (
 
 // Track is a fragmented file with one stream: a header, and segments, which are parts of the file.
 type Track struct {
-	// Path of the file.
-	Path string
+	// Path of the file, whose segments begin at Begin and have Size bytes together.
+	Path        string
+	Begin, Size int64
 	// Init is the header (ftyp and moov). It is the same for all chunks of a rendition.
 	Init []byte
 	// Timescale is how many ticks a second has.
@@ -27,7 +28,7 @@ type Track struct {
 
 // Segment is a moof and its mdat.
 type Segment struct {
-	// Offset and Size in the file without Init.
+	// Offset and Size in the file, from its Begin on.
 	Offset, Size int64
 	// Start and Duration in ticks.
 	Start, Duration int64
@@ -110,7 +111,26 @@ func openTrack(path string, check func(*Track) error) (_ *Track, err error) {
 	if err == nil {
 		err = t.writeTimes()
 	}
+	t.Begin = int64(len(t.Init))
+	t.keep(0, len(t.Segments))
 	return t, err
+}
+
+// keep leaves out the segments before one, and those from another one on.
+func (t *Track) keep(from, to int) {
+	t.Segments = t.Segments[:to]
+	if from >= to {
+		t.Segments, t.Size = nil, 0
+		return
+	}
+	t.Segments = t.Segments[from:]
+	first := t.Segments[0].Offset
+	t.Begin += first
+	for i := range t.Segments {
+		t.Segments[i].Offset -= first
+	}
+	last := t.Segments[len(t.Segments)-1]
+	t.Size = last.Offset + last.Size
 }
 
 // readHeader reads the timescale and the codec.

@@ -43,7 +43,7 @@ func (s *Service) keep(ctx context.Context, v *video, t *task, attempt int64, o 
 	return s.reached("finished")
 }
 
-// putFile stores what follows the header of a file.
+// putFile stores a file; of a track its segments.
 func (s *Service) putFile(ctx context.Context, key string, o *output) (size int64, err error) {
 	f, err := os.Open(o.path)
 	if err != nil {
@@ -54,8 +54,11 @@ func (s *Service) putFile(ctx context.Context, key string, o *output) (size int6
 	if err != nil {
 		return 0, err
 	}
-	size = info.Size() - o.skip
-	return size, s.deps.Store.Put(ctx, key, io.NewSectionReader(f, o.skip, size), size)
+	begin, size := int64(0), info.Size()
+	if o.track != nil {
+		begin, size = o.track.Begin, o.track.Size
+	}
+	return size, s.deps.Store.Put(ctx, key, io.NewSectionReader(f, begin, size), size)
 }
 
 // putResult stores what is known of a task's file.

@@ -51,9 +51,7 @@ func (v *video) plan() (tasks []*task) {
 			tasks = append(tasks, &task{track: v.renditions[i].Name, weight: int64(v.source.Frames)})
 		}
 	}
-	if v.source.Audio != nil {
-		tasks = append(tasks, &task{track: trackAudio, weight: int64(v.source.Duration / time.Millisecond)})
-	}
+	tasks = append(tasks, v.soundTasks()...)
 	for i := range posterCount {
 		at := v.source.Duration * time.Duration(i) / posterCount
 		if i == 0 {
@@ -70,6 +68,18 @@ func (v *video) plan() (tasks []*task) {
 		}
 	}
 	return tasks
+}
+
+// soundTasks are those of the sound: of a long one that is encoded, its beginning and the rest.
+func (v *video) soundTasks() []*task {
+	weight := int64(v.source.Duration / time.Millisecond)
+	switch {
+	case v.source.Audio == nil:
+		return nil
+	case v.source.CanCopyAudio() || v.source.Duration < transcode.LongSound:
+		return []*task{{track: trackAudio, chunk: int64(transcode.AllSound), weight: weight}}
+	}
+	return []*task{{track: trackAudio, chunk: int64(transcode.FirstSound), weight: weight}, {track: trackAudio, first: transcode.FirstSoundSegments, chunk: int64(transcode.RestOfSound), weight: weight}}
 }
 
 // chunkTask is the task of a chunk of a rendition.

@@ -27,7 +27,7 @@ func (p *progress) master() (string, error) {
 			return "", err
 		}
 		info := p.tracks[trackAudio]
-		if info == nil {
+		if info == nil || len(list) == 0 {
 			return "", errNotYet
 		}
 		sound, soundBits = info.codecs, peak(list, info.timescale)
@@ -75,8 +75,6 @@ func (p *progress) media(track string) (string, error) {
 	kind := "EVENT"
 	if complete {
 		kind = "VOD"
-	} else {
-		target = max(target, 3) // it must not change
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:%d\n#EXT-X-MEDIA-SEQUENCE:0\n#EXT-X-PLAYLIST-TYPE:%s\n#EXT-X-INDEPENDENT-SEGMENTS\n#EXT-X-MAP:URI=\"%s/init.mp4\"\n", target, kind, track)

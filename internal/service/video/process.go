@@ -42,7 +42,7 @@ func (s *Service) AddWorkers(w *job.Workers) {
 func priorityOf(v *video, t *task) job.Priority {
 	smallest := len(v.renditions) > 0 && v.renditions[0].Name == t.track
 	switch {
-	case t.track == trackInspect, t.track == trackAudio, smallest && t.first == 0, v.isCopied(t.track):
+	case t.track == trackInspect, t.track == trackAudio && t.first == 0, smallest && t.first == 0, v.isCopied(t.track):
 		return job.High
 	case smallest, t.track == trackPoster && t.first == 0:
 		return job.Normal
@@ -179,7 +179,6 @@ func (s *Service) tempDir() (string, error) {
 // output is the result of a task: a file, and what is stored of it.
 type output struct {
 	path   string
-	skip   int64            // bytes at its beginning that are not stored: the header
 	track  *transcode.Track // nil: it is an image
 	images transcode.Storyboard
 }
@@ -195,7 +194,7 @@ func (s *Service) produce(ctx context.Context, v *video, t *task, in transcode.I
 	case r != nil:
 		track, err = tc.EncodeChunk(ctx, in, v.source, r.Rendition, int(t.chunk), dir)
 	case t.track == trackAudio:
-		track, err = s.sound(ctx, v, in, dir)
+		track, err = s.sound(ctx, v, t, in, dir)
 	case t.track == trackPoster:
 		path, r, err := tc.Poster(ctx, in, v.source, time.Duration(t.atMs)*time.Millisecond, dir)
 		return &output{path: path, images: transcode.Storyboard{TileWidth: r.Width, TileHeight: r.Height}}, err
@@ -211,16 +210,16 @@ func (s *Service) produce(ctx context.Context, v *video, t *task, in transcode.I
 	if err != nil {
 		return nil, err
 	}
-	return &output{path: track.Path, skip: int64(len(track.Init)), track: track}, nil
+	return &output{path: track.Path, track: track}, nil
 }
 
 // sound copies the sound if it can be copied, and encodes it otherwise.
-func (s *Service) sound(ctx context.Context, v *video, in transcode.Input, dir string) (*transcode.Track, error) {
+func (s *Service) sound(ctx context.Context, v *video, t *task, in transcode.Input, dir string) (*transcode.Track, error) {
 	if v.source.CanCopyAudio() {
 		track, err := s.deps.Transcoder.CopyAudio(ctx, in, v.source, dir)
 		if err == nil || ctx.Err() != nil {
 			return track, err
 		}
 	}
-	return s.deps.Transcoder.EncodeAudio(ctx, in, v.source, dir)
+	return s.deps.Transcoder.EncodeAudio(ctx, in, v.source, transcode.SoundPart(t.chunk), dir)
 }

@@ -22,14 +22,15 @@ func (s *Service) sweep(ctx context.Context) error {
 	return errors.Join(s.giveUp(ctx), s.clean(ctx))
 }
 
-// giveUp ends videos of which a task has no result, and no job any more: its node died in each attempt, or an operator discarded it.
+// giveUp ends videos of which a task has no result, and no job any more: its node died in each attempt, or an operator discarded it. It looks at the oldest job of each
+// video that is left.
 func (s *Service) giveUp(ctx context.Context) error {
 	type open struct {
 		n, run, job int64
 		upload      id.Upload
 	}
 	var list []open
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT v.id, v.run, v.upload, t.job FROM videos v JOIN video_tasks t ON t.video = v.id WHERE v.state < 2 AND t.stored = 0 ORDER BY v.id, t.job LIMIT $1`, 10*sweepBatch)
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT v.id, v.run, v.upload, MIN(t.job) FROM videos v JOIN video_tasks t ON t.video = v.id WHERE v.state < 2 AND t.stored = 0 GROUP BY v.id, v.run, v.upload ORDER BY v.id LIMIT $1`, 10*sweepBatch)
 	if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var o open
 		err := rows.Scan(&o.n, &o.run, &o.upload, &o.job)

@@ -253,10 +253,10 @@ func (p *progress) playable(track string) (list []segment, complete bool, err er
 	return list, len(list) > 0, nil
 }
 
-// isPlayable reports whether there is something to play: the beginning of a rendition, and the sound.
+// isPlayable reports whether there is something to play: the beginnings of a rendition and of the sound.
 func (p *progress) isPlayable() (bool, error) {
 	if p.source.Audio != nil {
-		if _, complete, err := p.playable(trackAudio); err != nil || !complete {
+		if list, _, err := p.playable(trackAudio); err != nil || len(list) == 0 {
 			return false, err
 		}
 	}
