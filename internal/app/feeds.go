@@ -27,7 +27,11 @@ func (n *Node) openFeeds(ctx context.Context, ids *idgen.Snowflake, transient fu
 		return err
 	}
 	n.openDetails()
-	return n.openNotifications(ctx, transient)
+	if err := n.openNotifications(ctx, transient); err != nil {
+		return err
+	}
+	n.openSearch()
+	return nil
 }
 
 // openFeed makes the service of posts and home timelines.

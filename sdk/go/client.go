@@ -33,6 +33,7 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/notification/v1/notificationv1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/search/v1/searchv1connect"
 	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/presence/v1/presencev1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/video/v1/videov1connect"
@@ -130,6 +131,7 @@ type Client struct {
 	engagement   engagementv1connect.EngagementServiceClient
 	video        videov1connect.VideoServiceClient
 	notification notificationv1connect.NotificationServiceClient
+	search       searchv1connect.SearchServiceClient
 	presence     presencev1connect.PresenceServiceClient
 	helpDesk     chatv1connect.HelpDeskServiceClient
 
@@ -206,6 +208,7 @@ func New(config Config) (*Client, error) {
 	c.engagement = engagementv1connect.NewEngagementServiceClient(config.HTTP, config.URL, with)
 	c.video = videov1connect.NewVideoServiceClient(config.HTTP, config.URL, with)
 	c.notification = notificationv1connect.NewNotificationServiceClient(config.HTTP, config.URL, with)
+	c.search = searchv1connect.NewSearchServiceClient(config.HTTP, config.URL, with)
 	c.official = chatv1connect.NewOfficialAccountServiceClient(config.HTTP, config.URL, with)
 	c.helpDesk = chatv1connect.NewHelpDeskServiceClient(config.HTTP, config.URL, with)
 	c.presence = presencev1connect.NewPresenceServiceClient(config.HTTP, config.URL, with)
@@ -232,6 +235,11 @@ func (c *Client) Room() chatv1connect.RoomServiceClient { return c.room }
 
 // Feed makes the calls of posts and timelines.
 func (c *Client) Feed() feedv1connect.FeedServiceClient { return c.feed }
+
+// Search makes the calls of search.
+func (c *Client) Search() searchv1connect.SearchServiceClient {
+	return c.search
+}
 
 // Notification makes the calls of notifications.
 func (c *Client) Notification() notificationv1connect.NotificationServiceClient {

@@ -13,6 +13,7 @@ import (
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/notification/v1/notificationv1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/search/v1/searchv1connect"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 )
@@ -28,7 +29,8 @@ func IsPage(call string) bool {
 		commentv1connect.CommentServiceListCommentsProcedure, commentv1connect.CommentServiceListRepliesProcedure,
 		engagementv1connect.EngagementServiceListLikesProcedure, engagementv1connect.EngagementServiceListFavouritesProcedure, engagementv1connect.EngagementServiceListViewsProcedure,
 		engagementv1connect.EngagementServiceListHotPostsProcedure,
-		notificationv1connect.NotificationServiceListNotificationsProcedure, notificationv1connect.NotificationServiceUnreadNotificationsProcedure:
+		notificationv1connect.NotificationServiceListNotificationsProcedure, notificationv1connect.NotificationServiceUnreadNotificationsProcedure,
+		searchv1connect.SearchServiceSearchProcedure:
 		return true
 	}
 	return false

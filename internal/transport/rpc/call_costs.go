@@ -7,6 +7,7 @@ import (
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
+	searchv1 "github.com/rialto-im/rialto/sdk/go/gen/search/v1"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -26,7 +27,7 @@ func costs(request proto.Message, size int) []cost {
 	case *chatv1.SendRequest, *chatv1.SendRoomMessageRequest, *chatv1.ScheduleMessageRequest, *chatv1.UpdateScheduledRequest, *feedv1.PublishRequest, *feedv1.EditPostRequest,
 		*commentv1.CreateCommentRequest, *commentv1.EditCommentRequest:
 		return []cost{{ratelimit.Send, ratelimit.Messages(1, size), true}}
-	case *accountv1.SearchUsersRequest:
+	case *accountv1.SearchUsersRequest, *searchv1.SearchRequest:
 		return []cost{{ratelimit.Search, 1, true}}
 	case *accountv1.RequestFriendRequest:
 		return []cost{{ratelimit.Friend, 1, true}}

@@ -43,6 +43,7 @@ func decisions() map[string]string {
 			"CreateBroadcast": limited, "GetBroadcast": reads, "ListBroadcasts": reads, "ChangeBroadcast": limited},
 		comments: {"CreateComment": "send 2+", "GetComment": reads, "EditComment": "send 2+", "DeleteComment": fewRows, "ListComments": reads, "ListReplies": reads, "CountComments": reads},
 		engages:  {"Like": fewRows, "Unlike": fewRows, "ListLikers": reads, "ListLikes": reads, "Favourite": ownState, "Unfavourite": ownState, "ListFavourites": reads, "RecordViews": ownState, "ListViews": reads, "ClearViews": ownState, "ListHotPosts": reads},
+		searches: {"Search": "search 1+"},
 		notifications: {"ListNotifications": reads, "UnreadNotifications": reads, "ReadNotifications": ownState, "GetNotificationSettings": reads, "SetNotificationSettings": ownState,
 			"SubscribeToPosts": ownState, "UnsubscribeFromPosts": ownState, "GetPostSubscription": reads},
 		feeds:     {"Publish": "send 2+", "GetPost": reads, "GetPostPage": reads, "EditPost": "send 2+", "DeletePost": fewRows, "ListVersions": reads, "ListPosts": reads, "GetFeedProfile": reads, "HomeTimeline": reads},

@@ -50,6 +50,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/presence"
 	"github.com/rialto-im/rialto/internal/service/schedule"
 	"github.com/rialto-im/rialto/internal/service/video"
+	"github.com/rialto-im/rialto/internal/service/search"
 	"github.com/rialto-im/rialto/internal/transport/rpc"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -177,7 +178,7 @@ func newHarness(t testing.TB) *harness {
 	must(err)
 	shown, err := video.New(t.Context(), video.Deps{DB: db, Store: files, Uploads: h.media, Posts: h.feed, Jobs: jobs, IDs: ids, Off: errors.New("none here"), Dir: filepath.Join(dir, "video"), Clock: h.clock, Logger: logger}, video.Config{})
 	must(err)
-	h.deps = rpc.Deps{Videos: shown, Feed: h.feed, Comments: h.comments, Engagement: h.engagement, Details: details, Notifications: told, Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
+	h.deps = rpc.Deps{Videos: shown, Feed: h.feed, Comments: h.comments, Engagement: h.engagement, Details: details, Notifications: told, Search: search.New(search.Deps{Accounts: h.accounts}), Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
 	h.Server = rpc.New(h.deps)
 	h.key, err = h.accounts.CreateKey(t.Context(), "shop")
 	must(err)

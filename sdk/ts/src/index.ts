@@ -17,6 +17,7 @@ export type { PostEntries, PostEntry } from "./postEntries.js";
 export type { Liker, ListLikersResponse } from "./gen/rialto/engagement/v1/engagement_pb.js";
 export type { NotificationList } from "./notifications.js";
 export { NotificationKind, NotificationSubject, type Notification } from "./gen/rialto/notification/v1/notification_pb.js";
+export { HitKind, type Highlight, type Hit, type HitGroup, type SearchResponse } from "./gen/rialto/search/v1/search_pb.js";
 export { Audience, type FeedProfile, type Goods, type Post, type PostContent, type PostVersion } from "./gen/rialto/feed/v1/feed_pb.js";
 export type { HelpDesks } from "./helpDesks.js";
 export type { TicketFilter, TicketList } from "./tickets.js";

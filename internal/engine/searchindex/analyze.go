@@ -1,0 +1,149 @@
+package searchindex
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Text is analysed into runs: words, which are compared as a whole, and runs of Chinese, Japanese and Korean characters, which are not divided
+// into words and in which any part is found. Both are folded: NFKC, no difference of case, no accents, katakana as hiragana.
+
+const (
+	// MaxText is how many characters of a text are analysed.
+	MaxText = 20_000
+	// maxWord is how many characters of a word are compared.
+	maxWord = 40
+	// Words from fuzzyLetters letters on match with one typo.
+	fuzzyLetters = 4
+	// prefixLetters is how many letters a word must have to stand for those that begin with it.
+	prefixLetters = 2
+)
+
+// run is a word, or a run of characters without spaces between words.
+type run struct {
+	dense bool // of Chinese, Japanese or Korean characters
+	runes []rune
+	// start and end are the places of each rune in the text, in characters.
+	start, end []int
+}
+
+// analyzer collects runs.
+type analyzer struct {
+	runs []run
+	open bool // the last run may go on
+}
+
+func (a *analyzer) add(r rune, start, end int) {
+	dense := isDense(r)
+	switch {
+	case dense, unicode.IsLetter(r), unicode.IsNumber(r):
+	case unicode.Is(unicode.M, r), unicode.Is(unicode.Cf, r): // part of the character before
+		return
+	default:
+		a.open = false
+		return
+	}
+	if n := len(a.runs); !a.open || a.runs[n-1].dense != dense {
+		a.runs = append(a.runs, run{dense: dense})
+		a.open = true
+	}
+	last := &a.runs[len(a.runs)-1]
+	last.runes, last.start, last.end = append(last.runes, r), append(last.start, start), append(last.end, end)
+}
+
+// isDense reports whether a character is of a script that puts no spaces between words.
+func isDense(r rune) bool {
+	if r < 0x1100 {
+		return false
+	}
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo) || r == 'ー' || r == '々' || r == '〆'
+}
+
+// analyze returns the runs of a text.
+func analyze(text string) []run {
+	var a analyzer
+	for at := 0; len(text) > 0 && at < MaxText; {
+		if c := text[0]; c < utf8.RuneSelf && (len(text) == 1 || text[1] < utf8.RuneSelf) {
+			if 'A' <= c && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			a.add(rune(c), at, at+1)
+			text, at = text[1:], at+1
+			continue
+		}
+		n := norm.NFKC.NextBoundaryInString(text, true)
+		if n <= 0 {
+			n = len(text)
+		}
+		end := at + utf8.RuneCountInString(text[:n])
+		for _, r := range fold(text[:n]) {
+			a.add(r, at, end)
+		}
+		text, at = text[n:], end
+	}
+	return a.runs
+}
+
+// fold returns the folded form of a text.
+func fold(text string) string {
+	stripped := strings.Map(func(r rune) rune {
+		if isAccent(r) {
+			return -1
+		}
+		return r
+	}, norm.NFKD.String(text))
+	var b strings.Builder
+	for _, r := range norm.NFKC.String(stripped) {
+		switch r = unicode.ToLower(r); {
+		case r == 'ß':
+			b.WriteString("ss")
+			continue
+		case r == 'ς':
+			r = 'σ'
+		case r == 'ı':
+			r = 'i'
+		case r == 'ø':
+			r = 'o'
+		case r == 'ł':
+			r = 'l'
+		case r >= 'ァ' && r <= 'ヶ':
+			r -= 'ァ' - 'ぁ'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// isAccent reports whether a mark makes no other letter of the one that it is on: accents, and vowel signs of Hebrew and Arabic, but not the voice
+// marks of kana.
+func isAccent(r rune) bool {
+	return r >= 0x300 && r <= 0x36f || r >= 0x591 && r <= 0x5c7 && unicode.Is(unicode.Mn, r) || r >= 0x64b && r <= 0x65f || r == 0x670
+}
+
+func cut(word []rune) string { return string(word[:min(len(word), maxWord)]) }
+
+// Words returns the words of a text that an index stores, each once: words, and of a run of characters each pair of neighbours and the last one, so
+// that each character begins one.
+func Words(text string) []string {
+	seen := map[string]bool{}
+	var list []string
+	add := func(w string) {
+		if !seen[w] {
+			seen[w] = true
+			list = append(list, w)
+		}
+	}
+	for _, r := range analyze(text) {
+		if !r.dense {
+			add(cut(r.runes))
+			continue
+		}
+		for i := range r.runes {
+			add(string(r.runes[i:min(i+2, len(r.runes))]))
+		}
+	}
+	return list
+}
