@@ -39,6 +39,9 @@ func commands() []command {
 		{"verify", "check the consistency of all stored data: rialto verify --data DIR, or --postgres ADDRESS", func(args []string) int {
 			return verify.Main(args, os.Stdout, os.Stderr)
 		}},
+		{"search", "build the search index of a node again: rialto search rebuild --data DIR", func(args []string) int {
+			return app.SearchMain(args, os.Stdout, os.Stderr)
+		}},
 		{"repair", "report why a data directory is refused; with --accept-loss, make it usable without the lost data: rialto repair --data DIR", func(args []string) int {
 			return untilSignal(func(ctx context.Context) int { return app.RepairMain(ctx, args, os.Stdout, os.Stderr) })
 		}},

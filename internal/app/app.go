@@ -173,11 +173,12 @@ func OpenAt(ctx context.Context, c *config.Config, logger *slog.Logger, now cloc
 	return n, nil
 }
 
-// committed is called for each batch that the log has committed: it writes receipts and passes the commits to fan-out. Nothing is appended
+// committed is called for each batch that the log has committed: it writes receipts and passes the commits to fan-out and search. Nothing is appended
 // before all services are created.
 func (n *Node) committed(commits []timeline.Commit) {
 	n.gateway.Flush()
 	n.fanout.Committed(commits)
+	n.search.Committed(commits)
 }
 
 // openServices makes the services, from the bottom up, and joins the cluster.
@@ -245,6 +246,7 @@ func (n *Node) openAccounts(ctx context.Context, ids *idgen.Snowflake) (err erro
 		},
 		SettingsChanged: func(u id.User) { n.directory.VisibilityChanged(u) },
 		OnRelation:      n.onRelation,
+		OnProfile:       n.onProfile,
 		KeepPicture: func(ctx context.Context, tx *sql.Tx, by id.User, picture id.Upload) error {
 			return n.media.KeepPictureWith(ctx, tx, by, picture)
 		},
@@ -460,6 +462,7 @@ func (n *Node) start() {
 	n.stack.Start("notifications", n.notifications.Run)
 	n.stack.Start("feed", n.feed.Run)
 	n.stack.Start("videos", n.videos.Run)
+	n.stack.Start("search", n.search.Run)
 	n.stack.Start("jobs", n.runJobs)
 	n.stack.Start("gateway", n.gateway.Run)
 	n.serve()

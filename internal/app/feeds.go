@@ -30,8 +30,7 @@ func (n *Node) openFeeds(ctx context.Context, ids *idgen.Snowflake, transient fu
 	if err := n.openNotifications(ctx, transient); err != nil {
 		return err
 	}
-	n.openSearch()
-	return nil
+	return n.openSearch(ctx)
 }
 
 // openFeed makes the service of posts and home timelines.

@@ -50,6 +50,9 @@ func (n *Node) onPost(ctx context.Context, tx *sql.Tx, c feed.Change) error {
 			return err
 		}
 	}
+	if err := n.searchPost(ctx, tx, c); err != nil {
+		return err
+	}
 	return n.notifications.Posted(ctx, tx, notification.Post(c))
 }
 

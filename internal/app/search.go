@@ -1,8 +1,103 @@
 package app
 
-import "github.com/rialto-im/rialto/internal/service/search"
+import (
+	"context"
+	"database/sql"
+	"flag"
+	"fmt"
+	"io"
+	"path/filepath"
 
-// openSearch makes the service of search.
-func (n *Node) openSearch() {
-	n.search = search.New(search.Deps{Accounts: n.accounts})
+	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/engine/searchindex"
+	"github.com/rialto-im/rialto/internal/engine/searchindex/blevesearch"
+	"github.com/rialto-im/rialto/internal/platform/counter"
+	"github.com/rialto-im/rialto/internal/platform/datadir"
+	"github.com/rialto-im/rialto/internal/service/feed"
+	"github.com/rialto-im/rialto/internal/service/search"
+)
+
+// openSearch makes the service of search. Nodes that answer no calls have no index.
+func (n *Node) openSearch(ctx context.Context) error {
+	secret, err := n.accounts.Secret(ctx, "search pages")
+	if err != nil {
+		return err
+	}
+	deps := search.Deps{DB: n.db, Log: n.log, Chat: n.chat, Accounts: n.accounts, Posts: n.feed, Likes: n.postLikes, Dir: n.dir.join(datadir.SearchDir), Secret: secret,
+		IsCoordinator: n.isCoordinator, Clock: n.clock, Logger: n.logger}
+	if n.config.Clustered() {
+		deps.Bus = n.bus
+	}
+	if n.config.Has(config.RoleAPI) || n.config.Has(config.RoleGateway) {
+		deps.Open = func(dir string) (searchindex.Index, error) {
+			opened, err := blevesearch.Open(dir, n.logger)
+			if err != nil {
+				return nil, err // a nil interface
+			}
+			return opened, nil
+		}
+	}
+	n.search, err = search.New(ctx, deps, n.config.Search)
+	return err
+}
+
+// postLikes returns how many users like each of some posts.
+func (n *Node) postLikes(ctx context.Context, tx *sql.Tx, posts []uint64) (map[uint64]uint64, error) {
+	counts, err := n.counters.In(tx).Counts(ctx, counter.PostLikes, posts)
+	likes := make(map[uint64]uint64, len(counts))
+	for i, c := range counts {
+		likes[posts[i]] = c
+	}
+	return likes, err
+}
+
+// onProfile is called in the transaction of a new user or name.
+func (n *Node) onProfile(ctx context.Context, tx *sql.Tx, u id.User) error {
+	return n.search.Changed(ctx, tx, search.ChangedUser, uint64(u))
+}
+
+// searchPost notes a changed post for search.
+func (n *Node) searchPost(ctx context.Context, tx *sql.Tx, c feed.Change) error {
+	return n.search.Changed(ctx, tx, search.ChangedPost, c.ID)
+}
+
+// registerSearchMetrics registers the metrics of search.
+func (n *Node) registerSearchMetrics() {
+	flagOf := func(is bool) float64 {
+		if is {
+			return 1
+		}
+		return 0
+	}
+	telemetry.Gauge(n.registry, "search_lag_seconds", "For how long the oldest message that the search index lacks has been waiting.", func() float64 { return n.search.State().Lag.Seconds() })
+	telemetry.Gauge(n.registry, "search_waiting", "Conversations with messages that the search index lacks.", func() float64 { return float64(n.search.State().Waiting) })
+	telemetry.Gauge(n.registry, "search_incomplete", "1 while the search index of this node is being built, and answers say that they are incomplete.", func() float64 { return flagOf(n.search.State().Incomplete) })
+	telemetry.Gauge(n.registry, "search_rebuilding", "1 while the search index is built again beside the one that answers.", func() float64 { return flagOf(n.search.State().Rebuilding) })
+	telemetry.Count(n.registry, "search_indexed_total", "Documents that were put into the search index.", func() float64 { return float64(n.search.State().Indexed) })
+}
+
+const searchHelp = `search rebuild builds the search index of a node again from the stores: while the server runs, which answers from the present index until the
+new one is complete, or when it starts. It goes on after a crash. Each node of a cluster has an index of its own.
+Exit codes: 0 if the rebuild is requested, 1 if not, 2 for an invalid command line.
+`
+
+// SearchMain is rialto search.
+func SearchMain(args []string, out, errOut io.Writer) int {
+	if len(args) == 0 || args[0] != "rebuild" {
+		fmt.Fprint(errOut, "Usage: rialto search rebuild [--data DIRECTORY]\n\n"+searchHelp)
+		return 2
+	}
+	fs := flag.NewFlagSet("rialto search rebuild", flag.ContinueOnError)
+	data := fs.String("data", "data", "data `directory` of the node")
+	if code, ok := parse(fs, searchHelp, args[1:], out, errOut); !ok {
+		return code
+	}
+	if err := search.RequestRebuild(filepath.Join(*data, datadir.SearchDir)); err != nil {
+		fmt.Fprintln(errOut, "rialto search rebuild:", err)
+		return 1
+	}
+	fmt.Fprintln(out, "The search index is built again: now if the server runs, or when it starts. The metric search_rebuilding is 0 when it is done.")
+	return 0
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/media"
 	"github.com/rialto-im/rialto/internal/service/officialaccount"
 	"github.com/rialto-im/rialto/internal/service/video"
+	"github.com/rialto-im/rialto/internal/service/search"
 	"github.com/rialto-im/rialto/internal/transport/gateway"
 )
 
@@ -82,6 +83,7 @@ type Config struct {
 	OfficialAccounts officialaccount.Config `yaml:"official_accounts"`
 	Feed             feed.Config            `yaml:"feed"`
 	Video            video.Config           `yaml:"video"`
+	Search           search.Config          `yaml:"search"`
 	// Jobs configures background jobs: rows that workers run at least once.
 	Jobs    job.Config        `yaml:"jobs"`
 	Gateway gateway.Config    `yaml:"gateway"`

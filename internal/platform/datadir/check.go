@@ -20,6 +20,8 @@ const (
 	TimelinesDir = "timeline"
 	// FilesDir holds the files that users have sent. This package only checks whether there are any.
 	FilesDir = "blobs"
+	// SearchDir holds the search indexes of the node, which are built again from the stores if they are lost.
+	SearchDir = "search"
 	// DamageFile exists after a server has found that its database is damaged. The next start checks all pages, whatever their number.
 	DamageFile = "DAMAGED"
 )

@@ -43,6 +43,8 @@ type Deps struct {
 	IsCoordinator func() bool
 	// OnRelation is called in the transaction of a follow, a friend request, and the answer to one. It may run again after a failed commit. It may be nil.
 	OnRelation func(ctx context.Context, tx *sql.Tx, c RelationChange) error
+	// OnProfile is called in the transaction in which a user is created, or a name changes. It may run again after a failed commit. It may be nil.
+	OnProfile func(ctx context.Context, tx *sql.Tx, u id.User) error
 	// KeepPicture checks a new avatar and keeps its file, in the transaction that changes the profile. If nil, every upload is accepted.
 	KeepPicture func(ctx context.Context, tx *sql.Tx, by id.User, upload id.Upload) error
 	// SessionEnded is called after the commit for each session that ended on any node, possibly twice. May be nil.

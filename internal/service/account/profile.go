@@ -188,6 +188,11 @@ func (s *Service) changeUser(ctx context.Context, user id.User, change func(tx *
 			u.Handle, u.DisplayName, fold(u.DisplayName), u.Bio, int64(u.Avatar), u.Official, int64(user)); err != nil {
 			return err
 		}
+		if u.Handle != before.Handle || u.DisplayName != before.DisplayName {
+			if err := s.profileChanged(ctx, tx, user); err != nil {
+				return err
+			}
+		}
 		events := []job.Event{{User: user, Body: body}}
 		rows, err := tx.QueryContext(ctx, `SELECT other FROM relations WHERE owner = $1 AND friend ORDER BY other`, int64(user))
 		if err != nil {

@@ -84,7 +84,10 @@ func (s *Service) insertUser(ctx context.Context, handle, name, hash, external s
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO users (id, handle, display_name, folded, password, external_id, created_ms) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 			int64(user), handle, name, fold(name), hash, sql.NullString{String: external, Valid: external != ""}, s.nowMs())
-		return err
+		if err != nil {
+			return err
+		}
+		return s.profileChanged(ctx, tx, id.User(user))
 	})
 	if sqldb.IsUnique(err) {
 		return 0, errs.New(errs.Conflict, "handle_taken", "this handle is taken; choose another")

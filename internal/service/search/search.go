@@ -1,59 +1,218 @@
-// Package search finds users by their names.
+// Package search finds users, conversations, messages and posts by their text.
+//
+// # The index
+//
+// Each node that answers calls has an index of everything, in its data directory (docs/decisions/0107-search-index.md). It is derived: it follows the logs of
+// conversations (messages.go), and the rows of users and posts by the changes that their transactions note (changes.go). How far it is, is stored in the index
+// itself, in the batch with what it covers, so it is never ahead of what the index has. A sweep over all conversations finds what no signal told.
+//
+// An index that is missing, damaged, or of an earlier form is built again (generation.go). Until it is complete, answers say so.
+//
+// # Permissions
+//
+// What the reader may read is a part of the query of the index, so that what others wrote takes no place among the hits. And each hit is read again as any
+// other reader would read it (check.go), and compared with the query: what was recalled, edited, deleted, hidden or left before the call is not found, however
+// far the index is behind.
+//
+// It may use sqldb, timeline, bus and searchindex; users, conversations and posts by interfaces. All methods are safe for concurrent use.
 package search
 
 import (
 	"context"
-	"strings"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
 
+	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/bus"
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"github.com/rialto-im/rialto/internal/service/feed"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
-	searchv1 "github.com/rialto-im/rialto/sdk/go/gen/search/v1"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
 
-// Accounts has all users.
+// Chat has the conversations.
+type Chat interface {
+	// MembershipsAfter returns the conversations with ids above after that a user is or was in, ascending, at most limit.
+	MembershipsAfter(ctx context.Context, u id.User, above id.Conversation, limit int) ([]message.Membership, error)
+	// GetMessages returns the messages at some seqs that a user may read, as they are now.
+	GetMessages(ctx context.Context, u id.User, r *chatv1.GetMessagesRequest) (*chatv1.GetMessagesResponse, error)
+	// Describe returns a conversation as a user sees it.
+	Describe(ctx context.Context, u id.User, c id.Conversation) (*chatv1.Conversation, error)
+	// DirectWith returns the one-to-one conversation of two users, 0 if there is none.
+	DirectWith(ctx context.Context, a, b id.User) (id.Conversation, error)
+	// Summary returns a conversation's kind, title and parent, whoever may see it.
+	Summary(ctx context.Context, c id.Conversation) (*chatv1.Conversation, error)
+	// ApplyUpdates makes updates visible to all reads, unless they are already.
+	ApplyUpdates(ctx context.Context, list []*message.Stored) (rejected []error, err error)
+	// Current gives entries their present contents.
+	Current(ctx context.Context, u id.User, list []*message.Stored, tails map[id.Conversation]timeline.Tail) error
+}
+
+// Accounts has the users.
 type Accounts interface {
-	SearchUsers(ctx context.Context, c id.Caller, query string) ([]*accountv1.User, error)
+	GetUsers(ctx context.Context, r *accountv1.GetUsersRequest) ([]*accountv1.User, error)
+	// BlockedAmong returns those of some users who have blocked a user, or whom the user has blocked.
+	BlockedAmong(ctx context.Context, u id.User, users []id.User) (map[id.User]bool, error)
+	// UsersToIndex returns those of some users that exist, as the primary has them.
+	UsersToIndex(ctx context.Context, list []uint64) ([]*accountv1.User, error)
+	// UsersAfter returns the ids of at most limit users above one, ascending.
+	UsersAfter(ctx context.Context, after uint64, limit int) ([]uint64, error)
+	// FriendIDs and BlockedIDs return at most limit friends of a user, and users whom the user has blocked.
+	FriendIDs(ctx context.Context, u id.User, limit int) ([]id.User, error)
+	BlockedIDs(ctx context.Context, u id.User, limit int) ([]id.User, error)
+	// FollowCounts returns how many follow a user, as of a transaction.
+	FollowCounts(ctx context.Context, tx *sql.Tx, u id.User) (followers, following uint64, err error)
+}
+
+// Posts has the posts.
+type Posts interface {
+	// VisiblePosts returns those of some posts that a reader may see, as of a transaction.
+	VisiblePosts(ctx context.Context, tx *sql.Tx, reader id.User, list []uint64) (map[uint64]*feedv1.Post, error)
+	// ToIndex returns those of some posts that are neither deleted nor hidden, whoever may see them, as of a transaction.
+	ToIndex(ctx context.Context, tx *sql.Tx, list []uint64) ([]feed.Indexed, error)
+	// PostsAfter returns the ids of at most limit posts above one, ascending.
+	PostsAfter(ctx context.Context, after uint64, limit int) ([]uint64, error)
 }
 
 // Deps are the dependencies of a Service.
 type Deps struct {
+	DB       *sqldb.DB
+	Log      timeline.Log
+	Chat     Chat
 	Accounts Accounts
+	Posts    Posts
+	// Likes returns how many users like each of some posts, as of a transaction. If nil, nobody does.
+	Likes func(ctx context.Context, tx *sql.Tx, posts []uint64) (map[uint64]uint64, error)
+	// Open opens the index in a directory, or makes an empty one. If nil, this node has no index, and answers nothing.
+	Open func(dir string) (searchindex.Index, error)
+	// Dir has the indexes of this node, and nothing else.
+	Dir string
+	// Bus tells other nodes of new messages; nil: there are none.
+	Bus bus.Bus
+	// Secret seals pages.
+	Secret []byte
+	// IsCoordinator reports whether this node deletes old changes. If nil, it does.
+	IsCoordinator func() bool
+	Clock         clock.Clock
+	Logger        *slog.Logger
 }
 
-// Service answers searches.
-type Service struct{ deps Deps }
+// Config of searches. The zero value is the documented default.
+type Config struct {
+	// Off: this node has no index, and answers no searches. Default false.
+	Off bool `yaml:"off"`
+	// RecencyWeight is how much of a score is lost with age, above 0 and up to 1; 0 is 0.5, below 0: nothing.
+	RecencyWeight float64 `yaml:"recency_weight"`
+	// RecencyHalfLife is the age at which half of that is lost; 0 is 720h, 30 days.
+	RecencyHalfLife time.Duration `yaml:"recency_half_life"`
+	// PopularityWeight is how much each doubling of likes or followers adds to a score; 0 is 0.05, below 0: nothing.
+	PopularityWeight float64 `yaml:"popularity_weight"`
+}
 
-// New returns a service.
-func New(deps Deps) *Service { return &Service{deps: deps} }
+// Check reports settings that are not valid.
+func (c Config) Check() error {
+	var faults []error
+	if c.RecencyWeight > 1 {
+		faults = append(faults, fmt.Errorf("search.recency_weight is %v; it is at most 1", c.RecencyWeight))
+	}
+	if c.RecencyHalfLife < 0 {
+		faults = append(faults, fmt.Errorf("search.recency_half_life is %v; it is above 0", c.RecencyHalfLife))
+	}
+	if c.PopularityWeight > 10 {
+		faults = append(faults, fmt.Errorf("search.popularity_weight is %v; it is at most 10", c.PopularityWeight))
+	}
+	return errors.Join(faults...)
+}
 
-// Search gives the best hits for a query, in a group for each kind.
-func (s *Service) Search(ctx context.Context, reader id.User, r *searchv1.SearchRequest) (*searchv1.SearchResponse, error) {
-	q, err := parse(r)
+const (
+	defaultRecencyWeight    = 0.5
+	defaultHalfLife         = 30 * 24 * time.Hour
+	defaultPopularityWeight = 0.05
+)
+
+// weight returns a setting whose 0 is a default, and whose negative values are 0.
+func weight(set, byDefault float64) float64 {
+	if set == 0 {
+		return byDefault
+	}
+	return max(0, set)
+}
+
+// Service answers searches, and keeps the index of this node.
+type Service struct {
+	deps    Deps
+	ranking searchindex.Ranking // without the time
+	seal    sealer
+	sizes   sizes
+
+	mu          sync.Mutex    // guards what follows
+	generations []*generation // the one that answers, and perhaps one that is being built
+	announced   map[id.Conversation]struct{}
+
+	announce chan struct{} // signals that announced is not empty
+	changes  chan struct{} // signals that there are new changes
+	indexed  atomic.Uint64 // documents since the start
+}
+
+// sizes are smaller in tests.
+type sizes struct {
+	entries  int // of a conversation that are read at once
+	rows     int // of users, posts or changes that are read at once
+	keys     int // conversations that a sweep compares at once
+	examined int // hits that a page checks
+}
+
+func defaultSizes() sizes { return sizes{entries: 256, rows: 200, keys: 256, examined: 400} }
+
+// New creates the tables if they are missing. Run opens the index.
+func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
+	if err := config.Check(); err != nil {
+		return nil, err
+	}
+	if config.Off {
+		deps.Open = nil
+	}
+	seal, err := newSealer(deps.Secret)
 	if err != nil {
 		return nil, err
 	}
-	pattern := searchindex.NewPattern(q.phrases, r.Typing)
-	users, err := s.deps.Accounts.SearchUsers(ctx, id.Caller{User: reader}, strings.Join(q.phrases, " "))
-	if err != nil {
-		return nil, err
+	halfLife := config.RecencyHalfLife
+	if halfLife == 0 {
+		halfLife = defaultHalfLife
 	}
-	group := &searchv1.HitGroup{Kind: searchv1.HitKind_HIT_KIND_USER}
-	for _, u := range users {
-		text := u.DisplayName + " @" + u.Handle
-		parts, _ := pattern.Match(text)
-		group.Hits = append(group.Hits, &searchv1.Hit{Text: text, Highlights: highlights(parts), User: u})
-	}
-	out := &searchv1.SearchResponse{}
-	if len(group.Hits) > 0 {
-		out.Groups = append(out.Groups, group)
-	}
-	return out, nil
+	s := &Service{deps: deps, seal: seal, sizes: defaultSizes(), announced: map[id.Conversation]struct{}{}, announce: make(chan struct{}, 1), changes: make(chan struct{}, 1),
+		ranking: searchindex.Ranking{RecencyWeight: weight(config.RecencyWeight, defaultRecencyWeight), HalfLifeMs: halfLife.Milliseconds(), PopularityWeight: weight(config.PopularityWeight, defaultPopularityWeight)}}
+	return s, deps.DB.Migrate(ctx, "search", steps)
 }
 
-func highlights(parts []searchindex.Range) (list []*searchv1.Highlight) {
-	for _, p := range parts {
-		list = append(list, &searchv1.Highlight{Start: uint32(p.Start), Length: uint32(p.End - p.Start)})
+// Run keeps the index of this node until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() { s.runTrim(ctx) })
+	if s.deps.Open == nil {
+		<-ctx.Done()
+		return nil
 	}
-	return list
+	if s.deps.Bus != nil {
+		cancel, err := s.listen()
+		if err != nil {
+			return err
+		}
+		defer cancel()
+		group.Go(func() { s.runAnnouncements(ctx) })
+	}
+	return s.runGenerations(ctx)
 }
+
+func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }

@@ -1,0 +1,230 @@
+// Package blevesearch is a search index in a directory, of the engine of Bleve (scorch). It uses its segments and bitmaps directly: a search is a few
+// operations on the sets of documents of each segment, without the statistics by which Bleve scores.
+//
+// A document has three fields: its words (t), filter terms (f), and a value for the score (v). Positions, frequencies and texts are not stored: the caller
+// has the text. A checkpoint is a document as well, so it is in the same batch as what it covers, and a batch costs the same with many sources.
+//
+// Apply returns when the batch is synced.
+package blevesearch
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	index "github.com/blevesearch/bleve_index_api"
+	"github.com/blevesearch/vellum/levenshtein"
+	"github.com/rialto-im/rialto/internal/engine/searchindex"
+)
+
+// Index is a searchindex.Index.
+type Index struct {
+	logger *slog.Logger
+	engine *scorch.Scorch
+	queue  *index.AnalysisQueue
+	typos  *levenshtein.LevenshteinAutomatonBuilder
+
+	apply  sync.Mutex   // held during Apply: batches are applied in their order
+	use    sync.RWMutex // held to read while the engine is used, and to write by Close
+	closed bool
+}
+
+// format is in a file of the directory. An index of another format is rebuilt.
+const (
+	format     = "rialto search 1\n"
+	formatFile = "FORMAT"
+)
+
+// Open opens the index in a directory, or makes an empty one. It fails with searchindex.ErrCorrupt if the directory has something else, or a damaged
+// index: remove it then.
+func Open(dir string, logger *slog.Logger) (_ *Index, err error) {
+	fresh, err := checkFormat(dir)
+	if err != nil {
+		return nil, err
+	}
+	typos, err := levenshtein.NewLevenshteinAutomatonBuilder(1, true)
+	if err != nil {
+		return nil, err
+	}
+	i := &Index{logger: logger, queue: index.NewAnalysisQueue(1), typos: typos}
+	opened, err := open(dir, i.queue)
+	if err != nil {
+		i.queue.Close()
+		return nil, fmt.Errorf("%w: %s: %w", searchindex.ErrCorrupt, dir, err)
+	}
+	i.engine = opened
+	if fresh {
+		err = i.begin(dir)
+	} else {
+		err = i.checkBegun(dir)
+	}
+	if err != nil {
+		return nil, errors.Join(err, i.Close())
+	}
+	return i, nil
+}
+
+// begunPoint is a checkpoint that each index has from its beginning. The engine opens an index as empty if it cannot read its files: then it is missing.
+const begunPoint = "\x00begun"
+
+// begin marks a new index. The file of the format comes last: an index without it is not complete.
+func (i *Index) begin(dir string) error {
+	if err := i.Apply(context.Background(), &searchindex.Batch{Checkpoints: map[string]uint64{begunPoint: 1}}); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, formatFile), []byte(format), 0o600)
+}
+
+func (i *Index) checkBegun(dir string) error {
+	at, err := i.Checkpoints(context.Background(), []string{begunPoint})
+	if err == nil && at[0] != 1 {
+		err = fmt.Errorf("%w: files are missing in %s, or cannot be read", searchindex.ErrCorrupt, dir)
+	}
+	return err
+}
+
+// open opens the engine. It may panic on damaged files.
+func open(dir string, queue *index.AnalysisQueue) (engine *scorch.Scorch, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the engine panicked: %v", p)
+		}
+	}()
+	opened, err := scorch.NewScorch(scorch.Name, map[string]any{"path": dir, "bolt_timeout": "5s", "numSnapshotsToKeep": 1}, queue)
+	if err != nil {
+		return nil, err
+	}
+	if err := opened.Open(); err != nil {
+		return nil, err
+	}
+	engine = opened.(*scorch.Scorch)
+	if err := verify(engine); err != nil {
+		return nil, errors.Join(err, engine.Close())
+	}
+	return engine, nil
+}
+
+// checkFormat checks what the directory has. fresh: nothing.
+func checkFormat(dir string) (fresh bool, err error) {
+	found, err := os.ReadFile(filepath.Join(dir, formatFile))
+	switch {
+	case err == nil && string(found) == format:
+		return false, nil
+	case err == nil:
+		return false, fmt.Errorf("%w: %s is of another format", searchindex.ErrCorrupt, dir)
+	case !errors.Is(err, os.ErrNotExist):
+		return false, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, err
+	}
+	if len(entries) > 0 {
+		return false, fmt.Errorf("%w: %s has no file %s", searchindex.ErrCorrupt, dir, formatFile)
+	}
+	return true, os.MkdirAll(dir, 0o700)
+}
+
+var errClosed = errors.New("blevesearch: the index is closed")
+
+// Close implements searchindex.Index.
+func (i *Index) Close() error {
+	i.use.Lock()
+	defer i.use.Unlock()
+	if i.closed {
+		return nil
+	}
+	i.closed = true
+	err := i.engine.Close()
+	i.queue.Close()
+	return err
+}
+
+// Apply implements searchindex.Index.
+func (i *Index) Apply(ctx context.Context, b *searchindex.Batch) (err error) {
+	i.apply.Lock()
+	defer i.apply.Unlock()
+	i.use.RLock()
+	defer i.use.RUnlock()
+	if i.closed {
+		return errClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	defer recovered(&err)
+	batch := index.NewBatch()
+	for _, id := range b.Delete {
+		batch.Delete(string(id.Append(nil)))
+	}
+	for k := range b.Put {
+		batch.Update(newDocument(&b.Put[k]))
+	}
+	for name, at := range b.Checkpoints {
+		batch.Update(newCheckpoint(name, at))
+	}
+	if len(batch.IndexOps) == 0 {
+		return nil
+	}
+	return i.engine.Batch(batch)
+}
+
+// recovered makes an error of a panic of the engine, whose files are damaged.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%w: the engine panicked: %v", searchindex.ErrCorrupt, p)
+	}
+}
+
+// Checkpoints implements searchindex.Index.
+func (i *Index) Checkpoints(ctx context.Context, names []string) (at []uint64, err error) {
+	i.use.RLock()
+	defer i.use.RUnlock()
+	if i.closed {
+		return nil, errClosed
+	}
+	defer recovered(&err)
+	reader, err := i.engine.Reader()
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close() //nolint:errcheck // it only counts references
+	at = make([]uint64, len(names))
+	places, ids := make(map[string]int, len(names)), make([]string, len(names))
+	for k, name := range names {
+		ids[k] = checkpointID(name)
+		places[ids[k]] = k
+	}
+	for _, s := range reader.(*scorch.IndexSnapshot).Segments() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		numbers, err := s.DocNumbers(ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range numbers.ToArray() {
+			id, value := "", []byte(nil)
+			if err := s.VisitDocument(uint64(n), func(field string, _ byte, v []byte, _ []uint64) bool {
+				if field == idField {
+					id = string(v)
+				} else {
+					value = append([]byte(nil), v...)
+				}
+				return true
+			}); err != nil {
+				return nil, err
+			}
+			if k, ok := places[id]; ok && len(value) == 8 {
+				at[k] = binary.BigEndian.Uint64(value)
+			}
+		}
+	}
+	return at, nil
+}

@@ -1,0 +1,132 @@
+package blevesearch
+
+import (
+	"encoding/binary"
+	"math"
+
+	index "github.com/blevesearch/bleve_index_api"
+	"github.com/rialto-im/rialto/internal/engine/searchindex"
+)
+
+// Fields of a document.
+const (
+	idField         = "_id"
+	textField       = "t"
+	filterField     = "f"
+	valueField      = "v"
+	checkpointField = "c"
+)
+
+// checkpointKind begins the ids of checkpoints. No document has it.
+const checkpointKind = 0
+
+func checkpointID(name string) string { return string(rune(checkpointKind)) + name }
+
+// Filter terms begin with the kind of the document, and what they are.
+func accessTerm(kind searchindex.Kind, access string) string {
+	return string([]byte{byte(kind), 'a'}) + access
+}
+
+func authorTerm(kind searchindex.Kind, author uint64) string {
+	return string(binary.BigEndian.AppendUint64([]byte{byte(kind), 'u'}, author))
+}
+
+func linkTerm(kind searchindex.Kind) string { return string([]byte{byte(kind), 'l'}) }
+
+// valueLen is the length of a value: seconds since 1970 and the popularity, in bytes below 0x80, because the engine separates values by 0xff.
+const valueLen = 7
+
+// appendValue appends the value of a document.
+func appendValue(b []byte, timeMs int64, popularity uint64) []byte {
+	seconds := uint64(max(0, timeMs) / 1000)
+	for shift := 7 * (valueLen - 2); shift >= 0; shift -= 7 {
+		b = append(b, byte(seconds>>shift)&0x7f)
+	}
+	return append(b, byte(min(127, math.Round(4*math.Log2(1+float64(popularity))))))
+}
+
+// decodeValue returns the seconds, and the logarithm of the popularity.
+func decodeValue(b []byte) (seconds int64, doublings float64) {
+	for _, c := range b[:valueLen-1] {
+		seconds = seconds<<7 | int64(c)
+	}
+	return seconds, float64(b[valueLen-1]) / 4
+}
+
+// document is an index.Document whose fields are analysed already.
+type document struct {
+	id     string
+	fields []*field
+}
+
+func newDocument(d *searchindex.Document) *document {
+	kind := d.ID.Kind
+	filters := make([]string, 0, len(d.Access)+2)
+	for _, a := range d.Access {
+		filters = append(filters, accessTerm(kind, a))
+	}
+	if d.Author != 0 {
+		filters = append(filters, authorTerm(kind, d.Author))
+	}
+	if d.Link {
+		filters = append(filters, linkTerm(kind))
+	}
+	return &document{id: string(d.ID.Append(nil)), fields: []*field{
+		{name: textField, text: d.Text, options: index.IndexField | index.SkipFreqNorm},
+		{name: filterField, words: filters, options: index.IndexField | index.SkipFreqNorm},
+		{name: valueField, words: []string{string(appendValue(nil, d.TimeMs, d.Popularity))}, options: index.IndexField | index.DocValues | index.SkipFreqNorm},
+	}}
+}
+
+func newCheckpoint(name string, at uint64) *document {
+	return &document{id: checkpointID(name), fields: []*field{{name: checkpointField, value: binary.BigEndian.AppendUint64(nil, at), options: index.StoreField}}}
+}
+
+func (d *document) ID() string { return d.id }
+func (d *document) Size() int  { return len(d.id) }
+func (d *document) AddIDField() {
+	d.fields = append(d.fields, &field{name: idField, value: []byte(d.id), words: []string{d.id}, options: index.IndexField | index.StoreField | index.SkipFreqNorm})
+}
+func (d *document) VisitFields(visit index.FieldVisitor) {
+	for _, f := range d.fields {
+		visit(f)
+	}
+}
+func (d *document) VisitComposite(index.CompositeFieldVisitor) {}
+func (d *document) HasComposite() bool                         { return false }
+func (d *document) NumPlainTextBytes() uint64                  { return 0 }
+func (d *document) StoredFieldsBytes() uint64                  { return 0 }
+func (d *document) Indexed() bool                              { return true }
+
+// field is an index.Field of words. If it has a text, Analyze divides that into words.
+type field struct {
+	name    string
+	text    string
+	words   []string
+	value   []byte
+	options index.FieldIndexingOptions
+	found   index.TokenFrequencies
+}
+
+func (f *field) Name() string                                     { return f.name }
+func (f *field) Value() []byte                                    { return f.value }
+func (f *field) ArrayPositions() []uint64                         { return nil }
+func (f *field) EncodedFieldType() byte                           { return 't' }
+func (f *field) Options() index.FieldIndexingOptions              { return f.options }
+func (f *field) AnalyzedLength() int                              { return len(f.found) }
+func (f *field) AnalyzedTokenFrequencies() index.TokenFrequencies { return f.found }
+func (f *field) NumPlainTextBytes() uint64                        { return 0 }
+
+// Analyze is called by the engine, once for each field that is indexed.
+func (f *field) Analyze() {
+	words := f.words
+	if f.text != "" {
+		words = searchindex.Words(f.text)
+	}
+	f.found = make(index.TokenFrequencies, len(words))
+	for _, w := range words {
+		t := &index.TokenFreq{Term: []byte(w)}
+		t.SetFrequency(1)
+		f.found[w] = t
+	}
+}

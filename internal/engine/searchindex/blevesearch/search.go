@@ -1,0 +1,359 @@
+package blevesearch
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+	"github.com/rialto-im/rialto/internal/engine/searchindex"
+)
+
+const (
+	// maxWords is how many words of a segment a term may match. Beyond, the search fails: its work would be that of the whole index.
+	maxWords = 50_000
+	// checkEvery is how many words or documents are examined between two checks of the context.
+	checkEvery = 1024
+)
+
+// Search implements searchindex.Index.
+func (i *Index) Search(ctx context.Context, q *searchindex.Query) (r searchindex.Result, err error) {
+	i.use.RLock()
+	defer i.use.RUnlock()
+	if i.closed {
+		return r, errClosed
+	}
+	if len(q.Access) == 0 || q.Limit <= 0 {
+		return r, nil
+	}
+	defer recovered(&err)
+	reader, err := i.engine.Reader()
+	if err != nil {
+		return r, err
+	}
+	defer reader.Close() //nolint:errcheck // it only counts references
+	s := &search{ctx: ctx, index: i, q: q, best: best{limit: q.Limit + 1}}
+	for _, part := range reader.(*scorch.IndexSnapshot).Segments() {
+		if err := s.segment(part); err != nil {
+			return r, err
+		}
+	}
+	r.Hits = s.best.sorted()
+	if r.More = len(r.Hits) > q.Limit; r.More {
+		r.Hits = r.Hits[:q.Limit]
+	}
+	return r, nil
+}
+
+// search is a search in progress.
+type search struct {
+	ctx   context.Context
+	index *Index
+	q     *searchindex.Query
+	best  best
+	steps int
+}
+
+// step counts work, and fails once the context has ended.
+func (s *search) step() error {
+	if s.steps++; s.steps%checkEvery == 0 {
+		return s.ctx.Err()
+	}
+	return nil
+}
+
+// segment adds the hits of a segment.
+func (s *search) segment(part *scorch.SegmentSnapshot) error {
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	terms, found, err := s.matching(part)
+	if err != nil || found == nil || found.IsEmpty() {
+		return err
+	}
+	values, ok := part.Segment().(segment.DocValueVisitable)
+	if !ok {
+		return nil // it has no documents
+	}
+	var state segment.DocVisitState
+	var value []byte
+	visit := func(_ string, v []byte) { value = append(value[:0], v...) }
+	for documents := found.Iterator(); documents.HasNext(); {
+		if err := s.step(); err != nil {
+			return err
+		}
+		n := documents.Next()
+		value = value[:0]
+		if state, err = values.VisitDocValues(uint64(n), []string{valueField}, visit, state); err != nil {
+			return err
+		}
+		if len(value) != valueLen {
+			continue
+		}
+		seconds, doublings := decodeValue(value)
+		if s.q.AfterMs != 0 && seconds*1000+999 < s.q.AfterMs || s.q.BeforeMs != 0 && seconds*1000 >= s.q.BeforeMs {
+			continue
+		}
+		score := s.score(terms, n, seconds, doublings)
+		if s.best.isBelow(score.Total) || s.q.After != nil && score.Total > s.q.After.Total {
+			continue
+		}
+		raw, err := part.DocID(uint64(n))
+		if err != nil {
+			return err
+		}
+		if id, ok := searchindex.DecodeID(raw); ok && s.admits(id, score.Total) {
+			s.best.add(searchindex.Hit{ID: id, Score: score})
+		}
+	}
+	return nil
+}
+
+// admits reports whether a document is in the spans, and after the page before.
+func (s *search) admits(id searchindex.ID, total float64) bool {
+	if span, ok := s.q.Spans[id.Parent]; ok && (id.Number < span.From || id.Number > span.To) {
+		return false
+	}
+	after := s.q.After
+	return after == nil || total < after.Total || id.Compare(after.ID) > 0
+}
+
+// score returns the score of a document.
+func (s *search) score(terms []termSets, n uint32, seconds int64, doublings float64) searchindex.Score {
+	r := &s.q.Ranking
+	score := searchindex.Score{Text: 1, Recency: 1, Popularity: 1 + r.PopularityWeight*doublings}
+	if len(terms) > 0 {
+		score.Text = 0
+		for k := range terms {
+			score.Text += terms[k].quality(n)
+		}
+		score.Text /= float64(len(terms))
+	}
+	if r.HalfLifeMs > 0 {
+		age := max(0, float64(r.NowMs-seconds*1000))
+		score.Recency = 1 - r.RecencyWeight + r.RecencyWeight*math.Exp2(-age/float64(r.HalfLifeMs))
+	}
+	score.Total = score.Text * score.Recency * score.Popularity
+	return score
+}
+
+// best keeps the best hits of a search, as a heap whose first is the worst.
+type best struct {
+	limit int
+	hits  []searchindex.Hit
+}
+
+func compareHits(a, b searchindex.Hit) int {
+	return cmp.Or(cmp.Compare(b.Score.Total, a.Score.Total), a.ID.Compare(b.ID))
+}
+
+// isBelow reports whether a score is too low to be kept.
+func (b *best) isBelow(total float64) bool {
+	return len(b.hits) == b.limit && total < b.hits[0].Score.Total
+}
+
+func (b *best) add(h searchindex.Hit) {
+	if len(b.hits) < b.limit {
+		heap.Push(b, h)
+	} else if compareHits(h, b.hits[0]) < 0 {
+		b.hits[0] = h
+		heap.Fix(b, 0)
+	}
+}
+
+func (b *best) sorted() []searchindex.Hit {
+	slices.SortFunc(b.hits, compareHits)
+	return b.hits
+}
+
+func (b *best) Len() int           { return len(b.hits) }
+func (b *best) Less(i, j int) bool { return compareHits(b.hits[i], b.hits[j]) > 0 }
+func (b *best) Swap(i, j int)      { b.hits[i], b.hits[j] = b.hits[j], b.hits[i] }
+func (b *best) Push(h any)         { b.hits = append(b.hits, h.(searchindex.Hit)) }
+func (b *best) Pop() any {
+	last := b.hits[len(b.hits)-1]
+	b.hits = b.hits[:len(b.hits)-1]
+	return last
+}
+
+// termSets are the documents of a segment that a term matches, by how well.
+type termSets struct{ exact, prefix, fuzzy, all *roaring.Bitmap }
+
+func (t *termSets) quality(n uint32) float64 {
+	switch {
+	case t.exact.Contains(n):
+		return searchindex.ExactMatch
+	case t.prefix != nil && t.prefix.Contains(n):
+		return searchindex.PrefixMatch
+	}
+	return searchindex.FuzzyMatch
+}
+
+// matching returns the documents of a segment that all filters and terms admit; nil: none.
+func (s *search) matching(part *scorch.SegmentSnapshot) (terms []termSets, found *roaring.Bitmap, err error) {
+	filters, err := part.Segment().Dictionary(filterField)
+	if err != nil {
+		return nil, nil, err
+	}
+	if found, err = s.filtered(filters); err != nil || found.IsEmpty() {
+		return nil, nil, err
+	}
+	if deleted := part.Deleted(); deleted != nil {
+		found.AndNot(deleted)
+	}
+	if len(s.q.Terms) == 0 {
+		return nil, found, nil
+	}
+	words, err := part.Segment().Dictionary(textField)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, t := range s.q.Terms {
+		sets, err := s.term(words, t)
+		if err != nil {
+			return nil, nil, err
+		}
+		if found.And(sets.all); found.IsEmpty() {
+			return nil, nil, nil
+		}
+		terms = append(terms, sets)
+	}
+	return terms, found, nil
+}
+
+// filtered returns the documents that the filters admit.
+func (s *search) filtered(filters segment.TermDictionary) (*roaring.Bitmap, error) {
+	q := s.q
+	access := make([]string, len(q.Access))
+	for k, a := range q.Access {
+		access[k] = accessTerm(q.Kind, a)
+	}
+	found, err := s.anyOf(filters, access)
+	if err != nil || found.IsEmpty() {
+		return found, err
+	}
+	if len(q.Authors) > 0 {
+		wrote, err := s.anyOf(filters, authorTerms(q.Kind, q.Authors))
+		if err != nil {
+			return nil, err
+		}
+		found.And(wrote)
+	}
+	if len(q.ExceptAuthors) > 0 {
+		wrote, err := s.anyOf(filters, authorTerms(q.Kind, q.ExceptAuthors))
+		if err != nil {
+			return nil, err
+		}
+		found.AndNot(wrote)
+	}
+	if q.Link {
+		linked, err := s.anyOf(filters, []string{linkTerm(q.Kind)})
+		if err != nil {
+			return nil, err
+		}
+		found.And(linked)
+	}
+	return found, nil
+}
+
+func authorTerms(kind searchindex.Kind, authors []uint64) []string {
+	list := make([]string, len(authors))
+	for k, a := range authors {
+		list[k] = authorTerm(kind, a)
+	}
+	return list
+}
+
+// anyOf returns the documents that have one of some terms. The caller may change the set.
+func (s *search) anyOf(dictionary segment.TermDictionary, terms []string) (*roaring.Bitmap, error) {
+	found := roaring.New()
+	var list segment.PostingsList
+	for _, t := range terms {
+		if err := s.step(); err != nil {
+			return nil, err
+		}
+		var err error
+		if list, err = dictionary.PostingsList([]byte(t), nil, list); err != nil {
+			return nil, err
+		}
+		if err := addPostings(found, list); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// addPostings adds the documents of a list to a set.
+func addPostings(to *roaring.Bitmap, list segment.PostingsList) error {
+	postings := list.Iterator(false, false, false, nil)
+	if direct, ok := postings.(segment.OptimizablePostingsIterator); ok {
+		if set := direct.ActualBitmap(); set != nil {
+			to.Or(set)
+			return nil
+		}
+	}
+	for {
+		p, err := postings.Next()
+		if err != nil || p == nil {
+			return err
+		}
+		to.Add(uint32(p.Number()))
+	}
+}
+
+// term returns the documents that a term matches.
+func (s *search) term(words segment.TermDictionary, t searchindex.Term) (sets termSets, err error) {
+	if sets.exact, err = s.anyOf(words, []string{t.Word}); err != nil {
+		return sets, err
+	}
+	sets.all = sets.exact
+	if t.Prefix {
+		if sets.prefix, err = s.expanded(words, nil, []byte(t.Word), endOfPrefix(t.Word)); err != nil {
+			return sets, err
+		}
+		sets.all = roaring.Or(sets.all, sets.prefix)
+	}
+	if t.Fuzzy {
+		automaton, err := s.index.typos.BuildDfa(t.Word, 1)
+		if err != nil {
+			return sets, err
+		}
+		if sets.fuzzy, err = s.expanded(words, automaton, nil, nil); err != nil {
+			return sets, err
+		}
+		sets.all = roaring.Or(sets.all, sets.fuzzy)
+	}
+	return sets, nil
+}
+
+// endOfPrefix returns the first word above all that begin with a prefix. UTF-8 has no byte 0xff.
+func endOfPrefix(prefix string) []byte { return append([]byte(prefix), 0xff) }
+
+// expanded returns the documents with one of the words that an automaton accepts, between two words.
+func (s *search) expanded(words segment.TermDictionary, automaton segment.Automaton, from, to []byte) (*roaring.Bitmap, error) {
+	found := roaring.New()
+	var list segment.PostingsList
+	entries := words.AutomatonIterator(automaton, from, to)
+	for n := 0; ; n++ {
+		entry, err := entries.Next()
+		if err != nil || entry == nil {
+			return found, err
+		}
+		if n == maxWords {
+			return nil, searchindex.ErrTooBroad
+		}
+		if err := s.step(); err != nil {
+			return nil, err
+		}
+		if list, err = words.PostingsList([]byte(entry.Term), nil, list); err != nil {
+			return nil, err
+		}
+		if err := addPostings(found, list); err != nil {
+			return nil, err
+		}
+	}
+}

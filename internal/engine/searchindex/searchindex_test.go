@@ -1,0 +1,114 @@
+package searchindex_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/rialto-im/rialto/internal/engine/searchindex"
+)
+
+// A query finds a text, or does not, and the parts that match are as a reader expects them.
+func TestMatch(t *testing.T) {
+	for _, test := range []struct {
+		query, text string
+		typing      bool
+		parts       string // of the text, divided by "|"; "-": it does not match
+	}{
+		{"添加", "已添加为好友", false, "添加"},
+		{"添", "已添加为好友", false, "添"},
+		{"友", "已添加为好友", false, "友"},
+		{"添好", "已添加为好友", false, "-"},
+		{"加添", "已添加为好友", false, "-"},
+		{"かな", "カナとかな", false, "カナ|かな"},
+		{"ﾊﾞｽ", "バスで行く", false, "バス"},
+		{"はす", "バスで行く", false, "-"},
+		{"セヨ", "안녕하세요", false, "-"},
+		{"하세", "안녕하세요", false, "하세"},
+		{"cafe", "Café au lait", false, "Café"},
+		{"CAFÉ", "cafe\u0301 au lait", false, "cafe\u0301"},
+		{"strasse", "Die Straße", false, "Straße"},
+		{"hallo", "Hello there", false, "Hello"},
+		{"helo", "Hello there", false, "Hello"},
+		{"hlelo", "Hello there", false, "Hello"},
+		{"xello", "Hello there", false, "Hello"},
+		{"hxllx", "Hello there", false, "-"},
+		{"cat", "the car", false, "-"},
+		{"2026", "in 2027", false, "-"},
+		{"hel", "Hello there", false, "-"},
+		{"hel", "Hello there", true, "Hello"},
+		{"h", "Hello there", true, "-"},
+		{"there hel", "Hello there", true, "Hello|there"},
+		{"hello nobody", "Hello there", false, "-"},
+		{"iPhone手机", "我的iphone手机壳", false, "iphone手机"},
+		{"ＡＢＣ", "abc", false, "abc"},
+		{"a\u200db", "ab", false, "ab"},
+		{"مُحَمَّد", "محمد", false, "محمد"},
+		{"", "anything", false, ""},
+	} {
+		parts, ok := searchindex.NewPattern(strings.Fields(test.query), test.typing).Match(test.text)
+		got, runes := []string{}, []rune(test.text)
+		for _, p := range parts {
+			got = append(got, string(runes[p.Start:p.End]))
+		}
+		text := strings.Join(got, "|")
+		if !ok {
+			text = "-"
+		}
+		if text != test.parts {
+			t.Errorf("%q in %q (typing: %v): got %q, want %q", test.query, test.text, test.typing, text, test.parts)
+		}
+	}
+}
+
+// A quoted text is found as it stands.
+func TestPhrases(t *testing.T) {
+	for text, want := range map[string]bool{"the quick brown fox": true, "The Quick  brown": true, "quick fox brown": false, "quicker brown": false, "一个quick brown两": true} {
+		if _, got := searchindex.NewPattern([]string{"quick brown"}, false).Match(text); got != want {
+			t.Errorf("%q: got %v, want %v", text, got, want)
+		}
+	}
+}
+
+// What Match accepts has all the words that an index is asked for, or words that the terms admit.
+func FuzzTheIndexHasWhatMatches(f *testing.F) {
+	f.Add("hello wrold", "Hello world 已添加", true)
+	f.Add("添加", "已添加为好友", false)
+	f.Add("ﾊﾞ", "バスで", false)
+	f.Add("\u1e9b\u0323", "ẛ̣ x", true)
+	f.Fuzz(func(t *testing.T, query, text string, typing bool) {
+		if !utf8.ValidString(query) || !utf8.ValidString(text) {
+			return
+		}
+		p := searchindex.NewPattern(strings.Fields(query), typing)
+		parts, ok := p.Match(text)
+		last := 0
+		for _, r := range parts {
+			if r.Start < last || r.End <= r.Start || r.End > utf8.RuneCountInString(text) {
+				t.Fatalf("%q in %q: the parts are %v", query, text, parts)
+			}
+			last = r.End
+		}
+		words := searchindex.Words(text)
+		for _, term := range p.Terms() {
+			if ok && !slices.ContainsFunc(words, func(w string) bool { return admits(term, w) }) {
+				t.Errorf("%q matches %q, but no word of it is one of %+v", query, text, term)
+			}
+		}
+	})
+}
+
+func admits(t searchindex.Term, word string) bool {
+	return word == t.Word || t.Prefix && strings.HasPrefix(word, t.Word) || t.Fuzzy && searchindex.OneTypo([]rune(t.Word), []rune(word))
+}
+
+// Long texts cost a bounded amount.
+func TestLongTexts(t *testing.T) {
+	if n := len(searchindex.Words(strings.Repeat("\ufdfa ", 100_000))); n == 0 {
+		t.Error("no words")
+	}
+	if _, ok := searchindex.NewPattern([]string{"needle"}, false).Match(strings.Repeat("x ", searchindex.MaxText) + "needle"); ok {
+		t.Error("the end of a very long text is analysed")
+	}
+}

@@ -1,0 +1,276 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/engine/searchindex"
+)
+
+// The folder of the indexes has one for each generation, named by its number. Of several, the highest complete one answers; a higher one is being built. When
+// that is complete, it takes over at once, and the earlier ones are removed. RebuildFile requests a new generation, and stays until it is complete, so
+// a rebuild goes on after a crash.
+
+// RebuildFile in the folder of the indexes requests that the index be built again.
+const RebuildFile = "REBUILD"
+
+// manageInterval is how often the folder is looked at.
+const manageInterval = time.Second
+
+// generation is an index with what keeps it.
+type generation struct {
+	number   uint64
+	dir      string
+	index    searchindex.Index
+	indexer  *indexer
+	complete atomic.Bool
+
+	stop    context.CancelFunc
+	stopped chan error // has what ended the indexer
+}
+
+// numbers returns the generations in a folder, ascending.
+func numbers(dir string) (list []uint64, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if n, err := strconv.ParseUint(e.Name(), 10, 64); err == nil && e.IsDir() {
+			list = append(list, n)
+		}
+	}
+	slices.Sort(list)
+	return list, err
+}
+
+// open opens a generation, which is empty if it is not there.
+func (s *Service) open(ctx context.Context, n uint64) (*generation, error) {
+	g := &generation{number: n, dir: filepath.Join(s.deps.Dir, strconv.FormatUint(n, 10)), stopped: make(chan error, 1)}
+	var err error
+	if g.index, err = s.deps.Open(g.dir); err != nil {
+		return nil, err
+	}
+	at, err := g.index.Checkpoints(ctx, []string{completePoint})
+	if err != nil {
+		return nil, errors.Join(err, g.index.Close())
+	}
+	g.complete.Store(at[0] == 1)
+	g.indexer = newIndexer(s, g)
+	return g, nil
+}
+
+// openAll opens the generation that answers, or a new one, and the one that is being built, if there is one. It removes all others.
+func (s *Service) openAll(ctx context.Context) (list []*generation, err error) {
+	if err := os.MkdirAll(s.deps.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	found, err := numbers(s.deps.Dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range slices.Backward(found) {
+		g, err := s.open(ctx, n)
+		switch {
+		case errors.Is(err, searchindex.ErrCorrupt):
+			s.deps.Logger.Error("the search index is damaged, or of another form; it is removed and built again from the stores, and answers say that they are incomplete until it is done", "error", err)
+			if err := os.RemoveAll(filepath.Join(s.deps.Dir, strconv.FormatUint(n, 10))); err != nil {
+				return list, err
+			}
+		case err != nil:
+			return list, err
+		case len(list) == 0 || !list[0].complete.Load() && len(list) == 1:
+			list = append(list, g)
+		default:
+			if err := errors.Join(g.index.Close(), os.RemoveAll(g.dir)); err != nil {
+				return list, err
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b *generation) int { return cmp.Compare(a.number, b.number) })
+	if len(list) == 2 && !list[0].complete.Load() { // both are incomplete: the newer one is enough
+		first := list[0]
+		list = list[1:]
+		if err := errors.Join(first.index.Close(), os.RemoveAll(first.dir)); err != nil {
+			return list, err
+		}
+	}
+	if len(list) == 0 {
+		next := uint64(1)
+		if len(found) > 0 {
+			next = found[len(found)-1] + 1
+		}
+		g, err := s.open(ctx, next)
+		if err != nil {
+			return nil, err
+		}
+		s.deps.Logger.Info("the search index is built from the stores; answers say that they are incomplete until it is done", "generation", next)
+		list = append(list, g)
+	}
+	return list, nil
+}
+
+// setGenerations replaces the list that others see.
+func (s *Service) setGenerations(list []*generation) {
+	s.mu.Lock()
+	s.generations = slices.Clone(list)
+	s.mu.Unlock()
+}
+
+// serving returns the generation that answers; nil: none is open.
+func (s *Service) serving() *generation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.generations) == 0 {
+		return nil
+	}
+	return s.generations[0]
+}
+
+// runGenerations keeps the indexes until ctx ends.
+func (s *Service) runGenerations(ctx context.Context) (err error) {
+	var list []*generation
+	defer func() {
+		s.setGenerations(nil)
+		for _, g := range list {
+			err = errors.Join(err, g.close())
+		}
+	}()
+	tick := time.NewTicker(manageInterval)
+	defer tick.Stop()
+	for {
+		if err := s.manage(ctx, &list); err != nil && ctx.Err() == nil {
+			s.deps.Logger.Error("the search index could not be opened, built or replaced; trying again", "dir", s.deps.Dir, "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// start runs the indexer.
+func (g *generation) start(ctx context.Context) {
+	ctx, g.stop = context.WithCancel(ctx)
+	go func() { g.stopped <- g.indexer.run(ctx) }() // close waits for it
+}
+
+// close stops the indexer and closes the index.
+func (g *generation) close() error {
+	g.stop()
+	<-g.stopped
+	return g.index.Close()
+}
+
+// remove closes a generation and removes its files.
+func (g *generation) remove() error { return errors.Join(g.close(), os.RemoveAll(g.dir)) }
+
+// manage does what is due: opens, replaces what is damaged, begins a rebuild, and lets what is complete take over.
+func (s *Service) manage(ctx context.Context, list *[]*generation) error {
+	if len(*list) == 0 {
+		opened, err := s.openAll(ctx)
+		if err != nil {
+			for _, g := range opened {
+				err = errors.Join(err, g.index.Close())
+			}
+			return err
+		}
+		for _, g := range opened {
+			g.start(ctx)
+		}
+		*list = opened
+		s.setGenerations(opened)
+	}
+	for i, g := range *list {
+		select {
+		case err := <-g.stopped:
+			g.stopped <- nil // for close
+			if err == nil {
+				return nil // ctx has ended
+			}
+			s.deps.Logger.Error("the search index is damaged; it is removed and built again from the stores, and answers say that they are incomplete until it is done", "generation", g.number, "error", err)
+			*list = slices.Delete(slices.Clone(*list), i, i+1)
+			s.setGenerations(*list)
+			return g.remove()
+		default:
+		}
+	}
+	newest := (*list)[len(*list)-1]
+	if len(*list) == 2 && newest.complete.Load() {
+		first := (*list)[0]
+		*list = []*generation{newest}
+		s.setGenerations(*list)
+		if err := first.remove(); err != nil {
+			return err
+		}
+		s.deps.Logger.Info("the search index that was built again answers from now on", "generation", newest.number)
+		return s.rebuilt()
+	}
+	if len(*list) == 1 && newest.complete.Load() && s.isRebuildRequested() {
+		g, err := s.open(ctx, newest.number+1)
+		if err != nil {
+			return err
+		}
+		s.deps.Logger.Info("the search index is built again", "generation", g.number)
+		g.start(ctx)
+		*list = []*generation{newest, g}
+		s.setGenerations(*list)
+	}
+	return nil
+}
+
+func (s *Service) isRebuildRequested() bool {
+	_, err := os.Stat(filepath.Join(s.deps.Dir, RebuildFile))
+	return err == nil
+}
+
+func (s *Service) rebuilt() error {
+	err := os.Remove(filepath.Join(s.deps.Dir, RebuildFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// RequestRebuild makes the server that uses a folder build its index again, now or when it starts.
+func RequestRebuild(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("the rebuild could not be requested: %w", err)
+	}
+	return os.WriteFile(filepath.Join(dir, RebuildFile), nil, 0o600)
+}
+
+// State of the index of this node, for metrics.
+type State struct {
+	Incomplete, Rebuilding bool
+	Lag                    time.Duration
+	Waiting                int
+	Indexed                uint64
+}
+
+// State returns the state of the index.
+func (s *Service) State() (v State) {
+	s.mu.Lock()
+	list := s.generations
+	s.mu.Unlock()
+	v.Indexed = s.indexed.Load()
+	if len(list) == 0 {
+		v.Incomplete = s.deps.Open != nil
+		return v
+	}
+	v.Incomplete, v.Rebuilding = !list[0].complete.Load(), len(list) > 1
+	v.Lag, v.Waiting = list[0].indexer.lag()
+	return v
+}
+
+// damage stops the indexer of a damaged index, so that it is built again.
+func (g *generation) damage(cause error) { g.indexer.fail(cause) }

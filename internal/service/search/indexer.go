@@ -1,0 +1,463 @@
+package search
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/backoff"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
+	"github.com/rialto-im/rialto/internal/engine/bus"
+	"github.com/rialto-im/rialto/internal/engine/searchindex"
+	"github.com/rialto-im/rialto/internal/engine/timeline"
+)
+
+const (
+	// maxDirty bounds the conversations that wait for the indexer. Beyond, a sweep finds them.
+	maxDirty = 100_000
+	// maxKnown bounds the positions and parents of conversations in memory.
+	maxKnown = 100_000
+	// conversationsAtOnce is of how many conversations one batch has entries.
+	conversationsAtOnce = 64
+	batchDocuments      = 2000
+	sweepInterval       = 10 * time.Minute
+	retryFirst          = 200 * time.Millisecond
+	retryMax            = 10 * time.Second
+)
+
+// errAhead: the index has what the log has not, because the stores were replaced by older ones.
+var errAhead = errors.New("the search index is ahead of the log of a conversation")
+
+// indexer keeps an index up to date. Only run's goroutine uses what mu does not guard.
+type indexer struct {
+	service    *Service
+	generation *generation
+	index      searchindex.Index
+
+	mu    sync.Mutex                    // guards what follows
+	dirty map[id.Conversation]time.Time // conversations with new entries, and since when
+	taken map[id.Conversation]time.Time // those that are being indexed
+	sweep bool                          // a sweep is due
+	cause error                         // why the index has to be built again
+	wake  chan struct{}
+
+	positions    map[id.Conversation]uint64          // the last seq that is indexed
+	parents      map[id.Conversation]id.Conversation // of threads; 0: it is none
+	sweeping     bool
+	swept        id.Conversation // the last conversation that the sweep compared
+	sweptOnce    bool
+	nextSweep    time.Time
+	reader       reader
+	users, posts uint64 // positions of the first pass
+	nextPoll     time.Time
+}
+
+func newIndexer(s *Service, g *generation) *indexer {
+	return &indexer{service: s, generation: g, index: g.index, dirty: map[id.Conversation]time.Time{}, wake: make(chan struct{}, 1), sweep: true,
+		positions: map[id.Conversation]uint64{}, parents: map[id.Conversation]id.Conversation{}}
+}
+
+// mark says that conversations have new entries. It does not block.
+func (x *indexer) mark(list []id.Conversation) {
+	now := time.Now()
+	x.mu.Lock()
+	for _, c := range list {
+		if _, ok := x.dirty[c]; ok {
+			continue
+		}
+		if len(x.dirty) == maxDirty {
+			x.sweep = true
+			break
+		}
+		x.dirty[c] = now
+	}
+	x.mu.Unlock()
+	wakeup.Signal(x.wake)
+}
+
+// markAll says that any conversation may have new entries.
+func (x *indexer) markAll() {
+	x.mu.Lock()
+	x.sweep = true
+	x.mu.Unlock()
+	wakeup.Signal(x.wake)
+}
+
+// fail ends run, because the index is damaged.
+func (x *indexer) fail(cause error) {
+	x.mu.Lock()
+	x.cause = cause
+	x.mu.Unlock()
+	wakeup.Signal(x.wake)
+}
+
+// failed returns the cause that fail had.
+func (x *indexer) failed() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.cause
+}
+
+// lag returns for how long the oldest new entry has been waiting, and how many conversations wait.
+func (x *indexer) lag() (oldest time.Duration, waiting int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	now := time.Now()
+	for _, list := range []map[id.Conversation]time.Time{x.dirty, x.taken} {
+		for _, since := range list {
+			oldest = max(oldest, now.Sub(since))
+		}
+	}
+	return oldest, len(x.dirty) + len(x.taken)
+}
+
+// take returns some of the conversations that wait.
+func (x *indexer) take() []id.Conversation {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.taken = map[id.Conversation]time.Time{}
+	list := make([]id.Conversation, 0, conversationsAtOnce)
+	for c, since := range x.dirty {
+		if len(list) == conversationsAtOnce {
+			break
+		}
+		list = append(list, c)
+		x.taken[c] = since
+		delete(x.dirty, c)
+	}
+	return list
+}
+
+// settle forgets what was taken, or returns it to those that wait.
+func (x *indexer) settle(failed bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if failed {
+		for c, since := range x.taken {
+			x.dirty[c] = since
+		}
+	}
+	x.taken = nil
+}
+
+// run keeps the index until ctx ends, or the index has to be built again: then it returns why.
+func (x *indexer) run(ctx context.Context) error {
+	retry := backoff.New(retryFirst, retryMax)
+	started := false
+	for ctx.Err() == nil {
+		var idle bool
+		err := x.failed()
+		if err == nil && !started {
+			err = x.startRows(ctx)
+			started = err == nil
+		}
+		if err == nil {
+			idle, err = x.round(ctx)
+		}
+		switch {
+		case err == nil:
+			retry.Reset()
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, searchindex.ErrCorrupt), errors.Is(err, errAhead):
+			return err
+		default:
+			x.service.deps.Logger.Warn("the search index could not be brought up to date; trying again", "error", err)
+			_ = retry.Wait(ctx) // the loop sees the context's end
+		}
+		if idle {
+			x.await(ctx)
+		}
+	}
+	return nil
+}
+
+// await waits for something to do.
+func (x *indexer) await(ctx context.Context) {
+	timer := time.NewTimer(time.Until(x.nextPoll))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-x.wake:
+	case <-x.service.changes:
+		x.nextPoll = time.Time{}
+	}
+}
+
+// round indexes something of each source. idle: there was nothing.
+func (x *indexer) round(ctx context.Context) (idle bool, err error) {
+	idle = true
+	for _, step := range []func(context.Context, *builder) (bool, error){x.indexDirty, x.indexSwept, x.indexChanges, x.indexFirstPass} {
+		b := newBuilder()
+		busy, err := step(ctx, b)
+		if err == nil {
+			err = b.apply(ctx, x)
+		}
+		x.settle(err != nil)
+		if err != nil {
+			b.forget(x)
+			return false, err
+		}
+		idle = idle && !busy
+	}
+	if idle && !x.generation.complete.Load() {
+		return false, x.finish(ctx)
+	}
+	return idle, nil
+}
+
+// finish notes that the index has everything, once it does.
+func (x *indexer) finish(ctx context.Context) error {
+	if !x.sweptOnce || x.users != finished || x.posts != finished {
+		return nil
+	}
+	if err := x.index.Apply(ctx, &searchindex.Batch{Checkpoints: map[string]uint64{completePoint: 1}}); err != nil {
+		return err
+	}
+	x.generation.complete.Store(true)
+	x.service.deps.Logger.Info("the search index is complete", "generation", x.generation.number)
+	return nil
+}
+
+// builder collects a batch.
+type builder struct {
+	batch     searchindex.Batch
+	positions map[id.Conversation]uint64
+}
+
+func newBuilder() *builder {
+	return &builder{batch: searchindex.Batch{Checkpoints: map[string]uint64{}}, positions: map[id.Conversation]uint64{}}
+}
+
+func (b *builder) put(d searchindex.Document)   { b.batch.Put = append(b.batch.Put, d) }
+func (b *builder) remove(d searchindex.ID)      { b.batch.Delete = append(b.batch.Delete, d) }
+func (b *builder) point(name string, at uint64) { b.batch.Checkpoints[name] = at }
+func (b *builder) isFull() bool                 { return len(b.batch.Put) >= batchDocuments }
+
+// apply stores the batch, and then remembers its positions.
+func (b *builder) apply(ctx context.Context, x *indexer) error {
+	if len(b.batch.Put)+len(b.batch.Delete)+len(b.batch.Checkpoints) == 0 {
+		return nil
+	}
+	if err := x.index.Apply(ctx, &b.batch); err != nil {
+		return err
+	}
+	x.service.indexed.Add(uint64(len(b.batch.Put)))
+	if len(x.positions) > maxKnown {
+		clear(x.positions)
+	}
+	for c, seq := range b.positions {
+		x.positions[c] = seq
+	}
+	return nil
+}
+
+// forget makes the positions of a batch that failed be read again.
+func (b *builder) forget(x *indexer) {
+	for c := range b.positions {
+		delete(x.positions, c)
+	}
+}
+
+// conversationPoint names the checkpoint of a conversation: the last seq that is indexed. expiredPoint names the first one that was not removed since.
+func conversationPoint(c id.Conversation) string {
+	return string(binary.BigEndian.AppendUint64([]byte{'m'}, uint64(c)))
+}
+
+func expiredPoint(c id.Conversation) string {
+	return string(binary.BigEndian.AppendUint64([]byte{'x'}, uint64(c)))
+}
+
+// indexDirty indexes the conversations that wait.
+func (x *indexer) indexDirty(ctx context.Context, b *builder) (busy bool, err error) {
+	list := x.take()
+	for _, c := range list {
+		more, err := x.indexConversation(ctx, c, b)
+		if err != nil {
+			return true, err
+		}
+		if more || b.isFull() {
+			x.mark([]id.Conversation{c})
+		}
+	}
+	return len(list) > 0, nil
+}
+
+// indexSwept compares some conversations with their logs, and indexes what is missing.
+func (x *indexer) indexSwept(ctx context.Context, b *builder) (busy bool, err error) {
+	x.mu.Lock()
+	due := x.sweep
+	x.sweep = x.sweep && x.sweeping
+	x.mu.Unlock()
+	if !x.sweeping {
+		if !due && time.Now().Before(x.nextSweep) {
+			return false, nil
+		}
+		x.sweeping, x.swept = true, 0
+	}
+	keys, err := x.service.deps.Log.Keys(ctx, timeline.Conversation, uint64(x.swept), x.service.sizes.keys)
+	if err != nil {
+		return true, err
+	}
+	if len(keys) == 0 {
+		x.sweeping, x.sweptOnce, x.nextSweep = false, true, time.Now().Add(sweepInterval)
+		return true, nil
+	}
+	if err := x.compare(ctx, keys, b); err != nil {
+		return true, err
+	}
+	return true, nil
+}
+
+// compare indexes what is missing of some conversations, and removes what has expired.
+func (x *indexer) compare(ctx context.Context, keys []timeline.Key, b *builder) error {
+	tails, err := x.service.deps.Log.Tails(ctx, keys)
+	if errors.Is(err, timeline.ErrCorrupt) && len(keys) > 1 {
+		return errors.Join(x.compare(ctx, keys[:len(keys)/2], b), x.compare(ctx, keys[len(keys)/2:], b))
+	}
+	if err != nil && !errors.Is(err, timeline.ErrCorrupt) {
+		return err
+	}
+	if err != nil {
+		x.service.deps.Logger.Error("a conversation is left out of the search index, because its log is corrupt: run rialto verify", "conversation", keys[0].ID, "error", err)
+		x.swept = id.Conversation(keys[0].ID)
+		return nil
+	}
+	names := make([]string, 0, 2*len(keys))
+	for _, k := range keys {
+		names = append(names, conversationPoint(id.Conversation(k.ID)), expiredPoint(id.Conversation(k.ID)))
+	}
+	at, err := x.index.Checkpoints(ctx, names)
+	if err != nil {
+		return err
+	}
+	for i, k := range keys {
+		c := id.Conversation(k.ID)
+		if at[2*i] > tails[i].Seq {
+			return errAhead
+		}
+		x.removeExpired(c, at[2*i+1], tails[i].FirstSeq, b)
+		if at[2*i] < tails[i].Seq {
+			more, err := x.indexConversation(ctx, c, b)
+			if err != nil {
+				return err
+			}
+			if more {
+				return nil // the next round goes on with this conversation
+			}
+		}
+		if x.swept = c; b.isFull() {
+			return nil
+		}
+	}
+	return nil
+}
+
+// maxRemoved bounds the documents that one comparison removes.
+const maxRemoved = 2000
+
+// removeExpired removes messages that have expired.
+func (x *indexer) removeExpired(c id.Conversation, from, first uint64, b *builder) {
+	if first <= max(from, 1) {
+		return
+	}
+	end := min(first, max(from, 1)+maxRemoved)
+	for seq := max(from, 1); seq < end; seq++ {
+		b.remove(searchindex.ID{Kind: searchindex.Message, Parent: uint64(c), Number: seq})
+	}
+	b.point(expiredPoint(c), end)
+}
+
+// Announcements of new entries to other nodes may be lost, since each node sweeps.
+const (
+	announceSubject  = "search"
+	announceInterval = 100 * time.Millisecond
+	maxAnnounced     = 4096
+)
+
+// Committed says that entries of conversations were committed on this node. It does not block.
+func (s *Service) Committed(commits []timeline.Commit) {
+	if s.deps.Open == nil && s.deps.Bus == nil {
+		return
+	}
+	var list []id.Conversation
+	last := uint64(math.MaxUint64)
+	for i := range commits {
+		for k := range commits[i].Entries {
+			if key := commits[i].Entries[k].Key; key.Kind == timeline.Conversation && key.ID != last {
+				list, last = append(list, id.Conversation(key.ID)), key.ID
+			}
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	s.mark(list)
+	if s.deps.Bus == nil {
+		return
+	}
+	s.mu.Lock()
+	for _, c := range list {
+		if len(s.announced) < maxAnnounced {
+			s.announced[c] = struct{}{}
+		}
+	}
+	s.mu.Unlock()
+	wakeup.Signal(s.announce)
+}
+
+// mark says that conversations have new entries.
+func (s *Service) mark(list []id.Conversation) {
+	s.mu.Lock()
+	generations := s.generations
+	s.mu.Unlock()
+	for _, g := range generations {
+		g.indexer.mark(list)
+	}
+}
+
+// listen marks the conversations that other nodes announce.
+func (s *Service) listen() (cancel func(), err error) {
+	return s.deps.Bus.Subscribe(announceSubject, func(b []byte) {
+		list := make([]id.Conversation, 0, len(b)/8)
+		for ; len(b) >= 8; b = b[8:] {
+			list = append(list, id.Conversation(binary.BigEndian.Uint64(b)))
+		}
+		s.mark(list)
+	}, func() {
+		s.mu.Lock()
+		generations := s.generations
+		s.mu.Unlock()
+		for _, g := range generations {
+			g.indexer.markAll()
+		}
+	})
+}
+
+// runAnnouncements tells other nodes of new entries until ctx ends.
+func (s *Service) runAnnouncements(ctx context.Context) {
+	for {
+		select {
+		case <-s.announce:
+		case <-ctx.Done():
+			return
+		}
+		s.mu.Lock()
+		list := s.announced
+		s.announced = map[id.Conversation]struct{}{}
+		s.mu.Unlock()
+		b := make([]byte, 0, 8*len(list))
+		for c := range list {
+			b = binary.BigEndian.AppendUint64(b, uint64(c))
+		}
+		if err := s.deps.Bus.Publish(announceSubject, b); err != nil && !errors.Is(err, bus.ErrClosed) {
+			s.deps.Logger.Debug("new messages could not be announced for search; a sweep finds them", "error", err)
+		}
+		_ = backoff.Sleep(ctx, announceInterval) // the loop sees the context's end
+	}
+}

@@ -1,0 +1,81 @@
+package search
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"math"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/searchindex"
+	searchv1 "github.com/rialto-im/rialto/sdk/go/gen/search/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// A page names the last document that was examined, which its reader may not know of. So it is sealed.
+
+// sealer seals pages.
+type sealer struct{ aead cipher.AEAD }
+
+func newSealer(secret []byte) (sealer, error) {
+	key := sha256.Sum256(secret)
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		return sealer{}, err
+	}
+	aead, err := cipher.NewGCM(block)
+	return sealer{aead}, err
+}
+
+// page is a place in a group.
+type page struct {
+	nowMs int64 // of the first page: scores depend on it
+	depth uint32
+	after searchindex.Cursor
+}
+
+// maxDepth is how many pages a query has at most.
+const maxDepth = 50
+
+const pageLen = 8 + 4 + 8 + 17
+
+// bind returns what a page belongs to: the reader, and the query without its page and limit.
+func bind(reader id.User, r *searchv1.SearchRequest) ([]byte, error) {
+	q := proto.CloneOf(r)
+	q.Page, q.Limit, q.Explain = "", 0, false
+	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(q)
+	sum := sha256.Sum256(raw)
+	return binary.BigEndian.AppendUint64(sum[:], uint64(reader)), err
+}
+
+func (s sealer) encode(p *page, to []byte) string {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, pageLen), uint64(p.nowMs))
+	b = binary.BigEndian.AppendUint32(b, p.depth)
+	b = binary.BigEndian.AppendUint64(b, math.Float64bits(p.after.Total))
+	b = p.after.ID.Append(b)
+	nonce := make([]byte, s.aead.NonceSize())
+	rand.Read(nonce) //nolint:errcheck // it never fails
+	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nonce, nonce, b, to))
+}
+
+func (s sealer) decode(text string, to []byte) (*page, error) {
+	bad := badQuery("the page is not one of this query: search again without a page")
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(raw) < s.aead.NonceSize() {
+		return nil, bad
+	}
+	b, err := s.aead.Open(nil, raw[:s.aead.NonceSize()], raw[s.aead.NonceSize():], to)
+	if err != nil || len(b) != pageLen {
+		return nil, bad
+	}
+	p := &page{nowMs: int64(binary.BigEndian.Uint64(b)), depth: binary.BigEndian.Uint32(b[8:])}
+	p.after.Total = math.Float64frombits(binary.BigEndian.Uint64(b[12:]))
+	var ok bool
+	if p.after.ID, ok = searchindex.DecodeID(b[20:]); !ok {
+		return nil, bad
+	}
+	return p, nil
+}

@@ -1,0 +1,185 @@
+package search
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/searchindex"
+	"github.com/rialto-im/rialto/internal/service/feed"
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+)
+
+// Access terms of posts: everybody, the friends of an author, and single users.
+func friendsTerm(author id.User) string {
+	return string(binary.BigEndian.AppendUint64([]byte{'f'}, uint64(author)))
+}
+
+func userTerm(u id.User) string {
+	return string(binary.BigEndian.AppendUint64([]byte{'u'}, uint64(u)))
+}
+
+// indexChanges indexes the users and posts that have changed.
+func (x *indexer) indexChanges(ctx context.Context, b *builder) (busy bool, err error) {
+	if time.Now().Before(x.nextPoll) {
+		return false, nil
+	}
+	before := x.reader.checkpoint()
+	list, more, err := x.reader.read(ctx, x.service.deps.DB, x.service.sizes.rows)
+	if err == nil {
+		err = x.indexSubjects(ctx, list, b)
+	}
+	if err != nil {
+		x.reader = reader{high: before, gaps: map[uint64]time.Time{}} // all is read again
+		return false, err
+	}
+	if !more {
+		x.nextPoll = time.Now().Add(pollInterval)
+	}
+	if at := x.reader.checkpoint(); at != before {
+		b.point(changesPoint, at+1)
+	}
+	return more, nil
+}
+
+// indexSubjects indexes some users and posts.
+func (x *indexer) indexSubjects(ctx context.Context, list []change, b *builder) error {
+	seen := map[change]bool{}
+	var users, posts []uint64
+	for _, c := range list {
+		if seen[c] {
+			continue
+		}
+		seen[c] = true
+		switch c.kind {
+		case ChangedUser:
+			users = append(users, c.subject)
+		case ChangedPost:
+			posts = append(posts, c.subject)
+		}
+	}
+	if err := x.indexUsers(ctx, users, b); err != nil {
+		return err
+	}
+	return x.indexPosts(ctx, posts, b)
+}
+
+// indexFirstPass indexes the users and posts that were there before the index.
+func (x *indexer) indexFirstPass(ctx context.Context, b *builder) (busy bool, err error) {
+	if x.users != finished {
+		return true, x.pass(ctx, b, usersPoint, &x.users, x.service.deps.Accounts.UsersAfter, x.indexUsers)
+	}
+	if x.posts != finished {
+		return true, x.pass(ctx, b, postsPoint, &x.posts, x.service.deps.Posts.PostsAfter, x.indexPosts)
+	}
+	return false, nil
+}
+
+// pass indexes the next rows of a kind. If the batch is not applied, the rows are indexed after the next start: a batch that fails ends the run or is
+// followed by a retry, in which the position is that of the index.
+func (x *indexer) pass(ctx context.Context, b *builder, point string, at *uint64, after func(context.Context, uint64, int) ([]uint64, error), index func(context.Context, []uint64, *builder) error) error {
+	stored, err := x.index.Checkpoints(ctx, []string{point})
+	if err != nil {
+		return err
+	}
+	if *at = stored[0]; *at == finished {
+		return nil
+	}
+	list, err := after(ctx, *at, x.service.sizes.rows)
+	if err != nil {
+		return err
+	}
+	next := uint64(finished)
+	if len(list) > 0 {
+		next = list[len(list)-1]
+	}
+	b.point(point, next)
+	return index(ctx, list, b)
+}
+
+// usersPerQuery is how many users are read at once.
+const usersPerQuery = 200
+
+// indexUsers adds some users, and removes those that are gone.
+func (x *indexer) indexUsers(ctx context.Context, list []uint64, b *builder) error {
+	if len(list) == 0 {
+		return nil
+	}
+	found := map[uint64]*accountv1.User{}
+	for from := 0; from < len(list); from += usersPerQuery {
+		users, err := x.service.deps.Accounts.UsersToIndex(ctx, list[from:min(len(list), from+usersPerQuery)])
+		if err != nil {
+			return err
+		}
+		for _, u := range users {
+			found[u.Id] = u
+		}
+	}
+	return x.service.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
+		for _, u := range list {
+			name := searchindex.ID{Kind: searchindex.User, Number: u}
+			if found[u] == nil {
+				b.remove(name)
+				continue
+			}
+			followers, _, err := x.service.deps.Accounts.FollowCounts(ctx, tx, id.User(u))
+			if err != nil {
+				return err
+			}
+			b.put(searchindex.Document{ID: name, Text: textOfUser(found[u]), Access: []string{everybody}, Popularity: followers})
+		}
+		return nil
+	})
+}
+
+// indexPosts adds some posts, and removes those that are deleted or hidden.
+func (x *indexer) indexPosts(ctx context.Context, list []uint64, b *builder) error {
+	if len(list) == 0 {
+		return nil
+	}
+	return x.service.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
+		posts, err := x.service.deps.Posts.ToIndex(ctx, tx, list)
+		if err != nil {
+			return err
+		}
+		var likes map[uint64]uint64
+		if x.service.deps.Likes != nil {
+			if likes, err = x.service.deps.Likes(ctx, tx, list); err != nil {
+				return err
+			}
+		}
+		shown := map[uint64]bool{}
+		for i := range posts {
+			if text := textOfPost(posts[i].Content); text != "" {
+				shown[posts[i].ID] = true
+				b.put(postDocument(&posts[i], text, likes[posts[i].ID]))
+			}
+		}
+		for _, n := range list {
+			if !shown[n] {
+				b.remove(searchindex.ID{Kind: searchindex.Post, Number: n})
+			}
+		}
+		return nil
+	})
+}
+
+// postDocument makes the document of a post. Whom an audience excepts is checked when a hit is read.
+func postDocument(p *feed.Indexed, text string, likes uint64) searchindex.Document {
+	access := []string{userTerm(p.Author)}
+	switch p.Content.GetAudience() {
+	case feedv1.Audience_AUDIENCE_FRIENDS:
+		access = append(access, friendsTerm(p.Author))
+	case feedv1.Audience_AUDIENCE_CHOSEN:
+		for _, u := range p.Content.GetUsers() {
+			access = append(access, userTerm(id.User(u)))
+		}
+	default:
+		access = append(access, everybody)
+	}
+	return searchindex.Document{ID: searchindex.ID{Kind: searchindex.Post, Number: p.ID}, Text: text, Author: uint64(p.Author), Access: access,
+		Link: postHasLink(p.Content), TimeMs: p.CreatedMs, Popularity: likes}
+}
