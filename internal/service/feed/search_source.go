@@ -4,36 +4,28 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
 
-// Indexed is what a search index has of a post.
-type Indexed struct {
-	ID        uint64
-	Author    id.User
-	Content   *feedv1.PostContent // with the users whom the audience names
-	CreatedMs int64
-}
-
-// ToIndex returns those of some posts that are neither deleted nor hidden, whoever may see them, as of a transaction. The list is not empty.
-func (s *Service) ToIndex(ctx context.Context, tx *sql.Tx, list []uint64) ([]Indexed, error) {
+// ToIndex returns those of some posts that are neither deleted nor hidden, whoever may see them, with the users whom their audiences name, as of a transaction. The
+// list is not empty.
+func (s *Service) ToIndex(ctx context.Context, tx *sql.Tx, list []uint64) ([]*feedv1.Post, error) {
 	posts, err := getPosts(ctx, tx, list)
 	if err != nil {
 		return nil, err
 	}
-	var out []Indexed
+	var out []*feedv1.Post
 	for _, n := range list {
 		p := posts[n]
 		if p == nil || p.deleted || p.hidden {
 			continue
 		}
-		content, err := contentOf(p.content)
+		v, err := p.view(p.author)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Indexed{ID: n, Author: p.author, Content: content, CreatedMs: p.created})
+		out = append(out, v)
 	}
 	return out, nil
 }

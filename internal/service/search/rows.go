@@ -8,7 +8,6 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
-	"github.com/rialto-im/rialto/internal/service/feed"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
@@ -152,10 +151,10 @@ func (x *indexer) indexPosts(ctx context.Context, list []uint64, b *builder) err
 			}
 		}
 		shown := map[uint64]bool{}
-		for i := range posts {
-			if text := textOfPost(posts[i].Content); text != "" {
-				shown[posts[i].ID] = true
-				b.put(postDocument(&posts[i], text, likes[posts[i].ID]))
+		for _, p := range posts {
+			if text := textOfPost(p.Content); text != "" {
+				shown[p.Id] = true
+				b.put(postDocument(p, text, likes[p.Id]))
 			}
 		}
 		for _, n := range list {
@@ -168,11 +167,11 @@ func (x *indexer) indexPosts(ctx context.Context, list []uint64, b *builder) err
 }
 
 // postDocument makes the document of a post. Whom an audience excepts is checked when a hit is read.
-func postDocument(p *feed.Indexed, text string, likes uint64) searchindex.Document {
-	access := []string{userTerm(p.Author)}
+func postDocument(p *feedv1.Post, text string, likes uint64) searchindex.Document {
+	access := []string{userTerm(id.User(p.Author))}
 	switch p.Content.GetAudience() {
 	case feedv1.Audience_AUDIENCE_FRIENDS:
-		access = append(access, friendsTerm(p.Author))
+		access = append(access, friendsTerm(id.User(p.Author)))
 	case feedv1.Audience_AUDIENCE_CHOSEN:
 		for _, u := range p.Content.GetUsers() {
 			access = append(access, userTerm(id.User(u)))
@@ -180,6 +179,6 @@ func postDocument(p *feed.Indexed, text string, likes uint64) searchindex.Docume
 	default:
 		access = append(access, everybody)
 	}
-	return searchindex.Document{ID: searchindex.ID{Kind: searchindex.Post, Number: p.ID}, Text: text, Author: uint64(p.Author), Access: access,
+	return searchindex.Document{ID: searchindex.ID{Kind: searchindex.Post, Number: p.Id}, Text: text, Author: p.Author, Access: access,
 		Link: postHasLink(p.Content), TimeMs: p.CreatedMs, Popularity: likes}
 }

@@ -34,7 +34,6 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
-	"github.com/rialto-im/rialto/internal/service/feed"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
@@ -78,8 +77,8 @@ type Accounts interface {
 type Posts interface {
 	// VisiblePosts returns those of some posts that a reader may see, as of a transaction.
 	VisiblePosts(ctx context.Context, tx *sql.Tx, reader id.User, list []uint64) (map[uint64]*feedv1.Post, error)
-	// ToIndex returns those of some posts that are neither deleted nor hidden, whoever may see them, as of a transaction.
-	ToIndex(ctx context.Context, tx *sql.Tx, list []uint64) ([]feed.Indexed, error)
+	// ToIndex returns those of some posts that are neither deleted nor hidden, whoever may see them, with the users whom their audiences name, as of a transaction.
+	ToIndex(ctx context.Context, tx *sql.Tx, list []uint64) ([]*feedv1.Post, error)
 	// PostsAfter returns the ids of at most limit posts above one, ascending.
 	PostsAfter(ctx context.Context, after uint64, limit int) ([]uint64, error)
 }

@@ -1,0 +1,66 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Open opens the index without a goroutine: the test calls CatchUp.
+func (s *Service) Open(ctx context.Context) error {
+	list, err := s.openAll(ctx)
+	if err != nil {
+		return err
+	}
+	for _, g := range list {
+		if err := g.indexer.startRows(ctx); err != nil {
+			return err
+		}
+	}
+	s.setGenerations(list)
+	return nil
+}
+
+// CatchUp indexes all that there is.
+func (s *Service) CatchUp(ctx context.Context) error {
+	for _, g := range s.generations {
+		g.indexer.nextPoll = time.Time{}
+		for idle := false; !idle; {
+			var err error
+			if idle, err = g.indexer.round(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Sweep makes the next CatchUp compare all conversations, and forget what it was told.
+func (s *Service) Sweep() {
+	for _, g := range s.generations {
+		clear(g.indexer.dirty)
+		g.indexer.markAll()
+	}
+}
+
+// CloseIndex closes what Open has opened.
+func (s *Service) CloseIndex() error {
+	var err error
+	for _, g := range s.generations {
+		err = errors.Join(err, g.index.Close())
+	}
+	s.setGenerations(nil)
+	return err
+}
+
+// SetSizes makes batches and pages small.
+func (s *Service) SetSizes(n int) { s.sizes = sizes{entries: n, rows: n, keys: n, examined: 4 * n} }
+
+// TextOf is the text that is searched of a message.
+var TextOf = textOf
+
+// TextOfPost is that of a post.
+var TextOfPost = textOfPost
+
+// TextOfUser is that of a user.
+var TextOfUser = textOfUser
