@@ -54,8 +54,8 @@ import (
 	"github.com/rialto-im/rialto/internal/service/organization"
 	"github.com/rialto-im/rialto/internal/service/presence"
 	"github.com/rialto-im/rialto/internal/service/schedule"
-	"github.com/rialto-im/rialto/internal/service/video"
 	"github.com/rialto-im/rialto/internal/service/search"
+	"github.com/rialto-im/rialto/internal/service/video"
 	"github.com/rialto-im/rialto/internal/transport/gateway"
 	"github.com/rialto-im/rialto/internal/transport/rpc"
 )

@@ -28,8 +28,8 @@ import (
 	"github.com/rialto-im/rialto/internal/service/linkpreview"
 	"github.com/rialto-im/rialto/internal/service/media"
 	"github.com/rialto-im/rialto/internal/service/officialaccount"
-	"github.com/rialto-im/rialto/internal/service/video"
 	"github.com/rialto-im/rialto/internal/service/search"
+	"github.com/rialto-im/rialto/internal/service/video"
 	"github.com/rialto-im/rialto/internal/transport/gateway"
 )
 

@@ -6,8 +6,8 @@ import (
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
-	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
 	searchv1 "github.com/rialto-im/rialto/sdk/go/gen/search/v1"
+	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
 	"google.golang.org/protobuf/proto"
 )
 
