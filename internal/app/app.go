@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -270,6 +271,7 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 		CommentNames: func(ctx context.Context, by id.User, comment uint64, upload id.Upload) (bool, error) {
 			return n.comments.NamesFile(ctx, by, comment, upload)
 		},
+		Authorize:     func(r *http.Request, creates bool) (id.User, error) { return n.rpc.AuthorizeUpload(r, creates) },
 		IsCoordinator: n.isCoordinator, Secret: secret, Clock: n.clock, Logger: n.logger}, n.config.Media)
 	if err != nil {
 		return err

@@ -169,7 +169,7 @@ func (n *Node) publicHandler() http.Handler {
 		case strings.HasPrefix(p, "/rialto."):
 			n.proxySigns.request(r)
 			calls.ServeHTTP(w, r)
-		case strings.HasPrefix(p, "/v1/media/"):
+		case strings.HasPrefix(p, "/v1/media/"), strings.HasPrefix(p, "/v1/tus/"), strings.HasPrefix(p, "/rialto-uploads/"):
 			files.ServeHTTP(w, r)
 		case strings.HasPrefix(p, video.Prefix):
 			videos.ServeHTTP(w, r)
@@ -198,6 +198,12 @@ func (n *Node) limitFileRequests(next http.Handler) http.Handler {
 // maxLoggedOrigin is how much of an origin is logged, in bytes.
 const maxLoggedOrigin = 200
 
+const (
+	allowedHeaders = "Authorization, Content-Type, Content-Digest, Connect-Protocol-Version, Connect-Timeout-Ms, Rialto-User, " +
+		"Tus-Resumable, Upload-Length, Upload-Metadata, Upload-Offset, Upload-Checksum, Upload-Concat, X-HTTP-Method-Override"
+	exposedHeaders = "Retry-After, ETag, Location, Tus-Resumable, Tus-Version, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Concat, Upload-Expires"
+)
+
 // cors allows calls from web pages of some origins, and logs the others. Only browsers ask before a call (OPTIONS), and only for pages of
 // another origin.
 func cors(origins []string, next http.Handler, logger *slog.Logger) http.Handler {
@@ -209,10 +215,10 @@ func cors(origins []string, next http.Handler, logger *slog.Logger) http.Handler
 		}
 		if origin != "" && (slices.Contains(origins, origin) || slices.Contains(origins, "*")) {
 			w.Header().Set("Access-Control-Allow-Origin", origin)
-			w.Header().Set("Access-Control-Expose-Headers", "Retry-After")
+			w.Header().Set("Access-Control-Expose-Headers", exposedHeaders)
 			if r.Method == http.MethodOptions {
-				w.Header().Set("Access-Control-Allow-Methods", "GET, POST, PUT")
-				w.Header().Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Connect-Protocol-Version, Connect-Timeout-Ms, Rialto-User")
+				w.Header().Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE")
+				w.Header().Set("Access-Control-Allow-Headers", allowedHeaders)
 				w.Header().Set("Access-Control-Max-Age", "7200")
 				w.WriteHeader(http.StatusNoContent)
 				return

@@ -19,6 +19,11 @@ func WriteHTTP(w http.ResponseWriter, err error) {
 	if !ok {
 		status = http.StatusInternalServerError
 	}
+	WriteHTTPStatus(w, e, status)
+}
+
+// WriteHTTPStatus is WriteHTTP with a status that the error's kind does not have.
+func WriteHTTPStatus(w http.ResponseWriter, e *Error, status int) {
 	w.Header().Set("Content-Type", "application/json")
 	if e.Retry > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int((e.Retry+time.Second-1)/time.Second)))

@@ -20,11 +20,52 @@ type Store interface {
 	Open(ctx context.Context, key string) (io.ReadSeekCloser, int64, error)
 	// Delete removes a file. A missing file is not an error.
 	Delete(ctx context.Context, key string) error
+
+	// BeginParts begins a file that is stored in parts, and returns a session for the calls below. Nobody sees the file before JoinParts.
+	// A session survives the process. It ends with JoinParts or AbortParts.
+	BeginParts(ctx context.Context, key string) (session string, err error)
+	// PutPart stores exactly p.Size bytes of r, durably, and returns a tag for JoinParts. After an error the part counts as missing, whatever
+	// it was before. The calls of one part must not overlap. Other parts may be stored meanwhile, in any order.
+	// Without the session, the error is ErrNotFound.
+	PutPart(ctx context.Context, key, session string, p Part, r io.Reader) (tag string, err error)
+	// JoinParts makes the parts, which are in order and without gaps, the file of this key. It may be repeated after it succeeded.
+	JoinParts(ctx context.Context, key, session string, parts []Part) error
+	// AbortParts removes all parts. A missing session is not an error.
+	AbortParts(ctx context.Context, key, session string) error
+}
+
+// Part is one part of a file. All parts but the last have the same size, of at least MinPartSize.
+type Part struct {
+	Number       int // from 1
+	Offset, Size int64
+	Tag          string // from PutPart, for JoinParts
+}
+
+const (
+	// MinPartSize of a part that is not the last. S3 requires it.
+	MinPartSize = 5 << 20
+	// MaxParts of a file. S3 allows 10,000.
+	MaxParts = 9000
+)
+
+// PartSize is the size of the parts of a file: the smallest that a store accepts.
+func PartSize(size int64) int64 { return max(MinPartSize, (size+MaxParts-1)/MaxParts) }
+
+// Contiguous reports whether parts are all parts of a file, in order, and returns the file's size.
+func Contiguous(parts []Part) (size int64, ok bool) {
+	for i, p := range parts {
+		if p.Number != i+1 || p.Offset != size || p.Size <= 0 {
+			return 0, false
+		}
+		size += p.Size
+	}
+	return size, len(parts) > 0
 }
 
 // Errors of stores.
 var (
 	ErrNotFound = errs.New(errs.NotFound, "no_file", "there is no such file")
+	ErrParts    = errs.New(errs.Invalid, "bad_parts", "the parts of a file are numbered from 1, in order and without gaps")
 	ErrSize     = errs.New(errs.Invalid, "wrong_size", "the file does not have the declared size")
 	ErrKey      = errs.New(errs.Invalid, "bad_key", "a key has 1 to 200 of a-z, 0-9, - and /, no empty part, and no other key for a folder")
 )

@@ -85,6 +85,9 @@ func (s *Service) drop(ctx context.Context, a abandoned) error {
 			return err
 		}
 	}
-	_, err := s.update(ctx, nil, `DELETE FROM uploads WHERE id = $1 AND complete = -1`, int64(a.id))
+	if err := s.abortParts(ctx, a.id); err != nil {
+		return err
+	}
+	_, err := s.update(ctx, func(tx *sql.Tx) error { return deleteLedger(ctx, tx, a.id) }, `DELETE FROM uploads WHERE id = $1 AND complete = -1`, int64(a.id))
 	return err
 }

@@ -12,7 +12,6 @@ import (
 	"mime"
 	"net/http"
 
-	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	_ "golang.org/x/image/webp" // picture format
@@ -33,7 +32,9 @@ func (s *Service) CompleteUpload(ctx context.Context, by id.User, n id.Upload) (
 		return nil, err
 	}
 	if u.stored == 0 {
-		return nil, errs.New(errs.Invalid, "not_uploaded", "put the file's bytes to the upload's URL first")
+		if u, err = s.joinParts(ctx, n); err != nil {
+			return nil, err
+		}
 	}
 	if u.complete == 0 {
 		if u, err = s.complete(ctx, n, u); err != nil {

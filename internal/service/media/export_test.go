@@ -61,3 +61,19 @@ func (s *Service) Sign(verb string, n id.Upload, ends time.Time) string { return
 func (s *Service) Signed(r *http.Request, verbs ...string) (id.Upload, string, error) {
 	return s.signed(r, verbs...)
 }
+
+// Parsers of headers and bodies.
+var (
+	ParseTusMetadata     = parseTusMetadata
+	ParseTusNumber       = parseTusNumber
+	ParseTusConcat       = parseTusConcat
+	ParseTusChecksum     = parseTusChecksum
+	ParseContentDigest   = parseContentDigest
+	ParseS3Authorization = parseS3Authorization
+	ParsePartList        = parsePartList
+)
+
+// UnsignedChunks decodes a body of aws-chunked without signatures.
+func UnsignedChunks(body io.Reader, trailer string) io.Reader {
+	return newChunkReader(body, &s3Signature{}, false, trailer)
+}

@@ -44,6 +44,34 @@ type store struct {
 	opening, stored func()
 	undeletable     string // the end of a key that cannot be deleted
 	full            error  // of Put
+	killed          string // PutPart or JoinParts, after which the process is killed: it returns errKilled
+}
+
+var errKilled = errors.New("the process was killed")
+
+// kill reports whether the process is killed after an operation, once.
+func (s *store) kill(operation string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.killed != operation {
+		return nil
+	}
+	s.killed = ""
+	return errKilled
+}
+
+func (s *store) PutPart(ctx context.Context, key, session string, p blob.Part, r io.Reader) (string, error) {
+	tag, err := s.Store.PutPart(ctx, key, session, p, r)
+	return tag, errors.Join(err, s.kill("PutPart"))
+}
+
+func (s *store) BeginParts(ctx context.Context, key string) (string, error) {
+	session, err := s.Store.BeginParts(ctx, key)
+	return session, errors.Join(err, s.kill("BeginParts"))
+}
+
+func (s *store) JoinParts(ctx context.Context, key, session string, parts []blob.Part) error {
+	return errors.Join(s.Store.JoinParts(ctx, key, session, parts), s.kill("JoinParts"))
 }
 
 func (s *store) take(hook *func()) {
@@ -142,7 +170,7 @@ func open(t testing.TB, config media.Config) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.deps = media.Deps{DB: db, Store: r.store, IDs: ids, Message: r.message, Avatar: r.avatar, GroupPicture: r.groupPicture, Secret: []byte("of URLs"), Clock: r.clock, Logger: slog.New(slog.DiscardHandler)}
+	r.deps = media.Deps{DB: db, Store: r.store, IDs: ids, Message: r.message, Avatar: r.avatar, GroupPicture: r.groupPicture, Authorize: authorize, Secret: []byte("of URLs"), Clock: r.clock, Logger: slog.New(slog.DiscardHandler)}
 	if r.Service, err = media.New(t.Context(), r.deps, config); err != nil {
 		t.Fatal(err)
 	}
@@ -154,6 +182,17 @@ func open(t testing.TB, config media.Config) *fixture {
 		}
 	})
 	return r
+}
+
+// authorize returns the user that a request names.
+func authorize(r *http.Request, _ bool) (id.User, error) {
+	switch r.Header.Get("Authorization") {
+	case "Bearer alice":
+		return alice, nil
+	case "Bearer bob":
+		return bob, nil
+	}
+	return 0, errs.New(errs.Unauthenticated, "no_token", "give an access token")
 }
 
 // message returns a message that everyone may read.

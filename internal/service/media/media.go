@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -46,6 +47,8 @@ type Deps struct {
 	PostNames func(ctx context.Context, by id.User, post uint64, n id.Upload) (bool, error)
 	// CommentNames is PostNames for comments.
 	CommentNames func(ctx context.Context, by id.User, comment uint64, n id.Upload) (bool, error)
+	// Authorize returns the user of a request of tus, from its headers. creates: the request creates an upload. If nil, tus is off.
+	Authorize func(r *http.Request, creates bool) (id.User, error)
 	// IsCoordinator reports whether this node drops abandoned uploads for all nodes. If nil, it does.
 	IsCoordinator func() bool
 	// Calls records the latency and outcome of requests for files. If nil, they are not recorded.
@@ -68,9 +71,11 @@ type Config struct {
 
 // Service implements uploads and downloads.
 type Service struct {
-	deps   Deps
-	config Config
-	active activeUploads
+	deps    Deps
+	config  Config
+	active  activeUploads
+	locks   partLocks
+	buffers chan struct{} // one for each body of tus without a length
 }
 
 const (
@@ -93,6 +98,11 @@ var migrations = []string{
 	`INSERT INTO upload_sums (owner, used, unfinished, counted_ms) SELECT owner, CAST(sum(declared) AS BIGINT), CAST(sum(CASE WHEN complete = 0 THEN 1 ELSE 0 END) AS BIGINT), 0
 		FROM uploads WHERE complete >= 0 AND NOT EXISTS (SELECT 1 FROM upload_sums counted WHERE counted.owner = uploads.owner) GROUP BY owner
 		ON CONFLICT DO NOTHING`,
+	// protocol: 0 parts by number, 1 tus, 2 a partial upload of tus, 3 one of partial ones. final: the one that a partial upload is part of. tail: the number of the stored bytes of an incomplete part, 0 for none.
+	`CREATE TABLE upload_multiparts (upload BIGINT PRIMARY KEY, part_size BIGINT NOT NULL, protocol BIGINT NOT NULL, metadata TEXT NOT NULL, concat TEXT NOT NULL, session TEXT NOT NULL DEFAULT '',
+		tail BIGINT NOT NULL DEFAULT 0, tail_size BIGINT NOT NULL DEFAULT 0, tail_part BIGINT NOT NULL DEFAULT 0, tails BIGINT NOT NULL DEFAULT 0, tails_deleted BIGINT NOT NULL DEFAULT 0,
+		final BIGINT NOT NULL DEFAULT 0)`,
+	`CREATE TABLE upload_parts (upload BIGINT NOT NULL, number BIGINT NOT NULL, size BIGINT NOT NULL, checksum TEXT NOT NULL, tag TEXT NOT NULL, PRIMARY KEY (upload, number))`,
 }
 
 // New opens the service.
@@ -103,7 +113,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if config.Quota == 0 {
 		config.Quota = 10 << 30
 	}
-	return &Service{deps: deps, config: config}, deps.DB.Migrate(ctx, "media", migrations)
+	return &Service{deps: deps, config: config, buffers: make(chan struct{}, maxBuffers)}, deps.DB.Migrate(ctx, "media", migrations)
 }
 
 // blobKey is the key of the bytes that an attempt at an upload stores. Each attempt has its own key, so that it cannot
@@ -190,32 +200,48 @@ func cleanName(name string) string {
 	return name
 }
 
+func (s *Service) checkSize(size uint64) error {
+	if size == 0 || size > s.config.MaxSize {
+		return errs.New(errs.Invalid, "bad_size", fmt.Sprintf("a file has 1 to %d bytes", s.config.MaxSize))
+	}
+	return nil
+}
+
 // CreateUpload returns a URL to which the client uploads a file's bytes.
 func (s *Service) CreateUpload(ctx context.Context, u id.User, r *chatv1.CreateUploadRequest) (*chatv1.CreateUploadResponse, error) {
-	if r.Size == 0 || r.Size > s.config.MaxSize {
-		return nil, errs.New(errs.Invalid, "bad_size", fmt.Sprintf("a file has 1 to %d bytes", s.config.MaxSize))
-	}
-	n, err := s.deps.IDs.Next(ctx)
-	if err != nil {
+	if err := s.checkSize(r.Size); err != nil {
 		return nil, err
 	}
 	now := s.deps.Clock.Now()
+	n, err := s.insertUpload(ctx, u, r.Name, r.Size, now, nil)
+	if err != nil {
+		return nil, err
+	}
+	ends := now.Add(urlLifetime)
+	return &chatv1.CreateUploadResponse{Upload: uint64(n), Url: s.sign("put", n, ends), ExpiresMs: ends.UnixMilli()}, nil
+}
+
+// insertUpload creates an upload that counts for the quota. If and is not nil, it inserts more rows in the same transaction.
+func (s *Service) insertUpload(ctx context.Context, u id.User, name string, size uint64, now time.Time, and func(tx *sql.Tx, n id.Upload) error) (id.Upload, error) {
+	n, err := s.deps.IDs.Next(ctx)
+	if err != nil {
+		return 0, err
+	}
 	var refused error
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
-		if refused, err = s.reserveQuota(ctx, tx, u, r.Size); err != nil || refused != nil {
+		if refused, err = s.reserveQuota(ctx, tx, u, size); err != nil || refused != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO uploads (id, owner, name, declared, created_ms, traced) VALUES ($1, $2, $3, $4, $5, 1)`, int64(n), int64(u), cleanName(r.Name), int64(r.Size), now.UnixMilli())
+		_, err = tx.ExecContext(ctx, `INSERT INTO uploads (id, owner, name, declared, created_ms, traced) VALUES ($1, $2, $3, $4, $5, 1)`, int64(n), int64(u), cleanName(name), int64(size), now.UnixMilli())
+		if err == nil && and != nil {
+			err = and(tx, id.Upload(n))
+		}
 		return err
 	})
 	if err == nil {
 		err = refused
 	}
-	if err != nil {
-		return nil, err
-	}
-	ends := now.Add(urlLifetime)
-	return &chatv1.CreateUploadResponse{Upload: n, Url: s.sign("put", id.Upload(n), ends), ExpiresMs: ends.UnixMilli()}, nil
+	return id.Upload(n), err
 }
 
 // sign returns a URL for one verb, one upload and an expiry.

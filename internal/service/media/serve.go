@@ -30,17 +30,25 @@ func (s *Service) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("PUT "+prefix+"{upload}", s.instrumented(http.MethodPut, s.servePut))
 	mux.HandleFunc("GET "+prefix+"{upload}", s.instrumented(http.MethodGet, s.serveDownload))
+	mux.HandleFunc("PUT "+prefix+"{upload}/parts/{part}", s.instrumentedAs("PUT "+prefix+"parts/", s.servePutPart, s.fail))
+	s.handleTus(mux)
+	s.handleS3(mux)
 	return mux
 }
 
 // instrumented serves the requests of a method, writes their errors, and measures their latency until the last byte.
 func (s *Service) instrumented(method string, serve func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
-	figures := s.deps.Calls.Add(method + " " + prefix)
+	return s.instrumentedAs(method+" "+prefix, serve, s.fail)
+}
+
+// instrumentedAs is instrumented with another name, and another form of errors.
+func (s *Service) instrumentedAs(name string, serve func(http.ResponseWriter, *http.Request) error, fail func(http.ResponseWriter, error)) http.HandlerFunc {
+	figures := s.deps.Calls.Add(name)
 	return func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		err := serve(w, r)
 		if err != nil {
-			s.fail(w, err)
+			fail(w, err)
 		}
 		if r.Context().Err() == nil { // otherwise the client has disconnected
 			figures.Done(uint32(began.Nanosecond()), time.Since(began), err)
@@ -94,7 +102,7 @@ func (s *Service) receive(w http.ResponseWriter, r *http.Request, n id.Upload) e
 		return err
 	}
 	body := &uploadBody{from: r.Body, control: http.NewResponseController(w), deadline: time.Now().Add(transferTimeout(u.declared))}
-	ctx, leave := s.active.add(ctx, n, body)
+	ctx, leave := s.active.add(ctx, partID{upload: n}, maxConcurrentPuts, body)
 	defer leave()
 	if u.stored > 0 { // a client that missed the response retries
 		_, err := io.Copy(io.Discard, io.LimitReader(body, u.declared+1))

@@ -85,32 +85,45 @@ func (b *uploadBody) classify(err error) error {
 	return err
 }
 
-// activeUploads are the PUT requests in progress; those of one upload are ordered by age, the oldest first.
+// activeUploads are the PUT requests in progress; those of one target are ordered by age, the oldest first.
 type activeUploads struct {
 	mu       sync.Mutex // guards of, and prevents the eviction of a request that has left; locked before uploadBody.mu
-	byUpload map[id.Upload][]*uploadBody
+	byTarget map[partID][]*uploadBody
 }
 
-// add registers a request until leave is called. It evicts the oldest request of the upload if there are too many.
-func (p *activeUploads) add(ctx context.Context, n id.Upload, b *uploadBody) (in context.Context, leave func()) {
+// add registers a request until leave is called. It evicts the oldest request of the target if there are more than limit.
+func (p *activeUploads) add(ctx context.Context, n partID, limit int, b *uploadBody) (in context.Context, leave func()) {
 	in, b.cancel = context.WithCancel(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.byUpload == nil {
-		p.byUpload = map[id.Upload][]*uploadBody{}
+	if p.byTarget == nil {
+		p.byTarget = map[partID][]*uploadBody{}
 	}
-	list := append(p.byUpload[n], b)
-	if len(list) > maxConcurrentPuts {
+	list := append(p.byTarget[n], b)
+	if len(list) > limit {
 		list[0].evict()
 		list = slices.Delete(list, 0, 1)
 	}
-	p.byUpload[n] = list
+	p.byTarget[n] = list
 	return in, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		b.cancel()
-		if p.byUpload[n] = slices.DeleteFunc(p.byUpload[n], func(o *uploadBody) bool { return o == b }); len(p.byUpload[n]) == 0 {
-			delete(p.byUpload, n)
+		if p.byTarget[n] = slices.DeleteFunc(p.byTarget[n], func(o *uploadBody) bool { return o == b }); len(p.byTarget[n]) == 0 {
+			delete(p.byTarget, n)
+		}
+	}
+}
+
+// evict ends all requests of an upload: it was aborted.
+func (p *activeUploads) evict(n id.Upload) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for target, list := range p.byTarget {
+		if target.upload == n {
+			for _, b := range list {
+				b.evict()
+			}
 		}
 	}
 }

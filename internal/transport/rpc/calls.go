@@ -159,6 +159,17 @@ func (s *Server) media() []method {
 		newMethod(s, chatv1connect.MediaServiceGetDownloadProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.GetDownloadRequest) (*chatv1.GetDownloadResponse, error) {
 			return m.GetDownload(ctx, c.User, r)
 		}),
+		newMethod(s, chatv1connect.MediaServiceCreateMultipartUploadProcedure, userAccess, byUser(m.CreateMultipartUpload)),
+		newMethod(s, chatv1connect.MediaServiceGetMultipartUploadProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.GetMultipartUploadRequest) (*chatv1.MultipartUpload, error) {
+			return m.GetMultipartUpload(ctx, c.User, id.Upload(r.Upload))
+		}),
+		newMethod(s, chatv1connect.MediaServiceSignPartsProcedure, userAccess, byUser(m.SignParts)),
+		newMethod(s, chatv1connect.MediaServiceCreateUploadCredentialsProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.CreateUploadCredentialsRequest) (*chatv1.UploadCredentials, error) {
+			return m.CreateUploadCredentials(ctx, c.User, id.Upload(r.Upload))
+		}),
+		newMethod(s, chatv1connect.MediaServiceAbortUploadProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.AbortUploadRequest) (*chatv1.AbortUploadResponse, error) {
+			return &chatv1.AbortUploadResponse{}, m.AbortUpload(ctx, c.User, id.Upload(r.Upload))
+		}),
 	}
 }
 

@@ -21,7 +21,7 @@ type Store struct{ dir string }
 // Open opens or creates a store in dir. It removes incomplete files that a crash left.
 func Open(dir string) (*Store, error) {
 	s := &Store{dir: dir}
-	if err := os.MkdirAll(s.part(""), 0o700); err != nil {
+	if err := os.MkdirAll(s.part(sessionsDir), 0o700); err != nil {
 		return nil, fmt.Errorf("files in %s: %w", dir, err)
 	}
 	left, err := os.ReadDir(s.part(""))
@@ -29,6 +29,9 @@ func Open(dir string) (*Store, error) {
 		return nil, fmt.Errorf("files in %s: %w", dir, err)
 	}
 	for _, f := range left {
+		if f.Name() == sessionsDir {
+			continue // they outlive the process
+		}
 		if err := os.Remove(s.part(f.Name())); err != nil {
 			return nil, fmt.Errorf("files in %s: %w", dir, err)
 		}

@@ -403,6 +403,534 @@ func (x *GetDownloadResponse) GetExpiresMs() int64 {
 	return 0
 }
 
+type CreateMultipartUploadRequest struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Name     string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	MimeType string                 `protobuf:"bytes,2,opt,name=mime_type,json=mimeType,proto3" json:"mime_type,omitempty"`
+	// Size in bytes, 1 to 100 MiB unless the server has another limit.
+	Size uint64 `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`
+	// PartSize that an S3 client is set to, 5 to 16 MiB; at most 9,000 parts. 0: the server chooses.
+	PartSize      uint64 `protobuf:"varint,4,opt,name=part_size,json=partSize,proto3" json:"part_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateMultipartUploadRequest) Reset() {
+	*x = CreateMultipartUploadRequest{}
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateMultipartUploadRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateMultipartUploadRequest) ProtoMessage() {}
+
+func (x *CreateMultipartUploadRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateMultipartUploadRequest.ProtoReflect.Descriptor instead.
+func (*CreateMultipartUploadRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_media_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *CreateMultipartUploadRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CreateMultipartUploadRequest) GetMimeType() string {
+	if x != nil {
+		return x.MimeType
+	}
+	return ""
+}
+
+func (x *CreateMultipartUploadRequest) GetSize() uint64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *CreateMultipartUploadRequest) GetPartSize() uint64 {
+	if x != nil {
+		return x.PartSize
+	}
+	return 0
+}
+
+type MultipartUpload struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Upload uint64                 `protobuf:"varint,1,opt,name=upload,proto3" json:"upload,omitempty"`
+	Size   uint64                 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
+	// PartSize of all parts but the last, which has the rest.
+	PartSize uint64 `protobuf:"varint,3,opt,name=part_size,json=partSize,proto3" json:"part_size,omitempty"`
+	// Parts is their number. They are numbered from 1.
+	Parts uint32 `protobuf:"varint,4,opt,name=parts,proto3" json:"parts,omitempty"`
+	// Missing parts, in order.
+	Missing []uint32 `protobuf:"varint,5,rep,packed,name=missing,proto3" json:"missing,omitempty"`
+	// ExpiresMs: an upload that is not complete then is dropped.
+	ExpiresMs     int64 `protobuf:"varint,6,opt,name=expires_ms,json=expiresMs,proto3" json:"expires_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MultipartUpload) Reset() {
+	*x = MultipartUpload{}
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MultipartUpload) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MultipartUpload) ProtoMessage() {}
+
+func (x *MultipartUpload) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MultipartUpload.ProtoReflect.Descriptor instead.
+func (*MultipartUpload) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_media_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *MultipartUpload) GetUpload() uint64 {
+	if x != nil {
+		return x.Upload
+	}
+	return 0
+}
+
+func (x *MultipartUpload) GetSize() uint64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *MultipartUpload) GetPartSize() uint64 {
+	if x != nil {
+		return x.PartSize
+	}
+	return 0
+}
+
+func (x *MultipartUpload) GetParts() uint32 {
+	if x != nil {
+		return x.Parts
+	}
+	return 0
+}
+
+func (x *MultipartUpload) GetMissing() []uint32 {
+	if x != nil {
+		return x.Missing
+	}
+	return nil
+}
+
+func (x *MultipartUpload) GetExpiresMs() int64 {
+	if x != nil {
+		return x.ExpiresMs
+	}
+	return 0
+}
+
+type GetMultipartUploadRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Upload        uint64                 `protobuf:"varint,1,opt,name=upload,proto3" json:"upload,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetMultipartUploadRequest) Reset() {
+	*x = GetMultipartUploadRequest{}
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetMultipartUploadRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetMultipartUploadRequest) ProtoMessage() {}
+
+func (x *GetMultipartUploadRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetMultipartUploadRequest.ProtoReflect.Descriptor instead.
+func (*GetMultipartUploadRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_media_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *GetMultipartUploadRequest) GetUpload() uint64 {
+	if x != nil {
+		return x.Upload
+	}
+	return 0
+}
+
+type SignPartsRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Upload uint64                 `protobuf:"varint,1,opt,name=upload,proto3" json:"upload,omitempty"`
+	// Parts, 1 to 100 numbers.
+	Parts         []uint32 `protobuf:"varint,2,rep,packed,name=parts,proto3" json:"parts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SignPartsRequest) Reset() {
+	*x = SignPartsRequest{}
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SignPartsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SignPartsRequest) ProtoMessage() {}
+
+func (x *SignPartsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SignPartsRequest.ProtoReflect.Descriptor instead.
+func (*SignPartsRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_media_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *SignPartsRequest) GetUpload() uint64 {
+	if x != nil {
+		return x.Upload
+	}
+	return 0
+}
+
+func (x *SignPartsRequest) GetParts() []uint32 {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+type SignPartsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Urls of the parts, in the order of the request; relative to the server where they begin with a slash.
+	Urls          []string `protobuf:"bytes,1,rep,name=urls,proto3" json:"urls,omitempty"`
+	ExpiresMs     int64    `protobuf:"varint,2,opt,name=expires_ms,json=expiresMs,proto3" json:"expires_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SignPartsResponse) Reset() {
+	*x = SignPartsResponse{}
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SignPartsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SignPartsResponse) ProtoMessage() {}
+
+func (x *SignPartsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SignPartsResponse.ProtoReflect.Descriptor instead.
+func (*SignPartsResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_media_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *SignPartsResponse) GetUrls() []string {
+	if x != nil {
+		return x.Urls
+	}
+	return nil
+}
+
+func (x *SignPartsResponse) GetExpiresMs() int64 {
+	if x != nil {
+		return x.ExpiresMs
+	}
+	return 0
+}
+
+type CreateUploadCredentialsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Upload        uint64                 `protobuf:"varint,1,opt,name=upload,proto3" json:"upload,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateUploadCredentialsRequest) Reset() {
+	*x = CreateUploadCredentialsRequest{}
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateUploadCredentialsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateUploadCredentialsRequest) ProtoMessage() {}
+
+func (x *CreateUploadCredentialsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateUploadCredentialsRequest.ProtoReflect.Descriptor instead.
+func (*CreateUploadCredentialsRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_media_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *CreateUploadCredentialsRequest) GetUpload() uint64 {
+	if x != nil {
+		return x.Upload
+	}
+	return 0
+}
+
+type UploadCredentials struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Origin of the S3 address, such as https://files.example.com; empty: the server's own.
+	Origin string `protobuf:"bytes,1,opt,name=origin,proto3" json:"origin,omitempty"`
+	// Bucket is addressed by path.
+	Bucket string `protobuf:"bytes,2,opt,name=bucket,proto3" json:"bucket,omitempty"`
+	// Key of the object to upload.
+	Key       string `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
+	AccessKey string `protobuf:"bytes,4,opt,name=access_key,json=accessKey,proto3" json:"access_key,omitempty"`
+	SecretKey string `protobuf:"bytes,5,opt,name=secret_key,json=secretKey,proto3" json:"secret_key,omitempty"`
+	Region    string `protobuf:"bytes,6,opt,name=region,proto3" json:"region,omitempty"`
+	// ExpiresMs: the keys are refused from then on.
+	ExpiresMs     int64 `protobuf:"varint,7,opt,name=expires_ms,json=expiresMs,proto3" json:"expires_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UploadCredentials) Reset() {
+	*x = UploadCredentials{}
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UploadCredentials) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UploadCredentials) ProtoMessage() {}
+
+func (x *UploadCredentials) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UploadCredentials.ProtoReflect.Descriptor instead.
+func (*UploadCredentials) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_media_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *UploadCredentials) GetOrigin() string {
+	if x != nil {
+		return x.Origin
+	}
+	return ""
+}
+
+func (x *UploadCredentials) GetBucket() string {
+	if x != nil {
+		return x.Bucket
+	}
+	return ""
+}
+
+func (x *UploadCredentials) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *UploadCredentials) GetAccessKey() string {
+	if x != nil {
+		return x.AccessKey
+	}
+	return ""
+}
+
+func (x *UploadCredentials) GetSecretKey() string {
+	if x != nil {
+		return x.SecretKey
+	}
+	return ""
+}
+
+func (x *UploadCredentials) GetRegion() string {
+	if x != nil {
+		return x.Region
+	}
+	return ""
+}
+
+func (x *UploadCredentials) GetExpiresMs() int64 {
+	if x != nil {
+		return x.ExpiresMs
+	}
+	return 0
+}
+
+type AbortUploadRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Upload        uint64                 `protobuf:"varint,1,opt,name=upload,proto3" json:"upload,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AbortUploadRequest) Reset() {
+	*x = AbortUploadRequest{}
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AbortUploadRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AbortUploadRequest) ProtoMessage() {}
+
+func (x *AbortUploadRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AbortUploadRequest.ProtoReflect.Descriptor instead.
+func (*AbortUploadRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_media_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *AbortUploadRequest) GetUpload() uint64 {
+	if x != nil {
+		return x.Upload
+	}
+	return 0
+}
+
+type AbortUploadResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AbortUploadResponse) Reset() {
+	*x = AbortUploadResponse{}
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AbortUploadResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AbortUploadResponse) ProtoMessage() {}
+
+func (x *AbortUploadResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AbortUploadResponse.ProtoReflect.Descriptor instead.
+func (*AbortUploadResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_media_proto_rawDescGZIP(), []int{14}
+}
+
 var File_rialto_chat_v1_media_proto protoreflect.FileDescriptor
 
 const file_rialto_chat_v1_media_proto_rawDesc = "" +
@@ -435,11 +963,54 @@ const file_rialto_chat_v1_media_proto_rawDesc = "" +
 	"\x13GetDownloadResponse\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12!\n" +
 	"\n" +
-	"expires_ms\x18\x02 \x01(\x03B\x020\x02R\texpiresMs2\x92\x02\n" +
+	"expires_ms\x18\x02 \x01(\x03B\x020\x02R\texpiresMs\"\x80\x01\n" +
+	"\x1cCreateMultipartUploadRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
+	"\tmime_type\x18\x02 \x01(\tR\bmimeType\x12\x12\n" +
+	"\x04size\x18\x03 \x01(\x04R\x04size\x12\x1b\n" +
+	"\tpart_size\x18\x04 \x01(\x04R\bpartSize\"\xb1\x01\n" +
+	"\x0fMultipartUpload\x12\x1a\n" +
+	"\x06upload\x18\x01 \x01(\x04B\x020\x01R\x06upload\x12\x12\n" +
+	"\x04size\x18\x02 \x01(\x04R\x04size\x12\x1b\n" +
+	"\tpart_size\x18\x03 \x01(\x04R\bpartSize\x12\x14\n" +
+	"\x05parts\x18\x04 \x01(\rR\x05parts\x12\x18\n" +
+	"\amissing\x18\x05 \x03(\rR\amissing\x12!\n" +
+	"\n" +
+	"expires_ms\x18\x06 \x01(\x03B\x020\x02R\texpiresMs\"7\n" +
+	"\x19GetMultipartUploadRequest\x12\x1a\n" +
+	"\x06upload\x18\x01 \x01(\x04B\x020\x01R\x06upload\"D\n" +
+	"\x10SignPartsRequest\x12\x1a\n" +
+	"\x06upload\x18\x01 \x01(\x04B\x020\x01R\x06upload\x12\x14\n" +
+	"\x05parts\x18\x02 \x03(\rR\x05parts\"J\n" +
+	"\x11SignPartsResponse\x12\x12\n" +
+	"\x04urls\x18\x01 \x03(\tR\x04urls\x12!\n" +
+	"\n" +
+	"expires_ms\x18\x02 \x01(\x03B\x020\x02R\texpiresMs\"<\n" +
+	"\x1eCreateUploadCredentialsRequest\x12\x1a\n" +
+	"\x06upload\x18\x01 \x01(\x04B\x020\x01R\x06upload\"\xce\x01\n" +
+	"\x11UploadCredentials\x12\x16\n" +
+	"\x06origin\x18\x01 \x01(\tR\x06origin\x12\x16\n" +
+	"\x06bucket\x18\x02 \x01(\tR\x06bucket\x12\x10\n" +
+	"\x03key\x18\x03 \x01(\tR\x03key\x12\x1d\n" +
+	"\n" +
+	"access_key\x18\x04 \x01(\tR\taccessKey\x12\x1d\n" +
+	"\n" +
+	"secret_key\x18\x05 \x01(\tR\tsecretKey\x12\x16\n" +
+	"\x06region\x18\x06 \x01(\tR\x06region\x12!\n" +
+	"\n" +
+	"expires_ms\x18\a \x01(\x03B\x020\x02R\texpiresMs\"0\n" +
+	"\x12AbortUploadRequest\x12\x1a\n" +
+	"\x06upload\x18\x01 \x01(\x04B\x020\x01R\x06upload\"\x15\n" +
+	"\x13AbortUploadResponse2\xf4\x05\n" +
 	"\fMediaService\x12Y\n" +
 	"\fCreateUpload\x12#.rialto.chat.v1.CreateUploadRequest\x1a$.rialto.chat.v1.CreateUploadResponse\x12O\n" +
 	"\x0eCompleteUpload\x12%.rialto.chat.v1.CompleteUploadRequest\x1a\x16.rialto.chat.v1.Upload\x12V\n" +
-	"\vGetDownload\x12\".rialto.chat.v1.GetDownloadRequest\x1a#.rialto.chat.v1.GetDownloadResponseB7Z5github.com/rialto-im/rialto/sdk/go/gen/chat/v1;chatv1b\x06proto3"
+	"\vGetDownload\x12\".rialto.chat.v1.GetDownloadRequest\x1a#.rialto.chat.v1.GetDownloadResponse\x12f\n" +
+	"\x15CreateMultipartUpload\x12,.rialto.chat.v1.CreateMultipartUploadRequest\x1a\x1f.rialto.chat.v1.MultipartUpload\x12`\n" +
+	"\x12GetMultipartUpload\x12).rialto.chat.v1.GetMultipartUploadRequest\x1a\x1f.rialto.chat.v1.MultipartUpload\x12P\n" +
+	"\tSignParts\x12 .rialto.chat.v1.SignPartsRequest\x1a!.rialto.chat.v1.SignPartsResponse\x12l\n" +
+	"\x17CreateUploadCredentials\x12..rialto.chat.v1.CreateUploadCredentialsRequest\x1a!.rialto.chat.v1.UploadCredentials\x12V\n" +
+	"\vAbortUpload\x12\".rialto.chat.v1.AbortUploadRequest\x1a#.rialto.chat.v1.AbortUploadResponseB7Z5github.com/rialto-im/rialto/sdk/go/gen/chat/v1;chatv1b\x06proto3"
 
 var (
 	file_rialto_chat_v1_media_proto_rawDescOnce sync.Once
@@ -453,27 +1024,46 @@ func file_rialto_chat_v1_media_proto_rawDescGZIP() []byte {
 	return file_rialto_chat_v1_media_proto_rawDescData
 }
 
-var file_rialto_chat_v1_media_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_rialto_chat_v1_media_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_rialto_chat_v1_media_proto_goTypes = []any{
-	(*CreateUploadRequest)(nil),   // 0: rialto.chat.v1.CreateUploadRequest
-	(*CreateUploadResponse)(nil),  // 1: rialto.chat.v1.CreateUploadResponse
-	(*CompleteUploadRequest)(nil), // 2: rialto.chat.v1.CompleteUploadRequest
-	(*Upload)(nil),                // 3: rialto.chat.v1.Upload
-	(*GetDownloadRequest)(nil),    // 4: rialto.chat.v1.GetDownloadRequest
-	(*GetDownloadResponse)(nil),   // 5: rialto.chat.v1.GetDownloadResponse
+	(*CreateUploadRequest)(nil),            // 0: rialto.chat.v1.CreateUploadRequest
+	(*CreateUploadResponse)(nil),           // 1: rialto.chat.v1.CreateUploadResponse
+	(*CompleteUploadRequest)(nil),          // 2: rialto.chat.v1.CompleteUploadRequest
+	(*Upload)(nil),                         // 3: rialto.chat.v1.Upload
+	(*GetDownloadRequest)(nil),             // 4: rialto.chat.v1.GetDownloadRequest
+	(*GetDownloadResponse)(nil),            // 5: rialto.chat.v1.GetDownloadResponse
+	(*CreateMultipartUploadRequest)(nil),   // 6: rialto.chat.v1.CreateMultipartUploadRequest
+	(*MultipartUpload)(nil),                // 7: rialto.chat.v1.MultipartUpload
+	(*GetMultipartUploadRequest)(nil),      // 8: rialto.chat.v1.GetMultipartUploadRequest
+	(*SignPartsRequest)(nil),               // 9: rialto.chat.v1.SignPartsRequest
+	(*SignPartsResponse)(nil),              // 10: rialto.chat.v1.SignPartsResponse
+	(*CreateUploadCredentialsRequest)(nil), // 11: rialto.chat.v1.CreateUploadCredentialsRequest
+	(*UploadCredentials)(nil),              // 12: rialto.chat.v1.UploadCredentials
+	(*AbortUploadRequest)(nil),             // 13: rialto.chat.v1.AbortUploadRequest
+	(*AbortUploadResponse)(nil),            // 14: rialto.chat.v1.AbortUploadResponse
 }
 var file_rialto_chat_v1_media_proto_depIdxs = []int32{
-	0, // 0: rialto.chat.v1.MediaService.CreateUpload:input_type -> rialto.chat.v1.CreateUploadRequest
-	2, // 1: rialto.chat.v1.MediaService.CompleteUpload:input_type -> rialto.chat.v1.CompleteUploadRequest
-	4, // 2: rialto.chat.v1.MediaService.GetDownload:input_type -> rialto.chat.v1.GetDownloadRequest
-	1, // 3: rialto.chat.v1.MediaService.CreateUpload:output_type -> rialto.chat.v1.CreateUploadResponse
-	3, // 4: rialto.chat.v1.MediaService.CompleteUpload:output_type -> rialto.chat.v1.Upload
-	5, // 5: rialto.chat.v1.MediaService.GetDownload:output_type -> rialto.chat.v1.GetDownloadResponse
-	3, // [3:6] is the sub-list for method output_type
-	0, // [0:3] is the sub-list for method input_type
-	0, // [0:0] is the sub-list for extension type_name
-	0, // [0:0] is the sub-list for extension extendee
-	0, // [0:0] is the sub-list for field type_name
+	0,  // 0: rialto.chat.v1.MediaService.CreateUpload:input_type -> rialto.chat.v1.CreateUploadRequest
+	2,  // 1: rialto.chat.v1.MediaService.CompleteUpload:input_type -> rialto.chat.v1.CompleteUploadRequest
+	4,  // 2: rialto.chat.v1.MediaService.GetDownload:input_type -> rialto.chat.v1.GetDownloadRequest
+	6,  // 3: rialto.chat.v1.MediaService.CreateMultipartUpload:input_type -> rialto.chat.v1.CreateMultipartUploadRequest
+	8,  // 4: rialto.chat.v1.MediaService.GetMultipartUpload:input_type -> rialto.chat.v1.GetMultipartUploadRequest
+	9,  // 5: rialto.chat.v1.MediaService.SignParts:input_type -> rialto.chat.v1.SignPartsRequest
+	11, // 6: rialto.chat.v1.MediaService.CreateUploadCredentials:input_type -> rialto.chat.v1.CreateUploadCredentialsRequest
+	13, // 7: rialto.chat.v1.MediaService.AbortUpload:input_type -> rialto.chat.v1.AbortUploadRequest
+	1,  // 8: rialto.chat.v1.MediaService.CreateUpload:output_type -> rialto.chat.v1.CreateUploadResponse
+	3,  // 9: rialto.chat.v1.MediaService.CompleteUpload:output_type -> rialto.chat.v1.Upload
+	5,  // 10: rialto.chat.v1.MediaService.GetDownload:output_type -> rialto.chat.v1.GetDownloadResponse
+	7,  // 11: rialto.chat.v1.MediaService.CreateMultipartUpload:output_type -> rialto.chat.v1.MultipartUpload
+	7,  // 12: rialto.chat.v1.MediaService.GetMultipartUpload:output_type -> rialto.chat.v1.MultipartUpload
+	10, // 13: rialto.chat.v1.MediaService.SignParts:output_type -> rialto.chat.v1.SignPartsResponse
+	12, // 14: rialto.chat.v1.MediaService.CreateUploadCredentials:output_type -> rialto.chat.v1.UploadCredentials
+	14, // 15: rialto.chat.v1.MediaService.AbortUpload:output_type -> rialto.chat.v1.AbortUploadResponse
+	8,  // [8:16] is the sub-list for method output_type
+	0,  // [0:8] is the sub-list for method input_type
+	0,  // [0:0] is the sub-list for extension type_name
+	0,  // [0:0] is the sub-list for extension extendee
+	0,  // [0:0] is the sub-list for field type_name
 }
 
 func init() { file_rialto_chat_v1_media_proto_init() }
@@ -487,7 +1077,7 @@ func file_rialto_chat_v1_media_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_chat_v1_media_proto_rawDesc), len(file_rialto_chat_v1_media_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

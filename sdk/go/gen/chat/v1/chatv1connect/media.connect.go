@@ -42,6 +42,20 @@ const (
 	// MediaServiceGetDownloadProcedure is the fully-qualified name of the MediaService's GetDownload
 	// RPC.
 	MediaServiceGetDownloadProcedure = "/rialto.chat.v1.MediaService/GetDownload"
+	// MediaServiceCreateMultipartUploadProcedure is the fully-qualified name of the MediaService's
+	// CreateMultipartUpload RPC.
+	MediaServiceCreateMultipartUploadProcedure = "/rialto.chat.v1.MediaService/CreateMultipartUpload"
+	// MediaServiceGetMultipartUploadProcedure is the fully-qualified name of the MediaService's
+	// GetMultipartUpload RPC.
+	MediaServiceGetMultipartUploadProcedure = "/rialto.chat.v1.MediaService/GetMultipartUpload"
+	// MediaServiceSignPartsProcedure is the fully-qualified name of the MediaService's SignParts RPC.
+	MediaServiceSignPartsProcedure = "/rialto.chat.v1.MediaService/SignParts"
+	// MediaServiceCreateUploadCredentialsProcedure is the fully-qualified name of the MediaService's
+	// CreateUploadCredentials RPC.
+	MediaServiceCreateUploadCredentialsProcedure = "/rialto.chat.v1.MediaService/CreateUploadCredentials"
+	// MediaServiceAbortUploadProcedure is the fully-qualified name of the MediaService's AbortUpload
+	// RPC.
+	MediaServiceAbortUploadProcedure = "/rialto.chat.v1.MediaService/AbortUpload"
 )
 
 // MediaServiceClient is a client for the rialto.chat.v1.MediaService service.
@@ -53,6 +67,17 @@ type MediaServiceClient interface {
 	// GetDownload gives a URL, good for at least 15 minutes, to one who may read a message that names the upload, to the members of a
 	// group whose picture it is, to every user while it is its owner's avatar, and to its owner.
 	GetDownload(context.Context, *connect.Request[v1.GetDownloadRequest]) (*connect.Response[v1.GetDownloadResponse], error)
+	// CreateMultipartUpload begins an upload whose bytes come in parts: in any order, in parallel, and again after an interruption. It is
+	// completed by CompleteUpload within 24 hours, or dropped.
+	CreateMultipartUpload(context.Context, *connect.Request[v1.CreateMultipartUploadRequest]) (*connect.Response[v1.MultipartUpload], error)
+	// GetMultipartUpload says which parts are missing.
+	GetMultipartUpload(context.Context, *connect.Request[v1.GetMultipartUploadRequest]) (*connect.Response[v1.MultipartUpload], error)
+	// SignParts gives URLs to which the client PUTs the bytes of parts, good for 15 minutes. Ask for them when they are needed.
+	SignParts(context.Context, *connect.Request[v1.SignPartsRequest]) (*connect.Response[v1.SignPartsResponse], error)
+	// CreateUploadCredentials gives the keys with which any S3 client uploads the parts of one upload.
+	CreateUploadCredentials(context.Context, *connect.Request[v1.CreateUploadCredentialsRequest]) (*connect.Response[v1.UploadCredentials], error)
+	// AbortUpload drops an upload that is not complete, and its bytes. It no longer counts for the quota.
+	AbortUpload(context.Context, *connect.Request[v1.AbortUploadRequest]) (*connect.Response[v1.AbortUploadResponse], error)
 }
 
 // NewMediaServiceClient constructs a client for the rialto.chat.v1.MediaService service. By
@@ -84,14 +109,49 @@ func NewMediaServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithSchema(mediaServiceMethods.ByName("GetDownload")),
 			connect.WithClientOptions(opts...),
 		),
+		createMultipartUpload: connect.NewClient[v1.CreateMultipartUploadRequest, v1.MultipartUpload](
+			httpClient,
+			baseURL+MediaServiceCreateMultipartUploadProcedure,
+			connect.WithSchema(mediaServiceMethods.ByName("CreateMultipartUpload")),
+			connect.WithClientOptions(opts...),
+		),
+		getMultipartUpload: connect.NewClient[v1.GetMultipartUploadRequest, v1.MultipartUpload](
+			httpClient,
+			baseURL+MediaServiceGetMultipartUploadProcedure,
+			connect.WithSchema(mediaServiceMethods.ByName("GetMultipartUpload")),
+			connect.WithClientOptions(opts...),
+		),
+		signParts: connect.NewClient[v1.SignPartsRequest, v1.SignPartsResponse](
+			httpClient,
+			baseURL+MediaServiceSignPartsProcedure,
+			connect.WithSchema(mediaServiceMethods.ByName("SignParts")),
+			connect.WithClientOptions(opts...),
+		),
+		createUploadCredentials: connect.NewClient[v1.CreateUploadCredentialsRequest, v1.UploadCredentials](
+			httpClient,
+			baseURL+MediaServiceCreateUploadCredentialsProcedure,
+			connect.WithSchema(mediaServiceMethods.ByName("CreateUploadCredentials")),
+			connect.WithClientOptions(opts...),
+		),
+		abortUpload: connect.NewClient[v1.AbortUploadRequest, v1.AbortUploadResponse](
+			httpClient,
+			baseURL+MediaServiceAbortUploadProcedure,
+			connect.WithSchema(mediaServiceMethods.ByName("AbortUpload")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // mediaServiceClient implements MediaServiceClient.
 type mediaServiceClient struct {
-	createUpload   *connect.Client[v1.CreateUploadRequest, v1.CreateUploadResponse]
-	completeUpload *connect.Client[v1.CompleteUploadRequest, v1.Upload]
-	getDownload    *connect.Client[v1.GetDownloadRequest, v1.GetDownloadResponse]
+	createUpload            *connect.Client[v1.CreateUploadRequest, v1.CreateUploadResponse]
+	completeUpload          *connect.Client[v1.CompleteUploadRequest, v1.Upload]
+	getDownload             *connect.Client[v1.GetDownloadRequest, v1.GetDownloadResponse]
+	createMultipartUpload   *connect.Client[v1.CreateMultipartUploadRequest, v1.MultipartUpload]
+	getMultipartUpload      *connect.Client[v1.GetMultipartUploadRequest, v1.MultipartUpload]
+	signParts               *connect.Client[v1.SignPartsRequest, v1.SignPartsResponse]
+	createUploadCredentials *connect.Client[v1.CreateUploadCredentialsRequest, v1.UploadCredentials]
+	abortUpload             *connect.Client[v1.AbortUploadRequest, v1.AbortUploadResponse]
 }
 
 // CreateUpload calls rialto.chat.v1.MediaService.CreateUpload.
@@ -109,6 +169,31 @@ func (c *mediaServiceClient) GetDownload(ctx context.Context, req *connect.Reque
 	return c.getDownload.CallUnary(ctx, req)
 }
 
+// CreateMultipartUpload calls rialto.chat.v1.MediaService.CreateMultipartUpload.
+func (c *mediaServiceClient) CreateMultipartUpload(ctx context.Context, req *connect.Request[v1.CreateMultipartUploadRequest]) (*connect.Response[v1.MultipartUpload], error) {
+	return c.createMultipartUpload.CallUnary(ctx, req)
+}
+
+// GetMultipartUpload calls rialto.chat.v1.MediaService.GetMultipartUpload.
+func (c *mediaServiceClient) GetMultipartUpload(ctx context.Context, req *connect.Request[v1.GetMultipartUploadRequest]) (*connect.Response[v1.MultipartUpload], error) {
+	return c.getMultipartUpload.CallUnary(ctx, req)
+}
+
+// SignParts calls rialto.chat.v1.MediaService.SignParts.
+func (c *mediaServiceClient) SignParts(ctx context.Context, req *connect.Request[v1.SignPartsRequest]) (*connect.Response[v1.SignPartsResponse], error) {
+	return c.signParts.CallUnary(ctx, req)
+}
+
+// CreateUploadCredentials calls rialto.chat.v1.MediaService.CreateUploadCredentials.
+func (c *mediaServiceClient) CreateUploadCredentials(ctx context.Context, req *connect.Request[v1.CreateUploadCredentialsRequest]) (*connect.Response[v1.UploadCredentials], error) {
+	return c.createUploadCredentials.CallUnary(ctx, req)
+}
+
+// AbortUpload calls rialto.chat.v1.MediaService.AbortUpload.
+func (c *mediaServiceClient) AbortUpload(ctx context.Context, req *connect.Request[v1.AbortUploadRequest]) (*connect.Response[v1.AbortUploadResponse], error) {
+	return c.abortUpload.CallUnary(ctx, req)
+}
+
 // MediaServiceHandler is an implementation of the rialto.chat.v1.MediaService service.
 type MediaServiceHandler interface {
 	// CreateUpload gives a URL to which the client PUTs the bytes, good for 15 minutes and for that file only.
@@ -118,6 +203,17 @@ type MediaServiceHandler interface {
 	// GetDownload gives a URL, good for at least 15 minutes, to one who may read a message that names the upload, to the members of a
 	// group whose picture it is, to every user while it is its owner's avatar, and to its owner.
 	GetDownload(context.Context, *connect.Request[v1.GetDownloadRequest]) (*connect.Response[v1.GetDownloadResponse], error)
+	// CreateMultipartUpload begins an upload whose bytes come in parts: in any order, in parallel, and again after an interruption. It is
+	// completed by CompleteUpload within 24 hours, or dropped.
+	CreateMultipartUpload(context.Context, *connect.Request[v1.CreateMultipartUploadRequest]) (*connect.Response[v1.MultipartUpload], error)
+	// GetMultipartUpload says which parts are missing.
+	GetMultipartUpload(context.Context, *connect.Request[v1.GetMultipartUploadRequest]) (*connect.Response[v1.MultipartUpload], error)
+	// SignParts gives URLs to which the client PUTs the bytes of parts, good for 15 minutes. Ask for them when they are needed.
+	SignParts(context.Context, *connect.Request[v1.SignPartsRequest]) (*connect.Response[v1.SignPartsResponse], error)
+	// CreateUploadCredentials gives the keys with which any S3 client uploads the parts of one upload.
+	CreateUploadCredentials(context.Context, *connect.Request[v1.CreateUploadCredentialsRequest]) (*connect.Response[v1.UploadCredentials], error)
+	// AbortUpload drops an upload that is not complete, and its bytes. It no longer counts for the quota.
+	AbortUpload(context.Context, *connect.Request[v1.AbortUploadRequest]) (*connect.Response[v1.AbortUploadResponse], error)
 }
 
 // NewMediaServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -145,6 +241,36 @@ func NewMediaServiceHandler(svc MediaServiceHandler, opts ...connect.HandlerOpti
 		connect.WithSchema(mediaServiceMethods.ByName("GetDownload")),
 		connect.WithHandlerOptions(opts...),
 	)
+	mediaServiceCreateMultipartUploadHandler := connect.NewUnaryHandler(
+		MediaServiceCreateMultipartUploadProcedure,
+		svc.CreateMultipartUpload,
+		connect.WithSchema(mediaServiceMethods.ByName("CreateMultipartUpload")),
+		connect.WithHandlerOptions(opts...),
+	)
+	mediaServiceGetMultipartUploadHandler := connect.NewUnaryHandler(
+		MediaServiceGetMultipartUploadProcedure,
+		svc.GetMultipartUpload,
+		connect.WithSchema(mediaServiceMethods.ByName("GetMultipartUpload")),
+		connect.WithHandlerOptions(opts...),
+	)
+	mediaServiceSignPartsHandler := connect.NewUnaryHandler(
+		MediaServiceSignPartsProcedure,
+		svc.SignParts,
+		connect.WithSchema(mediaServiceMethods.ByName("SignParts")),
+		connect.WithHandlerOptions(opts...),
+	)
+	mediaServiceCreateUploadCredentialsHandler := connect.NewUnaryHandler(
+		MediaServiceCreateUploadCredentialsProcedure,
+		svc.CreateUploadCredentials,
+		connect.WithSchema(mediaServiceMethods.ByName("CreateUploadCredentials")),
+		connect.WithHandlerOptions(opts...),
+	)
+	mediaServiceAbortUploadHandler := connect.NewUnaryHandler(
+		MediaServiceAbortUploadProcedure,
+		svc.AbortUpload,
+		connect.WithSchema(mediaServiceMethods.ByName("AbortUpload")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rialto.chat.v1.MediaService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case MediaServiceCreateUploadProcedure:
@@ -153,6 +279,16 @@ func NewMediaServiceHandler(svc MediaServiceHandler, opts ...connect.HandlerOpti
 			mediaServiceCompleteUploadHandler.ServeHTTP(w, r)
 		case MediaServiceGetDownloadProcedure:
 			mediaServiceGetDownloadHandler.ServeHTTP(w, r)
+		case MediaServiceCreateMultipartUploadProcedure:
+			mediaServiceCreateMultipartUploadHandler.ServeHTTP(w, r)
+		case MediaServiceGetMultipartUploadProcedure:
+			mediaServiceGetMultipartUploadHandler.ServeHTTP(w, r)
+		case MediaServiceSignPartsProcedure:
+			mediaServiceSignPartsHandler.ServeHTTP(w, r)
+		case MediaServiceCreateUploadCredentialsProcedure:
+			mediaServiceCreateUploadCredentialsHandler.ServeHTTP(w, r)
+		case MediaServiceAbortUploadProcedure:
+			mediaServiceAbortUploadHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -172,4 +308,24 @@ func (UnimplementedMediaServiceHandler) CompleteUpload(context.Context, *connect
 
 func (UnimplementedMediaServiceHandler) GetDownload(context.Context, *connect.Request[v1.GetDownloadRequest]) (*connect.Response[v1.GetDownloadResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.MediaService.GetDownload is not implemented"))
+}
+
+func (UnimplementedMediaServiceHandler) CreateMultipartUpload(context.Context, *connect.Request[v1.CreateMultipartUploadRequest]) (*connect.Response[v1.MultipartUpload], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.MediaService.CreateMultipartUpload is not implemented"))
+}
+
+func (UnimplementedMediaServiceHandler) GetMultipartUpload(context.Context, *connect.Request[v1.GetMultipartUploadRequest]) (*connect.Response[v1.MultipartUpload], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.MediaService.GetMultipartUpload is not implemented"))
+}
+
+func (UnimplementedMediaServiceHandler) SignParts(context.Context, *connect.Request[v1.SignPartsRequest]) (*connect.Response[v1.SignPartsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.MediaService.SignParts is not implemented"))
+}
+
+func (UnimplementedMediaServiceHandler) CreateUploadCredentials(context.Context, *connect.Request[v1.CreateUploadCredentialsRequest]) (*connect.Response[v1.UploadCredentials], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.MediaService.CreateUploadCredentials is not implemented"))
+}
+
+func (UnimplementedMediaServiceHandler) AbortUpload(context.Context, *connect.Request[v1.AbortUploadRequest]) (*connect.Response[v1.AbortUploadResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.MediaService.AbortUpload is not implemented"))
 }

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/chat/v1/media.proto.
  */
 export const file_rialto_chat_v1_media: GenFile = /*@__PURE__*/
-  fileDesc("ChpyaWFsdG8vY2hhdC92MS9tZWRpYS5wcm90bxIOcmlhbHRvLmNoYXQudjEiRAoTQ3JlYXRlVXBsb2FkUmVxdWVzdBIMCgRuYW1lGAEgASgJEhEKCW1pbWVfdHlwZRgCIAEoCRIMCgRzaXplGAMgASgEIk8KFENyZWF0ZVVwbG9hZFJlc3BvbnNlEhIKBnVwbG9hZBgBIAEoBEICMAESCwoDdXJsGAIgASgJEhYKCmV4cGlyZXNfbXMYAyABKANCAjACIisKFUNvbXBsZXRlVXBsb2FkUmVxdWVzdBISCgZ1cGxvYWQYASABKARCAjABImoKBlVwbG9hZBISCgZ1cGxvYWQYASABKARCAjABEgwKBG5hbWUYAiABKAkSEQoJbWltZV90eXBlGAMgASgJEgwKBHNpemUYBCABKAQSDQoFd2lkdGgYBSABKA0SDgoGaGVpZ2h0GAYgASgNInYKEkdldERvd25sb2FkUmVxdWVzdBISCgZ1cGxvYWQYASABKARCAjABEhgKDGNvbnZlcnNhdGlvbhgCIAEoBEICMAESCwoDc2VxGAMgASgEEhAKBHBvc3QYBCABKARCAjABEhMKB2NvbW1lbnQYBSABKARCAjABIjoKE0dldERvd25sb2FkUmVzcG9uc2USCwoDdXJsGAEgASgJEhYKCmV4cGlyZXNfbXMYAiABKANCAjACMpICCgxNZWRpYVNlcnZpY2USWQoMQ3JlYXRlVXBsb2FkEiMucmlhbHRvLmNoYXQudjEuQ3JlYXRlVXBsb2FkUmVxdWVzdBokLnJpYWx0by5jaGF0LnYxLkNyZWF0ZVVwbG9hZFJlc3BvbnNlEk8KDkNvbXBsZXRlVXBsb2FkEiUucmlhbHRvLmNoYXQudjEuQ29tcGxldGVVcGxvYWRSZXF1ZXN0GhYucmlhbHRvLmNoYXQudjEuVXBsb2FkElYKC0dldERvd25sb2FkEiIucmlhbHRvLmNoYXQudjEuR2V0RG93bmxvYWRSZXF1ZXN0GiMucmlhbHRvLmNoYXQudjEuR2V0RG93bmxvYWRSZXNwb25zZUI3WjVnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9jaGF0L3YxO2NoYXR2MWIGcHJvdG8z");
+  fileDesc("ChpyaWFsdG8vY2hhdC92MS9tZWRpYS5wcm90bxIOcmlhbHRvLmNoYXQudjEiRAoTQ3JlYXRlVXBsb2FkUmVxdWVzdBIMCgRuYW1lGAEgASgJEhEKCW1pbWVfdHlwZRgCIAEoCRIMCgRzaXplGAMgASgEIk8KFENyZWF0ZVVwbG9hZFJlc3BvbnNlEhIKBnVwbG9hZBgBIAEoBEICMAESCwoDdXJsGAIgASgJEhYKCmV4cGlyZXNfbXMYAyABKANCAjACIisKFUNvbXBsZXRlVXBsb2FkUmVxdWVzdBISCgZ1cGxvYWQYASABKARCAjABImoKBlVwbG9hZBISCgZ1cGxvYWQYASABKARCAjABEgwKBG5hbWUYAiABKAkSEQoJbWltZV90eXBlGAMgASgJEgwKBHNpemUYBCABKAQSDQoFd2lkdGgYBSABKA0SDgoGaGVpZ2h0GAYgASgNInYKEkdldERvd25sb2FkUmVxdWVzdBISCgZ1cGxvYWQYASABKARCAjABEhgKDGNvbnZlcnNhdGlvbhgCIAEoBEICMAESCwoDc2VxGAMgASgEEhAKBHBvc3QYBCABKARCAjABEhMKB2NvbW1lbnQYBSABKARCAjABIjoKE0dldERvd25sb2FkUmVzcG9uc2USCwoDdXJsGAEgASgJEhYKCmV4cGlyZXNfbXMYAiABKANCAjACImAKHENyZWF0ZU11bHRpcGFydFVwbG9hZFJlcXVlc3QSDAoEbmFtZRgBIAEoCRIRCgltaW1lX3R5cGUYAiABKAkSDAoEc2l6ZRgDIAEoBBIRCglwYXJ0X3NpemUYBCABKAQifgoPTXVsdGlwYXJ0VXBsb2FkEhIKBnVwbG9hZBgBIAEoBEICMAESDAoEc2l6ZRgCIAEoBBIRCglwYXJ0X3NpemUYAyABKAQSDQoFcGFydHMYBCABKA0SDwoHbWlzc2luZxgFIAMoDRIWCgpleHBpcmVzX21zGAYgASgDQgIwAiIvChlHZXRNdWx0aXBhcnRVcGxvYWRSZXF1ZXN0EhIKBnVwbG9hZBgBIAEoBEICMAEiNQoQU2lnblBhcnRzUmVxdWVzdBISCgZ1cGxvYWQYASABKARCAjABEg0KBXBhcnRzGAIgAygNIjkKEVNpZ25QYXJ0c1Jlc3BvbnNlEgwKBHVybHMYASADKAkSFgoKZXhwaXJlc19tcxgCIAEoA0ICMAIiNAoeQ3JlYXRlVXBsb2FkQ3JlZGVudGlhbHNSZXF1ZXN0EhIKBnVwbG9hZBgBIAEoBEICMAEikAEKEVVwbG9hZENyZWRlbnRpYWxzEg4KBm9yaWdpbhgBIAEoCRIOCgZidWNrZXQYAiABKAkSCwoDa2V5GAMgASgJEhIKCmFjY2Vzc19rZXkYBCABKAkSEgoKc2VjcmV0X2tleRgFIAEoCRIOCgZyZWdpb24YBiABKAkSFgoKZXhwaXJlc19tcxgHIAEoA0ICMAIiKAoSQWJvcnRVcGxvYWRSZXF1ZXN0EhIKBnVwbG9hZBgBIAEoBEICMAEiFQoTQWJvcnRVcGxvYWRSZXNwb25zZTL0BQoMTWVkaWFTZXJ2aWNlElkKDENyZWF0ZVVwbG9hZBIjLnJpYWx0by5jaGF0LnYxLkNyZWF0ZVVwbG9hZFJlcXVlc3QaJC5yaWFsdG8uY2hhdC52MS5DcmVhdGVVcGxvYWRSZXNwb25zZRJPCg5Db21wbGV0ZVVwbG9hZBIlLnJpYWx0by5jaGF0LnYxLkNvbXBsZXRlVXBsb2FkUmVxdWVzdBoWLnJpYWx0by5jaGF0LnYxLlVwbG9hZBJWCgtHZXREb3dubG9hZBIiLnJpYWx0by5jaGF0LnYxLkdldERvd25sb2FkUmVxdWVzdBojLnJpYWx0by5jaGF0LnYxLkdldERvd25sb2FkUmVzcG9uc2USZgoVQ3JlYXRlTXVsdGlwYXJ0VXBsb2FkEiwucmlhbHRvLmNoYXQudjEuQ3JlYXRlTXVsdGlwYXJ0VXBsb2FkUmVxdWVzdBofLnJpYWx0by5jaGF0LnYxLk11bHRpcGFydFVwbG9hZBJgChJHZXRNdWx0aXBhcnRVcGxvYWQSKS5yaWFsdG8uY2hhdC52MS5HZXRNdWx0aXBhcnRVcGxvYWRSZXF1ZXN0Gh8ucmlhbHRvLmNoYXQudjEuTXVsdGlwYXJ0VXBsb2FkElAKCVNpZ25QYXJ0cxIgLnJpYWx0by5jaGF0LnYxLlNpZ25QYXJ0c1JlcXVlc3QaIS5yaWFsdG8uY2hhdC52MS5TaWduUGFydHNSZXNwb25zZRJsChdDcmVhdGVVcGxvYWRDcmVkZW50aWFscxIuLnJpYWx0by5jaGF0LnYxLkNyZWF0ZVVwbG9hZENyZWRlbnRpYWxzUmVxdWVzdBohLnJpYWx0by5jaGF0LnYxLlVwbG9hZENyZWRlbnRpYWxzElYKC0Fib3J0VXBsb2FkEiIucmlhbHRvLmNoYXQudjEuQWJvcnRVcGxvYWRSZXF1ZXN0GiMucmlhbHRvLmNoYXQudjEuQWJvcnRVcGxvYWRSZXNwb25zZUI3WjVnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9jaGF0L3YxO2NoYXR2MWIGcHJvdG8z");
 
 /**
  * @generated from message rialto.chat.v1.CreateUploadRequest
@@ -197,6 +197,259 @@ export const GetDownloadResponseSchema: GenMessage<GetDownloadResponse> = /*@__P
   messageDesc(file_rialto_chat_v1_media, 5);
 
 /**
+ * @generated from message rialto.chat.v1.CreateMultipartUploadRequest
+ */
+export type CreateMultipartUploadRequest = Message<"rialto.chat.v1.CreateMultipartUploadRequest"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string mime_type = 2;
+   */
+  mimeType: string;
+
+  /**
+   * Size in bytes, 1 to 100 MiB unless the server has another limit.
+   *
+   * @generated from field: uint64 size = 3;
+   */
+  size: bigint;
+
+  /**
+   * PartSize that an S3 client is set to, 5 to 16 MiB; at most 9,000 parts. 0: the server chooses.
+   *
+   * @generated from field: uint64 part_size = 4;
+   */
+  partSize: bigint;
+};
+
+/**
+ * Describes the message rialto.chat.v1.CreateMultipartUploadRequest.
+ * Use `create(CreateMultipartUploadRequestSchema)` to create a new message.
+ */
+export const CreateMultipartUploadRequestSchema: GenMessage<CreateMultipartUploadRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_media, 6);
+
+/**
+ * @generated from message rialto.chat.v1.MultipartUpload
+ */
+export type MultipartUpload = Message<"rialto.chat.v1.MultipartUpload"> & {
+  /**
+   * @generated from field: uint64 upload = 1 [jstype = JS_STRING];
+   */
+  upload: string;
+
+  /**
+   * @generated from field: uint64 size = 2;
+   */
+  size: bigint;
+
+  /**
+   * PartSize of all parts but the last, which has the rest.
+   *
+   * @generated from field: uint64 part_size = 3;
+   */
+  partSize: bigint;
+
+  /**
+   * Parts is their number. They are numbered from 1.
+   *
+   * @generated from field: uint32 parts = 4;
+   */
+  parts: number;
+
+  /**
+   * Missing parts, in order.
+   *
+   * @generated from field: repeated uint32 missing = 5;
+   */
+  missing: number[];
+
+  /**
+   * ExpiresMs: an upload that is not complete then is dropped.
+   *
+   * @generated from field: int64 expires_ms = 6 [jstype = JS_NUMBER];
+   */
+  expiresMs: bigint;
+};
+
+/**
+ * Describes the message rialto.chat.v1.MultipartUpload.
+ * Use `create(MultipartUploadSchema)` to create a new message.
+ */
+export const MultipartUploadSchema: GenMessage<MultipartUpload> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_media, 7);
+
+/**
+ * @generated from message rialto.chat.v1.GetMultipartUploadRequest
+ */
+export type GetMultipartUploadRequest = Message<"rialto.chat.v1.GetMultipartUploadRequest"> & {
+  /**
+   * @generated from field: uint64 upload = 1 [jstype = JS_STRING];
+   */
+  upload: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.GetMultipartUploadRequest.
+ * Use `create(GetMultipartUploadRequestSchema)` to create a new message.
+ */
+export const GetMultipartUploadRequestSchema: GenMessage<GetMultipartUploadRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_media, 8);
+
+/**
+ * @generated from message rialto.chat.v1.SignPartsRequest
+ */
+export type SignPartsRequest = Message<"rialto.chat.v1.SignPartsRequest"> & {
+  /**
+   * @generated from field: uint64 upload = 1 [jstype = JS_STRING];
+   */
+  upload: string;
+
+  /**
+   * Parts, 1 to 100 numbers.
+   *
+   * @generated from field: repeated uint32 parts = 2;
+   */
+  parts: number[];
+};
+
+/**
+ * Describes the message rialto.chat.v1.SignPartsRequest.
+ * Use `create(SignPartsRequestSchema)` to create a new message.
+ */
+export const SignPartsRequestSchema: GenMessage<SignPartsRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_media, 9);
+
+/**
+ * @generated from message rialto.chat.v1.SignPartsResponse
+ */
+export type SignPartsResponse = Message<"rialto.chat.v1.SignPartsResponse"> & {
+  /**
+   * Urls of the parts, in the order of the request; relative to the server where they begin with a slash.
+   *
+   * @generated from field: repeated string urls = 1;
+   */
+  urls: string[];
+
+  /**
+   * @generated from field: int64 expires_ms = 2 [jstype = JS_NUMBER];
+   */
+  expiresMs: bigint;
+};
+
+/**
+ * Describes the message rialto.chat.v1.SignPartsResponse.
+ * Use `create(SignPartsResponseSchema)` to create a new message.
+ */
+export const SignPartsResponseSchema: GenMessage<SignPartsResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_media, 10);
+
+/**
+ * @generated from message rialto.chat.v1.CreateUploadCredentialsRequest
+ */
+export type CreateUploadCredentialsRequest = Message<"rialto.chat.v1.CreateUploadCredentialsRequest"> & {
+  /**
+   * @generated from field: uint64 upload = 1 [jstype = JS_STRING];
+   */
+  upload: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.CreateUploadCredentialsRequest.
+ * Use `create(CreateUploadCredentialsRequestSchema)` to create a new message.
+ */
+export const CreateUploadCredentialsRequestSchema: GenMessage<CreateUploadCredentialsRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_media, 11);
+
+/**
+ * @generated from message rialto.chat.v1.UploadCredentials
+ */
+export type UploadCredentials = Message<"rialto.chat.v1.UploadCredentials"> & {
+  /**
+   * Origin of the S3 address, such as https://files.example.com; empty: the server's own.
+   *
+   * @generated from field: string origin = 1;
+   */
+  origin: string;
+
+  /**
+   * Bucket is addressed by path.
+   *
+   * @generated from field: string bucket = 2;
+   */
+  bucket: string;
+
+  /**
+   * Key of the object to upload.
+   *
+   * @generated from field: string key = 3;
+   */
+  key: string;
+
+  /**
+   * @generated from field: string access_key = 4;
+   */
+  accessKey: string;
+
+  /**
+   * @generated from field: string secret_key = 5;
+   */
+  secretKey: string;
+
+  /**
+   * @generated from field: string region = 6;
+   */
+  region: string;
+
+  /**
+   * ExpiresMs: the keys are refused from then on.
+   *
+   * @generated from field: int64 expires_ms = 7 [jstype = JS_NUMBER];
+   */
+  expiresMs: bigint;
+};
+
+/**
+ * Describes the message rialto.chat.v1.UploadCredentials.
+ * Use `create(UploadCredentialsSchema)` to create a new message.
+ */
+export const UploadCredentialsSchema: GenMessage<UploadCredentials> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_media, 12);
+
+/**
+ * @generated from message rialto.chat.v1.AbortUploadRequest
+ */
+export type AbortUploadRequest = Message<"rialto.chat.v1.AbortUploadRequest"> & {
+  /**
+   * @generated from field: uint64 upload = 1 [jstype = JS_STRING];
+   */
+  upload: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.AbortUploadRequest.
+ * Use `create(AbortUploadRequestSchema)` to create a new message.
+ */
+export const AbortUploadRequestSchema: GenMessage<AbortUploadRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_media, 13);
+
+/**
+ * @generated from message rialto.chat.v1.AbortUploadResponse
+ */
+export type AbortUploadResponse = Message<"rialto.chat.v1.AbortUploadResponse"> & {
+};
+
+/**
+ * Describes the message rialto.chat.v1.AbortUploadResponse.
+ * Use `create(AbortUploadResponseSchema)` to create a new message.
+ */
+export const AbortUploadResponseSchema: GenMessage<AbortUploadResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_media, 14);
+
+/**
  * MediaService: files by presigned URL.
  *
  * @generated from service rialto.chat.v1.MediaService
@@ -232,6 +485,57 @@ export const MediaService: GenService<{
     methodKind: "unary";
     input: typeof GetDownloadRequestSchema;
     output: typeof GetDownloadResponseSchema;
+  },
+  /**
+   * CreateMultipartUpload begins an upload whose bytes come in parts: in any order, in parallel, and again after an interruption. It is
+   * completed by CompleteUpload within 24 hours, or dropped.
+   *
+   * @generated from rpc rialto.chat.v1.MediaService.CreateMultipartUpload
+   */
+  createMultipartUpload: {
+    methodKind: "unary";
+    input: typeof CreateMultipartUploadRequestSchema;
+    output: typeof MultipartUploadSchema;
+  },
+  /**
+   * GetMultipartUpload says which parts are missing.
+   *
+   * @generated from rpc rialto.chat.v1.MediaService.GetMultipartUpload
+   */
+  getMultipartUpload: {
+    methodKind: "unary";
+    input: typeof GetMultipartUploadRequestSchema;
+    output: typeof MultipartUploadSchema;
+  },
+  /**
+   * SignParts gives URLs to which the client PUTs the bytes of parts, good for 15 minutes. Ask for them when they are needed.
+   *
+   * @generated from rpc rialto.chat.v1.MediaService.SignParts
+   */
+  signParts: {
+    methodKind: "unary";
+    input: typeof SignPartsRequestSchema;
+    output: typeof SignPartsResponseSchema;
+  },
+  /**
+   * CreateUploadCredentials gives the keys with which any S3 client uploads the parts of one upload.
+   *
+   * @generated from rpc rialto.chat.v1.MediaService.CreateUploadCredentials
+   */
+  createUploadCredentials: {
+    methodKind: "unary";
+    input: typeof CreateUploadCredentialsRequestSchema;
+    output: typeof UploadCredentialsSchema;
+  },
+  /**
+   * AbortUpload drops an upload that is not complete, and its bytes. It no longer counts for the quota.
+   *
+   * @generated from rpc rialto.chat.v1.MediaService.AbortUpload
+   */
+  abortUpload: {
+    methodKind: "unary";
+    input: typeof AbortUploadRequestSchema;
+    output: typeof AbortUploadResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_rialto_chat_v1_media, 0);

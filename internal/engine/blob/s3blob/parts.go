@@ -1,0 +1,100 @@
+package s3blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+
+	"github.com/minio/minio-go/v7"
+
+	"github.com/rialto-im/rialto/internal/engine/blob"
+)
+
+// BeginParts begins a multipart upload.
+func (s *Store) BeginParts(ctx context.Context, key string) (string, error) {
+	if !blob.ValidKey(key) {
+		return "", blob.ErrKey
+	}
+	session, err := s.client.NewMultipartUpload(ctx, s.config.Bucket, s.name(key), minio.PutObjectOptions{ContentType: "application/octet-stream"})
+	return session, classify(err)
+}
+
+// PutPart reads a part into memory, as Put does.
+func (s *Store) PutPart(ctx context.Context, key, session string, p blob.Part, r io.Reader) (string, error) {
+	if !blob.ValidKey(key) {
+		return "", blob.ErrKey
+	}
+	if p.Number < 1 || p.Offset < 0 || p.Size < 0 {
+		return "", blob.ErrParts
+	}
+	select {
+	case s.places <- struct{}{}:
+		defer func() { <-s.places }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	buffer := make([]byte, p.Size)
+	if err := fill(ctx, r, buffer); err != nil {
+		return "", err
+	}
+	if err := end(ctx, r); err != nil {
+		return "", err
+	}
+	stored, err := s.client.PutObjectPart(ctx, s.config.Bucket, s.name(key), session, p.Number, bytes.NewReader(buffer), p.Size, minio.PutObjectPartOptions{Sha256Hex: digest(buffer)})
+	return stored.ETag, classifyParts(err)
+}
+
+// JoinParts completes the multipart upload.
+func (s *Store) JoinParts(ctx context.Context, key, session string, parts []blob.Part) error {
+	if !blob.ValidKey(key) {
+		return blob.ErrKey
+	}
+	size, ok := blob.Contiguous(parts)
+	if !ok {
+		return blob.ErrParts
+	}
+	list := make([]minio.CompletePart, len(parts))
+	for i, p := range parts {
+		list[i] = minio.CompletePart{PartNumber: p.Number, ETag: p.Tag}
+	}
+	_, err := s.client.CompleteMultipartUpload(ctx, s.config.Bucket, s.name(key), session, list, minio.PutObjectOptions{})
+	if err = classifyParts(err); !errors.Is(err, blob.ErrNotFound) {
+		return err
+	}
+	info, err := s.client.StatObject(ctx, s.config.Bucket, s.name(key), minio.StatObjectOptions{}) // an earlier call may have succeeded
+	if err != nil {
+		return classify(err)
+	}
+	if info.Size != size {
+		return blob.ErrSize
+	}
+	return nil
+}
+
+// AbortParts aborts the multipart upload.
+func (s *Store) AbortParts(ctx context.Context, key, session string) error {
+	if !blob.ValidKey(key) {
+		return blob.ErrKey
+	}
+	if session == "" {
+		return nil
+	}
+	if err := classifyParts(s.client.AbortMultipartUpload(ctx, s.config.Bucket, s.name(key), session)); !errors.Is(err, blob.ErrNotFound) {
+		return err
+	}
+	return nil
+}
+
+// classifyParts is classify for calls that have a session.
+func classifyParts(err error) error {
+	switch minio.ToErrorResponse(err).Code {
+	case "NoSuchUpload":
+		return blob.ErrNotFound
+	case "InvalidPart", "InvalidPartOrder":
+		return blob.ErrParts
+	case "EntityTooSmall":
+		return blob.ErrSize
+	}
+	return classify(err)
+}

@@ -1,0 +1,129 @@
+package media_test
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/service/media"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+)
+
+// s3Client is a client that was not written for Rialto, with the keys of one upload.
+func (r *fixture) s3Client(server *httptest.Server, keys *chatv1.UploadCredentials, trailing bool) *minio.Core {
+	r.t.Helper()
+	c, err := minio.NewCore(strings.TrimPrefix(server.URL, "http://"), &minio.Options{Creds: credentials.NewStaticV4(keys.AccessKey, keys.SecretKey, ""), Region: keys.Region, BucketLookup: minio.BucketLookupPath, TrailingHeaders: trailing, MaxRetries: 1})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return c
+}
+
+func (r *fixture) s3Upload(size int) (*chatv1.MultipartUpload, *chatv1.UploadCredentials) {
+	r.t.Helper()
+	m := r.multipart(alice, size)
+	keys, err := r.CreateUploadCredentials(r.t.Context(), alice, id.Upload(m.Upload))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return m, keys
+}
+
+// TestUploadByS3Client: the multipart upload of an S3 SDK, unmodified, in parallel, with signed chunks, and with checksums in trailers.
+func TestUploadByS3Client(t *testing.T) {
+	r := open(t, media.Config{})
+	r.clock.ms.Store(time.Now().UnixMilli())
+	server := httptest.NewServer(r.Handler())
+	defer server.Close()
+	for what, c := range map[string]struct {
+		file    []byte
+		options minio.PutObjectOptions
+	}{
+		"one part":        {threeParts[:1000], minio.PutObjectOptions{}},
+		"signed chunks":   {threeParts, minio.PutObjectOptions{PartSize: 5 << 20, NumThreads: 3}},
+		"checked by MD5":  {threeParts[:5<<20+1], minio.PutObjectOptions{PartSize: 5 << 20, SendContentMd5: true}},
+		"checksum":        {threeParts[:5<<20+1], minio.PutObjectOptions{PartSize: 5 << 20, Checksum: minio.ChecksumCRC32C}},
+		"unsigned chunks": {threeParts[:5<<20+1], minio.PutObjectOptions{PartSize: 5 << 20, DisableContentSha256: true}},
+	} {
+		m, keys := r.s3Upload(len(c.file))
+		client := r.s3Client(server, keys, true)
+		if _, err := client.Client.PutObject(t.Context(), keys.Bucket, keys.Key, bytes.NewReader(c.file), int64(len(c.file)), c.options); err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		if u, err := r.CompleteUpload(t.Context(), alice, id.Upload(m.Upload)); err != nil || u.Size != uint64(len(c.file)) {
+			t.Errorf("%s: %v, %v", what, u, err)
+		}
+		if w := r.request(http.MethodGet, r.url(m.Upload), nil); !bytes.Equal(w.Body.Bytes(), c.file) {
+			t.Errorf("%s: the download has status %d, %d bytes", what, w.Code, w.Body.Len())
+		}
+	}
+}
+
+// TestS3Refusals: the keys of one upload permit nothing else, and what is wrong is refused with a code of S3.
+func TestS3Refusals(t *testing.T) {
+	r := open(t, media.Config{})
+	r.clock.ms.Store(time.Now().UnixMilli())
+	server := httptest.NewServer(r.Handler())
+	defer server.Close()
+	m, keys := r.s3Upload(len(threeParts))
+	other, _ := r.s3Upload(10)
+	otherKey := id.Upload(other.Upload).String()
+	client := r.s3Client(server, keys, false)
+	ctx := t.Context()
+	part := func(c *minio.Core, key, upload string, number int, b []byte) (minio.ObjectPart, error) {
+		return c.PutObjectPart(ctx, keys.Bucket, key, upload, number, bytes.NewReader(b), int64(len(b)), minio.PutObjectPartOptions{})
+	}
+	upload, err := client.NewMultipartUpload(ctx, keys.Bucket, keys.Key, minio.PutObjectOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := part(client, keys.Key, upload, 3, piece(threeParts, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := *keys
+	changed.SecretKey = "x" + keys.SecretKey[1:]
+	extended := *keys
+	extended.AccessKey += "0"
+	refused := func(what string, err error, code string) {
+		t.Helper()
+		if got := minio.ToErrorResponse(err); err == nil || got.Code != code || got.Message == "" {
+			t.Errorf("%s: %v, code %s, want %s", what, err, got.Code, code)
+		}
+	}
+	_, err = part(client, otherKey, otherKey, 1, []byte("0123456789"))
+	refused("another upload", err, "AccessDenied")
+	_, err = part(r.s3Client(server, &changed, false), keys.Key, upload, 1, piece(threeParts, 1))
+	refused("another secret", err, "SignatureDoesNotMatch")
+	_, err = part(r.s3Client(server, &extended, false), keys.Key, upload, 1, piece(threeParts, 1))
+	refused("a later expiry", err, "SignatureDoesNotMatch")
+	_, err = part(client, keys.Key, otherKey, 1, piece(threeParts, 1))
+	refused("another upload's id", err, "NoSuchUpload")
+	_, err = part(client, keys.Key, upload, 4, []byte("x"))
+	refused("a part beyond the end", err, "InvalidRequest")
+	_, err = part(client, keys.Key, upload, 1, piece(threeParts, 3))
+	refused("a short part", err, "InvalidRequest")
+	_, err = client.CompleteMultipartUpload(ctx, keys.Bucket, keys.Key, upload, []minio.CompletePart{{PartNumber: 1, ETag: last.ETag}}, minio.PutObjectOptions{})
+	refused("a part that was not put", err, "InvalidPart")
+	_, err = client.CompleteMultipartUpload(ctx, keys.Bucket, keys.Key, upload, nil, minio.PutObjectOptions{})
+	refused("no part", err, "InvalidPart")
+	r.wantMissing("after refusals", m.Upload, 1, 2)
+	if err := client.AbortMultipartUpload(ctx, keys.Bucket, keys.Key, upload); err != nil {
+		t.Error(err)
+	}
+	_, err = part(client, keys.Key, upload, 1, piece(threeParts, 1))
+	refused("after the abort", err, "NoSuchUpload")
+	r.clock.ms.Add(16 * time.Minute.Milliseconds())
+	_, err = part(client, keys.Key, upload, 1, piece(threeParts, 1))
+	refused("another time", err, "AccessDenied")
+	r.clock.ms.Add(24 * time.Hour.Milliseconds())
+	_, err = part(client, keys.Key, upload, 1, piece(threeParts, 1))
+	refused("expired", err, "AccessDenied")
+}
