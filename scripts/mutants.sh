@@ -515,6 +515,14 @@ media=internal/service/media
 mutant "let the last of several PUTs win" $media/serve.go 's/WHERE id = \$2 AND stored = 0 AND complete = 0/WHERE id = $2 AND complete = 0/' TestConcurrentPuts$ $media
 mutant "let concurrent PUTs write the same file" $media/media.go 's/if attempt > 1 \{/if attempt > 1000 {/' 'TestConcurrentPuts$|SlowPutDoesNot' $media
 mutant "skip the length check at the upload URL" $media/serve.go 's/r\.ContentLength != u\.declared/false/' WrongContentLength $media
+mutant "write a stored part again" $media/parts.go 's/case hex\.EncodeToString\(sum\.Sum\(nil\)\) != old\.checksum:/case false:/' PartsInAnyOrder $media
+mutant "complete an upload without all its parts" $media/parts.go 's/if missing := m\.count\(\) - len\(parts\); missing > 0 \{/if missing := m.count() - len(parts); missing > 99 {/' PartsInAnyOrder $media
+mutant "accept a part URL for another size" $media/serve_parts.go 's/upload\+"\/"\+part\+"\/"\+size, exp/upload+"\/"+part+"\/"+"1000", exp/' BadParts $media
+mutant "keep the parts of abandoned uploads" $media/abandoned_uploads.go 's/if err := s\.abortParts\(ctx, a\.id\); err != nil \{/if err := error(nil); err != nil {/' 'AbandonedParts|BadParts' $media
+mutant "record parts before their checksum is known" $media/tus_patch.go 's/^\t\tif a\.sum == nil \{$/\t\tif true {/' TusRefusals $media
+mutant "concatenate another user's uploads" $media/tus_concat.go 's/s\.ownMultipart\(ctx, by, share\)/s.ownMultipart(ctx, 1, share)/' TusConcatenation $media
+mutant "accept S3 keys for another upload" $media/s3.go 's/r\.PathValue\("upload"\) != n\.String\(\)/false/; s/q\.Get\("uploadId"\) != n\.String\(\)/false/' S3Refusals $media
+mutant "do not check the signature of an S3 request" $media/s3_signature.go 's/case subtle\.ConstantTimeCompare\(\[\]byte\(expected\), \[\]byte\(a\.signature\)\) != 1:/case false:/' S3Refusals $media
 mutant "show former avatars" $media/download.go 's/return avatar == n, err/return avatar == n || true, err/' Avatars $media
 mutant "show a group's picture to everyone" internal/service/chat/group_settings.go '/^func .* Picture\(/,/^}/s/ \|\| !ok \|\| m\.leaveSeq != 0/ || ok \&\& false \&\& m.leaveSeq != 0/' PicturesAreVisible internal/transport/rpc
 mutant "keep a picture before the change is allowed" internal/service/chat/group_settings.go 's/s\.deps\.CheckPicture\(ctx, by/s.deps.KeepPicture(ctx, by/' PicturesAreVisible internal/transport/rpc

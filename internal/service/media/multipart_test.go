@@ -5,10 +5,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -313,4 +316,49 @@ func (r *fixture) ledgerRows() (n int) {
 		r.t.Fatal(err)
 	}
 	return n
+}
+
+// TestGoldenParts continues uploads that are stored as docs/formats/uploads.md says: one in parts, and one of tus with the beginning of a part.
+func TestGoldenParts(t *testing.T) {
+	r := open(t, media.Config{})
+	r.totalsUnchecked = true // no totals are stored
+	const byParts, byTus = 249795419414986786, 249795419414986787
+	size := int64(blob.MinPartSize + 1000)
+	for n, protocol := range map[int64]int{byParts: 0, byTus: 1} {
+		r.exec(`INSERT INTO uploads (id, owner, name, declared, created_ms, traced) VALUES ($1, 1, 'a.bin', $2, $3, 1)`, n, size, r.clock.ms.Load())
+		r.exec(`INSERT INTO upload_multiparts (upload, part_size, protocol, metadata, concat, session) VALUES ($1, 5242880, $2, '', '', 'disk')`, n, protocol)
+		r.exec(`INSERT INTO upload_parts (upload, number, size, checksum, tag) VALUES ($1, 1, 5242880, $2, '')`, n, fmt.Sprintf("%x", sha256.Sum256(piece(threeParts, 1))))
+		r.write(fmt.Sprintf(".part/sessions/media_%d_%d", n%100, n), piece(threeParts, 1))
+	}
+	r.exec(`UPDATE upload_multiparts SET tail = 3, tail_size = 400, tail_part = 2, tails = 4, tails_deleted = 2 WHERE upload = $1`, int64(byTus))
+	r.write("media/87/249795419414986787-t3", threeParts[blob.MinPartSize:blob.MinPartSize+400])
+	r.wantMissing("by parts", byParts, 2)
+	if w := r.putPart(byParts, 2, threeParts[blob.MinPartSize:size]); w.Code != http.StatusOK {
+		t.Fatal(w.Code, w.Body)
+	}
+	url := "/v1/tus/249795419414986787"
+	r.wantOffset("by tus", url, blob.MinPartSize+400)
+	if w := r.patch(url, blob.MinPartSize+400, bytes.NewReader(threeParts[blob.MinPartSize+400:size])); w.Code != http.StatusNoContent {
+		t.Fatal(w.Code, w.Body)
+	}
+	for _, n := range []uint64{byParts, byTus} {
+		if _, err := r.CompleteUpload(t.Context(), alice, id.Upload(n)); err != nil {
+			t.Fatal(err)
+		}
+		if w := r.request(http.MethodGet, r.url(n), nil); !bytes.Equal(w.Body.Bytes(), threeParts[:size]) {
+			t.Errorf("upload %d has %d bytes", n, w.Body.Len())
+		}
+	}
+	if k := r.files(); k != 2 {
+		t.Errorf("%d files are stored", k)
+	}
+}
+
+// write creates a file in the store's directory.
+func (r *fixture) write(name string, b []byte) {
+	r.t.Helper()
+	path := filepath.Join(r.dir, filepath.FromSlash(name))
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, b, 0o600)); err != nil {
+		r.t.Fatal(err)
+	}
 }

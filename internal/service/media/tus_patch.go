@@ -201,10 +201,13 @@ func (a *tusAppend) record(ctx context.Context) error {
 		return nil
 	}
 	err := a.service.recordParts(ctx, a.n, a.parts, a.after)
-	if errors.Is(err, errNoUpload) {
-		return errors.Join(err, a.forget(ctx))
+	if err == nil {
+		a.parts, a.after = nil, nil
+		return nil
 	}
-	a.parts, a.after = nil, nil
+	if _, gerr := a.service.get(context.WithoutCancel(ctx), a.n); errors.Is(gerr, errNoUpload) {
+		return errors.Join(gerr, a.forget(ctx))
+	}
 	return err
 }
 

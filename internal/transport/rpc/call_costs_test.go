@@ -33,7 +33,7 @@ func decisions() map[string]string {
 	for service, calls := range map[string]map[string]string{
 		accounts:  {"Logout": ownState, "ListSessions": reads, "RevokeSession": ownState, "ChangePassword": limited, "CreateTicket": limited, "GetUsers": reads, "SearchUsers": "search 1+", "UpdateProfile": "send 1", "GetSettings": reads, "UpdateSettings": ownState},
 		graphs:    {"RequestFriend": "friend 1+", "AnswerFriend": oneOther, "RemarkFriend": ownState, "DeleteFriend": oneOther, "Block": oneOther, "Unblock": oneOther, "Follow": oneOther, "Unfollow": oneOther, "Mute": ownState, "Unmute": ownState, "ListRelations": reads, "SuggestFriends": reads},
-		medias:    {"CreateUpload": "upload 1", "CompleteUpload": "none: CreateUpload counts it", "GetDownload": reads},
+		medias:    {"CreateUpload": "upload 1", "CompleteUpload": "none: CreateUpload counts it", "GetDownload": reads, "CreateMultipartUpload": "upload 1", "GetMultipartUpload": reads, "SignParts": reads, "CreateUploadCredentials": reads, "AbortUpload": ownState},
 		presences: {"ListDevices": reads, "GetPresence": reads},
 		roomCalls: {"CreateRoom": "group 1", "GetRoom": reads, "ListRooms": reads, "UpdateRoom": "send 1", "CloseRoom": "send 1", "SetRoomModerator": "send 1", "KickFromRoom": "send 1", "MuteInRoom": "send 1", "ListRoomRestrictions": reads, "SendRoomMessage": "send 2+", "LikeRoom": "none: likes are added up"},
 		orgCalls: {"CreateOrganization": "none: only servers may", "GetOrganization": reads, "ListOrganizations": reads, "UpdateOrganization": fewRows, "PutDepartments": fewRows, "RemoveDepartments": fewRows, "ListDepartments": reads,

@@ -33,6 +33,7 @@ export { FenceError, memoryStorage, type Fence, type Storage, type Store } from 
 export { isShown, isSignal, isThread, isUpdate, kindOf, retentionOf, unread, type KindOf, type Reactions, type ThreadInfo, type AccountSettings, type ChatMessage, type ConversationView, type ChatFolder, type GroupInvitation, type JoinRequests, type OrganizationInvitation, type OutgoingMessage, type PendingClear, type PendingSettings, type Relation, type User } from "./model.js";
 export { findMentions, joinMentions, mentionsUser, mostMentions, splitMentions, type MentionPart, type Mentioned, type NamedMention, type WithMentions } from "./mentions.js";
 export type { SendOptions } from "./session.js";
+export type { Speed } from "./speed.js";
 export type { Progress } from "./upload.js";
 export { fallbackText, registerKind, type CardOf, type Kind, type LocationOf } from "./kinds.js";
 export type { AboutFile, FilePart, PendingUpload } from "./uploads.js";

@@ -13,6 +13,7 @@ import { ServerCopy } from "./serverCopy.js";
 import { SettingsCopy } from "./settings.js";
 import type { UserStore } from "./storage.js";
 import { ref } from "./updates.js";
+import { discardParts, Resumes } from "./multipart.js";
 import { uploadFile } from "./upload.js";
 import { Uploads } from "./uploads.js";
 import { Leader, exclusive } from "./windows.js";
@@ -44,6 +45,8 @@ export class ClientSession {
   readonly replica: Replica;
   readonly outbox: Outbox;
   readonly uploads: Uploads;
+  /** Which uploads in parts have begun. */
+  readonly resumes: Resumes;
   readonly settings: SettingsCopy;
   readonly invitations: ServerCopy<readonly GroupInvitation[]>;
   readonly organizationInvitations: ServerCopy<readonly OrganizationInvitation[]>;
@@ -103,9 +106,11 @@ export class ClientSession {
         if (!this.replica.data.conversations.get(item.conversation)?.large) this.connection.lag.acknowledged(item.clientSeq);
       },
     });
+    this.resumes = new Resumes(store);
     this.uploads = new Uploads({
       store,
-      upload: (file, name, progress, signal) => uploadFile(services.media, options, file, name, progress, signal),
+      upload: (file, name, progress, signal) => uploadFile(services.media, options, file, name, progress, signal, this.resumes),
+      discard: (file) => inBackground(discardParts(services.media, file, this.resumes).catch(() => {})), // the server drops it after a day
       enqueue: (conversation, content, ops) => this.outbox.enqueue(conversation, create(ContentSchema, { kind: content }), ops),
       exclusive: (id, work) => inBackground(exclusive(`rialto-upload-${login.user}-${id}`, deps.shared, work)),
       onChange,

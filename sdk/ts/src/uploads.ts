@@ -3,6 +3,7 @@ import { RialtoError, isOffline } from "./errors.js";
 import type { Upload } from "./gen/rialto/chat/v1/media_pb.js";
 import { AlbumItemSchema, AlbumSchema, MediaSchema, type Content } from "./gen/rialto/chat/v1/message_pb.js";
 import { numberKey, type Op, type Store } from "./storage.js";
+import type { Speed } from "./speed.js";
 import type { Progress } from "./upload.js";
 
 /** What is known of a file besides its bytes. */
@@ -34,6 +35,10 @@ export interface PendingUpload {
   caption: string;
   /** Part that was sent, 0 to 1. */
   part: number;
+  /** How fast it goes, while it does. */
+  speed?: Speed | undefined;
+  /** The user paused it. */
+  paused: boolean;
   /** The network failed: it is tried again. */
   waiting: boolean;
   /** False where the device could not store the file: closing the page loses it. */
@@ -43,11 +48,13 @@ export interface PendingUpload {
 }
 
 /** What the device stores of an upload. */
-type Stored = Pick<PendingUpload, "id" | "conversation" | "name" | "file" | "files" | "about" | "caption">;
+type Stored = Pick<PendingUpload, "id" | "conversation" | "name" | "file" | "files" | "about" | "caption"> & { paused?: boolean };
 
 export interface UploadsDeps {
   store: Store;
   upload(file: Blob, name: string, progress?: Progress, signal?: AbortSignal): Promise<Upload>;
+  /** Deletes what the server has of a file that was taken back. */
+  discard?(file: Blob): void;
   /** Puts a message into the outbox, in one write with ops. */
   enqueue(conversation: string, content: Content["kind"], ops: readonly Op[]): Promise<unknown>;
   /** Runs work while no other window of the browser works on the same upload. */
@@ -56,6 +63,8 @@ export interface UploadsDeps {
 }
 
 const retryMs = 3_000;
+/** The least time between two changes of the same percentage. */
+const speedMs = 500;
 const counter = "uploads";
 
 /**
@@ -78,7 +87,7 @@ export class Uploads {
     for (const stored of await this.deps.store.list<Stored>("uploads")) {
       this.deps.exclusive(stored.id, async () => {
         if (!(await this.deps.store.get("uploads", stored.id))) return;
-        await this.own({ ...stored, part: 0, waiting: false, kept: true });
+        await this.own({ ...stored, paused: stored.paused ?? false, part: 0, waiting: false, kept: true });
       });
     }
   }
@@ -97,7 +106,7 @@ export class Uploads {
       const id = numberKey(await this.deps.store.count(counter, 0));
       const stored: Stored = { id, conversation, name, file, caption, about, ...(files.length > 1 ? { files } : {}) };
       const kept = await this.deps.store.write([{ table: "uploads", key: id, value: stored }]).then(() => true, () => false);
-      this.deps.exclusive(id, () => this.own({ ...stored, part: 0, waiting: false, kept }));
+      this.deps.exclusive(id, () => this.own({ ...stored, paused: false, part: 0, waiting: false, kept }));
     });
     this.tail = added.catch(() => {});
     return added;
@@ -105,9 +114,30 @@ export class Uploads {
 
   /** Takes a file back, also while it is on its way. */
   async cancel(id: string): Promise<void> {
+    const u = this.list.find((u) => u.id === id);
     this.remove(id);
     if (this.current?.id === id) this.current.abort.abort();
+    for (const part of u?.files ?? (u ? [u] : [])) this.deps.discard?.(part.file);
     await this.deps.store.write([{ table: "uploads", key: id }]);
+  }
+
+  /** Stops a file until it is resumed, also after a reload. What the server has of a large one is kept. */
+  pause(id: string): Promise<void> {
+    return this.setPaused(id, true);
+  }
+
+  resume(id: string): Promise<void> {
+    return this.setPaused(id, false);
+  }
+
+  private async setPaused(id: string, paused: boolean): Promise<void> {
+    const u = this.list.find((u) => u.id === id);
+    if (!u || u.paused === paused) return;
+    this.change(id, { paused, speed: undefined, waiting: false });
+    if (paused && this.current?.id === id) this.current.abort.abort();
+    if (!paused) void this.work();
+    const stored = u.kept ? await this.deps.store.get<Stored>("uploads", id) : undefined;
+    if (stored && this.list.some((u) => u.id === id)) await this.deps.store.write([{ table: "uploads", key: id, value: { ...stored, paused } }]);
   }
 
   retry(id: string): void {
@@ -148,12 +178,13 @@ export class Uploads {
         await this.send(u, abort.signal);
       } catch (err) {
         if (this.stopped) return;
+        if (abort.signal.aborted) continue; // paused, or taken back
         if (isOffline(err)) {
-          this.change(u.id, { waiting: true, part: 0 });
+          this.change(u.id, { waiting: true, speed: undefined });
           this.timer = setTimeout(() => void this.work(), retryMs);
           return;
         }
-        this.change(u.id, { error: err });
+        this.change(u.id, { error: err, speed: undefined });
       } finally {
         this.current = undefined;
       }
@@ -166,8 +197,14 @@ export class Uploads {
     const parts = u.files ?? [{ ...u.about, file: u.file, name: u.name }];
     const total = parts.reduce((sum, p) => sum + p.file.size + (p.poster?.file.size ?? 0), 0);
     let done = 0;
+    let shown = 0;
     const upload = async (file: Blob, name: string) => {
-      const progress: Progress = (sent) => this.change(id, { part: total > 0 ? Math.min(1, Math.round((100 * (done + sent)) / total) / 100) : 1 });
+      const progress: Progress = (sent, _total, { bytesPerSecond }) => {
+        const part = total > 0 ? Math.min(1, Math.round((100 * (done + sent)) / total) / 100) : 1;
+        if (signal.aborted || (part === this.list.find((u) => u.id === id)?.part && Date.now() - shown < speedMs)) return;
+        shown = Date.now();
+        this.change(id, { part, speed: bytesPerSecond > 0 ? { bytesPerSecond, remainingMs: (1_000 * (total - done - sent)) / bytesPerSecond } : undefined });
+      };
       const up = await this.deps.upload(file, name, progress, signal);
       done += file.size;
       return up;
@@ -185,7 +222,7 @@ export class Uploads {
   }
 
   private due(): PendingUpload | undefined {
-    return this.stopped ? undefined : this.list.find((u) => u.error === undefined);
+    return this.stopped ? undefined : this.list.find((u) => u.error === undefined && !u.paused);
   }
 
   private remove(id: string): void {

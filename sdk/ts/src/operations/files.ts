@@ -9,9 +9,12 @@ export function files(client: Context) {
   const { media } = client.services;
   const send = async (conversation: string, parts: readonly FilePart[], caption: string): Promise<void> => sessionOf(client).uploads.add(conversation, parts, caption);
   return {
-    /** Uploads a file; the upload can then be sent, or made an avatar. */
+    /**
+     * Uploads a file; the upload can then be sent, or made an avatar. A file above 16 MiB goes in parts: a call for the same file goes on
+     * where an earlier one was interrupted, by its signal, a failure, or the end of the page.
+     */
     upload(file: Blob, name: string, progress?: Progress, signal?: AbortSignal): Promise<Upload> {
-      return uploadFile(media, client.options, file, name, progress, signal);
+      return uploadFile(media, client.options, file, name, progress, signal, client.session()?.resumes);
     },
 
     /** Sends a file, as a message of its own. Resolves once it is kept on the device. */
@@ -37,6 +40,15 @@ export function files(client: Context) {
     /** Takes a file back that is on its way. */
     async cancelUpload(id: string): Promise<void> {
       await client.session()?.uploads.cancel(id);
+    },
+
+    /** Stops the upload of a file until it is resumed. */
+    async pauseUpload(id: string): Promise<void> {
+      await client.session()?.uploads.pause(id);
+    },
+
+    async resumeUpload(id: string): Promise<void> {
+      await client.session()?.uploads.resume(id);
     },
 
     /** Tries again to upload a file that could not be uploaded. */

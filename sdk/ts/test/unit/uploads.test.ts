@@ -29,7 +29,7 @@ async function opened(answer: (name: string, n: number) => Error | undefined = (
   const u = new Uploads({
     store,
     async upload(_file, name, progress, signal) {
-      progress?.(1, 2);
+      progress?.(1, 2, { bytesPerSecond: 1 });
       const err = answer(name, ++calls);
       if (err) throw err;
       signal?.throwIfAborted();
@@ -187,4 +187,46 @@ test("an album of other files is refused, and none of it is sent", async () => {
   await vi.runAllTimersAsync();
   expect(sent).toEqual([]);
   expect(u.all()).toMatchObject([{ error: { reason: "bad_content" } }]);
+});
+
+test("a paused file is not sent, also after a reload, and others are", async () => {
+  const before = await opened(() => offline);
+  await before.add("1", [{ file, name: "a" }]);
+  await before.add("1", [{ file, name: "b" }]);
+  await vi.advanceTimersByTimeAsync(0);
+  await before.pause(before.all()[0]!.id);
+  before.stop();
+  const after = await opened();
+  await vi.runAllTimersAsync();
+  expect(sent).toEqual(["1 file b"]);
+  expect(after.all()).toMatchObject([{ name: "a", paused: true }]);
+  await after.resume(after.all()[0]!.id);
+  await vi.runAllTimersAsync();
+  expect(sent).toEqual(["1 file b", "1 file a"]);
+});
+
+test("pausing a file on its way interrupts it", async () => {
+  let interrupted = 0;
+  const u = await opened(undefined, {
+    upload: (_file, name, progress, signal) =>
+      new Promise((resolve, reject) => {
+        progress?.(1, 2, { bytesPerSecond: 100 });
+        if (interrupted > 0) return resolve({ upload: "1", name, mimeType: "", size: 1n, width: 0, height: 0 } as Upload);
+        signal!.addEventListener("abort", () => {
+          interrupted++;
+          reject(new RialtoError("cancelled", "the upload was cancelled", "cancelled"));
+        });
+      }),
+  });
+  await u.add("1", [{ file, name: "a" }]);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(u.all()).toMatchObject([{ speed: { bytesPerSecond: 100, remainingMs: 0 } }]);
+  await u.pause(u.all()[0]!.id);
+  await vi.advanceTimersByTimeAsync(0);
+  expect([interrupted, sent.length]).toEqual([1, 0]);
+  const [paused] = u.all();
+  expect([paused?.paused, paused?.speed, paused?.error]).toEqual([true, undefined, undefined]);
+  await u.resume(u.all()[0]!.id);
+  await vi.runAllTimersAsync();
+  expect(sent).toEqual(["1 file a"]);
 });

@@ -1,0 +1,138 @@
+import { RialtoError } from "./errors.js";
+import type { MultipartUpload, Upload } from "./gen/rialto/chat/v1/media_pb.js";
+import { SpeedMeter } from "./speed.js";
+import type { Store } from "./storage.js";
+import { cancelled, putFile, type FileAddress, type Media, type Progress } from "./upload.js";
+
+/** Parts that are sent at once. */
+const parallel = 3;
+
+export interface PartsOptions {
+  progress?: Progress | undefined;
+  signal?: AbortSignal | undefined;
+  /** Remembers which uploads have begun. Without it, an interrupted upload begins again. */
+  resumes?: Resumes | undefined;
+}
+
+/**
+ * Resumes remembers which files have begun to be uploaded, also after the page was closed. A file that is chosen again is known by its
+ * name, type, size and time; the server knows which of its parts are missing.
+ */
+export class Resumes {
+  private readonly begun = new WeakMap<Blob, string>();
+
+  constructor(private readonly store: Pick<Store, "get" | "write">) {}
+
+  async find(file: Blob): Promise<string | undefined> {
+    const key = fileKey(file);
+    return this.begun.get(file) ?? (key === undefined ? undefined : this.store.get<string>("meta", key).catch(() => undefined));
+  }
+
+  /** Where the device cannot store it, the upload only goes on while the page is open. */
+  async remember(file: Blob, upload: string): Promise<void> {
+    this.begun.set(file, upload);
+    const key = fileKey(file);
+    if (key !== undefined) await this.store.write([{ table: "meta", key, value: upload }]).catch(() => {});
+  }
+
+  async forget(file: Blob): Promise<void> {
+    this.begun.delete(file);
+    const key = fileKey(file);
+    if (key !== undefined) await this.store.write([{ table: "meta", key }]).catch(() => {});
+  }
+}
+
+/** What a file is known by; undefined for bytes that are no file. */
+function fileKey(file: Blob): string | undefined {
+  if (typeof File === "undefined" || !(file instanceof File)) return undefined;
+  return `upload:${file.size}:${file.lastModified}:${file.type}:${file.name}`;
+}
+
+/** Deletes what the server has of a file whose upload was taken back. */
+export async function discardParts(media: Media, file: Blob, resumes: Resumes): Promise<void> {
+  const upload = await resumes.find(file);
+  if (upload === undefined) return;
+  await resumes.forget(file);
+  await media.abortUpload({ upload });
+}
+
+/** Uploads a file in parts, of which some are sent at once. It goes on where an earlier call for the same file was interrupted. */
+export async function uploadParts(media: Media, at: FileAddress, file: Blob, name: string, options: PartsOptions = {}): Promise<Upload> {
+  const { resumes } = options;
+  const known = await resumes?.find(file);
+  if (known !== undefined) {
+    try {
+      return await finish(media, at, file, await media.getMultipartUpload({ upload: known }), options);
+    } catch (err) {
+      if (!(err instanceof RialtoError) || !gone.has(err.reason)) throw err;
+      await resumes?.forget(file);
+    }
+  }
+  const made = await media.createMultipartUpload({ name, mimeType: file.type, size: BigInt(file.size) });
+  await resumes?.remember(file, made.upload);
+  return finish(media, at, file, made, options);
+}
+
+/** The upload was dropped, or is that of another file: it begins again. */
+const gone = new Set(["no_upload", "part_differs", "not_multipart", "upload_complete"]);
+
+async function finish(media: Media, at: FileAddress, file: Blob, state: MultipartUpload, { progress, signal, resumes }: PartsOptions): Promise<Upload> {
+  const { upload } = state;
+  if (Number(state.size) !== file.size && state.missing.length > 0) throw new RialtoError("already_exists", "this is another file than the one whose upload has begun", "part_differs");
+  const partSize = Number(state.partSize);
+  const piece = (part: number) => file.slice((part - 1) * partSize, part * partSize);
+  const missing = [...state.missing];
+  let stored = file.size - missing.reduce((sum, part) => sum + piece(part).size, 0);
+  const meter = new SpeedMeter(stored, file.size);
+  const onTheWay = new Map<number, number>();
+  const report = () => {
+    const sent = [...onTheWay.values()].reduce((sum, n) => sum + n, stored);
+    progress?.(sent, file.size, meter.add(sent));
+  };
+  report();
+  const stop = new AbortController();
+  const abort = () => stop.abort();
+  signal?.addEventListener("abort", abort);
+  const send = async (part: number): Promise<void> => {
+    const bytes = piece(part);
+    const { urls } = await media.signParts({ upload, parts: [part] });
+    const headers = await digestOf(bytes);
+    if (stop.signal.aborted) throw cancelled();
+    const count = (sent: number) => {
+      onTheWay.set(part, Math.min(sent, bytes.size));
+      report();
+    };
+    await putFile(new URL(urls[0]!, at.url).href, bytes, at.fetch, count, stop.signal, headers);
+    onTheWay.delete(part);
+    stored += bytes.size;
+    report();
+  };
+  const worker = async (): Promise<void> => {
+    for (let part = missing.shift(); part !== undefined && !stop.signal.aborted; part = missing.shift()) await send(part);
+  };
+  try {
+    if (signal?.aborted) throw cancelled();
+    const workers = Array.from({ length: parallel }, worker);
+    try {
+      await Promise.all(workers);
+    } catch (err) {
+      stop.abort();
+      await Promise.allSettled(workers);
+      throw err;
+    }
+    if (stop.signal.aborted) throw cancelled();
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
+  const done = await media.completeUpload({ upload });
+  await resumes?.forget(file);
+  return done;
+}
+
+/** The checksum that the server compares, where the page may compute one. */
+async function digestOf(bytes: Blob): Promise<Record<string, string>> {
+  const subtle = globalThis.crypto?.subtle;
+  if (!subtle) return {};
+  const sum = new Uint8Array(await subtle.digest("SHA-256", await bytes.arrayBuffer()));
+  return { "Content-Digest": `sha-256=:${btoa(String.fromCharCode(...sum))}:` };
+}
