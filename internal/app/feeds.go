@@ -33,6 +33,16 @@ func (n *Node) openFeeds(ctx context.Context, ids *idgen.Snowflake, transient fu
 	return n.openSearch(ctx)
 }
 
+// startFeeds starts what posts, videos and search do in the background.
+func (n *Node) startFeeds() {
+	n.stack.Start("counters", n.counters.Run)
+	n.stack.Start("engagement", n.engagement.Run)
+	n.stack.Start("notifications", n.notifications.Run)
+	n.stack.Start("feed", n.feed.Run)
+	n.stack.Start("videos", n.videos.Run)
+	n.stack.Start("search", n.search.Run)
+}
+
 // openFeed makes the service of posts and home timelines.
 func (n *Node) openFeed(ctx context.Context, ids *idgen.Snowflake, transient func(users []id.User, frame []byte)) (err error) {
 	n.postInterest = interest.New(interest.Deps{Bus: n.bus, Topic: "posts", Node: n.name, Nodes: n.liveNodeNames, Changed: func(list []interest.Change) { n.feed.PostsChanged(list) },
