@@ -179,7 +179,7 @@ func newHarness(t testing.TB) *harness {
 	must(err)
 	found, err := search.New(t.Context(), search.Deps{DB: db, Log: log, Chat: h.chat, Accounts: h.accounts, Posts: h.feed, Open: func(string) (searchindex.Index, error) { return nil, errors.New("it is not opened") }, Clock: h.clock, Logger: logger}, search.Config{})
 	must(err)
-	shown, err := video.New(t.Context(), video.Deps{DB: db, Store: files, Uploads: h.media, Posts: h.feed, Jobs: jobs, IDs: ids, Off: errors.New("none here"), Dir: filepath.Join(dir, "video"), Clock: h.clock, Logger: logger}, video.Config{})
+	shown, err := video.New(t.Context(), video.Deps{DB: db, Store: files, Uploads: h.media, Posts: h.feed, Jobs: jobs, IDs: ids, Dir: filepath.Join(dir, "video"), Clock: h.clock, Logger: logger}, video.Config{})
 	must(err)
 	h.deps = rpc.Deps{Videos: shown, Feed: h.feed, Comments: h.comments, Engagement: h.engagement, Details: details, Notifications: told, Search: found, Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
 	h.Server = rpc.New(h.deps)

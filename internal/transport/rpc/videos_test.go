@@ -8,13 +8,13 @@ import (
 const videos = "/rialto.video.v1.VideoService/"
 
 func ofVideos() map[string]row {
-	// There is no ffmpeg here, and so no video; package video tests who gets which.
+	// The uploads are pictures, so there is no video; package video tests who gets which.
 	missing := func(request func(subject) proto.Message) row { return all("no_video", request) }
 	return map[string]row{
-		videos + "CreateVideo": all("transcoding_off", func(o subject) proto.Message { return &videov1.CreateVideoRequest{Upload: o.upload} }),
+		videos + "CreateVideo": all("no_upload", func(o subject) proto.Message { return &videov1.CreateVideoRequest{Upload: o.upload} }).ownerRefused("not_a_video"),
 		videos + "GetVideo":    missing(func(o subject) proto.Message { return &videov1.GetVideoRequest{Video: o.post} }),
 		videos + "ListVideos":  own(func(subject) proto.Message { return &videov1.ListVideosRequest{} }),
 		videos + "DeleteVideo": missing(func(o subject) proto.Message { return &videov1.DeleteVideoRequest{Video: o.post} }),
-		videos + "RetryVideo":  all("transcoding_off", func(o subject) proto.Message { return &videov1.RetryVideoRequest{Video: o.post} }),
+		videos + "RetryVideo":  missing(func(o subject) proto.Message { return &videov1.RetryVideoRequest{Video: o.post} }),
 	}
 }
