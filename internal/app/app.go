@@ -170,6 +170,7 @@ func OpenAt(ctx context.Context, c *config.Config, logger *slog.Logger, now cloc
 		return nil, err
 	}
 	n.registerMetrics()
+	n.registerSearchMetrics()
 	n.start()
 	return n, nil
 }

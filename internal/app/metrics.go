@@ -15,7 +15,6 @@ func (n *Node) registerMetrics() {
 	n.registerClusterMetrics()
 	n.registerColdMetrics()
 	n.registerCounterMetrics()
-	n.registerSearchMetrics()
 	read := func(counter *atomic.Int64) func() float64 { return func() float64 { return float64(counter.Load()) } }
 	telemetry.Gauge(n.registry, "connections", "Open sockets.", read(&stats.Connections))
 	telemetry.Gauge(n.registry, "users_online", "Users who are online, or disconnected less than the grace period ago.", func() float64 { return float64(n.directory.Online()) })

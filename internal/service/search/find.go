@@ -9,9 +9,11 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	searchv1 "github.com/rialto-im/rialto/sdk/go/gen/search/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 const (
@@ -51,6 +53,7 @@ type request struct {
 	page    *page // nil: the first
 	nowMs   int64
 	blocked []uint64 // by the reader
+	size    int      // of the hits so far
 
 	membershipsRead bool
 	access          []string // terms of the reader's conversations
@@ -241,7 +244,7 @@ func (q *request) group(ctx context.Context, index searchindex.Index, kind searc
 				continue
 			}
 			group.Hits = append(group.Hits, h)
-			if len(group.Hits) == q.limit && (found.More || i < len(checked)-1) {
+			if q.size += proto.Size(h); (len(group.Hits) == q.limit || q.size > outputlimit.MaxPage) && (found.More || i < len(checked)-1) {
 				return q.withNext(group, depth, ask.After), nil
 			}
 		}

@@ -189,11 +189,14 @@ func (x *indexer) await(ctx context.Context) {
 	}
 }
 
+// backgroundSteps is the first step of a round that builds an index, and takes half of the time at most.
+const backgroundSteps = 2
+
 // round indexes something of each source. idle: there was nothing.
 func (x *indexer) round(ctx context.Context) (idle bool, err error) {
 	idle = true
-	for _, step := range []func(context.Context, *builder) (bool, error){x.indexDirty, x.indexSwept, x.indexChanges, x.indexFirstPass} {
-		b := newBuilder()
+	for n, step := range []func(context.Context, *builder) (bool, error){x.indexDirty, x.indexChanges, x.indexSwept, x.indexFirstPass} {
+		b, began := newBuilder(), time.Now()
 		busy, err := step(ctx, b)
 		if err == nil {
 			err = b.apply(ctx, x)
@@ -203,7 +206,9 @@ func (x *indexer) round(ctx context.Context) (idle bool, err error) {
 			b.forget(x)
 			return false, err
 		}
-		idle = idle && !busy
+		if idle = idle && !busy; busy && n >= backgroundSteps {
+			_ = backoff.Sleep(ctx, min(time.Since(began), x.service.sizes.pause)) // sends come first; the next step sees the context's end
+		}
 	}
 	if idle && !x.generation.complete.Load() {
 		return false, x.finish(ctx)
@@ -277,7 +282,7 @@ func expiredPoint(c id.Conversation) string {
 func (x *indexer) indexDirty(ctx context.Context, b *builder) (busy bool, err error) {
 	list := x.take()
 	for _, c := range list {
-		more, err := x.indexConversation(ctx, c, b)
+		more, err := x.indexReadable(ctx, c, b)
 		if err != nil {
 			return true, err
 		}
@@ -343,7 +348,7 @@ func (x *indexer) compare(ctx context.Context, keys []timeline.Key, b *builder) 
 		}
 		x.removeExpired(c, at[2*i+1], tails[i].FirstSeq, b)
 		if at[2*i] < tails[i].Seq {
-			more, err := x.indexConversation(ctx, c, b)
+			more, err := x.indexReadable(ctx, c, b)
 			if err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
@@ -41,6 +42,16 @@ func (x *indexer) position(ctx context.Context, c id.Conversation, b *builder) (
 		return 0, err
 	}
 	return at[0], nil
+}
+
+// indexReadable is indexConversation that leaves out a conversation whose log is corrupt. A later sweep tries again.
+func (x *indexer) indexReadable(ctx context.Context, c id.Conversation, b *builder) (more bool, err error) {
+	more, err = x.indexConversation(ctx, c, b)
+	if errors.Is(err, timeline.ErrCorrupt) || errs.Is(err, errs.NotFound) {
+		x.service.deps.Logger.Error("a conversation is left out of the search index, because it cannot be read: run rialto verify", "conversation", c, "error", err)
+		return false, nil
+	}
+	return more, err
 }
 
 // indexConversation adds the next entries of a conversation to a batch. more: there may be further ones.

@@ -18,6 +18,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -110,42 +111,37 @@ type Deps struct {
 type Config struct {
 	// Off: this node has no index, and answers no searches. Default false.
 	Off bool `yaml:"off"`
-	// RecencyWeight is how much of a score is lost with age, above 0 and up to 1; 0 is 0.5, below 0: nothing.
-	RecencyWeight float64 `yaml:"recency_weight"`
+	// RecencyWeight is how much of a score is lost with age, in percent; 0 is 50, below 0: nothing.
+	RecencyWeight int `yaml:"recency_weight"`
 	// RecencyHalfLife is the age at which half of that is lost; 0 is 720h, 30 days.
 	RecencyHalfLife time.Duration `yaml:"recency_half_life"`
-	// PopularityWeight is how much each doubling of likes or followers adds to a score; 0 is 0.05, below 0: nothing.
-	PopularityWeight float64 `yaml:"popularity_weight"`
+	// PopularityWeight is how much each doubling of likes or followers adds to a score, in percent; 0 is 5, below 0: nothing.
+	PopularityWeight int `yaml:"popularity_weight"`
 }
 
 // Check reports settings that are not valid.
 func (c Config) Check() error {
 	var faults []error
-	if c.RecencyWeight > 1 {
-		faults = append(faults, fmt.Errorf("search.recency_weight is %v; it is at most 1", c.RecencyWeight))
+	if c.RecencyWeight > 100 {
+		faults = append(faults, fmt.Errorf("search.recency_weight is %d; it is at most 100", c.RecencyWeight))
 	}
 	if c.RecencyHalfLife < 0 {
 		faults = append(faults, fmt.Errorf("search.recency_half_life is %v; it is above 0", c.RecencyHalfLife))
 	}
-	if c.PopularityWeight > 10 {
-		faults = append(faults, fmt.Errorf("search.popularity_weight is %v; it is at most 10", c.PopularityWeight))
+	if c.PopularityWeight > 1000 {
+		faults = append(faults, fmt.Errorf("search.popularity_weight is %d; it is at most 1000", c.PopularityWeight))
 	}
 	return errors.Join(faults...)
 }
 
 const (
-	defaultRecencyWeight    = 0.5
+	defaultRecencyWeight    = 50
 	defaultHalfLife         = 30 * 24 * time.Hour
-	defaultPopularityWeight = 0.05
+	defaultPopularityWeight = 5
 )
 
-// weight returns a setting whose 0 is a default, and whose negative values are 0.
-func weight(set, byDefault float64) float64 {
-	if set == 0 {
-		return byDefault
-	}
-	return max(0, set)
-}
+// weight returns a setting in percent as a number. 0 is the default, and negative values are 0.
+func weight(set, byDefault int) float64 { return float64(max(0, cmp.Or(set, byDefault))) / 100 }
 
 // Service answers searches, and keeps the index of this node.
 type Service struct {
@@ -169,9 +165,13 @@ type sizes struct {
 	rows     int // of users, posts or changes that are read at once
 	keys     int // conversations that a sweep compares at once
 	examined int // hits that a page checks
+	// pause is the longest pause after a step that builds an index.
+	pause time.Duration
 }
 
-func defaultSizes() sizes { return sizes{entries: 256, rows: 200, keys: 256, examined: 400} }
+func defaultSizes() sizes {
+	return sizes{entries: 256, rows: 200, keys: 256, examined: 400, pause: time.Second}
+}
 
 // New creates the tables if they are missing. Run opens the index.
 func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
@@ -185,10 +185,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	halfLife := config.RecencyHalfLife
-	if halfLife == 0 {
-		halfLife = defaultHalfLife
-	}
+	halfLife := cmp.Or(config.RecencyHalfLife, defaultHalfLife)
 	s := &Service{deps: deps, seal: seal, sizes: defaultSizes(), announced: map[id.Conversation]struct{}{}, announce: make(chan struct{}, 1), changes: make(chan struct{}, 1),
 		ranking: searchindex.Ranking{RecencyWeight: weight(config.RecencyWeight, defaultRecencyWeight), HalfLifeMs: halfLife.Milliseconds(), PopularityWeight: weight(config.PopularityWeight, defaultPopularityWeight)}}
 	return s, deps.DB.Migrate(ctx, "search", steps)

@@ -1,0 +1,94 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	searchv1 "github.com/rialto-im/rialto/sdk/go/gen/search/v1"
+)
+
+// searchHeadings are the kinds of hits that /search shows.
+var searchHeadings = map[searchv1.HitKind]string{
+	searchv1.HitKind_HIT_KIND_USER: "People:", searchv1.HitKind_HIT_KIND_CONVERSATION: "Groups:", searchv1.HitKind_HIT_KIND_MESSAGE: "Messages:", searchv1.HitKind_HIT_KIND_POST: "Posts:",
+}
+
+// search shows what a query finds, the best hits of each kind.
+func (s *screen) search(ctx context.Context, words string) error {
+	if words == "" {
+		return errors.New("give words to search for, and perhaps from:@handle, in:@handle, kind:message, before:2026-01-31, after:2026-01-31 or has:link")
+	}
+	r, err := call(ctx, s.client.Search().Search, &searchv1.SearchRequest{Query: words})
+	if err != nil {
+		return err
+	}
+	if r.Incomplete {
+		s.say("The server's search index is being built: some hits may be missing.")
+	}
+	shown := false
+	for _, g := range r.Groups {
+		if searchHeadings[g.Kind] == "" || len(g.Hits) == 0 {
+			continue
+		}
+		shown = true
+		s.say("%s", searchHeadings[g.Kind])
+		for _, h := range g.Hits {
+			s.say("  %s", s.hit(ctx, h))
+		}
+		if g.Next != "" {
+			s.say("  … and more: narrow the search, or give a kind")
+		}
+	}
+	if !shown {
+		s.say("Nothing found.")
+	}
+	return nil
+}
+
+// hit formats a hit in one line, with what opens it.
+func (s *screen) hit(ctx context.Context, h *searchv1.Hit) string {
+	text := s.highlighted(h)
+	switch {
+	case h.User != nil:
+		s.keepName(h.User)
+		return text
+	case h.Conversation != nil:
+		return text
+	case h.Message != nil:
+		m := h.Message
+		return fmt.Sprintf("%s  %s #%d  %s: %s", time.UnixMilli(m.TimeMs).Format("2 January 15:04"), s.chatName(ctx, m.Conversation), m.Seq, s.name(ctx, m.Sender), text)
+	}
+	return fmt.Sprintf("%s  %s: %s", time.UnixMilli(h.Post.GetCreatedMs()).Format("2 January 15:04"), s.name(ctx, h.Post.GetAuthor()), text)
+}
+
+// unbroken keeps a text in one line, with its spaces: it is a part of a longer one.
+var unbroken = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ", "\u2028", " ", "\u2029", " ")
+
+// chatName returns the title of the chat that a message is in, or its id if it cannot be read.
+func (s *screen) chatName(ctx context.Context, conversation uint64) string {
+	c, err := call(ctx, s.client.Chat().GetConversation, &chatv1.GetConversationRequest{Conversation: conversation})
+	if err != nil {
+		return fmt.Sprint(conversation)
+	}
+	return s.title(ctx, c)
+}
+
+// highlighted returns the text of a hit in one line, with its matches in bold.
+func (s *screen) highlighted(h *searchv1.Hit) (out string) {
+	runes, at := []rune(h.Text), 0
+	part := func(end int, st style) {
+		if end = min(max(end, at), len(runes)); end > at {
+			out += s.paint(st, unbroken.Replace(plain(string(runes[at:end]))))
+			at = end
+		}
+	}
+	for _, l := range h.Highlights {
+		part(int(l.Start), "")
+		part(int(l.Start+l.Length), bold)
+	}
+	part(len(runes), "")
+	return out
+}
