@@ -2,7 +2,7 @@ package transcode
 
 import (
 	"errors"
-	"time"
+	"fmt"
 )
 
 // ErrNotCopied: the stream of a source cannot be played as it is, and has to be encoded.
@@ -12,6 +12,13 @@ var ErrNotCopied = errors.New("the stream cannot be copied")
 func (t *Track) checkPicture(c Chunk, group int, scale, ticks, start int64) error {
 	if t.Timescale != scale {
 		return unexpected("its timescale is %d and not %d", t.Timescale, scale)
+	}
+	total := 0
+	for i := range t.Segments {
+		total += len(t.Segments[i].fragment.samples)
+	}
+	if total < c.Frames {
+		return damaged(fmt.Sprintf("the chunk from frame %d on has %d frames of %d", c.First, total, c.Frames))
 	}
 	t.shift(start + int64(c.First)*ticks)
 	next, frames := start+int64(c.First)*ticks, 0
@@ -36,7 +43,7 @@ func (t *Track) checkPicture(c Chunk, group int, scale, ticks, start int64) erro
 		frames += n
 	}
 	if frames != c.Frames {
-		return damaged("a chunk has " + time.Duration(frames).String() + " frames")
+		return unexpected("it has %d frames and not %d", frames, c.Frames)
 	}
 	return nil
 }

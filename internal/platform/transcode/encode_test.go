@@ -22,11 +22,12 @@ func TestFrames(t *testing.T) {
 		name, file string
 		args       []string
 		want       string
+		renditions int
 	}{
-		{"b frames", "a.mp4", join3(picture("160x90", "30"), tone, []string{"-t", "13", "-c:v", "libx264", "-preset", "fast", "-g", "250", "-c:a", "aac"}), "h264 160x90 30/1 constant true frames 390 chunks 3"},
-		{"ntsc in matroska", "b.mkv", join3(picture("160x90", "30000/1001"), []string{"-t", "5", "-c:v", "libx264", "-preset", "ultrafast"}), "h264 160x90 30000/1001 constant true frames 150 chunks 2"},
-		{"webm", "c.webm", join3(picture("160x90", "25"), []string{"-t", "3", "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8"}), "vp8 160x90 25/1 constant true frames 75 chunks 2"},
-		{"odd", "d.mov", join3([]string{"-f", "lavfi", "-i", "testsrc=size=161x91:rate=24", "-t", "2.5", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv444p"}), "h264 161x91 24/1 constant true frames 60 chunks 2"},
+		{"b frames", "a.mp4", join3(picture("160x90", "12"), tone, []string{"-t", "13", "-c:v", "libx264", "-preset", "fast", "-g", "250", "-c:a", "aac"}), "h264 160x90 12/1 constant true frames 156 chunks 3", 2},
+		{"ntsc in matroska", "b.mkv", join3(picture("160x90", "30000/1001"), []string{"-t", "5", "-c:v", "libx264", "-preset", "ultrafast"}), "h264 160x90 30000/1001 constant true frames 150 chunks 2", 1},
+		{"webm", "c.webm", join3(picture("160x90", "25"), []string{"-t", "3", "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8"}), "vp8 160x90 25/1 constant true frames 75 chunks 2", 1},
+		{"odd", "d.mov", join3([]string{"-f", "lavfi", "-i", "testsrc=size=161x91:rate=24", "-t", "2.5", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv444p"}), "h264 161x91 24/1 constant true frames 60 chunks 2", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := makeFile(t, c.file, c.args...)
@@ -35,7 +36,7 @@ func TestFrames(t *testing.T) {
 			if got := describe(s); got != c.want {
 				t.Fatalf("it is %s, want %s", got, c.want)
 			}
-			for _, r := range tc.Renditions(s) {
+			for _, r := range tc.Renditions(s)[:c.renditions] {
 				joined := join(t, encode(t, tc, in, s, r))
 				checkFrames(t, frames(t, joined), s)
 				checkPictures(t, joined, path, s, r)
@@ -216,5 +217,44 @@ func TestLongSound(t *testing.T) {
 	}
 	if sums[0] != sums[1] || strings.Count(sums[0], "\n") < 2800 {
 		t.Errorf("the parts are %d bytes, and the whole %d", len(sums[1]), len(sums[0]))
+	}
+}
+
+// TestDamaged: of a file whose content is damaged or shorter than it says, a chunk has all its frames, or is refused.
+func TestDamaged(t *testing.T) {
+	tc := open(t, transcode.Config{Heights: []int{90}})
+	path := makeFile(t, "a.mp4", slices.Concat(picture("160x90", "10"), []string{"-t", "6", "-c:v", "libx264", "-preset", "ultrafast", "-g", "10"})...)
+	in, s, err := inspect(t, tc, path)
+	must(t, err)
+	r := tc.Renditions(s)[0]
+	longer := *s
+	longer.Chunks = []transcode.Chunk{{First: 20, Frames: 80, Seek: s.Chunks[1].Seek}}
+	if _, err := tc.EncodeChunk(t.Context(), in, &longer, r, 0, t.TempDir()); !transcode.IsRefusal(err) {
+		t.Errorf("a chunk that lacks half of its frames is answered with %v", err)
+	}
+	b, err := os.ReadFile(path)
+	must(t, err)
+	data := bytes.Index(b, []byte("mdat"))
+	for i := data + 2000; i < data+12_000; i++ {
+		b[i] = byte(i * i)
+	}
+	must(t, os.WriteFile(path, b, 0o600))
+	whole := 0
+	for i := range s.Chunks {
+		track, err := tc.EncodeChunk(t.Context(), in, s, r, i, t.TempDir())
+		if err != nil {
+			continue
+		}
+		frames := int64(0)
+		for _, segment := range track.Segments {
+			frames += segment.Duration * 10 / track.Timescale
+		}
+		if frames != int64(s.Chunks[i].Frames) {
+			t.Errorf("chunk %d has %d frames of %d", i, frames, s.Chunks[i].Frames)
+		}
+		whole++
+	}
+	if whole == 0 {
+		t.Error("no chunk is left, although only some of the file is damaged")
 	}
 }

@@ -102,6 +102,9 @@ func openTrack(path string, check func(*Track) error) (_ *Track, err error) {
 		}
 		return nil
 	})
+	if err == nil && len(t.Segments) == 0 {
+		return nil, damaged("nothing of it could be decoded")
+	}
 	if err == nil && (moof != nil || len(t.Segments) == 0 || t.Timescale == 0 || t.Codecs == "") {
 		err = unexpected("it has %d segments, the timescale %d and the codec %q", len(t.Segments), t.Timescale, t.Codecs)
 	}

@@ -16,6 +16,7 @@ import (
 const usage = `Usage:
   rialto bench chat      --url URL [--pairs N | --groups N --group-size M] [--window N | --rate R] [--duration D] [--json] …
   rialto bench feed      --url URL [--authors N] [--followers N] [--rate R] [--page-rate R] [--duration D] [--json] …
+  rialto bench video     --url URL [--files N] [--seconds N] [--codec CODEC] [--json] …
   rialto bench idle      --url URL --connections N [--json] …
   rialto bench away      --url URL,URL --clients N --for D [--json] …
   rialto bench catchup   --url URL --events N [--data DIR] [--json] …
@@ -23,6 +24,7 @@ const usage = `Usage:
 
 chat sends messages between pairs of users, in groups, or in channels, and checks each one.
 feed publishes posts, reads home timelines, and compares each page with all posts, deletions and follows that it made.
+video uploads files that ffmpeg makes, measures how soon they can be played, and checks each frame.
 idle holds open connections and reports the server's memory for each.
 away holds clients of the SDK, and measures how long those are away that lose their connection while you stop a node.
 catchup measures how long a device takes that has missed many messages, beside reading as many bytes from Pebble alone.
@@ -43,6 +45,8 @@ func Main(args []string, out, errOut io.Writer) int {
 		return chatMain(args[1:], out, errOut)
 	case "feed":
 		return feedMain(args[1:], out, errOut)
+	case "video":
+		return videoMain(args[1:], out, errOut)
 	case "idle":
 		return idleMain(args[1:], out, errOut)
 	case "away":
