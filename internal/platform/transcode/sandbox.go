@@ -25,6 +25,7 @@ const (
 	maxOutput    = 8 << 20   // bytes of a program's output that are read at once
 	maxFile      = 256 << 20 // bytes of a file that a program writes, unless the command has another limit
 	stderrTail   = 2 << 10
+	threads      = 4               // a program may use the time of as many processors
 	killGrace    = 2 * time.Second // how long output is read after a program was killed
 	priority     = 10              // niceness: what users wait for comes first
 )
@@ -107,7 +108,7 @@ func (t *Transcoder) arguments(c command) []string {
 	if largest == 0 {
 		largest = maxFile
 	}
-	list := []string{"--as=" + strconv.Itoa(addressSpace), "--cpu=" + strconv.Itoa(int(c.timeout/time.Second)+1), "--fsize=" + strconv.FormatInt(largest, 10),
+	list := []string{"--as=" + strconv.Itoa(addressSpace), "--cpu=" + strconv.Itoa(threads*int(c.timeout/time.Second)+1), "--fsize=" + strconv.FormatInt(largest, 10),
 		"--nofile=64", "--core=0", "--", t.tools.nice, "-n", strconv.Itoa(priority),
 		t.tools.bwrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv", "--setenv", "PATH", "/usr/bin", "--setenv", "LC_ALL", "C"}
 	for _, folder := range []string{"/usr", "/bin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache"} {
