@@ -727,6 +727,8 @@ mutant "keep files of attempts that do not count" internal/service/video/sweep.g
 mutant "play videos of hidden posts" internal/service/video/serve.go 's/err == nil \&\& !shown \{/err == nil \&\& !shown \&\& n == 0 {/' '^TestAccess$' internal/service/video
 mutant "let an address play any video" internal/service/video/serve.go 's/"play %s %s %s", video, post, exp/"play %s %s %s", "", post, exp/' '^TestAccess$' internal/service/video
 mutant "drop the file of a video that can be retried" internal/service/video/finish.go 's/n == 0 \|\| retriable \{/n == 0 {/' '^TestRetry$' internal/service/video
+mutant "show videos of hidden posts" internal/service/feed/get.go 's/\&\& !p\.deleted \&\& !p\.hidden/\&\& !p.deleted/' VideosOfPosts internal/service/feed
+mutant "verify without videos" internal/tool/verify/verify.go 's/step\{"videos", c\.videos\}, //' VideoViolations internal/tool/verify
 mutant "let posts name videos of others" internal/service/video/create.go 's/_, err := own\(ctx, tx, by, n\)/_, err := getVideo(ctx, tx, n)/' '^TestVideoOverHTTP$' internal/app
 
 # The TypeScript SDK.

@@ -36,6 +36,7 @@ type fixture struct {
 	clock    *clocktest.Manual
 	ids      *skewedIDs
 	pictures map[id.Upload]id.User // owners
+	videos   map[uint64]id.User    // likewise
 	*feed.Service
 	config feed.Config
 	users  int
@@ -136,7 +137,7 @@ func (f *fixture) restart() {
 // other returns the service of another node.
 func (f *fixture) other(node string) *feed.Service {
 	f.t.Helper()
-	s, err := feed.New(context.Background(), feed.Deps{DB: f.db, Log: f.log, Graph: f.accounts, Jobs: &f.jobs, IDs: f.ids, KeepPicture: f.keepPicture, Notify: f.notify, CheckLinkPreview: checkPreview, Interest: f.interest,
+	s, err := feed.New(context.Background(), feed.Deps{DB: f.db, Log: f.log, Graph: f.accounts, Jobs: &f.jobs, IDs: f.ids, KeepPicture: f.keepPicture, CheckVideo: f.checkVideo, Notify: f.notify, CheckLinkPreview: checkPreview, Interest: f.interest,
 		Connected: func() []id.User { return f.connected }, NotifyConnected: f.notify, ClusterEvents: f.events, Node: node, Clock: f.clock, Logger: slog.New(slog.DiscardHandler)}, f.config)
 	must(f.t, err)
 	return s
@@ -145,6 +146,13 @@ func (f *fixture) other(node string) *feed.Service {
 func (f *fixture) keepPicture(_ context.Context, _ *sql.Tx, by id.User, upload id.Upload) error {
 	if f.pictures[upload] != by {
 		return errs.New(errs.NotFound, "no_upload", "")
+	}
+	return nil
+}
+
+func (f *fixture) checkVideo(_ context.Context, _ *sql.Tx, by id.User, video uint64) error {
+	if f.videos[video] != by {
+		return errs.New(errs.NotFound, "no_video", "")
 	}
 	return nil
 }
