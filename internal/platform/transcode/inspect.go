@@ -113,6 +113,9 @@ type probedStream struct {
 
 // Inspect reads all of a file that Check has accepted, without decoding it, and divides it into chunks.
 func (t *Transcoder) Inspect(ctx context.Context, in Input) (*Source, error) {
+	if err := t.checkEncoders(ctx); err != nil {
+		return nil, err
+	}
 	args := append([]string{"-v", "error"}, inputArguments(in.Format, decoders+inert)...)
 	text, err := t.output(ctx, command{program: t.tools.ffprobe, source: in.Path, timeout: inspectTimeout, args: append(args,
 		"-show_entries", "format=start_time:stream=index,codec_type,codec_name,profile,width,height,pix_fmt,sample_aspect_ratio,avg_frame_rate,r_frame_rate,time_base,field_order,sample_rate,channels:"+

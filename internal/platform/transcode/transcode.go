@@ -22,6 +22,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -47,6 +48,9 @@ const (
 type Transcoder struct {
 	config Config
 	tools  tools
+
+	mu      sync.Mutex // guards checked, while ffmpeg is asked
+	checked bool       // ffmpeg has the encoders
 }
 
 // tools are paths of programs.
@@ -80,20 +84,35 @@ func New(ctx context.Context, config Config) (*Transcoder, error) {
 			return nil, fmt.Errorf("%w: the program %s is missing; install the package %s: %w", ErrOff, tool.name, tool.pkg, err)
 		}
 	}
-	encoders, err := t.output(ctx, command{program: t.tools.ffmpeg, args: []string{"-hide_banner", "-encoders"}, timeout: startTimeout})
-	if err != nil {
-		return nil, fmt.Errorf("%w: ffmpeg does not run in the sandbox of bubblewrap; its host may forbid user namespaces (kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns, or the container's seccomp profile): %w", ErrOff, err)
-	}
-	for _, encoder := range []string{" libx264 ", " aac ", " mjpeg "} {
-		if !strings.Contains(string(encoders), encoder) {
-			return nil, fmt.Errorf("%w: ffmpeg lacks the encoder%s; install one that has it", ErrOff, strings.TrimRight(encoder, " "))
-		}
+	// To start ffmpeg costs ten times as much, so the first inspection tests that.
+	if _, err := t.output(ctx, command{program: t.tools.nice, timeout: startTimeout}); err != nil {
+		return nil, fmt.Errorf("%w: no program runs in the sandbox of bubblewrap; the host may forbid user namespaces (kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns, or the container's seccomp profile): %w", ErrOff, err)
 	}
 	return t, nil
 }
 
+// checkEncoders fails if ffmpeg lacks an encoder. It asks once.
+func (t *Transcoder) checkEncoders(ctx context.Context) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.checked {
+		return nil
+	}
+	encoders, err := t.output(ctx, command{program: t.tools.ffmpeg, args: []string{"-hide_banner", "-encoders"}, timeout: startTimeout})
+	if err != nil {
+		return err
+	}
+	for _, encoder := range []string{" libx264 ", " aac ", " mjpeg "} {
+		if !strings.Contains(string(encoders), encoder) {
+			return fmt.Errorf("%w: ffmpeg lacks the encoder%s; install one that has it", ErrOff, strings.TrimRight(encoder, " "))
+		}
+	}
+	t.checked = true
+	return nil
+}
+
 // startTimeout of the test at the start.
-const startTimeout = 20 * time.Second
+const startTimeout = time.Minute
 
 // find returns the resolved path of a program.
 func find(folder, name string) (string, error) {
