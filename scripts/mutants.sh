@@ -633,6 +633,11 @@ mutant "clean windows of posts that were shown again" internal/service/feed/clea
 mutant "retire posts that were hidden just now" internal/service/feed/clean.go 's/s\.nowMs\(\)-hiddenMs < cleanDelay\.Milliseconds\(\)/hiddenMs < 0/' HiddenPostsLeaveWindows internal/service/feed
 mutant "leave retired posts in new windows" internal/service/feed/window.go 's/return retired\[r\.post\]/return retired[r.post] \&\& r.post == 0/' HiddenPostsLeaveWindows internal/service/feed
 mutant "tell readers of a post that is shown again" internal/service/feed/push.go 's/^\tif j\.Again \{/\tif j.Again \&\& j.Post == 0 {/' HiddenPostsLeaveWindows internal/service/feed
+mutant "like while likes are off" internal/service/engagement/like.go 's/s\.deps\.LikesOff != nil \&\& s\.deps\.LikesOff\(\)/s.deps.LikesOff == nil/' FeedPlans internal/transport/rpc
+mutant "edit comments that are read-only" internal/service/comment/change.go 's/if s\.isReadOnly\(\) \{/if false {/' FeedPlans internal/transport/rpc
+mutant "fan posts out while that is off" internal/service/feed/push.go 's/if s\.isOn\(pullOnly\) \{/if s.isOn(likesOff) {/' FanoutIsSwitchedOff internal/service/feed
+mutant "let a switch turn on its own node only" internal/platform/runtimeswitch/runtimeswitch.go 's/return s\.deps\.ClusterEvents\.Add\(ctx, tx, clusterevent\.Event\{Kind: eventKind\}\)/return nil/' SwitchesOfAllNodes internal/platform/runtimeswitch
+mutant "record changes that are none" internal/platform/runtimeswitch/runtimeswitch.go 's/if was\[n\] == to\[n\] \{/if false \&\& was[n] {/' SwitchesOfAllNodes internal/platform/runtimeswitch
 mutant "announce deleted posts" internal/service/feed/announce.go 's/\(p\.deleted \|\| p\.hidden\)/p.hidden/' AnnouncePosts internal/service/feed
 mutant "do not find posts that a window lacks" internal/tool/verify/feed.go 's/\!w\.posts\[post\] \&\& w\.pushed\[post\] <= w\.from/!w.posts[post] \&\& w.pushed == nil/' FeedViolations internal/tool/verify
 mutant "tell no screen of a hidden post" internal/service/feed/hide.go 's/^\t\ts\.publishChange\(r\.Post\)$//' 'ScreensAreTold' internal/service/feed

@@ -38,6 +38,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/idservice"
 	"github.com/rialto-im/rialto/internal/platform/interest"
 	"github.com/rialto-im/rialto/internal/platform/job"
+	"github.com/rialto-im/rialto/internal/platform/runtimeswitch"
 	"github.com/rialto-im/rialto/internal/service/account"
 	"github.com/rialto-im/rialto/internal/service/chat"
 	"github.com/rialto-im/rialto/internal/service/chatroom"
@@ -101,6 +102,7 @@ type Node struct {
 	inbox           *inbox.Service
 	interest        *interest.Service
 	postInterest    *interest.Service // in posts on screens
+	switches        *runtimeswitch.Service
 	directory       *directory.Service
 	presence        *presence.Service
 	schedule        *schedule.Service
@@ -460,6 +462,7 @@ func (n *Node) start() {
 	n.stack.Start("accounts", n.accounts.Run)
 	n.stack.Start("codes", n.accounts.RunCodes)
 	n.stack.Start("outbox", n.runOutbox)
+	n.stack.Start("runtime switches", n.switches.Run)
 	n.startFeeds()
 	n.stack.Start("jobs", n.runJobs)
 	n.stack.Start("gateway", n.gateway.Run)

@@ -28,6 +28,7 @@ func (n *Node) openEvents(ctx context.Context) (err error) {
 			n.accounts.HandleEvent(i)
 			n.organizations.HandleEvent(i)
 			n.feed.HandleEvent(i)
+			n.switches.HandleEvent(i)
 			n.caches.invalidations.HandleEvent(i)
 		},
 		Missed:     n.missed.signal,
@@ -52,6 +53,7 @@ func (n *Node) runEvents(ctx context.Context) error {
 // endRevokedSessions closes the connections of sessions that have ended while this node missed events.
 func (n *Node) endRevokedSessions(ctx context.Context) error {
 	n.organizations.Missed()
+	n.switches.Missed()
 	n.caches.invalidations.Missed()
 	callers := n.gateway.Callers()
 	sessions := make([]id.Session, len(callers))

@@ -6,6 +6,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/platform/idgen"
 	"github.com/rialto-im/rialto/internal/platform/interest"
+	"github.com/rialto-im/rialto/internal/platform/runtimeswitch"
 	"github.com/rialto-im/rialto/internal/service/comment"
 	"github.com/rialto-im/rialto/internal/service/engagement"
 	"github.com/rialto-im/rialto/internal/service/feed"
@@ -45,18 +46,22 @@ func (n *Node) startFeeds() {
 
 // openFeed makes the service of posts and home timelines.
 func (n *Node) openFeed(ctx context.Context, ids *idgen.Snowflake, transient func(users []id.User, frame []byte)) (err error) {
+	n.switches, err = runtimeswitch.New(ctx, runtimeswitch.Deps{DB: n.db, ClusterEvents: n.events, Clock: n.clock, Logger: n.logger})
+	if err != nil {
+		return err
+	}
 	n.postInterest = interest.New(interest.Deps{Bus: n.bus, Topic: "posts", Node: n.name, Nodes: n.liveNodeNames, Changed: func(list []interest.Change) { n.feed.PostsChanged(list) },
 		Missed: func() { n.feed.PostsMissed() }, Logger: n.logger})
 	n.feed, err = feed.New(ctx, feed.Deps{DB: n.db, Log: n.log, Graph: n.accounts, Jobs: n.jobs, IDs: ids, KeepPicture: n.media.KeepPictureWith, CheckVideo: n.videos.CheckVideo, CheckLinkPreview: n.previews.Verify, OnChange: n.onPost, Notify: transient,
 		Connected: func() []id.User { return n.gateway.Users() }, NotifyConnected: func(users []id.User, frame []byte) { n.gateway.Transient(users, frame) }, ClusterEvents: n.events,
-		Interest: n.postInterest, Clock: n.clock, Logger: n.logger, Node: n.name, Nodes: n.counterNodes()}, n.config.Feed)
+		Switches: n.switches, Interest: n.postInterest, Clock: n.clock, Logger: n.logger, Node: n.name, Nodes: n.counterNodes()}, n.config.Feed)
 	return err
 }
 
 // openComments makes the service of comments.
 func (n *Node) openComments(ctx context.Context, ids *idgen.Snowflake) (err error) {
 	deps := comment.Deps{DB: n.db, Graph: n.accounts, Subjects: map[commentv1.SubjectKind]comment.Subjects{commentv1.SubjectKind_SUBJECT_KIND_POST: n.feed}, IDs: ids,
-		KeepPicture: n.media.KeepPictureWith, OnChange: n.onComment, Clock: n.clock, Node: n.name, Nodes: n.counterNodes()}
+		KeepPicture: n.media.KeepPictureWith, OnChange: n.onComment, ReadOnly: n.feed.CommentsReadOnly, Clock: n.clock, Node: n.name, Nodes: n.counterNodes()}
 	n.comments, err = comment.New(ctx, deps)
 	return err
 }
@@ -67,7 +72,7 @@ func (n *Node) openEngagement(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	deps := engagement.Deps{DB: n.db, Counters: n.counters, Posts: n.feed, Comments: n.comments, Graph: n.accounts, OnLike: n.onLike, IsCoordinator: n.isCoordinator, Secret: secret, Node: n.name, Nodes: n.counterNodes(), Clock: n.clock, Logger: n.logger}
+	deps := engagement.Deps{DB: n.db, Counters: n.counters, Posts: n.feed, Comments: n.comments, Graph: n.accounts, OnLike: n.onLike, LikesOff: n.feed.LikesOff, IsCoordinator: n.isCoordinator, Secret: secret, Node: n.name, Nodes: n.counterNodes(), Clock: n.clock, Logger: n.logger}
 	n.engagement, err = engagement.New(ctx, deps)
 	return err
 }

@@ -51,6 +51,8 @@ export const known: Record<string, Key> = {
   post_quota: "errPostQuota",
   version_changed: "errPostChanged",
   not_repostable: "errNotRepostable",
+  likes_off: "errLikesOff",
+  comments_read_only: "errCommentsReadOnly",
   too_many_versions: "errPostVersions",
   too_many_followed: "errManyFollowed",
   too_many_subscriptions: "errManySubscriptions",

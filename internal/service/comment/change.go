@@ -14,6 +14,9 @@ import (
 
 // EditComment replaces the content of a comment of the caller.
 func (s *Service) EditComment(ctx context.Context, by id.User, r *commentv1.EditCommentRequest) (*commentv1.Comment, error) {
+	if s.isReadOnly() {
+		return nil, errReadOnly
+	}
 	content, err := checkContent(r.Content)
 	if err != nil {
 		return nil, err

@@ -58,6 +58,8 @@ type Deps struct {
 	KeepPicture func(ctx context.Context, tx *sql.Tx, by id.User, upload id.Upload) error
 	// OnChange is called in the transaction of a new comment, of an edit and of a deletion. It may run again after a failed commit. It may be nil.
 	OnChange func(ctx context.Context, tx *sql.Tx, c Change) error
+	// ReadOnly reports whether new comments and edits are refused for the moment. If nil, they are not.
+	ReadOnly func() bool
 	Clock    clock.Clock
 	// Node is the name of this node.
 	Node string

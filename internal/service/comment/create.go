@@ -13,7 +13,12 @@ import (
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 )
 
-var errIDReuse = errs.New(errs.Conflict, "id_reuse", "this client_comment_id was used for another comment; use a new one")
+var (
+	errIDReuse  = errs.New(errs.Conflict, "id_reuse", "this client_comment_id was used for another comment; use a new one")
+	errReadOnly = errs.New(errs.Denied, "comments_read_only", "the operator allows reading comments only, for the moment; try again later")
+)
+
+func (s *Service) isReadOnly() bool { return s.deps.ReadOnly != nil && s.deps.ReadOnly() }
 
 // draft is a comment to be created.
 type draft struct {
@@ -27,6 +32,9 @@ type draft struct {
 
 // CreateComment stores a comment, unless it is stored already.
 func (s *Service) CreateComment(ctx context.Context, by id.User, r *commentv1.CreateCommentRequest) (*commentv1.Comment, error) {
+	if s.isReadOnly() {
+		return nil, errReadOnly
+	}
 	if !message.IsToken(r.ClientCommentId) {
 		return nil, errToken
 	}

@@ -96,6 +96,8 @@ type Deps struct {
 	// OnLike is called in the transaction of likes with those that are different now; a like that changed nothing is not among them. It may run again after a
 	// failed commit. Its failure is that of all likes of the transaction. It may be nil.
 	OnLike func(ctx context.Context, tx *sql.Tx, likes []Like) error
+	// LikesOff reports whether likes and favourites are refused for the moment. If nil, they are not.
+	LikesOff func() bool
 	// IsCoordinator reports whether this node computes ranks. If nil, it does.
 	IsCoordinator func() bool
 	// Secret is the same on all nodes, and known to nobody else. Page tokens that could name users are encrypted with it.

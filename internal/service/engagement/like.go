@@ -15,6 +15,7 @@ var (
 	errKind = badEngagement("this server has likes of posts and of comments only")
 	// They are the same for what does not exist and for what the caller may not see, and those that reads return.
 	errNoPost    = errs.New(errs.NotFound, "no_post", "there is no such post, or it is not for you")
+	errLikesOff  = errs.New(errs.Denied, "likes_off", "the operator has switched likes and favourites off for the moment; try again later")
 	errNoComment = errs.New(errs.NotFound, "no_comment", "there is no such comment, or it is not for you")
 )
 
@@ -79,6 +80,9 @@ func (s *Service) checkMaySee(ctx context.Context, by id.User, o subject) error 
 
 // add adds a user to a set of a subject that the user may see.
 func (s *Service) add(ctx context.Context, by id.User, set counter.Kind, o subject) error {
+	if s.deps.LikesOff != nil && s.deps.LikesOff() {
+		return errLikesOff
+	}
 	if err := s.checkMaySee(ctx, by, o); err != nil {
 		return err
 	}

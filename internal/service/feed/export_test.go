@@ -54,6 +54,11 @@ func (s *Service) RunJob(ctx context.Context, args job.Args) error {
 	return s.push(ctx, args.(push))
 }
 
+// RunPush runs a job of fan-out as its worker does.
+func (s *Service) RunPush(ctx context.Context, args job.Args) error {
+	return s.runPush(ctx, args.(push))
+}
+
 // IsClean reports whether a job takes hidden posts out of windows.
 func IsClean(args job.Args) bool {
 	_, is := args.(clean)

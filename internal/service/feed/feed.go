@@ -106,6 +106,8 @@ type Deps struct {
 	NotifyConnected func(users []id.User, frame []byte)
 	// ClusterEvents tells the other nodes of such posts; nil: there are none.
 	ClusterEvents ClusterEvents
+	// Switches are turned by operators. If nil, all are off.
+	Switches Switches
 	// Interest tells other nodes of changed posts; nil: there are none.
 	Interest Interest
 	Clock    clock.Clock

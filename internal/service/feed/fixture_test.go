@@ -46,6 +46,7 @@ type fixture struct {
 	interest  feed.Interest
 	connected []id.User
 	events    feed.ClusterEvents
+	switches  feed.Switches
 }
 
 // skewedIDs are ids of two nodes. The clock of the second is behind, if behind is not 0, and it gives the next ids.
@@ -138,7 +139,7 @@ func (f *fixture) restart() {
 func (f *fixture) other(node string) *feed.Service {
 	f.t.Helper()
 	s, err := feed.New(context.Background(), feed.Deps{DB: f.db, Log: f.log, Graph: f.accounts, Jobs: &f.jobs, IDs: f.ids, KeepPicture: f.keepPicture, CheckVideo: f.checkVideo, Notify: f.notify, CheckLinkPreview: checkPreview, Interest: f.interest,
-		Connected: func() []id.User { return f.connected }, NotifyConnected: f.notify, ClusterEvents: f.events, Node: node, Clock: f.clock, Logger: slog.New(slog.DiscardHandler)}, f.config)
+		Connected: func() []id.User { return f.connected }, NotifyConnected: f.notify, ClusterEvents: f.events, Switches: f.switches, Node: node, Clock: f.clock, Logger: slog.New(slog.DiscardHandler)}, f.config)
 	must(f.t, err)
 	return s
 }

@@ -13,7 +13,7 @@ import (
 // post are told.
 func (s *Service) HidePost(ctx context.Context, r *feedv1.HidePostRequest) error {
 	if utf8.RuneCountInString(r.Reason) > maxReason || !message.IsParagraph(r.Reason) {
-		return badPost("a reason has at most 500 characters" + message.TextRule)
+		return errReason
 	}
 	pushed := false
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {

@@ -60,7 +60,7 @@ func (s *Service) Publish(ctx context.Context, by id.User, r *feedv1.PublishRequ
 type draft struct {
 	id      uint64
 	author  id.User
-	pulled  bool // its author is, so that its followers are told otherwise than by fan-out
+	pulled  bool // its followers are told otherwise than by fan-out: the author is pulled, or fan-out is switched off
 	token   string
 	content *feedv1.PostContent
 	sum     [sha256.Size]byte // of the content as it was sent
@@ -121,11 +121,13 @@ func (s *Service) publish(ctx context.Context, tx *sql.Tx, d *draft) (n uint64, 
 	if err := s.insert(ctx, tx, d, n, now, !a.pulled); err != nil {
 		return 0, err
 	}
-	if d.pulled = a.pulled; d.pulled {
-		return n, s.addAnnouncement(ctx, tx, d.author, n)
+	if d.pulled = a.pulled || s.isOn(pullOnly); d.pulled {
+		if err := s.addAnnouncement(ctx, tx, d.author, n); err != nil || a.pulled {
+			return n, err
+		}
 	}
 	// Also where nobody follows: somebody may follow in a transaction that is committed before this one.
-	first := push{Post: n, Ordinary: followers <= s.sizes.ordinaryFollowers}
+	first := push{Post: n, Ordinary: followers <= s.sizes.ordinaryFollowers, Again: d.pulled}
 	_, err = s.deps.Jobs.InsertTx(ctx, tx, first, first.options())
 	return n, err
 }

@@ -20,7 +20,7 @@ type push struct {
 	After id.User `json:"after"`
 	// Ordinary: the author has few followers, so that the post comes before those of others.
 	Ordinary bool `json:"ordinary"`
-	// Again: the post was shown before it was hidden, and nobody is told of it.
+	// Again: the post was shown before it was hidden, or its followers were told otherwise. Nobody is told of it.
 	Again bool `json:"again,omitempty"`
 }
 
@@ -39,8 +39,16 @@ func (s *Service) Concurrency() int { return s.config.Workers }
 
 // AddWorkers adds the workers of the queue.
 func (s *Service) AddWorkers(w *job.Workers) {
-	job.Add(w, func(ctx context.Context, j job.Job[push]) error { return s.push(ctx, j.Args) })
+	job.Add(w, func(ctx context.Context, j job.Job[push]) error { return s.runPush(ctx, j.Args) })
 	job.Add(w, func(ctx context.Context, j job.Job[clean]) error { return s.clean(ctx, j.Args) })
+}
+
+// runPush brings a post to the next followers. While fan-out is switched off it waits: the post stays pending, and pages read it from its row.
+func (s *Service) runPush(ctx context.Context, j push) error {
+	if s.isOn(pullOnly) {
+		return job.Snooze(pullOnlyDelay)
+	}
+	return s.push(ctx, j)
 }
 
 // push brings a post to the windows of the next followers. The followers are read after the post was committed: one who is not among them follows later, and

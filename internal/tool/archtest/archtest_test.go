@@ -26,16 +26,17 @@ func rules() archtest.Rules {
 		},
 		Generated: []string{"gen", "sdk/go/gen"},
 		Within: map[string][]string{
-			"internal/base":               {"internal/base/errs", "internal/base/id", "internal/base/clock", "internal/base/backoff", "internal/base/budget", "internal/base/loopback", "internal/base/memory"},
-			"internal/base/id":            {"sdk/go/ids"}, // the server uses the generators that the SDK exports
-			"internal/platform":           {"internal/platform/lease"},
-			"internal/platform/idservice": {"internal/platform/idgen"},
-			"internal/platform/job":       {"internal/platform/cluster"},
-			"internal/platform/counter":   {"internal/platform/cluster"},
-			"internal/platform/cache":     {"internal/platform/clusterevent"},
-			"internal/engine/timeline":    {"internal/engine/sqldb/pglink"}, // all connections to PostgreSQL are made there
-			"internal/app":                {"internal/app/config"},
-			"internal/app/apptest":        {"internal/app"},
+			"internal/base":                   {"internal/base/errs", "internal/base/id", "internal/base/clock", "internal/base/backoff", "internal/base/budget", "internal/base/loopback", "internal/base/memory"},
+			"internal/base/id":                {"sdk/go/ids"}, // the server uses the generators that the SDK exports
+			"internal/platform":               {"internal/platform/lease"},
+			"internal/platform/idservice":     {"internal/platform/idgen"},
+			"internal/platform/job":           {"internal/platform/cluster"},
+			"internal/platform/counter":       {"internal/platform/cluster"},
+			"internal/platform/cache":         {"internal/platform/clusterevent"},
+			"internal/platform/runtimeswitch": {"internal/platform/clusterevent"},
+			"internal/engine/timeline":        {"internal/engine/sqldb/pglink"}, // all connections to PostgreSQL are made there
+			"internal/app":                    {"internal/app/config"},
+			"internal/app/apptest":            {"internal/app"},
 		},
 		Never: map[string][]string{
 			"internal/transport/gateway":       {"internal/engine/sqldb", "internal/engine/timeline", "internal/service"},

@@ -20,6 +20,8 @@ type Feed interface {
 	HomeTimeline(ctx context.Context, reader id.User, r *feedv1.HomeTimelineRequest) (*feedv1.HomeTimelineResponse, error)
 	HidePost(ctx context.Context, r *feedv1.HidePostRequest) error
 	GetFeedAuthor(ctx context.Context, r *feedv1.GetFeedAuthorRequest) (*feedv1.FeedAuthor, error)
+	SetFeedPlan(ctx context.Context, r *feedv1.SetFeedPlanRequest) (*feedv1.FeedPlan, error)
+	GetFeedPlan(ctx context.Context) (*feedv1.GetFeedPlanResponse, error)
 }
 
 func (s *Server) feeds() []method {
@@ -45,6 +47,12 @@ func (s *Server) feeds() []method {
 		}),
 		newMethod(s, feedv1connect.FeedAdminServiceGetFeedAuthorProcedure, serverAccess, func(ctx context.Context, _ id.Caller, r *feedv1.GetFeedAuthorRequest) (*feedv1.FeedAuthor, error) {
 			return f.GetFeedAuthor(ctx, r)
+		}),
+		newMethod(s, feedv1connect.FeedAdminServiceSetFeedPlanProcedure, serverAccess, func(ctx context.Context, _ id.Caller, r *feedv1.SetFeedPlanRequest) (*feedv1.FeedPlan, error) {
+			return f.SetFeedPlan(ctx, r)
+		}),
+		newMethod(s, feedv1connect.FeedAdminServiceGetFeedPlanProcedure, serverAccess, func(ctx context.Context, _ id.Caller, _ *feedv1.GetFeedPlanRequest) (*feedv1.GetFeedPlanResponse, error) {
+			return f.GetFeedPlan(ctx)
 		}),
 	}
 }

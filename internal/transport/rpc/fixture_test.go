@@ -34,6 +34,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/idgen"
 	"github.com/rialto-im/rialto/internal/platform/idservice"
 	"github.com/rialto-im/rialto/internal/platform/job"
+	"github.com/rialto-im/rialto/internal/platform/runtimeswitch"
 	"github.com/rialto-im/rialto/internal/service/account"
 	"github.com/rialto-im/rialto/internal/service/chat"
 	"github.com/rialto-im/rialto/internal/service/chatroom"
@@ -164,15 +165,17 @@ func newHarness(t testing.TB) *harness {
 	must(err)
 	jobs, err := job.New(t.Context(), job.Deps{DB: db, Clock: h.clock, Logger: logger, Node: "node-1"}, job.Config{})
 	must(err)
-	h.feed, err = feed.New(t.Context(), feed.Deps{DB: db, Log: log, Graph: h.accounts, Jobs: jobs, IDs: ids, KeepPicture: h.media.KeepPictureWith, Clock: h.clock, Logger: logger}, feed.Config{PostsPerDay: 10_000})
+	switches, err := runtimeswitch.New(t.Context(), runtimeswitch.Deps{DB: db, Clock: h.clock, Logger: logger})
 	must(err)
-	h.comments, err = comment.New(t.Context(), comment.Deps{DB: db, Graph: h.accounts, Subjects: map[commentv1.SubjectKind]comment.Subjects{commentv1.SubjectKind_SUBJECT_KIND_POST: h.feed}, IDs: ids, KeepPicture: h.media.KeepPictureWith, Clock: h.clock})
+	h.feed, err = feed.New(t.Context(), feed.Deps{DB: db, Log: log, Switches: switches, Graph: h.accounts, Jobs: jobs, IDs: ids, KeepPicture: h.media.KeepPictureWith, Clock: h.clock, Logger: logger}, feed.Config{PostsPerDay: 10_000})
+	must(err)
+	h.comments, err = comment.New(t.Context(), comment.Deps{DB: db, Graph: h.accounts, Subjects: map[commentv1.SubjectKind]comment.Subjects{commentv1.SubjectKind_SUBJECT_KIND_POST: h.feed}, IDs: ids, KeepPicture: h.media.KeepPictureWith, ReadOnly: h.feed.CommentsReadOnly, Clock: h.clock})
 	must(err)
 	counters, err := counter.New(t.Context(), counter.Deps{DB: db, Clock: h.clock, Logger: logger, OnChange: func(ctx context.Context, tx *sql.Tx, changes []counter.Change) error {
 		return h.engagement.Changed(ctx, tx, changes)
 	}})
 	must(err)
-	h.engagement, err = engagement.New(t.Context(), engagement.Deps{DB: db, Counters: counters, Posts: h.feed, Comments: h.comments, Graph: h.accounts, Clock: h.clock, Logger: logger})
+	h.engagement, err = engagement.New(t.Context(), engagement.Deps{DB: db, Counters: counters, Posts: h.feed, Comments: h.comments, Graph: h.accounts, LikesOff: h.feed.LikesOff, Clock: h.clock, Logger: logger})
 	must(err)
 	details := detail.New(detail.Deps{DB: db, Counters: counters, Comments: h.comments.CountOfPosts, Reposts: h.feed.CountReposts, Post: h.feed.GetPost, Logger: logger})
 	told, err := notification.New(t.Context(), notification.Deps{DB: db, Graph: h.accounts, Posts: h.feed, Comments: h.comments, Jobs: jobs, Clock: h.clock, Logger: logger})

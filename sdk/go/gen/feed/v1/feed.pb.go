@@ -1507,6 +1507,299 @@ func (*HidePostResponse) Descriptor() ([]byte, []int) {
 	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{20}
 }
 
+// FeedPlan is what is switched off to save load. Nothing is, as a rule.
+type FeedPlan struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// LikesOff: likes and favourites are refused with likes_off. They can be taken back.
+	LikesOff bool `protobuf:"varint,1,opt,name=likes_off,json=likesOff,proto3" json:"likes_off,omitempty"`
+	// CommentsReadOnly: new comments and edits are refused with comments_read_only. Comments can be deleted.
+	CommentsReadOnly bool `protobuf:"varint,2,opt,name=comments_read_only,json=commentsReadOnly,proto3" json:"comments_read_only,omitempty"`
+	// PullOnly: new posts are not written to home timelines ahead of reads. Reads find them all the same, and cost more.
+	PullOnly      bool `protobuf:"varint,3,opt,name=pull_only,json=pullOnly,proto3" json:"pull_only,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FeedPlan) Reset() {
+	*x = FeedPlan{}
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FeedPlan) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FeedPlan) ProtoMessage() {}
+
+func (x *FeedPlan) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FeedPlan.ProtoReflect.Descriptor instead.
+func (*FeedPlan) Descriptor() ([]byte, []int) {
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *FeedPlan) GetLikesOff() bool {
+	if x != nil {
+		return x.LikesOff
+	}
+	return false
+}
+
+func (x *FeedPlan) GetCommentsReadOnly() bool {
+	if x != nil {
+		return x.CommentsReadOnly
+	}
+	return false
+}
+
+func (x *FeedPlan) GetPullOnly() bool {
+	if x != nil {
+		return x.PullOnly
+	}
+	return false
+}
+
+type SetFeedPlanRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Plan  *FeedPlan              `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`
+	// By says who does it, for the records: a line of 1 to 100 characters.
+	By string `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	// Reason for the records, at most 500 characters.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetFeedPlanRequest) Reset() {
+	*x = SetFeedPlanRequest{}
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetFeedPlanRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetFeedPlanRequest) ProtoMessage() {}
+
+func (x *SetFeedPlanRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetFeedPlanRequest.ProtoReflect.Descriptor instead.
+func (*SetFeedPlanRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *SetFeedPlanRequest) GetPlan() *FeedPlan {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
+}
+
+func (x *SetFeedPlanRequest) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *SetFeedPlanRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type GetFeedPlanRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetFeedPlanRequest) Reset() {
+	*x = GetFeedPlanRequest{}
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetFeedPlanRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetFeedPlanRequest) ProtoMessage() {}
+
+func (x *GetFeedPlanRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetFeedPlanRequest.ProtoReflect.Descriptor instead.
+func (*GetFeedPlanRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{23}
+}
+
+type GetFeedPlanResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Plan  *FeedPlan              `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`
+	// Changes, the newest first, at most 100.
+	Changes       []*FeedPlanChange `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetFeedPlanResponse) Reset() {
+	*x = GetFeedPlanResponse{}
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetFeedPlanResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetFeedPlanResponse) ProtoMessage() {}
+
+func (x *GetFeedPlanResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetFeedPlanResponse.ProtoReflect.Descriptor instead.
+func (*GetFeedPlanResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *GetFeedPlanResponse) GetPlan() *FeedPlan {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
+}
+
+func (x *GetFeedPlanResponse) GetChanges() []*FeedPlanChange {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
+}
+
+// FeedPlanChange is a switch of the plan that was turned.
+type FeedPlanChange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Switch is the name of a field of FeedPlan.
+	Switch        string `protobuf:"bytes,1,opt,name=switch,proto3" json:"switch,omitempty"`
+	On            bool   `protobuf:"varint,2,opt,name=on,proto3" json:"on,omitempty"`
+	By            string `protobuf:"bytes,3,opt,name=by,proto3" json:"by,omitempty"`
+	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	TimeMs        int64  `protobuf:"varint,5,opt,name=time_ms,json=timeMs,proto3" json:"time_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FeedPlanChange) Reset() {
+	*x = FeedPlanChange{}
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FeedPlanChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FeedPlanChange) ProtoMessage() {}
+
+func (x *FeedPlanChange) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FeedPlanChange.ProtoReflect.Descriptor instead.
+func (*FeedPlanChange) Descriptor() ([]byte, []int) {
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *FeedPlanChange) GetSwitch() string {
+	if x != nil {
+		return x.Switch
+	}
+	return ""
+}
+
+func (x *FeedPlanChange) GetOn() bool {
+	if x != nil {
+		return x.On
+	}
+	return false
+}
+
+func (x *FeedPlanChange) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *FeedPlanChange) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *FeedPlanChange) GetTimeMs() int64 {
+	if x != nil {
+		return x.TimeMs
+	}
+	return 0
+}
+
 type GetFeedAuthorRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	User          uint64                 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`
@@ -1516,7 +1809,7 @@ type GetFeedAuthorRequest struct {
 
 func (x *GetFeedAuthorRequest) Reset() {
 	*x = GetFeedAuthorRequest{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[21]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1528,7 +1821,7 @@ func (x *GetFeedAuthorRequest) String() string {
 func (*GetFeedAuthorRequest) ProtoMessage() {}
 
 func (x *GetFeedAuthorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[21]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1541,7 +1834,7 @@ func (x *GetFeedAuthorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFeedAuthorRequest.ProtoReflect.Descriptor instead.
 func (*GetFeedAuthorRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{21}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *GetFeedAuthorRequest) GetUser() uint64 {
@@ -1566,7 +1859,7 @@ type FeedAuthor struct {
 
 func (x *FeedAuthor) Reset() {
 	*x = FeedAuthor{}
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[22]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1578,7 +1871,7 @@ func (x *FeedAuthor) String() string {
 func (*FeedAuthor) ProtoMessage() {}
 
 func (x *FeedAuthor) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_feed_v1_feed_proto_msgTypes[22]
+	mi := &file_rialto_feed_v1_feed_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1591,7 +1884,7 @@ func (x *FeedAuthor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FeedAuthor.ProtoReflect.Descriptor instead.
 func (*FeedAuthor) Descriptor() ([]byte, []int) {
-	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{22}
+	return file_rialto_feed_v1_feed_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *FeedAuthor) GetFollowers() uint32 {
@@ -1717,7 +2010,25 @@ const file_rialto_feed_v1_feed_proto_rawDesc = "" +
 	"\x04post\x18\x01 \x01(\x04B\x020\x01R\x04post\x12\x12\n" +
 	"\x04show\x18\x02 \x01(\bR\x04show\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x12\n" +
-	"\x10HidePostResponse\".\n" +
+	"\x10HidePostResponse\"r\n" +
+	"\bFeedPlan\x12\x1b\n" +
+	"\tlikes_off\x18\x01 \x01(\bR\blikesOff\x12,\n" +
+	"\x12comments_read_only\x18\x02 \x01(\bR\x10commentsReadOnly\x12\x1b\n" +
+	"\tpull_only\x18\x03 \x01(\bR\bpullOnly\"j\n" +
+	"\x12SetFeedPlanRequest\x12,\n" +
+	"\x04plan\x18\x01 \x01(\v2\x18.rialto.feed.v1.FeedPlanR\x04plan\x12\x0e\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x14\n" +
+	"\x12GetFeedPlanRequest\"}\n" +
+	"\x13GetFeedPlanResponse\x12,\n" +
+	"\x04plan\x18\x01 \x01(\v2\x18.rialto.feed.v1.FeedPlanR\x04plan\x128\n" +
+	"\achanges\x18\x02 \x03(\v2\x1e.rialto.feed.v1.FeedPlanChangeR\achanges\"y\n" +
+	"\x0eFeedPlanChange\x12\x16\n" +
+	"\x06switch\x18\x01 \x01(\tR\x06switch\x12\x0e\n" +
+	"\x02on\x18\x02 \x01(\bR\x02on\x12\x0e\n" +
+	"\x02by\x18\x03 \x01(\tR\x02by\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x17\n" +
+	"\atime_ms\x18\x05 \x01(\x03R\x06timeMs\".\n" +
 	"\x14GetFeedAuthorRequest\x12\x16\n" +
 	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\"i\n" +
 	"\n" +
@@ -1747,10 +2058,12 @@ const file_rialto_feed_v1_feed_proto_rawDesc = "" +
 	"\fListVersions\x12#.rialto.feed.v1.ListVersionsRequest\x1a$.rialto.feed.v1.ListVersionsResponse\x12P\n" +
 	"\tListPosts\x12 .rialto.feed.v1.ListPostsRequest\x1a!.rialto.feed.v1.ListPostsResponse\x12T\n" +
 	"\x0eGetFeedProfile\x12%.rialto.feed.v1.GetFeedProfileRequest\x1a\x1b.rialto.feed.v1.FeedProfile\x12Y\n" +
-	"\fHomeTimeline\x12#.rialto.feed.v1.HomeTimelineRequest\x1a$.rialto.feed.v1.HomeTimelineResponse2\xb4\x01\n" +
+	"\fHomeTimeline\x12#.rialto.feed.v1.HomeTimelineRequest\x1a$.rialto.feed.v1.HomeTimelineResponse2\xd9\x02\n" +
 	"\x10FeedAdminService\x12M\n" +
 	"\bHidePost\x12\x1f.rialto.feed.v1.HidePostRequest\x1a .rialto.feed.v1.HidePostResponse\x12Q\n" +
-	"\rGetFeedAuthor\x12$.rialto.feed.v1.GetFeedAuthorRequest\x1a\x1a.rialto.feed.v1.FeedAuthorB7Z5github.com/rialto-im/rialto/sdk/go/gen/feed/v1;feedv1b\x06proto3"
+	"\rGetFeedAuthor\x12$.rialto.feed.v1.GetFeedAuthorRequest\x1a\x1a.rialto.feed.v1.FeedAuthor\x12K\n" +
+	"\vSetFeedPlan\x12\".rialto.feed.v1.SetFeedPlanRequest\x1a\x18.rialto.feed.v1.FeedPlan\x12V\n" +
+	"\vGetFeedPlan\x12\".rialto.feed.v1.GetFeedPlanRequest\x1a#.rialto.feed.v1.GetFeedPlanResponseB7Z5github.com/rialto-im/rialto/sdk/go/gen/feed/v1;feedv1b\x06proto3"
 
 var (
 	file_rialto_feed_v1_feed_proto_rawDescOnce sync.Once
@@ -1765,7 +2078,7 @@ func file_rialto_feed_v1_feed_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_feed_v1_feed_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_rialto_feed_v1_feed_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_rialto_feed_v1_feed_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_rialto_feed_v1_feed_proto_goTypes = []any{
 	(Audience)(0),                 // 0: rialto.feed.v1.Audience
 	(PostPagePart)(0),             // 1: rialto.feed.v1.PostPagePart
@@ -1790,63 +2103,75 @@ var file_rialto_feed_v1_feed_proto_goTypes = []any{
 	(*HomeTimelineResponse)(nil),  // 20: rialto.feed.v1.HomeTimelineResponse
 	(*HidePostRequest)(nil),       // 21: rialto.feed.v1.HidePostRequest
 	(*HidePostResponse)(nil),      // 22: rialto.feed.v1.HidePostResponse
-	(*GetFeedAuthorRequest)(nil),  // 23: rialto.feed.v1.GetFeedAuthorRequest
-	(*FeedAuthor)(nil),            // 24: rialto.feed.v1.FeedAuthor
-	(*v1.Media)(nil),              // 25: rialto.chat.v1.Media
-	(*v1.LinkPreview)(nil),        // 26: rialto.chat.v1.LinkPreview
-	(*v1.Mention)(nil),            // 27: rialto.chat.v1.Mention
-	(*v11.User)(nil),              // 28: rialto.account.v1.User
-	(*v1.Relation)(nil),           // 29: rialto.chat.v1.Relation
-	(*v12.Comment)(nil),           // 30: rialto.comment.v1.Comment
+	(*FeedPlan)(nil),              // 23: rialto.feed.v1.FeedPlan
+	(*SetFeedPlanRequest)(nil),    // 24: rialto.feed.v1.SetFeedPlanRequest
+	(*GetFeedPlanRequest)(nil),    // 25: rialto.feed.v1.GetFeedPlanRequest
+	(*GetFeedPlanResponse)(nil),   // 26: rialto.feed.v1.GetFeedPlanResponse
+	(*FeedPlanChange)(nil),        // 27: rialto.feed.v1.FeedPlanChange
+	(*GetFeedAuthorRequest)(nil),  // 28: rialto.feed.v1.GetFeedAuthorRequest
+	(*FeedAuthor)(nil),            // 29: rialto.feed.v1.FeedAuthor
+	(*v1.Media)(nil),              // 30: rialto.chat.v1.Media
+	(*v1.LinkPreview)(nil),        // 31: rialto.chat.v1.LinkPreview
+	(*v1.Mention)(nil),            // 32: rialto.chat.v1.Mention
+	(*v11.User)(nil),              // 33: rialto.account.v1.User
+	(*v1.Relation)(nil),           // 34: rialto.chat.v1.Relation
+	(*v12.Comment)(nil),           // 35: rialto.comment.v1.Comment
 }
 var file_rialto_feed_v1_feed_proto_depIdxs = []int32{
-	25, // 0: rialto.feed.v1.PostContent.images:type_name -> rialto.chat.v1.Media
-	26, // 1: rialto.feed.v1.PostContent.link_preview:type_name -> rialto.chat.v1.LinkPreview
+	30, // 0: rialto.feed.v1.PostContent.images:type_name -> rialto.chat.v1.Media
+	31, // 1: rialto.feed.v1.PostContent.link_preview:type_name -> rialto.chat.v1.LinkPreview
 	0,  // 2: rialto.feed.v1.PostContent.audience:type_name -> rialto.feed.v1.Audience
-	25, // 3: rialto.feed.v1.PostContent.cover:type_name -> rialto.chat.v1.Media
+	30, // 3: rialto.feed.v1.PostContent.cover:type_name -> rialto.chat.v1.Media
 	3,  // 4: rialto.feed.v1.PostContent.goods:type_name -> rialto.feed.v1.Goods
-	27, // 5: rialto.feed.v1.PostContent.mentions:type_name -> rialto.chat.v1.Mention
-	25, // 6: rialto.feed.v1.Goods.picture:type_name -> rialto.chat.v1.Media
+	32, // 5: rialto.feed.v1.PostContent.mentions:type_name -> rialto.chat.v1.Mention
+	30, // 6: rialto.feed.v1.Goods.picture:type_name -> rialto.chat.v1.Media
 	2,  // 7: rialto.feed.v1.Post.content:type_name -> rialto.feed.v1.PostContent
 	4,  // 8: rialto.feed.v1.Post.reposted:type_name -> rialto.feed.v1.Post
 	2,  // 9: rialto.feed.v1.PublishRequest.content:type_name -> rialto.feed.v1.PostContent
 	4,  // 10: rialto.feed.v1.PostPage.post:type_name -> rialto.feed.v1.Post
-	28, // 11: rialto.feed.v1.PostPage.author:type_name -> rialto.account.v1.User
-	29, // 12: rialto.feed.v1.PostPage.relation:type_name -> rialto.chat.v1.Relation
-	30, // 13: rialto.feed.v1.PostPage.comments:type_name -> rialto.comment.v1.Comment
+	33, // 11: rialto.feed.v1.PostPage.author:type_name -> rialto.account.v1.User
+	34, // 12: rialto.feed.v1.PostPage.relation:type_name -> rialto.chat.v1.Relation
+	35, // 13: rialto.feed.v1.PostPage.comments:type_name -> rialto.comment.v1.Comment
 	1,  // 14: rialto.feed.v1.PostPage.missing:type_name -> rialto.feed.v1.PostPagePart
 	2,  // 15: rialto.feed.v1.EditPostRequest.content:type_name -> rialto.feed.v1.PostContent
 	14, // 16: rialto.feed.v1.ListVersionsResponse.versions:type_name -> rialto.feed.v1.PostVersion
 	2,  // 17: rialto.feed.v1.PostVersion.content:type_name -> rialto.feed.v1.PostContent
 	4,  // 18: rialto.feed.v1.ListPostsResponse.posts:type_name -> rialto.feed.v1.Post
 	4,  // 19: rialto.feed.v1.HomeTimelineResponse.posts:type_name -> rialto.feed.v1.Post
-	5,  // 20: rialto.feed.v1.FeedService.Publish:input_type -> rialto.feed.v1.PublishRequest
-	6,  // 21: rialto.feed.v1.FeedService.GetPost:input_type -> rialto.feed.v1.GetPostRequest
-	7,  // 22: rialto.feed.v1.FeedService.GetPostPage:input_type -> rialto.feed.v1.GetPostPageRequest
-	9,  // 23: rialto.feed.v1.FeedService.EditPost:input_type -> rialto.feed.v1.EditPostRequest
-	10, // 24: rialto.feed.v1.FeedService.DeletePost:input_type -> rialto.feed.v1.DeletePostRequest
-	12, // 25: rialto.feed.v1.FeedService.ListVersions:input_type -> rialto.feed.v1.ListVersionsRequest
-	15, // 26: rialto.feed.v1.FeedService.ListPosts:input_type -> rialto.feed.v1.ListPostsRequest
-	17, // 27: rialto.feed.v1.FeedService.GetFeedProfile:input_type -> rialto.feed.v1.GetFeedProfileRequest
-	19, // 28: rialto.feed.v1.FeedService.HomeTimeline:input_type -> rialto.feed.v1.HomeTimelineRequest
-	21, // 29: rialto.feed.v1.FeedAdminService.HidePost:input_type -> rialto.feed.v1.HidePostRequest
-	23, // 30: rialto.feed.v1.FeedAdminService.GetFeedAuthor:input_type -> rialto.feed.v1.GetFeedAuthorRequest
-	4,  // 31: rialto.feed.v1.FeedService.Publish:output_type -> rialto.feed.v1.Post
-	4,  // 32: rialto.feed.v1.FeedService.GetPost:output_type -> rialto.feed.v1.Post
-	8,  // 33: rialto.feed.v1.FeedService.GetPostPage:output_type -> rialto.feed.v1.PostPage
-	4,  // 34: rialto.feed.v1.FeedService.EditPost:output_type -> rialto.feed.v1.Post
-	11, // 35: rialto.feed.v1.FeedService.DeletePost:output_type -> rialto.feed.v1.DeletePostResponse
-	13, // 36: rialto.feed.v1.FeedService.ListVersions:output_type -> rialto.feed.v1.ListVersionsResponse
-	16, // 37: rialto.feed.v1.FeedService.ListPosts:output_type -> rialto.feed.v1.ListPostsResponse
-	18, // 38: rialto.feed.v1.FeedService.GetFeedProfile:output_type -> rialto.feed.v1.FeedProfile
-	20, // 39: rialto.feed.v1.FeedService.HomeTimeline:output_type -> rialto.feed.v1.HomeTimelineResponse
-	22, // 40: rialto.feed.v1.FeedAdminService.HidePost:output_type -> rialto.feed.v1.HidePostResponse
-	24, // 41: rialto.feed.v1.FeedAdminService.GetFeedAuthor:output_type -> rialto.feed.v1.FeedAuthor
-	31, // [31:42] is the sub-list for method output_type
-	20, // [20:31] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	23, // 20: rialto.feed.v1.SetFeedPlanRequest.plan:type_name -> rialto.feed.v1.FeedPlan
+	23, // 21: rialto.feed.v1.GetFeedPlanResponse.plan:type_name -> rialto.feed.v1.FeedPlan
+	27, // 22: rialto.feed.v1.GetFeedPlanResponse.changes:type_name -> rialto.feed.v1.FeedPlanChange
+	5,  // 23: rialto.feed.v1.FeedService.Publish:input_type -> rialto.feed.v1.PublishRequest
+	6,  // 24: rialto.feed.v1.FeedService.GetPost:input_type -> rialto.feed.v1.GetPostRequest
+	7,  // 25: rialto.feed.v1.FeedService.GetPostPage:input_type -> rialto.feed.v1.GetPostPageRequest
+	9,  // 26: rialto.feed.v1.FeedService.EditPost:input_type -> rialto.feed.v1.EditPostRequest
+	10, // 27: rialto.feed.v1.FeedService.DeletePost:input_type -> rialto.feed.v1.DeletePostRequest
+	12, // 28: rialto.feed.v1.FeedService.ListVersions:input_type -> rialto.feed.v1.ListVersionsRequest
+	15, // 29: rialto.feed.v1.FeedService.ListPosts:input_type -> rialto.feed.v1.ListPostsRequest
+	17, // 30: rialto.feed.v1.FeedService.GetFeedProfile:input_type -> rialto.feed.v1.GetFeedProfileRequest
+	19, // 31: rialto.feed.v1.FeedService.HomeTimeline:input_type -> rialto.feed.v1.HomeTimelineRequest
+	21, // 32: rialto.feed.v1.FeedAdminService.HidePost:input_type -> rialto.feed.v1.HidePostRequest
+	28, // 33: rialto.feed.v1.FeedAdminService.GetFeedAuthor:input_type -> rialto.feed.v1.GetFeedAuthorRequest
+	24, // 34: rialto.feed.v1.FeedAdminService.SetFeedPlan:input_type -> rialto.feed.v1.SetFeedPlanRequest
+	25, // 35: rialto.feed.v1.FeedAdminService.GetFeedPlan:input_type -> rialto.feed.v1.GetFeedPlanRequest
+	4,  // 36: rialto.feed.v1.FeedService.Publish:output_type -> rialto.feed.v1.Post
+	4,  // 37: rialto.feed.v1.FeedService.GetPost:output_type -> rialto.feed.v1.Post
+	8,  // 38: rialto.feed.v1.FeedService.GetPostPage:output_type -> rialto.feed.v1.PostPage
+	4,  // 39: rialto.feed.v1.FeedService.EditPost:output_type -> rialto.feed.v1.Post
+	11, // 40: rialto.feed.v1.FeedService.DeletePost:output_type -> rialto.feed.v1.DeletePostResponse
+	13, // 41: rialto.feed.v1.FeedService.ListVersions:output_type -> rialto.feed.v1.ListVersionsResponse
+	16, // 42: rialto.feed.v1.FeedService.ListPosts:output_type -> rialto.feed.v1.ListPostsResponse
+	18, // 43: rialto.feed.v1.FeedService.GetFeedProfile:output_type -> rialto.feed.v1.FeedProfile
+	20, // 44: rialto.feed.v1.FeedService.HomeTimeline:output_type -> rialto.feed.v1.HomeTimelineResponse
+	22, // 45: rialto.feed.v1.FeedAdminService.HidePost:output_type -> rialto.feed.v1.HidePostResponse
+	29, // 46: rialto.feed.v1.FeedAdminService.GetFeedAuthor:output_type -> rialto.feed.v1.FeedAuthor
+	23, // 47: rialto.feed.v1.FeedAdminService.SetFeedPlan:output_type -> rialto.feed.v1.FeedPlan
+	26, // 48: rialto.feed.v1.FeedAdminService.GetFeedPlan:output_type -> rialto.feed.v1.GetFeedPlanResponse
+	36, // [36:49] is the sub-list for method output_type
+	23, // [23:36] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_rialto_feed_v1_feed_proto_init() }
@@ -1860,7 +2185,7 @@ func file_rialto_feed_v1_feed_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_feed_v1_feed_proto_rawDesc), len(file_rialto_feed_v1_feed_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   23,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -62,6 +62,12 @@ const (
 	// FeedAdminServiceGetFeedAuthorProcedure is the fully-qualified name of the FeedAdminService's
 	// GetFeedAuthor RPC.
 	FeedAdminServiceGetFeedAuthorProcedure = "/rialto.feed.v1.FeedAdminService/GetFeedAuthor"
+	// FeedAdminServiceSetFeedPlanProcedure is the fully-qualified name of the FeedAdminService's
+	// SetFeedPlan RPC.
+	FeedAdminServiceSetFeedPlanProcedure = "/rialto.feed.v1.FeedAdminService/SetFeedPlan"
+	// FeedAdminServiceGetFeedPlanProcedure is the fully-qualified name of the FeedAdminService's
+	// GetFeedPlan RPC.
+	FeedAdminServiceGetFeedPlanProcedure = "/rialto.feed.v1.FeedAdminService/GetFeedPlan"
 )
 
 // FeedServiceClient is a client for the rialto.feed.v1.FeedService service.
@@ -367,6 +373,10 @@ type FeedAdminServiceClient interface {
 	HidePost(context.Context, *connect.Request[v1.HidePostRequest]) (*connect.Response[v1.HidePostResponse], error)
 	// GetFeedAuthor tells how the posts of a user are distributed.
 	GetFeedAuthor(context.Context, *connect.Request[v1.GetFeedAuthorRequest]) (*connect.Response[v1.FeedAuthor], error)
+	// SetFeedPlan replaces what is switched off of posts, on all nodes, while they run. Each change is recorded.
+	SetFeedPlan(context.Context, *connect.Request[v1.SetFeedPlanRequest]) (*connect.Response[v1.FeedPlan], error)
+	// GetFeedPlan tells what is switched off of posts, and the latest changes of that.
+	GetFeedPlan(context.Context, *connect.Request[v1.GetFeedPlanRequest]) (*connect.Response[v1.GetFeedPlanResponse], error)
 }
 
 // NewFeedAdminServiceClient constructs a client for the rialto.feed.v1.FeedAdminService service. By
@@ -392,6 +402,18 @@ func NewFeedAdminServiceClient(httpClient connect.HTTPClient, baseURL string, op
 			connect.WithSchema(feedAdminServiceMethods.ByName("GetFeedAuthor")),
 			connect.WithClientOptions(opts...),
 		),
+		setFeedPlan: connect.NewClient[v1.SetFeedPlanRequest, v1.FeedPlan](
+			httpClient,
+			baseURL+FeedAdminServiceSetFeedPlanProcedure,
+			connect.WithSchema(feedAdminServiceMethods.ByName("SetFeedPlan")),
+			connect.WithClientOptions(opts...),
+		),
+		getFeedPlan: connect.NewClient[v1.GetFeedPlanRequest, v1.GetFeedPlanResponse](
+			httpClient,
+			baseURL+FeedAdminServiceGetFeedPlanProcedure,
+			connect.WithSchema(feedAdminServiceMethods.ByName("GetFeedPlan")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -399,6 +421,8 @@ func NewFeedAdminServiceClient(httpClient connect.HTTPClient, baseURL string, op
 type feedAdminServiceClient struct {
 	hidePost      *connect.Client[v1.HidePostRequest, v1.HidePostResponse]
 	getFeedAuthor *connect.Client[v1.GetFeedAuthorRequest, v1.FeedAuthor]
+	setFeedPlan   *connect.Client[v1.SetFeedPlanRequest, v1.FeedPlan]
+	getFeedPlan   *connect.Client[v1.GetFeedPlanRequest, v1.GetFeedPlanResponse]
 }
 
 // HidePost calls rialto.feed.v1.FeedAdminService.HidePost.
@@ -411,6 +435,16 @@ func (c *feedAdminServiceClient) GetFeedAuthor(ctx context.Context, req *connect
 	return c.getFeedAuthor.CallUnary(ctx, req)
 }
 
+// SetFeedPlan calls rialto.feed.v1.FeedAdminService.SetFeedPlan.
+func (c *feedAdminServiceClient) SetFeedPlan(ctx context.Context, req *connect.Request[v1.SetFeedPlanRequest]) (*connect.Response[v1.FeedPlan], error) {
+	return c.setFeedPlan.CallUnary(ctx, req)
+}
+
+// GetFeedPlan calls rialto.feed.v1.FeedAdminService.GetFeedPlan.
+func (c *feedAdminServiceClient) GetFeedPlan(ctx context.Context, req *connect.Request[v1.GetFeedPlanRequest]) (*connect.Response[v1.GetFeedPlanResponse], error) {
+	return c.getFeedPlan.CallUnary(ctx, req)
+}
+
 // FeedAdminServiceHandler is an implementation of the rialto.feed.v1.FeedAdminService service.
 type FeedAdminServiceHandler interface {
 	// HidePost hides a post from everybody, the author too, or shows it again. A read that begins after the answer does not find a hidden post,
@@ -418,6 +452,10 @@ type FeedAdminServiceHandler interface {
 	HidePost(context.Context, *connect.Request[v1.HidePostRequest]) (*connect.Response[v1.HidePostResponse], error)
 	// GetFeedAuthor tells how the posts of a user are distributed.
 	GetFeedAuthor(context.Context, *connect.Request[v1.GetFeedAuthorRequest]) (*connect.Response[v1.FeedAuthor], error)
+	// SetFeedPlan replaces what is switched off of posts, on all nodes, while they run. Each change is recorded.
+	SetFeedPlan(context.Context, *connect.Request[v1.SetFeedPlanRequest]) (*connect.Response[v1.FeedPlan], error)
+	// GetFeedPlan tells what is switched off of posts, and the latest changes of that.
+	GetFeedPlan(context.Context, *connect.Request[v1.GetFeedPlanRequest]) (*connect.Response[v1.GetFeedPlanResponse], error)
 }
 
 // NewFeedAdminServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -439,12 +477,28 @@ func NewFeedAdminServiceHandler(svc FeedAdminServiceHandler, opts ...connect.Han
 		connect.WithSchema(feedAdminServiceMethods.ByName("GetFeedAuthor")),
 		connect.WithHandlerOptions(opts...),
 	)
+	feedAdminServiceSetFeedPlanHandler := connect.NewUnaryHandler(
+		FeedAdminServiceSetFeedPlanProcedure,
+		svc.SetFeedPlan,
+		connect.WithSchema(feedAdminServiceMethods.ByName("SetFeedPlan")),
+		connect.WithHandlerOptions(opts...),
+	)
+	feedAdminServiceGetFeedPlanHandler := connect.NewUnaryHandler(
+		FeedAdminServiceGetFeedPlanProcedure,
+		svc.GetFeedPlan,
+		connect.WithSchema(feedAdminServiceMethods.ByName("GetFeedPlan")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rialto.feed.v1.FeedAdminService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case FeedAdminServiceHidePostProcedure:
 			feedAdminServiceHidePostHandler.ServeHTTP(w, r)
 		case FeedAdminServiceGetFeedAuthorProcedure:
 			feedAdminServiceGetFeedAuthorHandler.ServeHTTP(w, r)
+		case FeedAdminServiceSetFeedPlanProcedure:
+			feedAdminServiceSetFeedPlanHandler.ServeHTTP(w, r)
+		case FeedAdminServiceGetFeedPlanProcedure:
+			feedAdminServiceGetFeedPlanHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -460,4 +514,12 @@ func (UnimplementedFeedAdminServiceHandler) HidePost(context.Context, *connect.R
 
 func (UnimplementedFeedAdminServiceHandler) GetFeedAuthor(context.Context, *connect.Request[v1.GetFeedAuthorRequest]) (*connect.Response[v1.FeedAuthor], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.feed.v1.FeedAdminService.GetFeedAuthor is not implemented"))
+}
+
+func (UnimplementedFeedAdminServiceHandler) SetFeedPlan(context.Context, *connect.Request[v1.SetFeedPlanRequest]) (*connect.Response[v1.FeedPlan], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.feed.v1.FeedAdminService.SetFeedPlan is not implemented"))
+}
+
+func (UnimplementedFeedAdminServiceHandler) GetFeedPlan(context.Context, *connect.Request[v1.GetFeedPlanRequest]) (*connect.Response[v1.GetFeedPlanResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.feed.v1.FeedAdminService.GetFeedPlan is not implemented"))
 }

@@ -18,10 +18,10 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/feed/v1/feed.proto.
  */
 export const file_rialto_feed_v1_feed: GenFile = /*@__PURE__*/
-  fileDesc("ChlyaWFsdG8vZmVlZC92MS9mZWVkLnByb3RvEg5yaWFsdG8uZmVlZC52MSLyAgoLUG9zdENvbnRlbnQSDQoFdGl0bGUYASABKAkSDAoEdGV4dBgCIAEoCRIlCgZpbWFnZXMYAyADKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYRIMCgRsaW5rGAQgASgJEjEKDGxpbmtfcHJldmlldxgFIAEoCzIbLnJpYWx0by5jaGF0LnYxLkxpbmtQcmV2aWV3EhUKCXJlcG9zdF9vZhgGIAEoBEICMAESKgoIYXVkaWVuY2UYByABKA4yGC5yaWFsdG8uZmVlZC52MS5BdWRpZW5jZRIRCgV1c2VycxgIIAMoBEICMAESJAoFY292ZXIYCSABKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYRIkCgVnb29kcxgKIAMoCzIVLnJpYWx0by5mZWVkLnYxLkdvb2RzEikKCG1lbnRpb25zGAsgAygLMhcucmlhbHRvLmNoYXQudjEuTWVudGlvbhIRCgV2aWRlbxgMIAEoBEICMAEidgoFR29vZHMSDAoEbmFtZRgBIAEoCRIXCgtwcmljZV9taW5vchgCIAEoBEICMAISEAoIY3VycmVuY3kYAyABKAkSJgoHcGljdHVyZRgEIAEoCzIVLnJpYWx0by5jaGF0LnYxLk1lZGlhEgwKBGxpbmsYBSABKAkiuAIKBFBvc3QSDgoCaWQYASABKARCAjABEhIKBmF1dGhvchgCIAEoBEICMAESLAoHY29udGVudBgDIAEoCzIbLnJpYWx0by5mZWVkLnYxLlBvc3RDb250ZW50EhYKCmNyZWF0ZWRfbXMYBCABKANCAjACEhUKCWVkaXRlZF9tcxgFIAEoA0ICMAISDwoHdmVyc2lvbhgGIAEoDRImCghyZXBvc3RlZBgHIAEoCzIULnJpYWx0by5mZWVkLnYxLlBvc3QSDQoFbGlrZXMYCCABKA0SEgoKZmF2b3VyaXRlcxgJIAEoDRIQCghjb21tZW50cxgKIAEoDRIPCgdyZXBvc3RzGAsgASgNEg0KBXZpZXdzGAwgASgNEg0KBWxpa2VkGA0gASgIEhIKCmZhdm91cml0ZWQYDiABKAgiVgoOUHVibGlzaFJlcXVlc3QSFgoOY2xpZW50X3Bvc3RfaWQYASABKAkSLAoHY29udGVudBgCIAEoCzIbLnJpYWx0by5mZWVkLnYxLlBvc3RDb250ZW50IiIKDkdldFBvc3RSZXF1ZXN0EhAKBHBvc3QYASABKARCAjABIjgKEkdldFBvc3RQYWdlUmVxdWVzdBIQCgRwb3N0GAEgASgEQgIwARIQCghjb21tZW50cxgCIAEoDSL3AQoIUG9zdFBhZ2USIgoEcG9zdBgBIAEoCzIULnJpYWx0by5mZWVkLnYxLlBvc3QSJwoGYXV0aG9yGAIgASgLMhcucmlhbHRvLmFjY291bnQudjEuVXNlchIqCghyZWxhdGlvbhgDIAEoCzIYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uEiwKCGNvbW1lbnRzGAQgAygLMhoucmlhbHRvLmNvbW1lbnQudjEuQ29tbWVudBIVCg1uZXh0X2NvbW1lbnRzGAUgASgJEi0KB21pc3NpbmcYBiADKA4yHC5yaWFsdG8uZmVlZC52MS5Qb3N0UGFnZVBhcnQiYgoPRWRpdFBvc3RSZXF1ZXN0EhAKBHBvc3QYASABKARCAjABEiwKB2NvbnRlbnQYAiABKAsyGy5yaWFsdG8uZmVlZC52MS5Qb3N0Q29udGVudBIPCgd2ZXJzaW9uGAMgASgNIiUKEURlbGV0ZVBvc3RSZXF1ZXN0EhAKBHBvc3QYASABKARCAjABIhQKEkRlbGV0ZVBvc3RSZXNwb25zZSI3ChNMaXN0VmVyc2lvbnNSZXF1ZXN0EhAKBHBvc3QYASABKARCAjABEg4KBmJlZm9yZRgCIAEoDSJTChRMaXN0VmVyc2lvbnNSZXNwb25zZRItCgh2ZXJzaW9ucxgBIAMoCzIbLnJpYWx0by5mZWVkLnYxLlBvc3RWZXJzaW9uEgwKBG5leHQYAiABKA0iYQoLUG9zdFZlcnNpb24SDwoHdmVyc2lvbhgBIAEoDRIsCgdjb250ZW50GAIgASgLMhsucmlhbHRvLmZlZWQudjEuUG9zdENvbnRlbnQSEwoHdGltZV9tcxgDIAEoA0ICMAIiRwoQTGlzdFBvc3RzUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwARISCgZiZWZvcmUYAiABKARCAjABEg0KBWxpbWl0GAMgASgNIkoKEUxpc3RQb3N0c1Jlc3BvbnNlEiMKBXBvc3RzGAEgAygLMhQucmlhbHRvLmZlZWQudjEuUG9zdBIQCgRuZXh0GAIgASgEQgIwASIpChVHZXRGZWVkUHJvZmlsZVJlcXVlc3QSEAoEdXNlchgBIAEoBEICMAEiQgoLRmVlZFByb2ZpbGUSDQoFcG9zdHMYASABKA0SEQoJZm9sbG93ZXJzGAIgASgNEhEKCWZvbGxvd2luZxgDIAEoDSI4ChNIb21lVGltZWxpbmVSZXF1ZXN0EhIKBmJlZm9yZRgBIAEoBEICMAESDQoFbGltaXQYAiABKA0iTQoUSG9tZVRpbWVsaW5lUmVzcG9uc2USIwoFcG9zdHMYASADKAsyFC5yaWFsdG8uZmVlZC52MS5Qb3N0EhAKBG5leHQYAiABKARCAjABIkEKD0hpZGVQb3N0UmVxdWVzdBIQCgRwb3N0GAEgASgEQgIwARIMCgRzaG93GAIgASgIEg4KBnJlYXNvbhgDIAEoCSISChBIaWRlUG9zdFJlc3BvbnNlIigKFEdldEZlZWRBdXRob3JSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABIkcKCkZlZWRBdXRob3ISEQoJZm9sbG93ZXJzGAEgASgNEg4KBnB1bGxlZBgCIAEoCBIWCg5wdXNoZWRfcGVuZGluZxgDIAEoDSp7CghBdWRpZW5jZRIYChRBVURJRU5DRV9VTlNQRUNJRklFRBAAEhUKEUFVRElFTkNFX0VWRVJZT05FEAESFAoQQVVESUVOQ0VfRlJJRU5EUxACEhMKD0FVRElFTkNFX0NIT1NFThADEhMKD0FVRElFTkNFX0VYQ0VQVBAEKp4BCgxQb3N0UGFnZVBhcnQSHgoaUE9TVF9QQUdFX1BBUlRfVU5TUEVDSUZJRUQQABIZChVQT1NUX1BBR0VfUEFSVF9BVVRIT1IQARIbChdQT1NUX1BBR0VfUEFSVF9SRUxBVElPThACEhkKFVBPU1RfUEFHRV9QQVJUX0NPVU5UUxADEhsKF1BPU1RfUEFHRV9QQVJUX0NPTU1FTlRTEAQy0gUKC0ZlZWRTZXJ2aWNlEj8KB1B1Ymxpc2gSHi5yaWFsdG8uZmVlZC52MS5QdWJsaXNoUmVxdWVzdBoULnJpYWx0by5mZWVkLnYxLlBvc3QSPwoHR2V0UG9zdBIeLnJpYWx0by5mZWVkLnYxLkdldFBvc3RSZXF1ZXN0GhQucmlhbHRvLmZlZWQudjEuUG9zdBJLCgtHZXRQb3N0UGFnZRIiLnJpYWx0by5mZWVkLnYxLkdldFBvc3RQYWdlUmVxdWVzdBoYLnJpYWx0by5mZWVkLnYxLlBvc3RQYWdlEkEKCEVkaXRQb3N0Eh8ucmlhbHRvLmZlZWQudjEuRWRpdFBvc3RSZXF1ZXN0GhQucmlhbHRvLmZlZWQudjEuUG9zdBJTCgpEZWxldGVQb3N0EiEucmlhbHRvLmZlZWQudjEuRGVsZXRlUG9zdFJlcXVlc3QaIi5yaWFsdG8uZmVlZC52MS5EZWxldGVQb3N0UmVzcG9uc2USWQoMTGlzdFZlcnNpb25zEiMucmlhbHRvLmZlZWQudjEuTGlzdFZlcnNpb25zUmVxdWVzdBokLnJpYWx0by5mZWVkLnYxLkxpc3RWZXJzaW9uc1Jlc3BvbnNlElAKCUxpc3RQb3N0cxIgLnJpYWx0by5mZWVkLnYxLkxpc3RQb3N0c1JlcXVlc3QaIS5yaWFsdG8uZmVlZC52MS5MaXN0UG9zdHNSZXNwb25zZRJUCg5HZXRGZWVkUHJvZmlsZRIlLnJpYWx0by5mZWVkLnYxLkdldEZlZWRQcm9maWxlUmVxdWVzdBobLnJpYWx0by5mZWVkLnYxLkZlZWRQcm9maWxlElkKDEhvbWVUaW1lbGluZRIjLnJpYWx0by5mZWVkLnYxLkhvbWVUaW1lbGluZVJlcXVlc3QaJC5yaWFsdG8uZmVlZC52MS5Ib21lVGltZWxpbmVSZXNwb25zZTK0AQoQRmVlZEFkbWluU2VydmljZRJNCghIaWRlUG9zdBIfLnJpYWx0by5mZWVkLnYxLkhpZGVQb3N0UmVxdWVzdBogLnJpYWx0by5mZWVkLnYxLkhpZGVQb3N0UmVzcG9uc2USUQoNR2V0RmVlZEF1dGhvchIkLnJpYWx0by5mZWVkLnYxLkdldEZlZWRBdXRob3JSZXF1ZXN0GhoucmlhbHRvLmZlZWQudjEuRmVlZEF1dGhvckI3WjVnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9mZWVkL3YxO2ZlZWR2MWIGcHJvdG8z", [file_rialto_account_v1_account, file_rialto_chat_v1_chat, file_rialto_chat_v1_message, file_rialto_comment_v1_comment]);
+  fileDesc("ChlyaWFsdG8vZmVlZC92MS9mZWVkLnByb3RvEg5yaWFsdG8uZmVlZC52MSLfAgoLUG9zdENvbnRlbnQSDQoFdGl0bGUYASABKAkSDAoEdGV4dBgCIAEoCRIlCgZpbWFnZXMYAyADKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYRIMCgRsaW5rGAQgASgJEjEKDGxpbmtfcHJldmlldxgFIAEoCzIbLnJpYWx0by5jaGF0LnYxLkxpbmtQcmV2aWV3EhUKCXJlcG9zdF9vZhgGIAEoBEICMAESKgoIYXVkaWVuY2UYByABKA4yGC5yaWFsdG8uZmVlZC52MS5BdWRpZW5jZRIRCgV1c2VycxgIIAMoBEICMAESJAoFY292ZXIYCSABKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYRIkCgVnb29kcxgKIAMoCzIVLnJpYWx0by5mZWVkLnYxLkdvb2RzEikKCG1lbnRpb25zGAsgAygLMhcucmlhbHRvLmNoYXQudjEuTWVudGlvbiJ2CgVHb29kcxIMCgRuYW1lGAEgASgJEhcKC3ByaWNlX21pbm9yGAIgASgEQgIwAhIQCghjdXJyZW5jeRgDIAEoCRImCgdwaWN0dXJlGAQgASgLMhUucmlhbHRvLmNoYXQudjEuTWVkaWESDAoEbGluaxgFIAEoCSK4AgoEUG9zdBIOCgJpZBgBIAEoBEICMAESEgoGYXV0aG9yGAIgASgEQgIwARIsCgdjb250ZW50GAMgASgLMhsucmlhbHRvLmZlZWQudjEuUG9zdENvbnRlbnQSFgoKY3JlYXRlZF9tcxgEIAEoA0ICMAISFQoJZWRpdGVkX21zGAUgASgDQgIwAhIPCgd2ZXJzaW9uGAYgASgNEiYKCHJlcG9zdGVkGAcgASgLMhQucmlhbHRvLmZlZWQudjEuUG9zdBINCgVsaWtlcxgIIAEoDRISCgpmYXZvdXJpdGVzGAkgASgNEhAKCGNvbW1lbnRzGAogASgNEg8KB3JlcG9zdHMYCyABKA0SDQoFdmlld3MYDCABKA0SDQoFbGlrZWQYDSABKAgSEgoKZmF2b3VyaXRlZBgOIAEoCCJWCg5QdWJsaXNoUmVxdWVzdBIWCg5jbGllbnRfcG9zdF9pZBgBIAEoCRIsCgdjb250ZW50GAIgASgLMhsucmlhbHRvLmZlZWQudjEuUG9zdENvbnRlbnQiIgoOR2V0UG9zdFJlcXVlc3QSEAoEcG9zdBgBIAEoBEICMAEiOAoSR2V0UG9zdFBhZ2VSZXF1ZXN0EhAKBHBvc3QYASABKARCAjABEhAKCGNvbW1lbnRzGAIgASgNIvcBCghQb3N0UGFnZRIiCgRwb3N0GAEgASgLMhQucmlhbHRvLmZlZWQudjEuUG9zdBInCgZhdXRob3IYAiABKAsyFy5yaWFsdG8uYWNjb3VudC52MS5Vc2VyEioKCHJlbGF0aW9uGAMgASgLMhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SLAoIY29tbWVudHMYBCADKAsyGi5yaWFsdG8uY29tbWVudC52MS5Db21tZW50EhUKDW5leHRfY29tbWVudHMYBSABKAkSLQoHbWlzc2luZxgGIAMoDjIcLnJpYWx0by5mZWVkLnYxLlBvc3RQYWdlUGFydCJiCg9FZGl0UG9zdFJlcXVlc3QSEAoEcG9zdBgBIAEoBEICMAESLAoHY29udGVudBgCIAEoCzIbLnJpYWx0by5mZWVkLnYxLlBvc3RDb250ZW50Eg8KB3ZlcnNpb24YAyABKA0iJQoRRGVsZXRlUG9zdFJlcXVlc3QSEAoEcG9zdBgBIAEoBEICMAEiFAoSRGVsZXRlUG9zdFJlc3BvbnNlIjcKE0xpc3RWZXJzaW9uc1JlcXVlc3QSEAoEcG9zdBgBIAEoBEICMAESDgoGYmVmb3JlGAIgASgNIlMKFExpc3RWZXJzaW9uc1Jlc3BvbnNlEi0KCHZlcnNpb25zGAEgAygLMhsucmlhbHRvLmZlZWQudjEuUG9zdFZlcnNpb24SDAoEbmV4dBgCIAEoDSJhCgtQb3N0VmVyc2lvbhIPCgd2ZXJzaW9uGAEgASgNEiwKB2NvbnRlbnQYAiABKAsyGy5yaWFsdG8uZmVlZC52MS5Qb3N0Q29udGVudBITCgd0aW1lX21zGAMgASgDQgIwAiJHChBMaXN0UG9zdHNSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABEhIKBmJlZm9yZRgCIAEoBEICMAESDQoFbGltaXQYAyABKA0iSgoRTGlzdFBvc3RzUmVzcG9uc2USIwoFcG9zdHMYASADKAsyFC5yaWFsdG8uZmVlZC52MS5Qb3N0EhAKBG5leHQYAiABKARCAjABIikKFUdldEZlZWRQcm9maWxlUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASJCCgtGZWVkUHJvZmlsZRINCgVwb3N0cxgBIAEoDRIRCglmb2xsb3dlcnMYAiABKA0SEQoJZm9sbG93aW5nGAMgASgNIjgKE0hvbWVUaW1lbGluZVJlcXVlc3QSEgoGYmVmb3JlGAEgASgEQgIwARINCgVsaW1pdBgCIAEoDSJNChRIb21lVGltZWxpbmVSZXNwb25zZRIjCgVwb3N0cxgBIAMoCzIULnJpYWx0by5mZWVkLnYxLlBvc3QSEAoEbmV4dBgCIAEoBEICMAEiQQoPSGlkZVBvc3RSZXF1ZXN0EhAKBHBvc3QYASABKARCAjABEgwKBHNob3cYAiABKAgSDgoGcmVhc29uGAMgASgJIhIKEEhpZGVQb3N0UmVzcG9uc2UiTAoIRmVlZFBsYW4SEQoJbGlrZXNfb2ZmGAEgASgIEhoKEmNvbW1lbnRzX3JlYWRfb25seRgCIAEoCBIRCglwdWxsX29ubHkYAyABKAgiWAoSU2V0RmVlZFBsYW5SZXF1ZXN0EiYKBHBsYW4YASABKAsyGC5yaWFsdG8uZmVlZC52MS5GZWVkUGxhbhIKCgJieRgCIAEoCRIOCgZyZWFzb24YAyABKAkiFAoSR2V0RmVlZFBsYW5SZXF1ZXN0Im4KE0dldEZlZWRQbGFuUmVzcG9uc2USJgoEcGxhbhgBIAEoCzIYLnJpYWx0by5mZWVkLnYxLkZlZWRQbGFuEi8KB2NoYW5nZXMYAiADKAsyHi5yaWFsdG8uZmVlZC52MS5GZWVkUGxhbkNoYW5nZSJZCg5GZWVkUGxhbkNoYW5nZRIOCgZzd2l0Y2gYASABKAkSCgoCb24YAiABKAgSCgoCYnkYAyABKAkSDgoGcmVhc29uGAQgASgJEg8KB3RpbWVfbXMYBSABKAMiKAoUR2V0RmVlZEF1dGhvclJlcXVlc3QSEAoEdXNlchgBIAEoBEICMAEiRwoKRmVlZEF1dGhvchIRCglmb2xsb3dlcnMYASABKA0SDgoGcHVsbGVkGAIgASgIEhYKDnB1c2hlZF9wZW5kaW5nGAMgASgNKnsKCEF1ZGllbmNlEhgKFEFVRElFTkNFX1VOU1BFQ0lGSUVEEAASFQoRQVVESUVOQ0VfRVZFUllPTkUQARIUChBBVURJRU5DRV9GUklFTkRTEAISEwoPQVVESUVOQ0VfQ0hPU0VOEAMSEwoPQVVESUVOQ0VfRVhDRVBUEAQqngEKDFBvc3RQYWdlUGFydBIeChpQT1NUX1BBR0VfUEFSVF9VTlNQRUNJRklFRBAAEhkKFVBPU1RfUEFHRV9QQVJUX0FVVEhPUhABEhsKF1BPU1RfUEFHRV9QQVJUX1JFTEFUSU9OEAISGQoVUE9TVF9QQUdFX1BBUlRfQ09VTlRTEAMSGwoXUE9TVF9QQUdFX1BBUlRfQ09NTUVOVFMQBDLSBQoLRmVlZFNlcnZpY2USPwoHUHVibGlzaBIeLnJpYWx0by5mZWVkLnYxLlB1Ymxpc2hSZXF1ZXN0GhQucmlhbHRvLmZlZWQudjEuUG9zdBI/CgdHZXRQb3N0Eh4ucmlhbHRvLmZlZWQudjEuR2V0UG9zdFJlcXVlc3QaFC5yaWFsdG8uZmVlZC52MS5Qb3N0EksKC0dldFBvc3RQYWdlEiIucmlhbHRvLmZlZWQudjEuR2V0UG9zdFBhZ2VSZXF1ZXN0GhgucmlhbHRvLmZlZWQudjEuUG9zdFBhZ2USQQoIRWRpdFBvc3QSHy5yaWFsdG8uZmVlZC52MS5FZGl0UG9zdFJlcXVlc3QaFC5yaWFsdG8uZmVlZC52MS5Qb3N0ElMKCkRlbGV0ZVBvc3QSIS5yaWFsdG8uZmVlZC52MS5EZWxldGVQb3N0UmVxdWVzdBoiLnJpYWx0by5mZWVkLnYxLkRlbGV0ZVBvc3RSZXNwb25zZRJZCgxMaXN0VmVyc2lvbnMSIy5yaWFsdG8uZmVlZC52MS5MaXN0VmVyc2lvbnNSZXF1ZXN0GiQucmlhbHRvLmZlZWQudjEuTGlzdFZlcnNpb25zUmVzcG9uc2USUAoJTGlzdFBvc3RzEiAucmlhbHRvLmZlZWQudjEuTGlzdFBvc3RzUmVxdWVzdBohLnJpYWx0by5mZWVkLnYxLkxpc3RQb3N0c1Jlc3BvbnNlElQKDkdldEZlZWRQcm9maWxlEiUucmlhbHRvLmZlZWQudjEuR2V0RmVlZFByb2ZpbGVSZXF1ZXN0GhsucmlhbHRvLmZlZWQudjEuRmVlZFByb2ZpbGUSWQoMSG9tZVRpbWVsaW5lEiMucmlhbHRvLmZlZWQudjEuSG9tZVRpbWVsaW5lUmVxdWVzdBokLnJpYWx0by5mZWVkLnYxLkhvbWVUaW1lbGluZVJlc3BvbnNlMtkCChBGZWVkQWRtaW5TZXJ2aWNlEk0KCEhpZGVQb3N0Eh8ucmlhbHRvLmZlZWQudjEuSGlkZVBvc3RSZXF1ZXN0GiAucmlhbHRvLmZlZWQudjEuSGlkZVBvc3RSZXNwb25zZRJRCg1HZXRGZWVkQXV0aG9yEiQucmlhbHRvLmZlZWQudjEuR2V0RmVlZEF1dGhvclJlcXVlc3QaGi5yaWFsdG8uZmVlZC52MS5GZWVkQXV0aG9yEksKC1NldEZlZWRQbGFuEiIucmlhbHRvLmZlZWQudjEuU2V0RmVlZFBsYW5SZXF1ZXN0GhgucmlhbHRvLmZlZWQudjEuRmVlZFBsYW4SVgoLR2V0RmVlZFBsYW4SIi5yaWFsdG8uZmVlZC52MS5HZXRGZWVkUGxhblJlcXVlc3QaIy5yaWFsdG8uZmVlZC52MS5HZXRGZWVkUGxhblJlc3BvbnNlQjdaNWdpdGh1Yi5jb20vcmlhbHRvLWltL3JpYWx0by9zZGsvZ28vZ2VuL2ZlZWQvdjE7ZmVlZHYxYgZwcm90bzM", [file_rialto_account_v1_account, file_rialto_chat_v1_chat, file_rialto_chat_v1_message, file_rialto_comment_v1_comment]);
 
 /**
- * PostContent is what an author writes. It has a text, a title, a cover, an image, a video, a link, goods or a repost.
+ * PostContent is what an author writes. It has a text, a title, a cover, an image, a link, goods or a repost.
  *
  * @generated from message rialto.feed.v1.PostContent
  */
@@ -103,13 +103,6 @@ export type PostContent = Message<"rialto.feed.v1.PostContent"> & {
    * @generated from field: repeated rialto.chat.v1.Mention mentions = 11;
    */
   mentions: Mention[];
-
-  /**
-   * Video of the author (rialto.video.v1), in any state; 0: none. Readers get it by GetVideo with the post.
-   *
-   * @generated from field: uint64 video = 12 [jstype = JS_STRING];
-   */
-  video: string;
 };
 
 /**
@@ -735,6 +728,150 @@ export const HidePostResponseSchema: GenMessage<HidePostResponse> = /*@__PURE__*
   messageDesc(file_rialto_feed_v1_feed, 20);
 
 /**
+ * FeedPlan is what is switched off to save load. Nothing is, as a rule.
+ *
+ * @generated from message rialto.feed.v1.FeedPlan
+ */
+export type FeedPlan = Message<"rialto.feed.v1.FeedPlan"> & {
+  /**
+   * LikesOff: likes and favourites are refused with likes_off. They can be taken back.
+   *
+   * @generated from field: bool likes_off = 1;
+   */
+  likesOff: boolean;
+
+  /**
+   * CommentsReadOnly: new comments and edits are refused with comments_read_only. Comments can be deleted.
+   *
+   * @generated from field: bool comments_read_only = 2;
+   */
+  commentsReadOnly: boolean;
+
+  /**
+   * PullOnly: new posts are not written to home timelines ahead of reads. Reads find them all the same, and cost more.
+   *
+   * @generated from field: bool pull_only = 3;
+   */
+  pullOnly: boolean;
+};
+
+/**
+ * Describes the message rialto.feed.v1.FeedPlan.
+ * Use `create(FeedPlanSchema)` to create a new message.
+ */
+export const FeedPlanSchema: GenMessage<FeedPlan> = /*@__PURE__*/
+  messageDesc(file_rialto_feed_v1_feed, 21);
+
+/**
+ * @generated from message rialto.feed.v1.SetFeedPlanRequest
+ */
+export type SetFeedPlanRequest = Message<"rialto.feed.v1.SetFeedPlanRequest"> & {
+  /**
+   * @generated from field: rialto.feed.v1.FeedPlan plan = 1;
+   */
+  plan?: FeedPlan | undefined;
+
+  /**
+   * By says who does it, for the records: a line of 1 to 100 characters.
+   *
+   * @generated from field: string by = 2;
+   */
+  by: string;
+
+  /**
+   * Reason for the records, at most 500 characters.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message rialto.feed.v1.SetFeedPlanRequest.
+ * Use `create(SetFeedPlanRequestSchema)` to create a new message.
+ */
+export const SetFeedPlanRequestSchema: GenMessage<SetFeedPlanRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_feed_v1_feed, 22);
+
+/**
+ * @generated from message rialto.feed.v1.GetFeedPlanRequest
+ */
+export type GetFeedPlanRequest = Message<"rialto.feed.v1.GetFeedPlanRequest"> & {
+};
+
+/**
+ * Describes the message rialto.feed.v1.GetFeedPlanRequest.
+ * Use `create(GetFeedPlanRequestSchema)` to create a new message.
+ */
+export const GetFeedPlanRequestSchema: GenMessage<GetFeedPlanRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_feed_v1_feed, 23);
+
+/**
+ * @generated from message rialto.feed.v1.GetFeedPlanResponse
+ */
+export type GetFeedPlanResponse = Message<"rialto.feed.v1.GetFeedPlanResponse"> & {
+  /**
+   * @generated from field: rialto.feed.v1.FeedPlan plan = 1;
+   */
+  plan?: FeedPlan | undefined;
+
+  /**
+   * Changes, the newest first, at most 100.
+   *
+   * @generated from field: repeated rialto.feed.v1.FeedPlanChange changes = 2;
+   */
+  changes: FeedPlanChange[];
+};
+
+/**
+ * Describes the message rialto.feed.v1.GetFeedPlanResponse.
+ * Use `create(GetFeedPlanResponseSchema)` to create a new message.
+ */
+export const GetFeedPlanResponseSchema: GenMessage<GetFeedPlanResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_feed_v1_feed, 24);
+
+/**
+ * FeedPlanChange is a switch of the plan that was turned.
+ *
+ * @generated from message rialto.feed.v1.FeedPlanChange
+ */
+export type FeedPlanChange = Message<"rialto.feed.v1.FeedPlanChange"> & {
+  /**
+   * Switch is the name of a field of FeedPlan.
+   *
+   * @generated from field: string switch = 1;
+   */
+  switch: string;
+
+  /**
+   * @generated from field: bool on = 2;
+   */
+  on: boolean;
+
+  /**
+   * @generated from field: string by = 3;
+   */
+  by: string;
+
+  /**
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+
+  /**
+   * @generated from field: int64 time_ms = 5;
+   */
+  timeMs: bigint;
+};
+
+/**
+ * Describes the message rialto.feed.v1.FeedPlanChange.
+ * Use `create(FeedPlanChangeSchema)` to create a new message.
+ */
+export const FeedPlanChangeSchema: GenMessage<FeedPlanChange> = /*@__PURE__*/
+  messageDesc(file_rialto_feed_v1_feed, 25);
+
+/**
  * @generated from message rialto.feed.v1.GetFeedAuthorRequest
  */
 export type GetFeedAuthorRequest = Message<"rialto.feed.v1.GetFeedAuthorRequest"> & {
@@ -749,7 +886,7 @@ export type GetFeedAuthorRequest = Message<"rialto.feed.v1.GetFeedAuthorRequest"
  * Use `create(GetFeedAuthorRequestSchema)` to create a new message.
  */
 export const GetFeedAuthorRequestSchema: GenMessage<GetFeedAuthorRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 21);
+  messageDesc(file_rialto_feed_v1_feed, 26);
 
 /**
  * FeedAuthor tells how the posts of an author are distributed.
@@ -784,7 +921,7 @@ export type FeedAuthor = Message<"rialto.feed.v1.FeedAuthor"> & {
  * Use `create(FeedAuthorSchema)` to create a new message.
  */
 export const FeedAuthorSchema: GenMessage<FeedAuthor> = /*@__PURE__*/
-  messageDesc(file_rialto_feed_v1_feed, 22);
+  messageDesc(file_rialto_feed_v1_feed, 27);
 
 /**
  * Audience of a post, besides its author.
@@ -975,7 +1112,7 @@ export const FeedService: GenService<{
   serviceDesc(file_rialto_feed_v1_feed, 0);
 
 /**
- * FeedAdminService is for moderators' programs: authenticated by API key only.
+ * FeedAdminService is for programs of moderators and operators: authenticated by API key only.
  *
  * @generated from service rialto.feed.v1.FeedAdminService
  */
@@ -1000,6 +1137,26 @@ export const FeedAdminService: GenService<{
     methodKind: "unary";
     input: typeof GetFeedAuthorRequestSchema;
     output: typeof FeedAuthorSchema;
+  },
+  /**
+   * SetFeedPlan replaces what is switched off of posts, on all nodes, while they run. Each change is recorded.
+   *
+   * @generated from rpc rialto.feed.v1.FeedAdminService.SetFeedPlan
+   */
+  setFeedPlan: {
+    methodKind: "unary";
+    input: typeof SetFeedPlanRequestSchema;
+    output: typeof FeedPlanSchema;
+  },
+  /**
+   * GetFeedPlan tells what is switched off of posts, and the latest changes of that.
+   *
+   * @generated from rpc rialto.feed.v1.FeedAdminService.GetFeedPlan
+   */
+  getFeedPlan: {
+    methodKind: "unary";
+    input: typeof GetFeedPlanRequestSchema;
+    output: typeof GetFeedPlanResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_rialto_feed_v1_feed, 1);

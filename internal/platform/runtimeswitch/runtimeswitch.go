@@ -1,0 +1,169 @@
+// Package runtimeswitch has switches that an operator turns while all nodes run, to degrade a feature and bring it back. Every node has the state of all
+// switches in memory, so that a request asks without a query.
+//
+// A change is committed with an event for the other nodes, which read the rows again, and with a record of who made it and why. A node that may have missed events
+// reads them again too, and so does each node every half minute. If the database does not answer, the last state holds.
+//
+// It may use sqldb and clusterevent. All methods are safe for concurrent use; IsOn, HandleEvent and Missed do not block.
+package runtimeswitch
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/clusterevent"
+)
+
+// eventKind is the kind of the events that tell nodes to read the rows again.
+const eventKind = "switches"
+
+const (
+	reloadInterval = 30 * time.Second
+	reloadTimeout  = 10 * time.Second
+)
+
+// Name of a switch. A switch without a row is off.
+type Name string
+
+// Deps are the dependencies of a Service.
+type Deps struct {
+	DB *sqldb.DB
+	// ClusterEvents tells the other nodes of changes. If nil, there are no other nodes.
+	ClusterEvents *clusterevent.Service
+	Clock         clock.Clock
+	Logger        *slog.Logger
+}
+
+// Service has the switches.
+type Service struct {
+	deps Deps
+	on   atomic.Pointer[map[Name]bool] // never changed, only replaced
+	wake chan struct{}
+	mu   sync.Mutex // held from the beginning of a read of the rows until on has it, so that no older state replaces a newer one
+}
+
+var steps = []string{
+	`CREATE TABLE runtime_switches (name TEXT PRIMARY KEY, is_on BOOLEAN NOT NULL)`,
+	// Changes are kept for ever. There are few.
+	`CREATE TABLE runtime_switch_changes (n {number}, name TEXT NOT NULL, is_on BOOLEAN NOT NULL, changed_by TEXT NOT NULL, reason TEXT NOT NULL, time_ms BIGINT NOT NULL)`,
+}
+
+// New creates the tables if they are missing, and reads the switches.
+func New(ctx context.Context, deps Deps) (*Service, error) {
+	s := &Service{deps: deps, wake: make(chan struct{}, 1)}
+	if err := deps.DB.Migrate(ctx, "runtime_switches", steps); err != nil {
+		return nil, err
+	}
+	return s, s.reload(ctx)
+}
+
+// IsOn reports whether a switch is on.
+func (s *Service) IsOn(n Name) bool { return (*s.on.Load())[n] }
+
+// Set turns switches. Those that are as they should be are not changed. On this node the change holds from the answer on, on others within a second as a rule.
+func (s *Service) Set(ctx context.Context, to map[Name]bool, by, reason string) error {
+	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		was, err := read(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, n := range slices.Sorted(maps.Keys(to)) {
+			if was[n] == to[n] {
+				continue
+			}
+			if _, err := tx.ExecContext(ctx, `INSERT INTO runtime_switches (name, is_on) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET is_on = $2`, string(n), to[n]); err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, `INSERT INTO runtime_switch_changes (name, is_on, changed_by, reason, time_ms) VALUES ($1, $2, $3, $4, $5)`,
+				string(n), to[n], by, reason, s.deps.Clock.Now().UnixMilli()); err != nil {
+				return err
+			}
+		}
+		if s.deps.ClusterEvents == nil {
+			return nil
+		}
+		return s.deps.ClusterEvents.Add(ctx, tx, clusterevent.Event{Kind: eventKind})
+	})
+	if err != nil {
+		return err
+	}
+	if s.deps.ClusterEvents != nil {
+		s.deps.ClusterEvents.Notify()
+	}
+	return s.reload(ctx)
+}
+
+// Change of a switch.
+type Change struct {
+	Name       Name
+	On         bool
+	By, Reason string
+	TimeMs     int64
+}
+
+// Changes returns the latest changes of switches whose names have a prefix, at most limit, the newest first.
+func (s *Service) Changes(ctx context.Context, prefix string, limit int) (list []Change, err error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT name, is_on, changed_by, reason, time_ms FROM runtime_switch_changes WHERE substr(name, 1, length($1)) = $1 ORDER BY n DESC LIMIT $2`, prefix, limit)
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var c Change
+		err := rows.Scan(&c.Name, &c.On, &c.By, &c.Reason, &c.TimeMs)
+		list = append(list, c)
+		return err
+	})
+	return list, err
+}
+
+// HandleEvent handles an event of any node.
+func (s *Service) HandleEvent(e clusterevent.Event) {
+	if e.Kind == eventKind {
+		wakeup.Signal(s.wake)
+	}
+}
+
+// Missed is called when this node may have missed events.
+func (s *Service) Missed() { wakeup.Signal(s.wake) }
+
+// Run reads the switches again when they have changed, until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	tick := time.NewTicker(reloadInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case <-s.wake:
+		}
+		if err := s.reload(ctx); err != nil && ctx.Err() == nil {
+			s.deps.Logger.Warn("runtime switches could not be read; the last state holds until they are", "error", err, "retry_after", reloadInterval)
+		}
+	}
+}
+
+func (s *Service) reload(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, reloadTimeout)
+	defer cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
+		on, err := read(ctx, tx)
+		if err == nil {
+			s.on.Store(&on)
+		}
+		return err
+	})
+}
+
+func read(ctx context.Context, tx *sql.Tx) (map[Name]bool, error) {
+	rows, err := tx.QueryContext(ctx, `SELECT name, is_on FROM runtime_switches`)
+	return sqldb.Pairs[Name, bool](rows, err)
+}

@@ -1,0 +1,83 @@
+package runtimeswitch_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"github.com/rialto-im/rialto/internal/base/clock/clocktest"
+	"github.com/rialto-im/rialto/internal/base/eventually"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/platform/clusterevent"
+	"github.com/rialto-im/rialto/internal/platform/runtimeswitch"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+const likes, comments runtimeswitch.Name = "likes", "comments"
+
+// A switch is turned on all nodes, outlives a restart, and each change is recorded once.
+func TestSwitchesOfAllNodes(t *testing.T) {
+	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
+	must(t, err)
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	clock, logger := clocktest.NewManual(), slog.New(slog.DiscardHandler)
+	open := func() *runtimeswitch.Service {
+		t.Helper()
+		var s *runtimeswitch.Service
+		events, err := clusterevent.New(t.Context(), clusterevent.Deps{DB: db, Logger: logger, Handle: func(e clusterevent.Event) { s.HandleEvent(e) }})
+		must(t, err)
+		s, err = runtimeswitch.New(t.Context(), runtimeswitch.Deps{DB: db, ClusterEvents: events, Clock: clock, Logger: logger})
+		must(t, err)
+		ctx, stop := context.WithCancel(context.Background())
+		ended := make(chan error, 2)
+		go func() { ended <- events.Run(ctx) }()
+		go func() { ended <- s.Run(ctx) }()
+		t.Cleanup(func() {
+			stop()
+			for range 2 {
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		return s
+	}
+	one, two := open(), open()
+	if one.IsOn(likes) || two.IsOn(likes) {
+		t.Error("a switch is on at first")
+	}
+	must(t, one.Set(t.Context(), map[runtimeswitch.Name]bool{likes: true, comments: false}, "ann", "too much load"))
+	if !one.IsOn(likes) || one.IsOn(comments) {
+		t.Error("the node that turned a switch has another state")
+	}
+	eventually.True(t, "the other node has the state", func() bool { return two.IsOn(likes) })
+	must(t, two.Set(t.Context(), map[runtimeswitch.Name]bool{likes: true}, "ben", "again"))
+	if later := open(); !later.IsOn(likes) {
+		t.Error("a restart turned a switch")
+	}
+	clock.Advance(1000)
+	must(t, two.Set(t.Context(), map[runtimeswitch.Name]bool{likes: false}, "ben", "over"))
+	eventually.True(t, "it is off again", func() bool { return !one.IsOn(likes) })
+	changes, err := one.Changes(t.Context(), "li", 10)
+	must(t, err)
+	if len(changes) != 2 || changes[0].On || changes[0].By != "ben" || changes[0].Reason != "over" || !changes[1].On || changes[1].By != "ann" || changes[1].Name != likes {
+		t.Errorf("the records are %+v", changes)
+	}
+	// Without the database the last state holds.
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := one.Set(ended, map[runtimeswitch.Name]bool{likes: true}, "ann", "x"); err == nil || one.IsOn(likes) {
+		t.Errorf("without a database a switch is turned: %v", err)
+	}
+}
