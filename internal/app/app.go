@@ -392,19 +392,6 @@ func (n *Node) openOfficialAccounts(ctx context.Context, ids *idgen.Snowflake) (
 	return err
 }
 
-// openPresence makes the connection directory, and the presence above it.
-func (n *Node) openPresence(ctx context.Context) (err error) {
-	n.clocks = cluster.NewClockOffsets(n.name, n.clock)
-	n.directory = directory.New(directory.Deps{
-		StatusChanged: func(u id.User, visibility bool) { n.presence.StatusChanged(u, visibility) },
-		SessionEnded:  func(c id.Caller, generation uint32) { n.presence.SessionEnded(c, generation) },
-		Departed:      func(ctx context.Context, list []directory.Departure) { n.presence.Departed(ctx, list) },
-		Clock:         n.clock, Logger: n.logger, Node: n.name, Cluster: n.directoryCluster()}, n.config.Presence)
-	n.presence, err = presence.New(ctx, presence.Deps{DB: n.db, Directory: n.directory, FriendsAmong: n.accounts.FriendsAmong, BlockedAmong: n.accounts.BlockedAmong, SettingsOf: n.accounts.SettingsOf,
-		Transient: func(users []id.User, frame []byte) { n.gateway.Transient(users, frame) }, Clock: n.clock, Logger: n.logger})
-	return err
-}
-
 // openTransports makes the servers of calls and sockets.
 func (n *Node) openTransports() (err error) {
 	n.input, n.unauthenticated = inputlimit.NewMemory(n.config.Input.Memory), n.config.Input.Connections()
