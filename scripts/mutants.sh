@@ -522,7 +522,7 @@ mutant "keep the parts of abandoned uploads" $media/abandoned_uploads.go 's/if e
 mutant "record parts before their checksum is known" $media/tus_patch.go 's/^\t\tif a\.sum == nil \{$/\t\tif true {/' TusRefusals $media
 mutant "concatenate another user's uploads" $media/tus_concat.go 's/s\.ownMultipart\(ctx, by, share\)/s.ownMultipart(ctx, 1, share)/' TusConcatenation $media
 mutant "accept S3 keys for another upload" $media/s3.go 's/r\.PathValue\("upload"\) != n\.String\(\)/false/; s/q\.Get\("uploadId"\) != n\.String\(\)/false/' S3Refusals $media
-mutant "do not check the signature of an S3 request" $media/s3_signature.go 's/case subtle\.ConstantTimeCompare\(\[\]byte\(expected\), \[\]byte\(a\.signature\)\) != 1:/case false:/' S3Refusals $media
+mutant "do not check the signature of an S3 request" $media/s3_signature.go 's/case subtle\.ConstantTimeCompare\(/case false \&\& subtle.ConstantTimeCompare(/' S3Refusals $media
 mutant "show former avatars" $media/download.go 's/return avatar == n, err/return avatar == n || true, err/' Avatars $media
 mutant "show a group's picture to everyone" internal/service/chat/group_settings.go '/^func .* Picture\(/,/^}/s/ \|\| !ok \|\| m\.leaveSeq != 0/ || ok \&\& false \&\& m.leaveSeq != 0/' PicturesAreVisible internal/transport/rpc
 mutant "keep a picture before the change is allowed" internal/service/chat/group_settings.go 's/s\.deps\.CheckPicture\(ctx, by/s.deps.KeepPicture(ctx, by/' PicturesAreVisible internal/transport/rpc

@@ -186,10 +186,11 @@ func TestBadParts(t *testing.T) {
 	for what, err := range calls {
 		wantError(t, "a plain upload: "+what, err, errs.Invalid, "not_multipart")
 	}
+	url = r.partURL(m.Upload, 3)
 	if err := r.AbortUpload(t.Context(), alice, n); err != nil {
 		t.Error(err)
 	}
-	wantStatus(t, "aborted", r.request(http.MethodPut, url, bytes.NewReader(last)), http.StatusForbidden, "url_expired")
+	wantStatus(t, "aborted", r.request(http.MethodPut, url, bytes.NewReader(last)), http.StatusNotFound, "no_upload")
 	wantError(t, "aborted twice", r.AbortUpload(t.Context(), alice, n), errs.NotFound, "no_upload")
 	if k := r.files(); k != 0 {
 		t.Errorf("%d files are left", k)
