@@ -574,6 +574,7 @@ mutant "trim without looking at the segment" internal/platform/coldtier/pack.go 
 mutant "pack what was not delivered" internal/platform/coldtier/pack.go 's/key, from, pending-1, cut/key, from, to, cut/; s/pending < from\+uint64/pending+1 < 0*from+0*uint64/' Undelivered internal/platform/coldtier
 mutant "read a damaged block" internal/platform/coldtier/segment.go 's/crc32\.Checksum\(stored, castagnoli\) != b\.checksum/false/' EachChangedByte internal/platform/coldtier
 mutant "answer that a missing segment may come back" internal/platform/coldtier/coldtier.go 's/ && !errors\.Is\(err, blob\.ErrNotFound\)//' DamagedSegment internal/platform/coldtier
+mutant "leave old entries in the log for an hour after a start" internal/platform/coldtier/pack.go 's/t\.heldUp\.Store\(true\)/t.heldUp.Store(false)/' UndeliveredEntries internal/platform/coldtier
 mutant "leave out what the manifest lacks" internal/platform/coldtier/read.go 's/seq < now\.first \{/seq < now.first || seq > 0 {/' MissingRow internal/platform/coldtier
 mutant "show what has expired behind a damaged segment" internal/service/chat/retention.go 's/for bad < to \&\& errors/for bad < min(to, corrupt+singleProbes) \&\& errors/' ManyCorrupt internal/service/chat
 mutant "answer a retry of an old message as expired" internal/service/chat/send.go 's/errors\.Is\(d\.Err, errExpired\)/d.Err == errIsNot/; s/^var errExpired = /var errIsNot = errors.New("")\nvar errExpired = /' OldMessagesAreRead internal/app/apptest

@@ -152,7 +152,7 @@ func TestARecallDuringAPackSurvivesACrash(t *testing.T) {
 	}
 }
 
-// Entries that fan-out has not dispatched stay in the log.
+// Entries that fan-out has not dispatched stay in the log until the next round, which then comes soon.
 func TestUndeliveredEntriesStayInTheLog(t *testing.T) {
 	h, key := newHarness(t), conversation(3)
 	h.fill(t, key, 8)
@@ -164,6 +164,9 @@ func TestUndeliveredEntriesStayInTheLog(t *testing.T) {
 	must(t, tier.Round(t.Context()))
 	if got := stored(t, h.hot, key); len(got) == 20 || !slices.Equal(got[len(got)-12:], upTo(20)[8:]) {
 		t.Errorf("the log has %v", got)
+	}
+	if held, again := coldtier.UntilNext(tier), coldtier.UntilNext(tier); held >= again {
+		t.Errorf("the next round is after %v, and the one after it after %v", held, again)
 	}
 	records, err := h.hot.FanoutRecords(t.Context(), key.Partition(), 0, 100)
 	must(t, err)

@@ -60,7 +60,7 @@ type Config struct {
 	MaxEntries, MaxBytes int
 	// CacheBytes bounds the decompressed blocks in memory; 0 is 32 MiB.
 	CacheBytes int
-	// Interval is the time between two rounds; 0 is an hour.
+	// Interval is the time between two rounds; 0 is an hour. If fan-out held a conversation up, as it may after each start, it is at most half a minute.
 	Interval time.Duration
 	// Pause after each segment and each page of conversations, so that packing takes a small share of the stores' work; 0 is 20 ms.
 	Pause time.Duration
@@ -95,6 +95,9 @@ const (
 	trimDelay = 3 * emptyFor
 )
 
+// heldUpInterval is the time until the next round if fan-out held a conversation up.
+const heldUpInterval = 30 * time.Second
+
 // Tier is the cold tier.
 type Tier struct {
 	deps   Deps
@@ -104,6 +107,8 @@ type Tier struct {
 	inUse      atomic.Bool
 	inUseSince atomic.Pointer[time.Time] // when this node learned it
 	emptyAt    atomic.Pointer[time.Time] // when the tier was last seen empty
+
+	heldUp atomic.Bool // in the last round, old entries stayed in a log because fan-out had not dispatched them
 
 	stats Stats
 

@@ -27,18 +27,22 @@ const (
 
 // Run packs, rewrites and sweeps until ctx ends.
 func (t *Tier) Run(ctx context.Context) error {
-	tick := time.NewTicker(t.config.Interval)
-	defer tick.Stop()
 	for {
 		if err := t.Round(ctx); err != nil && ctx.Err() == nil {
 			t.deps.Logger.Warn("the cold tier could not be brought up to date; it is tried again", "error", err, "after", t.config.Interval)
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
+		if backoff.Sleep(ctx, t.untilNext()) != nil {
 			return nil
 		}
 	}
+}
+
+// untilNext returns how long Run waits after a round.
+func (t *Tier) untilNext() time.Duration {
+	if t.heldUp.Swap(false) {
+		return min(heldUpInterval, t.config.Interval)
+	}
+	return t.config.Interval
 }
 
 // Round packs what is old enough in the conversations of this node, and then rewrites and sweeps if this node coordinates.
@@ -147,8 +151,12 @@ func (t *Tier) packNext(ctx context.Context, key timeline.Key, s span, known boo
 	}
 	// Entries that fan-out has not dispatched yet stay: without them in its log, an engine may take their records for appends that never came.
 	pending, err := timeline.FirstPendingFanout(ctx, t.deps.Hot, key, to+1)
-	if err != nil || pending < from+uint64(t.config.MinEntries) {
+	if err != nil {
 		return false, 0, err
+	}
+	if pending < from+uint64(t.config.MinEntries) {
+		t.heldUp.Store(true)
+		return false, 0, nil
 	}
 	entries, err := t.readOld(ctx, key, from, pending-1, cut)
 	if err != nil || len(entries) < t.config.MinEntries {
