@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -82,13 +83,108 @@ type tusAppend struct {
 	body     io.Reader
 	sum      hash.Hash // nil: no checksum
 	expected []byte
-	// Durable, but not recorded before the checksum is known to be right.
+	storing  []*storingPart // in order
+	// Durable, but not recorded: if there is a checksum, not before it is known to be right.
 	parts []storedPart
 	after *tail
 }
 
+// maxStoring is how many parts of a request may be stored at once: one is synced while the next is read.
+const maxStoring = 2
+
+// storingPart is a part that a goroutine of its request stores.
+type storingPart struct {
+	done chan struct{} // closed when the fields below are set
+	part storedPart
+	err  error
+}
+
+// endReader says when it was read to its end.
+type endReader struct {
+	from io.Reader
+	once sync.Once
+	end  chan struct{}
+}
+
+func (r *endReader) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	if err != nil {
+		r.once.Do(func() { close(r.end) })
+	}
+	return n, err
+}
+
+// store begins to store a part, and returns when its bytes were read. The next part may be read then.
+func (a *tusAppend) store(ctx context.Context, p blob.Part, r io.Reader) error {
+	if len(a.storing) == maxStoring {
+		if err := a.stored(ctx, maxStoring-1); err != nil {
+			return err
+		}
+	}
+	var err error
+	if a.m.session, err = a.service.beginSession(ctx, a.n, a.m); err != nil {
+		return err
+	}
+	c, m := &storingPart{done: make(chan struct{})}, a.m
+	src := &endReader{from: r, end: make(chan struct{})}
+	a.storing = append(a.storing, c)
+	go func() { // run waits for it
+		defer close(c.done)
+		c.part, c.err = a.service.putPart(ctx, a.n, m, p, src)
+	}()
+	select {
+	case <-src.end:
+		return nil
+	case <-c.done:
+		return c.err
+	}
+}
+
+// stored waits until at most some parts are being stored, and records the others. It records no part after one that failed.
+func (a *tusAppend) stored(ctx context.Context, rest int) error {
+	for len(a.storing) > rest {
+		c := a.storing[0]
+		<-c.done
+		a.storing = a.storing[1:]
+		if c.err != nil {
+			return c.err
+		}
+		a.parts = append(a.parts, c.part)
+		if a.sum == nil {
+			if err := a.record(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// wait waits for the parts that are still being stored after an error, and records those before the first that failed.
+func (a *tusAppend) wait(ctx context.Context) error {
+	err := a.stored(ctx, 0)
+	for _, c := range a.storing {
+		<-c.done
+	}
+	return err
+}
+
 // run stores the body part by part. Each is recorded when it is durable; if there is a checksum, all are recorded at the end.
 func (a *tusAppend) run(ctx context.Context) error {
+	err := a.receive(ctx)
+	if werr := a.wait(context.WithoutCancel(ctx)); err == nil {
+		err = werr
+	}
+	if err != nil || a.sum == nil {
+		return err
+	}
+	if subtle.ConstantTimeCompare(a.sum.Sum(nil), a.expected) != 1 {
+		return errors.Join(errTusSum, a.forget(ctx))
+	}
+	return a.record(ctx)
+}
+
+// receive reads the body to its end.
+func (a *tusAppend) receive(ctx context.Context) error {
 	s := a.service
 	if a.sum != nil {
 		a.body = io.TeeReader(a.body, a.sum)
@@ -109,24 +205,13 @@ func (a *tusAppend) run(ctx context.Context) error {
 		if more, err = a.step(ctx); err != nil {
 			return err
 		}
-		if a.sum == nil {
-			if err := a.record(ctx); err != nil {
-				return err
-			}
-		}
 	}
 	if k, err := io.ReadFull(a.body, make([]byte, 1)); k > 0 { // only of a body without a length
 		return errTusTooLarge
 	} else if !errors.Is(err, io.EOF) {
 		return err
 	}
-	if a.sum == nil {
-		return nil
-	}
-	if subtle.ConstantTimeCompare(a.sum.Sum(nil), a.expected) != 1 {
-		return errors.Join(errTusSum, a.forget(ctx))
-	}
-	return a.record(ctx)
+	return nil
 }
 
 // step stores the bytes up to the end of a part, or of the body.
@@ -163,19 +248,17 @@ func (a *tusAppend) step(ctx context.Context) (more bool, err error) {
 		src = io.MultiReader(io.LimitReader(f, within), src)
 	}
 	if within+take == p.Size {
-		var stored storedPart
-		if stored, err = a.service.putPart(ctx, a.n, a.m, p, src); err != nil {
-			return false, err
+		err = a.store(ctx, p, src)
+	} else if err = a.stored(ctx, 0); err == nil {
+		if err = a.putTail(ctx, p, within+take, src); err == nil && a.sum == nil {
+			err = a.record(ctx)
 		}
-		a.parts, a.after = append(a.parts, stored), nil
-	} else if err = a.putTail(ctx, p, within+take, src); err != nil {
+	}
+	if err != nil {
 		return false, err
 	}
 	a.offset += take
-	if broken != nil {
-		err = errors.Join(broken, a.record(ctx))
-	}
-	return more, err
+	return more, broken
 }
 
 // putTail stores the beginning of a part.

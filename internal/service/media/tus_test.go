@@ -135,6 +135,7 @@ func TestTusRefusals(t *testing.T) {
 		{"too much", "01234567890", nil, http.StatusRequestEntityTooLarge, "wrong_size"},
 		{"an unknown checksum", "01234", []string{"Upload-Checksum: crc32 AAAA"}, http.StatusBadRequest, "bad_checksum"},
 		{"another checksum", "01235", []string{"Upload-Checksum: sha1 " + base64.StdEncoding.EncodeToString(sum[:])}, 460, "wrong_checksum"},
+		{"another checksum of all bytes", "0123456789", []string{"Upload-Checksum: sha1 " + base64.StdEncoding.EncodeToString(sum[:])}, 460, "wrong_checksum"},
 		{"another user", "01234", []string{"Authorization: Bearer bob"}, http.StatusNotFound, "no_upload"},
 	} {
 		wantStatus(t, c.what, r.patch(url, 0, strings.NewReader(c.body), c.headers...), c.status, c.reason)
