@@ -195,6 +195,7 @@ func TestAccess(t *testing.T) {
 	must(t, f.DeleteVideo(t.Context(), alice, v.Id))
 	must(t, f.DeleteVideo(t.Context(), alice, v.Id))
 	check("the address of a deleted video", fresh.Playback.HlsUrl, http.StatusNotFound)
+	must(t, f.Sweep(t.Context()))
 	if err := f.DeleteVideo(t.Context(), bob, v.Id); reason(err) != "no_video" {
 		t.Errorf("another user's deletion is answered with %v", err)
 	}
