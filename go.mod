@@ -130,3 +130,6 @@ require (
 
 // The Go SDK is a module of its own, so that who uses it does not get the server's dependencies.
 replace github.com/rialto-im/rialto/sdk/go => ./sdk/go
+
+// Bleve uses two functions of it, and it makes the linker keep all methods (docs/decisions/0108-no-json-iterator.md).
+replace github.com/json-iterator/go => ./tools/jsoniter
