@@ -627,7 +627,7 @@ mutant "give a picture to who may not see its post" internal/service/media/downl
 mutant "tell users of posts that are not for them" internal/service/feed/readers.go 's/!isFor\(p, friends\[u\], names\[u\]\)/!isFor(p, friends[u], names[u]) \&\& p == nil/' WhoIsTold internal/service/feed
 mutant "tell those who muted the author of a post" internal/service/account/follows.go 's/list, follower\); !silent \{/list, follower); !silent || silent {/' WhoIsTold internal/service/feed
 mutant "tell those who muted a pulled author of a post" internal/service/account/follows.go 's/following AND NOT muted AND NOT blocked/following AND NOT blocked/' WhoIsTold internal/service/feed
-mutant "announce a post of a pulled author on its own node only" internal/service/feed/publish.go 's/return n, s\.addAnnouncement\(ctx, tx, d\.author, n\)/return n, nil/' AnnouncePosts internal/service/feed
+mutant "announce a post of a pulled author on its own node only" internal/service/feed/publish.go 's/err := s\.addAnnouncement\(ctx, tx, d\.author, n\)/err := ctx.Err()/' AnnouncePosts internal/service/feed
 mutant "announce a post again with each retry" internal/service/feed/publish.go 's/if d\.pulled \&\& n == d\.id \{/if d.id > 0 {/' AnnouncePosts internal/service/feed
 mutant "announce a post twice on its own node" internal/service/feed/announce.go 's/e\.Kind == announceEvent \&\& e\.Detail != s\.deps\.Node/e.Kind == announceEvent/' AnnouncePosts internal/service/feed
 mutant "bring posts that are shown again to no window" internal/service/feed/clean.go 's/retired = FALSE, pending = \$2, pushed_to = 0/retired = FALSE, pending = (pending AND $2), pushed_to = 0/' RandomSchedules internal/service/feed
