@@ -83,7 +83,7 @@ func (HitKind) EnumDescriptor() ([]byte, []int) {
 type SearchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Query has words, all of which a hit contains, and filters: from:@handle or from:me, in:@handle or in:ID of a conversation, kind:user,
-	// kind:conversation, kind:message or kind:post, before:2026-01-31, after:2026-01-31 (UTC, both exclusive of the other side of that day's beginning) and
+	// kind:conversation, kind:message or kind:post, before:2026-01-31, after:2026-01-31 (UTC: from the beginning of that day on, or until then) and
 	// has:link. "Several words" in quotes are found as they stand. At most 256 characters and 16 words. A query with filters needs no words, and finds the newest.
 	Query string `protobuf:"bytes,1,opt,name=query,proto3" json:"query,omitempty"`
 	// Kinds to search for, beside those of the query; empty: all.

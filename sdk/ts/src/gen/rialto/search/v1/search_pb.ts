@@ -26,7 +26,7 @@ export const file_rialto_search_v1_search: GenFile = /*@__PURE__*/
 export type SearchRequest = Message<"rialto.search.v1.SearchRequest"> & {
   /**
    * Query has words, all of which a hit contains, and filters: from:@handle or from:me, in:@handle or in:ID of a conversation, kind:user,
-   * kind:conversation, kind:message or kind:post, before:2026-01-31, after:2026-01-31 (UTC, both exclusive of the other side of that day's beginning) and
+   * kind:conversation, kind:message or kind:post, before:2026-01-31, after:2026-01-31 (UTC: from the beginning of that day on, or until then) and
    * has:link. "Several words" in quotes are found as they stand. At most 256 characters and 16 words. A query with filters needs no words, and finds the newest.
    *
    * @generated from field: string query = 1;
