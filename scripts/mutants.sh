@@ -685,6 +685,11 @@ mutant "verify without comments" internal/tool/verify/verify.go 's/step\{"commen
 mutant "let one user displace the notifications of others" internal/service/notification/trim.go 's/caused <= maxOfActor/caused > 0/' TrimOfAFlood internal/service/notification
 mutant "count all causes of each notification of a list" internal/service/notification/list.go 's/s\.views\(ctx, tx, o, rows, s\.sizes\.countedCauses\)/s.views(ctx, tx, o, rows, s.sizes.causes)/' NewestCauses internal/service/notification
 mutant "leave out notifications whose newest causes are gone" internal/service/notification/evaluate.go 's/v == nil \&\& rows\[i\]\.causes > first/v == nil \&\& rows[i].causes > 1<<20/' 'NewestCauses|RandomSchedules' internal/service/notification
+mutant "find what does not match any more" internal/service/search/check.go 's/if !ok \{/if ok != ok {/' 'ScanOfWhat|TakenBack' internal/service/search
+mutant "find messages of blocked users" internal/service/search/check.go 's/blocked\[id\.User\(m\.Sender\)\]/blocked[0]/' 'ScanOfWhat|TakenBack' internal/service/search
+mutant "a search index is ahead of its messages" internal/service/search/messages.go 's/b\.positions\[c\] = through/b.positions[c] = through + 1/' 'ScanOfWhat|TakenBack' internal/service/search
+mutant "find deleted documents" internal/engine/searchindex/blevesearch/search.go 's/found\.AndNot\(deleted\)/_ = deleted/' Suite internal/engine/searchindex/blevesearch
+mutant "open a damaged search index" internal/engine/searchindex/blevesearch/blevesearch.go 's/err == nil \&\& at\[0\] != 1/err == nil \&\& at[0] > 1/' Damage internal/engine/searchindex/blevesearch
 mutant "notify users of what they did themselves" internal/service/notification/record.go 's/c\.owner == 0 \|\| c\.owner == c\.actor/c.owner == 0/' 'Merging|RandomSchedules' internal/service/notification
 mutant "notify users of what silenced users did" internal/service/notification/evaluate.go 's/if !e\.silenced\[c\.actor\] \&\& /if /' 'Relations|RandomSchedules' internal/service/notification
 mutant "store what silenced users did" internal/service/notification/record.go 's/if t\.kind != likeKind \{/if t.kind == 0 {/' 'Relations' internal/service/notification
