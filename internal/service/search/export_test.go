@@ -64,3 +64,6 @@ var TextOfPost = textOfPost
 
 // TextOfUser is that of a user.
 var TextOfUser = textOfUser
+
+// Trim deletes old changes.
+func (s *Service) Trim(ctx context.Context) error { return s.trim(ctx) }
