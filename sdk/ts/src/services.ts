@@ -11,6 +11,7 @@ import { SearchService } from "./gen/rialto/search/v1/search_pb.js";
 import { CommentService } from "./gen/rialto/comment/v1/comment_pb.js";
 import { EngagementService } from "./gen/rialto/engagement/v1/engagement_pb.js";
 import { FeedService } from "./gen/rialto/feed/v1/feed_pb.js";
+import { VideoService } from "./gen/rialto/video/v1/video_pb.js";
 import { PresenceService } from "./gen/rialto/presence/v1/presence_pb.js";
 import { VideoService } from "./gen/rialto/video/v1/video_pb.js";
 

@@ -10,3 +10,4 @@ export { useCommentCount, useComments, useReplies, type Comments } from "./comme
 export { useEngagement, useFavourites, useHotPosts, useLikedPosts, useViewedPosts, type Engagement, type ListedPosts } from "./engagement.js";
 export { useFeedProfile, useHomeTimeline, usePost, usePosts, type Posts, type ReadPost } from "./feed.js";
 export { useNotificationKindsOff, useNotificationList, usePostSubscription, useUnreadNotifications, type Notifications } from "./notifications.js";
+export { useOwnVideos, useVideo, type OwnVideos } from "./videos.js";

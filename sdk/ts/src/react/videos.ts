@@ -1,0 +1,43 @@
+import { useCallback, useEffect, useMemo, useState } from "react";
+import type { Video } from "../gen/rialto/video/v1/video_pb.js";
+import type { VideoView } from "../videos.js";
+import { useRialto, useSnapshot } from "./context.js";
+import { useOnline } from "./hooks.js";
+
+/** A video of one's own, or one that a post shows, with its processing live, and addresses that work. "0" is none. */
+export function useVideo(video: string, post = "0"): VideoView {
+  const client = useRialto();
+  const me = useSnapshot((c) => c.me);
+  useEffect(() => (video === "0" ? undefined : client.watchVideo(video, post)), [client, me, video, post]);
+  return useSnapshot((c) => c.video(video, post));
+}
+
+export interface OwnVideos {
+  readonly videos: readonly Video[];
+  /** The first page is not there yet. */
+  readonly loading: boolean;
+  /** Why videos could not be read. */
+  readonly error: unknown;
+  readonly hasMore: boolean;
+  /** Reads the next page. */
+  readonly loadMore: () => Promise<void>;
+}
+
+/** The user's videos, the newest first, with those that are made and deleted here. */
+export function useOwnVideos(): OwnVideos {
+  const client = useRialto();
+  const online = useOnline();
+  const me = useSnapshot((c) => c.me);
+  const list = useMemo(() => client.ownVideos(), [client, me]);
+  const [failed, setFailed] = useState<{ list: typeof list; error: unknown }>();
+  const run = useCallback((work: Promise<void>) => work.then(() => setFailed(undefined), (error: unknown) => setFailed({ list, error })), [list]);
+  useEffect(() => {
+    if (online) void run(list.refresh());
+  }, [list, online, run]);
+  const loadMore = useCallback(() => run(list.more()), [list, run]);
+  const videos = useSnapshot(() => list.items);
+  const hasMore = useSnapshot(() => list.hasMore);
+  const loaded = useSnapshot(() => list.loaded);
+  const error = failed?.list === list ? failed.error : undefined;
+  return { videos, loading: !loaded && error === undefined, error, hasMore, loadMore };
+}
