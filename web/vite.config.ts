@@ -27,7 +27,7 @@ function compress(): Plugin {
   };
 }
 
-/** Names the files that routes load later in the page, for the service worker, which keeps them all. */
+/** Names the files that routes load later in the page, for the service worker, which keeps them all. Videos need the network, so their library stays there. */
 function nameFiles(): Plugin {
   return {
     name: "name-files",
@@ -35,7 +35,7 @@ function nameFiles(): Plugin {
     transformIndexHtml: {
       order: "post",
       handler: (html, { bundle }) => {
-        const later = Object.keys(bundle ?? {}).filter((f) => /^assets\/.*\.(js|css)$/.test(f) && !html.includes(f));
+        const later = Object.keys(bundle ?? {}).filter((f) => /^assets\/.*\.(js|css)$/.test(f) && !html.includes(f) && !f.includes("/hlsEngine-"));
         return [{ tag: "meta", attrs: { name: "later", content: later.map((f) => `/${f}`).join(" ") }, injectTo: "head" }];
       },
     },

@@ -7,6 +7,7 @@ import { setLocale } from "./i18n.js";
 import { PostDrafts } from "./postDraft.js";
 import { storage } from "./storage.js";
 import { setTheme } from "./theme.js";
+import { VideoUploads } from "./videoUploads.js";
 
 export { useClient, useOnline } from "@rialto-im/client/react";
 
@@ -34,6 +35,12 @@ export const postDrafts = new PostDrafts(storage, () => client.me);
 
 /** Comments that are being written, or on their way. */
 export const commentDrafts = new CommentDrafts(storage, () => client.me);
+
+/** Video files on their way. */
+export const videoUploads = new VideoUploads(client);
+client.on("connection", (s) => {
+  if (s === "signed-out") videoUploads.clear();
+});
 
 /** Language and theme, as the account has them. */
 export const appearance = new Appearance(client, storage, ({ locale, theme }) => {

@@ -179,10 +179,11 @@ export function roughly(ms: number, t: Translate): string {
   return unit ? t(unit[0], { n: Math.round(seconds / unit[1]) }) : t("seconds", { n: seconds });
 }
 
-/** The length of a recording, as 1:05. */
+/** The length of a recording, as 1:05 or 1:02:05. */
 export function length(ms: number): string {
   const s = Math.round(ms / 1_000);
-  return `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")}`;
+  const two = (n: number) => String(n).padStart(2, "0");
+  return s < 3_600 ? `${Math.floor(s / 60)}:${two(s % 60)}` : `${Math.floor(s / 3_600)}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}`;
 }
 
 /** A message in one line. */

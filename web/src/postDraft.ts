@@ -25,6 +25,12 @@ export interface GoodsDraft {
   picture?: PostImage;
 }
 
+/** A video that was made for a post. */
+export interface DraftVideo {
+  id: string;
+  name: string;
+}
+
 /** A post that is being written. */
 export interface PostDraft {
   /** What it is published with: the same for each try. */
@@ -35,6 +41,8 @@ export interface PostDraft {
   names?: readonly NamedMention[];
   link: string;
   cover?: PostImage;
+  /** A video of the author, in any state, and the name of its file. */
+  video?: DraftVideo;
   images: readonly PostImage[];
   goods: readonly GoodsDraft[];
   audience: Audience;
@@ -75,7 +83,7 @@ const sentImage = (image: PostImage) => ({ ...image, size: BigInt(image.size) })
 export function draftOf({ content: c }: Post): PostDraft {
   if (!c) return newDraft();
   const goods = c.goods.map(({ name, priceMinor, currency, link, picture }) => ({ name, price: typedPrice(priceMinor, currency), currency, link, ...(picture ? { picture: imageOf(picture) } : {}) }));
-  return { ...newDraft(), title: c.title, text: c.text, names: namesIn(c.text, c), link: c.link, ...(c.cover ? { cover: imageOf(c.cover) } : {}), images: c.images.map(imageOf), goods, audience: c.audience || Audience.EVERYONE, users: [...c.users] };
+  return { ...newDraft(), title: c.title, text: c.text, names: namesIn(c.text, c), link: c.link, ...(c.cover ? { cover: imageOf(c.cover) } : {}), ...(c.video !== "0" ? { video: { id: c.video, name: "" } } : {}), images: c.images.map(imageOf), goods, audience: c.audience || Audience.EVERYONE, users: [...c.users] };
 }
 
 export function namesUsers(a: Audience): boolean {
@@ -90,6 +98,7 @@ export function contentOf(d: PostDraft, repostOf: string): NewPost {
     mentions: postMentions(d.text.trim(), d.names),
     link: d.link.trim(),
     ...(d.cover ? { cover: sentImage(d.cover) } : {}),
+    ...(d.video ? { video: d.video.id } : {}),
     images: d.images.map(sentImage),
     goods: d.goods.map((g) => ({ name: g.name.trim(), priceMinor: BigInt(minorOf(g.price, g.currency) ?? 0), currency: g.currency, link: g.link.trim(), ...(g.picture ? { picture: sentImage(g.picture) } : {}) })),
     audience: d.audience,
@@ -100,7 +109,7 @@ export function contentOf(d: PostDraft, repostOf: string): NewPost {
 
 /** Whether there is something to publish. */
 export function isComplete(d: PostDraft, repostOf: string): boolean {
-  const hasContent = repostOf !== "0" || d.title.trim() !== "" || d.text.trim() !== "" || d.link.trim() !== "" || d.images.length > 0 || d.cover !== undefined || d.goods.length > 0;
+  const hasContent = repostOf !== "0" || d.title.trim() !== "" || d.text.trim() !== "" || d.link.trim() !== "" || d.images.length > 0 || d.cover !== undefined || d.video !== undefined || d.goods.length > 0;
   return hasContent && d.goods.every(isGoods) && (!namesUsers(d.audience) || d.users.length > 0);
 }
 

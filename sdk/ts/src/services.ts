@@ -13,7 +13,6 @@ import { EngagementService } from "./gen/rialto/engagement/v1/engagement_pb.js";
 import { FeedService } from "./gen/rialto/feed/v1/feed_pb.js";
 import { VideoService } from "./gen/rialto/video/v1/video_pb.js";
 import { PresenceService } from "./gen/rialto/presence/v1/presence_pb.js";
-import { VideoService } from "./gen/rialto/video/v1/video_pb.js";
 
 /** All calls of the API that a user may make. */
 export interface Services {

@@ -61,7 +61,9 @@ export default async function kinds(w) {
   const clip = await recordedClip(a);
   await a.getByTestId("file").setInputFiles({ name: "clip.webm", mimeType: "video/webm", buffer: clip });
   await dialog(a).getByRole("button", { name: "Send", exact: true }).click();
-  await b.locator('[data-testid="video"][poster]').waitFor();
+  await b.getByTestId("video-poster").locator("img").waitFor();
+  await b.getByRole("button", { name: /^Play video/ }).click();
+  await b.waitForFunction(() => document.querySelector('[data-testid="player-video"]')?.currentTime > 0);
 
   w.step("a message is forwarded, and several as a card; a recall takes the text out of both");
   const carol = await w.user("carol", "Carol");

@@ -1,5 +1,5 @@
 import type { Album, ChatMessage, Media } from "@rialto-im/client";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { useAction } from "../action.js";
 import { useClient } from "../client.js";
 import { useDownload } from "../download.js";
@@ -10,8 +10,11 @@ import { ChatGallery, save } from "./Gallery.js";
 import { FileIcon, ImageIcon } from "./icons.js";
 import { MentionText } from "./MentionText.js";
 import { VideoPlayer } from "./VideoPlayer.js";
+import { shapeOf, VideoPoster } from "./VideoPoster.js";
 import { pauseOthers } from "./Voice.js";
 import "./voice.css";
+
+const Player = lazy(() => import("../player/Player.js"));
 
 /** A file in a message. Pictures and videos show themselves; everything else is there to be downloaded. */
 export function Attachment({ m, kind, media }: { m: ChatMessage; kind: "image" | "file" | "video"; media: Media }) {
@@ -58,6 +61,17 @@ function Video({ m, media, tile = false }: { m: ChatMessage; media: Media; tile?
   const download = useDownload(m, media.upload);
   const { url, error } = download;
   const poster = useDownload(m, media.poster).url;
+  const [playing, setPlaying] = useState(false);
+  if (!tile && poster) {
+    const style = { ...shapeOf(media.width, media.height), width: 320, maxHeight: 360 };
+    const picture = <VideoPoster url={poster} durationMs={media.durationMs} style={style} onPlay={url && !playing ? () => setPlaying(true) : undefined} />;
+    return (
+      <>
+        {playing ? <Suspense fallback={picture}><Player source={{ kind: "file", url, renew: download.renew }} title={media.caption || media.name} poster={poster} durationMs={media.durationMs} style={style} autoPlay /></Suspense> : picture}
+        {error && <p className="error">{error}</p>}
+      </>
+    );
+  }
   return (
     <>
       {url && <VideoPlayer of={download} preload={poster ? "none" : "metadata"} poster={poster || undefined} style={spaceOf(media, tile)} onPlay={(e) => pauseOthers(e.currentTarget)} data-testid="video" />}

@@ -5,6 +5,7 @@ import { useClient } from "../client.js";
 import { useText, type Key } from "../i18n.js";
 import type { FeedList } from "../routes.js";
 import { Confirm } from "../ui/Confirm.js";
+import { OwnVideos } from "./OwnVideos.js";
 import { PostTimeline } from "./PostTimeline.js";
 
 /** A list of posts that are not sorted by age: new ones come when it is read again. */
@@ -21,6 +22,8 @@ export function ListedFeed({ list, current }: { list: FeedList; current: string 
       return <Liked current={current} />;
     case "favourites":
       return <Favourites current={current} />;
+    case "videos":
+      return <OwnVideos />;
     default:
       return <History current={current} />;
   }

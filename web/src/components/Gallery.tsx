@@ -1,5 +1,5 @@
 import type { ChatMessage, Client, Media } from "@rialto-im/client";
-import { useState, type KeyboardEvent } from "react";
+import { lazy, Suspense, useState, type KeyboardEvent } from "react";
 import { useAction } from "../action.js";
 import { useClient } from "../client.js";
 import { sourceKey, useDownload, type FileOf } from "../download.js";
@@ -7,8 +7,9 @@ import { useText } from "../i18n.js";
 import { Dialog } from "../ui/Dialog.js";
 import { IconButton } from "../ui/IconButton.js";
 import { BackIcon, NextIcon } from "./icons.js";
-import { VideoPlayer } from "./VideoPlayer.js";
 import "./voice.css";
+
+const Player = lazy(() => import("../player/Player.js"));
 
 /** A picture or a video, and what names it. */
 export interface Picture {
@@ -82,7 +83,7 @@ function View({ p, zoomed, onZoom }: { p: Picture; zoomed: boolean; onZoom: () =
   return (
     <div className={zoomed ? "gallery-view zoomed" : "gallery-view"} tabIndex={0}>
       {error && <p className="error">{error}</p>}
-      {url && (p.kind === "video" ? <VideoPlayer of={download} /> : <img src={url} alt={p.caption || p.media.name} onClick={onZoom} data-testid="gallery-image" />)}
+      {url && (p.kind === "video" ? <Suspense><Player source={{ kind: "file", url, renew: download.renew }} title={p.caption || p.media.name} durationMs={p.media.durationMs} /></Suspense> : <img src={url} alt={p.caption || p.media.name} onClick={onZoom} data-testid="gallery-image" />)}
     </div>
   );
 }

@@ -14,6 +14,7 @@ import { LinkPreviewCard } from "./LinkPreviewCard.js";
 import { PostCover, PostGoods } from "./PostGoods.js";
 import { PostImages } from "./PostImages.js";
 import { PostText } from "./PostText.js";
+import { PostVideo } from "./PostVideo.js";
 
 export const audienceTexts: Record<Audience, Key> = {
   [Audience.UNSPECIFIED]: "audienceEveryone",
@@ -54,7 +55,7 @@ export function PostBody({ post, folded }: { post: Post; folded: boolean }) {
   const host = /^https?:/i.test(c.link) && isAddress(c.link) ? new URL(c.link).host : undefined;
   return (
     <>
-      {c.cover && <PostCover of={{ post: post.id }} media={c.cover} />}
+      {c.video !== "0" ? <PostVideo post={post} /> : c.cover && <PostCover of={{ post: post.id }} media={c.cover} />}
       {c.title && <h3 dir="auto">{c.title}</h3>}
       {c.text && <PostText of={c} folded={folded} />}
       <PostImages post={post} all={!folded} />

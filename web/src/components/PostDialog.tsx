@@ -1,6 +1,6 @@
 import { Audience } from "@rialto-im/client";
 import { useId, useRef, type FormEvent, type KeyboardEvent } from "react";
-import { useClient } from "../client.js";
+import { useClient, videoUploads } from "../client.js";
 import { unsent, useDownload } from "../download.js";
 import { useText } from "../i18n.js";
 import { nameOf } from "../names.js";
@@ -17,7 +17,8 @@ import { PickPeople } from "./PickPeople.js";
 import { audienceTexts, Reposted } from "./PostBody.js";
 import { useLinkPreview } from "./useLinkPreview.js";
 import { usePostMentioning } from "./useMentioning.js";
-import { repostOf, usePostForm, type Writing } from "./usePostForm.js";
+import { repostOf, slotOf, usePostForm, type Writing } from "./usePostForm.js";
+import { useIsUploadingVideo, VideoField } from "./VideoField.js";
 
 const audiences = [Audience.EVERYONE, Audience.FRIENDS, Audience.CHOSEN, Audience.EXCEPT] as const;
 
@@ -25,11 +26,13 @@ const audiences = [Audience.EVERYONE, Audience.FRIENDS, Audience.CHOSEN, Audienc
 export function PostDialog({ of, onClose }: { of: Writing; onClose: () => void }) {
   const client = useClient();
   const t = useText();
-  const { draft, change, discard, addImages, addImage, uploading, isUploading, send, busy, error } = usePostForm(of);
+  const { draft, change, discard, addImages, addImage, uploading, isUploading, send, busy, error, setError } = usePostForm(of);
+  const slot = slotOf(of);
+  const isUploadingVideo = useIsUploadingVideo(slot);
   const link = draft.link.trim();
   const { preview, remove } = useLinkPreview(link);
   const shown = preview?.url === link ? preview : undefined;
-  const isReady = isComplete(draft, repostOf(of)) && !isUploading && !busy;
+  const isReady = isComplete(draft, repostOf(of)) && !isUploading && !isUploadingVideo && !busy;
   const submit = (e: FormEvent) => {
     e.preventDefault();
     if (isReady) void send(shown, onClose);
@@ -41,10 +44,11 @@ export function PostDialog({ of, onClose }: { of: Writing; onClose: () => void }
     if (of.kind !== "new") discard();
     onClose();
   };
-  const isEmpty = !draft.title && !draft.text && !draft.link && draft.images.length === 0 && !draft.cover && draft.goods.length === 0;
+  const isEmpty = !draft.title && !draft.text && !draft.link && draft.images.length === 0 && !draft.cover && !draft.video && draft.goods.length === 0;
   const forget = async () => {
     if (!(await confirm({ label: t("discardDraft"), question: t("sureDiscardDraft") }))) return;
     discard();
+    videoUploads.discard(slot);
     onClose();
   };
   const title = of.kind === "new" ? t("newPost") : of.kind === "edit" ? t("editPost") : t("repostOf", { who: nameOf(client, of.post.author) });
@@ -52,6 +56,7 @@ export function PostDialog({ of, onClose }: { of: Writing; onClose: () => void }
   return (
     <Dialog title={title} onClose={close}>
       <form className="stack post-form" onSubmit={submit} onKeyDown={key} data-testid="post-form">
+        <VideoField slot={slot} draft={draft} change={change} onCover={addImage} onError={setError} />
         <CoverField cover={draft.cover} change={change} onAdd={addImage} />
         <label>{t("postTitle")}<input name="title" dir="auto" maxLength={120} value={draft.title} onChange={(e) => change((d) => ({ ...d, title: e.target.value }))} /></label>
         <PostTextField draft={draft} change={change} />

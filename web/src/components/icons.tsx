@@ -29,6 +29,11 @@ export const MicIcon = icon(<><rect x="9" y="3.500" width="6" height="10.500" rx
 export const PlaceIcon = icon(<><path d="M12 21s6.500-6.500 6.500-11.500a6.500 6.500 0 0 0-13 0C5.500 14.500 12 21 12 21z" /><circle cx="12" cy="9.500" r="2.200" /></>);
 export const PlayIcon = icon(<path d="M8 5.500v13l11-6.500z" fill="currentColor" />);
 export const PauseIcon = icon(<path d="M8.500 6v12M15.500 6v12" strokeWidth="3" />);
+export const SoundIcon = icon(<path d="M4.500 9.500v5h3.500l4.500 4v-13l-4.500 4zM15.500 9a4 4 0 0 1 0 6M18 6.500a7.500 7.500 0 0 1 0 11" />);
+export const MutedIcon = icon(<path d="M4.500 9.500v5h3.500l4.500 4v-13l-4.500 4zM16 9.500l5 5M21 9.500l-5 5" />);
+export const FullScreenIcon = icon(<path d="M4.500 9v-4.500H9M15 4.500h4.500V9M19.500 15v4.500H15M9 19.500H4.500V15" />);
+export const PictureInPictureIcon = icon(<><rect x="3.500" y="5" width="17" height="14" rx="2" /><rect x="11.500" y="11.500" width="6.500" height="5" rx="1" fill="currentColor" /></>);
+export const VideoIcon = icon(<><rect x="3.500" y="5.500" width="12" height="13" rx="2" /><path d="m15.500 11 5-3v8l-5-3z" /></>);
 export const NextIcon = icon(<path d="m9.500 5 7 7-7 7" />);
 export const SendIcon = icon(<path d="M4 12 20 4l-5 16-3.500-6.500zM11.500 13.500 20 4" />);
 export const ClipIcon = icon(<path d="m20 11-8.200 8.200a5 5 0 0 1-7-7L13 4a3.300 3.300 0 0 1 4.700 4.700l-8.200 8.200a1.700 1.700 0 0 1-2.400-2.400L14.500 7" />);

@@ -3,24 +3,24 @@ import { useRef, useState } from "react";
 import { useAction } from "../action.js";
 import { client, postDrafts } from "../client.js";
 import { useText } from "../i18n.js";
-import { contentOf, draftOf, isSame, mostImages, newDraft, uploadImage, type PostDraft, type PostImage } from "../postDraft.js";
+import { contentOf, draftOf, isSame, mostImages, newDraft, uploadImage, type DraftVideo, type PostDraft, type PostImage } from "../postDraft.js";
 
 /** What is written: a new post, a repost, or another content of a post of one's own. */
-export type Writing = { kind: "new" } | { kind: "repost"; post: Post } | { kind: "edit"; post: Post };
+export type Writing = { kind: "new"; video?: DraftVideo } | { kind: "repost"; post: Post } | { kind: "edit"; post: Post };
 
 /** The post that what is written shows below; "0": none. */
 export function repostOf(w: Writing): string {
   return w.kind === "new" ? "0" : w.kind === "repost" ? w.post.id : (w.post.content?.repostOf ?? "0");
 }
 
-const slotOf = (w: Writing) => (w.kind === "new" ? "new" : `${w.kind}/${w.post.id}`);
+export const slotOf = (w: Writing) => (w.kind === "new" ? "new" : `${w.kind}/${w.post.id}`);
 
 /** What the dialog of a post works on: the draft, which is stored at each change, its images, and how it is sent. */
 export function usePostForm(of: Writing) {
   const t = useText();
   const { run, busy, error, setError } = useAction();
   const slot = slotOf(of);
-  const [draft, setDraft] = useState<PostDraft>(() => postDrafts.load(slot) ?? (of.kind === "edit" ? draftOf(of.post) : newDraft()));
+  const [draft, setDraft] = useState<PostDraft>(() => firstDraft(of, postDrafts.load(slot)));
   const latest = useRef(draft);
   const change = (next: (d: PostDraft) => PostDraft) => {
     latest.current = next(latest.current);
@@ -71,7 +71,13 @@ export function usePostForm(of: Writing) {
       onDone();
     });
 
-  return { draft, change, discard: () => postDrafts.discard(slot), addImages, addImage, uploading, isUploading: uploading.length + single > 0, send, busy, error };
+  return { draft, change, discard: () => postDrafts.discard(slot), addImages, addImage, uploading, isUploading: uploading.length + single > 0, send, busy, error, setError };
+}
+
+/** The draft with which one begins: what was written before, or what is edited. */
+function firstDraft(of: Writing, stored: PostDraft | undefined): PostDraft {
+  const draft = stored ?? (of.kind === "edit" ? draftOf(of.post) : newDraft());
+  return of.kind === "new" && of.video ? { ...draft, video: of.video } : draft;
 }
 
 /** Publishes a draft. What was sent before, without an answer, may be stored: it is sent again as it was, and then edited. */

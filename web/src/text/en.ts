@@ -4,12 +4,14 @@ import { errorsEn } from "./errors.js";
 import { officialEn } from "./official.js";
 import { commentsEn } from "./comments.js";
 import { feedEn } from "./feed.js";
+import { videoEn } from "./video.js";
 import { notificationsEn } from "./notifications.js";
 import { deliveriesEn } from "./deliveries.js";
 /** What the app says in English. */
 export const en = {
   ...deliveriesEn,
   ...feedEn,
+  ...videoEn,
   ...notificationsEn,
   ...commentsEn,
   ...errorsEn,

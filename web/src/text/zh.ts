@@ -6,12 +6,14 @@ import type { Key } from "./en.js";
 import { officialZh } from "./official.js";
 import { commentsZh } from "./comments.js";
 import { feedZh } from "./feed.js";
+import { videoZh } from "./video.js";
 import { notificationsZh } from "./notifications.js";
 
 /** What the app says in Chinese. */
 export const zh: Record<Key, string> = {
   ...deliveriesZh,
   ...feedZh,
+  ...videoZh,
   ...notificationsZh,
   ...commentsZh,
   ...errorsZh,

@@ -1,0 +1,74 @@
+import { isProcessing, VideoState, type Video } from "@rialto-im/client";
+import { useOwnVideos, useVideo } from "@rialto-im/client/react";
+import { useState } from "react";
+import { useAction } from "../action.js";
+import { client, videoUploads } from "../client.js";
+import { errorText } from "../errors.js";
+import { ago, length } from "../format.js";
+import { getLocale, useText } from "../i18n.js";
+import { useNow } from "../now.js";
+import { Menu, MenuItem } from "../ui/Menu.js";
+import { PostDialog } from "./PostDialog.js";
+import { useVideoUploadOf } from "./useVideoUploads.js";
+import "./video.css";
+import { UploadingVideo, VideoFile } from "./VideoFile.js";
+import { VideoStatus } from "./VideoStatus.js";
+import { VideoView } from "./VideoView.js";
+
+/** The draft's place of videos that are uploaded for no post yet. */
+const slot = "videos";
+
+/** One's own videos, the newest first: what is on its way, what is processed, and what can be posted. */
+export function OwnVideos() {
+  const t = useText();
+  const { videos, loading, error, hasMore, loadMore } = useOwnVideos();
+  const upload = useVideoUploadOf(slot, () => {});
+  const [posting, setPosting] = useState<Video>();
+  return (
+    <div className="own-videos">
+      <div className="feed-windows">{upload ? <UploadingVideo upload={upload} /> : <VideoFile label={t("uploadVideo")} onFile={(file) => videoUploads.start(slot, file)} />}</div>
+      <ul aria-label={t("myVideos")}>
+        {videos.map((v) => <li key={v.id}><OwnVideo listed={v} onPost={setPosting} /></li>)}
+      </ul>
+      <div className="timeline-end" role="status">
+        {error !== undefined ? (
+          <><p className="error">{t("videosFailed", { why: errorText(error) })}</p><button onClick={() => void loadMore()}>{t("retry")}</button></>
+        ) : loading ? (
+          <p>{t("loading")}</p>
+        ) : hasMore ? (
+          <button className="link" onClick={() => void loadMore()}>{t("showMore")}</button>
+        ) : (
+          <p>{t(videos.length === 0 ? "noVideos" : "allVideos")}</p>
+        )}
+      </div>
+      {posting && <PostDialog of={{ kind: "new", video: { id: posting.id, name: posting.name } }} onClose={() => setPosting(undefined)} />}
+    </div>
+  );
+}
+
+function OwnVideo({ listed, onPost }: { listed: Video; onPost: (video: Video) => void }) {
+  const t = useText();
+  const now = useNow();
+  const { run, error } = useAction();
+  // The list has no steps and no addresses for playing.
+  const { video = listed } = useVideo(listed.id);
+  const name = video.name || t("videoWithoutName");
+  const createdMs = Number(video.createdMs);
+  return (
+    <article className="own-video" aria-label={name} data-testid="own-video">
+      <header>
+        <span>
+          <b><bdi>{name}</bdi></b>
+          <small>{ago(createdMs, getLocale(), t, now)}{video.durationMs > 0 && ` · ${length(video.durationMs)}`}{video.state === VideoState.READY && ` · ${t("videoReady")}`}</small>
+        </span>
+        <Menu label={t("videoOptions", { name })}>
+          <MenuItem label={t("deleteVideo")} sure={t("sureDeleteVideo")} onSelect={() => void run(() => client.deleteVideo(video.id))} />
+        </Menu>
+      </header>
+      {(video.state === VideoState.READY || video.posters.length > 0) && <VideoView video={video} post="0" title={name} />}
+      <VideoStatus video={video} />
+      {(video.state === VideoState.READY || isProcessing(video)) && <button type="button" onClick={() => onPost(video)}>{t("postVideo")}</button>}
+      {error && <p className="error" role="alert">{error}</p>}
+    </article>
+  );
+}

@@ -1,0 +1,38 @@
+import type { CSSProperties } from "react";
+import { length } from "../format.js";
+import { useText } from "../i18n.js";
+import { PlayIcon, VideoIcon } from "./icons.js";
+import "./video.css";
+
+interface Props {
+  /** Empty: there is no picture. */
+  url: string;
+  durationMs: number;
+  style?: CSSProperties;
+  /** Undefined: it cannot be played yet. */
+  onPlay: (() => void) | undefined;
+  onError?: () => void;
+}
+
+/** What stands for a video until it is played: a frame of it, with its length. */
+export function VideoPoster({ url, durationMs, style, onPlay, onError }: Props) {
+  const t = useText();
+  const picture = (
+    <>
+      {url ? <img src={url} alt="" loading="lazy" onError={onError} /> : <VideoIcon />}
+      {durationMs > 0 && <time>{length(durationMs)}</time>}
+    </>
+  );
+  if (!onPlay) return <span className="video-poster" style={style} data-testid="video-poster">{picture}</span>;
+  return (
+    <button type="button" className="video-poster" style={style} aria-label={durationMs > 0 ? t("playVideoOf", { length: length(durationMs) }) : t("playVideo")} onClick={onPlay} data-testid="video-poster">
+      {picture}
+      <i className="video-play" aria-hidden="true"><PlayIcon /></i>
+    </button>
+  );
+}
+
+/** The space that a video takes: its own shape, within what is usual. */
+export function shapeOf(width: number, height: number): CSSProperties {
+  return width > 0 && height > 0 ? { aspectRatio: `${width} / ${height}` } : {};
+}

@@ -1,0 +1,20 @@
+import { useEffect, useSyncExternalStore } from "react";
+import { videoUploads } from "../client.js";
+import type { VideoUpload } from "../videoUploads.js";
+
+/** The video files on their way. */
+export function useVideoUploads(): readonly VideoUpload[] {
+  return useSyncExternalStore(videoUploads.subscribe, videoUploads.all);
+}
+
+/** The video file that is on its way for a draft. Once it is a video, onVideo gets that, and it is on its way no longer. */
+export function useVideoUploadOf(slot: string, onVideo: (video: string, name: string) => void): VideoUpload | undefined {
+  const upload = useVideoUploads().find((u) => u.slot === slot);
+  const video = upload?.video;
+  useEffect(() => {
+    if (!upload || video === undefined) return;
+    videoUploads.remove(upload.id);
+    onVideo(video, upload.name);
+  }, [video]);
+  return video === undefined ? upload : undefined;
+}

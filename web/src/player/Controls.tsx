@@ -1,0 +1,65 @@
+import type { VideoRendition, VideoStoryboard } from "@rialto-im/client";
+import type { ReactNode } from "react";
+import { length } from "../format.js";
+import { useText } from "../i18n.js";
+import { FullScreenIcon, MutedIcon, PauseIcon, PictureInPictureIcon, PlayIcon, SoundIcon } from "../components/icons.js";
+import { speeds } from "./keys.js";
+import { nameOfLevel } from "./renditions.js";
+import { SeekBar } from "./SeekBar.js";
+import type { Engine } from "./useEngine.js";
+import type { PlaybackControl } from "./usePlayback.js";
+
+interface Props {
+  control: PlaybackControl;
+  engine: Engine;
+  renditions: readonly VideoRendition[];
+  duration: number;
+  storyboard: VideoStoryboard | undefined;
+  fullScreen: boolean;
+  onFullScreen: () => void;
+  /** Undefined where the browser has none. */
+  onPictureInPicture: (() => void) | undefined;
+}
+
+/** The bar below a video. */
+export function Controls({ control, engine, renditions, duration, storyboard, fullScreen, onFullScreen, onPictureInPicture }: Props) {
+  const t = useText();
+  const { playback, toggle, seek, setVolume, toggleMuted, setSpeed } = control;
+  const { paused, ended, at, volume, muted, speed } = playback;
+  const isSilent = muted || volume === 0;
+  return (
+    <div className="player-controls" data-testid="player-controls">
+      <SeekBar playback={playback} duration={duration} storyboard={storyboard} onSeek={seek} />
+      <div className="player-bar">
+        <Button label={t(ended ? "playAgain" : paused ? "play" : "pause")} onClick={toggle}>{paused ? <PlayIcon /> : <PauseIcon />}</Button>
+        <span className="player-volume">
+          <Button label={t(isSilent ? "soundOn" : "soundOff")} onClick={toggleMuted}>{isSilent ? <MutedIcon /> : <SoundIcon />}</Button>
+          <input type="range" min={0} max={1} step={0.05} value={isSilent ? 0 : volume} aria-label={t("volume")} onChange={(e) => setVolume(e.target.valueAsNumber)} />
+        </span>
+        <time>{length(at * 1_000)} / {length(duration * 1_000)}</time>
+        <select aria-label={t("speed")} value={speed} onChange={(e) => setSpeed(Number(e.target.value))} data-testid="player-speed">
+          {[...new Set([...speeds, speed])].map((s) => <option key={s} value={s}>{s}×</option>)}
+        </select>
+        {engine.levels.length > 1 && <Quality engine={engine} renditions={renditions} />}
+        {onPictureInPicture && <Button label={t("pictureInPicture")} className="player-pip" onClick={onPictureInPicture}><PictureInPictureIcon /></Button>}
+        <Button label={t(fullScreen ? "leaveFullScreen" : "fullScreen")} onClick={onFullScreen}><FullScreenIcon /></Button>
+      </div>
+    </div>
+  );
+}
+
+function Quality({ engine: { levels, level, chosen, choose }, renditions }: { engine: Engine; renditions: readonly VideoRendition[] }) {
+  const t = useText();
+  const now = level && chosen === undefined ? t("qualityAutoNow", { name: nameOfLevel(level, renditions) }) : t("qualityAuto");
+  return (
+    <select aria-label={t("quality")} value={chosen ?? ""} onChange={(e) => choose(e.target.value === "" ? undefined : Number(e.target.value))} data-testid="player-quality">
+      <option value="">{now}</option>
+      {[...levels].reverse().map((l) => <option key={l.height} value={l.height}>{nameOfLevel(l, renditions)}</option>)}
+    </select>
+  );
+}
+
+/** A button of the bar. Its tip is the browser's: one of the page would not show in full screen. */
+function Button({ label, className = "", onClick, children }: { label: string; className?: string; onClick: () => void; children: ReactNode }) {
+  return <button type="button" className={`player-button ${className}`} aria-label={label} title={label} onClick={onClick}>{children}</button>;
+}

@@ -1,0 +1,43 @@
+import type { VideoStoryboard } from "@rialto-im/client";
+import { useState, type CSSProperties, type PointerEvent } from "react";
+import { length } from "../format.js";
+import { useText } from "../i18n.js";
+import type { Playback } from "./usePlayback.js";
+import { tileAt } from "./storyboard.js";
+
+interface Props {
+  playback: Playback;
+  /** In seconds: of the whole video, also of the part that cannot be played yet. */
+  duration: number;
+  storyboard: VideoStoryboard | undefined;
+  onSeek: (to: number) => void;
+}
+
+/** Where the video is: a slider, with a small frame of the place that the pointer or the finger is at. */
+export function SeekBar({ playback: { at, loadedTo }, duration, storyboard, onSeek }: Props) {
+  const t = useText();
+  const [over, setOver] = useState<{ seconds: number; x: number; width: number }>();
+  const part = (seconds: number) => `${duration > 0 ? Math.min(100, (100 * seconds) / duration) : 0}%`;
+  const move = (e: PointerEvent<HTMLElement>) => {
+    const box = e.currentTarget.getBoundingClientRect();
+    const x = Math.max(0, Math.min(box.width, e.clientX - box.left));
+    setOver(box.width > 0 && duration > 0 ? { seconds: (x / box.width) * duration, x, width: box.width } : undefined);
+  };
+  return (
+    <div className="player-seek" style={{ "--played": part(at), "--loaded": part(loadedTo) } as CSSProperties} onPointerMove={move} onPointerLeave={() => setOver(undefined)} onPointerUp={(e) => e.pointerType === "touch" && setOver(undefined)}>
+      {over && <Preview storyboard={storyboard} {...over} />}
+      <input type="range" min={0} max={duration || 1} step="any" value={Math.min(at, duration || 1)} aria-label={t("seek")} aria-valuetext={t("timeOf", { at: length(at * 1_000), of: length(duration * 1_000) })} disabled={duration === 0} data-testid="player-seek" onChange={(e) => onSeek(e.target.valueAsNumber)} />
+    </div>
+  );
+}
+
+function Preview({ storyboard, seconds, x, width }: { storyboard: VideoStoryboard | undefined; seconds: number; x: number; width: number }) {
+  const tile = tileAt(storyboard, seconds);
+  const half = (tile?.width ?? 60) / 2;
+  return (
+    <div className="player-preview" aria-hidden="true" style={{ insetInlineStart: Math.max(half, Math.min(width - half, x)) }} data-testid="player-preview">
+      {tile && <i style={{ width: tile.width, height: tile.height, backgroundImage: `url(${JSON.stringify(tile.url)})`, backgroundPosition: `-${tile.x}px -${tile.y}px` }} />}
+      <span>{length(seconds * 1_000)}</span>
+    </div>
+  );
+}
