@@ -11,6 +11,8 @@ export interface VideoUpload {
   readonly sent: number;
   /** Of the last seconds; 0 until it is known. */
   readonly bytesPerSecond: number;
+  /** The user paused it. */
+  readonly paused: boolean;
   readonly error?: unknown;
   /** The video that was made from it. */
   readonly video?: string;
@@ -74,14 +76,23 @@ export class VideoUploads {
   start(slot: string, file: File): void {
     this.discard(slot);
     const id = crypto.randomUUID();
-    this.show([...this.list, { id, slot, name: file.name, size: file.size, sent: 0, bytesPerSecond: 0 }]);
+    this.show([...this.list, { id, slot, name: file.name, size: file.size, sent: 0, bytesPerSecond: 0, paused: false }]);
     void this.send(id, file);
   }
 
-  retry(id: string): void {
+  /** Stops an upload until it is resumed. Of a large file, the server keeps what it has. */
+  pause(id: string): void {
+    const running = this.running.get(id);
+    if (!running) return;
+    this.change(id, { paused: true, bytesPerSecond: 0 });
+    running.abort.abort();
+  }
+
+  /** Goes on with an upload that was paused, or failed. */
+  resume(id: string): void {
     const file = this.running.get(id)?.file;
     if (!file) return;
-    this.change(id, { sent: 0, bytesPerSecond: 0, error: undefined });
+    this.change(id, { paused: false, bytesPerSecond: 0, error: undefined });
     void this.send(id, file);
   }
 
@@ -106,7 +117,7 @@ export class VideoUploads {
     const running: Running = { file, abort: new AbortController() };
     this.running.set(id, running);
     const speed = new Speed(this.now());
-    const isOurs = () => this.running.get(id) === running;
+    const isOurs = () => this.running.get(id) === running && !running.abort.signal.aborted;
     try {
       const { upload } = await this.client.upload(file, file.name, (sent) => isOurs() && this.change(id, { sent, bytesPerSecond: speed.measure(sent, this.now()) }), running.abort.signal);
       if (!isOurs()) return;

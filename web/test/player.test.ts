@@ -59,6 +59,8 @@ test("a video goes on where its user stopped, unless that was close to an end", 
   me = "8";
   expect(positions.get("1")).toBe(0);
   me = "7";
+  positions.set("short", 4, 8);
+  expect(positions.get("short")).toBe(4);
   positions.set("1", 99, 100); // to its end
   expect(positions.get("1")).toBe(0);
   for (let n = 0; n < 205; n++) positions.set(`v${n}`, 50, 100);

@@ -1,13 +1,13 @@
-import type { Client, Progress } from "@rialto-im/client";
+import type { Client } from "@rialto-im/client";
 import { expect, test } from "vitest";
 import { leftMs, Speed, VideoUploads } from "../src/videoUploads.js";
 
 /** A server whose uploads a test moves on. */
 class Server {
-  readonly uploads: { name: string; progress: Progress; signal: AbortSignal; done: (upload: string) => void; fail: (err: unknown) => void }[] = [];
+  readonly uploads: { name: string; progress: (sent: number, total: number) => void; signal: AbortSignal; done: (upload: string) => void; fail: (err: unknown) => void }[] = [];
   readonly created: string[] = [];
   readonly client = {
-    upload: (_: Blob, name: string, progress: Progress, signal: AbortSignal) =>
+    upload: (_: Blob, name: string, progress: (sent: number, total: number) => void, signal: AbortSignal) =>
       new Promise((resolve, reject) => {
         signal.addEventListener("abort", () => reject(new Error("cancelled")));
         this.uploads.push({ name, progress, signal, done: (upload) => resolve({ upload }), fail: reject });
@@ -47,7 +47,7 @@ test("what failed is tried again, what was taken back makes no video, and a draf
   server.uploads[0]!.fail(new Error("offline"));
   await settled();
   expect(uploads.all()[0]?.error).toEqual(new Error("offline"));
-  uploads.retry(uploads.all()[0]!.id);
+  uploads.resume(uploads.all()[0]!.id);
   expect([uploads.all()[0]?.error, server.uploads.length]).toEqual([undefined, 2]);
   uploads.start("new", file("b.mp4"));
   uploads.start("videos", file("c.mp4"));
@@ -56,6 +56,24 @@ test("what failed is tried again, what was taken back makes no video, and a draf
   server.uploads[2]!.done("78");
   await settled();
   expect([uploads.all(), server.created]).toEqual([[], []]);
+});
+
+test("a paused upload stops, keeps what has gone, and goes on with the same file", async () => {
+  const server = new Server();
+  const uploads = new VideoUploads(server.client);
+  uploads.start("new", file("a.mp4"));
+  const { id } = uploads.all()[0]!;
+  server.uploads[0]!.progress(400, 1_000);
+  uploads.pause(id);
+  await settled();
+  server.uploads[0]!.progress(500, 1_000); // an event that was on its way
+  expect(uploads.all()).toMatchObject([{ paused: true, sent: 400, error: undefined }]);
+  expect(server.uploads[0]!.signal.aborted).toBe(true);
+  uploads.resume(id);
+  expect([uploads.all()[0]?.paused, server.uploads.map((u) => u.name)]).toEqual([false, ["a.mp4", "a.mp4"]]);
+  server.uploads[1]!.done("79");
+  await settled();
+  expect([uploads.all()[0]?.video, server.created]).toEqual(["video of 79", ["79"]]);
 });
 
 test("a speed follows what happens, without jumps", () => {

@@ -234,6 +234,9 @@ func (s *screen) postLines(ctx context.Context, p *feedv1.Post, indent string) [
 	if c.GetCover() != nil {
 		lines = append(lines, indent+"[cover]")
 	}
+	if c.GetVideo() != 0 {
+		lines = append(lines, indent+"[video]")
+	}
 	if n := len(c.GetImages()); n > 0 {
 		lines = append(lines, fmt.Sprintf("%s[images: %d]", indent, n))
 	}

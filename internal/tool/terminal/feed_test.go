@@ -85,7 +85,7 @@ func (p *postServer) GetFeedProfile(context.Context, *connect.Request[feedv1.Get
 }
 
 func (p *postServer) ListPosts(_ context.Context, q *connect.Request[feedv1.ListPostsRequest]) (*connect.Response[feedv1.ListPostsResponse], error) {
-	return connect.NewResponse(&feedv1.ListPostsResponse{Posts: []*feedv1.Post{{Id: 5, Author: q.Msg.User, Content: &feedv1.PostContent{Text: "mine"}}}}), nil
+	return connect.NewResponse(&feedv1.ListPostsResponse{Posts: []*feedv1.Post{{Id: 5, Author: q.Msg.User, Content: &feedv1.PostContent{Text: "mine", Video: 7}}}}), nil
 }
 
 func (p *postServer) CreateComment(_ context.Context, q *connect.Request[commentv1.CreateCommentRequest]) (*connect.Response[commentv1.Comment], error) {
@@ -188,7 +188,7 @@ func TestFeed(t *testing.T) {
 		t.Errorf("/post without a text: %q, published %v", got, p.published)
 	}
 	for line, who := range map[string]string{"/profile": "you", "/profile @bob": "Bob"} {
-		if got := do(line); !strings.Contains(got, who+": 3 posts, 2 followers, follows 1\n") || !strings.Contains(got, "      mine\n") {
+		if got := do(line); !strings.Contains(got, who+": 3 posts, 2 followers, follows 1\n") || !strings.Contains(got, "      mine\n      [video]\n") {
 			t.Errorf("%s shows %q", line, got)
 		}
 	}

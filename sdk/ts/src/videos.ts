@@ -62,7 +62,7 @@ export class WatchedVideos {
     const e = this.entry(video, post);
     e.watchers++;
     if (e.watchers === 1) {
-      if (!e.view.video || e.view.error) void this.read(e);
+      if (!e.view.video || e.view.error || this.isStale(e.view.video)) void this.read(e);
       else this.plan(e, this.nextMs(e));
     }
     let watching = true;
@@ -142,6 +142,11 @@ export class WatchedVideos {
   private show(e: Entry, view: VideoView): void {
     e.view = view;
     this.deps.onChange();
+  }
+
+  /** Whether the addresses of a video work no longer, or not for long. */
+  private isStale({ playback }: Video): boolean {
+    return playback !== undefined && Number(playback.expiresMs) - beforeExpiryMs <= this.deps.now();
   }
 
   /** After how long a video is worth another read; undefined: it stays as it is. */

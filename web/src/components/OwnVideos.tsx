@@ -51,7 +51,8 @@ function OwnVideo({ listed, onPost }: { listed: Video; onPost: (video: Video) =>
   const now = useNow();
   const { run, error } = useAction();
   // The list has no steps and no addresses for playing.
-  const { video = listed } = useVideo(listed.id);
+  const [wanted, setWanted] = useState(isProcessing(listed));
+  const { video = listed } = useVideo(wanted ? listed.id : "0");
   const name = video.name || t("videoWithoutName");
   const createdMs = Number(video.createdMs);
   return (
@@ -65,7 +66,7 @@ function OwnVideo({ listed, onPost }: { listed: Video; onPost: (video: Video) =>
           <MenuItem label={t("deleteVideo")} sure={t("sureDeleteVideo")} onSelect={() => void run(() => client.deleteVideo(video.id))} />
         </Menu>
       </header>
-      {(video.state === VideoState.READY || video.posters.length > 0) && <VideoView video={video} post="0" title={name} />}
+      {(video.state === VideoState.READY || video.posters.length > 0) && <VideoView video={video} post="0" title={name} load={video.state === VideoState.READY ? () => setWanted(true) : undefined} />}
       <VideoStatus video={video} />
       {(video.state === VideoState.READY || isProcessing(video)) && <button type="button" onClick={() => onPost(video)}>{t("postVideo")}</button>}
       {error && <p className="error" role="alert">{error}</p>}

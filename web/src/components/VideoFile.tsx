@@ -5,7 +5,7 @@ import { bytes, roughly } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
 import { IconButton } from "../ui/IconButton.js";
 import { leftMs, type VideoUpload } from "../videoUploads.js";
-import { CloseIcon, VideoIcon } from "./icons.js";
+import { CloseIcon, PauseIcon, PlayIcon, VideoIcon } from "./icons.js";
 import "./video.css";
 
 /** Containers that browsers do not know have no type of their own. */
@@ -51,7 +51,7 @@ export function UploadingVideo({ upload: u }: { upload: VideoUpload }) {
     <div className="video-upload" data-testid="video-upload">
       <VideoIcon />
       <span>
-        <b>{t("uploadingVideo", { name: u.name })}</b>
+        <b>{t(u.paused ? "pausedVideo" : "uploadingVideo", { name: u.name })}</b>
         {u.error !== undefined ? (
           <small className="error" role="alert">{t("videoUploadFailed", { why: errorText(u.error) })}</small>
         ) : (
@@ -61,7 +61,13 @@ export function UploadingVideo({ upload: u }: { upload: VideoUpload }) {
           </>
         )}
       </span>
-      {u.error !== undefined && <button type="button" className="link" onClick={() => videoUploads.retry(u.id)}>{t("retry")}</button>}
+      {u.error !== undefined ? (
+        <button type="button" className="link" onClick={() => videoUploads.resume(u.id)}>{t("retry")}</button>
+      ) : u.paused ? (
+        <IconButton label={t("resumeUploadOf", { name: u.name })} onClick={() => videoUploads.resume(u.id)}><PlayIcon /></IconButton>
+      ) : (
+        u.sent < u.size && <IconButton label={t("pauseUploadOf", { name: u.name })} onClick={() => videoUploads.pause(u.id)}><PauseIcon /></IconButton>
+      )}
       <IconButton label={t("cancelUploadOf", { name: u.name })} onClick={() => videoUploads.remove(u.id)}><CloseIcon /></IconButton>
     </div>
   );

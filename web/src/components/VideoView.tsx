@@ -14,10 +14,12 @@ interface Props {
   /** A picture in place of the video's first frame. */
   cover?: string | undefined;
   onCoverError?: (() => void) | undefined;
+  /** Reads its addresses, where the list that it is from has none. */
+  load?: (() => void) | undefined;
 }
 
 /** A video in place: a picture of it, which plays when it is pressed. */
-export function VideoView({ video, post, title, cover, onCoverError }: Props) {
+export function VideoView({ video, post, title, cover, onCoverError, load }: Props) {
   const client = useClient();
   const [playing, setPlaying] = useState(false);
   const { id, playback, renditions, durationMs, storyboard, width, height } = video;
@@ -27,7 +29,11 @@ export function VideoView({ video, post, title, cover, onCoverError }: Props) {
   );
   const poster = cover || (video.posters[0]?.url ?? "");
   const style = shapeOf(width, height);
-  const picture = <VideoPoster url={poster} durationMs={durationMs} style={style} onPlay={source && !playing ? () => setPlaying(true) : undefined} {...(onCoverError ? { onError: onCoverError } : {})} />;
+  const play = () => {
+    load?.();
+    setPlaying(true);
+  };
+  const picture = <VideoPoster url={poster} durationMs={durationMs} style={style} onPlay={(source || load) && !playing ? play : undefined} {...(onCoverError ? { onError: onCoverError } : {})} />;
   if (!source || !playing) return picture;
   return (
     <Suspense fallback={picture}>

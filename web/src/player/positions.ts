@@ -3,8 +3,9 @@ import type { KeyValueStorage } from "../storage.js";
 const prefix = "video-positions/";
 /** So many videos have a position, the last ones that were watched. */
 const mostVideos = 200;
-/** So close to its beginning or end, a video begins again. */
-const marginS = 5;
+/** So close to its beginning or end, a video begins again: a part of its length, and no more than some seconds. */
+const marginPart = 0.1;
+const mostMarginS = 5;
 
 /** Where the user stopped to watch each video, in this browser. */
 export class Positions {
@@ -21,7 +22,8 @@ export class Positions {
 
   set(video: string, seconds: number, duration: number): void {
     const others = this.load().filter(([id]) => id !== video);
-    const isMiddle = seconds > marginS && seconds < duration - marginS;
+    const margin = Math.min(mostMarginS, marginPart * duration);
+    const isMiddle = seconds > margin && seconds < duration - margin;
     const list = isMiddle ? [...others, [video, Math.floor(seconds)] as const].slice(-mostVideos) : others;
     try {
       this.storage.setItem(prefix + this.me(), JSON.stringify(list));

@@ -126,6 +126,19 @@ test("addresses are those of the server, and are read again before they expire",
   stop();
 });
 
+test("who comes back to a video gets addresses that work, and nothing is read where they still do", async () => {
+  client.known.set("5", video("5", { state: VideoState.READY, playback: playback(client.nowMs + 600_000) }));
+  client.watchVideo("5")();
+  await client.pass(400_000);
+  client.watchVideo("5")();
+  await client.pass(0);
+  expect(client.reads()).toBe(1);
+  await client.pass(150_000);
+  client.watchVideo("5")();
+  await client.pass(0);
+  expect(client.reads()).toBe(2);
+});
+
 test("what fails for a while is tried again, and what was read stays; what is gone is not asked for", async () => {
   const stop = client.watchVideo("5");
   await client.pass(0);
