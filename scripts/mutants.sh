@@ -771,6 +771,9 @@ mutant_ts "repeat an own comment on a page" src/comments.ts 's/this\.own\.filter
 mutant_ts "publish for the next user" src/resend.ts 's/if \(client\.me\(\) !== user\) throw err;//' test/unit/posts.test.ts
 mutant_ts "leave hidden posts on screen" src/operations/feed.ts 's/reason === "no_post"/reason === "none"/' test/unit/shown.test.ts
 mutant_ts "watch no posts after a reconnect" src/shown.ts 's/this\.known = undefined;/if (this.known === "") this.known = undefined;/' test/unit/shown.test.ts
+mutant_ts "show a user the videos of another one" src/operations/videos.ts 's/if \(knownTo !== client\.me\(\)\) watched\.forget\(\);//' test/unit/videos.test.ts
+mutant_ts "play videos by addresses that have expired" src/videos.ts 's/ \|\| this\.isStale\(e\.view\.video\)//' test/unit/videos.test.ts
+mutant_ts "ask for a deleted video again and again" src/videos.ts 's/isPassing \? e\.backoff\.next\(error\.retryMs\) : undefined/e.backoff.next(error.retryMs)/' test/unit/videos.test.ts
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
