@@ -155,7 +155,7 @@ async function scenario(w, folder) {
   await a.getByRole("link", { name: "My videos" }).click();
   await own(a, "walk.mkv").waitFor();
   await a.getByTestId("video-input").setInputFiles(clip(folder, "lake.mp4", 4, "-pix_fmt", "yuv420p", "-c:v", "libx264", "-g", "10", "-c:a", "aac"));
-  await own(a, "lake.mp4").getByText("Ready").waitFor();
+  await own(a, "lake.mp4").getByText("· Ready").waitFor();
   await w.shot(a, "97-video-own");
   await own(a, "lake.mp4").getByRole("button", { name: "Post it" }).click();
   await form(a).getByLabel("Text").fill("At the lake");
