@@ -1,15 +1,21 @@
 import type { DescMessage, DescMethodUnary, DescService, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 
+export interface CallOptions {
+  /** Cancels the call. It then fails with the code "canceled"; whether it took effect is not known. */
+  signal?: AbortSignal | undefined;
+}
+
 /** Invoke makes one call of the API. */
 export type Invoke = <I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
   input: MessageInitShape<I>,
+  options?: CallOptions,
 ) => Promise<MessageShape<O>>;
 
 /** The methods of a service as functions: api.chat.history({ conversation }). */
 export type ServiceClient<S extends DescService> = {
   [M in keyof S["method"]]: S["method"][M] extends DescMethodUnary<infer I, infer O>
-    ? (input: MessageInitShape<I>) => Promise<MessageShape<O>>
+    ? (input: MessageInitShape<I>, options?: CallOptions) => Promise<MessageShape<O>>
     : never;
 };
 
@@ -17,7 +23,7 @@ export function serviceClient<S extends DescService>(service: S, invoke: Invoke)
   const client: Record<string, unknown> = {};
   for (const method of service.methods) {
     if (method.methodKind !== "unary") continue;
-    client[method.localName] = (input: MessageInitShape<DescMessage>) => invoke(method as DescMethodUnary, input);
+    client[method.localName] = (input: MessageInitShape<DescMessage>, options?: CallOptions) => invoke(method as DescMethodUnary, input, options);
   }
   return client as ServiceClient<S>;
 }

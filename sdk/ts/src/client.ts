@@ -222,10 +222,10 @@ export class Client implements Services {
     this.emitter.emit("ended", { reason });
   }
 
-  private readonly invoke: Invoke = async (method, input) => {
+  private readonly invoke: Invoke = async (method, input, options) => {
     const auth = await this.opened();
     const token = await auth.token();
-    const call = (t: string) => post(this.options.url, method, input, t, this.options.fetch);
+    const call = (t: string) => post(this.options.url, method, input, t, this.options.fetch, options);
     try {
       return await call(token);
     } catch (err) {

@@ -1,6 +1,6 @@
 import { create, fromBinary, fromJson, toJson, type DescMessage, type DescMethodUnary, type JsonValue, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
-import { methodPath } from "./api.js";
+import { methodPath, type CallOptions } from "./api.js";
 import { RialtoError } from "./errors.js";
 import { ErrorSchema } from "./gen/rialto/gateway/v1/gateway_pb.js";
 
@@ -15,7 +15,9 @@ export async function post<I extends DescMessage, O extends DescMessage>(
   input: MessageInitShape<I>,
   token: string | undefined,
   fetchFn: typeof fetch,
+  { signal }: CallOptions = {},
 ): Promise<MessageShape<O>> {
+  const timeout = AbortSignal.timeout(callTimeoutMs);
   const headers: Record<string, string> = { "Content-Type": "application/json", "Connect-Protocol-Version": "1" };
   if (token) headers["Authorization"] = `Bearer ${token}`;
   let res: Response;
@@ -25,10 +27,11 @@ export async function post<I extends DescMessage, O extends DescMessage>(
       method: "POST",
       headers,
       body: JSON.stringify(toJson(method.input, create(method.input, input))),
-      signal: AbortSignal.timeout(callTimeoutMs),
+      signal: signal ? AbortSignal.any([timeout, signal]) : timeout,
     });
     text = await res.text();
   } catch {
+    if (signal?.aborted) throw canceled();
     throw await unreachable(base, fetchFn);
   }
   if (!res.ok) throw httpError(res, text);
@@ -37,6 +40,10 @@ export async function post<I extends DescMessage, O extends DescMessage>(
   } catch {
     throw new RialtoError("internal", "the answer is not one of this protocol", "bad_answer");
   }
+}
+
+function canceled(): RialtoError {
+  return new RialtoError("canceled", "the call was cancelled", "canceled");
 }
 
 /**

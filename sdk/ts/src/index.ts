@@ -1,5 +1,6 @@
 /** Rialto's client for browsers and Node. */
 export { Client } from "./client.js";
+export type { CallOptions } from "./api.js";
 export { channelAddress, type Channels, type ChannelAddress, type ChannelPreview, type NewChannel } from "./channels.js";
 export type { Rooms, RoomView } from "./rooms.js";
 export { importMembers, type ImportOptions, type ImportResult } from "./organizations.js";
@@ -17,6 +18,7 @@ export type { PostEntries, PostEntry } from "./postEntries.js";
 export type { Liker, ListLikersResponse } from "./gen/rialto/engagement/v1/engagement_pb.js";
 export type { NotificationList } from "./notifications.js";
 export { NotificationKind, NotificationSubject, type Notification } from "./gen/rialto/notification/v1/notification_pb.js";
+export { hitKey, type LiveSearch, type SearchPage, type SearchQuery, type SearchState } from "./search.js";
 export { HitKind, type Highlight, type Hit, type HitGroup, type SearchResponse } from "./gen/rialto/search/v1/search_pb.js";
 export { Audience, type FeedProfile, type Goods, type Post, type PostContent, type PostVersion } from "./gen/rialto/feed/v1/feed_pb.js";
 export { isProcessing, type VideoView } from "./videos.js";

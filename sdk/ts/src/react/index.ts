@@ -11,3 +11,4 @@ export { useEngagement, useFavourites, useHotPosts, useLikedPosts, useViewedPost
 export { useFeedProfile, useHomeTimeline, usePost, usePosts, type Posts, type ReadPost } from "./feed.js";
 export { useNotificationKindsOff, useNotificationList, usePostSubscription, useUnreadNotifications, type Notifications } from "./notifications.js";
 export { useOwnVideos, useVideo, type OwnVideos } from "./videos.js";
+export { useSearch, type Search } from "./search.js";
