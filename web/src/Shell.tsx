@@ -8,11 +8,13 @@ import { Banner } from "./components/Banner.js";
 import { ChannelPage } from "./components/ChannelPage.js";
 import { ChatPane } from "./components/ChatPane.js";
 import { ConversationList } from "./components/ConversationList.js";
-import { BellIcon, ChatIcon, FeedIcon, GearIcon, PeopleIcon } from "./components/icons.js";
+import { BellIcon, ChatIcon, FeedIcon, GearIcon, PeopleIcon, SearchIcon } from "./components/icons.js";
 import { badgeOf } from "./deskWork.js";
 import { useText, type Key } from "./i18n.js";
 import { useNotifications } from "./notifications/useNotifications.js";
 import { go, goUp, path, rootOf, usePlace, type Area, type Place } from "./routes.js";
+import { isShortcut, keepTyped, openSearch, shortcut } from "./search/box.js";
+import { nothingTyped } from "./search/filters.js";
 import { Questions } from "./ui/Confirm.js";
 import { Tip, Tips } from "./ui/Tip.js";
 
@@ -28,13 +30,15 @@ const SettingsList = lazy(() => import("./components/Settings.js").then((m) => (
 const SettingsSection = lazy(() => import("./components/Settings.js").then((m) => ({ default: m.SettingsSection })));
 const OfficialPage = lazy(() => import("./components/OfficialPage.js").then((m) => ({ default: m.OfficialPage })));
 const RoomPage = lazy(() => import("./components/RoomPage.js").then((m) => ({ default: m.RoomPage })));
+const SearchPalette = lazy(() => import("./components/SearchPalette.js").then((m) => ({ default: m.SearchPalette })));
 const JoinDialog = lazy(() => import("./components/JoinDialog.js").then((m) => ({ default: m.JoinDialog })));
 
 /** The app of somebody who is signed in. */
 export function Shell() {
   const c = useClient();
   const t = useText();
-  const place = usePlace();
+  const { place, searching } = usePlaceBeneath();
+  useSearchKey(searching);
   const [said, setSaid] = useState<string>();
   const badge = c.badge();
   const work = useAgentWork();
@@ -64,14 +68,39 @@ export function Shell() {
         {invitation && <Suspense><JoinDialog key={location.pathname} to={invitation} onJoined={joined} onClose={goUp} /></Suspense>}
         {said && <p className="banner" role="status">{said} <button className="link" onClick={() => setSaid(undefined)}>{t("close")}</button></p>}
         <div className={`shell${hasDetail(place) ? " has-detail" : ""}${place.area === "feed" ? " with-feed" : ""}`}>
-          <Rail place={place} work={work} />
+          <Rail place={place} searching={searching} work={work} />
           <Suspense fallback={<section className="pane-list" />}><List place={place} work={work} /></Suspense>
           <Suspense fallback={<main className="chat" />}><Detail place={place} /></Suspense>
         </div>
       </div>
+      {searching && <Suspense><SearchPalette near={place.area === "chats" ? place.chat : undefined} /></Suspense>}
       <Questions />
     </Tips>
   );
+}
+
+/** What the address shows; of the search, the place that it was opened from, which stays below it. */
+function usePlaceBeneath(): { place: Place; searching: boolean } {
+  const here = usePlace();
+  const beneath = useRef<Place>({ area: "chats" });
+  const searching = here.area === "search";
+  if (!searching) beneath.current = here;
+  return { place: beneath.current, searching };
+}
+
+/** Opens the search by its key, and closes it; not above a dialog, which is to be ended first. */
+function useSearchKey(searching: boolean): void {
+  useEffect(() => {
+    const key = (e: KeyboardEvent) => {
+      if (!isShortcut(e) || (!searching && document.querySelector("[role=dialog], [role=alertdialog]"))) return;
+      e.preventDefault();
+      if (searching) goUp();
+      else openSearch();
+    };
+    window.addEventListener("keydown", key);
+    return () => window.removeEventListener("keydown", key);
+  }, [searching]);
+  useEffect(() => () => keepTyped(nothingTyped), []); // the next who signs in has searched for nothing
 }
 
 /** Whether one thing of the list is open: on a phone it has the whole screen. */
@@ -95,11 +124,11 @@ function hasDetail(place: Place): boolean {
 const tabs: [Area, typeof ChatIcon, Key & Area][] = [["chats", ChatIcon, "chats"], ["notifications", BellIcon, "notifications"], ["feed", FeedIcon, "feed"], ["people", PeopleIcon, "people"], ["settings", GearIcon, "settings"]];
 
 /** The areas of the app. A tab leads to where one was last in its area; the tab of the present area, to its list. */
-function Rail({ place, work }: { place: Place; work: readonly AgentWork[] }) {
+function Rail({ place, searching, work }: { place: Place; searching: boolean; work: readonly AgentWork[] }) {
   const c = useClient();
   const t = useText();
   const last = useRef<Partial<Record<Area, string>>>({});
-  if (place.area !== "none" && !(place.area === "chats" && place.invitation)) last.current[place.area] = location.pathname;
+  if (!searching && place.area !== "none" && place.area !== "search" && !(place.area === "chats" && place.invitation)) last.current[place.area] = location.pathname;
   const unread = useUnreadNotifications();
   const asked = [...c.relations().values()].filter((r) => r.asked && !r.friend && !r.blocked).length;
   const badges: Record<Area, { n: number; text: string }> = { chats: badgeOf([], c.badge() + c.invitations().length + c.organizationInvitations().length), notifications: badgeOf([], unread), feed: badgeOf([]), people: badgeOf(work, asked), settings: badgeOf([]) };
@@ -107,6 +136,12 @@ function Rail({ place, work }: { place: Place; work: readonly AgentWork[] }) {
     <nav className="rail" aria-label="Rialto">
       <h1 className="sr-only">Rialto</h1>
       <UserAvatar user={c.me} size={36} />
+      <Tip label={t("searchAllHint", { key: shortcut.text })} side="right">
+        <button type="button" className="icon" aria-keyshortcuts={shortcut.aria} aria-haspopup="dialog" onClick={() => openSearch()} data-testid="search">
+          <SearchIcon />
+          <span className="sr-only">{t("searchAll")}</span>
+        </button>
+      </Tip>
       {tabs.map(([area, Icon, text]) => (
         <Tip key={area} label={t(text)} side="right">
           <Link href={(place.area !== area && last.current[area]) || rootOf[area]} className={place.area === area ? "icon current" : "icon"} aria-current={place.area === area ? "page" : undefined} data-testid={`tab-${area}`}>

@@ -5,6 +5,7 @@ import { CommentDrafts } from "./commentDraft.js";
 import { Drafts } from "./drafts.js";
 import { setLocale } from "./i18n.js";
 import { PostDrafts } from "./postDraft.js";
+import { RecentSearches } from "./search/recent.js";
 import { storage } from "./storage.js";
 import { setTheme } from "./theme.js";
 import { VideoUploads } from "./videoUploads.js";
@@ -41,6 +42,8 @@ export const videoUploads = new VideoUploads(client);
 client.on("connection", (s) => {
   if (s === "signed-out") videoUploads.clear();
 });
+
+export const recentSearches = new RecentSearches(storage, () => client.me);
 
 /** Language and theme, as the account has them. */
 export const appearance = new Appearance(client, storage, ({ locale, theme }) => {

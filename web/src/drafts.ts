@@ -1,3 +1,4 @@
+import { recentPrefix } from "./search/recent.js";
 import type { KeyValueStorage } from "./storage.js";
 
 /** The client's methods that drafts need. */
@@ -57,9 +58,9 @@ export class Drafts {
     await Promise.all(stored.map((k) => this.save(k.slice(mine.length), this.storage.getItem(k) ?? "")));
   }
 
-  /** Removes all drafts, at logout. */
+  /** Removes all drafts, and the last searches, at logout. */
   clear(): void {
-    const keys = Array.from({ length: this.storage.length }, (_, i) => this.storage.key(i) ?? "").filter((k) => [prefix, namesPrefix, postPrefix, commentPrefix, sentPrefix].some((p) => k.startsWith(p)));
+    const keys = Array.from({ length: this.storage.length }, (_, i) => this.storage.key(i) ?? "").filter((k) => [prefix, namesPrefix, postPrefix, commentPrefix, sentPrefix, recentPrefix].some((p) => k.startsWith(p)));
     for (const k of keys) this.storage.removeItem(k);
   }
 

@@ -15,6 +15,8 @@ export type Place =
   | { area: "feed"; list?: FeedList; post?: string; user?: string }
   | { area: "people"; user?: string; manages?: true; organization?: string; desk?: string }
   | { area: "settings"; section?: Section }
+  /** Above the place that one came from. */
+  | { area: "search" }
   | { area: "none" };
 
 /** A group that one was invited to by a link, with a token or by the group's id. */
@@ -44,6 +46,7 @@ export const path = {
   organization: (id: string) => `/org/${id}`,
   /** A help desk: for customers, and for its agents. */
   desk: (id: string) => `/desk/${id}`,
+  search: "/search",
   settings: "/settings",
   section: (s: Section) => `/settings/${s}`,
   join: (token: string) => `/join/${encodeURIComponent(token)}`,
@@ -78,6 +81,7 @@ const patterns: [string, (p: Params) => Place | undefined][] = [
   ["/u/:user/manage", ({ user }) => (isId(user) ? { area: "people", user, manages: true } : undefined)],
   ["/org/:id", ({ id }) => (isId(id) ? { area: "people", organization: id } : undefined)],
   ["/desk/:id", ({ id }) => (isId(id) ? { area: "people", desk: id } : undefined)],
+  ["/search", () => ({ area: "search" })],
   ["/settings", () => ({ area: "settings" })],
   ["/settings/:section", ({ section }) => (isSection(section) ? { area: "settings", section } : undefined)],
 ];
@@ -104,7 +108,7 @@ function decoded(params: Params): Params {
 
 /** Where closing what an address shows leads: from a panel to its chat, from a chat to the list. */
 export function parentOf(place: Place): string {
-  if (place.area === "none") return path.chats;
+  if (place.area === "none" || place.area === "search") return path.chats;
   if (place.area === "chats" && place.chat && (place.info || place.seq)) return path.chat(place.chat);
   if (place.area === "people" && place.user && place.manages) return path.user(place.user);
   return rootOf[place.area];
@@ -132,11 +136,12 @@ export function go(to: string, { replace = false }: { replace?: boolean } = {}):
   navigate(to, { replace, state });
 }
 
-/** Closes what is shown. What was opened of a list of posts leads back to that list. */
+/** Closes what is shown. What was opened of a list of posts leads back to that list, and the search to where it was opened. */
 export function goUp(): void {
   const place = placeOf(location.pathname);
   const { from } = (history.state as Entry | null) ?? {};
   const before = from === undefined ? undefined : placeOf(from);
+  if (place.area === "search") return goBackTo(from ?? path.chats);
   const isOfList = place.area === "feed" && before?.area === "feed" && before.list !== undefined;
   goBackTo(isOfList ? from! : parentOf(place));
 }

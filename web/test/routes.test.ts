@@ -19,6 +19,7 @@ test.each<[string, Place, string]>([
   [path.desk(id), { area: "people", desk: id }, "/people"],
   ["/c/news.today", { area: "chats", channel: "news.today" }, "/"],
   ["/c/@News", { area: "chats", channel: "news" }, "/"],
+  [path.search, { area: "search" }, "/"],
   [path.settings, { area: "settings" }, "/settings"],
   ...sections.map((s): [string, Place, string] => [path.section(s), { area: "settings", section: s }, "/settings"]),
 ])("%s", (address, place, parent) => {

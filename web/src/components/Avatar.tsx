@@ -40,7 +40,7 @@ export function UserAvatar({ user, size = 40, presence = false }: { user: string
 }
 
 /** A group's picture, or the first letter of its title. */
-export function GroupAvatar({ c, size = 40 }: { c: ConversationView; size?: number }) {
+export function GroupAvatar({ c, size = 40 }: { c: Pick<ConversationView, "id" | "avatar" | "title">; size?: number }) {
   const client = useClient();
   const [url, setUrl] = useState<string>();
   const [asks, setAsks] = useState(0);

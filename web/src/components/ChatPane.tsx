@@ -7,6 +7,7 @@ import { nameOf, titleOf } from "../names.js";
 import { isSaved } from "../saved.js";
 import { useNow } from "../now.js";
 import { go, goBackTo, goUp, path } from "../routes.js";
+import { openSearch } from "../search/box.js";
 import { IconButton } from "../ui/IconButton.js";
 import { Tip } from "../ui/Tip.js";
 import { GroupAvatar, UserAvatar } from "./Avatar.js";
@@ -15,7 +16,7 @@ import { Composer } from "./Composer.js";
 import { ChannelFoot } from "./ChannelFoot.js";
 import "./chat.css";
 import { InfoPanel } from "./InfoPanel.js";
-import { BackIcon, InfoIcon } from "./icons.js";
+import { BackIcon, InfoIcon, SearchIcon } from "./icons.js";
 import { EditMessage } from "./EditMessage.js";
 import { ForwardActions } from "./ForwardActions.js";
 import type { Acting } from "./MessageMenu.js";
@@ -71,6 +72,7 @@ export function ChatPane({ id: opened, info, seq, onBack, onOpen }: { id: string
       <header className="chat-head">
         {back}
         <Heading c={c} />
+        <IconButton label={t("searchInChat")} onClick={() => openSearch({ text: "", filters: [{ name: "in", conversation: id }] })} data-testid="search-in-chat"><SearchIcon /></IconButton>
         <IconButton ref={infoButton} label={t("groupInfo")} aria-expanded={info} onClick={() => (info ? goUp() : go(path.info(id)))}><InfoIcon /></IconButton>
       </header>
       {c.ticket && <TicketBar key={`t${id}`} c={c} />}

@@ -11,6 +11,7 @@ import { nameOf, picturedBy, titleOf } from "../names.js";
 import { useNow } from "../now.js";
 import { path } from "../routes.js";
 import { isSaved } from "../saved.js";
+import { openSearch } from "../search/box.js";
 import { IconButton } from "../ui/IconButton.js";
 import { ContextItem, ContextMenu } from "../ui/ContextMenu.js";
 import { VirtualList, type VirtualListHandle } from "../ui/VirtualList.js";
@@ -68,6 +69,7 @@ export function ConversationList({ current, onOpen, onPeople }: { current: strin
       {error && <p className="error" role="alert">{error}</p>}
       {!wanted && <Invitations onOpen={onOpen} />}
       {list.length === 0 && archived.length === 0 && conversations.length > 0 && !wanted && <p className="empty" role="status">{t("noneInFilter")}</p>}
+      {wanted && <button className="link search-elsewhere" onClick={() => openSearch({ text: query.trim(), filters: [] })}>{t("searchElsewhere", { text: query.trim() })}</button>}
       {list.length === 0 && wanted && <NoMatch query={query} />}
       {conversations.length === 0 && !wanted && <NoChats onPeople={onPeople} />}
       <VirtualList

@@ -11,6 +11,7 @@ function icon(path: ReactNode) {
 }
 
 export const ChatIcon = icon(<path d="M20 12a7.5 7.5 0 0 1-11 6.6L4 20l1.4-4.6A7.5 7.5 0 1 1 20 12z" />);
+export const SearchIcon = icon(<><circle cx="10.500" cy="10.500" r="6" /><path d="m15 15 5 5" /></>);
 export const FeedIcon = icon(<><rect x="4" y="4.500" width="16" height="15" rx="2.500" /><path d="M8 9h8M8 12.500h8M8 16h4.500" /></>);
 export const RepostIcon = icon(<path d="M5 11V9a2.500 2.500 0 0 1 2.500-2.500H18M15 3.500l3 3-3 3M19 13v2a2.500 2.500 0 0 1-2.500 2.500H6M9 20.500l-3-3 3-3" />);
 export const HeartIcon = icon(<path d="M12 19.500s-7.500-4.400-7.500-9.800A4.200 4.200 0 0 1 12 7.200a4.200 4.200 0 0 1 7.500 2.500c0 5.400-7.500 9.800-7.500 9.800z" />);

@@ -120,7 +120,7 @@ function choiceOf(client: ReturnType<typeof useClient>, user: string): Choice[] 
 const ignore = () => {}; // without an answer, the names that are known are offered
 
 /** Friends and those whom one follows, and others whom a search finds; none where nothing is being typed. */
-function usePeople(typed: string | undefined): readonly Choice[] {
+export function usePeople(typed: string | undefined): readonly Choice[] {
   const client = useClient();
   const others = useUserSearch(typed ?? "", ignore) ?? [];
   if (typed === undefined) return [];

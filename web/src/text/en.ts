@@ -6,6 +6,7 @@ import { commentsEn } from "./comments.js";
 import { feedEn } from "./feed.js";
 import { videoEn } from "./video.js";
 import { notificationsEn } from "./notifications.js";
+import { searchEn } from "./search.js";
 import { deliveriesEn } from "./deliveries.js";
 /** What the app says in English. */
 export const en = {
@@ -13,6 +14,7 @@ export const en = {
   ...feedEn,
   ...videoEn,
   ...notificationsEn,
+  ...searchEn,
   ...commentsEn,
   ...errorsEn,
   appTagline: "Messages that arrive.",

@@ -8,6 +8,7 @@ import { commentsZh } from "./comments.js";
 import { feedZh } from "./feed.js";
 import { videoZh } from "./video.js";
 import { notificationsZh } from "./notifications.js";
+import { searchZh } from "./search.js";
 
 /** What the app says in Chinese. */
 export const zh: Record<Key, string> = {
@@ -15,6 +16,7 @@ export const zh: Record<Key, string> = {
   ...feedZh,
   ...videoZh,
   ...notificationsZh,
+  ...searchZh,
   ...commentsZh,
   ...errorsZh,
   appTagline: "每一条消息，都会送达。",
