@@ -1,6 +1,6 @@
 import { parse } from "regexparam";
 import { matchRoute } from "wouter";
-import { navigate, usePathname } from "wouter/use-browser-location";
+import { navigate, useHistoryState, usePathname } from "wouter/use-browser-location";
 
 export const sections = ["profile", "appearance", "notifications", "privacy", "password", "sessions"] as const;
 export type Section = (typeof sections)[number];
@@ -127,12 +127,14 @@ export function inside(href: string, origin = location.origin): string | undefin
 interface Entry {
   /** The address that this entry of the history was opened from. */
   from?: string;
+  /** Tells this entry from others of the same address. */
+  opened?: number;
 }
 
 /** Goes to an address. Replacing keeps what lies before it in the history. */
 export function go(to: string, { replace = false }: { replace?: boolean } = {}): void {
   if (to === location.pathname) return;
-  const state: Entry | null = replace ? (history.state as Entry | null) : { from: location.pathname };
+  const state: Entry | null = replace ? (history.state as Entry | null) : { from: location.pathname, opened: performance.now() };
   navigate(to, { replace, state });
 }
 
@@ -154,6 +156,11 @@ export function goBackTo(parent: string): void {
 
 export function usePlace(): Place {
   return placeOf(usePathname());
+}
+
+/** Tells when an address was opened once more, as that of a message that a search found again. */
+export function useOpened(): number | undefined {
+  return useHistoryState<Entry | null>()?.opened;
 }
 
 /** The router's location, by which its links go. */

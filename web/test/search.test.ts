@@ -21,6 +21,7 @@ test("hits are in groups, with what leads to more; kinds that are newer than the
   expect(sections.map((s) => [s.title, s.options.map((o) => o.key)])).toEqual([["Messages", ["message/7/42", "more/3"]], ["People", ["user/22"]]]);
   expect(sections[0]!.options[1]).toMatchObject({ kind: "more", of: HitKind.MESSAGE, loading: true });
   expect(countOf(groups)).toEqual({ n: 2, more: true });
+  expect(sectionsOf(shown({ search: { groups: [group(HitKind.POST, [], "p1")], loadingMore: undefined } }), t)[0]!.options.map((o) => o.key)).toEqual(["more/4"]); // there may be some
   expect(countOf([groups[1]!])).toEqual({ n: 1, more: false });
 });
 

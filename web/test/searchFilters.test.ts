@@ -37,7 +37,8 @@ test("of people and kinds there may be several, of other filters the last one co
 });
 
 test("the query has the words and the filters, without the filter that is being typed", () => {
-  expect(queryOf(typed(" "))).toBeUndefined();
+  for (const empty of [" ", "\"", "!?", "👋"]) expect(queryOf(typed(empty)), empty).toBeUndefined();
+  expect(queryOf(typed("👋", { name: "has", what: "link" }))).toMatchObject({ text: "", typing: false, hasLink: true });
   expect(queryOf(typed("from:bo"), typedFilter("from:bo", 7))).toBeUndefined();
   expect(queryOf(typed("lake from:bo"), typedFilter("lake from:bo", 12))).toEqual({ text: "lake", typing: false, kinds: [], from: [] });
   expect(queryOf(typed("lake bo"))).toMatchObject({ text: "lake bo", typing: true });

@@ -66,7 +66,11 @@ export class LiveSearch {
     this.show({ query, searching: true, loadingMore: undefined, error: undefined });
     try {
       const { groups, incomplete } = await this.deps.read({ query }, { signal });
-      if (!signal.aborted) this.show({ searching: false, answered: query, groups, incomplete });
+      if (signal.aborted) return;
+      this.show({ answered: query, groups, incomplete });
+      // The first hits that the server looked at were not for this user; there may be others.
+      for (const { kind, hits, next } of groups) if (hits.length === 0) await this.readPages(kind, query, next, signal);
+      if (!signal.aborted) this.show({ searching: false });
     } catch (err) {
       if (!signal.aborted) this.show({ searching: false, answered: undefined, groups: [], incomplete: false, error: asError(err) });
     }
@@ -96,7 +100,7 @@ export class LiveSearch {
 
   private async readPages(kind: HitKind, query: SearchQuery, page: string, signal: AbortSignal): Promise<void> {
     let isNew = false;
-    for (let n = 0; n < mostPages && page !== "" && !isNew; n++) {
+    for (let n = 0; n < mostPages && page !== "" && !isNew && !signal.aborted; n++) {
       const answer = await this.deps.read({ query: { ...query, kinds: [kind] }, limit: moreHits, page }, { signal });
       if (signal.aborted) return;
       const read = answer.groups.find((g) => g.kind === kind);

@@ -94,6 +94,15 @@ const chats = {
     await at(g, `/c/${g.left}`);
     await g.page.locator(".closed-note").waitFor();
   },
+  "search-everything": async (g) => {
+    await at(g, "/search");
+    await g.page.getByTestId("search-input").fill(g.c.query);
+    await g.page.getByTestId("search-option").first().waitFor();
+  },
+  "search-everything-nothing": async (g) => {
+    await g.page.getByTestId("search-input").fill(g.c.nothing);
+    await g.page.locator(".search-hint").waitFor();
+  },
 };
 
 const overlays = {

@@ -104,18 +104,18 @@ function Status({ box: { typed, setTyped, typing, options, query, search } }: { 
     if (!online) return t("searchOffline");
     if (!search.settled) return n > 0 ? "" : t("searching");
     if (search.error) return "";
-    if (n === 0) return typed.text.trim() === "" ? t("foundNothingFiltered") : t("foundNothing", { text: typed.text.trim() });
+    if (n === 0 && !more) return typed.text.trim() === "" ? t("foundNothingFiltered") : t("foundNothing", { text: typed.text.trim() });
     return more ? t("foundAtLeast", { n }) : t("foundCount", { n });
   };
   const text = said();
   const searched = query !== undefined && !typing && online && search.settled;
   const isCount = searched && n > 0;
-  const nothing = searched && n === 0 && !search.error;
+  const nothing = searched && n === 0 && !more && !search.error;
   return (
     <div className="search-status">
       <div role="status" data-testid="search-status"><p className={isCount || text === "" ? "sr-only" : undefined}>{text}</p></div>
       {searched && search.error && <div role="alert"><p className="error">{search.error.reason === "bad_query" ? t("errSearchQuery") : t("searchFailed", { why: errorText(search.error) })}</p>{search.error.reason !== "bad_query" && again}</div>}
-      {nothing && <p className="muted">{t("foundNothingHint")}</p>}
+      {nothing && <p className="search-hint">{t("foundNothingHint")}</p>}
       {nothing && typed.filters.length > 0 && <button type="button" onClick={() => setTyped({ ...typed, filters: [] })}>{t("removeFilters")}</button>}
       {searched && search.incomplete && <p className="search-incomplete" data-testid="search-incomplete">{t("searchIncomplete")} {again}</p>}
     </div>

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "react";
 import { useOnline } from "../client.js";
+import { useOpened, usePlace } from "../routes.js";
 import type { useJump } from "./useJump.js";
 import type { ListView } from "./useListView.js";
 
@@ -17,14 +18,17 @@ export function useOpenAt(view: ListView, seq: number | undefined, readAtOpen: n
   }, [lastSeq > 0]);
 
   // The message that the address names. Without a network it is tried again with the next.
-  const named = useRef<number>(undefined);
+  const named = useRef<string>(undefined);
   const newest = lastSeq || undefined;
+  const opened = useOpened();
+  const isSearching = usePlace().area === "search"; // above the chat, which stays as it is
   useEffect(() => {
-    if (seq === undefined || seq === named.current || newest === undefined) return;
+    const name = `${seq} ${opened ?? ""}`;
+    if (seq === undefined || isSearching || name === named.current || newest === undefined) return;
     const before = named.current;
-    named.current = seq;
+    named.current = name;
     void jumpTo(seq).then((found) => {
-      if (!found && named.current === seq) named.current = before;
+      if (!found && named.current === name) named.current = before;
     });
-  }, [seq, newest, online]);
+  }, [seq, opened, isSearching, newest, online]);
 }

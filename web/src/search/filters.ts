@@ -89,7 +89,8 @@ export function isSame(a: Filter, b: Filter): boolean {
 
 /** What is sent: undefined where nothing is searched for. A filter that is still being typed is left out. */
 export function queryOf({ text, filters }: Typed, typing?: TypedFilter): SearchQuery | undefined {
-  const words = typing ? without(text, typing) : text;
+  const left = typing ? without(text, typing) : text;
+  const words = /[\p{L}\p{N}]/u.test(left) ? left : ""; // the server finds letters and digits
   if (words.trim() === "" && filters.length === 0) return undefined;
   const of = <N extends FilterName>(name: N) => filters.filter((f): f is Extract<Filter, { name: N }> => f.name === name);
   const day = (name: "before" | "after") => filters.flatMap((f) => (f.name === name ? [dayMs(f.day)] : []))[0];

@@ -48,7 +48,7 @@ export function sectionsOf({ typing, completions, recent, search, searches }: Sh
   if (!searches) return recent.length === 0 ? [] : [{ key: "recent", title: t("recentSearches"), options: recent.map((typed) => ({ kind: "recent", key: `recent/${JSON.stringify(typed)}`, typed })) }];
   return search.groups.flatMap((g): Section[] => {
     const title = hitTitles[g.kind];
-    if (!title || g.hits.length === 0) return [];
+    if (!title || (g.hits.length === 0 && g.next === "")) return [];
     const hits = g.hits.map((hit): Option => ({ kind: "hit", key: hitKey(hit), hit }));
     const more: Option[] = g.next === "" ? [] : [{ kind: "more", key: `more/${g.kind}`, of: g.kind, loading: search.loadingMore === g.kind }];
     return [{ key: String(g.kind), title: t(title), options: [...hits, ...more] }];

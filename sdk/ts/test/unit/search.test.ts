@@ -66,6 +66,17 @@ test("more hits of a kind are read for the query that was answered, past empty p
   expect(s.asked).toHaveLength(3);
 });
 
+test("a group whose first page is empty is read on, before the query counts as answered", async () => {
+  const s = new Server();
+  const found = s.live.search({ text: "a" });
+  s.asked[0]!.answer(create(SearchResponseSchema, { groups: [...messages([], "p1").groups, ...messages([5], "", HitKind.POST).groups] }));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([s.asked[1]!.page, s.shown, s.live.state.searching]).toEqual(["p1", "MESSAGE:  …; POST: 5", true]);
+  s.asked[1]!.answer(messages([1], "p2"));
+  await found;
+  expect([s.asked.length, s.shown, s.live.state.searching]).toEqual([2, "MESSAGE: 1 …; POST: 5", false]);
+});
+
 test("a query that replaces another ends the reading of its pages", async () => {
   const s = new Server();
   const found = s.live.search({ text: "a" });
