@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
@@ -37,15 +38,21 @@ type page struct {
 	after searchindex.Cursor
 }
 
+// ofKind is the binding of a page of one group.
+func ofKind(binding []byte, k searchv1.HitKind) []byte {
+	return binary.BigEndian.AppendUint32(slices.Clone(binding), uint32(k))
+}
+
 // maxDepth is how many pages a query has at most.
 const maxDepth = 50
 
 const pageLen = 8 + 4 + 8 + 17
 
-// bind returns what a page belongs to: the reader, and the query without its page and limit.
+// bind returns what a page belongs to: the reader, and the query without its page, limit and kinds. A page of one group belongs to its kind, too, whether the query
+// that found it was for all kinds or for that one.
 func bind(reader id.User, r *searchv1.SearchRequest) ([]byte, error) {
 	q := proto.CloneOf(r)
-	q.Page, q.Limit, q.Explain = "", 0, false
+	q.Page, q.Limit, q.Explain, q.Kinds = "", 0, false, nil
 	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(q)
 	sum := sha256.Sum256(raw)
 	return binary.BigEndian.AppendUint64(sum[:], uint64(reader)), err
