@@ -43,6 +43,7 @@ test("the query has the words and the filters, without the filter that is being 
   expect(queryOf(typed("lake from:bo"), typedFilter("lake from:bo", 12))).toEqual({ text: "lake", typing: false, kinds: [], from: [] });
   expect(queryOf(typed("lake bo"))).toMatchObject({ text: "lake bo", typing: true });
   expect(queryOf(typed("lake "))).toMatchObject({ text: "lake", typing: false });
+  expect(queryOf(typed("湖 来自：@bob "))).toMatchObject({ text: "湖 from:@bob" }); // the server finds whose handle it is
   const all = typed("添加", { name: "from", user: "5" }, { name: "in", conversation: "7" }, { name: "kind", kind: "message" }, { name: "kind", kind: "post" }, { name: "after", day: "2026-01-31" }, { name: "before", day: "2026-02-01" }, { name: "has", what: "link" });
   expect(queryOf(all)).toEqual({ text: "添加", typing: true, kinds: [HitKind.MESSAGE, HitKind.POST], from: ["5"], conversation: "7", afterMs: new Date(2026, 0, 31).getTime(), beforeMs: new Date(2026, 1, 1).getTime(), hasLink: true });
 });

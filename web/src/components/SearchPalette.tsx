@@ -57,8 +57,8 @@ function Options({ id, box: { sections, options, active, choose, search, query, 
   return (
     <div id={id} role="listbox" aria-label={t("results")} aria-busy={stale} className={stale ? "search-results stale" : "search-results"} data-testid="search-results">
       {sections.map((s) => (
-        <div key={s.key} role="group" aria-labelledby={`${id}-${s.key}`}>
-          <div id={`${id}-${s.key}`} role="presentation" className="search-heading">{s.title}</div>
+        <div key={s.key} role="group" aria-labelledby={`${id}-title-${s.key}`}>
+          <div id={`${id}-title-${s.key}`} role="presentation" className="search-heading">{s.title}</div>
           {s.options.map((o) => {
             const i = options.indexOf(o);
             return <div key={o.key} id={`${id}-${i}`} role="option" aria-selected={i === active} className="search-option" onPointerDown={(e) => e.preventDefault()} onClick={() => choose(o)} data-testid="search-option" data-key={o.key}><OptionText of={o} /></div>;

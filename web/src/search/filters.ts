@@ -95,7 +95,7 @@ export function queryOf({ text, filters }: Typed, typing?: TypedFilter): SearchQ
   const of = <N extends FilterName>(name: N) => filters.filter((f): f is Extract<Filter, { name: N }> => f.name === name);
   const day = (name: "before" | "after") => filters.flatMap((f) => (f.name === name ? [dayMs(f.day)] : []))[0];
   return {
-    text: words.trim(),
+    text: forServer(words.trim()),
     typing: !/\s$/u.test(words) && words !== "",
     kinds: of("kind").map((f) => searchedKinds[f.kind]),
     from: of("from").map((f) => f.user),
@@ -104,6 +104,14 @@ export function queryOf({ text, filters }: Typed, typing?: TypedFilter): SearchQ
     ...(day("after") !== undefined && { afterMs: day("after")! }),
     ...(of("has").length > 0 && { hasLink: true }),
   };
+}
+
+/** The text with filters by the names that the server knows, as one for a handle that is not known here. */
+function forServer(text: string): string {
+  return text.replace(/\S+/gu, (token) => {
+    const found = filterIn(token, 0, token.length);
+    return found ? `${found.name}:${found.value}` : token;
+  });
 }
 
 /** A day as it is typed, as 2026-1-31, 2026/01/31 or 2026年1月31日; undefined where there is no such day. */
