@@ -116,7 +116,7 @@ async function filters(w, page) {
   await status(page, /Nothing found/);
   await w.shot(page, "153-search-nothing");
   await page.getByRole("button", { name: "Remove the filters" }).click();
-  await option(page, "Sunday").waitFor();
+  await option(page, "A day at the lake").waitFor();
 }
 
 async function paging(w, page) {
