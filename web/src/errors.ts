@@ -111,8 +111,6 @@ export const known: Record<string, Key> = {
   bad_query: "errQuery",
   too_broad: "errTooBroad",
   search_off: "errSearchOff",
-  too_broad: "errTooBroad",
-  search_off: "errSearchOff",
   bad_settings: "errSettings",
   empty_text: "errEmptyText",
   bad_text: "errText",

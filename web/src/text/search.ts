@@ -59,8 +59,6 @@ export const searchEn = {
   weekAgo: "A week ago",
   monthAgo: "A month ago",
   yearAgo: "A year ago",
-  errTooBroad: "Too many words begin like this. Type more of the word.",
-  errSearchOff: "This server does not search.",
   errSearchQuery: "A search has at most 256 characters and 16 words. Filters are written as from:@handle, in:@handle, kind:message, before:2026-01-31, after:2026-01-31 or has:link.",
 };
 
@@ -125,7 +123,5 @@ export const searchZh: Record<keyof typeof searchEn, string> = {
   weekAgo: "一周前",
   monthAgo: "一个月前",
   yearAgo: "一年前",
-  errTooBroad: "以此开头的词太多，请输入更多字符。",
-  errSearchOff: "此服务器未启用搜索。",
   errSearchQuery: "搜索最多 256 个字符、16 个词。筛选条件写作 from:@用户名、in:@用户名、kind:message、before:2026-01-31、after:2026-01-31 或 has:link。",
 };
