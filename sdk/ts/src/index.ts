@@ -38,7 +38,7 @@ export { isShown, isSignal, isThread, isUpdate, kindOf, retentionOf, unread, typ
 export { findMentions, joinMentions, mentionsUser, mostMentions, splitMentions, type MentionPart, type Mentioned, type NamedMention, type WithMentions } from "./mentions.js";
 export type { SendOptions } from "./session.js";
 export type { Speed } from "./speed.js";
-export type { Progress } from "./upload.js";
+export type { Progress } from "./putFile.js";
 export { fallbackText, registerKind, type CardOf, type Kind, type LocationOf } from "./kinds.js";
 export type { AboutFile, FilePart, PendingUpload } from "./uploads.js";
 export type { WebSocketConstructor, WebSocketLike } from "./socket.js";

@@ -2,7 +2,7 @@ import { RialtoError } from "./errors.js";
 import type { MultipartUpload, Upload } from "./gen/rialto/chat/v1/media_pb.js";
 import { SpeedMeter } from "./speed.js";
 import type { Store } from "./storage.js";
-import { cancelled, putFile, type FileAddress, type Media, type Progress } from "./upload.js";
+import { cancelled, putFile, type FileAddress, type Media, type Progress } from "./putFile.js";
 
 /** Parts that are sent at once. */
 const parallel = 3;

@@ -4,7 +4,7 @@ import type { Upload } from "./gen/rialto/chat/v1/media_pb.js";
 import { AlbumItemSchema, AlbumSchema, MediaSchema, type Content } from "./gen/rialto/chat/v1/message_pb.js";
 import { numberKey, type Op, type Store } from "./storage.js";
 import type { Speed } from "./speed.js";
-import type { Progress } from "./upload.js";
+import type { Progress } from "./putFile.js";
 
 /** What is known of a file besides its bytes. */
 export interface AboutFile {

@@ -1,6 +1,7 @@
 import type { Upload } from "../gen/rialto/chat/v1/media_pb.js";
 import { none } from "../snapshots.js";
-import { uploadFile, type Progress } from "../upload.js";
+import type { Progress } from "../putFile.js";
+import { uploadFile } from "../upload.js";
 import type { AboutFile, FilePart, PendingUpload } from "../uploads.js";
 import { sessionOf, type Context } from "./context.js";
 

@@ -4,7 +4,7 @@ import type { MultipartUpload } from "../../src/gen/rialto/chat/v1/media_pb.js";
 import { Resumes, uploadParts } from "../../src/multipart.js";
 import { SpeedMeter } from "../../src/speed.js";
 import { memoryStorage } from "../../src/storage.js";
-import type { Media } from "../../src/upload.js";
+import type { Media } from "../../src/putFile.js";
 
 /** A server with parts of 10 bytes, which keeps what was put. */
 class FakeServer {

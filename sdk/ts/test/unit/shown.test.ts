@@ -68,17 +68,18 @@ function shownList() {
 
 const settled = () => new Promise((resolve) => setTimeout(resolve));
 
-test("a post that was hidden leaves the list, and one that was edited changes", async () => {
+test("a post that was hidden keeps its place without content, and one that was edited changes", async () => {
   const t = shownList();
   await t.list.check();
   t.posts.delete("2");
   t.shownPosts.take(["2"]);
   await settled();
-  expect(t.texts()).toEqual(["one"]);
+  expect(t.texts()).toEqual([undefined, "one"]);
+  expect([...t.list.gone]).toEqual(["2"]);
   t.posts.set("1", t.post("1", "edited", 2));
   t.shownPosts.take(["1"]);
   await settled();
-  expect(t.texts()).toEqual(["edited"]);
+  expect(t.texts()).toEqual([undefined, "edited"]);
 });
 
 test("a post that changes while it is read is read again", async () => {
@@ -93,6 +94,6 @@ test("a post that changes while it is read is read again", async () => {
   t.shownPosts.take(["1"]);
   await settled();
   await settled();
-  expect(t.texts()).toEqual(["two"]);
+  expect(t.texts()).toEqual(["two", undefined]);
   expect(t.reads()).toBe(2);
 });
