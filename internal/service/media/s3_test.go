@@ -13,6 +13,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/service/media"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // s3Client is a client that was not written for Rialto, with the keys of one upload.
@@ -88,9 +89,9 @@ func TestS3Refusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := *keys
+	changed := proto.CloneOf(keys)
 	changed.SecretKey = "x" + keys.SecretKey[1:]
-	extended := *keys
+	extended := proto.CloneOf(keys)
 	extended.AccessKey += "0"
 	refused := func(what string, err error, code string) {
 		t.Helper()
@@ -100,9 +101,9 @@ func TestS3Refusals(t *testing.T) {
 	}
 	_, err = part(client, otherKey, otherKey, 1, []byte("0123456789"))
 	refused("another upload", err, "AccessDenied")
-	_, err = part(r.s3Client(server, &changed, false), keys.Key, upload, 1, piece(threeParts, 1))
+	_, err = part(r.s3Client(server, changed, false), keys.Key, upload, 1, piece(threeParts, 1))
 	refused("another secret", err, "SignatureDoesNotMatch")
-	_, err = part(r.s3Client(server, &extended, false), keys.Key, upload, 1, piece(threeParts, 1))
+	_, err = part(r.s3Client(server, extended, false), keys.Key, upload, 1, piece(threeParts, 1))
 	refused("a later expiry", err, "SignatureDoesNotMatch")
 	_, err = part(client, keys.Key, otherKey, 1, piece(threeParts, 1))
 	refused("another upload's id", err, "NoSuchUpload")
