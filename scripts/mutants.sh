@@ -621,7 +621,7 @@ mutant "give a later post of an author a lower id" internal/service/feed/publish
 mutant "let celebrities come before ordinary authors" internal/service/feed/push.go 's/if p\.Ordinary \{/if !p.Ordinary {/' OrdinaryAuthors internal/service/feed
 mutant "do not serve the cover of a post" internal/service/feed/content.go 's/\tadd\(c\.Cover\.GetUpload\(\)\)//' FilesOfAPost internal/service/feed
 mutant "lead to goods without encryption" internal/service/feed/goods.go 's/!strings\.HasPrefix\(g\.Link, "https:\/\/"\) \|\| //' BadPosts internal/service/feed
-mutant "pass over a repost with goods" internal/service/feed/content.go 's/ \|\| len\(c\.Goods\) > 0$//' 'TestReposts|BadPosts' internal/service/feed
+mutant "pass over a repost with goods" internal/service/feed/content.go 's/ \|\| len\(c\.Goods\) > 0 \|\| c\.Video/ || c.Video/' 'TestReposts|BadPosts' internal/service/feed
 mutant "publish pictures of others" internal/service/feed/publish.go 's/s\.deps\.KeepPicture\(ctx, tx, by, upload\); err != nil/s.deps.KeepPicture(ctx, tx, by, upload); err != nil \&\& upload == 0/' 'BadPosts|PicturesOfPosts' internal/service/feed internal/transport/rpc
 mutant "give a picture to who may not see its post" internal/service/media/download.go 's/named, err = s\.deps\.PostNames\(ctx, by, r\.Post, n\); err/_, err = s.deps.PostNames(ctx, by, r.Post, n); err/; s/^\tcase r\.Post != 0:/\tcase r.Post != 0:\n\t\tnamed = true/' PicturesOfPosts internal/transport/rpc
 mutant "tell users of posts that are not for them" internal/service/feed/readers.go 's/!isFor\(p, friends\[u\], names\[u\]\)/!isFor(p, friends[u], names[u]) \&\& p == nil/' WhoIsTold internal/service/feed
