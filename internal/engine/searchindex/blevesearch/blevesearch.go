@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -52,7 +53,7 @@ func Open(dir string, logger *slog.Logger) (_ *Index, err error) {
 	if err != nil {
 		return nil, err
 	}
-	i := &Index{logger: logger, queue: index.NewAnalysisQueue(1), typos: typos}
+	i := &Index{logger: logger, queue: index.NewAnalysisQueue(min(4, runtime.GOMAXPROCS(0))), typos: typos}
 	opened, err := open(dir, i.queue)
 	if err != nil {
 		i.queue.Close()
