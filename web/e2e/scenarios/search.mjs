@@ -130,7 +130,7 @@ async function paging(w, page) {
 }
 
 async function notReadable(w, page, alice, bob, hike) {
-  w.step("a recalled message is not found, nor by its old text one that was edited");
+  w.step("a recalled message is not found");
   const nothing = async (text) => {
     await input(page).fill("");
     await input(page).fill(text);
