@@ -59,8 +59,8 @@ stage "tests that start programs"
 kills_of_other_turn=('^Test(Likes|Notifications)Killed' '^Test(Comments|Feed)Killed')
 with_postgres -records sqlite go test -vet=off -p "$packages_at_once" -timeout 30m -skip "${kills_of_other_turn[half]}" "${programs[@]}"
 stage "packages with their SQL data in PostgreSQL"
-sql_data='/internal/(platform/(counter|idgen|idservice|job|lease)|service/(account|chat|chatroom|comment|engagement|fanout|feed|helpdesk|inbox|media|notification|officialaccount|organization|presence|schedule)|transport/rpc)$'
-mapfile -t sql_packages < <(printf '%s\n' "${without_race[@]}" | grep -E "$sql_data")
+# Those with a fixture that opens either database.
+mapfile -t sql_packages < <(git grep -l 'sqltest\.Place(' -- internal ':!internal/app' ':!internal/engine/sqldb' | xargs -n1 dirname | sort -u | sed 's|^|github.com/rialto-im/rialto/|' | grep -xFf <(printf '%s\n' "${without_race[@]}"))
 with_postgres go test -vet=off -p "$packages_at_once" -timeout 30m "${sql_packages[@]}"
 with_postgres go test -vet=off -timeout 30m -run 'TwoReleases|OverTwoNodes|Move' ./internal/app/apptest
 stage "a thousand power failures"

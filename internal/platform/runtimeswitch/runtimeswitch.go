@@ -51,7 +51,7 @@ type Service struct {
 	mu   sync.Mutex // held from the beginning of a read of the rows until on has it, so that no older state replaces a newer one
 }
 
-var steps = []string{
+var migrations = []string{
 	`CREATE TABLE runtime_switches (name TEXT PRIMARY KEY, is_on BOOLEAN NOT NULL)`,
 	// Changes are kept for ever. There are few.
 	`CREATE TABLE runtime_switch_changes (n {number}, name TEXT NOT NULL, is_on BOOLEAN NOT NULL, changed_by TEXT NOT NULL, reason TEXT NOT NULL, time_ms BIGINT NOT NULL)`,
@@ -60,7 +60,7 @@ var steps = []string{
 // New creates the tables if they are missing, and reads the switches.
 func New(ctx context.Context, deps Deps) (*Service, error) {
 	s := &Service{deps: deps, wake: make(chan struct{}, 1)}
-	if err := deps.DB.Migrate(ctx, "runtime_switches", steps); err != nil {
+	if err := deps.DB.Migrate(ctx, "runtime_switches", migrations); err != nil {
 		return nil, err
 	}
 	return s, s.reload(ctx)
@@ -69,7 +69,8 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 // IsOn reports whether a switch is on.
 func (s *Service) IsOn(n Name) bool { return (*s.on.Load())[n] }
 
-// Set turns switches. Those that are as they should be are not changed. On this node the change holds from the answer on, on others within a second as a rule.
+// Set turns switches. Those that are as they should be are not changed. On this node the change holds from the answer on, unless the rows cannot be read again
+// just then, and on others within a second as a rule; with a delay of at most reloadInterval.
 func (s *Service) Set(ctx context.Context, to map[Name]bool, by, reason string) error {
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		was, err := read(ctx, tx)
@@ -99,7 +100,11 @@ func (s *Service) Set(ctx context.Context, to map[Name]bool, by, reason string) 
 	if s.deps.ClusterEvents != nil {
 		s.deps.ClusterEvents.Notify()
 	}
-	return s.reload(ctx)
+	if err := s.reload(ctx); err != nil { // the change is committed
+		s.deps.Logger.Warn("runtime switches were changed and could not be read; the last state holds until they are", "error", err, "retry_after", reloadInterval)
+		wakeup.Signal(s.wake)
+	}
+	return nil
 }
 
 // Change of a switch.

@@ -80,4 +80,8 @@ func TestSwitchesOfAllNodes(t *testing.T) {
 	if err := one.Set(ended, map[runtimeswitch.Name]bool{likes: true}, "ann", "x"); err == nil || one.IsOn(likes) {
 		t.Errorf("without a database a switch is turned: %v", err)
 	}
+	must(t, one.Set(t.Context(), map[runtimeswitch.Name]bool{likes: true}, "ann", "again"))
+	if err := one.Reload(ended); err == nil || !one.IsOn(likes) {
+		t.Errorf("a failed read is answered with %v, and the switch is on: %v", err, one.IsOn(likes))
+	}
 }

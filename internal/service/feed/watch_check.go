@@ -146,7 +146,7 @@ func (p *postWatches) update(watchers map[uint64][]*postWatch, readers map[uint6
 	due = map[*postWatch][]uint64{}
 	for _, n := range slices.Sorted(maps.Keys(watchers)) {
 		for _, w := range watchers[n] {
-			if _, lasts := p.byPost[n][w]; !lasts {
+			if _, isCurrent := p.byPost[n][w]; !isCurrent {
 				continue // another watch replaced it, and its answer has what changed before
 			}
 			sees := readers[n][w.reader]

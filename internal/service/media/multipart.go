@@ -1,6 +1,7 @@
 package media
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -30,10 +31,10 @@ const (
 type protocol int
 
 const (
-	byParts    protocol = 0 // by number: presigned URLs, or an S3 client
-	byTus      protocol = 1 // by offset
-	byTusShare protocol = 2 // by offset, to be concatenated with others
-	byTusFinal protocol = 3 // concatenated of others
+	byParts      protocol = 0 // by number: presigned URLs, or an S3 client
+	byTus        protocol = 1 // by offset
+	byTusPartial protocol = 2 // by offset, to be concatenated with others
+	byTusFinal   protocol = 3 // concatenated of others
 )
 
 // multipart is a row of upload_multiparts.
@@ -60,10 +61,12 @@ func (l layout) at(number int) (blob.Part, bool) {
 }
 
 var (
-	errNoParts     = errs.New(errs.Invalid, "not_multipart", "this upload has no parts; put the file to its URL, or create it with CreateMultipartUpload")
-	errOtherWay    = errs.New(errs.Invalid, "wrong_protocol", "this upload was created for tus, or not for tus; continue it in the way in which it was created")
-	errNotUploaded = errs.New(errs.Invalid, "not_uploaded", "put the file's bytes to the upload's URL first")
-	errBadPart     = errs.New(errs.Invalid, "bad_part", "the upload has no part with this number; GetMultipartUpload names the parts")
+	errNoParts        = errs.New(errs.Invalid, "not_multipart", "this upload has no parts; put the file to its URL, or create it with CreateMultipartUpload")
+	errIsTus          = errs.New(errs.Invalid, "wrong_protocol", "this upload was created by tus: continue it with PATCH at its own address")
+	errIsNotTus       = errs.New(errs.Invalid, "wrong_protocol", "this upload was not created by tus: continue it in parts, with SignParts or an S3 client")
+	errUploadComplete = errs.New(errs.Conflict, "upload_complete", "the upload is complete; it is deleted with the messages, posts and videos that name it")
+	errNotUploaded    = errs.New(errs.Invalid, "not_uploaded", "put the file's bytes to the upload's URL first")
+	errBadPart        = errs.New(errs.Invalid, "bad_part", "the upload has no part with this number; GetMultipartUpload names the parts")
 )
 
 // CreateMultipartUpload creates an upload whose bytes come in parts.
@@ -140,7 +143,7 @@ func (s *Service) SignParts(ctx context.Context, by id.User, r *chatv1.SignParts
 		return nil, err
 	}
 	if m.protocol != byParts {
-		return nil, errOtherWay
+		return nil, errIsTus
 	}
 	ends := s.deps.Clock.Now().Add(urlLifetime)
 	out := &chatv1.SignPartsResponse{ExpiresMs: ends.UnixMilli()}
@@ -169,14 +172,20 @@ func (s *Service) AbortUpload(ctx context.Context, by id.User, n id.Upload) erro
 	case u.owner != by:
 		return errNoUpload
 	case u.complete > 0:
-		return errs.New(errs.Conflict, "upload_complete", "the upload is complete; it is deleted with the messages that name it")
+		return errUploadComplete
 	}
 	a := abandoned{id: n}
 	if err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT owner, attempts, declared FROM uploads WHERE id = $1`, int64(n)).Scan(&a.owner, &a.attempts, &a.declared); err != nil {
 		return err
 	}
 	defer s.active.evict(n)
-	return s.drop(ctx, a)
+	if err := s.drop(ctx, a); err != nil {
+		return err
+	}
+	if _, err := s.get(ctx, n); !errors.Is(err, errNoUpload) {
+		return cmp.Or(err, error(errUploadComplete)) // it has just been completed
+	}
+	return nil
 }
 
 // ownMultipart returns a user's own upload that has parts. For all others it fails as if there were none.

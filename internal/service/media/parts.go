@@ -28,11 +28,17 @@ type storedPart struct {
 	checksum, tag string
 }
 
-// partID names what only one request at a time may write: a part, the whole of an upload of tus (part 0), or the joining of its parts (-1).
+// partID names what only one request at a time may write: a part by its number, or one of the following.
 type partID struct {
 	upload id.Upload
 	part   int
 }
+
+const (
+	wholeUpload   = 0  // the bytes of an upload that has one body, or grows by tus
+	joining       = -1 // the joining of an upload's parts
+	concatenating = -2 // the concatenation that begins with this upload
+)
 
 // partLocks are the locks of parts. Their holders write in this process; several nodes share files only in S3, where a part is replaced as a
 // whole.
@@ -146,7 +152,7 @@ func (s *Service) beginSession(ctx context.Context, n id.Upload, m multipart) (s
 	if m.session != "" {
 		return m.session, nil
 	}
-	unlock, err := s.locks.lock(ctx, partID{n, -1})
+	unlock, err := s.locks.lock(ctx, partID{n, joining})
 	if err != nil {
 		return "", err
 	}
@@ -237,7 +243,7 @@ func samePart(ctx context.Context, tx *sql.Tx, n id.Upload, p storedPart) error 
 
 // joinParts makes the stored parts the bytes of the upload, which can then be completed. It may be repeated.
 func (s *Service) joinParts(ctx context.Context, n id.Upload) (upload, error) {
-	unlock, err := s.locks.lock(ctx, partID{n, -1})
+	unlock, err := s.locks.lock(ctx, partID{n, joining})
 	if err != nil {
 		return upload{}, err
 	}

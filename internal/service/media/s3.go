@@ -43,7 +43,7 @@ func (s *Service) CreateUploadCredentials(ctx context.Context, by id.User, n id.
 		return nil, err
 	}
 	if m.protocol != byParts {
-		return nil, errOtherWay
+		return nil, errIsTus
 	}
 	ends := time.UnixMilli(u.createdMs).Add(unfinishedRetention)
 	access, secret := s.s3Keys(n, ends)
@@ -147,7 +147,7 @@ func (s *Service) serveS3Complete(w http.ResponseWriter, r *http.Request, n id.U
 		return err
 	}
 	body := &uploadBody{from: r.Body, control: http.NewResponseController(w), deadline: time.Now().Add(transferTimeout(maxPartList))}
-	ctx, leave := s.active.add(r.Context(), partID{n, -1}, maxConcurrentPuts, body)
+	ctx, leave := s.active.add(r.Context(), partID{n, joining}, maxConcurrentPuts, body)
 	defer leave()
 	text, err := io.ReadAll(io.LimitReader(decode(body), maxPartList+1))
 	if err != nil {

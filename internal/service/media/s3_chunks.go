@@ -25,7 +25,7 @@ const (
 )
 
 var (
-	errS3Chunk   = errs.New(errs.Invalid, "bad_chunk", "the body is not in the chunks of aws-chunked, or one has another signature")
+	errS3Chunk   = errs.New(errs.Invalid, "bad_chunk", "a chunk of the body is not well-formed or has a wrong signature: sign each chunk with the key of this upload, as aws-chunked says, or send the part unsigned")
 	errS3Payload = errs.New(errs.Invalid, "not_supported", "X-Amz-Content-Sha256 is a SHA-256, UNSIGNED-PAYLOAD, or a STREAMING form of signature version 4")
 )
 

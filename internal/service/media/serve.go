@@ -102,7 +102,7 @@ func (s *Service) receive(w http.ResponseWriter, r *http.Request, n id.Upload) e
 		return err
 	}
 	body := &uploadBody{from: r.Body, control: http.NewResponseController(w), deadline: time.Now().Add(transferTimeout(u.declared))}
-	ctx, leave := s.active.add(ctx, partID{upload: n}, maxConcurrentPuts, body)
+	ctx, leave := s.active.add(ctx, partID{n, wholeUpload}, maxConcurrentPuts, body)
 	defer leave()
 	if u.stored > 0 { // a client that missed the response retries
 		_, err := io.Copy(io.Discard, io.LimitReader(body, u.declared+1))

@@ -73,7 +73,7 @@ func (s *Service) receivePart(w http.ResponseWriter, r *http.Request, n id.Uploa
 	p, ok := m.at(number)
 	switch {
 	case m.protocol != byParts:
-		return "", errOtherWay
+		return "", errIsTus
 	case !ok:
 		return "", errBadPart
 	case length >= 0 && length != p.Size:

@@ -32,7 +32,7 @@ var (
 	errTusTooLarge = &tusError{http.StatusRequestEntityTooLarge, errs.New(errs.Invalid, "wrong_size", "these bytes are more than the upload has left")}
 	errTusSum      = &tusError{460, errs.New(errs.Invalid, "wrong_checksum", "the bytes do not have the given checksum; send them again")}
 	errTusConflict = &tusError{http.StatusConflict, errs.New(errs.Conflict, "wrong_offset", "the upload has another offset; get it by HEAD and continue there")}
-	errTusFinal    = &tusError{http.StatusForbidden, errs.New(errs.Denied, "final_upload", "an upload that was concatenated of others takes no bytes")}
+	errTusFinal    = &tusError{http.StatusForbidden, errs.New(errs.Denied, "final_upload", "an upload that was concatenated of others takes no bytes: create another upload")}
 	errTusMethod   = &tusError{http.StatusMethodNotAllowed, errs.New(errs.Invalid, "wrong_method", "tus has OPTIONS and POST for all uploads, and HEAD, PATCH and DELETE for one")}
 )
 
@@ -139,7 +139,7 @@ func (s *Service) createTus(r *http.Request, by id.User, name, metadata string, 
 	}
 	m := multipart{layout: layout{size, blob.PartSize(size)}, protocol: byTus, metadata: metadata}
 	if partial {
-		m.protocol, m.concat = byTusShare, "partial"
+		m.protocol, m.concat = byTusPartial, "partial"
 	}
 	return s.insertMultipart(r.Context(), by, name, m, now)
 }
@@ -162,7 +162,7 @@ func (s *Service) ownTus(r *http.Request) (n id.Upload, u upload, m multipart, e
 	n = id.Upload(number)
 	u, m, err = s.ownMultipart(r.Context(), by, n)
 	if err == nil && m.protocol == byParts {
-		err = errOtherWay
+		err = errIsNotTus
 	}
 	return n, u, m, err
 }

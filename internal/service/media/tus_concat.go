@@ -14,7 +14,7 @@ import (
 // concatenate makes one upload of complete partial ones. They no longer count for the quota then, and are deleted by the sweep. A repeated
 // request with the same uploads returns the first one's result.
 func (s *Service) concatenate(ctx context.Context, by id.User, name string, m multipart, of []id.Upload, now time.Time) (id.Upload, error) {
-	unlock, err := s.locks.lock(ctx, partID{of[0], -2})
+	unlock, err := s.locks.lock(ctx, partID{of[0], concatenating})
 	if err != nil {
 		return 0, err
 	}
@@ -29,7 +29,7 @@ func (s *Service) concatenate(ctx context.Context, by id.User, name string, m mu
 		if err != nil {
 			return 0, err
 		}
-		if m.protocol != byTusShare {
+		if m.protocol != byTusPartial {
 			return 0, errTusConcat
 		}
 		if u, err = s.joinParts(ctx, share); err != nil {

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"hash"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -27,7 +28,7 @@ const (
 var (
 	errTusMetadata = errs.New(errs.Invalid, "bad_metadata", "Upload-Metadata has pairs of a key and a Base64 value, separated by commas, 4 KiB in all")
 	errTusChecksum = errs.New(errs.Invalid, "bad_checksum", "Upload-Checksum is one of sha1, sha256 and md5, a space, and the checksum in Base64")
-	errTusConcat   = errs.New(errs.Invalid, "bad_concat", "Upload-Concat is partial, or final; and 1 to 100 URLs of complete partial uploads, separated by spaces")
+	errTusConcat   = errs.New(errs.Invalid, "bad_concat", "Upload-Concat is partial, or final; and 1 to 100 URLs of complete partial uploads, each once, separated by spaces")
 	errTusLength   = errs.New(errs.Invalid, "bad_size", "give Upload-Length, the size of the file in bytes")
 	errTusOffset   = errs.New(errs.Invalid, "bad_offset", "give Upload-Offset, a number of bytes")
 )
@@ -112,7 +113,7 @@ func parseTusConcat(header string) (partial bool, of []id.Upload, err error) {
 			return false, nil, errTusConcat
 		}
 		n, err := strconv.ParseUint(url[at+len(tusPrefix):], 10, 63)
-		if err != nil {
+		if err != nil || slices.Contains(of, id.Upload(n)) {
 			return false, nil, errTusConcat
 		}
 		of = append(of, id.Upload(n))

@@ -41,9 +41,9 @@ func (s *Service) serveTusPatch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	body := &uploadBody{from: r.Body, control: http.NewResponseController(w), deadline: time.Now().Add(transferTimeout(u.declared - min(from, u.declared)))}
-	ctx, leave := s.active.add(r.Context(), partID{upload: n}, 1, body)
+	ctx, leave := s.active.add(r.Context(), partID{n, wholeUpload}, 1, body)
 	defer leave()
-	unlock, err := s.locks.lock(ctx, partID{upload: n})
+	unlock, err := s.locks.lock(ctx, partID{n, wholeUpload})
 	if err != nil {
 		return body.classify(err)
 	}

@@ -199,7 +199,7 @@ func TestTusConcatenation(t *testing.T) {
 	wantStatus(t, "another user's", r.tus(http.MethodPost, "/v1/tus/", nil, concat, "Authorization: Bearer bob"), http.StatusNotFound, "no_upload")
 	whole := r.createTus(3)
 	wantStatus(t, "one that is not partial", r.tus(http.MethodPost, "/v1/tus/", nil, "Upload-Concat: final;"+whole+" "+urls[0]), http.StatusBadRequest, "bad_concat")
-	wantStatus(t, "one twice", r.tus(http.MethodPost, "/v1/tus/", nil, "Upload-Concat: final;"+urls[0]+" "+urls[0]), http.StatusNotFound, "no_upload")
+	wantStatus(t, "one twice", r.tus(http.MethodPost, "/v1/tus/", nil, "Upload-Concat: final;"+urls[0]+" "+urls[0]), http.StatusBadRequest, "bad_concat")
 	final := r.createTus(0, concat)
 	if again := r.createTus(0, concat); again != final {
 		t.Errorf("the repeated request made %s, the first %s", again, final)
