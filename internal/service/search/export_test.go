@@ -21,9 +21,10 @@ func (s *Service) Open(ctx context.Context) error {
 	return nil
 }
 
-// CatchUp indexes all that there is.
+// CatchUp indexes all that there is, also what the log has not told of yet.
 func (s *Service) CatchUp(ctx context.Context) error {
 	for _, g := range s.generations {
+		g.indexer.markAll()
 		g.indexer.nextPoll = time.Time{}
 		for idle := false; !idle; {
 			var err error
@@ -35,11 +36,12 @@ func (s *Service) CatchUp(ctx context.Context) error {
 	return nil
 }
 
-// Sweep makes the next CatchUp compare all conversations, and forget what it was told.
-func (s *Service) Sweep() {
+// Forget forgets which conversations have new entries.
+func (s *Service) Forget() {
 	for _, g := range s.generations {
+		g.indexer.mu.Lock()
 		clear(g.indexer.dirty)
-		g.indexer.markAll()
+		g.indexer.mu.Unlock()
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/base/auth"
@@ -42,6 +43,7 @@ type fixture struct {
 	chat     *chat.Service
 	feed     *feed.Service
 	*search.Service
+	told  atomic.Pointer[search.Service] // the one that the log tells of commits
 	users []id.User
 	sends uint64
 }
@@ -67,8 +69,8 @@ func open(t testing.TB, users int) *fixture {
 	must(t, err)
 	f := &fixture{t: t, db: db, dir: filepath.Join(t.TempDir(), "search"), clock: clocktest.NewManual()}
 	f.log = memlog.New(func(c []timeline.Commit) {
-		if f.Service != nil {
-			f.Committed(c)
+		if s := f.told.Load(); s != nil {
+			s.Committed(c)
 		}
 	})
 	t.Cleanup(func() {
@@ -124,6 +126,7 @@ func (f *fixture) restart() {
 	must(f.t, err)
 	s.SetSizes(8)
 	f.Service = s
+	f.told.Store(s)
 	must(f.t, f.Open(context.Background()))
 }
 

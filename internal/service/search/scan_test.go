@@ -209,7 +209,7 @@ func TestSearchIsAScanOfWhatTheReaderMayRead(t *testing.T) {
 				h.catchUp()
 				h.compare(false)
 			case n%50 == 33: // what was not told is found by a sweep; a new process goes on
-				h.Sweep()
+				h.Forget()
 				h.restart()
 			}
 		}
