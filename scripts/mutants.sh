@@ -734,6 +734,7 @@ mutant "encode a chunk from a later frame on" internal/platform/transcode/encode
 mutant "place chunks at the beginning" internal/platform/transcode/check.go 's/t\.shift\(start \+ int64\(c\.First\)\*ticks\)/t.shift(start)/' '^TestFrames$' internal/platform/transcode
 mutant "publish chunks that lack frames" internal/platform/transcode/check.go 's/if total < c\.Frames \{/if total < 0 {/; s/want := min\(group, c\.Frames-frames\); n != want/want := n; n != want/; s/if frames != c\.Frames \{/if frames < 0 {/' '^TestDamaged$' internal/platform/transcode
 mutant "copy open groups" internal/platform/transcode/check.go 's/!alone \|\| !f\.samples/!f.samples/; s/alone, err := /_, err := /' '^TestCopy$' internal/platform/transcode
+mutant "refuse a file whose inspection was killed" internal/platform/transcode/inspect.go 's/f\.code\(\) != 1 \|\| //' '^TestFailures$' internal/platform/transcode
 mutant "publish a video before its last task" internal/service/video/finish.go 's/remaining > 0 \|\| track/remaining > 1 || track/' '^TestVideo$' internal/service/video
 mutant "keep files of attempts that do not count" internal/service/video/sweep.go 's/if attempt == t\.stored \&\& !all \{/if !all {/' '^TestKilled$' internal/service/video
 mutant "play videos of hidden posts" internal/service/video/serve.go 's/err == nil \&\& !shown \{/err == nil \&\& !shown \&\& n == 0 {/' '^TestAccess$' internal/service/video

@@ -149,16 +149,17 @@ func (t *Transcoder) Inspect(ctx context.Context, in Input) (*Source, error) {
 	return s, nil
 }
 
-// unreadable is the error of a file that ffprobe cannot read. Other errors, such as an end of the context, stay.
+// unreadable is the error of a file that ffprobe cannot read: it ends with 1. Other errors stay, and are retried: an end of the context, a program that was killed or
+// could not be started.
 func unreadable(err error) error {
 	var f *failure
-	if errors.As(err, &f) && strings.Contains(f.stderr, "not on whitelist") {
+	if !errors.As(err, &f) || f.code() != 1 || f.isOfSandbox() {
+		return err
+	}
+	if strings.Contains(f.stderr, "not on whitelist") {
 		return errs.Wrap(errs.Invalid, "video_codec", errCodec, err)
 	}
-	if errors.As(err, &f) && !strings.Contains(f.stderr, "bwrap:") {
-		return damaged(f.Error())
-	}
-	return err
+	return damaged(f.Error())
 }
 
 // source returns what is known from the heads of the streams: of the first picture, and the first sound.

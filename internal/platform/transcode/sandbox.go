@@ -102,6 +102,20 @@ type failure struct {
 func (f *failure) Error() string { return f.program + ": " + f.err.Error() + ": " + f.stderr }
 func (f *failure) Unwrap() error { return f.err }
 
+// code is what the program ended with; 128 and its number after a signal. -1: there is none, since the sandbox itself was killed.
+func (f *failure) code() int {
+	var exit *exec.ExitError
+	if !errors.As(f.err, &exit) {
+		return -1
+	}
+	return exit.ExitCode()
+}
+
+// isOfSandbox reports whether the program was not started: bubblewrap and prlimit end with 1, too.
+func (f *failure) isOfSandbox() bool {
+	return strings.Contains(f.stderr, "bwrap: ") || strings.Contains(f.stderr, "prlimit: ")
+}
+
 // arguments of prlimit for a command.
 func (t *Transcoder) arguments(c command) []string {
 	largest := c.maxFile
