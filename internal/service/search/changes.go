@@ -162,7 +162,7 @@ const (
 	finished      = math.MaxUint64
 )
 
-// startRows reads how far an index is with users and posts.
+// startRows reads how far an index is with users and posts: at the start, and after an error.
 func (x *indexer) startRows(ctx context.Context) error {
 	at, err := x.index.Checkpoints(ctx, []string{changesPoint, usersPoint, postsPoint})
 	if err != nil {
@@ -180,7 +180,10 @@ func (x *indexer) startRows(ctx context.Context) error {
 		}
 		x.users, x.posts, x.reader.high = 0, 0, high-min(high, initialGap)
 		x.generation.complete.Store(false)
-		return x.index.Apply(ctx, &searchindex.Batch{Checkpoints: map[string]uint64{changesPoint: x.reader.high + 1, usersPoint: 0, postsPoint: 0, completePoint: 0}})
+		if err := x.index.Apply(ctx, &searchindex.Batch{Checkpoints: map[string]uint64{changesPoint: x.reader.high + 1, usersPoint: 0, postsPoint: 0, completePoint: 0}}); err != nil {
+			return err
+		}
 	}
+	x.started, x.nextPoll = true, time.Time{}
 	return nil
 }

@@ -55,6 +55,9 @@ func (s *Service) CloseIndex() error {
 	return err
 }
 
+// Complete reports whether the index says that it has everything.
+func (s *Service) Complete() bool { return s.serving().complete.Load() }
+
 // SetSizes makes batches and pages small.
 func (s *Service) SetSizes(n int) { s.sizes = sizes{entries: n, rows: n, keys: n, examined: 4 * n} }
 

@@ -46,6 +46,22 @@ type fixture struct {
 	told  atomic.Pointer[search.Service] // the one that the log tells of commits
 	users []id.User
 	sends uint64
+	apply func() error // called before each batch; its error is that of Apply
+}
+
+// failing is an index whose Apply may fail.
+type failing struct {
+	searchindex.Index
+	f *fixture
+}
+
+func (x *failing) Apply(ctx context.Context, b *searchindex.Batch) error {
+	if x.f.apply != nil {
+		if err := x.f.apply(); err != nil {
+			return err
+		}
+	}
+	return x.Index.Apply(ctx, b)
 }
 
 func must(t testing.TB, err error) {
@@ -121,7 +137,7 @@ func (f *fixture) restart() {
 			if err != nil {
 				return nil, err
 			}
-			return index, nil
+			return &failing{index, f}, nil
 		}}, search.Config{})
 	must(f.t, err)
 	s.SetSizes(8)

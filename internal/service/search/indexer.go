@@ -45,6 +45,7 @@ type indexer struct {
 	cause error                         // why the index has to be built again
 	wake  chan struct{}
 
+	started      bool                                // reader, users and posts are what the index has; false at the start and after an error
 	positions    map[id.Conversation]uint64          // the last seq that is indexed
 	parents      map[id.Conversation]id.Conversation // of threads; 0: it is none
 	sweeping     bool
@@ -147,14 +148,9 @@ func (x *indexer) settle(failed bool) {
 // run keeps the index until ctx ends, or the index has to be built again: then it returns why.
 func (x *indexer) run(ctx context.Context) error {
 	retry := backoff.New(retryFirst, retryMax)
-	started := false
 	for ctx.Err() == nil {
 		var idle bool
 		err := x.failed()
-		if err == nil && !started {
-			err = x.startRows(ctx)
-			started = err == nil
-		}
 		if err == nil {
 			idle, err = x.round(ctx)
 		}
@@ -189,11 +185,16 @@ func (x *indexer) await(ctx context.Context) {
 	}
 }
 
-// backgroundSteps is the first step of a round that builds an index, and takes half of the time at most.
-const backgroundSteps = 2
+// firstBackgroundStep is the first step of a round that builds an index, and takes half of the time at most.
+const firstBackgroundStep = 2
 
 // round indexes something of each source. idle: there was nothing.
 func (x *indexer) round(ctx context.Context) (idle bool, err error) {
+	if !x.started {
+		if err := x.startRows(ctx); err != nil {
+			return false, err
+		}
+	}
 	idle = true
 	for n, step := range []func(context.Context, *builder) (bool, error){x.indexDirty, x.indexChanges, x.indexSwept, x.indexFirstPass} {
 		b, began := newBuilder(), time.Now()
@@ -204,9 +205,10 @@ func (x *indexer) round(ctx context.Context) (idle bool, err error) {
 		x.settle(err != nil)
 		if err != nil {
 			b.forget(x)
+			x.started = false // what the step has read is read again
 			return false, err
 		}
-		if idle = idle && !busy; busy && n >= backgroundSteps {
+		if idle = idle && !busy; busy && n >= firstBackgroundStep {
 			_ = backoff.Sleep(ctx, min(time.Since(began), x.service.sizes.pause)) // sends come first; the next step sees the context's end
 		}
 	}
@@ -233,6 +235,7 @@ func (x *indexer) finish(ctx context.Context) error {
 type builder struct {
 	batch     searchindex.Batch
 	positions map[id.Conversation]uint64
+	swept     id.Conversation // 0: as it is
 }
 
 func newBuilder() *builder {
@@ -244,13 +247,15 @@ func (b *builder) remove(d searchindex.ID)      { b.batch.Delete = append(b.batc
 func (b *builder) point(name string, at uint64) { b.batch.Checkpoints[name] = at }
 func (b *builder) isFull() bool                 { return len(b.batch.Put) >= batchDocuments }
 
-// apply stores the batch, and then remembers its positions.
+// apply stores the batch, and then remembers how far it is: nothing in memory is ahead of the index.
 func (b *builder) apply(ctx context.Context, x *indexer) error {
-	if len(b.batch.Put)+len(b.batch.Delete)+len(b.batch.Checkpoints) == 0 {
-		return nil
+	if len(b.batch.Put)+len(b.batch.Delete)+len(b.batch.Checkpoints) > 0 {
+		if err := x.index.Apply(ctx, &b.batch); err != nil {
+			return err
+		}
 	}
-	if err := x.index.Apply(ctx, &b.batch); err != nil {
-		return err
+	if b.swept != 0 {
+		x.swept = b.swept
 	}
 	x.service.indexed.Add(uint64(len(b.batch.Put)))
 	if len(x.positions) > maxKnown {
@@ -330,7 +335,7 @@ func (x *indexer) compare(ctx context.Context, keys []timeline.Key, b *builder) 
 	}
 	if err != nil {
 		x.service.deps.Logger.Error("a conversation is left out of the search index, because its log is corrupt: run rialto verify", "conversation", keys[0].ID, "error", err)
-		x.swept = id.Conversation(keys[0].ID)
+		b.swept = id.Conversation(keys[0].ID)
 		return nil
 	}
 	names := make([]string, 0, 2*len(keys))
@@ -356,7 +361,7 @@ func (x *indexer) compare(ctx context.Context, keys []timeline.Key, b *builder) 
 				return nil // the next round goes on with this conversation
 			}
 		}
-		if x.swept = c; b.isFull() {
+		if b.swept = c; b.isFull() {
 			return nil
 		}
 	}

@@ -32,8 +32,7 @@ func (x *indexer) indexChanges(ctx context.Context, b *builder) (busy bool, err 
 		err = x.indexSubjects(ctx, list, b)
 	}
 	if err != nil {
-		x.reader = reader{high: before, gaps: map[uint64]time.Time{}} // all is read again
-		return false, err
+		return false, err // all is read again
 	}
 	if !more {
 		x.nextPoll = time.Now().Add(pollInterval)
@@ -77,8 +76,7 @@ func (x *indexer) indexFirstPass(ctx context.Context, b *builder) (busy bool, er
 	return false, nil
 }
 
-// pass indexes the next rows of a kind. If the batch is not applied, the rows are indexed after the next start: a batch that fails ends the run or is
-// followed by a retry, in which the position is that of the index.
+// pass indexes the next rows of a kind. A failed batch is retried from the index's checkpoint.
 func (x *indexer) pass(ctx context.Context, b *builder, point string, at *uint64, after func(context.Context, uint64, int) ([]uint64, error), index func(context.Context, []uint64, *builder) error) error {
 	stored, err := x.index.Checkpoints(ctx, []string{point})
 	if err != nil {

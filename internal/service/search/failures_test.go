@@ -1,0 +1,74 @@
+package search_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+	searchv1 "github.com/rialto-im/rialto/sdk/go/gen/search/v1"
+)
+
+var errDisk = errors.New("the disk is full")
+
+// catchUpFailing is catchUp while the first try of each batch fails.
+func (f *fixture) catchUpFailing() {
+	f.t.Helper()
+	failed, failures := false, 0
+	f.apply = func() error {
+		if failed = !failed; failed {
+			failures++
+			return errDisk
+		}
+		return nil
+	}
+	for {
+		err := f.CatchUp(context.Background())
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errDisk) {
+			f.t.Fatal(err)
+		}
+	}
+	if f.apply = nil; failures == 0 {
+		f.t.Fatal("no batch has failed")
+	}
+}
+
+// What a batch had that could not be stored is in a later one: nothing is lost, and an index that says that it is complete is.
+func TestBatchesThatFailAreRepeated(t *testing.T) {
+	f := open(t, 2)
+	ana := f.users[0]
+	var want []string
+	groups := make([]id.Conversation, 3)
+	for n := range groups {
+		groups[n] = f.group(ana, fmt.Sprint("Title ", n))
+		want = append(want, fmt.Sprint("m", groups[n], "/", f.send(groups[n], ana, "canary")))
+	}
+	want = append(want, fmt.Sprint("p", f.publish(ana, &feedv1.PostContent{Text: "canary"})))
+	check := func(when string) {
+		t.Helper()
+		found, out := f.find(ana, &searchv1.SearchRequest{Query: "canary", Limit: 50})
+		if len(found) != len(want) || out.Incomplete || !f.Complete() {
+			t.Errorf("%s: found %v, want %v; incomplete: %v", when, found, want, out.Incomplete)
+		}
+	}
+	f.Sweep()
+	f.catchUpFailing()
+	check("a new index")
+	for _, c := range groups {
+		want = append(want, fmt.Sprint("m", c, "/", f.send(c, ana, "canary")))
+	}
+	f.Sweep()
+	f.catchUpFailing()
+	check("after a sweep")
+	want = append(want, fmt.Sprint("p", f.publish(ana, &feedv1.PostContent{Text: "another canary"})))
+	f.catchUpFailing()
+	check("after a change")
+	want = append(want, fmt.Sprint("m", groups[0], "/", f.send(groups[0], ana, "canary")))
+	f.catchUpFailing()
+	check("after a message")
+}
