@@ -2,11 +2,17 @@ package search_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"testing"
 
+	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/bus/membus"
+	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"github.com/rialto-im/rialto/internal/service/search"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	searchv1 "github.com/rialto-im/rialto/sdk/go/gen/search/v1"
 )
@@ -71,4 +77,26 @@ func TestBatchesThatFailAreRepeated(t *testing.T) {
 	want = append(want, fmt.Sprint("m", groups[0], "/", f.send(groups[0], ana, "canary")))
 	f.catchUpFailing()
 	check("after a message")
+}
+
+// A node without an index tells the others of the messages that it commits.
+func TestANodeWithoutAnIndexAnnouncesItsMessages(t *testing.T) {
+	f := open(t, 1)
+	nodes := membus.New()
+	s, err := search.New(t.Context(), search.Deps{DB: f.db, Log: f.log, Bus: nodes, Secret: []byte("of pages"), Clock: f.clock, Logger: slog.New(slog.DiscardHandler)}, search.Config{})
+	must(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	announced := make(chan []byte, 1)
+	cancel, err := nodes.Subscribe("search", func(b []byte) { announced <- append([]byte(nil), b...) }, nil)
+	must(t, err)
+	s.Committed([]timeline.Commit{{Entries: []timeline.CommittedEntry{{Key: timeline.Key{Kind: timeline.Conversation, ID: 7}}}}})
+	if b := eventually.Receive(t, "the announcement", announced); len(b) != 8 || binary.BigEndian.Uint64(b) != 7 {
+		t.Errorf("announced %x", b)
+	}
+	cancel()
+	stop()
+	must(t, eventually.Receive(t, "the end", ended))
+	must(t, nodes.Close())
 }

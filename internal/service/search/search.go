@@ -193,9 +193,14 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 
 // Run keeps the index of this node until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
 	var group sync.WaitGroup
 	defer group.Wait()
+	defer stop()
 	group.Go(func() { s.runTrim(ctx) })
+	if s.deps.Bus != nil {
+		group.Go(func() { s.runAnnouncements(ctx) })
+	}
 	if s.deps.Open == nil {
 		<-ctx.Done()
 		return nil
@@ -206,7 +211,6 @@ func (s *Service) Run(ctx context.Context) error {
 			return err
 		}
 		defer cancel()
-		group.Go(func() { s.runAnnouncements(ctx) })
 	}
 	return s.runGenerations(ctx)
 }
