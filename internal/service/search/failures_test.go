@@ -100,3 +100,38 @@ func TestANodeWithoutAnIndexAnnouncesItsMessages(t *testing.T) {
 	must(t, eventually.Receive(t, "the end", ended))
 	must(t, nodes.Close())
 }
+
+// corrupt is a log in which one conversation cannot be read.
+type corrupt struct {
+	timeline.Log
+	conversation id.Conversation
+}
+
+func (l corrupt) Tails(ctx context.Context, keys []timeline.Key) ([]timeline.Tail, error) {
+	for _, k := range keys {
+		if id.Conversation(k.ID) == l.conversation {
+			return nil, timeline.ErrCorrupt
+		}
+	}
+	return l.Log.Tails(ctx, keys)
+}
+
+// A sweep that meets a corrupt conversation leaves out that one alone, even if one before it is too long for a round.
+func TestASweepPassesACorruptConversation(t *testing.T) {
+	f := open(t, 1)
+	ana := f.users[0]
+	long, broken, last := f.group(ana, "Long"), f.group(ana, "Broken"), f.group(ana, "Last")
+	const count = 30
+	for range count {
+		f.send(long, ana, "canary")
+	}
+	f.send(broken, ana, "canary")
+	f.send(last, ana, "canary")
+	f.indexed = corrupt{f.log, broken}
+	f.restart()
+	f.Sweep()
+	f.catchUp()
+	if found, _ := f.find(ana, &searchv1.SearchRequest{Query: "canary", Limit: 50}); len(found) != count+1 {
+		t.Errorf("found %d messages, want %d: %v", len(found), count+1, found)
+	}
+}

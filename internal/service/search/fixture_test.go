@@ -1,6 +1,7 @@
 package search_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -38,6 +39,7 @@ type fixture struct {
 	dir      string
 	db       *sqldb.DB
 	log      timeline.Log
+	indexed  timeline.Log // that search reads; nil: log
 	clock    *clocktest.Manual
 	accounts *account.Service
 	chat     *chat.Service
@@ -131,7 +133,7 @@ func (f *fixture) restart() {
 	if f.Service != nil {
 		must(f.t, f.CloseIndex())
 	}
-	s, err := search.New(context.Background(), search.Deps{DB: f.db, Log: f.log, Chat: f.chat, Accounts: f.accounts, Posts: f.feed, Dir: f.dir, Secret: []byte("of pages"), Clock: f.clock, Logger: slog.New(slog.DiscardHandler),
+	s, err := search.New(context.Background(), search.Deps{DB: f.db, Log: cmp.Or(f.indexed, f.log), Chat: f.chat, Accounts: f.accounts, Posts: f.feed, Dir: f.dir, Secret: []byte("of pages"), Clock: f.clock, Logger: slog.New(slog.DiscardHandler),
 		Open: func(dir string) (searchindex.Index, error) {
 			index, err := blevesearch.Open(dir, slog.New(slog.DiscardHandler))
 			if err != nil {

@@ -318,25 +318,26 @@ func (x *indexer) indexSwept(ctx context.Context, b *builder) (busy bool, err er
 		x.sweeping, x.sweptOnce, x.nextSweep = false, true, time.Now().Add(sweepInterval)
 		return true, nil
 	}
-	if err := x.compare(ctx, keys, b); err != nil {
-		return true, err
-	}
-	return true, nil
+	_, err = x.compare(ctx, keys, b)
+	return true, err
 }
 
-// compare indexes what is missing of some conversations, and removes what has expired.
-func (x *indexer) compare(ctx context.Context, keys []timeline.Key, b *builder) error {
+// compare indexes what is missing of some conversations, and removes what has expired. all: there is room for more after the last of them.
+func (x *indexer) compare(ctx context.Context, keys []timeline.Key, b *builder) (all bool, err error) {
 	tails, err := x.service.deps.Log.Tails(ctx, keys)
 	if errors.Is(err, timeline.ErrCorrupt) && len(keys) > 1 {
-		return errors.Join(x.compare(ctx, keys[:len(keys)/2], b), x.compare(ctx, keys[len(keys)/2:], b))
+		if all, err := x.compare(ctx, keys[:len(keys)/2], b); err != nil || !all {
+			return false, err
+		}
+		return x.compare(ctx, keys[len(keys)/2:], b)
 	}
 	if err != nil && !errors.Is(err, timeline.ErrCorrupt) {
-		return err
+		return false, err
 	}
 	if err != nil {
 		x.service.deps.Logger.Error("a conversation is left out of the search index, because its log is corrupt: run rialto verify", "conversation", keys[0].ID, "error", err)
 		b.swept = id.Conversation(keys[0].ID)
-		return nil
+		return true, nil
 	}
 	names := make([]string, 0, 2*len(keys))
 	for _, k := range keys {
@@ -344,28 +345,28 @@ func (x *indexer) compare(ctx context.Context, keys []timeline.Key, b *builder) 
 	}
 	at, err := x.index.Checkpoints(ctx, names)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for i, k := range keys {
 		c := id.Conversation(k.ID)
 		if at[2*i] > tails[i].Seq {
-			return errAhead
+			return false, errAhead
 		}
 		x.removeExpired(c, at[2*i+1], tails[i].FirstSeq, b)
 		if at[2*i] < tails[i].Seq {
 			more, err := x.indexReadable(ctx, c, b)
 			if err != nil {
-				return err
+				return false, err
 			}
 			if more {
-				return nil // the next round goes on with this conversation
+				return false, nil // the next round goes on with this conversation
 			}
 		}
 		if b.swept = c; b.isFull() {
-			return nil
+			return false, nil
 		}
 	}
-	return nil
+	return true, nil
 }
 
 // maxRemoved bounds the documents that one comparison removes.
