@@ -55,6 +55,7 @@ export default defineConfig({
     target: "es2022",
     emptyOutDir: true,
     assetsInlineLimit: 0,
+    chunkSizeWarningLimit: 600, // KB; hls.js, which is loaded with the first video, has 580
     // Libraries mark modules for React's server components, which have no meaning here.
     rolldownOptions: { onLog: (level, log, handle) => log.code !== "MODULE_LEVEL_DIRECTIVE" && handle(level, log) },
   },

@@ -35,8 +35,8 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/notification/v1/notificationv1connect"
 	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/presence/v1/presencev1connect"
-	"github.com/rialto-im/rialto/sdk/go/gen/video/v1/videov1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/search/v1/searchv1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/video/v1/videov1connect"
 )
 
 // Config of a client. URL is needed; the rest has defaults.
