@@ -726,6 +726,8 @@ mutant "verify without notifications" internal/tool/verify/verify.go 's/step\{"n
 
 # Videos.
 mutant "run ffmpeg with the network" internal/platform/transcode/sandbox.go 's/"--unshare-all", /"--unshare-user", "--unshare-pid", /' '^TestSandbox$' internal/platform/transcode
+mutant "follow links that ffmpeg leaves" internal/platform/transcode/encode.go 's/!info\.Mode\(\)\.IsRegular\(\)/info.IsDir()/' '^TestOutput$' internal/platform/transcode
+mutant "convert videos of hours with two pictures" internal/platform/transcode/inspect.go 's/average < minSourceRate/average < 0/' '^TestFewPictures$' internal/platform/transcode
 mutant "let ffmpeg write its source" internal/platform/transcode/sandbox.go 's/"--ro-bind", c\.source/"--bind", c.source/' '^TestSandbox$' internal/platform/transcode
 mutant "let programs in the sandbox run for ever" internal/platform/transcode/sandbox.go 's/syscall\.Kill\(-cmd\.Process\.Pid, syscall\.SIGKILL\)/syscall.Kill(-cmd.Process.Pid, 0)/; s/cmd\.WaitDelay = killGrace/cmd.WaitDelay = 0/' SandboxEnds internal/platform/transcode
 mutant "accept videos that refer to other files" internal/platform/transcode/isobmff.go 's/flags\[3\]&1 == 0/flags[3]\&1 > 1/' '^TestCheck$' internal/platform/transcode

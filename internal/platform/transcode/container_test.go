@@ -159,6 +159,9 @@ func TestRefusedByInspection(t *testing.T) {
 			must(t, os.WriteFile(path, movie(trak("avc1", 160, 90, 1)), 0o600))
 			return path
 		}, "video_damaged"},
+		"too wide as it is shown": {func() string {
+			return makeFile(t, "a.mkv", append(picture("8192x90", "5"), "-t", "1", "-vf", "setsar=4/1", "-c:v", "libx264")...)
+		}, "video_limits"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, s, err := inspect(t, tc, c.file())
@@ -166,6 +169,15 @@ func TestRefusedByInspection(t *testing.T) {
 				t.Errorf("it is answered with %v, %+v, want %q", err, s, c.want)
 			}
 		})
+	}
+}
+
+// TestFewPictures: a small file with very few pictures cannot ask for very many chunks.
+func TestFewPictures(t *testing.T) {
+	tc := open(t, transcode.Config{})
+	path := makeFile(t, "a.mkv", append(picture("160x90", "1/70"), "-t", "141", "-c:v", "libx264")...)
+	if _, s, err := inspect(t, tc, path); errs.Of(err).Reason != "video_limits" {
+		t.Errorf("it is answered with %v, %+v", err, s)
 	}
 }
 

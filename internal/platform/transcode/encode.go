@@ -220,11 +220,29 @@ func (t *Transcoder) Poster(ctx context.Context, in Input, s *Source, at time.Du
 
 // exists fails if ffmpeg made no file, as it does without an error if there was no frame.
 func exists(path string) error {
-	info, err := os.Stat(path)
+	f, err := OpenOutput(path, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
 	if err == nil && info.Size() == 0 {
 		err = fmt.Errorf("%s is empty", filepath.Base(path))
 	}
 	return err
+}
+
+// OpenOutput opens a file in a folder that ffmpeg wrote, once ffmpeg has ended. It refuses what is no regular file: whoever takes ffmpeg over could leave a
+// link, which leads out of the sandbox, or a pipe, which never answers.
+func OpenOutput(path string, flag int) (*os.File, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, unexpected("%s is no regular file", filepath.Base(path))
+	}
+	return os.OpenFile(path, flag, 0)
 }
 
 const (

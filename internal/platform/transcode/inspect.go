@@ -78,6 +78,7 @@ const (
 	maxRate        = 60.0
 	maxFrames      = 12 * 3600 * 60
 	maxSourceRate  = 1000.0
+	minSourceRate  = 0.1 // of videos longer than a minute: each part of them is encoded, whatever the file has
 )
 
 // probed is what ffprobe prints.
@@ -203,7 +204,7 @@ func (p *probed) source(format Format) (*Source, *probedStream, error) {
 			}
 		}
 	}
-	return s, picture, nil
+	return s, picture, checkSize(int64(s.Width), int64(s.Height)) // as it is shown
 }
 
 const errCodec = "videos of this kind cannot be converted; upload H.264, H.265, VP8, VP9, AV1, MPEG-4 or ProRes"
@@ -310,6 +311,9 @@ func (s *Source) setTimes(stream *probedStream, l *packets, begin float64) error
 		if average > 32 {
 			s.Rate = Rate{60, 1}
 		}
+	}
+	if last-first > 60 && average < minSourceRate {
+		return beyond("this video has less than one picture in ten seconds")
 	}
 	if average > maxSourceRate {
 		return beyond("this video has too many frames per second")

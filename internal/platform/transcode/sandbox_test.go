@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -57,6 +58,24 @@ func TestSandbox(t *testing.T) {
 	b, err := tc.Output(t.Context(), transcode.Script{Shell: "/usr/bin/bash", Text: "(echo > /dev/tcp/127.0.0.1/" + port + ") 2>&1 && echo connected; (echo > /dev/tcp/192.0.2.1/80) 2>&1"})
 	if err == nil || strings.Contains(string(b), "connected") || !strings.Contains(string(b), "unreachable") {
 		t.Errorf("a connection is answered with %q, %v", b, err)
+	}
+}
+
+// TestOutput: links and pipes that a program leaves are not followed.
+func TestOutput(t *testing.T) {
+	secret, dir := t.TempDir()+"/secret", t.TempDir()
+	must(t, os.WriteFile(secret, []byte("secret"), 0o600))
+	must(t, os.WriteFile(dir+"/file", []byte("file"), 0o600))
+	must(t, os.Symlink(secret, dir+"/link"))
+	must(t, syscall.Mkfifo(dir+"/pipe", 0o600))
+	for name, good := range map[string]bool{"file": true, "link": false, "pipe": false, "missing": false} {
+		f, err := transcode.OpenOutput(dir+"/"+name, os.O_RDONLY)
+		if (err == nil) != good {
+			t.Errorf("%s is opened: %v", name, err)
+		}
+		if err == nil {
+			must(t, f.Close())
+		}
 	}
 }
 

@@ -65,7 +65,7 @@ func unexpected(format string, args ...any) error {
 // openTrack reads a file that ffmpeg wrote. check verifies it, and sets its times.
 func openTrack(path string, check func(*Track) error) (_ *Track, err error) {
 	t := &Track{Path: path}
-	if t.file, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
+	if t.file, err = OpenOutput(path, os.O_RDWR); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, t.file.Close()) }()

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/platform/transcode"
 )
 
 // errSuperseded: another attempt has stored the result of the task, or the video has ended.
@@ -45,7 +46,7 @@ func (s *Service) keep(ctx context.Context, v *video, t *task, attempt int64, o 
 
 // putFile stores a file; of a track its segments.
 func (s *Service) putFile(ctx context.Context, key string, o *output) (size int64, err error) {
-	f, err := os.Open(o.path)
+	f, err := transcode.OpenOutput(o.path, os.O_RDONLY)
 	if err != nil {
 		return 0, err
 	}
