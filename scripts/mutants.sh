@@ -737,7 +737,11 @@ mutant "place chunks at the beginning" internal/platform/transcode/check.go 's/t
 mutant "publish chunks that lack frames" internal/platform/transcode/check.go 's/if total < c\.Frames \{/if total < 0 {/; s/want := min\(group, c\.Frames-frames\); n != want/want := n; n != want/; s/if frames != c\.Frames \{/if frames < 0 {/' '^TestDamaged$' internal/platform/transcode
 mutant "copy open groups" internal/platform/transcode/check.go 's/!alone \|\| !f\.samples/!f.samples/; s/alone, err := /_, err := /' '^TestCopy$' internal/platform/transcode
 mutant "refuse a file whose inspection was killed" internal/platform/transcode/inspect.go 's/f\.code\(\) != 1 \|\| //' '^TestFailures$' internal/platform/transcode
-mutant "publish a video before its last task" internal/service/video/finish.go 's/remaining > 0 \|\| track/remaining > 1 || track/' '^TestVideo$' internal/service/video
+mutant "publish a video before its last task" internal/service/video/finish.go 's/remaining > 0 \|\| t\.track/remaining > 1 || t.track/' '^TestVideo$' internal/service/video
+mutant "write the files of a copy again" internal/service/video/inspect.go 's/added\.attempts = attempts/added.attempts = 0/' '^TestNotCopied$' internal/service/video
+mutant "take a late copy for a chunk" internal/service/video/finish.go 's/stored = 0 AND job = \$6/stored = 0 AND $6 <> 0/' '^TestNotCopied$' internal/service/video
+mutant "encode a picture that was copied" internal/service/video/inspect.go 's/first = \$3 AND stored = 0 RETURNING/first = $3 RETURNING/' '^TestLateCopy$' internal/service/video
+mutant "reopen a video that has ended" internal/service/video/inspect.go 's/current\.state > stateProcessing/current.state > stateFailed/' '^TestLateCopy$' internal/service/video
 mutant "keep files of attempts that do not count" internal/service/video/sweep.go 's/if attempt == t\.stored \&\& !all \{/if !all {/' '^TestKilled$' internal/service/video
 mutant "play videos of hidden posts" internal/service/video/serve.go 's/err == nil \&\& !shown \{/err == nil \&\& !shown \&\& n == 0 {/' '^TestAccess$' internal/service/video
 mutant "let an address play any video" internal/service/video/serve.go 's/"play %s %s %s", video, post, exp/"play %s %s %s", "", post, exp/' '^TestAccess$' internal/service/video

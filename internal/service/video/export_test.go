@@ -1,6 +1,9 @@
 package video
 
-import "context"
+import (
+	"context"
+	"database/sql"
+)
 
 // ErrInterrupted is what Interrupt's function returns where the process dies.
 var ErrInterrupted = errInterrupted
@@ -10,3 +13,35 @@ func (s *Service) Interrupt(f func(point string) error) { s.interrupt = f }
 
 // Sweep is a round of Run.
 func (s *Service) Sweep(ctx context.Context) error { return s.sweep(ctx) }
+
+// Attempt is one at a task that was begun, and may go on much later.
+type Attempt struct {
+	v *video
+	t *task
+}
+
+// Attempt reads a task, as the beginning of an attempt does.
+func (s *Service) Attempt(ctx context.Context, n uint64, track string) (a Attempt, err error) {
+	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
+		if a.v, err = getVideo(ctx, tx, n); err != nil {
+			return err
+		}
+		a.t, err = getTask(ctx, tx, n, track, 0)
+		return err
+	})
+	return a, err
+}
+
+// EncodeInstead ends an attempt at a copy which cannot be done.
+func (s *Service) EncodeInstead(ctx context.Context, a Attempt) error {
+	return s.encodeInstead(ctx, a.v, a.t)
+}
+
+// Finish ends an attempt with a result, and reports whether it counts.
+func (s *Service) Finish(ctx context.Context, a Attempt) (counts bool, err error) {
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		counts, err = s.finish(ctx, tx, a.v, a.t, 1)
+		return err
+	})
+	return counts, err
+}

@@ -26,7 +26,7 @@ func (s *Service) keep(ctx context.Context, v *video, t *task, attempt int64, o 
 		return err
 	}
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		done, err := s.finish(ctx, tx, v, t.track, t.first, attempt)
+		done, err := s.finish(ctx, tx, v, t, attempt)
 		if err == nil && !done {
 			err = errSuperseded
 		}
@@ -91,10 +91,11 @@ func putResult(ctx context.Context, tx *sql.Tx, v *video, t *task, o *output, si
 	return nil
 }
 
-// finish marks a task as done by an attempt, and publishes the video if it was the last one. It reports whether the result counts.
-func (s *Service) finish(ctx context.Context, tx *sql.Tx, v *video, track string, first, attempt int64) (bool, error) {
-	done, err := tx.ExecContext(ctx, `UPDATE video_tasks SET stored = $4 WHERE video = $1 AND track = $2 AND first = $3 AND stored = 0
-		AND EXISTS (SELECT 1 FROM videos WHERE id = $1 AND run = $5 AND state < 2)`, int64(v.id), track, first, attempt, v.run)
+// finish marks a task as done by an attempt, and publishes the video if it was the last one. It reports whether the result counts. That of a task which another one
+// with another job has replaced (encodeInstead) does not.
+func (s *Service) finish(ctx context.Context, tx *sql.Tx, v *video, t *task, attempt int64) (bool, error) {
+	done, err := tx.ExecContext(ctx, `UPDATE video_tasks SET stored = $4 WHERE video = $1 AND track = $2 AND first = $3 AND stored = 0 AND job = $6
+		AND EXISTS (SELECT 1 FROM videos WHERE id = $1 AND run = $5 AND state < 2)`, int64(v.id), t.track, t.first, attempt, v.run, t.job)
 	if err != nil {
 		return false, err
 	}
@@ -105,7 +106,7 @@ func (s *Service) finish(ctx context.Context, tx *sql.Tx, v *video, track string
 	if err := tx.QueryRowContext(ctx, `UPDATE videos SET remaining = remaining - 1 WHERE id = $1 RETURNING remaining`, int64(v.id)).Scan(&remaining); err != nil {
 		return false, err
 	}
-	if remaining > 0 || track == trackInspect {
+	if remaining > 0 || t.track == trackInspect {
 		return true, nil
 	}
 	now := s.nowMs()

@@ -3,13 +3,14 @@ package video
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/platform/transcode"
 )
 
 // inspect reads the file, and divides the work into tasks, in one transaction with the end of the inspection.
-func (s *Service) inspect(ctx context.Context, v *video, in transcode.Input) error {
+func (s *Service) inspect(ctx context.Context, v *video, t *task, in transcode.Input) error {
 	source, err := s.deps.Transcoder.Inspect(ctx, in)
 	if err != nil {
 		return err
@@ -24,7 +25,7 @@ func (s *Service) inspect(ctx context.Context, v *video, in transcode.Input) err
 	v.renditions[len(v.renditions)-1].Copied = source.CanCopy()
 	tasks := v.plan()
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		done, err := s.finish(ctx, tx, v, trackInspect, 0, 1)
+		done, err := s.finish(ctx, tx, v, t, 1)
 		if err != nil || !done {
 			return err
 		}
@@ -88,23 +89,33 @@ func (v *video) chunkTask(r *rendition, chunk int) *task {
 	return &task{track: r.Name, chunk: int64(chunk), first: int64(c.First / v.source.Group()), weight: int64(c.Frames) * int64(r.Width) * int64(r.Height) / 1000}
 }
 
-// encodeInstead replaces the task that copies the picture, which cannot be copied, by those that encode it.
+// encodeInstead replaces the task that copies the picture, which cannot be copied, by those that encode it. It does nothing if the task has a result, or the video has
+// ended. The first chunk has the keys of the copy: its attempts go on from that one's, so that no key is written twice.
 func (s *Service) encodeInstead(ctx context.Context, v *video, t *task) error {
 	r := v.rendition(t.track)
 	r.Copied = false
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		current, err := getVideo(ctx, tx, v.id)
-		if err != nil || current.run != v.run || !current.isCopied(t.track) {
+		if err != nil || current.run != v.run || current.state > stateProcessing || !current.isCopied(t.track) {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM video_tasks WHERE video = $1 AND track = $2`, int64(v.id), t.track); err != nil {
+		var attempts int64
+		err = tx.QueryRowContext(ctx, `DELETE FROM video_tasks WHERE video = $1 AND track = $2 AND first = $3 AND stored = 0 RETURNING attempts`, int64(v.id), t.track, t.first).Scan(&attempts)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 		if err := setPlan(ctx, tx, v, int(current.remaining)-1+len(v.source.Chunks), current.startedMs); err != nil {
 			return err
 		}
 		for chunk := range v.source.Chunks {
-			if err := s.addTaskOf(ctx, tx, v, v.run, v.chunkTask(r, chunk)); err != nil {
+			added := v.chunkTask(r, chunk)
+			if added.first == t.first {
+				added.attempts = attempts
+			}
+			if err := s.addTaskOf(ctx, tx, v, v.run, added); err != nil {
 				return err
 			}
 		}

@@ -81,8 +81,8 @@ func (s *Service) addTaskOf(ctx context.Context, tx *sql.Tx, v *video, run int64
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO video_tasks (video, track, first, chunk, job, weight, segments, at_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		int64(v.id), t.track, t.first, t.chunk, number, t.weight, []byte{}, t.atMs)
+	_, err = tx.ExecContext(ctx, `INSERT INTO video_tasks (video, track, first, chunk, job, weight, segments, at_ms, attempts) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		int64(v.id), t.track, t.first, t.chunk, number, t.weight, []byte{}, t.atMs, t.attempts)
 	return err
 }
 
@@ -148,7 +148,7 @@ func (s *Service) do(ctx context.Context, v *video, t *task, attempt int64) erro
 	defer release()
 	in := transcode.Input{Path: path, Format: v.format}
 	if t.track == trackInspect {
-		return s.inspect(ctx, v, in)
+		return s.inspect(ctx, v, t, in)
 	}
 	dir, err := s.tempDir()
 	if err != nil {
