@@ -76,12 +76,8 @@ func (s *Service) create(ctx context.Context, tx *sql.Tx, v *video) (uint64, err
 	if !errors.Is(err, sql.ErrNoRows) {
 		return existing, err
 	}
-	var unfinished int
-	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM videos WHERE owner = $1 AND state < 2`, int64(v.owner)).Scan(&unfinished); err != nil {
+	if err := checkUnfinished(ctx, tx, v.owner); err != nil {
 		return 0, err
-	}
-	if unfinished >= maxUnfinished {
-		return 0, errTooMany
 	}
 	if err := s.deps.Uploads.KeepVideoWith(ctx, tx, v.owner, v.upload); err != nil {
 		return 0, err
@@ -91,6 +87,18 @@ func (s *Service) create(ctx context.Context, tx *sql.Tx, v *video) (uint64, err
 		return 0, err
 	}
 	return v.id, s.addTask(ctx, tx, v.id, 1, &task{track: trackInspect, weight: 1})
+}
+
+// checkUnfinished fails if too many videos of a user are processed for another one.
+func checkUnfinished(ctx context.Context, tx *sql.Tx, by id.User) error {
+	var unfinished int
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM videos WHERE owner = $1 AND state < 2`, int64(by)).Scan(&unfinished); err != nil {
+		return err
+	}
+	if unfinished >= maxUnfinished {
+		return errTooMany
+	}
+	return nil
 }
 
 // RetryVideo processes a failed video again: the tasks without a result.
@@ -107,6 +115,9 @@ func (s *Service) RetryVideo(ctx context.Context, by id.User, r *videov1.RetryVi
 			return nil
 		case !v.retriable:
 			return errs.New(errs.Invalid, "not_retriable", "the file of this video is the cause of its failure; upload another one")
+		}
+		if err := checkUnfinished(ctx, tx, by); err != nil {
+			return err
 		}
 		state := stateProcessing
 		if v.source == nil {

@@ -1,6 +1,7 @@
 package video_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"net/http"
@@ -246,12 +247,33 @@ func TestRetry(t *testing.T) {
 		t.Errorf("the failure is %v", v)
 	}
 	f.store.fail(nil)
+	f.insertUnfinished(20)
+	if _, err := f.RetryVideo(t.Context(), alice, &videov1.RetryVideoRequest{Video: v.Id}); reason(err) != "too_many_videos" {
+		t.Errorf("a retry beside too many videos is answered with %v", err)
+	}
+	f.insertUnfinished(0)
 	_, err := f.RetryVideo(t.Context(), alice, &videov1.RetryVideoRequest{Video: v.Id})
 	must(t, err)
 	v = f.await(v.Id, videov1.VideoState_VIDEO_STATE_READY)
 	if n := f.frames(strings.TrimSuffix(v.Playback.HlsUrl, "master.m3u8") + v.Renditions[0].Name + ".m3u8"); n != 10 {
 		t.Errorf("%d frames are played", n)
 	}
+}
+
+// insertUnfinished makes a number of videos of alice be processed, and no others.
+func (f *fixture) insertUnfinished(count int64) {
+	f.t.Helper()
+	must(f.t, f.db.Write(f.t.Context(), func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(f.t.Context(), `DELETE FROM videos WHERE state < 2`); err != nil {
+			return err
+		}
+		for i := range count {
+			if _, err := tx.ExecContext(f.t.Context(), `INSERT INTO videos (id, owner, upload, name, format, source, renditions, created_ms) VALUES ($1, $2, $1, '', '', $3, $3, 0)`, i+1, int64(alice), []byte{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 }
 
 // TestRestartRemovesTemporaryFiles: what a killed process left is removed at the next start.
