@@ -743,6 +743,7 @@ mutant "take a late copy for a chunk" internal/service/video/finish.go 's/stored
 mutant "encode a picture that was copied" internal/service/video/inspect.go 's/first = \$3 AND stored = 0 RETURNING/first = $3 RETURNING/' '^TestLateCopy$' internal/service/video
 mutant "reopen a video that has ended" internal/service/video/inspect.go 's/current\.state > stateProcessing/current.state > stateFailed/' '^TestLateCopy$' internal/service/video
 mutant "retry videos without a limit" internal/service/video/create.go 's/checkUnfinished\(ctx, tx, by\)/checkUnfinished(ctx, tx, 0)/' '^TestRetry$' internal/service/video
+mutant "encode sound whose copy was killed" internal/service/video/process.go 's/if !errors\.Is\(err, transcode\.ErrNotCopied\)/if err == nil/' '^TestSoundNotCopied$' internal/service/video
 mutant "keep files of attempts that do not count" internal/service/video/sweep.go 's/if attempt == t\.stored \&\& !all \{/if !all {/' '^TestKilled$' internal/service/video
 mutant "play videos of hidden posts" internal/service/video/serve.go 's/err == nil \&\& !shown \{/err == nil \&\& !shown \&\& n == 0 {/' '^TestAccess$' internal/service/video
 mutant "let an address play any video" internal/service/video/serve.go 's/"play %s %s %s", video, post, exp/"play %s %s %s", "", post, exp/' '^TestAccess$' internal/service/video

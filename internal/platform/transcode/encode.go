@@ -2,6 +2,7 @@ package transcode
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -161,9 +162,14 @@ func (s *Source) encodeAudio() []string {
 		"-c:a", "aac", "-b:a", strconv.Itoa(audioBits), "-flags", "+bitexact"}
 }
 
-// CopyAudio is EncodeAudio without encoding it, if CanCopyAudio.
+// CopyAudio is EncodeAudio without encoding it, if CanCopyAudio. It fails with ErrNotCopied if the stream is not as players need it.
 func (t *Transcoder) CopyAudio(ctx context.Context, in Input, s *Source, dir string) (*Track, error) {
-	return t.audio(ctx, in, dir, []string{"-map", "0:" + strconv.Itoa(s.Audio.Stream), "-vn", "-c:a", "copy"})
+	track, err := t.audio(ctx, in, dir, []string{"-map", "0:" + strconv.Itoa(s.Audio.Stream), "-vn", "-c:a", "copy"})
+	var f *failure
+	if errors.Is(err, errOutput) || IsRefusal(err) || errors.As(err, &f) && f.isOfFFmpeg() {
+		err = fmt.Errorf("%w: %w", ErrNotCopied, err)
+	}
+	return track, err
 }
 
 func (t *Transcoder) audio(ctx context.Context, in Input, dir string, args []string) (*Track, error) {

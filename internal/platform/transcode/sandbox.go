@@ -116,6 +116,16 @@ func (f *failure) isOfSandbox() bool {
 	return strings.Contains(f.stderr, "bwrap: ") || strings.Contains(f.stderr, "prlimit: ")
 }
 
+// isOfFFmpeg reports whether ffmpeg itself ended with an error. Newer versions end with that of the error, as a negative byte.
+func (f *failure) isOfFFmpeg() bool {
+	const lastSignal = 128 + 64
+	code := f.code()
+	return (code == 1 || code > lastSignal || code == invalidData) && !f.isOfSandbox()
+}
+
+// invalidData is the last byte of AVERROR_INVALIDDATA.
+const invalidData = 0xb7
+
 // arguments of prlimit for a command.
 func (t *Transcoder) arguments(c command) []string {
 	largest := c.maxFile

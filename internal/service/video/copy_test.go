@@ -3,12 +3,16 @@ package video_test
 import (
 	"database/sql"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/base/eventually"
+	"github.com/rialto-im/rialto/internal/platform/transcode"
+	"github.com/rialto-im/rialto/internal/platform/transcode/transcodetest"
 	"github.com/rialto-im/rialto/internal/service/video"
 	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
 )
@@ -121,5 +125,27 @@ func TestLateCopy(t *testing.T) {
 	giveUp(0)
 	if v = f.get(v.Id); v.State != videov1.VideoState_VIDEO_STATE_FAILED {
 		t.Errorf("the video is %v", v)
+	}
+}
+
+// TestSoundNotCopied: sound that cannot be copied is encoded. If the copy only failed, it is tried again.
+func TestSoundNotCopied(t *testing.T) {
+	for _, c := range []struct {
+		failure string
+		want    videov1.VideoState
+	}{{"exit 1", videov1.VideoState_VIDEO_STATE_READY}, {"kill -9 $$", videov1.VideoState_VIDEO_STATE_FAILED}} {
+		f := open(t)
+		f.stop()
+		folder := t.TempDir()
+		for name, script := range map[string]string{"ffmpeg": "case \"$*\" in *'-c:a copy'*) " + c.failure + ";; esac\nexec /usr/bin/ffmpeg \"$@\"", "ffprobe": "exec /usr/bin/ffprobe \"$@\""} {
+			must(t, os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700))
+		}
+		f.deps.Transcoder = transcodetest.Open(t, transcode.Config{FFmpeg: folder, Heights: []int{48}})
+		f.start(nil)
+		v := f.create(f.makeFile("a.mp4", "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=10", "-f", "lavfi", "-i", "sine=frequency=440", "-t", "1", "-c:v", "mpeg4", "-c:a", "aac", "-ar", "48000"))
+		v = f.await(v.Id, c.want)
+		if c.want == videov1.VideoState_VIDEO_STATE_FAILED && !v.Failure.Retriable {
+			t.Errorf("the failure is %v", v.Failure)
+		}
 	}
 }

@@ -217,9 +217,10 @@ func (s *Service) produce(ctx context.Context, v *video, t *task, in transcode.I
 func (s *Service) sound(ctx context.Context, v *video, t *task, in transcode.Input, dir string) (*transcode.Track, error) {
 	if v.source.CanCopyAudio() {
 		track, err := s.deps.Transcoder.CopyAudio(ctx, in, v.source, dir)
-		if err == nil || ctx.Err() != nil {
+		if !errors.Is(err, transcode.ErrNotCopied) {
 			return track, err
 		}
+		s.deps.Logger.Info("the sound of a video is encoded, since it cannot be copied", "video", v.id, "error", err)
 	}
 	return s.deps.Transcoder.EncodeAudio(ctx, in, v.source, transcode.SoundPart(t.chunk), dir)
 }
