@@ -3,6 +3,9 @@ package video
 import (
 	"context"
 	"database/sql"
+	"io"
+
+	"github.com/rialto-im/rialto/internal/base/id"
 )
 
 // ErrInterrupted is what Interrupt's function returns where the process dies.
@@ -44,4 +47,9 @@ func (s *Service) Finish(ctx context.Context, a Attempt) (counts bool, err error
 		return err
 	})
 	return counts, err
+}
+
+// Acquire copies the file of an upload into a folder.
+func Acquire(ctx context.Context, dir string, open func(context.Context) (io.ReadSeekCloser, error)) (path string, release func(), err error) {
+	return newSources(dir).acquire(ctx, id.Upload(1), open)
 }

@@ -107,6 +107,7 @@ func (s *sources) release(n id.Upload, c *sourceCopy) {
 	}
 }
 
+// copy copies a file. If it fails, nothing is left of it: the disk may be full.
 func (s *sources) copy(ctx context.Context, path string, from io.Reader) (err error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
@@ -115,7 +116,11 @@ func (s *sources) copy(ctx context.Context, path string, from io.Reader) (err er
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
+	defer func() {
+		if err = errors.Join(err, f.Close()); err != nil {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}()
 	stop := context.AfterFunc(ctx, func() { _ = f.Close() }) // ends the copy
 	defer stop()
 	_, err = io.Copy(f, from)
