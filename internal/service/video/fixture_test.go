@@ -56,8 +56,16 @@ func reason(err error) string {
 // store is a store on disk that looks like a remote one, and can fail.
 type store struct {
 	blob.Store
-	mu   sync.Mutex // guards full
-	full error      // of Put
+	mu      sync.Mutex // guards the fields below
+	full    error      // of Put
+	opening func()     // is called before a file of a video is opened
+}
+
+// beforeOpen sets what is called before a file of a video is opened.
+func (s *store) beforeOpen(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opening = f
 }
 
 func (s *store) fail(err error) {
@@ -77,6 +85,12 @@ func (s *store) Put(ctx context.Context, key string, r io.Reader, size int64) er
 }
 
 func (s *store) Open(ctx context.Context, key string) (io.ReadSeekCloser, int64, error) {
+	s.mu.Lock()
+	opening := s.opening
+	s.mu.Unlock()
+	if opening != nil && strings.HasPrefix(key, "video/") {
+		opening()
+	}
 	f, size, err := s.Store.Open(ctx, key)
 	if err != nil {
 		return nil, 0, err

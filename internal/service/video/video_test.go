@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -193,7 +194,13 @@ func TestAccess(t *testing.T) {
 	f.clock.Advance(time.Hour)
 	check("an expired address", v.Playback.HlsUrl, http.StatusForbidden)
 	fresh := f.get(v.Id)
-	must(t, f.DeleteVideo(t.Context(), alice, v.Id))
+	segment := strings.Replace(fresh.Playback.HlsUrl, "master.m3u8", fresh.Renditions[0].Name+"/0.m4s", 1)
+	check("a segment", segment, http.StatusOK)
+	f.store.beforeOpen(sync.OnceFunc(func() {
+		must(t, f.DeleteVideo(t.Context(), alice, v.Id))
+		must(t, f.Sweep(t.Context()))
+	}))
+	check("a segment of a video that is being deleted", segment, http.StatusNotFound)
 	must(t, f.DeleteVideo(t.Context(), alice, v.Id))
 	check("the address of a deleted video", fresh.Playback.HlsUrl, http.StatusNotFound)
 	must(t, f.Sweep(t.Context()))
