@@ -14,6 +14,12 @@ const (
 	PieceTime = 30 * time.Second
 )
 
+// TransferTimeout is how long the transfer of a file with a number of bytes may take, to a client or from it.
+func TransferTimeout(bytes int64) time.Duration {
+	const minBytesPerSecond = 16 << 10
+	return time.Minute + time.Duration(bytes/minBytesPerSecond)*time.Second
+}
+
 // WithWriteDeadlines ends the connection of a client that does not read: each piece of an answer must be written in its time, and all of it
 // within the given time, if that is not 0. Of a writer that has deadlines already, it only shortens the time.
 func WithWriteDeadlines(w http.ResponseWriter, within time.Duration) http.ResponseWriter {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -146,7 +147,7 @@ func (s *Service) serveS3Complete(w http.ResponseWriter, r *http.Request, n id.U
 	if err != nil {
 		return err
 	}
-	body := &uploadBody{from: r.Body, control: http.NewResponseController(w), deadline: time.Now().Add(transferTimeout(maxPartList))}
+	body := &uploadBody{from: r.Body, control: http.NewResponseController(w), deadline: time.Now().Add(outputlimit.TransferTimeout(maxPartList))}
 	ctx, leave := s.active.add(r.Context(), partID{n, joining}, maxConcurrentPuts, body)
 	defer leave()
 	text, err := io.ReadAll(io.LimitReader(decode(body), maxPartList+1))

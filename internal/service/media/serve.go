@@ -15,12 +15,6 @@ import (
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 )
 
-// transferTimeout is how long a transfer of a number of bytes may take.
-func transferTimeout(bytes int64) time.Duration {
-	const minBytesPerSecond = 16 << 10 // bytes a second
-	return time.Minute + time.Duration(bytes/minBytesPerSecond)*time.Second
-}
-
 // inlineTypes are the types that a browser may show in place. It saves all others as files.
 var inlineTypes = map[string]bool{"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true, "audio/mpeg": true, "audio/wave": true,
 	"application/ogg": true, "audio/ogg": true, "video/mp4": true, "video/webm": true}
@@ -101,7 +95,7 @@ func (s *Service) receive(w http.ResponseWriter, r *http.Request, n id.Upload) e
 	if err != nil {
 		return err
 	}
-	body := &uploadBody{from: r.Body, control: http.NewResponseController(w), deadline: time.Now().Add(transferTimeout(u.declared))}
+	body := &uploadBody{from: r.Body, control: http.NewResponseController(w), deadline: time.Now().Add(outputlimit.TransferTimeout(u.declared))}
 	ctx, leave := s.active.add(ctx, partID{n, wholeUpload}, maxConcurrentPuts, body)
 	defer leave()
 	if u.stored > 0 { // a client that missed the response retries
@@ -164,7 +158,7 @@ func (s *Service) serveDownload(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Cross-Origin-Resource-Policy", policy)
 	h.Set("Cache-Control", "private, max-age=43200, immutable")
 	h.Set("ETag", `"`+n.String()+`"`)
-	http.ServeContent(outputlimit.WithWriteDeadlines(w, transferTimeout(u.declared)), r, "", time.UnixMilli(u.createdMs), f)
+	http.ServeContent(outputlimit.WithWriteDeadlines(w, outputlimit.TransferTimeout(u.declared)), r, "", time.UnixMilli(u.createdMs), f)
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
 )
 
 var (
@@ -79,7 +80,7 @@ func (s *Service) receivePart(w http.ResponseWriter, r *http.Request, n id.Uploa
 	case length >= 0 && length != p.Size:
 		return "", errWrongPartSize
 	}
-	body := &uploadBody{from: r.Body, control: http.NewResponseController(w), deadline: time.Now().Add(transferTimeout(p.Size))}
+	body := &uploadBody{from: r.Body, control: http.NewResponseController(w), deadline: time.Now().Add(outputlimit.TransferTimeout(p.Size))}
 	ctx, leave := s.active.add(ctx, partID{n, number}, maxConcurrentPuts, body)
 	defer leave()
 	if u.stored > 0 { // a client that missed the response retries

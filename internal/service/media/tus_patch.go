@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 )
 
@@ -40,7 +41,7 @@ func (s *Service) serveTusPatch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body := &uploadBody{from: r.Body, control: http.NewResponseController(w), deadline: time.Now().Add(transferTimeout(u.declared - min(from, u.declared)))}
+	body := &uploadBody{from: r.Body, control: http.NewResponseController(w), deadline: time.Now().Add(outputlimit.TransferTimeout(u.declared - min(from, u.declared)))}
 	ctx, leave := s.active.add(r.Context(), partID{n, wholeUpload}, 1, body)
 	defer leave()
 	unlock, err := s.locks.lock(ctx, partID{n, wholeUpload})

@@ -117,7 +117,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) error {
 		h.Set("Cache-Control", "private, max-age=43200, immutable")
 	}
 	if f.text != "" {
-		http.ServeContent(outputlimit.WithWriteDeadlines(w, transferTimeout(int64(len(f.text)))), r, "", time.Time{}, strings.NewReader(f.text))
+		http.ServeContent(outputlimit.WithWriteDeadlines(w, outputlimit.TransferTimeout(int64(len(f.text)))), r, "", time.Time{}, strings.NewReader(f.text))
 		return nil
 	}
 	blob, size, err := s.deps.Store.Open(ctx, f.key)
@@ -135,14 +135,8 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) error {
 		r.Header.Del("Range") // many small ranges cost more than the whole file
 	}
 	h.Set("ETag", fmt.Sprintf("\"%s-%d\"", f.key[strings.LastIndexByte(f.key, '/')+1:], f.offset))
-	http.ServeContent(outputlimit.WithWriteDeadlines(w, transferTimeout(f.size)), r, "", time.Time{}, &section{file: blob, begin: f.offset, size: f.size})
+	http.ServeContent(outputlimit.WithWriteDeadlines(w, outputlimit.TransferTimeout(f.size)), r, "", time.Time{}, &section{file: blob, begin: f.offset, size: f.size})
 	return nil
-}
-
-// transferTimeout is how long a transfer of a number of bytes may take.
-func transferTimeout(bytes int64) time.Duration {
-	const minBytesPerSecond = 16 << 10
-	return time.Minute + time.Duration(bytes/minBytesPerSecond)*time.Second
 }
 
 // file is what is served: a text, or a part of a stored file.
@@ -243,7 +237,7 @@ func (v *video) segment(ctx context.Context, tx *sql.Tx, track, number string) (
 	if err != nil {
 		return nil, errNoFile
 	}
-	t, err := scanTask(tx.QueryRowContext(ctx, `SELECT track, first, chunk, job, weight, attempts, stored, size, start, segments, width, height, at_ms FROM video_tasks
+	t, err := scanTask(tx.QueryRowContext(ctx, `SELECT `+taskColumns+` FROM video_tasks
 		WHERE video = $1 AND track = $2 AND first <= $3 ORDER BY first DESC LIMIT 1`, int64(v.id), track, n).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errNoFile

@@ -43,6 +43,9 @@ type task struct {
 	width, height, atMs int64
 }
 
+// videoColumns are those that scanVideo reads.
+const videoColumns = `id, owner, upload, name, format, state, run, remaining, source, renditions, reason, message, retriable, created_ms, started_ms, ended_ms`
+
 func scanVideo(scan func(...any) error) (*video, error) {
 	v := &video{}
 	var source, renditions []byte
@@ -62,7 +65,7 @@ func scanVideo(scan func(...any) error) (*video, error) {
 
 // getVideo returns a video that was not deleted.
 func getVideo(ctx context.Context, tx *sql.Tx, n uint64) (*video, error) {
-	v, err := scanVideo(tx.QueryRowContext(ctx, `SELECT id, owner, upload, name, format, state, run, remaining, source, renditions, reason, message, retriable, created_ms, started_ms, ended_ms FROM videos WHERE id = $1`, int64(n)).Scan)
+	v, err := scanVideo(tx.QueryRowContext(ctx, `SELECT `+videoColumns+` FROM videos WHERE id = $1`, int64(n)).Scan)
 	if err == nil && v.state == stateDeleted {
 		err = errNoVideo
 	}
@@ -91,7 +94,7 @@ func setPlan(ctx context.Context, tx *sql.Tx, v *video, remaining int, now int64
 
 // tasksOf returns the tasks of a video, or those of one of its tracks, in the order of tracks and segments.
 func tasksOf(ctx context.Context, tx *sql.Tx, n uint64, track string) (list []*task, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT track, first, chunk, job, weight, attempts, stored, size, start, segments, width, height, at_ms FROM video_tasks
+	rows, err := tx.QueryContext(ctx, `SELECT `+taskColumns+` FROM video_tasks
 		WHERE video = $1 AND ($2 = '' OR track = $2) ORDER BY track, first`, int64(n), track)
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		t, err := scanTask(rows.Scan)
@@ -101,6 +104,9 @@ func tasksOf(ctx context.Context, tx *sql.Tx, n uint64, track string) (list []*t
 	return list, err
 }
 
+// taskColumns are those that scanTask reads.
+const taskColumns = `track, first, chunk, job, weight, attempts, stored, size, start, segments, width, height, at_ms`
+
 func scanTask(scan func(...any) error) (*task, error) {
 	t := &task{}
 	err := scan(&t.track, &t.first, &t.chunk, &t.job, &t.weight, &t.attempts, &t.stored, &t.size, &t.start, &t.segments, &t.width, &t.height, &t.atMs)
@@ -109,7 +115,7 @@ func scanTask(scan func(...any) error) (*task, error) {
 
 // getTask returns a task; nil if there is none.
 func getTask(ctx context.Context, tx *sql.Tx, n uint64, track string, first int64) (*task, error) {
-	t, err := scanTask(tx.QueryRowContext(ctx, `SELECT track, first, chunk, job, weight, attempts, stored, size, start, segments, width, height, at_ms FROM video_tasks
+	t, err := scanTask(tx.QueryRowContext(ctx, `SELECT `+taskColumns+` FROM video_tasks
 		WHERE video = $1 AND track = $2 AND first = $3`, int64(n), track, first).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil

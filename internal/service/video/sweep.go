@@ -81,7 +81,7 @@ func (s *Service) cleanVideo(ctx context.Context, n uint64) error {
 	var v *video
 	var tasks []*task
 	err := s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) (err error) {
-		if v, err = scanVideo(tx.QueryRowContext(ctx, `SELECT id, owner, upload, name, format, state, run, remaining, source, renditions, reason, message, retriable, created_ms, started_ms, ended_ms FROM videos WHERE id = $1`, int64(n)).Scan); err != nil {
+		if v, err = scanVideo(tx.QueryRowContext(ctx, `SELECT `+videoColumns+` FROM videos WHERE id = $1`, int64(n)).Scan); err != nil {
 			return err
 		}
 		tasks, err = tasksOf(ctx, tx, n, "")

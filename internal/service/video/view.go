@@ -77,7 +77,7 @@ func (s *Service) ListVideos(ctx context.Context, by id.User, r *videov1.ListVid
 	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
 		out = &videov1.ListVideosResponse{}
 		var list []*video
-		rows, err := tx.QueryContext(ctx, `SELECT id, owner, upload, name, format, state, run, remaining, source, renditions, reason, message, retriable, created_ms, started_ms, ended_ms FROM videos
+		rows, err := tx.QueryContext(ctx, `SELECT `+videoColumns+` FROM videos
 			WHERE owner = $1 AND id < $2 AND state <> $3 ORDER BY id DESC LIMIT $4`, int64(by), before, stateDeleted, limit+1)
 		if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 			v, err := scanVideo(rows.Scan)
