@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"maps"
@@ -17,7 +18,8 @@ import (
 // A change of a user or a post is noted by a row in its transaction. Each node reads all rows, in the order of their numbers, and brings its index up to
 // date with the rows of users and posts as they are then. PostgreSQL numbers rows when they are written, not when they are committed: a number that is
 // missing is looked for again, until no transaction that could have it is open any more. The checkpoint stays below it, so a node that starts again
-// reads from there.
+// reads from there. If too many are missing at once, all users and posts are read again once those transactions have ended. (Package clusterevent follows its
+// rows likewise, but deletes them by what it has read, and reports a loss instead of reading again.)
 
 // Subject is what a change is about.
 type Subject int64
@@ -86,6 +88,9 @@ func (s *Service) trim(ctx context.Context) error {
 type reader struct {
 	high uint64               // the highest number that was read
 	gaps map[uint64]time.Time // missing numbers below high, and since when
+	// lost is the first missing number that gaps had no room for, 0 if there is none, and lostAt when the last such number was found.
+	lost   uint64
+	lostAt time.Time
 }
 
 // change is a row.
@@ -97,6 +102,9 @@ type change struct {
 // checkpoint returns the highest number below which none is missing.
 func (r *reader) checkpoint() uint64 {
 	low := r.high
+	if r.lost != 0 {
+		low = r.lost - 1
+	}
 	for n := range r.gaps {
 		low = min(low, n-1)
 	}
@@ -110,12 +118,12 @@ func (s *Service) newest(ctx context.Context) (high, trimmed uint64, err error) 
 }
 
 // read returns changes that were not read yet, at most limit of new ones, and whether there are more.
-func (r *reader) read(ctx context.Context, db *sqldb.DB, limit int) (list []change, more bool, err error) {
+func (r *reader) read(ctx context.Context, db *sqldb.DB, size sizes) (list []change, more bool, err error) {
 	now := time.Now()
 	if list, err = r.readGaps(ctx, db); err != nil {
 		return nil, false, err
 	}
-	rows, err := db.Read().QueryContext(ctx, `SELECT n, kind, subject FROM search_changes WHERE n > $1 ORDER BY n LIMIT $2`, int64(r.high), limit)
+	rows, err := db.Read().QueryContext(ctx, `SELECT n, kind, subject FROM search_changes WHERE n > $1 ORDER BY n LIMIT $2`, int64(r.high), size.rows)
 	found := 0
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var n uint64
@@ -123,15 +131,22 @@ func (r *reader) read(ctx context.Context, db *sqldb.DB, limit int) (list []chan
 		if err := rows.Scan(&n, &c.kind, &c.subject); err != nil {
 			return err
 		}
-		for missing := r.high + 1; missing < n && len(r.gaps) < maxGaps; missing++ {
+		for missing := r.high + 1; missing < n; missing++ {
+			if len(r.gaps) >= size.gaps {
+				r.lost, r.lostAt = cmp.Or(r.lost, missing), now
+				break
+			}
 			r.gaps[missing] = now
 		}
 		r.high, list, found = n, append(list, c), found+1
 		return nil
 	})
-	maps.DeleteFunc(r.gaps, func(_ uint64, since time.Time) bool { return now.Sub(since) > maxTransactionAge })
-	return list, found == limit, err
+	maps.DeleteFunc(r.gaps, func(_ uint64, since time.Time) bool { return now.Sub(since) > size.transaction })
+	return list, found == size.rows, err
 }
+
+// isLost reports whether numbers were lost of which no transaction is open any more, so that reading all rows finds what they were about.
+func (r *reader) isLost(age time.Duration) bool { return r.lost != 0 && time.Since(r.lostAt) > age }
 
 // readGaps looks for the numbers that were missing.
 func (r *reader) readGaps(ctx context.Context, db *sqldb.DB) (list []change, err error) {

@@ -59,7 +59,12 @@ func (s *Service) CloseIndex() error {
 func (s *Service) Complete() bool { return s.serving().complete.Load() }
 
 // SetSizes makes batches and pages small.
-func (s *Service) SetSizes(n int) { s.sizes = sizes{entries: n, rows: n, keys: n, examined: 4 * n} }
+func (s *Service) SetSizes(n int) {
+	s.sizes = sizes{entries: n, rows: n, keys: n, examined: 4 * n, gaps: maxGaps, transaction: maxTransactionAge}
+}
+
+// SetGaps sets how many missing numbers are looked for, and for how long.
+func (s *Service) SetGaps(most int, d time.Duration) { s.sizes.gaps, s.sizes.transaction = most, d }
 
 // TextOf is the text that is searched of a message.
 var TextOf = textOf

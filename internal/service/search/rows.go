@@ -26,8 +26,8 @@ func (x *indexer) indexChanges(ctx context.Context, b *builder) (busy bool, err 
 	if time.Now().Before(x.nextPoll) {
 		return false, nil
 	}
-	before := x.reader.checkpoint()
-	list, more, err := x.reader.read(ctx, x.service.deps.DB, x.service.sizes.rows)
+	before, size, lost := x.reader.checkpoint(), x.service.sizes, x.reader.lost
+	list, more, err := x.reader.read(ctx, x.service.deps.DB, size)
 	if err == nil {
 		err = x.indexSubjects(ctx, list, b)
 	}
@@ -37,10 +37,26 @@ func (x *indexer) indexChanges(ctx context.Context, b *builder) (busy bool, err 
 	if !more {
 		x.nextPoll = time.Now().Add(pollInterval)
 	}
+	if lost == 0 && x.reader.lost != 0 {
+		x.service.deps.Logger.Warn("too many numbers of changes are missing for the search index; it reads all users and posts again when no transaction can have them any more", "first", x.reader.lost, "after", size.transaction)
+	}
+	if x.reader.isLost(size.transaction) {
+		x.reader.lost = 0
+		x.readAllAgain(b)
+	}
 	if at := x.reader.checkpoint(); at != before {
 		b.point(changesPoint, at+1)
 	}
 	return more, nil
+}
+
+// readAllAgain makes the first pass begin again.
+func (x *indexer) readAllAgain(b *builder) {
+	x.generation.complete.Store(false)
+	x.users, x.posts = 0, 0
+	b.point(usersPoint, 0)
+	b.point(postsPoint, 0)
+	b.point(completePoint, 0)
 }
 
 // indexSubjects indexes some users and posts.

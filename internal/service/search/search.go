@@ -165,12 +165,15 @@ type sizes struct {
 	rows     int // of users, posts or changes that are read at once
 	keys     int // conversations that a sweep compares at once
 	examined int // hits that a page checks
+	gaps     int // missing numbers of changes that are looked for
+	// transaction is longer than a transaction is open.
+	transaction time.Duration
 	// pause is the longest pause after a step that builds an index.
 	pause time.Duration
 }
 
 func defaultSizes() sizes {
-	return sizes{entries: 256, rows: 200, keys: 256, examined: 400, pause: time.Second}
+	return sizes{entries: 256, rows: 200, keys: 256, examined: 400, gaps: maxGaps, transaction: maxTransactionAge, pause: time.Second}
 }
 
 // New creates the tables if they are missing. Run opens the index.
