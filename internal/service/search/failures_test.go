@@ -62,13 +62,13 @@ func TestBatchesThatFailAreRepeated(t *testing.T) {
 			t.Errorf("%s: found %v, want %v; incomplete: %v", when, found, want, out.Incomplete)
 		}
 	}
-	f.Sweep()
+	f.Forget()
 	f.catchUpFailing()
 	check("a new index")
 	for _, c := range groups {
 		want = append(want, fmt.Sprint("m", c, "/", f.send(c, ana, "canary")))
 	}
-	f.Sweep()
+	f.Forget()
 	f.catchUpFailing()
 	check("after a sweep")
 	want = append(want, fmt.Sprint("p", f.publish(ana, &feedv1.PostContent{Text: "another canary"})))
@@ -129,7 +129,7 @@ func TestASweepPassesACorruptConversation(t *testing.T) {
 	f.send(last, ana, "canary")
 	f.indexed = corrupt{f.log, broken}
 	f.restart()
-	f.Sweep()
+	f.Forget()
 	f.catchUp()
 	if found, _ := f.find(ana, &searchv1.SearchRequest{Query: "canary", Limit: 50}); len(found) != count+1 {
 		t.Errorf("found %d messages, want %d: %v", len(found), count+1, found)
