@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/eventually"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/service/search"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
@@ -79,9 +81,10 @@ func TestTooManyMissingChanges(t *testing.T) {
 		if found, incomplete := f.finds(next); !found || incomplete {
 			t.Errorf("the later change: found %v, incomplete %v", found, incomplete)
 		}
-		for _, commit := range commits {
-			commit()
-		}
+		commits[0]() // the number that is looked for
+		f.catchUp()
+		commits[1]()
+		commits[2]()
 		if restart {
 			f.restart()
 		}
@@ -100,18 +103,21 @@ func TestChangesOfOpenTransactions(t *testing.T) {
 	}
 	f := open(t, 1)
 	f.catchUp()
-	open, written, commit := make(chan error, 1), make(chan struct{}), make(chan struct{})
+	other, err := sqldb.Open(t.Context(), f.place) // a handle has one transaction that writes at a time, as a node has
+	must(t, err)
+	defer func() { must(t, other.Close()) }()
+	ended, written, commit := make(chan error, 1), make(chan struct{}), make(chan struct{})
 	before := f.publish(f.users[0], &feedv1.PostContent{Text: "canary"})
 	f.hold() // the transaction below alone notes it
 	go func() {
-		open <- f.db.Write(t.Context(), func(tx *sql.Tx) error {
+		ended <- other.Write(t.Context(), func(tx *sql.Tx) error {
 			err := f.Changed(t.Context(), tx, search.ChangedPost, before)
 			close(written)
 			<-commit
 			return err
 		})
 	}()
-	<-written
+	eventually.Receive(t, "the change in the open transaction", written)
 	next := f.publish(f.users[0], &feedv1.PostContent{Text: "canary next"})
 	f.catchUp()
 	found, _ := f.finds(next)
@@ -119,7 +125,7 @@ func TestChangesOfOpenTransactions(t *testing.T) {
 		t.Errorf("while the transaction is open: found %v, and what it notes: %v", found, early)
 	}
 	close(commit)
-	must(t, <-open)
+	must(t, <-ended)
 	f.catchUp()
 	if found, _ := f.finds(before); !found {
 		t.Error("the change is not found after the commit")

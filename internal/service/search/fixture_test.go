@@ -38,6 +38,7 @@ type fixture struct {
 	t        testing.TB
 	dir      string
 	db       *sqldb.DB
+	place    string // of db
 	log      timeline.Log
 	indexed  timeline.Log // that search reads; nil: log
 	clock    *clocktest.Manual
@@ -83,9 +84,10 @@ func (noJobs) Wake() {}
 
 func open(t testing.TB, users int) *fixture {
 	t.Helper()
-	db, err := sqldb.Open(context.Background(), sqltest.Place(t))
+	place := sqltest.Place(t)
+	db, err := sqldb.Open(context.Background(), place)
 	must(t, err)
-	f := &fixture{t: t, db: db, dir: filepath.Join(t.TempDir(), "search"), clock: clocktest.NewManual()}
+	f := &fixture{t: t, db: db, place: place, dir: filepath.Join(t.TempDir(), "search"), clock: clocktest.NewManual()}
 	f.log = memlog.New(func(c []timeline.Commit) {
 		if s := f.told.Load(); s != nil {
 			s.Committed(c)
