@@ -33,7 +33,7 @@ func (p likersPages) tokenOf(at counter.Position) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// positionOf returns the place where a page begins. Another text is as good as never the token of a time before the year 2500.
+// positionOf returns the place where a page begins. A forged token almost never decodes to a valid time.
 func (p likersPages) positionOf(token string) (at counter.Position, err error) {
 	if token == "" {
 		return at, nil

@@ -18,8 +18,7 @@ const (
 
 // query is a request whose text is parsed.
 type query struct {
-	phrases []string // words, and quoted texts
-	// typed are the words without quotes and filters, as they were typed.
+	phrases      []string // words, and quoted texts
 	kinds        []searchv1.HitKind
 	from         []uint64
 	fromHandles  []string // without "@"; "me" is the reader
