@@ -85,6 +85,9 @@ Exit codes: 0 if the rebuild is requested, 1 if not, 2 for an invalid command li
 
 // SearchMain is rialto search.
 func SearchMain(args []string, out, errOut io.Writer) int {
+	if len(args) == 1 && (args[0] == "--help" || args[0] == "-h" || args[0] == "-help") {
+		args = []string{"rebuild", "--help"}
+	}
 	if len(args) == 0 || args[0] != "rebuild" {
 		fmt.Fprint(errOut, "Usage: rialto search rebuild [--data DIRECTORY]\n\n"+searchHelp)
 		return 2
