@@ -312,7 +312,7 @@ mutant "mark nothing" $engagement/marks.go 's/for _, o := range list \{$/for _, 
 mutant "show ranks that are newer than the first page" internal/service/comment/rank.go 's/AND r\.since <= \$5 AND r\.until > \$5/AND r.since <= $5 + 1000000 AND r.until > 1000000000/' 'CommentsByLikes' $engagement
 mutant "give comments with likes twice" internal/service/comment/rank.go 's/!ranked\[r\.id\] \{/!ranked[r.id] || at.id > 0 {/' 'CommentsByLikes' $engagement
 mutant "go on in the newest list of popular posts" $engagement/board.go 's/if p\.version == 0 \{/if p.version >= 0 {/' 'PagesOfHotPosts' $engagement
-mutant "name blocked users in page tokens" $engagement/likers.go 's/^\tp\.block\.Encrypt\(b, b\)$//; s/^\tp\.block\.Decrypt\(b, b\)$//' 'LikersPagesNameNobody' $engagement
+mutant "name blocked users in page tokens" internal/base/pagetoken/pagetoken.go 's/s\.aead\.Seal\(nonce, nonce, place, binding\)/append(nonce, place...)/' 'LikersPagesNameNobody' $engagement
 mutant "ignore misspelt fields of calls of servers" internal/transport/rpc/body_limits.go 's/lax := who != serverAccess/lax := who <= serverAccess/' 'ServersMisspell' internal/transport/rpc
 mutant "let one user make a post popular by comments" internal/service/comment/count.go 's/count\(DISTINCT author\)/count(author)/' 'OneUserDoesNot' $engagement
 mutant "let one user make a post popular by reposts" internal/service/feed/repost.go 's/count\(DISTINCT author\)/count(author)/' 'OneUserDoesNot' $engagement

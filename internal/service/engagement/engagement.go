@@ -33,6 +33,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/failpoint"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/counter"
@@ -129,7 +130,7 @@ var steps = []string{
 type Service struct {
 	deps   Deps
 	checks *checks
-	likers likersPages
+	likers pagetoken.Sealer
 	// boards is only used by the round that runs.
 	boards boardState
 	// rankBatch is how many marks one transaction ranks. It is smaller in tests.
@@ -143,7 +144,7 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 	if deps.Nodes == nil {
 		deps.Nodes = func() []string { return []string{deps.Node} }
 	}
-	likers, err := newLikersPages(deps.Secret)
+	likers, err := pagetoken.New(deps.Secret)
 	if err != nil {
 		return nil, err
 	}

@@ -2,52 +2,32 @@ package engagement
 
 import (
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/base64"
 	"encoding/binary"
-	"math"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/platform/counter"
 	engagementv1 "github.com/rialto-im/rialto/sdk/go/gen/engagement/v1"
 )
 
-// likersPages makes the page tokens of lists of likers. A page may end behind somebody with whom the reader has a block, whom a token must not name. So it is
-// encrypted: the time and the id are one block of AES.
-type likersPages struct{ block cipher.Block }
-
-func newLikersPages(secret []byte) (likersPages, error) {
-	key := sha256.Sum256(secret)
-	block, err := aes.NewCipher(key[:])
-	return likersPages{block}, err
+// encodeLiker makes the page token of a list of likers. A page may end behind somebody with whom the reader has a block, whom a token must not name.
+func encodeLiker(s pagetoken.Sealer, at counter.Position) string {
+	b := binary.BigEndian.AppendUint64(nil, uint64(at.AtMs))
+	return s.Seal(binary.BigEndian.AppendUint64(b, at.ID), nil)
 }
 
-func (p likersPages) tokenOf(at counter.Position) string {
-	b := make([]byte, 0, aes.BlockSize)
-	b = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, uint64(at.AtMs)), at.ID)
-	p.block.Encrypt(b, b)
-	return base64.RawURLEncoding.EncodeToString(b)
-}
-
-// positionOf returns the place where a page begins. A forged token almost never decodes to a valid time.
-func (p likersPages) positionOf(token string) (at counter.Position, err error) {
+// decodeLiker returns the place where a page begins.
+func decodeLiker(s pagetoken.Sealer, token string) (at counter.Position, err error) {
 	if token == "" {
 		return at, nil
 	}
-	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || len(b) != aes.BlockSize {
+	b, ok := s.Open(token, nil)
+	if !ok || len(b) != 16 {
 		return at, errPage
 	}
-	p.block.Decrypt(b, b)
-	at = counter.Position{AtMs: int64(binary.BigEndian.Uint64(b)), ID: binary.BigEndian.Uint64(b[8:])}
-	if at.AtMs <= 0 || at.AtMs > 1<<44 || at.ID > math.MaxInt64 {
-		return counter.Position{}, errPage
-	}
-	return at, nil
+	return counter.Position{AtMs: int64(binary.BigEndian.Uint64(b)), ID: binary.BigEndian.Uint64(b[8:])}, nil
 }
 
 // ListLikers returns a page of the users who like a post or comment, without those with whom the reader has a block.
@@ -57,7 +37,7 @@ func (s *Service) ListLikers(ctx context.Context, reader id.User, r *engagementv
 	if err != nil {
 		return nil, err
 	}
-	first, err := s.likers.positionOf(r.Page)
+	first, err := decodeLiker(s.likers, r.Page)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +64,7 @@ func (s *Service) ListLikers(ctx context.Context, reader id.User, r *engagementv
 				}
 				out.Likers = append(out.Likers, &engagementv1.Liker{User: uint64(m.User), LikedMs: m.AtMs})
 				if len(out.Likers) == limit && (i < len(list)-1 || len(list) == want) {
-					out.Next = s.likers.tokenOf(at)
+					out.Next = encodeLiker(s.likers, at)
 					return nil
 				}
 			}
@@ -93,7 +73,7 @@ func (s *Service) ListLikers(ctx context.Context, reader id.User, r *engagementv
 			}
 			examined += len(list)
 		}
-		out.Next = s.likers.tokenOf(at)
+		out.Next = encodeLiker(s.likers, at)
 		return nil
 	})
 	return out, err

@@ -236,10 +236,12 @@ func TestLikersPagesNameNobody(t *testing.T) {
 			}
 			break
 		}
-		if decoded, err := base64.RawURLEncoding.DecodeString(page); err != nil || len(decoded) != 16 {
-			t.Fatalf("the token is %q: %v", page, err)
-		} else if binary.BigEndian.Uint64(decoded[8:])>>41 == 1 {
-			t.Errorf("the token %q names user %d, with whom there is a block", page, binary.BigEndian.Uint64(decoded[8:]))
+		decoded, err := base64.RawURLEncoding.DecodeString(page)
+		must(t, err)
+		for i := range len(decoded) - 7 {
+			if u := binary.BigEndian.Uint64(decoded[i:]); u>>41 == 1 {
+				t.Errorf("the token %q names user %d, with whom there is a block", page, u)
+			}
 		}
 		if strings.Contains(page, fmt.Sprint(first)[:8]) {
 			t.Errorf("the token %q names a user with whom there is a block", page)

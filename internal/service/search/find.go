@@ -139,7 +139,7 @@ func (s *Service) newRequest(ctx context.Context, reader id.User, r *searchv1.Se
 		if len(wanted) != 1 {
 			return nil, nil, badQuery("with a page, give the kind of its group")
 		}
-		if q.page, err = s.seal.decode(r.Page, ofKind(q.binding, wanted[0])); err != nil {
+		if q.page, err = decodePage(s.seal, r.Page, ofKind(q.binding, wanted[0])); err != nil {
 			return nil, nil, err
 		}
 		q.nowMs = q.page.nowMs
@@ -260,7 +260,7 @@ func (q *request) group(ctx context.Context, index searchindex.Index, kind searc
 // withNext gives a group its next page.
 func (q *request) withNext(group *searchv1.HitGroup, depth uint32, after *searchindex.Cursor) *searchv1.HitGroup {
 	if depth+1 < maxDepth {
-		group.Next = q.service.seal.encode(&page{nowMs: q.nowMs, depth: depth + 1, after: *after}, ofKind(q.binding, group.Kind))
+		group.Next = encodePage(q.service.seal, &page{nowMs: q.nowMs, depth: depth + 1, after: *after}, ofKind(q.binding, group.Kind))
 	}
 	return group
 }

@@ -1,35 +1,19 @@
 package search
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/binary"
 	"math"
 	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
 	searchv1 "github.com/rialto-im/rialto/sdk/go/gen/search/v1"
 	"google.golang.org/protobuf/proto"
 )
 
-// A page names the last document that was examined, which its reader may not know of. So it is sealed.
-
-// sealer seals pages.
-type sealer struct{ aead cipher.AEAD }
-
-func newSealer(secret []byte) (sealer, error) {
-	key := sha256.Sum256(secret)
-	block, err := aes.NewCipher(key[:])
-	if err != nil {
-		return sealer{}, err
-	}
-	aead, err := cipher.NewGCM(block)
-	return sealer{aead}, err
-}
+// A page names the last document that was examined, which its reader may not know of. So it is encrypted.
 
 // page is a place in a group.
 type page struct {
@@ -58,29 +42,21 @@ func bind(reader id.User, r *searchv1.SearchRequest) ([]byte, error) {
 	return binary.BigEndian.AppendUint64(sum[:], uint64(reader)), err
 }
 
-func (s sealer) encode(p *page, to []byte) string {
+func encodePage(s pagetoken.Sealer, p *page, to []byte) string {
 	b := binary.BigEndian.AppendUint64(make([]byte, 0, pageLen), uint64(p.nowMs))
 	b = binary.BigEndian.AppendUint32(b, p.depth)
 	b = binary.BigEndian.AppendUint64(b, math.Float64bits(p.after.Total))
-	b = p.after.ID.Append(b)
-	nonce := make([]byte, s.aead.NonceSize())
-	rand.Read(nonce) //nolint:errcheck // it never fails
-	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nonce, nonce, b, to))
+	return s.Seal(p.after.ID.Append(b), to)
 }
 
-func (s sealer) decode(text string, to []byte) (*page, error) {
+func decodePage(s pagetoken.Sealer, text string, to []byte) (*page, error) {
 	bad := badQuery("the page is not one of this query: search again without a page")
-	raw, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || len(raw) < s.aead.NonceSize() {
-		return nil, bad
-	}
-	b, err := s.aead.Open(nil, raw[:s.aead.NonceSize()], raw[s.aead.NonceSize():], to)
-	if err != nil || len(b) != pageLen {
+	b, ok := s.Open(text, to)
+	if !ok || len(b) != pageLen {
 		return nil, bad
 	}
 	p := &page{nowMs: int64(binary.BigEndian.Uint64(b)), depth: binary.BigEndian.Uint32(b[8:])}
 	p.after.Total = math.Float64frombits(binary.BigEndian.Uint64(b[12:]))
-	var ok bool
 	if p.after.ID, ok = searchindex.DecodeID(b[20:]); !ok {
 		return nil, bad
 	}

@@ -31,6 +31,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/engine/bus"
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
@@ -147,7 +148,7 @@ func weight(set, byDefault int) float64 { return float64(max(0, cmp.Or(set, byDe
 type Service struct {
 	deps    Deps
 	ranking searchindex.Ranking // without the time
-	seal    sealer
+	seal    pagetoken.Sealer
 	sizes   sizes
 
 	mu          sync.Mutex    // guards what follows
@@ -184,7 +185,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if config.Off {
 		deps.Open = nil
 	}
-	seal, err := newSealer(deps.Secret)
+	seal, err := pagetoken.New(deps.Secret)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,41 @@
+// Package pagetoken encrypts page tokens. A page may end at something that its reader must not know of, which the token must not name.
+package pagetoken
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+)
+
+// Sealer makes and reads tokens. It is safe for concurrent use.
+type Sealer struct{ aead cipher.AEAD }
+
+// New returns a Sealer with a secret.
+func New(secret []byte) (Sealer, error) {
+	key := sha256.Sum256(secret)
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		return Sealer{}, err
+	}
+	aead, err := cipher.NewGCM(block)
+	return Sealer{aead}, err
+}
+
+// Seal returns the token of a place. Open reads it with the same binding only, which may be nil.
+func (s Sealer) Seal(place, binding []byte) string {
+	nonce := make([]byte, s.aead.NonceSize())
+	rand.Read(nonce) //nolint:errcheck // it never fails
+	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nonce, nonce, place, binding))
+}
+
+// Open returns the place of a token. ok is false for any other text.
+func (s Sealer) Open(token string, binding []byte) (place []byte, ok bool) {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	if err != nil || len(raw) < s.aead.NonceSize() {
+		return nil, false
+	}
+	place, err = s.aead.Open(nil, raw[:s.aead.NonceSize()], raw[s.aead.NonceSize():], binding)
+	return place, err == nil
+}
