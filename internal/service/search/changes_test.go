@@ -98,10 +98,7 @@ func TestTooManyMissingChanges(t *testing.T) {
 
 // PostgreSQL gives numbers before the commit. SQLite has one transaction at a time.
 func TestChangesOfOpenTransactions(t *testing.T) {
-	if !sqltest.OnPostgres() {
-		t.Skip("SQLite has no two open transactions that write: run this test by withpostgres")
-	}
-	f := open(t, 1)
+	f := openAt(t, sqltest.Schema(t, sqltest.Postgres(t)), 1)
 	f.catchUp()
 	other, err := sqldb.Open(t.Context(), f.place) // a handle has one transaction that writes at a time, as a node has
 	must(t, err)

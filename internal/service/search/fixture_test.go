@@ -84,7 +84,12 @@ func (noJobs) Wake() {}
 
 func open(t testing.TB, users int) *fixture {
 	t.Helper()
-	place := sqltest.Place(t)
+	return openAt(t, sqltest.Place(t), users)
+}
+
+// openAt opens a fixture with its tables at a place.
+func openAt(t testing.TB, place string, users int) *fixture {
+	t.Helper()
 	db, err := sqldb.Open(context.Background(), place)
 	must(t, err)
 	f := &fixture{t: t, db: db, place: place, dir: filepath.Join(t.TempDir(), "search"), clock: clocktest.NewManual()}
