@@ -31,7 +31,7 @@ func (s *Service) Totals(ctx context.Context, u id.User) (kept, are [2]int64, er
 		if err := tx.QueryRowContext(ctx, `SELECT used, unfinished FROM upload_sums WHERE owner = $1`, int64(u)).Scan(&kept[0], &kept[1]); err != nil {
 			return err
 		}
-		return tx.QueryRowContext(ctx, `SELECT CAST(coalesce(sum(declared), 0) AS BIGINT), coalesce(sum(CASE WHEN complete = 0 THEN 1 ELSE 0 END), 0) FROM uploads WHERE owner = $1 AND complete >= 0`, int64(u)).Scan(&are[0], &are[1])
+		return tx.QueryRowContext(ctx, `SELECT CAST(coalesce(sum(declared), 0) AS BIGINT), coalesce(sum(CASE WHEN complete = 0 THEN 1 ELSE 0 END), 0) FROM uploads WHERE owner = $1 AND complete <> -1`, int64(u)).Scan(&are[0], &are[1])
 	})
 	return kept, are, err
 }

@@ -76,6 +76,8 @@ type Service struct {
 	active  activeUploads
 	locks   partLocks
 	buffers chan struct{} // one for each body of tus without a length
+	// released has a value when uploads were released, which the sweep drops.
+	released chan struct{}
 }
 
 const (
@@ -113,7 +115,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if config.Quota == 0 {
 		config.Quota = 10 << 30
 	}
-	return &Service{deps: deps, config: config, buffers: make(chan struct{}, maxBuffers)}, deps.DB.Migrate(ctx, "media", migrations)
+	return &Service{deps: deps, config: config, buffers: make(chan struct{}, maxBuffers), released: make(chan struct{}, 1)}, deps.DB.Migrate(ctx, "media", migrations)
 }
 
 // blobKey is the key of the bytes that an attempt at an upload stores. Each attempt has its own key, so that it cannot
@@ -133,7 +135,7 @@ type upload struct {
 	name, mime               string
 	declared                 int64
 	stored                   int64 // the attempt that stored the bytes; 0: none
-	complete                 int   // 1: complete, 2: complete, and kept without messages, -1: being dropped
+	complete                 int   // 1: complete, 2: complete, and kept without messages, -2: being dropped, and its bytes still count, -1: dropped
 	width, height, createdMs int64
 }
 

@@ -175,7 +175,7 @@ func (s *Service) AbortUpload(ctx context.Context, by id.User, n id.Upload) erro
 		return errUploadComplete
 	}
 	a := abandoned{id: n}
-	if err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT owner, attempts, declared FROM uploads WHERE id = $1`, int64(n)).Scan(&a.owner, &a.attempts, &a.declared); err != nil {
+	if err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT owner, attempts FROM uploads WHERE id = $1`, int64(n)).Scan(&a.owner, &a.attempts); err != nil {
 		return err
 	}
 	defer s.active.evict(n)

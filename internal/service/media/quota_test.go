@@ -72,6 +72,9 @@ func TestQuotaTotalIsMaintained(t *testing.T) {
 	if err := r.Expired(t.Context(), id.Conversation(7), r.clock.ms.Load()+1+media.Slack.Milliseconds()); err != nil {
 		t.Fatal(err)
 	}
+	if err := r.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if kept, are, err := r.Totals(t.Context(), alice); err != nil || kept != are || kept != [2]int64{0, 0} {
 		t.Errorf("the stored total is %v, recounted %v (%v); want nothing", kept, are, err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/blob"
 )
 
-// concatenate makes one upload of complete partial ones. They no longer count for the quota then, and are deleted by the sweep. A repeated
+// concatenate makes one upload of complete partial ones. These are deleted then, and count for the quota until they are. A repeated
 // request with the same uploads returns the first one's result.
 func (s *Service) concatenate(ctx context.Context, by id.User, name string, m multipart, of []id.Upload, now time.Time) (id.Upload, error) {
 	unlock, err := s.locks.lock(ctx, partID{of[0], concatenating})
@@ -46,11 +46,12 @@ func (s *Service) concatenate(ctx context.Context, by id.User, name string, m mu
 		return 0, err
 	}
 	if err = s.copyShares(ctx, n, m, of, shares); err == nil {
-		err = s.releaseShares(ctx, by, n, of, shares)
+		err = s.releaseShares(ctx, by, n, of)
 	}
 	if err != nil {
 		return 0, errors.Join(err, s.AbortUpload(context.WithoutCancel(ctx), by, n))
 	}
+	s.WakeSweep()
 	return n, nil
 }
 
@@ -90,10 +91,10 @@ func (s *Service) copyShares(ctx context.Context, n id.Upload, m multipart, of [
 }
 
 // releaseShares drops partial uploads, which are part of another now.
-func (s *Service) releaseShares(ctx context.Context, by id.User, n id.Upload, of []id.Upload, shares []upload) error {
+func (s *Service) releaseShares(ctx context.Context, by id.User, n id.Upload, of []id.Upload) error {
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		for i, share := range of {
-			done, err := tx.ExecContext(ctx, `UPDATE uploads SET complete = -1 WHERE id = $1 AND complete = 0`, int64(share))
+		for _, share := range of {
+			done, err := tx.ExecContext(ctx, `UPDATE uploads SET complete = -2 WHERE id = $1 AND complete = 0`, int64(share))
 			if err != nil {
 				return err
 			}
@@ -102,7 +103,7 @@ func (s *Service) releaseShares(ctx context.Context, by id.User, n id.Upload, of
 			} else if k == 0 {
 				return errNoUpload
 			}
-			if err := addToTotal(ctx, tx, by, -shares[i].declared, -1); err != nil {
+			if err := addToTotal(ctx, tx, by, 0, -1); err != nil {
 				return err
 			}
 			if _, err := tx.ExecContext(ctx, `UPDATE upload_multiparts SET final = $1 WHERE upload = $2`, int64(n), int64(share)); err != nil {

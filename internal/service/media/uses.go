@@ -65,7 +65,7 @@ func (s *Service) useBatch(ctx context.Context, c id.Conversation, by []id.User,
 }
 
 // Expired is called after a conversation's messages from before a time were deleted; repeated calls do no harm. Uploads of only these
-// messages are dropped, their bytes by the next sweep.
+// messages are dropped, their bytes by the next sweep, which is woken.
 func (s *Service) Expired(ctx context.Context, c id.Conversation, beforeMs int64) error {
 	beforeMs -= usedTimeSlack.Milliseconds()
 	var changed bool // usually there are none, and nothing is written
@@ -78,6 +78,9 @@ func (s *Service) Expired(ctx context.Context, c id.Conversation, beforeMs int64
 			n, err = removeUses(ctx, tx, c, beforeMs)
 			return err
 		})
+		if n > 0 {
+			s.WakeSweep()
+		}
 		if err != nil || n < useBatchSize {
 			return err
 		}
@@ -105,14 +108,7 @@ func removeUses(ctx context.Context, tx *sql.Tx, c id.Conversation, beforeMs int
 		if _, err := tx.ExecContext(ctx, `DELETE FROM upload_uses WHERE upload = $1 AND conversation = $2`, upload, int64(c)); err != nil {
 			return 0, err
 		}
-		var owner id.User
-		var declared int64
-		err := tx.QueryRowContext(ctx, `UPDATE uploads SET complete = -1 WHERE id = $1 AND complete = 1 AND traced = 1 AND NOT EXISTS (SELECT 1 FROM upload_uses WHERE upload = $1)
-			RETURNING owner, declared`, upload).Scan(&owner, &declared)
-		if err == nil {
-			err = addToTotal(ctx, tx, owner, -declared, 0)
-		}
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		if _, err := tx.ExecContext(ctx, `UPDATE uploads SET complete = -2 WHERE id = $1 AND complete = 1 AND traced = 1 AND NOT EXISTS (SELECT 1 FROM upload_uses WHERE upload = $1)`, upload); err != nil {
 			return 0, err
 		}
 	}

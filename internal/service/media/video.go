@@ -3,7 +3,6 @@ package media
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"io"
 
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -37,17 +36,9 @@ func (s *Service) KeepVideoWith(ctx context.Context, tx *sql.Tx, by id.User, n i
 	return err
 }
 
-// ReleaseVideoWith ends KeepVideoWith, in the transaction that ends the video. The file is dropped, unless a message refers to it.
+// ReleaseVideoWith ends KeepVideoWith, in the transaction that ends the video. The file is dropped, unless a message refers to it: call WakeSweep
+// after the commit.
 func (s *Service) ReleaseVideoWith(ctx context.Context, tx *sql.Tx, n id.Upload) error {
-	var owner id.User
-	var declared int64
-	err := tx.QueryRowContext(ctx, `UPDATE uploads SET complete = -1 WHERE id = $1 AND complete = 2 AND NOT EXISTS (SELECT 1 FROM upload_uses WHERE upload = $1) RETURNING owner, declared`, int64(n)).Scan(&owner, &declared)
-	if err == nil {
-		return addToTotal(ctx, tx, owner, -declared, 0)
-	}
-	if !errors.Is(err, sql.ErrNoRows) {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, `UPDATE uploads SET complete = 1 WHERE id = $1 AND complete = 2`, int64(n))
+	_, err := tx.ExecContext(ctx, `UPDATE uploads SET complete = CASE WHEN EXISTS (SELECT 1 FROM upload_uses WHERE upload = $1) THEN 1 ELSE -2 END WHERE id = $1 AND complete = 2`, int64(n))
 	return err
 }

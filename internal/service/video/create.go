@@ -153,7 +153,7 @@ func (s *Service) RetryVideo(ctx context.Context, by id.User, r *videov1.RetryVi
 
 // DeleteVideo deletes a video: nobody can play it from the commit on. The sweep removes its files.
 func (s *Service) DeleteVideo(ctx context.Context, by id.User, n uint64) error {
-	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		var owner id.User
 		var upload id.Upload
 		var state int64
@@ -168,6 +168,10 @@ func (s *Service) DeleteVideo(ctx context.Context, by id.User, n uint64) error {
 		_, err = tx.ExecContext(ctx, `UPDATE videos SET state = $2, run = run + 1, ended_ms = $3, clean_ms = $3, upload = id WHERE id = $1`, int64(n), stateDeleted, now)
 		return errors.Join(err, s.deps.Uploads.ReleaseVideoWith(ctx, tx, upload))
 	})
+	if err == nil {
+		s.deps.Uploads.WakeSweep()
+	}
+	return err
 }
 
 // CheckVideo fails unless a user may name a video in a post, in the transaction of the post: it must be the user's own.

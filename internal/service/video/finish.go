@@ -133,6 +133,7 @@ func (s *Service) fail(ctx context.Context, v *video, cause error, retriable boo
 		return s.deps.Uploads.ReleaseVideoWith(ctx, tx, v.upload)
 	})
 	if err == nil {
+		s.deps.Uploads.WakeSweep()
 		s.deps.Logger.Warn("a video could not be processed", "video", v.id, "reason", reason, "retriable", retriable, "error", cause)
 	}
 	return err

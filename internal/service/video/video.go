@@ -50,6 +50,8 @@ type Uploads interface {
 	// KeepVideoWith keeps an upload, and ReleaseVideoWith gives it up, both in a transaction.
 	KeepVideoWith(ctx context.Context, tx *sql.Tx, by id.User, n id.Upload) error
 	ReleaseVideoWith(ctx context.Context, tx *sql.Tx, n id.Upload) error
+	// WakeSweep deletes the files that were given up, after the commit.
+	WakeSweep()
 }
 
 // Posts show videos.
