@@ -75,7 +75,7 @@ type Service struct {
 	config  Config
 	active  activeUploads
 	locks   partLocks
-	buffers chan struct{} // one for each body of tus without a length
+	buffers *bufferSlots // of bodies of tus without a length
 	// released has a value when uploads were released, which the sweep drops.
 	released chan struct{}
 }
@@ -115,7 +115,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if config.Quota == 0 {
 		config.Quota = 10 << 30
 	}
-	return &Service{deps: deps, config: config, buffers: make(chan struct{}, maxBuffers), released: make(chan struct{}, 1)}, deps.DB.Migrate(ctx, "media", migrations)
+	return &Service{deps: deps, config: config, buffers: newBufferSlots(), released: make(chan struct{}, 1)}, deps.DB.Migrate(ctx, "media", migrations)
 }
 
 // blobKey is the key of the bytes that an attempt at an upload stores. Each attempt has its own key, so that it cannot

@@ -18,9 +18,6 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/blob"
 )
 
-// maxBuffers is how many bodies without a length may keep a part in memory at once; others wait.
-const maxBuffers = 8
-
 // serveTusPatch appends bytes to an upload. A later request for the same upload ends an earlier one, whose connection is probably broken.
 func (s *Service) serveTusPatch(w http.ResponseWriter, r *http.Request) error {
 	n, u, m, err := s.ownTus(r)
@@ -64,7 +61,7 @@ func (s *Service) serveTusPatch(w http.ResponseWriter, r *http.Request) error {
 	case r.ContentLength > u.declared-offset:
 		return errTusTooLarge
 	}
-	a := &tusAppend{service: s, n: n, m: m, offset: offset, length: r.ContentLength, body: body, sum: sum, expected: expected}
+	a := &tusAppend{service: s, n: n, by: u.owner, m: m, offset: offset, length: r.ContentLength, body: body, sum: sum, expected: expected}
 	if err := a.run(ctx); err != nil {
 		return body.classify(err)
 	}
@@ -78,6 +75,7 @@ func (s *Service) serveTusPatch(w http.ResponseWriter, r *http.Request) error {
 type tusAppend struct {
 	service  *Service
 	n        id.Upload
+	by       id.User
 	m        multipart
 	offset   int64
 	length   int64 // of the body's rest; -1: unknown
@@ -194,12 +192,11 @@ func (a *tusAppend) receive(ctx context.Context) error {
 		return err
 	}
 	if a.length < 0 {
-		select {
-		case s.buffers <- struct{}{}:
-			defer func() { <-s.buffers }()
-		case <-ctx.Done():
-			return ctx.Err()
+		release, err := s.buffers.acquire(ctx, a.by)
+		if err != nil {
+			return err
 		}
+		defer release()
 	}
 	for more := a.length != 0; more && a.offset < a.m.size; {
 		var err error
