@@ -24,6 +24,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
@@ -76,6 +77,8 @@ type Service struct {
 	active  activeUploads
 	locks   partLocks
 	buffers *bufferSlots // of bodies of tus without a length
+	// rewrites counts the KiB that short requests of tus write again.
+	rewrites *ratelimit.Limiter[id.User]
 	// released has a value when uploads were released, which the sweep drops.
 	released chan struct{}
 }
@@ -115,7 +118,8 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if config.Quota == 0 {
 		config.Quota = 10 << 30
 	}
-	return &Service{deps: deps, config: config, buffers: newBufferSlots(), released: make(chan struct{}, 1)}, deps.DB.Migrate(ctx, "media", migrations)
+	rewrites := ratelimit.New[id.User](ratelimit.Rate{Count: rewriteRate, Burst: rewriteBurst, Per: time.Second}, deps.Clock, nil)
+	return &Service{deps: deps, config: config, buffers: newBufferSlots(), rewrites: rewrites, released: make(chan struct{}, 1)}, deps.DB.Migrate(ctx, "media", migrations)
 }
 
 // blobKey is the key of the bytes that an attempt at an upload stores. Each attempt has its own key, so that it cannot

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/engine/blob"
@@ -238,6 +239,9 @@ func (a *tusAppend) step(ctx context.Context) (more bool, err error) {
 		return false, broken
 	}
 	if within > 0 {
+		if err := a.service.chargeRewrite(a.by, within, take); err != nil {
+			return false, err
+		}
 		f, _, err := a.service.deps.Store.Open(ctx, tailKey(a.n, a.m.tail))
 		if err != nil {
 			return false, err
@@ -257,6 +261,27 @@ func (a *tusAppend) step(ctx context.Context) (more bool, err error) {
 	}
 	a.offset += take
 	return more, broken
+}
+
+const (
+	// freeRewrite is how many times its own bytes a request may write again what came before.
+	freeRewrite = 4
+	// rewriteRate and rewriteBurst bound what a user's short requests write again beyond it, in KiB a second and KiB.
+	rewriteRate  = 4 << 10
+	rewriteBurst = 64 << 10
+)
+
+// chargeRewrite counts that the beginning of a part is written again for a number of new bytes. Otherwise a byte at a time would write a part
+// each.
+func (s *Service) chargeRewrite(by id.User, again, added int64) error {
+	excess := (again - freeRewrite*added + 1023) >> 10
+	if excess <= 0 {
+		return nil
+	}
+	if wait := s.rewrites.Allow(by, int(excess)); wait > 0 {
+		return &errs.Error{Kind: errs.Exhausted, Reason: "too_many_requests", Message: "many requests of tus with few bytes; wait, and send at least 1 MiB in each", Retry: wait}
+	}
+	return nil
 }
 
 // putTail stores the beginning of a part.

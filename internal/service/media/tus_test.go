@@ -216,3 +216,39 @@ func TestTusConcatenation(t *testing.T) {
 	}
 	r.wantFile(tusUpload(final), file)
 }
+
+// TestShortRequestsOfTus write the beginning of a part again each, so their number is bounded. Requests with more bytes are not counted.
+func TestShortRequestsOfTus(t *testing.T) {
+	r := open(t, media.Config{})
+	r.totalsUnchecked = true // incomplete uploads
+	url, at := r.createTus(blob.MinPartSize), 0
+	send := func(n int) *httptest.ResponseRecorder {
+		t.Helper()
+		w := r.patch(url, at, bytes.NewReader(threeParts[at:at+n]))
+		if w.Code == http.StatusNoContent {
+			at += n
+		}
+		return w
+	}
+	for range 4 {
+		if w := send(1 << 20); w.Code != http.StatusNoContent {
+			t.Fatal(w.Code, w.Body)
+		}
+	}
+	for range 15 { // 64 MiB are written again
+		if w := send(1); w.Code != http.StatusNoContent {
+			t.Fatal(at, w.Code, w.Body)
+		}
+	}
+	w := send(1)
+	wantStatus(t, "many short requests", w, http.StatusTooManyRequests, "too_many_requests")
+	if w.Header().Get("Retry-After") != "1" {
+		t.Errorf("many short requests: %v", w.Header())
+	}
+	r.wantOffset("after the refusal", url, at)
+	r.clock.ms.Add(1000)
+	if w := send(blob.MinPartSize - at); w.Code != http.StatusNoContent {
+		t.Errorf("the rest: %d %s", w.Code, w.Body)
+	}
+	r.wantFile(tusUpload(url), threeParts[:blob.MinPartSize])
+}
