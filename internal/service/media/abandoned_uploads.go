@@ -138,6 +138,9 @@ func (s *Service) forgetDropped(ctx context.Context, tx *sql.Tx, n id.Upload) er
 	if err != nil && !errors.Is(err, sql.ErrNoRows) { // without a row it was counted before
 		return err
 	}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM upload_parts WHERE upload = $1`, int64(n)); err != nil {
+		return err
+	}
 	done, err := tx.ExecContext(ctx, `DELETE FROM uploads WHERE id = $1 AND complete = -1 AND (created_ms < $2 OR NOT EXISTS (SELECT 1 FROM upload_multiparts WHERE upload = $1 AND final > 0))`, int64(n), s.unfinishedBefore())
 	if err != nil {
 		return err

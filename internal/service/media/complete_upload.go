@@ -54,7 +54,12 @@ func (s *Service) complete(ctx context.Context, n id.Upload, was upload) (upload
 		}
 		return u, err
 	}
-	did, err := s.update(ctx, func(tx *sql.Tx) error { return addToTotal(ctx, tx, u.owner, u.declared-was.declared, -1) },
+	did, err := s.update(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM upload_parts WHERE upload = $1`, int64(n)); err != nil {
+			return err
+		}
+		return addToTotal(ctx, tx, u.owner, u.declared-was.declared, -1)
+	},
 		`UPDATE uploads SET complete = 1, mime_type = $1, width = $2, height = $3, stored = $4, declared = $5 WHERE id = $6 AND complete = 0`, u.mime, u.width, u.height, u.stored, u.declared, int64(n))
 	if err != nil {
 		return u, err // it is unknown which bytes are the upload's; the sweep deletes them all

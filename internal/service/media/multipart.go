@@ -65,6 +65,7 @@ var (
 	errIsTus          = errs.New(errs.Invalid, "wrong_protocol", "this upload was created by tus: continue it with PATCH at its own address")
 	errIsNotTus       = errs.New(errs.Invalid, "wrong_protocol", "this upload was not created by tus: continue it in parts, with SignParts or an S3 client")
 	errUploadComplete = errs.New(errs.Conflict, "upload_complete", "the upload is complete; it is deleted with the messages, posts and videos that name it")
+	errPartsComplete  = errs.New(errs.Conflict, "upload_complete", "the upload is complete, so this part is not compared any more; to upload another file, create another upload")
 	errNotUploaded    = errs.New(errs.Invalid, "not_uploaded", "put the file's bytes to the upload's URL first")
 	errBadPart        = errs.New(errs.Invalid, "bad_part", "the upload has no part with this number; GetMultipartUpload names the parts")
 )

@@ -228,11 +228,15 @@ func (s *Service) recordParts(ctx context.Context, n id.Upload, parts []storedPa
 // samePart checks that a part which could not be recorded is recorded already, with the same bytes.
 func samePart(ctx context.Context, tx *sql.Tx, n id.Upload, p storedPart) error {
 	u, err := getUpload(ctx, tx, n)
-	if err != nil || u.stored > 0 { // the parts are joined already
+	if err != nil {
 		return err
 	}
-	var checksum, tag string
-	if err := tx.QueryRowContext(ctx, `SELECT checksum, tag FROM upload_parts WHERE upload = $1 AND number = $2`, int64(n), p.number).Scan(&checksum, &tag); err != nil {
+	var checksum string
+	err = tx.QueryRowContext(ctx, `SELECT checksum FROM upload_parts WHERE upload = $1 AND number = $2`, int64(n), p.number).Scan(&checksum)
+	if errors.Is(err, sql.ErrNoRows) && u.stored > 0 {
+		return errPartsComplete
+	}
+	if err != nil {
 		return err
 	}
 	if checksum != p.checksum {
@@ -281,10 +285,8 @@ func (s *Service) joinParts(ctx context.Context, n id.Upload) (upload, error) {
 		}
 		return u, err
 	}
-	_, err = s.update(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `DELETE FROM upload_parts WHERE upload = $1`, int64(n))
-		return err
-	}, `UPDATE uploads SET stored = $1, attempts = $1 WHERE id = $2 AND stored = 0 AND complete = 0`, int64(partsAttempt), int64(n))
+	// The checksums are kept until the upload is complete, for clients that put a part again.
+	_, err = s.update(ctx, nil, `UPDATE uploads SET stored = $1, attempts = $1 WHERE id = $2 AND stored = 0 AND complete = 0`, int64(partsAttempt), int64(n))
 	if err != nil {
 		return u, err
 	}
@@ -307,11 +309,8 @@ func (s *Service) abortParts(ctx context.Context, n id.Upload) error {
 	return errors.Join(s.deleteTails(ctx, n), s.deps.Store.AbortParts(ctx, blobKey(n, partsAttempt), session))
 }
 
-// deleteLedger deletes the rows of an upload's parts.
+// deleteLedger deletes the row that an upload in parts has beside its own.
 func deleteLedger(ctx context.Context, tx *sql.Tx, n id.Upload) error {
-	if _, err := tx.ExecContext(ctx, `DELETE FROM upload_parts WHERE upload = $1`, int64(n)); err != nil {
-		return err
-	}
 	_, err := tx.ExecContext(ctx, `DELETE FROM upload_multiparts WHERE upload = $1`, int64(n))
 	return err
 }

@@ -128,3 +128,36 @@ func TestS3Refusals(t *testing.T) {
 	_, err = part(client, keys.Key, upload, 1, piece(threeParts, 1))
 	refused("expired", err, "AccessDenied")
 }
+
+// TestPartsAfterTheJoin are compared until the upload is complete, and refused afterwards: no bytes are acknowledged and discarded.
+func TestPartsAfterTheJoin(t *testing.T) {
+	r := open(t, media.Config{})
+	r.clock.ms.Store(time.Now().UnixMilli())
+	server := httptest.NewServer(r.Handler())
+	defer server.Close()
+	file, other := []byte("0123456789"), []byte("0123456780")
+	m, keys := r.s3Upload(len(file))
+	client := r.s3Client(server, keys, false)
+	put := func(b []byte) (minio.UploadInfo, error) {
+		return client.PutObject(t.Context(), keys.Bucket, keys.Key, bytes.NewReader(b), int64(len(b)), "", "", minio.PutObjectOptions{})
+	}
+	first, err := put(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := put(file); err != nil || again.ETag != first.ETag {
+		t.Errorf("the same bytes: %v, %v; want %s", again.ETag, err, first.ETag)
+	}
+	if w := r.putPart(m.Upload, 1, file); w.Code != http.StatusOK || w.Header().Get("ETag") != `"`+first.ETag+`"` {
+		t.Errorf("the same bytes to the part's URL: %d %v", w.Code, w.Header())
+	}
+	if info, err := put(other); minio.ToErrorResponse(err).Code != "OperationAborted" {
+		t.Errorf("other bytes: %v, %v", info, err)
+	}
+	wantStatus(t, "other bytes to the part's URL", r.putPart(m.Upload, 1, other), http.StatusConflict, "part_differs")
+	url := r.partURL(m.Upload, 1)
+	r.wantFile(m.Upload, file)
+	for _, b := range [][]byte{file, other} {
+		wantStatus(t, "after the completion", r.request(http.MethodPut, url, bytes.NewReader(b)), http.StatusConflict, "upload_complete")
+	}
+}

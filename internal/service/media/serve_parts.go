@@ -3,8 +3,8 @@ package media
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"database/sql"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"hash"
 	"io"
@@ -80,14 +80,16 @@ func (s *Service) receivePart(w http.ResponseWriter, r *http.Request, n id.Uploa
 	case length >= 0 && length != p.Size:
 		return "", errWrongPartSize
 	}
+	if u.stored > 0 { // joined: a client that missed the response retries
+		if _, err := s.findPart(ctx, n, number); errors.Is(err, sql.ErrNoRows) {
+			return "", errPartsComplete
+		} else if err != nil {
+			return "", err
+		}
+	}
 	body := &uploadBody{from: r.Body, control: http.NewResponseController(w), deadline: time.Now().Add(outputlimit.TransferTimeout(p.Size))}
 	ctx, leave := s.active.add(ctx, partID{n, number}, maxConcurrentPuts, body)
 	defer leave()
-	if u.stored > 0 { // a client that missed the response retries
-		sum := sha256.New()
-		_, err := io.Copy(sum, io.LimitReader(decode(body), p.Size+1))
-		return hex.EncodeToString(sum.Sum(nil)), body.classify(err)
-	}
 	checksum, err = s.storePart(ctx, n, m, p, decode(body))
 	return checksum, body.classify(err)
 }
