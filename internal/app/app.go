@@ -275,7 +275,7 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 			return n.comments.NamesFile(ctx, by, comment, upload)
 		},
 		Authorize:     func(r *http.Request, creates bool) (id.User, error) { return n.rpc.AuthorizeUpload(r, creates) },
-		IsCoordinator: n.isCoordinator, Secret: secret, Clock: n.clock, Logger: n.logger}, n.config.Media)
+		EndedSessions: n.accounts.EndedSessions, IsCoordinator: n.isCoordinator, Secret: secret, Clock: n.clock, Logger: n.logger}, n.config.Media)
 	if err != nil {
 		return err
 	}

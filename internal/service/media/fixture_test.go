@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -138,6 +139,7 @@ type fixture struct {
 	totalsUnchecked bool
 
 	mu       sync.Mutex // guards the fields below
+	ended    []id.Session
 	messages map[uint64]*chatv1.Message
 	avatars  map[id.User]id.Upload
 	pictures map[id.User]id.Upload // of the group 9, for those who are in it
@@ -171,7 +173,7 @@ func open(t testing.TB, config media.Config) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.deps = media.Deps{DB: db, Store: r.store, IDs: ids, Message: r.message, Avatar: r.avatar, GroupPicture: r.groupPicture, Authorize: authorize, Secret: []byte("of URLs"), Clock: r.clock, Logger: slog.New(slog.DiscardHandler)}
+	r.deps = media.Deps{DB: db, Store: r.store, IDs: ids, Message: r.message, Avatar: r.avatar, GroupPicture: r.groupPicture, Authorize: authorize, EndedSessions: r.endedSessions, Secret: []byte("of URLs"), Clock: r.clock, Logger: slog.New(slog.DiscardHandler)}
 	if r.Service, err = media.New(t.Context(), r.deps, config); err != nil {
 		t.Fatal(err)
 	}
@@ -207,6 +209,24 @@ func (r *fixture) message(_ context.Context, _ id.User, _ id.Conversation, seq u
 		return m, nil
 	}
 	return nil, errs.New(errs.NotFound, "no_message", "there is no such message, or you may not read it")
+}
+
+// endedSessions are those that endSession ended.
+func (r *fixture) endedSessions(_ context.Context, of []id.Session) (over []id.Session, _ error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range of {
+		if slices.Contains(r.ended, s) {
+			over = append(over, s)
+		}
+	}
+	return over, nil
+}
+
+func (r *fixture) endSession(s id.Session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = append(r.ended, s)
 }
 
 func (r *fixture) avatar(_ context.Context, of id.User) (id.Upload, error) {

@@ -50,6 +50,8 @@ type Deps struct {
 	CommentNames func(ctx context.Context, by id.User, comment uint64, n id.Upload) (bool, error)
 	// Authorize returns the user of a request of tus, from its headers. creates: the request creates an upload. If nil, tus is off.
 	Authorize func(r *http.Request, creates bool) (id.User, error)
+	// EndedSessions returns the sessions among some that have ended: the keys for S3 clients that they created are not valid any more.
+	EndedSessions func(ctx context.Context, sessions []id.Session) ([]id.Session, error)
 	// IsCoordinator reports whether this node drops abandoned uploads for all nodes. If nil, it does.
 	IsCoordinator func() bool
 	// Calls records the latency and outcome of requests for files. If nil, they are not recorded.

@@ -200,7 +200,7 @@ func (r *fixture) foreignCalls(by id.User, n uint64) map[string]error {
 	ctx := r.t.Context()
 	_, got := r.GetMultipartUpload(ctx, by, id.Upload(n))
 	_, signed := r.SignParts(ctx, by, &chatv1.SignPartsRequest{Upload: n, Parts: []uint32{1}})
-	_, keys := r.CreateUploadCredentials(ctx, by, id.Upload(n))
+	_, keys := r.CreateUploadCredentials(ctx, id.Caller{User: by}, id.Upload(n))
 	return map[string]error{"get": got, "sign": signed, "keys": keys, "abort": r.AbortUpload(ctx, by, id.Upload(n))}
 }
 

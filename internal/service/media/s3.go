@@ -37,9 +37,9 @@ var (
 	errS3UploadID  = errs.New(errs.NotFound, "no_upload", "there is no such upload id; begin with CreateMultipartUpload")
 )
 
-// CreateUploadCredentials returns the keys with which an S3 client writes the parts of a user's upload.
-func (s *Service) CreateUploadCredentials(ctx context.Context, by id.User, n id.Upload) (*chatv1.UploadCredentials, error) {
-	u, m, err := s.ownMultipart(ctx, by, n)
+// CreateUploadCredentials returns the keys with which an S3 client writes the parts of a user's upload. They end with the caller's session.
+func (s *Service) CreateUploadCredentials(ctx context.Context, by id.Caller, n id.Upload) (*chatv1.UploadCredentials, error) {
+	u, m, err := s.ownMultipart(ctx, by.User, n)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (s *Service) CreateUploadCredentials(ctx context.Context, by id.User, n id.
 		return nil, errIsTus
 	}
 	ends := time.UnixMilli(u.createdMs).Add(unfinishedRetention)
-	access, secret := s.s3Keys(n, ends)
+	access, secret := s.s3Keys(n, by.Session, ends)
 	return &chatv1.UploadCredentials{Origin: s.config.Origin, Bucket: s3Bucket, Key: n.String(), AccessKey: access, SecretKey: secret, Region: s3Region, ExpiresMs: ends.Unix() * 1000}, nil
 }
 

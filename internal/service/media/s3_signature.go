@@ -1,6 +1,7 @@
 package media
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -28,6 +29,7 @@ const (
 var (
 	errS3Signature   = errs.New(errs.Denied, "bad_signature", "the signature does not match; check the keys, and that no proxy changes the header Host")
 	errS3Expired     = errs.New(errs.Denied, "url_expired", "these keys have expired; get new ones by CreateUploadCredentials")
+	errS3Session     = errs.New(errs.Denied, "url_expired", "the session that created these keys has ended; get new ones by CreateUploadCredentials")
 	errS3Skew        = errs.New(errs.Denied, "bad_clock", "the time of the request is more than 15 minutes from the server's; set the clock")
 	errS3Unsupported = errs.New(errs.Invalid, "not_supported", "sign requests with AWS4-HMAC-SHA256 in the header Authorization")
 )
@@ -79,9 +81,13 @@ func parseS3Authorization(header string) (a s3Signature, err error) {
 	return a, nil
 }
 
-// s3Keys returns the access key and the secret key of one upload, valid until ends.
-func (s *Service) s3Keys(n id.Upload, ends time.Time) (access, secret string) {
+// s3Keys returns the access key and the secret key of one upload, valid until ends, and no longer than a session; 0: without a session, for a
+// caller with an API key.
+func (s *Service) s3Keys(n id.Upload, session id.Session, ends time.Time) (access, secret string) {
 	exp := strconv.FormatInt(ends.Unix(), 10)
+	if session > 0 {
+		exp += "-" + strconv.FormatUint(uint64(session), 10)
+	}
 	return n.String() + "-" + exp, s.signature("s3", n.String(), exp)
 }
 
@@ -95,7 +101,8 @@ func (s *Service) verifyS3(r *http.Request) (n id.Upload, a s3Signature, err err
 	if err != nil {
 		return 0, a, errS3Signature
 	}
-	ends, err := strconv.ParseInt(exp, 10, 64)
+	until, of, _ := strings.Cut(exp, "-")
+	ends, err := strconv.ParseInt(until, 10, 64)
 	if err != nil {
 		return 0, a, errS3Signature
 	}
@@ -119,7 +126,23 @@ func (s *Service) verifyS3(r *http.Request) (n id.Upload, a s3Signature, err err
 	case at.Sub(now).Abs() > maxClockSkew:
 		return 0, a, errS3Skew
 	}
-	return id.Upload(number), a, nil
+	return id.Upload(number), a, s.checkS3Session(r.Context(), of)
+}
+
+// checkS3Session fails if the session for which keys were made has ended.
+func (s *Service) checkS3Session(ctx context.Context, of string) error {
+	if of == "" {
+		return nil
+	}
+	session, err := strconv.ParseUint(of, 10, 63)
+	if err != nil {
+		return errS3Signature
+	}
+	ended, err := s.deps.EndedSessions(ctx, []id.Session{id.Session(session)})
+	if err == nil && len(ended) > 0 {
+		err = errS3Session
+	}
+	return err
 }
 
 // canonicalS3Request is the form of a request that is signed.

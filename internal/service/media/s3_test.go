@@ -16,6 +16,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
+// aliceSession is the session in which alice creates keys.
+const aliceSession id.Session = 5
+
 // s3Client is a client that was not written for Rialto, with the keys of one upload.
 func (r *fixture) s3Client(server *httptest.Server, keys *chatv1.UploadCredentials, trailing bool) *minio.Core {
 	r.t.Helper()
@@ -29,7 +32,7 @@ func (r *fixture) s3Client(server *httptest.Server, keys *chatv1.UploadCredentia
 func (r *fixture) s3Upload(size int) (*chatv1.MultipartUpload, *chatv1.UploadCredentials) {
 	r.t.Helper()
 	m := r.multipart(alice, size)
-	keys, err := r.CreateUploadCredentials(r.t.Context(), alice, id.Upload(m.Upload))
+	keys, err := r.CreateUploadCredentials(r.t.Context(), id.Caller{User: alice, Session: aliceSession}, id.Upload(m.Upload))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -127,6 +130,33 @@ func TestS3Refusals(t *testing.T) {
 	r.clock.ms.Add(24 * time.Hour.Milliseconds())
 	_, err = part(client, keys.Key, upload, 1, piece(threeParts, 1))
 	refused("expired", err, "AccessDenied")
+}
+
+// TestS3KeysEndWithTheirSession: who logs out a stolen device ends the keys that it has. They do not name another session.
+func TestS3KeysEndWithTheirSession(t *testing.T) {
+	r := open(t, media.Config{})
+	r.clock.ms.Store(time.Now().UnixMilli())
+	server := httptest.NewServer(r.Handler())
+	defer server.Close()
+	m, keys := r.s3Upload(len(threeParts))
+	part := func(keys *chatv1.UploadCredentials, number int) string {
+		b := piece(threeParts, number)
+		_, err := r.s3Client(server, keys, false).PutObjectPart(t.Context(), keys.Bucket, keys.Key, keys.Key, number, bytes.NewReader(b), int64(len(b)), minio.PutObjectPartOptions{})
+		return minio.ToErrorResponse(err).Code
+	}
+	other := proto.CloneOf(keys)
+	other.AccessKey = strings.TrimSuffix(keys.AccessKey, "-5")
+	if code := part(other, 3); code != "SignatureDoesNotMatch" {
+		t.Errorf("keys without their session: %s", code)
+	}
+	if code := part(keys, 3); code != "" {
+		t.Errorf("before the logout: %s", code)
+	}
+	r.endSession(aliceSession)
+	if code := part(keys, 1); code != "AccessDenied" {
+		t.Errorf("after the logout: %s", code)
+	}
+	r.wantMissing("after the logout", m.Upload, 1, 2)
 }
 
 // TestPartsAfterTheJoin are compared until the upload is complete, and refused afterwards: no bytes are acknowledged and discarded.

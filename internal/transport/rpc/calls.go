@@ -165,7 +165,7 @@ func (s *Server) media() []method {
 		}),
 		newMethod(s, chatv1connect.MediaServiceSignPartsProcedure, userAccess, byUser(m.SignParts)),
 		newMethod(s, chatv1connect.MediaServiceCreateUploadCredentialsProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.CreateUploadCredentialsRequest) (*chatv1.UploadCredentials, error) {
-			return m.CreateUploadCredentials(ctx, c.User, id.Upload(r.Upload))
+			return m.CreateUploadCredentials(ctx, c, id.Upload(r.Upload))
 		}),
 		newMethod(s, chatv1connect.MediaServiceAbortUploadProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.AbortUploadRequest) (*chatv1.AbortUploadResponse, error) {
 			return &chatv1.AbortUploadResponse{}, m.AbortUpload(ctx, c.User, id.Upload(r.Upload))

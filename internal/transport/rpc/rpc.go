@@ -76,7 +76,7 @@ type Media interface {
 	CreateMultipartUpload(ctx context.Context, u id.User, r *chatv1.CreateMultipartUploadRequest) (*chatv1.MultipartUpload, error)
 	GetMultipartUpload(ctx context.Context, u id.User, upload id.Upload) (*chatv1.MultipartUpload, error)
 	SignParts(ctx context.Context, u id.User, r *chatv1.SignPartsRequest) (*chatv1.SignPartsResponse, error)
-	CreateUploadCredentials(ctx context.Context, u id.User, upload id.Upload) (*chatv1.UploadCredentials, error)
+	CreateUploadCredentials(ctx context.Context, c id.Caller, upload id.Upload) (*chatv1.UploadCredentials, error)
 	AbortUpload(ctx context.Context, u id.User, upload id.Upload) error
 	// PictureURL is a URL of a user's avatar, valid for some hours.
 	PictureURL(upload id.Upload) string
