@@ -528,6 +528,7 @@ mutant "write the beginning of a part again for each byte" $media/tus_patch.go '
 mutant "forget the checksums of parts when they are joined" $media/parts.go 's/_, err = s\.update\(ctx, nil, `UPDATE uploads SET stored/_, err = s.update(ctx, func(tx *sql.Tx) error { return s.forgetDropped(ctx, tx, n) }, `UPDATE uploads SET stored/' PartsAfterTheJoin $media
 mutant "accept any bytes for a part of a complete upload" $media/serve_parts.go 's/return "", errPartsComplete/return "", nil/' PartsAfterTheJoin $media
 mutant "accept S3 keys after their session" $media/s3_signature.go 's/len\(ended\) > 0/len(ended) > 9/' S3KeysEndWithTheirSession $media
+mutant "take a truncated chunk for a lost connection" $media/s3_chunks.go 's/^\t\tc\.err = errS3Chunk$/\t\tc.err = io.ErrUnexpectedEOF/' TruncatedChunks $media
 mutant "concatenate another user's uploads" $media/tus_concat.go 's/s\.ownMultipart\(ctx, by, share\)/s.ownMultipart(ctx, 1, share)/' TusConcatenation $media
 mutant "accept S3 keys for another upload" $media/s3.go 's/r\.PathValue\("upload"\) != n\.String\(\)/false/; s/q\.Get\("uploadId"\) != n\.String\(\)/false/' S3Refusals $media
 mutant "do not check the signature of an S3 request" $media/s3_signature.go 's/case subtle\.ConstantTimeCompare\(/case false \&\& subtle.ConstantTimeCompare(/' S3Refusals $media

@@ -129,7 +129,7 @@ func (c *chunkReader) Read(p []byte) (int, error) {
 	}
 	switch {
 	case errors.Is(err, io.EOF):
-		c.err = io.ErrUnexpectedEOF
+		c.err = errS3Chunk
 	case err != nil:
 		c.err = err
 	case c.left == 0:
@@ -168,9 +168,7 @@ func (c *chunkReader) next() error {
 func (c *chunkReader) line() (string, error) {
 	text, err := c.from.ReadSlice('\n')
 	switch {
-	case errors.Is(err, io.EOF):
-		return "", io.ErrUnexpectedEOF
-	case errors.Is(err, bufio.ErrBufferFull):
+	case errors.Is(err, io.EOF), errors.Is(err, bufio.ErrBufferFull):
 		return "", errS3Chunk
 	case err != nil:
 		return "", err

@@ -2,14 +2,17 @@ package media_test
 
 import (
 	"bytes"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/service/media"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -189,5 +192,21 @@ func TestPartsAfterTheJoin(t *testing.T) {
 	r.wantFile(m.Upload, file)
 	for _, b := range [][]byte{file, other} {
 		wantStatus(t, "after the completion", r.request(http.MethodPut, url, bytes.NewReader(b)), http.StatusConflict, "upload_complete")
+	}
+}
+
+// TestTruncatedChunks are the client's error, wherever they end, and not the server's.
+func TestTruncatedChunks(t *testing.T) {
+	const body = "a;chunk-signature=x\r\n0123456789\r\n0;chunk-signature=x\r\n"
+	for n := range len(body) {
+		_, err := io.ReadAll(media.UnsignedChunks(strings.NewReader(body[:n]), ""))
+		wantError(t, body[:n], err, errs.Invalid, "bad_chunk")
+	}
+	if b, err := io.ReadAll(media.UnsignedChunks(strings.NewReader(body), "")); err != nil || string(b) != "0123456789" {
+		t.Errorf("the whole body: %q, %v", b, err)
+	}
+	cut := io.MultiReader(strings.NewReader(body[:25]), iotest.ErrReader(io.ErrUnexpectedEOF)) // a lost connection
+	if _, err := io.ReadAll(media.UnsignedChunks(cut, "")); !errs.Is(err, errs.Unavailable) {
+		t.Errorf("a lost connection: %v", err)
 	}
 }
