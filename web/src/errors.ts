@@ -109,7 +109,6 @@ export const known: Record<string, Key> = {
   bad_retention: "errRetention",
   bad_message: "errMessage",
   bad_query: "errQuery",
-  too_broad: "errTooBroad",
   search_off: "errSearchOff",
   bad_settings: "errSettings",
   empty_text: "errEmptyText",

@@ -7,6 +7,7 @@
 //   - Search finds what was applied before, at least every document that Match accepts, unless a filter excludes it. It may return others: the caller
 //     compares each hit with what its reader may read now.
 //   - The order of hits depends on the documents that the filters admit, and on no statistics of others.
+//   - What a search finds, and whether it fails, depends on no words of documents that the filters exclude. How long it takes may: times are not hidden.
 //   - Search ends with an error soon after its context does, and its work is bounded by the size of the index.
 //
 // All methods are safe for concurrent use.
@@ -134,9 +135,6 @@ type Result struct {
 	// More: there are further hits.
 	More bool
 }
-
-// ErrTooBroad is the error of a search whose terms match too many words.
-var ErrTooBroad = errors.New("searchindex: too many words match")
 
 // ErrCorrupt wraps the errors of an index that has to be rebuilt.
 var ErrCorrupt = errors.New("searchindex: the index is damaged")

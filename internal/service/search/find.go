@@ -31,7 +31,6 @@ const (
 var errOff = errs.New(errs.Unavailable, "search_off", "this server does not search: the setting search.off is true")
 
 var errTooBroad = errs.New(errs.Invalid, "too_broad", "too many words begin like this; type more letters")
-
 const (
 	userKind         = searchv1.HitKind_HIT_KIND_USER
 	conversationKind = searchv1.HitKind_HIT_KIND_CONVERSATION
@@ -81,8 +80,6 @@ func (s *Service) Search(ctx context.Context, reader id.User, r *searchv1.Search
 		out.Incomplete = out.Incomplete || !g.complete.Load()
 		group, err := q.group(ctx, g.index, kind)
 		switch {
-		case errors.Is(err, searchindex.ErrTooBroad):
-			return nil, errTooBroad
 		case errors.Is(err, searchindex.ErrCorrupt):
 			s.deps.Logger.Error("a search found the index damaged; it is built again", "generation", g.number, "error", err)
 			g.damage(err)

@@ -4,6 +4,10 @@
 // A document has three fields: its words (t), filter terms (f), and a value for the score (v). Positions, frequencies and texts are not stored: the caller
 // has the text. A checkpoint is a document as well, so it is in the same batch as what it covers, and a batch costs the same with many sources.
 //
+// The dictionary of a segment has the words of all users. If very many of them begin like a term, or have a typo, the words of the documents that the
+// filters admit are examined instead, with the same result. So nobody can crowd words out of the searches of others, and a result does not show whether
+// somebody wrote a word. The time that a search takes may show it: times are not hidden.
+//
 // Apply returns when the batch is synced.
 package blevesearch
 
@@ -30,6 +34,8 @@ type Index struct {
 	engine *scorch.Scorch
 	queue  *index.AnalysisQueue
 	typos  *levenshtein.LevenshteinAutomatonBuilder
+	// maxWords is the constant of this name, except in tests.
+	maxWords int
 
 	apply  sync.Mutex   // held during Apply: batches are applied in their order
 	use    sync.RWMutex // held to read while the engine is used, and to write by Close
@@ -38,7 +44,7 @@ type Index struct {
 
 // format is in a file of the directory. An index of another format is rebuilt.
 const (
-	format     = "rialto search 1\n"
+	format     = "rialto search 2\n"
 	formatFile = "FORMAT"
 )
 
@@ -53,7 +59,7 @@ func Open(dir string, logger *slog.Logger) (_ *Index, err error) {
 	if err != nil {
 		return nil, err
 	}
-	i := &Index{logger: logger, queue: index.NewAnalysisQueue(min(4, runtime.GOMAXPROCS(0))), typos: typos}
+	i := &Index{logger: logger, queue: index.NewAnalysisQueue(min(4, runtime.GOMAXPROCS(0))), typos: typos, maxWords: maxWords}
 	opened, err := open(dir, i.queue)
 	if err != nil {
 		i.queue.Close()

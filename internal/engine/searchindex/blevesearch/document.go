@@ -72,7 +72,7 @@ func newDocument(d *searchindex.Document) *document {
 		filters = append(filters, linkTerm(kind))
 	}
 	return &document{id: string(d.ID.Append(nil)), fields: []*field{
-		{name: textField, text: d.Text, options: index.IndexField | index.SkipFreqNorm},
+		{name: textField, text: d.Text, options: index.IndexField | index.DocValues | index.SkipFreqNorm},
 		{name: filterField, words: filters, options: index.IndexField | index.SkipFreqNorm},
 		{name: valueField, words: []string{string(appendValue(nil, d.TimeMs, d.Popularity))}, options: index.IndexField | index.DocValues | index.SkipFreqNorm},
 	}}

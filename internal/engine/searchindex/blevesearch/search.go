@@ -1,9 +1,11 @@
 package blevesearch
 
 import (
+	"bytes"
 	"cmp"
 	"container/heap"
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -14,7 +16,7 @@ import (
 )
 
 const (
-	// maxWords is how many words of a segment a term may match. Beyond, the search fails: its work would be that of the whole index.
+	// maxWords is how many words of a segment are examined for a term: anybody may have written them. Beyond, the words of the reader's documents are.
 	maxWords = 50_000
 	// checkEvery is how many words or documents are examined between two checks of the context.
 	checkEvery = 1024
@@ -213,7 +215,7 @@ func (s *search) matching(part *scorch.SegmentSnapshot) (terms []termSets, found
 		return nil, nil, err
 	}
 	for _, t := range s.q.Terms {
-		sets, err := s.term(words, t)
+		sets, err := s.term(part, words, t, found)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -305,33 +307,50 @@ func addPostings(to *roaring.Bitmap, list segment.PostingsList) error {
 	}
 }
 
-// term returns the documents that a term matches.
-func (s *search) term(words segment.TermDictionary, t searchindex.Term) (sets termSets, err error) {
+// term returns the documents that a term matches, at least those among the candidates.
+func (s *search) term(part *scorch.SegmentSnapshot, words segment.TermDictionary, t searchindex.Term, candidates *roaring.Bitmap) (sets termSets, err error) {
 	if sets.exact, err = s.anyOf(words, []string{t.Word}); err != nil {
 		return sets, err
 	}
-	sets.all = sets.exact
-	if t.Prefix {
-		if sets.prefix, err = s.expanded(words, nil, []byte(t.Word), endOfPrefix(t.Word)); err != nil {
-			return sets, err
-		}
-		sets.all = roaring.Or(sets.all, sets.prefix)
-	}
+	var typos segment.Automaton
 	if t.Fuzzy {
-		automaton, err := s.index.typos.BuildDfa(t.Word, 1)
-		if err != nil {
+		if typos, err = s.index.typos.BuildDfa(t.Word, 1); err != nil {
 			return sets, err
 		}
-		if sets.fuzzy, err = s.expanded(words, automaton, nil, nil); err != nil {
-			return sets, err
+	}
+	if err = s.expand(words, t, typos, &sets); errors.Is(err, errManyWords) {
+		err = s.examine(part, t, typos, candidates, &sets)
+	}
+	if err != nil {
+		return sets, err
+	}
+	sets.all = sets.exact
+	for _, more := range []*roaring.Bitmap{sets.prefix, sets.fuzzy} {
+		if more != nil {
+			sets.all = roaring.Or(sets.all, more)
 		}
-		sets.all = roaring.Or(sets.all, sets.fuzzy)
 	}
 	return sets, nil
 }
 
+// expand finds the documents with words that begin like a term, or have a typo, by these words. It fails with errManyWords.
+func (s *search) expand(words segment.TermDictionary, t searchindex.Term, typos segment.Automaton, sets *termSets) (err error) {
+	if t.Prefix {
+		if sets.prefix, err = s.expanded(words, nil, []byte(t.Word), endOfPrefix(t.Word)); err != nil {
+			return err
+		}
+	}
+	if typos != nil {
+		sets.fuzzy, err = s.expanded(words, typos, nil, nil)
+	}
+	return err
+}
+
 // endOfPrefix returns the first word above all that begin with a prefix. UTF-8 has no byte 0xff.
 func endOfPrefix(prefix string) []byte { return append([]byte(prefix), 0xff) }
+
+// errManyWords is the error of expanded if more words match than may be examined.
+var errManyWords = errors.New("blevesearch: many words match")
 
 // expanded returns the documents with one of the words that an automaton accepts, between two words.
 func (s *search) expanded(words segment.TermDictionary, automaton segment.Automaton, from, to []byte) (*roaring.Bitmap, error) {
@@ -343,8 +362,8 @@ func (s *search) expanded(words segment.TermDictionary, automaton segment.Automa
 		if err != nil || entry == nil {
 			return found, err
 		}
-		if n == maxWords {
-			return nil, searchindex.ErrTooBroad
+		if n == s.index.maxWords {
+			return nil, errManyWords
 		}
 		if err := s.step(); err != nil {
 			return nil, err
@@ -356,4 +375,50 @@ func (s *search) expanded(words segment.TermDictionary, automaton segment.Automa
 			return nil, err
 		}
 	}
+}
+
+// examine finds the same documents as expand, but only among the candidates, by their own words. So words of others decide how a search is done, and
+// nothing that its result shows.
+func (s *search) examine(part *scorch.SegmentSnapshot, t searchindex.Term, typos segment.Automaton, candidates *roaring.Bitmap, sets *termSets) error {
+	values, ok := part.Segment().(segment.DocValueVisitable)
+	if !ok {
+		return nil // it has no documents
+	}
+	sets.prefix, sets.fuzzy = roaring.New(), roaring.New()
+	word := []byte(t.Word)
+	var state segment.DocVisitState
+	var ended error
+	var n uint32
+	visit := func(_ string, v []byte) {
+		if err := s.step(); err != nil {
+			ended = err
+		}
+		if t.Prefix && bytes.HasPrefix(v, word) {
+			sets.prefix.Add(n)
+		} else if typos != nil && accepts(typos, v) {
+			sets.fuzzy.Add(n)
+		}
+	}
+	for documents := candidates.Iterator(); documents.HasNext(); {
+		n = documents.Next()
+		var err error
+		if state, err = values.VisitDocValues(uint64(n), []string{textField}, visit, state); err != nil {
+			return err
+		}
+		if ended != nil {
+			return ended
+		}
+	}
+	return nil
+}
+
+// accepts reports whether an automaton accepts a word.
+func accepts(a segment.Automaton, word []byte) bool {
+	state := a.Start()
+	for _, c := range word {
+		if state = a.Accept(state, c); !a.CanMatch(state) {
+			return false
+		}
+	}
+	return a.IsMatch(state)
 }
