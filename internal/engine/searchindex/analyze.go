@@ -123,6 +123,12 @@ func isAccent(r rune) bool {
 	return r >= 0x300 && r <= 0x36f || r >= 0x591 && r <= 0x5c7 && unicode.Is(unicode.Mn, r) || r >= 0x64b && r <= 0x65f || r == 0x670
 }
 
+// IsDense reports whether a word, as Words returns it, is of a run of characters without spaces between words. Such a word has at most two characters.
+func IsDense(word string) bool {
+	r, _ := utf8.DecodeRuneInString(word)
+	return isDense(r)
+}
+
 func cut(word []rune) string { return string(word[:min(len(word), maxWord)]) }
 
 // Words returns the words of a text that an index stores, each once: words, and of a run of characters each pair of neighbours and the last one, so

@@ -1,11 +1,11 @@
 // Package blevesearch is a search index in a directory, of the engine of Bleve (scorch). It uses its segments and bitmaps directly: a search is a few
 // operations on the sets of documents of each segment, without the statistics by which Bleve scores.
 //
-// A document has three fields: its words (t), filter terms (f), and a value for the score (v). Positions, frequencies and texts are not stored: the caller
+// A document has four fields: its words (t), those of runs without spaces (d), filter terms (f), and a value for the score (v). Positions, frequencies and texts are not stored: the caller
 // has the text. A checkpoint is a document as well, so it is in the same batch as what it covers, and a batch costs the same with many sources.
 //
 // The dictionary of a segment has the words of all users. If very many of them begin like a term, or have a typo, the words of the documents that the
-// filters admit are examined instead, with the same result. So nobody can crowd words out of the searches of others, and a result does not show whether
+// filters admit are examined instead, with the same result; of runs without spaces, a term matches at most as many words as there are characters. So nobody can crowd words out of the searches of others, and a result does not show whether
 // somebody wrote a word. The time that a search takes may show it: times are not hidden.
 //
 // Apply returns when the batch is synced.

@@ -12,6 +12,7 @@ import (
 const (
 	idField         = "_id"
 	textField       = "t"
+	denseField      = "d"
 	filterField     = "f"
 	valueField      = "v"
 	checkpointField = "c"
@@ -71,8 +72,10 @@ func newDocument(d *searchindex.Document) *document {
 	if d.Link {
 		filters = append(filters, linkTerm(kind))
 	}
+	text := &text{content: d.Text}
 	return &document{id: string(d.ID.Append(nil)), fields: []*field{
-		{name: textField, text: d.Text, options: index.IndexField | index.DocValues | index.SkipFreqNorm},
+		{name: textField, text: text, options: index.IndexField | index.DocValues | index.SkipFreqNorm},
+		{name: denseField, text: text, dense: true, options: index.IndexField | index.SkipFreqNorm},
 		{name: filterField, words: filters, options: index.IndexField | index.SkipFreqNorm},
 		{name: valueField, words: []string{string(appendValue(nil, d.TimeMs, d.Popularity))}, options: index.IndexField | index.DocValues | index.SkipFreqNorm},
 	}}
@@ -98,10 +101,35 @@ func (d *document) NumPlainTextBytes() uint64                  { return 0 }
 func (d *document) StoredFieldsBytes() uint64                  { return 0 }
 func (d *document) Indexed() bool                              { return true }
 
+// text is divided into words once for both fields: the engine analyses the fields of a document one after the other.
+type text struct {
+	content string
+	divided bool
+	words   [2][]string // the dense ones are the second
+}
+
+func (t *text) of(dense bool) []string {
+	if !t.divided {
+		t.divided = true
+		for _, w := range searchindex.Words(t.content) {
+			if searchindex.IsDense(w) {
+				t.words[1] = append(t.words[1], w)
+			} else {
+				t.words[0] = append(t.words[0], w)
+			}
+		}
+	}
+	if dense {
+		return t.words[1]
+	}
+	return t.words[0]
+}
+
 // field is an index.Field of words. If it has a text, Analyze divides that into words.
 type field struct {
 	name    string
-	text    string
+	text    *text
+	dense   bool // of the text, only what searchindex.IsDense accepts; else only the other words
 	words   []string
 	value   []byte
 	options index.FieldIndexingOptions
@@ -120,8 +148,8 @@ func (f *field) NumPlainTextBytes() uint64                        { return 0 }
 // Analyze is called by the engine, once for each field that is indexed.
 func (f *field) Analyze() {
 	words := f.words
-	if f.text != "" {
-		words = searchindex.Words(f.text)
+	if f.text != nil {
+		words = f.text.of(f.dense)
 	}
 	f.found = make(index.TokenFrequencies, len(words))
 	for _, w := range words {

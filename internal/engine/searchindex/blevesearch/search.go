@@ -210,11 +210,15 @@ func (s *search) matching(part *scorch.SegmentSnapshot) (terms []termSets, found
 	if len(s.q.Terms) == 0 {
 		return nil, found, nil
 	}
-	words, err := part.Segment().Dictionary(textField)
-	if err != nil {
-		return nil, nil, err
-	}
 	for _, t := range s.q.Terms {
+		name := textField
+		if searchindex.IsDense(t.Word) {
+			name = denseField
+		}
+		words, err := part.Segment().Dictionary(name)
+		if err != nil {
+			return nil, nil, err
+		}
 		sets, err := s.term(part, words, t, found)
 		if err != nil {
 			return nil, nil, err
@@ -335,13 +339,17 @@ func (s *search) term(part *scorch.SegmentSnapshot, words segment.TermDictionary
 
 // expand finds the documents with words that begin like a term, or have a typo, by these words. It fails with errManyWords.
 func (s *search) expand(words segment.TermDictionary, t searchindex.Term, typos segment.Automaton, sets *termSets) (err error) {
+	limit := s.index.maxWords
+	if searchindex.IsDense(t.Word) {
+		limit = math.MaxInt // there are not more than characters
+	}
 	if t.Prefix {
-		if sets.prefix, err = s.expanded(words, nil, []byte(t.Word), endOfPrefix(t.Word)); err != nil {
+		if sets.prefix, err = s.expanded(words, limit, nil, []byte(t.Word), endOfPrefix(t.Word)); err != nil {
 			return err
 		}
 	}
 	if typos != nil {
-		sets.fuzzy, err = s.expanded(words, typos, nil, nil)
+		sets.fuzzy, err = s.expanded(words, limit, typos, nil, nil)
 	}
 	return err
 }
@@ -353,7 +361,7 @@ func endOfPrefix(prefix string) []byte { return append([]byte(prefix), 0xff) }
 var errManyWords = errors.New("blevesearch: many words match")
 
 // expanded returns the documents with one of the words that an automaton accepts, between two words.
-func (s *search) expanded(words segment.TermDictionary, automaton segment.Automaton, from, to []byte) (*roaring.Bitmap, error) {
+func (s *search) expanded(words segment.TermDictionary, limit int, automaton segment.Automaton, from, to []byte) (*roaring.Bitmap, error) {
 	found := roaring.New()
 	var list segment.PostingsList
 	entries := words.AutomatonIterator(automaton, from, to)
@@ -362,7 +370,7 @@ func (s *search) expanded(words segment.TermDictionary, automaton segment.Automa
 		if err != nil || entry == nil {
 			return found, err
 		}
-		if n == s.index.maxWords {
+		if n == limit {
 			return nil, errManyWords
 		}
 		if err := s.step(); err != nil {
