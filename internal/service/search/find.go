@@ -30,7 +30,6 @@ const (
 
 var errOff = errs.New(errs.Unavailable, "search_off", "this server does not search: the setting search.off is true")
 
-var errTooBroad = errs.New(errs.Invalid, "too_broad", "too many words begin like this; type more letters")
 const (
 	userKind         = searchv1.HitKind_HIT_KIND_USER
 	conversationKind = searchv1.HitKind_HIT_KIND_CONVERSATION
