@@ -110,6 +110,7 @@ test("what others edited and deleted shows in its place", async () => {
   t.posts = t.posts.filter((p) => p.id !== third!.id);
   await list.check();
   expect([textOf(list.posts[1]!), list.posts[2], [...list.gone]]).toEqual(["edited", { ...third, content: undefined, reposted: undefined }, [third!.id]]);
+  expect(list.fresh).toEqual([]); // the page that was read goes on below the list
   await list.refresh();
   expect([list.posts, list.gone.size]).toEqual([t.posts.slice(0, list.posts.length), 0]);
 });
