@@ -700,6 +700,7 @@ mutant "find deleted documents" internal/engine/searchindex/blevesearch/search.g
 mutant "show whether somebody else wrote a word" internal/engine/searchindex/blevesearch/search.go 's/return nil, errManyWords/return found, nil/' 'DoNotShow|DoNotHide' internal/engine/searchindex/blevesearch
 mutant "let one user switch the search for a word off" internal/engine/searchindex/blevesearch/search.go 's/errors\.Is\(err, errManyWords\)/errors.Is(err, s.ctx.Err())/' 'DoNotHide' internal/engine/searchindex/blevesearch
 mutant "find typos only among few words" internal/engine/searchindex/blevesearch/search.go 's/sets\.fuzzy\.Add\(n\)/_ = n/' 'OfManyWords|DoNotHide' internal/engine/searchindex/blevesearch
+mutant "index as much beside a busy process" internal/service/search/pacer.go 's/times = restBusy/times = restBeside/' '^TestPacer$' internal/service/search
 mutant "open a damaged search index" internal/engine/searchindex/blevesearch/blevesearch.go 's/err == nil \&\& at\[0\] != 1/err == nil \&\& at[0] > 1/' Damage internal/engine/searchindex/blevesearch
 mutant "notify users of what they did themselves" internal/service/notification/record.go 's/c\.owner == 0 \|\| c\.owner == c\.actor/c.owner == 0/' 'Merging|RandomSchedules' internal/service/notification
 mutant "notify users of what silenced users did" internal/service/notification/evaluate.go 's/if !e\.silenced\[c\.actor\] \&\& /if /' 'Relations|RandomSchedules' internal/service/notification

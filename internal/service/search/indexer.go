@@ -23,7 +23,6 @@ const (
 	maxKnown = 100_000
 	// conversationsAtOnce is of how many conversations one batch has entries.
 	conversationsAtOnce = 64
-	batchDocuments      = 2000
 	sweepInterval       = 10 * time.Minute
 	retryFirst          = 200 * time.Millisecond
 	retryMax            = 10 * time.Second
@@ -55,11 +54,12 @@ type indexer struct {
 	reader       reader
 	users, posts uint64 // positions of the first pass
 	nextPoll     time.Time
+	pace         pacer
 }
 
 func newIndexer(s *Service, g *generation) *indexer {
 	return &indexer{service: s, generation: g, index: g.index, dirty: map[id.Conversation]time.Time{}, wake: make(chan struct{}, 1), sweep: true,
-		positions: map[id.Conversation]uint64{}, parents: map[id.Conversation]id.Conversation{}}
+		positions: map[id.Conversation]uint64{}, parents: map[id.Conversation]id.Conversation{}, pace: pacer{cpuTime: s.deps.CPUTime, longest: s.sizes.pause}}
 }
 
 // mark says that conversations have new entries. It does not block.
@@ -185,9 +185,6 @@ func (x *indexer) await(ctx context.Context) {
 	}
 }
 
-// firstBackgroundStep is the first step of a round that builds an index, and takes half of the time at most.
-const firstBackgroundStep = 2
-
 // round indexes something of each source. idle: there was nothing.
 func (x *indexer) round(ctx context.Context) (idle bool, err error) {
 	if !x.started {
@@ -196,8 +193,8 @@ func (x *indexer) round(ctx context.Context) (idle bool, err error) {
 		}
 	}
 	idle = true
-	for n, step := range []func(context.Context, *builder) (bool, error){x.indexDirty, x.indexChanges, x.indexSwept, x.indexFirstPass} {
-		b, began := newBuilder(), time.Now()
+	for _, step := range []func(context.Context, *builder) (bool, error){x.indexDirty, x.indexChanges, x.indexSwept, x.indexFirstPass} {
+		b, began := newBuilder(x.pace.batch()), time.Now()
 		busy, err := step(ctx, b)
 		if err == nil {
 			err = b.apply(ctx, x)
@@ -208,8 +205,8 @@ func (x *indexer) round(ctx context.Context) (idle bool, err error) {
 			x.started = false // what the step has read is read again
 			return false, err
 		}
-		if idle = idle && !busy; busy && n >= firstBackgroundStep {
-			_ = backoff.Sleep(ctx, min(time.Since(began), x.service.sizes.pause)) // sends come first; the next step sees the context's end
+		if idle = idle && !busy; busy {
+			x.pace.rest(ctx, time.Since(began))
 		}
 	}
 	if idle && !x.generation.complete.Load() {
@@ -236,16 +233,17 @@ type builder struct {
 	batch     searchindex.Batch
 	positions map[id.Conversation]uint64
 	swept     id.Conversation // 0: as it is
+	most      int             // documents
 }
 
-func newBuilder() *builder {
-	return &builder{batch: searchindex.Batch{Checkpoints: map[string]uint64{}}, positions: map[id.Conversation]uint64{}}
+func newBuilder(most int) *builder {
+	return &builder{most: most, batch: searchindex.Batch{Checkpoints: map[string]uint64{}}, positions: map[id.Conversation]uint64{}}
 }
 
 func (b *builder) put(d searchindex.Document)   { b.batch.Put = append(b.batch.Put, d) }
 func (b *builder) remove(d searchindex.ID)      { b.batch.Delete = append(b.batch.Delete, d) }
 func (b *builder) point(name string, at uint64) { b.batch.Checkpoints[name] = at }
-func (b *builder) isFull() bool                 { return len(b.batch.Put) >= batchDocuments }
+func (b *builder) isFull() bool                 { return len(b.batch.Put) >= b.most }
 
 // apply stores the batch, and then remembers how far it is: nothing in memory is ahead of the index.
 func (b *builder) apply(ctx context.Context, x *indexer) error {
@@ -286,12 +284,16 @@ func expiredPoint(c id.Conversation) string {
 // indexDirty indexes the conversations that wait.
 func (x *indexer) indexDirty(ctx context.Context, b *builder) (busy bool, err error) {
 	list := x.take()
-	for _, c := range list {
+	for i, c := range list {
+		if b.isFull() {
+			x.mark(list[i:])
+			break
+		}
 		more, err := x.indexReadable(ctx, c, b)
 		if err != nil {
 			return true, err
 		}
-		if more || b.isFull() {
+		if more {
 			x.mark([]id.Conversation{c})
 		}
 	}

@@ -60,7 +60,8 @@ func (x *indexer) indexConversation(ctx context.Context, c id.Conversation, b *b
 	if err != nil {
 		return false, err
 	}
-	entries, through, err := x.readEntries(ctx, c, from)
+	most := min(x.service.sizes.entries, b.most)
+	entries, through, err := x.readEntries(ctx, c, from, most)
 	if err != nil || through == from {
 		return false, err
 	}
@@ -89,13 +90,13 @@ func (x *indexer) indexConversation(ctx context.Context, c id.Conversation, b *b
 	}
 	b.point(conversationPoint(c), through)
 	b.positions[c] = through
-	return len(entries) == x.service.sizes.entries, nil
+	return len(entries) == most, nil
 }
 
-// readEntries reads the entries of a conversation after a seq. through is the last one that was read, or passed over because it is corrupt.
-func (x *indexer) readEntries(ctx context.Context, c id.Conversation, from uint64) (entries []timeline.Entry, through uint64, err error) {
+// readEntries reads at most some entries of a conversation after a seq. through is the last one that was read, or passed over because it is corrupt.
+func (x *indexer) readEntries(ctx context.Context, c id.Conversation, from uint64, most int) (entries []timeline.Entry, through uint64, err error) {
 	log := x.service.deps.Log
-	entries, err = log.Read(ctx, logKey(c), from, x.service.sizes.entries)
+	entries, err = log.Read(ctx, logKey(c), from, most)
 	if err == nil {
 		if through = from; len(entries) > 0 {
 			through = entries[len(entries)-1].Seq
@@ -105,7 +106,7 @@ func (x *indexer) readEntries(ctx context.Context, c id.Conversation, from uint6
 	if !errors.Is(err, timeline.ErrCorrupt) {
 		return nil, 0, err
 	}
-	for n := 1; n < x.service.sizes.entries; n *= 2 { // the entries before the corrupt one
+	for n := 1; n < most; n *= 2 { // the entries before the corrupt one
 		some, serr := log.Read(ctx, logKey(c), from, n)
 		if serr != nil || len(some) == 0 {
 			break

@@ -104,8 +104,10 @@ type Deps struct {
 	Secret []byte
 	// IsCoordinator reports whether this node deletes old changes. If nil, it does.
 	IsCoordinator func() bool
-	Clock         clock.Clock
-	Logger        *slog.Logger
+	// CPUTime is how long the process has computed: while it is busy, indexing waits. If nil, it never is.
+	CPUTime func() time.Duration
+	Clock   clock.Clock
+	Logger  *slog.Logger
 }
 
 // Config of searches. The zero value is the documented default.
@@ -169,7 +171,7 @@ type sizes struct {
 	gaps     int // missing numbers of changes that are looked for
 	// transaction is longer than a transaction is open.
 	transaction time.Duration
-	// pause is the longest pause after a step that builds an index.
+	// pause is the longest rest of the indexer.
 	pause time.Duration
 }
 
