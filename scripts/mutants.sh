@@ -531,6 +531,7 @@ mutant "accept S3 keys after their session" $media/s3_signature.go 's/len\(ended
 mutant "take a truncated chunk for a lost connection" $media/s3_chunks.go 's/^\t\tc\.err = errS3Chunk$/\t\tc.err = io.ErrUnexpectedEOF/' TruncatedChunks $media
 mutant "concatenate another user's uploads" $media/tus_concat.go 's/s\.ownMultipart\(ctx, by, share\)/s.ownMultipart(ctx, 1, share)/' TusConcatenation $media
 mutant "accept S3 keys for another upload" $media/s3.go 's/r\.PathValue\("upload"\) != n\.String\(\)/false/; s/q\.Get\("uploadId"\) != n\.String\(\)/false/' S3Refusals $media
+mutant "let addresses of files hold for ever" internal/base/signedurl/signedurl.go 's/s\.Clock\.Now\(\)\.Unix\(\) >= ends/ends < 0/' '^TestCheck$' internal/base/signedurl
 mutant "do not check the signature of an S3 request" $media/s3_signature.go 's/case subtle\.ConstantTimeCompare\(/case false \&\& subtle.ConstantTimeCompare(/' S3Refusals $media
 mutant "show former avatars" $media/download.go 's/return avatar == n, err/return avatar == n || true, err/' Avatars $media
 mutant "show a group's picture to everyone" internal/service/chat/group_settings.go '/^func .* Picture\(/,/^}/s/ \|\| !ok \|\| m\.leaveSeq != 0/ || ok \&\& false \&\& m.leaveSeq != 0/' PicturesAreVisible internal/transport/rpc

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/signedurl"
 )
 
 // Sweep drops incomplete uploads, once.
@@ -54,7 +55,7 @@ func StripMetadata(file []byte, mime string) (kept []byte, frames int, rotated, 
 
 // Signer returns a service that only signs and checks URLs.
 func Signer(secret []byte, c clock.Clock, origin string) *Service {
-	return &Service{deps: Deps{Secret: secret, Clock: c}, config: Config{Origin: origin}}
+	return &Service{urls: signedurl.Signer{Secret: secret, Clock: c}, config: Config{Origin: origin}}
 }
 
 // Sign returns a signed URL.

@@ -8,10 +8,7 @@ package media
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,6 +22,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
+	"github.com/rialto-im/rialto/internal/base/signedurl"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
@@ -76,6 +74,7 @@ type Config struct {
 type Service struct {
 	deps    Deps
 	config  Config
+	urls    signedurl.Signer
 	active  activeUploads
 	locks   partLocks
 	buffers *bufferSlots // of bodies of tus without a length
@@ -121,7 +120,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 		config.Quota = 10 << 30
 	}
 	rewrites := ratelimit.New[id.User](ratelimit.Rate{Count: rewriteRate, Burst: rewriteBurst, Per: time.Second}, deps.Clock, nil)
-	return &Service{deps: deps, config: config, buffers: newBufferSlots(), rewrites: rewrites, released: make(chan struct{}, 1)}, deps.DB.Migrate(ctx, "media", migrations)
+	return &Service{deps: deps, config: config, urls: signedurl.Signer{Secret: deps.Secret, Clock: deps.Clock}, buffers: newBufferSlots(), rewrites: rewrites, released: make(chan struct{}, 1)}, deps.DB.Migrate(ctx, "media", migrations)
 }
 
 // blobKey is the key of the bytes that an attempt at an upload stores. Each attempt has its own key, so that it cannot
@@ -254,14 +253,8 @@ func (s *Service) insertUpload(ctx context.Context, u id.User, name string, size
 
 // sign returns a URL for one verb, one upload and an expiry.
 func (s *Service) sign(verb string, n id.Upload, ends time.Time) string {
-	exp := strconv.FormatInt(ends.Unix(), 10)
-	return s.config.Origin + prefix + n.String() + "?exp=" + exp + "&sig=" + s.signature(verb, n.String(), exp)
-}
-
-func (s *Service) signature(verb, n, exp string) string {
-	h := hmac.New(sha256.New, s.deps.Secret)
-	fmt.Fprintf(h, "%s %s %s", verb, n, exp)
-	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:18])
+	exp := signedurl.Expiry(ends)
+	return s.config.Origin + prefix + n.String() + "?exp=" + exp + "&sig=" + s.urls.Sign(verb, n.String(), exp)
 }
 
 // Check reports whether a user may send an upload: it must be the user's own and complete.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/signedurl"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
@@ -160,8 +161,8 @@ func (s *Service) SignParts(ctx context.Context, by id.User, r *chatv1.SignParts
 
 // signPart returns a URL for the bytes of one part, of its size, of one upload.
 func (s *Service) signPart(n id.Upload, p blob.Part, ends time.Time) string {
-	exp, number, size := strconv.FormatInt(ends.Unix(), 10), strconv.Itoa(p.Number), strconv.FormatInt(p.Size, 10)
-	return s.config.Origin + prefix + n.String() + "/parts/" + number + "?size=" + size + "&exp=" + exp + "&sig=" + s.signature("part", n.String()+"/"+number+"/"+size, exp)
+	exp, number, size := signedurl.Expiry(ends), strconv.Itoa(p.Number), strconv.FormatInt(p.Size, 10)
+	return s.config.Origin + prefix + n.String() + "/parts/" + number + "?size=" + size + "&exp=" + exp + "&sig=" + s.urls.Sign("part", n.String()+"/"+number+"/"+size, exp)
 }
 
 // AbortUpload drops a user's upload that is not complete, and its bytes.

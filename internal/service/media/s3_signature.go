@@ -15,6 +15,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/signedurl"
 )
 
 const (
@@ -84,11 +85,11 @@ func parseS3Authorization(header string) (a s3Signature, err error) {
 // s3Keys returns the access key and the secret key of one upload, valid until ends, and no longer than a session; 0: without a session, for a
 // caller with an API key.
 func (s *Service) s3Keys(n id.Upload, session id.Session, ends time.Time) (access, secret string) {
-	exp := strconv.FormatInt(ends.Unix(), 10)
+	exp := signedurl.Expiry(ends)
 	if session > 0 {
 		exp += "-" + strconv.FormatUint(uint64(session), 10)
 	}
-	return n.String() + "-" + exp, s.signature("s3", n.String(), exp)
+	return n.String() + "-" + exp, s.urls.Sign("s3", n.String(), exp)
 }
 
 // verifyS3 checks the signature of a request, and returns the upload for which its keys are.
@@ -111,7 +112,7 @@ func (s *Service) verifyS3(r *http.Request) (n id.Upload, a s3Signature, err err
 	if err != nil || !strings.HasPrefix(a.date, a.day) {
 		return 0, a, errS3Unsupported
 	}
-	a.key = []byte("AWS4" + s.signature("s3", name, exp))
+	a.key = []byte("AWS4" + s.urls.Sign("s3", name, exp))
 	for _, part := range []string{a.day, a.region, "s3", "aws4_request"} {
 		a.key = hmacSHA256(a.key, part)
 	}

@@ -1,7 +1,6 @@
 package media
 
 import (
-	"crypto/subtle"
 	"errors"
 	"io"
 	"mime"
@@ -13,6 +12,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/signedurl"
 )
 
 // inlineTypes are the types that a browser may show in place. It saves all others as files.
@@ -54,23 +54,22 @@ func (s *Service) instrumentedAs(name string, serve func(http.ResponseWriter, *h
 func (s *Service) signed(r *http.Request, verbs ...string) (n id.Upload, verb string, err error) {
 	q := r.URL.Query()
 	for _, verb := range verbs {
-		if n, err = s.parseURL(verb, r.PathValue("upload"), q.Get("exp"), q.Get("sig")); !errors.Is(err, errBadURL) {
+		if n, err = s.parseURL(verb, r.PathValue("upload"), q.Get("exp"), q.Get("sig")); !errors.Is(err, signedurl.ErrBad) {
 			return n, verb, err
 		}
 	}
-	return 0, "", errBadURL
+	return 0, "", signedurl.ErrBad
 }
 
-var errBadURL = errs.New(errs.Denied, "bad_url", "this URL is not valid for this request; get a new one")
-
 func (s *Service) parseURL(verb, name, exp, sig string) (id.Upload, error) {
-	if subtle.ConstantTimeCompare([]byte(sig), []byte(s.signature(verb, name, exp))) != 1 {
-		return 0, errBadURL
+	if err := s.urls.Check(verb, name, exp, sig); err != nil {
+		return 0, err
 	}
-	ends, err := strconv.ParseInt(exp, 10, 64)
-	if err != nil || s.deps.Clock.Now().Unix() >= ends {
-		return 0, errs.New(errs.Denied, "url_expired", "this URL has expired; get a new one")
-	}
+	return parseUpload(name)
+}
+
+// parseUpload reads the id in a path.
+func parseUpload(name string) (id.Upload, error) {
 	n, err := strconv.ParseUint(name, 10, 63)
 	if err != nil {
 		return 0, errNoUpload

@@ -54,10 +54,10 @@ func (s *Service) servePutPart(w http.ResponseWriter, r *http.Request) error {
 
 // parsePartURL checks the signature of a part's URL, and its expiry.
 func (s *Service) parsePartURL(upload, part, size, exp, sig string) (id.Upload, error) {
-	if subtle.ConstantTimeCompare([]byte(sig), []byte(s.signature("part", upload+"/"+part+"/"+size, exp))) != 1 {
-		return 0, errBadURL
+	if err := s.urls.Check("part", upload+"/"+part+"/"+size, exp, sig); err != nil {
+		return 0, err
 	}
-	return s.parseURL("part", upload, exp, s.signature("part", upload, exp)) // the same rules as for all URLs
+	return parseUpload(upload)
 }
 
 // receivePart stores the body of a request as a part. length is that of its bytes, -1 if it is unknown; decode makes them of the body.

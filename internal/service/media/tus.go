@@ -155,11 +155,9 @@ func (s *Service) ownTus(r *http.Request) (n id.Upload, u upload, m multipart, e
 	if err != nil {
 		return 0, u, m, err
 	}
-	number, err := strconv.ParseUint(r.PathValue("upload"), 10, 63)
-	if err != nil {
-		return 0, u, m, errNoUpload
+	if n, err = parseUpload(r.PathValue("upload")); err != nil {
+		return 0, u, m, err
 	}
-	n = id.Upload(number)
 	u, m, err = s.ownMultipart(r.Context(), by, n)
 	if err == nil && m.protocol == byParts {
 		err = errIsNotTus

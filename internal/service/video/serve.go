@@ -2,11 +2,7 @@ package video
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"crypto/subtle"
 	"database/sql"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -17,30 +13,23 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/signedurl"
 )
 
 // Prefix of the addresses. One is /v1/video/VIDEO/POST-EXPIRY-SIGNATURE/FILE. The names in playlists are relative, so one signature is for all files of a video.
 const Prefix = "/v1/video/"
 
 var (
-	errBadURL  = errs.New(errs.Denied, "bad_url", "this URL is not valid for this request; get a new one")
-	errExpired = errs.New(errs.Denied, "url_expired", "this URL has expired; get a new one")
-	errNotYet  = errs.New(errs.NotFound, "not_playable_yet", "this part of the video is not ready yet; try again")
-	errNoFile  = errs.New(errs.NotFound, "no_file", "there is no such file")
+	errNotYet = errs.New(errs.NotFound, "not_playable_yet", "this part of the video is not ready yet; try again")
+	errNoFile = errs.New(errs.NotFound, "no_file", "there is no such file")
 )
 
 // address returns the beginning of a video's addresses for those who see a post; 0: for its owner. It stays the same for a quarter of an hour, so that caches can
 // keep the files.
 func (s *Service) address(n, post uint64) (base string, ends time.Time) {
 	ends = s.deps.Clock.Now().Truncate(addressLife).Add(2 * addressLife)
-	video, scope, exp := strconv.FormatUint(n, 10), strconv.FormatUint(post, 10), strconv.FormatInt(ends.Unix(), 10)
-	return s.deps.Origin + Prefix + video + "/" + scope + "-" + exp + "-" + s.signature(video, scope, exp) + "/", ends
-}
-
-func (s *Service) signature(video, post, exp string) string {
-	h := hmac.New(sha256.New, s.deps.Secret)
-	fmt.Fprintf(h, "play %s %s %s", video, post, exp)
-	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:18])
+	video, scope, exp := strconv.FormatUint(n, 10), strconv.FormatUint(post, 10), signedurl.Expiry(ends)
+	return s.deps.Origin + Prefix + video + "/" + scope + "-" + exp + "-" + s.urls.Sign("play", video+" "+scope, exp) + "/", ends
 }
 
 // signed checks the signature of an address, and returns its video and post.
@@ -48,17 +37,13 @@ func (s *Service) signed(r *http.Request) (n, post uint64, err error) {
 	video := r.PathValue("video")
 	scope, rest, _ := strings.Cut(r.PathValue("token"), "-")
 	exp, sig, _ := strings.Cut(rest, "-")
-	if subtle.ConstantTimeCompare([]byte(sig), []byte(s.signature(video, scope, exp))) != 1 {
-		return 0, 0, errBadURL
-	}
-	ends, err := strconv.ParseInt(exp, 10, 64)
-	if err != nil || s.deps.Clock.Now().Unix() >= ends {
-		return 0, 0, errExpired
+	if err := s.urls.Check("play", video+" "+scope, exp, sig); err != nil {
+		return 0, 0, err
 	}
 	n, nerr := strconv.ParseUint(video, 10, 63)
 	post, perr := strconv.ParseUint(scope, 10, 63)
 	if nerr != nil || perr != nil {
-		return 0, 0, errBadURL
+		return 0, 0, signedurl.ErrBad
 	}
 	return n, post, nil
 }

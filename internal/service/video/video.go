@@ -36,6 +36,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/failpoint"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/signedurl"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
@@ -125,6 +126,7 @@ func (c Config) Check() error {
 type Service struct {
 	deps    Deps
 	config  Config
+	urls    signedurl.Signer
 	sources *sources
 	checks  chan struct{} // slots of files that are checked at once
 	// interrupt is called between two steps. If it returns an error, the operation ends there, as if the process had died. Only tests set it.
@@ -192,7 +194,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 		return nil, err
 	}
 	config.Workers = cmp.Or(config.Workers, runtime.GOMAXPROCS(0))
-	s := &Service{deps: deps, config: config, checks: make(chan struct{}, checksAtOnce)}
+	s := &Service{deps: deps, config: config, urls: signedurl.Signer{Secret: deps.Secret, Clock: deps.Clock}, checks: make(chan struct{}, checksAtOnce)}
 	if err := os.RemoveAll(deps.Dir); err != nil {
 		return nil, fmt.Errorf("temporary files of videos: %w", err)
 	}
