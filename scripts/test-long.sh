@@ -11,7 +11,7 @@ export TEST_ALL=1
 # The commit whose build a rolling upgrade begins with: the one that last changed a format, which docs/formats/compatibility.md counts.
 earlier=${EARLIER_COMMIT:-$(git log -1 --format=%H -G'^The formats of protocol 1 are at revision' -- docs/formats/compatibility.md)}
 fuzz_time=${FUZZ_TIME:-10s}
-# make test leaves half of some stages to the other commits, by `turn 128 2`.
+# make test leaves parts of some stages to the other commits, by `turn 128 3`.
 groups=("power_cuts kills small_disk deployed" "ids postgres syncs lists feeds" "clusters" "chaos releases")
 
 power_cuts() {
@@ -34,10 +34,10 @@ lists() {
 	stage "streams and lists on the embedded engines, as often as on PostgreSQL"
 	go test -vet=off -timeout 30m -run 'DevicesConverge|EqualsARecount|WhileTheListChanges' ./internal/service/inbox
 }
-# Not for CI, which does one half for each commit.
-halves() {
-	local half
-	for half in 0 1; do env -u TESTS_DIR TEST_HALF="$half" scripts/test.sh; done
+# Not for CI, which does one part for each commit.
+parts() {
+	local part
+	for part in 0 1 2; do env -u TESTS_DIR TEST_PART="$part" scripts/test.sh; done
 }
 # Not for CI: it needs a writable control group, and an otherwise idle machine.
 hostile() {
@@ -133,7 +133,7 @@ fuzz_one() {
 scripts/setup.sh test
 case ${1:-} in
 "")
-	for part in halves ${groups[*]} hostile mutants fuzz; do "$part"; done
+	for part in parts ${groups[*]} hostile mutants fuzz; do "$part"; done
 	;;
 --turn)
 	group=${groups[$(turn 1 4)]} mutants=$(turn 4 8)/8 fuzz=$(turn 32 4)/4
@@ -142,7 +142,7 @@ case ${1:-} in
 	;;
 *)
 	for part in "$@"; do
-		[[ " halves ${groups[*]} hostile mutants fuzz " == *" $part "* ]] || { echo "unknown part: $part. The parts are: halves ${groups[*]} hostile mutants fuzz"; exit 2; }
+		[[ " parts ${groups[*]} hostile mutants fuzz " == *" $part "* ]] || { echo "unknown part: $part. The parts are: parts ${groups[*]} hostile mutants fuzz"; exit 2; }
 		"$part"
 	done
 	;;

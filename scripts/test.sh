@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # All tests for each change, in stages; stops at the first failure. Longer tests are divided among commits:
-# scripts/test-long.sh --turn. What takes minutes here is divided as well: of the packages, browser scenarios and kill tests, half are
-# this commit's turn. TEST_HALF=0 or 1 chooses the half, and scripts/test-long.sh halves runs both.
+# scripts/test-long.sh --turn. What takes minutes here is divided as well. All packages are tested at each commit, but each in one of three
+# ways: with the race detector; with its SQL data in PostgreSQL; with its data in SQLite. A third of the browser scenarios and of the tests
+# of killed feeds run. The commit's hash decides; TEST_PART=0, 1 or 2 does so by hand, and scripts/test-long.sh parts runs all.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/stage.sh
@@ -9,7 +10,7 @@ export TEST_ALL=1 # tests fail, rather than being skipped, if a program that the
 with_postgres() { go run ./internal/engine/sqldb/sqltest/withpostgres "$@"; }
 # Tests mostly wait, so more packages run concurrently than there are cores.
 packages_at_once=$((2 * $(nproc)))
-half=${TEST_HALF:-$(turn 128 2)}
+part=${TEST_PART:-$(turn 128 3)}
 sdk=github.com/rialto-im/rialto/sdk/go/... # a module of its own, which ./... leaves out
 
 stage "prerequisites"
@@ -36,33 +37,38 @@ go test -vet=off ./internal/tool/archtest
 # Not archtest, which has one goroutine and reads all the code; nor tests that start the server as a program, in which the detector sees nothing of it.
 programs=(./cmd/rialto ./internal/app/faulttest)
 mapfile -t packages < <(go list ./... "$sdk" | grep -vE '/(internal/tool/archtest|internal/app/faulttest|cmd/rialto)$')
-# Half of the packages run with the race detector. The others run without it, and with their SQL data in PostgreSQL as well.
-with_race=() without_race=()
-for n in "${!packages[@]}"; do
-	case ${packages[n]} in
-	*/internal/app/apptest) of=0 ;; # the longest, where it balances the halves
-	*) of=$((n % 2)) ;;
-	esac
-	if [ "$of" = "$half" ]; then with_race+=("${packages[n]}"); else without_race+=("${packages[n]}"); fi
+# Those with a fixture that opens either database. sqldb's own tests use both.
+mapfile -t either_database < <(git grep -l 'sqltest\.Place(' -- internal ':!internal/engine/sqldb' | xargs -n1 dirname | sort -u)
+with_race=() on_postgres=() on_sqlite=() whole_servers= n=0
+for package in "${packages[@]}"; do
+	way=$(((n++ + part) % 3))
+	if [[ $package = */internal/app/apptest && $way = 1 ]]; then
+		whole_servers=$package
+	elif [ "$way" = 0 ]; then
+		with_race+=("$package")
+	elif [[ $way = 1 && " ${either_database[*]} " = *" ${package#github.com/rialto-im/rialto/} "* ]]; then
+		on_postgres+=("$package")
+	else
+		on_sqlite+=("$package")
+	fi
 done
-go_test=(go test -vet=off -p "$packages_at_once" -timeout 40m -skip '^TestPowerCut')
-stage "Go tests, with the race detector (half $half of the packages)"
-with_postgres -records sqlite env CGO_ENABLED=1 "${go_test[@]}" "${race_flags[@]}" "${with_race[@]}"
-stage "scenarios on three nodes, with their SQL data in PostgreSQL, begin: they mostly wait, so the stages that follow run beside them"
-# The skipped ones start their own nodes; they ran above. A process group of their own, so that all of it ends if another stage fails.
-TEST_NODES=3 setsid go run ./internal/engine/sqldb/sqltest/withpostgres go test -vet=off -timeout 30m -skip 'TwoReleases|OverTwoNodes|Move' ./internal/app/apptest >"$TMPDIR/three-nodes.txt" 2>&1 &
-three_nodes=$!
-trap '{ kill -- "-$three_nodes" 2>/dev/null && wait "$three_nodes"; } || true; rm -rf "$TESTS_DIR"' EXIT
-stage "Go tests, without the race detector (the other packages)"
-with_postgres -records sqlite "${go_test[@]}" "${without_race[@]}"
-stage "tests that start programs"
-kills_of_other_turn=('^Test(Likes|Notifications)Killed' '^Test(Comments|Feed)Killed')
-with_postgres -records sqlite go test -vet=off -p "$packages_at_once" -timeout 30m -skip "${kills_of_other_turn[half]}" "${programs[@]}"
-stage "packages with their SQL data in PostgreSQL"
-# Those with a fixture that opens either database.
-mapfile -t sql_packages < <(git grep -l 'sqltest\.Place(' -- internal ':!internal/app' ':!internal/engine/sqldb' | xargs -n1 dirname | sort -u | sed 's|^|github.com/rialto-im/rialto/|' | grep -xFf <(printf '%s\n' "${without_race[@]}"))
-with_postgres go test -vet=off -p "$packages_at_once" -timeout 30m "${sql_packages[@]}"
-with_postgres go test -vet=off -timeout 30m -run 'TwoReleases|OverTwoNodes|Move' ./internal/app/apptest
+go_test=(go test -vet=off -p "$packages_at_once" -timeout 40m)
+stage "Go tests, with the race detector (part $part of 3)"
+with_postgres -records sqlite env CGO_ENABLED=1 "${go_test[@]}" "${race_flags[@]}" -skip '^TestPowerCut' "${with_race[@]}"
+if [ -n "$whole_servers" ]; then
+	start_nodes='TwoReleases|OverTwoNodes|Move' # their own, that is
+	stage "scenarios on three nodes, with their SQL data in PostgreSQL, begin: they mostly wait, so the stages that follow run beside them"
+	# A process group of their own, so that all of it ends if another stage fails.
+	TEST_NODES=3 setsid go run ./internal/engine/sqldb/sqltest/withpostgres go test -vet=off -timeout 30m -skip "$start_nodes" "$whole_servers" >"$TMPDIR/three-nodes.txt" 2>&1 &
+	three_nodes=$!
+	trap '{ kill -- "-$three_nodes" 2>/dev/null && wait "$three_nodes"; } || true; rm -rf "$TESTS_DIR"' EXIT
+fi
+stage "Go tests, and programs that are killed"
+other_kills=('^Test(Feed|Likes|Notifications)Killed' '^Test(Comments|Likes|Notifications)Killed' '^Test(Comments|Feed)Killed')
+with_postgres -records sqlite "${go_test[@]}" -skip "^TestPowerCut|${other_kills[part]}" "${programs[@]}" "${on_sqlite[@]}"
+stage "Go tests, with their SQL data in PostgreSQL"
+with_postgres "${go_test[@]}" "${on_postgres[@]}"
+[ -z "$whole_servers" ] || with_postgres "${go_test[@]}" -run "$start_nodes" "$whole_servers"
 stage "a thousand power failures"
 go test -vet=off -timeout 30m -run '^TestPowerCut' ./internal/engine/timeline/pebblelog
 stage "ten thousand syncs under load"
@@ -80,11 +86,13 @@ stage "the documents' samples"
 scripts/samples.sh
 stage "web app"
 (cd web && npm run --silent check && npm run --silent test)
-stage "the end of the scenarios on three nodes"
-status=0
-wait "$three_nodes" || status=$?
-cat "$TMPDIR/three-nodes.txt"
-[ "$status" -eq 0 ]
-stage "two browsers (half $half of the scenarios)"
-SHARE=$half/2 TEST_BINARY="$PWD/bin/rialto" node web/e2e/run.mjs
+if [ -n "$whole_servers" ]; then
+	stage "the end of the scenarios on three nodes"
+	status=0
+	wait "$three_nodes" || status=$?
+	cat "$TMPDIR/three-nodes.txt"
+	[ "$status" -eq 0 ]
+fi
+stage "two browsers (part $part of 3 of the scenarios)"
+SHARE=$part/3 TEST_BINARY="$PWD/bin/rialto" node web/e2e/run.mjs
 echo; echo "make test: all stages passed in ${SECONDS}s"

@@ -133,7 +133,9 @@ func TestBenchOfAFeedOverBrokenConnections(t *testing.T) {
 	}
 	last, gone := newBreaker(t, s.URL, 10_000, -1)
 	last.breakCalls()
-	if _, code, text := benchFeed(t, gone, "--patience", "300ms", "--duration", "10m"); code != 1 || !strings.Contains(text, "no server has answered a call for") {
+	_, code, text := benchFeed(t, gone, "--patience", "1s", "--duration", "10m")
+	// On a busy machine the bytes, or the patience, may end while the followers still connect.
+	if code != 1 || !strings.Contains(text, "no server has answered a call for") && !strings.Contains(text, "could connect within --patience") {
 		t.Errorf("without a server: exit code %d\n%s", code, text)
 	}
 }

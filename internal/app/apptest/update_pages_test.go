@@ -20,7 +20,7 @@ func TestPagesOfLargeEdits(t *testing.T) {
 	alice, bob := h.Register(t, "alice"), h.Register(t, "bob")
 	c := h.Direct(t, alice, bob)
 	large := strings.Repeat("界", 100_000)
-	const messages, edits = 20, 40
+	const messages, edits = 8, 40
 	var seqs []uint64
 	for i := range messages {
 		seqs = append(seqs, h.Send(t, alice, c, fmt.Sprint("m", i), "small").Seq)

@@ -125,14 +125,19 @@ func (s *Service) setGenerations(list []*generation) {
 	s.mu.Unlock()
 }
 
-// serving returns the generation that answers; nil: none is open.
-func (s *Service) serving() *generation {
+// current returns the generations that are open, which the caller must not change.
+func (s *Service) current() []*generation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.generations) == 0 {
-		return nil
+	return s.generations
+}
+
+// serving returns the generation that answers; nil: none is open.
+func (s *Service) serving() *generation {
+	if list := s.current(); len(list) > 0 {
+		return list[0]
 	}
-	return s.generations[0]
+	return nil
 }
 
 // runGenerations keeps the indexes until ctx ends.
@@ -259,9 +264,7 @@ type State struct {
 
 // State returns the state of the index.
 func (s *Service) State() (v State) {
-	s.mu.Lock()
-	list := s.generations
-	s.mu.Unlock()
+	list := s.current()
 	v.Indexed = s.indexed.Load()
 	if len(list) == 0 {
 		v.Incomplete = s.deps.Open != nil

@@ -426,10 +426,7 @@ func (s *Service) Committed(commits []timeline.Commit) {
 
 // mark says that conversations have new entries.
 func (s *Service) mark(list []id.Conversation) {
-	s.mu.Lock()
-	generations := s.generations
-	s.mu.Unlock()
-	for _, g := range generations {
+	for _, g := range s.current() {
 		g.indexer.mark(list)
 	}
 }
@@ -443,10 +440,7 @@ func (s *Service) listen() (cancel func(), err error) {
 		}
 		s.mark(list)
 	}, func() {
-		s.mu.Lock()
-		generations := s.generations
-		s.mu.Unlock()
-		for _, g := range generations {
+		for _, g := range s.current() {
 			g.indexer.markAll()
 		}
 	})
