@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"strings"
 )
 
 // Sealer makes and reads tokens. It is safe for concurrent use.
@@ -33,7 +34,7 @@ func (s Sealer) Seal(place, binding []byte) string {
 // Open returns the place of a token. ok is false for any other text.
 func (s Sealer) Open(token string, binding []byte) (place []byte, ok bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || len(raw) < s.aead.NonceSize() {
+	if err != nil || len(raw) < s.aead.NonceSize() || strings.ContainsAny(token, "\r\n") { // which base64 ignores
 		return nil, false
 	}
 	place, err = s.aead.Open(nil, raw[:s.aead.NonceSize()], raw[s.aead.NonceSize():], binding)
