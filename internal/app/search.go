@@ -101,6 +101,6 @@ func SearchMain(args []string, out, errOut io.Writer) int {
 		fmt.Fprintln(errOut, "rialto search rebuild:", err)
 		return 1
 	}
-	fmt.Fprintln(out, "The search index is built again: now if the server runs, or when it starts. The metric search_rebuilding is 0 when it is done.")
+	fmt.Fprintln(out, "The search index is built again: now if the server runs, or when it starts. The metric rialto_search_rebuilding is 0 when it is done.")
 	return 0
 }

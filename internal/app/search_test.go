@@ -98,3 +98,15 @@ func TestSearchOverHTTP(t *testing.T) {
 		t.Errorf("after the rebuild: %v, %v", hits, complete)
 	}
 }
+
+// A misspelt directory is refused, and not made.
+func TestRebuildWithoutServer(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "dtaa")
+	var out strings.Builder
+	if code := SearchMain([]string{"rebuild", "--data", data}, &out, &out); code != 1 || !strings.Contains(out.String(), "no server has run") {
+		t.Errorf("code %d, %s", code, &out)
+	}
+	if _, err := os.Stat(data); !os.IsNotExist(err) {
+		t.Errorf("the directory was made: %v", err)
+	}
+}

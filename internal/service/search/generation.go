@@ -246,12 +246,13 @@ func (s *Service) rebuilt() error {
 	return err
 }
 
-// RequestRebuild makes the server that uses a folder build its index again, now or when it starts.
+// RequestRebuild makes the server that uses a folder build its index again, now or when it starts. A server makes the folder at its first start.
 func RequestRebuild(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("the rebuild could not be requested: %w", err)
+	err := os.WriteFile(filepath.Join(dir, RebuildFile), nil, 0o600)
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s does not exist: no server has run with this data directory", dir)
 	}
-	return os.WriteFile(filepath.Join(dir, RebuildFile), nil, 0o600)
+	return err
 }
 
 // State of the index of this node, for metrics.
