@@ -59,6 +59,8 @@ export default async function history(w) {
   await inView(page, `line ${lots + 600}`); // a field that grows keeps the view at the end
   await toEnd.waitFor({ state: "detached" });
   await page.getByTestId("composer").fill("");
+  const hidden = (field) => field.evaluate((el) => el.scrollHeight - el.clientHeight);
+  assert.equal(await hidden(page.getByTestId("composer")), 0, "a field of one line has a scrollbar");
 
   await longAddress(w, alice);
 }

@@ -98,7 +98,7 @@ function useGrowing(field: RefObject<HTMLTextAreaElement | null>, text: string, 
     const el = field.current;
     if (!el) return;
     el.style.height = "auto";
-    el.style.height = `${Math.min(el.scrollHeight, 180)}px`;
+    el.style.height = `${Math.min(el.scrollHeight + el.offsetHeight - el.clientHeight, 180)}px`; // with its borders: else it has a scrollbar
   }, [field, text]);
   useEffect(() => {
     if (replyTo !== undefined) field.current?.focus();
