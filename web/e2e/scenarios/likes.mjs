@@ -120,6 +120,11 @@ export default async function likes(w) {
   await w.shot(a, "97-hot");
 
   w.step("on a phone, in the dark, in Chinese: back leads to the list");
+  await c.goto(`${w.url}/feed/videos`);
+  const last = c.getByRole("link", { name: "我的视频" });
+  await last.waitFor();
+  const { x, width } = await last.boundingBox();
+  assert.ok(x >= 0 && x + width <= phone.width, "the open list is not in view");
   await c.goto(`${w.url}/feed/hot`);
   await post(c, "Tea").waitFor();
   await w.shot(c, "97-hot-phone");

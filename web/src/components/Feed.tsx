@@ -1,5 +1,5 @@
 import { useHomeTimeline } from "@rialto-im/client/react";
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import { useClient } from "../client.js";
 import { useText, type Key } from "../i18n.js";
@@ -29,6 +29,10 @@ export function Feed({ list, beside, current }: Props) {
   const last = useRef(list);
   if (!beside) last.current = list;
   const shown = last.current;
+  const lists = useRef<HTMLElement>(null);
+  useEffect(() => {
+    lists.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }); // a phone shows not all of them
+  }, [shown]);
   return (
     <section className="pane-list feed" aria-label={t("feed")}>
       <header className="feed-head">
@@ -36,7 +40,7 @@ export function Feed({ list, beside, current }: Props) {
         <Tip label={t("myPosts")}><Link href={path.posts(client.me)} className="icon" aria-label={t("myPosts")}><PersonIcon /></Link></Tip>
         <button className="primary small" onClick={() => setWriting(true)}>{t("newPost")}</button>
       </header>
-      <nav className="filters feed-lists" aria-label={t("postLists")}>
+      <nav ref={lists} className="filters feed-lists" aria-label={t("postLists")}>
         <Link href={path.feed} className="chip" aria-current={shown === undefined ? "page" : undefined}>{t("following")}</Link>
         {feedLists.map((l) => <Link key={l} href={path.feedList(l)} className="chip" aria-current={shown === l ? "page" : undefined}>{t(names[l])}</Link>)}
       </nav>
