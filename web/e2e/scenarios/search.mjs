@@ -183,6 +183,7 @@ async function onPhone(w, bob) {
   await w.shot(page, "156-search-phone-list");
   await page.getByTestId("search").tap();
   await input(page).waitFor();
+  assert.doesNotMatch(await page.getByTestId("search-status").innerText(), /方向键/, "a phone has no arrow keys");
   await find(page, "添加", option(page, "已添加为好友"));
   await w.shot(page, "157-search-phone");
   await option(page, "已添加为好友").tap();

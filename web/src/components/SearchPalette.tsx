@@ -14,6 +14,8 @@ import { SearchHit } from "./SearchHit.js";
 import { countOf, hitTitles, type Option } from "../search/options.js";
 import { useSearchBox } from "./useSearchBox.js";
 
+const touch = matchMedia("(pointer: coarse)").matches;
+
 type Box = ReturnType<typeof useSearchBox>;
 
 /** The search of everything, above the place that one came from. near is the chat that is open there. */
@@ -100,7 +102,7 @@ function Status({ box: { typed, setTyped, typing, options, query, search } }: { 
   const again = <button type="button" onClick={() => void search.now()}>{t("searchAgain")}</button>;
   const said = (): string => {
     if (typing) return options.length > 0 ? "" : typing.name === "before" || typing.name === "after" ? t("typeDay", { day: "2026-01-31" }) : t("noFilterValue", { text: typing.value });
-    if (query === undefined) return t("searchIntro");
+    if (query === undefined) return t(touch ? "searchIntro" : "searchIntroKeys");
     if (!online) return t("searchOffline");
     if (!search.settled) return n > 0 ? "" : t("searching");
     if (search.error) return "";
