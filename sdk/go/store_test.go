@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	rialto "github.com/rialto-im/rialto/sdk/go"
@@ -125,11 +126,11 @@ func TestABadFile(t *testing.T) {
 // broken is a store whose disk is full.
 type broken struct {
 	rialto.MemoryStore
-	full bool
+	full atomic.Bool // the client saves while a test sets it
 }
 
 func (b *broken) Save(s rialto.State) error {
-	if b.full {
+	if b.full.Load() {
 		return errors.New("no space")
 	}
 	return b.MemoryStore.Save(s)
@@ -149,11 +150,11 @@ func TestUnstoredMessagesAreNotSent(t *testing.T) {
 	store := &broken{}
 	c, _ := s.client(store)
 	run(t, c)
-	store.full = true
+	store.full.Store(true)
 	if _, err := c.SendText(t.Context(), 7, "lost"); err == nil || err.Error() != "no space" {
 		t.Errorf("on a full disk: got %v", err)
 	}
-	store.full = false
+	store.full.Store(false)
 	if _, err := c.SendText(t.Context(), 7, "kept"); err != nil {
 		t.Error(err)
 	}
