@@ -77,7 +77,7 @@ func untilSignal(run func(ctx context.Context) int) int {
 }
 
 func usage(w io.Writer) {
-	fmt.Fprint(w, "Rialto, a chat backend.\n\nUsage: rialto COMMAND [flags]\n\n")
+	fmt.Fprint(w, "Rialto, a backend for social apps: chat, feeds, videos and search.\n\nUsage: rialto COMMAND [flags]\n\n")
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  %-8s %s\n", c.name, c.summary)
 	}
@@ -104,7 +104,7 @@ func main() {
 			usage(os.Stdout)
 			return
 		}
-		name, args = args[0], []string{"--help"} // rialto help serve
+		name, args = args[0], append(args[1:], "--help") // rialto help bench chat
 	}
 	if name == "--version" || name == "-version" {
 		name = "version"

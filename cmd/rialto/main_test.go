@@ -80,6 +80,13 @@ func TestEachCommandHelps(t *testing.T) {
 	}
 }
 
+// TestHelpOfAPart: the commands of a command have help of their own.
+func TestHelpOfAPart(t *testing.T) {
+	if out, errOut, code := run(t, "help", "bench", "chat"); code != 0 || !strings.Contains(out+errOut, "-window") {
+		t.Errorf("got code %d, %q, %q, want the flags of rialto bench chat", code, out, errOut)
+	}
+}
+
 // server is a rialto serve in a process of its own.
 type server struct {
 	*exec.Cmd

@@ -164,7 +164,9 @@ func (s *screen) run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if err := s.signIn(ctx, o); err != nil {
+	if err := s.signIn(ctx, o); errors.Is(err, io.EOF) && !s.keyed {
+		return errors.New("the input ended before you were signed in; a script answers the questions line by line")
+	} else if err != nil {
 		return err
 	}
 	s.say("Signed in. /help lists the commands.")
