@@ -1,6 +1,6 @@
 // Likes, favourites and views of posts and comments, and the lists that they make.
 import assert from "node:assert/strict";
-import { confirm, dialog, phone } from "../harness.mjs";
+import { choose, confirm, dialog, phone } from "../harness.mjs";
 
 const list = (p) => p.locator("section.feed");
 const post = (p, text) => list(p).getByTestId("post").filter({ hasText: text }).first();
@@ -117,6 +117,8 @@ export default async function likes(w) {
     await list(a).getByRole("button", { name, exact: true }).click();
     await a.waitForFunction((w) => [...document.querySelectorAll('section.feed [data-testid="post"] h3')].slice(0, 2).map((e) => e.innerText).join() === w, want);
   }
+  const places = () => list(a).getByTestId("post-rank").allInnerTexts();
+  assert.deepEqual((await places()).map((text) => text.replace(/\s+/g, " ")), ["No. 1 4 likes this week", "No. 2 3 likes this week"]);
   await w.shot(a, "97-hot");
 
   w.step("on a phone, in the dark, in Chinese: back leads to the list");
@@ -134,5 +136,23 @@ export default async function likes(w) {
   await c.getByRole("button", { name: "返回" }).click();
   await post(c, "Tea").waitFor();
   assert.equal(new URL(c.url()).pathname, "/feed/hot");
+
+  w.step("a post that its author deletes leaves the list, and so do those of who is blocked");
+  const eve = await w.user("eve", "Eve");
+  const scones = await w.call("feed.v1.FeedService/Publish", { clientPostId: crypto.randomUUID(), content: { title: "Scones" } }, eve.token);
+  for (const u of [ana, carol]) await like(u, scones.id);
+  const week = async () => ((await w.call("engagement.v1.EngagementService/ListHotPosts", { window: "HOT_WINDOW_WEEK" }, ana.token)).posts ?? []).map((p) => p.post.content.title).join();
+  await becomes(week, "Tea,Cake,Scones");
+  await b.goto(`${w.url}/feed/hot`);
+  await list(b).getByRole("button", { name: "This week", exact: true }).click();
+  await shows(b, ["Tea", "Cake", "Scones"]);
+  await w.call("feed.v1.FeedService/DeletePost", { post: third.id }, ana.token);
+  await post(b, "Tea").waitFor({ state: "detached" });
+  await list(b).getByTestId("post-gone").waitFor();
+  await choose(b, post(b, "Scones"), "Block Eve");
+  await confirm(b, "Block Eve");
+  await b.reload();
+  await list(b).getByRole("button", { name: "This week", exact: true }).click();
+  await shows(b, ["Cake"]);
   assert.ok(first.id);
 }

@@ -32,17 +32,30 @@ export function ListedFeed({ list, current }: { list: FeedList; current: string 
 const windows = { now: "hotNow", today: "hotToday", week: "hotWeek" } as const satisfies Record<string, Key>;
 type HotWindow = keyof typeof windows;
 
-/** The posts that are popular now, or got the most likes today or this week. */
+/** The posts that are popular now, or got the most likes today or this week, with their ranks. */
 function Hot({ current }: { current: string | undefined }) {
   const t = useText();
   const [window, setWindow] = useState<HotWindow>("now");
+  const hot = useHotPosts(window);
+  const rank = (at: number) => <Rank at={at} likes={hot.posts[at]?.likesOfPeriod ?? 0} of={window} />;
   return (
     <>
       <div className="filters feed-windows" role="group" aria-label={t("hotPeriod")}>
         {(Object.keys(windows) as HotWindow[]).map((w) => <button key={w} className="chip" aria-pressed={w === window} onClick={() => setWindow(w)}>{t(windows[w])}</button>)}
       </div>
-      <PostTimeline key={window} posts={postsOf(useHotPosts(window))} empty="noHot" current={current} />
+      <PostTimeline key={window} posts={postsOf(hot)} empty="noHot" current={current} above={rank} />
     </>
+  );
+}
+
+/** The place of a popular post, and how many likes it got in the period. */
+function Rank({ at, likes, of }: { at: number; likes: number; of: HotWindow }) {
+  const t = useText();
+  return (
+    <p className="post-rank" data-testid="post-rank">
+      <b className={at < 3 ? "first" : undefined}>{t("rank", { n: at + 1 })}</b>
+      {of !== "now" && likes > 0 && <span>{t(of === "today" ? "likesToday" : "likesWeek", { n: likes })}</span>}
+    </p>
   );
 }
 

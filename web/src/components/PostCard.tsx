@@ -1,6 +1,6 @@
 import type { Post } from "@rialto-im/client";
 import { useEngagement } from "@rialto-im/client/react";
-import { useRef, useState, type KeyboardEvent, type MouseEvent } from "react";
+import { useRef, useState, type KeyboardEvent, type MouseEvent, type ReactNode } from "react";
 import { useAction, type RunAction } from "../action.js";
 import { useClient } from "../client.js";
 import { useText } from "../i18n.js";
@@ -16,8 +16,18 @@ import { ShareDialog } from "./ShareCard.js";
 import { PostHistory } from "./PostHistory.js";
 import { useViewed } from "./useViewed.js";
 
-/** A post with what one can do with it. alone: it is not in a list, so all of it is shown. */
-export function PostCard({ post, current = false, alone = false, onDeleted }: { post: Post; current?: boolean; alone?: boolean; onDeleted?: () => void }) {
+interface Props {
+  post: Post;
+  current?: boolean;
+  /** It is not in a list, so all of it is shown. */
+  alone?: boolean;
+  /** What stands above its author. */
+  above?: ReactNode;
+  onDeleted?: () => void;
+}
+
+/** A post with what one can do with it. */
+export function PostCard({ post, current = false, alone = false, above, onDeleted }: Props) {
   const client = useClient();
   const t = useText();
   const { run, error } = useAction();
@@ -35,6 +45,7 @@ export function PostCard({ post, current = false, alone = false, onDeleted }: { 
   };
   return (
     <article ref={card} className={current ? "post current" : "post"} {...(!alone && { tabIndex: 0, onClick: open, onKeyDown: open })} aria-label={t("postOf", { who: nameOf(client, post.author) })} aria-current={current ? "true" : undefined} data-testid="post" data-id={post.id}>
+      {above}
       <header>
         <Byline post={post} onHistory={() => setDialog("history")} />
         <PostMenu post={post} run={run} onDialog={setDialog} onDeleted={onDeleted} />
@@ -82,6 +93,7 @@ function PostMenu({ post, run, onDialog, onDeleted }: MenuProps) {
       {!own && <MenuItem label={t("profile")} onSelect={() => go(path.posts(user))} />}
       {!own && r?.following && <MenuItem label={t("unfollowUser", { who })} onSelect={() => void run(() => client.relate(graph.unfollow({ user })))} />}
       {!own && <MenuItem label={t(r?.muted ? "unmuteUser" : "muteUser", { who })} onSelect={() => void run(() => client.relate(r?.muted ? graph.unmute({ user }) : graph.mute({ user })))} />}
+      {!own && !r?.blocked && <MenuItem label={t("blockUser", { who })} sure={t(r?.friend ? "sureBlockFriend" : "sureBlock", { who })} onSelect={() => void run(() => client.relate(graph.block({ user })))} />}
     </Menu>
   );
 }

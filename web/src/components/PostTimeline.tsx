@@ -8,8 +8,17 @@ import "./feed.css";
 import { UpIcon } from "./icons.js";
 import { PostCard } from "./PostCard.js";
 
+interface Props {
+  posts: Posts;
+  empty: Key;
+  current?: string | undefined;
+  head?: ReactNode;
+  /** What a post has above its author, by its place in the list. */
+  above?: (at: number) => ReactNode;
+}
+
 /** A list of posts in pages. New ones wait behind a button, so that what one reads keeps its place. */
-export function PostTimeline({ posts: p, empty, current, head }: { posts: Posts; empty: Key; current?: string | undefined; head?: ReactNode }) {
+export function PostTimeline({ posts: p, empty, current, head, above }: Props) {
   const t = useText();
   const list = useRef<VirtualListHandle>(null);
   const showNew = async () => {
@@ -38,7 +47,7 @@ export function PostTimeline({ posts: p, empty, current, head }: { posts: Posts;
         hasMore={p.hasMore && !failed}
         onEnd={() => void p.loadMore()}
         head={head}
-        render={(post) => (p.gone.has(post.id) ? <article className="post gone" tabIndex={0} data-testid="post-gone">{t("postGone")}</article> : <PostCard post={post} current={post.id === current} />)}
+        render={(post, at) => (p.gone.has(post.id) ? <article className="post gone" tabIndex={0} data-testid="post-gone">{t("postGone")}</article> : <PostCard post={post} current={post.id === current} above={above?.(at)} />)}
         foot={
           <div className="timeline-end" role="status">
             {failed ? (

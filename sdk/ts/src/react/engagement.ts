@@ -2,6 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { withEngagement } from "../engagements.js";
 import type { Comment } from "../gen/rialto/comment/v1/comment_pb.js";
 import type { Post } from "../gen/rialto/feed/v1/feed_pb.js";
+import type { Relation } from "../model.js";
 import type { PostEntries, PostEntry } from "../postEntries.js";
 import { useRialto, useSnapshot } from "./context.js";
 import { useOnline } from "./hooks.js";
@@ -91,15 +92,31 @@ export function useHotPosts(window: "now" | "today" | "week"): ListedPosts {
   return useEntries(useMemo(() => client.hotPosts(window), [client, me, window]));
 }
 
+/** What of a relation decides which posts of an author one may see, whether or not one follows. */
+function accessOf(r: Relation): string {
+  const how = (r.blocked ? "b" : "") + (r.friend ? "r" : "");
+  return how && `${r.user}${how},`;
+}
+
+/** A list while it is shown. It is read again when the user blocks somebody, or has other friends: no post may stay that the user may not see any more. */
 function useEntries(list: PostEntries): ListedPosts {
   const client = useRialto();
   const online = useOnline();
   const [failed, setFailed] = useState<{ list: PostEntries; error: unknown }>();
   const run = useCallback((work: Promise<void>) => work.then(() => setFailed(undefined), (error: unknown) => setFailed({ list, error })), [list]);
   useEffect(() => client.watchPosts(list), [client, list]);
+  const access = useSnapshot((c) => [...c.relations().values()].map(accessOf).join("")); // a text: the map itself changes in place
+  /** What the list was read with; nothing if that failed. */
+  const read = useRef<{ list: PostEntries; access: string }>(undefined);
   useEffect(() => {
-    if (online && !list.loaded) void run(list.refresh());
-  }, [list, online, run]);
+    if (!online || (read.current?.list === list && read.current.access === access)) return;
+    const now = { list, access };
+    read.current = now;
+    void run(list.refresh().catch((err: unknown) => {
+      if (read.current === now) read.current = undefined;
+      throw err;
+    }));
+  }, [list, access, online, run]);
   const loadMore = useCallback(() => run(list.more()), [list, run]);
   const refresh = useCallback(() => run(list.refresh()), [list, run]);
   const posts = useSnapshot(() => list.items);
