@@ -95,6 +95,8 @@ type Event struct {
 	Presence *presencev1.Presence
 	// Post is new in this user's home timeline; Feed().HomeTimeline reads it. It may be lost, or come twice.
 	Post *gatewayv1.PostHint
+	// Notifications: Notification().UnreadNotifications has another answer. It may be lost, or come twice.
+	Notifications *gatewayv1.NotificationHint
 	// Readers says who has now read a message that WatchReaders names. It has neither Users nor More when the server begins to watch: read the list then.
 	Readers *gatewayv1.ReadersUpdate
 	// RoomEntry: this client is in a chat room, at first or again after a reconnect. Recent has only messages that were not delivered before.

@@ -296,6 +296,9 @@ func (c *Client) onFrame(ctx context.Context, s *socket, f *gatewayv1.ServerFram
 	for _, p := range f.Posts {
 		c.config.Handler(Event{Post: p, Live: true})
 	}
+	if f.Notifications != nil {
+		c.config.Handler(Event{Notifications: f.Notifications, Live: true})
+	}
 	if f.Typing != nil {
 		c.config.Handler(Event{Typing: f.Typing, Live: true})
 	}
