@@ -319,6 +319,9 @@ mutant "let one user make a post popular by reposts" internal/service/feed/repos
 mutant "count deleted comments for popular posts" internal/service/comment/count.go 's/kind = \$1 AND NOT deleted AND subject/kind = $1 AND subject/' 'OneUserDoesNot' $engagement
 mutant "show popular posts that are not for everyone" $engagement/board.go 's/Audience == feedv1\.Audience_AUDIENCE_EVERYONE/Audience >= feedv1.Audience_AUDIENCE_UNSPECIFIED/' 'HotPostsEqualNaive' $engagement
 mutant "keep one viewed post too many" $engagement/view.go 's/int64\(by\), maxHistory\)/int64(by), maxHistory+1)/' 'ViewHistory' $engagement
+mutant "edit a post with a preview that nobody signed" internal/tool/terminal/compose.go 's/if isPreviewed \{/if isPreviewed \&\& post == 0 {/' 'EditedPosts' internal/tool/terminal
+mutant "overwrite another device's edit of a post" internal/tool/terminal/compose.go 's/, Version: p\.Version\}/}/' 'EditedPosts' internal/tool/terminal
+mutant "put a post for friends on a card" internal/tool/terminal/share.go 's/c\.GetAudience\(\) == feedv1\.Audience_AUDIENCE_EVERYONE/c.GetAudience() >= feedv1.Audience_AUDIENCE_UNSPECIFIED/' 'CardsOfPosts' internal/tool/terminal
 mutant "count deleted reposts" internal/service/feed/delete.go 's/, s\.addRepost\(ctx, tx, p\.repostOf, -1\)//' 'PostsAndCommentsHaveCounts' internal/transport/rpc
 mutant "show all likes as the caller's" internal/service/detail/counts.go 's/counters\.Contains\(ctx, counter\.CommentLikes, reader, ids\)/counters.Contains(ctx, counter.CommentLikes, max(reader, 1<<62), ids)/' 'PostsAndCommentsHaveCounts' internal/transport/rpc
 mutant "verify no reposts" internal/tool/verify/engagement.go 's/ORDER BY post`/LIMIT 0`/' 'EngagementViolations' internal/tool/verify
@@ -769,6 +772,7 @@ mutant "let posts name videos of others" internal/service/video/create.go 's/_, 
 mutant_ts "forget at a resync that a conversation is muted" src/sync.ts 's/\{ \.\.\.view, deleted/{ ...view, muted: false, deleted/' test/unit/client.test.ts
 mutant_ts "forget at a resync what the user has set since" src/sync.ts 's/mergeConversation\(known\.get\(c\.id\), c\)/mergeConversation(known.get(""), c)/' test/unit/client.test.ts
 mutant_ts "ignore that another device has muted a conversation" src/merge.ts 's/c\.pending\.muted \?\? s\.muted/c.pending.muted ?? c.muted/' test/unit/model.test.ts
+mutant_ts "leave posts of a blocked author in a list" src/react/engagement.ts 's/ && read\.current\.access === access\)\) return/)) return/' test/unit/engagementReact.test.ts
 mutant_ts "count archived conversations in the SDK's badge" src/model.ts 's/ && !c\.archived//' test/unit/model.test.ts
 mutant_ts "count muted conversations in the SDK's badge" src/model.ts 's/!c\.muted && //' test/unit/model.test.ts
 mutant_ts "let the SDK's position go back" src/sync.ts 's/if \(order === "old"\) continue;//' test/unit/replica.test.ts

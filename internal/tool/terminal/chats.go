@@ -48,7 +48,7 @@ func (s *screen) begin(ctx context.Context) error {
 	for _, r := range asking { // their events are not new any more
 		s.sayAsked(ctx, r)
 	}
-	return nil
+	return s.announceNotifications(ctx)
 }
 
 // readChats reads the complete list and the names in it.

@@ -15,18 +15,24 @@ import (
 const commentsPerPage = 10
 
 var (
-	errNoCommentNumber = errors.New("give the number of a comment, as /comments shows it for that post: /comment 2.1 TEXT")
-	errNoMoreComments  = errors.New("there are no older comments")
+	errNoCommentNumber = errors.New("give the numbers of a post and of a comment, as /comments shows it for that post: /comment 2.1 TEXT")
+	errNoMoreComments  = errors.New("there are no more comments")
 )
 
 // comments are those that /comments showed last, in the order of their numbers.
 type comments struct {
 	post  uint64
+	order commentv1.CommentOrder
 	ids   []uint64
 	older string // page of the older ones; empty: there are none
 }
 
-// comments shows the comments of a listed post, the newest first, each with its replies, or the older ones.
+// commentOrders are the words by which /comments sorts.
+var commentOrders = map[string]commentv1.CommentOrder{
+	"": commentv1.CommentOrder_COMMENT_ORDER_NEWEST, "newest": commentv1.CommentOrder_COMMENT_ORDER_NEWEST, "oldest": commentv1.CommentOrder_COMMENT_ORDER_OLDEST, "likes": commentv1.CommentOrder_COMMENT_ORDER_LIKES,
+}
+
+// comments shows the comments of a listed post in an order, each with its replies, or those after them.
 func (s *screen) comments(ctx context.Context, rest string) error {
 	s.mu.Lock()
 	l := s.commentIDs
@@ -36,11 +42,16 @@ func (s *screen) comments(ctx context.Context, rest string) error {
 			return errNoMoreComments
 		}
 	} else {
-		post, err := s.postAt(rest)
+		number, sorted, _ := strings.Cut(rest, " ")
+		post, err := s.postAt(number)
 		if err != nil {
 			return err
 		}
-		l = comments{post: post}
+		order, ok := commentOrders[strings.TrimSpace(sorted)]
+		if !ok {
+			return errors.New("comments are sorted by newest, oldest or likes")
+		}
+		l = comments{post: post, order: order}
 	}
 	tops, err := s.readComments(ctx, &l)
 	if err != nil {
@@ -56,7 +67,7 @@ func (s *screen) comments(ctx context.Context, rest string) error {
 func (s *screen) readComments(ctx context.Context, l *comments) ([]*commentv1.Comment, error) {
 	for {
 		r, err := call(ctx, s.client.Comment().ListComments, &commentv1.ListCommentsRequest{SubjectKind: commentv1.SubjectKind_SUBJECT_KIND_POST, Subject: l.post,
-			Order: commentv1.CommentOrder_COMMENT_ORDER_NEWEST, Page: l.older, Limit: commentsPerPage})
+			Order: l.order, Page: l.older, Limit: commentsPerPage})
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +132,11 @@ func (s *screen) commentLines(ctx context.Context, c *commentv1.Comment, n int, 
 	if c.EditedMs > 0 {
 		edited = ", edited"
 	}
-	lines := []string{fmt.Sprintf("%s%d. %s%s, %s%s", indent, n, s.name(ctx, c.Author), to, time.UnixMilli(c.CreatedMs).Format("2 January 15:04"), edited)}
+	likes := ""
+	if c.Likes > 0 {
+		likes = ", " + countedWithOwn(c.Likes, c.Liked, "like")
+	}
+	lines := []string{fmt.Sprintf("%s%d. %s%s, %s%s%s", indent, n, s.name(ctx, c.Author), to, time.UnixMilli(c.CreatedMs).Format("2 January 15:04"), edited, likes)}
 	indent += "    "
 	if text := c.GetContent().GetText(); text != "" {
 		lines = append(lines, indent+strings.ReplaceAll(plain(text), "\n", "\n"+indent))
@@ -146,12 +161,60 @@ func (s *screen) comment(ctx context.Context, rest string) error {
 	// A new id for each command: only the user repeats it.
 	r := &commentv1.CreateCommentRequest{ClientCommentId: "comment-" + strconv.FormatInt(time.Now().UnixNano(), 36), SubjectKind: commentv1.SubjectKind_SUBJECT_KIND_POST, Subject: post,
 		Content: &commentv1.CommentContent{Text: text}}
+	if r.Content.Mentions, err = s.postMentions(ctx, text); err != nil {
+		return err
+	}
 	if isReply {
 		if r.ReplyTo, err = s.commentAt(post, answered); err != nil {
 			return err
 		}
 	}
 	_, err = call(ctx, s.client.Comment().CreateComment, r)
+	return s.done(err)
+}
+
+// listedComment finds a listed comment by N.M: the number of its post, and its own.
+func (s *screen) listedComment(place string) (uint64, error) {
+	at, number, ok := strings.Cut(strings.TrimSpace(place), ".")
+	if !ok {
+		return 0, errNoCommentNumber
+	}
+	post, err := s.postAt(at)
+	if err != nil {
+		return 0, err
+	}
+	return s.commentAt(post, number)
+}
+
+// editComment replaces the text of a comment of one's own. Its image stays.
+func (s *screen) editComment(ctx context.Context, rest string) error {
+	place, text, _ := strings.Cut(rest, " ")
+	comment, err := s.listedComment(place)
+	if err != nil {
+		return err
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		return errors.New("give the new text: /editcomment N.M TEXT; /deletecomment N.M deletes the comment")
+	}
+	c, err := call(ctx, s.client.Comment().GetComment, &commentv1.GetCommentRequest{Comment: comment})
+	if err != nil {
+		return err
+	}
+	content := &commentv1.CommentContent{Text: text, Image: c.GetContent().GetImage()}
+	if content.Mentions, err = s.postMentions(ctx, text); err != nil {
+		return err
+	}
+	_, err = call(ctx, s.client.Comment().EditComment, &commentv1.EditCommentRequest{Comment: comment, Content: content})
+	return s.done(err)
+}
+
+// deleteComment deletes a comment of one's own, or one on a post of one's own.
+func (s *screen) deleteComment(ctx context.Context, rest string) error {
+	comment, err := s.listedComment(rest)
+	if err != nil {
+		return err
+	}
+	_, err = call(ctx, s.client.Comment().DeleteComment, &commentv1.DeleteCommentRequest{Comment: comment})
 	return s.done(err)
 }
 

@@ -19,9 +19,9 @@ type completion struct {
 
 // words that commands take, by command. The first word of their arguments is completed.
 var argumentWords = map[string][]string{
-	"channel": {"join", "leave", "new"}, "chats": {"all", "direct", "groups", "unread"}, "comments": {"more"}, "feed": {"more"}, "hide": {"read"}, "keep": {"default"}, "logout": {"all"}, "notifications": {"read"}, "policy": {"approval", "invite", "open"},
+	"channel": {"join", "leave", "new"}, "chats": {"all", "direct", "groups", "unread"}, "comments": {"more"}, "favourites": {"more"}, "feed": {"more"}, "hide": {"read"}, "hot": {"more", "today", "week"}, "keep": {"default"}, "liked": {"more"}, "logout": {"all"}, "notifications": {"more", "read"}, "notify": {"off", "on"}, "policy": {"approval", "invite", "open"},
 	"presence": {"auto", "dnd", "invisible"}, "visible": {"everyone", "friends", "nobody"},
-	"dissolve": {"yes"}, "silence": {"all"}, "unsilence": {"all"},
+	"dissolve": {"yes"}, "silence": {"all"}, "unsilence": {"all"}, "viewed": {"clear", "more"},
 }
 
 // commonEmoji are those that /react completes; it takes any other, too.
@@ -73,6 +73,8 @@ func (s *screen) complete(text string) completion {
 		return matching(len("/open "), rest, s.titles())
 	case name == "role" && strings.HasPrefix(rest, "@") && strings.Contains(rest, " "):
 		return matching(begin, last, []string{"admin", "member"})
+	case name == "notify" && strings.Count(rest, " ") == 1 && !strings.HasPrefix(rest, "@"):
+		return matching(begin, last, notificationWords())
 	case name == "hide" && strings.Contains(rest, " "):
 		return matching(begin, last, []string{"off"})
 	case name == "tickets" && strings.Count(rest, " ") == 1:

@@ -15,6 +15,7 @@ import (
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/comment/v1/commentv1connect"
 	engagementv1 "github.com/rialto-im/rialto/sdk/go/gen/engagement/v1"
@@ -27,12 +28,21 @@ import (
 type postServer struct {
 	registry
 	commentv1connect.UnimplementedCommentServiceHandler
+	pageServer
 	created []*commentv1.CreateCommentRequest
+	order   commentv1.CommentOrder // of the comments that were read last
 	feedv1connect.UnimplementedFeedServiceHandler
 	engagementv1connect.UnimplementedEngagementServiceHandler
 	published []*feedv1.PublishRequest
+	edited    []*feedv1.EditPostRequest
 	engaged   []string // what was done with posts
 	before    []uint64 // of the pages that were read
+	viewed    []uint64 // posts
+}
+
+func (p *postServer) RecordViews(_ context.Context, q *connect.Request[engagementv1.RecordViewsRequest]) (*connect.Response[engagementv1.RecordViewsResponse], error) {
+	p.viewed = append(p.viewed, q.Msg.Posts...)
+	return connect.NewResponse(&engagementv1.RecordViewsResponse{}), nil
 }
 
 func (p *postServer) Publish(_ context.Context, q *connect.Request[feedv1.PublishRequest]) (*connect.Response[feedv1.Post], error) {
@@ -77,7 +87,10 @@ func (p *postServer) Unfavourite(_ context.Context, q *connect.Request[engagemen
 
 func (p *postServer) ListHotPosts(_ context.Context, q *connect.Request[engagementv1.ListHotPostsRequest]) (*connect.Response[engagementv1.ListHotPostsResponse], error) {
 	p.engaged = append(p.engaged, fmt.Sprint(q.Msg.Window))
-	return connect.NewResponse(&engagementv1.ListHotPostsResponse{Posts: []*engagementv1.HotPost{{Post: &feedv1.Post{Id: 12, Author: 2, Content: &feedv1.PostContent{Text: "popular"}, Likes: 3, Liked: true, Views: 7}}}}), nil
+	if q.Msg.Page == "rest" {
+		return connect.NewResponse(&engagementv1.ListHotPostsResponse{Posts: []*engagementv1.HotPost{{Post: &feedv1.Post{Id: 13, Author: 2, Content: &feedv1.PostContent{Text: "less"}}, Likes: 1}}}), nil
+	}
+	return connect.NewResponse(&engagementv1.ListHotPostsResponse{Next: "rest", Posts: []*engagementv1.HotPost{{Post: &feedv1.Post{Id: 12, Author: 2, Content: &feedv1.PostContent{Text: "popular"}, Likes: 3, Liked: true, Views: 7}, Likes: 2}}}), nil
 }
 
 func (p *postServer) GetFeedProfile(context.Context, *connect.Request[feedv1.GetFeedProfileRequest]) (*connect.Response[feedv1.FeedProfile], error) {
@@ -94,6 +107,7 @@ func (p *postServer) CreateComment(_ context.Context, q *connect.Request[comment
 }
 
 func (p *postServer) ListComments(_ context.Context, q *connect.Request[commentv1.ListCommentsRequest]) (*connect.Response[commentv1.ListCommentsResponse], error) {
+	p.order = q.Msg.Order
 	switch q.Msg.Page {
 	case "":
 		return connect.NewResponse(&commentv1.ListCommentsResponse{Next: "40", Comments: []*commentv1.Comment{
@@ -124,6 +138,7 @@ func newFeedScreen(t *testing.T) (*postServer, func(line string) string) {
 	mux.Handle(feedv1connect.NewFeedServiceHandler(p))
 	mux.Handle(engagementv1connect.NewEngagementServiceHandler(p))
 	mux.Handle(commentv1connect.NewCommentServiceHandler(p))
+	mux.Handle(chatv1connect.NewChatServiceHandler(p))
 	h := httptest.NewServer(mux)
 	t.Cleanup(h.Close)
 	s, out := newScreen(), &strings.Builder{}
@@ -162,7 +177,7 @@ func TestFeed(t *testing.T) {
 	for _, line := range []string{"/unlike 2", "/favourite 2", "/unfavourite 1", "/like 3", "/like", "/like x", "/like 0"} {
 		do(line)
 	}
-	if got := do("/hot week"); !strings.Contains(got, "popular\n      [1] 3 likes (yours too), 0 favourites, 0 comments, 0 reposts, 7 views\n") {
+	if got := do("/hot week"); !strings.HasPrefix(got, "  No. 1, 2 likes this week\n  Bob, ") || !strings.Contains(got, "popular\n      [1] 3 likes (yours too), 0 favourites, 0 comments, 0 reposts, 7 views\n") {
 		t.Errorf("/hot shows %q", got)
 	}
 	do("/like 1")
@@ -171,6 +186,15 @@ func TestFeed(t *testing.T) {
 	}
 	if want := []string{"like LIKE_KIND_POST 8", "unlike LIKE_KIND_POST 7", "favourite 7", "unfavourite 8", "HOT_WINDOW_WEEK", "like LIKE_KIND_POST 12"}; !slices.Equal(p.engaged, want) {
 		t.Errorf("the commands did %q, want %q", p.engaged, want)
+	}
+	if want := []uint64{8, 7, 12}; !slices.Equal(p.viewed, want) {
+		t.Errorf("the posts %v were viewed, want %v", p.viewed, want)
+	}
+	if got := do("/hot week more"); !strings.HasPrefix(got, "  No. 2, 1 like this week\n  Bob, ") || !strings.Contains(got, "less\n      [1] ") {
+		t.Errorf("/hot week more shows %q", got)
+	}
+	if got := do("/hot more"); got != "! "+errNoMorePosts.Error() { // of now, no page was shown
+		t.Errorf("/hot more shows %q", got)
 	}
 	if got := do("/feed more"); !strings.Contains(got, "the oldest\n      [the post that was shared here is not available]") {
 		t.Errorf("/feed more shows %q", got)

@@ -61,10 +61,15 @@ func pathAnd(rest string) (path, after string) {
 		}
 	}
 	path, after, _ = strings.Cut(rest, " ")
+	return atHome(path), strings.TrimSpace(after)
+}
+
+// atHome returns a path in a form that the system knows.
+func atHome(path string) string {
 	if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(path, "~/") {
-		path = filepath.Join(home, path[2:])
+		return filepath.Join(home, path[2:])
 	}
-	return path, strings.TrimSpace(after)
+	return path
 }
 
 func (s *screen) sendFile(ctx context.Context, rest string) error {

@@ -13,20 +13,37 @@ import (
 // notificationsPerPage is the number of notifications that /notifications shows.
 const notificationsPerPage = 10
 
-// notifications shows the newest notifications, or marks all as read that there are.
+var errNoMoreNotifications = errors.New("there are no older notifications; /notifications shows the newest")
+
+// notifications shows the newest notifications or those after the ones that it showed last, or marks all as read that there are.
 func (s *screen) notifications(ctx context.Context, rest string) error {
-	r, err := call(ctx, s.client.Notification().ListNotifications, &notificationv1.ListNotificationsRequest{Limit: notificationsPerPage})
-	if err != nil {
-		return err
+	before := uint64(0)
+	switch rest {
+	case "", "read":
+	case "more":
+		s.mu.Lock()
+		before = s.olderNotifications
+		s.mu.Unlock()
+		if before == 0 {
+			return errNoMoreNotifications
+		}
+	default:
+		return errors.New("give /notifications, /notifications more or /notifications read")
 	}
-	switch strings.TrimSpace(rest) {
-	case "":
-	case "read":
+	r := &notificationv1.ListNotificationsResponse{Next: before}
+	for first := true; first || len(r.Notifications) == 0 && r.Next != 0; first = false { // a page may be empty although there are older ones
+		var err error
+		if r, err = call(ctx, s.client.Notification().ListNotifications, &notificationv1.ListNotificationsRequest{Before: r.Next, Limit: notificationsPerPage}); err != nil {
+			return err
+		}
+	}
+	if rest == "read" {
 		_, err := call(ctx, s.client.Notification().ReadNotifications, &notificationv1.ReadNotificationsRequest{Position: r.Position})
 		return s.done(err)
-	default:
-		return errors.New("give /notifications, or /notifications read")
 	}
+	s.mu.Lock()
+	s.olderNotifications = r.Next
+	s.mu.Unlock()
 	var users []uint64
 	for _, n := range r.Notifications {
 		users = append(users, n.Actors...)
@@ -35,6 +52,9 @@ func (s *screen) notifications(ctx context.Context, rest string) error {
 		return err
 	}
 	if len(r.Notifications) == 0 {
+		if before > 0 {
+			return errNoMoreNotifications
+		}
 		s.say("No notifications.")
 	}
 	for _, n := range r.Notifications {

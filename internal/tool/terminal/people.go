@@ -244,3 +244,20 @@ func (s *screen) unblock(ctx context.Context, rest string) error {
 	}
 	return s.related(call(ctx, s.client.Graph().Unblock, &accountv1.UnblockRequest{User: u}))
 }
+
+// mute is a command that mutes the open chat, or the posts of a user.
+func mute(on bool) func(*screen, context.Context, string) error {
+	return func(s *screen, ctx context.Context, rest string) error {
+		if rest == "" {
+			return configure(func(r *chatv1.ConfigureRequest) { r.Muted = &on })(s, ctx, rest)
+		}
+		u, _, err := s.userOf(ctx, rest)
+		if err != nil {
+			return err
+		}
+		if on {
+			return s.related(call(ctx, s.client.Graph().Mute, &accountv1.MuteRequest{User: u}))
+		}
+		return s.related(call(ctx, s.client.Graph().Unmute, &accountv1.UnmuteRequest{User: u}))
+	}
+}

@@ -173,6 +173,12 @@ func (s *screen) show(ctx context.Context, e rialto.Event) {
 		s.showPresence(ctx, e.Presence)
 	case e.Relation != nil:
 		s.showRelation(ctx, e.Relation, e.Live)
+	case e.Post != nil:
+		s.announcePost(ctx, e.Post.Author)
+	case e.Notifications != nil:
+		if err := s.announceNotifications(ctx); err != nil {
+			s.say("! %s", explain(err))
+		}
 	case e.Conversation != nil:
 		s.configured(e.Conversation)
 	case e.Profile != nil:

@@ -99,47 +99,51 @@ type screen struct {
 	colours bool   // console shows colours
 	begun   string // earlier lines of a multi-line text; used by obey only
 	client  *rialto.Client
+	url     string // of the deployment
 
 	turn sync.Mutex // held while a page or an event is printed, so that each message is printed once. Taken before mu
 
-	mu         sync.Mutex // guards the fields below
-	open       *chatv1.Conversation
-	roomID     uint64   // the chat room that the user is in; 0 for none
-	threadIDs  []uint64 // as /threads listed them
-	ticketIDs  []uint64 // as /tickets listed them
-	deskKeys   []string // of the help desks, as last read
-	postIDs    []uint64 // as they were shown last
-	commentIDs comments // as /comments listed them
-	olderPosts uint64   // from where /feed more goes on; 0: there are no older posts
-	shown      uint64   // highest seq of the open chat on the screen
-	oldest     uint64   // lowest seq of the open chat on the screen
-	mine       uint64   // highest seq of the user's own messages
-	delivered  uint64   // the peer's delivered cursor, as shown
-	read       uint64
-	day        string                     // of the last message on the screen
-	messages   map[uint64]*chatv1.Message // of the open chat, by seq; at most maxKept, then they are read again
-	list       []uint64
-	chats      map[uint64]*chatv1.Conversation
-	tickets    map[uint64]ticketLabel // of chats whose title was shown
-	before     map[uint64]uint64      // last seq of each chat when the list was first read: unread, but not new
-	people     map[uint64]person
-	relations  map[uint64]*chatv1.Relation
-	sessions   []uint64
-	present    map[uint64]string // the presence of users, in words, of those who let this user see it
-	watched    []uint64          // whose presence is wanted, in rising order
-	changed    bool              // relations changed while this client was away
-	begunWell  bool              // the lists were read
-	online     bool
-	wasOnline  bool
-	typed      time.Time            // when a typing notification was last sent
-	typing     map[uint64]time.Time // when typing was last shown, by user
+	mu                  sync.Mutex // guards the fields below
+	open                *chatv1.Conversation
+	roomID              uint64               // the chat room that the user is in; 0 for none
+	threadIDs           []uint64             // as /threads listed them
+	ticketIDs           []uint64             // as /tickets listed them
+	deskKeys            []string             // of the help desks, as last read
+	postIDs             []uint64             // as they were shown last
+	commentIDs          comments             // as /comments listed them
+	postPlaces          map[string]postPlace // how far each list of posts was shown
+	toldOfPosts         bool                 // new posts were announced since the last /feed
+	unreadNotifications uint32               // as they were announced last
+	olderNotifications  uint64               // before which /notifications more goes on; 0: there are no older ones
+	shown               uint64               // highest seq of the open chat on the screen
+	oldest              uint64               // lowest seq of the open chat on the screen
+	mine                uint64               // highest seq of the user's own messages
+	delivered           uint64               // the peer's delivered cursor, as shown
+	read                uint64
+	day                 string                     // of the last message on the screen
+	messages            map[uint64]*chatv1.Message // of the open chat, by seq; at most maxKept, then they are read again
+	list                []uint64
+	chats               map[uint64]*chatv1.Conversation
+	tickets             map[uint64]ticketLabel // of chats whose title was shown
+	before              map[uint64]uint64      // last seq of each chat when the list was first read: unread, but not new
+	people              map[uint64]person
+	relations           map[uint64]*chatv1.Relation
+	sessions            []uint64
+	present             map[uint64]string // the presence of users, in words, of those who let this user see it
+	watched             []uint64          // whose presence is wanted, in rising order
+	changed             bool              // relations changed while this client was away
+	begunWell           bool              // the lists were read
+	online              bool
+	wasOnline           bool
+	typed               time.Time            // when a typing notification was last sent
+	typing              map[uint64]time.Time // when typing was last shown, by user
 }
 
 type person struct{ handle, name string }
 
 func newScreen() *screen {
 	return &screen{chats: map[uint64]*chatv1.Conversation{}, tickets: map[uint64]ticketLabel{}, before: map[uint64]uint64{}, messages: map[uint64]*chatv1.Message{}, people: map[uint64]person{},
-		relations: map[uint64]*chatv1.Relation{}, present: map[uint64]string{}, typing: map[uint64]time.Time{}}
+		relations: map[uint64]*chatv1.Relation{}, present: map[uint64]string{}, postPlaces: map[string]postPlace{}, typing: map[uint64]time.Time{}}
 }
 
 func (s *screen) say(format string, args ...any) {
@@ -152,6 +156,7 @@ func (s *screen) run(ctx context.Context, o options) error {
 		return err
 	}
 	defer keep.Close()
+	s.url = o.url
 	events := make(chan rialto.Event, 256)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
