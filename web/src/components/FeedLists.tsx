@@ -2,7 +2,10 @@ import { useFavourites, useHotPosts, useLikedPosts, useViewedPosts, type ListedP
 import { useEffect, useState } from "react";
 import { useAction } from "../action.js";
 import { useClient } from "../client.js";
-import { useText, type Key } from "../i18n.js";
+import { when } from "../format.js";
+import { periodStart } from "../hotPeriod.js";
+import { getLocale, useText, type Key } from "../i18n.js";
+import { useNow } from "../now.js";
 import type { FeedList } from "../routes.js";
 import { Confirm } from "../ui/Confirm.js";
 import { OwnVideos } from "./OwnVideos.js";
@@ -36,12 +39,14 @@ type HotWindow = keyof typeof windows;
 function Hot({ current }: { current: string | undefined }) {
   const t = useText();
   const [window, setWindow] = useState<HotWindow>("now");
+  const now = useNow();
   const hot = useHotPosts(window);
   const rank = (at: number) => <Rank at={at} likes={hot.posts[at]?.likesOfPeriod ?? 0} of={window} />;
   return (
     <>
       <div className="filters feed-windows" role="group" aria-label={t("hotPeriod")}>
         {(Object.keys(windows) as HotWindow[]).map((w) => <button key={w} className="chip" aria-pressed={w === window} onClick={() => setWindow(w)}>{t(windows[w])}</button>)}
+        {window !== "now" && <small>{t("hotSince", { when: when(periodStart(window, now), getLocale(), now) })}</small>}
       </div>
       <PostTimeline key={window} posts={postsOf(hot)} empty="noHot" current={current} above={rank} />
     </>
