@@ -116,11 +116,11 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// What happens is announced once until something else does, and new posts once until they are read.
+// More unread notifications are announced, fewer are not, and new posts once until they are read.
 func TestAnnouncements(t *testing.T) {
 	n, s, out := newNotificationScreen(t)
 	hint := rialto.Event{Notifications: &gatewayv1.NotificationHint{}}
-	for _, count := range []uint32{0, 2, 2, 0, 1, 100} {
+	for _, count := range []uint32{0, 2, 2, 1, 0, 1, 100} {
 		n.unread = count
 		s.show(t.Context(), hint)
 	}

@@ -80,14 +80,14 @@ func (s *screen) subscribe(ctx context.Context, rest string) error {
 	return s.done(err)
 }
 
-// announceNotifications says how many notifications are unread, unless it has said so before.
+// announceNotifications says how many notifications are unread, if they have become more: those that were read on another device are no news.
 func (s *screen) announceNotifications(ctx context.Context) error {
 	r, err := call(ctx, s.client.Notification().UnreadNotifications, &notificationv1.UnreadNotificationsRequest{})
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
-	isNew := r.Count > 0 && r.Count != s.unreadNotifications
+	isNew := r.Count > s.unreadNotifications
 	s.unreadNotifications = r.Count
 	s.mu.Unlock()
 	if isNew {
