@@ -180,11 +180,17 @@ async function everything(p) {
     const list = document.querySelector("main .post-page");
     const found = new Map();
     const collect = () => list.querySelectorAll("li[data-index] > div > article").forEach((e) => found.set(Number(e.closest("li[data-index]").dataset.index), e.innerText));
+    /** A busy machine may draw a part of the list only when the view has left it. */
+    const missed = () => {
+      let n = 0;
+      while (found.has(n)) n++;
+      return n < Math.max(...found.keys());
+    };
     list.scrollTo(0, 0);
     for (let rest = 0; rest < 30; ) {
       collect();
       const at = list.scrollTop;
-      list.scrollBy(0, 300);
+      list.scrollBy(0, missed() ? -300 : 300);
       await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
       rest = list.scrollTop === at ? rest + 1 : 0;
     }
