@@ -5,7 +5,8 @@ import "strings"
 // positional returns a statement with ? in place of the placeholders $1, $2 and so on, and the index of the argument of each. SQLite looks for each $n in a list
 // of the names before it, so that parsing and binding a list of 256 took longer than the query.
 //
-// The number of a LIMIT becomes an expression: SQLite plans a statement again whenever the argument of a LIMIT is bound.
+// What is compared with =, and the number of a LIMIT, become expressions of the same value: SQLite plans a statement again whenever the argument of a LIMIT is
+// bound, or that of an = changes from or to -1, 0 or 1, which it takes for values that many rows have. Planning took longer than many queries.
 func positional(statement string) (text string, order []int) {
 	if !strings.Contains(statement, "$") {
 		return statement, nil
@@ -26,9 +27,12 @@ func positional(statement string) (text string, order []int) {
 				n = 10*n + int(statement[end]-'0')
 			}
 			order = append(order, n-1)
-			if i >= 6 && strings.EqualFold(statement[i-6:i], "LIMIT ") {
+			switch before := strings.TrimRight(statement[:i], " "); {
+			case i >= 6 && strings.EqualFold(statement[i-6:i], "LIMIT "):
 				b.WriteString("?+0")
-			} else {
+			case strings.HasSuffix(before, "="):
+				b.WriteString("+?") // of any type: unlike ?+0, it is no addition
+			default:
 				b.WriteByte('?')
 			}
 			i = end

@@ -167,7 +167,7 @@ func TestPlaceholdersBecomePositional(t *testing.T) {
 	}{
 		{`SELECT 1`, `SELECT 1`, nil},
 		{`SELECT $1`, `SELECT ?`, []int{0}},
-		{`SELECT n FROM t WHERE a = $2 AND b IN ($10, $1) AND c = $2 LIMIT $3`, `SELECT n FROM t WHERE a = ? AND b IN (?, ?) AND c = ? LIMIT ?+0`, []int{1, 9, 0, 1, 2}},
+		{`SELECT n FROM t WHERE a = $2 AND b IN ($10, $1) AND c = $2 LIMIT $3`, `SELECT n FROM t WHERE a = +? AND b IN (?, ?) AND c = +? LIMIT ?+0`, []int{1, 9, 0, 1, 2}},
 		{`SELECT '$1', 'it''s $2', $1 LIMIT 3`, `SELECT '$1', 'it''s $2', ? LIMIT 3`, []int{0}},
 		{`SELECT json_extract(a, '$.b'), $1`, `SELECT json_extract(a, '$.b'), ?`, []int{0}},
 	} {
@@ -178,6 +178,9 @@ func TestPlaceholdersBecomePositional(t *testing.T) {
 	db, _ := counted(t)
 	if got := numbers(t, db, `SELECT n + $3 FROM things WHERE n >= $2 AND n + $3 > 0 ORDER BY n LIMIT $1`, 1, 2, 100); !slices.Equal(got, []int{102}) {
 		t.Errorf("the query returned %v, want [102]", got)
+	}
+	if got := numbers(t, db, `SELECT n FROM things WHERE 'a' || n = $1`, "a2"); !slices.Equal(got, []int{2}) {
+		t.Errorf("the query with a text returned %v, want [2]", got)
 	}
 	if _, err := db.Query(`SELECT n FROM things WHERE n = $2`, 1); err == nil || !strings.Contains(err.Error(), "$2") {
 		t.Errorf("a missing argument is answered with %v", err)
