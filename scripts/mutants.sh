@@ -292,7 +292,7 @@ mutant "count the removal of who is no member" $counter/change.go 's/return m\.c
 mutant "let all nodes change one row of a size" internal/platform/cluster/bucket.go 's/ % maxBuckets\)$/ % 1)/' NodesDoNotConflict $counter
 mutant "repair a size twice" $counter/reconcile.go 's/WHERE counter_counts\.n = \$5/WHERE counter_counts.n = $5 OR TRUE/' ReconcileWhileSetsChange $counter
 mutant "leave out sets behind the first batch" $counter/reconcile.go 's/if last = false; k\.compare/if k.compare/' ReconcileRepairsPlantedErrors $counter
-mutant "show a negative size" $counter/read.go 's/uint64\(max\(found\[subject\], 0\)\)/uint64(found[subject])/' ReconcileRepairsPlantedErrors $counter
+mutant "show a negative size" $counter/figures.go 's/= uint64\(max\(n, 0\)\) \/\/ it is/= uint64(n) \/\/ it is/' ReconcileRepairsPlantedErrors $counter
 mutant "overwrite the views that another node has written" $counter/views.go 's/WHERE counter_views\.version = excluded\.version - 1/WHERE TRUE/' ViewsOfOneBucketAreMerged $counter
 mutant "forget views that could not be written" $counter/views.go 's/^\t\tv\.waiting\[k\] = sketch$/\t\t_ = sketch/' ViewsOfOneBucketAreMerged $counter
 mutant "verify no counters" internal/tool/verify/counters.go 's/ORDER BY kind, subject`/LIMIT 0`/' DamageIsFound internal/tool/verify
@@ -323,7 +323,7 @@ mutant "edit a post with a preview that nobody signed" internal/tool/terminal/co
 mutant "overwrite another device's edit of a post" internal/tool/terminal/compose.go 's/, Version: p\.Version\}/}/' 'EditedPosts' internal/tool/terminal
 mutant "put a post for friends on a card" internal/tool/terminal/share.go 's/c\.GetAudience\(\) == feedv1\.Audience_AUDIENCE_EVERYONE/c.GetAudience() >= feedv1.Audience_AUDIENCE_UNSPECIFIED/' 'CardsOfPosts' internal/tool/terminal
 mutant "count deleted reposts" internal/service/feed/delete.go 's/, s\.addRepost\(ctx, tx, p\.repostOf, -1\)//' 'PostsAndCommentsHaveCounts' internal/transport/rpc
-mutant "show all likes as the caller's" internal/service/detail/counts.go 's/counters\.Contains\(ctx, counter\.CommentLikes, reader, ids\)/counters.Contains(ctx, counter.CommentLikes, max(reader, 1<<62), ids)/' 'PostsAndCommentsHaveCounts' internal/transport/rpc
+mutant "show all likes as the caller's" internal/service/detail/counts.go 's/Counters\.Figures\(ctx, reader, ids/Counters.Figures(ctx, max(reader, 1<<62), ids/' 'PostsAndCommentsHaveCounts' internal/transport/rpc
 mutant "verify no reposts" internal/tool/verify/engagement.go 's/ORDER BY post`/LIMIT 0`/' 'EngagementViolations' internal/tool/verify
 mutant "verify no ranks of comments" internal/tool/verify/engagement.go 's/ORDER BY c\.id`/LIMIT 0`/' 'EngagementViolations' internal/tool/verify
 cache=internal/platform/cache
@@ -667,6 +667,7 @@ mutant "fail a page with a part that fails" internal/service/detail/page.go 's/i
 mutant "wait for parts of pages for ever" internal/service/detail/page.go 's/context\.WithTimeout\(ctx, s\.timeout\)/context.WithCancel(ctx)/' 'NamesTheMissing' internal/service/detail
 mutant "read on for a page that there is not" internal/service/detail/page.go 's/s\.start\(optional, i, of, results\)/s.start(context.WithoutCancel(optional), i, of, results)/' 'OtherPartsEnd' internal/service/detail
 mutant "give arguments of SQLite in the order of their numbers" internal/engine/sqldb/positional.go 's/order = append\(order, n-1\)/order = append(order, len(order))/' 'PlaceholdersBecomePositional' internal/engine/sqldb
+mutant "let SQLite plan a statement again when a value changes" internal/engine/sqldb/positional.go 's/b\.WriteString\("\+\?"\)/b.WriteByte(63)/' 'PlaceholdersBecomePositional' internal/engine/sqldb
 mutant "use a list of followed users from before a change" internal/service/account/follows.go 's/ok \&\& have\.version == f\.version/ok/' FollowsAreCounted internal/service/account
 mutant "a mute is no change of whom a timeline shows" internal/service/account/follows.go 's/ \&\& isShown\(before\) == isShown\(after\)//' FollowsAreCounted internal/service/account
 mutant "follow without a limit" internal/service/account/follows.go 's/following > maxFollowing/following > 1<<30/' FollowsAreBounded internal/service/account

@@ -80,9 +80,11 @@ func checkSet(t *rapid.T, f *fleet, subject uint64, model map[id.User]int64, pag
 		t.Fatalf("subject %d counts %d of %d", subject, n, len(model))
 	}
 	for u := id.User(1); u <= 4; u++ {
-		in, err := f.nodes[1].Contains(context.Background(), counter.PostLikes, u, []uint64{subject, subject + 1_000_000})
-		if _, member := model[u]; err != nil || in[0] != member || in[1] {
-			t.Fatalf("user %d in %d: %v, %v", u, subject, in, err)
+		got, err := f.nodes[1].Figures(context.Background(), u, []uint64{subject, subject + 1_000_000, subject}, counter.Asked{Sets: [2]counter.Kind{counter.PostFavourites, counter.PostLikes}})
+		_, member := model[u]
+		want := counter.Figures{Sizes: [2]uint64{0, uint64(len(model))}, Member: [2]bool{false, member}}
+		if err != nil || !slices.Equal(got, []counter.Figures{want, {}, want}) {
+			t.Fatalf("the figures of user %d and subject %d are %v, %v, want %v", u, subject, got, err, want)
 		}
 	}
 }
@@ -315,12 +317,12 @@ func TestReadsInATransaction(t *testing.T) {
 		must(t, err)
 		members, err := in.Members(ctx, counter.PostLikes, 7, counter.Position{}, 10)
 		must(t, err)
-		contains, err := in.Contains(ctx, counter.PostLikes, 1, []uint64{7})
+		figures, err := in.Figures(ctx, 1, []uint64{7}, counter.Asked{Sets: [2]counter.Kind{counter.PostLikes}})
 		must(t, err)
 		subjects, err := in.Subjects(ctx, counter.PostLikes, 1, counter.Position{}, 10)
 		must(t, err)
-		if counts[0] != 1 || len(members) != 1 || !contains[0] || len(subjects) != 1 {
-			t.Errorf("in the transaction: %v, %v, %v, %v", counts, members, contains, subjects)
+		if counts[0] != 1 || len(members) != 1 || !figures[0].Member[0] || len(subjects) != 1 {
+			t.Errorf("in the transaction: %v, %v, %v, %v", counts, members, figures, subjects)
 		}
 		if n := f.count(7); n != 0 {
 			t.Errorf("outside of it: %d", n)

@@ -22,17 +22,12 @@ func (s *Service) In(tx *sql.Tx) Reads {
 
 // Counts returns the sizes of the sets of subjects, at most maxPage, in their order.
 func (r Reads) Counts(ctx context.Context, k Kind, subjects []uint64) ([]uint64, error) {
-	found, err := r.bySubject(ctx, 2, subjects, func(db sqldb.Reader, placeholders string, args []any) (*sql.Rows, error) {
-		return db.QueryContext(ctx, `SELECT subject, CAST(SUM(n) AS BIGINT) FROM counter_counts WHERE kind = $1 AND subject IN (`+placeholders+`) GROUP BY subject`, append([]any{int64(k)}, args...)...)
-	})
-	if err != nil {
-		return nil, err
+	list, err := r.Figures(ctx, 0, subjects, Asked{Sets: [2]Kind{k}})
+	counts := make([]uint64, len(list))
+	for i := range list {
+		counts[i] = list[i].Sizes[0]
 	}
-	counts := make([]uint64, len(subjects))
-	for i, subject := range subjects {
-		counts[i] = uint64(max(found[subject], 0)) // it is below only if a row was changed by hand
-	}
-	return counts, nil
+	return counts, err
 }
 
 // CountSince returns how many members of a set joined at a time or later, and stayed. It reads a row for each.
@@ -40,21 +35,6 @@ func (r Reads) CountSince(ctx context.Context, k Kind, subject uint64, sinceMs i
 	rows, err := r.from(ctx).QueryContext(ctx, `SELECT COUNT(*) FROM counter_members WHERE kind = $1 AND subject = $2 AND present AND at_ms >= $3`, int64(k), int64(subject), sinceMs)
 	err = sqldb.EachRow(rows, err, func(row *sql.Rows) error { return row.Scan(&n) })
 	return n, err
-}
-
-// Contains reports of the sets of subjects, at most maxPage, in their order, whether a user is a member.
-func (r Reads) Contains(ctx context.Context, k Kind, u id.User, subjects []uint64) ([]bool, error) {
-	found, err := r.bySubject(ctx, 3, subjects, func(db sqldb.Reader, placeholders string, args []any) (*sql.Rows, error) {
-		return db.QueryContext(ctx, `SELECT subject, 1 FROM counter_members WHERE kind = $1 AND member = $2 AND present AND subject IN (`+placeholders+`)`, append([]any{int64(k), int64(u)}, args...)...)
-	})
-	if err != nil {
-		return nil, err
-	}
-	in := make([]bool, len(subjects))
-	for i, subject := range subjects {
-		in[i] = found[subject] > 0
-	}
-	return in, nil
 }
 
 // MembersAmong returns those of some users, at most maxPage, who are members of a set.
@@ -74,29 +54,6 @@ func (r Reads) MembersAmong(ctx context.Context, k Kind, subject uint64, users [
 		err := row.Scan(&u)
 		found[u] = true
 		return err
-	})
-	return found, err
-}
-
-// bySubject runs a query that returns a number for some subjects. Their placeholders begin with the number first.
-func (r Reads) bySubject(ctx context.Context, first int, subjects []uint64, query func(db sqldb.Reader, placeholders string, args []any) (*sql.Rows, error)) (map[uint64]int64, error) {
-	if len(subjects) > maxPage {
-		return nil, fmt.Errorf("counter: %d subjects at once; at most %d", len(subjects), maxPage)
-	}
-	found := make(map[uint64]int64, len(subjects))
-	if len(subjects) == 0 {
-		return found, nil
-	}
-	placeholders, args := sqldb.Placeholders(first, subjects, func(subject uint64) int64 { return int64(subject) })
-	rows, err := query(r.from(ctx), placeholders, args)
-	err = sqldb.EachRow(rows, err, func(row *sql.Rows) error {
-		var subject uint64
-		var n int64
-		if err := row.Scan(&subject, &n); err != nil {
-			return err
-		}
-		found[subject] = n
-		return nil
 	})
 	return found, err
 }

@@ -199,37 +199,6 @@ func mergeInto(sketch *hyperloglog.Sketch, k setKey, body []byte) error {
 	return nil
 }
 
-// Views estimates how many users have viewed subjects, at most maxPage, in their order. The standard error is 0.81 %: one estimate of 20 is off
-// by more than 1.6 %, and one of 300 by more than 2.4 %. Small numbers are exact.
-func (r Reads) Views(ctx context.Context, k Kind, subjects []uint64) ([]uint64, error) {
-	found, err := r.bySubject(ctx, 2, subjects, func(db sqldb.Reader, placeholders string, args []any) (*sql.Rows, error) {
-		return db.QueryContext(ctx, `SELECT subject, CASE WHEN COUNT(*) = 1 THEN MAX(estimate) ELSE -1 END FROM counter_views WHERE kind = $1 AND subject IN (`+placeholders+`) GROUP BY subject`,
-			append([]any{int64(k)}, args...)...)
-	})
-	if err != nil {
-		return nil, err
-	}
-	var several []uint64 // subjects that several nodes have counted
-	for subject, n := range found {
-		if n < 0 {
-			several = append(several, subject)
-		}
-	}
-	merged, err := r.mergeBuckets(ctx, k, several)
-	if err != nil {
-		return nil, err
-	}
-	estimates := make([]uint64, len(subjects))
-	for i, subject := range subjects {
-		if sketch := merged[subject]; sketch != nil {
-			estimates[i] = sketch.Estimate()
-		} else {
-			estimates[i] = uint64(max(found[subject], 0))
-		}
-	}
-	return estimates, nil
-}
-
 // mergeBuckets merges the sketches of all nodes.
 func (r Reads) mergeBuckets(ctx context.Context, k Kind, subjects []uint64) (map[uint64]*hyperloglog.Sketch, error) {
 	merged := map[uint64]*hyperloglog.Sketch{}

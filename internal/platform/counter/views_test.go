@@ -16,8 +16,12 @@ import (
 
 func views(t *testing.T, s *counter.Service, subjects ...uint64) []uint64 {
 	t.Helper()
-	list, err := s.Views(t.Context(), counter.PostViews, subjects)
+	figures, err := s.Figures(t.Context(), 0, subjects, counter.Asked{Views: counter.PostViews})
 	must(t, err)
+	list := make([]uint64, len(figures))
+	for i := range figures {
+		list[i] = figures[i].Views
+	}
 	return list
 }
 

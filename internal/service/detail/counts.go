@@ -29,42 +29,12 @@ func (s *Service) AddToPosts(ctx context.Context, reader id.User, posts []*feedv
 			list = append(list, p.Reposted)
 		}
 	}
-	return inChunks(ctx, s, list, func(tx *sql.Tx, some []*feedv1.Post) error { return s.addToPosts(ctx, tx, reader, some) })
-}
-
-// AddToComments sets the likes of comments, and whether the reader likes them.
-func (s *Service) AddToComments(ctx context.Context, reader id.User, comments []*commentv1.Comment) error {
-	return inChunks(ctx, s, comments, func(tx *sql.Tx, list []*commentv1.Comment) error {
-		ids := make([]uint64, len(list))
-		for i, c := range list {
-			ids[i] = c.Id
-		}
-		counters := s.deps.Counters.In(tx)
-		likes, err := counters.Counts(ctx, counter.CommentLikes, ids)
-		if err != nil {
-			return err
-		}
-		liked, err := counters.Contains(ctx, counter.CommentLikes, reader, ids)
-		if err != nil {
-			return err
-		}
-		for i, c := range list {
-			if !c.Deleted {
-				c.Likes, c.Liked = count(likes[i]), liked[i]
-			}
-		}
-		return nil
-	})
-}
-
-// inChunks calls do for chunks of a list, in one snapshot.
-func inChunks[T any](ctx context.Context, s *Service, list []T, do func(tx *sql.Tx, some []T) error) error {
 	if len(list) == 0 {
 		return nil
 	}
 	return s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
 		for some := range slices.Chunk(list, maxAtOnce) {
-			if err := do(tx, some); err != nil {
+			if err := s.addToPosts(ctx, tx, reader, some); err != nil {
 				return err
 			}
 		}
@@ -72,29 +42,32 @@ func inChunks[T any](ctx context.Context, s *Service, list []T, do func(tx *sql.
 	})
 }
 
+// AddToComments sets the likes of comments, and whether the reader likes them, as of a moment after the comments.
+func (s *Service) AddToComments(ctx context.Context, reader id.User, comments []*commentv1.Comment) error {
+	for some := range slices.Chunk(comments, maxAtOnce) {
+		ids := make([]uint64, len(some))
+		for i, c := range some {
+			ids[i] = c.Id
+		}
+		likes, err := s.deps.Counters.Figures(ctx, reader, ids, counter.Asked{Sets: [2]counter.Kind{counter.CommentLikes}})
+		if err != nil {
+			return err
+		}
+		for i, c := range some {
+			if !c.Deleted {
+				c.Likes, c.Liked = count(likes[i].Sizes[0]), likes[i].Member[0]
+			}
+		}
+	}
+	return nil
+}
+
 func (s *Service) addToPosts(ctx context.Context, tx *sql.Tx, reader id.User, list []*feedv1.Post) error {
 	ids := make([]uint64, len(list))
 	for i, p := range list {
 		ids[i] = p.Id
 	}
-	counters := s.deps.Counters.In(tx)
-	likes, err := counters.Counts(ctx, counter.PostLikes, ids)
-	if err != nil {
-		return err
-	}
-	favourites, err := counters.Counts(ctx, counter.PostFavourites, ids)
-	if err != nil {
-		return err
-	}
-	liked, err := counters.Contains(ctx, counter.PostLikes, reader, ids)
-	if err != nil {
-		return err
-	}
-	favourited, err := counters.Contains(ctx, counter.PostFavourites, reader, ids)
-	if err != nil {
-		return err
-	}
-	views, err := counters.Views(ctx, counter.PostViews, ids)
+	figures, err := s.deps.Counters.In(tx).Figures(ctx, reader, ids, counter.Asked{Sets: [2]counter.Kind{counter.PostLikes, counter.PostFavourites}, Views: counter.PostViews})
 	if err != nil {
 		return err
 	}
@@ -107,7 +80,8 @@ func (s *Service) addToPosts(ctx context.Context, tx *sql.Tx, reader id.User, li
 		return err
 	}
 	for i, p := range list {
-		p.Likes, p.Favourites, p.Views, p.Liked, p.Favourited = count(likes[i]), count(favourites[i]), count(views[i]), liked[i], favourited[i]
+		f := &figures[i]
+		p.Likes, p.Favourites, p.Views, p.Liked, p.Favourited = count(f.Sizes[0]), count(f.Sizes[1]), count(f.Views), f.Member[0], f.Member[1]
 		p.Comments, p.Reposts = comments[p.Id], reposts[p.Id]
 	}
 	return nil

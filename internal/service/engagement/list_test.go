@@ -193,10 +193,10 @@ func TestViewHistoryIsBounded(t *testing.T) {
 		t.Errorf("the history has %d posts from %d on", n, least)
 	}
 	must(t, f.counters.FlushViews(t.Context()))
-	counts, err := f.counters.Views(t.Context(), counter.PostViews, append(posts, secret))
+	figures, err := f.counters.Figures(t.Context(), 0, append(posts, secret), counter.Asked{Views: counter.PostViews})
 	must(t, err)
-	if !slices.Equal(counts, []uint64{1, 1, 1, 0}) {
-		t.Errorf("the views are %d", counts)
+	if viewed := (counter.Figures{Views: 1}); !slices.Equal(figures, []counter.Figures{viewed, viewed, viewed, {}}) {
+		t.Errorf("the views are %v", figures)
 	}
 	if err := f.RecordViews(t.Context(), reader, &engagementv1.RecordViewsRequest{Posts: make([]uint64, 101)}); reason(err) != "bad_engagement" {
 		t.Errorf("101 posts are answered %v", err)
