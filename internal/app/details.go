@@ -62,7 +62,10 @@ func (n *Node) readCounts(ctx context.Context, of *detail.Subject) (func(*feedv1
 }
 
 func (n *Node) readComments(ctx context.Context, of *detail.Subject) (func(*feedv1.PostPage), error) {
-	r, err := n.comments.ListComments(ctx, of.Reader, &commentv1.ListCommentsRequest{SubjectKind: commentv1.SubjectKind_SUBJECT_KIND_POST, Subject: of.ID, Limit: of.Comments})
+	if _, err := of.Post(ctx); err != nil {
+		return nil, err
+	}
+	r, err := n.comments.ListCommentsOfVisible(ctx, of.Reader, &commentv1.ListCommentsRequest{SubjectKind: commentv1.SubjectKind_SUBJECT_KIND_POST, Subject: of.ID, Limit: of.Comments})
 	if err == nil {
 		err = n.details.AddToComments(ctx, of.Reader, r.Comments)
 	}

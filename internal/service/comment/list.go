@@ -145,7 +145,20 @@ func (p *page) token() string {
 }
 
 // ListComments returns a page of the top comments of a subject.
-func (s *Service) ListComments(ctx context.Context, reader id.User, r *commentv1.ListCommentsRequest) (out *commentv1.ListCommentsResponse, err error) {
+func (s *Service) ListComments(ctx context.Context, reader id.User, r *commentv1.ListCommentsRequest) (*commentv1.ListCommentsResponse, error) {
+	return s.list(ctx, reader, r, func(tx *sql.Tx) error {
+		_, err := s.subjectAuthor(ctx, tx, reader, r.SubjectKind, r.Subject)
+		return err
+	})
+}
+
+// ListCommentsOfVisible is ListComments of a subject that the reader was seen to see during the same call.
+func (s *Service) ListCommentsOfVisible(ctx context.Context, reader id.User, r *commentv1.ListCommentsRequest) (*commentv1.ListCommentsResponse, error) {
+	return s.list(ctx, reader, r, func(*sql.Tx) error { return nil })
+}
+
+// list returns a page of the top comments of a subject, after a check as of its snapshot.
+func (s *Service) list(ctx context.Context, reader id.User, r *commentv1.ListCommentsRequest, check func(tx *sql.Tx) error) (out *commentv1.ListCommentsResponse, err error) {
 	first := page{service: s, reader: reader, kind: r.SubjectKind, subject: r.Subject, order: r.Order, limit: outputlimit.SmallPageSize(r.Limit)}
 	if r.Order < 0 || r.Order > commentv1.CommentOrder_COMMENT_ORDER_LIKES {
 		return nil, errOrder
@@ -154,7 +167,7 @@ func (s *Service) ListComments(ctx context.Context, reader id.User, r *commentv1
 		return nil, err
 	}
 	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) (err error) {
-		if _, err := s.subjectAuthor(ctx, tx, reader, r.SubjectKind, r.Subject); err != nil {
+		if err := check(tx); err != nil {
 			return err
 		}
 		if err := s.reached("subject-seen"); err != nil {

@@ -39,17 +39,21 @@ type Service struct {
 	deps    Deps
 	timeout time.Duration
 	running chan struct{} // has an element for each part that is being read
+	idle    chan struct{} // has an element for each goroutine that waits for a part to read
+	next    chan func()   // reads a part
+	stopped chan struct{} // closed when Run ends
 	readers sync.WaitGroup
 }
 
 // New returns a Service.
 func New(deps Deps) *Service {
-	return &Service{deps: deps, timeout: defaultTimeout, running: make(chan struct{}, maxRunning)}
+	return &Service{deps: deps, timeout: defaultTimeout, running: make(chan struct{}, maxRunning), idle: make(chan struct{}, maxIdle), next: make(chan func()), stopped: make(chan struct{})}
 }
 
 // Run waits for the parts that are being read after ctx has ended. No page is asked for any more then.
 func (s *Service) Run(ctx context.Context) error {
 	<-ctx.Done()
+	close(s.stopped)
 	s.readers.Wait()
 	return nil
 }

@@ -16,6 +16,9 @@ const defaultTimeout = time.Second
 // maxRunning bounds the parts that are read at once, those included that have not noticed yet that their page went without them.
 const maxRunning = 4096
 
+// maxIdle bounds the goroutines that wait for a part to read.
+const maxIdle = 64
+
 var errBusy = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "the server is busy; try again", Retry: time.Second}
 
 // Part is an optional part of the page of a post.
@@ -91,12 +94,38 @@ func (s *Service) start(ctx context.Context, i int, of *Subject, results chan<- 
 	default:
 		return errBusy
 	}
-	s.readers.Go(func() {
+	read := func() {
 		defer func() { <-s.running }()
 		put, err := s.deps.Parts[i].Read(ctx, of)
 		results <- result{i, put, err} // there is room for all
-	})
+	}
+	select {
+	case s.next <- read:
+	default:
+		s.readers.Go(func() {
+			for read := read; read != nil; {
+				read()
+				read = s.waitForNext()
+			}
+		})
+	}
 	return nil
+}
+
+// waitForNext returns the next part that this goroutine is to read; nil if it is to end. Goroutines are used again because the stack of a new one grows several
+// times while it reads from a database.
+func (s *Service) waitForNext() (read func()) {
+	select {
+	case s.idle <- struct{}{}:
+		defer func() { <-s.idle }()
+	default:
+		return nil // enough others wait
+	}
+	select {
+	case read = <-s.next:
+	case <-s.stopped:
+	}
+	return read
 }
 
 // collect waits for the parts, until ctx ends, and returns what puts them into the page; nil for those that are missing.
