@@ -38,9 +38,10 @@ type checks struct {
 	read  func(ctx context.Context, fn func(tx *sql.Tx) error) error
 	most  int // snapshots at once
 
-	mu      sync.Mutex    // guards the fields below, and the checks of groups that wait
-	running int           // snapshots that are being read
-	waiting []*checkGroup // only the last one takes further checks
+	mu      sync.Mutex    // guards the fields below, and the checks of the open group
+	running int           // groups that have begun
+	waiting []*checkGroup // they have not begun
+	open    *checkGroup   // the one that takes further checks; nil: none does
 }
 
 func newChecks(deps *Deps) *checks {
@@ -67,26 +68,24 @@ func (c *checks) maySee(ctx context.Context, u id.User, n uint64) (bool, error) 
 func (c *checks) join(one check) (group *checkGroup, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.waiting) > 0 {
-		group = c.waiting[len(c.waiting)-1]
-	}
-	if group == nil || len(group.checks) >= maxChecked {
-		group, first = &checkGroup{checks: map[check]bool{}, begin: make(chan struct{}), done: make(chan struct{})}, true
+	if c.open == nil || len(c.open.checks) >= maxChecked {
+		first = true
+		c.open = &checkGroup{checks: map[check]bool{}, begin: make(chan struct{}), done: make(chan struct{})}
 		if c.running < c.most {
 			c.running++
-			close(group.begin)
-			group.checks[one] = false
-			return group, first // it begins at once, so that nobody joins it
+			close(c.open.begin)
+		} else {
+			c.waiting = append(c.waiting, c.open)
 		}
-		c.waiting = append(c.waiting, group)
 	}
-	group.checks[one] = false
-	return group, first
+	c.open.checks[one] = false
+	return c.open, first
 }
 
 // answer waits until a group may read, reads, and lets the next group begin.
 func (c *checks) answer(ctx context.Context, group *checkGroup) {
 	<-group.begin
+	c.gather(group)
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	group.err = c.read(ctx, func(tx *sql.Tx) error { return c.readGroup(ctx, tx, group) })
@@ -99,6 +98,22 @@ func (c *checks) answer(ctx context.Context, group *checkGroup) {
 	}
 	c.mu.Unlock()
 	close(group.done)
+}
+
+// gather lets those who are about to join a group do so, as long as some do, and closes it.
+func (c *checks) gather(group *checkGroup) {
+	for before := 0; ; runtime.Gosched() {
+		c.mu.Lock()
+		n, open := len(group.checks), c.open == group
+		if open && n == before {
+			c.open, open = nil, false
+		}
+		c.mu.Unlock()
+		if !open {
+			return
+		}
+		before = n
+	}
 }
 
 // readGroup answers the checks of a group.
