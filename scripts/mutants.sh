@@ -301,6 +301,7 @@ mutant "verify no counters" internal/tool/verify/counters.go 's/ORDER BY kind, s
 engagement=internal/service/engagement
 mutant "like what is not seen" $engagement/like.go 's/err == nil && !ok \{/err == nil \&\& !ok \&\& o.id == 0 {/' 'WhatIsNotSeen|ListsEqual' $engagement
 mutant "answer a check by that of another post" $engagement/check.go 's/group\.checks\[check\{n, u\}\] = true/for one := range group.checks { group.checks[one] = group.checks[one] || one.user == u }/' 'ChecksOfMany' $engagement
+mutant "let checks join a group that is being read" $engagement/check.go 's/c\.open, open = nil, false/open = false/' 'ChecksOfMany' $engagement
 mutant "like a comment that is deleted" internal/service/comment/visible.go 's/err == nil && r\.deleted \{/err == nil \&\& r.deleted \&\& r.id == 0 {/' 'WhatIsNotSeen' $engagement
 mutant "name users with a block among likers" $engagement/likers.go 's/blocked\[m\.User\] \{/blocked[m.User] \&\& m.User == 0 {/' 'LikersLeaveOutBlocks' $engagement
 mutant "show posts that the reader does not see" internal/service/feed/visible.go 's/case p\.deleted, p\.hidden:/case p.deleted:/' 'ListsEqualNaive' $engagement
@@ -680,7 +681,7 @@ mutant "take another comment with a token for a retry" internal/service/comment/
 mutant "show comments of who has a block with the reader" internal/service/comment/visible.go 's/if blocked\[r\.author\] \|\| /if /' 'BlocksHideThreads|RandomSchedules' internal/service/comment
 mutant "show threads below comments of who has a block with the reader" internal/service/comment/visible.go 's/ \|\| blocked\[r\.topAuthor\] \|\| / || /' 'BlocksHideThreads|RandomSchedules' internal/service/comment
 mutant "tell whom a blocked user is answered" internal/service/comment/visible.go 's/if blocked\[r\.replyToAuthor\] \{/if blocked[0] {/' 'BlocksHideThreads|RandomSchedules' internal/service/comment
-mutant "list comments of posts that the reader may not see" internal/service/comment/list.go 's/r\.SubjectKind, r\.Subject\); err != nil \{/r.SubjectKind, r.Subject); err != nil \&\& r.Subject == 0 {/' 'WhoeverDoesNotSeeThePost|RandomSchedules' internal/service/comment
+mutant "list comments of posts that the reader may not see" internal/service/comment/list.go 's/(return s\.list\(ctx, reader, r, func\(tx \*sql\.Tx\) error \{)/\1 if r.Subject > 0 { return nil }/' 'WhoeverDoesNotSeeThePost|RandomSchedules' internal/service/comment
 mutant "give comments of posts that the reader may not see" internal/service/comment/visible.go 's/reader, r\.kind, r\.subject\); err != nil \{/reader, r.kind, r.subject); err != nil \&\& n == 0 {/' 'WhoeverDoesNotSeeThePost|RandomSchedules' internal/service/comment
 mutant "count comments of posts that the reader may not see" internal/service/comment/count.go 's/list := slices\.Sorted\(maps\.Keys\(visible\)\)/list := append(slices.Sorted(maps.Keys(visible)), r.Subjects...)/; s/err != nil \|\| len\(visible\) == 0 \{/err != nil {/' WhoeverDoesNotSeeThePost internal/service/comment
 mutant "comment on posts that the author may not see" internal/service/comment/create.go 's/(author, err := s\.subjectAuthor\(ctx, tx, d\.author, d\.kind, d\.subject\))$/\1\n\tif d.id != 0 {\n\t\terr = nil\n\t}/' 'WhoeverDoesNotSeeThePost|RandomSchedules' internal/service/comment
