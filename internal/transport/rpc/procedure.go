@@ -18,6 +18,7 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // wire is a generated message, by pointer.
@@ -35,13 +36,14 @@ type procedure[Req, Res any, PReq wire[Req], PRes wire[Res]] struct {
 	name    string
 	access  access
 	schema  *inputlimit.Schema
+	lists   bool // requests may have lists
 	figures *telemetry.Call
 	do      func(ctx context.Context, c id.Caller, r *Req) (*Res, error)
 }
 
 // newMethod creates a method from a function.
 func newMethod[Req, Res any, PReq wire[Req], PRes wire[Res]](s *Server, name string, who access, do func(ctx context.Context, c id.Caller, r *Req) (*Res, error)) method {
-	p := &procedure[Req, Res, PReq, PRes]{server: s, name: name, access: who, schema: inputlimit.For(PReq(new(Req))), figures: s.deps.Calls.Add(name), do: do}
+	p := &procedure[Req, Res, PReq, PRes]{server: s, name: name, access: who, schema: inputlimit.For(PReq(new(Req))), lists: hasLists(PReq(new(Req)).ProtoReflect().Descriptor(), map[protoreflect.FullName]bool{}), figures: s.deps.Calls.Add(name), do: do}
 	return method{name: name, access: who, handler: connect.NewUnaryHandler(name, p.serve, s.options(name, who, p.schema)...), invoke: p.invoke}
 }
 
@@ -120,7 +122,11 @@ func (p *procedure[Req, Res, PReq, PRes]) answer(ctx context.Context, r *connect
 // limit counts a user's request, or refuses it.
 func (p *procedure[Req, Res, PReq, PRes]) limit(ctx context.Context, c id.Caller, r *Req, size, body int) (charged, error) {
 	if p.access == userAccess {
-		return p.server.limit(ctx, c, PReq(r), size, body)
+		elements := 0
+		if p.lists {
+			elements = named(PReq(r))
+		}
+		return p.server.limit(ctx, c, PReq(r), elements, size, body)
 	}
 	return charged{}, nil
 }

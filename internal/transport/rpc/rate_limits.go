@@ -100,9 +100,9 @@ func (c *charged) settle(request, answer proto.Message) {
 	}
 }
 
-// limit counts a user's request of size bytes by its routes, or refuses it. body is the part of size that was not counted before; the
+// limit counts a user's request of size bytes, which names some users or handles, by its routes, or refuses it. body is the part of size that was not counted before; the
 // gateway counts its own frames.
-func (s *Server) limit(ctx context.Context, c id.Caller, request proto.Message, size, body int) (charged, error) {
+func (s *Server) limit(ctx context.Context, c id.Caller, request proto.Message, named, size, body int) (charged, error) {
 	counted := charged{limits: s.deps.Limits, user: uint64(c.User), from: ratelimit.NetworkOf(ctx)}
 	if c.Server || s.deps.Limits == nil {
 		return counted, nil
@@ -110,7 +110,7 @@ func (s *Server) limit(ctx context.Context, c id.Caller, request proto.Message, 
 	if s.deps.Observe != nil && counted.from.IsValid() {
 		s.deps.Observe(counted.user, counted.from)
 	}
-	if err := counted.limits.Allow(ratelimit.Call, counted.user, counted.from, ratelimit.Calls(named(request), body)); err != nil {
+	if err := counted.limits.Allow(ratelimit.Call, counted.user, counted.from, ratelimit.Calls(named, body)); err != nil {
 		return counted, err
 	}
 	for _, c := range costs(request, size) {
@@ -123,6 +123,20 @@ func (s *Server) limit(ctx context.Context, c id.Caller, request proto.Message, 
 		}
 	}
 	return counted, nil
+}
+
+// hasLists reports whether a message may have something that named counts. Most requests have no list, and need not be searched for one.
+func hasLists(d protoreflect.MessageDescriptor, seen map[protoreflect.FullName]bool) bool {
+	if seen[d.FullName()] {
+		return false
+	}
+	seen[d.FullName()] = true
+	for i := range d.Fields().Len() {
+		if f := d.Fields().Get(i); f.IsList() || f.Message() != nil && !f.IsMap() && hasLists(f.Message(), seen) {
+			return true
+		}
+	}
+	return false
 }
 
 // named counts the users and handles in a request: the elements of its lists, and of those of the contents in it.

@@ -22,6 +22,6 @@ func (s *Server) AuthorizeUpload(r *http.Request, creates bool) (id.User, error)
 	if creates {
 		request = &chatv1.CreateMultipartUploadRequest{}
 	}
-	_, err = s.limit(ctx, c, request, 0, 0)
+	_, err = s.limit(ctx, c, request, 0, 0, 0)
 	return c.User, err
 }
