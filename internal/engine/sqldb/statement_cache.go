@@ -76,6 +76,11 @@ func (c *cachingConn) cacheOf(args int) *statementCache {
 	return &c.idle
 }
 
+// BeginTx begins a transaction.
+func (c *cachingConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	return c.sqliteConn.BeginTx(ofDriver(ctx), o)
+}
+
 // ExecContext executes a statement, and keeps it prepared.
 func (c *cachingConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if !cacheable(query) {
@@ -108,7 +113,7 @@ func (c *cachingConn) QueryContext(ctx context.Context, query string, args []dri
 	if err != nil {
 		return nil, release(cache, query, s, err)
 	}
-	rows, err := s.QueryContext(ctx, in)
+	rows, err := s.QueryContext(ofDriver(ctx), in)
 	if err != nil {
 		return nil, release(cache, query, s, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -21,6 +22,7 @@ type countingConnector struct {
 	mu       sync.Mutex // guards the fields below
 	prepared map[string]int
 	open     int
+	watched  int // queries whose context may end
 }
 
 func (c *countingConnector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -64,6 +66,15 @@ func (c countingConn) PrepareContext(ctx context.Context, query string) (driver.
 type countingStatement struct {
 	sqliteStatement
 	counts *countingConnector
+}
+
+func (s countingStatement) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	if ctx.Done() != nil {
+		s.counts.mu.Lock()
+		s.counts.watched++
+		s.counts.mu.Unlock()
+	}
+	return s.sqliteStatement.QueryContext(ctx, args)
 }
 
 func (s countingStatement) Close() error {
@@ -184,6 +195,28 @@ func TestPlaceholdersBecomePositional(t *testing.T) {
 	}
 	if _, err := db.Query(`SELECT n FROM things WHERE n = $2`, 1); err == nil || !strings.Contains(err.Error(), "$2") {
 		t.Errorf("a missing argument is answered with %v", err)
+	}
+}
+
+// Short reads are not interrupted by the end of their context, and none begins after it. Others are interrupted.
+func TestShortReadsAreNotWatched(t *testing.T) {
+	db, counts := counted(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	const query = `SELECT n FROM things WHERE n = $1`
+	for watched, ctx := range []context.Context{ShortReads(ctx), ctx} {
+		var n int
+		if err := db.QueryRowContext(ctx, query, 2).Scan(&n); err != nil || n != 2 || counts.watched != watched {
+			t.Errorf("the query returned %d, %v; %d queries were watched, want %d", n, err, counts.watched, watched)
+		}
+	}
+	tx, err := db.BeginTx(ShortReads(ctx), &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback() //nolint:errcheck // it only ends the snapshot
+	cancel()
+	if rows, err := tx.QueryContext(ShortReads(ctx), query, 2); !errors.Is(err, context.Canceled) && !errors.Is(err, sql.ErrTxDone) {
+		t.Errorf("a read after the end of its context is answered with %v, %v", rows, err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/counter"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
@@ -32,6 +33,7 @@ func (s *Service) AddToPosts(ctx context.Context, reader id.User, posts []*feedv
 	if len(list) == 0 {
 		return nil
 	}
+	ctx = sqldb.ShortReads(ctx)
 	return s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
 		for some := range slices.Chunk(list, maxAtOnce) {
 			if err := s.addToPosts(ctx, tx, reader, some); err != nil {

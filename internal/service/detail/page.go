@@ -7,6 +7,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
 
@@ -58,7 +59,7 @@ type result struct {
 
 // PostPage returns a post with the parts that could be read in time.
 func (s *Service) PostPage(ctx context.Context, reader id.User, r *feedv1.GetPostPageRequest) (*feedv1.PostPage, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(sqldb.ShortReads(ctx))
 	defer cancel() // ends the parts that the page goes without
 	optional, done := context.WithTimeout(ctx, s.timeout)
 	defer done()

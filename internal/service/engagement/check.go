@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
 // checkTimeout bounds a snapshot, so that a database that does not answer holds no further checks.
@@ -86,7 +87,7 @@ func (c *checks) join(one check) (group *checkGroup, first bool) {
 func (c *checks) answer(ctx context.Context, group *checkGroup) {
 	<-group.begin
 	c.gather(group)
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	ctx, cancel := context.WithTimeout(sqldb.ShortReads(ctx), checkTimeout)
 	defer cancel()
 	group.err = c.read(ctx, func(tx *sql.Tx) error { return c.readGroup(ctx, tx, group) })
 	c.mu.Lock()
