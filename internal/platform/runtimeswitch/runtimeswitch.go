@@ -1,10 +1,10 @@
-// Package runtimeswitch has switches that an operator turns while all nodes run, to degrade a feature and bring it back. Every node has the state of all
-// switches in memory, so that a request asks without a query.
+// Package runtimeswitch has switches that an operator turns while all nodes run, to degrade a feature and bring it back, and numbers that an operator sets
+// (numbers.go), such as weights. Every node has the state of all in memory, so that a request asks without a query.
 //
 // A change is committed with an event for the other nodes, which read the rows again, and with a record of who made it and why. A node that may have missed events
 // reads them again too, and so does each node every half minute. If the database does not answer, the last state holds.
 //
-// It may use sqldb and clusterevent. All methods are safe for concurrent use; IsOn, HandleEvent and Missed do not block.
+// It may use sqldb and clusterevent. All methods are safe for concurrent use; IsOn, Number, HandleEvent and Missed do not block.
 package runtimeswitch
 
 import (
@@ -31,7 +31,7 @@ const (
 	reloadTimeout  = 10 * time.Second
 )
 
-// Name of a switch. A switch without a row is off.
+// Name of a switch or of a number. A switch without a row is off.
 type Name string
 
 // Deps are the dependencies of a Service.
@@ -43,18 +43,27 @@ type Deps struct {
 	Logger        *slog.Logger
 }
 
-// Service has the switches.
+// Service has the switches and numbers.
 type Service struct {
-	deps Deps
-	on   atomic.Pointer[map[Name]bool] // never changed, only replaced
-	wake chan struct{}
-	mu   sync.Mutex // held from the beginning of a read of the rows until on has it, so that no older state replaces a newer one
+	deps  Deps
+	state atomic.Pointer[state] // never changed, only replaced
+	wake  chan struct{}
+	mu    sync.Mutex // held from the beginning of a read of the rows until state has it, so that no older state replaces a newer one
+}
+
+// state is what the rows have.
+type state struct {
+	on      map[Name]bool
+	numbers map[Name]int64
 }
 
 var migrations = []string{
 	`CREATE TABLE runtime_switches (name TEXT PRIMARY KEY, is_on BOOLEAN NOT NULL)`,
 	// Changes are kept for ever. There are few.
 	`CREATE TABLE runtime_switch_changes (n {number}, name TEXT NOT NULL, is_on BOOLEAN NOT NULL, changed_by TEXT NOT NULL, reason TEXT NOT NULL, time_ms BIGINT NOT NULL)`,
+	`CREATE TABLE runtime_numbers (name TEXT PRIMARY KEY, value BIGINT NOT NULL)`,
+	// A change without a value went back to the default.
+	`CREATE TABLE runtime_number_changes (n {number}, name TEXT NOT NULL, value BIGINT, changed_by TEXT NOT NULL, reason TEXT NOT NULL, time_ms BIGINT NOT NULL)`,
 }
 
 // New creates the tables if they are missing, and reads the switches.
@@ -67,13 +76,13 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 }
 
 // IsOn reports whether a switch is on.
-func (s *Service) IsOn(n Name) bool { return (*s.on.Load())[n] }
+func (s *Service) IsOn(n Name) bool { return s.state.Load().on[n] }
 
 // Set turns switches. Those that are as they should be are not changed. On this node the change holds from the answer on, unless the rows cannot be read again
 // just then, and on others within a second as a rule; with a delay of at most reloadInterval.
 func (s *Service) Set(ctx context.Context, to map[Name]bool, by, reason string) error {
-	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		was, err := read(ctx, tx)
+	return s.change(ctx, func(tx *sql.Tx) error {
+		was, err := readSwitches(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -89,8 +98,15 @@ func (s *Service) Set(ctx context.Context, to map[Name]bool, by, reason string) 
 				return err
 			}
 		}
-		if s.deps.ClusterEvents == nil {
-			return nil
+		return nil
+	})
+}
+
+// change commits a change of rows, and tells all nodes.
+func (s *Service) change(ctx context.Context, write func(tx *sql.Tx) error) error {
+	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		if err := write(tx); err != nil || s.deps.ClusterEvents == nil {
+			return err
 		}
 		return s.deps.ClusterEvents.Add(ctx, tx, clusterevent.Event{Kind: eventKind})
 	})
@@ -160,15 +176,19 @@ func (s *Service) reload(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
-		on, err := read(ctx, tx)
+		on, err := readSwitches(ctx, tx)
+		if err != nil {
+			return err
+		}
+		numbers, err := readNumbers(ctx, tx)
 		if err == nil {
-			s.on.Store(&on)
+			s.state.Store(&state{on, numbers})
 		}
 		return err
 	})
 }
 
-func read(ctx context.Context, tx *sql.Tx) (map[Name]bool, error) {
+func readSwitches(ctx context.Context, tx *sql.Tx) (map[Name]bool, error) {
 	rows, err := tx.QueryContext(ctx, `SELECT name, is_on FROM runtime_switches`)
 	return sqldb.Pairs[Name, bool](rows, err)
 }

@@ -22,8 +22,9 @@ func must(t *testing.T, err error) {
 
 const likes, comments runtimeswitch.Name = "likes", "comments"
 
-// A switch is turned on all nodes, outlives a restart, and each change is recorded once.
-func TestSwitchesOfAllNodes(t *testing.T) {
+// nodes returns a clock, and what opens a node of one database.
+func nodes(t *testing.T) (*clocktest.Manual, func() *runtimeswitch.Service) {
+	t.Helper()
 	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
 	must(t, err)
 	t.Cleanup(func() {
@@ -32,7 +33,7 @@ func TestSwitchesOfAllNodes(t *testing.T) {
 		}
 	})
 	clock, logger := clocktest.NewManual(), slog.New(slog.DiscardHandler)
-	open := func() *runtimeswitch.Service {
+	return clock, func() *runtimeswitch.Service {
 		t.Helper()
 		var s *runtimeswitch.Service
 		events, err := clusterevent.New(t.Context(), clusterevent.Deps{DB: db, Logger: logger, Handle: func(e clusterevent.Event) { s.HandleEvent(e) }})
@@ -53,6 +54,11 @@ func TestSwitchesOfAllNodes(t *testing.T) {
 		})
 		return s
 	}
+}
+
+// A switch is turned on all nodes, outlives a restart, and each change is recorded once.
+func TestSwitchesOfAllNodes(t *testing.T) {
+	clock, open := nodes(t)
 	one, two := open(), open()
 	if one.IsOn(likes) || two.IsOn(likes) {
 		t.Error("a switch is on at first")
@@ -83,5 +89,34 @@ func TestSwitchesOfAllNodes(t *testing.T) {
 	must(t, one.Set(t.Context(), map[runtimeswitch.Name]bool{likes: true}, "ann", "again"))
 	if err := one.Reload(ended); err == nil || !one.IsOn(likes) {
 		t.Errorf("a failed read is answered with %v, and the switch is on: %v", err, one.IsOn(likes))
+	}
+}
+
+// A number is set on all nodes, zero is a number, and one goes back to its default. Each change is recorded once.
+func TestNumbersOfAllNodes(t *testing.T) {
+	clock, open := nodes(t)
+	one, two := open(), open()
+	const weight, other runtimeswitch.Name = "ranking.likes", "other"
+	number := func(n int64) *int64 { return &n }
+	if one.Number(weight, 7) != 7 {
+		t.Error("a number that nobody set is not its default")
+	}
+	must(t, one.SetNumbers(t.Context(), map[runtimeswitch.Name]*int64{weight: number(0), other: number(-3)}, "ann", "try it"))
+	if one.Number(weight, 7) != 0 || one.Number(other, 1) != -3 {
+		t.Error("the node that set numbers has others")
+	}
+	eventually.True(t, "the other node has the number", func() bool { return two.Number(weight, 7) == 0 })
+	must(t, two.SetNumbers(t.Context(), map[runtimeswitch.Name]*int64{weight: number(0)}, "ben", "again"))
+	clock.Advance(1000)
+	must(t, two.SetNumbers(t.Context(), map[runtimeswitch.Name]*int64{weight: nil}, "ben", "over"))
+	must(t, two.SetNumbers(t.Context(), map[runtimeswitch.Name]*int64{weight: nil}, "ben", "over"))
+	eventually.True(t, "it is the default again", func() bool { return one.Number(weight, 7) == 7 })
+	if later := open(); later.Number(other, 1) != -3 || later.Number(weight, 7) != 7 {
+		t.Error("a restart changed a number")
+	}
+	changes, err := one.NumberChanges(t.Context(), "ranking.", 10)
+	must(t, err)
+	if len(changes) != 2 || changes[0].Value != nil || changes[0].By != "ben" || changes[0].Reason != "over" || changes[1].Value == nil || *changes[1].Value != 0 || changes[1].By != "ann" || changes[1].Name != weight {
+		t.Errorf("the records are %+v", changes)
 	}
 }
