@@ -27,8 +27,8 @@ syncs() {
 	FREE_SYNCS=100000 go test -vet=off -timeout 30m -run '^TestSyncsUnderLoad' ./internal/app/apptest
 }
 feeds() {
-	stage "home timelines, comments and notifications of thousands of random schedules"
-	FEED_SCHEDULES=3000 COMMENT_SCHEDULES=3000 NOTIFICATION_SCHEDULES=300 go test -vet=off -timeout 60m -run '^TestRandomSchedules' ./internal/service/{feed,comment,notification}
+	stage "home timelines, comments, notifications and ranked posts of thousands of random schedules"
+	FEED_SCHEDULES=3000 COMMENT_SCHEDULES=3000 NOTIFICATION_SCHEDULES=300 RANKING_SCHEDULES=200 go test -vet=off -timeout 60m -run '^TestRandomSchedules' ./internal/service/{feed,comment,notification,ranking}
 }
 lists() {
 	stage "streams and lists on the embedded engines, as often as on PostgreSQL"

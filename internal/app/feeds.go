@@ -10,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/comment"
 	"github.com/rialto-im/rialto/internal/service/engagement"
 	"github.com/rialto-im/rialto/internal/service/feed"
+	"github.com/rialto-im/rialto/internal/service/ranking"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 )
 
@@ -25,6 +26,9 @@ func (n *Node) openFeeds(ctx context.Context, ids *idgen.Snowflake, transient fu
 		return err
 	}
 	if err := n.openEngagement(ctx); err != nil {
+		return err
+	}
+	if err := n.openRanking(ctx); err != nil {
 		return err
 	}
 	n.openDetails()
@@ -74,5 +78,15 @@ func (n *Node) openEngagement(ctx context.Context) error {
 	}
 	deps := engagement.Deps{DB: n.db, Counters: n.counters, Posts: n.feed, Comments: n.comments, Graph: n.accounts, OnLike: n.onLike, LikesOff: n.feed.LikesOff, IsCoordinator: n.isCoordinator, Secret: secret, Node: n.name, Nodes: n.counterNodes(), Clock: n.clock, Logger: n.logger}
 	n.engagement, err = engagement.New(ctx, deps)
+	return err
+}
+
+// openRanking makes the service of ranked posts.
+func (n *Node) openRanking(ctx context.Context) error {
+	secret, err := n.accounts.Secret(ctx, "ranked pages")
+	if err != nil {
+		return err
+	}
+	n.ranking, err = ranking.New(ctx, ranking.Deps{DB: n.db, Counters: n.counters, Posts: n.feed, Comments: n.comments, Engagement: n.engagement, Graph: n.accounts, Numbers: n.switches, Secret: secret, Clock: n.clock, Logger: n.logger})
 	return err
 }

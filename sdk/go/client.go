@@ -35,6 +35,7 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/notification/v1/notificationv1connect"
 	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/presence/v1/presencev1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/ranking/v1/rankingv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/search/v1/searchv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/video/v1/videov1connect"
 )
@@ -134,6 +135,7 @@ type Client struct {
 	video        videov1connect.VideoServiceClient
 	notification notificationv1connect.NotificationServiceClient
 	search       searchv1connect.SearchServiceClient
+	ranking      rankingv1connect.RankingServiceClient
 	presence     presencev1connect.PresenceServiceClient
 	helpDesk     chatv1connect.HelpDeskServiceClient
 
@@ -211,6 +213,7 @@ func New(config Config) (*Client, error) {
 	c.video = videov1connect.NewVideoServiceClient(config.HTTP, config.URL, with)
 	c.notification = notificationv1connect.NewNotificationServiceClient(config.HTTP, config.URL, with)
 	c.search = searchv1connect.NewSearchServiceClient(config.HTTP, config.URL, with)
+	c.ranking = rankingv1connect.NewRankingServiceClient(config.HTTP, config.URL, with)
 	c.official = chatv1connect.NewOfficialAccountServiceClient(config.HTTP, config.URL, with)
 	c.helpDesk = chatv1connect.NewHelpDeskServiceClient(config.HTTP, config.URL, with)
 	c.presence = presencev1connect.NewPresenceServiceClient(config.HTTP, config.URL, with)
@@ -253,6 +256,9 @@ func (c *Client) Comment() commentv1connect.CommentServiceClient { return c.comm
 
 // Engagement makes the calls of likes, favourites, views and popular posts.
 func (c *Client) Engagement() engagementv1connect.EngagementServiceClient { return c.engagement }
+
+// Ranking makes the calls of posts that are ranked for this client's user.
+func (c *Client) Ranking() rankingv1connect.RankingServiceClient { return c.ranking }
 
 // Video makes the calls of videos, which posts show.
 func (c *Client) Video() videov1connect.VideoServiceClient { return c.video }

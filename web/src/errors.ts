@@ -61,6 +61,7 @@ export const known: Record<string, Key> = {
   version_changed: "errPostChanged",
   not_repostable: "errNotRepostable",
   likes_off: "errLikesOff",
+  bad_ranking: "errRanking",
   comments_read_only: "errCommentsReadOnly",
   too_many_versions: "errPostVersions",
   too_many_followed: "errManyFollowed",

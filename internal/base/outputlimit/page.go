@@ -13,6 +13,7 @@ import (
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/notification/v1/notificationv1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/ranking/v1/rankingv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/search/v1/searchv1connect"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -28,7 +29,7 @@ func IsPage(call string) bool {
 		feedv1connect.FeedServiceHomeTimelineProcedure, feedv1connect.FeedServiceListPostsProcedure, feedv1connect.FeedServiceListVersionsProcedure, feedv1connect.FeedServiceGetPostPageProcedure,
 		commentv1connect.CommentServiceListCommentsProcedure, commentv1connect.CommentServiceListRepliesProcedure,
 		engagementv1connect.EngagementServiceListLikesProcedure, engagementv1connect.EngagementServiceListFavouritesProcedure, engagementv1connect.EngagementServiceListViewsProcedure,
-		engagementv1connect.EngagementServiceListHotPostsProcedure,
+		engagementv1connect.EngagementServiceListHotPostsProcedure, rankingv1connect.RankingServiceForYouProcedure,
 		notificationv1connect.NotificationServiceListNotificationsProcedure, notificationv1connect.NotificationServiceUnreadNotificationsProcedure,
 		searchv1connect.SearchServiceSearchProcedure:
 		return true

@@ -20,7 +20,7 @@ const (
 	Send                             // messages, and other calls that store an entry for others
 	Frame                            // frames on sockets without messages
 	UnauthenticatedPing              // frames on sockets before their authentication; by address only
-	Search                           // SearchUsers
+	Search                           // SearchUsers, Search, and the first pages of ForYou
 	Friend                           // RequestFriend
 	Invite                           // users who are invited or added to groups and organizations
 	Group                            // new groups and rooms

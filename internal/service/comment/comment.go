@@ -108,6 +108,7 @@ var steps = []string{
 	`CREATE TABLE comment_rank_version (version BIGINT PRIMARY KEY)`,
 	`CREATE INDEX comments_authors ON comments (kind, subject, author) WHERE NOT deleted`,
 	`INSERT INTO comment_rank_version (version) VALUES (0)`,
+	`CREATE INDEX comments_of_author ON comments (author, kind, id) WHERE NOT deleted`,
 }
 
 // Service has the comments of all users.

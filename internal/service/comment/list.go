@@ -11,6 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 )
 
@@ -202,4 +203,11 @@ func (s *Service) ListReplies(ctx context.Context, reader id.User, r *commentv1.
 		return err
 	})
 	return out, err
+}
+
+// LatestCommented returns the posts of a user's latest comments that are not deleted, at most limit, each with the time of its latest comment, as of a transaction.
+func (s *Service) LatestCommented(ctx context.Context, tx *sql.Tx, u id.User, limit int) (atMs map[uint64]int64, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT subject, max(created_ms) FROM (SELECT subject, created_ms FROM comments WHERE author = $1 AND kind = $2 AND NOT deleted ORDER BY id DESC LIMIT $3) AS latest GROUP BY subject`,
+		int64(u), int64(commentv1.SubjectKind_SUBJECT_KIND_POST), limit)
+	return sqldb.Pairs[uint64, int64](rows, err)
 }

@@ -253,3 +253,25 @@ func (s *Service) ListHotPosts(ctx context.Context, reader id.User, r *engagemen
 	})
 	return out, err
 }
+
+// PopularPosts returns at most n posts of the lists of popular posts: of those that are popular now, then today, then this week. Some may not be visible any more.
+func (s *Service) PopularPosts(ctx context.Context, tx *sql.Tx, n int) (list []uint64, err error) {
+	now, today, week, _, _ := boardsAt(s.nowMs())
+	known := map[uint64]bool{}
+	for _, b := range []board{now, today, week} {
+		if len(list) >= n {
+			break
+		}
+		p := hotPage{board: b}
+		posts, _, err := p.read(ctx, tx)
+		if err != nil {
+			return nil, err
+		}
+		for _, post := range posts {
+			if !known[post] && len(list) < n {
+				known[post], list = true, append(list, post)
+			}
+		}
+	}
+	return list, nil
+}

@@ -87,3 +87,9 @@ func (s *Service) ClearViews(ctx context.Context, by id.User) error {
 		return err
 	})
 }
+
+// ViewedPosts returns the posts of a user's view history, as of a transaction.
+func (s *Service) ViewedPosts(ctx context.Context, tx *sql.Tx, u id.User) (map[uint64]bool, error) {
+	rows, err := tx.QueryContext(ctx, `SELECT post, TRUE FROM engagement_views WHERE member = $1`, int64(u))
+	return sqldb.Pairs[uint64, bool](rows, err)
+}

@@ -55,6 +55,7 @@ func rules() archtest.Rules {
 			"internal/engine/timeline":         {"internal/base/message"},
 			"internal/service/comment":         {"internal/engine/timeline", "internal/engine/bus", "internal/engine/blob"},
 			"internal/service/engagement":      {"internal/engine/timeline", "internal/engine/bus", "internal/engine/blob"},
+			"internal/service/ranking":         {"internal/engine/timeline", "internal/engine/bus", "internal/engine/blob"},
 			"internal/service/detail":          {"internal/engine/timeline", "internal/engine/bus", "internal/engine/blob"},
 			"internal/service/notification":    {"internal/engine/timeline", "internal/engine/bus", "internal/engine/blob"},
 			"internal/service/video":           {"internal/engine/timeline", "internal/engine/bus"},

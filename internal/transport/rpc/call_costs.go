@@ -6,6 +6,7 @@ import (
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+	rankingv1 "github.com/rialto-im/rialto/sdk/go/gen/ranking/v1"
 	searchv1 "github.com/rialto-im/rialto/sdk/go/gen/search/v1"
 	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
 	"google.golang.org/protobuf/proto"
@@ -29,6 +30,11 @@ func costs(request proto.Message, size int) []cost {
 		return []cost{{ratelimit.Send, ratelimit.Messages(1, size), true}}
 	case *accountv1.SearchUsersRequest, *searchv1.SearchRequest:
 		return []cost{{ratelimit.Search, 1, true}}
+	case *rankingv1.ForYouRequest: // the first page reads as much as a search; the next ones read what they show
+		if r.Page == "" {
+			return []cost{{ratelimit.Search, 1, true}}
+		}
+		return nil
 	case *accountv1.RequestFriendRequest:
 		return []cost{{ratelimit.Friend, 1, true}}
 	case *chatv1.CreateUploadRequest, *chatv1.CreateMultipartUploadRequest, *videov1.CreateVideoRequest, *videov1.RetryVideoRequest:

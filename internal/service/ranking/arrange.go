@@ -1,0 +1,75 @@
+package ranking
+
+import (
+	"slices"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	rankingv1 "github.com/rialto-im/rialto/sdk/go/gen/ranking/v1"
+)
+
+const (
+	sessionPosts = 200 // of all pages
+	// Of so many posts in a row, so few are of one author, and no more than kindRun of one kind, as long as there are others.
+	authorWindow    = 20
+	authorsOfWindow = 2
+	kindRun         = 2
+)
+
+// arrange returns the first posts of a list in an order in which authors and kinds alternate: each is the best one that is left and varies, or the best one that
+// varies its author, or the best one.
+func arrange(list []*candidate) []*candidate {
+	out := make([]*candidate, 0, min(len(list), sessionPosts))
+	left := slices.Clone(list)
+	kinds := map[rankingv1.PostKind]int{} // of left
+	for _, c := range left {
+		kinds[c.kind]++
+	}
+	recent := map[id.User]int{} // of the last authorWindow-1 posts
+	for len(out) < sessionPosts && len(left) > 0 {
+		avoid := lastKind(out)
+		if kinds[avoid] == len(left) {
+			avoid = rankingv1.PostKind_POST_KIND_UNSPECIFIED // no others are left to be searched for
+		}
+		next := pick(left, recent, avoid)
+		c := left[next]
+		left = slices.Delete(left, next, next+1)
+		out = append(out, c)
+		kinds[c.kind]--
+		recent[c.author]++
+		if gone := len(out) - authorWindow; gone >= 0 {
+			recent[out[gone].author]--
+		}
+	}
+	return out
+}
+
+// pick returns the place of the post that comes next.
+func pick(left []*candidate, recent map[id.User]int, avoid rankingv1.PostKind) int {
+	varied := -1 // the best one whose author is not too frequent
+	for i, c := range left {
+		if recent[c.author] >= authorsOfWindow {
+			continue
+		}
+		if c.kind != avoid {
+			return i
+		}
+		if varied < 0 {
+			varied = i
+		}
+	}
+	return max(0, varied)
+}
+
+// lastKind returns the kind of the last posts, if all kindRun of them have the same; else none.
+func lastKind(out []*candidate) rankingv1.PostKind {
+	if len(out) < kindRun {
+		return rankingv1.PostKind_POST_KIND_UNSPECIFIED
+	}
+	kind := out[len(out)-1].kind
+	for _, c := range out[len(out)-kindRun:] {
+		if c.kind != kind {
+			return rankingv1.PostKind_POST_KIND_UNSPECIFIED
+		}
+	}
+	return kind
+}

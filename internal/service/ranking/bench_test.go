@@ -1,0 +1,71 @@
+package ranking_test
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+)
+
+// BenchmarkForYou reads the first page of 20 posts, which ranks 1,000 candidates: 500 of the home timeline of a reader who follows 200, 200 that they like, and 300 that are
+// popular. warm: their facts are in memory, as within half a minute after any reader needed them; cold: they are not.
+func BenchmarkForYou(b *testing.B) {
+	f := open(b)
+	reader := f.user()
+	var authors, others []id.User
+	for range 200 {
+		authors, others = append(authors, f.user()), append(others, f.user())
+		f.follow(reader, authors[len(authors)-1])
+	}
+	for i := range 1500 {
+		f.post(authors[i*i%200])
+	}
+	for i := range 640 {
+		n := f.post(others[i%200])
+		if i < 320 {
+			f.like(n, authors[len(authors)-1-i/5])
+		} else {
+			f.like(n, others[(i+1)%200], others[(i+2)%200], others[(i+3)%200])
+		}
+		if i < 200 {
+			f.like(n, reader)
+		}
+	}
+	// Fan-out has brought all posts to all followers.
+	must(b, f.db.Write(b.Context(), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(b.Context(), `UPDATE feed_posts SET pending = FALSE`)
+		return err
+	}))
+	must(b, f.engaged.Rank(b.Context()))
+	if n, err := f.Candidates(b.Context(), reader); err != nil || n < 950 {
+		b.Fatalf("%d candidates, %v", n, err)
+	} else {
+		b.Logf("%d candidates and liked posts", n)
+	}
+	for _, warm := range []bool{true, false} {
+		b.Run(fmt.Sprintf("warm=%v", warm), func(b *testing.B) {
+			var took []time.Duration
+			for b.Loop() {
+				if !warm {
+					f.Forget()
+				}
+				began := time.Now()
+				if r := f.read(reader, "", 20); len(r.Posts) != 20 {
+					b.Fatalf("%d posts", len(r.Posts))
+				}
+				took = append(took, time.Since(began))
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+		})
+	}
+	b.Run("next page", func(b *testing.B) {
+		next := f.read(reader, "", 20).Next
+		for b.Loop() {
+			f.read(reader, next, 20)
+		}
+	})
+}

@@ -1,0 +1,109 @@
+package ranking
+
+import (
+	"math"
+	"slices"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	rankingv1 "github.com/rialto-im/rialto/sdk/go/gen/ranking/v1"
+)
+
+const (
+	dayMs = 24 * 3600 * 1000
+	// recencyHalfMs is the age at which a post is worth half of a new one.
+	recencyHalfMs = dayMs
+	// tasteHalfMs is the age at which a like, a comment and a request for less count half.
+	tasteHalfMs = 30 * dayMs
+	// countBits is the binary logarithm of the number of likes or comments that is a feature of 1.
+	countBits = 16
+	// affinityHalf is how many likes of posts of an author make an affinity of a half.
+	affinityHalf = 3
+	// networkFull is how many likes of followed users are a feature of 1.
+	networkFull = 3
+	// hiddenMs is for how long posts of an author are not shown of whom the reader wants less.
+	hiddenMs = 30 * dayMs
+	// minReason is how many points a feature must add to be a reason.
+	minReason = 0.05
+)
+
+// taste is what a reader's ranks follow from, as of a snapshot.
+type taste struct {
+	nowMs    int64
+	reader   id.User
+	followed map[id.User]bool    // whose posts are shown
+	affinity map[id.User]float64 // likes and comments by author, decayed
+	network  map[uint64]int      // how many of followed like a post
+	seen     map[uint64]bool
+	less     less
+}
+
+// values are the features of a post.
+type values [featureCount]float64
+
+// candidate is a post with what ranks it.
+type candidate struct {
+	*facts
+	post    uint64
+	values  values
+	score   float64
+	sources []rankingv1.RankReason // empty: it is no candidate
+}
+
+// featuresOf returns the features of a post.
+func (t *taste) featuresOf(post uint64, f *facts) (v values) {
+	v[recency] = halved(t.nowMs-f.createdMs, recencyHalfMs)
+	v[likes] = logCount(f.likes)
+	v[comments] = logCount(f.comments)
+	a := t.affinity[f.author]
+	v[affinity] = a / (a + affinityHalf)
+	v[followed] = truth(t.followed[f.author])
+	v[network] = min(1, float64(t.network[post])/networkFull)
+	v[seen] = truth(t.seen[post])
+	v[shownLess] = t.less.strength(f, t.nowMs)
+	return v
+}
+
+// score returns the score of a post.
+func (w *weights) score(v *values) (sum float64) {
+	for i := range v {
+		sum += w[i] * v[i]
+	}
+	return sum
+}
+
+// halved returns 1, halved for each half-life of an age. What is of the future has no age.
+func halved(ageMs, halfMs int64) float64 { return math.Exp2(-float64(max(0, ageMs)) / float64(halfMs)) }
+
+func logCount(n uint32) float64 { return min(1, math.Log2(1+float64(n))/countBits) }
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// reasons returns why a post is shown: where it comes from, and the strongest feature that adds to its score.
+func (c *candidate) reasons(w *weights) (list []rankingv1.RankReason) {
+	list = append(list, c.sources[:min(1, len(c.sources))]...)
+	strongest, most := rankingv1.RankReason_RANK_REASON_UNSPECIFIED, minReason
+	for i := range features {
+		r := features[i].reason
+		if points := w[i] * c.values[i]; points > most && r != rankingv1.RankReason_RANK_REASON_UNSPECIFIED && !slices.Contains(list, r) {
+			strongest, most = r, points
+		}
+	}
+	if strongest != rankingv1.RankReason_RANK_REASON_UNSPECIFIED {
+		list = append(list, strongest)
+	}
+	return list
+}
+
+// message returns the score as operators see it.
+func (c *candidate) message(w *weights) *rankingv1.RankingScore {
+	out := &rankingv1.RankingScore{Total: c.score}
+	for i := range features {
+		out.Parts = append(out.Parts, &rankingv1.RankingScorePart{Weight: features[i].name, Feature: c.values[i], Points: w[i] * c.values[i]})
+	}
+	return out
+}

@@ -1,0 +1,246 @@
+package ranking
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+	rankingv1 "github.com/rialto-im/rialto/sdk/go/gen/ranking/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	// maxPageBytes of posts end a page. It has at least one post. An answer of so many is never truncated: only this package can make the token of its next page.
+	maxPageBytes = 128 << 10
+	// readExtra is how many more posts are read than a page lacks, in case some are not for the reader.
+	readExtra = 5
+	// limitPerAuthor is the number of posts of a page for each that an author may have there.
+	limitPerAuthor = authorWindow / authorsOfWindow
+	// A token has a version, and for each post that was not shown yet its id and two reasons of four bits.
+	tokenVersion = 1
+	entryBytes   = 8 + 1
+	maxReasons   = 2
+)
+
+var errPage = errs.New(errs.Invalid, "bad_page", "this page token is not valid; start again without one")
+
+// entry is a post of a session that was not shown yet.
+type entry struct {
+	post    uint64
+	reasons byte
+}
+
+// packReasons packs at most two reasons. Both fit as long as their numbers are below 16.
+func packReasons(list []rankingv1.RankReason) (b byte) {
+	for i, r := range list[:min(len(list), maxReasons)] {
+		b |= byte(r) & 0xf << (4 * i)
+	}
+	return b
+}
+
+func (e entry) reasonList() (list []rankingv1.RankReason) {
+	for b := e.reasons; b != 0; b >>= 4 {
+		list = append(list, rankingv1.RankReason(b&0xf))
+	}
+	return list
+}
+
+// encodeRest encodes what a token has (docs/formats/ranking.md).
+func encodeRest(rest []entry) []byte {
+	b := append(make([]byte, 0, 1+len(rest)*entryBytes), tokenVersion)
+	for _, e := range rest {
+		b = append(binary.BigEndian.AppendUint64(b, e.post), e.reasons)
+	}
+	return b
+}
+
+func decodeRest(b []byte) (rest []entry, ok bool) {
+	if len(b) < 1 || b[0] != tokenVersion || (len(b)-1)%entryBytes != 0 || len(b) > 1+sessionPosts*entryBytes {
+		return nil, false
+	}
+	for b = b[1:]; len(b) > 0; b = b[entryBytes:] {
+		rest = append(rest, entry{binary.BigEndian.Uint64(b), b[8]})
+	}
+	return rest, true
+}
+
+// tokenOf returns the token of the rest of a session of a reader; empty if nothing is left.
+func (s *Service) tokenOf(reader id.User, rest []entry) string {
+	if len(rest) == 0 {
+		return ""
+	}
+	return s.pages.Seal(encodeRest(rest), bindTo(reader))
+}
+
+// restOf returns the rest of the session of a token.
+func (s *Service) restOf(reader id.User, token string) (rest []entry, err error) {
+	b, ok := s.pages.Open(token, bindTo(reader))
+	if ok {
+		rest, ok = decodeRest(b)
+	}
+	if !ok {
+		return nil, errPage
+	}
+	return rest, nil
+}
+
+// bindTo is what a token belongs to.
+func bindTo(reader id.User) []byte {
+	return binary.BigEndian.AppendUint64([]byte("for you "), uint64(reader))
+}
+
+// ForYou returns a page of the posts that are ranked for a reader.
+func (s *Service) ForYou(ctx context.Context, reader id.User, r *rankingv1.ForYouRequest) (out *rankingv1.ForYouResponse, err error) {
+	var rest []entry
+	if r.Page != "" {
+		if rest, err = s.restOf(reader, r.Page); err != nil {
+			return nil, err
+		}
+	}
+	var ranked *ranking
+	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
+		session := rest
+		if r.Page == "" || r.Explain {
+			if ranked, err = s.read(ctx, tx, reader, s.nowMs(), postsOf(rest)...); err != nil {
+				return err
+			}
+		}
+		if r.Page == "" {
+			session = ranked.session()
+		}
+		p := &page{service: s, tx: tx, reader: reader, limit: outputlimit.SmallPageSize(r.Limit), nowMs: s.nowMs(), perAuthor: map[id.User]int{}}
+		if err := p.fill(ctx, session); err != nil {
+			return err
+		}
+		out = &rankingv1.ForYouResponse{Posts: p.posts, Next: s.tokenOf(reader, p.rest)}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if ranked != nil {
+		ranked.done(ctx)
+	}
+	if r.Explain {
+		ranked.explain(out.Posts)
+	}
+	return out, nil
+}
+
+func postsOf(list []entry) []uint64 {
+	ids := make([]uint64, len(list))
+	for i, e := range list {
+		ids[i] = e.post
+	}
+	return ids
+}
+
+// session returns the order of a new session.
+func (r *ranking) session() []entry {
+	var list []entry
+	for _, c := range arrange(r.best()) {
+		list = append(list, entry{c.post, packReasons(c.reasons(&r.weights))})
+	}
+	return list
+}
+
+// explain adds the scores of posts.
+func (r *ranking) explain(posts []*rankingv1.RankedPost) {
+	for _, p := range posts {
+		if c := r.candidates[p.Post.Id]; c != nil {
+			p.Score = c.message(&r.weights)
+		}
+	}
+}
+
+// page collects the posts of a page that its reader may see.
+type page struct {
+	service   *Service
+	tx        *sql.Tx
+	reader    id.User
+	limit     int
+	nowMs     int64
+	less      less
+	posts     []*rankingv1.RankedPost
+	perAuthor map[id.User]int // posts of the page
+	size      int
+	rest      []entry // for later pages
+}
+
+// fill fills the page from a session. Posts of an author who has enough on the page wait for the next page, unless the page is not full without them.
+func (p *page) fill(ctx context.Context, session []entry) (err error) {
+	if p.less, err = readLess(ctx, p.tx, p.reader); err != nil {
+		return err
+	}
+	type waiting struct {
+		entry
+		view *feedv1.Post
+	}
+	var deferred []waiting
+	for len(session) > 0 && !p.isFull() {
+		some := session[:min(len(session), p.limit-len(p.posts)+readExtra)]
+		visible, err := p.visible(ctx, some)
+		if err != nil {
+			return err
+		}
+		taken := 0
+		for _, e := range some {
+			if p.isFull() {
+				break
+			}
+			view := visible[e.post]
+			switch {
+			case view == nil:
+			case p.perAuthor[id.User(view.Author)] >= max(1, p.limit/limitPerAuthor):
+				deferred = append(deferred, waiting{e, view})
+			default:
+				p.add(e, view)
+			}
+			taken++
+		}
+		session = session[taken:]
+	}
+	for _, w := range deferred {
+		if p.isFull() {
+			p.rest = append(p.rest, w.entry)
+		} else {
+			p.add(w.entry, w.view)
+		}
+	}
+	p.rest = append(p.rest, session...)
+	return nil
+}
+
+func (p *page) isFull() bool { return len(p.posts) >= p.limit || p.size > maxPageBytes }
+
+func (p *page) add(e entry, view *feedv1.Post) {
+	p.posts = append(p.posts, &rankingv1.RankedPost{Post: view, Reasons: e.reasonList(), Kind: kindOf(view.Content)})
+	p.perAuthor[id.User(view.Author)]++
+	p.size += proto.Size(view)
+}
+
+// visible returns those of some posts that the reader may see and wants to see, as of the transaction.
+func (p *page) visible(ctx context.Context, list []entry) (map[uint64]*feedv1.Post, error) {
+	views, err := p.service.deps.Posts.VisiblePosts(ctx, p.tx, p.reader, postsOf(list))
+	if err != nil {
+		return nil, err
+	}
+	authors := make([]id.User, 0, len(views))
+	for _, v := range views {
+		authors = append(authors, id.User(v.Author))
+	}
+	silenced, err := p.service.deps.Graph.SilencedAmong(ctx, p.tx, p.reader, authors)
+	if err != nil {
+		return nil, err
+	}
+	for n, v := range views {
+		if author := id.User(v.Author); author == p.reader || silenced[author] || p.less.hides(author, p.nowMs) {
+			delete(views, n)
+		}
+	}
+	return views, nil
+}

@@ -1,0 +1,133 @@
+// Package ranking owns "For you": posts ranked for a reader, beside the home timeline, which is in the order of time.
+//
+// # Candidates
+//
+// At most 1,000 posts are candidates (candidates.go): the newest of the home timeline, those that users like whom the reader follows, and those of the lists of
+// popular posts. Each source has a bound on what it reads. A candidate is an id: nothing follows from being one.
+//
+// # Scores
+//
+// A score is the sum of features, each between 0 and 1, multiplied by the weights that operators set (features.go, weights.go). Features follow from stored facts
+// alone: who wrote a post and when, its likes and comments, what the reader liked, commented on, viewed, and wants less of. The facts of posts, which all readers
+// share, are kept in memory for half a minute (facts.go). A model that is trained one day replaces weights.score, and gets the same features.
+//
+// # Sessions
+//
+// The first page ranks the candidates, and arranges them so that authors and kinds alternate (arrange.go). The token of its next page has the rest of the order,
+// encrypted: so a session is the same on each node and at each retry, has no post twice, and needs no state on the server (page.go).
+//
+// # Visibility
+//
+// Each page reads its posts by Posts.VisiblePosts, in a snapshot of its own, and asks for mutes and for what the reader wants less of in the same one. So what was
+// deleted, hidden, blocked or muted between two pages is on neither.
+//
+// It may use sqldb, counter and runtimeswitch; posts, comments and others by interfaces. All methods are safe for concurrent use.
+package ranking
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/counter"
+	"github.com/rialto-im/rialto/internal/platform/runtimeswitch"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+)
+
+// Posts has the posts of all users. Its methods read as of a transaction.
+type Posts interface {
+	// HomePosts returns the ids of at most n of the newest posts of a reader's home timeline. done is called after the transaction.
+	HomePosts(ctx context.Context, tx *sql.Tx, reader id.User, n int) (list []uint64, done func(ctx context.Context), err error)
+	// VisiblePosts returns those of some posts that a reader may see, as the reader sees them.
+	VisiblePosts(ctx context.Context, tx *sql.Tx, reader id.User, posts []uint64) (map[uint64]*feedv1.Post, error)
+	// ToIndex returns those of some posts that are neither deleted nor hidden, whoever may see them. The list is not empty.
+	ToIndex(ctx context.Context, tx *sql.Tx, posts []uint64) ([]*feedv1.Post, error)
+}
+
+// Comments has the comments of all users. Its methods read as of a transaction.
+type Comments interface {
+	// CountOfPosts returns how many comments some posts have; those without one may be left out.
+	CountOfPosts(ctx context.Context, tx *sql.Tx, posts []uint64) (map[uint64]uint32, error)
+	// LatestCommented returns the posts of a user's latest comments, at most limit, each with the time of its latest one.
+	LatestCommented(ctx context.Context, tx *sql.Tx, u id.User, limit int) (atMs map[uint64]int64, err error)
+}
+
+// Engagement has what users do with posts. Its methods read as of a transaction.
+type Engagement interface {
+	// PopularPosts returns at most n popular posts. Some may not be visible any more.
+	PopularPosts(ctx context.Context, tx *sql.Tx, n int) ([]uint64, error)
+	// ViewedPosts returns the posts that a user has viewed lately.
+	ViewedPosts(ctx context.Context, tx *sql.Tx, u id.User) (map[uint64]bool, error)
+}
+
+// Graph has the relations of users. Its methods with a transaction read as of that.
+type Graph interface {
+	// Followed returns whom a user follows in the order of ids, and which of them are neither muted nor blocked. Both are shared, and must not be changed.
+	Followed(ctx context.Context, tx *sql.Tx, u id.User) (all []id.User, shown map[id.User]bool, changes uint64, err error)
+	// SilencedAmong returns those of some users whom a user has muted, and with whom there is a block by either of the two.
+	SilencedAmong(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) (map[id.User]bool, error)
+	// Exist fails with NotFound unless all users exist.
+	Exist(ctx context.Context, users []id.User) error
+}
+
+// Numbers are set by operators, and read by each request.
+type Numbers interface {
+	Number(n runtimeswitch.Name, byDefault int64) int64
+	SetNumbers(ctx context.Context, to map[runtimeswitch.Name]*int64, by, reason string) error
+	NumberChanges(ctx context.Context, prefix string, limit int) ([]runtimeswitch.NumberChange, error)
+}
+
+// Deps are the dependencies of a Service.
+type Deps struct {
+	DB         *sqldb.DB
+	Counters   *counter.Service
+	Posts      Posts
+	Comments   Comments
+	Engagement Engagement
+	Graph      Graph
+	Numbers    Numbers
+	// Secret is the same on all nodes, and known to nobody else. Page tokens, which name posts that their readers may not see any more, are encrypted with it.
+	Secret []byte
+	Clock  clock.Clock
+	Logger *slog.Logger
+}
+
+// Targets of rows of ranking_less. They are stored and must not change.
+const (
+	targetAuthor = 1
+	targetKind   = 2
+)
+
+var steps = []string{
+	// What a reader wants less of: subject is a user or a PostKind.
+	`CREATE TABLE ranking_less (reader BIGINT NOT NULL, target BIGINT NOT NULL, subject BIGINT NOT NULL, at_ms BIGINT NOT NULL, PRIMARY KEY (reader, target, subject))`,
+}
+
+// Service ranks posts.
+type Service struct {
+	deps  Deps
+	pages pagetoken.Sealer
+	facts *factCache
+}
+
+// New creates the table if it is missing.
+func New(ctx context.Context, deps Deps) (*Service, error) {
+	pages, err := pagetoken.New(deps.Secret)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := newFactCache(&deps)
+	if err != nil {
+		return nil, err
+	}
+	return &Service{deps: deps, pages: pages, facts: facts}, deps.DB.Migrate(ctx, "ranking", steps)
+}
+
+func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }
+
+func badRanking(what string) error { return errs.New(errs.Invalid, "bad_ranking", what) }

@@ -1,0 +1,127 @@
+package ranking
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/platform/runtimeswitch"
+	rankingv1 "github.com/rialto-im/rialto/sdk/go/gen/ranking/v1"
+)
+
+// feature is a number of a feature.
+type feature int
+
+// The features of a post, in the order in which scores list them.
+const (
+	recency feature = iota
+	likes
+	comments
+	affinity
+	followed
+	network
+	seen
+	shownLess
+	featureCount
+)
+
+// featureInfo describes a feature. Its name is that of its weight in RankingWeights.
+type featureInfo struct {
+	name      string
+	byDefault int32
+	// reason is what the feature says to a reader if it adds to a score.
+	reason rankingv1.RankReason
+	field  func(w *rankingv1.RankingWeights) **int32
+}
+
+var features = [featureCount]featureInfo{
+	recency:   {"recency", 100, rankingv1.RankReason_RANK_REASON_RECENT, func(w *rankingv1.RankingWeights) **int32 { return &w.Recency }},
+	likes:     {"likes", 60, rankingv1.RankReason_RANK_REASON_POPULAR, func(w *rankingv1.RankingWeights) **int32 { return &w.Likes }},
+	comments:  {"comments", 40, rankingv1.RankReason_RANK_REASON_DISCUSSED, func(w *rankingv1.RankingWeights) **int32 { return &w.Comments }},
+	affinity:  {"affinity", 120, rankingv1.RankReason_RANK_REASON_AFFINITY, func(w *rankingv1.RankingWeights) **int32 { return &w.Affinity }},
+	followed:  {"followed", 80, rankingv1.RankReason_RANK_REASON_FOLLOWED, func(w *rankingv1.RankingWeights) **int32 { return &w.Followed }},
+	network:   {"network", 60, rankingv1.RankReason_RANK_REASON_NETWORK, func(w *rankingv1.RankingWeights) **int32 { return &w.Network }},
+	seen:      {"seen", -150, rankingv1.RankReason_RANK_REASON_UNSPECIFIED, func(w *rankingv1.RankingWeights) **int32 { return &w.Seen }},
+	shownLess: {"shown_less", -200, rankingv1.RankReason_RANK_REASON_UNSPECIFIED, func(w *rankingv1.RankingWeights) **int32 { return &w.ShownLess }},
+}
+
+const (
+	// weightPrefix begins the names of the numbers that are weights.
+	weightPrefix  = "ranking."
+	maxWeight     = 1000 // percent
+	maxBy         = 100  // characters
+	maxReason     = 500
+	weightChanges = 100 // of an answer
+)
+
+func (i *featureInfo) number() runtimeswitch.Name { return runtimeswitch.Name(weightPrefix + i.name) }
+
+// weights are what a feature of 1 adds to a score.
+type weights [featureCount]float64
+
+func (s *Service) weights() (w weights) {
+	for i := range features {
+		w[i] = float64(s.deps.Numbers.Number(features[i].number(), int64(features[i].byDefault))) / 100
+	}
+	return w
+}
+
+// weightsMessage returns the weights as operators see them.
+func (s *Service) weightsMessage() *rankingv1.RankingWeights {
+	out := &rankingv1.RankingWeights{}
+	for i := range features {
+		n := int32(s.deps.Numbers.Number(features[i].number(), int64(features[i].byDefault)))
+		*features[i].field(out) = &n
+	}
+	return out
+}
+
+// SetRankingWeights replaces the weights.
+func (s *Service) SetRankingWeights(ctx context.Context, r *rankingv1.SetRankingWeightsRequest) (*rankingv1.RankingWeights, error) {
+	switch {
+	case r.Weights == nil:
+		return nil, badRanking("give weights; those that are all the defaults are {}")
+	case r.By == "" || !message.IsText(r.By, maxBy, message.IsLine):
+		return nil, badRanking("by is one line of 1 to 100 characters" + message.TextRule)
+	case utf8.RuneCountInString(r.Reason) > maxReason || !message.IsParagraph(r.Reason):
+		return nil, badRanking(fmt.Sprintf("a reason has at most %d characters%s", maxReason, message.TextRule))
+	}
+	to := map[runtimeswitch.Name]*int64{}
+	for i := range features {
+		info := &features[i]
+		to[info.number()] = nil
+		v := *info.field(r.Weights)
+		if v == nil {
+			continue
+		}
+		if *v < -maxWeight || *v > maxWeight {
+			return nil, badRanking(fmt.Sprintf("the weight %s is %d; give one from %d to %d", info.name, *v, -maxWeight, maxWeight))
+		}
+		n := int64(*v)
+		to[info.number()] = &n
+	}
+	if err := s.deps.Numbers.SetNumbers(ctx, to, r.By, r.Reason); err != nil {
+		return nil, err
+	}
+	return s.weightsMessage(), nil
+}
+
+// GetRankingWeights returns the weights, and the latest changes.
+func (s *Service) GetRankingWeights(ctx context.Context) (*rankingv1.GetRankingWeightsResponse, error) {
+	list, err := s.deps.Numbers.NumberChanges(ctx, weightPrefix, weightChanges)
+	if err != nil {
+		return nil, err
+	}
+	out := &rankingv1.GetRankingWeightsResponse{Weights: s.weightsMessage()}
+	for _, c := range list {
+		change := &rankingv1.RankingWeightChange{Weight: strings.TrimPrefix(string(c.Name), weightPrefix), By: c.By, Reason: c.Reason, TimeMs: c.TimeMs}
+		if c.Value != nil {
+			n := int32(*c.Value)
+			change.Value = &n
+		}
+		out.Changes = append(out.Changes, change)
+	}
+	return out, nil
+}
