@@ -68,6 +68,13 @@ func (s *screen) unfollow(ctx context.Context, rest string) error {
 	return s.related(call(ctx, s.client.Graph().Unfollow, &accountv1.UnfollowRequest{User: u}))
 }
 
+	return s.sayPostsWith(ctx, posts, func(int) string { return "" })
+// sayPostsWith shows posts, each with a note, which may be empty.
+func (s *screen) sayPostsWith(ctx context.Context, posts []*feedv1.Post, note func(i int) string) error {
+	s.postIDs, s.authors = nil, nil
+		s.postIDs, s.authors = append(s.postIDs, p.Id), append(s.authors, p.Author)
+}
+
 // engagementLine shows the number of a post, by which commands name it, and its counts.
 func engagementLine(number int, p *feedv1.Post) string {
 	return fmt.Sprintf("      [%d] %s, %s, %s, %s, %s", number, countedWithOwn(p.Likes, p.Liked, "like"), countedWithOwn(p.Favourites, p.Favourited, "favourite"),

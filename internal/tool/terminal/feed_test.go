@@ -22,6 +22,7 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/engagement/v1/engagementv1connect"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/ranking/v1/rankingv1connect"
 )
 
 // postServer is a server of posts, whose second page is empty, and of comments on them.
@@ -43,6 +44,7 @@ type postServer struct {
 func (p *postServer) RecordViews(_ context.Context, q *connect.Request[engagementv1.RecordViewsRequest]) (*connect.Response[engagementv1.RecordViewsResponse], error) {
 	p.viewed = append(p.viewed, q.Msg.Posts...)
 	return connect.NewResponse(&engagementv1.RecordViewsResponse{}), nil
+	ranked    rankedServer
 }
 
 func (p *postServer) Publish(_ context.Context, q *connect.Request[feedv1.PublishRequest]) (*connect.Response[feedv1.Post], error) {
@@ -139,6 +141,7 @@ func newFeedScreen(t *testing.T) (*postServer, func(line string) string) {
 	mux.Handle(engagementv1connect.NewEngagementServiceHandler(p))
 	mux.Handle(commentv1connect.NewCommentServiceHandler(p))
 	mux.Handle(chatv1connect.NewChatServiceHandler(p))
+	mux.Handle(rankingv1connect.NewRankingServiceHandler(&p.ranked))
 	h := httptest.NewServer(mux)
 	t.Cleanup(h.Close)
 	s, out := newScreen(), &strings.Builder{}

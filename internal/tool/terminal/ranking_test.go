@@ -1,0 +1,63 @@
+package terminal
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+	rankingv1 "github.com/rialto-im/rialto/sdk/go/gen/ranking/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/ranking/v1/rankingv1connect"
+)
+
+// rankedServer has three pages, of which the second is empty.
+type rankedServer struct {
+	rankingv1connect.UnimplementedRankingServiceHandler
+	less []uint64 // authors
+}
+
+func (r *rankedServer) ForYou(_ context.Context, q *connect.Request[rankingv1.ForYouRequest]) (*connect.Response[rankingv1.ForYouResponse], error) {
+	of := func(text string, reasons ...rankingv1.RankReason) []*rankingv1.RankedPost {
+		return []*rankingv1.RankedPost{{Post: &feedv1.Post{Id: 8, Author: 2, Content: &feedv1.PostContent{Text: text}}, Reasons: reasons}}
+	}
+	out := &rankingv1.ForYouResponse{}
+	switch q.Msg.Page {
+	case "":
+		out.Posts, out.Next = of("the best", rankingv1.RankReason_RANK_REASON_FOLLOWED, rankingv1.RankReason_RANK_REASON_RECENT), "a"
+	case "a":
+		out.Next = "b"
+	default:
+		out.Posts = of("the last", 15)
+	}
+	return connect.NewResponse(out), nil
+}
+
+func (r *rankedServer) ShowLess(_ context.Context, q *connect.Request[rankingv1.ShowLessRequest]) (*connect.Response[rankingv1.ShowLessResponse], error) {
+	r.less = append(r.less, q.Msg.Author)
+	return connect.NewResponse(&rankingv1.ShowLessResponse{}), nil
+}
+
+func TestForYou(t *testing.T) {
+	p, do := newFeedScreen(t)
+	if got := do("/foryou more"); got != "! "+errNoMoreRanked.Error() {
+		t.Errorf("/foryou more at first: %q", got)
+	}
+	if got := do("/foryou"); !strings.Contains(got, "the best") || !strings.HasSuffix(got, "\n      you follow the author, new\n") {
+		t.Errorf("/foryou shows %q", got)
+	}
+	do("/less 2")
+	do("/less 1")
+	if len(p.ranked.less) != 1 || p.ranked.less[0] != 2 {
+		t.Errorf("/less asked for %d", p.ranked.less)
+	}
+	if got := do("/foryou more"); !strings.Contains(got, "the last") || !strings.HasSuffix(got, "\n      popular\n") {
+		t.Errorf("/foryou more shows %q", got)
+	}
+	if got := do("/foryou more"); got != "! "+errNoMoreRanked.Error() {
+		t.Errorf("/foryou more at the end: %q", got)
+	}
+	if got := do("/foryou now"); !strings.HasPrefix(got, "! ") {
+		t.Errorf("/foryou now shows %q", got)
+	}
+}
