@@ -42,6 +42,7 @@ export class Client implements Services {
   readonly engagementApi: Services["engagementApi"];
   readonly notificationApi: Services["notificationApi"];
   readonly searchApi: Services["searchApi"];
+  readonly rankingApi: Services["rankingApi"];
   readonly helpDeskApi: Services["helpDeskApi"];
   readonly presenceApi: Services["presenceApi"];
   readonly videoApi: Services["videoApi"];
@@ -73,7 +74,7 @@ export class Client implements Services {
     this.options = withDefaults(options);
     this.storage = options.storage ?? (typeof indexedDB === "undefined" ? memoryStorage() : indexedDBStorage());
     const api = services(this.invoke);
-    ({ account: this.account, graph: this.graph, chat: this.chat, media: this.media, organizationApi: this.organizationApi, roomApi: this.roomApi, officialApi: this.officialApi, helpDeskApi: this.helpDeskApi, feedApi: this.feedApi, commentApi: this.commentApi, engagementApi: this.engagementApi, notificationApi: this.notificationApi, searchApi: this.searchApi, presenceApi: this.presenceApi, videoApi: this.videoApi } = api);
+    ({ account: this.account, graph: this.graph, chat: this.chat, media: this.media, organizationApi: this.organizationApi, roomApi: this.roomApi, officialApi: this.officialApi, helpDeskApi: this.helpDeskApi, feedApi: this.feedApi, commentApi: this.commentApi, engagementApi: this.engagementApi, notificationApi: this.notificationApi, searchApi: this.searchApi, rankingApi: this.rankingApi, presenceApi: this.presenceApi, videoApi: this.videoApi } = api);
     this.people = new People({
       now: this.options.now,
       onChange: () => this.snapshots.touch(),

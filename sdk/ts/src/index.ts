@@ -19,6 +19,8 @@ export type { Liker, ListLikersResponse } from "./gen/rialto/engagement/v1/engag
 export type { NotificationList } from "./notifications.js";
 export { NotificationKind, NotificationSubject, type Notification } from "./gen/rialto/notification/v1/notification_pb.js";
 export { hitKey, type LiveSearch, type SearchPage, type SearchQuery, type SearchState } from "./search.js";
+export { PostKind, RankReason, type ShownLess } from "./gen/rialto/ranking/v1/ranking_pb.js";
+export type { LessOf } from "./operations/ranking.js";
 export { HitKind, type Highlight, type Hit, type HitGroup, type SearchResponse } from "./gen/rialto/search/v1/search_pb.js";
 export { Audience, type FeedProfile, type Goods, type Post, type PostContent, type PostVersion } from "./gen/rialto/feed/v1/feed_pb.js";
 export { isProcessing, type VideoView } from "./videos.js";

@@ -1,5 +1,6 @@
 import { withEngagement, type EngagementChange } from "./engagements.js";
 import type { Post } from "./gen/rialto/feed/v1/feed_pb.js";
+import type { PostKind, RankReason } from "./gen/rialto/ranking/v1/ranking_pb.js";
 import { PageList, type ListPage } from "./pagedList.js";
 import { placeOf, shownOf, withChanged, withoutReposted, type PostWatcher } from "./posts.js";
 import type { ShownPost } from "./shown.js";
@@ -11,6 +12,8 @@ export interface PostEntry {
   readonly timeMs: number;
   /** Likes within the period, of popular posts of one. */
   readonly likesOfPeriod: number;
+  /** Why a post is shown that was ranked for the user, the strongest reason first, and what it mainly is. */
+  readonly ranked?: { readonly reasons: readonly RankReason[]; readonly kind: PostKind };
 }
 
 /** PostEntries is a list of posts that are not sorted by age. Pass it to watchPosts while it is shown. */
@@ -47,6 +50,11 @@ export class PostEntries extends PageList<PostEntry> implements PostWatcher {
   }
 
   published(): void {} // it is in none of these lists yet
+
+  /** Takes out the posts of an author, whom the user wants to see less of. */
+  removeOf(author: string): void {
+    for (const { post } of this.items) if (post.author === author) this.remove(post.id);
+  }
 
   private updatePosts(change: (p: Post) => Post): void {
     this.update((e) => {

@@ -121,12 +121,44 @@ export default async function likes(w) {
   assert.deepEqual((await places()).map((text) => text.replace(/\s+/g, " ")), ["No. 1 4 likes this week", "No. 2 3 likes this week"]);
   await w.shot(a, "97-hot");
 
+  w.step("posts that are ranked for one say why; less of an author is shown at once, and taken back");
+  await tab(b, "For you").click();
+  await post(b, "Bread").getByTestId("post-why").getByText("You follow the author").waitFor();
+  assert.equal(new URL(b.url()).pathname, "/feed/foryou");
+  assert.equal(await list(b).getByTestId("post").count(), 3);
+  await w.shot(b, "97-for-you");
+  const less = async (item) => {
+    await post(b, "Bread").getByRole("button", { name: /^Options/ }).click();
+    await w.shot(b, "97-for-you-menu");
+    await b.getByRole("menuitem", { name: item, exact: true }).click();
+  };
+  await less("Show less of Ana");
+  await list(b).getByTestId("shown-less").getByText("Posts of Ana are not shown here for 30 days.").waitFor();
+  await list(b).getByTestId("post").first().waitFor({ state: "detached" });
+  await w.shot(b, "97-for-you-less");
+  await list(b).getByRole("button", { name: "Refresh" }).click();
+  await list(b).getByText("There is nothing to recommend yet.").waitFor();
+  await list(b).getByTestId("shown-less").getByRole("button", { name: "Undo" }).click();
+  await post(b, "Bread").waitFor();
+  await less("Show less of texts");
+  await list(b).getByTestId("shown-less").getByText("Here you will see fewer texts.").waitFor();
+  assert.equal(await list(b).getByTestId("post").count(), 3);
+  await list(b).getByRole("button", { name: "Shown less", exact: true }).click();
+  await dialog(b).getByText("texts").waitFor();
+  await w.shot(b, "97-shown-less");
+  await dialog(b).getByRole("button", { name: "Show texts again" }).click();
+  await dialog(b).getByText("You have not asked to see less of anything.").waitFor();
+  await b.keyboard.press("Escape");
+
   w.step("on a phone, in the dark, in Chinese: back leads to the list");
   await c.goto(`${w.url}/feed/videos`);
   const last = c.getByRole("link", { name: "我的视频" });
   await last.waitFor();
   const { x, width } = await last.boundingBox();
   assert.ok(x >= 0 && x + width <= phone.width, "the open list is not in view");
+  await c.goto(`${w.url}/feed/foryou`);
+  await post(c, "Bread").getByTestId("post-why").getByText("你关注了作者").waitFor();
+  await w.shot(c, "97-for-you-phone");
   await c.goto(`${w.url}/feed/hot`);
   await post(c, "Tea").waitFor();
   await w.shot(c, "97-hot-phone");

@@ -1,4 +1,4 @@
-import { useFavourites, useHotPosts, useLikedPosts, useViewedPosts, type ListedPosts, type Posts } from "@rialto-im/client/react";
+import { useFavourites, useHotPosts, useLikedPosts, useViewedPosts } from "@rialto-im/client/react";
 import { useEffect, useState } from "react";
 import { useAction } from "../action.js";
 import { useClient } from "../client.js";
@@ -8,17 +8,16 @@ import { getLocale, useText, type Key } from "../i18n.js";
 import { useNow } from "../now.js";
 import type { FeedList } from "../routes.js";
 import { Confirm } from "../ui/Confirm.js";
+import { ForYou } from "./ForYou.js";
+import { postsOf } from "./listedPosts.js";
 import { OwnVideos } from "./OwnVideos.js";
 import { PostTimeline } from "./PostTimeline.js";
-
-/** A list of posts that are not sorted by age: new ones come when it is read again. */
-function postsOf({ posts, gone, loading, error, hasMore, loadMore, refresh }: ListedPosts): Posts {
-  return { posts: posts.map((e) => e.post), gone, fresh: 0, hasMoreFresh: false, loading, error, hasMore, loadMore, showNew: refresh };
-}
 
 /** One of the lists beside the home timeline. */
 export function ListedFeed({ list, current }: { list: FeedList; current: string | undefined }) {
   switch (list) {
+    case "foryou":
+      return <ForYou current={current} />;
     case "hot":
       return <Hot current={current} />;
     case "liked":

@@ -14,6 +14,7 @@ import { Byline, PostBody, Reposted } from "./PostBody.js";
 import { PostDialog } from "./PostDialog.js";
 import { ShareDialog } from "./ShareCard.js";
 import { PostHistory } from "./PostHistory.js";
+import { kindNames, reasonText, useRanked } from "./ranked.js";
 import { useViewed } from "./useViewed.js";
 
 interface Props {
@@ -37,6 +38,7 @@ export function PostCard({ post, current = false, alone = false, above, onDelete
   const { shown } = engagement;
   const card = useRef<HTMLElement>(null);
   useViewed(card, post.id);
+  const ranked = useRanked(post.id);
   /** Opens the post: by a click beside its links and buttons, where no text is being selected, or by Enter. */
   const open = (e: MouseEvent | KeyboardEvent) => {
     const within = e.currentTarget.contains(e.target as Node) && !(e.target as Element).closest("a, button");
@@ -50,6 +52,7 @@ export function PostCard({ post, current = false, alone = false, above, onDelete
         <Byline post={post} onHistory={() => setDialog("history")} />
         <PostMenu post={post} run={run} onDialog={setDialog} onDeleted={onDeleted} />
       </header>
+      {ranked && <p className="post-why" data-testid="post-why">{reasonText(ranked.reasons, t)}</p>}
       <PostBody post={post} folded={!alone} />
       {post.content?.repostOf !== "0" && <Reposted post={post.reposted} />}
       {error && <p className="error" role="alert">{error}</p>}
@@ -74,6 +77,7 @@ interface MenuProps {
 
 function PostMenu({ post, run, onDialog, onDeleted }: MenuProps) {
   const client = useClient();
+  const ranked = useRanked(post.id);
   const t = useText();
   const who = nameOf(client, post.author);
   const own = post.author === client.me;
@@ -92,6 +96,8 @@ function PostMenu({ post, run, onDialog, onDeleted }: MenuProps) {
       {own && <MenuItem label={t("deletePost")} sure={t("sureDeletePost")} onSelect={() => void remove()} />}
       {!own && <MenuItem label={t("profile")} onSelect={() => go(path.posts(user))} />}
       {!own && r?.following && <MenuItem label={t("unfollowUser", { who })} onSelect={() => void run(() => client.relate(graph.unfollow({ user })))} />}
+      {ranked && <MenuItem label={t("showLessOf", { who })} onSelect={() => ranked.showLess({ author: user })} />}
+      {ranked && <MenuItem label={t("showLessOf", { who: t(kindNames[ranked.kind]) })} onSelect={() => ranked.showLess({ kind: ranked.kind })} />}
       {!own && <MenuItem label={t(r?.muted ? "unmuteUser" : "muteUser", { who })} onSelect={() => void run(() => client.relate(r?.muted ? graph.unmute({ user }) : graph.mute({ user })))} />}
       {!own && !r?.blocked && <MenuItem label={t("blockUser", { who })} sure={t(r?.friend ? "sureBlockFriend" : "sureBlock", { who })} onSelect={() => void run(() => client.relate(graph.block({ user })))} />}
     </Menu>

@@ -42,24 +42,28 @@ function liking(client: Context) {
   };
 }
 
+/** A list of posts that are not sorted by age, with what the user did with them. */
+export function entriesOf(client: Context, read: (page: string) => Promise<{ posts: PostEntry[]; next: string }>): PostEntries {
+  const { engagements } = watchersOf(client);
+  return new PostEntries(
+    (page) =>
+      engagements.read(
+        async () => {
+          const { posts, next } = await read(page);
+          return { items: posts, next };
+        },
+        ({ items, next }, shown) => ({ items: items.map((e) => ({ ...e, post: shown(e.post) })), next }),
+      ),
+    () => {
+      client.shownPosts.update();
+      client.snapshots.touch();
+    },
+  );
+}
+
 function lists(client: Context) {
   const { engagementApi } = client.services;
-  const { engagements } = watchersOf(client);
-  const entries = (read: (page: string) => Promise<{ posts: PostEntry[]; next: string }>): PostEntries =>
-    new PostEntries(
-      (page) =>
-        engagements.read(
-          async () => {
-            const { posts, next } = await read(page);
-            return { items: posts, next };
-          },
-          ({ items, next }, shown) => ({ items: items.map((e) => ({ ...e, post: shown(e.post) })), next }),
-        ),
-      () => {
-        client.shownPosts.update();
-        client.snapshots.touch();
-      },
-    );
+  const entries = (read: (page: string) => Promise<{ posts: PostEntry[]; next: string }>): PostEntries => entriesOf(client, read);
   const listed = async (page: Promise<PostListMessage>) => {
     const { posts, next } = await page;
     return { posts: posts.filter(hasPost).map(({ post, timeMs }) => ({ post, timeMs: Number(timeMs), likesOfPeriod: 0 })), next };
@@ -113,6 +117,6 @@ function views(client: Context) {
   };
 }
 
-function hasPost<T extends { post?: Post }>(e: T): e is T & { post: Post } {
+export function hasPost<T extends { post?: Post }>(e: T): e is T & { post: Post } {
   return e.post !== undefined;
 }

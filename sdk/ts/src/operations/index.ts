@@ -11,6 +11,7 @@ import { messages } from "./messages.js";
 import { notifications } from "./notifications.js";
 import { people } from "./people.js";
 import { presence } from "./presence.js";
+import { ranking } from "./ranking.js";
 import { search } from "./search.js";
 import { sends } from "./sends.js";
 import { accountSettings } from "./settings.js";
@@ -18,13 +19,13 @@ import { threads } from "./threads.js";
 import { videos } from "./videos.js";
 
 /** The areas. No two have an operation of the same name. */
-export const areas = { conversations, messages, sends, files, deletions, threads, people, presence, invitations, folders, accountSettings, feed, engagement, comments, notifications, videos, search };
+export const areas = { conversations, messages, sends, files, deletions, threads, people, presence, invitations, folders, accountSettings, feed, engagement, comments, notifications, videos, search, ranking };
 
 /** The operations of all areas, which a client has as its own methods. */
 export function operations(client: Context) {
   return {
     ...conversations(client), ...messages(client), ...sends(client), ...files(client), ...deletions(client), ...threads(client),
-    ...people(client), ...presence(client), ...invitations(client), ...folders(client), ...accountSettings(client), ...feed(client), ...engagement(client), ...comments(client), ...notifications(client), ...videos(client), ...search(client),
+    ...people(client), ...presence(client), ...invitations(client), ...folders(client), ...accountSettings(client), ...feed(client), ...engagement(client), ...comments(client), ...notifications(client), ...videos(client), ...search(client), ...ranking(client),
   };
 }
 

@@ -3,6 +3,7 @@ import { withEngagement } from "../engagements.js";
 import type { Comment } from "../gen/rialto/comment/v1/comment_pb.js";
 import type { Post } from "../gen/rialto/feed/v1/feed_pb.js";
 import type { Relation } from "../model.js";
+import type { LessOf } from "../operations/ranking.js";
 import type { PostEntries, PostEntry } from "../postEntries.js";
 import { useRialto, useSnapshot } from "./context.js";
 import { useOnline } from "./hooks.js";
@@ -99,6 +100,26 @@ function accessOf(r: Relation): string {
 }
 
 /** A list while it is shown. It is read again when the user blocks somebody, or has other friends: no post may stay that the user may not see any more. */
+export interface RankedPosts extends ListedPosts {
+  /** Shows less of an author, whose posts disappear at once, or of a kind of posts. */
+  readonly showLess: (of: LessOf) => Promise<void>;
+}
+
+/** The posts that are ranked for the user. They are ranked again by refresh. */
+export function useForYou(): RankedPosts {
+  const client = useRialto();
+  const me = useSnapshot((c) => c.me);
+  const list = useMemo(() => client.forYou(), [client, me]);
+  const showLess = useCallback(
+    async (of: LessOf) => {
+      await client.showLess(of);
+      if ("author" in of) list.removeOf(of.author);
+    },
+    [client, list],
+  );
+  return { ...useEntries(list), showLess };
+}
+
 function useEntries(list: PostEntries): ListedPosts {
   const client = useRialto();
   const online = useOnline();

@@ -7,7 +7,7 @@ export { useAgentWork, useHelpDesks, useTicket, useTickets, type AgentWork, type
 export { useRoom } from "./rooms.js";
 export { useChannelPreview, useChannels, type PreviewedChannel } from "./channels.js";
 export { useCommentCount, useComments, useReplies, type Comments } from "./comments.js";
-export { useEngagement, useFavourites, useHotPosts, useLikedPosts, useViewedPosts, type Engagement, type ListedPosts } from "./engagement.js";
+export { useEngagement, useFavourites, useForYou, useHotPosts, useLikedPosts, useViewedPosts, type Engagement, type ListedPosts, type RankedPosts } from "./engagement.js";
 export { useFeedProfile, useHomeTimeline, usePost, usePosts, type Posts, type ReadPost } from "./feed.js";
 export { useNotificationKindsOff, useNotificationList, usePostSubscription, useUnreadNotifications, type Notifications } from "./notifications.js";
 export { useOwnVideos, useVideo, type OwnVideos } from "./videos.js";
