@@ -146,7 +146,7 @@ export default async function likes(w) {
   await list(b).getByRole("button", { name: "Shown less", exact: true }).click();
   await dialog(b).getByText("texts").waitFor();
   await w.shot(b, "97-shown-less");
-  await dialog(b).getByRole("button", { name: "Show texts again" }).click();
+  await dialog(b).getByRole("button", { name: "Show again: texts" }).click();
   await dialog(b).getByText("You have not asked to see less of anything.").waitFor();
   await b.keyboard.press("Escape");
 

@@ -46,7 +46,7 @@ export function ForYou({ current }: { current: string | undefined }) {
       <div role="status">
         {last && <p className="shown-less" data-testid="shown-less">{"author" in last ? t("lessOfAuthor", { who: nameOf(client, last.author) }) : t("lessOfKind", { kind: t(kindNames[last.kind]) })} <button className="link" onClick={() => void undo()}>{t("undo")}</button></p>}
       </div>
-      <PostTimeline posts={postsOf(listed)} empty="nothingForYou" current={current} />
+      <PostTimeline posts={postsOf(listed)} empty="nothingForYou" end="endForYou" current={current} />
       {managing && <ShownLessDialog onClose={() => setManaging(false)} onChange={() => void run(refresh)} />}
     </RankedPosts>
   );

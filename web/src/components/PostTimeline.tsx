@@ -18,7 +18,7 @@ interface Props {
 }
 
 /** A list of posts in pages. New ones wait behind a button, so that what one reads keeps its place. */
-export function PostTimeline({ posts: p, empty, current, head, above }: Props) {
+export function PostTimeline({ posts: p, empty, end = "allPosts", current, head, above}: { posts: Posts; empty: Key; end?: Key; current?: string | undefined; }: Props) {
   const t = useText();
   const list = useRef<VirtualListHandle>(null);
   const showNew = async () => {
@@ -57,7 +57,7 @@ export function PostTimeline({ posts: p, empty, current, head, above }: Props) {
             ) : p.hasMore ? (
               <button className="link" onClick={() => void p.loadMore()}>{t("showMore")}</button>
             ) : (
-              <p>{t(p.posts.length === 0 ? empty : "allPosts")}</p>
+              <p>{t(p.posts.length === 0 ? empty : end)}</p>
             )}
           </div>
         }
