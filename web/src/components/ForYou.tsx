@@ -6,6 +6,7 @@ import { useClient } from "../client.js";
 import { useText, type Translate } from "../i18n.js";
 import { nameOf } from "../names.js";
 import { Dialog } from "../ui/Dialog.js";
+import { UserAvatar } from "./Avatar.js";
 import { postsOf } from "./listedPosts.js";
 import { PostTimeline } from "./PostTimeline.js";
 import { kindNames, RankedPosts, type Ranked } from "./ranked.js";
@@ -84,7 +85,7 @@ function ShownLessDialog({ onClose, onChange }: { onClose: () => void; onChange:
       <ul className="members">
         {entries?.map((e) => {
           const name = targetName(targetOf(e), client, t);
-          return <li key={`${e.author} ${e.kind}`}><bdi className="name">{name}</bdi><button type="button" className="small" aria-label={t("showAgainOf", { who: name })} onClick={() => void again(e)}>{t("showAgain")}</button></li>;
+          return <li key={`${e.author} ${e.kind}`} className="person">{e.author !== "0" && <UserAvatar user={e.author} size={32} />}<span className="person-name"><bdi className="name">{name}</bdi></span><button type="button" aria-label={t("showAgainOf", { who: name })} onClick={() => void again(e)}>{t("showAgain")}</button></li>;
         })}
       </ul>
     </Dialog>
