@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	sessionPosts = 200 // of all pages
+	orderPosts = 200 // of all pages
 	// Of so many posts in a row, so few are of one author, and no more than kindRun of one kind, as long as there are others.
 	authorWindow    = 20
 	authorsOfWindow = 2
@@ -18,14 +18,14 @@ const (
 // arrange returns the first posts of a list in an order in which authors and kinds alternate: each is the best one that is left and varies, or the best one that
 // varies its author, or the best one.
 func arrange(list []*candidate) []*candidate {
-	out := make([]*candidate, 0, min(len(list), sessionPosts))
+	out := make([]*candidate, 0, min(len(list), orderPosts))
 	left := slices.Clone(list)
 	kinds := map[rankingv1.PostKind]int{} // of left
 	for _, c := range left {
 		kinds[c.kind]++
 	}
 	recent := map[id.User]int{} // of the last authorWindow-1 posts
-	for len(out) < sessionPosts && len(left) > 0 {
+	for len(out) < orderPosts && len(left) > 0 {
 		avoid := lastKind(out)
 		if kinds[avoid] == len(left) {
 			avoid = rankingv1.PostKind_POST_KIND_UNSPECIFIED // no others are left to be searched for

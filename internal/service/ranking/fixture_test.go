@@ -171,7 +171,7 @@ func (f *fixture) all(reader id.User, page string, limit uint32) (posts []*ranki
 	}
 }
 
-// fresh begins a session when all facts are read again.
+// fresh begins an order when all facts are read again.
 func (f *fixture) fresh(reader id.User) []uint64 {
 	f.t.Helper()
 	f.Forget()

@@ -13,7 +13,7 @@ import (
 
 const day = 24 * time.Hour
 
-// Posts of an author of whom the reader wants less are not shown for 30 days, also in a session that has begun, then below others, and after half a year as before. It can
+// Posts of an author of whom the reader wants less are not shown for 30 days, also in an order that has begun, then below others, and after half a year as before. It can
 // be taken back, and changes no other list.
 func TestLessOfAnAuthor(t *testing.T) {
 	f := open(t)
@@ -27,7 +27,7 @@ func TestLessOfAnAuthor(t *testing.T) {
 	}
 	must(t, f.ShowLess(ctx, reader, &rankingv1.ShowLessRequest{Author: uint64(b)}))
 	if rest := f.all(reader, first.Next, 1); len(rest) != 0 {
-		t.Errorf("the session goes on with %d", idsOf(rest))
+		t.Errorf("the order goes on with %d", idsOf(rest))
 	}
 	must(t, f.ShowLess(ctx, reader, &rankingv1.ShowLessRequest{Author: uint64(a)}))
 	must(t, f.ShowAgain(ctx, reader, &rankingv1.ShowAgainRequest{Author: uint64(b)}))

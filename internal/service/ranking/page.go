@@ -28,7 +28,7 @@ const (
 
 var errPage = errs.New(errs.Invalid, "bad_page", "this page token is not valid; start again without one")
 
-// entry is a post of a session that was not shown yet.
+// entry is a post of an order that was not shown yet.
 type entry struct {
 	post    uint64
 	reasons byte
@@ -59,7 +59,7 @@ func encodeRest(rest []entry) []byte {
 }
 
 func decodeRest(b []byte) (rest []entry, ok bool) {
-	if len(b) < 1 || b[0] != tokenVersion || (len(b)-1)%entryBytes != 0 || len(b) > 1+sessionPosts*entryBytes {
+	if len(b) < 1 || b[0] != tokenVersion || (len(b)-1)%entryBytes != 0 || len(b) > 1+orderPosts*entryBytes {
 		return nil, false
 	}
 	for b = b[1:]; len(b) > 0; b = b[entryBytes:] {
@@ -68,7 +68,7 @@ func decodeRest(b []byte) (rest []entry, ok bool) {
 	return rest, true
 }
 
-// tokenOf returns the token of the rest of a session of a reader; empty if nothing is left.
+// tokenOf returns the token of the rest of an order of a reader; empty if nothing is left.
 func (s *Service) tokenOf(reader id.User, rest []entry) string {
 	if len(rest) == 0 {
 		return ""
@@ -76,7 +76,7 @@ func (s *Service) tokenOf(reader id.User, rest []entry) string {
 	return s.pages.Seal(encodeRest(rest), bindTo(reader))
 }
 
-// restOf returns the rest of the session of a token.
+// restOf returns the rest of the order of a token.
 func (s *Service) restOf(reader id.User, token string) (rest []entry, err error) {
 	b, ok := s.pages.Open(token, bindTo(reader))
 	if ok {
@@ -103,17 +103,17 @@ func (s *Service) ForYou(ctx context.Context, reader id.User, r *rankingv1.ForYo
 	}
 	var ranked *ranking
 	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
-		session := rest
+		order := rest
 		if r.Page == "" || r.Explain {
 			if ranked, err = s.read(ctx, tx, reader, s.nowMs(), postsOf(rest)...); err != nil {
 				return err
 			}
 		}
 		if r.Page == "" {
-			session = ranked.session()
+			order = ranked.order()
 		}
 		p := &page{service: s, tx: tx, reader: reader, limit: outputlimit.SmallPageSize(r.Limit), nowMs: s.nowMs(), perAuthor: map[id.User]int{}}
-		if err := p.fill(ctx, session); err != nil {
+		if err := p.fill(ctx, order); err != nil {
 			return err
 		}
 		out = &rankingv1.ForYouResponse{Posts: p.posts, Next: s.tokenOf(reader, p.rest)}
@@ -139,8 +139,8 @@ func postsOf(list []entry) []uint64 {
 	return ids
 }
 
-// session returns the order of a new session.
-func (r *ranking) session() []entry {
+// order returns a new order.
+func (r *ranking) order() []entry {
 	var list []entry
 	for _, c := range arrange(r.best()) {
 		list = append(list, entry{c.post, packReasons(c.reasons(&r.weights))})
@@ -171,8 +171,8 @@ type page struct {
 	rest      []entry // for later pages
 }
 
-// fill fills the page from a session. Posts of an author who has enough on the page wait for the next page, unless the page is not full without them.
-func (p *page) fill(ctx context.Context, session []entry) (err error) {
+// fill fills the page from an order. Posts of an author who has enough on the page wait for the next page, unless the page is not full without them.
+func (p *page) fill(ctx context.Context, order []entry) (err error) {
 	if p.less, err = readLess(ctx, p.tx, p.reader); err != nil {
 		return err
 	}
@@ -181,8 +181,8 @@ func (p *page) fill(ctx context.Context, session []entry) (err error) {
 		view *feedv1.Post
 	}
 	var deferred []waiting
-	for len(session) > 0 && !p.isFull() {
-		some := session[:min(len(session), p.limit-len(p.posts)+readExtra)]
+	for len(order) > 0 && !p.isFull() {
+		some := order[:min(len(order), p.limit-len(p.posts)+readExtra)]
 		visible, err := p.visible(ctx, some)
 		if err != nil {
 			return err
@@ -202,7 +202,7 @@ func (p *page) fill(ctx context.Context, session []entry) (err error) {
 			}
 			taken++
 		}
-		session = session[taken:]
+		order = order[taken:]
 	}
 	for _, w := range deferred {
 		if p.isFull() {
@@ -211,7 +211,7 @@ func (p *page) fill(ctx context.Context, session []entry) (err error) {
 			p.add(w.entry, w.view)
 		}
 	}
-	p.rest = append(p.rest, session...)
+	p.rest = append(p.rest, order...)
 	return nil
 }
 

@@ -11,10 +11,10 @@
 // alone: who wrote a post and when, its likes and comments, what the reader liked, commented on, viewed, and wants less of. The facts of posts, which all readers
 // share, are kept in memory for half a minute (facts.go). A model that is trained one day replaces weights.score, and gets the same features.
 //
-// # Sessions
+// # Orders
 //
-// The first page ranks the candidates, and arranges them so that authors and kinds alternate (arrange.go). The token of its next page has the rest of the order,
-// encrypted: so a session is the same on each node and at each retry, has no post twice, and needs no state on the server (page.go).
+// The first page arranges the candidates in an order so that authors and kinds alternate (arrange.go). The token of its next page has the rest of the order,
+// encrypted: so an order is the same on each node and at each retry, has no post twice, and needs no state on the server (page.go).
 //
 // # Visibility
 //

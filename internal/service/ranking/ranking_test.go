@@ -105,8 +105,8 @@ func TestFeatures(t *testing.T) {
 	}
 }
 
-// A session has the order of its first page, whatever happens to scores, the same at each retry, and its token is of one reader.
-func TestSessionsAreStable(t *testing.T) {
+// The order of the first page stays, whatever happens to scores, and is the same at each retry. Its token is of one reader.
+func TestOrdersAreStable(t *testing.T) {
 	f := open(t)
 	reader, other := f.user(), f.user()
 	for range 12 {
@@ -127,10 +127,10 @@ func TestSessionsAreStable(t *testing.T) {
 	f.Forget()
 	f.clock.Advance(time.Hour)
 	if after := idsOf(f.all(reader, first.Next, 5)); !slices.Equal(after, before) {
-		t.Errorf("the session goes on with %d, and went on with %d", after, before)
+		t.Errorf("the order goes on with %d, and went on with %d", after, before)
 	}
 	if got := f.fresh(reader); slices.Equal(got[5:], before) {
-		t.Error("a new session has the order of the old one")
+		t.Error("a new order is the old one")
 	}
 	for name, token := range map[string]string{"another reader's": first.Next, "a forged one": first.Next[:len(first.Next)-4] + "AAAA", "a short one": "AAAA"} {
 		of := reader

@@ -15,19 +15,19 @@ import (
 	rankingv1 "github.com/rialto-im/rialto/sdk/go/gen/ranking/v1"
 )
 
-// schedule is a random order of what authors, readers and moderators do, between the pages of sessions. It knows who may see what.
+// schedule is a random order of what authors, readers and moderators do, between the pages of orders. It knows who may see what.
 type schedule struct {
 	*fixture
-	random   *rand.Rand
-	people   []id.User
-	posts    map[uint64]*modelPost
-	ids      []uint64
-	follows  map[[2]id.User]bool
-	muted    map[[2]id.User]bool
-	blocked  map[[2]id.User]bool
-	less     map[[2]id.User]time.Time // since when
-	sessions map[id.User]*session
-	steps    []string
+	random  *rand.Rand
+	people  []id.User
+	posts   map[uint64]*modelPost
+	ids     []uint64
+	follows map[[2]id.User]bool
+	muted   map[[2]id.User]bool
+	blocked map[[2]id.User]bool
+	less    map[[2]id.User]time.Time // since when
+	orders  map[id.User]*order
+	steps   []string
 	// What was seen in all, so that no schedule passes because nothing happens.
 	pages, shown, ended *int
 }
@@ -38,8 +38,8 @@ type modelPost struct {
 	hidden, deleted bool
 }
 
-// session of a reader.
-type session struct {
+// order of a reader.
+type order struct {
 	next  string
 	limit uint32
 	shown map[uint64]bool
@@ -47,7 +47,7 @@ type session struct {
 	due map[uint64]bool
 }
 
-// TestRandomSchedules: no page has a post that its reader may not see, or of an author who is muted, blocked or to be shown less; no session has a post twice, and none ends
+// TestRandomSchedules: no page has a post that its reader may not see, or of an author who is muted, blocked or to be shown less; no order has a post twice, and none ends
 // without a post of a followed author that could be shown all the time; and no author has too many posts of a page.
 func TestRandomSchedules(t *testing.T) {
 	schedules := 2
@@ -58,7 +58,7 @@ func TestRandomSchedules(t *testing.T) {
 	for seed := range schedules {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			s := &schedule{fixture: open(t), random: rand.New(rand.NewPCG(uint64(seed), 3)), posts: map[uint64]*modelPost{}, follows: map[[2]id.User]bool{}, muted: map[[2]id.User]bool{},
-				blocked: map[[2]id.User]bool{}, less: map[[2]id.User]time.Time{}, sessions: map[id.User]*session{}, pages: &pages, shown: &shown, ended: &ended}
+				blocked: map[[2]id.User]bool{}, less: map[[2]id.User]time.Time{}, orders: map[id.User]*order{}, pages: &pages, shown: &shown, ended: &ended}
 			for range 5 {
 				s.people = append(s.people, s.user())
 			}
@@ -74,7 +74,7 @@ func TestRandomSchedules(t *testing.T) {
 		})
 	}
 	if pages < 40*schedules || shown < 60*schedules || ended < 8*schedules {
-		t.Errorf("%d pages with %d posts, and %d sessions that ended: too few", pages, shown, ended)
+		t.Errorf("%d pages with %d posts, and %d orders that ended: too few", pages, shown, ended)
 	}
 }
 
@@ -205,14 +205,14 @@ func (s *schedule) isWanted(reader id.User, n uint64) bool {
 	return s.maySee(reader, n) && author != reader && !s.muted[[2]id.User{reader, author}] && !(less && s.clock.Now().Sub(since) < 30*24*time.Hour)
 }
 
-// readOne reads the first page of a session or the next one.
+// readOne reads the first page of an order or the next one.
 func (s *schedule) readOne() {
 	reader := s.person()
-	now := s.sessions[reader]
+	now := s.orders[reader]
 	if now == nil {
 		s.clock.Advance(time.Minute) // facts are read again
-		now = &session{limit: uint32(1 + s.random.IntN(12)), shown: map[uint64]bool{}, due: map[uint64]bool{}}
-		s.sessions[reader] = now
+		now = &order{limit: uint32(1 + s.random.IntN(12)), shown: map[uint64]bool{}, due: map[uint64]bool{}}
+		s.orders[reader] = now
 		for _, n := range s.ids {
 			now.due[n] = s.follows[[2]id.User{reader, s.posts[n].author}]
 		}
@@ -235,10 +235,10 @@ func (s *schedule) readOne() {
 		return
 	}
 	*s.ended++
-	delete(s.sessions, reader)
+	delete(s.orders, reader)
 	for n, due := range now.due {
 		if due && !now.shown[n] {
-			s.t.Errorf("the session of %d ended without post %d", reader, n)
+			s.t.Errorf("the order of %d ended without post %d", reader, n)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestGoldenToken(t *testing.T) {
 			t.Errorf("the reason %d does not fit into four bits", r)
 		}
 	}
-	tooMany := append([]byte(golden[:1]), make([]byte, (sessionPosts+1)*entryBytes)...)
+	tooMany := append([]byte(golden[:1]), make([]byte, (orderPosts+1)*entryBytes)...)
 	for _, bad := range []string{"", "\x02", golden + "x", string(tooMany)} {
 		if _, ok := decodeRest([]byte(bad)); ok {
 			t.Errorf("%d bytes are decoded", len(bad))
