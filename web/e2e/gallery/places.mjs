@@ -219,6 +219,10 @@ const feed = {
     await at(g, `/feed/${g.offer}`);
     await g.page.locator("main .goods-picture img").waitFor();
   },
+  "feed-for-you": async (g) => {
+    await at(g, "/feed/foryou");
+    await g.page.getByTestId("post-why").nth(1).waitFor();
+  },
   "feed-hot": async (g) => {
     await at(g, "/feed/hot");
     await posts(g).nth(1).waitFor();
