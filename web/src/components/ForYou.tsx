@@ -32,6 +32,10 @@ export function ForYou({ current }: { current: string | undefined }) {
     setLast(undefined);
     await refresh();
   });
+  const again = () => {
+    setLast(undefined); // it may be what was just taken back
+    void run(refresh);
+  };
   const ranked = useMemo(() => {
     const known = new Map<string, Ranked>();
     for (const e of listed.posts) if (e.ranked) known.set(e.post.id, { ...e.ranked, showLess });
@@ -48,7 +52,7 @@ export function ForYou({ current }: { current: string | undefined }) {
         {last && <p className="shown-less" data-testid="shown-less">{"author" in last ? t("lessOfAuthor", { who: nameOf(client, last.author) }) : t("lessOfKind", { kind: t(kindNames[last.kind]) })} <button className="link" onClick={() => void undo()}>{t("undo")}</button></p>}
       </div>
       <PostTimeline posts={postsOf(listed)} empty="nothingForYou" end="endForYou" current={current} />
-      {managing && <ShownLessDialog onClose={() => setManaging(false)} onChange={() => void run(refresh)} />}
+      {managing && <ShownLessDialog onClose={() => setManaging(false)} onChange={again} />}
     </RankedPosts>
   );
 }
