@@ -124,6 +124,8 @@ func groupCommands() []command {
 func postCommands() []command {
 	return []command{
 		{"feed", "[more]", "show the newest posts of those whom you follow, or older ones", (*screen).feed},
+		{"foryou", "[more]", "show posts that are ranked for you, and why; more shows the next ones", (*screen).forYou},
+		{"less", "N", "show no posts of the author of post N in /foryou for 30 days, and fewer later", (*screen).less},
 		{"hot", "[today | week] [more]", "show the posts that are popular, or got the most likes today or this week", (*screen).hot},
 		{"profile", "[@handle] [more]", "show somebody's posts and counts, or your own", (*screen).feedProfile},
 		{"liked", "[more]", "show the posts that you like; /favourites, /viewed [clear]", (*screen).liked},
@@ -136,8 +138,6 @@ func postCommands() []command {
 		{"deletepost", "N", "delete your post for everyone", (*screen).deletePost},
 		{"comments", "N [oldest | likes] | more", "show the comments of a post, the newest first or sorted otherwise", (*screen).comments},
 		{"comment", "N[.M] TEXT", "comment on a post, or reply to a comment by its number", (*screen).comment},
-		{"foryou", "[more]", "show posts that are ranked for you, and why; more shows the next ones", (*screen).forYou},
-		{"less", "N", "show no posts of the author of post N in /foryou for 30 days, and fewer later", engage(lessOfAuthor)},
 		{"editcomment", "N.M TEXT", "replace the text of your comment; /deletecomment N.M", (*screen).editComment},
 		{"deletecomment", "N.M", "", (*screen).deleteComment},
 		{"like", "N[.M]", "like a post or a comment; /unlike", (*screen).like},

@@ -68,13 +68,6 @@ func (s *screen) unfollow(ctx context.Context, rest string) error {
 	return s.related(call(ctx, s.client.Graph().Unfollow, &accountv1.UnfollowRequest{User: u}))
 }
 
-	return s.sayPostsWith(ctx, posts, func(int) string { return "" })
-// sayPostsWith shows posts, each with a note, which may be empty.
-func (s *screen) sayPostsWith(ctx context.Context, posts []*feedv1.Post, note func(i int) string) error {
-	s.postIDs, s.authors = nil, nil
-		s.postIDs, s.authors = append(s.postIDs, p.Id), append(s.authors, p.Author)
-}
-
 // engagementLine shows the number of a post, by which commands name it, and its counts.
 func engagementLine(number int, p *feedv1.Post) string {
 	return fmt.Sprintf("      [%d] %s, %s, %s, %s, %s", number, countedWithOwn(p.Likes, p.Liked, "like"), countedWithOwn(p.Favourites, p.Favourited, "favourite"),
@@ -98,14 +91,19 @@ func counted[N uint32 | uint64 | int | int64](n N, what string) string {
 }
 
 // postAt returns the id of a post by the number with which it was shown.
-func (s *screen) postAt(number string) (uint64, error) {
+func (s *screen) postAt(number string) (uint64, error) { return s.inLastList(number, &s.postIDs) }
+
+// authorAt returns the author of a post by the number with which it was shown.
+func (s *screen) authorAt(number string) (uint64, error) { return s.inLastList(number, &s.postAuthors) }
+
+func (s *screen) inLastList(number string, list *[]uint64) (uint64, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(number))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil || n < 1 || n > len(s.postIDs) {
+	if err != nil || n < 1 || n > len(*list) {
 		return 0, errNoPostNumber
 	}
-	return s.postIDs[n-1], nil
+	return (*list)[n-1], nil
 }
 
 // audienceNotes say to the author who sees a post, unless everyone does.

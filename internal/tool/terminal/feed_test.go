@@ -39,12 +39,12 @@ type postServer struct {
 	engaged   []string // what was done with posts
 	before    []uint64 // of the pages that were read
 	viewed    []uint64 // posts
+	ranked    rankedServer
 }
 
 func (p *postServer) RecordViews(_ context.Context, q *connect.Request[engagementv1.RecordViewsRequest]) (*connect.Response[engagementv1.RecordViewsResponse], error) {
 	p.viewed = append(p.viewed, q.Msg.Posts...)
 	return connect.NewResponse(&engagementv1.RecordViewsResponse{}), nil
-	ranked    rankedServer
 }
 
 func (p *postServer) Publish(_ context.Context, q *connect.Request[feedv1.PublishRequest]) (*connect.Response[feedv1.Post], error) {

@@ -94,9 +94,10 @@ const maxPostPlaces = 1000
 
 // sayPosts shows posts with their numbers, and tells the server that the user has viewed them.
 func (s *screen) sayPosts(ctx context.Context, l listedPosts) error {
-	var users, ids []uint64
+	var users, ids, authors []uint64
 	for _, p := range l.posts {
 		ids = append(ids, p.Id)
+		authors = append(authors, p.Author)
 		users = append(users, p.Author)
 		if p.Reposted != nil {
 			users = append(users, p.Reposted.Author)
@@ -106,7 +107,7 @@ func (s *screen) sayPosts(ctx context.Context, l listedPosts) error {
 		return err
 	}
 	s.mu.Lock()
-	s.postIDs = ids
+	s.postIDs, s.postAuthors = ids, authors
 	s.mu.Unlock()
 	for i, p := range l.posts {
 		lines := s.postLines(ctx, p, "  ")

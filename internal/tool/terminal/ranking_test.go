@@ -40,10 +40,10 @@ func (r *rankedServer) ShowLess(_ context.Context, q *connect.Request[rankingv1.
 
 func TestForYou(t *testing.T) {
 	p, do := newFeedScreen(t)
-	if got := do("/foryou more"); got != "! "+errNoMoreRanked.Error() {
+	if got := do("/foryou more"); got != "! "+errNoMorePosts.Error() {
 		t.Errorf("/foryou more at first: %q", got)
 	}
-	if got := do("/foryou"); !strings.Contains(got, "the best") || !strings.HasSuffix(got, "\n      you follow the author, new\n") {
+	if got := do("/foryou"); !strings.Contains(got, "the best") || !strings.Contains(got, "  you follow the author, new\n") {
 		t.Errorf("/foryou shows %q", got)
 	}
 	do("/less 2")
@@ -51,10 +51,10 @@ func TestForYou(t *testing.T) {
 	if len(p.ranked.less) != 1 || p.ranked.less[0] != 2 {
 		t.Errorf("/less asked for %d", p.ranked.less)
 	}
-	if got := do("/foryou more"); !strings.Contains(got, "the last") || !strings.HasSuffix(got, "\n      popular\n") {
+	if got := do("/foryou more"); !strings.Contains(got, "the last") || !strings.Contains(got, "  popular\n") {
 		t.Errorf("/foryou more shows %q", got)
 	}
-	if got := do("/foryou more"); got != "! "+errNoMoreRanked.Error() {
+	if got := do("/foryou more"); got != "! "+errNoMorePosts.Error() {
 		t.Errorf("/foryou more at the end: %q", got)
 	}
 	if got := do("/foryou now"); !strings.HasPrefix(got, "! ") {

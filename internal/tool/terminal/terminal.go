@@ -110,9 +110,8 @@ type screen struct {
 	ticketIDs           []uint64             // as /tickets listed them
 	deskKeys            []string             // of the help desks, as last read
 	postIDs             []uint64             // as they were shown last
+	postAuthors         []uint64             // of postIDs
 	commentIDs          comments             // as /comments listed them
-	authors    []uint64 // of postIDs
-	rankedNext string   // the page of /foryou more; empty: there is none
 	postPlaces          map[string]postPlace // how far each list of posts was shown
 	toldOfPosts         bool                 // new posts were announced since the last /feed
 	unreadNotifications uint32               // as they were announced last
