@@ -11,6 +11,8 @@ import { PostCard } from "./PostCard.js";
 interface Props {
   posts: Posts;
   empty: Key;
+  /** What is said below the last post. */
+  end?: Key;
   current?: string | undefined;
   head?: ReactNode;
   /** What a post has above its author, by its place in the list. */
@@ -18,7 +20,7 @@ interface Props {
 }
 
 /** A list of posts in pages. New ones wait behind a button, so that what one reads keeps its place. */
-export function PostTimeline({ posts: p, empty, end = "allPosts", current, head, above}: { posts: Posts; empty: Key; end?: Key; current?: string | undefined; }: Props) {
+export function PostTimeline({ posts: p, empty, end = "allPosts", current, head, above }: Props) {
   const t = useText();
   const list = useRef<VirtualListHandle>(null);
   const showNew = async () => {

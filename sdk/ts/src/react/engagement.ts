@@ -99,7 +99,6 @@ function accessOf(r: Relation): string {
   return how && `${r.user}${how},`;
 }
 
-/** A list while it is shown. It is read again when the user blocks somebody, or has other friends: no post may stay that the user may not see any more. */
 export interface RankedPosts extends ListedPosts {
   /** Shows less of an author, whose posts disappear at once, or of a kind of posts. */
   readonly showLess: (of: LessOf) => Promise<void>;
@@ -120,6 +119,7 @@ export function useForYou(): RankedPosts {
   return { ...useEntries(list), showLess };
 }
 
+/** A list while it is shown. It is read again when the user blocks somebody, or has other friends: no post may stay that the user may not see any more. */
 function useEntries(list: PostEntries): ListedPosts {
   const client = useRialto();
   const online = useOnline();
