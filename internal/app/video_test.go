@@ -58,10 +58,33 @@ func TestVideoOverHTTP(t *testing.T) {
 	if code, _ := get(t, segment); code != http.StatusOK {
 		t.Errorf("a segment is answered with %d", code)
 	}
+	_, err = ann.Video().SetSubtitles(t.Context(), connect.NewRequest(&videov1.SetSubtitlesRequest{Video: v.Id, Language: "en", File: "1\n00:00:01,000 --> 00:00:02,000\nhello"}))
+	must(t, err)
+	_, err = ben.Video().SetWatchPosition(t.Context(), connect.NewRequest(&videov1.SetWatchPositionRequest{Video: v.Id, Post: post.Msg.Id, PositionMs: 1500}))
+	must(t, err)
+	seen, err = ben.Video().GetVideo(t.Context(), connect.NewRequest(&videov1.GetVideoRequest{Video: v.Id, Post: post.Msg.Id}))
+	must(t, err)
+	if code, text := get(t, url(h)+seen.Msg.Subtitles[0].Url); code != http.StatusOK || !strings.Contains(text, "hello") || seen.Msg.PositionMs != 1500 {
+		t.Errorf("subtitles are answered with %d %s, the position is %d", code, text, seen.Msg.PositionMs)
+	}
+	if _, text := get(t, master); !strings.Contains(text, "TYPE=SUBTITLES,GROUP-ID=\"subtitles\",NAME=\"en\",LANGUAGE=\"en\",DEFAULT=NO") || strings.Count(text, ",SUBTITLES=\"subtitles\"\n") != 1 {
+		t.Errorf("the playlist is %s", text)
+	}
+	watched := func() []*videov1.WatchedVideo {
+		r, err := ben.Video().ListWatched(t.Context(), connect.NewRequest(&videov1.ListWatchedRequest{}))
+		must(t, err)
+		return r.Msg.Videos
+	}
+	if list := watched(); len(list) != 1 || list[0].Video.Id != v.Id || list[0].Post.Id != post.Msg.Id || list[0].Video.PositionMs != 1500 {
+		t.Errorf("the watch history is %v", list)
+	}
 	admin := feedv1connect.NewFeedAdminServiceClient(http.DefaultClient, url(h), withKey(key(t, h)))
 	_, err = admin.HidePost(t.Context(), connect.NewRequest(&feedv1.HidePostRequest{Post: post.Msg.Id, Reason: "test"}))
 	must(t, err)
-	for _, address := range []string{master, segment} {
+	if list := watched(); len(list) != 0 {
+		t.Errorf("the watch history is %v, with a hidden post", list)
+	}
+	for _, address := range []string{master, segment, url(h) + seen.Msg.Subtitles[0].Url} {
 		if code, _ := get(t, address); code != http.StatusNotFound {
 			t.Errorf("a file of a hidden post is answered with %d", code)
 		}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 
 	"github.com/rialto-im/rialto/internal/app/config"
@@ -9,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/idgen"
 	"github.com/rialto-im/rialto/internal/platform/transcode"
 	"github.com/rialto-im/rialto/internal/service/video"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
 
 // videoDir is the folder of temporary files of videos in the data directory.
@@ -47,4 +49,8 @@ func (p videoPosts) NamesVideo(ctx context.Context, reader id.User, post, video 
 
 func (p videoPosts) ShowsVideo(ctx context.Context, post, video uint64) (bool, error) {
 	return p.node.feed.ShowsVideo(ctx, post, video)
+}
+
+func (p videoPosts) VisiblePosts(ctx context.Context, tx *sql.Tx, reader id.User, posts []uint64) (map[uint64]*feedv1.Post, error) {
+	return p.node.feed.VisiblePosts(ctx, tx, reader, posts)
 }

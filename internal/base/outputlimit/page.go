@@ -15,6 +15,7 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/notification/v1/notificationv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/ranking/v1/rankingv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/search/v1/searchv1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/video/v1/videov1connect"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 )
@@ -31,7 +32,7 @@ func IsPage(call string) bool {
 		engagementv1connect.EngagementServiceListLikesProcedure, engagementv1connect.EngagementServiceListFavouritesProcedure, engagementv1connect.EngagementServiceListViewsProcedure,
 		engagementv1connect.EngagementServiceListHotPostsProcedure, rankingv1connect.RankingServiceForYouProcedure,
 		notificationv1connect.NotificationServiceListNotificationsProcedure, notificationv1connect.NotificationServiceUnreadNotificationsProcedure,
-		searchv1connect.SearchServiceSearchProcedure:
+		searchv1connect.SearchServiceSearchProcedure, videov1connect.VideoServiceListWatchedProcedure:
 		return true
 	}
 	return false

@@ -3,6 +3,7 @@ package video_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"io"
 	"io/fs"
@@ -31,6 +32,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/media"
 	"github.com/rialto-im/rialto/internal/service/video"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
 )
 
@@ -122,6 +124,19 @@ func (p *posts) ShowsVideo(_ context.Context, post, n uint64) (bool, error) {
 	return p.videos[post] == n, nil
 }
 
+// VisiblePosts returns those of some posts that name a video and that a reader may see.
+func (p *posts) VisiblePosts(_ context.Context, _ *sql.Tx, reader id.User, list []uint64) (map[uint64]*feedv1.Post, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found := map[uint64]*feedv1.Post{}
+	for _, n := range list {
+		if p.seers[n] == reader {
+			found[n] = &feedv1.Post{Id: n, Content: &feedv1.PostContent{Video: p.videos[n]}}
+		}
+	}
+	return found, nil
+}
+
 // set makes a post that a user may see name a video; 0: it is hidden.
 func (p *posts) set(post, n uint64, seer id.User) {
 	p.mu.Lock()
@@ -151,6 +166,16 @@ type fixture struct {
 func open(t testing.TB) *fixture {
 	t.Helper()
 	tc := transcodetest.Open(t, transcode.Config{Heights: []int{48, 90}})
+	f := openStopped(t)
+	f.deps.Transcoder = tc
+	f.start(nil)
+	t.Cleanup(func() { f.stop() })
+	return f
+}
+
+// openStopped makes a node that processes no videos.
+func openStopped(t testing.TB) *fixture {
+	t.Helper()
 	f := &fixture{t: t, clock: clocktest.NewManual(), dir: t.TempDir(), posts: &posts{videos: map[uint64]uint64{}, seers: map[uint64]id.User{}}}
 	var err error
 	f.db, err = sqldb.Open(context.Background(), sqltest.Place(t))
@@ -164,9 +189,9 @@ func open(t testing.TB) *fixture {
 	logger := slog.New(slog.DiscardHandler)
 	f.media, err = media.New(t.Context(), media.Deps{DB: f.db, Store: f.store, IDs: ids, Secret: []byte("of URLs"), Clock: f.clock, Logger: logger}, media.Config{})
 	must(t, err)
-	f.deps = video.Deps{DB: f.db, Store: f.store, Uploads: f.media, Posts: f.posts, IDs: ids, Transcoder: tc, Dir: filepath.Join(f.dir, "work"), Secret: []byte("of videos"), Clock: f.clock, Logger: logger}
-	f.start(nil)
-	t.Cleanup(func() { f.stop() })
+	f.deps = video.Deps{DB: f.db, Store: f.store, Uploads: f.media, Posts: f.posts, IDs: ids, Dir: filepath.Join(f.dir, "work"), Secret: []byte("of videos"), Clock: f.clock, Logger: logger}
+	f.Service, err = video.New(t.Context(), f.deps, video.Config{Workers: 2})
+	must(t, err)
 	return f
 }
 

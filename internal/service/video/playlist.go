@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/rialto-im/rialto/internal/platform/subtitle"
 )
 
 // Files below the address of a video.
@@ -33,6 +35,7 @@ func (p *progress) master() (string, error) {
 		sound, soundBits = info.codecs, peak(list, info.timescale)
 		b.WriteString("#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"sound\",NAME=\"sound\",DEFAULT=YES,AUTOSELECT=YES,URI=\"" + trackAudio + ".m3u8\"\n")
 	}
+	p.masterSubtitles(&b)
 	n := 0
 	for _, r := range p.renditions {
 		list, _, err := p.playable(r.Name)
@@ -47,6 +50,9 @@ func (p *progress) master() (string, error) {
 		codecs, group := info.codecs, ""
 		if sound != "" {
 			codecs, group = codecs+","+sound, ",AUDIO=\"sound\""
+		}
+		if len(p.subtitles) > 0 {
+			group += ",SUBTITLES=\"subtitles\""
 		}
 		fmt.Fprintf(&b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,RESOLUTION=%dx%d,FRAME-RATE=%.3f,CODECS=\"%s\"%s\n%s.m3u8\n",
 			max(1, peak(list, info.timescale)+soundBits), r.Width, r.Height, float64(p.source.Rate.Num)/float64(p.source.Rate.Den), codecs, group, r.Name)
@@ -135,6 +141,9 @@ func (p *progress) dash() (string, error) {
 			return "", err
 		}
 	}
+	for _, t := range p.subtitles {
+		fmt.Fprintf(&b, "<AdaptationSet contentType=\"text\" mimeType=\"text/vtt\" lang=\"%s\">\n<Representation id=\"%d\" bandwidth=\"256\">\n<BaseURL>%s</BaseURL>\n</Representation>\n</AdaptationSet>\n", t.language, t.id, t.file())
+	}
 	b.WriteString("</Period>\n</MPD>\n")
 	return b.String(), nil
 }
@@ -153,13 +162,8 @@ func (p *progress) storyboardText() (string, error) {
 	b.WriteString("WEBVTT\n")
 	for i := range s.Count {
 		begin := time.Duration(i) * s.Interval
-		fmt.Fprintf(&b, "\n%s --> %s\n%s#xywh=%d,%d,%d,%d\n", cueTime(begin), cueTime(min(begin+s.Interval, max(p.source.Duration, begin+time.Millisecond))), storyboardFile,
+		fmt.Fprintf(&b, "\n%s --> %s\n%s#xywh=%d,%d,%d,%d\n", subtitle.Time(begin), subtitle.Time(min(begin+s.Interval, max(p.source.Duration, begin+time.Millisecond))), storyboardFile,
 			i%s.Columns*s.TileWidth, i/s.Columns*s.TileHeight, s.TileWidth, s.TileHeight)
 	}
 	return b.String(), nil
-}
-
-func cueTime(d time.Duration) string {
-	ms := d.Milliseconds()
-	return fmt.Sprintf("%02d:%02d:%02d.%03d", ms/3_600_000, ms/60_000%60, ms/1000%60, ms%1000)
 }

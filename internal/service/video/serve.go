@@ -176,6 +176,8 @@ func (v *video) file(ctx context.Context, tx *sql.Tx, name string) (*file, error
 		return text(kindVTT, trackStoryboard, (*progress).storyboardText)
 	case isPlaylist && !inFolder && v.isTrack(track):
 		return text(kindPlaylist, track, func(p *progress) (string, error) { return p.media(track) })
+	case inFolder && folder == subtitlesFolder:
+		return v.subtitlesFile(ctx, tx, base)
 	case name == storyboardFile:
 		return v.image(ctx, tx, trackStoryboard, "0")
 	case inFolder && folder == trackPoster && strings.HasSuffix(base, ".jpg"):

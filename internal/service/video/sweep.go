@@ -118,7 +118,8 @@ func (s *Service) cleaned(ctx context.Context, v *video) error {
 		}
 		_, tasks := tx.ExecContext(ctx, `DELETE FROM video_tasks WHERE video = $1`, int64(v.id))
 		_, tracks := tx.ExecContext(ctx, `DELETE FROM video_tracks WHERE video = $1`, int64(v.id))
+		_, texts := tx.ExecContext(ctx, `DELETE FROM video_subtitles WHERE video = $1`, int64(v.id))
 		_, row := tx.ExecContext(ctx, `DELETE FROM videos WHERE id = $1`, int64(v.id))
-		return errors.Join(tasks, tracks, row)
+		return errors.Join(tasks, tracks, texts, row)
 	})
 }

@@ -16,7 +16,11 @@
 // Playlists are computed from the rows of finished tasks (playlist.go), so a video can be played as soon as the first chunk of a rendition and the sound are there.
 // Addresses are signed for a short time, for the owner or for those who see a post (serve.go). Each request checks that the video, and the post, are still there.
 //
-// It may use sqldb, blob, job and transcode; media and posts by interfaces. All methods are safe for concurrent use.
+// # Viewers
+//
+// How far a user has watched a video is one row (watch.go), which all devices of the user share. Subtitles are rows (subtitles.go), converted when they are stored.
+//
+// It may use sqldb, blob, job, transcode and subtitle; media and posts by interfaces. All methods are safe for concurrent use.
 package video
 
 import (
@@ -42,6 +46,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/platform/transcode"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
 
 // Uploads has the files from which videos are made.
@@ -61,6 +66,8 @@ type Posts interface {
 	NamesVideo(ctx context.Context, reader id.User, post, video uint64) (bool, error)
 	// ShowsVideo reports whether a post that is neither deleted nor hidden names a video.
 	ShowsVideo(ctx context.Context, post, video uint64) (bool, error)
+	// VisiblePosts returns those of some posts that a reader may see, as the reader sees them, as of a transaction.
+	VisiblePosts(ctx context.Context, tx *sql.Tx, reader id.User, posts []uint64) (map[uint64]*feedv1.Post, error)
 }
 
 // Jobs inserts jobs, and tells what became of them.
@@ -181,6 +188,12 @@ var migrations = []string{
 		at_ms BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (video, track, first))`,
 	// Tracks have what all their segments share.
 	`CREATE TABLE video_tracks (video BIGINT NOT NULL, track TEXT NOT NULL, codecs TEXT NOT NULL, timescale BIGINT NOT NULL, init {bytes} NOT NULL, PRIMARY KEY (video, track))`,
+	// Where a user was last in a video, when, and by which post; 0: the user's own video.
+	`CREATE TABLE video_watches (member BIGINT NOT NULL, video BIGINT NOT NULL, post BIGINT NOT NULL, position_ms BIGINT NOT NULL, at_ms BIGINT NOT NULL, PRIMARY KEY (member, video))`,
+	`CREATE INDEX video_watches_latest ON video_watches (member, at_ms, video)`,
+	// Content is WebVTT. It has a new id when it is replaced, by which it is served.
+	`CREATE TABLE video_subtitles (video BIGINT NOT NULL, language TEXT NOT NULL, id BIGINT NOT NULL, label TEXT NOT NULL, is_default BOOLEAN NOT NULL, cues BIGINT NOT NULL, content {bytes} NOT NULL,
+		PRIMARY KEY (video, language))`,
 }
 
 var (

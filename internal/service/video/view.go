@@ -16,6 +16,8 @@ type progress struct {
 	*video
 	tasks  map[string][]*task // of each track, in the order of the segments
 	tracks map[string]*trackInfo
+	// subtitles by language; not read with one track only
+	subtitles []*subtitles
 }
 
 // load reads a video. track is the only one whose tasks are read; empty: all.
@@ -29,6 +31,11 @@ func load(ctx context.Context, tx *sql.Tx, v *video, track string) (*progress, e
 		return nil, err
 	}
 	p := &progress{video: v, tasks: map[string][]*task{}, tracks: tracks}
+	if track == "" {
+		if p.subtitles, err = subtitlesOf(ctx, tx, v.id); err != nil {
+			return nil, err
+		}
+	}
 	for _, t := range list {
 		p.tasks[t.track] = append(p.tasks[t.track], t)
 	}
@@ -37,30 +44,45 @@ func load(ctx context.Context, tx *sql.Tx, v *video, track string) (*progress, e
 
 // GetVideo returns a video of the caller, or one that a post shows which the caller may see.
 func (s *Service) GetVideo(ctx context.Context, by id.User, r *videov1.GetVideoRequest) (out *videov1.Video, err error) {
-	if r.Post != 0 {
-		named, err := s.deps.Posts.NamesVideo(ctx, by, r.Post, r.Video)
-		if err == nil && !named {
-			err = errNoVideo
-		}
-		if err != nil {
-			return nil, err
-		}
+	if err := s.checkPost(ctx, by, r.Post, r.Video); err != nil {
+		return nil, err
 	}
 	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
-		v, err := getVideo(ctx, tx, r.Video)
-		if err == nil && r.Post == 0 && v.owner != by {
-			err = errNoVideo
-		}
+		v, err := seen(ctx, tx, by, r.Post, r.Video)
 		if err != nil {
 			return err
 		}
 		p, err := load(ctx, tx, v, "")
-		if err == nil {
-			out, err = s.view(p, by, r.Post)
+		if err != nil {
+			return err
 		}
+		if out, err = s.view(p, by, r.Post); err != nil {
+			return err
+		}
+		out.PositionMs, out.WatchedMs, err = positionIn(ctx, tx, by, v.id)
 		return err
 	})
 	return out, err
+}
+
+// checkPost fails unless a user may see a post that names a video; 0: there is no post.
+func (s *Service) checkPost(ctx context.Context, by id.User, post, n uint64) error {
+	if post == 0 {
+		return nil
+	}
+	named, err := s.deps.Posts.NamesVideo(ctx, by, post, n)
+	if err == nil && !named {
+		err = errNoVideo
+	}
+	return err
+}
+
+// seen returns a video that a post shows which its reader may see (checkPost), or without one a video of the reader.
+func seen(ctx context.Context, tx *sql.Tx, by id.User, post, n uint64) (*video, error) {
+	if post == 0 {
+		return own(ctx, tx, by, n)
+	}
+	return getVideo(ctx, tx, n)
 }
 
 // ListVideos returns a page of the caller's videos, the newest first: without steps, renditions and playback.
@@ -91,20 +113,29 @@ func (s *Service) ListVideos(ctx context.Context, by id.User, r *videov1.ListVid
 			out.Next = list[limit-1].id
 		}
 		for _, v := range list {
-			p, err := load(ctx, tx, v, trackPoster)
+			view, err := s.listed(ctx, tx, v, by, 0)
 			if err != nil {
 				return err
 			}
-			view, err := s.view(p, by, 0)
-			if err != nil {
-				return err
-			}
-			view.Steps, view.Renditions, view.Playback, view.RemainingMs = nil, nil, nil, 0
 			out.Videos = append(out.Videos, view)
 		}
 		return nil
 	})
 	return out, err
+}
+
+// listed is a video in a list: with its posters, and without steps, renditions and playback.
+func (s *Service) listed(ctx context.Context, tx *sql.Tx, v *video, by id.User, post uint64) (*videov1.Video, error) {
+	p, err := load(ctx, tx, v, trackPoster)
+	if err != nil {
+		return nil, err
+	}
+	view, err := s.view(p, by, post)
+	if err != nil {
+		return nil, err
+	}
+	view.Steps, view.Renditions, view.Playback, view.RemainingMs = nil, nil, nil, 0
+	return view, nil
 }
 
 // view is a video as a user sees it, with addresses for a post; 0: for its owner.
@@ -117,6 +148,10 @@ func (s *Service) view(p *progress, by id.User, post uint64) (*videov1.Video, er
 		if p.state == stateFailed {
 			out.Failure = &videov1.VideoFailure{Reason: p.reason, Message: p.message, Retriable: p.retriable}
 		}
+	}
+	base, ends := s.address(p.id, post)
+	for _, t := range p.subtitles {
+		out.Subtitles = append(out.Subtitles, t.view(base))
 	}
 	if p.source == nil {
 		return out, nil
@@ -132,7 +167,6 @@ func (s *Service) view(p *progress, by id.User, post uint64) (*videov1.Video, er
 	if p.state == stateFailed {
 		return out, nil
 	}
-	base, ends := s.address(p.id, post)
 	if playable, err := p.isPlayable(); err != nil {
 		return nil, err
 	} else if playable {

@@ -16,5 +16,14 @@ func ofVideos() map[string]row {
 		videos + "ListVideos":  own(func(subject) proto.Message { return &videov1.ListVideosRequest{} }),
 		videos + "DeleteVideo": missing(func(o subject) proto.Message { return &videov1.DeleteVideoRequest{Video: o.post} }),
 		videos + "RetryVideo":  missing(func(o subject) proto.Message { return &videov1.RetryVideoRequest{Video: o.post} }),
+
+		videos + "SetWatchPosition": missing(func(o subject) proto.Message { return &videov1.SetWatchPositionRequest{Video: o.post} }),
+		videos + "ListWatched":      own(func(subject) proto.Message { return &videov1.ListWatchedRequest{} }),
+		videos + "RemoveWatched":    own(func(o subject) proto.Message { return &videov1.RemoveWatchedRequest{Video: o.post} }),
+		videos + "ClearWatched":     own(func(subject) proto.Message { return &videov1.ClearWatchedRequest{} }),
+		videos + "SetSubtitles": missing(func(o subject) proto.Message {
+			return &videov1.SetSubtitlesRequest{Video: o.post, Language: "en", File: "1\n00:00:01,000 --> 00:00:02,000\nhello"}
+		}),
+		videos + "RemoveSubtitles": missing(func(o subject) proto.Message { return &videov1.RemoveSubtitlesRequest{Video: o.post, Language: "en"} }),
 	}
 }

@@ -7,6 +7,7 @@
 package videov1
 
 import (
+	v1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -185,7 +186,13 @@ type Video struct {
 	// Posters are frames of the video, in their order. The first is for lists.
 	Posters []*VideoPoster `protobuf:"bytes,16,rep,name=posters,proto3" json:"posters,omitempty"`
 	// Storyboard has small frames for seeking; absent: there is none yet.
-	Storyboard    *VideoStoryboard `protobuf:"bytes,17,opt,name=storyboard,proto3" json:"storyboard,omitempty"`
+	Storyboard *VideoStoryboard `protobuf:"bytes,17,opt,name=storyboard,proto3" json:"storyboard,omitempty"`
+	// PositionMs is where the caller was in the video, on any device; 0: at its beginning, or never. Lists do not have it.
+	PositionMs uint32 `protobuf:"varint,18,opt,name=position_ms,json=positionMs,proto3" json:"position_ms,omitempty"`
+	// WatchedMs is when the caller was there, milliseconds since 1970; 0: never.
+	WatchedMs int64 `protobuf:"varint,19,opt,name=watched_ms,json=watchedMs,proto3" json:"watched_ms,omitempty"`
+	// Subtitles by language. Lists do not have them.
+	Subtitles     []*VideoSubtitles `protobuf:"bytes,20,rep,name=subtitles,proto3" json:"subtitles,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -339,6 +346,109 @@ func (x *Video) GetStoryboard() *VideoStoryboard {
 	return nil
 }
 
+func (x *Video) GetPositionMs() uint32 {
+	if x != nil {
+		return x.PositionMs
+	}
+	return 0
+}
+
+func (x *Video) GetWatchedMs() int64 {
+	if x != nil {
+		return x.WatchedMs
+	}
+	return 0
+}
+
+func (x *Video) GetSubtitles() []*VideoSubtitles {
+	if x != nil {
+		return x.Subtitles
+	}
+	return nil
+}
+
+// VideoSubtitles are subtitles in one language.
+type VideoSubtitles struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Language as a BCP 47 tag, such as en or zh-Hans.
+	Language string `protobuf:"bytes,1,opt,name=language,proto3" json:"language,omitempty"`
+	// Label for menus, such as English.
+	Label string `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
+	// Default: players show them unless the viewer has chosen otherwise. At most one has it.
+	Default bool `protobuf:"varint,3,opt,name=default,proto3" json:"default,omitempty"`
+	// Url of a WebVTT file. It expires with the addresses of playback, and changes when the subtitles are replaced.
+	Url string `protobuf:"bytes,4,opt,name=url,proto3" json:"url,omitempty"`
+	// Cues is the number of texts.
+	Cues          uint32 `protobuf:"varint,5,opt,name=cues,proto3" json:"cues,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VideoSubtitles) Reset() {
+	*x = VideoSubtitles{}
+	mi := &file_rialto_video_v1_video_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VideoSubtitles) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VideoSubtitles) ProtoMessage() {}
+
+func (x *VideoSubtitles) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_video_v1_video_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VideoSubtitles.ProtoReflect.Descriptor instead.
+func (*VideoSubtitles) Descriptor() ([]byte, []int) {
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *VideoSubtitles) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+func (x *VideoSubtitles) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *VideoSubtitles) GetDefault() bool {
+	if x != nil {
+		return x.Default
+	}
+	return false
+}
+
+func (x *VideoSubtitles) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *VideoSubtitles) GetCues() uint32 {
+	if x != nil {
+		return x.Cues
+	}
+	return 0
+}
+
 // VideoFailure is why a video could not be processed.
 type VideoFailure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -354,7 +464,7 @@ type VideoFailure struct {
 
 func (x *VideoFailure) Reset() {
 	*x = VideoFailure{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[1]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -366,7 +476,7 @@ func (x *VideoFailure) String() string {
 func (*VideoFailure) ProtoMessage() {}
 
 func (x *VideoFailure) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[1]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -379,7 +489,7 @@ func (x *VideoFailure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VideoFailure.ProtoReflect.Descriptor instead.
 func (*VideoFailure) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{1}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *VideoFailure) GetReason() string {
@@ -424,7 +534,7 @@ type VideoRendition struct {
 
 func (x *VideoRendition) Reset() {
 	*x = VideoRendition{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[2]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -436,7 +546,7 @@ func (x *VideoRendition) String() string {
 func (*VideoRendition) ProtoMessage() {}
 
 func (x *VideoRendition) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[2]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -449,7 +559,7 @@ func (x *VideoRendition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VideoRendition.ProtoReflect.Descriptor instead.
 func (*VideoRendition) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{2}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *VideoRendition) GetName() string {
@@ -517,7 +627,7 @@ type VideoStep struct {
 
 func (x *VideoStep) Reset() {
 	*x = VideoStep{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[3]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -529,7 +639,7 @@ func (x *VideoStep) String() string {
 func (*VideoStep) ProtoMessage() {}
 
 func (x *VideoStep) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[3]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -542,7 +652,7 @@ func (x *VideoStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VideoStep.ProtoReflect.Descriptor instead.
 func (*VideoStep) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{3}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *VideoStep) GetKind() VideoStepKind {
@@ -590,7 +700,7 @@ type VideoPlayback struct {
 
 func (x *VideoPlayback) Reset() {
 	*x = VideoPlayback{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[4]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -602,7 +712,7 @@ func (x *VideoPlayback) String() string {
 func (*VideoPlayback) ProtoMessage() {}
 
 func (x *VideoPlayback) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[4]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -615,7 +725,7 @@ func (x *VideoPlayback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VideoPlayback.ProtoReflect.Descriptor instead.
 func (*VideoPlayback) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{4}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *VideoPlayback) GetHlsUrl() string {
@@ -661,7 +771,7 @@ type VideoPoster struct {
 
 func (x *VideoPoster) Reset() {
 	*x = VideoPoster{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[5]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -673,7 +783,7 @@ func (x *VideoPoster) String() string {
 func (*VideoPoster) ProtoMessage() {}
 
 func (x *VideoPoster) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[5]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -686,7 +796,7 @@ func (x *VideoPoster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VideoPoster.ProtoReflect.Descriptor instead.
 func (*VideoPoster) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{5}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *VideoPoster) GetUrl() string {
@@ -739,7 +849,7 @@ type VideoStoryboard struct {
 
 func (x *VideoStoryboard) Reset() {
 	*x = VideoStoryboard{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[6]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -751,7 +861,7 @@ func (x *VideoStoryboard) String() string {
 func (*VideoStoryboard) ProtoMessage() {}
 
 func (x *VideoStoryboard) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[6]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -764,7 +874,7 @@ func (x *VideoStoryboard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VideoStoryboard.ProtoReflect.Descriptor instead.
 func (*VideoStoryboard) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{6}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *VideoStoryboard) GetUrl() string {
@@ -826,7 +936,7 @@ type CreateVideoRequest struct {
 
 func (x *CreateVideoRequest) Reset() {
 	*x = CreateVideoRequest{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[7]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -838,7 +948,7 @@ func (x *CreateVideoRequest) String() string {
 func (*CreateVideoRequest) ProtoMessage() {}
 
 func (x *CreateVideoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[7]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -851,7 +961,7 @@ func (x *CreateVideoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateVideoRequest.ProtoReflect.Descriptor instead.
 func (*CreateVideoRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{7}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CreateVideoRequest) GetUpload() uint64 {
@@ -872,7 +982,7 @@ type GetVideoRequest struct {
 
 func (x *GetVideoRequest) Reset() {
 	*x = GetVideoRequest{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[8]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -884,7 +994,7 @@ func (x *GetVideoRequest) String() string {
 func (*GetVideoRequest) ProtoMessage() {}
 
 func (x *GetVideoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[8]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -897,7 +1007,7 @@ func (x *GetVideoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetVideoRequest.ProtoReflect.Descriptor instead.
 func (*GetVideoRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{8}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetVideoRequest) GetVideo() uint64 {
@@ -926,7 +1036,7 @@ type ListVideosRequest struct {
 
 func (x *ListVideosRequest) Reset() {
 	*x = ListVideosRequest{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[9]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -938,7 +1048,7 @@ func (x *ListVideosRequest) String() string {
 func (*ListVideosRequest) ProtoMessage() {}
 
 func (x *ListVideosRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[9]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -951,7 +1061,7 @@ func (x *ListVideosRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVideosRequest.ProtoReflect.Descriptor instead.
 func (*ListVideosRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{9}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListVideosRequest) GetBefore() uint64 {
@@ -979,7 +1089,7 @@ type ListVideosResponse struct {
 
 func (x *ListVideosResponse) Reset() {
 	*x = ListVideosResponse{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[10]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -991,7 +1101,7 @@ func (x *ListVideosResponse) String() string {
 func (*ListVideosResponse) ProtoMessage() {}
 
 func (x *ListVideosResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[10]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1004,7 +1114,7 @@ func (x *ListVideosResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVideosResponse.ProtoReflect.Descriptor instead.
 func (*ListVideosResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{10}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListVideosResponse) GetVideos() []*Video {
@@ -1030,7 +1140,7 @@ type DeleteVideoRequest struct {
 
 func (x *DeleteVideoRequest) Reset() {
 	*x = DeleteVideoRequest{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[11]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1042,7 +1152,7 @@ func (x *DeleteVideoRequest) String() string {
 func (*DeleteVideoRequest) ProtoMessage() {}
 
 func (x *DeleteVideoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[11]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1055,7 +1165,7 @@ func (x *DeleteVideoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteVideoRequest.ProtoReflect.Descriptor instead.
 func (*DeleteVideoRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{11}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DeleteVideoRequest) GetVideo() uint64 {
@@ -1073,7 +1183,7 @@ type DeleteVideoResponse struct {
 
 func (x *DeleteVideoResponse) Reset() {
 	*x = DeleteVideoResponse{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[12]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1085,7 +1195,7 @@ func (x *DeleteVideoResponse) String() string {
 func (*DeleteVideoResponse) ProtoMessage() {}
 
 func (x *DeleteVideoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[12]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1098,7 +1208,7 @@ func (x *DeleteVideoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteVideoResponse.ProtoReflect.Descriptor instead.
 func (*DeleteVideoResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{12}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{13}
 }
 
 type RetryVideoRequest struct {
@@ -1110,7 +1220,7 @@ type RetryVideoRequest struct {
 
 func (x *RetryVideoRequest) Reset() {
 	*x = RetryVideoRequest{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[13]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1122,7 +1232,7 @@ func (x *RetryVideoRequest) String() string {
 func (*RetryVideoRequest) ProtoMessage() {}
 
 func (x *RetryVideoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[13]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1135,7 +1245,7 @@ func (x *RetryVideoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryVideoRequest.ProtoReflect.Descriptor instead.
 func (*RetryVideoRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{13}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RetryVideoRequest) GetVideo() uint64 {
@@ -1145,11 +1255,564 @@ func (x *RetryVideoRequest) GetVideo() uint64 {
 	return 0
 }
 
+type SetWatchPositionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Video uint64                 `protobuf:"varint,1,opt,name=video,proto3" json:"video,omitempty"`
+	// Post by which it is watched; 0: it is the caller's own.
+	Post uint64 `protobuf:"varint,2,opt,name=post,proto3" json:"post,omitempty"`
+	// PositionMs from the beginning. One behind the end is the end.
+	PositionMs uint32 `protobuf:"varint,3,opt,name=position_ms,json=positionMs,proto3" json:"position_ms,omitempty"`
+	// AgeMs is how long before this request the position was reached, by the device's own clock, at most a day; 0: just now. So clocks of devices need not agree.
+	AgeMs         uint32 `protobuf:"varint,4,opt,name=age_ms,json=ageMs,proto3" json:"age_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetWatchPositionRequest) Reset() {
+	*x = SetWatchPositionRequest{}
+	mi := &file_rialto_video_v1_video_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetWatchPositionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetWatchPositionRequest) ProtoMessage() {}
+
+func (x *SetWatchPositionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_video_v1_video_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetWatchPositionRequest.ProtoReflect.Descriptor instead.
+func (*SetWatchPositionRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *SetWatchPositionRequest) GetVideo() uint64 {
+	if x != nil {
+		return x.Video
+	}
+	return 0
+}
+
+func (x *SetWatchPositionRequest) GetPost() uint64 {
+	if x != nil {
+		return x.Post
+	}
+	return 0
+}
+
+func (x *SetWatchPositionRequest) GetPositionMs() uint32 {
+	if x != nil {
+		return x.PositionMs
+	}
+	return 0
+}
+
+func (x *SetWatchPositionRequest) GetAgeMs() uint32 {
+	if x != nil {
+		return x.AgeMs
+	}
+	return 0
+}
+
+type SetWatchPositionResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetWatchPositionResponse) Reset() {
+	*x = SetWatchPositionResponse{}
+	mi := &file_rialto_video_v1_video_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetWatchPositionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetWatchPositionResponse) ProtoMessage() {}
+
+func (x *SetWatchPositionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_video_v1_video_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetWatchPositionResponse.ProtoReflect.Descriptor instead.
+func (*SetWatchPositionResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{16}
+}
+
+type ListWatchedRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Page is the next of the previous page; empty: the first one.
+	Page string `protobuf:"bytes,1,opt,name=page,proto3" json:"page,omitempty"`
+	// Limit of the videos, at most 50; 0 is 20.
+	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListWatchedRequest) Reset() {
+	*x = ListWatchedRequest{}
+	mi := &file_rialto_video_v1_video_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListWatchedRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListWatchedRequest) ProtoMessage() {}
+
+func (x *ListWatchedRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_video_v1_video_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListWatchedRequest.ProtoReflect.Descriptor instead.
+func (*ListWatchedRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ListWatchedRequest) GetPage() string {
+	if x != nil {
+		return x.Page
+	}
+	return ""
+}
+
+func (x *ListWatchedRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+type ListWatchedResponse struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Videos []*WatchedVideo        `protobuf:"bytes,1,rep,name=videos,proto3" json:"videos,omitempty"`
+	// Next is the page of the next request; empty: there is none. A page may have fewer videos than its limit, or none, although there is a next one.
+	Next          string `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListWatchedResponse) Reset() {
+	*x = ListWatchedResponse{}
+	mi := &file_rialto_video_v1_video_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListWatchedResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListWatchedResponse) ProtoMessage() {}
+
+func (x *ListWatchedResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_video_v1_video_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListWatchedResponse.ProtoReflect.Descriptor instead.
+func (*ListWatchedResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ListWatchedResponse) GetVideos() []*WatchedVideo {
+	if x != nil {
+		return x.Videos
+	}
+	return nil
+}
+
+func (x *ListWatchedResponse) GetNext() string {
+	if x != nil {
+		return x.Next
+	}
+	return ""
+}
+
+// WatchedVideo is an entry of a watch history.
+type WatchedVideo struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Video as in ListVideos, with its position.
+	Video *Video `protobuf:"bytes,1,opt,name=video,proto3" json:"video,omitempty"`
+	// Post by which it was watched last; absent: it is the caller's own.
+	Post          *v1.Post `protobuf:"bytes,2,opt,name=post,proto3" json:"post,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchedVideo) Reset() {
+	*x = WatchedVideo{}
+	mi := &file_rialto_video_v1_video_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchedVideo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchedVideo) ProtoMessage() {}
+
+func (x *WatchedVideo) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_video_v1_video_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchedVideo.ProtoReflect.Descriptor instead.
+func (*WatchedVideo) Descriptor() ([]byte, []int) {
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *WatchedVideo) GetVideo() *Video {
+	if x != nil {
+		return x.Video
+	}
+	return nil
+}
+
+func (x *WatchedVideo) GetPost() *v1.Post {
+	if x != nil {
+		return x.Post
+	}
+	return nil
+}
+
+type RemoveWatchedRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Video         uint64                 `protobuf:"varint,1,opt,name=video,proto3" json:"video,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveWatchedRequest) Reset() {
+	*x = RemoveWatchedRequest{}
+	mi := &file_rialto_video_v1_video_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveWatchedRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveWatchedRequest) ProtoMessage() {}
+
+func (x *RemoveWatchedRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_video_v1_video_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveWatchedRequest.ProtoReflect.Descriptor instead.
+func (*RemoveWatchedRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *RemoveWatchedRequest) GetVideo() uint64 {
+	if x != nil {
+		return x.Video
+	}
+	return 0
+}
+
+type RemoveWatchedResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveWatchedResponse) Reset() {
+	*x = RemoveWatchedResponse{}
+	mi := &file_rialto_video_v1_video_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveWatchedResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveWatchedResponse) ProtoMessage() {}
+
+func (x *RemoveWatchedResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_video_v1_video_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveWatchedResponse.ProtoReflect.Descriptor instead.
+func (*RemoveWatchedResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{21}
+}
+
+type ClearWatchedRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClearWatchedRequest) Reset() {
+	*x = ClearWatchedRequest{}
+	mi := &file_rialto_video_v1_video_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClearWatchedRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClearWatchedRequest) ProtoMessage() {}
+
+func (x *ClearWatchedRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_video_v1_video_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClearWatchedRequest.ProtoReflect.Descriptor instead.
+func (*ClearWatchedRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{22}
+}
+
+type ClearWatchedResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClearWatchedResponse) Reset() {
+	*x = ClearWatchedResponse{}
+	mi := &file_rialto_video_v1_video_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClearWatchedResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClearWatchedResponse) ProtoMessage() {}
+
+func (x *ClearWatchedResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_video_v1_video_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClearWatchedResponse.ProtoReflect.Descriptor instead.
+func (*ClearWatchedResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{23}
+}
+
+type SetSubtitlesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Video uint64                 `protobuf:"varint,1,opt,name=video,proto3" json:"video,omitempty"`
+	// Language as a BCP 47 tag of at most 35 characters.
+	Language string `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
+	// Label of at most 60 characters; empty: the language.
+	Label string `protobuf:"bytes,3,opt,name=label,proto3" json:"label,omitempty"`
+	// Default: they become the default, and others are it no longer.
+	Default bool `protobuf:"varint,4,opt,name=default,proto3" json:"default,omitempty"`
+	// File is the text of a WebVTT or SRT file in UTF-8, at most 512 KiB.
+	File          string `protobuf:"bytes,5,opt,name=file,proto3" json:"file,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetSubtitlesRequest) Reset() {
+	*x = SetSubtitlesRequest{}
+	mi := &file_rialto_video_v1_video_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetSubtitlesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetSubtitlesRequest) ProtoMessage() {}
+
+func (x *SetSubtitlesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_video_v1_video_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetSubtitlesRequest.ProtoReflect.Descriptor instead.
+func (*SetSubtitlesRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *SetSubtitlesRequest) GetVideo() uint64 {
+	if x != nil {
+		return x.Video
+	}
+	return 0
+}
+
+func (x *SetSubtitlesRequest) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+func (x *SetSubtitlesRequest) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *SetSubtitlesRequest) GetDefault() bool {
+	if x != nil {
+		return x.Default
+	}
+	return false
+}
+
+func (x *SetSubtitlesRequest) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+type RemoveSubtitlesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Video         uint64                 `protobuf:"varint,1,opt,name=video,proto3" json:"video,omitempty"`
+	Language      string                 `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveSubtitlesRequest) Reset() {
+	*x = RemoveSubtitlesRequest{}
+	mi := &file_rialto_video_v1_video_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveSubtitlesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveSubtitlesRequest) ProtoMessage() {}
+
+func (x *RemoveSubtitlesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_video_v1_video_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveSubtitlesRequest.ProtoReflect.Descriptor instead.
+func (*RemoveSubtitlesRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *RemoveSubtitlesRequest) GetVideo() uint64 {
+	if x != nil {
+		return x.Video
+	}
+	return 0
+}
+
+func (x *RemoveSubtitlesRequest) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
 var File_rialto_video_v1_video_proto protoreflect.FileDescriptor
 
 const file_rialto_video_v1_video_proto_rawDesc = "" +
 	"\n" +
-	"\x1brialto/video/v1/video.proto\x12\x0frialto.video.v1\"\xac\x05\n" +
+	"\x1brialto/video/v1/video.proto\x12\x0frialto.video.v1\x1a\x19rialto/feed/v1/feed.proto\"\xaf\x06\n" +
 	"\x05Video\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x12\x18\n" +
 	"\x05owner\x18\x02 \x01(\x04B\x020\x01R\x05owner\x12\x1a\n" +
@@ -1174,7 +1837,18 @@ const file_rialto_video_v1_video_proto_rawDesc = "" +
 	"\aposters\x18\x10 \x03(\v2\x1c.rialto.video.v1.VideoPosterR\aposters\x12@\n" +
 	"\n" +
 	"storyboard\x18\x11 \x01(\v2 .rialto.video.v1.VideoStoryboardR\n" +
-	"storyboard\"^\n" +
+	"storyboard\x12\x1f\n" +
+	"\vposition_ms\x18\x12 \x01(\rR\n" +
+	"positionMs\x12!\n" +
+	"\n" +
+	"watched_ms\x18\x13 \x01(\x03B\x020\x02R\twatchedMs\x12=\n" +
+	"\tsubtitles\x18\x14 \x03(\v2\x1f.rialto.video.v1.VideoSubtitlesR\tsubtitles\"\x82\x01\n" +
+	"\x0eVideoSubtitles\x12\x1a\n" +
+	"\blanguage\x18\x01 \x01(\tR\blanguage\x12\x14\n" +
+	"\x05label\x18\x02 \x01(\tR\x05label\x12\x18\n" +
+	"\adefault\x18\x03 \x01(\bR\adefault\x12\x10\n" +
+	"\x03url\x18\x04 \x01(\tR\x03url\x12\x12\n" +
+	"\x04cues\x18\x05 \x01(\rR\x04cues\"^\n" +
 	"\fVideoFailure\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1c\n" +
@@ -1230,7 +1904,37 @@ const file_rialto_video_v1_video_proto_rawDesc = "" +
 	"\x05video\x18\x01 \x01(\x04B\x020\x01R\x05video\"\x15\n" +
 	"\x13DeleteVideoResponse\"-\n" +
 	"\x11RetryVideoRequest\x12\x18\n" +
-	"\x05video\x18\x01 \x01(\x04B\x020\x01R\x05video*\x8d\x01\n" +
+	"\x05video\x18\x01 \x01(\x04B\x020\x01R\x05video\"\x83\x01\n" +
+	"\x17SetWatchPositionRequest\x12\x18\n" +
+	"\x05video\x18\x01 \x01(\x04B\x020\x01R\x05video\x12\x16\n" +
+	"\x04post\x18\x02 \x01(\x04B\x020\x01R\x04post\x12\x1f\n" +
+	"\vposition_ms\x18\x03 \x01(\rR\n" +
+	"positionMs\x12\x15\n" +
+	"\x06age_ms\x18\x04 \x01(\rR\x05ageMs\"\x1a\n" +
+	"\x18SetWatchPositionResponse\">\n" +
+	"\x12ListWatchedRequest\x12\x12\n" +
+	"\x04page\x18\x01 \x01(\tR\x04page\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\"`\n" +
+	"\x13ListWatchedResponse\x125\n" +
+	"\x06videos\x18\x01 \x03(\v2\x1d.rialto.video.v1.WatchedVideoR\x06videos\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"f\n" +
+	"\fWatchedVideo\x12,\n" +
+	"\x05video\x18\x01 \x01(\v2\x16.rialto.video.v1.VideoR\x05video\x12(\n" +
+	"\x04post\x18\x02 \x01(\v2\x14.rialto.feed.v1.PostR\x04post\"0\n" +
+	"\x14RemoveWatchedRequest\x12\x18\n" +
+	"\x05video\x18\x01 \x01(\x04B\x020\x01R\x05video\"\x17\n" +
+	"\x15RemoveWatchedResponse\"\x15\n" +
+	"\x13ClearWatchedRequest\"\x16\n" +
+	"\x14ClearWatchedResponse\"\x8f\x01\n" +
+	"\x13SetSubtitlesRequest\x12\x18\n" +
+	"\x05video\x18\x01 \x01(\x04B\x020\x01R\x05video\x12\x1a\n" +
+	"\blanguage\x18\x02 \x01(\tR\blanguage\x12\x14\n" +
+	"\x05label\x18\x03 \x01(\tR\x05label\x12\x18\n" +
+	"\adefault\x18\x04 \x01(\bR\adefault\x12\x12\n" +
+	"\x04file\x18\x05 \x01(\tR\x04file\"N\n" +
+	"\x16RemoveSubtitlesRequest\x12\x18\n" +
+	"\x05video\x18\x01 \x01(\x04B\x020\x01R\x05video\x12\x1a\n" +
+	"\blanguage\x18\x02 \x01(\tR\blanguage*\x8d\x01\n" +
 	"\n" +
 	"VideoState\x12\x1b\n" +
 	"\x17VIDEO_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
@@ -1246,7 +1950,7 @@ const file_rialto_video_v1_video_proto_rawDesc = "" +
 	"\x15VIDEO_STEP_KIND_AUDIO\x10\x04\x12\x1b\n" +
 	"\x17VIDEO_STEP_KIND_POSTERS\x10\x05\x12\x1e\n" +
 	"\x1aVIDEO_STEP_KIND_STORYBOARD\x10\x06\x12\x1b\n" +
-	"\x17VIDEO_STEP_KIND_PUBLISH\x10\a2\x9b\x03\n" +
+	"\x17VIDEO_STEP_KIND_PUBLISH\x10\a2\xbd\a\n" +
 	"\fVideoService\x12J\n" +
 	"\vCreateVideo\x12#.rialto.video.v1.CreateVideoRequest\x1a\x16.rialto.video.v1.Video\x12D\n" +
 	"\bGetVideo\x12 .rialto.video.v1.GetVideoRequest\x1a\x16.rialto.video.v1.Video\x12U\n" +
@@ -1254,7 +1958,13 @@ const file_rialto_video_v1_video_proto_rawDesc = "" +
 	"ListVideos\x12\".rialto.video.v1.ListVideosRequest\x1a#.rialto.video.v1.ListVideosResponse\x12X\n" +
 	"\vDeleteVideo\x12#.rialto.video.v1.DeleteVideoRequest\x1a$.rialto.video.v1.DeleteVideoResponse\x12H\n" +
 	"\n" +
-	"RetryVideo\x12\".rialto.video.v1.RetryVideoRequest\x1a\x16.rialto.video.v1.VideoB9Z7github.com/rialto-im/rialto/sdk/go/gen/video/v1;videov1b\x06proto3"
+	"RetryVideo\x12\".rialto.video.v1.RetryVideoRequest\x1a\x16.rialto.video.v1.Video\x12g\n" +
+	"\x10SetWatchPosition\x12(.rialto.video.v1.SetWatchPositionRequest\x1a).rialto.video.v1.SetWatchPositionResponse\x12X\n" +
+	"\vListWatched\x12#.rialto.video.v1.ListWatchedRequest\x1a$.rialto.video.v1.ListWatchedResponse\x12^\n" +
+	"\rRemoveWatched\x12%.rialto.video.v1.RemoveWatchedRequest\x1a&.rialto.video.v1.RemoveWatchedResponse\x12[\n" +
+	"\fClearWatched\x12$.rialto.video.v1.ClearWatchedRequest\x1a%.rialto.video.v1.ClearWatchedResponse\x12L\n" +
+	"\fSetSubtitles\x12$.rialto.video.v1.SetSubtitlesRequest\x1a\x16.rialto.video.v1.Video\x12R\n" +
+	"\x0fRemoveSubtitles\x12'.rialto.video.v1.RemoveSubtitlesRequest\x1a\x16.rialto.video.v1.VideoB9Z7github.com/rialto-im/rialto/sdk/go/gen/video/v1;videov1b\x06proto3"
 
 var (
 	file_rialto_video_v1_video_proto_rawDescOnce sync.Once
@@ -1269,50 +1979,79 @@ func file_rialto_video_v1_video_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_video_v1_video_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_rialto_video_v1_video_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_rialto_video_v1_video_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_rialto_video_v1_video_proto_goTypes = []any{
-	(VideoState)(0),             // 0: rialto.video.v1.VideoState
-	(VideoStepKind)(0),          // 1: rialto.video.v1.VideoStepKind
-	(*Video)(nil),               // 2: rialto.video.v1.Video
-	(*VideoFailure)(nil),        // 3: rialto.video.v1.VideoFailure
-	(*VideoRendition)(nil),      // 4: rialto.video.v1.VideoRendition
-	(*VideoStep)(nil),           // 5: rialto.video.v1.VideoStep
-	(*VideoPlayback)(nil),       // 6: rialto.video.v1.VideoPlayback
-	(*VideoPoster)(nil),         // 7: rialto.video.v1.VideoPoster
-	(*VideoStoryboard)(nil),     // 8: rialto.video.v1.VideoStoryboard
-	(*CreateVideoRequest)(nil),  // 9: rialto.video.v1.CreateVideoRequest
-	(*GetVideoRequest)(nil),     // 10: rialto.video.v1.GetVideoRequest
-	(*ListVideosRequest)(nil),   // 11: rialto.video.v1.ListVideosRequest
-	(*ListVideosResponse)(nil),  // 12: rialto.video.v1.ListVideosResponse
-	(*DeleteVideoRequest)(nil),  // 13: rialto.video.v1.DeleteVideoRequest
-	(*DeleteVideoResponse)(nil), // 14: rialto.video.v1.DeleteVideoResponse
-	(*RetryVideoRequest)(nil),   // 15: rialto.video.v1.RetryVideoRequest
+	(VideoState)(0),                  // 0: rialto.video.v1.VideoState
+	(VideoStepKind)(0),               // 1: rialto.video.v1.VideoStepKind
+	(*Video)(nil),                    // 2: rialto.video.v1.Video
+	(*VideoSubtitles)(nil),           // 3: rialto.video.v1.VideoSubtitles
+	(*VideoFailure)(nil),             // 4: rialto.video.v1.VideoFailure
+	(*VideoRendition)(nil),           // 5: rialto.video.v1.VideoRendition
+	(*VideoStep)(nil),                // 6: rialto.video.v1.VideoStep
+	(*VideoPlayback)(nil),            // 7: rialto.video.v1.VideoPlayback
+	(*VideoPoster)(nil),              // 8: rialto.video.v1.VideoPoster
+	(*VideoStoryboard)(nil),          // 9: rialto.video.v1.VideoStoryboard
+	(*CreateVideoRequest)(nil),       // 10: rialto.video.v1.CreateVideoRequest
+	(*GetVideoRequest)(nil),          // 11: rialto.video.v1.GetVideoRequest
+	(*ListVideosRequest)(nil),        // 12: rialto.video.v1.ListVideosRequest
+	(*ListVideosResponse)(nil),       // 13: rialto.video.v1.ListVideosResponse
+	(*DeleteVideoRequest)(nil),       // 14: rialto.video.v1.DeleteVideoRequest
+	(*DeleteVideoResponse)(nil),      // 15: rialto.video.v1.DeleteVideoResponse
+	(*RetryVideoRequest)(nil),        // 16: rialto.video.v1.RetryVideoRequest
+	(*SetWatchPositionRequest)(nil),  // 17: rialto.video.v1.SetWatchPositionRequest
+	(*SetWatchPositionResponse)(nil), // 18: rialto.video.v1.SetWatchPositionResponse
+	(*ListWatchedRequest)(nil),       // 19: rialto.video.v1.ListWatchedRequest
+	(*ListWatchedResponse)(nil),      // 20: rialto.video.v1.ListWatchedResponse
+	(*WatchedVideo)(nil),             // 21: rialto.video.v1.WatchedVideo
+	(*RemoveWatchedRequest)(nil),     // 22: rialto.video.v1.RemoveWatchedRequest
+	(*RemoveWatchedResponse)(nil),    // 23: rialto.video.v1.RemoveWatchedResponse
+	(*ClearWatchedRequest)(nil),      // 24: rialto.video.v1.ClearWatchedRequest
+	(*ClearWatchedResponse)(nil),     // 25: rialto.video.v1.ClearWatchedResponse
+	(*SetSubtitlesRequest)(nil),      // 26: rialto.video.v1.SetSubtitlesRequest
+	(*RemoveSubtitlesRequest)(nil),   // 27: rialto.video.v1.RemoveSubtitlesRequest
+	(*v1.Post)(nil),                  // 28: rialto.feed.v1.Post
 }
 var file_rialto_video_v1_video_proto_depIdxs = []int32{
 	0,  // 0: rialto.video.v1.Video.state:type_name -> rialto.video.v1.VideoState
-	3,  // 1: rialto.video.v1.Video.failure:type_name -> rialto.video.v1.VideoFailure
-	4,  // 2: rialto.video.v1.Video.renditions:type_name -> rialto.video.v1.VideoRendition
-	5,  // 3: rialto.video.v1.Video.steps:type_name -> rialto.video.v1.VideoStep
-	6,  // 4: rialto.video.v1.Video.playback:type_name -> rialto.video.v1.VideoPlayback
-	7,  // 5: rialto.video.v1.Video.posters:type_name -> rialto.video.v1.VideoPoster
-	8,  // 6: rialto.video.v1.Video.storyboard:type_name -> rialto.video.v1.VideoStoryboard
-	1,  // 7: rialto.video.v1.VideoStep.kind:type_name -> rialto.video.v1.VideoStepKind
-	2,  // 8: rialto.video.v1.ListVideosResponse.videos:type_name -> rialto.video.v1.Video
-	9,  // 9: rialto.video.v1.VideoService.CreateVideo:input_type -> rialto.video.v1.CreateVideoRequest
-	10, // 10: rialto.video.v1.VideoService.GetVideo:input_type -> rialto.video.v1.GetVideoRequest
-	11, // 11: rialto.video.v1.VideoService.ListVideos:input_type -> rialto.video.v1.ListVideosRequest
-	13, // 12: rialto.video.v1.VideoService.DeleteVideo:input_type -> rialto.video.v1.DeleteVideoRequest
-	15, // 13: rialto.video.v1.VideoService.RetryVideo:input_type -> rialto.video.v1.RetryVideoRequest
-	2,  // 14: rialto.video.v1.VideoService.CreateVideo:output_type -> rialto.video.v1.Video
-	2,  // 15: rialto.video.v1.VideoService.GetVideo:output_type -> rialto.video.v1.Video
-	12, // 16: rialto.video.v1.VideoService.ListVideos:output_type -> rialto.video.v1.ListVideosResponse
-	14, // 17: rialto.video.v1.VideoService.DeleteVideo:output_type -> rialto.video.v1.DeleteVideoResponse
-	2,  // 18: rialto.video.v1.VideoService.RetryVideo:output_type -> rialto.video.v1.Video
-	14, // [14:19] is the sub-list for method output_type
-	9,  // [9:14] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	4,  // 1: rialto.video.v1.Video.failure:type_name -> rialto.video.v1.VideoFailure
+	5,  // 2: rialto.video.v1.Video.renditions:type_name -> rialto.video.v1.VideoRendition
+	6,  // 3: rialto.video.v1.Video.steps:type_name -> rialto.video.v1.VideoStep
+	7,  // 4: rialto.video.v1.Video.playback:type_name -> rialto.video.v1.VideoPlayback
+	8,  // 5: rialto.video.v1.Video.posters:type_name -> rialto.video.v1.VideoPoster
+	9,  // 6: rialto.video.v1.Video.storyboard:type_name -> rialto.video.v1.VideoStoryboard
+	3,  // 7: rialto.video.v1.Video.subtitles:type_name -> rialto.video.v1.VideoSubtitles
+	1,  // 8: rialto.video.v1.VideoStep.kind:type_name -> rialto.video.v1.VideoStepKind
+	2,  // 9: rialto.video.v1.ListVideosResponse.videos:type_name -> rialto.video.v1.Video
+	21, // 10: rialto.video.v1.ListWatchedResponse.videos:type_name -> rialto.video.v1.WatchedVideo
+	2,  // 11: rialto.video.v1.WatchedVideo.video:type_name -> rialto.video.v1.Video
+	28, // 12: rialto.video.v1.WatchedVideo.post:type_name -> rialto.feed.v1.Post
+	10, // 13: rialto.video.v1.VideoService.CreateVideo:input_type -> rialto.video.v1.CreateVideoRequest
+	11, // 14: rialto.video.v1.VideoService.GetVideo:input_type -> rialto.video.v1.GetVideoRequest
+	12, // 15: rialto.video.v1.VideoService.ListVideos:input_type -> rialto.video.v1.ListVideosRequest
+	14, // 16: rialto.video.v1.VideoService.DeleteVideo:input_type -> rialto.video.v1.DeleteVideoRequest
+	16, // 17: rialto.video.v1.VideoService.RetryVideo:input_type -> rialto.video.v1.RetryVideoRequest
+	17, // 18: rialto.video.v1.VideoService.SetWatchPosition:input_type -> rialto.video.v1.SetWatchPositionRequest
+	19, // 19: rialto.video.v1.VideoService.ListWatched:input_type -> rialto.video.v1.ListWatchedRequest
+	22, // 20: rialto.video.v1.VideoService.RemoveWatched:input_type -> rialto.video.v1.RemoveWatchedRequest
+	24, // 21: rialto.video.v1.VideoService.ClearWatched:input_type -> rialto.video.v1.ClearWatchedRequest
+	26, // 22: rialto.video.v1.VideoService.SetSubtitles:input_type -> rialto.video.v1.SetSubtitlesRequest
+	27, // 23: rialto.video.v1.VideoService.RemoveSubtitles:input_type -> rialto.video.v1.RemoveSubtitlesRequest
+	2,  // 24: rialto.video.v1.VideoService.CreateVideo:output_type -> rialto.video.v1.Video
+	2,  // 25: rialto.video.v1.VideoService.GetVideo:output_type -> rialto.video.v1.Video
+	13, // 26: rialto.video.v1.VideoService.ListVideos:output_type -> rialto.video.v1.ListVideosResponse
+	15, // 27: rialto.video.v1.VideoService.DeleteVideo:output_type -> rialto.video.v1.DeleteVideoResponse
+	2,  // 28: rialto.video.v1.VideoService.RetryVideo:output_type -> rialto.video.v1.Video
+	18, // 29: rialto.video.v1.VideoService.SetWatchPosition:output_type -> rialto.video.v1.SetWatchPositionResponse
+	20, // 30: rialto.video.v1.VideoService.ListWatched:output_type -> rialto.video.v1.ListWatchedResponse
+	23, // 31: rialto.video.v1.VideoService.RemoveWatched:output_type -> rialto.video.v1.RemoveWatchedResponse
+	25, // 32: rialto.video.v1.VideoService.ClearWatched:output_type -> rialto.video.v1.ClearWatchedResponse
+	2,  // 33: rialto.video.v1.VideoService.SetSubtitles:output_type -> rialto.video.v1.Video
+	2,  // 34: rialto.video.v1.VideoService.RemoveSubtitles:output_type -> rialto.video.v1.Video
+	24, // [24:35] is the sub-list for method output_type
+	13, // [13:24] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_rialto_video_v1_video_proto_init() }
@@ -1326,7 +2065,7 @@ func file_rialto_video_v1_video_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_video_v1_video_proto_rawDesc), len(file_rialto_video_v1_video_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   14,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -45,6 +45,24 @@ const (
 	VideoServiceDeleteVideoProcedure = "/rialto.video.v1.VideoService/DeleteVideo"
 	// VideoServiceRetryVideoProcedure is the fully-qualified name of the VideoService's RetryVideo RPC.
 	VideoServiceRetryVideoProcedure = "/rialto.video.v1.VideoService/RetryVideo"
+	// VideoServiceSetWatchPositionProcedure is the fully-qualified name of the VideoService's
+	// SetWatchPosition RPC.
+	VideoServiceSetWatchPositionProcedure = "/rialto.video.v1.VideoService/SetWatchPosition"
+	// VideoServiceListWatchedProcedure is the fully-qualified name of the VideoService's ListWatched
+	// RPC.
+	VideoServiceListWatchedProcedure = "/rialto.video.v1.VideoService/ListWatched"
+	// VideoServiceRemoveWatchedProcedure is the fully-qualified name of the VideoService's
+	// RemoveWatched RPC.
+	VideoServiceRemoveWatchedProcedure = "/rialto.video.v1.VideoService/RemoveWatched"
+	// VideoServiceClearWatchedProcedure is the fully-qualified name of the VideoService's ClearWatched
+	// RPC.
+	VideoServiceClearWatchedProcedure = "/rialto.video.v1.VideoService/ClearWatched"
+	// VideoServiceSetSubtitlesProcedure is the fully-qualified name of the VideoService's SetSubtitles
+	// RPC.
+	VideoServiceSetSubtitlesProcedure = "/rialto.video.v1.VideoService/SetSubtitles"
+	// VideoServiceRemoveSubtitlesProcedure is the fully-qualified name of the VideoService's
+	// RemoveSubtitles RPC.
+	VideoServiceRemoveSubtitlesProcedure = "/rialto.video.v1.VideoService/RemoveSubtitles"
 )
 
 // VideoServiceClient is a client for the rialto.video.v1.VideoService service.
@@ -61,6 +79,20 @@ type VideoServiceClient interface {
 	DeleteVideo(context.Context, *connect.Request[v1.DeleteVideoRequest]) (*connect.Response[v1.DeleteVideoResponse], error)
 	// RetryVideo processes a failed video of one's own again. What was finished is kept.
 	RetryVideo(context.Context, *connect.Request[v1.RetryVideoRequest]) (*connect.Response[v1.Video], error)
+	// SetWatchPosition stores how far the caller has watched a video, for all devices, and puts the video at the top of the caller's watch history. A position that
+	// was reached later wins, also if it comes earlier. Call it every ten seconds or so during playback, where it pauses, and when it is left.
+	SetWatchPosition(context.Context, *connect.Request[v1.SetWatchPositionRequest]) (*connect.Response[v1.SetWatchPositionResponse], error)
+	// ListWatched gives the caller's watch history: the videos that the caller may see, the one that was watched last first, each once. It has the latest 1,000
+	// videos.
+	ListWatched(context.Context, *connect.Request[v1.ListWatchedRequest]) (*connect.Response[v1.ListWatchedResponse], error)
+	// RemoveWatched deletes a video from the caller's watch history, with its position. A retry is harmless.
+	RemoveWatched(context.Context, *connect.Request[v1.RemoveWatchedRequest]) (*connect.Response[v1.RemoveWatchedResponse], error)
+	// ClearWatched deletes the caller's watch history, with all positions.
+	ClearWatched(context.Context, *connect.Request[v1.ClearWatchedRequest]) (*connect.Response[v1.ClearWatchedResponse], error)
+	// SetSubtitles adds subtitles in one language to a video of one's own, or replaces them. A retry is harmless.
+	SetSubtitles(context.Context, *connect.Request[v1.SetSubtitlesRequest]) (*connect.Response[v1.Video], error)
+	// RemoveSubtitles removes the subtitles in one language from a video of one's own. A retry is harmless.
+	RemoveSubtitles(context.Context, *connect.Request[v1.RemoveSubtitlesRequest]) (*connect.Response[v1.Video], error)
 }
 
 // NewVideoServiceClient constructs a client for the rialto.video.v1.VideoService service. By
@@ -104,16 +136,58 @@ func NewVideoServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithSchema(videoServiceMethods.ByName("RetryVideo")),
 			connect.WithClientOptions(opts...),
 		),
+		setWatchPosition: connect.NewClient[v1.SetWatchPositionRequest, v1.SetWatchPositionResponse](
+			httpClient,
+			baseURL+VideoServiceSetWatchPositionProcedure,
+			connect.WithSchema(videoServiceMethods.ByName("SetWatchPosition")),
+			connect.WithClientOptions(opts...),
+		),
+		listWatched: connect.NewClient[v1.ListWatchedRequest, v1.ListWatchedResponse](
+			httpClient,
+			baseURL+VideoServiceListWatchedProcedure,
+			connect.WithSchema(videoServiceMethods.ByName("ListWatched")),
+			connect.WithClientOptions(opts...),
+		),
+		removeWatched: connect.NewClient[v1.RemoveWatchedRequest, v1.RemoveWatchedResponse](
+			httpClient,
+			baseURL+VideoServiceRemoveWatchedProcedure,
+			connect.WithSchema(videoServiceMethods.ByName("RemoveWatched")),
+			connect.WithClientOptions(opts...),
+		),
+		clearWatched: connect.NewClient[v1.ClearWatchedRequest, v1.ClearWatchedResponse](
+			httpClient,
+			baseURL+VideoServiceClearWatchedProcedure,
+			connect.WithSchema(videoServiceMethods.ByName("ClearWatched")),
+			connect.WithClientOptions(opts...),
+		),
+		setSubtitles: connect.NewClient[v1.SetSubtitlesRequest, v1.Video](
+			httpClient,
+			baseURL+VideoServiceSetSubtitlesProcedure,
+			connect.WithSchema(videoServiceMethods.ByName("SetSubtitles")),
+			connect.WithClientOptions(opts...),
+		),
+		removeSubtitles: connect.NewClient[v1.RemoveSubtitlesRequest, v1.Video](
+			httpClient,
+			baseURL+VideoServiceRemoveSubtitlesProcedure,
+			connect.WithSchema(videoServiceMethods.ByName("RemoveSubtitles")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // videoServiceClient implements VideoServiceClient.
 type videoServiceClient struct {
-	createVideo *connect.Client[v1.CreateVideoRequest, v1.Video]
-	getVideo    *connect.Client[v1.GetVideoRequest, v1.Video]
-	listVideos  *connect.Client[v1.ListVideosRequest, v1.ListVideosResponse]
-	deleteVideo *connect.Client[v1.DeleteVideoRequest, v1.DeleteVideoResponse]
-	retryVideo  *connect.Client[v1.RetryVideoRequest, v1.Video]
+	createVideo      *connect.Client[v1.CreateVideoRequest, v1.Video]
+	getVideo         *connect.Client[v1.GetVideoRequest, v1.Video]
+	listVideos       *connect.Client[v1.ListVideosRequest, v1.ListVideosResponse]
+	deleteVideo      *connect.Client[v1.DeleteVideoRequest, v1.DeleteVideoResponse]
+	retryVideo       *connect.Client[v1.RetryVideoRequest, v1.Video]
+	setWatchPosition *connect.Client[v1.SetWatchPositionRequest, v1.SetWatchPositionResponse]
+	listWatched      *connect.Client[v1.ListWatchedRequest, v1.ListWatchedResponse]
+	removeWatched    *connect.Client[v1.RemoveWatchedRequest, v1.RemoveWatchedResponse]
+	clearWatched     *connect.Client[v1.ClearWatchedRequest, v1.ClearWatchedResponse]
+	setSubtitles     *connect.Client[v1.SetSubtitlesRequest, v1.Video]
+	removeSubtitles  *connect.Client[v1.RemoveSubtitlesRequest, v1.Video]
 }
 
 // CreateVideo calls rialto.video.v1.VideoService.CreateVideo.
@@ -141,6 +215,36 @@ func (c *videoServiceClient) RetryVideo(ctx context.Context, req *connect.Reques
 	return c.retryVideo.CallUnary(ctx, req)
 }
 
+// SetWatchPosition calls rialto.video.v1.VideoService.SetWatchPosition.
+func (c *videoServiceClient) SetWatchPosition(ctx context.Context, req *connect.Request[v1.SetWatchPositionRequest]) (*connect.Response[v1.SetWatchPositionResponse], error) {
+	return c.setWatchPosition.CallUnary(ctx, req)
+}
+
+// ListWatched calls rialto.video.v1.VideoService.ListWatched.
+func (c *videoServiceClient) ListWatched(ctx context.Context, req *connect.Request[v1.ListWatchedRequest]) (*connect.Response[v1.ListWatchedResponse], error) {
+	return c.listWatched.CallUnary(ctx, req)
+}
+
+// RemoveWatched calls rialto.video.v1.VideoService.RemoveWatched.
+func (c *videoServiceClient) RemoveWatched(ctx context.Context, req *connect.Request[v1.RemoveWatchedRequest]) (*connect.Response[v1.RemoveWatchedResponse], error) {
+	return c.removeWatched.CallUnary(ctx, req)
+}
+
+// ClearWatched calls rialto.video.v1.VideoService.ClearWatched.
+func (c *videoServiceClient) ClearWatched(ctx context.Context, req *connect.Request[v1.ClearWatchedRequest]) (*connect.Response[v1.ClearWatchedResponse], error) {
+	return c.clearWatched.CallUnary(ctx, req)
+}
+
+// SetSubtitles calls rialto.video.v1.VideoService.SetSubtitles.
+func (c *videoServiceClient) SetSubtitles(ctx context.Context, req *connect.Request[v1.SetSubtitlesRequest]) (*connect.Response[v1.Video], error) {
+	return c.setSubtitles.CallUnary(ctx, req)
+}
+
+// RemoveSubtitles calls rialto.video.v1.VideoService.RemoveSubtitles.
+func (c *videoServiceClient) RemoveSubtitles(ctx context.Context, req *connect.Request[v1.RemoveSubtitlesRequest]) (*connect.Response[v1.Video], error) {
+	return c.removeSubtitles.CallUnary(ctx, req)
+}
+
 // VideoServiceHandler is an implementation of the rialto.video.v1.VideoService service.
 type VideoServiceHandler interface {
 	// CreateVideo makes a video from an upload of one's own, and begins to process it. The file of the upload belongs to the video from then on, and
@@ -155,6 +259,20 @@ type VideoServiceHandler interface {
 	DeleteVideo(context.Context, *connect.Request[v1.DeleteVideoRequest]) (*connect.Response[v1.DeleteVideoResponse], error)
 	// RetryVideo processes a failed video of one's own again. What was finished is kept.
 	RetryVideo(context.Context, *connect.Request[v1.RetryVideoRequest]) (*connect.Response[v1.Video], error)
+	// SetWatchPosition stores how far the caller has watched a video, for all devices, and puts the video at the top of the caller's watch history. A position that
+	// was reached later wins, also if it comes earlier. Call it every ten seconds or so during playback, where it pauses, and when it is left.
+	SetWatchPosition(context.Context, *connect.Request[v1.SetWatchPositionRequest]) (*connect.Response[v1.SetWatchPositionResponse], error)
+	// ListWatched gives the caller's watch history: the videos that the caller may see, the one that was watched last first, each once. It has the latest 1,000
+	// videos.
+	ListWatched(context.Context, *connect.Request[v1.ListWatchedRequest]) (*connect.Response[v1.ListWatchedResponse], error)
+	// RemoveWatched deletes a video from the caller's watch history, with its position. A retry is harmless.
+	RemoveWatched(context.Context, *connect.Request[v1.RemoveWatchedRequest]) (*connect.Response[v1.RemoveWatchedResponse], error)
+	// ClearWatched deletes the caller's watch history, with all positions.
+	ClearWatched(context.Context, *connect.Request[v1.ClearWatchedRequest]) (*connect.Response[v1.ClearWatchedResponse], error)
+	// SetSubtitles adds subtitles in one language to a video of one's own, or replaces them. A retry is harmless.
+	SetSubtitles(context.Context, *connect.Request[v1.SetSubtitlesRequest]) (*connect.Response[v1.Video], error)
+	// RemoveSubtitles removes the subtitles in one language from a video of one's own. A retry is harmless.
+	RemoveSubtitles(context.Context, *connect.Request[v1.RemoveSubtitlesRequest]) (*connect.Response[v1.Video], error)
 }
 
 // NewVideoServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -194,6 +312,42 @@ func NewVideoServiceHandler(svc VideoServiceHandler, opts ...connect.HandlerOpti
 		connect.WithSchema(videoServiceMethods.ByName("RetryVideo")),
 		connect.WithHandlerOptions(opts...),
 	)
+	videoServiceSetWatchPositionHandler := connect.NewUnaryHandler(
+		VideoServiceSetWatchPositionProcedure,
+		svc.SetWatchPosition,
+		connect.WithSchema(videoServiceMethods.ByName("SetWatchPosition")),
+		connect.WithHandlerOptions(opts...),
+	)
+	videoServiceListWatchedHandler := connect.NewUnaryHandler(
+		VideoServiceListWatchedProcedure,
+		svc.ListWatched,
+		connect.WithSchema(videoServiceMethods.ByName("ListWatched")),
+		connect.WithHandlerOptions(opts...),
+	)
+	videoServiceRemoveWatchedHandler := connect.NewUnaryHandler(
+		VideoServiceRemoveWatchedProcedure,
+		svc.RemoveWatched,
+		connect.WithSchema(videoServiceMethods.ByName("RemoveWatched")),
+		connect.WithHandlerOptions(opts...),
+	)
+	videoServiceClearWatchedHandler := connect.NewUnaryHandler(
+		VideoServiceClearWatchedProcedure,
+		svc.ClearWatched,
+		connect.WithSchema(videoServiceMethods.ByName("ClearWatched")),
+		connect.WithHandlerOptions(opts...),
+	)
+	videoServiceSetSubtitlesHandler := connect.NewUnaryHandler(
+		VideoServiceSetSubtitlesProcedure,
+		svc.SetSubtitles,
+		connect.WithSchema(videoServiceMethods.ByName("SetSubtitles")),
+		connect.WithHandlerOptions(opts...),
+	)
+	videoServiceRemoveSubtitlesHandler := connect.NewUnaryHandler(
+		VideoServiceRemoveSubtitlesProcedure,
+		svc.RemoveSubtitles,
+		connect.WithSchema(videoServiceMethods.ByName("RemoveSubtitles")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rialto.video.v1.VideoService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case VideoServiceCreateVideoProcedure:
@@ -206,6 +360,18 @@ func NewVideoServiceHandler(svc VideoServiceHandler, opts ...connect.HandlerOpti
 			videoServiceDeleteVideoHandler.ServeHTTP(w, r)
 		case VideoServiceRetryVideoProcedure:
 			videoServiceRetryVideoHandler.ServeHTTP(w, r)
+		case VideoServiceSetWatchPositionProcedure:
+			videoServiceSetWatchPositionHandler.ServeHTTP(w, r)
+		case VideoServiceListWatchedProcedure:
+			videoServiceListWatchedHandler.ServeHTTP(w, r)
+		case VideoServiceRemoveWatchedProcedure:
+			videoServiceRemoveWatchedHandler.ServeHTTP(w, r)
+		case VideoServiceClearWatchedProcedure:
+			videoServiceClearWatchedHandler.ServeHTTP(w, r)
+		case VideoServiceSetSubtitlesProcedure:
+			videoServiceSetSubtitlesHandler.ServeHTTP(w, r)
+		case VideoServiceRemoveSubtitlesProcedure:
+			videoServiceRemoveSubtitlesHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -233,4 +399,28 @@ func (UnimplementedVideoServiceHandler) DeleteVideo(context.Context, *connect.Re
 
 func (UnimplementedVideoServiceHandler) RetryVideo(context.Context, *connect.Request[v1.RetryVideoRequest]) (*connect.Response[v1.Video], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.video.v1.VideoService.RetryVideo is not implemented"))
+}
+
+func (UnimplementedVideoServiceHandler) SetWatchPosition(context.Context, *connect.Request[v1.SetWatchPositionRequest]) (*connect.Response[v1.SetWatchPositionResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.video.v1.VideoService.SetWatchPosition is not implemented"))
+}
+
+func (UnimplementedVideoServiceHandler) ListWatched(context.Context, *connect.Request[v1.ListWatchedRequest]) (*connect.Response[v1.ListWatchedResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.video.v1.VideoService.ListWatched is not implemented"))
+}
+
+func (UnimplementedVideoServiceHandler) RemoveWatched(context.Context, *connect.Request[v1.RemoveWatchedRequest]) (*connect.Response[v1.RemoveWatchedResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.video.v1.VideoService.RemoveWatched is not implemented"))
+}
+
+func (UnimplementedVideoServiceHandler) ClearWatched(context.Context, *connect.Request[v1.ClearWatchedRequest]) (*connect.Response[v1.ClearWatchedResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.video.v1.VideoService.ClearWatched is not implemented"))
+}
+
+func (UnimplementedVideoServiceHandler) SetSubtitles(context.Context, *connect.Request[v1.SetSubtitlesRequest]) (*connect.Response[v1.Video], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.video.v1.VideoService.SetSubtitles is not implemented"))
+}
+
+func (UnimplementedVideoServiceHandler) RemoveSubtitles(context.Context, *connect.Request[v1.RemoveSubtitlesRequest]) (*connect.Response[v1.Video], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.video.v1.VideoService.RemoveSubtitles is not implemented"))
 }

@@ -4,13 +4,15 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Post } from "../../feed/v1/feed_pb.js";
+import { file_rialto_feed_v1_feed } from "../../feed/v1/feed_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file rialto/video/v1/video.proto.
  */
 export const file_rialto_video_v1_video: GenFile = /*@__PURE__*/
-  fileDesc("ChtyaWFsdG8vdmlkZW8vdjEvdmlkZW8ucHJvdG8SD3JpYWx0by52aWRlby52MSKUBAoFVmlkZW8SDgoCaWQYASABKARCAjABEhEKBW93bmVyGAIgASgEQgIwARISCgZ1cGxvYWQYAyABKARCAjABEgwKBG5hbWUYBCABKAkSKgoFc3RhdGUYBSABKA4yGy5yaWFsdG8udmlkZW8udjEuVmlkZW9TdGF0ZRIuCgdmYWlsdXJlGAYgASgLMh0ucmlhbHRvLnZpZGVvLnYxLlZpZGVvRmFpbHVyZRIWCgpjcmVhdGVkX21zGAcgASgDQgIwAhITCgtkdXJhdGlvbl9tcxgIIAEoDRINCgV3aWR0aBgJIAEoDRIOCgZoZWlnaHQYCiABKA0SEQoJaGFzX2F1ZGlvGAsgASgIEjMKCnJlbmRpdGlvbnMYDCADKAsyHy5yaWFsdG8udmlkZW8udjEuVmlkZW9SZW5kaXRpb24SKQoFc3RlcHMYDSADKAsyGi5yaWFsdG8udmlkZW8udjEuVmlkZW9TdGVwEhQKDHJlbWFpbmluZ19tcxgOIAEoDRIwCghwbGF5YmFjaxgPIAEoCzIeLnJpYWx0by52aWRlby52MS5WaWRlb1BsYXliYWNrEi0KB3Bvc3RlcnMYECADKAsyHC5yaWFsdG8udmlkZW8udjEuVmlkZW9Qb3N0ZXISNAoKc3Rvcnlib2FyZBgRIAEoCzIgLnJpYWx0by52aWRlby52MS5WaWRlb1N0b3J5Ym9hcmQiQgoMVmlkZW9GYWlsdXJlEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKCXJldHJpYWJsZRgDIAEoCCKHAQoOVmlkZW9SZW5kaXRpb24SDAoEbmFtZRgBIAEoCRINCgV3aWR0aBgCIAEoDRIOCgZoZWlnaHQYAyABKA0SEQoJYmFuZHdpZHRoGAQgASgNEhMKC3BsYXlhYmxlX21zGAUgASgNEhAKCGNvbXBsZXRlGAYgASgIEg4KBmNvcGllZBgHIAEoCCJpCglWaWRlb1N0ZXASLAoEa2luZBgBIAEoDjIeLnJpYWx0by52aWRlby52MS5WaWRlb1N0ZXBLaW5kEhEKCXJlbmRpdGlvbhgCIAEoCRINCgV0b3RhbBgDIAEoDRIMCgRkb25lGAQgASgNIlwKDVZpZGVvUGxheWJhY2sSDwoHaGxzX3VybBgBIAEoCRIQCghkYXNoX3VybBgCIAEoCRIWCgpleHBpcmVzX21zGAMgASgDQgIwAhIQCghjb21wbGV0ZRgEIAEoCCJKCgtWaWRlb1Bvc3RlchILCgN1cmwYASABKAkSDwoHdGltZV9tcxgCIAEoDRINCgV3aWR0aBgDIAEoDRIOCgZoZWlnaHQYBCABKA0ijQEKD1ZpZGVvU3Rvcnlib2FyZBILCgN1cmwYASABKAkSDwoHdnR0X3VybBgCIAEoCRISCgp0aWxlX3dpZHRoGAMgASgNEhMKC3RpbGVfaGVpZ2h0GAQgASgNEg8KB2NvbHVtbnMYBSABKA0SDQoFY291bnQYBiABKA0SEwoLaW50ZXJ2YWxfbXMYByABKA0iKAoSQ3JlYXRlVmlkZW9SZXF1ZXN0EhIKBnVwbG9hZBgBIAEoBEICMAEiNgoPR2V0VmlkZW9SZXF1ZXN0EhEKBXZpZGVvGAEgASgEQgIwARIQCgRwb3N0GAIgASgEQgIwASI2ChFMaXN0VmlkZW9zUmVxdWVzdBISCgZiZWZvcmUYASABKARCAjABEg0KBWxpbWl0GAIgASgNIk4KEkxpc3RWaWRlb3NSZXNwb25zZRImCgZ2aWRlb3MYASADKAsyFi5yaWFsdG8udmlkZW8udjEuVmlkZW8SEAoEbmV4dBgCIAEoBEICMAEiJwoSRGVsZXRlVmlkZW9SZXF1ZXN0EhEKBXZpZGVvGAEgASgEQgIwASIVChNEZWxldGVWaWRlb1Jlc3BvbnNlIiYKEVJldHJ5VmlkZW9SZXF1ZXN0EhEKBXZpZGVvGAEgASgEQgIwASqNAQoKVmlkZW9TdGF0ZRIbChdWSURFT19TVEFURV9VTlNQRUNJRklFRBAAEhcKE1ZJREVPX1NUQVRFX1dBSVRJTkcQARIaChZWSURFT19TVEFURV9QUk9DRVNTSU5HEAISFQoRVklERU9fU1RBVEVfUkVBRFkQAxIWChJWSURFT19TVEFURV9GQUlMRUQQBCr4AQoNVmlkZW9TdGVwS2luZBIfChtWSURFT19TVEVQX0tJTkRfVU5TUEVDSUZJRUQQABIbChdWSURFT19TVEVQX0tJTkRfSU5TUEVDVBABEhgKFFZJREVPX1NURVBfS0lORF9DT1BZEAISGgoWVklERU9fU1RFUF9LSU5EX0VOQ09ERRADEhkKFVZJREVPX1NURVBfS0lORF9BVURJTxAEEhsKF1ZJREVPX1NURVBfS0lORF9QT1NURVJTEAUSHgoaVklERU9fU1RFUF9LSU5EX1NUT1JZQk9BUkQQBhIbChdWSURFT19TVEVQX0tJTkRfUFVCTElTSBAHMpsDCgxWaWRlb1NlcnZpY2USSgoLQ3JlYXRlVmlkZW8SIy5yaWFsdG8udmlkZW8udjEuQ3JlYXRlVmlkZW9SZXF1ZXN0GhYucmlhbHRvLnZpZGVvLnYxLlZpZGVvEkQKCEdldFZpZGVvEiAucmlhbHRvLnZpZGVvLnYxLkdldFZpZGVvUmVxdWVzdBoWLnJpYWx0by52aWRlby52MS5WaWRlbxJVCgpMaXN0VmlkZW9zEiIucmlhbHRvLnZpZGVvLnYxLkxpc3RWaWRlb3NSZXF1ZXN0GiMucmlhbHRvLnZpZGVvLnYxLkxpc3RWaWRlb3NSZXNwb25zZRJYCgtEZWxldGVWaWRlbxIjLnJpYWx0by52aWRlby52MS5EZWxldGVWaWRlb1JlcXVlc3QaJC5yaWFsdG8udmlkZW8udjEuRGVsZXRlVmlkZW9SZXNwb25zZRJICgpSZXRyeVZpZGVvEiIucmlhbHRvLnZpZGVvLnYxLlJldHJ5VmlkZW9SZXF1ZXN0GhYucmlhbHRvLnZpZGVvLnYxLlZpZGVvQjlaN2dpdGh1Yi5jb20vcmlhbHRvLWltL3JpYWx0by9zZGsvZ28vZ2VuL3ZpZGVvL3YxO3ZpZGVvdjFiBnByb3RvMw");
+  fileDesc("ChtyaWFsdG8vdmlkZW8vdjEvdmlkZW8ucHJvdG8SD3JpYWx0by52aWRlby52MSL1BAoFVmlkZW8SDgoCaWQYASABKARCAjABEhEKBW93bmVyGAIgASgEQgIwARISCgZ1cGxvYWQYAyABKARCAjABEgwKBG5hbWUYBCABKAkSKgoFc3RhdGUYBSABKA4yGy5yaWFsdG8udmlkZW8udjEuVmlkZW9TdGF0ZRIuCgdmYWlsdXJlGAYgASgLMh0ucmlhbHRvLnZpZGVvLnYxLlZpZGVvRmFpbHVyZRIWCgpjcmVhdGVkX21zGAcgASgDQgIwAhITCgtkdXJhdGlvbl9tcxgIIAEoDRINCgV3aWR0aBgJIAEoDRIOCgZoZWlnaHQYCiABKA0SEQoJaGFzX2F1ZGlvGAsgASgIEjMKCnJlbmRpdGlvbnMYDCADKAsyHy5yaWFsdG8udmlkZW8udjEuVmlkZW9SZW5kaXRpb24SKQoFc3RlcHMYDSADKAsyGi5yaWFsdG8udmlkZW8udjEuVmlkZW9TdGVwEhQKDHJlbWFpbmluZ19tcxgOIAEoDRIwCghwbGF5YmFjaxgPIAEoCzIeLnJpYWx0by52aWRlby52MS5WaWRlb1BsYXliYWNrEi0KB3Bvc3RlcnMYECADKAsyHC5yaWFsdG8udmlkZW8udjEuVmlkZW9Qb3N0ZXISNAoKc3Rvcnlib2FyZBgRIAEoCzIgLnJpYWx0by52aWRlby52MS5WaWRlb1N0b3J5Ym9hcmQSEwoLcG9zaXRpb25fbXMYEiABKA0SFgoKd2F0Y2hlZF9tcxgTIAEoA0ICMAISMgoJc3VidGl0bGVzGBQgAygLMh8ucmlhbHRvLnZpZGVvLnYxLlZpZGVvU3VidGl0bGVzIl0KDlZpZGVvU3VidGl0bGVzEhAKCGxhbmd1YWdlGAEgASgJEg0KBWxhYmVsGAIgASgJEg8KB2RlZmF1bHQYAyABKAgSCwoDdXJsGAQgASgJEgwKBGN1ZXMYBSABKA0iQgoMVmlkZW9GYWlsdXJlEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKCXJldHJpYWJsZRgDIAEoCCKHAQoOVmlkZW9SZW5kaXRpb24SDAoEbmFtZRgBIAEoCRINCgV3aWR0aBgCIAEoDRIOCgZoZWlnaHQYAyABKA0SEQoJYmFuZHdpZHRoGAQgASgNEhMKC3BsYXlhYmxlX21zGAUgASgNEhAKCGNvbXBsZXRlGAYgASgIEg4KBmNvcGllZBgHIAEoCCJpCglWaWRlb1N0ZXASLAoEa2luZBgBIAEoDjIeLnJpYWx0by52aWRlby52MS5WaWRlb1N0ZXBLaW5kEhEKCXJlbmRpdGlvbhgCIAEoCRINCgV0b3RhbBgDIAEoDRIMCgRkb25lGAQgASgNIlwKDVZpZGVvUGxheWJhY2sSDwoHaGxzX3VybBgBIAEoCRIQCghkYXNoX3VybBgCIAEoCRIWCgpleHBpcmVzX21zGAMgASgDQgIwAhIQCghjb21wbGV0ZRgEIAEoCCJKCgtWaWRlb1Bvc3RlchILCgN1cmwYASABKAkSDwoHdGltZV9tcxgCIAEoDRINCgV3aWR0aBgDIAEoDRIOCgZoZWlnaHQYBCABKA0ijQEKD1ZpZGVvU3Rvcnlib2FyZBILCgN1cmwYASABKAkSDwoHdnR0X3VybBgCIAEoCRISCgp0aWxlX3dpZHRoGAMgASgNEhMKC3RpbGVfaGVpZ2h0GAQgASgNEg8KB2NvbHVtbnMYBSABKA0SDQoFY291bnQYBiABKA0SEwoLaW50ZXJ2YWxfbXMYByABKA0iKAoSQ3JlYXRlVmlkZW9SZXF1ZXN0EhIKBnVwbG9hZBgBIAEoBEICMAEiNgoPR2V0VmlkZW9SZXF1ZXN0EhEKBXZpZGVvGAEgASgEQgIwARIQCgRwb3N0GAIgASgEQgIwASI2ChFMaXN0VmlkZW9zUmVxdWVzdBISCgZiZWZvcmUYASABKARCAjABEg0KBWxpbWl0GAIgASgNIk4KEkxpc3RWaWRlb3NSZXNwb25zZRImCgZ2aWRlb3MYASADKAsyFi5yaWFsdG8udmlkZW8udjEuVmlkZW8SEAoEbmV4dBgCIAEoBEICMAEiJwoSRGVsZXRlVmlkZW9SZXF1ZXN0EhEKBXZpZGVvGAEgASgEQgIwASIVChNEZWxldGVWaWRlb1Jlc3BvbnNlIiYKEVJldHJ5VmlkZW9SZXF1ZXN0EhEKBXZpZGVvGAEgASgEQgIwASJjChdTZXRXYXRjaFBvc2l0aW9uUmVxdWVzdBIRCgV2aWRlbxgBIAEoBEICMAESEAoEcG9zdBgCIAEoBEICMAESEwoLcG9zaXRpb25fbXMYAyABKA0SDgoGYWdlX21zGAQgASgNIhoKGFNldFdhdGNoUG9zaXRpb25SZXNwb25zZSIxChJMaXN0V2F0Y2hlZFJlcXVlc3QSDAoEcGFnZRgBIAEoCRINCgVsaW1pdBgCIAEoDSJSChNMaXN0V2F0Y2hlZFJlc3BvbnNlEi0KBnZpZGVvcxgBIAMoCzIdLnJpYWx0by52aWRlby52MS5XYXRjaGVkVmlkZW8SDAoEbmV4dBgCIAEoCSJZCgxXYXRjaGVkVmlkZW8SJQoFdmlkZW8YASABKAsyFi5yaWFsdG8udmlkZW8udjEuVmlkZW8SIgoEcG9zdBgCIAEoCzIULnJpYWx0by5mZWVkLnYxLlBvc3QiKQoUUmVtb3ZlV2F0Y2hlZFJlcXVlc3QSEQoFdmlkZW8YASABKARCAjABIhcKFVJlbW92ZVdhdGNoZWRSZXNwb25zZSIVChNDbGVhcldhdGNoZWRSZXF1ZXN0IhYKFENsZWFyV2F0Y2hlZFJlc3BvbnNlImgKE1NldFN1YnRpdGxlc1JlcXVlc3QSEQoFdmlkZW8YASABKARCAjABEhAKCGxhbmd1YWdlGAIgASgJEg0KBWxhYmVsGAMgASgJEg8KB2RlZmF1bHQYBCABKAgSDAoEZmlsZRgFIAEoCSI9ChZSZW1vdmVTdWJ0aXRsZXNSZXF1ZXN0EhEKBXZpZGVvGAEgASgEQgIwARIQCghsYW5ndWFnZRgCIAEoCSqNAQoKVmlkZW9TdGF0ZRIbChdWSURFT19TVEFURV9VTlNQRUNJRklFRBAAEhcKE1ZJREVPX1NUQVRFX1dBSVRJTkcQARIaChZWSURFT19TVEFURV9QUk9DRVNTSU5HEAISFQoRVklERU9fU1RBVEVfUkVBRFkQAxIWChJWSURFT19TVEFURV9GQUlMRUQQBCr4AQoNVmlkZW9TdGVwS2luZBIfChtWSURFT19TVEVQX0tJTkRfVU5TUEVDSUZJRUQQABIbChdWSURFT19TVEVQX0tJTkRfSU5TUEVDVBABEhgKFFZJREVPX1NURVBfS0lORF9DT1BZEAISGgoWVklERU9fU1RFUF9LSU5EX0VOQ09ERRADEhkKFVZJREVPX1NURVBfS0lORF9BVURJTxAEEhsKF1ZJREVPX1NURVBfS0lORF9QT1NURVJTEAUSHgoaVklERU9fU1RFUF9LSU5EX1NUT1JZQk9BUkQQBhIbChdWSURFT19TVEVQX0tJTkRfUFVCTElTSBAHMr0HCgxWaWRlb1NlcnZpY2USSgoLQ3JlYXRlVmlkZW8SIy5yaWFsdG8udmlkZW8udjEuQ3JlYXRlVmlkZW9SZXF1ZXN0GhYucmlhbHRvLnZpZGVvLnYxLlZpZGVvEkQKCEdldFZpZGVvEiAucmlhbHRvLnZpZGVvLnYxLkdldFZpZGVvUmVxdWVzdBoWLnJpYWx0by52aWRlby52MS5WaWRlbxJVCgpMaXN0VmlkZW9zEiIucmlhbHRvLnZpZGVvLnYxLkxpc3RWaWRlb3NSZXF1ZXN0GiMucmlhbHRvLnZpZGVvLnYxLkxpc3RWaWRlb3NSZXNwb25zZRJYCgtEZWxldGVWaWRlbxIjLnJpYWx0by52aWRlby52MS5EZWxldGVWaWRlb1JlcXVlc3QaJC5yaWFsdG8udmlkZW8udjEuRGVsZXRlVmlkZW9SZXNwb25zZRJICgpSZXRyeVZpZGVvEiIucmlhbHRvLnZpZGVvLnYxLlJldHJ5VmlkZW9SZXF1ZXN0GhYucmlhbHRvLnZpZGVvLnYxLlZpZGVvEmcKEFNldFdhdGNoUG9zaXRpb24SKC5yaWFsdG8udmlkZW8udjEuU2V0V2F0Y2hQb3NpdGlvblJlcXVlc3QaKS5yaWFsdG8udmlkZW8udjEuU2V0V2F0Y2hQb3NpdGlvblJlc3BvbnNlElgKC0xpc3RXYXRjaGVkEiMucmlhbHRvLnZpZGVvLnYxLkxpc3RXYXRjaGVkUmVxdWVzdBokLnJpYWx0by52aWRlby52MS5MaXN0V2F0Y2hlZFJlc3BvbnNlEl4KDVJlbW92ZVdhdGNoZWQSJS5yaWFsdG8udmlkZW8udjEuUmVtb3ZlV2F0Y2hlZFJlcXVlc3QaJi5yaWFsdG8udmlkZW8udjEuUmVtb3ZlV2F0Y2hlZFJlc3BvbnNlElsKDENsZWFyV2F0Y2hlZBIkLnJpYWx0by52aWRlby52MS5DbGVhcldhdGNoZWRSZXF1ZXN0GiUucmlhbHRvLnZpZGVvLnYxLkNsZWFyV2F0Y2hlZFJlc3BvbnNlEkwKDFNldFN1YnRpdGxlcxIkLnJpYWx0by52aWRlby52MS5TZXRTdWJ0aXRsZXNSZXF1ZXN0GhYucmlhbHRvLnZpZGVvLnYxLlZpZGVvElIKD1JlbW92ZVN1YnRpdGxlcxInLnJpYWx0by52aWRlby52MS5SZW1vdmVTdWJ0aXRsZXNSZXF1ZXN0GhYucmlhbHRvLnZpZGVvLnYxLlZpZGVvQjlaN2dpdGh1Yi5jb20vcmlhbHRvLWltL3JpYWx0by9zZGsvZ28vZ2VuL3ZpZGVvL3YxO3ZpZGVvdjFiBnByb3RvMw", [file_rialto_feed_v1_feed]);
 
 /**
  * Video as one user sees it.
@@ -132,6 +134,27 @@ export type Video = Message<"rialto.video.v1.Video"> & {
    * @generated from field: rialto.video.v1.VideoStoryboard storyboard = 17;
    */
   storyboard?: VideoStoryboard | undefined;
+
+  /**
+   * PositionMs is where the caller was in the video, on any device; 0: at its beginning, or never. Lists do not have it.
+   *
+   * @generated from field: uint32 position_ms = 18;
+   */
+  positionMs: number;
+
+  /**
+   * WatchedMs is when the caller was there, milliseconds since 1970; 0: never.
+   *
+   * @generated from field: int64 watched_ms = 19 [jstype = JS_NUMBER];
+   */
+  watchedMs: bigint;
+
+  /**
+   * Subtitles by language. Lists do not have them.
+   *
+   * @generated from field: repeated rialto.video.v1.VideoSubtitles subtitles = 20;
+   */
+  subtitles: VideoSubtitles[];
 };
 
 /**
@@ -140,6 +163,55 @@ export type Video = Message<"rialto.video.v1.Video"> & {
  */
 export const VideoSchema: GenMessage<Video> = /*@__PURE__*/
   messageDesc(file_rialto_video_v1_video, 0);
+
+/**
+ * VideoSubtitles are subtitles in one language.
+ *
+ * @generated from message rialto.video.v1.VideoSubtitles
+ */
+export type VideoSubtitles = Message<"rialto.video.v1.VideoSubtitles"> & {
+  /**
+   * Language as a BCP 47 tag, such as en or zh-Hans.
+   *
+   * @generated from field: string language = 1;
+   */
+  language: string;
+
+  /**
+   * Label for menus, such as English.
+   *
+   * @generated from field: string label = 2;
+   */
+  label: string;
+
+  /**
+   * Default: players show them unless the viewer has chosen otherwise. At most one has it.
+   *
+   * @generated from field: bool default = 3;
+   */
+  default: boolean;
+
+  /**
+   * Url of a WebVTT file. It expires with the addresses of playback, and changes when the subtitles are replaced.
+   *
+   * @generated from field: string url = 4;
+   */
+  url: string;
+
+  /**
+   * Cues is the number of texts.
+   *
+   * @generated from field: uint32 cues = 5;
+   */
+  cues: number;
+};
+
+/**
+ * Describes the message rialto.video.v1.VideoSubtitles.
+ * Use `create(VideoSubtitlesSchema)` to create a new message.
+ */
+export const VideoSubtitlesSchema: GenMessage<VideoSubtitles> = /*@__PURE__*/
+  messageDesc(file_rialto_video_v1_video, 1);
 
 /**
  * VideoFailure is why a video could not be processed.
@@ -174,7 +246,7 @@ export type VideoFailure = Message<"rialto.video.v1.VideoFailure"> & {
  * Use `create(VideoFailureSchema)` to create a new message.
  */
 export const VideoFailureSchema: GenMessage<VideoFailure> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 1);
+  messageDesc(file_rialto_video_v1_video, 2);
 
 /**
  * VideoRendition is the video in one size.
@@ -233,7 +305,7 @@ export type VideoRendition = Message<"rialto.video.v1.VideoRendition"> & {
  * Use `create(VideoRenditionSchema)` to create a new message.
  */
 export const VideoRenditionSchema: GenMessage<VideoRendition> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 2);
+  messageDesc(file_rialto_video_v1_video, 3);
 
 /**
  * VideoStep is a part of the processing. It is complete when done equals total.
@@ -273,7 +345,7 @@ export type VideoStep = Message<"rialto.video.v1.VideoStep"> & {
  * Use `create(VideoStepSchema)` to create a new message.
  */
 export const VideoStepSchema: GenMessage<VideoStep> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 3);
+  messageDesc(file_rialto_video_v1_video, 4);
 
 /**
  * VideoPlayback has addresses that need no credentials, relative to the server's if they begin with a slash.
@@ -315,7 +387,7 @@ export type VideoPlayback = Message<"rialto.video.v1.VideoPlayback"> & {
  * Use `create(VideoPlaybackSchema)` to create a new message.
  */
 export const VideoPlaybackSchema: GenMessage<VideoPlayback> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 4);
+  messageDesc(file_rialto_video_v1_video, 5);
 
 /**
  * VideoPoster is a frame of the video.
@@ -353,7 +425,7 @@ export type VideoPoster = Message<"rialto.video.v1.VideoPoster"> & {
  * Use `create(VideoPosterSchema)` to create a new message.
  */
 export const VideoPosterSchema: GenMessage<VideoPoster> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 5);
+  messageDesc(file_rialto_video_v1_video, 6);
 
 /**
  * VideoStoryboard is one image with many small frames, in rows from left to right. Frame n shows the video at n × interval_ms.
@@ -414,7 +486,7 @@ export type VideoStoryboard = Message<"rialto.video.v1.VideoStoryboard"> & {
  * Use `create(VideoStoryboardSchema)` to create a new message.
  */
 export const VideoStoryboardSchema: GenMessage<VideoStoryboard> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 6);
+  messageDesc(file_rialto_video_v1_video, 7);
 
 /**
  * @generated from message rialto.video.v1.CreateVideoRequest
@@ -433,7 +505,7 @@ export type CreateVideoRequest = Message<"rialto.video.v1.CreateVideoRequest"> &
  * Use `create(CreateVideoRequestSchema)` to create a new message.
  */
 export const CreateVideoRequestSchema: GenMessage<CreateVideoRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 7);
+  messageDesc(file_rialto_video_v1_video, 8);
 
 /**
  * @generated from message rialto.video.v1.GetVideoRequest
@@ -457,7 +529,7 @@ export type GetVideoRequest = Message<"rialto.video.v1.GetVideoRequest"> & {
  * Use `create(GetVideoRequestSchema)` to create a new message.
  */
 export const GetVideoRequestSchema: GenMessage<GetVideoRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 8);
+  messageDesc(file_rialto_video_v1_video, 9);
 
 /**
  * @generated from message rialto.video.v1.ListVideosRequest
@@ -483,7 +555,7 @@ export type ListVideosRequest = Message<"rialto.video.v1.ListVideosRequest"> & {
  * Use `create(ListVideosRequestSchema)` to create a new message.
  */
 export const ListVideosRequestSchema: GenMessage<ListVideosRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 9);
+  messageDesc(file_rialto_video_v1_video, 10);
 
 /**
  * @generated from message rialto.video.v1.ListVideosResponse
@@ -507,7 +579,7 @@ export type ListVideosResponse = Message<"rialto.video.v1.ListVideosResponse"> &
  * Use `create(ListVideosResponseSchema)` to create a new message.
  */
 export const ListVideosResponseSchema: GenMessage<ListVideosResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 10);
+  messageDesc(file_rialto_video_v1_video, 11);
 
 /**
  * @generated from message rialto.video.v1.DeleteVideoRequest
@@ -524,7 +596,7 @@ export type DeleteVideoRequest = Message<"rialto.video.v1.DeleteVideoRequest"> &
  * Use `create(DeleteVideoRequestSchema)` to create a new message.
  */
 export const DeleteVideoRequestSchema: GenMessage<DeleteVideoRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 11);
+  messageDesc(file_rialto_video_v1_video, 12);
 
 /**
  * @generated from message rialto.video.v1.DeleteVideoResponse
@@ -537,7 +609,7 @@ export type DeleteVideoResponse = Message<"rialto.video.v1.DeleteVideoResponse">
  * Use `create(DeleteVideoResponseSchema)` to create a new message.
  */
 export const DeleteVideoResponseSchema: GenMessage<DeleteVideoResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 12);
+  messageDesc(file_rialto_video_v1_video, 13);
 
 /**
  * @generated from message rialto.video.v1.RetryVideoRequest
@@ -554,7 +626,259 @@ export type RetryVideoRequest = Message<"rialto.video.v1.RetryVideoRequest"> & {
  * Use `create(RetryVideoRequestSchema)` to create a new message.
  */
 export const RetryVideoRequestSchema: GenMessage<RetryVideoRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 13);
+  messageDesc(file_rialto_video_v1_video, 14);
+
+/**
+ * @generated from message rialto.video.v1.SetWatchPositionRequest
+ */
+export type SetWatchPositionRequest = Message<"rialto.video.v1.SetWatchPositionRequest"> & {
+  /**
+   * @generated from field: uint64 video = 1 [jstype = JS_STRING];
+   */
+  video: string;
+
+  /**
+   * Post by which it is watched; 0: it is the caller's own.
+   *
+   * @generated from field: uint64 post = 2 [jstype = JS_STRING];
+   */
+  post: string;
+
+  /**
+   * PositionMs from the beginning. One behind the end is the end.
+   *
+   * @generated from field: uint32 position_ms = 3;
+   */
+  positionMs: number;
+
+  /**
+   * AgeMs is how long before this request the position was reached, by the device's own clock, at most a day; 0: just now. So clocks of devices need not agree.
+   *
+   * @generated from field: uint32 age_ms = 4;
+   */
+  ageMs: number;
+};
+
+/**
+ * Describes the message rialto.video.v1.SetWatchPositionRequest.
+ * Use `create(SetWatchPositionRequestSchema)` to create a new message.
+ */
+export const SetWatchPositionRequestSchema: GenMessage<SetWatchPositionRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_video_v1_video, 15);
+
+/**
+ * @generated from message rialto.video.v1.SetWatchPositionResponse
+ */
+export type SetWatchPositionResponse = Message<"rialto.video.v1.SetWatchPositionResponse"> & {
+};
+
+/**
+ * Describes the message rialto.video.v1.SetWatchPositionResponse.
+ * Use `create(SetWatchPositionResponseSchema)` to create a new message.
+ */
+export const SetWatchPositionResponseSchema: GenMessage<SetWatchPositionResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_video_v1_video, 16);
+
+/**
+ * @generated from message rialto.video.v1.ListWatchedRequest
+ */
+export type ListWatchedRequest = Message<"rialto.video.v1.ListWatchedRequest"> & {
+  /**
+   * Page is the next of the previous page; empty: the first one.
+   *
+   * @generated from field: string page = 1;
+   */
+  page: string;
+
+  /**
+   * Limit of the videos, at most 50; 0 is 20.
+   *
+   * @generated from field: uint32 limit = 2;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message rialto.video.v1.ListWatchedRequest.
+ * Use `create(ListWatchedRequestSchema)` to create a new message.
+ */
+export const ListWatchedRequestSchema: GenMessage<ListWatchedRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_video_v1_video, 17);
+
+/**
+ * @generated from message rialto.video.v1.ListWatchedResponse
+ */
+export type ListWatchedResponse = Message<"rialto.video.v1.ListWatchedResponse"> & {
+  /**
+   * @generated from field: repeated rialto.video.v1.WatchedVideo videos = 1;
+   */
+  videos: WatchedVideo[];
+
+  /**
+   * Next is the page of the next request; empty: there is none. A page may have fewer videos than its limit, or none, although there is a next one.
+   *
+   * @generated from field: string next = 2;
+   */
+  next: string;
+};
+
+/**
+ * Describes the message rialto.video.v1.ListWatchedResponse.
+ * Use `create(ListWatchedResponseSchema)` to create a new message.
+ */
+export const ListWatchedResponseSchema: GenMessage<ListWatchedResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_video_v1_video, 18);
+
+/**
+ * WatchedVideo is an entry of a watch history.
+ *
+ * @generated from message rialto.video.v1.WatchedVideo
+ */
+export type WatchedVideo = Message<"rialto.video.v1.WatchedVideo"> & {
+  /**
+   * Video as in ListVideos, with its position.
+   *
+   * @generated from field: rialto.video.v1.Video video = 1;
+   */
+  video?: Video | undefined;
+
+  /**
+   * Post by which it was watched last; absent: it is the caller's own.
+   *
+   * @generated from field: rialto.feed.v1.Post post = 2;
+   */
+  post?: Post | undefined;
+};
+
+/**
+ * Describes the message rialto.video.v1.WatchedVideo.
+ * Use `create(WatchedVideoSchema)` to create a new message.
+ */
+export const WatchedVideoSchema: GenMessage<WatchedVideo> = /*@__PURE__*/
+  messageDesc(file_rialto_video_v1_video, 19);
+
+/**
+ * @generated from message rialto.video.v1.RemoveWatchedRequest
+ */
+export type RemoveWatchedRequest = Message<"rialto.video.v1.RemoveWatchedRequest"> & {
+  /**
+   * @generated from field: uint64 video = 1 [jstype = JS_STRING];
+   */
+  video: string;
+};
+
+/**
+ * Describes the message rialto.video.v1.RemoveWatchedRequest.
+ * Use `create(RemoveWatchedRequestSchema)` to create a new message.
+ */
+export const RemoveWatchedRequestSchema: GenMessage<RemoveWatchedRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_video_v1_video, 20);
+
+/**
+ * @generated from message rialto.video.v1.RemoveWatchedResponse
+ */
+export type RemoveWatchedResponse = Message<"rialto.video.v1.RemoveWatchedResponse"> & {
+};
+
+/**
+ * Describes the message rialto.video.v1.RemoveWatchedResponse.
+ * Use `create(RemoveWatchedResponseSchema)` to create a new message.
+ */
+export const RemoveWatchedResponseSchema: GenMessage<RemoveWatchedResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_video_v1_video, 21);
+
+/**
+ * @generated from message rialto.video.v1.ClearWatchedRequest
+ */
+export type ClearWatchedRequest = Message<"rialto.video.v1.ClearWatchedRequest"> & {
+};
+
+/**
+ * Describes the message rialto.video.v1.ClearWatchedRequest.
+ * Use `create(ClearWatchedRequestSchema)` to create a new message.
+ */
+export const ClearWatchedRequestSchema: GenMessage<ClearWatchedRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_video_v1_video, 22);
+
+/**
+ * @generated from message rialto.video.v1.ClearWatchedResponse
+ */
+export type ClearWatchedResponse = Message<"rialto.video.v1.ClearWatchedResponse"> & {
+};
+
+/**
+ * Describes the message rialto.video.v1.ClearWatchedResponse.
+ * Use `create(ClearWatchedResponseSchema)` to create a new message.
+ */
+export const ClearWatchedResponseSchema: GenMessage<ClearWatchedResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_video_v1_video, 23);
+
+/**
+ * @generated from message rialto.video.v1.SetSubtitlesRequest
+ */
+export type SetSubtitlesRequest = Message<"rialto.video.v1.SetSubtitlesRequest"> & {
+  /**
+   * @generated from field: uint64 video = 1 [jstype = JS_STRING];
+   */
+  video: string;
+
+  /**
+   * Language as a BCP 47 tag of at most 35 characters.
+   *
+   * @generated from field: string language = 2;
+   */
+  language: string;
+
+  /**
+   * Label of at most 60 characters; empty: the language.
+   *
+   * @generated from field: string label = 3;
+   */
+  label: string;
+
+  /**
+   * Default: they become the default, and others are it no longer.
+   *
+   * @generated from field: bool default = 4;
+   */
+  default: boolean;
+
+  /**
+   * File is the text of a WebVTT or SRT file in UTF-8, at most 512 KiB.
+   *
+   * @generated from field: string file = 5;
+   */
+  file: string;
+};
+
+/**
+ * Describes the message rialto.video.v1.SetSubtitlesRequest.
+ * Use `create(SetSubtitlesRequestSchema)` to create a new message.
+ */
+export const SetSubtitlesRequestSchema: GenMessage<SetSubtitlesRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_video_v1_video, 24);
+
+/**
+ * @generated from message rialto.video.v1.RemoveSubtitlesRequest
+ */
+export type RemoveSubtitlesRequest = Message<"rialto.video.v1.RemoveSubtitlesRequest"> & {
+  /**
+   * @generated from field: uint64 video = 1 [jstype = JS_STRING];
+   */
+  video: string;
+
+  /**
+   * @generated from field: string language = 2;
+   */
+  language: string;
+};
+
+/**
+ * Describes the message rialto.video.v1.RemoveSubtitlesRequest.
+ * Use `create(RemoveSubtitlesRequestSchema)` to create a new message.
+ */
+export const RemoveSubtitlesRequestSchema: GenMessage<RemoveSubtitlesRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_video_v1_video, 25);
 
 /**
  * VideoState is how far a video was processed.
@@ -723,6 +1047,68 @@ export const VideoService: GenService<{
   retryVideo: {
     methodKind: "unary";
     input: typeof RetryVideoRequestSchema;
+    output: typeof VideoSchema;
+  },
+  /**
+   * SetWatchPosition stores how far the caller has watched a video, for all devices, and puts the video at the top of the caller's watch history. A position that
+   * was reached later wins, also if it comes earlier. Call it every ten seconds or so during playback, where it pauses, and when it is left.
+   *
+   * @generated from rpc rialto.video.v1.VideoService.SetWatchPosition
+   */
+  setWatchPosition: {
+    methodKind: "unary";
+    input: typeof SetWatchPositionRequestSchema;
+    output: typeof SetWatchPositionResponseSchema;
+  },
+  /**
+   * ListWatched gives the caller's watch history: the videos that the caller may see, the one that was watched last first, each once. It has the latest 1,000
+   * videos.
+   *
+   * @generated from rpc rialto.video.v1.VideoService.ListWatched
+   */
+  listWatched: {
+    methodKind: "unary";
+    input: typeof ListWatchedRequestSchema;
+    output: typeof ListWatchedResponseSchema;
+  },
+  /**
+   * RemoveWatched deletes a video from the caller's watch history, with its position. A retry is harmless.
+   *
+   * @generated from rpc rialto.video.v1.VideoService.RemoveWatched
+   */
+  removeWatched: {
+    methodKind: "unary";
+    input: typeof RemoveWatchedRequestSchema;
+    output: typeof RemoveWatchedResponseSchema;
+  },
+  /**
+   * ClearWatched deletes the caller's watch history, with all positions.
+   *
+   * @generated from rpc rialto.video.v1.VideoService.ClearWatched
+   */
+  clearWatched: {
+    methodKind: "unary";
+    input: typeof ClearWatchedRequestSchema;
+    output: typeof ClearWatchedResponseSchema;
+  },
+  /**
+   * SetSubtitles adds subtitles in one language to a video of one's own, or replaces them. A retry is harmless.
+   *
+   * @generated from rpc rialto.video.v1.VideoService.SetSubtitles
+   */
+  setSubtitles: {
+    methodKind: "unary";
+    input: typeof SetSubtitlesRequestSchema;
+    output: typeof VideoSchema;
+  },
+  /**
+   * RemoveSubtitles removes the subtitles in one language from a video of one's own. A retry is harmless.
+   *
+   * @generated from rpc rialto.video.v1.VideoService.RemoveSubtitles
+   */
+  removeSubtitles: {
+    methodKind: "unary";
+    input: typeof RemoveSubtitlesRequestSchema;
     output: typeof VideoSchema;
   },
 }> = /*@__PURE__*/

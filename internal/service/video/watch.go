@@ -1,0 +1,235 @@
+package video
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	maxWatched  = 1000 // videos of a watch history
+	maxWatchAge = 24 * time.Hour
+	// maxExamined bounds the rows that one call reads. A page for which so many are not enough is short, and has a next one.
+	maxExamined = 500
+	// readExtra is how many more rows are read than a page lacks, in case some are not for the reader.
+	readExtra = 5
+	// maxPageBytes of posts and videos end a page. It has at least one entry.
+	maxPageBytes = 128 << 10
+	// pageToken is the form of a page token: the time and the video behind which the page begins.
+	pageToken = "%d.%d"
+)
+
+var (
+	errWatchAge = errs.New(errs.Invalid, "bad_position", fmt.Sprintf("a position is at most %d hours old", int(maxWatchAge.Hours())))
+	errPage     = errs.New(errs.Invalid, "bad_page", "this page token is not valid; start again without one")
+)
+
+// watch is a row of video_watches.
+type watch struct {
+	video, post      uint64
+	positionMs, atMs int64
+}
+
+// SetWatchPosition stores where a user is in a video.
+//
+// The device says how long ago the user was there, so that clocks of devices need not agree, and a request that waited for the network does not win over a later one.
+// One row is written. Only the first request of a video looks for rows that leave the history.
+func (s *Service) SetWatchPosition(ctx context.Context, by id.User, r *videov1.SetWatchPositionRequest) error {
+	age := time.Duration(r.AgeMs) * time.Millisecond
+	if age > maxWatchAge {
+		return errWatchAge
+	}
+	if err := s.checkPost(ctx, by, r.Post, r.Video); err != nil {
+		return err
+	}
+	w := watch{video: r.Video, post: r.Post, atMs: s.nowMs() - age.Milliseconds()}
+	err := s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
+		v, err := seen(ctx, tx, by, r.Post, r.Video)
+		switch {
+		case err != nil:
+			return err
+		case v.state == stateFailed:
+			return errNoVideo
+		case v.source == nil:
+			return errNotYet
+		}
+		w.positionMs = min(int64(r.PositionMs), v.source.Duration.Milliseconds())
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return w.put(ctx, tx, by) })
+}
+
+// put stores a position, unless a later one is stored.
+func (w *watch) put(ctx context.Context, tx *sql.Tx, by id.User) error {
+	changed := func(result sql.Result, err error) (bool, error) {
+		if err != nil {
+			return false, err
+		}
+		n, err := result.RowsAffected()
+		return n > 0, err
+	}
+	done, err := changed(tx.ExecContext(ctx, `UPDATE video_watches SET post = $3, position_ms = $4, at_ms = $5 WHERE member = $1 AND video = $2 AND at_ms <= $5`,
+		int64(by), int64(w.video), int64(w.post), w.positionMs, w.atMs))
+	if err != nil || done {
+		return err
+	}
+	added, err := changed(tx.ExecContext(ctx, `INSERT INTO video_watches (member, video, post, position_ms, at_ms) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (member, video) DO NOTHING`,
+		int64(by), int64(w.video), int64(w.post), w.positionMs, w.atMs))
+	if err != nil || !added {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `DELETE FROM video_watches WHERE member = $1 AND (at_ms, video) <= (
+		SELECT at_ms, video FROM video_watches WHERE member = $1 ORDER BY at_ms DESC, video DESC LIMIT 1 OFFSET $2)`, int64(by), maxWatched)
+	return err
+}
+
+// positionIn returns where a user was in a video, and when; 0: never.
+func positionIn(ctx context.Context, tx *sql.Tx, by id.User, n uint64) (positionMs uint32, atMs int64, err error) {
+	err = tx.QueryRowContext(ctx, `SELECT position_ms, at_ms FROM video_watches WHERE member = $1 AND video = $2`, int64(by), int64(n)).Scan(&positionMs, &atMs)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return positionMs, atMs, err
+}
+
+// ListWatched returns a page of a user's watch history: the videos that the user may see now.
+func (s *Service) ListWatched(ctx context.Context, by id.User, r *videov1.ListWatchedRequest) (out *videov1.ListWatchedResponse, err error) {
+	first := watch{atMs: math.MaxInt64}
+	if r.Page != "" {
+		if _, err := fmt.Sscanf(r.Page, pageToken, &first.atMs, &first.video); err != nil || first.atMs <= 0 || first.video > math.MaxInt64 || first.token() != r.Page {
+			return nil, errPage
+		}
+	}
+	p := watchPage{service: s, reader: by, limit: outputlimit.SmallPageSize(r.Limit)}
+	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
+		out = &videov1.ListWatchedResponse{}
+		return p.fill(ctx, tx, out, first)
+	})
+	return out, err
+}
+
+// token of the page behind an entry.
+func (w *watch) token() string { return fmt.Sprintf(pageToken, w.atMs, w.video) }
+
+// watchPage is a page of a watch history.
+type watchPage struct {
+	service *Service
+	reader  id.User
+	limit   int
+}
+
+// fill reads entries behind one until the page is full.
+func (p *watchPage) fill(ctx context.Context, tx *sql.Tx, out *videov1.ListWatchedResponse, behind watch) error {
+	size := 0
+	for examined := 0; examined < maxExamined; {
+		want := p.limit - len(out.Videos) + readExtra
+		list, err := watchesBehind(ctx, tx, p.reader, behind, want)
+		if err != nil {
+			return err
+		}
+		posts, err := p.posts(ctx, tx, list)
+		if err != nil {
+			return err
+		}
+		for i, w := range list {
+			entry, err := p.entry(ctx, tx, w, posts[w.post])
+			if err != nil {
+				return err
+			}
+			if entry != nil {
+				if size += proto.Size(entry); len(out.Videos) > 0 && size > maxPageBytes {
+					out.Next = behind.token()
+					return nil
+				}
+				out.Videos = append(out.Videos, entry)
+			}
+			if behind = w; len(out.Videos) == p.limit && (i < len(list)-1 || len(list) == want) {
+				out.Next = behind.token()
+				return nil
+			}
+		}
+		if len(list) < want {
+			return nil
+		}
+		examined += len(list)
+	}
+	out.Next = behind.token()
+	return nil
+}
+
+// watchesBehind returns at most limit entries behind one, the latest first.
+func watchesBehind(ctx context.Context, tx *sql.Tx, by id.User, behind watch, limit int) (list []watch, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT video, post, position_ms, at_ms FROM video_watches WHERE member = $1 AND (at_ms, video) < ($2, $3) ORDER BY at_ms DESC, video DESC LIMIT $4`,
+		int64(by), behind.atMs, int64(behind.video), limit)
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var w watch
+		err := rows.Scan(&w.video, &w.post, &w.positionMs, &w.atMs)
+		list = append(list, w)
+		return err
+	})
+	return list, err
+}
+
+// posts returns the posts of entries that the reader may see.
+func (p *watchPage) posts(ctx context.Context, tx *sql.Tx, list []watch) (map[uint64]*feedv1.Post, error) {
+	var ids []uint64
+	for _, w := range list {
+		if w.post != 0 {
+			ids = append(ids, w.post)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return p.service.deps.Posts.VisiblePosts(ctx, tx, p.reader, ids)
+}
+
+// entry returns an entry as the reader sees it; nil: not at all.
+func (p *watchPage) entry(ctx context.Context, tx *sql.Tx, w watch, post *feedv1.Post) (*videov1.WatchedVideo, error) {
+	if w.post != 0 && post.GetContent().GetVideo() != w.video {
+		return nil, nil
+	}
+	v, err := seen(ctx, tx, p.reader, w.post, w.video)
+	if errs.Is(err, errs.NotFound) || err == nil && v.state == stateFailed {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	view, err := p.service.listed(ctx, tx, v, p.reader, w.post)
+	if err != nil {
+		return nil, err
+	}
+	view.PositionMs, view.WatchedMs = uint32(w.positionMs), w.atMs
+	return &videov1.WatchedVideo{Video: view, Post: post}, nil
+}
+
+// RemoveWatched deletes a video from a user's watch history.
+func (s *Service) RemoveWatched(ctx context.Context, by id.User, n uint64) error {
+	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM video_watches WHERE member = $1 AND video = $2`, int64(by), int64(n))
+		return err
+	})
+}
+
+// ClearWatched deletes a user's watch history.
+func (s *Service) ClearWatched(ctx context.Context, by id.User) error {
+	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM video_watches WHERE member = $1`, int64(by))
+		return err
+	})
+}
