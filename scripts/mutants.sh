@@ -780,6 +780,16 @@ mutant "keep files of attempts that do not count" internal/service/video/sweep.g
 mutant "play videos of hidden posts" internal/service/video/serve.go 's/err == nil \&\& !shown \{/err == nil \&\& !shown \&\& n == 0 {/' '^TestAccess$' internal/service/video
 mutant "let an address play any video" internal/service/video/serve.go 's/"play", video\+" "\+scope/"play", scope/g' '^TestAccess$' internal/service/video
 mutant "drop the file of a video that can be retried" internal/service/video/finish.go 's/n == 0 \|\| retriable \{/n == 0 {/' '^TestRetry$' internal/service/video
+mutant "let an earlier position replace a later one" internal/service/video/watch.go 's/ AND at_ms <= \$5`/`/' '^TestWatchPosition$' internal/service/video
+mutant "take a position that had to wait for a new one" internal/service/video/watch.go 's/s\.nowMs\(\) - age\.Milliseconds\(\)/s.nowMs()/' '^TestWatchPosition$' internal/service/video
+mutant "store positions in videos of others" internal/service/video/view.go 's/if post == 0 \{$/if post == 1 {/' '^TestWatchPosition$' internal/service/video
+mutant "keep watch histories of any length" internal/service/video/watch.go 's/by\), maxWatched\)/by), 100*maxWatched)/' '^TestWatchHistoryIsBounded$' internal/service/video
+mutant "show watched videos of hidden posts" internal/service/video/watch.go 's/post\.GetContent\(\)\.GetVideo\(\) != w\.video/false/' '^TestWatchHistory$' internal/service/video
+mutant "pass tags of HTML in subtitles" internal/platform/subtitle/markup.go 's/case "b", "i", "u", "c", "ruby":/case "b", "i", "u", "c", "ruby", "script", "img":/' '^TestMarkup$' internal/platform/subtitle
+mutant "pass styles of subtitles" internal/platform/subtitle/format.go 's/c\.settings = settingsOf\(found\[9\]\)/c.settings = strings.Fields(found[9])/' '^TestWebVTT$' internal/platform/subtitle
+mutant "let a blank line end a text of subtitles" internal/platform/subtitle/markup.go 's/strings\.TrimSpace\(line\) == ""/line == "-"/' '^TestMarkup$' internal/platform/subtitle
+mutant "serve subtitles that were replaced" internal/service/video/subtitles.go 's/THEN t\.id ELSE excluded\.id END/THEN t.id ELSE t.id END/' '^TestSubtitles$' internal/service/video
+mutant "have two default subtitles" internal/service/video/subtitles.go 's/if t\.isDefault \{$/if t.isDefault \&\& n == 0 {/' '^TestSubtitles$' internal/service/video
 mutant "show videos of hidden posts" internal/service/feed/get.go 's/\&\& !p\.deleted \&\& !p\.hidden/\&\& !p.deleted/' VideosOfPosts internal/service/feed
 mutant "verify without videos" internal/tool/verify/verify.go 's/step\{"videos", c\.videos\}, //' VideoViolations internal/tool/verify
 mutant "let posts name videos of others" internal/service/video/create.go 's/_, err := own\(ctx, tx, by, n\)/_, err := getVideo(ctx, tx, n)/' '^TestVideoOverHTTP$' internal/app
@@ -814,6 +824,9 @@ mutant_ts "publish for the next user" src/resend.ts 's/if \(client\.me\(\) !== u
 mutant_ts "leave hidden posts on screen" src/operations/feed.ts 's/reason === "no_post"/reason === "none"/' test/unit/shown.test.ts
 mutant_ts "watch no posts after a reconnect" src/shown.ts 's/this\.known = undefined;/if (this.known === "") this.known = undefined;/' test/unit/shown.test.ts
 mutant_ts "show a user the videos of another one" src/operations/videos.ts 's/if \(knownTo !== client\.me\(\)\) watched\.forget\(\);//' test/unit/videos.test.ts
+mutant_ts "send positions of another user" src/operations/videos.ts 's/if \(knownTo !== client\.me\(\)\) positions\.forget\(\);//' test/unit/videos.test.ts
+mutant_ts "send a position without its age" src/watchPositions.ts 's/Math\.max\(0, this\.deps\.now\(\) - p\.atMs\)/0/' test/unit/watchPositions.test.ts
+mutant_ts "lose a position that could not be sent" src/watchPositions.ts 's/isOffline\(error\) \|\| error\.retryMs > 0/error.retryMs > 0/' test/unit/watchPositions.test.ts
 mutant_ts "play videos by addresses that have expired" src/videos.ts 's/ \|\| this\.isStale\(e\.view\.video\)//' test/unit/videos.test.ts
 mutant_ts "ask for a deleted video again and again" src/videos.ts 's/isPassing \? e\.backoff\.next\(error\.retryMs\) : undefined/e.backoff.next(error.retryMs)/' test/unit/videos.test.ts
 

@@ -3,6 +3,8 @@ import type { DescMessage, DescMethodUnary, DescService, MessageInitShape, Messa
 export interface CallOptions {
   /** Cancels the call. It then fails with the code "canceled"; whether it took effect is not known. */
   signal?: AbortSignal | undefined;
+  /** A browser goes on with the call after the page was left. Its request is small. */
+  keepalive?: boolean | undefined;
 }
 
 /** Invoke makes one call of the API. */

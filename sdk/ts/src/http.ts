@@ -15,7 +15,7 @@ export async function post<I extends DescMessage, O extends DescMessage>(
   input: MessageInitShape<I>,
   token: string | undefined,
   fetchFn: typeof fetch,
-  { signal }: CallOptions = {},
+  { signal, keepalive = false }: CallOptions = {},
 ): Promise<MessageShape<O>> {
   const timeout = AbortSignal.timeout(callTimeoutMs);
   const headers: Record<string, string> = { "Content-Type": "application/json", "Connect-Protocol-Version": "1" };
@@ -27,6 +27,7 @@ export async function post<I extends DescMessage, O extends DescMessage>(
       method: "POST",
       headers,
       body: JSON.stringify(toJson(method.input, create(method.input, input))),
+      keepalive,
       signal: signal ? AbortSignal.any([timeout, signal]) : timeout,
     });
     text = await res.text();

@@ -24,7 +24,7 @@ export type { LessOf } from "./operations/ranking.js";
 export { HitKind, type Highlight, type Hit, type HitGroup, type SearchResponse } from "./gen/rialto/search/v1/search_pb.js";
 export { Audience, type FeedProfile, type Goods, type Post, type PostContent, type PostVersion } from "./gen/rialto/feed/v1/feed_pb.js";
 export { isProcessing, type VideoView } from "./videos.js";
-export { VideoState, VideoStepKind, type Video, type VideoPoster, type VideoRendition, type VideoStep, type VideoStoryboard } from "./gen/rialto/video/v1/video_pb.js";
+export { VideoState, VideoStepKind, type Video, type VideoPoster, type VideoRendition, type VideoStep, type VideoStoryboard, type VideoSubtitles, type WatchedVideo } from "./gen/rialto/video/v1/video_pb.js";
 export type { HelpDesks } from "./helpDesks.js";
 export type { TicketFilter, TicketList } from "./tickets.js";
 export type { BusinessHours, GetHelpDeskStatsResponse, HelpDesk, Ticket, TicketStats } from "./gen/rialto/chat/v1/helpdesk_pb.js";

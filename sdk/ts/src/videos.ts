@@ -88,6 +88,11 @@ export class WatchedVideos {
     if (e.watchers > 0) this.plan(e, this.nextMs(e));
   }
 
+  /** Where the user is in a video has changed here. */
+  moved(video: string, positionMs: number): void {
+    for (const e of this.entries.values()) if (e.video === video && e.view.video) this.show(e, { ...e.view, video: { ...e.view.video, positionMs } });
+  }
+
   /** A video was deleted here. */
   removed(video: string): void {
     for (const e of this.entries.values()) {
@@ -179,6 +184,7 @@ export function withAddresses(v: Video, server: string): Video {
     ...v,
     playback: v.playback && { ...v.playback, hlsUrl: absolute(v.playback.hlsUrl), dashUrl: absolute(v.playback.dashUrl) },
     posters: v.posters.map((p) => ({ ...p, url: absolute(p.url) })),
+    subtitles: v.subtitles.map((s) => ({ ...s, url: absolute(s.url) })),
     storyboard: v.storyboard && { ...v.storyboard, url: absolute(v.storyboard.url), vttUrl: absolute(v.storyboard.vttUrl) },
   };
 }

@@ -10,5 +10,5 @@ export { useCommentCount, useComments, useReplies, type Comments } from "./comme
 export { useEngagement, useFavourites, useForYou, useHotPosts, useLikedPosts, useViewedPosts, type Engagement, type ListedPosts, type RankedPosts } from "./engagement.js";
 export { useFeedProfile, useHomeTimeline, usePost, usePosts, type Posts, type ReadPost } from "./feed.js";
 export { useNotificationKindsOff, useNotificationList, usePostSubscription, useUnreadNotifications, type Notifications } from "./notifications.js";
-export { useOwnVideos, useVideo, type OwnVideos } from "./videos.js";
+export { useOwnVideos, useVideo, useWatchedVideos, type OwnVideos, type WatchedVideosList } from "./videos.js";
 export { useSearch, type Search } from "./search.js";

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
-import type { Video } from "../gen/rialto/video/v1/video_pb.js";
+import type { Video, WatchedVideo } from "../gen/rialto/video/v1/video_pb.js";
+import type { PageList } from "../pagedList.js";
 import type { VideoView } from "../videos.js";
 import { useRialto, useSnapshot } from "./context.js";
 import { useOnline } from "./hooks.js";
@@ -26,18 +27,35 @@ export interface OwnVideos {
 /** The user's videos, the newest first, with those that are made and deleted here. */
 export function useOwnVideos(): OwnVideos {
   const client = useRialto();
-  const online = useOnline();
   const me = useSnapshot((c) => c.me);
-  const list = useMemo(() => client.ownVideos(), [client, me]);
+  const { items: videos, ...rest } = useList(useMemo(() => client.ownVideos(), [client, me]));
+  return { videos, ...rest };
+}
+
+export interface WatchedVideosList extends Omit<OwnVideos, "videos"> {
+  readonly watched: readonly WatchedVideo[];
+}
+
+/** The videos that the user has watched on any device, the last one first. */
+export function useWatchedVideos(): WatchedVideosList {
+  const client = useRialto();
+  const me = useSnapshot((c) => c.me);
+  const { items: watched, ...rest } = useList(useMemo(() => client.watchedVideos(), [client, me]));
+  return { watched, ...rest };
+}
+
+/** A list with what reads it. */
+function useList<T>(list: PageList<T>) {
+  const online = useOnline();
   const [failed, setFailed] = useState<{ list: typeof list; error: unknown }>();
   const run = useCallback((work: Promise<void>) => work.then(() => setFailed(undefined), (error: unknown) => setFailed({ list, error })), [list]);
   useEffect(() => {
     if (online) void run(list.refresh());
   }, [list, online, run]);
   const loadMore = useCallback(() => run(list.more()), [list, run]);
-  const videos = useSnapshot(() => list.items);
+  const items = useSnapshot(() => list.items);
   const hasMore = useSnapshot(() => list.hasMore);
   const loaded = useSnapshot(() => list.loaded);
   const error = failed?.list === list ? failed.error : undefined;
-  return { videos, loading: !loaded && error === undefined, error, hasMore, loadMore };
+  return { items, loading: !loaded && error === undefined, error, hasMore, loadMore };
 }

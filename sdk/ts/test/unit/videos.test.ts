@@ -7,7 +7,7 @@ import { RialtoError } from "../../src/errors.js";
 import { VideoSchema, VideoState, VideoStepKind, type Video } from "../../src/gen/rialto/video/v1/video_pb.js";
 import type { Context } from "../../src/operations/context.js";
 import { videos } from "../../src/operations/videos.js";
-import { RialtoProvider, useOwnVideos, useVideo } from "../../src/react/index.js";
+import { RialtoProvider, useOwnVideos, useVideo, useWatchedVideos } from "../../src/react/index.js";
 import { FakeClient } from "./fakeClient.js";
 
 const video = (id: string, fields: MessageInitShape<typeof VideoSchema> = {}) => create(VideoSchema, { id, owner: "7", state: VideoState.PROCESSING, ...fields });
@@ -39,6 +39,17 @@ class VideoClient extends FakeClient {
         case "deleteVideo":
           this.known.delete(q.video!);
           return {};
+        case "setWatchPosition":
+        case "removeWatched":
+          return {};
+        case "clearWatched":
+          this.known.clear();
+          return {};
+        case "setSubtitles":
+          this.known.set(q.video!, video(q.video!, { subtitles: [{ language: "en", url: "/s.vtt" }] }));
+          return this.known.get(q.video!);
+        case "listWatched":
+          return { videos: [...this.known.values()].map((v) => ({ video: v })), next: "" };
         case "listVideos":
           return { videos: [...this.known.values()].reverse(), next: "0" };
         default:
@@ -187,6 +198,38 @@ test("videos that nobody watches any more are forgotten, those first that were n
   expect([known.length, known[0], known.at(-1)]).toEqual([100, "11", "110"]);
 });
 
+test("where the user is in a video shows at once, also while the server does not have it yet", async () => {
+  client.known.set("5", video("5", { state: VideoState.READY, positionMs: 7_000 }));
+  const stop = [client.watchVideo("5", "3"), client.watchVideo("5")];
+  await client.pass(0);
+  expect(client.video("5").video?.positionMs).toBe(7_000);
+  client.error = new RialtoError("unavailable", "offline");
+  client.watchedTo("5", "3", 9_000.4);
+  expect([client.video("5").video?.positionMs, client.video("5", "3").video?.positionMs]).toEqual([9_000, 9_000]);
+  await client.pass(0);
+  expect(client.calls.at(-1)).toBe("setWatchPosition 5 3 9000 0");
+  client.error = undefined;
+  await client.refreshVideo("5");
+  expect(client.video("5").video?.positionMs).toBe(9_000);
+  await client.pass(5_000);
+  client.known.set("5", video("5", { state: VideoState.READY, positionMs: 20_000 })); // of another device
+  await client.refreshVideo("5");
+  expect(client.video("5").video?.positionMs).toBe(20_000);
+  client.watchedTo("5", "3", 30_000);
+  client.me = "8";
+  client.watchedTo("6", "3", 1_000);
+  const calls = client.calls.length;
+  await client.pass(10_000);
+  expect(client.calls.slice(calls).filter((c) => c.startsWith("setWatch"))).toEqual(["setWatchPosition 6 3 1000 10000"]); // nothing of user 7
+  stop.forEach((f) => f());
+});
+
+test("subtitles that are set here show at once", async () => {
+  await client.setSubtitles("5", { language: "en", file: "WEBVTT" });
+  expect(client.calls.at(-1)).toBe("setSubtitles 5 en  false WEBVTT");
+  expect(client.video("5").video?.subtitles[0]?.url).toBe("https://chat.example.com/s.vtt");
+});
+
 // --- hooks ---
 
 async function render<T>(hook: () => T): Promise<{ shown: () => T; root: Root }> {
@@ -228,5 +271,21 @@ test("a view of a video shows it as it is processed, and reads nothing without o
   await act(() => client.refreshVideo("5"));
   await act(() => client.frame());
   expect(shown()[0].video?.state).toBe(VideoState.READY);
+  act(() => root.unmount());
+});
+
+test("a history of videos has those that are removed here no longer", async () => {
+  vi.useRealTimers();
+  client.known.set("6", video("6", { positionMs: 9_000 }));
+  const { shown, root } = await render(useWatchedVideos);
+  await act(() => client.set({ connection: "online" }));
+  await act(() => client.frame());
+  expect(shown().watched.map((w) => [w.video?.id, w.video?.positionMs])).toEqual([["5", 0], ["6", 9_000]]);
+  await act(() => client.removeWatched("5"));
+  await act(() => client.frame());
+  expect([shown().watched.map((w) => w.video?.id), client.calls.at(-1)]).toEqual([["6"], "removeWatched 5"]);
+  await act(() => client.clearWatched());
+  await act(() => client.frame());
+  expect([shown().watched, shown().loading]).toEqual([[], false]);
   act(() => root.unmount());
 });
