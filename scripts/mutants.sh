@@ -787,9 +787,13 @@ mutant "keep watch histories of any length" internal/service/video/watch.go 's/b
 mutant "show watched videos of hidden posts" internal/service/video/watch.go 's/post\.GetContent\(\)\.GetVideo\(\) != w\.video/false/' '^TestWatchHistory$' internal/service/video
 mutant "pass tags of HTML in subtitles" internal/platform/subtitle/markup.go 's/case "b", "i", "u", "c", "ruby":/case "b", "i", "u", "c", "ruby", "script", "img":/' '^TestMarkup$' internal/platform/subtitle
 mutant "pass styles of subtitles" internal/platform/subtitle/format.go 's/c\.settings = settingsOf\(found\[9\]\)/c.settings = strings.Fields(found[9])/' '^TestWebVTT$' internal/platform/subtitle
+mutant "show comments over another video" internal/service/comment/timed.go 's/\(video == 0 \|\| v\.ID != video\)/v.ID == 0/' '^TestTimedComments' internal/service/comment
+mutant "comment behind the end of a video" internal/service/comment/timed.go 's/time\.Millisecond > v\.Duration/time.Millisecond > 2*v.Duration/' '^TestTimedCommentsAreChecked$' internal/service/comment
+mutant "edit comments over videos" internal/service/comment/change.go 's/case c\.kind == onVideo:/case c.kind == 99:/' '^TestTimedCommentsAreChecked$' internal/service/comment
+mutant "show comments of blocked users over videos" internal/service/comment/visible.go 's/blocked\[r\.author\] \|\| blocked\[r\.topAuthor\] \|\| r/blocked[r.topAuthor] || r/' '^TestTimedComments$' internal/service/comment
 mutant "let a blank line end a text of subtitles" internal/platform/subtitle/markup.go 's/strings\.TrimSpace\(line\) == ""/line == "-"/' '^TestMarkup$' internal/platform/subtitle
 mutant "serve subtitles that were replaced" internal/service/video/subtitles.go 's/THEN t\.id ELSE excluded\.id END/THEN t.id ELSE t.id END/' '^TestSubtitles$' internal/service/video
-mutant "have two default subtitles" internal/service/video/subtitles.go 's/if t\.isDefault \{$/if t.isDefault \&\& n == 0 {/' '^TestSubtitles$' internal/service/video
+mutant "have two default subtitles" internal/service/video/subtitles.go 's/^\tif t\.isDefault \{$/if t.isDefault \&\& n == 0 {/' '^TestSubtitles$' internal/service/video
 mutant "show videos of hidden posts" internal/service/feed/get.go 's/\&\& !p\.deleted \&\& !p\.hidden/\&\& !p.deleted/' VideosOfPosts internal/service/feed
 mutant "verify without videos" internal/tool/verify/verify.go 's/step\{"videos", c\.videos\}, //' VideoViolations internal/tool/verify
 mutant "let posts name videos of others" internal/service/video/create.go 's/_, err := own\(ctx, tx, by, n\)/_, err := getVideo(ctx, tx, n)/' '^TestVideoOverHTTP$' internal/app

@@ -64,7 +64,7 @@ func (n *Node) openFeed(ctx context.Context, ids *idgen.Snowflake, transient fun
 
 // openComments makes the service of comments.
 func (n *Node) openComments(ctx context.Context, ids *idgen.Snowflake) (err error) {
-	deps := comment.Deps{DB: n.db, Graph: n.accounts, Subjects: map[commentv1.SubjectKind]comment.Subjects{commentv1.SubjectKind_SUBJECT_KIND_POST: n.feed}, IDs: ids,
+	deps := comment.Deps{DB: n.db, Graph: n.accounts, Subjects: map[commentv1.SubjectKind]comment.Subjects{commentv1.SubjectKind_SUBJECT_KIND_POST: n.feed}, Videos: commentVideos{n}, IDs: ids,
 		KeepPicture: n.media.KeepPictureWith, OnChange: n.onComment, ReadOnly: n.feed.CommentsReadOnly, Clock: n.clock, Node: n.name, Nodes: n.counterNodes()}
 	n.comments, err = comment.New(ctx, deps)
 	return err

@@ -9,6 +9,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/platform/idgen"
 	"github.com/rialto-im/rialto/internal/platform/transcode"
+	"github.com/rialto-im/rialto/internal/service/comment"
 	"github.com/rialto-im/rialto/internal/service/video"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
@@ -53,4 +54,29 @@ func (p videoPosts) ShowsVideo(ctx context.Context, post, video uint64) (bool, e
 
 func (p videoPosts) VisiblePosts(ctx context.Context, tx *sql.Tx, reader id.User, posts []uint64) (map[uint64]*feedv1.Post, error) {
 	return p.node.feed.VisiblePosts(ctx, tx, reader, posts)
+}
+
+// commentVideos are the videos that posts show, for comments on them.
+type commentVideos struct{ node *Node }
+
+func (c commentVideos) VisibleVideos(ctx context.Context, tx *sql.Tx, reader id.User, posts []uint64) (map[uint64]comment.Video, error) {
+	visible, err := c.node.feed.VisiblePosts(ctx, tx, reader, posts)
+	if err != nil {
+		return nil, err
+	}
+	found := map[uint64]comment.Video{}
+	for n, p := range visible {
+		shown := p.GetContent().GetVideo()
+		if shown == 0 {
+			continue
+		}
+		duration, err := c.node.videos.Duration(ctx, tx, shown)
+		if err != nil {
+			return nil, err
+		}
+		if duration > 0 {
+			found[n] = comment.Video{ID: shown, Author: id.User(p.Author), Duration: duration}
+		}
+	}
+	return found, nil
 }

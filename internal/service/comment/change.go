@@ -35,6 +35,8 @@ func (s *Service) EditComment(ctx context.Context, by id.User, r *commentv1.Edit
 			return err
 		case c.author != by || c.deleted:
 			return errNoComment
+		case c.kind == onVideo:
+			return errTimedEdit
 		case bytes.Equal(c.content, stored):
 			return nil
 		}

@@ -24,12 +24,17 @@
 // A top comment with likes has a rank (rank.go), which the service of likes changes some seconds after the likes. Ranks have versions: all pages of a list
 // have those of its first page, so that no comment is repeated or left out, however likes change meanwhile.
 //
+// # Comments on videos
+//
+// A comment on a time of a video is a comment whose subject is a post with that video (timed.go). It has the rules of all others, but is neither answered nor edited.
+//
 // It may use sqldb; subjects, relations and media by interfaces. All methods are safe for concurrent use.
 package comment
 
 import (
 	"context"
 	"database/sql"
+	"maps"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
@@ -53,7 +58,9 @@ type Deps struct {
 	Graph Graph
 	// Subjects has those of each kind.
 	Subjects map[commentv1.SubjectKind]Subjects
-	IDs      IDs
+	// Videos are subjects, too. If nil, there are no comments on videos.
+	Videos Videos
+	IDs    IDs
 	// KeepPicture checks that an upload is an image of a user, and keeps its file, in the transaction of the comment.
 	KeepPicture func(ctx context.Context, tx *sql.Tx, by id.User, upload id.Upload) error
 	// OnChange is called in the transaction of a new comment, of an edit and of a deletion. It may run again after a failed commit. It may be nil.
@@ -109,6 +116,9 @@ var steps = []string{
 	`CREATE INDEX comments_authors ON comments (kind, subject, author) WHERE NOT deleted`,
 	`INSERT INTO comment_rank_version (version) VALUES (0)`,
 	`CREATE INDEX comments_of_author ON comments (author, kind, id) WHERE NOT deleted`,
+	`ALTER TABLE comments ADD COLUMN video BIGINT NOT NULL DEFAULT 0`,
+	`ALTER TABLE comments ADD COLUMN time_ms BIGINT NOT NULL DEFAULT 0`,
+	`CREATE INDEX comments_timed ON comments (subject, video, (time_ms / 10000), id) WHERE kind = 2 AND NOT deleted`,
 }
 
 // Service has the comments of all users.
@@ -122,6 +132,10 @@ type Service struct {
 func New(ctx context.Context, deps Deps) (*Service, error) {
 	if deps.Nodes == nil {
 		deps.Nodes = func() []string { return []string{deps.Node} }
+	}
+	if deps.Videos != nil {
+		deps.Subjects = maps.Clone(deps.Subjects)
+		deps.Subjects[onVideo] = videoSubjects{deps.Videos}
 	}
 	return &Service{deps: deps}, deps.DB.Migrate(ctx, "comment", steps)
 }

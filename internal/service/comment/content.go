@@ -56,7 +56,7 @@ func encode(m proto.Message) ([]byte, error) {
 
 // sumOf identifies what a request creates, without its token.
 func sumOf(r *commentv1.CreateCommentRequest, c *commentv1.CommentContent) ([]byte, error) {
-	b, err := encode(&commentv1.CreateCommentRequest{SubjectKind: r.SubjectKind, Subject: r.Subject, ReplyTo: r.ReplyTo, Content: c})
+	b, err := encode(&commentv1.CreateCommentRequest{SubjectKind: r.SubjectKind, Subject: r.Subject, ReplyTo: r.ReplyTo, Content: c, Video: r.Video, TimeMs: r.TimeMs})
 	sum := sha256.Sum256(b)
 	return sum[:], err
 }

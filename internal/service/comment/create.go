@@ -45,7 +45,10 @@ func (s *Service) CreateComment(ctx context.Context, by id.User, r *commentv1.Cr
 	if err != nil {
 		return nil, err
 	}
-	d := &draft{row: row{kind: r.SubjectKind, subject: r.Subject, author: by, replyTo: r.ReplyTo}, token: r.ClientCommentId, upload: uploadOf(content), mentions: content.Mentions}
+	if err := checkTimed(r, content); err != nil {
+		return nil, err
+	}
+	d := &draft{row: row{kind: r.SubjectKind, subject: r.Subject, author: by, replyTo: r.ReplyTo, video: r.Video, timeMs: int64(r.TimeMs)}, token: r.ClientCommentId, upload: uploadOf(content), mentions: content.Mentions}
 	if d.request, err = sumOf(r, content); err != nil {
 		return nil, err
 	}
@@ -124,9 +127,9 @@ func (s *Service) store(ctx context.Context, d *draft) (stored uint64, err error
 
 // insert stores the row of a comment, unless another request with its token has. It returns the id of the stored one.
 func (d *draft) insert(ctx context.Context, tx *sql.Tx) (uint64, error) {
-	result, err := tx.ExecContext(ctx, `INSERT INTO comments (id, kind, subject, top, top_author, reply_to, reply_to_author, author, token, request, content, created_ms)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (author, token) DO NOTHING`, int64(d.id), int64(d.kind), int64(d.subject), int64(d.top), int64(d.topAuthor),
-		int64(d.replyTo), int64(d.replyToAuthor), int64(d.author), d.token, d.request, d.content, d.created)
+	result, err := tx.ExecContext(ctx, `INSERT INTO comments (id, kind, subject, top, top_author, reply_to, reply_to_author, author, token, request, content, created_ms, video, time_ms)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (author, token) DO NOTHING`, int64(d.id), int64(d.kind), int64(d.subject), int64(d.top), int64(d.topAuthor),
+		int64(d.replyTo), int64(d.replyToAuthor), int64(d.author), d.token, d.request, d.content, d.created, int64(d.video), d.timeMs)
 	if err != nil {
 		return 0, err
 	}
@@ -140,6 +143,9 @@ func (d *draft) insert(ctx context.Context, tx *sql.Tx) (uint64, error) {
 func (s *Service) admit(ctx context.Context, tx *sql.Tx, d *draft) error {
 	author, err := s.subjectAuthor(ctx, tx, d.author, d.kind, d.subject)
 	if err != nil {
+		return err
+	}
+	if err := s.checkVideo(ctx, tx, &d.row); err != nil {
 		return err
 	}
 	blocked, err := s.blockedAmong(ctx, tx, d.author, []*row{&d.row})

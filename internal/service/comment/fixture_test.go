@@ -36,6 +36,7 @@ type fixture struct {
 	clock            *clocktest.Manual
 	ids              *risingIDs
 	pictures         map[id.Upload]id.User // owners
+	videos           map[uint64]comment.Video // of posts
 	users            int
 	*comment.Service // of the first node
 }
@@ -86,7 +87,7 @@ func open(t testing.TB, nodes int) *fixture { return openAt(t, sqltest.Place(t),
 
 func openAt(t testing.TB, place string, nodes int, firstID uint64) *fixture {
 	t.Helper()
-	f := &fixture{t: t, clock: clocktest.NewManual(), ids: &risingIDs{last: firstID}, pictures: map[id.Upload]id.User{}}
+	f := &fixture{t: t, clock: clocktest.NewManual(), ids: &risingIDs{last: firstID}, pictures: map[id.Upload]id.User{}, videos: map[uint64]comment.Video{}}
 	for len(f.dbs) == 0 || len(f.dbs) < nodes && sqltest.OnPostgres() {
 		db, err := sqldb.Open(context.Background(), place)
 		must(t, err)
@@ -105,13 +106,28 @@ func openAt(t testing.TB, place string, nodes int, firstID uint64) *fixture {
 		names = append(names, fmt.Sprint("node-", n))
 	}
 	for n, name := range names {
-		s, err := comment.New(context.Background(), comment.Deps{DB: f.dbs[n%len(f.dbs)], Graph: f.accounts, Subjects: map[commentv1.SubjectKind]comment.Subjects{onPost: f.feed}, IDs: f.ids,
+		s, err := comment.New(context.Background(), comment.Deps{DB: f.dbs[n%len(f.dbs)], Graph: f.accounts, Subjects: map[commentv1.SubjectKind]comment.Subjects{onPost: f.feed}, Videos: postVideos{f}, IDs: f.ids,
 			KeepPicture: f.keepPicture, Clock: f.clock, Node: name, Nodes: func() []string { return names }})
 		must(t, err)
 		f.nodes = append(f.nodes, s)
 	}
 	f.Service = f.nodes[0]
 	return f
+}
+
+// postVideos are the videos of a fixture's posts.
+type postVideos struct{ f *fixture }
+
+func (p postVideos) VisibleVideos(ctx context.Context, tx *sql.Tx, reader id.User, posts []uint64) (map[uint64]comment.Video, error) {
+	authors, err := p.f.feed.VisibleAuthors(ctx, tx, reader, posts)
+	found := map[uint64]comment.Video{}
+	for n, author := range authors {
+		if v := p.f.videos[n]; v.ID != 0 {
+			v.Author = author
+			found[n] = v
+		}
+	}
+	return found, err
 }
 
 func (f *fixture) keepPicture(_ context.Context, _ *sql.Tx, by id.User, upload id.Upload) error {

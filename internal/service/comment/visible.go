@@ -97,7 +97,7 @@ func (s *Service) views(ctx context.Context, tx *sql.Tx, reader id.User, rows []
 
 // view returns a comment without what depends on the reader.
 func (r *row) view() (*commentv1.Comment, error) {
-	v := &commentv1.Comment{Id: r.id, SubjectKind: r.kind, Subject: r.subject, Top: r.top, ReplyTo: r.replyTo, ReplyToAuthor: uint64(r.replyToAuthor), CreatedMs: r.created, Deleted: r.deleted}
+	v := &commentv1.Comment{Id: r.id, SubjectKind: r.kind, Subject: r.subject, Top: r.top, ReplyTo: r.replyTo, ReplyToAuthor: uint64(r.replyToAuthor), CreatedMs: r.created, Deleted: r.deleted, Video: r.video, TimeMs: uint32(r.timeMs)}
 	if r.deleted {
 		return v, nil
 	}

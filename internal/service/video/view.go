@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
@@ -83,6 +84,18 @@ func seen(ctx context.Context, tx *sql.Tx, by id.User, post, n uint64) (*video, 
 		return own(ctx, tx, by, n)
 	}
 	return getVideo(ctx, tx, n)
+}
+
+// Duration returns how long a video is, as of a transaction; 0: it was deleted, has failed, or was not inspected yet.
+func (s *Service) Duration(ctx context.Context, tx *sql.Tx, n uint64) (time.Duration, error) {
+	v, err := getVideo(ctx, tx, n)
+	if errs.Is(err, errs.NotFound) || err == nil && (v.state == stateFailed || v.source == nil) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return v.source.Duration, nil
 }
 
 // ListVideos returns a page of the caller's videos, the newest first: without steps, renditions and playback.

@@ -151,7 +151,7 @@ func TestWatchHistoryIsBounded(t *testing.T) {
 	f := openStopped(t)
 	f.insert(5000, 5001)
 	now := f.clock.Now().UnixMilli()
-	must(t, f.exec(`INSERT INTO video_watches (member, video, post, position_ms, at_ms) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) SELECT $1, i, 0, 0, $2 + i FROM n`, int64(alice), now-10_000))
+	must(t, f.exec(`INSERT INTO video_watches (member, video, post, position_ms, at_ms) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) SELECT CAST($1 AS BIGINT), i, 0, 0, CAST($2 AS BIGINT) + i FROM n`, int64(alice), now-10_000))
 	f.watch(alice, 5000, 0, 1, 0)
 	f.watch(alice, 5000, 0, 2, 0)
 	var count, oldest int64

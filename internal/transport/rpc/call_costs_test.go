@@ -41,7 +41,7 @@ func decisions() map[string]string {
 			"ListOrganizationMembers": reads, "CreateOrganizationGroup": "group 1, invite 3", "ImportOrganizationMembers": "invite 1"},
 		officials: {"GetOfficialAccount": reads, "ListOfficialAccounts": reads, "UpdateOfficialAccount": fewRows, "SetOfficialOperator": fewRows, "TapOfficialMenu": "send 1", "SetFollowerLabel": fewRows, "ListOfficialFollowers": reads,
 			"CreateBroadcast": limited, "GetBroadcast": reads, "ListBroadcasts": reads, "ChangeBroadcast": limited},
-		comments:     {"CreateComment": "send 2+", "GetComment": reads, "EditComment": "send 2+", "DeleteComment": fewRows, "ListComments": reads, "ListReplies": reads, "CountComments": reads},
+		comments:     {"CreateComment": "send 2+", "GetComment": reads, "EditComment": "send 2+", "DeleteComment": fewRows, "ListComments": reads, "ListReplies": reads, "CountComments": reads, "ListTimedComments": reads},
 		engages:      {"Like": fewRows, "Unlike": fewRows, "ListLikers": reads, "ListLikes": reads, "Favourite": ownState, "Unfavourite": ownState, "ListFavourites": reads, "RecordViews": ownState, "ListViews": reads, "ClearViews": ownState, "ListHotPosts": reads},
 		searches:     {"Search": "search 1+"},
 		rankingCalls: {"ForYou": "search 1+", "ShowLess": ownState, "ShowAgain": ownState, "ListShownLess": reads},

@@ -17,6 +17,7 @@ type Comments interface {
 	ListComments(ctx context.Context, reader id.User, r *commentv1.ListCommentsRequest) (*commentv1.ListCommentsResponse, error)
 	ListReplies(ctx context.Context, reader id.User, r *commentv1.ListRepliesRequest) (*commentv1.ListRepliesResponse, error)
 	CountComments(ctx context.Context, reader id.User, r *commentv1.CountCommentsRequest) (*commentv1.CountCommentsResponse, error)
+	ListTimedComments(ctx context.Context, reader id.User, r *commentv1.ListTimedCommentsRequest) (*commentv1.ListTimedCommentsResponse, error)
 }
 
 func (s *Server) comments() []method {
@@ -33,5 +34,6 @@ func (s *Server) comments() []method {
 		newMethod(s, commentv1connect.CommentServiceListCommentsProcedure, userAccess, withComments(s, byUser(c.ListComments), (*commentv1.ListCommentsResponse).GetComments)),
 		newMethod(s, commentv1connect.CommentServiceListRepliesProcedure, userAccess, withComments(s, byUser(c.ListReplies), (*commentv1.ListRepliesResponse).GetReplies)),
 		newMethod(s, commentv1connect.CommentServiceCountCommentsProcedure, userAccess, byUser(c.CountComments)),
+		newMethod(s, commentv1connect.CommentServiceListTimedCommentsProcedure, userAccess, withComments(s, byUser(c.ListTimedComments), (*commentv1.ListTimedCommentsResponse).GetComments)),
 	}
 }

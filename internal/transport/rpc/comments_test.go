@@ -1,10 +1,14 @@
 package rpc_test
 
 import (
+	"context"
 	"crypto/rand"
+	"database/sql"
 	"net/http"
 	"testing"
 
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/service/comment"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 	"google.golang.org/protobuf/proto"
@@ -31,10 +35,20 @@ func ofComments() map[string]row {
 		comments + "ListComments": seen("no_subject", func(o subject) proto.Message {
 			return &commentv1.ListCommentsRequest{SubjectKind: post, Subject: o.post}
 		}),
+		comments + "ListTimedComments": all("no_subject", func(o subject) proto.Message { // the post has no video
+			return &commentv1.ListTimedCommentsRequest{Post: o.post, Video: o.post, ToMs: 1000}
+		}).ownerRefused("no_subject"),
 		comments + "CountComments": own(func(o subject) proto.Message {
 			return &commentv1.CountCommentsRequest{SubjectKind: post, Subjects: []uint64{o.post}}
 		}),
 	}
+}
+
+// noVideos: no post has a video. Package comment tests who sees the comments on one.
+type noVideos struct{}
+
+func (noVideos) VisibleVideos(context.Context, *sql.Tx, id.User, []uint64) (map[uint64]comment.Video, error) {
+	return nil, nil
 }
 
 // comment comments on a post.

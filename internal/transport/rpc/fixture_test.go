@@ -170,7 +170,7 @@ func newHarness(t testing.TB) *harness {
 	must(err)
 	h.feed, err = feed.New(t.Context(), feed.Deps{DB: db, Log: log, Switches: switches, Graph: h.accounts, Jobs: jobs, IDs: ids, KeepPicture: h.media.KeepPictureWith, Clock: h.clock, Logger: logger}, feed.Config{PostsPerDay: 10_000})
 	must(err)
-	h.comments, err = comment.New(t.Context(), comment.Deps{DB: db, Graph: h.accounts, Subjects: map[commentv1.SubjectKind]comment.Subjects{commentv1.SubjectKind_SUBJECT_KIND_POST: h.feed}, IDs: ids, KeepPicture: h.media.KeepPictureWith, ReadOnly: h.feed.CommentsReadOnly, Clock: h.clock})
+	h.comments, err = comment.New(t.Context(), comment.Deps{Videos: noVideos{}, DB: db, Graph: h.accounts, Subjects: map[commentv1.SubjectKind]comment.Subjects{commentv1.SubjectKind_SUBJECT_KIND_POST: h.feed}, IDs: ids, KeepPicture: h.media.KeepPictureWith, ReadOnly: h.feed.CommentsReadOnly, Clock: h.clock})
 	must(err)
 	counters, err := counter.New(t.Context(), counter.Deps{DB: db, Clock: h.clock, Logger: logger, OnChange: func(ctx context.Context, tx *sql.Tx, changes []counter.Change) error {
 		return h.engagement.Changed(ctx, tx, changes)

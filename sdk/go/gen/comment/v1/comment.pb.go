@@ -28,6 +28,9 @@ type SubjectKind int32
 const (
 	SubjectKind_SUBJECT_KIND_UNSPECIFIED SubjectKind = 0
 	SubjectKind_SUBJECT_KIND_POST        SubjectKind = 1
+	// The video that a post shows, at a time of it. The subject is the post. Such a comment has a text in one line, is shown over the picture, and is neither answered
+	// nor edited.
+	SubjectKind_SUBJECT_KIND_VIDEO SubjectKind = 2
 )
 
 // Enum value maps for SubjectKind.
@@ -35,10 +38,12 @@ var (
 	SubjectKind_name = map[int32]string{
 		0: "SUBJECT_KIND_UNSPECIFIED",
 		1: "SUBJECT_KIND_POST",
+		2: "SUBJECT_KIND_VIDEO",
 	}
 	SubjectKind_value = map[string]int32{
 		"SUBJECT_KIND_UNSPECIFIED": 0,
 		"SUBJECT_KIND_POST":        1,
+		"SUBJECT_KIND_VIDEO":       2,
 	}
 )
 
@@ -218,7 +223,11 @@ type Comment struct {
 	// Likes of all users, also of those with whom the caller has a block; EngagementService.Like.
 	Likes uint32 `protobuf:"varint,13,opt,name=likes,proto3" json:"likes,omitempty"`
 	// Liked by the caller.
-	Liked         bool `protobuf:"varint,14,opt,name=liked,proto3" json:"liked,omitempty"`
+	Liked bool `protobuf:"varint,14,opt,name=liked,proto3" json:"liked,omitempty"`
+	// Video that the comment is about, for a subject of that kind.
+	Video uint64 `protobuf:"varint,15,opt,name=video,proto3" json:"video,omitempty"`
+	// TimeMs is the time of the video at which it is shown.
+	TimeMs        uint32 `protobuf:"varint,16,opt,name=time_ms,json=timeMs,proto3" json:"time_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -351,6 +360,20 @@ func (x *Comment) GetLiked() bool {
 	return false
 }
 
+func (x *Comment) GetVideo() uint64 {
+	if x != nil {
+		return x.Video
+	}
+	return 0
+}
+
+func (x *Comment) GetTimeMs() uint32 {
+	if x != nil {
+		return x.TimeMs
+	}
+	return 0
+}
+
 type CreateCommentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ClientCommentId of 1 to 64 bytes, new for each comment of the author.
@@ -359,8 +382,13 @@ type CreateCommentRequest struct {
 	// Subject is the id of what the comment is about.
 	Subject uint64 `protobuf:"varint,3,opt,name=subject,proto3" json:"subject,omitempty"`
 	// ReplyTo is a comment of the same subject that this one answers; 0: none.
-	ReplyTo       uint64          `protobuf:"varint,4,opt,name=reply_to,json=replyTo,proto3" json:"reply_to,omitempty"`
-	Content       *CommentContent `protobuf:"bytes,5,opt,name=content,proto3" json:"content,omitempty"`
+	ReplyTo uint64 `protobuf:"varint,4,opt,name=reply_to,json=replyTo,proto3" json:"reply_to,omitempty"`
+	// Content; with a video, a text of at most 100 characters in one line, and nothing else.
+	Content *CommentContent `protobuf:"bytes,5,opt,name=content,proto3" json:"content,omitempty"`
+	// Video that the post shows, for a subject of that kind, and else 0.
+	Video uint64 `protobuf:"varint,6,opt,name=video,proto3" json:"video,omitempty"`
+	// TimeMs is a time within the video.
+	TimeMs        uint32 `protobuf:"varint,7,opt,name=time_ms,json=timeMs,proto3" json:"time_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -428,6 +456,20 @@ func (x *CreateCommentRequest) GetContent() *CommentContent {
 		return x.Content
 	}
 	return nil
+}
+
+func (x *CreateCommentRequest) GetVideo() uint64 {
+	if x != nil {
+		return x.Video
+	}
+	return 0
+}
+
+func (x *CreateCommentRequest) GetTimeMs() uint32 {
+	if x != nil {
+		return x.TimeMs
+	}
+	return 0
 }
 
 type GetCommentRequest struct {
@@ -1005,6 +1047,121 @@ func (x *CommentCount) GetComments() uint32 {
 	return 0
 }
 
+type ListTimedCommentsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Post that shows the video.
+	Post  uint64 `protobuf:"varint,1,opt,name=post,proto3" json:"post,omitempty"`
+	Video uint64 `protobuf:"varint,2,opt,name=video,proto3" json:"video,omitempty"`
+	// FromMs is the beginning of the window.
+	FromMs uint32 `protobuf:"varint,3,opt,name=from_ms,json=fromMs,proto3" json:"from_ms,omitempty"`
+	// ToMs is the end of the window, at most a minute later. A comment at this time is behind it.
+	ToMs          uint32 `protobuf:"varint,4,opt,name=to_ms,json=toMs,proto3" json:"to_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTimedCommentsRequest) Reset() {
+	*x = ListTimedCommentsRequest{}
+	mi := &file_rialto_comment_v1_comment_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTimedCommentsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTimedCommentsRequest) ProtoMessage() {}
+
+func (x *ListTimedCommentsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_comment_v1_comment_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTimedCommentsRequest.ProtoReflect.Descriptor instead.
+func (*ListTimedCommentsRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_comment_v1_comment_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ListTimedCommentsRequest) GetPost() uint64 {
+	if x != nil {
+		return x.Post
+	}
+	return 0
+}
+
+func (x *ListTimedCommentsRequest) GetVideo() uint64 {
+	if x != nil {
+		return x.Video
+	}
+	return 0
+}
+
+func (x *ListTimedCommentsRequest) GetFromMs() uint32 {
+	if x != nil {
+		return x.FromMs
+	}
+	return 0
+}
+
+func (x *ListTimedCommentsRequest) GetToMs() uint32 {
+	if x != nil {
+		return x.ToMs
+	}
+	return 0
+}
+
+type ListTimedCommentsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Comments      []*Comment             `protobuf:"bytes,1,rep,name=comments,proto3" json:"comments,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTimedCommentsResponse) Reset() {
+	*x = ListTimedCommentsResponse{}
+	mi := &file_rialto_comment_v1_comment_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTimedCommentsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTimedCommentsResponse) ProtoMessage() {}
+
+func (x *ListTimedCommentsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_comment_v1_comment_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTimedCommentsResponse.ProtoReflect.Descriptor instead.
+func (*ListTimedCommentsResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_comment_v1_comment_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ListTimedCommentsResponse) GetComments() []*Comment {
+	if x != nil {
+		return x.Comments
+	}
+	return nil
+}
+
 var File_rialto_comment_v1_comment_proto protoreflect.FileDescriptor
 
 const file_rialto_comment_v1_comment_proto_rawDesc = "" +
@@ -1013,7 +1170,7 @@ const file_rialto_comment_v1_comment_proto_rawDesc = "" +
 	"\x0eCommentContent\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12+\n" +
 	"\x05image\x18\x02 \x01(\v2\x15.rialto.chat.v1.MediaR\x05image\x123\n" +
-	"\bmentions\x18\x03 \x03(\v2\x17.rialto.chat.v1.MentionR\bmentions\"\xdc\x03\n" +
+	"\bmentions\x18\x03 \x03(\v2\x17.rialto.chat.v1.MentionR\bmentions\"\x8f\x04\n" +
 	"\aComment\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x12A\n" +
 	"\fsubject_kind\x18\x02 \x01(\x0e2\x1e.rialto.comment.v1.SubjectKindR\vsubjectKind\x12\x1c\n" +
@@ -1030,13 +1187,17 @@ const file_rialto_comment_v1_comment_proto_rawDesc = "" +
 	"\tedited_ms\x18\v \x01(\x03B\x020\x02R\beditedMs\x12\x18\n" +
 	"\adeleted\x18\f \x01(\bR\adeleted\x12\x14\n" +
 	"\x05likes\x18\r \x01(\rR\x05likes\x12\x14\n" +
-	"\x05liked\x18\x0e \x01(\bR\x05liked\"\xff\x01\n" +
+	"\x05liked\x18\x0e \x01(\bR\x05liked\x12\x18\n" +
+	"\x05video\x18\x0f \x01(\x04B\x020\x01R\x05video\x12\x17\n" +
+	"\atime_ms\x18\x10 \x01(\rR\x06timeMs\"\xb2\x02\n" +
 	"\x14CreateCommentRequest\x12*\n" +
 	"\x11client_comment_id\x18\x01 \x01(\tR\x0fclientCommentId\x12A\n" +
 	"\fsubject_kind\x18\x02 \x01(\x0e2\x1e.rialto.comment.v1.SubjectKindR\vsubjectKind\x12\x1c\n" +
 	"\asubject\x18\x03 \x01(\x04B\x020\x01R\asubject\x12\x1d\n" +
 	"\breply_to\x18\x04 \x01(\x04B\x020\x01R\areplyTo\x12;\n" +
-	"\acontent\x18\x05 \x01(\v2!.rialto.comment.v1.CommentContentR\acontent\"1\n" +
+	"\acontent\x18\x05 \x01(\v2!.rialto.comment.v1.CommentContentR\acontent\x12\x18\n" +
+	"\x05video\x18\x06 \x01(\x04B\x020\x01R\x05video\x12\x17\n" +
+	"\atime_ms\x18\a \x01(\rR\x06timeMs\"1\n" +
 	"\x11GetCommentRequest\x12\x1c\n" +
 	"\acomment\x18\x01 \x01(\x04B\x020\x01R\acomment\"o\n" +
 	"\x12EditCommentRequest\x12\x1c\n" +
@@ -1068,15 +1229,23 @@ const file_rialto_comment_v1_comment_proto_rawDesc = "" +
 	"\x06counts\x18\x01 \x03(\v2\x1f.rialto.comment.v1.CommentCountR\x06counts\"H\n" +
 	"\fCommentCount\x12\x1c\n" +
 	"\asubject\x18\x01 \x01(\x04B\x020\x01R\asubject\x12\x1a\n" +
-	"\bcomments\x18\x02 \x01(\rR\bcomments*B\n" +
+	"\bcomments\x18\x02 \x01(\rR\bcomments\"z\n" +
+	"\x18ListTimedCommentsRequest\x12\x16\n" +
+	"\x04post\x18\x01 \x01(\x04B\x020\x01R\x04post\x12\x18\n" +
+	"\x05video\x18\x02 \x01(\x04B\x020\x01R\x05video\x12\x17\n" +
+	"\afrom_ms\x18\x03 \x01(\rR\x06fromMs\x12\x13\n" +
+	"\x05to_ms\x18\x04 \x01(\rR\x04toMs\"S\n" +
+	"\x19ListTimedCommentsResponse\x126\n" +
+	"\bcomments\x18\x01 \x03(\v2\x1a.rialto.comment.v1.CommentR\bcomments*Z\n" +
 	"\vSubjectKind\x12\x1c\n" +
 	"\x18SUBJECT_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
-	"\x11SUBJECT_KIND_POST\x10\x01*z\n" +
+	"\x11SUBJECT_KIND_POST\x10\x01\x12\x16\n" +
+	"\x12SUBJECT_KIND_VIDEO\x10\x02*z\n" +
 	"\fCommentOrder\x12\x1d\n" +
 	"\x19COMMENT_ORDER_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14COMMENT_ORDER_NEWEST\x10\x01\x12\x18\n" +
 	"\x14COMMENT_ORDER_OLDEST\x10\x02\x12\x17\n" +
-	"\x13COMMENT_ORDER_LIKES\x10\x032\x8f\x05\n" +
+	"\x13COMMENT_ORDER_LIKES\x10\x032\xff\x05\n" +
 	"\x0eCommentService\x12T\n" +
 	"\rCreateComment\x12'.rialto.comment.v1.CreateCommentRequest\x1a\x1a.rialto.comment.v1.Comment\x12N\n" +
 	"\n" +
@@ -1085,7 +1254,8 @@ const file_rialto_comment_v1_comment_proto_rawDesc = "" +
 	"\rDeleteComment\x12'.rialto.comment.v1.DeleteCommentRequest\x1a(.rialto.comment.v1.DeleteCommentResponse\x12_\n" +
 	"\fListComments\x12&.rialto.comment.v1.ListCommentsRequest\x1a'.rialto.comment.v1.ListCommentsResponse\x12\\\n" +
 	"\vListReplies\x12%.rialto.comment.v1.ListRepliesRequest\x1a&.rialto.comment.v1.ListRepliesResponse\x12b\n" +
-	"\rCountComments\x12'.rialto.comment.v1.CountCommentsRequest\x1a(.rialto.comment.v1.CountCommentsResponseB=Z;github.com/rialto-im/rialto/sdk/go/gen/comment/v1;commentv1b\x06proto3"
+	"\rCountComments\x12'.rialto.comment.v1.CountCommentsRequest\x1a(.rialto.comment.v1.CountCommentsResponse\x12n\n" +
+	"\x11ListTimedComments\x12+.rialto.comment.v1.ListTimedCommentsRequest\x1a,.rialto.comment.v1.ListTimedCommentsResponseB=Z;github.com/rialto-im/rialto/sdk/go/gen/comment/v1;commentv1b\x06proto3"
 
 var (
 	file_rialto_comment_v1_comment_proto_rawDescOnce sync.Once
@@ -1100,30 +1270,32 @@ func file_rialto_comment_v1_comment_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_comment_v1_comment_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_rialto_comment_v1_comment_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_rialto_comment_v1_comment_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_rialto_comment_v1_comment_proto_goTypes = []any{
-	(SubjectKind)(0),              // 0: rialto.comment.v1.SubjectKind
-	(CommentOrder)(0),             // 1: rialto.comment.v1.CommentOrder
-	(*CommentContent)(nil),        // 2: rialto.comment.v1.CommentContent
-	(*Comment)(nil),               // 3: rialto.comment.v1.Comment
-	(*CreateCommentRequest)(nil),  // 4: rialto.comment.v1.CreateCommentRequest
-	(*GetCommentRequest)(nil),     // 5: rialto.comment.v1.GetCommentRequest
-	(*EditCommentRequest)(nil),    // 6: rialto.comment.v1.EditCommentRequest
-	(*DeleteCommentRequest)(nil),  // 7: rialto.comment.v1.DeleteCommentRequest
-	(*DeleteCommentResponse)(nil), // 8: rialto.comment.v1.DeleteCommentResponse
-	(*ListCommentsRequest)(nil),   // 9: rialto.comment.v1.ListCommentsRequest
-	(*ListCommentsResponse)(nil),  // 10: rialto.comment.v1.ListCommentsResponse
-	(*ListRepliesRequest)(nil),    // 11: rialto.comment.v1.ListRepliesRequest
-	(*ListRepliesResponse)(nil),   // 12: rialto.comment.v1.ListRepliesResponse
-	(*CountCommentsRequest)(nil),  // 13: rialto.comment.v1.CountCommentsRequest
-	(*CountCommentsResponse)(nil), // 14: rialto.comment.v1.CountCommentsResponse
-	(*CommentCount)(nil),          // 15: rialto.comment.v1.CommentCount
-	(*v1.Media)(nil),              // 16: rialto.chat.v1.Media
-	(*v1.Mention)(nil),            // 17: rialto.chat.v1.Mention
+	(SubjectKind)(0),                  // 0: rialto.comment.v1.SubjectKind
+	(CommentOrder)(0),                 // 1: rialto.comment.v1.CommentOrder
+	(*CommentContent)(nil),            // 2: rialto.comment.v1.CommentContent
+	(*Comment)(nil),                   // 3: rialto.comment.v1.Comment
+	(*CreateCommentRequest)(nil),      // 4: rialto.comment.v1.CreateCommentRequest
+	(*GetCommentRequest)(nil),         // 5: rialto.comment.v1.GetCommentRequest
+	(*EditCommentRequest)(nil),        // 6: rialto.comment.v1.EditCommentRequest
+	(*DeleteCommentRequest)(nil),      // 7: rialto.comment.v1.DeleteCommentRequest
+	(*DeleteCommentResponse)(nil),     // 8: rialto.comment.v1.DeleteCommentResponse
+	(*ListCommentsRequest)(nil),       // 9: rialto.comment.v1.ListCommentsRequest
+	(*ListCommentsResponse)(nil),      // 10: rialto.comment.v1.ListCommentsResponse
+	(*ListRepliesRequest)(nil),        // 11: rialto.comment.v1.ListRepliesRequest
+	(*ListRepliesResponse)(nil),       // 12: rialto.comment.v1.ListRepliesResponse
+	(*CountCommentsRequest)(nil),      // 13: rialto.comment.v1.CountCommentsRequest
+	(*CountCommentsResponse)(nil),     // 14: rialto.comment.v1.CountCommentsResponse
+	(*CommentCount)(nil),              // 15: rialto.comment.v1.CommentCount
+	(*ListTimedCommentsRequest)(nil),  // 16: rialto.comment.v1.ListTimedCommentsRequest
+	(*ListTimedCommentsResponse)(nil), // 17: rialto.comment.v1.ListTimedCommentsResponse
+	(*v1.Media)(nil),                  // 18: rialto.chat.v1.Media
+	(*v1.Mention)(nil),                // 19: rialto.chat.v1.Mention
 }
 var file_rialto_comment_v1_comment_proto_depIdxs = []int32{
-	16, // 0: rialto.comment.v1.CommentContent.image:type_name -> rialto.chat.v1.Media
-	17, // 1: rialto.comment.v1.CommentContent.mentions:type_name -> rialto.chat.v1.Mention
+	18, // 0: rialto.comment.v1.CommentContent.image:type_name -> rialto.chat.v1.Media
+	19, // 1: rialto.comment.v1.CommentContent.mentions:type_name -> rialto.chat.v1.Mention
 	0,  // 2: rialto.comment.v1.Comment.subject_kind:type_name -> rialto.comment.v1.SubjectKind
 	2,  // 3: rialto.comment.v1.Comment.content:type_name -> rialto.comment.v1.CommentContent
 	0,  // 4: rialto.comment.v1.CreateCommentRequest.subject_kind:type_name -> rialto.comment.v1.SubjectKind
@@ -1135,25 +1307,28 @@ var file_rialto_comment_v1_comment_proto_depIdxs = []int32{
 	3,  // 10: rialto.comment.v1.ListRepliesResponse.replies:type_name -> rialto.comment.v1.Comment
 	0,  // 11: rialto.comment.v1.CountCommentsRequest.subject_kind:type_name -> rialto.comment.v1.SubjectKind
 	15, // 12: rialto.comment.v1.CountCommentsResponse.counts:type_name -> rialto.comment.v1.CommentCount
-	4,  // 13: rialto.comment.v1.CommentService.CreateComment:input_type -> rialto.comment.v1.CreateCommentRequest
-	5,  // 14: rialto.comment.v1.CommentService.GetComment:input_type -> rialto.comment.v1.GetCommentRequest
-	6,  // 15: rialto.comment.v1.CommentService.EditComment:input_type -> rialto.comment.v1.EditCommentRequest
-	7,  // 16: rialto.comment.v1.CommentService.DeleteComment:input_type -> rialto.comment.v1.DeleteCommentRequest
-	9,  // 17: rialto.comment.v1.CommentService.ListComments:input_type -> rialto.comment.v1.ListCommentsRequest
-	11, // 18: rialto.comment.v1.CommentService.ListReplies:input_type -> rialto.comment.v1.ListRepliesRequest
-	13, // 19: rialto.comment.v1.CommentService.CountComments:input_type -> rialto.comment.v1.CountCommentsRequest
-	3,  // 20: rialto.comment.v1.CommentService.CreateComment:output_type -> rialto.comment.v1.Comment
-	3,  // 21: rialto.comment.v1.CommentService.GetComment:output_type -> rialto.comment.v1.Comment
-	3,  // 22: rialto.comment.v1.CommentService.EditComment:output_type -> rialto.comment.v1.Comment
-	8,  // 23: rialto.comment.v1.CommentService.DeleteComment:output_type -> rialto.comment.v1.DeleteCommentResponse
-	10, // 24: rialto.comment.v1.CommentService.ListComments:output_type -> rialto.comment.v1.ListCommentsResponse
-	12, // 25: rialto.comment.v1.CommentService.ListReplies:output_type -> rialto.comment.v1.ListRepliesResponse
-	14, // 26: rialto.comment.v1.CommentService.CountComments:output_type -> rialto.comment.v1.CountCommentsResponse
-	20, // [20:27] is the sub-list for method output_type
-	13, // [13:20] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	3,  // 13: rialto.comment.v1.ListTimedCommentsResponse.comments:type_name -> rialto.comment.v1.Comment
+	4,  // 14: rialto.comment.v1.CommentService.CreateComment:input_type -> rialto.comment.v1.CreateCommentRequest
+	5,  // 15: rialto.comment.v1.CommentService.GetComment:input_type -> rialto.comment.v1.GetCommentRequest
+	6,  // 16: rialto.comment.v1.CommentService.EditComment:input_type -> rialto.comment.v1.EditCommentRequest
+	7,  // 17: rialto.comment.v1.CommentService.DeleteComment:input_type -> rialto.comment.v1.DeleteCommentRequest
+	9,  // 18: rialto.comment.v1.CommentService.ListComments:input_type -> rialto.comment.v1.ListCommentsRequest
+	11, // 19: rialto.comment.v1.CommentService.ListReplies:input_type -> rialto.comment.v1.ListRepliesRequest
+	13, // 20: rialto.comment.v1.CommentService.CountComments:input_type -> rialto.comment.v1.CountCommentsRequest
+	16, // 21: rialto.comment.v1.CommentService.ListTimedComments:input_type -> rialto.comment.v1.ListTimedCommentsRequest
+	3,  // 22: rialto.comment.v1.CommentService.CreateComment:output_type -> rialto.comment.v1.Comment
+	3,  // 23: rialto.comment.v1.CommentService.GetComment:output_type -> rialto.comment.v1.Comment
+	3,  // 24: rialto.comment.v1.CommentService.EditComment:output_type -> rialto.comment.v1.Comment
+	8,  // 25: rialto.comment.v1.CommentService.DeleteComment:output_type -> rialto.comment.v1.DeleteCommentResponse
+	10, // 26: rialto.comment.v1.CommentService.ListComments:output_type -> rialto.comment.v1.ListCommentsResponse
+	12, // 27: rialto.comment.v1.CommentService.ListReplies:output_type -> rialto.comment.v1.ListRepliesResponse
+	14, // 28: rialto.comment.v1.CommentService.CountComments:output_type -> rialto.comment.v1.CountCommentsResponse
+	17, // 29: rialto.comment.v1.CommentService.ListTimedComments:output_type -> rialto.comment.v1.ListTimedCommentsResponse
+	22, // [22:30] is the sub-list for method output_type
+	14, // [14:22] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_rialto_comment_v1_comment_proto_init() }
@@ -1167,7 +1342,7 @@ func file_rialto_comment_v1_comment_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_comment_v1_comment_proto_rawDesc), len(file_rialto_comment_v1_comment_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   14,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -54,6 +54,9 @@ const (
 	// CommentServiceCountCommentsProcedure is the fully-qualified name of the CommentService's
 	// CountComments RPC.
 	CommentServiceCountCommentsProcedure = "/rialto.comment.v1.CommentService/CountComments"
+	// CommentServiceListTimedCommentsProcedure is the fully-qualified name of the CommentService's
+	// ListTimedComments RPC.
+	CommentServiceListTimedCommentsProcedure = "/rialto.comment.v1.CommentService/ListTimedComments"
 )
 
 // CommentServiceClient is a client for the rialto.comment.v1.CommentService service.
@@ -73,6 +76,8 @@ type CommentServiceClient interface {
 	ListReplies(context.Context, *connect.Request[v1.ListRepliesRequest]) (*connect.Response[v1.ListRepliesResponse], error)
 	// CountComments gives the number of comments of subjects.
 	CountComments(context.Context, *connect.Request[v1.CountCommentsRequest]) (*connect.Response[v1.CountCommentsResponse], error)
+	// ListTimedComments gives comments on the video of a post within a window of its time, sorted by that: of each ten seconds the newest 100.
+	ListTimedComments(context.Context, *connect.Request[v1.ListTimedCommentsRequest]) (*connect.Response[v1.ListTimedCommentsResponse], error)
 }
 
 // NewCommentServiceClient constructs a client for the rialto.comment.v1.CommentService service. By
@@ -128,18 +133,25 @@ func NewCommentServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithSchema(commentServiceMethods.ByName("CountComments")),
 			connect.WithClientOptions(opts...),
 		),
+		listTimedComments: connect.NewClient[v1.ListTimedCommentsRequest, v1.ListTimedCommentsResponse](
+			httpClient,
+			baseURL+CommentServiceListTimedCommentsProcedure,
+			connect.WithSchema(commentServiceMethods.ByName("ListTimedComments")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // commentServiceClient implements CommentServiceClient.
 type commentServiceClient struct {
-	createComment *connect.Client[v1.CreateCommentRequest, v1.Comment]
-	getComment    *connect.Client[v1.GetCommentRequest, v1.Comment]
-	editComment   *connect.Client[v1.EditCommentRequest, v1.Comment]
-	deleteComment *connect.Client[v1.DeleteCommentRequest, v1.DeleteCommentResponse]
-	listComments  *connect.Client[v1.ListCommentsRequest, v1.ListCommentsResponse]
-	listReplies   *connect.Client[v1.ListRepliesRequest, v1.ListRepliesResponse]
-	countComments *connect.Client[v1.CountCommentsRequest, v1.CountCommentsResponse]
+	createComment     *connect.Client[v1.CreateCommentRequest, v1.Comment]
+	getComment        *connect.Client[v1.GetCommentRequest, v1.Comment]
+	editComment       *connect.Client[v1.EditCommentRequest, v1.Comment]
+	deleteComment     *connect.Client[v1.DeleteCommentRequest, v1.DeleteCommentResponse]
+	listComments      *connect.Client[v1.ListCommentsRequest, v1.ListCommentsResponse]
+	listReplies       *connect.Client[v1.ListRepliesRequest, v1.ListRepliesResponse]
+	countComments     *connect.Client[v1.CountCommentsRequest, v1.CountCommentsResponse]
+	listTimedComments *connect.Client[v1.ListTimedCommentsRequest, v1.ListTimedCommentsResponse]
 }
 
 // CreateComment calls rialto.comment.v1.CommentService.CreateComment.
@@ -177,6 +189,11 @@ func (c *commentServiceClient) CountComments(ctx context.Context, req *connect.R
 	return c.countComments.CallUnary(ctx, req)
 }
 
+// ListTimedComments calls rialto.comment.v1.CommentService.ListTimedComments.
+func (c *commentServiceClient) ListTimedComments(ctx context.Context, req *connect.Request[v1.ListTimedCommentsRequest]) (*connect.Response[v1.ListTimedCommentsResponse], error) {
+	return c.listTimedComments.CallUnary(ctx, req)
+}
+
 // CommentServiceHandler is an implementation of the rialto.comment.v1.CommentService service.
 type CommentServiceHandler interface {
 	// CreateComment stores a comment, or a reply. A retry with the same client_comment_id returns the stored comment.
@@ -194,6 +211,8 @@ type CommentServiceHandler interface {
 	ListReplies(context.Context, *connect.Request[v1.ListRepliesRequest]) (*connect.Response[v1.ListRepliesResponse], error)
 	// CountComments gives the number of comments of subjects.
 	CountComments(context.Context, *connect.Request[v1.CountCommentsRequest]) (*connect.Response[v1.CountCommentsResponse], error)
+	// ListTimedComments gives comments on the video of a post within a window of its time, sorted by that: of each ten seconds the newest 100.
+	ListTimedComments(context.Context, *connect.Request[v1.ListTimedCommentsRequest]) (*connect.Response[v1.ListTimedCommentsResponse], error)
 }
 
 // NewCommentServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -245,6 +264,12 @@ func NewCommentServiceHandler(svc CommentServiceHandler, opts ...connect.Handler
 		connect.WithSchema(commentServiceMethods.ByName("CountComments")),
 		connect.WithHandlerOptions(opts...),
 	)
+	commentServiceListTimedCommentsHandler := connect.NewUnaryHandler(
+		CommentServiceListTimedCommentsProcedure,
+		svc.ListTimedComments,
+		connect.WithSchema(commentServiceMethods.ByName("ListTimedComments")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rialto.comment.v1.CommentService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case CommentServiceCreateCommentProcedure:
@@ -261,6 +286,8 @@ func NewCommentServiceHandler(svc CommentServiceHandler, opts ...connect.Handler
 			commentServiceListRepliesHandler.ServeHTTP(w, r)
 		case CommentServiceCountCommentsProcedure:
 			commentServiceCountCommentsHandler.ServeHTTP(w, r)
+		case CommentServiceListTimedCommentsProcedure:
+			commentServiceListTimedCommentsHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -296,4 +323,8 @@ func (UnimplementedCommentServiceHandler) ListReplies(context.Context, *connect.
 
 func (UnimplementedCommentServiceHandler) CountComments(context.Context, *connect.Request[v1.CountCommentsRequest]) (*connect.Response[v1.CountCommentsResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.comment.v1.CommentService.CountComments is not implemented"))
+}
+
+func (UnimplementedCommentServiceHandler) ListTimedComments(context.Context, *connect.Request[v1.ListTimedCommentsRequest]) (*connect.Response[v1.ListTimedCommentsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.comment.v1.CommentService.ListTimedComments is not implemented"))
 }

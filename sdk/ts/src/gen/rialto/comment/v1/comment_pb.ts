@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/comment/v1/comment.proto.
  */
 export const file_rialto_comment_v1_comment: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yaWFsdG8vY29tbWVudC92MS9jb21tZW50LnByb3RvEhFyaWFsdG8uY29tbWVudC52MSJvCg5Db21tZW50Q29udGVudBIMCgR0ZXh0GAEgASgJEiQKBWltYWdlGAIgASgLMhUucmlhbHRvLmNoYXQudjEuTWVkaWESKQoIbWVudGlvbnMYAyADKAsyFy5yaWFsdG8uY2hhdC52MS5NZW50aW9uIt8CCgdDb21tZW50Eg4KAmlkGAEgASgEQgIwARI0CgxzdWJqZWN0X2tpbmQYAiABKA4yHi5yaWFsdG8uY29tbWVudC52MS5TdWJqZWN0S2luZBITCgdzdWJqZWN0GAMgASgEQgIwARISCgZhdXRob3IYBCABKARCAjABEjIKB2NvbnRlbnQYBSABKAsyIS5yaWFsdG8uY29tbWVudC52MS5Db21tZW50Q29udGVudBIPCgN0b3AYBiABKARCAjABEhQKCHJlcGx5X3RvGAcgASgEQgIwARIbCg9yZXBseV90b19hdXRob3IYCCABKARCAjABEg8KB3JlcGxpZXMYCSABKA0SFgoKY3JlYXRlZF9tcxgKIAEoA0ICMAISFQoJZWRpdGVkX21zGAsgASgDQgIwAhIPCgdkZWxldGVkGAwgASgIEg0KBWxpa2VzGA0gASgNEg0KBWxpa2VkGA4gASgIIsYBChRDcmVhdGVDb21tZW50UmVxdWVzdBIZChFjbGllbnRfY29tbWVudF9pZBgBIAEoCRI0CgxzdWJqZWN0X2tpbmQYAiABKA4yHi5yaWFsdG8uY29tbWVudC52MS5TdWJqZWN0S2luZBITCgdzdWJqZWN0GAMgASgEQgIwARIUCghyZXBseV90bxgEIAEoBEICMAESMgoHY29udGVudBgFIAEoCzIhLnJpYWx0by5jb21tZW50LnYxLkNvbW1lbnRDb250ZW50IigKEUdldENvbW1lbnRSZXF1ZXN0EhMKB2NvbW1lbnQYASABKARCAjABIl0KEkVkaXRDb21tZW50UmVxdWVzdBITCgdjb21tZW50GAEgASgEQgIwARIyCgdjb250ZW50GAIgASgLMiEucmlhbHRvLmNvbW1lbnQudjEuQ29tbWVudENvbnRlbnQiKwoURGVsZXRlQ29tbWVudFJlcXVlc3QSEwoHY29tbWVudBgBIAEoBEICMAEiFwoVRGVsZXRlQ29tbWVudFJlc3BvbnNlIq0BChNMaXN0Q29tbWVudHNSZXF1ZXN0EjQKDHN1YmplY3Rfa2luZBgBIAEoDjIeLnJpYWx0by5jb21tZW50LnYxLlN1YmplY3RLaW5kEhMKB3N1YmplY3QYAiABKARCAjABEi4KBW9yZGVyGAMgASgOMh8ucmlhbHRvLmNvbW1lbnQudjEuQ29tbWVudE9yZGVyEgwKBHBhZ2UYBCABKAkSDQoFbGltaXQYBSABKA0iUgoUTGlzdENvbW1lbnRzUmVzcG9uc2USLAoIY29tbWVudHMYASADKAsyGi5yaWFsdG8uY29tbWVudC52MS5Db21tZW50EgwKBG5leHQYAiABKAkiRgoSTGlzdFJlcGxpZXNSZXF1ZXN0EhMKB2NvbW1lbnQYASABKARCAjABEgwKBHBhZ2UYAiABKAkSDQoFbGltaXQYAyABKA0iUAoTTGlzdFJlcGxpZXNSZXNwb25zZRIrCgdyZXBsaWVzGAEgAygLMhoucmlhbHRvLmNvbW1lbnQudjEuQ29tbWVudBIMCgRuZXh0GAIgASgJImIKFENvdW50Q29tbWVudHNSZXF1ZXN0EjQKDHN1YmplY3Rfa2luZBgBIAEoDjIeLnJpYWx0by5jb21tZW50LnYxLlN1YmplY3RLaW5kEhQKCHN1YmplY3RzGAIgAygEQgIwASJIChVDb3VudENvbW1lbnRzUmVzcG9uc2USLwoGY291bnRzGAEgAygLMh8ucmlhbHRvLmNvbW1lbnQudjEuQ29tbWVudENvdW50IjUKDENvbW1lbnRDb3VudBITCgdzdWJqZWN0GAEgASgEQgIwARIQCghjb21tZW50cxgCIAEoDSpCCgtTdWJqZWN0S2luZBIcChhTVUJKRUNUX0tJTkRfVU5TUEVDSUZJRUQQABIVChFTVUJKRUNUX0tJTkRfUE9TVBABKnoKDENvbW1lbnRPcmRlchIdChlDT01NRU5UX09SREVSX1VOU1BFQ0lGSUVEEAASGAoUQ09NTUVOVF9PUkRFUl9ORVdFU1QQARIYChRDT01NRU5UX09SREVSX09MREVTVBACEhcKE0NPTU1FTlRfT1JERVJfTElLRVMQAzKPBQoOQ29tbWVudFNlcnZpY2USVAoNQ3JlYXRlQ29tbWVudBInLnJpYWx0by5jb21tZW50LnYxLkNyZWF0ZUNvbW1lbnRSZXF1ZXN0GhoucmlhbHRvLmNvbW1lbnQudjEuQ29tbWVudBJOCgpHZXRDb21tZW50EiQucmlhbHRvLmNvbW1lbnQudjEuR2V0Q29tbWVudFJlcXVlc3QaGi5yaWFsdG8uY29tbWVudC52MS5Db21tZW50ElAKC0VkaXRDb21tZW50EiUucmlhbHRvLmNvbW1lbnQudjEuRWRpdENvbW1lbnRSZXF1ZXN0GhoucmlhbHRvLmNvbW1lbnQudjEuQ29tbWVudBJiCg1EZWxldGVDb21tZW50EicucmlhbHRvLmNvbW1lbnQudjEuRGVsZXRlQ29tbWVudFJlcXVlc3QaKC5yaWFsdG8uY29tbWVudC52MS5EZWxldGVDb21tZW50UmVzcG9uc2USXwoMTGlzdENvbW1lbnRzEiYucmlhbHRvLmNvbW1lbnQudjEuTGlzdENvbW1lbnRzUmVxdWVzdBonLnJpYWx0by5jb21tZW50LnYxLkxpc3RDb21tZW50c1Jlc3BvbnNlElwKC0xpc3RSZXBsaWVzEiUucmlhbHRvLmNvbW1lbnQudjEuTGlzdFJlcGxpZXNSZXF1ZXN0GiYucmlhbHRvLmNvbW1lbnQudjEuTGlzdFJlcGxpZXNSZXNwb25zZRJiCg1Db3VudENvbW1lbnRzEicucmlhbHRvLmNvbW1lbnQudjEuQ291bnRDb21tZW50c1JlcXVlc3QaKC5yaWFsdG8uY29tbWVudC52MS5Db3VudENvbW1lbnRzUmVzcG9uc2VCPVo7Z2l0aHViLmNvbS9yaWFsdG8taW0vcmlhbHRvL3Nkay9nby9nZW4vY29tbWVudC92MTtjb21tZW50djFiBnByb3RvMw", [file_rialto_chat_v1_message]);
+  fileDesc("Ch9yaWFsdG8vY29tbWVudC92MS9jb21tZW50LnByb3RvEhFyaWFsdG8uY29tbWVudC52MSJvCg5Db21tZW50Q29udGVudBIMCgR0ZXh0GAEgASgJEiQKBWltYWdlGAIgASgLMhUucmlhbHRvLmNoYXQudjEuTWVkaWESKQoIbWVudGlvbnMYAyADKAsyFy5yaWFsdG8uY2hhdC52MS5NZW50aW9uIoMDCgdDb21tZW50Eg4KAmlkGAEgASgEQgIwARI0CgxzdWJqZWN0X2tpbmQYAiABKA4yHi5yaWFsdG8uY29tbWVudC52MS5TdWJqZWN0S2luZBITCgdzdWJqZWN0GAMgASgEQgIwARISCgZhdXRob3IYBCABKARCAjABEjIKB2NvbnRlbnQYBSABKAsyIS5yaWFsdG8uY29tbWVudC52MS5Db21tZW50Q29udGVudBIPCgN0b3AYBiABKARCAjABEhQKCHJlcGx5X3RvGAcgASgEQgIwARIbCg9yZXBseV90b19hdXRob3IYCCABKARCAjABEg8KB3JlcGxpZXMYCSABKA0SFgoKY3JlYXRlZF9tcxgKIAEoA0ICMAISFQoJZWRpdGVkX21zGAsgASgDQgIwAhIPCgdkZWxldGVkGAwgASgIEg0KBWxpa2VzGA0gASgNEg0KBWxpa2VkGA4gASgIEhEKBXZpZGVvGA8gASgEQgIwARIPCgd0aW1lX21zGBAgASgNIuoBChRDcmVhdGVDb21tZW50UmVxdWVzdBIZChFjbGllbnRfY29tbWVudF9pZBgBIAEoCRI0CgxzdWJqZWN0X2tpbmQYAiABKA4yHi5yaWFsdG8uY29tbWVudC52MS5TdWJqZWN0S2luZBITCgdzdWJqZWN0GAMgASgEQgIwARIUCghyZXBseV90bxgEIAEoBEICMAESMgoHY29udGVudBgFIAEoCzIhLnJpYWx0by5jb21tZW50LnYxLkNvbW1lbnRDb250ZW50EhEKBXZpZGVvGAYgASgEQgIwARIPCgd0aW1lX21zGAcgASgNIigKEUdldENvbW1lbnRSZXF1ZXN0EhMKB2NvbW1lbnQYASABKARCAjABIl0KEkVkaXRDb21tZW50UmVxdWVzdBITCgdjb21tZW50GAEgASgEQgIwARIyCgdjb250ZW50GAIgASgLMiEucmlhbHRvLmNvbW1lbnQudjEuQ29tbWVudENvbnRlbnQiKwoURGVsZXRlQ29tbWVudFJlcXVlc3QSEwoHY29tbWVudBgBIAEoBEICMAEiFwoVRGVsZXRlQ29tbWVudFJlc3BvbnNlIq0BChNMaXN0Q29tbWVudHNSZXF1ZXN0EjQKDHN1YmplY3Rfa2luZBgBIAEoDjIeLnJpYWx0by5jb21tZW50LnYxLlN1YmplY3RLaW5kEhMKB3N1YmplY3QYAiABKARCAjABEi4KBW9yZGVyGAMgASgOMh8ucmlhbHRvLmNvbW1lbnQudjEuQ29tbWVudE9yZGVyEgwKBHBhZ2UYBCABKAkSDQoFbGltaXQYBSABKA0iUgoUTGlzdENvbW1lbnRzUmVzcG9uc2USLAoIY29tbWVudHMYASADKAsyGi5yaWFsdG8uY29tbWVudC52MS5Db21tZW50EgwKBG5leHQYAiABKAkiRgoSTGlzdFJlcGxpZXNSZXF1ZXN0EhMKB2NvbW1lbnQYASABKARCAjABEgwKBHBhZ2UYAiABKAkSDQoFbGltaXQYAyABKA0iUAoTTGlzdFJlcGxpZXNSZXNwb25zZRIrCgdyZXBsaWVzGAEgAygLMhoucmlhbHRvLmNvbW1lbnQudjEuQ29tbWVudBIMCgRuZXh0GAIgASgJImIKFENvdW50Q29tbWVudHNSZXF1ZXN0EjQKDHN1YmplY3Rfa2luZBgBIAEoDjIeLnJpYWx0by5jb21tZW50LnYxLlN1YmplY3RLaW5kEhQKCHN1YmplY3RzGAIgAygEQgIwASJIChVDb3VudENvbW1lbnRzUmVzcG9uc2USLwoGY291bnRzGAEgAygLMh8ucmlhbHRvLmNvbW1lbnQudjEuQ29tbWVudENvdW50IjUKDENvbW1lbnRDb3VudBITCgdzdWJqZWN0GAEgASgEQgIwARIQCghjb21tZW50cxgCIAEoDSJfChhMaXN0VGltZWRDb21tZW50c1JlcXVlc3QSEAoEcG9zdBgBIAEoBEICMAESEQoFdmlkZW8YAiABKARCAjABEg8KB2Zyb21fbXMYAyABKA0SDQoFdG9fbXMYBCABKA0iSQoZTGlzdFRpbWVkQ29tbWVudHNSZXNwb25zZRIsCghjb21tZW50cxgBIAMoCzIaLnJpYWx0by5jb21tZW50LnYxLkNvbW1lbnQqWgoLU3ViamVjdEtpbmQSHAoYU1VCSkVDVF9LSU5EX1VOU1BFQ0lGSUVEEAASFQoRU1VCSkVDVF9LSU5EX1BPU1QQARIWChJTVUJKRUNUX0tJTkRfVklERU8QAip6CgxDb21tZW50T3JkZXISHQoZQ09NTUVOVF9PUkRFUl9VTlNQRUNJRklFRBAAEhgKFENPTU1FTlRfT1JERVJfTkVXRVNUEAESGAoUQ09NTUVOVF9PUkRFUl9PTERFU1QQAhIXChNDT01NRU5UX09SREVSX0xJS0VTEAMy/wUKDkNvbW1lbnRTZXJ2aWNlElQKDUNyZWF0ZUNvbW1lbnQSJy5yaWFsdG8uY29tbWVudC52MS5DcmVhdGVDb21tZW50UmVxdWVzdBoaLnJpYWx0by5jb21tZW50LnYxLkNvbW1lbnQSTgoKR2V0Q29tbWVudBIkLnJpYWx0by5jb21tZW50LnYxLkdldENvbW1lbnRSZXF1ZXN0GhoucmlhbHRvLmNvbW1lbnQudjEuQ29tbWVudBJQCgtFZGl0Q29tbWVudBIlLnJpYWx0by5jb21tZW50LnYxLkVkaXRDb21tZW50UmVxdWVzdBoaLnJpYWx0by5jb21tZW50LnYxLkNvbW1lbnQSYgoNRGVsZXRlQ29tbWVudBInLnJpYWx0by5jb21tZW50LnYxLkRlbGV0ZUNvbW1lbnRSZXF1ZXN0GigucmlhbHRvLmNvbW1lbnQudjEuRGVsZXRlQ29tbWVudFJlc3BvbnNlEl8KDExpc3RDb21tZW50cxImLnJpYWx0by5jb21tZW50LnYxLkxpc3RDb21tZW50c1JlcXVlc3QaJy5yaWFsdG8uY29tbWVudC52MS5MaXN0Q29tbWVudHNSZXNwb25zZRJcCgtMaXN0UmVwbGllcxIlLnJpYWx0by5jb21tZW50LnYxLkxpc3RSZXBsaWVzUmVxdWVzdBomLnJpYWx0by5jb21tZW50LnYxLkxpc3RSZXBsaWVzUmVzcG9uc2USYgoNQ291bnRDb21tZW50cxInLnJpYWx0by5jb21tZW50LnYxLkNvdW50Q29tbWVudHNSZXF1ZXN0GigucmlhbHRvLmNvbW1lbnQudjEuQ291bnRDb21tZW50c1Jlc3BvbnNlEm4KEUxpc3RUaW1lZENvbW1lbnRzEisucmlhbHRvLmNvbW1lbnQudjEuTGlzdFRpbWVkQ29tbWVudHNSZXF1ZXN0GiwucmlhbHRvLmNvbW1lbnQudjEuTGlzdFRpbWVkQ29tbWVudHNSZXNwb25zZUI9WjtnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9jb21tZW50L3YxO2NvbW1lbnR2MWIGcHJvdG8z", [file_rialto_chat_v1_message]);
 
 /**
  * CommentContent is what an author writes. It has a text or an image.
@@ -150,6 +150,20 @@ export type Comment = Message<"rialto.comment.v1.Comment"> & {
    * @generated from field: bool liked = 14;
    */
   liked: boolean;
+
+  /**
+   * Video that the comment is about, for a subject of that kind.
+   *
+   * @generated from field: uint64 video = 15 [jstype = JS_STRING];
+   */
+  video: string;
+
+  /**
+   * TimeMs is the time of the video at which it is shown.
+   *
+   * @generated from field: uint32 time_ms = 16;
+   */
+  timeMs: number;
 };
 
 /**
@@ -190,9 +204,25 @@ export type CreateCommentRequest = Message<"rialto.comment.v1.CreateCommentReque
   replyTo: string;
 
   /**
+   * Content; with a video, a text of at most 100 characters in one line, and nothing else.
+   *
    * @generated from field: rialto.comment.v1.CommentContent content = 5;
    */
   content?: CommentContent | undefined;
+
+  /**
+   * Video that the post shows, for a subject of that kind, and else 0.
+   *
+   * @generated from field: uint64 video = 6 [jstype = JS_STRING];
+   */
+  video: string;
+
+  /**
+   * TimeMs is a time within the video.
+   *
+   * @generated from field: uint32 time_ms = 7;
+   */
+  timeMs: number;
 };
 
 /**
@@ -463,6 +493,61 @@ export const CommentCountSchema: GenMessage<CommentCount> = /*@__PURE__*/
   messageDesc(file_rialto_comment_v1_comment, 13);
 
 /**
+ * @generated from message rialto.comment.v1.ListTimedCommentsRequest
+ */
+export type ListTimedCommentsRequest = Message<"rialto.comment.v1.ListTimedCommentsRequest"> & {
+  /**
+   * Post that shows the video.
+   *
+   * @generated from field: uint64 post = 1 [jstype = JS_STRING];
+   */
+  post: string;
+
+  /**
+   * @generated from field: uint64 video = 2 [jstype = JS_STRING];
+   */
+  video: string;
+
+  /**
+   * FromMs is the beginning of the window.
+   *
+   * @generated from field: uint32 from_ms = 3;
+   */
+  fromMs: number;
+
+  /**
+   * ToMs is the end of the window, at most a minute later. A comment at this time is behind it.
+   *
+   * @generated from field: uint32 to_ms = 4;
+   */
+  toMs: number;
+};
+
+/**
+ * Describes the message rialto.comment.v1.ListTimedCommentsRequest.
+ * Use `create(ListTimedCommentsRequestSchema)` to create a new message.
+ */
+export const ListTimedCommentsRequestSchema: GenMessage<ListTimedCommentsRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_comment_v1_comment, 14);
+
+/**
+ * @generated from message rialto.comment.v1.ListTimedCommentsResponse
+ */
+export type ListTimedCommentsResponse = Message<"rialto.comment.v1.ListTimedCommentsResponse"> & {
+  /**
+   * @generated from field: repeated rialto.comment.v1.Comment comments = 1;
+   */
+  comments: Comment[];
+};
+
+/**
+ * Describes the message rialto.comment.v1.ListTimedCommentsResponse.
+ * Use `create(ListTimedCommentsResponseSchema)` to create a new message.
+ */
+export const ListTimedCommentsResponseSchema: GenMessage<ListTimedCommentsResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_comment_v1_comment, 15);
+
+/**
  * SubjectKind is what a comment is about.
  *
  * @generated from enum rialto.comment.v1.SubjectKind
@@ -477,6 +562,14 @@ export enum SubjectKind {
    * @generated from enum value: SUBJECT_KIND_POST = 1;
    */
   POST = 1,
+
+  /**
+   * The video that a post shows, at a time of it. The subject is the post. Such a comment has a text in one line, is shown over the picture, and is neither answered
+   * nor edited.
+   *
+   * @generated from enum value: SUBJECT_KIND_VIDEO = 2;
+   */
+  VIDEO = 2,
 }
 
 /**
@@ -602,6 +695,16 @@ export const CommentService: GenService<{
     methodKind: "unary";
     input: typeof CountCommentsRequestSchema;
     output: typeof CountCommentsResponseSchema;
+  },
+  /**
+   * ListTimedComments gives comments on the video of a post within a window of its time, sorted by that: of each ten seconds the newest 100.
+   *
+   * @generated from rpc rialto.comment.v1.CommentService.ListTimedComments
+   */
+  listTimedComments: {
+    methodKind: "unary";
+    input: typeof ListTimedCommentsRequestSchema;
+    output: typeof ListTimedCommentsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_rialto_comment_v1_comment, 0);
