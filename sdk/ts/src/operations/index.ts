@@ -16,16 +16,17 @@ import { search } from "./search.js";
 import { sends } from "./sends.js";
 import { accountSettings } from "./settings.js";
 import { threads } from "./threads.js";
+import { timedComments } from "./timedComments.js";
 import { videos } from "./videos.js";
 
 /** The areas. No two have an operation of the same name. */
-export const areas = { conversations, messages, sends, files, deletions, threads, people, presence, invitations, folders, accountSettings, feed, engagement, comments, notifications, videos, search, ranking };
+export const areas = { conversations, messages, sends, files, deletions, threads, people, presence, invitations, folders, accountSettings, feed, engagement, comments, notifications, videos, timedComments, search, ranking };
 
 /** The operations of all areas, which a client has as its own methods. */
 export function operations(client: Context) {
   return {
     ...conversations(client), ...messages(client), ...sends(client), ...files(client), ...deletions(client), ...threads(client),
-    ...people(client), ...presence(client), ...invitations(client), ...folders(client), ...accountSettings(client), ...feed(client), ...engagement(client), ...comments(client), ...notifications(client), ...videos(client), ...search(client), ...ranking(client),
+    ...people(client), ...presence(client), ...invitations(client), ...folders(client), ...accountSettings(client), ...feed(client), ...engagement(client), ...comments(client), ...notifications(client), ...videos(client), ...timedComments(client), ...search(client), ...ranking(client),
   };
 }
 
