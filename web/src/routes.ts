@@ -4,7 +4,7 @@ import { navigate, useHistoryState, usePathname } from "wouter/use-browser-locat
 
 export const sections = ["profile", "appearance", "notifications", "privacy", "password", "sessions"] as const;
 export type Section = (typeof sections)[number];
-export const feedLists = ["foryou", "hot", "liked", "favourites", "history", "videos"] as const;
+export const feedLists = ["foryou", "hot", "liked", "favourites", "history", "watched", "videos"] as const;
 export type FeedList = (typeof feedLists)[number];
 export type Area = "chats" | "notifications" | "feed" | "people" | "settings";
 

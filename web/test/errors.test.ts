@@ -16,9 +16,9 @@ test("a refusal is told by its reason, else by its code, else as the server says
 
 /** Reasons for programs, for operators and for those who call the API with a key: nobody meets them in the app. */
 const forPrograms = `
-  auth_again bad_action bad_batch bad_channel bad_client bad_count bad_draft bad_engagement bad_external_id bad_frame bad_history bad_id bad_join_policy bad_json
+  auth_again bad_action bad_batch bad_channel bad_client bad_count bad_position bad_draft bad_engagement bad_external_id bad_frame bad_history bad_id bad_join_policy bad_json
   bad_key bad_likes bad_limit bad_messaging bad_notices bad_page bad_payload bad_previous bad_ref bad_restriction bad_room_message bad_scheme bad_seqs
-  bad_tag bad_tag_page bad_type bad_url built_in_tag bus_bad_subject bus_subjects bus_too_large busy compressed group_key_used growing id_reuse
+  bad_tag bad_tag_page bad_type bad_url bad_window built_in_tag bus_bad_subject bus_subjects bus_too_large busy compressed group_key_used growing id_reuse
   ids_used_up needs_key no_change no_client_id no_content no_device no_key no_method no_session no_tag not_a_socket not_uploaded notices_exist origin
   request_too_large rule_taken sequence_memory subprotocol tag_fixed tags_full token_in_url too_many_calls too_many_connections too_many_elements
   too_many_lists too_many_official_accounts too_many_posts too_many_requests too_many_sends too_much two_client_ids unread_answers upload_not_complete url_expired

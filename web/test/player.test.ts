@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
-import type { VideoRendition, VideoStoryboard } from "@rialto-im/client";
+import type { VideoRendition, VideoStoryboard, VideoSubtitles } from "@rialto-im/client";
 import { SignedAddresses } from "../src/player/addresses.js";
 import { commandOf, speedAfter } from "../src/player/keys.js";
-import { Positions } from "../src/player/positions.js";
 import { autoLevels, nameOfLevel } from "../src/player/renditions.js";
+import { resumeAt } from "../src/player/resume.js";
 import { tileAt } from "../src/player/storyboard.js";
+import { chosenLanguage, storeChoice, toggledLanguage } from "../src/player/subtitles.js";
 
 const press = (key: string, mods = {}) => ({ key, ctrlKey: false, metaKey: false, altKey: false, ...mods });
 
@@ -15,7 +16,7 @@ test("keys do what players do with them", () => {
   expect(commandOf(press("ArrowRight"), "button")).toEqual({ kind: "seekBy", seconds: 5 });
   expect(commandOf(press("0"), "other")).toEqual({ kind: "seekTo", part: 0 });
   expect(commandOf(press("7"), "other")).toEqual({ kind: "seekTo", part: 0.7 });
-  expect([..."mfi"].map((k) => commandOf(press(k), "other")?.kind)).toEqual(["mute", "fullscreen", "pictureInPicture"]);
+  expect([..."mfic"].map((k) => commandOf(press(k), "other")?.kind)).toEqual(["mute", "fullscreen", "pictureInPicture", "subtitles"]);
   expect(commandOf(press(">"), "other")).toEqual({ kind: "speedBy", steps: 1 });
 });
 
@@ -49,26 +50,32 @@ class MemoryStorage implements Pick<Storage, "getItem" | "setItem" | "removeItem
 }
 
 test("a video goes on where its user stopped, unless that was close to an end", () => {
-  let me = "7";
+  expect([61_700, 3_000, 97_000, 0, 100_000].map((ms) => resumeAt(ms, 100_000))).toEqual([61, 0, 0, 0, 0]);
+  expect([4_000, 500, 7_500].map((ms) => resumeAt(ms, 8_000))).toEqual([4, 0, 0]);
+  expect(resumeAt(5_000, 0)).toBe(0);
+});
+
+test("subtitles are those that the user chose on this device, or else those of the author", () => {
   const storage = new MemoryStorage();
-  const positions = new Positions(storage, () => me);
-  positions.set("1", 61.7, 100);
-  positions.set("2", 3, 100);
-  positions.set("3", 97, 100);
-  expect(["1", "2", "3", "4"].map((v) => positions.get(v))).toEqual([61, 0, 0, 0]);
-  me = "8";
-  expect(positions.get("1")).toBe(0);
-  me = "7";
-  positions.set("short", 4, 8);
-  expect(positions.get("short")).toBe(4);
-  positions.set("1", 99, 100); // to its end
-  expect(positions.get("1")).toBe(0);
-  for (let n = 0; n < 205; n++) positions.set(`v${n}`, 50, 100);
-  expect([positions.get("v4"), positions.get("v5"), positions.get("v204")]).toEqual([0, 50, 50]);
-  storage.items.set("video-positions/7", "{broken");
-  expect(positions.get("v5")).toBe(0);
-  storage.items.set("video-positions/7", '[["1","x"],3,["2",40]]');
-  expect([positions.get("1"), positions.get("2")]).toEqual([0, 40]);
+  const list = [{ language: "de" }, { language: "en-US", default: true }, { language: "zh-Hans" }] as VideoSubtitles[];
+  const first = (of = list) => chosenLanguage(of, storage);
+  expect([first(), first(list.slice(2)), first([])]).toEqual(["en-US", undefined, undefined]);
+  storeChoice("de", storage);
+  expect([first(), first(list.slice(1))]).toEqual(["de", "en-US"]);
+  storeChoice("zh-Hant", storage);
+  expect(first()).toBe("zh-Hans");
+  storeChoice(undefined, storage);
+  expect(first()).toBe(undefined);
+});
+
+test("a key shows the subtitles that were shown last, or those that fit best", () => {
+  const list = [{ language: "de" }, { language: "en-US" }, { language: "zh-Hans" }] as VideoSubtitles[];
+  expect(toggledLanguage(list, "de", "de", "en")).toBe(undefined);
+  expect(toggledLanguage(list, undefined, "zh-Hans", "en")).toBe("zh-Hans");
+  expect(toggledLanguage(list, undefined, undefined, "en")).toBe("en-US");
+  expect(toggledLanguage(list, undefined, "fr", "fr")).toBe("de");
+  expect(toggledLanguage([{ ...list[0]!, default: true }, ...list.slice(1)], undefined, undefined, "zh")).toBe("de");
+  expect(toggledLanguage([], undefined, undefined, "en")).toBe(undefined);
 });
 
 const rendition = (name: string, width: number, height: number, playableMs: number) => ({ name, width, height, playableMs, complete: false }) as VideoRendition;

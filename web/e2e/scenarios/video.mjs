@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { choose, confirm, phone } from "../harness.mjs";
+import { choose, confirm, dialog, phone } from "../harness.mjs";
 
 const posts = (page) => page.locator('section.feed [data-testid="post"]');
 const post = (page, text) => posts(page).filter({ hasText: text }).first();
@@ -43,6 +43,35 @@ async function until(place, wanted) {
     last = text;
   }
 }
+
+/** Waits until the server knows that somebody was at a place of a video; returns the title of its post. */
+async function untilWatched(w, who, isThere) {
+  const ends = Date.now() + mostMs;
+  for (;;) {
+    const { videos = [] } = await w.call("video.v1.VideoService/ListWatched", {}, who.token);
+    const at = (videos[0]?.video.positionMs ?? 0) / 1_000;
+    if (isThere(at)) return videos[0].post.content.title;
+    assert.ok(Date.now() < ends, `the server does not know it: ${JSON.stringify(videos[0])}`);
+    await new Promise((done) => setTimeout(done, 100));
+  }
+}
+
+/** What the subtitles of a player show. */
+const subtitlesOf = (place) => place.getByTestId("player-video").evaluate((v) => [...v.textTracks].filter((t) => t.mode === "showing").flatMap((t) => [...(t.activeCues ?? [])].map((c) => c.text)));
+
+/** Waits until the subtitles of a player show what is wanted. */
+async function untilSubtitles(place, wanted) {
+  const ends = Date.now() + mostMs;
+  for (let now; ; ) {
+    now = (await subtitlesOf(place)).join("|");
+    if (now === wanted) return;
+    assert.ok(Date.now() < ends, `the subtitles are ${now}, not ${wanted}`);
+    await new Promise((done) => setTimeout(done, 100));
+  }
+}
+
+/** A file of subtitles with one text for all of a video. */
+const srt = (name, text) => ({ name, mimeType: "application/x-subrip", buffer: Buffer.from(`1\n00:00:00,000 --> 00:00:08,000\n${text}\n`) });
 
 /** A playlist as it is while its video is processed: without the last segment of each track. */
 function begun(playlist) {
@@ -126,6 +155,25 @@ async function scenario(w, folder) {
   await until(card, (v) => Math.abs(v.at - 4) < 0.3 && !v.seeking);
   const left = (await state(card)).at;
 
+  w.step("on another device, the video goes on from there; its place there is that of all devices");
+  assert.equal(await untilWatched(w, ana, (at) => Math.abs(at - left) < 0.1), "A walk");
+  const second = await w.device(ana, { locale: "zh-CN", viewport: phone, colorScheme: "dark", hasTouch: true, isMobile: true });
+  await second.getByTestId("tab-feed").click();
+  await post(second, "A walk").getByTestId("video-watched").waitFor();
+  await w.shot(second, "97-video-watched");
+  await post(second, "A walk").getByRole("button", { name: /^播放视频/ }).click();
+  await until(post(second, "A walk"), (v) => v.at > left + 0.5 && v.at < left + 4);
+  await second.keyboard.press("Space");
+  await until(post(second, "A walk"), (v) => v.paused);
+  await second.keyboard.press("ArrowRight"); // to its end
+  await second.keyboard.press("6");
+  await until(post(second, "A walk"), (v) => Math.abs(v.at - 4.8) < 0.3 && !v.seeking);
+  await second.keyboard.press("Space");
+  await until(post(second, "A walk"), (v) => v.at > 5);
+  await second.goto("about:blank"); // while it plays
+  await untilWatched(w, ana, (at) => at > 4.7);
+  await second.context().close();
+
   w.step("who comes back goes on where they were, and to the end of a playlist that still grows");
   let grows = true;
   await a.route("**/*.m3u8", async (route) => {
@@ -135,7 +183,7 @@ async function scenario(w, folder) {
   });
   await a.reload();
   await post(a, "A walk").getByRole("button", { name: /^Play video/ }).click();
-  await until(post(a, "A walk"), (v) => v.at >= Math.floor(left) && v.ready >= 3);
+  await until(post(a, "A walk"), (v) => v.at >= 4 && v.ready >= 3);
   await until(post(a, "A walk"), (v) => !v.paused && v.ready < 3); // at the end of what there is
   assert.deepEqual([(await state(post(a, "A walk"))).at < 7, await post(a, "A walk").getByText("0:08").count()], [true, 1]);
   grows = false;
@@ -143,13 +191,108 @@ async function scenario(w, folder) {
   assert.equal((await state(post(a, "A walk"))).error, "");
   await post(a, "A walk").getByRole("button", { name: "Play again" }).waitFor();
 
+  w.step("subtitles: a file that is wrong is refused with its line, one in a language is added, and one replaced");
+  await a.getByRole("link", { name: "My videos" }).click();
+  await choose(a, own(a, "walk.mkv"), "Subtitles");
+  const editor = dialog(a);
+  await editor.getByText("This video has no subtitles.").waitFor();
+  await editor.getByTestId("subtitles-input").setInputFiles({ name: "a.srt", mimeType: "", buffer: Buffer.from("1\nhello\n") });
+  await editor.getByRole("button", { name: "Add subtitles" }).click();
+  await editor.getByText("This file can't be used as subtitles: line 2:").waitFor();
+  await editor.getByTestId("subtitles-input").setInputFiles(srt("a.srt", "<font color=red>A walk</font> <script>in the</script> <i>park</i>"));
+  await editor.getByRole("button", { name: "Add subtitles" }).click();
+  await editor.getByTestId("subtitles").filter({ hasText: "English" }).getByText("1 text · by default").waitFor();
+  await editor.getByTestId("subtitles-language").selectOption("zh-Hans");
+  await editor.getByTestId("subtitles-input").setInputFiles(srt("b.srt", "公园"));
+  await editor.getByRole("button", { name: "Add subtitles" }).click();
+  await editor.getByTestId("subtitles").nth(1).waitFor();
+  await editor.getByTestId("subtitles-input").setInputFiles(srt("b.srt", "公园里的散步"));
+  await editor.getByRole("button", { name: "Replace" }).click();
+  await w.shot(a, "97-video-subtitles");
+  await editor.getByRole("button", { name: "Replace" }).and(a.locator(":disabled")).waitFor();
+  await editor.getByRole("button", { name: "Close" }).click();
+
   w.step("somebody else watches it on a phone, in Chinese and in the dark");
   await l.getByTestId("tab-feed").click();
   const theirs = post(l, "A walk");
   await theirs.getByRole("button", { name: "播放视频，0:08" }).click();
   await until(theirs, (v) => v.at > 0.5);
+  await untilSubtitles(theirs, "A walk in the <i>park</i>"); // as the author wants
+  await theirs.getByTestId("player-subtitles").selectOption({ label: "简体中文" });
+  await untilSubtitles(theirs, "公园里的散步");
   await w.shot(l, "97-video-phone");
+  await theirs.getByTestId("player").focus();
+  await l.keyboard.press("c");
+  await untilSubtitles(theirs, "");
+  assert.equal(await theirs.getByTestId("player-subtitles").inputValue(), "");
+  await l.keyboard.press("c");
+  await untilSubtitles(theirs, "公园里的散步");
   assert.equal((await state(theirs)).error, "");
+
+  w.step("comments move over the picture, in one's own lane, and are deleted by their author and that of the video");
+  await theirs.getByTestId("player").focus();
+  if (!(await state(theirs)).paused) await l.keyboard.press("Space");
+  await until(theirs, (v) => v.paused);
+  await l.keyboard.press("2");
+  await until(theirs, (v) => Math.abs(v.at - 1.6) < 0.3 && !v.seeking);
+  for (const text of ["好看！", "这是哪里？"]) {
+    await theirs.getByTestId("player-comment-input").fill(text);
+    await l.keyboard.press("Enter");
+    await theirs.getByTestId("player-comment").filter({ hasText: text }).waitFor({ state: "attached" });
+  }
+  assert.equal((await state(theirs)).paused, true); // no key of the text went to the player
+  await theirs.getByTestId("player").focus();
+  await l.keyboard.press("Space");
+  await until(theirs, (v) => v.at > 4);
+  await l.keyboard.press("Space");
+  await until(theirs, (v) => v.paused);
+  const boxes = await theirs.getByTestId("player-comment").evaluateAll((list) => list.map((e) => e.getBoundingClientRect()).map(({ left, right, top, bottom }) => ({ left, right, top, bottom })));
+  const picture = await theirs.getByTestId("player-video").boundingBox();
+  assert.equal(boxes.length, 2);
+  assert.ok(boxes[0].bottom <= boxes[1].top || boxes[1].bottom <= boxes[0].top || boxes[0].right <= boxes[1].left || boxes[1].right <= boxes[0].left, JSON.stringify(boxes));
+  for (const b of boxes) assert.ok(b.left > picture.x && b.left < picture.x + picture.width && b.bottom < picture.y + picture.height / 2 + 60, JSON.stringify([b, picture]));
+  await w.shot(l, "97-video-comments");
+  await theirs.getByRole("button", { name: "删除弹幕“这是哪里？”" }).click();
+  await confirm(l, "删除评论");
+  await theirs.getByTestId("player-comment").filter({ hasText: "这是哪里？" }).waitFor({ state: "detached" });
+  await theirs.getByRole("button", { name: "隐藏弹幕" }).click();
+  await theirs.getByTestId("player-comments").waitFor({ state: "detached" });
+  await a.emulateMedia({ reducedMotion: "reduce" });
+  await a.getByTestId("tab-feed").click();
+  await a.getByRole("link", { name: "Following" }).click();
+  await post(a, "A walk").getByRole("button", { name: "Play video, 0:08" }).click();
+  await until(post(a, "A walk"), (v) => v.at > 0.2);
+  await a.keyboard.press("Space");
+  await a.keyboard.press("3");
+  await until(post(a, "A walk"), (v) => v.paused && Math.abs(v.at - 2.4) < 0.3 && !v.seeking);
+  assert.equal(await post(a, "A walk").getByTestId("player-subtitles").inputValue(), "en"); // by default
+  const said = post(a, "A walk").getByTestId("player-comment");
+  await said.waitFor();
+  const [still, frame] = [await said.boundingBox(), await post(a, "A walk").getByTestId("player-video").boundingBox()];
+  assert.ok(Math.abs(still.x + still.width / 2 - frame.x - frame.width / 2) < 20, JSON.stringify([still, frame])); // in the middle, but for its button
+  await w.shot(a, "97-video-comments-still");
+  await said.getByRole("button", { name: "Delete the comment “好看！”" }).click();
+  await confirm(a, "Delete comment");
+  await said.waitFor({ state: "detached" });
+  await a.emulateMedia({ reducedMotion: null });
+  await a.keyboard.press("End");
+
+  w.step("the videos that one has watched: one is removed, and all");
+  await a.getByRole("link", { name: "Watched" }).click();
+  const watched = a.getByTestId("watched-video");
+  await watched.getByRole("link", { name: "A walk" }).waitFor();
+  await w.shot(a, "97-video-history");
+  await watched.getByRole("button", { name: "Play video, 0:08" }).click();
+  await until(watched, (v) => v.at > 0.5);
+  await watched.getByRole("button", { name: "Remove A walk from the list" }).click();
+  await a.getByText("You have not watched any videos yet.").waitFor();
+  await l.getByRole("link", { name: "看过" }).click();
+  await l.getByTestId("watched-video").waitFor();
+  await w.shot(l, "97-video-history-phone");
+  await l.getByRole("button", { name: "清空看过的视频" }).click();
+  await confirm(l, "清空看过的视频");
+  await l.getByTestId("watched-video").waitFor({ state: "detached" });
+  await l.getByRole("link", { name: "我的关注" }).click();
 
   w.step("one's own videos: another one is uploaded, posted, and deleted");
   await a.getByRole("link", { name: "My videos" }).click();

@@ -11,7 +11,7 @@ import { PersonIcon } from "./icons.js";
 import { PostDialog } from "./PostDialog.js";
 import { PostTimeline } from "./PostTimeline.js";
 
-const names: Record<FeedList, Key> = { foryou: "forYou", hot: "hot", liked: "liked", favourites: "favourites", history: "viewHistory", videos: "myVideos" };
+const names: Record<FeedList, Key> = { foryou: "forYou", hot: "hot", liked: "liked", favourites: "favourites", history: "viewHistory", watched: "watchedVideos", videos: "myVideos" };
 
 interface Props {
   /** The list that is open; the home timeline without one. */

@@ -12,6 +12,7 @@ import { ForYou } from "./ForYou.js";
 import { postsOf } from "./listedPosts.js";
 import { OwnVideos } from "./OwnVideos.js";
 import { PostTimeline } from "./PostTimeline.js";
+import { WatchedVideos } from "./WatchedVideos.js";
 
 /** One of the lists beside the home timeline. */
 export function ListedFeed({ list, current }: { list: FeedList; current: string | undefined }) {
@@ -26,6 +27,8 @@ export function ListedFeed({ list, current }: { list: FeedList; current: string 
       return <Favourites current={current} />;
     case "videos":
       return <OwnVideos />;
+    case "watched":
+      return <WatchedVideos />;
     default:
       return <History current={current} />;
   }

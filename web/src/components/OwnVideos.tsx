@@ -13,6 +13,7 @@ import { useVideoUploadOf } from "./useVideoUploads.js";
 import "./video.css";
 import { UploadingVideo, VideoFile } from "./VideoFile.js";
 import { VideoStatus } from "./VideoStatus.js";
+import { VideoSubtitlesEditor } from "./VideoSubtitlesEditor.js";
 import { VideoView } from "./VideoView.js";
 
 /** The draft's place of videos that are uploaded for no post yet. */
@@ -52,6 +53,7 @@ function OwnVideo({ listed, onPost }: { listed: Video; onPost: (video: Video) =>
   const { run, error } = useAction();
   // The list has no steps and no addresses for playing.
   const [wanted, setWanted] = useState(isProcessing(listed));
+  const [editing, setEditing] = useState(false);
   const { video = listed } = useVideo(wanted ? listed.id : "0");
   const name = video.name || t("videoWithoutName");
   const createdMs = Number(video.createdMs);
@@ -63,6 +65,7 @@ function OwnVideo({ listed, onPost }: { listed: Video; onPost: (video: Video) =>
           <small>{ago(createdMs, getLocale(), t, now)}{video.durationMs > 0 && ` · ${length(video.durationMs)}`}{video.state === VideoState.READY && ` · ${t("videoReady")}`}</small>
         </span>
         <Menu label={t("videoOptions", { name })}>
+          {video.state !== VideoState.FAILED && <MenuItem label={t("subtitles")} onSelect={() => (setWanted(true), setEditing(true))} />}
           <MenuItem label={t("deleteVideo")} sure={t("sureDeleteVideo")} onSelect={() => void run(() => client.deleteVideo(video.id))} />
         </Menu>
       </header>
@@ -70,6 +73,7 @@ function OwnVideo({ listed, onPost }: { listed: Video; onPost: (video: Video) =>
       <VideoStatus video={video} />
       {(video.state === VideoState.READY || isProcessing(video)) && <button type="button" onClick={() => onPost(video)}>{t("postVideo")}</button>}
       {error && <p className="error" role="alert">{error}</p>}
+      {editing && <VideoSubtitlesEditor video={video} name={name} onClose={() => setEditing(false)} />}
     </article>
   );
 }

@@ -9,18 +9,21 @@ interface Props {
   url: string;
   durationMs: number;
   style?: CSSProperties;
+  /** The part of it that the user has watched. */
+  watchedPart?: number;
   /** Undefined: it cannot be played yet. */
   onPlay: (() => void) | undefined;
   onError?: () => void;
 }
 
 /** What stands for a video until it is played: a frame of it, with its length. */
-export function VideoPoster({ url, durationMs, style, onPlay, onError }: Props) {
+export function VideoPoster({ url, durationMs, style, watchedPart = 0, onPlay, onError }: Props) {
   const t = useText();
   const picture = (
     <>
       {url ? <img src={url} alt="" loading="lazy" onError={onError} /> : <VideoIcon />}
       {durationMs > 0 && <time>{length(durationMs)}</time>}
+      {watchedPart > 0 && <i className="video-watched" style={{ "--watched": `${Math.min(100, 100 * watchedPart)}%` } as CSSProperties} aria-hidden="true" data-testid="video-watched" />}
     </>
   );
   if (!onPlay) return <span className="video-poster" style={style} data-testid="video-poster">{picture}</span>;

@@ -1,6 +1,7 @@
 import type { Video } from "@rialto-im/client";
 import { lazy, Suspense, useMemo, useState } from "react";
 import { useClient } from "../client.js";
+import { resumeAt } from "../player/resume.js";
 import type { PlayerSource } from "../player/source.js";
 import { shapeOf, VideoPoster } from "./VideoPoster.js";
 
@@ -18,26 +19,40 @@ interface Props {
   load?: (() => void) | undefined;
 }
 
+/** So long playback waits at most for where the user was on another device. */
+const mostWaitMs = 1_500;
+
 /** A video in place: a picture of it, which plays when it is pressed. */
 export function VideoView({ video, post, title, cover, onCoverError, load }: Props) {
   const client = useClient();
   const [playing, setPlaying] = useState(false);
-  const { id, playback, renditions, durationMs, storyboard, width, height } = video;
+  const [asked, setAsked] = useState(false);
+  const { id, playback, renditions, durationMs, storyboard, subtitles, positionMs, width, height } = video;
   const source = useMemo<PlayerSource | undefined>(
     () => playback && { kind: "hls", url: playback.hlsUrl, complete: playback.complete, renditions, renew: () => void client.refreshVideo(id, post) },
     [client, playback, renditions, id, post],
   );
   const poster = cover || (video.posters[0]?.url ?? "");
   const style = shapeOf(width, height);
-  const play = () => {
+  const play = async () => {
+    setAsked(true);
     load?.();
+    await Promise.race([client.refreshVideo(id, post), new Promise((done) => setTimeout(done, mostWaitMs))]);
     setPlaying(true);
   };
-  const picture = <VideoPoster url={poster} durationMs={durationMs} style={style} onPlay={(source || load) && !playing ? play : undefined} {...(onCoverError ? { onError: onCoverError } : {})} />;
+  const picture = <VideoPoster url={poster} durationMs={durationMs} style={style} watchedPart={durationMs > 0 ? positionMs / durationMs : 0} onPlay={(source || load) && !asked ? () => void play() : undefined} {...(onCoverError ? { onError: onCoverError } : {})} />;
+  const startAt = useStart(playing && source !== undefined, resumeAt(positionMs, durationMs));
   if (!source || !playing) return picture;
   return (
     <Suspense fallback={picture}>
-      <Player source={source} title={title} poster={poster || undefined} durationMs={durationMs} storyboard={storyboard} remember={id} style={style} autoPlay />
+      <Player source={source} title={title} poster={poster || undefined} durationMs={durationMs} storyboard={storyboard} subtitles={subtitles} startAt={startAt} onPosition={(seconds, isLeft) => client.watchedTo(id, post, seconds * 1_000, isLeft)} comments={post === "0" ? undefined : { post, video: id, isOwner: video.owner === client.me }} style={style} autoPlay />
     </Suspense>
   );
+}
+
+/** Where playback begins: as it is known when it begins, and not where it comes to later. */
+function useStart(playing: boolean, at: number): number {
+  const [start, setStart] = useState<number>();
+  if (playing && start === undefined) setStart(at);
+  return start ?? at;
 }

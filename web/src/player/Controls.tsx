@@ -2,16 +2,19 @@ import type { VideoRendition, VideoStoryboard } from "@rialto-im/client";
 import type { ReactNode } from "react";
 import { length } from "../format.js";
 import { useText } from "../i18n.js";
-import { FullScreenIcon, MutedIcon, PauseIcon, PictureInPictureIcon, PlayIcon, SoundIcon } from "../components/icons.js";
+import { CommentIcon, FullScreenIcon, MutedIcon, PauseIcon, PictureInPictureIcon, PlayIcon, SoundIcon } from "../components/icons.js";
 import { speeds } from "./keys.js";
 import { nameOfLevel } from "./renditions.js";
 import { SeekBar } from "./SeekBar.js";
 import type { Engine } from "./useEngine.js";
 import type { PlaybackControl } from "./usePlayback.js";
+import type { Subtitles } from "./useSubtitles.js";
+import type { TimedComments } from "./useTimedComments.js";
 
 interface Props {
   control: PlaybackControl;
   engine: Engine;
+  subtitles: Subtitles;
   renditions: readonly VideoRendition[];
   duration: number;
   storyboard: VideoStoryboard | undefined;
@@ -19,16 +22,26 @@ interface Props {
   onFullScreen: () => void;
   /** Undefined where the browser has none. */
   onPictureInPicture: (() => void) | undefined;
+  /** Comments over the picture; undefined: there are none. */
+  comments: Pick<TimedComments, "on" | "toggle"> | undefined;
+  /** What writes one. */
+  children?: ReactNode;
 }
 
 /** The bar below a video. */
-export function Controls({ control, engine, renditions, duration, storyboard, fullScreen, onFullScreen, onPictureInPicture }: Props) {
+export function Controls({ control, engine, subtitles, renditions, duration, storyboard, fullScreen, onFullScreen, onPictureInPicture, comments, children }: Props) {
   const t = useText();
   const { playback, toggle, seek, setVolume, toggleMuted, setSpeed } = control;
   const { paused, ended, at, volume, muted, speed } = playback;
   const isSilent = muted || volume === 0;
   return (
     <div className="player-controls" data-testid="player-controls">
+      {comments && (
+        <div className="player-comment-row">
+          <Button label={t(comments.on ? "timedCommentsOff" : "timedCommentsOn")} className={comments.on ? "on" : ""} onClick={comments.toggle}><CommentIcon /></Button>
+          {children}
+        </div>
+      )}
       <SeekBar playback={playback} duration={duration} storyboard={storyboard} onSeek={seek} />
       <div className="player-bar">
         <Button label={t(ended ? "playAgain" : paused ? "play" : "pause")} onClick={toggle}>{paused ? <PlayIcon /> : <PauseIcon />}</Button>
@@ -40,6 +53,7 @@ export function Controls({ control, engine, renditions, duration, storyboard, fu
         <select aria-label={t("speed")} value={speed} onChange={(e) => setSpeed(Number(e.target.value))} data-testid="player-speed">
           {[...new Set([...speeds, speed])].map((s) => <option key={s} value={s}>{s}×</option>)}
         </select>
+        {subtitles.list.length > 0 && <SubtitlesChoice subtitles={subtitles} />}
         {engine.levels.length > 1 && <Quality engine={engine} renditions={renditions} />}
         {onPictureInPicture && <Button label={t("pictureInPicture")} className="player-pip" onClick={onPictureInPicture}><PictureInPictureIcon /></Button>}
         <Button label={t(fullScreen ? "leaveFullScreen" : "fullScreen")} onClick={onFullScreen}><FullScreenIcon /></Button>
@@ -55,6 +69,16 @@ function Quality({ engine: { levels, level, chosen, choose }, renditions }: { en
     <select aria-label={t("quality")} value={chosen ?? ""} onChange={(e) => choose(e.target.value === "" ? undefined : Number(e.target.value))} data-testid="player-quality">
       <option value="">{now}</option>
       {[...levels].reverse().map((l) => <option key={l.height} value={l.height}>{nameOfLevel(l, renditions)}</option>)}
+    </select>
+  );
+}
+
+function SubtitlesChoice({ subtitles: { list, language, failed, choose } }: { subtitles: Subtitles }) {
+  const t = useText();
+  return (
+    <select aria-label={t("subtitles")} title={t(failed ? "subtitlesNotLoaded" : "subtitlesKey")} value={language ?? ""} onChange={(e) => choose(e.target.value === "" ? undefined : e.target.value)} data-testid="player-subtitles">
+      <option value="">{t("subtitlesOff")}</option>
+      {list.map((s) => <option key={s.language} value={s.language} lang={s.language}>{s.label}</option>)}
     </select>
   );
 }

@@ -1,23 +1,28 @@
-import type { VideoStoryboard } from "@rialto-im/client";
+import type { VideoStoryboard, VideoSubtitles } from "@rialto-im/client";
 import { useEffect, useRef, useState, type CSSProperties, type KeyboardEvent, type MouseEvent, type RefObject } from "react";
-import { client } from "../client.js";
+import { errorText } from "../errors.js";
 import { useText } from "../i18n.js";
-import { storage } from "../storage.js";
+import { useClient } from "../client.js";
+import { confirm } from "../ui/Confirm.js";
 import { Controls } from "./Controls.js";
 import { commandOf, speedAfter, type PlayerCommand } from "./keys.js";
 import "./player.css";
-import { Positions } from "./positions.js";
+import { MovingComments } from "./MovingComments.js";
 import type { PlayerSource } from "./source.js";
+import { TimedCommentForm } from "./TimedCommentForm.js";
 import { useEngine, type Engine } from "./useEngine.js";
 import { useFullScreen } from "./useFullScreen.js";
 import { usePlayback, type Playback, type PlaybackControl } from "./usePlayback.js";
-
-const positions = new Positions(storage, () => client.me);
+import { useSubtitles } from "./useSubtitles.js";
+import { useTimedComments } from "./useTimedComments.js";
 
 /** Controls that nobody uses hide after so long, while it plays. */
 const idleMs = 2_500;
-/** So often the place where it is played is stored. */
-const storeEveryS = 5;
+/** So often it says where it is. */
+const reportEveryS = 5;
+/** A paused video that is sought through is somewhere after so long. */
+const settledMs = 300;
+const noSubtitles: readonly VideoSubtitles[] = [];
 
 interface Props {
   source: PlayerSource;
@@ -29,23 +34,37 @@ interface Props {
   storyboard?: VideoStoryboard | undefined;
   /** Plays at once: it was pressed. */
   autoPlay?: boolean;
-  /** The video whose place is remembered. */
-  remember?: string | undefined;
+  subtitles?: readonly VideoSubtitles[] | undefined;
+  /** Where it begins, in seconds. */
+  startAt?: number | undefined;
+  /** Is told where it is: while it plays, and with isLeft where it pauses, or is not seen any more. */
+  onPosition?: ((seconds: number, isLeft: boolean) => void) | undefined;
+  /** What comments over the picture are about; undefined: there are none. */
+  comments?: CommentedVideo | undefined;
   style?: CSSProperties;
 }
 
+/** A video that a post shows. */
+export interface CommentedVideo {
+  post: string;
+  video: string;
+  /** The user is its author. */
+  isOwner: boolean;
+}
+
 /** Plays a video, with controls for the pointer, the finger and the keyboard. */
-export default function Player({ source, title, poster, durationMs = 0, storyboard, autoPlay = false, remember, style }: Props) {
+export default function Player({ source, title, poster, durationMs = 0, storyboard, autoPlay = false, subtitles = noSubtitles, startAt = 0, onPosition, comments, style }: Props) {
   const t = useText();
   const frame = useRef<HTMLDivElement>(null);
   const video = useRef<HTMLVideoElement>(null);
-  const [startAt] = useState(() => (remember === undefined ? 0 : positions.get(remember)));
   const control = usePlayback(video);
   const { playback, toggle } = control;
-  useRemembered(video, remember, playback, durationMs / 1_000); // before the engine, whose end empties the element
+  useReported(video, onPosition, playback); // before the engine, whose end empties the element
   const engine = useEngine(video, source, startAt);
   const full = useFullScreen(frame, video);
   const file = useFile(video, source);
+  const texts = useSubtitles(subtitles, source.renew);
+  const timed = useTimedComments(comments?.post ?? "0", comments?.video ?? "0", playback.at);
   const { idle, used } = useIdle(!playback.paused);
   useEffect(() => {
     if (autoPlay) frame.current?.focus({ preventScroll: true });
@@ -58,7 +77,7 @@ export default function Player({ source, title, poster, durationMs = 0, storyboa
     e.preventDefault();
     e.stopPropagation(); // the list around it has keys of its own
     used();
-    run(command, control, duration, { fullScreen: full.toggle, pictureInPicture: pictureInPicture ?? (() => {}) });
+    run(command, control, duration, { fullScreen: full.toggle, pictureInPicture: pictureInPicture ?? (() => {}), subtitles: texts.toggle });
   };
   const press = (e: MouseEvent) => {
     const isTouch = (e.nativeEvent as PointerEvent).pointerType === "touch";
@@ -68,10 +87,15 @@ export default function Player({ source, title, poster, durationMs = 0, storyboa
   const failure = engine.failure ?? file.failure;
   return (
     <div ref={frame} className={idle ? "player idle" : "player"} style={style} role="group" aria-label={t("playerOf", { title })} tabIndex={0} onKeyDown={key} onPointerMove={used} onFocus={used} onClick={(e) => e.stopPropagation()} data-testid="player">
-      <video ref={video} src={source.kind === "file" ? source.url : undefined} poster={poster} playsInline autoPlay={autoPlay} preload="auto" {...file.events} onClick={press} onDoubleClick={full.toggle} data-testid="player-video" />
+      <video ref={video} src={source.kind === "file" ? source.url : undefined} poster={poster} playsInline autoPlay={autoPlay} preload="auto" {...file.events} onClick={press} onDoubleClick={full.toggle} data-testid="player-video">
+        {texts.track && <Track key={texts.track.url} url={texts.track.url} of={texts.track.of} />}
+      </video>
+      {comments && timed.on && <CommentsOver video={video} playback={playback} timed={timed} of={comments} />}
       {playback.waiting && !failure && <span className="player-waiting" role="status"><span className="sr-only">{t("loading")}</span></span>}
       {failure && <Failed failure={failure} onRetry={source.kind === "file" ? file.retry : engine.retry} />}
-      <Controls control={control} engine={engine} renditions={source.kind === "hls" ? source.renditions : []} duration={duration} storyboard={storyboard} fullScreen={full.on} onFullScreen={full.toggle} onPictureInPicture={pictureInPicture} />
+      <Controls control={control} engine={engine} subtitles={texts} renditions={source.kind === "hls" ? source.renditions : []} duration={duration} storyboard={storyboard} comments={comments && timed} fullScreen={full.on} onFullScreen={full.toggle} onPictureInPicture={pictureInPicture}>
+        {comments && timed.on && <TimedCommentForm atS={() => video.current?.currentTime ?? 0} onSend={timed.create} />}
+      </Controls>
     </div>
   );
 }
@@ -86,11 +110,40 @@ function Failed({ failure, onRetry }: { failure: NonNullable<Engine["failure"]>;
   );
 }
 
-function focusOf(e: Element): "button" | "choices" | "other" {
-  return e.tagName === "BUTTON" ? "button" : e.tagName === "SELECT" ? "choices" : "other";
+/** The subtitles that are shown. A track element shows nothing by itself unless it was there from the beginning. */
+function Track({ url, of: { language, label } }: { url: string; of: VideoSubtitles }) {
+  const track = useRef<HTMLTrackElement>(null);
+  useEffect(() => {
+    if (track.current) track.current.track.mode = "showing";
+  }, []);
+  return <track ref={track} kind="subtitles" src={url} srcLang={language} label={label} data-testid="player-track" />;
 }
 
-function run(c: PlayerCommand, { playback, toggle, seek, setVolume, toggleMuted, setSpeed }: PlaybackControl, duration: number, other: { fullScreen: () => void; pictureInPicture: () => void }): void {
+/** The comments that move over the picture. */
+function CommentsOver({ video, playback, timed, of }: { video: RefObject<HTMLVideoElement | null>; playback: Playback; timed: ReturnType<typeof useTimedComments>; of: CommentedVideo }) {
+  const t = useText();
+  const { me } = useClient();
+  const [failed, setFailed] = useState("");
+  const remove = async (comment: string) => {
+    if (document.fullscreenElement) await document.exitFullscreen(); // the question is asked on the page
+    if (!(await confirm({ label: t("deleteComment"), question: t("sureRemoveTimedComment") }))) return;
+    await timed.remove(comment).then(() => setFailed(""), (err: unknown) => setFailed(errorText(err)));
+  };
+  return (
+    <>
+      <MovingComments video={video} list={timed.list} atS={playback.at} paused={playback.paused} me={me} isOwner={of.isOwner} onRemove={(c) => void remove(c)} />
+      {failed && <p className="player-note" role="alert">{failed}</p>}
+    </>
+  );
+}
+
+/** What has the focus: a button keeps its own keys; a list of choices, and a field for text, all of them. */
+function focusOf(e: Element): "button" | "choices" | "other" {
+  if (e.tagName === "BUTTON") return "button";
+  return e.tagName === "SELECT" || (e.tagName === "INPUT" && (e as HTMLInputElement).type === "text") ? "choices" : "other";
+}
+
+function run(c: PlayerCommand, { playback, toggle, seek, setVolume, toggleMuted, setSpeed }: PlaybackControl, duration: number, other: { fullScreen: () => void; pictureInPicture: () => void; subtitles: () => void }): void {
   switch (c.kind) {
     case "toggle":
       return toggle();
@@ -106,6 +159,8 @@ function run(c: PlayerCommand, { playback, toggle, seek, setVolume, toggleMuted,
       return toggleMuted();
     case "fullscreen":
       return other.fullScreen();
+    case "subtitles":
+      return other.subtitles();
     default:
       return other.pictureInPicture();
   }
@@ -170,17 +225,43 @@ function useIdle(playing: boolean): { idle: boolean; used: () => void } {
   return { idle: playing && quiet, used };
 }
 
-/** Remembers the place of a video: while it plays, where it pauses, and when it is left. */
-function useRemembered(video: RefObject<HTMLVideoElement | null>, id: string | undefined, { at, paused }: Playback, whole: number): void {
-  const slot = paused ? -1 : Math.floor(at / storeEveryS);
+/** Says where a video is: while it plays, where it pauses or is sought to, and when it is left. One that was only paused meanwhile is not said again: another device may be further. */
+function useReported(video: RefObject<HTMLVideoElement | null>, report: Props["onPosition"], { at, paused }: Playback): void {
+  const slot = Math.floor(paused ? at : at / reportEveryS);
+  const latest = useRef(report);
+  latest.current = report;
+  /** It has played at all, and it is somewhere that was not said yet. */
+  const [began, due] = [useRef(false), useRef(false)];
+  const say = (isLeft: boolean) => {
+    const el = video.current;
+    if (!el || !began.current || !Number.isFinite(el.duration)) return;
+    due.current = false;
+    latest.current?.(el.currentTime, isLeft);
+  };
+  useEffect(() => {
+    if (!paused) {
+      began.current = due.current = true;
+      say(false);
+      return;
+    }
+    if (began.current) due.current = true;
+    const timer = setTimeout(() => due.current && say(true), settledMs);
+    return () => clearTimeout(timer);
+  }, [slot, paused]);
   useEffect(() => {
     const el = video.current;
-    const store = () => id !== undefined && el && Number.isFinite(el.duration) && el.currentTime > 0 && positions.set(id, el.currentTime, Math.max(whole, el.duration));
-    store();
-    addEventListener("pagehide", store);
-    return () => {
-      removeEventListener("pagehide", store);
-      store();
+    const left = () => {
+      if (!el || !began.current || (el.paused && !due.current) || !Number.isFinite(el.duration)) return;
+      due.current = false;
+      latest.current?.(el.currentTime, true);
     };
-  }, [video, id, slot, whole]);
+    const hidden = () => document.visibilityState === "hidden" && left();
+    document.addEventListener("visibilitychange", hidden);
+    addEventListener("pagehide", left);
+    return () => {
+      document.removeEventListener("visibilitychange", hidden);
+      removeEventListener("pagehide", left);
+      left();
+    };
+  }, [video]);
 }

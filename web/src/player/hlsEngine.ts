@@ -17,6 +17,9 @@ export interface HlsEvents {
   onFailed: (why: "network" | "media") => void;
 }
 
+/** Those of the playlist are for other players: ours has its own, which also come and go during playback. */
+const withoutSubtitles = { subtitleStreamController: undefined, subtitleTrackController: undefined, timelineController: undefined } as Partial<typeof Hls.DefaultConfig>;
+
 /** So often a player repairs itself after errors of the decoder, until it has played on. */
 const mostRepairs = 2;
 const expired = [401, 403, 404, 410];
@@ -40,6 +43,7 @@ export class HlsEngine {
   ) {
     const addresses = (this.addresses = new SignedAddresses(url));
     this.hls = new Hls({
+      ...withoutSubtitles,
       startPosition: startAt, // of a playlist that grows, too, which would begin at its end
       enableWorker: false, // there is nothing to convert: segments are fMP4, and the page allows no workers from blobs
       capLevelToPlayerSize: true,

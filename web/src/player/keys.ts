@@ -1,6 +1,6 @@
 /** What a key does in the player. */
 export type PlayerCommand =
-  | { kind: "toggle" | "mute" | "fullscreen" | "pictureInPicture" }
+  | { kind: "toggle" | "mute" | "fullscreen" | "pictureInPicture" | "subtitles" }
   /** Seconds from where it is. */
   | { kind: "seekBy"; seconds: number }
   /** A part of the whole, 0 to 1. */
@@ -30,6 +30,7 @@ const commands: Record<string, PlayerCommand> = {
   m: { kind: "mute" },
   f: { kind: "fullscreen" },
   i: { kind: "pictureInPicture" },
+  c: { kind: "subtitles" },
   "<": { kind: "speedBy", steps: -1 },
   ">": { kind: "speedBy", steps: 1 },
 };

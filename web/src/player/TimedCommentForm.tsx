@@ -1,0 +1,30 @@
+import { useState, type FormEvent } from "react";
+import { useAction } from "../action.js";
+import { SendIcon } from "../components/icons.js";
+import { useText } from "../i18n.js";
+
+const mostCharacters = 100;
+
+/** Comments on the time of the video at which one sends. Its keys are for the text, and not for the player or the list around it. */
+export function TimedCommentForm({ atS, onSend }: { atS: () => number; onSend: (timeMs: number, text: string) => Promise<void> }) {
+  const t = useText();
+  const { run, busy, error } = useAction();
+  const [text, setText] = useState("");
+  const send = (e: FormEvent) => {
+    e.preventDefault();
+    const line = text.trim();
+    if (line === "" || busy) return;
+    const at = atS() * 1_000;
+    void run(async () => {
+      await onSend(at, line);
+      setText("");
+    });
+  };
+  return (
+    <form className="player-comment-form" onSubmit={send} onKeyDown={(e) => e.stopPropagation()}>
+      <input value={text} maxLength={mostCharacters} placeholder={t("timedCommentHint")} aria-label={t("timedCommentHint")} onChange={(e) => setText(e.target.value)} data-testid="player-comment-input" />
+      <button type="submit" className="player-button" aria-label={t("sendTimedComment")} title={t("sendTimedComment")} disabled={busy || text.trim() === ""}><SendIcon /></button>
+      {error && <p role="alert">{error}</p>}
+    </form>
+  );
+}
