@@ -35,7 +35,7 @@ type fixture struct {
 	feed             *feed.Service
 	clock            *clocktest.Manual
 	ids              *risingIDs
-	pictures         map[id.Upload]id.User // owners
+	pictures         map[id.Upload]id.User    // owners
 	videos           map[uint64]comment.Video // of posts
 	users            int
 	*comment.Service // of the first node
