@@ -144,7 +144,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 		return s, nil
 	}
 	s.store = withTimeouts(sqlStore{deps.DB})
-	if err := deps.DB.Migrate(ctx, "cluster", steps); err != nil {
+	if err := deps.DB.Migrate(ctx, "cluster", migrations); err != nil {
 		return nil, err
 	}
 	return s, s.awaitCompatible(ctx)

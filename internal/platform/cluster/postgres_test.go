@@ -26,7 +26,7 @@ func open(t *testing.T, url string) *sqldb.DB {
 	db, err := sqldb.Open(t.Context(), url)
 	must(t, err)
 	t.Cleanup(func() { must(t, db.Close()) })
-	must(t, db.Migrate(t.Context(), "cluster", steps))
+	must(t, db.Migrate(t.Context(), "cluster", migrations))
 	return db
 }
 

@@ -10,7 +10,7 @@ import (
 // AgreeSetting returns the value that all nodes of a database must use for a setting, such as where timelines are stored: the value of
 // the first node that called it. A node with a different value would start with empty data beside the others.
 func AgreeSetting(ctx context.Context, db *sqldb.DB, name, value string) (agreed string, err error) {
-	if err := db.Migrate(ctx, "cluster", steps); err != nil {
+	if err := db.Migrate(ctx, "cluster", migrations); err != nil {
 		return "", err
 	}
 	err = db.Write(ctx, func(tx *sql.Tx) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/lease"
 )
 
-var steps = []string{
+var migrations = []string{
 	// The defaults are those of a node that knows only the columns before them.
 	`CREATE TABLE cluster_nodes (name TEXT PRIMARY KEY, incarnation BIGINT NOT NULL, heartbeat BIGINT NOT NULL, since BIGINT NOT NULL,
 		address TEXT NOT NULL DEFAULT '', build TEXT NOT NULL DEFAULT '', speaks BIGINT NOT NULL DEFAULT 1, understands BIGINT NOT NULL DEFAULT 1,

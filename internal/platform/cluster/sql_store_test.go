@@ -26,7 +26,7 @@ func onEachDatabase(t *testing.T, test func(ctx context.Context, t *testing.T, d
 				t.Fatal(err)
 			}
 			defer db.Close()
-			if err := db.Migrate(ctx, "cluster", steps); err != nil {
+			if err := db.Migrate(ctx, "cluster", migrations); err != nil {
 				t.Fatal(err)
 			}
 			test(ctx, t, db)

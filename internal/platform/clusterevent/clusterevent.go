@@ -89,7 +89,7 @@ type checkpoint struct {
 	at   time.Time
 }
 
-var steps = []string{
+var migrations = []string{
 	`CREATE TABLE cluster_events (n {number}, origin BIGINT NOT NULL, kind TEXT NOT NULL, owner BIGINT NOT NULL, other BIGINT NOT NULL, body TEXT NOT NULL)`,
 }
 
@@ -99,7 +99,7 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 	var origin [8]byte
 	rand.Read(origin[:]) //nolint:errcheck // it never fails
 	s := &Service{deps: deps, origin: int64(binary.BigEndian.Uint64(origin[:]) >> 1), wake: make(chan struct{}, 1), gaps: map[int64]time.Time{}}
-	if err := deps.DB.Migrate(ctx, "cluster_events", steps); err != nil || deps.SingleNode {
+	if err := deps.DB.Migrate(ctx, "cluster_events", migrations); err != nil || deps.SingleNode {
 		return s, err
 	}
 	s.nextTrim = time.Now().Add(trimInterval)

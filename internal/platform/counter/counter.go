@@ -65,7 +65,7 @@ type Deps struct {
 // repairBucket is the bucket of repairs.
 const repairBucket = -1
 
-var steps = []string{
+var migrations = []string{
 	`CREATE TABLE counter_members (kind BIGINT NOT NULL, subject BIGINT NOT NULL, member BIGINT NOT NULL, at_ms BIGINT NOT NULL, present BOOLEAN NOT NULL, changes BIGINT NOT NULL,
 		PRIMARY KEY (kind, subject, member))`,
 	`CREATE INDEX counter_members_of ON counter_members (kind, subject, at_ms, member) WHERE present`,
@@ -92,7 +92,7 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 	}
 	s := &Service{Reads: Reads{deps.DB.ReadYourWrites}, deps: deps, views: newViews()}
 	s.changes = sqldb.NewMerged(deps.DB, s.apply)
-	return s, deps.DB.Migrate(ctx, "counter", steps)
+	return s, deps.DB.Migrate(ctx, "counter", migrations)
 }
 
 // Run writes views, and reconciles sizes with sets, until ctx ends. It then writes the views that wait.

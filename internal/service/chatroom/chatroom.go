@@ -126,7 +126,7 @@ var (
 
 // New creates missing tables. Rooms are served while Run runs.
 func New(ctx context.Context, deps Deps) (*Service, error) {
-	if err := deps.DB.Migrate(ctx, "chatroom", steps); err != nil {
+	if err := deps.DB.Migrate(ctx, "chatroom", migrations); err != nil {
 		return nil, err
 	}
 	second := func(count, burst int) ratelimit.Rate {

@@ -9,7 +9,7 @@ import (
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
-var steps = []string{
+var migrations = []string{
 	`CREATE TABLE rooms (id BIGINT PRIMARY KEY, owner BIGINT NOT NULL, title TEXT NOT NULL, announcement TEXT NOT NULL DEFAULT '', muted BOOLEAN NOT NULL DEFAULT FALSE,
 		closed BOOLEAN NOT NULL DEFAULT FALSE, created_ms BIGINT NOT NULL, revision BIGINT NOT NULL DEFAULT 1)`,
 	`CREATE INDEX rooms_by_owner ON rooms (owner, id)`,

@@ -99,7 +99,7 @@ const (
 
 var errClocks = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "the server is busy; try again", Retry: time.Second}
 
-var steps = []string{
+var migrations = []string{
 	// Top is 0 for a top comment. A deleted comment keeps its row without a content, so that a late retry does not create it again.
 	`CREATE TABLE comments (id BIGINT PRIMARY KEY, kind BIGINT NOT NULL, subject BIGINT NOT NULL, top BIGINT NOT NULL, top_author BIGINT NOT NULL, reply_to BIGINT NOT NULL,
 		reply_to_author BIGINT NOT NULL, author BIGINT NOT NULL, token TEXT NOT NULL, request {bytes} NOT NULL, content {bytes} NOT NULL, created_ms BIGINT NOT NULL,
@@ -137,7 +137,7 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 		deps.Subjects = maps.Clone(deps.Subjects)
 		deps.Subjects[onVideo] = videoSubjects{deps.Videos}
 	}
-	return &Service{deps: deps}, deps.DB.Migrate(ctx, "comment", steps)
+	return &Service{deps: deps}, deps.DB.Migrate(ctx, "comment", migrations)
 }
 
 // reached is called between two steps of an operation.

@@ -114,7 +114,7 @@ type Deps struct {
 // rankInterval is the time between two rounds of Rank.
 const rankInterval = 2 * time.Second
 
-var steps = []string{
+var migrations = []string{
 	`CREATE TABLE engagement_views (member BIGINT NOT NULL, post BIGINT NOT NULL, at_ms BIGINT NOT NULL, PRIMARY KEY (member, post))`,
 	`CREATE INDEX engagement_views_of ON engagement_views (member, at_ms, post)`,
 	// Kind is a LikeKind. N rises with each change.
@@ -148,7 +148,7 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Service{deps: deps, checks: newChecks(&deps), likers: likers, boards: boardState{changed: true}, rankBatch: maxMarks}, deps.DB.Migrate(ctx, "engagement", steps)
+	return &Service{deps: deps, checks: newChecks(&deps), likers: likers, boards: boardState{changed: true}, rankBatch: maxMarks}, deps.DB.Migrate(ctx, "engagement", migrations)
 }
 
 // Run computes ranks until ctx ends.

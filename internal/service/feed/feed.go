@@ -208,7 +208,7 @@ func (s *Service) reached(point string) error {
 	return s.interrupt(point)
 }
 
-var steps = []string{
+var migrations = []string{
 	// Last_post is the highest id of the author's posts. Of an author whose posts are not pulled, those from pushed_from on are pushed. The quota
 	// counts posts since window_ms.
 	`CREATE TABLE feed_authors (author BIGINT PRIMARY KEY, last_post BIGINT NOT NULL, posts BIGINT NOT NULL DEFAULT 0, pulled BOOLEAN NOT NULL DEFAULT FALSE,
@@ -243,7 +243,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if deps.Nodes == nil {
 		deps.Nodes = func() []string { return []string{deps.Node} }
 	}
-	return &Service{deps: deps, config: config, sizes: defaultSizes(), announcements: make(chan uint64, maxAnnouncements), watches: newPostWatches()}, deps.DB.Migrate(ctx, "feed", steps)
+	return &Service{deps: deps, config: config, sizes: defaultSizes(), announcements: make(chan uint64, maxAnnouncements), watches: newPostWatches()}, deps.DB.Migrate(ctx, "feed", migrations)
 }
 
 // Run tells connections of new and changed posts until ctx ends.

@@ -97,7 +97,7 @@ type agentKey struct {
 	agent id.User
 }
 
-var steps = []string{
+var migrations = []string{
 	`CREATE TABLE help_desks (id BIGINT PRIMARY KEY, desk_key TEXT NOT NULL UNIQUE, settings {bytes} NOT NULL)`,
 	`CREATE TABLE help_desk_agents (desk BIGINT NOT NULL, agent BIGINT NOT NULL, assigned_ms BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (desk, agent))`,
 	`CREATE INDEX help_desk_agents_agent ON help_desk_agents (agent, desk)`,
@@ -135,7 +135,7 @@ var (
 // New creates the tables if they are missing.
 func New(ctx context.Context, deps Deps) (*Service, error) {
 	s := &Service{deps: deps, wake: make(chan struct{}, 1), offline: map[agentKey]time.Duration{}, presenceOld: true}
-	return s, deps.DB.Migrate(ctx, "helpdesk", steps)
+	return s, deps.DB.Migrate(ctx, "helpdesk", migrations)
 }
 
 func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }

@@ -42,7 +42,7 @@ func TestHintsAreNotDelayedByOthers(t *testing.T) {
 	defer func() { must(t, db.Close()) }()
 	hinted := make(chan struct{}, 1)
 	s := &Service{deps: Deps{DB: db, Logger: slog.Default(), Notify: func([]id.User, []byte) { wakeup.Signal(hinted) }}, hints: newHints()}
-	must(t, db.Migrate(t.Context(), "notification", steps))
+	must(t, db.Migrate(t.Context(), "notification", migrations))
 	for _, u := range []id.User{1, 2} {
 		must(t, db.Write(t.Context(), func(tx *sql.Tx) error { return putOwner(t.Context(), tx, &owner{user: u, last: 1}) }))
 	}

@@ -107,7 +107,7 @@ const (
 	trimInterval = 10 * time.Minute
 )
 
-var steps = []string{
+var migrations = []string{
 	// Positions are given from last_pos on. Off has a bit for each kind that is off, kept how many notifications the user has.
 	`CREATE TABLE notification_owners (owner BIGINT PRIMARY KEY, last_pos BIGINT NOT NULL DEFAULT 0, listed_pos BIGINT NOT NULL DEFAULT 0, read_pos BIGINT NOT NULL DEFAULT 0,
 		kinds_off BIGINT NOT NULL DEFAULT 0, kept BIGINT NOT NULL DEFAULT 0)`,
@@ -147,7 +147,7 @@ type sizes struct {
 // New creates the tables if they are missing.
 func New(ctx context.Context, deps Deps) (*Service, error) {
 	s := &Service{deps: deps, sizes: sizes{causes: maxCauses, subscribers: 100, rows: 25, examined: maxKept, firstCauses: 20, countedCauses: 100}, hints: newHints()}
-	return s, deps.DB.Migrate(ctx, "notification", steps)
+	return s, deps.DB.Migrate(ctx, "notification", migrations)
 }
 
 // Run sends hints and drops old notifications until ctx ends.

@@ -130,7 +130,7 @@ type Service struct {
 	failures map[id.User]*failure // of accounts whose streams could not be answered
 }
 
-var steps = []string{
+var migrations = []string{
 	// Position is up to where the account's stream was answered.
 	`CREATE TABLE official_accounts (account BIGINT PRIMARY KEY, channel BIGINT NOT NULL UNIQUE, disabled BOOLEAN NOT NULL DEFAULT FALSE, menu {bytes}, replies {bytes},
 		answers BOOLEAN NOT NULL DEFAULT FALSE, revision BIGINT NOT NULL DEFAULT 1, changed_by BIGINT NOT NULL DEFAULT 0, position BIGINT NOT NULL DEFAULT 0)`,
@@ -174,7 +174,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if err := config.Check(); err != nil {
 		return nil, err
 	}
-	return &Service{deps: deps, config: config, wake: make(chan struct{}, 1), changed: map[id.User]struct{}{}, failures: map[id.User]*failure{}}, deps.DB.Migrate(ctx, "officialaccount", steps)
+	return &Service{deps: deps, config: config, wake: make(chan struct{}, 1), changed: map[id.User]struct{}{}, failures: map[id.User]*failure{}}, deps.DB.Migrate(ctx, "officialaccount", migrations)
 }
 
 func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }

@@ -124,7 +124,7 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 	if deps.MaxMembers == 0 {
 		deps.MaxMembers = 10_000
 	}
-	return &Service{deps: deps, wake: make(chan struct{}, 1)}, deps.DB.Migrate(ctx, "organization", steps)
+	return &Service{deps: deps, wake: make(chan struct{}, 1)}, deps.DB.Migrate(ctx, "organization", migrations)
 }
 
 // parseName checks a name of 1 to 100 characters.

@@ -9,7 +9,7 @@ import (
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
-var steps = []string{
+var migrations = []string{
 	`CREATE TABLE organizations (id BIGINT PRIMARY KEY, name TEXT NOT NULL, owner BIGINT NOT NULL, create_key TEXT, messaging BIGINT NOT NULL DEFAULT 1,
 		colleagues_are_friends BOOLEAN NOT NULL DEFAULT FALSE, hide_phones BOOLEAN NOT NULL DEFAULT FALSE, members BIGINT NOT NULL DEFAULT 0, departments BIGINT NOT NULL DEFAULT 0,
 		revision BIGINT NOT NULL DEFAULT 1, created_ms BIGINT NOT NULL)`,

@@ -86,13 +86,13 @@ type watcher struct {
 	pushed bool   // by a push, not by the answer to Watch
 }
 
-var steps = []string{`CREATE TABLE last_active (owner BIGINT PRIMARY KEY, ms BIGINT NOT NULL)`}
+var migrations = []string{`CREATE TABLE last_active (owner BIGINT PRIMARY KEY, ms BIGINT NOT NULL)`}
 
 // New creates the table if it is missing.
 func New(ctx context.Context, deps Deps) (*Service, error) {
 	s := &Service{deps: deps, pushes: make(chan struct{}, 1), watchers: map[id.User]map[id.Session]*watcher{}, watched: map[id.Session]watchList{}, changed: map[id.User]bool{}}
 	s.writer = newLastActiveWriter(s)
-	return s, deps.DB.Migrate(ctx, "presence", steps)
+	return s, deps.DB.Migrate(ctx, "presence", migrations)
 }
 
 // Run stores when users were last active, and pushes changes, until ctx ends. Then it stores when those who are still online were last

@@ -103,7 +103,7 @@ const (
 	targetKind   = 2
 )
 
-var steps = []string{
+var migrations = []string{
 	// What a reader wants less of: subject is a user or a PostKind.
 	`CREATE TABLE ranking_less (reader BIGINT NOT NULL, target BIGINT NOT NULL, subject BIGINT NOT NULL, at_ms BIGINT NOT NULL, PRIMARY KEY (reader, target, subject))`,
 }
@@ -125,7 +125,7 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Service{deps: deps, pages: pages, facts: facts}, deps.DB.Migrate(ctx, "ranking", steps)
+	return &Service{deps: deps, pages: pages, facts: facts}, deps.DB.Migrate(ctx, "ranking", migrations)
 }
 
 func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }

@@ -49,7 +49,7 @@ type Service struct {
 }
 
 // A row is sent at due_ms, which is send_ms, or later where an attempt failed for a time.
-var steps = []string{
+var migrations = []string{
 	`CREATE TABLE scheduled (id BIGINT PRIMARY KEY, owner BIGINT NOT NULL, conversation BIGINT NOT NULL, device BIGINT NOT NULL, client_msg_id TEXT NOT NULL,
 		content {bytes} NOT NULL, send_ms BIGINT NOT NULL, due_ms BIGINT NOT NULL, claimed BOOLEAN NOT NULL DEFAULT FALSE, failed TEXT NOT NULL DEFAULT '',
 		UNIQUE (owner, conversation, device, client_msg_id))`,
@@ -59,7 +59,7 @@ var steps = []string{
 
 // New creates the table if it is missing.
 func New(ctx context.Context, deps Deps) (*Service, error) {
-	return &Service{deps: deps}, deps.DB.Migrate(ctx, "schedule", steps)
+	return &Service{deps: deps}, deps.DB.Migrate(ctx, "schedule", migrations)
 }
 
 // scheduled is a row.

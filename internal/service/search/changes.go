@@ -30,7 +30,7 @@ const (
 	ChangedPost Subject = 2
 )
 
-var steps = []string{
+var migrations = []string{
 	`CREATE TABLE search_changes (n {number}, kind BIGINT NOT NULL, subject BIGINT NOT NULL, time_ms BIGINT NOT NULL)`,
 	// Through is the highest number of a change that was deleted.
 	`CREATE TABLE search_trims (one BIGINT PRIMARY KEY, through BIGINT NOT NULL)`,

@@ -194,7 +194,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	halfLife := cmp.Or(config.RecencyHalfLife, defaultHalfLife)
 	s := &Service{deps: deps, seal: seal, sizes: defaultSizes(), announced: map[id.Conversation]struct{}{}, announce: make(chan struct{}, 1), changes: make(chan struct{}, 1),
 		ranking: searchindex.Ranking{RecencyWeight: weight(config.RecencyWeight, defaultRecencyWeight), HalfLifeMs: halfLife.Milliseconds(), PopularityWeight: weight(config.PopularityWeight, defaultPopularityWeight)}}
-	return s, deps.DB.Migrate(ctx, "search", steps)
+	return s, deps.DB.Migrate(ctx, "search", migrations)
 }
 
 // Run keeps the index of this node until ctx ends.
