@@ -304,7 +304,7 @@ mutant "go on with authors of whom less is wanted" $ranking/page.go 's/ \|\| p\.
 mutant "show posts without asking who may see them" $ranking/page.go 's/VisiblePosts\(ctx, p\.tx, p\.reader, /VisiblePosts(ctx, p.tx, id.User(list[0].post), /' 'RandomSchedules' $ranking
 mutant "repeat the deferred posts of a page" $ranking/page.go 's/order = order\[taken:\]/order = order[min(taken, p.limit):]/' 'RandomSchedules' $ranking
 mutant "lose the deferred posts of a page" $ranking/page.go 's/p\.rest = append\(p\.rest, w\.entry\)/_ = w/' 'RandomSchedules' $ranking
-mutant "let one author fill a page" $ranking/page.go 's/>= max\(1, p\.limit\/limitPerAuthor\):/>= p.limit:/' 'RandomSchedules' $ranking
+mutant "let one author fill a page" $ranking/page.go 's/>= max\(1, p\.limit\*postsPerAuthor\/authorWindow\):/>= p.limit:/' 'RandomSchedules' $ranking
 mutant "accept the token of another reader" $ranking/page.go 's/"for you "\), uint64\(reader\)\)/"for you "), 0)/' 'OrdersAreStable' $ranking
 mutant "keep all requests for less of a reader" $ranking/less.go 's/LIMIT 1 OFFSET \$3\)\)`/LIMIT 1 OFFSET 1000 * $3))`/' 'RequestsForLessAreBounded' $ranking
 mutant "order kinds by scores alone" $ranking/arrange.go 's/if c\.kind != avoid \{/if c.kind != avoid || true {/' 'Variety' $ranking

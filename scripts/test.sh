@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # All tests for each change, in stages; stops at the first failure. Longer tests are divided among commits:
 # scripts/test-long.sh --turn. What takes minutes here is divided as well. All packages are tested at each commit, but each in one of three
-# ways: with the race detector; with its SQL data in PostgreSQL; with its data in SQLite. A third of the browser scenarios and of the tests
+# ways: with the race detector, or with its SQL data in PostgreSQL if it has any, or in SQLite. A third of the browser scenarios and of the tests
 # of killed feeds run. The commit's hash decides; TEST_PART=0, 1 or 2 does so by hand, and scripts/test-long.sh parts runs all.
 set -euo pipefail
 cd "$(dirname "$0")/.."

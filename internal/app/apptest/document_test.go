@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/app/apptest"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -188,6 +189,36 @@ func TestTheProtocolPageHasTheContract(t *testing.T) {
 		if !said[line] {
 			t.Errorf("docs/protocol.md lacks the line %q", line)
 		}
+	}
+}
+
+// The page names the calls of which the server executes few at once.
+func TestTheProtocolPageHasThePages(t *testing.T) {
+	document, err := os.ReadFile("../../../docs/protocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, found := strings.Cut(string(document), "the server executes two pages (")
+	list, _, closed := strings.Cut(list, ")")
+	if !found || !closed {
+		t.Fatal("docs/protocol.md does not say of which pages the server executes two at once")
+	}
+	said := strings.Split(strings.ReplaceAll(list, "`", ""), ", ")
+	var pages []string
+	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
+		for i := range f.Services().Len() {
+			for s, j := f.Services().Get(i), 0; j < s.Methods().Len(); j++ {
+				if m := s.Methods().Get(j); outputlimit.IsPage(fmt.Sprintf("/%s/%s", s.FullName(), m.Name())) {
+					pages = append(pages, string(m.Name()))
+				}
+			}
+		}
+		return true
+	})
+	slices.Sort(said)
+	slices.Sort(pages)
+	if !slices.Equal(said, pages) {
+		t.Errorf("docs/protocol.md has the pages\n%q, want\n%q", said, pages)
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
@@ -98,46 +96,3 @@ func (p Position) bounds() Position {
 }
 
 func pageLimit(limit int) int { return min(max(limit, 1), maxPage) }
-
-// MaxLatestUsers bounds the users of LatestOf.
-const MaxLatestUsers = 64
-
-// latestPerUser is how many subjects of each user LatestOf returns.
-const latestPerUser = 5
-
-// latestQuery has a part for each of MaxLatestUsers users, of which each reads a few entries of an index.
-var latestQuery = func() string {
-	parts := make([]string, MaxLatestUsers)
-	for i := range parts {
-		n := strconv.Itoa(i + 2)
-		parts[i] = `SELECT subject, member FROM (SELECT subject, member FROM counter_members WHERE kind = $1 AND member = $` + n + ` AND present ORDER BY at_ms DESC, subject DESC LIMIT ` + strconv.Itoa(latestPerUser) + `) AS u` + n
-	}
-	return strings.Join(parts, " UNION ALL ")
-}()
-
-// LatestOf returns the few latest subjects whose sets have each of some users as a member, at most MaxLatestUsers, with how many of these users they are of.
-func (r Reads) LatestOf(ctx context.Context, k Kind, users []id.User) (map[uint64]int, error) {
-	if len(users) > MaxLatestUsers {
-		return nil, fmt.Errorf("counter: %d users at once; at most %d", len(users), MaxLatestUsers)
-	}
-	found := map[uint64]int{}
-	if len(users) == 0 {
-		return found, nil
-	}
-	args := append(make([]any, 0, MaxLatestUsers+1), int64(k))
-	for _, u := range users {
-		args = append(args, int64(u))
-	}
-	for len(args) <= MaxLatestUsers {
-		args = append(args, int64(0)) // nobody
-	}
-	rows, err := r.from(ctx).QueryContext(ctx, latestQuery, args...)
-	err = sqldb.EachRow(rows, err, func(row *sql.Rows) error {
-		var subject uint64
-		var u id.User
-		err := row.Scan(&subject, &u)
-		found[subject]++
-		return err
-	})
-	return found, err
-}

@@ -29,6 +29,9 @@ type row struct {
 	level                            int64 // only of lists by likes
 }
 
+// commentColumns are those that scanRow reads.
+const commentColumns = `id, kind, subject, top, reply_to, author, top_author, reply_to_author, content, created_ms, edited_ms, deleted, video, time_ms`
+
 func scanRow(scan func(...any) error) (*row, error) {
 	r := &row{}
 	return r, scan(&r.id, &r.kind, &r.subject, &r.top, &r.replyTo, &r.author, &r.topAuthor, &r.replyToAuthor, &r.content, &r.created, &r.edited, &r.deleted, &r.video, &r.timeMs)
@@ -36,7 +39,7 @@ func scanRow(scan func(...any) error) (*row, error) {
 
 // getRow returns a comment, or errNoComment.
 func getRow(ctx context.Context, tx *sql.Tx, n uint64) (*row, error) {
-	r, err := scanRow(tx.QueryRowContext(ctx, `SELECT id, kind, subject, top, reply_to, author, top_author, reply_to_author, content, created_ms, edited_ms, deleted, video, time_ms FROM comments WHERE id = $1`, int64(n)).Scan)
+	r, err := scanRow(tx.QueryRowContext(ctx, `SELECT `+commentColumns+` FROM comments WHERE id = $1`, int64(n)).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errNoComment
 	}
@@ -46,7 +49,7 @@ func getRow(ctx context.Context, tx *sql.Tx, n uint64) (*row, error) {
 // getRows returns those of some comments on posts that are not deleted. The list is not empty.
 func getRows(ctx context.Context, tx *sql.Tx, ids []uint64) (list []*row, err error) {
 	marks, args := sqldb.Placeholders(2, ids, func(n uint64) int64 { return int64(n) })
-	rows, err := tx.QueryContext(ctx, `SELECT id, kind, subject, top, reply_to, author, top_author, reply_to_author, content, created_ms, edited_ms, deleted, video, time_ms FROM comments
+	rows, err := tx.QueryContext(ctx, `SELECT `+commentColumns+` FROM comments
 		WHERE kind = $1 AND NOT deleted AND id IN (`+marks+`)`, append([]any{int64(commentv1.SubjectKind_SUBJECT_KIND_POST)}, args...)...)
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		r, err := scanRow(rows.Scan)
@@ -81,9 +84,9 @@ func readRows(ctx context.Context, tx *sql.Tx, kind commentv1.SubjectKind, subje
 }
 
 const (
-	newestFirstQuery = `SELECT id, kind, subject, top, reply_to, author, top_author, reply_to_author, content, created_ms, edited_ms, deleted, video, time_ms FROM comments
+	newestFirstQuery = `SELECT `+commentColumns+` FROM comments
 		WHERE kind = $1 AND subject = $2 AND top = $3 AND id < $4 ORDER BY id DESC LIMIT $5`
-	oldestFirstQuery = `SELECT id, kind, subject, top, reply_to, author, top_author, reply_to_author, content, created_ms, edited_ms, deleted, video, time_ms FROM comments
+	oldestFirstQuery = `SELECT `+commentColumns+` FROM comments
 		WHERE kind = $1 AND subject = $2 AND top = $3 AND id > $4 ORDER BY id LIMIT $5`
 )
 

@@ -124,7 +124,7 @@ func (s *Service) ListTimedComments(ctx context.Context, reader id.User, r *comm
 
 // timedRows returns the newest comments of ten seconds of a video.
 func timedRows(ctx context.Context, tx *sql.Tx, post, video uint64, slot uint32) (list []*row, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT id, kind, subject, top, reply_to, author, top_author, reply_to_author, content, created_ms, edited_ms, deleted, video, time_ms FROM comments
+	rows, err := tx.QueryContext(ctx, `SELECT `+commentColumns+` FROM comments
 		WHERE kind = 2 AND NOT deleted AND subject = $1 AND video = $2 AND (time_ms / 10000) = $3 ORDER BY id DESC LIMIT $4`, int64(post), int64(video), int64(slot), maxTimed)
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		r, err := scanRow(rows.Scan)

@@ -9,10 +9,10 @@ import (
 
 const (
 	orderPosts = 200 // of all pages
-	// Of so many posts in a row, so few are of one author, and no more than kindRun of one kind, as long as there are others.
-	authorWindow    = 20
-	authorsOfWindow = 2
-	kindRun         = 2
+	// At most postsPerAuthor of authorWindow consecutive posts are of one author, and at most kindRun in a row of one kind, as long as there are others.
+	authorWindow   = 20
+	postsPerAuthor = 2
+	kindRun        = 2
 )
 
 // arrange returns the first posts of a list in an order in which authors and kinds alternate: each is the best one that is left and varies, or the best one that
@@ -47,7 +47,7 @@ func arrange(list []*candidate) []*candidate {
 func pick(left []*candidate, recent map[id.User]int, avoid rankingv1.PostKind) int {
 	varied := -1 // the best one whose author is not too frequent
 	for i, c := range left {
-		if recent[c.author] >= authorsOfWindow {
+		if recent[c.author] >= postsPerAuthor {
 			continue
 		}
 		if c.kind != avoid {

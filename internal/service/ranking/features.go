@@ -20,7 +20,7 @@ const (
 	affinityHalf = 3
 	// networkFull is how many likes of followed users are a feature of 1.
 	networkFull = 3
-	// hiddenMs is for how long posts of an author are not shown of whom the reader wants less.
+	// hiddenMs is how long "show less" hides the posts of an author.
 	hiddenMs = 30 * dayMs
 	// minReason is how many points a feature must add to be a reason.
 	minReason = 0.05

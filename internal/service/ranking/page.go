@@ -18,8 +18,6 @@ const (
 	maxPageBytes = 128 << 10
 	// readExtra is how many more posts are read than a page lacks, in case some are not for the reader.
 	readExtra = 5
-	// limitPerAuthor is the number of posts of a page for each that an author may have there.
-	limitPerAuthor = authorWindow / authorsOfWindow
 	// A token has a version, and for each post that was not shown yet its id and two reasons of four bits.
 	tokenVersion = 1
 	entryBytes   = 8 + 1
@@ -195,7 +193,7 @@ func (p *page) fill(ctx context.Context, order []entry) (err error) {
 			view := visible[e.post]
 			switch {
 			case view == nil:
-			case p.perAuthor[id.User(view.Author)] >= max(1, p.limit/limitPerAuthor):
+			case p.perAuthor[id.User(view.Author)] >= max(1, p.limit*postsPerAuthor/authorWindow):
 				deferred = append(deferred, waiting{e, view})
 			default:
 				p.add(e, view)

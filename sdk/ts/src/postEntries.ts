@@ -12,7 +12,7 @@ export interface PostEntry {
   readonly timeMs: number;
   /** Likes within the period, of popular posts of one. */
   readonly likesOfPeriod: number;
-  /** Why a post is shown that was ranked for the user, the strongest reason first, and what it mainly is. */
+  /** Why a post is shown that was ranked for the user, its source first, and what it mainly is. */
   readonly ranked?: { readonly reasons: readonly RankReason[]; readonly kind: PostKind };
 }
 

@@ -339,7 +339,7 @@ func (x *ForYouResponse) GetNext() string {
 type RankedPost struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Post  *v1.Post               `protobuf:"bytes,1,opt,name=post,proto3" json:"post,omitempty"`
-	// Reasons, the strongest first: one or two.
+	// The source that it comes from, then the feature that adds most to its score: one or two.
 	Reasons []RankReason `protobuf:"varint,2,rep,packed,name=reasons,proto3,enum=rialto.ranking.v1.RankReason" json:"reasons,omitempty"`
 	Kind    PostKind     `protobuf:"varint,3,opt,name=kind,proto3,enum=rialto.ranking.v1.PostKind" json:"kind,omitempty"`
 	// Score, if it was asked for.

@@ -86,7 +86,7 @@ export type RankedPost = Message<"rialto.ranking.v1.RankedPost"> & {
   post?: Post | undefined;
 
   /**
-   * Reasons, the strongest first: one or two.
+   * The source that it comes from, then the feature that adds most to its score: one or two.
    *
    * @generated from field: repeated rialto.ranking.v1.RankReason reasons = 2;
    */
