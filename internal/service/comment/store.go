@@ -84,9 +84,9 @@ func readRows(ctx context.Context, tx *sql.Tx, kind commentv1.SubjectKind, subje
 }
 
 const (
-	newestFirstQuery = `SELECT `+commentColumns+` FROM comments
+	newestFirstQuery = `SELECT ` + commentColumns + ` FROM comments
 		WHERE kind = $1 AND subject = $2 AND top = $3 AND id < $4 ORDER BY id DESC LIMIT $5`
-	oldestFirstQuery = `SELECT `+commentColumns+` FROM comments
+	oldestFirstQuery = `SELECT ` + commentColumns + ` FROM comments
 		WHERE kind = $1 AND subject = $2 AND top = $3 AND id > $4 ORDER BY id LIMIT $5`
 )
 
