@@ -788,7 +788,10 @@ mutant "show watched videos of hidden posts" internal/service/video/watch.go 's/
 mutant "pass tags of HTML in subtitles" internal/platform/subtitle/markup.go 's/case "b", "i", "u", "c", "ruby":/case "b", "i", "u", "c", "ruby", "script", "img":/' '^TestMarkup$' internal/platform/subtitle
 mutant "pass styles of subtitles" internal/platform/subtitle/format.go 's/c\.settings = settingsOf\(found\[9\]\)/c.settings = strings.Fields(found[9])/' '^TestWebVTT$' internal/platform/subtitle
 mutant "show comments over another video" internal/service/comment/timed.go 's/\(video == 0 \|\| v\.ID != video\)/v.ID == 0/' '^TestTimedComments' internal/service/comment
-mutant "comment behind the end of a video" internal/service/comment/timed.go 's/time\.Millisecond > v\.Duration/time.Millisecond > 2*v.Duration/' '^TestTimedCommentsAreChecked$' internal/service/comment
+mutant "comment behind the end of a video" internal/service/comment/create.go 's/d\.timeMs > length/d.timeMs > 2*length/' '^TestTimedCommentsAreChecked$' internal/service/comment
+mutant "let one author fill the picture with comments" internal/service/comment/timed.go 's/ofAuthor\[c\.Author\] < maxTimedOfAuthor/true/' '^TestTimedCommentsAreBounded$' internal/service/comment
+mutant "let blocked users displace comments over videos" internal/service/comment/timed.go 's/len\(list\) < maxTimed && examined < maxExamined; /examined == 0; /' '^TestTimedCommentsAreBounded$' internal/service/comment
+mutant "tell of likes of comments over videos" internal/service/comment/store.go 's/WHERE kind = 1 AND id IN/WHERE id IN/' '^TestTimedCommentsAreOfTheirVideo$' internal/service/comment
 mutant "edit comments over videos" internal/service/comment/change.go 's/case c\.kind == onVideo:/case c.kind == 99:/' '^TestTimedCommentsAreChecked$' internal/service/comment
 mutant "show comments of blocked users over videos" internal/service/comment/visible.go 's/blocked\[r\.author\] \|\| blocked\[r\.topAuthor\] \|\| r/blocked[r.topAuthor] || r/' '^TestTimedComments$' internal/service/comment
 mutant "let a blank line end a text of subtitles" internal/platform/subtitle/markup.go 's/strings\.TrimSpace\(line\) == ""/line == "-"/' '^TestMarkup$' internal/platform/subtitle

@@ -66,7 +66,11 @@ func (s *Service) DeleteComment(ctx context.Context, by id.User, n uint64) error
 			return err
 		}
 		if c.author != by {
-			author, err := s.subjectAuthor(ctx, tx, by, c.kind, c.subject)
+			kind := c.kind
+			if kind == onVideo { // also after the post shows another video
+				kind = commentv1.SubjectKind_SUBJECT_KIND_POST
+			}
+			author, err := s.subjectAuthor(ctx, tx, by, kind, c.subject)
 			if errs.Is(err, errs.NotFound) || err == nil && author != by {
 				err = errNoComment
 			}

@@ -34,7 +34,6 @@ package comment
 import (
 	"context"
 	"database/sql"
-	"maps"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
@@ -132,10 +131,6 @@ type Service struct {
 func New(ctx context.Context, deps Deps) (*Service, error) {
 	if deps.Nodes == nil {
 		deps.Nodes = func() []string { return []string{deps.Node} }
-	}
-	if deps.Videos != nil {
-		deps.Subjects = maps.Clone(deps.Subjects)
-		deps.Subjects[onVideo] = videoSubjects{deps.Videos}
 	}
 	return &Service{deps: deps}, deps.DB.Migrate(ctx, "comment", migrations)
 }

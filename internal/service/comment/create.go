@@ -38,7 +38,7 @@ func (s *Service) CreateComment(ctx context.Context, by id.User, r *commentv1.Cr
 	if !message.IsToken(r.ClientCommentId) {
 		return nil, errToken
 	}
-	if s.deps.Subjects[r.SubjectKind] == nil {
+	if s.deps.Subjects[r.SubjectKind] == nil && (r.SubjectKind != onVideo || s.deps.Videos == nil) {
 		return nil, errKind
 	}
 	content, err := checkContent(r.Content)
@@ -141,11 +141,11 @@ func (d *draft) insert(ctx context.Context, tx *sql.Tx) (uint64, error) {
 
 // admit checks what a comment names, as of its transaction, and tells of it.
 func (s *Service) admit(ctx context.Context, tx *sql.Tx, d *draft) error {
-	author, err := s.subjectAuthor(ctx, tx, d.author, d.kind, d.subject)
-	if err != nil {
-		return err
+	author, length, err := s.subjectOf(ctx, tx, d.author, &d.row)
+	if err == nil && d.kind == onVideo && d.timeMs > length.Milliseconds() {
+		err = errTimed
 	}
-	if err := s.checkVideo(ctx, tx, &d.row); err != nil {
+	if err != nil {
 		return err
 	}
 	blocked, err := s.blockedAmong(ctx, tx, d.author, []*row{&d.row})

@@ -90,12 +90,12 @@ const (
 		WHERE kind = $1 AND subject = $2 AND top = $3 AND id > $4 ORDER BY id LIMIT $5`
 )
 
-// Authors returns the authors of those of some comments that exist, whoever may see them.
+// Authors returns the authors of those of some comments on posts that exist, whoever may see them. Nobody is notified of what happens to timed comments.
 func (s *Service) Authors(ctx context.Context, tx *sql.Tx, list []uint64) (map[uint64]id.User, error) {
 	if len(list) == 0 {
 		return map[uint64]id.User{}, nil
 	}
 	marks, args := sqldb.Placeholders(1, list, func(n uint64) int64 { return int64(n) })
-	rows, err := tx.QueryContext(ctx, `SELECT id, author FROM comments WHERE id IN (`+marks+`)`, args...)
+	rows, err := tx.QueryContext(ctx, `SELECT id, author FROM comments WHERE kind = 1 AND id IN (`+marks+`)`, args...)
 	return sqldb.Pairs[uint64, id.User](rows, err)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -19,10 +20,12 @@ const onVideo = commentv1.SubjectKind_SUBJECT_KIND_VIDEO
 
 // Limits of comments on a time of a video.
 const (
-	maxTimedText = 100    // characters
-	maxTimed     = 100    // comments that are read of each slot
-	slotMs       = 10_000 // the statements and their index have it, too
-	maxWindowMs  = 60_000
+	maxTimedText = 100 // characters
+	maxTimed     = 100 // comments of each slot
+	// maxTimedOfAuthor is how many of them one user may have written.
+	maxTimedOfAuthor = 20
+	slotMs           = 10_000 // the statements and their index have it, too
+	maxWindowMs      = 60_000
 )
 
 var (
@@ -46,18 +49,6 @@ type Videos interface {
 	VisibleVideos(ctx context.Context, tx *sql.Tx, reader id.User, posts []uint64) (map[uint64]Video, error)
 }
 
-// videoSubjects are the videos of posts, as subjects of comments.
-type videoSubjects struct{ Videos }
-
-func (v videoSubjects) VisibleAuthors(ctx context.Context, tx *sql.Tx, reader id.User, posts []uint64) (map[uint64]id.User, error) {
-	found, err := v.VisibleVideos(ctx, tx, reader, posts)
-	authors := make(map[uint64]id.User, len(found))
-	for n, video := range found {
-		authors[n] = video.Author
-	}
-	return authors, err
-}
-
 // checkTimed checks what only comments on videos have, and what they do not have.
 func checkTimed(r *commentv1.CreateCommentRequest, c *commentv1.CommentContent) error {
 	if r.SubjectKind != onVideo {
@@ -72,16 +63,15 @@ func checkTimed(r *commentv1.CreateCommentRequest, c *commentv1.CommentContent) 
 	return nil
 }
 
-// checkVideo fails unless the post of a comment on a video shows that video, and the time is within it.
-func (s *Service) checkVideo(ctx context.Context, tx *sql.Tx, r *row) error {
-	if r.kind != onVideo {
-		return nil
+// subjectOf returns the author of a comment's subject, and the length of its video, or errNoSubject where a reader may not see the subject, or the post of a timed
+// comment shows another video by now.
+func (s *Service) subjectOf(ctx context.Context, tx *sql.Tx, reader id.User, r *row) (author id.User, length time.Duration, err error) {
+	if r.kind == onVideo {
+		v, err := s.videoOf(ctx, tx, reader, r.subject, r.video)
+		return v.Author, v.Duration, err
 	}
-	v, err := s.videoOf(ctx, tx, r.author, r.subject, r.video)
-	if err == nil && time.Duration(r.timeMs)*time.Millisecond > v.Duration {
-		err = errTimed
-	}
-	return err
+	author, err = s.subjectAuthor(ctx, tx, reader, r.kind, r.subject)
+	return author, 0, err
 }
 
 // videoOf returns the video that a post shows which a reader may see, if it is a certain one.
@@ -105,27 +95,55 @@ func (s *Service) ListTimedComments(ctx context.Context, reader id.User, r *comm
 		if _, err := s.videoOf(ctx, tx, reader, r.Post, r.Video); err != nil {
 			return err
 		}
-		var rows []*row
+		var list []*commentv1.Comment
 		for slot := r.FromMs / slotMs; slot <= (r.ToMs-1)/slotMs; slot++ {
-			some, err := timedRows(ctx, tx, r.Post, r.Video, slot)
+			some, err := s.timedViews(ctx, tx, reader, r.Post, r.Video, slot)
 			if err != nil {
 				return err
 			}
-			rows = append(rows, some...)
+			list = append(list, some...)
 		}
-		rows = slices.DeleteFunc(rows, func(c *row) bool { return c.timeMs < int64(r.FromMs) || c.timeMs >= int64(r.ToMs) })
-		slices.SortFunc(rows, func(a, b *row) int { return cmp.Or(cmp.Compare(a.timeMs, b.timeMs), cmp.Compare(a.id, b.id)) })
-		views, err := s.views(ctx, tx, reader, rows)
-		out = &commentv1.ListTimedCommentsResponse{Comments: slices.DeleteFunc(views, func(c *commentv1.Comment) bool { return c == nil })}
-		return err
+		list = slices.DeleteFunc(list, func(c *commentv1.Comment) bool { return c.TimeMs < r.FromMs || c.TimeMs >= r.ToMs })
+		slices.SortFunc(list, func(a, b *commentv1.Comment) int {
+			return cmp.Or(cmp.Compare(a.TimeMs, b.TimeMs), cmp.Compare(a.Id, b.Id))
+		})
+		out = &commentv1.ListTimedCommentsResponse{Comments: list}
+		return nil
 	})
 	return out, err
 }
 
-// timedRows returns the newest comments of ten seconds of a video.
-func timedRows(ctx context.Context, tx *sql.Tx, post, video uint64, slot uint32) (list []*row, err error) {
+// timedViews returns the newest comments of ten seconds of a video that a reader sees. Neither users with whom the reader has a block nor one busy author displace others.
+func (s *Service) timedViews(ctx context.Context, tx *sql.Tx, reader id.User, post, video uint64, slot uint32) (list []*commentv1.Comment, err error) {
+	ofAuthor := map[uint64]int{}
+	for before, examined := uint64(math.MaxInt64), 0; len(list) < maxTimed && examined < maxExamined; {
+		rows, err := timedRows(ctx, tx, post, video, slot, before)
+		if err != nil {
+			return nil, err
+		}
+		views, err := s.views(ctx, tx, reader, rows)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range views {
+			if c != nil && len(list) < maxTimed && ofAuthor[c.Author] < maxTimedOfAuthor {
+				list = append(list, c)
+				ofAuthor[c.Author]++
+			}
+		}
+		if len(rows) < maxTimed {
+			break
+		}
+		before, examined = rows[len(rows)-1].id, examined+len(rows)
+	}
+	return list, nil
+}
+
+// timedRows returns the newest comments of ten seconds of a video that are older than one of them.
+func timedRows(ctx context.Context, tx *sql.Tx, post, video uint64, slot uint32, before uint64) (list []*row, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT `+commentColumns+` FROM comments
-		WHERE kind = 2 AND NOT deleted AND subject = $1 AND video = $2 AND (time_ms / 10000) = $3 ORDER BY id DESC LIMIT $4`, int64(post), int64(video), int64(slot), maxTimed)
+		WHERE kind = 2 AND NOT deleted AND subject = $1 AND video = $2 AND (time_ms / 10000) = $3 AND id < $4 ORDER BY id DESC LIMIT $5`, int64(post), int64(video), int64(slot),
+		int64(before), maxTimed)
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		r, err := scanRow(rows.Scan)
 		list = append(list, r)

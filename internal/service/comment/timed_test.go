@@ -137,16 +137,47 @@ func TestTimedCommentsAreDeleted(t *testing.T) {
 		t.Errorf("a third user is answered with %v", err)
 	}
 	must(t, f.DeleteComment(t.Context(), ben, one))
+	f.videos[post] = comment.Video{ID: 8, Duration: time.Minute} // also after an edit of the post
 	must(t, f.DeleteComment(t.Context(), ann, two))
+	f.videos[post] = comment.Video{ID: 7, Duration: time.Minute}
 	f.expectWindow(ann, post, 7, 0, 10)
 	f.checkCounts()
 }
 
-// TestTimedCommentsAreBounded: a window has the newest 100 of each ten seconds.
+// TestTimedCommentsAreOfTheirVideo: they are gone while their post shows another video, and are in no list of comments. Nobody is told of their likes.
+func TestTimedCommentsAreOfTheirVideo(t *testing.T) {
+	f := open(t, 1)
+	ctx := t.Context()
+	ann, ben := f.user(), f.user()
+	post := f.post(ann)
+	f.videos[post] = comment.Video{ID: 7, Duration: time.Minute}
+	n := f.createTimed(ben, post, 7, 1, "one")
+	if c, err := f.GetComment(ctx, ann, n); err != nil || c.TimeMs != 1 {
+		t.Errorf("the comment is %v, %v", c, err)
+	}
+	if _, err := f.ListComments(ctx, ann, &commentv1.ListCommentsRequest{SubjectKind: onVideo, Subject: post}); reason(err) != "bad_comment" {
+		t.Errorf("a list of comments on a video is answered with %v", err)
+	}
+	if _, err := f.CountComments(ctx, ann, &commentv1.CountCommentsRequest{SubjectKind: onVideo, Subjects: []uint64{post}}); reason(err) != "bad_comment" {
+		t.Errorf("a count of comments on a video is answered with %v", err)
+	}
+	must(t, f.dbs[0].ReadSnapshot(ctx, func(tx *sql.Tx) error {
+		if authors, err := f.Authors(ctx, tx, []uint64{n}); err != nil || len(authors) > 0 {
+			t.Errorf("its author would be told of likes: %v, %v", authors, err)
+		}
+		return nil
+	}))
+	f.videos[post] = comment.Video{ID: 8, Duration: time.Minute}
+	if _, err := f.GetComment(ctx, ann, n); reason(err) != "no_comment" {
+		t.Errorf("while the post shows another video: %v", err)
+	}
+}
+
+// TestTimedCommentsAreBounded: a window has the newest 100 of each ten seconds. Neither one author nor users with a block displace others.
 func TestTimedCommentsAreBounded(t *testing.T) {
 	f := open(t, 1)
-	ann := f.user()
-	post := f.post(ann)
+	ann, ben := f.user(), f.user()
+	post := f.post(f.user())
 	f.videos[post] = comment.Video{ID: 7, Duration: time.Minute}
 	n := f.createTimed(ann, post, 7, 1, "old")
 	f.repeat(n, 120)
@@ -154,8 +185,25 @@ func TestTimedCommentsAreBounded(t *testing.T) {
 		_, err := tx.ExecContext(t.Context(), `UPDATE comments SET video = 7, time_ms = id - $1 WHERE kind = 2`, int64(n))
 		return err
 	}))
-	got := f.window(ann, post, 7, 0, 60_000)
-	if len(got) != 100 || got[0] != "21 old" || got[99] != "120 old" {
+	if got := f.window(ben, post, 7, 0, 60_000); len(got) != 20 || got[0] != "101 old" || got[19] != "120 old" {
+		t.Errorf("%d comments of one author are read: %q", len(got), got)
+	}
+	byMany := func(beforeMs int) {
+		must(t, f.dbs[0].Write(t.Context(), func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(t.Context(), `UPDATE comments SET author = $1 + time_ms WHERE kind = 2 AND time_ms < $2`, int64(1)<<40, beforeMs)
+			return err
+		}))
+	}
+	byMany(21)
+	if got := f.window(ben, post, 7, 0, 60_000); len(got) != 40 || got[19] != "20 old" || got[20] != "101 old" {
+		t.Errorf("%d comments are read behind those of one author: %q", len(got), got)
+	}
+	f.block(ann, ben, true)
+	if got := f.window(ben, post, 7, 0, 60_000); len(got) != 20 || got[19] != "20 old" {
+		t.Errorf("%d comments are read behind those of a user who has blocked the reader: %q", len(got), got)
+	}
+	byMany(1000)
+	if got := f.window(ben, post, 7, 0, 60_000); len(got) != 100 || got[0] != "21 old" || got[99] != "120 old" {
 		t.Errorf("%d comments are read, from %q", len(got), got)
 	}
 }

@@ -111,7 +111,7 @@ func (s *Service) visible(ctx context.Context, tx *sql.Tx, reader id.User, n uin
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := s.subjectAuthor(ctx, tx, reader, r.kind, r.subject); err != nil {
+	if _, _, err := s.subjectOf(ctx, tx, reader, r); err != nil {
 		if errs.Is(err, errs.NotFound) {
 			err = errNoComment
 		}
