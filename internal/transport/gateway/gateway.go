@@ -245,8 +245,8 @@ const (
 	maxParts         = 64        // of a fragmented message
 	maxEmptyFrames   = 1000      // empty frames a second, including pings of both kinds
 	callTime         = 30 * time.Second
-	stallTime        = 30  // seconds for which a client may read nothing although output waits
-	workers          = 256 // calls at once; likes that wait for one commit share the next, so fewer would make it smaller
+	stallTime        = 30 // seconds for which a client may read nothing although output waits
+	workers          = 128
 )
 
 // Server serves the sockets of one node.
