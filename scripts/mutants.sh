@@ -830,8 +830,8 @@ mutant_ts "repeat an own comment on a page" src/comments.ts 's/this\.own\.filter
 mutant_ts "publish for the next user" src/resend.ts 's/if \(client\.me\(\) !== user\) throw err;//' test/unit/posts.test.ts
 mutant_ts "leave hidden posts on screen" src/operations/feed.ts 's/reason === "no_post"/reason === "none"/' test/unit/shown.test.ts
 mutant_ts "watch no posts after a reconnect" src/shown.ts 's/this\.known = undefined;/if (this.known === "") this.known = undefined;/' test/unit/shown.test.ts
-mutant_ts "show a user the videos of another one" src/operations/videos.ts 's/if \(knownTo !== client\.me\(\)\) watched\.forget\(\);//' test/unit/videos.test.ts
-mutant_ts "send positions of another user" src/operations/videos.ts 's/if \(knownTo !== client\.me\(\)\) positions\.forget\(\);//' test/unit/videos.test.ts
+mutant_ts "show a user the videos of another one" src/operations/videos.ts 's/observed\.forget\(\);//' test/unit/videos.test.ts
+mutant_ts "send positions of another user" src/operations/videos.ts 's/positions\.forget\(\);//' test/unit/videos.test.ts
 mutant_ts "send a position without its age" src/watchPositions.ts 's/Math\.max\(0, this\.deps\.now\(\) - p\.atMs\)/0/' test/unit/watchPositions.test.ts
 mutant_ts "lose a position that could not be sent" src/watchPositions.ts 's/isOffline\(error\) \|\| error\.retryMs > 0/error.retryMs > 0/' test/unit/watchPositions.test.ts
 mutant_ts "play videos by addresses that have expired" src/videos.ts 's/ \|\| this\.isStale\(e\.view\.video\)//' test/unit/videos.test.ts

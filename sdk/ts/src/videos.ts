@@ -10,7 +10,7 @@ export interface VideoView {
   readonly error: RialtoError | undefined;
 }
 
-export interface WatchedVideosDeps {
+export interface ObservedVideosDeps {
   /** Reads a video: that which a post shows, or with "0" one of the user's own. */
   read: (video: string, post: string) => Promise<Video>;
   now: () => number;
@@ -44,14 +44,14 @@ interface Entry {
 }
 
 /**
- * WatchedVideos keeps the videos that are shown up to date: their processing while it lasts, and later their addresses, which expire. Several who
+ * ObservedVideos keeps the videos that are shown up to date: their processing while it lasts, and later their addresses, which expire. Several who
  * watch the same video share its reads.
  */
-export class WatchedVideos {
+export class ObservedVideos {
   /** By post and video; those that were used last come last. */
   private readonly entries = new Map<string, Entry>();
 
-  constructor(private readonly deps: WatchedVideosDeps) {}
+  constructor(private readonly deps: ObservedVideosDeps) {}
 
   view(video: string, post: string): VideoView {
     return this.entries.get(keyOf(video, post))?.view ?? unread;

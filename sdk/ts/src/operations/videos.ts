@@ -1,7 +1,7 @@
 import type { Video, WatchedVideo } from "../gen/rialto/video/v1/video_pb.js";
 import { PageList } from "../pagedList.js";
 import { resend } from "../resend.js";
-import { WatchedVideos, withAddresses, type VideoView } from "../videos.js";
+import { ObservedVideos, withAddresses, type VideoView } from "../videos.js";
 import { WatchPositions } from "../watchPositions.js";
 import type { Context } from "./context.js";
 
@@ -36,18 +36,20 @@ export function videos(client: Context) {
     now: () => client.options.now(),
     random: () => client.options.random(),
   });
-  const watched = new WatchedVideos({
+  const observed = new ObservedVideos({
     read: async (video, post) => placed(await videoApi.getVideo({ video, post })),
     now: () => client.options.now(),
     random: () => client.options.random(),
     onChange,
   });
   let knownTo = "";
-  const ofUser = (): WatchedVideos => {
-    if (knownTo !== client.me()) watched.forget();
-    if (knownTo !== client.me()) positions.forget();
+  const ofUser = (): ObservedVideos => {
+    if (knownTo !== client.me()) {
+      observed.forget();
+      positions.forget();
+    }
     knownTo = client.me();
-    return watched;
+    return observed;
   };
   const lists = new WeakLists<Video>();
   const took = (video: Video): Video => {
@@ -153,21 +155,21 @@ function subtitles(client: Context, took: (v: Video) => Video, placed: (v: Video
 }
 
 /** Videos that are shown: one's own, or with a post those that it shows. */
-function watching(watched: () => WatchedVideos) {
+function watching(observed: () => ObservedVideos) {
   return {
     /** What is known of a video that is watched, or was read. */
     video(video: string, post = "0"): VideoView {
-      return watched().view(video, post);
+      return observed().view(video, post);
     },
 
     /** Reads a video, and again while it is processed and before its addresses expire. Call what is returned to end it. */
     watchVideo(video: string, post = "0"): () => void {
-      return watched().watch(video, post);
+      return observed().watch(video, post);
     },
 
     /** Reads a video now, as when its addresses have stopped to work. It never fails: `video` has the error. */
     refreshVideo(video: string, post = "0"): Promise<void> {
-      return watched().refresh(video, post);
+      return observed().refresh(video, post);
     },
   };
 }

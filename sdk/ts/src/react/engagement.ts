@@ -93,12 +93,6 @@ export function useHotPosts(window: "now" | "today" | "week"): ListedPosts {
   return useEntries(useMemo(() => client.hotPosts(window), [client, me, window]));
 }
 
-/** What of a relation decides which posts of an author one may see, whether or not one follows. */
-function accessOf(r: Relation): string {
-  const how = (r.blocked ? "b" : "") + (r.friend ? "r" : "");
-  return how && `${r.user}${how},`;
-}
-
 export interface RankedPosts extends ListedPosts {
   /** Shows less of an author, whose posts disappear at once, or of a kind of posts. */
   readonly showLess: (of: LessOf) => Promise<void>;
@@ -117,6 +111,12 @@ export function useForYou(): RankedPosts {
     [client, list],
   );
   return { ...useEntries(list), showLess };
+}
+
+/** What of a relation decides which posts of an author one may see, whether or not one follows. */
+function accessOf(r: Relation): string {
+  const how = (r.blocked ? "b" : "") + (r.friend ? "r" : "");
+  return how && `${r.user}${how},`;
 }
 
 /** A list while it is shown. It is read again when the user blocks somebody, or has other friends: no post may stay that the user may not see any more. */
