@@ -1,6 +1,6 @@
 import { type LessOf, type ShownLess } from "@rialto-im/client";
 import { useForYou } from "@rialto-im/client/react";
-import { useCallback, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useAction } from "../action.js";
 import { useClient } from "../client.js";
 import { useText, type Translate } from "../i18n.js";
@@ -27,8 +27,13 @@ export function ForYou({ current }: { current: string | undefined }) {
     await shownLess.current(of);
     setLast(of);
   }), [run]);
+  const [undoButton, manageButton] = [useRef<HTMLButtonElement>(null), useRef<HTMLButtonElement>(null)];
+  useEffect(() => {
+    if (last && document.activeElement === document.body) undoButton.current?.focus(); // the post that had the focus is gone
+  }, [last]);
   const undo = () => run(async () => {
     if (last) await client.showAgain(last);
+    manageButton.current?.focus(); // this button goes
     setLast(undefined);
     await refresh();
   });
@@ -45,11 +50,11 @@ export function ForYou({ current }: { current: string | undefined }) {
     <RankedPosts value={ranked}>
       <div className="filters feed-windows" role="group" aria-label={t("forYou")}>
         <button className="chip" disabled={busy} onClick={() => void run(refresh)}>{t("rankAgain")}</button>
-        <button className="chip" onClick={() => setManaging(true)}>{t("shownLess")}</button>
+        <button ref={manageButton} className="chip" onClick={() => setManaging(true)}>{t("shownLess")}</button>
       </div>
       {error && <p className="error" role="alert">{error}</p>}
       <div role="status">
-        {last && <p className="shown-less" data-testid="shown-less">{"author" in last ? t("lessOfAuthor", { who: nameOf(client, last.author) }) : t("lessOfKind", { kind: t(kindNames[last.kind]) })} <button className="link" onClick={() => void undo()}>{t("undo")}</button></p>}
+        {last && <p className="shown-less" data-testid="shown-less">{"author" in last ? t("lessOfAuthor", { who: nameOf(client, last.author) }) : t("lessOfKind", { kind: t(kindNames[last.kind]) })} <button ref={undoButton} className="link" onClick={() => void undo()}>{t("undo")}</button></p>}
       </div>
       <PostTimeline posts={postsOf(listed)} empty="nothingForYou" end="endForYou" current={current} />
       {managing && <ShownLessDialog onClose={() => setManaging(false)} onChange={again} />}
@@ -71,11 +76,7 @@ function ShownLessDialog({ onClose, onChange }: { onClose: () => void; onChange:
   const t = useText();
   const { run, error } = useAction();
   const [entries, setEntries] = useState<readonly ShownLess[]>();
-  const asked = useRef(false);
-  if (!asked.current) {
-    asked.current = true;
-    void run(async () => setEntries(await client.shownLess()));
-  }
+  useEffect(() => void run(async () => setEntries(await client.shownLess())), [client, run]);
   const again = (e: ShownLess) => run(async () => {
     await client.showAgain(targetOf(e));
     setEntries((list) => list?.filter((other) => other !== e));
