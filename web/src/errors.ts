@@ -1,5 +1,6 @@
 import { comes } from "./format.js";
 import { getLocale, translate, type Key } from "./i18n.js";
+import { subtitlesError } from "./subtitlesError.js";
 
 /** Refusals that a person meets, by the server's reason or code. The others are shown as the server says them. */
 export const known: Record<string, Key> = {
@@ -204,5 +205,6 @@ export const known: Record<string, Key> = {
 export function errorText(err: unknown): string {
   const { code = "", reason = "", message = String(err), retryMs = 0 } = err as { code?: string; reason?: string; message?: string; retryMs?: number };
   const key = known[reason] ?? known[code];
-  return key ? translate(getLocale(), key, { message, when: comes(Date.now() + retryMs, getLocale()) }) : message;
+  const said = key === "errSubtitles" ? subtitlesError(message, getLocale()) : message;
+  return key ? translate(getLocale(), key, { message: said, when: comes(Date.now() + retryMs, getLocale()) }) : message;
 }

@@ -1,9 +1,13 @@
 import { RialtoError } from "@rialto-im/client";
 import { expect, test } from "vitest";
 import protocol from "../../docs/protocol.md?raw";
+import format from "../../internal/platform/subtitle/format.go?raw";
+import subtitle from "../../internal/platform/subtitle/subtitle.go?raw";
+import service from "../../internal/service/video/subtitles.go?raw";
 import { errorText, known } from "../src/errors.js";
 import { comes } from "../src/format.js";
 import { dictionaries } from "../src/i18n.js";
+import { subtitlesError } from "../src/subtitlesError.js";
 
 test("a refusal is told by its reason, else by its code, else as the server says it", () => {
   expect(errorText(new RialtoError("permission_denied", "x", "muted"))).toBe(
@@ -46,6 +50,15 @@ test("the app knows no reason that the server does not send", () => {
 
 test("a text says what only the server knows", () => {
   expect(errorText(new RialtoError("invalid_argument", "there is no column ag", "bad_csv"))).toBe("The CSV is not as it should be: there is no column ag.");
+});
+
+test("what is wrong with subtitles is said in one's own language, with its line and its limit", () => {
+  expect(subtitlesError("line 2: a line has at most 500 characters", "zh")).toBe("第 2 行：一行最多 500 个字符");
+  expect(errorText(new RialtoError("invalid_argument", "line 2: times are at most 24 hours", "bad_subtitles"))).toBe("This file can't be used as subtitles: line 2: times are at most 24 hours");
+  expect(subtitlesError("something new", "zh")).toBe("something new");
+  const words = [...(subtitle + format + service).matchAll(/(?:\bbad\((?:i|index), |\bbad\(|"bad_subtitles", )(?:fmt\.Sprintf\()?"([^"]+)"/g)].map(([, text = ""]) => text).filter((text) => !text.startsWith("line %d"));
+  expect(words.length).toBe(11);
+  for (const text of words) expect(subtitlesError(text.replaceAll("%d", "7"), "zh"), text).toMatch(/^[^a-z]*\p{Script=Han}/u);
 });
 
 test("when a quota is used up, it says when more is possible", () => {
