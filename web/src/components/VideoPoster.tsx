@@ -9,26 +9,28 @@ interface Props {
   url: string;
   durationMs: number;
   style?: CSSProperties;
-  /** The part of it that the user has watched. */
-  watchedPart?: number;
+  /** How far the user has watched it. */
+  positionMs?: number;
   /** Undefined: it cannot be played yet. */
   onPlay: (() => void) | undefined;
   onError?: () => void;
 }
 
 /** What stands for a video until it is played: a frame of it, with its length. */
-export function VideoPoster({ url, durationMs, style, watchedPart = 0, onPlay, onError }: Props) {
+export function VideoPoster({ url, durationMs, style, positionMs = 0, onPlay, onError }: Props) {
   const t = useText();
+  const atMs = Math.min(positionMs, durationMs);
+  const label = durationMs <= 0 ? t("playVideo") : t(atMs > 0 ? "playVideoWatched" : "playVideoOf", { length: length(durationMs), at: length(atMs) });
   const picture = (
     <>
       {url ? <img src={url} alt="" loading="lazy" onError={onError} /> : <VideoIcon />}
       {durationMs > 0 && <time>{length(durationMs)}</time>}
-      {watchedPart > 0 && <i className="video-watched" style={{ "--watched": `${Math.min(100, 100 * watchedPart)}%` } as CSSProperties} aria-hidden="true" data-testid="video-watched" />}
+      {atMs > 0 && <i className="video-watched" style={{ "--watched": `${(100 * atMs) / durationMs}%` } as CSSProperties} aria-hidden="true" data-testid="video-watched" />}
     </>
   );
   if (!onPlay) return <span className="video-poster" style={style} data-testid="video-poster">{picture}</span>;
   return (
-    <button type="button" className="video-poster" style={style} aria-label={durationMs > 0 ? t("playVideoOf", { length: length(durationMs) }) : t("playVideo")} onClick={onPlay} data-testid="video-poster">
+    <button type="button" className="video-poster" style={style} aria-label={label} onClick={onPlay} data-testid="video-poster">
       {picture}
       <i className="video-play" aria-hidden="true"><PlayIcon /></i>
     </button>

@@ -40,7 +40,7 @@ export function VideoView({ video, post, title, cover, onCoverError, load }: Pro
     await Promise.race([client.refreshVideo(id, post), new Promise((done) => setTimeout(done, mostWaitMs))]);
     setPlaying(true);
   };
-  const picture = <VideoPoster url={poster} durationMs={durationMs} style={style} watchedPart={durationMs > 0 ? positionMs / durationMs : 0} onPlay={(source || load) && !asked ? () => void play() : undefined} {...(onCoverError ? { onError: onCoverError } : {})} />;
+  const picture = <VideoPoster url={poster} durationMs={durationMs} style={style} positionMs={positionMs} onPlay={(source || load) && !asked ? () => void play() : undefined} {...(onCoverError ? { onError: onCoverError } : {})} />;
   const startAt = useStart(playing && source !== undefined, resumeAt(positionMs, durationMs));
   if (!source || !playing) return picture;
   return (
