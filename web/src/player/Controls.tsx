@@ -73,10 +73,10 @@ function Quality({ engine: { levels, level, chosen, choose }, renditions }: { en
   );
 }
 
-function SubtitlesChoice({ subtitles: { list, language, failed, choose } }: { subtitles: Subtitles }) {
+function SubtitlesChoice({ subtitles: { list, language, choose } }: { subtitles: Subtitles }) {
   const t = useText();
   return (
-    <select aria-label={t("subtitles")} title={t(failed ? "subtitlesNotLoaded" : "subtitlesKey")} value={language ?? ""} onChange={(e) => choose(e.target.value === "" ? undefined : e.target.value)} data-testid="player-subtitles">
+    <select aria-label={t("subtitles")} title={t("subtitlesKey")} value={language ?? ""} onChange={(e) => choose(e.target.value === "" ? undefined : e.target.value)} data-testid="player-subtitles">
       <option value="">{t("subtitlesOff")}</option>
       {list.map((s) => <option key={s.language} value={s.language} lang={s.language}>{s.label}</option>)}
     </select>

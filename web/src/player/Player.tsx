@@ -91,6 +91,7 @@ export default function Player({ source, title, poster, durationMs = 0, storyboa
         {texts.track && <Track key={texts.track.url} url={texts.track.url} of={texts.track.of} />}
       </video>
       {comments && timed.on && <CommentsOver video={video} playback={playback} timed={timed} of={comments} />}
+      {texts.failed && <p className="player-note" role="alert">{t("subtitlesNotLoaded")}</p>}
       {playback.waiting && !failure && <span className="player-waiting" role="status"><span className="sr-only">{t("loading")}</span></span>}
       {failure && <Failed failure={failure} onRetry={source.kind === "file" ? file.retry : engine.retry} />}
       <Controls control={control} engine={engine} subtitles={texts} renditions={source.kind === "hls" ? source.renditions : []} duration={duration} storyboard={storyboard} comments={comments && timed} fullScreen={full.on} onFullScreen={full.toggle} onPictureInPicture={pictureInPicture}>

@@ -10,10 +10,11 @@ export function TimedCommentForm({ atS, onSend }: { atS: () => number; onSend: (
   const t = useText();
   const { run, busy, error } = useAction();
   const [text, setText] = useState("");
+  const line = text.trim();
+  const isTooLong = [...line].length > mostCharacters; // as the server counts; an emoji is two for maxLength
   const send = (e: FormEvent) => {
     e.preventDefault();
-    const line = text.trim();
-    if (line === "" || busy) return;
+    if (line === "" || isTooLong || busy) return;
     const at = atS() * 1_000;
     void run(async () => {
       await onSend(at, line);
@@ -22,9 +23,9 @@ export function TimedCommentForm({ atS, onSend }: { atS: () => number; onSend: (
   };
   return (
     <form className="player-comment-form" onSubmit={send} onKeyDown={(e) => e.stopPropagation()}>
-      <input value={text} maxLength={mostCharacters} placeholder={t("timedCommentHint")} aria-label={t("timedCommentHint")} onChange={(e) => setText(e.target.value)} data-testid="player-comment-input" />
-      <button type="submit" className="player-button" aria-label={t("sendTimedComment")} title={t("sendTimedComment")} disabled={busy || text.trim() === ""}><SendIcon /></button>
-      {error && <p role="alert">{error}</p>}
+      <input value={text} aria-invalid={isTooLong} placeholder={t("timedCommentHint")} aria-label={t("timedCommentHint")} onChange={(e) => setText(e.target.value)} data-testid="player-comment-input" />
+      <button type="submit" className="player-button" aria-label={t("sendTimedComment")} title={t("sendTimedComment")} disabled={busy || line === "" || isTooLong}><SendIcon /></button>
+      {(isTooLong || error) && <p role="alert">{isTooLong ? t("timedCommentTooLong", { most: mostCharacters }) : error}</p>}
     </form>
   );
 }
