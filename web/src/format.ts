@@ -101,6 +101,12 @@ export function someOf(names: readonly string[], t: Translate, most = 3): readon
   return names.length <= most ? names : [...names.slice(0, most - 1), t("others", { n: names.length - most + 1 })];
 }
 
+/** The beginning of a text, whole characters. */
+export function excerpt(text: string, most = 80): string {
+  const segments = [...new Intl.Segmenter().segment(text.slice(0, 10 * most))].map((s) => s.segment);
+  return segments.length > most ? `${segments.slice(0, most - 1).join("")}…` : segments.join("");
+}
+
 /** A few emoji and nothing else: they are shown large. */
 export function isEmoji(text: string): boolean {
   if (text.length > 40 || !/^(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\p{Regional_Indicator}|[\u200d\ufe0f])+$/u.test(text)) return false;

@@ -1,4 +1,5 @@
 import { Audience, type CardOf, type Post } from "@rialto-im/client";
+import { excerpt } from "./format.js";
 import { path } from "./routes.js";
 
 const mostTitle = 80;
@@ -12,10 +13,4 @@ export function cardOf(post: Post, title: string, origin: string, me: string): C
   const text = excerpt(c.text, mostText);
   const picture = post.author === me ? (c.cover ?? c.images[0])?.upload ?? "0" : "0"; // a card shows pictures of its sender
   return { title: excerpt(c.title, mostTitle) || title, url, text, picture };
-}
-
-/** The beginning of a text, whole characters. */
-function excerpt(text: string, most: number): string {
-  const segments = [...new Intl.Segmenter().segment(text.slice(0, 10 * most))].map((s) => s.segment);
-  return segments.length > most ? `${segments.slice(0, most - 1).join("")}…` : segments.join("");
 }

@@ -1,6 +1,6 @@
 import { Control_Action, Role, type Content, type Control } from "@rialto-im/client";
 import { expect, test } from "vitest";
-import { ago, bytes, controlText, day, isEmoji, preview, someOf, until, when } from "../src/format.js";
+import { ago, bytes, controlText, day, excerpt, isEmoji, preview, someOf, until, when } from "../src/format.js";
 import { translate, type Locale, type Translate } from "../src/i18n.js";
 
 const t: Translate = (key, values) => translate("en", key, values);
@@ -91,4 +91,10 @@ test("a channel says in a list what it is", () => {
 test("a few emoji alone are shown large", () => {
   for (const text of ["👍", "👋🏽", "❤️", "👩‍👩‍👧‍👦🇨🇳🎉"]) expect(isEmoji(text), text).toBe(true);
   for (const text of ["", "12", "👍 ", "ok👍", "👍👍👍👍"]) expect(isEmoji(text), text).toBe(false);
+});
+
+test("a long text is named by its beginning, of whole characters", () => {
+  expect(excerpt("x".repeat(10_000))).toBe(`${"x".repeat(79)}…`);
+  expect(excerpt("👩‍👩‍👧".repeat(81))).toBe(`${"👩‍👩‍👧".repeat(79)}…`);
+  expect(excerpt("At the lake")).toBe("At the lake");
 });

@@ -5,7 +5,7 @@ import { Link } from "wouter";
 import { useAction } from "../action.js";
 import { client } from "../client.js";
 import { errorText } from "../errors.js";
-import { ago, length } from "../format.js";
+import { ago, excerpt, length } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
 import { nameOf } from "../names.js";
 import { useNow } from "../now.js";
@@ -15,12 +15,14 @@ import { Confirm } from "../ui/Confirm.js";
 import { IconButton } from "../ui/IconButton.js";
 import { CloseIcon } from "./icons.js";
 import "./video.css";
+import { VideosEnd } from "./VideosEnd.js";
 import { VideoView } from "./VideoView.js";
 
 /** The videos that one has watched, on any device, the last one first. Each plays on from where one was. */
 export function WatchedVideos() {
   const t = useText();
-  const { watched, loading, error, hasMore, loadMore } = useWatchedVideos();
+  const list = useWatchedVideos();
+  const { watched } = list;
   const { run, error: failed } = useAction();
   return (
     <div className="own-videos">
@@ -29,17 +31,7 @@ export function WatchedVideos() {
       <ul aria-label={t("watchedVideos")}>
         {watched.map((w) => w.video && <li key={w.video.id}><Watched of={w} /></li>)}
       </ul>
-      <div className="timeline-end" role="status">
-        {error !== undefined ? (
-          <><p className="error">{t("videosFailed", { why: errorText(error) })}</p><button onClick={() => void loadMore()}>{t("retry")}</button></>
-        ) : loading ? (
-          <p>{t("loading")}</p>
-        ) : hasMore ? (
-          <button className="link" onClick={() => void loadMore()}>{t("showMore")}</button>
-        ) : (
-          <p>{t(watched.length === 0 ? "noWatched" : "allWatched")}</p>
-        )}
-      </div>
+      <VideosEnd of={list} end={watched.length === 0 ? "noWatched" : "allWatched"} />
     </div>
   );
 }
@@ -53,7 +45,7 @@ function Watched({ of: { video: listed, post } }: { of: WatchedVideo }) {
   const read = useVideo(wanted ? (listed?.id ?? "0") : "0", scope);
   if (!listed) return null;
   const video = read.video ?? listed;
-  const name = post?.content?.title || post?.content?.text || video.name || t("videoWithoutName");
+  const name = post?.content?.title || excerpt(post?.content?.text ?? "") || video.name || t("videoWithoutName");
   const at = resumeAt(video.positionMs, video.durationMs);
   const how = at > 0 ? t("watchedAt", { at: length(at * 1_000), of: length(video.durationMs) }) : video.positionMs * 2 > video.durationMs ? t("watchedToEnd") : "";
   return (
