@@ -161,7 +161,7 @@ async function scenario(w, folder) {
   await second.getByTestId("tab-feed").click();
   await post(second, "A walk").getByTestId("video-watched").waitFor();
   await w.shot(second, "97-video-watched");
-  await post(second, "A walk").getByRole("button", { name: /^播放视频/ }).click();
+  await post(second, "A walk").getByRole("button", { name: /^播放视频，0:08，已看到 0:04$/ }).click();
   await until(post(second, "A walk"), (v) => v.at > left + 0.5 && v.at < left + 4);
   await second.keyboard.press("Space");
   await until(post(second, "A walk"), (v) => v.paused);
@@ -206,18 +206,45 @@ async function scenario(w, folder) {
   await editor.getByTestId("subtitles-input").setInputFiles(srt("b.srt", "公园"));
   await editor.getByRole("button", { name: "Add subtitles" }).click();
   await editor.getByTestId("subtitles").nth(1).waitFor();
+  await editor.getByTestId("subtitles-language").selectOption("zh-Hans");
   await editor.getByTestId("subtitles-input").setInputFiles(srt("b.srt", "公园里的散步"));
   await editor.getByRole("button", { name: "Replace" }).click();
   await w.shot(a, "97-video-subtitles");
-  await editor.getByRole("button", { name: "Replace" }).and(a.locator(":disabled")).waitFor();
+  await editor.getByRole("button", { name: "Add subtitles" }).and(a.locator(":disabled")).waitFor(); // for the next language
+  assert.deepEqual(await editor.getByTestId("subtitles").getByText("by default").allInnerTexts(), ["English · 1 text · by default"]);
+
+  w.step("the page is opened again: the form waits for the video, and the default stays the default when its file is replaced");
+  await a.reload();
+  let read;
+  const isRead = new Promise((done) => (read = done));
+  await a.route("**/*VideoService/GetVideo", (route) => isRead.then(() => route.continue()));
+  await choose(a, own(a, "walk.mkv"), "Subtitles");
+  await editor.getByRole("status").waitFor();
+  assert.deepEqual([await editor.getByTestId("subtitles-language").count(), await editor.getByText("This video has no subtitles.").count()], [0, 0]);
+  read();
+  await editor.getByTestId("subtitles").nth(1).waitFor();
+  await a.unroute("**/*VideoService/GetVideo");
+  assert.deepEqual([await editor.getByTestId("subtitles-language").inputValue(), await editor.getByRole("checkbox").isChecked()], ["zh-Hant", false]);
+  await editor.getByTestId("subtitles-language").selectOption("en");
+  assert.equal(await editor.getByRole("checkbox").isChecked(), true);
+  await editor.getByTestId("subtitles-input").setInputFiles(srt("a.srt", "<font color=red>A walk</font> <script>in the</script> <i>park</i> again"));
+  await editor.getByRole("button", { name: "Replace" }).click();
+  await editor.getByRole("button", { name: "Add subtitles" }).and(a.locator(":disabled")).waitFor();
+  assert.deepEqual(await editor.getByTestId("subtitles").getByText("by default").allInnerTexts(), ["English · 1 text · by default"]);
   await editor.getByRole("button", { name: "Close" }).click();
 
   w.step("somebody else watches it on a phone, in Chinese and in the dark");
   await l.getByTestId("tab-feed").click();
   const theirs = post(l, "A walk");
+  await l.route("**/*.vtt*", (route) => route.abort());
   await theirs.getByRole("button", { name: "播放视频，0:08" }).click();
+  await theirs.getByRole("alert").getByText("字幕无法加载。").waitFor();
+  await l.unroute("**/*.vtt*");
+  await theirs.getByTestId("player-subtitles").selectOption({ label: "关闭字幕" });
+  await theirs.getByRole("alert").waitFor({ state: "detached" });
+  await theirs.getByTestId("player-subtitles").selectOption({ label: "English" });
   await until(theirs, (v) => v.at > 0.5);
-  await untilSubtitles(theirs, "A walk in the <i>park</i>"); // as the author wants
+  await untilSubtitles(theirs, "A walk in the <i>park</i> again");
   await theirs.getByTestId("player-subtitles").selectOption({ label: "简体中文" });
   await untilSubtitles(theirs, "公园里的散步");
   await w.shot(l, "97-video-phone");
@@ -235,6 +262,12 @@ async function scenario(w, folder) {
   await until(theirs, (v) => v.paused);
   await l.keyboard.press("2");
   await until(theirs, (v) => Math.abs(v.at - 1.6) < 0.3 && !v.seeking);
+  await theirs.getByTestId("player-comment-input").focus();
+  await l.keyboard.insertText("😀".repeat(101));
+  await theirs.getByRole("alert").getByText("弹幕最多 100 个字符。").waitFor();
+  await l.keyboard.press("Backspace");
+  await theirs.getByRole("alert").waitFor({ state: "detached" });
+  assert.deepEqual([[...(await theirs.getByTestId("player-comment-input").inputValue())].length, await theirs.getByRole("button", { name: "发送弹幕" }).isEnabled()], [100, true]);
   for (const text of ["好看！", "这是哪里？"]) {
     await theirs.getByTestId("player-comment-input").fill(text);
     await l.keyboard.press("Enter");

@@ -3,7 +3,6 @@ import { useOwnVideos, useVideo } from "@rialto-im/client/react";
 import { useState } from "react";
 import { useAction } from "../action.js";
 import { client, videoUploads } from "../client.js";
-import { errorText } from "../errors.js";
 import { ago, length } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
 import { useNow } from "../now.js";
@@ -12,6 +11,7 @@ import { PostDialog } from "./PostDialog.js";
 import { useVideoUploadOf } from "./useVideoUploads.js";
 import "./video.css";
 import { UploadingVideo, VideoFile } from "./VideoFile.js";
+import { VideosEnd } from "./VideosEnd.js";
 import { VideoStatus } from "./VideoStatus.js";
 import { VideoSubtitlesEditor } from "./VideoSubtitlesEditor.js";
 import { VideoView } from "./VideoView.js";
@@ -22,26 +22,16 @@ const slot = "videos";
 /** One's own videos, the newest first: what is on its way, what is processed, and what can be posted. */
 export function OwnVideos() {
   const t = useText();
-  const { videos, loading, error, hasMore, loadMore } = useOwnVideos();
+  const list = useOwnVideos();
   const upload = useVideoUploadOf(slot, () => {});
   const [posting, setPosting] = useState<Video>();
   return (
     <div className="own-videos">
       <div className="feed-windows">{upload ? <UploadingVideo upload={upload} /> : <VideoFile label={t("uploadVideo")} onFile={(file) => videoUploads.start(slot, file)} />}</div>
       <ul aria-label={t("myVideos")}>
-        {videos.map((v) => <li key={v.id}><OwnVideo listed={v} onPost={setPosting} /></li>)}
+        {list.videos.map((v) => <li key={v.id}><OwnVideo listed={v} onPost={setPosting} /></li>)}
       </ul>
-      <div className="timeline-end" role="status">
-        {error !== undefined ? (
-          <><p className="error">{t("videosFailed", { why: errorText(error) })}</p><button onClick={() => void loadMore()}>{t("retry")}</button></>
-        ) : loading ? (
-          <p>{t("loading")}</p>
-        ) : hasMore ? (
-          <button className="link" onClick={() => void loadMore()}>{t("showMore")}</button>
-        ) : (
-          <p>{t(videos.length === 0 ? "noVideos" : "allVideos")}</p>
-        )}
-      </div>
+      <VideosEnd of={list} end={list.videos.length === 0 ? "noVideos" : "allVideos"} />
       {posting && <PostDialog of={{ kind: "new", video: { id: posting.id, name: posting.name } }} onClose={() => setPosting(undefined)} />}
     </div>
   );
@@ -51,10 +41,11 @@ function OwnVideo({ listed, onPost }: { listed: Video; onPost: (video: Video) =>
   const t = useText();
   const now = useNow();
   const { run, error } = useAction();
-  // The list has no steps and no addresses for playing.
+  // The list has no steps, no subtitles and no addresses for playing.
   const [wanted, setWanted] = useState(isProcessing(listed));
   const [editing, setEditing] = useState(false);
-  const { video = listed } = useVideo(wanted ? listed.id : "0");
+  const read = useVideo(wanted ? listed.id : "0");
+  const video = read.video ?? listed;
   const name = video.name || t("videoWithoutName");
   const createdMs = Number(video.createdMs);
   return (
@@ -73,7 +64,7 @@ function OwnVideo({ listed, onPost }: { listed: Video; onPost: (video: Video) =>
       <VideoStatus video={video} />
       {(video.state === VideoState.READY || isProcessing(video)) && <button type="button" onClick={() => onPost(video)}>{t("postVideo")}</button>}
       {error && <p className="error" role="alert">{error}</p>}
-      {editing && <VideoSubtitlesEditor video={video} name={name} onClose={() => setEditing(false)} />}
+      {editing && <VideoSubtitlesEditor id={listed.id} read={read} name={name} onClose={() => setEditing(false)} />}
     </article>
   );
 }
