@@ -796,6 +796,10 @@ mutant "edit comments over videos" internal/service/comment/change.go 's/case c\
 mutant "show comments of blocked users over videos" internal/service/comment/visible.go 's/blocked\[r\.author\] \|\| blocked\[r\.topAuthor\] \|\| r/blocked[r.topAuthor] || r/' '^TestTimedComments$' internal/service/comment
 mutant "let a blank line end a text of subtitles" internal/platform/subtitle/markup.go 's/strings\.TrimSpace\(line\) == ""/line == "-"/' '^TestMarkup$' internal/platform/subtitle
 mutant "serve subtitles that were replaced" internal/service/video/subtitles.go 's/THEN t\.id ELSE excluded\.id END/THEN t.id ELSE t.id END/' '^TestSubtitles$' internal/service/video
+mutant "store subtitles of any size" internal/service/video/subtitles.go 's/case size\+len\(content\) >/case len(content) >/' '^TestSubtitlesAreBounded$' internal/service/video
+mutant "keep subtitles of videos that failed" internal/service/video/sweep.go 's/if all \{ \/\/ such/if v.state == stateDeleted { \/\/ such/' '^TestSubtitlesAreBounded$' internal/service/video
+mutant "add subtitles to videos that failed" internal/service/video/subtitles.go 's/err == nil \&\& v\.state == stateFailed \{/err == nil \&\& v.state > stateDeleted {/' '^TestSubtitlesAreBounded$' internal/service/video
+mutant "give two subtitles one name" internal/service/video/subtitles.go 's/for names\[name\] \{/if names[name] {/' '^TestNamesOfSubtitles$' internal/service/video
 mutant "have two default subtitles" internal/service/video/subtitles.go 's/^\tif t\.isDefault \{$/if t.isDefault \&\& n == 0 {/' '^TestSubtitles$' internal/service/video
 mutant "show videos of hidden posts" internal/service/feed/get.go 's/\&\& !p\.deleted \&\& !p\.hidden/\&\& !p.deleted/' VideosOfPosts internal/service/feed
 mutant "verify without videos" internal/tool/verify/verify.go 's/step\{"videos", c\.videos\}, //' VideoViolations internal/tool/verify

@@ -22,6 +22,8 @@ const (
 	maxSubtitles = 20 // languages of a video
 	maxLanguage  = 35 // bytes of a tag
 	maxLabel     = 60 // characters
+	// maxSubtitlesBytes bounds the content of all languages of a video, which is in the SQL database.
+	maxSubtitlesBytes = 2 << 20
 
 	// subtitlesFolder has a WebVTT file for each language, and an HLS playlist of it.
 	subtitlesFolder = "subtitles"
@@ -31,6 +33,7 @@ var (
 	errLanguage      = errs.New(errs.Invalid, "bad_language", fmt.Sprintf("a language is a BCP 47 tag of at most %d characters, such as en or zh-Hans", maxLanguage))
 	errLabel         = errs.New(errs.Invalid, "bad_subtitles", fmt.Sprintf("the label of subtitles is a name in one line of at most %d characters%s", maxLabel, message.TextRule))
 	errManySubtitles = errs.New(errs.Exhausted, "too_many_subtitles", fmt.Sprintf("a video has subtitles in at most %d languages; remove some first", maxSubtitles))
+	errSubtitlesSize = errs.New(errs.Exhausted, "subtitles_too_large", fmt.Sprintf("the subtitles of a video have at most %d KiB in all languages together; remove some first, or shorten them", maxSubtitlesBytes>>10))
 )
 
 // subtitles are a row of video_subtitles, without its content.
@@ -111,12 +114,15 @@ func (s *Service) SetSubtitles(ctx context.Context, by id.User, r *videov1.SetSu
 
 // put stores a row with its content.
 func (t *subtitles) put(ctx context.Context, tx *sql.Tx, n uint64, content string) error {
-	var others int
-	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM video_subtitles WHERE video = $1 AND language <> $2`, int64(n), t.language).Scan(&others); err != nil {
+	var others, size int
+	if err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(length(content)), 0) FROM video_subtitles WHERE video = $1 AND language <> $2`, int64(n), t.language).Scan(&others, &size); err != nil {
 		return err
 	}
-	if others >= maxSubtitles {
+	switch {
+	case others >= maxSubtitles:
 		return errManySubtitles
+	case size+len(content) > maxSubtitlesBytes:
+		return errSubtitlesSize
 	}
 	if t.isDefault {
 		if _, err := tx.ExecContext(ctx, `UPDATE video_subtitles SET is_default = FALSE WHERE video = $1 AND is_default`, int64(n)); err != nil {
@@ -183,7 +189,7 @@ func (p *progress) masterSubtitles(b *strings.Builder) {
 	names := map[string]bool{}
 	for _, t := range p.subtitles {
 		name := strings.ReplaceAll(t.label, "\"", "'")
-		if names[name] {
+		for names[name] { // a label may be the name that another language got
 			name += " (" + t.language + ")"
 		}
 		names[name] = true

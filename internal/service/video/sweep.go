@@ -101,13 +101,18 @@ func (s *Service) cleanVideo(ctx context.Context, n uint64) error {
 			}
 		}
 	}
-	return s.cleaned(ctx, v)
+	return s.cleaned(ctx, v, all)
 }
 
-// cleaned notes when to look again. After the last time, nothing is left of a deleted video.
-func (s *Service) cleaned(ctx context.Context, v *video) error {
+// cleaned notes when to look again, and removes the subtitles of a video of which no file is left. After the last time, nothing is left of a deleted video.
+func (s *Service) cleaned(ctx context.Context, v *video, all bool) error {
 	late := v.endedMs + lateAttempts.Milliseconds()
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		if all { // such a video gets no more
+			if _, err := tx.ExecContext(ctx, `DELETE FROM video_subtitles WHERE video = $1`, int64(v.id)); err != nil {
+				return err
+			}
+		}
 		if now := s.nowMs(); now < late {
 			_, err := tx.ExecContext(ctx, `UPDATE videos SET clean_ms = $3 WHERE id = $1 AND run = $2 AND clean_ms > 0`, int64(v.id), v.run, late)
 			return err
@@ -118,8 +123,7 @@ func (s *Service) cleaned(ctx context.Context, v *video) error {
 		}
 		_, tasks := tx.ExecContext(ctx, `DELETE FROM video_tasks WHERE video = $1`, int64(v.id))
 		_, tracks := tx.ExecContext(ctx, `DELETE FROM video_tracks WHERE video = $1`, int64(v.id))
-		_, texts := tx.ExecContext(ctx, `DELETE FROM video_subtitles WHERE video = $1`, int64(v.id))
 		_, row := tx.ExecContext(ctx, `DELETE FROM videos WHERE id = $1`, int64(v.id))
-		return errors.Join(tasks, tracks, texts, row)
+		return errors.Join(tasks, tracks, row)
 	})
 }

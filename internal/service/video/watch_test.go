@@ -263,3 +263,54 @@ func TestSubtitles(t *testing.T) {
 		t.Errorf("subtitles of a hidden post are answered with %d", got.Code)
 	}
 }
+
+// subtitlesRows is how many subtitles are stored.
+func (f *fixture) subtitlesRows() (count int) {
+	f.t.Helper()
+	must(f.t, f.db.Read().QueryRowContext(f.t.Context(), `SELECT count(*) FROM video_subtitles`).Scan(&count))
+	return count
+}
+
+// TestSubtitlesAreBounded: the subtitles of a video have a size in all. A video that failed gets none, and the sweep removes those of videos that nobody can see any more.
+func TestSubtitlesAreBounded(t *testing.T) {
+	f := openStopped(t)
+	f.insert(7, 8)
+	large := "WEBVTT\n" + strings.Repeat("\n00:00:01.000 --> 00:00:02.000\n"+strings.Repeat("x", 500)+"\n", 960) // 499 KiB
+	for _, language := range []string{"de", "en", "fr", "it"} {
+		if got := f.setSubtitles(alice, 7, language, "", false, large); got != "" {
+			t.Fatal(got)
+		}
+	}
+	if got := f.setSubtitles(alice, 7, "nl", "", false, large); got != "subtitles_too_large" {
+		t.Errorf("more than 2 MiB are answered with %q", got)
+	}
+	for _, c := range []struct {
+		n    uint64
+		text string
+	}{{7, large}, {7, hello}, {8, large}} { // a replacement does not count twice, and videos not together
+		if got := f.setSubtitles(alice, c.n, "en", "", false, c.text); got != "" {
+			t.Errorf("video %d is answered with %q", c.n, got)
+		}
+	}
+	if got := f.setSubtitles(alice, 7, "nl", "", false, large); got != "" {
+		t.Errorf("after a shorter replacement the answer is %q", got)
+	}
+	must(t, f.exec(`UPDATE videos SET state = 3, retriable = TRUE, clean_ms = 1 WHERE id = 7`))
+	must(t, f.Sweep(t.Context()))
+	if n := f.subtitlesRows(); n != 6 {
+		t.Errorf("of a video that can be retried %d subtitles are left, with another one", n)
+	}
+	must(t, f.exec(`UPDATE videos SET retriable = FALSE, clean_ms = 1 WHERE id = 7`))
+	must(t, f.Sweep(t.Context()))
+	if n := f.subtitlesRows(); n != 1 {
+		t.Errorf("of a video that failed for good and another one there are %d subtitles", n)
+	}
+	if got := f.setSubtitles(alice, 7, "en", "", false, hello); got != "no_video" {
+		t.Errorf("a video that failed is answered with %q", got)
+	}
+	must(t, f.DeleteVideo(t.Context(), alice, 8))
+	must(t, f.Sweep(t.Context()))
+	if n := f.subtitlesRows(); n != 0 {
+		t.Errorf("of a deleted video there are %d subtitles", n)
+	}
+}
