@@ -43,7 +43,19 @@ type fixture struct {
 	engaged  *engagement.Service
 	lastID   uint64
 	users    int
+	rounds   []int // of VisiblePosts: how many posts each asked for
 	*ranking.Service
+}
+
+// countedPosts notes the rounds of pages.
+type countedPosts struct {
+	*feed.Service
+	f *fixture
+}
+
+func (c countedPosts) VisiblePosts(ctx context.Context, tx *sql.Tx, reader id.User, list []uint64) (map[uint64]*feedv1.Post, error) {
+	c.f.rounds = append(c.f.rounds, len(list))
+	return c.Service.VisiblePosts(ctx, tx, reader, list)
 }
 
 // Next returns rising ids.
@@ -100,7 +112,7 @@ func open(t testing.TB) *fixture {
 	must(t, err)
 	numbers, err := runtimeswitch.New(ctx, runtimeswitch.Deps{DB: f.db, Clock: f.clock, Logger: logger})
 	must(t, err)
-	f.Service, err = ranking.New(ctx, ranking.Deps{DB: f.db, Counters: counters, Posts: f.feed, Comments: f.comments, Engagement: f.engaged, Graph: f.accounts, Numbers: numbers, Secret: []byte("secret"), Clock: f.clock, Logger: logger})
+	f.Service, err = ranking.New(ctx, ranking.Deps{DB: f.db, Counters: counters, Posts: countedPosts{f.feed, f}, Comments: f.comments, Engagement: f.engaged, Graph: f.accounts, Numbers: numbers, Secret: []byte("secret"), Clock: f.clock, Logger: logger})
 	must(t, err)
 	return f
 }

@@ -18,6 +18,8 @@ const (
 	maxPageBytes = 128 << 10
 	// readExtra is how many more posts are read than a page lacks, in case some are not for the reader.
 	readExtra = 5
+	// laterRound is how many posts are read at least when the first ones did not fill the page, so that a page takes at most four rounds.
+	laterRound = (orderPosts + 2) / 3
 	// A token has a version, and for each post that was not shown yet its id and two reasons of four bits.
 	tokenVersion = 1
 	entryBytes   = 8 + 1
@@ -166,6 +168,9 @@ type page struct {
 	posts     []*rankingv1.RankedPost
 	perAuthor map[id.User]int // posts of the page
 	size      int
+	deferred  []entry        // of authors who have enough on the page
+	kept      []*feedv1.Post // the first of deferred: no others can come on the page
+	keptSize  int
 	rest      []entry // for later pages
 }
 
@@ -174,13 +179,8 @@ func (p *page) fill(ctx context.Context, order []entry) (err error) {
 	if p.less, err = readLess(ctx, p.tx, p.reader); err != nil {
 		return err
 	}
-	type waiting struct {
-		entry
-		view *feedv1.Post
-	}
-	var deferred []waiting
-	for len(order) > 0 && !p.isFull() {
-		some := order[:min(len(order), p.limit-len(p.posts)+readExtra)]
+	for want := p.limit + readExtra; len(order) > 0 && !p.isFull(); want = max(laterRound, p.limit-len(p.posts)+readExtra) {
+		some := order[:min(len(order), want)]
 		visible, err := p.visible(ctx, some)
 		if err != nil {
 			return err
@@ -194,7 +194,7 @@ func (p *page) fill(ctx context.Context, order []entry) (err error) {
 			switch {
 			case view == nil:
 			case p.perAuthor[id.User(view.Author)] >= max(1, p.limit*postsPerAuthor/authorWindow):
-				deferred = append(deferred, waiting{e, view})
+				p.postpone(e, view)
 			default:
 				p.add(e, view)
 			}
@@ -202,15 +202,29 @@ func (p *page) fill(ctx context.Context, order []entry) (err error) {
 		}
 		order = order[taken:]
 	}
-	for _, w := range deferred {
-		if p.isFull() {
-			p.rest = append(p.rest, w.entry)
-		} else {
-			p.add(w.entry, w.view)
-		}
-	}
+	p.addDeferred()
 	p.rest = append(p.rest, order...)
 	return nil
+}
+
+// postpone defers a post. Its view is kept as long as those before it do not fill the page.
+func (p *page) postpone(e entry, view *feedv1.Post) {
+	p.deferred = append(p.deferred, e)
+	if len(p.posts)+len(p.kept) < p.limit && p.size+p.keptSize <= maxPageBytes {
+		p.kept = append(p.kept, view)
+		p.keptSize += proto.Size(view)
+	}
+}
+
+// addDeferred fills the page with deferred posts, and leaves the others for later pages. A page that is not full has kept the views of all.
+func (p *page) addDeferred() {
+	for i, e := range p.deferred {
+		if p.isFull() {
+			p.rest = append(p.rest, e)
+		} else {
+			p.add(e, p.kept[i])
+		}
+	}
 }
 
 func (p *page) isFull() bool { return len(p.posts) >= p.limit || p.size > maxPageBytes }

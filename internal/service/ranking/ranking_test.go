@@ -193,6 +193,39 @@ func TestVariety(t *testing.T) {
 	}
 }
 
+// A page takes few rounds, also where one author has all posts, and a full page of all authors takes one.
+func TestPagesTakeFewRounds(t *testing.T) {
+	f := open(t)
+	reader, one := f.user(), f.user()
+	f.follow(reader, one)
+	var want []uint64
+	for range 200 {
+		want = append(want, f.post(one))
+	}
+	slices.Reverse(want)
+	first := f.read(reader, "", 2)
+	if got := idsOf(first.Posts); !slices.Equal(got, want[:2]) || len(f.rounds) > 4 {
+		t.Errorf("the posts are %d, want %d, in rounds of %d", got, want[:2], f.rounds)
+	}
+	f.rounds = nil
+	second := f.read(reader, first.Next, 50)
+	if got := idsOf(second.Posts); !slices.Equal(got, want[2:52]) || len(f.rounds) > 4 {
+		t.Errorf("the posts go on with %d, want %d, in rounds of %d", got, want[2:52], f.rounds)
+	}
+	if got := idsOf(f.all(reader, second.Next, 50)); !slices.Equal(got, want[52:]) {
+		t.Errorf("the posts end with %d, want %d", got, want[52:])
+	}
+	for range 30 {
+		author := f.user()
+		f.follow(reader, author)
+		f.post(author)
+	}
+	f.rounds = nil
+	if got := f.read(reader, "", 20); len(got.Posts) != 20 || !slices.Equal(f.rounds, []int{25}) {
+		t.Errorf("a page of several authors has %d posts, in rounds of %d", len(got.Posts), f.rounds)
+	}
+}
+
 func countOf(posts []*rankingv1.RankedPost, author id.User) (n int) {
 	for _, p := range posts {
 		if p.Post.Author == uint64(author) {
