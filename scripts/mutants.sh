@@ -303,10 +303,14 @@ mutant "rank posts of muted authors" $ranking/page.go 's/silenced\[author\] \|\|
 mutant "go on with authors of whom less is wanted" $ranking/page.go 's/ \|\| p\.less\.hides\(author, p\.nowMs\)//' 'RandomSchedules|LessOfAnAuthor' $ranking
 mutant "show posts without asking who may see them" $ranking/page.go 's/VisiblePosts\(ctx, p\.tx, p\.reader, /VisiblePosts(ctx, p.tx, id.User(list[0].post), /' 'RandomSchedules' $ranking
 mutant "repeat the deferred posts of a page" $ranking/page.go 's/order = order\[taken:\]/order = order[min(taken, p.limit):]/' 'RandomSchedules' $ranking
-mutant "lose the deferred posts of a page" $ranking/page.go 's/p\.rest = append\(p\.rest, w\.entry\)/_ = w/' 'RandomSchedules' $ranking
+mutant "lose the deferred posts of a page" $ranking/page.go 's/p\.rest = append\(p\.rest, e\)/_ = e/' 'RandomSchedules' $ranking
+mutant "read a page in many rounds" $ranking/page.go 's/max\(laterRound, p\.limit/max(0, p.limit/' '^TestPagesTakeFewRounds$' $ranking
+mutant "keep the views of all deferred posts" $ranking/page.go 's/if len\(p\.posts\)\+len\(p\.kept\) < p\.limit \&\&/if/' '^TestDeferredViewsAreBounded$' $ranking
+mutant "keep deferred views of any size" $ranking/page.go 's/ \&\& p\.size\+p\.keptSize <= maxPageBytes//' '^TestDeferredViewsAreBounded$' $ranking
 mutant "let one author fill a page" $ranking/page.go 's/>= max\(1, p\.limit\*postsPerAuthor\/authorWindow\):/>= p.limit:/' 'RandomSchedules' $ranking
 mutant "accept the token of another reader" $ranking/page.go 's/"for you "\), uint64\(reader\)\)/"for you "), 0)/' 'OrdersAreStable' $ranking
 mutant "keep all requests for less of a reader" $ranking/less.go 's/LIMIT 1 OFFSET \$3\)\)`/LIMIT 1 OFFSET 1000 * $3))`/' 'RequestsForLessAreBounded' $ranking
+mutant "let own posts displace candidates" internal/service/feed/home_posts.go 's/^\th\.own = nil$//' '^TestHomePostsAreOfOthers$' internal/service/feed
 mutant "order kinds by scores alone" $ranking/arrange.go 's/if c\.kind != avoid \{/if c.kind != avoid || true {/' 'Variety' $ranking
 mutant "explain to users of all kinds" internal/transport/rpc/rankings.go 's/r\.Explain \&\& !c\.Server/r.Explain \&\& false/' 'ForYouByRPC' internal/transport/rpc
 mutant "keep a number that goes back to its default" internal/platform/runtimeswitch/numbers.go 's/DELETE FROM runtime_numbers WHERE name = \$1`/DELETE FROM runtime_numbers WHERE name = $1 AND FALSE`/' 'NumbersOfAllNodes' internal/platform/runtimeswitch

@@ -37,16 +37,16 @@ type home struct {
 	tx       *sql.Tx
 	window   *window // one that is not usable is empty, with a floor above all posts
 	usable   bool
-	reader   id.User
 	followed bool             // the reader follows somebody
 	shown    map[id.User]bool // those followed who are neither muted nor blocked
-	pulled   []id.User        // the reader, and those of shown whose posts above the floor are not all in the window
+	own      []id.User        // the reader, if the timeline shows the reader's own posts, which are in no window
+	pulled   []id.User        // those of shown whose posts above the floor are not all in the window
 	pending  []ref            // of shown, above the floor
 }
 
 // authors returns whose posts the timeline shows, in the order of ids.
 func (h *home) authors() []id.User {
-	list := append(slices.Collect(maps.Keys(h.shown)), h.reader)
+	list := append(slices.Collect(maps.Keys(h.shown)), h.own...)
 	slices.Sort(list)
 	return list
 }
@@ -58,7 +58,7 @@ func (s *Service) openHome(ctx context.Context, tx *sql.Tx, reader id.User) (*ho
 	if err != nil {
 		return nil, err
 	}
-	h := &home{service: s, tx: tx, reader: reader, followed: len(followed) > 0, shown: shown}
+	h := &home{service: s, tx: tx, own: []id.User{reader}, followed: len(followed) > 0, shown: shown}
 	if err := s.reached("home-snapshot"); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,6 @@ func (s *Service) openHome(ctx context.Context, tx *sql.Tx, reader id.User) (*ho
 	if h.pulled, err = s.pulledAuthors(ctx, tx, shown, h.window.floor); err != nil {
 		return nil, err
 	}
-	h.pulled = append(h.pulled, reader)
 	h.pending, err = s.pendingPosts(ctx, tx, shown)
 	return h, err
 }
@@ -90,7 +89,7 @@ func (h *home) source(ctx context.Context, before uint64, n int) ([]uint64, uint
 		refs, err := h.service.pull(ctx, h.tx, h.authors(), before, 0, n, withoutDeleted)
 		return postsOf(refs), endOf(postsOf(refs), n, 0), err
 	}
-	refs, err := h.service.pull(ctx, h.tx, h.pulled, before, floor, n, withoutDeleted)
+	refs, err := h.service.pull(ctx, h.tx, slices.Concat(h.pulled, h.own), before, floor, n, withoutDeleted)
 	if err != nil {
 		return nil, 0, err
 	}

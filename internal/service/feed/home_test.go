@@ -1,6 +1,8 @@
 package feed_test
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"testing"
@@ -312,5 +314,56 @@ func TestAWindowThatLacksEntriesIsBuiltAgain(t *testing.T) {
 		if got := f.home(reader, 50); !slices.Equal(got, []string{"during the build", "before"}) {
 			t.Errorf("the timeline is %q", got)
 		}
+	}
+}
+
+// Posts for a ranking are those of others, however many the reader publishes, with a window and without one.
+func TestHomePostsAreOfOthers(t *testing.T) {
+	f := open(t, feed.Config{})
+	reader, author := f.user(), f.user()
+	posts := func() (list []uint64) {
+		t.Helper()
+		var done func(context.Context)
+		must(t, f.db.ReadSnapshot(t.Context(), func(tx *sql.Tx) (err error) {
+			list, done, err = f.HomePosts(t.Context(), tx, reader, 2)
+			return err
+		}))
+		done(t.Context())
+		return list
+	}
+	publish := func(by id.User, text string) uint64 {
+		p, err := f.Publish(t.Context(), by, &feedv1.PublishRequest{ClientPostId: text, Content: &feedv1.PostContent{Text: text}})
+		must(t, err)
+		return p.Id
+	}
+	publish(reader, "alone")
+	if got := posts(); len(got) > 0 {
+		t.Errorf("who follows nobody has posts %d", got)
+	}
+	f.follow(reader, author)
+	want := []uint64{publish(author, "2"), publish(author, "1")}
+	slices.Reverse(want)
+	for i := range 3 {
+		publish(reader, fmt.Sprint("own ", i))
+	}
+	for range 2 { // the first reading builds the window
+		if got := posts(); !slices.Equal(got, want) {
+			t.Errorf("the posts are %d, want %d", got, want)
+		}
+	}
+	want = []uint64{publish(author, "0"), want[0]}
+	for i := range 3 {
+		publish(reader, fmt.Sprint("late ", i))
+	}
+	for _, pushed := range []bool{false, true} {
+		if pushed {
+			f.push()
+		}
+		if got := posts(); !slices.Equal(got, want) {
+			t.Errorf("pushed %v: the posts are %d, want %d", pushed, got, want)
+		}
+	}
+	if got := f.home(reader, 50); len(got) != 10 {
+		t.Errorf("the home timeline has %q", got)
 	}
 }

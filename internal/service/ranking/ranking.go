@@ -41,7 +41,7 @@ import (
 
 // Posts has the posts of all users. Its methods read as of a transaction.
 type Posts interface {
-	// HomePosts returns the ids of at most n of the newest posts of a reader's home timeline. done is called after the transaction.
+	// HomePosts returns the ids of at most n of the newest posts of others in a reader's home timeline. done is called after the transaction.
 	HomePosts(ctx context.Context, tx *sql.Tx, reader id.User, n int) (list []uint64, done func(ctx context.Context), err error)
 	// VisiblePosts returns those of some posts that a reader may see, as the reader sees them.
 	VisiblePosts(ctx context.Context, tx *sql.Tx, reader id.User, posts []uint64) (map[uint64]*feedv1.Post, error)
