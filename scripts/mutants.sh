@@ -784,8 +784,10 @@ mutant "keep files of attempts that do not count" internal/service/video/sweep.g
 mutant "play videos of hidden posts" internal/service/video/serve.go 's/err == nil \&\& !shown \{/err == nil \&\& !shown \&\& n == 0 {/' '^TestAccess$' internal/service/video
 mutant "let an address play any video" internal/service/video/serve.go 's/"play", video\+" "\+scope/"play", scope/g' '^TestAccess$' internal/service/video
 mutant "drop the file of a video that can be retried" internal/service/video/finish.go 's/n == 0 \|\| retriable \{/n == 0 {/' '^TestRetry$' internal/service/video
-mutant "let an earlier position replace a later one" internal/service/video/watch.go 's/ AND at_ms <= \$5`/`/' '^TestWatchPosition$' internal/service/video
+mutant "let an earlier position replace a later one" internal/service/video/watch.go 's/ OR CAST\(\$6 AS BOOLEAN\)\)`/ OR CAST($6 AS BOOLEAN) OR TRUE)`/' '^TestWatchPosition$' internal/service/video
 mutant "take a position that had to wait for a new one" internal/service/video/watch.go 's/s\.nowMs\(\) - age\.Milliseconds\(\)/s.nowMs()/' '^TestWatchPosition$' internal/service/video
+mutant "lose positions while the clock of another node is ahead" internal/service/video/watch.go 's/fresh: age <= freshWatchAge/fresh: age < 0/' '^TestWatchPositionsOfNodes$' internal/service/video
+mutant "let the time of a position go back" internal/service/video/watch.go 's/THEN at_ms \+ 1 ELSE/THEN $5 ELSE/' '^TestWatchPositionsOfNodes$' internal/service/video
 mutant "store positions in videos of others" internal/service/video/view.go 's/if post == 0 \{$/if post == 1 {/' '^TestWatchPosition$' internal/service/video
 mutant "keep watch histories of any length" internal/service/video/watch.go 's/by\), maxWatched\)/by), 100*maxWatched)/' '^TestWatchHistoryIsBounded$' internal/service/video
 mutant "show watched videos of hidden posts" internal/service/video/watch.go 's/post\.GetContent\(\)\.GetVideo\(\) != w\.video/false/' '^TestWatchHistory$' internal/service/video

@@ -20,6 +20,8 @@ import (
 const (
 	maxWatched  = 1000 // videos of a watch history
 	maxWatchAge = 24 * time.Hour
+	// freshWatchAge is the age up to which a position is taken for the latest one, whatever is stored: the clock of the node that stored it may be ahead.
+	freshWatchAge = 2 * time.Second
 	// maxExamined bounds the rows that one call reads. A page for which so many are not enough is short, and has a next one.
 	maxExamined = 500
 	// readExtra is how many more rows are read than a page lacks, in case some are not for the reader.
@@ -39,11 +41,14 @@ var (
 type watch struct {
 	video, post      uint64
 	positionMs, atMs int64
+	fresh            bool // it replaces any other
 }
 
 // SetWatchPosition stores where a user is in a video.
 //
 // The device says how long ago the user was there, so that clocks of devices need not agree, and a request that waited for the network does not win over a later one.
+// A position of now replaces any other, and is then the latest one: nodes whose clocks are behind lose none. Clocks of nodes matter for older ones.
+//
 // One row is written. Only the first request of a video looks for rows that leave the history.
 func (s *Service) SetWatchPosition(ctx context.Context, by id.User, r *videov1.SetWatchPositionRequest) error {
 	age := time.Duration(r.AgeMs) * time.Millisecond
@@ -53,7 +58,7 @@ func (s *Service) SetWatchPosition(ctx context.Context, by id.User, r *videov1.S
 	if err := s.checkPost(ctx, by, r.Post, r.Video); err != nil {
 		return err
 	}
-	w := watch{video: r.Video, post: r.Post, atMs: s.nowMs() - age.Milliseconds()}
+	w := watch{video: r.Video, post: r.Post, atMs: s.nowMs() - age.Milliseconds(), fresh: age <= freshWatchAge}
 	err := s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
 		v, err := seen(ctx, tx, by, r.Post, r.Video)
 		switch {
@@ -73,7 +78,7 @@ func (s *Service) SetWatchPosition(ctx context.Context, by id.User, r *videov1.S
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return w.put(ctx, tx, by) })
 }
 
-// put stores a position, unless a later one is stored.
+// put stores a position, unless it is not fresh and a later one is stored.
 func (w *watch) put(ctx context.Context, tx *sql.Tx, by id.User) error {
 	changed := func(result sql.Result, err error) (bool, error) {
 		if err != nil {
@@ -82,8 +87,8 @@ func (w *watch) put(ctx context.Context, tx *sql.Tx, by id.User) error {
 		n, err := result.RowsAffected()
 		return n > 0, err
 	}
-	done, err := changed(tx.ExecContext(ctx, `UPDATE video_watches SET post = $3, position_ms = $4, at_ms = $5 WHERE member = $1 AND video = $2 AND at_ms <= $5`,
-		int64(by), int64(w.video), int64(w.post), w.positionMs, w.atMs))
+	done, err := changed(tx.ExecContext(ctx, `UPDATE video_watches SET post = $3, position_ms = $4, at_ms = CASE WHEN at_ms > $5 THEN at_ms + 1 ELSE CAST($5 AS BIGINT) END
+		WHERE member = $1 AND video = $2 AND (at_ms <= $5 OR CAST($6 AS BOOLEAN))`, int64(by), int64(w.video), int64(w.post), w.positionMs, w.atMs, w.fresh))
 	if err != nil || done {
 		return err
 	}

@@ -101,6 +101,34 @@ func TestWatchPosition(t *testing.T) {
 	}
 }
 
+// TestWatchPositionsOfNodes: where the clock of another node was ahead, a position of now is stored all the same, and stays the latest one; one that had to wait is not.
+func TestWatchPositionsOfNodes(t *testing.T) {
+	f := openStopped(t)
+	f.insert(7, 8)
+	f.posts.set(3, 7, bob)
+	f.posts.set(4, 8, bob)
+	for i, c := range []struct {
+		ahead, age time.Duration
+		want       string
+		later      int64 // milliseconds after the position that was stored before
+	}{{time.Minute, 0, "7:1", 1}, {time.Minute, 2 * time.Second, "7:2", 1}, {time.Minute, 2001 * time.Millisecond, "7:100", 0}, {-time.Second, time.Second, "7:4", 0}, {-time.Minute, 30 * time.Second, "7:5", 30_000}} {
+		f.clock.Advance(time.Hour)
+		f.clock.Advance(c.ahead)
+		f.watch(bob, 7, 3, 100, 0)
+		stored := f.clock.Now().UnixMilli()
+		f.clock.Advance(-c.ahead)
+		f.watch(bob, 8, 4, 0, time.Minute)
+		f.watch(bob, 7, 3, uint32(i+1), c.age)
+		f.watch(bob, 7, 3, 100, 40*time.Second) // sent later, reached earlier
+		f.expectWatched(bob, 0, c.want, "8:0")
+		v, err := f.GetVideo(t.Context(), bob, &videov1.GetVideoRequest{Video: 7, Post: 3})
+		must(t, err)
+		if later := v.WatchedMs - stored; later != c.later {
+			t.Errorf("%+v: the time is %d ms after the one before", c, later)
+		}
+	}
+}
+
 // TestWatchHistory: a history has the latest video first, once, in pages, without those that the user may not see any more. It can be cleared.
 func TestWatchHistory(t *testing.T) {
 	f := openStopped(t)
