@@ -700,9 +700,9 @@ mutant "show comments of who has a block with the reader" internal/service/comme
 mutant "show threads below comments of who has a block with the reader" internal/service/comment/visible.go 's/ \|\| blocked\[r\.topAuthor\] \|\| / || /' 'BlocksHideThreads|RandomSchedules' internal/service/comment
 mutant "tell whom a blocked user is answered" internal/service/comment/visible.go 's/if blocked\[r\.replyToAuthor\] \{/if blocked[0] {/' 'BlocksHideThreads|RandomSchedules' internal/service/comment
 mutant "list comments of posts that the reader may not see" internal/service/comment/list.go 's/(return s\.list\(ctx, reader, r, func\(tx \*sql\.Tx\) error \{)/\1 if r.Subject > 0 { return nil }/' 'WhoeverDoesNotSeeThePost|RandomSchedules' internal/service/comment
-mutant "give comments of posts that the reader may not see" internal/service/comment/visible.go 's/reader, r\.kind, r\.subject\); err != nil \{/reader, r.kind, r.subject); err != nil \&\& n == 0 {/' 'WhoeverDoesNotSeeThePost|RandomSchedules' internal/service/comment
+mutant "give comments of posts that the reader may not see" internal/service/comment/visible.go 's/s\.subjectOf\(ctx, tx, reader, r\); err != nil \{/s.subjectOf(ctx, tx, reader, r); err != nil \&\& n == 0 {/' 'WhoeverDoesNotSeeThePost|RandomSchedules' internal/service/comment
 mutant "count comments of posts that the reader may not see" internal/service/comment/count.go 's/list := slices\.Sorted\(maps\.Keys\(visible\)\)/list := append(slices.Sorted(maps.Keys(visible)), r.Subjects...)/; s/err != nil \|\| len\(visible\) == 0 \{/err != nil {/' WhoeverDoesNotSeeThePost internal/service/comment
-mutant "comment on posts that the author may not see" internal/service/comment/create.go 's/(author, err := s\.subjectAuthor\(ctx, tx, d\.author, d\.kind, d\.subject\))$/\1\n\tif d.id != 0 {\n\t\terr = nil\n\t}/' 'WhoeverDoesNotSeeThePost|RandomSchedules' internal/service/comment
+mutant "comment on posts that the author may not see" internal/service/comment/create.go 's/(author, length, err := s\.subjectOf\(ctx, tx, d\.author, &d\.row\))$/\1\n\tif d.id != 0 {\n\t\terr = nil\n\t}/' 'WhoeverDoesNotSeeThePost|RandomSchedules' internal/service/comment
 mutant "show deleted comments without replies" internal/service/comment/visible.go 's/r\.deleted \&\& replies\[r\.id\] == 0/r.deleted \&\& r.top > 0/' 'Deletion|RandomSchedules' internal/service/comment
 mutant "drop the place of a deleted comment with replies" internal/service/comment/visible.go 's/r\.deleted \&\& replies\[r\.id\] == 0/r.deleted/' 'Deletion|RandomSchedules' internal/service/comment
 mutant "repeat a comment on the next page of comments" internal/service/comment/list.go 's/p\.at = place\{r\.level, r\.id\}$/p.at = place{r.level, r.id - 1}/' RandomSchedules internal/service/comment
@@ -841,7 +841,9 @@ mutant_ts "publish for the next user" src/resend.ts 's/if \(client\.me\(\) !== u
 mutant_ts "leave hidden posts on screen" src/operations/feed.ts 's/reason === "no_post"/reason === "none"/' test/unit/shown.test.ts
 mutant_ts "watch no posts after a reconnect" src/shown.ts 's/this\.known = undefined;/if (this.known === "") this.known = undefined;/' test/unit/shown.test.ts
 mutant_ts "show a user the videos of another one" src/operations/videos.ts 's/observed\.forget\(\);//' test/unit/videos.test.ts
-mutant_ts "send positions of another user" src/operations/videos.ts 's/positions\.forget\(\);//' test/unit/videos.test.ts
+mutant_ts "show a position of another user" src/watchPositions.ts 's/p\?\.user === this\.deps\.user\(\) \? p/p ? p/' test/unit/watchPositions.test.ts
+mutant_ts "send a position for another user" src/watchPositions.ts 's/p\.user !== this\.deps\.user\(\)/false/' test/unit/watchPositions.test.ts
+mutant_ts "remove a video while its position is sent" src/watchPositions.ts 's/    await this\.sending;//' test/unit/watchPositions.test.ts
 mutant_ts "send a position without its age" src/watchPositions.ts 's/Math\.max\(0, this\.deps\.now\(\) - p\.atMs\)/0/' test/unit/watchPositions.test.ts
 mutant_ts "lose a position that could not be sent" src/watchPositions.ts 's/isOffline\(error\) \|\| error\.retryMs > 0/error.retryMs > 0/' test/unit/watchPositions.test.ts
 mutant_ts "play videos by addresses that have expired" src/videos.ts 's/ \|\| this\.isStale\(e\.view\.video\)//' test/unit/videos.test.ts

@@ -62,6 +62,7 @@ export const known: Record<string, Key> = {
   bad_subtitles: "errSubtitles",
   bad_language: "errSubtitlesLanguage",
   too_many_subtitles: "errManySubtitles",
+  subtitles_too_large: "errSubtitlesSize",
   version_changed: "errPostChanged",
   not_repostable: "errNotRepostable",
   likes_off: "errLikesOff",

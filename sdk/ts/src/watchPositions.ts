@@ -12,6 +12,8 @@ export interface WatchPosition {
 export interface WatchPositionsDeps {
   /** Stores a position on the server, which was reached so long ago. */
   send: (p: WatchPosition, ageMs: number) => Promise<unknown>;
+  /** Who is signed in. */
+  user: () => string;
   now: () => number;
   random: () => number;
 }
@@ -25,6 +27,7 @@ const mostAgeMs = 24 * 3_600_000;
 const mostWaiting = 20;
 
 interface Waiting extends WatchPosition {
+  readonly user: string;
   readonly atMs: number;
 }
 
@@ -47,7 +50,7 @@ export class WatchPositions {
   /** A video has come to a position. It is sent with the next ones, or at once. */
   reached(p: WatchPosition, atOnce: boolean): void {
     this.waiting.delete(p.video);
-    this.waiting.set(p.video, { ...p, atMs: this.deps.now() });
+    this.waiting.set(p.video, { ...p, user: this.deps.user(), atMs: this.deps.now() });
     if (this.waiting.size > mostWaiting) this.waiting.delete(this.waiting.keys().next().value!);
     if (atOnce) void (this.sending ? this.sending.then(() => this.flush()) : this.flush()); // the request that is under way may have an earlier one
     else this.timer ??= setTimeout(() => void this.flush(), Math.max(0, this.sentMs + intervalMs - this.deps.now()));
@@ -55,7 +58,8 @@ export class WatchPositions {
 
   /** Where a video was last on this device; undefined: the server has that. */
   of(video: string): number | undefined {
-    return this.waiting.get(video)?.positionMs;
+    const p = this.waiting.get(video);
+    return p?.user === this.deps.user() ? p.positionMs : undefined;
   }
 
   /** Sends what waits. What could not be sent is sent later. */
@@ -66,18 +70,24 @@ export class WatchPositions {
     return this.sending;
   }
 
-  /** The user removed a video from the history, or with undefined all, or is another one. */
-  forget(video?: string): void {
+  /** The user removed a video from the history, or with undefined all. It ends when no request is under way that may store one. */
+  async forget(video?: string): Promise<void> {
     if (video !== undefined) this.waiting.delete(video);
     else this.waiting.clear();
-    if (this.waiting.size > 0) return;
-    clearTimeout(this.timer);
-    this.timer = undefined;
+    if (this.waiting.size === 0) {
+      clearTimeout(this.timer);
+      this.timer = undefined;
+    }
+    await this.sending;
   }
 
   private async send(): Promise<void> {
     for (const p of [...this.waiting.values()]) {
       if (this.waiting.get(p.video) !== p) continue; // a later one is sent next
+      if (p.user !== this.deps.user()) {
+        this.waiting.delete(p.video);
+        continue;
+      }
       const ageMs = Math.max(0, this.deps.now() - p.atMs);
       this.sentMs = this.deps.now();
       try {

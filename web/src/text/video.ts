@@ -118,6 +118,7 @@ export const videoEn = {
   subtitlesWrongFormat: "subtitles are WebVTT or SRT: a text begins with its number and its times, such as 00:00:01,000 --> 00:00:04,000",
   errSubtitlesLanguage: "Choose another language for the subtitles.",
   errManySubtitles: "A video can have subtitles in at most 20 languages. Remove some first.",
+  errSubtitlesSize: "The subtitles of a video can have at most 2 MiB in all languages together. Remove some first, or shorten them.",
 };
 
 /** Likewise in Chinese. */
@@ -240,4 +241,5 @@ export const videoZh: Record<keyof typeof videoEn, string> = {
   subtitlesWrongFormat: "字幕须为 WebVTT 或 SRT：一条字幕以序号和时间开头，例如 00:00:01,000 --> 00:00:04,000",
   errSubtitlesLanguage: "请为字幕选择其他语言。",
   errManySubtitles: "一个视频最多有 20 种语言的字幕。请先移除一些。",
+  errSubtitlesSize: "一个视频所有语言的字幕合计不超过 2 MiB。请先移除一些，或缩短字幕。",
 };

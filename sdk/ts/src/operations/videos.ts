@@ -33,6 +33,7 @@ export function videos(client: Context) {
   };
   const positions = new WatchPositions({
     send: (p, ageMs) => videoApi.setWatchPosition({ ...p, ageMs }, { keepalive: true }),
+    user: () => client.me(),
     now: () => client.options.now(),
     random: () => client.options.random(),
   });
@@ -44,10 +45,7 @@ export function videos(client: Context) {
   });
   let knownTo = "";
   const ofUser = (): ObservedVideos => {
-    if (knownTo !== client.me()) {
-      observed.forget();
-      positions.forget();
-    }
+    if (knownTo !== client.me()) observed.forget();
     knownTo = client.me();
     return observed;
   };
@@ -87,13 +85,13 @@ export function videos(client: Context) {
     },
 
     ...watching(ofUser),
-    ...history(client, () => (ofUser(), positions), placed, (video, positionMs) => ofUser().moved(video, positionMs)),
+    ...history(client, positions, placed, (video, positionMs) => ofUser().moved(video, positionMs)),
     ...subtitles(client, took, placed),
   };
 }
 
 /** What the user has watched, and how far, on any device. */
-function history(client: Context, ofUser: () => WatchPositions, placed: (v: Video) => Video, moved: (video: string, positionMs: number) => void) {
+function history(client: Context, positions: WatchPositions, placed: (v: Video) => Video, moved: (video: string, positionMs: number) => void) {
   const { videoApi } = client.services;
   const lists = new WeakLists<WatchedVideo>();
   return {
@@ -103,7 +101,7 @@ function history(client: Context, ofUser: () => WatchPositions, placed: (v: Vide
      */
     watchedTo(video: string, post: string, positionMs: number, atOnce = false): void {
       if (client.me() === "") return;
-      ofUser().reached({ video, post, positionMs: Math.round(positionMs) }, atOnce);
+      positions.reached({ video, post, positionMs: Math.round(positionMs) }, atOnce);
       moved(video, Math.round(positionMs));
     },
 
@@ -118,7 +116,7 @@ function history(client: Context, ofUser: () => WatchPositions, placed: (v: Vide
 
     /** Removes a video from the history. It begins at its beginning again. */
     async removeWatched(video: string): Promise<void> {
-      ofUser().forget(video);
+      await positions.forget(video);
       await resend(client, () => videoApi.removeWatched({ video }));
       moved(video, 0);
       lists.each((list) => list.remove(video));
@@ -126,7 +124,7 @@ function history(client: Context, ofUser: () => WatchPositions, placed: (v: Vide
 
     /** Removes all videos from the history. */
     async clearWatched(): Promise<void> {
-      ofUser().forget();
+      await positions.forget();
       await resend(client, () => videoApi.clearWatched({}));
       lists.each((list) => {
         for (const w of list.items) {

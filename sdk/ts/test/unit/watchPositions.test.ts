@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { RialtoError } from "../../src/errors.js";
 import { WatchPositions, type WatchPosition } from "../../src/watchPositions.js";
 
+let user = "";
 let nowMs = 0;
 let sent: string[] = [];
 let fails: RialtoError | undefined;
@@ -24,9 +25,11 @@ beforeEach(() => {
       await hold;
       if (fails) throw fails;
     },
+    user: () => user,
     now: () => nowMs,
     random: () => 1,
   });
+  user = "1";
 });
 afterEach(() => void vi.useRealTimers());
 
@@ -86,9 +89,31 @@ test("what was removed is not sent any more, and few wait", async () => {
   fails = new RialtoError("unavailable", "offline");
   for (let n = 1; n <= 25; n++) positions.reached(at(String(n), n), false);
   expect([positions.of("5"), positions.of("6"), positions.of("25")]).toEqual([undefined, 6, 25]);
-  positions.forget("6");
+  void positions.forget("6");
   expect([positions.of("6"), positions.of("7")]).toEqual([undefined, 7]);
-  positions.forget();
+  void positions.forget();
   await pass(100_000);
   expect(sent).toEqual([]);
+});
+
+test("a position is sent for the user who was there", async () => {
+  positions.reached({ video: "5", post: "1", positionMs: 1 }, false);
+  user = "2";
+  expect(positions.of("5")).toBeUndefined();
+  positions.reached({ video: "6", post: "1", positionMs: 2 }, false);
+  await positions.flush();
+  expect(sent).toEqual(["6 1 2 0"]);
+});
+
+test("who forgets waits for the request that is under way", async () => {
+  let answered = () => {};
+  hold = new Promise<void>((resolve) => (answered = resolve));
+  positions.reached({ video: "5", post: "1", positionMs: 1 }, true);
+  const order: string[] = [];
+  const forgotten = positions.forget("5").then(() => order.push("forgotten"));
+  await Promise.resolve();
+  order.push("answered");
+  answered();
+  await forgotten;
+  expect(order).toEqual(["answered", "forgotten"]);
 });
