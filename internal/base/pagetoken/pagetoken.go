@@ -8,7 +8,12 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"strings"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
 )
+
+// ErrBad is the refusal of a page token that no answer had, encrypted or not.
+var ErrBad = errs.New(errs.Invalid, "bad_page", "this page token is not valid; start again without one")
 
 // Sealer makes and reads tokens. It is safe for concurrent use.
 type Sealer struct{ aead cipher.AEAD }

@@ -11,6 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
 	"github.com/rialto-im/rialto/internal/platform/job"
@@ -258,7 +259,7 @@ func (s *Service) ListRelations(ctx context.Context, owner id.User, limit uint32
 	if page != "" {
 		var err error
 		if after, err = strconv.ParseUint(page, 10, 63); err != nil {
-			return nil, errs.New(errs.Invalid, "bad_page", "this page token is not valid; start again without one")
+			return nil, pagetoken.ErrBad
 		}
 	}
 	rows, err := s.deps.DB.ReadYourWrites(ctx).QueryContext(ctx, `SELECT `+relationColumns+` FROM relations WHERE owner = $1 AND other > $2

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -55,7 +55,7 @@ func pageStart(page string) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(page, 10, 63)
 	if err != nil {
-		return 0, errs.New(errs.Invalid, "bad_page", "this page token is not valid; start again without one")
+		return 0, pagetoken.ErrBad
 	}
 	return n, nil
 }

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 )
@@ -30,7 +30,6 @@ const (
 )
 
 var (
-	errPage  = errs.New(errs.Invalid, "bad_page", "this page token is not valid; start again without one")
 	errOrder = badComment("this server does not know this order of comments")
 )
 
@@ -68,7 +67,7 @@ func (p *page) begin(token string) error {
 	}
 	n, err := strconv.ParseUint(token, 10, 63)
 	if err != nil || n == 0 {
-		return errPage
+		return pagetoken.ErrBad
 	}
 	p.at.id = n
 	return nil
@@ -83,7 +82,7 @@ func (p *page) beginByLikes(token string) error {
 	now := p.beganMs
 	_, err := fmt.Sscanf(token, likesToken, &p.version, &p.beganMs, &p.at.level, &p.at.id)
 	if err != nil || p.version < 0 || p.at.level < 0 || p.at.id > math.MaxInt64 || p.token() != token || p.beganMs < now-(rankLife-rankMargin).Milliseconds() {
-		return errPage
+		return pagetoken.ErrBad
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	engagementv1 "github.com/rialto-im/rialto/sdk/go/gen/engagement/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
@@ -190,7 +191,7 @@ func (s *Service) hotPageOf(window engagementv1.HotWindow, token string) (p hotP
 		return p, nil
 	}
 	if _, err := fmt.Sscanf(token, hotToken, &p.period, &p.version, &p.offset); err != nil || p.version <= 0 || p.offset < 0 || p.token() != token {
-		return p, errPage
+		return p, pagetoken.ErrBad
 	}
 	return p, nil
 }
@@ -203,7 +204,7 @@ func (p *hotPage) read(ctx context.Context, tx *sql.Tx) (posts []uint64, likes [
 	} else {
 		err = tx.QueryRowContext(ctx, `SELECT posts FROM engagement_boards WHERE board = $1 AND period = $2 AND version = $3`, int64(p.window), p.period, p.version).Scan(&body)
 		if errors.Is(err, sql.ErrNoRows) {
-			err = errPage
+			err = pagetoken.ErrBad
 		}
 	}
 	if err != nil {

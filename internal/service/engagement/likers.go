@@ -25,7 +25,7 @@ func decodeLiker(s pagetoken.Sealer, token string) (at counter.Position, err err
 	}
 	b, ok := s.Open(token, nil)
 	if !ok || len(b) != 16 {
-		return at, errPage
+		return at, pagetoken.ErrBad
 	}
 	return counter.Position{AtMs: int64(binary.BigEndian.Uint64(b)), ID: binary.BigEndian.Uint64(b[8:])}, nil
 }

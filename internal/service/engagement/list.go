@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/platform/counter"
 	engagementv1 "github.com/rialto-im/rialto/sdk/go/gen/engagement/v1"
 	"google.golang.org/protobuf/proto"
@@ -25,15 +25,13 @@ const (
 	pageToken = "%d.%d"
 )
 
-var errPage = errs.New(errs.Invalid, "bad_page", "this page token is not valid; start again without one")
-
 // positionOf returns the place where a page begins.
 func positionOf(token string) (at counter.Position, err error) {
 	if token == "" {
 		return at, nil
 	}
 	if _, err := fmt.Sscanf(token, pageToken, &at.AtMs, &at.ID); err != nil || at.AtMs <= 0 || at.ID > math.MaxInt64 || tokenOf(at) != token {
-		return at, errPage
+		return at, pagetoken.ErrBad
 	}
 	return at, nil
 }

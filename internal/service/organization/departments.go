@@ -8,6 +8,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -241,7 +242,7 @@ func (s *Service) ListDepartments(ctx context.Context, by id.User, r *chatv1.Lis
 		p, err1 := strconv.ParseInt(first, 10, 32)
 		a, err2 := strconv.ParseInt(second, 10, 64)
 		if err1 != nil || err2 != nil {
-			return nil, errPage
+			return nil, pagetoken.ErrBad
 		}
 		position, after = p, a
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
 	"github.com/rialto-im/rialto/internal/platform/job"
@@ -274,7 +275,7 @@ func (s *Service) ListOrganizationInvitations(ctx context.Context, by id.User, r
 	}
 	if r.Page != "" {
 		if after, err = strconv.ParseUint(r.Page, 10, 63); err != nil {
-			return nil, errPage
+			return nil, pagetoken.ErrBad
 		}
 	}
 	list, err := s.queryInvitations(ctx, `SELECT i.organization, o.name, i.member, i.inviter, i.time_ms FROM organization_invitations i JOIN organizations o ON o.id = i.organization

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
@@ -139,7 +140,7 @@ func (s *Service) placesOfDepartment(ctx context.Context, department uint64, pag
 	after := uint64(0)
 	if page != "" {
 		if after, err = strconv.ParseUint(page, 10, 63); err != nil {
-			return nil, errPage
+			return nil, pagetoken.ErrBad
 		}
 	}
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT member FROM department_members WHERE department = $1 AND member > $2 ORDER BY member LIMIT $3`, int64(department), int64(after), n)
@@ -163,7 +164,7 @@ func (s *Service) placesByKey(ctx context.Context, query string, org uint64, pre
 		var err1 error
 		after, err = strconv.ParseUint(number, 10, 63)
 		if key, err1 = hex.DecodeString(text); err != nil || err1 != nil || len(text) > 2000 {
-			return nil, errPage
+			return nil, pagetoken.ErrBad
 		}
 	}
 	rows, err := s.deps.DB.Read().QueryContext(ctx, query, int64(org), key, int64(after), end, n)

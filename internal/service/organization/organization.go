@@ -116,7 +116,6 @@ var (
 	errNoMember       = errs.New(errs.NotFound, "not_in_organization", "this user is not a member of the organization; add the user to it first")
 	errNeedsKey       = errs.New(errs.Denied, "needs_key", "organizations are created with an API key; ask the operator of this server")
 	errCount          = errs.New(errs.Invalid, "bad_count", "give 1 to 200 items at once")
-	errPage           = errs.New(errs.Invalid, "bad_page", "this page token is not valid; start again without one")
 )
 
 // New creates missing tables. Groups follow their departments while Run runs.

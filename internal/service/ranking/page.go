@@ -5,9 +5,9 @@ import (
 	"database/sql"
 	"encoding/binary"
 
-	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	rankingv1 "github.com/rialto-im/rialto/sdk/go/gen/ranking/v1"
 	"google.golang.org/protobuf/proto"
@@ -25,8 +25,6 @@ const (
 	entryBytes   = 8 + 1
 	maxReasons   = 2
 )
-
-var errPage = errs.New(errs.Invalid, "bad_page", "this page token is not valid; start again without one")
 
 // entry is a post of an order that was not shown yet.
 type entry struct {
@@ -83,7 +81,7 @@ func (s *Service) restOf(reader id.User, token string) (rest []entry, err error)
 		rest, ok = decodeRest(b)
 	}
 	if !ok {
-		return nil, errPage
+		return nil, pagetoken.ErrBad
 	}
 	return rest, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
@@ -34,7 +35,6 @@ const (
 
 var (
 	errWatchAge = errs.New(errs.Invalid, "bad_position", fmt.Sprintf("a position is at most %d hours old", int(maxWatchAge.Hours())))
-	errPage     = errs.New(errs.Invalid, "bad_page", "this page token is not valid; start again without one")
 )
 
 // watch is a row of video_watches.
@@ -116,7 +116,7 @@ func (s *Service) ListWatched(ctx context.Context, by id.User, r *videov1.ListWa
 	first := watch{atMs: math.MaxInt64}
 	if r.Page != "" {
 		if _, err := fmt.Sscanf(r.Page, pageToken, &first.atMs, &first.video); err != nil || first.atMs <= 0 || first.video > math.MaxInt64 || first.token() != r.Page {
-			return nil, errPage
+			return nil, pagetoken.ErrBad
 		}
 	}
 	p := watchPage{service: s, reader: by, limit: outputlimit.SmallPageSize(r.Limit)}
