@@ -192,7 +192,7 @@ func TestTheProtocolPageHasTheContract(t *testing.T) {
 	}
 }
 
-// The page names the calls of which the server executes few at once.
+// docs/protocol.md lists the calls that count as pages.
 func TestTheProtocolPageHasThePages(t *testing.T) {
 	document, err := os.ReadFile("../../../docs/protocol.md")
 	if err != nil {
@@ -201,7 +201,7 @@ func TestTheProtocolPageHasThePages(t *testing.T) {
 	_, list, found := strings.Cut(string(document), "the server executes two pages (")
 	list, _, closed := strings.Cut(list, ")")
 	if !found || !closed {
-		t.Fatal("docs/protocol.md does not say of which pages the server executes two at once")
+		t.Fatal("docs/protocol.md has no list of pages behind: the server executes two pages (")
 	}
 	said := strings.Split(strings.ReplaceAll(list, "`", ""), ", ")
 	var pages []string

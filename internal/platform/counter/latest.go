@@ -17,7 +17,7 @@ const MaxLatestUsers = 64
 // latestPerUser is how many subjects of each user LatestOf returns.
 const latestPerUser = 5
 
-// latestQuery has a part for each of MaxLatestUsers users, of which each reads a few entries of an index.
+// latestQuery has a part for each of MaxLatestUsers users. Each part reads a few entries of an index.
 var latestQuery = func() string {
 	parts := make([]string, MaxLatestUsers)
 	for i := range parts {
@@ -27,7 +27,8 @@ var latestQuery = func() string {
 	return strings.Join(parts, " UNION ALL ")
 }()
 
-// LatestOf returns the few latest subjects whose sets have each of some users as a member, at most MaxLatestUsers, with how many of these users they are of.
+// LatestOf returns the latest subjects of some users: for each user, the latestPerUser subjects whose sets the user joined last. It counts of how many of the users each
+// subject is. It takes at most MaxLatestUsers users.
 func (r Reads) LatestOf(ctx context.Context, k Kind, users []id.User) (map[uint64]int, error) {
 	if len(users) > MaxLatestUsers {
 		return nil, fmt.Errorf("counter: %d users at once; at most %d", len(users), MaxLatestUsers)

@@ -200,7 +200,7 @@ func TestTimedCommentsAreBounded(t *testing.T) {
 	}
 	f.block(ann, ben, true)
 	if got := f.window(ben, post, 7, 0, 60_000); len(got) != 20 || got[19] != "20 old" {
-		t.Errorf("%d comments are read behind those of a user who has blocked the reader: %q", len(got), got)
+		t.Errorf("a user with a block leaves room for %d comments: %q", len(got), got)
 	}
 	byMany(1000)
 	if got := f.window(ben, post, 7, 0, 60_000); len(got) != 100 || got[0] != "21 old" || got[99] != "120 old" {

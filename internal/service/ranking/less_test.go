@@ -56,7 +56,7 @@ func TestLessOfAnAuthor(t *testing.T) {
 	}
 }
 
-// Posts of a kind of which the reader wants less are below others, and still shown.
+// "Show less" of a kind ranks its posts below others. They are still shown.
 func TestLessOfAKind(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()

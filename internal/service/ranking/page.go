@@ -172,7 +172,8 @@ type page struct {
 	rest      []entry // for later pages
 }
 
-// fill fills the page from an order. Posts of an author who has enough on the page wait for the next page, unless the page is not full without them.
+// fill fills the page from an order. An author has a limited share of the page: further posts wait for the next page. They come on this one only if it is not full
+// otherwise.
 func (p *page) fill(ctx context.Context, order []entry) (err error) {
 	if p.less, err = readLess(ctx, p.tx, p.reader); err != nil {
 		return err

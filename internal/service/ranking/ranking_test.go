@@ -93,7 +93,7 @@ func TestFeatures(t *testing.T) {
 	f.clock.Advance(25 * time.Hour)
 	all := f.all(reader, "", 20)
 	if i := slices.Index(idsOf(all), ofA); i < 0 || !slices.Equal(all[i].Reasons, []rankingv1.RankReason{reasonFollowed, reasonAffinity}) {
-		t.Errorf("a post of an author who was liked is at place %d of %v", i, all)
+		t.Errorf("the reader liked the author, but the post is at place %d of %v", i, all)
 	}
 	tooMuch := int32(1001)
 	for name, q := range map[string]*rankingv1.SetRankingWeightsRequest{
@@ -271,7 +271,7 @@ func TestExplanations(t *testing.T) {
 	got, err := f.ExplainRanking(ctx, &rankingv1.ExplainRankingRequest{User: uint64(reader), Post: ofA})
 	must(t, err)
 	if got.Exclusion != rankingv1.RankExclusion_RANK_EXCLUSION_SHOWN_LESS || got.Score.Parts[7].Feature != 1 || !slices.Equal(got.Sources, []rankingv1.RankReason{reasonFollowed}) {
-		t.Errorf("a post of an author who is shown less is explained with %v", got)
+		t.Errorf("ShowLess of the author is explained with %v", got)
 	}
 	if _, err := f.ExplainRanking(ctx, &rankingv1.ExplainRankingRequest{User: 7, Post: ofA}); reason(err) != "no_user" {
 		t.Errorf("an unknown user is explained with %v", err)
