@@ -71,3 +71,41 @@ func TestHiddenPostsLeaveWindows(t *testing.T) {
 	check("shown again", active, two, one)
 	check("shown again", idle, two, one)
 }
+
+// A post that is shown again, and is back in a window, stays there, though a job that cleans windows has begun before.
+func TestCleaningStopsForAPostThatIsShownAgain(t *testing.T) {
+	f := open(t, feed.Config{})
+	author, first, second := f.user(), f.user(), f.user()
+	for _, reader := range []id.User{first, second} {
+		f.follow(reader, author)
+	}
+	post := f.publish(author, "one").Id
+	for _, reader := range []id.User{first, second} {
+		f.home(reader, 10)
+	}
+	f.push()
+	must(t, f.HidePost(t.Context(), &feedv1.HidePostRequest{Post: post}))
+	f.clock.Advance(10 * time.Minute)
+	reached := 0
+	f.Interrupt(func(point string) error {
+		if point != "window-to-clean" {
+			return nil
+		}
+		if reached++; reached > 1 {
+			return nil
+		}
+		if err := f.HidePost(t.Context(), &feedv1.HidePostRequest{Post: post, Show: true}); err != nil {
+			return err
+		}
+		return f.PushStep(t.Context(), post, false)
+	})
+	must(t, f.RunJob(t.Context(), f.jobs.args[slices.IndexFunc(f.jobs.args, feed.IsClean)]))
+	if reached != 2 {
+		t.Fatalf("%d windows were to be cleaned, want 2", reached)
+	}
+	for _, reader := range []id.User{first, second} {
+		if got, err := f.WindowPosts(t.Context(), reader); err != nil || !slices.Contains(got, post) {
+			t.Errorf("the window of %d has %d, which lacks %d (%v)", reader, got, post, err)
+		}
+	}
+}
