@@ -1,8 +1,33 @@
 # Sourced by the scripts that run stages: `stage NAME` prints the stage that begins, and the time and CPU time since the script began.
 stage() {
-	times >"$TMPDIR/times" # not in a pipeline or $(): there it would be another shell's
+	local file=$TMPDIR/times.$BASHPID
+	times >"$file" # not in a pipeline or $(): there it would be another shell's
 	printf '\n== %s (%ss, CPU %ss)\n' "$1" "$SECONDS" \
-		"$(awk '{ for (i = 1; i <= NF; i++) { split($i, t, /[ms]/); sum += t[1] * 60 + t[2] } } END { printf "%d", sum }' "$TMPDIR/times")"
+		"$(awk '{ for (i = 1; i <= NF; i++) { split($i, t, /[ms]/); sum += t[1] * 60 + t[2] } } END { printf "%d", sum }' "$file")"
+}
+
+# beside FUNCTION: runs a function's stages beside what follows, in a process group of their own, so that all of it ends with the script.
+# join FUNCTION waits for it, prints what it wrote, and fails if it did.
+declare -A process_groups=()
+beside() {
+	set -m
+	"$1" </dev/null >"$TMPDIR/$1.txt" 2>&1 &
+	set +m
+	process_groups[$1]=$!
+}
+join() {
+	local status=0
+	wait "${process_groups[$1]}" || status=$?
+	unset "process_groups[$1]"
+	cat "$TMPDIR/$1.txt"
+	return "$status"
+}
+end_beside() {
+	local group
+	for group in "${process_groups[@]}"; do
+		kill -- "-$group" 2>/dev/null || true
+		wait "$group" || true
+	done
 }
 
 # turn DIVISOR N: which of N parts is this commit's turn, counted from 0. Its hash decides, so that a commit always gets the same parts.
@@ -30,6 +55,6 @@ if [ -z "${TESTS_DIR:-}" ]; then
 	if [ -z "${TMPDIR:-}" ] && memory; then TMPDIR=/dev/shm; fi
 	TESTS_DIR=$(mktemp -d "${TMPDIR:-/tmp}/rialto-tests-XXXXXX")
 	chmod 1777 "$TESTS_DIR" # PostgreSQL's servers run as a user of their own
-	trap 'rm -rf "$TESTS_DIR"' EXIT
+	trap 'end_beside; rm -rf "$TESTS_DIR"' EXIT
 fi
 export TESTS_DIR TMPDIR=$TESTS_DIR

@@ -11,7 +11,7 @@ export TEST_ALL=1
 # The commit whose build a rolling upgrade begins with: the one that last changed a format, which docs/formats/compatibility.md counts.
 earlier=${EARLIER_COMMIT:-$(git log -1 --format=%H -G'^The formats of protocol 1 are at revision' -- docs/formats/compatibility.md)}
 fuzz_time=${FUZZ_TIME:-10s}
-# make test leaves parts of some stages to the other commits, by `turn 128 3`.
+# make test leaves parts of some stages to the other commits, by `turn 128 6`.
 groups=("power_cuts kills small_disk deployed" "ids postgres syncs lists feeds" "clusters" "chaos releases")
 
 power_cuts() {
@@ -37,7 +37,7 @@ lists() {
 # Not for CI, which does one part for each commit.
 parts() {
 	local part
-	for part in 0 1 2; do env -u TESTS_DIR TEST_PART="$part" scripts/test.sh; done
+	for part in 0 1 2 3 4 5; do env -u TESTS_DIR TEST_PART="$part" scripts/test.sh; done
 }
 # Not for CI: it needs a writable control group, and an otherwise idle machine.
 hostile() {

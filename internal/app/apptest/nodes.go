@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -64,8 +65,8 @@ func (h *Server) settle(t *testing.T) {
 	for end := time.Now().Add(time.Minute); ; {
 		settled := true
 		for _, n := range all {
-			settled = settled && figure(t, n, "nodes") >= len(all) && figure(t, n, "bus_peers") >= len(all)-1 &&
-				figure(t, n, "partitions_held") == timeline.Partitions && figure(t, n, "partitions") <= share
+			f := figures(t, n, "nodes", "bus_peers", "partitions_held", "partitions")
+			settled = settled && f[0] >= len(all) && f[1] >= len(all)-1 && f[2] == timeline.Partitions && f[3] <= share
 		}
 		if settled {
 			return
@@ -77,27 +78,35 @@ func (h *Server) settle(t *testing.T) {
 	}
 }
 
-// figure returns a metric of a node.
-func figure(t *testing.T, n *app.Node, name string) int {
+// figures returns metrics of a node.
+func figures(t *testing.T, n *app.Node, names ...string) []int {
 	t.Helper()
-	r, err := http.Get("http://" + n.AdminAddress().String() + "/metrics")
+	r, err := uncompressed.Get("http://" + n.AdminAddress().String() + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Body.Close()
+	list, found := make([]int, len(names)), 0
 	lines := bufio.NewScanner(r.Body)
 	for lines.Scan() {
-		if text, ok := strings.CutPrefix(lines.Text(), "rialto_"+name+" "); ok {
-			v, err := strconv.Atoi(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return v
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		i := slices.Index(names, strings.TrimPrefix(name, "rialto_"))
+		if i < 0 {
+			continue
 		}
+		if list[i], err = strconv.Atoi(value); err != nil {
+			t.Fatal(err)
+		}
+		found++
 	}
-	t.Fatalf("no metric %s: %v", name, lines.Err())
-	return 0
+	if found != len(names) {
+		t.Fatalf("%d of the metrics %q: %v", found, names, lines.Err())
+	}
+	return list
 }
+
+// uncompressed is a client for answers that are not compressed, which would cost more than all else while nodes settle.
+var uncompressed = &http.Client{Transport: &http.Transport{DisableCompression: true}}
 
 // Close stops all nodes.
 func (h *Server) Close() error {

@@ -28,13 +28,19 @@ var failpoints = []string{
 
 // cycles returns the number of kills: 200, or that of the environment for the long form.
 func cycles(t *testing.T) int {
-	v := os.Getenv("KILL_CYCLES")
+	return number(t, "KILL_CYCLES", 200)
+}
+
+// number returns the positive number in an environment variable, or another one if it is not set.
+func number(t *testing.T, variable string, otherwise int) int {
+	t.Helper()
+	v := os.Getenv(variable)
 	if v == "" {
-		return 200
+		return otherwise
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 {
-		t.Fatalf("KILL_CYCLES is %q, want a positive number", v)
+		t.Fatalf("%s is %q, want a positive number", variable, v)
 	}
 	return n
 }
@@ -172,7 +178,7 @@ func TestKilledAtEachFailpoint(t *testing.T) {
 	defer cancel()
 	stop := make(chan struct{})
 	group := c.chat(ctx, stop)
-	rng := rand.New(rand.NewPCG(1, 2))
+	rng := rand.New(rand.NewPCG(uint64(number(t, "KILL_SEED", 1)), 2)) // when each is killed
 	total, hit := cycles(t), map[string]int{}
 	for i := range total {
 		before := c.acks.Load()

@@ -128,10 +128,12 @@ func (p *Programs) initialize(ctx context.Context, dir string) error {
 	return nil
 }
 
-// arguments returns the arguments of a server. Later settings override earlier ones.
+// arguments returns the arguments of a server. Later settings override earlier ones. All its files are in its folder, so that a server
+// that was killed leaves none elsewhere.
 func arguments(dir string, settings []string) []string {
 	args := []string{"-D", filepath.Join(dir, "data")}
-	for _, setting := range append([]string{"listen_addresses=", "unix_socket_directories=" + dir, "fsync=off", "max_connections=600", "shared_buffers=32MB"}, settings...) {
+	for _, setting := range append([]string{"listen_addresses=", "unix_socket_directories=" + dir, "fsync=off", "max_connections=600", "shared_buffers=32MB",
+		"dynamic_shared_memory_type=mmap"}, settings...) {
 		args = append(args, "-c", setting)
 	}
 	return args
