@@ -321,7 +321,10 @@ mutant "like what is not seen" $engagement/like.go 's/err == nil && !ok \{/err =
 mutant "answer a check by that of another post" $engagement/check.go 's/group\.checks\[check\{n, u\}\] = true/for one := range group.checks { group.checks[one] = group.checks[one] || one.user == u }/' 'ChecksOfMany' $engagement
 mutant "let checks join a group that is being read" $engagement/check.go 's/c\.open, open = nil, false/open = false/' 'ChecksOfMany' $engagement
 mutant "like a comment that is deleted" internal/service/comment/visible.go 's/err == nil && r\.deleted \{/err == nil \&\& r.deleted \&\& r.id == 0 {/' 'WhatIsNotSeen' $engagement
-mutant "name users with a block among likers" $engagement/likers.go 's/blocked\[m\.User\] \{/blocked[m.User] \&\& m.User == 0 {/' 'LikersLeaveOutBlocks' $engagement
+mutant "end a list at a full page" internal/base/outputlimit/fill_page.go 's/len\(rows\) == n\) \{/len(rows) > n) {/' 'PagesHaveEachEntryOnce' internal/base/outputlimit
+mutant "read a whole list for one page" internal/base/outputlimit/fill_page.go 's/examined \+= len\(rows\)/examined += 0/' 'PagesHaveEachEntryOnce' internal/base/outputlimit
+mutant "put entries of any size on a page" internal/base/outputlimit/fill_page.go 's/size > maxPageBytes \{/size < 0 {/' 'PagesHaveEachEntryOnce' internal/base/outputlimit
+mutant "name users with a block among likers" $engagement/likers.go 's/!blocked\[m\.User\] \{/!blocked[m.User] || m.User > 0 {/' 'LikersLeaveOutBlocks' $engagement
 mutant "show posts that the reader does not see" internal/service/feed/visible.go 's/case p\.deleted, p\.hidden:/case p.deleted:/' 'ListsEqualNaive' $engagement
 mutant "drop the mark of a like during a round" $engagement/marks.go 's/AND n = \$4`/AND n >= $4`/' 'AMarkThatChanges' $engagement
 mutant "rank by counts that another round has replaced" $engagement/marks.go 's/isCurrent\[m\.subject\] = false/isCurrent[m.subject] = true/' 'AMarkThatChanges' $engagement

@@ -1,5 +1,5 @@
 // Package outputlimit bounds what a server holds for clients: answers that wait to be written, by their bytes on the wire, and
-// pages that are read and encoded concurrently.
+// pages that are read and encoded concurrently. FillPage makes a page of a list of which a reader may not see all.
 //
 // All methods are safe for concurrent use, except those of an AnswerWriter.
 package outputlimit

@@ -219,40 +219,42 @@ func (s *Service) ListHotPosts(ctx context.Context, reader id.User, r *engagemen
 	if err != nil {
 		return nil, err
 	}
-	limit := outputlimit.SmallPageSize(r.Limit)
 	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
-		out = &engagementv1.ListHotPostsResponse{}
 		p := first
-		posts, likes, err := p.read(ctx, tx)
+		list, likes, err := p.read(ctx, tx)
 		if err != nil {
 			return err
 		}
-		size := 0
-		for p.offset < len(posts) {
-			some := posts[p.offset:min(len(posts), p.offset+limit-len(out.Posts)+readExtra)]
-			visible, err := s.deps.Posts.VisiblePosts(ctx, tx, reader, some)
-			if err != nil {
-				return err
-			}
-			for _, n := range some {
-				shown := visible[n]
-				isShown := shown != nil && shown.Content.Audience == feedv1.Audience_AUDIENCE_EVERYONE
-				if isShown {
-					size += proto.Size(shown)
-				}
-				if len(out.Posts) == limit || isShown && len(out.Posts) > 0 && size > maxPageBytes {
-					out.Next = p.token()
-					return nil
-				}
-				if isShown {
-					out.Posts = append(out.Posts, &engagementv1.HotPost{Post: shown, Likes: likes[p.offset]})
-				}
-				p.offset++
-			}
+		posts, next, err := outputlimit.FillPage(outputlimit.SmallPageSize(r.Limit), p.offset, func(offset, n int) ([]hotRow, error) {
+			offset = min(offset, len(list))
+			end := min(offset+n, len(list))
+			return s.hotAmong(ctx, tx, reader, list[offset:end], likes[offset:end], offset)
+		})
+		if out = (&engagementv1.ListHotPostsResponse{Posts: posts}); next != nil {
+			p.offset = *next
+			out.Next = p.token()
 		}
-		return nil
+		return err
 	})
 	return out, err
+}
+
+type hotRow = outputlimit.Row[int, engagementv1.HotPost]
+
+// hotAmong returns posts of a list, those from an offset on, as a reader sees them. Only posts for everyone are in such lists.
+func (s *Service) hotAmong(ctx context.Context, tx *sql.Tx, reader id.User, list []uint64, likes []uint32, offset int) ([]hotRow, error) {
+	visible, err := s.deps.Posts.VisiblePosts(ctx, tx, reader, list)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]hotRow, len(list))
+	for i, n := range list {
+		rows[i].Place = offset + i + 1
+		if shown := visible[n]; shown != nil && shown.Content.Audience == feedv1.Audience_AUDIENCE_EVERYONE {
+			rows[i].Entry, rows[i].Bytes = &engagementv1.HotPost{Post: shown, Likes: likes[i]}, proto.Size(shown)
+		}
+	}
+	return rows, nil
 }
 
 // PopularPosts returns at most n posts of the lists of popular posts: of those that are popular now, then today, then this week. Some may not be visible any more.

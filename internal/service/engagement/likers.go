@@ -41,42 +41,40 @@ func (s *Service) ListLikers(ctx context.Context, reader id.User, r *engagementv
 	if err != nil {
 		return nil, err
 	}
-	limit := outputlimit.SmallPageSize(r.Limit)
 	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
-		out = &engagementv1.ListLikersResponse{}
 		if err := s.checkVisible(ctx, tx, reader, o); err != nil {
 			return err
 		}
-		at := first
-		for examined := 0; examined < maxExamined; {
-			want := limit - len(out.Likers) + readExtra
-			list, err := s.deps.Counters.In(tx).Members(ctx, set, o.id, at, want)
+		likers, next, err := outputlimit.FillPage(outputlimit.SmallPageSize(r.Limit), first, func(behind counter.Position, n int) ([]likerRow, error) {
+			list, err := s.deps.Counters.In(tx).Members(ctx, set, o.id, behind, n)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			blocked, err := s.blockedAmong(ctx, tx, reader, list)
-			if err != nil {
-				return err
-			}
-			for i, m := range list {
-				if at = m.Position(); blocked[m.User] {
-					continue
-				}
-				out.Likers = append(out.Likers, &engagementv1.Liker{User: uint64(m.User), LikedMs: m.AtMs})
-				if len(out.Likers) == limit && (i < len(list)-1 || len(list) == want) {
-					out.Next = encodeLiker(s.likers, at)
-					return nil
-				}
-			}
-			if len(list) < want {
-				return nil
-			}
-			examined += len(list)
+			return s.unblockedAmong(ctx, tx, reader, list)
+		})
+		if out = (&engagementv1.ListLikersResponse{Likers: likers}); next != nil {
+			out.Next = encodeLiker(s.likers, *next)
 		}
-		out.Next = encodeLiker(s.likers, at)
-		return nil
+		return err
 	})
 	return out, err
+}
+
+type likerRow = outputlimit.Row[counter.Position, engagementv1.Liker]
+
+// unblockedAmong returns members as a reader sees them, without those with whom the reader has a block.
+func (s *Service) unblockedAmong(ctx context.Context, tx *sql.Tx, reader id.User, list []counter.Member) ([]likerRow, error) {
+	blocked, err := s.blockedAmong(ctx, tx, reader, list)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]likerRow, len(list))
+	for i, m := range list {
+		if rows[i].Place = m.Position(); !blocked[m.User] {
+			rows[i].Entry = &engagementv1.Liker{User: uint64(m.User), LikedMs: m.AtMs}
+		}
+	}
+	return rows, nil
 }
 
 // blockedAmong returns with which of some members a reader has a block.

@@ -14,16 +14,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-const (
-	// maxExamined bounds the rows that one call reads. A page for which so many are not enough is short, and has a next one.
-	maxExamined = 500
-	// readExtra is how many more rows are read than a page lacks, in case some are not for the reader.
-	readExtra = 5
-	// maxPageBytes of posts end a page. It has at least one post. An answer of so many is never truncated.
-	maxPageBytes = 128 << 10
-	// pageToken is the form of a page token: the time and the id behind which the page begins.
-	pageToken = "%d.%d"
-)
+// pageToken is the form of a page token: the time and the id behind which the page begins.
+const pageToken = "%d.%d"
 
 // positionOf returns the place where a page begins.
 func positionOf(token string) (at counter.Position, err error) {
@@ -47,60 +39,41 @@ func (s *Service) listPosts(ctx context.Context, reader id.User, token string, l
 	if err != nil {
 		return nil, err
 	}
-	p := postPage{service: s, reader: reader, limit: outputlimit.SmallPageSize(limit)}
 	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
-		out = &engagementv1.PostList{}
-		end, next, err := p.fill(ctx, tx, out, first, from)
-		if err == nil && !end {
-			out.Next = tokenOf(next)
+		posts, next, err := outputlimit.FillPage(outputlimit.SmallPageSize(limit), first, func(behind counter.Position, n int) ([]postRow, error) {
+			list, err := from(ctx, tx, behind, n)
+			if err != nil {
+				return nil, err
+			}
+			return s.visibleAmong(ctx, tx, reader, list)
+		})
+		if out = (&engagementv1.PostList{Posts: posts}); next != nil {
+			out.Next = tokenOf(*next)
 		}
 		return err
 	})
 	return out, err
 }
 
-// postPage is a page of posts that a reader may see.
-type postPage struct {
-	service *Service
-	reader  id.User
-	limit   int
-}
+type postRow = outputlimit.Row[counter.Position, engagementv1.ListedPost]
 
-// fill reads a source until a page is full. It returns whether that is the end of the list, and otherwise where the next page begins.
-func (p *postPage) fill(ctx context.Context, tx *sql.Tx, out *engagementv1.PostList, at counter.Position, from source) (end bool, next counter.Position, err error) {
-	size := 0
-	for examined := 0; examined < maxExamined; {
-		want := p.limit - len(out.Posts) + readExtra
-		list, err := from(ctx, tx, at, want)
-		if err != nil {
-			return false, at, err
-		}
-		ids := make([]uint64, len(list))
-		for i, item := range list {
-			ids[i] = item.ID
-		}
-		visible, err := p.service.deps.Posts.VisiblePosts(ctx, tx, p.reader, ids)
-		if err != nil {
-			return false, at, err
-		}
-		for i, item := range list {
-			if shown := visible[item.ID]; shown != nil {
-				size += proto.Size(shown)
-				if len(out.Posts) > 0 && size > maxPageBytes {
-					return false, at, nil
-				}
-				out.Posts = append(out.Posts, &engagementv1.ListedPost{Post: shown, TimeMs: item.AtMs})
-			}
-			if at = item.Position(); len(out.Posts) == p.limit && (i < len(list)-1 || len(list) == want) {
-				return false, at, nil
-			}
-		}
-		if len(list) < want {
-			return true, at, nil
-		}
-		examined += len(list)
+// visibleAmong returns posts as a reader sees them.
+func (s *Service) visibleAmong(ctx context.Context, tx *sql.Tx, reader id.User, list []counter.Subject) ([]postRow, error) {
+	ids, rows := make([]uint64, len(list)), make([]postRow, len(list))
+	for i, item := range list {
+		ids[i] = item.ID
 	}
-	return false, at, nil
+	visible, err := s.deps.Posts.VisiblePosts(ctx, tx, reader, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i, item := range list {
+		rows[i].Place = item.Position()
+		if shown := visible[item.ID]; shown != nil {
+			rows[i].Entry, rows[i].Bytes = &engagementv1.ListedPost{Post: shown, TimeMs: item.AtMs}, proto.Size(shown)
+		}
+	}
+	return rows, nil
 }
 
 // subjects is the source of the posts whose set of a kind has a user.

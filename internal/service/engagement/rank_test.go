@@ -250,12 +250,19 @@ func TestOneUserDoesNotMakeAPostPopular(t *testing.T) {
 	if posts, _ := p.hot(p.users[2], now, 50, nil); !slices.Equal(posts, []uint64{liked, flooded}) {
 		t.Errorf("the popular posts are %d, want %d before %d", posts, liked, flooded)
 	}
-	other := p.posts[0]
+	other, between := p.posts[0], p.posts[1] // the second one has more than a comment, and less than two
+	for _, u := range p.users[:3] {
+		p.like(u, ofPost, between)
+		p.liked[between][u] = p.clock.Now().UnixMilli()
+	}
 	only := p.comment(p.users[2], other)
 	p.comment(p.users[3], other)
 	must(t, p.fixture.comments.DeleteComment(t.Context(), p.users[2], only))
 	p.comments[other][p.users[3]] = true
 	p.check("after a comment was deleted")
+	if posts, _ := p.hot(p.users[2], now, 50, nil); !slices.Equal(posts, []uint64{liked, flooded, between, other}) {
+		t.Errorf("the popular posts are %d, want %d before %d", posts, between, other)
+	}
 }
 
 var errDied = errors.New("the process died")

@@ -23,12 +23,6 @@ const (
 	maxWatchAge = 24 * time.Hour
 	// freshWatchAge is the age up to which a position is taken for the latest one, whatever is stored: the clock of the node that stored it may be ahead.
 	freshWatchAge = 2 * time.Second
-	// maxExamined bounds the rows that one call reads. A page for which so many are not enough is short, and has a next one.
-	maxExamined = 500
-	// readExtra is how many more rows are read than a page lacks, in case some are not for the reader.
-	readExtra = 5
-	// maxPageBytes of posts and videos end a page. It has at least one entry.
-	maxPageBytes = 128 << 10
 	// pageToken is the form of a page token: the time and the video behind which the page begins.
 	pageToken = "%d.%d"
 )
@@ -119,10 +113,18 @@ func (s *Service) ListWatched(ctx context.Context, by id.User, r *videov1.ListWa
 			return nil, pagetoken.ErrBad
 		}
 	}
-	p := watchPage{service: s, reader: by, limit: outputlimit.SmallPageSize(r.Limit)}
 	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
-		out = &videov1.ListWatchedResponse{}
-		return p.fill(ctx, tx, out, first)
+		videos, next, err := outputlimit.FillPage(outputlimit.SmallPageSize(r.Limit), first, func(behind watch, n int) ([]watchRow, error) {
+			list, err := watchesBehind(ctx, tx, by, behind, n)
+			if err != nil {
+				return nil, err
+			}
+			return s.visibleAmong(ctx, tx, by, list)
+		})
+		if out = (&videov1.ListWatchedResponse{Videos: videos}); next != nil {
+			out.Next = next.token()
+		}
+		return err
 	})
 	return out, err
 }
@@ -130,51 +132,7 @@ func (s *Service) ListWatched(ctx context.Context, by id.User, r *videov1.ListWa
 // token of the page behind an entry.
 func (w *watch) token() string { return fmt.Sprintf(pageToken, w.atMs, w.video) }
 
-// watchPage is a page of a watch history.
-type watchPage struct {
-	service *Service
-	reader  id.User
-	limit   int
-}
-
-// fill reads entries behind one until the page is full.
-func (p *watchPage) fill(ctx context.Context, tx *sql.Tx, out *videov1.ListWatchedResponse, behind watch) error {
-	size := 0
-	for examined := 0; examined < maxExamined; {
-		want := p.limit - len(out.Videos) + readExtra
-		list, err := watchesBehind(ctx, tx, p.reader, behind, want)
-		if err != nil {
-			return err
-		}
-		posts, err := p.posts(ctx, tx, list)
-		if err != nil {
-			return err
-		}
-		for i, w := range list {
-			entry, err := p.entry(ctx, tx, w, posts[w.post])
-			if err != nil {
-				return err
-			}
-			if entry != nil {
-				if size += proto.Size(entry); len(out.Videos) > 0 && size > maxPageBytes {
-					out.Next = behind.token()
-					return nil
-				}
-				out.Videos = append(out.Videos, entry)
-			}
-			if behind = w; len(out.Videos) == p.limit && (i < len(list)-1 || len(list) == want) {
-				out.Next = behind.token()
-				return nil
-			}
-		}
-		if len(list) < want {
-			return nil
-		}
-		examined += len(list)
-	}
-	out.Next = behind.token()
-	return nil
-}
+type watchRow = outputlimit.Row[watch, videov1.WatchedVideo]
 
 // watchesBehind returns at most limit entries behind one, the latest first.
 func watchesBehind(ctx context.Context, tx *sql.Tx, by id.User, behind watch, limit int) (list []watch, err error) {
@@ -189,33 +147,45 @@ func watchesBehind(ctx context.Context, tx *sql.Tx, by id.User, behind watch, li
 	return list, err
 }
 
-// posts returns the posts of entries that the reader may see.
-func (p *watchPage) posts(ctx context.Context, tx *sql.Tx, list []watch) (map[uint64]*feedv1.Post, error) {
+// visibleAmong returns rows of a user's watch history as the user sees them.
+func (s *Service) visibleAmong(ctx context.Context, tx *sql.Tx, reader id.User, list []watch) ([]watchRow, error) {
 	var ids []uint64
 	for _, w := range list {
 		if w.post != 0 {
 			ids = append(ids, w.post)
 		}
 	}
-	if len(ids) == 0 {
-		return nil, nil
+	var posts map[uint64]*feedv1.Post
+	if len(ids) > 0 {
+		var err error
+		if posts, err = s.deps.Posts.VisiblePosts(ctx, tx, reader, ids); err != nil {
+			return nil, err
+		}
 	}
-	return p.service.deps.Posts.VisiblePosts(ctx, tx, p.reader, ids)
+	rows := make([]watchRow, len(list))
+	for i, w := range list {
+		entry, err := s.watchedVideo(ctx, tx, reader, w, posts[w.post])
+		if err != nil {
+			return nil, err
+		}
+		rows[i] = watchRow{Place: w, Entry: entry, Bytes: proto.Size(entry)}
+	}
+	return rows, nil
 }
 
-// entry returns an entry as the reader sees it; nil: not at all.
-func (p *watchPage) entry(ctx context.Context, tx *sql.Tx, w watch, post *feedv1.Post) (*videov1.WatchedVideo, error) {
+// watchedVideo returns a row as its user sees it; nil: not at all.
+func (s *Service) watchedVideo(ctx context.Context, tx *sql.Tx, reader id.User, w watch, post *feedv1.Post) (*videov1.WatchedVideo, error) {
 	if w.post != 0 && post.GetContent().GetVideo() != w.video {
 		return nil, nil
 	}
-	v, err := seen(ctx, tx, p.reader, w.post, w.video)
+	v, err := seen(ctx, tx, reader, w.post, w.video)
 	if errs.Is(err, errs.NotFound) || err == nil && v.state == stateFailed {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	view, err := p.service.listed(ctx, tx, v, p.reader, w.post)
+	view, err := s.listed(ctx, tx, v, reader, w.post)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ export function VideoView({ video, post, title, cover, onCoverError, load }: Pro
   if (!source || !playing) return picture;
   return (
     <Suspense fallback={picture}>
-      <Player source={source} title={title} poster={poster || undefined} durationMs={durationMs} storyboard={storyboard} subtitles={subtitles} startAt={startAt} onPosition={(seconds, isLeft) => client.watchedTo(id, post, seconds * 1_000, isLeft)} comments={post === "0" ? undefined : { post, video: id, isOwner: video.owner === client.me }} style={style} autoPlay />
+      <Player key={`${post} ${id}`} source={source} title={title} poster={poster || undefined} durationMs={durationMs} storyboard={storyboard} subtitles={subtitles} startAt={startAt} onPosition={(seconds, isLeft) => client.watchedTo(id, post, seconds * 1_000, isLeft)} comments={post === "0" ? undefined : { post, video: id, isOwner: video.owner === client.me }} style={style} autoPlay />
     </Suspense>
   );
 }
