@@ -136,7 +136,7 @@ case ${1:-} in
 	for part in parts ${groups[*]} hostile mutants fuzz; do "$part"; done
 	;;
 --turn)
-	group=${groups[$(turn 1 4)]} mutants=$(turn 4 8)/8 fuzz=$(turn 32 4)/4
+	group=${groups[$(turn 1 4)]} mutants=$(turn 4 12)/12 fuzz=$(turn 32 4)/4
 	echo "== this commit's turn: $group, mutants $mutants, fuzz $fuzz"
 	for part in $group "mutants $mutants" "fuzz $fuzz"; do $part; done
 	;;
