@@ -673,6 +673,7 @@ mutant "like while likes are off" internal/service/engagement/like.go 's/s\.deps
 mutant "edit comments that are read-only" internal/service/comment/change.go 's/if s\.isReadOnly\(\) \{/if false {/' FeedPlans internal/transport/rpc
 mutant "fan posts out while that is off" internal/service/feed/push.go 's/if s\.isOn\(pullOnly\) \{/if s.isOn(likesOff) {/' FanoutIsSwitchedOff internal/service/feed
 mutant "let a switch turn on its own node only" internal/platform/runtimeswitch/runtimeswitch.go 's/return s\.deps\.ClusterEvents\.Add\(ctx, tx, clusterevent\.Event\{Kind: eventKind\}\)/return nil/' SwitchesOfAllNodes internal/platform/runtimeswitch
+mutant "change switches for nobody" internal/platform/runtimeswitch/runtimeswitch.go 's/case by == "" \|\| /case false \&\& /' 'FeedPlans' internal/transport/rpc
 mutant "record changes that are none" internal/platform/runtimeswitch/runtimeswitch.go 's/if was\[n\] == to\[n\] \{/if false \&\& was[n] {/' SwitchesOfAllNodes internal/platform/runtimeswitch
 mutant "announce deleted posts" internal/service/feed/announce.go 's/\(p\.deleted \|\| p\.hidden\)/p.hidden/' AnnouncePosts internal/service/feed
 mutant "do not find posts that a window lacks" internal/tool/verify/feed.go 's/\!w\.posts\[post\] \&\& w\.pushed\[post\] <= w\.from/!w.posts[post] \&\& w.pushed == nil/' FeedViolations internal/tool/verify

@@ -20,7 +20,7 @@ test("a refusal is told by its reason, else by its code, else as the server says
 
 /** Reasons for programs, for operators and for those who call the API with a key: nobody meets them in the app. */
 const forPrograms = `
-  auth_again bad_action bad_batch bad_channel bad_client bad_count bad_position bad_draft bad_engagement bad_external_id bad_frame bad_history bad_id bad_join_policy bad_json
+  auth_again bad_action bad_batch bad_change bad_channel bad_client bad_count bad_position bad_draft bad_engagement bad_external_id bad_frame bad_history bad_id bad_join_policy bad_json
   bad_key bad_likes bad_limit bad_messaging bad_notices bad_page bad_payload bad_previous bad_ref bad_restriction bad_room_message bad_scheme bad_seqs
   bad_tag bad_tag_page bad_type bad_url bad_window built_in_tag bus_bad_subject bus_subjects bus_too_large busy compressed group_key_used growing id_reuse
   ids_used_up needs_key no_change no_client_id no_content no_device no_key no_method no_session no_tag not_a_socket not_uploaded notices_exist origin

@@ -19,7 +19,7 @@ func (s *Service) Number(n Name, byDefault int64) int64 {
 
 // SetNumbers sets numbers as Set turns switches. One that is nil goes back to its default.
 func (s *Service) SetNumbers(ctx context.Context, to map[Name]*int64, by, reason string) error {
-	return s.change(ctx, func(tx *sql.Tx) error {
+	return s.change(ctx, by, reason, func(tx *sql.Tx) error {
 		was, err := readNumbers(ctx, tx)
 		if err != nil {
 			return err

@@ -10,14 +10,18 @@ package runtimeswitch
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
@@ -81,7 +85,7 @@ func (s *Service) IsOn(n Name) bool { return s.state.Load().on[n] }
 // Set turns switches. Those that are as they should be are not changed. On this node the change holds from the answer on, unless the rows cannot be read again
 // just then, and on others within a second as a rule; with a delay of at most reloadInterval.
 func (s *Service) Set(ctx context.Context, to map[Name]bool, by, reason string) error {
-	return s.change(ctx, func(tx *sql.Tx) error {
+	return s.change(ctx, by, reason, func(tx *sql.Tx) error {
 		was, err := readSwitches(ctx, tx)
 		if err != nil {
 			return err
@@ -102,8 +106,24 @@ func (s *Service) Set(ctx context.Context, to map[Name]bool, by, reason string) 
 	})
 }
 
-// change commits a change of rows, and tells all nodes.
-func (s *Service) change(ctx context.Context, write func(tx *sql.Tx) error) error {
+const (
+	maxBy     = 100 // characters
+	maxReason = 500
+)
+
+var (
+	errBy     = errs.New(errs.Invalid, "bad_change", fmt.Sprintf("by is one line of 1 to %d characters%s", maxBy, message.TextRule))
+	errReason = errs.New(errs.Invalid, "bad_change", fmt.Sprintf("a reason has at most %d characters%s", maxReason, message.TextRule))
+)
+
+// change commits a change of rows, which somebody makes for a reason, and tells all nodes.
+func (s *Service) change(ctx context.Context, by, reason string, write func(tx *sql.Tx) error) error {
+	switch {
+	case by == "" || !message.IsText(by, maxBy, message.IsLine):
+		return errBy
+	case utf8.RuneCountInString(reason) > maxReason || !message.IsParagraph(reason):
+		return errReason
+	}
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		if err := write(tx); err != nil || s.deps.ClusterEvents == nil {
 			return err

@@ -4,10 +4,8 @@ import (
 	"context"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
-	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/platform/runtimeswitch"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
@@ -21,7 +19,6 @@ const (
 )
 
 const (
-	maxBy       = 100 // characters
 	planChanges = 100 // of an answer
 	// pullOnlyDelay is how long a step of fan-out waits while fan-out is switched off.
 	pullOnlyDelay = 30 * time.Second
@@ -51,13 +48,8 @@ func (s *Service) plan() *feedv1.FeedPlan {
 
 // SetFeedPlan replaces what is switched off.
 func (s *Service) SetFeedPlan(ctx context.Context, r *feedv1.SetFeedPlanRequest) (*feedv1.FeedPlan, error) {
-	switch {
-	case r.Plan == nil:
+	if r.Plan == nil {
 		return nil, badPost("give a plan; that in which nothing is switched off is {}")
-	case r.By == "" || !message.IsText(r.By, maxBy, message.IsLine):
-		return nil, badPost("by is one line of 1 to 100 characters" + message.TextRule)
-	case utf8.RuneCountInString(r.Reason) > maxReason || !message.IsParagraph(r.Reason):
-		return nil, errReason
 	}
 	to := map[runtimeswitch.Name]bool{likesOff: r.Plan.LikesOff, commentsReadOnly: r.Plan.CommentsReadOnly, pullOnly: r.Plan.PullOnly}
 	if s.deps.Switches == nil {

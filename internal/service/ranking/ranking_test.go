@@ -96,11 +96,16 @@ func TestFeatures(t *testing.T) {
 		t.Errorf("the reader liked the author, but the post is at place %d of %v", i, all)
 	}
 	tooMuch := int32(1001)
-	for name, q := range map[string]*rankingv1.SetRankingWeightsRequest{
-		"no weights": {By: "ann"}, "nobody": {Weights: &rankingv1.RankingWeights{}}, "too much": {Weights: &rankingv1.RankingWeights{Likes: &tooMuch}, By: "ann"},
+	for _, c := range []struct {
+		request *rankingv1.SetRankingWeightsRequest
+		want    string
+	}{
+		{&rankingv1.SetRankingWeightsRequest{By: "ann"}, "bad_ranking"},
+		{&rankingv1.SetRankingWeightsRequest{Weights: &rankingv1.RankingWeights{Likes: &tooMuch}, By: "ann"}, "bad_ranking"},
+		{&rankingv1.SetRankingWeightsRequest{Weights: &rankingv1.RankingWeights{}}, "bad_change"},
 	} {
-		if _, err := f.SetRankingWeights(ctx, q); reason(err) != "bad_ranking" {
-			t.Errorf("%s: %v", name, err)
+		if _, err := f.SetRankingWeights(ctx, c.request); reason(err) != c.want {
+			t.Errorf("%v is answered with %v, want %s", c.request, err, c.want)
 		}
 	}
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/platform/runtimeswitch"
 	rankingv1 "github.com/rialto-im/rialto/sdk/go/gen/ranking/v1"
 )
@@ -51,9 +49,7 @@ const (
 	// weightPrefix begins the names of the numbers that are weights.
 	weightPrefix  = "ranking."
 	maxWeight     = 1000 // percent
-	maxBy         = 100  // characters
-	maxReason     = 500
-	weightChanges = 100 // of an answer
+	weightChanges = 100  // of an answer
 )
 
 func (i *featureInfo) number() runtimeswitch.Name { return runtimeswitch.Name(weightPrefix + i.name) }
@@ -80,13 +76,8 @@ func (s *Service) weightsMessage() *rankingv1.RankingWeights {
 
 // SetRankingWeights replaces the weights.
 func (s *Service) SetRankingWeights(ctx context.Context, r *rankingv1.SetRankingWeightsRequest) (*rankingv1.RankingWeights, error) {
-	switch {
-	case r.Weights == nil:
+	if r.Weights == nil {
 		return nil, badRanking("give weights; those that are all the defaults are {}")
-	case r.By == "" || !message.IsText(r.By, maxBy, message.IsLine):
-		return nil, badRanking("by is one line of 1 to 100 characters" + message.TextRule)
-	case utf8.RuneCountInString(r.Reason) > maxReason || !message.IsParagraph(r.Reason):
-		return nil, badRanking(fmt.Sprintf("a reason has at most %d characters%s", maxReason, message.TextRule))
 	}
 	to := map[runtimeswitch.Name]*int64{}
 	for i := range features {

@@ -143,8 +143,11 @@ func TestFeedPlans(t *testing.T) {
 	if got := h.call(comments+"DeleteComment", &commentv1.DeleteCommentRequest{Comment: comment}, as); got.status != http.StatusOK {
 		t.Errorf("deleting a comment is answered with %d %s", got.status, got.body)
 	}
-	for _, bad := range []*feedv1.SetFeedPlanRequest{{By: "ops"}, {Plan: &feedv1.FeedPlan{}}, {Plan: &feedv1.FeedPlan{}, By: "two\nlines"}, {Plan: &feedv1.FeedPlan{}, By: "ops", Reason: strings.Repeat("x", 501)}} {
-		if got := h.call(feedAdmins+"SetFeedPlan", bad, bearer(h.key)); got.reason() != "bad_post" {
+	if got := h.call(feedAdmins+"SetFeedPlan", &feedv1.SetFeedPlanRequest{By: "ops"}, bearer(h.key)); got.reason() != "bad_post" {
+		t.Errorf("no plan is answered with %d %s", got.status, got.body)
+	}
+	for _, bad := range []*feedv1.SetFeedPlanRequest{{Plan: &feedv1.FeedPlan{}}, {Plan: &feedv1.FeedPlan{}, By: "two\nlines"}, {Plan: &feedv1.FeedPlan{}, By: "ops", Reason: strings.Repeat("x", 501)}} {
+		if got := h.call(feedAdmins+"SetFeedPlan", bad, bearer(h.key)); got.reason() != "bad_change" {
 			t.Errorf("%v is answered with %d %s", bad, got.status, got.body)
 		}
 	}
