@@ -2,9 +2,12 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 	rialto "github.com/rialto-im/rialto/sdk/go"
@@ -30,10 +33,17 @@ func TestNoticesReachAllUsers(t *testing.T) {
 		must(t, c.Register(t.Context(), handle, "a good password", handle))
 		return c
 	}
-	pushed := make(chan string, 16) // no more texts are sent
+	pushed := make(chan string, 16) // no more texts are sent, but greetings
+	greeted := make(chan uint64, 1)
 	owner := register("notices", nil)
 	online := register("online", func(e rialto.Event) {
-		if text := e.Message.GetContent().GetText(); text != "" {
+		switch text := e.Message.GetContent().GetText(); {
+		case strings.HasPrefix(text, "greeting"):
+			select {
+			case greeted <- e.Message.Conversation:
+			default:
+			}
+		case text != "":
 			pushed <- text
 		}
 	})
@@ -51,14 +61,27 @@ func TestNoticesReachAllUsers(t *testing.T) {
 		must(t, err)
 	}
 	all, beta := create(false, "all"), create(true, "beta")
+	_, err := owner.Chat().Invite(t.Context(), connect.NewRequest(&chatv1.InviteRequest{Conversation: beta, Users: []uint64{online.User()}}))
+	must(t, err)
 	runs, stop := context.WithCancel(t.Context())
 	left := make(chan struct{})
 	go func() { defer close(left); _ = online.Run(runs) }()
 	defer func() { stop(); <-left }()
-	_, err := online.Chat().ListConversations(t.Context(), connect.NewRequest(&chatv1.ListConversationsRequest{}))
-	must(t, err)
-	_, err = owner.Chat().Invite(t.Context(), connect.NewRequest(&chatv1.InviteRequest{Conversation: beta, Users: []uint64{online.User()}}))
-	must(t, err)
+	// To a new device, what a channel had before the first sync is history. It gets what is sent after a greeting that it got.
+	greetings := map[uint64]uint64{}
+	for _, c := range []uint64{all, beta} {
+		for has := false; !has; {
+			greetings[c]++
+			send(c, fmt.Sprint("greeting ", greetings[c]))
+			select {
+			case got := <-greeted:
+				has = got == c
+			case <-time.After(50 * time.Millisecond): // then the next one
+			case <-t.Context().Done():
+				t.Fatal("no greeting was pushed")
+			}
+		}
+	}
 	send(all, "for all")
 	send(beta, "for some")
 	got := map[string]int{}
@@ -92,7 +115,7 @@ func TestNoticesReachAllUsers(t *testing.T) {
 		return r.Msg
 	}
 	offline := login("offline")
-	for _, want := range []uint64{1, 0} {
+	for _, want := range []uint64{greetings[all] + 1, 0} {
 		l := list(offline)
 		if len(l.Conversations) != 1 || l.Conversations[0].Id != all || l.Conversations[0].Unread != want || l.Conversations[0].LastMessage.GetContent().GetText() != "for all" {
 			t.Fatalf("the list of who was offline is %v, want %d unread", l, want)
